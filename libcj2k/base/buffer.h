@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+namespace cj2k {
+
+inline constexpr size_t kCacheLineBytes = 64;
+
+/// Uninitialised host memory, aligned to a cache line. Large blocks cost address space only until they are touched.
+class HostBuffer {
+ public:
+  HostBuffer() = default;
+  /// Throws std::bad_alloc; api.cc turns it into kNoMemory.
+  explicit HostBuffer(size_t bytes)
+      : data_(bytes == 0 ? nullptr : ::operator new(bytes, std::align_val_t{kCacheLineBytes})), bytes_(bytes) {}
+  HostBuffer(HostBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  HostBuffer& operator=(HostBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~HostBuffer() {
+    if (data_ != nullptr) ::operator delete(data_, std::align_val_t{kCacheLineBytes});
+  }
+
+  size_t bytes() const { return bytes_; }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+}  // namespace cj2k

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Marker segments of T.800 Annex A. Everything that depends on the plan alone is built once, as
+// bytes.
+//
+// Two pointer marker segments have a limit that a legal plan can pass; such a plan goes without
+// them, since both are optional:
+//   TLM  needs at most 256 segments (Ztlm) of 10921 (13106 up to 255 tiles) tile-parts each;
+//   PLT  needs at most 256 segments (Zplt) in each tile-part, counted at 5 bytes per packet: 3.35
+//   million packets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "plan.h"
+
+namespace cj2k {
+
+inline constexpr uint16_t kMarkerSoc = 0xFF4F, kMarkerSiz = 0xFF51, kMarkerCod = 0xFF52,
+                          kMarkerTlm = 0xFF55, kMarkerPlt = 0xFF58, kMarkerQcd = 0xFF5C,
+                          kMarkerQcc = 0xFF5D, kMarkerCom = 0xFF64, kMarkerSot = 0xFF90,
+                          kMarkerSop = 0xFF91, kMarkerEph = 0xFF92, kMarkerSod = 0xFF93,
+                          kMarkerEoc = 0xFFD9;
+
+inline constexpr uint32_t kSopBytes = 6, kEphBytes = 2, kSotBytes = 12, kSodBytes = 2,
+                          kEocBytes = 2;
+/// Psot is a 32-bit number (A.4.2).
+inline constexpr uint64_t kMaxTilePartBytes = 0xFFFFFFFFu;
+
+/// SOC, SIZ, COD, QCD, QCC of the components that are quantised unlike component 0, TLM (its
+/// lengths still 0), COM. There is no COC: the parameters have no coding style per component.
+struct MainHeader {
+  std::vector<uint8_t> bytes;
+  size_t comment_offset = 0;  ///< of the COM marker, the last segment; 0: no comment
+  size_t tlm_offset = 0;      ///< of the first TLM marker in `bytes`; 0: no TLM
+  uint32_t tlm_entry_bytes = 0;
+  uint32_t tlm_entries_per_segment = 0;
+
+  /// Fills in the length of a tile-part in `header`, a copy of `bytes`.
+  void set_tile_part_bytes(uint8_t* header, size_t tile_part, uint32_t tile_part_bytes) const;
+};
+MainHeader make_main_header(const Plan& plan);
+
+/// @param tile_part_bytes  Psot: from the SOT marker to the end of the tile-part
+uint8_t* store_sot(uint8_t* out, const TilePart& tile_part, uint32_t tile_part_bytes);
+/// @param number  of the packet in its tile; Nsop is that modulo 65536
+uint8_t* store_sop(uint8_t* out, uint32_t number);
+
+/// COM segments (Rcom 0, zeros) of `bytes` bytes in all; bytes is 0 or at least kMinPaddingBytes.
+inline constexpr uint32_t kMinPaddingBytes = 7;
+uint8_t* store_padding(uint8_t* out, uint64_t bytes);
+/// Fewer bytes: that many spaces at the end of the comment, which must be there.
+/// @param header  a copy of `layout.bytes`. @return the new end of the header
+uint8_t* lengthen_comment(const MainHeader& layout, uint8_t* header, uint32_t bytes);
+
+/// Whether tile-part headers have PLT: asked for, and possible.
+bool has_plt(const Plan& plan);
+/// Bytes of one packet's entry: its length in groups of 7 bits (A.7.3).
+inline uint32_t plt_entry_bytes(uint64_t packet_bytes) {
+  uint32_t groups = 1;
+  while (packet_bytes >>= 7) ++groups;
+  return groups;
+}
+/// Upper bound on what PLT adds to the entries of a tile-part: marker, Lplt and Zplt of each
+/// segment.
+uint64_t max_plt_overhead_bytes(uint64_t num_packets);
+
+/// The PLT marker segments of one tile-part. A segment is filled until an entry does not fit whole.
+class PltWriter {
+ public:
+  /// @param out  nullptr: only counts
+  explicit PltWriter(uint8_t* out) : out_(out) {}
+  void add(uint64_t packet_bytes);
+  /// @return bytes of all segments
+  uint64_t finish();
+
+ private:
+  void close_segment();
+
+  uint8_t* out_;
+  uint64_t bytes_ = 0;          // of the closed segments
+  uint32_t segment_bytes_ = 0;  // of the open one with its marker; 0: none is open
+  uint32_t num_segments_ = 0;
+};
+
+}  // namespace cj2k

@@ -1,0 +1,467 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "params.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <string_view>
+
+#include "params_rules.h"
+
+namespace cj2k {
+namespace {
+
+enum class Kind {
+  kInt,
+  kInt64,
+  kBool,
+  kDouble,
+  kEnum,
+  kFlags,
+  kText,
+  kSize,
+  kPoint,
+  kComponents,
+  kPrecincts,
+  kRates
+};
+
+struct Row {
+  const char* name;
+  Kind kind;
+  double min, max;
+  const char* default_value;
+  const char* unit;
+  const char* values;
+  const char* clause;
+  const char* help;
+  size_t offset;         // of the field, of the first field of a pair, or of the array
+  size_t second_offset;  // of the second field of a pair
+};
+
+// The fields behind each kind of params.def.
+#define CJ2K_FIELD(name) offsetof(cj2k_params, name)
+#define CJ2K_FIELDS_INT(name) Kind::kInt, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_INT64(name) Kind::kInt64, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_BOOL(name) Kind::kBool, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_DOUBLE(name) Kind::kDouble, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_ENUM(name) Kind::kEnum, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_FLAGS(name) Kind::kFlags, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_TEXT(name) Kind::kText, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_SIZE(name) Kind::kSize, CJ2K_FIELD(name##_width), CJ2K_FIELD(name##_height)
+#define CJ2K_FIELDS_POINT(name) Kind::kPoint, CJ2K_FIELD(name##_x), CJ2K_FIELD(name##_y)
+#define CJ2K_FIELDS_COMPONENTS(name) Kind::kComponents, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_PRECINCTS(name) \
+  Kind::kPrecincts, CJ2K_FIELD(precinct_width), CJ2K_FIELD(precinct_height)
+#define CJ2K_FIELDS_RATES(name) Kind::kRates, CJ2K_FIELD(layer_rates), 0
+
+constexpr Row make_row(const char* name, Kind kind, size_t offset, size_t second_offset, double min,
+                       double max, const char* default_value, const char* unit, const char* values,
+                       const char* clause, const char* help) {
+  return {name, kind, min, max, default_value, unit, values, clause, help, offset, second_offset};
+}
+
+constexpr Row kRows[] = {
+#define CJ2K_PARAM(name, kind, min, max, default_value, unit, values, clause, help) \
+  make_row(#name, CJ2K_FIELDS_##kind(name), min, max, default_value, unit, values, clause, help),
+#include "params.def"
+};
+
+// Enumerations are read and written through these too: a caller may have put any number in.
+static_assert(sizeof(cj2k_wavelet) == sizeof(int32_t));
+
+template <typename T>
+T get(const cj2k_params& p, size_t offset, size_t index = 0) {
+  T value;
+  std::memcpy(&value, reinterpret_cast<const char*>(&p) + offset + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+template <typename T>
+void put(cj2k_params* p, size_t offset, size_t index, T value) {
+  std::memcpy(reinterpret_cast<char*>(p) + offset + index * sizeof(T), &value, sizeof(T));
+}
+
+// ---- Text to value ----
+
+template <typename T>
+bool parse_number(std::string_view text, T* value) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, *value);
+  return error == std::errc() && stop == end;
+}
+
+bool is_default(const Row& row, double value) {
+  double number = 0;
+  return parse_number(row.default_value, &number) && value == number;
+}
+
+bool in_range(const Row& row, double value) { return value >= row.min && value <= row.max; }
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Case is ignored, and "9/7" may be written "97".
+bool same_name(std::string_view name, std::string_view text) {
+  size_t t = 0;
+  for (const char c : name) {
+    if (t < text.size() && c == lower(text[t])) {
+      ++t;
+    } else if (c != '/') {
+      return false;
+    }
+  }
+  return t == text.size() && !text.empty();
+}
+
+// Index of `text` in a list of names separated by '|', or -1.
+int find_name(std::string_view names, std::string_view text) {
+  for (int index = 0;; ++index) {
+    const size_t bar = names.find('|');
+    if (same_name(names.substr(0, bar), text)) return index;
+    if (bar == std::string_view::npos) return -1;
+    names.remove_prefix(bar + 1);
+  }
+}
+
+// Calls `f(part)` for each part of `text` between separators until one is refused.
+template <typename F>
+bool for_each_part(std::string_view text, char separator, F f) {
+  for (;;) {
+    const size_t end = text.find(separator);
+    if (!f(text.substr(0, end))) return false;
+    if (end == std::string_view::npos) return true;
+    text.remove_prefix(end + 1);
+  }
+}
+
+bool parse_pair(const Row& row, std::string_view text, int32_t* first, int32_t* second) {
+  const size_t x = text.find('x');
+  if (!parse_number(text.substr(0, x), first)) return false;
+  *second = *first;
+  if (x != std::string_view::npos && !parse_number(text.substr(x + 1), second)) return false;
+  return (in_range(row, *first) && in_range(row, *second)) ||
+         (is_default(row, *first) && is_default(row, *second));
+}
+
+template <typename T>
+bool parse_in_range(const Row& row, std::string_view text, T* value) {
+  return parse_number(text, value) && (in_range(row, static_cast<double>(*value)) ||
+                                       is_default(row, static_cast<double>(*value)));
+}
+
+template <typename T>
+bool parse_field(const Row& row, std::string_view text, cj2k_params* p) {
+  T value = 0;
+  if (!parse_in_range(row, text, &value)) return false;
+  put(p, row.offset, 0, value);
+  return true;
+}
+
+bool parse_flags(const Row& row, std::string_view text, cj2k_params* p) {
+  int32_t sum = 0;
+  if (!parse_number(text, &sum)) {
+    sum = 0;
+    const bool ok = for_each_part(text, '+', [&](std::string_view part) {
+      const int bit = find_name(row.values, part);
+      if (bit >= 0) sum |= 1 << bit;
+      return bit >= 0;
+    });
+    if (!ok) return false;
+  }
+  if (!in_range(row, sum)) return false;
+  put(p, row.offset, 0, sum);
+  return true;
+}
+
+bool parse_components(const Row& row, std::string_view text, cj2k_params* p) {
+  int count = 0;
+  int32_t value = 0;
+  const bool ok = for_each_part(text, ',', [&](std::string_view part) {
+    if (count == CJ2K_MAX_COMPONENTS || !parse_in_range(row, part, &value)) return false;
+    put(p, row.offset, count++, value);
+    return true;
+  });
+  for (; ok && count < CJ2K_MAX_COMPONENTS; ++count) put(p, row.offset, count, value);
+  return ok;
+}
+
+bool parse_precincts(const Row& row, std::string_view text, cj2k_params* p) {
+  p->num_precincts = 0;
+  if (text.empty() || text == "0") return true;
+  return for_each_part(text, ',', [&](std::string_view part) {
+    int32_t width = 0, height = 0;
+    if (p->num_precincts == CJ2K_MAX_RESOLUTIONS || !parse_pair(row, part, &width, &height)) {
+      return false;
+    }
+    p->precinct_width[p->num_precincts] = width;
+    p->precinct_height[p->num_precincts++] = height;
+    return true;
+  });
+}
+
+bool parse_rates(const Row& row, std::string_view text, cj2k_params* p) {
+  p->num_layer_rates = 0;
+  if (text.empty() || text == "0") return true;
+  const bool ok = for_each_part(text, ',', [&](std::string_view part) {
+    double rate = 0;
+    if (p->num_layer_rates == CJ2K_MAX_LAYER_RATES || !parse_in_range(row, part, &rate)) {
+      return false;
+    }
+    p->layer_rates[p->num_layer_rates++] = rate;
+    return true;
+  });
+  p->layers = p->num_layer_rates;
+  return ok;
+}
+
+bool parse(const Row& row, std::string_view text, cj2k_params* p) {
+  switch (row.kind) {
+    case Kind::kInt:
+    case Kind::kBool:
+      return parse_field<int32_t>(row, text, p);
+    case Kind::kInt64:
+      return parse_field<int64_t>(row, text, p);
+    case Kind::kDouble:
+      return parse_field<double>(row, text, p);
+    case Kind::kEnum: {
+      const int32_t value = find_name(row.values, text);
+      if (value < 0) return false;
+      put(p, row.offset, 0, value);
+      return true;
+    }
+    case Kind::kFlags:
+      return parse_flags(row, text, p);
+    case Kind::kText: {
+      char* field = reinterpret_cast<char*>(p) + row.offset;
+      if (static_cast<double>(text.size()) > row.max) return false;
+      std::fill_n(field, static_cast<size_t>(row.max) + 1, '\0');
+      std::copy(text.begin(), text.end(), field);
+      return true;
+    }
+    case Kind::kSize:
+    case Kind::kPoint: {
+      int32_t first = 0, second = 0;
+      if (!parse_pair(row, text, &first, &second)) return false;
+      put(p, row.offset, 0, first);
+      put(p, row.second_offset, 0, second);
+      return true;
+    }
+    case Kind::kComponents:
+      return parse_components(row, text, p);
+    case Kind::kPrecincts:
+      return parse_precincts(row, text, p);
+    case Kind::kRates:
+      return parse_rates(row, text, p);
+  }
+  return false;
+}
+
+const char* syntax(Kind kind) {
+  switch (kind) {
+    case Kind::kInt:
+    case Kind::kInt64:
+      return "an integer";
+    case Kind::kBool:
+      return "0 or 1";
+    case Kind::kDouble:
+      return "a number";
+    case Kind::kEnum:
+      return "one of";
+    case Kind::kFlags:
+      return "a number or names joined by '+' of";
+    case Kind::kText:
+      return "text";
+    case Kind::kSize:
+      return "a size \"WxH\"";
+    case Kind::kPoint:
+      return "a point \"XxY\"";
+    case Kind::kComponents:
+      return "1 to 4 integers separated by ','";
+    case Kind::kPrecincts:
+      return "at most 33 sizes \"WxH\" separated by ','";
+    case Kind::kRates:
+      return "at most 64 numbers separated by ','";
+  }
+  return "";
+}
+
+cj2k_param_type public_type(Kind kind) {
+  switch (kind) {
+    case Kind::kInt:
+    case Kind::kInt64:
+      return CJ2K_PARAM_INT;
+    case Kind::kBool:
+      return CJ2K_PARAM_BOOL;
+    case Kind::kDouble:
+      return CJ2K_PARAM_DOUBLE;
+    case Kind::kEnum:
+      return CJ2K_PARAM_ENUM;
+    case Kind::kFlags:
+      return CJ2K_PARAM_FLAGS;
+    case Kind::kSize:
+    case Kind::kPoint:
+      return CJ2K_PARAM_SIZE;
+    case Kind::kComponents:
+    case Kind::kPrecincts:
+    case Kind::kRates:
+      return CJ2K_PARAM_LIST;
+    case Kind::kText:
+      break;
+  }
+  return CJ2K_PARAM_TEXT;
+}
+
+// ---- The caller's struct ----
+
+// `p` may come from a program built with an older, shorter header: the rest takes the defaults.
+Status copy_from_caller(const cj2k_params& p, const Log& log, cj2k_params* copy) {
+  const size_t bytes = p.struct_size;
+  if (bytes < kMinParamsBytes || bytes > sizeof(cj2k_params)) {
+    return log.fail(Status::kInvalid, "struct_size %zu not in [%zu, %zu]", bytes, kMinParamsBytes,
+                    sizeof(cj2k_params));
+  }
+  set_default_params(copy);
+  std::memcpy(static_cast<void*>(copy), &p, bytes);
+  copy->struct_size = sizeof(cj2k_params);
+  return Status::kOk;
+}
+
+// ---- Ranges ----
+
+Status check_number(const Row& row, const char* field, double value, const Log& log) {
+  if (in_range(row, value) || is_default(row, value)) return Status::kOk;
+  return log.fail(Status::kInvalid, "%s %.15g not in [%.15g, %.15g]%s", field, value, row.min,
+                  row.max,
+                  row.default_value[0] == '0' && row.min > 0 && row.kind != Kind::kComponents
+                      ? " and not 0 (chosen or none)"
+                      : "");
+}
+
+struct FieldName {
+  char text[48];
+  FieldName(const char* name, const char* suffix) {
+    std::snprintf(text, sizeof text, "%s%s", name, suffix);
+  }
+  FieldName(const char* name, int index) {
+    std::snprintf(text, sizeof text, "%s[%d]", name, index);
+  }
+};
+
+Status check_row(const Row& row, const cj2k_params& p, const Log& log) {
+  const char* suffix_x = row.kind == Kind::kPoint ? "_x" : "_width";
+  const char* suffix_y = row.kind == Kind::kPoint ? "_y" : "_height";
+  switch (row.kind) {
+    case Kind::kInt:
+    case Kind::kBool:
+    case Kind::kEnum:
+    case Kind::kFlags:
+      return check_number(row, row.name, get<int32_t>(p, row.offset), log);
+    case Kind::kInt64:
+      return check_number(row, row.name, static_cast<double>(get<int64_t>(p, row.offset)), log);
+    case Kind::kDouble:
+      return check_number(row, row.name, get<double>(p, row.offset), log);
+    case Kind::kText:
+      if (std::memchr(p.comment, 0, sizeof p.comment) == nullptr) {
+        return log.fail(Status::kInvalid, "%s has no terminating zero in %zu bytes", row.name,
+                        sizeof p.comment);
+      }
+      return Status::kOk;
+    case Kind::kSize:
+    case Kind::kPoint:
+      CJ2K_TRY(
+          check_number(row, FieldName(row.name, suffix_x).text, get<int32_t>(p, row.offset), log));
+      return check_number(row, FieldName(row.name, suffix_y).text,
+                          get<int32_t>(p, row.second_offset), log);
+    case Kind::kComponents:
+      for (int c = 0; c < p.num_components; ++c) {
+        CJ2K_TRY(
+            check_number(row, FieldName(row.name, c).text, get<int32_t>(p, row.offset, c), log));
+      }
+      return Status::kOk;
+    case Kind::kPrecincts:
+      if (p.num_precincts < 0 || p.num_precincts > p.levels + 1) {
+        return log.fail(Status::kInvalid, "num_precincts %d not in [0, levels + 1 = %d]",
+                        p.num_precincts, p.levels + 1);
+      }
+      for (int i = 0; i < p.num_precincts; ++i) {
+        CJ2K_TRY(check_number(row, FieldName("precinct_width", i).text, p.precinct_width[i], log));
+        CJ2K_TRY(
+            check_number(row, FieldName("precinct_height", i).text, p.precinct_height[i], log));
+      }
+      return Status::kOk;
+    case Kind::kRates:
+      if (p.num_layer_rates < 0 || p.num_layer_rates > CJ2K_MAX_LAYER_RATES) {
+        return log.fail(Status::kInvalid, "num_layer_rates %d not in [0, %d]", p.num_layer_rates,
+                        CJ2K_MAX_LAYER_RATES);
+      }
+      for (int i = 0; i < p.num_layer_rates; ++i) {
+        CJ2K_TRY(check_number(row, FieldName(row.name, i).text, p.layer_rates[i], log));
+      }
+      return Status::kOk;
+  }
+  return Status::kInternal;
+}
+
+}  // namespace
+
+void set_default_params(cj2k_params* p) {
+  std::memset(static_cast<void*>(p), 0, sizeof *p);
+  p->struct_size = sizeof *p;
+  for (const Row& row : kRows) {
+    if (row.default_value[0] != '\0') parse(row, row.default_value, p);
+  }
+}
+
+Status set_param(cj2k_params* p, const char* key, const char* value, const Log& log) {
+  if (p == nullptr || key == nullptr || value == nullptr) {
+    return log.fail(Status::kInvalid, "cj2k_params_set: %s is NULL",
+                    p == nullptr     ? "params"
+                    : key == nullptr ? "key"
+                                     : "value");
+  }
+  cj2k_params changed;
+  CJ2K_TRY(copy_from_caller(*p, log, &changed));
+  for (const Row& row : kRows) {
+    if (std::string_view(row.name) != key) continue;
+    if (!parse(row, value, &changed)) {
+      if (row.values[0] != '\0') {
+        return log.fail(Status::kInvalid, "%s \"%.80s\" is not %s %s", key, value, syntax(row.kind),
+                        row.values);
+      }
+      return log.fail(Status::kInvalid, "%s \"%.80s\" is not %s in [%.15g, %.15g]%s", key, value,
+                      syntax(row.kind), row.min, row.max, row.kind == Kind::kText ? " bytes" : "");
+    }
+    const size_t caller_bytes = p->struct_size;
+    changed.struct_size = caller_bytes;
+    std::memcpy(static_cast<void*>(p), &changed, caller_bytes);
+    return Status::kOk;
+  }
+  return log.fail(Status::kInvalid, "unknown parameter \"%.80s\"", key);
+}
+
+Status describe_param(int index, cj2k_param_info* info) {
+  if (info == nullptr || index < 0) return Status::kInvalid;
+  if (index >= static_cast<int>(std::size(kRows))) return Status::kEof;
+  const Row& row = kRows[index];
+  *info = {sizeof *info, row.name,   public_type(row.kind),
+           row.min,      row.max,    row.default_value,
+           row.unit,     row.values, row.clause,
+           row.help};
+  return Status::kOk;
+}
+
+Status resolve_params(const cj2k_params& p, const Log& log, cj2k_params* resolved) {
+  cj2k_params r;
+  CJ2K_TRY(copy_from_caller(p, log, &r));
+  for (const Row& row : kRows) CJ2K_TRY(check_row(row, r, log));
+  CJ2K_TRY(apply_param_rules(&r, log));
+  *resolved = r;
+  return Status::kOk;
+}
+
+}  // namespace cj2k

@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "params_rules.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <thread>
+
+namespace cj2k {
+namespace {
+
+constexpr double kMinQuantStep = 0.015625;  // as in params.def
+
+constexpr int64_t kMaxCoordinate = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxTiles = 65535;  // T.800 A.4.2: Isot has 16 bits
+
+bool is_power_of_two(int32_t value) { return value > 0 && (value & (value - 1)) == 0; }
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// One axis of the reference grid, T.800 B.2, B.3.
+struct Axis {
+  const char* size_name;
+  const char* offset_name;
+  const char* tile_name;
+  const char* tile_offset_name;
+  const char* subsampling_name;
+  int32_t size, offset;
+  int32_t* tile;
+  int32_t tile_offset;
+  const int32_t* subsampling;
+};
+
+// Limits the grid to int32 (T.800 allows 2^32 - 1), so that coordinates are plain ints everywhere.
+// Replaces a tile size of 0 and finds the number of tiles.
+Status resolve_axis(const Axis& axis, int num_components, const Log& log, int64_t* num_tiles) {
+  const int64_t end = int64_t{axis.offset} + axis.size;
+  if (end > kMaxCoordinate) {
+    return log.fail(Status::kInvalid, "%s %d + %s %d = %lld not in [1, %lld]", axis.offset_name,
+                    axis.offset, axis.size_name, axis.size, static_cast<long long>(end),
+                    static_cast<long long>(kMaxCoordinate));
+  }
+  if (axis.tile_offset > axis.offset) {
+    return log.fail(Status::kInvalid, "%s %d not in [0, %s = %d]", axis.tile_offset_name,
+                    axis.tile_offset, axis.offset_name, axis.offset);
+  }
+  if (*axis.tile == 0) *axis.tile = static_cast<int32_t>(end - axis.tile_offset);
+  if (int64_t{axis.tile_offset} + *axis.tile <= axis.offset) {
+    return log.fail(Status::kInvalid,
+                    "%s %d not in [%d, %lld]: the first tile must reach into the picture "
+                    "(%s %d, %s %d)",
+                    axis.tile_name, *axis.tile, axis.offset - axis.tile_offset + 1,
+                    static_cast<long long>(kMaxCoordinate), axis.tile_offset_name, axis.tile_offset,
+                    axis.offset_name, axis.offset);
+  }
+  *num_tiles = ceil_div(end - axis.tile_offset, *axis.tile);
+  for (int c = 0; c < num_components; ++c) {
+    const int32_t d = axis.subsampling[c];
+    if (!is_power_of_two(d)) {
+      return log.fail(Status::kInvalid, "%s[%d] %d is none of 1, 2, 4", axis.subsampling_name, c,
+                      d);
+    }
+    if (ceil_div(end, d) == ceil_div(axis.offset, d)) {
+      return log.fail(
+          Status::kInvalid, "component %d has no samples: %s[%d] %d with %s %d and %s %d", c,
+          axis.subsampling_name, c, d, axis.offset_name, axis.offset, axis.size_name, axis.size);
+    }
+  }
+  return Status::kOk;
+}
+
+Status resolve_grid(cj2k_params* p, const Log& log) {
+  int64_t tiles_wide = 0, tiles_high = 0;
+  const Axis x{"width",  "image_offset_x",  "tile_width",   "tile_offset_x",  "dx",
+               p->width, p->image_offset_x, &p->tile_width, p->tile_offset_x, p->dx};
+  const Axis y{"height",  "image_offset_y",  "tile_height",   "tile_offset_y",  "dy",
+               p->height, p->image_offset_y, &p->tile_height, p->tile_offset_y, p->dy};
+  CJ2K_TRY(resolve_axis(x, p->num_components, log, &tiles_wide));
+  CJ2K_TRY(resolve_axis(y, p->num_components, log, &tiles_high));
+  if (tiles_wide * tiles_high > kMaxTiles) {
+    return log.fail(Status::kInvalid,
+                    "%lld x %lld tiles of %dx%d: their number is not in [1, %lld]",
+                    static_cast<long long>(tiles_wide), static_cast<long long>(tiles_high),
+                    p->tile_width, p->tile_height, static_cast<long long>(kMaxTiles));
+  }
+  return Status::kOk;
+}
+
+// T.800 Tables A.18 and A.21.
+Status check_blocks_and_precincts(const cj2k_params& p, const Log& log) {
+  if (!is_power_of_two(p.cblk_width) || !is_power_of_two(p.cblk_height)) {
+    return log.fail(Status::kInvalid, "cblk %dx%d: each side must be a power of two in [4, 1024]",
+                    p.cblk_width, p.cblk_height);
+  }
+  if (p.cblk_width * p.cblk_height > 4096) {
+    return log.fail(Status::kInvalid, "cblk %dx%d: %d samples not in [16, 4096]", p.cblk_width,
+                    p.cblk_height, p.cblk_width * p.cblk_height);
+  }
+  for (int i = 0; i < p.num_precincts; ++i) {
+    // Entry i belongs to resolution levels - i, the last entry to all below it too. A precinct of
+    // one sample cannot be halved into its three subbands.
+    const int32_t min = i < p.levels ? 2 : 1;
+    for (const int32_t side : {p.precinct_width[i], p.precinct_height[i]}) {
+      if (!is_power_of_two(side) || side < min) {
+        return log.fail(Status::kInvalid,
+                        "precincts[%d] %dx%d: each side must be a power of two in [%d, 32768]", i,
+                        p.precinct_width[i], p.precinct_height[i], min);
+      }
+    }
+  }
+  return Status::kOk;
+}
+
+// T.800 G.2: the three components must have the same size, and RCT and ICT give sense only for the
+// same range.
+Status resolve_mct(cj2k_params* p, const Log& log) {
+  if (p->mct == CJ2K_MCT_OFF) return Status::kOk;
+  const bool forced = p->mct == CJ2K_MCT_ON;
+  if (p->num_components < 3) {
+    if (forced) {
+      return log.fail(Status::kInvalid, "mct on with num_components %d not in [3, %d]",
+                      p->num_components, CJ2K_MAX_COMPONENTS);
+    }
+    p->mct = CJ2K_MCT_OFF;
+    return Status::kOk;
+  }
+  for (int c = 1; c < 3; ++c) {
+    if (p->depth[c] == p->depth[0] && p->is_signed[c] == p->is_signed[0] && p->dx[c] == p->dx[0] &&
+        p->dy[c] == p->dy[0]) {
+      continue;
+    }
+    if (forced) {
+      return log.fail(Status::kInvalid,
+                      "mct on with unlike components: component 0 has depth %d, is_signed %d, "
+                      "dx %d, dy %d; component %d has %d, %d, %d, %d",
+                      p->depth[0], p->is_signed[0], p->dx[0], p->dy[0], c, p->depth[c],
+                      p->is_signed[c], p->dx[c], p->dy[c]);
+    }
+    p->mct = CJ2K_MCT_OFF;
+    return Status::kOk;
+  }
+  // Opacity is no colour: two components and alpha stay apart unless asked for.
+  if (!forced && p->num_components - p->alpha < 3) {
+    p->mct = CJ2K_MCT_OFF;
+    return Status::kOk;
+  }
+  p->mct = CJ2K_MCT_ON;
+  return Status::kOk;
+}
+
+Status resolve_colour(cj2k_params* p, const Log& log) {
+  if (p->alpha && p->num_components < 2) {
+    return log.fail(Status::kInvalid, "alpha 1 with num_components %d not in [2, %d]",
+                    p->num_components, CJ2K_MAX_COMPONENTS);
+  }
+  if (p->num_components < 3 &&
+      (p->colorspace == CJ2K_COLOR_SRGB || p->colorspace == CJ2K_COLOR_SYCC)) {
+    return log.fail(Status::kInvalid, "colorspace %s with num_components %d not in [3, %d]",
+                    p->colorspace == CJ2K_COLOR_SRGB ? "srgb" : "sycc", p->num_components,
+                    CJ2K_MAX_COMPONENTS);
+  }
+  if (p->colorspace == CJ2K_COLOR_AUTO) {
+    p->colorspace = p->num_components < 3 ? CJ2K_COLOR_GRAY : CJ2K_COLOR_SRGB;
+  }
+  return resolve_mct(p, log);
+}
+
+// One LSB loses nothing that can be seen at 9 bits and more. Half of it where rounding to 8 bits or fewer would leave the
+// last decibels out of reach, and half of the uniform step that constant quality stands for: the zero bin is two steps.
+double chosen_quant_step(const cj2k_params& p) {
+  int depth = 0;
+  for (int c = 0; c < p.num_components; ++c) depth = std::max(depth, p.depth[c]);
+  const double step = depth <= 8 ? 0.5 : 1.0;
+  if (p.quality == 0) return step;
+  return std::clamp(std::ldexp(p.quality, depth - 8) / 2, kMinQuantStep, step);
+}
+
+Status resolve_rate(cj2k_params* p, const Log& log) {
+  if (p->lossless) {
+    const char* other = p->target_bytes != 0          ? "target_bytes"
+                        : p->max_frame_bytes != 0     ? "max_frame_bytes"
+                        : p->max_component_bytes != 0 ? "max_component_bytes"
+                        : p->quality != 0             ? "quality"
+                                                      : nullptr;
+    if (other != nullptr) {
+      return log.fail(Status::kInvalid, "lossless 1 excludes %s (which must be 0)", other);
+    }
+    p->wavelet = CJ2K_WAVELET_53;
+  } else if (p->target_bytes == 0 && p->num_layer_rates == 0 && p->quality == 0) {
+    p->quality = 2.0;
+  }
+  if (p->quant_step == 0) p->quant_step = chosen_quant_step(*p);
+
+  int64_t cap = p->target_bytes;
+  if (p->max_frame_bytes != 0) {
+    cap = cap == 0 ? p->max_frame_bytes : std::min(cap, p->max_frame_bytes);
+  }
+  // Without a comment to lengthen, padding is a COM segment of 7 bytes at least (codestream/markers.h).
+  const int64_t most = p->comment[0] != '\0' ? cap : std::max<int64_t>(cap - 6, 0);
+  if (cap != 0 && p->min_frame_bytes > most) {
+    return log.fail(Status::kInvalid, "min_frame_bytes %lld not in [0, %lld], the cap per frame%s",
+                    static_cast<long long>(p->min_frame_bytes), static_cast<long long>(most),
+                    most == cap ? "" : " less 6 (the comment is empty)");
+  }
+  if (p->num_layer_rates == 0) return Status::kOk;
+  if (p->num_layer_rates != p->layers) {
+    return log.fail(Status::kInvalid, "num_layer_rates %d is not layers %d", p->num_layer_rates,
+                    p->layers);
+  }
+  for (int i = 1; i < p->num_layer_rates; ++i) {
+    if (!(p->layer_rates[i] < p->layer_rates[i - 1])) {
+      return log.fail(Status::kInvalid, "layer_rates[%d] %.15g not below layer_rates[%d] %.15g", i,
+                      p->layer_rates[i], i - 1, p->layer_rates[i - 1]);
+    }
+  }
+  return Status::kOk;
+}
+
+int32_t usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int count = 0;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) count = CPU_COUNT(&set);
+  if (count <= 0) count = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(count, 1, 1024);
+}
+
+}  // namespace
+
+Status apply_param_rules(cj2k_params* p, const Log& log) {
+  CJ2K_TRY(resolve_grid(p, log));
+  CJ2K_TRY(check_blocks_and_precincts(*p, log));
+  CJ2K_TRY(resolve_rate(p, log));
+  CJ2K_TRY(resolve_colour(p, log));
+  if (p->threads == 0) p->threads = usable_cores();
+  if (p->gop == 0) p->gop = 1;
+  // Two frames keep the threads busy while the packets of one are written.
+  if (p->async_depth == 0) p->async_depth = p->threads == 1 ? 1 : 2;
+  if (p->device == CJ2K_DEVICE_AUTO) p->device = CJ2K_DEVICE_CPU;
+  return Status::kOk;
+}
+
+}  // namespace cj2k

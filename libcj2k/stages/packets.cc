@@ -1,0 +1,591 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "stages/packets.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstring>
+
+#include "codestream/jp2.h"
+#include "codestream/markers.h"
+#include "core/bit_writer.h"
+#include "core/tag_tree.h"
+#include "stages/tier1.h"
+
+namespace cj2k {
+namespace {
+
+// Of the packet "nothing here": a single 0 bit, padded (B.10.3).
+constexpr uint32_t kEmptyHeaderBytes = 1;
+constexpr int kFirstLblock = 3;  // B.10.7.1
+constexpr size_t kMaxBands = 3;
+
+// Codeword segments of one contribution end where a pass terminates, at most at each of its passes.
+constexpr size_t kMaxSegmentsPerPacket = kMaxPasses;
+
+/// How far the layers of one code-block have come.
+struct BlockState {
+  uint32_t next_layer;  // of its next contribution; Selection::layers: no more
+  uint32_t bytes;       // in the packets so far
+  uint8_t points;       // hull points in the packets so far; 0: not yet included
+  uint8_t passes;
+  uint8_t lblock;
+};
+
+struct BodyPiece {
+  const uint8_t* data;
+  uint32_t bytes;
+};
+
+/// A packet with something in it.
+struct PacketRecord {
+  uint32_t layer;
+  uint32_t num_pieces;
+  uint64_t header_bytes;
+  uint64_t body_bytes;
+};
+
+/// All packets of one precinct; the layers without a record are empty packets. Records, header
+/// bytes and pieces are in the order of the layers.
+struct PrecinctPackets {
+  std::vector<uint8_t> headers;
+  std::vector<PacketRecord> records;
+  std::vector<BodyPiece> pieces;
+  uint64_t bytes = 0;  // of all its packets, with SOP and EPH
+
+  void clear() {
+    headers.clear();
+    records.clear();
+    pieces.clear();
+    bytes = 0;
+  }
+};
+
+uint32_t marker_bytes_per_packet(const Plan& plan) {
+  return (plan.params.sop ? kSopBytes : 0) + (plan.params.eph ? kEphBytes : 0);
+}
+
+// Table B.4.
+void put_num_passes(uint32_t passes, BitWriter& out) {
+  if (passes == 1) {
+    out.put(0b0, 1);
+  } else if (passes == 2) {
+    out.put(0b10, 2);
+  } else if (passes <= 5) {
+    out.put(0b1100 | (passes - 3), 4);
+  } else if (passes <= 36) {
+    out.put(0b1111u << 5 | (passes - 6), 9);
+  } else {
+    out.put(0b111111111u << 7 | (passes - 37), 16);
+  }
+}
+
+int floor_log2(uint32_t value) { return static_cast<int>(std::bit_width(value)) - 1; }
+
+/// Lblock must grow by this for `bytes` of `passes` passes (B.10.7.1).
+int missing_length_bits(uint32_t bytes, uint32_t passes, int lblock) {
+  return static_cast<int>(std::bit_width(bytes)) - (lblock + floor_log2(passes));
+}
+
+void put_length(uint32_t bytes, uint32_t passes, int lblock, BitWriter& out) {
+  const int bits = lblock + floor_log2(passes);
+  if (bits > 32) out.put(0, bits - 32);
+  out.put(bytes, std::min(bits, 32));
+}
+
+void put_lblock(int growth, BitWriter& out) {
+  // A length has at most 32 bits, so Lblock grows by at most 29.
+  out.put(((uint32_t{1} << growth) - 1) << 1, growth + 1);
+}
+
+/// Passes, Lblock and lengths of what `block` adds to its packet (B.10.6, B.10.7), from `state` to
+/// the hull point `end`.
+void put_contribution(const CodedBlock& block, uint32_t style, const HullPoint& end,
+                      BlockState& state, BitWriter& out) {
+  const uint32_t passes = end.passes - state.passes;
+  put_num_passes(passes, out);
+  if (!(style & (CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL))) {
+    const uint32_t bytes = end.length_bytes - state.bytes;
+    const int growth = std::max(0, missing_length_bits(bytes, passes, state.lblock));
+    put_lblock(growth, out);
+    state.lblock = static_cast<uint8_t>(state.lblock + growth);
+    put_length(bytes, passes, state.lblock, out);
+    return;
+  }
+  struct Segment {
+    uint32_t bytes, passes;
+  } segments[kMaxSegmentsPerPacket];
+  size_t num_segments = 0;
+  int growth = 0;
+  uint32_t begin_pass = state.passes;
+  uint32_t begin_byte = state.bytes;
+  for (uint32_t pass = state.passes; pass < end.passes; ++pass) {
+    const bool is_last = pass + 1 == end.passes;
+    if (!is_last && !pass_terminates(style, static_cast<int>(pass))) continue;
+    const uint32_t end_byte = is_last ? end.length_bytes : block.pass_lengths[pass];
+    assert(end_byte >= begin_byte);
+    const Segment segment = {end_byte - begin_byte, pass + 1 - begin_pass};
+    growth = std::max(growth, missing_length_bits(segment.bytes, segment.passes, state.lblock));
+    segments[num_segments++] = segment;
+    begin_pass = pass + 1;
+    begin_byte = end_byte;
+  }
+  put_lblock(growth, out);
+  state.lblock = static_cast<uint8_t>(state.lblock + growth);
+  for (size_t i = 0; i < num_segments; ++i) {
+    put_length(segments[i].bytes, segments[i].passes, state.lblock, out);
+  }
+}
+
+/// The layer of hull point `point`, which is not in a layer before `first_layer`: the point before
+/// it is in that layer, and slopes fall. @return Selection::layers for a point in no layer
+uint32_t layer_of_point(const Selection& selection, uint32_t block, uint32_t point,
+                        uint32_t first_layer) {
+  if (point >= selection.final_points[block]) return selection.layers;
+  if (first_layer + 1 >= selection.layers) return selection.layers - 1;
+  const uint16_t slope = selection.blocks[block].hull[point].slope;
+  const uint16_t* const begin = selection.layer_slopes;
+  const uint16_t* const found =
+      std::partition_point(begin + first_layer, begin + selection.layers - 1,
+                           [slope](uint16_t layer_slope) { return layer_slope > slope; });
+  return static_cast<uint32_t>(found - begin);
+}
+
+}  // namespace
+
+struct PacketScratch::Impl {
+  std::vector<BlockState> blocks;  // of the precinct
+  std::vector<TagNode> nodes;
+  std::vector<uint8_t> header;  // of one packet
+  size_t block_header_bytes;    // bound on what one code-block puts into one packet header
+  uint32_t packet_marker_bytes;
+  bool plt;
+};
+
+PacketScratch::PacketScratch(const Plan& plan) : impl_(std::make_unique<Impl>()) {
+  size_t max_blocks = 0, max_nodes = 0;
+  for (const Precinct& precinct : plan.precincts) {
+    size_t nodes = 0;
+    const uint32_t num_bands = plan.resolutions[precinct.resolution].num_subbands;
+    for (uint32_t b = 0; b < num_bands; ++b) {
+      const PrecinctBand& band = plan.precinct_bands[precinct.first_precinct_band + b];
+      nodes += 2 * TagTree::num_nodes(band.blocks_wide, band.blocks_high);
+    }
+    max_blocks = std::max<size_t>(max_blocks, precinct.num_blocks);
+    max_nodes = std::max(max_nodes, nodes);
+  }
+  impl_->blocks.resize(max_blocks);
+  impl_->nodes.resize(max_nodes);
+  // Two tag trees (zero bit-planes: at most M_b < 64), passes, Lblock and a length of up to 38 bits
+  // per segment; seven bits a byte when every byte is stuffed, and eight bits left over from
+  // before.
+  const size_t bits = TagTree::max_bits(static_cast<uint32_t>(plan.params.layers)) +
+                      TagTree::max_bits(64) + 16 + 30 + 38 * kMaxSegmentsPerPacket + 8;
+  impl_->block_header_bytes = bits / 7 + 2;
+  impl_->header.resize(impl_->block_header_bytes + 8 * max_blocks + 4096);
+  impl_->packet_marker_bytes = marker_bytes_per_packet(plan);
+  impl_->plt = has_plt(plan);
+}
+
+PacketScratch::~PacketScratch() = default;
+PacketScratch::PacketScratch(PacketScratch&&) noexcept = default;
+
+namespace {
+
+/// Makes the packets of one precinct, layer by layer (B.9, B.10). Layers in which no block has
+/// anything are passed over: the work is O(blocks) for each packet that is not empty, and none for
+/// one that is.
+class PrecinctCoder {
+ public:
+  PrecinctCoder(const Plan& plan, const Selection& selection, uint32_t precinct,
+                PacketScratch::Impl& scratch)
+      : plan_(plan),
+        selection_(selection),
+        scratch_(scratch),
+        style_(static_cast<uint32_t>(plan.params.cblk_style)),
+        precinct_(plan.precincts[precinct]),
+        num_bands_(plan.resolutions[precinct_.resolution].num_subbands) {
+    assert(num_bands_ <= kMaxBands);
+    assert(selection.layers == static_cast<uint32_t>(plan.params.layers));
+  }
+
+  /// @param packets  nullptr: only measures
+  PrecinctBytes run(PrecinctPackets* packets) {
+    PrecinctBytes total = {0, 0};
+    uint64_t num_records = 0;
+    const uint32_t layers = selection_.layers;
+    const uint32_t marker_bytes = scratch_.packet_marker_bytes;
+    for (uint32_t layer = start(); layer < layers;) {
+      uint64_t body_bytes = 0;
+      const size_t pieces_before = packets != nullptr ? packets->pieces.size() : 0;
+      const uint32_t next_layer = code_packet(layer, packets, &body_bytes);
+      total.header += header_bytes_ + marker_bytes;
+      total.body += body_bytes;
+      if (scratch_.plt) {
+        total.header += plt_entry_bytes(marker_bytes + header_bytes_ + body_bytes);
+        plt_bytes_ += plt_entry_bytes(marker_bytes + header_bytes_ + body_bytes);
+      }
+      if (packets != nullptr) {
+        packets->headers.insert(packets->headers.end(), scratch_.header.data(),
+                                scratch_.header.data() + header_bytes_);
+        packets->records.push_back({layer,
+                                    static_cast<uint32_t>(packets->pieces.size() - pieces_before),
+                                    header_bytes_, body_bytes});
+      }
+      ++num_records;
+      layer = next_layer;
+    }
+    const uint64_t num_empty = layers - num_records;
+    const uint32_t empty_bytes = kEmptyHeaderBytes + marker_bytes;
+    total.header += num_empty * empty_bytes;
+    if (scratch_.plt) {
+      total.header += num_empty * plt_entry_bytes(empty_bytes);
+      plt_bytes_ += num_empty * plt_entry_bytes(empty_bytes);
+    }
+    if (packets != nullptr) packets->bytes = total.header - plt_bytes_ + total.body;
+    return total;
+  }
+
+ private:
+  struct Band {
+    TagTree inclusion, zero_planes;
+    uint32_t first_block, wide, high;
+    BlockState* blocks;
+  };
+
+  /// Tag trees and states before the first packet. @return the first layer with something in it
+  uint32_t start() {
+    uint32_t first_layer = selection_.layers;
+    TagNode* nodes = scratch_.nodes.data();
+    BlockState* states = scratch_.blocks.data();
+    for (uint32_t b = 0; b < num_bands_; ++b) {
+      const PrecinctBand& source = plan_.precinct_bands[precinct_.first_precinct_band + b];
+      Band& band = bands_[b];
+      band.first_block = source.first_block;
+      band.wide = source.blocks_wide;
+      band.high = source.blocks_high;
+      band.blocks = states;
+      const uint32_t num_blocks = band.wide * band.high;
+      if (num_blocks == 0) continue;
+      const size_t tree_nodes = TagTree::num_nodes(band.wide, band.high);
+      band.inclusion = TagTree(band.wide, band.high, nodes);
+      band.zero_planes = TagTree(band.wide, band.high, nodes + tree_nodes);
+      nodes += 2 * tree_nodes;
+      const uint32_t max_planes = plan_.subbands[source.subband].max_bit_planes;
+      for (uint32_t i = 0; i < num_blocks; ++i) {
+        const uint32_t block = band.first_block + i;
+        const uint32_t layer = layer_of_point(selection_, block, 0, 0);
+        first_layer = std::min(first_layer, layer);
+        *states++ = {layer, 0, 0, 0, kFirstLblock};
+        band.inclusion.set_leaf(i, layer);
+        band.zero_planes.set_leaf(i, layer < selection_.layers
+                                         ? max_planes - selection_.blocks[block].num_bit_planes
+                                         : kTagNever);
+      }
+      band.inclusion.build();
+      band.zero_planes.build();
+    }
+    return first_layer;
+  }
+
+  /// The header of the packet of `layer`, in which some block has something, into scratch_.header.
+  /// @return the next layer with something in it
+  uint32_t code_packet(uint32_t layer, PrecinctPackets* packets, uint64_t* body_bytes) {
+    BitWriter out(scratch_.header.data(), scratch_.header.size());
+    uint32_t next_layer = selection_.layers;
+    out.put(1, 1);
+    for (uint32_t b = 0; b < num_bands_; ++b) {
+      Band& band = bands_[b];
+      BlockState* state = band.blocks;
+      uint32_t block = band.first_block;
+      for (uint32_t y = 0; y < band.high; ++y) {
+        for (uint32_t x = 0; x < band.wide; ++x, ++state, ++block) {
+          if (out.room() < scratch_.block_header_bytes) grow_header(out);
+          const bool contributes = state->next_layer == layer;
+          if (state->points > 0) {
+            out.put(contributes ? 1 : 0, 1);
+          } else {
+            band.inclusion.encode(x, y, layer + 1, out);
+            if (contributes) band.zero_planes.encode(x, y, kTagAll, out);
+          }
+          if (contributes) *body_bytes += add_contribution(block, layer, *state, out, packets);
+          next_layer = std::min(next_layer, state->next_layer);
+        }
+      }
+    }
+    header_bytes_ = out.finish();
+    return next_layer;
+  }
+
+  uint32_t add_contribution(uint32_t block, uint32_t layer, BlockState& state, BitWriter& out,
+                            PrecinctPackets* packets) {
+    const CodedBlock& coded = selection_.blocks[block];
+    uint32_t points = state.points + 1u;
+    uint32_t next_layer = selection_.layers;
+    if (layer + 1 == selection_.layers) {
+      points = selection_.final_points[block];
+    } else {
+      while ((next_layer = layer_of_point(selection_, block, points, layer)) == layer) ++points;
+    }
+    const HullPoint& end = coded.hull[points - 1];
+    put_contribution(coded, style_, end, state, out);
+    const uint32_t bytes = end.length_bytes - state.bytes;
+    if (packets != nullptr) {
+      packets->pieces.push_back({coded.data + state.bytes, bytes});
+      if (coded.tails != nullptr && next_layer == selection_.layers) {
+        // The codeword segment ends here, where tier-1 went on; earlier layers only cut it, which
+        // ends nothing.
+        const PassTail& tail = coded.tails[points - 1];
+        assert(tail.count == 0 || tail.offset_bytes + tail.count <= end.length_bytes);
+        std::memcpy(coded.data + tail.offset_bytes, tail.bytes, tail.count);
+      }
+    }
+    state.next_layer = next_layer;
+    state.bytes = end.length_bytes;
+    state.points = static_cast<uint8_t>(points);
+    state.passes = static_cast<uint8_t>(end.passes);
+    return bytes;
+  }
+
+  void grow_header(BitWriter& out) {
+    scratch_.header.resize(2 * scratch_.header.size());
+    out.move_to(scratch_.header.data(), scratch_.header.size());
+  }
+
+  const Plan& plan_;
+  const Selection& selection_;
+  PacketScratch::Impl& scratch_;
+  const uint32_t style_;
+  const Precinct& precinct_;
+  const uint32_t num_bands_;
+  Band bands_[kMaxBands];
+  uint64_t header_bytes_ = 0;  // of the packet coded last
+  uint64_t plt_bytes_ = 0;
+};
+
+uint64_t part_overhead_bytes(const TilePart& part, bool plt) {
+  return kSotBytes + kSodBytes + (plt ? max_plt_overhead_bytes(part.num_packets) : 0);
+}
+
+}  // namespace
+
+PrecinctBytes measure_precinct(const Plan& plan, const Selection& selection, uint32_t precinct,
+                               PacketScratch& scratch) {
+  return PrecinctCoder(plan, selection, precinct, scratch.impl()).run(nullptr);
+}
+
+uint64_t fixed_bytes(const Plan& plan) {
+  const bool plt = has_plt(plan);
+  uint64_t bytes = make_main_header(plan).bytes.size() + kEocBytes;
+  if (plan.params.format == CJ2K_FORMAT_JP2) bytes += make_jp2_boxes(plan).size();
+  for (const TilePart& part : plan.tile_parts) bytes += part_overhead_bytes(part, plt);
+  return bytes;
+}
+
+uint64_t component_fixed_bytes(const Plan& plan, uint32_t component) {
+  if (plan.params.tile_parts != CJ2K_TILE_PARTS_COMPONENT) return 0;
+  const bool plt = has_plt(plan);
+  uint64_t bytes = 0;
+  for (const TilePart& part : plan.tile_parts) {
+    if (part.num_packets == 0) continue;
+    const uint32_t precinct = plan.packets[part.first_packet].precinct;
+    if (plan.precincts[precinct].component == component) bytes += part_overhead_bytes(part, plt);
+  }
+  return bytes;
+}
+
+struct PacketWriter::Impl {
+  /// Where the next packet of a precinct begins in its PrecinctPackets.
+  struct Cursor {
+    size_t record = 0, header = 0, piece = 0;
+  };
+
+  explicit Impl(const Plan& p);
+
+  /// Bytes of the packet with SOP and EPH; steps over it.
+  uint64_t skip_packet(const PacketRef& packet, Cursor& cursor) const;
+  uint8_t* store_packet(const PacketRef& packet, uint32_t number, Cursor& cursor,
+                        uint8_t* out) const;
+  /// PLT segments of a tile-part, and the sum of its packets. @param plt_out  nullptr: only counts
+  struct PartBytes {
+    uint64_t plt, packets;
+  };
+  PartBytes measure_part(const TilePart& part, uint8_t* plt_out) const;
+  void rewind(std::vector<Cursor>& cursors) const {
+    std::fill(cursors.begin(), cursors.end(), Cursor{});
+  }
+
+  const Plan& plan;
+  const bool plt;
+  const uint32_t marker_bytes;
+  const MainHeader main_header;
+  const std::vector<uint8_t> jp2_boxes;
+  std::vector<PrecinctPackets> precincts;
+  // The packets of a precinct come in the order of the layers in every progression (B.12), so one
+  // cursor per precinct finds them all: one set runs ahead to measure a tile-part, the other stores
+  // it.
+  mutable std::vector<Cursor> measure_cursors, store_cursors;
+};
+
+PacketWriter::Impl::Impl(const Plan& p)
+    : plan(p),
+      plt(has_plt(p)),
+      marker_bytes(marker_bytes_per_packet(p)),
+      main_header(make_main_header(p)),
+      jp2_boxes(p.params.format == CJ2K_FORMAT_JP2 ? make_jp2_boxes(p) : std::vector<uint8_t>()),
+      precincts(p.precincts.size()),
+      measure_cursors(p.precincts.size()),
+      store_cursors(p.precincts.size()) {
+  for (size_t i = 0; i < precincts.size(); ++i) {
+    const size_t num_blocks = p.precincts[i].num_blocks;
+    if (num_blocks == 0) continue;
+    precincts[i].pieces.reserve(num_blocks);
+    precincts[i].headers.reserve(4 * num_blocks + 16);
+    precincts[i].records.reserve(std::min<size_t>(static_cast<size_t>(p.params.layers), 8));
+  }
+}
+
+uint64_t PacketWriter::Impl::skip_packet(const PacketRef& packet, Cursor& cursor) const {
+  const PrecinctPackets& packets = precincts[packet.precinct];
+  if (cursor.record == packets.records.size() ||
+      packets.records[cursor.record].layer != packet.layer) {
+    return marker_bytes + kEmptyHeaderBytes;
+  }
+  const PacketRecord& record = packets.records[cursor.record++];
+  cursor.header += record.header_bytes;
+  cursor.piece += record.num_pieces;
+  return marker_bytes + record.header_bytes + record.body_bytes;
+}
+
+uint8_t* PacketWriter::Impl::store_packet(const PacketRef& packet, uint32_t number, Cursor& cursor,
+                                          uint8_t* out) const {
+  // Code-blocks lie all over memory: the first line of a piece is asked for this many pieces ahead.
+  constexpr size_t kPrefetchAhead = 12;
+  const PrecinctPackets& packets = precincts[packet.precinct];
+  const Cursor begin = cursor;
+  skip_packet(packet, cursor);
+  if (plan.params.sop) out = store_sop(out, number);
+  if (cursor.record == begin.record) {
+    *out++ = 0;
+  } else {
+    const size_t header_bytes = cursor.header - begin.header;
+    std::memcpy(out, packets.headers.data() + begin.header, header_bytes);
+    out += header_bytes;
+  }
+  if (plan.params.eph) {
+    *out++ = kMarkerEph >> 8;
+    *out++ = kMarkerEph & 0xFF;
+  }
+  const BodyPiece* pieces = packets.pieces.data();
+  for (size_t i = begin.piece; i < cursor.piece; ++i) {
+    if (i + kPrefetchAhead < cursor.piece) __builtin_prefetch(pieces[i + kPrefetchAhead].data);
+    std::memcpy(out, pieces[i].data, pieces[i].bytes);
+    out += pieces[i].bytes;
+  }
+  return out;
+}
+
+PacketWriter::Impl::PartBytes PacketWriter::Impl::measure_part(const TilePart& part,
+                                                               uint8_t* plt_out) const {
+  PltWriter plt_writer(plt_out);
+  uint64_t packet_bytes = 0;
+  for (uint64_t i = part.first_packet; i < part.first_packet + part.num_packets; ++i) {
+    const PacketRef& packet = plan.packets[i];
+    const uint64_t bytes = skip_packet(packet, measure_cursors[packet.precinct]);
+    packet_bytes += bytes;
+    if (plt) plt_writer.add(bytes);
+  }
+  return {plt ? plt_writer.finish() : 0, packet_bytes};
+}
+
+PacketWriter::PacketWriter(const Plan& plan) : impl_(std::make_unique<Impl>(plan)) {}
+PacketWriter::~PacketWriter() = default;
+PacketWriter::PacketWriter(PacketWriter&&) noexcept = default;
+
+void PacketWriter::encode_headers(const Selection& selection, uint32_t precinct,
+                                  PacketScratch& scratch) {
+  PrecinctPackets& packets = impl_->precincts[precinct];
+  packets.clear();
+  PrecinctCoder(impl_->plan, selection, precinct, scratch.impl()).run(&packets);
+}
+
+uint64_t PacketWriter::frame_bytes() const {
+  const Impl& w = *impl_;
+  uint64_t bytes = w.jp2_boxes.size() + w.main_header.bytes.size() + kEocBytes;
+  for (const PrecinctPackets& precinct : w.precincts) bytes += precinct.bytes;
+  if (w.plt) w.rewind(w.measure_cursors);
+  for (const TilePart& part : w.plan.tile_parts) {
+    bytes += kSotBytes + kSodBytes;
+    if (w.plt) bytes += w.measure_part(part, nullptr).plt;
+  }
+  return bytes;
+}
+
+bool PacketWriter::fits() const {
+  if (frame_bytes() <= kMaxTilePartBytes) return true;
+  const Impl& w = *impl_;
+  w.rewind(w.measure_cursors);
+  return std::all_of(
+      w.plan.tile_parts.begin(), w.plan.tile_parts.end(), [&w](const TilePart& part) {
+        const Impl::PartBytes bytes = w.measure_part(part, nullptr);
+        return kSotBytes + kSodBytes + bytes.plt + bytes.packets <= kMaxTilePartBytes;
+      });
+}
+
+uint64_t PacketWriter::padded_bytes(uint64_t min_bytes) const {
+  const uint64_t bytes = frame_bytes();
+  if (bytes >= min_bytes || impl_->main_header.comment_offset > 0) {
+    return std::max(bytes, min_bytes);
+  }
+  return std::max(min_bytes, bytes + kMinPaddingBytes);
+}
+
+uint64_t PacketWriter::write([[maybe_unused]] const Selection& selection, std::span<uint8_t> out,
+                             uint64_t min_bytes) const {
+  const Impl& w = *impl_;
+  const uint64_t bytes = frame_bytes();
+  const uint64_t total_bytes = padded_bytes(min_bytes);
+  if (out.size() < total_bytes || !fits()) return 0;
+
+  uint8_t* next = out.data();
+  if (!w.jp2_boxes.empty()) {
+    std::memcpy(next, w.jp2_boxes.data(), w.jp2_boxes.size());
+    next += w.jp2_boxes.size();
+    set_jp2c_bytes(next, total_bytes - w.jp2_boxes.size());
+  }
+  uint8_t* const main_header = next;
+  std::memcpy(main_header, w.main_header.bytes.data(), w.main_header.bytes.size());
+  const uint64_t padding = total_bytes - bytes;
+  next = padding > 0 && padding < kMinPaddingBytes
+             ? lengthen_comment(w.main_header, main_header, static_cast<uint32_t>(padding))
+             : store_padding(main_header + w.main_header.bytes.size(), padding);
+
+  w.rewind(w.measure_cursors);
+  w.rewind(w.store_cursors);
+  uint32_t packet_number = 0;
+  for (size_t i = 0; i < w.plan.tile_parts.size(); ++i) {
+    const TilePart& part = w.plan.tile_parts[i];
+    const Impl::PartBytes part_bytes = w.measure_part(part, next + kSotBytes);
+    const auto psot =
+        static_cast<uint32_t>(kSotBytes + part_bytes.plt + kSodBytes + part_bytes.packets);
+    uint8_t* const end = next + psot;
+    w.main_header.set_tile_part_bytes(main_header, i, psot);
+    next = store_sot(next, part, psot) + part_bytes.plt;
+    *next++ = kMarkerSod >> 8;
+    *next++ = kMarkerSod & 0xFF;
+    if (part.index == 0) packet_number = 0;
+    for (uint64_t k = part.first_packet; k < part.first_packet + part.num_packets; ++k) {
+      const PacketRef& packet = w.plan.packets[k];
+      next = w.store_packet(packet, packet_number++, w.store_cursors[packet.precinct], next);
+    }
+    assert(next == end);
+    next = end;
+  }
+  *next++ = kMarkerEoc >> 8;
+  *next++ = kMarkerEoc & 0xFF;
+  assert(static_cast<uint64_t>(next - out.data()) == total_bytes);
+  return total_bytes;
+}
+
+}  // namespace cj2k

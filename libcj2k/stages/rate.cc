@@ -1,0 +1,378 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "stages/rate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/parallel.h"
+#include "core/slope.h"
+
+namespace cj2k {
+namespace {
+
+constexpr uint32_t kAboveAllSlopes = 65536;
+constexpr uint64_t kNoCap = std::numeric_limits<uint64_t>::max();
+/// Precincts per task: the lowest resolutions' take well under a microsecond.
+constexpr size_t kPrecinctGrain = 8;
+constexpr size_t kBlockGrain = 4096;
+/// Trials of a single point after the longest prefix. Each costs one precinct; what they win is under one point's bytes.
+constexpr int kSingleTrials = 32;
+/// What may stay unused without a trial: 1 / 4096 of the cap.
+constexpr uint64_t kNegligible = 4096;
+/// Candidates beyond what is expected to fit, besides a 64th of the cap: small points may follow large ones.
+constexpr uint64_t kCandidateBytes = 4096;
+/// Steps of the search for the longest prefix before it falls back to bisection.
+constexpr int kInterpolations = 6;
+
+std::vector<PrecinctBytes> measure_empty(const Plan& plan) {
+  const std::vector<CodedBlock> blocks(plan.blocks.size());
+  const std::vector<uint8_t> points(plan.blocks.size(), 0);
+  const uint32_t layers = static_cast<uint32_t>(plan.params.layers);
+  const std::vector<uint16_t> slopes(layers - 1, kMaxSlope);
+  const Selection selection{blocks.data(), points.data(), slopes.data(), layers};
+  PacketScratch scratch(plan);
+  std::vector<PrecinctBytes> bytes;
+  bytes.reserve(plan.precincts.size());
+  for (uint32_t p = 0; p < plan.precincts.size(); ++p) bytes.push_back(measure_precinct(plan, selection, p, scratch));
+  return bytes;
+}
+
+uint64_t cap_or_none(int64_t cap) { return cap > 0 ? static_cast<uint64_t>(cap) : kNoCap; }
+
+}  // namespace
+
+uint64_t smallest_frame_bytes(const Plan& plan) {
+  uint64_t total = fixed_bytes(plan);
+  for (const PrecinctBytes& p : measure_empty(plan)) total += p.header + p.body;
+  return total;
+}
+
+uint64_t smallest_component_bytes(const Plan& plan, uint32_t component) {
+  uint64_t total = component_fixed_bytes(plan, component);
+  const std::vector<PrecinctBytes> bytes = measure_empty(plan);
+  for (size_t p = 0; p < bytes.size(); ++p) {
+    if (plan.precincts[p].component == component) total += bytes[p].header + bytes[p].body;
+  }
+  return total;
+}
+
+uint64_t raw_frame_bytes(const Plan& plan) {
+  uint64_t bits = 0;
+  for (const Component& c : plan.components) {
+    bits += static_cast<uint64_t>(c.rect.width()) * static_cast<uint64_t>(c.rect.height()) * static_cast<uint64_t>(c.depth);
+  }
+  return (bits + 7) / 8;
+}
+
+uint16_t quality_slope(double quality, int depth) {
+  constexpr double kPerSquaredStep = 16 * 0.69314718055994530942 / 12;
+  const double step = std::ldexp(quality, depth - 8);
+  return log_slope(kPerSquaredStep * step * step, 1);
+}
+
+RateControl::RateControl(const Plan& plan, std::vector<PacketScratch>& scratch)
+    : plan_(plan),
+      scratch_(scratch),
+      fixed_bytes_(fixed_bytes(plan)),
+      at_least_(plan.components.size(), std::vector<uint64_t>(kAboveAllSlopes + 1)),
+      limit_(plan.blocks.size()),
+      final_points_(plan.blocks.size()),
+      layer_slopes_(static_cast<size_t>(plan.params.layers - 1)),
+      precinct_bytes_(plan.precincts.size()) {
+  const cj2k_params& p = plan.params;
+  candidates_.reserve(4 * plan.blocks.size());
+  candidate_bytes_.reserve(4 * plan.blocks.size() + 1);
+  frame_cap_ = std::min(cap_or_none(p.target_bytes), cap_or_none(p.max_frame_bytes));
+  if (!p.lossless && p.target_bytes == 0 && p.num_layer_rates > 0) {
+    const double ratio = p.layer_rates[p.num_layer_rates - 1];
+    if (ratio > 1) {
+      frame_cap_ = std::min(frame_cap_, static_cast<uint64_t>(static_cast<double>(raw_frame_bytes(plan)) / ratio));
+    }
+  }
+  if (p.quality > 0) {
+    int depth = 0;
+    for (const Component& c : plan.components) depth = std::max(depth, c.depth);
+    quality_floor_ = quality_slope(p.quality, depth);
+  }
+  selection_ = {nullptr, final_points_.data(), layer_slopes_.data(), static_cast<uint32_t>(p.layers)};
+}
+
+uint64_t RateControl::component_bytes(uint32_t component) const {
+  return measured_bytes({component, component + 1, 0, 0});
+}
+
+uint64_t RateControl::body_bytes() const {
+  return measured_body({0, static_cast<uint32_t>(plan_.components.size()), 0, 0});
+}
+
+uint64_t RateControl::measured_body(const Scope& scope) const {
+  uint64_t total = 0;
+  for (size_t p = 0; p < precinct_bytes_.size(); ++p) {
+    if (in_scope(scope, plan_.precincts[p].component)) total += precinct_bytes_[p].body;
+  }
+  return total;
+}
+
+uint64_t RateControl::measured_bytes(const Scope& scope) const {
+  uint64_t total = scope.fixed;
+  for (size_t p = 0; p < precinct_bytes_.size(); ++p) {
+    if (in_scope(scope, plan_.precincts[p].component)) total += precinct_bytes_[p].header + precinct_bytes_[p].body;
+  }
+  return total;
+}
+
+void RateControl::allocate(const CodedBlock* blocks) {
+  blocks_ = blocks;
+  selection_.blocks = blocks;
+  threshold_ = quality_floor_;
+  fill_histograms();
+
+  const uint32_t num_components = static_cast<uint32_t>(plan_.components.size());
+  parallel_for(plan_.blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
+    for (size_t b = begin; b < end; ++b) {
+      uint8_t n = blocks[b].num_hull;
+      while (n > 0 && blocks[b].hull[n - 1].slope < quality_floor_) --n;
+      limit_[b] = n;
+    }
+  });
+  const Scope frame{0, num_components, frame_cap_, fixed_bytes_};
+  const uint64_t component_cap = cap_or_none(plan_.params.max_component_bytes);
+  if (component_cap != kNoCap) {
+    std::fill(final_points_.begin(), final_points_.end(), uint8_t{0});
+    for (uint32_t c = 0; c < num_components; ++c) fill({c, c + 1, component_cap, component_fixed_bytes(plan_, c)});
+    limit_ = final_points_;
+  }
+  fill(frame);
+  if (component_cap != kNoCap && plan_.params.layers > 1) {
+    // The frame's choice moves the layer thresholds, and with them a component's headers by a few bytes: take single
+    // points back, lowest slope first, until its cap holds again.
+    for (uint32_t c = 0; c < num_components; ++c) {
+      const Scope scope{c, c + 1, component_cap, component_fixed_bytes(plan_, c)};
+      for (uint32_t slope = kMinSlope; measure(scope) > component_cap && slope < kAboveAllSlopes; slope += 16) {
+        parallel_for(plan_.blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
+          for (size_t b = begin; b < end; ++b) {
+            uint8_t& n = final_points_[b];
+            if (plan_.blocks[b].component != c) continue;
+            while (n > 0 && blocks_[b].hull[n - 1].slope < slope) --n;
+          }
+        });
+      }
+    }
+  }
+}
+
+void RateControl::fill_histograms() {
+  for (std::vector<uint64_t>& h : at_least_) std::fill(h.begin(), h.end(), uint64_t{0});
+  for (size_t b = 0; b < plan_.blocks.size(); ++b) {
+    const CodedBlock& block = blocks_[b];
+    std::vector<uint64_t>& h = at_least_[plan_.blocks[b].component];
+    uint32_t before = 0;
+    for (int i = 0; i < block.num_hull; ++i) {
+      h[block.hull[i].slope] += block.hull[i].length_bytes - before;
+      before = block.hull[i].length_bytes;
+    }
+  }
+  for (std::vector<uint64_t>& h : at_least_) {
+    for (uint32_t slope = kAboveAllSlopes; slope-- > 0;) h[slope] += h[slope + 1];
+  }
+}
+
+uint64_t RateControl::histogram_bytes(const Scope& scope, uint32_t slope) const {
+  uint64_t bytes = 0;
+  for (uint32_t c = scope.first_component; c < scope.end_component; ++c) bytes += at_least_[c][slope];
+  return bytes;
+}
+
+/// Lowest slope whose segments take at most `bytes`.
+uint32_t RateControl::slope_for(const Scope& scope, uint64_t bytes) const {
+  uint32_t low = 0, high = kAboveAllSlopes;
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2;
+    if (histogram_bytes(scope, middle) <= bytes) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+void RateControl::select(const Scope& scope, uint32_t slope) {
+  parallel_for(plan_.blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
+    for (size_t b = begin; b < end; ++b) {
+      if (!in_scope(scope, plan_.blocks[b].component)) continue;
+      uint8_t n = limit_[b];
+      while (n > 0 && blocks_[b].hull[n - 1].slope < slope) --n;
+      final_points_[b] = n;
+    }
+  });
+}
+
+/// Layer l of L ends where the histogram reaches its share of the body: by ratio where given, else evenly in log(bytes)
+/// from 1/1024 (or half a layer, for few) of the whole.
+void RateControl::choose_layers() {
+  const size_t layers = selection_.layers;
+  if (layers == 1) return;
+  uint64_t body = 0;
+  for (size_t b = 0; b < plan_.blocks.size(); ++b) {
+    if (final_points_[b] > 0) body += blocks_[b].hull[final_points_[b] - 1].length_bytes;
+  }
+  const Scope all{0, static_cast<uint32_t>(plan_.components.size()), 0, 0};
+  const double octaves = std::min(1.0, 10.0 / static_cast<double>(layers - 1));
+  uint16_t previous = kMaxSlope;
+  for (size_t l = 0; l + 1 < layers; ++l) {
+    uint64_t share;
+    if (plan_.params.num_layer_rates > 0) {
+      const double bytes = static_cast<double>(raw_frame_bytes(plan_)) / plan_.params.layer_rates[l];
+      share = static_cast<uint64_t>(bytes) > fixed_bytes_ ? static_cast<uint64_t>(bytes) - fixed_bytes_ : 0;
+    } else {
+      // 2^-x, linear between whole octaves: libm's exp2 is not the same everywhere.
+      const double x = octaves * static_cast<double>(layers - 1 - l);
+      const int whole = static_cast<int>(x);
+      share = static_cast<uint64_t>(std::ldexp(static_cast<double>(body) * (1.0 - (x - whole) / 2), -whole));
+    }
+    const uint32_t slope = slope_for(all, share);
+    previous = std::min(previous, static_cast<uint16_t>(std::clamp<uint32_t>(slope, kMinSlope, kMaxSlope)));
+    layer_slopes_[l] = previous;
+  }
+}
+
+/// Exact bytes of the scope at the current selection.
+uint64_t RateControl::measure(const Scope& scope) {
+  parallel_for(plan_.precincts.size(), kPrecinctGrain, [&](size_t begin, size_t end) {
+    for (size_t p = begin; p < end; ++p) {
+      if (!in_scope(scope, plan_.precincts[p].component)) continue;
+      precinct_bytes_[p] = measure_precinct(plan_, selection_, static_cast<uint32_t>(p), scratch_[worker_index()]);
+    }
+  });
+  return measured_bytes(scope);
+}
+
+void RateControl::fill(const Scope& scope) {
+  select(scope, 0);
+  choose_layers();
+  const uint64_t everything = measure(scope);
+  if (everything <= scope.cap) return;
+  const uint32_t threshold = coarse_threshold(scope, everything);
+  const size_t taken = longest_prefix(scope, threshold);
+  add_single_points(scope, taken);
+}
+
+/// A threshold that fits, close to the lowest: the headers change little from step to step, so their last size predicts
+/// the next, and the histogram gives the body.
+uint32_t RateControl::coarse_threshold(const Scope& scope, uint64_t everything) {
+  constexpr int kSteps = 4;
+  uint64_t overhead = everything - measured_body(scope);
+  uint32_t fits = kAboveAllSlopes;
+  for (int step = 0; step < kSteps; ++step) {
+    uint32_t slope = slope_for(scope, scope.cap > overhead ? scope.cap - overhead : 0);
+    if (slope >= fits) break;
+    select(scope, slope);
+    choose_layers();
+    const uint64_t bytes = measure(scope);
+    if (bytes <= scope.cap) {
+      // Another guess with this overhead would be the same or a little lower: near enough to go on point by point.
+      fits = slope;
+      break;
+    }
+    overhead = std::max(bytes - measured_body(scope), overhead + (bytes - scope.cap));
+  }
+  select(scope, fits);
+  choose_layers();
+  return fits;
+}
+
+/// All points below `threshold` in the total order, until they sum up to well over `bytes`.
+void RateControl::collect_candidates(const Scope& scope, uint32_t threshold, uint64_t bytes) {
+  const uint64_t have = histogram_bytes(scope, threshold);
+  uint32_t lowest = slope_for(scope, have + bytes + bytes / 4 + scope.cap / 64 + kCandidateBytes);
+  if (lowest > 0) --lowest;
+  candidates_.clear();
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
+    if (!in_scope(scope, plan_.blocks[b].component)) continue;
+    for (uint32_t i = final_points_[b]; i < limit_[b] && blocks_[b].hull[i].slope >= lowest; ++i) {
+      const uint32_t before = i > 0 ? blocks_[b].hull[i - 1].length_bytes : 0;
+      candidates_.push_back({blocks_[b].hull[i].slope, static_cast<uint8_t>(i + 1), b, blocks_[b].hull[i].length_bytes - before});
+    }
+  }
+  std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+    if (a.slope != b.slope) return a.slope > b.slope;
+    return a.block != b.block ? a.block < b.block : a.points < b.points;
+  });
+}
+
+/// The selection of `threshold` and the first `count` candidates.
+void RateControl::take(size_t count, uint32_t threshold, const Scope& scope) {
+  select(scope, threshold);
+  for (size_t i = 0; i < count; ++i) final_points_[candidates_[i].block] = candidates_[i].points;
+  choose_layers();
+}
+
+/// Finds by interpolation how many candidates fit, and takes them.
+size_t RateControl::longest_prefix(const Scope& scope, uint32_t threshold) {
+  const uint64_t start = measure(scope);
+  collect_candidates(scope, threshold, scope.cap > start ? scope.cap - start : 0);
+  std::vector<uint64_t>& body = candidate_bytes_;
+  body.assign(candidates_.size() + 1, 0);
+  for (size_t i = 0; i < candidates_.size(); ++i) body[i + 1] = body[i] + candidates_[i].bytes;
+
+  size_t fits = 0, fails = candidates_.size() + 1;
+  uint64_t fits_bytes = start;
+  // A header byte for every second point, to begin with; measured from then on.
+  double overhead_per_point = 0.5;
+  for (int step = 0; fails - fits > 1; ++step) {
+    const uint64_t room = scope.cap - fits_bytes;
+    size_t low = fits, high = fails - 1;  // largest count that the prediction lets in
+    while (low < high) {
+      const size_t middle = (low + high + 1) / 2;
+      const double predicted = static_cast<double>(body[middle] - body[fits]) + overhead_per_point * static_cast<double>(middle - fits);
+      if (predicted <= static_cast<double>(room)) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    const size_t guess = step < kInterpolations ? std::max(low, fits + 1) : (fits + fails) / 2;
+    take(guess, threshold, scope);
+    const uint64_t bytes = measure(scope);
+    const double extra = static_cast<double>(bytes) - static_cast<double>(fits_bytes) - static_cast<double>(body[guess] - body[fits]);
+    overhead_per_point = std::max(0.0, extra / static_cast<double>(guess - fits));
+    if (bytes <= scope.cap) {
+      fits = guess;
+      fits_bytes = bytes;
+    } else {
+      fails = guess;
+    }
+  }
+  take(fits, threshold, scope);
+  measure(scope);
+  threshold_ = fits > 0 ? candidates_[fits - 1].slope : static_cast<uint16_t>(std::min<uint32_t>(threshold, kMaxSlope));
+  return fits;
+}
+
+/// Points after the longest prefix, one by one, where what is left of the cap still holds them.
+void RateControl::add_single_points(const Scope& scope, size_t first) {
+  uint64_t total = measured_bytes(scope);
+  int trials = 0;
+  for (size_t i = first; i < candidates_.size() && trials < kSingleTrials && scope.cap - total > scope.cap / kNegligible; ++i) {
+    const Candidate& candidate = candidates_[i];
+    uint8_t& points = final_points_[candidate.block];
+    if (candidate.points != points + 1 || total + candidate.bytes > scope.cap) continue;
+    ++trials;
+    const uint32_t precinct = plan_.blocks[candidate.block].precinct;
+    const PrecinctBytes before = precinct_bytes_[precinct];
+    points = candidate.points;
+    const PrecinctBytes after = measure_precinct(plan_, selection_, precinct, scratch_[worker_index()]);
+    const uint64_t with = total - before.header - before.body + after.header + after.body;
+    if (with > scope.cap) {
+      --points;
+      continue;
+    }
+    total = with;
+    precinct_bytes_[precinct] = after;
+  }
+}
+
+}  // namespace cj2k

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Rate control by post-compression rate-distortion optimisation under exact caps: which hull points of which block go into
+// the codestream, and in which layer.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan.h"
+#include "stages/coded_block.h"
+#include "stages/packets.h"
+
+namespace cj2k {
+
+/// Bytes of a frame, and of one component's packets, with nothing but headers: no cap below these can be met.
+uint64_t smallest_frame_bytes(const Plan& plan);
+uint64_t smallest_component_bytes(const Plan& plan, uint32_t component);
+
+/// Uncompressed bytes of a frame (depth / 8 per sample, rounded up for the frame): what compression ratios refer to.
+uint64_t raw_frame_bytes(const Plan& plan);
+
+/// Threshold of constant quality: the log-slope at which a uniform quantiser with step `quality` (LSB of an 8-bit sample)
+/// trades squared error for bytes. D = q^2 / 12 and dD/dR = -2 ln 2 D per bit make it 16 ln 2 / 12 q^2 per byte.
+uint16_t quality_slope(double quality, int depth);
+
+/// One per frame slot; reuses its memory.
+class RateControl {
+ public:
+  /// @param scratch  one per worker of the arena that runs allocate; may be shared with other frames of that arena
+  RateControl(const Plan& plan, std::vector<PacketScratch>& scratch);
+
+  /// Chooses for one frame. All hull points stand in one total order: falling slope, then block index. Each component with
+  /// a cap, then the frame, takes the longest prefix of that order whose exact bytes fit, and then single later points
+  /// that still fit. Without a cap everything above the quality threshold goes in.
+  /// Deterministic: yes. Allocates: not after warm-up.
+  void allocate(const CodedBlock* blocks);
+
+  const Selection& selection() const { return selection_; }
+  uint16_t threshold() const { return threshold_; }  ///< slope of the last point that went in; 0: no limit was met
+  uint64_t component_bytes(uint32_t component) const;
+  uint64_t body_bytes() const;
+
+ private:
+  struct Scope {
+    uint32_t first_component, end_component;
+    uint64_t cap;
+    uint64_t fixed;
+  };
+  struct Candidate {
+    uint16_t slope;
+    uint8_t points;  ///< of its block when it is in
+    uint32_t block;
+    uint32_t bytes;
+  };
+
+  bool in_scope(const Scope& scope, uint32_t component) const {
+    return component >= scope.first_component && component < scope.end_component;
+  }
+  void fill_histograms();
+  uint64_t histogram_bytes(const Scope& scope, uint32_t slope) const;
+  uint32_t slope_for(const Scope& scope, uint64_t bytes) const;
+  void select(const Scope& scope, uint32_t slope);
+  void choose_layers();
+  uint64_t measure(const Scope& scope);
+  void fill(const Scope& scope);
+  uint64_t measured_body(const Scope& scope) const;
+  uint64_t measured_bytes(const Scope& scope) const;
+  uint32_t coarse_threshold(const Scope& scope, uint64_t everything);
+  void collect_candidates(const Scope& scope, uint32_t threshold, uint64_t bytes);
+  size_t longest_prefix(const Scope& scope, uint32_t threshold);
+  void add_single_points(const Scope& scope, size_t first);
+  void take(size_t candidates, uint32_t threshold, const Scope& scope);
+
+  const Plan& plan_;
+  std::vector<PacketScratch>& scratch_;
+  const CodedBlock* blocks_ = nullptr;
+  Selection selection_{};
+  uint64_t fixed_bytes_;
+  uint64_t frame_cap_;
+  uint16_t quality_floor_ = 0;
+  uint16_t threshold_ = 0;
+  std::vector<std::vector<uint64_t>> at_least_;  ///< [component][65537]: body bytes of segments with slope >= index
+  std::vector<uint8_t> limit_;                   ///< [blocks] most points that quality and component caps allow
+  std::vector<uint8_t> final_points_;            ///< [blocks]
+  std::vector<uint16_t> layer_slopes_;
+  std::vector<PrecinctBytes> precinct_bytes_;
+  std::vector<Candidate> candidates_;
+  std::vector<uint64_t> candidate_bytes_;  ///< [candidates + 1] running sum
+};
+
+}  // namespace cj2k

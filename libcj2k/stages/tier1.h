@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// EBCOT block coding (T.800 Annex D on top of the MQ coder of Annex C): one code-block of sign-magnitude samples to coding
+// passes with their exact truncation lengths and the squared error each one removes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "plan.h"
+#include "stages/coded_block.h"
+
+namespace cj2k {
+
+/// T.800 Table A.18: at most 4096 samples, each side 4 .. 1024 (clipped blocks may be smaller).
+inline constexpr int kMaxBlockSamples = 4096;
+inline constexpr int kMaxBlockSide = 1024;
+
+struct Tier1Block {
+  const uint32_t* samples;  ///< row y at samples + y * stride; bit 31 sign, bits 30..0 magnitude (stages/quantize.h)
+  ptrdiff_t stride;         ///< at least width rounded up to 16: a row is read that far, what lies there does not matter
+  int width, height;        ///< 1 .. 1024, product at most 4096
+  Orientation orientation;
+  uint32_t style;           ///< CJ2K_STYLE_*
+  bool reversible;          ///< only for the distortion (core/distortion.h)
+  int bit_planes;           ///< bits of the largest magnitude, 0 .. 31; 0: no pass is made
+};
+
+/// One coding pass. Pass 0 is the clean-up pass of the highest plane; then significance, refinement, clean-up per plane.
+struct CodingPass {
+  uint32_t length_bytes;  ///< cumulative: shortest prefix of the bytes that decodes all passes up to this one; with
+                          ///< PTERM the length with a predictable termination after this pass
+  int32_t distortion;     ///< in units of 4^plane / kDistortionOne; may be negative
+  uint8_t plane;
+};
+
+/// Bytes that, with PTERM, end a codeword segment cut after a pass that does not terminate by itself (D.4.2).
+struct PassTail {
+  uint32_t offset_bytes;  ///< from here on `count` bytes replace those of the block
+  uint8_t count;
+  uint8_t bytes[7];
+};
+
+/// Most bytes a block can take: a stripe column makes at most 10 symbols a plane, a symbol shifts the code register by 15
+/// bits at most (under 3 bytes with stuffing), and a segment ends with at most 8 bytes. Only what is used is touched.
+inline constexpr size_t kMaxBlockBytes =
+    size_t{kMaxBlockSamples / 4 * 10 * 3} * kMaxBitPlanes + 8 * static_cast<size_t>(kMaxPasses);
+
+/// Results of one block, reused from block to block.
+struct Tier1Output {
+  uint8_t* bytes;      ///< kMaxBlockBytes; bytes[-1] must be writable
+  CodingPass* passes;  ///< kMaxPasses
+  PassTail* tails;     ///< kMaxPasses; filled with PTERM only
+  int num_passes;
+  size_t num_bytes;
+};
+
+/// Working memory of one thread, about 250 KB.
+class Tier1Scratch {
+ public:
+  Tier1Scratch();
+  ~Tier1Scratch();
+  Tier1Scratch(Tier1Scratch&&) noexcept;
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  Impl* impl_;
+};
+
+/// Deterministic: yes, and all implementations give the same passes and bytes. Allocates: no.
+namespace ref {
+void encode_block(const Tier1Block& block, Tier1Output& out);
+}
+namespace simd {
+void encode_block(const Tier1Block& block, Tier1Scratch& scratch, Tier1Output& out);
+}
+
+}  // namespace cj2k
