@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What the stage checks share: forcing an instruction set, memory that shows stray accesses, seeded
+// extremes, timing.
+//
+// A check runs the reference and each implementation on equal copies of the same memory, guards and
+// gaps included, and compares all of it. Cases whose name begins with "bench" are skipped unless
+// asked for:
+//   test_check --no-skip --test-case='bench*'
+#pragma once
+
+#include <doctest/doctest.h>
+#include <hwy/targets.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace cj2k::check {
+
+/// The instruction sets that this machine has and the library was built for.
+inline std::vector<int64_t> targets() { return hwy::SupportedAndGeneratedTargets(); }
+
+/// Makes every run-time dispatch in the process take `target`, until the end of the scope.
+class ForceTarget {
+ public:
+  explicit ForceTarget(int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+  ~ForceTarget() {
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().DeInit();
+  }
+  ForceTarget(const ForceTarget&) = delete;
+  ForceTarget& operator=(const ForceTarget&) = delete;
+};
+
+/// Runs `fn` once per instruction set. `stage_target` tells what the stage under test dispatches to
+/// (stages/target.h).
+template <typename StageTarget, typename Fn>
+void for_each_target(StageTarget stage_target, Fn fn) {
+  const std::vector<int64_t> all = targets();
+  REQUIRE(!all.empty());
+  for (const int64_t target : all) {
+    const ForceTarget force(target);
+    REQUIRE(stage_target() == target);
+    INFO("target ", std::string(hwy::TargetName(target)));
+    fn(hwy::TargetName(target));
+  }
+}
+
+/// `count` elements between canaries, `shift` elements off a 64-byte boundary.
+template <typename T>
+class Guarded {
+ public:
+  static constexpr size_t kGuard = 64;
+
+  Guarded(size_t count, size_t shift)
+      : bytes_((count + shift + 2 * kGuard) * sizeof(T) + 64, 0xA5) {
+    const size_t misalignment = reinterpret_cast<uintptr_t>(bytes_.data()) % 64;
+    begin_ = (64 - misalignment) % 64;
+    offset_ = begin_ + (kGuard + shift) * sizeof(T);
+    count_ = count;
+  }
+
+  T* data() { return reinterpret_cast<T*>(bytes_.data() + offset_); }
+  const T* data() const { return reinterpret_cast<const T*>(bytes_.data() + offset_); }
+  size_t count() const { return count_; }
+
+  bool guards_intact() const {
+    const auto is_canary = [](uint8_t b) { return b == 0xA5; };
+    return std::all_of(bytes_.begin(), bytes_.begin() + offset_, is_canary) &&
+           std::all_of(bytes_.begin() + offset_ + count_ * sizeof(T), bytes_.end(), is_canary);
+  }
+  /// The elements alone: two buffers need not have the same alignment in memory.
+  bool same_as(const Guarded& other) const {
+    return count_ == other.count_ && std::memcmp(data(), other.data(), count_ * sizeof(T)) == 0;
+  }
+  void copy_from(const Guarded& other) { std::memcpy(data(), other.data(), count_ * sizeof(T)); }
+
+ private:
+  std::vector<uint8_t> bytes_;
+  size_t begin_ = 0, offset_ = 0, count_ = 0;
+};
+
+/// `bytes` of memory that end where an unmapped page begins (or begin where one ends): reading over
+/// the edge faults.
+class FencedBytes {
+ public:
+  enum class Fence { kBehind, kBefore };
+
+  FencedBytes(size_t bytes, Fence fence) {
+    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t body = (bytes + page - 1) / page * page;
+    mapped_ = body + 2 * page;
+    map_ = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(map_ != MAP_FAILED);
+    uint8_t* first = static_cast<uint8_t*>(map_) + page;
+    REQUIRE(mprotect(first, body, PROT_READ | PROT_WRITE) == 0);
+    data_ = fence == Fence::kBehind ? first + body - bytes : first;
+  }
+  ~FencedBytes() { munmap(map_, mapped_); }
+  FencedBytes(const FencedBytes&) = delete;
+  FencedBytes& operator=(const FencedBytes&) = delete;
+
+  uint8_t* data() { return data_; }
+
+ private:
+  void* map_;
+  size_t mapped_;
+  uint8_t* data_;
+};
+
+/// Contents that stress one thing each: ends of the range, the highest frequency, extension at
+/// borders, everything.
+enum class Pattern { kMin, kMax, kAlternating, kChecker, kImpulse, kRandom };
+inline constexpr Pattern kPatterns[] = {Pattern::kMin,     Pattern::kMax,     Pattern::kAlternating,
+                                        Pattern::kChecker, Pattern::kImpulse, Pattern::kRandom};
+
+/// Fills [height][stride], gaps too, with integers in [min, max].
+template <typename T>
+void fill(T* data, size_t width, size_t height, size_t stride, Pattern pattern, int32_t min,
+          int32_t max, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_int_distribution<int32_t> any(min, max);
+  const size_t impulse = random() % std::max<size_t>(width * height, 1);
+  for (size_t y = 0; y < height; ++y) {
+    for (size_t x = 0; x < stride; ++x) {
+      int32_t v = 0;
+      switch (pattern) {
+        case Pattern::kMin:
+          v = min;
+          break;
+        case Pattern::kMax:
+          v = max;
+          break;
+        case Pattern::kAlternating:
+          v = (x & 1) != 0 ? min : max;
+          break;
+        case Pattern::kChecker:
+          v = ((x ^ y) & 1) != 0 ? min : max;
+          break;
+        case Pattern::kImpulse:
+          v = y * width + x == impulse ? max : 0;
+          break;
+        case Pattern::kRandom:
+          v = any(random);
+          break;
+      }
+      data[y * stride + x] = static_cast<T>(v);
+    }
+  }
+}
+
+/// Lengths around every vector width, and the shortest ones in full.
+inline std::vector<int32_t> odd_lengths() {
+  std::vector<int32_t> lengths;
+  for (int32_t n = 1; n <= 40; ++n) lengths.push_back(n);
+  for (const int32_t n : {63, 64, 65, 66, 127, 128, 129, 130, 255, 256, 257, 258, 259, 260}) {
+    lengths.push_back(n);
+  }
+  return lengths;
+}
+
+/// Best of several runs, which is what the machine can do. `bytes` = read and written per run, as
+/// planned.
+template <typename Fn>
+void bench(const char* what, const char* implementation, double samples, double bytes, Fn fn) {
+  using Clock = std::chrono::steady_clock;
+  double best = 1e30;
+  const auto begin = Clock::now();
+  for (int run = 0; run < 3 || (run < 50 && Clock::now() - begin < std::chrono::milliseconds(400));
+       ++run) {
+    const auto start = Clock::now();
+    fn();
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  std::printf("%-36s %-8s %8.2f ms %7.3f ns/sample %7.2f GB/s\n", what, implementation, best * 1e3,
+              best * 1e9 / samples, bytes / best * 1e-9);
+}
+
+}  // namespace cj2k::check

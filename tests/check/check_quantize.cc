@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include <cmath>
+
+#include "check/check.h"
+#include "core/quantizer.h"
+#include "stages/quantize.h"
+#include "stages/target.h"
+
+namespace cj2k {
+namespace {
+
+using namespace check;
+
+/// Floats on both sides of every power of two and of the clamp, signed zeros and the smallest
+/// values among them.
+std::vector<float> hard_floats(size_t count, float inverse_step, uint32_t max_magnitude) {
+  const float edge = static_cast<float>(max_magnitude) / inverse_step;
+  std::vector<float> values = {0.0f,
+                               -0.0f,
+                               1e-30f,
+                               -1e-30f,
+                               1.4e-45f,
+                               1e30f,
+                               -1e30f,
+                               edge,
+                               -edge,
+                               std::nextafter(edge, 0.0f),
+                               std::nextafter(edge, 1e38f)};
+  for (int bit = 0; bit < 33; ++bit) {
+    const float v = std::ldexp(1.0f, bit) / inverse_step;
+    for (const float w : {std::nextafter(v, 0.0f), v, std::nextafter(v, 1e38f)}) {
+      values.push_back(w);
+      values.push_back(-w);
+    }
+  }
+  std::mt19937_64 random(count);
+  while (values.size() < count) {
+    values.push_back(std::ldexp(static_cast<float>(static_cast<int64_t>(random())), -48) /
+                     inverse_step);
+  }
+  std::shuffle(values.begin(), values.end(), random);
+  values.resize(count);
+  return values;
+}
+
+constexpr uint32_t kMaxima[] = {
+    0, 1, 2, 255, 4095, (1u << 24) - 1, (1u << 24) + 1, 0x12345677u, 0x7FFFFFFFu};
+
+TEST_CASE("quantize 9/7: the reference is floor, clamped, with a sign only where not zero") {
+  for (const uint32_t max : kMaxima) {
+    for (const float inverse_step : {1.0f, 0.0123f, 77.7f}) {
+      for (const float c : hard_floats(512, inverse_step, max)) {
+        uint32_t out = 0;
+        const uint32_t all = ref::quantize_97(&c, 1, 1, 1, inverse_step, max, &out, 1);
+        const double exact = std::floor(static_cast<double>(std::abs(c) * inverse_step));
+        const uint32_t magnitude = static_cast<uint32_t>(std::min<double>(exact, max));
+        INFO("c ", c, " max ", max);
+        REQUIRE((out & ~kSignBit) == magnitude);
+        REQUIRE(all == magnitude);
+        REQUIRE((out & kSignBit) == (c < 0 && magnitude != 0 ? kSignBit : 0));
+      }
+    }
+  }
+}
+
+/// A block inside a plane, gaps on both sides, into a buffer with gaps.
+template <typename T, typename Reference, typename Simd>
+void compare(const std::vector<T>& values, int32_t width, int32_t height, Reference reference,
+             Simd simd) {
+  const ptrdiff_t stride = width + 5, out_stride = width + 2;
+  REQUIRE(values.size() >= static_cast<size_t>(stride * height));
+  Guarded<T> source(stride * height, 1);
+  std::memcpy(source.data(), values.data(), stride * height * sizeof(T));
+  Guarded<uint32_t> expected(out_stride * height, 3), actual(out_stride * height, 3);
+  const uint32_t all = reference(source.data(), stride, expected.data(), out_stride);
+  REQUIRE(expected.guards_intact());
+  for_each_target(simd::quantize_target, [&](const char*) {
+    std::memset(actual.data(), 0xA5, actual.count() * sizeof(uint32_t));
+    INFO(width, "x", height);
+    REQUIRE(simd(source.data(), stride, actual.data(), out_stride) == all);
+    REQUIRE(actual.same_as(expected));
+    REQUIRE(actual.guards_intact());
+  });
+}
+
+TEST_CASE("quantize: every target equals the reference") {
+  for (const int32_t width : odd_lengths()) {
+    for (const int32_t height : {1, 2, 5}) {
+      for (const uint32_t max : kMaxima) {
+        for (const float inverse_step : {1.0f, 0.0123f}) {
+          const std::vector<float> values = hard_floats((width + 5) * height, inverse_step, max);
+          compare(
+              values, width, height,
+              [&](const float* src, ptrdiff_t stride, uint32_t* out, ptrdiff_t out_stride) {
+                return ref::quantize_97(src, stride, width, height, inverse_step, max, out,
+                                        out_stride);
+              },
+              [&](const float* src, ptrdiff_t stride, uint32_t* out, ptrdiff_t out_stride) {
+                return simd::quantize_97(src, stride, width, height, inverse_step, max, out,
+                                         out_stride);
+              });
+        }
+      }
+      for (const Pattern pattern : kPatterns) {
+        std::vector<int32_t> values((width + 5) * height);
+        fill(values.data(), width, height, width + 5, pattern, -0x7FFFFFFF, 0x7FFFFFFF, width);
+        compare(
+            values, width, height,
+            [&](const int32_t* src, ptrdiff_t stride, uint32_t* out, ptrdiff_t out_stride) {
+              return ref::quantize_53(src, stride, width, height, out, out_stride);
+            },
+            [&](const int32_t* src, ptrdiff_t stride, uint32_t* out, ptrdiff_t out_stride) {
+              return simd::quantize_53(src, stride, width, height, out, out_stride);
+            });
+      }
+    }
+  }
+}
+
+TEST_CASE("bench quantize" * doctest::skip()) {
+  constexpr int32_t kWidth = 3840, kHeight = 2176, kBlock = 64;
+  std::vector<float> plane97(static_cast<size_t>(kWidth) * kHeight);
+  std::vector<int32_t> plane53(plane97.size());
+  fill(plane97.data(), kWidth, kHeight, kWidth, Pattern::kRandom, -2048, 2047, 1);
+  fill(plane53.data(), kWidth, kHeight, kWidth, Pattern::kRandom, -2048, 2047, 1);
+  std::vector<uint32_t> block(kBlock * kBlock);
+  uint32_t sink = 0;
+  const auto all_blocks = [&](auto quantize) {
+    for (int32_t y = 0; y < kHeight; y += kBlock) {
+      for (int32_t x = 0; x < kWidth; x += kBlock) {
+        sink |= quantize(static_cast<ptrdiff_t>(y) * kWidth + x);
+      }
+    }
+  };
+  const auto run = [&](const char* name, auto quantize97, auto quantize53) {
+    const double samples = static_cast<double>(plane97.size());
+    bench("quantize 9/7, 64x64 blocks", name, samples, samples * 8, [&] {
+      all_blocks([&](ptrdiff_t at) {
+        return quantize97(plane97.data() + at, kWidth, kBlock, kBlock, 0.37f, 0xFFFFFu,
+                          block.data(), kBlock);
+      });
+    });
+    bench("quantize 5/3, 64x64 blocks", name, samples, samples * 8, [&] {
+      all_blocks([&](ptrdiff_t at) {
+        return quantize53(plane53.data() + at, kWidth, kBlock, kBlock, block.data(), kBlock);
+      });
+    });
+  };
+  run("ref", ref::quantize_97, ref::quantize_53);
+  for_each_target(simd::quantize_target,
+                  [&](const char* name) { run(name, simd::quantize_97, simd::quantize_53); });
+  CHECK(sink != 0);
+}
+
+}  // namespace
+}  // namespace cj2k

@@ -1,0 +1,428 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codestream/jp2.h"
+#include "codestream/markers.h"
+#include "params.h"
+#include "plan.h"
+#include "stages/packets.h"
+#include "support/codestream_parser.h"
+#include "support/synthetic_frame.h"
+
+namespace cj2k {
+namespace {
+
+using test::Bytes;
+using test::get_be;
+
+cj2k_params picture(int32_t width, int32_t height, int32_t components) {
+  cj2k_params p;
+  std::memset(&p, 0, sizeof p);
+  p.struct_size = sizeof p;
+  set_default_params(&p);
+  p.width = width;
+  p.height = height;
+  p.num_components = components;
+  return p;
+}
+
+std::unique_ptr<Plan> plan_of(const cj2k_params& p) {
+  cj2k_params resolved;
+  auto plan = std::make_unique<Plan>();
+  REQUIRE(resolve_params(p, Log(), &resolved) == Status::kOk);
+  REQUIRE(make_plan(resolved, Log(), plan.get()) == Status::kOk);
+  return plan;
+}
+
+/// A main header alone, closed by a tile-part without packets so that the parser takes it.
+test::ParsedCodestream parse_main(std::vector<uint8_t>& bytes) {
+  const uint8_t end[] = {0xFF, 0x90, 0, 10, 0, 0, 0, 0, 0, 14, 0, 1, 0xFF, 0x93, 0xFF, 0xD9};
+  bytes.insert(bytes.end(), std::begin(end), std::end(end));
+  return test::parse_codestream(bytes);
+}
+
+/// The whole codestream of an empty picture.
+std::vector<uint8_t> empty_codestream(const Plan& plan) {
+  test::SyntheticFrame::Shape shape;
+  shape.empty_blocks = 1;
+  const test::SyntheticFrame frame(plan, 1, shape);
+  PacketScratch scratch(plan);
+  PacketWriter writer(plan);
+  for (uint32_t i = 0; i < plan.precincts.size(); ++i) {
+    writer.encode_headers(frame.selection(), i, scratch);
+  }
+  std::vector<uint8_t> out(writer.frame_bytes());
+  REQUIRE(writer.write(frame.selection(), out, 0) == out.size());
+  return out;
+}
+
+TEST_CASE("main header: SIZ and COD say what the parameters say") {
+  cj2k_params p = picture(1000, 600, 3);
+  p.image_offset_x = 30;
+  p.image_offset_y = 20;
+  p.tile_offset_x = 10;
+  p.tile_offset_y = 5;
+  p.tile_width = 400;
+  p.tile_height = 300;
+  p.depth[0] = 12;
+  p.depth[1] = p.depth[2] = 10;
+  p.is_signed[2] = 1;
+  p.dx[1] = p.dx[2] = 2;
+  p.dy[2] = 4;
+  p.levels = 3;
+  p.layers = 300;
+  p.cblk_width = 32;
+  p.cblk_height = 128;
+  p.cblk_style = 0x2A;
+  p.progression = CJ2K_RPCL;
+  p.num_precincts = 2;
+  p.precinct_width[0] = 512;
+  p.precinct_height[0] = 256;
+  p.precinct_width[1] = 128;
+  p.precinct_height[1] = 64;
+  p.sop = 1;
+  std::snprintf(p.comment, sizeof p.comment, "caf\xE9");
+  const auto plan = plan_of(p);
+  std::vector<uint8_t> bytes = make_main_header(*plan).bytes;
+  const test::ParsedCodestream h = parse_main(bytes);
+
+  REQUIRE(h.siz.size() == 36 + 9);
+  CHECK(get_be(h.siz, 0, 2) == 0);
+  const uint32_t grid[] = {1030, 620, 30, 20, 400, 300, 10, 5};
+  for (size_t i = 0; i < 8; ++i) CHECK(get_be(h.siz, 2 + 4 * i, 4) == grid[i]);
+  CHECK(get_be(h.siz, 34, 2) == 3);
+  const uint8_t components[] = {11, 1, 1, 9, 2, 1, 0x89, 2, 4};
+  for (size_t i = 0; i < 9; ++i) CHECK(h.siz[36 + i] == components[i]);
+
+  const uint8_t cod[] = {3, 2, 300 >> 8, 300 & 255, 0, 3, 3, 5, 0x2A, 0, 0x67, 0x67, 0x67, 0x89};
+  REQUIRE(h.cod.size() == sizeof cod);
+  for (size_t i = 0; i < sizeof cod; ++i) {
+    CAPTURE(i);
+    CHECK(h.cod[i] == cod[i]);
+  }
+  REQUIRE(h.comments.size() == 1);
+  CHECK(h.comments[0] == "caf\xE9");
+}
+
+TEST_CASE("main header: COD without precincts, with MCT and 5/3; no COM, no TLM") {
+  cj2k_params p = picture(100, 60, 3);
+  p.lossless = 1;
+  p.eph = 1;
+  p.comment[0] = 0;
+  p.tlm = 0;
+  const auto plan = plan_of(p);
+  std::vector<uint8_t> bytes = make_main_header(*plan).bytes;
+  const test::ParsedCodestream h = parse_main(bytes);
+  const uint8_t cod[] = {4, 0, 0, 1, 1, 5, 4, 4, 0, 1};
+  REQUIRE(h.cod.size() == sizeof cod);
+  for (size_t i = 0; i < sizeof cod; ++i) CHECK(h.cod[i] == cod[i]);
+  CHECK(h.comments.empty());
+  for (const uint16_t marker : h.main_markers) {
+    CHECK((marker == kMarkerSiz || marker == kMarkerCod || marker == kMarkerQcd ||
+           marker == kMarkerQcc));
+  }
+}
+
+TEST_CASE("main header: QCD and QCC give each subband of the plan its step") {
+  for (const int lossless : {0, 1}) {
+    cj2k_params p = picture(300, 200, 4);
+    p.lossless = lossless;
+    p.mct = CJ2K_MCT_OFF;
+    p.levels = 4;
+    p.guard_bits = 3;
+    p.depth[0] = p.depth[1] = 8;
+    p.depth[2] = p.depth[3] = 11;
+    const auto plan = plan_of(p);
+    std::vector<uint8_t> bytes = make_main_header(*plan).bytes;
+    const test::ParsedCodestream h = parse_main(bytes);
+    for (uint32_t c = 0; c < 4; ++c) {
+      const bool own = h.qcc.count(c) > 0;
+      if (c == 1) CHECK_FALSE(own);
+      if (lossless && c >= 2) CHECK(own);
+      const Bytes q = own ? h.qcc.at(c) : h.qcd;
+      REQUIRE(q.size() == (lossless ? 1 + 13 : 1 + 26));
+      CHECK(q[0] == (3 << 5 | (lossless ? 0 : 2)));
+      size_t i = 0;
+      for (const Subband& band : plan->subbands) {
+        if (band.component != c) continue;
+        if (lossless) {
+          CHECK(q[1 + i] == band.exponent << 3);
+        } else {
+          CHECK(get_be(q, 1 + 2 * i, 2) == (uint32_t{band.exponent} << 11 | band.mantissa));
+        }
+        ++i;
+      }
+      CHECK(i == 13);
+    }
+  }
+}
+
+TEST_CASE("TLM: wide tile indices, several segments, and none when there are too many") {
+  cj2k_params p = picture(255, 1, 1);
+  p.tile_width = p.tile_height = 1;
+  p.levels = 0;
+  const auto small = plan_of(p);
+  std::vector<uint8_t> bytes = empty_codestream(*small);
+  test::ParsedCodestream h = test::parse_codestream(bytes);
+  CHECK(make_main_header(*small).tlm_entry_bytes == 5);
+  REQUIRE(h.tlm.size() == 255);
+  for (uint32_t i = 0; i < 255; ++i) {
+    CHECK(h.tlm[i].tile == i);
+    CHECK(h.tlm[i].bytes == h.tile_parts[i].psot);
+  }
+
+  p.width = 30000;
+  const auto large = plan_of(p);
+  bytes = empty_codestream(*large);
+  CHECK(bytes.size() == fixed_bytes(*large) + large->packets.size());
+  h = test::parse_codestream(bytes);
+  CHECK(make_main_header(*large).tlm_entry_bytes == 6);
+  CHECK(std::count(h.main_markers.begin(), h.main_markers.end(), kMarkerTlm) == 3);
+  REQUIRE(h.tlm.size() == 30000);
+  for (uint32_t i = 0; i < 30000; ++i) {
+    REQUIRE(h.tlm[i].tile == i);
+    REQUIRE(h.tlm[i].bytes == h.tile_parts[i].psot);
+  }
+
+  Plan plan = *large;
+  plan.tile_parts.resize(256 * 10921, large->tile_parts.back());
+  CHECK(make_main_header(plan).tlm_offset > 0);
+  std::vector<uint8_t> main_header = make_main_header(plan).bytes;
+  h = parse_main(main_header);
+  CHECK(std::count(h.main_markers.begin(), h.main_markers.end(), kMarkerTlm) == 256);
+  plan.tile_parts.push_back(plan.tile_parts.back());
+  CHECK(make_main_header(plan).tlm_offset == 0);
+}
+
+TEST_CASE("PLT: entries, several segments, and none when there are too many") {
+  CHECK(plt_entry_bytes(1) == 1);
+  CHECK(plt_entry_bytes(127) == 1);
+  CHECK(plt_entry_bytes(128) == 2);
+  CHECK(plt_entry_bytes(16383) == 2);
+  CHECK(plt_entry_bytes(16384) == 3);
+  CHECK(plt_entry_bytes(0xFFFFFFFF) == 5);
+
+  cj2k_params p = picture(8, 8, 4);
+  p.levels = 5;
+  p.layers = 65535;
+  p.plt = 1;
+  const auto plan = plan_of(p);
+  REQUIRE(plan->packets.size() == 24 * 65535);
+  const std::vector<uint8_t> bytes = empty_codestream(*plan);
+  const test::ParsedCodestream h = test::parse_codestream(bytes);
+  REQUIRE(h.tile_parts.size() == 1);
+  REQUIRE(h.tile_parts[0].plt.size() == plan->packets.size());
+  for (const uint64_t packet_bytes : h.tile_parts[0].plt) REQUIRE(packet_bytes == 1);
+  REQUIRE(h.tile_parts[0].plt_segments.size() == 25);
+  for (size_t i = 0; i < 24; ++i) CHECK(h.tile_parts[0].plt_segments[i] == 65535);
+
+  // Long entries: every segment is filled up to an entry that does not fit; the bound holds.
+  for (const uint64_t packet_bytes : {uint64_t{200}, uint64_t{20000}, uint64_t{0xFFFFFFFF}}) {
+    std::vector<uint8_t> out(2'000'000);
+    PltWriter writer(out.data()), counter(nullptr);
+    const uint64_t num_packets = 200'000;
+    for (uint64_t i = 0; i < num_packets; ++i) {
+      writer.add(packet_bytes);
+      counter.add(packet_bytes);
+    }
+    const uint64_t size = writer.finish();
+    CHECK(size == counter.finish());
+    CHECK(size <=
+          num_packets * plt_entry_bytes(packet_bytes) + max_plt_overhead_bytes(num_packets));
+    uint64_t at = 0, segments = 0;
+    while (at < size) {
+      CHECK(get_be(out, at, 2) == 0xFF58);
+      CHECK(out[at + 4] == segments++);
+      at += 2 + get_be(out, at + 2, 2);
+    }
+    CHECK(at == size);
+  }
+
+  Plan huge = *plan;
+  huge.tile_parts[0].num_packets = 256 * uint64_t{65528} / 5;
+  CHECK(has_plt(huge));
+  ++huge.tile_parts[0].num_packets;
+  CHECK_FALSE(has_plt(huge));
+}
+
+TEST_CASE("SOP: Nsop begins again with each tile and after 65535") {
+  cj2k_params p = picture(8, 8, 3);
+  p.tile_width = 4;
+  p.tile_height = 8;
+  p.levels = 0;
+  p.layers = 30000;
+  p.sop = 1;
+  const auto plan = plan_of(p);
+  const std::vector<uint8_t> bytes = empty_codestream(*plan);
+  const test::ParsedCodestream h = test::parse_codestream(bytes);
+  REQUIRE(h.tile_parts.size() == 2);
+  for (const test::ParsedTilePart& part : h.tile_parts) {
+    REQUIRE(part.end - part.data == 90000 * 7);
+    for (uint32_t i = 0; i < 90000; ++i) {
+      REQUIRE(get_be(bytes, part.data + 7 * i, 4) == 0xFF910004);
+      REQUIRE(get_be(bytes, part.data + 7 * i + 4, 2) == i % 65536);
+    }
+  }
+}
+
+TEST_CASE("padding: every size is a chain of COM segments") {
+  std::vector<uint8_t> out(400'000, 0xA5);
+  for (uint64_t bytes = kMinPaddingBytes; bytes < out.size() - 1; bytes += bytes < 64 ? 1 : 61) {
+    uint8_t* const end = store_padding(out.data(), bytes);
+    REQUIRE(end == out.data() + bytes);
+    REQUIRE(out[bytes] == 0xA5);
+    uint64_t at = 0;
+    while (at < bytes) {
+      REQUIRE(get_be(out, at, 2) == 0xFF64);
+      REQUIRE(get_be(out, at + 2, 2) >= 5);
+      at += 2 + get_be(out, at + 2, 2);
+    }
+    REQUIRE(at == bytes);
+    std::fill(out.begin(), out.begin() + static_cast<ptrdiff_t>(bytes), 0xA5);
+  }
+  CHECK(store_padding(out.data(), 0) == out.data());
+}
+
+TEST_CASE("Psot: a tile-part of more than 32 bits is refused") {
+  cj2k_params p = picture(64, 64, 3);
+  p.levels = 0;
+  const auto plan = plan_of(p);
+  REQUIRE(plan->blocks.size() == 3);
+  // The data is never touched.
+  uint8_t byte = 0;
+  const HullPoint hull = {0x60000000, 1, 100, 0};
+  std::vector<CodedBlock> blocks(3);
+  for (CodedBlock& block : blocks) {
+    block.data = &byte;
+    block.hull = &hull;
+    block.num_hull = block.num_passes = block.num_bit_planes = 1;
+  }
+  std::vector<uint8_t> final_points = {1, 1, 0};
+  const Selection selection = {blocks.data(), final_points.data(), nullptr, 1};
+  PacketScratch scratch(*plan);
+  PacketWriter writer(*plan);
+  const auto encode = [&] {
+    for (uint32_t i = 0; i < 3; ++i) writer.encode_headers(selection, i, scratch);
+  };
+  encode();
+  CHECK(writer.fits());
+  final_points[2] = 1;
+  encode();
+  CHECK_FALSE(writer.fits());
+  CHECK(writer.frame_bytes() > 3 * uint64_t{0x60000000});
+  uint8_t* const nowhere = final_points.data();
+  CHECK(writer.write(selection, std::span(nowhere, writer.frame_bytes()), 0) == 0);
+}
+
+TEST_CASE("component_fixed_bytes: the tile-part headers of one component") {
+  cj2k_params p = picture(64, 64, 3);
+  p.progression = CJ2K_CPRL;
+  p.tile_parts = CJ2K_TILE_PARTS_COMPONENT;
+  auto plan = plan_of(p);
+  REQUIRE(plan->tile_parts.size() == 3);
+  for (uint32_t c = 0; c < 3; ++c) CHECK(component_fixed_bytes(*plan, c) == 14);
+  p.plt = 1;
+  plan = plan_of(p);
+  for (uint32_t c = 0; c < 3; ++c) CHECK(component_fixed_bytes(*plan, c) == 14 + 5);
+  p.tile_parts = CJ2K_TILE_PARTS_NONE;
+  plan = plan_of(p);
+  for (uint32_t c = 0; c < 3; ++c) CHECK(component_fixed_bytes(*plan, c) == 0);
+}
+
+struct Box {
+  std::string type;
+  Bytes body;
+};
+
+std::vector<Box> boxes_of(Bytes bytes) {
+  std::vector<Box> boxes;
+  for (size_t at = 0; at < bytes.size();) {
+    const uint32_t length = get_be(bytes, at, 4);
+    REQUIRE(length >= 8);
+    REQUIRE(at + length <= bytes.size());
+    boxes.push_back({std::string(bytes.begin() + at + 4, bytes.begin() + at + 8),
+                     bytes.subspan(at + 8, length - 8)});
+    at += length;
+  }
+  return boxes;
+}
+
+std::vector<uint8_t> vector_of(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
+
+TEST_CASE("JP2: boxes") {
+  using V = std::vector<uint8_t>;
+  cj2k_params p = picture(300, 200, 3);
+  p.format = CJ2K_FORMAT_JP2;
+  p.image_offset_x = 7;
+  auto plan = plan_of(p);
+  std::vector<uint8_t> file = empty_codestream(*plan);
+  std::vector<Box> boxes = boxes_of(file);
+  REQUIRE(boxes.size() == 4);
+  CHECK(boxes[0].type == "jP  ");
+  CHECK(vector_of(boxes[0].body) == V{0x0D, 0x0A, 0x87, 0x0A});
+  CHECK(boxes[1].type == "ftyp");
+  CHECK(vector_of(boxes[1].body) == V{'j', 'p', '2', ' ', 0, 0, 0, 0, 'j', 'p', '2', ' '});
+  CHECK(boxes[2].type == "jp2h");
+  CHECK(boxes[3].type == "jp2c");
+  CHECK(test::parse_codestream(boxes[3].body).end == boxes[3].body.size());
+  std::vector<Box> header = boxes_of(boxes[2].body);
+  REQUIRE(header.size() == 2);
+  CHECK(header[0].type == "ihdr");
+  CHECK(vector_of(header[0].body) == V{0, 0, 0, 200, 0, 0, 1, 44, 0, 3, 7, 7, 0, 0});
+  CHECK(header[1].type == "colr");
+  CHECK(vector_of(header[1].body) == V{1, 0, 0, 0, 0, 0, 16});
+
+  // Components of different depth, opacity.
+  p.num_components = 4;
+  p.depth[3] = 1;
+  p.is_signed[1] = 1;
+  p.mct = CJ2K_MCT_OFF;
+  p.alpha = 1;
+  p.colorspace = CJ2K_COLOR_SYCC;
+  plan = plan_of(p);
+  file = empty_codestream(*plan);
+  boxes = boxes_of(file);
+  header = boxes_of(boxes[2].body);
+  REQUIRE(header.size() == 4);
+  CHECK(header[0].body[10] == 255);
+  CHECK(header[1].type == "bpcc");
+  CHECK(vector_of(header[1].body) == V{7, 0x87, 7, 0});
+  CHECK(vector_of(header[2].body) == V{1, 0, 0, 0, 0, 0, 18});
+  CHECK(header[3].type == "cdef");
+  CHECK(vector_of(header[3].body) ==
+        V{0, 4, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 2, 0, 2, 0, 0, 0, 3, 0, 3, 0, 1, 0, 0});
+
+  // Grey, and a component that is neither colour nor opacity.
+  p = picture(300, 200, 1);
+  p.format = CJ2K_FORMAT_JP2;
+  plan = plan_of(p);
+  file = empty_codestream(*plan);
+  header = boxes_of(boxes_of(file)[2].body);
+  REQUIRE(header.size() == 2);
+  CHECK(vector_of(header[1].body) == V{1, 0, 0, 0, 0, 0, 17});
+  p.num_components = 2;
+  plan = plan_of(p);
+  file = empty_codestream(*plan);
+  header = boxes_of(boxes_of(file)[2].body);
+  REQUIRE(header.size() == 3);
+  CHECK(vector_of(header[2].body) == V{0, 2, 0, 0, 0, 0, 0, 1, 0, 1, 255, 255, 255, 255});
+}
+
+TEST_CASE("JP2: a codestream beyond 32 bits runs to the end of the file") {
+  uint8_t header[8] = {1, 1, 1, 1, 'j', 'p', '2', 'c'};
+  set_jp2c_bytes(header + 8, 100);
+  CHECK(get_be(header, 0, 4) == 108);
+  set_jp2c_bytes(header + 8, 0xFFFFFFFF - 8);
+  CHECK(get_be(header, 0, 4) == 0xFFFFFFFF);
+  set_jp2c_bytes(header + 8, 0xFFFFFFFF - 7);
+  CHECK(get_be(header, 0, 4) == 0);
+}
+
+}  // namespace
+}  // namespace cj2k

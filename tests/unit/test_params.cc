@@ -1,0 +1,625 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The parameter table: text, ranges, the rules between parameters.
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iomanip>
+#include <limits>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "params.h"
+
+namespace {
+
+using cj2k::Log;
+using cj2k::Status;
+
+struct Messages {
+  std::vector<std::string> lines;
+  Log log{[](void* opaque, cj2k_log_level, const char* message) {
+            static_cast<Messages*>(opaque)->lines.push_back(message);
+          },
+          this};
+  std::string last() const { return lines.empty() ? std::string() : lines.back(); }
+};
+
+// 32x24, 3 components, 8 bit.
+cj2k_params valid() {
+  cj2k_params p;
+  cj2k::set_default_params(&p);
+  p.width = 32;
+  p.height = 24;
+  return p;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+Status set(cj2k_params* p, const std::string& key, const std::string& value,
+           Messages* m = nullptr) {
+  Messages own;
+  return cj2k::set_param(p, key.c_str(), value.c_str(), (m ? m : &own)->log);
+}
+
+// The one line of the failure; "" when the parameters are fine.
+std::string resolve_error(const cj2k_params& p, Status expected = Status::kInvalid) {
+  Messages m;
+  cj2k_params r;
+  const Status status = cj2k::resolve_params(p, m.log, &r);
+  if (status == Status::kOk) {
+    CHECK(m.lines.empty());
+    return "";
+  }
+  CHECK(status == expected);
+  CHECK(m.lines.size() == 1);
+  return m.last();
+}
+
+cj2k_params resolved(const cj2k_params& p) {
+  Messages m;
+  cj2k_params r;
+  const Status status = cj2k::resolve_params(p, m.log, &r);
+  INFO(m.last());
+  REQUIRE(status == Status::kOk);
+  return r;
+}
+
+std::vector<cj2k_param_info> table() {
+  std::vector<cj2k_param_info> rows;
+  cj2k_param_info info;
+  for (int i = 0; cj2k::describe_param(i, &info) == Status::kOk; ++i) rows.push_back(info);
+  return rows;
+}
+
+cj2k_param_info row_of(const std::string& name) {
+  for (const cj2k_param_info& row : table()) {
+    if (row.name == name) return row;
+  }
+  FAIL("no row " << name);
+  return {};
+}
+
+std::string integer(double value) { return std::to_string(static_cast<long long>(value)); }
+
+// Every field that holds a value: where it is, what it is, and the key that sets it.
+struct Field {
+  std::string name;
+  size_t offset;
+  char type;  // 'i' int32, 'l' int64, 'd' double, 's' text
+  std::string key;
+};
+
+// clang-format off
+#define AT(field, type, key) Field{#field, offsetof(cj2k_params, field), type, key}
+#define I(field) AT(field, 'i', #field)
+#define L(field) AT(field, 'l', #field)
+#define D(field) AT(field, 'd', #field)
+const std::vector<Field> kFields = {
+    I(width), I(height), AT(image_offset_x, 'i', "image_offset"),
+    AT(image_offset_y, 'i', "image_offset"), AT(tile_width, 'i', "tile"),
+    AT(tile_height, 'i', "tile"), AT(tile_offset_x, 'i', "tile_offset"),
+    AT(tile_offset_y, 'i', "tile_offset"), I(num_components), AT(depth[2], 'i', "depth"),
+    AT(is_signed[2], 'i', "is_signed"), AT(dx[2], 'i', "dx"), AT(dy[2], 'i', "dy"), I(colorspace),
+    I(alpha), I(lossless), I(wavelet), I(mct), I(levels), I(guard_bits), D(quant_step),
+    AT(cblk_width, 'i', "cblk"), AT(cblk_height, 'i', "cblk"), I(cblk_style),
+    AT(precinct_width[0], 'i', "precincts"), AT(precinct_height[0], 'i', "precincts"),
+    I(progression), I(layers), AT(layer_rates[0], 'd', "layer_rates"), I(tile_parts), I(sop),
+    I(eph), I(tlm), I(plt), AT(comment, 's', "comment"), I(format), L(target_bytes),
+    L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(threads), I(gop),
+    I(async_depth), I(stop), I(device)};
+#undef AT
+#undef I
+#undef L
+#undef D
+// clang-format on
+
+size_t size_of(const Field& field) { return field.type == 'i' ? 4 : 8; }
+
+// Through bytes: enumerations too get values that they do not have.
+void put(cj2k_params* p, const Field& field, double value) {
+  char* at = reinterpret_cast<char*>(p) + field.offset;
+  const int32_t i = field.type == 'i' ? static_cast<int32_t>(value) : 0;
+  const int64_t l = field.type == 'l' ? static_cast<int64_t>(value) : 0;
+  const void* from = field.type == 'i'   ? static_cast<const void*>(&i)
+                     : field.type == 'l' ? static_cast<const void*>(&l)
+                                         : &value;
+  std::memcpy(at, from, size_of(field));
+}
+
+}  // namespace
+
+TEST_CASE("params: describe covers every field") {
+  // A value other than the default for each key (`stop` has but one).
+  std::istringstream pairs(
+      "width 7 height 7 image_offset 3x3 tile 9x9 tile_offset 2x2 num_components 1 depth 9 "
+      "is_signed 1 dx 2 dy 2 colorspace gray alpha 1 lossless 1 wavelet 5/3 mct off levels 3 "
+      "guard_bits 3 quant_step 3 cblk 32x32 cblk_style 63 precincts 64x32 progression cprl layers "
+      "4 "
+      "layer_rates 20,10,5 tile_parts component sop 1 eph 1 tlm 0 plt 1 comment other format jp2 "
+      "target_bytes 9 max_frame_bytes 9 max_component_bytes 9 min_frame_bytes 9 quality 3 threads "
+      "3 "
+      "gop 3 async_depth 3 stop none device cpu");
+  std::map<std::string, std::string> other;
+  for (std::string key, value; pairs >> key >> value;) other[key] = value;
+  std::set<std::string> names;
+  for (const cj2k_param_info& row : table()) {
+    CAPTURE(std::string(row.name));
+    CHECK(names.insert(row.name).second);
+    CHECK(row.struct_size == sizeof row);
+    CHECK(std::strlen(row.help) > 0);
+    CHECK(row.min <= row.max);
+    for (const char* text : {row.default_value, row.unit, row.values, row.clause}) {
+      CHECK(text != nullptr);
+    }
+    REQUIRE(other.count(row.name) == 1);
+    cj2k_params before, after;
+    cj2k::set_default_params(&before);
+    after = before;
+    CHECK(set(&after, row.name, other.at(row.name)) == Status::kOk);
+    const bool changed = std::memcmp(&before, &after, sizeof before) != 0;
+    CHECK(changed == (std::string(row.name) != "stop"));  // only one value as yet
+  }
+  CHECK(names.size() == other.size());
+
+  // All keys together change every field.
+  cj2k_params before, after;
+  cj2k::set_default_params(&before);
+  after = before;
+  for (const auto& [key, value] : other) REQUIRE(set(&after, key, value) == Status::kOk);
+  for (const Field& field : kFields) {
+    CAPTURE(field.name);
+    const bool same =
+        std::memcmp(reinterpret_cast<char*>(&before) + field.offset,
+                    reinterpret_cast<char*>(&after) + field.offset, size_of(field)) == 0;
+    CHECK(same == (field.name == "stop"));
+    CHECK(names.count(field.key) == 1);
+  }
+  CHECK(after.num_precincts == 1);
+  CHECK(after.num_layer_rates == 3);
+
+  cj2k_param_info info;
+  CHECK(cj2k::describe_param(-1, &info) == Status::kEof);
+  CHECK(cj2k::describe_param(static_cast<int>(names.size()), &info) == Status::kEof);
+}
+
+TEST_CASE("params: defaults") {
+  cj2k_params p;
+  cj2k::set_default_params(&p);
+  CHECK(p.struct_size == sizeof p);
+  CHECK(p.width == 0);
+  CHECK(p.num_components == 3);
+  CHECK(p.depth[0] == 8);
+  CHECK(p.depth[3] == 8);
+  CHECK(p.dx[3] == 1);
+  CHECK(p.wavelet == CJ2K_WAVELET_97);
+  CHECK(p.levels == 5);
+  CHECK(p.guard_bits == 2);
+  CHECK(p.cblk_width == 64);
+  CHECK(p.cblk_height == 64);
+  CHECK(p.num_precincts == 0);
+  CHECK(p.layers == 1);
+  CHECK(p.tlm == 1);
+  CHECK(p.plt == 0);
+  CHECK(std::string(p.comment) == "libcj2k " CJ2K_VERSION_STRING);
+  CHECK((p.log == nullptr));
+
+  // As text through set_param they give the same struct. Parameters that must be set have no
+  // default.
+  cj2k_params from_text = p;
+  for (const cj2k_param_info& row : table()) {
+    CAPTURE(std::string(row.name));
+    const bool required = std::string(row.help).find("required") != std::string::npos;
+    CHECK(set(&from_text, row.name, row.default_value) ==
+          (required ? Status::kInvalid : Status::kOk));
+  }
+  CHECK(std::memcmp(&p, &from_text, sizeof p) == 0);
+}
+
+TEST_CASE("params: every key at and around its range") {
+  for (const cj2k_param_info& row : table()) {
+    CAPTURE(std::string(row.name));
+    const std::string name = row.name;
+    const auto accepts = [&](const std::string& value) {
+      CAPTURE(value);
+      cj2k_params p = valid();
+      const cj2k_params before = p;
+      Messages m;
+      const Status status = set(&p, name, value, &m);
+      if (status == Status::kOk) {
+        CHECK(m.lines.empty());
+        return true;
+      }
+      CHECK(status == Status::kInvalid);
+      CHECK(std::memcmp(&p, &before, sizeof p) == 0);
+      REQUIRE(m.lines.size() == 1);
+      CHECK(contains(m.last(), name));
+      CHECK(contains(m.last(), value.substr(0, 80)));
+      return false;
+    };
+    if (row.type == CJ2K_PARAM_TEXT) {
+      CHECK(accepts(""));
+      CHECK(accepts(std::string(255, 'c')));
+      CHECK_FALSE(accepts(std::string(256, 'c')));
+      continue;
+    }
+    const bool list = row.type == CJ2K_PARAM_LIST;
+    const bool clears = name == "precincts" || name == "layer_rates";
+    CHECK(accepts("") == clears);
+    for (const char* garbage :
+         {"abc", "nan", "inf", "-inf", "1e999", "99999999999999999999999", " 1", "1 ", "+1", "1z",
+          "0x", "x", "1,,2", "1,", ",", "--1", "1x2x3", "0x10"}) {
+      // "0x10" is a pair for tile and offsets.
+      const bool pair_of_zero =
+          std::string(garbage) == "0x10" && row.type == CJ2K_PARAM_SIZE && row.min == 0;
+      CHECK(accepts(garbage) == pair_of_zero);
+    }
+    if (row.type == CJ2K_PARAM_ENUM) {
+      CHECK_FALSE(accepts("0"));
+      CHECK_FALSE(accepts(std::string(row.values) + "|"));
+      continue;
+    }
+    if (row.type == CJ2K_PARAM_DOUBLE) {
+      CHECK(accepts(std::to_string(row.max)));
+      CHECK_FALSE(accepts(std::to_string(row.max + 1)));
+      CHECK(accepts("0"));
+      CHECK(accepts(row.name == std::string("quality") ? "0.00390625" : "0.015625"));
+      CHECK_FALSE(accepts("0.0039"));
+      CHECK_FALSE(accepts("-1"));
+      continue;
+    }
+    CHECK(accepts(integer(row.min)));
+    CHECK(accepts(integer(row.max)));
+    const bool zero_is_chosen = std::string(row.default_value) == "0" || clears;
+    CHECK(accepts(integer(row.min - 1)) == (zero_is_chosen && row.min == 1));
+    CHECK_FALSE(accepts(integer(row.max + 1)));
+    CHECK_FALSE(accepts("-1"));
+    if (name != "layer_rates") CHECK_FALSE(accepts("1.5"));
+    if (list) CHECK_FALSE(accepts("1,abc"));
+  }
+}
+
+TEST_CASE("params: resolve checks the range of every number") {
+  for (const Field& field : kFields) {
+    if (field.type == 's') continue;
+    CAPTURE(field.name);
+    const cj2k_param_info row = row_of(field.key);
+    const auto error_at = [&](double value) {
+      cj2k_params p = valid();
+      if (field.key == "cblk") p.cblk_width = p.cblk_height = 4;
+      if (field.key == "precincts") {
+        p.levels = 0;
+        p.num_precincts = p.precinct_width[0] = p.precinct_height[0] = 1;
+      }
+      if (field.key == "layer_rates") p.num_layer_rates = 1;
+      put(&p, field, value);
+      return resolve_error(p);
+    };
+    std::ostringstream stream;
+    stream << std::setprecision(15) << " not in [" << row.min << ", " << row.max << "]";
+    const std::string range = stream.str();
+    // In range: either fine or refused by another rule, which speaks otherwise.
+    for (const double value : {row.min, row.max}) {
+      CAPTURE(value);
+      CHECK_FALSE(contains(error_at(value), range));
+    }
+    const bool real = field.type == 'd';
+    std::vector<double> outside = {real ? row.min * 0.999 : row.min - 1, -5};
+    if (field.type != 'i' || row.max < 2147483646) outside.push_back(row.max + 1);
+    if (field.type == 'i' && row.max == 2147483646) outside.push_back(2147483647);
+    if (real) outside.push_back(std::numeric_limits<double>::quiet_NaN());
+    if (real) outside.push_back(std::numeric_limits<double>::infinity());
+    for (const double value : outside) {
+      CAPTURE(value);
+      const bool chosen = value == 0 && std::string(row.default_value) == "0";
+      CHECK(contains(error_at(value), range) != chosen);
+      if (!chosen) CHECK(error_at(value).find(field.name + " ") == 0);
+    }
+  }
+  cj2k_params p = valid();
+  p.layers = 0;
+  CHECK(resolve_error(p) == "layers 0 not in [1, 65535]");
+  p = valid();
+  p.num_precincts = 7;
+  CHECK(resolve_error(p) == "num_precincts 7 not in [0, levels + 1 = 6]");
+  p.num_precincts = -1;
+  CHECK(contains(resolve_error(p), "num_precincts -1"));
+  p = valid();
+  p.num_layer_rates = 65;
+  CHECK(resolve_error(p) == "num_layer_rates 65 not in [0, 64]");
+  p = valid();
+  std::memset(p.comment, 'c', sizeof p.comment);
+  CHECK(contains(resolve_error(p), "comment"));
+  // Entries of absent components are not looked at.
+  p = valid();
+  p.depth[3] = 77;
+  p.dx[3] = 0;
+  CHECK(resolve_error(p) == "");
+}
+
+TEST_CASE("params: text of composite keys") {
+  cj2k_params p = valid();
+  CHECK(set(&p, "tile", "640x480") == Status::kOk);
+  CHECK(p.tile_width == 640);
+  CHECK(p.tile_height == 480);
+  CHECK(set(&p, "tile", "512") == Status::kOk);
+  CHECK(p.tile_height == 512);
+  CHECK(set(&p, "image_offset", "1x2") == Status::kOk);
+  CHECK(p.image_offset_x == 1);
+  CHECK(p.image_offset_y == 2);
+  CHECK(set(&p, "depth", "8,10,12") == Status::kOk);
+  CHECK(p.depth[0] == 8);
+  CHECK(p.depth[1] == 10);
+  CHECK(p.depth[2] == 12);
+  CHECK(p.depth[3] == 12);
+  CHECK(set(&p, "depth", "8,8,8,8,8") == Status::kInvalid);
+  CHECK(set(&p, "precincts", "256x256,128x64") == Status::kOk);
+  CHECK(p.num_precincts == 2);
+  CHECK(p.precinct_width[1] == 128);
+  CHECK(p.precinct_height[1] == 64);
+  CHECK(set(&p, "precincts", "0") == Status::kOk);
+  CHECK(p.num_precincts == 0);
+  std::string many = "2";
+  for (int i = 1; i < 33; ++i) many += ",2";
+  CHECK(set(&p, "precincts", many) == Status::kOk);
+  CHECK(p.num_precincts == 33);
+  CHECK(set(&p, "precincts", many + ",2") == Status::kInvalid);
+  CHECK(p.num_precincts == 33);
+  CHECK(set(&p, "layer_rates", "20,10,5.5") == Status::kOk);
+  CHECK(p.layers == 3);
+  CHECK(p.num_layer_rates == 3);
+  CHECK(p.layer_rates[2] == 5.5);
+  CHECK(set(&p, "layer_rates", "") == Status::kOk);
+  CHECK(p.num_layer_rates == 0);
+  CHECK(p.layers == 3);
+  CHECK(set(&p, "cblk_style", "bypass+termall") == Status::kOk);
+  CHECK(p.cblk_style == (CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL));
+  CHECK(set(&p, "cblk_style", "segsym") == Status::kOk);
+  CHECK(p.cblk_style == CJ2K_STYLE_SEGSYM);
+  CHECK(set(&p, "cblk_style", "bypass+") == Status::kInvalid);
+  CHECK(set(&p, "cblk_style", "64") == Status::kInvalid);
+  for (const char* name : {"5/3", "53"}) {
+    CHECK(set(&p, "wavelet", name) == Status::kOk);
+    CHECK(p.wavelet == CJ2K_WAVELET_53);
+  }
+  for (const char* name : {"9/7", "97"}) {
+    CHECK(set(&p, "wavelet", name) == Status::kOk);
+    CHECK(p.wavelet == CJ2K_WAVELET_97);
+  }
+  CHECK(set(&p, "progression", "RPCL") == Status::kOk);
+  CHECK(p.progression == CJ2K_RPCL);
+  CHECK(set(&p, "progression", "rpc") == Status::kInvalid);
+  CHECK(set(&p, "target_bytes", "1099511627776") == Status::kOk);
+  CHECK(p.target_bytes == int64_t{1} << 40);
+  CHECK(set(&p, "comment", "abc") == Status::kOk);
+  CHECK(std::string(p.comment) == "abc");
+
+  Messages m;
+  CHECK(set(&p, "colour", "1", &m) == Status::kInvalid);
+  CHECK(contains(m.last(), "\"colour\""));
+  CHECK(set(&p, "progression", "xyz", &m) == Status::kInvalid);
+  CHECK(m.last() == "progression \"xyz\" is not one of lrcp|rlcp|rpcl|pcrl|cprl");
+  CHECK(set(&p, "layers", "0", &m) == Status::kInvalid);
+  CHECK(m.last() == "layers \"0\" is not an integer in [1, 65535]");
+  CHECK(cj2k::set_param(&p, nullptr, "1", m.log) == Status::kInvalid);
+  CHECK(cj2k::set_param(&p, "layers", nullptr, m.log) == Status::kInvalid);
+  CHECK(cj2k::set_param(nullptr, "layers", "1", m.log) == Status::kInvalid);
+}
+
+TEST_CASE("params: struct_size of other headers") {
+  cj2k_params p = valid(), r;
+  Messages m;
+  for (const size_t bytes : {size_t{0}, offsetof(cj2k_params, lossless) - 1, sizeof p + 1}) {
+    p.struct_size = bytes;
+    CHECK(cj2k::resolve_params(p, m.log, &r) == Status::kInvalid);
+    CHECK(contains(m.last(), "struct_size " + std::to_string(bytes)));
+    CHECK(set(&p, "layers", "2") == Status::kInvalid);
+  }
+  // A shorter struct: what lies behind it is neither read nor written.
+  p = valid();
+  p.struct_size = offsetof(cj2k_params, gop);
+  p.gop = 99;
+  p.async_depth = -7;
+  CHECK(set(&p, "threads", "5") == Status::kOk);
+  CHECK(set(&p, "gop", "5") == Status::kOk);
+  CHECK(p.gop == 99);
+  CHECK(p.struct_size == offsetof(cj2k_params, gop));
+  r = resolved(p);
+  CHECK(r.struct_size == sizeof r);
+  CHECK(r.threads == 5);
+  CHECK(r.gop == 1);
+}
+
+TEST_CASE("params: grid rules") {
+  cj2k_params p = valid();
+  p.image_offset_x = 2147483647 - 31;
+  CHECK(contains(resolve_error(p), "image_offset_x 2147483616 + width 32 = 2147483648 not in"));
+  p.image_offset_x -= 1;
+  CHECK(resolve_error(p) == "");
+  CHECK(resolved(p).tile_width == 2147483647);
+
+  p = valid();
+  p.image_offset_x = 3;
+  p.tile_offset_x = 4;
+  p.tile_width = 100;
+  CHECK(resolve_error(p) == "tile_offset_x 4 not in [0, image_offset_x = 3]");
+  p.tile_offset_x = 3;
+  CHECK(resolve_error(p) == "");
+  p = valid();
+  p.image_offset_y = 10;
+  p.tile_offset_y = 2;
+  p.tile_height = 8;
+  CHECK(contains(resolve_error(p), "tile_height 8 not in [9, "));
+  p.tile_height = 9;
+  CHECK(resolve_error(p) == "");
+
+  p = valid();
+  p.width = 65535;
+  p.height = 1;
+  p.tile_width = p.tile_height = 1;
+  CHECK(resolve_error(p) == "");
+  p.width = 65536;
+  CHECK(contains(resolve_error(p), "65536 x 1 tiles of 1x1"));
+
+  p = valid();
+  p.tile_offset_x = p.image_offset_x = 5;
+  p.image_offset_y = 7;
+  const cj2k_params r = resolved(p);
+  CHECK(r.tile_width == 32);
+  CHECK(r.tile_height == 31);
+
+  p = valid();
+  p.dx[1] = 3;
+  CHECK(resolve_error(p) == "dx[1] 3 is none of 1, 2, 4");
+  p.dx[1] = 4;
+  p.width = 2;
+  p.image_offset_x = 1;
+  CHECK(contains(resolve_error(p), "component 1 has no samples: dx[1] 4"));
+  p.image_offset_x = 0;
+  CHECK(resolve_error(p) == "");
+}
+
+TEST_CASE("params: code-block and precinct rules") {
+  cj2k_params p = valid();
+  for (const auto& [w, h, ok] : {std::tuple{4, 1024, true},
+                                 {1024, 4, true},
+                                 {64, 64, true},
+                                 {4, 4, true},
+                                 {128, 64, false},
+                                 {1024, 8, false},
+                                 {48, 32, false},
+                                 {32, 5, false}}) {
+    CAPTURE(w);
+    CAPTURE(h);
+    p.cblk_width = w;
+    p.cblk_height = h;
+    CHECK((resolve_error(p) == "") == ok);
+  }
+  p = valid();
+  p.levels = 1;
+  p.num_precincts = 2;
+  const auto with = [&](int w0, int h0, int w1, int h1) {
+    p.precinct_width[0] = w0;
+    p.precinct_height[0] = h0;
+    p.precinct_width[1] = w1;
+    p.precinct_height[1] = h1;
+    return resolve_error(p);
+  };
+  CHECK(with(2, 32768, 1, 1) == "");
+  CHECK(contains(with(1, 2, 1, 1), "precincts[0] 1x2"));
+  CHECK(contains(with(2, 1, 1, 1), "precincts[0] 2x1"));
+  CHECK(contains(with(2, 2, 3, 1), "precincts[1] 3x1"));
+  // The last entry repeats: with two levels it also belongs to a resolution above the lowest.
+  p.levels = 2;
+  CHECK(contains(with(2, 2, 1, 1), "precincts[1] 1x1"));
+  p.levels = 1;
+  p.num_precincts = 3;
+  CHECK(contains(resolve_error(p), "num_precincts 3"));
+}
+
+TEST_CASE("params: colour rules") {
+  CHECK(resolved(valid()).mct == CJ2K_MCT_ON);
+  CHECK(resolved(valid()).colorspace == CJ2K_COLOR_SRGB);
+  for (const char* unlike : {"depth=8,9", "is_signed=0,0,1", "dx=1,2,2", "dy=1,2,2"}) {
+    cj2k_params p = valid();
+    const std::string text = unlike;
+    const size_t equal = text.find('=');
+    REQUIRE(set(&p, text.substr(0, equal), text.substr(equal + 1)) == Status::kOk);
+    CHECK(resolved(p).mct == CJ2K_MCT_OFF);
+    p.mct = CJ2K_MCT_ON;
+    CHECK(contains(resolve_error(p), "mct on with unlike components"));
+  }
+  cj2k_params p = valid();
+  p.mct = CJ2K_MCT_OFF;
+  CHECK(resolved(p).mct == CJ2K_MCT_OFF);
+  p = valid();
+  p.num_components = 4;
+  p.depth[3] = 5;
+  p.alpha = 1;
+  CHECK(resolved(p).mct == CJ2K_MCT_ON);
+  p.num_components = 3;
+  CHECK(resolved(p).mct == CJ2K_MCT_OFF);
+  p.num_components = 2;
+  CHECK(resolved(p).mct == CJ2K_MCT_OFF);
+  CHECK(resolved(p).colorspace == CJ2K_COLOR_GRAY);
+  p.mct = CJ2K_MCT_ON;
+  CHECK(contains(resolve_error(p), "mct on with num_components 2 not in [3, 4]"));
+  p.mct = CJ2K_MCT_AUTO;
+  p.colorspace = CJ2K_COLOR_SYCC;
+  CHECK(contains(resolve_error(p), "colorspace sycc with num_components 2"));
+  p.colorspace = CJ2K_COLOR_AUTO;
+  p.num_components = 1;
+  CHECK(contains(resolve_error(p), "alpha 1 with num_components 1"));
+}
+
+TEST_CASE("params: rate rules") {
+  CHECK(resolved(valid()).quality == 2.0);
+  CHECK(resolved(valid()).quant_step == 1.0);
+  cj2k_params p = valid();
+  p.target_bytes = 1000;
+  CHECK(resolved(p).quality == 0);
+  p.max_frame_bytes = 900;
+  p.min_frame_bytes = 900;
+  CHECK(resolve_error(p) == "");
+  p.min_frame_bytes = 901;
+  CHECK(contains(resolve_error(p), "min_frame_bytes 901 not in [0, 900]"));
+  p.max_frame_bytes = 0;
+  CHECK(resolve_error(p) == "");
+
+  p = valid();
+  p.lossless = 1;
+  CHECK(resolved(p).wavelet == CJ2K_WAVELET_53);
+  CHECK(resolved(p).quality == 0);
+  p.min_frame_bytes = 5000;
+  CHECK(resolve_error(p) == "");
+  p.target_bytes = 1;
+  CHECK(resolve_error(p) == "lossless 1 excludes target_bytes (which must be 0)");
+  p.target_bytes = 0;
+  p.max_frame_bytes = 1;
+  CHECK(contains(resolve_error(p), "excludes max_frame_bytes"));
+  p.max_frame_bytes = 0;
+  p.min_frame_bytes = 0;
+  p.max_component_bytes = 1;
+  CHECK(contains(resolve_error(p), "excludes max_component_bytes"));
+  p.max_component_bytes = 0;
+  p.quality = 1;
+  CHECK(contains(resolve_error(p), "excludes quality"));
+
+  p = valid();
+  p.wavelet = CJ2K_WAVELET_53;
+  CHECK(resolved(p).wavelet == CJ2K_WAVELET_53);
+  CHECK(resolved(p).quality == 2.0);
+
+  p = valid();
+  REQUIRE(set(&p, "layer_rates", "20,10,5") == Status::kOk);
+  CHECK(resolved(p).layers == 3);
+  p.layers = 2;
+  CHECK(resolve_error(p) == "num_layer_rates 3 is not layers 2");
+  p.layers = 3;
+  p.layer_rates[2] = 10;
+  CHECK(resolve_error(p) == "layer_rates[2] 10 not below layer_rates[1] 10");
+}
+
+TEST_CASE("params: chosen values of how it runs") {
+  const cj2k_params r = resolved(valid());
+  CHECK(r.threads >= 1);
+  CHECK(r.gop == 1);
+  CHECK(r.async_depth == (r.threads == 1 ? 1 : 2));
+  CHECK(r.device == CJ2K_DEVICE_CPU);
+  cj2k_params p = valid();
+  p.threads = 1;
+  CHECK(resolved(p).async_depth == 1);
+  p.async_depth = 7;
+  p.gop = 9;
+  CHECK(resolved(p).async_depth == 7);
+  CHECK(resolved(p).gop == 9);
+}
