@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/parallel.h"
 #include "base/view.h"
+#include "core/segments.h"
 #include "stages/colour.h"
 #include "stages/dwt.h"
 #include "stages/hull.h"
@@ -73,6 +74,7 @@ class CpuFrameWork final : public FrameWork {
   void reset() {
     pool_.reset();
     for (Arena& a : arenas_) a.reset();
+    std::fill(blocks_.begin(), blocks_.end(), CodedBlock{});
   }
 
  private:
@@ -96,6 +98,7 @@ struct BlockWorker {
   CodingPass passes[kMaxPasses];
   PassTail tails[kMaxPasses];
   HullPoint hull[kMaxPasses];
+  SavedCoder saved;
   Tier1Output output;
 };
 
@@ -121,13 +124,18 @@ class CpuBackend final : public Backend {
   }
 
   Status ingest(const cj2k_frame& frame, FrameWork& frame_work, cj2k_stats& stats) override;
-  Status encode(FrameWork& frame_work, cj2k_stats& stats) override;
+  Status transform(FrameWork& frame_work, cj2k_stats& stats) override;
+  Status code_blocks(FrameWork& frame_work, std::span<const uint32_t> blocks, const SlopeThresholds& thresholds,
+                     cj2k_stats& stats) override;
 
  private:
   void ingest_component(const cj2k_frame& frame, uint32_t component, CpuFrameWork& work);
   void ingest_mct(const cj2k_frame& frame, CpuFrameWork& work);
   void transform(const TileComponent& tc, CpuFrameWork& work);
-  void code_block(uint32_t index, CpuFrameWork& work, BlockWorker& worker, Arena& arena);
+  uint32_t quantize(const CodeBlock& block, CpuFrameWork& work, BlockWorker& worker, ptrdiff_t stride);
+  void code_block(uint32_t index, uint16_t threshold, CpuFrameWork& work, BlockWorker& worker, Arena& arena);
+  void keep(const Tier1Output& out, const Tier1Stop& stop, double weight, CodedBlock& coded, ChunkPool& pool,
+            BlockWorker& worker, Arena& arena);
 
   SampleRow sample_row(const cj2k_frame& frame, uint32_t c, size_t y) const {
     const cj2k_component_view& v = frame.components[c];
@@ -209,49 +217,101 @@ void CpuBackend::transform(const TileComponent& tc, CpuFrameWork& work) {
   }
 }
 
-void CpuBackend::code_block(uint32_t index, CpuFrameWork& work, BlockWorker& worker, Arena& arena) {
-  const CodeBlock& block = plan_.blocks[index];
+uint32_t CpuBackend::quantize(const CodeBlock& block, CpuFrameWork& work, BlockWorker& worker, ptrdiff_t stride) {
   const Subband& band = plan_.subbands[block.subband];
-  const ptrdiff_t stride = (block.width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
   uint32_t* samples = worker.samples.as<uint32_t>();
-  uint32_t magnitudes;
   if (plan_.reversible) {
     const Plane<int32_t> plane = work.plane(block.component);
-    magnitudes = simd::quantize_53(plane.row(block.plane_y) + block.plane_x, plane.stride_samples, block.width,
-                                   block.height, samples, stride);
-  } else {
-    const Plane<float> plane = work.float_plane(block.component);
-    magnitudes = simd::quantize_97(plane.row(block.plane_y) + block.plane_x, plane.stride_samples, block.width,
-                                   block.height, band.inverse_step, (uint32_t{1} << band.max_bit_planes) - 1, samples,
-                                   stride);
+    return simd::quantize_53(plane.row(block.plane_y) + block.plane_x, plane.stride_samples, block.width, block.height,
+                             samples, stride);
   }
-  const int bit_planes = std::bit_width(magnitudes);
-  const uint32_t style = static_cast<uint32_t>(plan_.params.cblk_style);
-  Tier1Output& out = worker.output;
-  simd::encode_block({samples, stride, block.width, block.height, block.orientation, style, plan_.reversible, bit_planes},
-                     worker.scratch, out);
+  const Plane<float> plane = work.float_plane(block.component);
+  return simd::quantize_97(plane.row(block.plane_y) + block.plane_x, plane.stride_samples, block.width, block.height,
+                           band.inverse_step, (uint32_t{1} << band.max_bit_planes) - 1, samples, stride);
+}
 
+/// Squared error, in units of the quantised coefficient, of a block without its lowest `planes`; from every fourth row.
+double error_without(int planes, const uint32_t* samples, ptrdiff_t stride, int width, int height) {
+  constexpr int kRowStep = 4;
+  const auto middle = static_cast<float>(uint32_t{1} << planes) / 2;
+  double error = 0;
+  int rows = 0;
+  for (int y = 0; y < height; y += kRowStep, ++rows) {
+    float row = 0;
+    for (int x = 0; x < width; ++x) {
+      const uint32_t magnitude = samples[y * stride + x] & ~kSignBit;
+      const auto low = static_cast<float>(static_cast<int32_t>(magnitude & ((uint32_t{1} << planes) - 1)));
+      const float difference = magnitude >> planes == 0 ? low : low - middle;
+      row += difference * difference;
+    }
+    error += static_cast<double>(row);
+  }
+  return error * height / rows;
+}
+
+/// Quantises and codes one block, or goes on with it. The samples are quantised again then: cheaper than keeping them.
+void CpuBackend::code_block(uint32_t index, uint16_t threshold, CpuFrameWork& work, BlockWorker& worker, Arena& arena) {
   CodedBlock& coded = work.coded()[index];
+  const CodeBlock& block = plan_.blocks[index];
+  const double weight = plan_.subbands[block.subband].distortion_weight;
+  const uint32_t style = static_cast<uint32_t>(plan_.params.cblk_style);
+  // With PTERM each pass has its own ending, and those are not kept.
+  Tier1Stop stop{style & CJ2K_STYLE_PTERM ? uint16_t{0} : threshold, weight, nullptr, &worker.saved, false};
+  Tier1Output& out = worker.output;
+  if (coded.saved != nullptr) {
+    stop.resume = coded.saved;
+    std::memcpy(out.bytes, coded.data, coded.saved->bytes_written);
+    std::memcpy(out.passes, coded.passes, coded.num_passes * sizeof(CodingPass));
+    out.num_passes = coded.num_passes;
+  }
+  const ptrdiff_t stride = (block.width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
+  const int bit_planes = std::bit_width(quantize(block, work, worker, stride));
+  simd::encode_block({worker.samples.as<uint32_t>(), stride, block.width, block.height, block.orientation, style,
+                      plan_.reversible, bit_planes},
+                     worker.scratch, out, &stop);
   coded = CodedBlock{};
   coded.num_bit_planes = static_cast<uint8_t>(bit_planes);
-  coded.num_passes = static_cast<uint8_t>(out.num_passes);
-  const int points = build_hull(out.passes, out.num_passes, band.distortion_weight, plan_.params.lossless != 0,
-                                worker.hull, &coded.total_distortion);
-  if (points == 0) return;
+  coded.is_coded = true;
+  keep(out, stop, weight, coded, work.pool(), worker, arena);
+  if (coded.planes_left > 0) {
+    coded.total_distortion +=
+        weight * error_without(coded.planes_left, worker.samples.as<uint32_t>(), stride, block.width, block.height);
+  }
+}
+
+/// Copies what the rate and packets stages need of a block, and what it takes to go on with it.
+void CpuBackend::keep(const Tier1Output& out, const Tier1Stop& stop, double weight, CodedBlock& coded, ChunkPool& pool,
+                      BlockWorker& worker, Arena& arena) {
+  const auto num_passes = static_cast<size_t>(out.num_passes);
+  coded.num_passes = static_cast<uint8_t>(num_passes);
+  const int points =
+      build_hull(out.passes, out.num_passes, weight, plan_.params.lossless != 0, worker.hull, &coded.total_distortion);
   coded.num_hull = static_cast<uint8_t>(points);
-  const HullPoint& last = worker.hull[points - 1];
-  HullPoint* hull = arena.take<HullPoint>(work.pool(), static_cast<size_t>(points));
+  size_t bytes = points > 0 ? worker.hull[points - 1].length_bytes : 0;
+  if (stop.paused) {
+    coded.planes_left = static_cast<uint8_t>(coded.num_bit_planes - (out.num_passes + 2) / 3);
+    bytes = std::max<size_t>(bytes, worker.saved.bytes_written);
+    uint8_t* saved = arena.take<uint8_t>(pool, saved_bytes(out.num_passes));
+    std::memcpy(saved, &worker.saved, saved_bytes(out.num_passes));
+    coded.saved = reinterpret_cast<const SavedCoder*>(saved);
+    CodingPass* passes = arena.take<CodingPass>(pool, num_passes);
+    std::memcpy(passes, out.passes, num_passes * sizeof(CodingPass));
+    coded.passes = passes;
+  }
+  if (points == 0 && bytes == 0) return;
+  HullPoint* hull = arena.take<HullPoint>(pool, static_cast<size_t>(points));
   std::memcpy(hull, worker.hull, static_cast<size_t>(points) * sizeof(HullPoint));
   coded.hull = hull;
-  coded.data = arena.take<uint8_t>(work.pool(), last.length_bytes + sizeof(PassTail));
-  std::memcpy(coded.data, out.bytes, last.length_bytes);
+  coded.data = arena.take<uint8_t>(pool, bytes + sizeof(PassTail));
+  std::memcpy(coded.data, out.bytes, bytes);
+  const uint32_t style = static_cast<uint32_t>(plan_.params.cblk_style);
   if (style & (CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL)) {
-    uint32_t* lengths = arena.take<uint32_t>(work.pool(), static_cast<size_t>(out.num_passes));
-    for (int i = 0; i < out.num_passes; ++i) lengths[i] = out.passes[i].length_bytes;
+    uint32_t* lengths = arena.take<uint32_t>(pool, num_passes);
+    for (size_t i = 0; i < num_passes; ++i) lengths[i] = out.passes[i].length_bytes;
     coded.pass_lengths = lengths;
   }
   if (style & CJ2K_STYLE_PTERM) {
-    PassTail* tails = arena.take<PassTail>(work.pool(), static_cast<size_t>(points));
+    PassTail* tails = arena.take<PassTail>(pool, static_cast<size_t>(points));
     for (int i = 0; i < points; ++i) {
       const int pass = hull[i].passes - 1;
       const bool open = pass + 1 < out.num_passes && !pass_terminates(style, pass);
@@ -261,21 +321,27 @@ void CpuBackend::code_block(uint32_t index, CpuFrameWork& work, BlockWorker& wor
   }
 }
 
-Status CpuBackend::encode(FrameWork& frame_work, cj2k_stats& stats) {
+Status CpuBackend::transform(FrameWork& frame_work, cj2k_stats& stats) {
+  const auto start = std::chrono::steady_clock::now();
   CpuFrameWork& work = static_cast<CpuFrameWork&>(frame_work);
-  auto start = std::chrono::steady_clock::now();
-  for (const TileComponent& tc : plan_.tile_components) transform(tc, work);
-  stats.stage_ms[1] = ms_since(start);
-
-  start = std::chrono::steady_clock::now();
   work.reset();
-  parallel_for(plan_.blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
+  for (const TileComponent& tc : plan_.tile_components) transform(tc, work);
+  stats.stage_ms[1] += ms_since(start);
+  return Status::kOk;
+}
+
+Status CpuBackend::code_blocks(FrameWork& frame_work, std::span<const uint32_t> blocks, const SlopeThresholds& thresholds,
+                               cj2k_stats& stats) {
+  const auto start = std::chrono::steady_clock::now();
+  CpuFrameWork& work = static_cast<CpuFrameWork&>(frame_work);
+  parallel_for(blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
     const size_t worker = worker_index();
-    for (size_t b = begin; b < end; ++b) {
-      code_block(static_cast<uint32_t>(b), work, *block_workers_[worker], work.arena(worker));
+    for (size_t i = begin; i < end; ++i) {
+      const uint32_t b = blocks[i];
+      code_block(b, thresholds[plan_.blocks[b].component], work, *block_workers_[worker], work.arena(worker));
     }
   });
-  stats.stage_ms[2] = ms_since(start);
+  stats.stage_ms[2] += ms_since(start);
   return Status::kOk;
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/parallel.h"
 #include "params.h"
+#include "stages/early_stop.h"
 #include "stages/packets.h"
 #include "stages/rate.h"
 #include "stages/target.h"
@@ -50,10 +51,11 @@ struct Encoder::Threads {
 /// One frame in flight.
 struct Encoder::Slot {
   Slot(const Plan& plan, Backend& backend, std::vector<PacketScratch>& scratch)
-      : work(backend.make_frame_work()), rate(plan, scratch), writer(plan) {}
+      : work(backend.make_frame_work()), rate(plan, scratch), early_stop(plan), writer(plan) {}
 
   std::unique_ptr<FrameWork> work;
   RateControl rate;
+  EarlyStop early_stop;
   PacketWriter writer;
   tbb::task_group task;
 
@@ -224,7 +226,8 @@ void Encoder::encode(Slot& slot) {
       slot.frame.release(slot.frame.release_opaque);
       slot.ingested = true;
     }
-    if (slot.status == Status::kOk) slot.status = backend_->encode(*slot.work, slot.stats);
+    if (slot.status == Status::kOk) slot.status = backend_->transform(*slot.work, slot.stats);
+    if (slot.status == Status::kOk) slot.status = slot.early_stop.run(*backend_, *slot.work, slot.rate, slot.stats);
     if (slot.status == Status::kOk) finish(slot);
   } catch (const std::bad_alloc&) {
     slot.status = log_.fail(Status::kNoMemory, "frame %" PRId64 ": out of memory", slot.frame.pts);
@@ -236,11 +239,7 @@ void Encoder::encode(Slot& slot) {
 }
 
 void Encoder::finish(Slot& slot) {
-  auto start = Clock::now();
-  slot.rate.allocate(slot.work->blocks());
-  slot.stats.stage_ms[3] = ms_since(start);
-
-  start = Clock::now();
+  const auto start = Clock::now();
   const Selection& selection = slot.rate.selection();
   parallel_for(plan_.precincts.size(), kPrecinctGrain, [&](size_t begin, size_t end) {
     for (size_t p = begin; p < end; ++p) {

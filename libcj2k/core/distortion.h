@@ -24,7 +24,7 @@ constexpr int fraction_weight(int below) { return kDistortionOne >> below; }
 /// Mean of what `f` does not read, times kDistortionOne. Irreversible data goes on below plane 0, reversible data ends
 /// there.
 constexpr int fraction_mean(int plane, bool reversible) {
-  if (plane < kFractionPlanes) return reversible ? 0 : (kDistortionOne / 2) >> plane;
+  if (plane <= kFractionPlanes) return reversible ? 0 : (kDistortionOne / 2) >> plane;
   return (kDistortionOne / 2) >> kFractionPlanes;
 }
 

@@ -5,7 +5,9 @@
 // (T.800 D.4 to D.6). Context modelling hands over one pass after the other; it need not know about segments.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "core/mq.h"
 #include "stages/coded_block.h"
@@ -16,6 +18,24 @@ namespace cj2k {
 /// True when pass `pass` of a block is coded raw (D.6): significance and refinement passes from the fifth plane on.
 inline bool pass_is_raw(uint32_t style, int pass) {
   return (style & CJ2K_STYLE_BYPASS) != 0 && pass >= 10 && pass % 3 != 0;
+}
+
+/// A block coder between two planes: all that it takes to go on, as plain data. What was already said of the block
+/// (Tier1Output) is final but for the last bytes and the lengths of the passes in the open segment, which are those of a
+/// segment that ends here.
+struct SavedCoder {
+  uint32_t a, c, ct;
+  uint32_t bytes_written;  ///< of the block, up to and with B
+  uint32_t closed_bytes;   ///< of closed segments
+  uint8_t last;            ///< B
+  bool open;               ///< a segment is open: it began after `closed_bytes`, with pass `first_pass`
+  uint8_t first_pass, num_passes;
+  mq::State contexts[mq::kNumContexts];
+  mq::Snapshot snapshots[kMaxPasses];  ///< [first_pass, num_passes); what lies beyond num_passes need not be kept
+};
+/// Bytes of a SavedCoder that must be kept.
+inline size_t saved_bytes(int num_passes) {
+  return offsetof(SavedCoder, snapshots) + static_cast<size_t>(num_passes) * sizeof(mq::Snapshot);
 }
 
 /// Codes a run of decisions; the default for SegmentCoder. A SIMD target brings its own, compiled for that target.
@@ -36,6 +56,45 @@ class SegmentCoder {
     out_.num_bytes = 0;
     out_.bytes[-1] = 0;
     mq::reset_contexts(contexts_);
+  }
+
+  /// Goes on where `pause` left. `out` holds the passes, and the bytes up to SavedCoder::bytes_written.
+  SegmentCoder(uint32_t style, Tier1Output& out, const SavedCoder& saved) : style_(style), out_(out) {
+    std::memcpy(contexts_, saved.contexts, sizeof contexts_);
+    std::memcpy(snapshots_, saved.snapshots, saved.num_passes * sizeof(mq::Snapshot));
+    open_ = saved.open;
+    first_pass_ = saved.first_pass;
+    out_.num_passes = saved.num_passes;
+    out_.num_bytes = saved.closed_bytes;
+    out_.bytes[-1] = 0;
+    first_byte_ = out_.bytes + saved.closed_bytes;
+    if (open_) {
+      coder_ = {saved.a, saved.c, saved.ct, out_.bytes + saved.bytes_written - 1};
+      *coder_.last = saved.last;
+    }
+  }
+
+  /// Ends the output here for now, after a clean-up pass, which is never raw.
+  void pause(SavedCoder& saved) {
+    const uint32_t written =
+        open_ ? static_cast<uint32_t>(coder_.last + 1 - out_.bytes) : static_cast<uint32_t>(out_.num_bytes);
+    saved.a = coder_.a;
+    saved.c = coder_.c;
+    saved.ct = coder_.ct;
+    saved.bytes_written = written;
+    saved.closed_bytes = static_cast<uint32_t>(out_.num_bytes);
+    saved.last = open_ ? *coder_.last : uint8_t{0};
+    saved.open = open_;
+    saved.first_pass = static_cast<uint8_t>(first_pass_);
+    saved.num_passes = static_cast<uint8_t>(out_.num_passes);
+    std::memcpy(saved.contexts, contexts_, sizeof contexts_);
+    std::memcpy(saved.snapshots, snapshots_, static_cast<size_t>(out_.num_passes) * sizeof(mq::Snapshot));
+    if (!open_) return;
+    if (style_ & CJ2K_STYLE_PTERM) {
+      out_.num_bytes = written;  // every pass brings its own tail
+      return;
+    }
+    end_segment(out_.num_passes - 1);
   }
 
   /// Codes one pass. Raw passes use only bit 0 of each symbol.
@@ -117,6 +176,8 @@ class SegmentCoder {
       note_predictable_tail(pass);
     } else {
       snapshots_[pass] = mq::snapshot(coder_, first_byte_);
+      // Not exact before the segment is finished; near enough to decide when to stop.
+      out_.passes[pass].length_bytes = static_cast<uint32_t>(out_.num_bytes) + snapshots_[pass].bytes;
     }
   }
 
@@ -155,12 +216,19 @@ class SegmentCoder {
       bytes = out_.passes[pass].length_bytes - begin;
     }
     out_.passes[pass].length_bytes = begin + bytes;
-    // What decodes a later pass decodes the earlier ones of its segment too. (A tail of PTERM is its own ending.)
-    if (!(style_ & CJ2K_STYLE_PTERM)) {
-      for (int i = pass; i > first_pass_; --i) {
-        const uint32_t later = out_.passes[i].length_bytes;
-        if (out_.passes[i - 1].length_bytes > later) out_.passes[i - 1].length_bytes = later;
+    // What decodes a later pass decodes the earlier ones of its segment too. So does a PTERM tail: one that is longer than
+    // the ending after it (only a few symbols came between) gives way to that. So does one under which the bytes that go on
+    // have an 0xFF: a layer may cut there, and what a packet holds of a block must not end in 0xFF (a marker could come of
+    // it). Raw bits are continued by ones, so there an 0xFF need not be sent.
+    for (int i = pass; i > first_pass_; --i) {
+      const uint32_t later = out_.passes[i].length_bytes;
+      uint32_t& length = out_.passes[i - 1].length_bytes;
+      if (raw_ && !(style_ & CJ2K_STYLE_PTERM)) {
+        while (length > begin && out_.bytes[length - 1] == 0xFF) --length;
       }
+      if (length <= later && (length == begin || out_.bytes[length - 1] != 0xFF)) continue;
+      length = later;
+      if (style_ & CJ2K_STYLE_PTERM) out_.tails[i - 1] = i == pass ? PassTail{} : out_.tails[i];
     }
     out_.num_bytes += bytes;
     open_ = false;

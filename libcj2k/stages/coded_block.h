@@ -20,7 +20,9 @@ struct HullPoint {
   double distortion;      ///< squared error removed by the first `passes` passes, weighted: LSB^2 of the picture
 };
 
-struct PassTail;  // stages/tier1.h
+struct CodingPass;  // stages/tier1.h
+struct PassTail;
+struct SavedCoder;  // core/segments.h
 
 /// Coded bytes of one code-block. All pointers live as long as the frame slot.
 struct CodedBlock {
@@ -28,9 +30,14 @@ struct CodedBlock {
   const HullPoint* hull = nullptr;         ///< [num_hull]
   const uint32_t* pass_lengths = nullptr;  ///< [num_passes] cumulative; only with BYPASS or TERMALL, else null
   const PassTail* tails = nullptr;         ///< [num_hull]; only with PTERM, else null
-  double total_distortion = 0;             ///< squared error that all coded passes together remove, as HullPoint's
+  double total_distortion = 0;             ///< squared error that all planes together remove, as HullPoint's; of planes
+                                           ///< not coded an estimate
   uint8_t num_hull = 0;
   uint8_t num_passes = 0;                  ///< coded, not all need to be on the hull
+  bool is_coded = false;                   ///< tier-1 has seen it
+  uint8_t planes_left = 0;                 ///< planes that an early stop left; 0: everything is coded
+  const SavedCoder* saved = nullptr;       ///< with planes_left: to go on from here, after the bytes it counts in `data`
+  const CodingPass* passes = nullptr;      ///< [num_passes] likewise
   uint8_t num_bit_planes = 0;              ///< magnitude bit-planes from the first non-zero one; zero bit-planes of the
                                            ///< packet header (T.800 B.10.5) = CodeBlock::max_bit_planes - this
 };

@@ -52,4 +52,11 @@ int build_hull(const CodingPass* passes, int num_passes, double weight, bool kee
   return kept;
 }
 
+uint16_t last_slope(const CodingPass* passes, int num_passes, double weight) {
+  HullPoint hull[kMaxPasses];
+  double total = 0;
+  const int points = build_hull(passes, num_passes, weight, false, hull, &total);
+  return points > 0 ? hull[points - 1].slope : kMaxSlope;
+}
+
 }  // namespace cj2k

@@ -3,6 +3,7 @@
 #include "stages/rate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -19,6 +20,10 @@ constexpr size_t kPrecinctGrain = 8;
 constexpr size_t kBlockGrain = 4096;
 /// Trials of a single point after the longest prefix. Each costs one precinct; what they win is under one point's bytes.
 constexpr int kSingleTrials = 32;
+/// Share of a frame's bytes that is code-block data, for predictions; and how much lower than predicted to start, so that
+/// few blocks have to go on later (a quarter octave).
+constexpr double kBodyShare = 0.98;
+constexpr uint32_t kPredictionMargin = 64;
 /// What may stay unused without a trial: 1 / 4096 of the cap.
 constexpr uint64_t kNegligible = 4096;
 /// Candidates beyond what is expected to fit, besides a 64th of the cap: small points may follow large ones.
@@ -126,54 +131,126 @@ uint64_t RateControl::measured_bytes(const Scope& scope) const {
 void RateControl::allocate(const CodedBlock* blocks) {
   blocks_ = blocks;
   selection_.blocks = blocks;
-  threshold_ = quality_floor_;
-  fill_histograms();
+  const uint64_t component_cap = cap_or_none(plan_.params.max_component_bytes);
+  std::array<uint64_t, CJ2K_MAX_COMPONENTS> caps;
+  caps.fill(component_cap);
+  if (component_cap == kNoCap || plan_.params.layers == 1) {
+    allocate_under(caps);
+    return;
+  }
+  // The frame's choice moves the layer thresholds, and with them a component's headers by a few bytes, perhaps over its
+  // cap: then once more, with that much less for it.
+  constexpr int kTries = 6;
+  constexpr uint64_t kSpareBytes = 8;
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    allocate_under(caps);
+    bool over = false;
+    for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+      const uint64_t bytes = measured_bytes({c, c + 1, 0, component_fixed_bytes(plan_, c)});
+      if (bytes <= component_cap) continue;
+      over = true;
+      const uint64_t less = (bytes - component_cap + kSpareBytes) << attempt;
+      caps[c] -= std::min(caps[c], less);
+    }
+    if (!over) return;
+  }
+  // Headers alone over the cap cannot be (checked at open), so a component without code-block data always fits.
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+    const Scope scope{c, c + 1, component_cap, component_fixed_bytes(plan_, c)};
+    if (measured_bytes(scope) > component_cap) select(scope, kAboveAllSlopes);
+  }
+  measure({0, static_cast<uint32_t>(plan_.components.size()), 0, 0});
+}
 
+void RateControl::allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>& component_caps) {
   const uint32_t num_components = static_cast<uint32_t>(plan_.components.size());
   parallel_for(plan_.blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
     for (size_t b = begin; b < end; ++b) {
-      uint8_t n = blocks[b].num_hull;
-      while (n > 0 && blocks[b].hull[n - 1].slope < quality_floor_) --n;
+      uint8_t n = blocks_[b].num_hull;
+      while (n > 0 && blocks_[b].hull[n - 1].slope < quality_floor_) --n;
       limit_[b] = n;
     }
   });
-  const Scope frame{0, num_components, frame_cap_, fixed_bytes_};
-  const uint64_t component_cap = cap_or_none(plan_.params.max_component_bytes);
-  if (component_cap != kNoCap) {
+  fill_histograms();
+  exhausted_.fill(quality_floor_);
+  if (component_caps[0] != kNoCap) {
     std::fill(final_points_.begin(), final_points_.end(), uint8_t{0});
-    for (uint32_t c = 0; c < num_components; ++c) fill({c, c + 1, component_cap, component_fixed_bytes(plan_, c)});
-    limit_ = final_points_;
-  }
-  fill(frame);
-  if (component_cap != kNoCap && plan_.params.layers > 1) {
-    // The frame's choice moves the layer thresholds, and with them a component's headers by a few bytes: take single
-    // points back, lowest slope first, until its cap holds again.
     for (uint32_t c = 0; c < num_components; ++c) {
-      const Scope scope{c, c + 1, component_cap, component_fixed_bytes(plan_, c)};
-      for (uint32_t slope = kMinSlope; measure(scope) > component_cap && slope < kAboveAllSlopes; slope += 16) {
-        parallel_for(plan_.blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
-          for (size_t b = begin; b < end; ++b) {
-            uint8_t& n = final_points_[b];
-            if (plan_.blocks[b].component != c) continue;
-            while (n > 0 && blocks_[b].hull[n - 1].slope < slope) --n;
-          }
-        });
-      }
+      const uint16_t slope = fill({c, c + 1, component_caps[c], component_fixed_bytes(plan_, c)});
+      exhausted_[c] = std::max(exhausted_[c], slope);
     }
+    limit_ = final_points_;
+    fill_histograms();
+  }
+  const uint16_t frame_slope = fill({0, num_components, frame_cap_, fixed_bytes_});
+  for (uint32_t c = 0; c < num_components; ++c) exhausted_[c] = std::max(exhausted_[c], frame_slope);
+  threshold_ = *std::min_element(exhausted_.begin(), exhausted_.begin() + num_components);
+}
+
+bool RateControl::has_cap() const {
+  return frame_cap_ != kNoCap || plan_.params.max_component_bytes > 0;
+}
+
+bool RateControl::has_limit() const {
+  return !plan_.params.lossless && (has_cap() || quality_floor_ > 0);
+}
+
+uint16_t RateControl::room() const {
+  const Scope frame{0, static_cast<uint32_t>(plan_.components.size()), 0, fixed_bytes_};
+  const uint64_t bytes = measured_bytes(frame);
+  uint64_t cap = frame_cap_;
+  if (cap == kNoCap) cap = static_cast<uint64_t>(plan_.params.max_component_bytes) * plan_.components.size();
+  if (cap <= bytes) return 0;
+  return static_cast<uint16_t>(log_slope(static_cast<double>(cap), 1) - log_slope(static_cast<double>(bytes), 1));
+}
+
+SlopeThresholds RateControl::predict(const CodedBlock* blocks, std::span<const uint32_t> sample,
+                                     std::span<const uint32_t> weights) {
+  SlopeThresholds thresholds;
+  thresholds.fill(quality_floor_);
+  if (!has_cap()) return thresholds;
+  blocks_ = blocks;
+  clear_histograms();
+  for (size_t i = 0; i < sample.size(); ++i) add_to_histograms(sample[i], blocks[sample[i]].num_hull, weights[i]);
+  sum_histograms();
+  const auto slope_under = [&](const Scope& scope) -> uint16_t {
+    if (scope.cap == kNoCap) return 0;
+    const double body = static_cast<double>(scope.cap - std::min(scope.cap, scope.fixed)) * kBodyShare;
+    const uint32_t slope = std::min<uint32_t>(slope_for(scope, static_cast<uint64_t>(body)), kMaxSlope);
+    return slope > kPredictionMargin ? static_cast<uint16_t>(slope - kPredictionMargin) : uint16_t{0};
+  };
+  const uint32_t num_components = static_cast<uint32_t>(plan_.components.size());
+  const uint16_t frame = slope_under({0, num_components, frame_cap_, fixed_bytes_});
+  const uint64_t component_cap = cap_or_none(plan_.params.max_component_bytes);
+  for (uint32_t c = 0; c < num_components; ++c) {
+    const uint16_t own = slope_under({c, c + 1, component_cap, component_fixed_bytes(plan_, c)});
+    thresholds[c] = std::max({thresholds[c], own, frame});
+  }
+  return thresholds;
+}
+
+/// Of all points within the limits.
+void RateControl::fill_histograms() {
+  clear_histograms();
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) add_to_histograms(b, limit_[b], 1);
+  sum_histograms();
+}
+
+void RateControl::clear_histograms() {
+  for (std::vector<uint64_t>& h : at_least_) std::fill(h.begin(), h.end(), uint64_t{0});
+}
+
+void RateControl::add_to_histograms(uint32_t b, uint32_t points, uint32_t weight) {
+  const CodedBlock& block = blocks_[b];
+  std::vector<uint64_t>& h = at_least_[plan_.blocks[b].component];
+  uint32_t before = 0;
+  for (uint32_t i = 0; i < points; ++i) {
+    h[block.hull[i].slope] += uint64_t{block.hull[i].length_bytes - before} * weight;
+    before = block.hull[i].length_bytes;
   }
 }
 
-void RateControl::fill_histograms() {
-  for (std::vector<uint64_t>& h : at_least_) std::fill(h.begin(), h.end(), uint64_t{0});
-  for (size_t b = 0; b < plan_.blocks.size(); ++b) {
-    const CodedBlock& block = blocks_[b];
-    std::vector<uint64_t>& h = at_least_[plan_.blocks[b].component];
-    uint32_t before = 0;
-    for (int i = 0; i < block.num_hull; ++i) {
-      h[block.hull[i].slope] += block.hull[i].length_bytes - before;
-      before = block.hull[i].length_bytes;
-    }
-  }
+void RateControl::sum_histograms() {
   for (std::vector<uint64_t>& h : at_least_) {
     for (uint32_t slope = kAboveAllSlopes; slope-- > 0;) h[slope] += h[slope + 1];
   }
@@ -250,14 +327,16 @@ uint64_t RateControl::measure(const Scope& scope) {
   return measured_bytes(scope);
 }
 
-void RateControl::fill(const Scope& scope) {
+/// @return slope of the last point of the longest prefix; 0 when everything fits
+uint16_t RateControl::fill(const Scope& scope) {
   select(scope, 0);
   choose_layers();
   const uint64_t everything = measure(scope);
-  if (everything <= scope.cap) return;
+  if (everything <= scope.cap) return 0;
   const uint32_t threshold = coarse_threshold(scope, everything);
   const size_t taken = longest_prefix(scope, threshold);
   add_single_points(scope, taken);
+  return taken > 0 ? candidates_[taken - 1].slope : static_cast<uint16_t>(std::clamp<uint32_t>(threshold, kMinSlope, kMaxSlope));
 }
 
 /// A threshold that fits, close to the lowest: the headers change little from step to step, so their last size predicts
@@ -348,7 +427,6 @@ size_t RateControl::longest_prefix(const Scope& scope, uint32_t threshold) {
   }
   take(fits, threshold, scope);
   measure(scope);
-  threshold_ = fits > 0 ? candidates_[fits - 1].slope : static_cast<uint16_t>(std::min<uint32_t>(threshold, kMaxSlope));
   return fits;
 }
 

@@ -5,9 +5,12 @@
 // the codestream, and in which layer.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "backend.h"
 #include "plan.h"
 #include "stages/coded_block.h"
 #include "stages/packets.h"
@@ -37,6 +40,17 @@ class RateControl {
   /// Deterministic: yes. Allocates: not after warm-up.
   void allocate(const CodedBlock* blocks);
 
+  /// True when something bounds the frame from below: then blocks need not be coded to the last plane.
+  bool has_limit() const;
+  /// Where `allocate` will end, from a sample of finished blocks that stand for `weights` blocks each. Without a cap it
+  /// needs no sample: the quality threshold.
+  SlopeThresholds predict(const CodedBlock* blocks, std::span<const uint32_t> sample, std::span<const uint32_t> weights);
+  /// After allocate: points of `component` at this slope and above are all in. Blocks whose coding stopped above it may
+  /// have had more to give. 0: whatever there is goes in.
+  uint16_t exhausted_above(uint32_t component) const { return exhausted_[component]; }
+  /// After allocate: how far the caps are from being used, in steps of the log-slope of bytes (256 per doubling).
+  uint16_t room() const;
+
   const Selection& selection() const { return selection_; }
   uint16_t threshold() const { return threshold_; }  ///< slope of the last point that went in; 0: no limit was met
   uint64_t component_bytes(uint32_t component) const;
@@ -58,13 +72,18 @@ class RateControl {
   bool in_scope(const Scope& scope, uint32_t component) const {
     return component >= scope.first_component && component < scope.end_component;
   }
+  void allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>& component_caps);
+  bool has_cap() const;
   void fill_histograms();
+  void clear_histograms();
+  void add_to_histograms(uint32_t block, uint32_t points, uint32_t weight);
+  void sum_histograms();
   uint64_t histogram_bytes(const Scope& scope, uint32_t slope) const;
   uint32_t slope_for(const Scope& scope, uint64_t bytes) const;
   void select(const Scope& scope, uint32_t slope);
   void choose_layers();
   uint64_t measure(const Scope& scope);
-  void fill(const Scope& scope);
+  uint16_t fill(const Scope& scope);
   uint64_t measured_body(const Scope& scope) const;
   uint64_t measured_bytes(const Scope& scope) const;
   uint32_t coarse_threshold(const Scope& scope, uint64_t everything);
@@ -81,6 +100,7 @@ class RateControl {
   uint64_t frame_cap_;
   uint16_t quality_floor_ = 0;
   uint16_t threshold_ = 0;
+  SlopeThresholds exhausted_{};
   std::vector<std::vector<uint64_t>> at_least_;  ///< [component][65537]: body bytes of segments with slope >= index
   std::vector<uint8_t> limit_;                   ///< [blocks] most points that quality and component caps allow
   std::vector<uint8_t> final_points_;            ///< [blocks]

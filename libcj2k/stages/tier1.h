@@ -69,12 +69,25 @@ class Tier1Scratch {
   Impl* impl_;
 };
 
+struct SavedCoder;  // core/segments.h
+
+/// Early stop: coding pauses after a plane where core/stop.h allows it for `threshold`, and can go on from there.
+struct Tier1Stop {
+  uint16_t threshold;         ///< 16-bit log-slope (core/slope.h); 0: never
+  double weight;              ///< squared error of the picture per squared unit of coefficient
+  const SavedCoder* resume;   ///< null: from the start. Else Tier1Output holds the passes so far and the bytes so far as
+                              ///< SavedCoder describes them; at least one more plane is coded
+  SavedCoder* saved;          ///< filled when `paused`
+  bool paused;                ///< result: planes are left
+};
+
 /// Deterministic: yes, and all implementations give the same passes and bytes. Allocates: no.
 namespace ref {
 void encode_block(const Tier1Block& block, Tier1Output& out);
 }
 namespace simd {
-void encode_block(const Tier1Block& block, Tier1Scratch& scratch, Tier1Output& out);
+/// @param stop  null: code every plane
+void encode_block(const Tier1Block& block, Tier1Scratch& scratch, Tier1Output& out, Tier1Stop* stop = nullptr);
 }
 
 }  // namespace cj2k

@@ -22,6 +22,8 @@
 
 #include "core/distortion.h"
 #include "core/segments.h"
+#include "core/stop.h"
+#include "stages/hull.h"
 #include "stages/target.h"
 #include "stages/tier1.h"
 
@@ -514,8 +516,49 @@ struct TargetRun {
   }
 };
 
-void EncodeBlock(const Tier1Block& block, Tier1Scratch::Impl& z, Tier1Output& out) {
-  SegmentCoder<TargetRun> coder(block.style, out);
+/// Significance as the planes above `plane` leave it.
+void restore_significance(const Tier1Block& block, const Layout& layout, int plane, Tier1Scratch::Impl& z) {
+  for (int i = layout.begin; i < layout.end; ++i) {
+    uint64_t before = 0;
+    for (int p = plane + 2; p < block.bit_planes; ++p) before |= z.planes[p][i];
+    z.refined[i] = before;
+    z.s[i] = z.a[i] = before | z.planes[plane + 1][i];
+  }
+}
+
+/// One bit-plane: significance and refinement passes (not on the highest plane) and the clean-up pass.
+void code_plane(const Tier1Block& block, const Layout& layout, int plane, Tier1Scratch::Impl& z,
+                SegmentCoder<TargetRun>& coder, const Tier1Output& out) {
+  const bool vsc = (block.style & CJ2K_STYLE_VSC) != 0;
+  const uint64_t* bits = z.planes[plane];
+  int32_t count, count_ones, fraction;
+  if (plane != block.bit_planes - 1) {
+    grow_significance(layout, vsc, bits, z);
+    const bool raw = pass_is_raw(block.style, out.num_passes);
+    model_significance(layout, block.orientation, vsc, raw, z);
+    size_t symbols = emit_pass(layout, z, bits, z.members, z.n);
+    fraction = fraction_sum(layout, z, plane, z.n, nullptr, false, &count);
+    coder.code_pass(z.symbols, symbols, plane, significance_distortion(plane, block.reversible, count, fraction), false);
+
+    model_refinement(layout, vsc, z);
+    symbols = emit_pass(layout, z, bits, z.s, nullptr);
+    const int32_t fraction_ones = fraction_sum(layout, z, plane, z.s, bits, false, &count_ones);
+    fraction = fraction_sum(layout, z, plane, z.s, bits, true, &count);
+    coder.code_pass(z.symbols, symbols, plane,
+                    refinement_distortion(plane, block.reversible, count_ones, fraction_ones, count, fraction), false);
+  }
+  model_cleanup(layout, block.orientation, vsc, bits, z);
+  const size_t symbols = emit_cleanup(layout, z, bits, (block.style & CJ2K_STYLE_SEGSYM) != 0);
+  fraction = fraction_sum(layout, z, plane, z.sc_mask, nullptr, false, &count);
+  coder.code_pass(z.symbols, symbols, plane, significance_distortion(plane, block.reversible, count, fraction), plane == 0);
+  for (int i = layout.begin; i < layout.end; ++i) z.s[i] = z.a[i] = z.e[i];
+}
+
+void EncodeBlock(const Tier1Block& block, Tier1Scratch::Impl& z, Tier1Output& out, Tier1Stop* stop) {
+  const bool resume = stop != nullptr && stop->resume != nullptr;
+  SegmentCoder<TargetRun> coder =
+      resume ? SegmentCoder<TargetRun>(block.style, out, *stop->resume) : SegmentCoder<TargetRun>(block.style, out);
+  if (stop != nullptr) stop->paused = false;
   if (block.bit_planes == 0) return;
   Layout layout;
   layout.words_wide = (block.width + 15) / 16;
@@ -523,39 +566,29 @@ void EncodeBlock(const Tier1Block& block, Tier1Scratch::Impl& z, Tier1Output& ou
   layout.stripes = (block.height + 3) / 4;
   layout.begin = 1 + layout.pitch;
   layout.end = layout.begin + layout.stripes * layout.pitch;
-  const bool vsc = (block.style & CJ2K_STYLE_VSC) != 0;
   load_planes(block, layout, z);
 
-  for (int plane = block.bit_planes - 1; plane >= 0; --plane) {
-    const uint64_t* bits = z.planes[plane];
-    int32_t count, count_ones, fraction;
-    if (plane != block.bit_planes - 1) {
-      grow_significance(layout, vsc, bits, z);
-      const bool raw = pass_is_raw(block.style, out.num_passes);
-      model_significance(layout, block.orientation, vsc, raw, z);
-      size_t symbols = emit_pass(layout, z, bits, z.members, z.n);
-      fraction = fraction_sum(layout, z, plane, z.n, nullptr, false, &count);
-      coder.code_pass(z.symbols, symbols, plane, significance_distortion(plane, block.reversible, count, fraction), false);
-
-      model_refinement(layout, vsc, z);
-      symbols = emit_pass(layout, z, bits, z.s, nullptr);
-      const int32_t fraction_ones = fraction_sum(layout, z, plane, z.s, bits, false, &count_ones);
-      fraction = fraction_sum(layout, z, plane, z.s, bits, true, &count);
-      coder.code_pass(z.symbols, symbols, plane,
-                      refinement_distortion(plane, block.reversible, count_ones, fraction_ones, count, fraction), false);
-    }
-    model_cleanup(layout, block.orientation, vsc, bits, z);
-    const size_t symbols = emit_cleanup(layout, z, bits, (block.style & CJ2K_STYLE_SEGSYM) != 0);
-    fraction = fraction_sum(layout, z, plane, z.sc_mask, nullptr, false, &count);
-    coder.code_pass(z.symbols, symbols, plane, significance_distortion(plane, block.reversible, count, fraction), plane == 0);
-    for (int i = layout.begin; i < layout.end; ++i) z.s[i] = z.a[i] = z.e[i];
+  int plane = block.bit_planes - 1;
+  if (resume) {
+    plane -= (out.num_passes + 2) / 3;
+    restore_significance(block, layout, plane, z);
+  }
+  for (; plane >= 0; --plane) {
+    code_plane(block, layout, plane, z, coder, out);
+    if (stop == nullptr || stop->threshold == 0 || plane == 0) continue;
+    const uint32_t bytes_before = out.num_passes > 3 ? out.passes[out.num_passes - 4].length_bytes : 0;
+    const uint32_t plane_bytes = out.passes[out.num_passes - 1].length_bytes - bytes_before;
+    if (!may_pause(last_slope(out.passes, out.num_passes, stop->weight), plane_bytes, stop->threshold)) continue;
+    coder.pause(*stop->saved);
+    stop->paused = true;
+    return;
   }
 }
 
 }  // namespace
 
-HWY_DLLEXPORT void Tier1EncodeBlock(const Tier1Block& block, Tier1Scratch::Impl& z, Tier1Output& out) {
-  EncodeBlock(block, z, out);
+HWY_DLLEXPORT void Tier1EncodeBlock(const Tier1Block& block, Tier1Scratch::Impl& z, Tier1Output& out, Tier1Stop* stop) {
+  EncodeBlock(block, z, out, stop);
 }
 
 HWY_DLLEXPORT int64_t Tier1Target() { return HWY_TARGET; }
@@ -576,8 +609,8 @@ Tier1Scratch::Tier1Scratch(Tier1Scratch&& other) noexcept : impl_(other.impl_) {
 namespace simd {
 int64_t tier1_target() { return HWY_DYNAMIC_DISPATCH(Tier1Target)(); }
 
-void encode_block(const Tier1Block& block, Tier1Scratch& scratch, Tier1Output& out) {
-  HWY_DYNAMIC_DISPATCH(Tier1EncodeBlock)(block, scratch.impl(), out);
+void encode_block(const Tier1Block& block, Tier1Scratch& scratch, Tier1Output& out, Tier1Stop* stop) {
+  HWY_DYNAMIC_DISPATCH(Tier1EncodeBlock)(block, scratch.impl(), out, stop);
 }
 }  // namespace simd
 }  // namespace cj2k
