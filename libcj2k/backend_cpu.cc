@@ -231,7 +231,8 @@ uint32_t CpuBackend::quantize(const CodeBlock& block, CpuFrameWork& work, BlockW
 }
 
 /// Squared error, in units of the quantised coefficient, of a block without its lowest `planes`; from every fourth row.
-double error_without(int planes, const uint32_t* samples, ptrdiff_t stride, int width, int height) {
+/// @param below  mean of what quantisation cut off below a unit: 0.5, or 0 where nothing was
+double error_without(int planes, float below, const uint32_t* samples, ptrdiff_t stride, int width, int height) {
   constexpr int kRowStep = 4;
   const auto middle = static_cast<float>(uint32_t{1} << planes) / 2;
   double error = 0;
@@ -241,7 +242,7 @@ double error_without(int planes, const uint32_t* samples, ptrdiff_t stride, int 
     for (int x = 0; x < width; ++x) {
       const uint32_t magnitude = samples[y * stride + x] & ~kSignBit;
       const auto low = static_cast<float>(static_cast<int32_t>(magnitude & ((uint32_t{1} << planes) - 1)));
-      const float difference = magnitude >> planes == 0 ? low : low - middle;
+      const float difference = low + below - (magnitude >> planes == 0 ? 0 : middle);
       row += difference * difference;
     }
     error += static_cast<double>(row);
@@ -275,7 +276,7 @@ void CpuBackend::code_block(uint32_t index, uint16_t threshold, CpuFrameWork& wo
   keep(out, stop, weight, coded, work.pool(), worker, arena);
   if (coded.planes_left > 0) {
     coded.total_distortion +=
-        weight * error_without(coded.planes_left, worker.samples.as<uint32_t>(), stride, block.width, block.height);
+        weight * error_without(coded.planes_left, plan_.reversible ? 0.0f : 0.5f, worker.samples.as<uint32_t>(), stride, block.width, block.height);
   }
 }
 

@@ -134,12 +134,14 @@ void RateControl::allocate(const CodedBlock* blocks) {
   const uint64_t component_cap = cap_or_none(plan_.params.max_component_bytes);
   std::array<uint64_t, CJ2K_MAX_COMPONENTS> caps;
   caps.fill(component_cap);
-  if (component_cap == kNoCap || plan_.params.layers == 1) {
+  if (component_cap == kNoCap) {
     allocate_under(caps);
     return;
   }
   // The frame's choice moves the layer thresholds, and with them a component's headers by a few bytes, perhaps over its
-  // cap: then once more, with that much less for it.
+  // cap: then once more, with that much less for it. With one layer it only takes points away, which can make a header
+  // longer all the same: a raw segment cut from two passes to one may want a larger Lblock, and so longer lengths of all
+  // segments of the block (B.10.7.1).
   constexpr int kTries = 6;
   constexpr uint64_t kSpareBytes = 8;
   for (int attempt = 0; attempt < kTries; ++attempt) {

@@ -1,0 +1,314 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Builds FFmpeg with the encoder j2k_cuda:
+#
+#     ffmpeg-patch/build.sh [5.1 | 7.1 | 8.1 | 9.0 | all]...       (default 7.1)
+#
+# leaves build/ffmpeg-VERSION/ffmpeg, ffprobe and the test program api_test. The sources are the upstream tarballs of the
+# Debian archive, fetched and verified by apt under a configuration of its own; nothing of the machine's apt is changed.
+# Needs root only where packages are missing.
+#
+# Exit status: 0 built; 1 an error; 2 wrong usage; 3 a version is in none of its suites (the others are built).
+#
+# Environment:
+#     CJ2K_PREFIX   an installed libcj2k to use; unset: built from this checkout into build/install
+#     CJ2K_CACHE    where to keep things between runs; default ${XDG_CACHE_HOME:-$HOME/.cache}/cj2k
+#     JOBS          parallel jobs; default the number of cores
+#
+# The cache has three parts, each found again by a hash of all that goes into it and safe to delete:
+#     source/       the tarball, verified by apt, and its SHA-256
+#     tree/         FFmpeg configured and compiled; a change of libcj2k or of libcj2kenc.c recompiles one file and links
+#     bin/          the programs, by the content of libcj2k.a, libcj2kenc.c and the tree
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cache=${CJ2K_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cj2k}/ffmpeg
+jobs=${JOBS:-$(nproc)}
+readonly root cache jobs
+readonly kAbsent=3
+readonly kPrograms=(ffmpeg ffprobe api_test)
+
+say() { printf '[%4ds] %s\n' "$SECONDS" "$*"; }
+die() { printf 'build.sh: %s\n' "$*" >&2; exit 1; }
+
+# Runs a long command with its output in a log; the log's end is shown if it fails.
+quietly() {
+  local log=$1; shift
+  "$@" >"$log" 2>&1 || { tail -n 30 "$log" >&2; die "failed: $* (all of it: $log)"; }
+}
+
+hash_of() { sha256sum | cut -c1-16; }
+
+# --- what FFmpeg is built of -----------------------------------------------------------------------------------------
+
+# The components that reading, writing and judging JPEG 2000 needs, not all of FFmpeg: minutes instead of an hour.
+readonly kDemuxers=mov,mxf,matroska,avi,nut,mpegts,image2,image2pipe,image_j2k_pipe,image_png_pipe,rawvideo,yuv4mpegpipe,h264,hevc,ivf,wav,concat,framecrc
+readonly kMuxers=mxf,mxf_opatom,mov,mp4,matroska,webm,avi,nut,image2,image2pipe,rawvideo,null,framecrc,framehash,framemd5,hash,md5,yuv4mpegpipe,wav
+readonly kDecoders=jpeg2000,h264,hevc,vp8,vp9,prores,dnxhd,ffv1,mpeg2video,mpeg4,mjpeg,png,tiff,dpx,exr,bmp,pam,pbm,pgm,pgmyuv,ppm,rawvideo,v210,wrapped_avframe,aac,ac3,flac,mp3float,opus,vorbis,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be
+readonly kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,png,tiff,pam,pbm,pgm,pgmyuv,ppm,ffv1,v210,wrapped_avframe,pcm_s16le,pcm_s24le
+readonly kParsers=jpeg2000,h264,hevc,vp8,vp9,mpegvideo,mpeg4video,mjpeg,png,aac,ac3,flac,mpegaudio,opus,vorbis,dnxhd,bmp,pnm
+readonly kFilters=scale,format,noformat,null,nullsrc,copy,color,testsrc,testsrc2,allrgb,mandelbrot,life,noise,psnr,ssim,split,trim,setpts,settb,setparams,setfield,fps,select,loop,vflip,hflip,crop,pad,concat,blend,lut,lutrgb,lutyuv,geq,hwupload,aformat,anull,anullsrc,aresample,atrim,sine
+# shellcheck disable=SC2054 # the commas are FFmpeg's
+readonly kFlags=(
+  --disable-everything --disable-autodetect --disable-doc --disable-debug --disable-network --disable-ffplay
+  --enable-avfilter --enable-pthreads --enable-zlib --enable-libopenjpeg --enable-libcj2k
+  --enable-protocol=file,pipe,fd,concat --enable-bsfs --enable-indev=lavfi
+  "--enable-demuxer=$kDemuxers" "--enable-muxer=$kMuxers" "--enable-decoder=$kDecoders"
+  "--enable-encoder=$kEncoders" "--enable-parser=$kParsers" "--enable-filter=$kFilters"
+)
+
+# --- packages --------------------------------------------------------------------------------------------------------
+
+have_packages() {
+  local tool
+  for tool in gcc g++ make nasm pkg-config patch xz apt-get flock; do
+    command -v "$tool" >/dev/null || return 1
+  done
+  [[ -n ${CJ2K_PREFIX:-} ]] || command -v cmake >/dev/null || return 1
+  [[ -e /usr/share/keyrings/debian-archive-keyring.gpg ]] || return 1
+  pkg-config --exists libopenjp2 zlib libhwy tbb
+}
+
+install_packages() {
+  have_packages && return
+  local helper=$root/scripts/install_deps.sh
+  [[ -x $helper ]] || die "packages are missing; on Debian: apt-get install build-essential cmake ninja-build nasm \
+pkg-config patch xz-utils util-linux debian-archive-keyring libopenjp2-7-dev zlib1g-dev libhwy-dev libtbb-dev ccache"
+  say "installing missing packages"
+  "$helper" ffmpeg
+  have_packages || die "packages are still missing after $helper ffmpeg"
+}
+
+# --- the sources -----------------------------------------------------------------------------------------------------
+
+suites_of() {
+  case $1 in
+    5.1) echo bookworm ;;
+    7.1) echo trixie ;;
+    8.1 | 9.0) echo sid experimental ;;
+  esac
+}
+
+# The Debian mirror this machine uses, from one-line and deb822 sources.
+debian_mirror() {
+  local uri
+  uri=$(
+    { sed -n 's/^deb\(-src\)\?[[:space:]]\+\(\[[^]]*\][[:space:]]*\)\?\([^[:space:]]*\).*/\3/p' \
+        /etc/apt/sources.list /etc/apt/sources.list.d/*.list
+      sed -n 's/^URIs:[[:space:]]*//p' /etc/apt/sources.list.d/*.sources | tr ' ' '\n'
+    } 2>/dev/null | grep -E '^https?://.*/debian/?$' | head -n 1
+  ) || true
+  echo "${uri:-http://deb.debian.org/debian}"
+}
+
+# apt with lists, cache and sources of its own in $1.
+private_apt() {
+  local dir=$1 tool=$2; shift 2
+  "$tool" -o Dir::Etc::sourcelist="$dir/debian.sources" -o Dir::Etc::sourceparts=- \
+    -o Dir::State="$dir" -o Dir::State::lists="$dir/lists" -o Dir::State::status="$dir/status" \
+    -o Dir::Cache="$dir/cache" -o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3 "$@"
+}
+
+# Leaves the newest tarball of version $1 in the cache and its path in `tarball`, empty where no suite has one.
+fetch_source() {
+  local version=$1 dir mirror full upstream complete=yes
+  mkdir -p "$cache/source"
+  tarball=$(find "$cache/source" -name "ffmpeg_$version.*.orig.tar.xz" | sort -V | tail -n 1)
+  if [[ -n $tarball ]] && (cd "$cache/source" && sha256sum --quiet -c "$tarball.sha256" >/dev/null 2>&1); then
+    say "$version: source ${tarball##*/} from the cache"
+    return
+  fi
+
+  dir=$(mktemp -d)
+  mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial" "$dir/out"
+  : >"$dir/status"
+  mirror=$(debian_mirror)
+  printf 'Types: deb-src\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' "$mirror" "$(suites_of "$version")" \
+    /usr/share/keyrings/debian-archive-keyring.gpg >"$dir/debian.sources"
+  say "$version: reading the source index of $(suites_of "$version") at $mirror"
+  private_apt "$dir" apt-get -qq update >"$dir/log" 2>&1 || complete=no
+  full=$(private_apt "$dir" apt-cache showsrc --only-source ffmpeg 2>/dev/null |
+    sed -n 's/^Version: //p' | grep -E "^([0-9]+:)?${version//./\\.}\.[0-9]" | sort -V | tail -n 1) || true
+  if [[ -z $full ]]; then
+    [[ $complete == yes ]] || { tail -n 5 "$dir/log" >&2; die "cannot read the source index"; }
+    rm -rf "$dir"
+    return
+  fi
+  upstream=${full#*:}
+  upstream=${upstream%-*}
+  say "$version: fetching FFmpeg $upstream"
+  # Only the upstream tarball: its checksum stands in the signed index, and Debian's patches are not wanted.
+  (cd "$dir/out" && private_apt "$dir" apt-get -qq source --download-only --tar-only "ffmpeg=$full" >"$dir/log" 2>&1) ||
+    { tail -n 5 "$dir/log" >&2; die "cannot fetch ffmpeg $full"; }
+  tarball=$cache/source/ffmpeg_$upstream.orig.tar.xz
+  mv "$dir/out/${tarball##*/}" "$tarball"
+  sha256sum "$tarball" >"$tarball.sha256"
+  rm -rf "$dir"
+}
+
+# --- libcj2k ---------------------------------------------------------------------------------------------------------
+
+# Leaves the installed library's folder in `prefix`.
+build_library() {
+  if [[ -n ${CJ2K_PREFIX:-} ]]; then
+    prefix=$(cd "$CJ2K_PREFIX" && pwd)
+  else
+    local build=$root/build/libcj2k generator=()
+    prefix=$root/build/install
+    mkdir -p "$build"
+    if command -v ninja >/dev/null; then generator=(-G Ninja); fi
+    say "libcj2k: building"
+    quietly "$build.log" cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
+      -DCJ2K_BUILD_TESTS=OFF -DCJ2K_BUILD_SAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib
+    quietly "$build.log" cmake --build "$build" --target cj2k -j "$jobs"
+    quietly "$build.log" cmake --install "$build" --prefix "$prefix"
+  fi
+  library=$(find "$prefix" -name libcj2k.a | head -n 1)
+  pc=$(find "$prefix" -name cj2k.pc | head -n 1)
+  [[ -n $library && -n $pc && -e $prefix/include/cj2k.h ]] || die "no libcj2k.a, cj2k.pc and cj2k.h in $prefix"
+}
+
+# --- FFmpeg ----------------------------------------------------------------------------------------------------------
+
+# The library at a path that stays the same in a tree, whichever checkout it comes from; untouched files keep their
+# time, so that make sees what changed.
+install_library_into() {
+  local to=$1
+  mkdir -p "$to/include" "$to/lib/pkgconfig"
+  cmp -s "$prefix/include/cj2k.h" "$to/include/cj2k.h" || cp "$prefix/include/cj2k.h" "$to/include/"
+  cmp -s "$library" "$to/lib/libcj2k.a" || cp "$library" "$to/lib/"
+  sed -e "s|^prefix=.*|prefix=$to|" -e "s|^libdir=.*|libdir=$to/lib|" "$pc" >"$to/lib/pkgconfig/cj2k.pc"
+}
+
+# Unpacks, patches and configures into $2 whatever of that has not been done.
+prepare_tree() {
+  local version=$1 tree=$2 cc=gcc stamp
+  if [[ ! -e $tree/.patched ]]; then
+    say "$version: unpacking and patching"
+    rm -rf "$tree/src"
+    mkdir -p "$tree/src"
+    tar -xf "$tarball" -C "$tree/src" --strip-components=1
+    quietly "$tree/patch.log" patch -d "$tree/src" -p1 --fuzz=0 -i "$root/ffmpeg-patch/j2k_cuda.patch"
+    check_manual "$version" "$tree"
+    touch "$tree/.patched"
+  fi
+  cmp -s "$root/ffmpeg-patch/libcj2kenc.c" "$tree/src/libavcodec/libcj2kenc.c" ||
+    cp "$root/ffmpeg-patch/libcj2kenc.c" "$tree/src/libavcodec/"
+
+  install_library_into "$tree/cj2k"
+  if command -v ccache >/dev/null; then cc="ccache gcc"; fi
+  stamp=$(printf '%s\n' "$cc" | cat - "$tree/cj2k/lib/pkgconfig/cj2k.pc" | hash_of)
+  if [[ $(cat "$tree/.configured" 2>/dev/null) != "$stamp" ]]; then
+    say "$version: configuring"
+    (cd "$tree/src" && PKG_CONFIG_PATH=$tree/cj2k/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH} \
+      quietly "$tree/configure.log" ./configure "--cc=$cc" "${kFlags[@]}")
+    echo "$stamp" >"$tree/.configured"
+  fi
+}
+
+# The manual of the encoder must be good texinfo, though it is not built here.
+check_manual() {
+  local version=$1 tree=$2
+  command -v makeinfo >/dev/null || return 0
+  printf '\\input texinfo\n@settitle encoders\n@top encoders\n@include encoders.texi\n@bye\n' >"$tree/manual.texi"
+  quietly "$tree/manual.log" makeinfo --html --no-split --no-validate -I "$tree/src/doc" -o "$tree/manual.html" "$tree/manual.texi"
+  grep -q 'j2k_cuda' "$tree/manual.html" || die "$version: the manual has no section j2k_cuda"
+}
+
+# make does not know the header and the archive outside the tree.
+compile_tree() {
+  local version=$1 tree=$2 object=$2/src/libavcodec/libcj2kenc.o
+  if [[ $tree/cj2k/include/cj2k.h -nt $object ]]; then rm -f "$object"; fi
+  if [[ $tree/cj2k/lib/libcj2k.a -nt $tree/src/ffmpeg_g ]]; then rm -f "$tree/src/"{ffmpeg,ffprobe}{,_g}; fi
+  say "$version: compiling with $jobs jobs"
+  quietly "$tree/make.log" make -C "$tree/src" -j "$jobs" ffmpeg ffprobe
+  # FFmpeg links its own tools against all its libraries; so is ours.
+  cp "$root/tests/ffmpeg/api_test.c" "$tree/src/tools/"
+  rm -f "$tree/src/tools/api_test"
+  # shellcheck disable=SC2016 # expanded by make
+  quietly "$tree/api_test.log" make -C "$tree/src" TOOLS=tools/api_test 'ELIBS=$(FF_DEP_LIBS) $(FF_EXTRALIBS)' tools/api_test
+  if grep -A 4 'libcj2kenc\.c:.*warning' "$tree/make.log" >&2; then
+    if [[ -n ${CI:-} ]]; then die "$version: warnings in libcj2kenc.c"; fi
+  fi
+}
+
+# Trees are some 200 MB: only the newest of a version stays, and the last 8 sets of programs.
+prune() {
+  local version=$1 keep=$2 old
+  for old in "$cache/tree/$version-"*/; do
+    old=${old%/}
+    if [[ -d $old && $old != "$keep" ]]; then flock -n "$old.lock" rm -rf "$old" && rm -f "$old.lock"; fi
+  done
+  # shellcheck disable=SC2012 # names are hashes
+  ls -1dt "$cache/bin/"* 2>/dev/null | tail -n +9 | xargs -r rm -rf
+}
+
+build() {
+  local version=$1 start=$SECONDS tree_key bin_key tree bin to=$root/build/ffmpeg-$1
+  tree_key=$({
+    printf '%s\n' "${tarball##*/}" "${kFlags[@]}" "$(gcc -dumpmachine)" "$(gcc -dumpfullversion)"
+    pkg-config --modversion libopenjp2 zlib
+    cat "$tarball.sha256" "$root/ffmpeg-patch/j2k_cuda.patch"
+  } | sed "s|$cache||" | hash_of)
+  bin_key=$({
+    printf '%s\n' "$version" "$tree_key"
+    pkg-config --modversion libhwy tbb || true
+    sed "s|$prefix||g" "$pc" # not where it lies
+    cat "$root/ffmpeg-patch/"{libcj2kenc.c,build.sh} "$root/tests/ffmpeg/api_test.c" "$prefix/include/cj2k.h" "$library"
+  } | hash_of)
+  tree=$cache/tree/$version-$tree_key
+  bin=$cache/bin/$version-$bin_key
+
+  if [[ -d $bin ]]; then
+    say "$version: programs from the cache"
+    touch "$bin"
+  else
+    mkdir -p "$tree" "$cache/bin"
+    (
+      flock 9
+      prepare_tree "$version" "$tree"
+      compile_tree "$version" "$tree"
+      rm -rf "$bin.part"
+      mkdir -p "$bin.part"
+      cp "$tree/src/ffmpeg" "$tree/src/ffprobe" "$tree/src/tools/api_test" "$bin.part/"
+      rm -rf "$bin"
+      mv "$bin.part" "$bin"
+    ) 9>"$tree.lock"
+    prune "$version" "$tree"
+  fi
+
+  mkdir -p "$to"
+  for program in "${kPrograms[@]}"; do
+    cp "$bin/$program" "$to/$program.part"
+    mv "$to/$program.part" "$to/$program"
+  done
+  [[ $("$to/ffmpeg" -hide_banner -h encoder=j2k_cuda) == "Encoder j2k_cuda"* ]] || die "$version: ffmpeg has no j2k_cuda"
+  say "$version: $("$to/ffmpeg" -version | sed -n '1s/ Copyright.*//p') in ${to#"$root"/}, $((SECONDS - start)) s"
+}
+
+# --- main ------------------------------------------------------------------------------------------------------------
+
+versions=()
+for arg in "${@:-7.1}"; do
+  case $arg in
+    5.1 | 7.1 | 8.1 | 9.0) versions+=("$arg") ;;
+    all) versions+=(5.1 7.1 8.1 9.0) ;;
+    *) sed -n '5,18p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2 ;;
+  esac
+done
+
+install_packages
+build_library
+result=0
+for version in "${versions[@]}"; do
+  fetch_source "$version"
+  if [[ -n $tarball ]]; then
+    build "$version"
+  else
+    say "$version: SKIPPED, no suite of ($(suites_of "$version")) has an FFmpeg $version"
+    result=$kAbsent
+  fi
+done
+exit "$result"

@@ -1,0 +1,711 @@
+/*
+ * JPEG 2000 encoding through libcj2k
+ * Copyright (c) The libcj2k authors
+ *
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+/**
+ * @file
+ * JPEG 2000 encoder "j2k_cuda". One file for FFmpeg 5.1, 7.1, 8.1 and 9.0.
+ */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <cj2k.h>
+
+#include "libavutil/avstring.h"
+#include "libavutil/common.h"
+#include "libavutil/dict.h"
+#include "libavutil/fifo.h"
+#include "libavutil/frame.h"
+#include "libavutil/mathematics.h"
+#include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
+
+#include "avcodec.h"
+#include "codec_internal.h"
+#include "encode.h"
+#include "version.h" /* without it LIBAVCODEC_VERSION_INT is 0 in #if */
+
+#ifndef CODEC_LONG_NAME /* 5.1 */
+#define CODEC_LONG_NAME(str) .p.long_name = NULL_IF_CONFIG_SMALL(str)
+#endif
+#ifndef CODEC_PIXFMTS_ARRAY /* 5.1, 7.1 */
+#define CODEC_PIXFMTS_ARRAY(array) .p.pix_fmts = (array)
+#endif
+#ifndef FF_CODEC_CAP_INIT_THREADSAFE /* 7.1 on: the default; the bit now means the opposite */
+#define FF_CODEC_CAP_INIT_THREADSAFE 0
+#endif
+
+/* What a packet takes from its frame besides the time stamps, which libcj2k carries. */
+typedef struct FrameProps {
+    uintptr_t number; ///< of the frame; travels with it as cj2k_frame.opaque
+#ifdef AV_CODEC_FLAG_COPY_OPAQUE
+    void *opaque;
+    AVBufferRef *opaque_ref;
+#else
+    int64_t reordered_opaque;
+#endif
+} FrameProps;
+
+typedef struct CJ2KContext {
+    const AVClass *class;
+
+    cj2k_encoder *encoder;
+    const AVPixFmtDescriptor *desc;
+    AVFifo *props;          ///< FrameProps of the frames in flight, in order
+    uintptr_t frame_number; ///< number of the next frame, from 0
+    int draining;
+    int warned_interlaced;
+
+    /* options */
+    int format;
+    int gop;
+    int async_depth;
+    char *device;
+    int stop;
+    int lossless;
+    int pred;
+    int irreversible;
+    int mct;
+    int levels;
+    int numresolution;
+    char *cblk;
+    char *tile;
+    int tile_width;
+    int tile_height;
+    char *precincts;
+    int prog;
+    int layers;
+    char *layer_rates;
+    int sop;
+    int eph;
+    int64_t max_component_rate;
+    int64_t min_frame_bytes;
+    AVDictionary *cj2k_params;
+} CJ2KContext;
+
+static const struct {
+    cj2k_status status;
+    int averr;
+} error_table[] = {
+    { CJ2K_OK,            0                    },
+    { CJ2K_AGAIN,         AVERROR(EAGAIN)      },
+    { CJ2K_EOF,           AVERROR_EOF          },
+    { CJ2K_INVALID,       AVERROR(EINVAL)      },
+    { CJ2K_NO_MEMORY,     AVERROR(ENOMEM)      },
+    { CJ2K_NOT_SUPPORTED, AVERROR_PATCHWELCOME },
+    { CJ2K_DEVICE,        AVERROR(ENODEV)      },
+    { CJ2K_INTERNAL,      AVERROR_BUG2         },
+};
+
+/* The library has already logged the reason of an error. */
+static int map_status(cj2k_status status)
+{
+    for (int i = 0; i < FF_ARRAY_ELEMS(error_table); i++)
+        if (error_table[i].status == status)
+            return error_table[i].averr;
+    return AVERROR_EXTERNAL;
+}
+
+/* av_log() may be called from the library's worker threads. */
+static void log_callback(void *avctx, cj2k_log_level level, const char *message)
+{
+    static const int levels[] = {
+        [CJ2K_LOG_ERROR]   = AV_LOG_ERROR,
+        [CJ2K_LOG_WARNING] = AV_LOG_WARNING,
+        [CJ2K_LOG_INFO]    = AV_LOG_INFO,
+        [CJ2K_LOG_DEBUG]   = AV_LOG_DEBUG,
+    };
+
+    av_log(avctx, (unsigned)level < FF_ARRAY_ELEMS(levels) ? levels[level] : AV_LOG_DEBUG,
+           "%s\n", message);
+}
+
+/* Components 1 and 2 of a YUV format are subsampled, an alpha component is not. */
+static int is_chroma(const AVPixFmtDescriptor *desc, int c)
+{
+    return desc->nb_components >= 3 && (c == 1 || c == 2);
+}
+
+static int is_rgb_or_xyz(const AVCodecContext *avctx, const AVPixFmtDescriptor *desc)
+{
+    return desc->flags & AV_PIX_FMT_FLAG_RGB || avctx->pix_fmt == AV_PIX_FMT_XYZ12;
+}
+
+static int set_param(cj2k_params *p, const char *key, const char *value)
+{
+    return value ? map_status(cj2k_params_set(p, key, value)) : 0;
+}
+
+static void set_picture(AVCodecContext *avctx, cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const AVPixFmtDescriptor *desc = s->desc;
+
+    p->width          = avctx->width;
+    p->height         = avctx->height;
+    p->num_components = desc->nb_components;
+    p->alpha          = !!(desc->flags & AV_PIX_FMT_FLAG_ALPHA);
+    for (int c = 0; c < desc->nb_components; c++) {
+        p->depth[c] = desc->comp[c].depth;
+        p->dx[c]    = is_chroma(desc, c) ? 1 << desc->log2_chroma_w : 1;
+        p->dy[c]    = is_chroma(desc, c) ? 1 << desc->log2_chroma_h : 1;
+    }
+    if (desc->nb_components < 3)
+        p->colorspace = CJ2K_COLOR_GRAY;
+    else
+        p->colorspace = is_rgb_or_xyz(avctx, desc) ? CJ2K_COLOR_SRGB : CJ2K_COLOR_SYCC;
+
+    avctx->bits_per_raw_sample = desc->comp[0].depth;
+}
+
+static int set_coding(AVCodecContext *avctx, cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    int ret;
+
+    if (s->irreversible == 1 && (s->lossless || s->pred == 1)) {
+        av_log(avctx, AV_LOG_ERROR, "irreversible 1 (the 9/7 wavelet) contradicts %s\n",
+               s->lossless ? "lossless 1" : "pred dwt53");
+        return AVERROR(EINVAL);
+    }
+    p->lossless = s->lossless;
+    p->wavelet  = s->lossless || s->pred == 1 || s->irreversible == 0 ? CJ2K_WAVELET_53
+                                                                      : CJ2K_WAVELET_97;
+
+    /* The library's auto would also decorrelate YUV 4:4:4. */
+    p->mct = s->mct;
+    if (s->mct == CJ2K_MCT_AUTO && !is_rgb_or_xyz(avctx, s->desc))
+        p->mct = CJ2K_MCT_OFF;
+
+    p->levels      = s->numresolution ? s->numresolution - 1 : s->levels;
+    p->progression = s->prog;
+    p->layers      = s->layers;
+    p->sop         = s->sop;
+    p->eph         = s->eph;
+    p->format      = s->format;
+    p->stop        = s->stop;
+
+    if ((ret = set_param(p, "cblk", s->cblk)) < 0 ||
+        (ret = set_param(p, "tile", s->tile)) < 0 ||
+        (ret = set_param(p, "precincts", s->precincts)) < 0 ||
+        (ret = set_param(p, "layer_rates", s->layer_rates)) < 0)
+        return ret;
+    if (s->tile_width)
+        p->tile_width = s->tile_width;
+    if (s->tile_height)
+        p->tile_height = s->tile_height;
+
+    if (avctx->flags & AV_CODEC_FLAG_BITEXACT)
+        av_strlcpy(p->comment, "libcj2k", sizeof(p->comment));
+    return 0;
+}
+
+/* The whole bytes that one frame may have at `bits_per_second`. */
+static int bytes_per_frame(AVCodecContext *avctx, const char *option, int64_t bits_per_second,
+                           int64_t *bytes)
+{
+    AVRational rate = avctx->framerate;
+
+    if (bits_per_second <= 0)
+        return 0;
+    if (rate.num <= 0 || rate.den <= 0)
+        rate = av_inv_q(avctx->time_base);
+    if (rate.num <= 0 || rate.den <= 0) {
+        av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" needs a frame rate: neither framerate nor "
+               "time_base is set\n", option, bits_per_second);
+        return AVERROR(EINVAL);
+    }
+    *bytes = av_rescale_rnd(bits_per_second, rate.den, 8LL * rate.num, AV_ROUND_DOWN);
+    if (*bytes < 1) {
+        av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" is less than one byte per frame at %d/%d "
+               "frames per second\n", option, bits_per_second, rate.num, rate.den);
+        return AVERROR(EINVAL);
+    }
+    return 0;
+}
+
+/* The size of the samples without any padding. */
+static int64_t raw_frame_bits(const cj2k_params *p)
+{
+    int64_t bits = 0;
+
+    for (int c = 0; c < p->num_components; c++)
+        bits += (int64_t)((p->width  + p->dx[c] - 1) / p->dx[c]) *
+                         ((p->height + p->dy[c] - 1) / p->dy[c]) * p->depth[c];
+    return bits;
+}
+
+static int set_rate(AVCodecContext *avctx, cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    int ret;
+
+    if ((ret = bytes_per_frame(avctx, "b", avctx->bit_rate, &p->target_bytes)) < 0 ||
+        (ret = bytes_per_frame(avctx, "maxrate", avctx->rc_max_rate, &p->max_frame_bytes)) < 0 ||
+        (ret = bytes_per_frame(avctx, "max_component_rate", s->max_component_rate,
+                               &p->max_component_bytes)) < 0)
+        return ret;
+    p->min_frame_bytes = s->min_frame_bytes;
+
+    if (avctx->flags & AV_CODEC_FLAG_QSCALE) {
+        p->quality = avctx->global_quality / (double)FF_QP2LAMBDA;
+        if (p->quality <= 0) { /* 0 would be the library's default */
+            av_log(avctx, AV_LOG_ERROR, "q %g not in [0.00390625, 256]; use -lossless 1 for the "
+                   "exact picture\n", p->quality);
+            return AVERROR(EINVAL);
+        }
+    }
+
+    /* As in libopenjpeg: a compression ratio of twice the level. */
+    if (avctx->compression_level > 0) {
+        if (p->target_bytes)
+            av_log(avctx, AV_LOG_WARNING, "compression_level is ignored: a bit rate is set\n");
+        else
+            p->target_bytes = raw_frame_bits(p) / (16LL * avctx->compression_level);
+    }
+    return 0;
+}
+
+static int set_running(AVCodecContext *avctx, cj2k_params *p)
+{
+    static const char *const picture_keys[] = {
+        "width", "height", "num_components", "depth", "is_signed", "dx", "dy",
+    };
+    const CJ2KContext *s = avctx->priv_data;
+    const AVDictionaryEntry *e = NULL;
+    int ret;
+
+    p->threads     = avctx->thread_count;
+    p->gop         = s->gop;
+    p->async_depth = s->async_depth;
+    if (!s->async_depth && avctx->flags & AV_CODEC_FLAG_LOW_DELAY)
+        p->async_depth = 1;
+    if ((ret = set_param(p, "device", s->device)) < 0)
+        return ret;
+
+    while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX))) {
+        for (int i = 0; i < FF_ARRAY_ELEMS(picture_keys); i++) {
+            if (!strcmp(e->key, picture_keys[i])) {
+                av_log(avctx, AV_LOG_ERROR, "cj2k-params: %s is given by the picture\n", e->key);
+                return AVERROR(EINVAL);
+            }
+        }
+        if ((ret = set_param(p, e->key, e->value)) < 0)
+            return ret;
+    }
+    return 0;
+}
+
+static av_cold int cj2k_init(AVCodecContext *avctx)
+{
+    CJ2KContext *s = avctx->priv_data;
+    cj2k_params p;
+    int ret;
+
+    s->desc = av_pix_fmt_desc_get(avctx->pix_fmt);
+    if (!s->desc)
+        return AVERROR_BUG;
+
+    s->props = av_fifo_alloc2(16, sizeof(FrameProps), AV_FIFO_FLAG_AUTO_GROW);
+    if (!s->props)
+        return AVERROR(ENOMEM);
+
+    ret = map_status(cj2k_params_init(&p, sizeof(p)));
+    if (ret < 0) {
+        av_log(avctx, AV_LOG_ERROR, "libcj2k %s does not fit the header " CJ2K_VERSION_STRING
+               " this encoder was built with\n", cj2k_version());
+        return ret;
+    }
+    p.log        = log_callback;
+    p.log_opaque = avctx;
+
+    set_picture(avctx, &p);
+    if ((ret = set_coding(avctx, &p)) < 0 ||
+        (ret = set_rate(avctx, &p)) < 0 ||
+        (ret = set_running(avctx, &p)) < 0)
+        return ret;
+
+    return map_status(cj2k_encoder_open(&p, &s->encoder));
+}
+
+/* May be called from the library's worker threads. */
+static void release_frame(void *opaque)
+{
+    AVFrame *frame = opaque;
+
+    av_frame_free(&frame);
+}
+
+static void free_props(FrameProps *props)
+{
+#ifdef AV_CODEC_FLAG_COPY_OPAQUE
+    av_buffer_unref(&props->opaque_ref);
+#endif
+}
+
+static int check_frame(AVCodecContext *avctx, const AVFrame *frame)
+{
+    CJ2KContext *s = avctx->priv_data;
+    const char *name = av_get_pix_fmt_name(frame->format);
+#ifdef AV_FRAME_FLAG_INTERLACED
+    const int interlaced = frame->flags & AV_FRAME_FLAG_INTERLACED;
+#else
+    const int interlaced = frame->interlaced_frame;
+#endif
+
+    if (frame->width != avctx->width || frame->height != avctx->height ||
+        frame->format != avctx->pix_fmt) {
+        av_log(avctx, AV_LOG_ERROR,
+               "Frame %"PRIuPTR" is %dx%d %s, but the encoder was opened for %dx%d %s\n",
+               s->frame_number, frame->width, frame->height,
+               name ? name : "(unknown format)",
+               avctx->width, avctx->height, s->desc->name);
+        return AVERROR(EINVAL);
+    }
+    if (interlaced && !s->warned_interlaced) {
+        s->warned_interlaced = 1;
+        av_log(avctx, AV_LOG_WARNING, "JPEG 2000 has no interlace syntax: both fields of a frame "
+               "go into one picture\n");
+    }
+    return 0;
+}
+
+/* Samples of native endianness in words of one or two bytes; the descriptor places the word of
+ * a component that straddles bytes (x2rgb10) so that two bytes always hold it. */
+static void set_views(const CJ2KContext *s, const AVFrame *frame, cj2k_frame *out)
+{
+    for (int c = 0; c < s->desc->nb_components; c++) {
+        const AVComponentDescriptor *comp = &s->desc->comp[c];
+
+        out->components[c] = (cj2k_component_view) {
+            .data         = frame->data[comp->plane] + comp->offset,
+            .stride_bytes = frame->linesize[comp->plane],
+            .step_bytes   = comp->step,
+            .word_bytes   = comp->shift + comp->depth > 8 ? 2 : 1,
+            .shift        = comp->shift,
+        };
+    }
+}
+
+/* Hands the next frame to the library, or tells it that there are no more.
+ * @return 0, AVERROR(EAGAIN) when there is no frame yet, or another error */
+static int send_frame(AVCodecContext *avctx)
+{
+    CJ2KContext *s = avctx->priv_data;
+    cj2k_frame in = { .struct_size = sizeof(in), .memory = CJ2K_MEMORY_HOST };
+    FrameProps props = { .number = s->frame_number };
+    AVFrame *frame = av_frame_alloc();
+    int ret;
+
+    if (!frame)
+        return AVERROR(ENOMEM);
+
+    ret = ff_encode_get_frame(avctx, frame);
+    if (ret == AVERROR_EOF) {
+        s->draining = 1;
+        ret = map_status(cj2k_encoder_send_frame(s->encoder, NULL));
+        goto fail;
+    }
+    if (ret < 0)
+        goto fail;
+
+    ret = check_frame(avctx, frame);
+    s->frame_number++;
+    if (ret < 0)
+        goto fail;
+
+    in.width  = frame->width;
+    in.height = frame->height;
+    set_views(s, frame, &in);
+    in.pts = frame->pts;
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
+    in.duration = frame->duration;
+#endif
+    in.opaque         = (void *)props.number;
+    in.release        = release_frame;
+    in.release_opaque = frame;
+
+#ifdef AV_CODEC_FLAG_COPY_OPAQUE
+    if (avctx->flags & AV_CODEC_FLAG_COPY_OPAQUE) {
+        props.opaque = frame->opaque;
+        ret = av_buffer_replace(&props.opaque_ref, frame->opaque_ref);
+        if (ret < 0)
+            goto fail;
+    }
+#else
+    props.reordered_opaque = frame->reordered_opaque;
+#endif
+    /* Written first: the frame cannot be taken back once the library has it. */
+    ret = av_fifo_write(s->props, &props, 1);
+    if (ret < 0) {
+        free_props(&props);
+        goto fail;
+    }
+
+    /* Its properties stay queued if this fails; the next packet skips them by their number. */
+    ret = map_status(cj2k_encoder_send_frame(s->encoder, &in));
+    if (ret == AVERROR(EAGAIN)) /* the library has just asked for a frame */
+        ret = AVERROR_BUG2;
+    if (ret < 0)
+        goto fail;
+    return 0;
+
+fail:
+    av_frame_free(&frame);
+    return ret;
+}
+
+/* Frames that failed have left no packet, only their properties. */
+static void take_props(CJ2KContext *s, uintptr_t number, FrameProps *props)
+{
+    while (av_fifo_read(s->props, props, 1) >= 0) {
+        if (props->number == number)
+            return;
+        free_props(props);
+    }
+    memset(props, 0, sizeof(*props));
+}
+
+static void log_stats(AVCodecContext *avctx, const cj2k_packet *packet)
+{
+    const cj2k_stats *st = &packet->stats;
+
+    av_log(avctx, AV_LOG_VERBOSE, "frame %"PRIuPTR": %"PRId64" bytes, headers %"PRId64
+           ", passes %"PRId64" coded %"PRId64" included, slope %"PRId32
+           ", ms: ingest %.2f dwt %.2f tier-1 %.2f rate %.2f packets %.2f\n",
+           (uintptr_t)packet->opaque, st->bytes, st->header_bytes, st->passes_coded,
+           st->passes_included, st->slope_threshold, st->stage_ms[0], st->stage_ms[1],
+           st->stage_ms[2], st->stage_ms[3], st->stage_ms[4]);
+}
+
+static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, const cj2k_packet *packet)
+{
+    CJ2KContext *s = avctx->priv_data;
+    FrameProps props;
+    int ret;
+
+    take_props(s, (uintptr_t)packet->opaque, &props);
+    ret = ff_get_encode_buffer(avctx, pkt, packet->size, 0);
+    if (ret < 0) {
+        free_props(&props);
+        return ret;
+    }
+    memcpy(pkt->data, packet->data, packet->size);
+
+    pkt->pts = pkt->dts = packet->pts;
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
+    pkt->duration = packet->duration; /* in 5.1 the ffmpeg program sets it, and warns of others */
+#endif
+    pkt->flags |= AV_PKT_FLAG_KEY;
+#ifdef AV_CODEC_FLAG_COPY_OPAQUE
+    pkt->opaque     = props.opaque;
+    pkt->opaque_ref = props.opaque_ref;
+#else
+    avctx->reordered_opaque = props.reordered_opaque;
+#endif
+    return 0;
+}
+
+static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
+{
+    CJ2KContext *s = avctx->priv_data;
+    cj2k_packet packet = { .struct_size = sizeof(packet) };
+    int ret;
+
+    /* The library waits for a packet only once it holds async_depth frames or drains. */
+    while ((ret = map_status(cj2k_encoder_receive_packet(s->encoder, &packet))) ==
+           AVERROR(EAGAIN)) {
+        if (s->draining)
+            return AVERROR_BUG2;
+        ret = send_frame(avctx);
+        if (ret < 0)
+            return ret;
+    }
+    if (ret < 0)
+        return ret;
+
+    log_stats(avctx, &packet);
+    ret = fill_packet(avctx, pkt, &packet);
+    cj2k_packet_release(s->encoder, &packet);
+    return ret;
+}
+
+static void drop_props(CJ2KContext *s)
+{
+    FrameProps props;
+
+    while (s->props && av_fifo_read(s->props, &props, 1) >= 0)
+        free_props(&props);
+}
+
+static av_cold int cj2k_close(AVCodecContext *avctx)
+{
+    CJ2KContext *s = avctx->priv_data;
+
+    cj2k_encoder_close(s->encoder);
+    s->encoder = NULL;
+    drop_props(s);
+    av_fifo_freep2(&s->props);
+    return 0;
+}
+
+static void cj2k_flush(AVCodecContext *avctx)
+{
+    CJ2KContext *s = avctx->priv_data;
+
+    cj2k_encoder_flush(s->encoder);
+    drop_props(s);
+    s->draining = 0;
+}
+
+/* Formats whose samples need only be copied and shifted, with their own depth. */
+static const enum AVPixelFormat cj2k_pix_fmts[] = {
+    AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV440P,
+    AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV410P,
+#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100) /* no color_ranges: keeps full range as it is */
+    AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P, AV_PIX_FMT_YUVJ440P,
+    AV_PIX_FMT_YUVJ411P,
+#endif
+    AV_PIX_FMT_YUV420P9,  AV_PIX_FMT_YUV422P9,  AV_PIX_FMT_YUV444P9,
+    AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10, AV_PIX_FMT_YUV440P10,
+    AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV444P12, AV_PIX_FMT_YUV440P12,
+    AV_PIX_FMT_YUV420P14, AV_PIX_FMT_YUV422P14, AV_PIX_FMT_YUV444P14,
+    AV_PIX_FMT_YUV420P16, AV_PIX_FMT_YUV422P16, AV_PIX_FMT_YUV444P16,
+    AV_PIX_FMT_YUVA420P,   AV_PIX_FMT_YUVA422P,   AV_PIX_FMT_YUVA444P,
+    AV_PIX_FMT_YUVA420P9,  AV_PIX_FMT_YUVA422P9,  AV_PIX_FMT_YUVA444P9,
+    AV_PIX_FMT_YUVA420P10, AV_PIX_FMT_YUVA422P10, AV_PIX_FMT_YUVA444P10,
+    AV_PIX_FMT_YUVA422P12, AV_PIX_FMT_YUVA444P12,
+    AV_PIX_FMT_YUVA420P16, AV_PIX_FMT_YUVA422P16, AV_PIX_FMT_YUVA444P16,
+    AV_PIX_FMT_NV12, AV_PIX_FMT_NV21, AV_PIX_FMT_NV16, AV_PIX_FMT_NV24,
+    AV_PIX_FMT_P010, AV_PIX_FMT_P016, AV_PIX_FMT_P210, AV_PIX_FMT_P216,
+    AV_PIX_FMT_P410, AV_PIX_FMT_P416,
+#ifdef AV_PIX_FMT_P012
+    AV_PIX_FMT_P012,
+#endif
+#ifdef AV_PIX_FMT_P212
+    AV_PIX_FMT_P212, AV_PIX_FMT_P412,
+#endif
+#ifdef AV_PIX_FMT_YUV444P10MSB
+    AV_PIX_FMT_YUV444P10MSB, AV_PIX_FMT_YUV444P12MSB,
+#endif
+    AV_PIX_FMT_RGB24, AV_PIX_FMT_BGR24,
+    AV_PIX_FMT_RGBA, AV_PIX_FMT_BGRA, AV_PIX_FMT_ARGB, AV_PIX_FMT_ABGR,
+    AV_PIX_FMT_RGB0, AV_PIX_FMT_BGR0, AV_PIX_FMT_0RGB, AV_PIX_FMT_0BGR,
+    AV_PIX_FMT_X2RGB10, AV_PIX_FMT_X2BGR10,
+    AV_PIX_FMT_RGB48, AV_PIX_FMT_BGR48, AV_PIX_FMT_RGBA64, AV_PIX_FMT_BGRA64,
+    AV_PIX_FMT_XYZ12,
+    AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP9, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12, AV_PIX_FMT_GBRP14,
+    AV_PIX_FMT_GBRP16,
+    AV_PIX_FMT_GBRAP, AV_PIX_FMT_GBRAP10, AV_PIX_FMT_GBRAP12, AV_PIX_FMT_GBRAP16,
+#ifdef AV_PIX_FMT_GBRAP14
+    AV_PIX_FMT_GBRAP14,
+#endif
+#ifdef AV_PIX_FMT_GBRP10MSB
+    AV_PIX_FMT_GBRP10MSB, AV_PIX_FMT_GBRP12MSB,
+#endif
+    AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY12, AV_PIX_FMT_GRAY14,
+    AV_PIX_FMT_GRAY16, AV_PIX_FMT_YA8, AV_PIX_FMT_YA16,
+    AV_PIX_FMT_NONE
+};
+
+#define OFFSET(x) offsetof(CJ2KContext, x)
+#define VE AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_ENCODING_PARAM
+#define CONST(name, value, unit_name, help) \
+    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = value }, 0, 0, VE, .unit = unit_name }
+static const AVOption cj2k_options[] = {
+    { "format", "what a packet holds", OFFSET(format), AV_OPT_TYPE_INT, { .i64 = CJ2K_FORMAT_J2K }, CJ2K_FORMAT_J2K, CJ2K_FORMAT_JP2, VE, .unit = "format" },
+        CONST("j2k", CJ2K_FORMAT_J2K, "format", "raw codestream"),
+        CONST("jp2", CJ2K_FORMAT_JP2, "format", "JP2 file"),
+    { "gop", "frames that go through each stage together (0 = chosen)", OFFSET(gop), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 64, VE },
+    { "async_depth", "frames in flight before the first packet (0 = chosen)", OFFSET(async_depth), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 64, VE },
+    { "device", "where to encode: auto or cpu", OFFSET(device), AV_OPT_TYPE_STRING, { .str = "auto" }, 0, 0, VE },
+    { "stop", "how far code-blocks are coded", OFFSET(stop), AV_OPT_TYPE_INT, { .i64 = CJ2K_STOP_EXACT }, CJ2K_STOP_NONE, CJ2K_STOP_EXACT, VE, .unit = "stop" },
+        CONST("none",  CJ2K_STOP_NONE,  "stop", "every bit-plane"),
+        CONST("exact", CJ2K_STOP_EXACT, "stop", "as far as rate control looks: same quality, faster"),
+    { "lossless", "keep every bit, with the 5/3 wavelet", OFFSET(lossless), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, VE },
+    { "pred", "wavelet", OFFSET(pred), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, VE, .unit = "pred" },
+        CONST("dwt97int", 0, "pred", "irreversible 9/7"),
+        CONST("dwt53", 1, "pred", "reversible 5/3"),
+    { "irreversible", "1 = 9/7 wavelet, 0 = 5/3 wavelet, -1 = as pred says", OFFSET(irreversible), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 1, VE },
+    { "mct", "colour transform of the first three components", OFFSET(mct), AV_OPT_TYPE_INT, { .i64 = CJ2K_MCT_AUTO }, CJ2K_MCT_AUTO, CJ2K_MCT_ON, VE, .unit = "mct" },
+        CONST("auto", CJ2K_MCT_AUTO, "mct", "on for RGB and XYZ"),
+        CONST("off", CJ2K_MCT_OFF, "mct", NULL),
+        CONST("on", CJ2K_MCT_ON, "mct", NULL),
+    { "levels", "wavelet decomposition levels", OFFSET(levels), AV_OPT_TYPE_INT, { .i64 = 5 }, 0, 32, VE },
+    { "numresolution", "resolutions, one more than levels (0 = as levels says)", OFFSET(numresolution), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 33, VE },
+    { "cblk", "code-block size WxH, powers of two from 4, at most 4096 samples", OFFSET(cblk), AV_OPT_TYPE_STRING, { .str = "64x64" }, 0, 0, VE },
+    { "tile", "tile size WxH (unset = one tile)", OFFSET(tile), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE },
+    { "tile_width", "tile width (0 = as tile says)", OFFSET(tile_width), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1 << 30, VE },
+    { "tile_height", "tile height (0 = as tile says)", OFFSET(tile_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1 << 30, VE },
+    { "precincts", "precinct sizes WxH,WxH,... from the highest resolution down (unset = none)", OFFSET(precincts), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE },
+    { "prog", "progression order", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = CJ2K_LRCP }, CJ2K_LRCP, CJ2K_CPRL, VE, .unit = "prog" },
+    { "prog_order", "progression order (same as prog)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = CJ2K_LRCP }, CJ2K_LRCP, CJ2K_CPRL, VE, .unit = "prog" },
+        CONST("lrcp", CJ2K_LRCP, "prog", NULL),
+        CONST("rlcp", CJ2K_RLCP, "prog", NULL),
+        CONST("rpcl", CJ2K_RPCL, "prog", NULL),
+        CONST("pcrl", CJ2K_PCRL, "prog", NULL),
+        CONST("cprl", CJ2K_CPRL, "prog", NULL),
+    { "layers", "quality layers", OFFSET(layers), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, 65535, VE },
+    { "layer_rates", "compression ratio of each layer, falling, e.g. 40,20,10", OFFSET(layer_rates), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE },
+    { "sop", "SOP marker segments", OFFSET(sop), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, VE },
+    { "eph", "EPH markers", OFFSET(eph), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, VE },
+    { "max_component_rate", "cap of each component in bits/s (0 = none)", OFFSET(max_component_rate), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX, VE },
+    { "min_frame_bytes", "pad shorter frames to this many bytes (0 = none)", OFFSET(min_frame_bytes), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, 1LL << 40, VE },
+    { "cj2k-params", "further parameters of libcj2k, key=value:key=value", OFFSET(cj2k_params), AV_OPT_TYPE_DICT, { 0 }, 0, 0, VE },
+    { NULL }
+};
+
+static const AVClass cj2k_class = {
+    .class_name = "j2k_cuda",
+    .item_name  = av_default_item_name,
+    .option     = cj2k_options,
+    .version    = LIBAVUTIL_VERSION_INT,
+};
+
+/* lavc's own default of 200 kbit/s could not be told from a wish of the user. */
+static const FFCodecDefault cj2k_defaults[] = {
+    { "b", "0" },
+    { NULL }
+};
+
+const FFCodec ff_j2k_cuda_encoder = {
+    .p.name         = "j2k_cuda",
+    CODEC_LONG_NAME("libcj2k JPEG 2000"),
+    .p.type         = AVMEDIA_TYPE_VIDEO,
+    .p.id           = AV_CODEC_ID_JPEG2000,
+    .p.capabilities = AV_CODEC_CAP_DR1 | AV_CODEC_CAP_DELAY | AV_CODEC_CAP_HYBRID |
+                      AV_CODEC_CAP_OTHER_THREADS | AV_CODEC_CAP_ENCODER_FLUSH |
+                      AV_CODEC_CAP_ENCODER_REORDERED_OPAQUE,
+    .caps_internal  = FF_CODEC_CAP_INIT_THREADSAFE | FF_CODEC_CAP_INIT_CLEANUP |
+                      FF_CODEC_CAP_AUTO_THREADS,
+    .priv_data_size = sizeof(CJ2KContext),
+    .init           = cj2k_init,
+    FF_CODEC_RECEIVE_PACKET_CB(cj2k_receive_packet),
+    .close          = cj2k_close,
+    .flush          = cj2k_flush,
+    .defaults       = cj2k_defaults,
+    CODEC_PIXFMTS_ARRAY(cj2k_pix_fmts),
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100) /* 7.1 on */
+    .color_ranges   = AVCOL_RANGE_MPEG | AVCOL_RANGE_JPEG,
+#endif
+    .p.priv_class   = &cj2k_class,
+    .p.wrapper_name = "cj2k",
+};

@@ -1,0 +1,179 @@
+/* SPDX-FileCopyrightText: The libcj2k authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the ffmpeg program cannot show of the encoder j2k_cuda: bad frames in mid-stream, flushing,
+ * opaque data, closing with frames in flight. Built inside the FFmpeg tree by
+ * ffmpeg-patch/build.sh, run by run.py. Prints what failed.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "libavcodec/avcodec.h"
+#include "libavutil/frame.h"
+#include "libavutil/opt.h"
+
+enum {
+  kWidth = 320,
+  kHeight = 240,
+  kBitRate = 2400000,
+  kRate = 24,
+  kMaxBytes = kBitRate / 8 / kRate
+};
+
+static int failures;
+
+#define CHECK(condition)                             \
+  do {                                               \
+    if (!(condition)) {                              \
+      printf("line %d: %s\n", __LINE__, #condition); \
+      failures++;                                    \
+    }                                                \
+  } while (0)
+
+/* One for each frame made, gone when nobody holds the frame or its opaque data any more. */
+static int live_frames;
+
+static void frame_gone(void *opaque, uint8_t *data) {
+  (void)opaque;
+  (void)data;
+  live_frames--;
+}
+
+static AVFrame *make_frame(int width, int height, enum AVPixelFormat format, int64_t pts) {
+  AVFrame *frame = av_frame_alloc();
+  frame->width = width;
+  frame->height = height;
+  frame->format = format;
+  frame->pts = pts;
+  if (av_frame_get_buffer(frame, 0) < 0) return frame;
+  for (int p = 0; p < 3 && frame->data[p]; p++) {
+    const int rows = p && format == AV_PIX_FMT_YUV420P ? height / 2 : height;
+    for (int i = 0; i < rows * frame->linesize[p]; i++)
+      frame->data[p][i] = (uint8_t)((unsigned)(i + 1) * 2654435761u >> (17 + pts % 3));
+  }
+  static uint8_t byte;
+  frame->opaque_ref = av_buffer_create(&byte, 1, frame_gone, NULL, 0);
+  live_frames++;
+#ifdef AV_CODEC_FLAG_COPY_OPAQUE
+  frame->opaque = (void *)(intptr_t)(pts + 77);
+#else
+  frame->reordered_opaque = pts + 77;
+#endif
+#ifdef AV_CODEC_FLAG_FRAME_DURATION
+  frame->duration = 1000 + pts;
+#endif
+  return frame;
+}
+
+static int send(AVCodecContext *encoder, AVFrame *frame) {
+  const int ret = avcodec_send_frame(encoder, frame);
+  av_frame_free(&frame);
+  return ret;
+}
+
+/* Takes every packet that is due; their time stamps go on at `pts`. */
+static int receive(AVCodecContext *encoder, int64_t *pts) {
+  AVPacket *packet = av_packet_alloc();
+  int count = 0;
+  while (avcodec_receive_packet(encoder, packet) >= 0) {
+    CHECK(packet->flags & AV_PKT_FLAG_KEY);
+    CHECK(packet->dts == packet->pts);
+    CHECK(packet->size > 100 && packet->size <= kMaxBytes);
+#ifdef AV_CODEC_FLAG_COPY_OPAQUE
+    CHECK(packet->opaque == (void *)(intptr_t)(packet->pts + 77));
+    CHECK(packet->opaque_ref);
+#else
+    CHECK(encoder->reordered_opaque == packet->pts + 77);
+#endif
+#ifdef AV_CODEC_FLAG_FRAME_DURATION
+    CHECK(packet->duration == 1000 + packet->pts);
+#endif
+    pts[count++] = packet->pts;
+    av_packet_unref(packet);
+  }
+  av_packet_free(&packet);
+  return count;
+}
+
+static AVCodecContext *open_encoder(const char *key, const char *value, AVRational frame_rate) {
+  AVCodecContext *encoder = avcodec_alloc_context3(avcodec_find_encoder_by_name("j2k_cuda"));
+  encoder->width = kWidth;
+  encoder->height = kHeight;
+  encoder->pix_fmt = AV_PIX_FMT_YUV420P;
+  encoder->time_base = (AVRational){1, kRate};
+  encoder->framerate = frame_rate;
+  encoder->bit_rate = kBitRate;
+  encoder->thread_count = 2;
+#ifdef AV_CODEC_FLAG_COPY_OPAQUE
+  encoder->flags |= AV_CODEC_FLAG_COPY_OPAQUE;
+#endif
+#ifdef AV_CODEC_FLAG_FRAME_DURATION
+  encoder->flags |= AV_CODEC_FLAG_FRAME_DURATION;
+#endif
+  if (av_opt_set(encoder->priv_data, key, value, 0) < 0 || avcodec_open2(encoder, NULL, NULL) < 0)
+    avcodec_free_context(&encoder);
+  return encoder;
+}
+
+/* Two bad frames among ten: each gives an error, the others their packets. */
+static void bad_frames(AVCodecContext *encoder) {
+  static const int64_t want[] = {0, 1, 2, 3, 4, 6, 8, 9};
+  int64_t pts[16];
+  int count = 0, errors = 0;
+  for (int i = 0; i < 10; i++) {
+    AVFrame *frame = i == 5   ? make_frame(160, 120, AV_PIX_FMT_YUV420P, i)
+                     : i == 7 ? make_frame(kWidth, kHeight, AV_PIX_FMT_YUV444P, i)
+                              : make_frame(kWidth, kHeight, AV_PIX_FMT_YUV420P, i);
+    if (send(encoder, frame) < 0) {
+      CHECK(i == 5 || i == 7);
+      errors++;
+    }
+    count += receive(encoder, pts + count);
+  }
+  CHECK(errors == 2);
+  CHECK(avcodec_send_frame(encoder, NULL) >= 0);
+  count += receive(encoder, pts + count);
+  CHECK(count == 8);
+  for (int i = 0; i < count && i < 8; i++) CHECK(pts[i] == want[i]);
+}
+
+/* Frames in flight are dropped, and a drained encoder starts again. */
+static void flushing(AVCodecContext *encoder) {
+  int64_t pts[16];
+  avcodec_flush_buffers(encoder);
+  for (int i = 0; i < 3; i++)
+    CHECK(send(encoder, make_frame(kWidth, kHeight, AV_PIX_FMT_YUV420P, i)) >= 0);
+  avcodec_flush_buffers(encoder);
+  for (int i = 20; i < 23; i++)
+    CHECK(send(encoder, make_frame(kWidth, kHeight, AV_PIX_FMT_YUV420P, i)) >= 0);
+  CHECK(avcodec_send_frame(encoder, NULL) >= 0);
+  CHECK(receive(encoder, pts) == 3 && pts[0] == 20 && pts[2] == 22);
+  CHECK(live_frames == 0);
+}
+
+int main(void) {
+  const AVRational no_rate = {0, 1}, rate = {kRate, 1};
+  AVCodecContext *encoder =
+      open_encoder("async_depth", "4", no_rate); /* the rate comes from the time base */
+  CHECK(encoder);
+  if (encoder) {
+    CHECK(encoder->bits_per_raw_sample == 8);
+    bad_frames(encoder);
+    flushing(encoder);
+  }
+  avcodec_free_context(&encoder);
+
+  CHECK(!open_encoder("cblk", "5x5", rate));
+  encoder = open_encoder("gop", "2", rate); /* closed without a frame */
+  CHECK(encoder);
+  avcodec_free_context(&encoder);
+  encoder = open_encoder("async_depth", "8", rate); /* closed with frames in flight */
+  CHECK(encoder);
+  for (int i = 0; i < 3 && encoder; i++)
+    CHECK(send(encoder, make_frame(kWidth, kHeight, AV_PIX_FMT_YUV420P, i)) >= 0);
+  avcodec_free_context(&encoder);
+  CHECK(live_frames == 0);
+
+  printf("%d failures\n", failures);
+  return failures != 0;
+}
