@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -27,10 +28,17 @@ const char* program_of(Decoder decoder) {
   return "";
 }
 
+bool subsampled_alike(const cj2k_params& p) {
+  for (int c = 1; c < p.num_components; ++c) {
+    if (p.dx[c] != p.dx[0] || p.dy[c] != p.dy[0]) return false;
+  }
+  return true;
+}
+
 /// opj_decompress and grk_decompress take three components with subsampled chroma for YCbCr and
 /// turn them into RGB; one component at a time they leave alone.
 bool looks_like_ycbcr(const cj2k_params& p) {
-  return p.num_components == 3 && p.dx[0] == p.dy[0] && p.dx[1] != 1;
+  return p.num_components == 3 && p.dx[0] == p.dy[0] && p.dx[1] != 1 && !subsampled_alike(p);
 }
 
 Decoded decode_pgx(const char* program, const TempDir& dir, const std::string& input,
@@ -89,6 +97,42 @@ std::optional<FfmpegFormat> parse_format(const std::string& log) {
   return std::nullopt;
 }
 
+/// FFmpeg 5.1 chooses among fixed formats: grey and RGB in full resolution, or of 8 bits with all
+/// components subsampled alike; YCbCr as 4:2:2 and 4:2:0, 8 bits also 4:4:0, 4:1:1 and 4:1:0; and
+/// no YCbCr where a JP2 file names RGB or grey.
+bool lacks_pixel_format(const cj2k_params& p) {
+  const int n = p.num_components;
+  const int32_t deepest = *std::max_element(p.depth, p.depth + n);
+  if (subsampled_alike(p)) return p.dx[0] * p.dy[0] != 1 && (n == 4 || deepest != 8);
+  if (p.format == CJ2K_FORMAT_JP2 || n < 3 || p.dx[0] * p.dy[0] != 1 || p.dx[1] != p.dx[2] ||
+      p.dy[1] != p.dy[2])
+    return true;
+  if (n == 4 && p.dx[3] * p.dy[3] != 1) return true;
+  const bool common = p.dx[1] == 2 && p.dy[1] <= 2;
+  const bool rare = (p.dx[1] == 4 && p.dy[1] != 2) || (p.dx[1] == 1 && p.dy[1] == 2);
+  return !common && !(rare && n == 3 && deepest <= 8);
+}
+
+/// opj_decompress's iterators leave out a precinct whose size on the reference grid does not fit 31
+/// bits.
+bool overflows_precinct_size(const cj2k_params& p) {
+  if (p.progression < CJ2K_RPCL) return false;
+  for (int i = 0; i <= p.levels; ++i) {  // i = levels below the highest resolution
+    const int entry = std::min(i, p.num_precincts - 1);
+    const int32_t larger =
+        p.num_precincts == 0 ? 32768 : std::max(p.precinct_width[entry], p.precinct_height[entry]);
+    if (std::bit_width(static_cast<uint32_t>(larger)) - 1 + i >= 29) return true;
+  }
+  return false;
+}
+
+bool differ_in_depth(const cj2k_params& p) {
+  for (int c = 1; c < p.num_components; ++c) {
+    if (p.depth[c] != p.depth[0] || p.is_signed[c] != p.is_signed[0]) return true;
+  }
+  return false;
+}
+
 Decoded decode_ffmpeg(const TempDir& dir, const std::string& input, const cj2k_params& params) {
   const std::string output = (dir / "out.raw").string();
   const ProcessResult run =
@@ -102,7 +146,8 @@ Decoded decode_ffmpeg(const TempDir& dir, const std::string& input, const cj2k_p
     return result;
   }
   // Messages of the decoder at error level; its exit code proves nothing.
-  for (const char* sign : {"Invalid data", "rror while decoding", "bitstream end", "cblk data"}) {
+  for (const char* sign :
+       {"Invalid data", "rror while decoding", "bitstream end", "cblk data", "outside limits"}) {
     if (run.output.find(sign) == std::string::npos) continue;
     result.error = "ffmpeg complained:\n" + run.output;
     return result;
@@ -116,19 +161,25 @@ Decoded decode_ffmpeg(const TempDir& dir, const std::string& input, const cj2k_p
     ComponentPlane& plane = picture.components[c];
     const int32_t top = word == 1 ? 8 : format->at_top ? 16 : deepest;
     const size_t step = format->planar ? word : n * word;
+    // Its planes are as large as a component without image offset would be.
+    const size_t columns =
+        format->planar ? (params.width + params.dx[c] - 1) / params.dx[c] : plane.width;
+    const size_t rows =
+        format->planar ? (params.height + params.dy[c] - 1) / params.dy[c] : plane.height;
     if (!format->planar) base = c * word;
-    if (bytes->size() < base + (plane.samples.size() - 1) * step + word) {
+    if (bytes->size() < base + (columns * rows - 1) * step + word) {
       result.error =
           "ffmpeg wrote only " + std::to_string(bytes->size()) + " bytes:\n" + run.output;
       return result;
     }
     for (size_t i = 0; i < plane.samples.size(); ++i) {
-      const uint8_t* p = bytes->data() + base + i * step;
+      const size_t width = static_cast<size_t>(plane.width);
+      const uint8_t* p = bytes->data() + base + (i / width * columns + i % width) * step;
       plane.samples[i] = (word == 1 ? p[0] : p[0] | p[1] << 8) >> (top - plane.depth);
-      if (plane.is_signed)
-        plane.samples[i] += plane.min_value();  // it shifts signed samples as if they were unsigned
+      // It shifts signed samples as if they were unsigned.
+      if (plane.is_signed) plane.samples[i] += plane.min_value();
     }
-    base += plane.samples.size() * word;
+    base += columns * rows * word;
   }
   result.picture = std::move(picture);
   return result;
@@ -178,10 +229,35 @@ const char* cannot_decode(Decoder decoder, const cj2k_params& p) {
     const char* reason;
   };
   static const Row table[] = {
+      {Decoder::kFfmpeg, lacks_pixel_format, "it has no pixel format for this subsampling"},
+      {Decoder::kOpenJpeg, overflows_precinct_size,
+       "it leaves out precincts of 2^31 and more in the orders by position"},
+      {Decoder::kGrok, overflows_precinct_size, "as OpenJPEG"},
       {Decoder::kGrok, looks_like_ycbcr, "its program turns subsampled components into RGB"},
+      {Decoder::kGrok, differ_in_depth, "its program writes no PGX of components that differ"},
   };
   for (const Row& row : table) {
     if (row.decoder == decoder && row.applies(p)) return row.reason;
+  }
+  return nullptr;
+}
+
+const char* known_refusal(Decoder decoder, const std::string& error) {
+  struct Row {
+    Decoder decoder;
+    const char* message;
+    const char* reason;
+  };
+  static const Row table[] = {
+      {Decoder::kFfmpeg, "Too many tile parts", "it takes 32 tile-parts a tile"},
+      {Decoder::kFfmpeg, "error during processing marker segment ff55",
+       "it takes 255 entries in TLM"},
+      {Decoder::kFfmpeg, "outside limits",
+       "in the orders by position it miscounts the precincts of tiles that are empty at a "
+       "resolution"},
+  };
+  for (const Row& row : table) {
+    if (row.decoder == decoder && error.find(row.message) != std::string::npos) return row.reason;
   }
   return nullptr;
 }

@@ -34,8 +34,12 @@ struct Decoded {
 /// are no errors.
 Decoded decode(Decoder decoder, const std::vector<uint8_t>& bytes, const cj2k_params& params);
 
-/// Why the decoder (FFmpeg 5.1, Grok 10.0) cannot give back the samples of a legal picture made
-/// with `params`; null where it can. The one list of what is left out of the comparisons.
+/// Why the decoder (FFmpeg 5.1, OpenJPEG 2.5.0, Grok 10.0) cannot give back the samples of a legal
+/// picture made with `params`; null where it can. The one list of what is left out of comparisons.
 const char* cannot_decode(Decoder decoder, const cj2k_params& params);
+
+/// Likewise where the decoder itself says that it cannot, in `error`; null where that is a failure.
+/// To be trusted only where another decoder gives back the picture.
+const char* known_refusal(Decoder decoder, const std::string& error);
 
 }  // namespace cj2k::test

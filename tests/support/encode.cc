@@ -20,7 +20,10 @@ void append_number(std::string& text, const char* name, double value) {
 
 void append_list(std::string& text, const char* name, const int32_t* values, int32_t count) {
   text += std::string(text.empty() ? "" : " ") + name + "=";
-  for (int32_t i = 0; i < count; ++i) text += (i > 0 ? "," : "") + std::to_string(values[i]);
+  for (int32_t i = 0; i < count; ++i) {
+    if (i > 0) text += ',';
+    text += std::to_string(values[i]);
+  }
 }
 
 }  // namespace
