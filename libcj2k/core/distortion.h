@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "core/hd.h"
+
 namespace cj2k {
 
 /// Distortions are in units of 4^plane / kDistortionOne.
@@ -19,24 +21,24 @@ inline constexpr int kDistortionOne = 128;
 inline constexpr int kFractionPlanes = 5;
 
 /// Weight of the bit `below` (1..kFractionPlanes) planes under the current one, in f * kDistortionOne.
-constexpr int fraction_weight(int below) { return kDistortionOne >> below; }
+CJ2K_HD constexpr int fraction_weight(int below) { return kDistortionOne >> below; }
 
 /// Mean of what `f` does not read, times kDistortionOne. Irreversible data goes on below plane 0, reversible data ends
 /// there.
-constexpr int fraction_mean(int plane, bool reversible) {
+CJ2K_HD constexpr int fraction_mean(int plane, bool reversible) {
   if (plane <= kFractionPlanes) return reversible ? 0 : (kDistortionOne / 2) >> plane;
   return (kDistortionOne / 2) >> kFractionPlanes;
 }
 
 /// @param count       newly significant samples of the pass
 /// @param fraction_sum  sum over them of the weighted fraction bits
-constexpr int32_t significance_distortion(int plane, bool reversible, int32_t count, int32_t fraction_sum) {
+CJ2K_HD constexpr int32_t significance_distortion(int plane, bool reversible, int32_t count, int32_t fraction_sum) {
   if (reversible && plane == 0) return kDistortionOne * count;  // 1 is reconstructed exactly
   return (kDistortionOne * 3 / 4) * count + 3 * (fraction_sum + fraction_mean(plane, reversible) * count);
 }
 
 /// @param ones, zeros  refined samples by their bit; fraction sums likewise
-constexpr int32_t refinement_distortion(int plane, bool reversible, int32_t ones, int32_t fraction_sum_ones,
+CJ2K_HD constexpr int32_t refinement_distortion(int plane, bool reversible, int32_t ones, int32_t fraction_sum_ones,
                                         int32_t zeros, int32_t fraction_sum_zeros) {
   if (reversible && plane == 0) return kDistortionOne * zeros;  // 1 was exact for bit 1, one too many for bit 0
   const int mean = fraction_mean(plane, reversible);

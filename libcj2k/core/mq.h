@@ -6,7 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+
+#include "core/hd.h"
 
 namespace cj2k::mq {
 
@@ -18,12 +19,13 @@ enum Context : uint8_t {
   kRun = 12,         ///< run-length, D.3.4
   kUniform = 13,     ///< UNIFORM, D.3.4
   kSign = 16,        ///< + 0..4: sign coding, Table D.3 (label 9 is kSign + 0)
-  kNumContexts = 32  ///< array size; not all are used
+  kNumUsedContexts = kSign + 5,
+  kNumContexts = 32  ///< array size
 };
 
 /// A coded decision: context << 1 | bit.
 using Symbol = uint8_t;
-constexpr Symbol symbol(unsigned context, unsigned bit) {
+CJ2K_HD constexpr Symbol symbol(unsigned context, unsigned bit) {
   return static_cast<Symbol>(context << 1 | bit);
 }
 
@@ -64,61 +66,99 @@ constexpr StateTable make_states() {
   }
   return table;
 }
+
+/// Of a value that is not 0.
+CJ2K_HD constexpr uint32_t leading_zeros(uint32_t x) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<uint32_t>(__clz(static_cast<int>(x)));
+#else
+  return static_cast<uint32_t>(__builtin_clz(x));
+#endif
+}
 }  // namespace internal
 
 inline constexpr StateTable kStates = internal::make_states();
 
+/// What coding works on. A `Bank` holds the contexts and the table of states:
+///   State context(unsigned) const, void set_context(unsigned, State), State state(unsigned number) const
+/// kernels/tier1_mq.cuh has its own, in shared memory; this one is the host's.
+struct ContextArray {
+  State* contexts;
+  State context(unsigned i) const { return contexts[i]; }
+  void set_context(unsigned i, State state) const { contexts[i] = state; }
+  static State state(unsigned number) { return kStates.states[number]; }
+};
+
 /// Initial states, Table D.7: all-zero neighbourhood 4, run-length 3, UNIFORM 46, others 0.
-inline void reset_contexts(State* contexts) {
-  for (int i = 0; i < kNumContexts; ++i) contexts[i] = kStates.states[0];
-  contexts[kZero] = kStates.states[4 * 2];
-  contexts[kRun] = kStates.states[3 * 2];
-  contexts[kUniform] = kStates.states[46 * 2];
+template <typename Bank>
+CJ2K_HD constexpr void reset_bank(const Bank& bank) {
+  for (unsigned i = 0; i < kNumUsedContexts; ++i) bank.set_context(i, bank.state(0));
+  bank.set_context(kZero, bank.state(4 * 2));
+  bank.set_context(kRun, bank.state(3 * 2));
+  bank.set_context(kUniform, bank.state(46 * 2));
 }
+inline void reset_contexts(State* contexts) { reset_bank(ContextArray{contexts}); }
 
 /// Registers of C.2. `last` points at B, the byte written last; before the first byte it points at one that may be read
 /// but is not 0xFF (no carry can reach it: C < 2^27 until the first byte-out).
+///
+/// Below, a coder `K` is this one or any other with A, C, CT and the three functions.
 struct Coder {
   uint32_t a;
   uint32_t c;
   uint32_t ct;
   uint8_t* last;
+
+  uint8_t last_byte() const { return *last; }
+  void carry() { ++*last; }  ///< into B, which is not 0xFF
+  void push(uint8_t byte) { *++last = byte; }
 };
 
-inline void start(Coder& coder, uint8_t* first_byte) { coder = {0x8000, 0, 12, first_byte - 1}; }
+template <typename K>
+CJ2K_HD constexpr void start_registers(K& k) {
+  k.a = 0x8000;
+  k.c = 0;
+  k.ct = 12;
+}
+inline void start(Coder& coder, uint8_t* first_byte) {
+  start_registers(coder);
+  coder.last = first_byte - 1;
+}
 
 /// BYTEOUT, Figure C.9 with the carry of C resolved.
-[[gnu::always_inline]] inline void byte_out(Coder& k) {
-  if (*k.last != 0xFF) {
+template <typename K>
+[[gnu::always_inline]] CJ2K_HD constexpr void byte_out(K& k) {
+  if (k.last_byte() != 0xFF) {
     if (k.c & 0x8000000) {
-      ++*k.last;
+      k.carry();
       k.c &= 0x7FFFFFF;
     }
-    if (*k.last != 0xFF) {
-      *++k.last = static_cast<uint8_t>(k.c >> 19);
+    if (k.last_byte() != 0xFF) {
+      k.push(static_cast<uint8_t>(k.c >> 19));
       k.c &= 0x7FFFF;
       k.ct = 8;
       return;
     }
   }
-  *++k.last = static_cast<uint8_t>(k.c >> 20);
+  k.push(static_cast<uint8_t>(k.c >> 20));
   k.c &= 0xFFFFF;
   k.ct = 7;
 }
 
 /// ENCODE (C.2.4 to C.2.7) of one decision. Decisions are next to random, so nothing branches on them but the byte-out:
 /// the sub-interval is [c, c + qe) for an LPS, and for an MPS where A - qe < qe (conditional exchange, C.2.5).
-[[gnu::always_inline]] inline void encode(Coder& k, State* contexts, Symbol s) {
-  const State state = contexts[s >> 1];
+template <typename K, typename Bank>
+[[gnu::always_inline]] CJ2K_HD constexpr void encode_with(K& k, const Bank& bank, Symbol s) {
+  const State state = bank.context(s >> 1);
   const uint32_t qe = state >> 16;
   const uint32_t lps = (state ^ s) & 1;
   const uint32_t rest = k.a - qe;
   const uint32_t lower = static_cast<uint32_t>(static_cast<int32_t>(rest - qe) >> 31) ^ (0 - lps);  // all ones or 0
   const uint32_t a = rest ^ ((rest ^ qe) & lower);
   uint32_t c = k.c + (qe & ~lower);
-  const State next = kStates.states[state >> (8 ^ (lps * 9)) & 0x7F];
-  uint32_t shift = static_cast<uint32_t>(__builtin_clz(a)) - 16;
-  contexts[s >> 1] = shift != 0 ? next : state;
+  const State next = bank.state(state >> (8 ^ (lps * 9)) & 0x7F);
+  uint32_t shift = internal::leading_zeros(a) - 16;
+  bank.set_context(s >> 1, shift != 0 ? next : state);
   k.a = a << shift;
   while (__builtin_expect(shift >= k.ct, 0)) {
     k.c = c << k.ct;
@@ -128,6 +168,9 @@ inline void start(Coder& coder, uint8_t* first_byte) { coder = {0x8000, 0, 12, f
   }
   k.c = c << shift;
   k.ct -= shift;
+}
+[[gnu::always_inline]] inline void encode(Coder& k, State* contexts, Symbol s) {
+  encode_with(k, ContextArray{contexts}, s);
 }
 
 /// Registers at the end of a pass, for the length of the segment cut there.
@@ -144,8 +187,9 @@ inline Snapshot snapshot(const Coder& k, const uint8_t* first_byte) {
   return {k.a, k.c, k.ct, static_cast<uint32_t>(bytes), bytes == 0 ? uint8_t{0} : *k.last};
 }
 
-/// FLUSH, C.2.9. @return bytes of the segment, without a final 0xFF (the decoder supplies it).
-inline size_t flush(Coder& k, const uint8_t* first_byte) {
+/// FLUSH, C.2.9, without the length.
+template <typename K>
+CJ2K_HD constexpr void flush_registers(K& k) {
   const uint32_t top = k.c + k.a;
   k.c |= 0xFFFF;
   if (k.c >= top) k.c -= 0x8000;
@@ -153,18 +197,27 @@ inline size_t flush(Coder& k, const uint8_t* first_byte) {
   byte_out(k);
   k.c <<= k.ct;
   byte_out(k);
+}
+/// @return bytes of the segment, without a final 0xFF (the decoder supplies it).
+inline size_t flush(Coder& k, const uint8_t* first_byte) {
+  flush_registers(k);
   size_t bytes = static_cast<size_t>(k.last + 1 - first_byte);
   while (bytes > 0 && first_byte[bytes - 1] == 0xFF) --bytes;
   return bytes;
 }
 
-/// Predictable termination, D.4.2: a decoder can tell from the bytes that nothing was lost. @return as flush.
-inline size_t flush_predictable(Coder& k, const uint8_t* first_byte) {
+/// Predictable termination, D.4.2: a decoder can tell from the bytes that nothing was lost.
+template <typename K>
+CJ2K_HD constexpr void flush_registers_predictable(K& k) {
   for (int bits = 12 - static_cast<int>(k.ct); bits > 0; bits -= static_cast<int>(k.ct)) {
     k.c <<= k.ct;
     k.ct = 0;
     byte_out(k);
   }
+}
+/// @return as flush.
+inline size_t flush_predictable(Coder& k, const uint8_t* first_byte) {
+  flush_registers_predictable(k);
   size_t bytes = static_cast<size_t>(k.last + 1 - first_byte);
   if (bytes > 0 && first_byte[bytes - 1] == 0xFF) --bytes;
   return bytes;
@@ -176,7 +229,9 @@ inline size_t flush_predictable(Coder& k, const uint8_t* first_byte) {
 /// if low <= value(prefix, ones) < low + A. Only bytes near `s.bytes` can matter: earlier ones are the same in `low`.
 /// The window starts 4 bytes before, and every value is held in 128 bits below it; a byte after 0xFF overlaps its
 /// predecessor by one bit. Checked by brute force against a decoder in tests/unit/test_mq.cc.
-inline size_t shortest_prefix(const Snapshot& s, const uint8_t* segment, size_t segment_bytes) {
+/// @param segment  its bytes: a pointer, or what can be indexed like one
+template <typename Bytes>
+CJ2K_HD constexpr size_t shortest_prefix(const Snapshot& s, const Bytes& segment, size_t segment_bytes) {
   using Wide = unsigned __int128;
   constexpr int kBits = 120;
   const size_t window = s.bytes > 4 ? s.bytes - 4 : 0;

@@ -49,7 +49,7 @@ Block make_block(int width, int height, double scale, uint32_t style, Orientatio
       all |= magnitude;
     }
   }
-  block.view = {block.samples.data(), stride, width, height, orientation, style, false, std::bit_width(all)};
+  block.view = {block.samples.data(), stride, width, height, orientation, style, false, static_cast<int>(std::bit_width(all))};
   return block;
 }
 
