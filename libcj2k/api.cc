@@ -31,10 +31,12 @@ cj2k::Log log_of(const cj2k_params& p) {
 
 /// Copies as much of a filled struct as the caller's header knows.
 template <typename Struct>
-cj2k_status hand_over(const cj2k::Log& log, const char* name, Struct& all, Struct* caller, size_t least) {
+cj2k_status hand_over(const cj2k::Log& log, const char* name, Struct& all, Struct* caller,
+                      size_t least) {
   const size_t bytes = caller->struct_size;
   if (bytes < least || bytes > sizeof(Struct)) {
-    return code(log.fail(cj2k::Status::kInvalid, "%s: struct_size %zu not in [%zu, %zu]", name, bytes, least, sizeof(Struct)));
+    return code(log.fail(cj2k::Status::kInvalid, "%s: struct_size %zu not in [%zu, %zu]", name,
+                         bytes, least, sizeof(Struct)));
   }
   all.struct_size = bytes;
   std::memcpy(static_cast<void*>(caller), &all, bytes);
@@ -59,25 +61,35 @@ const char* cj2k_version(void) { return CJ2K_VERSION_STRING; }
 
 const char* cj2k_status_string(cj2k_status status) {
   switch (status) {
-    case CJ2K_OK: return "ok";
-    case CJ2K_AGAIN: return "try again later";
-    case CJ2K_EOF: return "end of stream";
-    case CJ2K_INVALID: return "invalid parameter or frame";
-    case CJ2K_NO_MEMORY: return "out of memory";
-    case CJ2K_NOT_SUPPORTED: return "not supported";
-    case CJ2K_DEVICE: return "device error";
-    case CJ2K_INTERNAL: return "internal error";
+    case CJ2K_OK:
+      return "ok";
+    case CJ2K_AGAIN:
+      return "try again later";
+    case CJ2K_EOF:
+      return "end of stream";
+    case CJ2K_INVALID:
+      return "invalid parameter or frame";
+    case CJ2K_NO_MEMORY:
+      return "out of memory";
+    case CJ2K_NOT_SUPPORTED:
+      return "not supported";
+    case CJ2K_DEVICE:
+      return "device error";
+    case CJ2K_INTERNAL:
+      return "internal error";
   }
   return "unknown status";
 }
 
 void cj2k_log_stderr(void*, cj2k_log_level level, const char* message) {
   static const char* const kNames[] = {"error", "warning", "info", "debug"};
-  std::fprintf(stderr, "cj2k %s: %s\n", level >= 0 && level <= CJ2K_LOG_DEBUG ? kNames[level] : "log", message);
+  std::fprintf(stderr, "cj2k %s: %s\n",
+               level >= 0 && level <= CJ2K_LOG_DEBUG ? kNames[level] : "log", message);
 }
 
 cj2k_status cj2k_params_init(cj2k_params* p, size_t struct_size) {
-  if (p == nullptr || struct_size < cj2k::kMinParamsBytes || struct_size > sizeof(cj2k_params)) return CJ2K_INVALID;
+  if (p == nullptr || struct_size < cj2k::kMinParamsBytes || struct_size > sizeof(cj2k_params))
+    return CJ2K_INVALID;
   cj2k_params defaults;
   cj2k::set_default_params(&defaults);
   defaults.struct_size = struct_size;
@@ -88,7 +100,8 @@ cj2k_status cj2k_params_init(cj2k_params* p, size_t struct_size) {
 cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char* value) {
   if (p == nullptr) return CJ2K_INVALID;
   const cj2k::Log log = log_of(*p);
-  if (key == nullptr || value == nullptr) return code(log.fail(cj2k::Status::kInvalid, "parameter without key or value (NULL)"));
+  if (key == nullptr || value == nullptr)
+    return code(log.fail(cj2k::Status::kInvalid, "parameter without key or value (NULL)"));
   return guarded(log, "cj2k_params_set", [&] { return cj2k::set_param(p, key, value, log); });
 }
 
@@ -120,7 +133,8 @@ cj2k_status cj2k_encoder_info(const cj2k_encoder* encoder, cj2k_info* info) {
 
 cj2k_status cj2k_encoder_send_frame(cj2k_encoder* encoder, const cj2k_frame* frame) {
   if (encoder == nullptr) return CJ2K_INVALID;
-  return guarded(encoder->log, "cj2k_encoder_send_frame", [&] { return encoder->encoder->send(frame); });
+  return guarded(encoder->log, "cj2k_encoder_send_frame",
+                 [&] { return encoder->encoder->send(frame); });
 }
 
 cj2k_status cj2k_encoder_receive_packet(cj2k_encoder* encoder, cj2k_packet* packet) {
@@ -128,14 +142,16 @@ cj2k_status cj2k_encoder_receive_packet(cj2k_encoder* encoder, cj2k_packet* pack
   cj2k_packet all{};
   // An older caller's packet may end in the statistics; without `slot` it could not be released.
   constexpr size_t kLeast = offsetof(cj2k_packet, stats);
-  if (packet->struct_size < kLeast || packet->struct_size > sizeof all) return hand_over(encoder->log, "packet", all, packet, kLeast);
-  const cj2k_status status =
-      guarded(encoder->log, "cj2k_encoder_receive_packet", [&] { return encoder->encoder->receive(&all); });
+  if (packet->struct_size < kLeast || packet->struct_size > sizeof all)
+    return hand_over(encoder->log, "packet", all, packet, kLeast);
+  const cj2k_status status = guarded(encoder->log, "cj2k_encoder_receive_packet",
+                                     [&] { return encoder->encoder->receive(&all); });
   return status == CJ2K_OK ? hand_over(encoder->log, "packet", all, packet, kLeast) : status;
 }
 
 void cj2k_packet_release(cj2k_encoder* encoder, cj2k_packet* packet) {
-  if (encoder != nullptr && packet != nullptr && packet->slot != nullptr) encoder->encoder->release(packet);
+  if (encoder != nullptr && packet != nullptr && packet->slot != nullptr)
+    encoder->encoder->release(packet);
 }
 
 cj2k_status cj2k_encoder_flush(cj2k_encoder* encoder) {

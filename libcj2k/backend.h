@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a backend must give: from a frame's samples to coded blocks. Rate and packets follow on the host for all of them.
+// What a backend must give: from a frame's samples to coded blocks. Rate and packets follow on the
+// host for all of them.
 #pragma once
 
 #include <array>
@@ -33,14 +34,17 @@ class Backend {
   virtual std::unique_ptr<FrameWork> make_frame_work() = 0;
   /// Planned host bytes of one FrameWork.
   virtual int64_t frame_work_bytes() const = 0;
-  /// Reads the samples of a checked frame into `work` (ingest, colour). The frame may be released afterwards.
+  /// Reads the samples of a checked frame into `work` (ingest, colour). The frame may be released
+  /// afterwards.
   virtual Status ingest(const cj2k_frame& frame, FrameWork& work, cj2k_stats& stats) = 0;
-  /// Colour planes to transform coefficients, in place. Forgets the coded blocks of the frame before.
+  /// Colour planes to transform coefficients, in place. Forgets the coded blocks of the frame
+  /// before.
   virtual Status transform(FrameWork& work, cj2k_stats& stats) = 0;
-  /// Quantisation and tier-1 of some blocks, by index. Each is coded until its last hull slope is below the threshold of
-  /// its component (0: to the last plane); one that an earlier call left above that goes on where it stopped.
-  virtual Status code_blocks(FrameWork& work, std::span<const uint32_t> blocks, const SlopeThresholds& thresholds,
-                             cj2k_stats& stats) = 0;
+  /// Quantisation and tier-1 of some blocks, by index. Each is coded until its last hull slope is
+  /// below the threshold of its component (0: to the last plane); one that an earlier call left
+  /// above that goes on where it stopped.
+  virtual Status code_blocks(FrameWork& work, std::span<const uint32_t> blocks,
+                             const SlopeThresholds& thresholds, cj2k_stats& stats) = 0;
 };
 
 /// Throws std::bad_alloc. `plan` must outlive the backend. Call inside the arena that will run it.

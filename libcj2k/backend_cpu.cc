@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The pixel stages and tier-1 on the CPU: rows, column strips and code-blocks as tasks of the encoder's arena.
+// The pixel stages and tier-1 on the CPU: rows, column strips and code-blocks as tasks of the
+// encoder's arena.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -30,10 +31,12 @@ constexpr size_t kBlockGrain = 2;
 constexpr int kTier1Columns = 16;  ///< tier-1 reads rows in whole words of this many samples
 
 double ms_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
-/// Samples from row to row: whole cache lines, and not a multiple of 4 KiB, which would put a column into one cache set.
+/// Samples from row to row: whole cache lines, and not a multiple of 4 KiB, which would put a
+/// column into one cache set.
 ptrdiff_t plane_stride(int32_t width) {
   constexpr ptrdiff_t kLine = 16, kPage = 1024;
   ptrdiff_t stride = (width + kLine - 1) / kLine * kLine;
@@ -41,11 +44,13 @@ ptrdiff_t plane_stride(int32_t width) {
   return stride;
 }
 
-/// Planned bytes for coded blocks: every sample at its depth and two planes of growth, and the hulls.
+/// Planned bytes for coded blocks: every sample at its depth and two planes of growth, and the
+/// hulls.
 size_t planned_block_bytes(const Plan& plan) {
   size_t bits = 0;
   for (const Component& c : plan.components) {
-    bits += static_cast<size_t>(c.rect.width()) * static_cast<size_t>(c.rect.height()) * static_cast<size_t>(c.depth + 2);
+    bits += static_cast<size_t>(c.rect.width()) * static_cast<size_t>(c.rect.height()) *
+            static_cast<size_t>(c.depth + 2);
   }
   return bits / 8 + plan.blocks.size() * 40 * sizeof(HullPoint) / 2;
 }
@@ -56,7 +61,8 @@ class CpuFrameWork final : public FrameWork {
       : pool_(planned_block_bytes(plan)), arenas_(workers), blocks_(plan.blocks.size()) {
     for (const Component& c : plan.components) {
       const ptrdiff_t stride = plane_stride(c.rect.width());
-      memory_.emplace_back(static_cast<size_t>(stride) * static_cast<size_t>(c.rect.height()) * sizeof(int32_t));
+      memory_.emplace_back(static_cast<size_t>(stride) * static_cast<size_t>(c.rect.height()) *
+                           sizeof(int32_t));
       planes_.push_back({memory_.back().as<int32_t>(), c.rect.width(), c.rect.height(), stride});
     }
   }
@@ -88,7 +94,8 @@ class CpuFrameWork final : public FrameWork {
 /// What one thread needs to code any block.
 struct BlockWorker {
   BlockWorker()
-      : samples(static_cast<size_t>(kTier1Columns * kMaxBlockSide + kMaxBlockSamples) * sizeof(uint32_t)),
+      : samples(static_cast<size_t>(kTier1Columns * kMaxBlockSide + kMaxBlockSamples) *
+                sizeof(uint32_t)),
         bytes(kMaxBlockBytes + kCacheLineBytes) {
     output = {bytes.as<uint8_t>() + kCacheLineBytes, passes, tails, 0, 0};
   }
@@ -105,7 +112,8 @@ struct BlockWorker {
 class CpuBackend final : public Backend {
  public:
   CpuBackend(const Plan& plan) : plan_(plan), workers_(num_workers()) {
-    for (size_t i = 0; i < num_workers(); ++i) block_workers_.push_back(std::make_unique<BlockWorker>());
+    for (size_t i = 0; i < num_workers(); ++i)
+      block_workers_.push_back(std::make_unique<BlockWorker>());
     size_t scratch = 0;
     for (const TileComponent& tc : plan.tile_components) {
       scratch = std::max(scratch, dwt_scratch_samples(tc.rect.width(), tc.rect.height()));
@@ -114,34 +122,43 @@ class CpuBackend final : public Backend {
   }
 
   const char* name() const override { return "cpu"; }
-  std::unique_ptr<FrameWork> make_frame_work() override { return std::make_unique<CpuFrameWork>(plan_, workers_); }
+  std::unique_ptr<FrameWork> make_frame_work() override {
+    return std::make_unique<CpuFrameWork>(plan_, workers_);
+  }
   int64_t frame_work_bytes() const override {
     size_t bytes = planned_block_bytes(plan_) + plan_.blocks.size() * sizeof(CodedBlock);
     for (const Component& c : plan_.components) {
-      bytes += static_cast<size_t>(plane_stride(c.rect.width())) * static_cast<size_t>(c.rect.height()) * sizeof(int32_t);
+      bytes += static_cast<size_t>(plane_stride(c.rect.width())) *
+               static_cast<size_t>(c.rect.height()) * sizeof(int32_t);
     }
     return static_cast<int64_t>(bytes);
   }
 
   Status ingest(const cj2k_frame& frame, FrameWork& frame_work, cj2k_stats& stats) override;
   Status transform(FrameWork& frame_work, cj2k_stats& stats) override;
-  Status code_blocks(FrameWork& frame_work, std::span<const uint32_t> blocks, const SlopeThresholds& thresholds,
-                     cj2k_stats& stats) override;
+  Status code_blocks(FrameWork& frame_work, std::span<const uint32_t> blocks,
+                     const SlopeThresholds& thresholds, cj2k_stats& stats) override;
 
  private:
   void ingest_component(const cj2k_frame& frame, uint32_t component, CpuFrameWork& work);
   void ingest_mct(const cj2k_frame& frame, CpuFrameWork& work);
   void transform(const TileComponent& tc, CpuFrameWork& work);
-  uint32_t quantize(const CodeBlock& block, CpuFrameWork& work, BlockWorker& worker, ptrdiff_t stride);
-  void code_block(uint32_t index, uint16_t threshold, CpuFrameWork& work, BlockWorker& worker, Arena& arena);
-  void keep(const Tier1Output& out, const Tier1Stop& stop, double weight, CodedBlock& coded, ChunkPool& pool,
-            BlockWorker& worker, Arena& arena);
+  uint32_t quantize(const CodeBlock& block, CpuFrameWork& work, BlockWorker& worker,
+                    ptrdiff_t stride);
+  void code_block(uint32_t index, uint16_t threshold, CpuFrameWork& work, BlockWorker& worker,
+                  Arena& arena);
+  void keep(const Tier1Output& out, const Tier1Stop& stop, double weight, CodedBlock& coded,
+            ChunkPool& pool, BlockWorker& worker, Arena& arena);
 
   SampleRow sample_row(const cj2k_frame& frame, uint32_t c, size_t y) const {
     const cj2k_component_view& v = frame.components[c];
     const Component& component = plan_.components[c];
     return {static_cast<const uint8_t*>(v.data) + static_cast<ptrdiff_t>(y) * v.stride_bytes,
-            v.step_bytes, v.word_bytes, v.shift, component.depth, component.is_signed};
+            v.step_bytes,
+            v.word_bytes,
+            v.shift,
+            component.depth,
+            component.is_signed};
   }
 
   const Plan& plan_;
@@ -196,7 +213,8 @@ void CpuBackend::transform(const TileComponent& tc, CpuFrameWork& work) {
   for (uint32_t r = static_cast<uint32_t>(plan_.params.levels); r > 0; --r) {
     const Rect rect = plan_.resolutions[tc.first_resolution + r].rect;
     if (rect.empty()) continue;
-    const auto columns = static_cast<size_t>(rect.width()), rows = static_cast<size_t>(rect.height());
+    const auto columns = static_cast<size_t>(rect.width()),
+               rows = static_cast<size_t>(rect.height());
     const auto run = [&](auto plane, auto vertical, auto horizontal) {
       using Sample = std::remove_pointer_t<decltype(plane.data)>;
       plane = plane.sub(tc.plane_x, tc.plane_y, rect.width(), rect.height());
@@ -217,22 +235,26 @@ void CpuBackend::transform(const TileComponent& tc, CpuFrameWork& work) {
   }
 }
 
-uint32_t CpuBackend::quantize(const CodeBlock& block, CpuFrameWork& work, BlockWorker& worker, ptrdiff_t stride) {
+uint32_t CpuBackend::quantize(const CodeBlock& block, CpuFrameWork& work, BlockWorker& worker,
+                              ptrdiff_t stride) {
   const Subband& band = plan_.subbands[block.subband];
   uint32_t* samples = worker.samples.as<uint32_t>();
   if (plan_.reversible) {
     const Plane<int32_t> plane = work.plane(block.component);
-    return simd::quantize_53(plane.row(block.plane_y) + block.plane_x, plane.stride_samples, block.width, block.height,
-                             samples, stride);
+    return simd::quantize_53(plane.row(block.plane_y) + block.plane_x, plane.stride_samples,
+                             block.width, block.height, samples, stride);
   }
   const Plane<float> plane = work.float_plane(block.component);
-  return simd::quantize_97(plane.row(block.plane_y) + block.plane_x, plane.stride_samples, block.width, block.height,
-                           band.inverse_step, (uint32_t{1} << band.max_bit_planes) - 1, samples, stride);
+  return simd::quantize_97(plane.row(block.plane_y) + block.plane_x, plane.stride_samples,
+                           block.width, block.height, band.inverse_step,
+                           (uint32_t{1} << band.max_bit_planes) - 1, samples, stride);
 }
 
-/// Squared error, in units of the quantised coefficient, of a block without its lowest `planes`; from every fourth row.
+/// Squared error, in units of the quantised coefficient, of a block without its lowest `planes`;
+/// from every fourth row.
 /// @param below  mean of what quantisation cut off below a unit: 0.5, or 0 where nothing was
-double error_without(int planes, float below, const uint32_t* samples, ptrdiff_t stride, int width, int height) {
+double error_without(int planes, float below, const uint32_t* samples, ptrdiff_t stride, int width,
+                     int height) {
   constexpr int kRowStep = 4;
   const auto middle = static_cast<float>(uint32_t{1} << planes) / 2;
   double error = 0;
@@ -241,7 +263,8 @@ double error_without(int planes, float below, const uint32_t* samples, ptrdiff_t
     float row = 0;
     for (int x = 0; x < width; ++x) {
       const uint32_t magnitude = samples[y * stride + x] & ~kSignBit;
-      const auto low = static_cast<float>(static_cast<int32_t>(magnitude & ((uint32_t{1} << planes) - 1)));
+      const auto low =
+          static_cast<float>(static_cast<int32_t>(magnitude & ((uint32_t{1} << planes) - 1)));
       const float difference = low + below - (magnitude >> planes == 0 ? 0 : middle);
       row += difference * difference;
     }
@@ -250,14 +273,17 @@ double error_without(int planes, float below, const uint32_t* samples, ptrdiff_t
   return error * height / rows;
 }
 
-/// Quantises and codes one block, or goes on with it. The samples are quantised again then: cheaper than keeping them.
-void CpuBackend::code_block(uint32_t index, uint16_t threshold, CpuFrameWork& work, BlockWorker& worker, Arena& arena) {
+/// Quantises and codes one block, or goes on with it. The samples are quantised again then: cheaper
+/// than keeping them.
+void CpuBackend::code_block(uint32_t index, uint16_t threshold, CpuFrameWork& work,
+                            BlockWorker& worker, Arena& arena) {
   CodedBlock& coded = work.coded()[index];
   const CodeBlock& block = plan_.blocks[index];
   const double weight = plan_.subbands[block.subband].distortion_weight;
   const uint32_t style = static_cast<uint32_t>(plan_.params.cblk_style);
   // With PTERM each pass has its own ending, and those are not kept.
-  Tier1Stop stop{style & CJ2K_STYLE_PTERM ? uint16_t{0} : threshold, weight, nullptr, &worker.saved, false};
+  Tier1Stop stop{style & CJ2K_STYLE_PTERM ? uint16_t{0} : threshold, weight, nullptr, &worker.saved,
+                 false};
   Tier1Output& out = worker.output;
   if (coded.saved != nullptr) {
     stop.resume = coded.saved;
@@ -267,8 +293,8 @@ void CpuBackend::code_block(uint32_t index, uint16_t threshold, CpuFrameWork& wo
   }
   const ptrdiff_t stride = (block.width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
   const int bit_planes = std::bit_width(quantize(block, work, worker, stride));
-  simd::encode_block({worker.samples.as<uint32_t>(), stride, block.width, block.height, block.orientation, style,
-                      plan_.reversible, bit_planes},
+  simd::encode_block({worker.samples.as<uint32_t>(), stride, block.width, block.height,
+                      block.orientation, style, plan_.reversible, bit_planes},
                      worker.scratch, out, &stop);
   coded = CodedBlock{};
   coded.num_bit_planes = static_cast<uint8_t>(bit_planes);
@@ -276,17 +302,18 @@ void CpuBackend::code_block(uint32_t index, uint16_t threshold, CpuFrameWork& wo
   keep(out, stop, weight, coded, work.pool(), worker, arena);
   if (coded.planes_left > 0) {
     coded.total_distortion +=
-        weight * error_without(coded.planes_left, plan_.reversible ? 0.0f : 0.5f, worker.samples.as<uint32_t>(), stride, block.width, block.height);
+        weight * error_without(coded.planes_left, plan_.reversible ? 0.0f : 0.5f,
+                               worker.samples.as<uint32_t>(), stride, block.width, block.height);
   }
 }
 
 /// Copies what the rate and packets stages need of a block, and what it takes to go on with it.
-void CpuBackend::keep(const Tier1Output& out, const Tier1Stop& stop, double weight, CodedBlock& coded, ChunkPool& pool,
-                      BlockWorker& worker, Arena& arena) {
+void CpuBackend::keep(const Tier1Output& out, const Tier1Stop& stop, double weight,
+                      CodedBlock& coded, ChunkPool& pool, BlockWorker& worker, Arena& arena) {
   const auto num_passes = static_cast<size_t>(out.num_passes);
   coded.num_passes = static_cast<uint8_t>(num_passes);
-  const int points =
-      build_hull(out.passes, out.num_passes, weight, plan_.params.lossless != 0, worker.hull, &coded.total_distortion);
+  const int points = build_hull(out.passes, out.num_passes, weight, plan_.params.lossless != 0,
+                                worker.hull, &coded.total_distortion);
   coded.num_hull = static_cast<uint8_t>(points);
   size_t bytes = points > 0 ? worker.hull[points - 1].length_bytes : 0;
   if (stop.paused) {
@@ -331,15 +358,16 @@ Status CpuBackend::transform(FrameWork& frame_work, cj2k_stats& stats) {
   return Status::kOk;
 }
 
-Status CpuBackend::code_blocks(FrameWork& frame_work, std::span<const uint32_t> blocks, const SlopeThresholds& thresholds,
-                               cj2k_stats& stats) {
+Status CpuBackend::code_blocks(FrameWork& frame_work, std::span<const uint32_t> blocks,
+                               const SlopeThresholds& thresholds, cj2k_stats& stats) {
   const auto start = std::chrono::steady_clock::now();
   CpuFrameWork& work = static_cast<CpuFrameWork&>(frame_work);
   parallel_for(blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
     const size_t worker = worker_index();
     for (size_t i = begin; i < end; ++i) {
       const uint32_t b = blocks[i];
-      code_block(b, thresholds[plan_.blocks[b].component], work, *block_workers_[worker], work.arena(worker));
+      code_block(b, thresholds[plan_.blocks[b].component], work, *block_workers_[worker],
+                 work.arena(worker));
     }
   });
   stats.stage_ms[2] += ms_since(start);
@@ -348,6 +376,8 @@ Status CpuBackend::code_blocks(FrameWork& frame_work, std::span<const uint32_t> 
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cpu_backend(const Plan& plan) { return std::make_unique<CpuBackend>(plan); }
+std::unique_ptr<Backend> make_cpu_backend(const Plan& plan) {
+  return std::make_unique<CpuBackend>(plan);
+}
 
 }  // namespace cj2k

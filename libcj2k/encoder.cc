@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "encoder.h"
 
+#include <hwy/highway.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
@@ -9,11 +14,6 @@
 #include <new>
 #include <optional>
 #include <thread>
-
-#include <hwy/highway.h>
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_group.h>
 
 #include "base/parallel.h"
 #include "params.h"
@@ -87,9 +87,12 @@ Status Encoder::open(const cj2k_params& params, const Log& log, std::unique_ptr<
   e->header_bytes_ = fixed_bytes(e->plan_);
   cj2k_info info;
   e->info(&info);
-  log.print(CJ2K_LOG_INFO, "%s backend (%s), %d thread%s, %d frame%s in flight, %" PRId64 " code-blocks, %.0f MB planned",
+  log.print(CJ2K_LOG_INFO,
+            "%s backend (%s), %d thread%s, %d frame%s in flight, %" PRId64
+            " code-blocks, %.0f MB planned",
             info.backend, info.simd, info.threads, info.threads == 1 ? "" : "s", info.async_depth,
-            info.async_depth == 1 ? "" : "s", info.num_blocks, static_cast<double>(info.host_bytes) / 1e6);
+            info.async_depth == 1 ? "" : "s", info.num_blocks,
+            static_cast<double>(info.host_bytes) / 1e6);
   *encoder = std::move(e);
   return Status::kOk;
 }
@@ -104,7 +107,9 @@ Status Encoder::check_limits() const {
   const auto smallest = static_cast<int64_t>(smallest_frame_bytes(plan_));
   const auto check = [&](const char* name, int64_t cap, int64_t least, const char* what) {
     if (cap == 0 || cap >= least) return Status::kOk;
-    return log_.fail(Status::kInvalid, "%s %" PRId64 " not in [%" PRId64 ", %" PRId64 "]: the headers of %s alone take %" PRId64 " bytes",
+    return log_.fail(Status::kInvalid,
+                     "%s %" PRId64 " not in [%" PRId64 ", %" PRId64
+                     "]: the headers of %s alone take %" PRId64 " bytes",
                      name, cap, least, INT64_MAX, what, least);
   };
   CJ2K_TRY(check("target_bytes", p.target_bytes, smallest, "a frame"));
@@ -119,7 +124,8 @@ Status Encoder::check_limits() const {
     const double ratio = p.layer_rates[p.num_layer_rates - 1];
     const double bytes = static_cast<double>(raw_frame_bytes(plan_)) / ratio;
     if (ratio > 1 && bytes < static_cast<double>(smallest)) {
-      return log_.fail(Status::kInvalid, "layer_rates: ratio %g leaves %.0f bytes, not in [%" PRId64 ", %" PRId64
+      return log_.fail(Status::kInvalid,
+                       "layer_rates: ratio %g leaves %.0f bytes, not in [%" PRId64 ", %" PRId64
                        "]: the headers of a frame alone take %" PRId64 " bytes",
                        ratio, bytes, smallest, INT64_MAX, smallest);
     }
@@ -130,37 +136,46 @@ Status Encoder::check_limits() const {
 Status Encoder::check_frame(const cj2k_frame& frame) const {
   const cj2k_params& p = plan_.params;
   if (frame.struct_size != sizeof(cj2k_frame)) {
-    return log_.fail(Status::kInvalid, "frame: struct_size %zu is not %zu", frame.struct_size, sizeof(cj2k_frame));
+    return log_.fail(Status::kInvalid, "frame: struct_size %zu is not %zu", frame.struct_size,
+                     sizeof(cj2k_frame));
   }
   if (frame.memory != CJ2K_MEMORY_HOST) {
-    return log_.fail(Status::kNotSupported, "frame: memory %d is not host memory (%d)", static_cast<int>(frame.memory),
-                     static_cast<int>(CJ2K_MEMORY_HOST));
+    return log_.fail(Status::kNotSupported, "frame: memory %d is not host memory (%d)",
+                     static_cast<int>(frame.memory), static_cast<int>(CJ2K_MEMORY_HOST));
   }
   if (frame.width != p.width || frame.height != p.height) {
-    return log_.fail(Status::kInvalid, "frame: size %dx%d is not the encoder's %dx%d", frame.width, frame.height, p.width,
-                     p.height);
+    return log_.fail(Status::kInvalid, "frame: size %dx%d is not the encoder's %dx%d", frame.width,
+                     frame.height, p.width, p.height);
   }
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     const cj2k_component_view& v = frame.components[c];
     const Component& component = plan_.components[c];
-    if (v.data == nullptr) return log_.fail(Status::kInvalid, "frame: component %u has no data (NULL)", c);
+    if (v.data == nullptr)
+      return log_.fail(Status::kInvalid, "frame: component %u has no data (NULL)", c);
     if (v.word_bytes != 1 && v.word_bytes != 2 && v.word_bytes != 4) {
-      return log_.fail(Status::kInvalid, "frame: component %u: word_bytes %d not in {1, 2, 4}", c, v.word_bytes);
+      return log_.fail(Status::kInvalid, "frame: component %u: word_bytes %d not in {1, 2, 4}", c,
+                       v.word_bytes);
     }
     if (v.step_bytes < v.word_bytes || v.step_bytes > 64) {
-      return log_.fail(Status::kInvalid, "frame: component %u: step_bytes %d not in [%d, 64]", c, v.step_bytes, v.word_bytes);
+      return log_.fail(Status::kInvalid, "frame: component %u: step_bytes %d not in [%d, 64]", c,
+                       v.step_bytes, v.word_bytes);
     }
     const int bits = 8 * v.word_bytes;
     if (bits < component.depth) {
-      return log_.fail(Status::kInvalid, "frame: component %u: word_bytes %d hold %d bits, depth is %d", c, v.word_bytes, bits,
-                       component.depth);
+      return log_.fail(Status::kInvalid,
+                       "frame: component %u: word_bytes %d hold %d bits, depth is %d", c,
+                       v.word_bytes, bits, component.depth);
     }
     if (v.shift < 0 || v.shift > bits - component.depth) {
-      return log_.fail(Status::kInvalid, "frame: component %u: shift %d not in [0, %d]", c, v.shift, bits - component.depth);
+      return log_.fail(Status::kInvalid, "frame: component %u: shift %d not in [0, %d]", c, v.shift,
+                       bits - component.depth);
     }
-    const int64_t row = static_cast<int64_t>(component.rect.width() - 1) * v.step_bytes + v.word_bytes;
+    const int64_t row =
+        static_cast<int64_t>(component.rect.width() - 1) * v.step_bytes + v.word_bytes;
     if (component.rect.height() > 1 && std::abs(static_cast<int64_t>(v.stride_bytes)) < row) {
-      return log_.fail(Status::kInvalid, "frame: component %u: stride_bytes %td, a row takes %" PRId64, c, v.stride_bytes, row);
+      return log_.fail(Status::kInvalid,
+                       "frame: component %u: stride_bytes %td, a row takes %" PRId64, c,
+                       v.stride_bytes, row);
     }
   }
   return Status::kOk;
@@ -227,7 +242,8 @@ void Encoder::encode(Slot& slot) {
       slot.ingested = true;
     }
     if (slot.status == Status::kOk) slot.status = backend_->transform(*slot.work, slot.stats);
-    if (slot.status == Status::kOk) slot.status = slot.early_stop.run(*backend_, *slot.work, slot.rate, slot.stats);
+    if (slot.status == Status::kOk)
+      slot.status = slot.early_stop.run(*backend_, *slot.work, slot.rate, slot.stats);
     if (slot.status == Status::kOk) finish(slot);
   } catch (const std::bad_alloc&) {
     slot.status = log_.fail(Status::kNoMemory, "frame %" PRId64 ": out of memory", slot.frame.pts);
@@ -243,22 +259,28 @@ void Encoder::finish(Slot& slot) {
   const Selection& selection = slot.rate.selection();
   parallel_for(plan_.precincts.size(), kPrecinctGrain, [&](size_t begin, size_t end) {
     for (size_t p = begin; p < end; ++p) {
-      slot.writer.encode_headers(selection, static_cast<uint32_t>(p), packet_scratch_[worker_index()]);
+      slot.writer.encode_headers(selection, static_cast<uint32_t>(p),
+                                 packet_scratch_[worker_index()]);
     }
   });
   if (!slot.writer.fits()) {
-    slot.status = log_.fail(Status::kNotSupported, "frame %" PRId64 ": a tile-part of %" PRIu64 " bytes or less does not fit "
-                            "Psot (4294967295 bytes); use tiles, tile_parts or a cap", slot.frame.pts, slot.writer.frame_bytes());
+    slot.status = log_.fail(Status::kNotSupported,
+                            "frame %" PRId64 ": a tile-part of %" PRIu64
+                            " bytes or less does not fit "
+                            "Psot (4294967295 bytes); use tiles, tile_parts or a cap",
+                            slot.frame.pts, slot.writer.frame_bytes());
     return;
   }
   const auto min_bytes = static_cast<uint64_t>(plan_.params.min_frame_bytes);
   slot.bytes = slot.writer.padded_bytes(min_bytes);
   slot.output = take_output(slot.bytes);
-  const uint64_t written = slot.writer.write(selection, {slot.output->bytes.as<uint8_t>(), slot.output->bytes.bytes()}, min_bytes);
+  const uint64_t written = slot.writer.write(
+      selection, {slot.output->bytes.as<uint8_t>(), slot.output->bytes.bytes()}, min_bytes);
   slot.stats.stage_ms[4] = ms_since(start);
   if (written != slot.bytes) {
-    slot.status = log_.fail(Status::kInternal, "frame %" PRId64 ": %" PRIu64 " bytes written, %zu announced", slot.frame.pts,
-                            written, slot.bytes);
+    slot.status =
+        log_.fail(Status::kInternal, "frame %" PRId64 ": %" PRIu64 " bytes written, %zu announced",
+                  slot.frame.pts, written, slot.bytes);
     return;
   }
   collect_stats(slot);
@@ -284,7 +306,8 @@ void Encoder::collect_stats(Slot& slot) const {
     if (!plan_.reversible) {
       constexpr double kUniformError = 1.0 / 12;
       const CodeBlock& block = plan_.blocks[b];
-      left += kUniformError * block.width * block.height * plan_.subbands[block.subband].distortion_weight;
+      left += kUniformError * block.width * block.height *
+              plan_.subbands[block.subband].distortion_weight;
     }
     stats.mse[plan_.blocks[b].component] += left;
   }
@@ -300,7 +323,8 @@ Encoder::Output* Encoder::take_output(size_t bytes) {
   Output* output = nullptr;
   for (const std::unique_ptr<Output>& candidate : outputs_) {
     if (candidate->in_use) continue;
-    if (output == nullptr || candidate->bytes.bytes() > output->bytes.bytes()) output = candidate.get();
+    if (output == nullptr || candidate->bytes.bytes() > output->bytes.bytes())
+      output = candidate.get();
   }
   if (output == nullptr) {
     outputs_.push_back(std::make_unique<Output>());

@@ -3,11 +3,14 @@
 //
 // READ FIRST. The way of a frame:
 //
-//   send -> check -> slot -> [ ingest -> colour -> DWT -> quantise -> tier-1 ] -> rate -> packets -> receive
-//                             backend (backend.h)                              stages/rate.h, stages/packets.h
+//   send -> check -> slot -> [ ingest -> colour -> DWT -> quantise -> tier-1 ] -> rate -> packets
+//   -> receive
+//                             backend (backend.h)                              stages/rate.h,
+//                             stages/packets.h
 //
-// A slot is all the memory of one frame in flight; `async_depth` of them go round in the order of the frames. Each slot's
-// frame is one task of the encoder's arena, whose loops share the arena's threads.
+// A slot is all the memory of one frame in flight; `async_depth` of them go round in the order of
+// the frames. Each slot's frame is one task of the encoder's arena, whose loops share the arena's
+// threads.
 #pragma once
 
 #include <memory>
@@ -63,7 +66,8 @@ class Encoder {
   std::unique_ptr<Threads> threads_;
   std::unique_ptr<Backend> backend_;
   std::vector<PacketScratch> packet_scratch_;  ///< one per worker
-  std::vector<std::unique_ptr<Slot>> slots_;  ///< a ring: `num_in_flight_` of them from `first_slot_` on
+  std::vector<std::unique_ptr<Slot>>
+      slots_;  ///< a ring: `num_in_flight_` of them from `first_slot_` on
   size_t first_slot_ = 0;
   size_t num_in_flight_ = 0;
   std::mutex outputs_mutex_;  ///< frames finish on any thread

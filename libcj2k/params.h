@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The parameter table (params.def) at work: defaults, text to value, ranges, and the rules between parameters.
+// The parameter table (params.def) at work: defaults, text to value, ranges, and the rules between
+// parameters.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +18,17 @@ inline constexpr size_t kMinParamsBytes = offsetof(cj2k_params, lossless);
 
 void set_default_params(cj2k_params* p);
 
-/// @return kOk | kInvalid: unknown key, text that is no number or name, a number out of range. `p` is unchanged then.
+/// @return kOk | kInvalid: unknown key, text that is no number or name, a number out of range. `p`
+/// is unchanged then.
 Status set_param(cj2k_params* p, const char* key, const char* value, const Log& log);
 
 /// @return kOk | kEof | kInvalid (index < 0)
 Status describe_param(int index, cj2k_param_info* info);
 
-/// Checks every field against its range and against the others, and replaces each "chosen" and AUTO by its value.
-/// NaN fails every range. The rules: T.800 A.5.1 (sizes, offsets, tiles), A.6.1 (blocks, precincts), G.2 (colour
-/// transform), and lossless = 1 against caps and quality. Every message names parameter, value and range.
+/// Checks every field against its range and against the others, and replaces each "chosen" and AUTO
+/// by its value. NaN fails every range. The rules: T.800 A.5.1 (sizes, offsets, tiles), A.6.1
+/// (blocks, precincts), G.2 (colour transform), and lossless = 1 against caps and quality. Every
+/// message names parameter, value and range.
 /// @return kOk | kInvalid | kNotSupported
 Status resolve_params(const cj2k_params& p, const Log& log, cj2k_params* resolved);
 

@@ -1,21 +1,20 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The geometry of T.800 Annex B, worked out once per encoder as flat arrays of plain data. Everything later (CPU or GPU)
-// indexes these arrays and computes no coordinates of its own.
+// The geometry of T.800 Annex B, worked out once per encoder as flat arrays of plain data.
+// Everything later (CPU or GPU) indexes these arrays and computes no coordinates of its own.
 //
 //   tiles            raster order
 //   tile_components  tile-major, then component
 //   resolutions      tile_component-major, r = 0 (lowest) .. levels
-//   subbands         resolution-major: LL for r = 0, else HL, LH, HH (the order inside a packet, B.9)
-//   precincts        resolution-major, raster
-//   precinct_bands   precinct-major, then subband
+//   subbands         resolution-major: LL for r = 0, else HL, LH, HH (the order inside a packet,
+//   B.9) precincts        resolution-major, raster precinct_bands   precinct-major, then subband
 //   blocks           precinct_band-major, raster: the blocks of a precinct_band are contiguous
 //   packets          codestream order: the progression of B.12 within each tile
 //   tile_parts       codestream order: contiguous ranges of `packets`
 //
-// All rectangles are half-open. Empty resolutions have no precincts, empty subbands have no blocks; a precinct without
-// blocks still has its packets (B.6, B.9).
+// All rectangles are half-open. Empty resolutions have no precincts, empty subbands have no blocks;
+// a precinct without blocks still has its packets (B.6, B.9).
 #pragma once
 
 #include <cstdint>
@@ -52,9 +51,9 @@ struct Tile {
 struct TileComponent {
   uint32_t tile;
   uint32_t component;
-  Rect rect;                           ///< on the component's grid
-  int32_t plane_x, plane_y;            ///< of the tile-component in the component's plane
-  uint32_t first_resolution;           ///< levels + 1 of them
+  Rect rect;                  ///< on the component's grid
+  int32_t plane_x, plane_y;   ///< of the tile-component in the component's plane
+  uint32_t first_resolution;  ///< levels + 1 of them
   uint32_t first_block, num_blocks;
 };
 
@@ -72,16 +71,18 @@ struct Subband {
   uint32_t resolution;
   uint32_t component;
   Orientation orientation;
-  uint8_t level;              ///< n_b: decomposition level, 0 only for LL without decomposition
-  Rect rect;                  ///< T.800 B.5
-  int32_t plane_x, plane_y;   ///< where its first coefficient lies in the component's plane after the DWT (Mallat layout)
-  uint8_t exponent;           ///< epsilon_b of E.1.1
-  uint16_t mantissa;          ///< mu_b; 0 for 5/3
-  uint8_t max_bit_planes;     ///< M_b = G + epsilon_b - 1
-  float step;                 ///< Delta_b; 1 for 5/3
-  float inverse_step;         ///< 1.0f / step
-  double distortion_weight;   ///< picture squared error (LSB^2 of the deepest component, summed) per unit^2 of quantised
-                              ///< coefficient: step^2 * synthesis energy gain * colour transform energy gain
+  uint8_t level;             ///< n_b: decomposition level, 0 only for LL without decomposition
+  Rect rect;                 ///< T.800 B.5
+  int32_t plane_x, plane_y;  ///< where its first coefficient lies in the component's plane after
+                             ///< the DWT (Mallat layout)
+  uint8_t exponent;          ///< epsilon_b of E.1.1
+  uint16_t mantissa;         ///< mu_b; 0 for 5/3
+  uint8_t max_bit_planes;    ///< M_b = G + epsilon_b - 1
+  float step;                ///< Delta_b; 1 for 5/3
+  float inverse_step;        ///< 1.0f / step
+  double distortion_weight;  ///< picture squared error (LSB^2 of the deepest component, summed) per
+                             ///< unit^2 of quantised coefficient: step^2 * synthesis energy gain *
+                             ///< colour transform energy gain
 };
 
 struct Precinct {
@@ -122,7 +123,8 @@ struct TilePart {
 };
 
 struct Plan {
-  cj2k_params params;  ///< resolved: no 0 = "chosen" and no AUTO is left in the coding parameters; log fields cleared
+  cj2k_params params;  ///< resolved: no 0 = "chosen" and no AUTO is left in the coding parameters;
+                       ///< log fields cleared
   bool reversible;     ///< 5/3
   bool use_mct;        ///< RCT or ICT on components 0..2
   Rect image;          ///< on the reference grid
@@ -140,7 +142,8 @@ struct Plan {
 };
 
 /// Builds the plan from checked and resolved parameters (params.h). Throws std::bad_alloc.
-/// @return kOk | kInvalid (a component or tile without samples, more than 255 tile-parts in a tile or 65535 tiles ...)
+/// @return kOk | kInvalid (a component or tile without samples, more than 255 tile-parts in a tile
+/// or 65535 tiles ...)
 ///         | kNotSupported (exponents out of range, too many packets to index)
 Status make_plan(const cj2k_params& resolved, const Log& log, Plan* plan);
 

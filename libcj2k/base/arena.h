@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Memory for results whose size is known only when they exist: one pool per frame slot, cut into chunks by its workers.
+// Memory for results whose size is known only when they exist: one pool per frame slot, cut into
+// chunks by its workers.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,8 @@
 
 namespace cj2k {
 
-/// Hands out chunks to any thread. The planned memory comes first; what goes beyond is allocated and kept.
+/// Hands out chunks to any thread. The planned memory comes first; what goes beyond is allocated
+/// and kept.
 class ChunkPool {
  public:
   static constexpr size_t kChunkBytes = 64 * 1024;

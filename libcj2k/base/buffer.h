@@ -11,13 +11,15 @@ namespace cj2k {
 
 inline constexpr size_t kCacheLineBytes = 64;
 
-/// Uninitialised host memory, aligned to a cache line. Large blocks cost address space only until they are touched.
+/// Uninitialised host memory, aligned to a cache line. Large blocks cost address space only until
+/// they are touched.
 class HostBuffer {
  public:
   HostBuffer() = default;
   /// Throws std::bad_alloc; api.cc turns it into kNoMemory.
   explicit HostBuffer(size_t bytes)
-      : data_(bytes == 0 ? nullptr : ::operator new(bytes, std::align_val_t{kCacheLineBytes})), bytes_(bytes) {}
+      : data_(bytes == 0 ? nullptr : ::operator new (bytes, std::align_val_t{kCacheLineBytes})),
+        bytes_(bytes) {}
   HostBuffer(HostBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   HostBuffer& operator=(HostBuffer&& other) noexcept {
@@ -26,7 +28,7 @@ class HostBuffer {
     return *this;
   }
   ~HostBuffer() {
-    if (data_ != nullptr) ::operator delete(data_, std::align_val_t{kCacheLineBytes});
+    if (data_ != nullptr) ::operator delete (data_, std::align_val_t{kCacheLineBytes});
   }
 
   size_t bytes() const { return bytes_; }

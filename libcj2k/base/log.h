@@ -12,7 +12,8 @@ class Log {
   Log() = default;
   Log(cj2k_log_fn fn, void* opaque) : fn_(fn), opaque_(opaque) {}
 
-  /// Logs an error and hands `status` back: `return log.fail(Status::kInvalid, "layers %d not in [1, 65535]", n);`
+  /// Logs an error and hands `status` back: `return log.fail(Status::kInvalid, "layers %d not in
+  /// [1, 65535]", n);`
   [[gnu::format(printf, 3, 4)]] Status fail(Status status, const char* format, ...) const;
   [[gnu::format(printf, 3, 4)]] void print(cj2k_log_level level, const char* format, ...) const;
 

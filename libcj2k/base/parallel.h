@@ -4,11 +4,11 @@
 // Loops over the encoder's threads. Called inside its oneTBB arena.
 #pragma once
 
-#include <cstddef>
-
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
+
+#include <cstddef>
 
 #if defined(__SANITIZE_THREAD__)
 extern "C" {
@@ -24,16 +24,17 @@ void __tsan_release(void* address);
 
 namespace cj2k {
 
-/// Threads that may run parts of a loop here, and which of them this is: working memory is one piece per worker. A part
-/// must not start another loop.
+/// Threads that may run parts of a loop here, and which of them this is: working memory is one
+/// piece per worker. A part must not start another loop.
 inline size_t num_workers() { return static_cast<size_t>(tbb::this_task_arena::max_concurrency()); }
 inline size_t worker_index() {
   const int index = tbb::this_task_arena::current_thread_index();
   return index == tbb::task_arena::not_initialized ? 0 : static_cast<size_t>(index);
 }
 
-/// body(begin, end) over disjoint parts of [0, count), about `grain` long. The annotations tell ThreadSanitizer what
-/// oneTBB, which is not instrumented, guarantees: the caller happens before every part, and every part before the return.
+/// body(begin, end) over disjoint parts of [0, count), about `grain` long. The annotations tell
+/// ThreadSanitizer what oneTBB, which is not instrumented, guarantees: the caller happens before
+/// every part, and every part before the return.
 template <typename Body>
 void parallel_for(size_t count, size_t grain, const Body& body) {
   if (count == 0) return;

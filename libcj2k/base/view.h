@@ -16,7 +16,9 @@ struct Plane {
   ptrdiff_t stride_samples = 0;
 
   T* row(ptrdiff_t y) const { return data + y * stride_samples; }
-  Plane sub(int32_t x, int32_t y, int32_t w, int32_t h) const { return {row(y) + x, w, h, stride_samples}; }
+  Plane sub(int32_t x, int32_t y, int32_t w, int32_t h) const {
+    return {row(y) + x, w, h, stride_samples};
+  }
 };
 
 }  // namespace cj2k

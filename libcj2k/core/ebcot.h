@@ -9,7 +9,8 @@
 
 namespace cj2k::ebcot {
 
-/// Table D.1. `h`, `v`: significant neighbours in the row and in the column (0..2), `d`: on the diagonals (0..4).
+/// Table D.1. `h`, `v`: significant neighbours in the row and in the column (0..2), `d`: on the
+/// diagonals (0..4).
 constexpr unsigned zero_context(Orientation orientation, int h, int v, int d) {
   if (orientation == kHH) {
     const int hv = h + v;
@@ -35,7 +36,8 @@ struct SignContext {
   unsigned flip;     ///< XORbit
 };
 
-/// Tables D.2 and D.3. `h`, `v`: sum of the signs (+1, -1) of the significant neighbours, clamped to -1..1.
+/// Tables D.2 and D.3. `h`, `v`: sum of the signs (+1, -1) of the significant neighbours, clamped
+/// to -1..1.
 constexpr SignContext sign_context(int h, int v) {
   const unsigned flip = h < 0 || (h == 0 && v < 0) ? 1u : 0u;
   if (flip) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The MQ encoder of T.800 Annex C: registers, byte-out, the two terminations, and the exact length of a truncated segment.
+// The MQ encoder of T.800 Annex C: registers, byte-out, the two terminations, and the exact length
+// of a truncated segment.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +12,15 @@
 
 namespace cj2k::mq {
 
-/// Context labels of this code base. The standard numbers them by table (D.1 to D.4); here each group starts where its
-/// label can be built from bit-planes by OR alone.
+/// Context labels of this code base. The standard numbers them by table (D.1 to D.4); here each
+/// group starts where its label can be built from bit-planes by OR alone.
 enum Context : uint8_t {
-  kZero = 0,         ///< + 0..8: zero coding, Table D.1
-  kRefine = 9,       ///< + 0..2: magnitude refinement, Table D.4
-  kRun = 12,         ///< run-length, D.3.4
-  kUniform = 13,     ///< UNIFORM, D.3.4
-  kSign = 16,        ///< + 0..4: sign coding, Table D.3 (label 9 is kSign + 0)
-  kNumUsedContexts = kSign + 5,
-  kNumContexts = 32  ///< array size
+  kZero = 0,      ///< + 0..8: zero coding, Table D.1
+  kRefine = 9,    ///< + 0..2: magnitude refinement, Table D.4
+  kRun = 12,      ///< run-length, D.3.4
+  kUniform = 13,  ///< UNIFORM, D.3.4
+  kSign = 16,     ///< + 0..4: sign coding, Table D.3 (label 9 is kSign + 0)
+  kNumContexts = kSign + 5
 };
 
 /// A coded decision: context << 1 | bit.
@@ -29,7 +29,8 @@ CJ2K_HD constexpr Symbol symbol(unsigned context, unsigned bit) {
   return static_cast<Symbol>(context << 1 | bit);
 }
 
-/// State of one context: a row of Table C.2 for one sense of the MPS, packed so that one load gives all there is to know:
+/// State of one context: a row of Table C.2 for one sense of the MPS, packed so that one load gives
+/// all there is to know:
 ///   bits 31..16 Qe | 14..8 number of the next state after an MPS | 7..1 after an LPS | 0 the MPS
 using State = uint32_t;
 struct StateTable {
@@ -42,26 +43,28 @@ struct Row {
   uint8_t nmps, nlps, exchange;
 };
 inline constexpr Row kRows[47] = {
-    {0x5601, 1, 1, 1},    {0x3401, 2, 6, 0},    {0x1801, 3, 9, 0},    {0x0AC1, 4, 12, 0},
-    {0x0521, 5, 29, 0},   {0x0221, 38, 33, 0},  {0x5601, 7, 6, 1},    {0x5401, 8, 14, 0},
-    {0x4801, 9, 14, 0},   {0x3801, 10, 14, 0},  {0x3001, 11, 17, 0},  {0x2401, 12, 18, 0},
-    {0x1C01, 13, 20, 0},  {0x1601, 29, 21, 0},  {0x5601, 15, 14, 1},  {0x5401, 16, 14, 0},
-    {0x5101, 17, 15, 0},  {0x4801, 18, 16, 0},  {0x3801, 19, 17, 0},  {0x3401, 20, 18, 0},
-    {0x3001, 21, 19, 0},  {0x2801, 22, 19, 0},  {0x2401, 23, 20, 0},  {0x2201, 24, 21, 0},
-    {0x1C01, 25, 22, 0},  {0x1801, 26, 23, 0},  {0x1601, 27, 24, 0},  {0x1401, 28, 25, 0},
-    {0x1201, 29, 26, 0},  {0x1101, 30, 27, 0},  {0x0AC1, 31, 28, 0},  {0x09C1, 32, 29, 0},
-    {0x08A1, 33, 30, 0},  {0x0521, 34, 31, 0},  {0x0441, 35, 32, 0},  {0x02A1, 36, 33, 0},
-    {0x0221, 37, 34, 0},  {0x0141, 38, 35, 0},  {0x0111, 39, 36, 0},  {0x0085, 40, 37, 0},
-    {0x0049, 41, 38, 0},  {0x0025, 42, 39, 0},  {0x0015, 43, 40, 0},  {0x0009, 44, 41, 0},
-    {0x0005, 45, 42, 0},  {0x0001, 45, 43, 0},  {0x5601, 46, 46, 0}};
+    {0x5601, 1, 1, 1},   {0x3401, 2, 6, 0},   {0x1801, 3, 9, 0},   {0x0AC1, 4, 12, 0},
+    {0x0521, 5, 29, 0},  {0x0221, 38, 33, 0}, {0x5601, 7, 6, 1},   {0x5401, 8, 14, 0},
+    {0x4801, 9, 14, 0},  {0x3801, 10, 14, 0}, {0x3001, 11, 17, 0}, {0x2401, 12, 18, 0},
+    {0x1C01, 13, 20, 0}, {0x1601, 29, 21, 0}, {0x5601, 15, 14, 1}, {0x5401, 16, 14, 0},
+    {0x5101, 17, 15, 0}, {0x4801, 18, 16, 0}, {0x3801, 19, 17, 0}, {0x3401, 20, 18, 0},
+    {0x3001, 21, 19, 0}, {0x2801, 22, 19, 0}, {0x2401, 23, 20, 0}, {0x2201, 24, 21, 0},
+    {0x1C01, 25, 22, 0}, {0x1801, 26, 23, 0}, {0x1601, 27, 24, 0}, {0x1401, 28, 25, 0},
+    {0x1201, 29, 26, 0}, {0x1101, 30, 27, 0}, {0x0AC1, 31, 28, 0}, {0x09C1, 32, 29, 0},
+    {0x08A1, 33, 30, 0}, {0x0521, 34, 31, 0}, {0x0441, 35, 32, 0}, {0x02A1, 36, 33, 0},
+    {0x0221, 37, 34, 0}, {0x0141, 38, 35, 0}, {0x0111, 39, 36, 0}, {0x0085, 40, 37, 0},
+    {0x0049, 41, 38, 0}, {0x0025, 42, 39, 0}, {0x0015, 43, 40, 0}, {0x0009, 44, 41, 0},
+    {0x0005, 45, 42, 0}, {0x0001, 45, 43, 0}, {0x5601, 46, 46, 0}};
 
 constexpr StateTable make_states() {
   StateTable table{};
   for (unsigned i = 0; i < 47; ++i) {
     for (unsigned mps = 0; mps < 2; ++mps) {
       const Row& row = kRows[i];
-      const unsigned after_mps = row.nmps * 2u + mps, after_lps = row.nlps * 2u + (mps ^ row.exchange);
-      table.states[i * 2 + mps] = static_cast<State>(row.qe) << 16 | after_mps << 8 | after_lps << 1 | mps;
+      const unsigned after_mps = row.nmps * 2u + mps,
+                     after_lps = row.nlps * 2u + (mps ^ row.exchange);
+      table.states[i * 2 + mps] =
+          static_cast<State>(row.qe) << 16 | after_mps << 8 | after_lps << 1 | mps;
     }
   }
   return table;
@@ -80,7 +83,8 @@ CJ2K_HD constexpr uint32_t leading_zeros(uint32_t x) {
 inline constexpr StateTable kStates = internal::make_states();
 
 /// What coding works on. A `Bank` holds the contexts and the table of states:
-///   State context(unsigned) const, void set_context(unsigned, State), State state(unsigned number) const
+///   State context(unsigned) const, void set_context(unsigned, State), State state(unsigned number)
+///   const
 /// kernels/tier1_mq.cuh has its own, in shared memory; this one is the host's.
 struct ContextArray {
   State* contexts;
@@ -92,15 +96,15 @@ struct ContextArray {
 /// Initial states, Table D.7: all-zero neighbourhood 4, run-length 3, UNIFORM 46, others 0.
 template <typename Bank>
 CJ2K_HD constexpr void reset_bank(const Bank& bank) {
-  for (unsigned i = 0; i < kNumUsedContexts; ++i) bank.set_context(i, bank.state(0));
+  for (unsigned i = 0; i < kNumContexts; ++i) bank.set_context(i, bank.state(0));
   bank.set_context(kZero, bank.state(4 * 2));
   bank.set_context(kRun, bank.state(3 * 2));
   bank.set_context(kUniform, bank.state(46 * 2));
 }
 inline void reset_contexts(State* contexts) { reset_bank(ContextArray{contexts}); }
 
-/// Registers of C.2. `last` points at B, the byte written last; before the first byte it points at one that may be read
-/// but is not 0xFF (no carry can reach it: C < 2^27 until the first byte-out).
+/// Registers of C.2. `last` points at B, the byte written last; before the first byte it points at
+/// one that may be read but is not 0xFF (no carry can reach it: C < 2^27 until the first byte-out).
 ///
 /// Below, a coder `K` is this one or any other with A, C, CT and the three functions.
 struct Coder {
@@ -145,15 +149,17 @@ template <typename K>
   k.ct = 7;
 }
 
-/// ENCODE (C.2.4 to C.2.7) of one decision. Decisions are next to random, so nothing branches on them but the byte-out:
-/// the sub-interval is [c, c + qe) for an LPS, and for an MPS where A - qe < qe (conditional exchange, C.2.5).
+/// ENCODE (C.2.4 to C.2.7) of one decision. Decisions are next to random, so nothing branches on
+/// them but the byte-out: the sub-interval is [c, c + qe) for an LPS, and for an MPS where A - qe <
+/// qe (conditional exchange, C.2.5).
 template <typename K, typename Bank>
 [[gnu::always_inline]] CJ2K_HD constexpr void encode_with(K& k, const Bank& bank, Symbol s) {
   const State state = bank.context(s >> 1);
   const uint32_t qe = state >> 16;
   const uint32_t lps = (state ^ s) & 1;
   const uint32_t rest = k.a - qe;
-  const uint32_t lower = static_cast<uint32_t>(static_cast<int32_t>(rest - qe) >> 31) ^ (0 - lps);  // all ones or 0
+  const uint32_t lower =
+      static_cast<uint32_t>(static_cast<int32_t>(rest - qe) >> 31) ^ (0 - lps);  // all ones or 0
   const uint32_t a = rest ^ ((rest ^ qe) & lower);
   uint32_t c = k.c + (qe & ~lower);
   const State next = bank.state(state >> (8 ^ (lps * 9)) & 0x7F);
@@ -223,15 +229,18 @@ inline size_t flush_predictable(Coder& k, const uint8_t* first_byte) {
   return bytes;
 }
 
-/// Length of the shortest prefix of the finished segment that still decodes to every symbol coded before `s` was taken.
+/// Length of the shortest prefix of the finished segment that still decodes to every symbol coded
+/// before `s` was taken.
 ///
-/// A decoder continues the prefix with ones. With the interval of the snapshot [low, low + A), a prefix works if and only
-/// if low <= value(prefix, ones) < low + A. Only bytes near `s.bytes` can matter: earlier ones are the same in `low`.
-/// The window starts 4 bytes before, and every value is held in 128 bits below it; a byte after 0xFF overlaps its
-/// predecessor by one bit. Checked by brute force against a decoder in tests/unit/test_mq.cc.
+/// A decoder continues the prefix with ones. With the interval of the snapshot [low, low + A), a
+/// prefix works if and only if low <= value(prefix, ones) < low + A. Only bytes near `s.bytes` can
+/// matter: earlier ones are the same in `low`. The window starts 4 bytes before, and every value is
+/// held in 128 bits below it; a byte after 0xFF overlaps its predecessor by one bit. Checked by
+/// brute force against a decoder in tests/unit/test_mq.cc.
 /// @param segment  its bytes: a pointer, or what can be indexed like one
 template <typename Bytes>
-CJ2K_HD constexpr size_t shortest_prefix(const Snapshot& s, const Bytes& segment, size_t segment_bytes) {
+CJ2K_HD constexpr size_t shortest_prefix(const Snapshot& s, const Bytes& segment,
+                                         size_t segment_bytes) {
   using Wide = unsigned __int128;
   constexpr int kBits = 120;
   const size_t window = s.bytes > 4 ? s.bytes - 4 : 0;
@@ -246,7 +255,8 @@ CJ2K_HD constexpr size_t shortest_prefix(const Snapshot& s, const Bytes& segment
     low += static_cast<Wide>(byte) << (kBits - position);
     previous = byte;
   }
-  // The next byte is C >> 19 with 8 bits or, after 0xFF, C >> 20 with 7: the top of C is at bit 27 either way.
+  // The next byte is C >> 19 with 8 bits or, after 0xFF, C >> 20 with 7: the top of C is at bit 27
+  // either way.
   const int register_shift = kBits - position - 27 + static_cast<int>(s.ct);
   low += static_cast<Wide>(s.c) << register_shift;
   const Wide high = low + (static_cast<Wide>(s.a) << register_shift);

@@ -1,44 +1,327 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From symbols to bytes for a whole code-block: codeword segments, their terminations, and the length of every pass
-// (T.800 D.4 to D.6). Context modelling hands over one pass after the other; it need not know about segments.
+// From symbols to bytes for a whole code-block: codeword segments, their terminations, and the
+// length of every pass (T.800 D.4 to D.6). Context modelling hands over one pass after the other;
+// it need not know about segments.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "core/hd.h"
 #include "core/mq.h"
 #include "stages/coded_block.h"
 #include "stages/tier1.h"
 
 namespace cj2k {
 
-/// True when pass `pass` of a block is coded raw (D.6): significance and refinement passes from the fifth plane on.
-inline bool pass_is_raw(uint32_t style, int pass) {
+/// True when pass `pass` of a block is coded raw (D.6): significance and refinement passes from the
+/// fifth plane on.
+CJ2K_HD constexpr bool pass_is_raw(uint32_t style, int pass) {
   return (style & CJ2K_STYLE_BYPASS) != 0 && pass >= 10 && pass % 3 != 0;
 }
 
-/// A block coder between two planes: all that it takes to go on, as plain data. What was already said of the block
-/// (Tier1Output) is final but for the last bytes and the lengths of the passes in the open segment, which are those of a
-/// segment that ends here.
+/// A block coder between two planes: all that it takes to go on, as plain data. What was already
+/// said of the block (Tier1Output) is final but for the last bytes and the lengths of the passes in
+/// the open segment, which are those of a segment that ends here.
 struct SavedCoder {
   uint32_t a, c, ct;
   uint32_t bytes_written;  ///< of the block, up to and with B
   uint32_t closed_bytes;   ///< of closed segments
   uint8_t last;            ///< B
-  bool open;               ///< a segment is open: it began after `closed_bytes`, with pass `first_pass`
+  bool open;  ///< a segment is open: it began after `closed_bytes`, with pass `first_pass`
   uint8_t first_pass, num_passes;
   mq::State contexts[mq::kNumContexts];
-  mq::Snapshot snapshots[kMaxPasses];  ///< [first_pass, num_passes); what lies beyond num_passes need not be kept
+  mq::Snapshot snapshots[kMaxPasses];  ///< [first_pass, num_passes); what lies beyond num_passes
+                                       ///< need not be kept
 };
 /// Bytes of a SavedCoder that must be kept.
 inline size_t saved_bytes(int num_passes) {
   return offsetof(SavedCoder, snapshots) + static_cast<size_t>(num_passes) * sizeof(mq::Snapshot);
 }
 
-/// Codes a run of decisions; the default for SegmentCoder. A SIMD target brings its own, compiled for that target.
+/// A copy of a coder that is terminated to see what the end would be: B and what comes after it, 4
+/// bytes at most.
+struct TailCoder {
+  uint32_t a, c, ct;
+  uint32_t bytes;  ///< the first lowest
+  uint32_t count;
+
+  CJ2K_HD constexpr uint32_t last_byte() const {
+    return count > 0 ? bytes >> (8 * count - 8) & 0xFF : 0;
+  }
+  CJ2K_HD constexpr void carry() { bytes += 1u << (8 * count - 8); }
+  CJ2K_HD constexpr void push(uint8_t byte) { bytes |= static_cast<uint32_t>(byte) << 8 * count++; }
+};
+
+/// Segments and lengths of the passes of one block, in order: begin_pass, the decisions, end_pass.
+/// The decisions go through mq::encode_with(registers(), bank) or, in a raw pass, raw_bit().
+///
+/// `Store` keeps the block's passes and bytes; HostStore below is one. Its Coder is a coder of mq.h
+/// that counts.
+template <typename Store>
+class Segments {
+ public:
+  CJ2K_HD constexpr Segments(uint32_t style, const Store& store) : style_(style), store_(store) {}
+
+  /// @return whether the pass is raw. The contexts are reset by the caller when resets_contexts().
+  CJ2K_HD constexpr bool begin_pass() {
+    if (!open_) begin_segment(pass_is_raw(style_, num_passes_), num_passes_);
+    return raw_;
+  }
+  CJ2K_HD constexpr bool resets_contexts() const {
+    return !raw_ && (style_ & CJ2K_STYLE_RESET) != 0;
+  }
+  CJ2K_HD constexpr typename Store::Coder& registers() { return coder_; }
+
+  /// A bit after 0xFF is stuffed: the next byte has 7 (D.6). C holds the byte, CT its free bits.
+  CJ2K_HD constexpr void raw_bit(uint32_t bit) {
+    --coder_.ct;
+    coder_.c |= bit << coder_.ct;
+    if (coder_.ct == 0) {
+      coder_.push(static_cast<uint8_t>(coder_.c));
+      coder_.ct = coder_.c == 0xFF ? 7 : 8;
+      coder_.c = 0;
+    }
+  }
+
+  CJ2K_HD constexpr void end_pass(int plane, int32_t distortion, bool last_of_block) {
+    const int pass = num_passes_++;
+    store_.set_pass(pass, CodingPass{0, distortion, static_cast<uint8_t>(plane)});
+    if (last_of_block || pass_terminates(style_, pass)) {
+      end_segment(pass);
+    } else {
+      note_truncation(pass);
+    }
+  }
+
+  CJ2K_HD constexpr int num_passes() const { return num_passes_; }
+  CJ2K_HD constexpr uint32_t num_bytes() const { return num_bytes_; }
+  CJ2K_HD constexpr Store& store() { return store_; }
+
+  /// The registers between two planes; the Store's part (contexts, snapshots) is the caller's.
+  CJ2K_HD constexpr void save(SavedCoder& saved) const {
+    saved.a = coder_.a;
+    saved.c = coder_.c;
+    saved.ct = coder_.ct;
+    saved.bytes_written = open_ ? num_bytes_ + bytes_so_far() : num_bytes_;
+    saved.closed_bytes = num_bytes_;
+    saved.last = open_ ? static_cast<uint8_t>(coder_.last_byte()) : uint8_t{0};
+    saved.open = open_;
+    saved.first_pass = static_cast<uint8_t>(first_pass_);
+    saved.num_passes = static_cast<uint8_t>(num_passes_);
+  }
+  CJ2K_HD constexpr void restore(const SavedCoder& saved) {
+    open_ = saved.open;
+    first_pass_ = saved.first_pass;
+    num_passes_ = saved.num_passes;
+    num_bytes_ = saved.closed_bytes;
+    if (open_) {
+      store_.resume(coder_, saved.bytes_written, saved.last);
+      coder_.a = saved.a;
+      coder_.c = saved.c;
+      coder_.ct = saved.ct;
+    }
+  }
+  /// Ends the output here for now, after a clean-up pass, which is never raw.
+  CJ2K_HD constexpr void pause() {
+    if (!open_) return;
+    if (style_ & CJ2K_STYLE_PTERM) {
+      num_bytes_ += bytes_so_far();  // every pass brings its own tail
+    } else {
+      end_segment(num_passes_ - 1);
+    }
+  }
+
+ private:
+  CJ2K_HD constexpr uint32_t bytes_so_far() const { return store_.written(coder_) - num_bytes_; }
+
+  CJ2K_HD constexpr void begin_segment(bool raw, int pass) {
+    open_ = true;
+    raw_ = raw;
+    first_pass_ = pass;
+    store_.start(coder_, num_bytes_);
+    if (raw) {
+      coder_.c = 0;
+      coder_.ct = 8;
+    } else {
+      mq::start_registers(coder_);
+    }
+  }
+
+  CJ2K_HD constexpr bool raw_byte_is_empty() const {
+    return coder_.ct == (coder_.last_byte() == 0xFF ? 7u : 8u);
+  }
+  /// The byte begun, padded with 0101.. (D.6): so a segment never ends in 0xFF.
+  CJ2K_HD constexpr uint8_t raw_final_byte() const {
+    return static_cast<uint8_t>(coder_.c | 0x55u >> (8 - coder_.ct));
+  }
+  /// Bytes of the raw segment so far when it ends here with what is in whole bytes: no 0xFF at the
+  /// end.
+  CJ2K_HD constexpr uint32_t raw_whole_bytes() const {
+    return bytes_so_far() - (coder_.last_byte() == 0xFF ? 1u : 0u);
+  }
+
+  CJ2K_HD constexpr void note_truncation(int pass) {
+    if (raw_) {
+      const bool padded = !raw_byte_is_empty();
+      const uint32_t offset = num_bytes_ + (padded ? bytes_so_far() : raw_whole_bytes());
+      const uint32_t length = offset + (padded ? 1u : 0u);
+      store_.set_length(pass, length);
+      if (style_ & CJ2K_STYLE_PTERM)
+        store_.set_tail(pass, offset, padded ? 1u : 0u, padded ? raw_final_byte() : 0u);
+      return;
+    }
+    if (style_ & CJ2K_STYLE_PTERM) {
+      note_predictable_tail(pass);
+    } else {
+      const mq::Snapshot snapshot = take_snapshot();
+      store_.set_snapshot(pass, snapshot);
+      // Not exact before the segment is finished; near enough to decide when to stop.
+      store_.set_length(pass, num_bytes_ + snapshot.bytes);
+    }
+  }
+
+  CJ2K_HD constexpr mq::Snapshot take_snapshot() const {
+    const uint32_t bytes = bytes_so_far();
+    return {coder_.a, coder_.c, coder_.ct, bytes,
+            bytes == 0 ? uint8_t{0} : static_cast<uint8_t>(coder_.last_byte())};
+  }
+
+  // What the segment's end would be if it were cut here. B may still change, so it is part of that.
+  CJ2K_HD constexpr void note_predictable_tail(int pass) {
+    const uint32_t written = bytes_so_far();
+    const uint32_t kept = written > 0 ? 1 : 0;
+    TailCoder tail{coder_.a, coder_.c, coder_.ct, kept != 0 ? coder_.last_byte() : 0u, kept};
+    mq::flush_registers_predictable(tail);
+    const uint32_t count = tail.count - (tail.last_byte() == 0xFF ? 1u : 0u);
+    const uint32_t offset = num_bytes_ + written - kept;
+    store_.set_tail(pass, offset, count, tail.bytes);
+    store_.set_length(pass, offset + count);
+  }
+
+  CJ2K_HD constexpr void end_segment(int pass) {
+    const uint32_t begin = num_bytes_;
+    uint32_t bytes = 0;
+    if (raw_) {
+      if (raw_byte_is_empty()) {
+        bytes = raw_whole_bytes();
+      } else {
+        bytes = bytes_so_far() + 1;
+        coder_.push(raw_final_byte());
+      }
+      store_.settle(coder_);
+    } else if (style_ & CJ2K_STYLE_PTERM) {
+      mq::flush_registers_predictable(coder_);
+      bytes = bytes_so_far() - (bytes_so_far() > 0 && coder_.last_byte() == 0xFF ? 1u : 0u);
+      store_.settle(coder_);
+    } else {
+      store_.set_snapshot(pass, take_snapshot());
+      mq::flush_registers(coder_);
+      store_.settle(coder_);
+      const auto segment = store_.segment(begin);
+      size_t flushed = bytes_so_far();
+      while (flushed > 0 && segment[flushed - 1] == 0xFF) --flushed;
+      for (int i = first_pass_; i <= pass; ++i) {
+        bytes = static_cast<uint32_t>(mq::shortest_prefix(store_.snapshot(i), segment, flushed));
+        store_.set_length(i, begin + bytes);
+      }
+    }
+    store_.set_length(pass, begin + bytes);
+    if (pass > first_pass_) order_lengths(pass, begin);
+    num_bytes_ += bytes;
+    open_ = false;
+  }
+
+  // What decodes a later pass decodes the earlier ones of its segment too. So does a PTERM tail:
+  // one that is longer than the ending after it (only a few symbols came between) gives way to
+  // that. So does one under which the bytes that go on have an 0xFF: a layer may cut there, and
+  // what a packet holds of a block must not end in 0xFF (a marker could come of it). Raw bits are
+  // continued by ones, so there an 0xFF need not be sent.
+  CJ2K_HD constexpr void order_lengths(int pass, uint32_t begin) {
+    const auto block = store_.segment(0);
+    uint32_t later = store_.length(pass);
+    for (int i = pass; i > first_pass_; --i) {
+      uint32_t length = store_.length(i - 1);
+      const uint32_t before = length;
+      if (raw_ && !(style_ & CJ2K_STYLE_PTERM)) {
+        while (length > begin && block[length - 1] == 0xFF) --length;
+      }
+      if (length > later || (length != begin && block[length - 1] == 0xFF)) {
+        length = later;
+        if (style_ & CJ2K_STYLE_PTERM) {
+          if (i == pass) {
+            store_.set_tail(i - 1, 0, 0, 0);
+          } else {
+            store_.copy_tail(i - 1, i);
+          }
+        }
+      }
+      if (length != before) store_.set_length(i - 1, length);
+      later = length;
+    }
+  }
+
+  uint32_t style_;
+  Store store_;
+  bool open_ = false;
+  bool raw_ = false;
+  int first_pass_ = 0;
+  int num_passes_ = 0;
+  uint32_t num_bytes_ = 0;  ///< of closed segments
+  typename Store::Coder coder_{};
+};
+
+/// The tail of a pass from up to 4 bytes, the first lowest.
+CJ2K_HD constexpr PassTail make_tail(uint32_t offset, uint32_t count, uint32_t bytes) {
+  PassTail tail{offset, static_cast<uint8_t>(count), {}};
+  for (uint32_t i = 0; i < 4; ++i)
+    tail.bytes[i] = static_cast<uint8_t>(i < count ? bytes >> 8 * i : 0);
+  return tail;
+}
+
+/// A Segments' store over Tier1Output.
+class HostStore {
+ public:
+  using Coder = mq::Coder;
+  HostStore(const Tier1Output& out, mq::Snapshot* snapshots)
+      : bytes_(out.bytes), passes_(out.passes), tails_(out.tails), snapshots_(snapshots) {
+    bytes_[-1] = 0;
+  }
+
+  void start(Coder& coder, uint32_t begin) const { coder.last = bytes_ + begin - 1; }
+  void resume(Coder& coder, uint32_t written, uint8_t last) const {
+    coder.last = bytes_ + written - 1;
+    *coder.last = last;
+  }
+  uint32_t written(const Coder& coder) const {
+    return static_cast<uint32_t>(coder.last + 1 - bytes_);
+  }
+  /// All that was pushed can be read from here on.
+  void settle(Coder&) const {}
+  const uint8_t* segment(uint32_t begin) const { return bytes_ + begin; }
+
+  void set_pass(int pass, const CodingPass& value) const { passes_[pass] = value; }
+  uint32_t length(int pass) const { return passes_[pass].length_bytes; }
+  void set_length(int pass, uint32_t length) const { passes_[pass].length_bytes = length; }
+  const mq::Snapshot& snapshot(int pass) const { return snapshots_[pass]; }
+  void set_snapshot(int pass, const mq::Snapshot& snapshot) const { snapshots_[pass] = snapshot; }
+  void set_tail(int pass, uint32_t offset, uint32_t count, uint32_t bytes) const {
+    tails_[pass] = make_tail(offset, count, bytes);
+  }
+  void copy_tail(int to, int from) const { tails_[to] = tails_[from]; }
+
+ private:
+  uint8_t* bytes_;
+  CodingPass* passes_;
+  PassTail* tails_;
+  mq::Snapshot* snapshots_;
+};
+
+/// Codes a run of decisions; the default for SegmentCoder. A SIMD target brings its own, compiled
+/// for that target.
 struct EncodeRun {
   static void run(mq::Coder& coder, mq::State* contexts, const mq::Symbol* symbols, size_t count) {
     mq::Coder registers = coder;
@@ -51,201 +334,56 @@ struct EncodeRun {
 template <typename Run = EncodeRun>
 class SegmentCoder {
  public:
-  SegmentCoder(uint32_t style, Tier1Output& out) : style_(style), out_(out) {
-    out_.num_passes = 0;
-    out_.num_bytes = 0;
-    out_.bytes[-1] = 0;
+  SegmentCoder(uint32_t style, Tier1Output& out)
+      : out_(out), segments_(style, HostStore(out, snapshots_)) {
+    publish();
     mq::reset_contexts(contexts_);
   }
 
-  /// Goes on where `pause` left. `out` holds the passes, and the bytes up to SavedCoder::bytes_written.
-  SegmentCoder(uint32_t style, Tier1Output& out, const SavedCoder& saved) : style_(style), out_(out) {
+  /// Goes on where `pause` left. `out` holds the passes, and the bytes up to
+  /// SavedCoder::bytes_written.
+  SegmentCoder(uint32_t style, Tier1Output& out, const SavedCoder& saved)
+      : SegmentCoder(style, out) {
     std::memcpy(contexts_, saved.contexts, sizeof contexts_);
     std::memcpy(snapshots_, saved.snapshots, saved.num_passes * sizeof(mq::Snapshot));
-    open_ = saved.open;
-    first_pass_ = saved.first_pass;
-    out_.num_passes = saved.num_passes;
-    out_.num_bytes = saved.closed_bytes;
-    out_.bytes[-1] = 0;
-    first_byte_ = out_.bytes + saved.closed_bytes;
-    if (open_) {
-      coder_ = {saved.a, saved.c, saved.ct, out_.bytes + saved.bytes_written - 1};
-      *coder_.last = saved.last;
-    }
+    segments_.restore(saved);
+    publish();
   }
+  SegmentCoder(const SegmentCoder&) = delete;
+  SegmentCoder& operator=(const SegmentCoder&) = delete;
 
   /// Ends the output here for now, after a clean-up pass, which is never raw.
   void pause(SavedCoder& saved) {
-    const uint32_t written =
-        open_ ? static_cast<uint32_t>(coder_.last + 1 - out_.bytes) : static_cast<uint32_t>(out_.num_bytes);
-    saved.a = coder_.a;
-    saved.c = coder_.c;
-    saved.ct = coder_.ct;
-    saved.bytes_written = written;
-    saved.closed_bytes = static_cast<uint32_t>(out_.num_bytes);
-    saved.last = open_ ? *coder_.last : uint8_t{0};
-    saved.open = open_;
-    saved.first_pass = static_cast<uint8_t>(first_pass_);
-    saved.num_passes = static_cast<uint8_t>(out_.num_passes);
+    segments_.save(saved);
     std::memcpy(saved.contexts, contexts_, sizeof contexts_);
-    std::memcpy(saved.snapshots, snapshots_, static_cast<size_t>(out_.num_passes) * sizeof(mq::Snapshot));
-    if (!open_) return;
-    if (style_ & CJ2K_STYLE_PTERM) {
-      out_.num_bytes = written;  // every pass brings its own tail
-      return;
-    }
-    end_segment(out_.num_passes - 1);
+    std::memcpy(saved.snapshots, snapshots_, saved.num_passes * sizeof(mq::Snapshot));
+    segments_.pause();
+    publish();
   }
 
   /// Codes one pass. Raw passes use only bit 0 of each symbol.
-  void code_pass(const mq::Symbol* symbols, size_t count, int plane, int32_t distortion, bool last_of_block) {
-    const int pass = out_.num_passes++;
-    const bool raw = pass_is_raw(style_, pass);
-    if (!open_) begin_segment(raw, pass);
-    if (raw) {
-      code_raw(symbols, count);
+  void code_pass(const mq::Symbol* symbols, size_t count, int plane, int32_t distortion,
+                 bool last_of_block) {
+    if (segments_.begin_pass()) {
+      for (size_t i = 0; i < count; ++i) segments_.raw_bit(symbols[i] & 1);
     } else {
-      if (style_ & CJ2K_STYLE_RESET) mq::reset_contexts(contexts_);
-      Run::run(coder_, contexts_, symbols, count);
+      if (segments_.resets_contexts()) mq::reset_contexts(contexts_);
+      Run::run(segments_.registers(), contexts_, symbols, count);
     }
-    out_.passes[pass] = {0, distortion, static_cast<uint8_t>(plane)};
-    if (last_of_block || pass_terminates(style_, pass)) {
-      end_segment(pass);
-    } else {
-      note_truncation(pass);
-    }
+    segments_.end_pass(plane, distortion, last_of_block);
+    publish();
   }
 
  private:
-  void begin_segment(bool raw, int pass) {
-    open_ = true;
-    raw_ = raw;
-    first_pass_ = pass;
-    first_byte_ = out_.bytes + out_.num_bytes;
-    if (raw) {
-      raw_byte_ = 0;
-      raw_free_ = 8;
-      raw_end_ = first_byte_;
-    } else {
-      mq::start(coder_, first_byte_);
-    }
+  void publish() {
+    out_.num_passes = segments_.num_passes();
+    out_.num_bytes = segments_.num_bytes();
   }
 
-  // A bit after 0xFF is stuffed: the next byte has 7 (D.6).
-  void code_raw(const mq::Symbol* symbols, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-      --raw_free_;
-      raw_byte_ |= static_cast<uint32_t>(symbols[i] & 1) << raw_free_;
-      if (raw_free_ == 0) {
-        *raw_end_++ = static_cast<uint8_t>(raw_byte_);
-        raw_free_ = raw_byte_ == 0xFF ? 7 : 8;
-        raw_byte_ = 0;
-      }
-    }
-  }
-
-  bool raw_byte_is_empty() const { return raw_free_ == (raw_end_ > first_byte_ && raw_end_[-1] == 0xFF ? 7u : 8u); }
-
-  /// Bytes of the raw segment so far when it ends here: padded with 0101.. (D.6), never ending in 0xFF.
-  uint32_t raw_bytes_if_cut(uint8_t* final_byte) const {
-    uint32_t bytes = static_cast<uint32_t>(raw_end_ - first_byte_);
-    if (!raw_byte_is_empty()) {
-      uint32_t byte = raw_byte_;
-      uint32_t bit = 0;
-      for (int i = static_cast<int>(raw_free_) - 1; i >= 0; --i, bit ^= 1) byte |= bit << i;
-      *final_byte = static_cast<uint8_t>(byte);
-      return bytes + 1;
-    }
-    while (bytes > 0 && first_byte_[bytes - 1] == 0xFF) --bytes;
-    return bytes;
-  }
-
-  void note_truncation(int pass) {
-    if (raw_) {
-      uint8_t final_byte = 0;
-      const uint32_t bytes = raw_bytes_if_cut(&final_byte);
-      out_.passes[pass].length_bytes = static_cast<uint32_t>(out_.num_bytes) + bytes;
-      if (style_ & CJ2K_STYLE_PTERM) {
-        const bool padded = bytes > static_cast<uint32_t>(raw_end_ - first_byte_);
-        out_.tails[pass] = {static_cast<uint32_t>(out_.num_bytes) + bytes - (padded ? 1u : 0u),
-                            static_cast<uint8_t>(padded ? 1 : 0), {final_byte}};
-      }
-      return;
-    }
-    if (style_ & CJ2K_STYLE_PTERM) {
-      note_predictable_tail(pass);
-    } else {
-      snapshots_[pass] = mq::snapshot(coder_, first_byte_);
-      // Not exact before the segment is finished; near enough to decide when to stop.
-      out_.passes[pass].length_bytes = static_cast<uint32_t>(out_.num_bytes) + snapshots_[pass].bytes;
-    }
-  }
-
-  // Terminates a copy of the registers into a small buffer: what the segment's end would be if it were cut here.
-  void note_predictable_tail(int pass) {
-    const uint32_t written = static_cast<uint32_t>(coder_.last + 1 - first_byte_);
-    uint8_t copy[9] = {};
-    const uint32_t kept = written > 0 ? 1 : 0;  // B may still change
-    copy[1] = kept != 0 ? *coder_.last : uint8_t{0};
-    mq::Coder coder = coder_;
-    coder.last = copy + kept;
-    const size_t bytes = mq::flush_predictable(coder, copy + 1);
-    PassTail& tail = out_.tails[pass];
-    tail.offset_bytes = static_cast<uint32_t>(out_.num_bytes) + written - kept;
-    tail.count = static_cast<uint8_t>(bytes);
-    for (size_t i = 0; i < bytes; ++i) tail.bytes[i] = copy[1 + i];
-    out_.passes[pass].length_bytes = tail.offset_bytes + static_cast<uint32_t>(bytes);
-  }
-
-  void end_segment(int pass) {
-    const uint32_t begin = static_cast<uint32_t>(out_.num_bytes);
-    uint32_t bytes;
-    if (raw_) {
-      uint8_t final_byte = 0;
-      bytes = raw_bytes_if_cut(&final_byte);
-      if (bytes > static_cast<uint32_t>(raw_end_ - first_byte_)) *raw_end_ = final_byte;
-    } else if (style_ & CJ2K_STYLE_PTERM) {
-      bytes = static_cast<uint32_t>(mq::flush_predictable(coder_, first_byte_));
-    } else {
-      snapshots_[pass] = mq::snapshot(coder_, first_byte_);
-      const size_t flushed = mq::flush(coder_, first_byte_);
-      for (int i = first_pass_; i <= pass; ++i) {
-        out_.passes[i].length_bytes =
-            begin + static_cast<uint32_t>(mq::shortest_prefix(snapshots_[i], first_byte_, flushed));
-      }
-      bytes = out_.passes[pass].length_bytes - begin;
-    }
-    out_.passes[pass].length_bytes = begin + bytes;
-    // What decodes a later pass decodes the earlier ones of its segment too. So does a PTERM tail: one that is longer than
-    // the ending after it (only a few symbols came between) gives way to that. So does one under which the bytes that go on
-    // have an 0xFF: a layer may cut there, and what a packet holds of a block must not end in 0xFF (a marker could come of
-    // it). Raw bits are continued by ones, so there an 0xFF need not be sent.
-    for (int i = pass; i > first_pass_; --i) {
-      const uint32_t later = out_.passes[i].length_bytes;
-      uint32_t& length = out_.passes[i - 1].length_bytes;
-      if (raw_ && !(style_ & CJ2K_STYLE_PTERM)) {
-        while (length > begin && out_.bytes[length - 1] == 0xFF) --length;
-      }
-      if (length <= later && (length == begin || out_.bytes[length - 1] != 0xFF)) continue;
-      length = later;
-      if (style_ & CJ2K_STYLE_PTERM) out_.tails[i - 1] = i == pass ? PassTail{} : out_.tails[i];
-    }
-    out_.num_bytes += bytes;
-    open_ = false;
-  }
-
-  const uint32_t style_;
   Tier1Output& out_;
   mq::State contexts_[mq::kNumContexts];
-  bool open_ = false;
-  bool raw_ = false;
-  int first_pass_ = 0;
-  uint8_t* first_byte_ = nullptr;
-  mq::Coder coder_{};
-  uint32_t raw_byte_ = 0;
-  uint32_t raw_free_ = 8;
-  uint8_t* raw_end_ = nullptr;
   mq::Snapshot snapshots_[kMaxPasses];
+  Segments<HostStore> segments_;
 };
 
 }  // namespace cj2k

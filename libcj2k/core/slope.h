@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// 16-bit logarithmic rate-distortion slopes: 256 steps per octave, the same bits on every machine (no libm).
+// 16-bit logarithmic rate-distortion slopes: 256 steps per octave, the same bits on every machine
+// (no libm).
 #pragma once
 
 #include <array>
@@ -10,7 +11,8 @@
 
 namespace cj2k {
 
-/// log2 = 0 (one unit of weighted squared error per byte) stands at 96 octaves, so that nothing real is clamped.
+/// log2 = 0 (one unit of weighted squared error per byte) stands at 96 octaves, so that nothing
+/// real is clamped.
 inline constexpr int kSlopeUnit = 96 * 256;
 inline constexpr uint16_t kMinSlope = 1;
 inline constexpr uint16_t kMaxSlope = 65535;
@@ -37,12 +39,15 @@ constexpr std::array<uint8_t, 256> make_log2_table() {
 inline constexpr std::array<uint8_t, 256> kLog2Table = make_log2_table();
 }  // namespace internal
 
-/// Slope of `gain` (squared error removed, > 0, finite) over `bytes` (> 0). Monotone in gain / bytes.
+/// Slope of `gain` (squared error removed, > 0, finite) over `bytes` (> 0). Monotone in gain /
+/// bytes.
 inline uint16_t log_slope(double gain, uint32_t bytes) {
   const uint64_t bits = std::bit_cast<uint64_t>(gain / bytes);
   const int exponent = static_cast<int>(bits >> 52) - 1023;
   const int slope = kSlopeUnit + exponent * 256 + internal::kLog2Table[(bits >> 44) & 255];
-  return static_cast<uint16_t>(slope < kMinSlope ? kMinSlope : slope > kMaxSlope ? kMaxSlope : slope);
+  return static_cast<uint16_t>(slope < kMinSlope   ? kMinSlope
+                               : slope > kMaxSlope ? kMaxSlope
+                                                   : slope);
 }
 
 }  // namespace cj2k

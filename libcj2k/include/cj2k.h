@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The libcj2k authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * libcj2k: a JPEG 2000 (ITU-T T.800 | ISO/IEC 15444-1) encoder for moving pictures with an exact byte cap per frame.
+ * libcj2k: a JPEG 2000 (ITU-T T.800 | ISO/IEC 15444-1) encoder for moving pictures with an exact
+ * byte cap per frame.
  *
  *     cj2k_params p;
  *     cj2k_params_init(&p, sizeof p);
@@ -21,10 +22,13 @@
  *     cj2k_encoder_close(e);
  *
  * Rules that hold for every function:
- * - The codestream depends on the frames and the parameters alone: not on threads, SIMD level, device or timing.
+ * - The codestream depends on the frames and the parameters alone: not on threads, SIMD level,
+ * device or timing.
  * - One encoder may be used by one thread at a time; different encoders are independent.
- * - Nothing is thrown, nothing aborts; a call that fails says why once, in one line, through cj2k_params::log.
- * - Structs begin with `struct_size`, filled by their _init function (or sizeof), so that they can grow.
+ * - Nothing is thrown, nothing aborts; a call that fails says why once, in one line, through
+ * cj2k_params::log.
+ * - Structs begin with `struct_size`, filled by their _init function (or sizeof), so that they can
+ * grow.
  */
 #ifndef CJ2K_H
 #define CJ2K_H
@@ -68,9 +72,15 @@ typedef enum cj2k_status {
   CJ2K_INTERNAL = -5       /* a bug in the library; the encoder can only be closed */
 } cj2k_status;
 
-typedef enum cj2k_log_level { CJ2K_LOG_ERROR = 0, CJ2K_LOG_WARNING = 1, CJ2K_LOG_INFO = 2, CJ2K_LOG_DEBUG = 3 } cj2k_log_level;
+typedef enum cj2k_log_level {
+  CJ2K_LOG_ERROR = 0,
+  CJ2K_LOG_WARNING = 1,
+  CJ2K_LOG_INFO = 2,
+  CJ2K_LOG_DEBUG = 3
+} cj2k_log_level;
 
-/* `message` is one line without a line feed, valid during the call. May be called from the encoder's worker threads. */
+/* `message` is one line without a line feed, valid during the call. May be called from the
+ * encoder's worker threads. */
 typedef void (*cj2k_log_fn)(void* opaque, cj2k_log_level level, const char* message);
 
 typedef enum cj2k_wavelet {
@@ -80,24 +90,38 @@ typedef enum cj2k_wavelet {
 
 /* T.800 Table A.16, same numbers. */
 typedef enum cj2k_progression {
-  CJ2K_LRCP = 0, CJ2K_RLCP = 1, CJ2K_RPCL = 2, CJ2K_PCRL = 3, CJ2K_CPRL = 4
+  CJ2K_LRCP = 0,
+  CJ2K_RLCP = 1,
+  CJ2K_RPCL = 2,
+  CJ2K_PCRL = 3,
+  CJ2K_CPRL = 4
 } cj2k_progression;
 
 /* Code-block style, T.800 Table A.19, same bits. */
 typedef enum cj2k_cblk_style {
-  CJ2K_STYLE_BYPASS = 1,   /* selective arithmetic coding bypass, D.6 */
-  CJ2K_STYLE_RESET = 2,    /* reset context probabilities on pass boundaries, D.4 */
-  CJ2K_STYLE_TERMALL = 4,  /* terminate on each coding pass, D.4.2 */
-  CJ2K_STYLE_VSC = 8,      /* vertically (stripe-)causal context, D.7 */
-  CJ2K_STYLE_PTERM = 16,   /* predictable termination, D.4.2 */
-  CJ2K_STYLE_SEGSYM = 32   /* segmentation symbols, D.5 */
+  CJ2K_STYLE_BYPASS = 1,  /* selective arithmetic coding bypass, D.6 */
+  CJ2K_STYLE_RESET = 2,   /* reset context probabilities on pass boundaries, D.4 */
+  CJ2K_STYLE_TERMALL = 4, /* terminate on each coding pass, D.4.2 */
+  CJ2K_STYLE_VSC = 8,     /* vertically (stripe-)causal context, D.7 */
+  CJ2K_STYLE_PTERM = 16,  /* predictable termination, D.4.2 */
+  CJ2K_STYLE_SEGSYM = 32  /* segmentation symbols, D.5 */
 } cj2k_cblk_style;
 
 typedef enum cj2k_mct { CJ2K_MCT_AUTO = 0, CJ2K_MCT_OFF = 1, CJ2K_MCT_ON = 2 } cj2k_mct;
-typedef enum cj2k_tile_parts { CJ2K_TILE_PARTS_NONE = 0, CJ2K_TILE_PARTS_RESOLUTION = 1, CJ2K_TILE_PARTS_COMPONENT = 2 } cj2k_tile_parts;
+typedef enum cj2k_tile_parts {
+  CJ2K_TILE_PARTS_NONE = 0,
+  CJ2K_TILE_PARTS_RESOLUTION = 1,
+  CJ2K_TILE_PARTS_COMPONENT = 2
+} cj2k_tile_parts;
 typedef enum cj2k_format { CJ2K_FORMAT_J2K = 0, CJ2K_FORMAT_JP2 = 1 } cj2k_format;
-/* Enumerated colour space of a JP2 file (T.800 I.5.3.3). AUTO: grey for 1 and 2 components, sRGB for 3 and 4. */
-typedef enum cj2k_colorspace { CJ2K_COLOR_AUTO = 0, CJ2K_COLOR_SRGB = 1, CJ2K_COLOR_GRAY = 2, CJ2K_COLOR_SYCC = 3 } cj2k_colorspace;
+/* Enumerated colour space of a JP2 file (T.800 I.5.3.3). AUTO: grey for 1 and 2 components, sRGB
+ * for 3 and 4. */
+typedef enum cj2k_colorspace {
+  CJ2K_COLOR_AUTO = 0,
+  CJ2K_COLOR_SRGB = 1,
+  CJ2K_COLOR_GRAY = 2,
+  CJ2K_COLOR_SYCC = 3
+} cj2k_colorspace;
 /* How far code-blocks are coded when a cap or a quality bounds what of them is used. */
 typedef enum cj2k_stop {
   CJ2K_STOP_NONE = 0, /* every bit-plane */
@@ -105,87 +129,99 @@ typedef enum cj2k_stop {
 } cj2k_stop;
 typedef enum cj2k_device { CJ2K_DEVICE_AUTO = 0, CJ2K_DEVICE_CPU = 1 } cj2k_device;
 
-/* All that is to be known before the first frame. Every field but those marked (*) can be set from text with
- * cj2k_params_set, by its own name or, where it is part of a pair or list, by the name of that: image_offset, tile,
- * tile_offset, cblk, precincts, layer_rates. Names, ranges and defaults stand in params.def and can be asked for with
- * cj2k_params_describe. */
+/* All that is to be known before the first frame. Every field but those marked (*) can be set from
+ * text with cj2k_params_set, by its own name or, where it is part of a pair or list, by the name of
+ * that: image_offset, tile, tile_offset, cblk, precincts, layer_rates. Names, ranges and defaults
+ * stand in params.def and can be asked for with cj2k_params_describe. */
 typedef struct cj2k_params {
   size_t struct_size; /* (*) */
 
   /* The picture. Sizes are on the reference grid of T.800 B.2: the image covers columns
-   * [image_offset_x, image_offset_x + width); component c has ceil(right / dx) - ceil(left / dx) columns. */
-  int32_t width, height;                     /* 1 .. 2^31-1 less the offset; required */
-  int32_t image_offset_x, image_offset_y;    /* XOsiz, YOsiz; default 0 */
-  int32_t tile_width, tile_height;           /* XTsiz, YTsiz; 0 (default) = one tile over the whole image */
-  int32_t tile_offset_x, tile_offset_y;      /* XTOsiz, YTOsiz; <= image offset; default 0 */
-  int32_t num_components;                    /* 1 .. 4; default 3 */
-  int32_t depth[CJ2K_MAX_COMPONENTS];        /* bits per sample, 1 .. 16; default 8 */
-  int32_t is_signed[CJ2K_MAX_COMPONENTS];    /* 0 (default) or 1 */
-  int32_t dx[CJ2K_MAX_COMPONENTS];           /* XRsiz: 1 (default), 2 or 4 */
-  int32_t dy[CJ2K_MAX_COMPONENTS];           /* YRsiz: 1 (default), 2 or 4 */
-  cj2k_colorspace colorspace;                /* only written to JP2 files */
-  int32_t alpha;                             /* 1: the last component is opacity (JP2 cdef box); default 0 */
+   * [image_offset_x, image_offset_x + width); component c has ceil(right / dx) - ceil(left / dx)
+   * columns. */
+  int32_t width, height;                  /* 1 .. 2^31-1 less the offset; required */
+  int32_t image_offset_x, image_offset_y; /* XOsiz, YOsiz; default 0 */
+  int32_t tile_width, tile_height; /* XTsiz, YTsiz; 0 (default) = one tile over the whole image */
+  int32_t tile_offset_x, tile_offset_y;   /* XTOsiz, YTOsiz; <= image offset; default 0 */
+  int32_t num_components;                 /* 1 .. 4; default 3 */
+  int32_t depth[CJ2K_MAX_COMPONENTS];     /* bits per sample, 1 .. 16; default 8 */
+  int32_t is_signed[CJ2K_MAX_COMPONENTS]; /* 0 (default) or 1 */
+  int32_t dx[CJ2K_MAX_COMPONENTS];        /* XRsiz: 1 (default), 2 or 4 */
+  int32_t dy[CJ2K_MAX_COMPONENTS];        /* YRsiz: 1 (default), 2 or 4 */
+  cj2k_colorspace colorspace;             /* only written to JP2 files */
+  int32_t alpha; /* 1: the last component is opacity (JP2 cdef box); default 0 */
 
   /* Transform and quantisation. */
-  int32_t lossless;          /* 1: 5/3, every bit-plane kept; excludes target_bytes, max_*_bytes, quality; default 0 */
-  cj2k_wavelet wavelet;      /* default 9/7; lossless = 1 implies 5/3 */
-  cj2k_mct mct;              /* RCT or ICT on components 0..2; AUTO: on where they are alike and 3 or more (default) */
-  int32_t levels;            /* decomposition levels, 0 .. 32; default 5 */
-  int32_t guard_bits;        /* G of T.800 E.1, 1 .. 7; default 2 */
-  double quant_step;         /* 9/7: error-normalised base step, in LSB of the deepest component; 2^-6 .. 2^10;
-                                default 0 = chosen: 1, or 0.5 at 8 bits and fewer, or half of `quality` if finer */
+  int32_t lossless; /* 1: 5/3, every bit-plane kept; excludes target_bytes, max_*_bytes, quality;
+                       default 0 */
+  cj2k_wavelet wavelet; /* default 9/7; lossless = 1 implies 5/3 */
+  cj2k_mct mct;       /* RCT or ICT on components 0..2; AUTO: on where they are alike and 3 or more
+                         (default) */
+  int32_t levels;     /* decomposition levels, 0 .. 32; default 5 */
+  int32_t guard_bits; /* G of T.800 E.1, 1 .. 7; default 2 */
+  double quant_step;  /* 9/7: error-normalised base step, in LSB of the deepest component; 2^-6 ..
+                         2^10; default 0 = chosen: 1, or 0.5 at 8 bits and fewer, or half of
+                         `quality` if finer */
 
   /* Code-blocks, precincts, tier-2. */
-  int32_t cblk_width, cblk_height; /* powers of two 4 .. 1024, product at most 4096 (T.800 Table A.18); default 64x64 */
+  int32_t cblk_width, cblk_height; /* powers of two 4 .. 1024, product at most 4096 (T.800 Table
+                                      A.18); default 64x64 */
   int32_t cblk_style;              /* sum of CJ2K_STYLE_*; default 0 */
-  int32_t num_precincts;           /* entries used below; 0 (default) = one precinct of 2^15 per resolution */
-  int32_t precinct_width[CJ2K_MAX_RESOLUTIONS];  /* powers of two 1 .. 32768 (>= 2 above the lowest resolution); */
-  int32_t precinct_height[CJ2K_MAX_RESOLUTIONS]; /* entry 0 = highest resolution, the last repeats downwards */
-  cj2k_progression progression;    /* default LRCP */
-  int32_t layers;                  /* quality layers, 1 .. 65535; default 1 */
-  int32_t num_layer_rates;         /* entries used below; 0 (default) = layers spaced evenly in log(bytes) */
-  double layer_rates[CJ2K_MAX_LAYER_RATES]; /* compression ratio of each layer, falling; >= 1; sets `layers` when set by name */
-  cj2k_tile_parts tile_parts;      /* new tile-part at each change of this index; default none */
-  int32_t sop, eph, tlm, plt;      /* marker segments of T.800 A.8, A.7: 0 or 1; default 0, 0, 1, 0 */
-  char comment[256];               /* COM marker text (Latin-1), "" = none; default "libcj2k " CJ2K_VERSION_STRING */
-  cj2k_format format;              /* raw codestream (default) or JP2 file (T.800 Annex I) per packet */
+  int32_t num_precincts; /* entries used below; 0 (default) = one precinct of 2^15 per resolution */
+  int32_t precinct_width[CJ2K_MAX_RESOLUTIONS];  /* powers of two 1 .. 32768 (>= 2 above the lowest
+                                                    resolution); */
+  int32_t precinct_height[CJ2K_MAX_RESOLUTIONS]; /* entry 0 = highest resolution, the last repeats
+                                                    downwards */
+  cj2k_progression progression;                  /* default LRCP */
+  int32_t layers;                                /* quality layers, 1 .. 65535; default 1 */
+  int32_t num_layer_rates; /* entries used below; 0 (default) = evenly spaced in log(bytes) */
+  double layer_rates[CJ2K_MAX_LAYER_RATES]; /* compression ratio of each layer, falling; >= 1; sets
+                                               `layers` when set by name */
+  cj2k_tile_parts tile_parts; /* new tile-part at each change of this index; default none */
+  int32_t sop, eph, tlm, plt; /* marker segments of T.800 A.8, A.7: 0 or 1; default 0, 0, 1, 0 */
+  char comment[256];  /* COM marker text (Latin-1), "" = none; default "libcj2k " and version */
+  cj2k_format format; /* raw codestream (default) or JP2 file (T.800 Annex I) per packet */
 
-  /* Rate. Bytes count the whole codestream, every marker and packet header included (JP2 boxes too where asked for). */
+  /* Rate. Bytes count the whole codestream, every marker and packet header included (JP2 boxes too
+   * where asked for). */
   int64_t target_bytes;        /* bytes per frame to fill and never exceed; 0 (default) = none */
   int64_t max_frame_bytes;     /* cap per frame; 0 (default) = none */
-  int64_t max_component_bytes; /* cap on the packets of each component, with the headers of its tile-parts where
-                                  tile_parts = component; 0 (default) = none */
-  int64_t min_frame_bytes;     /* shorter codestreams are padded to this with COM segments; 0 (default) = none */
-  double quality;              /* constant quality: the step, in LSB of an 8-bit sample, of the uniform quantiser with the
-                                  same rate-distortion slope; 2^-8 .. 2^8, smaller is better; 0 (default): 2 when neither
-                                  lossless nor target_bytes is set, else unlimited */
-  cj2k_stop stop;              /* how far code-blocks are coded; default exact. Which of the two moves the bytes a little,
-                                  by under 0.01 dB */
+  int64_t max_component_bytes; /* cap on the packets of each component, with the headers of its
+                                  tile-parts where tile_parts = component; 0 (default) = none */
+  int64_t min_frame_bytes; /* shorter codestreams are padded to this with COM segments; 0 (default)
+                              = none */
+  double quality; /* constant quality: the step, in LSB of an 8-bit sample, of the uniform quantiser
+                     with the same rate-distortion slope; 2^-8 .. 2^8, smaller is better; 0
+                     (default): 2 when neither lossless nor target_bytes is set, else unlimited */
+  cj2k_stop stop; /* how far code-blocks are coded; default exact. Which of the two moves the bytes
+                     a little, by under 0.01 dB */
 
   /* How it runs; none of these changes a byte. */
-  int32_t threads;      /* CPU threads; 0 (default) = one per core; 1 .. 1024 */
-  int32_t gop;          /* frames that go through each stage together; 0 (default) = chosen; 1 .. 64 */
-  int32_t async_depth;  /* frames accepted before the first packet must be taken; 0 (default) = chosen; 1 .. 64 */
-  cj2k_device device;   /* "auto" (default), "cpu" */
+  int32_t threads; /* CPU threads; 0 (default) = one per core; 1 .. 1024 */
+  int32_t gop;     /* frames that go through each stage together; 0 (default) = chosen; 1 .. 64 */
+  int32_t async_depth; /* frames accepted before the first packet must be taken; 0 (default) =
+                          chosen; 1 .. 64 */
+  cj2k_device device;  /* "auto" (default), "cpu" */
 
-  cj2k_log_fn log;   /* (*) NULL (default) = silent; cj2k_log_stderr prints */
-  void* log_opaque;  /* (*) */
+  cj2k_log_fn log;  /* (*) NULL (default) = silent; cj2k_log_stderr prints */
+  void* log_opaque; /* (*) */
 } cj2k_params;
 
 typedef enum cj2k_param_type {
-  CJ2K_PARAM_INT = 0,   /* int32_t; int64_t where `max` needs it */
-  CJ2K_PARAM_BOOL = 1,  /* 0 or 1 */
+  CJ2K_PARAM_INT = 0,  /* int32_t; int64_t where `max` needs it */
+  CJ2K_PARAM_BOOL = 1, /* 0 or 1 */
   CJ2K_PARAM_DOUBLE = 2,
-  CJ2K_PARAM_ENUM = 3,  /* one of `values`, names separated by '|', the first has value 0 */
-  CJ2K_PARAM_FLAGS = 4, /* a sum: names of `values` joined by '+', or a number; the first name is bit 0 */
-  CJ2K_PARAM_SIZE = 5,  /* "WxH", or "N" for NxN */
-  CJ2K_PARAM_LIST = 6,  /* numbers or sizes separated by ',' */
+  CJ2K_PARAM_ENUM = 3, /* one of `values`, names separated by '|', the first has value 0 */
+  CJ2K_PARAM_FLAGS =
+      4, /* a sum: names of `values` joined by '+', or a number; the first name is bit 0 */
+  CJ2K_PARAM_SIZE = 5, /* "WxH", or "N" for NxN */
+  CJ2K_PARAM_LIST = 6, /* numbers or sizes separated by ',' */
   CJ2K_PARAM_TEXT = 7
 } cj2k_param_type;
 
 typedef struct cj2k_param_info {
   size_t struct_size;
-  const char* name;          /* as taken by cj2k_params_set */
+  const char* name; /* as taken by cj2k_params_set */
   cj2k_param_type type;
   double min, max;           /* allowed range of each number */
   const char* default_value; /* as text */
@@ -195,10 +231,11 @@ typedef struct cj2k_param_info {
   const char* help;          /* one line */
 } cj2k_param_info;
 
-/* Where the samples of one component lie. Sample (x, y) is in the `word_bytes` (1, 2 or 4; host byte order) at
- * data + y * stride_bytes + x * step_bytes, shifted right by `shift`, its low `depth` bits. So planar 8 bit is
- * {p, pitch, 1, 1, 0}, the green of packed 16-bit RGB {p + 2, pitch, 6, 2, 0}, P010 luma {p, pitch, 2, 2, 6}.
- * A negative stride is a picture stored bottom-up. |stride_bytes| must hold a row. Unaligned words are allowed. */
+/* Where the samples of one component lie. Sample (x, y) is in the `word_bytes` (1, 2 or 4; host
+ * byte order) at data + y * stride_bytes + x * step_bytes, shifted right by `shift`, its low
+ * `depth` bits. So planar 8 bit is {p, pitch, 1, 1, 0}, the green of packed 16-bit RGB {p + 2,
+ * pitch, 6, 2, 0}, P010 luma {p, pitch, 2, 2, 6}. A negative stride is a picture stored bottom-up.
+ * |stride_bytes| must hold a row. Unaligned words are allowed. */
 typedef struct cj2k_component_view {
   const void* data;
   ptrdiff_t stride_bytes;
@@ -216,22 +253,25 @@ typedef struct cj2k_frame {
   cj2k_component_view components[CJ2K_MAX_COMPONENTS];
   int64_t pts, duration; /* returned with the packet, not looked at */
   void* opaque;          /* returned with the packet, not looked at */
-  /* From a send that returned CJ2K_OK until this is called the samples belong to the encoder. It is called exactly once,
-   * possibly from a worker thread, possibly before the send returns. NULL: the samples are read before the send returns. */
+  /* From a send that returned CJ2K_OK until this is called the samples belong to the encoder. It is
+   * called exactly once, possibly from a worker thread, possibly before the send returns. NULL: the
+   * samples are read before the send returns. */
   void (*release)(void* release_opaque);
   void* release_opaque;
 } cj2k_frame;
 
 typedef struct cj2k_stats {
-  int64_t bytes;               /* = packet size */
+  int64_t bytes;                                /* = packet size */
   int64_t component_bytes[CJ2K_MAX_COMPONENTS]; /* packets of that component */
-  int64_t header_bytes;        /* everything but code-block data */
-  int64_t blocks;              /* code-blocks of the frame */
-  int64_t passes_coded;        /* coding passes made by tier-1 */
-  int64_t passes_included;     /* coding passes in the codestream */
-  int32_t slope_threshold;     /* 16-bit log-slope of the last included hull segment (stages/rate.h); 0 = everything */
-  double mse[CJ2K_MAX_COMPONENTS];     /* estimated, LSB^2, of each coded component (after the colour transform) */
-  double stage_ms[5];          /* wall time: ingest and colour, DWT, tier-1, rate, packets */
+  int64_t header_bytes;                         /* everything but code-block data */
+  int64_t blocks;                               /* code-blocks of the frame */
+  int64_t passes_coded;                         /* coding passes made by tier-1 */
+  int64_t passes_included;                      /* coding passes in the codestream */
+  int32_t slope_threshold; /* 16-bit log-slope of the last included hull segment (stages/rate.h); 0
+                              = everything */
+  double mse[CJ2K_MAX_COMPONENTS]; /* estimated, LSB^2, of each coded component (after the colour
+                                      transform) */
+  double stage_ms[5];              /* wall time: ingest and colour, DWT, tier-1, rate, packets */
 } cj2k_stats;
 
 typedef struct cj2k_packet {
@@ -246,39 +286,51 @@ typedef struct cj2k_packet {
 
 typedef struct cj2k_info {
   size_t struct_size;
-  const char* backend;     /* "cpu" */
-  const char* simd;        /* instruction set in use, e.g. "AVX2" */
+  const char* backend; /* "cpu" */
+  const char* simd;    /* instruction set in use, e.g. "AVX2" */
   int32_t threads, gop, async_depth;
   int64_t num_tiles, num_blocks, num_packets;
-  int64_t host_bytes;      /* planned host memory, all frames in flight */
-  int64_t header_bytes;    /* main and tile-part headers of every codestream: the smallest cap is a little above it */
+  int64_t host_bytes;   /* planned host memory, all frames in flight */
+  int64_t header_bytes; /* main and tile-part headers of every codestream: the smallest cap is a
+                           little above it */
 } cj2k_info;
 
 CJ2K_API const char* cj2k_version(void);
 CJ2K_API const char* cj2k_status_string(cj2k_status status);
 CJ2K_API void cj2k_log_stderr(void* opaque, cj2k_log_level level, const char* message);
 
-/* Fills `p` with the defaults. `struct_size` = sizeof(cj2k_params) of the caller; larger than the library's: CJ2K_INVALID. */
+/* Fills `p` with the defaults. `struct_size` = sizeof(cj2k_params) of the caller; larger than the
+ * library's: CJ2K_INVALID. */
 CJ2K_API cj2k_status cj2k_params_init(cj2k_params* p, size_t struct_size);
-/* Sets one parameter from text. CJ2K_INVALID (and a log line with value and range) leaves `p` as it was. */
+/* Sets one parameter from text. CJ2K_INVALID (and a log line with value and range) leaves `p` as it
+ * was. */
 CJ2K_API cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char* value);
 /* Row `index` of the parameter table; CJ2K_EOF after the last. The strings are static. */
 CJ2K_API cj2k_status cj2k_params_describe(int index, cj2k_param_info* info);
 
-/* Checks `p`, plans and reserves all memory. The encoder keeps no pointer into `p`. On failure *encoder = NULL. */
+/* Checks `p`, plans and reserves all memory. The encoder keeps no pointer into `p`. On failure
+ * *encoder = NULL. */
 CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder);
 /* `info->struct_size` = sizeof(cj2k_info) of the caller. */
 CJ2K_API cj2k_status cj2k_encoder_info(const cj2k_encoder* encoder, cj2k_info* info);
-/* Takes one frame, or NULL to drain. CJ2K_AGAIN: not taken, receive a packet first. CJ2K_EOF: already drained. */
-CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_send_frame(cj2k_encoder* encoder, const cj2k_frame* frame);
-/* Packets come in the order of the frames; `packet->struct_size` = sizeof(cj2k_packet) of the caller. CJ2K_AGAIN: none due before another frame is sent. Waits for the encode
- * when `async_depth` frames are in flight or the encoder drains. An error is that of one frame, which yields no packet. */
-CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_receive_packet(cj2k_encoder* encoder, cj2k_packet* packet);
-/* Gives the bytes back; a packet that is kept holds memory, not a place among the frames in flight. */
+/* Takes one frame, or NULL to drain. CJ2K_AGAIN: not taken, receive a packet first. CJ2K_EOF:
+ * already drained. */
+CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_send_frame(cj2k_encoder* encoder,
+                                                            const cj2k_frame* frame);
+/* Packets come in the order of the frames; `packet->struct_size` = sizeof(cj2k_packet) of the
+ * caller. CJ2K_AGAIN: none due before another frame is sent. Waits for the encode when
+ * `async_depth` frames are in flight or the encoder drains. An error is that of one frame, which
+ * yields no packet. */
+CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_receive_packet(cj2k_encoder* encoder,
+                                                                cj2k_packet* packet);
+/* Gives the bytes back; a packet that is kept holds memory, not a place among the frames in flight.
+ */
 CJ2K_API void cj2k_packet_release(cj2k_encoder* encoder, cj2k_packet* packet);
-/* Drops all frames in flight (their `release` is called) and leaves the drained state: ready for a new sequence. */
+/* Drops all frames in flight (their `release` is called) and leaves the drained state: ready for a
+ * new sequence. */
 CJ2K_API cj2k_status cj2k_encoder_flush(cj2k_encoder* encoder);
-/* Waits for work in flight and frees everything. NULL is allowed. Packets not released become invalid. */
+/* Waits for work in flight and frees everything. NULL is allowed. Packets not released become
+ * invalid. */
 CJ2K_API void cj2k_encoder_close(cj2k_encoder* encoder);
 
 #ifdef __cplusplus

@@ -16,7 +16,8 @@ constexpr size_t kMinBlocks = 512;
 /// Of each subband one block in `kSampleStride`, but `kMinSample` where it has them.
 constexpr uint32_t kSampleStride = 64;
 constexpr uint32_t kMinSample = 3;
-/// Steps down when the caps are not used up: bytes grow about with the root of the falling slope; and a little more.
+/// Steps down when the caps are not used up: bytes grow about with the root of the falling slope;
+/// and a little more.
 constexpr int kSlopePerByteDoubling = 2;
 constexpr int kStepDown = 64;
 
@@ -32,8 +33,8 @@ bool EarlyStop::is_worth_it(const RateControl& rate) const {
   return plan_.params.stop == CJ2K_STOP_EXACT && all_.size() >= kMinBlocks && rate.has_limit();
 }
 
-/// Blocks spread evenly over each subband of each tile-component. The blocks of a subband lie in one run per precinct, so
-/// counting goes on from precinct to precinct.
+/// Blocks spread evenly over each subband of each tile-component. The blocks of a subband lie in
+/// one run per precinct, so counting goes on from precinct to precinct.
 void EarlyStop::choose_sample() {
   std::vector<uint32_t> blocks_of(plan_.subbands.size());
   for (const CodeBlock& b : plan_.blocks) ++blocks_of[b.subband];
@@ -41,13 +42,15 @@ void EarlyStop::choose_sample() {
   for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
     const uint32_t band = plan_.blocks[b].subband;
     const uint64_t blocks = blocks_of[band];
-    const uint64_t samples = std::min<uint64_t>(blocks, std::max<uint64_t>(kMinSample, blocks / kSampleStride));
+    const uint64_t samples =
+        std::min<uint64_t>(blocks, std::max<uint64_t>(kMinSample, blocks / kSampleStride));
     // Sample k is the block in the middle of the k-th of `samples` equal parts.
     const uint64_t k = seen[band] * samples / blocks;
     const uint64_t middle = (2 * k + 1) * blocks / (2 * samples);
     if (seen[band]++ != middle) continue;
     sample_.push_back(b);
-    sample_weights_.push_back(static_cast<uint32_t>(((k + 1) * blocks) / samples - (k * blocks) / samples));
+    sample_weights_.push_back(
+        static_cast<uint32_t>(((k + 1) * blocks) / samples - (k * blocks) / samples));
   }
 }
 
@@ -57,7 +60,8 @@ bool EarlyStop::collect_open(const CodedBlock* blocks, const SlopeThresholds& th
   for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
     const CodedBlock& block = blocks[b];
     const uint16_t last = block.num_hull > 0 ? block.hull[block.num_hull - 1].slope : kMaxSlope;
-    if (!block.is_coded || (block.planes_left > 0 && last >= thresholds[plan_.blocks[b].component])) open_.push_back(b);
+    if (!block.is_coded || (block.planes_left > 0 && last >= thresholds[plan_.blocks[b].component]))
+      open_.push_back(b);
   }
   return !open_.empty();
 }

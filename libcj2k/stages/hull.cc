@@ -7,14 +7,16 @@
 
 namespace cj2k {
 
-int build_hull(const CodingPass* passes, int num_passes, double weight, bool keep_all, HullPoint* hull, double* total) {
+int build_hull(const CodingPass* passes, int num_passes, double weight, bool keep_all,
+               HullPoint* hull, double* total) {
   int n = 0;
   double distortion = 0;
   const auto bytes_before = [&](int i) { return i > 0 ? hull[i - 1].length_bytes : 0u; };
   const auto gain_before = [&](int i) { return i > 0 ? hull[i - 1].distortion : 0.0; };
 
   for (int pass = 0; pass < num_passes; ++pass) {
-    const double unit = weight * static_cast<double>(uint64_t{1} << (2 * passes[pass].plane)) / kDistortionOne;
+    const double unit =
+        weight * static_cast<double>(uint64_t{1} << (2 * passes[pass].plane)) / kDistortionOne;
     distortion += unit * passes[pass].distortion;
     const uint32_t length = passes[pass].length_bytes;
     if (distortion <= gain_before(n)) continue;

@@ -18,15 +18,17 @@ constexpr uint64_t kNoCap = std::numeric_limits<uint64_t>::max();
 /// Precincts per task: the lowest resolutions' take well under a microsecond.
 constexpr size_t kPrecinctGrain = 8;
 constexpr size_t kBlockGrain = 4096;
-/// Trials of a single point after the longest prefix. Each costs one precinct; what they win is under one point's bytes.
+/// Trials of a single point after the longest prefix. Each costs one precinct; what they win is
+/// under one point's bytes.
 constexpr int kSingleTrials = 32;
-/// Share of a frame's bytes that is code-block data, for predictions; and how much lower than predicted to start, so that
-/// few blocks have to go on later (a quarter octave).
+/// Share of a frame's bytes that is code-block data, for predictions; and how much lower than
+/// predicted to start, so that few blocks have to go on later (a quarter octave).
 constexpr double kBodyShare = 0.98;
 constexpr uint32_t kPredictionMargin = 64;
 /// What may stay unused without a trial: 1 / 4096 of the cap.
 constexpr uint64_t kNegligible = 4096;
-/// Candidates beyond what is expected to fit, besides a 64th of the cap: small points may follow large ones.
+/// Candidates beyond what is expected to fit, besides a 64th of the cap: small points may follow
+/// large ones.
 constexpr uint64_t kCandidateBytes = 4096;
 /// Steps of the search for the longest prefix before it falls back to bisection.
 constexpr int kInterpolations = 6;
@@ -40,7 +42,8 @@ std::vector<PrecinctBytes> measure_empty(const Plan& plan) {
   PacketScratch scratch(plan);
   std::vector<PrecinctBytes> bytes;
   bytes.reserve(plan.precincts.size());
-  for (uint32_t p = 0; p < plan.precincts.size(); ++p) bytes.push_back(measure_precinct(plan, selection, p, scratch));
+  for (uint32_t p = 0; p < plan.precincts.size(); ++p)
+    bytes.push_back(measure_precinct(plan, selection, p, scratch));
   return bytes;
 }
 
@@ -66,7 +69,8 @@ uint64_t smallest_component_bytes(const Plan& plan, uint32_t component) {
 uint64_t raw_frame_bytes(const Plan& plan) {
   uint64_t bits = 0;
   for (const Component& c : plan.components) {
-    bits += static_cast<uint64_t>(c.rect.width()) * static_cast<uint64_t>(c.rect.height()) * static_cast<uint64_t>(c.depth);
+    bits += static_cast<uint64_t>(c.rect.width()) * static_cast<uint64_t>(c.rect.height()) *
+            static_cast<uint64_t>(c.depth);
   }
   return (bits + 7) / 8;
 }
@@ -93,7 +97,8 @@ RateControl::RateControl(const Plan& plan, std::vector<PacketScratch>& scratch)
   if (!p.lossless && p.target_bytes == 0 && p.num_layer_rates > 0) {
     const double ratio = p.layer_rates[p.num_layer_rates - 1];
     if (ratio > 1) {
-      frame_cap_ = std::min(frame_cap_, static_cast<uint64_t>(static_cast<double>(raw_frame_bytes(plan)) / ratio));
+      frame_cap_ = std::min(
+          frame_cap_, static_cast<uint64_t>(static_cast<double>(raw_frame_bytes(plan)) / ratio));
     }
   }
   if (p.quality > 0) {
@@ -101,7 +106,8 @@ RateControl::RateControl(const Plan& plan, std::vector<PacketScratch>& scratch)
     for (const Component& c : plan.components) depth = std::max(depth, c.depth);
     quality_floor_ = quality_slope(p.quality, depth);
   }
-  selection_ = {nullptr, final_points_.data(), layer_slopes_.data(), static_cast<uint32_t>(p.layers)};
+  selection_ = {nullptr, final_points_.data(), layer_slopes_.data(),
+                static_cast<uint32_t>(p.layers)};
 }
 
 uint64_t RateControl::component_bytes(uint32_t component) const {
@@ -123,7 +129,8 @@ uint64_t RateControl::measured_body(const Scope& scope) const {
 uint64_t RateControl::measured_bytes(const Scope& scope) const {
   uint64_t total = scope.fixed;
   for (size_t p = 0; p < precinct_bytes_.size(); ++p) {
-    if (in_scope(scope, plan_.precincts[p].component)) total += precinct_bytes_[p].header + precinct_bytes_[p].body;
+    if (in_scope(scope, plan_.precincts[p].component))
+      total += precinct_bytes_[p].header + precinct_bytes_[p].body;
   }
   return total;
 }
@@ -138,10 +145,11 @@ void RateControl::allocate(const CodedBlock* blocks) {
     allocate_under(caps);
     return;
   }
-  // The frame's choice moves the layer thresholds, and with them a component's headers by a few bytes, perhaps over its
-  // cap: then once more, with that much less for it. With one layer it only takes points away, which can make a header
-  // longer all the same: a raw segment cut from two passes to one may want a larger Lblock, and so longer lengths of all
-  // segments of the block (B.10.7.1).
+  // The frame's choice moves the layer thresholds, and with them a component's headers by a few
+  // bytes, perhaps over its cap: then once more, with that much less for it. With one layer it only
+  // takes points away, which can make a header longer all the same: a raw segment cut from two
+  // passes to one may want a larger Lblock, and so longer lengths of all segments of the block
+  // (B.10.7.1).
   constexpr int kTries = 6;
   constexpr uint64_t kSpareBytes = 8;
   for (int attempt = 0; attempt < kTries; ++attempt) {
@@ -156,7 +164,8 @@ void RateControl::allocate(const CodedBlock* blocks) {
     }
     if (!over) return;
   }
-  // Headers alone over the cap cannot be (checked at open), so a component without code-block data always fits.
+  // Headers alone over the cap cannot be (checked at open), so a component without code-block data
+  // always fits.
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     const Scope scope{c, c + 1, component_cap, component_fixed_bytes(plan_, c)};
     if (measured_bytes(scope) > component_cap) select(scope, kAboveAllSlopes);
@@ -185,7 +194,8 @@ void RateControl::allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>
     fill_histograms();
   }
   const uint16_t frame_slope = fill({0, num_components, frame_cap_, fixed_bytes_});
-  for (uint32_t c = 0; c < num_components; ++c) exhausted_[c] = std::max(exhausted_[c], frame_slope);
+  for (uint32_t c = 0; c < num_components; ++c)
+    exhausted_[c] = std::max(exhausted_[c], frame_slope);
   threshold_ = *std::min_element(exhausted_.begin(), exhausted_.begin() + num_components);
 }
 
@@ -201,9 +211,11 @@ uint16_t RateControl::room() const {
   const Scope frame{0, static_cast<uint32_t>(plan_.components.size()), 0, fixed_bytes_};
   const uint64_t bytes = measured_bytes(frame);
   uint64_t cap = frame_cap_;
-  if (cap == kNoCap) cap = static_cast<uint64_t>(plan_.params.max_component_bytes) * plan_.components.size();
+  if (cap == kNoCap)
+    cap = static_cast<uint64_t>(plan_.params.max_component_bytes) * plan_.components.size();
   if (cap <= bytes) return 0;
-  return static_cast<uint16_t>(log_slope(static_cast<double>(cap), 1) - log_slope(static_cast<double>(bytes), 1));
+  return static_cast<uint16_t>(log_slope(static_cast<double>(cap), 1) -
+                               log_slope(static_cast<double>(bytes), 1));
 }
 
 SlopeThresholds RateControl::predict(const CodedBlock* blocks, std::span<const uint32_t> sample,
@@ -213,13 +225,17 @@ SlopeThresholds RateControl::predict(const CodedBlock* blocks, std::span<const u
   if (!has_cap()) return thresholds;
   blocks_ = blocks;
   clear_histograms();
-  for (size_t i = 0; i < sample.size(); ++i) add_to_histograms(sample[i], blocks[sample[i]].num_hull, weights[i]);
+  for (size_t i = 0; i < sample.size(); ++i)
+    add_to_histograms(sample[i], blocks[sample[i]].num_hull, weights[i]);
   sum_histograms();
   const auto slope_under = [&](const Scope& scope) -> uint16_t {
     if (scope.cap == kNoCap) return 0;
-    const double body = static_cast<double>(scope.cap - std::min(scope.cap, scope.fixed)) * kBodyShare;
-    const uint32_t slope = std::min<uint32_t>(slope_for(scope, static_cast<uint64_t>(body)), kMaxSlope);
-    return slope > kPredictionMargin ? static_cast<uint16_t>(slope - kPredictionMargin) : uint16_t{0};
+    const double body =
+        static_cast<double>(scope.cap - std::min(scope.cap, scope.fixed)) * kBodyShare;
+    const uint32_t slope =
+        std::min<uint32_t>(slope_for(scope, static_cast<uint64_t>(body)), kMaxSlope);
+    return slope > kPredictionMargin ? static_cast<uint16_t>(slope - kPredictionMargin)
+                                     : uint16_t{0};
   };
   const uint32_t num_components = static_cast<uint32_t>(plan_.components.size());
   const uint16_t frame = slope_under({0, num_components, frame_cap_, fixed_bytes_});
@@ -260,7 +276,8 @@ void RateControl::sum_histograms() {
 
 uint64_t RateControl::histogram_bytes(const Scope& scope, uint32_t slope) const {
   uint64_t bytes = 0;
-  for (uint32_t c = scope.first_component; c < scope.end_component; ++c) bytes += at_least_[c][slope];
+  for (uint32_t c = scope.first_component; c < scope.end_component; ++c)
+    bytes += at_least_[c][slope];
   return bytes;
 }
 
@@ -289,8 +306,8 @@ void RateControl::select(const Scope& scope, uint32_t slope) {
   });
 }
 
-/// Layer l of L ends where the histogram reaches its share of the body: by ratio where given, else evenly in log(bytes)
-/// from 1/1024 (or half a layer, for few) of the whole.
+/// Layer l of L ends where the histogram reaches its share of the body: by ratio where given, else
+/// evenly in log(bytes) from 1/1024 (or half a layer, for few) of the whole.
 void RateControl::choose_layers() {
   const size_t layers = selection_.layers;
   if (layers == 1) return;
@@ -304,16 +321,21 @@ void RateControl::choose_layers() {
   for (size_t l = 0; l + 1 < layers; ++l) {
     uint64_t share;
     if (plan_.params.num_layer_rates > 0) {
-      const double bytes = static_cast<double>(raw_frame_bytes(plan_)) / plan_.params.layer_rates[l];
-      share = static_cast<uint64_t>(bytes) > fixed_bytes_ ? static_cast<uint64_t>(bytes) - fixed_bytes_ : 0;
+      const double bytes =
+          static_cast<double>(raw_frame_bytes(plan_)) / plan_.params.layer_rates[l];
+      share = static_cast<uint64_t>(bytes) > fixed_bytes_
+                  ? static_cast<uint64_t>(bytes) - fixed_bytes_
+                  : 0;
     } else {
       // 2^-x, linear between whole octaves: libm's exp2 is not the same everywhere.
       const double x = octaves * static_cast<double>(layers - 1 - l);
       const int whole = static_cast<int>(x);
-      share = static_cast<uint64_t>(std::ldexp(static_cast<double>(body) * (1.0 - (x - whole) / 2), -whole));
+      share = static_cast<uint64_t>(
+          std::ldexp(static_cast<double>(body) * (1.0 - (x - whole) / 2), -whole));
     }
     const uint32_t slope = slope_for(all, share);
-    previous = std::min(previous, static_cast<uint16_t>(std::clamp<uint32_t>(slope, kMinSlope, kMaxSlope)));
+    previous = std::min(previous,
+                        static_cast<uint16_t>(std::clamp<uint32_t>(slope, kMinSlope, kMaxSlope)));
     layer_slopes_[l] = previous;
   }
 }
@@ -323,7 +345,8 @@ uint64_t RateControl::measure(const Scope& scope) {
   parallel_for(plan_.precincts.size(), kPrecinctGrain, [&](size_t begin, size_t end) {
     for (size_t p = begin; p < end; ++p) {
       if (!in_scope(scope, plan_.precincts[p].component)) continue;
-      precinct_bytes_[p] = measure_precinct(plan_, selection_, static_cast<uint32_t>(p), scratch_[worker_index()]);
+      precinct_bytes_[p] =
+          measure_precinct(plan_, selection_, static_cast<uint32_t>(p), scratch_[worker_index()]);
     }
   });
   return measured_bytes(scope);
@@ -338,11 +361,12 @@ uint16_t RateControl::fill(const Scope& scope) {
   const uint32_t threshold = coarse_threshold(scope, everything);
   const size_t taken = longest_prefix(scope, threshold);
   add_single_points(scope, taken);
-  return taken > 0 ? candidates_[taken - 1].slope : static_cast<uint16_t>(std::clamp<uint32_t>(threshold, kMinSlope, kMaxSlope));
+  return taken > 0 ? candidates_[taken - 1].slope
+                   : static_cast<uint16_t>(std::clamp<uint32_t>(threshold, kMinSlope, kMaxSlope));
 }
 
-/// A threshold that fits, close to the lowest: the headers change little from step to step, so their last size predicts
-/// the next, and the histogram gives the body.
+/// A threshold that fits, close to the lowest: the headers change little from step to step, so
+/// their last size predicts the next, and the histogram gives the body.
 uint32_t RateControl::coarse_threshold(const Scope& scope, uint64_t everything) {
   constexpr int kSteps = 4;
   uint64_t overhead = everything - measured_body(scope);
@@ -354,7 +378,8 @@ uint32_t RateControl::coarse_threshold(const Scope& scope, uint64_t everything) 
     choose_layers();
     const uint64_t bytes = measure(scope);
     if (bytes <= scope.cap) {
-      // Another guess with this overhead would be the same or a little lower: near enough to go on point by point.
+      // Another guess with this overhead would be the same or a little lower: near enough to go on
+      // point by point.
       fits = slope;
       break;
     }
@@ -375,7 +400,8 @@ void RateControl::collect_candidates(const Scope& scope, uint32_t threshold, uin
     if (!in_scope(scope, plan_.blocks[b].component)) continue;
     for (uint32_t i = final_points_[b]; i < limit_[b] && blocks_[b].hull[i].slope >= lowest; ++i) {
       const uint32_t before = i > 0 ? blocks_[b].hull[i - 1].length_bytes : 0;
-      candidates_.push_back({blocks_[b].hull[i].slope, static_cast<uint8_t>(i + 1), b, blocks_[b].hull[i].length_bytes - before});
+      candidates_.push_back({blocks_[b].hull[i].slope, static_cast<uint8_t>(i + 1), b,
+                             blocks_[b].hull[i].length_bytes - before});
     }
   }
   std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
@@ -408,7 +434,8 @@ size_t RateControl::longest_prefix(const Scope& scope, uint32_t threshold) {
     size_t low = fits, high = fails - 1;  // largest count that the prediction lets in
     while (low < high) {
       const size_t middle = (low + high + 1) / 2;
-      const double predicted = static_cast<double>(body[middle] - body[fits]) + overhead_per_point * static_cast<double>(middle - fits);
+      const double predicted = static_cast<double>(body[middle] - body[fits]) +
+                               overhead_per_point * static_cast<double>(middle - fits);
       if (predicted <= static_cast<double>(room)) {
         low = middle;
       } else {
@@ -418,7 +445,8 @@ size_t RateControl::longest_prefix(const Scope& scope, uint32_t threshold) {
     const size_t guess = step < kInterpolations ? std::max(low, fits + 1) : (fits + fails) / 2;
     take(guess, threshold, scope);
     const uint64_t bytes = measure(scope);
-    const double extra = static_cast<double>(bytes) - static_cast<double>(fits_bytes) - static_cast<double>(body[guess] - body[fits]);
+    const double extra = static_cast<double>(bytes) - static_cast<double>(fits_bytes) -
+                         static_cast<double>(body[guess] - body[fits]);
     overhead_per_point = std::max(0.0, extra / static_cast<double>(guess - fits));
     if (bytes <= scope.cap) {
       fits = guess;
@@ -436,7 +464,9 @@ size_t RateControl::longest_prefix(const Scope& scope, uint32_t threshold) {
 void RateControl::add_single_points(const Scope& scope, size_t first) {
   uint64_t total = measured_bytes(scope);
   int trials = 0;
-  for (size_t i = first; i < candidates_.size() && trials < kSingleTrials && scope.cap - total > scope.cap / kNegligible; ++i) {
+  for (size_t i = first; i < candidates_.size() && trials < kSingleTrials &&
+                         scope.cap - total > scope.cap / kNegligible;
+       ++i) {
     const Candidate& candidate = candidates_[i];
     uint8_t& points = final_points_[candidate.block];
     if (candidate.points != points + 1 || total + candidate.bytes > scope.cap) continue;
@@ -444,7 +474,8 @@ void RateControl::add_single_points(const Scope& scope, size_t first) {
     const uint32_t precinct = plan_.blocks[candidate.block].precinct;
     const PrecinctBytes before = precinct_bytes_[precinct];
     points = candidate.points;
-    const PrecinctBytes after = measure_precinct(plan_, selection_, precinct, scratch_[worker_index()]);
+    const PrecinctBytes after =
+        measure_precinct(plan_, selection_, precinct, scratch_[worker_index()]);
     const uint64_t with = total - before.header - before.body + after.header + after.body;
     if (with > scope.cap) {
       --points;

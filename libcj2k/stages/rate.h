@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Rate control by post-compression rate-distortion optimisation under exact caps: which hull points of which block go into
-// the codestream, and in which layer.
+// Rate control by post-compression rate-distortion optimisation under exact caps: which hull points
+// of which block go into the codestream, and in which layer.
 #pragma once
 
 #include <array>
@@ -17,42 +17,51 @@
 
 namespace cj2k {
 
-/// Bytes of a frame, and of one component's packets, with nothing but headers: no cap below these can be met.
+/// Bytes of a frame, and of one component's packets, with nothing but headers: no cap below these
+/// can be met.
 uint64_t smallest_frame_bytes(const Plan& plan);
 uint64_t smallest_component_bytes(const Plan& plan, uint32_t component);
 
-/// Uncompressed bytes of a frame (depth / 8 per sample, rounded up for the frame): what compression ratios refer to.
+/// Uncompressed bytes of a frame (depth / 8 per sample, rounded up for the frame): what compression
+/// ratios refer to.
 uint64_t raw_frame_bytes(const Plan& plan);
 
-/// Threshold of constant quality: the log-slope at which a uniform quantiser with step `quality` (LSB of an 8-bit sample)
-/// trades squared error for bytes. D = q^2 / 12 and dD/dR = -2 ln 2 D per bit make it 16 ln 2 / 12 q^2 per byte.
+/// Threshold of constant quality: the log-slope at which a uniform quantiser with step `quality`
+/// (LSB of an 8-bit sample) trades squared error for bytes. D = q^2 / 12 and dD/dR = -2 ln 2 D per
+/// bit make it 16 ln 2 / 12 q^2 per byte.
 uint16_t quality_slope(double quality, int depth);
 
 /// One per frame slot; reuses its memory.
 class RateControl {
  public:
-  /// @param scratch  one per worker of the arena that runs allocate; may be shared with other frames of that arena
+  /// @param scratch  one per worker of the arena that runs allocate; may be shared with other
+  /// frames of that arena
   RateControl(const Plan& plan, std::vector<PacketScratch>& scratch);
 
-  /// Chooses for one frame. All hull points stand in one total order: falling slope, then block index. Each component with
-  /// a cap, then the frame, takes the longest prefix of that order whose exact bytes fit, and then single later points
-  /// that still fit. Without a cap everything above the quality threshold goes in.
-  /// Deterministic: yes. Allocates: not after warm-up.
+  /// Chooses for one frame. All hull points stand in one total order: falling slope, then block
+  /// index. Each component with a cap, then the frame, takes the longest prefix of that order whose
+  /// exact bytes fit, and then single later points that still fit. Without a cap everything above
+  /// the quality threshold goes in. Deterministic: yes. Allocates: not after warm-up.
   void allocate(const CodedBlock* blocks);
 
-  /// True when something bounds the frame from below: then blocks need not be coded to the last plane.
+  /// True when something bounds the frame from below: then blocks need not be coded to the last
+  /// plane.
   bool has_limit() const;
-  /// Where `allocate` will end, from a sample of finished blocks that stand for `weights` blocks each. Without a cap it
-  /// needs no sample: the quality threshold.
-  SlopeThresholds predict(const CodedBlock* blocks, std::span<const uint32_t> sample, std::span<const uint32_t> weights);
-  /// After allocate: points of `component` at this slope and above are all in. Blocks whose coding stopped above it may
-  /// have had more to give. 0: whatever there is goes in.
+  /// Where `allocate` will end, from a sample of finished blocks that stand for `weights` blocks
+  /// each. Without a cap it needs no sample: the quality threshold.
+  SlopeThresholds predict(const CodedBlock* blocks, std::span<const uint32_t> sample,
+                          std::span<const uint32_t> weights);
+  /// After allocate: points of `component` at this slope and above are all in. Blocks whose coding
+  /// stopped above it may have had more to give. 0: whatever there is goes in.
   uint16_t exhausted_above(uint32_t component) const { return exhausted_[component]; }
-  /// After allocate: how far the caps are from being used, in steps of the log-slope of bytes (256 per doubling).
+  /// After allocate: how far the caps are from being used, in steps of the log-slope of bytes (256
+  /// per doubling).
   uint16_t room() const;
 
   const Selection& selection() const { return selection_; }
-  uint16_t threshold() const { return threshold_; }  ///< slope of the last point that went in; 0: no limit was met
+  uint16_t threshold() const {
+    return threshold_;
+  }  ///< slope of the last point that went in; 0: no limit was met
   uint64_t component_bytes(uint32_t component) const;
   uint64_t body_bytes() const;
 
@@ -101,9 +110,10 @@ class RateControl {
   uint16_t quality_floor_ = 0;
   uint16_t threshold_ = 0;
   SlopeThresholds exhausted_{};
-  std::vector<std::vector<uint64_t>> at_least_;  ///< [component][65537]: body bytes of segments with slope >= index
-  std::vector<uint8_t> limit_;                   ///< [blocks] most points that quality and component caps allow
-  std::vector<uint8_t> final_points_;            ///< [blocks]
+  std::vector<std::vector<uint64_t>>
+      at_least_;                ///< [component][65537]: body bytes of segments with slope >= index
+  std::vector<uint8_t> limit_;  ///< [blocks] most points that quality and component caps allow
+  std::vector<uint8_t> final_points_;  ///< [blocks]
   std::vector<uint16_t> layer_slopes_;
   std::vector<PrecinctBytes> precinct_bytes_;
   std::vector<Candidate> candidates_;

@@ -57,7 +57,8 @@ class Modeller {
       ++count[bit(x, y)];
       fraction[bit(x, y)] += fraction_of(x, y);
     });
-    distortion = refinement_distortion(plane_, block_.reversible, count[1], fraction[1], count[0], fraction[0]);
+    distortion = refinement_distortion(plane_, block_.reversible, count[1], fraction[1], count[0],
+                                       fraction[0]);
   }
 
   void cleanup_pass() {
@@ -78,7 +79,8 @@ class Modeller {
         for (; y < end; ++y) {
           if (significant_[at(x, y)] || coded_[at(x, y)]) continue;
           const Neighbours n = neighbours(x, y);
-          const unsigned context = mq::kZero + ebcot::zero_context(block_.orientation, n.h, n.v, n.d);
+          const unsigned context =
+              mq::kZero + ebcot::zero_context(block_.orientation, n.h, n.v, n.d);
           symbols.push_back(mq::symbol(context, bit(x, y)));
           if (bit(x, y)) become_significant(x, y, false);
         }
@@ -109,8 +111,12 @@ class Modeller {
   }
 
   /// VSC: the row below the stripe counts as insignificant (D.7).
-  bool hidden(int y, int dy) const { return dy == 1 && y % 4 == 3 && (block_.style & CJ2K_STYLE_VSC); }
-  int sigma(int x, int y, int dx, int dy) const { return hidden(y, dy) ? 0 : significant_[at(x + dx, y + dy)]; }
+  bool hidden(int y, int dy) const {
+    return dy == 1 && y % 4 == 3 && (block_.style & CJ2K_STYLE_VSC);
+  }
+  int sigma(int x, int y, int dx, int dy) const {
+    return hidden(y, dy) ? 0 : significant_[at(x + dx, y + dy)];
+  }
   int sign(int x, int y, int dx, int dy) const {
     return sigma(x, y, dx, dy) ? (negative_[at(x + dx, y + dy)] ? -1 : 1) : 0;
   }
@@ -170,7 +176,8 @@ void encode_block(const Tier1Block& block, Tier1Output& out) {
   for (int plane = block.bit_planes - 1; plane >= 0; --plane) {
     modeller.begin_plane(plane);
     const auto code = [&](bool last) {
-      coder.code_pass(modeller.symbols.data(), modeller.symbols.size(), plane, modeller.distortion, last);
+      coder.code_pass(modeller.symbols.data(), modeller.symbols.size(), plane, modeller.distortion,
+                      last);
     };
     if (plane != block.bit_planes - 1) {
       modeller.significance_pass(pass_is_raw(block.style, out.num_passes));

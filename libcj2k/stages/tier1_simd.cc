@@ -3,20 +3,23 @@
 //
 // Context modelling with all samples of a bit-plane in parallel.
 //
-// A block is held as bit-planes of 64-bit words in scan order: a word is 16 columns of one stripe, bit 4 * column + row.
-// So bits in ascending order are the order of a coding pass, a row neighbour is 1 bit away and a column neighbour 4. Words
-// of a stripe are contiguous and followed by one zero word; a zero stripe stands above and below:
+// A block is held as bit-planes of 64-bit words in scan order: a word is 16 columns of one stripe,
+// bit 4 * column + row. So bits in ascending order are the order of a coding pass, a row neighbour
+// is 1 bit away and a column neighbour 4. Words of a stripe are contiguous and followed by one zero
+// word; a zero stripe stands above and below:
 //
 //     index(stripe, word) = 1 + (stripe + 1) * pitch + word,   pitch = ceil(width / 16) + 1
 //
-// Which samples a pass codes, and what their neighbours' state is at that moment, follows from three masks and the scan
-// order (sample-parallel context modelling: rho and tau are `S` and `N` here):
+// Which samples a pass codes, and what their neighbours' state is at that moment, follows from
+// three masks and the scan order (sample-parallel context modelling: rho and tau are `S` and `N`
+// here):
 //   S  significant before the plane       B  bits of the plane
-//   N  become significant in the significance pass: the only part with a dependency along the scan, found by growing
-//   C  become significant in the clean-up pass = B of all samples left over
-// A sample sees the state after the pass on neighbours that precede it and the state before it on those that follow. In
-// scan order the row above and the column to the left precede; above row 0 lies a finished stripe, so all three samples
-// there precede; below row 3 lies the next stripe, none of it precedes.
+//   N  become significant in the significance pass: the only part with a dependency along the scan,
+//   found by growing C  become significant in the clean-up pass = B of all samples left over
+// A sample sees the state after the pass on neighbours that precede it and the state before it on
+// those that follow. In scan order the row above and the column to the left precede; above row 0
+// lies a finished stripe, so all three samples there precede; below row 3 lies the next stripe,
+// none of it precedes.
 #include <cstring>
 #include <new>
 
@@ -36,12 +39,13 @@
 #define CJ2K_STAGES_TIER1_SIMD_SCRATCH
 namespace cj2k {
 
-/// Most words of a plane: 4 x 1024 samples make (256 + 2) stripes of 2; and what a vector may read behind the last.
+/// Most words of a plane: 4 x 1024 samples make (256 + 2) stripes of 2; and what a vector may read
+/// behind the last.
 inline constexpr int kMaxWords = 1 + 258 * 2;
 inline constexpr int kSlackWords = 16;
 inline constexpr int kWords = kMaxWords + kSlackWords;
-/// Symbols of one pass: at most 10 a stripe column (run, 2 position bits, sign, 3 x (bit, sign)), SEGSYM, and slack for
-/// stores of whole vectors.
+/// Symbols of one pass: at most 10 a stripe column (run, 2 position bits, sign, 3 x (bit, sign)),
+/// SEGSYM, and slack for stores of whole vectors.
 inline constexpr int kMaxPassSymbols = kMaxBlockSamples / 4 * 10 + 4 * kMaxBlockSide + 4 + 192;
 
 using WordPlane = uint64_t[kWords];
@@ -54,9 +58,10 @@ struct Tier1Scratch::Impl {
   alignas(64) WordPlane zero_label[4];     ///< bits of the zero-coding (or run, refinement) label
   alignas(64) WordPlane sign_label[3];     ///< bits of the sign-coding label
   alignas(64) WordPlane sign_bit;          ///< decision of sign coding
-  alignas(64) WordPlane zc_mask;           ///< samples that code a bit (run-length: the stripe column's first)
-  alignas(64) WordPlane sc_mask;           ///< samples that code a sign
-  alignas(64) WordPlane run_break;         ///< first one in an interrupted run
+  alignas(
+      64) WordPlane zc_mask;  ///< samples that code a bit (run-length: the stripe column's first)
+  alignas(64) WordPlane sc_mask;    ///< samples that code a sign
+  alignas(64) WordPlane run_break;  ///< first one in an interrupted run
   alignas(64) uint32_t scan[64];
   mq::Symbol symbols[kMaxPassSymbols];
 };
@@ -92,25 +97,31 @@ HWY_INLINE V64 right_column(const uint64_t* p) {
   return hn::Or(hn::ShiftRight<4>(load(p)), hn::ShiftLeft<60>(load(p + 1)));
 }
 
-/// Masks of a stripe column's first and last row; `row3_open` is 0 with VSC: then nothing is seen below it.
+/// Masks of a stripe column's first and last row; `row3_open` is 0 with VSC: then nothing is seen
+/// below it.
 struct Rows {
   V64 row0, row3, row3_open;
 };
 /// The sample above each: from the same column, or row 3 of the stripe above.
 HWY_INLINE V64 above(const Rows& r, V64 same, V64 stripe_above) {
-  return hn::Or(hn::AndNot(r.row0, hn::ShiftLeft<1>(same)), hn::And(hn::ShiftRight<3>(stripe_above), r.row0));
+  return hn::Or(hn::AndNot(r.row0, hn::ShiftLeft<1>(same)),
+                hn::And(hn::ShiftRight<3>(stripe_above), r.row0));
 }
 HWY_INLINE V64 below(const Rows& r, V64 same, V64 stripe_below) {
-  return hn::Or(hn::AndNot(r.row3, hn::ShiftRight<1>(same)), hn::And(hn::ShiftLeft<3>(stripe_below), r.row3_open));
+  return hn::Or(hn::AndNot(r.row3, hn::ShiftRight<1>(same)),
+                hn::And(hn::ShiftLeft<3>(stripe_below), r.row3_open));
 }
 
-/// Significance of the eight neighbours as each sample sees it: `pre` where they precede it, `post` where they follow.
+/// Significance of the eight neighbours as each sample sees it: `pre` where they precede it, `post`
+/// where they follow.
 struct Neighbours {
   V64 left, right, up, down, left_up, left_down, right_up, right_down;
 };
-HWY_INLINE Neighbours neighbours(const Rows& r, const uint64_t* pre, const uint64_t* post, int i, int pitch) {
+HWY_INLINE Neighbours neighbours(const Rows& r, const uint64_t* pre, const uint64_t* post, int i,
+                                 int pitch) {
   Neighbours n;
-  const V64 stripe_below_left = left_column(post + i + pitch), stripe_below_right = right_column(post + i + pitch);
+  const V64 stripe_below_left = left_column(post + i + pitch),
+            stripe_below_right = right_column(post + i + pitch);
   n.left = left_column(pre + i);
   n.right = right_column(post + i);
   n.up = above(r, load(pre + i), load(pre + i - pitch));
@@ -122,7 +133,8 @@ HWY_INLINE Neighbours neighbours(const Rows& r, const uint64_t* pre, const uint6
   return n;
 }
 
-/// Table D.1 on bit-planes. `h2`: both row neighbours are significant, `h1`: exactly one; and so on.
+/// Table D.1 on bit-planes. `h2`: both row neighbours are significant, `h1`: exactly one; and so
+/// on.
 HWY_INLINE void zero_labels(const Neighbours& n, Orientation orientation, V64* label) {
   V64 h1 = hn::Xor(n.left, n.right), h2 = hn::And(n.left, n.right);
   V64 v1 = hn::Xor(n.up, n.down), v2 = hn::And(n.up, n.down);
@@ -141,9 +153,9 @@ HWY_INLINE void zero_labels(const Neighbours& n, Orientation orientation, V64* l
     label[3] = d_three;
     label[2] = hn::Or(d_exact_two, hn::And(d_one, hv_any));
     label[1] = hn::Or(d_exact_two, hn::Or(hn::AndNot(hv_any, d_one), hn::AndNot(d_any, hv_two)));
-    label[0] = hn::Or(hn::And(d_exact_two, hv_any),
-                      hn::Or(hn::And(d_one, hn::Or(hv_two, hn::Not(hv_any))),
-                             hn::AndNot(hn::Or(d_any, hv_two), hv_any)));
+    label[0] =
+        hn::Or(hn::And(d_exact_two, hv_any), hn::Or(hn::And(d_one, hn::Or(hv_two, hn::Not(hv_any))),
+                                                    hn::AndNot(hn::Or(d_any, hv_two), hv_any)));
     return;
   }
   if (orientation == kHL) {
@@ -161,7 +173,8 @@ HWY_INLINE void zero_labels(const Neighbours& n, Orientation orientation, V64* l
 }
 
 /// Tables D.2 and D.3 on bit-planes; `x_*`: signs of the four neighbours.
-HWY_INLINE void sign_labels(const Neighbours& n, V64 x_left, V64 x_right, V64 x_up, V64 x_down, V64* label, V64* flip) {
+HWY_INLINE void sign_labels(const Neighbours& n, V64 x_left, V64 x_right, V64 x_up, V64 x_down,
+                            V64* label, V64* flip) {
   const auto contribution = [](V64 a, V64 xa, V64 b, V64 xb, V64* plus, V64* minus) HWY_ATTR {
     const V64 a_minus = hn::And(a, xa), a_plus = hn::AndNot(xa, a);
     const V64 b_minus = hn::And(b, xb), b_plus = hn::AndNot(xb, b);
@@ -187,9 +200,11 @@ void load_planes(const Tier1Block& block, const Layout& layout, Tier1Scratch::Im
   const size_t words = static_cast<size_t>(layout.end + layout.pitch + kSlackWords / 2);
   const size_t bytes = words * sizeof(uint64_t);
   for (int p = 0; p < block.bit_planes; ++p) std::memset(z.planes[p], 0, bytes);
-  for (uint64_t* plane : {z.sign, z.valid, z.s, z.n, z.a, z.e, z.members, z.refined}) std::memset(plane, 0, bytes);
+  for (uint64_t* plane : {z.sign, z.valid, z.s, z.n, z.a, z.e, z.members, z.refined})
+    std::memset(plane, 0, bytes);
 
-  const uint64_t last_columns = block.width % 16 == 0 ? ~uint64_t{0} : (uint64_t{1} << (block.width % 16 * 4)) - 1;
+  const uint64_t last_columns =
+      block.width % 16 == 0 ? ~uint64_t{0} : (uint64_t{1} << (block.width % 16 * 4)) - 1;
   for (int stripe = 0; stripe < layout.stripes; ++stripe) {
     const int rows = block.height - 4 * stripe < 4 ? block.height - 4 * stripe : 4;
     const uint64_t row_mask = kRow0 * ((1u << rows) - 1);
@@ -199,7 +214,9 @@ void load_planes(const Tier1Block& block, const Layout& layout, Tier1Scratch::Im
       z.valid[i] = valid;
       const uint32_t* src = block.samples + 4 * stripe * block.stride + 16 * w;
       for (int x = 0; x < 16; x += lanes) {
-        const auto row = [&](int y) HWY_ATTR { return y < rows ? hn::LoadU(d, src + y * block.stride + x) : hn::Zero(d); };
+        const auto row = [&](int y) HWY_ATTR {
+          return y < rows ? hn::LoadU(d, src + y * block.stride + x) : hn::Zero(d);
+        };
         hn::StoreInterleaved4(row(0), row(1), row(2), row(3), d, z.scan + 4 * x);
       }
       const auto plane_bits = [&](int p) HWY_ATTR {
@@ -220,10 +237,14 @@ void load_planes(const Tier1Block& block, const Layout& layout, Tier1Scratch::Im
   }
 }
 
-/// Finds N and the members of the significance pass, and A = S | N. Sequential over words: each sees the N before it.
-void grow_significance(const Layout& layout, bool vsc, const uint64_t* bits, Tier1Scratch::Impl& z) {
+/// Finds N and the members of the significance pass, and A = S | N. Sequential over words: each
+/// sees the N before it.
+void grow_significance(const Layout& layout, bool vsc, const uint64_t* bits,
+                       Tier1Scratch::Impl& z) {
   const uint64_t row3_open = vsc ? 0 : kRow3;
-  const auto spread = [](uint64_t column) { return column | (column << 1 & ~kRow0) | (column >> 1 & ~kRow3); };
+  const auto spread = [](uint64_t column) {
+    return column | (column << 1 & ~kRow0) | (column >> 1 & ~kRow3);
+  };
   for (int stripe = 0; stripe < layout.stripes; ++stripe) {
     uint64_t carry = 0;  // N of the column left of the word
     for (int w = 0; w < layout.words_wide; ++w) {
@@ -232,10 +253,13 @@ void grow_significance(const Layout& layout, bool vsc, const uint64_t* bits, Tie
       const uint64_t s = z.s[i];
       const uint64_t left = s << 4 | z.s[i - 1] >> 60, right = s >> 4 | z.s[i + 1] << 60;
       const uint64_t three = s | left | right;
-      const uint64_t three_up = z.a[up] | z.a[up] << 4 | z.a[up - 1] >> 60 | z.a[up] >> 4 | z.a[up + 1] << 60;
-      const uint64_t three_down = z.s[down] | z.s[down] << 4 | z.s[down - 1] >> 60 | z.s[down] >> 4 | z.s[down + 1] << 60;
-      uint64_t near = left | right | (three << 1 & ~kRow0) | (three >> 1 & ~kRow3) | (three_up >> 3 & kRow0) |
-                      (three_down << 3 & row3_open) | (spread(carry) & 0xF);
+      const uint64_t three_up =
+          z.a[up] | z.a[up] << 4 | z.a[up - 1] >> 60 | z.a[up] >> 4 | z.a[up + 1] << 60;
+      const uint64_t three_down =
+          z.s[down] | z.s[down] << 4 | z.s[down - 1] >> 60 | z.s[down] >> 4 | z.s[down + 1] << 60;
+      uint64_t near = left | right | (three << 1 & ~kRow0) | (three >> 1 & ~kRow3) |
+                      (three_up >> 3 & kRow0) | (three_down << 3 & row3_open) |
+                      (spread(carry) & 0xF);
       const uint64_t insignificant = z.valid[i] & ~s;
       const uint64_t candidates = bits[i] & insignificant;
       uint64_t n = candidates & near;
@@ -256,7 +280,8 @@ void grow_significance(const Layout& layout, bool vsc, const uint64_t* bits, Tie
   }
 }
 
-void model_significance(const Layout& layout, Orientation orientation, bool vsc, bool raw, Tier1Scratch::Impl& z) {
+void model_significance(const Layout& layout, Orientation orientation, bool vsc, bool raw,
+                        Tier1Scratch::Impl& z) {
   const D64 d;
   const Rows rows{hn::Set(d, kRow0), hn::Set(d, kRow3), hn::Set(d, vsc ? 0 : kRow3)};
   for (int i = layout.begin; i < layout.end; i += static_cast<int>(hn::Lanes(d))) {
@@ -269,7 +294,8 @@ void model_significance(const Layout& layout, Orientation orientation, bool vsc,
       store(x, z.sign_bit + i);
       continue;
     }
-    sign_labels(n, left_column(z.sign + i), right_column(z.sign + i), above(rows, x, load(z.sign + i - layout.pitch)),
+    sign_labels(n, left_column(z.sign + i), right_column(z.sign + i),
+                above(rows, x, load(z.sign + i - layout.pitch)),
                 below(rows, x, load(z.sign + i + layout.pitch)), sign, &flip);
     for (int k = 0; k < 3; ++k) store(sign[k], z.sign_label[k] + i);
     store(hn::Xor(x, flip), z.sign_bit + i);
@@ -281,8 +307,9 @@ void model_refinement(const Layout& layout, bool vsc, Tier1Scratch::Impl& z) {
   const Rows rows{hn::Set(d, kRow0), hn::Set(d, kRow3), hn::Set(d, vsc ? 0 : kRow3)};
   for (int i = layout.begin; i < layout.end; i += static_cast<int>(hn::Lanes(d))) {
     const Neighbours n = neighbours(rows, z.a, z.a, i, layout.pitch);
-    const V64 any = hn::Or(hn::Or(hn::Or(n.left, n.right), hn::Or(n.up, n.down)),
-                           hn::Or(hn::Or(n.left_up, n.left_down), hn::Or(n.right_up, n.right_down)));
+    const V64 any =
+        hn::Or(hn::Or(hn::Or(n.left, n.right), hn::Or(n.up, n.down)),
+               hn::Or(hn::Or(n.left_up, n.left_down), hn::Or(n.right_up, n.right_down)));
     const V64 s = load(z.s + i), refined = load(z.refined + i);
     // kRefine = 9 = 1001b: first without neighbours; 1010b: first with; 1011b: refined before
     store(s, z.zero_label[3] + i);
@@ -293,8 +320,10 @@ void model_refinement(const Layout& layout, bool vsc, Tier1Scratch::Impl& z) {
   }
 }
 
-/// Clean-up pass over all that S and the significance pass left; also E and the masks of run mode (D.3.4).
-void model_cleanup(const Layout& layout, Orientation orientation, bool vsc, const uint64_t* bits, Tier1Scratch::Impl& z) {
+/// Clean-up pass over all that S and the significance pass left; also E and the masks of run mode
+/// (D.3.4).
+void model_cleanup(const Layout& layout, Orientation orientation, bool vsc, const uint64_t* bits,
+                   Tier1Scratch::Impl& z) {
   const D64 d;
   const Rows rows{hn::Set(d, kRow0), hn::Set(d, kRow3), hn::Set(d, vsc ? 0 : kRow3)};
   const int lanes = static_cast<int>(hn::Lanes(d));
@@ -310,19 +339,22 @@ void model_cleanup(const Layout& layout, Orientation orientation, bool vsc, cons
     V64 zero[4], sign[3], flip;
     zero_labels(n, orientation, zero);
     const V64 x = load(z.sign + i);
-    sign_labels(n, left_column(z.sign + i), right_column(z.sign + i), above(rows, x, load(z.sign + i - layout.pitch)),
+    sign_labels(n, left_column(z.sign + i), right_column(z.sign + i),
+                above(rows, x, load(z.sign + i - layout.pitch)),
                 below(rows, x, load(z.sign + i + layout.pitch)), sign, &flip);
     for (int k = 0; k < 3; ++k) store(sign[k], z.sign_label[k] + i);
     store(hn::Xor(x, flip), z.sign_bit + i);
 
-    // Run mode: four samples left over and nothing significant around them when the column is reached. Inside the
-    // column nothing is significant by then, so only the stripes above and below count in its own column.
+    // Run mode: four samples left over and nothing significant around them when the column is
+    // reached. Inside the column nothing is significant by then, so only the stripes above and
+    // below count in its own column.
     const V64 left_over = load(z.zc_mask + i), c = load(z.sc_mask + i);
     const V64 own_column =
         hn::Or(hn::And(hn::ShiftRight<3>(load(z.e + i - layout.pitch)), rows.row0),
                hn::And(hn::ShiftLeft<3>(load(z.a + i + layout.pitch)), rows.row3_open));
-    const V64 around = hn::Or(hn::Or(hn::Or(n.left, n.right), own_column),
-                              hn::Or(hn::Or(n.left_up, n.left_down), hn::Or(n.right_up, n.right_down)));
+    const V64 around =
+        hn::Or(hn::Or(hn::Or(n.left, n.right), own_column),
+               hn::Or(hn::Or(n.left_up, n.left_down), hn::Or(n.right_up, n.right_down)));
     const V64 quiet = hn::AndNot(around, left_over);
     const V64 quiet2 = hn::And(quiet, hn::ShiftRight<1>(quiet));
     const V64 run0 = hn::And(hn::And(quiet2, hn::ShiftRight<2>(quiet2)), rows.row0);
@@ -333,8 +365,10 @@ void model_cleanup(const Layout& layout, Orientation orientation, bool vsc, cons
     const V64 after2 = hn::Or(after1, hn::AndNot(rows.row0, hn::ShiftLeft<1>(after1)));
     const V64 after = hn::Or(after2, hn::AndNot(rows.row0, hn::ShiftLeft<1>(after2)));
     const V64 c2 = hn::Or(c, hn::ShiftRight<1>(c));
-    const V64 whole_run = hn::AndNot(hn::Or(c2, hn::ShiftRight<2>(c2)), run0);  // no one in it: one symbol
-    store(hn::Or(hn::Or(hn::AndNot(run, left_over), hn::And(run, after)), whole_run), z.zc_mask + i);
+    const V64 whole_run =
+        hn::AndNot(hn::Or(c2, hn::ShiftRight<2>(c2)), run0);  // no one in it: one symbol
+    store(hn::Or(hn::Or(hn::AndNot(run, left_over), hn::And(run, after)), whole_run),
+          z.zc_mask + i);
     store(hn::And(run, hn::AndNot(after, c)), z.run_break + i);
     // kRun = 12 = 1100b; the labels of such a sample are all 0
     store(zero[0], z.zero_label[0] + i);
@@ -345,8 +379,8 @@ void model_cleanup(const Layout& layout, Orientation orientation, bool vsc, cons
 }
 
 /// Sum over planes below `plane` of weight * count of `set`; see core/distortion.h.
-int32_t fraction_sum(const Layout& layout, const Tier1Scratch::Impl& z, int plane, const uint64_t* set,
-                     const uint64_t* and_with, bool invert, int32_t* count) {
+int32_t fraction_sum(const Layout& layout, const Tier1Scratch::Impl& z, int plane,
+                     const uint64_t* set, const uint64_t* and_with, bool invert, int32_t* count) {
   const D64 d;
   V64 sums[kFractionPlanes + 1];
   for (V64& sum : sums) sum = hn::Zero(d);
@@ -359,17 +393,22 @@ int32_t fraction_sum(const Layout& layout, const Tier1Scratch::Impl& z, int plan
     }
     sums[0] = hn::Add(sums[0], hn::PopulationCount(members));
     for (int below = 1; below <= below_max; ++below) {
-      sums[below] = hn::Add(sums[below], hn::PopulationCount(hn::And(members, load(z.planes[plane - below] + i))));
+      sums[below] = hn::Add(
+          sums[below], hn::PopulationCount(hn::And(members, load(z.planes[plane - below] + i))));
     }
   }
-  const auto total = [&](V64 v) HWY_ATTR { return static_cast<int32_t>(hn::GetLane(hn::SumOfLanes(d, v))); };
+  const auto total = [&](V64 v) HWY_ATTR {
+    return static_cast<int32_t>(hn::GetLane(hn::SumOfLanes(d, v)));
+  };
   *count = total(sums[0]);
   int32_t sum = 0;
-  for (int below = 1; below <= below_max; ++below) sum += fraction_weight(below) * total(sums[below]);
+  for (int below = 1; below <= below_max; ++below)
+    sum += fraction_weight(below) * total(sums[below]);
   return sum;
 }
 
-// ---- Symbols in scan order ------------------------------------------------------------------------------------------
+// ---- Symbols in scan order
+// ------------------------------------------------------------------------------------------
 
 #if HWY_TARGET == HWY_AVX3_DL
 /// Byte indices that take two vectors' bytes in turn: the low and the high half of the result.
@@ -387,12 +426,14 @@ alignas(64) inline constexpr InterleaveTable kInterleave;
 /// 64 samples' symbols as bytes, bit and sign interleaved, compressed to those that are coded.
 class WordEmitter {
  public:
-  WordEmitter(const Tier1Scratch::Impl& z, int i, uint64_t bits, bool with_signs) : with_signs_(with_signs) {
-    const __m512i zero =
-        _mm512_or_si512(_mm512_or_si512(_mm512_maskz_set1_epi8(bits, 1), _mm512_maskz_set1_epi8(z.zero_label[0][i], 2)),
-                        _mm512_or_si512(_mm512_or_si512(_mm512_maskz_set1_epi8(z.zero_label[1][i], 4),
-                                                        _mm512_maskz_set1_epi8(z.zero_label[2][i], 8)),
-                                        _mm512_maskz_set1_epi8(z.zero_label[3][i], 16)));
+  WordEmitter(const Tier1Scratch::Impl& z, int i, uint64_t bits, bool with_signs)
+      : with_signs_(with_signs) {
+    const __m512i zero = _mm512_or_si512(
+        _mm512_or_si512(_mm512_maskz_set1_epi8(bits, 1),
+                        _mm512_maskz_set1_epi8(z.zero_label[0][i], 2)),
+        _mm512_or_si512(_mm512_or_si512(_mm512_maskz_set1_epi8(z.zero_label[1][i], 4),
+                                        _mm512_maskz_set1_epi8(z.zero_label[2][i], 8)),
+                        _mm512_maskz_set1_epi8(z.zero_label[3][i], 16)));
     if (!with_signs) {
       low_ = zero;
       return;
@@ -400,7 +441,8 @@ class WordEmitter {
     const __m512i sign = _mm512_or_si512(
         _mm512_or_si512(_mm512_mask_set1_epi8(_mm512_set1_epi8(32), z.sign_bit[i], 33),
                         _mm512_maskz_set1_epi8(z.sign_label[0][i], 2)),
-        _mm512_or_si512(_mm512_maskz_set1_epi8(z.sign_label[1][i], 4), _mm512_maskz_set1_epi8(z.sign_label[2][i], 8)));
+        _mm512_or_si512(_mm512_maskz_set1_epi8(z.sign_label[1][i], 4),
+                        _mm512_maskz_set1_epi8(z.sign_label[2][i], 8)));
     low_ = _mm512_permutex2var_epi8(zero, _mm512_load_si512(kInterleave.low), sign);
     high_ = _mm512_permutex2var_epi8(zero, _mm512_load_si512(kInterleave.high), sign);
   }
@@ -439,12 +481,14 @@ class WordEmitter {
   WordEmitter(const Tier1Scratch::Impl& z, int i, uint64_t bits, bool with_signs) {
     for (int k = 0; k < 8; ++k) {
       const auto spread = [k](uint64_t word) { return kSpread.bytes[word >> (8 * k) & 255]; };
-      const uint64_t zero = spread(bits) | spread(z.zero_label[0][i]) << 1 | spread(z.zero_label[1][i]) << 2 |
-                            spread(z.zero_label[2][i]) << 3 | spread(z.zero_label[3][i]) << 4;
+      const uint64_t zero = spread(bits) | spread(z.zero_label[0][i]) << 1 |
+                            spread(z.zero_label[1][i]) << 2 | spread(z.zero_label[2][i]) << 3 |
+                            spread(z.zero_label[3][i]) << 4;
       std::memcpy(zero_ + 8 * k, &zero, 8);
       if (!with_signs) continue;
-      const uint64_t sign = 0x2020202020202020u | spread(z.sign_bit[i]) | spread(z.sign_label[0][i]) << 1 |
-                            spread(z.sign_label[1][i]) << 2 | spread(z.sign_label[2][i]) << 3;
+      const uint64_t sign = 0x2020202020202020u | spread(z.sign_bit[i]) |
+                            spread(z.sign_label[0][i]) << 1 | spread(z.sign_label[1][i]) << 2 |
+                            spread(z.sign_label[2][i]) << 3;
       std::memcpy(sign_ + 8 * k, &sign, 8);
     }
   }
@@ -473,7 +517,8 @@ HWY_INLINE void for_each_word(const Layout& layout, Visit visit) {
   }
 }
 
-size_t emit_pass(const Layout& layout, Tier1Scratch::Impl& z, const uint64_t* bits, const uint64_t* zc, const uint64_t* sc) {
+size_t emit_pass(const Layout& layout, Tier1Scratch::Impl& z, const uint64_t* bits,
+                 const uint64_t* zc, const uint64_t* sc) {
   mq::Symbol* out = z.symbols;
   for_each_word(layout, [&](int i) HWY_ATTR {
     if (zc[i] == 0) return;
@@ -483,7 +528,8 @@ size_t emit_pass(const Layout& layout, Tier1Scratch::Impl& z, const uint64_t* bi
   return static_cast<size_t>(out - z.symbols);
 }
 
-size_t emit_cleanup(const Layout& layout, Tier1Scratch::Impl& z, const uint64_t* bits, bool segsym) {
+size_t emit_cleanup(const Layout& layout, Tier1Scratch::Impl& z, const uint64_t* bits,
+                    bool segsym) {
   mq::Symbol* out = z.symbols;
   for_each_word(layout, [&](int i) HWY_ATTR {
     const uint64_t zc = z.zc_mask[i], sc = z.sc_mask[i];
@@ -509,7 +555,8 @@ size_t emit_cleanup(const Layout& layout, Tier1Scratch::Impl& z, const uint64_t*
 
 /// The MQ coder with this target's shifts and leading-zero count.
 struct TargetRun {
-  static HWY_ATTR void run(mq::Coder& coder, mq::State* contexts, const mq::Symbol* symbols, size_t count) {
+  static HWY_ATTR void run(mq::Coder& coder, mq::State* contexts, const mq::Symbol* symbols,
+                           size_t count) {
     mq::Coder registers = coder;
     for (size_t i = 0; i < count; ++i) mq::encode(registers, contexts, symbols[i]);
     coder = registers;
@@ -517,7 +564,8 @@ struct TargetRun {
 };
 
 /// Significance as the planes above `plane` leave it.
-void restore_significance(const Tier1Block& block, const Layout& layout, int plane, Tier1Scratch::Impl& z) {
+void restore_significance(const Tier1Block& block, const Layout& layout, int plane,
+                          Tier1Scratch::Impl& z) {
   for (int i = layout.begin; i < layout.end; ++i) {
     uint64_t before = 0;
     for (int p = plane + 2; p < block.bit_planes; ++p) before |= z.planes[p][i];
@@ -526,7 +574,8 @@ void restore_significance(const Tier1Block& block, const Layout& layout, int pla
   }
 }
 
-/// One bit-plane: significance and refinement passes (not on the highest plane) and the clean-up pass.
+/// One bit-plane: significance and refinement passes (not on the highest plane) and the clean-up
+/// pass.
 void code_plane(const Tier1Block& block, const Layout& layout, int plane, Tier1Scratch::Impl& z,
                 SegmentCoder<TargetRun>& coder, const Tier1Output& out) {
   const bool vsc = (block.style & CJ2K_STYLE_VSC) != 0;
@@ -538,26 +587,31 @@ void code_plane(const Tier1Block& block, const Layout& layout, int plane, Tier1S
     model_significance(layout, block.orientation, vsc, raw, z);
     size_t symbols = emit_pass(layout, z, bits, z.members, z.n);
     fraction = fraction_sum(layout, z, plane, z.n, nullptr, false, &count);
-    coder.code_pass(z.symbols, symbols, plane, significance_distortion(plane, block.reversible, count, fraction), false);
+    coder.code_pass(z.symbols, symbols, plane,
+                    significance_distortion(plane, block.reversible, count, fraction), false);
 
     model_refinement(layout, vsc, z);
     symbols = emit_pass(layout, z, bits, z.s, nullptr);
     const int32_t fraction_ones = fraction_sum(layout, z, plane, z.s, bits, false, &count_ones);
     fraction = fraction_sum(layout, z, plane, z.s, bits, true, &count);
-    coder.code_pass(z.symbols, symbols, plane,
-                    refinement_distortion(plane, block.reversible, count_ones, fraction_ones, count, fraction), false);
+    coder.code_pass(
+        z.symbols, symbols, plane,
+        refinement_distortion(plane, block.reversible, count_ones, fraction_ones, count, fraction),
+        false);
   }
   model_cleanup(layout, block.orientation, vsc, bits, z);
   const size_t symbols = emit_cleanup(layout, z, bits, (block.style & CJ2K_STYLE_SEGSYM) != 0);
   fraction = fraction_sum(layout, z, plane, z.sc_mask, nullptr, false, &count);
-  coder.code_pass(z.symbols, symbols, plane, significance_distortion(plane, block.reversible, count, fraction), plane == 0);
+  coder.code_pass(z.symbols, symbols, plane,
+                  significance_distortion(plane, block.reversible, count, fraction), plane == 0);
   for (int i = layout.begin; i < layout.end; ++i) z.s[i] = z.a[i] = z.e[i];
 }
 
-void EncodeBlock(const Tier1Block& block, Tier1Scratch::Impl& z, Tier1Output& out, Tier1Stop* stop) {
+void EncodeBlock(const Tier1Block& block, Tier1Scratch::Impl& z, Tier1Output& out,
+                 Tier1Stop* stop) {
   const bool resume = stop != nullptr && stop->resume != nullptr;
-  SegmentCoder<TargetRun> coder =
-      resume ? SegmentCoder<TargetRun>(block.style, out, *stop->resume) : SegmentCoder<TargetRun>(block.style, out);
+  SegmentCoder<TargetRun> coder = resume ? SegmentCoder<TargetRun>(block.style, out, *stop->resume)
+                                         : SegmentCoder<TargetRun>(block.style, out);
   if (stop != nullptr) stop->paused = false;
   if (block.bit_planes == 0) return;
   Layout layout;
@@ -576,9 +630,12 @@ void EncodeBlock(const Tier1Block& block, Tier1Scratch::Impl& z, Tier1Output& ou
   for (; plane >= 0; --plane) {
     code_plane(block, layout, plane, z, coder, out);
     if (stop == nullptr || stop->threshold == 0 || plane == 0) continue;
-    const uint32_t bytes_before = out.num_passes > 3 ? out.passes[out.num_passes - 4].length_bytes : 0;
+    const uint32_t bytes_before =
+        out.num_passes > 3 ? out.passes[out.num_passes - 4].length_bytes : 0;
     const uint32_t plane_bytes = out.passes[out.num_passes - 1].length_bytes - bytes_before;
-    if (!may_pause(last_slope(out.passes, out.num_passes, stop->weight), plane_bytes, stop->threshold)) continue;
+    if (!may_pause(last_slope(out.passes, out.num_passes, stop->weight), plane_bytes,
+                   stop->threshold))
+      continue;
     coder.pause(*stop->saved);
     stop->paused = true;
     return;
@@ -587,7 +644,8 @@ void EncodeBlock(const Tier1Block& block, Tier1Scratch::Impl& z, Tier1Output& ou
 
 }  // namespace
 
-HWY_DLLEXPORT void Tier1EncodeBlock(const Tier1Block& block, Tier1Scratch::Impl& z, Tier1Output& out, Tier1Stop* stop) {
+HWY_DLLEXPORT void Tier1EncodeBlock(const Tier1Block& block, Tier1Scratch::Impl& z,
+                                    Tier1Output& out, Tier1Stop* stop) {
   EncodeBlock(block, z, out, stop);
 }
 
@@ -604,12 +662,15 @@ HWY_EXPORT(Tier1Target);
 
 Tier1Scratch::Tier1Scratch() : impl_(new Impl()) {}
 Tier1Scratch::~Tier1Scratch() { delete impl_; }
-Tier1Scratch::Tier1Scratch(Tier1Scratch&& other) noexcept : impl_(other.impl_) { other.impl_ = nullptr; }
+Tier1Scratch::Tier1Scratch(Tier1Scratch&& other) noexcept : impl_(other.impl_) {
+  other.impl_ = nullptr;
+}
 
 namespace simd {
 int64_t tier1_target() { return HWY_DYNAMIC_DISPATCH(Tier1Target)(); }
 
-void encode_block(const Tier1Block& block, Tier1Scratch& scratch, Tier1Output& out, Tier1Stop* stop) {
+void encode_block(const Tier1Block& block, Tier1Scratch& scratch, Tier1Output& out,
+                  Tier1Stop* stop) {
   HWY_DYNAMIC_DISPATCH(Tier1EncodeBlock)(block, scratch.impl(), out, stop);
 }
 }  // namespace simd

@@ -34,7 +34,8 @@ struct Block {
 };
 
 /// Laplacian magnitudes of about `scale`, in which a coder finds structure.
-Block make_block(int width, int height, double scale, uint32_t style, Orientation orientation, uint64_t seed) {
+Block make_block(int width, int height, double scale, uint32_t style, Orientation orientation,
+                 uint64_t seed) {
   Random random(seed);
   Block block;
   const ptrdiff_t stride = (width + 15) / 16 * 16;
@@ -42,14 +43,17 @@ Block make_block(int width, int height, double scale, uint32_t style, Orientatio
   uint32_t all = 0;
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      const double local = scale * (1.1 + std::sin(0.3 * x + static_cast<double>(seed)) * std::cos(0.2 * y));
-      const auto magnitude = static_cast<uint32_t>(-local * std::log((random.range(1, 10000)) / 10000.5));
+      const double local =
+          scale * (1.1 + std::sin(0.3 * x + static_cast<double>(seed)) * std::cos(0.2 * y));
+      const auto magnitude =
+          static_cast<uint32_t>(-local * std::log((random.range(1, 10000)) / 10000.5));
       const uint32_t sign = magnitude != 0 && random.chance(50) ? 0x80000000u : 0u;
       block.samples[static_cast<size_t>(y * stride + x)] = magnitude | sign;
       all |= magnitude;
     }
   }
-  block.view = {block.samples.data(), stride, width, height, orientation, style, false, static_cast<int>(std::bit_width(all))};
+  block.view = {block.samples.data(), stride, width, height,
+                orientation,          style,  false, static_cast<int>(std::bit_width(all))};
   return block;
 }
 
@@ -72,9 +76,11 @@ TEST_CASE("early stop: pausing after every plane, or at one, changes no byte, fo
     for (int size : {0, 1, 2, 3}) {
       constexpr int kSizes[][2] = {{32, 32}, {64, 64}, {17, 33}, {5, 3}};
       const Block block = make_block(kSizes[size][0], kSizes[size][1], 3.0 + 9 * size, style,
-                                     static_cast<Orientation>(style % 4), 100 * style + static_cast<uint64_t>(size));
+                                     static_cast<Orientation>(style % 4),
+                                     100 * style + static_cast<uint64_t>(size));
       simd::encode_block(block.view, scratch, whole.view);
-      // Slope 65535 lies above all others: pause after each plane. Then from the start to plane `stop_after`, and on.
+      // Slope 65535 lies above all others: pause after each plane. Then from the start to plane
+      // `stop_after`, and on.
       int pauses = 0;
       Tier1Stop stop{kMaxSlope, 1.0, nullptr, &saved, false};
       do {
@@ -83,7 +89,8 @@ TEST_CASE("early stop: pausing after every plane, or at one, changes no byte, fo
         ++pauses;
         // What a pause reports must be sound: lengths rise and lie in the bytes.
         for (int i = 1; i < parts.view.num_passes; ++i) {
-          CHECK(parts.passes[static_cast<size_t>(i)].length_bytes + 8 >= parts.passes[static_cast<size_t>(i - 1)].length_bytes);
+          CHECK(parts.passes[static_cast<size_t>(i)].length_bytes + 8 >=
+                parts.passes[static_cast<size_t>(i - 1)].length_bytes);
         }
         std::memcpy(&kept, &saved, saved_bytes(parts.view.num_passes));
         stop.resume = &kept;
@@ -97,7 +104,8 @@ TEST_CASE("early stop: pausing after every plane, or at one, changes no byte, fo
   }
 }
 
-TEST_CASE("early stop: a pause comes at the first plane whose last hull slope is below the threshold") {
+TEST_CASE(
+    "early stop: a pause comes at the first plane whose last hull slope is below the threshold") {
   Tier1Scratch scratch;
   Output whole, parts;
   SavedCoder saved;
@@ -114,9 +122,11 @@ TEST_CASE("early stop: a pause comes at the first plane whose last hull slope is
     } else {
       CHECK(passes == whole.view.num_passes);
     }
-    // The bytes so far are those of the whole block but for the ending, and decode as far as they are said to.
+    // The bytes so far are those of the whole block but for the ending, and decode as far as they
+    // are said to.
     for (int i = 0; i < passes; ++i) {
-      CHECK(parts.passes[static_cast<size_t>(i)].distortion == whole.passes[static_cast<size_t>(i)].distortion);
+      CHECK(parts.passes[static_cast<size_t>(i)].distortion ==
+            whole.passes[static_cast<size_t>(i)].distortion);
       CHECK(std::abs(static_cast<int>(parts.passes[static_cast<size_t>(i)].length_bytes) -
                      static_cast<int>(whole.passes[static_cast<size_t>(i)].length_bytes)) <= 1);
     }
