@@ -45,6 +45,10 @@ def measured(command):
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss
 
 
+def probe_program(ffmpeg):
+    return os.path.join(os.path.dirname(ffmpeg), "ffprobe")
+
+
 class Picture:
     def __init__(self, ffmpeg, source, folder):
         name, _, depth = source.partition(":")
@@ -53,8 +57,7 @@ class Picture:
         self.format = "gbrp12le" if self.depth == 12 else "rgb24"
         self.raw = os.path.join(folder, "%s_%d.raw" % (self.name, self.depth))
         if name:
-            probe = run([ffmpeg.replace("ffmpeg", "ffprobe") if os.path.basename(ffmpeg) == "ffmpeg" else "ffprobe",
-                         "-v", "error", "-select_streams", "v", "-show_entries", "stream=width,height", "-of", "csv=p=0", name])
+            probe = run([probe_program(ffmpeg), "-v", "error", "-select_streams", "v", "-show_entries", "stream=width,height", "-of", "csv=p=0", name])
             self.width, self.height = map(int, probe.stdout.decode().strip().split(","))
             source_args = ["-i", name]
         else:
@@ -71,8 +74,7 @@ def psnr(ffmpeg, picture, codec, folder):
     """(bytes, dB) of one frame."""
     coded = os.path.join(folder, "frame.nut")
     run([ffmpeg, "-v", "error", "-y", *picture.input(1), *codec, "-f", "nut", coded])
-    size = sum(int(line) for line in run([ffmpeg.replace("ffmpeg", "ffprobe") if os.path.basename(ffmpeg) == "ffmpeg" else "ffprobe",
-                                          "-v", "error", "-show_entries", "packet=size", "-of", "csv=p=0", coded]).stdout.split())
+    size = sum(int(line) for line in run([probe_program(ffmpeg), "-v", "error", "-show_entries", "packet=size", "-of", "csv=p=0", coded]).stdout.split())
     decoded = run([ffmpeg, "-v", "error", "-c:v", "jpeg2000", "-i", coded, "-f", "rawvideo", "-pix_fmt", picture.format, "-"]).stdout
     with open(picture.raw, "rb") as file:
         original = file.read()

@@ -1,0 +1,52 @@
+/* SPDX-FileCopyrightText: The libcj2k authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Prints the parameters of cj2k_params_set as a markdown table, the one in README.md. */
+#include <cj2k.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_escaped(const char* text) {
+  for (; *text != '\0'; ++text) {
+    if (*text == '|') putchar('\\');
+    putchar(*text);
+  }
+}
+
+static void print_range(const cj2k_param_info* info) {
+  switch (info->type) {
+    case CJ2K_PARAM_BOOL:
+      printf("0, 1");
+      break;
+    case CJ2K_PARAM_ENUM:
+    case CJ2K_PARAM_FLAGS:
+      for (const char* c = info->values; *c != '\0'; ++c) {
+        if (*c == '|')
+          printf(info->type == CJ2K_PARAM_ENUM ? ", " : " + ");
+        else
+          putchar(*c);
+      }
+      break;
+    case CJ2K_PARAM_TEXT:
+      printf("text");
+      break;
+    default: /* every bound is exact as a double and has fewer digits than 15 */
+      printf("%.15g .. %.15g", info->min, info->max);
+  }
+}
+
+int main(void) {
+  cj2k_param_info info;
+  info.struct_size = sizeof info;
+  printf("| parameter | values | default | unit | T.800 | what |\n|---|---|---|---|---|---|\n");
+  for (int i = 0; cj2k_params_describe(i, &info) == CJ2K_OK; ++i) {
+    printf("| `%s` | ", info.name);
+    print_range(&info);
+    printf(" | ");
+    print_escaped(info.default_value);
+    printf(" | %s | %s | ", info.unit, info.clause);
+    print_escaped(info.help);
+    printf(" |\n");
+  }
+  return 0;
+}

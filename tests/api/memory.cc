@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Allocation failures at every allocation, leaks, and the promise of no allocation per frame. The
+// operators new of the whole program are replaced here; memory of oneTBB itself comes from malloc
+// and is not looked at.
+#ifndef __SANITIZE_THREAD__  // it has operators new of its own
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include "support/encode.h"
+
+namespace {
+
+std::atomic<int64_t> allocations{0};  // since the start
+std::atomic<int64_t> live_allocations{0};
+std::atomic<int64_t> fail_at{-1};  // number of the allocation that fails; -1 = none
+
+void* allocate(size_t bytes, size_t alignment) {
+  if (allocations++ == fail_at.load()) return nullptr;
+  void* memory = nullptr;
+  if (alignment <= alignof(std::max_align_t)) {
+    memory = std::malloc(bytes != 0 ? bytes : 1);
+  } else if (bytes <= SIZE_MAX - alignment) {
+    memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  }
+  if (memory != nullptr) ++live_allocations;
+  return memory;
+}
+
+void* allocate_or_throw(size_t bytes, size_t alignment) {
+  void* memory = allocate(bytes, alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void release(void* memory) {
+  if (memory == nullptr) return;
+  --live_allocations;
+  std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(size_t n) { return allocate_or_throw(n, 1); }
+void* operator new[](size_t n) { return allocate_or_throw(n, 1); }
+void* operator new(size_t n, std::align_val_t a) {
+  return allocate_or_throw(n, static_cast<size_t>(a));
+}
+void* operator new[](size_t n, std::align_val_t a) {
+  return allocate_or_throw(n, static_cast<size_t>(a));
+}
+void* operator new(size_t n, const std::nothrow_t&) noexcept { return allocate(n, 1); }
+void* operator new[](size_t n, const std::nothrow_t&) noexcept { return allocate(n, 1); }
+void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return allocate(n, static_cast<size_t>(a));
+}
+void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return allocate(n, static_cast<size_t>(a));
+}
+void operator delete(void* p) noexcept { release(p); }
+void operator delete[](void* p) noexcept { release(p); }
+void operator delete(void* p, size_t) noexcept { release(p); }
+void operator delete[](void* p, size_t) noexcept { release(p); }
+void operator delete(void* p, std::align_val_t) noexcept { release(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { release(p); }
+void operator delete(void* p, size_t, std::align_val_t) noexcept { release(p); }
+void operator delete[](void* p, size_t, std::align_val_t) noexcept { release(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { release(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { release(p); }
+void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept { release(p); }
+void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcept { release(p); }
+
+namespace cj2k::test {
+namespace {
+
+constexpr int kMostAllocations = 20000;
+
+/// Counts lines without allocating.
+void count_line(void* opaque, cj2k_log_level level, const char*) {
+  if (level == CJ2K_LOG_ERROR) ++*static_cast<int*>(opaque);
+}
+
+cj2k_params small_params(int threads) {
+  cj2k_params p = make_params(75, 53, 3, 8);
+  p.threads = threads;
+  p.layers = 2;
+  p.target_bytes = 5000;
+  set(p, "cblk", "16x16");
+  return p;
+}
+
+/// One frame in, one packet out; no allocation of its own.
+cj2k_status encode_one(cj2k_encoder* encoder, const cj2k_frame& frame) {
+  cj2k_packet packet = {};
+  packet.struct_size = sizeof packet;
+  cj2k_status status = cj2k_encoder_send_frame(encoder, &frame);
+  if (status != CJ2K_OK) return status;
+  status = cj2k_encoder_receive_packet(encoder, &packet);
+  if (status == CJ2K_OK) cj2k_packet_release(encoder, &packet);
+  return status;
+}
+
+TEST_CASE(
+    "open survives the failure of any of its allocations, leaks nothing, and works afterwards") {
+  for (int threads : {1, 2}) {
+    cj2k_params p = small_params(threads);
+    int errors = 0;
+    p.log = count_line;
+    p.log_opaque = &errors;
+    cj2k_encoder* encoder = nullptr;
+    REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);  // whatever is allocated once per process
+    cj2k_encoder_close(encoder);
+
+    const int64_t live_before = live_allocations;
+    int failures = 0, wrong_status = 0, not_null = 0, silent = 0, leaks = 0;
+    cj2k_status status = CJ2K_NO_MEMORY;
+    for (; status != CJ2K_OK && failures < kMostAllocations; ++failures) {
+      errors = 0;
+      fail_at = allocations + failures;
+      status = cj2k_encoder_open(&p, &encoder);
+      fail_at = -1;
+      if (status == CJ2K_OK) break;
+      wrong_status += status != CJ2K_NO_MEMORY;
+      not_null += encoder != nullptr;
+      silent += errors != 1;
+      leaks += live_allocations != live_before;
+    }
+    REQUIRE(status == CJ2K_OK);
+    cj2k_encoder_close(encoder);
+    const int64_t live_after = live_allocations;
+    MESSAGE(failures << " allocations in open with " << threads << " threads");
+    CHECK(failures > 3);
+    CHECK(wrong_status == 0);
+    CHECK(not_null == 0);
+    CHECK(silent == 0);
+    CHECK(leaks == 0);
+    CHECK(live_after == live_before);
+  }
+}
+
+TEST_CASE("a frame that meets a failed allocation gives NO_MEMORY, and the encoder goes on") {
+  for (int threads : {1, 2}) {
+    cj2k_params p = small_params(threads);
+    p.async_depth = 1;
+    p.gop = 1;
+    const Picture picture = make_picture(p, Content::kTexture, 5);
+    const FrameMemory memory(picture);
+    const std::vector<uint8_t> expected = encode(p, picture).bytes;
+    cj2k_status status = CJ2K_NO_MEMORY;
+    int failures = 0, wrong = 0, unusable = 0;
+    for (; status != CJ2K_OK && failures < kMostAllocations; ++failures) {
+      cj2k_encoder* encoder = nullptr;
+      REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
+      fail_at = allocations + failures;
+      status = encode_one(encoder, memory.frame);
+      fail_at = -1;
+      wrong += status != CJ2K_OK && status != CJ2K_NO_MEMORY;
+      unusable += encode_one(encoder, memory.frame) != CJ2K_OK;
+      cj2k_encoder_close(encoder);
+    }
+    MESSAGE((failures - 1) << " allocations in the first frame with " << threads << " threads");
+    CHECK(status == CJ2K_OK);
+    CHECK(wrong == 0);
+    CHECK(unusable == 0);
+    CHECK(encode(p, picture).bytes == expected);
+  }
+}
+
+TEST_CASE("after the first frames nothing is allocated") {
+  for (int threads : {1, 2}) {
+    cj2k_params p = small_params(threads);
+    p.async_depth = 1;
+    p.gop = 1;
+    const FrameMemory flat(make_picture(p, Content::kFlat, 5)),
+        noise(make_picture(p, Content::kNoise, 5)), texture(make_picture(p, Content::kTexture, 5));
+    cj2k_encoder* encoder = nullptr;
+    REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
+    cj2k_status status = CJ2K_OK;
+    // Two rounds to warm up, then none may allocate.
+    int64_t before = 0;
+    for (int i = 0; i < 6 && status == CJ2K_OK; ++i) {
+      if (i == 2) before = allocations;
+      for (const FrameMemory* memory : {&flat, &texture, &noise}) {
+        if (status == CJ2K_OK) status = encode_one(encoder, memory->frame);
+      }
+    }
+    const int64_t after = allocations;
+    CHECK(status == CJ2K_OK);
+    INFO("threads ", threads);
+    CHECK(after - before == 0);
+    cj2k_encoder_close(encoder);
+  }
+}
+
+TEST_CASE("open and close in a loop leak nothing") {
+  const cj2k_params p = small_params(2);
+  const FrameMemory memory(make_picture(p, Content::kTexture, 5));
+  int64_t live = 0;
+  for (int i = 0; i < 6; ++i) {
+    if (i == 2) live = live_allocations;
+    cj2k_encoder* encoder = nullptr;
+    REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
+    REQUIRE(cj2k_encoder_send_frame(encoder, &memory.frame) == CJ2K_OK);
+    cj2k_encoder_close(encoder);
+  }
+  const int64_t live_after = live_allocations;
+  CHECK(live_after == live);
+}
+
+}  // namespace
+}  // namespace cj2k::test
+
+#endif  // __SANITIZE_THREAD__

@@ -1,0 +1,420 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Every parameter at and outside its range, by name and by field, and the rules between parameters.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/encode.h"
+
+namespace cj2k::test {
+namespace {
+
+std::string text_of(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.15g", value);
+  return text;
+}
+
+std::vector<cj2k_param_info> all_params() {
+  std::vector<cj2k_param_info> all;
+  cj2k_param_info info = {};
+  info.struct_size = sizeof info;
+  for (int i = 0; cj2k_params_describe(i, &info) == CJ2K_OK; ++i) all.push_back(info);
+  return all;
+}
+
+struct Outcome {
+  cj2k_status status;
+  std::string log;
+};
+
+Outcome set_logged(cj2k_params& p, const char* key, const char* value) {
+  LogText log;
+  p.log = LogText::append;
+  p.log_opaque = &log;
+  const cj2k_status status = cj2k_params_set(&p, key, value);
+  p.log = nullptr;
+  p.log_opaque = nullptr;
+  return {status, log.text};
+}
+
+Outcome open_logged(cj2k_params p) {
+  LogText log;
+  p.log = LogText::append;
+  p.log_opaque = &log;
+  cj2k_encoder* encoder = reinterpret_cast<cj2k_encoder*>(&log);  // must be overwritten
+  const cj2k_status status = cj2k_encoder_open(&p, &encoder);
+  if (status == CJ2K_OK) {
+    CHECK(encoder != nullptr);
+    cj2k_encoder_close(encoder);
+  } else {
+    CHECK(encoder == nullptr);
+  }
+  return {status, log.text};
+}
+
+size_t count_lines(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+/// The error is INVALID, said in one line that holds each of `words`.
+void check_refused(const Outcome& outcome, const std::vector<std::string>& words) {
+  INFO("log: ", outcome.log);
+  CHECK(outcome.status == CJ2K_INVALID);
+  CHECK(count_lines(outcome.log) == 1);
+  for (const std::string& word : words) {
+    INFO("missing: ", word);
+    CHECK(outcome.log.find(word) != std::string::npos);
+  }
+}
+
+bool is_number(const cj2k_param_info& info) {
+  return info.type == CJ2K_PARAM_INT || info.type == CJ2K_PARAM_BOOL ||
+         info.type == CJ2K_PARAM_DOUBLE || info.type == CJ2K_PARAM_SIZE ||
+         info.type == CJ2K_PARAM_LIST;
+}
+
+TEST_CASE("describe: every row is complete, names are unique, defaults can be set") {
+  const std::vector<cj2k_param_info> all = all_params();
+  CHECK(all.size() > 40);
+  std::set<std::string> names;
+  for (const cj2k_param_info& info : all) {
+    INFO(std::string(info.name));
+    CHECK(names.insert(info.name).second);
+    CHECK(std::strlen(info.help) > 0);
+    CHECK(info.min <= info.max);
+    for (const char* text : {info.default_value, info.unit, info.values, info.clause})
+      CHECK(text != nullptr);
+    const bool has_names = info.type == CJ2K_PARAM_ENUM || info.type == CJ2K_PARAM_FLAGS;
+    CHECK((std::strlen(info.values) > 0) == has_names);
+    cj2k_params p = make_params(64, 64);
+    if (std::strlen(info.default_value) > 0)
+      CHECK(set_logged(p, info.name, info.default_value).status == CJ2K_OK);
+  }
+  cj2k_param_info info = {};
+  info.struct_size = sizeof info;
+  CHECK(cj2k_params_describe(static_cast<int>(all.size()), &info) == CJ2K_EOF);
+  CHECK(cj2k_params_describe(-1, &info) != CJ2K_OK);
+  CHECK(cj2k_params_describe(0, nullptr) < 0);
+}
+
+TEST_CASE("set: the ends of each range are taken, beyond them nothing is") {
+  for (const cj2k_param_info& info : all_params()) {
+    if (!is_number(info)) continue;
+    INFO(std::string(info.name));
+    const double step = info.type == CJ2K_PARAM_DOUBLE ? 1e-3 : 1;
+    cj2k_params p = make_params(64, 64);
+    const cj2k_params before = p;
+    const bool powers_of_two = info.type == CJ2K_PARAM_SIZE && std::strcmp(info.name, "cblk") == 0;
+    if (!powers_of_two)
+      CHECK(set_logged(p, info.name, text_of(info.min).c_str()).status == CJ2K_OK);
+    if (info.type != CJ2K_PARAM_SIZE)
+      CHECK(set_logged(p, info.name, text_of(info.max).c_str()).status == CJ2K_OK);
+
+    for (double outside : {info.min - step, info.max + step, info.max * 1e6 + 1e6}) {
+      if (outside == 0) continue;  // "chosen" or "none" where it is not in the range
+      p = before;
+      const std::string text = text_of(outside);
+      check_refused(set_logged(p, info.name, text.c_str()),
+                    {info.name, text, text_of(info.min), text_of(info.max)});
+      CHECK(std::memcmp(&p, &before, sizeof p) == 0);
+    }
+  }
+}
+
+TEST_CASE("set: text that is no value") {
+  for (const cj2k_param_info& info : all_params()) {
+    if (info.type == CJ2K_PARAM_TEXT) continue;
+    INFO(std::string(info.name));
+    cj2k_params p = make_params(64, 64);
+    const cj2k_params before = p;
+    for (const char* text : {"x", "1x", "nan", "inf", "-inf", "0x", "1;2",
+                             "99999999999999999999999", "1.5.2", " ", "1e999"}) {
+      INFO(std::string(text));
+      check_refused(set_logged(p, info.name, text), {info.name, text});
+      CHECK(std::memcmp(&p, &before, sizeof p) == 0);
+    }
+  }
+  cj2k_params p = make_params(64, 64);
+  check_refused(set_logged(p, "no_such_parameter", "1"), {"no_such_parameter"});
+  check_refused(set_logged(p, "", "1"), {});
+  CHECK(set_logged(p, nullptr, "1").status == CJ2K_INVALID);
+  CHECK(set_logged(p, "width", nullptr).status == CJ2K_INVALID);
+  CHECK(cj2k_params_set(nullptr, "width", "1") == CJ2K_INVALID);
+  const std::string long_text(300, 'c');
+  check_refused(set_logged(p, "comment", long_text.c_str()), {"comment", "255"});
+  CHECK(set_logged(p, "comment", long_text.substr(0, 255).c_str()).status == CJ2K_OK);
+}
+
+TEST_CASE("set: names of enumerations and flags, sizes and lists") {
+  for (const cj2k_param_info& info : all_params()) {
+    if (info.type != CJ2K_PARAM_ENUM && info.type != CJ2K_PARAM_FLAGS) continue;
+    const std::string values = info.values;
+    for (size_t begin = 0; begin < values.size();) {
+      const size_t end = std::min(values.find('|', begin), values.size());
+      const std::string name = values.substr(begin, end - begin);
+      INFO(std::string(info.name), "=", name);
+      cj2k_params p = make_params(64, 64);
+      CHECK(set_logged(p, info.name, name.c_str()).status == CJ2K_OK);
+      CHECK(set_logged(p, info.name, (name + "_").c_str()).status == CJ2K_INVALID);
+      begin = end + 1;
+    }
+  }
+  cj2k_params p = params_from({{"width", "64"},
+                               {"height", "32"},
+                               {"cblk", "32x16"},
+                               {"cblk_style", "bypass+segsym"},
+                               {"precincts", "256x128,64"},
+                               {"depth", "8,10"},
+                               {"num_components", "3"},
+                               {"image_offset", "3x4"},
+                               {"layer_rates", "20,10,5"},
+                               {"progression", "cprl"}});
+  CHECK(p.cblk_width == 32);
+  CHECK(p.cblk_height == 16);
+  CHECK(p.cblk_style == (CJ2K_STYLE_BYPASS | CJ2K_STYLE_SEGSYM));
+  CHECK(p.num_precincts == 2);
+  CHECK(p.precinct_width[0] == 256);
+  CHECK(p.precinct_height[0] == 128);
+  CHECK(p.precinct_width[1] == 64);
+  CHECK(p.precinct_height[1] == 64);
+  CHECK(p.depth[0] == 8);
+  CHECK(p.depth[1] == 10);
+  CHECK(p.depth[2] == 10);
+  CHECK(p.image_offset_x == 3);
+  CHECK(p.image_offset_y == 4);
+  CHECK(p.layers == 3);
+  CHECK(p.num_layer_rates == 3);
+  CHECK(p.layer_rates[2] == 5);
+  CHECK(p.progression == CJ2K_CPRL);
+  CHECK(set_logged(p, "cblk_style", "34").status == CJ2K_OK);
+  CHECK(p.cblk_style == 34);
+}
+
+TEST_CASE("init: sizes of the struct") {
+  cj2k_params p;
+  CHECK(cj2k_params_init(&p, sizeof p + 8) == CJ2K_INVALID);
+  CHECK(cj2k_params_init(&p, 0) == CJ2K_INVALID);
+  CHECK(cj2k_params_init(nullptr, sizeof p) == CJ2K_INVALID);
+  REQUIRE(cj2k_params_init(&p, sizeof p) == CJ2K_OK);
+  CHECK(p.struct_size == sizeof p);
+  CHECK(std::string(p.comment) == "libcj2k " CJ2K_VERSION_STRING);
+  CHECK(p.num_components == 3);
+  CHECK(p.levels == 5);
+  CHECK(p.cblk_width == 64);
+  CHECK(p.tlm == 1);
+}
+
+/// A field outside its range, with what the message must name.
+struct BadField {
+  std::function<void(cj2k_params&)> spoil;
+  std::vector<std::string> words;
+};
+
+TEST_CASE("open: every field at and outside its range") {
+  constexpr int32_t kMax = std::numeric_limits<int32_t>::max(),
+                    kMin = std::numeric_limits<int32_t>::min();
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  std::vector<BadField> bad;
+#define BAD(field, value, ...) \
+  bad.push_back({[=](cj2k_params& p) { p.field = value; }, {__VA_ARGS__}})
+  for (int32_t value : {0, -1, kMin}) {
+    BAD(width, value, "width", std::to_string(value));
+    BAD(height, value, "height", std::to_string(value));
+    BAD(num_components, value, "num_components", std::to_string(value));
+    BAD(depth[1], value, "depth", std::to_string(value));
+    BAD(dx[2], value, "dx", std::to_string(value));
+    BAD(dy[0], value, "dy", std::to_string(value));
+    BAD(layers, value, "layers", std::to_string(value));
+    BAD(guard_bits, value, "guard_bits", std::to_string(value));
+    BAD(cblk_width, value, "cblk", std::to_string(value));
+    BAD(cblk_height, value, "cblk", std::to_string(value));
+  }
+  for (int32_t value : {-1, kMin}) {
+    BAD(image_offset_x, value, "image_offset", std::to_string(value));
+    BAD(image_offset_y, value, "image_offset", std::to_string(value));
+    BAD(tile_width, value, "tile", std::to_string(value));
+    BAD(tile_height, value, "tile", std::to_string(value));
+    BAD(tile_offset_x, value, "tile_offset", std::to_string(value));
+    BAD(tile_offset_y, value, "tile_offset", std::to_string(value));
+    BAD(is_signed[0], value, "is_signed", std::to_string(value));
+    BAD(alpha, value, "alpha", std::to_string(value));
+    BAD(lossless, value, "lossless", std::to_string(value));
+    BAD(levels, value, "levels", std::to_string(value));
+    BAD(cblk_style, value, "cblk_style", std::to_string(value));
+    BAD(num_precincts, value, "precincts", std::to_string(value));
+    BAD(num_layer_rates, value, "layer_rates", std::to_string(value));
+    BAD(sop, value, "sop", std::to_string(value));
+    BAD(eph, value, "eph", std::to_string(value));
+    BAD(tlm, value, "tlm", std::to_string(value));
+    BAD(plt, value, "plt", std::to_string(value));
+    BAD(threads, value, "threads", std::to_string(value));
+    BAD(gop, value, "gop", std::to_string(value));
+    BAD(async_depth, value, "async_depth", std::to_string(value));
+    BAD(target_bytes, value, "target_bytes", std::to_string(value));
+    BAD(max_frame_bytes, value, "max_frame_bytes", std::to_string(value));
+    BAD(max_component_bytes, value, "max_component_bytes", std::to_string(value));
+    BAD(min_frame_bytes, value, "min_frame_bytes", std::to_string(value));
+  }
+  for (int32_t value : {5, kMax})
+    BAD(num_components, value, "num_components", std::to_string(value), "4");
+  for (int32_t value : {17, kMax}) BAD(depth[0], value, "depth", std::to_string(value), "16");
+  for (int32_t value : {3, 5, 8, kMax}) BAD(dx[1], value, "dx", std::to_string(value), "4");
+  for (int32_t value : {2, kMax}) {
+    BAD(is_signed[2], value, "is_signed", std::to_string(value), "1");
+    BAD(alpha, value, "alpha", std::to_string(value), "1");
+    BAD(lossless, value, "lossless", std::to_string(value), "1");
+    BAD(sop, value, "sop", std::to_string(value), "1");
+    BAD(eph, value, "eph", std::to_string(value), "1");
+    BAD(tlm, value, "tlm", std::to_string(value), "1");
+    BAD(plt, value, "plt", std::to_string(value), "1");
+  }
+  BAD(levels, 33, "levels", "33", "32");
+  BAD(guard_bits, 8, "guard_bits", "8", "7");
+  BAD(layers, 65536, "layers", "65536", "65535");
+  BAD(cblk_style, 64, "cblk_style", "64", "63");
+  BAD(cblk_width, 2, "cblk", "2", "4");
+  BAD(cblk_width, 48, "cblk", "48");
+  BAD(cblk_width, 128, "cblk", "128", "4096");
+  BAD(cblk_width, 2048, "cblk", "2048", "1024");
+  BAD(num_precincts, 34, "precincts", "34");
+  BAD(num_layer_rates, 65, "layer_rates", "65", "64");
+  BAD(threads, 1025, "threads", "1025", "1024");
+  BAD(gop, 65, "gop", "65", "64");
+  BAD(async_depth, 65, "async_depth", "65", "64");
+  for (double value : {-1.0, 1e-4, 1025.0, nan, inf, -inf}) BAD(quant_step, value, "quant_step");
+  for (double value : {-1.0, 1e-4, 257.0, nan, inf, -inf}) BAD(quality, value, "quality");
+  for (int value : {-1, 5, kMax})
+    BAD(progression, static_cast<cj2k_progression>(value), "progression");
+  for (int value : {-1, 2, kMax}) BAD(wavelet, static_cast<cj2k_wavelet>(value), "wavelet");
+  for (int value : {-1, 3, kMax}) BAD(mct, static_cast<cj2k_mct>(value), "mct");
+  for (int value : {-1, 3, kMax})
+    BAD(tile_parts, static_cast<cj2k_tile_parts>(value), "tile_parts");
+  for (int value : {-1, 2, kMax}) BAD(format, static_cast<cj2k_format>(value), "format");
+  for (int value : {-1, 4, kMax})
+    BAD(colorspace, static_cast<cj2k_colorspace>(value), "colorspace");
+  for (const cj2k_param_info& info : all_params()) {
+    const int count =
+        1 + static_cast<int>(std::count(info.values, info.values + std::strlen(info.values), '|'));
+    for (int value : {-1, count, kMax}) {
+      if (std::string(info.name) == "stop") BAD(stop, static_cast<cj2k_stop>(value), "stop");
+      if (std::string(info.name) == "device")
+        BAD(device, static_cast<cj2k_device>(value), "device");
+    }
+  }
+#undef BAD
+  for (const BadField& field : bad) {
+    cj2k_params p = make_params(64, 48);
+    field.spoil(p);
+    INFO("parameters: ", describe(p));
+    check_refused(open_logged(p), field.words);
+  }
+  CHECK(open_logged(make_params(64, 48)).status == CJ2K_OK);
+}
+
+TEST_CASE("open: rules between parameters") {
+  const auto refused = [](std::function<void(cj2k_params&)> spoil, std::vector<std::string> words) {
+    cj2k_params p = make_params(64, 48);
+    spoil(p);
+    INFO("parameters: ", describe(p));
+    check_refused(open_logged(p), words);
+  };
+  // Precincts: powers of two; 1 only in the lowest resolution (T.800 A.6.1).
+  const auto precinct = [](int32_t width, int32_t height) {
+    return [=](cj2k_params& p) {
+      p.num_precincts = 1;
+      p.precinct_width[0] = width;
+      p.precinct_height[0] = height;
+    };
+  };
+  refused(precinct(0, 64), {"precinct"});
+  refused(precinct(65536, 64), {"precinct", "65536"});
+  refused(precinct(64, 48), {"precinct", "48"});
+  refused(precinct(1, 64), {"precinct", "1"});
+  // Lossless keeps everything, so it takes no limits.
+  for (const char* key : {"target_bytes", "max_frame_bytes", "max_component_bytes", "quality"}) {
+    refused(
+        [key](cj2k_params& p) {
+          p.lossless = 1;
+          set(p, key, "100");
+        },
+        {"lossless", key});
+  }
+  // The colour transform needs three alike components (T.800 G.2).
+  refused([](cj2k_params& p) { p.mct = CJ2K_MCT_ON, p.num_components = 2; }, {"mct"});
+  refused([](cj2k_params& p) { p.mct = CJ2K_MCT_ON, p.depth[1] = 9; }, {"mct"});
+  refused([](cj2k_params& p) { p.mct = CJ2K_MCT_ON, p.dx[2] = 2; }, {"mct"});
+  refused([](cj2k_params& p) { p.mct = CJ2K_MCT_ON, p.is_signed[0] = 1; }, {"mct"});
+  refused([](cj2k_params& p) { p.alpha = 1, p.num_components = 1; }, {"alpha"});
+  // Tiles (T.800 B.3).
+  refused([](cj2k_params& p) { p.tile_offset_x = 1; }, {"tile_offset"});
+  refused([](cj2k_params& p) { p.image_offset_x = 50, p.tile_width = 20, p.tile_height = 20; },
+          {"tile"});
+  refused([](cj2k_params& p) { p.width = p.height = 4096, p.tile_width = p.tile_height = 16; },
+          {"65535"});
+  // A component without samples.
+  refused([](cj2k_params& p) { p.width = 1, p.image_offset_x = 1, p.dx[1] = 4; }, {"component"});
+  refused([](cj2k_params& p) { p.height = 2, p.image_offset_y = 1, p.dy[2] = 4; }, {"component"});
+  // The reference grid ends at 2^31 - 1.
+  refused([](cj2k_params& p) { p.image_offset_x = 2147483647; }, {"image_offset"});
+  // Rate.
+  refused([](cj2k_params& p) { p.min_frame_bytes = 1000, p.max_frame_bytes = 999; },
+          {"min_frame_bytes"});
+  refused([](cj2k_params& p) { p.target_bytes = 20; }, {"target_bytes", "20"});
+  refused([](cj2k_params& p) { p.max_frame_bytes = 20; }, {"max_frame_bytes", "20"});
+  refused([](cj2k_params& p) { p.max_component_bytes = 1; }, {"max_component_bytes", "1"});
+  refused(
+      [](cj2k_params& p) {
+        p.num_layer_rates = p.layers = 2;
+        p.layer_rates[0] = 5;
+        p.layer_rates[1] = 6;
+      },
+      {"layer_rates"});
+}
+
+TEST_CASE("open: the largest sizes are refused, quickly and without using the memory") {
+  constexpr int32_t kMax = std::numeric_limits<int32_t>::max();
+  for (int32_t tile : {0, 1, 65536, kMax}) {
+    cj2k_params p = make_params(kMax, kMax);
+    p.tile_width = p.tile_height = tile;
+    const Outcome outcome = open_logged(p);
+    INFO("tile ", tile, " log ", outcome.log);
+    CHECK(outcome.status < 0);
+    CHECK(count_lines(outcome.log) == 1);
+  }
+}
+
+TEST_CASE("open: null arguments and struct sizes") {
+  cj2k_params p = make_params(64, 48);
+  cj2k_encoder* encoder = nullptr;
+  CHECK(cj2k_encoder_open(nullptr, &encoder) == CJ2K_INVALID);
+  CHECK(cj2k_encoder_open(&p, nullptr) == CJ2K_INVALID);
+  p.struct_size = 0;
+  CHECK(open_logged(p).status == CJ2K_INVALID);
+  p.struct_size = sizeof p + 8;
+  CHECK(open_logged(p).status == CJ2K_INVALID);
+}
+
+TEST_CASE("text of status codes and version") {
+  std::set<std::string> texts;
+  for (int status = CJ2K_INTERNAL; status <= CJ2K_EOF; ++status) {
+    const char* text = cj2k_status_string(static_cast<cj2k_status>(status));
+    REQUIRE(text != nullptr);
+    CHECK(texts.insert(text).second);
+  }
+  CHECK(cj2k_status_string(static_cast<cj2k_status>(99)) != nullptr);
+  CHECK(std::string(cj2k_version()) == CJ2K_VERSION_STRING);
+}
+
+}  // namespace
+}  // namespace cj2k::test

@@ -1,0 +1,38 @@
+/* SPDX-FileCopyrightText: The libcj2k authors
+ * SPDX-License-Identifier: BSD-2-Clause */
+#include <cj2k.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(void) {
+  static unsigned char samples[64 * 48];
+  cj2k_params params;
+  cj2k_encoder* encoder = NULL;
+  cj2k_frame frame;
+  cj2k_packet packet;
+
+  if (strcmp(cj2k_version(), CJ2K_VERSION_STRING) != 0) return 1;
+  if (cj2k_params_init(&params, sizeof params) != CJ2K_OK) return 2;
+  params.width = 64;
+  params.height = 48;
+  params.num_components = 1;
+  params.log = cj2k_log_stderr;
+  if (cj2k_encoder_open(&params, &encoder) != CJ2K_OK) return 3;
+  memset(&frame, 0, sizeof frame);
+  frame.struct_size = sizeof frame;
+  frame.width = 64;
+  frame.height = 48;
+  frame.components[0].data = samples;
+  frame.components[0].stride_bytes = 64;
+  frame.components[0].step_bytes = 1;
+  frame.components[0].word_bytes = 1;
+  if (cj2k_encoder_send_frame(encoder, &frame) != CJ2K_OK) return 4;
+  if (cj2k_encoder_send_frame(encoder, NULL) != CJ2K_OK) return 5;
+  memset(&packet, 0, sizeof packet);
+  packet.struct_size = sizeof packet;
+  if (cj2k_encoder_receive_packet(encoder, &packet) != CJ2K_OK) return 6;
+  printf("libcj2k %s: %lu bytes\n", cj2k_version(), (unsigned long)packet.size);
+  cj2k_packet_release(encoder, &packet);
+  cj2k_encoder_close(encoder);
+  return 0;
+}

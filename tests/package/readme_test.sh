@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# readme_test.sh PARAMS_TABLE README: the README's parameter table is what the library says.
+# With CJ2K_UPDATE_README=1 the table is rewritten instead.
+set -euo pipefail
+tool=$1 readme=$2
+begin='<!-- params: begin, written by samples/params_table.c -->' end='<!-- params: end -->'
+grep -qxF -- "$begin" "$readme" && grep -qxF -- "$end" "$readme" || { echo "$readme lacks the params markers"; exit 1; }
+
+table() { awk -v begin="$begin" -v end="$end" '$0 == end { inside = 0 } inside; $0 == begin { inside = 1 }' "$readme"; }
+
+if [ "${CJ2K_UPDATE_README:-0}" = 1 ]; then
+  {
+    awk -v begin="$begin" '{ print } $0 == begin { exit }' "$readme"
+    "$tool"
+    awk -v end="$end" '$0 == end { inside = 1 } inside' "$readme"
+  } > "$readme.new"
+  mv "$readme.new" "$readme"
+fi
+diff <(table) <("$tool") || {
+  echo "$readme: the parameter table (<) differs from cj2k_params_describe (>); CJ2K_UPDATE_README=1 rewrites it"
+  exit 1
+}

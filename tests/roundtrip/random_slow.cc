@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Random legal combinations of everything. CJ2K_RANDOM_SEED=n runs that one alone,
+// CJ2K_RANDOM_COUNT=n more or fewer.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "roundtrip/roundtrip.h"
+
+namespace cj2k::test {
+namespace {
+
+constexpr int kDefaultCount = 300;
+
+int from_environment(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::atoi(text) : otherwise;
+}
+
+void choose_components(cj2k_params& p, Random& random) {
+  p.num_components = random.range(1, 4);
+  const int32_t depth = random.range(1, 16);
+  const bool is_signed = random.chance(15), mixed = random.chance(10);
+  for (int c = 0; c < p.num_components; ++c) {
+    p.depth[c] = mixed ? random.range(1, 16) : depth;
+    p.is_signed[c] = mixed ? random.chance(30) : is_signed;
+  }
+  if (random.chance(30)) {
+    static const std::vector<std::pair<int, int>> chroma = {{2, 1}, {2, 2}, {4, 1}, {4, 4}, {1, 2}};
+    const auto [dx, dy] = random.pick(chroma);
+    for (int c = 1; c < std::min(3, p.num_components); ++c) {
+      p.dx[c] = dx;
+      p.dy[c] = dy;
+    }
+  } else if (random.chance(10)) {
+    for (int c = 0; c < p.num_components; ++c) {
+      p.dx[c] = random.pick<int>({1, 2, 4});
+      p.dy[c] = random.pick<int>({1, 2, 4});
+    }
+  }
+}
+
+void choose_grid(cj2k_params& p, Random& random) {
+  static const std::vector<std::pair<int, int>> sizes = {
+      {1, 1},   {1, 37},   {41, 1},    {3, 5},     {17, 33},   {64, 64},
+      {200, 3}, {63, 130}, {127, 129}, {160, 100}, {256, 256}, {509, 383}};
+  std::tie(p.width, p.height) = random.pick(sizes);
+  if (random.chance(25)) {
+    p.image_offset_x = random.range(0, 90);
+    p.image_offset_y = random.range(0, 90);
+  }
+  if (random.chance(35)) {
+    p.tile_width = random.range(std::max(1, p.width / 6), p.width + 10);
+    p.tile_height = random.range(std::max(1, p.height / 6), p.height + 10);
+    // The first tile must reach into the image (T.800 B.3).
+    p.tile_offset_x =
+        random.range(std::max(0, p.image_offset_x - p.tile_width + 1), p.image_offset_x);
+    p.tile_offset_y =
+        random.range(std::max(0, p.image_offset_y - p.tile_height + 1), p.image_offset_y);
+  }
+}
+
+void choose_coding(cj2k_params& p, Random& random) {
+  p.levels = random.pick<int>({0, 1, 2, 3, 4, 5, 5, 5, 6, 8, 32});
+  p.guard_bits = random.pick<int>({1, 2, 2, 2, 3, 4, 7});
+  int32_t width_log2 = random.range(2, 10);
+  const int32_t height_log2 = random.range(2, std::min(10, 12 - width_log2));
+  p.cblk_width = 1 << width_log2;
+  p.cblk_height = 1 << height_log2;
+  if (random.chance(50)) p.cblk_style = random.range(0, 63);
+  if (random.chance(35)) {
+    p.num_precincts = random.range(1, 3);
+    for (int i = 0; i < p.num_precincts; ++i) {
+      // Small enough to cut the picture, large enough to keep the number of packets in bounds.
+      p.precinct_width[i] = 1 << random.range(p.width > 100 ? 4 : 1, 9);
+      p.precinct_height[i] = 1 << random.range(p.height > 100 ? 4 : 1, 9);
+    }
+  }
+  p.progression = static_cast<cj2k_progression>(random.range(0, 4));
+  if (random.chance(35)) p.layers = random.pick<int>({2, 3, 5, 12});
+  if (random.chance(30)) {
+    p.tile_parts = static_cast<cj2k_tile_parts>(random.range(1, 2));
+    if (random.chance(70))
+      p.progression = p.tile_parts == CJ2K_TILE_PARTS_COMPONENT ? CJ2K_CPRL : CJ2K_RPCL;
+  }
+  p.sop = random.chance(25);
+  p.eph = random.chance(25);
+  p.tlm = !random.chance(25);
+  p.plt = random.chance(25);
+  if (random.chance(20)) p.format = CJ2K_FORMAT_JP2;
+  if (random.chance(15)) p.mct = CJ2K_MCT_OFF;
+  p.threads = random.range(1, 3);
+  p.gop = random.range(0, 3);
+  p.async_depth = random.range(0, 3);
+}
+
+/// @return the quality whose floor holds, 0 where none is promised (a byte target)
+double choose_rate(cj2k_params& p, Random& random, int64_t raw_bits) {
+  if (random.chance(50)) {
+    p.lossless = 1;
+    return 0;
+  }
+  p.wavelet = random.chance(60) ? CJ2K_WAVELET_97 : CJ2K_WAVELET_53;
+  if (random.chance(15)) p.quant_step = random.pick<double>({0.125, 0.5, 2});
+  const double step = std::max(1.0, p.quant_step);
+  if (random.chance(60)) {
+    p.quality = random.pick<double>({0.25, 0.5, 1, 2, 4, 8});
+    return std::max(
+        p.quality,
+        step * 255 / ((1 << *std::max_element(p.depth, p.depth + p.num_components)) - 1));
+  }
+  p.target_bytes = 0;
+  cj2k_encoder* encoder = nullptr;
+  cj2k_info info = {};
+  info.struct_size = sizeof info;
+  if (cj2k_encoder_open(&p, &encoder) != CJ2K_OK) return 0;  // the caller's own open will say why
+  CHECK(cj2k_encoder_info(encoder, &info) == CJ2K_OK);
+  cj2k_encoder_close(encoder);
+  constexpr int64_t kEmptyPacketBytes = 12;  // SOP, one byte of header, EPH, PLT entry
+  p.target_bytes = info.header_bytes + kEmptyPacketBytes * info.num_packets +
+                   raw_bits / 8 / random.range(2, 20) + 50;
+  return 0;
+}
+
+TEST_CASE("random combinations") {
+  const int only = from_environment("CJ2K_RANDOM_SEED", -1);
+  const int count = from_environment("CJ2K_RANDOM_COUNT", kDefaultCount);
+  int coded = 0, refused = 0;
+  for (int seed = only >= 0 ? only : 0; only >= 0 ? seed == only : coded < count; ++seed) {
+    Random random(static_cast<uint64_t>(seed) + 1);
+    cj2k_params p = make_params(1, 1);
+    choose_components(p, random);
+    choose_grid(p, random);
+    choose_coding(p, random);
+    const Picture shape = picture_shape(p);
+    const double quality = choose_rate(p, random, shape.raw_bits());
+    const Content content = random.pick(kAllContents);
+
+    // Legal, yet refused for reasons that this generator does not foresee: counted, and bounded
+    // below.
+    LogText log;
+    p.log = LogText::append;
+    p.log_opaque = &log;
+    cj2k_encoder* encoder = nullptr;
+    const cj2k_status status = cj2k_encoder_open(&p, &encoder);
+    cj2k_encoder_close(encoder);
+    p.log = nullptr;
+    p.log_opaque = nullptr;
+    INFO("CJ2K_RANDOM_SEED=", seed, " content ", std::string(content_name(content)));
+    INFO("parameters: ", describe(p));
+    INFO("log: ", log.text);
+    if (status != CJ2K_OK) {
+      CHECK(!log.text.empty());
+      const bool foreseen = status == CJ2K_NOT_SUPPORTED ||
+                            log.text.find("tile-part") != std::string::npos ||
+                            log.text.find("no sample") != std::string::npos ||
+                            log.text.find("without sample") != std::string::npos ||
+                            log.text.find("precinct") != std::string::npos;
+      CHECK(foreseen);
+      ++refused;
+      REQUIRE(refused < 200 + count);
+      continue;
+    }
+    ++coded;
+    const Picture picture = make_picture(p, content, random.next());
+    const double floor = quality > 0 ? quality_floor(p, quality) : 0;
+    const Encoded encoded = check_roundtrip(p, picture, kTwoDecoders, floor);
+    if (p.target_bytes > 0) CHECK(static_cast<int64_t>(encoded.bytes.size()) <= p.target_bytes);
+  }
+  MESSAGE(coded << " combinations coded, " << refused << " refused");
+}
+
+}  // namespace
+}  // namespace cj2k::test

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "roundtrip/roundtrip.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "support/codestream.h"
+#include "support/image_io.h"
+
+namespace cj2k::test {
+namespace {
+
+/// FFmpeg's 9/7 rounds differently from OpenJPEG's: 1 was the most seen on OpenJPEG's own
+/// codestreams of up to 12 bits.
+constexpr int32_t kDecoderDifference = 1;
+constexpr int32_t kDecoderDifference16Bit = 4;
+constexpr double kQualityMarginDb = 6.0;
+/// Coefficients that one guard bit lets saturate (T.800 E.1) cost this much on noise and edges.
+constexpr double kSaturationMarginDb = 12.0;
+
+}  // namespace
+
+double quality_floor(const cj2k_params& params, double quality) {
+  const bool transform = params.num_components >= 3 && params.mct != CJ2K_MCT_OFF;
+  double floor = 999;
+  for (int c = 0; c < params.num_components; ++c) {
+    const double peak = static_cast<double>((1 << params.depth[c]) - 1);
+    // Not finer than the base step, in which the error of each of three transformed components
+    // counts.
+    const double base =
+        (params.quant_step > 0 ? params.quant_step : 1) * (transform ? std::sqrt(3) : 1);
+    const double step = std::max(base, quality * peak / 255);
+    floor = std::min(floor, 10 * std::log10(12 * peak * peak / (step * step)));
+  }
+  const bool saturates = params.guard_bits == 1 && params.wavelet == CJ2K_WAVELET_97;
+  return floor - kQualityMarginDb - (saturates ? kSaturationMarginDb : 0);
+}
+
+Encoded check_roundtrip(const cj2k_params& params, const Picture& picture,
+                        const std::vector<Decoder>& decoders, double psnr_floor) {
+  const Encoded encoded = encode(params, picture);
+  INFO("parameters: ", describe(params));
+  INFO("log: ", encoded.log);
+  CHECK(encoded.status == CJ2K_OK);
+  if (encoded.status != CJ2K_OK) return encoded;
+  CHECK(encoded.stats.bytes == static_cast<int64_t>(encoded.bytes.size()));
+  // For a look at a failure with the decoders' own tools.
+  if (const char* folder = std::getenv("CJ2K_KEEP")) {
+    static int number = 0;
+    const char* suffix = params.format == CJ2K_FORMAT_JP2 ? ".jp2" : ".j2k";
+    write_file(std::filesystem::path(folder) / (std::to_string(number++) + suffix), encoded.bytes);
+  }
+  check_codestream(encoded.bytes);
+
+  std::optional<Picture> first;
+  bool have_reference = true;
+  for (Decoder decoder : decoders) {
+    if (cannot_decode(decoder, params) != nullptr || !use_decoder(decoder)) {
+      if (decoder == Decoder::kOpenJpeg) have_reference = false;
+      continue;
+    }
+    INFO("decoder: ", std::string(decoder_name(decoder)));
+    Decoded decoded = decode(decoder, encoded.bytes, params);
+    INFO("error: ", decoded.error);
+    // A decoder may say that it cannot where OpenJPEG could, or could not be asked.
+    if ((first || !have_reference) && !decoded.picture &&
+        known_refusal(decoder, decoded.error) != nullptr)
+      continue;
+    CHECK(decoded.picture.has_value());
+    if (!decoded.picture) continue;
+    const bool lossless = params.lossless != 0;
+    const int32_t difference = max_difference(picture, *decoded.picture);
+    CHECK(difference >= 0);
+    if (lossless) {
+      INFO("first difference: ",
+           difference == 0 ? std::string("none") : first_difference(picture, *decoded.picture));
+      CHECK(difference == 0);
+    } else if (difference >= 0) {
+      CHECK(psnr(picture, *decoded.picture) >= psnr_floor);
+    }
+    if (first && !lossless) {
+      const int32_t deepest = *std::max_element(params.depth, params.depth + params.num_components);
+      const bool reversible = params.wavelet == CJ2K_WAVELET_53;
+      const int32_t allowed = reversible     ? 0
+                              : deepest > 12 ? kDecoderDifference16Bit
+                                             : kDecoderDifference;
+      INFO("first difference of the decoders: ", first_difference(*first, *decoded.picture));
+      CHECK(max_difference(*first, *decoded.picture) <= allowed);
+    }
+    if (!first) first = std::move(decoded.picture);
+  }
+  return encoded;
+}
+
+}  // namespace cj2k::test
