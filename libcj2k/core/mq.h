@@ -88,9 +88,9 @@ inline constexpr StateTable kStates = internal::make_states();
 /// kernels/tier1_mq.cuh has its own, in shared memory; this one is the host's.
 struct ContextArray {
   State* contexts;
-  State context(unsigned i) const { return contexts[i]; }
-  void set_context(unsigned i, State state) const { contexts[i] = state; }
-  static State state(unsigned number) { return kStates.states[number]; }
+  constexpr State context(unsigned i) const { return contexts[i]; }
+  constexpr void set_context(unsigned i, State state) const { contexts[i] = state; }
+  static constexpr State state(unsigned number) { return kStates.states[number]; }
 };
 
 /// Initial states, Table D.7: all-zero neighbourhood 4, run-length 3, UNIFORM 46, others 0.
@@ -113,9 +113,9 @@ struct Coder {
   uint32_t ct;
   uint8_t* last;
 
-  uint8_t last_byte() const { return *last; }
-  void carry() { ++*last; }  ///< into B, which is not 0xFF
-  void push(uint8_t byte) { *++last = byte; }
+  constexpr uint8_t last_byte() const { return *last; }
+  constexpr void carry() { ++*last; }  ///< into B, which is not 0xFF
+  constexpr void push(uint8_t byte) { *++last = byte; }
 };
 
 template <typename K>
@@ -268,6 +268,7 @@ CJ2K_HD constexpr size_t shortest_prefix(const Snapshot& s, const Bytes& segment
   while (true) {
     const Wide with_ones = value + ((static_cast<Wide>(1) << (kBits - position)) - 1);
     if (length >= segment_bytes || (low <= with_ones && with_ones < high)) break;
+    if (position > kBits - 8) break;  // only where bytes were lost: a GPU buffer that was too small
     const uint8_t byte = segment[length++];
     position += previous == 0xFF ? 7 : 8;
     value += static_cast<Wide>(byte) << (kBits - position);

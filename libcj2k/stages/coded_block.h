@@ -51,7 +51,7 @@ struct CodedBlock {
 /// True when coding pass `pass` (0 = the first clean-up pass) ends a codeword segment (T.800 D.4.2,
 /// D.6, Table D.9), for any block. The last pass that is in the codestream always ends one,
 /// whatever this says.
-inline bool pass_terminates(uint32_t style, int pass) {
+constexpr bool pass_terminates(uint32_t style, int pass) {
   constexpr uint32_t kBypass = 1, kTermAll = 4;
   if (style & kTermAll) return true;
   if (!(style & kBypass) || pass < 9) return false;

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// How a rectangle is cut for the DWT kernels: what jobs.cc and dwt.cuh must agree on.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels.h"
+
+namespace cj2k::cuda {
+
+/// A warp holds 128 columns, of which the outer four on either side are only there for the lifting
+/// steps (9/7 reaches 4 samples to the left and to the right).
+inline constexpr int32_t kDwtStripColumns = 120;
+inline constexpr int32_t kDwtHaloColumns = 4;
+
+/// A segment costs 7 rows of overlap with 9/7, a long one leaves too few warps to hide latency:
+/// 64 rows where the rectangle is large, fewer at the deeper levels.
+inline uint8_t dwt_segment_pairs(int32_t width, int32_t height) {
+  const int64_t samples = int64_t{width} * height;
+  return samples >= (1 << 21) ? 32 : samples >= (1 << 18) ? 16 : 8;
+}
+
+inline void append_dwt_parts(const DwtJob& job, uint32_t index, std::vector<DwtPart>* parts) {
+  const int64_t columns = int64_t{job.width} + job.parity_x;
+  const int64_t pairs = (int64_t{job.height} + job.parity_y + 1) / 2;
+  const auto strips = static_cast<uint32_t>((columns + kDwtStripColumns - 1) / kDwtStripColumns);
+  const auto segments = static_cast<uint32_t>((pairs + job.segment_pairs - 1) / job.segment_pairs);
+  for (uint32_t segment = 0; segment < segments; ++segment) {
+    for (uint32_t strip = 0; strip < strips; ++strip) {
+      parts->push_back({index, strip, segment});
+    }
+  }
+}
+
+}  // namespace cj2k::cuda

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Reductions and scans over a block. All its threads call; two barriers each; the scratch may be
+// used again at once.
+#pragma once
+
+#include "simt/kernel.h"
+
+namespace cj2k::simt {
+
+/// A member of the kernel's Smem.
+template <typename V, int kThreads>
+struct BlockScratch {
+  static constexpr int kWarps = kThreads / 32;
+  V totals[kWarps];
+};
+
+/// op over all threads' values, returned to all of them.
+template <typename T, typename V, int kThreads, typename Op>
+CJ2K_KERNEL_FN V block_reduce(T& t, BlockScratch<V, kThreads>& scratch,
+                              std::type_identity_t<V> value, Op o) {
+  const V warp_total = t.warp_reduce(value, o);
+  if (t.lane() == 0) t.sstore(scratch.totals[t.warp()], warp_total);
+  t.sync();
+  V total = t.sload(scratch.totals[0]);
+  CJ2K_UNROLL
+  for (int i = 1; i < scratch.kWarps; ++i) total = Op::apply(total, t.sload(scratch.totals[i]));
+  t.sync();
+  return total;
+}
+
+/// op over the values of the threads before this one; `total`, if not null, gets op over all.
+template <typename T, typename V, int kThreads, typename Op>
+CJ2K_KERNEL_FN V block_exclusive_scan(T& t, BlockScratch<V, kThreads>& scratch,
+                                      std::type_identity_t<V> value, Op o, V* total = nullptr) {
+  const V inclusive = t.warp_inclusive_scan(value, o);
+  if (t.lane() == 31) t.sstore(scratch.totals[t.warp()], inclusive);
+  const V before = t.shuffle_up(inclusive, 1);
+  t.sync();
+  V sum = Op::template identity<V>();
+  V warps_before = sum;
+  CJ2K_UNROLL
+  for (int i = 0; i < scratch.kWarps; ++i) {
+    if (static_cast<uint32_t>(i) == t.warp()) warps_before = sum;
+    sum = Op::apply(sum, t.sload(scratch.totals[i]));
+  }
+  if (total != nullptr) *total = sum;
+  t.sync();
+  return t.lane() == 0 ? warps_before : Op::apply(warps_before, before);
+}
+
+template <typename T, typename V, int kThreads>
+CJ2K_KERNEL_FN V block_reduce_add(T& t, BlockScratch<V, kThreads>& scratch,
+                                  std::type_identity_t<V> value) {
+  return block_reduce(t, scratch, value, op::Add{});
+}
+template <typename T, typename V, int kThreads>
+CJ2K_KERNEL_FN V block_reduce_or(T& t, BlockScratch<V, kThreads>& scratch,
+                                 std::type_identity_t<V> value) {
+  return block_reduce(t, scratch, value, op::Or{});
+}
+template <typename T, typename V, int kThreads>
+CJ2K_KERNEL_FN V block_reduce_max(T& t, BlockScratch<V, kThreads>& scratch,
+                                  std::type_identity_t<V> value) {
+  return block_reduce(t, scratch, value, op::Max{});
+}
+template <typename T, typename V, int kThreads>
+CJ2K_KERNEL_FN V block_exclusive_add(T& t, BlockScratch<V, kThreads>& scratch,
+                                     std::type_identity_t<V> value, V* total = nullptr) {
+  return block_exclusive_scan(t, scratch, value, op::Add{}, total);
+}
+
+}  // namespace cj2k::simt
