@@ -55,7 +55,7 @@ case $format in
   rgb48* | bgr48* | rgba64* | bgra64*) format=gbrp16le ;;
 esac
 "$ffmpeg" -v error -nostdin -i "$output" -i "$input" -filter_complex \
-  "[0:v:0]settb=AVTB,setpts=N,format=$format[out];[1:v:0]settb=AVTB,setpts=N,format=$format[in];
+  "[0:v:0]settb=AVTB,setpts=N,format=${format}[out];[1:v:0]settb=AVTB,setpts=N,format=${format}[in];
    [out][in]psnr=stats_file=$here/psnr.log" -f null -
 
 echo

@@ -4,7 +4,7 @@
 #
 # Installs what is missing and runs all tests:
 #
-#     tests/run.sh           everything: all tests, sanitizers, fuzzing, FFmpeg 5.1 to 9.0
+#     tests/run.sh           everything: all tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0
 #     tests/run.sh --fast    the tests labelled fast of the release build, two minutes
 #
 # Ends with one line per step and the sum of passed, failed and skipped tests; exit status 1 if any failed.
@@ -105,9 +105,10 @@ fuzz() {
     -artifact_prefix="$logs/fuzz/" -print_final_stats=1
 }
 
-ffmpeg_version() { # VERSION RUN_PY_ARGUMENTS...
+ffmpeg_version() { # VERSION
   local version=$1 name=ffmpeg-$1 start=$SECONDS status=0 counts
-  shift
+  local arguments=(--ffmpeg "build/$name/ffmpeg")
+  [ -z "${CJ2K_TEST_MEDIA:-}" ] || arguments+=(--media "$CJ2K_TEST_MEDIA")
   printf '== %s\n' "$name"
   ffmpeg-patch/build.sh "$version" > "$logs/$name-build.log" 2>&1 || status=$?
   tail -n 1 "$logs/$name-build.log"
@@ -119,7 +120,7 @@ ffmpeg_version() { # VERSION RUN_PY_ARGUMENTS...
     report "$name" $((SECONDS - start)) 0 1 0
     return
   fi
-  python3 tests/ffmpeg/run.py --ffmpeg "build/$name/ffmpeg" "$@" > "$logs/$name.log" 2>&1 || status=$?
+  python3 tests/ffmpeg/run.py "${arguments[@]}" > "$logs/$name.log" 2>&1 || status=$?
   grep -E '^(failed|skipped)' "$logs/$name.log"
   counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$logs/$name.log" | tail -n 1)
   if [ -z "$counts" ]; then
@@ -135,10 +136,7 @@ if [ $fast = 0 ]; then
   sanitizer asan -L fast
   sanitizer tsan -L fast
   if step fuzz-build build fuzz; then step fuzz fuzz; fi
-  ffmpeg_version 7.1
-  ffmpeg_version 8.1
-  ffmpeg_version 5.1 --only basic
-  ffmpeg_version 9.0 --only basic
+  for version in 7.1 8.1 5.1 9.0; do ffmpeg_version "$version"; done
 fi
 
 printf '\n'

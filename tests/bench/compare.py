@@ -104,7 +104,7 @@ def workloads(picture):
         size = mbits * 1e6 / 8 / 24
         level = max(1, round(raw / size / 2))  # libopenjpeg: ratio = 2 x level
         target = raw / (2 * level) * 8 * 24
-        common = ["-cblk", "32x32", "-b:v", "%d" % target]
+        common = ["-b:v", "%d" % target]
         yield "%d Mbit/s" % round(target / 1e6), {
             "j2k_cuda": ["-c:v", "j2k_cuda", *common],
             "j2k_cuda stop=none": ["-c:v", "j2k_cuda", *common, "-stop", "none"],

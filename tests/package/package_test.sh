@@ -17,6 +17,7 @@ mv "$scratch/first" "$scratch/moved"
 # The build tree may have been configured for another prefix: then cj2k.pc's libdir still follows the file.
 pc_dir=$(dirname "$(find "$scratch/moved" -name cj2k.pc)")
 export PKG_CONFIG_PATH=$pc_dir
+# shellcheck disable=SC2046 # several words
 cc -std=c11 -pedantic -Wall -Wextra -Werror "$here/consumer.c" $(pkg-config --cflags --libs cj2k) -o "$scratch/by_pc"
 "$scratch/by_pc"
 # Everything FFmpeg's configure needs must be in Libs, not Libs.private.
