@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cinttypes>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <optional>
 #include <thread>
@@ -139,9 +140,12 @@ Status Encoder::check_frame(const cj2k_frame& frame) const {
     return log_.fail(Status::kInvalid, "frame: struct_size %zu is not %zu", frame.struct_size,
                      sizeof(cj2k_frame));
   }
-  if (frame.memory != CJ2K_MEMORY_HOST) {
-    return log_.fail(Status::kNotSupported, "frame: memory %d is not host memory (%d)",
-                     static_cast<int>(frame.memory), static_cast<int>(CJ2K_MEMORY_HOST));
+  int memory;  // any number may stand there; only an int may hold it
+  static_assert(sizeof memory == sizeof frame.memory);
+  std::memcpy(&memory, &frame.memory, sizeof memory);
+  if (memory != CJ2K_MEMORY_HOST) {
+    return log_.fail(Status::kNotSupported, "frame: memory %d is not host memory (%d)", memory,
+                     static_cast<int>(CJ2K_MEMORY_HOST));
   }
   if (frame.width != p.width || frame.height != p.height) {
     return log_.fail(Status::kInvalid, "frame: size %dx%d is not the encoder's %dx%d", frame.width,

@@ -205,11 +205,12 @@ bool use_decoder(Decoder decoder) {
   const bool present = have_program(program_of(decoder));
   const char* allowed = std::getenv("CJ2K_ALLOW_MISSING_DECODERS");
   if (!present && (allowed == nullptr || std::string(allowed) != "1")) {
-    FAIL(program_of(decoder),
+    FAIL(std::string(program_of(decoder)),
          " is not installed; CJ2K_ALLOW_MISSING_DECODERS=1 goes on without it");
   }
-  if (!present)
+  if (!present) {
     std::printf("SKIPPED: %s is not installed, nothing is decoded by it\n", program_of(decoder));
+  }
   return known[decoder] = present;
 }
 

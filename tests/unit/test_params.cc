@@ -489,14 +489,20 @@ TEST_CASE("params: grid rules") {
 
 TEST_CASE("params: code-block and precinct rules") {
   cj2k_params p = valid();
-  for (const auto& [w, h, ok] : {std::tuple{4, 1024, true},
-                                 {1024, 4, true},
-                                 {64, 64, true},
-                                 {4, 4, true},
-                                 {128, 64, false},
-                                 {1024, 8, false},
-                                 {48, 32, false},
-                                 {32, 5, false}}) {
+  struct Size {
+    int w, h;
+    bool ok;
+  };
+  for (const Size& size : std::initializer_list<Size>{{4, 1024, true},
+                                                      {1024, 4, true},
+                                                      {64, 64, true},
+                                                      {4, 4, true},
+                                                      {128, 64, false},
+                                                      {1024, 8, false},
+                                                      {48, 32, false},
+                                                      {32, 5, false}}) {
+    const int w = size.w, h = size.h;
+    const bool ok = size.ok;
     CAPTURE(w);
     CAPTURE(h);
     p.cblk_width = w;
