@@ -79,7 +79,7 @@ Status EarlyStop::run(Backend& backend, FrameWork& work, RateControl& rate, cj2k
     timed([&] { rate.allocate(work.blocks()); });
     return Status::kOk;
   }
-  CJ2K_TRY(backend.code_blocks(work, sample_, thresholds, stats));
+  if (rate.has_cap()) CJ2K_TRY(backend.code_blocks(work, sample_, thresholds, stats));
   timed([&] { thresholds = rate.predict(work.blocks(), sample_, sample_weights_); });
   collect_open(work.blocks(), thresholds);
   while (true) {

@@ -4,11 +4,11 @@
 // Early stop without loss: code each block only as far as rate control will look, then go on where
 // it looked further.
 //
-// A sample of the blocks is coded to the end and predicts the slope at which rate control will
-// stop. The other blocks are coded down to that slope. Rate control then says where it really
-// stopped: a block that paused above that slope might have had more to give, so it goes on, and
-// rate control runs again, until there is none. All of it depends on the frame alone, so the bytes
-// do not depend on what was encoded before, or in parallel.
+// A sample of the blocks is coded to the end and predicts the slope at which rate control will stop
+// (constant quality without a cap knows it). The other blocks are coded down to that slope. Rate
+// control then says where it really stopped: a block that paused above that slope might have had
+// more to give, so it goes on, and rate control runs again, until there is none. All of it depends
+// on the frame alone, so the bytes do not depend on what was encoded before, or in parallel.
 #pragma once
 
 #include <cstdint>

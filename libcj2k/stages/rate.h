@@ -47,21 +47,21 @@ class RateControl {
   /// True when something bounds the frame from below: then blocks need not be coded to the last
   /// plane.
   bool has_limit() const;
+  bool has_cap() const;  ///< in bytes
   /// Where `allocate` will end, from a sample of finished blocks that stand for `weights` blocks
   /// each. Without a cap it needs no sample: the quality threshold.
   SlopeThresholds predict(const CodedBlock* blocks, std::span<const uint32_t> sample,
                           std::span<const uint32_t> weights);
-  /// After allocate: points of `component` at this slope and above are all in. Blocks whose coding
-  /// stopped above it may have had more to give. 0: whatever there is goes in.
+  /// After allocate: points of `component` above this slope are all in. Blocks whose coding stopped
+  /// there or above may have had more to give. 0: whatever there is goes in.
   uint16_t exhausted_above(uint32_t component) const { return exhausted_[component]; }
   /// After allocate: how far the caps are from being used, in steps of the log-slope of bytes (256
   /// per doubling).
   uint16_t room() const;
 
   const Selection& selection() const { return selection_; }
-  uint16_t threshold() const {
-    return threshold_;
-  }  ///< slope of the last point that went in; 0: no limit was met
+  /// Slope of the last point that went in; 0: no limit was met.
+  uint16_t threshold() const { return threshold_; }
   uint64_t component_bytes(uint32_t component) const;
   uint64_t body_bytes() const;
 
@@ -82,7 +82,6 @@ class RateControl {
     return component >= scope.first_component && component < scope.end_component;
   }
   void allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>& component_caps);
-  bool has_cap() const;
   void fill_histograms();
   void clear_histograms();
   void add_to_histograms(uint32_t block, uint32_t points, uint32_t weight);
