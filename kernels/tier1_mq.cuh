@@ -5,11 +5,12 @@
 // over device memory.
 #pragma once
 
-#include "simt/kernel.h"
-
 #include "core/mq.h"
 #include "core/segments.h"
-#include "tier1.h"
+#include "core/stop.h"
+#include "simt/kernel.h"
+#include "tier1_block.cuh"
+#include "tier1_launch.h"
 
 namespace cj2k::cuda::tier1 {
 
@@ -83,19 +84,29 @@ class DeviceStore {
     }
   };
 
-  CJ2K_KERNEL_FN DeviceStore(T& t, const Tier1Buffers& buffers, const Tier1Job& job)
+  CJ2K_KERNEL_FN DeviceStore(T& t, const Tier1Buffers& buffers, const Tier1Job& job, uint32_t frame)
       : t_(&t),
-        memory_{&t, buffers.bytes + job.bytes_offset, job.bytes_capacity},
-        passes_(buffers.passes + job.first_pass),
-        tails_(buffers.tails == nullptr ? nullptr : buffers.tails + job.first_pass),
-        snapshots_(buffers.snapshots + job.first_pass) {}
+        memory_{&t, buffers.bytes + frame * buffers.frame_bytes + job.bytes_offset,
+                job.bytes_capacity} {
+    const uint64_t first_pass = uint64_t{frame} * buffers.frame_passes + job.first_pass;
+    passes_ = buffers.passes + first_pass;
+    tails_ = buffers.tails == nullptr ? nullptr : buffers.tails + first_pass;
+    snapshots_ = buffers.snapshots + first_pass;
+  }
 
-  CJ2K_KERNEL_FN void start(Coder& coder, uint32_t begin) const {
+  CJ2K_KERNEL_FN void start(Coder& coder, uint32_t begin) const { resume(coder, begin, begin, 0); }
+  CJ2K_KERNEL_FN void resume(Coder& coder, uint32_t begin, uint32_t written, uint8_t last) const {
     coder.memory = memory_;
-    coder.last = Coder::kNone;
-    coder.written = begin;
-    coder.word = 0;
-    if (begin % 8 != 0) coder.word = memory_.load_word(begin / 8 * 8) << (64 - begin % 8 * 8);
+    coder.last = written > begin ? uint32_t{last} : Coder::kNone;
+    coder.written = written;
+    const uint32_t stored = written > begin ? written - 1 : begin;
+    coder.word = stored % 8 == 0 ? 0 : memory_.load_word(stored / 8 * 8) << (64 - stored % 8 * 8);
+  }
+  /// Stores what came before B, so that resume finds it.
+  CJ2K_KERNEL_FN void suspend(Coder& coder) const {
+    const uint32_t stored = coder.written - (coder.last != Coder::kNone ? 1 : 0);
+    const uint32_t rest = stored % 8;
+    if (rest != 0) memory_.store_word(stored - rest, coder.word >> (64 - rest * 8));
   }
   CJ2K_KERNEL_FN uint32_t written(const Coder& coder) const { return coder.written; }
   /// Stores B and what is not a whole word yet; nothing may be pushed after that.
@@ -110,6 +121,7 @@ class DeviceStore {
   CJ2K_KERNEL_FN void set_pass(int pass, const CodingPass& value) const {
     t_->gstore(passes_ + pass, value);
   }
+  CJ2K_KERNEL_FN CodingPass pass(int pass) const { return t_->gload(passes_ + pass); }
   CJ2K_KERNEL_FN uint32_t length(int pass) const { return t_->gload(&passes_[pass].length_bytes); }
   CJ2K_KERNEL_FN void set_length(int pass, uint32_t length) const {
     t_->gstore(&passes_[pass].length_bytes, length);
@@ -136,22 +148,61 @@ class DeviceStore {
   Tier1Snapshot* snapshots_;
 };
 
-/// Codes all passes of the blocks of a list.
+template <typename Coder, typename Bank>
+CJ2K_KERNEL_FN bool begin_pass(Coder& segments, const Bank& bank) {
+  const bool raw = segments.begin_pass();
+  if (segments.resets_contexts()) mq::reset_bank(bank);
+  return raw;
+}
+
+/// After a plane; as simd::encode_block.
+template <typename Coder>
+CJ2K_KERNEL_FN bool may_stop(Coder& segments, double weight, uint16_t threshold) {
+  const auto& store = segments.store();
+  const int n = segments.num_passes();
+  const uint32_t before = n > 3 ? store.length(n - 4) : 0;
+  const uint16_t slope =
+      last_hull_slope([&store](int pass) { return store.pass(pass); }, n, weight);
+  return may_pause(slope, store.length(n - 1) - before, threshold);
+}
+
+/// The first `left` of 16 decisions.
+template <typename Coder, typename Bank>
+CJ2K_KERNEL_FN void code_symbols(Coder& segments, const Bank& bank, bool raw, simt::U32x4 chunk,
+                                 uint32_t left) {
+  const uint32_t count = left < 16 ? left : 16;
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto symbol = static_cast<mq::Symbol>(chunk.x & 0xFF);
+    if (raw) {
+      segments.raw_bit(symbol & 1);
+    } else {
+      mq::encode_with(segments.registers(), bank, symbol);
+    }
+    // The next to the lowest byte: of 4 a word, of 16 the chunk.
+    chunk.x >>= 8;
+    if (i % 4 == 3) {
+      chunk.x = chunk.y;
+      chunk.y = chunk.z;
+      chunk.z = chunk.w;
+    }
+  }
+}
+/// Codes the planes that the blocks of a list have left, or (kByPlane) one plane of those that are
+/// in it, and decides after a plane whether a block pauses.
 ///
-/// Grid: x = blocks / kThreads. Block: a lane per code-block, warps independent.
+/// Grid: x = most blocks / kThreads; plane by plane each size on its own, and what the device does
+///   not count ends at once. Block: a lane per code-block, warps independent.
 /// Shared bytes: 2,688 a warp for contexts, 376 for the states: 5,752.
 /// Global traffic: reads the decisions once, 16 bytes a lane; writes bytes 8 at a time and 48 bytes
-///   a pass; reads back the last bytes of a segment, and 20 bytes a pass, for the lengths.
+///   a pass; reads back the last bytes of a segment, and 20 bytes a pass, for the lengths. The
+///   state of a block, 128 bytes, once in each direction. With a threshold 12 bytes for each pass
+///   so far are read after a plane.
 /// Barriers: one, for the table. Each lane takes its own way from pass to pass, so that lanes wait
-///   for each other over the whole block only, not over every pass.
+///   for each other at the end alone, not after every pass.
 /// Not tuned: no GPU at hand when it was written.
+template <bool kByPlane>
 struct MqCoder {
-  struct Params {
-    Tier1Buffers buffers;
-    Tier1List list;
-    uint32_t style;
-    mq::StateTable states;
-  };
+  using Params = MqParams;
   static constexpr int kThreads = 64;
   static constexpr int kMinBlocks = 8;
   struct Smem {
@@ -165,63 +216,116 @@ struct MqCoder {
       t.sstore(smem.table[i], p.states.states[i]);
     }
     t.sync();
-    const uint32_t entry = t.block_x() * kThreads + t.thread();
-    if (entry >= p.list.count) return;
-    const uint32_t index = t.gload_ro(p.list.indices + entry);
-    const Tier1Job job = t.gload(p.buffers.jobs + index);
     const SharedBank<T> bank{&t, &smem.warps[t.warp()].contexts[0][t.lane()], smem.table};
-    Segments<DeviceStore<T>> segments(p.style, DeviceStore<T>(t, p.buffers, job));
-    const int num_passes = static_cast<int>(tier1_passes(job.bit_planes));
-
-    mq::reset_bank(bank);
-    PassSymbols pass{};
-    bool raw = false;
-    uint32_t left = 0;  // decisions of the pass
-    const simt::U32x4* from = nullptr;
-    for (int next = 0; left > 0 || next < num_passes;) {
-      if (left == 0) {
-        if (next > 0) segments.end_pass(static_cast<int>(pass.plane), pass.distortion, false);
-        pass = t.gload_ro(p.buffers.pass_symbols + job.first_pass + next);
-        from = reinterpret_cast<const simt::U32x4*>(p.buffers.symbols + job.symbols_bytes +
-                                                    pass.offset_bytes);
-        left = pass.count;
-        raw = segments.begin_pass();
-        if (segments.resets_contexts()) mq::reset_bank(bank);
-        ++next;
+    if constexpr (!kByPlane) {
+      const uint32_t entry = t.block_x() * kThreads + t.thread();
+      if (entry >= p.list.count()) return;
+      code_block(t, p, bank, t.gload_ro(p.list.blocks + entry));
+    } else {
+      const uint32_t group = t.block_x(), plane = static_cast<uint32_t>(p.plane);
+      const uint32_t size = group >= p.first_group_of[2] ? 2 : group >= p.first_group_of[1] ? 1 : 0;
+      const uint32_t first_group = size == 0   ? 0
+                                   : size == 1 ? p.first_group_of[1]
+                                               : p.first_group_of[2];
+      const uint32_t entry = (group - first_group) * kThreads + t.thread();
+      uint32_t block = 0;
+      bool goes_on = false;
+      if (entry < t.gload_ro(p.to_code.counts + plane * kTier1Sizes + size)) {
+        block = t.gload_ro(p.to_code.blocks + uint64_t{plane} * p.to_code.stride +
+                           first_of(p.to_code, size) + entry);
+        goes_on = code_block(t, p, bank, block);
       }
-      // A pass without decisions reads nothing.
-      if (left == 0) continue;
-      code(segments, bank, raw, t.gload_ro(from++), left);
-      left -= left < 16 ? left : 16;
+      const uint32_t among = t.ballot(goes_on);
+      if (among == 0) return;
+      append(t, p.to_code, plane - 1, size, among, block);
+      if (plane >= p.stop.last_plane + 2) append(t, p.to_model, plane - 2, size, among, block);
     }
-    // Here lanes are together again: with one segment, this is where all lengths are found.
-    if (num_passes > 0) {
-      segments.end_pass(static_cast<int>(pass.plane), pass.distortion, true);
-    }
-    t.gstore(p.buffers.num_bytes + index, segments.num_bytes());
   }
 
  private:
-  /// The first `left` of 16 decisions.
-  template <typename Coder, typename Bank>
-  CJ2K_KERNEL_FN static void code(Coder& segments, const Bank& bank, bool raw, simt::U32x4 chunk,
-                                  uint32_t left) {
-    const uint32_t count = left < 16 ? left : 16;
-    for (uint32_t i = 0; i < count; ++i) {
-      const auto symbol = static_cast<mq::Symbol>(chunk.x & 0xFF);
-      if (raw) {
-        segments.raw_bit(symbol & 1);
-      } else {
-        mq::encode_with(segments.registers(), bank, symbol);
+  /// @return whether the block goes on with the plane below
+  template <typename T>
+  CJ2K_KERNEL_FN static bool code_block(T& t, const Params& p, const SharedBank<T>& bank,
+                                        uint32_t block) {
+    const uint32_t frame = block / p.buffers.num_blocks;
+    const Tier1Job job = t.gload(p.buffers.jobs + block % p.buffers.num_blocks);
+    Tier1State* state = p.buffers.states + block;
+    StateHead head = load_head(t, state);
+    const int planes = bit_planes(t, p.buffers, block);
+    const int last_plane = kByPlane ? p.plane : static_cast<int>(p.stop.last_plane);
+    const int num_passes = 3 * (planes - last_plane) - 2;
+    int next = head.num_passes;
+    if (!kByPlane && (head.finished != 0 || next >= num_passes)) {
+      if (planes == 0) {
+        t.gstore(&state->finished, 1);
+      } else if (head.finished == 0) {
+        t.gstore(&state->paused, 1);
       }
-      // The next to the lowest byte: of 4 a word, of 16 the chunk.
-      chunk.x >>= 8;
-      if (i % 4 == 3) {
-        chunk.x = chunk.y;
-        chunk.y = chunk.z;
-        chunk.z = chunk.w;
+      return false;
+    }
+    const uint16_t threshold =
+        p.stop.thresholds == nullptr
+            ? uint16_t{0}
+            : t.gload_ro(p.stop.thresholds + frame * CJ2K_MAX_COMPONENTS + job.component);
+
+    Segments<DeviceStore<T>> segments(p.style, DeviceStore<T>(t, p.buffers, job, frame));
+    segments.restore(head);
+    if (next == 0) {
+      mq::reset_bank(bank);
+    } else {
+      for (unsigned i = 0; i < mq::kNumContexts; ++i) {
+        bank.set_context(i, t.gload(state->contexts + i));
       }
     }
+    const auto stops = [&] { return threshold != 0 && may_stop(segments, job.weight, threshold); };
+
+    const PassSymbols* pass_symbols =
+        p.buffers.pass_symbols + uint64_t{frame} * p.buffers.frame_passes + job.first_pass;
+    const uint8_t* symbols =
+        p.buffers.symbols + frame * p.buffers.frame_symbols + job.symbols_offset;
+    PassSymbols pass = t.gload_ro(pass_symbols + next);
+    const auto* from = reinterpret_cast<const simt::U32x4*>(symbols + pass.offset_bytes);
+    uint32_t left = pass.count;  // decisions of the pass
+    bool raw = begin_pass(segments, bank);
+    bool paused = false;
+    while (true) {
+      if (left == 0) {
+        if (++next == num_passes) break;
+        segments.end_pass(static_cast<int>(pass.plane), pass.distortion, false);
+        if (!kByPlane && next % 3 == 1 && stops()) {
+          paused = true;
+          break;
+        }
+        pass = t.gload_ro(pass_symbols + next);
+        from = reinterpret_cast<const simt::U32x4*>(symbols + pass.offset_bytes);
+        left = pass.count;
+        raw = begin_pass(segments, bank);
+        // A pass without decisions reads nothing.
+        if (left == 0) continue;
+      }
+      code_symbols(segments, bank, raw, t.gload_ro(from++), left);
+      left -= left < 16 ? left : 16;
+    }
+    // Here lanes are together again: with one segment, this is where all lengths are found.
+    const bool finished = pass.plane == 0;
+    if (!paused) segments.end_pass(static_cast<int>(pass.plane), pass.distortion, finished);
+    segments.save(head);
+    head.paused = 0;
+    head.finished = finished;
+    if (!finished) {
+      for (unsigned i = 0; i < mq::kNumContexts; ++i) {
+        t.gstore(state->contexts + i, bank.context(i));
+      }
+      if (!kByPlane || last_plane <= static_cast<int>(p.stop.last_plane) || stops()) {
+        head.paused = 1;
+        segments.pause();
+      } else {
+        segments.suspend();
+      }
+    }
+    head.num_bytes = segments.num_bytes();
+    store_head(t, state, head);
+    return head.paused == 0 && !finished;
   }
 };
 

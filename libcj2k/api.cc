@@ -110,6 +110,15 @@ cj2k_status cj2k_params_describe(int index, cj2k_param_info* info) {
   return code(cj2k::describe_param(index, info));
 }
 
+cj2k_status cj2k_params_info(const cj2k_params* p, cj2k_info* info) {
+  if (p == nullptr || info == nullptr) return CJ2K_INVALID;
+  const cj2k::Log log = log_of(*p);
+  cj2k_info all;
+  const cj2k_status status =
+      guarded(log, "cj2k_params_info", [&] { return cj2k::Encoder::describe(*p, log, &all); });
+  return status == CJ2K_OK ? hand_over(log, "info", all, info, sizeof(size_t)) : status;
+}
+
 cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder) {
   if (encoder == nullptr) return CJ2K_INVALID;
   *encoder = nullptr;

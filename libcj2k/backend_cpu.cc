@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/parallel.h"
 #include "base/view.h"
+#include "core/distortion.h"
 #include "core/segments.h"
 #include "stages/colour.h"
 #include "stages/dwt.h"
@@ -55,10 +56,13 @@ size_t planned_block_bytes(const Plan& plan) {
   return bits / 8 + plan.blocks.size() * 40 * sizeof(HullPoint) / 2;
 }
 
-class CpuFrameWork final : public FrameWork {
+class CpuFrameWork {
  public:
   CpuFrameWork(const Plan& plan, size_t workers)
-      : pool_(planned_block_bytes(plan)), arenas_(workers), blocks_(plan.blocks.size()) {
+      // A chunk begun and not filled, per worker.
+      : pool_(planned_block_bytes(plan) + workers * ChunkPool::kChunkBytes),
+        arenas_(workers),
+        blocks_(plan.blocks.size()) {
     for (const Component& c : plan.components) {
       const ptrdiff_t stride = plane_stride(c.rect.width());
       memory_.emplace_back(static_cast<size_t>(stride) * static_cast<size_t>(c.rect.height()) *
@@ -67,7 +71,7 @@ class CpuFrameWork final : public FrameWork {
     }
   }
 
-  const CodedBlock* blocks() const override { return blocks_.data(); }
+  const CodedBlock* blocks() const { return blocks_.data(); }
   /// Integers with 5/3; with 9/7 the same memory holds floats from the colour transform on.
   Plane<int32_t> plane(uint32_t component) const { return planes_[component]; }
   Plane<float> float_plane(uint32_t component) const {
@@ -89,6 +93,19 @@ class CpuFrameWork final : public FrameWork {
   ChunkPool pool_;
   std::vector<Arena> arenas_;
   std::vector<CodedBlock> blocks_;
+};
+
+class CpuGopWork final : public GopWork {
+ public:
+  CpuGopWork(const Plan& plan, size_t workers) {
+    for (int i = 0; i < plan.params.gop; ++i)
+      frames_.push_back(std::make_unique<CpuFrameWork>(plan, workers));
+  }
+  const CodedBlock* blocks(uint32_t frame) const override { return frames_[frame]->blocks(); }
+  CpuFrameWork& frame(uint32_t number) { return *frames_[number]; }
+
+ private:
+  std::vector<std::unique_ptr<CpuFrameWork>> frames_;
 };
 
 /// What one thread needs to code any block.
@@ -122,22 +139,20 @@ class CpuBackend final : public Backend {
   }
 
   const char* name() const override { return "cpu"; }
-  std::unique_ptr<FrameWork> make_frame_work() override {
-    return std::make_unique<CpuFrameWork>(plan_, workers_);
+  Status make_gop_work(std::unique_ptr<GopWork>* work) override {
+    *work = std::make_unique<CpuGopWork>(plan_, workers_);
+    return Status::kOk;
   }
-  int64_t frame_work_bytes() const override {
-    size_t bytes = planned_block_bytes(plan_) + plan_.blocks.size() * sizeof(CodedBlock);
-    for (const Component& c : plan_.components) {
-      bytes += static_cast<size_t>(plane_stride(c.rect.width())) *
-               static_cast<size_t>(c.rect.height()) * sizeof(int32_t);
-    }
-    return static_cast<int64_t>(bytes);
-  }
+  int64_t gop_work_bytes() const override { return cpu_gop_bytes(plan_); }
 
-  Status ingest(const cj2k_frame& frame, FrameWork& frame_work, cj2k_stats& stats) override;
-  Status transform(FrameWork& frame_work, cj2k_stats& stats) override;
-  Status code_blocks(FrameWork& frame_work, std::span<const uint32_t> blocks,
-                     const SlopeThresholds& thresholds, cj2k_stats& stats) override;
+  Status ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number, cj2k_stats& stats) override;
+  Status transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) override;
+  Status code_blocks(GopWork& gop, std::span<const BlockRequest> requests, uint32_t last_plane,
+                     cj2k_stats* stats) override;
+  /// The bytes of all points are in host memory already.
+  Status fetch(GopWork&, std::span<const FetchRequest>, cj2k_stats*) override {
+    return Status::kOk;
+  }
 
  private:
   void ingest_component(const cj2k_frame& frame, uint32_t component, CpuFrameWork& work);
@@ -145,8 +160,8 @@ class CpuBackend final : public Backend {
   void transform(const TileComponent& tc, CpuFrameWork& work);
   uint32_t quantize(const CodeBlock& block, CpuFrameWork& work, BlockWorker& worker,
                     ptrdiff_t stride);
-  void code_block(uint32_t index, uint16_t threshold, CpuFrameWork& work, BlockWorker& worker,
-                  Arena& arena);
+  void code_block(uint32_t index, uint16_t threshold, uint32_t last_plane, CpuFrameWork& work,
+                  BlockWorker& worker, Arena& arena);
   void keep(const Tier1Output& out, const Tier1Stop& stop, double weight, CodedBlock& coded,
             ChunkPool& pool, BlockWorker& worker, Arena& arena);
 
@@ -196,9 +211,10 @@ void CpuBackend::ingest_component(const cj2k_frame& frame, uint32_t component, C
   });
 }
 
-Status CpuBackend::ingest(const cj2k_frame& frame, FrameWork& frame_work, cj2k_stats& stats) {
+Status CpuBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number,
+                          cj2k_stats& stats) {
   const auto start = std::chrono::steady_clock::now();
-  CpuFrameWork& work = static_cast<CpuFrameWork&>(frame_work);
+  CpuFrameWork& work = static_cast<CpuGopWork&>(gop).frame(number);
   uint32_t c = 0;
   if (plan_.use_mct) {
     ingest_mct(frame, work);
@@ -250,39 +266,21 @@ uint32_t CpuBackend::quantize(const CodeBlock& block, CpuFrameWork& work, BlockW
                            (uint32_t{1} << band.max_bit_planes) - 1, samples, stride);
 }
 
-/// Squared error, in units of the quantised coefficient, of a block without its lowest `planes`;
-/// from every fourth row.
-/// @param below  mean of what quantisation cut off below a unit: 0.5, or 0 where nothing was
-double error_without(int planes, float below, const uint32_t* samples, ptrdiff_t stride, int width,
-                     int height) {
-  constexpr int kRowStep = 4;
-  const auto middle = static_cast<float>(uint32_t{1} << planes) / 2;
-  double error = 0;
-  int rows = 0;
-  for (int y = 0; y < height; y += kRowStep, ++rows) {
-    float row = 0;
-    for (int x = 0; x < width; ++x) {
-      const uint32_t magnitude = samples[y * stride + x] & ~kSignBit;
-      const auto low =
-          static_cast<float>(static_cast<int32_t>(magnitude & ((uint32_t{1} << planes) - 1)));
-      const float difference = low + below - (magnitude >> planes == 0 ? 0 : middle);
-      row += difference * difference;
-    }
-    error += static_cast<double>(row);
-  }
-  return error * height / rows;
-}
-
 /// Quantises and codes one block, or goes on with it. The samples are quantised again then: cheaper
 /// than keeping them.
-void CpuBackend::code_block(uint32_t index, uint16_t threshold, CpuFrameWork& work,
-                            BlockWorker& worker, Arena& arena) {
+void CpuBackend::code_block(uint32_t index, uint16_t threshold, uint32_t last_plane,
+                            CpuFrameWork& work, BlockWorker& worker, Arena& arena) {
   CodedBlock& coded = work.coded()[index];
   const CodeBlock& block = plan_.blocks[index];
   const double weight = plan_.subbands[block.subband].distortion_weight;
   const uint32_t style = static_cast<uint32_t>(plan_.params.cblk_style);
   // With PTERM each pass has its own ending, and those are not kept.
-  Tier1Stop stop{style & CJ2K_STYLE_PTERM ? uint16_t{0} : threshold, weight, nullptr, &worker.saved,
+  const bool may_stop = (style & CJ2K_STYLE_PTERM) == 0;
+  Tier1Stop stop{may_stop ? threshold : uint16_t{0},
+                 may_stop ? static_cast<int>(last_plane) : 0,
+                 weight,
+                 nullptr,
+                 &worker.saved,
                  false};
   Tier1Output& out = worker.output;
   if (coded.saved != nullptr) {
@@ -293,17 +291,28 @@ void CpuBackend::code_block(uint32_t index, uint16_t threshold, CpuFrameWork& wo
   }
   const ptrdiff_t stride = (block.width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
   const int bit_planes = std::bit_width(quantize(block, work, worker, stride));
+  const int planes_left = coded.is_coded ? coded.planes_left : bit_planes;
+  if (planes_left <= stop.last_plane) {
+    coded.num_bit_planes = static_cast<uint8_t>(bit_planes);
+    coded.planes_left = static_cast<uint8_t>(planes_left);
+    coded.is_coded = true;
+    return;
+  }
   simd::encode_block({worker.samples.as<uint32_t>(), stride, block.width, block.height,
                       block.orientation, style, plan_.reversible, bit_planes},
                      worker.scratch, out, &stop);
+  const int resumed =
+      stop.resume != nullptr ? out.num_passes - coded.num_passes + coded.num_passes_resumed : 0;
   coded = CodedBlock{};
+  coded.num_passes_resumed = static_cast<uint8_t>(resumed);
+  coded.num_bytes = static_cast<uint32_t>(out.num_bytes);
   coded.num_bit_planes = static_cast<uint8_t>(bit_planes);
   coded.is_coded = true;
   keep(out, stop, weight, coded, work.pool(), worker, arena);
   if (coded.planes_left > 0) {
-    coded.total_distortion +=
-        weight * error_without(coded.planes_left, plan_.reversible ? 0.0f : 0.5f,
-                               worker.samples.as<uint32_t>(), stride, block.width, block.height);
+    const uint64_t sum = left_distortion(worker.samples.as<uint32_t>(), stride, block.width,
+                                         block.height, coded.planes_left, plan_.reversible);
+    coded.total_distortion += weight * LeftPlanes(coded.planes_left, plan_.reversible).error(sum);
   }
 }
 
@@ -349,32 +358,45 @@ void CpuBackend::keep(const Tier1Output& out, const Tier1Stop& stop, double weig
   }
 }
 
-Status CpuBackend::transform(FrameWork& frame_work, cj2k_stats& stats) {
-  const auto start = std::chrono::steady_clock::now();
-  CpuFrameWork& work = static_cast<CpuFrameWork&>(frame_work);
-  work.reset();
-  for (const TileComponent& tc : plan_.tile_components) transform(tc, work);
-  stats.stage_ms[1] += ms_since(start);
+Status CpuBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) {
+  for (const uint32_t f : frames) {
+    const auto start = std::chrono::steady_clock::now();
+    CpuFrameWork& work = static_cast<CpuGopWork&>(gop).frame(f);
+    work.reset();
+    for (const TileComponent& tc : plan_.tile_components) transform(tc, work);
+    stats[f].stage_ms[1] += ms_since(start);
+  }
   return Status::kOk;
 }
 
-Status CpuBackend::code_blocks(FrameWork& frame_work, std::span<const uint32_t> blocks,
-                               const SlopeThresholds& thresholds, cj2k_stats& stats) {
-  const auto start = std::chrono::steady_clock::now();
-  CpuFrameWork& work = static_cast<CpuFrameWork&>(frame_work);
-  parallel_for(blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
-    const size_t worker = worker_index();
-    for (size_t i = begin; i < end; ++i) {
-      const uint32_t b = blocks[i];
-      code_block(b, thresholds[plan_.blocks[b].component], work, *block_workers_[worker],
-                 work.arena(worker));
-    }
-  });
-  stats.stage_ms[2] += ms_since(start);
+Status CpuBackend::code_blocks(GopWork& gop, std::span<const BlockRequest> requests,
+                               uint32_t last_plane, cj2k_stats* stats) {
+  for (const BlockRequest& request : requests) {
+    const auto start = std::chrono::steady_clock::now();
+    CpuFrameWork& work = static_cast<CpuGopWork&>(gop).frame(request.frame);
+    parallel_for(request.blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
+      const size_t worker = worker_index();
+      for (size_t i = begin; i < end; ++i) {
+        const uint32_t b = request.blocks[i];
+        code_block(b, request.thresholds[plan_.blocks[b].component], last_plane, work,
+                   *block_workers_[worker], work.arena(worker));
+      }
+    });
+    stats[request.frame].stage_ms[2] += ms_since(start);
+  }
   return Status::kOk;
 }
 
 }  // namespace
+
+int64_t cpu_gop_bytes(const Plan& plan) {
+  size_t bytes = planned_block_bytes(plan) + plan.blocks.size() * sizeof(CodedBlock);
+  for (const Component& c : plan.components) {
+    bytes += static_cast<size_t>(plane_stride(c.rect.width())) *
+             static_cast<size_t>(c.rect.height()) * sizeof(int32_t);
+  }
+  return static_cast<int64_t>(bytes) * plan.params.gop;
+}
 
 std::unique_ptr<Backend> make_cpu_backend(const Plan& plan) {
   return std::make_unique<CpuBackend>(plan);

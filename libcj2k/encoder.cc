@@ -5,43 +5,32 @@
 #include <hwy/highway.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_group.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
 
 #include "base/parallel.h"
 #include "params.h"
-#include "stages/early_stop.h"
 #include "stages/packets.h"
 #include "stages/rate.h"
 #include "stages/target.h"
 
 namespace cj2k {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-/// Precincts per task when packet headers are written.
-constexpr size_t kPrecinctGrain = 8;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-}  // namespace
 
 /// The arena and, where more threads are asked for than the machine has cores, leave to start them.
 struct Encoder::Threads {
-  explicit Threads(int count) : arena(count) {
-    if (static_cast<unsigned>(count) > std::thread::hardware_concurrency()) {
-      more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(count));
+  /// @param drivers  threads that enter the arena beside its `count`: they mostly wait for a device
+  Threads(int count, int drivers)
+      : arena(count + drivers, static_cast<unsigned>(std::max(drivers, 1))) {
+    if (static_cast<unsigned>(count + drivers) > std::thread::hardware_concurrency()) {
+      more.emplace(tbb::global_control::max_allowed_parallelism,
+                   static_cast<size_t>(count + drivers));
     }
     arena.initialize();
   }
@@ -49,26 +38,9 @@ struct Encoder::Threads {
   tbb::task_arena arena;
 };
 
-/// One frame in flight.
-struct Encoder::Slot {
-  Slot(const Plan& plan, Backend& backend, std::vector<PacketScratch>& scratch)
-      : work(backend.make_frame_work()), rate(plan, scratch), early_stop(plan), writer(plan) {}
-
-  std::unique_ptr<FrameWork> work;
-  RateControl rate;
-  EarlyStop early_stop;
-  PacketWriter writer;
-  tbb::task_group task;
-
-  cj2k_frame frame{};
-  bool ingested = false;
-  Status status = Status::kOk;
-  Output* output = nullptr;  ///< of a frame that is done
-  size_t bytes = 0;
-  cj2k_stats stats{};
-};
-
 Encoder::Encoder(const Log& log) : log_(log) {}
+
+Encoder::~Encoder() = default;
 
 Status Encoder::open(const cj2k_params& params, const Log& log, std::unique_ptr<Encoder>* encoder) {
   cj2k_params resolved;
@@ -76,15 +48,7 @@ Status Encoder::open(const cj2k_params& params, const Log& log, std::unique_ptr<
   std::unique_ptr<Encoder> e(new Encoder(log));
   CJ2K_TRY(make_plan(resolved, log, &e->plan_));
   CJ2K_TRY(e->check_limits());
-  e->threads_ = std::make_unique<Threads>(resolved.threads);
-  e->threads_->arena.execute([&] {
-    e->backend_ = make_cpu_backend(e->plan_);
-    e->packet_scratch_.reserve(num_workers());
-    for (size_t i = 0; i < num_workers(); ++i) e->packet_scratch_.emplace_back(e->plan_);
-    for (int i = 0; i < resolved.async_depth; ++i) {
-      e->slots_.push_back(std::make_unique<Slot>(e->plan_, *e->backend_, e->packet_scratch_));
-    }
-  });
+  CJ2K_TRY(e->open_backends());
   e->header_bytes_ = fixed_bytes(e->plan_);
   cj2k_info info;
   e->info(&info);
@@ -94,12 +58,96 @@ Status Encoder::open(const cj2k_params& params, const Log& log, std::unique_ptr<
             info.backend, info.simd, info.threads, info.threads == 1 ? "" : "s", info.async_depth,
             info.async_depth == 1 ? "" : "s", info.num_blocks,
             static_cast<double>(info.host_bytes) / 1e6);
+  if (info.device_bytes > 0) {
+    log.print(CJ2K_LOG_INFO, "%s: tier1 %s, %d frame%s a GOP, %.0f MB of device memory",
+              info.device_name, info.tier1, info.gop, info.gop == 1 ? "" : "s",
+              static_cast<double>(info.device_bytes) / 1e6);
+  }
   *encoder = std::move(e);
   return Status::kOk;
 }
 
-Encoder::~Encoder() {
-  if (threads_ != nullptr) (void)flush();
+Status Encoder::open_backends() {
+  DeviceList devices;
+  CJ2K_TRY(parse_devices(plan_.params.device, log_, &devices));
+  if (devices.kind == DeviceList::kCuda) return open_cuda(devices, log_);
+  if (devices.kind == DeviceList::kAuto && has_cuda_backend()) {
+    // What is missing is worth a line, not an error.
+    std::string why;
+    const Log quiet(
+        [](void* to, cj2k_log_level level, const char* message) {
+          if (level == CJ2K_LOG_ERROR) *static_cast<std::string*>(to) = message;
+        },
+        &why);
+    const cj2k_params asked = plan_.params;
+    if (open_cuda(devices, quiet) == Status::kOk) return Status::kOk;
+    gops_.clear();
+    backends_.clear();
+    plan_.params = asked;
+    log_.print(CJ2K_LOG_INFO, "device auto takes the CPU: %s", why.c_str());
+  }
+  cj2k_params& p = plan_.params;
+  choose_depth(&p, false, 0);
+  threads_ = std::make_unique<Threads>(p.threads, 0);
+  Status status = Status::kOk;
+  threads_->arena.execute([&] {
+    backends_.push_back(make_cpu_backend(plan_));
+    status = reserve(p.threads > 1, log_);
+  });
+  return status;
+}
+
+Status Encoder::open_cuda(const DeviceList& devices, const Log& log) {
+  CJ2K_TRY(make_cuda_backends(&plan_, devices, log, &backends_));
+  const cj2k_params& p = plan_.params;
+  threads_ = std::make_unique<Threads>(p.threads, p.async_depth / p.gop);
+  Status status = Status::kOk;
+  threads_->arena.execute([&] { status = reserve(true, log); });
+  for (const std::unique_ptr<Backend>& backend : backends_) backend->set_log(log_);
+  return status;
+}
+
+/// Runs in the arena.
+Status Encoder::reserve(bool own_threads, const Log& log) {
+  const int num_gops = plan_.params.async_depth / plan_.params.gop;
+  packet_scratch_.clear();
+  packet_scratch_.reserve(num_workers());
+  for (size_t i = 0; i < num_workers(); ++i) packet_scratch_.emplace_back(plan_);
+  sample_ = std::make_unique<BlockSample>(plan_);
+  shared_.emplace(GopShared{plan_, log_, *sample_, packet_scratch_, packets_, threads_->arena});
+  for (int i = 0; i < num_gops; ++i) {
+    Backend& backend = *backends_[static_cast<size_t>(i) % backends_.size()];
+    std::unique_ptr<GopWork> work;
+    CJ2K_TRY(backend.make_gop_work(&work));
+    try {
+      gops_.push_back(std::make_unique<Gop>(*shared_, backend, std::move(work), own_threads));
+    } catch (const std::system_error&) {
+      return log.fail(Status::kNoMemory, "thread %d of %d cannot be started", i + 1, num_gops);
+    }
+  }
+  return Status::kOk;
+}
+
+Status Encoder::describe(const cj2k_params& params, const Log& log, cj2k_info* info) {
+  cj2k_params resolved;
+  CJ2K_TRY(resolve_params(params, log, &resolved));
+  Encoder e(log);
+  CJ2K_TRY(make_plan(resolved, log, &e.plan_));
+  CJ2K_TRY(e.check_limits());
+  cj2k_params& p = e.plan_.params;
+  DeviceList devices;
+  CJ2K_TRY(parse_devices(p.device, log, &devices));
+  const bool cuda = devices.kind == DeviceList::kCuda;
+  choose_depth(&p, cuda, static_cast<int64_t>(e.plan_.blocks.size()));
+  e.header_bytes_ = fixed_bytes(e.plan_);
+  e.info(info);
+  if (cuda) {
+    describe_cuda_backend(e.plan_, devices.count, info);
+  } else {
+    info->backend = devices.kind == DeviceList::kAuto ? "" : "cpu";
+    info->host_bytes = cpu_gop_bytes(e.plan_) * (p.async_depth / p.gop);
+  }
+  return Status::kOk;
 }
 
 /// Caps that no frame can meet are refused before the first one comes.
@@ -143,9 +191,18 @@ Status Encoder::check_frame(const cj2k_frame& frame) const {
   int memory;  // any number may stand there; only an int may hold it
   static_assert(sizeof memory == sizeof frame.memory);
   std::memcpy(&memory, &frame.memory, sizeof memory);
-  if (memory != CJ2K_MEMORY_HOST) {
-    return log_.fail(Status::kNotSupported, "frame: memory %d is not host memory (%d)", memory,
-                     static_cast<int>(CJ2K_MEMORY_HOST));
+  if (memory != CJ2K_MEMORY_HOST && memory != CJ2K_MEMORY_CUDA) {
+    return log_.fail(Status::kInvalid, "frame: memory %d not in {%d (host), %d (CUDA)}", memory,
+                     static_cast<int>(CJ2K_MEMORY_HOST), static_cast<int>(CJ2K_MEMORY_CUDA));
+  }
+  if (memory == CJ2K_MEMORY_CUDA && !backends_[0]->takes_device_frames()) {
+    return log_.fail(Status::kNotSupported, "frame: in CUDA memory, but the encoder runs on the %s",
+                     backends_[0]->name());
+  }
+  if (memory == CJ2K_MEMORY_CUDA && backends_.size() > 1) {
+    return log_.fail(Status::kNotSupported,
+                     "frame: in CUDA memory of one device, but the encoder runs on %zu",
+                     backends_.size());
   }
   if (frame.width != p.width || frame.height != p.height) {
     return log_.fail(Status::kInvalid, "frame: size %dx%d is not the encoder's %dx%d", frame.width,
@@ -189,7 +246,6 @@ void Encoder::info(cj2k_info* info) const {
   const cj2k_params& p = plan_.params;
   *info = {};
   info->struct_size = sizeof(cj2k_info);
-  info->backend = backend_->name();
   info->simd = hwy::TargetName(simd::tier1_target());
   info->threads = p.threads;
   info->gop = p.gop;
@@ -197,202 +253,61 @@ void Encoder::info(cj2k_info* info) const {
   info->num_tiles = static_cast<int64_t>(plan_.tiles.size());
   info->num_blocks = static_cast<int64_t>(plan_.blocks.size());
   info->num_packets = static_cast<int64_t>(plan_.packets.size());
-  info->host_bytes = backend_->frame_work_bytes() * p.async_depth;
   info->header_bytes = static_cast<int64_t>(header_bytes_);
+  info->backend = info->device_name = info->tier1 = "";
+  if (backends_.empty()) return;
+  info->backend = backends_[0]->name();
+  info->host_bytes = backends_[0]->gop_work_bytes() * (p.async_depth / p.gop);
+  backends_[0]->describe(info);
+}
+
+Gop* Encoder::filling() {
+  if (num_in_flight_ > 0 && !gop(num_in_flight_ - 1).closed()) return &gop(num_in_flight_ - 1);
+  return num_in_flight_ < gops_.size() ? &gop(num_in_flight_) : nullptr;
 }
 
 Status Encoder::send(const cj2k_frame* frame) {
   if (draining_) return Status::kEof;
   if (frame == nullptr) {
     draining_ = true;
+    if (num_in_flight_ > 0) gop(num_in_flight_ - 1).close();
     return Status::kOk;
   }
   CJ2K_TRY(check_frame(*frame));
-  if (num_in_flight_ == slots_.size()) return Status::kAgain;
-  Slot& slot = *slots_[(first_slot_ + num_in_flight_) % slots_.size()];
-  slot.frame = *frame;
-  slot.ingested = false;
-  slot.status = Status::kOk;
-  slot.stats = {};
-  if (frame->release == nullptr) {
-    // The samples are the caller's again when this returns.
-    Status status = Status::kOk;
-    threads_->arena.execute([&] { status = backend_->ingest(*frame, *slot.work, slot.stats); });
-    CJ2K_TRY(status);
-    slot.ingested = true;
-  }
-  if (plan_.params.threads == 1) {
-    threads_->arena.execute([&] { encode(slot); });
-  } else {
-    CJ2K_TSAN_RELEASE(&slot);
-    threads_->arena.execute([&] {
-      slot.task.run([this, &slot] {
-        CJ2K_TSAN_ACQUIRE(&slot);
-        encode(slot);
-        CJ2K_TSAN_RELEASE(&slot);
-      });
-    });
-  }
-  ++num_in_flight_;
+  Gop* const to = filling();
+  if (to == nullptr) return Status::kAgain;
+  const bool is_first = to->num_left() == 0;
+  CJ2K_TRY(to->add(*frame));
+  if (is_first) ++num_in_flight_;
+  if (to->full()) to->close();
   return Status::kOk;
-}
-
-/// The whole way of one frame. Runs as a task: what goes wrong is kept for receive.
-void Encoder::encode(Slot& slot) {
-  try {
-    if (!slot.ingested) {
-      slot.status = backend_->ingest(slot.frame, *slot.work, slot.stats);
-      slot.frame.release(slot.frame.release_opaque);
-      slot.ingested = true;
-    }
-    if (slot.status == Status::kOk) slot.status = backend_->transform(*slot.work, slot.stats);
-    if (slot.status == Status::kOk)
-      slot.status = slot.early_stop.run(*backend_, *slot.work, slot.rate, slot.stats);
-    if (slot.status == Status::kOk) finish(slot);
-  } catch (const std::bad_alloc&) {
-    slot.status = log_.fail(Status::kNoMemory, "frame %" PRId64 ": out of memory", slot.frame.pts);
-  }
-  if (!slot.ingested) {
-    slot.frame.release(slot.frame.release_opaque);
-    slot.ingested = true;
-  }
-}
-
-void Encoder::finish(Slot& slot) {
-  const auto start = Clock::now();
-  const Selection& selection = slot.rate.selection();
-  parallel_for(plan_.precincts.size(), kPrecinctGrain, [&](size_t begin, size_t end) {
-    for (size_t p = begin; p < end; ++p) {
-      slot.writer.encode_headers(selection, static_cast<uint32_t>(p),
-                                 packet_scratch_[worker_index()]);
-    }
-  });
-  if (!slot.writer.fits()) {
-    slot.status = log_.fail(Status::kNotSupported,
-                            "frame %" PRId64 ": a tile-part of %" PRIu64
-                            " bytes or less does not fit "
-                            "Psot (4294967295 bytes); use tiles, tile_parts or a cap",
-                            slot.frame.pts, slot.writer.frame_bytes());
-    return;
-  }
-  const auto min_bytes = static_cast<uint64_t>(plan_.params.min_frame_bytes);
-  slot.bytes = slot.writer.padded_bytes(min_bytes);
-  slot.output = take_output(slot.bytes);
-  const uint64_t written = slot.writer.write(
-      selection, {slot.output->bytes.as<uint8_t>(), slot.output->bytes.bytes()}, min_bytes);
-  slot.stats.stage_ms[4] = ms_since(start);
-  if (written != slot.bytes) {
-    slot.status =
-        log_.fail(Status::kInternal, "frame %" PRId64 ": %" PRIu64 " bytes written, %zu announced",
-                  slot.frame.pts, written, slot.bytes);
-    return;
-  }
-  collect_stats(slot);
-}
-
-void Encoder::collect_stats(Slot& slot) const {
-  const CodedBlock* blocks = slot.work->blocks();
-  const Selection& selection = slot.rate.selection();
-  cj2k_stats& stats = slot.stats;
-  stats.bytes = static_cast<int64_t>(slot.bytes);
-  stats.header_bytes = static_cast<int64_t>(slot.bytes - slot.rate.body_bytes());
-  stats.blocks = static_cast<int64_t>(plan_.blocks.size());
-  stats.slope_threshold = slot.rate.threshold();
-  for (size_t b = 0; b < plan_.blocks.size(); ++b) {
-    const uint8_t points = selection.final_points[b];
-    stats.passes_coded += blocks[b].num_passes;
-    double left = blocks[b].total_distortion;
-    if (points > 0) {
-      stats.passes_included += blocks[b].hull[points - 1].passes;
-      left -= blocks[b].hull[points - 1].distortion;
-    }
-    // What quantisation itself lost: a uniform error over the step, in units of the squared step.
-    if (!plan_.reversible) {
-      constexpr double kUniformError = 1.0 / 12;
-      const CodeBlock& block = plan_.blocks[b];
-      left += kUniformError * block.width * block.height *
-              plan_.subbands[block.subband].distortion_weight;
-    }
-    stats.mse[plan_.blocks[b].component] += left;
-  }
-  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
-    stats.component_bytes[c] = static_cast<int64_t>(slot.rate.component_bytes(c));
-    const Rect& rect = plan_.components[c].rect;
-    stats.mse[c] /= static_cast<double>(rect.width()) * rect.height();
-  }
-}
-
-Encoder::Output* Encoder::take_output(size_t bytes) {
-  const std::lock_guard lock(outputs_mutex_);
-  Output* output = nullptr;
-  for (const std::unique_ptr<Output>& candidate : outputs_) {
-    if (candidate->in_use) continue;
-    if (output == nullptr || candidate->bytes.bytes() > output->bytes.bytes())
-      output = candidate.get();
-  }
-  if (output == nullptr) {
-    outputs_.push_back(std::make_unique<Output>());
-    output = outputs_.back().get();
-  }
-  // Half as much again, so that a sequence stops growing its buffers after a few frames.
-  if (output->bytes.bytes() < bytes) output->bytes = HostBuffer(bytes + bytes / 2);
-  output->in_use = true;
-  return output;
-}
-
-void Encoder::give_output(Output* output) {
-  if (output == nullptr) return;
-  const std::lock_guard lock(outputs_mutex_);
-  output->in_use = false;
-}
-
-void Encoder::wait(Slot& slot) {
-  threads_->arena.execute([&] { slot.task.wait(); });
-  CJ2K_TSAN_ACQUIRE(&slot);
-}
-
-void Encoder::free_oldest() {
-  oldest().output = nullptr;
-  first_slot_ = (first_slot_ + 1) % slots_.size();
-  --num_in_flight_;
 }
 
 Status Encoder::receive(cj2k_packet* packet) {
   if (num_in_flight_ == 0) return draining_ ? Status::kEof : Status::kAgain;
-  if (num_in_flight_ < slots_.size() && !draining_) return Status::kAgain;
-  Slot& slot = oldest();
-  wait(slot);
-  if (slot.status != Status::kOk) {
-    give_output(slot.output);
-    free_oldest();
-    return slot.status;
+  Gop& oldest = gop(0);
+  const bool all_full = num_in_flight_ == gops_.size() && gop(num_in_flight_ - 1).closed();
+  if (!draining_ && !oldest.taking() && !all_full) return Status::kAgain;
+  const Status status = oldest.take(packet);
+  if (oldest.num_left() == 0) {
+    oldest.clear();
+    first_gop_ = (first_gop_ + 1) % gops_.size();
+    --num_in_flight_;
   }
-  *packet = {};
-  packet->struct_size = sizeof(cj2k_packet);
-  packet->data = slot.output->bytes.as<uint8_t>();
-  packet->size = slot.bytes;
-  packet->pts = slot.frame.pts;
-  packet->duration = slot.frame.duration;
-  packet->opaque = slot.frame.opaque;
-  packet->stats = slot.stats;
-  packet->slot = slot.output;
-  free_oldest();
-  return Status::kOk;
+  return status;
 }
 
 void Encoder::release(cj2k_packet* packet) {
-  give_output(static_cast<Output*>(packet->slot));
+  packets_.give(static_cast<PacketMemory::Packet*>(packet->slot));
   packet->data = nullptr;
   packet->size = 0;
   packet->slot = nullptr;
 }
 
 Status Encoder::flush() {
-  while (num_in_flight_ > 0) {
-    wait(oldest());
-    give_output(oldest().output);
-    free_oldest();
-  }
+  for (size_t i = 0; i < num_in_flight_; ++i) gop(i).clear();
+  first_gop_ = (first_gop_ + num_in_flight_) % gops_.size();
+  num_in_flight_ = 0;
   draining_ = false;
   return Status::kOk;
 }

@@ -3,26 +3,27 @@
 //
 // READ FIRST. The way of a frame:
 //
-//   send -> check -> slot -> [ ingest -> colour -> DWT -> quantise -> tier-1 ] -> rate -> packets
+//   send -> check -> GOP -> [ ingest -> colour -> DWT -> quantise -> tier-1 ] -> rate -> packets
 //   -> receive
-//                             backend (backend.h)                              stages/rate.h,
-//                             stages/packets.h
+//                            backend (backend.h)                  stages/early_stop.h, rate.h,
+//                                                                 packets.h
 //
-// A slot is all the memory of one frame in flight; `async_depth` of them go round in the order of
-// the frames. Each slot's frame is one task of the encoder's arena, whose loops share the arena's
-// threads.
+// A GOP is `gop` frames that go through the stages together (gop.h). `async_depth` frames' worth
+// of GOPs go round; each has a thread of its own that drives it, and whose loops share the threads
+// of the encoder's arena. With one CPU thread there is none: the call that fills a GOP encodes it.
 #pragma once
 
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "backend.h"
-#include "base/buffer.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "cj2k.h"
+#include "gop.h"
 #include "plan.h"
+#include "stages/early_stop.h"
 #include "stages/packets.h"
 
 namespace cj2k {
@@ -33,6 +34,8 @@ class Encoder {
   static Status open(const cj2k_params& params, const Log& log, std::unique_ptr<Encoder>* encoder);
   ~Encoder();
 
+  /// What open would reserve; no device is touched.
+  static Status describe(const cj2k_params& params, const Log& log, cj2k_info* info);
   void info(cj2k_info* info) const;
   /// @param frame  null: drain
   Status send(const cj2k_frame* frame);
@@ -41,37 +44,30 @@ class Encoder {
   Status flush();
 
  private:
-  struct Slot;
   struct Threads;
-  /// Memory of a packet: lent to the caller until it is released.
-  struct Output {
-    HostBuffer bytes;
-    bool in_use = false;
-  };
 
   explicit Encoder(const Log& log);
   Status check_limits() const;
   Status check_frame(const cj2k_frame& frame) const;
-  void encode(Slot& slot);
-  void wait(Slot& slot);
-  void finish(Slot& slot);
-  void collect_stats(Slot& slot) const;
-  Output* take_output(size_t bytes);
-  void give_output(Output* output);
-  Slot& oldest() { return *slots_[first_slot_]; }
-  void free_oldest();
+  Status open_backends();
+  Status open_cuda(const DeviceList& devices, const Log& log);
+  Status reserve(bool own_threads, const Log& log);
+  Gop& gop(size_t i) { return *gops_[(first_gop_ + i) % gops_.size()]; }
+  /// The GOP that the next frame goes to; null: all are full.
+  Gop* filling();
 
   Log log_;
   Plan plan_;
   std::unique_ptr<Threads> threads_;
-  std::unique_ptr<Backend> backend_;
-  std::vector<PacketScratch> packet_scratch_;  ///< one per worker
-  std::vector<std::unique_ptr<Slot>>
-      slots_;  ///< a ring: `num_in_flight_` of them from `first_slot_` on
-  size_t first_slot_ = 0;
-  size_t num_in_flight_ = 0;
-  std::mutex outputs_mutex_;  ///< frames finish on any thread
-  std::vector<std::unique_ptr<Output>> outputs_;
+  std::vector<std::unique_ptr<Backend>> backends_;  ///< GOPs go round
+  std::vector<PacketScratch> packet_scratch_;       ///< one per worker
+  std::unique_ptr<BlockSample> sample_;
+  PacketMemory packets_;
+  std::optional<GopShared> shared_;
+  std::vector<std::unique_ptr<Gop>>
+      gops_;  ///< a ring: `num_in_flight_` of them from `first_gop_` on
+  size_t first_gop_ = 0;
+  size_t num_in_flight_ = 0;  ///< with frames in them
   uint64_t header_bytes_ = 0;
   bool draining_ = false;
 };

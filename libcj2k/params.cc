@@ -11,6 +11,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "device_choice.h"
 #include "params_rules.h"
 
 namespace cj2k {
@@ -24,6 +25,7 @@ enum class Kind {
   kEnum,
   kFlags,
   kText,
+  kDevices,
   kSize,
   kPoint,
   kComponents,
@@ -53,6 +55,7 @@ struct Row {
 #define CJ2K_FIELDS_ENUM(name) Kind::kEnum, CJ2K_FIELD(name), 0
 #define CJ2K_FIELDS_FLAGS(name) Kind::kFlags, CJ2K_FIELD(name), 0
 #define CJ2K_FIELDS_TEXT(name) Kind::kText, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_DEVICES(name) Kind::kDevices, CJ2K_FIELD(name), 0
 #define CJ2K_FIELDS_SIZE(name) Kind::kSize, CJ2K_FIELD(name##_width), CJ2K_FIELD(name##_height)
 #define CJ2K_FIELDS_POINT(name) Kind::kPoint, CJ2K_FIELD(name##_x), CJ2K_FIELD(name##_y)
 #define CJ2K_FIELDS_COMPONENTS(name) Kind::kComponents, CJ2K_FIELD(name), 0
@@ -236,7 +239,8 @@ bool parse(const Row& row, std::string_view text, cj2k_params* p) {
     }
     case Kind::kFlags:
       return parse_flags(row, text, p);
-    case Kind::kText: {
+    case Kind::kText:
+    case Kind::kDevices: {
       char* field = reinterpret_cast<char*>(p) + row.offset;
       if (static_cast<double>(text.size()) > row.max) return false;
       std::fill_n(field, static_cast<size_t>(row.max) + 1, '\0');
@@ -275,6 +279,7 @@ const char* syntax(Kind kind) {
     case Kind::kFlags:
       return "a number or names joined by '+' of";
     case Kind::kText:
+    case Kind::kDevices:
       return "text";
     case Kind::kSize:
       return "a size \"WxH\"";
@@ -311,6 +316,7 @@ cj2k_param_type public_type(Kind kind) {
     case Kind::kRates:
       return CJ2K_PARAM_LIST;
     case Kind::kText:
+    case Kind::kDevices:
       break;
   }
   return CJ2K_PARAM_TEXT;
@@ -366,11 +372,16 @@ Status check_row(const Row& row, const cj2k_params& p, const Log& log) {
     case Kind::kDouble:
       return check_number(row, row.name, get<double>(p, row.offset), log);
     case Kind::kText:
-      if (std::memchr(p.comment, 0, sizeof p.comment) == nullptr) {
+    case Kind::kDevices: {
+      const char* field = reinterpret_cast<const char*>(&p) + row.offset;
+      const size_t bytes = static_cast<size_t>(row.max) + 1;
+      if (std::memchr(field, 0, bytes) == nullptr) {
         return log.fail(Status::kInvalid, "%s has no terminating zero in %zu bytes", row.name,
-                        sizeof p.comment);
+                        bytes);
       }
-      return Status::kOk;
+      DeviceList devices;
+      return row.kind == Kind::kText ? Status::kOk : parse_devices(field, log, &devices);
+    }
     case Kind::kSize:
     case Kind::kPoint:
       CJ2K_TRY(
@@ -435,6 +446,10 @@ Status set_param(cj2k_params* p, const char* key, const char* value, const Log& 
       }
       return log.fail(Status::kInvalid, "%s \"%.80s\" is not %s in [%.15g, %.15g]%s", key, value,
                       syntax(row.kind), row.min, row.max, row.kind == Kind::kText ? " bytes" : "");
+    }
+    if (row.kind == Kind::kDevices) {
+      DeviceList devices;
+      CJ2K_TRY(parse_devices(value, log, &devices));
     }
     const size_t caller_bytes = p->struct_size;
     changed.struct_size = caller_bytes;

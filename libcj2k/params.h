@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -26,10 +27,17 @@ Status set_param(cj2k_params* p, const char* key, const char* value, const Log& 
 Status describe_param(int index, cj2k_param_info* info);
 
 /// Checks every field against its range and against the others, and replaces each "chosen" and AUTO
-/// by its value. NaN fails every range. The rules: T.800 A.5.1 (sizes, offsets, tiles), A.6.1
-/// (blocks, precincts), G.2 (colour transform), and lossless = 1 against caps and quality. Every
-/// message names parameter, value and range.
+/// by its value; but `gop` and `async_depth` only where device is cpu: else choose_depth does, once
+/// the backend is known. NaN fails every range. The rules: T.800 A.5.1 (sizes, offsets, tiles),
+/// A.6.1 (blocks, precincts), G.2 (colour transform), and lossless = 1 against caps and quality.
+/// Every message names parameter, value and range.
 /// @return kOk | kInvalid | kNotSupported
 Status resolve_params(const cj2k_params& p, const Log& log, cj2k_params* resolved);
+
+/// Chooses `gop` and `async_depth` where they are 0, and rounds async_depth up to whole GOPs (it
+/// can then exceed its range).
+/// @param p       threads resolved
+/// @param blocks  code-blocks of a frame; for cuda
+void choose_depth(cj2k_params* p, bool cuda, int64_t blocks);
 
 }  // namespace cj2k

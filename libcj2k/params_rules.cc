@@ -10,6 +10,9 @@
 #include <limits>
 #include <thread>
 
+#include "device_choice.h"
+#include "params.h"
+
 namespace cj2k {
 namespace {
 
@@ -169,8 +172,9 @@ Status resolve_colour(cj2k_params* p, const Log& log) {
   return resolve_mct(p, log);
 }
 
-// One LSB loses nothing that can be seen at 9 bits and more. Half of it where rounding to 8 bits or fewer would leave the
-// last decibels out of reach, and half of the uniform step that constant quality stands for: the zero bin is two steps.
+// One LSB loses nothing that can be seen at 9 bits and more. Half of it where rounding to 8 bits or
+// fewer would leave the last decibels out of reach, and half of the uniform step that constant
+// quality stands for: the zero bin is two steps.
 double chosen_quant_step(const cj2k_params& p) {
   int depth = 0;
   for (int c = 0; c < p.num_components; ++c) depth = std::max(depth, p.depth[c]);
@@ -199,7 +203,8 @@ Status resolve_rate(cj2k_params* p, const Log& log) {
   if (p->max_frame_bytes != 0) {
     cap = cap == 0 ? p->max_frame_bytes : std::min(cap, p->max_frame_bytes);
   }
-  // Without a comment to lengthen, padding is a COM segment of 7 bytes at least (codestream/markers.h).
+  // Without a comment to lengthen, padding is a COM segment of 7 bytes at least
+  // (codestream/markers.h).
   const int64_t most = p->comment[0] != '\0' ? cap : std::max<int64_t>(cap - 6, 0);
   if (cap != 0 && p->min_frame_bytes > most) {
     return log.fail(Status::kInvalid, "min_frame_bytes %lld not in [0, %lld], the cap per frame%s",
@@ -237,11 +242,33 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
   CJ2K_TRY(resolve_rate(p, log));
   CJ2K_TRY(resolve_colour(p, log));
   if (p->threads == 0) p->threads = usable_cores();
-  if (p->gop == 0) p->gop = 1;
-  // Two frames keep the threads busy while the packets of one are written.
-  if (p->async_depth == 0) p->async_depth = p->threads == 1 ? 1 : 2;
-  if (p->device == CJ2K_DEVICE_AUTO) p->device = CJ2K_DEVICE_CPU;
+  DeviceList devices;
+  CJ2K_TRY(parse_devices(p->device, log, &devices));
+  if (p->cuda_context != nullptr && devices.count > 1) {
+    return log.fail(Status::kInvalid, "cuda_context with device \"%s\": a context is of one device",
+                    p->device);
+  }
+  if (devices.kind == DeviceList::kCpu) choose_depth(p, false, 0);
   return Status::kOk;
+}
+
+void choose_depth(cj2k_params* p, bool cuda, int64_t blocks) {
+  // The MQ coder takes a lane per block: about a thousand on each of the 132 multiprocessors of an
+  // H200. From there on more frames only wait longer.
+  constexpr int64_t kFullDevice = 131072;
+  constexpr int32_t kMostChosen = 16;
+  if (p->gop == 0) {
+    p->gop = 1;
+    // PST looks back one GOP, so there the bytes depend on it: the device must not choose.
+    const bool free_choice = cuda && p->stop != CJ2K_STOP_PST;
+    while (free_choice && p->gop < kMostChosen && p->gop * blocks < kFullDevice) p->gop *= 2;
+  }
+  if (p->async_depth == 0) {
+    // On the CPU two frames keep the threads busy while the packets of one are written; on a GPU
+    // one GOP is uploaded while the other is coded.
+    p->async_depth = cuda ? 2 * p->gop : p->threads == 1 ? 1 : 2;
+  }
+  p->async_depth = (p->async_depth + p->gop - 1) / p->gop * p->gop;
 }
 
 }  // namespace cj2k

@@ -193,6 +193,18 @@ class CudaThread : public WarpOps<CudaThread> {
     return from_bits<V>(atomicCAS(bits_pointer(p), to_bits(expected), to_bits(value)));
   }
   template <typename V>
+  CJ2K_KERNEL_FN static V atomic_load_block(const V* p) {
+    static_assert(sizeof(V) == 4);
+    unsigned bits;
+    asm volatile("ld.acquire.cta.b32 %0, [%1];" : "=r"(bits) : "l"(p) : "memory");
+    return from_bits<V>(bits);
+  }
+  template <typename V>
+  CJ2K_KERNEL_FN static void atomic_store_block(V* p, std::type_identity_t<V> value) {
+    static_assert(sizeof(V) == 4);
+    asm volatile("st.release.cta.b32 [%0], %1;" ::"l"(p), "r"(to_bits(value)) : "memory");
+  }
+  template <typename V>
   CJ2K_KERNEL_FN static V atomic_load(const V* p) {
     if constexpr (sizeof(V) == 4) {
       unsigned bits;

@@ -37,7 +37,8 @@
 //   atomics     atomic_add/or/and/max/min/exchange(p, v) atomic_cas(p, expected, v): return the old
 //   value; integers of
 //               w, in global or shared memory, relaxed. atomic_load(p) acquires, atomic_store(p, v)
-//               releases, for the whole device
+//               releases, for the whole device; atomic_load_block, atomic_store_block (32 bit)
+//               for the threads of the block alone
 //   order       fence_block() fence_device()   relax(): in a loop that waits for another thread of
 //   the block bits        popcount(x) clz(x) ctz(x): w, of 0 the width   reverse_bits mul_high
 //   funnel_left/right(low, high, shift)

@@ -12,6 +12,7 @@
 // of bit-planes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/hd.h"
@@ -52,6 +53,52 @@ CJ2K_HD constexpr int32_t refinement_distortion(int plane, bool reversible, int3
   const int mean = fraction_mean(plane, reversible);
   return fraction_sum_ones + (mean - kDistortionOne / 4) * ones +
          (kDistortionOne * 3 / 4 - mean) * zeros - fraction_sum_zeros;
+}
+
+/// Planes under a cut that left_distortion looks at; what lies below is taken at its mean.
+inline constexpr int kLeftPlanes = 7;
+
+/// The squared error of a block that is decoded without its lowest `planes` planes is `sum` *
+/// 4^shift / 4 in units of the quantised coefficient, `sum` the sum over all samples of
+///   (2 * (bits of the planes planes - 1 .. shift) + bias - (2^(planes - shift) if significant
+///   above))^2
+/// Each term is below 2^16.
+struct LeftPlanes {
+  int count;      ///< planes looked at
+  int shift;      ///< planes below them
+  uint32_t bias;  ///< twice the mean of what is below: nothing with reversible data and all planes
+
+  CJ2K_HD constexpr LeftPlanes(int planes, bool reversible)
+      : count(planes < kLeftPlanes ? planes : kLeftPlanes),
+        shift(planes - count),
+        bias(reversible && shift == 0 ? 0 : 1) {}
+  CJ2K_HD constexpr double error(uint64_t sum) const {
+    return static_cast<double>(sum) * (static_cast<double>(uint64_t{1} << (2 * shift)) / 4);
+  }
+};
+
+/// That sum, on the host.
+/// @param samples  sign-magnitude, as Tier1Block's
+/// @param planes   1 .. 31
+inline uint64_t left_distortion(const uint32_t* samples, ptrdiff_t stride, int width, int height,
+                                int planes, bool reversible) {
+  const LeftPlanes left(planes, reversible);
+  const uint32_t low_bits = (uint32_t{1} << left.count) - 1;
+  const uint32_t middle = uint32_t{1} << left.count;
+  uint64_t sum = 0;
+  for (int y = 0; y < height; ++y) {
+    const uint32_t* row = samples + y * stride;
+    uint32_t row_sum = 0;  // at most 1024 samples a row
+    for (int x = 0; x < width; ++x) {
+      const uint32_t value = (row[x] & 0x7FFFFFFF) >> left.shift;
+      // 16 bits, since every instruction set multiplies those.
+      const auto error = static_cast<int16_t>(2 * (value & low_bits) + left.bias -
+                                              (value > low_bits ? middle : 0));
+      row_sum += static_cast<uint32_t>(error * error);
+    }
+    sum += row_sum;
+  }
+  return sum;
 }
 
 }  // namespace cj2k

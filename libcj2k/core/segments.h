@@ -102,7 +102,9 @@ class Segments {
   CJ2K_HD constexpr Store& store() { return store_; }
 
   /// The registers between two planes; the Store's part (contexts, snapshots) is the caller's.
-  CJ2K_HD constexpr void save(SavedCoder& saved) const {
+  /// `Saved` has the members of SavedCoder up to num_passes.
+  template <typename Saved>
+  CJ2K_HD constexpr void save(Saved& saved) const {
     saved.a = coder_.a;
     saved.c = coder_.c;
     saved.ct = coder_.ct;
@@ -113,26 +115,36 @@ class Segments {
     saved.first_pass = static_cast<uint8_t>(first_pass_);
     saved.num_passes = static_cast<uint8_t>(num_passes_);
   }
-  CJ2K_HD constexpr void restore(const SavedCoder& saved) {
+  template <typename Saved>
+  CJ2K_HD constexpr void restore(const Saved& saved) {
     open_ = saved.open;
     first_pass_ = saved.first_pass;
     num_passes_ = saved.num_passes;
     num_bytes_ = saved.closed_bytes;
     if (open_) {
-      store_.resume(coder_, saved.bytes_written, saved.last);
+      store_.resume(coder_, saved.closed_bytes, saved.bytes_written, saved.last);
       coder_.a = saved.a;
       coder_.c = saved.c;
       coder_.ct = saved.ct;
     }
+  }
+  /// Leaves the bytes where restore finds them, without an end.
+  CJ2K_HD constexpr void suspend() {
+    if (open_) store_.suspend(coder_);
   }
   /// Ends the output here for now, after a clean-up pass, which is never raw.
   CJ2K_HD constexpr void pause() {
     if (!open_) return;
     if (style_ & CJ2K_STYLE_PTERM) {
       num_bytes_ += bytes_so_far();  // every pass brings its own tail
+      store_.settle(coder_);
     } else {
       end_segment(num_passes_ - 1);
     }
+  }
+  /// Ends a block whose last end_pass has not said that it is the last.
+  CJ2K_HD constexpr void finish() {
+    if (open_) end_segment(num_passes_ - 1);
   }
 
  private:
@@ -292,7 +304,7 @@ class HostStore {
   }
 
   void start(Coder& coder, uint32_t begin) const { coder.last = bytes_ + begin - 1; }
-  void resume(Coder& coder, uint32_t written, uint8_t last) const {
+  void resume(Coder& coder, uint32_t, uint32_t written, uint8_t last) const {
     coder.last = bytes_ + written - 1;
     *coder.last = last;
   }

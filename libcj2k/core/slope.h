@@ -9,6 +9,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/hd.h"
+
 namespace cj2k {
 
 /// log2 = 0 (one unit of weighted squared error per byte) stands at 96 octaves, so that nothing
@@ -19,21 +21,22 @@ inline constexpr uint16_t kMaxSlope = 65535;
 
 namespace internal {
 /// floor(256 * log2(1 + i / 256)), by squaring: 8 steps, each gives one bit of the logarithm.
+CJ2K_HD constexpr uint8_t log2_fraction(int i) {
+  double x = 1.0 + i / 256.0;
+  int bits = 0;
+  for (int k = 0; k < 8; ++k) {
+    x *= x;
+    bits <<= 1;
+    if (x >= 2.0) {
+      x *= 0.5;
+      bits |= 1;
+    }
+  }
+  return static_cast<uint8_t>(bits);
+}
 constexpr std::array<uint8_t, 256> make_log2_table() {
   std::array<uint8_t, 256> table{};
-  for (int i = 0; i < 256; ++i) {
-    double x = 1.0 + i / 256.0;
-    int bits = 0;
-    for (int k = 0; k < 8; ++k) {
-      x *= x;
-      bits <<= 1;
-      if (x >= 2.0) {
-        x *= 0.5;
-        bits |= 1;
-      }
-    }
-    table[static_cast<size_t>(i)] = static_cast<uint8_t>(bits);
-  }
+  for (int i = 0; i < 256; ++i) table[static_cast<size_t>(i)] = log2_fraction(i);
   return table;
 }
 inline constexpr std::array<uint8_t, 256> kLog2Table = make_log2_table();
@@ -41,10 +44,17 @@ inline constexpr std::array<uint8_t, 256> kLog2Table = make_log2_table();
 
 /// Slope of `gain` (squared error removed, > 0, finite) over `bytes` (> 0). Monotone in gain /
 /// bytes.
-inline uint16_t log_slope(double gain, uint32_t bytes) {
+CJ2K_HD constexpr uint16_t log_slope(double gain, uint32_t bytes) {
   const uint64_t bits = std::bit_cast<uint64_t>(gain / bytes);
   const int exponent = static_cast<int>(bits >> 52) - 1023;
-  const int slope = kSlopeUnit + exponent * 256 + internal::kLog2Table[(bits >> 44) & 255];
+  const auto fraction = static_cast<int>(bits >> 44 & 255);
+#if defined(__CUDA_ARCH__)
+  // A warp's lanes would read a table one after the other; this is the same arithmetic.
+  const int slope = kSlopeUnit + exponent * 256 + internal::log2_fraction(fraction);
+#else
+  const int slope =
+      kSlopeUnit + exponent * 256 + internal::kLog2Table[static_cast<size_t>(fraction)];
+#endif
   return static_cast<uint16_t>(slope < kMinSlope   ? kMinSlope
                                : slope > kMaxSlope ? kMaxSlope
                                                    : slope);

@@ -124,10 +124,19 @@ typedef enum cj2k_colorspace {
 } cj2k_colorspace;
 /* How far code-blocks are coded when a cap or a quality bounds what of them is used. */
 typedef enum cj2k_stop {
-  CJ2K_STOP_NONE = 0, /* every bit-plane */
-  CJ2K_STOP_EXACT = 1 /* as far as rate control looks: same quality, a fraction of the time */
+  CJ2K_STOP_NONE = 0,  /* every bit-plane */
+  CJ2K_STOP_EXACT = 1, /* as far as rate control looks: same quality, a fraction of the time */
+  CJ2K_STOP_PST = 2, /* to the slope threshold of the GOP before, less stop_margin; loses at cuts */
+  CJ2K_STOP_PSB = 3, /* to the slope at which a table of the frame's passes fills the cap */
+  CJ2K_STOP_BPI = 4  /* all blocks of a frame to the same bit-plane; loses most */
 } cj2k_stop;
-typedef enum cj2k_device { CJ2K_DEVICE_AUTO = 0, CJ2K_DEVICE_CPU = 1 } cj2k_device;
+/* How block coding is cut into kernels on a GPU. */
+typedef enum cj2k_tier1 {
+  CJ2K_TIER1_AUTO = 0,
+  CJ2K_TIER1_CLASSIC = 1, /* context modelling of all bit-planes, then the MQ coder */
+  CJ2K_TIER1_CIBO = 2,    /* bit-plane by bit-plane, the two side by side */
+  CJ2K_TIER1_FUSED = 3    /* one kernel for both */
+} cj2k_tier1;
 
 /* All that is to be known before the first frame. Every field but those marked (*) can be set from
  * text with cj2k_params_set, by its own name or, where it is part of a pair or list, by the name of
@@ -193,15 +202,29 @@ typedef struct cj2k_params {
   double quality; /* constant quality: the step, in LSB of an 8-bit sample, of the uniform quantiser
                      with the same rate-distortion slope; 2^-8 .. 2^8, smaller is better; 0
                      (default): 2 when neither lossless nor target_bytes is set, else unlimited */
-  cj2k_stop stop; /* how far code-blocks are coded; default exact. Which of the two moves the bytes
-                     a little, by under 0.01 dB */
+  cj2k_stop stop; /* how far code-blocks are coded; default exact, which differs from none by under
+                     0.01 dB */
+  int32_t stop_margin; /* PST: how far below the last GOP's threshold coding goes, in 1/256 octave
+                          of slope; 0 .. 4096; default 128 */
 
-  /* How it runs; none of these changes a byte. */
+  /* How it runs; none of these changes a byte, but for `gop` with stop = pst. */
   int32_t threads; /* CPU threads; 0 (default) = one per core; 1 .. 1024 */
-  int32_t gop;     /* frames that go through each stage together; 0 (default) = chosen; 1 .. 64 */
-  int32_t async_depth; /* frames accepted before the first packet must be taken; 0 (default) =
-                          chosen; 1 .. 64 */
-  cj2k_device device;  /* "auto" (default), "cpu" */
+  int32_t gop;     /* frames that go through each stage together; 0 (default) = chosen: 1 on the CPU
+                      and with stop = pst, on a GPU by the number of code-blocks; 1 .. 64 */
+  int32_t async_depth; /* frames accepted before the first packet must be taken, rounded up to whole
+                          GOPs; 0 (default) = chosen: on the CPU 1 with one thread, else 2; on a GPU
+                          two GOPs; 1 .. 64 */
+  cj2k_tier1 tier1;    /* only looked at on a GPU; default auto */
+  /* "auto" (default), "cpu", "cuda" (= "cuda:0"), or "cuda:" and up to 8 devices separated by ',',
+   * each by its number or as "GPU-uuid" in full; of several, GOPs go round. auto: CUDA device 0 if
+   * this library has the CUDA backend, the device is usable (driver, compute capability 7.5,
+   * memory) and the parameters are supported there; else the CPU, and an INFO line says why. cuda
+   * never falls back. */
+  char device[128];
+  void* cuda_context; /* (*) the application's CUcontext, whose device is then the one, whatever its
+                         number in `device`; NULL (default) = the device's primary context */
+  void* cuda_stream;  /* (*) the application's CUstream that makes frames in device memory; NULL
+                         (default) = none */
 
   cj2k_log_fn log;  /* (*) NULL (default) = silent; cj2k_log_stderr prints */
   void* log_opaque; /* (*) */
@@ -244,7 +267,11 @@ typedef struct cj2k_component_view {
   int32_t shift;
 } cj2k_component_view;
 
-typedef enum cj2k_memory { CJ2K_MEMORY_HOST = 0 } cj2k_memory;
+typedef enum cj2k_memory {
+  CJ2K_MEMORY_HOST = 0,
+  CJ2K_MEMORY_CUDA = 1 /* the views hold device addresses in the encoder's device, which must be one
+                          CUDA device */
+} cj2k_memory;
 
 typedef struct cj2k_frame {
   size_t struct_size;
@@ -258,6 +285,10 @@ typedef struct cj2k_frame {
    * samples are read before the send returns. */
   void (*release)(void* release_opaque);
   void* release_opaque;
+  /* CJ2K_MEMORY_CUDA: the CUstream whose work so far must end before the samples are read (the
+   * default streams by CU_STREAM_LEGACY or CU_STREAM_PER_THREAD). NULL: cj2k_params::cuda_stream,
+   * and where that is NULL too the samples are ready. */
+  void* ready_stream;
 } cj2k_frame;
 
 typedef struct cj2k_stats {
@@ -272,6 +303,9 @@ typedef struct cj2k_stats {
   double mse[CJ2K_MAX_COMPONENTS]; /* estimated, LSB^2, of each coded component (after the colour
                                       transform) */
   double stage_ms[5];              /* wall time: ingest and colour, DWT, tier-1, rate, packets */
+  int64_t passes_resumed;          /* of passes_coded, those made after a first stop */
+  int64_t bytes_coded;             /* code-block bytes made by tier-1 */
+  int32_t frame_in_gop;            /* 0 .. gop - 1 */
 } cj2k_stats;
 
 typedef struct cj2k_packet {
@@ -286,13 +320,17 @@ typedef struct cj2k_packet {
 
 typedef struct cj2k_info {
   size_t struct_size;
-  const char* backend; /* "cpu" */
+  const char* backend; /* "cpu", "cuda" */
   const char* simd;    /* instruction set in use, e.g. "AVX2" */
   int32_t threads, gop, async_depth;
   int64_t num_tiles, num_blocks, num_packets;
-  int64_t host_bytes;   /* planned host memory, all frames in flight */
-  int64_t header_bytes; /* main and tile-part headers of every codestream: the smallest cap is a
-                           little above it */
+  int64_t host_bytes;      /* planned host memory, all frames in flight */
+  int64_t header_bytes;    /* main and tile-part headers of every codestream: the smallest cap is a
+                              little above it */
+  const char* device_name; /* "" on the CPU; several joined by ", " */
+  int64_t device_bytes;    /* device memory reserved, per device; 0 on the CPU */
+  int64_t pinned_bytes;    /* of the host memory, page-locked for copies; 0 on the CPU */
+  const char* tier1;       /* in use on the GPU, "classic", "cibo" or "fused"; "" on the CPU */
 } cj2k_info;
 
 CJ2K_API const char* cj2k_version(void);
@@ -307,6 +345,9 @@ CJ2K_API cj2k_status cj2k_params_init(cj2k_params* p, size_t struct_size);
 CJ2K_API cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char* value);
 /* Row `index` of the parameter table; CJ2K_EOF after the last. The strings are static. */
 CJ2K_API cj2k_status cj2k_params_describe(int index, cj2k_param_info* info);
+/* What an encoder with these parameters would reserve, without opening it or touching a device:
+ * `device_name` is empty; with device = auto `backend` too, and the figures are the CPU's. */
+CJ2K_API cj2k_status cj2k_params_info(const cj2k_params* p, cj2k_info* info);
 
 /* Checks `p`, plans and reserves all memory. The encoder keeps no pointer into `p`. On failure
  * *encoder = NULL. */

@@ -37,9 +37,11 @@ struct CodedBlock {
   double total_distortion = 0;  ///< squared error that all planes together remove, as HullPoint's;
                                 ///< of planes not coded an estimate
   uint8_t num_hull = 0;
-  uint8_t num_passes = 0;   ///< coded, not all need to be on the hull
-  bool is_coded = false;    ///< tier-1 has seen it
-  uint8_t planes_left = 0;  ///< planes that an early stop left; 0: everything is coded
+  uint8_t num_passes = 0;          ///< coded, not all need to be on the hull
+  uint8_t num_passes_resumed = 0;  ///< of these, after a first stop
+  bool is_coded = false;           ///< tier-1 has seen it
+  uint8_t planes_left = 0;         ///< planes that an early stop left; 0: everything is coded
+  uint32_t num_bytes = 0;          ///< that tier-1 made, chosen or not
   const SavedCoder* saved =
       nullptr;  ///< with planes_left: to go on from here, after the bytes it counts in `data`
   const CodingPass* passes = nullptr;  ///< [num_passes] likewise

@@ -21,24 +21,41 @@
 
 namespace cj2k {
 
-/// One per frame slot; reuses its memory.
+/// What every frame's EarlyStop looks up.
+struct BlockSample {
+  explicit BlockSample(const Plan& plan);
+  std::vector<uint32_t> all;      ///< every block
+  std::vector<uint32_t> blocks;   ///< indices, rising
+  std::vector<uint32_t> weights;  ///< blocks of the same subband that each stands for
+};
+
+/// The decisions of one frame: begin, then code what `next` asks for until it asks for nothing.
+/// Reuses its memory.
 class EarlyStop {
  public:
-  explicit EarlyStop(const Plan& plan);
+  EarlyStop(const Plan& plan, const BlockSample& sample);
 
-  /// Codes the blocks of a transformed frame and leaves the final selection in `rate`. Adds the
-  /// times of tier-1 and rate control to `stats`.
-  Status run(Backend& backend, FrameWork& work, RateControl& rate, cj2k_stats& stats);
+  /// A new frame. Its first request is in `request()`.
+  void begin(const RateControl& rate);
+  /// The request has been coded: the next one, or false when the final selection is in `rate`.
+  /// Adds the time of rate control to `stats`.
+  bool next(const CodedBlock* blocks, RateControl& rate, cj2k_stats& stats);
+  /// What to code; `frame` is the caller's.
+  BlockRequest request(uint32_t frame) const { return {frame, wanted_, thresholds_}; }
 
  private:
+  enum class Step { kEverything, kSample, kRest };
+
   bool is_worth_it(const RateControl& rate) const;
-  void choose_sample();
   bool collect_open(const CodedBlock* blocks, const SlopeThresholds& thresholds);
+  bool after_sample(const CodedBlock* blocks, RateControl& rate);
+  bool after_rest(const CodedBlock* blocks, RateControl& rate);
 
   const Plan& plan_;
-  std::vector<uint32_t> all_;
-  std::vector<uint32_t> sample_;          ///< block indices, rising
-  std::vector<uint32_t> sample_weights_;  ///< blocks of the same subband that each stands for
+  const BlockSample& sample_;
+  Step step_ = Step::kEverything;
+  SlopeThresholds thresholds_{};
+  std::span<const uint32_t> wanted_;
   std::vector<uint32_t> open_;
 };
 

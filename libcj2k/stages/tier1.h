@@ -78,10 +78,11 @@ class Tier1Scratch {
 
 struct SavedCoder;  // core/segments.h
 
-/// Early stop: coding pauses after a plane where core/stop.h allows it for `threshold`, and can go
-/// on from there.
+/// Early stop: coding pauses after a plane where core/stop.h allows it for `threshold`, or after
+/// `last_plane`, and can go on from there.
 struct Tier1Stop {
   uint16_t threshold;  ///< 16-bit log-slope (core/slope.h); 0: never
+  int last_plane;      ///< not below the block's highest plane that is left
   double weight;       ///< squared error of the picture per squared unit of coefficient
   const SavedCoder*
       resume;  ///< null: from the start. Else Tier1Output holds the passes so far and the bytes so

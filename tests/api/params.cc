@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -261,6 +262,7 @@ TEST_CASE("open: every field at and outside its range") {
     BAD(threads, value, "threads", std::to_string(value));
     BAD(gop, value, "gop", std::to_string(value));
     BAD(async_depth, value, "async_depth", std::to_string(value));
+    BAD(stop_margin, value, "stop_margin", std::to_string(value), "4096");
     BAD(target_bytes, value, "target_bytes", std::to_string(value));
     BAD(max_frame_bytes, value, "max_frame_bytes", std::to_string(value));
     BAD(max_component_bytes, value, "max_component_bytes", std::to_string(value));
@@ -292,6 +294,7 @@ TEST_CASE("open: every field at and outside its range") {
   BAD(threads, 1025, "threads", "1025", "1024");
   BAD(gop, 65, "gop", "65", "64");
   BAD(async_depth, 65, "async_depth", "65", "64");
+  BAD(stop_margin, 4097, "stop_margin", "4097", "4096");
   for (double value : {-1.0, 1e-4, 1025.0, nan, inf, -inf}) BAD(quant_step, value, "quant_step");
   for (double value : {-1.0, 1e-4, 257.0, nan, inf, -inf}) BAD(quality, value, "quality");
   for (int value : {-1, 5, kMax})
@@ -308,11 +311,15 @@ TEST_CASE("open: every field at and outside its range") {
         1 + static_cast<int>(std::count(info.values, info.values + std::strlen(info.values), '|'));
     for (int value : {-1, count, kMax}) {
       if (std::string(info.name) == "stop") BAD(stop, static_cast<cj2k_stop>(value), "stop");
-      if (std::string(info.name) == "device")
-        BAD(device, static_cast<cj2k_device>(value), "device");
+      if (std::string(info.name) == "tier1") BAD(tier1, static_cast<cj2k_tier1>(value), "tier1");
     }
   }
 #undef BAD
+  for (const char* text : {"", "gpu", "cuda:", "cuda:-1", "cuda:256", "cuda:0,0", "cuda:GPU-1"}) {
+    bad.push_back({[=](cj2k_params& p) { std::snprintf(p.device, sizeof p.device, "%s", text); },
+                   {"device", text}});
+  }
+  bad.push_back({[](cj2k_params& p) { std::memset(p.device, 'x', sizeof p.device); }, {"device"}});
   for (const BadField& field : bad) {
     cj2k_params p = make_params(64, 48);
     field.spoil(p);
@@ -392,6 +399,82 @@ TEST_CASE("open: the largest sizes are refused, quickly and without using the me
     CHECK(outcome.status < 0);
     CHECK(count_lines(outcome.log) == 1);
   }
+}
+
+cj2k_info planned(const cj2k_params& p) {
+  cj2k_info info = {};
+  info.struct_size = sizeof info;
+  CHECK(cj2k_params_info(&p, &info) == CJ2K_OK);
+  return info;
+}
+
+TEST_CASE("params_info: what the encoder then reserves") {
+  for (const auto& [threads, gop, depth] :
+       std::vector<std::array<int, 3>>{{1, 0, 0}, {2, 0, 0}, {2, 3, 0}, {3, 2, 5}}) {
+    cj2k_params p = make_params(300, 200);
+    set(p, "cblk", "32x32");
+    set(p, "tile", "128x128");
+    set(p, "device", "cpu");
+    p.threads = threads;
+    p.gop = gop;
+    p.async_depth = depth;
+    const cj2k_info before = planned(p);
+    cj2k_encoder* encoder = nullptr;
+    REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
+    cj2k_info after = {};
+    after.struct_size = sizeof after;
+    CHECK(cj2k_encoder_info(encoder, &after) == CJ2K_OK);
+    INFO("threads ", threads, " gop ", gop, " async_depth ", depth);
+    CHECK(std::string(before.backend) == "cpu");
+    CHECK(std::string(after.backend) == "cpu");
+    CHECK(std::string(before.simd) == after.simd);
+    for (const cj2k_info& info : {before, after}) {
+      CHECK(info.threads == threads);
+      CHECK(info.gop == std::max(gop, 1));
+      CHECK(info.async_depth % info.gop == 0);
+      CHECK(info.async_depth >= depth);
+      CHECK(info.num_tiles == 6);
+      CHECK(std::string(info.device_name).empty());
+      CHECK(std::string(info.tier1).empty());
+      CHECK(info.device_bytes == 0);
+      CHECK(info.pinned_bytes == 0);
+    }
+    CHECK(before.async_depth == after.async_depth);
+    CHECK(before.num_blocks == after.num_blocks);
+    CHECK(before.num_packets == after.num_packets);
+    CHECK(before.host_bytes == after.host_bytes);
+    CHECK(before.header_bytes == after.header_bytes);
+    CHECK(after.host_bytes >= int64_t{300} * 200 * 3 * 4 * after.async_depth);
+    cj2k_encoder_close(encoder);
+
+    // "auto" has not chosen yet.
+    set(p, "device", "auto");
+    CHECK(std::string(planned(p).backend).empty());
+    CHECK(std::string(planned(p).device_name).empty());
+    CHECK(planned(p).host_bytes == before.host_bytes);
+  }
+}
+
+TEST_CASE("params_info: errors") {
+  cj2k_params p = make_params(300, 200);
+  cj2k_info info = {};
+  info.struct_size = sizeof info;
+  CHECK(cj2k_params_info(nullptr, &info) == CJ2K_INVALID);
+  CHECK(cj2k_params_info(&p, nullptr) == CJ2K_INVALID);
+  const auto refused = [&](const std::string& word) {
+    LogText log;
+    p.log = LogText::append;
+    p.log_opaque = &log;
+    check_refused({cj2k_params_info(&p, &info), log.text}, {word});
+  };
+  info.struct_size = sizeof info + 1;
+  refused("struct_size");
+  info.struct_size = sizeof info;
+  p.levels = 40;
+  refused("levels");
+  p.levels = 5;
+  p.target_bytes = 20;
+  refused("target_bytes");
 }
 
 TEST_CASE("open: null arguments and struct sizes") {

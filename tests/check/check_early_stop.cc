@@ -82,7 +82,7 @@ TEST_CASE("early stop: pausing after every plane, or at one, changes no byte, fo
       // Slope 65535 lies above all others: pause after each plane. Then from the start to plane
       // `stop_after`, and on.
       int pauses = 0;
-      Tier1Stop stop{kMaxSlope, 1.0, nullptr, &saved, false};
+      Tier1Stop stop{kMaxSlope, 0, 1.0, nullptr, &saved, false};
       do {
         simd::encode_block(block.view, scratch, parts.view, &stop);
         if (!stop.paused) break;
@@ -113,7 +113,7 @@ TEST_CASE(
   simd::encode_block(block.view, scratch, whole.view);
   int different = 0, before = -1;
   for (int threshold = kSlopeUnit - 2560; threshold < kSlopeUnit + 5120; threshold += 64) {
-    Tier1Stop stop{static_cast<uint16_t>(threshold), 1.0, nullptr, &saved, false};
+    Tier1Stop stop{static_cast<uint16_t>(threshold), 0, 1.0, nullptr, &saved, false};
     simd::encode_block(block.view, scratch, parts.view, &stop);
     const int passes = parts.view.num_passes;
     if (stop.paused) {

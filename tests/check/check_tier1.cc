@@ -189,7 +189,7 @@ TEST_CASE("tier-1: paused and resumed blocks equal whole ones") {
       const Tier1Block block = source.block(kOrientations[seed % 4], style, seed % 2 == 0);
       simd::encode_block(block, scratch, whole.out);
       SavedCoder saved[2];
-      Tier1Stop stop{65535, 1.0, nullptr, &saved[0], false};
+      Tier1Stop stop{65535, 0, 1.0, nullptr, &saved[0], false};
       if (seed % 3 == 0) stop.threshold = static_cast<uint16_t>(96 * 256 + random() % 4096);
       paused->poison(0x33);
       simd::encode_block(block, scratch, paused->out, &stop);

@@ -225,6 +225,14 @@ class Thread : public WarpOps<Thread> {
     std::memcpy(bytes, &value, sizeof value);
     release(bytes);
   }
+  template <typename V>
+  V atomic_load_block(const V* p, Where where = Where::current()) {
+    return atomic_load(p, where);
+  }
+  template <typename V>
+  void atomic_store_block(V* p, std::type_identity_t<V> value, Where where = Where::current()) {
+    atomic_store(p, value, where);
+  }
 
  private:
   friend class Block;

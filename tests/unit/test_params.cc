@@ -115,8 +115,8 @@ const std::vector<Field> kFields = {
     AT(precinct_width[0], 'i', "precincts"), AT(precinct_height[0], 'i', "precincts"),
     I(progression), I(layers), AT(layer_rates[0], 'd', "layer_rates"), I(tile_parts), I(sop),
     I(eph), I(tlm), I(plt), AT(comment, 's', "comment"), I(format), L(target_bytes),
-    L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(threads), I(gop),
-    I(async_depth), I(stop), I(device)};
+    L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(stop),
+    I(stop_margin), I(threads), I(gop), I(async_depth), I(tier1), AT(device, 's', "device")};
 #undef AT
 #undef I
 #undef L
@@ -139,7 +139,7 @@ void put(cj2k_params* p, const Field& field, double value) {
 }  // namespace
 
 TEST_CASE("params: describe covers every field") {
-  // A value other than the default for each key (`stop` has but one).
+  // A value other than the default for each key.
   std::istringstream pairs(
       "width 7 height 7 image_offset 3x3 tile 9x9 tile_offset 2x2 num_components 1 depth 9 "
       "is_signed 1 dx 2 dy 2 colorspace gray alpha 1 lossless 1 wavelet 5/3 mct off levels 3 "
@@ -148,7 +148,7 @@ TEST_CASE("params: describe covers every field") {
       "layer_rates 20,10,5 tile_parts component sop 1 eph 1 tlm 0 plt 1 comment other format jp2 "
       "target_bytes 9 max_frame_bytes 9 max_component_bytes 9 min_frame_bytes 9 quality 3 threads "
       "3 "
-      "gop 3 async_depth 3 stop none device cpu");
+      "gop 3 async_depth 3 tier1 cibo stop none stop_margin 3 device cuda:1");
   std::map<std::string, std::string> other;
   for (std::string key, value; pairs >> key >> value;) other[key] = value;
   std::set<std::string> names;
@@ -246,8 +246,10 @@ TEST_CASE("params: every key at and around its range") {
       return false;
     };
     if (row.type == CJ2K_PARAM_TEXT) {
-      CHECK(accepts(""));
-      CHECK(accepts(std::string(255, 'c')));
+      if (name != "device") {  // its syntax: test_params_device.cc
+        CHECK(accepts(""));
+        CHECK(accepts(std::string(255, 'c')));
+      }
       CHECK_FALSE(accepts(std::string(256, 'c')));
       continue;
     }
@@ -435,7 +437,8 @@ TEST_CASE("params: struct_size of other headers") {
   r = resolved(p);
   CHECK(r.struct_size == sizeof r);
   CHECK(r.threads == 5);
-  CHECK(r.gop == 1);
+  CHECK(r.gop == 0);
+  CHECK(r.async_depth == 0);
 }
 
 TEST_CASE("params: grid rules") {
@@ -625,16 +628,92 @@ TEST_CASE("params: rate rules") {
 }
 
 TEST_CASE("params: chosen values of how it runs") {
-  const cj2k_params r = resolved(valid());
-  CHECK(r.threads >= 1);
+  cj2k_params p = valid();
+  p.gop = 0;
+  // With "auto" the backend is not known yet.
+  CHECK(resolved(p).threads >= 1);
+  CHECK(resolved(p).gop == 0);
+  CHECK(resolved(p).async_depth == 0);
+  CHECK(std::string(resolved(p).device) == "auto");
+  REQUIRE(set(&p, "device", "cpu") == Status::kOk);
+  cj2k_params r = resolved(p);
   CHECK(r.gop == 1);
   CHECK(r.async_depth == (r.threads == 1 ? 1 : 2));
-  CHECK(r.device == CJ2K_DEVICE_CPU);
-  cj2k_params p = valid();
   p.threads = 1;
   CHECK(resolved(p).async_depth == 1);
+  p.threads = 3;
+  CHECK(resolved(p).async_depth == 2);
   p.async_depth = 7;
-  p.gop = 9;
   CHECK(resolved(p).async_depth == 7);
+  p.gop = 9;
+  CHECK(resolved(p).async_depth == 9);
   CHECK(resolved(p).gop == 9);
+}
+
+TEST_CASE("params: GOP and depth of each backend") {
+  struct Case {
+    int threads, gop, async_depth;
+    cj2k_stop stop;
+    bool cuda;
+    int64_t blocks;
+    int expected_gop, expected_depth;
+  };
+  const std::vector<Case> cases = {
+      {1, 0, 0, CJ2K_STOP_EXACT, false, 26000, 1, 1},
+      {2, 0, 0, CJ2K_STOP_EXACT, false, 26000, 1, 2},
+      {2, 4, 0, CJ2K_STOP_EXACT, false, 26000, 4, 4},
+      {2, 4, 5, CJ2K_STOP_EXACT, false, 26000, 4, 8},
+      {2, 5, 64, CJ2K_STOP_EXACT, false, 26000, 5, 65},
+      {1, 64, 64, CJ2K_STOP_EXACT, false, 26000, 64, 64},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 1, 16, 32},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 8191, 16, 32},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 16383, 16, 32},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 16384, 8, 16},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 32767, 8, 16},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 32768, 4, 8},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 65536, 2, 4},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 131071, 2, 4},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 131072, 1, 2},
+      {2, 0, 0, CJ2K_STOP_NONE, true, int64_t{1} << 40, 1, 2},
+      {1, 3, 0, CJ2K_STOP_PSB, true, 26000, 3, 6},
+      {1, 3, 1, CJ2K_STOP_BPI, true, 26000, 3, 3},
+      {1, 3, 7, CJ2K_STOP_BPI, true, 26000, 3, 9},
+      // PST looks back one GOP: what is chosen must not depend on the device.
+      {1, 0, 0, CJ2K_STOP_PST, false, 26000, 1, 1},
+      {1, 0, 0, CJ2K_STOP_PST, true, 26000, 1, 2},
+      {1, 8, 0, CJ2K_STOP_PST, true, 26000, 8, 16},
+  };
+  for (const Case& c : cases) {
+    cj2k_params p = valid();
+    p.threads = c.threads;
+    p.gop = c.gop;
+    p.async_depth = c.async_depth;
+    p.stop = c.stop;
+    cj2k::choose_depth(&p, c.cuda, c.blocks);
+    INFO("cuda ", c.cuda, " blocks ", c.blocks, " gop ", c.gop, " async_depth ", c.async_depth);
+    CHECK(p.gop == c.expected_gop);
+    CHECK(p.async_depth == c.expected_depth);
+    cj2k::choose_depth(&p, c.cuda, c.blocks);  // a second time changes nothing
+    CHECK(p.gop == c.expected_gop);
+    CHECK(p.async_depth == c.expected_depth);
+  }
+}
+
+TEST_CASE("params: stop, stop_margin and tier1 by name") {
+  cj2k_params p = valid();
+  CHECK(p.stop == CJ2K_STOP_EXACT);
+  CHECK(p.stop_margin == 128);
+  CHECK(p.tier1 == CJ2K_TIER1_AUTO);
+  const char* const stops[] = {"none", "exact", "pst", "psb", "bpi"};
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(set(&p, "stop", stops[i]) == Status::kOk);
+    CHECK(static_cast<int>(resolved(p).stop) == i);
+  }
+  CHECK(p.stop == CJ2K_STOP_BPI);
+  const char* const forms[] = {"auto", "classic", "cibo", "fused"};
+  for (int i = 0; i < 4; ++i) {
+    REQUIRE(set(&p, "tier1", forms[i]) == Status::kOk);
+    CHECK(static_cast<int>(resolved(p).tier1) == i);
+  }
+  CHECK(p.tier1 == CJ2K_TIER1_FUSED);
 }

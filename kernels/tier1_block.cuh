@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// How far a block is, and the lists of blocks by plane: what the kernels of tier-1 share.
+#pragma once
+
+#include "simt/kernel.h"
+#include "tier1_launch.h"
+
+namespace cj2k::cuda::tier1 {
+
+/// Tier1State without the contexts, to move in two accesses of 16 bytes.
+struct alignas(16) StateHead {
+  uint32_t a, c, ct;
+  uint32_t bytes_written, closed_bytes;
+  uint32_t num_bytes;
+  uint8_t last, open, first_pass, num_passes;
+  uint8_t paused, finished;
+  uint8_t reserved[2];
+};
+static_assert(sizeof(StateHead) == offsetof(Tier1State, contexts));
+static_assert(offsetof(StateHead, num_passes) == offsetof(Tier1State, num_passes));
+static_assert(offsetof(StateHead, finished) == offsetof(Tier1State, finished));
+
+template <typename T>
+CJ2K_KERNEL_FN StateHead load_head(T& t, const Tier1State* state) {
+  return t.gload(reinterpret_cast<const StateHead*>(state));
+}
+template <typename T>
+CJ2K_KERNEL_FN void store_head(T& t, Tier1State* state, const StateHead& head) {
+  t.gstore(reinterpret_cast<StateHead*>(state), head);
+}
+
+template <typename T>
+CJ2K_KERNEL_FN int bit_planes(T& t, const Tier1Buffers& buffers, uint32_t block) {
+  return 32 - static_cast<int>(T::clz(t.gload_ro(buffers.planes.magnitudes + block)));
+}
+
+/// The plane that a block goes on with; -1: none.
+template <typename T>
+CJ2K_KERNEL_FN int next_plane(T& t, const Tier1Buffers& buffers, uint32_t block, int bit_planes) {
+  const StateHead head = load_head(t, buffers.states + block);
+  return head.finished != 0 ? -1 : bit_planes - 1 - (head.num_passes + 2) / 3;
+}
+
+/// The plane that a block goes on with in this call; -1: none, and its state says so.
+template <typename T>
+CJ2K_KERNEL_FN int start_plane(T& t, const Tier1Buffers& buffers, uint32_t block, int last_plane) {
+  const int planes = bit_planes(t, buffers, block);
+  const int plane = next_plane(t, buffers, block, planes);
+  if (plane >= last_plane) return plane;
+  Tier1State* state = buffers.states + block;
+  if (planes == 0) t.gstore(&state->finished, 1);
+  if (plane >= 0) t.gstore(&state->paused, 1);
+  return -1;
+}
+
+CJ2K_KERNEL_FN uint32_t first_of(const PlaneLists& lists, uint32_t size) {
+  return size == 0 ? lists.first_of[0] : size == 1 ? lists.first_of[1] : lists.first_of[2];
+}
+
+/// The lanes `among` append their blocks, in order. All lanes of the warp call with the same size
+/// and plane.
+template <typename T>
+CJ2K_KERNEL_FN void append(T& t, const PlaneLists& lists, uint32_t plane, uint32_t size,
+                           uint32_t among, uint32_t block) {
+  uint32_t at = 0;
+  if (t.lane() == 0) {
+    at = t.atomic_add(lists.counts + plane * kTier1Sizes + size, T::popcount(among));
+  }
+  at = t.shuffle(at, 0);
+  if ((among >> t.lane() & 1) == 0) return;
+  at += T::popcount(among & ((1u << t.lane()) - 1));
+  t.gstore(lists.blocks + uint64_t{plane} * lists.stride + first_of(lists, size) + at, block);
+}
+
+/// tier1_start.
+///
+/// Grid: x = blocks / kThreads. Block: a lane per code-block, warps independent.
+/// Shared bytes, barriers: none.
+/// Global traffic: 40 bytes a block, 8 or 12 written; a warp adds to up to three counters for each
+///   plane that its blocks start at.
+struct Tier1Start {
+  using Params = StartParams;
+  struct Smem {};
+  static constexpr int kThreads = 256;
+  static constexpr int kMinBlocks = 8;
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
+    const uint32_t entry = t.block_x() * kThreads + t.thread();
+    uint32_t block = 0;
+    int plane = -1;
+    if (entry < p.list.count()) {
+      block = t.gload_ro(p.list.blocks + entry);
+      plane = start_plane(t, p.buffers, block, static_cast<int>(p.last_plane));
+    }
+    const uint32_t* counts = p.list.counts;
+    const uint32_t size = entry < counts[0] ? 0 : entry < counts[0] + counts[1] ? 1 : 2;
+    const uint32_t key = static_cast<uint32_t>(plane) * kTier1Sizes + size;
+    uint32_t rest = t.ballot(plane >= 0);
+    while (rest != 0) {
+      const uint32_t group = t.shuffle(key, T::ctz(rest));
+      const uint32_t among = t.ballot((rest >> t.lane() & 1) != 0 && key == group);
+      const uint32_t group_plane = group / kTier1Sizes, group_size = group % kTier1Sizes;
+      append(t, p.to_code, group_plane, group_size, among, block);
+      append(t, p.to_model, group_plane, group_size, among, block);
+      if (group_plane > p.last_plane) {
+        append(t, p.to_model, group_plane - 1, group_size, among, block);
+      }
+      rest &= ~among;
+    }
+  }
+};
+
+}  // namespace cj2k::cuda::tier1

@@ -1,0 +1,767 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The pixel stages and tier-1 on a GPU: what goes to the device, in which order, and what comes
+// back. The kernels' host side is kernels/kernels.h and tier1.h; the same file runs on the shim
+// (tests/shim).
+//
+// A GOP has a stream of its own. Its frames are uploaded and made to component planes as they
+// arrive; the rest goes in a few steps, after each of which the GOP's thread waits for results:
+// blocks coded (results, then hulls), bytes gathered. While it waits, other GOPs' work runs.
+#include <algorithm>
+#include <chrono>
+#include <cinttypes>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "backend.h"
+#include "base/parallel.h"
+#include "gop_memory.h"
+#include "kernels.h"
+#include "params.h"
+#include "simt/device.h"
+#include "tier1.h"
+
+namespace cj2k {
+namespace {
+
+using cuda::Carver;
+using cuda::GatherJob;
+using cuda::GopMemory;
+using cuda::PlanTables;
+using cuda::Tier1Form;
+using cuda::Tier1List;
+using cuda::Tier1Result;
+
+constexpr size_t kRowGrain = 64;
+/// Hull points of a block on average, and what stands for the bytes of a frame without a cap, for
+/// the page-locked memory reserved at open. It grows where a frame has more.
+constexpr uint64_t kPlannedHullPoints = 12;
+
+double ms_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+Tier1Form tier1_form(const Plan& plan) {
+  switch (plan.params.tier1) {
+    case CJ2K_TIER1_CLASSIC:
+      return Tier1Form::kClassic;
+    case CJ2K_TIER1_FUSED:
+      return Tier1Form::kFused;
+    default:
+      return Tier1Form::kCibo;
+  }
+}
+const char* form_name(Tier1Form form) {
+  constexpr const char* kNames[] = {"classic", "cibo", "fused"};
+  return kNames[static_cast<int>(form)];
+}
+
+/// Page-locked memory for what comes from the device, in chunks: planned ones first, more where a
+/// frame needs more.
+class PinnedPool {
+ public:
+  Status reserve(simt::Context& context, uint64_t bytes) {
+    context_ = &context;
+    chunks_.emplace_back();
+    return chunks_.back().allocate(context, bytes);
+  }
+  void reset() { chunk_ = used_ = 0; }
+  Status take(uint64_t bytes, uint8_t** memory) {
+    bytes = (bytes + 63) / 64 * 64;
+    while (chunk_ < chunks_.size() && used_ + bytes > chunks_[chunk_].bytes()) {
+      ++chunk_;
+      used_ = 0;
+    }
+    if (chunk_ == chunks_.size()) {
+      chunks_.emplace_back();
+      const Status status =
+          chunks_.back().allocate(*context_, std::max<uint64_t>(bytes, chunks_[0].bytes()));
+      if (status != Status::kOk) {
+        chunks_.pop_back();
+        return status;
+      }
+    }
+    *memory = chunks_[chunk_].as<uint8_t>(used_);
+    used_ += bytes;
+    return Status::kOk;
+  }
+
+ private:
+  simt::Context* context_ = nullptr;
+  std::vector<simt::PinnedBuffer> chunks_;
+  size_t chunk_ = 0, used_ = 0;
+};
+
+/// Host memory of a GOP that copies go from and to.
+struct PinnedLayout {
+  PinnedLayout(const Plan& plan, const PlanTables& tables) {
+    const auto frames = static_cast<uint64_t>(plan.params.gop);
+    const uint64_t blocks = frames * plan.blocks.size();
+    Carver carver;
+    input = carver.take(frames * tables.input.bytes);
+    list = carver.take(blocks * sizeof(uint32_t));
+    thresholds = carver.take(frames * CJ2K_MAX_COMPONENTS * sizeof(uint16_t));
+    results = carver.take(blocks * sizeof(Tier1Result));
+    totals = carver.take(2 * sizeof(uint32_t));
+    gather = carver.take(blocks * sizeof(GatherJob));
+    bytes = carver.bytes();
+
+    hull_bytes = blocks * kPlannedHullPoints * sizeof(HullPoint);
+    uint64_t frame = 0;
+    for (const Component& c : plan.components) {
+      frame += static_cast<uint64_t>(c.rect.width()) * static_cast<uint64_t>(c.rect.height()) *
+               static_cast<uint64_t>(c.depth) / 8;
+    }
+    for (const int64_t cap : {plan.params.target_bytes, plan.params.max_frame_bytes}) {
+      if (cap > 0) frame = std::min(frame, static_cast<uint64_t>(cap));
+    }
+    code_bytes = frames * (frame + 16 * plan.blocks.size());
+  }
+  uint64_t input, list, thresholds, results, totals, gather;
+  uint64_t bytes, hull_bytes, code_bytes;
+  uint64_t all_bytes() const { return bytes + hull_bytes + code_bytes; }
+};
+
+/// What of a GOP lies where, and the order of its work.
+class CudaGopWork final : public GopWork {
+ public:
+  explicit CudaGopWork(const Plan& plan)
+      : blocks_(static_cast<size_t>(plan.params.gop) * plan.blocks.size()),
+        num_blocks_(plan.blocks.size()) {
+    coded_frames.reserve(static_cast<size_t>(plan.params.gop));
+  }
+
+  const CodedBlock* blocks(uint32_t frame) const override {
+    return blocks_.data() + frame * num_blocks_;
+  }
+
+  simt::DeviceBuffer device;
+  simt::PinnedBuffer pinned;
+  PinnedPool hulls, bytes;
+  simt::Stream stream;
+  simt::Event begin, end;    ///< around device work, for its time
+  simt::Event ready, reads;  ///< of frames in device memory
+  std::unique_ptr<cuda::Tier1Coder> coder;
+  std::vector<CodedBlock> blocks_;
+  std::vector<uint32_t> coded_frames;  ///< of the call in progress
+
+ private:
+  size_t num_blocks_;
+};
+
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend(const Plan& plan, std::unique_ptr<simt::Context> context, int num_gops)
+      : plan_(plan),
+        form_(tier1_form(plan)),
+        context_(std::move(context)),
+        tables_(plan, form_),
+        memory_(plan, tables_, form_,
+                cuda::tier1_scratch_bytes(form_, tables_.tier1,
+                                          static_cast<uint32_t>(plan.params.gop) *
+                                              static_cast<uint32_t>(plan.blocks.size()))),
+        pinned_(plan, tables_),
+        num_gops_(num_gops) {}
+  ~CudaBackend() override = default;
+
+  Status open();
+  uint64_t device_bytes() const {
+    return tables_.bytes + static_cast<uint64_t>(num_gops_) * memory_.bytes;
+  }
+  simt::Context& context() { return *context_; }
+
+  const char* name() const override { return "cuda"; }
+  Status make_gop_work(std::unique_ptr<GopWork>* work) override;
+  int64_t gop_work_bytes() const override { return static_cast<int64_t>(host_gop_bytes()); }
+  void describe(cj2k_info* info) const override;
+  void set_log(const Log& log) override { context_->set_log(log); }
+  bool takes_device_frames() const override { return true; }
+
+  Status ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number, cj2k_stats& stats) override;
+  Status transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) override;
+  Status code_blocks(GopWork& gop, std::span<const BlockRequest> requests, uint32_t last_plane,
+                     cj2k_stats* stats) override;
+  Status fetch(GopWork& gop, std::span<const FetchRequest> requests, cj2k_stats* stats) override;
+
+ private:
+  uint64_t host_gop_bytes() const {
+    return pinned_.all_bytes() +
+           static_cast<uint64_t>(plan_.params.gop) * plan_.blocks.size() * sizeof(CodedBlock);
+  }
+  Status upload_tables();
+  Status stage(const cj2k_frame& frame, CudaGopWork& work, uint32_t number,
+               cuda::FrameViews* views);
+  bool stage_rows(const cj2k_frame& frame, uint8_t* pinned, uint8_t* device,
+                  cuda::FrameViews* views, uint64_t* bytes) const;
+  uint64_t stage_packed(const cj2k_frame& frame, uint8_t* pinned, uint8_t* device,
+                        cuda::FrameViews* views) const;
+  cuda::Tier1Buffers buffers(const CudaGopWork& work) const;
+  Tier1List make_list(CudaGopWork& work, std::span<const BlockRequest> requests);
+  Status bring_results(CudaGopWork& work, const Tier1List& list);
+  Status gather(CudaGopWork& work, size_t first, size_t end, uint64_t bytes);
+  Status add_time(CudaGopWork& work, int stage, std::span<const uint32_t> frames,
+                  cj2k_stats* stats);
+  uint32_t style() const { return static_cast<uint32_t>(plan_.params.cblk_style); }
+
+  const Plan& plan_;
+  const Tier1Form form_;
+  std::unique_ptr<simt::Context> context_;
+  const PlanTables tables_;
+  const GopMemory memory_;
+  const PinnedLayout pinned_;
+  const int num_gops_;
+  simt::DeviceBuffer table_memory_;
+};
+
+Status CudaBackend::open() {
+  CJ2K_TRY(context_->load_kernels());
+  CJ2K_TRY(table_memory_.allocate(*context_, tables_.bytes));
+  return upload_tables();
+}
+
+Status CudaBackend::upload_tables() {
+  simt::Stream stream;
+  CJ2K_TRY(stream.create(*context_));
+  const auto put = [&](uint64_t offset, const auto& entries) {
+    return stream.upload(table_memory_.as<uint8_t>(offset), entries.data(),
+                         entries.size() * sizeof entries[0]);
+  };
+  for (size_t i = 0; i < tables_.levels.size(); ++i) {
+    CJ2K_TRY(put(tables_.level_offsets[i].jobs, tables_.levels[i].jobs));
+    CJ2K_TRY(put(tables_.level_offsets[i].parts, tables_.levels[i].parts));
+  }
+  CJ2K_TRY(put(tables_.quantize_offset, tables_.quantize));
+  CJ2K_TRY(put(tables_.tier1_offset, tables_.tier1.jobs));
+  return stream.synchronize();
+}
+
+Status CudaBackend::make_gop_work(std::unique_ptr<GopWork>* result) {
+  auto work = std::make_unique<CudaGopWork>(plan_);
+  CJ2K_TRY(work->device.allocate(*context_, memory_.bytes));
+  CJ2K_TRY(work->pinned.allocate(*context_, pinned_.bytes));
+  CJ2K_TRY(work->hulls.reserve(*context_, pinned_.hull_bytes));
+  CJ2K_TRY(work->bytes.reserve(*context_, pinned_.code_bytes));
+  CJ2K_TRY(work->stream.create(*context_));
+  CJ2K_TRY(work->begin.create(*context_, true));
+  CJ2K_TRY(work->end.create(*context_, true));
+  CJ2K_TRY(work->ready.create(*context_));
+  CJ2K_TRY(work->reads.create(*context_));
+  CJ2K_TRY(cuda::make_tier1_coder(*context_, form_, tables_.tier1, style(), plan_.reversible,
+                                  &work->coder));
+  *result = std::move(work);
+  return Status::kOk;
+}
+
+void CudaBackend::describe(cj2k_info* info) const {
+  info->device_name = context_->info().name.c_str();
+  info->device_bytes = static_cast<int64_t>(device_bytes());
+  info->pinned_bytes =
+      static_cast<int64_t>(pinned_.all_bytes()) * (plan_.params.async_depth / plan_.params.gop);
+  info->tier1 = form_name(form_);
+}
+
+// ---- Ingest ----
+
+/// The rows as they are. Components whose samples lie between one another's are one piece.
+/// @return false: they do not fit
+bool CudaBackend::stage_rows(const cj2k_frame& frame, uint8_t* pinned, uint8_t* device,
+                             cuda::FrameViews* views, uint64_t* bytes) const {
+  struct Piece {
+    const uint8_t* begin;
+    const uint8_t* end;  ///< of the first row
+    ptrdiff_t stride;
+    int32_t rows;
+    uint64_t offset, row_bytes;
+  } pieces[CJ2K_MAX_COMPONENTS];
+  size_t piece_of[CJ2K_MAX_COMPONENTS];
+  size_t num_pieces = 0;
+  for (size_t c = 0; c < plan_.components.size(); ++c) {
+    const cj2k_component_view& v = frame.components[c];
+    const Rect& rect = plan_.components[c].rect;
+    const auto* begin = static_cast<const uint8_t*>(v.data);
+    const auto* end =
+        begin + static_cast<ptrdiff_t>(rect.width() - 1) * v.step_bytes + v.word_bytes;
+    size_t p = 0;
+    for (; p < num_pieces; ++p) {
+      Piece& piece = pieces[p];
+      if (piece.stride == v.stride_bytes && piece.rows == rect.height() && begin < piece.end &&
+          piece.begin < end)
+        break;
+    }
+    if (p == num_pieces) {
+      pieces[num_pieces++] = {begin, end, v.stride_bytes, rect.height(), 0, 0};
+    } else {
+      pieces[p].begin = std::min(pieces[p].begin, begin);
+      pieces[p].end = std::max(pieces[p].end, end);
+    }
+    piece_of[c] = p;
+  }
+  uint64_t total = 0;
+  for (size_t p = 0; p < num_pieces; ++p) {
+    Piece& piece = pieces[p];
+    piece.offset = total;
+    piece.row_bytes = (static_cast<uint64_t>(piece.end - piece.begin) + 15) / 16 * 16;
+    total += piece.row_bytes * static_cast<uint64_t>(piece.rows);
+  }
+  if (total > tables_.input.bytes) return false;
+
+  for (size_t p = 0; p < num_pieces; ++p) {
+    const Piece& piece = pieces[p];
+    const auto used = static_cast<size_t>(piece.end - piece.begin);
+    parallel_for(static_cast<size_t>(piece.rows), kRowGrain, [&](size_t begin, size_t end) {
+      for (size_t y = begin; y < end; ++y) {
+        std::memcpy(pinned + piece.offset + y * piece.row_bytes,
+                    piece.begin + static_cast<ptrdiff_t>(y) * piece.stride, used);
+      }
+    });
+  }
+  for (size_t c = 0; c < plan_.components.size(); ++c) {
+    const Piece& piece = pieces[piece_of[c]];
+    cj2k_component_view& v = (*views)[c];
+    v = frame.components[c];
+    v.data = device + piece.offset +
+             (static_cast<const uint8_t*>(frame.components[c].data) - piece.begin);
+    v.stride_bytes = static_cast<ptrdiff_t>(piece.row_bytes);
+  }
+  *bytes = total;
+  return true;
+}
+
+/// Samples that lie so far apart that copying what is between them does not pay: packed.
+uint64_t CudaBackend::stage_packed(const cj2k_frame& frame, uint8_t* pinned, uint8_t* device,
+                                   cuda::FrameViews* views) const {
+  uint64_t total = 0;
+  for (size_t c = 0; c < plan_.components.size(); ++c) {
+    const cj2k_component_view& v = frame.components[c];
+    const Component& component = plan_.components[c];
+    const cuda::InputLayout::Component& to = tables_.input.components[c];
+    const uint32_t mask = (uint32_t{1} << component.depth) - 1;
+    parallel_for(
+        static_cast<size_t>(component.rect.height()), kRowGrain, [&](size_t begin, size_t end) {
+          for (size_t y = begin; y < end; ++y) {
+            const auto* from =
+                static_cast<const uint8_t*>(v.data) + static_cast<ptrdiff_t>(y) * v.stride_bytes;
+            uint8_t* out = pinned + to.offset + y * to.row_bytes;
+            for (int32_t x = 0; x < component.rect.width(); ++x, from += v.step_bytes) {
+              uint32_t word = 0;
+              std::memcpy(&word, from, static_cast<size_t>(v.word_bytes));
+              const auto sample = static_cast<uint16_t>(word >> v.shift & mask);
+              std::memcpy(out, &sample, to.word_bytes);
+              out += to.word_bytes;
+            }
+          }
+        });
+    (*views)[c] = {device + to.offset, static_cast<ptrdiff_t>(to.row_bytes),
+                   static_cast<int32_t>(to.word_bytes), static_cast<int32_t>(to.word_bytes), 0};
+    total = to.offset + uint64_t{to.row_bytes} * static_cast<uint64_t>(component.rect.height());
+  }
+  return total;
+}
+
+Status CudaBackend::stage(const cj2k_frame& frame, CudaGopWork& work, uint32_t number,
+                          cuda::FrameViews* views) {
+  const uint64_t at = number * tables_.input.bytes;
+  uint8_t* const pinned = work.pinned.as<uint8_t>(pinned_.input + at);
+  uint8_t* const device = work.device.as<uint8_t>(memory_.input + at);
+  uint64_t bytes = 0;
+  if (!stage_rows(frame, pinned, device, views, &bytes))
+    bytes = stage_packed(frame, pinned, device, views);
+  return work.stream.upload(device, pinned, bytes);
+}
+
+Status CudaBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number,
+                           cj2k_stats& stats) {
+  const auto start = std::chrono::steady_clock::now();
+  CudaGopWork& work = static_cast<CudaGopWork&>(gop);
+  const simt::Context::Scope scope(*context_);
+  CJ2K_TRY(scope.status());
+  // What a GOP before left unfinished still reads this one's memory.
+  if (number == 0) CJ2K_TRY(work.stream.synchronize());
+  cuda::FrameViews views{};
+  const bool on_device = frame.memory == CJ2K_MEMORY_CUDA;
+  if (on_device) {
+    for (size_t c = 0; c < plan_.components.size(); ++c) views[c] = frame.components[c];
+    void* const producer =
+        frame.ready_stream != nullptr ? frame.ready_stream : plan_.params.cuda_stream;
+    if (producer != nullptr) {
+      simt::Stream theirs;
+      CJ2K_TRY(theirs.adopt(*context_, producer));
+      CJ2K_TRY(theirs.record(work.ready));
+      CJ2K_TRY(work.stream.wait(work.ready));
+    }
+  } else {
+    CJ2K_TRY(stage(frame, work, number, &views));
+  }
+  const uint64_t frame_samples = tables_.frame.frame_samples;
+  int32_t* const samples = work.device.as<int32_t>(memory_.samples) + number * frame_samples;
+  CJ2K_TRY(
+      cuda::ingest(work.stream, plan_, tables_.frame, {&views, 1}, {samples, frame_samples, 1}));
+  if (on_device) {
+    // Its owner may change it when this returns.
+    CJ2K_TRY(work.stream.record(work.reads));
+    CJ2K_TRY(work.reads.synchronize());
+  }
+  stats.stage_ms[0] += ms_since(start);
+  return Status::kOk;
+}
+
+// ---- Transform ----
+
+/// The device's time between `begin` and `end`, which has been passed, shared by the frames.
+Status CudaBackend::add_time(CudaGopWork& work, int stage, std::span<const uint32_t> frames,
+                             cj2k_stats* stats) {
+  float ms = 0;
+  CJ2K_TRY(work.end.elapsed_ms(work.begin, &ms));
+  for (const uint32_t f : frames)
+    stats[f].stage_ms[stage] += static_cast<double>(ms) / static_cast<double>(frames.size());
+  return Status::kOk;
+}
+
+Status CudaBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) {
+  CudaGopWork& work = static_cast<CudaGopWork&>(gop);
+  const simt::Context::Scope scope(*context_);
+  CJ2K_TRY(scope.status());
+  work.hulls.reset();
+  work.bytes.reset();
+  std::fill(work.blocks_.begin(), work.blocks_.end(), CodedBlock{});
+  simt::Stream& stream = work.stream;
+  CJ2K_TRY(stream.record(work.begin));
+  // Frames that could not be read go along: nobody asks for their blocks.
+  const cuda::Samples samples{work.device.as<void>(memory_.samples), tables_.frame.frame_samples,
+                              frames.back() + 1};
+  for (size_t i = 0; i < tables_.levels.size(); ++i) {
+    const auto* jobs = table_memory_.as<cuda::DwtJob>(tables_.level_offsets[i].jobs);
+    const auto* parts = table_memory_.as<cuda::DwtPart>(tables_.level_offsets[i].parts);
+    const auto count = static_cast<uint32_t>(tables_.levels[i].parts.size());
+    if (count == 0) continue;
+    CJ2K_TRY(plan_.reversible ? cuda::dwt53(stream, jobs, parts, count, samples)
+                              : cuda::dwt97(stream, jobs, parts, count, samples));
+  }
+  const cuda::BitPlanes planes = buffers(work).planes;
+  const auto* jobs = table_memory_.as<cuda::QuantizeJob>(tables_.quantize_offset);
+  const auto count = static_cast<uint32_t>(tables_.quantize.size());
+  CJ2K_TRY(plan_.reversible ? cuda::quantize53(stream, jobs, count, samples, planes)
+                            : cuda::quantize97(stream, jobs, count, samples, planes));
+  CJ2K_TRY(stream.fill(work.device.as<void>(memory_.states), 0,
+                       work.blocks_.size() * sizeof(cuda::Tier1State)));
+  CJ2K_TRY(stream.record(work.end));
+  CJ2K_TRY(work.end.synchronize());
+  return add_time(work, 1, frames, stats);
+}
+
+// ---- Tier-1 ----
+
+cuda::Tier1Buffers CudaBackend::buffers(const CudaGopWork& work) const {
+  const simt::DeviceBuffer& d = work.device;
+  cuda::Tier1Buffers b{};
+  b.jobs = table_memory_.as<cuda::Tier1Job>(tables_.tier1_offset);
+  b.num_blocks = static_cast<uint32_t>(plan_.blocks.size());
+  b.planes = {d.as<uint64_t>(memory_.words), tables_.frame_words,
+              d.as<uint32_t>(memory_.magnitudes)};
+  b.frame_symbols = tables_.tier1.frame_symbols;
+  b.frame_bytes = tables_.tier1.frame_bytes;
+  b.frame_passes = tables_.tier1.frame_passes;
+  if (form_ != Tier1Form::kFused) {
+    b.symbols = d.as<uint8_t>(memory_.symbols);
+    b.pass_symbols = d.as<cuda::PassSymbols>(memory_.pass_symbols);
+  }
+  b.bytes = d.as<uint8_t>(memory_.coded);
+  b.passes = d.as<CodingPass>(memory_.passes);
+  if (style() & CJ2K_STYLE_PTERM) b.tails = d.as<PassTail>(memory_.tails);
+  b.snapshots = d.as<cuda::Tier1Snapshot>(memory_.snapshots);
+  b.states = d.as<cuda::Tier1State>(memory_.states);
+  return b;
+}
+
+/// The blocks of all requests in page-locked memory, by size of block. Those of a frame stay in the
+/// order of the plan: neighbours of a subband take about the same work.
+Tier1List CudaBackend::make_list(CudaGopWork& work, std::span<const BlockRequest> requests) {
+  Tier1List list{work.device.as<uint32_t>(memory_.list), {}};
+  auto* out = work.pinned.as<uint32_t>(pinned_.list);
+  const auto num_blocks = static_cast<uint32_t>(plan_.blocks.size());
+  for (int size = 0; size < cuda::kTier1Sizes; ++size) {
+    const uint32_t* const first = out;
+    for (const BlockRequest& request : requests) {
+      for (const uint32_t b : request.blocks) {
+        if (tables_.tier1.jobs[b].size == size) *out++ = request.frame * num_blocks + b;
+      }
+    }
+    list.counts[size] = static_cast<uint32_t>(out - first);
+  }
+  return list;
+}
+
+Status CudaBackend::code_blocks(GopWork& gop, std::span<const BlockRequest> requests,
+                                uint32_t last_plane, cj2k_stats* stats) {
+  CudaGopWork& work = static_cast<CudaGopWork&>(gop);
+  const simt::Context::Scope scope(*context_);
+  CJ2K_TRY(scope.status());
+  const Tier1List list = make_list(work, requests);
+  if (list.count() == 0) return Status::kOk;
+  // With PTERM each pass has its own ending, and those are not kept.
+  const bool may_stop = (style() & CJ2K_STYLE_PTERM) == 0;
+  auto* thresholds = work.pinned.as<uint16_t>(pinned_.thresholds);
+  const size_t num_thresholds = static_cast<size_t>(plan_.params.gop) * size_t{CJ2K_MAX_COMPONENTS};
+  std::fill_n(thresholds, num_thresholds, uint16_t{0});
+  std::vector<uint32_t>& frames = work.coded_frames;
+  frames.clear();
+  for (const BlockRequest& request : requests) {
+    if (may_stop) {
+      std::copy(request.thresholds.begin(), request.thresholds.end(),
+                thresholds + request.frame * CJ2K_MAX_COMPONENTS);
+    }
+    frames.push_back(request.frame);
+  }
+
+  simt::Stream& stream = work.stream;
+  CJ2K_TRY(stream.record(work.begin));
+  CJ2K_TRY(stream.upload(work.device.as<void>(memory_.list), work.pinned.as<void>(pinned_.list),
+                         list.count() * sizeof(uint32_t)));
+  CJ2K_TRY(stream.upload(work.device.as<void>(memory_.thresholds), thresholds,
+                         num_thresholds * sizeof(uint16_t)));
+  CJ2K_TRY(
+      work.coder->code(stream, buffers(work), list,
+                       {work.device.as<uint16_t>(memory_.thresholds), may_stop ? last_plane : 0},
+                       work.device.as<void>(memory_.scratch)));
+  CJ2K_TRY(bring_results(work, list));
+  return add_time(work, 2, frames, stats);
+}
+
+/// Hulls and what goes with them, from the device to the CodedBlocks.
+Status CudaBackend::bring_results(CudaGopWork& work, const Tier1List& list) {
+  simt::Stream& stream = work.stream;
+  const simt::DeviceBuffer& d = work.device;
+  const bool has_lengths = (style() & (CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL)) != 0;
+  const bool has_tails = (style() & CJ2K_STYLE_PTERM) != 0;
+  const cuda::Tier1Output output{d.as<Tier1Result>(memory_.results), d.as<HullPoint>(memory_.hull),
+                                 has_lengths ? d.as<uint32_t>(memory_.lengths) : nullptr,
+                                 has_tails ? d.as<PassTail>(memory_.hull_tails) : nullptr,
+                                 d.as<uint32_t>(memory_.totals)};
+  CJ2K_TRY(cuda::tier1_hull(stream, buffers(work), list, style(), plan_.reversible,
+                            plan_.params.lossless != 0, output));
+  auto* results = work.pinned.as<Tier1Result>(pinned_.results);
+  auto* totals = work.pinned.as<uint32_t>(pinned_.totals);
+  CJ2K_TRY(stream.download(results, output.results, list.count() * sizeof(Tier1Result)));
+  CJ2K_TRY(stream.download(totals, output.totals, 2 * sizeof(uint32_t)));
+  CJ2K_TRY(stream.record(work.end));
+  CJ2K_TRY(work.end.synchronize());
+
+  uint8_t *hull = nullptr, *lengths = nullptr, *tails = nullptr;
+  if (totals[0] > 0) {
+    CJ2K_TRY(work.hulls.take(totals[0] * sizeof(HullPoint), &hull));
+    CJ2K_TRY(stream.download(hull, output.hull, totals[0] * sizeof(HullPoint)));
+    if (has_tails) {
+      CJ2K_TRY(work.hulls.take(totals[0] * sizeof(PassTail), &tails));
+      CJ2K_TRY(stream.download(tails, output.tails, totals[0] * sizeof(PassTail)));
+    }
+  }
+  if (has_lengths && totals[1] > 0) {
+    CJ2K_TRY(work.hulls.take(totals[1] * sizeof(uint32_t), &lengths));
+    CJ2K_TRY(stream.download(lengths, output.lengths, totals[1] * sizeof(uint32_t)));
+  }
+  CJ2K_TRY(stream.record(work.end));
+  CJ2K_TRY(work.end.synchronize());
+
+  const auto* numbers = work.pinned.as<uint32_t>(pinned_.list);
+  for (uint32_t i = 0; i < list.count(); ++i) {
+    const Tier1Result& r = results[i];
+    const uint32_t index = numbers[i] % static_cast<uint32_t>(plan_.blocks.size());
+    const uint32_t capacity = tables_.tier1.jobs[index].bytes_capacity;
+    if (r.num_bytes > capacity) {
+      return context_->log().fail(Status::kInternal,
+                                  "code-block %u takes %u bytes, %u were reserved; use device=cpu",
+                                  index, r.num_bytes, capacity);
+    }
+    CodedBlock& coded = work.blocks_[numbers[i]];
+    const int resumed =
+        coded.num_passes > 0 ? r.num_passes - coded.num_passes + coded.num_passes_resumed : 0;
+    coded = CodedBlock{};
+    coded.is_coded = true;
+    coded.num_bit_planes = r.bit_planes;
+    coded.num_passes = r.num_passes;
+    coded.num_passes_resumed = static_cast<uint8_t>(resumed);
+    coded.num_hull = r.num_hull;
+    coded.planes_left = r.planes_left;
+    coded.num_bytes = r.num_bytes;
+    coded.total_distortion = r.total_distortion + r.left_distortion;
+    if (r.num_hull > 0) {
+      coded.hull = reinterpret_cast<const HullPoint*>(hull) + r.first_hull;
+      if (has_tails) coded.tails = reinterpret_cast<const PassTail*>(tails) + r.first_hull;
+      if (has_lengths)
+        coded.pass_lengths = reinterpret_cast<const uint32_t*>(lengths) + r.first_length;
+    }
+  }
+  return Status::kOk;
+}
+
+// ---- Fetch ----
+
+/// Gathers jobs [first, end), `bytes` in all, and brings them to the host.
+Status CudaBackend::gather(CudaGopWork& work, size_t first, size_t end, uint64_t bytes) {
+  if (first == end) return Status::kOk;
+  const auto* jobs = work.pinned.as<GatherJob>(pinned_.gather);
+  const auto* on_device = work.device.as<GatherJob>(memory_.gather) + first;
+  auto* const from = work.device.as<uint8_t>(memory_.samples);
+  uint8_t* to = nullptr;
+  CJ2K_TRY(work.bytes.take(bytes, &to));
+  CJ2K_TRY(work.stream.upload(work.device.as<GatherJob>(memory_.gather) + first, jobs + first,
+                              (end - first) * sizeof(GatherJob)));
+  CJ2K_TRY(cuda::tier1_gather(work.stream, buffers(work), on_device,
+                              static_cast<uint32_t>(end - first), from));
+  CJ2K_TRY(work.stream.download(to, from, bytes));
+  for (size_t i = first; i < end; ++i) work.blocks_[jobs[i].block].data = to + jobs[i].to;
+  return Status::kOk;
+}
+
+Status CudaBackend::fetch(GopWork& gop, std::span<const FetchRequest> requests, cj2k_stats* stats) {
+  if (requests.empty()) return Status::kOk;
+  const auto start = std::chrono::steady_clock::now();
+  CudaGopWork& work = static_cast<CudaGopWork&>(gop);
+  const simt::Context::Scope scope(*context_);
+  CJ2K_TRY(scope.status());
+  auto* jobs = work.pinned.as<GatherJob>(pinned_.gather);
+  const auto num_blocks = static_cast<uint32_t>(plan_.blocks.size());
+  size_t first = 0, count = 0;
+  uint64_t bytes = 0;
+  for (const FetchRequest& request : requests) {
+    for (uint32_t b = 0; b < num_blocks; ++b) {
+      if (request.points[b] == 0) continue;
+      const uint32_t number = request.frame * num_blocks + b;
+      const uint32_t length = work.blocks_[number].hull[request.points[b] - 1].length_bytes;
+      const uint64_t room = (uint64_t{length} + 15) / 16 * 16;
+      if (bytes + room > memory_.samples_bytes) {
+        CJ2K_TRY(gather(work, first, count, bytes));
+        first = count;
+        bytes = 0;
+      }
+      jobs[count++] = {number, length, bytes};
+      bytes += room;
+    }
+  }
+  CJ2K_TRY(gather(work, first, count, bytes));
+  CJ2K_TRY(work.stream.record(work.end));
+  CJ2K_TRY(work.end.synchronize());
+  for (const FetchRequest& request : requests)
+    stats[request.frame].stage_ms[4] += ms_since(start) / static_cast<double>(requests.size());
+  return Status::kOk;
+}
+
+/// GOPs that a device takes when `num_gops` go round.
+int gops_of_device(int num_gops, size_t device, size_t num_devices) {
+  const auto n = static_cast<int>(num_devices);
+  return (num_gops + n - 1 - static_cast<int>(device)) / n;
+}
+
+/// Numbers of blocks and passes are 32 bits wide on the device.
+Status check_counts(const Plan& plan, const Log& log) {
+  uint64_t passes = 0;
+  for (const CodeBlock& block : plan.blocks) passes += cuda::tier1_passes(block.max_bit_planes);
+  const auto gop = static_cast<uint64_t>(std::max(plan.params.gop, 1));
+  if (gop * passes <= UINT32_MAX) return Status::kOk;
+  return log.fail(Status::kNotSupported,
+                  "gop %" PRIu64 ": %" PRIu64
+                  " coding passes a frame are more than 4294967295 in all on a CUDA device; use a "
+                  "smaller gop or device=cpu",
+                  gop, passes);
+}
+
+uint64_t device_bytes(const Plan& plan, int num_gops) {
+  const Tier1Form form = tier1_form(plan);
+  const PlanTables tables(plan, form);
+  const auto blocks =
+      static_cast<uint32_t>(plan.params.gop) * static_cast<uint32_t>(plan.blocks.size());
+  const GopMemory memory(plan, tables, form, cuda::tier1_scratch_bytes(form, tables.tier1, blocks));
+  return tables.bytes + static_cast<uint64_t>(num_gops) * memory.bytes;
+}
+
+/// gop and async_depth where they are to be chosen, so that all of it fits into the device with the
+/// least free memory.
+Status choose_gops(Plan* plan, std::span<const std::unique_ptr<simt::Context>> contexts,
+                   const Log& log) {
+  const cj2k_params asked = plan->params;
+  cj2k_params& p = plan->params;
+  const auto num_blocks = static_cast<int64_t>(plan->blocks.size());
+  choose_depth(&p, true, num_blocks);
+  if (asked.async_depth == 0) p.async_depth *= static_cast<int32_t>(contexts.size());
+  size_t least_free = SIZE_MAX, its_total = 0;
+  const simt::Context* smallest = nullptr;
+  for (const auto& context : contexts) {
+    size_t free = 0, total = 0;
+    CJ2K_TRY(context->memory(&free, &total));
+    if (free >= least_free) continue;
+    least_free = free;
+    its_total = total;
+    smallest = context.get();
+  }
+  while (true) {
+    CJ2K_TRY(check_counts(*plan, log));
+    const int num_gops = gops_of_device(p.async_depth / p.gop, 0, contexts.size());
+    const uint64_t bytes = device_bytes(*plan, num_gops);
+    if (bytes <= least_free) return Status::kOk;
+    if (asked.gop != 0 || p.gop == 1) {
+      constexpr double kMega = 1e6;
+      return log.fail(
+          Status::kNoMemory,
+          "%d GOP%s of %d frame%s take %.0f MB of CUDA device %d (%s), which has %.0f MB "
+          "free of %.0f MB; use a smaller gop or async_depth, or device=cpu",
+          num_gops, num_gops == 1 ? "" : "s", p.gop, p.gop == 1 ? "" : "s",
+          static_cast<double>(bytes) / kMega, smallest->info().ordinal,
+          smallest->info().name.c_str(), static_cast<double>(least_free) / kMega,
+          static_cast<double>(its_total) / kMega);
+    }
+    p.gop /= 2;
+    p.async_depth = asked.async_depth;
+    choose_depth(&p, true, num_blocks);
+    if (asked.async_depth == 0) p.async_depth *= static_cast<int32_t>(contexts.size());
+  }
+}
+
+}  // namespace
+
+bool has_cuda_backend() { return true; }
+
+Status make_cuda_backends(Plan* plan, const DeviceList& devices, const Log& log,
+                          std::vector<std::unique_ptr<Backend>>* backends) {
+  const cj2k_params& p = plan->params;
+  if (p.cuda_context != nullptr && devices.count > 1) {
+    return log.fail(Status::kInvalid, "cuda_context is of one device, device %s names %d", p.device,
+                    devices.count);
+  }
+  std::vector<std::unique_ptr<simt::Context>> contexts;
+  for (int i = 0; i < std::max(devices.count, 1); ++i) {
+    simt::DeviceChoice choice;
+    choice.ordinal = std::max(devices.devices[i].ordinal, 0);
+    choice.uuid = devices.devices[i].uuid;
+    choice.cu_context = p.cuda_context;
+    contexts.emplace_back();
+    CJ2K_TRY(simt::Context::open(choice, log, &contexts.back()));
+  }
+  CJ2K_TRY(choose_gops(plan, contexts, log));
+  const int num_gops = p.async_depth / p.gop;
+  for (size_t i = 0; i < contexts.size(); ++i) {
+    auto backend = std::make_unique<CudaBackend>(*plan, std::move(contexts[i]),
+                                                 gops_of_device(num_gops, i, contexts.size()));
+    CJ2K_TRY(backend->open());
+    backends->push_back(std::move(backend));
+  }
+  return Status::kOk;
+}
+
+void describe_cuda_backend(const Plan& plan, int num_devices, cj2k_info* info) {
+  const Tier1Form form = tier1_form(plan);
+  const int num_gops = plan.params.async_depth / plan.params.gop;
+  const PinnedLayout pinned(plan, PlanTables(plan, form));
+  info->backend = "cuda";
+  info->tier1 = form_name(form);
+  info->device_bytes = static_cast<int64_t>(
+      device_bytes(plan, gops_of_device(num_gops, 0, static_cast<size_t>(num_devices))));
+  info->pinned_bytes = static_cast<int64_t>(pinned.all_bytes()) * num_gops;
+  info->host_bytes =
+      info->pinned_bytes +
+      static_cast<int64_t>(plan.blocks.size() * sizeof(CodedBlock)) * plan.params.gop * num_gops;
+}
+
+}  // namespace cj2k

@@ -1,0 +1,370 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "gop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cinttypes>
+#include <new>
+
+#include "base/parallel.h"
+
+namespace cj2k {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Precincts per task when packet headers are written.
+constexpr size_t kPrecinctGrain = 8;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+PacketMemory::Packet* PacketMemory::take(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  Packet* packet = nullptr;
+  for (const std::unique_ptr<Packet>& candidate : packets_) {
+    if (candidate->in_use) continue;
+    if (packet == nullptr || candidate->bytes.bytes() > packet->bytes.bytes())
+      packet = candidate.get();
+  }
+  if (packet == nullptr) {
+    packets_.push_back(std::make_unique<Packet>());
+    packet = packets_.back().get();
+  }
+  // Half as much again, so that a sequence stops growing its buffers after a few frames.
+  if (packet->bytes.bytes() < bytes) packet->bytes = HostBuffer(bytes + bytes / 2);
+  packet->in_use = true;
+  return packet;
+}
+
+void PacketMemory::give(Packet* packet) {
+  if (packet == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  packet->in_use = false;
+}
+
+struct Gop::Frame {
+  Frame(const GopShared& shared, uint32_t index)
+      : number(index),
+        rate(shared.plan, shared.packet_scratch),
+        early_stop(shared.plan, shared.sample),
+        writer(shared.plan) {}
+
+  const uint32_t number;
+  RateControl rate;
+  EarlyStop early_stop;
+  PacketWriter writer;
+
+  cj2k_frame input{};
+  bool ingested = false;
+  Status status = Status::kOk;
+  PacketMemory::Packet* packet = nullptr;  ///< of a frame that is done
+  size_t bytes = 0;
+};
+
+Gop::Gop(const GopShared& shared, Backend& backend, std::unique_ptr<GopWork> work, bool own_thread)
+    : shared_(shared),
+      plan_(shared.plan),
+      log_(shared.log),
+      backend_(backend),
+      work_(std::move(work)) {
+  const auto gop = static_cast<uint32_t>(plan_.params.gop);
+  for (uint32_t f = 0; f < gop; ++f) frames_.push_back(std::make_unique<Frame>(shared, f));
+  stats_.resize(gop);
+  wants_more_.resize(gop);
+  live_.reserve(gop);
+  requests_.reserve(gop);
+  fetches_.reserve(gop);
+  if (own_thread) thread_ = std::thread([this] { run(); });
+}
+
+Gop::~Gop() {
+  clear();
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    quit_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+/// Runs `work` in the arena. oneTBB is not instrumented: what it orders is told to ThreadSanitizer.
+template <typename Work>
+void Gop::drive(const Work& work) {
+  char enter = 0, leave = 0;
+  CJ2K_TSAN_RELEASE(&enter);
+  shared_.arena.execute([&] {
+    CJ2K_TSAN_ACQUIRE(&enter);
+    work();
+    CJ2K_TSAN_RELEASE(&leave);
+  });
+  CJ2K_TSAN_ACQUIRE(&leave);
+}
+
+Status Gop::add(const cj2k_frame& input) {
+  Frame& frame = *frames_[num_frames_];
+  frame.input = input;
+  frame.ingested = false;
+  frame.status = Status::kOk;
+  stats_[num_frames_] = {};
+  stats_[num_frames_].frame_in_gop = static_cast<int32_t>(num_frames_);
+  const bool own_thread = thread_.joinable();
+  if (input.release == nullptr) {
+    // The samples are the caller's again when this returns.
+    drive(
+        [&] { frame.status = backend_.ingest(input, *work_, frame.number, stats_[frame.number]); });
+    CJ2K_TRY(frame.status);
+    frame.ingested = true;
+  } else if (!own_thread) {
+    drive([&] { ingest(frame); });
+  }
+  ++num_frames_;
+  if (own_thread) {
+    const std::lock_guard lock(mutex_);
+    num_sent_ = num_frames_;
+  }
+  changed_.notify_all();
+  return Status::kOk;
+}
+
+void Gop::close() {
+  is_closed_ = true;
+  if (thread_.joinable()) {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+    return;
+  }
+  if (done_) return;
+  try {
+    drive([this] { encode(); });
+  } catch (const std::bad_alloc&) {
+    fail_all(num_frames_);
+  }
+  done_ = true;
+}
+
+Status Gop::take(cj2k_packet* out) {
+  wait_done();
+  Frame& frame = *frames_[num_taken_++];
+  if (frame.status != Status::kOk) return frame.status;
+  *out = {};
+  out->struct_size = sizeof(cj2k_packet);
+  out->data = frame.packet->bytes.as<uint8_t>();
+  out->size = frame.bytes;
+  out->pts = frame.input.pts;
+  out->duration = frame.input.duration;
+  out->opaque = frame.input.opaque;
+  out->stats = stats_[frame.number];
+  out->slot = frame.packet;
+  frame.packet = nullptr;
+  return Status::kOk;
+}
+
+void Gop::clear() {
+  if (thread_.joinable()) {
+    if (num_frames_ > 0 && num_taken_ == 0) {
+      const std::lock_guard lock(mutex_);
+      dropped_ = true;
+      closed_ = true;
+    }
+    changed_.notify_all();
+    if (num_frames_ > 0) wait_done();
+  }
+  for (const std::unique_ptr<Frame>& frame : frames_) {
+    shared_.packets.give(frame->packet);
+    frame->packet = nullptr;
+  }
+  const std::lock_guard lock(mutex_);
+  num_frames_ = num_taken_ = num_sent_ = 0;
+  is_closed_ = false;
+  closed_ = dropped_ = done_ = false;
+}
+
+void Gop::wait_done() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return done_ || !thread_.joinable(); });
+}
+
+/// The thread: reads frames as they come, encodes when the GOP is closed.
+void Gop::run() {
+  size_t next = 0;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return quit_ || (!done_ && (num_sent_ > next || closed_)); });
+    if (quit_) return;
+    const size_t sent = num_sent_;
+    const bool finished = closed_ && next == sent;
+    const bool dropped = dropped_;
+    lock.unlock();
+    try {
+      drive([&] {
+        for (; next < sent; ++next) ingest(*frames_[next]);
+        if (finished && !dropped) encode();
+      });
+    } catch (const std::bad_alloc&) {
+      fail_all(sent);
+      next = sent;
+    }
+    lock.lock();
+    if (!finished) continue;
+    next = 0;
+    done_ = true;
+    changed_.notify_all();
+  }
+}
+
+/// No memory even to begin.
+void Gop::fail_all(size_t frames) {
+  for (size_t f = 0; f < frames; ++f) {
+    Frame& frame = *frames_[f];
+    if (!frame.ingested && frame.input.release != nullptr)
+      frame.input.release(frame.input.release_opaque);
+    frame.ingested = true;
+    shared_.packets.give(frame.packet);
+    frame.packet = nullptr;
+    frame.status =
+        log_.fail(Status::kNoMemory, "frame %" PRId64 ": out of memory", frame.input.pts);
+  }
+}
+
+/// Reads a frame that came with a `release`. What goes wrong is kept for take.
+void Gop::ingest(Frame& frame) {
+  if (frame.ingested) return;
+  try {
+    frame.status = backend_.ingest(frame.input, *work_, frame.number, stats_[frame.number]);
+  } catch (const std::bad_alloc&) {
+    frame.status =
+        log_.fail(Status::kNoMemory, "frame %" PRId64 ": out of memory", frame.input.pts);
+  }
+  frame.input.release(frame.input.release_opaque);
+  frame.ingested = true;
+}
+
+/// From samples to packets, all frames. What goes wrong is kept for take.
+void Gop::encode() {
+  live_.clear();
+  for (uint32_t f = 0; f < num_frames_; ++f) {
+    if (frames_[f]->status == Status::kOk) live_.push_back(f);
+  }
+  if (live_.empty()) return;
+  Status status;
+  try {
+    status = encode_frames();
+  } catch (const std::bad_alloc&) {
+    status = log_.fail(Status::kNoMemory, "frame %" PRId64 ": out of memory",
+                       frames_[live_[0]]->input.pts);
+  }
+  if (status == Status::kOk) return;
+  for (const uint32_t f : live_) {
+    Frame& frame = *frames_[f];
+    shared_.packets.give(frame.packet);
+    frame.packet = nullptr;
+    frame.status = status;
+  }
+}
+
+Status Gop::encode_frames() {
+  CJ2K_TRY(backend_.transform(*work_, live_, stats_.data()));
+  for (const uint32_t f : live_) {
+    frames_[f]->early_stop.begin(frames_[f]->rate);
+    wants_more_[f] = 1;
+  }
+  while (true) {
+    requests_.clear();
+    for (const uint32_t f : live_) {
+      if (wants_more_[f]) requests_.push_back(frames_[f]->early_stop.request(f));
+    }
+    if (requests_.empty()) break;
+    CJ2K_TRY(backend_.code_blocks(*work_, requests_, 0, stats_.data()));
+    parallel_for(requests_.size(), 1, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        const uint32_t f = requests_[i].frame;
+        Frame& frame = *frames_[f];
+        wants_more_[f] = frame.early_stop.next(work_->blocks(f), frame.rate, stats_[f]) ? 1 : 0;
+      }
+    });
+  }
+  fetches_.clear();
+  for (const uint32_t f : live_) fetches_.push_back({f, frames_[f]->rate.selection().final_points});
+  CJ2K_TRY(backend_.fetch(*work_, fetches_, stats_.data()));
+  parallel_for(live_.size(), 1, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) finish(*frames_[live_[i]]);
+  });
+  return Status::kOk;
+}
+
+void Gop::finish(Frame& frame) {
+  const auto start = Clock::now();
+  const Selection& selection = frame.rate.selection();
+  parallel_for(plan_.precincts.size(), kPrecinctGrain, [&](size_t begin, size_t end) {
+    for (size_t p = begin; p < end; ++p) {
+      frame.writer.encode_headers(selection, static_cast<uint32_t>(p),
+                                  shared_.packet_scratch[worker_index()]);
+    }
+  });
+  if (!frame.writer.fits()) {
+    frame.status = log_.fail(Status::kNotSupported,
+                             "frame %" PRId64 ": a tile-part of %" PRIu64
+                             " bytes or less does not fit "
+                             "Psot (4294967295 bytes); use tiles, tile_parts or a cap",
+                             frame.input.pts, frame.writer.frame_bytes());
+    return;
+  }
+  const auto min_bytes = static_cast<uint64_t>(plan_.params.min_frame_bytes);
+  frame.bytes = frame.writer.padded_bytes(min_bytes);
+  frame.packet = shared_.packets.take(frame.bytes);
+  const uint64_t written = frame.writer.write(
+      selection, {frame.packet->bytes.as<uint8_t>(), frame.packet->bytes.bytes()}, min_bytes);
+  stats_[frame.number].stage_ms[4] += ms_since(start);
+  if (written != frame.bytes) {
+    frame.status =
+        log_.fail(Status::kInternal, "frame %" PRId64 ": %" PRIu64 " bytes written, %zu announced",
+                  frame.input.pts, written, frame.bytes);
+    shared_.packets.give(frame.packet);
+    frame.packet = nullptr;
+    return;
+  }
+  collect_stats(frame);
+}
+
+void Gop::collect_stats(const Frame& frame) {
+  const CodedBlock* blocks = work_->blocks(frame.number);
+  const Selection& selection = frame.rate.selection();
+  cj2k_stats& stats = stats_[frame.number];
+  stats.bytes = static_cast<int64_t>(frame.bytes);
+  stats.header_bytes = static_cast<int64_t>(frame.bytes - frame.rate.body_bytes());
+  stats.blocks = static_cast<int64_t>(plan_.blocks.size());
+  stats.slope_threshold = frame.rate.threshold();
+  for (size_t b = 0; b < plan_.blocks.size(); ++b) {
+    const uint8_t points = selection.final_points[b];
+    stats.passes_coded += blocks[b].num_passes;
+    stats.passes_resumed += blocks[b].num_passes_resumed;
+    stats.bytes_coded += blocks[b].num_bytes;
+    double left = blocks[b].total_distortion;
+    if (points > 0) {
+      stats.passes_included += blocks[b].hull[points - 1].passes;
+      left -= blocks[b].hull[points - 1].distortion;
+    }
+    // What quantisation itself lost: a uniform error over the step, in units of the squared step.
+    if (!plan_.reversible) {
+      constexpr double kUniformError = 1.0 / 12;
+      const CodeBlock& block = plan_.blocks[b];
+      left += kUniformError * block.width * block.height *
+              plan_.subbands[block.subband].distortion_weight;
+    }
+    stats.mse[plan_.blocks[b].component] += left;
+  }
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+    stats.component_bytes[c] = static_cast<int64_t>(frame.rate.component_bytes(c));
+    const Rect& rect = plan_.components[c].rect;
+    stats.mse[c] /= static_cast<double>(rect.width()) * rect.height();
+  }
+}
+
+}  // namespace cj2k

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// One GOP in flight: its frames from the caller's samples to packets.
+#pragma once
+
+#include <oneapi/tbb/task_arena.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "backend.h"
+#include "base/buffer.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "cj2k.h"
+#include "plan.h"
+#include "stages/early_stop.h"
+#include "stages/packets.h"
+#include "stages/rate.h"
+
+namespace cj2k {
+
+/// Memory of packets: lent to the caller until they are released. Thread-safe.
+class PacketMemory {
+ public:
+  struct Packet {
+    HostBuffer bytes;
+    bool in_use = false;
+  };
+  /// @return never null. Throws std::bad_alloc.
+  Packet* take(size_t bytes);
+  void give(Packet* packet);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Packet>> packets_;
+};
+
+/// What all GOPs of an encoder share.
+struct GopShared {
+  const Plan& plan;
+  const Log& log;
+  const BlockSample& sample;
+  std::vector<PacketScratch>& packet_scratch;  ///< one per worker
+  PacketMemory& packets;
+  tbb::task_arena& arena;
+};
+
+/// Filled by one thread (the caller's), driven by another (its own, or the caller's).
+class Gop {
+ public:
+  struct Frame;
+
+  /// @param own_thread  false: the work is done in the calls themselves
+  /// Throws std::bad_alloc, std::system_error where no thread can be started.
+  Gop(const GopShared& shared, Backend& backend, std::unique_ptr<GopWork> work, bool own_thread);
+  ~Gop();
+  Gop(const Gop&) = delete;
+  Gop& operator=(const Gop&) = delete;
+
+  bool full() const { return num_frames_ == frames_.size(); }
+  /// Frames that have been added and not taken yet.
+  size_t num_left() const { return num_frames_ - num_taken_; }
+  /// No frame can be added before clear.
+  bool closed() const { return is_closed_; }
+  bool taking() const { return num_taken_ > 0; }
+
+  /// A checked frame, while there is room. Without `release` its samples are read here; an error
+  /// of that leaves the GOP as it was.
+  Status add(const cj2k_frame& frame);
+  /// No more frames come.
+  void close();
+  /// The next frame's packet or error, in their order, after close; waits for it.
+  Status take(cj2k_packet* packet);
+  /// Drops what is in it, after the work in progress, and makes it empty. Also after the last take.
+  void clear();
+
+ private:
+  void run();
+  template <typename Work>
+  void drive(const Work& work);
+  void fail_all(size_t frames);
+  void ingest(Frame& frame);
+  void encode();
+  Status encode_frames();
+  void finish(Frame& frame);
+  void collect_stats(const Frame& frame);
+  void wait_done();
+
+  const GopShared& shared_;
+  const Plan& plan_;
+  const Log& log_;
+  Backend& backend_;
+  std::unique_ptr<GopWork> work_;
+  std::vector<std::unique_ptr<Frame>> frames_;  ///< [gop]
+  std::vector<cj2k_stats> stats_;               ///< [gop]
+  std::vector<uint32_t> live_;                  ///< frames without an error so far
+  std::vector<BlockRequest> requests_;
+  std::vector<FetchRequest> fetches_;
+  std::vector<uint8_t> wants_more_;
+  size_t num_frames_ = 0;  ///< added; the caller's
+  size_t num_taken_ = 0;
+  bool is_closed_ = false;
+
+  // Between the caller and the thread.
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t num_sent_ = 0;
+  bool closed_ = false;
+  bool dropped_ = false;  ///< nobody will take the packets
+  bool done_ = false;
+  bool quit_ = false;
+  std::thread thread_;
+};
+
+}  // namespace cj2k

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Whole encodes: the CUDA backend gives the codestreams of the CPU backend.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "kernel_check.h"
+#include "support/encode.h"
+
+namespace cj2k::simt::test {
+namespace {
+
+using cj2k::test::Content;
+using cj2k::test::encode_sequence;
+using cj2k::test::Encoded;
+using cj2k::test::FrameLayout;
+using cj2k::test::make_picture;
+using cj2k::test::Picture;
+
+using Settings = std::initializer_list<std::pair<const char*, std::string>>;
+
+void start_device(uint64_t seed) {
+#if defined(CJ2K_SIMT_SHIM)
+  shim::Options options;
+  options.seed = seed;
+  options.check_races = false;  // the checks of each kernel do
+  shim::reset(options);
+#else
+  (void)seed;
+#endif
+}
+
+std::vector<Picture> sequence(const cj2k_params& p, int frames) {
+  constexpr Content kContents[] = {Content::kTexture, Content::kNoise, Content::kFlat};
+  std::vector<Picture> pictures;
+  for (int i = 0; i < frames; ++i)
+    pictures.push_back(make_picture(p, kContents[i % 3], 100 + static_cast<uint64_t>(i)));
+  return pictures;
+}
+
+/// Encodes on both and compares every packet.
+void check_equal(const cj2k_params& params, int frames) {
+  const std::vector<Picture> pictures = sequence(params, frames);
+  cj2k_params on_cpu = params, on_device = params;
+  cj2k::test::set(on_cpu, "device", "cpu");
+  cj2k::test::set(on_device, "device", "cuda");
+  const std::vector<Encoded> expected = encode_sequence(on_cpu, pictures);
+  const std::vector<Encoded> actual = encode_sequence(on_device, pictures);
+  INFO(cj2k::test::describe(on_device));
+  REQUIRE(expected.size() == pictures.size());
+  REQUIRE(actual.size() == pictures.size());
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    INFO("frame ", i, " tier1 ", static_cast<int>(params.tier1), " log: ", actual[i].log);
+    REQUIRE(expected[i].status == CJ2K_OK);
+    REQUIRE(actual[i].status == CJ2K_OK);
+    CHECK(actual[i].bytes.size() == expected[i].bytes.size());
+    CHECK(actual[i].bytes == expected[i].bytes);
+    const cj2k_stats &a = actual[i].stats, &e = expected[i].stats;
+    CHECK(a.passes_coded == e.passes_coded);
+    CHECK(a.passes_resumed == e.passes_resumed);
+    CHECK(a.bytes_coded == e.bytes_coded);
+    CHECK(a.slope_threshold == e.slope_threshold);
+    for (int c = 0; c < params.num_components; ++c) CHECK(a.mse[c] == e.mse[c]);
+  }
+}
+
+cj2k_params small(Settings settings) {
+  cj2k_params p = cj2k::test::make_params(97, 75);
+  cj2k::test::set(p, "cblk", "16x16");
+  cj2k::test::set(p, "levels", "3");
+  cj2k::test::set(p, "threads", "2");
+  for (const auto& [key, value] : settings) cj2k::test::set(p, key, value);
+  return p;
+}
+
+TEST_CASE("encodes on the device: every form of tier-1, GOPs of 1, 2 and 5, three seeds") {
+  for (const uint64_t seed : kCheckSeeds) {
+    for (const char* tier1 : {"classic", "cibo"}) {
+      for (const char* gop : {"1", "2", "5"}) {
+        start_device(seed);
+        INFO("seed ", seed);
+        check_equal(small({{"tier1", tier1}, {"gop", gop}, {"target_bytes", "4000"}}), 6);
+      }
+    }
+#if defined(CJ2K_SIMT_SHIM)
+    shim::check_canaries();
+    CHECK(shim::device_bytes_in_use() == 0);
+    CHECK(shim::stats().launches > 0);
+    MESSAGE("implementation shim, seed ", seed, ", ", shim::stats().launches, " launches");
+#endif
+  }
+}
+
+TEST_CASE("encodes on the device: options") {
+  const std::vector<cj2k_params> table = {
+      small({{"lossless", "1"}}),
+      small({{"lossless", "1"}, {"depth", "12"}, {"cblk", "64x64"}}),
+      small({{"quality", "4"}, {"depth", "12"}}),
+      small({{"wavelet", "5/3"}, {"target_bytes", "3000"}}),
+      small({{"cblk_style", "bypass+termall"}, {"target_bytes", "5000"}}),
+      small({{"cblk_style", "bypass+reset+vsc+segsym"}, {"layers", "3"}, {"target_bytes", "5000"}}),
+      small({{"cblk_style", "pterm+segsym"}, {"target_bytes", "5000"}}),
+      small({{"cblk_style", "pterm+bypass"}, {"layers", "4"}}),
+      small({{"tile", "40x33"}, {"tile_offset", "3x5"}, {"image_offset", "7x9"}}),
+      small({{"dx", "1,2,2"}, {"dy", "1,2,2"}, {"depth", "10"}, {"max_component_bytes", "1500"}}),
+      small({{"num_components", "1"}, {"depth", "16"}, {"is_signed", "1"}}),
+      small({{"num_components", "4"}, {"cblk", "1024x4"}, {"levels", "1"}}),
+      small({{"cblk", "4x256"}, {"levels", "0"}, {"mct", "off"}}),
+      small({{"stop", "none"}, {"target_bytes", "2500"}}),
+      small({{"format", "jp2"}, {"precincts", "32x32"}, {"progression", "rpcl"}, {"plt", "1"}}),
+  };
+  for (cj2k_params p : table) {
+    for (const char* tier1 : {"classic", "cibo"}) {
+      start_device(7);
+      cj2k::test::set(p, "tier1", tier1);
+      check_equal(p, 2);
+    }
+  }
+}
+
+TEST_CASE("encodes on the device: early stop with blocks that go on later") {
+  for (const char* tier1 : {"classic", "cibo"}) {
+    start_device(11);
+    // Enough blocks for a sample (stages/early_stop.cc).
+    cj2k_params p =
+        small({{"cblk", "8x8"}, {"tier1", tier1}, {"gop", "3"}, {"target_bytes", "6000"}});
+    p.width = 130;
+    p.height = 118;
+    check_equal(p, 3);
+    cj2k::test::set(p, "target_bytes", "1500");
+    cj2k::test::set(p, "cblk_style", "bypass+termall");
+    check_equal(p, 3);
+  }
+}
+
+}  // namespace
+}  // namespace cj2k::simt::test

@@ -1,0 +1,410 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The layout of block coding in device memory; its hulls and what an early stop left, packed, and
+// its bytes, gathered, against what the host makes of the same coded blocks.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <numeric>
+
+#include "shim/kernel_check.h"
+
+// core/ after simt/: both define CJ2K_SIMT_HD.
+#include "core/distortion.h"
+#include "core/segments.h"
+#include "stages/hull.h"
+#include "support/test_blocks.h"
+#include "tier1.h"
+
+namespace cj2k::cuda {
+namespace {
+
+using namespace cj2k::simt::test;
+using cj2k::test::TestBlock;
+using cj2k::test::TestOutput;
+
+constexpr uint32_t kBypass = CJ2K_STYLE_BYPASS, kTermAll = CJ2K_STYLE_TERMALL,
+                   kPterm = CJ2K_STYLE_PTERM;
+
+Plan small_plan(const char* wavelet, const char* size, uint32_t style, const char* cblk) {
+  cj2k_params params;
+  cj2k_params_init(&params, sizeof params);
+  const std::string width(size, std::strchr(size, 'x'));
+  for (const auto& [key, value] : {std::pair<const char*, std::string>{"width", width},
+                                   {"height", std::strchr(size, 'x') + 1},
+                                   {"wavelet", wavelet},
+                                   {"levels", "3"},
+                                   {"cblk", cblk}}) {
+    REQUIRE(cj2k_params_set(&params, key, value.c_str()) == CJ2K_OK);
+  }
+  params.cblk_style = static_cast<int32_t>(style);
+  return checked_plan(params);
+}
+
+struct Laid {
+  Plan plan;
+  std::vector<QuantizeJob> quantize;
+  uint64_t frame_words;
+  Tier1Layout layout;
+};
+Laid lay_out(const Plan& plan, Tier1Form form) {
+  Laid laid{plan, {}, 0, {}};
+  laid.quantize = make_quantize_jobs(plan, make_frame_layout(plan), &laid.frame_words);
+  laid.layout = make_tier1_layout(plan, laid.quantize, form);
+  return laid;
+}
+
+TEST_CASE("tier-1 layout: rooms are aligned, large enough and side by side") {
+  for (const Tier1Form form : {Tier1Form::kClassic, Tier1Form::kCibo, Tier1Form::kFused}) {
+    const Laid laid = lay_out(small_plan("9/7", "333x217", 0, "64x16"), form);
+    const Tier1Layout& layout = laid.layout;
+    REQUIRE(layout.jobs.size() == laid.plan.blocks.size());
+    uint64_t symbols = 0, bytes = 0;
+    uint32_t passes = 0, max_planes = 0;
+    for (size_t i = 0; i < layout.jobs.size(); ++i) {
+      const Tier1Job& job = layout.jobs[i];
+      const CodeBlock& block = laid.plan.blocks[i];
+      REQUIRE(job.symbols_offset == symbols);
+      REQUIRE(job.bytes_offset == bytes);
+      REQUIRE(job.first_pass == passes);
+      REQUIRE(job.first_word == laid.quantize[i].first_word);
+      REQUIRE(job.width == block.width);
+      REQUIRE(job.height == block.height);
+      REQUIRE(job.orientation == block.orientation);
+      REQUIRE(job.component == block.component);
+      REQUIRE(job.max_bit_planes == block.max_bit_planes);
+      REQUIRE(job.size == tier1_size(block.width, block.height));
+      REQUIRE(job.weight == laid.plan.subbands[block.subband].distortion_weight);
+      // A bit and a sign of every sample, and the decisions of interrupted runs.
+      const uint64_t samples = uint64_t{block.width} * block.height;
+      uint64_t room = 0;
+      if (form == Tier1Form::kClassic) {
+        room = tier1_symbol_capacity(block.width, block.height, block.max_bit_planes);
+        REQUIRE(room >= samples * (block.max_bit_planes + 1u) + samples / 2);
+      } else if (form == Tier1Form::kCibo) {
+        room = 2 * tier1_symbol_capacity(block.width, block.height, 1);
+        REQUIRE(room >= 2 * (2 * samples + samples / 2));
+      }
+      REQUIRE(room % 16 == 0);
+      REQUIRE(job.bytes_capacity % 16 == 0);
+      REQUIRE(job.bytes_capacity >= samples * block.max_bit_planes / 8);
+      symbols += room;
+      bytes += job.bytes_capacity;
+      passes += 3u * block.max_bit_planes - 2;
+      max_planes = std::max<uint32_t>(max_planes, block.max_bit_planes);
+    }
+    CHECK(layout.frame_symbols == symbols);
+    CHECK(layout.frame_bytes == bytes);
+    CHECK(layout.frame_passes == passes);
+    CHECK(layout.max_bit_planes == max_planes);
+  }
+}
+
+/// A block as some form of tier-1 leaves it on the device, and the same on the host.
+struct Coded {
+  TestBlock source;
+  std::vector<CodingPass> passes;
+  std::vector<PassTail> tails;
+  std::vector<uint8_t> bytes;
+  bool finished;
+  int planes_left;
+};
+
+Coded code(const Tier1Job& job, uint32_t style, bool reversible, uint64_t seed) {
+  static TestOutput output;
+  std::mt19937_64 random(seed);
+  const auto fill = cj2k::test::kFills[random() % std::size(cj2k::test::kFills)];
+  const int planes = static_cast<int>(random() % (job.max_bit_planes + 1u));
+  Coded coded{TestBlock(job.width, job.height, planes, fill, seed), {}, {}, {}, true, 0};
+  const Orientation orientation = static_cast<Orientation>(job.orientation);
+  ref::encode_block(coded.source.block(orientation, style, reversible), output.out);
+  int num_passes = output.out.num_passes;
+  const int bit_planes = coded.source.bit_planes();
+  // A third is left after some plane, of those a few before the first.
+  if (bit_planes > 0 && random() % 3 == 0) {
+    coded.finished = false;
+    const int coded_planes = static_cast<int>(random() % static_cast<uint64_t>(bit_planes));
+    num_passes = static_cast<int>(tier1_passes(coded_planes));
+    coded.planes_left = bit_planes - coded_planes;
+  }
+  coded.passes.assign(output.out.passes, output.out.passes + num_passes);
+  coded.tails.assign(output.out.tails, output.out.tails + num_passes);
+  coded.bytes.assign(output.out.bytes, output.out.bytes + output.out.num_bytes);
+  REQUIRE(coded.bytes.size() <= job.bytes_capacity);
+  return coded;
+}
+
+/// Bit-planes as kernels.h lays them out.
+void write_planes(const TestBlock& source, uint64_t* words) {
+  const int width = source.width(), bits = source.bit_planes();
+  const size_t words_wide = static_cast<size_t>((width + 15) / 16);
+  const size_t plane_words = words_wide * static_cast<size_t>((source.height() + 3) / 4);
+  std::fill_n(words, plane_words * static_cast<size_t>(bits > 0 ? bits + 1 : 0), 0);
+  for (size_t i = 0; bits > 0 && i < source.count(); ++i) {
+    const size_t x = i % static_cast<size_t>(width), y = i / static_cast<size_t>(width);
+    uint64_t* word = words + y / 4 * words_wide + x / 16;
+    const size_t bit = x % 16 * 4 + y % 4;
+    *word |= uint64_t{source.negative(i)} << bit;
+    for (int p = 0; p < bits; ++p) {
+      word[static_cast<size_t>(bits - p) * plane_words] |= uint64_t{source.magnitude(i) >> p & 1}
+                                                           << bit;
+    }
+  }
+}
+
+/// A GOP of coded blocks.
+struct Gop {
+  static constexpr uint32_t kFrames = 2;
+  Laid laid;
+  uint32_t style;
+  bool reversible;
+  std::vector<Coded> blocks;
+  simt::DeviceBuffer jobs, words, magnitudes, bytes, passes, tails, states;
+  Tier1Buffers buffers{};
+
+  Gop(Gpu& gpu, const Plan& plan, uint64_t seed)
+      : laid(lay_out(plan, Tier1Form::kFused)),
+        style(static_cast<uint32_t>(plan.params.cblk_style)),
+        reversible(plan.reversible) {
+    const Tier1Layout& layout = laid.layout;
+    const size_t num_jobs = layout.jobs.size(), num_passes = kFrames * layout.frame_passes;
+    std::mt19937_64 random(seed);
+    std::vector<uint64_t> host_words(kFrames * laid.frame_words);
+    for (uint64_t& w : host_words) w = random();  // what is not written must not matter
+    std::vector<uint32_t> host_magnitudes;
+    std::vector<uint8_t> host_bytes(kFrames * layout.frame_bytes, 0xA5);
+    std::vector<CodingPass> host_passes(num_passes, {12345, -7, 3});
+    std::vector<PassTail> host_tails(num_passes, {54321, 5, {}});
+    std::vector<Tier1State> host_states;
+    for (uint32_t f = 0; f < kFrames; ++f) {
+      for (const Tier1Job& job : layout.jobs) {
+        blocks.push_back(code(job, style, reversible, random()));
+        const Coded& b = blocks.back();
+        write_planes(b.source, host_words.data() + f * laid.frame_words + job.first_word);
+        uint32_t magnitude = 0;
+        for (size_t i = 0; i < b.source.count(); ++i) magnitude |= b.source.magnitude(i);
+        host_magnitudes.push_back(magnitude);
+        const size_t first_pass = f * size_t{layout.frame_passes} + job.first_pass;
+        std::copy(
+            b.bytes.begin(), b.bytes.end(),
+            host_bytes.begin() + static_cast<ptrdiff_t>(f * layout.frame_bytes + job.bytes_offset));
+        std::copy(b.passes.begin(), b.passes.end(),
+                  host_passes.begin() + static_cast<ptrdiff_t>(first_pass));
+        std::copy(b.tails.begin(), b.tails.end(),
+                  host_tails.begin() + static_cast<ptrdiff_t>(first_pass));
+        Tier1State state{};
+        state.num_bytes = static_cast<uint32_t>(b.bytes.size());
+        state.num_passes = static_cast<uint8_t>(b.passes.size());
+        state.finished = b.finished;
+        state.paused = !b.finished && !b.passes.empty();
+        host_states.push_back(state);
+      }
+    }
+    jobs = gpu.upload(layout.jobs);
+    words = gpu.upload(host_words);
+    magnitudes = gpu.upload(host_magnitudes);
+    bytes = gpu.upload(host_bytes);
+    passes = gpu.upload(host_passes);
+    states = gpu.upload(host_states);
+    if ((style & kPterm) != 0) tails = gpu.upload(host_tails);
+    buffers.jobs = jobs.as<Tier1Job>();
+    buffers.num_blocks = static_cast<uint32_t>(num_jobs);
+    buffers.planes = {words.as<uint64_t>(), laid.frame_words, magnitudes.as<uint32_t>()};
+    buffers.frame_bytes = layout.frame_bytes;
+    buffers.frame_passes = layout.frame_passes;
+    buffers.bytes = bytes.as<uint8_t>();
+    buffers.passes = passes.as<CodingPass>();
+    buffers.tails = (style & kPterm) != 0 ? tails.as<PassTail>() : nullptr;
+    buffers.states = states.as<Tier1State>();
+  }
+  const Tier1Job& job(uint32_t block) const { return laid.layout.jobs[block % buffers.num_blocks]; }
+
+  /// `count` blocks in any order, sizes apart.
+  std::vector<uint32_t> pick(size_t count, uint64_t seed) const {
+    std::vector<uint32_t> list(blocks.size());
+    std::iota(list.begin(), list.end(), 0u);
+    std::shuffle(list.begin(), list.end(), std::mt19937_64(seed));
+    list.resize(std::min(count, list.size()));
+    std::stable_sort(list.begin(), list.end(),
+                     [&](uint32_t a, uint32_t b) { return job(a).size < job(b).size; });
+    return list;
+  }
+};
+
+/// What has been compared.
+struct Totals {
+  size_t blocks = 0, points = 0, lengths = 0, tails = 0, paused = 0, bytes = 0;
+};
+
+void compare_block(const Gop& gop, uint32_t number, bool keep_all, const Tier1Result& result,
+                   const HullPoint* hull, const uint32_t* lengths, const PassTail* tails,
+                   Totals& totals) {
+  const Coded& b = gop.blocks[number];
+  const Tier1Job& job = gop.job(number);
+  INFO("block ", number, ": ", job.width, "x", job.height, ", planes ", b.source.bit_planes());
+  HullPoint expected[kMaxPasses];
+  double total = 0;
+  const auto num_passes = static_cast<int>(b.passes.size());
+  const int points =
+      build_hull(b.passes.data(), num_passes, job.weight, keep_all, expected, &total);
+  REQUIRE(result.num_hull == points);
+  REQUIRE(result.num_passes == num_passes);
+  REQUIRE(result.bit_planes == b.source.bit_planes());
+  REQUIRE(result.planes_left == b.planes_left);
+  REQUIRE(result.num_bytes == b.bytes.size());
+  REQUIRE(std::bit_cast<uint64_t>(result.total_distortion) == std::bit_cast<uint64_t>(total));
+  double left = 0;
+  if (b.planes_left > 0) {
+    left = job.weight *
+           LeftPlanes(b.planes_left, gop.reversible)
+               .error(left_distortion(b.source.samples().data(), b.source.stride(), job.width,
+                                      job.height, b.planes_left, gop.reversible));
+    ++totals.paused;
+  }
+  REQUIRE(std::bit_cast<uint64_t>(result.left_distortion) == std::bit_cast<uint64_t>(left));
+  REQUIRE(std::memcmp(hull, expected, static_cast<size_t>(points) * sizeof(HullPoint)) == 0);
+  if (lengths != nullptr) {
+    for (int i = 0; i < num_passes; ++i) {
+      REQUIRE(lengths[i] == b.passes[static_cast<size_t>(i)].length_bytes);
+    }
+    totals.lengths += static_cast<size_t>(num_passes);
+  }
+  for (int i = 0; tails != nullptr && i < points; ++i) {
+    const int pass = expected[i].passes - 1;
+    const bool last = pass + 1 == num_passes && b.finished;
+    const PassTail tail =
+        last || pass_terminates(gop.style, pass) ? PassTail{} : b.tails[static_cast<size_t>(pass)];
+    REQUIRE(std::memcmp(tails + i, &tail, sizeof tail) == 0);
+    totals.tails += tail.count > 0;
+  }
+  ++totals.blocks;
+  totals.points += static_cast<size_t>(points);
+}
+
+void check_hulls(Gpu& gpu, const Gop& gop, const std::vector<uint32_t>& list, bool keep_all,
+                 Totals& totals) {
+  size_t num_points = 0, num_passes = 0;
+  Tier1List device_list{nullptr, {0, 0, 0}};
+  for (const uint32_t number : list) {
+    const Coded& b = gop.blocks[number];
+    HullPoint hull[kMaxPasses];
+    double total = 0;
+    const int passes = static_cast<int>(b.passes.size());
+    num_points += static_cast<size_t>(
+        build_hull(b.passes.data(), passes, gop.job(number).weight, keep_all, hull, &total));
+    num_passes += b.passes.size();
+    ++device_list.counts[gop.job(number).size];
+  }
+  const bool with_lengths = (gop.style & (kBypass | kTermAll)) != 0;
+  const bool with_tails = (gop.style & kPterm) != 0;
+  // No room for one more than there is: a canary lies behind.
+  const auto blocks = gpu.upload(list);
+  const auto results = gpu.make<Tier1Result>(list.size());
+  const auto hull = gpu.make<HullPoint>(num_points);
+  const auto lengths = gpu.make<uint32_t>(num_passes);
+  const auto tails = gpu.make<PassTail>(num_points);
+  const auto sums = gpu.upload(std::vector<uint32_t>(2, kPoison));
+  device_list.blocks = blocks.as<uint32_t>();
+  const Tier1Output output{results.as<Tier1Result>(), hull.as<HullPoint>(),
+                           with_lengths ? lengths.as<uint32_t>() : nullptr,
+                           with_tails ? tails.as<PassTail>() : nullptr, sums.as<uint32_t>()};
+  REQUIRE(tier1_hull(gpu.stream, gop.buffers, device_list, gop.style, gop.reversible, keep_all,
+                     output) == Status::kOk);
+  const auto host_results = gpu.download<Tier1Result>(results, list.size());
+  const auto host_hull = gpu.download<HullPoint>(hull, num_points);
+  const auto host_sums = gpu.download<uint32_t>(sums, 2);
+  std::vector<uint32_t> host_lengths;
+  std::vector<PassTail> host_tails;
+  if (with_lengths) host_lengths = gpu.download<uint32_t>(lengths, num_passes);
+  if (with_tails) host_tails = gpu.download<PassTail>(tails, num_points);
+  REQUIRE(host_sums[0] == num_points);
+  REQUIRE(host_sums[1] == (with_lengths ? num_passes : 0));
+
+  std::vector<int> hull_used(num_points), lengths_used(num_passes);
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Tier1Result& r = host_results[i];
+    REQUIRE(r.first_hull + r.num_hull <= num_points);
+    for (uint32_t k = 0; k < r.num_hull; ++k) ++hull_used[r.first_hull + k];
+    if (with_lengths) {
+      REQUIRE(r.first_length + r.num_passes <= num_passes);
+      for (uint32_t k = 0; k < r.num_passes; ++k) ++lengths_used[r.first_length + k];
+    }
+    compare_block(gop, list[i], keep_all, r, host_hull.data() + r.first_hull,
+                  with_lengths ? host_lengths.data() + r.first_length : nullptr,
+                  with_tails ? host_tails.data() + r.first_hull : nullptr, totals);
+  }
+  REQUIRE(std::count(hull_used.begin(), hull_used.end(), 1) == static_cast<ptrdiff_t>(num_points));
+  if (with_lengths) {
+    REQUIRE(std::count(lengths_used.begin(), lengths_used.end(), 1) ==
+            static_cast<ptrdiff_t>(num_passes));
+  }
+}
+
+TEST_CASE("tier-1 hulls: what the host makes of the same passes") {
+  Totals totals;
+  for_each_seed("hulls", [&](Gpu& gpu, uint64_t seed) {
+    struct Case {
+      const char *wavelet, *size, *cblk;
+      uint32_t style;
+      bool keep_all;
+    };
+    for (const Case& c :
+         {Case{"9/7", "97x61", "32x32", 0, false}, Case{"5/3", "129x70", "64x64", kBypass, true},
+          Case{"5/3", "50x200", "4x256", kTermAll | kPterm, false},
+          Case{"9/7", "61x93", "16x64", kPterm, false},
+          Case{"9/7", "211x9", "1024x4", kBypass | kPterm, true}}) {
+      INFO(c.wavelet, " ", c.size, " style ", c.style);
+      const Gop gop(gpu, small_plan(c.wavelet, c.size, c.style, c.cblk), seed);
+      for (const size_t count : {gop.blocks.size(), size_t{33}, size_t{1}, size_t{0}}) {
+        check_hulls(gpu, gop, gop.pick(count, seed + count), c.keep_all, totals);
+      }
+    }
+  });
+  CHECK(totals.tails > 0);
+  CHECK(totals.paused > 0);
+  MESSAGE(totals.blocks << " blocks (" << totals.paused << " not finished), " << totals.points
+                        << " hull points, " << totals.lengths << " lengths, " << totals.tails
+                        << " tails equal the host's");
+}
+
+TEST_CASE("tier-1 gather: the first bytes of blocks, and nothing else") {
+  Totals totals;
+  for_each_seed("gather", [&](Gpu& gpu, uint64_t seed) {
+    const Gop gop(gpu, small_plan("9/7", "131x77", 0, "64x64"), seed);
+    for (const size_t count : {gop.blocks.size(), size_t{5}, size_t{1}, size_t{0}}) {
+      std::mt19937_64 random(seed);
+      std::vector<GatherJob> jobs;
+      uint64_t end = 0;
+      for (const uint32_t number : gop.pick(count, seed)) {
+        const auto bytes = static_cast<uint32_t>(gop.blocks[number].bytes.size());
+        const uint32_t length = random() % 4 == 0 ? 0
+                                : random() % 2    ? bytes
+                                                  : static_cast<uint32_t>(random() % (bytes + 1));
+        jobs.push_back({number, length, end + random() % 3 * 16});
+        end = (jobs.back().to + length + 15) / 16 * 16;
+      }
+      const auto device_jobs = gpu.upload(jobs);
+      const auto out = gpu.upload(std::vector<uint8_t>(end, 0xA5));
+      REQUIRE(tier1_gather(gpu.stream, gop.buffers, device_jobs.as<GatherJob>(),
+                           static_cast<uint32_t>(jobs.size()), out.as<uint8_t>()) == Status::kOk);
+      std::vector<uint8_t> actual = gpu.download<uint8_t>(out, end);
+      std::vector<uint8_t> expected(end, 0xA5);
+      for (const GatherJob& job : jobs) {
+        const std::vector<uint8_t>& bytes = gop.blocks[job.block].bytes;
+        std::copy_n(bytes.begin(), job.length_bytes,
+                    expected.begin() + static_cast<ptrdiff_t>(job.to));
+        // Up to the next multiple of 16 anything may come.
+        const uint64_t from = job.to + job.length_bytes, to = (from + 15) / 16 * 16;
+        for (uint64_t i = from; i < to; ++i) actual[i] = expected[i];
+        totals.bytes += job.length_bytes;
+      }
+      REQUIRE(first_difference(actual, expected) == -1);
+    }
+  });
+  CHECK(totals.bytes > 0);
+  MESSAGE(totals.bytes << " bytes gathered");
+}
+
+}  // namespace
+}  // namespace cj2k::cuda

@@ -1,0 +1,391 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A GOP of code-blocks that tier-1 codes on the device and on the CPU, call by call.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shim/support.h"
+
+// core/ after simt/: both define CJ2K_SIMT_HD.
+#include "core/segments.h"
+#include "core/slope.h"
+#include "support/test_blocks.h"
+#include "tier1.h"
+
+namespace cj2k::cuda::test {
+
+using cj2k::test::TestBlock;
+using cj2k::test::TestOutput;
+using simt::test::Gpu;
+
+inline constexpr Orientation kOrientations[] = {kLL, kHL, kLH, kHH};
+
+/// A code-block of the plan, and what it holds in each frame.
+struct Item {
+  int width, height;
+  Orientation orientation;
+  uint8_t component;
+  double weight;
+  std::vector<TestBlock> frames;
+};
+
+inline Item make_item(int width, int height, std::vector<int> planes, uint64_t seed) {
+  const uint64_t mixed = std::mt19937_64(seed)();
+  Item item{width,
+            height,
+            kOrientations[mixed >> 16 & 3],
+            static_cast<uint8_t>(mixed >> 18 & 3),
+            std::ldexp(1.0 + static_cast<double>(mixed >> 20 & 255) / 256,
+                       static_cast<int>(mixed >> 28 & 3)),
+            {}};
+  for (size_t f = 0; f < planes.size(); ++f) {
+    item.frames.emplace_back(width, height, planes[f],
+                             cj2k::test::kFills[(mixed + f) % std::size(cj2k::test::kFills)],
+                             seed * 8 + f);
+  }
+  return item;
+}
+
+/// Bit-planes as kernels.h lays them out.
+inline void write_planes(const TestBlock& source, uint64_t* words) {
+  const int width = source.width();
+  const size_t words_wide = static_cast<size_t>((width + 15) / 16);
+  const size_t plane_words = words_wide * static_cast<size_t>((source.height() + 3) / 4);
+  const auto planes = static_cast<size_t>(source.bit_planes());
+  std::fill_n(words, plane_words * (planes + 1), 0);
+  for (size_t i = 0; i < source.count(); ++i) {
+    const size_t x = i % static_cast<size_t>(width), y = i / static_cast<size_t>(width);
+    const size_t word = y / 4 * words_wide + x / 16, bit = x % 16 * 4 + y % 4;
+    words[word] |= static_cast<uint64_t>(source.negative(i)) << bit;
+    for (size_t p = 0; p < planes; ++p) {
+      words[word + (planes - p) * plane_words] |=
+          static_cast<uint64_t>(source.magnitude(i) >> p & 1) << bit;
+    }
+  }
+}
+
+/// What has been compared so far.
+struct Totals {
+  size_t blocks = 0, passes = 0, bytes = 0, paused = 0, resumed = 0;
+};
+
+/// What the CPU has made of a block so far.
+struct Expected {
+  std::vector<CodingPass> passes;
+  std::vector<PassTail> tails;
+  std::vector<uint8_t> bytes, stored;
+  SavedCoder saved;
+  bool paused = false, finished = false, coded = false;
+};
+
+struct Options {
+  Tier1Form form = Tier1Form::kClassic;
+  uint64_t seed = 1;
+  uint32_t style = 0;
+  bool reversible = false;
+  uint32_t capacity = UINT32_MAX;  ///< of each block's bytes, at most
+};
+
+/// A GOP on the device beside the same on the CPU.
+class Gop {
+ public:
+  Gop(const std::vector<Item>& items, const Options& options)
+      : items_(items), options_(options), gpu_(options.seed), random_(options.seed) {
+    num_frames_ = items.at(0).frames.size();
+    expected_.resize(items.size() * num_frames_);
+    resumed_.resize(expected_.size());
+    uint64_t frame_words = 0;
+    for (const Item& item : items) {
+      int planes = 1;  // of the plan: more than there are
+      for (const TestBlock& block : item.frames) planes = std::max(planes, block.bit_planes() + 1);
+      planes = std::min(planes, kMaxBitPlanes);
+      Tier1Job job{};
+      job.first_word = frame_words;
+      job.symbols_offset = layout_.frame_symbols;
+      job.bytes_offset = layout_.frame_bytes;
+      job.bytes_capacity =
+          std::min(options.capacity, tier1_byte_capacity(item.width, item.height, planes));
+      job.first_pass = layout_.frame_passes;
+      job.weight = item.weight;
+      job.width = static_cast<uint16_t>(item.width);
+      job.height = static_cast<uint16_t>(item.height);
+      job.orientation = item.orientation;
+      job.component = item.component;
+      job.max_bit_planes = static_cast<uint8_t>(planes);
+      job.size = static_cast<uint8_t>(tier1_size(item.width, item.height));
+      layout_.jobs.push_back(job);
+      layout_.frame_symbols += options.form == Tier1Form::kClassic
+                                   ? tier1_symbol_capacity(item.width, item.height, planes)
+                               : options.form == Tier1Form::kCibo
+                                   ? 2 * tier1_symbol_capacity(item.width, item.height, 1)
+                                   : 0;
+      layout_.frame_bytes += job.bytes_capacity;
+      layout_.frame_passes += tier1_passes(planes);
+      layout_.max_bit_planes = std::max<uint32_t>(layout_.max_bit_planes, job.max_bit_planes);
+      frame_words += (static_cast<uint64_t>((item.width + 15) / 16 * ((item.height + 3) / 4)) *
+                          (job.max_bit_planes + 1u) +
+                      1) /
+                     2 * 2;
+    }
+    std::vector<uint64_t> words(frame_words * num_frames_, 0x5555AAAA5555AAAA);
+    std::vector<uint32_t> magnitudes;
+    for (size_t f = 0; f < num_frames_; ++f) {
+      for (size_t b = 0; b < items.size(); ++b) {
+        const TestBlock& block = items[b].frames.at(f);
+        uint32_t all = 0;
+        for (size_t i = 0; i < block.count(); ++i) all |= block.magnitude(i);
+        magnitudes.push_back(all);
+        if (all != 0)
+          write_planes(block, words.data() + f * frame_words + layout_.jobs[b].first_word);
+      }
+    }
+    const size_t frames = num_frames_, passes = layout_.frame_passes * frames;
+    jobs_ = gpu_.upload(layout_.jobs);
+    words_ = gpu_.upload(words);
+    magnitudes_ = gpu_.upload(magnitudes);
+    symbols_ = gpu_.make<uint8_t>(layout_.frame_symbols * frames + 16);
+    pass_symbols_ = gpu_.upload(std::vector<PassSymbols>(passes, kUntouched));
+    bytes_ = gpu_.make<uint8_t>(layout_.frame_bytes * frames);
+    passes_ = gpu_.make<CodingPass>(passes);
+    tails_ = gpu_.make<PassTail>(passes);
+    snapshots_ = gpu_.make<Tier1Snapshot>(passes);
+    states_ = gpu_.upload(std::vector<Tier1State>(expected_.size()));
+    const bool fused = options.form == Tier1Form::kFused;
+    buffers_ = {jobs_.as<Tier1Job>(),
+                static_cast<uint32_t>(items.size()),
+                {words_.as<uint64_t>(), frame_words, magnitudes_.as<uint32_t>()},
+                layout_.frame_symbols,
+                layout_.frame_bytes,
+                layout_.frame_passes,
+                fused ? nullptr : symbols_.as<uint8_t>(),
+                fused ? nullptr : pass_symbols_.as<PassSymbols>(),
+                bytes_.as<uint8_t>(),
+                passes_.as<CodingPass>(),
+                (options.style & CJ2K_STYLE_PTERM) != 0 ? tails_.as<PassTail>() : nullptr,
+                snapshots_.as<Tier1Snapshot>(),
+                states_.as<Tier1State>()};
+    REQUIRE(make_tier1_coder(*gpu_.context, options.form, layout_, options.style,
+                             options.reversible, &coder_) == Status::kOk);
+    scratch_ = gpu_.make<uint8_t>(
+        std::max<uint64_t>(coder_->scratch_bytes(static_cast<uint32_t>(expected_.size())), 16));
+  }
+
+  size_t num_blocks() const { return expected_.size(); }
+  size_t num_frames() const { return num_frames_; }
+  const Expected& expected(size_t block) const { return expected_[block]; }
+  std::vector<uint32_t> all() const {
+    std::vector<uint32_t> blocks(num_blocks());
+    for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<uint32_t>(i);
+    return blocks;
+  }
+
+  /// One call, on both sides; nothing is compared.
+  /// @param thresholds  [frame][component]; empty: none
+  void code(std::vector<uint32_t> blocks, std::vector<uint16_t> thresholds = {},
+            uint32_t last_plane = 0) {
+    // Any order of blocks will do, but sizes lie together.
+    std::shuffle(blocks.begin(), blocks.end(), random_);
+    const auto size_of = [&](uint32_t block) { return layout_.jobs[block % items_.size()].size; };
+    std::stable_sort(blocks.begin(), blocks.end(),
+                     [&](uint32_t a, uint32_t b) { return size_of(a) < size_of(b); });
+    const auto d_blocks = gpu_.upload(blocks);
+    const auto d_thresholds =
+        gpu_.upload(thresholds.empty() ? std::vector<uint16_t>(1) : thresholds);
+    Tier1List list{d_blocks.as<uint32_t>(), {}};
+    for (const uint32_t block : blocks) ++list.counts[size_of(block)];
+    const Tier1Stop stop{thresholds.empty() ? nullptr : d_thresholds.as<uint16_t>(), last_plane};
+    REQUIRE(coder_->code(gpu_.stream, buffers_, list, stop, scratch_.as<void>()) == Status::kOk);
+    REQUIRE(gpu_.stream.synchronize() == Status::kOk);
+    for (const uint32_t block : blocks) {
+      const size_t component = items_[block % items_.size()].component;
+      const size_t frame = block / items_.size();
+      code_on_host(
+          block,
+          thresholds.empty() ? uint16_t{0} : thresholds[frame * CJ2K_MAX_COMPONENTS + component],
+          static_cast<int>(last_plane));
+    }
+  }
+
+  /// All blocks of the GOP.
+  void compare(Totals& totals) {
+    const size_t passes = layout_.frame_passes * num_frames_;
+    const auto states = gpu_.download<Tier1State>(states_, num_blocks());
+    const auto d_passes = gpu_.download<CodingPass>(passes_, passes);
+    const auto d_tails = gpu_.download<PassTail>(tails_, passes);
+    const auto d_snapshots = gpu_.download<Tier1Snapshot>(snapshots_, passes);
+    const auto d_pass_symbols = gpu_.download<PassSymbols>(pass_symbols_, passes);
+    const auto d_bytes = gpu_.download<uint8_t>(bytes_, layout_.frame_bytes * num_frames_);
+    for (size_t i = 0; i < num_blocks(); ++i) {
+      const size_t frame = i / items_.size();
+      const Tier1Job& job = layout_.jobs[i % items_.size()];
+      const Expected& want = expected_[i];
+      const Tier1State& got = states[i];
+      INFO("block ", i, ": ", job.width, "x", job.height, " style ", options_.style, " form ",
+           static_cast<int>(options_.form), " seed ", options_.seed, " passes ",
+           want.passes.size());
+      REQUIRE(got.num_passes == want.passes.size());
+      REQUIRE((got.paused != 0) == want.paused);
+      REQUIRE((got.finished != 0) == want.finished);
+      REQUIRE(got.num_bytes == want.bytes.size());
+      REQUIRE(got.num_bytes <= job.bytes_capacity);
+      REQUIRE(std::memcmp(d_bytes.data() + frame * layout_.frame_bytes + job.bytes_offset,
+                          want.bytes.data(), want.bytes.size()) == 0);
+      const size_t first = frame * layout_.frame_passes + job.first_pass;
+      compare_passes({d_passes.data() + first, want.passes.size()},
+                     {d_tails.data() + first, want.passes.size()}, want);
+      if (want.paused && !want.passes.empty()) {
+        compare_saved(got, {d_snapshots.data() + first, want.passes.size()}, want.saved);
+        ++totals.paused;
+      }
+      // Beyond the plane after a pause nothing may have been modelled.
+      if (options_.form == Tier1Form::kCibo && want.coded) {
+        for (size_t p = want.passes.size() + 3; p < tier1_passes(job.max_bit_planes); ++p) {
+          REQUIRE(std::memcmp(&d_pass_symbols[first + p], &kUntouched, sizeof kUntouched) == 0);
+        }
+      }
+      ++totals.blocks;
+      totals.passes += want.passes.size();
+      totals.bytes += want.bytes.size();
+      totals.resumed += want.coded && resumed_[i];
+    }
+  }
+
+  /// Every block is finished, with what ref::encode_block makes.
+  void compare_with_whole() {
+    static TestOutput whole;
+    for (size_t i = 0; i < num_blocks(); ++i) {
+      const Item& item = items_[i % items_.size()];
+      const Expected& got = expected_[i];
+      INFO("block ", i, " style ", options_.style);
+      ref::encode_block(item.frames[i / items_.size()].block(item.orientation, options_.style,
+                                                             options_.reversible),
+                        whole.out);
+      REQUIRE(got.finished);
+      REQUIRE(got.bytes.size() == whole.out.num_bytes);
+      REQUIRE(std::memcmp(got.bytes.data(), whole.out.bytes, got.bytes.size()) == 0);
+      REQUIRE(got.passes.size() == static_cast<size_t>(whole.out.num_passes));
+      compare_passes({whole.out.passes, got.passes.size()}, {whole.out.tails, got.passes.size()},
+                     got);
+    }
+  }
+
+  std::vector<uint32_t> num_bytes() {
+    std::vector<uint32_t> result;
+    for (const Tier1State& s : gpu_.download<Tier1State>(states_, num_blocks())) {
+      result.push_back(s.num_bytes);
+    }
+    return result;
+  }
+
+ private:
+  static constexpr PassSymbols kUntouched{0xDEADBEEF, 0xDEADBEEF, -1, 0xDEADBEEF};
+
+  void code_on_host(uint32_t block, uint16_t threshold, int last_plane) {
+    static Tier1Scratch scratch;
+    static TestOutput output;
+    static SavedCoder saved;
+    const Item& item = items_[block % items_.size()];
+    const Tier1Block source = item.frames[block / items_.size()].block(
+        item.orientation, options_.style, options_.reversible);
+    Expected& e = expected_[block];
+    const int next = source.bit_planes - 1 - (static_cast<int>(e.passes.size()) + 2) / 3;
+    if (e.finished) return;
+    if (source.bit_planes == 0) {
+      e.finished = true;
+      return;
+    }
+    if (next < last_plane) {
+      e.paused = true;
+      return;
+    }
+    e.coded = true;
+    cj2k::Tier1Stop stop{threshold, last_plane, item.weight, nullptr, &saved, false};
+    cj2k::Tier1Output& out = output.out;
+    if (!e.passes.empty()) {
+      std::copy(e.passes.begin(), e.passes.end(), out.passes);
+      std::copy(e.tails.begin(), e.tails.end(), out.tails);
+      std::copy(e.stored.begin(), e.stored.end(), out.bytes);
+      stop.resume = &e.saved;
+      resumed_[block] = true;
+    }
+    simd::encode_block(source, scratch, out, &stop);
+    e.paused = stop.paused;
+    e.finished = !stop.paused;
+    if (stop.paused) e.saved = saved;
+    e.passes.assign(out.passes, out.passes + out.num_passes);
+    e.tails.assign(out.tails, out.tails + out.num_passes);
+    e.bytes.assign(out.bytes, out.bytes + out.num_bytes);
+    // The end of a pause may leave bytes out that going on needs.
+    const size_t stored =
+        stop.paused ? std::max<size_t>(out.num_bytes, saved.bytes_written) : out.num_bytes;
+    e.stored.assign(out.bytes, out.bytes + stored);
+  }
+
+  void compare_passes(std::span<const CodingPass> got, std::span<const PassTail> tails,
+                      const Expected& want) const {
+    for (size_t i = 0; i < got.size(); ++i) {
+      INFO("pass ", i);
+      const CodingPass &p = got[i], &q = want.passes[i];
+      REQUIRE(p.distortion == q.distortion);
+      REQUIRE(p.length_bytes == q.length_bytes);
+      REQUIRE(p.plane == q.plane);
+      const bool has_tail = (options_.style & CJ2K_STYLE_PTERM) != 0 &&
+                            !(want.finished && i + 1 == got.size()) &&
+                            !pass_terminates(options_.style, static_cast<int>(i));
+      if (!has_tail) continue;
+      const PassTail &t = tails[i], &u = want.tails[i];
+      REQUIRE(t.offset_bytes == u.offset_bytes);
+      REQUIRE(t.count == u.count);
+      REQUIRE(std::memcmp(t.bytes, u.bytes, t.count) == 0);
+    }
+  }
+
+  void compare_saved(const Tier1State& got, std::span<const Tier1Snapshot> snapshots,
+                     const SavedCoder& want) const {
+    REQUIRE(got.closed_bytes == want.closed_bytes);
+    REQUIRE(got.bytes_written == want.bytes_written);
+    REQUIRE(got.num_passes == want.num_passes);
+    REQUIRE((got.open != 0) == want.open);
+    for (int i = 0; i < mq::kNumContexts; ++i) REQUIRE(got.contexts[i] == want.contexts[i]);
+    if (!want.open) return;
+    REQUIRE(got.a == want.a);
+    REQUIRE(got.c == want.c);
+    REQUIRE(got.ct == want.ct);
+    REQUIRE(got.first_pass == want.first_pass);
+    if (want.bytes_written > want.closed_bytes) REQUIRE(got.last == want.last);
+    if ((options_.style & CJ2K_STYLE_PTERM) != 0) return;
+    for (size_t i = want.first_pass; i < want.num_passes; ++i) {
+      INFO("snapshot ", i);
+      REQUIRE(snapshots[i].a == want.snapshots[i].a);
+      REQUIRE(snapshots[i].c == want.snapshots[i].c);
+      REQUIRE(snapshots[i].ct == want.snapshots[i].ct);
+      REQUIRE(snapshots[i].bytes == want.snapshots[i].bytes);
+      if (snapshots[i].bytes > 0) REQUIRE(snapshots[i].last == want.snapshots[i].last);
+    }
+  }
+
+  const std::vector<Item>& items_;
+  const Options options_;
+  Gpu gpu_;
+  std::mt19937_64 random_;
+  size_t num_frames_;
+  Tier1Layout layout_;
+  std::vector<Expected> expected_;
+  std::vector<bool> resumed_;
+  simt::DeviceBuffer jobs_, words_, magnitudes_, symbols_, pass_symbols_, bytes_, passes_, tails_,
+      snapshots_, states_, scratch_;
+  Tier1Buffers buffers_;
+  std::unique_ptr<Tier1Coder> coder_;
+};
+
+}  // namespace cj2k::cuda::test

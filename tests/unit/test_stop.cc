@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+#include "core/slope.h"
+#include "core/stop.h"
+#include "stages/hull.h"
+
+namespace cj2k {
+namespace {
+
+uint16_t last_slope(const std::vector<CodingPass>& passes, double weight) {
+  return cj2k::last_slope(passes.data(), static_cast<int>(passes.size()), weight);
+}
+
+TEST_CASE("the last slope is that of the last point of the hull") {
+  std::mt19937_64 random(1);
+  int equal = 0, points_seen = 0, none = 0;
+  for (int trial = 0; trial < 20000; ++trial) {
+    std::vector<CodingPass> passes;
+    int plane = static_cast<int>(random() % 9);
+    uint32_t length = 0;
+    while (true) {
+      length += static_cast<uint32_t>(random() % (trial % 3 == 0 ? 4 : 200));
+      const auto distortion = static_cast<int32_t>(random() % 4000) - 1000;
+      passes.push_back({length, distortion, static_cast<uint8_t>(plane)});
+      if (passes.size() % 3 != 1) continue;
+      if (plane-- == 0) break;
+    }
+    const double weight = 1.0 + static_cast<double>(random() % 1000) / 64;
+    HullPoint hull[kMaxPasses];
+    double total = 0;
+    const int points =
+        build_hull(passes.data(), static_cast<int>(passes.size()), weight, false, hull, &total);
+    const int slope = last_slope(passes, weight);
+    if (points == 0) {
+      CHECK(slope == kMaxSlope);
+      ++none;
+      continue;
+    }
+    // The hull makes one point of slopes that are equal in 16 bits.
+    CHECK(std::abs(slope - hull[points - 1].slope) <= 1);
+    equal += slope == hull[points - 1].slope;
+    ++points_seen;
+  }
+  CHECK(none > 10);
+  CHECK(equal > points_seen * 99 / 100);
+}
+
+TEST_CASE("the last slope of few passes, by hand") {
+  // Plane 0 and weight 128: the distortions as they are.
+  const auto slope = [](std::vector<CodingPass> passes) { return last_slope(passes, 128.0); };
+  CHECK(slope({{10, 0, 0}}) == kMaxSlope);
+  CHECK(slope({{10, -5, 0}, {20, 4, 0}}) == kMaxSlope);
+  CHECK(slope({{0, 5, 0}}) == kMaxSlope);
+  CHECK(slope({{10, 40, 0}}) == kSlopeUnit + 2 * 256);
+  CHECK(slope({{10, 40, 0}, {20, 10, 0}}) == kSlopeUnit);
+  // What comes after the best pass does not count; what lies under the hull is left out.
+  CHECK(slope({{10, 40, 0}, {20, 10, 0}, {30, -1, 0}}) == kSlopeUnit);
+  CHECK(slope({{10, 40, 0}, {20, 5, 0}, {30, 15, 0}}) == kSlopeUnit);
+  CHECK(slope({{10, 10, 0}, {20, 70, 0}}) == kSlopeUnit + 2 * 256);
+  // A length that is not exact yet may be above the next one.
+  CHECK(slope({{10, 40, 0}, {25, 5, 0}, {20, 5, 0}}) == kSlopeUnit);
+  // A pass of plane 1 counts four times.
+  CHECK(slope({{10, 10, 1}}) == kSlopeUnit + 2 * 256);
+}
+
+TEST_CASE("a pause needs a margin, and a wide one after a plane of few bytes") {
+  CHECK_FALSE(may_pause(1000, 40, 1000));
+  CHECK_FALSE(may_pause(1000, 40, 1000 + kPauseMargin));
+  CHECK(may_pause(1000, 40, 1001 + kPauseMargin));
+  CHECK_FALSE(may_pause(1000, 39, 1000 + kSmallPlaneMargin));
+  CHECK(may_pause(1000, 39, 1001 + kSmallPlaneMargin));
+  CHECK_FALSE(may_pause(1, 1000, 0));
+  CHECK_FALSE(may_pause(kMaxSlope, 1000, kMaxSlope));
+}
+
+}  // namespace
+}  // namespace cj2k
