@@ -142,7 +142,15 @@ class CiboCoder final : public Tier1Coder {
 }  // namespace
 
 uint64_t tier1_scratch_bytes(Tier1Form form, const Tier1Layout& layout, uint32_t max_blocks) {
-  return form == Tier1Form::kCibo ? CiboCoder(layout, 0, false).scratch_bytes(max_blocks) : 0;
+  switch (form) {
+    case Tier1Form::kClassic:
+      return 0;
+    case Tier1Form::kCibo:
+      return CiboCoder(layout, 0, false).scratch_bytes(max_blocks);
+    case Tier1Form::kFused:
+      break;
+  }
+  return kFusedScratchBytes;
 }
 
 Status make_tier1_coder(simt::Context& context, Tier1Form form, const Tier1Layout& layout,

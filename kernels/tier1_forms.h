@@ -11,6 +11,8 @@
 
 namespace cj2k::cuda {
 
+/// Of the fused form, for any list: how much of each size is taken.
+inline constexpr uint64_t kFusedScratchBytes = kTier1Sizes * sizeof(uint32_t);
 std::unique_ptr<Tier1Coder> make_fused_coder(uint32_t style, bool reversible);
 
 }  // namespace cj2k::cuda

@@ -31,7 +31,7 @@ class FusedCoder final : public Tier1Coder {
  public:
   FusedCoder(uint32_t style, bool reversible) : style_(style), reversible_(reversible) {}
 
-  uint64_t scratch_bytes(uint32_t) const override { return kTier1Sizes * sizeof(uint32_t); }
+  uint64_t scratch_bytes(uint32_t) const override { return kFusedScratchBytes; }
 
   Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
               const Tier1Stop& stop, void* scratch) override {

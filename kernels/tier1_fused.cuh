@@ -66,7 +66,7 @@ struct FusedShape<8> {
 /// Grid: x = as many thread blocks as run at a time; each takes blocks until the list is empty.
 /// Block: kGroups * kWarps warps that model, a thread per cell; behind them one that codes, a lane
 ///   per slot.
-/// Shared bytes: 46,984, 44,240 and 44,784: rings, 1,200 to 6,240 for the states of a block in each
+/// Shared bytes: 47,360, 43,824 and 45,424: rings, 1,200 to 6,240 for the states of a block in each
 ///   group, 128 a slot for records, contexts and states of the MQ coder.
 /// Global traffic: for each plane its bits, the signs, all planes above, and kFractionPlanes below,
 ///   4 bytes a thread, most of them from the caches; what the MQ coder writes, see MqCoder.
@@ -85,9 +85,12 @@ struct Tier1Fused {
   /// Passes of a slot that are modelled and not coded: a plane is modelled where there are at most
   /// kAhead, that is while the plane before is coded; and one record to end with.
   static constexpr uint32_t kRecords = 8, kAhead = 3;
-  /// Lanes wait so many rounds of 16 decisions for others to decide on a stop together with them:
-  /// it reads all passes so far, and the whole warp stands meanwhile.
-  static constexpr uint32_t kDecideRounds = 8;
+  /// Lanes wait so many rounds of 16 decisions for others that come to the end of a pass, or that
+  /// have to decide on a stop, which reads all passes so far: the whole warp stands meanwhile.
+  static constexpr uint32_t kPassRounds = 4, kStopRounds = 8;
+  /// Between two looks of a group for work: a lane takes some 40 us for a pass, and a warp that
+  /// looks all the time takes its turns from those that code.
+  static constexpr uint32_t kWaitNs = 500;
   static_assert(kGroups * kSlots <= 32 && kAhead + 4 <= kRecords);
   static_assert((kUnits & (kUnits - 1)) == 0 &&
                 kUnits / 2 * 16 >= model_samples(kWarps) * 5 / 2 + 16);
@@ -226,7 +229,7 @@ struct Tier1Fused {
       const Given given = t.sload(s.given[oldest % (kSlots * kRecords)]);
       const uint32_t consumed = t.atomic_load_block(&s.consumed[given.record % 32]);
       if (static_cast<int32_t>((consumed << 5) - (given.record & ~31u)) <= 0) {
-        t.relax();
+        t.relax(kWaitNs);
         continue;
       }
       begin = given.end;
@@ -278,7 +281,7 @@ struct Tier1Fused {
                 t.shuffle(slot.plane, of), t.shuffle(slot.first ? kFirst : 0, of)};
       }
       if (t.all(slot.closed)) return {kNone, 0, 0, 0, 0};
-      t.relax();
+      t.relax(kWaitNs);
     }
   }
 
@@ -335,7 +338,8 @@ struct Tier1Fused {
 
     for (uint32_t round = 0; t.any(!closed); ++round) {
       const bool nobody = !t.any(left > 0);
-      if (left == 0 && in_pass) {
+      const bool turn = nobody || round % kPassRounds == 0;
+      if (left == 0 && in_pass && turn) {
         // Whether it is the block's last, Tier1Close will say.
         segments.end_pass(plane, distortion, false);
         in_pass = false;
@@ -344,7 +348,7 @@ struct Tier1Fused {
       }
       // After a plane.
       if (block != kNone && !in_pass && !in_plane &&
-          (threshold == 0 || nobody || round % kDecideRounds == 0)) {
+          (threshold == 0 || nobody || round % kStopRounds == 0)) {
         in_plane = true;
         if (plane <= static_cast<int>(p.stop.last_plane) ||
             (threshold != 0 && may_stop(segments, weight_of(t, p, block), threshold))) {
@@ -353,7 +357,7 @@ struct Tier1Fused {
           t.atomic_store_block(&s.done[i], ++done);
         }
       }
-      if (!closed && !in_pass && (in_plane || block == kNone) &&
+      if (turn && !closed && !in_pass && (in_plane || block == kNone) &&
           t.atomic_load_block(&s.produced[i]) != consumed) {
         const simt::U32x4 record = t.sload(s.records[i][consumed % kRecords]);
         closed = record.x == kNone;

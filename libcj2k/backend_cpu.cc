@@ -292,7 +292,13 @@ void CpuBackend::code_block(uint32_t index, uint16_t threshold, uint32_t last_pl
   const ptrdiff_t stride = (block.width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
   const int bit_planes = std::bit_width(quantize(block, work, worker, stride));
   const int planes_left = coded.is_coded ? coded.planes_left : bit_planes;
+  const auto left_error = [&](int planes) {
+    const uint64_t sum = left_distortion(worker.samples.as<uint32_t>(), stride, block.width,
+                                         block.height, planes, plan_.reversible);
+    return weight * LeftPlanes(planes, plan_.reversible).error(sum);
+  };
   if (planes_left <= stop.last_plane) {
+    if (!coded.is_coded && bit_planes > 0) coded.total_distortion = left_error(bit_planes);
     coded.num_bit_planes = static_cast<uint8_t>(bit_planes);
     coded.planes_left = static_cast<uint8_t>(planes_left);
     coded.is_coded = true;
@@ -309,11 +315,7 @@ void CpuBackend::code_block(uint32_t index, uint16_t threshold, uint32_t last_pl
   coded.num_bit_planes = static_cast<uint8_t>(bit_planes);
   coded.is_coded = true;
   keep(out, stop, weight, coded, work.pool(), worker, arena);
-  if (coded.planes_left > 0) {
-    const uint64_t sum = left_distortion(worker.samples.as<uint32_t>(), stride, block.width,
-                                         block.height, coded.planes_left, plan_.reversible);
-    coded.total_distortion += weight * LeftPlanes(coded.planes_left, plan_.reversible).error(sum);
-  }
+  if (coded.planes_left > 0) coded.total_distortion += left_error(coded.planes_left);
 }
 
 /// Copies what the rate and packets stages need of a block, and what it takes to go on with it.

@@ -114,7 +114,9 @@ Status Encoder::reserve(bool own_threads, const Log& log) {
   packet_scratch_.reserve(num_workers());
   for (size_t i = 0; i < num_workers(); ++i) packet_scratch_.emplace_back(plan_);
   sample_ = std::make_unique<BlockSample>(plan_);
-  shared_.emplace(GopShared{plan_, log_, *sample_, packet_scratch_, packets_, threads_->arena});
+  feedback_ = std::make_unique<StopFeedback>(static_cast<size_t>(num_gops));
+  shared_.emplace(
+      GopShared{plan_, log_, *sample_, packet_scratch_, packets_, *feedback_, threads_->arena});
   for (int i = 0; i < num_gops; ++i) {
     Backend& backend = *backends_[static_cast<size_t>(i) % backends_.size()];
     std::unique_ptr<GopWork> work;
@@ -308,6 +310,7 @@ Status Encoder::flush() {
   for (size_t i = 0; i < num_in_flight_; ++i) gop(i).clear();
   first_gop_ = (first_gop_ + num_in_flight_) % gops_.size();
   num_in_flight_ = 0;
+  feedback_->restart();
   draining_ = false;
   return Status::kOk;
 }

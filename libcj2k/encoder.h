@@ -63,6 +63,7 @@ class Encoder {
   std::vector<PacketScratch> packet_scratch_;       ///< one per worker
   std::unique_ptr<BlockSample> sample_;
   PacketMemory packets_;
+  std::unique_ptr<StopFeedback> feedback_;
   std::optional<GopShared> shared_;
   std::vector<std::unique_ptr<Gop>>
       gops_;  ///< a ring: `num_in_flight_` of them from `first_gop_` on

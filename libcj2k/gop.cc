@@ -47,16 +47,42 @@ void PacketMemory::give(Packet* packet) {
   packet->in_use = false;
 }
 
+uint64_t StopFeedback::begin() {
+  const std::lock_guard lock(mutex_);
+  return next_++;
+}
+
+void StopFeedback::publish(uint64_t gop, const SlopeThresholds& thresholds) {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_[gop % ended_.size()] = {gop, thresholds};
+  }
+  published_.notify_all();
+}
+
+SlopeThresholds StopFeedback::previous(uint64_t gop) {
+  std::unique_lock lock(mutex_);
+  if (gop == first_) return {};
+  const Ended& before = ended_[(gop - 1) % ended_.size()];
+  published_.wait(lock, [&] { return before.gop == gop - 1; });
+  return before.thresholds;
+}
+
+void StopFeedback::restart() {
+  const std::lock_guard lock(mutex_);
+  first_ = next_;
+}
+
 struct Gop::Frame {
   Frame(const GopShared& shared, uint32_t index)
       : number(index),
         rate(shared.plan, shared.packet_scratch),
-        early_stop(shared.plan, shared.sample),
+        early_stop(EarlyStop::make(shared.plan, shared.sample)),
         writer(shared.plan) {}
 
   const uint32_t number;
   RateControl rate;
-  EarlyStop early_stop;
+  std::unique_ptr<EarlyStop> early_stop;
   PacketWriter writer;
 
   cj2k_frame input{};
@@ -123,6 +149,10 @@ Status Gop::add(const cj2k_frame& input) {
   } else if (!own_thread) {
     drive([&] { ingest(frame); });
   }
+  if (num_frames_ == 0) {
+    number_ = shared_.feedback.begin();
+    has_number_ = true;
+  }
   ++num_frames_;
   if (own_thread) {
     const std::lock_guard lock(mutex_);
@@ -142,10 +172,11 @@ void Gop::close() {
   }
   if (done_) return;
   try {
-    drive([this] { encode(); });
+    encode();
   } catch (const std::bad_alloc&) {
     fail_all(num_frames_);
   }
+  publish();
   done_ = true;
 }
 
@@ -176,6 +207,7 @@ void Gop::clear() {
     changed_.notify_all();
     if (num_frames_ > 0) wait_done();
   }
+  publish();
   for (const std::unique_ptr<Frame>& frame : frames_) {
     shared_.packets.give(frame->packet);
     frame->packet = nullptr;
@@ -203,13 +235,20 @@ void Gop::run() {
     const bool dropped = dropped_;
     lock.unlock();
     try {
-      drive([&] {
-        for (; next < sent; ++next) ingest(*frames_[next]);
-        if (finished && !dropped) encode();
-      });
+      if (next < sent) {
+        drive([&] {
+          for (; next < sent; ++next) ingest(*frames_[next]);
+        });
+      }
+      if (finished && !dropped) encode();
     } catch (const std::bad_alloc&) {
       fail_all(sent);
       next = sent;
+    }
+    if (finished) {
+      // A GOP that failed or was dropped: the next one codes everything.
+      if (has_number_) ended_ = {};
+      publish();
     }
     lock.lock();
     if (!finished) continue;
@@ -248,14 +287,26 @@ void Gop::ingest(Frame& frame) {
 
 /// From samples to packets, all frames. What goes wrong is kept for take.
 void Gop::encode() {
+  ended_ = {};
   live_.clear();
   for (uint32_t f = 0; f < num_frames_; ++f) {
     if (frames_[f]->status == Status::kOk) live_.push_back(f);
   }
   if (live_.empty()) return;
+  // pst waits for another GOP: outside of the arena, whose places that one may need.
+  drive([this] { guard([this] { return backend_.transform(*work_, live_, stats_.data()); }); });
+  SlopeThresholds previous{};
+  if (plan_.params.stop == CJ2K_STOP_PST) previous = shared_.feedback.previous(number_);
+  drive([&] { guard([&] { return code_frames(previous); }); });
+}
+
+/// Runs a step of all frames that are live; an error is theirs.
+template <typename Step>
+void Gop::guard(const Step& step) {
+  if (live_.empty()) return;
   Status status;
   try {
-    status = encode_frames();
+    status = step();
   } catch (const std::bad_alloc&) {
     status = log_.fail(Status::kNoMemory, "frame %" PRId64 ": out of memory",
                        frames_[live_[0]]->input.pts);
@@ -267,29 +318,29 @@ void Gop::encode() {
     frame.packet = nullptr;
     frame.status = status;
   }
+  live_.clear();
 }
 
-Status Gop::encode_frames() {
-  CJ2K_TRY(backend_.transform(*work_, live_, stats_.data()));
+Status Gop::code_frames(const SlopeThresholds& previous) {
   for (const uint32_t f : live_) {
-    frames_[f]->early_stop.begin(frames_[f]->rate);
+    frames_[f]->early_stop->begin(frames_[f]->rate, previous);
     wants_more_[f] = 1;
   }
   while (true) {
     requests_.clear();
     for (const uint32_t f : live_) {
-      if (wants_more_[f]) requests_.push_back(frames_[f]->early_stop.request(f));
+      if (wants_more_[f]) requests_.push_back(frames_[f]->early_stop->request(f));
     }
     if (requests_.empty()) break;
-    CJ2K_TRY(backend_.code_blocks(*work_, requests_, 0, stats_.data()));
+    const uint32_t last_plane = frames_[requests_[0].frame]->early_stop->last_plane();
+    CJ2K_TRY(backend_.code_blocks(*work_, requests_, last_plane, stats_.data()));
     parallel_for(requests_.size(), 1, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) {
-        const uint32_t f = requests_[i].frame;
-        Frame& frame = *frames_[f];
-        wants_more_[f] = frame.early_stop.next(work_->blocks(f), frame.rate, stats_[f]) ? 1 : 0;
-      }
+      for (size_t i = begin; i < end; ++i) choose(*frames_[requests_[i].frame]);
     });
   }
+  const RateControl& last = frames_[live_.back()]->rate;
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) ended_[c] = last.exhausted_above(c);
+  publish();
   fetches_.clear();
   for (const uint32_t f : live_) fetches_.push_back({f, frames_[f]->rate.selection().final_points});
   CJ2K_TRY(backend_.fetch(*work_, fetches_, stats_.data()));
@@ -297,6 +348,20 @@ Status Gop::encode_frames() {
     for (size_t i = begin; i < end; ++i) finish(*frames_[live_[i]]);
   });
   return Status::kOk;
+}
+
+void Gop::choose(Frame& frame) {
+  const auto start = Clock::now();
+  const uint32_t f = frame.number;
+  wants_more_[f] = frame.early_stop->next(work_->blocks(f), frame.rate) ? 1 : 0;
+  stats_[f].stage_ms[3] += ms_since(start);
+}
+
+/// Tells the next GOP where this one ended, once.
+void Gop::publish() {
+  if (!has_number_) return;
+  shared_.feedback.publish(number_, ended_);
+  has_number_ = false;
 }
 
 void Gop::finish(Frame& frame) {

@@ -40,6 +40,31 @@ class PacketMemory {
   std::vector<std::unique_ptr<Packet>> packets_;
 };
 
+/// For stop = pst: where rate control ended in each GOP, for the next one. GOPs are numbered as
+/// they begin. Thread-safe.
+class StopFeedback {
+ public:
+  /// @param most  GOPs in flight at a time
+  explicit StopFeedback(size_t most) : ended_(most + 1) {}
+  /// The number of a GOP that begins.
+  uint64_t begin();
+  void publish(uint64_t gop, const SlopeThresholds& thresholds);
+  /// Waits for the GOP before `gop`.
+  SlopeThresholds previous(uint64_t gop);
+  /// A new sequence begins; all GOPs have published.
+  void restart();
+
+ private:
+  struct Ended {
+    uint64_t gop = UINT64_MAX;
+    SlopeThresholds thresholds{};
+  };
+  std::mutex mutex_;
+  std::condition_variable published_;
+  std::vector<Ended> ended_;
+  uint64_t next_ = 0, first_ = 0;
+};
+
 /// What all GOPs of an encoder share.
 struct GopShared {
   const Plan& plan;
@@ -47,6 +72,7 @@ struct GopShared {
   const BlockSample& sample;
   std::vector<PacketScratch>& packet_scratch;  ///< one per worker
   PacketMemory& packets;
+  StopFeedback& feedback;
   tbb::task_arena& arena;
 };
 
@@ -86,7 +112,11 @@ class Gop {
   void fail_all(size_t frames);
   void ingest(Frame& frame);
   void encode();
-  Status encode_frames();
+  Status code_frames(const SlopeThresholds& previous);
+  template <typename Step>
+  void guard(const Step& step);
+  void choose(Frame& frame);
+  void publish();
   void finish(Frame& frame);
   void collect_stats(const Frame& frame);
   void wait_done();
@@ -102,7 +132,10 @@ class Gop {
   std::vector<BlockRequest> requests_;
   std::vector<FetchRequest> fetches_;
   std::vector<uint8_t> wants_more_;
-  size_t num_frames_ = 0;  ///< added; the caller's
+  uint64_t number_ = 0;      ///< in the sequence
+  bool has_number_ = false;  ///< and has not published yet
+  SlopeThresholds ended_{};  ///< where the last frame's rate control ended
+  size_t num_frames_ = 0;    ///< added; the caller's
   size_t num_taken_ = 0;
   bool is_closed_ = false;
 

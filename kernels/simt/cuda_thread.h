@@ -72,7 +72,7 @@ class CudaThread : public WarpOps<CudaThread> {
   }
   CJ2K_KERNEL_FN static void fence_block() { __threadfence_block(); }
   CJ2K_KERNEL_FN static void fence_device() { __threadfence(); }
-  CJ2K_KERNEL_FN static void relax() { __nanosleep(20); }
+  CJ2K_KERNEL_FN static void relax(uint32_t nanoseconds = 20) { __nanosleep(nanoseconds); }
 
   template <typename V>
   CJ2K_KERNEL_FN static V shuffle(V value, uint32_t source_lane, uint32_t mask = kFullMask) {

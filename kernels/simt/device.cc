@@ -42,6 +42,11 @@ Status fail(const Driver& driver, const Log& log, int error, const char* what) {
   return log.fail(Status::kDevice, "%s failed: %s", what, describe(driver, error).c_str());
 }
 
+Status fail(const Driver& driver, const Log& log, int error, const char* what, int ordinal) {
+  return log.fail(Status::kDevice, "CUDA device %d: %s failed: %s", ordinal, what,
+                  describe(driver, error).c_str());
+}
+
 std::string uuid_text(const CuUuid& uuid) {
   std::string text = "GPU-";
   for (int i = 0; i < 16; ++i) {
@@ -64,7 +69,8 @@ std::string uuid_digits(const std::string& text) {
   return digits;
 }
 
-Status query_device(const Driver& driver, const Log& log, int device, DeviceInfo* info) {
+Status query_device(const Driver& driver, const Log& log, int ordinal, int device,
+                    DeviceInfo* info) {
   char name[256] = "";
   CuUuid uuid = {};
   int error = driver.device_name(name, sizeof name, device);
@@ -82,8 +88,7 @@ Status query_device(const Driver& driver, const Log& log, int device, DeviceInfo
   for (const auto& a : attributes) {
     if (error == cu::kSuccess) error = driver.device_attribute(a.value, a.attribute, device);
   }
-  if (error != cu::kSuccess)
-    return fail(driver, log, error, "asking for a CUDA device's properties");
+  if (error != cu::kSuccess) return fail(driver, log, error, "asking for its properties", ordinal);
   info->name = name;
   info->uuid = uuid_text(uuid);
   return Status::kOk;
@@ -134,10 +139,10 @@ Status list_devices(const Log& log, std::vector<DeviceInfo>* devices) {
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     int device = 0;
     if (const int error = driver->device_get(&device, ordinal); error != cu::kSuccess) {
-      return fail(*driver, log, error, "opening a CUDA device");
+      return fail(*driver, log, error, "opening it", ordinal);
     }
     DeviceInfo info;
-    CJ2K_TRY(query_device(*driver, log, device, &info));
+    CJ2K_TRY(query_device(*driver, log, ordinal, device, &info));
     info.ordinal = ordinal;
     devices->push_back(info);
   }
@@ -168,13 +173,13 @@ Status Context::open(const DeviceChoice& choice, const Log& log, std::unique_ptr
   for (int ordinal = 0; ordinal < count && found < 0; ++ordinal) {
     int device = 0;
     if (const int error = driver->device_get(&device, ordinal); error != cu::kSuccess) {
-      return fail(*driver, log, error, "opening a CUDA device");
+      return fail(*driver, log, error, "opening it", ordinal);
     }
     if (choice.cu_context != nullptr ? device != wanted
                                      : choice.uuid.empty() && ordinal != choice.ordinal)
       continue;
     DeviceInfo info;
-    CJ2K_TRY(query_device(*driver, log, device, &info));
+    CJ2K_TRY(query_device(*driver, log, ordinal, device, &info));
     if (choice.cu_context == nullptr && !choice.uuid.empty() &&
         uuid_digits(info.uuid) != uuid_digits(choice.uuid)) {
       continue;
@@ -340,7 +345,9 @@ Status PinnedBuffer::allocate(Context& context, size_t bytes) {
   void* result = nullptr;
   const int error = context.driver().host_allocate(&result, bytes, 0);
   if (error == cu::kErrorOutOfMemory) {
-    return context.log().fail(Status::kNoMemory, "no %zu bytes of pinned host memory", bytes);
+    return context.log().fail(Status::kNoMemory,
+                              "no %zu bytes of pinned host memory for CUDA device %d (%s)", bytes,
+                              context.info().ordinal, context.info().name.c_str());
   }
   CJ2K_TRY(context.check(error, "allocating pinned memory"));
   context_ = &context;

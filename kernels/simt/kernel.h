@@ -39,7 +39,7 @@
 //               w, in global or shared memory, relaxed. atomic_load(p) acquires, atomic_store(p, v)
 //               releases, for the whole device; atomic_load_block, atomic_store_block (32 bit)
 //               for the threads of the block alone
-//   order       fence_block() fence_device()   relax(): in a loop that waits for another thread of
+//   order       fence_block() fence_device()   relax(ns = 20): in a loop that waits for another thread of
 //   the block bits        popcount(x) clz(x) ctz(x): w, of 0 the width   reverse_bits mul_high
 //   funnel_left/right(low, high, shift)
 //               byte_permute(low, high, selector): 32 bit

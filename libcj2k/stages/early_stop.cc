@@ -3,10 +3,10 @@
 #include "stages/early_stop.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
 #include "core/slope.h"
+#include "core/stop.h"
 
 namespace cj2k {
 namespace {
@@ -48,66 +48,7 @@ EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample) : plan_(plan),
   open_.reserve(sample.all.size());
 }
 
-bool EarlyStop::is_worth_it(const RateControl& rate) const {
-  return plan_.params.stop == CJ2K_STOP_EXACT && sample_.all.size() >= kMinBlocks &&
-         rate.has_limit();
-}
-
-void EarlyStop::begin(const RateControl& rate) {
-  thresholds_ = {};
-  if (!is_worth_it(rate)) {
-    step_ = Step::kEverything;
-    wanted_ = sample_.all;
-    return;
-  }
-  step_ = Step::kSample;
-  wanted_ =
-      rate.has_cap() ? std::span<const uint32_t>(sample_.blocks) : std::span<const uint32_t>();
-}
-
-bool EarlyStop::next(const CodedBlock* blocks, RateControl& rate, cj2k_stats& stats) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  bool more = false;
-  switch (step_) {
-    case Step::kEverything:
-      rate.allocate(blocks);
-      break;
-    case Step::kSample:
-      more = after_sample(blocks, rate);
-      break;
-    case Step::kRest:
-      more = after_rest(blocks, rate);
-      break;
-  }
-  stats.stage_ms[3] += std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  return more;
-}
-
-bool EarlyStop::after_sample(const CodedBlock* blocks, RateControl& rate) {
-  thresholds_ = rate.predict(blocks, sample_.blocks, sample_.weights);
-  step_ = Step::kRest;
-  return collect_open(blocks, thresholds_) || after_rest(blocks, rate);
-}
-
-bool EarlyStop::after_rest(const CodedBlock* blocks, RateControl& rate) {
-  rate.allocate(blocks);
-  SlopeThresholds exhausted{};
-  for (uint32_t c = 0; c < plan_.components.size(); ++c) exhausted[c] = rate.exhausted_above(c);
-  if (!collect_open(blocks, exhausted)) return false;
-  const int lower = kStepDown + kSlopePerByteDoubling * rate.room();
-  do {
-    for (uint32_t c = 0; c < plan_.components.size(); ++c) {
-      // Where the caps are used up, only what paused above the slope they end at has to go on.
-      const uint16_t next = static_cast<uint16_t>(std::max(thresholds_[c] - lower, 0));
-      thresholds_[c] = exhausted[c] > 0 ? std::min(thresholds_[c], exhausted[c]) : next;
-    }
-  } while (!collect_open(blocks, thresholds_));
-  return true;
-}
-
-/// Blocks that are not coded yet, or paused at a slope not below the threshold of their component.
-bool EarlyStop::collect_open(const CodedBlock* blocks, const SlopeThresholds& thresholds) {
+bool EarlyStop::want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds) {
   open_.clear();
   for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
     const CodedBlock& block = blocks[b];
@@ -117,6 +58,110 @@ bool EarlyStop::collect_open(const CodedBlock* blocks, const SlopeThresholds& th
   }
   wanted_ = open_;
   return !open_.empty();
+}
+
+namespace {
+
+class StopNone final : public EarlyStop {
+ public:
+  StopNone(const Plan& plan, const BlockSample& sample) : EarlyStop(plan, sample) {}
+
+  void begin(const RateControl&, const SlopeThresholds&) override { wanted_ = sample_.all; }
+  bool next(const CodedBlock* blocks, RateControl& rate) override {
+    rate.allocate(blocks);
+    return false;
+  }
+};
+
+class StopExact final : public EarlyStop {
+ public:
+  StopExact(const Plan& plan, const BlockSample& sample) : EarlyStop(plan, sample) {}
+
+  void begin(const RateControl& rate, const SlopeThresholds&) override {
+    thresholds_ = {};
+    if (!rate.has_limit()) {
+      step_ = Step::kEverything;
+      wanted_ = sample_.all;
+      return;
+    }
+    step_ = Step::kSample;
+    wanted_ = {};
+    if (rate.has_cap()) wanted_ = sample_.blocks;
+  }
+
+  bool next(const CodedBlock* blocks, RateControl& rate) override {
+    switch (step_) {
+      case Step::kSample:
+        return after_sample(blocks, rate);
+      case Step::kRest:
+        return after_rest(blocks, rate);
+      case Step::kEverything:
+        break;
+    }
+    rate.allocate(blocks);
+    return false;
+  }
+
+ private:
+  enum class Step { kEverything, kSample, kRest };
+
+  bool after_sample(const CodedBlock* blocks, RateControl& rate) {
+    thresholds_ = rate.predict(blocks, sample_.blocks, sample_.weights);
+    step_ = Step::kRest;
+    return want_open(blocks, thresholds_) || after_rest(blocks, rate);
+  }
+
+  bool after_rest(const CodedBlock* blocks, RateControl& rate) {
+    rate.allocate(blocks);
+    SlopeThresholds exhausted{};
+    for (uint32_t c = 0; c < plan_.components.size(); ++c) exhausted[c] = rate.exhausted_above(c);
+    if (!want_open(blocks, exhausted)) return false;
+    const int lower = kStepDown + kSlopePerByteDoubling * rate.room();
+    do {
+      for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+        // Where the caps are used up, only what paused above the slope they end at has to go on.
+        const uint16_t next = static_cast<uint16_t>(std::max(thresholds_[c] - lower, 0));
+        thresholds_[c] = exhausted[c] > 0 ? std::min(thresholds_[c], exhausted[c]) : next;
+      }
+    } while (!want_open(blocks, thresholds_));
+    return true;
+  }
+
+  Step step_ = Step::kEverything;
+};
+
+/// The threshold of the GOP before, less a margin (section 5.1).
+class StopPrevious final : public EarlyStop {
+ public:
+  StopPrevious(const Plan& plan, const BlockSample& sample) : EarlyStop(plan, sample) {}
+
+  void begin(const RateControl&, const SlopeThresholds& previous) override {
+    wanted_ = sample_.all;
+    // core/stop.h takes a margin of its own off.
+    for (size_t c = 0; c < previous.size(); ++c) {
+      const int slope = previous[c] - plan_.params.stop_margin + kPauseMargin;
+      thresholds_[c] =
+          previous[c] == 0 ? uint16_t{0} : static_cast<uint16_t>(std::clamp(slope, 0, 65535));
+    }
+  }
+  bool next(const CodedBlock* blocks, RateControl& rate) override {
+    rate.allocate(blocks);
+    return false;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<EarlyStop> EarlyStop::make(const Plan& plan, const BlockSample& sample) {
+  const cj2k_params& p = plan.params;
+  const bool has_cap = has_byte_cap(plan);
+  if (p.stop == CJ2K_STOP_NONE || (p.cblk_style & CJ2K_STYLE_PTERM) != 0)
+    return std::make_unique<StopNone>(plan, sample);
+  if (p.stop == CJ2K_STOP_PST && has_cap) return std::make_unique<StopPrevious>(plan, sample);
+  if ((p.stop == CJ2K_STOP_PSB || p.stop == CJ2K_STOP_BPI) && has_cap)
+    return make_plane_stop(plan, sample);
+  if (sample.all.size() < kMinBlocks) return std::make_unique<StopNone>(plan, sample);
+  return std::make_unique<StopExact>(plan, sample);
 }
 
 }  // namespace cj2k

@@ -1,21 +1,30 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Early stop without loss: code each block only as far as rate control will look, then go on where
-// it looked further.
+// How far the blocks of a frame are coded (cj2k_params::stop). A strategy asks for blocks, looks at
+// what came of them, and asks again, until rate control has chosen from what there is.
 //
-// A sample of the blocks is coded to the end and predicts the slope at which rate control will stop
-// (constant quality without a cap knows it). The other blocks are coded down to that slope. Rate
-// control then says where it really stopped: a block that paused above that slope might have had
-// more to give, so it goes on, and rate control runs again, until there is none. All of it depends
-// on the frame alone, so the bytes do not depend on what was encoded before, or in parallel.
+//   none   every block to its last plane.
+//   exact  only as far as rate control looks, without loss. A sample of the blocks is coded to the
+//          end and predicts the slope at which rate control will stop (constant quality without a
+//          cap knows it). The other blocks are coded down to that slope. Rate control then says
+//          where it really stopped: a block that paused above that slope might have had more to
+//          give, so it goes on, and rate control runs again, until there is none.
+//   pst, psb, bpi   the strategies of Martinez-del-Amor, Bruns and Sparenberg, "Parallel efficient
+//          rate control methods for JPEG 2000" (2017), sections 5.1 to 5.3. Nothing goes on after
+//          its stop, so they lose quality. They need a cap in bytes; without one they are `exact`.
+//          With PTERM all are `none`.
+//
+// But for pst, which is told where the GOP before ended, all depends on the frame alone: the bytes
+// do not depend on what was encoded before, or in parallel.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "backend.h"
-#include "base/status.h"
 #include "plan.h"
 #include "stages/rate.h"
 
@@ -29,34 +38,59 @@ struct BlockSample {
   std::vector<uint32_t> weights;  ///< blocks of the same subband that each stands for
 };
 
-/// The decisions of one frame: begin, then code what `next` asks for until it asks for nothing.
-/// Reuses its memory.
+/// The decisions of one frame: begin, then code what `request` says and ask for the `next`. Reuses
+/// its memory.
 class EarlyStop {
  public:
-  EarlyStop(const Plan& plan, const BlockSample& sample);
+  /// `plan` and `sample` must outlive it. Throws std::bad_alloc.
+  static std::unique_ptr<EarlyStop> make(const Plan& plan, const BlockSample& sample);
+  virtual ~EarlyStop() = default;
 
-  /// A new frame. Its first request is in `request()`.
-  void begin(const RateControl& rate);
-  /// The request has been coded: the next one, or false when the final selection is in `rate`.
-  /// Adds the time of rate control to `stats`.
-  bool next(const CodedBlock* blocks, RateControl& rate, cj2k_stats& stats);
+  /// A new frame.
+  /// @param previous  for pst: where the last frame of the GOP before ended; 0: there was none
+  virtual void begin(const RateControl& rate, const SlopeThresholds& previous) = 0;
+  /// The request has been coded: prepares the next one, or returns false when the final selection
+  /// is in `rate`.
+  virtual bool next(const CodedBlock* blocks, RateControl& rate) = 0;
+
   /// What to code; `frame` is the caller's.
   BlockRequest request(uint32_t frame) const { return {frame, wanted_, thresholds_}; }
+  /// Planes below this one are not coded now. The frames of a GOP ask for the same one.
+  uint32_t last_plane() const { return last_plane_; }
 
- private:
-  enum class Step { kEverything, kSample, kRest };
-
-  bool is_worth_it(const RateControl& rate) const;
-  bool collect_open(const CodedBlock* blocks, const SlopeThresholds& thresholds);
-  bool after_sample(const CodedBlock* blocks, RateControl& rate);
-  bool after_rest(const CodedBlock* blocks, RateControl& rate);
+ protected:
+  EarlyStop(const Plan& plan, const BlockSample& sample);
+  /// Wants the blocks that are not coded yet, or paused at a slope not below the threshold of their
+  /// component.
+  bool want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds);
 
   const Plan& plan_;
   const BlockSample& sample_;
-  Step step_ = Step::kEverything;
   SlopeThresholds thresholds_{};
+  uint32_t last_plane_ = 0;
   std::span<const uint32_t> wanted_;
   std::vector<uint32_t> open_;
 };
+
+/// Bytes by slope, for psb: 1024 entries of a quarter octave, T.800 knows nothing of it (section
+/// 5.2 of the paper).
+class SlopeByteTable {
+ public:
+  static constexpr uint32_t kEntries = 1024;
+  static constexpr int kShift = 6;
+
+  void clear() { bytes_.fill(0); }
+  void add(uint16_t slope, uint32_t bytes) { bytes_[slope >> kShift] += bytes; }
+  /// The lowest slope of the entry at which the bytes of this and all steeper ones exceed
+  /// `target`; 0: they do not.
+  uint16_t threshold(uint64_t target) const;
+  const std::array<uint64_t, kEntries>& bytes() const { return bytes_; }
+
+ private:
+  std::array<uint64_t, kEntries> bytes_{};
+};
+
+/// psb and bpi (early_stop_planes.cc).
+std::unique_ptr<EarlyStop> make_plane_stop(const Plan& plan, const BlockSample& sample);
 
 }  // namespace cj2k

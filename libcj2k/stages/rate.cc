@@ -49,7 +49,24 @@ std::vector<PrecinctBytes> measure_empty(const Plan& plan) {
 
 uint64_t cap_or_none(int64_t cap) { return cap > 0 ? static_cast<uint64_t>(cap) : kNoCap; }
 
+uint64_t frame_cap_of(const Plan& plan) {
+  const cj2k_params& p = plan.params;
+  uint64_t cap = std::min(cap_or_none(p.target_bytes), cap_or_none(p.max_frame_bytes));
+  if (!p.lossless && p.target_bytes == 0 && p.num_layer_rates > 0) {
+    const double ratio = p.layer_rates[p.num_layer_rates - 1];
+    if (ratio > 1) {
+      cap =
+          std::min(cap, static_cast<uint64_t>(static_cast<double>(raw_frame_bytes(plan)) / ratio));
+    }
+  }
+  return cap;
+}
+
 }  // namespace
+
+bool has_byte_cap(const Plan& plan) {
+  return frame_cap_of(plan) != kNoCap || plan.params.max_component_bytes > 0;
+}
 
 uint64_t smallest_frame_bytes(const Plan& plan) {
   uint64_t total = fixed_bytes(plan);
@@ -85,6 +102,7 @@ RateControl::RateControl(const Plan& plan, std::vector<PacketScratch>& scratch)
     : plan_(plan),
       scratch_(scratch),
       fixed_bytes_(fixed_bytes(plan)),
+      frame_cap_(frame_cap_of(plan)),
       at_least_(plan.components.size(), std::vector<uint64_t>(kAboveAllSlopes + 1)),
       limit_(plan.blocks.size()),
       final_points_(plan.blocks.size()),
@@ -93,14 +111,6 @@ RateControl::RateControl(const Plan& plan, std::vector<PacketScratch>& scratch)
   const cj2k_params& p = plan.params;
   candidates_.reserve(4 * plan.blocks.size());
   candidate_bytes_.reserve(4 * plan.blocks.size() + 1);
-  frame_cap_ = std::min(cap_or_none(p.target_bytes), cap_or_none(p.max_frame_bytes));
-  if (!p.lossless && p.target_bytes == 0 && p.num_layer_rates > 0) {
-    const double ratio = p.layer_rates[p.num_layer_rates - 1];
-    if (ratio > 1) {
-      frame_cap_ = std::min(
-          frame_cap_, static_cast<uint64_t>(static_cast<double>(raw_frame_bytes(plan)) / ratio));
-    }
-  }
   if (p.quality > 0) {
     int depth = 0;
     for (const Component& c : plan.components) depth = std::max(depth, c.depth);
@@ -199,8 +209,10 @@ void RateControl::allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>
   threshold_ = *std::min_element(exhausted_.begin(), exhausted_.begin() + num_components);
 }
 
-bool RateControl::has_cap() const {
-  return frame_cap_ != kNoCap || plan_.params.max_component_bytes > 0;
+bool RateControl::has_cap() const { return has_byte_cap(plan_); }
+
+uint64_t RateControl::component_cap() const {
+  return cap_or_none(plan_.params.max_component_bytes);
 }
 
 bool RateControl::has_limit() const {

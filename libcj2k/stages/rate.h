@@ -31,7 +31,10 @@ uint64_t raw_frame_bytes(const Plan& plan);
 /// bit make it 16 ln 2 / 12 q^2 per byte.
 uint16_t quality_slope(double quality, int depth);
 
-/// One per frame slot; reuses its memory.
+/// Whether the frame or its components have caps in bytes.
+bool has_byte_cap(const Plan& plan);
+
+/// One per frame; reuses its memory.
 class RateControl {
  public:
   /// @param scratch  one per worker of the arena that runs allocate; may be shared with other
@@ -47,7 +50,9 @@ class RateControl {
   /// True when something bounds the frame from below: then blocks need not be coded to the last
   /// plane.
   bool has_limit() const;
-  bool has_cap() const;  ///< in bytes
+  bool has_cap() const;                              ///< in bytes
+  uint64_t frame_cap() const { return frame_cap_; }  ///< UINT64_MAX: none
+  uint64_t component_cap() const;
   /// Where `allocate` will end, from a sample of finished blocks that stand for `weights` blocks
   /// each. Without a cap it needs no sample: the quality threshold.
   SlopeThresholds predict(const CodedBlock* blocks, std::span<const uint32_t> sample,

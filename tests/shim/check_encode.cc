@@ -136,5 +136,25 @@ TEST_CASE("encodes on the device: early stop with blocks that go on later") {
   }
 }
 
+TEST_CASE("encodes on the device: every stop strategy, GOPs of 1, 2 and 8") {
+  for (const char* stop : {"none", "exact", "pst", "psb", "bpi"}) {
+    for (const char* gop : {"1", "2", "8"}) {
+      start_device(13);
+      const char* tier1 = gop[0] == '2' ? "classic" : "cibo";
+      cj2k_params p = small({{"cblk", "8x8"},
+                             {"tier1", tier1},
+                             {"gop", gop},
+                             {"stop", stop},
+                             {"target_bytes", "2500"}});
+      p.width = 130;
+      p.height = 118;
+      check_equal(p, gop[0] == '8' ? 9 : 3);
+      cj2k::test::set(p, "max_component_bytes", "900");
+      cj2k::test::set(p, "depth", "12");
+      check_equal(p, 3);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cj2k::simt::test

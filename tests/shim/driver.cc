@@ -112,7 +112,7 @@ int primary_context_retain(void** context, int device) {
 }
 int primary_context_release(int device) {
   // This and what follows with the same first lines gives back what it holds whatever it answers.
-  const std::lock_guard lock(g_mutex);
+  const InDriver in;
   const int error = enter("cuDevicePrimaryCtxRelease_v2", kNothing);
   FakeContext* c = state().contexts[static_cast<size_t>(device)].get();
   if (c->retained == 0) {
@@ -132,7 +132,7 @@ int context_push(void* context) {
   return cu::kErrorInvalidContext;
 }
 int context_pop(void** context) {
-  const std::lock_guard lock(g_mutex);
+  const InDriver in;
   (void)enter("cuCtxPopCurrent_v2", kNothing);  // pops even when it reports an earlier failure
   if (t_current.empty()) {
     report(Bug::kApiMisuse, "cuCtxPopCurrent without a current context");
@@ -161,6 +161,7 @@ int memory_info(size_t* free_bytes, size_t* total_bytes) {
 }
 int memory_allocate(CuDeviceAddress* address, size_t bytes) {
   CJ2K_ENTER("cuMemAlloc_v2", kContext);
+  ++state().allocations;
   DeviceMemory& memory = DeviceMemory::instance();
   const int owner = current()->device;
   if (bytes == 0) return cu::kErrorInvalidValue;
@@ -170,7 +171,7 @@ int memory_allocate(CuDeviceAddress* address, size_t bytes) {
   return *address != 0 ? cu::kSuccess : cu::kErrorOutOfMemory;
 }
 int memory_free(CuDeviceAddress address) {
-  const std::lock_guard lock(g_mutex);
+  const InDriver in;
   const int error = enter("cuMemFree_v2", kWaits);
   if (current() == nullptr) return error;
   FakeContext& context = *current();
@@ -183,6 +184,7 @@ int memory_free(CuDeviceAddress address) {
 }
 int host_allocate(void** data, size_t bytes, unsigned) {
   CJ2K_ENTER("cuMemHostAlloc", kContext);
+  ++state().allocations;
   if (bytes == 0) return cu::kErrorInvalidValue;
   auto* p = static_cast<uint8_t*>(
       std::aligned_alloc(4096, (bytes + kHostCanaryBytes + 4095) / 4096 * 4096));
@@ -194,7 +196,7 @@ int host_allocate(void** data, size_t bytes, unsigned) {
   return cu::kSuccess;
 }
 int host_free(void* data) {
-  const std::lock_guard lock(g_mutex);
+  const InDriver in;
   const int error = enter("cuMemFreeHost", kWaits);
   const auto found = state().host.find(data);
   if (found == state().host.end()) {
@@ -290,6 +292,7 @@ int fill_u32(CuDeviceAddress to, unsigned value, size_t count, void* stream) {
 
 int stream_create(void** stream, unsigned, int) {
   CJ2K_ENTER("cuStreamCreateWithPriority", kContext);
+  ++state().allocations;
   FakeContext& context = *current();
   context.streams.push_back(std::make_unique<FakeStream>());
   context.streams.back()->context = &context;
@@ -297,7 +300,7 @@ int stream_create(void** stream, unsigned, int) {
   return cu::kSuccess;
 }
 int stream_destroy(void* handle) {
-  const std::lock_guard lock(g_mutex);
+  const InDriver in;
   const int error = enter("cuStreamDestroy_v2", kContext);
   if (current() == nullptr) return error;
   FakeStream* stream = find_stream("cuStreamDestroy_v2", handle);
@@ -334,6 +337,7 @@ int stream_wait(void* handle, void* event_handle, unsigned) {
 
 int event_create(void** handle, unsigned flags) {
   CJ2K_ENTER("cuEventCreate", kContext);
+  ++state().allocations;
   auto event = std::make_shared<FakeEvent>();
   event->context = current();
   event->timing = (flags & cu::kEventDisableTiming) == 0;
@@ -342,7 +346,7 @@ int event_create(void** handle, unsigned flags) {
   return cu::kSuccess;
 }
 int event_destroy(void* handle) {
-  const std::lock_guard lock(g_mutex);
+  const InDriver in;
   const int error = enter("cuEventDestroy_v2", kContext);
   const std::shared_ptr<FakeEvent> event = find_event("cuEventDestroy_v2", handle);
   if (event == nullptr) return cu::kErrorInvalidHandle;
@@ -389,6 +393,7 @@ int event_elapsed_ms(float* milliseconds, void* start_handle, void* end_handle) 
 
 int module_load(void** module, const void* image) {
   CJ2K_ENTER("cuModuleLoadData", kContext);
+  ++state().allocations;
   if (static_cast<const HostKernel*>(image)->magic != HostKernel::kMagic)
     return cu::kErrorNoBinaryForGpu;
   *module = const_cast<void*>(image);
@@ -396,7 +401,7 @@ int module_load(void** module, const void* image) {
   return cu::kSuccess;
 }
 int module_unload(void* module) {
-  const std::lock_guard lock(g_mutex);
+  const InDriver in;
   const int error = enter("cuModuleUnload", kContext);
   if (current() != nullptr) {
     current()->modules.erase(module);

@@ -287,7 +287,7 @@ void Thread::sync(Where where) {
   b.suspend(this, "sync", where);
 }
 
-void Thread::relax(Where where) { block_->let_others_run(this, where); }
+void Thread::relax(uint32_t, Where where) { block_->let_others_run(this, where); }
 
 uint64_t Thread::collective(Collective op, uint32_t mask, uint64_t value, uint32_t argument,
                             const Where& where, Combine combine) {

@@ -9,6 +9,9 @@ namespace cj2k::simt::shim {
 namespace {
 
 int t_work_owner = 0;  ///< the device of the work that is being done
+thread_local int t_calls_deep = 0;
+/// CU_STREAM_LEGACY, CU_STREAM_PER_THREAD: here the same as the null handle.
+constexpr uintptr_t kStreamLegacy = 1, kStreamPerThread = 2;
 
 bool runnable(const FakeStream& stream) {
   if (stream.entries.empty()) return false;
@@ -20,6 +23,15 @@ bool runnable(const FakeStream& stream) {
 
 std::recursive_mutex g_mutex;
 thread_local std::vector<FakeContext*> t_current;
+
+InDriver::InDriver() {
+  g_mutex.lock();
+  ++t_calls_deep;
+}
+InDriver::~InDriver() {
+  --t_calls_deep;
+  g_mutex.unlock();
+}
 
 State& state() {
   static State* s = new State;
@@ -98,7 +110,9 @@ bool idle(const FakeContext& context) {
 
 FakeStream* find_stream(const char* call, void* handle) {
   FakeContext& context = *current();
-  if (handle == nullptr) return &context.default_stream;
+  const auto number = reinterpret_cast<uintptr_t>(handle);
+  if (number == 0 || number == kStreamLegacy || number == kStreamPerThread)
+    return &context.default_stream;
   for (const auto& stream : context.streams) {
     if (stream.get() == handle && !stream->destroyed) return stream.get();
   }
@@ -179,6 +193,13 @@ void reset(const Options& options) {
   size_t device_buffers = 0;
   for (const auto& context : s.contexts) {
     if (context->retained != 0) report(Bug::kLeak, "a context is still retained");
+    const auto streams = std::count_if(context->streams.begin(), context->streams.end(),
+                                       [](const auto& stream) { return !stream->destroyed; });
+    if (streams != 0) report(Bug::kLeak, "%td streams were not destroyed", streams);
+    if (!context->events.empty())
+      report(Bug::kLeak, "%zu events were not destroyed", context->events.size());
+    if (!context->modules.empty())
+      report(Bug::kLeak, "%zu modules were not unloaded", context->modules.size());
     if (context->error != cu::kSuccess) {
       (void)memory.free_all(context->device);  // a broken context's buffers go with it
     } else {
@@ -193,7 +214,7 @@ void reset(const Options& options) {
   t_current.clear();
   s.options = options;
   s.random.seed(options.seed);
-  s.calls = 0;
+  s.calls = s.allocations = 0;
   s.fault = Fault::kNone;
   s.fault_hit = false;
   s.faulty_call.clear();
@@ -217,6 +238,22 @@ bool fault_hit() {
 uint64_t num_calls() {
   const std::lock_guard lock(g_mutex);
   return state().calls;
+}
+
+uint64_t num_allocations() {
+  const std::lock_guard lock(g_mutex);
+  return state().allocations;
+}
+
+bool in_driver() { return t_calls_deep > 0; }
+
+void* application_context(int device) {
+  const std::lock_guard lock(g_mutex);
+  ensure_devices();
+  state().contexts.push_back(std::make_unique<FakeContext>());
+  FakeContext* context = state().contexts.back().get();
+  context->device = device;
+  return context;
 }
 
 std::string faulty_call() {

@@ -74,6 +74,7 @@ struct State {
   Options options;
   Random random;
   uint64_t calls = 0;
+  uint64_t allocations = 0;
   Fault fault = Fault::kNone;
   uint64_t fault_call = 0;
   bool fault_hit = false;
@@ -84,6 +85,14 @@ struct State {
 
 extern std::recursive_mutex g_mutex;
 State& state();
+/// The lock, while a call of the driver runs.
+class InDriver {
+ public:
+  InDriver();
+  ~InDriver();
+  InDriver(const InDriver&) = delete;
+  InDriver& operator=(const InDriver&) = delete;
+};
 /// Contexts that the calling thread has pushed.
 extern thread_local std::vector<FakeContext*> t_current;
 inline FakeContext* current() { return t_current.empty() ? nullptr : t_current.back(); }
@@ -94,8 +103,8 @@ enum Needs { kNothing, kContext, kWaits };
 /// The one place that every call passes: counts, injects, refuses what a broken context refuses.
 int enter(const char* call, Needs needs);
 
-#define CJ2K_ENTER(call, needs)        \
-  const std::lock_guard lock(g_mutex); \
+#define CJ2K_ENTER(call, needs) \
+  const InDriver in;            \
   if (const int error = enter(call, needs); error != cu::kSuccess) return error
 
 /// Runs one entry of a random stream; false: none can run.

@@ -95,8 +95,16 @@ void inject(Fault fault, uint64_t nth);
 bool fault_hit();
 /// Calls since reset.
 uint64_t num_calls();
+/// Of them, those that make something: memory of the device or page-locked, streams, events,
+/// modules.
+uint64_t num_allocations();
+/// Whether the calling thread is inside such a call: what it allocates then is the shim's own.
+bool in_driver();
 /// The name of the call that met the fault, e.g. "cuMemAlloc_v2".
 std::string faulty_call();
+
+/// A CUcontext that an application has made on a device; there until reset.
+void* application_context(int device = 0);
 
 // Figures of the engine.
 struct Stats {

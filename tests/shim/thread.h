@@ -97,7 +97,7 @@ class Thread : public WarpOps<Thread> {
   }
   void fence_block() {}
   void fence_device() {}
-  void relax(Where where = Where::current());
+  void relax(uint32_t nanoseconds = 20, Where where = Where::current());
 
   template <typename V>
   V shuffle(V value, uint32_t source_lane, uint32_t mask = kFullMask,
