@@ -6,7 +6,7 @@
 #
 #     ffmpeg-patch/build.sh [5.1 | 7.1 | 8.1 | 9.0 | all]...       (default 7.1)
 #
-# leaves build/ffmpeg-VERSION/ffmpeg, ffprobe and the test program api_test. The sources are the upstream tarballs of the
+# leaves build/ffmpeg-VERSION/ffmpeg, ffprobe and the test programs api_test and cuda_frames_test. The sources are the upstream tarballs of the
 # Debian archive, fetched and verified by apt under a configuration of its own; nothing of the machine's apt is changed.
 # Needs root only where packages are missing.
 #
@@ -15,6 +15,8 @@
 # Environment:
 #     CJ2K_PREFIX   an installed libcj2k to use; unset: built from this checkout into build/install
 #     CJ2K_CACHE    where to keep things between runs; default ${XDG_CACHE_HOME:-$HOME/.cache}/cj2k
+#     CJ2K_NVCODEC  0: without CUDA frames; default 1: with them, where the headers of the NVIDIA driver's interface
+#                   (nv-codec-headers, no library) can be fetched from the Debian archive like FFmpeg's source
 #     JOBS          parallel jobs; default the number of cores
 #
 # The cache has three parts, each found again by a hash of all that goes into it and safe to delete:
@@ -28,7 +30,7 @@ cache=${CJ2K_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cj2k}/ffmpeg
 jobs=${JOBS:-$(nproc)}
 readonly root cache jobs
 readonly kAbsent=3
-readonly kPrograms=(ffmpeg ffprobe api_test)
+readonly kPrograms=(ffmpeg ffprobe api_test cuda_frames_test)
 
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*"; }
 die() { printf 'build.sh: %s\n' "$*" >&2; exit 1; }
@@ -49,7 +51,8 @@ readonly kMuxers=mxf,mxf_opatom,mov,mp4,matroska,webm,avi,nut,image2,image2pipe,
 readonly kDecoders=jpeg2000,h264,hevc,vp8,vp9,prores,dnxhd,ffv1,mpeg2video,mpeg4,mjpeg,png,tiff,dpx,exr,bmp,pam,pbm,pgm,pgmyuv,ppm,rawvideo,v210,wrapped_avframe,aac,ac3,flac,mp3float,opus,vorbis,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be
 readonly kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,png,tiff,pam,pbm,pgm,pgmyuv,ppm,ffv1,v210,wrapped_avframe,pcm_s16le,pcm_s24le
 readonly kParsers=jpeg2000,h264,hevc,vp8,vp9,mpegvideo,mpeg4video,mjpeg,png,aac,ac3,flac,mpegaudio,opus,vorbis,dnxhd,bmp,pnm
-readonly kFilters=scale,format,noformat,null,nullsrc,copy,color,testsrc,testsrc2,allrgb,mandelbrot,life,noise,psnr,ssim,split,trim,setpts,settb,setparams,setfield,fps,select,loop,vflip,hflip,crop,pad,concat,blend,lut,lutrgb,lutyuv,geq,hwupload,aformat,anull,anullsrc,aresample,atrim,sine
+readonly kHwaccels=h264_nvdec,hevc_nvdec,mpeg2_nvdec,vp9_nvdec
+readonly kFilters=scale,format,noformat,null,nullsrc,copy,color,testsrc,testsrc2,allrgb,mandelbrot,life,noise,psnr,ssim,split,trim,setpts,settb,setparams,setfield,fps,select,loop,vflip,hflip,crop,pad,concat,blend,lut,lutrgb,lutyuv,geq,hwupload,hwdownload,aformat,anull,anullsrc,aresample,atrim,sine
 # shellcheck disable=SC2054 # the commas are FFmpeg's
 readonly kFlags=(
   --disable-everything --disable-autodetect --disable-doc --disable-debug --disable-network --disable-ffplay
@@ -58,6 +61,9 @@ readonly kFlags=(
   "--enable-demuxer=$kDemuxers" "--enable-muxer=$kMuxers" "--enable-decoder=$kDecoders"
   "--enable-encoder=$kEncoders" "--enable-parser=$kParsers" "--enable-filter=$kFilters"
 )
+
+# With the headers; the driver is opened at run time, so the programs run where there is none.
+readonly kCudaFlags=(--enable-ffnvcodec --enable-cuda --enable-nvdec "--enable-hwaccel=$kHwaccels" --enable-filter=hwupload_cuda)
 
 # --- packages --------------------------------------------------------------------------------------------------------
 
@@ -111,41 +117,55 @@ private_apt() {
     -o Dir::Cache="$dir/cache" -o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3 "$@"
 }
 
-# Leaves the newest tarball of version $1 in the cache and its path in `tarball`, empty where no suite has one.
+# fetch_source PACKAGE VERSION SUITE...: leaves the newest tarball of PACKAGE VERSION.* in the cache and its path in
+# `tarball`, empty where no suite has one.
 fetch_source() {
-  local version=$1 dir mirror full upstream complete=yes
+  local package=$1 version=$2 dir mirror full upstream complete=yes
+  shift 2
   mkdir -p "$cache/source"
-  tarball=$(find "$cache/source" -name "ffmpeg_$version.*.orig.tar.xz" | sort -V | tail -n 1)
+  tarball=$(find "$cache/source" -name "${package}_$version.*.orig.tar.?z" | sort -V | tail -n 1)
   if [[ -n $tarball ]] && (cd "$cache/source" && sha256sum --quiet -c "$tarball.sha256" >/dev/null 2>&1); then
-    say "$version: source ${tarball##*/} from the cache"
+    say "source ${tarball##*/} from the cache"
     return
   fi
 
+  tarball=
   dir=$(mktemp -d)
   mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial" "$dir/out"
   : >"$dir/status"
   mirror=$(debian_mirror)
-  printf 'Types: deb-src\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' "$mirror" "$(suites_of "$version")" \
+  printf 'Types: deb-src\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' "$mirror" "$*" \
     /usr/share/keyrings/debian-archive-keyring.gpg >"$dir/debian.sources"
-  say "$version: reading the source index of $(suites_of "$version") at $mirror"
+  say "$package $version: reading the source index of $* at $mirror"
   private_apt "$dir" apt-get -qq update >"$dir/log" 2>&1 || complete=no
-  full=$(private_apt "$dir" apt-cache showsrc --only-source ffmpeg 2>/dev/null |
+  full=$(private_apt "$dir" apt-cache showsrc --only-source "$package" 2>/dev/null |
     sed -n 's/^Version: //p' | grep -E "^([0-9]+:)?${version//./\\.}\.[0-9]" | sort -V | tail -n 1) || true
   if [[ -z $full ]]; then
-    [[ $complete == yes ]] || { tail -n 5 "$dir/log" >&2; die "cannot read the source index"; }
+    [[ $complete == yes ]] || { tail -n 5 "$dir/log" >&2; return 1; }
     rm -rf "$dir"
     return
   fi
   upstream=${full#*:}
   upstream=${upstream%-*}
-  say "$version: fetching FFmpeg $upstream"
+  say "fetching $package $upstream"
   # Only the upstream tarball: its checksum stands in the signed index, and Debian's patches are not wanted.
-  (cd "$dir/out" && private_apt "$dir" apt-get -qq source --download-only --tar-only "ffmpeg=$full" >"$dir/log" 2>&1) ||
-    { tail -n 5 "$dir/log" >&2; die "cannot fetch ffmpeg $full"; }
-  tarball=$cache/source/ffmpeg_$upstream.orig.tar.xz
-  mv "$dir/out/${tarball##*/}" "$tarball"
+  (cd "$dir/out" && private_apt "$dir" apt-get -qq source --download-only --tar-only "$package=$full" >"$dir/log" 2>&1) ||
+    { tail -n 5 "$dir/log" >&2; return 1; }
+  tarball=$(find "$dir/out" -name "${package}_$upstream.orig.tar.?z")
+  [[ -n $tarball ]] && mv "$tarball" "$cache/source/" || return 1
+  tarball=$cache/source/${tarball##*/}
   sha256sum "$tarball" >"$tarball.sha256"
   rm -rf "$dir"
+}
+
+# Leaves the tarball of the driver interface's headers in `headers`, empty where FFmpeg is built without CUDA frames.
+# Every FFmpeg from 5.1 on takes version 12.1.
+fetch_headers() {
+  headers=
+  [[ ${CJ2K_NVCODEC:-1} == 1 ]] || return 0
+  fetch_source nv-codec-headers 12.1 trixie || tarball=
+  headers=$tarball
+  [[ -n $headers ]] || say "no nv-codec-headers: building without CUDA frames"
 }
 
 # --- libcj2k ---------------------------------------------------------------------------------------------------------
@@ -197,13 +217,18 @@ prepare_tree() {
   cmp -s "$root/ffmpeg-patch/libcj2kenc.c" "$tree/src/libavcodec/libcj2kenc.c" ||
     cp "$root/ffmpeg-patch/libcj2kenc.c" "$tree/src/libavcodec/"
 
+  if [[ -n $headers && ! -e $tree/nvcodec/lib/pkgconfig/ffnvcodec.pc ]]; then
+    mkdir -p "$tree/nvcodec/src"
+    tar -xf "$headers" -C "$tree/nvcodec/src" --strip-components=1
+    quietly "$tree/nvcodec.log" make -C "$tree/nvcodec/src" "PREFIX=$tree/nvcodec" install
+  fi
   install_library_into "$tree/cj2k"
   if command -v ccache >/dev/null; then cc="ccache gcc"; fi
   stamp=$(printf '%s\n' "$cc" | cat - "$tree/cj2k/lib/pkgconfig/cj2k.pc" | hash_of)
   if [[ $(cat "$tree/.configured" 2>/dev/null) != "$stamp" ]]; then
     say "$version: configuring"
-    (cd "$tree/src" && PKG_CONFIG_PATH=$tree/cj2k/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH} \
-      quietly "$tree/configure.log" ./configure "--cc=$cc" "${kFlags[@]}")
+    (cd "$tree/src" && PKG_CONFIG_PATH=$tree/cj2k/lib/pkgconfig:$tree/nvcodec/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH} \
+      quietly "$tree/configure.log" ./configure "--cc=$cc" "${kFlags[@]}" "${cuda_flags[@]}")
     echo "$stamp" >"$tree/.configured"
   fi
 }
@@ -217,6 +242,15 @@ check_manual() {
   grep -q 'j2k_cuda' "$tree/manual.html" || die "$version: the manual has no section j2k_cuda"
 }
 
+# build_tool TREE NAME LINKER_FLAG...: FFmpeg links its own tools against all its libraries; so are ours.
+build_tool() {
+  local tree=$1 name=$2
+  shift 2
+  cp "$root/tests/ffmpeg/$name.c" "$tree/src/tools/"
+  rm -f "$tree/src/tools/$name"
+  quietly "$tree/$name.log" make -C "$tree/src" "TOOLS=tools/$name" "ELIBS=$* \$(FF_DEP_LIBS) \$(FF_EXTRALIBS)" "tools/$name"
+}
+
 # make does not know the header and the archive outside the tree.
 compile_tree() {
   local version=$1 tree=$2 object=$2/src/libavcodec/libcj2kenc.o
@@ -224,11 +258,10 @@ compile_tree() {
   if [[ $tree/cj2k/lib/libcj2k.a -nt $tree/src/ffmpeg_g ]]; then rm -f "$tree/src/"{ffmpeg,ffprobe}{,_g}; fi
   say "$version: compiling with $jobs jobs"
   quietly "$tree/make.log" make -C "$tree/src" -j "$jobs" ffmpeg ffprobe
-  # FFmpeg links its own tools against all its libraries; so is ours.
-  cp "$root/tests/ffmpeg/api_test.c" "$tree/src/tools/"
-  rm -f "$tree/src/tools/api_test"
-  # shellcheck disable=SC2016 # expanded by make
-  quietly "$tree/api_test.log" make -C "$tree/src" TOOLS=tools/api_test 'ELIBS=$(FF_DEP_LIBS) $(FF_EXTRALIBS)' tools/api_test
+  build_tool "$tree" api_test
+  if [[ -n $headers ]]; then
+    build_tool "$tree" cuda_frames_test -rdynamic -Wl,--wrap={dlopen,cj2k_encoder_open,cj2k_encoder_send_frame}
+  fi
   if grep -A 4 'libcj2kenc\.c:.*warning' "$tree/make.log" >&2; then
     if [[ -n ${CI:-} ]]; then die "$version: warnings in libcj2kenc.c"; fi
   fi
@@ -246,9 +279,10 @@ prune() {
 }
 
 build() {
-  local version=$1 start=$SECONDS tree_key bin_key tree bin to=$root/build/ffmpeg-$1
+  local version=$1 start=$SECONDS tree_key bin_key tree bin to=$root/build/ffmpeg-$1 cuda_flags=()
+  if [[ -n $headers ]]; then cuda_flags=("${kCudaFlags[@]}"); fi
   tree_key=$({
-    printf '%s\n' "${tarball##*/}" "${kFlags[@]}" "$(gcc -dumpmachine)" "$(gcc -dumpfullversion)"
+    printf '%s\n' "${tarball##*/}" "${headers##*/}" "${kFlags[@]}" "${cuda_flags[@]}" "$(gcc -dumpmachine)" "$(gcc -dumpfullversion)"
     pkg-config --modversion libopenjp2 zlib
     cat "$tarball.sha256" "$root/ffmpeg-patch/j2k_cuda.patch"
   } | sed "s|$cache||" | hash_of)
@@ -256,7 +290,7 @@ build() {
     printf '%s\n' "$version" "$tree_key"
     pkg-config --modversion libhwy tbb || true
     sed "s|$prefix||g" "$pc" # not where it lies
-    cat "$root/ffmpeg-patch/"{libcj2kenc.c,build.sh} "$root/tests/ffmpeg/api_test.c" "$prefix/include/cj2k.h" "$library"
+    cat "$root/ffmpeg-patch/"{libcj2kenc.c,build.sh} "$root/tests/ffmpeg/"{api_test,cuda_frames_test}.c "$prefix/include/cj2k.h" "$library"
   } | hash_of)
   tree=$cache/tree/$version-$tree_key
   bin=$cache/bin/$version-$bin_key
@@ -273,6 +307,7 @@ build() {
       rm -rf "$bin.part"
       mkdir -p "$bin.part"
       cp "$tree/src/ffmpeg" "$tree/src/ffprobe" "$tree/src/tools/api_test" "$bin.part/"
+      if [[ -n $headers ]]; then cp "$tree/src/tools/cuda_frames_test" "$bin.part/"; fi
       rm -rf "$bin"
       mv "$bin.part" "$bin"
     ) 9>"$tree.lock"
@@ -281,6 +316,7 @@ build() {
 
   mkdir -p "$to"
   for program in "${kPrograms[@]}"; do
+    [[ -e $bin/$program ]] || { rm -f "$to/$program"; continue; }
     cp "$bin/$program" "$to/$program.part"
     mv "$to/$program.part" "$to/$program"
   done
@@ -295,15 +331,17 @@ for arg in "${@:-7.1}"; do
   case $arg in
     5.1 | 7.1 | 8.1 | 9.0) versions+=("$arg") ;;
     all) versions+=(5.1 7.1 8.1 9.0) ;;
-    *) sed -n '5,18p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2 ;;
+    *) sed -n '5,20p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2 ;;
   esac
 done
 
 install_packages
 build_library
+fetch_headers
 result=0
 for version in "${versions[@]}"; do
-  fetch_source "$version"
+  # shellcheck disable=SC2046 # suites are words
+  fetch_source ffmpeg "$version" $(suites_of "$version") || die "cannot fetch FFmpeg $version"
   if [[ -n $tarball ]]; then
     build "$version"
   else

@@ -29,18 +29,25 @@
 
 #include <cj2k.h>
 
+#include "config.h"
+
 #include "libavutil/avstring.h"
 #include "libavutil/common.h"
 #include "libavutil/dict.h"
 #include "libavutil/fifo.h"
 #include "libavutil/frame.h"
+#include "libavutil/hwcontext.h"
 #include "libavutil/mathematics.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
+#if CONFIG_CUDA
+#include "libavutil/hwcontext_cuda_internal.h"
+#endif
 
 #include "avcodec.h"
 #include "codec_internal.h"
 #include "encode.h"
+#include "hwconfig.h"
 #include "version.h" /* without it LIBAVCODEC_VERSION_INT is 0 in #if */
 
 #ifndef CODEC_LONG_NAME /* 5.1 */
@@ -52,6 +59,59 @@
 #ifndef FF_CODEC_CAP_INIT_THREADSAFE /* 7.1 on: the default; the bit now means the opposite */
 #define FF_CODEC_CAP_INIT_THREADSAFE 0
 #endif
+
+/* Formats whose samples need only be copied and shifted, with their own depth. */
+static const enum AVPixelFormat cj2k_pix_fmts[] = {
+    AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV440P,
+    AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV410P,
+#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100) /* no color_ranges: keeps full range as it is */
+    AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P, AV_PIX_FMT_YUVJ440P,
+    AV_PIX_FMT_YUVJ411P,
+#endif
+    AV_PIX_FMT_YUV420P9,  AV_PIX_FMT_YUV422P9,  AV_PIX_FMT_YUV444P9,
+    AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10, AV_PIX_FMT_YUV440P10,
+    AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV444P12, AV_PIX_FMT_YUV440P12,
+    AV_PIX_FMT_YUV420P14, AV_PIX_FMT_YUV422P14, AV_PIX_FMT_YUV444P14,
+    AV_PIX_FMT_YUV420P16, AV_PIX_FMT_YUV422P16, AV_PIX_FMT_YUV444P16,
+    AV_PIX_FMT_YUVA420P,   AV_PIX_FMT_YUVA422P,   AV_PIX_FMT_YUVA444P,
+    AV_PIX_FMT_YUVA420P9,  AV_PIX_FMT_YUVA422P9,  AV_PIX_FMT_YUVA444P9,
+    AV_PIX_FMT_YUVA420P10, AV_PIX_FMT_YUVA422P10, AV_PIX_FMT_YUVA444P10,
+    AV_PIX_FMT_YUVA422P12, AV_PIX_FMT_YUVA444P12,
+    AV_PIX_FMT_YUVA420P16, AV_PIX_FMT_YUVA422P16, AV_PIX_FMT_YUVA444P16,
+    AV_PIX_FMT_NV12, AV_PIX_FMT_NV21, AV_PIX_FMT_NV16, AV_PIX_FMT_NV24,
+    AV_PIX_FMT_P010, AV_PIX_FMT_P016, AV_PIX_FMT_P210, AV_PIX_FMT_P216,
+    AV_PIX_FMT_P410, AV_PIX_FMT_P416,
+#ifdef AV_PIX_FMT_P012
+    AV_PIX_FMT_P012,
+#endif
+#ifdef AV_PIX_FMT_P212
+    AV_PIX_FMT_P212, AV_PIX_FMT_P412,
+#endif
+#ifdef AV_PIX_FMT_YUV444P10MSB
+    AV_PIX_FMT_YUV444P10MSB, AV_PIX_FMT_YUV444P12MSB,
+#endif
+    AV_PIX_FMT_RGB24, AV_PIX_FMT_BGR24,
+    AV_PIX_FMT_RGBA, AV_PIX_FMT_BGRA, AV_PIX_FMT_ARGB, AV_PIX_FMT_ABGR,
+    AV_PIX_FMT_RGB0, AV_PIX_FMT_BGR0, AV_PIX_FMT_0RGB, AV_PIX_FMT_0BGR,
+    AV_PIX_FMT_X2RGB10, AV_PIX_FMT_X2BGR10,
+    AV_PIX_FMT_RGB48, AV_PIX_FMT_BGR48, AV_PIX_FMT_RGBA64, AV_PIX_FMT_BGRA64,
+    AV_PIX_FMT_XYZ12,
+    AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP9, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12, AV_PIX_FMT_GBRP14,
+    AV_PIX_FMT_GBRP16,
+    AV_PIX_FMT_GBRAP, AV_PIX_FMT_GBRAP10, AV_PIX_FMT_GBRAP12, AV_PIX_FMT_GBRAP16,
+#ifdef AV_PIX_FMT_GBRAP14
+    AV_PIX_FMT_GBRAP14,
+#endif
+#ifdef AV_PIX_FMT_GBRP10MSB
+    AV_PIX_FMT_GBRP10MSB, AV_PIX_FMT_GBRP12MSB,
+#endif
+    AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY12, AV_PIX_FMT_GRAY14,
+    AV_PIX_FMT_GRAY16, AV_PIX_FMT_YA8, AV_PIX_FMT_YA16,
+#if CONFIG_CUDA
+    AV_PIX_FMT_CUDA, /* with any sw_format of this list */
+#endif
+    AV_PIX_FMT_NONE
+};
 
 /* What a packet takes from its frame besides the time stamps, which libcj2k carries. */
 typedef struct FrameProps {
@@ -68,7 +128,9 @@ typedef struct CJ2KContext {
     const AVClass *class;
 
     cj2k_encoder *encoder;
-    const AVPixFmtDescriptor *desc;
+    enum AVPixelFormat sw_format; ///< of the samples, also in CUDA frames
+    const AVPixFmtDescriptor *desc; ///< of sw_format
+    void *cuda_context;     ///< CUcontext of the frames; NULL for frames in system memory
     AVFifo *props;          ///< FrameProps of the frames in flight, in order
     uintptr_t frame_number; ///< number of the next frame, from 0
     int draining;
@@ -79,7 +141,9 @@ typedef struct CJ2KContext {
     int gop;
     int async_depth;
     char *device;
+    int tier1;
     int stop;
+    int stop_margin;
     int lossless;
     int pred;
     int irreversible;
@@ -144,9 +208,35 @@ static int is_chroma(const AVPixFmtDescriptor *desc, int c)
     return desc->nb_components >= 3 && (c == 1 || c == 2);
 }
 
-static int is_rgb_or_xyz(const AVCodecContext *avctx, const AVPixFmtDescriptor *desc)
+static int is_rgb_or_xyz(const CJ2KContext *s)
 {
-    return desc->flags & AV_PIX_FMT_FLAG_RGB || avctx->pix_fmt == AV_PIX_FMT_XYZ12;
+    return s->desc->flags & AV_PIX_FMT_FLAG_RGB || s->sw_format == AV_PIX_FMT_XYZ12;
+}
+
+/* The format of the samples: of CUDA frames, that of their pool. */
+static int set_format(AVCodecContext *avctx)
+{
+    CJ2KContext *s = avctx->priv_data;
+    int known = 0;
+
+    s->sw_format = avctx->pix_fmt;
+    if (avctx->pix_fmt == AV_PIX_FMT_CUDA) {
+        if (!avctx->hw_frames_ctx) {
+            av_log(avctx, AV_LOG_ERROR, "pixel format cuda needs hw_frames_ctx\n");
+            return AVERROR(EINVAL);
+        }
+        s->sw_format = ((AVHWFramesContext *)avctx->hw_frames_ctx->data)->sw_format;
+        for (int i = 0; cj2k_pix_fmts[i] != AV_PIX_FMT_NONE; i++)
+            known |= cj2k_pix_fmts[i] == s->sw_format;
+        if (!known) {
+            const char *name = av_get_pix_fmt_name(s->sw_format);
+            av_log(avctx, AV_LOG_ERROR, "CUDA frames of format %s are not supported\n",
+                   name ? name : "(unknown)");
+            return AVERROR(EINVAL);
+        }
+    }
+    s->desc = av_pix_fmt_desc_get(s->sw_format);
+    return s->desc ? 0 : AVERROR_BUG;
 }
 
 static int set_param(cj2k_params *p, const char *key, const char *value)
@@ -171,7 +261,7 @@ static void set_picture(AVCodecContext *avctx, cj2k_params *p)
     if (desc->nb_components < 3)
         p->colorspace = CJ2K_COLOR_GRAY;
     else
-        p->colorspace = is_rgb_or_xyz(avctx, desc) ? CJ2K_COLOR_SRGB : CJ2K_COLOR_SYCC;
+        p->colorspace = is_rgb_or_xyz(s) ? CJ2K_COLOR_SRGB : CJ2K_COLOR_SYCC;
 
     avctx->bits_per_raw_sample = desc->comp[0].depth;
 }
@@ -192,7 +282,7 @@ static int set_coding(AVCodecContext *avctx, cj2k_params *p)
 
     /* The library's auto would also decorrelate YUV 4:4:4. */
     p->mct = s->mct;
-    if (s->mct == CJ2K_MCT_AUTO && !is_rgb_or_xyz(avctx, s->desc))
+    if (s->mct == CJ2K_MCT_AUTO && !is_rgb_or_xyz(s))
         p->mct = CJ2K_MCT_OFF;
 
     p->levels      = s->numresolution ? s->numresolution - 1 : s->levels;
@@ -202,6 +292,7 @@ static int set_coding(AVCodecContext *avctx, cj2k_params *p)
     p->eph         = s->eph;
     p->format      = s->format;
     p->stop        = s->stop;
+    p->stop_margin = s->stop_margin;
 
     if ((ret = set_param(p, "cblk", s->cblk)) < 0 ||
         (ret = set_param(p, "tile", s->tile)) < 0 ||
@@ -296,8 +387,13 @@ static int set_running(AVCodecContext *avctx, cj2k_params *p)
     p->threads     = avctx->thread_count;
     p->gop         = s->gop;
     p->async_depth = s->async_depth;
-    if (!s->async_depth && avctx->flags & AV_CODEC_FLAG_LOW_DELAY)
-        p->async_depth = 1;
+    p->tier1       = s->tier1;
+    if (avctx->flags & AV_CODEC_FLAG_LOW_DELAY) {
+        if (!s->gop)
+            p->gop = 1;
+        if (!s->async_depth)
+            p->async_depth = 1;
+    }
     if ((ret = set_param(p, "device", s->device)) < 0)
         return ret;
 
@@ -314,15 +410,60 @@ static int set_running(AVCodecContext *avctx, cj2k_params *p)
     return 0;
 }
 
+#if CONFIG_CUDA
+/* The stream that writes the frames of a device. To the library NULL means "ready", to CUDA and
+ * FFmpeg the legacy default stream, whose explicit handle is CU_STREAM_LEGACY. */
+static void *frames_stream(const AVCUDADeviceContext *device)
+{
+    return device->stream ? device->stream : (void *)(uintptr_t)1;
+}
+
+/* CUDA frames are encoded in the context they are in; that of a device given by -init_hw_device
+ * is used where the option `device` leaves it open. */
+static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
+{
+    CJ2KContext *s = avctx->priv_data;
+    const int open = !av_strcasecmp(p->device, "auto") || !av_strcasecmp(p->device, "cuda");
+    AVHWDeviceContext *device;
+
+    if (avctx->pix_fmt == AV_PIX_FMT_CUDA)
+        device = ((AVHWFramesContext *)avctx->hw_frames_ctx->data)->device_ctx;
+    else if (avctx->hw_device_ctx && open)
+        device = (AVHWDeviceContext *)avctx->hw_device_ctx->data;
+    else
+        return 0;
+    if (device->type != AV_HWDEVICE_TYPE_CUDA)
+        return 0;
+
+    p->cuda_context = ((AVCUDADeviceContext *)device->hwctx)->cuda_ctx;
+    if (avctx->pix_fmt == AV_PIX_FMT_CUDA) {
+        if (!open) {
+            av_log(avctx, AV_LOG_ERROR, "device %s: CUDA frames are encoded on the device they "
+                   "are on; use auto or cuda, or hwdownload before the encoder\n", p->device);
+            return AVERROR(EINVAL);
+        }
+        av_strlcpy(p->device, "cuda", sizeof(p->device));
+        s->cuda_context = p->cuda_context;
+        p->cuda_stream  = frames_stream(device->hwctx);
+    }
+    return 0;
+}
+#else
+static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
+{
+    return 0;
+}
+#endif
+
 static av_cold int cj2k_init(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
     cj2k_params p;
     int ret;
 
-    s->desc = av_pix_fmt_desc_get(avctx->pix_fmt);
-    if (!s->desc)
-        return AVERROR_BUG;
+    ret = set_format(avctx);
+    if (ret < 0)
+        return ret;
 
     s->props = av_fifo_alloc2(16, sizeof(FrameProps), AV_FIFO_FLAG_AUTO_GROW);
     if (!s->props)
@@ -340,7 +481,8 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     set_picture(avctx, &p);
     if ((ret = set_coding(avctx, &p)) < 0 ||
         (ret = set_rate(avctx, &p)) < 0 ||
-        (ret = set_running(avctx, &p)) < 0)
+        (ret = set_running(avctx, &p)) < 0 ||
+        (ret = set_hw_device(avctx, &p)) < 0)
         return ret;
 
     return map_status(cj2k_encoder_open(&p, &s->encoder));
@@ -377,7 +519,7 @@ static int check_frame(AVCodecContext *avctx, const AVFrame *frame)
                "Frame %"PRIuPTR" is %dx%d %s, but the encoder was opened for %dx%d %s\n",
                s->frame_number, frame->width, frame->height,
                name ? name : "(unknown format)",
-               avctx->width, avctx->height, s->desc->name);
+               avctx->width, avctx->height, av_get_pix_fmt_name(avctx->pix_fmt));
         return AVERROR(EINVAL);
     }
     if (interlaced && !s->warned_interlaced) {
@@ -385,6 +527,34 @@ static int check_frame(AVCodecContext *avctx, const AVFrame *frame)
         av_log(avctx, AV_LOG_WARNING, "JPEG 2000 has no interlace syntax: both fields of a frame "
                "go into one picture\n");
     }
+    return 0;
+}
+
+/* Says where the samples are; those of CUDA frames must be as in the pool known at init. */
+static int set_memory(AVCodecContext *avctx, const AVFrame *frame, cj2k_frame *out)
+{
+#if CONFIG_CUDA
+    const CJ2KContext *s = avctx->priv_data;
+
+    if (frame->format == AV_PIX_FMT_CUDA) {
+        const AVHWFramesContext *frames = (const AVHWFramesContext *)
+            (frame->hw_frames_ctx ? frame->hw_frames_ctx : avctx->hw_frames_ctx)->data;
+        const AVCUDADeviceContext *device = frames->device_ctx->hwctx;
+
+        if (frames->sw_format != s->sw_format || device->cuda_ctx != s->cuda_context) {
+            const char *name = av_get_pix_fmt_name(frames->sw_format);
+            av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR" is %s in CUDA context %p, but the "
+                   "encoder was opened for %s in %p\n", s->frame_number,
+                   name ? name : "(unknown format)", (void *)device->cuda_ctx, s->desc->name,
+                   s->cuda_context);
+            return AVERROR(EINVAL);
+        }
+        out->memory       = CJ2K_MEMORY_CUDA;
+        out->ready_stream = frames_stream(device);
+        return 0;
+    }
+#endif
+    out->memory = CJ2K_MEMORY_HOST;
     return 0;
 }
 
@@ -410,7 +580,7 @@ static void set_views(const CJ2KContext *s, const AVFrame *frame, cj2k_frame *ou
 static int send_frame(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
-    cj2k_frame in = { .struct_size = sizeof(in), .memory = CJ2K_MEMORY_HOST };
+    cj2k_frame in = { .struct_size = sizeof(in) };
     FrameProps props = { .number = s->frame_number };
     AVFrame *frame = av_frame_alloc();
     int ret;
@@ -427,7 +597,8 @@ static int send_frame(AVCodecContext *avctx)
     if (ret < 0)
         goto fail;
 
-    ret = check_frame(avctx, frame);
+    if ((ret = check_frame(avctx, frame)) >= 0)
+        ret = set_memory(avctx, frame, &in);
     s->frame_number++;
     if (ret < 0)
         goto fail;
@@ -488,12 +659,14 @@ static void log_stats(AVCodecContext *avctx, const cj2k_packet *packet)
 {
     const cj2k_stats *st = &packet->stats;
 
-    av_log(avctx, AV_LOG_VERBOSE, "frame %"PRIuPTR": %"PRId64" bytes, headers %"PRId64
-           ", passes %"PRId64" coded %"PRId64" included, slope %"PRId32
+    av_log(avctx, AV_LOG_VERBOSE, "frame %"PRIuPTR" (%"PRId32" of its GOP): %"PRId64
+           " bytes, headers %"PRId64", passes %"PRId64" coded %"PRId64" included %"PRId64
+           " resumed, %"PRId64" bytes coded, slope %"PRId32
            ", ms: ingest %.2f dwt %.2f tier-1 %.2f rate %.2f packets %.2f\n",
-           (uintptr_t)packet->opaque, st->bytes, st->header_bytes, st->passes_coded,
-           st->passes_included, st->slope_threshold, st->stage_ms[0], st->stage_ms[1],
-           st->stage_ms[2], st->stage_ms[3], st->stage_ms[4]);
+           (uintptr_t)packet->opaque, st->frame_in_gop, st->bytes, st->header_bytes,
+           st->passes_coded, st->passes_included, st->passes_resumed, st->bytes_coded,
+           st->slope_threshold, st->stage_ms[0], st->stage_ms[1], st->stage_ms[2],
+           st->stage_ms[3], st->stage_ms[4]);
 }
 
 static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, const cj2k_packet *packet)
@@ -576,56 +749,6 @@ static void cj2k_flush(AVCodecContext *avctx)
     s->draining = 0;
 }
 
-/* Formats whose samples need only be copied and shifted, with their own depth. */
-static const enum AVPixelFormat cj2k_pix_fmts[] = {
-    AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV440P,
-    AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV410P,
-#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100) /* no color_ranges: keeps full range as it is */
-    AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P, AV_PIX_FMT_YUVJ440P,
-    AV_PIX_FMT_YUVJ411P,
-#endif
-    AV_PIX_FMT_YUV420P9,  AV_PIX_FMT_YUV422P9,  AV_PIX_FMT_YUV444P9,
-    AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10, AV_PIX_FMT_YUV440P10,
-    AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV444P12, AV_PIX_FMT_YUV440P12,
-    AV_PIX_FMT_YUV420P14, AV_PIX_FMT_YUV422P14, AV_PIX_FMT_YUV444P14,
-    AV_PIX_FMT_YUV420P16, AV_PIX_FMT_YUV422P16, AV_PIX_FMT_YUV444P16,
-    AV_PIX_FMT_YUVA420P,   AV_PIX_FMT_YUVA422P,   AV_PIX_FMT_YUVA444P,
-    AV_PIX_FMT_YUVA420P9,  AV_PIX_FMT_YUVA422P9,  AV_PIX_FMT_YUVA444P9,
-    AV_PIX_FMT_YUVA420P10, AV_PIX_FMT_YUVA422P10, AV_PIX_FMT_YUVA444P10,
-    AV_PIX_FMT_YUVA422P12, AV_PIX_FMT_YUVA444P12,
-    AV_PIX_FMT_YUVA420P16, AV_PIX_FMT_YUVA422P16, AV_PIX_FMT_YUVA444P16,
-    AV_PIX_FMT_NV12, AV_PIX_FMT_NV21, AV_PIX_FMT_NV16, AV_PIX_FMT_NV24,
-    AV_PIX_FMT_P010, AV_PIX_FMT_P016, AV_PIX_FMT_P210, AV_PIX_FMT_P216,
-    AV_PIX_FMT_P410, AV_PIX_FMT_P416,
-#ifdef AV_PIX_FMT_P012
-    AV_PIX_FMT_P012,
-#endif
-#ifdef AV_PIX_FMT_P212
-    AV_PIX_FMT_P212, AV_PIX_FMT_P412,
-#endif
-#ifdef AV_PIX_FMT_YUV444P10MSB
-    AV_PIX_FMT_YUV444P10MSB, AV_PIX_FMT_YUV444P12MSB,
-#endif
-    AV_PIX_FMT_RGB24, AV_PIX_FMT_BGR24,
-    AV_PIX_FMT_RGBA, AV_PIX_FMT_BGRA, AV_PIX_FMT_ARGB, AV_PIX_FMT_ABGR,
-    AV_PIX_FMT_RGB0, AV_PIX_FMT_BGR0, AV_PIX_FMT_0RGB, AV_PIX_FMT_0BGR,
-    AV_PIX_FMT_X2RGB10, AV_PIX_FMT_X2BGR10,
-    AV_PIX_FMT_RGB48, AV_PIX_FMT_BGR48, AV_PIX_FMT_RGBA64, AV_PIX_FMT_BGRA64,
-    AV_PIX_FMT_XYZ12,
-    AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP9, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12, AV_PIX_FMT_GBRP14,
-    AV_PIX_FMT_GBRP16,
-    AV_PIX_FMT_GBRAP, AV_PIX_FMT_GBRAP10, AV_PIX_FMT_GBRAP12, AV_PIX_FMT_GBRAP16,
-#ifdef AV_PIX_FMT_GBRAP14
-    AV_PIX_FMT_GBRAP14,
-#endif
-#ifdef AV_PIX_FMT_GBRP10MSB
-    AV_PIX_FMT_GBRP10MSB, AV_PIX_FMT_GBRP12MSB,
-#endif
-    AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY12, AV_PIX_FMT_GRAY14,
-    AV_PIX_FMT_GRAY16, AV_PIX_FMT_YA8, AV_PIX_FMT_YA16,
-    AV_PIX_FMT_NONE
-};
-
 #define OFFSET(x) offsetof(CJ2KContext, x)
 #define VE AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_ENCODING_PARAM
 #define CONST(name, value, unit_name, help) \
@@ -634,12 +757,21 @@ static const AVOption cj2k_options[] = {
     { "format", "what a packet holds", OFFSET(format), AV_OPT_TYPE_INT, { .i64 = CJ2K_FORMAT_J2K }, CJ2K_FORMAT_J2K, CJ2K_FORMAT_JP2, VE, .unit = "format" },
         CONST("j2k", CJ2K_FORMAT_J2K, "format", "raw codestream"),
         CONST("jp2", CJ2K_FORMAT_JP2, "format", "JP2 file"),
-    { "gop", "frames that go through each stage together (0 = chosen)", OFFSET(gop), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 64, VE },
-    { "async_depth", "frames in flight before the first packet (0 = chosen)", OFFSET(async_depth), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 64, VE },
-    { "device", "where to encode: auto or cpu", OFFSET(device), AV_OPT_TYPE_STRING, { .str = "auto" }, 0, 0, VE },
-    { "stop", "how far code-blocks are coded", OFFSET(stop), AV_OPT_TYPE_INT, { .i64 = CJ2K_STOP_EXACT }, CJ2K_STOP_NONE, CJ2K_STOP_EXACT, VE, .unit = "stop" },
+    { "gop", "frames that go through each stage together (0 = chosen by the device)", OFFSET(gop), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 64, VE },
+    { "async_depth", "frames in flight before the first packet, in whole GOPs (0 = chosen by the device)", OFFSET(async_depth), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 64, VE },
+    { "device", "where to encode: auto, cpu, cuda, cuda:N, cuda:N,M,... or cuda:GPU-uuid", OFFSET(device), AV_OPT_TYPE_STRING, { .str = "auto" }, 0, 0, VE },
+    { "tier1", "how block coding is cut into kernels on the GPU", OFFSET(tier1), AV_OPT_TYPE_INT, { .i64 = CJ2K_TIER1_AUTO }, CJ2K_TIER1_AUTO, CJ2K_TIER1_FUSED, VE, .unit = "tier1" },
+        CONST("auto",    CJ2K_TIER1_AUTO,    "tier1", "chosen by the library"),
+        CONST("classic", CJ2K_TIER1_CLASSIC, "tier1", "context modelling of all bit-planes, then MQ coding"),
+        CONST("cibo",    CJ2K_TIER1_CIBO,    "tier1", "bit-plane by bit-plane, both side by side"),
+        CONST("fused",   CJ2K_TIER1_FUSED,   "tier1", "one kernel for both"),
+    { "stop", "how far code-blocks are coded", OFFSET(stop), AV_OPT_TYPE_INT, { .i64 = CJ2K_STOP_EXACT }, CJ2K_STOP_NONE, CJ2K_STOP_BPI, VE, .unit = "stop" },
         CONST("none",  CJ2K_STOP_NONE,  "stop", "every bit-plane"),
         CONST("exact", CJ2K_STOP_EXACT, "stop", "as far as rate control looks: same quality, faster"),
+        CONST("pst",   CJ2K_STOP_PST,   "stop", "to the threshold of the last GOP: loses quality at scene cuts"),
+        CONST("psb",   CJ2K_STOP_PSB,   "stop", "to the slope that fills the cap"),
+        CONST("bpi",   CJ2K_STOP_BPI,   "stop", "all blocks of a frame to the same bit-plane: loses most"),
+    { "stop_margin", "stop pst: how far below the last threshold coding goes, in 1/256 octave", OFFSET(stop_margin), AV_OPT_TYPE_INT, { .i64 = 128 }, 0, 4096, VE },
     { "lossless", "keep every bit, with the 5/3 wavelet", OFFSET(lossless), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, VE },
     { "pred", "wavelet", OFFSET(pred), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, VE, .unit = "pred" },
         CONST("dwt97int", 0, "pred", "irreversible 9/7"),
@@ -686,6 +818,14 @@ static const FFCodecDefault cj2k_defaults[] = {
     { NULL }
 };
 
+#if CONFIG_CUDA
+static const AVCodecHWConfigInternal *const cj2k_hw_configs[] = {
+    HW_CONFIG_ENCODER_FRAMES(CUDA, CUDA),
+    HW_CONFIG_ENCODER_DEVICE(NONE, CUDA),
+    NULL
+};
+#endif
+
 const FFCodec ff_j2k_cuda_encoder = {
     .p.name         = "j2k_cuda",
     CODEC_LONG_NAME("libcj2k JPEG 2000"),
@@ -703,6 +843,9 @@ const FFCodec ff_j2k_cuda_encoder = {
     .flush          = cj2k_flush,
     .defaults       = cj2k_defaults,
     CODEC_PIXFMTS_ARRAY(cj2k_pix_fmts),
+#if CONFIG_CUDA
+    .hw_configs     = cj2k_hw_configs,
+#endif
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100) /* 7.1 on */
     .color_ranges   = AVCOL_RANGE_MPEG | AVCOL_RANGE_JPEG,
 #endif

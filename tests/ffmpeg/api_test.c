@@ -151,6 +151,17 @@ static void flushing(AVCodecContext *encoder) {
   CHECK(live_frames == 0);
 }
 
+/* The format of frames on a device says nothing without their pool. */
+static void cuda_without_frames(void) {
+  AVCodecContext *encoder = avcodec_alloc_context3(avcodec_find_encoder_by_name("j2k_cuda"));
+  encoder->width = kWidth;
+  encoder->height = kHeight;
+  encoder->pix_fmt = AV_PIX_FMT_CUDA;
+  encoder->time_base = (AVRational){1, kRate};
+  CHECK(avcodec_open2(encoder, NULL, NULL) == AVERROR(EINVAL));
+  avcodec_free_context(&encoder);
+}
+
 int main(void) {
   const AVRational no_rate = {0, 1}, rate = {kRate, 1};
   AVCodecContext *encoder =
@@ -164,6 +175,8 @@ int main(void) {
   avcodec_free_context(&encoder);
 
   CHECK(!open_encoder("cblk", "5x5", rate));
+  CHECK(!open_encoder("device", "cuda:7,7", rate));
+  cuda_without_frames();
   encoder = open_encoder("gop", "2", rate); /* closed without a frame */
   CHECK(encoder);
   avcodec_free_context(&encoder);

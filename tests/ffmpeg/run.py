@@ -212,10 +212,13 @@ def refused(*options, says, **kw):
 @test
 def help_lists_every_option():
     text = encoder_help()
-    for name in ("format gop async_depth device stop lossless pred irreversible mct levels numresolution cblk tile "
+    for name in ("format gop async_depth device tier1 stop stop_margin lossless pred irreversible mct levels numresolution cblk tile "
                  "tile_width tile_height precincts prog prog_order layers layer_rates sop eph max_component_rate "
                  "min_frame_bytes cj2k-params").split():
         assert re.search(rf"^\s+-{name} ", text, re.M), f"no option {name} in\n{text}"
+    for option, values in (("stop", "none exact pst psb bpi"), ("tier1", "auto classic cibo fused")):
+        listed = re.search(rf"^\s+-{option} .*\n((?: {{5,}}\w+ .*\n)+)", text, re.M)[1]
+        assert [line.split()[0] for line in listed.splitlines()] == values.split(), listed
     assert re.search(r"General capabilities:.*\bdr1\b.*\bdelay\b", text), text
     assert "Threading capabilities: other" in text, text
 
@@ -354,6 +357,8 @@ def running_options_change_no_byte():
     frames = noise("yuv422p10le", 200, 120, 5)
     same((), ("-threads", 1), ("-threads", 2), ("-threads", 7), ("-gop", 1), ("-gop", 4), ("-async_depth", 1), ("-async_depth", 8),
          ("-flags", "+low_delay"), ("-device", "cpu"), ("-device", "auto"), ("-stop", "none"), ("-gop", 3, "-threads", 3),
+         ("-gop", 4, "-async_depth", 3), ("-gop", 2, "-flags", "+low_delay"), ("-tier1", "classic"), ("-tier1", "cibo"),
+         ("-tier1", "fused"), ("-stop", "exact", "-stop_margin", 0),
          fmt="yuv422p10le", width=200, height=120, frames=frames)
     same(("-b:v", "1M"), ("-b:v", "1M", "-threads", 1), ("-b:v", "1M", "-threads", 7, "-gop", 5),
          fmt="yuv422p10le", width=200, height=120, frames=frames)
@@ -371,14 +376,105 @@ def stop_exact_codes_less_for_the_same_size():
 
 
 @test
+def every_stop_keeps_the_cap():
+    frames, cap = noise("rgb24", 512, 256, 3), bytes_per_frame(20000000, 25)
+    sizes = {}
+    for stop in "none exact pst psb bpi".split():
+        packets = encode("-b:v", "20M", "-cblk", "16x16", "-stop", stop, width=512, height=256, frames=frames)
+        sizes[stop] = [len(p) for p in packets]
+        assert all(size <= cap for size in sizes[stop]), (sizes, cap)
+        for p in packets:
+            Codestream(p)
+    for stop in "none", "exact":
+        for size in sizes[stop]:
+            check_used(size, cap, stop)
+
+
+@test
 def verbose_tells_of_every_frame():
-    packets = encode(frames=noise("rgb24", W, H, 3), log="verbose")
-    lines = re.findall(r"frame (\d+): (\d+) bytes.*passes (\d+) coded (\d+) included, slope", encode.log)
-    assert [(int(n), int(b)) for n, b, _, _ in lines] == [(n, len(p)) for n, p in enumerate(packets)], encode.log
-    assert all(int(coded) >= int(included) > 0 for _, _, coded, included in lines), lines
-    assert "cpu" in encode.log and "threads" in encode.log, encode.log  # where and how it runs
+    packets = encode("-gop", 2, frames=noise("rgb24", W, H, 3), log="verbose")
+    lines = [tuple(map(int, x)) for x in re.findall(
+        r"frame (\d+) \((\d+) of its GOP\): (\d+) bytes, headers \d+, passes (\d+) coded (\d+) included (\d+) resumed, "
+        r"(\d+) bytes coded, slope \d+, ms: ingest [\d.]+ dwt [\d.]+ tier-1 [\d.]+ rate [\d.]+ packets [\d.]+", encode.log)]
+    assert [(n, size) for n, _, size, *_ in lines] == [(n, len(p)) for n, p in enumerate(packets)], encode.log
+    assert [x[1] for x in lines] == [0, 1, 0], lines
+    for _, _, size, coded, included, resumed, made in lines:
+        assert coded >= included > 0 and 0 <= resumed <= coded and 0 < made, lines
+        assert made > 0.9 * size, lines  # nothing is left out of noise at the default quality but what no packet needs
+    assert re.search(r"(cpu|cuda) backend", encode.log) and "threads" in encode.log, encode.log  # where and how it runs
     encode()
     assert "bytes" not in encode.log and not encode.log.strip(), encode.log
+
+
+# --- the device -------------------------------------------------------------------------------------------------------
+
+
+def why_no_cuda():
+    """The encoder's error line about `-device cuda`; empty where it encodes."""
+    if not hasattr(why_no_cuda, "line"):
+        packets = encode("-device", "cuda", ok=None)
+        lines = [x for x in encode.log.splitlines() if "[j2k_cuda" in x or "j2k_cuda @" in x]
+        assert bool(packets) != bool(lines), encode.log
+        why_no_cuda.line = lines[0] if lines else ""
+    return why_no_cuda.line
+
+
+@test
+def cuda_encodes_or_says_why_not():
+    why = why_no_cuda()
+    if not why:
+        same(("-device", "cuda"), ("-device", "cuda:0"), ("-device", "cpu"), frames=noise("rgb24", W, H, 5))
+        refused("-device", "cuda:255", says=["CUDA device 255 not in [0, "])
+        return
+    assert re.search("CUDA|libcuda", why), why
+    for device in ("cuda", "cuda:0", "CUDA:0,1", "cuda:GPU-01234567-89ab-cdef-0123-456789abcdef"):
+        refused("-device", device, says=["CUDA" if "without CUDA" in why else "CUDA d"])
+        assert "device auto takes the CPU" not in encode.log, encode.log
+
+
+@test
+def auto_falls_back_with_one_line():
+    why = why_no_cuda()
+    frames = noise("rgb24", W, H, 2)
+    want = encode("-device", "cpu", frames=frames)
+    assert encode("-device", "auto", frames=frames, log="info") == want
+    lines = [x for x in encode.log.splitlines() if "device auto takes the CPU" in x]
+    if why and "without CUDA" not in why:
+        assert len(lines) == 1, encode.log
+        assert lines[0].split("takes the CPU: ")[1] == why.split("] ")[1], (lines, why)
+    else:
+        assert not lines, encode.log
+
+
+def has_cuda_frames():
+    return "cuda" in formats()
+
+
+@test
+def cuda_frames_where_ffmpeg_has_them():
+    has = bool(re.search(r"^cuda$", ffmpeg("-hwaccels", log="info").stdout.decode(), re.M))
+    assert has_cuda_frames() == has, f"pixel format cuda {has_cuda_frames()}, FFmpeg with CUDA {has}"
+    devices = re.search(r"Supported hardware devices: (.*)", encoder_help())
+    assert (devices[1].split() if devices else []) == ["cuda"] * (2 if has else 0), encoder_help()
+
+
+@test
+def cuda_frames_give_the_same_bytes():
+    if not has_cuda_frames():
+        raise Skip("this ffmpeg has no CUDA frames")
+    if why_no_cuda():
+        raise Skip(why_no_cuda())
+    for fmt in "nv12 yuv420p yuv444p p010le p016le yuv444p16le rgb0 bgr0 rgba yuv422p10le yuv444p12msble p210le".split():
+        if not pixfmt.parse(fmt):
+            continue
+        frames = noise(fmt, 200, 122, 5)
+        on_device = encode("-init_hw_device", "cuda=d", "-filter_hw_device", "d", "-vf", "hwupload", "-b:v", "2M", fmt=fmt, width=200,
+                           height=122, frames=frames, ok=None)
+        if not on_device and "is not supported" in encode.log:
+            continue  # a format that CUDA frames of this version cannot have
+        assert on_device == encode("-b:v", "2M", "-device", "cpu", fmt=fmt, width=200, height=122, frames=frames), fmt
+    refused("-init_hw_device", "cuda=d", "-filter_hw_device", "d", "-vf", "hwupload", "-device", "cpu", fmt="yuv420p",
+            says=["device cpu", "hwdownload"])
 
 
 # --- rate and quality -------------------------------------------------------------------------------------------------
@@ -507,11 +603,14 @@ def the_format_list():
         want |= {"p012le", "p212le", "p412le", "gbrap14le"}
     if version >= (60, 0):  # 8.1
         want |= {"yuv444p10msble", "yuv444p12msble", "gbrp10msble", "gbrp12msble"}
+    have.discard("cuda")
     assert have == want, f"missing {sorted(want - have)}, not expected {sorted(have - want)}"
 
 
 def register_format_tests():
     for name in formats():
+        if name == "cuda":
+            continue
         def lossless(name=name):
             for size in ((48, 32), (37, 23)):
                 round_trip(name, *size)
@@ -711,7 +810,14 @@ def bad_options():
         (("-tile", "-4x4"), ["tile", "-4"]),
         (("-prog", "abcd"), ["abcd"]),
         (("-stop", "never"), ["never"]),
-        (("-device", "toaster"), ["device", "toaster", "auto", "cpu"]),
+        (("-stop", 5), ["stop", "5"]),
+        (("-stop_margin", 4097), ["stop_margin", "4097", "4096"]),
+        (("-stop_margin", -1), ["stop_margin", "-1", "0"]),
+        (("-tier1", "quick"), ["quick"]),
+        (("-device", "toaster"), ["device", "toaster", "auto", "cpu", "cuda"]),
+        (("-device", "cuda:x"), ["device", "cuda:x", "[0, 255]"]),
+        (("-device", "cuda:1,1"), ["device", "cuda:1,1", "twice"]),
+        (("-device", ""), ["device", "auto", "cpu", "cuda"]),
         (("-q:v", 0), ["q 0", "256"]),
         (("-q:v", 1000), ["1000", "256"]),
         (("-b:v", 1), ["b 1"]),
@@ -778,6 +884,21 @@ def through_the_api():
     assert r.returncode == 0 and r.stdout == b"0 failures\n", r.stdout.decode()
     assert "Frame 5 is 160x120 yuv420p, but the encoder was opened for 320x240 yuv420p" in r.text, r.text
     assert "Frame 7 is 320x240 yuv444p, but the encoder was opened for 320x240 yuv420p" in r.text, r.text
+
+
+@test
+def cuda_frames_reach_the_library():
+    """Context, stream and samples of CUDA frames, over a driver of the test's own: cuda_frames_test.c."""
+    program = ARGS.ffmpeg.with_name("cuda_frames_test")
+    if not has_cuda_frames():
+        raise Skip("this ffmpeg has no CUDA frames")
+    r = run(program, ok=None)
+    lines = r.stdout.decode().splitlines()
+    assert r.returncode == 0 and lines[-1] == "0 failures", r.stdout.decode() + r.text
+    assert {"nv12", "yuv420p", "yuv444p", "p010le", "p016le", "yuv444p16le"} <= set(lines), lines
+    for device in "cpu", "cuda:1":
+        assert f"device {device}: CUDA frames are encoded on the device they are on" in r.text, r.text
+    assert "Frame 1 is yuv444p in CUDA context" in r.text and "Frame 3 is 150x86 nv12" in r.text, r.text
 
 
 # --- a real film ------------------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ cj2k_params small(Settings settings) {
 
 TEST_CASE("encodes on the device: every form of tier-1, GOPs of 1, 2 and 5, three seeds") {
   for (const uint64_t seed : kCheckSeeds) {
-    for (const char* tier1 : {"classic", "cibo"}) {
+    for (const char* tier1 : {"classic", "cibo", "fused"}) {
       for (const char* gop : {"1", "2", "5"}) {
         start_device(seed);
         INFO("seed ", seed);
@@ -113,7 +113,7 @@ TEST_CASE("encodes on the device: options") {
       small({{"format", "jp2"}, {"precincts", "32x32"}, {"progression", "rpcl"}, {"plt", "1"}}),
   };
   for (cj2k_params p : table) {
-    for (const char* tier1 : {"classic", "cibo"}) {
+    for (const char* tier1 : {"classic", "cibo", "fused"}) {
       start_device(7);
       cj2k::test::set(p, "tier1", tier1);
       check_equal(p, 2);
@@ -122,7 +122,7 @@ TEST_CASE("encodes on the device: options") {
 }
 
 TEST_CASE("encodes on the device: early stop with blocks that go on later") {
-  for (const char* tier1 : {"classic", "cibo"}) {
+  for (const char* tier1 : {"classic", "cibo", "fused"}) {
     start_device(11);
     // Enough blocks for a sample (stages/early_stop.cc).
     cj2k_params p =
