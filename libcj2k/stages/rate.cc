@@ -106,6 +106,7 @@ RateControl::RateControl(const Plan& plan, std::vector<PacketScratch>& scratch)
       at_least_(plan.components.size(), std::vector<uint64_t>(kAboveAllSlopes + 1)),
       limit_(plan.blocks.size()),
       final_points_(plan.blocks.size()),
+      before_candidates_(plan.blocks.size()),
       layer_slopes_(static_cast<size_t>(plan.params.layers - 1)),
       precinct_bytes_(plan.precincts.size()) {
   const cj2k_params& p = plan.params;
@@ -366,11 +367,16 @@ uint64_t RateControl::measure(const Scope& scope) {
 
 /// @return slope of the last point of the longest prefix; 0 when everything fits
 uint16_t RateControl::fill(const Scope& scope) {
-  select(scope, 0);
-  choose_layers();
-  const uint64_t everything = measure(scope);
-  if (everything <= scope.cap) return 0;
-  const uint32_t threshold = coarse_threshold(scope, everything);
+  // Headers beside the fixed ones take a few percent, to begin with; measured from then on.
+  uint64_t overhead = scope.fixed + scope.cap / 32;
+  if (scope.fixed + histogram_bytes(scope, 0) <= scope.cap) {
+    select(scope, 0);
+    choose_layers();
+    const uint64_t everything = measure(scope);
+    if (everything <= scope.cap) return 0;
+    overhead = everything - measured_body(scope);
+  }
+  const uint32_t threshold = coarse_threshold(scope, overhead);
   const size_t taken = longest_prefix(scope, threshold);
   add_single_points(scope, taken);
   return taken > 0 ? candidates_[taken - 1].slope
@@ -378,27 +384,33 @@ uint16_t RateControl::fill(const Scope& scope) {
 }
 
 /// A threshold that fits, close to the lowest: the headers change little from step to step, so
-/// their last size predicts the next, and the histogram gives the body.
-uint32_t RateControl::coarse_threshold(const Scope& scope, uint64_t everything) {
-  constexpr int kSteps = 4;
-  uint64_t overhead = everything - measured_body(scope);
-  uint32_t fits = kAboveAllSlopes;
-  for (int step = 0; step < kSteps; ++step) {
-    uint32_t slope = slope_for(scope, scope.cap > overhead ? scope.cap - overhead : 0);
-    if (slope >= fits) break;
+/// their last size predicts the next, and the histogram gives the body. Leaves it selected and
+/// measured.
+uint32_t RateControl::coarse_threshold(const Scope& scope, uint64_t overhead) {
+  constexpr int kSteps = 6;
+  uint32_t fits = kAboveAllSlopes, selected = kAboveAllSlopes + 1;
+  const auto try_slope = [&](uint32_t slope) {
     select(scope, slope);
     choose_layers();
-    const uint64_t bytes = measure(scope);
-    if (bytes <= scope.cap) {
-      // Another guess with this overhead would be the same or a little lower: near enough to go on
-      // point by point.
+    selected = slope;
+    return measure(scope);
+  };
+  for (int step = 0; step < kSteps; ++step) {
+    const uint32_t slope = slope_for(scope, scope.cap > overhead ? scope.cap - overhead : 0);
+    if (slope >= fits) break;
+    const uint64_t bytes = try_slope(slope);
+    const uint64_t headers = bytes - measured_body(scope);
+    if (bytes > scope.cap) {
+      // Where something has fitted already, that is near enough to go on point by point.
+      if (fits != kAboveAllSlopes) break;
+      overhead = std::max(headers, overhead + (bytes - scope.cap));
+    } else {
       fits = slope;
-      break;
+      if (scope.cap - bytes <= scope.cap / 64) break;
+      overhead = headers + (scope.cap - bytes) / 16;
     }
-    overhead = std::max(bytes - measured_body(scope), overhead + (bytes - scope.cap));
   }
-  select(scope, fits);
-  choose_layers();
+  if (selected != fits) try_slope(fits);
   return fits;
 }
 
@@ -422,16 +434,17 @@ void RateControl::collect_candidates(const Scope& scope, uint32_t threshold, uin
   });
 }
 
-/// The selection of `threshold` and the first `count` candidates.
-void RateControl::take(size_t count, uint32_t threshold, const Scope& scope) {
-  select(scope, threshold);
+/// The selection before the candidates and the first `count` of them.
+void RateControl::take(size_t count) {
+  final_points_ = before_candidates_;
   for (size_t i = 0; i < count; ++i) final_points_[candidates_[i].block] = candidates_[i].points;
   choose_layers();
 }
 
 /// Finds by interpolation how many candidates fit, and takes them.
 size_t RateControl::longest_prefix(const Scope& scope, uint32_t threshold) {
-  const uint64_t start = measure(scope);
+  const uint64_t start = measured_bytes(scope);
+  before_candidates_ = final_points_;
   collect_candidates(scope, threshold, scope.cap > start ? scope.cap - start : 0);
   std::vector<uint64_t>& body = candidate_bytes_;
   body.assign(candidates_.size() + 1, 0);
@@ -455,7 +468,7 @@ size_t RateControl::longest_prefix(const Scope& scope, uint32_t threshold) {
       }
     }
     const size_t guess = step < kInterpolations ? std::max(low, fits + 1) : (fits + fails) / 2;
-    take(guess, threshold, scope);
+    take(guess);
     const uint64_t bytes = measure(scope);
     const double extra = static_cast<double>(bytes) - static_cast<double>(fits_bytes) -
                          static_cast<double>(body[guess] - body[fits]);
@@ -467,7 +480,7 @@ size_t RateControl::longest_prefix(const Scope& scope, uint32_t threshold) {
       fails = guess;
     }
   }
-  take(fits, threshold, scope);
+  take(fits);
   measure(scope);
   return fits;
 }

@@ -99,11 +99,11 @@ class RateControl {
   uint16_t fill(const Scope& scope);
   uint64_t measured_body(const Scope& scope) const;
   uint64_t measured_bytes(const Scope& scope) const;
-  uint32_t coarse_threshold(const Scope& scope, uint64_t everything);
+  uint32_t coarse_threshold(const Scope& scope, uint64_t overhead);
   void collect_candidates(const Scope& scope, uint32_t threshold, uint64_t bytes);
   size_t longest_prefix(const Scope& scope, uint32_t threshold);
   void add_single_points(const Scope& scope, size_t first);
-  void take(size_t candidates, uint32_t threshold, const Scope& scope);
+  void take(size_t count);
 
   const Plan& plan_;
   std::vector<PacketScratch>& scratch_;
@@ -117,7 +117,8 @@ class RateControl {
   std::vector<std::vector<uint64_t>>
       at_least_;                ///< [component][65537]: body bytes of segments with slope >= index
   std::vector<uint8_t> limit_;  ///< [blocks] most points that quality and component caps allow
-  std::vector<uint8_t> final_points_;  ///< [blocks]
+  std::vector<uint8_t> final_points_;       ///< [blocks]
+  std::vector<uint8_t> before_candidates_;  ///< [blocks] final_points_ then
   std::vector<uint16_t> layer_slopes_;
   std::vector<PrecinctBytes> precinct_bytes_;
   std::vector<Candidate> candidates_;
