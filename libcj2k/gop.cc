@@ -120,15 +120,37 @@ Gop::~Gop() {
 }
 
 /// Runs `work` in the arena. oneTBB is not instrumented: what it orders is told to ThreadSanitizer.
+/// That it hands this object from thread to thread too.
+template <typename Work>
+class Drive {
+ public:
+  Drive(const Work& work, char* enter, char* leave) : work_(work), enter_(enter), leave_(leave) {}
+#if defined(__SANITIZE_THREAD__)
+  [[clang::no_sanitize("thread")]]
+#endif
+  void
+  operator()() const {
+    CJ2K_TSAN_ACQUIRE(enter_);
+    run(work_);
+    CJ2K_TSAN_RELEASE(leave_);
+  }
+
+ private:
+  static void run(const Work& work) {
+    const WorkerPlace place;
+    work();
+  }
+  const Work& work_;
+  char* enter_;
+  char* leave_;
+};
+
 template <typename Work>
 void Gop::drive(const Work& work) {
   char enter = 0, leave = 0;
+  const Drive<Work> drive(work, &enter, &leave);
   CJ2K_TSAN_RELEASE(&enter);
-  shared_.arena.execute([&] {
-    CJ2K_TSAN_ACQUIRE(&enter);
-    work();
-    CJ2K_TSAN_RELEASE(&leave);
-  });
+  shared_.arena.execute(drive);
   CJ2K_TSAN_ACQUIRE(&leave);
 }
 

@@ -25,12 +25,33 @@ void __tsan_release(void* address);
 namespace cj2k {
 
 /// Threads that may run parts of a loop here, and which of them this is: working memory is one
-/// piece per worker. A part must not start another loop.
+/// piece per worker. A part may start another loop, but must not hold working memory over it: the
+/// thread may take parts of others meanwhile.
 inline size_t num_workers() { return static_cast<size_t>(tbb::this_task_arena::max_concurrency()); }
 inline size_t worker_index() {
   const int index = tbb::this_task_arena::current_thread_index();
   return index == tbb::task_arena::not_initialized ? 0 : static_cast<size_t>(index);
 }
+
+/// While it lives, the thread holds its place in the arena: what it does with its working memory
+/// comes after what the place's last holder did. oneTBB guarantees that; this tells
+/// ThreadSanitizer.
+class WorkerPlace {
+ public:
+#if defined(__SANITIZE_THREAD__)
+  WorkerPlace() : token_(&tokens_[worker_index() % kTokens]) { CJ2K_TSAN_ACQUIRE(token_); }
+  ~WorkerPlace() { CJ2K_TSAN_RELEASE(token_); }
+
+ private:
+  static constexpr size_t kTokens = 2048;
+  static inline char tokens_[kTokens];
+  char* token_;
+#else
+  WorkerPlace() {}
+#endif
+  WorkerPlace(const WorkerPlace&) = delete;
+  WorkerPlace& operator=(const WorkerPlace&) = delete;
+};
 
 /// body(begin, end) over disjoint parts of [0, count), about `grain` long. The annotations tell
 /// ThreadSanitizer what oneTBB, which is not instrumented, guarantees: the caller happens before
@@ -48,7 +69,10 @@ void parallel_for(size_t count, size_t grain, const Body& body) {
       tbb::blocked_range<size_t>(0, count, grain),
       [&](const tbb::blocked_range<size_t>& range) {
         CJ2K_TSAN_ACQUIRE(&enter);
-        body(range.begin(), range.end());
+        {
+          const WorkerPlace place;
+          body(range.begin(), range.end());
+        }
         CJ2K_TSAN_RELEASE(&leave);
       },
       tbb::simple_partitioner());

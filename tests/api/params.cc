@@ -424,7 +424,7 @@ TEST_CASE("params_info: what the encoder then reserves") {
     cj2k_info after = {};
     after.struct_size = sizeof after;
     CHECK(cj2k_encoder_info(encoder, &after) == CJ2K_OK);
-    INFO("threads ", threads, " gop ", gop, " async_depth ", depth);
+    INFO("threads ", p.threads, " gop ", p.gop, " async_depth ", p.async_depth);
     CHECK(std::string(before.backend) == "cpu");
     CHECK(std::string(after.backend) == "cpu");
     CHECK(std::string(before.simd) == after.simd);

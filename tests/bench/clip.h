@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What the benchmark encodes: a few different frames, planar, in host memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/picture.h"
+
+namespace cj2k::bench {
+
+/// Frame f, component c, row y begins at frames[f][c * plane_bytes() + y * row_bytes()].
+struct Clip {
+  std::string name;
+  int32_t width = 0, height = 0, depth = 0;
+  std::vector<std::vector<uint8_t>> frames;
+
+  static constexpr int32_t kComponents = 3;
+  int32_t word_bytes() const { return depth > 8 ? 2 : 1; }
+  size_t row_bytes() const { return static_cast<size_t>(width) * word_bytes(); }
+  size_t plane_bytes() const { return row_bytes() * height; }
+  size_t frame_bytes() const { return plane_bytes() * kComponents; }
+  /// The clip is played in a loop.
+  const std::vector<uint8_t>& frame(int64_t index) const {
+    return frames[static_cast<size_t>(index) % frames.size()];
+  }
+  test::Picture picture(int64_t index) const;
+};
+
+/// A made-up scene under a moving camera: contrast in every octave of scale, curved edges, and
+/// grain that changes from frame to frame, so that no two frames are alike. The same samples on
+/// every machine.
+Clip make_scene(int32_t width, int32_t height, int32_t depth, int32_t num_frames);
+
+/// A picture (PNM of three components) under a moving camera, wrapped round at its edges. Nothing
+/// where it is not at least as large as asked for or not as deep.
+std::optional<Clip> make_clip_from(const std::string& path, int32_t width, int32_t height,
+                                   int32_t depth, int32_t num_frames);
+
+}  // namespace cj2k::bench

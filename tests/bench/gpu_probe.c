@@ -1,0 +1,48 @@
+/* SPDX-FileCopyrightText: The libcj2k authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The CUDA devices of this machine, through the driver found at run time: per device a line
+ * "ordinal<TAB>architecture<TAB>CUDA version of the driver<TAB>MiB<TAB>name". Exit status 77 and
+ * one line that says why where there is none.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+
+int main(void) {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+  if (driver == NULL) {
+    printf("no NVIDIA driver (libcuda.so.1)\n");
+    return 77;
+  }
+  int (*init)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
+  int (*version)(int*) = (int (*)(int*))dlsym(driver, "cuDriverGetVersion");
+  int (*count)(int*) = (int (*)(int*))dlsym(driver, "cuDeviceGetCount");
+  int (*get)(int*, int) = (int (*)(int*, int))dlsym(driver, "cuDeviceGet");
+  int (*name_of)(char*, int, int) = (int (*)(char*, int, int))dlsym(driver, "cuDeviceGetName");
+  int (*attribute)(int*, int, int) = (int (*)(int*, int, int))dlsym(driver, "cuDeviceGetAttribute");
+  int (*memory)(size_t*, int) = (int (*)(size_t*, int))dlsym(driver, "cuDeviceTotalMem_v2");
+  if (!init || !version || !count || !get || !name_of || !attribute || !memory) {
+    printf("the NVIDIA driver is too old\n");
+    return 77;
+  }
+  int devices = 0, cuda = 0, error = init(0);
+  if (error == 0) error = count(&devices);
+  if (error != 0 || devices == 0) {
+    printf("no CUDA device (driver error %d)\n", error);
+    return 77;
+  }
+  version(&cuda);
+  for (int i = 0; i < devices; ++i) {
+    int device = 0, major = 0, minor = 0;
+    size_t bytes = 0;
+    char name[128] = "?";
+    if (get(&device, i) != 0) continue;
+    name_of(name, sizeof name, device);
+    attribute(&major, 75, device); /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR */
+    attribute(&minor, 76, device);
+    memory(&bytes, device);
+    printf("%d\t%d%d\t%d.%d\t%zu\t%s\n", i, major, minor, cuda / 1000, cuda % 1000 / 10,
+           bytes >> 20, name);
+  }
+  return 0;
+}
