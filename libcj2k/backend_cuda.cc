@@ -13,6 +13,7 @@
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 
 #include "backend.h"
@@ -147,6 +148,7 @@ class CudaGopWork final : public GopWork {
   std::unique_ptr<cuda::Tier1Coder> coder;
   std::vector<CodedBlock> blocks_;
   std::vector<uint32_t> coded_frames;  ///< of the call in progress
+  std::mutex ingest;  ///< frames may be read in two threads: the caller's, and the GOP's
 
  private:
   size_t num_blocks_;
@@ -158,6 +160,7 @@ class CudaBackend final : public Backend {
       : plan_(plan),
         form_(tier1_form(plan)),
         context_(std::move(context)),
+        device_names_(context_->info().name),
         tables_(plan, form_),
         memory_(plan, tables_, form_,
                 cuda::tier1_scratch_bytes(form_, tables_.tier1,
@@ -172,6 +175,8 @@ class CudaBackend final : public Backend {
     return tables_.bytes + static_cast<uint64_t>(num_gops_) * memory_.bytes;
   }
   simt::Context& context() { return *context_; }
+  /// What cj2k_info::device_name says, where it is more than this device's.
+  void set_device_names(const std::string& names) { device_names_ = names; }
 
   const char* name() const override { return "cuda"; }
   Status make_gop_work(std::unique_ptr<GopWork>* work) override;
@@ -187,13 +192,25 @@ class CudaBackend final : public Backend {
   Status fetch(GopWork& gop, std::span<const FetchRequest> requests, cj2k_stats* stats) override;
 
  private:
+  /// After an error, work that was enqueued before it may still run: nothing may be written or
+  /// given back before it has ended.
+  Status settled(Status status) {
+    if (status != Status::kOk && !context_->poisoned()) (void)context_->synchronize();
+    return status;
+  }
+  Status enqueue_ingest(const cj2k_frame& frame, CudaGopWork& work, uint32_t number, uint64_t bytes,
+                        cuda::FrameViews* views);
+  Status run_transform(CudaGopWork& work, std::span<const uint32_t> frames, cj2k_stats* stats);
+  Status run_tier1(CudaGopWork& work, std::span<const BlockRequest> requests, uint32_t last_plane,
+                   cj2k_stats* stats);
+  Status run_fetch(CudaGopWork& work, std::span<const FetchRequest> requests, cj2k_stats* stats);
   uint64_t host_gop_bytes() const {
     return pinned_.all_bytes() +
            static_cast<uint64_t>(plan_.params.gop) * plan_.blocks.size() * sizeof(CodedBlock);
   }
   Status upload_tables();
-  Status stage(const cj2k_frame& frame, CudaGopWork& work, uint32_t number,
-               cuda::FrameViews* views);
+  uint64_t stage(const cj2k_frame& frame, CudaGopWork& work, uint32_t number,
+                 cuda::FrameViews* views) const;
   bool stage_rows(const cj2k_frame& frame, uint8_t* pinned, uint8_t* device,
                   cuda::FrameViews* views, uint64_t* bytes) const;
   uint64_t stage_packed(const cj2k_frame& frame, uint8_t* pinned, uint8_t* device,
@@ -209,6 +226,7 @@ class CudaBackend final : public Backend {
   const Plan& plan_;
   const Tier1Form form_;
   std::unique_ptr<simt::Context> context_;
+  std::string device_names_;
   const PlanTables tables_;
   const GopMemory memory_;
   const PinnedLayout pinned_;
@@ -256,7 +274,7 @@ Status CudaBackend::make_gop_work(std::unique_ptr<GopWork>* result) {
 }
 
 void CudaBackend::describe(cj2k_info* info) const {
-  info->device_name = context_->info().name.c_str();
+  info->device_name = device_names_.c_str();
   info->device_bytes = static_cast<int64_t>(device_bytes());
   info->pinned_bytes =
       static_cast<int64_t>(pinned_.all_bytes()) * (plan_.params.async_depth / plan_.params.gop);
@@ -361,50 +379,62 @@ uint64_t CudaBackend::stage_packed(const cj2k_frame& frame, uint8_t* pinned, uin
   return total;
 }
 
-Status CudaBackend::stage(const cj2k_frame& frame, CudaGopWork& work, uint32_t number,
-                          cuda::FrameViews* views) {
+/// @return bytes of page-locked memory that go to the device
+uint64_t CudaBackend::stage(const cj2k_frame& frame, CudaGopWork& work, uint32_t number,
+                            cuda::FrameViews* views) const {
   const uint64_t at = number * tables_.input.bytes;
   uint8_t* const pinned = work.pinned.as<uint8_t>(pinned_.input + at);
   uint8_t* const device = work.device.as<uint8_t>(memory_.input + at);
   uint64_t bytes = 0;
   if (!stage_rows(frame, pinned, device, views, &bytes))
     bytes = stage_packed(frame, pinned, device, views);
-  return work.stream.upload(device, pinned, bytes);
+  return bytes;
 }
 
 Status CudaBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number,
                            cj2k_stats& stats) {
   const auto start = std::chrono::steady_clock::now();
   CudaGopWork& work = static_cast<CudaGopWork&>(gop);
+  if (context_->poisoned()) return Status::kDevice;
+  cuda::FrameViews views{};
+  uint64_t bytes = 0;
+  if (frame.memory == CJ2K_MEMORY_CUDA) {
+    for (size_t c = 0; c < plan_.components.size(); ++c) views[c] = frame.components[c];
+  } else {
+    bytes = stage(frame, work, number, &views);
+  }
+  // No loop over the threads while the lock is held: one of its parts could want it, too.
+  const std::lock_guard lock(work.ingest);
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
-  // What a GOP before left unfinished still reads this one's memory.
-  if (number == 0) CJ2K_TRY(work.stream.synchronize());
-  cuda::FrameViews views{};
+  CJ2K_TRY(settled(enqueue_ingest(frame, work, number, bytes, &views)));
+  stats.stage_ms[0] += ms_since(start);
+  return Status::kOk;
+}
+
+Status CudaBackend::enqueue_ingest(const cj2k_frame& frame, CudaGopWork& work, uint32_t number,
+                                   uint64_t bytes, cuda::FrameViews* views) {
   const bool on_device = frame.memory == CJ2K_MEMORY_CUDA;
-  if (on_device) {
-    for (size_t c = 0; c < plan_.components.size(); ++c) views[c] = frame.components[c];
-    void* const producer =
-        frame.ready_stream != nullptr ? frame.ready_stream : plan_.params.cuda_stream;
-    if (producer != nullptr) {
-      simt::Stream theirs;
-      CJ2K_TRY(theirs.adopt(*context_, producer));
-      CJ2K_TRY(theirs.record(work.ready));
-      CJ2K_TRY(work.stream.wait(work.ready));
-    }
-  } else {
-    CJ2K_TRY(stage(frame, work, number, &views));
+  void* const producer =
+      frame.ready_stream != nullptr ? frame.ready_stream : plan_.params.cuda_stream;
+  if (on_device && producer != nullptr) {
+    simt::Stream theirs;
+    CJ2K_TRY(theirs.adopt(*context_, producer));
+    CJ2K_TRY(theirs.record(work.ready));
+    CJ2K_TRY(work.stream.wait(work.ready));
   }
+  const uint64_t at = number * tables_.input.bytes;
+  CJ2K_TRY(work.stream.upload(work.device.as<uint8_t>(memory_.input + at),
+                              work.pinned.as<uint8_t>(pinned_.input + at), bytes));
   const uint64_t frame_samples = tables_.frame.frame_samples;
   int32_t* const samples = work.device.as<int32_t>(memory_.samples) + number * frame_samples;
   CJ2K_TRY(
-      cuda::ingest(work.stream, plan_, tables_.frame, {&views, 1}, {samples, frame_samples, 1}));
+      cuda::ingest(work.stream, plan_, tables_.frame, {views, 1}, {samples, frame_samples, 1}));
   if (on_device) {
     // Its owner may change it when this returns.
     CJ2K_TRY(work.stream.record(work.reads));
     CJ2K_TRY(work.reads.synchronize());
   }
-  stats.stage_ms[0] += ms_since(start);
   return Status::kOk;
 }
 
@@ -421,9 +451,13 @@ Status CudaBackend::add_time(CudaGopWork& work, int stage, std::span<const uint3
 }
 
 Status CudaBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) {
-  CudaGopWork& work = static_cast<CudaGopWork&>(gop);
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
+  return settled(run_transform(static_cast<CudaGopWork&>(gop), frames, stats));
+}
+
+Status CudaBackend::run_transform(CudaGopWork& work, std::span<const uint32_t> frames,
+                                  cj2k_stats* stats) {
   work.hulls.reset();
   work.bytes.reset();
   std::fill(work.blocks_.begin(), work.blocks_.end(), CodedBlock{});
@@ -496,9 +530,13 @@ Tier1List CudaBackend::make_list(CudaGopWork& work, std::span<const BlockRequest
 
 Status CudaBackend::code_blocks(GopWork& gop, std::span<const BlockRequest> requests,
                                 uint32_t last_plane, cj2k_stats* stats) {
-  CudaGopWork& work = static_cast<CudaGopWork&>(gop);
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
+  return settled(run_tier1(static_cast<CudaGopWork&>(gop), requests, last_plane, stats));
+}
+
+Status CudaBackend::run_tier1(CudaGopWork& work, std::span<const BlockRequest> requests,
+                              uint32_t last_plane, cj2k_stats* stats) {
   const Tier1List list = make_list(work, requests);
   if (list.count() == 0) return Status::kOk;
   // With PTERM each pass has its own ending, and those are not kept.
@@ -618,10 +656,14 @@ Status CudaBackend::gather(CudaGopWork& work, size_t first, size_t end, uint64_t
 
 Status CudaBackend::fetch(GopWork& gop, std::span<const FetchRequest> requests, cj2k_stats* stats) {
   if (requests.empty()) return Status::kOk;
-  const auto start = std::chrono::steady_clock::now();
-  CudaGopWork& work = static_cast<CudaGopWork&>(gop);
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
+  return settled(run_fetch(static_cast<CudaGopWork&>(gop), requests, stats));
+}
+
+Status CudaBackend::run_fetch(CudaGopWork& work, std::span<const FetchRequest> requests,
+                              cj2k_stats* stats) {
+  const auto start = std::chrono::steady_clock::now();
   auto* jobs = work.pinned.as<GatherJob>(pinned_.gather);
   const auto num_blocks = static_cast<uint32_t>(plan_.blocks.size());
   size_t first = 0, count = 0;
@@ -705,8 +747,8 @@ Status choose_gops(Plan* plan, std::span<const std::unique_ptr<simt::Context>> c
       constexpr double kMega = 1e6;
       return log.fail(
           Status::kNoMemory,
-          "%d GOP%s of %d frame%s take %.0f MB of CUDA device %d (%s), which has %.0f MB "
-          "free of %.0f MB; use a smaller gop or async_depth, or device=cpu",
+          "%d GOP%s of %d frame%s take %.1f MB of CUDA device %d (%s), which has %.1f MB "
+          "free of %.1f MB; use a smaller gop or async_depth, or device=cpu",
           num_gops, num_gops == 1 ? "" : "s", p.gop, p.gop == 1 ? "" : "s",
           static_cast<double>(bytes) / kMega, smallest->info().ordinal,
           smallest->info().name.c_str(), static_cast<double>(least_free) / kMega,
@@ -726,11 +768,8 @@ bool has_cuda_backend() { return true; }
 Status make_cuda_backends(Plan* plan, const DeviceList& devices, const Log& log,
                           std::vector<std::unique_ptr<Backend>>* backends) {
   const cj2k_params& p = plan->params;
-  if (p.cuda_context != nullptr && devices.count > 1) {
-    return log.fail(Status::kInvalid, "cuda_context is of one device, device %s names %d", p.device,
-                    devices.count);
-  }
   std::vector<std::unique_ptr<simt::Context>> contexts;
+  std::string names;
   for (int i = 0; i < std::max(devices.count, 1); ++i) {
     simt::DeviceChoice choice;
     choice.ordinal = std::max(devices.devices[i].ordinal, 0);
@@ -738,6 +777,13 @@ Status make_cuda_backends(Plan* plan, const DeviceList& devices, const Log& log,
     choice.cu_context = p.cuda_context;
     contexts.emplace_back();
     CJ2K_TRY(simt::Context::open(choice, log, &contexts.back()));
+    const simt::DeviceInfo& info = contexts.back()->info();
+    for (int other = 0; other < i; ++other) {
+      if (contexts[static_cast<size_t>(other)]->info().ordinal != info.ordinal) continue;
+      return log.fail(Status::kInvalid, "device %s names CUDA device %d (%s) twice", p.device,
+                      info.ordinal, info.name.c_str());
+    }
+    names += (i > 0 ? ", " : "") + info.name;
   }
   CJ2K_TRY(choose_gops(plan, contexts, log));
   const int num_gops = p.async_depth / p.gop;
@@ -745,6 +791,7 @@ Status make_cuda_backends(Plan* plan, const DeviceList& devices, const Log& log,
     auto backend = std::make_unique<CudaBackend>(*plan, std::move(contexts[i]),
                                                  gops_of_device(num_gops, i, contexts.size()));
     CJ2K_TRY(backend->open());
+    backend->set_device_names(names);
     backends->push_back(std::move(backend));
   }
   return Status::kOk;

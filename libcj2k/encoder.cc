@@ -140,7 +140,9 @@ Status Encoder::describe(const cj2k_params& params, const Log& log, cj2k_info* i
   DeviceList devices;
   CJ2K_TRY(parse_devices(p.device, log, &devices));
   const bool cuda = devices.kind == DeviceList::kCuda;
+  const bool chooses_depth = p.async_depth == 0;
   choose_depth(&p, cuda, static_cast<int64_t>(e.plan_.blocks.size()));
+  if (chooses_depth && cuda) p.async_depth *= devices.count;
   e.header_bytes_ = fixed_bytes(e.plan_);
   e.info(info);
   if (cuda) {

@@ -108,7 +108,7 @@ Status count_devices(const Driver& driver, const Log& log, int* count) {
 template <typename Call>
 void release(Context& context, const Call& call) {
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const Context::Scope scope(context);
+    const Context::Scope scope(context, true);
     if (!scope.current()) continue;
     call(context.driver());
     return;
@@ -286,13 +286,13 @@ Status Context::load_kernels() {
   return Status::kOk;
 }
 
-Context::Scope::Scope(Context& context)
+Context::Scope::Scope(Context& context, bool quiet)
     : context_(&context), outer_(t_current), status_(Status::kOk) {
   if (outer_ != context_) {
     const int error = context.driver_->context_push(context.cu_context_);
     if (error != cu::kSuccess) {
       context_ = nullptr;
-      status_ = context.check(error, "making the CUDA context current");
+      status_ = quiet ? Status::kDevice : context.check(error, "making the CUDA context current");
       return;
     }
     t_current = context_;

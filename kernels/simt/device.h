@@ -100,7 +100,8 @@ class Context {
   /// takes one itself; around a longer sequence it saves their cost.
   class Scope {
    public:
-    explicit Scope(Context& context);
+    /// @param quiet  an error is no line in the log: for who gives something back
+    explicit Scope(Context& context, bool quiet = false);
     ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;

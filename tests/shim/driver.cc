@@ -443,6 +443,7 @@ int launch(void* handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsi
       kernel.sizes.param_bytes / sizeof(std::max_align_t) + 1);
   std::memcpy(copy->data(), params[0], kernel.sizes.param_bytes);
   const int owner = current()->device;
+  ++state().launches[owner];
   return enqueue(
       "cuLaunchKernel", stream, [&kernel, grid = Dim3{grid_x, grid_y, grid_z}, copy, owner] {
         State& s = state();

@@ -215,6 +215,7 @@ void reset(const Options& options) {
   s.options = options;
   s.random.seed(options.seed);
   s.calls = s.allocations = 0;
+  s.launches.clear();
   s.fault = Fault::kNone;
   s.fault_hit = false;
   s.faulty_call.clear();
@@ -243,6 +244,19 @@ uint64_t num_calls() {
 uint64_t num_allocations() {
   const std::lock_guard lock(g_mutex);
   return state().allocations;
+}
+
+uint64_t num_launches(int device) {
+  const std::lock_guard lock(g_mutex);
+  const auto found = state().launches.find(device);
+  return found != state().launches.end() ? found->second : 0;
+}
+
+size_t pinned_bytes_in_use() {
+  const std::lock_guard lock(g_mutex);
+  size_t bytes = 0;
+  for (const auto& [p, allocation] : state().host) bytes += allocation.bytes;
+  return bytes;
 }
 
 bool in_driver() { return t_calls_deep > 0; }

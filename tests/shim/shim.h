@@ -98,6 +98,9 @@ uint64_t num_calls();
 /// Of them, those that make something: memory of the device or page-locked, streams, events,
 /// modules.
 uint64_t num_allocations();
+/// Kernels launched on one device, and page-locked bytes allocated now.
+uint64_t num_launches(int device);
+size_t pinned_bytes_in_use();
 /// Whether the calling thread is inside such a call: what it allocates then is the shim's own.
 bool in_driver();
 /// The name of the call that met the fault, e.g. "cuMemAlloc_v2".

@@ -1,0 +1,400 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The CUDA backend's manners: which device is taken and what is said about it, how much memory,
+// several devices, layouts in host memory, flush, close and bad frames.
+#include "backend_check.h"
+#include "gop_memory.h"
+#include "shim/kernel_check.h"
+
+namespace cj2k::simt::test {
+namespace {
+
+constexpr const char* kUuid0 = "GPU-a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf";
+constexpr const char* kUuid1 = "GPU-b0b1b2b3-b4b5-b6b7-b8b9-babbbcbdbebf";
+
+cj2k_params tiny(Settings settings) {
+  cj2k_params p = backend_params(
+      23, 14, 3, {{"levels", "2"}, {"cblk", "8x8"}, {"threads", "2"}, {"device", "cuda"}});
+  for (const auto& [key, value] : settings) cj2k::test::set(p, key, value);
+  return p;
+}
+
+cj2k_info planned(const cj2k_params& p) {
+  cj2k_info info = {};
+  info.struct_size = sizeof info;
+  REQUIRE(cj2k_params_info(&p, &info) == CJ2K_OK);
+  return info;
+}
+
+/// Sends all frames, drains, compares.
+void check_sequence(Session& session, const HostFrames& frames,
+                    const std::vector<Encoded>& expected) {
+  REQUIRE(session.opened == CJ2K_OK);
+  for (size_t i = 0; i < frames.size(); ++i) REQUIRE(session.send(frames[i]) == CJ2K_OK);
+  session.drain();
+  check_packets(session, expected);
+}
+
+struct Refusal {
+  shim::Options options;
+  cj2k_status status;
+  std::string part;  ///< of the line
+};
+std::vector<Refusal> refusals() {
+  shim::Options no_driver, no_device, old_device, small_device;
+  no_driver.has_driver = false;
+  no_device.num_devices = 0;
+  old_device.compute_major = 7;
+  old_device.compute_minor = 0;
+  small_device.device_bytes = 100000;
+  return {
+      {no_driver, CJ2K_DEVICE, "no CUDA driver"},
+      {no_device, CJ2K_DEVICE, "no CUDA-capable device"},
+      {old_device, CJ2K_NOT_SUPPORTED,
+       "CUDA device 0 (shim 0) has compute capability 7.0; 7.5 or later is needed"},
+      {small_device, CJ2K_NO_MEMORY, "CUDA device 0 (shim 0), which has 0.1 MB free of 0.1 MB"}};
+}
+
+}  // namespace
+
+TEST_CASE("backend: device=auto takes the CPU where there is nothing better, and says why once") {
+  const cj2k_params p = tiny({{"device", "auto"}});
+  const std::vector<Picture> pictures = pictures_of(p, 2);
+  const std::vector<Encoded> expected = on_cpu(p, pictures);
+  for (const Refusal& refusal : refusals()) {
+    CAPTURE(refusal.part);
+    start_machine(refusal.options);
+    {
+      const HostFrames frames(pictures);
+      Session session(p);
+      CAPTURE(session.log.text());
+      check_sequence(session, frames, expected);
+      const cj2k_info info = session.info();
+      CHECK(info.backend == std::string("cpu"));
+      CHECK(info.device_name == std::string());
+      CHECK(info.device_bytes == 0);
+      CHECK(info.pinned_bytes == 0);
+      CHECK(info.tier1 == std::string());
+      CHECK(session.log.of(CJ2K_LOG_ERROR).empty());
+      CHECK(session.log.of(CJ2K_LOG_WARNING).empty());
+      CHECK(session.log.count(CJ2K_LOG_INFO, "device auto takes the CPU: ") == 1);
+      CHECK(session.log.count(CJ2K_LOG_INFO, refusal.part) == 1);
+    }
+    CHECK(left_behind() == "");
+  }
+  // And where there is one, it is taken.
+  start_machine();
+  {
+    const HostFrames frames(pictures);
+    Session session(p);
+    check_sequence(session, frames, expected);
+    CHECK(session.info().backend == std::string("cuda"));
+    CHECK(session.info().device_name == std::string("shim 0"));
+    CHECK(session.log.count(CJ2K_LOG_INFO, "takes the CPU") == 0);
+    CHECK(shim::num_launches(0) > 0);
+  }
+  CHECK(left_behind() == "");
+}
+
+TEST_CASE("backend: device=cuda never falls back, and says what is missing") {
+  const cj2k_params p = tiny({{"device", "cuda:0"}});
+  for (const Refusal& refusal : refusals()) {
+    CAPTURE(refusal.part);
+    start_machine(refusal.options);
+    {
+      const Session session(p);
+      CAPTURE(session.log.text());
+      CHECK(session.opened == refusal.status);
+      CHECK(session.log.of(CJ2K_LOG_ERROR).size() == 1);
+      CHECK(session.log.count(CJ2K_LOG_ERROR, refusal.part) == 1);
+    }
+    CHECK(left_behind() == "");
+  }
+}
+
+TEST_CASE("backend: the chosen gop halves until it fits the device, then there is a refusal") {
+  cj2k_params p = tiny({{"tier1", "fused"}});
+  const int most = planned(p).gop;
+  REQUIRE(most == 16);
+  for (int gop = most; gop >= 1; gop /= 2) {
+    cj2k::test::set(p, "gop", std::to_string(gop));
+    const cj2k_info plan = planned(p);
+    CHECK(plan.async_depth == 2 * gop);
+    cj2k::test::set(p, "gop", "0");
+    CAPTURE(gop);
+    shim::Options options;
+    options.device_bytes = static_cast<size_t>(plan.device_bytes);
+    start_machine(options);
+    {
+      const Session session(p);
+      CAPTURE(session.log.text());
+      REQUIRE(session.opened == CJ2K_OK);
+      CHECK(session.info().gop == gop);
+      CHECK(session.info().async_depth == 2 * gop);
+      CHECK(session.info().device_bytes == plan.device_bytes);
+      CHECK(shim::device_bytes_in_use() == options.device_bytes);
+    }
+    CHECK(left_behind() == "");
+    // A byte less, and the gop asked for: refused with the figures.
+    --options.device_bytes;
+    start_machine(options);
+    {
+      if (gop > 1) cj2k::test::set(p, "gop", std::to_string(gop));
+      const Session session(p);
+      CAPTURE(session.log.text());
+      CHECK(session.opened == CJ2K_NO_MEMORY);
+      const std::string gops = "2 GOPs of " + std::to_string(gop) + " frame";
+      CHECK(session.log.count(CJ2K_LOG_ERROR, gops) == 1);
+      CHECK(session.log.count(CJ2K_LOG_ERROR, " MB free of ") == 1);
+      CHECK(session.log.of(CJ2K_LOG_ERROR).size() == 1);
+      cj2k::test::set(p, "gop", "0");
+    }
+    CHECK(left_behind() == "");
+  }
+}
+
+TEST_CASE("backend: cj2k_params_info knows what an encoder will take, without a device") {
+  const Settings kCases[] = {
+      {{"gop", "0"}},
+      {{"gop", "1"}, {"tier1", "classic"}},
+      {{"gop", "3"}, {"async_depth", "5"}, {"tier1", "cibo"}},
+      {{"gop", "2"}, {"lossless", "1"}, {"tier1", "fused"}},
+      {{"cblk_style", "pterm+termall"}, {"target_bytes", "900"}, {"gop", "2"}},
+      {{"device", "cuda:0,1"}},
+      {{"device", "cuda:0,1"}, {"gop", "2"}, {"async_depth", "6"}},
+      {{"stop", "pst"}, {"target_bytes", "900"}},
+      {{"device", "cpu"}},
+  };
+  for (const Settings& settings : kCases) {
+    const cj2k_params p = tiny(settings);
+    CAPTURE(cj2k::test::describe(p));
+    CAPTURE(p.device);
+    shim::Options options;
+    options.num_devices = 2;
+    start_machine(options);
+    const cj2k_info plan = planned(p);
+    CHECK(shim::num_calls() == 0);
+    CHECK(plan.device_name == std::string());
+    {
+      const Session session(p);
+      REQUIRE(session.opened == CJ2K_OK);
+      const cj2k_info info = session.info();
+      CHECK(info.backend == std::string(plan.backend));
+      CHECK(info.tier1 == std::string(plan.tier1));
+      CHECK(info.gop == plan.gop);
+      CHECK(info.async_depth == plan.async_depth);
+      CHECK(info.device_bytes == plan.device_bytes);
+      CHECK(info.pinned_bytes == plan.pinned_bytes);
+      CHECK(info.host_bytes == plan.host_bytes);
+      CHECK(info.header_bytes == plan.header_bytes);
+      // And it is what has been taken.
+      const bool two = p.device == std::string("cuda:0,1");
+      CHECK(shim::pinned_bytes_in_use() == static_cast<size_t>(info.pinned_bytes));
+      if (!two) CHECK(shim::device_bytes_in_use() == static_cast<size_t>(info.device_bytes));
+      if (two) CHECK(shim::device_bytes_in_use() <= 2 * static_cast<size_t>(info.device_bytes));
+    }
+    CHECK(left_behind() == "");
+  }
+}
+
+TEST_CASE("backend: several devices share the work, packets stay in order") {
+  for (const std::string& device :
+       {std::string("cuda:0,1"), std::string("cuda:1,0"), "cuda:" + std::string(kUuid1) + ",0"}) {
+    for (const char* gop : {"1", "2"}) {
+      CAPTURE(device);
+      CAPTURE(gop);
+      const cj2k_params p = tiny({{"device", device}, {"gop", gop}, {"target_bytes", "700"}});
+      const std::vector<Picture> pictures = pictures_of(p, 5);
+      const std::vector<Encoded> expected = on_cpu(p, pictures);
+      shim::Options options;
+      options.num_devices = 2;
+      start_machine(options);
+      {
+        const HostFrames frames(pictures);
+        Session session(p);
+        CAPTURE(session.log.text());
+        check_sequence(session, frames, expected);
+        CHECK(session.info().device_name ==
+              std::string(device.substr(0, 6) == "cuda:0" ? "shim 0, shim 1" : "shim 1, shim 0"));
+        CHECK(shim::num_launches(0) > 0);
+        CHECK(shim::num_launches(1) > 0);
+        for (size_t i = 0; i < frames.size(); ++i) CHECK(frames.released(i) == 1);
+      }
+      CHECK(left_behind() == "");
+    }
+  }
+}
+
+TEST_CASE("backend: a device by its number or UUID; unknown ones are refused by name") {
+  const struct {
+    std::string device;
+    cj2k_status status;
+    std::string part;  ///< of the device's name, or of the error
+  } kCases[] = {
+      {"cuda:1", CJ2K_OK, "shim 1"},
+      {std::string("cuda:") + kUuid1, CJ2K_OK, "shim 1"},
+      {"cuda:gpu-A0A1A2A3-a4a5-a6a7-a8a9-aaabacadaeaf", CJ2K_OK, "shim 0"},
+      {"cuda:2", CJ2K_INVALID, "CUDA device 2 not in [0, 1]"},
+      {"cuda:0,7", CJ2K_INVALID, "CUDA device 7 not in [0, 1]"},
+      {"cuda:GPU-00000000-0000-0000-0000-000000000000", CJ2K_INVALID,
+       "no CUDA device GPU-00000000-0000-0000-0000-000000000000 among the 2 present"},
+      {std::string("cuda:0,") + kUuid0, CJ2K_INVALID, "names CUDA device 0 (shim 0) twice"},
+  };
+  for (const auto& one : kCases) {
+    CAPTURE(one.device);
+    shim::Options options;
+    options.num_devices = 2;
+    start_machine(options);
+    {
+      const Session session(tiny({{"device", one.device}}));
+      CAPTURE(session.log.text());
+      CHECK(session.opened == one.status);
+      if (one.status == CJ2K_OK) {
+        CHECK(session.info().device_name == one.part);
+      } else {
+        CHECK(session.log.of(CJ2K_LOG_ERROR).size() == 1);
+        CHECK(session.log.count(CJ2K_LOG_ERROR, one.part) == 1);
+      }
+    }
+    CHECK(left_behind() == "");
+  }
+}
+
+TEST_CASE("backend: frames in host memory, however their samples lie") {
+  const FrameLayout kLayouts[] = {
+      {0, 0, false, false, 0}, {0, 0, false, false, 13}, {2, 6, false, true, 5},
+      {4, 0, false, false, 0}, {4, 19, true, false, 7},  {1, 0, true, false, 0},
+      {2, 3, true, true, 2},   {4, 0, true, true, 111},
+  };
+  size_t num_packed = 0;
+  for (const bool with_release : {false, true}) {
+    const cj2k_params p = tiny({{"gop", "2"}, {"lossless", with_release ? "1" : "0"}});
+    const std::vector<Picture> pictures = pictures_of(p, 2);
+    const std::vector<Encoded> expected = on_cpu(p, pictures);
+    const cuda::InputLayout room(checked_plan(p));
+    for (const FrameLayout& layout : kLayouts) {
+      {
+        CAPTURE(layout.word_bytes);
+        CAPTURE(layout.interleaved);
+        CAPTURE(layout.bottom_up);
+        CAPTURE(layout.gap_bytes);
+        start_machine();
+        {
+          const HostFrames frames(pictures, with_release, layout);
+          const cj2k_component_view& view = frames[0].components[0];
+          num_packed += static_cast<uint64_t>(view.word_bytes) * 3 * 23 * 14 > room.bytes;
+          Session session(p);
+          check_sequence(session, frames, expected);
+        }
+        CHECK(left_behind() == "");
+      }
+    }
+  }
+  CHECK(num_packed > 0);  // where there is no room for the rows as they are
+}
+
+TEST_CASE("backend: drain, flush and close with GOPs that are not full") {
+  const cj2k_params p = tiny({{"gop", "5"}, {"target_bytes", "800"}});
+  const std::vector<Picture> pictures = pictures_of(p, 12);
+  const std::vector<Encoded> expected = on_cpu(p, pictures);
+  for (const bool with_release : {false, true}) {
+    for (const size_t first : {size_t{0}, size_t{3}, size_t{7}}) {
+      CAPTURE(with_release);
+      CAPTURE(first);
+      start_machine();
+      {
+        const HostFrames frames(pictures, with_release);
+        {
+          Session session(p);
+          REQUIRE(session.opened == CJ2K_OK);
+          // Drain what there is.
+          for (size_t i = 0; i < first; ++i) REQUIRE(session.send(frames[i]) == CJ2K_OK);
+          session.drain();
+          check_packets(session, expected);
+          CHECK(cj2k_encoder_send_frame(session.encoder, &frames[0]) == CJ2K_EOF);
+          // Drop what there is, twice.
+          REQUIRE(cj2k_encoder_flush(session.encoder) == CJ2K_OK);
+          const size_t taken = session.results.size();
+          for (int round = 0; round < 2; ++round) {
+            session.accepted.resize(taken);
+            for (size_t i = 0; i < first; ++i)
+              REQUIRE(cj2k_encoder_send_frame(session.encoder, &frames[i]) == CJ2K_OK);
+            REQUIRE(cj2k_encoder_flush(session.encoder) == CJ2K_OK);
+          }
+          // And go on; the last frames are still in flight when the encoder is closed.
+          for (size_t i = 10; i < 12; ++i) REQUIRE(session.send(frames[i]) == CJ2K_OK);
+          session.drain();
+          check_packets(session, expected);
+          REQUIRE(cj2k_encoder_flush(session.encoder) == CJ2K_OK);
+          for (size_t i = 0; i < first; ++i)
+            REQUIRE(cj2k_encoder_send_frame(session.encoder, &frames[i]) == CJ2K_OK);
+        }
+        for (size_t i = 0; i < first; ++i) CHECK(frames.released(i) == (with_release ? 4 : 0));
+      }
+      CHECK(left_behind() == "");
+    }
+  }
+}
+
+TEST_CASE("backend: close with frames in flight does not wait for what never comes, stop = pst") {
+  const cj2k_params p =
+      tiny({{"gop", "1"}, {"async_depth", "4"}, {"stop", "pst"}, {"target_bytes", "800"}});
+  const std::vector<Picture> pictures = pictures_of(p, 8);
+  const std::vector<Encoded> expected = on_cpu(p, pictures);
+  for (size_t count = 0; count <= 8; ++count) {
+    shim::Options options;
+    options.seed = count + 1;
+    start_machine(options);
+    {
+      const HostFrames frames(pictures);
+      Session session(p);
+      REQUIRE(session.opened == CJ2K_OK);
+      for (size_t i = 0; i < count; ++i) REQUIRE(session.send(frames[i]) == CJ2K_OK);
+      if (count % 2 == 0) {
+        session.drain();
+        check_packets(session, expected);
+      }
+      session.close();
+      for (size_t i = 0; i < count; ++i) CHECK(frames.released(i) == 1);
+    }
+    CHECK(left_behind() == "");
+  }
+}
+
+TEST_CASE("backend: frames that are refused leave their place to the next") {
+  const cj2k_params p = tiny({{"gop", "2"}, {"lossless", "1"}});
+  const std::vector<Picture> pictures = pictures_of(p, 5);
+  const std::vector<Encoded> expected = on_cpu(p, pictures);
+  for (const bool with_release : {false, true}) {
+    start_machine();
+    {
+      const HostFrames frames(pictures, with_release);
+      Session session(p);
+      REQUIRE(session.opened == CJ2K_OK);
+      size_t refused = 0;
+      for (size_t i = 0; i < frames.size(); ++i) {
+        cj2k_frame wrong = frames[i];
+        wrong.width += 1;
+        CHECK(session.send(wrong) == CJ2K_INVALID);
+        wrong = frames[i];
+        wrong.components[1].data = nullptr;
+        CHECK(session.send(wrong) == CJ2K_INVALID);
+        wrong = frames[i];
+        wrong.components[2].shift = 1;
+        CHECK(session.send(wrong) == CJ2K_INVALID);
+        refused += 3;
+        CHECK(frames.released(i) == 0);
+        REQUIRE(session.send(frames[i]) == CJ2K_OK);
+      }
+      session.drain();
+      check_packets(session, expected);
+      CHECK(session.log.of(CJ2K_LOG_ERROR).size() == refused);
+      for (size_t i = 0; i < frames.size(); ++i)
+        CHECK(frames.released(i) == (with_release ? 1 : 0));
+    }
+    CHECK(left_behind() == "");
+  }
+}
+
+}  // namespace cj2k::simt::test

@@ -1,0 +1,335 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Frames in device memory: every layout, streams that make them late, an application's context, and
+// memory that is used again as soon as it may be.
+#include "backend_check.h"
+#include "simt/device.h"
+
+namespace cj2k::simt::test {
+namespace {
+
+cj2k_params tiny(Settings settings) {
+  cj2k_params p = backend_params(
+      23, 14, 3,
+      {{"levels", "2"}, {"cblk", "8x8"}, {"threads", "2"}, {"tier1", "fused"}, {"device", "cuda"}});
+  for (const auto& [key, value] : settings) cj2k::test::set(p, key, value);
+  return p;
+}
+
+/// An application with memory and a stream of its own.
+struct Application {
+  explicit Application(void* cu_context = nullptr) {
+    DeviceChoice choice;
+    choice.cu_context = cu_context;
+    const Log quiet;
+    REQUIRE(Context::open(choice, quiet, &context) == Status::kOk);
+    REQUIRE(stream.create(*context) == Status::kOk);
+  }
+  std::unique_ptr<Context> context;
+  Stream stream;
+};
+
+/// The bytes of a frame in host memory, and the same frame in device memory. Components that lie
+/// between each other's samples stay one piece. No byte more than the samples need, at an address
+/// that is `offset` more than aligned.
+class DeviceFrame {
+ public:
+  DeviceFrame(Application& app, const Picture& picture, const FrameLayout& layout, size_t offset)
+      : app_(app), host_(picture, layout), offset_(offset), frame_(host_.frame) {
+    frame_.memory = CJ2K_MEMORY_CUDA;
+    size_t piece_of[CJ2K_MAX_COMPONENTS];
+    const size_t count = picture.components.size();
+    for (size_t c = 0; c < count; ++c) {
+      const cj2k_component_view& v = host_.frame.components[c];
+      const auto* first = static_cast<const uint8_t*>(v.data);
+      const uint8_t* last = first + (picture.components[c].height - 1) * v.stride_bytes;
+      const uint8_t* begin = std::min(first, last);
+      const uint8_t* end =
+          std::max(first, last) + (picture.components[c].width - 1) * v.step_bytes + v.word_bytes;
+      if (c > 0 && layout.interleaved) {
+        Piece& whole = pieces_[0];
+        whole.begin = std::min(whole.begin, begin);
+        whole.end = std::max(whole.end, end);
+        piece_of[c] = 0;
+      } else {
+        piece_of[c] = pieces_.size();
+        pieces_.push_back({begin, end, {}});
+      }
+    }
+    for (Piece& piece : pieces_)
+      REQUIRE(piece.memory.allocate(*app_.context, piece.bytes() + offset_) == Status::kOk);
+    for (size_t c = 0; c < count; ++c) {
+      const Piece& piece = pieces_[piece_of[c]];
+      frame_.components[c].data =
+          piece.memory.as<uint8_t>(offset_) +
+          (static_cast<const uint8_t*>(host_.frame.components[c].data) - piece.begin);
+    }
+  }
+  /// Enqueues it, in small pieces so that there is something to wait for.
+  void produce() { upload(kPieceBytes); }
+  void produce_and_wait() {
+    upload(SIZE_MAX);
+    REQUIRE(app_.stream.synchronize() == Status::kOk);
+  }
+  /// Other samples, at once.
+  void destroy() {
+    for (Piece& piece : pieces_)
+      REQUIRE(app_.stream.fill(piece.memory.as<uint8_t>(offset_), 0x5A, piece.bytes()) ==
+              Status::kOk);
+    REQUIRE(app_.stream.synchronize() == Status::kOk);
+  }
+  cj2k_frame& frame() { return frame_; }
+
+  bool released = false;
+
+ private:
+  static constexpr size_t kPieceBytes = 100;
+  struct Piece {
+    const uint8_t* begin;
+    const uint8_t* end;
+    DeviceBuffer memory;
+    size_t bytes() const { return static_cast<size_t>(end - begin); }
+  };
+  void upload(size_t piece_bytes) {
+    for (Piece& piece : pieces_) {
+      for (size_t at = 0; at < piece.bytes(); at += std::min(piece_bytes, piece.bytes() - at)) {
+        REQUIRE(app_.stream.upload(piece.memory.as<uint8_t>(offset_ + at), piece.begin + at,
+                                   std::min(piece_bytes, piece.bytes() - at)) == Status::kOk);
+      }
+    }
+  }
+
+  Application& app_;
+  FrameMemory host_;
+  size_t offset_;
+  std::vector<Piece> pieces_;
+  cj2k_frame frame_;
+};
+
+/// How the encoder is told of the stream.
+enum class Told { kFrame, kParams, kNever };
+
+/// Encodes frames that their stream makes late, and overwrites each as soon as it may be.
+/// @return whether all packets are the CPU's
+bool encode_late(const cj2k_params& params, const std::vector<Picture>& pictures,
+                 const std::vector<Encoded>& expected, Told told, bool with_release,
+                 uint64_t seed) {
+  shim::Options options;
+  options.seed = seed;
+  start_machine(options);
+  bool all_equal = true;
+  {
+    Application app;
+    cj2k_params p = params;
+    if (told == Told::kParams) p.cuda_stream = app.stream.cu_stream();
+    std::vector<std::unique_ptr<DeviceFrame>> frames;
+    Session session(p);
+    REQUIRE(session.opened == CJ2K_OK);
+    for (size_t i = 0; i < pictures.size(); ++i) {
+      frames.push_back(std::make_unique<DeviceFrame>(app, pictures[i], FrameLayout{}, 0));
+      DeviceFrame& one = *frames.back();
+      one.destroy();
+      one.frame().pts = static_cast<int64_t>(i);
+      if (told == Told::kFrame) one.frame().ready_stream = app.stream.cu_stream();
+      if (with_release) {
+        one.frame().release = [](void* self) {
+          auto* frame = static_cast<DeviceFrame*>(self);
+          frame->released = true;
+          frame->destroy();
+        };
+        one.frame().release_opaque = &one;
+      }
+      one.produce();
+      REQUIRE(session.send(one.frame()) == CJ2K_OK);
+      if (!with_release) one.destroy();
+    }
+    session.drain();
+    for (size_t i = 0; i < pictures.size(); ++i) {
+      REQUIRE(session.results[i].status == CJ2K_OK);
+      CHECK(frames[i]->released == with_release);
+      all_equal = all_equal && session.results[i].bytes == expected[i].bytes;
+    }
+  }
+  CHECK(left_behind() == "");
+  return all_equal;
+}
+
+}  // namespace
+
+TEST_CASE("device frames: every layout, also at odd addresses") {
+  const struct {
+    FrameLayout layout;
+    const char* depth;
+    size_t offset;
+  } kCases[] = {
+      {{0, 0, false, false, 0}, "8", 0},   {{0, 0, false, false, 3}, "8", 0},
+      {{0, 0, false, true, 5}, "8", 1},    {{0, 0, true, false, 0}, "8", 0},
+      {{0, 0, true, true, 2}, "8", 3},     {{2, 0, false, false, 0}, "12", 0},
+      {{2, 6, false, false, 14}, "10", 0}, {{2, 6, false, true, 3}, "10", 1},
+      {{2, 4, true, false, 1}, "12", 0},   {{2, 0, false, false, 0}, "16", 2},
+      {{4, 7, true, true, 9}, "12", 1},    {{4, 0, false, false, 0}, "16", 0},
+      {{1, 2, false, false, 31}, "5", 0},
+  };
+  for (const auto& one : kCases) {
+    {
+      const char* const lossless = one.layout.gap_bytes % 2 == 0 ? "1" : "0";
+      CAPTURE(one.depth);
+      CAPTURE(one.offset);
+      CAPTURE(one.layout.word_bytes);
+      CAPTURE(one.layout.interleaved);
+      CAPTURE(one.layout.bottom_up);
+      const cj2k_params p = tiny({{"depth", one.depth}, {"lossless", lossless}, {"gop", "2"}});
+      const std::vector<Picture> pictures = pictures_of(p, 2);
+      const std::vector<Encoded> expected = on_cpu(p, pictures);
+      start_machine();
+      {
+        Application app;
+        std::vector<std::unique_ptr<DeviceFrame>> frames;
+        Session session(p);
+        REQUIRE(session.opened == CJ2K_OK);
+        for (size_t i = 0; i < pictures.size(); ++i) {
+          frames.push_back(std::make_unique<DeviceFrame>(app, pictures[i], one.layout, one.offset));
+          frames.back()->produce_and_wait();
+          frames.back()->frame().pts = static_cast<int64_t>(i);
+          REQUIRE(session.send(frames.back()->frame()) == CJ2K_OK);
+        }
+        session.drain();
+        check_packets(session, expected);
+      }
+      CHECK(left_behind() == "");
+    }
+  }
+}
+
+TEST_CASE("device frames: the encoder waits for the stream that makes them, and for nothing else") {
+  const cj2k_params p = tiny({{"gop", "2"}, {"lossless", "1"}});
+  const std::vector<Picture> pictures = pictures_of(p, 3);
+  const std::vector<Encoded> expected = on_cpu(p, pictures);
+  for (const bool with_release : {false, true}) {
+    CAPTURE(with_release);
+    int wrong = 0;
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+      CAPTURE(seed);
+      CHECK(encode_late(p, pictures, expected, Told::kFrame, with_release, seed));
+      CHECK(encode_late(p, pictures, expected, Told::kParams, with_release, seed));
+      // Where nobody says which stream, some order of the work shows it: the two above can fail.
+      wrong += !encode_late(p, pictures, expected, Told::kNever, with_release, seed);
+    }
+    CHECK(wrong > 0);
+  }
+}
+
+TEST_CASE("device frames: frames with and without release, in host and device memory, by turns") {
+  const cj2k_params p = tiny({{"gop", "4"}, {"lossless", "1"}});
+  const std::vector<Picture> pictures = pictures_of(p, 12);
+  const std::vector<Encoded> expected = on_cpu(p, pictures);
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    CAPTURE(seed);
+    shim::Options options;
+    options.seed = seed;
+    start_machine(options);
+    {
+      // Two producers, so that one's frames do not follow from waiting for the other's.
+      Application apps[] = {Application(), Application()};
+      const HostFrames host(pictures), host_now(pictures, false);
+      std::vector<std::unique_ptr<DeviceFrame>> device;
+      Session session(p);
+      REQUIRE(session.opened == CJ2K_OK);
+      for (size_t i = 0; i < pictures.size(); ++i) {
+        const size_t kind = (i * 7 + seed) % 4;
+        Application& app = apps[i % 2];
+        device.push_back(std::make_unique<DeviceFrame>(app, pictures[i], FrameLayout{}, 0));
+        cj2k_frame& frame = device.back()->frame();
+        frame.pts = static_cast<int64_t>(i);
+        frame.ready_stream = app.stream.cu_stream();
+        if (kind == 3) {
+          frame.release = [](void* self) { static_cast<DeviceFrame*>(self)->released = true; };
+          frame.release_opaque = device.back().get();
+        }
+        if (kind >= 2) device.back()->produce();
+        REQUIRE(session.send(kind == 0 ? host_now[i] : kind == 1 ? host[i] : frame) == CJ2K_OK);
+      }
+      session.drain();
+      check_packets(session, expected);
+    }
+    CHECK(left_behind() == "");
+  }
+}
+
+TEST_CASE("device frames: an application's context is used and left as it was") {
+  const cj2k_params base = tiny({{"gop", "2"}, {"lossless", "1"}});
+  const std::vector<Picture> pictures = pictures_of(base, 5);
+  const std::vector<Encoded> expected = on_cpu(base, pictures);
+  for (const char* device : {"cuda", "auto"}) {
+    CAPTURE(device);
+    shim::Options options;
+    options.num_devices = 2;
+    start_machine(options);
+    {
+      cj2k_params p = base;
+      cj2k::test::set(p, "device", device);
+      p.cuda_context = shim::application_context(1);
+      Application app(p.cuda_context);
+      std::vector<std::unique_ptr<DeviceFrame>> frames;
+      {
+        Session session(p);
+        CAPTURE(session.log.text());
+        REQUIRE(session.opened == CJ2K_OK);
+        CHECK(session.info().device_name == std::string("shim 1"));
+        for (size_t i = 0; i < pictures.size(); ++i) {
+          frames.push_back(std::make_unique<DeviceFrame>(app, pictures[i], FrameLayout{}, 0));
+          frames.back()->produce();
+          frames.back()->frame().pts = static_cast<int64_t>(i);
+          // A stream of that context: the primary one would not know it.
+          frames.back()->frame().ready_stream = app.stream.cu_stream();
+          REQUIRE(session.send(frames.back()->frame()) == CJ2K_OK);
+        }
+        session.drain();
+        check_packets(session, expected);
+      }
+      CHECK(shim::num_launches(0) == 0);
+      CHECK(shim::num_launches(1) > 0);
+      DeviceBuffer still_there;
+      CHECK(still_there.allocate(*app.context, 100) == Status::kOk);
+      CHECK(app.stream.synchronize() == Status::kOk);
+    }
+    CHECK(left_behind() == "");
+  }
+  // One context is of one device.
+  start_machine();
+  {
+    cj2k_params p = base;
+    cj2k::test::set(p, "device", "cuda:0,1");
+    p.cuda_context = shim::application_context(0);
+    const Session session(p);
+    CAPTURE(session.log.text());
+    CHECK(session.opened == CJ2K_INVALID);
+    CHECK(session.log.count(CJ2K_LOG_ERROR, "a context is of one device") == 1);
+  }
+  CHECK(left_behind() == "");
+}
+
+TEST_CASE("device frames: refused where they cannot be read, by name") {
+  const cj2k_params base = tiny({{"gop", "1"}});
+  const std::vector<Picture> pictures = pictures_of(base, 1);
+  for (const char* device : {"cpu", "cuda:0,1"}) {
+    shim::Options options;
+    options.num_devices = 2;
+    start_machine(options);
+    {
+      cj2k_params p = base;
+      cj2k::test::set(p, "device", device);
+      Application app;
+      DeviceFrame frame(app, pictures[0], FrameLayout{}, 0);
+      Session session(p);
+      REQUIRE(session.opened == CJ2K_OK);
+      CHECK(session.send(frame.frame()) == CJ2K_NOT_SUPPORTED);
+      CHECK(session.log.count(CJ2K_LOG_ERROR, "in CUDA memory") == 1);
+      CHECK(session.log.of(CJ2K_LOG_ERROR).size() == 1);
+    }
+    CHECK(left_behind() == "");
+  }
+}
+
+}  // namespace cj2k::simt::test
