@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "cj2k.h"
+#include "core/slope_search.h"
 #include "device_choice.h"
 #include "plan.h"
 #include "stages/coded_block.h"
@@ -40,6 +41,15 @@ struct BlockRequest {
   uint32_t frame;
   std::span<const uint32_t> blocks;
   SlopeThresholds thresholds;
+};
+
+/// Of every frame: blocks to code to the end, which predict where the others may stop
+/// (stages/early_stop.h: exact).
+struct SampledRequest {
+  std::span<const uint32_t> sample;
+  std::span<const uint32_t> weights;  ///< [sample] blocks that each stands for
+  std::span<const uint32_t> rest;     ///< all others
+  ByteTargets targets;                ///< RateControl::prediction_targets
 };
 
 /// What of a frame goes into its codestream.
@@ -77,6 +87,22 @@ class Backend {
   /// @param requests  of different frames
   virtual Status code_blocks(GopWork& work, std::span<const BlockRequest> requests,
                              uint32_t last_plane, cj2k_stats* stats) = 0;
+  /// Whether the backend takes the decisions of the next two calls where it codes, with the results
+  /// that stages/early_stop.h comes to on the host. Without, they are not called.
+  virtual bool decides() const { return false; }
+  /// Codes the sample to the end, the rest until below the thresholds of RateControl::predict.
+  /// @param thresholds  [gop] of the frames, as predicted
+  virtual Status code_sampled(GopWork&, std::span<const uint32_t> /*frames*/, const SampledRequest&,
+                              SlopeThresholds* /*thresholds*/, cj2k_stats*) {
+    return Status::kNotSupported;
+  }
+  /// Codes blocks plane by plane, until they stop by params.stop: psb or bpi.
+  /// @param requests  as code_blocks', the thresholds aside
+  /// @param targets   RateControl::caps
+  virtual Status code_planes(GopWork&, std::span<const BlockRequest> /*requests*/,
+                             const ByteTargets& /*targets*/, cj2k_stats*) {
+    return Status::kNotSupported;
+  }
   /// Brings the bytes of the chosen points to the host.
   virtual Status fetch(GopWork& work, std::span<const FetchRequest> requests,
                        cj2k_stats* stats) = 0;

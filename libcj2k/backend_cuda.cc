@@ -22,6 +22,7 @@
 #include "kernels.h"
 #include "params.h"
 #include "simt/device.h"
+#include "slopes.h"
 #include "tier1.h"
 
 namespace cj2k {
@@ -104,6 +105,7 @@ struct PinnedLayout {
     Carver carver;
     input = carver.take(frames * tables.input.bytes);
     list = carver.take(blocks * sizeof(uint32_t));
+    weights = carver.take(blocks * sizeof(uint32_t));
     thresholds = carver.take(frames * CJ2K_MAX_COMPONENTS * sizeof(uint16_t));
     results = carver.take(blocks * sizeof(Tier1Result));
     totals = carver.take(2 * sizeof(uint32_t));
@@ -121,7 +123,7 @@ struct PinnedLayout {
     }
     code_bytes = frames * (frame + 16 * plan.blocks.size());
   }
-  uint64_t input, list, thresholds, results, totals, gather;
+  uint64_t input, list, weights, thresholds, results, totals, gather;
   uint64_t bytes, hull_bytes, code_bytes;
   uint64_t all_bytes() const { return bytes + hull_bytes + code_bytes; }
 };
@@ -189,6 +191,11 @@ class CudaBackend final : public Backend {
   Status transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) override;
   Status code_blocks(GopWork& gop, std::span<const BlockRequest> requests, uint32_t last_plane,
                      cj2k_stats* stats) override;
+  bool decides() const override { return true; }
+  Status code_sampled(GopWork& gop, std::span<const uint32_t> frames, const SampledRequest& request,
+                      SlopeThresholds* thresholds, cj2k_stats* stats) override;
+  Status code_planes(GopWork& gop, std::span<const BlockRequest> requests,
+                     const ByteTargets& targets, cj2k_stats* stats) override;
   Status fetch(GopWork& gop, std::span<const FetchRequest> requests, cj2k_stats* stats) override;
 
  private:
@@ -203,6 +210,10 @@ class CudaBackend final : public Backend {
   Status run_transform(CudaGopWork& work, std::span<const uint32_t> frames, cj2k_stats* stats);
   Status run_tier1(CudaGopWork& work, std::span<const BlockRequest> requests, uint32_t last_plane,
                    cj2k_stats* stats);
+  Status run_sampled(CudaGopWork& work, std::span<const uint32_t> frames,
+                     const SampledRequest& request, SlopeThresholds* thresholds, cj2k_stats* stats);
+  Status run_planes(CudaGopWork& work, std::span<const BlockRequest> requests,
+                    const ByteTargets& targets, cj2k_stats* stats);
   Status run_fetch(CudaGopWork& work, std::span<const FetchRequest> requests, cj2k_stats* stats);
   uint64_t host_gop_bytes() const {
     return pinned_.all_bytes() +
@@ -217,6 +228,11 @@ class CudaBackend final : public Backend {
                         cuda::FrameViews* views) const;
   cuda::Tier1Buffers buffers(const CudaGopWork& work) const;
   Tier1List make_list(CudaGopWork& work, std::span<const BlockRequest> requests);
+  Tier1List make_list(CudaGopWork& work, std::span<const uint32_t> frames,
+                      std::span<const uint32_t> blocks, std::span<const uint32_t> weights,
+                      uint32_t begin);
+  cuda::Tier1Output output(const CudaGopWork& work) const;
+  Status make_hulls(CudaGopWork& work, const Tier1List& list);
   Status bring_results(CudaGopWork& work, const Tier1List& list);
   Status gather(CudaGopWork& work, size_t first, size_t end, uint64_t bytes);
   Status add_time(CudaGopWork& work, int stage, std::span<const uint32_t> frames,
@@ -528,6 +544,29 @@ Tier1List CudaBackend::make_list(CudaGopWork& work, std::span<const BlockRequest
   return list;
 }
 
+/// The same blocks of several frames, likewise, from entry `begin` on.
+/// @param weights  of the blocks: put at the same entries; or empty
+Tier1List CudaBackend::make_list(CudaGopWork& work, std::span<const uint32_t> frames,
+                                 std::span<const uint32_t> blocks,
+                                 std::span<const uint32_t> weights, uint32_t begin) {
+  Tier1List list{work.device.as<uint32_t>(memory_.list) + begin, {}};
+  auto* out = work.pinned.as<uint32_t>(pinned_.list) + begin;
+  auto* weights_out = work.pinned.as<uint32_t>(pinned_.weights) + begin;
+  const auto num_blocks = static_cast<uint32_t>(plan_.blocks.size());
+  for (int size = 0; size < cuda::kTier1Sizes; ++size) {
+    const uint32_t* const first = out;
+    for (const uint32_t frame : frames) {
+      for (size_t i = 0; i < blocks.size(); ++i) {
+        if (tables_.tier1.jobs[blocks[i]].size != size) continue;
+        *out++ = frame * num_blocks + blocks[i];
+        if (!weights.empty()) *weights_out++ = weights[i];
+      }
+    }
+    list.counts[size] = static_cast<uint32_t>(out - first);
+  }
+  return list;
+}
+
 Status CudaBackend::code_blocks(GopWork& gop, std::span<const BlockRequest> requests,
                                 uint32_t last_plane, cj2k_stats* stats) {
   const simt::Context::Scope scope(*context_);
@@ -568,18 +607,116 @@ Status CudaBackend::run_tier1(CudaGopWork& work, std::span<const BlockRequest> r
   return add_time(work, 2, frames, stats);
 }
 
-/// Hulls and what goes with them, from the device to the CodedBlocks.
-Status CudaBackend::bring_results(CudaGopWork& work, const Tier1List& list) {
+Status CudaBackend::code_sampled(GopWork& gop, std::span<const uint32_t> frames,
+                                 const SampledRequest& request, SlopeThresholds* thresholds,
+                                 cj2k_stats* stats) {
+  const simt::Context::Scope scope(*context_);
+  CJ2K_TRY(scope.status());
+  return settled(run_sampled(static_cast<CudaGopWork&>(gop), frames, request, thresholds, stats));
+}
+
+/// Sample, hulls, table, thresholds, the rest: one after the other on the device.
+Status CudaBackend::run_sampled(CudaGopWork& work, std::span<const uint32_t> frames,
+                                const SampledRequest& request, SlopeThresholds* thresholds,
+                                cj2k_stats* stats) {
+  const Tier1List sample = make_list(work, frames, request.sample, request.weights, 0);
+  const Tier1List rest = make_list(work, frames, request.rest, {}, sample.count());
+  const uint32_t count = sample.count() + rest.count();
+  const simt::DeviceBuffer& d = work.device;
+  const cuda::Tier1Buffers b = buffers(work);
+  const cuda::SlopeTables tables{d.as<uint64_t>(memory_.decided_bytes),
+                                 static_cast<uint32_t>(plan_.components.size())};
+  auto* const decided = d.as<uint16_t>(memory_.thresholds);
+  void* const scratch = d.as<void>(memory_.scratch);
   simt::Stream& stream = work.stream;
+  CJ2K_TRY(stream.record(work.begin));
+  CJ2K_TRY(stream.upload(d.as<void>(memory_.list), work.pinned.as<void>(pinned_.list),
+                         count * sizeof(uint32_t)));
+  CJ2K_TRY(stream.upload(d.as<void>(memory_.weights), work.pinned.as<void>(pinned_.weights),
+                         sample.count() * sizeof(uint32_t)));
+  CJ2K_TRY(stream.fill(tables.bytes, 0, memory_.decided_bytes_bytes));
+  CJ2K_TRY(work.coder->code(stream, b, sample, {nullptr}, scratch));
+  CJ2K_TRY(make_hulls(work, sample));
+  CJ2K_TRY(cuda::slopes_accumulate(stream, b, sample, output(work), d.as<uint32_t>(memory_.weights),
+                                   tables));
+  CJ2K_TRY(cuda::slopes_predict(stream, tables, frames.back() + 1, request.targets, decided));
+  CJ2K_TRY(work.coder->code(stream, b, rest, {decided}, scratch));
+  auto* const predicted = work.pinned.as<uint16_t>(pinned_.thresholds);
+  CJ2K_TRY(stream.download(predicted, decided,
+                           (frames.back() + 1) * CJ2K_MAX_COMPONENTS * sizeof(uint16_t)));
+  // Of hulls the sizes of blocks do not matter: one list.
+  CJ2K_TRY(bring_results(work, {sample.blocks, {count, 0, 0}}));
+  for (const uint32_t f : frames) {
+    std::copy_n(predicted + f * CJ2K_MAX_COMPONENTS, CJ2K_MAX_COMPONENTS, thresholds[f].begin());
+  }
+  return add_time(work, 2, frames, stats);
+}
+
+Status CudaBackend::code_planes(GopWork& gop, std::span<const BlockRequest> requests,
+                                const ByteTargets& targets, cj2k_stats* stats) {
+  const simt::Context::Scope scope(*context_);
+  CJ2K_TRY(scope.status());
+  return settled(run_planes(static_cast<CudaGopWork&>(gop), requests, targets, stats));
+}
+
+/// All planes one after the other, whether or not there is somebody left to code in them.
+Status CudaBackend::run_planes(CudaGopWork& work, std::span<const BlockRequest> requests,
+                               const ByteTargets& targets, cj2k_stats* stats) {
+  const Tier1List list = make_list(work, requests);
+  const simt::DeviceBuffer& d = work.device;
+  const cuda::Tier1Buffers b = buffers(work);
+  const cuda::PlaneDecisions decisions{
+      d.as<cuda::PlaneRecord>(memory_.records), d.as<uint64_t>(memory_.decided_bytes),
+      d.as<uint16_t>(memory_.thresholds), static_cast<uint32_t>(plan_.components.size())};
+  const uint32_t num_frames = requests.back().frame + 1;
+  const auto stop =
+      plan_.params.stop == CJ2K_STOP_PSB ? cuda::stop_by_slope_bytes : cuda::stop_by_bytes;
+  simt::Stream& stream = work.stream;
+  CJ2K_TRY(stream.record(work.begin));
+  CJ2K_TRY(stream.upload(d.as<void>(memory_.list), work.pinned.as<void>(pinned_.list),
+                         list.count() * sizeof(uint32_t)));
+  CJ2K_TRY(stream.fill(decisions.records, 0, memory_.records_bytes));
+  CJ2K_TRY(stream.fill(decisions.bytes, 0, memory_.decided_bytes_bytes));
+  for (uint32_t plane = tables_.tier1.max_bit_planes; plane-- > 0;) {
+    CJ2K_TRY(
+        work.coder->code(stream, b, list, {nullptr, plane, plane}, d.as<void>(memory_.scratch)));
+    CJ2K_TRY(stop(stream, b, num_frames, plane, targets, decisions));
+  }
+  CJ2K_TRY(bring_results(work, list));
+  std::vector<uint32_t>& frames = work.coded_frames;
+  frames.clear();
+  for (const BlockRequest& request : requests) {
+    // Each plane after a block's first was one that it went on with.
+    for (const uint32_t block : request.blocks) {
+      CodedBlock& coded = work.blocks_[request.frame * plan_.blocks.size() + block];
+      coded.num_passes_resumed =
+          static_cast<uint8_t>(coded.num_passes > 0 ? coded.num_passes - 1 : 0);
+    }
+    frames.push_back(request.frame);
+  }
+  return add_time(work, 2, frames, stats);
+}
+
+cuda::Tier1Output CudaBackend::output(const CudaGopWork& work) const {
   const simt::DeviceBuffer& d = work.device;
   const bool has_lengths = (style() & (CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL)) != 0;
   const bool has_tails = (style() & CJ2K_STYLE_PTERM) != 0;
-  const cuda::Tier1Output output{d.as<Tier1Result>(memory_.results), d.as<HullPoint>(memory_.hull),
-                                 has_lengths ? d.as<uint32_t>(memory_.lengths) : nullptr,
-                                 has_tails ? d.as<PassTail>(memory_.hull_tails) : nullptr,
-                                 d.as<uint32_t>(memory_.totals)};
-  CJ2K_TRY(cuda::tier1_hull(stream, buffers(work), list, style(), plan_.reversible,
-                            plan_.params.lossless != 0, output));
+  return {d.as<Tier1Result>(memory_.results), d.as<HullPoint>(memory_.hull),
+          has_lengths ? d.as<uint32_t>(memory_.lengths) : nullptr,
+          has_tails ? d.as<PassTail>(memory_.hull_tails) : nullptr, d.as<uint32_t>(memory_.totals)};
+}
+
+Status CudaBackend::make_hulls(CudaGopWork& work, const Tier1List& list) {
+  return cuda::tier1_hull(work.stream, buffers(work), list, style(), plan_.reversible,
+                          plan_.params.lossless != 0, output(work));
+}
+
+/// Hulls and what goes with them, from the device to the CodedBlocks.
+Status CudaBackend::bring_results(CudaGopWork& work, const Tier1List& list) {
+  simt::Stream& stream = work.stream;
+  const cuda::Tier1Output output = this->output(work);
+  const bool has_lengths = output.lengths != nullptr, has_tails = output.tails != nullptr;
+  CJ2K_TRY(make_hulls(work, list));
   auto* results = work.pinned.as<Tier1Result>(pinned_.results);
   auto* totals = work.pinned.as<uint32_t>(pinned_.totals);
   CJ2K_TRY(stream.download(results, output.results, list.count() * sizeof(Tier1Result)));

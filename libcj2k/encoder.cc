@@ -117,6 +117,11 @@ Status Encoder::reserve(bool own_threads, const Log& log) {
   feedback_ = std::make_unique<StopFeedback>(static_cast<size_t>(num_gops));
   shared_.emplace(
       GopShared{plan_, log_, *sample_, packet_scratch_, packets_, *feedback_, threads_->arena});
+  // Packets reach their size where there is a cap; otherwise the first frames tell it.
+  const int64_t cap = std::max(plan_.params.target_bytes, plan_.params.max_frame_bytes);
+  const auto raw = static_cast<int64_t>(raw_frame_bytes(plan_));
+  packets_.reserve(static_cast<size_t>(plan_.params.async_depth),
+                   static_cast<size_t>(std::min(cap, raw)));
   for (int i = 0; i < num_gops; ++i) {
     Backend& backend = *backends_[static_cast<size_t>(i) % backends_.size()];
     std::unique_ptr<GopWork> work;

@@ -23,6 +23,14 @@ double ms_since(Clock::time_point start) {
 
 }  // namespace
 
+void PacketMemory::reserve(size_t count, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  while (packets_.size() < count) {
+    packets_.push_back(std::make_unique<Packet>());
+    if (bytes > 0) packets_.back()->bytes = HostBuffer(bytes);
+  }
+}
+
 PacketMemory::Packet* PacketMemory::take(size_t bytes) {
   const std::lock_guard lock(mutex_);
   Packet* packet = nullptr;
@@ -74,10 +82,10 @@ void StopFeedback::restart() {
 }
 
 struct Gop::Frame {
-  Frame(const GopShared& shared, uint32_t index)
+  Frame(const GopShared& shared, const Backend& backend, uint32_t index)
       : number(index),
         rate(shared.plan, shared.packet_scratch),
-        early_stop(EarlyStop::make(shared.plan, shared.sample)),
+        early_stop(EarlyStop::make(shared.plan, shared.sample, backend.decides())),
         writer(shared.plan) {}
 
   const uint32_t number;
@@ -99,9 +107,10 @@ Gop::Gop(const GopShared& shared, Backend& backend, std::unique_ptr<GopWork> wor
       backend_(backend),
       work_(std::move(work)) {
   const auto gop = static_cast<uint32_t>(plan_.params.gop);
-  for (uint32_t f = 0; f < gop; ++f) frames_.push_back(std::make_unique<Frame>(shared, f));
+  for (uint32_t f = 0; f < gop; ++f) frames_.push_back(std::make_unique<Frame>(shared, backend, f));
   stats_.resize(gop);
   wants_more_.resize(gop);
+  predicted_.resize(gop);
   live_.reserve(gop);
   requests_.reserve(gop);
   fetches_.reserve(gop);
@@ -354,8 +363,7 @@ Status Gop::code_frames(const SlopeThresholds& previous) {
       if (wants_more_[f]) requests_.push_back(frames_[f]->early_stop->request(f));
     }
     if (requests_.empty()) break;
-    const uint32_t last_plane = frames_[requests_[0].frame]->early_stop->last_plane();
-    CJ2K_TRY(backend_.code_blocks(*work_, requests_, last_plane, stats_.data()));
+    CJ2K_TRY(code_requests());
     parallel_for(requests_.size(), 1, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) choose(*frames_[requests_[i].frame]);
     });
@@ -370,6 +378,26 @@ Status Gop::code_frames(const SlopeThresholds& previous) {
     for (size_t i = begin; i < end; ++i) finish(*frames_[live_[i]]);
   });
   return Status::kOk;
+}
+
+Status Gop::code_requests() {
+  const Frame& first = *frames_[requests_[0].frame];
+  switch (first.early_stop->step()) {
+    case CodeStep::kBlocks:
+      break;
+    case CodeStep::kSampled: {
+      const BlockSample& sample = shared_.sample;
+      CJ2K_TRY(backend_.code_sampled(
+          *work_, live_,
+          {sample.blocks, sample.weights, sample.rest, first.rate.prediction_targets()},
+          predicted_.data(), stats_.data()));
+      for (const uint32_t f : live_) frames_[f]->early_stop->set_thresholds(predicted_[f]);
+      return Status::kOk;
+    }
+    case CodeStep::kPlanes:
+      return backend_.code_planes(*work_, requests_, first.rate.caps(), stats_.data());
+  }
+  return backend_.code_blocks(*work_, requests_, first.early_stop->last_plane(), stats_.data());
 }
 
 void Gop::choose(Frame& frame) {

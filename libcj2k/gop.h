@@ -31,6 +31,8 @@ class PacketMemory {
     HostBuffer bytes;
     bool in_use = false;
   };
+  /// As many packets of that size, for a start. Throws std::bad_alloc.
+  void reserve(size_t count, size_t bytes);
   /// @return never null. Throws std::bad_alloc.
   Packet* take(size_t bytes);
   void give(Packet* packet);
@@ -113,6 +115,7 @@ class Gop {
   void ingest(Frame& frame);
   void encode();
   Status code_frames(const SlopeThresholds& previous);
+  Status code_requests();
   template <typename Step>
   void guard(const Step& step);
   void choose(Frame& frame);
@@ -132,10 +135,11 @@ class Gop {
   std::vector<BlockRequest> requests_;
   std::vector<FetchRequest> fetches_;
   std::vector<uint8_t> wants_more_;
-  uint64_t number_ = 0;      ///< in the sequence
-  bool has_number_ = false;  ///< and has not published yet
-  SlopeThresholds ended_{};  ///< where the last frame's rate control ended
-  size_t num_frames_ = 0;    ///< added; the caller's
+  std::vector<SlopeThresholds> predicted_;  ///< [gop]
+  uint64_t number_ = 0;                     ///< in the sequence
+  bool has_number_ = false;                 ///< and has not published yet
+  SlopeThresholds ended_{};                 ///< where the last frame's rate control ended
+  size_t num_frames_ = 0;                   ///< added; the caller's
   size_t num_taken_ = 0;
   bool is_closed_ = false;
 

@@ -68,7 +68,7 @@ typedef enum cj2k_status {
   CJ2K_INVALID = -1,       /* a parameter or frame is wrong; the encoder stays usable */
   CJ2K_NO_MEMORY = -2,     /* an allocation failed; the encoder stays usable */
   CJ2K_NOT_SUPPORTED = -3, /* legal JPEG 2000, but not in this library or build */
-  CJ2K_DEVICE = -4,        /* the device failed or is absent; the encoder can only be closed */
+  CJ2K_DEVICE = -4,        /* the device failed or is absent; once lost, every later call says so */
   CJ2K_INTERNAL = -5       /* a bug in the library; the encoder can only be closed */
 } cj2k_status;
 

@@ -3,6 +3,7 @@
 #include "stages/early_stop.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "core/slope.h"
@@ -42,6 +43,8 @@ BlockSample::BlockSample(const Plan& plan) : all(plan.blocks.size()) {
     blocks.push_back(b);
     weights.push_back(static_cast<uint32_t>(((k + 1) * count) / samples - (k * count) / samples));
   }
+  std::set_difference(all.begin(), all.end(), blocks.begin(), blocks.end(),
+                      std::back_inserter(rest));
 }
 
 EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample) : plan_(plan), sample_(sample) {
@@ -75,27 +78,36 @@ class StopNone final : public EarlyStop {
 
 class StopExact final : public EarlyStop {
  public:
-  StopExact(const Plan& plan, const BlockSample& sample) : EarlyStop(plan, sample) {}
+  StopExact(const Plan& plan, const BlockSample& sample, bool backend_decides)
+      : EarlyStop(plan, sample), backend_decides_(backend_decides) {}
 
   void begin(const RateControl& rate, const SlopeThresholds&) override {
     thresholds_ = {};
+    step_ = CodeStep::kBlocks;
     if (!rate.has_limit()) {
-      step_ = Step::kEverything;
+      stage_ = Stage::kEverything;
       wanted_ = sample_.all;
       return;
     }
-    step_ = Step::kSample;
+    stage_ = Stage::kSample;
     wanted_ = {};
-    if (rate.has_cap()) wanted_ = sample_.blocks;
+    if (!rate.has_cap()) return;
+    wanted_ = sample_.blocks;
+    if (backend_decides_) {
+      // Predicts and codes the rest in the same step.
+      step_ = CodeStep::kSampled;
+      stage_ = Stage::kRest;
+    }
   }
 
   bool next(const CodedBlock* blocks, RateControl& rate) override {
-    switch (step_) {
-      case Step::kSample:
+    step_ = CodeStep::kBlocks;
+    switch (stage_) {
+      case Stage::kSample:
         return after_sample(blocks, rate);
-      case Step::kRest:
+      case Stage::kRest:
         return after_rest(blocks, rate);
-      case Step::kEverything:
+      case Stage::kEverything:
         break;
     }
     rate.allocate(blocks);
@@ -103,11 +115,11 @@ class StopExact final : public EarlyStop {
   }
 
  private:
-  enum class Step { kEverything, kSample, kRest };
+  enum class Stage { kEverything, kSample, kRest };
 
   bool after_sample(const CodedBlock* blocks, RateControl& rate) {
     thresholds_ = rate.predict(blocks, sample_.blocks, sample_.weights);
-    step_ = Step::kRest;
+    stage_ = Stage::kRest;
     return want_open(blocks, thresholds_) || after_rest(blocks, rate);
   }
 
@@ -127,7 +139,8 @@ class StopExact final : public EarlyStop {
     return true;
   }
 
-  Step step_ = Step::kEverything;
+  const bool backend_decides_;
+  Stage stage_ = Stage::kEverything;
 };
 
 /// The threshold of the GOP before, less a margin (section 5.1).
@@ -152,16 +165,27 @@ class StopPrevious final : public EarlyStop {
 
 }  // namespace
 
-std::unique_ptr<EarlyStop> EarlyStop::make(const Plan& plan, const BlockSample& sample) {
+cj2k_stop stop_in_force(const Plan& plan) {
   const cj2k_params& p = plan.params;
-  const bool has_cap = has_byte_cap(plan);
-  if (p.stop == CJ2K_STOP_NONE || (p.cblk_style & CJ2K_STYLE_PTERM) != 0)
-    return std::make_unique<StopNone>(plan, sample);
-  if (p.stop == CJ2K_STOP_PST && has_cap) return std::make_unique<StopPrevious>(plan, sample);
-  if ((p.stop == CJ2K_STOP_PSB || p.stop == CJ2K_STOP_BPI) && has_cap)
-    return make_plane_stop(plan, sample);
-  if (sample.all.size() < kMinBlocks) return std::make_unique<StopNone>(plan, sample);
-  return std::make_unique<StopExact>(plan, sample);
+  if (p.stop == CJ2K_STOP_NONE || (p.cblk_style & CJ2K_STYLE_PTERM) != 0) return CJ2K_STOP_NONE;
+  if (p.stop != CJ2K_STOP_EXACT && has_byte_cap(plan)) return p.stop;
+  return plan.blocks.size() < kMinBlocks ? CJ2K_STOP_NONE : CJ2K_STOP_EXACT;
+}
+
+std::unique_ptr<EarlyStop> EarlyStop::make(const Plan& plan, const BlockSample& sample,
+                                           bool backend_decides) {
+  switch (stop_in_force(plan)) {
+    case CJ2K_STOP_PST:
+      return std::make_unique<StopPrevious>(plan, sample);
+    case CJ2K_STOP_PSB:
+    case CJ2K_STOP_BPI:
+      return make_plane_stop(plan, sample, backend_decides);
+    case CJ2K_STOP_EXACT:
+      return std::make_unique<StopExact>(plan, sample, backend_decides);
+    case CJ2K_STOP_NONE:
+      break;
+  }
+  return std::make_unique<StopNone>(plan, sample);
 }
 
 }  // namespace cj2k

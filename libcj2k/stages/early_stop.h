@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "backend.h"
+#include "core/slope_search.h"
 #include "plan.h"
 #include "stages/rate.h"
 
@@ -36,6 +37,19 @@ struct BlockSample {
   std::vector<uint32_t> all;      ///< every block
   std::vector<uint32_t> blocks;   ///< indices, rising
   std::vector<uint32_t> weights;  ///< blocks of the same subband that each stands for
+  std::vector<uint32_t> rest;     ///< all others, rising
+};
+
+/// The strategy that the frames of a plan are coded by: params.stop, or what stands in for it.
+/// Exact may still have no cap to predict for (RateControl::has_cap).
+cj2k_stop stop_in_force(const Plan& plan);
+
+/// What a request is for: blocks, or a step whose decisions the backend takes itself
+/// (Backend::decides). The frames of a GOP ask for the same one.
+enum class CodeStep : uint8_t {
+  kBlocks,   ///< Backend::code_blocks
+  kSampled,  ///< Backend::code_sampled
+  kPlanes,   ///< Backend::code_planes
 };
 
 /// The decisions of one frame: begin, then code what `request` says and ask for the `next`. Reuses
@@ -43,7 +57,9 @@ struct BlockSample {
 class EarlyStop {
  public:
   /// `plan` and `sample` must outlive it. Throws std::bad_alloc.
-  static std::unique_ptr<EarlyStop> make(const Plan& plan, const BlockSample& sample);
+  /// @param backend_decides  Backend::decides
+  static std::unique_ptr<EarlyStop> make(const Plan& plan, const BlockSample& sample,
+                                         bool backend_decides);
   virtual ~EarlyStop() = default;
 
   /// A new frame.
@@ -57,6 +73,9 @@ class EarlyStop {
   BlockRequest request(uint32_t frame) const { return {frame, wanted_, thresholds_}; }
   /// Planes below this one are not coded now. The frames of a GOP ask for the same one.
   uint32_t last_plane() const { return last_plane_; }
+  CodeStep step() const { return step_; }
+  /// After kSampled, before `next`: where the other blocks might stop.
+  void set_thresholds(const SlopeThresholds& thresholds) { thresholds_ = thresholds; }
 
  protected:
   EarlyStop(const Plan& plan, const BlockSample& sample);
@@ -68,19 +87,18 @@ class EarlyStop {
   const BlockSample& sample_;
   SlopeThresholds thresholds_{};
   uint32_t last_plane_ = 0;
+  CodeStep step_ = CodeStep::kBlocks;
   std::span<const uint32_t> wanted_;
   std::vector<uint32_t> open_;
 };
 
-/// Bytes by slope, for psb: 1024 entries of a quarter octave, T.800 knows nothing of it (section
-/// 5.2 of the paper).
+/// Bytes by slope, for psb (core/slope_search.h).
 class SlopeByteTable {
  public:
-  static constexpr uint32_t kEntries = 1024;
-  static constexpr int kShift = 6;
+  static constexpr uint32_t kEntries = kSlopeEntries;
 
   void clear() { bytes_.fill(0); }
-  void add(uint16_t slope, uint32_t bytes) { bytes_[slope >> kShift] += bytes; }
+  void add(uint16_t slope, uint32_t bytes) { bytes_[slope_entry(slope)] += bytes; }
   /// The lowest slope of the entry at which the bytes of this and all steeper ones exceed
   /// `target`; 0: they do not.
   uint16_t threshold(uint64_t target) const;
@@ -91,6 +109,7 @@ class SlopeByteTable {
 };
 
 /// psb and bpi (early_stop_planes.cc).
-std::unique_ptr<EarlyStop> make_plane_stop(const Plan& plan, const BlockSample& sample);
+std::unique_ptr<EarlyStop> make_plane_stop(const Plan& plan, const BlockSample& sample,
+                                           bool backend_decides);
 
 }  // namespace cj2k

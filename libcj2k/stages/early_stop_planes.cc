@@ -16,7 +16,7 @@ uint16_t SlopeByteTable::threshold(uint64_t target) const {
   uint64_t sum = 0;
   for (uint32_t i = kEntries; i-- > 0;) {
     sum += bytes_[i];
-    if (sum > target) return static_cast<uint16_t>(i << kShift);
+    if (sum > target) return slope_of_entry(i);
   }
   return 0;
 }
@@ -26,8 +26,9 @@ namespace {
 /// The walk down the planes; who stops after each is left to the derived class.
 class PlaneStop : public EarlyStop {
  public:
-  PlaneStop(const Plan& plan, const BlockSample& sample)
+  PlaneStop(const Plan& plan, const BlockSample& sample, bool backend_decides)
       : EarlyStop(plan, sample), bytes_(plan.blocks.size()), stopped_(plan.blocks.size()) {
+    if (backend_decides) step_ = CodeStep::kPlanes;
     for (const CodeBlock& block : plan.blocks)
       max_planes_ = std::max<uint32_t>(max_planes_, block.max_bit_planes);
   }
@@ -44,6 +45,10 @@ class PlaneStop : public EarlyStop {
   }
 
   bool next(const CodedBlock* blocks, RateControl& rate) override {
+    if (step_ == CodeStep::kPlanes) {
+      rate.allocate(blocks);
+      return false;
+    }
     if (last_plane_ < max_planes_) {
       for (const uint32_t b : wanted_) {
         const uint32_t component = plan_.blocks[b].component;
@@ -147,9 +152,11 @@ class StopBytes final : public PlaneStop {
 
 }  // namespace
 
-std::unique_ptr<EarlyStop> make_plane_stop(const Plan& plan, const BlockSample& sample) {
-  if (plan.params.stop == CJ2K_STOP_PSB) return std::make_unique<StopSlopeByte>(plan, sample);
-  return std::make_unique<StopBytes>(plan, sample);
+std::unique_ptr<EarlyStop> make_plane_stop(const Plan& plan, const BlockSample& sample,
+                                           bool backend_decides) {
+  if (plan.params.stop == CJ2K_STOP_PSB)
+    return std::make_unique<StopSlopeByte>(plan, sample, backend_decides);
+  return std::make_unique<StopBytes>(plan, sample, backend_decides);
 }
 
 }  // namespace cj2k

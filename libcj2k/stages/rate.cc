@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "base/parallel.h"
 #include "core/slope.h"
@@ -13,18 +12,13 @@
 namespace cj2k {
 namespace {
 
-constexpr uint32_t kAboveAllSlopes = 65536;
-constexpr uint64_t kNoCap = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kNoCap = kNoTarget;
 /// Precincts per task: the lowest resolutions' take well under a microsecond.
 constexpr size_t kPrecinctGrain = 8;
 constexpr size_t kBlockGrain = 4096;
 /// Trials of a single point after the longest prefix. Each costs one precinct; what they win is
 /// under one point's bytes.
 constexpr int kSingleTrials = 32;
-/// Share of a frame's bytes that is code-block data, for predictions; and how much lower than
-/// predicted to start, so that few blocks have to go on later (a quarter octave).
-constexpr double kBodyShare = 0.98;
-constexpr uint32_t kPredictionMargin = 64;
 /// What may stay unused without a trial: 1 / 4096 of the cap.
 constexpr uint64_t kNegligible = 4096;
 /// Candidates beyond what is expected to fit, besides a 64th of the cap: small points may follow
@@ -231,6 +225,22 @@ uint16_t RateControl::room() const {
                                log_slope(static_cast<double>(bytes), 1));
 }
 
+ByteTargets RateControl::prediction_targets() const {
+  ByteTargets targets{body_target(frame_cap_, fixed_bytes_), {}, quality_floor_};
+  for (uint32_t c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
+    targets.component[c] = c < plan_.components.size()
+                               ? body_target(component_cap(), component_fixed_bytes(plan_, c))
+                               : kNoTarget;
+  }
+  return targets;
+}
+
+ByteTargets RateControl::caps() const {
+  ByteTargets targets{frame_cap_, {}, 0};
+  std::fill(std::begin(targets.component), std::end(targets.component), component_cap());
+  return targets;
+}
+
 SlopeThresholds RateControl::predict(const CodedBlock* blocks, std::span<const uint32_t> sample,
                                      std::span<const uint32_t> weights) {
   SlopeThresholds thresholds;
@@ -241,21 +251,12 @@ SlopeThresholds RateControl::predict(const CodedBlock* blocks, std::span<const u
   for (size_t i = 0; i < sample.size(); ++i)
     add_to_histograms(sample[i], blocks[sample[i]].num_hull, weights[i]);
   sum_histograms();
-  const auto slope_under = [&](const Scope& scope) -> uint16_t {
-    if (scope.cap == kNoCap) return 0;
-    const double body =
-        static_cast<double>(scope.cap - std::min(scope.cap, scope.fixed)) * kBodyShare;
-    const uint32_t slope =
-        std::min<uint32_t>(slope_for(scope, static_cast<uint64_t>(body)), kMaxSlope);
-    return slope > kPredictionMargin ? static_cast<uint16_t>(slope - kPredictionMargin)
-                                     : uint16_t{0};
-  };
+  const ByteTargets targets = prediction_targets();
   const uint32_t num_components = static_cast<uint32_t>(plan_.components.size());
-  const uint16_t frame = slope_under({0, num_components, frame_cap_, fixed_bytes_});
-  const uint64_t component_cap = cap_or_none(plan_.params.max_component_bytes);
+  const uint16_t frame = predicted_threshold(slope_for({0, num_components, 0, 0}, targets.frame));
   for (uint32_t c = 0; c < num_components; ++c) {
-    const uint16_t own = slope_under({c, c + 1, component_cap, component_fixed_bytes(plan_, c)});
-    thresholds[c] = std::max({thresholds[c], own, frame});
+    const uint16_t own = predicted_threshold(slope_for({c, c + 1, 0, 0}, targets.component[c]));
+    thresholds[c] = std::max({targets.floor, own, frame});
   }
   return thresholds;
 }

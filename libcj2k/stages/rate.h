@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend.h"
+#include "core/slope_search.h"
 #include "plan.h"
 #include "stages/coded_block.h"
 #include "stages/packets.h"
@@ -57,6 +58,10 @@ class RateControl {
   /// each. Without a cap it needs no sample: the quality threshold.
   SlopeThresholds predict(const CodedBlock* blocks, std::span<const uint32_t> sample,
                           std::span<const uint32_t> weights);
+  /// The bytes of code-block data that `predict` looks for; the same for every frame of a plan.
+  ByteTargets prediction_targets() const;
+  /// The caps themselves, likewise.
+  ByteTargets caps() const;
   /// After allocate: points of `component` above this slope are all in. Blocks whose coding stopped
   /// there or above may have had more to give. 0: whatever there is goes in.
   uint16_t exhausted_above(uint32_t component) const { return exhausted_[component]; }
