@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "gop_memory.h"
 
+#include "slopes.h"
+#include "stages/early_stop.h"
+
 namespace cj2k::cuda {
 namespace {
 
@@ -67,6 +70,18 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
   totals = carver.take(2 * sizeof(uint32_t));
   gather = carver.take(blocks * sizeof(GatherJob));
   scratch = carver.take(scratch_bytes);
+
+  const cj2k_stop stop = has_byte_cap(plan) ? stop_in_force(plan) : CJ2K_STOP_NONE;
+  const auto num_components = static_cast<uint32_t>(plan.components.size());
+  const bool by_plane = stop == CJ2K_STOP_PSB || stop == CJ2K_STOP_BPI;
+  weights = carver.take(stop == CJ2K_STOP_EXACT ? blocks * sizeof(uint32_t) : 0);
+  records_bytes = by_plane ? blocks * sizeof(PlaneRecord) : 0;
+  records = carver.take(records_bytes);
+  decided_bytes_bytes = 0;
+  if (stop == CJ2K_STOP_EXACT) decided_bytes_bytes = frames * slope_table_bytes(num_components);
+  if (stop == CJ2K_STOP_PSB) decided_bytes_bytes = frames * plane_slope_table_bytes(num_components);
+  if (stop == CJ2K_STOP_BPI) decided_bytes_bytes = frames * CJ2K_MAX_COMPONENTS * sizeof(uint64_t);
+  decided_bytes = carver.take(decided_bytes_bytes);
   bytes = carver.bytes();
 }
 

@@ -70,7 +70,8 @@ struct alignas(16) Tier1State {
   uint8_t last, open, first_pass, num_passes;
   uint8_t paused;    ///< closed after a plane, to go on from here
   uint8_t finished;  ///< all planes are coded
-  uint8_t reserved[2];
+  uint8_t stopped;   ///< for good (slopes.h): nothing codes it any more, in whichever list
+  uint8_t reserved;
   uint32_t contexts[21];
 };
 
@@ -153,6 +154,7 @@ struct Tier1Stop {
   const uint16_t* thresholds;  ///< [frame][CJ2K_MAX_COMPONENTS] log-slopes as Tier1Stop's of
                                ///< stages/tier1.h, in device memory; 0: to the last plane
   uint32_t last_plane = 0;     ///< planes below are left in any case
+  uint32_t first_plane = kMaxBitPlanes;  ///< no block of the list goes on above; saves launches
 };
 
 /// Device bytes that a coder needs beside Tier1Buffers, for `max_blocks` blocks in a list.

@@ -16,11 +16,12 @@ struct alignas(16) StateHead {
   uint32_t num_bytes;
   uint8_t last, open, first_pass, num_passes;
   uint8_t paused, finished;
-  uint8_t reserved[2];
+  uint8_t stopped, reserved;
 };
 static_assert(sizeof(StateHead) == offsetof(Tier1State, contexts));
 static_assert(offsetof(StateHead, num_passes) == offsetof(Tier1State, num_passes));
 static_assert(offsetof(StateHead, finished) == offsetof(Tier1State, finished));
+static_assert(offsetof(StateHead, stopped) == offsetof(Tier1State, stopped));
 
 template <typename T>
 CJ2K_KERNEL_FN StateHead load_head(T& t, const Tier1State* state) {
@@ -40,7 +41,8 @@ CJ2K_KERNEL_FN int bit_planes(T& t, const Tier1Buffers& buffers, uint32_t block)
 template <typename T>
 CJ2K_KERNEL_FN int next_plane(T& t, const Tier1Buffers& buffers, uint32_t block, int bit_planes) {
   const StateHead head = load_head(t, buffers.states + block);
-  return head.finished != 0 ? -1 : bit_planes - 1 - (head.num_passes + 2) / 3;
+  if (head.finished != 0 || head.stopped != 0) return -1;
+  return bit_planes - 1 - (head.num_passes + 2) / 3;
 }
 
 /// The plane that a block goes on with in this call; -1: none, and its state says so.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The forms of tier-1 that are made of two kernels.
+#include <algorithm>
 #include <memory>
 
 #include "simt/device.h"
@@ -100,7 +101,7 @@ class CiboCoder final : public Tier1Coder {
     MqParams params = mq_params(buffers, list, stop, style_);
     params.to_code = to_code;
     params.to_model = to_model;
-    const int top = static_cast<int>(max_planes_) - 1;
+    const int top = std::min(static_cast<int>(max_planes_) - 1, static_cast<int>(stop.first_plane));
     for (int plane = top; plane >= static_cast<int>(stop.last_plane); --plane) {
       simt::Event& coded = coded_[plane & 1];
       if (plane <= top - 2) CJ2K_TRY(model_stream_.wait(coded));

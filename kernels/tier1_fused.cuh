@@ -223,9 +223,11 @@ struct Tier1Fused {
     const uint32_t place = end % kUnits;
     const uint32_t skipped = place + units > kUnits ? kUnits - place : 0;
     uint32_t begin = t.sload(s.ring_begin);
-    while (end + skipped + units - begin > kUnits) {
+    uint32_t oldest = t.sload(s.given_begin);
+    const uint32_t newest = t.sload(s.given_end);
+    // Many small passes may fill the list of what is given out before they fill the ring.
+    while (end + skipped + units - begin > kUnits || newest - oldest == kSlots * kRecords) {
       // Something is given out: of an empty ring even the larger part is enough.
-      const uint32_t oldest = t.sload(s.given_begin);
       const Given given = t.sload(s.given[oldest % (kSlots * kRecords)]);
       const uint32_t consumed = t.atomic_load_block(&s.consumed[given.record % 32]);
       if (static_cast<int32_t>((consumed << 5) - (given.record & ~31u)) <= 0) {
@@ -234,7 +236,7 @@ struct Tier1Fused {
       }
       begin = given.end;
       t.sstore(s.ring_begin, begin);
-      t.sstore(s.given_begin, oldest + 1);
+      t.sstore(s.given_begin, ++oldest);
     }
     t.sstore(s.ring_end, end + skipped + units);
     return skipped != 0 ? 0 : place;
@@ -456,7 +458,7 @@ struct Tier1Close {
     const uint32_t block = t.gload_ro(p.list.blocks + entry);
     Tier1State* state = p.buffers.states + block;
     const StateHead head = load_head(t, state);
-    if (head.open == 0) return;
+    if (head.open == 0 || head.stopped != 0) return;
     const uint32_t frame = block / p.buffers.num_blocks;
     const Tier1Job job = t.gload(p.buffers.jobs + block % p.buffers.num_blocks);
     Segments<DeviceStore<T>> segments(p.style, DeviceStore<T>(t, p.buffers, job, frame));

@@ -120,6 +120,19 @@ struct LeftDistortion {
   }
 };
 
+/// A HullBuilder's store in shared memory: [kMaxPasses][32], a lane's points 32 apart.
+template <typename T>
+struct HullStore {
+  T* t;
+  simt::U32x4* points;  ///< of the lane
+  CJ2K_KERNEL_FN HullPoint point(int i) const {
+    return std::bit_cast<HullPoint>(t->sload(points[i * 32]));
+  }
+  CJ2K_KERNEL_FN void set_point(int i, const HullPoint& point) const {
+    t->sstore(points[i * 32], std::bit_cast<simt::U32x4>(point));
+  }
+};
+
 /// Hulls of the blocks of a list, packed.
 ///
 /// Grid: x = blocks / 32. Block: one warp, a lane per code-block; the warp takes room in the packed
@@ -140,7 +153,7 @@ struct Hulls {
   CJ2K_KERNEL_FN static void run(T& t, Smem& smem, const Params& p) {
     const uint32_t entry = t.block_x() * 32 + t.lane();
     const bool listed = entry < p.list.count();
-    const Points<T> points{&t, &smem.points[0][t.lane()]};
+    const HullStore<T> points{&t, &smem.points[0][t.lane()]};
     Tier1Result result{};
     uint64_t first_pass = 0;
     bool finished = true;
@@ -156,7 +169,7 @@ struct Hulls {
         result.planes_left = static_cast<uint8_t>(planes_left(block.bit_planes, result.num_passes));
       }
       const double weight = t.gload(&block.job->weight);
-      HullBuilder<Points<T>> hull{points};
+      HullBuilder<HullStore<T>> hull{points};
       for (int i = 0; i < result.num_passes; ++i) {
         hull.push(t.gload(p.buffers.passes + first_pass + i), i, weight);
       }
@@ -199,19 +212,6 @@ struct Hulls {
   }
 
  private:
-  /// A HullBuilder's store.
-  template <typename T>
-  struct Points {
-    T* t;
-    simt::U32x4* points;  ///< of the lane
-    CJ2K_KERNEL_FN HullPoint point(int i) const {
-      return std::bit_cast<HullPoint>(t->sload(points[i * 32]));
-    }
-    CJ2K_KERNEL_FN void set_point(int i, const HullPoint& point) const {
-      t->sstore(points[i * 32], std::bit_cast<simt::U32x4>(point));
-    }
-  };
-
   template <typename T>
   CJ2K_KERNEL_FN static uint32_t take_room(T& t, uint32_t* total, uint32_t count) {
     const uint32_t sum = t.warp_inclusive_add(count);

@@ -159,11 +159,8 @@ CJ2K_KERNEL_FN bool begin_pass(Coder& segments, const Bank& bank) {
 template <typename Coder>
 CJ2K_KERNEL_FN bool may_stop(Coder& segments, double weight, uint16_t threshold) {
   const auto& store = segments.store();
-  const int n = segments.num_passes();
-  const uint32_t before = n > 3 ? store.length(n - 4) : 0;
-  const uint16_t slope =
-      last_hull_slope([&store](int pass) { return store.pass(pass); }, n, weight);
-  return may_pause(slope, store.length(n - 1) - before, threshold);
+  return may_pause_after([&store](int pass) { return store.pass(pass); }, segments.num_passes(),
+                         weight, threshold);
 }
 
 /// The first `left` of 16 decisions.
@@ -255,6 +252,7 @@ struct MqCoder {
     const int last_plane = kByPlane ? p.plane : static_cast<int>(p.stop.last_plane);
     const int num_passes = 3 * (planes - last_plane) - 2;
     int next = head.num_passes;
+    if (!kByPlane && head.stopped != 0) return false;
     if (!kByPlane && (head.finished != 0 || next >= num_passes)) {
       if (planes == 0) {
         t.gstore(&state->finished, 1);

@@ -80,7 +80,7 @@ class Backend {
   /// @param frames  those that have been ingested, rising
   /// @param stats   [gop], times are added
   virtual Status transform(GopWork& work, std::span<const uint32_t> frames, cj2k_stats* stats) = 0;
-  /// Quantisation and tier-1 of some blocks, by index. Each is coded until its last hull slope is
+  /// Quantisation and tier-1 of some blocks, by index. Each is coded until core/stop.h lets it pause
   /// below the threshold of its component (0: to the last plane), and not below the magnitude
   /// bit-plane `last_plane`; one that an earlier call left goes on where it stopped, by a plane at
   /// least.

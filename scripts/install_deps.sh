@@ -2,16 +2,18 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# install_deps.sh [core|test|ffmpeg|all]...    (default core)
+# install_deps.sh [core|test|ffmpeg|all|bench]...    (default core)
 #
 # Installs, with apt, the Debian packages that are missing: for the library (core), for its tests and sanitizers (test),
-# for building FFmpeg (ffmpeg). Asks nothing; needs root or sudo without a password only where something is missing.
+# for building FFmpeg (ffmpeg), for the plots of benchmarks (bench; not in all). Asks nothing; needs root or sudo without
+# a password only where something is missing.
 set -euo pipefail
 
 readonly core="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev"
 readonly test="doctest-dev libboost-context-dev libopenjp2-tools grokj2k-tools ffmpeg python3 clang libclang-rt-14-dev"
 readonly ffmpeg="gcc make nasm patch xz-utils util-linux debian-archive-keyring ca-certificates libopenjp2-7-dev
   zlib1g-dev ccache python3 mediainfo"
+readonly bench="python3-matplotlib"
 
 wanted=()
 for group in "${@:-core}"; do
@@ -20,8 +22,9 @@ for group in "${@:-core}"; do
     core) wanted+=($core) ;;
     test) wanted+=($core $test) ;;
     ffmpeg) wanted+=($core $ffmpeg) ;;
+    bench) wanted+=($bench) ;;
     all) wanted+=($core $test $ffmpeg) ;;
-    *) sed -n '5,8p' "$0" | cut -c3- >&2; exit 2 ;;
+    *) sed -n '5,9p' "$0" | cut -c3- >&2; exit 2 ;;
   esac
 done
 

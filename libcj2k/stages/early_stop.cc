@@ -55,9 +55,14 @@ bool EarlyStop::want_open(const CodedBlock* blocks, const SlopeThresholds& thres
   open_.clear();
   for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
     const CodedBlock& block = blocks[b];
-    const uint16_t last = block.num_hull > 0 ? block.hull[block.num_hull - 1].slope : kMaxSlope;
-    if (!block.is_coded || (block.planes_left > 0 && last >= thresholds[plan_.blocks[b].component]))
-      open_.push_back(b);
+    if (block.is_coded) {
+      if (block.planes_left == 0) continue;
+      const uint16_t threshold = thresholds[plan_.blocks[b].component];
+      const uint16_t last = block.num_hull > 0 ? block.hull[block.num_hull - 1].slope : kMaxSlope;
+      const double weight = plan_.subbands[plan_.blocks[b].subband].distortion_weight;
+      if (last < threshold || best_slope_left(weight, block.planes_left) < threshold) continue;
+    }
+    open_.push_back(b);
   }
   wanted_ = open_;
   return !open_.empty();

@@ -8,8 +8,8 @@
 //   exact  only as far as rate control looks, without loss. A sample of the blocks is coded to the
 //          end and predicts the slope at which rate control will stop (constant quality without a
 //          cap knows it). The other blocks are coded down to that slope. Rate control then says
-//          where it really stopped: a block that paused above that slope might have had more to
-//          give, so it goes on, and rate control runs again, until there is none.
+//          where it really stopped: a block that paused above that slope, and has planes left that
+//          could reach it, goes on, and rate control runs again, until there is none.
 //   pst, psb, bpi   the strategies of Martinez-del-Amor, Bruns and Sparenberg, "Parallel efficient
 //          rate control methods for JPEG 2000" (2017), sections 5.1 to 5.3. Nothing goes on after
 //          its stop, so they lose quality. They need a cap in bytes; without one they are `exact`.
@@ -79,8 +79,8 @@ class EarlyStop {
 
  protected:
   EarlyStop(const Plan& plan, const BlockSample& sample);
-  /// Wants the blocks that are not coded yet, or paused at a slope not below the threshold of their
-  /// component.
+  /// Wants the blocks that are not coded yet, or paused although neither their slope nor what they
+  /// have left is below the threshold of their component.
   bool want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds);
 
   const Plan& plan_;

@@ -632,12 +632,8 @@ void EncodeBlock(const Tier1Block& block, Tier1Scratch::Impl& z, Tier1Output& ou
     if (stop == nullptr || plane == 0) continue;
     if (plane > stop->last_plane) {
       if (stop->threshold == 0) continue;
-      const uint32_t bytes_before =
-          out.num_passes > 3 ? out.passes[out.num_passes - 4].length_bytes : 0;
-      const uint32_t plane_bytes = out.passes[out.num_passes - 1].length_bytes - bytes_before;
-      if (!may_pause(last_slope(out.passes, out.num_passes, stop->weight), plane_bytes,
-                     stop->threshold))
-        continue;
+      const auto pass = [&](int i) { return out.passes[i]; };
+      if (!may_pause_after(pass, out.num_passes, stop->weight, stop->threshold)) continue;
     }
     coder.pause(*stop->saved);
     stop->paused = true;

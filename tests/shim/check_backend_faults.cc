@@ -223,7 +223,7 @@ TEST_CASE("backend: calls fail while blocks stop and go on") {
                                 {"threads", "2"},
                                 {"gop", "2"},
                                 {"async_depth", "4"},
-                                {"target_bytes", "300"},
+                                {"target_bytes", "700"},
                                 {"tier1", "cibo"}}),
                 {Content::kFlat, Content::kFlat, Content::kFlat}, 3);
   CHECK(job.expected[0].stats.passes_resumed > 0);

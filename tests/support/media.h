@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "support/picture.h"
 
@@ -16,5 +17,9 @@ namespace cj2k::test {
 /// `depth` bits: 8, or the high bits of 16. Where the folder or the file is missing nothing is
 /// returned and the reason printed as SKIPPED.
 std::optional<Picture> load_media(const std::string& name, int depth);
+/// The first frames of a film, at most `most_frames`, cut to the middle `width` x `height` (0:
+/// all). Empty where there is none, as load_media.
+std::vector<Picture> load_media_clip(const std::string& name, int depth, int most_frames,
+                                     int32_t width = 0, int32_t height = 0);
 
 }  // namespace cj2k::test

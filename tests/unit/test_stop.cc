@@ -79,5 +79,39 @@ TEST_CASE("a pause needs a margin, and a wide one after a plane of few bytes") {
   CHECK_FALSE(may_pause(kMaxSlope, 1000, kMaxSlope));
 }
 
+TEST_CASE("the best slope left, by hand") {
+  // 32 units of weight * 4^plane for a byte.
+  CHECK(best_slope_left(1.0, 1) == kSlopeUnit + 5 * 256);
+  CHECK(best_slope_left(1.0, 2) == kSlopeUnit + 7 * 256);
+  CHECK(best_slope_left(1.0, 31) == kSlopeUnit + 65 * 256);
+  CHECK(best_slope_left(0.25, 1) == kSlopeUnit + 3 * 256);
+  CHECK(best_slope_left(0x1p100, 31) == kMaxSlope);
+}
+
+TEST_CASE("a pause from passes: what lies below the last plane, and the last plane's bytes") {
+  // Plane 2 takes 39 or 40 bytes after 60, and its slope is one unit per byte or less.
+  for (const uint32_t bytes : {39u, 40u}) {
+    const std::vector<CodingPass> passes = {
+        {60, 12800, 3}, {70, 10, 2}, {80, 10, 2}, {60 + bytes, 10, 2}};
+    const auto pass = [&](int i) { return passes[static_cast<size_t>(i)]; };
+    const uint16_t slope = last_hull_slope(pass, 4, 1.0);
+    const uint16_t left = best_slope_left(1.0, 2);
+    REQUIRE(slope + kPauseMargin < left);
+    CHECK(may_pause_after(pass, 4, 1.0, static_cast<uint16_t>(left + 1)));
+    CHECK(may_pause_after(pass, 4, 1.0, left) == (bytes == 40));
+    CHECK(may_pause_after(pass, 4, 1.0, static_cast<uint16_t>(slope + kPauseMargin + 1)) ==
+          (bytes == 40));
+    CHECK_FALSE(may_pause_after(pass, 4, 1.0, static_cast<uint16_t>(slope + kPauseMargin)));
+    CHECK_FALSE(may_pause_after(pass, 4, 1.0, 0));
+  }
+  // The first plane is all of its bytes: 8 units over 40 or 39.
+  const uint16_t slope = log_slope(8.0, 40);
+  const auto first = [](int) { return CodingPass{40, 1, 5}; };
+  CHECK(may_pause_after(first, 1, 1.0, static_cast<uint16_t>(slope + kPauseMargin + 1)));
+  CHECK_FALSE(may_pause_after(first, 1, 1.0, static_cast<uint16_t>(slope + kPauseMargin)));
+  const auto small = [](int) { return CodingPass{39, 1, 5}; };
+  CHECK_FALSE(may_pause_after(small, 1, 1.0, best_slope_left(1.0, 5)));
+}
+
 }  // namespace
 }  // namespace cj2k

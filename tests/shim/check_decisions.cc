@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The steps whose decisions the CUDA backend takes on the device: the blocks that the CPU backend
+// codes when the host decides.
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend.h"
+#include "shim/kernel_check.h"
+#include "stages/early_stop.h"
+#include "stages/rate.h"
+#include "support/encode.h"
+
+namespace cj2k::simt::test {
+namespace {
+
+constexpr uint32_t kGop = 2;
+
+cj2k_params decided_params(const char* tier1, const char* stop, const char* frame_cap,
+                           const char* component_cap) {
+  cj2k_params params = cj2k::test::make_params(112, 104);
+  for (const auto& [key, value] : {std::pair<const char*, const char*>{"cblk", "8x8"},
+                                   {"levels", "3"},
+                                   {"gop", "2"},
+                                   {"async_depth", "2"},
+                                   {"tier1", tier1},
+                                   {"stop", stop},
+                                   {"target_bytes", frame_cap},
+                                   {"max_component_bytes", component_cap}}) {
+    cj2k::test::set(params, key, value);
+  }
+  return params;
+}
+
+/// One backend with a GOP of two frames, up to its coefficients.
+struct Side {
+  Side(std::unique_ptr<Backend> made, const Plan& plan) : backend(std::move(made)) {
+    REQUIRE(backend->make_gop_work(&work) == Status::kOk);
+    constexpr cj2k::test::Content kContents[] = {cj2k::test::Content::kTexture,
+                                                 cj2k::test::Content::kNoise};
+    const uint32_t frames[kGop] = {0, 1};
+    for (const uint32_t f : frames) {
+      const cj2k::test::FrameMemory memory(
+          cj2k::test::make_picture(plan.params, kContents[f], 100 + f));
+      REQUIRE(backend->ingest(memory.frame, *work, f, stats[f]) == Status::kOk);
+    }
+    REQUIRE(backend->transform(*work, frames, stats) == Status::kOk);
+  }
+  std::unique_ptr<Backend> backend;
+  std::unique_ptr<GopWork> work;
+  cj2k_stats stats[kGop] = {};
+};
+
+struct Totals {
+  size_t blocks = 0, paused = 0, resumed = 0, thresholds = 0;
+};
+
+void compare(const Plan& plan, const Side& cpu, const Side& cuda, Totals& totals) {
+  for (uint32_t f = 0; f < kGop; ++f) {
+    const CodedBlock *expected = cpu.work->blocks(f), *actual = cuda.work->blocks(f);
+    for (size_t b = 0; b < plan.blocks.size(); ++b) {
+      const CodedBlock &e = expected[b], &a = actual[b];
+      INFO("frame ", f, " block ", b);
+      REQUIRE(a.is_coded);
+      REQUIRE(e.is_coded);
+      REQUIRE(a.num_passes == e.num_passes);
+      REQUIRE(a.num_passes_resumed == e.num_passes_resumed);
+      REQUIRE(a.num_bytes == e.num_bytes);
+      REQUIRE(a.planes_left == e.planes_left);
+      REQUIRE(a.total_distortion == e.total_distortion);
+      REQUIRE(a.num_hull == e.num_hull);
+      REQUIRE(
+          (e.num_hull == 0 || std::memcmp(a.hull, e.hull, e.num_hull * sizeof(HullPoint)) == 0));
+      ++totals.blocks;
+      totals.paused += e.planes_left > 0;
+      totals.resumed += e.num_passes_resumed > 0;
+    }
+  }
+}
+
+/// `exact`: the sample, its prediction and the rest, in one step and in two.
+void check_sampled(const Plan& plan, Side& cpu, Side& cuda, RateControl& rate,
+                   const BlockSample& sample, Totals& totals) {
+  const uint32_t frames[kGop] = {0, 1};
+  SlopeThresholds actual[kGop];
+  REQUIRE(cuda.backend->code_sampled(
+              *cuda.work, frames,
+              {sample.blocks, sample.weights, sample.rest, rate.prediction_targets()}, actual,
+              cuda.stats) == Status::kOk);
+  for (const uint32_t f : frames) {
+    const BlockRequest first{f, sample.blocks, {}};
+    REQUIRE(cpu.backend->code_blocks(*cpu.work, {&first, 1}, 0, cpu.stats) == Status::kOk);
+    const SlopeThresholds expected =
+        rate.predict(cpu.work->blocks(f), sample.blocks, sample.weights);
+    CHECK(actual[f] == expected);
+    totals.thresholds += expected[0] > 0;
+    const BlockRequest second{f, sample.rest, expected};
+    REQUIRE(cpu.backend->code_blocks(*cpu.work, {&second, 1}, 0, cpu.stats) == Status::kOk);
+  }
+  compare(plan, cpu, cuda, totals);
+}
+
+/// `psb` and `bpi`: all planes in one step, and plane by plane.
+void check_planes(const Plan& plan, Side& cpu, Side& cuda, RateControl& rate,
+                  const BlockSample& sample, Totals& totals) {
+  const BlockRequest requests[kGop] = {{0, sample.all, {}}, {1, sample.all, {}}};
+  REQUIRE(cuda.backend->code_planes(*cuda.work, requests, rate.caps(), cuda.stats) == Status::kOk);
+  const auto host = EarlyStop::make(plan, sample, false);
+  for (uint32_t f = 0; f < kGop; ++f) {
+    host->begin(rate, {});
+    do {
+      REQUIRE(host->step() == CodeStep::kBlocks);
+      const BlockRequest request = host->request(f);
+      REQUIRE(cpu.backend->code_blocks(*cpu.work, {&request, 1}, host->last_plane(), cpu.stats) ==
+              Status::kOk);
+    } while (host->next(cpu.work->blocks(f), rate));
+  }
+  compare(plan, cpu, cuda, totals);
+}
+
+TEST_CASE("decisions on the device: the blocks that the host's decisions give") {
+  struct Case {
+    const char *tier1, *frame_cap, *component_cap;
+  };
+  for (const char* stop : {"exact", "psb", "bpi"}) {
+    Totals totals;
+    for (const Case& c : {Case{"classic", "2500", "0"}, Case{"cibo", "6000", "900"},
+                          Case{"fused", "30000", "9000"}, Case{"cibo", "900000", "0"}}) {
+#if defined(CJ2K_SIMT_SHIM)
+      shim::Options options;
+      options.seed = 5;
+      options.check_races = false;  // check_slopes.cc and the checks of tier-1 do
+      shim::reset(options);
+#endif
+      // Where nobody stops the planes of psb and bpi are those of every other case.
+      if (stop[0] != 'e' && std::strcmp(c.frame_cap, "900000") == 0) continue;
+      INFO(stop, " ", c.tier1, " caps ", c.frame_cap, " ", c.component_cap);
+      const cj2k_params params = decided_params(c.tier1, stop, c.frame_cap, c.component_cap);
+      Plan plan = checked_plan(params);
+      tbb::task_arena arena(1);
+      arena.execute([&] {
+        LogLines lines;
+        std::vector<std::unique_ptr<Backend>> backends;
+        REQUIRE(make_cuda_backends(&plan, {}, lines.log(), &backends) == Status::kOk);
+        REQUIRE(plan.params.gop == kGop);
+        REQUIRE(backends[0]->decides());
+        Side cpu(make_cpu_backend(plan), plan), cuda(std::move(backends[0]), plan);
+        REQUIRE_FALSE(cpu.backend->decides());
+        const BlockSample sample(plan);
+        std::vector<PacketScratch> scratch;
+        scratch.emplace_back(plan);
+        RateControl rate(plan, scratch);
+        const auto on_device = EarlyStop::make(plan, sample, true);
+        on_device->begin(rate, {});
+        const bool is_exact = params.stop == CJ2K_STOP_EXACT;
+        REQUIRE(on_device->step() == (is_exact ? CodeStep::kSampled : CodeStep::kPlanes));
+        (is_exact ? check_sampled : check_planes)(plan, cpu, cuda, rate, sample, totals);
+      });
+    }
+    INFO(stop);
+    CHECK(totals.paused > 0);
+    CHECK(totals.paused < totals.blocks);
+    CHECK((totals.thresholds > 0) == (stop[0] == 'e'));
+    CHECK((totals.resumed > 0) == (stop[0] != 'e'));
+    const std::string text = std::string(stop) + ": " + std::to_string(totals.blocks) +
+                             " blocks, " + std::to_string(totals.paused) + " stopped early";
+    MESSAGE(text);
+  }
+}
+
+}  // namespace
+}  // namespace cj2k::simt::test

@@ -1,0 +1,417 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What the stop strategies ask for, on a frame of three code-blocks that no coder has seen: the
+// slopes and bytes are made up, the answers worked out by hand.
+#include <doctest/doctest.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/parallel.h"
+#include "core/stop.h"
+#include "gop.h"
+#include "params.h"
+#include "plan.h"
+#include "stages/early_stop.h"
+
+namespace cj2k {
+namespace {
+
+constexpr uint32_t kPlanes = 3;  // of each of the three blocks
+
+/// Three blocks of 32x32 in one row: of one component, or one of each of three.
+cj2k_params three_blocks(cj2k_stop stop, int64_t target_bytes, int32_t components = 1) {
+  cj2k_params p;
+  std::memset(&p, 0, sizeof p);
+  p.struct_size = sizeof p;
+  set_default_params(&p);
+  p.width = components == 1 ? 96 : 32;
+  p.height = 32;
+  p.num_components = components;
+  p.levels = 0;
+  p.cblk_width = p.cblk_height = 32;
+  p.stop = stop;
+  p.target_bytes = target_bytes;
+  p.gop = p.async_depth = 1;
+  return p;
+}
+
+/// A frame that is coded by hand.
+class Frame {
+ public:
+  explicit Frame(const cj2k_params& p) {
+    const Log log(std::getenv("CJ2K_TEST_LOG") ? cj2k_log_stderr : nullptr, nullptr);
+    cj2k_params resolved;
+    REQUIRE(resolve_params(p, log, &resolved) == Status::kOk);
+    REQUIRE(make_plan(resolved, log, &plan_) == Status::kOk);
+    REQUIRE(plan_.blocks.size() == 3);
+    sample_ = std::make_unique<BlockSample>(plan_);
+    arena_.execute([&] {
+      for (size_t i = 0; i < num_workers(); ++i) scratch_.emplace_back(plan_);
+      rate_ = std::make_unique<RateControl>(plan_, scratch_);
+    });
+    stop_ = EarlyStop::make(plan_, *sample_, false);
+    for (int b = 0; b < 3; ++b) hulls_[b].reserve(kPlanes);
+  }
+
+  void begin(const SlopeThresholds& previous = {}) { stop_->begin(*rate_, previous); }
+  bool next() {
+    bool more = false;
+    arena_.execute([&] { more = stop_->next(blocks_, *rate_); });
+    return more;
+  }
+  std::vector<uint32_t> wanted() const {
+    const BlockRequest request = stop_->request(5);
+    CHECK(request.frame == 5);
+    return {request.blocks.begin(), request.blocks.end()};
+  }
+  SlopeThresholds thresholds() const { return stop_->request(0).thresholds; }
+  uint32_t last_plane() const { return stop_->last_plane(); }
+  uint32_t max_planes() const { return plan_.blocks[0].max_bit_planes; }
+  const RateControl& rate() const { return *rate_; }
+
+  /// The first look at a block, above its highest plane.
+  void look(uint32_t b) {
+    blocks_[b].is_coded = true;
+    blocks_[b].num_bit_planes = blocks_[b].planes_left = kPlanes;
+  }
+  /// One more plane, a point of the hull of its own.
+  void code_plane(uint32_t b, uint32_t bytes, uint16_t slope) {
+    CodedBlock& block = blocks_[b];
+    std::vector<HullPoint>& hull = hulls_[b];
+    --block.planes_left;
+    block.num_bytes += bytes;
+    block.num_passes = static_cast<uint8_t>(3 * (kPlanes - block.planes_left) - 2);
+    hull.push_back({block.num_bytes, block.num_passes, slope, 0.0});
+    block.hull = hull.data();
+    block.num_hull = static_cast<uint8_t>(hull.size());
+  }
+  /// All blocks have been looked at, and the walk has come to the highest plane that there is.
+  void begin_planes() {
+    begin();
+    CHECK(last_plane() == max_planes());
+    CHECK(wanted() == std::vector<uint32_t>{0, 1, 2});
+    for (uint32_t b = 0; b < 3; ++b) look(b);
+    uint32_t plane = max_planes();
+    do {
+      REQUIRE(next());
+      --plane;
+      CHECK(last_plane() == plane);
+      if (plane >= kPlanes) CHECK(wanted().empty());
+    } while (plane >= kPlanes);
+    CHECK(wanted() == std::vector<uint32_t>{0, 1, 2});
+  }
+
+ private:
+  Plan plan_;
+  std::unique_ptr<BlockSample> sample_;
+  std::vector<PacketScratch> scratch_;
+  std::unique_ptr<RateControl> rate_;
+  std::unique_ptr<EarlyStop> stop_;
+  CodedBlock blocks_[3];
+  std::vector<HullPoint> hulls_[3];
+  tbb::task_arena arena_{1};
+};
+
+using Blocks = std::vector<uint32_t>;
+
+TEST_CASE("slope-byte table: entries are quarter octaves, the steepest come first") {
+  SlopeByteTable table;
+  table.add(64 * 400, 10);       // the lowest slope of entry 400
+  table.add(64 * 400 + 63, 20);  // the highest
+  table.add(64 * 401, 40);
+  table.add(0, 1);
+  table.add(65535, 2);
+  CHECK(table.bytes()[400] == 30);
+  CHECK(table.bytes()[401] == 40);
+  CHECK(table.bytes()[399] == 0);
+  CHECK(table.bytes()[0] == 1);
+  CHECK(table.bytes()[1023] == 2);
+  // From the top: 2, 42, 72, 73. The entry at which the target is exceeded, not reached.
+  CHECK(table.threshold(0) == 64 * 1023);
+  CHECK(table.threshold(1) == 64 * 1023);
+  CHECK(table.threshold(2) == 64 * 401);
+  CHECK(table.threshold(41) == 64 * 401);
+  CHECK(table.threshold(42) == 64 * 400);
+  CHECK(table.threshold(71) == 64 * 400);
+  CHECK(table.threshold(72) == 0);  // in the entry of slope 0
+  CHECK(table.threshold(73) == 0);
+  CHECK(table.threshold(UINT64_MAX) == 0);
+  table.clear();
+  CHECK(table.threshold(0) == 0);
+  // More than 32 bits of bytes.
+  table.add(64, 0xFFFFFFFFu);
+  table.add(64, 0xFFFFFFFFu);
+  CHECK(table.threshold(0xFFFFFFFFull) == 64);
+  CHECK(table.threshold(2 * 0xFFFFFFFFull) == 0);
+}
+
+TEST_CASE("psb: a block stops below the slope at which the table of the frame fills the cap") {
+  for (const int64_t target : {1000, 999}) {
+    Frame frame(three_blocks(CJ2K_STOP_PSB, target));
+    frame.begin_planes();
+    // 300 bytes in all: nothing is full.
+    frame.code_plane(0, 100, 17200);
+    frame.code_plane(1, 100, 16200);
+    frame.code_plane(2, 100, 15200);
+    REQUIRE(frame.next());
+    CHECK(frame.last_plane() == 1);
+    CHECK(frame.wanted() == Blocks{0, 1, 2});
+    // From the top 100, 200, 300, 700, 1000, 1300. A target of 1000 bytes is exceeded by block 2's
+    // own, at entry 190 (slope 12160), and block 2 lies in it. One of 999 is exceeded by block 1's,
+    // at entry 206: 13184 - 12200 is more than the margin of 64, so block 2 stops.
+    frame.code_plane(0, 400, 14200);
+    frame.code_plane(1, 300, 13200);
+    frame.code_plane(2, 300, 12200);
+    REQUIRE(frame.next());
+    CHECK(frame.last_plane() == 0);
+    CHECK(frame.wanted() == (target == 1000 ? Blocks{0, 1, 2} : Blocks{0, 1}));
+    frame.code_plane(0, 50, 11200);
+    frame.code_plane(1, 50, 10200);
+    if (target == 1000) frame.code_plane(2, 50, 9200);
+    CHECK_FALSE(frame.next());
+    // PCRD-opt over what there is: 700 bytes in order of slope. Block 1's second plane no longer
+    // fits beside the headers, block 0's third does.
+    CHECK(frame.rate().body_bytes() == 750);
+  }
+}
+
+TEST_CASE("psb: a plane of few bytes stops far below the slope only") {
+  for (const uint32_t bytes : {39u, 40u}) {
+    Frame frame(three_blocks(CJ2K_STOP_PSB, 900));
+    frame.begin_planes();
+    frame.code_plane(0, 1000, 17200);  // the table's threshold: 17152
+    frame.code_plane(1, bytes, 17152 - kPauseMargin - 1);
+    frame.code_plane(2, bytes, static_cast<uint16_t>(17152 - kSmallPlaneMargin - 1));
+    REQUIRE(frame.next());
+    CHECK(frame.last_plane() == 1);
+    CHECK(frame.wanted() == (bytes == 39 ? Blocks{0, 1} : Blocks{0}));
+    if (bytes == 40) continue;
+    // The margin itself is not enough.
+    frame.code_plane(0, 1, 16000);
+    frame.code_plane(1, 40, 17152 - kPauseMargin);
+    REQUIRE(frame.next());
+    CHECK(frame.last_plane() == 0);
+    CHECK(frame.wanted() == Blocks{0, 1});
+  }
+}
+
+TEST_CASE("psb: a block without a point of the hull goes on") {
+  Frame frame(three_blocks(CJ2K_STOP_PSB, 500));
+  frame.begin_planes();
+  frame.code_plane(0, 600, 17200);
+  frame.code_plane(1, 100, 7200);
+  REQUIRE(frame.next());  // block 2: coded, but as if no pass had gained anything
+  CHECK(frame.wanted() == Blocks{0, 2});
+}
+
+TEST_CASE("psb: each component has a table of its own against its cap") {
+  cj2k_params p = three_blocks(CJ2K_STOP_PSB, 2000, 3);
+  p.max_component_bytes = 300;
+  Frame frame(p);
+  frame.begin_planes();
+  for (uint32_t c = 0; c < 3; ++c) frame.code_plane(c, 100 + c, 17200);
+  REQUIRE(frame.next());
+  CHECK(frame.wanted() == Blocks{0, 1, 2});
+  // 302 bytes: over, at entry 112 (7168), where the block itself lies. 301, too. 300: not.
+  frame.code_plane(0, 200, 7200);
+  frame.code_plane(1, 200, 7200);
+  frame.code_plane(2, 200, 7200);
+  REQUIRE(frame.next());
+  CHECK(frame.wanted() == Blocks{0, 1, 2});
+  // Component 2's table is full at 112, its block's slope now far below: it stops. The frame's
+  // table has room for all.
+  frame.code_plane(0, 50, 6200);
+  frame.code_plane(1, 50, 6200);
+  frame.code_plane(2, 50, 6200);
+  CHECK_FALSE(frame.next());
+  for (uint32_t c = 0; c < 3; ++c) CHECK(frame.rate().component_bytes(c) <= 300);
+}
+
+TEST_CASE("psb: a component over its cap stops, the others go on") {
+  cj2k_params p = three_blocks(CJ2K_STOP_PSB, 2000, 3);
+  p.max_component_bytes = 300;
+  Frame frame(p);
+  frame.begin_planes();
+  frame.code_plane(0, 100, 17200);
+  frame.code_plane(1, 301, 17200);
+  frame.code_plane(2, 300, 17200);
+  REQUIRE(frame.next());
+  frame.code_plane(0, 100, 16200);
+  frame.code_plane(1, 100, 16200);  // its table is full at 17152
+  frame.code_plane(2, 100, 16200);  // full where this plane lies
+  REQUIRE(frame.next());
+  CHECK(frame.last_plane() == 0);
+  CHECK(frame.wanted() == Blocks{0, 2});
+}
+
+TEST_CASE("bpi: all blocks stop after the plane at which the frame is over its cap") {
+  for (const int64_t target : {600, 599}) {
+    Frame frame(three_blocks(CJ2K_STOP_BPI, target));
+    frame.begin_planes();
+    frame.code_plane(0, 100, 17200);
+    frame.code_plane(1, 100, 16200);
+    frame.code_plane(2, 100, 15200);
+    REQUIRE(frame.next());
+    CHECK(frame.last_plane() == 1);
+    frame.code_plane(0, 100, 14200);
+    frame.code_plane(1, 100, 13200);
+    frame.code_plane(2, 100, 12200);
+    // 600 bytes are not over a cap of 600.
+    const bool more = frame.next();
+    CHECK(more == (target == 600));
+    if (!more) continue;
+    CHECK(frame.last_plane() == 0);
+    CHECK(frame.wanted() == Blocks{0, 1, 2});
+    frame.code_plane(0, 100, 11200);
+    frame.code_plane(1, 100, 10200);
+    frame.code_plane(2, 100, 9200);
+    CHECK_FALSE(frame.next());
+  }
+}
+
+TEST_CASE("bpi: a component stops at its own cap") {
+  cj2k_params p = three_blocks(CJ2K_STOP_BPI, 2000, 3);
+  p.max_component_bytes = 300;
+  Frame frame(p);
+  frame.begin_planes();
+  frame.code_plane(0, 100, 17200);
+  frame.code_plane(1, 301, 16200);
+  frame.code_plane(2, 300, 15200);
+  REQUIRE(frame.next());
+  CHECK(frame.last_plane() == 1);
+  CHECK(frame.wanted() == Blocks{0, 2});
+}
+
+TEST_CASE("a new frame forgets the one before") {
+  for (const cj2k_stop stop : {CJ2K_STOP_PSB, CJ2K_STOP_BPI}) {
+    Frame frame(three_blocks(stop, 500));
+    frame.begin_planes();
+    for (uint32_t b = 0; b < 3; ++b) frame.code_plane(b, 300, static_cast<uint16_t>(17200 - b));
+    while (frame.next()) {
+    }
+    frame.begin();
+    CHECK(frame.last_plane() == frame.max_planes());
+    CHECK(frame.wanted() == Blocks{0, 1, 2});
+  }
+}
+
+TEST_CASE("pst: everything for the first GOP, then down to the slope before less the margin") {
+  cj2k_params p = three_blocks(CJ2K_STOP_PST, 500, 3);
+  p.stop_margin = 128;
+  Frame frame(p);
+  frame.begin();
+  CHECK(frame.thresholds() == SlopeThresholds{});
+  CHECK(frame.last_plane() == 0);
+  CHECK(frame.wanted() == Blocks{0, 1, 2});
+
+  // A component that was not full (0) is coded to the end; below the margin there is nothing.
+  frame.begin({20000, 0, 64});
+  const SlopeThresholds thresholds = frame.thresholds();
+  CHECK(thresholds[1] == 0);
+  CHECK(thresholds[2] == 0);
+  constexpr uint32_t kManyBytes = 1000;
+  CHECK(may_pause(20000 - 128 - 1, kManyBytes, thresholds[0]));
+  CHECK_FALSE(may_pause(20000 - 128, kManyBytes, thresholds[0]));
+
+  // One request, whatever comes of it.
+  for (uint32_t b = 0; b < 3; ++b) {
+    frame.look(b);
+    frame.code_plane(b, 300, 10000);
+  }
+  CHECK_FALSE(frame.next());
+}
+
+TEST_CASE("pst: stop_margin moves the threshold by so much, and stays in 16 bits") {
+  for (const int margin : {0, 1, 128, 4096}) {
+    cj2k_params p = three_blocks(CJ2K_STOP_PST, 500);
+    p.stop_margin = margin;
+    Frame frame(p);
+    frame.begin({30000});
+    const int stops_below = frame.thresholds()[0] - kPauseMargin;
+    CHECK(stops_below == 30000 - margin);
+    frame.begin({65535});
+    CHECK(frame.thresholds()[0] == std::min(65535, 65535 - margin + kPauseMargin));
+  }
+}
+
+TEST_CASE("without a cap in bytes, and with PTERM, every plane of few blocks is coded") {
+  for (const cj2k_stop stop :
+       {CJ2K_STOP_NONE, CJ2K_STOP_EXACT, CJ2K_STOP_PST, CJ2K_STOP_PSB, CJ2K_STOP_BPI}) {
+    for (const bool pterm : {false, true}) {
+      cj2k_params p = three_blocks(stop, pterm ? 500 : 0);
+      if (pterm) p.cblk_style = CJ2K_STYLE_PTERM;
+      Frame frame(p);
+      frame.begin({30000});
+      CHECK(frame.thresholds() == SlopeThresholds{});
+      CHECK(frame.last_plane() == 0);
+      CHECK(frame.wanted() == Blocks{0, 1, 2});
+    }
+  }
+}
+
+TEST_CASE("feedback: each GOP hears of the one before it, in whatever order they end") {
+  StopFeedback feedback(2);
+  CHECK(feedback.begin() == 0);
+  CHECK(feedback.begin() == 1);
+  CHECK(feedback.previous(0) == SlopeThresholds{});
+
+  std::atomic<bool> heard = false;
+  SlopeThresholds previous{};
+  std::thread second([&] {
+    previous = feedback.previous(1);
+    heard = true;
+  });
+  // It waits for GOP 0, which has not published. (Time alone could let this pass by mistake, never
+  // fail.)
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK_FALSE(heard);
+  feedback.publish(0, {100, 101});
+  second.join();
+  CHECK(previous == SlopeThresholds{100, 101});
+
+  // The third takes the first's place in the ring; the second publishes before it is asked for.
+  CHECK(feedback.begin() == 2);
+  feedback.publish(1, {200});
+  CHECK(feedback.previous(2) == SlopeThresholds{200});
+  feedback.publish(2, {300});
+  CHECK(feedback.begin() == 3);
+  CHECK(feedback.previous(3) == SlopeThresholds{300});
+  feedback.publish(3, {400});
+
+  // A new sequence knows nothing of the one before.
+  feedback.restart();
+  CHECK(feedback.begin() == 4);
+  CHECK(feedback.previous(4) == SlopeThresholds{});
+  feedback.publish(4, {500});
+  CHECK(feedback.begin() == 5);
+  CHECK(feedback.previous(5) == SlopeThresholds{500});
+}
+
+TEST_CASE("feedback: a chain of GOPs on threads of their own") {
+  constexpr uint64_t kGops = 60, kInFlight = 3;
+  StopFeedback feedback(kInFlight);
+  std::vector<std::thread> threads(kGops);
+  std::vector<uint16_t> heard(kGops);
+  for (uint64_t g = 0; g < kGops; ++g) {
+    if (g >= kInFlight) threads[g - kInFlight].join();
+    const uint64_t number = feedback.begin();
+    REQUIRE(number == g);
+    threads[g] = std::thread([&, g] {
+      heard[g] = feedback.previous(g)[0];
+      feedback.publish(g, {static_cast<uint16_t>(heard[g] + g + 1)});
+    });
+  }
+  for (uint64_t g = kGops - kInFlight; g < kGops; ++g) threads[g].join();
+  for (uint64_t g = 0; g < kGops; ++g) CHECK(heard[g] == g * (g + 1) / 2);
+}
+
+}  // namespace
+}  // namespace cj2k
