@@ -126,9 +126,10 @@ typedef enum cj2k_colorspace {
 typedef enum cj2k_stop {
   CJ2K_STOP_NONE = 0,  /* every bit-plane */
   CJ2K_STOP_EXACT = 1, /* as far as rate control looks: same quality, a fraction of the time */
-  CJ2K_STOP_PST = 2, /* to the slope threshold of the GOP before, less stop_margin; loses at cuts */
-  CJ2K_STOP_PSB = 3, /* to the slope at which a table of the frame's passes fills the cap */
-  CJ2K_STOP_BPI = 4  /* all blocks of a frame to the same bit-plane; loses most */
+  CJ2K_STOP_PST = 2,   /* to the slope threshold of the GOP before, less stop_margin; loses
+                           decibels at cuts */
+  CJ2K_STOP_PSB = 3,   /* to the slope at which a table of the frame's passes fills the cap */
+  CJ2K_STOP_BPI = 4    /* all blocks of a frame to the same bit-plane */
 } cj2k_stop;
 /* How block coding is cut into kernels on a GPU. */
 typedef enum cj2k_tier1 {
