@@ -208,15 +208,16 @@ TEST_CASE("device frames: the encoder waits for the stream that makes them, and 
   const std::vector<Encoded> expected = on_cpu(p, pictures);
   for (const bool with_release : {false, true}) {
     CAPTURE(with_release);
-    int wrong = 0;
     for (uint64_t seed = 1; seed <= 4; ++seed) {
       CAPTURE(seed);
       CHECK(encode_late(p, pictures, expected, Told::kFrame, with_release, seed));
       CHECK(encode_late(p, pictures, expected, Told::kParams, with_release, seed));
-      // Where nobody says which stream, some order of the work shows it: the two above can fail.
-      wrong += !encode_late(p, pictures, expected, Told::kNever, with_release, seed);
     }
-    CHECK(wrong > 0);
+    // Where nobody says which stream, some order of the work shows it: the two above can fail.
+    bool all_right = true;
+    for (uint64_t seed = 1; seed <= 200 && all_right; ++seed)
+      all_right = encode_late(p, pictures, expected, Told::kNever, with_release, seed);
+    CHECK_FALSE(all_right);
   }
 }
 
