@@ -238,8 +238,8 @@ class Gop {
       REQUIRE((got.finished != 0) == want.finished);
       REQUIRE(got.num_bytes == want.bytes.size());
       REQUIRE(got.num_bytes <= job.bytes_capacity);
-      REQUIRE(std::memcmp(d_bytes.data() + frame * layout_.frame_bytes + job.bytes_offset,
-                          want.bytes.data(), want.bytes.size()) == 0);
+      REQUIRE(std::equal(want.bytes.begin(), want.bytes.end(),
+                         d_bytes.data() + frame * layout_.frame_bytes + job.bytes_offset));
       const size_t first = frame * layout_.frame_passes + job.first_pass;
       compare_passes({d_passes.data() + first, want.passes.size()},
                      {d_tails.data() + first, want.passes.size()}, want);
@@ -272,7 +272,7 @@ class Gop {
                         whole.out);
       REQUIRE(got.finished);
       REQUIRE(got.bytes.size() == whole.out.num_bytes);
-      REQUIRE(std::memcmp(got.bytes.data(), whole.out.bytes, got.bytes.size()) == 0);
+      REQUIRE(std::equal(got.bytes.begin(), got.bytes.end(), whole.out.bytes));
       REQUIRE(got.passes.size() == static_cast<size_t>(whole.out.num_passes));
       compare_passes({whole.out.passes, got.passes.size()}, {whole.out.tails, got.passes.size()},
                      got);
