@@ -3,7 +3,6 @@
 #include "stages/hull.h"
 
 #include "core/hull.h"
-#include "core/stop.h"
 
 namespace cj2k {
 
@@ -13,10 +12,6 @@ int build_hull(const CodingPass* passes, int num_passes, double weight, bool kee
   for (int pass = 0; pass < num_passes; ++pass) builder.push(passes[pass], pass, weight);
   *total = builder.distortion;
   return builder.finish(keep_all);
-}
-
-uint16_t last_slope(const CodingPass* passes, int num_passes, double weight) {
-  return last_hull_slope([passes](int pass) { return passes[pass]; }, num_passes, weight);
 }
 
 }  // namespace cj2k

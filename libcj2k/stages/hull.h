@@ -19,8 +19,4 @@ namespace cj2k {
 int build_hull(const CodingPass* passes, int num_passes, double weight, bool keep_all,
                HullPoint* hull, double* total);
 
-/// Slope of the last hull segment of the passes so far, before equal slopes are merged; kMaxSlope
-/// where there is none yet.
-uint16_t last_slope(const CodingPass* passes, int num_passes, double weight);
-
 }  // namespace cj2k

@@ -26,7 +26,6 @@
 #include "core/distortion.h"
 #include "core/segments.h"
 #include "core/stop.h"
-#include "stages/hull.h"
 #include "stages/target.h"
 #include "stages/tier1.h"
 

@@ -14,7 +14,8 @@ namespace cj2k {
 namespace {
 
 uint16_t last_slope(const std::vector<CodingPass>& passes, double weight) {
-  return cj2k::last_slope(passes.data(), static_cast<int>(passes.size()), weight);
+  return last_hull_slope([&](int i) { return passes[static_cast<size_t>(i)]; },
+                         static_cast<int>(passes.size()), weight);
 }
 
 TEST_CASE("the last slope is that of the last point of the hull") {
