@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The pixel stages and tier-1 on the CPU: rows, column strips and code-blocks as tasks of the
-// encoder's arena.
+// The stages on the CPU: bands of rows (cpu_pixels.h) and code-blocks as tasks of the encoder's
+// arena.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -13,36 +13,22 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/parallel.h"
-#include "base/view.h"
 #include "core/distortion.h"
 #include "core/segments.h"
-#include "stages/colour.h"
-#include "stages/dwt.h"
+#include "cpu_pixels.h"
 #include "stages/hull.h"
-#include "stages/ingest.h"
 #include "stages/quantize.h"
 #include "stages/tier1.h"
 
 namespace cj2k {
 namespace {
 
-constexpr size_t kRowGrain = 16;
-constexpr size_t kColumnGrain = 256;
-constexpr size_t kBlockGrain = 2;
+constexpr size_t kBlockGrain = 4;
 constexpr int kTier1Columns = 16;  ///< tier-1 reads rows in whole words of this many samples
 
 double ms_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
-}
-
-/// Samples from row to row: whole cache lines, and not a multiple of 4 KiB, which would put a
-/// column into one cache set.
-ptrdiff_t plane_stride(int32_t width) {
-  constexpr ptrdiff_t kLine = 16, kPage = 1024;
-  ptrdiff_t stride = (width + kLine - 1) / kLine * kLine;
-  if (stride % kPage == 0) stride += kLine;
-  return stride;
 }
 
 /// Planned bytes for coded blocks: every sample at its depth and two planes of growth, and the
@@ -61,23 +47,12 @@ class CpuFrameWork {
   CpuFrameWork(const Plan& plan, size_t workers)
       // A chunk begun and not filled, per worker.
       : pool_(planned_block_bytes(plan) + workers * ChunkPool::kChunkBytes),
+        planes_(plan),
         arenas_(workers),
-        blocks_(plan.blocks.size()) {
-    for (const Component& c : plan.components) {
-      const ptrdiff_t stride = plane_stride(c.rect.width());
-      memory_.emplace_back(static_cast<size_t>(stride) * static_cast<size_t>(c.rect.height()) *
-                           sizeof(int32_t));
-      planes_.push_back({memory_.back().as<int32_t>(), c.rect.width(), c.rect.height(), stride});
-    }
-  }
+        blocks_(plan.blocks.size()) {}
 
   const CodedBlock* blocks() const { return blocks_.data(); }
-  /// Integers with 5/3; with 9/7 the same memory holds floats from the colour transform on.
-  Plane<int32_t> plane(uint32_t component) const { return planes_[component]; }
-  Plane<float> float_plane(uint32_t component) const {
-    const Plane<int32_t>& p = planes_[component];
-    return {reinterpret_cast<float*>(p.data), p.width, p.height, p.stride_samples};
-  }
+  const CpuPlanes& planes() const { return planes_; }
   std::vector<CodedBlock>& coded() { return blocks_; }
   ChunkPool& pool() { return pool_; }
   Arena& arena(size_t worker) { return arenas_[worker]; }
@@ -88,9 +63,8 @@ class CpuFrameWork {
   }
 
  private:
-  std::vector<HostBuffer> memory_;
-  std::vector<Plane<int32_t>> planes_;
   ChunkPool pool_;
+  CpuPlanes planes_;
   std::vector<Arena> arenas_;
   std::vector<CodedBlock> blocks_;
 };
@@ -128,14 +102,9 @@ struct BlockWorker {
 
 class CpuBackend final : public Backend {
  public:
-  CpuBackend(const Plan& plan) : plan_(plan), workers_(num_workers()) {
+  CpuBackend(const Plan& plan) : plan_(plan), workers_(num_workers()), pixels_(plan, workers_) {
     for (size_t i = 0; i < num_workers(); ++i)
       block_workers_.push_back(std::make_unique<BlockWorker>());
-    size_t scratch = 0;
-    for (const TileComponent& tc : plan.tile_components) {
-      scratch = std::max(scratch, dwt_scratch_samples(tc.rect.width(), tc.rect.height()));
-    }
-    for (size_t i = 0; i < num_workers(); ++i) dwt_scratch_.emplace_back(scratch * sizeof(float));
   }
 
   const char* name() const override { return "cpu"; }
@@ -155,9 +124,7 @@ class CpuBackend final : public Backend {
   }
 
  private:
-  void ingest_component(const cj2k_frame& frame, uint32_t component, CpuFrameWork& work);
-  void ingest_mct(const cj2k_frame& frame, CpuFrameWork& work);
-  void transform(const TileComponent& tc, CpuFrameWork& work);
+  void prefetch(const CodeBlock& block, const CpuFrameWork& work) const;
   uint32_t quantize(const CodeBlock& block, CpuFrameWork& work, BlockWorker& worker,
                     ptrdiff_t stride);
   void code_block(uint32_t index, uint16_t threshold, uint32_t last_plane, CpuFrameWork& work,
@@ -165,89 +132,29 @@ class CpuBackend final : public Backend {
   void keep(const Tier1Output& out, const Tier1Stop& stop, double weight, CodedBlock& coded,
             ChunkPool& pool, BlockWorker& worker, Arena& arena);
 
-  SampleRow sample_row(const cj2k_frame& frame, uint32_t c, size_t y) const {
-    const cj2k_component_view& v = frame.components[c];
-    const Component& component = plan_.components[c];
-    return {static_cast<const uint8_t*>(v.data) + static_cast<ptrdiff_t>(y) * v.stride_bytes,
-            v.step_bytes,
-            v.word_bytes,
-            v.shift,
-            component.depth,
-            component.is_signed};
-  }
-
   const Plan& plan_;
   size_t workers_;
+  CpuPixels pixels_;
   std::vector<std::unique_ptr<BlockWorker>> block_workers_;
-  std::vector<HostBuffer> dwt_scratch_;
 };
-
-void CpuBackend::ingest_mct(const cj2k_frame& frame, CpuFrameWork& work) {
-  const Plane<int32_t> planes[3] = {work.plane(0), work.plane(1), work.plane(2)};
-  parallel_for(static_cast<size_t>(planes[0].height), kRowGrain, [&](size_t begin, size_t end) {
-    for (size_t y = begin; y < end; ++y) {
-      int32_t* rows[3];
-      for (uint32_t c = 0; c < 3; ++c) {
-        rows[c] = planes[c].row(static_cast<ptrdiff_t>(y));
-        simd::ingest_row(sample_row(frame, c, y), rows[c], planes[c].width);
-      }
-      if (plan_.reversible) {
-        simd::rct_row(rows[0], rows[1], rows[2], planes[0].width);
-      } else {
-        simd::ict_row(rows[0], rows[1], rows[2], planes[0].width);
-      }
-    }
-  });
-}
-
-void CpuBackend::ingest_component(const cj2k_frame& frame, uint32_t component, CpuFrameWork& work) {
-  const Plane<int32_t> plane = work.plane(component);
-  parallel_for(static_cast<size_t>(plane.height), kRowGrain, [&](size_t begin, size_t end) {
-    for (size_t y = begin; y < end; ++y) {
-      int32_t* row = plane.row(static_cast<ptrdiff_t>(y));
-      simd::ingest_row(sample_row(frame, component, y), row, plane.width);
-      if (!plan_.reversible) simd::to_float_row(row, plane.width);
-    }
-  });
-}
 
 Status CpuBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number,
                           cj2k_stats& stats) {
   const auto start = std::chrono::steady_clock::now();
-  CpuFrameWork& work = static_cast<CpuGopWork&>(gop).frame(number);
-  uint32_t c = 0;
-  if (plan_.use_mct) {
-    ingest_mct(frame, work);
-    c = 3;
-  }
-  for (; c < plan_.components.size(); ++c) ingest_component(frame, c, work);
+  pixels_.read(frame, static_cast<CpuGopWork&>(gop).frame(number).planes());
   stats.stage_ms[0] = ms_since(start);
   return Status::kOk;
 }
 
-void CpuBackend::transform(const TileComponent& tc, CpuFrameWork& work) {
-  for (uint32_t r = static_cast<uint32_t>(plan_.params.levels); r > 0; --r) {
-    const Rect rect = plan_.resolutions[tc.first_resolution + r].rect;
-    if (rect.empty()) continue;
-    const auto columns = static_cast<size_t>(rect.width()),
-               rows = static_cast<size_t>(rect.height());
-    const auto run = [&](auto plane, auto vertical, auto horizontal) {
-      using Sample = std::remove_pointer_t<decltype(plane.data)>;
-      plane = plane.sub(tc.plane_x, tc.plane_y, rect.width(), rect.height());
-      parallel_for(columns, kColumnGrain, [&](size_t begin, size_t end) {
-        vertical(plane, rect.y0 & 1, static_cast<int32_t>(begin), static_cast<int32_t>(end),
-                 dwt_scratch_[worker_index()].as<Sample>());
-      });
-      parallel_for(rows, kRowGrain, [&](size_t begin, size_t end) {
-        horizontal(plane, rect.x0 & 1, static_cast<int32_t>(begin), static_cast<int32_t>(end),
-                   dwt_scratch_[worker_index()].as<Sample>());
-      });
-    };
-    if (plan_.reversible) {
-      run(work.plane(tc.component), simd::dwt53_vertical, simd::dwt53_horizontal);
-    } else {
-      run(work.float_plane(tc.component), simd::dwt97_vertical, simd::dwt97_horizontal);
-    }
+/// The coefficients of the block that comes next, to the second-level cache: rows of a block lie
+/// too far apart for the processor to foresee.
+void CpuBackend::prefetch(const CodeBlock& block, const CpuFrameWork& work) const {
+  constexpr int kLine = kCacheLineBytes / sizeof(int32_t);
+  const auto plane =
+      work.planes().plane<int32_t>(block.component, plan_.subbands[block.subband].level);
+  const int32_t* row = plane.row(block.plane_y) + block.plane_x;
+  for (int y = 0; y < block.height; ++y, row += plane.stride_samples) {
+    for (int x = 0; x < block.width; x += kLine) __builtin_prefetch(row + x, 0, 2);
   }
 }
 
@@ -256,11 +163,11 @@ uint32_t CpuBackend::quantize(const CodeBlock& block, CpuFrameWork& work, BlockW
   const Subband& band = plan_.subbands[block.subband];
   uint32_t* samples = worker.samples.as<uint32_t>();
   if (plan_.reversible) {
-    const Plane<int32_t> plane = work.plane(block.component);
+    const auto plane = work.planes().plane<int32_t>(block.component, band.level);
     return simd::quantize_53(plane.row(block.plane_y) + block.plane_x, plane.stride_samples,
                              block.width, block.height, samples, stride);
   }
-  const Plane<float> plane = work.float_plane(block.component);
+  const auto plane = work.planes().plane<float>(block.component, band.level);
   return simd::quantize_97(plane.row(block.plane_y) + block.plane_x, plane.stride_samples,
                            block.width, block.height, band.inverse_step,
                            (uint32_t{1} << band.max_bit_planes) - 1, samples, stride);
@@ -293,8 +200,8 @@ void CpuBackend::code_block(uint32_t index, uint16_t threshold, uint32_t last_pl
   const int bit_planes = std::bit_width(quantize(block, work, worker, stride));
   const int planes_left = coded.is_coded ? coded.planes_left : bit_planes;
   const auto left_error = [&](int planes) {
-    const uint64_t sum = left_distortion(worker.samples.as<uint32_t>(), stride, block.width,
-                                         block.height, planes, plan_.reversible);
+    const uint64_t sum = simd::left_distortion(worker.samples.as<uint32_t>(), stride, block.width,
+                                               block.height, planes, plan_.reversible);
     return weight * LeftPlanes(planes, plan_.reversible).error(sum);
   };
   if (planes_left <= stop.last_plane) {
@@ -365,7 +272,7 @@ Status CpuBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2
     const auto start = std::chrono::steady_clock::now();
     CpuFrameWork& work = static_cast<CpuGopWork&>(gop).frame(f);
     work.reset();
-    for (const TileComponent& tc : plan_.tile_components) transform(tc, work);
+    pixels_.transform(work.planes());
     stats[f].stage_ms[1] += ms_since(start);
   }
   return Status::kOk;
@@ -380,6 +287,7 @@ Status CpuBackend::code_blocks(GopWork& gop, std::span<const BlockRequest> reque
       const size_t worker = worker_index();
       for (size_t i = begin; i < end; ++i) {
         const uint32_t b = request.blocks[i];
+        if (i + 1 < end) prefetch(plan_.blocks[request.blocks[i + 1]], work);
         code_block(b, request.thresholds[plan_.blocks[b].component], last_plane, work,
                    *block_workers_[worker], work.arena(worker));
       }
@@ -392,11 +300,8 @@ Status CpuBackend::code_blocks(GopWork& gop, std::span<const BlockRequest> reque
 }  // namespace
 
 int64_t cpu_gop_bytes(const Plan& plan) {
-  size_t bytes = planned_block_bytes(plan) + plan.blocks.size() * sizeof(CodedBlock);
-  for (const Component& c : plan.components) {
-    bytes += static_cast<size_t>(plane_stride(c.rect.width())) *
-             static_cast<size_t>(c.rect.height()) * sizeof(int32_t);
-  }
+  const size_t bytes =
+      planned_block_bytes(plan) + plan.blocks.size() * sizeof(CodedBlock) + CpuPlanes::bytes(plan);
   return static_cast<int64_t>(bytes) * plan.params.gop;
 }
 

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -12,14 +16,18 @@ namespace cj2k {
 inline constexpr size_t kCacheLineBytes = 64;
 
 /// Uninitialised host memory, aligned to a cache line. Large blocks cost address space only until
-/// they are touched.
+/// they are touched, and ask for large pages: planes are walked down as well as along.
 class HostBuffer {
  public:
   HostBuffer() = default;
   /// Throws std::bad_alloc; api.cc turns it into kNoMemory.
   explicit HostBuffer(size_t bytes)
-      : data_(bytes == 0 ? nullptr : ::operator new (bytes, std::align_val_t{kCacheLineBytes})),
-        bytes_(bytes) {}
+      : data_(bytes == 0 ? nullptr : ::operator new(bytes, alignment(bytes))), bytes_(bytes) {
+#if defined(MADV_HUGEPAGE)
+    // Where the system has none it stays as it is.
+    if (alignment(bytes) == kLargePage) madvise(data_, bytes, MADV_HUGEPAGE);
+#endif
+  }
   HostBuffer(HostBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   HostBuffer& operator=(HostBuffer&& other) noexcept {
@@ -28,7 +36,7 @@ class HostBuffer {
     return *this;
   }
   ~HostBuffer() {
-    if (data_ != nullptr) ::operator delete (data_, std::align_val_t{kCacheLineBytes});
+    if (data_ != nullptr) ::operator delete(data_, alignment(bytes_));
   }
 
   size_t bytes() const { return bytes_; }
@@ -38,6 +46,12 @@ class HostBuffer {
   }
 
  private:
+  static constexpr std::align_val_t kLargePage{size_t{2} << 20};
+  static constexpr std::align_val_t alignment(size_t bytes) {
+    return bytes >= 2 * static_cast<size_t>(kLargePage) ? kLargePage
+                                                        : std::align_val_t{kCacheLineBytes};
+  }
+
   void* data_ = nullptr;
   size_t bytes_ = 0;
 };

@@ -55,7 +55,7 @@ CJ2K_HD constexpr int32_t refinement_distortion(int plane, bool reversible, int3
          (kDistortionOne * 3 / 4 - mean) * zeros - fraction_sum_zeros;
 }
 
-/// Planes under a cut that left_distortion looks at; what lies below is taken at its mean.
+/// Planes under a cut that LeftPlanes looks at; what lies below is taken at its mean.
 inline constexpr int kLeftPlanes = 7;
 
 /// The squared error of a block that is decoded without its lowest `planes` planes is `sum` *
@@ -72,33 +72,16 @@ struct LeftPlanes {
       : count(planes < kLeftPlanes ? planes : kLeftPlanes),
         shift(planes - count),
         bias(reversible && shift == 0 ? 0 : 1) {}
+  /// @param sample  sign-magnitude
+  CJ2K_HD constexpr uint32_t term(uint32_t sample) const {
+    const uint32_t low_bits = (uint32_t{1} << count) - 1;
+    const uint32_t value = (sample & 0x7FFFFFFF) >> shift;
+    const uint32_t error = 2 * (value & low_bits) + bias - (value > low_bits ? low_bits + 1 : 0);
+    return error * error;
+  }
   CJ2K_HD constexpr double error(uint64_t sum) const {
     return static_cast<double>(sum) * (static_cast<double>(uint64_t{1} << (2 * shift)) / 4);
   }
 };
-
-/// That sum, on the host.
-/// @param samples  sign-magnitude, as Tier1Block's
-/// @param planes   1 .. 31
-inline uint64_t left_distortion(const uint32_t* samples, ptrdiff_t stride, int width, int height,
-                                int planes, bool reversible) {
-  const LeftPlanes left(planes, reversible);
-  const uint32_t low_bits = (uint32_t{1} << left.count) - 1;
-  const uint32_t middle = uint32_t{1} << left.count;
-  uint64_t sum = 0;
-  for (int y = 0; y < height; ++y) {
-    const uint32_t* row = samples + y * stride;
-    uint32_t row_sum = 0;  // at most 1024 samples a row
-    for (int x = 0; x < width; ++x) {
-      const uint32_t value = (row[x] & 0x7FFFFFFF) >> left.shift;
-      // 16 bits, since every instruction set multiplies those.
-      const auto error = static_cast<int16_t>(2 * (value & low_bits) + left.bias -
-                                              (value > low_bits ? middle : 0));
-      row_sum += static_cast<uint32_t>(error * error);
-    }
-    sum += row_sum;
-  }
-  return sum;
-}
 
 }  // namespace cj2k

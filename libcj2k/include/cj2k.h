@@ -303,7 +303,8 @@ typedef struct cj2k_stats {
                               = everything */
   double mse[CJ2K_MAX_COMPONENTS]; /* estimated, LSB^2, of each coded component (after the colour
                                       transform) */
-  double stage_ms[5];              /* wall time: ingest and colour, DWT, tier-1, rate, packets */
+  double stage_ms[5];              /* wall time: ingest, colour and the first DWT level; the other
+                                      levels; tier-1; rate; packets */
   int64_t passes_resumed;          /* of passes_coded, those made after a first stop */
   int64_t bytes_coded;             /* code-block bytes made by tier-1 */
   int32_t frame_in_gop;            /* 0 .. gop - 1 */

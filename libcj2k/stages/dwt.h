@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One level of the forward wavelet transform (T.800 F.4), split into independent jobs: first all
-// columns (vertical, F.4.2 VER_SD), then all rows (HOR_SD), each in place in Mallat order: low-pass
-// samples first, then high-pass ones. Level l of a tile-component works on the top-left low-pass
-// rectangle that level l-1 left.
+// One level of the forward wavelet transform (T.800 F.4): first all columns (F.4.2 VER_SD), then
+// all rows (HOR_SD), into Mallat order: low-pass samples first, then high-pass ones. Level l of a
+// tile-component works on the low-pass rectangle that level l-1 left.
 //
 // Normalisation of T.800: low-pass DC gain 1, high-pass Nyquist gain 2. Symmetric extension
 // (F.4.7). A signal of one sample passes unchanged at an even coordinate and doubled at an odd one
 // (F.4.8: 5/3 doubles; 9/7 likewise). 9/7: float32, fixed order of operations, no contraction: d +=
 // alpha * (s0 + s1) is one rounded add, one rounded multiply, one rounded add. K is applied last
-// (low *= 1/K, high *= K with the K of Table F.4, as T.800 normalises).
+// (low *= 1/K, high *= K with the K of Table F.4, as T.800 normalises). 5/3: int32, |x| < 2^30 / 4.
+//
+// `parity` of a direction = the coordinate of the first sample & 1 (odd: it is high-pass).
+// Deterministic: yes. Allocates: no. Any alignment and stride.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +22,9 @@
 
 namespace cj2k {
 
-/// Floats or ints of scratch that each call of one thread may use, for a plane of at most width x
-/// height. Any alignment.
+/// The reference: in place, columns [column_begin, column_end) or rows [row_begin, row_end).
+/// @param scratch  [dwt_scratch_samples(width, height)]
 size_t dwt_scratch_samples(int32_t width, int32_t height);
-
-/// Columns [column_begin, column_end) of `plane`. `parity` = the y coordinate of the first row & 1
-/// (odd: it is high-pass). Rows [begin, end) likewise for horizontal, `parity` = x coordinate & 1.
-/// Different ranges may run in parallel, each with its own scratch. 5/3: int32, |x| < 2^30 / 4.
-/// Deterministic: yes. Allocates: no. Any alignment and stride. Fastest: rows aligned to 64 bytes,
-/// column ranges of multiples of 64, and a stride that is no multiple of 4096 bytes (rows that
-/// share cache sets cost the columns a third).
 namespace ref {
 void dwt53_vertical(Plane<int32_t> plane, int parity, int32_t column_begin, int32_t column_end,
                     int32_t* scratch);
@@ -40,15 +35,83 @@ void dwt97_vertical(Plane<float> plane, int parity, int32_t column_begin, int32_
 void dwt97_horizontal(Plane<float> plane, int parity, int32_t row_begin, int32_t row_end,
                       float* scratch);
 }  // namespace ref
-namespace simd {
-void dwt53_vertical(Plane<int32_t> plane, int parity, int32_t column_begin, int32_t column_end,
-                    int32_t* scratch);
-void dwt53_horizontal(Plane<int32_t> plane, int parity, int32_t row_begin, int32_t row_end,
-                      int32_t* scratch);
-void dwt97_vertical(Plane<float> plane, int parity, int32_t column_begin, int32_t column_end,
-                    float* scratch);
-void dwt97_horizontal(Plane<float> plane, int parity, int32_t row_begin, int32_t row_end,
-                      float* scratch);
-}  // namespace simd
 
+/// How a row lies in working memory: samples at even x coordinates (low-pass places) and at odd
+/// ones (high-pass places) apart, with room around both for the longest vector.
+struct DwtLine {
+  DwtLine(int32_t width, int parity);
+
+  int parity;
+  int32_t num_low, num_high;
+  int32_t low, high;  ///< where the two begin
+  int32_t samples;    ///< of a line, whole vectors
+};
+
+struct DwtShape {
+  int32_t width, height;  ///< >= 1
+  int parity_x, parity_y;
+};
+
+/// One level of a rectangle whose rows come one by one, from wherever they are, and so that a row
+/// is read once and written once: vertical steps on a few lines that stay in the cache, then the
+/// horizontal transform of each finished row. A band makes the pairs of rows [begin, end) of
+/// [0, num_pairs(shape)); bands of one rectangle may run in parallel. At its ends it reads up to
+/// three rows of the neighbours', or rows mirrored at the border: lifting those gives mirrored
+/// results, bit for bit.
+template <typename Sample>  // int32_t: 5/3, float: 9/7
+class DwtBand {
+ public:
+  static int32_t num_pairs(const DwtShape& shape) {
+    return (shape.height + shape.parity_y + 1) / 2;
+  }
+  static size_t scratch_samples(int32_t width);
+
+  /// @param target   the whole rectangle, Mallat order; only the band's rows are written
+  /// @param scratch  [scratch_samples(width)], aligned to 64 bytes, for as long as the band lives
+  DwtBand(const DwtShape& shape, Plane<Sample> target, int32_t begin, int32_t end, Sample* scratch);
+
+  /// y of the row to push next; -1: the band is complete.
+  int32_t next_row() const;
+  /// @param row  [width]; not looked at any more after the call, nor written
+  void push(const Sample* row);
+
+ private:
+  static constexpr int kLines = 8;
+
+  void step();
+  void finish(Sample* line, int32_t y);
+
+  DwtShape shape_;
+  DwtLine layout_;
+  Plane<Sample> target_;
+  int32_t begin_, end_;
+  int32_t next_, last_;    ///< rows counted from the last even coordinate at or above the first,
+                           ///< beyond the borders too
+  Sample *s0_, *d_, *s1_;  ///< lines: two rows at even coordinates, the odd one between them
+  Sample* state_;          ///< lines that a step leaves to the next
+  Sample *low_, *high_;    ///< lines that it has finished
+};
+
+namespace simd {
+
+/// A row to a line.
+void dwt_split(const DwtLine& layout, const int32_t* row, int32_t* line);
+void dwt_split(const DwtLine& layout, const float* row, float* line);
+
+/// One vertical step: rows s0, d, s1 of coordinates 2t, 2t + 1, 2t + 2; the steps go down.
+/// 5/3: finishes pair t. `state` is one line: d of pair t - 1.
+/// 9/7: finishes pair t - 1. `state` is three lines: d of pair t - 1 after alpha, s of it after
+/// beta, d of pair t - 2 after gamma.
+/// @param samples  of a line
+void dwt_step(int32_t samples, const int32_t* s0, const int32_t* d, const int32_t* s1,
+              int32_t* state, int32_t* low, int32_t* high);
+void dwt_step(int32_t samples, const float* s0, const float* d, const float* s1, float* state,
+              float* low, float* high);
+
+/// The horizontal transform of a line, which it overwrites: `low` takes [num_low] samples, `high`
+/// [num_high].
+void dwt_row(const DwtLine& layout, int32_t* line, int32_t* low, int32_t* high);
+void dwt_row(const DwtLine& layout, float* line, float* low, float* high);
+
+}  // namespace simd
 }  // namespace cj2k

@@ -5,7 +5,13 @@
 #include "core/lifting.h"
 #include "stages/dwt.h"
 
-namespace cj2k::ref {
+namespace cj2k {
+
+size_t dwt_scratch_samples(int32_t width, int32_t height) {
+  return static_cast<size_t>(width > height ? width : height);
+}
+
+namespace ref {
 namespace {
 
 /// The low and high samples of one line, in scratch.
@@ -100,4 +106,5 @@ void dwt97_horizontal(Plane<float> plane, int parity, int32_t row_begin, int32_t
   transform_rows(plane, parity, row_begin, row_end, scratch);
 }
 
-}  // namespace cj2k::ref
+}  // namespace ref
+}  // namespace cj2k

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
+#include "core/distortion.h"
 #include "core/quantizer.h"
 #include "stages/quantize.h"
 
@@ -31,6 +32,16 @@ uint32_t quantize_53(const int32_t* src, ptrdiff_t src_stride, int width, int he
     }
   }
   return all;
+}
+
+uint64_t left_distortion(const uint32_t* samples, ptrdiff_t stride, int width, int height,
+                         int planes, bool reversible) {
+  const LeftPlanes left(planes, reversible);
+  uint64_t sum = 0;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) sum += left.term(samples[y * stride + x]);
+  }
+  return sum;
 }
 
 }  // namespace cj2k::ref

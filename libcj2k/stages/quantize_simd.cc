@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
+#include "core/distortion.h"
 #include "core/quantizer.h"
 #include "stages/quantize.h"
 #include "stages/target.h"
@@ -90,6 +91,38 @@ uint32_t quantize53(const int32_t* src, ptrdiff_t src_stride, int width, int hei
   return all | or_of_lanes(du, all_v);
 }
 
+uint64_t left_error(const uint32_t* samples, ptrdiff_t stride, int width, int height, int planes,
+                    bool reversible) {
+  const hn::ScalableTag<uint32_t> du;
+  const hn::RebindToSigned<decltype(du)> di;
+  const int lanes = static_cast<int>(hn::Lanes(du));
+  const LeftPlanes left(planes, reversible);
+  const uint32_t low_bits = (uint32_t{1} << left.count) - 1;
+  const auto magnitude_bits = hn::Set(du, 0x7FFFFFFFu);
+  const auto low_v = hn::Set(du, low_bits);
+  const auto bias = hn::Set(du, left.bias);
+  const auto middle = hn::Set(du, low_bits + 1);
+  auto sum_v = hn::Zero(du);  // a block of 4096 terms below 2^16 fits one lane
+  uint64_t sum = 0;
+  for (int y = 0; y < height; ++y, samples += stride) {
+    int x = 0;
+    for (; x + lanes <= width; x += lanes) {
+      const auto magnitude = hn::And(hn::LoadU(du, samples + x), magnitude_bits);
+      const auto value = hn::ShiftRightSame(magnitude, left.shift);
+      const auto low = hn::And(value, low_v);
+      const auto is_above = hn::Gt(hn::BitCast(di, value), hn::BitCast(di, low_v));
+      const auto reconstructed = hn::IfThenElseZero(hn::RebindMask(du, is_above), middle);
+      const auto error = hn::Sub(hn::Add(hn::Add(low, low), bias), reconstructed);
+      sum_v = hn::Add(sum_v, hn::Mul(error, error));
+    }
+    for (; x < width; ++x) sum += left.term(samples[x]);
+  }
+  HWY_ALIGN uint32_t sums[HWY_MAX_BYTES / sizeof(uint32_t)];
+  hn::Store(sum_v, du, sums);
+  for (int i = 0; i < lanes; ++i) sum += sums[i];
+  return sum;
+}
+
 int64_t target() { return HWY_TARGET; }
 
 }  // namespace
@@ -102,6 +135,7 @@ namespace cj2k::simd {
 namespace {
 HWY_EXPORT(quantize97);
 HWY_EXPORT(quantize53);
+HWY_EXPORT(left_error);
 HWY_EXPORT(target);
 }  // namespace
 
@@ -115,6 +149,11 @@ uint32_t quantize_97(const float* src, ptrdiff_t src_stride, int width, int heig
 uint32_t quantize_53(const int32_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,
                      ptrdiff_t out_stride) {
   return HWY_DYNAMIC_DISPATCH(quantize53)(src, src_stride, width, height, out, out_stride);
+}
+
+uint64_t left_distortion(const uint32_t* samples, ptrdiff_t stride, int width, int height,
+                         int planes, bool reversible) {
+  return HWY_DYNAMIC_DISPATCH(left_error)(samples, stride, width, height, planes, reversible);
 }
 
 int64_t quantize_target() { return HWY_DYNAMIC_DISPATCH(target)(); }

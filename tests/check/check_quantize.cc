@@ -118,6 +118,35 @@ TEST_CASE("quantize: every target equals the reference") {
   }
 }
 
+TEST_CASE("left distortion: every target equals the reference") {
+  for (const int32_t width : odd_lengths()) {
+    for (const int32_t height : {1, 2, 5}) {
+      const ptrdiff_t stride = width + 3;
+      std::vector<uint32_t> samples(static_cast<size_t>(stride * height));
+      std::mt19937_64 random(static_cast<uint64_t>(width * 8 + height));
+      for (const int planes : {1, 2, 6, 7, 8, 15, 31}) {
+        for (uint32_t& s : samples) {
+          const auto bits = static_cast<uint32_t>(random());
+          s = bits & (kSignBit | (0x7FFFFFFFu >> (random() % 31)));
+        }
+        for (const bool reversible : {false, true}) {
+          const uint64_t expected =
+              ref::left_distortion(samples.data(), stride, width, height, planes, reversible);
+          for_each_target(simd::quantize_target, [&](const char*) {
+            INFO(width, "x", height, " planes ", planes);
+            REQUIRE(simd::left_distortion(samples.data(), stride, width, height, planes,
+                                          reversible) == expected);
+          });
+        }
+      }
+    }
+  }
+  const std::vector<uint32_t> largest(4096, 0x7FFFFFFF);
+  for_each_target(simd::quantize_target, [&](const char*) {
+    REQUIRE(simd::left_distortion(largest.data(), 64, 64, 64, 31, false) == 4096 * 255ull * 255);
+  });
+}
+
 TEST_CASE("bench quantize" * doctest::skip()) {
   constexpr int32_t kWidth = 3840, kHeight = 2176, kBlock = 64;
   std::vector<float> plane97(static_cast<size_t>(kWidth) * kHeight);

@@ -14,6 +14,7 @@
 #include "core/distortion.h"
 #include "core/segments.h"
 #include "stages/hull.h"
+#include "stages/quantize.h"
 #include "support/test_blocks.h"
 #include "tier1.h"
 
@@ -258,7 +259,7 @@ void compare_block(const Gop& gop, uint32_t number, bool keep_all, const Tier1Re
   if (b.planes_left > 0) {
     left = job.weight *
            LeftPlanes(b.planes_left, gop.reversible)
-               .error(left_distortion(b.source.samples().data(), b.source.stride(), job.width,
+               .error(ref::left_distortion(b.source.samples().data(), b.source.stride(), job.width,
                                       job.height, b.planes_left, gop.reversible));
     ++totals.paused;
   }

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The pixel stages on the CPU: from the samples of a frame to transform coefficients. Each level of
+// the wavelet transform is one pass over memory, the first one from the frame itself: reading,
+// level shift and colour transform happen on the rows on their way into it.
+#pragma once
+
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/view.h"
+#include "cj2k.h"
+#include "plan.h"
+#include "stages/dwt.h"
+
+namespace cj2k {
+
+/// Coefficients of one frame: two planes per component. Level n writes its rectangle, Mallat order,
+/// into plane n & 1, and reads the low-pass rectangle that level n - 1 left in the other one. So
+/// the subbands of level n stay in plane n & 1, where the plan's plane_x, plane_y say; without
+/// levels the samples are in plane 0.
+class CpuPlanes {
+ public:
+  /// Throws std::bad_alloc.
+  explicit CpuPlanes(const Plan& plan);
+  static size_t bytes(const Plan& plan);
+
+  /// Integers with 5/3, floats with 9/7.
+  template <typename Sample>
+  Plane<Sample> plane(uint32_t component, uint32_t level) const {
+    const Plane<int32_t>& p = planes_[2 * component + (level & 1)];
+    return {reinterpret_cast<Sample*>(p.data), p.width, p.height, p.stride_samples};
+  }
+
+ private:
+  std::vector<HostBuffer> memory_;
+  std::vector<Plane<int32_t>> planes_;  ///< [component][2]
+};
+
+/// Inside the encoder's arena, as the backend's calls. Frames may be read in two threads at the
+/// same time.
+class CpuPixels {
+ public:
+  /// `plan` must outlive it. Throws std::bad_alloc.
+  CpuPixels(const Plan& plan, size_t workers);
+
+  /// Ingest, colour, the first level.
+  void read(const cj2k_frame& frame, const CpuPlanes& planes);
+  /// The other levels.
+  void transform(const CpuPlanes& planes);
+
+ private:
+  /// Pairs of rows of one rectangle; of three components with a colour transform.
+  struct Job {
+    uint32_t tile_component, num_components;
+    int32_t begin, end;
+  };
+
+  void plan_level(uint32_t level, size_t workers);
+  template <typename Sample>
+  void first_level(const cj2k_frame& frame, const CpuPlanes& planes, const Job& job);
+  template <typename Sample>
+  void next_level(const CpuPlanes& planes, uint32_t level, const Job& job);
+  void read_rows(const cj2k_frame& frame, const CpuPlanes& planes, const Job& job);
+  void read_row(const cj2k_frame& frame, const Job& job, int32_t y, int32_t* const* rows) const;
+
+  const Plan& plan_;
+  std::vector<std::vector<Job>> levels_;  ///< [level]; [0]: the rows where there are no levels
+  size_t line_samples_ = 0;               ///< of a row or a band, whole cache lines
+  std::vector<HostBuffer> scratch_;       ///< [worker]
+};
+
+}  // namespace cj2k
