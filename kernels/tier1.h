@@ -166,9 +166,10 @@ class Tier1Coder {
   virtual ~Tier1Coder() = default;
   /// tier1_scratch_bytes of its form.
   virtual uint64_t scratch_bytes(uint32_t max_blocks) const = 0;
-  /// Codes the blocks of the list that are not finished: from the start or from where they paused,
-  /// at least one plane more, until core/stop.h allows to stop, or to the end. Afterwards each is
-  /// finished or paused, its bytes a codeword that can be used as it is.
+  /// Codes the blocks of the list that are not finished: from the start, unless core/stop.h says
+  /// that no plane reaches the threshold, or from where they paused, at least one plane more; until
+  /// it allows to stop, or to the end. Afterwards each is finished or paused, its bytes a codeword
+  /// that can be used as it is.
   /// @param scratch  scratch_bytes(), 256-byte aligned
   virtual Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
                       const Tier1Stop& stop, void* scratch) = 0;

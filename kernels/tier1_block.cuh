@@ -4,6 +4,7 @@
 // How far a block is, and the lists of blocks by plane: what the kernels of tier-1 share.
 #pragma once
 
+#include "core/stop.h"
 #include "simt/kernel.h"
 #include "tier1_launch.h"
 
@@ -37,23 +38,52 @@ CJ2K_KERNEL_FN int bit_planes(T& t, const Tier1Buffers& buffers, uint32_t block)
   return 32 - static_cast<int>(T::clz(t.gload_ro(buffers.planes.magnitudes + block)));
 }
 
-/// The plane that a block goes on with; -1: none.
+/// Log-slope at which a block may stop; 0: none.
 template <typename T>
-CJ2K_KERNEL_FN int next_plane(T& t, const Tier1Buffers& buffers, uint32_t block, int bit_planes) {
+CJ2K_KERNEL_FN uint16_t threshold_of(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
+                                     uint32_t block, uint32_t component) {
+  if (stop.thresholds == nullptr) return 0;
+  const uint32_t frame = block / buffers.num_blocks;
+  return t.gload_ro(stop.thresholds + frame * CJ2K_MAX_COMPONENTS + component);
+}
+
+/// Whether no plane of a block that has not been begun can reach its threshold.
+template <typename T>
+CJ2K_KERNEL_FN bool is_out_of_reach(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
+                                    uint32_t block, int bit_planes) {
+  const Tier1Job* job = buffers.jobs + block % buffers.num_blocks;
+  const uint16_t threshold = threshold_of(t, buffers, stop, block, t.gload_ro(&job->component));
+  return threshold != 0 && best_slope_left(t.gload_ro(&job->weight), bit_planes) < threshold;
+}
+
+/// Whether a block has anything to code in this call.
+enum class Start { kNothing, kPaused, kCodes };
+
+/// @param plane  where it goes on, with kCodes
+template <typename T>
+CJ2K_KERNEL_FN Start start_of(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
+                              uint32_t block, int bit_planes, int* plane) {
   const StateHead head = load_head(t, buffers.states + block);
-  if (head.finished != 0 || head.stopped != 0) return -1;
-  return bit_planes - 1 - (head.num_passes + 2) / 3;
+  *plane = bit_planes - 1 - (head.num_passes + 2) / 3;
+  if (head.finished != 0 || head.stopped != 0 || *plane < 0) return Start::kNothing;
+  if (*plane < static_cast<int>(stop.last_plane)) return Start::kPaused;
+  if (head.num_passes == 0 && is_out_of_reach(t, buffers, stop, block, bit_planes)) {
+    return Start::kPaused;
+  }
+  return Start::kCodes;
 }
 
 /// The plane that a block goes on with in this call; -1: none, and its state says so.
 template <typename T>
-CJ2K_KERNEL_FN int start_plane(T& t, const Tier1Buffers& buffers, uint32_t block, int last_plane) {
+CJ2K_KERNEL_FN int start_plane(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
+                               uint32_t block) {
   const int planes = bit_planes(t, buffers, block);
-  const int plane = next_plane(t, buffers, block, planes);
-  if (plane >= last_plane) return plane;
+  int plane;
+  const Start start = start_of(t, buffers, stop, block, planes, &plane);
+  if (start == Start::kCodes) return plane;
   Tier1State* state = buffers.states + block;
   if (planes == 0) t.gstore(&state->finished, 1);
-  if (plane >= 0) t.gstore(&state->paused, 1);
+  if (start == Start::kPaused) t.gstore(&state->paused, 1);
   return -1;
 }
 
@@ -95,7 +125,7 @@ struct Tier1Start {
     int plane = -1;
     if (entry < p.list.count()) {
       block = t.gload_ro(p.list.blocks + entry);
-      plane = start_plane(t, p.buffers, block, static_cast<int>(p.last_plane));
+      plane = start_plane(t, p.buffers, p.stop, block);
     }
     const uint32_t* counts = p.list.counts;
     const uint32_t size = entry < counts[0] ? 0 : entry < counts[0] + counts[1] ? 1 : 2;
@@ -107,7 +137,7 @@ struct Tier1Start {
       const uint32_t group_plane = group / kTier1Sizes, group_size = group % kTier1Sizes;
       append(t, p.to_code, group_plane, group_size, among, block);
       append(t, p.to_model, group_plane, group_size, among, block);
-      if (group_plane > p.last_plane) {
+      if (group_plane > p.stop.last_plane) {
         append(t, p.to_model, group_plane - 1, group_size, among, block);
       }
       rest &= ~among;

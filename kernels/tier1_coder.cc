@@ -26,7 +26,7 @@ MqParams mq_params(const Tier1Buffers& buffers, const Tier1List& list, const Tie
   return params;
 }
 
-/// Models all planes that are left, whatever the thresholds, then codes.
+/// Models all planes that are left of blocks with something to code, then codes.
 class ClassicCoder final : public Tier1Coder {
  public:
   ClassicCoder(uint32_t style, bool reversible) : style_(style), reversible_(reversible) {}
@@ -39,11 +39,10 @@ class ClassicCoder final : public Tier1Coder {
     for (int size = 0; size < kTier1Sizes; ++size) {
       const uint32_t count = list.counts[size];
       if (count == 0) continue;
-      CJ2K_TRY(tier1::tier1_model(
-          stream,
-          {buffers, list.blocks + first, nullptr, count, style_, tier1::kPlanesLeft,
-           static_cast<int32_t>(stop.last_plane), reversible_},
-          size));
+      CJ2K_TRY(tier1::tier1_model(stream,
+                                  {buffers, list.blocks + first, nullptr, count, style_,
+                                   tier1::kPlanesLeft, stop, reversible_},
+                                  size));
       first += count;
     }
     return tier1::tier1_mq(stream, mq_params(buffers, list, stop, style_));
@@ -94,7 +93,7 @@ class CiboCoder final : public Tier1Coder {
                               list.count(),
                               {0, first1, first2}};
     if (max_planes_ > 0) CJ2K_TRY(stream.fill_u32(counters, 0, 2 * counts()));
-    CJ2K_TRY(tier1::tier1_start(stream, {buffers, list, stop.last_plane, to_code, to_model}));
+    CJ2K_TRY(tier1::tier1_start(stream, {buffers, list, stop, to_code, to_model}));
     CJ2K_TRY(stream.record(started_));
     CJ2K_TRY(model_stream_.wait(started_));
 
@@ -124,12 +123,16 @@ class CiboCoder final : public Tier1Coder {
     for (int size = 0; size < kTier1Sizes; ++size) {
       if (list.counts[size] == 0) continue;
       const auto row = static_cast<uint64_t>(plane);
-      CJ2K_TRY(tier1::tier1_model(
-          model_stream_,
-          {buffers, to_model.blocks + row * to_model.stride + to_model.first_of[size],
-           to_model.counts + row * kTier1Sizes + static_cast<uint64_t>(size), list.counts[size],
-           style_, plane, plane, reversible_},
-          size));
+      const tier1::ModelParams params{
+          buffers,
+          to_model.blocks + row * to_model.stride + to_model.first_of[size],
+          to_model.counts + row * kTier1Sizes + static_cast<uint64_t>(size),
+          list.counts[size],
+          style_,
+          plane,
+          {},
+          reversible_};
+      CJ2K_TRY(tier1::tier1_model(model_stream_, params, size));
     }
     return Status::kOk;
   }

@@ -259,7 +259,7 @@ struct Tier1Fused {
       return;
     }
     slot.block = t.gload_ro(p.blocks + entry);
-    slot.plane = start_plane(t, p.buffers, slot.block, static_cast<int>(p.stop.last_plane));
+    slot.plane = start_plane(t, p.buffers, p.stop, slot.block);
     if (slot.plane < 0) return;
     slot.first = true;
     ++slot.assigned;
@@ -412,9 +412,7 @@ struct Tier1Fused {
         bank.set_context(c, t.gload(state->contexts + c));
       }
     }
-    return p.stop.thresholds == nullptr
-               ? uint16_t{0}
-               : t.gload_ro(p.stop.thresholds + frame * CJ2K_MAX_COMPONENTS + job.component);
+    return threshold_of(t, p.buffers, p.stop, block, job.component);
   }
 
   template <typename T>

@@ -30,9 +30,9 @@ struct ModelParams {
   const uint32_t* device_count;  ///< not null: the blocks that there are, at most `count`
   uint32_t count;
   uint32_t style;
-  int32_t plane;       ///< the one plane, that all blocks have; its decisions go to half plane & 1
-                       ///< of a job's room. Or kPlanesLeft: from the start of the room
-  int32_t last_plane;  ///< with kPlanesLeft: planes below are left
+  int32_t plane;   ///< the one plane, that all blocks have; its decisions go to half plane & 1
+                   ///< of a job's room. Or kPlanesLeft: from the start of the room
+  Tier1Stop stop;  ///< with kPlanesLeft: what it rules out from the start is not modelled
   bool reversible;
 };
 Status tier1_model(simt::Stream& stream, const ModelParams& params, int size);
@@ -57,7 +57,7 @@ Status tier1_mq_plane(simt::Stream& stream, MqParams params);
 struct StartParams {
   Tier1Buffers buffers;
   Tier1List list;
-  uint32_t last_plane;
+  Tier1Stop stop;
   PlaneLists to_code, to_model;
 };
 /// Puts each block that has something left to code into the lists of the plane where it goes on; it

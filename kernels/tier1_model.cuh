@@ -56,8 +56,8 @@ struct Tier1Model {
     int plane = p.plane, last_plane = p.plane;
     uint32_t first = 0;
     if (plane == kPlanesLeft) {
-      plane = next_plane(t, p.buffers, block, planes);
-      last_plane = p.last_plane;
+      if (start_of(t, p.buffers, p.stop, block, planes, &plane) != Start::kCodes) plane = -1;
+      last_plane = static_cast<int>(p.stop.last_plane);
     } else if ((plane & 1) != 0) {
       first = static_cast<uint32_t>(tier1_symbol_capacity(job.width, job.height, 1));
     }

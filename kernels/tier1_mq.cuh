@@ -252,19 +252,8 @@ struct MqCoder {
     const int last_plane = kByPlane ? p.plane : static_cast<int>(p.stop.last_plane);
     const int num_passes = 3 * (planes - last_plane) - 2;
     int next = head.num_passes;
-    if (!kByPlane && head.stopped != 0) return false;
-    if (!kByPlane && (head.finished != 0 || next >= num_passes)) {
-      if (planes == 0) {
-        t.gstore(&state->finished, 1);
-      } else if (head.finished == 0) {
-        t.gstore(&state->paused, 1);
-      }
-      return false;
-    }
-    const uint16_t threshold =
-        p.stop.thresholds == nullptr
-            ? uint16_t{0}
-            : t.gload_ro(p.stop.thresholds + frame * CJ2K_MAX_COMPONENTS + job.component);
+    if (!kByPlane && start_plane(t, p.buffers, p.stop, block) < 0) return false;
+    const uint16_t threshold = threshold_of(t, p.buffers, p.stop, block, job.component);
 
     Segments<DeviceStore<T>> segments(p.style, DeviceStore<T>(t, p.buffers, job, frame));
     segments.restore(head);

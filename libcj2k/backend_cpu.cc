@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "core/distortion.h"
 #include "core/segments.h"
+#include "core/stop.h"
 #include "cpu_pixels.h"
 #include "stages/hull.h"
 #include "stages/quantize.h"
@@ -204,7 +205,9 @@ void CpuBackend::code_block(uint32_t index, uint16_t threshold, uint32_t last_pl
                                                block.height, planes, plan_.reversible);
     return weight * LeftPlanes(planes, plan_.reversible).error(sum);
   };
-  if (planes_left <= stop.last_plane) {
+  const bool is_out_of_reach = coded.num_passes == 0 && planes_left > 0 &&
+                               best_slope_left(weight, planes_left) < stop.threshold;
+  if (planes_left <= stop.last_plane || is_out_of_reach) {
     if (!coded.is_coded && bit_planes > 0) coded.total_distortion = left_error(bit_planes);
     coded.num_bit_planes = static_cast<uint8_t>(bit_planes);
     coded.planes_left = static_cast<uint8_t>(planes_left);

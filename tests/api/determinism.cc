@@ -153,6 +153,27 @@ TEST_CASE("stats add up") {
   for (int c = 0; c < 3; ++c) CHECK(std::abs(lossless.stats.mse[c]) < 1e-9);
 }
 
+TEST_CASE("stop exact does not begin blocks of which nothing can come into the file") {
+  cj2k_params p = make_params(512, 512, 1, 12);
+  set(p, "cblk", "16x16");
+  p.target_bytes = 6000;
+  // A strip that takes all bytes, and faint grain.
+  Picture picture = make_picture(p, Content::kNoise, 1);
+  for (size_t i = 64 * 512; i < picture.components[0].samples.size(); ++i) {
+    picture.components[0].samples[i] = 2048 + picture.components[0].samples[i] / 512;
+  }
+  const Encoded exact = encode(p, picture);
+  REQUIRE(exact.status == CJ2K_OK);
+  p.stop = CJ2K_STOP_NONE;
+  const Encoded none = encode(p, picture);
+  REQUIRE(none.status == CJ2K_OK);
+  CHECK(none.stats.passes_coded > 5 * none.stats.blocks);
+  CHECK(exact.stats.passes_coded < 4900);  // 5300 where each block is begun
+  CHECK(exact.bytes == none.bytes);
+  // The error of what was not begun counts.
+  CHECK(exact.stats.mse[0] == doctest::Approx(none.stats.mse[0]).epsilon(0.01));
+}
+
 TEST_CASE("a smaller quality value is a better picture and a larger file") {
   cj2k_params p = make_params(256, 192, 3, 8);
   const Picture picture = make_picture(p, Content::kTexture, 1);

@@ -19,6 +19,7 @@
 // core/ after simt/: both define CJ2K_SIMT_HD.
 #include "core/segments.h"
 #include "core/slope.h"
+#include "core/stop.h"
 #include "support/test_blocks.h"
 #include "tier1.h"
 
@@ -304,7 +305,9 @@ class Gop {
       e.finished = true;
       return;
     }
-    if (next < last_plane) {
+    const bool is_out_of_reach =
+        e.passes.empty() && next >= 0 && best_slope_left(item.weight, next + 1) < threshold;
+    if (next < last_plane || is_out_of_reach) {
       e.paused = true;
       return;
     }
