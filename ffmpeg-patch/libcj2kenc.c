@@ -661,12 +661,12 @@ static void log_stats(AVCodecContext *avctx, const cj2k_packet *packet)
 
     av_log(avctx, AV_LOG_VERBOSE, "frame %"PRIuPTR" (%"PRId32" of its GOP): %"PRId64
            " bytes, headers %"PRId64", passes %"PRId64" coded %"PRId64" included %"PRId64
-           " resumed, %"PRId64" bytes coded, slope %"PRId32
-           ", ms: ingest %.2f dwt %.2f tier-1 %.2f rate %.2f packets %.2f\n",
+           " resumed %"PRId64" left out, %"PRId64" bytes coded, slope %"PRId32
+           ", ms: ingest %.2f dwt %.2f tier-1 %.2f (about %.0f saved) rate %.2f packets %.2f\n",
            (uintptr_t)packet->opaque, st->frame_in_gop, st->bytes, st->header_bytes,
-           st->passes_coded, st->passes_included, st->passes_resumed, st->bytes_coded,
-           st->slope_threshold, st->stage_ms[0], st->stage_ms[1], st->stage_ms[2],
-           st->stage_ms[3], st->stage_ms[4]);
+           st->passes_coded, st->passes_included, st->passes_resumed, st->passes_left,
+           st->bytes_coded, st->slope_threshold, st->stage_ms[0], st->stage_ms[1],
+           st->stage_ms[2], st->saved_ms, st->stage_ms[3], st->stage_ms[4]);
 }
 
 static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, const cj2k_packet *packet)

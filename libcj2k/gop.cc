@@ -461,6 +461,8 @@ void Gop::collect_stats(const Frame& frame) {
     stats.passes_coded += blocks[b].num_passes;
     stats.passes_resumed += blocks[b].num_passes_resumed;
     stats.bytes_coded += blocks[b].num_bytes;
+    const int all_passes = std::max(3 * blocks[b].num_bit_planes - 2, 0);
+    stats.passes_left += all_passes - blocks[b].num_passes;
     double left = blocks[b].total_distortion;
     if (points > 0) {
       stats.passes_included += blocks[b].hull[points - 1].passes;
@@ -474,6 +476,10 @@ void Gop::collect_stats(const Frame& frame) {
               plan_.subbands[block.subband].distortion_weight;
     }
     stats.mse[plan_.blocks[b].component] += left;
+  }
+  if (stats.passes_coded > 0) {
+    stats.saved_ms = stats.stage_ms[2] * static_cast<double>(stats.passes_left) /
+                     static_cast<double>(stats.passes_coded);
   }
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     stats.component_bytes[c] = static_cast<int64_t>(frame.rate.component_bytes(c));

@@ -307,7 +307,9 @@ typedef struct cj2k_stats {
                                       levels; tier-1; rate; packets */
   int64_t passes_resumed;          /* of passes_coded, those made after a first stop */
   int64_t bytes_coded;             /* code-block bytes made by tier-1 */
-  int32_t frame_in_gop;            /* 0 .. gop - 1 */
+  int64_t passes_left;  /* that early stop left out: stop=none codes passes_coded + passes_left */
+  double saved_ms;      /* estimate: tier-1 time of passes_left, at the frame's time per pass */
+  int32_t frame_in_gop; /* 0 .. gop - 1 */
 } cj2k_stats;
 
 typedef struct cj2k_packet {

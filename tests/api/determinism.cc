@@ -168,6 +168,8 @@ TEST_CASE("stop exact does not begin blocks of which nothing can come into the f
   const Encoded none = encode(p, picture);
   REQUIRE(none.status == CJ2K_OK);
   CHECK(none.stats.passes_coded > 5 * none.stats.blocks);
+  CHECK(none.stats.passes_left == 0);
+  CHECK(exact.stats.passes_coded + exact.stats.passes_left == none.stats.passes_coded);
   CHECK(exact.stats.passes_coded < 4900);  // 5300 where each block is begun
   CHECK(exact.bytes == none.bytes);
   // The error of what was not begun counts.

@@ -369,8 +369,10 @@ def stop_exact_codes_less_for_the_same_size():
     def passes(stop):
         encode("-b:v", "20M", "-cblk", "16x16", "-stop", stop, fmt="rgb24", width=512, height=256,
                frames=noise("rgb24", 512, 256, 1), log="verbose")
-        return tuple(map(int, re.search(r"passes (\d+) coded (\d+) included", encode.log).groups()))
-    (all_coded, all_kept), (coded, kept) = passes("none"), passes("exact")
+        return tuple(map(int, re.search(r"passes (\d+) coded (\d+) included \d+ resumed (\d+) left out",
+                                        encode.log).groups()))
+    (all_coded, all_kept, none_left), (coded, kept, left) = passes("none"), passes("exact")
+    assert none_left == 0 and coded + left == all_coded, (all_coded, none_left, coded, left)
     assert coded < 0.8 * all_coded, (coded, all_coded)
     assert abs(kept - all_kept) < 0.02 * all_kept, (kept, all_kept)
 
@@ -394,8 +396,9 @@ def every_stop_keeps_the_cap():
 def verbose_tells_of_every_frame():
     packets = encode("-gop", 2, frames=noise("rgb24", W, H, 3), log="verbose")
     lines = [tuple(map(int, x)) for x in re.findall(
-        r"frame (\d+) \((\d+) of its GOP\): (\d+) bytes, headers \d+, passes (\d+) coded (\d+) included (\d+) resumed, "
-        r"(\d+) bytes coded, slope \d+, ms: ingest [\d.]+ dwt [\d.]+ tier-1 [\d.]+ rate [\d.]+ packets [\d.]+", encode.log)]
+        r"frame (\d+) \((\d+) of its GOP\): (\d+) bytes, headers \d+, passes (\d+) coded (\d+) included (\d+) resumed "
+        r"\d+ left out, (\d+) bytes coded, slope \d+, ms: ingest [\d.]+ dwt [\d.]+ tier-1 [\d.]+ \(about \d+ saved\) "
+        r"rate [\d.]+ packets [\d.]+", encode.log)]
     assert [(n, size) for n, _, size, *_ in lines] == [(n, len(p)) for n, p in enumerate(packets)], encode.log
     assert [x[1] for x in lines] == [0, 1, 0], lines
     for _, _, size, coded, included, resumed, made in lines:

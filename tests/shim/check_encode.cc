@@ -62,6 +62,7 @@ void check_equal(const cj2k_params& params, int frames) {
     CHECK(a.passes_coded == e.passes_coded);
     CHECK(a.passes_resumed == e.passes_resumed);
     CHECK(a.bytes_coded == e.bytes_coded);
+    CHECK(a.passes_left == e.passes_left);
     CHECK(a.slope_threshold == e.slope_threshold);
     for (int c = 0; c < params.num_components; ++c) CHECK(a.mse[c] == e.mse[c]);
   }
