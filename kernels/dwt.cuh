@@ -3,10 +3,14 @@
 //
 // One level of the wavelet transform in one pass over memory: a warp walks down a strip of columns
 // with the vertical lifting steps in registers and lifts each finished row across its lanes.
+// The first level reads the words of a frame (dwt_words.cuh), the others a plane.
 #pragma once
+
+#include <type_traits>
 
 #include "core.h"
 #include "dwt_tiling.h"
+#include "ingest_words.cuh"
 #include "kernels.h"
 
 namespace cj2k::cuda {
@@ -15,9 +19,8 @@ namespace cj2k::cuda {
 /// odd one behind it), for one column.
 struct Lifting97 {
   using Sample = float;
-  static constexpr int kDelay = 1;      ///< a step finishes the pair this many before it
-  static constexpr int kWarmUp = 2;     ///< steps before the first pair that comes out right
-  static constexpr int kMinBlocks = 6;  ///< 80 registers; with one block more sm_90 spills
+  static constexpr int kDelay = 1;   ///< a step finishes the pair this many before it
+  static constexpr int kWarmUp = 2;  ///< steps before the first pair that comes out right
 
   struct State {
     float s0;      ///< of the next pair
@@ -57,7 +60,6 @@ struct Lifting53 {
   using Sample = int32_t;
   static constexpr int kDelay = 0;
   static constexpr int kWarmUp = 1;
-  static constexpr int kMinBlocks = 7;
 
   struct State {
     int32_t s0;
@@ -80,22 +82,75 @@ struct Lifting53 {
   }
 };
 
+/// The rows of a rectangle of a plane, four columns a lane. Small, as Target: both live in
+/// registers all the way.
+template <typename Lifting>
+class PlaneRows {
+ public:
+  using Sample = typename Lifting::Sample;
+  static constexpr int kThreads = 128;
+  /// 9/7: 96 registers, 5/3: 72; with one block more sm_90 spills.
+  static constexpr int kMinBlocks = std::is_same_v<Sample, float> ? 5 : 7;
+  static constexpr int32_t kAhead = 2;
+
+  struct Params {
+    const Sample* samples;
+    uint64_t frame_samples;
+  };
+  struct alignas(16) Raw {
+    Sample x[4];
+  };
+
+  CJ2K_KERNEL_FN PlaneRows(const Params& p, const DwtJob& job, uint32_t frame,
+                           const FourColumns& columns)
+      : first_(p.samples + frame * p.frame_samples + job.source + columns.first),
+        stride_(job.source_stride),
+        columns_(columns) {
+    columns_.are_neighbours &= job.parity_x == 0 && ((job.source | job.source_stride) & 3) == 0;
+  }
+
+  template <typename T>
+  CJ2K_KERNEL_FN Raw load(T& t, const Params&, int32_t y) const {
+    const Sample* from = first_ + uint64_t{stride_} * static_cast<uint32_t>(y);
+    if (columns_.are_neighbours) return t.gload_ro(reinterpret_cast<const Raw*>(from));
+    return {{t.gload_ro(from), t.gload_ro(from + columns_.offset(1)),
+             t.gload_ro(from + columns_.offset(2)), t.gload_ro(from + columns_.offset(3))}};
+  }
+
+  template <typename T>
+  CJ2K_KERNEL_FN void samples(T&, const Params&, const Raw& raw, Sample* out) const {
+    CJ2K_UNROLL
+    for (int i = 0; i < 4; ++i) out[i] = raw.x[i];
+  }
+
+ private:
+  const Sample* first_;  ///< column in row 0
+  uint32_t stride_;
+  FourColumns columns_;
+};
+
 /// Symmetric extension (T.800 F.4.7) is done by what is loaded: beyond a border a warp loads the
 /// mirrored row or column, and lifting those gives the mirrored results, bit for bit (a + b is
 /// b + a).
-/// Grid: x = parts / 4, y = frame. Block: 4 warps, each on its own; a warp makes one part: 120
-/// columns and up to 64 rows, both halves of both directions. Shared: none. Barriers: none.
-/// Global per sample: 4 bytes read, times 128/120 for the halo columns (which the neighbour warp
-/// has in L1) and 71/64 for the overlapping rows (9/7; 67/64 for 5/3); 4 bytes written. 16-byte
-/// accesses where the rectangle begins at a multiple of four samples with an even coordinate
-/// (loads) and a half of it so, too (stores: after an exchange of two lanes each has four
-/// neighbours of one half).
-template <typename Lifting>
+/// `Rows` says where rows come from and how the kernel is tuned to that: PlaneRows, or for the
+/// first level DwtWordRows (dwt_words.cuh).
+///
+/// Grid: x = parts / warps of a block, y = frame. Block: 3 or 4 warps, each on its own; a warp
+/// makes one part: 120 columns and up to 72 rows, both halves of both directions. Shared: none.
+/// Barriers: none.
+///
+/// Global per sample: 4 bytes read (PlaneRows), times 128/120 for the halo columns (which the
+/// neighbour warp has in L1) and 79/72 for the overlapping rows (9/7; 75/72 for 5/3); 4 bytes
+/// written. 16-byte accesses where the rectangle begins at a multiple of four samples with an even
+/// coordinate (loads) and a half of it so, too (stores: after an exchange of two lanes each has
+/// four neighbours of one half).
+template <typename Lifting, typename Rows>
 struct Dwt {
   using Sample = typename Lifting::Sample;
-  static constexpr int kThreads = 128;
-  static constexpr int kMinBlocks = Lifting::kMinBlocks;
-  static constexpr int32_t kAhead = 2;  ///< steps whose rows are loaded before they are needed
+  using Raw = typename Rows::Raw;
+  static constexpr int kThreads = Rows::kThreads;
+  static constexpr int kMinBlocks = Rows::kMinBlocks;
+  static constexpr int32_t kAhead = Rows::kAhead;  ///< steps whose rows are loaded in advance
 
   struct Params {
     const DwtJob* jobs;
@@ -103,6 +158,7 @@ struct Dwt {
     uint32_t num_parts;
     Sample* samples;
     uint64_t frame_samples;
+    typename Rows::Params rows;
   };
   struct Smem {};
   struct alignas(16) Four {
@@ -116,40 +172,25 @@ struct Dwt {
     return i;
   }
 
-  /// Where a lane's four columns come from. Small, as Target: both live in registers all the way.
-  struct Columns {
-    uint64_t offset;  ///< of the first in row 0, in the samples
-    uint32_t others;  ///< byte i: column i less the first, signed
-    bool is_vector;   ///< four neighbours, aligned
-  };
-
-  CJ2K_KERNEL_FN static Columns columns_of(const DwtJob& job, uint64_t frame, uint32_t strip,
-                                           uint32_t lane) {
+  CJ2K_KERNEL_FN static FourColumns columns_of(const DwtJob& job, uint32_t strip, uint32_t lane) {
     const int32_t begin = static_cast<int32_t>(strip) * kDwtStripColumns - kDwtHaloColumns +
                           4 * static_cast<int32_t>(lane) - job.parity_x;
     // Beyond what any lifting step reaches every column will do.
     const int32_t reach = job.width + kDwtHaloColumns;
     const int32_t first = mirrored(begin < reach ? begin : reach, job.width);
-    Columns columns{frame + job.source + static_cast<uint32_t>(first), 0, false};
+    FourColumns columns{first, 0, begin >= 0 && begin + 4 <= job.width};
     CJ2K_UNROLL
     for (int i = 1; i < 4; ++i) {
       const int32_t column = mirrored(begin + i < reach ? begin + i : reach, job.width);
       columns.others |= (static_cast<uint32_t>(column - first) & 0xFF) << (8 * i);
     }
-    columns.is_vector = job.parity_x == 0 && ((job.source | job.stride) & 3) == 0 && begin >= 0 &&
-                        begin + 4 <= job.width;
     return columns;
   }
 
   template <typename T>
-  CJ2K_KERNEL_FN static Four load_row(T& t, const Sample* samples, const DwtJob& job,
-                                      const Columns& columns, int32_t v) {
-    const auto y = static_cast<uint32_t>(mirrored(v - job.parity_y, job.height));
-    const Sample* p = samples + (columns.offset + uint64_t{job.stride} * y);
-    if (columns.is_vector) return t.gload_ro(reinterpret_cast<const Four*>(p));
-    return {{t.gload_ro(p), t.gload_ro(p + static_cast<int8_t>(columns.others >> 8)),
-             t.gload_ro(p + static_cast<int8_t>(columns.others >> 16)),
-             t.gload_ro(p + static_cast<int8_t>(columns.others >> 24))}};
+  CJ2K_KERNEL_FN static Raw load_row(T& t, const Params& p, const Rows& rows, const DwtJob& job,
+                                     int32_t v) {
+    return rows.load(t, p.rows, mirrored(v - job.parity_y, job.height));
   }
 
   /// What a lane stores of a row: four neighbours of one half.
@@ -178,7 +219,9 @@ struct Dwt {
       for (int32_t i = 0; i < 4; ++i) {
         if (first + i >= 0 && first + i < count) target.flags |= 1u << i;
       }
-      if (target.flags == 15 && ((offset | job.stride) & 3) == 0) target.flags |= Target::kVector;
+      if (target.flags == 15 && ((offset | job.target_stride) & 3) == 0) {
+        target.flags |= Target::kVector;
+      }
     }
     if (job.width == 1) {
       target.flags |= job.parity_x == 1 ? Target::kSingle | Target::kDoubled : Target::kSingle;
@@ -202,7 +245,8 @@ struct Dwt {
     const Sample second = t.shuffle(takes_low ? x[3] : x[2], partner & 31);
     const Four out =
         takes_low ? Four{{x[0], x[2], first, second}} : Four{{first, second, x[1], x[3]}};
-    Sample* to = samples + (target.offset + uint64_t{job.stride} * static_cast<uint32_t>(row));
+    Sample* to =
+        samples + (target.offset + uint64_t{job.target_stride} * static_cast<uint32_t>(row));
     if ((target.flags & Target::kVector) != 0) {
       t.gstore(reinterpret_cast<Four*>(to), out);
       return;
@@ -217,18 +261,19 @@ struct Dwt {
   CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
     const uint32_t index = t.block_x() * (kThreads / 32) + t.warp();
     if (index >= p.num_parts) return;
-    const DwtPart part = t.gload_ro(p.parts + index);
+    const DwtPart part = t.gload(p.parts + index);
     const DwtJob job = t.gload(p.jobs + part.job);
     const uint64_t frame = t.block_y() * p.frame_samples;
-    const Columns columns = columns_of(job, frame, part.strip, t.lane());
+    const Rows rows(p.rows, job, t.block_y(), columns_of(job, part.strip, t.lane()));
     const Target target = target_of(job, frame, part.strip, t.lane());
     const int32_t num_low = lifting_low_count(job.height, job.parity_y);
 
     if (job.height == 1) {  // F.4.8: no neighbours to lift with
-      Four x = load_row(t, p.samples, job, columns, 0);
+      Sample x[4];
+      rows.samples(t, p.rows, load_row(t, p, rows, job, 0), x);
       CJ2K_UNROLL
-      for (int i = 0; i < 4; ++i) x.x[i] *= job.parity_y == 1 ? 2 : 1;
-      finish_row(t, p.samples, job, target, 0, x.x);
+      for (int i = 0; i < 4; ++i) x[i] *= job.parity_y == 1 ? 2 : 1;
+      finish_row(t, p.samples, job, target, 0, x);
       return;
     }
 
@@ -240,27 +285,30 @@ struct Dwt {
 
     typename Lifting::State state[4] = {};
     {
-      const Four s = load_row(t, p.samples, job, columns, 2 * step);
+      Sample s[4];
+      rows.samples(t, p.rows, load_row(t, p, rows, job, 2 * step), s);
       CJ2K_UNROLL
-      for (int i = 0; i < 4; ++i) state[i].s0 = s.x[i];
+      for (int i = 0; i < 4; ++i) state[i].s0 = s[i];
     }
-    Four d[kAhead], s[kAhead];
+    Raw d[kAhead], s[kAhead];
     CJ2K_UNROLL
     for (int32_t a = 0; a < kAhead; ++a) {
-      d[a] = load_row(t, p.samples, job, columns, 2 * (step + a) + 1);
-      s[a] = load_row(t, p.samples, job, columns, 2 * (step + a) + 2);
+      d[a] = load_row(t, p, rows, job, 2 * (step + a) + 1);
+      s[a] = load_row(t, p, rows, job, 2 * (step + a) + 2);
     }
     while (step < end + Lifting::kDelay) {
       CJ2K_UNROLL
       for (int32_t a = 0; a < kAhead; ++a, ++step) {
-        Sample low[4], high[4];
+        Sample odd[4], even[4], low[4], high[4];
+        rows.samples(t, p.rows, d[a], odd);
+        rows.samples(t, p.rows, s[a], even);
         CJ2K_UNROLL
         for (int i = 0; i < 4; ++i) {
-          Lifting::step(state[i], d[a].x[i], s[a].x[i], &low[i], &high[i]);
+          Lifting::step(state[i], odd[i], even[i], &low[i], &high[i]);
         }
         if (step + kAhead < end + Lifting::kDelay) {
-          d[a] = load_row(t, p.samples, job, columns, 2 * (step + kAhead) + 1);
-          s[a] = load_row(t, p.samples, job, columns, 2 * (step + kAhead) + 2);
+          d[a] = load_row(t, p, rows, job, 2 * (step + kAhead) + 1);
+          s[a] = load_row(t, p, rows, job, 2 * (step + kAhead) + 2);
         }
         const int32_t pair = step - Lifting::kDelay;
         if (pair < begin || pair >= end) continue;

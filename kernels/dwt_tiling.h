@@ -16,21 +16,26 @@ namespace cj2k::cuda {
 inline constexpr int32_t kDwtStripColumns = 120;
 inline constexpr int32_t kDwtHaloColumns = 4;
 
-/// A segment costs 7 rows of overlap with 9/7, a long one leaves too few warps to hide latency:
-/// 64 rows where the rectangle is large, fewer at the deeper levels.
+/// A segment costs 7 rows of overlap with 9/7, a long one leaves too few warps to hide latency. 72
+/// rows where the rectangle is large: a frame of 4096x2160 in three components is then 1,050 blocks
+/// of the first level (dwt_words.cuh), of which 132 multiprocessors hold 1,056 at a time; with 64
+/// rows some would come late, alone. Fewer at the deeper levels.
 inline uint8_t dwt_segment_pairs(int32_t width, int32_t height) {
   const int64_t samples = int64_t{width} * height;
-  return samples >= (1 << 21) ? 32 : samples >= (1 << 18) ? 16 : 8;
+  return samples >= (1 << 21) ? 36 : samples >= (1 << 18) ? 16 : 8;
 }
 
-inline void append_dwt_parts(const DwtJob& job, uint32_t index, std::vector<DwtPart>* parts) {
+/// The parts of jobs index .. index + num_jobs - 1, which all have the shape of `job`; those of one
+/// place side by side.
+inline void append_dwt_parts(const DwtJob& job, uint32_t index, uint32_t num_jobs,
+                             std::vector<DwtPart>* parts) {
   const int64_t columns = int64_t{job.width} + job.parity_x;
   const int64_t pairs = (int64_t{job.height} + job.parity_y + 1) / 2;
   const auto strips = static_cast<uint32_t>((columns + kDwtStripColumns - 1) / kDwtStripColumns);
   const auto segments = static_cast<uint32_t>((pairs + job.segment_pairs - 1) / job.segment_pairs);
   for (uint32_t segment = 0; segment < segments; ++segment) {
     for (uint32_t strip = 0; strip < strips; ++strip) {
-      parts->push_back({index, strip, segment});
+      for (uint32_t i = 0; i < num_jobs; ++i) parts->push_back({index + i, strip, segment});
     }
   }
 }

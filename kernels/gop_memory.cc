@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "gop_memory.h"
 
+#include <algorithm>
+
 #include "slopes.h"
 #include "stages/early_stop.h"
 
@@ -50,6 +52,10 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
   Carver carver;
   input = carver.take(frames * tables.input.bytes);
   samples_bytes = frames * tables.frame.frame_samples * sizeof(int32_t);
+  // A few samples can take less than what codes them.
+  for (const Tier1Job& job : tables.tier1.jobs) {
+    samples_bytes = std::max<uint64_t>(samples_bytes, job.bytes_capacity);
+  }
   samples = carver.take(samples_bytes);
   words = carver.take(frames * tables.frame_words * sizeof(uint64_t));
   magnitudes = carver.take(blocks * sizeof(uint32_t));

@@ -16,65 +16,41 @@ namespace {
 
 constexpr uint32_t kMaxGridY = 65535;
 
-/// Components [first, first + count) of some frames.
+/// Components [first, end).
 template <IngestMode kMode>
 Status launch_ingest(simt::Stream& stream, const Plan& plan, const FrameLayout& layout,
-                     std::span<const FrameViews> frames, const Samples& samples, uint32_t first,
-                     uint32_t count) {
+                     const FrameViews& frame, void* samples, uint32_t first, uint32_t end) {
+  if (first == end) return Status::kOk;
   using Kernel = Ingest<kMode>;
-  for (size_t begin = 0; begin < frames.size(); begin += Kernel::kMaxFrames) {
-    const size_t num_frames = std::min<size_t>(frames.size() - begin, Kernel::kMaxFrames);
-    typename Kernel::Params p{};
-    p.samples = static_cast<uint32_t*>(samples.data) + begin * samples.frame_samples;
-    p.frame_samples = samples.frame_samples;
-    p.first_component = first;
-    p.num_components = count;
-    int32_t width = 0, height = 0;
-    for (uint32_t c = first; c < first + count; ++c) {
-      const FrameLayout::Component& component = layout.components[c];
-      p.components[c] = {component.plane[0], component.stride, component.width, component.height};
-      width = std::max(width, component.width);
-      height = std::max(height, component.height);
-      for (size_t f = 0; f < num_frames; ++f) {
-        const cj2k_component_view& v = frames[begin + f][c];
-        p.views[f][c] = {static_cast<const uint8_t*>(v.data), v.stride_bytes, v.step_bytes,
-                         v.word_bytes,
-                         make_sample_decode(v.word_bytes, v.shift, plan.components[c].depth,
-                                            plan.components[c].is_signed)};
-      }
-    }
-    constexpr uint32_t kBlockSamples = 4 * Kernel::kThreads;
-    const simt::Dim3 grid{(static_cast<uint32_t>(width) + kBlockSamples - 1) / kBlockSamples,
-                          std::min(static_cast<uint32_t>(height), kMaxGridY),
-                          static_cast<uint32_t>(num_frames) * (Kernel::kIsColour ? 1 : count)};
-    CJ2K_TRY(simt::launch<Kernel>(stream, grid, p));
+  typename Kernel::Params p{};
+  p.samples = static_cast<typename Kernel::Sample*>(samples);
+  p.first_component = first;
+  p.rows = make_word_params<typename Kernel::Rows>(plan, frame);
+  int32_t width = 0, height = 0;
+  for (uint32_t c = first; c < end; ++c) {
+    const FrameLayout::Component& component = layout.components[c];
+    p.components[c] = {component.plane[0], component.stride[0], component.width, component.height};
+    width = std::max(width, component.width);
+    height = std::max(height, component.height);
   }
-  return Status::kOk;
+  constexpr uint32_t kBlockSamples = 4 * Kernel::kThreads;
+  const simt::Dim3 grid{(static_cast<uint32_t>(width) + kBlockSamples - 1) / kBlockSamples,
+                        std::min(static_cast<uint32_t>(height), kMaxGridY), end - first};
+  return simt::launch<Kernel>(stream, grid, p);
 }
 
 }  // namespace
 
 Status ingest(simt::Stream& stream, const Plan& plan, const FrameLayout& layout,
-              std::span<const FrameViews> frames, const Samples& samples) {
-  const auto run = [&](auto mode, uint32_t first, uint32_t count) {
-    return launch_ingest<decltype(mode)::value>(stream, plan, layout, frames, samples, first,
-                                                count);
-  };
-  uint32_t first = 0;
-  if (plan.use_mct) {
-    first = 3;
-    if (plan.reversible) {
-      CJ2K_TRY(run(std::integral_constant<IngestMode, IngestMode::kRct>(), 0, 3));
-    } else {
-      CJ2K_TRY(run(std::integral_constant<IngestMode, IngestMode::kIct>(), 0, 3));
-    }
-  }
-  const auto count = static_cast<uint32_t>(plan.components.size()) - first;
-  if (count == 0) return Status::kOk;
+              const FrameViews& frame, void* samples) {
+  const uint32_t colour = plan.use_mct ? 3 : 0;
+  const auto count = static_cast<uint32_t>(plan.components.size());
   if (plan.reversible) {
-    return run(std::integral_constant<IngestMode, IngestMode::kInteger>(), first, count);
+    CJ2K_TRY(launch_ingest<IngestMode::kRct>(stream, plan, layout, frame, samples, 0, colour));
+    return launch_ingest<IngestMode::kInteger>(stream, plan, layout, frame, samples, colour, count);
   }
-  return run(std::integral_constant<IngestMode, IngestMode::kFloat>(), first, count);
+  CJ2K_TRY(launch_ingest<IngestMode::kIct>(stream, plan, layout, frame, samples, 0, colour));
+  return launch_ingest<IngestMode::kFloat>(stream, plan, layout, frame, samples, colour, count);
 }
 
 }  // namespace cj2k::cuda

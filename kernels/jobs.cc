@@ -16,46 +16,96 @@ uint64_t aligned(uint64_t samples) {
   return (samples + kAlignSamples - 1) / kAlignSamples * kAlignSamples;
 }
 
+int32_t half_up(int32_t x) { return (x + 1) >> 1; }
+
+/// The low-pass part of level 1 (T.800 B-14 with n_b = 1).
+Rect low_rect(const Rect& rect) {
+  return {half_up(rect.x0), half_up(rect.y0), half_up(rect.x1), half_up(rect.y1)};
+}
+
+bool is_colour(const Plan& plan, uint32_t component) { return plan.use_mct && component < 3; }
+
 }  // namespace
 
 FrameLayout make_frame_layout(const Plan& plan) {
   FrameLayout layout{};
+  const int levels = plan.params.levels;
   uint64_t next = 0;
   for (size_t c = 0; c < plan.components.size(); ++c) {
     const Rect& rect = plan.components[c].rect;
     FrameLayout::Component& component = layout.components[c];
     component.width = rect.width();
     component.height = rect.height();
-    component.stride = static_cast<uint32_t>(aligned(static_cast<uint64_t>(rect.width())));
-    for (uint64_t& plane : component.plane) {
-      plane = next;
-      next += uint64_t{component.stride} * static_cast<uint64_t>(rect.height());
+    const Rect low = low_rect(rect);
+    const Rect shapes[2] = {levels == 0  ? rect
+                            : levels > 1 ? low
+                                         : Rect{},
+                            levels > 0 ? rect : Rect{}};
+    for (int i = 0; i < 2; ++i) {
+      component.stride[i] =
+          static_cast<uint32_t>(aligned(static_cast<uint64_t>(shapes[i].width())));
+      component.plane[i] = next;
+      next += uint64_t{component.stride[i]} * static_cast<uint64_t>(shapes[i].height());
     }
   }
   layout.frame_samples = next;
   return layout;
 }
 
+uint64_t tile_component_offset(const Plan& plan, const FrameLayout& layout, const TileComponent& tc,
+                               int plane) {
+  const FrameLayout::Component& component = layout.components[tc.component];
+  int32_t x = tc.plane_x, y = tc.plane_y;
+  if (plane == 0 && plan.params.levels > 0) {
+    // The low-pass parts of neighbouring tiles are neighbours, too.
+    const Rect low = low_rect(plan.components[tc.component].rect);
+    x = half_up(tc.rect.x0) - low.x0;
+    y = half_up(tc.rect.y0) - low.y0;
+  }
+  return component.plane[plane] + static_cast<uint64_t>(y) * component.stride[plane] +
+         static_cast<uint64_t>(x);
+}
+
 DwtLevel make_dwt_level(const Plan& plan, const FrameLayout& layout, int level) {
   DwtLevel result;
-  for (const TileComponent& tc : plan.tile_components) {
-    const auto r = static_cast<uint32_t>(plan.params.levels - level + 1);
+  const auto r = static_cast<uint32_t>(plan.params.levels - level + 1);
+  const auto append = [&](const TileComponent& tc) {
     const Rect& rect = plan.resolutions[tc.first_resolution + r].rect;
-    if (rect.empty()) continue;
     const FrameLayout::Component& component = layout.components[tc.component];
-    const uint64_t corner =
-        static_cast<uint64_t>(tc.plane_y) * component.stride + static_cast<uint64_t>(tc.plane_x);
+    const int to = level & 1;
     DwtJob job{};
-    job.source = component.plane[(level - 1) & 1] + corner;
-    job.target = component.plane[level & 1] + corner;
-    job.stride = component.stride;
+    if (level > 1) {
+      job.source = tile_component_offset(plan, layout, tc, 1 - to);
+      job.source_stride = component.stride[1 - to];
+    }
+    job.target = tile_component_offset(plan, layout, tc, to);
+    job.target_stride = component.stride[to];
     job.width = rect.width();
     job.height = rect.height();
+    job.x = tc.plane_x;
+    job.y = tc.plane_y;
     job.parity_x = rect.x0 & 1;
     job.parity_y = rect.y0 & 1;
     job.segment_pairs = dwt_segment_pairs(job.width, job.height);
-    append_dwt_parts(job, static_cast<uint32_t>(result.jobs.size()), &result.parts);
+    job.component = static_cast<uint8_t>(tc.component);
     result.jobs.push_back(job);
+  };
+  for (const bool colour : {true, false}) {
+    for (const TileComponent& tc : plan.tile_components) {
+      if (is_colour(plan, tc.component) != colour ||
+          plan.resolutions[tc.first_resolution + r].rect.empty()) {
+        continue;
+      }
+      append(tc);
+      // Components 0 to 2 of a tile follow one another and have one shape (T.800 G.2: the same
+      // sampling).
+      if (!colour || tc.component == 2) {
+        const uint32_t num_jobs = colour ? 3 : 1;
+        append_dwt_parts(result.jobs.back(), static_cast<uint32_t>(result.jobs.size()) - num_jobs,
+                         num_jobs, &result.parts);
+      }
+    }
+    if (colour) result.num_colour_parts = static_cast<uint32_t>(result.parts.size());
   }
   return result;
 }
@@ -67,13 +117,16 @@ std::vector<QuantizeJob> make_quantize_jobs(const Plan& plan, const FrameLayout&
   uint64_t next = 0;
   for (const CodeBlock& block : plan.blocks) {
     const Subband& band = plan.subbands[block.subband];
-    const FrameLayout::Component& component = layout.components[block.component];
+    const TileComponent& tc =
+        plan.tile_components[plan.resolutions[band.resolution].tile_component];
+    const int plane = band.level & 1;
+    const uint32_t stride = layout.components[block.component].stride[plane];
     QuantizeJob job{};
-    job.source = component.plane[band.level & 1] +
-                 static_cast<uint64_t>(block.plane_y) * component.stride +
-                 static_cast<uint64_t>(block.plane_x);
+    job.source = tile_component_offset(plan, layout, tc, plane) +
+                 static_cast<uint64_t>(block.plane_y - tc.plane_y) * stride +
+                 static_cast<uint64_t>(block.plane_x - tc.plane_x);
     job.first_word = next;
-    job.stride = component.stride;
+    job.stride = stride;
     job.width = block.width;
     job.height = block.height;
     job.inverse_step = band.inverse_step;

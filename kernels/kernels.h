@@ -7,15 +7,16 @@
 // GOP.
 //
 // Samples of all frames lie in one allocation, frame f at f * frame_samples. A component has two
-// planes of the same shape, 0 and 1:
+// planes. Plane 1 is as large as the component, plane 0 as the low-pass part of level 1:
 //
-//   ingest         -> plane 0
-//   level 1        0 -> 1      writes LL, HL, LH, HH of level 1 in Mallat order
-//   level 2        1 -> 0      reads LL of level 1, writes that rectangle of plane 0
-//   level n        plane (n - 1) & 1 -> plane n & 1
+//   level 1   the frame's words -> plane 1   writes LL, HL, LH, HH of level 1 in Mallat order
+//   level 2   1 -> 0   reads LL of level 1, writes LL, HL, LH, HH of level 2
+//   level 3   0 -> 1   overwrites LL of level 1
+//   level n   plane (n - 1) & 1 -> plane n & 1
 //
-// So the subband of decomposition level n lies in plane n & 1, where the plan's plane_x, plane_y
-// say.
+// So the subband of decomposition level n lies in plane n & 1. Each tile-component has a corner of
+// its own in either (tile_component_offset); from it on the plan's plane_x, plane_y count. Without
+// levels there is plane 0 alone, as large as the component, and `ingest` writes it.
 #pragma once
 
 #include <array>
@@ -37,13 +38,16 @@ namespace cj2k::cuda {
 struct FrameLayout {
   struct Component {
     uint64_t plane[2];
-    uint32_t stride;
+    uint32_t stride[2];
     int32_t width, height;
   };
   std::array<Component, CJ2K_MAX_COMPONENTS> components;
   uint64_t frame_samples;
 };
 FrameLayout make_frame_layout(const Plan& plan);
+/// Where the top left sample of a tile-component, or of its low-pass part, lies in a frame.
+uint64_t tile_component_offset(const Plan& plan, const FrameLayout& layout, const TileComponent& tc,
+                               int plane);
 
 /// The frames of a launch in device memory.
 struct Samples {
@@ -52,29 +56,21 @@ struct Samples {
   uint32_t num_frames;
 };
 
-// ---- Ingest and colour ----
+// ---- Ingest, colour and wavelet transform ----
 
 /// Where the samples of one frame lie, in device memory.
 using FrameViews = std::array<cj2k_component_view, CJ2K_MAX_COMPONENTS>;
 
-/// Samples of any layout to plane 0 of every component: level shift (T.800 G.1), then RCT, ICT or
-/// int-to-float as the plan says. Behind each row up to three samples, inside the stride, become 0.
-/// Reads nothing outside the words of the samples.
-/// @param frames  [samples.num_frames] checked views
-/// @return kOk | kDevice
-Status ingest(simt::Stream& stream, const Plan& plan, const FrameLayout& layout,
-              std::span<const FrameViews> frames, const Samples& samples);
-
-// ---- Wavelet transform ----
-
 /// One level of one tile-component.
 struct alignas(16) DwtJob {
-  uint64_t source, target;     ///< offset of the rectangle's first sample in the frame
-  uint32_t stride;             ///< of both
-  int32_t width, height;       ///< >= 1
-  uint8_t parity_x, parity_y;  ///< of the first sample's coordinates
-  uint8_t segment_pairs;       ///< pairs of rows that one warp makes
-  uint8_t unused = 0;
+  uint64_t source, target;  ///< offset of the rectangle's first sample in the frame; no source in
+  uint32_t source_stride, target_stride;  ///< level 1
+  int32_t width, height;                  ///< >= 1
+  int32_t x, y;                           ///< of level 1's rectangle in the component
+  uint8_t parity_x, parity_y;             ///< of the first sample's coordinates
+  uint8_t segment_pairs;                  ///< pairs of rows that one warp makes
+  uint8_t component;
+  uint32_t unused = 0;
 };
 /// One warp's part of a job: a strip of columns, a segment of rows.
 struct alignas(16) DwtPart {
@@ -82,17 +78,37 @@ struct alignas(16) DwtPart {
 };
 struct DwtLevel {
   std::vector<DwtJob> jobs;
+  /// In level 1 those that a colour transform makes come first, the three components of one place
+  /// side by side.
   std::vector<DwtPart> parts;
+  uint32_t num_colour_parts = 0;
 };
 /// Level `level` (1 = the first) of all tile-components that have samples there.
 DwtLevel make_dwt_level(const Plan& plan, const FrameLayout& layout, int level);
+/// One in device memory.
+struct DwtLists {
+  const DwtJob* jobs;
+  const DwtPart* parts;
+  uint32_t num_parts, num_colour_parts;
+};
 
-/// One level, columns then rows (stages/dwt.h), of all frames.
-/// @param jobs, parts  a DwtLevel in device memory
-Status dwt53(simt::Stream& stream, const DwtJob* jobs, const DwtPart* parts, uint32_t num_parts,
-             const Samples& samples);
-Status dwt97(simt::Stream& stream, const DwtJob* jobs, const DwtPart* parts, uint32_t num_parts,
-             const Samples& samples);
+/// Samples of any layout to coefficients of level 1: level shift (T.800 G.1), RCT, ICT or
+/// int-to-float as the plan says, columns then rows (stages/dwt.h), of one frame. Reads nothing
+/// outside the words of the samples, and those only until the launch has ended.
+/// @param lists    level 1
+/// @param frame    checked views
+/// @param samples  of this frame
+/// @return kOk | kDevice
+Status dwt_words(simt::Stream& stream, const Plan& plan, const DwtLists& lists,
+                 const FrameViews& frame, void* samples);
+
+/// One level from the second on, of all frames.
+Status dwt53(simt::Stream& stream, const DwtLists& lists, const Samples& samples);
+Status dwt97(simt::Stream& stream, const DwtLists& lists, const Samples& samples);
+
+/// For a plan without levels: what dwt_words does before it transforms, to plane 0.
+Status ingest(simt::Stream& stream, const Plan& plan, const FrameLayout& layout,
+              const FrameViews& frame, void* samples);
 
 // ---- Quantisation and bit-planes ----
 

@@ -15,6 +15,10 @@ namespace cj2k::cuda {
 /// of bit-planes is found; then each lane reads its own values back, four transpositions of 32 x 32
 /// bits over the warp give lane p the bits of plane p (lane 31: signs), and it stores them.
 /// A transposition takes five shuffles, where ballots would take one for each plane.
+/// Quantised is here, not where the transform stores: the transform writes 4 bytes a coefficient,
+/// and they are read once, whether they are quantised already or not; the bit-planes take 0.5 to
+/// 0.9.
+///
 /// Grid: x = code-block, y = frame. Block: 4 warps. Shared: 16 KB (4,096 samples) + 16 bytes.
 /// Global: 4 bytes read per sample (16 at a time where aligned), planes + 1 bits written per sample
 /// in 16-byte stores (8-byte ones where the block is an odd number of words wide).

@@ -5,22 +5,22 @@
 // back. The kernels' host side is kernels/kernels.h and tier1.h; the same file runs on the shim
 // (tests/shim).
 //
-// A GOP has a stream of its own. Its frames are uploaded and made to component planes as they
-// arrive; the rest goes in a few steps, after each of which the GOP's thread waits for results:
-// blocks coded (results, then hulls), bytes gathered. While it waits, other GOPs' work runs.
+// A GOP has a stream of its own. Its frames are uploaded and go through the first level of the
+// transform as they arrive (frame_reader.h); the rest goes in a few steps, after each of which the
+// GOP's thread waits for results: blocks coded (results, then hulls), bytes gathered. While it
+// waits, other GOPs' work runs.
 #include <algorithm>
 #include <chrono>
-#include <cinttypes>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <string>
 
 #include "backend.h"
-#include "base/parallel.h"
+#include "block_lists.h"
+#include "frame_reader.h"
+#include "gop_choice.h"
 #include "gop_memory.h"
 #include "kernels.h"
-#include "params.h"
+#include "pinned_memory.h"
 #include "simt/device.h"
 #include "slopes.h"
 #include "tier1.h"
@@ -31,102 +31,17 @@ namespace {
 using cuda::Carver;
 using cuda::GatherJob;
 using cuda::GopMemory;
+using cuda::PinnedLayout;
+using cuda::PinnedPool;
 using cuda::PlanTables;
 using cuda::Tier1Form;
 using cuda::Tier1List;
 using cuda::Tier1Result;
 
-constexpr size_t kRowGrain = 64;
-/// Hull points of a block on average, and what stands for the bytes of a frame without a cap, for
-/// the page-locked memory reserved at open. It grows where a frame has more.
-constexpr uint64_t kPlannedHullPoints = 12;
-
 double ms_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
 }
-
-Tier1Form tier1_form(const Plan& plan) {
-  switch (plan.params.tier1) {
-    case CJ2K_TIER1_CLASSIC:
-      return Tier1Form::kClassic;
-    case CJ2K_TIER1_FUSED:
-      return Tier1Form::kFused;
-    default:
-      return Tier1Form::kCibo;
-  }
-}
-const char* form_name(Tier1Form form) {
-  constexpr const char* kNames[] = {"classic", "cibo", "fused"};
-  return kNames[static_cast<int>(form)];
-}
-
-/// Page-locked memory for what comes from the device, in chunks: planned ones first, more where a
-/// frame needs more.
-class PinnedPool {
- public:
-  Status reserve(simt::Context& context, uint64_t bytes) {
-    context_ = &context;
-    chunks_.emplace_back();
-    return chunks_.back().allocate(context, bytes);
-  }
-  void reset() { chunk_ = used_ = 0; }
-  Status take(uint64_t bytes, uint8_t** memory) {
-    bytes = (bytes + 63) / 64 * 64;
-    while (chunk_ < chunks_.size() && used_ + bytes > chunks_[chunk_].bytes()) {
-      ++chunk_;
-      used_ = 0;
-    }
-    if (chunk_ == chunks_.size()) {
-      chunks_.emplace_back();
-      const Status status =
-          chunks_.back().allocate(*context_, std::max<uint64_t>(bytes, chunks_[0].bytes()));
-      if (status != Status::kOk) {
-        chunks_.pop_back();
-        return status;
-      }
-    }
-    *memory = chunks_[chunk_].as<uint8_t>(used_);
-    used_ += bytes;
-    return Status::kOk;
-  }
-
- private:
-  simt::Context* context_ = nullptr;
-  std::vector<simt::PinnedBuffer> chunks_;
-  size_t chunk_ = 0, used_ = 0;
-};
-
-/// Host memory of a GOP that copies go from and to.
-struct PinnedLayout {
-  PinnedLayout(const Plan& plan, const PlanTables& tables) {
-    const auto frames = static_cast<uint64_t>(plan.params.gop);
-    const uint64_t blocks = frames * plan.blocks.size();
-    Carver carver;
-    input = carver.take(frames * tables.input.bytes);
-    list = carver.take(blocks * sizeof(uint32_t));
-    weights = carver.take(blocks * sizeof(uint32_t));
-    thresholds = carver.take(frames * CJ2K_MAX_COMPONENTS * sizeof(uint16_t));
-    results = carver.take(blocks * sizeof(Tier1Result));
-    totals = carver.take(2 * sizeof(uint32_t));
-    gather = carver.take(blocks * sizeof(GatherJob));
-    bytes = carver.bytes();
-
-    hull_bytes = blocks * kPlannedHullPoints * sizeof(HullPoint);
-    uint64_t frame = 0;
-    for (const Component& c : plan.components) {
-      frame += static_cast<uint64_t>(c.rect.width()) * static_cast<uint64_t>(c.rect.height()) *
-               static_cast<uint64_t>(c.depth) / 8;
-    }
-    for (const int64_t cap : {plan.params.target_bytes, plan.params.max_frame_bytes}) {
-      if (cap > 0) frame = std::min(frame, static_cast<uint64_t>(cap));
-    }
-    code_bytes = frames * (frame + 16 * plan.blocks.size());
-  }
-  uint64_t input, list, weights, thresholds, results, totals, gather;
-  uint64_t bytes, hull_bytes, code_bytes;
-  uint64_t all_bytes() const { return bytes + hull_bytes + code_bytes; }
-};
 
 /// What of a GOP lies where, and the order of its work.
 class CudaGopWork final : public GopWork {
@@ -145,8 +60,8 @@ class CudaGopWork final : public GopWork {
   simt::PinnedBuffer pinned;
   PinnedPool hulls, bytes;
   simt::Stream stream;
-  simt::Event begin, end;    ///< around device work, for its time
-  simt::Event ready, reads;  ///< of frames in device memory
+  simt::Event begin, end;  ///< around device work, for its time
+  cuda::FrameEvents frame_events;
   std::unique_ptr<cuda::Tier1Coder> coder;
   std::vector<CodedBlock> blocks_;
   std::vector<uint32_t> coded_frames;  ///< of the call in progress
@@ -160,10 +75,11 @@ class CudaBackend final : public Backend {
  public:
   CudaBackend(const Plan& plan, std::unique_ptr<simt::Context> context, int num_gops)
       : plan_(plan),
-        form_(tier1_form(plan)),
+        form_(cuda::tier1_form(plan)),
         context_(std::move(context)),
         device_names_(context_->info().name),
         tables_(plan, form_),
+        reader_(plan, tables_),
         memory_(plan, tables_, form_,
                 cuda::tier1_scratch_bytes(form_, tables_.tier1,
                                           static_cast<uint32_t>(plan.params.gop) *
@@ -205,8 +121,6 @@ class CudaBackend final : public Backend {
     if (status != Status::kOk && !context_->poisoned()) (void)context_->synchronize();
     return status;
   }
-  Status enqueue_ingest(const cj2k_frame& frame, CudaGopWork& work, uint32_t number, uint64_t bytes,
-                        cuda::FrameViews* views);
   Status run_transform(CudaGopWork& work, std::span<const uint32_t> frames, cj2k_stats* stats);
   Status run_tier1(CudaGopWork& work, std::span<const BlockRequest> requests, uint32_t last_plane,
                    cj2k_stats* stats);
@@ -220,17 +134,9 @@ class CudaBackend final : public Backend {
            static_cast<uint64_t>(plan_.params.gop) * plan_.blocks.size() * sizeof(CodedBlock);
   }
   Status upload_tables();
-  uint64_t stage(const cj2k_frame& frame, CudaGopWork& work, uint32_t number,
-                 cuda::FrameViews* views) const;
-  bool stage_rows(const cj2k_frame& frame, uint8_t* pinned, uint8_t* device,
-                  cuda::FrameViews* views, uint64_t* bytes) const;
-  uint64_t stage_packed(const cj2k_frame& frame, uint8_t* pinned, uint8_t* device,
-                        cuda::FrameViews* views) const;
+  cuda::DwtLists lists(size_t level) const;
   cuda::Tier1Buffers buffers(const CudaGopWork& work) const;
   Tier1List make_list(CudaGopWork& work, std::span<const BlockRequest> requests);
-  Tier1List make_list(CudaGopWork& work, std::span<const uint32_t> frames,
-                      std::span<const uint32_t> blocks, std::span<const uint32_t> weights,
-                      uint32_t begin);
   cuda::Tier1Output output(const CudaGopWork& work) const;
   Status make_hulls(CudaGopWork& work, const Tier1List& list);
   Status bring_results(CudaGopWork& work, const Tier1List& list);
@@ -244,6 +150,7 @@ class CudaBackend final : public Backend {
   std::unique_ptr<simt::Context> context_;
   std::string device_names_;
   const PlanTables tables_;
+  const cuda::FrameReader reader_;
   const GopMemory memory_;
   const PinnedLayout pinned_;
   const int num_gops_;
@@ -281,8 +188,7 @@ Status CudaBackend::make_gop_work(std::unique_ptr<GopWork>* result) {
   CJ2K_TRY(work->stream.create(*context_));
   CJ2K_TRY(work->begin.create(*context_, true));
   CJ2K_TRY(work->end.create(*context_, true));
-  CJ2K_TRY(work->ready.create(*context_));
-  CJ2K_TRY(work->reads.create(*context_));
+  CJ2K_TRY(work->frame_events.create(*context_, plan_.params.gop));
   CJ2K_TRY(cuda::make_tier1_coder(*context_, form_, tables_.tier1, style(), plan_.reversible,
                                   &work->coder));
   *result = std::move(work);
@@ -294,164 +200,39 @@ void CudaBackend::describe(cj2k_info* info) const {
   info->device_bytes = static_cast<int64_t>(device_bytes());
   info->pinned_bytes =
       static_cast<int64_t>(pinned_.all_bytes()) * (plan_.params.async_depth / plan_.params.gop);
-  info->tier1 = form_name(form_);
+  info->tier1 = cuda::form_name(form_);
 }
 
 // ---- Ingest ----
-
-/// The rows as they are. Components whose samples lie between one another's are one piece.
-/// @return false: they do not fit
-bool CudaBackend::stage_rows(const cj2k_frame& frame, uint8_t* pinned, uint8_t* device,
-                             cuda::FrameViews* views, uint64_t* bytes) const {
-  struct Piece {
-    const uint8_t* begin;
-    const uint8_t* end;  ///< of the first row
-    ptrdiff_t stride;
-    int32_t rows;
-    uint64_t offset, row_bytes;
-  } pieces[CJ2K_MAX_COMPONENTS];
-  size_t piece_of[CJ2K_MAX_COMPONENTS];
-  size_t num_pieces = 0;
-  for (size_t c = 0; c < plan_.components.size(); ++c) {
-    const cj2k_component_view& v = frame.components[c];
-    const Rect& rect = plan_.components[c].rect;
-    const auto* begin = static_cast<const uint8_t*>(v.data);
-    const auto* end =
-        begin + static_cast<ptrdiff_t>(rect.width() - 1) * v.step_bytes + v.word_bytes;
-    size_t p = 0;
-    for (; p < num_pieces; ++p) {
-      Piece& piece = pieces[p];
-      if (piece.stride == v.stride_bytes && piece.rows == rect.height() && begin < piece.end &&
-          piece.begin < end)
-        break;
-    }
-    if (p == num_pieces) {
-      pieces[num_pieces++] = {begin, end, v.stride_bytes, rect.height(), 0, 0};
-    } else {
-      pieces[p].begin = std::min(pieces[p].begin, begin);
-      pieces[p].end = std::max(pieces[p].end, end);
-    }
-    piece_of[c] = p;
-  }
-  uint64_t total = 0;
-  for (size_t p = 0; p < num_pieces; ++p) {
-    Piece& piece = pieces[p];
-    piece.offset = total;
-    piece.row_bytes = (static_cast<uint64_t>(piece.end - piece.begin) + 15) / 16 * 16;
-    total += piece.row_bytes * static_cast<uint64_t>(piece.rows);
-  }
-  if (total > tables_.input.bytes) return false;
-
-  for (size_t p = 0; p < num_pieces; ++p) {
-    const Piece& piece = pieces[p];
-    const auto used = static_cast<size_t>(piece.end - piece.begin);
-    parallel_for(static_cast<size_t>(piece.rows), kRowGrain, [&](size_t begin, size_t end) {
-      for (size_t y = begin; y < end; ++y) {
-        std::memcpy(pinned + piece.offset + y * piece.row_bytes,
-                    piece.begin + static_cast<ptrdiff_t>(y) * piece.stride, used);
-      }
-    });
-  }
-  for (size_t c = 0; c < plan_.components.size(); ++c) {
-    const Piece& piece = pieces[piece_of[c]];
-    cj2k_component_view& v = (*views)[c];
-    v = frame.components[c];
-    v.data = device + piece.offset +
-             (static_cast<const uint8_t*>(frame.components[c].data) - piece.begin);
-    v.stride_bytes = static_cast<ptrdiff_t>(piece.row_bytes);
-  }
-  *bytes = total;
-  return true;
-}
-
-/// Samples that lie so far apart that copying what is between them does not pay: packed.
-uint64_t CudaBackend::stage_packed(const cj2k_frame& frame, uint8_t* pinned, uint8_t* device,
-                                   cuda::FrameViews* views) const {
-  uint64_t total = 0;
-  for (size_t c = 0; c < plan_.components.size(); ++c) {
-    const cj2k_component_view& v = frame.components[c];
-    const Component& component = plan_.components[c];
-    const cuda::InputLayout::Component& to = tables_.input.components[c];
-    const uint32_t mask = (uint32_t{1} << component.depth) - 1;
-    parallel_for(
-        static_cast<size_t>(component.rect.height()), kRowGrain, [&](size_t begin, size_t end) {
-          for (size_t y = begin; y < end; ++y) {
-            const auto* from =
-                static_cast<const uint8_t*>(v.data) + static_cast<ptrdiff_t>(y) * v.stride_bytes;
-            uint8_t* out = pinned + to.offset + y * to.row_bytes;
-            for (int32_t x = 0; x < component.rect.width(); ++x, from += v.step_bytes) {
-              uint32_t word = 0;
-              std::memcpy(&word, from, static_cast<size_t>(v.word_bytes));
-              const auto sample = static_cast<uint16_t>(word >> v.shift & mask);
-              std::memcpy(out, &sample, to.word_bytes);
-              out += to.word_bytes;
-            }
-          }
-        });
-    (*views)[c] = {device + to.offset, static_cast<ptrdiff_t>(to.row_bytes),
-                   static_cast<int32_t>(to.word_bytes), static_cast<int32_t>(to.word_bytes), 0};
-    total = to.offset + uint64_t{to.row_bytes} * static_cast<uint64_t>(component.rect.height());
-  }
-  return total;
-}
-
-/// @return bytes of page-locked memory that go to the device
-uint64_t CudaBackend::stage(const cj2k_frame& frame, CudaGopWork& work, uint32_t number,
-                            cuda::FrameViews* views) const {
-  const uint64_t at = number * tables_.input.bytes;
-  uint8_t* const pinned = work.pinned.as<uint8_t>(pinned_.input + at);
-  uint8_t* const device = work.device.as<uint8_t>(memory_.input + at);
-  uint64_t bytes = 0;
-  if (!stage_rows(frame, pinned, device, views, &bytes))
-    bytes = stage_packed(frame, pinned, device, views);
-  return bytes;
-}
 
 Status CudaBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number,
                            cj2k_stats& stats) {
   const auto start = std::chrono::steady_clock::now();
   CudaGopWork& work = static_cast<CudaGopWork&>(gop);
   if (context_->poisoned()) return Status::kDevice;
-  cuda::FrameViews views{};
-  uint64_t bytes = 0;
-  if (frame.memory == CJ2K_MEMORY_CUDA) {
-    for (size_t c = 0; c < plan_.components.size(); ++c) views[c] = frame.components[c];
-  } else {
-    bytes = stage(frame, work, number, &views);
-  }
+  const uint64_t at = number * tables_.input.bytes;
+  const cuda::FramePlace place{
+      number, work.pinned.as<uint8_t>(pinned_.input + at),
+      work.device.as<uint8_t>(memory_.input + at),
+      work.device.as<int32_t>(memory_.samples) + number * tables_.frame.frame_samples};
+  const cuda::StagedFrame staged = reader_.stage(frame, place);
   // No loop over the threads while the lock is held: one of its parts could want it, too.
   const std::lock_guard lock(work.ingest);
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
-  CJ2K_TRY(settled(enqueue_ingest(frame, work, number, bytes, &views)));
+  const cuda::DwtLists level = tables_.levels.empty() ? cuda::DwtLists{} : lists(0);
+  CJ2K_TRY(settled(reader_.enqueue(frame, staged, place, level, work.stream, work.frame_events)));
+  // What the device takes for it comes to that in run_transform.
   stats.stage_ms[0] += ms_since(start);
-  return Status::kOk;
+  return settled(reader_.wait(frame, work.stream, work.frame_events));
 }
 
-Status CudaBackend::enqueue_ingest(const cj2k_frame& frame, CudaGopWork& work, uint32_t number,
-                                   uint64_t bytes, cuda::FrameViews* views) {
-  const bool on_device = frame.memory == CJ2K_MEMORY_CUDA;
-  void* const producer =
-      frame.ready_stream != nullptr ? frame.ready_stream : plan_.params.cuda_stream;
-  if (on_device && producer != nullptr) {
-    simt::Stream theirs;
-    CJ2K_TRY(theirs.adopt(*context_, producer));
-    CJ2K_TRY(theirs.record(work.ready));
-    CJ2K_TRY(work.stream.wait(work.ready));
-  }
-  const uint64_t at = number * tables_.input.bytes;
-  CJ2K_TRY(work.stream.upload(work.device.as<uint8_t>(memory_.input + at),
-                              work.pinned.as<uint8_t>(pinned_.input + at), bytes));
-  const uint64_t frame_samples = tables_.frame.frame_samples;
-  int32_t* const samples = work.device.as<int32_t>(memory_.samples) + number * frame_samples;
-  CJ2K_TRY(
-      cuda::ingest(work.stream, plan_, tables_.frame, {views, 1}, {samples, frame_samples, 1}));
-  if (on_device) {
-    // Its owner may change it when this returns.
-    CJ2K_TRY(work.stream.record(work.reads));
-    CJ2K_TRY(work.reads.synchronize());
-  }
-  return Status::kOk;
+cuda::DwtLists CudaBackend::lists(size_t level) const {
+  const PlanTables::Level& offsets = tables_.level_offsets[level];
+  const cuda::DwtLevel& made = tables_.levels[level];
+  return {table_memory_.as<cuda::DwtJob>(offsets.jobs),
+          table_memory_.as<cuda::DwtPart>(offsets.parts), static_cast<uint32_t>(made.parts.size()),
+          made.num_colour_parts};
 }
 
 // ---- Transform ----
@@ -482,13 +263,8 @@ Status CudaBackend::run_transform(CudaGopWork& work, std::span<const uint32_t> f
   // Frames that could not be read go along: nobody asks for their blocks.
   const cuda::Samples samples{work.device.as<void>(memory_.samples), tables_.frame.frame_samples,
                               frames.back() + 1};
-  for (size_t i = 0; i < tables_.levels.size(); ++i) {
-    const auto* jobs = table_memory_.as<cuda::DwtJob>(tables_.level_offsets[i].jobs);
-    const auto* parts = table_memory_.as<cuda::DwtPart>(tables_.level_offsets[i].parts);
-    const auto count = static_cast<uint32_t>(tables_.levels[i].parts.size());
-    if (count == 0) continue;
-    CJ2K_TRY(plan_.reversible ? cuda::dwt53(stream, jobs, parts, count, samples)
-                              : cuda::dwt97(stream, jobs, parts, count, samples));
+  for (size_t i = 1; i < tables_.levels.size(); ++i) {
+    CJ2K_TRY((plan_.reversible ? cuda::dwt53 : cuda::dwt97)(stream, lists(i), samples));
   }
   const cuda::BitPlanes planes = buffers(work).planes;
   const auto* jobs = table_memory_.as<cuda::QuantizeJob>(tables_.quantize_offset);
@@ -499,6 +275,12 @@ Status CudaBackend::run_transform(CudaGopWork& work, std::span<const uint32_t> f
                        work.blocks_.size() * sizeof(cuda::Tier1State)));
   CJ2K_TRY(stream.record(work.end));
   CJ2K_TRY(work.end.synchronize());
+  for (const uint32_t f : frames) {
+    cuda::FrameEvents::Span& reading = work.frame_events.reading[f];
+    float ms = 0;
+    CJ2K_TRY(reading.end.elapsed_ms(reading.begin, &ms));
+    stats[f].stage_ms[0] += static_cast<double>(ms);
+  }
   return add_time(work, 1, frames, stats);
 }
 
@@ -526,45 +308,9 @@ cuda::Tier1Buffers CudaBackend::buffers(const CudaGopWork& work) const {
   return b;
 }
 
-/// The blocks of all requests in page-locked memory, by size of block. Those of a frame stay in the
-/// order of the plan: neighbours of a subband take about the same work.
 Tier1List CudaBackend::make_list(CudaGopWork& work, std::span<const BlockRequest> requests) {
-  Tier1List list{work.device.as<uint32_t>(memory_.list), {}};
-  auto* out = work.pinned.as<uint32_t>(pinned_.list);
-  const auto num_blocks = static_cast<uint32_t>(plan_.blocks.size());
-  for (int size = 0; size < cuda::kTier1Sizes; ++size) {
-    const uint32_t* const first = out;
-    for (const BlockRequest& request : requests) {
-      for (const uint32_t b : request.blocks) {
-        if (tables_.tier1.jobs[b].size == size) *out++ = request.frame * num_blocks + b;
-      }
-    }
-    list.counts[size] = static_cast<uint32_t>(out - first);
-  }
-  return list;
-}
-
-/// The same blocks of several frames, likewise, from entry `begin` on.
-/// @param weights  of the blocks: put at the same entries; or empty
-Tier1List CudaBackend::make_list(CudaGopWork& work, std::span<const uint32_t> frames,
-                                 std::span<const uint32_t> blocks,
-                                 std::span<const uint32_t> weights, uint32_t begin) {
-  Tier1List list{work.device.as<uint32_t>(memory_.list) + begin, {}};
-  auto* out = work.pinned.as<uint32_t>(pinned_.list) + begin;
-  auto* weights_out = work.pinned.as<uint32_t>(pinned_.weights) + begin;
-  const auto num_blocks = static_cast<uint32_t>(plan_.blocks.size());
-  for (int size = 0; size < cuda::kTier1Sizes; ++size) {
-    const uint32_t* const first = out;
-    for (const uint32_t frame : frames) {
-      for (size_t i = 0; i < blocks.size(); ++i) {
-        if (tables_.tier1.jobs[blocks[i]].size != size) continue;
-        *out++ = frame * num_blocks + blocks[i];
-        if (!weights.empty()) *weights_out++ = weights[i];
-      }
-    }
-    list.counts[size] = static_cast<uint32_t>(out - first);
-  }
-  return list;
+  return cuda::list_blocks(tables_.tier1, requests, work.device.as<uint32_t>(memory_.list),
+                           work.pinned.as<uint32_t>(pinned_.list));
 }
 
 Status CudaBackend::code_blocks(GopWork& gop, std::span<const BlockRequest> requests,
@@ -619,8 +365,15 @@ Status CudaBackend::code_sampled(GopWork& gop, std::span<const uint32_t> frames,
 Status CudaBackend::run_sampled(CudaGopWork& work, std::span<const uint32_t> frames,
                                 const SampledRequest& request, SlopeThresholds* thresholds,
                                 cj2k_stats* stats) {
-  const Tier1List sample = make_list(work, frames, request.sample, request.weights, 0);
-  const Tier1List rest = make_list(work, frames, request.rest, {}, sample.count());
+  // One list after the other, in one piece of memory.
+  auto* const numbers = work.pinned.as<uint32_t>(pinned_.list);
+  auto* const weights = work.pinned.as<uint32_t>(pinned_.weights);
+  auto* const list = work.device.as<uint32_t>(memory_.list);
+  const Tier1List sample = cuda::list_blocks(tables_.tier1, frames, request.sample, request.weights,
+                                             list, numbers, weights);
+  const uint32_t behind = sample.count();
+  const Tier1List rest = cuda::list_blocks(tables_.tier1, frames, request.rest, {}, list + behind,
+                                           numbers + behind, nullptr);
   const uint32_t count = sample.count() + rest.count();
   const simt::DeviceBuffer& d = work.device;
   const cuda::Tier1Buffers b = buffers(work);
@@ -740,6 +493,9 @@ Status CudaBackend::bring_results(CudaGopWork& work, const Tier1List& list) {
   CJ2K_TRY(stream.record(work.end));
   CJ2K_TRY(work.end.synchronize());
 
+  const cuda::ListOutput from_device{reinterpret_cast<const HullPoint*>(hull),
+                                     reinterpret_cast<const uint32_t*>(lengths),
+                                     reinterpret_cast<const PassTail*>(tails)};
   const auto* numbers = work.pinned.as<uint32_t>(pinned_.list);
   for (uint32_t i = 0; i < list.count(); ++i) {
     const Tier1Result& r = results[i];
@@ -751,23 +507,7 @@ Status CudaBackend::bring_results(CudaGopWork& work, const Tier1List& list) {
                                   index, r.num_bytes, capacity);
     }
     CodedBlock& coded = work.blocks_[numbers[i]];
-    const int resumed =
-        coded.num_passes > 0 ? r.num_passes - coded.num_passes + coded.num_passes_resumed : 0;
-    coded = CodedBlock{};
-    coded.is_coded = true;
-    coded.num_bit_planes = r.bit_planes;
-    coded.num_passes = r.num_passes;
-    coded.num_passes_resumed = static_cast<uint8_t>(resumed);
-    coded.num_hull = r.num_hull;
-    coded.planes_left = r.planes_left;
-    coded.num_bytes = r.num_bytes;
-    coded.total_distortion = r.total_distortion + r.left_distortion;
-    if (r.num_hull > 0) {
-      coded.hull = reinterpret_cast<const HullPoint*>(hull) + r.first_hull;
-      if (has_tails) coded.tails = reinterpret_cast<const PassTail*>(tails) + r.first_hull;
-      if (has_lengths)
-        coded.pass_lengths = reinterpret_cast<const uint32_t*>(lengths) + r.first_length;
-    }
+    coded = cuda::coded_block(r, from_device, coded);
   }
   return Status::kOk;
 }
@@ -828,76 +568,6 @@ Status CudaBackend::run_fetch(CudaGopWork& work, std::span<const FetchRequest> r
   return Status::kOk;
 }
 
-/// GOPs that a device takes when `num_gops` go round.
-int gops_of_device(int num_gops, size_t device, size_t num_devices) {
-  const auto n = static_cast<int>(num_devices);
-  return (num_gops + n - 1 - static_cast<int>(device)) / n;
-}
-
-/// Numbers of blocks and passes are 32 bits wide on the device.
-Status check_counts(const Plan& plan, const Log& log) {
-  uint64_t passes = 0;
-  for (const CodeBlock& block : plan.blocks) passes += cuda::tier1_passes(block.max_bit_planes);
-  const auto gop = static_cast<uint64_t>(std::max(plan.params.gop, 1));
-  if (gop * passes <= UINT32_MAX) return Status::kOk;
-  return log.fail(Status::kNotSupported,
-                  "gop %" PRIu64 ": %" PRIu64
-                  " coding passes a frame are more than 4294967295 in all on a CUDA device; use a "
-                  "smaller gop or device=cpu",
-                  gop, passes);
-}
-
-uint64_t device_bytes(const Plan& plan, int num_gops) {
-  const Tier1Form form = tier1_form(plan);
-  const PlanTables tables(plan, form);
-  const auto blocks =
-      static_cast<uint32_t>(plan.params.gop) * static_cast<uint32_t>(plan.blocks.size());
-  const GopMemory memory(plan, tables, form, cuda::tier1_scratch_bytes(form, tables.tier1, blocks));
-  return tables.bytes + static_cast<uint64_t>(num_gops) * memory.bytes;
-}
-
-/// gop and async_depth where they are to be chosen, so that all of it fits into the device with the
-/// least free memory.
-Status choose_gops(Plan* plan, std::span<const std::unique_ptr<simt::Context>> contexts,
-                   const Log& log) {
-  const cj2k_params asked = plan->params;
-  cj2k_params& p = plan->params;
-  const auto num_blocks = static_cast<int64_t>(plan->blocks.size());
-  choose_depth(&p, true, num_blocks);
-  if (asked.async_depth == 0) p.async_depth *= static_cast<int32_t>(contexts.size());
-  size_t least_free = SIZE_MAX, its_total = 0;
-  const simt::Context* smallest = nullptr;
-  for (const auto& context : contexts) {
-    size_t free = 0, total = 0;
-    CJ2K_TRY(context->memory(&free, &total));
-    if (free >= least_free) continue;
-    least_free = free;
-    its_total = total;
-    smallest = context.get();
-  }
-  while (true) {
-    CJ2K_TRY(check_counts(*plan, log));
-    const int num_gops = gops_of_device(p.async_depth / p.gop, 0, contexts.size());
-    const uint64_t bytes = device_bytes(*plan, num_gops);
-    if (bytes <= least_free) return Status::kOk;
-    if (asked.gop != 0 || p.gop == 1) {
-      constexpr double kMega = 1e6;
-      return log.fail(
-          Status::kNoMemory,
-          "%d GOP%s of %d frame%s take %.1f MB of CUDA device %d (%s), which has %.1f MB "
-          "free of %.1f MB; use a smaller gop or async_depth, or device=cpu",
-          num_gops, num_gops == 1 ? "" : "s", p.gop, p.gop == 1 ? "" : "s",
-          static_cast<double>(bytes) / kMega, smallest->info().ordinal,
-          smallest->info().name.c_str(), static_cast<double>(least_free) / kMega,
-          static_cast<double>(its_total) / kMega);
-    }
-    p.gop /= 2;
-    p.async_depth = asked.async_depth;
-    choose_depth(&p, true, num_blocks);
-    if (asked.async_depth == 0) p.async_depth *= static_cast<int32_t>(contexts.size());
-  }
-}
-
 }  // namespace
 
 bool has_cuda_backend() { return true; }
@@ -922,11 +592,11 @@ Status make_cuda_backends(Plan* plan, const DeviceList& devices, const Log& log,
     }
     names += (i > 0 ? ", " : "") + info.name;
   }
-  CJ2K_TRY(choose_gops(plan, contexts, log));
+  CJ2K_TRY(cuda::choose_gops(plan, contexts, log));
   const int num_gops = p.async_depth / p.gop;
   for (size_t i = 0; i < contexts.size(); ++i) {
-    auto backend = std::make_unique<CudaBackend>(*plan, std::move(contexts[i]),
-                                                 gops_of_device(num_gops, i, contexts.size()));
+    auto backend = std::make_unique<CudaBackend>(
+        *plan, std::move(contexts[i]), cuda::gops_of_device(num_gops, i, contexts.size()));
     CJ2K_TRY(backend->open());
     backend->set_device_names(names);
     backends->push_back(std::move(backend));
@@ -935,13 +605,13 @@ Status make_cuda_backends(Plan* plan, const DeviceList& devices, const Log& log,
 }
 
 void describe_cuda_backend(const Plan& plan, int num_devices, cj2k_info* info) {
-  const Tier1Form form = tier1_form(plan);
+  const Tier1Form form = cuda::tier1_form(plan);
   const int num_gops = plan.params.async_depth / plan.params.gop;
   const PinnedLayout pinned(plan, PlanTables(plan, form));
   info->backend = "cuda";
-  info->tier1 = form_name(form);
-  info->device_bytes = static_cast<int64_t>(
-      device_bytes(plan, gops_of_device(num_gops, 0, static_cast<size_t>(num_devices))));
+  info->tier1 = cuda::form_name(form);
+  info->device_bytes = static_cast<int64_t>(cuda::device_bytes(
+      plan, cuda::gops_of_device(num_gops, 0, static_cast<size_t>(num_devices))));
   info->pinned_bytes = static_cast<int64_t>(pinned.all_bytes()) * num_gops;
   info->host_bytes =
       info->pinned_bytes +

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Ingest and colour on the device against stages/ingest.h and stages/colour.h.
+// Ingest and colour on the device, and the first level of the transform made of the same words,
+// against stages/ingest.h, stages/colour.h and stages/dwt.h.
 #include "shim/kernel_check.h"
 #include "stages/colour.h"
+#include "stages/dwt.h"
 #include "stages/ingest.h"
 
 using namespace cj2k;
@@ -14,7 +16,7 @@ namespace {
 struct Layout {
   int32_t word_bytes, step_bytes, shift, depth;
   bool is_signed;
-  int32_t misalignment; ///< of the lowest word
+  int32_t misalignment;  ///< of the lowest word
   bool bottom_up;
   int32_t row_gap;
 };
@@ -37,63 +39,64 @@ constexpr Layout kLayouts[] = {
 /// The bytes of one component, no more than its words span.
 struct Source {
   std::vector<uint8_t> bytes;
-  int64_t first = 0; ///< of sample (0, 0)
+  int64_t first = 0;  ///< of sample (0, 0)
   cj2k_component_view view{};
 
   Source(const Layout &layout, int32_t width, int32_t height, uint64_t seed) {
     const int64_t across = int64_t{layout.step_bytes} * (width - 1);
-    int64_t stride = std::abs(int64_t{layout.step_bytes}) * (width - 1) +
-                     layout.word_bytes + layout.row_gap;
-    if (layout.bottom_up)
-      stride = -stride;
+    int64_t stride =
+        std::abs(int64_t{layout.step_bytes}) * (width - 1) + layout.word_bytes + layout.row_gap;
+    if (layout.bottom_up) stride = -stride;
     const int64_t down = stride * (height - 1);
-    first = layout.misalignment - std::min<int64_t>(across, 0) -
-            std::min<int64_t>(down, 0);
-    bytes = random_values<uint8_t>(
-        static_cast<size_t>(layout.misalignment + std::abs(across) +
-                            std::abs(down) + layout.word_bytes),
-        seed);
-    if (seed % 3 == 1)
-      std::fill(bytes.begin(), bytes.end(), seed % 2 != 0 ? 0xFF : 0x00);
-    view = {nullptr, static_cast<ptrdiff_t>(stride), layout.step_bytes,
-            layout.word_bytes, layout.shift};
+    first = layout.misalignment - std::min<int64_t>(across, 0) - std::min<int64_t>(down, 0);
+    bytes = random_values<uint8_t>(static_cast<size_t>(layout.misalignment + std::abs(across) +
+                                                       std::abs(down) + layout.word_bytes),
+                                   seed);
+    if (seed % 3 == 1) std::fill(bytes.begin(), bytes.end(), seed % 2 != 0 ? 0xFF : 0x00);
+    view = {nullptr, static_cast<ptrdiff_t>(stride), layout.step_bytes, layout.word_bytes,
+            layout.shift};
   }
 };
 
-/// The picture by the reference, in all of the samples' memory.
-void expect_frame(const Plan &plan, const cuda::FrameLayout &layout,
-                  const std::vector<const Source *> &sources, uint32_t *out) {
-  for (size_t c = 0; c < plan.components.size(); ++c) {
-    const cuda::FrameLayout::Component &to = layout.components[c];
-    for (int32_t y = 0; y < to.height; ++y) {
-      const Source &s = *sources[c];
-      uint32_t *row =
-          out + to.plane[0] + size_t{to.stride} * static_cast<size_t>(y);
-      std::fill(row, row + (to.width + 3) / 4 * 4, 0u);
-      ref::ingest_row({s.bytes.data() + s.first + y * s.view.stride_bytes,
-                       s.view.step_bytes, s.view.word_bytes, s.view.shift,
-                       plan.components[c].depth, plan.components[c].is_signed},
-                      reinterpret_cast<int32_t *>(row), to.width);
-    }
-  }
+/// The components' samples by the reference, row after row.
+std::vector<std::vector<int32_t>> expect_samples(const Plan &plan,
+                                                 const std::vector<const Source *> &sources) {
+  std::vector<std::vector<int32_t>> planes;
   const auto row = [&](size_t c, int32_t y) {
-    const cuda::FrameLayout::Component &to = layout.components[c];
-    return reinterpret_cast<int32_t *>(
-        out + to.plane[0] + size_t{to.stride} * static_cast<size_t>(y));
+    return planes[c].data() +
+           static_cast<size_t>(plan.components[c].rect.width()) * static_cast<size_t>(y);
   };
   for (size_t c = 0; c < plan.components.size(); ++c) {
-    const cuda::FrameLayout::Component &to = layout.components[c];
-    for (int32_t y = 0; y < to.height; ++y) {
+    const Component &component = plan.components[c];
+    const int32_t width = component.rect.width(), height = component.rect.height();
+    const Source &s = *sources[c];
+    planes.emplace_back(static_cast<size_t>(width) * static_cast<size_t>(height));
+    for (int32_t y = 0; y < height; ++y) {
+      ref::ingest_row({s.bytes.data() + s.first + y * s.view.stride_bytes, s.view.step_bytes,
+                       s.view.word_bytes, s.view.shift, component.depth, component.is_signed},
+                      row(c, y), width);
       if (plan.use_mct && c < 3) {
-        if (c > 0)
-          continue;
-        (plan.reversible ? ref::rct_row : ref::ict_row)(row(0, y), row(1, y),
-                                                        row(2, y), to.width);
+        if (c == 2) {
+          (plan.reversible ? ref::rct_row : ref::ict_row)(row(0, y), row(1, y), row(2, y), width);
+        }
       } else if (!plan.reversible) {
-        ref::to_float_row(row(c, y), to.width);
+        ref::to_float_row(row(c, y), width);
       }
     }
   }
+  return planes;
+}
+
+/// One frame's views in device memory.
+cuda::FrameViews upload_views(Gpu &gpu, const std::vector<const Source *> &sources,
+                              std::vector<simt::DeviceBuffer> *memory) {
+  cuda::FrameViews views{};
+  for (size_t c = 0; c < sources.size(); ++c) {
+    memory->push_back(gpu.upload(sources[c]->bytes));
+    views[c] = sources[c]->view;
+    views[c].data = memory->back().as<uint8_t>() + sources[c]->first;
+  }
+  return views;
 }
 
 /// What ingest looks at.
@@ -104,65 +107,53 @@ Plan small_plan(bool reversible, bool use_mct) {
   return plan;
 }
 
-void add_component(Plan &plan, const Layout &layout, int32_t width,
-                   int32_t height) {
+void add_component(Plan &plan, const Layout &layout, int32_t width, int32_t height) {
   const auto index = static_cast<int32_t>(plan.components.size());
   plan.components.push_back(
       {index, layout.depth, layout.is_signed, 1, 1, Rect{0, 0, width, height}});
 }
 
-/// @param sources  [frame][component]
-void check_frames(Gpu &gpu, const Plan &plan,
-                  const std::vector<std::vector<Source>> &sources) {
+std::vector<const Source *> pointers_to(const std::vector<Source> &sources) {
+  std::vector<const Source *> pointers;
+  for (const Source &s : sources) pointers.push_back(&s);
+  return pointers;
+}
+
+/// Every sample of the memory is compared.
+void check_ingest(Gpu &gpu, const Plan &plan, const std::vector<Source> &sources) {
   const cuda::FrameLayout layout = cuda::make_frame_layout(plan);
-  const size_t total =
-      static_cast<size_t>(layout.frame_samples) * sources.size();
-  std::vector<uint32_t> expected(total, kPoison);
-  std::vector<simt::DeviceBuffer> memory;
-  std::vector<cuda::FrameViews> frames;
-  for (size_t f = 0; f < sources.size(); ++f) {
-    std::vector<const Source *> pointers;
-    cuda::FrameViews views{};
-    for (size_t c = 0; c < sources[f].size(); ++c) {
-      const Source &s = sources[f][c];
-      memory.push_back(gpu.upload(s.bytes));
-      views[c] = s.view;
-      views[c].data = memory.back().as<uint8_t>() + s.first;
-      pointers.push_back(&s);
+  std::vector<uint32_t> expected(static_cast<size_t>(layout.frame_samples), kPoison);
+  const auto planes = expect_samples(plan, pointers_to(sources));
+  for (size_t c = 0; c < planes.size(); ++c) {
+    const cuda::FrameLayout::Component &to = layout.components[c];
+    const auto width = static_cast<size_t>(to.width);
+    for (size_t y = 0; y < static_cast<size_t>(to.height); ++y) {
+      std::memcpy(expected.data() + to.plane[0] + to.stride[0] * y, planes[c].data() + width * y,
+                  width * sizeof(int32_t));
     }
-    frames.push_back(views);
-    expect_frame(plan, layout, pointers,
-                 expected.data() + f * layout.frame_samples);
   }
-  const simt::DeviceBuffer samples =
-      gpu.upload(std::vector<uint32_t>(total, kPoison));
-  REQUIRE(cuda::ingest(gpu.stream, plan, layout, frames,
-                       {samples.as<void>(), layout.frame_samples,
-                        static_cast<uint32_t>(frames.size())}) == Status::kOk);
-  const std::vector<uint32_t> actual = gpu.download<uint32_t>(samples, total);
-  REQUIRE(first_difference(actual, expected) == -1);
+  std::vector<simt::DeviceBuffer> memory;
+  const cuda::FrameViews views = upload_views(gpu, pointers_to(sources), &memory);
+  const simt::DeviceBuffer samples = gpu.upload(std::vector<uint32_t>(expected.size(), kPoison));
+  REQUIRE(cuda::ingest(gpu.stream, plan, layout, views, samples.as<void>()) == Status::kOk);
+  REQUIRE(first_difference(gpu.download<uint32_t>(samples, expected.size()), expected) == -1);
 }
 
 TEST_CASE("ingest kernel: every layout, without colour transform") {
   for_each_seed("ingest", [](Gpu &gpu, uint64_t seed) {
     for (size_t l = 0; l < std::size(kLayouts); ++l) {
       for (const int32_t width : {1, 2, 3, 4, 5, 31, 64, 517}) {
-        const int32_t height =
-            width == 517 ? 2 : 1 + static_cast<int32_t>((l + seed) % 4);
+        const int32_t height = width == 517 ? 2 : 1 + static_cast<int32_t>((l + seed) % 4);
         for (const bool reversible : {true, false}) {
           INFO("layout ", l, " ", width, "x", height);
-          // Two components of different size in two frames.
+          // Two components of different size.
           Plan plan = small_plan(reversible, false);
           const Layout &other = kLayouts[(l + 7) % std::size(kLayouts)];
           add_component(plan, kLayouts[l], width, height);
           add_component(plan, other, (width + 1) / 2, height + 1);
-          std::vector<std::vector<Source>> sources;
-          for (uint64_t f = 0; f < 2; ++f) {
-            sources.push_back(
-                {Source(kLayouts[l], width, height, 2 * l + f),
-                 Source(other, (width + 1) / 2, height + 1, 100 + l + f)});
-          }
-          check_frames(gpu, plan, sources);
+          check_ingest(gpu, plan,
+                       {Source(kLayouts[l], width, height, 2 * l),
+                        Source(other, (width + 1) / 2, height + 1, 100 + l)});
         }
       }
     }
@@ -175,64 +166,184 @@ TEST_CASE("ingest kernel: RCT and ICT, and a fourth component beside them") {
       for (const int32_t width : {1, 3, 4, 18, 129}) {
         for (const bool reversible : {true, false}) {
           INFO("layout ", l, " width ", width);
-          const int32_t height = 2;
+          const Layout &other = kLayouts[(l + 5) % std::size(kLayouts)];
           Plan plan = small_plan(reversible, true);
-          for (int c = 0; c < 3; ++c)
-            add_component(plan, kLayouts[l], width, height);
-          add_component(plan, kLayouts[(l + 5) % std::size(kLayouts)], 7, 3);
-          std::vector<std::vector<Source>> sources(1);
-          for (uint64_t c = 0; c < 3; ++c) {
-            sources[0].emplace_back(kLayouts[l], width, height, seed + l + c);
+          for (int c = 0; c < 3; ++c) add_component(plan, kLayouts[l], width, 2);
+          add_component(plan, other, 7, 3);
+          std::vector<Source> sources;
+          for (uint64_t c = 0; c < 3; ++c)
+            sources.emplace_back(kLayouts[l], width, 2, seed + l + c);
+          sources.emplace_back(other, 7, 3, 5 + l);
+          check_ingest(gpu, plan, sources);
+        }
+      }
+    }
+  });
+}
+
+// ---- The first level of the transform ----
+
+template <typename T>
+void expect_level(const Plan &plan, const cuda::FrameLayout &layout,
+                  std::vector<std::vector<int32_t>> planes, uint32_t *out) {
+  for (const TileComponent &tc : plan.tile_components) {
+    if (tc.rect.empty()) continue;
+    const int32_t width = tc.rect.width(), height = tc.rect.height();
+    const cuda::FrameLayout::Component &component = layout.components[tc.component];
+    const Plane<T> plane{reinterpret_cast<T *>(planes[tc.component].data()) +
+                             int64_t{tc.plane_y} * component.width + tc.plane_x,
+                         width, height, ptrdiff_t{component.width}};
+    std::vector<T> scratch(dwt_scratch_samples(width, height));
+    if constexpr (std::is_same_v<T, float>) {
+      ref::dwt97_vertical(plane, tc.rect.y0 & 1, 0, width, scratch.data());
+      ref::dwt97_horizontal(plane, tc.rect.x0 & 1, 0, height, scratch.data());
+    } else {
+      ref::dwt53_vertical(plane, tc.rect.y0 & 1, 0, width, scratch.data());
+      ref::dwt53_horizontal(plane, tc.rect.x0 & 1, 0, height, scratch.data());
+    }
+    for (int32_t y = 0; y < height; ++y) {
+      std::memcpy(out + component.plane[1] +
+                      component.stride[1] * static_cast<size_t>(tc.plane_y + y) + tc.plane_x,
+                  plane.row(y), static_cast<size_t>(width) * sizeof(T));
+    }
+  }
+}
+
+/// Every sample of the memory is compared: plane 0 is not to be touched.
+void check_level(Gpu &gpu, const Plan &plan, const std::vector<const Source *> &sources,
+                 const cuda::FrameViews &views) {
+  const cuda::FrameLayout layout = cuda::make_frame_layout(plan);
+  std::vector<uint32_t> expected(static_cast<size_t>(layout.frame_samples), kPoison);
+  if (plan.reversible) {
+    expect_level<int32_t>(plan, layout, expect_samples(plan, sources), expected.data());
+  } else {
+    expect_level<float>(plan, layout, expect_samples(plan, sources), expected.data());
+  }
+  const cuda::DwtLevel level = cuda::make_dwt_level(plan, layout, 1);
+  REQUIRE((level.num_colour_parts > 0) == plan.use_mct);
+  const simt::DeviceBuffer samples = gpu.upload(std::vector<uint32_t>(expected.size(), kPoison));
+  const simt::DeviceBuffer jobs = gpu.upload(level.jobs), parts = gpu.upload(level.parts);
+  REQUIRE(cuda::dwt_words(gpu.stream, plan,
+                          {jobs.as<cuda::DwtJob>(), parts.as<cuda::DwtPart>(),
+                           static_cast<uint32_t>(level.parts.size()), level.num_colour_parts},
+                          views, samples.as<void>()) == Status::kOk);
+  REQUIRE(first_difference(gpu.download<uint32_t>(samples, expected.size()), expected) == -1);
+}
+
+struct Shape {
+  int32_t width, height;
+  const char *tile;  ///< nullptr: one
+};
+constexpr Shape kShapes[] = {
+    {1, 1, nullptr},   {1, 9, nullptr},   {9, 1, nullptr},    {2, 2, nullptr},
+    {3, 5, nullptr},   {8, 4, nullptr},   {17, 130, nullptr}, {115, 3, nullptr},
+    {120, 6, nullptr}, {121, 2, nullptr}, {124, 8, nullptr},  {241, 7, nullptr},
+    {64, 67, nullptr}, {37, 23, "16x8"},  {140, 12, "129x5"}, {30, 30, "7x30"},
+};
+
+/// A plan of this shape, whose first sample is at a coordinate of these parities.
+Plan shaped_plan(const Shape &shape, bool reversible, int num_components, bool use_mct,
+                 int parity_x, int parity_y) {
+  cj2k_params params;
+  set_default_params(&params);
+  params.width = shape.width;
+  params.height = shape.height;
+  params.num_components = num_components;
+  LogLines lines;
+  const auto put = [&](const char *key, const std::string &value) {
+    INFO(std::string(key), "=", value);
+    REQUIRE(set_param(&params, key, value.c_str(), lines.log()) == Status::kOk);
+  };
+  put(reversible ? "lossless" : "quality", "1");
+  put("levels", "2");
+  put("mct", use_mct ? "on" : "off");
+  put("image_offset", std::to_string(parity_x) + "x" + std::to_string(2 + parity_y));
+  if (shape.tile != nullptr) put("tile", shape.tile);
+  // Without a colour transform the second component is half as wide and high.
+  if (!use_mct && shape.tile == nullptr && shape.width > 3 && shape.height > 3) {
+    put("dx", "1,2");
+    put("dy", "1,2");
+  }
+  Plan plan = checked_plan(params);
+  REQUIRE(plan.reversible == reversible);
+  REQUIRE(plan.use_mct == use_mct);
+  return plan;
+}
+
+/// With a colour transform all layouts in three components, in turns of one and of three different
+/// ones, and another layout in a fourth component.
+void check_layouts(const char *what, bool reversible, bool use_mct) {
+  for_each_seed(what, [&](Gpu &gpu, uint64_t seed) {
+    const size_t num_layouts = std::size(kLayouts);
+    size_t turn = static_cast<size_t>(seed % 1000);
+    for (size_t l = 0; l < num_layouts; ++l) {
+      for (int parities = 0; parities < 4; ++parities) {
+        for (int again = 0; again < 2; ++again, ++turn) {
+          const Shape &shape = kShapes[turn * 7 % std::size(kShapes)];
+          const int num_components = !use_mct ? 2 : parities == 0 ? 4 : 3;
+          INFO("layout ", l, ", ", shape.width, "x", shape.height, ", parities ", parities);
+          Plan plan =
+              shaped_plan(shape, reversible, num_components, use_mct, parities & 1, parities >> 1);
+          std::vector<Source> sources;
+          for (size_t c = 0; c < plan.components.size(); ++c) {
+            const bool is_other = c == 3 || again == 1;
+            const Layout &layout = kLayouts[(l + (is_other ? 5 * c : 0)) % num_layouts];
+            Component &component = plan.components[c];
+            component.depth = layout.depth;
+            component.is_signed = layout.is_signed;
+            sources.emplace_back(layout, component.rect.width(), component.rect.height(),
+                                 seed + 5 * l + turn + c);
           }
-          sources[0].emplace_back(kLayouts[(l + 5) % std::size(kLayouts)], 7, 3,
-                                  5 + l);
-          check_frames(gpu, plan, sources);
+          std::vector<simt::DeviceBuffer> memory;
+          const std::vector<const Source *> pointers = pointers_to(sources);
+          check_level(gpu, plan, pointers, upload_views(gpu, pointers, &memory));
         }
       }
     }
   });
 }
 
-TEST_CASE("ingest kernel: packed pixels, more frames than one launch takes") {
-  for_each_seed("packed", [](Gpu &gpu, uint64_t seed) {
-    constexpr int32_t kWidth = 37, kHeight = 5;
-    constexpr size_t kFrames = 35;
-    for (const int32_t word : {1, 2}) {
-      const int32_t step = 3 * word;
-      Plan plan = small_plan(word == 1, true);
-      const Layout layout{word, step, 0, 8 * word, false, 0, false, 0};
-      for (int c = 0; c < 3; ++c)
-        add_component(plan, layout, kWidth, kHeight);
-      const cuda::FrameLayout to = cuda::make_frame_layout(plan);
-      std::vector<uint32_t> expected(
-          static_cast<size_t>(to.frame_samples) * kFrames, kPoison);
-      std::vector<simt::DeviceBuffer> memory;
-      std::vector<cuda::FrameViews> frames(kFrames);
-      for (size_t f = 0; f < kFrames; ++f) {
-        Source pixels({word, word, 0, 8 * word, false, 0, false, 0}, 3 * kWidth,
-                      kHeight, seed * 3 + 3 * f + 2);
-        memory.push_back(gpu.upload(pixels.bytes));
-        std::vector<Source> parts(3, pixels);
-        std::vector<const Source *> pointers;
-        for (size_t c = 0; c < 3; ++c) {
-          parts[c].first += static_cast<int64_t>(c) * word;
-          parts[c].view.step_bytes = step;
-          frames[f][c] = parts[c].view;
-          frames[f][c].data = memory.back().as<uint8_t>() + parts[c].first;
-          pointers.push_back(&parts[c]);
+TEST_CASE("dwt kernel 5/3 from words: every layout, size and parity") {
+  check_layouts("dwt 5/3 from words", true, false);
+}
+TEST_CASE("dwt kernel 9/7 from words: every layout, size and parity") {
+  check_layouts("dwt 9/7 from words", false, false);
+}
+TEST_CASE("dwt kernel 5/3 from words: RCT") { check_layouts("dwt 5/3 after RCT", true, true); }
+TEST_CASE("dwt kernel 9/7 from words: ICT") { check_layouts("dwt 9/7 after ICT", false, true); }
+
+TEST_CASE("dwt kernels from words: packed pixels") {
+  for_each_seed("dwt of packed pixels", [](Gpu &gpu, uint64_t seed) {
+    for (const int32_t word : {1, 2, 4}) {
+      for (const int turn : {0, 1, 2, 3}) {
+        const bool is_bgr = (turn & 1) != 0;
+        for (const Shape &shape : kShapes) {
+          const bool reversible = (static_cast<int>(seed % 2) + word / 2 + turn / 2) % 2 == 0;
+          Plan plan = shaped_plan(shape, reversible, 3, true, shape.height % 2, turn & 1);
+          const int32_t depth = std::min(8 * word, 16);
+          for (Component &c : plan.components) c.depth = depth;
+          const int32_t width = shape.width, height = shape.height;
+          // Rows one after the other, and with every row where four pixels can be three accesses.
+          const int32_t gap = turn < 2 ? 0 : (4 - width % 4) % 4 * 3 * word;
+          const Source pixels({word, word, 0, depth, false, 0, false, gap}, 3 * width, height,
+                              seed * 3 + 2);
+          const simt::DeviceBuffer memory = gpu.upload(pixels.bytes);
+          std::vector<Source> parts(3, pixels);
+          cuda::FrameViews views{};
+          for (int64_t c = 0; c < 3; ++c) {
+            Source &part = parts[static_cast<size_t>(c)];
+            part.first += (is_bgr ? 2 - c : c) * word;
+            part.view.step_bytes = 3 * word;
+            cj2k_component_view &view = views[static_cast<size_t>(c)];
+            view = part.view;
+            view.data = memory.as<uint8_t>() + part.first;
+          }
+          INFO(width, "x", height, ", words of ", word, " bytes");
+          check_level(gpu, plan, pointers_to(parts), views);
         }
-        expect_frame(plan, to, pointers,
-                     expected.data() + f * to.frame_samples);
       }
-      const simt::DeviceBuffer samples =
-          gpu.upload(std::vector<uint32_t>(expected.size(), kPoison));
-      REQUIRE(cuda::ingest(gpu.stream, plan, to, frames,
-                           {samples.as<void>(), to.frame_samples, kFrames}) ==
-              Status::kOk);
-      REQUIRE(first_difference(gpu.download<uint32_t>(samples, expected.size()),
-                               expected) == -1);
     }
   });
 }
 
-} // namespace
+}  // namespace
