@@ -68,10 +68,11 @@ size_t CpuPlanes::bytes(const Plan& plan) {
 CpuPixels::CpuPixels(const Plan& plan, size_t workers) : plan_(plan) {
   int32_t widest = 0;
   for (const TileComponent& tc : plan.tile_components) widest = std::max(widest, tc.rect.width());
-  line_samples_ =
-      whole_lines(std::max(DwtBand<float>::scratch_samples(widest), static_cast<size_t>(widest)));
-  for (size_t i = 0; i < workers; ++i)
-    scratch_.emplace_back(2 * kColourComponents * line_samples_ * sizeof(int32_t));
+  row_samples_ = whole_lines(static_cast<size_t>(widest));
+  band_samples_ = whole_lines(DwtBand<float>::scratch_samples(widest));
+  for (size_t i = 0; i < workers; ++i) {
+    scratch_.emplace_back(kColourComponents * (row_samples_ + band_samples_) * sizeof(int32_t));
+  }
   const auto levels = static_cast<uint32_t>(plan.params.levels);
   levels_.resize(levels + 1);
   if (levels == 0) plan_level(0, workers);
@@ -129,12 +130,13 @@ void CpuPixels::first_level(const cj2k_frame& frame, const CpuPlanes& planes, co
   std::optional<DwtBand<Sample>> bands[kColourComponents];
   for (uint32_t i = 0; i < job.num_components; ++i) {
     const TileComponent& tc = plan_.tile_components[job.tile_component + i];
-    rows[i] = memory + i * line_samples_;
-    bands[i].emplace(DwtShape{tc.rect.width(), tc.rect.height(), tc.rect.x0 & 1, tc.rect.y0 & 1},
-                     planes.plane<Sample>(tc.component, 1)
-                         .sub(tc.plane_x, tc.plane_y, tc.rect.width(), tc.rect.height()),
-                     job.begin, job.end,
-                     reinterpret_cast<Sample*>(memory + (kColourComponents + i) * line_samples_));
+    rows[i] = memory + i * row_samples_;
+    bands[i].emplace(
+        DwtShape{tc.rect.width(), tc.rect.height(), tc.rect.x0 & 1, tc.rect.y0 & 1},
+        planes.plane<Sample>(tc.component, 1)
+            .sub(tc.plane_x, tc.plane_y, tc.rect.width(), tc.rect.height()),
+        job.begin, job.end,
+        reinterpret_cast<Sample*>(memory + kColourComponents * row_samples_ + i * band_samples_));
   }
   while (true) {
     const int32_t y = bands[0]->next_row();

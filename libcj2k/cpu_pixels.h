@@ -66,9 +66,9 @@ class CpuPixels {
   void read_row(const cj2k_frame& frame, const Job& job, int32_t y, int32_t* const* rows) const;
 
   const Plan& plan_;
-  std::vector<std::vector<Job>> levels_;  ///< [level]; [0]: the rows where there are no levels
-  size_t line_samples_ = 0;               ///< of a row or a band, whole cache lines
-  std::vector<HostBuffer> scratch_;       ///< [worker]
+  std::vector<std::vector<Job>> levels_;       ///< [level]; [0]: the rows where there are no levels
+  size_t row_samples_ = 0, band_samples_ = 0;  ///< of scratch, whole cache lines
+  std::vector<HostBuffer> scratch_;            ///< [worker]
 };
 
 }  // namespace cj2k

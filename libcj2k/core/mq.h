@@ -163,7 +163,7 @@ template <typename K, typename Bank>
   const uint32_t a = rest ^ ((rest ^ qe) & lower);
   uint32_t c = k.c + (qe & ~lower);
   const State next = bank.state(state >> (8 ^ (lps * 9)) & 0x7F);
-  uint32_t shift = internal::leading_zeros(a) - 16;
+  uint32_t shift = internal::leading_zeros(a) ^ 16;  // less 16
   bank.set_context(s >> 1, shift != 0 ? next : state);
   k.a = a << shift;
   while (__builtin_expect(shift >= k.ct, 0)) {

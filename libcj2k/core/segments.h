@@ -332,18 +332,7 @@ class HostStore {
   mq::Snapshot* snapshots_;
 };
 
-/// Codes a run of decisions; the default for SegmentCoder. A SIMD target brings its own, compiled
-/// for that target.
-struct EncodeRun {
-  static void run(mq::Coder& coder, mq::State* contexts, const mq::Symbol* symbols, size_t count) {
-    mq::Coder registers = coder;
-    for (size_t i = 0; i < count; ++i) mq::encode(registers, contexts, symbols[i]);
-    coder = registers;
-  }
-};
-
-/// Codes the passes of one block in order into `out`.
-template <typename Run = EncodeRun>
+/// Codes the passes of one block in order into `out`: begin_pass, the decisions, end_pass.
 class SegmentCoder {
  public:
   SegmentCoder(uint32_t style, Tier1Output& out)
@@ -352,10 +341,9 @@ class SegmentCoder {
     mq::reset_contexts(contexts_);
   }
 
-  /// Goes on where `pause` left. `out` holds the passes, and the bytes up to
+  /// Goes on where `pause` left, before the first pass. `out` holds the passes, and the bytes up to
   /// SavedCoder::bytes_written.
-  SegmentCoder(uint32_t style, Tier1Output& out, const SavedCoder& saved)
-      : SegmentCoder(style, out) {
+  void resume(const SavedCoder& saved) {
     std::memcpy(contexts_, saved.contexts, sizeof contexts_);
     std::memcpy(snapshots_, saved.snapshots, saved.num_passes * sizeof(mq::Snapshot));
     segments_.restore(saved);
@@ -373,15 +361,19 @@ class SegmentCoder {
     publish();
   }
 
-  /// Codes one pass. Raw passes use only bit 0 of each symbol.
-  void code_pass(const mq::Symbol* symbols, size_t count, int plane, int32_t distortion,
-                 bool last_of_block) {
+  /// Codes a raw pass itself, of which only bit 0 of each symbol counts.
+  /// @return whether the decisions are the caller's to code, with registers() and contexts()
+  bool begin_pass(const mq::Symbol* symbols, size_t count) {
     if (segments_.begin_pass()) {
       for (size_t i = 0; i < count; ++i) segments_.raw_bit(symbols[i] & 1);
-    } else {
-      if (segments_.resets_contexts()) mq::reset_contexts(contexts_);
-      Run::run(segments_.registers(), contexts_, symbols, count);
+      return false;
     }
+    if (segments_.resets_contexts()) mq::reset_contexts(contexts_);
+    return true;
+  }
+  mq::Coder& registers() { return segments_.registers(); }
+  mq::State* contexts() { return contexts_; }
+  void end_pass(int plane, int32_t distortion, bool last_of_block) {
     segments_.end_pass(plane, distortion, last_of_block);
     publish();
   }

@@ -91,11 +91,38 @@ struct Tier1Stop {
   bool paused;        ///< result: planes are left
 };
 
+/// A block to code, and where its results go.
+struct Tier1Task {
+  Tier1Block block;
+  Tier1Output* out;
+  Tier1Stop* stop;  ///< null: code every plane
+};
+
+/// Blocks are coded two at a time: each decision of the MQ coder waits for the one before, so that
+/// a processor has time for those of another block.
+inline constexpr int kTier1Lanes = 2;
+
+/// Where the blocks come from. A lane's block and results stay where they are until it is done.
+class Tier1Queue {
+ public:
+  /// @param lane  0 .. kTier1Lanes - 1
+  /// @return false: there is no block for this lane, now or later
+  virtual bool next(int lane, Tier1Task* task) = 0;
+  virtual void done(int lane) = 0;
+
+ protected:
+  ~Tier1Queue() = default;
+};
+
 /// Deterministic: yes, and all implementations give the same passes and bytes. Allocates: no.
 namespace ref {
 void encode_block(const Tier1Block& block, Tier1Output& out);
 }
 namespace simd {
+/// Codes the blocks of a queue.
+/// @param scratch  [kTier1Lanes]
+void encode_blocks(Tier1Queue& queue, Tier1Scratch* scratch);
+/// Codes one.
 /// @param stop  null: code every plane
 void encode_block(const Tier1Block& block, Tier1Scratch& scratch, Tier1Output& out,
                   Tier1Stop* stop = nullptr);

@@ -171,13 +171,16 @@ class Modeller {
 }  // namespace
 
 void encode_block(const Tier1Block& block, Tier1Output& out) {
-  SegmentCoder<> coder(block.style, out);
+  SegmentCoder coder(block.style, out);
   Modeller modeller(block);
   for (int plane = block.bit_planes - 1; plane >= 0; --plane) {
     modeller.begin_plane(plane);
     const auto code = [&](bool last) {
-      coder.code_pass(modeller.symbols.data(), modeller.symbols.size(), plane, modeller.distortion,
-                      last);
+      if (coder.begin_pass(modeller.symbols.data(), modeller.symbols.size())) {
+        for (const mq::Symbol s : modeller.symbols)
+          mq::encode(coder.registers(), coder.contexts(), s);
+      }
+      coder.end_pass(plane, modeller.distortion, last);
     };
     if (plane != block.bit_planes - 1) {
       modeller.significance_pass(pass_is_raw(block.style, out.num_passes));

@@ -223,6 +223,122 @@ TEST_CASE("tier-1: paused and resumed blocks equal whole ones") {
   CHECK(pauses > 1000);
 }
 
+/// Blocks of all sizes, styles and stops, as they come, and for each lane what it has made.
+class ManyBlocks final : public Tier1Queue {
+ public:
+  static constexpr size_t kBlocks = 150;
+
+  ManyBlocks() {
+    std::mt19937_64 random(11);
+    for (size_t i = 0; i < kBlocks; ++i) {
+      const auto below = [&](uint64_t n) { return static_cast<int>(random() % n); };
+      const uint32_t style = random() % 2 == 0 ? 0 : static_cast<uint32_t>(random() % 64);
+      const Fill fill = test::kFills[random() % std::size(test::kFills)];
+      // One in eight has no plane.
+      const TestBlock source(1 + below(40), 1 + below(40), i % 8 == 5 ? 0 : 1 + below(14), fill, i);
+      sources_.push_back(std::make_unique<TestBlock>(source));
+      blocks_.push_back(sources_.back()->block(kOrientations[i % 4], style, i % 2 == 0));
+      const bool stops = i % 3 != 1 && (style & CJ2K_STYLE_PTERM) == 0;
+      thresholds_.push_back(stops ? static_cast<uint16_t>(90 * 256 + below(4096)) : uint16_t{0});
+    }
+  }
+
+  /// Each alone.
+  void encode_alone(Tier1Scratch& scratch) {
+    for (next_ = 0; next_ < kBlocks; ++next_) {
+      Tier1Task task;
+      prepare(0, &task);
+      simd::encode_block(task.block, scratch, *task.out, task.stop);
+      expected_.push_back(result(0));
+    }
+  }
+  void encode(Tier1Scratch* scratch) {
+    next_ = 0;
+    results_.assign(kBlocks, {});
+    lanes_ended_ = 0;
+    simd::encode_blocks(*this, scratch);
+    REQUIRE(lanes_ended_ == kTier1Lanes);
+  }
+  void compare() const {
+    for (size_t i = 0; i < kBlocks; ++i) {
+      INFO("block ", i, " style ", blocks_[i].style);
+      REQUIRE(results_[i].made);
+      REQUIRE(results_[i].paused == expected_[i].paused);
+      REQUIRE(results_[i].bytes == expected_[i].bytes);
+      REQUIRE(results_[i].lengths == expected_[i].lengths);
+      REQUIRE(results_[i].distortions == expected_[i].distortions);
+    }
+  }
+  size_t num_paused() const {
+    return static_cast<size_t>(std::count_if(expected_.begin(), expected_.end(),
+                                             [](const Result& r) { return r.paused; }));
+  }
+
+  bool next(int lane, Tier1Task* task) override {
+    // The second lane ends early: the first goes on alone.
+    if (next_ == kBlocks || (lane == 1 && next_ > kBlocks - 10)) {
+      ++lanes_ended_;
+      return false;
+    }
+    prepare(lane, task);
+    ++next_;
+    return true;
+  }
+  void done(int lane) override { results_[lanes_[lane].index] = result(lane); }
+
+ private:
+  struct Result {
+    bool made = false, paused = false;
+    std::vector<uint8_t> bytes;
+    std::vector<uint32_t> lengths;
+    std::vector<int32_t> distortions;
+  };
+  struct Lane {
+    size_t index = 0;
+    GuardedOutput output;
+    SavedCoder saved;
+    Tier1Stop stop{};
+  };
+
+  void prepare(int number, Tier1Task* task) {
+    Lane& lane = lanes_[number];
+    lane.index = next_;
+    lane.output.poison(0x44);
+    lane.stop = {thresholds_[next_], 0, 1.0, nullptr, &lane.saved, false};
+    *task = {blocks_[next_], &lane.output.out, &lane.stop};
+  }
+  Result result(int number) const {
+    const Lane& lane = lanes_[number];
+    const Tier1Output& out = lane.output.out;
+    REQUIRE(lane.output.guards_intact());
+    Result r{true, lane.stop.paused, {out.bytes, out.bytes + out.num_bytes}, {}, {}};
+    for (int i = 0; i < out.num_passes; ++i) {
+      r.lengths.push_back(out.passes[i].length_bytes);
+      r.distortions.push_back(out.passes[i].distortion);
+    }
+    return r;
+  }
+
+  std::vector<std::unique_ptr<TestBlock>> sources_;
+  std::vector<Tier1Block> blocks_;
+  std::vector<uint16_t> thresholds_;
+  std::vector<Result> expected_, results_;
+  Lane lanes_[kTier1Lanes];
+  size_t next_ = 0;
+  int lanes_ended_ = 0;
+};
+
+TEST_CASE("tier-1: blocks in pairs come to what each comes to alone") {
+  Tier1Scratch scratch[kTier1Lanes];
+  auto blocks = std::make_unique<ManyBlocks>();
+  blocks->encode_alone(scratch[0]);
+  CHECK(blocks->num_paused() > 10);
+  for_each_target(simd::tier1_target, [&](const char*) {
+    blocks->encode(scratch);
+    blocks->compare();
+  });
+}
+
 TEST_CASE("bench tier-1" * doctest::skip()) {
   struct Case {
     const char* what;
@@ -231,7 +347,8 @@ TEST_CASE("bench tier-1" * doctest::skip()) {
     uint32_t style;
   };
   auto output = std::make_unique<test::TestOutput>();
-  Tier1Scratch scratch;
+  auto outputs = std::make_unique<test::TestOutput[]>(kTier1Lanes);
+  Tier1Scratch scratch[kTier1Lanes];
   for (const Case& c : {Case{"64x64, 8 planes, Laplacian", 64, 8, Fill::kLaplacian, 0},
                         Case{"64x64, 12 planes, Laplacian", 64, 12, Fill::kLaplacian, 0},
                         Case{"32x32, 8 planes, Laplacian", 32, 8, Fill::kLaplacian, 0},
@@ -264,7 +381,40 @@ TEST_CASE("bench tier-1" * doctest::skip()) {
         "ref", [&](const Tier1Block& b) { ref::encode_block(b, output->out); }, 8);
     for_each_target(simd::tier1_target, [&](const char* name) {
       run(
-          name, [&](const Tier1Block& b) { simd::encode_block(b, scratch, output->out); }, 1);
+          name, [&](const Tier1Block& b) { simd::encode_block(b, scratch[0], output->out); }, 1);
+    });
+    for_each_target(simd::tier1_target, [&](const char* name) {
+      /// The sources once.
+      class Pairs final : public Tier1Queue {
+       public:
+        Pairs(const std::vector<TestBlock>& sources, uint32_t style, test::TestOutput* outputs)
+            : sources_(sources), style_(style), outputs_(outputs) {}
+        bool next(int lane, Tier1Task* task) override {
+          if (next_ == sources_.size()) return false;
+          const size_t i = next_++;
+          *task = {sources_[i].block(kOrientations[i % 4], style_, false), &outputs_[lane].out,
+                   nullptr};
+          return true;
+        }
+        void done(int) override {}
+
+       private:
+        const std::vector<TestBlock>& sources_;
+        const uint32_t style_;
+        test::TestOutput* const outputs_;
+        size_t next_ = 0;
+      };
+      double best = 1e30;
+      for (int round = 0; round < 12; ++round) {
+        const auto start = std::chrono::steady_clock::now();
+        Pairs pairs(sources, c.style, outputs.get());
+        simd::encode_blocks(pairs, scratch);
+        best = std::min(
+            best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      }
+      const double blocks = static_cast<double>(sources.size());
+      std::printf("%-30s %-10s %9.1f us/block %6.2f ns/sample, in pairs\n", c.what, name,
+                  best * 1e6 / blocks, best * 1e9 / (blocks * c.size * c.size));
     });
   }
 }
