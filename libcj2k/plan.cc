@@ -13,6 +13,8 @@ namespace {
 
 // Indices are 32 bits; this many blocks already take 6 GiB of plan.
 constexpr uint64_t kMaxItems = uint64_t{1} << 28;
+/// Of a tile-component: twice as many, and what lies behind a border, can still be counted.
+constexpr int32_t kMaxSide = 1 << 30;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -134,6 +136,12 @@ class PlanBuilder {
     for (const Component& component : plan_.components) {
       const Rect on_component = ceil_div(rect, component.dx, component.dy);
       any_samples |= !on_component.empty();
+      if (on_component.width() > kMaxSide || on_component.height() > kMaxSide) {
+        return log_.fail(Status::kNotSupported,
+                         "component %d of tile %u: %d x %d samples, more than %d a side; use tiles",
+                         component.index, tile, on_component.width(), on_component.height(),
+                         kMaxSide);
+      }
       add_tile_component(tile, component, on_component);
     }
     if (!any_samples) {

@@ -43,8 +43,8 @@ struct DwtLine {
 
   int parity;
   int32_t num_low, num_high;
-  int32_t low, high;  ///< where the two begin
-  int32_t samples;    ///< of a line, whole vectors
+  ptrdiff_t low, high;  ///< where the two begin
+  ptrdiff_t samples;    ///< of a line, whole vectors
 };
 
 struct DwtShape {
@@ -103,9 +103,9 @@ void dwt_split(const DwtLine& layout, const float* row, float* line);
 /// 9/7: finishes pair t - 1. `state` is three lines: d of pair t - 1 after alpha, s of it after
 /// beta, d of pair t - 2 after gamma.
 /// @param samples  of a line
-void dwt_step(int32_t samples, const int32_t* s0, const int32_t* d, const int32_t* s1,
+void dwt_step(ptrdiff_t samples, const int32_t* s0, const int32_t* d, const int32_t* s1,
               int32_t* state, int32_t* low, int32_t* high);
-void dwt_step(int32_t samples, const float* s0, const float* d, const float* s1, float* state,
+void dwt_step(ptrdiff_t samples, const float* s0, const float* d, const float* s1, float* state,
               float* low, float* high);
 
 /// The horizontal transform of a line, which it overwrites: `low` takes [num_low] samples, `high`

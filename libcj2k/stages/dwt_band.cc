@@ -14,7 +14,9 @@ namespace {
 
 constexpr int32_t kPad = 64;  ///< the longest vector of any instruction set (HWY_MAX_BYTES)
 
-constexpr int32_t whole_vectors(int32_t samples) { return (samples + kPad - 1) / kPad * kPad; }
+constexpr ptrdiff_t whole_vectors(int32_t samples) {
+  return (ptrdiff_t{samples} + kPad - 1) / kPad * kPad;
+}
 
 template <typename Sample>
 struct Steps;  ///< `delay`: a step finishes the pair so many before its own; `warm_up`: steps
@@ -61,7 +63,7 @@ DwtBand<Sample>::DwtBand(const DwtShape& shape, Plane<Sample> target, int32_t be
       last_(2 * (end + Steps<Sample>::kDelay)) {
   // What lies around the samples is computed with, though not used: let it be finite.
   std::fill_n(scratch, scratch_samples(shape.width), Sample{0});
-  const auto line = [&](int i) { return scratch + static_cast<ptrdiff_t>(i) * layout_.samples; };
+  const auto line = [&](int i) { return scratch + i * layout_.samples; };
   s0_ = line(0);
   d_ = line(1);
   s1_ = line(2);
@@ -86,7 +88,7 @@ void DwtBand<Sample>::push(const Sample* row) {
   simd::dwt_split(layout_, row, line);
   if (shape_.height == 1) {  // F.4.8: no neighbours to lift with
     if (shape_.parity_y == 1) {
-      for (int32_t i = 0; i < layout_.samples; ++i) line[i] *= 2;
+      for (ptrdiff_t i = 0; i < layout_.samples; ++i) line[i] *= 2;
     }
     finish(line, 0);
   } else if (line == s1_) {

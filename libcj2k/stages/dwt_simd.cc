@@ -64,12 +64,12 @@ void split97(const DwtLine& layout, const float* row, float* line) { split(layou
 
 // ---- Downwards ----
 
-void step53(int32_t samples, const int32_t* s0, const int32_t* d, const int32_t* s1, int32_t* state,
-            int32_t* low, int32_t* high) {
+void step53(ptrdiff_t samples, const int32_t* s0, const int32_t* d, const int32_t* s1,
+            int32_t* state, int32_t* low, int32_t* high) {
   const hn::ScalableTag<int32_t> tag;
   const int32_t lanes = static_cast<int32_t>(hn::Lanes(tag));
   const auto two = hn::Set(tag, 2);
-  for (int32_t i = 0; i < samples; i += lanes) {
+  for (ptrdiff_t i = 0; i < samples; i += lanes) {
     const auto s = hn::LoadU(tag, s0 + i);
     const auto d1 = lift53_high_v(hn::LoadU(tag, d + i), s, hn::LoadU(tag, s1 + i));
     hn::StoreU(lift53_low_v(s, hn::LoadU(tag, state + i), d1, two), tag, low + i);
@@ -78,7 +78,7 @@ void step53(int32_t samples, const int32_t* s0, const int32_t* d, const int32_t*
   }
 }
 
-void step97(int32_t samples, const float* s0, const float* d, const float* s1, float* state,
+void step97(ptrdiff_t samples, const float* s0, const float* d, const float* s1, float* state,
             float* low, float* high) {
   const hn::ScalableTag<float> tag;
   const int32_t lanes = static_cast<int32_t>(hn::Lanes(tag));
@@ -90,8 +90,8 @@ void step97(int32_t samples, const float* s0, const float* d, const float* s1, f
   const auto high_scale = hn::Set(tag, kHighScale97);
   float* state_d1 = state;
   float* state_s1 = state + samples;
-  float* state_d2 = state + 2 * static_cast<ptrdiff_t>(samples);
-  for (int32_t i = 0; i < samples; i += lanes) {
+  float* state_d2 = state + 2 * samples;
+  for (ptrdiff_t i = 0; i < samples; i += lanes) {
     const auto s_v = hn::LoadU(tag, s0 + i);
     const auto d1_before = hn::LoadU(tag, state_d1 + i);
     const auto s1_before = hn::LoadU(tag, state_s1 + i);
@@ -255,12 +255,12 @@ void dwt_split(const DwtLine& layout, const float* row, float* line) {
   HWY_DYNAMIC_DISPATCH(split97)(layout, row, line);
 }
 
-void dwt_step(int32_t samples, const int32_t* s0, const int32_t* d, const int32_t* s1,
+void dwt_step(ptrdiff_t samples, const int32_t* s0, const int32_t* d, const int32_t* s1,
               int32_t* state, int32_t* low, int32_t* high) {
   HWY_DYNAMIC_DISPATCH(step53)(samples, s0, d, s1, state, low, high);
 }
 
-void dwt_step(int32_t samples, const float* s0, const float* d, const float* s1, float* state,
+void dwt_step(ptrdiff_t samples, const float* s0, const float* d, const float* s1, float* state,
               float* low, float* high) {
   HWY_DYNAMIC_DISPATCH(step97)(samples, s0, d, s1, state, low, high);
 }
