@@ -80,10 +80,10 @@ class Backend {
   /// @param frames  those that have been ingested, rising
   /// @param stats   [gop], times are added
   virtual Status transform(GopWork& work, std::span<const uint32_t> frames, cj2k_stats* stats) = 0;
-  /// Quantisation and tier-1 of some blocks, by index. Each is coded until core/stop.h lets it pause
-  /// below the threshold of its component (0: to the last plane), and not below the magnitude
-  /// bit-plane `last_plane`; one that an earlier call left in the middle goes on where it stopped, by
-  /// a plane at least. One of which no plane can reach the threshold is not begun.
+  /// Quantisation and tier-1 of some blocks, by index. Each is coded until core/stop.h lets it
+  /// pause below the threshold of its component (0: to the last plane), and not below the magnitude
+  /// bit-plane `last_plane`; one that an earlier call left in the middle goes on where it stopped,
+  /// by a plane at least. One of which no plane can reach the threshold is not begun.
   /// @param requests  of different frames
   virtual Status code_blocks(GopWork& work, std::span<const BlockRequest> requests,
                              uint32_t last_plane, cj2k_stats* stats) = 0;

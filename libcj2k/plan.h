@@ -4,14 +4,17 @@
 // The geometry of T.800 Annex B, worked out once per encoder as flat arrays of plain data.
 // Everything later (CPU or GPU) indexes these arrays and computes no coordinates of its own.
 //
+// clang-format off
 //   tiles            raster order
 //   tile_components  tile-major, then component
 //   resolutions      tile_component-major, r = 0 (lowest) .. levels
-//   subbands         resolution-major: LL for r = 0, else HL, LH, HH (the order inside a packet,
-//   B.9) precincts        resolution-major, raster precinct_bands   precinct-major, then subband
+//   subbands         resolution-major: LL for r = 0, else HL, LH, HH (the order inside a packet, B.9)
+//   precincts        resolution-major, raster
+//   precinct_bands   precinct-major, then subband
 //   blocks           precinct_band-major, raster: the blocks of a precinct_band are contiguous
 //   packets          codestream order: the progression of B.12 within each tile
 //   tile_parts       codestream order: contiguous ranges of `packets`
+// clang-format on
 //
 // All rectangles are half-open. Empty resolutions have no precincts, empty subbands have no blocks;
 // a precinct without blocks still has its packets (B.6, B.9).

@@ -4,14 +4,16 @@
 // From a kernel (kernel.h) to its launch. For the .cu files only: they are compiled by nvcc for the
 // device and by the host compiler for their launchers, or by the host compiler alone for the shim.
 //
+// clang-format off
 //   #include "simt/launch.h"
 //   #include "halve.cuh"
-//   CJ2K_KERNEL(halve, cj2k::cuda::Halve)                             // outside any namespace,
-//   before its launch namespace cj2k::cuda { Status halve(simt::Stream& stream, const uint32_t* in,
-//   uint32_t* out, uint32_t count) {
+//   CJ2K_KERNEL(halve, cj2k::cuda::Halve)   // outside any namespace, before its launch
+//   namespace cj2k::cuda {
+//   Status halve(simt::Stream& stream, const uint32_t* in, uint32_t* out, uint32_t count) {
 //     return simt::launch<Halve>(stream, {(count + 255) / 256}, {in, out, count});
 //   }
 //   }
+// clang-format on
 #pragma once
 
 #include <type_traits>

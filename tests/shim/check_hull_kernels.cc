@@ -260,7 +260,7 @@ void compare_block(const Gop& gop, uint32_t number, bool keep_all, const Tier1Re
     left = job.weight *
            LeftPlanes(b.planes_left, gop.reversible)
                .error(ref::left_distortion(b.source.samples().data(), b.source.stride(), job.width,
-                                      job.height, b.planes_left, gop.reversible));
+                                           job.height, b.planes_left, gop.reversible));
     ++totals.paused;
   }
   REQUIRE(std::bit_cast<uint64_t>(result.left_distortion) == std::bit_cast<uint64_t>(left));

@@ -38,7 +38,8 @@ inline std::string implementation(const Gpu &gpu) {
 
 /// Runs `check(gpu, seed)` with every seed on a device of its own, and says on
 /// what and how many launches.
-template <typename Check> void for_each_seed(const char *what, Check check) {
+template <typename Check>
+void for_each_seed(const char *what, Check check) {
   for (const uint64_t seed : kCheckSeeds) {
     Gpu gpu(seed);
     INFO(std::string(what), " on ", implementation(gpu), ", seed ", seed);
@@ -47,8 +48,7 @@ template <typename Check> void for_each_seed(const char *what, Check check) {
     REQUIRE(shim::stats().launches > 0);
     if (seed == kCheckSeeds[0]) {
       MESSAGE(std::string(what), ": implementation ", implementation(gpu), ", ",
-              shim::stats().launches, " launches, ", shim::stats().blocks,
-              " blocks");
+              shim::stats().launches, " launches, ", shim::stats().blocks, " blocks");
     }
     shim::check_canaries();
 #else
@@ -60,11 +60,9 @@ template <typename Check> void for_each_seed(const char *what, Check check) {
 /// Where two buffers differ first; -1: nowhere.
 template <typename V>
 int64_t first_difference(const std::vector<V> &a, const std::vector<V> &b) {
-  if (a.size() != b.size())
-    return 0;
+  if (a.size() != b.size()) return 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    if (std::memcmp(&a[i], &b[i], sizeof(V)) != 0)
-      return static_cast<int64_t>(i);
+    if (std::memcmp(&a[i], &b[i], sizeof(V)) != 0) return static_cast<int64_t>(i);
   }
   return -1;
 }
@@ -80,4 +78,4 @@ inline Plan checked_plan(const cj2k_params &params) {
   return plan;
 }
 
-} // namespace cj2k::simt::test
+}  // namespace cj2k::simt::test
