@@ -36,6 +36,13 @@ void dwt97_horizontal(Plane<float> plane, int parity, int32_t row_begin, int32_t
                       float* scratch);
 }  // namespace ref
 
+/// Samples of the longest vector of any instruction set.
+#if defined(__x86_64__) || defined(__i386__)
+inline constexpr int32_t kDwtVector = 16;
+#else
+inline constexpr int32_t kDwtVector = 64;
+#endif
+
 /// How a row lies in working memory: samples at even x coordinates (low-pass places) and at odd
 /// ones (high-pass places) apart, with room around both for the longest vector.
 struct DwtLine {

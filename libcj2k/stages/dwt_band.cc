@@ -12,10 +12,8 @@
 namespace cj2k {
 namespace {
 
-constexpr int32_t kPad = 64;  ///< the longest vector of any instruction set (HWY_MAX_BYTES)
-
 constexpr ptrdiff_t whole_vectors(int32_t samples) {
-  return (ptrdiff_t{samples} + kPad - 1) / kPad * kPad;
+  return (ptrdiff_t{samples} + kDwtVector - 1) / kDwtVector * kDwtVector;
 }
 
 template <typename Sample>
@@ -42,9 +40,9 @@ DwtLine::DwtLine(int32_t width, int parity_x)
     : parity(parity_x),
       num_low(lifting_low_count(width, parity)),
       num_high(width - num_low),
-      low(kPad),
-      high(low + whole_vectors(num_low) + kPad),
-      samples(high + whole_vectors(num_high) + kPad) {}
+      low(kDwtVector),
+      high(low + whole_vectors(num_low) + kDwtVector),
+      samples(high + whole_vectors(num_high) + kDwtVector) {}
 
 template <typename Sample>
 size_t DwtBand<Sample>::scratch_samples(int32_t width) {

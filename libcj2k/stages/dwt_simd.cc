@@ -25,6 +25,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+static_assert(HWY_MAX_BYTES <= kDwtVector * sizeof(float));
+
 template <class V>
 V lift97_v(V x, V k, V a, V b) {
   return hn::Add(x, hn::Mul(k, hn::Add(a, b)));
