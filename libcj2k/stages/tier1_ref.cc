@@ -8,6 +8,7 @@
 #include "core/distortion.h"
 #include "core/ebcot.h"
 #include "core/segments.h"
+#include "stages/segment_coder.h"
 #include "stages/tier1.h"
 
 namespace cj2k::ref {

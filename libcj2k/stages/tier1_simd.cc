@@ -12,6 +12,7 @@
 #include "core/distortion.h"
 #include "core/segments.h"
 #include "core/stop.h"
+#include "stages/segment_coder.h"
 #include "stages/target.h"
 #include "stages/tier1.h"
 
