@@ -153,7 +153,8 @@ template <typename K>
 /// them but the byte-out: the sub-interval is [c, c + qe) for an LPS, and for an MPS where A - qe <
 /// qe (conditional exchange, C.2.5).
 template <typename K, typename Bank>
-[[gnu::always_inline]] CJ2K_HD constexpr void encode_with(K& k, const Bank& bank, Symbol s) {
+[[gnu::always_inline]] CJ2K_HD constexpr void encode_with(K& k, const Bank& bank, Symbol symbol) {
+  const uint32_t s = symbol;  // whole registers
   const State state = bank.context(s >> 1);
   const uint32_t qe = state >> 16;
   const uint32_t lps = (state ^ s) & 1;
