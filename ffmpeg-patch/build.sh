@@ -48,8 +48,8 @@ hash_of() { sha256sum | cut -c1-16; }
 # The components that reading, writing and judging JPEG 2000 needs, not all of FFmpeg: minutes instead of an hour.
 readonly kDemuxers=mov,mxf,matroska,avi,nut,mpegts,image2,image2pipe,image_j2k_pipe,image_png_pipe,rawvideo,yuv4mpegpipe,h264,hevc,ivf,wav,concat,framecrc
 readonly kMuxers=mxf,mxf_opatom,mov,mp4,matroska,webm,avi,nut,image2,image2pipe,rawvideo,null,framecrc,framehash,framemd5,hash,md5,yuv4mpegpipe,wav
-readonly kDecoders=jpeg2000,h264,hevc,vp8,vp9,prores,dnxhd,ffv1,mpeg2video,mpeg4,mjpeg,png,tiff,dpx,exr,bmp,pam,pbm,pgm,pgmyuv,ppm,rawvideo,v210,wrapped_avframe,aac,ac3,flac,mp3float,opus,vorbis,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be
-readonly kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,png,tiff,pam,pbm,pgm,pgmyuv,ppm,ffv1,v210,wrapped_avframe,pcm_s16le,pcm_s24le
+readonly kDecoders=jpeg2000,h264,hevc,vp8,vp9,prores,dnxhd,ffv1,huffyuv,ffvhuff,mpeg2video,mpeg4,mjpeg,png,tiff,dpx,exr,bmp,pam,pbm,pgm,pgmyuv,ppm,rawvideo,v210,wrapped_avframe,aac,ac3,flac,mp3float,opus,vorbis,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be
+readonly kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,png,tiff,pam,pbm,pgm,pgmyuv,ppm,ffv1,ffvhuff,v210,wrapped_avframe,pcm_s16le,pcm_s24le
 readonly kParsers=jpeg2000,h264,hevc,vp8,vp9,mpegvideo,mpeg4video,mjpeg,png,aac,ac3,flac,mpegaudio,opus,vorbis,dnxhd,bmp,pnm
 readonly kHwaccels=h264_nvdec,hevc_nvdec,mpeg2_nvdec,vp9_nvdec
 readonly kFilters=scale,format,noformat,null,nullsrc,copy,color,testsrc,testsrc2,allrgb,mandelbrot,life,noise,psnr,ssim,split,trim,setpts,settb,setparams,setfield,fps,select,loop,vflip,hflip,crop,pad,concat,blend,lut,lutrgb,lutyuv,geq,hwupload,hwdownload,aformat,anull,anullsrc,aresample,atrim,sine

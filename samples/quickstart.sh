@@ -34,7 +34,7 @@ make_clip() {
     -filter_complex "[0]scale=$size:flags=bicubic,format=gbrp12le[fractal];[1]format=gbrp12le[moving];
       [fractal][moving]blend=all_mode=average[picture];[2]format=gbrp12le[grain];
       [picture][grain]blend=all_mode=grainmerge" \
-    -frames:v $frames -c:v ffv1 -level 3 -slices 16 "$here/clip.part.mkv"
+    -frames:v $frames -c:v ffvhuff "$here/clip.part.mkv" # lossless, and read in no time
   mv "$here/clip.part.mkv" "$here/clip.mkv"
 }
 [ $# -ge 1 ] || [ -e "$here/clip.mkv" ] || make_clip
