@@ -5,7 +5,7 @@
 # Installs what is missing and runs all tests:
 #
 #     tests/run.sh           everything: all tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0
-#     tests/run.sh --fast    the tests labelled fast of the release build, two minutes
+#     tests/run.sh --fast    the tests labelled fast of the release build, four minutes on two cores
 #
 # Ends with one line per step and the sum of passed, failed and skipped tests; exit status 1 if any failed.
 # Environment: JOBS (default: cores), CJ2K_TEST_MEDIA (folder of test pictures), CJ2K_ALLOW_MISSING_DECODERS=1,
