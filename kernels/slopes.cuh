@@ -86,12 +86,10 @@ struct Accumulate {
   CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
     const uint32_t entry = t.block_x() * (kThreads / 32) + t.warp();
     if (entry >= p.list.count()) return;
-    const uint32_t number = t.gload_ro(p.list.blocks + entry);
-    const uint32_t frame = number / p.buffers.num_blocks;
-    const Tier1Job* job = p.buffers.jobs + number % p.buffers.num_blocks;
-    uint64_t* table =
-        p.tables.bytes +
-        (uint64_t{frame} * p.tables.num_components + t.gload(&job->component)) * kAboveAllSlopes;
+    const tier1::ListedBlock block(t, p.buffers, p.list, entry);
+    const uint64_t column =
+        uint64_t{block.frame} * p.tables.num_components + t.gload(&block.job->component);
+    uint64_t* table = p.tables.bytes + column * kAboveAllSlopes;
     const Tier1Result* result = p.results + entry;
     const HullPoint* hull = p.hull + t.gload(&result->first_hull);
     const uint64_t weight = t.gload_ro(p.weights + entry);

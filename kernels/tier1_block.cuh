@@ -38,6 +38,24 @@ CJ2K_KERNEL_FN int bit_planes(T& t, const Tier1Buffers& buffers, uint32_t block)
   return 32 - static_cast<int>(T::clz(t.gload_ro(buffers.planes.magnitudes + block)));
 }
 
+/// Of a block that is not finished.
+CJ2K_KERNEL_FN int planes_left(int bit_planes, int num_passes) {
+  return bit_planes - (num_passes + 2) / 3;
+}
+
+/// A block of a list.
+struct ListedBlock {
+  uint32_t number, frame;
+  const Tier1Job* job;
+
+  template <typename T>
+  CJ2K_KERNEL_FN ListedBlock(T& t, const Tier1Buffers& buffers, const Tier1List& list,
+                             uint32_t entry)
+      : number(t.gload_ro(list.blocks + entry)),
+        frame(number / buffers.num_blocks),
+        job(buffers.jobs + number % buffers.num_blocks) {}
+};
+
 /// Log-slope at which a block may stop; 0: none.
 template <typename T>
 CJ2K_KERNEL_FN uint16_t threshold_of(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
@@ -64,7 +82,7 @@ template <typename T>
 CJ2K_KERNEL_FN Start start_of(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
                               uint32_t block, int bit_planes, int* plane) {
   const StateHead head = load_head(t, buffers.states + block);
-  *plane = bit_planes - 1 - (head.num_passes + 2) / 3;
+  *plane = planes_left(bit_planes, head.num_passes) - 1;
   if (head.finished != 0 || head.stopped != 0 || *plane < 0) return Start::kNothing;
   if (*plane < static_cast<int>(stop.last_plane)) return Start::kPaused;
   if (head.num_passes == 0 && is_out_of_reach(t, buffers, stop, block, bit_planes)) {

@@ -11,6 +11,7 @@
 #include "core/hull.h"
 #include "simt/kernel.h"
 #include "tier1.h"
+#include "tier1_block.cuh"
 
 namespace cj2k::cuda::tier1 {
 
@@ -22,28 +23,9 @@ struct HullParams {
   Tier1Output output;
 };
 
-/// A block of a list.
-struct ListedBlock {
-  uint32_t number, frame;
-  const Tier1Job* job;
-  int bit_planes;
-
-  template <typename T>
-  CJ2K_KERNEL_FN ListedBlock(T& t, const HullParams& p, uint32_t entry)
-      : number(t.gload_ro(p.list.blocks + entry)),
-        frame(number / p.buffers.num_blocks),
-        job(p.buffers.jobs + number % p.buffers.num_blocks),
-        bit_planes(32 - static_cast<int>(T::clz(t.gload(p.buffers.planes.magnitudes + number)))) {}
-};
-
-/// Of a block that is not finished.
-CJ2K_KERNEL_FN int planes_left(int bit_planes, int num_passes) {
-  return bit_planes - (num_passes + 2) / 3;
-}
-
-/// Tier1Result::left_distortion, and nothing else of it: core/distortion.h's left_distortion from
-/// bit-planes. The square of a sum of bits, summed over samples, is a sum over pairs of planes of
-/// the number of samples that have both bits.
+/// Tier1Result::left_distortion, and nothing else of it: the error that core/distortion.h's
+/// LeftPlanes gives, from bit-planes. The square of a sum of bits, summed over samples, is a sum
+/// over pairs of planes of the number of samples that have both bits.
 ///
 /// Grid: x = blocks / warps of a block. Block: a warp per code-block, warps independent.
 /// Shared bytes: none. Barriers: none.
@@ -60,11 +42,11 @@ struct LeftDistortion {
   CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
     const uint32_t entry = t.block_x() * (kThreads / 32) + t.warp();
     if (entry >= p.list.count()) return;
-    const ListedBlock block(t, p, entry);
+    const ListedBlock block(t, p.buffers, p.list, entry);
+    const int num_planes = bit_planes(t, p.buffers, block.number);
     const Tier1State* state = p.buffers.states + block.number;
-    const int planes = t.gload(&state->finished) != 0
-                           ? 0
-                           : planes_left(block.bit_planes, t.gload(&state->num_passes));
+    const int planes =
+        t.gload(&state->finished) != 0 ? 0 : planes_left(num_planes, t.gload(&state->num_passes));
     double result = 0;
     if (planes > 0) {
       const LeftPlanes left(planes, p.reversible);
@@ -73,7 +55,7 @@ struct LeftDistortion {
       const uint32_t* cells = reinterpret_cast<const uint32_t*>(
           p.buffers.planes.words + block.frame * p.buffers.planes.frame_words + job.first_word);
       // Of a block's planes the highest lies behind that of the signs.
-      const uint32_t* cut = cells + static_cast<uint32_t>(block.bit_planes - planes) * plane_cells;
+      const uint32_t* cut = cells + static_cast<uint32_t>(num_planes - planes) * plane_cells;
       uint32_t sum = 0;
       for (uint32_t cell = t.lane(); cell < plane_cells; cell += 32) {
         sum += cell_error(t, left, cells + plane_cells + cell, cut + cell, plane_cells);
@@ -158,15 +140,16 @@ struct Hulls {
     uint64_t first_pass = 0;
     bool finished = true;
     if (listed) {
-      const ListedBlock block(t, p, entry);
+      const ListedBlock block(t, p.buffers, p.list, entry);
+      const int num_planes = bit_planes(t, p.buffers, block.number);
       const Tier1State* state = p.buffers.states + block.number;
       first_pass = block.frame * uint64_t{p.buffers.frame_passes} + t.gload(&block.job->first_pass);
       finished = t.gload(&state->finished) != 0;
       result.num_passes = t.gload(&state->num_passes);
       result.num_bytes = t.gload(&state->num_bytes);
-      result.bit_planes = static_cast<uint8_t>(block.bit_planes);
+      result.bit_planes = static_cast<uint8_t>(num_planes);
       if (!finished) {
-        result.planes_left = static_cast<uint8_t>(planes_left(block.bit_planes, result.num_passes));
+        result.planes_left = static_cast<uint8_t>(planes_left(num_planes, result.num_passes));
       }
       const double weight = t.gload(&block.job->weight);
       HullBuilder<HullStore<T>> hull{points};
