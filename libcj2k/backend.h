@@ -73,10 +73,11 @@ class Backend {
   /// Whether frames may lie in the device's memory.
   virtual bool takes_device_frames() const { return false; }
 
-  /// Reads the samples of a checked frame (ingest, colour). The frame may be released afterwards.
+  /// Reads the samples of a checked frame: ingest, colour, and the first level of the wavelet
+  /// transform. The frame may be released afterwards.
   virtual Status ingest(const cj2k_frame& frame, GopWork& work, uint32_t number,
                         cj2k_stats& stats) = 0;
-  /// Colour planes to transform coefficients. Forgets the coded blocks of the GOP before.
+  /// The other levels. Forgets the coded blocks of the GOP before.
   /// @param frames  those that have been ingested, rising
   /// @param stats   [gop], times are added
   virtual Status transform(GopWork& work, std::span<const uint32_t> frames, cj2k_stats* stats) = 0;
