@@ -16,36 +16,23 @@ uint64_t aligned(uint64_t samples) {
   return (samples + kAlignSamples - 1) / kAlignSamples * kAlignSamples;
 }
 
-int32_t half_up(int32_t x) { return (x + 1) >> 1; }
-
-/// The low-pass part of level 1 (T.800 B-14 with n_b = 1).
-Rect low_rect(const Rect& rect) {
-  return {half_up(rect.x0), half_up(rect.y0), half_up(rect.x1), half_up(rect.y1)};
-}
-
 bool is_colour(const Plan& plan, uint32_t component) { return plan.use_mct && component < 3; }
 
 }  // namespace
 
 FrameLayout make_frame_layout(const Plan& plan) {
   FrameLayout layout{};
-  const int levels = plan.params.levels;
   uint64_t next = 0;
   for (size_t c = 0; c < plan.components.size(); ++c) {
     const Rect& rect = plan.components[c].rect;
     FrameLayout::Component& component = layout.components[c];
     component.width = rect.width();
     component.height = rect.height();
-    const Rect low = low_rect(rect);
-    const Rect shapes[2] = {levels == 0  ? rect
-                            : levels > 1 ? low
-                                         : Rect{},
-                            levels > 0 ? rect : Rect{}};
-    for (int i = 0; i < 2; ++i) {
-      component.stride[i] =
-          static_cast<uint32_t>(aligned(static_cast<uint64_t>(shapes[i].width())));
+    for (uint32_t i = 0; i < 2; ++i) {
+      const Rect shape = coefficient_plane(plan, static_cast<uint32_t>(c), i);
+      component.stride[i] = static_cast<uint32_t>(aligned(static_cast<uint64_t>(shape.width())));
       component.plane[i] = next;
-      next += uint64_t{component.stride[i]} * static_cast<uint64_t>(shapes[i].height());
+      next += uint64_t{component.stride[i]} * static_cast<uint64_t>(shape.height());
     }
   }
   layout.frame_samples = next;
@@ -55,15 +42,9 @@ FrameLayout make_frame_layout(const Plan& plan) {
 uint64_t tile_component_offset(const Plan& plan, const FrameLayout& layout, const TileComponent& tc,
                                int plane) {
   const FrameLayout::Component& component = layout.components[tc.component];
-  int32_t x = tc.plane_x, y = tc.plane_y;
-  if (plane == 0 && plan.params.levels > 0) {
-    // The low-pass parts of neighbouring tiles are neighbours, too.
-    const Rect low = low_rect(plan.components[tc.component].rect);
-    x = half_up(tc.rect.x0) - low.x0;
-    y = half_up(tc.rect.y0) - low.y0;
-  }
-  return component.plane[plane] + static_cast<uint64_t>(y) * component.stride[plane] +
-         static_cast<uint64_t>(x);
+  const PlanePoint corner = tile_component_corner(plan, tc, static_cast<uint32_t>(plane));
+  return component.plane[plane] + static_cast<uint64_t>(corner.y) * component.stride[plane] +
+         static_cast<uint64_t>(corner.x);
 }
 
 DwtLevel make_dwt_level(const Plan& plan, const FrameLayout& layout, int level) {

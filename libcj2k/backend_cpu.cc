@@ -211,9 +211,8 @@ bool BlockRun::next(int number, Tier1Task* task) {
 /// too far apart for the processor to foresee.
 void BlockRun::prefetch(const CodeBlock& block) const {
   constexpr int kLine = kCacheLineBytes / sizeof(int32_t);
-  const auto plane =
-      work_.planes().plane<int32_t>(block.component, plan_.subbands[block.subband].level);
-  const int32_t* row = plane.row(block.plane_y) + block.plane_x;
+  const auto plane = work_.planes().block<int32_t>(block);
+  const int32_t* row = plane.data;
   for (int y = 0; y < block.height; ++y, row += plane.stride_samples) {
     for (int x = 0; x < block.width; x += kLine) __builtin_prefetch(row + x, 0, 2);
   }
@@ -255,14 +254,14 @@ uint32_t BlockRun::quantize(const CodeBlock& block, const BlockLane& lane) const
   const Subband& band = plan_.subbands[block.subband];
   uint32_t* samples = lane.samples.as<uint32_t>();
   if (plan_.reversible) {
-    const auto plane = work_.planes().plane<int32_t>(block.component, band.level);
-    return simd::quantize_53(plane.row(block.plane_y) + block.plane_x, plane.stride_samples,
-                             block.width, block.height, samples, lane.stride);
+    const auto plane = work_.planes().block<int32_t>(block);
+    return simd::quantize_53(plane.data, plane.stride_samples, block.width, block.height, samples,
+                             lane.stride);
   }
-  const auto plane = work_.planes().plane<float>(block.component, band.level);
-  return simd::quantize_97(plane.row(block.plane_y) + block.plane_x, plane.stride_samples,
-                           block.width, block.height, band.inverse_step,
-                           (uint32_t{1} << band.max_bit_planes) - 1, samples, lane.stride);
+  const auto plane = work_.planes().block<float>(block);
+  return simd::quantize_97(plane.data, plane.stride_samples, block.width, block.height,
+                           band.inverse_step, (uint32_t{1} << band.max_bit_planes) - 1, samples,
+                           lane.stride);
 }
 
 /// Squared error of the picture without the block's lowest planes.

@@ -28,28 +28,16 @@ ptrdiff_t plane_stride(int32_t width) {
   return static_cast<ptrdiff_t>(stride);
 }
 
-/// Width and height of plane 0 or 1 of a component. Plane 0 is needed from level 2 on: of a single
-/// tile, for what is left after level 1.
-std::pair<int32_t, int32_t> plane_size(const Plan& plan, uint32_t component, int which) {
-  const Rect& rect = plan.components[component].rect;
-  const int levels = plan.params.levels;
-  if (which == 1 ? levels == 0 : levels == 1) return {0, 0};
-  if (which == 1 || levels == 0 || plan.tiles.size() > 1) return {rect.width(), rect.height()};
-  const TileComponent& tc = plan.tile_components[component];
-  const Rect& low = plan.resolutions[tc.first_resolution + static_cast<uint32_t>(levels) - 1].rect;
-  return {low.width(), low.height()};
-}
-
 }  // namespace
 
-CpuPlanes::CpuPlanes(const Plan& plan) {
+CpuPlanes::CpuPlanes(const Plan& plan) : plan_(plan) {
   for (uint32_t c = 0; c < plan.components.size(); ++c) {
-    for (int which = 0; which < 2; ++which) {
-      const auto [width, height] = plane_size(plan, c, which);
-      const ptrdiff_t stride = plane_stride(width);
-      memory_.emplace_back(static_cast<size_t>(stride) * static_cast<size_t>(height) *
+    for (uint32_t i = 0; i < 2; ++i) {
+      const Rect shape = coefficient_plane(plan, c, i);
+      const ptrdiff_t stride = plane_stride(shape.width());
+      memory_.emplace_back(static_cast<size_t>(stride) * static_cast<size_t>(shape.height()) *
                            sizeof(int32_t));
-      planes_.push_back({memory_.back().as<int32_t>(), width, height, stride});
+      planes_.push_back({memory_.back().as<int32_t>(), shape.width(), shape.height(), stride});
     }
   }
 }
@@ -57,9 +45,10 @@ CpuPlanes::CpuPlanes(const Plan& plan) {
 size_t CpuPlanes::bytes(const Plan& plan) {
   size_t samples = 0;
   for (uint32_t c = 0; c < plan.components.size(); ++c) {
-    for (int which = 0; which < 2; ++which) {
-      const auto [width, height] = plane_size(plan, c, which);
-      samples += static_cast<size_t>(plane_stride(width)) * static_cast<size_t>(height);
+    for (uint32_t i = 0; i < 2; ++i) {
+      const Rect shape = coefficient_plane(plan, c, i);
+      samples +=
+          static_cast<size_t>(plane_stride(shape.width())) * static_cast<size_t>(shape.height());
     }
   }
   return samples * sizeof(int32_t);
@@ -133,9 +122,7 @@ void CpuPixels::first_level(const cj2k_frame& frame, const CpuPlanes& planes, co
     rows[i] = memory + i * row_samples_;
     bands[i].emplace(
         DwtShape{tc.rect.width(), tc.rect.height(), tc.rect.x0 & 1, tc.rect.y0 & 1},
-        planes.plane<Sample>(tc.component, 1)
-            .sub(tc.plane_x, tc.plane_y, tc.rect.width(), tc.rect.height()),
-        job.begin, job.end,
+        planes.tile_component<Sample>(tc, 1, tc.rect.width(), tc.rect.height()), job.begin, job.end,
         reinterpret_cast<Sample*>(memory + kColourComponents * row_samples_ + i * band_samples_));
   }
   while (true) {
@@ -153,8 +140,7 @@ void CpuPixels::next_level(const CpuPlanes& planes, uint32_t level, const Job& j
   const auto r = static_cast<uint32_t>(plan_.params.levels) - level + 1;
   const Rect& rect = plan_.resolutions[tc.first_resolution + r].rect;
   const auto in = [&](uint32_t l) {
-    return planes.plane<Sample>(tc.component, l)
-        .sub(tc.plane_x, tc.plane_y, rect.width(), rect.height());
+    return planes.tile_component<Sample>(tc, l, rect.width(), rect.height());
   };
   const Plane<Sample> source = in(level - 1);
   DwtBand<Sample> band({rect.width(), rect.height(), rect.x0 & 1, rect.y0 & 1}, in(level),
@@ -167,7 +153,7 @@ void CpuPixels::read_rows(const cj2k_frame& frame, const CpuPlanes& planes, cons
     int32_t* rows[kColourComponents];
     for (uint32_t i = 0; i < job.num_components; ++i) {
       const TileComponent& tc = plan_.tile_components[job.tile_component + i];
-      rows[i] = planes.plane<int32_t>(tc.component, 0).row(tc.plane_y + y) + tc.plane_x;
+      rows[i] = planes.tile_component<int32_t>(tc, 0, tc.rect.width(), tc.rect.height()).row(y);
     }
     read_row(frame, job, y, rows);
   }

@@ -16,24 +16,33 @@
 
 namespace cj2k {
 
-/// Coefficients of one frame: two planes per component. Level n writes its rectangle, Mallat order,
-/// into plane n & 1, and reads the low-pass rectangle that level n - 1 left in the other one. So
-/// the subbands of level n stay in plane n & 1, where the plan's plane_x, plane_y say; without
-/// levels the samples are in plane 0.
+/// Coefficients of one frame (plan.h: coefficient_plane); integers with 5/3, floats with 9/7.
 class CpuPlanes {
  public:
-  /// Throws std::bad_alloc.
+  /// `plan` must outlive it. Throws std::bad_alloc.
   explicit CpuPlanes(const Plan& plan);
   static size_t bytes(const Plan& plan);
 
-  /// Integers with 5/3, floats with 9/7.
+  /// The rectangle of a level, from the corner of the tile-component.
   template <typename Sample>
-  Plane<Sample> plane(uint32_t component, uint32_t level) const {
-    const Plane<int32_t>& p = planes_[2 * component + (level & 1)];
-    return {reinterpret_cast<Sample*>(p.data), p.width, p.height, p.stride_samples};
+  Plane<Sample> tile_component(const TileComponent& tc, uint32_t level, int32_t width,
+                               int32_t height) const {
+    const Plane<int32_t>& p = planes_[2 * tc.component + (level & 1)];
+    const PlanePoint corner = tile_component_corner(plan_, tc, level & 1);
+    return Plane<Sample>{reinterpret_cast<Sample*>(p.data), p.width, p.height, p.stride_samples}
+        .sub(corner.x, corner.y, width, height);
+  }
+  template <typename Sample>
+  Plane<Sample> block(const CodeBlock& block) const {
+    const Subband& band = plan_.subbands[block.subband];
+    const TileComponent& tc =
+        plan_.tile_components[plan_.resolutions[band.resolution].tile_component];
+    return tile_component<Sample>(tc, band.level, tc.rect.width(), tc.rect.height())
+        .sub(block.plane_x - tc.plane_x, block.plane_y - tc.plane_y, block.width, block.height);
   }
 
  private:
+  const Plan& plan_;
   std::vector<HostBuffer> memory_;
   std::vector<Plane<int32_t>> planes_;  ///< [component][2]
 };

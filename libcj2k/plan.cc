@@ -338,6 +338,24 @@ class PlanBuilder {
 
 }  // namespace
 
+Rect coefficient_plane(const Plan& plan, uint32_t component, uint32_t plane) {
+  const Rect& rect = plan.components[component].rect;
+  const int levels = plan.params.levels;
+  const Rect whole{0, 0, rect.width(), rect.height()};
+  if (plane == 1) return levels > 0 ? whole : Rect{};
+  if (levels == 0) return whole;
+  const Rect low = ceil_div(rect, 2, 2);
+  return levels > 1 ? Rect{0, 0, low.width(), low.height()} : Rect{};
+}
+
+PlanePoint tile_component_corner(const Plan& plan, const TileComponent& tc, uint32_t plane) {
+  if (plane == 1 || plan.params.levels == 0) return {tc.plane_x, tc.plane_y};
+  // The low-pass parts of neighbouring tiles are neighbours, too (T.800 B-14).
+  const Rect all = ceil_div(plan.components[tc.component].rect, 2, 2);
+  const Rect own = ceil_div(tc.rect, 2, 2);
+  return {own.x0 - all.x0, own.y0 - all.y0};
+}
+
 Status make_plan(const cj2k_params& resolved, const Log& log, Plan* plan) {
   *plan = Plan{};
   plan->params = resolved;

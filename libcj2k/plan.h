@@ -144,6 +144,18 @@ struct Plan {
   std::vector<TilePart> tile_parts;
 };
 
+/// The coefficients of a component lie in two planes. Level n of the transform writes its rectangle
+/// of each tile, Mallat order, into plane n & 1, and reads the low-pass rectangle that level n - 1
+/// left in the other one. So the subbands of level n stay in plane n & 1. Plane 0 holds the
+/// low-pass part of level 1 (nothing where that is the last one); without levels the samples.
+/// @return its size, from (0, 0)
+Rect coefficient_plane(const Plan& plan, uint32_t component, uint32_t plane);
+/// Where in such a plane a tile-component begins; what plane_x and plane_y say is plane 1's.
+struct PlanePoint {
+  int32_t x, y;
+};
+PlanePoint tile_component_corner(const Plan& plan, const TileComponent& tc, uint32_t plane);
+
 /// Builds the plan from checked and resolved parameters (params.h). Throws std::bad_alloc.
 /// @return kOk | kInvalid (a component or tile without samples, more than 255 tile-parts in a tile
 /// or 65535 tiles ...)
