@@ -231,7 +231,7 @@ CJ2K_KERNEL_FN PlaneRecord next_record(T& t, const PlaneParams& p, uint32_t numb
 ///
 /// Grid: x = blocks / 32, y = frames. Block: one warp, a lane per code-block.
 /// Shared bytes: 46,592, as Hulls.
-/// Global traffic: 48 bytes a block; of an active one 12 bytes a pass so far, and one addition.
+/// Global traffic: 48 bytes a block; of an active one 16 bytes a pass so far, and one addition.
 /// Barriers: none.
 /// Not tuned: no GPU at hand when it was written.
 struct PlaneSlopes {
@@ -256,7 +256,7 @@ struct PlaneSlopes {
       const tier1::HullStore<T> store{&t, &s.points[0][t.lane()]};
       HullBuilder<tier1::HullStore<T>> hull{store};
       for (int i = 0; i < head.num_passes; ++i) hull.push(t.gload(passes + i), i, weight);
-      const int points = hull.finish(false);
+      const int points = hull.finish(weight, false);
       record.slope = points > 0 ? store.point(points - 1).slope : kMaxSlope;
       const uint64_t row =
           uint64_t{block.frame} * p.decisions.num_components + t.gload(&job->component);

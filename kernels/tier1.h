@@ -51,9 +51,9 @@ struct alignas(16) Tier1Job {
 /// The decisions of one pass.
 struct alignas(16) PassSymbols {
   uint32_t offset_bytes;  ///< from Tier1Job::symbols_offset; a multiple of 16
-  uint32_t count;
-  int32_t distortion;  ///< as CodingPass
-  uint32_t plane;
+  uint16_t count;
+  uint16_t plane;
+  int64_t distortion;  ///< as CodingPass
 };
 
 /// mq::Snapshot in device memory.

@@ -93,7 +93,8 @@ struct Tier1Fused {
   static constexpr uint32_t kWaitNs = 500;
   static_assert(kGroups * kSlots <= 32 && kAhead + 4 <= kRecords);
   static_assert((kUnits & (kUnits - 1)) == 0 &&
-                kUnits / 2 * 16 >= model_samples(kWarps) * 5 / 2 + 16);
+                kUnits / 2 * 16 >= model_samples(kWarps) * 5 / 2 + 16 &&
+                kUnits <= 65536);  // places take 16 bits of a record
 
   struct Given {
     uint32_t record;  ///< slot | its number << 5
@@ -197,13 +198,14 @@ struct Tier1Fused {
       }
       return s.ring + placed * 16;
     }
-    CJ2K_KERNEL_FN void publish(uint32_t count, int32_t distortion, int plane) {
+    CJ2K_KERNEL_FN void publish(uint32_t count, int64_t distortion, int plane) {
       ModelGroup<T> group(t, s.model.group);
       group.sync();
       if (group.thread() == 0) {
         t.sstore(s.records[slot][produced % kRecords],
                  simt::U32x4{block, count | static_cast<uint32_t>(plane) << 16 | first,
-                             static_cast<uint32_t>(distortion), placed});
+                             static_cast<uint32_t>(distortion),
+                             placed | static_cast<uint32_t>(distortion >> 32) << 16});
         const uint32_t end = t.sload(s.given_end);
         t.sstore(s.given[end % (kSlots * kRecords)],
                  Given{slot | produced << 5, t.sload(s.ring_end)});
@@ -333,7 +335,7 @@ struct Tier1Fused {
     uint16_t threshold = 0;
     uint32_t consumed = 0, done = 0;  // as the counters
     int plane = 0;
-    int32_t distortion = 0;
+    int64_t distortion = 0;
     const simt::U32x4* from = nullptr;
     uint32_t left = 0;  // decisions of the pass
     bool in_pass = false, in_plane = false, raw = false;
@@ -373,8 +375,8 @@ struct Tier1Fused {
         } else if (!closed) {
           plane = static_cast<int>(record.y >> 16 & 31);
           left = record.y & 0xFFFF;
-          distortion = static_cast<int32_t>(record.z);
-          from = reinterpret_cast<const simt::U32x4*>(s.ring) + record.w;
+          distortion = static_cast<int64_t>(static_cast<int32_t>(record.w) >> 16) << 32 | record.z;
+          from = reinterpret_cast<const simt::U32x4*>(s.ring) + (record.w & 0xFFFF);
           raw = begin_pass(segments, bank);
           in_pass = true;
         }

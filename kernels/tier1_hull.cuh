@@ -29,7 +29,7 @@ struct HullParams {
 ///
 /// Grid: x = blocks / warps of a block. Block: a warp per code-block, warps independent.
 /// Shared bytes: none. Barriers: none.
-/// Global traffic: of blocks with planes left, up to 7 of those planes and all above them once, 4
+/// Global traffic: of blocks with planes left, up to 10 of those planes and all above them once, 4
 ///   bytes a lane side by side; of the others 16 bytes.
 /// Not tuned: no GPU at hand when it was written.
 struct LeftDistortion {
@@ -56,23 +56,24 @@ struct LeftDistortion {
           p.buffers.planes.words + block.frame * p.buffers.planes.frame_words + job.first_word);
       // Of a block's planes the highest lies behind that of the signs.
       const uint32_t* cut = cells + static_cast<uint32_t>(num_planes - planes) * plane_cells;
-      uint32_t sum = 0;
+      int64_t sum = 0;
       for (uint32_t cell = t.lane(); cell < plane_cells; cell += 32) {
         sum += cell_error(t, left, cells + plane_cells + cell, cut + cell, plane_cells);
       }
       sum = t.warp_reduce_add(sum);
       if (left.bias != 0) sum += uint32_t{job.width} * job.height;
-      result = job.weight * left.error(sum);
+      result = job.weight * left.error(static_cast<uint64_t>(sum));
     }
     if (t.lane() == 0) t.gstore(&p.output.results[entry].left_distortion, result);
   }
 
  private:
-  /// LeftPlanes' sum over 32 samples without their bias^2. That may be negative: modulo 2^32.
+  /// LeftPlanes' sum over 32 samples without their bias^2: may be negative, above -2^27 and below
+  /// 2^27.
   /// @param top  of the highest plane
   /// @param cut  of the lowest plane that is coded
   template <typename T>
-  CJ2K_KERNEL_FN static uint32_t cell_error(T& t, const LeftPlanes& left, const uint32_t* top,
+  CJ2K_KERNEL_FN static int32_t cell_error(T& t, const LeftPlanes& left, const uint32_t* top,
                                             const uint32_t* cut, uint32_t plane_cells) {
     uint32_t bits[kLeftPlanes];
     CJ2K_UNROLL
@@ -84,21 +85,20 @@ struct LeftDistortion {
       significant |= t.gload_ro(plane);
     }
     // Of significance -unit, of the i-th plane under the cut unit / 2^i.
-    const int32_t unit = 1 << left.count, bias2 = 2 * static_cast<int32_t>(left.bias);
-    int32_t sum = (unit - bias2) * unit * count(t, significant);
+    // On the way modulo 2^32.
+    const uint32_t unit = 1u << left.count, bias2 = 2 * left.bias;
+    uint32_t sum = (unit - bias2) * unit * T::popcount(significant);
     CJ2K_UNROLL
     for (int i = 0; i < kLeftPlanes; ++i) {
-      int32_t others = -unit * count(t, bits[i] & significant);
+      uint32_t others = 0 - unit * T::popcount(bits[i] & significant);
       CJ2K_UNROLL
-      for (int k = i + 1; k < kLeftPlanes; ++k) others += (unit >> k) * count(t, bits[i] & bits[k]);
-      const int32_t weight = unit >> i;
-      sum += weight * ((weight + bias2) * count(t, bits[i]) + 2 * others);
+      for (int k = i + 1; k < kLeftPlanes; ++k) {
+        others += (unit >> k) * T::popcount(bits[i] & bits[k]);
+      }
+      const uint32_t weight = unit >> i;
+      sum += weight * ((weight + bias2) * T::popcount(bits[i]) + 2 * others);
     }
-    return static_cast<uint32_t>(sum);
-  }
-  template <typename T>
-  CJ2K_KERNEL_FN static int32_t count(T&, uint32_t bits) {
-    return static_cast<int32_t>(T::popcount(bits));
+    return static_cast<int32_t>(sum);
   }
 };
 
@@ -120,7 +120,7 @@ struct HullStore {
 /// Grid: x = blocks / 32. Block: one warp, a lane per code-block; the warp takes room in the packed
 ///   arrays by one atomic add each, and copies together.
 /// Shared bytes: 46,592: the points of 32 hulls of 91, a lane's 32 apart.
-/// Global traffic: reads 12 bytes a pass; writes 16 bytes a hull point, 48 bytes a block.
+/// Global traffic: reads 16 bytes a pass; writes 16 bytes a hull point, 48 bytes a block.
 /// Barriers: of the warp.
 /// Not tuned: no GPU at hand when it was written.
 struct Hulls {
@@ -156,8 +156,8 @@ struct Hulls {
       for (int i = 0; i < result.num_passes; ++i) {
         hull.push(t.gload(p.buffers.passes + first_pass + i), i, weight);
       }
-      result.total_distortion = hull.distortion;
-      result.num_hull = static_cast<uint8_t>(hull.finish(p.keep_all));
+      result.total_distortion = weighted(hull.removed, weight);
+      result.num_hull = static_cast<uint8_t>(hull.finish(weight, p.keep_all));
     }
     result.first_hull = take_room(t, p.output.totals, result.num_hull);
     const bool with_lengths = p.output.lengths != nullptr;

@@ -21,9 +21,10 @@ namespace cj2k::cuda::tier1 {
 /// Shared bytes: 15,360, 14,976 and 16,576: three states of all cells with pads, and the decisions
 ///   of one plane, 2.5 a sample.
 /// Global traffic: reads the signs and each plane once, 4 bytes a thread, a warp's side by side
-///   (plane by plane: all planes above for the significance, kFractionPlanes below); writes the
-///   decisions 16 bytes a thread, and 16 bytes a pass.
-/// Barriers: per plane 3, those of 3 scans and 3 sums, and one and a vote for each step in which N
+///   (plane by plane: all planes above for the significance), and for the distortions all planes
+///   below each once more, most of them from the caches; writes the decisions 16 bytes a thread,
+///   and 16 bytes a pass.
+/// Barriers: per plane 3, those of 3 scans and 6 sums, and one and a vote for each step in which N
 ///   grows (2 to 4 are typical). With kWarps = 1 all are of the warp alone.
 /// Not tuned: no GPU at hand when it was written.
 template <uint32_t kWarps>
@@ -86,10 +87,10 @@ struct Tier1Model {
     uint32_t staged = 0;
 
     CJ2K_KERNEL_FN uint8_t* place(uint32_t) { return smem.symbols + staged; }
-    CJ2K_KERNEL_FN void publish(uint32_t count, int32_t distortion, int plane) {
+    CJ2K_KERNEL_FN void publish(uint32_t count, int64_t distortion, int plane) {
       if (ModelGroup<T>(t, smem.model.group).thread() == 0) {
-        t.gstore(pass,
-                 PassSymbols{cursor + staged, count, distortion, static_cast<uint32_t>(plane)});
+        t.gstore(pass, PassSymbols{cursor + staged, static_cast<uint16_t>(count),
+                                   static_cast<uint16_t>(plane), distortion});
       }
       ++pass;
       staged += (count + 15) / 16 * 16;

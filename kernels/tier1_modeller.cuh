@@ -78,6 +78,14 @@ class Group {
       return static_cast<int32_t>(exchange(static_cast<uint32_t>(of_warp)).total);
     }
   }
+  /// |value| < 2^40: a GPU adds 32 bits over a warp in one instruction, so they go in two halves.
+  CJ2K_KERNEL_FN int64_t reduce_add(int64_t value) {
+    constexpr int kLowBits = 18;
+    static_assert(kThreads <= 256);
+    const int32_t high = reduce_add(static_cast<int32_t>(value >> kLowBits));
+    const int32_t low = reduce_add(static_cast<int32_t>(value & ((1 << kLowBits) - 1)));
+    return int64_t{high} * (1 << kLowBits) + low;
+  }
 
  private:
   struct Totals {
@@ -286,7 +294,7 @@ constexpr uint32_t model_samples(uint32_t warps) { return warps == 1 ? 1024 : 40
 
 /// One thread of a block's group G. The decisions of a pass go to `Sink`, all threads together:
 ///   uint8_t* place(uint32_t count)  where they belong, in shared memory
-///   void publish(uint32_t count, int32_t distortion, int plane)  they are written, but not synced
+///   void publish(uint32_t count, int64_t distortion, int plane)  they are written, but not synced
 ///   void end_plane()
 template <typename T, typename G, uint32_t kWarps, typename Sink>
 class Modeller {
@@ -329,11 +337,7 @@ class Modeller {
     begin(plane);
     for (; plane >= last_plane; --plane) {
       code_plane(plane);
-      bits_ = fraction_[0];
-      CJ2K_UNROLL
-      for (int i = 0; i < kFractionPlanes - 1; ++i) fraction_[i] = fraction_[i + 1];
-      fraction_[kFractionPlanes - 1] =
-          plane == last_plane ? 0 : load_plane(plane - 1 - kFractionPlanes);
+      if (plane > last_plane) bits_ = load_plane(plane - 1);
     }
   }
 
@@ -341,9 +345,7 @@ class Modeller {
   CJ2K_KERNEL_FN uint32_t load(int64_t plane_cells) {
     return valid_ == 0 ? 0 : t_.gload_ro(words_ + plane_cells + cell_) & valid_;
   }
-  /// The cell of a plane; of a plane below 0 nothing.
   CJ2K_KERNEL_FN uint32_t load_plane(int plane) {
-    if (plane < 0) return 0;
     return load(static_cast<int64_t>(plane_cells_) * (bit_planes_ - plane));
   }
 
@@ -364,7 +366,7 @@ class Modeller {
     if (active_) t_.sstore(scratch_.state[state][index_], value);
   }
 
-  /// Signs, the first planes, and S as the planes above `plane` leave it.
+  /// Signs, the first plane, and S as the planes above `plane` leave it.
   CJ2K_KERNEL_FN void begin(int plane) {
     const int top = bit_planes_ - 1;
     for (uint32_t i = group_.thread(); i < num_cells_; i += G::kThreads) {
@@ -388,19 +390,19 @@ class Modeller {
     show(s_, significant_);
     show(kA, significant_);
     bits_ = load_plane(plane);
-    CJ2K_UNROLL
-    for (int i = 0; i < kFractionPlanes; ++i) fraction_[i] = load_plane(plane - 1 - i);
     group_.sync();
 
     pass_ = tier1_passes(top - plane);
   }
 
   CJ2K_KERNEL_FN void code_plane(int plane) {
-    uint32_t members = 0, a = significant_;
+    uint32_t members = 0, found = 0;
+    if (plane != bit_planes_ - 1) found = grow(&members);
+    const uint32_t a = significant_ | found;
+    const uint32_t left_over = valid_ & ~(significant_ | members);
+    const uint32_t ones = left_over & bits_;
+    const LowSums low = low_sums(plane, found, ones);
     if (plane != bit_planes_ - 1) {
-      const uint32_t found = grow(&members);
-      a = significant_ | found;
-
       Decisions d;
       const Neighbours n(see_before(kA), see_after(s_), row3_open_);
       zero_labels(n, job_.orientation, d.label);
@@ -408,7 +410,7 @@ class Modeller {
       if (pass_is_raw(style_, static_cast<int>(pass_))) d.sign_bit = signs_.own;
       d.coded = members;
       d.signs = found;
-      finish_pass(d, plane, new_distortion(plane, found), 0);
+      finish_pass(d, plane, new_distortion(plane, found, low.found), 0);
 
       Decisions r;
       const uint32_t any = Neighbours(see_before(kA), see_after(kA), row3_open_).any();
@@ -419,11 +421,9 @@ class Modeller {
       r.label[0] = refined_ | ~any;
       r.sign_label[0] = r.sign_label[1] = r.sign_label[2] = r.sign_bit = 0;
       r.coded = significant_;
-      finish_pass(r, plane, refined_distortion(plane), 0);
+      finish_pass(r, plane, refined_distortion(plane, low.differ), 0);
     }
 
-    const uint32_t left_over = valid_ & ~(significant_ | members);
-    const uint32_t ones = left_over & bits_;
     const uint32_t e = a | ones;
     const uint32_t e_state = s_ ^ 1;
     show(e_state, e);
@@ -434,7 +434,7 @@ class Modeller {
         cleanup_decisions(Neighbours(before, after, row3_open_), job_.orientation, signs_,
                           left_over, ones, before.up >> 3 & kRow0, after.down << 3 & row3_open_);
     const bool segsym = (style_ & CJ2K_STYLE_SEGSYM) != 0;
-    finish_pass(d, plane, new_distortion(plane, ones), segsym ? 4 : 0);
+    finish_pass(d, plane, new_distortion(plane, ones, low.cleaned), segsym ? 4 : 0);
     refined_ = significant_;
     significant_ = e;
     s_ = e_state;
@@ -472,29 +472,40 @@ class Modeller {
     return found;
   }
 
-  /// Weighted sum of the planes below over the samples of `set`; see core/distortion.h.
-  CJ2K_KERNEL_FN int32_t fraction_sum(uint32_t set) const {
-    int32_t sum = 0;
-    CJ2K_UNROLL
-    for (int i = 0; i < kFractionPlanes; ++i) {
-      sum += fraction_weight(i + 1) * static_cast<int32_t>(T::popcount(set & fraction_[i]));
+  /// Sums over the planes below, each plane with its weight, of the samples that have a one there:
+  /// of those that become significant, by pass, and of those refined whose bit in this plane is not
+  /// the same.
+  struct LowSums {
+    uint64_t found = 0, cleaned = 0, differ = 0;
+  };
+  CJ2K_KERNEL_FN LowSums low_sums(int plane, uint32_t found, uint32_t cleaned) {
+    LowSums sums;
+    if ((significant_ | found | cleaned) == 0) return sums;
+    for (int below = plane - 1; below >= 0; --below) {
+      const uint32_t low = load_plane(below);
+      const uint64_t weight = uint64_t{1} << below;
+      sums.found += weight * T::popcount(found & low);
+      sums.cleaned += weight * T::popcount(cleaned & low);
+      sums.differ += weight * T::popcount(significant_ & (bits_ ^ low));
     }
-    return sum;
+    return sums;
   }
   // Both are linear in counts and sums, so each cell may add its own.
-  CJ2K_KERNEL_FN int32_t new_distortion(int plane, uint32_t set) const {
+  CJ2K_KERNEL_FN int64_t new_distortion(int plane, uint32_t set, uint64_t low_sum) const {
     return significance_distortion(plane, reversible_, static_cast<int32_t>(T::popcount(set)),
-                                   fraction_sum(set));
+                                   static_cast<int64_t>(low_sum));
   }
-  CJ2K_KERNEL_FN int32_t refined_distortion(int plane) const {
-    const uint32_t ones = significant_ & bits_, zeros = significant_ & ~bits_;
-    return refinement_distortion(plane, reversible_, static_cast<int32_t>(T::popcount(ones)),
-                                 fraction_sum(ones), static_cast<int32_t>(T::popcount(zeros)),
-                                 fraction_sum(zeros));
+  CJ2K_KERNEL_FN int64_t refined_distortion(int plane, uint64_t differ_low) const {
+    const auto ones = static_cast<int32_t>(T::popcount(significant_ & bits_));
+    const auto zeros = static_cast<int32_t>(T::popcount(significant_ & ~bits_));
+    // As plane_sums of stages/tier1_model-inl.h.
+    const int64_t difference =
+        ((int64_t{1} << plane) - 1) * ones - static_cast<int64_t>(differ_low);
+    return refinement_distortion(plane, reversible_, ones, zeros, difference);
   }
 
   /// Writes the decisions of all cells, `extra` SEGSYM ones behind them.
-  CJ2K_KERNEL_FN void finish_pass(const Decisions& d, int plane, int32_t distortion,
+  CJ2K_KERNEL_FN void finish_pass(const Decisions& d, int plane, int64_t distortion,
                                   uint32_t extra) {
     uint32_t total;
     const uint32_t offset = group_.exclusive_add(d.template count<T>(), &total);
@@ -525,7 +536,6 @@ class Modeller {
   Signs signs_;
   uint32_t s_;  ///< state of S
   uint32_t significant_, refined_, bits_;
-  uint32_t fraction_[kFractionPlanes];  ///< the planes below
   uint32_t pass_;
 };
 

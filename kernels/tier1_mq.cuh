@@ -190,9 +190,9 @@ CJ2K_KERNEL_FN void code_symbols(Coder& segments, const Bank& bank, bool raw, si
 /// Grid: x = most blocks / kThreads; plane by plane each size on its own, and what the device does
 ///   not count ends at once. Block: a lane per code-block, warps independent.
 /// Shared bytes: 2,688 a warp for contexts, 376 for the states: 5,752.
-/// Global traffic: reads the decisions once, 16 bytes a lane; writes bytes 8 at a time and 48 bytes
+/// Global traffic: reads the decisions once, 16 bytes a lane; writes bytes 8 at a time and 52 bytes
 ///   a pass; reads back the last bytes of a segment, and 20 bytes a pass, for the lengths. The
-///   state of a block, 128 bytes, once in each direction. With a threshold 12 bytes for each pass
+///   state of a block, 128 bytes, once in each direction. With a threshold 16 bytes for each pass
 ///   so far are read after a plane.
 /// Barriers: one, for the table. Each lane takes its own way from pass to pass, so that lanes wait
 ///   for each other at the end alone, not after every pass.

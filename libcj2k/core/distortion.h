@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Squared error that a coding pass removes, as an integer, for a decoder that reconstructs at
-// mid-point (T.800 E.1.1.2 with r = 0.5). In plane p take the plane as the unit and let f in [0, 1)
-// be what lies below bit p:
-//   newly significant, value 1 + f: before 0, now 1.5:              (1+f)^2 - (f-0.5)^2 =  0.75 +
-//   3f refined, bit 1, value above the higher bits 1 + f: 1 -> 1.5:     f^2 - (f-0.5)^2    = -0.25
-//   + f refined, bit 0, value above the higher bits f:     1 -> 0.5:     (f-1)^2 - (f-0.5)^2 = 0.75
-//   - f
-// All are linear in f, so a pass needs only counts and sums of f, and those are population counts
-// of bit-planes.
+// Squared error that a coding pass removes, as an exact integer, for a decoder that reconstructs at
+// mid-point (T.800 E.1.1.2 with r = 0.5). Let a magnitude be m = 2^p * (bits p and up) + low, and
+// v = m + b / 2 the value it stands for: b = 1 for irreversible data, of which only the mean is
+// known below bit 0, b = 0 for reversible data. With twice the lower part, l = 2 * low + b, a pass
+// of plane p changes the squared error by 2^p / 4 times
+//   newly significant  v^2 - (v - 1.5 * 2^p)^2:                   6 * l + 3 * 2^p
+//   refined, bit 1     (l/2)^2 - (l/2 - 2^p/2)^2:                 2 * l - 2^p
+//   refined, bit 0     (l/2 - 2^p)^2 - (l/2 - 2^p/2)^2:          -2 * l + 3 * 2^p
+// All are linear in l, so a pass needs only counts and sums of low, and those are population counts
+// of bit-planes. Nothing is rounded: over all planes of a sample the changes add up to v^2.
 #pragma once
 
 #include <cstddef>
@@ -19,50 +20,49 @@
 
 namespace cj2k {
 
-/// Distortions are in units of 4^plane / kDistortionOne.
-inline constexpr int kDistortionOne = 128;
-/// Planes below the current one that f is read from; the rest is taken at its mean.
-inline constexpr int kFractionPlanes = 5;
+/// Distortions of a pass are in units of 2^plane / kDistortionOne squared units of the quantised
+/// coefficient. At most 4096 * (6 * 2^32 + 3 * 2^31) < 2^47.
+inline constexpr int kDistortionOne = 4;
 
-/// Weight of the bit `below` (1..kFractionPlanes) planes under the current one, in f *
-/// kDistortionOne.
-CJ2K_HD constexpr int fraction_weight(int below) { return kDistortionOne >> below; }
-
-/// Mean of what `f` does not read, times kDistortionOne. Irreversible data goes on below plane 0,
-/// reversible data ends there.
-CJ2K_HD constexpr int fraction_mean(int plane, bool reversible) {
-  if (plane <= kFractionPlanes) return reversible ? 0 : (kDistortionOne / 2) >> plane;
-  return (kDistortionOne / 2) >> kFractionPlanes;
+/// @param count    newly significant samples of the pass
+/// @param low_sum  sum over them of the bits below `plane`
+CJ2K_HD constexpr int64_t significance_distortion(int plane, bool reversible, int32_t count,
+                                                  int64_t low_sum) {
+  if (reversible && plane == 0) return int64_t{kDistortionOne} * count;  // 1 is decoded exactly
+  const int64_t l_sum = 2 * low_sum + (reversible ? 0 : count);
+  return 6 * l_sum + (int64_t{3} << plane) * count;
 }
 
-/// @param count       newly significant samples of the pass
-/// @param fraction_sum  sum over them of the weighted fraction bits
-CJ2K_HD constexpr int32_t significance_distortion(int plane, bool reversible, int32_t count,
-                                                  int32_t fraction_sum) {
-  if (reversible && plane == 0) return kDistortionOne * count;  // 1 is reconstructed exactly
-  return (kDistortionOne * 3 / 4) * count +
-         3 * (fraction_sum + fraction_mean(plane, reversible) * count);
+/// @param ones, zeros     refined samples by their bit
+/// @param low_difference  sum over the ones of the bits below `plane`, less that over the zeros
+CJ2K_HD constexpr int64_t refinement_distortion(int plane, bool reversible, int32_t ones,
+                                                int32_t zeros, int64_t low_difference) {
+  // Decoded exactly: a 1 was that before, a 0 was one off.
+  if (reversible && plane == 0) return int64_t{kDistortionOne} * zeros;
+  const int64_t l_difference = 2 * low_difference + (reversible ? 0 : ones - zeros);
+  return 2 * l_difference + (int64_t{3 * zeros - ones} << plane);
 }
 
-/// @param ones, zeros  refined samples by their bit; fraction sums likewise
-CJ2K_HD constexpr int32_t refinement_distortion(int plane, bool reversible, int32_t ones,
-                                                int32_t fraction_sum_ones, int32_t zeros,
-                                                int32_t fraction_sum_zeros) {
-  if (reversible && plane == 0)
-    return kDistortionOne * zeros;  // 1 was exact for bit 1, one too many for bit 0
-  const int mean = fraction_mean(plane, reversible);
-  return fraction_sum_ones + (mean - kDistortionOne / 4) * ones +
-         (kDistortionOne * 3 / 4 - mean) * zeros - fraction_sum_zeros;
+/// Squared error that a pass removes, in units of 1 / kDistortionOne. Sums of it are exact below
+/// 2^53: for every block of up to 19 planes. The weight comes last, so that what adds up to nothing
+/// is nothing.
+template <typename Pass>
+CJ2K_HD constexpr double removed_by(const Pass& pass) {
+  return static_cast<double>(pass.distortion) * static_cast<double>(uint64_t{1} << pass.plane);
+}
+/// @param weight  squared error of the picture per squared unit of coefficient
+CJ2K_HD constexpr double weighted(double removed, double weight) {
+  return weight * (removed * (1.0 / kDistortionOne));
 }
 
 /// Planes under a cut that LeftPlanes looks at; what lies below is taken at its mean.
-inline constexpr int kLeftPlanes = 7;
+inline constexpr int kLeftPlanes = 10;
 
 /// The squared error of a block that is decoded without its lowest `planes` planes is `sum` *
 /// 4^shift / 4 in units of the quantised coefficient, `sum` the sum over all samples of
 ///   (2 * (bits of the planes planes - 1 .. shift) + bias - (2^(planes - shift) if significant
 ///   above))^2
-/// Each term is below 2^16.
+/// Each term is below 2^22.
 struct LeftPlanes {
   int count;      ///< planes looked at
   int shift;      ///< planes below them

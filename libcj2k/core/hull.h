@@ -21,15 +21,14 @@ template <typename Store>
 struct HullBuilder {
   Store store;
   int n = 0;              ///< points
-  double distortion = 0;  ///< of all passes so far, weighted
+  double removed = 0;  ///< squared error of all passes so far, in units of 1 / kDistortionOne
   int passes = 0;
   uint32_t length_bytes = 0;  ///< of the last pass
 
   /// @param pass_index  one more than that of the call before
   CJ2K_HD constexpr void push(const CodingPass& pass, int pass_index, double weight) {
-    const double unit =
-        weight * static_cast<double>(uint64_t{1} << (2 * pass.plane)) / kDistortionOne;
-    distortion += unit * pass.distortion;
+    removed += removed_by(pass);
+    const double distortion = weighted(removed, weight);
     passes = pass_index + 1;
     length_bytes = pass.length_bytes;
     if (distortion <= distortion_before(n)) return;
@@ -42,16 +41,17 @@ struct HullBuilder {
       }
       --n;
     }
-    append();
+    append(distortion);
   }
 
   /// Fills the slopes; points that their 16 bits do not tell apart become one.
+  /// @param weight    as push's
   /// @param keep_all  the last point holds all passes, whatever its gain
   /// @return points left, from the store's first on
-  CJ2K_HD constexpr int finish(bool keep_all) {
+  CJ2K_HD constexpr int finish(double weight, bool keep_all) {
     if (keep_all && passes > 0 && (n == 0 || store.point(n - 1).passes < passes)) {
       while (n > 0 && store.point(n - 1).length_bytes >= length_bytes) --n;
-      append();
+      append(weighted(removed, weight));
     }
     int kept = 0;
     for (int i = 0; i < n; ++i) {
@@ -68,7 +68,7 @@ struct HullBuilder {
   }
 
  private:
-  CJ2K_HD constexpr void append() {
+  CJ2K_HD constexpr void append(double distortion) {
     store.set_point(n++, {length_bytes, static_cast<uint16_t>(passes), 0, distortion});
   }
   CJ2K_HD constexpr uint32_t length_before(int i) const {

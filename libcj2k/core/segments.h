@@ -86,9 +86,9 @@ class Segments {
     }
   }
 
-  CJ2K_HD constexpr void end_pass(int plane, int32_t distortion, bool last_of_block) {
+  CJ2K_HD constexpr void end_pass(int plane, int64_t distortion, bool last_of_block) {
     const int pass = num_passes_++;
-    store_.set_pass(pass, CodingPass{0, distortion, static_cast<uint8_t>(plane)});
+    store_.set_pass(pass, CodingPass{0, static_cast<uint8_t>(plane), distortion});
     if (last_of_block || pass_terminates(style_, pass)) {
       end_segment(pass);
     } else {

@@ -57,9 +57,7 @@ CJ2K_HD constexpr uint16_t last_hull_slope(const Passes& pass, int num_passes, d
   auto current = pass(num_passes - 1);
   best_length = current.length_bytes;
   for (int i = num_passes - 1; i >= 0; --i) {
-    const double unit =
-        weight * static_cast<double>(uint64_t{1} << (2 * current.plane)) / kDistortionOne;
-    gain += unit * current.distortion;
+    gain += removed_by(current);
     uint32_t length = 0;
     if (i > 0) {
       current = pass(i - 1);
@@ -78,7 +76,7 @@ CJ2K_HD constexpr uint16_t last_hull_slope(const Passes& pass, int num_passes, d
       }
     }
   }
-  return least_bytes == 0 ? kMaxSlope : log_slope(least_gain, least_bytes);
+  return least_bytes == 0 ? kMaxSlope : log_slope(weighted(least_gain, weight), least_bytes);
 }
 
 /// Whether a block may pause after these passes, the last of which ends a plane above plane 0: when

@@ -10,8 +10,8 @@ int build_hull(const CodingPass* passes, int num_passes, double weight, bool kee
                HullPoint* hull, double* total) {
   HullBuilder<HullArray> builder{{hull}};
   for (int pass = 0; pass < num_passes; ++pass) builder.push(passes[pass], pass, weight);
-  *total = builder.distortion;
-  return builder.finish(keep_all);
+  *total = weighted(builder.removed, weight);
+  return builder.finish(weight, keep_all);
 }
 
 }  // namespace cj2k

@@ -102,11 +102,12 @@ uint64_t left_error(const uint32_t* samples, ptrdiff_t stride, int width, int he
   const auto low_v = hn::Set(du, low_bits);
   const auto bias = hn::Set(du, left.bias);
   const auto middle = hn::Set(du, low_bits + 1);
-  auto sum_v = hn::Zero(du);  // a block of 4096 terms below 2^16 fits one lane
+  constexpr int kFewestLanes = 4;  // of 32 bits that 4096 terms of at most 2047^2 fit
+  auto sum_v = hn::Zero(du);
   uint64_t sum = 0;
   for (int y = 0; y < height; ++y, samples += stride) {
     int x = 0;
-    for (; x + lanes <= width; x += lanes) {
+    for (; lanes >= kFewestLanes && x + lanes <= width; x += lanes) {
       const auto magnitude = hn::And(hn::LoadU(du, samples + x), magnitude_bits);
       const auto value = hn::ShiftRightSame(magnitude, left.shift);
       const auto low = hn::And(value, low_v);

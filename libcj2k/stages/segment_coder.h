@@ -91,7 +91,7 @@ class SegmentCoder {
   }
   mq::Coder& registers() { return segments_.registers(); }
   mq::State* contexts() { return contexts_; }
-  void end_pass(int plane, int32_t distortion, bool last_of_block) {
+  void end_pass(int plane, int64_t distortion, bool last_of_block) {
     segments_.end_pass(plane, distortion, last_of_block);
     publish();
   }

@@ -36,8 +36,8 @@ struct CodingPass {
   uint32_t length_bytes;  ///< cumulative: shortest prefix of the bytes that decodes all passes up
                           ///< to this one; with PTERM the length with a predictable termination
                           ///< after this pass
-  int32_t distortion;     ///< in units of 4^plane / kDistortionOne; may be negative
   uint8_t plane;
+  int64_t distortion;  ///< in units of 2^plane / kDistortionOne; may be negative
 };
 
 /// Bytes that, with PTERM, end a codeword segment cut after a pass that does not terminate by

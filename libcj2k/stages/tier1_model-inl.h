@@ -385,33 +385,63 @@ void model_cleanup(const Layout& layout, Orientation orientation, bool vsc, cons
   }
 }
 
-/// Sum over planes below `plane` of weight * count of `set`; see core/distortion.h.
-int32_t fraction_sum(const Layout& layout, const Tier1Scratch::Impl& z, int plane,
-                     const uint64_t* set, const uint64_t* and_with, bool invert, int32_t* count) {
+/// Counts and sums that core/distortion.h asks for, of the passes of one plane.
+struct PlaneSums {
+  int32_t found, cleaned;  ///< samples that become significant, by pass
+  int32_t ones, zeros;     ///< refined samples
+  int64_t found_low, cleaned_low, refined_low_difference;
+};
+
+/// After grow_significance; kTop: the highest plane of a block, which has a clean-up pass alone.
+template <bool kTop>
+PlaneSums plane_sums(const Layout& layout, const Tier1Scratch::Impl& z, int plane) {
   const D64 d;
-  V64 sums[kFractionPlanes + 1];
-  for (V64& sum : sums) sum = hn::Zero(d);
-  const int below_max = plane < kFractionPlanes ? plane : kFractionPlanes;
+  const V64 none = hn::Zero(d);
+  const uint64_t* bits = z.planes[plane];
+  V64 found = none, cleaned = none, ones = none, refined = none;
+  V64 found_low = none, cleaned_low = none, differ_low = none;
   for (int i = layout.begin; i < layout.end; i += static_cast<int>(hn::Lanes(d))) {
-    V64 members = load(set + i);
-    if (and_with != nullptr) {
-      const V64 other = load(and_with + i);
-      members = invert ? hn::AndNot(other, members) : hn::And(other, members);
+    const V64 s = load(z.s + i), n = load(z.n + i), b = load(bits + i);
+    const V64 c =
+        hn::AndNot(hn::Or(s, load(z.members + i)), hn::And(b, load(z.valid + i)));
+    if (hn::AllTrue(d, hn::Eq(hn::Or(hn::Or(s, n), c), none))) continue;
+    cleaned = hn::Add(cleaned, hn::PopulationCount(c));
+    if (!kTop) {
+      found = hn::Add(found, hn::PopulationCount(n));
+      refined = hn::Add(refined, hn::PopulationCount(s));
+      ones = hn::Add(ones, hn::PopulationCount(hn::And(s, b)));
     }
-    sums[0] = hn::Add(sums[0], hn::PopulationCount(members));
-    for (int below = 1; below <= below_max; ++below) {
-      sums[below] = hn::Add(
-          sums[below], hn::PopulationCount(hn::And(members, load(z.planes[plane - below] + i))));
+    // The planes below by Horner's rule.
+    V64 found_sum = none, cleaned_sum = none, differ_sum = none;
+    for (int below = plane - 1; below >= 0; --below) {
+      const V64 low = load(z.planes[below] + i);
+      const auto next = [&](V64 sum, V64 members) HWY_ATTR {
+        return hn::Add(hn::Add(sum, sum), hn::PopulationCount(members));
+      };
+      cleaned_sum = next(cleaned_sum, hn::And(c, low));
+      if (kTop) continue;
+      found_sum = next(found_sum, hn::And(n, low));
+      differ_sum = next(differ_sum, hn::And(s, hn::Xor(b, low)));
     }
+    cleaned_low = hn::Add(cleaned_low, cleaned_sum);
+    found_low = hn::Add(found_low, found_sum);
+    differ_low = hn::Add(differ_low, differ_sum);
   }
   const auto total = [&](V64 v) HWY_ATTR {
-    return static_cast<int32_t>(hn::GetLane(hn::SumOfLanes(d, v)));
+    return static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(d, v)));
   };
-  *count = total(sums[0]);
-  int32_t sum = 0;
-  for (int below = 1; below <= below_max; ++below)
-    sum += fraction_weight(below) * total(sums[below]);
-  return sum;
+  PlaneSums sums{};
+  sums.cleaned = static_cast<int32_t>(total(cleaned));
+  sums.cleaned_low = total(cleaned_low);
+  if (kTop) return sums;
+  sums.found = static_cast<int32_t>(total(found));
+  sums.found_low = total(found_low);
+  sums.ones = static_cast<int32_t>(total(ones));
+  sums.zeros = static_cast<int32_t>(total(refined)) - sums.ones;
+  // A plane below has a one in as many ones more than zeros as there are ones, less those samples
+  // in which it differs from this plane.
+  sums.refined_low_difference = ((int64_t{1} << plane) - 1) * sums.ones - total(differ_low);
+  return sums;
 }
 
 // ---- Symbols in scan order

@@ -25,7 +25,7 @@ class Modeller {
         refined_(significant_.size()) {}
 
   std::vector<mq::Symbol> symbols;
-  int32_t distortion = 0;
+  int64_t distortion = 0;
 
   void begin_plane(int plane) {
     plane_ = plane;
@@ -43,12 +43,13 @@ class Modeller {
       symbols.push_back(mq::symbol(context, bit(x, y)));
       if (bit(x, y)) become_significant(x, y, raw);
     });
-    distortion = significance_distortion(plane_, block_.reversible, new_count_, new_fraction_);
+    distortion = significance_distortion(plane_, block_.reversible, new_count_, new_low_);
   }
 
   void refinement_pass() {
     begin_pass();
-    int32_t count[2] = {0, 0}, fraction[2] = {0, 0};
+    int32_t count[2] = {0, 0};
+    int64_t low_sum[2] = {0, 0};
     for_each([&](int x, int y) {
       if (!significant_[at(x, y)] || coded_[at(x, y)]) return;
       const Neighbours n = neighbours(x, y);
@@ -56,10 +57,10 @@ class Modeller {
       symbols.push_back(mq::symbol(mq::kRefine + context, bit(x, y)));
       refined_[at(x, y)] = 1;
       ++count[bit(x, y)];
-      fraction[bit(x, y)] += fraction_of(x, y);
+      low_sum[bit(x, y)] += low(x, y);
     });
-    distortion = refinement_distortion(plane_, block_.reversible, count[1], fraction[1], count[0],
-                                       fraction[0]);
+    distortion = refinement_distortion(plane_, block_.reversible, count[1], count[0],
+                                       low_sum[1] - low_sum[0]);
   }
 
   void cleanup_pass() {
@@ -90,7 +91,7 @@ class Modeller {
     if (block_.style & CJ2K_STYLE_SEGSYM) {
       for (unsigned b : {1u, 0u, 1u, 0u}) symbols.push_back(mq::symbol(mq::kUniform, b));
     }
-    distortion = significance_distortion(plane_, block_.reversible, new_count_, new_fraction_);
+    distortion = significance_distortion(plane_, block_.reversible, new_count_, new_low_);
   }
 
  private:
@@ -102,14 +103,8 @@ class Modeller {
   uint32_t sample(int x, int y) const { return block_.samples[y * block_.stride + x]; }
   unsigned bit(int x, int y) const { return sample(x, y) >> plane_ & 1; }
 
-  /// The planes below the current one, as core/distortion.h reads them.
-  int32_t fraction_of(int x, int y) const {
-    int32_t sum = 0;
-    for (int below = 1; below <= kFractionPlanes && below <= plane_; ++below) {
-      if (sample(x, y) >> (plane_ - below) & 1) sum += fraction_weight(below);
-    }
-    return sum;
-  }
+  /// The bits below the current plane.
+  uint32_t low(int x, int y) const { return sample(x, y) & ((uint32_t{1} << plane_) - 1); }
 
   /// VSC: the row below the stripe counts as insignificant (D.7).
   bool hidden(int y, int dy) const {
@@ -145,12 +140,13 @@ class Modeller {
     significant_[at(x, y)] = 1;
     negative_[at(x, y)] = static_cast<uint8_t>(negative);
     ++new_count_;
-    new_fraction_ += fraction_of(x, y);
+    new_low_ += low(x, y);
   }
 
   void begin_pass() {
     symbols.clear();
-    new_count_ = new_fraction_ = 0;
+    new_count_ = 0;
+    new_low_ = 0;
   }
 
   template <typename Visit>
@@ -165,7 +161,8 @@ class Modeller {
   const Tier1Block& block_;
   const int pitch_;
   int plane_ = 0;
-  int32_t new_count_ = 0, new_fraction_ = 0;
+  int32_t new_count_ = 0;
+  int64_t new_low_ = 0;
   std::vector<uint8_t> significant_, negative_, coded_, refined_;
 };
 

@@ -90,32 +90,30 @@ class BlockCoder {
     const bool vsc = (block_.style & CJ2K_STYLE_VSC) != 0;
     const uint64_t* bits = z_.planes[plane_];
     size_t symbols_made = 0;
-    int32_t count, count_ones, fraction;
     switch (step_) {
       case Step::kSignificance: {
         const bool raw = pass_is_raw(block_.style, out_.num_passes);
         grow_significance(layout_, vsc, bits, z_);
         model_significance(layout_, block_.orientation, vsc, raw, z_);
         symbols_made = emit_pass(layout_, z_, bits, z_.members, z_.n);
-        fraction = fraction_sum(layout_, z_, plane_, z_.n, nullptr, false, &count);
-        distortion_ = significance_distortion(plane_, block_.reversible, count, fraction);
+        sums_ = plane_sums<false>(layout_, z_, plane_);
+        distortion_ =
+            significance_distortion(plane_, block_.reversible, sums_.found, sums_.found_low);
         break;
       }
       case Step::kRefinement: {
         model_refinement(layout_, vsc, z_);
         symbols_made = emit_pass(layout_, z_, bits, z_.s, nullptr);
-        const int32_t fraction_ones =
-            fraction_sum(layout_, z_, plane_, z_.s, bits, false, &count_ones);
-        fraction = fraction_sum(layout_, z_, plane_, z_.s, bits, true, &count);
-        distortion_ = refinement_distortion(plane_, block_.reversible, count_ones, fraction_ones,
-                                            count, fraction);
+        distortion_ = refinement_distortion(plane_, block_.reversible, sums_.ones, sums_.zeros,
+                                            sums_.refined_low_difference);
         break;
       }
       case Step::kCleanup:
         model_cleanup(layout_, block_.orientation, vsc, bits, z_);
         symbols_made = emit_cleanup(layout_, z_, bits, (block_.style & CJ2K_STYLE_SEGSYM) != 0);
-        fraction = fraction_sum(layout_, z_, plane_, z_.sc_mask, nullptr, false, &count);
-        distortion_ = significance_distortion(plane_, block_.reversible, count, fraction);
+        if (plane_ == block_.bit_planes - 1) sums_ = plane_sums<true>(layout_, z_, plane_);
+        distortion_ =
+            significance_distortion(plane_, block_.reversible, sums_.cleaned, sums_.cleaned_low);
         break;
     }
     return symbols_made;
@@ -146,7 +144,8 @@ class BlockCoder {
   Layout layout_;
   int plane_;
   Step step_;
-  int32_t distortion_ = 0;
+  PlaneSums sums_;  ///< of the plane
+  int64_t distortion_ = 0;
 };
 
 /// Codes what is left of a pass. With this target's shifts and leading-zero count.

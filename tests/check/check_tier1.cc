@@ -291,7 +291,7 @@ class ManyBlocks final : public Tier1Queue {
     bool made = false, paused = false;
     std::vector<uint8_t> bytes;
     std::vector<uint32_t> lengths;
-    std::vector<int32_t> distortions;
+    std::vector<int64_t> distortions;
   };
   struct Lane {
     size_t index = 0;

@@ -175,7 +175,7 @@ struct Gop {
     for (uint64_t& w : host_words) w = random();  // what is not written must not matter
     std::vector<uint32_t> host_magnitudes;
     std::vector<uint8_t> host_bytes(kFrames * layout.frame_bytes, 0xA5);
-    std::vector<CodingPass> host_passes(num_passes, {12345, -7, 3});
+    std::vector<CodingPass> host_passes(num_passes, {12345, 3, -7});
     std::vector<PassTail> host_tails(num_passes, {54321, 5, {}});
     std::vector<Tier1State> host_states;
     for (uint32_t f = 0; f < kFrames; ++f) {

@@ -313,8 +313,8 @@ class Planes {
       for (uint32_t p = 0; p < kPasses; ++p) {
         length += random() % (random() % 3 == 0 ? 3 : 90);
         const auto plane = static_cast<uint8_t>(planes - 1 - std::min((p + 2) / 3, planes - 1));
-        const auto distortion = static_cast<int32_t>(random() % 60000) - 9000;
-        passes_.push_back({length, distortion, plane});
+        const int64_t distortion = (static_cast<int64_t>(random() % 60000) - 9000) << plane;
+        passes_.push_back({length, plane, distortion});
       }
     }
     states_.resize(kFrames * kBlocks);

@@ -289,7 +289,7 @@ class Gop {
   }
 
  private:
-  static constexpr PassSymbols kUntouched{0xDEADBEEF, 0xDEADBEEF, -1, 0xDEADBEEF};
+  static constexpr PassSymbols kUntouched{0xDEADBEEF, 0xDEAD, 0xBEEF, -1};
 
   void code_on_host(uint32_t block, uint16_t threshold, int last_plane) {
     static Tier1Scratch scratch;

@@ -22,10 +22,11 @@ struct Point {
 /// All points of the passes, (0, 0) first.
 std::vector<Point> points_of(const std::vector<CodingPass>& passes, double weight) {
   std::vector<Point> points = {{0, 0, 0.0}};
-  double gain = 0;
+  double removed = 0;
   for (size_t i = 0; i < passes.size(); ++i) {
-    gain += weight * std::ldexp(1.0, 2 * passes[i].plane) / kDistortionOne * passes[i].distortion;
-    points.push_back({passes[i].length_bytes, static_cast<int>(i + 1), gain});
+    removed += std::ldexp(static_cast<double>(passes[i].distortion), passes[i].plane);
+    points.push_back({passes[i].length_bytes, static_cast<int>(i + 1),
+                      weight * (removed / kDistortionOne)});
   }
   return points;
 }
@@ -109,7 +110,7 @@ std::vector<CodingPass> random_passes(std::mt19937& random, int planes, int roug
   for (int pass = 0; pass < 3 * planes - 2; ++pass) {
     const int plane = planes - 1 - (pass + 2) / 3;
     uint32_t step = 1 + random() % 60;
-    int32_t distortion = static_cast<int32_t>(random() % 4000);
+    int64_t distortion = static_cast<int64_t>(random() % 4000) << plane;
     if (roughness > 0) {
       if (random() % 4 == 0) step = 0;
       if (random() % 4 == 0) distortion = -distortion;
@@ -119,7 +120,7 @@ std::vector<CodingPass> random_passes(std::mt19937& random, int planes, int roug
       distortion = -distortion / 8;
     }
     length += step;
-    passes.push_back({length, distortion, static_cast<uint8_t>(plane)});
+    passes.push_back({length, static_cast<uint8_t>(plane), distortion});
   }
   return passes;
 }
@@ -177,9 +178,9 @@ TEST_CASE("hull: nothing gained, nothing kept") {
   CHECK(hull_of({}, 1.0, false, &total).empty());
   CHECK(total == 0);
   CHECK(hull_of({}, 1.0, true, &total).empty());
-  CHECK(hull_of({{10, -5, 1}, {20, 0, 0}}, 1.0, false, &total).empty());
-  CHECK(total == -5.0 * 4 / kDistortionOne);
-  const std::vector<HullPoint> kept = hull_of({{10, -5, 1}, {20, 0, 0}}, 1.0, true, &total);
+  CHECK(hull_of({{10, 1, -5}, {20, 0, 0}}, 1.0, false, &total).empty());
+  CHECK(total == -5.0 * 2 / kDistortionOne);
+  const std::vector<HullPoint> kept = hull_of({{10, 1, -5}, {20, 0, 0}}, 1.0, true, &total);
   REQUIRE(kept.size() == 1);
   CHECK(kept[0].slope == kMinSlope);
 }

@@ -27,8 +27,8 @@ TEST_CASE("the last slope is that of the last point of the hull") {
     uint32_t length = 0;
     while (true) {
       length += static_cast<uint32_t>(random() % (trial % 3 == 0 ? 4 : 200));
-      const auto distortion = static_cast<int32_t>(random() % 4000) - 1000;
-      passes.push_back({length, distortion, static_cast<uint8_t>(plane)});
+      const auto distortion = (static_cast<int64_t>(random() % 4000) - 1000) * (int64_t{1} << plane);
+      passes.push_back({length, static_cast<uint8_t>(plane), distortion});
       if (passes.size() % 3 != 1) continue;
       if (plane-- == 0) break;
     }
@@ -53,21 +53,21 @@ TEST_CASE("the last slope is that of the last point of the hull") {
 }
 
 TEST_CASE("the last slope of few passes, by hand") {
-  // Plane 0 and weight 128: the distortions as they are.
-  const auto slope = [](std::vector<CodingPass> passes) { return last_slope(passes, 128.0); };
+  // Plane 0 and this weight: the distortions as they are.
+  const auto slope = [](std::vector<CodingPass> passes) { return last_slope(passes, kDistortionOne); };
   CHECK(slope({{10, 0, 0}}) == kMaxSlope);
-  CHECK(slope({{10, -5, 0}, {20, 4, 0}}) == kMaxSlope);
-  CHECK(slope({{0, 5, 0}}) == kMaxSlope);
-  CHECK(slope({{10, 40, 0}}) == kSlopeUnit + 2 * 256);
-  CHECK(slope({{10, 40, 0}, {20, 10, 0}}) == kSlopeUnit);
+  CHECK(slope({{10, 0, -5}, {20, 0, 4}}) == kMaxSlope);
+  CHECK(slope({{0, 0, 5}}) == kMaxSlope);
+  CHECK(slope({{10, 0, 40}}) == kSlopeUnit + 2 * 256);
+  CHECK(slope({{10, 0, 40}, {20, 0, 10}}) == kSlopeUnit);
   // What comes after the best pass does not count; what lies under the hull is left out.
-  CHECK(slope({{10, 40, 0}, {20, 10, 0}, {30, -1, 0}}) == kSlopeUnit);
-  CHECK(slope({{10, 40, 0}, {20, 5, 0}, {30, 15, 0}}) == kSlopeUnit);
-  CHECK(slope({{10, 10, 0}, {20, 70, 0}}) == kSlopeUnit + 2 * 256);
+  CHECK(slope({{10, 0, 40}, {20, 0, 10}, {30, 0, -1}}) == kSlopeUnit);
+  CHECK(slope({{10, 0, 40}, {20, 0, 5}, {30, 0, 15}}) == kSlopeUnit);
+  CHECK(slope({{10, 0, 10}, {20, 0, 70}}) == kSlopeUnit + 2 * 256);
   // A length that is not exact yet may be above the next one.
-  CHECK(slope({{10, 40, 0}, {25, 5, 0}, {20, 5, 0}}) == kSlopeUnit);
-  // A pass of plane 1 counts four times.
-  CHECK(slope({{10, 10, 1}}) == kSlopeUnit + 2 * 256);
+  CHECK(slope({{10, 0, 40}, {25, 0, 5}, {20, 0, 5}}) == kSlopeUnit);
+  // A pass of plane 2 counts four times.
+  CHECK(slope({{10, 2, 10}}) == kSlopeUnit + 2 * 256);
 }
 
 TEST_CASE("a pause needs a margin, and a wide one after a plane of few bytes") {
@@ -93,7 +93,7 @@ TEST_CASE("a pause from passes: what lies below the last plane, and the last pla
   // Plane 2 takes 39 or 40 bytes after 60, and its slope is one unit per byte or less.
   for (const uint32_t bytes : {39u, 40u}) {
     const std::vector<CodingPass> passes = {
-        {60, 12800, 3}, {70, 10, 2}, {80, 10, 2}, {60 + bytes, 10, 2}};
+        {60, 3, 3200}, {70, 2, 1}, {80, 2, 1}, {60 + bytes, 2, 1}};
     const auto pass = [&](int i) { return passes[static_cast<size_t>(i)]; };
     const uint16_t slope = last_hull_slope(pass, 4, 1.0);
     const uint16_t left = best_slope_left(1.0, 2);
@@ -107,10 +107,10 @@ TEST_CASE("a pause from passes: what lies below the last plane, and the last pla
   }
   // The first plane is all of its bytes: 8 units over 40 or 39.
   const uint16_t slope = log_slope(8.0, 40);
-  const auto first = [](int) { return CodingPass{40, 1, 5}; };
+  const auto first = [](int) { return CodingPass{40, 5, 1}; };
   CHECK(may_pause_after(first, 1, 1.0, static_cast<uint16_t>(slope + kPauseMargin + 1)));
   CHECK_FALSE(may_pause_after(first, 1, 1.0, static_cast<uint16_t>(slope + kPauseMargin)));
-  const auto small = [](int) { return CodingPass{39, 1, 5}; };
+  const auto small = [](int) { return CodingPass{39, 5, 1}; };
   CHECK_FALSE(may_pause_after(small, 1, 1.0, best_slope_left(1.0, 5)));
 }
 
