@@ -162,8 +162,11 @@ class Segments {
     }
   }
 
+  /// Nothing of the byte begun need be sent. After 0xFF a decoder that checks the ending (PTERM)
+  /// looks for the stuffed bit, and the pattern behind it.
   CJ2K_HD constexpr bool raw_byte_is_empty() const {
-    return coder_.ct == (coder_.last_byte() == 0xFF ? 7u : 8u);
+    if (coder_.last_byte() == 0xFF) return coder_.ct == 7 && (style_ & CJ2K_STYLE_PTERM) == 0;
+    return coder_.ct == 8;
   }
   /// The byte begun, padded with 0101.. (D.6): so a segment never ends in 0xFF.
   CJ2K_HD constexpr uint8_t raw_final_byte() const {

@@ -29,7 +29,7 @@ struct DecodedBlock {
   std::vector<uint8_t> negative;
   std::vector<uint8_t> last_plane;  ///< lowest plane decoded of a significant sample
   bool segmentation_ok = true;      ///< every segmentation symbol was 1010
-  bool predictable = true;  ///< every MQ segment ends as D.4.2 says; tells something with PTERM
+  bool predictable = true;  ///< every segment ends as D.4.2 says; tells something with PTERM
   bool operator==(const DecodedBlock& o) const {
     return magnitudes == o.magnitudes && negative == o.negative && last_plane == o.last_plane &&
            segmentation_ok == o.segmentation_ok;
@@ -66,7 +66,7 @@ class BlockDecoder {
         if ((style_ & CJ2K_STYLE_RESET) != 0) reset_contexts();
         decode_pass(pass);
       }
-      if (!raw_mode_) block_.predictable &= mq_.ends_predictably();
+      block_.predictable &= raw_mode_ ? raw_.ends_predictably() : mq_.ends_predictably();
     }
     return block_;
   }

@@ -182,6 +182,22 @@ class RawDecoder {
     return byte_ >> left_ & 1u;
   }
 
+  /// What a decoder can check after the last bit of a segment that was terminated predictably
+  /// (D.4.2): the rest of the byte is 0101.., and no byte is left over. After a whole 0xFF one more
+  /// byte has been begun: its stuffed 0, and the pattern.
+  bool ends_predictably() const {
+    RawDecoder rest = *this;
+    if (left_ == 0 && byte_ == 0xFF) {
+      if (position_ >= bytes_.size()) return false;
+      rest.decode();
+      if (rest.byte_ >> 7 != 0) return false;
+      rest.left_ = 7;
+    }
+    const unsigned pattern = 0x55u >> (8 - rest.left_);
+    return rest.position_ == bytes_.size() &&
+           (rest.byte_ & ((1u << rest.left_) - 1)) == pattern;
+  }
+
  private:
   std::span<const uint8_t> bytes_;
   size_t position_ = 0;
