@@ -24,6 +24,11 @@ constexpr size_t kMaxBands = 3;
 // Codeword segments of one contribution end where a pass terminates, at most at each of its passes.
 constexpr size_t kMaxSegmentsPerPacket = kMaxPasses;
 
+/// What a decoder reads after the end of a codeword segment anyhow (D.4.1): ones, with a stuffed
+/// bit after 0xFF. A segment of no bytes is legal, but where it is the last of a packet and nothing
+/// follows, Grok 10 takes the packet for truncated and drops what follows: then it gets these two.
+constexpr uint8_t kImpliedBytes[] = {0xFF, 0x7F};
+
 /// How far the layers of one code-block have come.
 struct BlockState {
   uint32_t next_layer;  // of its next contribution; Selection::layers: no more
@@ -99,14 +104,30 @@ void put_lblock(int growth, BitWriter& out) {
   out.put(((uint32_t{1} << growth) - 1) << 1, growth + 1);
 }
 
+bool has_segments(uint32_t style) {
+  return (style & (CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL)) != 0;
+}
+
+/// Bytes of the last codeword segment of what `block` adds to its packet.
+uint32_t last_segment_bytes(const CodedBlock& block, uint32_t style, const HullPoint& end,
+                            const BlockState& state) {
+  uint32_t begin = state.bytes;
+  for (uint32_t pass = end.passes - 1u; has_segments(style) && pass-- > state.passes;) {
+    if (!pass_terminates(style, static_cast<int>(pass))) continue;
+    begin = block.pass_lengths[pass];
+    break;
+  }
+  return end.length_bytes - begin;
+}
+
 /// Passes, Lblock and lengths of what `block` adds to its packet (B.10.6, B.10.7), from `state` to
-/// the hull point `end`.
+/// the hull point `end`, with `more_bytes` behind it.
 void put_contribution(const CodedBlock& block, uint32_t style, const HullPoint& end,
-                      BlockState& state, BitWriter& out) {
+                      uint32_t more_bytes, BlockState& state, BitWriter& out) {
   const uint32_t passes = end.passes - state.passes;
   put_num_passes(passes, out);
-  if (!(style & (CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL))) {
-    const uint32_t bytes = end.length_bytes - state.bytes;
+  if (!has_segments(style)) {
+    const uint32_t bytes = end.length_bytes - state.bytes + more_bytes;
     const int growth = std::max(0, missing_length_bits(bytes, passes, state.lblock));
     put_lblock(growth, out);
     state.lblock = static_cast<uint8_t>(state.lblock + growth);
@@ -123,7 +144,7 @@ void put_contribution(const CodedBlock& block, uint32_t style, const HullPoint& 
   for (uint32_t pass = state.passes; pass < end.passes; ++pass) {
     const bool is_last = pass + 1 == end.passes;
     if (!is_last && !pass_terminates(style, static_cast<int>(pass))) continue;
-    const uint32_t end_byte = is_last ? end.length_bytes : block.pass_lengths[pass];
+    const uint32_t end_byte = is_last ? end.length_bytes + more_bytes : block.pass_lengths[pass];
     assert(end_byte >= begin_byte);
     const Segment segment = {end_byte - begin_byte, pass + 1 - begin_pass};
     growth = std::max(growth, missing_length_bits(segment.bytes, segment.passes, state.lblock));
@@ -294,6 +315,7 @@ class PrecinctCoder {
   uint32_t code_packet(uint32_t layer, PrecinctPackets* packets, uint64_t* body_bytes) {
     BitWriter out(scratch_.header.data(), scratch_.header.size());
     uint32_t next_layer = selection_.layers;
+    const BlockState* const last = last_contributor(layer);
     out.put(1, 1);
     for (uint32_t b = 0; b < num_bands_; ++b) {
       Band& band = bands_[b];
@@ -309,7 +331,8 @@ class PrecinctCoder {
             band.inclusion.encode(x, y, layer + 1, out);
             if (contributes) band.zero_planes.encode(x, y, kTagAll, out);
           }
-          if (contributes) *body_bytes += add_contribution(block, layer, *state, out, packets);
+          if (contributes)
+            *body_bytes += add_contribution(block, layer, state == last, *state, out, packets);
           next_layer = std::min(next_layer, state->next_layer);
         }
       }
@@ -318,8 +341,16 @@ class PrecinctCoder {
     return next_layer;
   }
 
-  uint32_t add_contribution(uint32_t block, uint32_t layer, BlockState& state, BitWriter& out,
-                            PrecinctPackets* packets) {
+  /// The block that ends the packet.
+  const BlockState* last_contributor(uint32_t layer) const {
+    const BlockState* state = scratch_.blocks.data() + precinct_.num_blocks;
+    while ((--state)->next_layer != layer) {
+    }
+    return state;
+  }
+
+  uint32_t add_contribution(uint32_t block, uint32_t layer, bool is_last, BlockState& state,
+                            BitWriter& out, PrecinctPackets* packets) {
     const CodedBlock& coded = selection_.blocks[block];
     uint32_t points = state.points + 1u;
     uint32_t next_layer = selection_.layers;
@@ -329,7 +360,13 @@ class PrecinctCoder {
       while ((next_layer = layer_of_point(selection_, block, points, layer)) == layer) ++points;
     }
     const HullPoint& end = coded.hull[points - 1];
-    put_contribution(coded, style_, end, state, out);
+    // Not where the segment goes on in a later layer, and not with PTERM: decoders would look for
+    // its ending in these bytes.
+    const bool ends = next_layer == selection_.layers || pass_terminates(style_, end.passes - 1);
+    const bool is_empty = is_last && ends && (style_ & CJ2K_STYLE_PTERM) == 0 &&
+                          last_segment_bytes(coded, style_, end, state) == 0;
+    const uint32_t more_bytes = is_empty ? sizeof kImpliedBytes : 0;
+    put_contribution(coded, style_, end, more_bytes, state, out);
     const uint32_t bytes = end.length_bytes - state.bytes;
     if (packets != nullptr) {
       packets->pieces.push_back({coded.data + state.bytes, bytes});
@@ -340,12 +377,13 @@ class PrecinctCoder {
         assert(tail.count == 0 || tail.offset_bytes + tail.count <= end.length_bytes);
         std::memcpy(coded.data + tail.offset_bytes, tail.bytes, tail.count);
       }
+      if (is_empty) packets->pieces.push_back({kImpliedBytes, more_bytes});
     }
     state.next_layer = next_layer;
     state.bytes = end.length_bytes;
     state.points = static_cast<uint8_t>(points);
     state.passes = static_cast<uint8_t>(end.passes);
-    return bytes;
+    return bytes + more_bytes;
   }
 
   void grow_header(BitWriter& out) {

@@ -324,6 +324,7 @@ class PacketReader {
       REQUIRE(get_be(in, at, 2) == 0xFF92);
       at += 2;
     }
+    last = bodies.empty() ? nullptr : bodies.back().block;
     for (const Body& body : bodies) {
       REQUIRE(at + body.bytes <= in.size());
       body.block->data.insert(body.block->data.end(), in.begin() + at,
@@ -366,6 +367,7 @@ class PacketReader {
 
  public:
   std::vector<ParsedBlock> blocks;
+  ParsedBlock* last = nullptr;  ///< the block that ends the packet read last; null: it is empty
 };
 
 }  // namespace cj2k::test
