@@ -74,7 +74,7 @@ struct LeftDistortion {
   /// @param cut  of the lowest plane that is coded
   template <typename T>
   CJ2K_KERNEL_FN static int32_t cell_error(T& t, const LeftPlanes& left, const uint32_t* top,
-                                            const uint32_t* cut, uint32_t plane_cells) {
+                                           const uint32_t* cut, uint32_t plane_cells) {
     uint32_t bits[kLeftPlanes];
     CJ2K_UNROLL
     for (int i = 0; i < kLeftPlanes; ++i) {

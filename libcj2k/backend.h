@@ -21,6 +21,7 @@
 #include "device_choice.h"
 #include "plan.h"
 #include "stages/coded_block.h"
+#include "stages/coefficients.h"
 
 namespace cj2k {
 
@@ -104,6 +105,9 @@ class Backend {
                              const ByteTargets& /*targets*/, cj2k_stats*) {
     return Status::kNotSupported;
   }
+  /// The coefficients of a frame, for params.measure_mse: valid until the next call for the same
+  /// GopWork. To be called before `fetch`.
+  virtual Status coefficients(GopWork& work, uint32_t frame, CoefficientPlanes* planes) = 0;
   /// Brings the bytes of the chosen points to the host.
   virtual Status fetch(GopWork& work, std::span<const FetchRequest> requests,
                        cj2k_stats* stats) = 0;

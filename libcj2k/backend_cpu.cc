@@ -170,6 +170,10 @@ class CpuBackend final : public Backend {
   Status transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) override;
   Status code_blocks(GopWork& gop, std::span<const BlockRequest> requests, uint32_t last_plane,
                      cj2k_stats* stats) override;
+  Status coefficients(GopWork& gop, uint32_t frame, CoefficientPlanes* planes) override {
+    *planes = static_cast<CpuGopWork&>(gop).frame(frame).planes();
+    return Status::kOk;
+  }
   /// The bytes of all points are in host memory already.
   Status fetch(GopWork&, std::span<const FetchRequest>, cj2k_stats*) override {
     return Status::kOk;

@@ -23,6 +23,7 @@
 #include "pinned_memory.h"
 #include "simt/device.h"
 #include "slopes.h"
+#include "stages/picture_error.h"
 #include "tier1.h"
 
 namespace cj2k {
@@ -41,6 +42,11 @@ using cuda::Tier1Result;
 double ms_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
+}
+
+/// Host memory for the coefficients of a frame, where they are looked at.
+uint64_t coefficient_bytes(const Plan& plan, const PlanTables& tables) {
+  return plan.params.measure_mse == 0 ? 0 : tables.frame.frame_samples * sizeof(int32_t);
 }
 
 /// What of a GOP lies where, and the order of its work.
@@ -65,6 +71,7 @@ class CudaGopWork final : public GopWork {
   std::unique_ptr<cuda::Tier1Coder> coder;
   std::vector<CodedBlock> blocks_;
   std::vector<uint32_t> coded_frames;  ///< of the call in progress
+  HostBuffer coefficients;             ///< of one frame, with measure_mse
   std::mutex ingest;  ///< frames may be read in two threads: the caller's, and the GOP's
 
  private:
@@ -112,6 +119,7 @@ class CudaBackend final : public Backend {
                       SlopeThresholds* thresholds, cj2k_stats* stats) override;
   Status code_planes(GopWork& gop, std::span<const BlockRequest> requests,
                      const ByteTargets& targets, cj2k_stats* stats) override;
+  Status coefficients(GopWork& gop, uint32_t frame, CoefficientPlanes* planes) override;
   Status fetch(GopWork& gop, std::span<const FetchRequest> requests, cj2k_stats* stats) override;
 
  private:
@@ -130,7 +138,7 @@ class CudaBackend final : public Backend {
                     const ByteTargets& targets, cj2k_stats* stats);
   Status run_fetch(CudaGopWork& work, std::span<const FetchRequest> requests, cj2k_stats* stats);
   uint64_t host_gop_bytes() const {
-    return pinned_.all_bytes() +
+    return pinned_.all_bytes() + coefficient_bytes(plan_, tables_) +
            static_cast<uint64_t>(plan_.params.gop) * plan_.blocks.size() * sizeof(CodedBlock);
   }
   Status upload_tables();
@@ -185,6 +193,8 @@ Status CudaBackend::make_gop_work(std::unique_ptr<GopWork>* result) {
   CJ2K_TRY(work->pinned.allocate(*context_, pinned_.bytes));
   CJ2K_TRY(work->hulls.reserve(*context_, pinned_.hull_bytes));
   CJ2K_TRY(work->bytes.reserve(*context_, pinned_.code_bytes));
+  if (plan_.params.measure_mse != 0)
+    work->coefficients = HostBuffer(coefficient_bytes(plan_, tables_));
   CJ2K_TRY(work->stream.create(*context_));
   CJ2K_TRY(work->begin.create(*context_, true));
   CJ2K_TRY(work->end.create(*context_, true));
@@ -538,6 +548,29 @@ Status CudaBackend::fetch(GopWork& gop, std::span<const FetchRequest> requests, 
   return settled(run_fetch(static_cast<CudaGopWork&>(gop), requests, stats));
 }
 
+/// They lie where `fetch` gathers the bytes.
+Status CudaBackend::coefficients(GopWork& gop, uint32_t frame, CoefficientPlanes* planes) {
+  const simt::Context::Scope scope(*context_);
+  CJ2K_TRY(scope.status());
+  auto& work = static_cast<CudaGopWork&>(gop);
+  const cuda::FrameLayout& layout = tables_.frame;
+  auto* samples = work.coefficients.as<int32_t>();
+  CJ2K_TRY(settled(work.stream.download(
+      samples, work.device.as<int32_t>(memory_.samples) + frame * layout.frame_samples,
+      layout.frame_samples * sizeof(int32_t))));
+  CJ2K_TRY(settled(work.stream.synchronize()));
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+    const cuda::FrameLayout::Component& component = layout.components[c];
+    for (uint32_t i = 0; i < 2; ++i) {
+      const Rect shape = coefficient_plane(plan_, c, i);
+      planes->set_plane(c, i,
+                        {samples + component.plane[i], shape.width(), shape.height(),
+                         static_cast<ptrdiff_t>(component.stride[i])});
+    }
+  }
+  return Status::kOk;
+}
+
 Status CudaBackend::run_fetch(CudaGopWork& work, std::span<const FetchRequest> requests,
                               cj2k_stats* stats) {
   const auto start = std::chrono::steady_clock::now();
@@ -607,14 +640,17 @@ Status make_cuda_backends(Plan* plan, const DeviceList& devices, const Log& log,
 void describe_cuda_backend(const Plan& plan, int num_devices, cj2k_info* info) {
   const Tier1Form form = cuda::tier1_form(plan);
   const int num_gops = plan.params.async_depth / plan.params.gop;
-  const PinnedLayout pinned(plan, PlanTables(plan, form));
+  const PlanTables tables(plan, form);
+  const PinnedLayout pinned(plan, tables);
+  const int64_t measure_bytes =
+      static_cast<int64_t>(coefficient_bytes(plan, tables)) + PictureError::bytes(plan);
   info->backend = "cuda";
   info->tier1 = cuda::form_name(form);
   info->device_bytes = static_cast<int64_t>(cuda::device_bytes(
       plan, cuda::gops_of_device(num_gops, 0, static_cast<size_t>(num_devices))));
   info->pinned_bytes = static_cast<int64_t>(pinned.all_bytes()) * num_gops;
   info->host_bytes =
-      info->pinned_bytes +
+      info->pinned_bytes + measure_bytes * num_gops +
       static_cast<int64_t>(plan.blocks.size() * sizeof(CodedBlock)) * plan.params.gop * num_gops;
 }
 

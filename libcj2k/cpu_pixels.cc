@@ -30,14 +30,14 @@ ptrdiff_t plane_stride(int32_t width) {
 
 }  // namespace
 
-CpuPlanes::CpuPlanes(const Plan& plan) : plan_(plan) {
+CpuPlanes::CpuPlanes(const Plan& plan) : CoefficientPlanes(plan) {
   for (uint32_t c = 0; c < plan.components.size(); ++c) {
     for (uint32_t i = 0; i < 2; ++i) {
       const Rect shape = coefficient_plane(plan, c, i);
       const ptrdiff_t stride = plane_stride(shape.width());
       memory_.emplace_back(static_cast<size_t>(stride) * static_cast<size_t>(shape.height()) *
                            sizeof(int32_t));
-      planes_.push_back({memory_.back().as<int32_t>(), shape.width(), shape.height(), stride});
+      set_plane(c, i, {memory_.back().as<int32_t>(), shape.width(), shape.height(), stride});
     }
   }
 }

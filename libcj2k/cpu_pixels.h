@@ -9,42 +9,22 @@
 #include <vector>
 
 #include "base/buffer.h"
-#include "base/view.h"
 #include "cj2k.h"
 #include "plan.h"
+#include "stages/coefficients.h"
 #include "stages/dwt.h"
 
 namespace cj2k {
 
-/// Coefficients of one frame (plan.h: coefficient_plane); integers with 5/3, floats with 9/7.
-class CpuPlanes {
+/// Coefficients of one frame, with their memory.
+class CpuPlanes : public CoefficientPlanes {
  public:
   /// `plan` must outlive it. Throws std::bad_alloc.
   explicit CpuPlanes(const Plan& plan);
   static size_t bytes(const Plan& plan);
 
-  /// The rectangle of a level, from the corner of the tile-component.
-  template <typename Sample>
-  Plane<Sample> tile_component(const TileComponent& tc, uint32_t level, int32_t width,
-                               int32_t height) const {
-    const Plane<int32_t>& p = planes_[2 * tc.component + (level & 1)];
-    const PlanePoint corner = tile_component_corner(plan_, tc, level & 1);
-    return Plane<Sample>{reinterpret_cast<Sample*>(p.data), p.width, p.height, p.stride_samples}
-        .sub(corner.x, corner.y, width, height);
-  }
-  template <typename Sample>
-  Plane<Sample> block(const CodeBlock& block) const {
-    const Subband& band = plan_.subbands[block.subband];
-    const TileComponent& tc =
-        plan_.tile_components[plan_.resolutions[band.resolution].tile_component];
-    return tile_component<Sample>(tc, band.level, tc.rect.width(), tc.rect.height())
-        .sub(block.plane_x - tc.plane_x, block.plane_y - tc.plane_y, block.width, block.height);
-  }
-
  private:
-  const Plan& plan_;
   std::vector<HostBuffer> memory_;
-  std::vector<Plane<int32_t>> planes_;  ///< [component][2]
 };
 
 /// Inside the encoder's arena, as the backend's calls. Frames may be read in two threads at the

@@ -18,6 +18,7 @@
 #include "base/parallel.h"
 #include "params.h"
 #include "stages/packets.h"
+#include "stages/picture_error.h"
 #include "stages/rate.h"
 #include "stages/target.h"
 
@@ -154,7 +155,8 @@ Status Encoder::describe(const cj2k_params& params, const Log& log, cj2k_info* i
     describe_cuda_backend(e.plan_, devices.count, info);
   } else {
     info->backend = devices.kind == DeviceList::kAuto ? "" : "cpu";
-    info->host_bytes = cpu_gop_bytes(e.plan_) * (p.async_depth / p.gop);
+    info->host_bytes =
+        (cpu_gop_bytes(e.plan_) + PictureError::bytes(e.plan_)) * (p.async_depth / p.gop);
   }
   return Status::kOk;
 }
@@ -266,7 +268,8 @@ void Encoder::info(cj2k_info* info) const {
   info->backend = info->device_name = info->tier1 = "";
   if (backends_.empty()) return;
   info->backend = backends_[0]->name();
-  info->host_bytes = backends_[0]->gop_work_bytes() * (p.async_depth / p.gop);
+  info->host_bytes =
+      (backends_[0]->gop_work_bytes() + PictureError::bytes(plan_)) * (p.async_depth / p.gop);
   backends_[0]->describe(info);
 }
 

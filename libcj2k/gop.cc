@@ -114,6 +114,7 @@ Gop::Gop(const GopShared& shared, Backend& backend, std::unique_ptr<GopWork> wor
   live_.reserve(gop);
   requests_.reserve(gop);
   fetches_.reserve(gop);
+  if (plan_.params.measure_mse != 0) error_ = std::make_unique<PictureError>(plan_);
   if (own_thread) thread_ = std::thread([this] { run(); });
 }
 
@@ -371,6 +372,7 @@ Status Gop::code_frames(const SlopeThresholds& previous) {
   const RateControl& last = frames_[live_.back()]->rate;
   for (uint32_t c = 0; c < plan_.components.size(); ++c) ended_[c] = last.exhausted_above(c);
   publish();
+  CJ2K_TRY(measure_errors());
   fetches_.clear();
   for (const uint32_t f : live_) fetches_.push_back({f, frames_[f]->rate.selection().final_points});
   CJ2K_TRY(backend_.fetch(*work_, fetches_, stats_.data()));
@@ -398,6 +400,19 @@ Status Gop::code_requests() {
       return backend_.code_planes(*work_, requests_, first.rate.caps(), stats_.data());
   }
   return backend_.code_blocks(*work_, requests_, first.early_stop->last_plane(), stats_.data());
+}
+
+/// Frame by frame: they share the memory for it.
+Status Gop::measure_errors() {
+  if (error_ == nullptr) return Status::kOk;
+  for (const uint32_t f : live_) {
+    const auto start = Clock::now();
+    CoefficientPlanes planes(plan_);
+    CJ2K_TRY(backend_.coefficients(*work_, f, &planes));
+    error_->measure(planes, frames_[f]->rate.selection(), stats_[f].mse);
+    stats_[f].stage_ms[4] += ms_since(start);
+  }
+  return Status::kOk;
 }
 
 void Gop::choose(Frame& frame) {
@@ -468,6 +483,10 @@ void Gop::collect_stats(const Frame& frame) {
       stats.passes_included += blocks[b].hull[points - 1].passes;
       left -= blocks[b].hull[points - 1].distortion;
     }
+    if (error_ != nullptr) continue;
+    // Of more planes than LeftPlanes looks at, the sum of what was removed and what is left may be
+    // a little off.
+    left = std::max(left, 0.0);
     // What quantisation itself lost: a uniform error over the step, in units of the squared step.
     if (!plan_.reversible) {
       constexpr double kUniformError = 1.0 / 12;
@@ -483,6 +502,7 @@ void Gop::collect_stats(const Frame& frame) {
   }
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     stats.component_bytes[c] = static_cast<int64_t>(frame.rate.component_bytes(c));
+    if (error_ != nullptr) continue;
     const Rect& rect = plan_.components[c].rect;
     stats.mse[c] /= static_cast<double>(rect.width()) * rect.height();
   }

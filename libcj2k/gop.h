@@ -20,6 +20,7 @@
 #include "plan.h"
 #include "stages/early_stop.h"
 #include "stages/packets.h"
+#include "stages/picture_error.h"
 #include "stages/rate.h"
 
 namespace cj2k {
@@ -116,6 +117,7 @@ class Gop {
   void encode();
   Status code_frames(const SlopeThresholds& previous);
   Status code_requests();
+  Status measure_errors();
   template <typename Step>
   void guard(const Step& step);
   void choose(Frame& frame);
@@ -136,6 +138,7 @@ class Gop {
   std::vector<FetchRequest> fetches_;
   std::vector<uint8_t> wants_more_;
   std::vector<SlopeThresholds> predicted_;  ///< [gop]
+  std::unique_ptr<PictureError> error_;     ///< with measure_mse
   uint64_t number_ = 0;                     ///< in the sequence
   bool has_number_ = false;                 ///< and has not published yet
   SlopeThresholds ended_{};                 ///< where the last frame's rate control ended

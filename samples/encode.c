@@ -132,8 +132,9 @@ int main(int argc, char** argv) {
   printf("code-blocks %lld, coding passes %lld of %lld\n", (long long)packet.stats.blocks,
          (long long)packet.stats.passes_included, (long long)packet.stats.passes_coded);
   for (int c = 0; c < picture.components; ++c)
-    printf("component %d: %lld bytes, estimated mse %.4f\n", c,
-           (long long)packet.stats.component_bytes[c], packet.stats.mse[c]);
+    printf("component %d: %lld bytes, %s mse %.4f\n", c,
+           (long long)packet.stats.component_bytes[c], params.measure_mse ? "measured" : "estimated",
+           packet.stats.mse[c]);
   cj2k_packet_release(encoder, &packet);
   cj2k_encoder_close(encoder);
   free(picture.samples);

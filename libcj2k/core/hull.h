@@ -20,7 +20,7 @@ namespace cj2k {
 template <typename Store>
 struct HullBuilder {
   Store store;
-  int n = 0;              ///< points
+  int n = 0;           ///< points
   double removed = 0;  ///< squared error of all passes so far, in units of 1 / kDistortionOne
   int passes = 0;
   uint32_t length_bytes = 0;  ///< of the last pass

@@ -216,6 +216,8 @@ typedef struct cj2k_params {
                           GOPs; 0 (default) = chosen: on the CPU 1 with one thread, else 2; on a GPU
                           two GOPs; 1 .. 64 */
   cj2k_tier1 tier1;    /* only looked at on a GPU; default auto */
+  int32_t measure_mse; /* 1: cj2k_stats::mse is measured, on the frame as a decoder shows it; 0
+                          (default): estimated */
   /* "auto" (default), "cpu", "cuda" (= "cuda:0"), or "cuda:" and up to 8 devices separated by ',',
    * each by its number or as "GPU-uuid" in full; of several, GOPs go round. auto: CUDA device 0 if
    * this library has the CUDA backend, the device is usable (driver, compute capability 7.5,
@@ -301,10 +303,12 @@ typedef struct cj2k_stats {
   int64_t passes_included;                      /* coding passes in the codestream */
   int32_t slope_threshold; /* 16-bit log-slope of the last included hull segment (stages/rate.h); 0
                               = everything */
-  double mse[CJ2K_MAX_COMPONENTS]; /* estimated, LSB^2, of each coded component (after the colour
-                                      transform) */
+  double mse[CJ2K_MAX_COMPONENTS]; /* mean squared error in LSB^2, never negative. measure_mse = 1:
+                                      of each component as decoders show it. Else an estimate from
+                                      the coefficients: what each coded component (after the colour
+                                      transform) adds to the sum over the picture's */
   double stage_ms[5];              /* wall time: ingest, colour and the first DWT level; the other
-                                      levels; tier-1; rate; packets */
+                                      levels; tier-1; rate; packets, and measuring with measure_mse */
   int64_t passes_resumed;          /* of passes_coded, those made after a first stop */
   int64_t bytes_coded;             /* code-block bytes made by tier-1 */
   int64_t passes_left;  /* that early stop left out: stop=none codes passes_coded + passes_left */

@@ -402,8 +402,7 @@ PlaneSums plane_sums(const Layout& layout, const Tier1Scratch::Impl& z, int plan
   V64 found_low = none, cleaned_low = none, differ_low = none;
   for (int i = layout.begin; i < layout.end; i += static_cast<int>(hn::Lanes(d))) {
     const V64 s = load(z.s + i), n = load(z.n + i), b = load(bits + i);
-    const V64 c =
-        hn::AndNot(hn::Or(s, load(z.members + i)), hn::And(b, load(z.valid + i)));
+    const V64 c = hn::AndNot(hn::Or(s, load(z.members + i)), hn::And(b, load(z.valid + i)));
     if (hn::AllTrue(d, hn::Eq(hn::Or(hn::Or(s, n), c), none))) continue;
     cleaned = hn::Add(cleaned, hn::PopulationCount(c));
     if (!kTop) {

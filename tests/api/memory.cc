@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "support/encode.h"
 
@@ -139,10 +140,11 @@ TEST_CASE("a frame that meets a failed allocation gives NO_MEMORY, and the encod
 }
 
 TEST_CASE("after the first frames nothing is allocated") {
-  for (int threads : {1, 2}) {
+  for (const auto& [threads, measures] : {std::pair{1, 0}, {2, 0}, {1, 1}, {2, 1}}) {
     cj2k_params p = small_params(threads);
     p.async_depth = 1;
     p.gop = 1;
+    p.measure_mse = measures;
     const FrameMemory flat(make_picture(p, Content::kFlat, 5)),
         noise(make_picture(p, Content::kNoise, 5)), texture(make_picture(p, Content::kTexture, 5));
     cj2k_encoder* encoder = nullptr;
@@ -158,7 +160,7 @@ TEST_CASE("after the first frames nothing is allocated") {
     }
     const int64_t after = allocations;
     CHECK(status == CJ2K_OK);
-    INFO("threads ", threads);
+    INFO("threads ", threads, " measure_mse ", measures);
     CHECK(after - before == 0);
     cj2k_encoder_close(encoder);
   }

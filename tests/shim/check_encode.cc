@@ -112,6 +112,9 @@ TEST_CASE("encodes on the device: options") {
       small({{"cblk", "4x256"}, {"levels", "0"}, {"mct", "off"}}),
       small({{"stop", "none"}, {"target_bytes", "2500"}}),
       small({{"format", "jp2"}, {"precincts", "32x32"}, {"progression", "rpcl"}, {"plt", "1"}}),
+      small({{"measure_mse", "1"}, {"target_bytes", "3000"}, {"gop", "2"}}),
+      small({{"measure_mse", "1"}, {"tile", "40x33"}, {"wavelet", "5/3"}, {"quality", "9"}}),
+      small({{"measure_mse", "1"}, {"levels", "0"}, {"mct", "off"}, {"quality", "9"}}),
   };
   for (cj2k_params p : table) {
     for (const char* tier1 : {"classic", "cibo", "fused"}) {

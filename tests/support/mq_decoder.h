@@ -194,8 +194,7 @@ class RawDecoder {
       rest.left_ = 7;
     }
     const unsigned pattern = 0x55u >> (8 - rest.left_);
-    return rest.position_ == bytes_.size() &&
-           (rest.byte_ & ((1u << rest.left_) - 1)) == pattern;
+    return rest.position_ == bytes_.size() && (rest.byte_ & ((1u << rest.left_) - 1)) == pattern;
   }
 
  private:

@@ -94,8 +94,10 @@ TEST_CASE("left distortion: the largest sums") {
     const int height = 4096 / width;
     CHECK(ref::left_distortion(ones.data(), width, width, height, 31, false) ==
           4096 * 2047ull * 2047);
-    CHECK(ref::left_distortion(ones.data(), width, width, height, 31, true) == 4096 * 2047ull * 2047);
-    CHECK(ref::left_distortion(top.data(), width, width, height, 30, false) == 4096 * 1023ull * 1023);
+    CHECK(ref::left_distortion(ones.data(), width, width, height, 31, true) ==
+          4096 * 2047ull * 2047);
+    CHECK(ref::left_distortion(top.data(), width, width, height, 30, false) ==
+          4096 * 1023ull * 1023);
     CHECK(ref::left_distortion(ones.data(), width, width, height, 2, true) == 4096 * 4ull);
   }
 }

@@ -25,8 +25,8 @@ std::vector<Point> points_of(const std::vector<CodingPass>& passes, double weigh
   double removed = 0;
   for (size_t i = 0; i < passes.size(); ++i) {
     removed += std::ldexp(static_cast<double>(passes[i].distortion), passes[i].plane);
-    points.push_back({passes[i].length_bytes, static_cast<int>(i + 1),
-                      weight * (removed / kDistortionOne)});
+    points.push_back(
+        {passes[i].length_bytes, static_cast<int>(i + 1), weight * (removed / kDistortionOne)});
   }
   return points;
 }

@@ -116,7 +116,7 @@ const std::vector<Field> kFields = {
     I(progression), I(layers), AT(layer_rates[0], 'd', "layer_rates"), I(tile_parts), I(sop),
     I(eph), I(tlm), I(plt), AT(comment, 's', "comment"), I(format), L(target_bytes),
     L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(stop),
-    I(stop_margin), I(threads), I(gop), I(async_depth), I(tier1), AT(device, 's', "device")};
+    I(stop_margin), I(threads), I(gop), I(async_depth), I(tier1), I(measure_mse), AT(device, 's', "device")};
 #undef AT
 #undef I
 #undef L
@@ -148,7 +148,7 @@ TEST_CASE("params: describe covers every field") {
       "layer_rates 20,10,5 tile_parts component sop 1 eph 1 tlm 0 plt 1 comment other format jp2 "
       "target_bytes 9 max_frame_bytes 9 max_component_bytes 9 min_frame_bytes 9 quality 3 threads "
       "3 "
-      "gop 3 async_depth 3 tier1 cibo stop none stop_margin 3 device cuda:1");
+      "gop 3 async_depth 3 tier1 cibo measure_mse 1 stop none stop_margin 3 device cuda:1");
   std::map<std::string, std::string> other;
   for (std::string key, value; pairs >> key >> value;) other[key] = value;
   std::set<std::string> names;

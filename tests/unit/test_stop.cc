@@ -27,7 +27,8 @@ TEST_CASE("the last slope is that of the last point of the hull") {
     uint32_t length = 0;
     while (true) {
       length += static_cast<uint32_t>(random() % (trial % 3 == 0 ? 4 : 200));
-      const auto distortion = (static_cast<int64_t>(random() % 4000) - 1000) * (int64_t{1} << plane);
+      const auto distortion =
+          (static_cast<int64_t>(random() % 4000) - 1000) * (int64_t{1} << plane);
       passes.push_back({length, static_cast<uint8_t>(plane), distortion});
       if (passes.size() % 3 != 1) continue;
       if (plane-- == 0) break;
@@ -54,7 +55,9 @@ TEST_CASE("the last slope is that of the last point of the hull") {
 
 TEST_CASE("the last slope of few passes, by hand") {
   // Plane 0 and this weight: the distortions as they are.
-  const auto slope = [](std::vector<CodingPass> passes) { return last_slope(passes, kDistortionOne); };
+  const auto slope = [](std::vector<CodingPass> passes) {
+    return last_slope(passes, kDistortionOne);
+  };
   CHECK(slope({{10, 0, 0}}) == kMaxSlope);
   CHECK(slope({{10, 0, -5}, {20, 0, 4}}) == kMaxSlope);
   CHECK(slope({{0, 0, 5}}) == kMaxSlope);
