@@ -52,6 +52,8 @@ cj2k_status guarded(const cj2k::Log& log, const char* where, Call call) {
     return code(log.fail(cj2k::Status::kNoMemory, "%s: out of memory", where));
   } catch (const std::exception& e) {
     return code(log.fail(cj2k::Status::kInternal, "%s: %s", where, e.what()));
+  } catch (...) {
+    return code(log.fail(cj2k::Status::kInternal, "%s: exception of an unknown type", where));
   }
 }
 

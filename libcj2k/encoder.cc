@@ -3,8 +3,6 @@
 #include "encoder.h"
 
 #include <hwy/highway.h>
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <cinttypes>
@@ -13,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <thread>
 
 #include "base/parallel.h"
 #include "params.h"
@@ -23,21 +20,6 @@
 #include "stages/target.h"
 
 namespace cj2k {
-
-/// The arena and, where more threads are asked for than the machine has cores, leave to start them.
-struct Encoder::Threads {
-  /// @param drivers  threads that enter the arena beside its `count`: they mostly wait for a device
-  Threads(int count, int drivers)
-      : arena(count + drivers, static_cast<unsigned>(std::max(drivers, 1))) {
-    if (static_cast<unsigned>(count + drivers) > std::thread::hardware_concurrency()) {
-      more.emplace(tbb::global_control::max_allowed_parallelism,
-                   static_cast<size_t>(count + drivers));
-    }
-    arena.initialize();
-  }
-  std::optional<tbb::global_control> more;
-  tbb::task_arena arena;
-};
 
 Encoder::Encoder(const Log& log) : log_(log) {}
 
@@ -84,6 +66,7 @@ Status Encoder::open_backends() {
     if (open_cuda(devices, quiet) == Status::kOk) return Status::kOk;
     gops_.clear();
     backends_.clear();
+    threads_.reset();
     plan_.params = asked;
     log_.print(CJ2K_LOG_INFO, "device auto takes the CPU: %s", why.c_str());
   }
@@ -91,25 +74,29 @@ Status Encoder::open_backends() {
   choose_depth(&p, false, 0);
   threads_ = std::make_unique<Threads>(p.threads, 0);
   Status status = Status::kOk;
-  threads_->arena.execute([&] {
+  threads_->run([&] {
     backends_.push_back(make_cpu_backend(plan_));
-    status = reserve(p.threads > 1, log_);
+    status = reserve(p.threads > 1);
   });
-  return status;
+  CJ2K_TRY(status);
+  start_threads();
+  return Status::kOk;
 }
 
 Status Encoder::open_cuda(const DeviceList& devices, const Log& log) {
   CJ2K_TRY(make_cuda_backends(&plan_, devices, log, &backends_));
-  const cj2k_params& p = plan_.params;
+  cj2k_params& p = plan_.params;
   threads_ = std::make_unique<Threads>(p.threads, p.async_depth / p.gop);
   Status status = Status::kOk;
-  threads_->arena.execute([&] { status = reserve(true, log); });
+  threads_->run([&] { status = reserve(true); });
+  CJ2K_TRY(status);
+  start_threads();
   for (const std::unique_ptr<Backend>& backend : backends_) backend->set_log(log_);
-  return status;
+  return Status::kOk;
 }
 
 /// Runs in the arena.
-Status Encoder::reserve(bool own_threads, const Log& log) {
+Status Encoder::reserve(bool own_threads) {
   const int num_gops = plan_.params.async_depth / plan_.params.gop;
   packet_scratch_.clear();
   packet_scratch_.reserve(num_workers());
@@ -117,7 +104,7 @@ Status Encoder::reserve(bool own_threads, const Log& log) {
   sample_ = std::make_unique<BlockSample>(plan_);
   feedback_ = std::make_unique<StopFeedback>(static_cast<size_t>(num_gops));
   shared_.emplace(
-      GopShared{plan_, log_, *sample_, packet_scratch_, packets_, *feedback_, threads_->arena});
+      GopShared{plan_, log_, *sample_, packet_scratch_, packets_, *feedback_, *threads_});
   // Packets reach their size where there is a cap; otherwise the first frames tell it.
   const int64_t cap = std::max(plan_.params.target_bytes, plan_.params.max_frame_bytes);
   const auto raw = static_cast<int64_t>(raw_frame_bytes(plan_));
@@ -127,13 +114,33 @@ Status Encoder::reserve(bool own_threads, const Log& log) {
     Backend& backend = *backends_[static_cast<size_t>(i) % backends_.size()];
     std::unique_ptr<GopWork> work;
     CJ2K_TRY(backend.make_gop_work(&work));
-    try {
-      gops_.push_back(std::make_unique<Gop>(*shared_, backend, std::move(work), own_threads));
-    } catch (const std::system_error&) {
-      return log.fail(Status::kNoMemory, "thread %d of %d cannot be started", i + 1, num_gops);
-    }
+    gops_.push_back(std::make_unique<Gop>(*shared_, backend, std::move(work), own_threads));
   }
   return Status::kOk;
+}
+
+/// One line says what is missing, if anything is.
+void Encoder::start_threads() {
+  const int asked = plan_.params.threads;
+  threads_->start();
+  plan_.params.threads = threads_->count();
+  if (threads_->error() != 0) {
+    log_.print(CJ2K_LOG_WARNING, "threads %d: only %d can be had (%s); the encoder goes on with %s",
+               asked, threads_->count(), std::generic_category().message(threads_->error()).c_str(),
+               threads_->count() == 1 ? "the calling one" : "them");
+    return;
+  }
+  int missing = 0, error = 0;
+  for (const std::unique_ptr<Gop>& gop : gops_) {
+    if (gop->thread_error() == 0) continue;
+    error = gop->thread_error();
+    ++missing;
+  }
+  if (missing == 0) return;
+  log_.print(CJ2K_LOG_WARNING,
+             "threads %d: %d of the %zu that drive GOPs cannot be started (%s); the calls encode "
+             "their frames",
+             asked, missing, gops_.size(), std::generic_category().message(error).c_str());
 }
 
 Status Encoder::describe(const cj2k_params& params, const Log& log, cj2k_info* info) {

@@ -10,7 +10,9 @@
 //
 // A GOP is `gop` frames that go through the stages together (gop.h). `async_depth` frames' worth
 // of GOPs go round; each has a thread of its own that drives it, and whose loops share the threads
-// of the encoder's arena. With one CPU thread there is none: the call that fills a GOP encodes it.
+// of the encoder's arena (base/threads.h). With one CPU thread there is none: the call that fills a
+// GOP encodes it. All threads are started by open; it goes on with fewer where the system refuses
+// some.
 #pragma once
 
 #include <memory>
@@ -20,6 +22,7 @@
 #include "backend.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/threads.h"
 #include "cj2k.h"
 #include "gop.h"
 #include "plan.h"
@@ -44,14 +47,13 @@ class Encoder {
   Status flush();
 
  private:
-  struct Threads;
-
   explicit Encoder(const Log& log);
   Status check_limits() const;
   Status check_frame(const cj2k_frame& frame) const;
   Status open_backends();
   Status open_cuda(const DeviceList& devices, const Log& log);
-  Status reserve(bool own_threads, const Log& log);
+  Status reserve(bool own_threads);
+  void start_threads();
   Gop& gop(size_t i) { return *gops_[(first_gop_ + i) % gops_.size()]; }
   /// The GOP that the next frame goes to; null: all are full.
   Gop* filling();

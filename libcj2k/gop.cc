@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
+#include <exception>
 #include <new>
+#include <system_error>
 
 #include "base/parallel.h"
 
@@ -115,7 +117,12 @@ Gop::Gop(const GopShared& shared, Backend& backend, std::unique_ptr<GopWork> wor
   requests_.reserve(gop);
   fetches_.reserve(gop);
   if (plan_.params.measure_mse != 0) error_ = std::make_unique<PictureError>(plan_);
-  if (own_thread) thread_ = std::thread([this] { run(); });
+  if (!own_thread) return;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& e) {
+    thread_error_ = e.code().value();
+  }
 }
 
 Gop::~Gop() {
@@ -160,7 +167,7 @@ void Gop::drive(const Work& work) {
   char enter = 0, leave = 0;
   const Drive<Work> drive(work, &enter, &leave);
   CJ2K_TSAN_RELEASE(&enter);
-  shared_.arena.execute(drive);
+  shared_.threads.run(drive);
   CJ2K_TSAN_ACQUIRE(&leave);
 }
 
@@ -205,7 +212,7 @@ void Gop::close() {
   if (done_) return;
   try {
     encode();
-  } catch (const std::bad_alloc&) {
+  } catch (...) {
     fail_all(num_frames_);
   }
   publish();
@@ -273,7 +280,7 @@ void Gop::run() {
         });
       }
       if (finished && !dropped) encode();
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
       fail_all(sent);
       next = sent;
     }
@@ -290,7 +297,21 @@ void Gop::run() {
   }
 }
 
-/// No memory even to begin.
+/// In a handler: what the exception means for a frame.
+Status Gop::fail_caught(const Frame& frame) const {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return log_.fail(Status::kNoMemory, "frame %" PRId64 ": out of memory", frame.input.pts);
+  } catch (const std::exception& e) {
+    return log_.fail(Status::kInternal, "frame %" PRId64 ": %s", frame.input.pts, e.what());
+  } catch (...) {
+    return log_.fail(Status::kInternal, "frame %" PRId64 ": exception of an unknown type",
+                     frame.input.pts);
+  }
+}
+
+/// In a handler: it was thrown before the work began.
 void Gop::fail_all(size_t frames) {
   for (size_t f = 0; f < frames; ++f) {
     Frame& frame = *frames_[f];
@@ -299,8 +320,7 @@ void Gop::fail_all(size_t frames) {
     frame.ingested = true;
     shared_.packets.give(frame.packet);
     frame.packet = nullptr;
-    frame.status =
-        log_.fail(Status::kNoMemory, "frame %" PRId64 ": out of memory", frame.input.pts);
+    frame.status = fail_caught(frame);
   }
 }
 
@@ -309,9 +329,8 @@ void Gop::ingest(Frame& frame) {
   if (frame.ingested) return;
   try {
     frame.status = backend_.ingest(frame.input, *work_, frame.number, stats_[frame.number]);
-  } catch (const std::bad_alloc&) {
-    frame.status =
-        log_.fail(Status::kNoMemory, "frame %" PRId64 ": out of memory", frame.input.pts);
+  } catch (...) {
+    frame.status = fail_caught(frame);
   }
   frame.input.release(frame.input.release_opaque);
   frame.ingested = true;
@@ -339,9 +358,8 @@ void Gop::guard(const Step& step) {
   Status status;
   try {
     status = step();
-  } catch (const std::bad_alloc&) {
-    status = log_.fail(Status::kNoMemory, "frame %" PRId64 ": out of memory",
-                       frames_[live_[0]]->input.pts);
+  } catch (...) {
+    status = fail_caught(*frames_[live_[0]]);
   }
   if (status == Status::kOk) return;
   for (const uint32_t f : live_) {

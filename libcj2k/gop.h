@@ -4,8 +4,6 @@
 // One GOP in flight: its frames from the caller's samples to packets.
 #pragma once
 
-#include <oneapi/tbb/task_arena.h>
-
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -16,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/threads.h"
 #include "cj2k.h"
 #include "plan.h"
 #include "stages/early_stop.h"
@@ -76,7 +75,7 @@ struct GopShared {
   std::vector<PacketScratch>& packet_scratch;  ///< one per worker
   PacketMemory& packets;
   StopFeedback& feedback;
-  tbb::task_arena& arena;
+  Threads& threads;
 };
 
 /// Filled by one thread (the caller's), driven by another (its own, or the caller's).
@@ -84,13 +83,15 @@ class Gop {
  public:
   struct Frame;
 
-  /// @param own_thread  false: the work is done in the calls themselves
-  /// Throws std::bad_alloc, std::system_error where no thread can be started.
+  /// @param own_thread  false, or where the system refuses one: the work is done in the calls
+  /// themselves. Throws std::bad_alloc.
   Gop(const GopShared& shared, Backend& backend, std::unique_ptr<GopWork> work, bool own_thread);
   ~Gop();
   Gop(const Gop&) = delete;
   Gop& operator=(const Gop&) = delete;
 
+  /// Why there is no thread of its own, an errno value; 0: there is, or none was asked for.
+  int thread_error() const { return thread_error_; }
   bool full() const { return num_frames_ == frames_.size(); }
   /// Frames that have been added and not taken yet.
   size_t num_left() const { return num_frames_ - num_taken_; }
@@ -112,6 +113,7 @@ class Gop {
   void run();
   template <typename Work>
   void drive(const Work& work);
+  Status fail_caught(const Frame& frame) const;
   void fail_all(size_t frames);
   void ingest(Frame& frame);
   void encode();
@@ -155,6 +157,7 @@ class Gop {
   bool done_ = false;
   bool quit_ = false;
   std::thread thread_;
+  int thread_error_ = 0;
 };
 
 }  // namespace cj2k

@@ -209,7 +209,8 @@ typedef struct cj2k_params {
                           of slope; 0 .. 4096; default 128 */
 
   /* How it runs; none of these changes a byte, but for `gop` with stop = pst. */
-  int32_t threads; /* CPU threads; 0 (default) = one per core; 1 .. 1024 */
+  int32_t threads; /* CPU threads; 0 (default) = one per core; 1 .. 1024. All are started by open,
+                      which warns and goes on with fewer where the system refuses some */
   int32_t gop;     /* frames that go through each stage together; 0 (default) = chosen: 1 on the CPU
                       and with stop = pst, on a GPU by the number of code-blocks; 1 .. 64 */
   int32_t async_depth; /* frames accepted before the first packet must be taken, rounded up to whole
