@@ -117,19 +117,18 @@ void append_tlm(MainHeader& header, const Plan& plan) {
   // four.
   const bool short_index = plan.tiles.size() <= 255;
   const uint32_t entry_bytes = short_index ? 5 : 6;
-  const uint32_t per_segment = (kMaxSegmentLength + 2 - kTlmHeaderBytes) / entry_bytes;
   const size_t num_parts = plan.tile_parts.size();
-  if (!plan.params.tlm || num_parts > size_t{per_segment} * kMaxSegments) return;
+  if (!plan.params.tlm || num_parts > size_t{kMaxTlmEntries} * kMaxSegments) return;
   std::vector<uint8_t>& out = header.bytes;
   header.tlm_offset = out.size();
   header.tlm_entry_bytes = entry_bytes;
-  header.tlm_entries_per_segment = per_segment;
   for (size_t part = 0; part < num_parts; ++part) {
-    if (part % per_segment == 0) {
-      const auto entries = static_cast<uint32_t>(std::min<size_t>(per_segment, num_parts - part));
+    if (part % kMaxTlmEntries == 0) {
+      const auto entries =
+          static_cast<uint32_t>(std::min<size_t>(kMaxTlmEntries, num_parts - part));
       append_u16(out, kMarkerTlm);
       append_u16(out, kTlmHeaderBytes - 2 + entries * entry_bytes);
-      append_u8(out, static_cast<uint32_t>(part / per_segment));
+      append_u8(out, static_cast<uint32_t>(part / kMaxTlmEntries));
       append_u8(out, short_index ? 0x50 : 0x60);  // Stlm: SP = 1 (32 bits), ST = 1 or 2 bytes
     }
     const uint32_t tile = plan.tile_parts[part].tile;
@@ -169,7 +168,7 @@ MainHeader make_main_header(const Plan& plan) {
 void MainHeader::set_tile_part_bytes(uint8_t* header, size_t tile_part,
                                      uint32_t tile_part_bytes) const {
   if (tlm_offset == 0) return;
-  const size_t num_headers = tile_part / tlm_entries_per_segment + 1;
+  const size_t num_headers = tile_part / kMaxTlmEntries + 1;
   const size_t end_of_entry =
       tlm_offset + num_headers * kTlmHeaderBytes + (tile_part + 1) * tlm_entry_bytes;
   store_u32(header + end_of_entry - 4, tile_part_bytes);

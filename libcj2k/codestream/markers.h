@@ -6,7 +6,7 @@
 //
 // Two pointer marker segments have a limit that a legal plan can pass; such a plan goes without
 // them, since both are optional:
-//   TLM  needs at most 256 segments (Ztlm) of 10921 (13106 up to 255 tiles) tile-parts each;
+//   TLM  needs at most 256 segments (Ztlm) of kMaxTlmEntries tile-parts each: 65280 tile-parts;
 //   PLT  needs at most 256 segments (Zplt) in each tile-part, counted at 5 bytes per packet: 3.35
 //   million packets.
 #pragma once
@@ -27,6 +27,9 @@ inline constexpr uint16_t kMarkerSoc = 0xFF4F, kMarkerSiz = 0xFF51, kMarkerCod =
 
 inline constexpr uint32_t kSopBytes = 6, kEphBytes = 2, kSotBytes = 12, kSodBytes = 2,
                           kEocBytes = 2;
+/// Entries of one TLM marker segment. It could hold 10921 of 6 bytes, but FFmpeg's decoder counts
+/// them in 8 bits.
+inline constexpr uint32_t kMaxTlmEntries = 255;
 /// Psot is a 32-bit number (A.4.2).
 inline constexpr uint64_t kMaxTilePartBytes = 0xFFFFFFFFu;
 
@@ -37,7 +40,6 @@ struct MainHeader {
   size_t comment_offset = 0;  ///< of the COM marker, the last segment; 0: no comment
   size_t tlm_offset = 0;      ///< of the first TLM marker in `bytes`; 0: no TLM
   uint32_t tlm_entry_bytes = 0;
-  uint32_t tlm_entries_per_segment = 0;
 
   /// Fills in the length of a tile-part in `header`, a copy of `bytes`.
   void set_tile_part_bytes(uint8_t* header, size_t tile_part, uint32_t tile_part_bytes) const;

@@ -283,6 +283,11 @@ def tiles():
     c = parsed("-tile_width", 40, "-tile_height", 64)
     assert (c.tile_width, c.tile_height, len(c.tile_parts)) == (40, 64, 3)
     assert parsed("-tile_width", 40).tile_height == H
+    # More than one TLM marker segment, of a length that FFmpeg's decoder takes.
+    frames = noise("rgb24", W, H, 1)
+    c = parsed("-lossless", 1, "-levels", 1, "-tile", "4x4", frames=frames)
+    assert [(len(b) - 2) // 6 for b in c.main[TLM]] == [255, 129], c.main[TLM]
+    assert ffmpeg_samples(c.data, W, H)[1] == frames[0]
 
 
 @test

@@ -54,6 +54,19 @@ TEST_CASE("pictures of a few samples") {
   }
 }
 
+TEST_CASE("more tile-parts than one TLM marker segment holds") {
+  // A tile index of two bytes, and one of one byte with several tile-parts a tile.
+  for (const auto& [tile, tile_parts] : {std::pair{"4x4", "none"}, {"8x4", "component"}}) {
+    cj2k_params p = make_params(68, 64, 3, 8);
+    p.lossless = 1;
+    p.levels = 2;
+    set(p, "tile", tile);
+    set(p, "progression", "cprl");
+    set(p, "tile_parts", tile_parts);
+    check_roundtrip(p, make_picture(p, Content::kTexture, 6), kTwoDecoders, 0);
+  }
+}
+
 TEST_CASE("every layout of samples in memory gives the same codestream") {
   cj2k_params p = make_params(45, 31, 3, 10);
   p.lossless = 1;

@@ -43,6 +43,7 @@ struct ParsedCodestream {
     uint32_t tile, bytes;
   };
   std::vector<TlmEntry> tlm;
+  std::vector<size_t> tlm_entries;     // of each TLM
   std::vector<std::string> comments;   // Rcom 1
   std::vector<size_t> padding;         // bytes of each COM with Rcom 0, marker included
   std::vector<uint16_t> main_markers;  // in order
@@ -87,6 +88,7 @@ inline ParsedCodestream parse_codestream(Bytes in) {
         const int index_bytes = body[1] >> 4 & 3;
         const int length_bytes = body[1] & 0x40 ? 4 : 2;
         REQUIRE((body.size() - 2) % (index_bytes + length_bytes) == 0);
+        out.tlm_entries.push_back((body.size() - 2) / (index_bytes + length_bytes));
         for (size_t i = 2; i < body.size(); i += index_bytes + length_bytes) {
           REQUIRE(index_bytes > 0);
           out.tlm.push_back(

@@ -251,8 +251,6 @@ const char* known_refusal(Decoder decoder, const std::string& error) {
   };
   static const Row table[] = {
       {Decoder::kFfmpeg, "Too many tile parts", "it takes 32 tile-parts a tile"},
-      {Decoder::kFfmpeg, "error during processing marker segment ff55",
-       "it takes 255 entries in TLM"},
       {Decoder::kFfmpeg, "outside limits",
        "in the orders by position it miscounts the precincts of tiles that are empty at a "
        "resolution"},

@@ -163,41 +163,37 @@ TEST_CASE("main header: QCD and QCC give each subband of the plan its step") {
   }
 }
 
-TEST_CASE("TLM: wide tile indices, several segments, and none when there are too many") {
+TEST_CASE("TLM: 255 entries a segment, wide tile indices, and none when there are too many") {
   cj2k_params p = picture(255, 1, 1);
   p.tile_width = p.tile_height = 1;
   p.levels = 0;
-  const auto small = plan_of(p);
-  std::vector<uint8_t> bytes = empty_codestream(*small);
-  test::ParsedCodestream h = test::parse_codestream(bytes);
-  CHECK(make_main_header(*small).tlm_entry_bytes == 5);
-  REQUIRE(h.tlm.size() == 255);
-  for (uint32_t i = 0; i < 255; ++i) {
-    CHECK(h.tlm[i].tile == i);
-    CHECK(h.tlm[i].bytes == h.tile_parts[i].psot);
+  for (const int32_t tiles : {1, 255, 256, 510, 511, 30000, 65280}) {
+    CAPTURE(tiles);
+    p.width = tiles;
+    const auto plan = plan_of(p);
+    const std::vector<uint8_t> bytes = empty_codestream(*plan);
+    CHECK(bytes.size() == fixed_bytes(*plan) + plan->packets.size());
+    const test::ParsedCodestream h = test::parse_codestream(bytes);
+    CHECK(make_main_header(*plan).tlm_entry_bytes == (tiles <= 255 ? 5 : 6));
+    CHECK(std::count(h.main_markers.begin(), h.main_markers.end(), kMarkerTlm) ==
+          (tiles + 254) / 255);
+    CHECK(*std::max_element(h.tlm_entries.begin(), h.tlm_entries.end()) <= 255);
+    REQUIRE(h.tlm.size() == static_cast<size_t>(tiles));
+    for (uint32_t i = 0; i < h.tlm.size(); ++i) {
+      REQUIRE(h.tlm[i].tile == i);
+      REQUIRE(h.tlm[i].bytes == h.tile_parts[i].psot);
+    }
   }
 
-  p.width = 30000;
-  const auto large = plan_of(p);
-  bytes = empty_codestream(*large);
-  CHECK(bytes.size() == fixed_bytes(*large) + large->packets.size());
-  h = test::parse_codestream(bytes);
-  CHECK(make_main_header(*large).tlm_entry_bytes == 6);
-  CHECK(std::count(h.main_markers.begin(), h.main_markers.end(), kMarkerTlm) == 3);
-  REQUIRE(h.tlm.size() == 30000);
-  for (uint32_t i = 0; i < 30000; ++i) {
-    REQUIRE(h.tlm[i].tile == i);
-    REQUIRE(h.tlm[i].bytes == h.tile_parts[i].psot);
-  }
-
-  Plan plan = *large;
-  plan.tile_parts.resize(256 * 10921, large->tile_parts.back());
-  CHECK(make_main_header(plan).tlm_offset > 0);
-  std::vector<uint8_t> main_header = make_main_header(plan).bytes;
-  h = parse_main(main_header);
-  CHECK(std::count(h.main_markers.begin(), h.main_markers.end(), kMarkerTlm) == 256);
-  plan.tile_parts.push_back(plan.tile_parts.back());
-  CHECK(make_main_header(plan).tlm_offset == 0);
+  // Ztlm counts to 255: 65280 entries in all.
+  p.width = 65281;
+  const auto plan = plan_of(p);
+  const std::vector<uint8_t> bytes = empty_codestream(*plan);
+  CHECK(bytes.size() == fixed_bytes(*plan) + plan->packets.size());
+  const test::ParsedCodestream h = test::parse_codestream(bytes);
+  CHECK(make_main_header(*plan).tlm_offset == 0);
+  CHECK(h.tlm.empty());
+  CHECK(h.tile_parts.size() == 65281);
 }
 
 TEST_CASE("PLT: entries, several segments, and none when there are too many") {
