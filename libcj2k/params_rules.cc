@@ -155,20 +155,31 @@ Status resolve_mct(cj2k_params* p, const Log& log) {
   return Status::kOk;
 }
 
+// Red, green and blue come in one resolution; where colour is in fewer samples it is chroma.
+cj2k_colorspace chosen_colorspace(const cj2k_params& p) {
+  if (p.num_components - p.alpha < 3) return CJ2K_COLOR_GRAY;
+  for (int c = 1; c < 3; ++c) {
+    if (p.dx[c] != p.dx[0] || p.dy[c] != p.dy[0]) return CJ2K_COLOR_SYCC;
+  }
+  return CJ2K_COLOR_SRGB;
+}
+
 Status resolve_colour(cj2k_params* p, const Log& log) {
   if (p->alpha && p->num_components < 2) {
     return log.fail(Status::kInvalid, "alpha 1 with num_components %d not in [2, %d]",
                     p->num_components, CJ2K_MAX_COMPONENTS);
   }
-  if (p->num_components < 3 &&
-      (p->colorspace == CJ2K_COLOR_SRGB || p->colorspace == CJ2K_COLOR_SYCC)) {
-    return log.fail(Status::kInvalid, "colorspace %s with num_components %d not in [3, %d]",
-                    p->colorspace == CJ2K_COLOR_SRGB ? "srgb" : "sycc", p->num_components,
-                    CJ2K_MAX_COMPONENTS);
+  // Opacity is no colour (I.5.3.6): sRGB and sYCC need three components beside it.
+  const int colours = p->num_components - p->alpha;
+  const bool has_three = p->colorspace == CJ2K_COLOR_SRGB || p->colorspace == CJ2K_COLOR_SYCC;
+  if (has_three && colours < 3) {
+    return log.fail(Status::kInvalid,
+                    "colorspace %s with num_components %d and alpha %d: %d beside alpha not in "
+                    "[3, %d]",
+                    p->colorspace == CJ2K_COLOR_SRGB ? "srgb" : "sycc", p->num_components, p->alpha,
+                    colours, CJ2K_MAX_COMPONENTS);
   }
-  if (p->colorspace == CJ2K_COLOR_AUTO) {
-    p->colorspace = p->num_components < 3 ? CJ2K_COLOR_GRAY : CJ2K_COLOR_SRGB;
-  }
+  if (p->colorspace == CJ2K_COLOR_AUTO) p->colorspace = chosen_colorspace(*p);
   return resolve_mct(p, log);
 }
 

@@ -57,8 +57,7 @@ void append_image_header(std::vector<uint8_t>& out, const Plan& plan) {
 
 void append_colour(std::vector<uint8_t>& out, const Plan& plan) {
   const auto num_components = static_cast<uint32_t>(plan.components.size());
-  cj2k_colorspace space = plan.params.colorspace;
-  if (space == CJ2K_COLOR_AUTO) space = num_components < 3 ? CJ2K_COLOR_GRAY : CJ2K_COLOR_SRGB;
+  const cj2k_colorspace space = plan.params.colorspace;  // resolved: not AUTO
   const uint32_t enumerated = space == CJ2K_COLOR_GRAY ? 17 : space == CJ2K_COLOR_SYCC ? 18 : 16;
   const uint32_t num_colours = space == CJ2K_COLOR_GRAY ? 1 : 3;
   size_t box = open_box(out, "colr");

@@ -12,8 +12,8 @@
 namespace cj2k {
 
 /// Signature, file type, JP2 header (ihdr, bpcc, colr, cdef), and the 8-byte header of the jp2c
-/// box, its length still 0. Components beyond the colours of the enumerated space are declared as
-/// opacity (the last one, with `alpha`) or as unspecified.
+/// box, its length still 0. Where there are components beyond the colours of the enumerated
+/// space, cdef declares each: as colour, as opacity (the last one, with `alpha`) or as unspecified.
 std::vector<uint8_t> make_jp2_boxes(const Plan& plan);
 
 /// Fills in LBox of the jp2c box. A codestream too long for 32 bits leaves 0, "to the end of the

@@ -114,8 +114,9 @@ typedef enum cj2k_tile_parts {
   CJ2K_TILE_PARTS_COMPONENT = 2
 } cj2k_tile_parts;
 typedef enum cj2k_format { CJ2K_FORMAT_J2K = 0, CJ2K_FORMAT_JP2 = 1 } cj2k_format;
-/* Enumerated colour space of a JP2 file (T.800 I.5.3.3). AUTO: grey for 1 and 2 components, sRGB
- * for 3 and 4. */
+/* Enumerated colour space of a JP2 file (T.800 I.5.3.3). sRGB and sYCC are those of the first three
+ * components, none of which is opacity. AUTO: grey where there are fewer, sYCC where they are
+ * subsampled unlike, else sRGB. */
 typedef enum cj2k_colorspace {
   CJ2K_COLOR_AUTO = 0,
   CJ2K_COLOR_SRGB = 1,

@@ -67,6 +67,21 @@ TEST_CASE("more tile-parts than one TLM marker segment holds") {
   }
 }
 
+TEST_CASE("JP2 files of every number of components, with and without opacity and chroma") {
+  for (int components = 1; components <= 4; ++components) {
+    for (int alpha = 0; alpha <= (components > 1 ? 1 : 0); ++alpha) {
+      for (int chroma = 1; chroma <= (components > 2 ? 2 : 1); ++chroma) {
+        cj2k_params p = make_params(52, 38, components, 8);
+        p.lossless = 1;
+        p.format = CJ2K_FORMAT_JP2;
+        p.alpha = alpha;
+        p.dx[1] = p.dx[2] = p.dy[1] = p.dy[2] = chroma;
+        check_roundtrip(p, make_picture(p, Content::kTexture, 7), kTwoDecoders, 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("every layout of samples in memory gives the same codestream") {
   cj2k_params p = make_params(45, 31, 3, 10);
   p.lossless = 1;

@@ -35,9 +35,19 @@ bool subsampled_alike(const cj2k_params& p) {
   return true;
 }
 
-/// opj_decompress and grk_decompress take three components with subsampled chroma for YCbCr and
-/// turn them into RGB; one component at a time they leave alone.
+/// The colour space that a JP2 file names.
+cj2k_colorspace named_space(const cj2k_params& p) {
+  if (p.colorspace != CJ2K_COLOR_AUTO) return p.colorspace;
+  if (p.num_components - p.alpha < 3) return CJ2K_COLOR_GRAY;
+  const bool alike =
+      p.dx[1] == p.dx[0] && p.dx[2] == p.dx[0] && p.dy[1] == p.dy[0] && p.dy[2] == p.dy[0];
+  return alike ? CJ2K_COLOR_SRGB : CJ2K_COLOR_SYCC;
+}
+
+/// opj_decompress and grk_decompress turn into RGB what a JP2 file names sYCC, and three components
+/// with subsampled chroma; one component at a time they leave alone.
 bool looks_like_ycbcr(const cj2k_params& p) {
+  if (p.format == CJ2K_FORMAT_JP2 && named_space(p) == CJ2K_COLOR_SYCC) return true;
   return p.num_components == 3 && p.dx[0] == p.dy[0] && p.dx[1] != 1 && !subsampled_alike(p);
 }
 
@@ -104,9 +114,8 @@ bool lacks_pixel_format(const cj2k_params& p) {
   const int n = p.num_components;
   const int32_t deepest = *std::max_element(p.depth, p.depth + n);
   if (subsampled_alike(p)) return p.dx[0] * p.dy[0] != 1 && (n == 4 || deepest != 8);
-  if (p.format == CJ2K_FORMAT_JP2 || n < 3 || p.dx[0] * p.dy[0] != 1 || p.dx[1] != p.dx[2] ||
-      p.dy[1] != p.dy[2])
-    return true;
+  if (p.format == CJ2K_FORMAT_JP2 && named_space(p) != CJ2K_COLOR_SYCC) return true;
+  if (n < 3 || p.dx[0] * p.dy[0] != 1 || p.dx[1] != p.dx[2] || p.dy[1] != p.dy[2]) return true;
   if (n == 4 && p.dx[3] * p.dy[3] != 1) return true;
   const bool common = p.dx[1] == 2 && p.dy[1] <= 2;
   const bool rare = (p.dx[1] == 4 && p.dy[1] != 2) || (p.dx[1] == 1 && p.dy[1] == 2);

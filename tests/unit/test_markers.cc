@@ -393,21 +393,57 @@ TEST_CASE("JP2: boxes") {
   CHECK(header[3].type == "cdef");
   CHECK(vector_of(header[3].body) ==
         V{0, 4, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 2, 0, 2, 0, 0, 0, 3, 0, 3, 0, 1, 0, 0});
+}
 
-  // Grey, and a component that is neither colour nor opacity.
-  p = picture(300, 200, 1);
-  p.format = CJ2K_FORMAT_JP2;
-  plan = plan_of(p);
-  file = empty_codestream(*plan);
-  header = boxes_of(boxes_of(file)[2].body);
-  REQUIRE(header.size() == 2);
-  CHECK(vector_of(header[1].body) == V{1, 0, 0, 0, 0, 0, 17});
-  p.num_components = 2;
-  plan = plan_of(p);
-  file = empty_codestream(*plan);
-  header = boxes_of(boxes_of(file)[2].body);
-  REQUIRE(header.size() == 3);
-  CHECK(vector_of(header[2].body) == V{0, 2, 0, 0, 0, 0, 0, 1, 0, 1, 255, 255, 255, 255});
+TEST_CASE("JP2: colour space and channel definitions of every number of components") {
+  using V = std::vector<uint8_t>;
+  constexpr uint8_t kSrgb = 16, kGray = 17, kSycc = 18;
+  // Of each channel: number, type (0 colour, 1 opacity, 65535 unspecified), what it belongs to.
+  const V red{0, 0, 0, 0, 0, 1}, green{0, 1, 0, 0, 0, 2}, blue{0, 2, 0, 0, 0, 3};
+  const auto opacity = [](uint8_t c) { return V{0, c, 0, 1, 0, 0}; };
+  const auto further = [](uint8_t c) { return V{0, c, 255, 255, 255, 255}; };
+  const struct {
+    int components, alpha;
+    cj2k_colorspace space;
+    bool subsampled;
+    uint8_t enumerated;
+    std::vector<V> channels;  // none: no cdef
+  } table[] = {
+      {1, 0, CJ2K_COLOR_AUTO, false, kGray, {}},
+      {2, 0, CJ2K_COLOR_AUTO, false, kGray, {red, further(1)}},
+      {2, 1, CJ2K_COLOR_AUTO, false, kGray, {red, opacity(1)}},
+      {3, 0, CJ2K_COLOR_AUTO, false, kSrgb, {}},
+      {3, 0, CJ2K_COLOR_AUTO, true, kSycc, {}},
+      {3, 0, CJ2K_COLOR_GRAY, false, kGray, {red, further(1), further(2)}},
+      {3, 1, CJ2K_COLOR_AUTO, false, kGray, {red, further(1), opacity(2)}},
+      {4, 0, CJ2K_COLOR_AUTO, false, kSrgb, {red, green, blue, further(3)}},
+      {4, 0, CJ2K_COLOR_SYCC, true, kSycc, {red, green, blue, further(3)}},
+      {4, 1, CJ2K_COLOR_AUTO, false, kSrgb, {red, green, blue, opacity(3)}},
+      {4, 1, CJ2K_COLOR_AUTO, true, kSycc, {red, green, blue, opacity(3)}},
+      {4, 1, CJ2K_COLOR_GRAY, false, kGray, {red, further(1), further(2), opacity(3)}},
+  };
+  for (const auto& row : table) {
+    INFO("components ", row.components, " alpha ", row.alpha, " colorspace ", row.space,
+         " subsampled ", row.subsampled);
+    cj2k_params p = picture(300, 200, row.components);
+    p.format = CJ2K_FORMAT_JP2;
+    p.alpha = row.alpha;
+    p.colorspace = row.space;
+    if (row.subsampled) p.dx[1] = p.dx[2] = 2;
+    const auto plan = plan_of(p);
+    const std::vector<uint8_t> file = empty_codestream(*plan);
+    CHECK(file.size() == fixed_bytes(*plan) + plan->packets.size());
+    const std::vector<Box> header = boxes_of(boxes_of(file)[2].body);
+    REQUIRE(header.size() == (row.channels.empty() ? 2 : 3));
+    CHECK(header[1].type == "colr");
+    CHECK(vector_of(header[1].body) == V{1, 0, 0, 0, 0, 0, row.enumerated});
+    if (row.channels.empty()) continue;
+    V expected{0, static_cast<uint8_t>(row.components)};
+    for (const V& channel : row.channels)
+      expected.insert(expected.end(), channel.begin(), channel.end());
+    CHECK(header[2].type == "cdef");
+    CHECK(vector_of(header[2].body) == expected);
+  }
 }
 
 TEST_CASE("JP2: a codestream beyond 32 bits runs to the end of the file") {

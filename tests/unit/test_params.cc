@@ -562,11 +562,64 @@ TEST_CASE("params: colour rules") {
   p.mct = CJ2K_MCT_ON;
   CHECK(contains(resolve_error(p), "mct on with num_components 2 not in [3, 4]"));
   p.mct = CJ2K_MCT_AUTO;
-  p.colorspace = CJ2K_COLOR_SYCC;
-  CHECK(contains(resolve_error(p), "colorspace sycc with num_components 2"));
-  p.colorspace = CJ2K_COLOR_AUTO;
   p.num_components = 1;
   CHECK(contains(resolve_error(p), "alpha 1 with num_components 1"));
+}
+
+TEST_CASE("params: the colour space is one of the components beside alpha") {
+  cj2k_params p = valid();
+  for (int components = 1; components <= CJ2K_MAX_COMPONENTS; ++components) {
+    for (int alpha = 0; alpha <= std::min(components - 1, 1); ++alpha) {
+      CAPTURE(components);
+      CAPTURE(alpha);
+      p.num_components = components;
+      p.alpha = alpha;
+      const bool has_colour = components - alpha >= 3;
+      p.colorspace = CJ2K_COLOR_AUTO;
+      CHECK(resolved(p).colorspace == (has_colour ? CJ2K_COLOR_SRGB : CJ2K_COLOR_GRAY));
+      p.colorspace = CJ2K_COLOR_GRAY;
+      CHECK(resolved(p).colorspace == CJ2K_COLOR_GRAY);
+      for (const cj2k_colorspace space : {CJ2K_COLOR_SRGB, CJ2K_COLOR_SYCC}) {
+        p.colorspace = space;
+        if (has_colour) {
+          CHECK(resolved(p).colorspace == space);
+          continue;
+        }
+        const std::string name = space == CJ2K_COLOR_SRGB ? "srgb" : "sycc";
+        CHECK(contains(resolve_error(p),
+                       "colorspace " + name + " with num_components " + std::to_string(components) +
+                           " and alpha " + std::to_string(alpha) + ": " +
+                           std::to_string(components - alpha) + " beside alpha not in [3, 4]"));
+      }
+    }
+  }
+}
+
+TEST_CASE("params: colorspace auto takes components that are subsampled unlike for YCbCr") {
+  const struct {
+    const char *dx, *dy;
+    int components, alpha;
+    cj2k_colorspace space;
+  } table[] = {
+      {"1,2,2", "1,2,2", 3, 0, CJ2K_COLOR_SYCC},     {"1,2,2", "1", 3, 0, CJ2K_COLOR_SYCC},
+      {"1", "1,2,2", 3, 0, CJ2K_COLOR_SYCC},         {"1,4,4", "1", 3, 0, CJ2K_COLOR_SYCC},
+      {"1,1,2", "1", 3, 0, CJ2K_COLOR_SYCC},         {"1,2,2,1", "1,2,2,1", 4, 1, CJ2K_COLOR_SYCC},
+      {"1,2,2,1", "1,2,2,1", 4, 0, CJ2K_COLOR_SYCC}, {"2", "2", 3, 0, CJ2K_COLOR_SRGB},
+      {"1,1,1,2", "1,1,1,2", 4, 1, CJ2K_COLOR_SRGB}, {"1,2,2", "1,2,2", 3, 1, CJ2K_COLOR_GRAY},
+      {"1,2", "1,2", 2, 0, CJ2K_COLOR_GRAY},
+  };
+  for (const auto& row : table) {
+    INFO("dx ", std::string(row.dx), " dy ", std::string(row.dy), " alpha ", row.alpha);
+    cj2k_params p = valid();
+    p.num_components = row.components;
+    p.alpha = row.alpha;
+    REQUIRE(set(&p, "dx", row.dx) == Status::kOk);
+    REQUIRE(set(&p, "dy", row.dy) == Status::kOk);
+    CHECK(resolved(p).colorspace == row.space);
+    if (row.components - row.alpha < 3) continue;
+    p.colorspace = CJ2K_COLOR_SRGB;  // who asks for it gets it
+    CHECK(resolved(p).colorspace == CJ2K_COLOR_SRGB);
+  }
 }
 
 TEST_CASE("params: rate rules") {
