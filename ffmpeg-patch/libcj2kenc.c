@@ -25,6 +25,7 @@
  */
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #include <cj2k.h>
@@ -59,6 +60,9 @@
 #ifndef FF_CODEC_CAP_INIT_THREADSAFE /* 7.1 on: the default; the bit now means the opposite */
 #define FF_CODEC_CAP_INIT_THREADSAFE 0
 #endif
+
+/* The most that ff_get_encode_buffer() gives. */
+#define MAX_PACKET_BYTES (INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE)
 
 /* Formats whose samples need only be copied and shifted, with their own depth. */
 static const enum AVPixelFormat cj2k_pix_fmts[] = {
@@ -236,7 +240,11 @@ static int set_format(AVCodecContext *avctx)
         }
     }
     s->desc = av_pix_fmt_desc_get(s->sw_format);
-    return s->desc ? 0 : AVERROR_BUG;
+    if (!s->desc) {
+        av_log(avctx, AV_LOG_ERROR, "pixel format %d is unknown\n", s->sw_format);
+        return AVERROR_BUG;
+    }
+    return 0;
 }
 
 static int set_param(cj2k_params *p, const char *key, const char *value)
@@ -370,7 +378,7 @@ static int set_rate(AVCodecContext *avctx, cj2k_params *p)
         if (p->target_bytes)
             av_log(avctx, AV_LOG_WARNING, "compression_level is ignored: a bit rate is set\n");
         else
-            p->target_bytes = raw_frame_bits(p) / (16LL * avctx->compression_level);
+            p->target_bytes = FFMAX(raw_frame_bits(p) / (16LL * avctx->compression_level), 1);
     }
     return 0;
 }
@@ -406,6 +414,12 @@ static int set_running(AVCodecContext *avctx, cj2k_params *p)
         }
         if ((ret = set_param(p, e->key, e->value)) < 0)
             return ret;
+    }
+    /* Not a limit of the library: it would make the frame, and there would be no packet for it. */
+    if (p->min_frame_bytes > MAX_PACKET_BYTES) {
+        av_log(avctx, AV_LOG_ERROR, "min_frame_bytes %"PRId64" not in [0, %d], the bytes that a "
+               "packet can have\n", p->min_frame_bytes, MAX_PACKET_BYTES);
+        return AVERROR(EINVAL);
     }
     return 0;
 }
@@ -466,8 +480,10 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         return ret;
 
     s->props = av_fifo_alloc2(16, sizeof(FrameProps), AV_FIFO_FLAG_AUTO_GROW);
-    if (!s->props)
+    if (!s->props) {
+        av_log(avctx, AV_LOG_ERROR, "Out of memory for the properties of frames\n");
         return AVERROR(ENOMEM);
+    }
 
     ret = map_status(cj2k_params_init(&p, sizeof(p)));
     if (ret < 0) {
@@ -501,6 +517,13 @@ static void free_props(FrameProps *props)
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
     av_buffer_unref(&props->opaque_ref);
 #endif
+}
+
+/* The library says itself what it lacks memory for. */
+static int no_memory(AVCodecContext *avctx, uintptr_t frame_number)
+{
+    av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": out of memory\n", frame_number);
+    return AVERROR(ENOMEM);
 }
 
 static int check_frame(AVCodecContext *avctx, const AVFrame *frame)
@@ -586,7 +609,7 @@ static int send_frame(AVCodecContext *avctx)
     int ret;
 
     if (!frame)
-        return AVERROR(ENOMEM);
+        return no_memory(avctx, props.number);
 
     ret = ff_encode_get_frame(avctx, frame);
     if (ret == AVERROR_EOF) {
@@ -618,8 +641,10 @@ static int send_frame(AVCodecContext *avctx)
     if (avctx->flags & AV_CODEC_FLAG_COPY_OPAQUE) {
         props.opaque = frame->opaque;
         ret = av_buffer_replace(&props.opaque_ref, frame->opaque_ref);
-        if (ret < 0)
+        if (ret < 0) {
+            ret = no_memory(avctx, props.number);
             goto fail;
+        }
     }
 #else
     props.reordered_opaque = frame->reordered_opaque;
@@ -628,13 +653,17 @@ static int send_frame(AVCodecContext *avctx)
     ret = av_fifo_write(s->props, &props, 1);
     if (ret < 0) {
         free_props(&props);
+        ret = no_memory(avctx, props.number);
         goto fail;
     }
 
     /* Its properties stay queued if this fails; the next packet skips them by their number. */
     ret = map_status(cj2k_encoder_send_frame(s->encoder, &in));
-    if (ret == AVERROR(EAGAIN)) /* the library has just asked for a frame */
+    if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) {
+        av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": libcj2k has asked for it and does not take "
+               "it: %s\n", props.number, ret == AVERROR_EOF ? "it drains" : "it is full");
         ret = AVERROR_BUG2;
+    }
     if (ret < 0)
         goto fail;
     return 0;
@@ -676,8 +705,12 @@ static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, const cj2k_packet *
     int ret;
 
     take_props(s, (uintptr_t)packet->opaque, &props);
-    ret = ff_get_encode_buffer(avctx, pkt, packet->size, 0);
+    ret = packet->size > MAX_PACKET_BYTES ? AVERROR(EINVAL)
+                                          : ff_get_encode_buffer(avctx, pkt, packet->size, 0);
     if (ret < 0) {
+        av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": no packet of %zu bytes, of at "
+               "most %d: %s\n", (uintptr_t)packet->opaque, packet->size, MAX_PACKET_BYTES,
+               av_err2str(ret));
         free_props(&props);
         return ret;
     }
@@ -706,8 +739,10 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
     /* The library waits for a packet only once it holds async_depth frames or drains. */
     while ((ret = map_status(cj2k_encoder_receive_packet(s->encoder, &packet))) ==
            AVERROR(EAGAIN)) {
-        if (s->draining)
+        if (s->draining) {
+            av_log(avctx, AV_LOG_ERROR, "libcj2k drains and asks for a frame\n");
             return AVERROR_BUG2;
+        }
         ret = send_frame(avctx);
         if (ret < 0)
             return ret;
@@ -800,7 +835,7 @@ static const AVOption cj2k_options[] = {
     { "sop", "SOP marker segments", OFFSET(sop), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, VE },
     { "eph", "EPH markers", OFFSET(eph), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, VE },
     { "max_component_rate", "cap of each component in bits/s (0 = none)", OFFSET(max_component_rate), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX, VE },
-    { "min_frame_bytes", "pad shorter frames to this many bytes (0 = none)", OFFSET(min_frame_bytes), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, 1LL << 40, VE },
+    { "min_frame_bytes", "pad shorter frames to this many bytes, at most 2147483583 (0 = none)", OFFSET(min_frame_bytes), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX, VE },
     { "cj2k-params", "further parameters of libcj2k, key=value:key=value", OFFSET(cj2k_params), AV_OPT_TYPE_DICT, { 0 }, 0, 0, VE },
     { NULL }
 };

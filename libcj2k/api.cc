@@ -43,6 +43,10 @@ cj2k_status hand_over(const cj2k::Log& log, const char* name, Struct& all, Struc
   return CJ2K_OK;
 }
 
+cj2k_status null_argument(const cj2k::Log& log, const char* where, const char* what) {
+  return code(log.fail(cj2k::Status::kInvalid, "%s: %s is NULL", where, what));
+}
+
 /// Runs `call`; bad_alloc (ours, or oneTBB's) becomes NO_MEMORY, anything else INTERNAL.
 template <typename Call>
 cj2k_status guarded(const cj2k::Log& log, const char* where, Call call) {
@@ -113,8 +117,9 @@ cj2k_status cj2k_params_describe(int index, cj2k_param_info* info) {
 }
 
 cj2k_status cj2k_params_info(const cj2k_params* p, cj2k_info* info) {
-  if (p == nullptr || info == nullptr) return CJ2K_INVALID;
+  if (p == nullptr) return CJ2K_INVALID;
   const cj2k::Log log = log_of(*p);
+  if (info == nullptr) return null_argument(log, "cj2k_params_info", "info");
   cj2k_info all;
   const cj2k_status status =
       guarded(log, "cj2k_params_info", [&] { return cj2k::Encoder::describe(*p, log, &all); });
@@ -122,10 +127,10 @@ cj2k_status cj2k_params_info(const cj2k_params* p, cj2k_info* info) {
 }
 
 cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder) {
-  if (encoder == nullptr) return CJ2K_INVALID;
-  *encoder = nullptr;
+  if (encoder != nullptr) *encoder = nullptr;
   if (p == nullptr) return CJ2K_INVALID;
   const cj2k::Log log = log_of(*p);
+  if (encoder == nullptr) return null_argument(log, "cj2k_encoder_open", "encoder");
   return guarded(log, "cj2k_encoder_open", [&] {
     auto handle = std::make_unique<cj2k_encoder>();
     handle->log = log;
@@ -136,7 +141,8 @@ cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder) {
 }
 
 cj2k_status cj2k_encoder_info(const cj2k_encoder* encoder, cj2k_info* info) {
-  if (encoder == nullptr || info == nullptr) return CJ2K_INVALID;
+  if (encoder == nullptr) return CJ2K_INVALID;
+  if (info == nullptr) return null_argument(encoder->log, "cj2k_encoder_info", "info");
   cj2k_info all;
   encoder->encoder->info(&all);
   return hand_over(encoder->log, "info", all, info, sizeof(size_t));
@@ -149,7 +155,9 @@ cj2k_status cj2k_encoder_send_frame(cj2k_encoder* encoder, const cj2k_frame* fra
 }
 
 cj2k_status cj2k_encoder_receive_packet(cj2k_encoder* encoder, cj2k_packet* packet) {
-  if (encoder == nullptr || packet == nullptr) return CJ2K_INVALID;
+  if (encoder == nullptr) return CJ2K_INVALID;
+  if (packet == nullptr)
+    return null_argument(encoder->log, "cj2k_encoder_receive_packet", "packet");
   cj2k_packet all{};
   // An older caller's packet may end in the statistics; without `slot` it could not be released.
   constexpr size_t kLeast = offsetof(cj2k_packet, stats);

@@ -177,7 +177,7 @@ Status Encoder::check_limits() const {
     return log_.fail(Status::kInvalid,
                      "%s %" PRId64 " not in [%" PRId64 ", %" PRId64
                      "]: the headers of %s alone take %" PRId64 " bytes",
-                     name, cap, least, INT64_MAX, what, least);
+                     name, cap, least, kMaxBytes, what, least);
   };
   CJ2K_TRY(check("target_bytes", p.target_bytes, smallest, "a frame"));
   CJ2K_TRY(check("max_frame_bytes", p.max_frame_bytes, smallest, "a frame"));
@@ -194,7 +194,7 @@ Status Encoder::check_limits() const {
       return log_.fail(Status::kInvalid,
                        "layer_rates: ratio %g leaves %.0f bytes, not in [%" PRId64 ", %" PRId64
                        "]: the headers of a frame alone take %" PRId64 " bytes",
-                       ratio, bytes, smallest, INT64_MAX, smallest);
+                       ratio, bytes, smallest, kMaxBytes, smallest);
     }
   }
   return Status::kOk;
@@ -280,13 +280,25 @@ void Encoder::info(cj2k_info* info) const {
   backends_[0]->describe(info);
 }
 
+int Encoder::num_frames_in_flight() {
+  size_t frames = 0;
+  for (size_t i = 0; i < num_in_flight_; ++i) frames += gop(i).num_left();
+  return static_cast<int>(frames);
+}
+
 Gop* Encoder::filling() {
   if (num_in_flight_ > 0 && !gop(num_in_flight_ - 1).closed()) return &gop(num_in_flight_ - 1);
   return num_in_flight_ < gops_.size() ? &gop(num_in_flight_) : nullptr;
 }
 
 Status Encoder::send(const cj2k_frame* frame) {
-  if (draining_) return Status::kEof;
+  if (draining_) {
+    if (frame != nullptr) {
+      log_.print(CJ2K_LOG_WARNING,
+                 "frame not taken: the encoder drains; flush it for a new sequence");
+    }
+    return Status::kEof;
+  }
   if (frame == nullptr) {
     draining_ = true;
     if (num_in_flight_ > 0) gop(num_in_flight_ - 1).close();
@@ -294,7 +306,14 @@ Status Encoder::send(const cj2k_frame* frame) {
   }
   CJ2K_TRY(check_frame(*frame));
   Gop* const to = filling();
-  if (to == nullptr) return Status::kAgain;
+  if (to == nullptr) {
+    log_.print(CJ2K_LOG_DEBUG,
+               "frame %" PRId64
+               " not taken now: %d frames in flight, async_depth %d; receive a "
+               "packet first",
+               frame->pts, num_frames_in_flight(), plan_.params.async_depth);
+    return Status::kAgain;
+  }
   const bool is_first = to->num_left() == 0;
   CJ2K_TRY(to->add(*frame));
   if (is_first) ++num_in_flight_;

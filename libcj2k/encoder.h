@@ -55,6 +55,7 @@ class Encoder {
   Status reserve(bool own_threads);
   void start_threads();
   Gop& gop(size_t i) { return *gops_[(first_gop_ + i) % gops_.size()]; }
+  int num_frames_in_flight();
   /// The GOP that the next frame goes to; null: all are full.
   Gop* filling();
 

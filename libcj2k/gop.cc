@@ -171,6 +171,12 @@ void Gop::drive(const Work& work) {
   CJ2K_TSAN_ACQUIRE(&leave);
 }
 
+/// A device says once what is wrong with it, and not which frames that takes with it.
+void Gop::warn_if_device_failed(const Frame& frame) const {
+  if (frame.status != Status::kDevice) return;
+  log_.print(CJ2K_LOG_WARNING, "frame %" PRId64 " is lost: the device failed", frame.input.pts);
+}
+
 Status Gop::add(const cj2k_frame& input) {
   Frame& frame = *frames_[num_frames_];
   frame.input = input;
@@ -183,6 +189,7 @@ Status Gop::add(const cj2k_frame& input) {
     // The samples are the caller's again when this returns.
     drive(
         [&] { frame.status = backend_.ingest(input, *work_, frame.number, stats_[frame.number]); });
+    warn_if_device_failed(frame);
     CJ2K_TRY(frame.status);
     frame.ingested = true;
   } else if (!own_thread) {
@@ -222,6 +229,7 @@ void Gop::close() {
 Status Gop::take(cj2k_packet* out) {
   wait_done();
   Frame& frame = *frames_[num_taken_++];
+  warn_if_device_failed(frame);
   if (frame.status != Status::kOk) return frame.status;
   *out = {};
   out->struct_size = sizeof(cj2k_packet);

@@ -114,6 +114,7 @@ class Gop {
   template <typename Work>
   void drive(const Work& work);
   Status fail_caught(const Frame& frame) const;
+  void warn_if_device_failed(const Frame& frame) const;
   void fail_all(size_t frames);
   void ingest(Frame& frame);
   void encode();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cinttypes>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -74,6 +75,10 @@ constexpr Row kRows[] = {
   make_row(#name, CJ2K_FIELDS_##kind(name), min, max, default_value, unit, values, clause, help),
 #include "params.def"
 };
+
+static_assert(std::all_of(std::begin(kRows), std::end(kRows), [](const Row& row) {
+  return row.kind != Kind::kInt64 || row.max == static_cast<double>(kMaxBytes);
+}));
 
 // Enumerations are read and written through these too: a caller may have put any number in.
 static_assert(sizeof(cj2k_wavelet) == sizeof(int32_t));
@@ -367,8 +372,13 @@ Status check_row(const Row& row, const cj2k_params& p, const Log& log) {
     case Kind::kEnum:
     case Kind::kFlags:
       return check_number(row, row.name, get<int32_t>(p, row.offset), log);
-    case Kind::kInt64:
-      return check_number(row, row.name, static_cast<double>(get<int64_t>(p, row.offset)), log);
+    case Kind::kInt64: {
+      const auto value = get<int64_t>(p, row.offset);
+      if (in_range(row, static_cast<double>(value))) return Status::kOk;
+      // As a double not every digit of it would be right.
+      return log.fail(Status::kInvalid, "%s %" PRId64 " not in [%.15g, %.15g]", row.name, value,
+                      row.min, row.max);
+    }
     case Kind::kDouble:
       return check_number(row, row.name, get<double>(p, row.offset), log);
     case Kind::kText:

@@ -17,6 +17,9 @@ namespace cj2k {
 /// The oldest header that can be meant ends behind the description of the picture.
 inline constexpr size_t kMinParamsBytes = offsetof(cj2k_params, lossless);
 
+/// The most that target_bytes and the caps can be, as in params.def.
+inline constexpr int64_t kMaxBytes = int64_t{1} << 40;
+
 void set_default_params(cj2k_params* p);
 
 /// @return kOk | kInvalid: unknown key, text that is no number or name, a number out of range. `p`

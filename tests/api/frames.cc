@@ -165,5 +165,50 @@ TEST_CASE("null arguments") {
   CHECK(cj2k_encoder_info(encoder.get(), &info) == CJ2K_INVALID);
 }
 
+/// What the call says: one line with each of `words`.
+void check_line(LogText& log, const std::function<void()>& call,
+                const std::vector<std::string>& words) {
+  log.text.clear();
+  call();
+  INFO("log: ", log.text);
+  CHECK(std::count(log.text.begin(), log.text.end(), '\n') == 1);
+  for (const std::string& word : words) {
+    INFO("missing: ", word);
+    CHECK(log.text.find(word) != std::string::npos);
+  }
+}
+
+TEST_CASE("null arguments are told where there is a log") {
+  LogText log;
+  cj2k_params p = make_params(16, 16);
+  p.log = LogText::append;
+  p.log_opaque = &log;
+  const EncoderPtr encoder = open(p, log);
+  const auto invalid = [](cj2k_status status) { CHECK(status == CJ2K_INVALID); };
+  check_line(log, [&] { invalid(cj2k_encoder_open(&p, nullptr)); }, {"cj2k_encoder_open", "NULL"});
+  check_line(log, [&] { invalid(cj2k_params_info(&p, nullptr)); }, {"cj2k_params_info", "NULL"});
+  check_line(log, [&] { invalid(cj2k_encoder_info(encoder.get(), nullptr)); },
+             {"cj2k_encoder_info", "NULL"});
+  check_line(log, [&] { invalid(cj2k_encoder_receive_packet(encoder.get(), nullptr)); },
+             {"cj2k_encoder_receive_packet", "NULL"});
+}
+
+TEST_CASE("a frame that is not taken now, or not any more, says why") {
+  cj2k_params p = make_params(33, 21, 3, 8);
+  p.async_depth = 3;
+  p.threads = 2;
+  const FrameMemory memory(make_picture(p, Content::kTexture, 1));
+  LogText log;
+  const EncoderPtr encoder = open(p, log);
+  cj2k_frame frame = memory.frame;
+  for (frame.pts = 100; frame.pts < 103; ++frame.pts)
+    REQUIRE(cj2k_encoder_send_frame(encoder.get(), &frame) == CJ2K_OK);
+  check_line(log, [&] { CHECK(cj2k_encoder_send_frame(encoder.get(), &frame) == CJ2K_AGAIN); },
+             {"frame 103", "3 frames in flight", "async_depth 3", "receive"});
+  REQUIRE(cj2k_encoder_send_frame(encoder.get(), nullptr) == CJ2K_OK);
+  check_line(log, [&] { CHECK(cj2k_encoder_send_frame(encoder.get(), &frame) == CJ2K_EOF); },
+             {"frame not taken", "drain", "flush"});
+}
+
 }  // namespace
 }  // namespace cj2k::test

@@ -377,9 +377,25 @@ TEST_CASE("open: rules between parameters") {
   // Rate.
   refused([](cj2k_params& p) { p.min_frame_bytes = 1000, p.max_frame_bytes = 999; },
           {"min_frame_bytes"});
-  refused([](cj2k_params& p) { p.target_bytes = 20; }, {"target_bytes", "20"});
-  refused([](cj2k_params& p) { p.max_frame_bytes = 20; }, {"max_frame_bytes", "20"});
-  refused([](cj2k_params& p) { p.max_component_bytes = 1; }, {"max_component_bytes", "1"});
+  // A cap that is too small, or more than any can be: the same upper bound, every digit of both.
+  const std::string bound = ", 1099511627776]";
+  for (const int64_t small : {int64_t{1}, int64_t{20}}) {
+    const std::string text = std::to_string(small) + " not in [";
+    refused([=](cj2k_params& p) { p.target_bytes = small; }, {"target_bytes " + text, bound});
+    refused([=](cj2k_params& p) { p.max_frame_bytes = small; }, {"max_frame_bytes " + text, bound});
+  }
+  refused([](cj2k_params& p) { p.max_component_bytes = 1; },
+          {"max_component_bytes 1 not in [", bound});
+  for (const int64_t large :
+       {int64_t{1099511627777}, int64_t{4503599627370497}, std::numeric_limits<int64_t>::max()}) {
+    const std::string text = std::to_string(large) + " not in [0" + bound;
+    refused([=](cj2k_params& p) { p.target_bytes = large; }, {"target_bytes " + text});
+    refused([=](cj2k_params& p) { p.max_frame_bytes = large; }, {"max_frame_bytes " + text});
+    refused([=](cj2k_params& p) { p.max_component_bytes = large; },
+            {"max_component_bytes " + text});
+    refused([=](cj2k_params& p) { p.min_frame_bytes = large; }, {"min_frame_bytes " + text});
+  }
+  refused([](cj2k_params& p) { set(p, "layer_rates", "1000000"); }, {"layer_rates", bound});
   refused(
       [](cj2k_params& p) {
         p.num_layer_rates = p.layers = 2;
