@@ -796,7 +796,7 @@ static const AVOption cj2k_options[] = {
     { "async_depth", "frames in flight before the first packet, in whole GOPs (0 = chosen by the device)", OFFSET(async_depth), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 64, VE },
     { "device", "where to encode: auto, cpu, cuda, cuda:N, cuda:N,M,... or cuda:GPU-uuid", OFFSET(device), AV_OPT_TYPE_STRING, { .str = "auto" }, 0, 0, VE },
     { "tier1", "how block coding is cut into kernels on the GPU", OFFSET(tier1), AV_OPT_TYPE_INT, { .i64 = CJ2K_TIER1_AUTO }, CJ2K_TIER1_AUTO, CJ2K_TIER1_FUSED, VE, .unit = "tier1" },
-        CONST("auto",    CJ2K_TIER1_AUTO,    "tier1", "chosen by the library"),
+        CONST("auto",    CJ2K_TIER1_AUTO,    "tier1", "chosen by the library: classic"),
         CONST("classic", CJ2K_TIER1_CLASSIC, "tier1", "context modelling of all bit-planes, then MQ coding"),
         CONST("cibo",    CJ2K_TIER1_CIBO,    "tier1", "bit-plane by bit-plane, both side by side"),
         CONST("fused",   CJ2K_TIER1_FUSED,   "tier1", "one kernel for both"),

@@ -28,12 +28,12 @@ Status check_counts(const Plan& plan, const Log& log) {
 
 Tier1Form tier1_form(const Plan& plan) {
   switch (plan.params.tier1) {
-    case CJ2K_TIER1_CLASSIC:
-      return Tier1Form::kClassic;
+    case CJ2K_TIER1_CIBO:
+      return Tier1Form::kCibo;
     case CJ2K_TIER1_FUSED:
       return Tier1Form::kFused;
     default:
-      return Tier1Form::kCibo;
+      return Tier1Form::kClassic;  // the plainest, until a GPU has been measured
   }
 }
 const char* form_name(Tier1Form form) {

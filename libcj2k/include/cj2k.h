@@ -134,7 +134,7 @@ typedef enum cj2k_stop {
 } cj2k_stop;
 /* How block coding is cut into kernels on a GPU. */
 typedef enum cj2k_tier1 {
-  CJ2K_TIER1_AUTO = 0,
+  CJ2K_TIER1_AUTO = 0,    /* classic, until a GPU has been measured */
   CJ2K_TIER1_CLASSIC = 1, /* context modelling of all bit-planes, then the MQ coder */
   CJ2K_TIER1_CIBO = 2,    /* bit-plane by bit-plane, the two side by side */
   CJ2K_TIER1_FUSED = 3    /* one kernel for both */
