@@ -74,11 +74,12 @@ struct FourColumns {
 };
 
 /// At any alignment; device loads are naturally aligned.
-template <typename T>
+/// @tparam kNarrow  words have no more than two bytes
+template <bool kNarrow, typename T>
 CJ2K_KERNEL_FN uint32_t load_any_word(T& t, const uint8_t* p, int32_t word_bytes) {
   const auto address = reinterpret_cast<uintptr_t>(p);
   if (word_bytes == 1) return t.gload_ro(p);
-  if (word_bytes == 2) {
+  if (kNarrow || word_bytes == 2) {
     if ((address & 1) == 0) return t.gload_ro(reinterpret_cast<const uint16_t*>(p));
     return t.gload_ro(p) | uint32_t{t.gload_ro(p + 1)} << 8;
   }
@@ -90,7 +91,8 @@ CJ2K_KERNEL_FN uint32_t load_any_word(T& t, const uint8_t* p, int32_t word_bytes
 /// The words of four columns as WordView says; `p` is the first one's.
 /// @param is_whole  neighbours at a multiple of their size: one access, and nothing is done with it
 ///                  before it is needed
-template <typename T>
+/// @tparam kNarrow  as load_any_word's
+template <bool kNarrow, typename T>
 CJ2K_KERNEL_FN simt::U32x2 load_words(T& t, const WordView& view, const uint8_t* p,
                                       const FourColumns& columns, bool is_whole) {
   const int32_t word_bytes = view.word_bytes;
@@ -103,7 +105,7 @@ CJ2K_KERNEL_FN simt::U32x2 load_words(T& t, const WordView& view, const uint8_t*
   } else {
     CJ2K_UNROLL
     for (int i = 0; i < 4; ++i) {
-      w[i] = load_any_word(t, p + int64_t{columns.offset(i)} * view.step_bytes, word_bytes);
+      w[i] = load_any_word<kNarrow>(t, p + int64_t{columns.offset(i)} * view.step_bytes, word_bytes);
     }
     if (word_bytes == 1) return {w[0] | w[1] << 8 | w[2] << 16 | w[3] << 24, 0};
   }
@@ -214,7 +216,7 @@ class WordRows {
     for (int c = 0; c < kNumRead; ++c) {
       const WordView& view = view_of(p, c);
       raw.words[c] =
-          load_words(t, view, words_at(p, c, y), columns_, !kPixels && (whole_ >> c & 1) != 0);
+          load_words<kPixels>(t, view, words_at(p, c, y), columns_, !kPixels && (whole_ >> c & 1) != 0);
     }
     return raw;
   }

@@ -237,7 +237,7 @@ struct Shape {
 constexpr Shape kShapes[] = {
     {1, 1, nullptr},   {1, 9, nullptr},   {9, 1, nullptr},    {2, 2, nullptr},
     {3, 5, nullptr},   {8, 4, nullptr},   {17, 130, nullptr}, {115, 3, nullptr},
-    {120, 6, nullptr}, {121, 2, nullptr}, {124, 8, nullptr},  {241, 7, nullptr},
+    {120, 6, nullptr}, {121, 2, nullptr}, {124, 8, nullptr},  {241, 7, nullptr}, {260, 1, nullptr},
     {64, 67, nullptr}, {37, 23, "16x8"},  {140, 12, "129x5"}, {30, 30, "7x30"},
 };
 
@@ -314,18 +314,21 @@ TEST_CASE("dwt kernel 9/7 from words: ICT") { check_layouts("dwt 9/7 after ICT",
 
 TEST_CASE("dwt kernels from words: packed pixels") {
   for_each_seed("dwt of packed pixels", [](Gpu &gpu, uint64_t seed) {
+    // Turns: RGB and BGR; rows one after the other, with a gap, and with a gap at an odd address;
+    // both transforms.
     for (const int32_t word : {1, 2, 4}) {
-      for (const int turn : {0, 1, 2, 3}) {
-        const bool is_bgr = (turn & 1) != 0;
+      for (int turn = 0; turn < 12; ++turn) {
+        const bool is_bgr = (turn & 1) != 0, reversible = turn % 4 < 2;
         for (const Shape &shape : kShapes) {
-          const bool reversible = (static_cast<int>(seed % 2) + word / 2 + turn / 2) % 2 == 0;
-          Plan plan = shaped_plan(shape, reversible, 3, true, shape.height % 2, turn & 1);
+          const int parity_x = static_cast<int>((shape.height + turn / 4 + seed) % 2);
+          Plan plan = shaped_plan(shape, reversible, 3, true, parity_x, turn & 1);
           const int32_t depth = std::min(8 * word, 16);
           for (Component &c : plan.components) c.depth = depth;
           const int32_t width = shape.width, height = shape.height;
           // Rows one after the other, and with every row where four pixels can be three accesses.
-          const int32_t gap = turn < 2 ? 0 : (4 - width % 4) % 4 * 3 * word;
-          const Source pixels({word, word, 0, depth, false, 0, false, gap}, 3 * width, height,
+          const int32_t gap = turn < 4 ? 0 : (4 - width % 4) % 4 * 3 * word;
+          const int32_t odd = turn < 8 ? 0 : 1;
+          const Source pixels({word, word, 0, depth, false, odd, false, gap}, 3 * width, height,
                               seed * 3 + 2);
           const simt::DeviceBuffer memory = gpu.upload(pixels.bytes);
           std::vector<Source> parts(3, pixels);
@@ -338,7 +341,7 @@ TEST_CASE("dwt kernels from words: packed pixels") {
             view = part.view;
             view.data = memory.as<uint8_t>() + part.first;
           }
-          INFO(width, "x", height, ", words of ", word, " bytes");
+          INFO(width, "x", height, ", words of ", word, " bytes, turn ", turn);
           check_level(gpu, plan, pointers_to(parts), views);
         }
       }
