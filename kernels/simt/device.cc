@@ -17,6 +17,35 @@ constinit const KernelInfo* g_kernels = nullptr;
 /// The context that this thread's innermost Scope made current.
 thread_local Context* t_current = nullptr;
 
+/// Contexts that hold the primary context of each device.
+struct PrimaryContexts {
+  std::mutex mutex;
+  std::vector<int> holders;  ///< [device]
+  uint64_t made = 0;
+};
+PrimaryContexts& primary_contexts() {
+  static PrimaryContexts contexts;
+  return contexts;
+}
+
+int retain_primary(const Driver& driver, int device, void** cu_context) {
+  PrimaryContexts& all = primary_contexts();
+  const std::lock_guard lock(all.mutex);
+  const int error = driver.primary_context_retain(cu_context, device);
+  if (error != cu::kSuccess) return error;
+  const auto index = static_cast<size_t>(device);
+  if (all.holders.size() <= index) all.holders.resize(index + 1);
+  all.made += all.holders[index]++ == 0;
+  return error;
+}
+
+void release_primary(const Driver& driver, int device) {
+  PrimaryContexts& all = primary_contexts();
+  const std::lock_guard lock(all.mutex);
+  driver.primary_context_release(device);
+  --all.holders[static_cast<size_t>(device)];
+}
+
 /// The driver's sticky errors, after which only ending the process helps, and what a vanished
 /// device answers.
 bool is_fatal(int error) {
@@ -130,6 +159,12 @@ KernelInfo::KernelInfo(const char* name_in, const void* image_in, Sizes sizes_in
 
 const KernelInfo* KernelInfo::first() { return g_kernels; }
 
+uint64_t num_primary_contexts_made() {
+  PrimaryContexts& all = primary_contexts();
+  const std::lock_guard lock(all.mutex);
+  return all.made;
+}
+
 Status list_devices(const Log& log, std::vector<DeviceInfo>* devices) {
   devices->clear();
   const Driver* driver = nullptr;
@@ -204,9 +239,8 @@ Status Context::open(const DeviceChoice& choice, const Log& log, std::unique_ptr
   if (choice.cu_context != nullptr) {
     context->cu_context_ = choice.cu_context;
   } else {
-    CJ2K_TRY(
-        context->check(driver->primary_context_retain(&context->cu_context_, context->cu_device_),
-                       "creating a CUDA context"));
+    CJ2K_TRY(context->check(retain_primary(*driver, context->cu_device_, &context->cu_context_),
+                            "creating a CUDA context"));
     context->primary_ = true;
   }
   *result = std::move(context);
@@ -218,7 +252,7 @@ Context::~Context() {
   release(*this, [this](const Driver& driver) {
     for (const auto& [image, module] : modules_) driver.module_unload(module);
   });
-  if (primary_) driver_->primary_context_release(cu_device_);
+  if (primary_) release_primary(*driver_, cu_device_);
 }
 
 Status Context::check(int error, const char* what) {
@@ -512,10 +546,12 @@ Status Stream::launch(const KernelInfo& kernel, Dim3 grid, const void* params) {
   const uint32_t smem_bytes =
       kernel.sizes.smem_bytes > kStaticSmemBytes ? kernel.sizes.smem_bytes : 0;
   void* arguments[] = {const_cast<void*>(params)};
-  return context_->check(
+  CJ2K_TRY(context_->check(
       context_->driver().launch(function, grid.x, grid.y, grid.z, kernel.sizes.threads, 1, 1,
                                 smem_bytes, cu_stream_, arguments, nullptr),
-      kernel.name);
+      kernel.name));
+  kernel.num_launches_.fetch_add(1, std::memory_order_relaxed);
+  return Status::kOk;
 }
 
 Status Stream::record(Event& event) {

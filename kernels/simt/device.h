@@ -39,6 +39,10 @@ struct DeviceInfo {
   size_t total_bytes = 0;
 };
 
+/// How often this process has made a primary context: has asked for one that no Context held. For
+/// tests: the driver takes a fraction of a second for each.
+uint64_t num_primary_contexts_made();
+
 /// The oldest compute capability that has kernels.
 inline constexpr int kMinComputeMajor = 7, kMinComputeMinor = 5;
 
@@ -68,6 +72,13 @@ class KernelInfo {
   const size_t index;            ///< 0 .. num_kernels() - 1
   const KernelInfo* const next;  ///< all kernels of the program
   static const KernelInfo* first();
+
+  /// Launches that the driver has taken, of the whole process. For tests: which kernels ran.
+  uint64_t num_launches() const { return num_launches_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class Stream;
+  mutable std::atomic<uint64_t> num_launches_ = 0;
 };
 
 /// One device's context. Must outlive what is made in it. Thread-safe.

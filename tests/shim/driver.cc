@@ -80,7 +80,7 @@ int device_attribute(int* value, int attribute, int) {
   CJ2K_ENTER("cuDeviceGetAttribute", kNothing);
   switch (attribute) {
     case cu::kAttributeMultiprocessors:
-      *value = 4;
+      *value = state().options.num_multiprocessors;
       return cu::kSuccess;
     case cu::kAttributeMajor:
       *value = state().options.compute_major;
@@ -106,7 +106,7 @@ int primary_context_retain(void** context, int device) {
   ensure_devices();
   FakeContext* c = state().contexts[static_cast<size_t>(device)].get();
   if (c->error != cu::kSuccess) return c->error;
-  ++c->retained;
+  if (c->retained++ == 0) ++state().primary_contexts_made;
   *context = c;
   return cu::kSuccess;
 }

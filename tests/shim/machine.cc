@@ -246,6 +246,11 @@ uint64_t num_allocations() {
   return state().allocations;
 }
 
+uint64_t num_primary_contexts_made() {
+  const std::lock_guard lock(g_mutex);
+  return state().primary_contexts_made;
+}
+
 uint64_t num_launches(int device) {
   const std::lock_guard lock(g_mutex);
   const auto found = state().launches.find(device);

@@ -27,6 +27,7 @@ struct Options {
   int num_devices = 1;
   int compute_major = 9, compute_minor = 0;
   size_t device_bytes = size_t{4} << 30;
+  int num_multiprocessors = 4;  ///< how far the fused form of tier-1 spreads its work
 };
 
 /// A new machine: default state, no faults, calls counted from 0. Nothing of the old one may be in
@@ -98,6 +99,9 @@ uint64_t num_calls();
 /// Of them, those that make something: memory of the device or page-locked, streams, events,
 /// modules.
 uint64_t num_allocations();
+/// Primary contexts that were made: retained while nobody held them. Of all machines, not since
+/// reset.
+uint64_t num_primary_contexts_made();
 /// Kernels launched on one device, and page-locked bytes allocated now.
 uint64_t num_launches(int device);
 size_t pinned_bytes_in_use();

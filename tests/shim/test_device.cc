@@ -82,6 +82,42 @@ TEST_CASE("choice by ordinal, UUID and an application's context") {
   CHECK(app_stream.synchronize() == Status::kOk);
 }
 
+TEST_CASE("a context that somebody holds is not made again") {
+  const uint64_t ours = num_primary_contexts_made(), drivers = shim::num_primary_contexts_made();
+  shim::reset({.num_devices = 2});
+  LogLines lines;
+  const auto open_thrice = [&](int ordinal) {
+    for (int i = 0; i < 3; ++i) {
+      std::unique_ptr<Context> context;
+      REQUIRE(Context::open(device(ordinal), lines.log(), &context) == Status::kOk);
+    }
+  };
+  open_thrice(0);
+  CHECK(num_primary_contexts_made() - ours == 3);
+  CHECK(shim::num_primary_contexts_made() - drivers == 3);
+  {
+    std::unique_ptr<Context> held;
+    REQUIRE(Context::open(device(0), lines.log(), &held) == Status::kOk);
+    open_thrice(0);
+    CHECK(num_primary_contexts_made() - ours == 4);
+    open_thrice(1);
+    CHECK(num_primary_contexts_made() - ours == 7);
+    CHECK(shim::num_primary_contexts_made() - drivers == 7);
+    // Neither what fails nor an application's context is one.
+    std::unique_ptr<Context> context;
+    for (uint64_t call = 1; shim::faulty_call() != "cuDevicePrimaryCtxRetain"; ++call) {
+      shim::inject(Fault::kOutOfMemory, call);
+      REQUIRE(Context::open(device(1), lines.log(), &context) != Status::kOk);
+    }
+    REQUIRE(Context::open({0, {}, shim::application_context(1)}, lines.log(), &context) ==
+            Status::kOk);
+    CHECK(num_primary_contexts_made() - ours == 7);
+  }
+  open_thrice(0);
+  CHECK(num_primary_contexts_made() - ours == 10);
+  CHECK(shim::num_primary_contexts_made() - drivers == 10);
+}
+
 TEST_CASE("copies: one and two dimensions, pinned memory, fills") {
   Gpu gpu;
   PinnedBuffer pinned;
