@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The fused form of tier-1 where all its slots are in use and its rings are full: more blocks of
-// noise than thread blocks hold. What it makes of single blocks, check_tier1_kernels.cc says.
+// noise than thread blocks hold, on devices with few and many multiprocessors. What it makes of
+// single blocks, check_tier1_kernels.cc says.
 #include "shim/tier1_gop.h"
 
 namespace cj2k::cuda {
@@ -12,8 +13,6 @@ using cj2k::test::Fill;
 using test::Gop;
 using test::Item;
 using test::Totals;
-
-constexpr uint64_t kSchedules[] = {1, 2, 0xC0FFEE};
 
 /// Half of them noise, the others with next to nothing to code; sides as given or less.
 std::vector<Item> busy_items(int width, int height, size_t count, size_t frames, uint64_t seed) {
@@ -31,29 +30,71 @@ std::vector<Item> busy_items(int width, int height, size_t count, size_t frames,
   return items;
 }
 
-void check_busy(int width, int height, size_t count, size_t frames) {
-  Totals totals;
-  for (const uint64_t seed : kSchedules) {
-    const auto items = busy_items(width, height, count, frames, seed * 1000);
-    const uint32_t style = seed == 2 ? CJ2K_STYLE_BYPASS | CJ2K_STYLE_SEGSYM : 0;
-    Gop gop(items, {Tier1Form::kFused, seed, style, seed == 1});
-    if (seed != 1) {
-      // Noise pauses after its second plane or the third.
-      gop.code(gop.all(), std::vector<uint16_t>(frames * CJ2K_MAX_COMPONENTS, kSlopeUnit + 1300));
-      gop.compare(totals);
-    }
-    gop.code(gop.all());
+/// A device of the shim; a GPU has its own number of multiprocessors.
+struct Machine {
+  int num_multiprocessors;
+  uint64_t schedule;
+};
+constexpr Machine kMachines[] = {{4, 1}, {46, 2}, {132, 0xC0FFEE}};
+
+void check_machine(const Machine& machine, uint32_t max_thread_blocks,
+                   const std::vector<Item>& items, Totals& totals) {
+  const uint64_t seed = machine.schedule;
+  const uint32_t style = seed == 2 ? CJ2K_STYLE_BYPASS | CJ2K_STYLE_SEGSYM : 0;
+  test::Options options{Tier1Form::kFused, seed, style, seed == 1};
+  options.num_multiprocessors = machine.num_multiprocessors;
+  options.max_thread_blocks = max_thread_blocks;
+  Gop gop(items, options);
+  const FusedGrid grid = gop.fused_grid_of_all();
+  INFO(grid.thread_blocks, " thread blocks, ", grid.num_slots, " of ", grid.max_slots, " slots");
+  if (max_thread_blocks != 0) REQUIRE(grid.num_slots == grid.max_slots);
+  if (seed != 1) {
+    // Noise pauses after its second plane or the third.
+    const size_t count = gop.num_frames() * CJ2K_MAX_COMPONENTS;
+    gop.code(gop.all(), std::vector<uint16_t>(count, kSlopeUnit + 1300));
     gop.compare(totals);
-    gop.compare_with_whole();
   }
-  CHECK(totals.paused > count * frames / 2);
+  gop.code(gop.all());
+  gop.compare(totals);
+  gop.compare_with_whole();
+}
+
+/// With the thread blocks that a device runs, and with so few that all slots are in use on any.
+void check_busy(int width, int height, size_t count, size_t frames, uint32_t max_thread_blocks) {
+  Totals totals;
+  for (const Machine& machine : kMachines) {
+    const auto items = busy_items(width, height, count, frames, machine.schedule * 1000);
+    for (const uint32_t most : {0u, max_thread_blocks})
+      check_machine(machine, most, items, totals);
+  }
+  CHECK(totals.paused > count * frames);
   MESSAGE(totals.blocks << " blocks, " << totals.passes << " passes, " << totals.bytes
                         << " bytes equal the CPU's; " << totals.paused << " paused");
 }
 
-TEST_CASE("tier-1 fused: all slots busy, small blocks") { check_busy(32, 32, 80, 7); }
-TEST_CASE("tier-1 fused: all slots busy, large blocks") { check_busy(64, 64, 40, 7); }
-TEST_CASE("tier-1 fused: all slots busy, narrow blocks") { check_busy(4, 1024, 20, 7); }
+TEST_CASE("tier-1 fused: all slots busy, small blocks") { check_busy(32, 32, 80, 7, 16); }
+TEST_CASE("tier-1 fused: all slots busy, large blocks") { check_busy(64, 64, 40, 7, 16); }
+TEST_CASE("tier-1 fused: all slots busy, narrow blocks") { check_busy(4, 1024, 20, 7, 8); }
+
+TEST_CASE("tier-1 fused: thread blocks and slots by the device") {
+  // As the three cases above: one slot of each group on a large device, all on a small one.
+  const struct {
+    int size;
+    uint32_t count;
+  } lists[] = {{0, 560}, {1, 280}, {2, 140}};
+  for (const auto& list : lists) {
+    INFO("size ", list.size);
+    const FusedGrid small = fused_grid(list.size, list.count, 4, 0);
+    CHECK(small.num_slots == small.max_slots);
+    CHECK(small.num_slots > 1);
+    CHECK(fused_grid(list.size, list.count, 132, 0).num_slots == 1);
+    const FusedGrid forced = fused_grid(list.size, list.count, 132, small.thread_blocks);
+    CHECK(forced.thread_blocks == small.thread_blocks);
+    CHECK(forced.num_slots == small.num_slots);
+    CHECK(fused_grid(list.size, list.count, 4, 10000).thread_blocks == small.thread_blocks);
+    CHECK(fused_grid(list.size, 1, 132, 0).thread_blocks == 1);
+  }
+}
 
 }  // namespace
 }  // namespace cj2k::cuda

@@ -34,11 +34,16 @@ struct LogLines {
 
 /// One context and one stream, on a device that was reset with `seed`.
 struct Gpu {
-  explicit Gpu(uint64_t seed = 1) {
+  /// @param num_multiprocessors  of the shim; a GPU has as many as it has. 0: the shim's default
+  explicit Gpu(uint64_t seed = 1, int num_multiprocessors = 0) {
 #if defined(CJ2K_SIMT_SHIM)
-    shim::reset({.seed = seed});
+    shim::Options options;
+    options.seed = seed;
+    if (num_multiprocessors != 0) options.num_multiprocessors = num_multiprocessors;
+    shim::reset(options);
 #else
     (void)seed;
+    (void)num_multiprocessors;
 #endif
     REQUIRE(Context::open({}, lines.log(), &context) == Status::kOk);
     REQUIRE(stream.create(*context) == Status::kOk);

@@ -22,6 +22,7 @@
 #include "core/stop.h"
 #include "support/test_blocks.h"
 #include "tier1.h"
+#include "tier1_forms.h"
 
 namespace cj2k::cuda::test {
 
@@ -95,13 +96,16 @@ struct Options {
   uint32_t style = 0;
   bool reversible = false;
   uint32_t capacity = UINT32_MAX;  ///< of each block's bytes, at most
+  int num_multiprocessors = 0;     ///< as Gpu's
+  uint32_t max_thread_blocks = 0;  ///< as make_fused_coder's
 };
 
 /// A GOP on the device beside the same on the CPU.
 class Gop {
  public:
   Gop(const std::vector<Item>& items, const Options& options)
-      : items_(items), options_(options), gpu_(options.seed), random_(options.seed) {
+      : items_(items), options_(options), gpu_(options.seed, options.num_multiprocessors),
+        random_(options.seed) {
     num_frames_ = items.at(0).frames.size();
     expected_.resize(items.size() * num_frames_);
     resumed_.resize(expected_.size());
@@ -177,10 +181,19 @@ class Gop {
                 states_.as<Tier1State>()};
     REQUIRE(make_tier1_coder(*gpu_.context, options.form, layout_, options.style,
                              options.reversible, &coder_) == Status::kOk);
+    if (options.max_thread_blocks != 0) {
+      REQUIRE(fused);
+      coder_ = make_fused_coder(options.style, options.reversible, options.max_thread_blocks);
+    }
     scratch_ = gpu_.make<uint8_t>(
         std::max<uint64_t>(coder_->scratch_bytes(static_cast<uint32_t>(expected_.size())), 16));
   }
 
+  /// Of a list of all blocks, which are of one tier1_size.
+  FusedGrid fused_grid_of_all() const {
+    return fused_grid(layout_.jobs[0].size, static_cast<uint32_t>(num_blocks()),
+                      gpu_.context->info().num_multiprocessors, options_.max_thread_blocks);
+  }
   size_t num_blocks() const { return expected_.size(); }
   size_t num_frames() const { return num_frames_; }
   const Expected& expected(size_t block) const { return expected_[block]; }
