@@ -16,12 +16,8 @@
 
 namespace cj2k::simt::test {
 
-/// Three orders of threads, warps and blocks.
-#if defined(CJ2K_SIMT_SHIM)
+/// Three sets of data; in the shim three orders of threads, warps and blocks, too.
 inline constexpr uint64_t kCheckSeeds[] = {1, 2, 0xC0FFEE};
-#else
-inline constexpr uint64_t kCheckSeeds[] = {1};
-#endif
 
 /// Names what runs the kernels, and makes sure that it is what the test was
 /// built for.
