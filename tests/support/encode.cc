@@ -172,7 +172,8 @@ void LogText::append(void* opaque, cj2k_log_level, const char* message) {
   static_cast<LogText*>(opaque)->text += std::string(message) + "\n";
 }
 
-std::vector<Encoded> encode_sequence(cj2k_params params, const std::vector<Picture>& pictures) {
+std::vector<Encoded> encode_sequence(cj2k_params params, const std::vector<Picture>& pictures,
+                                     const FrameLayout& layout) {
   std::vector<Encoded> results;
   LogText log;
   params.log = LogText::append;
@@ -191,7 +192,7 @@ std::vector<Encoded> encode_sequence(cj2k_params params, const std::vector<Pictu
   for (size_t sent = 0; sent <= pictures.size();) {
     cj2k_status status;
     if (sent < pictures.size()) {
-      const FrameMemory memory(pictures[sent]);
+      const FrameMemory memory(pictures[sent], layout);
       status = cj2k_encoder_send_frame(raw, &memory.frame);
     } else {
       status = cj2k_encoder_send_frame(raw, nullptr);

@@ -62,6 +62,7 @@ struct Encoded {
 /// Opens, encodes one picture, closes.
 Encoded encode(cj2k_params params, const Picture& picture, const FrameLayout& layout = {});
 /// One encoder, several frames; stops at the first error.
-std::vector<Encoded> encode_sequence(cj2k_params params, const std::vector<Picture>& pictures);
+std::vector<Encoded> encode_sequence(cj2k_params params, const std::vector<Picture>& pictures,
+                                     const FrameLayout& layout = {});
 
 }  // namespace cj2k::test

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Encodes of tiny pictures that together launch every kernel of the library, in each form of
+// tier-1. Small enough for compute-sanitizer (tests/gpu.sh), which sees only what runs.
+#include <map>
+
+#include "shim/encode_check.h"
+
+namespace cj2k::simt::test {
+namespace {
+
+struct Case {
+  EncodeSettings settings;
+  int32_t width, height;
+  bool packed;  ///< RGB side by side
+};
+/// 67x49 in blocks of 4x4 are more than the 512 that an early stop needs (stages/early_stop.cc),
+/// and no more samples than sixteen blocks of 32x32. The others are for one or two kernels each.
+const Case kCases[] = {
+    {{{"cblk", "4x4"}, {"levels", "2"}, {"target_bytes", "1500"}}, 67, 49, true},
+    {{{"cblk", "4x4"}, {"levels", "2"}, {"wavelet", "5/3"}, {"target_bytes", "2500"}}, 67, 49, false},
+    {{{"stop", "psb"}, {"target_bytes", "700"}, {"depth", "12"}, {"cblk", "8x8"}}, 50, 41, false},
+    {{{"stop", "bpi"}, {"target_bytes", "900"}, {"mct", "off"}, {"cblk", "8x8"}}, 41, 50, false},
+    {{{"lossless", "1"}, {"mct", "off"}, {"levels", "1"}, {"cblk", "64x64"}}, 131, 66, false},
+    {{{"lossless", "1"}, {"levels", "1"}, {"cblk_style", "bypass+termall"}}, 40, 33, true},
+    {{{"lossless", "1"}, {"levels", "0"}, {"cblk_style", "pterm+segsym"}}, 33, 20, false},
+    {{{"levels", "0"}, {"quality", "1"}}, 33, 20, false},
+    {{{"lossless", "1"}, {"levels", "0"}, {"mct", "off"}, {"cblk", "4x1024"}}, 5, 600, false},
+    {{{"levels", "0"}, {"mct", "off"}, {"target_bytes", "600"}}, 20, 33, false},
+};
+
+/// A kernel that belongs to some forms alone; all others run in each.
+bool belongs_to(const std::string& kernel, const std::string& form) {
+  const auto is = [&](const char* start) { return kernel.rfind(start, 0) == 0; };
+  if (is("cj2k_tier1_fused_") || is("cj2k_tier1_close")) return form == "fused";
+  if (is("cj2k_tier1_model_")) return form != "fused";
+  if (is("cj2k_tier1_mq_plane") || is("cj2k_tier1_start")) return form == "cibo";
+  if (is("cj2k_tier1_mq")) return form == "classic";
+  return true;
+}
+
+std::map<std::string, uint64_t> launches() {
+  std::map<std::string, uint64_t> counts;
+  for (const KernelInfo* k = KernelInfo::first(); k != nullptr; k = k->next) {
+    if (std::string(k->name).rfind("cj2k_sample_", 0) != 0) counts[k->name] = k->num_launches();
+  }
+  return counts;
+}
+
+void check_form(const char* form) {
+  const auto before = launches();
+  REQUIRE(before.size() > 30);
+  int64_t resumed = 0;
+  for (const Case& c : kCases) {
+    start_device(3);
+    cj2k_params p = cj2k::test::make_params(c.width, c.height);
+    for (const auto& [key, value] : c.settings) cj2k::test::set(p, key, value);
+    cj2k::test::set(p, "tier1", form);
+    cj2k::test::set(p, "gop", "2");
+    cj2k::test::set(p, "threads", "1");
+    FrameLayout layout;
+    layout.interleaved = c.packed;
+    resumed += check_equal(p, 2, layout);
+#if defined(CJ2K_SIMT_SHIM)
+    shim::check_canaries();
+#endif
+  }
+  CHECK(resumed > 0);
+  size_t ran = 0;
+  for (const auto& [kernel, count] : launches()) {
+    INFO(kernel, " with tier1=", std::string(form));
+    const bool launched = count > before.at(kernel);
+    CHECK(launched == belongs_to(kernel, form));
+    ran += launched;
+  }
+  MESSAGE("tier1=", std::string(form), ": ", ran, " of the library's ", before.size(),
+          " kernels ran; ", resumed, " passes of blocks that went on");
+}
+
+TEST_CASE("every kernel of the library runs: classic") { check_form("classic"); }
+TEST_CASE("every kernel of the library runs: cibo") { check_form("cibo"); }
+TEST_CASE("every kernel of the library runs: fused") { check_form("fused"); }
+
+}  // namespace
+}  // namespace cj2k::simt::test
