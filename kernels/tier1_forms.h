@@ -26,7 +26,6 @@ struct FusedGrid {
   uint32_t num_slots;  ///< in use, of each group
   uint32_t max_slots;  ///< that a group has
 };
-FusedGrid fused_grid(int size, uint32_t count, int num_multiprocessors,
-                     uint32_t max_thread_blocks);
+FusedGrid fused_grid(int size, uint32_t count, int num_multiprocessors, uint32_t max_thread_blocks);
 
 }  // namespace cj2k::cuda

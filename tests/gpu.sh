@@ -3,20 +3,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # On a machine with an NVIDIA GPU, also an offline one: builds for that GPU, runs every check on it against the CPU's bytes,
-# then the benchmark, and prints one table.
+# then the benchmark, then compute-sanitizer, and prints one table.
 #
-#     tests/gpu.sh [--build] [--check] [--sanitize] [--bench]    these phases; default: --build --check --bench
+#     tests/gpu.sh [--build] [--check] [--bench] [--sanitize]    these phases; default: --build --check --bench
 #         --all             all four
-#         --keep-going      benchmarks even where a check failed; the exit status is 1 all the same
-#         --budget SECONDS  ends within about this time: late steps are cut short or left out, which is said
-#         --out PREFIX      PREFIX.txt (the table) and PREFIX.tsv; default BUILD/results
+#         --keep-going      goes on where a check failed; the exit status is 1 all the same
+#         --budget SECONDS  ends within this time: every step has a share of what is left, and is ended where it takes
+#                           more; what was cut short or left out is said
+#         --tests REGEX     of the checks only those whose CTest name matches
+#         --out PREFIX      PREFIX.txt (the table), PREFIX.tsv, PREFIX.steps.txt, and PREFIX.STEP.log of each step that
+#                           failed; default BUILD/results
 #         --build-dir DIR   default build/gpu
 #         -- OPTION...      of gpu_bench, e.g. -- --full --picture in.ppm
 #
-# Each phase can be run again by itself. Needs an NVIDIA driver, nvcc, g++ and CMake; what else is missing is taken from
-# CJ2K_DEPS, a folder made by scripts/gpu_packages.sh. Environment: CJ2K_DEPS, CUDA_PATH (default: where nvcc is, or
-# /usr/local/cuda), NVJPEG2K_ROOT (default: CJ2K_DEPS's), CJ2K_FFMPEG (an ffmpeg with j2k_cuda: whole commands are timed,
-# too), JOBS (default: cores).
+# One call for a machine that is lent for ten minutes: tests/gpu.sh --all --keep-going --budget 540. Each phase can be run
+# again by itself. Needs an NVIDIA driver, nvcc, g++ and CMake; what else is missing is taken from CJ2K_DEPS, a folder made
+# by scripts/gpu_packages.sh. Environment: CJ2K_DEPS, CUDA_PATH (default: where nvcc is, or /usr/local/cuda), NVJPEG2K_ROOT
+# (default: CJ2K_DEPS's), CJ2K_FFMPEG (an ffmpeg with j2k_cuda: whole commands are timed, too), JOBS (default: cores).
 #
 # Exit status: 0 all passed; 1 something failed; 77 there is no CUDA device: then the same is built, for CJ2K_GPU_ARCH
 # (default 90), and the kernels' tests run on the host instead.
@@ -29,6 +32,7 @@ out=
 phases=
 keep_going=0
 budget=0
+tests=.
 bench_options=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -36,10 +40,11 @@ while [ $# -gt 0 ]; do
     --all) phases=" build check sanitize bench " ;;
     --keep-going) keep_going=1 ;;
     --budget) budget=${2:?--budget SECONDS}; shift ;;
+    --tests) tests=${2:?--tests REGEX}; shift ;;
     --out) out=${2:?--out PREFIX}; shift ;;
     --build-dir) mkdir -p "${2:?--build-dir DIR}" && build=$(cd "$2" && pwd); shift ;;
     --) shift; bench_options=("$@"); break ;;
-    *) sed -n '5,24p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2 ;;
+    *) sed -n '5,28p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2 ;;
   esac
   shift
 done
@@ -51,7 +56,11 @@ mkdir -p "$build/logs" "$(dirname "$out")" || exit 1
 # --- tools ------------------------------------------------------------------------------------------------------------
 
 # Programs of CJ2K_DEPS find their libraries through a wrapper: LD_LIBRARY_PATH for all would give the machine's own
-# programs older libraries than theirs.
+# programs older libraries than theirs. What the caller's LD_LIBRARY_PATH has comes first: the driver may be there, and
+# ctest's tests look for it.
+wrap() { # PROGRAM
+  printf '#!/bin/sh\nLD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}%s exec %s "$@"\n' "$multiarch" "$1"
+}
 tools=$build/tools
 rm -rf "$tools"
 mkdir -p "$tools"
@@ -62,15 +71,12 @@ if [ -n "${CJ2K_DEPS:-}" ]; then
     name=${program##*/}
     if [ ! -e "$program" ]; then continue; fi
     if command -v "$name" > /dev/null; then continue; fi # the machine has its own
-    printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$multiarch" "$program" > "$tools/$name"
+    wrap "$program" > "$tools/$name"
     chmod +x "$tools/$name"
   done
   # pkg-config sees the folder's packages alone, with their paths below it.
-  {
-    printf '#!/bin/sh\nexport PKG_CONFIG_SYSROOT_DIR=%s PKG_CONFIG_LIBDIR=%s:%s\n' "$CJ2K_DEPS" "$multiarch/pkgconfig" \
-      "$CJ2K_DEPS/usr/share/pkgconfig"
-    printf 'LD_LIBRARY_PATH=%s exec %s "$@"\n' "$multiarch" "$CJ2K_DEPS/usr/bin/pkgconf"
-  } > "$tools/pkg-config"
+  wrap "$CJ2K_DEPS/usr/bin/pkgconf" | sed "1a export PKG_CONFIG_SYSROOT_DIR=$CJ2K_DEPS \\
+PKG_CONFIG_LIBDIR=$multiarch/pkgconfig:$CJ2K_DEPS/usr/share/pkgconfig" > "$tools/pkg-config"
   chmod +x "$tools/pkg-config"
   export PKG_CONFIG=$tools/pkg-config
 fi
@@ -99,39 +105,81 @@ fi
 summary=()
 failed=0
 cut_short=0
+readonly grace=5 # seconds from the first signal to the last, and as many to write down what happened
 left() { # seconds
-  if [ "$budget" = 0 ]; then echo 86400; else echo $((budget - SECONDS)); fi
+  if [ "$budget" = 0 ]; then echo 86400; else echo $((budget - 2 * grace - SECONDS)); fi
 }
 
-# step NAME SECONDS_AT_LEAST COMMAND...: runs it within the budget, keeps its output in a log, shows its last lines where
-# it failed. Exit status 77 of the command: skipped.
+# share PERCENT PHASE...: of what is left, or all of it where none of these phases is to come.
+share() {
+  local percent=$1 phase
+  shift
+  for phase in "$@"; do
+    if [[ $phases == *" $phase "* ]]; then
+      echo $(($(left) * percent / 100))
+      return
+    fi
+  done
+  left
+}
+
+# step NAME SECONDS SECONDS_AT_LEAST COMMAND...: runs it for so long at most, keeps its output in a log, shows its last
+# lines where it failed. Exit status 77 of the command: skipped. 75: left out, 124: cut short.
 step() {
-  local name=$1 least=$2 start=$SECONDS status=0 verdict=passed
-  shift 2
-  if [ "$(left)" -lt "$least" ]; then
-    verdict="left out: $(left) s of $budget s are left"
+  local name=$1 limit=$2 least=$3 start=$SECONDS status=0 verdict=passed
+  shift 3
+  rm -f "$out.$name.log"
+  if [ "$limit" -lt "$least" ]; then
+    verdict="left out: its share of the $budget s would be $((limit > 0 ? limit : 0)) s"
     status=75
     cut_short=1
   else
     printf '== %s\n' "$name"
-    timeout --kill-after=10 "$(left)" "$@" > "$build/logs/$name.log" 2>&1 < /dev/null || status=$?
+    timeout --kill-after=$grace "$limit" "$@" > "$build/logs/$name.log" 2>&1 < /dev/null || status=$?
+    [ $status != 137 ] || status=124
     case $status in
       0) ;;
       77) verdict="skipped: $(tail -n 1 "$build/logs/$name.log")" ;;
-      124 | 137) verdict="FAILED: out of time"; failed=1; cut_short=1 ;;
-      *) verdict="FAILED ($status)"; failed=1; tail -n 40 "$build/logs/$name.log" ;;
+      124) verdict="CUT SHORT: its share was $limit s"; cut_short=1 ;;
+      *) verdict="FAILED ($status)" ;;
     esac
+    # A sanitizer that is cut short has failed where it had found something.
+    if [ $status = 124 ] && { ! [[ $name =~ ^(mem|race)check- ]] || sanitizer_found "$build/logs/$name.log"; }; then
+      verdict="FAILED, $verdict"
+    fi
+    if [[ $verdict == FAILED* ]]; then
+      failed=1
+      tail -n 40 "$build/logs/$name.log"
+      cp "$build/logs/$name.log" "$out.$name.log"
+      verdict+=", see $out.$name.log"
+    fi
   fi
-  summary+=("$(printf '%-28s %5d s  %s' "$name" $((SECONDS - start)) "$verdict")")
-  printf '== %s\n' "${summary[-1]}"
+  note "$(printf '%-28s %5d s  %s' "$name" $((SECONDS - start)) "$verdict")"
   return $status
+}
+note() { # LINE
+  summary+=("$1")
+  printf '== %s\n' "$1"
+}
+sanitizer_found() { # LOG
+  grep -qE '^=+ +(Invalid|Misaligned|Error|ERROR|Warning: Race|Program hit|.*hazard)|^.*ERROR: ' "$1"
 }
 
 finish() { # STATUS LINE
+  {
+    printf 'steps of tests/gpu.sh on %s\n' "${name:-a machine without a GPU}"
+    printf '  %s\n' "${summary[@]}"
+    printf '  %d s in all\n' "$SECONDS"
+    [ $cut_short = 0 ] || echo "  the budget of $budget s cut something short or left it out"
+  } > "$out.steps.txt"
   printf '\n'
-  printf '%s\n' "${summary[@]}"
-  printf '%d s in all\n' "$SECONDS"
-  [ $cut_short = 0 ] || echo "the budget of $budget s cut something short or left it out"
+  if [ -n "${benched:-}" ] && [ -f "$out.txt" ]; then
+    { printf '\n' && cat "$out.steps.txt"; } >> "$out.txt"
+    cat "$out.txt"
+    echo "table: $out.txt, $out.tsv"
+  else
+    cat "$out.steps.txt"
+  fi
   echo "gpu.sh: $2"
   exit "$1"
 }
@@ -153,9 +201,9 @@ else
   arch=${CJ2K_GPU_ARCH:-90}
   echo "no GPU: $devices; building for ${arch%?}.${arch: -1}"
 fi
-# Machine code for this GPU, or, where this nvcc is older than it, PTX of the newest it knows.
+# Machine code for this GPU and its PTX, or, where this nvcc is older than it, PTX of the newest it knows.
 if "$nvcc" --list-gpu-arch | grep -qx "compute_$arch"; then
-  target=$arch-real
+  target=$arch
 else
   target=$("$nvcc" --list-gpu-arch | sed -n 's/^compute_\([0-9]*\)$/\1/p' | sort -n | awk -v a="$arch" '$1 <= a' | tail -n 1)-virtual
 fi
@@ -194,8 +242,8 @@ export -f label_targets build_all configure
 export root build target nvcc cuda jobs have_gpu
 [ -z "${CJ2K_DEPS:-}" ] || export CJ2K_DEPS
 if [[ $phases == *" build "* ]]; then
-  step configure 1 bash -c configure || finish 1 "the build cannot be configured"
-  step build 5 bash -c build_all || finish 1 "the build failed"
+  step configure "$(share 20 build)" 1 bash -c configure || finish 1 "the build cannot be configured"
+  step build "$(share 70 check bench sanitize)" 5 bash -c build_all || finish 1 "the build failed"
 elif ! [ -x "$build/tests/bench/gpu_bench" ]; then
   finish 1 "$build has no build; --build makes one"
 fi
@@ -204,9 +252,9 @@ fi
 
 if [ $have_gpu != 0 ]; then
   if [[ $phases == *" check "* ]]; then
-    step host-kernels 5 ctest --test-dir "$build" --output-on-failure --no-tests=error -R '^(shim|gpu_bench_shim)$'
+    step host-kernels "$(share 90 check)" 5 ctest --test-dir "$build" --output-on-failure --no-tests=error -R '^(shim|gpu_bench_shim)$'
     # That they link, start and skip themselves.
-    step device-checks 1 bash -c 'ctest --test-dir "$build" --output-on-failure --no-tests=error -L gpu || exit
+    step device-checks "$(left)" 1 bash -c 'ctest --test-dir "$build" --output-on-failure --no-tests=error -L gpu || exit
       echo "no device"; exit 77'
   fi
   [ $failed = 0 ] || finish 1 "no CUDA device here ($devices), and the host part failed"
@@ -215,8 +263,9 @@ fi
 
 # --- checks -----------------------------------------------------------------------------------------------------------
 
+# Every line of a check goes to the log as it comes: of one that is cut short, too.
 device_checks() {
-  ctest --test-dir "$build" --output-on-failure --no-tests=error -L gpu | tee "$build/logs/ctest.log"
+  ctest --test-dir "$build" -V --no-tests=error -L gpu -R "$tests" | tee "$build/logs/ctest.log"
   [ "${PIPESTATUS[0]}" = 0 ] || return 1
   if grep -E '\*\*\*(Skipped|Not Run)' "$build/logs/ctest.log"; then
     echo "a device check was skipped although there is a GPU"
@@ -224,27 +273,11 @@ device_checks() {
   fi
 }
 export -f device_checks
-if [[ $phases == *" check "* ]]; then step device-checks 5 bash -c device_checks; fi
-
-sanitize() { # TOOL COMMAND...
-  local tool=$1
-  shift
-  compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 20 "$@"
-}
-export -f sanitize
-if [[ $phases == *" sanitize "* ]]; then
-  if PATH=$PATH:$cuda/bin:$cuda/compute-sanitizer command -v compute-sanitizer > /dev/null; then
-    export PATH=$PATH:$cuda/bin:$cuda/compute-sanitizer
-    # Whole encodes of tiny pictures, every form of tier-1 and every stop strategy of the benchmark; the operations that
-    # kernels are made of.
-    for tool in memcheck racecheck; do
-      step "$tool-encode" 20 bash -c 'sanitize "$@"' - $tool "$build/tests/bench/gpu_bench" --smoke --no-cpu --no-nvjpeg2k
-      step "$tool-operations" 10 bash -c 'sanitize "$@"' - $tool "$build/tests/shim/test_simt_cuda" \
-        '--source-file=*test_ops.cc'
-    done
-  else
-    summary+=("sanitize                         0 s  skipped: no compute-sanitizer")
-  fi
+export tests
+if [[ $phases == *" check "* ]]; then
+  step device-checks "$(share 55 bench sanitize)" 5 bash -c device_checks
+  while read -r line; do note "  $line"; done < <(
+    sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: (simt_[a-z0-9_]+) \.*(.*)$/\1 \2/p' "$build/logs/device-checks.log")
 fi
 
 # --- benchmark --------------------------------------------------------------------------------------------------------
@@ -285,31 +318,60 @@ ffmpeg_bench() {
   return "$failed"
 }
 
-if [[ $phases == *" bench "* ]] && { [ $failed = 0 ] || [ $keep_going = 1 ]; }; then
+go_on() { [ $failed = 0 ] || [ $keep_going = 1 ]; }
+
+if [[ $phases == *" bench "* ]] && go_on; then
   deadline=()
-  # What is under way when its time is over ends its group, then pictures are decoded for PSNR.
-  [ "$budget" = 0 ] || deadline=(--deadline $(($(left) > 120 ? $(left) - 90 : $(left) / 3)))
+  limit=$(share 60 sanitize)
+  # What is under way at the deadline ends its group, then pictures are decoded for PSNR. Each group writes what there is.
+  [ "$budget" = 0 ] || deadline=(--deadline $((limit > 150 ? limit - 60 : limit * 6 / 10)))
   rm -f "$build/logs/bench-ffmpeg.log" "$out.txt" "$out.tsv"
-  step bench 20 "$build/tests/bench/gpu_bench" --out "$out" "${deadline[@]}" "${bench_options[@]}"
+  benched=1
+  step bench "$limit" 20 "$build/tests/bench/gpu_bench" --out "$out" "${deadline[@]}" "${bench_options[@]}"
   status=$?
   if [ -n "${CJ2K_FFMPEG:-}" ] && [ $status != 75 ]; then
     clips=$(mktemp -d "${TMPDIR:-/tmp}/gpu_bench_XXXXXX")
     trap 'rm -rf "$clips"' EXIT
     export -f ffmpeg_bench
     export CJ2K_FFMPEG
-    step bench-ffmpeg 60 bash -c 'bench_options=("${@:2}"); ffmpeg_bench "$1"' - "$clips" "${bench_options[@]}"
+    step bench-ffmpeg "$(share 40 sanitize)" 60 bash -c 'bench_options=("${@:2}"); ffmpeg_bench "$1"' - "$clips" \
+      "${bench_options[@]}"
     [ ! -s "$build/logs/bench-ffmpeg.log" ] || cat "$build/logs/bench-ffmpeg.log" >> "$out.txt"
   fi
-  if [ -f "$out.txt" ] && [ $status != 75 ]; then
-    {
-      printf '\nsteps of tests/gpu.sh on %s\n' "$name"
-      printf '  %s\n' "${summary[@]}"
-    } >> "$out.txt"
-    cat "$out.txt"
-    echo "table: $out.txt, $out.tsv"
-  fi
 elif [[ $phases == *" bench "* ]]; then
-  summary+=("bench                            0 s  left out: a check failed (--keep-going)")
+  note "bench                            0 s  left out: a check failed (--keep-going)"
+fi
+
+# --- sanitizer --------------------------------------------------------------------------------------------------------
+
+# Encodes of tiny pictures that launch every kernel of the library, which the check asserts, and the operations that
+# kernels are made of. racecheck knows barriers and not counters in shared memory: what hands over by those (tier1=fused,
+# one of the operations) would be all hazards, and is left out there.
+sanitizer_runs=7
+sanitize() { # TOOL WHAT OPTION_OF_THE_TESTS...
+  local tool=$1 name=$1-$2
+  shift 2
+  # Twice an even share: the first are the most telling.
+  step "$name" $(($(left) * 2 / (sanitizer_runs + 1))) 5 \
+    compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 20 "$build/tests/shim/test_simt_cuda" "$@"
+  sanitizer_runs=$((sanitizer_runs - 1))
+}
+if [[ $phases != *" sanitize "* ]]; then
+  :
+elif ! go_on; then
+  note "sanitize                         0 s  left out: something failed (--keep-going)"
+elif ! PATH=$PATH:$cuda/bin:$cuda/compute-sanitizer command -v compute-sanitizer > /dev/null; then
+  note "sanitize                         0 s  skipped: no compute-sanitizer"
+else
+  export PATH=$PATH:$cuda/bin:$cuda/compute-sanitizer
+  for form in classic cibo fused; do
+    sanitize memcheck $form '--source-file=*/check_every_kernel.cc' "--test-case=*: $form"
+  done
+  for form in classic cibo; do
+    sanitize racecheck $form '--source-file=*/check_every_kernel.cc' "--test-case=*: $form"
+  done
+  sanitize memcheck operations '--source-file=*/test_ops.cc'
+  sanitize racecheck operations '--source-file=*/test_ops.cc' '--test-case-exclude=release and acquire*'
 fi
 
 if [ $failed = 0 ] && [ $cut_short = 1 ]; then finish 0 "what was run passed on $name; not everything was run"; fi

@@ -39,6 +39,7 @@ constexpr const char* kUsage = R"(gpu_bench [OPTION]...
   --rounds N             default 5
   --round-ms N           a round lasts about this long; default 300
   --distinct N           different frames of a clip; default 8
+  --scale N              pictures N times smaller each way, caps N * N times; default 1
   --picture FILE.ppm     replaces the generated scene if large and deep enough; may be repeated
   --deadline SECONDS     begins no further group after this time; what is left out is listed
   --device NAME          default cuda:0
@@ -53,7 +54,7 @@ struct Options {
   std::vector<int> gops = {8, 16, 1, 2}, nv_threads = {1, 8};
   bool device_boundary = true, host_boundary = true, full = false, cpu = true, nvjpeg2k = true;
   bool smoke = false, list = false;
-  int rounds = 5, distinct = 8, threads = 0;
+  int rounds = 5, distinct = 8, threads = 0, scale = 1;
   double round_ms = 300, deadline = 0;
   std::string device = "cuda:0", out, clips;
 };
@@ -107,6 +108,8 @@ bool parse(int argc, char** argv, Options* o) {
       o->round_ms = std::atof(value().c_str());
     } else if (name == "--distinct") {
       o->distinct = std::max(1, std::atoi(value().c_str()));
+    } else if (name == "--scale") {
+      o->scale = std::max(1, std::atoi(value().c_str()));
     } else if (name == "--picture") {
       o->pictures.push_back(value());
     } else if (name == "--deadline") {
@@ -121,6 +124,7 @@ bool parse(int argc, char** argv, Options* o) {
       o->clips = value();
     } else if (name == "--smoke") {
       o->smoke = true;
+      o->scale = 40;
       o->rounds = 1;
       o->round_ms = 0;
       o->distinct = 3;
@@ -141,7 +145,7 @@ struct Workload {
   bool peers;  ///< nvJPEG2000 runs beside it
 };
 
-std::vector<Workload> workloads(bool smoke) {
+std::vector<Workload> workloads(int scale, bool smoke) {
   // DESIGN.md section 6: the paper's rates at 24 frames/s, and the pixels and ratio of the best
   // published figure (4K 4:4:4, 8 bit, 1.2 bit/pixel).
   const auto per_frame = [](int64_t mbits) { return mbits * 1000000 / 8 / 24; };
@@ -163,14 +167,19 @@ std::vector<Workload> workloads(bool smoke) {
   add("4k8-1.2bpp-none", 3840, 2160, 8, bytes_1_2, "none", false, {});
   add("4k12-25M-none", 3840, 2160, 12, per_frame(25), "none", false, cinema);
   add("2k12-250M", 2048, 1080, 12, per_frame(250), "exact", true, cinema);
-  if (smoke) {
-    for (Workload& w : all) {
-      w.width = w.width / 40;
-      w.height = w.height / 40;
-      w.task.levels = 2;
-      if (w.task.target_bytes > 0)
-        w.task.target_bytes = std::max<int64_t>(w.task.target_bytes / 1600, 700);
-    }
+  for (Workload& w : all) {
+    if (scale == 1) break;
+    w.width = std::max(w.width / scale, 16);
+    w.height = std::max(w.height / scale, 16);
+    // Headers do not shrink with the picture.
+    if (w.task.target_bytes > 0)
+      w.task.target_bytes = std::max<int64_t>(w.task.target_bytes / scale / scale, 700);
+  }
+  for (Workload& w : all) {
+    if (!smoke) break;
+    w.task.levels = 2;
+    // 972 blocks: enough for an early stop (stages/early_stop.cc).
+    if (w.task.stop == "exact") w.task.cblk = 4;
   }
   return all;
 }
@@ -213,6 +222,8 @@ class Bench {
   std::unique_ptr<Contender> open(const Workload& load, const Spec& spec, std::string* error);
   void rate_quality();
   void compare();
+  Facts facts();
+  void write_files(bool finished);
   void report();
 
   const Options& o_;
@@ -371,7 +382,7 @@ void Bench::measure(Workload& load, const std::vector<Spec>& specs) {
     }
     entries.push_back(std::move(entry));
   }
-  for (int i = 0; i < o_.rounds; ++i) {
+  for (int i = 0; i < o_.rounds && (i == 0 || !out_of_time()); ++i) {
     for (Entry& entry : entries) {
       if (entry.contender == nullptr) continue;
       Row& row = entry.row;
@@ -390,6 +401,7 @@ void Bench::measure(Workload& load, const std::vector<Spec>& specs) {
     }
   }
   for (Entry& entry : entries) rows_.push_back(std::move(entry.row));
+  write_files(false);
 }
 
 /// dB over the three components from the errors before the inverse colour transform, taken for
@@ -460,13 +472,30 @@ void Bench::compare() {
   }
 }
 
-void Bench::report() {
+/// With --out: what has been measured so far, for who ends this program.
+void Bench::write_files(bool finished) {
+  if (o_.out.empty()) return;
+  Facts known = facts();
+  if (!finished) known.emplace_back("unfinished", "no PSNR yet, and bytes are not compared yet");
+  for (const bool table : {true, false}) {
+    const std::string path = o_.out + (table ? ".txt" : ".tsv");
+    std::FILE* file = std::fopen(path.c_str(), "w");
+    if (file == nullptr) {
+      std::fprintf(stderr, "gpu_bench: cannot write %s\n", path.c_str());
+      continue;
+    }
+    (table ? print_table : print_tsv)(file, known, rows_);
+    std::fclose(file);
+  }
+}
+
+Facts Bench::facts() {
   char date[32];
   const std::time_t now = std::time(nullptr);
   std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
   const simt::DeviceInfo& info = device_.context->info();
   const bool decoder = test::have_program("opj_decompress");
-  Facts facts = {
+  Facts known = {
       {"date", date},
       {"gpu", info.name + ", compute capability " + std::to_string(info.compute_major) + "." +
                   std::to_string(info.compute_minor) + ", " +
@@ -482,8 +511,14 @@ void Bench::report() {
                                            : meter_->missing()},
       {"psnr", decoder ? "frame 0, decoded by opj_decompress"
                        : "frame 0, the encoder's estimate (no opj_decompress here)"}};
-  for (const std::string& title : left_out_) facts.emplace_back("left out", title);
-  if (o_.smoke) facts.emplace_back("smoke", "tiny pictures: the figures mean nothing");
+  for (const std::string& title : left_out_) known.emplace_back("left out", title);
+  if (o_.smoke) known.emplace_back("smoke", "tiny pictures: the figures mean nothing");
+  if (o_.scale != 1 && !o_.smoke)
+    known.emplace_back("scale", "pictures " + std::to_string(o_.scale) + " times smaller each way");
+  return known;
+}
+
+void Bench::report() {
   std::stable_sort(rows_.begin(), rows_.end(), [this](const Row& a, const Row& b) {
     const auto place = [this](const Row& row) {
       return std::find_if(loads_.begin(), loads_.end(),
@@ -492,18 +527,8 @@ void Bench::report() {
     };
     return place(a) < place(b);
   });
-  print_table(stdout, facts, rows_);
-  if (o_.out.empty()) return;
-  for (const bool table : {true, false}) {
-    const std::string path = o_.out + (table ? ".txt" : ".tsv");
-    std::FILE* file = std::fopen(path.c_str(), "w");
-    if (file == nullptr) {
-      std::fprintf(stderr, "gpu_bench: cannot write %s\n", path.c_str());
-      continue;
-    }
-    (table ? print_table : print_tsv)(file, facts, rows_);
-    std::fclose(file);
-  }
+  print_table(stdout, facts(), rows_);
+  write_files(true);
 }
 
 int Bench::run() {
@@ -554,7 +579,7 @@ int main(int argc, char** argv) {
     std::fputs(kUsage, stderr);
     return 2;
   }
-  std::vector<Workload> loads = workloads(options.smoke);
+  std::vector<Workload> loads = workloads(options.scale, options.smoke);
   if (!options.stops.empty()) loads = with_stops(loads, options.stops);
   if (options.list) {
     for (const Workload& load : loads) std::printf("%s\n", load.task.name.c_str());

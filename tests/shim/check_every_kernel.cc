@@ -19,7 +19,7 @@ struct Case {
 /// and no more samples than sixteen blocks of 32x32. The others are for one or two kernels each.
 const Case kCases[] = {
     {{{"cblk", "4x4"}, {"levels", "2"}, {"target_bytes", "1500"}}, 67, 49, true},
-    {{{"cblk", "4x4"}, {"levels", "2"}, {"wavelet", "5/3"}, {"target_bytes", "2500"}}, 67, 49, false},
+    {{{"cblk", "4x4"}, {"wavelet", "5/3"}, {"target_bytes", "2500"}}, 67, 49, false},
     {{{"stop", "psb"}, {"target_bytes", "700"}, {"depth", "12"}, {"cblk", "8x8"}}, 50, 41, false},
     {{{"stop", "bpi"}, {"target_bytes", "900"}, {"mct", "off"}, {"cblk", "8x8"}}, 41, 50, false},
     {{{"lossless", "1"}, {"mct", "off"}, {"levels", "1"}, {"cblk", "64x64"}}, 131, 66, false},

@@ -235,10 +235,10 @@ struct Shape {
   const char *tile;  ///< nullptr: one
 };
 constexpr Shape kShapes[] = {
-    {1, 1, nullptr},   {1, 9, nullptr},   {9, 1, nullptr},    {2, 2, nullptr},
-    {3, 5, nullptr},   {8, 4, nullptr},   {17, 130, nullptr}, {115, 3, nullptr},
-    {120, 6, nullptr}, {121, 2, nullptr}, {124, 8, nullptr},  {241, 7, nullptr}, {260, 1, nullptr},
-    {64, 67, nullptr}, {37, 23, "16x8"},  {140, 12, "129x5"}, {30, 30, "7x30"},
+    {1, 1, nullptr},    {1, 9, nullptr},    {9, 1, nullptr},   {2, 2, nullptr},   {3, 5, nullptr},
+    {8, 4, nullptr},    {17, 130, nullptr}, {115, 3, nullptr}, {120, 6, nullptr}, {121, 2, nullptr},
+    {124, 8, nullptr},  {241, 7, nullptr},  {260, 1, nullptr}, {64, 67, nullptr}, {37, 23, "16x8"},
+    {140, 12, "129x5"}, {30, 30, "7x30"},
 };
 
 /// A plan of this shape, whose first sample is at a coordinate of these parities.

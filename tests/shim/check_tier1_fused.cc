@@ -64,8 +64,7 @@ void check_busy(int width, int height, size_t count, size_t frames, uint32_t max
   Totals totals;
   for (const Machine& machine : kMachines) {
     const auto items = busy_items(width, height, count, frames, machine.schedule * 1000);
-    for (const uint32_t most : {0u, max_thread_blocks})
-      check_machine(machine, most, items, totals);
+    for (const uint32_t most : {0u, max_thread_blocks}) check_machine(machine, most, items, totals);
   }
   CHECK(totals.paused > count * frames);
   MESSAGE(totals.blocks << " blocks, " << totals.passes << " passes, " << totals.bytes

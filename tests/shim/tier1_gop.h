@@ -104,7 +104,9 @@ struct Options {
 class Gop {
  public:
   Gop(const std::vector<Item>& items, const Options& options)
-      : items_(items), options_(options), gpu_(options.seed, options.num_multiprocessors),
+      : items_(items),
+        options_(options),
+        gpu_(options.seed, options.num_multiprocessors),
         random_(options.seed) {
     num_frames_ = items.at(0).frames.size();
     expected_.resize(items.size() * num_frames_);
