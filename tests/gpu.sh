@@ -252,7 +252,8 @@ fi
 
 if [ $have_gpu != 0 ]; then
   if [[ $phases == *" check "* ]]; then
-    step host-kernels "$(share 90 check)" 5 ctest --test-dir "$build" --output-on-failure --no-tests=error -R '^(shim|gpu_bench_shim)$'
+    step host-kernels "$(share 90 check)" 5 ctest --test-dir "$build" --output-on-failure --no-tests=error \
+      -R '^(shim|gpu_bench_shim)$'
     # That they link, start and skip themselves.
     step device-checks "$(left)" 1 bash -c 'ctest --test-dir "$build" --output-on-failure --no-tests=error -L gpu || exit
       echo "no device"; exit 77'
@@ -263,9 +264,10 @@ fi
 
 # --- checks -----------------------------------------------------------------------------------------------------------
 
-# Every line of a check goes to the log as it comes: of one that is cut short, too.
+# Every line of a check goes to the log as it comes, also of one that is cut short. One that hangs does not keep all
+# others from running.
 device_checks() {
-  ctest --test-dir "$build" -V --no-tests=error -L gpu -R "$tests" | tee "$build/logs/ctest.log"
+  ctest --test-dir "$build" -V --no-tests=error -L gpu -R "$tests" --timeout $((limit * 2 / 5)) | tee "$build/logs/ctest.log"
   [ "${PIPESTATUS[0]}" = 0 ] || return 1
   if grep -E '\*\*\*(Skipped|Not Run)' "$build/logs/ctest.log"; then
     echo "a device check was skipped although there is a GPU"
@@ -273,11 +275,16 @@ device_checks() {
   fi
 }
 export -f device_checks
-export tests
+export tests limit
 if [[ $phases == *" check "* ]]; then
-  step device-checks "$(share 55 bench sanitize)" 5 bash -c device_checks
-  while read -r line; do note "  $line"; done < <(
-    sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: (simt_[a-z0-9_]+) \.*(.*)$/\1 \2/p' "$build/logs/device-checks.log")
+  limit=$(share 55 bench sanitize)
+  step device-checks "$limit" 5 bash -c device_checks
+  # Each by name, also those that the end of the step has kept from a result.
+  for check in $(ctest --test-dir "$build" -N -L gpu -R "$tests" | sed -nE 's/^ *Test +#[0-9]+: //p'); do
+    result=$(sed -nE "s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: $check [. ]*(.*)\$/\1/p" "$build/logs/device-checks.log" |
+      tail -n 1)
+    note "  $check: ${result:-no result}"
+  done
 fi
 
 # --- benchmark --------------------------------------------------------------------------------------------------------
