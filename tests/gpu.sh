@@ -75,8 +75,9 @@ if [ -n "${CJ2K_DEPS:-}" ]; then
     chmod +x "$tools/$name"
   done
   # pkg-config sees the folder's packages alone, with their paths below it.
-  wrap "$CJ2K_DEPS/usr/bin/pkgconf" | sed "1a export PKG_CONFIG_SYSROOT_DIR=$CJ2K_DEPS \\
-PKG_CONFIG_LIBDIR=$multiarch/pkgconfig:$CJ2K_DEPS/usr/share/pkgconfig" > "$tools/pkg-config"
+  packages=$multiarch/pkgconfig:$CJ2K_DEPS/usr/share/pkgconfig
+  wrap "$CJ2K_DEPS/usr/bin/pkgconf" |
+    sed "1a export PKG_CONFIG_SYSROOT_DIR=$CJ2K_DEPS PKG_CONFIG_LIBDIR=$packages" > "$tools/pkg-config"
   chmod +x "$tools/pkg-config"
   export PKG_CONFIG=$tools/pkg-config
 fi
@@ -161,14 +162,15 @@ note() { # LINE
   summary+=("$1")
   printf '== %s\n' "$1"
 }
-sanitizer_found() { # LOG
-  grep -qE '^=+ +(Invalid|Misaligned|Error|ERROR|Warning: Race|Program hit|.*hazard)|^.*ERROR: ' "$1"
+sanitizer_found() { # LOG: other than that the program was ended
+  grep -E '^=+ +(Invalid|Misaligned|Error|Warning: Race|Program hit|.* hazard)|ERROR: ' "$1" |
+    grep -qvE "didn't terminate|0 errors|0 hazards|SIGTERM"
 }
 
 finish() { # STATUS LINE
   {
     printf 'steps of tests/gpu.sh on %s\n' "${name:-a machine without a GPU}"
-    printf '  %s\n' "${summary[@]}"
+    [ ${#summary[@]} = 0 ] || printf '  %s\n' "${summary[@]}"
     printf '  %d s in all\n' "$SECONDS"
     [ $cut_short = 0 ] || echo "  the budget of $budget s cut something short or left it out"
   } > "$out.steps.txt"

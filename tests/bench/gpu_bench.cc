@@ -176,10 +176,7 @@ std::vector<Workload> workloads(int scale, bool smoke) {
       w.task.target_bytes = std::max<int64_t>(w.task.target_bytes / scale / scale, 700);
   }
   for (Workload& w : all) {
-    if (!smoke) break;
-    w.task.levels = 2;
-    // 972 blocks: enough for an early stop (stages/early_stop.cc).
-    if (w.task.stop == "exact") w.task.cblk = 4;
+    if (smoke) w.task.levels = 2;
   }
   return all;
 }
