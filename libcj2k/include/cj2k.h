@@ -205,7 +205,7 @@ typedef struct cj2k_params {
                      with the same rate-distortion slope; 2^-8 .. 2^8, smaller is better; 0
                      (default): 2 when neither lossless nor target_bytes is set, else unlimited */
   cj2k_stop stop; /* how far code-blocks are coded; default exact, which differs from none by under
-                     0.01 dB */
+                     0.01 dB (README.md: with figures) */
   int32_t stop_margin; /* PST: how far below the last GOP's threshold coding goes, in 1/256 octave
                           of slope; 0 .. 4096; default 128 */
 

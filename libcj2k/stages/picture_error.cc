@@ -243,6 +243,7 @@ size_t scratch_samples(const TileSize& size) {
 PictureError::PictureError(const Plan& plan) : plan_(plan) {
   for (uint32_t c = 0; c < plan.components.size(); ++c) {
     const TileSize size = largest_tile(plan, c);
+    tile_samples_.push_back(size.samples());
     for (auto* memory : {&source_, &decoded_})
       memory->emplace_back((size.samples() + scratch_samples(size)) * sizeof(int32_t));
   }
@@ -305,7 +306,7 @@ void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Sel
     for (size_t i = begin; i < end; ++i) {
       const auto c = static_cast<uint32_t>(i / 2);
       const Plane<Sample> p = plane(c, i % 2);
-      inverse_transform(plan_, tcs[c], p, p.data + largest_tile(plan_, c).samples());
+      inverse_transform(plan_, tcs[c], p, p.data + tile_samples_[c]);
     }
   });
 

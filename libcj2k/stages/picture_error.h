@@ -37,6 +37,7 @@ class PictureError {
                     uint32_t tile, uint64_t* sums);
 
   const Plan& plan_;
+  std::vector<size_t> tile_samples_;  ///< [component] of the largest tile; scratch comes after them
   std::vector<HostBuffer> source_, decoded_;  ///< [component] of a tile, Mallat order
 };
 
