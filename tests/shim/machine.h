@@ -76,7 +76,7 @@ struct State {
   uint64_t calls = 0;
   uint64_t allocations = 0;
   uint64_t primary_contexts_made = 0;  ///< not reset
-  std::map<int, uint64_t> launches;  ///< by device
+  std::map<int, uint64_t> launches;    ///< by device
   Fault fault = Fault::kNone;
   uint64_t fault_call = 0;
   bool fault_hit = false;
