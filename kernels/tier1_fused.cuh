@@ -68,8 +68,8 @@ struct FusedShape<8> {
 ///   per slot.
 /// Shared bytes: 47,360, 43,824 and 45,424: rings, 1,200 to 6,240 for the states of a block in each
 ///   group, 128 a slot for records, contexts and states of the MQ coder.
-/// Global traffic: for each plane its bits, the signs, all planes above, and kFractionPlanes below,
-///   4 bytes a thread, most of them from the caches; what the MQ coder writes, see MqCoder.
+/// Global traffic: for each plane its bits, the signs, and all planes above and below, 4 bytes a
+///   thread, most of them from the caches; what the MQ coder writes, see MqCoder.
 /// Barriers: of a group as Tier1Model's; between a group and a lane counters in shared memory. The
 ///   MQ warp votes twice every 16 decisions.
 /// Not tuned: no GPU at hand when it was written.
