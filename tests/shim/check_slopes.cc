@@ -314,7 +314,8 @@ class Planes {
       for (uint32_t p = 0; p < kPasses; ++p) {
         length += random() % (random() % 3 == 0 ? 3 : 90);
         const auto plane = static_cast<uint8_t>(planes - 1 - std::min((p + 2) / 3, planes - 1));
-        const int64_t distortion = (static_cast<int64_t>(random() % 60000) - 9000) << plane;
+        const int64_t distortion = (static_cast<int64_t>(random() % 60000) - 9000)
+                                   << (planes == 0 ? 0 : plane);
         passes_.push_back({length, plane, distortion});
       }
     }
