@@ -5,7 +5,7 @@
 // used again at once.
 #pragma once
 
-#include "simt/kernel.h"
+#include "kernels/simt/kernel.h"
 
 namespace cj2k::simt {
 

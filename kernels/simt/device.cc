@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-#include "simt/device.h"
+#include "kernels/simt/device.h"
 
 #include <cassert>
 #include <cctype>
 #include <cstdio>
 #include <cstring>
 
-#include "simt/driver.h"
+#include "kernels/simt/driver.h"
 
 namespace cj2k::simt {
 namespace {

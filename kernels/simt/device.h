@@ -23,7 +23,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "simt/types.h"
+#include "kernels/simt/types.h"
 
 namespace cj2k::simt {
 
@@ -101,7 +101,7 @@ class Context {
   Status synchronize();
   bool poisoned() const { return poisoned_.load(std::memory_order_acquire); }
 
-  // For the owners below and primitives.
+  // For the owners below.
   const Driver& driver() const { return *driver_; }
   /// kOk, or the status of a driver's error code, logged once as "`what` failed: ...".
   Status check(int cu_result, const char* what);

@@ -27,7 +27,7 @@
 //            sync_named(id, n) arrive_named(id, n)
 //                                        partial barriers (bar.sync, bar.arrive), id 1 to 15, n threads in
 //                                        whole warps; all lanes of a warp call together
-//            block_reduce, block_exclusive_scan: simt/block.h
+//            block_reduce, block_exclusive_scan: kernels/simt/block.h
 //   warp     sync_warp(mask = all)
 //            shuffle(v, lane) shuffle_up/down(v, delta) shuffle_xor(v, bits)
 //                                        w; last parameter mask = all; from a lane outside the warp: the
@@ -56,10 +56,10 @@
 // recursion, no allocation; no float contraction is done by the compiler.
 #pragma once
 
-#include "simt/types.h"
+#include "kernels/simt/types.h"
 
 #if defined(__CUDACC__)
-#include "simt/cuda_thread.h"
+#include "kernels/simt/cuda/thread.h"
 #elif defined(CJ2K_SIMT_SHIM)
-#include "shim/thread.h"
+#include "kernels/simt/host/thread.h"
 #endif

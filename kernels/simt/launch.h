@@ -5,7 +5,7 @@
 // device and by the host compiler for their launchers, or by the host compiler alone for the shim.
 //
 // clang-format off
-//   #include "simt/launch.h"
+//   #include "kernels/simt/launch.h"
 //   #include "halve.cuh"
 //   CJ2K_KERNEL(halve, cj2k::cuda::Halve)   // outside any namespace, before its launch
 //   namespace cj2k::cuda {
@@ -18,8 +18,8 @@
 
 #include <type_traits>
 
-#include "simt/device.h"
-#include "simt/kernel.h"
+#include "kernels/simt/device.h"
+#include "kernels/simt/kernel.h"
 
 namespace cj2k::simt {
 

@@ -10,7 +10,7 @@
 #endif
 #include <type_traits>
 
-#include "simt/target.h"
+#include "kernels/simt/target.h"
 
 namespace cj2k::simt {
 

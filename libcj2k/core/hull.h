@@ -11,7 +11,7 @@
 #include "core/hd.h"
 #include "core/slope.h"
 #include "stages/coded_block.h"
-#include "stages/tier1.h"
+#include "stages/ebcot/tier1.h"
 
 namespace cj2k {
 

@@ -23,9 +23,9 @@ struct HullPoint {
                       ///< the picture
 };
 
-struct CodingPass;  // stages/tier1.h
+struct CodingPass;  // stages/ebcot/tier1.h
 struct PassTail;
-struct SavedCoder;  // core/segments.h
+struct SavedCoder;  // core/ebcot/segments.h
 
 /// Coded bytes of one code-block. All pointers live as long as the frame slot.
 struct CodedBlock {

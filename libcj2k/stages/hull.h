@@ -6,7 +6,7 @@
 #pragma once
 
 #include "stages/coded_block.h"
-#include "stages/tier1.h"
+#include "stages/ebcot/tier1.h"
 
 namespace cj2k {
 

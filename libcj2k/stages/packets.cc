@@ -11,7 +11,7 @@
 #include "codestream/markers.h"
 #include "core/bit_writer.h"
 #include "core/tag_tree.h"
-#include "stages/tier1.h"
+#include "stages/ebcot/tier1.h"
 
 namespace cj2k {
 namespace {

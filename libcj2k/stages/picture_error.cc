@@ -12,7 +12,7 @@
 #include "base/parallel.h"
 #include "core/lifting.h"
 #include "stages/quantize.h"
-#include "stages/tier1.h"
+#include "stages/ebcot/tier1.h"
 
 namespace cj2k {
 namespace {

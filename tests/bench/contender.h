@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "bench/clip.h"
-#include "simt/device.h"
+#include "kernels/simt/device.h"
 
 namespace cj2k::bench {
 

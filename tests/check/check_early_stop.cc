@@ -9,11 +9,11 @@
 #include <cstring>
 #include <vector>
 
-#include "core/segments.h"
+#include "core/ebcot/segments.h"
 #include "core/slope.h"
 #include "core/stop.h"
 #include "stages/hull.h"
-#include "stages/tier1.h"
+#include "stages/ebcot/tier1.h"
 #include "support/picture.h"
 
 namespace cj2k::test {

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "check/check.h"
-#include "core/segments.h"
+#include "core/ebcot/segments.h"
 #include "stages/target.h"
-#include "stages/tier1.h"
+#include "stages/ebcot/tier1.h"
 #include "support/test_blocks.h"
 
 namespace cj2k {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "shim/shim.h"
+#include "kernels/simt/host/shim.h"
 #include "support/encode.h"
 
 namespace cj2k::simt::test {

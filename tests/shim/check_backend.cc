@@ -4,7 +4,7 @@
 // The CUDA backend's manners: which device is taken and what is said about it, how much memory,
 // several devices, layouts in host memory, flush, close and bad frames.
 #include "backend_check.h"
-#include "gop_memory.h"
+#include "cuda/gop_memory.h"
 #include "shim/kernel_check.h"
 
 namespace cj2k::simt::test {

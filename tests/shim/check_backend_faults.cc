@@ -4,7 +4,7 @@
 // Every call of the driver fails once, in every way that the shim knows: an error that says what
 // and where, no hang, nothing left behind, and no packet that is not the CPU's.
 #include "backend_check.h"
-#include "simt/device.h"
+#include "kernels/simt/device.h"
 
 namespace cj2k::simt::test {
 namespace {

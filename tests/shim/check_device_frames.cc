@@ -4,7 +4,7 @@
 // Frames in device memory: every layout, streams that make them late, an application's context, and
 // memory that is used again as soon as it may be.
 #include "backend_check.h"
-#include "simt/device.h"
+#include "kernels/simt/device.h"
 
 namespace cj2k::simt::test {
 namespace {

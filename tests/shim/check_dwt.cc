@@ -3,7 +3,7 @@
 //
 // One level of the wavelet transform, from plane to plane, on the device against
 // stages/dwt.h. Level 1: check_ingest.cc; all levels of whole frames: check_quantize.cc.
-#include "dwt_tiling.h"
+#include "cuda/dwt_tiling.h"
 #include "shim/kernel_check.h"
 #include "stages/dwt.h"
 

@@ -12,11 +12,11 @@
 
 // core/ after simt/: both define CJ2K_SIMT_HD.
 #include "core/distortion.h"
-#include "core/segments.h"
+#include "core/ebcot/segments.h"
 #include "stages/hull.h"
 #include "stages/quantize.h"
 #include "support/test_blocks.h"
-#include "tier1.h"
+#include "kernels/ebcot/tier1.h"
 
 namespace cj2k::cuda {
 namespace {

@@ -13,7 +13,7 @@
 
 // core/ after simt/: both define CJ2K_SIMT_HD.
 #include "core/stop.h"
-#include "slopes.h"
+#include "kernels/rate/slopes.h"
 #include "stages/early_stop.h"
 #include "stages/hull.h"
 #include "stages/rate.h"

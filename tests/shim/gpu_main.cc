@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "simt/device.h"
+#include "kernels/simt/device.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "check/check.h"
-#include "kernels.h"
+#include "kernels/pixels/pixels.h"
 #include "params.h"
 #include "plan.h"
 #include "shim/support.h"

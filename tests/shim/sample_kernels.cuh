@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Kernels that use everything of simt/kernel.h once, and kernels with a planted bug each.
+// Kernels that use everything of kernels/simt/kernel.h once, and kernels with a planted bug each.
 #pragma once
 
-#include "simt/block.h"
-#include "simt/kernel.h"
+#include "kernels/simt/block.h"
+#include "kernels/simt/kernel.h"
 
 namespace cj2k::cuda::samples {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "simt/device.h"
+#include "kernels/simt/device.h"
 
 namespace cj2k::cuda::samples {
 

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "simt/device.h"
+#include "kernels/simt/device.h"
 
 #if defined(CJ2K_SIMT_SHIM)
-#include "shim/shim.h"
+#include "kernels/simt/host/shim.h"
 #endif
 
 namespace cj2k::simt::test {

@@ -17,12 +17,12 @@
 #include "shim/support.h"
 
 // core/ after simt/: both define CJ2K_SIMT_HD.
-#include "core/segments.h"
+#include "core/ebcot/segments.h"
 #include "core/slope.h"
 #include "core/stop.h"
 #include "support/test_blocks.h"
-#include "tier1.h"
-#include "tier1_forms.h"
+#include "kernels/ebcot/tier1.h"
+#include "kernels/ebcot/tier1_forms.h"
 
 namespace cj2k::cuda::test {
 

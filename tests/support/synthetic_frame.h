@@ -13,7 +13,7 @@
 
 #include "plan.h"
 #include "stages/coded_block.h"
-#include "stages/tier1.h"
+#include "stages/ebcot/tier1.h"
 
 namespace cj2k::test {
 

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "stages/tier1.h"
+#include "stages/ebcot/tier1.h"
 
 namespace cj2k::test {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/mq.h"
+#include "core/ebcot/mq.h"
 #include "support/mq_decoder.h"
 
 namespace cj2k {

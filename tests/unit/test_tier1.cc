@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/distortion.h"
-#include "core/segments.h"
+#include "core/ebcot/segments.h"
 #include "support/block_decoder.h"
 #include "support/test_blocks.h"
 

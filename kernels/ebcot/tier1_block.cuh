@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// How far a block is, and the lists of blocks by plane: what the kernels of tier-1 share.
+#pragma once
+
+#include "core/stop.h"
+#include "kernels/simt/kernel.h"
+#include "kernels/ebcot/tier1_launch.h"
+
+namespace cj2k::cuda::tier1 {
+
+/// Tier1State without the contexts, to move in two accesses of 16 bytes.
+struct alignas(16) StateHead {
+  uint32_t a, c, ct;
+  uint32_t bytes_written, closed_bytes;
+  uint32_t num_bytes;
+  uint8_t last, open, first_pass, num_passes;
+  uint8_t paused, finished;
+  uint8_t stopped, reserved;
+};
+static_assert(sizeof(StateHead) == offsetof(Tier1State, contexts));
+static_assert(offsetof(StateHead, num_passes) == offsetof(Tier1State, num_passes));
+static_assert(offsetof(StateHead, finished) == offsetof(Tier1State, finished));
+static_assert(offsetof(StateHead, stopped) == offsetof(Tier1State, stopped));
+
+template <typename T>
+CJ2K_KERNEL_FN StateHead load_head(T& t, const Tier1State* state) {
+  return t.gload(reinterpret_cast<const StateHead*>(state));
+}
+template <typename T>
+CJ2K_KERNEL_FN void store_head(T& t, Tier1State* state, const StateHead& head) {
+  t.gstore(reinterpret_cast<StateHead*>(state), head);
+}
+
+template <typename T>
+CJ2K_KERNEL_FN int bit_planes(T& t, const Tier1Buffers& buffers, uint32_t block) {
+  return 32 - static_cast<int>(T::clz(t.gload_ro(buffers.planes.magnitudes + block)));
+}
+
+/// Of a block that is not finished.
+CJ2K_KERNEL_FN int planes_left(int bit_planes, int num_passes) {
+  return bit_planes - (num_passes + 2) / 3;
+}
+
+/// A block of a list.
+struct ListedBlock {
+  uint32_t number, frame;
+  const Tier1Job* job;
+
+  template <typename T>
+  CJ2K_KERNEL_FN ListedBlock(T& t, const Tier1Buffers& buffers, const Tier1List& list,
+                             uint32_t entry)
+      : number(t.gload_ro(list.blocks + entry)),
+        frame(number / buffers.num_blocks),
+        job(buffers.jobs + number % buffers.num_blocks) {}
+};
+
+/// Log-slope at which a block may stop; 0: none.
+template <typename T>
+CJ2K_KERNEL_FN uint16_t threshold_of(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
+                                     uint32_t block, uint32_t component) {
+  if (stop.thresholds == nullptr) return 0;
+  const uint32_t frame = block / buffers.num_blocks;
+  return t.gload_ro(stop.thresholds + frame * CJ2K_MAX_COMPONENTS + component);
+}
+
+/// Whether no plane of a block that has not been begun can reach its threshold.
+template <typename T>
+CJ2K_KERNEL_FN bool is_out_of_reach(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
+                                    uint32_t block, int bit_planes) {
+  const Tier1Job* job = buffers.jobs + block % buffers.num_blocks;
+  const uint16_t threshold = threshold_of(t, buffers, stop, block, t.gload_ro(&job->component));
+  return threshold != 0 && best_slope_left(t.gload_ro(&job->weight), bit_planes) < threshold;
+}
+
+/// Whether a block has anything to code in this call.
+enum class Start { kNothing, kPaused, kCodes };
+
+/// @param plane  where it goes on, with kCodes
+template <typename T>
+CJ2K_KERNEL_FN Start start_of(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
+                              uint32_t block, int bit_planes, int* plane) {
+  const StateHead head = load_head(t, buffers.states + block);
+  *plane = planes_left(bit_planes, head.num_passes) - 1;
+  if (head.finished != 0 || head.stopped != 0 || *plane < 0) return Start::kNothing;
+  if (*plane < static_cast<int>(stop.last_plane)) return Start::kPaused;
+  if (head.num_passes == 0 && is_out_of_reach(t, buffers, stop, block, bit_planes)) {
+    return Start::kPaused;
+  }
+  return Start::kCodes;
+}
+
+/// The plane that a block goes on with in this call; -1: none, and its state says so.
+template <typename T>
+CJ2K_KERNEL_FN int start_plane(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
+                               uint32_t block) {
+  const int planes = bit_planes(t, buffers, block);
+  int plane;
+  const Start start = start_of(t, buffers, stop, block, planes, &plane);
+  if (start == Start::kCodes) return plane;
+  Tier1State* state = buffers.states + block;
+  if (planes == 0) t.gstore(&state->finished, 1);
+  if (start == Start::kPaused) t.gstore(&state->paused, 1);
+  return -1;
+}
+
+CJ2K_KERNEL_FN uint32_t first_of(const PlaneLists& lists, uint32_t size) {
+  return size == 0 ? lists.first_of[0] : size == 1 ? lists.first_of[1] : lists.first_of[2];
+}
+
+/// The lanes `among` append their blocks, in order. All lanes of the warp call with the same size
+/// and plane.
+template <typename T>
+CJ2K_KERNEL_FN void append(T& t, const PlaneLists& lists, uint32_t plane, uint32_t size,
+                           uint32_t among, uint32_t block) {
+  uint32_t at = 0;
+  if (t.lane() == 0) {
+    at = t.atomic_add(lists.counts + plane * kTier1Sizes + size, T::popcount(among));
+  }
+  at = t.shuffle(at, 0);
+  if ((among >> t.lane() & 1) == 0) return;
+  at += T::popcount(among & ((1u << t.lane()) - 1));
+  t.gstore(lists.blocks + uint64_t{plane} * lists.stride + first_of(lists, size) + at, block);
+}
+
+/// tier1_start.
+///
+/// Grid: x = blocks / kThreads. Block: a lane per code-block, warps independent.
+/// Shared bytes, barriers: none.
+/// Global traffic: 40 bytes a block, 8 or 12 written; a warp adds to up to three counters for each
+///   plane that its blocks start at.
+struct Tier1Start {
+  using Params = StartParams;
+  struct Smem {};
+  static constexpr int kThreads = 256;
+  static constexpr int kMinBlocks = 8;
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
+    const uint32_t entry = t.block_x() * kThreads + t.thread();
+    uint32_t block = 0;
+    int plane = -1;
+    if (entry < p.list.count()) {
+      block = t.gload_ro(p.list.blocks + entry);
+      plane = start_plane(t, p.buffers, p.stop, block);
+    }
+    const uint32_t* counts = p.list.counts;
+    const uint32_t size = entry < counts[0] ? 0 : entry < counts[0] + counts[1] ? 1 : 2;
+    const uint32_t key = static_cast<uint32_t>(plane) * kTier1Sizes + size;
+    uint32_t rest = t.ballot(plane >= 0);
+    while (rest != 0) {
+      const uint32_t group = t.shuffle(key, T::ctz(rest));
+      const uint32_t among = t.ballot((rest >> t.lane() & 1) != 0 && key == group);
+      const uint32_t group_plane = group / kTier1Sizes, group_size = group % kTier1Sizes;
+      append(t, p.to_code, group_plane, group_size, among, block);
+      append(t, p.to_model, group_plane, group_size, among, block);
+      if (group_plane > p.stop.last_plane) {
+        append(t, p.to_model, group_plane - 1, group_size, among, block);
+      }
+      rest &= ~among;
+    }
+  }
+};
+
+}  // namespace cj2k::cuda::tier1

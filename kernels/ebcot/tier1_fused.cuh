@@ -1,0 +1,476 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Context modelling and MQ coding in one kernel, the decisions in shared memory between them.
+//
+// A thread block has groups of warps that model and one warp that codes. Each lane of that warp is
+// a slot: it codes one code-block after the other, on its own. A group serves some slots; it models
+// one plane of one block at a time, next the slot that has the least in store, and forgets the
+// block in between (its bit-planes say all there is to know).
+//
+//   model group                              MQ lane
+//   ring:    decisions of passes             read 16 at a time
+//   records: one per pass     produced ->    begin_pass .. end_pass
+//            room in the ring <- consumed
+//            a new block      <- done        after a plane: stop, or go on
+//
+// The ring is one for all slots of a group: passes differ in size far more than their sum does. It
+// is given out in order and given back in the same order, so a pass that is coded late keeps what
+// came after it. What was modelled of a block beyond its stop is thrown away.
+//
+// Nothing here waits in a circle: a lane waits for its group alone; a group waits for room, which
+// the lanes give back without it, since a pass is published before the next one takes room, and
+// the largest pass takes less than half of a ring.
+#pragma once
+
+#include "kernels/simt/kernel.h"
+#include "kernels/ebcot/tier1_block.cuh"
+#include "kernels/ebcot/tier1_modeller.cuh"
+#include "kernels/ebcot/tier1_mq.cuh"
+
+namespace cj2k::cuda::tier1 {
+
+struct FusedParams {
+  Tier1Buffers buffers;
+  const uint32_t* blocks;  ///< [count] of one tier1_size
+  uint32_t count;
+  uint32_t style;
+  Tier1Stop stop;
+  uint32_t* taken;     ///< entries of the list that are taken; 0 at the launch
+  uint32_t num_slots;  ///< that a group uses, so that a short list is spread
+  bool reversible;
+  mq::StateTable states;
+};
+
+/// How a thread block is cut, for code-blocks of kWarps * 32 cells. Parameters to tune.
+template <uint32_t kWarps>
+struct FusedShape;
+template <>
+struct FusedShape<1> {
+  static constexpr uint32_t kGroups = 4, kSlots = 8, kRingBytes = 8 * 1024;
+  static constexpr int kMinBlocks = 4;
+};
+template <>
+struct FusedShape<4> {
+  static constexpr uint32_t kGroups = 1, kSlots = 16, kRingBytes = 32 * 1024;
+  static constexpr int kMinBlocks = 4;
+};
+template <>
+struct FusedShape<8> {
+  static constexpr uint32_t kGroups = 1, kSlots = 16, kRingBytes = 32 * 1024;
+  static constexpr int kMinBlocks = 2;
+};
+
+/// Codes the blocks of a list, but for the ends of their codewords (Tier1Close).
+///
+/// Grid: x = as many thread blocks as run at a time; each takes blocks until the list is empty.
+/// Block: kGroups * kWarps warps that model, a thread per cell; behind them one that codes, a lane
+///   per slot.
+/// Shared bytes: 47,360, 43,824 and 45,424: rings, 1,200 to 6,240 for the states of a block in each
+///   group, 128 a slot for records, contexts and states of the MQ coder.
+/// Global traffic: for each plane its bits, the signs, and all planes above and below, 4 bytes a
+///   thread, most of them from the caches; what the MQ coder writes, see MqCoder.
+/// Barriers: of a group as Tier1Model's; between a group and a lane counters in shared memory. The
+///   MQ warp votes twice every 16 decisions.
+/// Not tuned: no GPU at hand when it was written.
+template <uint32_t kWarps>
+struct Tier1Fused {
+  using Params = FusedParams;
+  using Shape = FusedShape<kWarps>;
+  static constexpr uint32_t kGroups = Shape::kGroups, kSlots = Shape::kSlots;
+  static constexpr uint32_t kModelThreads = kGroups * kWarps * 32;
+  static constexpr int kThreads = static_cast<int>(kModelThreads + 32);
+  static constexpr int kMinBlocks = Shape::kMinBlocks;
+  static constexpr uint32_t kUnits = Shape::kRingBytes / 16;  ///< of a ring
+  /// Passes of a slot that are modelled and not coded: a plane is modelled where there are at most
+  /// kAhead, that is while the plane before is coded; and one record to end with.
+  static constexpr uint32_t kRecords = 8, kAhead = 3;
+  /// Lanes wait so many rounds of 16 decisions for others that come to the end of a pass, or that
+  /// have to decide on a stop, which reads all passes so far: the whole warp stands meanwhile.
+  static constexpr uint32_t kPassRounds = 4, kStopRounds = 8;
+  /// Between two looks of a group for work: a lane takes some 40 us for a pass, and a warp that
+  /// looks all the time takes its turns from those that code.
+  static constexpr uint32_t kWaitNs = 500;
+  static_assert(kGroups * kSlots <= 32 && kAhead + 4 <= kRecords);
+  static_assert((kUnits & (kUnits - 1)) == 0 &&
+                kUnits / 2 * 16 >= model_samples(kWarps) * 5 / 2 + 16 &&
+                kUnits <= 65536);  // places take 16 bits of a record
+
+  struct Given {
+    uint32_t record;  ///< slot | its number << 5
+    uint32_t end;     ///< of its room
+  };
+  struct alignas(16) GroupSmem {
+    uint8_t ring[Shape::kRingBytes];
+    simt::U32x4 records[kSlots][kRecords];
+    ModelScratch<kWarps> model;
+    // Counters of a slot. `produced` and `consumed` count records, `done` blocks.
+    uint32_t produced[kSlots], consumed[kSlots], done[kSlots];
+    // Of the group's first lane alone; positions in the ring are in units of 16 bytes.
+    Given given[kSlots * kRecords];
+    uint32_t given_begin, given_end, ring_begin, ring_end;
+    // From the group's first warp to the others.
+    uint32_t placed;
+    simt::U32x4 task;
+  };
+  struct Smem {
+    GroupSmem groups[kGroups];
+    MqWarpSmem coder;
+    mq::State table[94];
+  };
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem& smem, const Params& p) {
+    for (uint32_t i = t.thread(); i < 94; i += kThreads) {
+      t.sstore(smem.table[i], p.states.states[i]);
+    }
+    for (uint32_t i = t.thread(); i < kGroups * kSlots; i += kThreads) {
+      GroupSmem& s = smem.groups[i / kSlots];
+      t.sstore(s.produced[i % kSlots], 0);
+      t.sstore(s.consumed[i % kSlots], 0);
+      t.sstore(s.done[i % kSlots], 0);
+      if (i % kSlots == 0) {
+        t.sstore(s.given_begin, 0);
+        t.sstore(s.given_end, 0);
+        t.sstore(s.ring_begin, 0);
+        t.sstore(s.ring_end, 0);
+      }
+    }
+    t.sync();
+    if (t.thread() >= kModelThreads) {
+      code(t, smem, p);
+    } else {
+      model(t, smem.groups[kWarps == 1 ? t.warp() : 0], p);
+    }
+  }
+
+ private:
+  // ---- Modelling ----
+
+  static constexpr uint32_t kNone = 0xFFFFFFFFu;
+  static constexpr uint32_t kFirst = 1u << 31;  ///< in a record: the block's first of this call
+
+  template <typename T>
+  using ModelGroup = Group<T, kWarps, false>;
+
+  template <typename T>
+  CJ2K_KERNEL_FN static bool leads(T& t) {
+    return kWarps == 1 || t.warp() == 0;
+  }
+
+  /// Lane i of a group's first warp: its i-th slot.
+  struct Slot {
+    uint32_t block = 0;
+    int plane = -1;         ///< to model next
+    uint32_t produced = 0;  ///< records
+    uint32_t assigned = 0;  ///< blocks
+    bool first = false;     ///< nothing is modelled of the block
+    bool closed;            ///< no block will come
+  };
+
+  /// A plane to model.
+  struct Task {
+    uint32_t slot;  ///< kNone: all is done
+    uint32_t block, produced;
+    int plane;
+    uint32_t first;
+  };
+
+  /// A Modeller's sink.
+  template <typename T>
+  struct RingSink {
+    T& t;
+    GroupSmem& s;
+    const uint32_t slot, block;
+    uint32_t first, produced;
+    uint32_t placed = 0;
+
+    CJ2K_KERNEL_FN uint8_t* place(uint32_t count) {
+      if (leads(t)) {
+        if (t.lane() == 0) placed = take_room(t, s, (count + 15) / 16);
+        placed = t.shuffle(placed, 0);
+        t.sync_warp();  // what lay there has been read
+      }
+      if constexpr (kWarps > 1) {
+        if (t.thread() == 0) t.sstore(s.placed, placed);
+        ModelGroup<T>(t, s.model.group).sync();
+        placed = t.sload(s.placed);
+      }
+      return s.ring + placed * 16;
+    }
+    CJ2K_KERNEL_FN void publish(uint32_t count, int64_t distortion, int plane) {
+      ModelGroup<T> group(t, s.model.group);
+      group.sync();
+      if (group.thread() == 0) {
+        t.sstore(s.records[slot][produced % kRecords],
+                 simt::U32x4{block, count | static_cast<uint32_t>(plane) << 16 | first,
+                             static_cast<uint32_t>(distortion),
+                             placed | static_cast<uint32_t>(distortion >> 32) << 16});
+        const uint32_t end = t.sload(s.given_end);
+        t.sstore(s.given[end % (kSlots * kRecords)],
+                 Given{slot | produced << 5, t.sload(s.ring_end)});
+        t.sstore(s.given_end, end + 1);
+        t.atomic_store_block(&s.produced[slot], produced + 1);
+      }
+      ++produced;
+      first = 0;
+    }
+    CJ2K_KERNEL_FN void end_plane() {}
+  };
+
+  /// @return where `units` in a row begin
+  template <typename T>
+  CJ2K_KERNEL_FN static uint32_t take_room(T& t, GroupSmem& s, uint32_t units) {
+    const uint32_t end = t.sload(s.ring_end);
+    const uint32_t place = end % kUnits;
+    const uint32_t skipped = place + units > kUnits ? kUnits - place : 0;
+    uint32_t begin = t.sload(s.ring_begin);
+    uint32_t oldest = t.sload(s.given_begin);
+    const uint32_t newest = t.sload(s.given_end);
+    // Many small passes may fill the list of what is given out before they fill the ring.
+    while (end + skipped + units - begin > kUnits || newest - oldest == kSlots * kRecords) {
+      // Something is given out: of an empty ring even the larger part is enough.
+      const Given given = t.sload(s.given[oldest % (kSlots * kRecords)]);
+      const uint32_t consumed = t.atomic_load_block(&s.consumed[given.record % 32]);
+      if (static_cast<int32_t>((consumed << 5) - (given.record & ~31u)) <= 0) {
+        t.relax(kWaitNs);
+        continue;
+      }
+      begin = given.end;
+      t.sstore(s.ring_begin, begin);
+      t.sstore(s.given_begin, ++oldest);
+    }
+    t.sstore(s.ring_end, end + skipped + units);
+    return skipped != 0 ? 0 : place;
+  }
+
+  /// Blocks for the slots that have none. A block that has nothing to code in this call leaves its
+  /// slot as it was.
+  template <typename T>
+  CJ2K_KERNEL_FN static void assign(T& t, GroupSmem& s, const Params& p, Slot& slot, bool wants) {
+    const uint32_t takers = t.ballot(wants);
+    if (takers == 0) return;
+    uint32_t entry = 0;
+    if (t.lane() == 0) entry = t.atomic_add(p.taken, T::popcount(takers));
+    entry = t.shuffle(entry, 0) + T::popcount(takers & ((1u << t.lane()) - 1));
+    if (!wants) return;
+    if (entry >= p.count) {
+      slot.closed = true;
+      t.sstore(s.records[t.lane()][slot.produced % kRecords], simt::U32x4{kNone, 0, 0, 0});
+      t.atomic_store_block(&s.produced[t.lane()], ++slot.produced);
+      return;
+    }
+    slot.block = t.gload_ro(p.blocks + entry);
+    slot.plane = start_plane(t, p.buffers, p.stop, slot.block);
+    if (slot.plane < 0) return;
+    slot.first = true;
+    ++slot.assigned;
+  }
+
+  template <typename T>
+  CJ2K_KERNEL_FN static Task next_task(T& t, GroupSmem& s, const Params& p, Slot& slot) {
+    const uint32_t i = t.lane() < kSlots ? t.lane() : 0;
+    while (true) {
+      assign(t, s, p, slot, !slot.closed && t.atomic_load_block(&s.done[i]) == slot.assigned);
+      uint32_t key = kNone;
+      if (!slot.closed && slot.plane >= static_cast<int>(p.stop.last_plane)) {
+        const uint32_t ahead = slot.produced - t.atomic_load_block(&s.consumed[i]);
+        if (ahead <= kAhead) key = ahead << 5 | i;
+      }
+      key = t.warp_reduce_min(key);
+      t.sync_warp();  // its records have been read
+      if (key != kNone) {
+        const uint32_t of = key % 32;
+        return {of, t.shuffle(slot.block, of), t.shuffle(slot.produced, of),
+                t.shuffle(slot.plane, of), t.shuffle(slot.first ? kFirst : 0, of)};
+      }
+      if (t.all(slot.closed)) return {kNone, 0, 0, 0, 0};
+      t.relax(kWaitNs);
+    }
+  }
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void model(T& t, GroupSmem& s, const Params& p) {
+    Slot slot;
+    slot.closed = t.lane() >= p.num_slots;
+    while (true) {
+      Task task{};
+      if (leads(t)) task = next_task(t, s, p, slot);
+      if constexpr (kWarps > 1) {
+        ModelGroup<T> group(t, s.model.group);
+        if (group.thread() == 0) {
+          t.sstore(s.task, simt::U32x4{task.slot, task.block, task.produced,
+                                       static_cast<uint32_t>(task.plane) | task.first});
+        }
+        group.sync();
+        const simt::U32x4 shared = t.sload(s.task);
+        task = {shared.x, shared.y, shared.z, static_cast<int>(shared.w & ~kFirst),
+                shared.w & kFirst};
+      }
+      if (task.slot == kNone) return;
+      const Tier1Job job = t.gload(p.buffers.jobs + task.block % p.buffers.num_blocks);
+      RingSink<T> sink{t, s, task.slot, task.block, task.first, task.produced};
+      Modeller<T, ModelGroup<T>, kWarps, RingSink<T>>(t, s.model, p.buffers, job, task.block,
+                                                      p.style, p.reversible, sink)
+          .planes(task.plane, task.plane);
+      if (t.lane() == task.slot) {
+        slot.produced = sink.produced;
+        slot.plane = task.plane > static_cast<int>(p.stop.last_plane) ? task.plane - 1 : -1;
+        slot.first = false;
+      }
+    }
+  }
+
+  // ---- MQ coding ----
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void code(T& t, Smem& smem, const Params& p) {
+    const uint32_t group = t.lane() / kSlots, i = t.lane() % kSlots;
+    bool closed = group >= kGroups || i >= p.num_slots;
+    GroupSmem& s = smem.groups[group < kGroups ? group : 0];
+    const SharedBank<T> bank{&t, &smem.coder.contexts[0][t.lane()], smem.table};
+    Segments<DeviceStore<T>> segments(p.style,
+                                      DeviceStore<T>(t, p.buffers, t.gload(p.buffers.jobs), 0));
+    uint32_t block = kNone;
+    uint16_t threshold = 0;
+    uint32_t consumed = 0, done = 0;  // as the counters
+    int plane = 0;
+    int64_t distortion = 0;
+    const simt::U32x4* from = nullptr;
+    uint32_t left = 0;  // decisions of the pass
+    bool in_pass = false, in_plane = false, raw = false;
+
+    for (uint32_t round = 0; t.any(!closed); ++round) {
+      const bool nobody = !t.any(left > 0);
+      const bool turn = nobody || round % kPassRounds == 0;
+      if (left == 0 && in_pass && turn) {
+        // Whether it is the block's last, Tier1Close will say.
+        segments.end_pass(plane, distortion, false);
+        in_pass = false;
+        in_plane = segments.num_passes() % 3 != 1;
+        t.atomic_store_block(&s.consumed[i], ++consumed);
+      }
+      // After a plane.
+      if (block != kNone && !in_pass && !in_plane &&
+          (threshold == 0 || nobody || round % kStopRounds == 0)) {
+        in_plane = true;
+        if (plane <= static_cast<int>(p.stop.last_plane) ||
+            (threshold != 0 && may_stop(segments, weight_of(t, p, block), threshold))) {
+          leave(t, p, segments, bank, block, plane == 0);
+          block = kNone;
+          t.atomic_store_block(&s.done[i], ++done);
+        }
+      }
+      if (turn && !closed && !in_pass && (in_plane || block == kNone) &&
+          t.atomic_load_block(&s.produced[i]) != consumed) {
+        const simt::U32x4 record = t.sload(s.records[i][consumed % kRecords]);
+        closed = record.x == kNone;
+        if (!closed && (record.y & kFirst) != 0) {
+          block = record.x;
+          in_plane = true;
+          threshold = enter(t, p, segments, bank, block);
+        }
+        if (block == kNone) {
+          t.atomic_store_block(&s.consumed[i], ++consumed);  // beyond the stop
+        } else if (!closed) {
+          plane = static_cast<int>(record.y >> 16 & 31);
+          left = record.y & 0xFFFF;
+          distortion = static_cast<int64_t>(static_cast<int32_t>(record.w) >> 16) << 32 | record.z;
+          from = reinterpret_cast<const simt::U32x4*>(s.ring) + (record.w & 0xFFFF);
+          raw = begin_pass(segments, bank);
+          in_pass = true;
+        }
+      }
+      t.sync_warp();  // lanes code together, however they came here
+      if (left > 0) {
+        code_symbols(segments, bank, raw, t.sload(*from++), left);
+        left -= left < 16 ? left : 16;
+      } else if (nobody) {
+        t.relax();
+      }
+    }
+  }
+
+  template <typename T>
+  CJ2K_KERNEL_FN static double weight_of(T& t, const Params& p, uint32_t block) {
+    return t.gload(&p.buffers.jobs[block % p.buffers.num_blocks].weight);
+  }
+
+  /// Begins with a block, or goes on with it.
+  /// @return its threshold
+  template <typename T>
+  CJ2K_KERNEL_FN static uint16_t enter(T& t, const Params& p, Segments<DeviceStore<T>>& segments,
+                                       const SharedBank<T>& bank, uint32_t block) {
+    const uint32_t frame = block / p.buffers.num_blocks;
+    const Tier1Job job = t.gload(p.buffers.jobs + block % p.buffers.num_blocks);
+    const Tier1State* state = p.buffers.states + block;
+    const StateHead head = load_head(t, state);
+    segments = Segments<DeviceStore<T>>(p.style, DeviceStore<T>(t, p.buffers, job, frame));
+    segments.restore(head);
+    if (head.num_passes == 0) {
+      mq::reset_bank(bank);
+    } else {
+      for (unsigned c = 0; c < mq::kNumContexts; ++c) {
+        bank.set_context(c, t.gload(state->contexts + c));
+      }
+    }
+    return threshold_of(t, p.buffers, p.stop, block, job.component);
+  }
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void leave(T& t, const Params& p, Segments<DeviceStore<T>>& segments,
+                                   const SharedBank<T>& bank, uint32_t block, bool finished) {
+    Tier1State* state = p.buffers.states + block;
+    StateHead head{};
+    segments.save(head);
+    head.num_bytes = segments.num_bytes();
+    head.paused = !finished;
+    head.finished = finished;
+    for (unsigned c = 0; !finished && c < mq::kNumContexts; ++c) {
+      t.gstore(state->contexts + c, bank.context(c));
+    }
+    segments.suspend();
+    store_head(t, state, head);
+  }
+};
+
+struct CloseParams {
+  Tier1Buffers buffers;
+  Tier1List list;
+  uint32_t style;
+};
+
+/// Ends the codewords of a list's blocks where they stand, which finds the lengths of their passes.
+/// A kernel of its own, since lanes that do this together take no longer than one alone.
+///
+/// Grid: x = blocks / kThreads. Block: a lane per code-block. Shared bytes, barriers: none.
+/// Global traffic: 32 bytes of state, 24 bytes a pass, the last bytes of the segment once a pass.
+struct Tier1Close {
+  using Params = CloseParams;
+  struct Smem {};
+  static constexpr int kThreads = 64;
+  static constexpr int kMinBlocks = 8;
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
+    const uint32_t entry = t.block_x() * kThreads + t.thread();
+    if (entry >= p.list.count()) return;
+    const uint32_t block = t.gload_ro(p.list.blocks + entry);
+    Tier1State* state = p.buffers.states + block;
+    const StateHead head = load_head(t, state);
+    if (head.open == 0 || head.stopped != 0) return;
+    const uint32_t frame = block / p.buffers.num_blocks;
+    const Tier1Job job = t.gload(p.buffers.jobs + block % p.buffers.num_blocks);
+    Segments<DeviceStore<T>> segments(p.style, DeviceStore<T>(t, p.buffers, job, frame));
+    segments.restore(head);
+    if (head.finished != 0) {
+      segments.finish();
+      t.gstore(&state->open, 0);
+    } else {
+      segments.pause();
+    }
+    t.gstore(&state->num_bytes, segments.num_bytes());
+  }
+};
+
+}  // namespace cj2k::cuda::tier1

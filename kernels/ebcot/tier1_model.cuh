@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Context modelling whose decisions go to global memory.
+#pragma once
+
+#include "kernels/simt/kernel.h"
+#include "kernels/ebcot/tier1_block.cuh"
+#include "kernels/ebcot/tier1_launch.h"
+#include "kernels/ebcot/tier1_modeller.cuh"
+
+namespace cj2k::cuda::tier1 {
+
+/// Context modelling of the planes that blocks of one size have left, or of one plane.
+///
+/// Grid: x = most blocks / kGroups; where the device counts the list, the rest ends at once. Not
+///   persistent: the MQ coder of the plane before shares the multiprocessors and must find room.
+/// Block: kGroups code-blocks of kWarps warps each, a thread per cell.
+///   kWarps = 1: 32 cells (32x32, 64x16), 4 code-blocks; 4: 128 cells (64x64, 1024x4); 8: 256 cells
+///   (4x1024).
+/// Shared bytes: 15,360, 14,976 and 16,576: three states of all cells with pads, and the decisions
+///   of one plane, 2.5 a sample.
+/// Global traffic: reads the signs and each plane once, 4 bytes a thread, a warp's side by side
+///   (plane by plane: all planes above for the significance), and for the distortions all planes
+///   below each once more, most of them from the caches; writes the decisions 16 bytes a thread,
+///   and 16 bytes a pass.
+/// Barriers: per plane 3, those of 3 scans and 6 sums, and one and a vote for each step in which N
+///   grows (2 to 4 are typical). With kWarps = 1 all are of the warp alone.
+/// Not tuned: no GPU at hand when it was written.
+template <uint32_t kWarps>
+struct Tier1Model {
+  using Params = ModelParams;
+  static constexpr uint32_t kGroups = kWarps == 1 ? 4 : 1;
+  static constexpr int kThreads = static_cast<int>(kWarps * 32 * kGroups);
+  static constexpr int kMinBlocks = kWarps == 8 ? 3 : kWarps == 4 ? 8 : 7;
+  /// Decisions of a plane (see tier1_symbol_capacity), each pass from a multiple of 16.
+  static constexpr uint32_t kStagedBytes = model_samples(kWarps) / 2 * 5 + 64;
+
+  struct BlockSmem {
+    alignas(16) uint8_t symbols[kStagedBytes];
+    ModelScratch<kWarps> model;
+  };
+  struct Smem {
+    BlockSmem groups[kGroups];
+  };
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem& smem, const Params& p) {
+    const uint32_t group = kWarps == 1 ? t.warp() : 0;
+    const uint32_t entry = t.block_x() * kGroups + group;
+    const uint32_t count = p.device_count == nullptr ? p.count : t.gload_ro(p.device_count);
+    if (entry >= count) return;
+    const uint32_t block = t.gload_ro(p.blocks + entry);
+    const Tier1Job job = t.gload(p.buffers.jobs + block % p.buffers.num_blocks);
+    const uint32_t frame = block / p.buffers.num_blocks;
+    const int planes = bit_planes(t, p.buffers, block);
+    int plane = p.plane, last_plane = p.plane;
+    uint32_t first = 0;
+    if (plane == kPlanesLeft) {
+      if (start_of(t, p.buffers, p.stop, block, planes, &plane) != Start::kCodes) plane = -1;
+      last_plane = static_cast<int>(p.stop.last_plane);
+    } else if ((plane & 1) != 0) {
+      first = static_cast<uint32_t>(tier1_symbol_capacity(job.width, job.height, 1));
+    }
+    StagedSink<T> sink{t, smem.groups[group],
+                       p.buffers.symbols + frame * p.buffers.frame_symbols + job.symbols_offset,
+                       p.buffers.pass_symbols + uint64_t{frame} * p.buffers.frame_passes +
+                           job.first_pass + tier1_passes(planes - 1 - plane),
+                       first};
+    Modeller<T, ModelGroup<T>, kWarps, StagedSink<T>>(t, smem.groups[group].model, p.buffers, job,
+                                                      block, p.style, p.reversible, sink)
+        .planes(plane, last_plane);
+  }
+
+ private:
+  template <typename T>
+  using ModelGroup = Group<T, kWarps, true>;
+
+  /// A Modeller's sink: a plane's decisions in shared memory, from there to global memory.
+  template <typename T>
+  struct StagedSink {
+    T& t;
+    BlockSmem& smem;
+    uint8_t* symbols;
+    PassSymbols* pass;
+    uint32_t cursor;  ///< of the plane in `symbols`
+    uint32_t staged = 0;
+
+    CJ2K_KERNEL_FN uint8_t* place(uint32_t) { return smem.symbols + staged; }
+    CJ2K_KERNEL_FN void publish(uint32_t count, int64_t distortion, int plane) {
+      if (ModelGroup<T>(t, smem.model.group).thread() == 0) {
+        t.gstore(pass, PassSymbols{cursor + staged, static_cast<uint16_t>(count),
+                                   static_cast<uint16_t>(plane), distortion});
+      }
+      ++pass;
+      staged += (count + 15) / 16 * 16;
+    }
+    CJ2K_KERNEL_FN void end_plane() {
+      ModelGroup<T> group(t, smem.model.group);
+      group.sync();
+      const auto* from = reinterpret_cast<const simt::U32x4*>(smem.symbols);
+      auto* to = reinterpret_cast<simt::U32x4*>(symbols + cursor);
+      for (uint32_t i = group.thread(); i < staged / 16; i += ModelGroup<T>::kThreads) {
+        t.gstore(to + i, t.sload(from[i]));
+      }
+      cursor += staged;
+      staged = 0;
+      group.sync();
+    }
+  };
+};
+
+}  // namespace cj2k::cuda::tier1

@@ -1,0 +1,542 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Context modelling with all samples of a bit-plane in parallel; the method and its letters (S, N,
+// A, E, B, X, C) are those of stages/ebcot/tier1_simd.cc. A thread owns a cell: 8 columns of one stripe
+// as a 32-bit word, bit 4 * column + row. Bits in ascending order are the order of a coding pass,
+// and so are threads: cells of a stripe from left to right, stripes from top to bottom.
+//
+// What other threads see of a cell (S, A, E) lies in shared memory, with one zero cell behind each
+// stripe and a zero stripe above and below:
+//   index(stripe, cell) = 1 + (stripe + 1) * pitch + cell,   pitch = cells_wide + 1
+#pragma once
+
+#include "core/distortion.h"
+#include "core/ebcot/mq.h"
+#include "core/ebcot/segments.h"
+#include "kernels/simt/kernel.h"
+#include "kernels/ebcot/tier1_block.cuh"
+
+namespace cj2k::cuda::tier1 {
+
+inline constexpr uint32_t kRow0 = 0x11111111u, kRow3 = 0x88888888u;
+
+/// Shared memory of a Group.
+template <uint32_t kWarps>
+struct GroupScratch {
+  uint32_t totals[kWarps];
+};
+template <>
+struct GroupScratch<1> {};
+
+/// The first kWarps warps of a thread block, which work on one code-block; a single warp may be
+/// any. kAlone: they are the whole thread block; else they meet at the named barrier kGroupBarrier.
+inline constexpr uint32_t kGroupBarrier = 1;
+template <typename T, uint32_t kWarps, bool kAlone>
+class Group {
+ public:
+  static constexpr uint32_t kThreads = kWarps * 32;
+  CJ2K_KERNEL_FN Group(T& t, GroupScratch<kWarps>& scratch) : t_(t), scratch_(scratch) {}
+
+  CJ2K_KERNEL_FN uint32_t thread() const { return kWarps == 1 ? t_.lane() : t_.thread(); }
+  /// Orders shared memory: a warp's shuffles and votes alone do not.
+  CJ2K_KERNEL_FN void sync() {
+    if constexpr (kWarps == 1) {
+      t_.sync_warp();
+    } else if constexpr (kAlone) {
+      t_.sync();
+    } else {
+      t_.sync_named(kGroupBarrier, kThreads);
+    }
+  }
+  /// Orders shared memory too.
+  CJ2K_KERNEL_FN bool any(bool predicate) {
+    const bool of_warp = t_.any(predicate);
+    if constexpr (kWarps == 1) {
+      t_.sync_warp();
+      return of_warp;
+    } else {
+      return exchange(of_warp ? 1u : 0u).total != 0;
+    }
+  }
+  CJ2K_KERNEL_FN uint32_t exclusive_add(uint32_t value, uint32_t* total) {
+    const uint32_t sum = t_.warp_inclusive_add(value);
+    if constexpr (kWarps == 1) {
+      *total = t_.shuffle(sum, 31);
+      return sum - value;
+    } else {
+      const Totals totals = exchange(t_.shuffle(sum, 31));
+      *total = totals.total;
+      return totals.before + sum - value;
+    }
+  }
+  CJ2K_KERNEL_FN int32_t reduce_add(int32_t value) {
+    const int32_t of_warp = t_.warp_reduce_add(value);
+    if constexpr (kWarps == 1) {
+      return of_warp;
+    } else {
+      return static_cast<int32_t>(exchange(static_cast<uint32_t>(of_warp)).total);
+    }
+  }
+  /// |value| < 2^40: a GPU adds 32 bits over a warp in one instruction, so they go in two halves.
+  CJ2K_KERNEL_FN int64_t reduce_add(int64_t value) {
+    constexpr int kLowBits = 18;
+    static_assert(kThreads <= 256);
+    const int32_t high = reduce_add(static_cast<int32_t>(value >> kLowBits));
+    const int32_t low = reduce_add(static_cast<int32_t>(value & ((1 << kLowBits) - 1)));
+    return int64_t{high} * (1 << kLowBits) + low;
+  }
+
+ private:
+  struct Totals {
+    uint32_t before, total;
+  };
+  /// Sums of the warps' values; two barriers.
+  CJ2K_KERNEL_FN Totals exchange(uint32_t of_warp) {
+    if (t_.lane() == 0) t_.sstore(scratch_.totals[t_.warp()], of_warp);
+    sync();
+    Totals totals{0, 0};
+    CJ2K_UNROLL
+    for (uint32_t i = 0; i < kWarps; ++i) {
+      const uint32_t value = t_.sload(scratch_.totals[i]);
+      if (i < t_.warp()) totals.before += value;
+      totals.total += value;
+    }
+    sync();
+    return totals;
+  }
+
+  T& t_;
+  GroupScratch<kWarps>& scratch_;
+};
+
+/// A cell and those around it that come before it in the scan.
+struct Before {
+  uint32_t own, left, up, up_left, up_right;
+};
+/// ... after it.
+struct After {
+  uint32_t own, right, down, down_left, down_right;
+};
+
+CJ2K_KERNEL_FN uint32_t left_column(uint32_t own, uint32_t left) { return own << 4 | left >> 28; }
+CJ2K_KERNEL_FN uint32_t right_column(uint32_t own, uint32_t right) {
+  return own >> 4 | right << 28;
+}
+/// The sample above (below) each: in the same column, or at the edge of the next stripe.
+CJ2K_KERNEL_FN uint32_t above(uint32_t own, uint32_t up) {
+  return (own << 1 & ~kRow0) | (up >> 3 & kRow0);
+}
+CJ2K_KERNEL_FN uint32_t below(uint32_t own, uint32_t down, uint32_t row3_open) {
+  return (own >> 1 & ~kRow3) | (down << 3 & row3_open);
+}
+
+/// Significance of the eight neighbours of each sample.
+struct Neighbours {
+  uint32_t left, right, up, down, left_up, left_down, right_up, right_down;
+
+  /// `row3_open` is 0 with VSC: then nothing is seen below row 3.
+  CJ2K_KERNEL_FN Neighbours(const Before& pre, const After& post, uint32_t row3_open)
+      : left(left_column(pre.own, pre.left)),
+        right(right_column(post.own, post.right)),
+        up(above(pre.own, pre.up)),
+        down(below(post.own, post.down, row3_open)),
+        left_up(above(left, left_column(pre.up, pre.up_left))),
+        left_down(below(left, left_column(post.down, post.down_left), row3_open)),
+        right_up(above(right, right_column(pre.up, pre.up_right))),
+        right_down(below(right, right_column(post.down, post.down_right), row3_open)) {}
+
+  CJ2K_KERNEL_FN uint32_t any() const {
+    return left | right | up | down | left_up | left_down | right_up | right_down;
+  }
+};
+
+/// The decisions that a pass makes in one cell, as masks and bits of labels.
+struct Decisions {
+  uint32_t coded = 0;   ///< samples that code a bit (run mode: the stripe column's first)
+  uint32_t signs = 0;   ///< samples that code a sign
+  uint32_t breaks = 0;  ///< first ones of interrupted runs
+  uint32_t label[4];    ///< of the bit: zero coding, run or refinement
+  uint32_t sign_label[3];
+  uint32_t sign_bit;
+
+  template <typename T>
+  CJ2K_KERNEL_FN uint32_t count() const {
+    return T::popcount(coded) + T::popcount(signs) + 3 * T::popcount(breaks);
+  }
+};
+
+/// Table D.1 on bit-planes. x1: exactly one of a pair, x2: both.
+CJ2K_KERNEL_FN void zero_labels(const Neighbours& n, uint32_t orientation, uint32_t* label) {
+  uint32_t h1 = n.left ^ n.right, h2 = n.left & n.right;
+  uint32_t v1 = n.up ^ n.down, v2 = n.up & n.down;
+  const uint32_t p2 = n.left_up & n.right_up, p = n.left_up | n.right_up;
+  const uint32_t q2 = n.left_down & n.right_down, q = n.left_down | n.right_down;
+  const uint32_t d_any = p | q;
+  const uint32_t d_two = p2 | q2 | (p & q);
+  if (orientation == kHH) {
+    const uint32_t d_three = (p2 & q) | (q2 & p);
+    const uint32_t h = h1 | h2, v = v1 | v2;
+    const uint32_t any = h | v, two = h2 | v2 | (h & v);
+    const uint32_t d_one = d_any & ~d_two, d_exact_two = d_two & ~d_three;
+    // 8: d >= 3; 7, 6: d = 2; 5, 4, 3: d = 1; 2, 1, 0: d = 0
+    label[3] = d_three;
+    label[2] = d_exact_two | (d_one & any);
+    label[1] = d_exact_two | (d_one & ~any) | (two & ~d_any);
+    label[0] = (d_exact_two & any) | (d_one & (two | ~any)) | (any & ~(d_any | two));
+    return;
+  }
+  if (orientation == kHL) {
+    const uint32_t t1 = h1, t2 = h2;
+    h1 = v1, h2 = v2, v1 = t1, v2 = t2;
+  }
+  const uint32_t h = h1 | h2, v = v1 | v2;
+  // 8: h = 2; 7: h = 1, v; 6: h = 1, d; 5: h = 1; 4: v = 2; 3: v = 1; 2: d >= 2; 1: d = 1
+  label[3] = h2;
+  label[2] = h1 | (v2 & ~h);
+  label[1] = (h1 & (v | d_any)) | (~h & (v1 | (d_two & ~v)));
+  label[0] = (h1 & (v | ~d_any)) | (~h & (v1 | (d_any & ~d_two & ~v)));
+}
+
+/// The signs of the four neighbours.
+struct Signs {
+  uint32_t own, left, right, up, down;
+};
+
+/// Tables D.2 and D.3 on bit-planes.
+CJ2K_KERNEL_FN void sign_labels(const Neighbours& n, const Signs& x, Decisions& d) {
+  const uint32_t l_minus = n.left & x.left, l_plus = n.left & ~x.left;
+  const uint32_t r_minus = n.right & x.right, r_plus = n.right & ~x.right;
+  const uint32_t u_minus = n.up & x.up, u_plus = n.up & ~x.up;
+  const uint32_t d_minus = n.down & x.down, d_plus = n.down & ~x.down;
+  const uint32_t h_plus = (l_plus & ~r_minus) | (r_plus & ~l_minus);
+  const uint32_t h_minus = (l_minus & ~r_plus) | (r_minus & ~l_plus);
+  const uint32_t v_plus = (u_plus & ~d_minus) | (d_plus & ~u_minus);
+  const uint32_t v_minus = (u_minus & ~d_plus) | (d_minus & ~u_plus);
+  const uint32_t h = h_plus | h_minus, v = v_plus | v_minus;
+  const uint32_t alike = (h_plus & v_plus) | (h_minus & v_minus);
+  // 4: same signs; 3: h alone; 2: opposite signs; 1: v alone
+  d.sign_label[2] = alike;
+  d.sign_label[1] = h & ~alike;
+  d.sign_label[0] = h ^ v;
+  d.sign_bit = x.own ^ (h_minus | (v_minus & ~h));
+}
+
+CJ2K_KERNEL_FN uint32_t spread_rows(uint32_t column) {
+  return column | (column << 1 & ~kRow0) | (column >> 1 & ~kRow3);
+}
+
+/// Clean-up pass over `left_over`; its ones are `ones`. `e_up`: E of the stripe above, `a_down`: A
+/// of the stripe below, as far as samples see them.
+CJ2K_KERNEL_FN Decisions cleanup_decisions(const Neighbours& n, uint32_t orientation,
+                                           const Signs& x, uint32_t left_over, uint32_t ones,
+                                           uint32_t e_up, uint32_t a_down) {
+  Decisions d;
+  zero_labels(n, orientation, d.label);
+  sign_labels(n, x, d);
+  // Run mode (D.3.4): four samples left over and nothing significant around them when the column is
+  // reached. Inside the column nothing is significant by then, so only the stripes above and below
+  // count in its own column.
+  const uint32_t around =
+      n.left | n.right | e_up | a_down | n.left_up | n.left_down | n.right_up | n.right_down;
+  const uint32_t quiet = left_over & ~around;
+  const uint32_t quiet2 = quiet & quiet >> 1;
+  const uint32_t run0 = quiet2 & quiet2 >> 2 & kRow0;
+  const uint32_t run = run0 * 15;
+  // Rows below the first one of a column: all of them in a run that it breaks.
+  const uint32_t after1 = ones << 1 & ~kRow0;
+  const uint32_t after2 = after1 | (after1 << 1 & ~kRow0);
+  const uint32_t after = after2 | (after2 << 1 & ~kRow0);
+  const uint32_t ones2 = ones | ones >> 1;
+  const uint32_t whole_run = run0 & ~(ones2 | ones2 >> 2);  // no one in it: one decision
+  d.coded = (left_over & ~run) | (run & after) | whole_run;
+  d.signs = ones;
+  d.breaks = run & ones & ~after;
+  // kRun = 12 = 1100b; the labels of such a sample are all 0
+  d.label[2] |= whole_run;
+  d.label[3] |= whole_run;
+  return d;
+}
+
+/// Writes a cell's decisions to out[0 ..].
+template <typename T>
+CJ2K_KERNEL_FN void emit(T& t, const Decisions& d, uint32_t bits, uint8_t* out) {
+  const auto put = [&](uint32_t symbol) { t.sstore(*out++, static_cast<uint8_t>(symbol)); };
+  for (uint32_t rest = d.coded | d.signs; rest != 0; rest &= rest - 1) {
+    const uint32_t k = T::ctz(rest);
+    const auto bit = [k](uint32_t word) { return word >> k & 1; };
+    if (bit(d.breaks) != 0) {
+      put(mq::symbol(mq::kRun, 1));
+      put(mq::symbol(mq::kUniform, k >> 1 & 1));
+      put(mq::symbol(mq::kUniform, k & 1));
+    }
+    if (bit(d.coded) != 0) {
+      put(bit(bits) | bit(d.label[0]) << 1 | bit(d.label[1]) << 2 | bit(d.label[2]) << 3 |
+          bit(d.label[3]) << 4);
+    }
+    if (bit(d.signs) != 0) {
+      put(mq::kSign << 1 | bit(d.sign_bit) | bit(d.sign_label[0]) << 1 | bit(d.sign_label[1]) << 2 |
+          bit(d.sign_label[2]) << 3);
+    }
+  }
+}
+
+/// Shared memory of a Modeller.
+template <uint32_t kWarps>
+struct ModelScratch {
+  /// (stripes + 2) * (cells_wide + 1) + 1 at most: one row or one column of cells; 2 rows of 128.
+  static constexpr uint32_t kCells = kWarps == 8 ? 520 : kWarps == 4 ? 388 : 100;
+  uint32_t state[3][kCells];
+  GroupScratch<kWarps> group;
+};
+/// Samples of a block that kWarps warps model, at most.
+constexpr uint32_t model_samples(uint32_t warps) { return warps == 1 ? 1024 : 4096; }
+
+/// One thread of a block's group G. The decisions of a pass go to `Sink`, all threads together:
+///   uint8_t* place(uint32_t count)  where they belong, in shared memory
+///   void publish(uint32_t count, int64_t distortion, int plane)  they are written, but not synced
+///   void end_plane()
+template <typename T, typename G, uint32_t kWarps, typename Sink>
+class Modeller {
+ public:
+  CJ2K_KERNEL_FN Modeller(T& t, ModelScratch<kWarps>& scratch, const Tier1Buffers& buffers,
+                          const Tier1Job& job, uint32_t block, uint32_t style, bool reversible,
+                          Sink& sink)
+      : t_(t),
+        group_(t, scratch.group),
+        scratch_(scratch),
+        sink_(sink),
+        job_(job),
+        style_(style),
+        reversible_(reversible) {
+    const uint32_t frame = block / buffers.num_blocks;
+    words_ = reinterpret_cast<const uint32_t*>(buffers.planes.words +
+                                               frame * buffers.planes.frame_words + job.first_word);
+    bit_planes_ = bit_planes(t, buffers, block);
+    const uint32_t cells_wide = (job.width + 7u) / 8, stripes = (job.height + 3u) / 4;
+    pitch_ = cells_wide + 1;
+    row_cells_ = (job.width + 15u) / 16 * 2;
+    plane_cells_ = row_cells_ * stripes;
+    const uint32_t thread = group_.thread();
+    active_ = thread < cells_wide * stripes;
+    const uint32_t cell = active_ ? thread : 0;
+    const uint32_t stripe = cell / cells_wide, column = cell % cells_wide;
+    index_ = 1 + (stripe + 1) * pitch_ + column;
+    cell_ = stripe * row_cells_ + column;
+    const uint32_t rows = job.height - 4 * stripe, columns = job.width - 8 * column;
+    valid_ = rows >= 4 ? 0xFFFFFFFFu : kRow0 * ((1u << rows) - 1);
+    if (columns < 8) valid_ &= (1u << 4 * columns) - 1;
+    if (!active_) valid_ = 0;
+    row3_open_ = (style & CJ2K_STYLE_VSC) != 0 ? 0 : kRow3;
+    num_cells_ = (stripes + 2) * pitch_ + 1;
+  }
+
+  /// The planes `plane` .. last_plane.
+  CJ2K_KERNEL_FN void planes(int plane, int last_plane) {
+    if (plane < last_plane) return;
+    begin(plane);
+    for (; plane >= last_plane; --plane) {
+      code_plane(plane);
+      if (plane > last_plane) bits_ = load_plane(plane - 1);
+    }
+  }
+
+ private:
+  CJ2K_KERNEL_FN uint32_t load(int64_t plane_cells) {
+    return valid_ == 0 ? 0 : t_.gload_ro(words_ + plane_cells + cell_) & valid_;
+  }
+  CJ2K_KERNEL_FN uint32_t load_plane(int plane) {
+    return load(static_cast<int64_t>(plane_cells_) * (bit_planes_ - plane));
+  }
+
+  CJ2K_KERNEL_FN uint32_t see(uint32_t state, int32_t offset) {
+    return t_.sload(scratch_.state[state][static_cast<int32_t>(index_) + offset]);
+  }
+  CJ2K_KERNEL_FN Before see_before(uint32_t state) {
+    const int32_t pitch = static_cast<int32_t>(pitch_);
+    return {see(state, 0), see(state, -1), see(state, -pitch), see(state, -pitch - 1),
+            see(state, -pitch + 1)};
+  }
+  CJ2K_KERNEL_FN After see_after(uint32_t state) {
+    const int32_t pitch = static_cast<int32_t>(pitch_);
+    return {see(state, 0), see(state, 1), see(state, pitch), see(state, pitch - 1),
+            see(state, pitch + 1)};
+  }
+  CJ2K_KERNEL_FN void show(uint32_t state, uint32_t value) {
+    if (active_) t_.sstore(scratch_.state[state][index_], value);
+  }
+
+  /// Signs, the first plane, and S as the planes above `plane` leave it.
+  CJ2K_KERNEL_FN void begin(int plane) {
+    const int top = bit_planes_ - 1;
+    for (uint32_t i = group_.thread(); i < num_cells_; i += G::kThreads) {
+      CJ2K_UNROLL
+      for (uint32_t state = 0; state < 3; ++state) t_.sstore(scratch_.state[state][i], 0);
+    }
+    group_.sync();
+    const uint32_t own = load(0);
+    show(kA, own);
+    group_.sync();
+    const Before before = see_before(kA);
+    const After after = see_after(kA);
+    signs_ = {own, left_column(own, before.left), right_column(own, after.right),
+              above(own, before.up), below(own, after.down, kRow3)};
+    group_.sync();
+
+    refined_ = 0;
+    for (int above_it = top; above_it > plane + 1; --above_it) refined_ |= load_plane(above_it);
+    significant_ = refined_ | (plane < top ? load_plane(plane + 1) : 0);
+    s_ = 0;
+    show(s_, significant_);
+    show(kA, significant_);
+    bits_ = load_plane(plane);
+    group_.sync();
+
+    pass_ = tier1_passes(top - plane);
+  }
+
+  CJ2K_KERNEL_FN void code_plane(int plane) {
+    uint32_t members = 0, found = 0;
+    if (plane != bit_planes_ - 1) found = grow(&members);
+    const uint32_t a = significant_ | found;
+    const uint32_t left_over = valid_ & ~(significant_ | members);
+    const uint32_t ones = left_over & bits_;
+    const LowSums low = low_sums(plane, found, ones);
+    if (plane != bit_planes_ - 1) {
+      Decisions d;
+      const Neighbours n(see_before(kA), see_after(s_), row3_open_);
+      zero_labels(n, job_.orientation, d.label);
+      sign_labels(n, signs_, d);
+      if (pass_is_raw(style_, static_cast<int>(pass_))) d.sign_bit = signs_.own;
+      d.coded = members;
+      d.signs = found;
+      finish_pass(d, plane, new_distortion(plane, found, low.found), 0);
+
+      Decisions r;
+      const uint32_t any = Neighbours(see_before(kA), see_after(kA), row3_open_).any();
+      // kRefine = 9 = 1001b: first without neighbours; 1010b: first with; 1011b: refined before
+      r.label[3] = significant_;
+      r.label[2] = 0;
+      r.label[1] = refined_ | any;
+      r.label[0] = refined_ | ~any;
+      r.sign_label[0] = r.sign_label[1] = r.sign_label[2] = r.sign_bit = 0;
+      r.coded = significant_;
+      finish_pass(r, plane, refined_distortion(plane, low.differ), 0);
+    }
+
+    const uint32_t e = a | ones;
+    const uint32_t e_state = s_ ^ 1;
+    show(e_state, e);
+    group_.sync();
+    const Before before = see_before(e_state);
+    const After after = see_after(kA);
+    const Decisions d =
+        cleanup_decisions(Neighbours(before, after, row3_open_), job_.orientation, signs_,
+                          left_over, ones, before.up >> 3 & kRow0, after.down << 3 & row3_open_);
+    const bool segsym = (style_ & CJ2K_STYLE_SEGSYM) != 0;
+    finish_pass(d, plane, new_distortion(plane, ones, low.cleaned), segsym ? 4 : 0);
+    refined_ = significant_;
+    significant_ = e;
+    s_ = e_state;
+    sink_.end_plane();
+  }
+
+  /// N: grown from S over the samples that follow in the scan, until no cell changes. Leaves A
+  /// for all to see.
+  CJ2K_KERNEL_FN uint32_t grow(uint32_t* members) {
+    const uint32_t near = Neighbours(see_before(s_), see_after(s_), row3_open_).any();
+    const uint32_t insignificant = valid_ & ~significant_;
+    const uint32_t candidates = insignificant & bits_;
+    uint32_t found = candidates & near;
+    const auto reach = [](uint32_t from) { return spread_rows(from << 4) | (from << 1 & ~kRow0); };
+    uint32_t incoming;
+    while (true) {
+      show(kA, significant_ | found);
+      group_.sync();
+      const Before before = see_before(kA);
+      const uint32_t left = before.left >> 28;
+      const uint32_t up = before.up | left_column(before.up, before.up_left) |
+                          right_column(before.up, before.up_right);
+      incoming = ((left | left << 1 | left >> 1) & 0xF) | (up >> 3 & kRow0);
+      uint32_t grown = found | (candidates & incoming);
+      uint32_t last;
+      do {
+        last = grown;
+        grown |= candidates & reach(grown);
+      } while (grown != last);
+      const bool changed = grown != found;
+      found = grown;
+      if (!group_.any(changed)) break;
+    }
+    *members = insignificant & (near | incoming | reach(found));
+    return found;
+  }
+
+  /// Sums over the planes below, each plane with its weight, of the samples that have a one there:
+  /// of those that become significant, by pass, and of those refined whose bit in this plane is not
+  /// the same.
+  struct LowSums {
+    uint64_t found = 0, cleaned = 0, differ = 0;
+  };
+  CJ2K_KERNEL_FN LowSums low_sums(int plane, uint32_t found, uint32_t cleaned) {
+    LowSums sums;
+    if ((significant_ | found | cleaned) == 0) return sums;
+    for (int below = plane - 1; below >= 0; --below) {
+      const uint32_t low = load_plane(below);
+      const uint64_t weight = uint64_t{1} << below;
+      sums.found += weight * T::popcount(found & low);
+      sums.cleaned += weight * T::popcount(cleaned & low);
+      sums.differ += weight * T::popcount(significant_ & (bits_ ^ low));
+    }
+    return sums;
+  }
+  // Both are linear in counts and sums, so each cell may add its own.
+  CJ2K_KERNEL_FN int64_t new_distortion(int plane, uint32_t set, uint64_t low_sum) const {
+    return significance_distortion(plane, reversible_, static_cast<int32_t>(T::popcount(set)),
+                                   static_cast<int64_t>(low_sum));
+  }
+  CJ2K_KERNEL_FN int64_t refined_distortion(int plane, uint64_t differ_low) const {
+    const auto ones = static_cast<int32_t>(T::popcount(significant_ & bits_));
+    const auto zeros = static_cast<int32_t>(T::popcount(significant_ & ~bits_));
+    // As plane_sums of stages/ebcot/tier1_model-inl.h.
+    const int64_t difference =
+        ((int64_t{1} << plane) - 1) * ones - static_cast<int64_t>(differ_low);
+    return refinement_distortion(plane, reversible_, ones, zeros, difference);
+  }
+
+  /// Writes the decisions of all cells, `extra` SEGSYM ones behind them.
+  CJ2K_KERNEL_FN void finish_pass(const Decisions& d, int plane, int64_t distortion,
+                                  uint32_t extra) {
+    uint32_t total;
+    const uint32_t offset = group_.exclusive_add(d.template count<T>(), &total);
+    distortion = group_.reduce_add(distortion);
+    uint8_t* out = sink_.place(total + extra);
+    emit(t_, d, bits_, out + offset);
+    if (group_.thread() < extra) {
+      t_.sstore(out[total + group_.thread()], mq::symbol(mq::kUniform, ~group_.thread() & 1));
+    }
+    sink_.publish(total + extra, distortion, plane);
+    ++pass_;
+  }
+
+  static constexpr uint32_t kA = 2;  ///< state of A; S and E take turns in 0 and 1
+
+  T& t_;
+  G group_;
+  ModelScratch<kWarps>& scratch_;
+  Sink& sink_;
+  const Tier1Job& job_;
+  const uint32_t style_;
+  const bool reversible_;
+  const uint32_t* words_;
+  int bit_planes_;
+  uint32_t pitch_, row_cells_, plane_cells_, num_cells_;
+  uint32_t index_, cell_, valid_, row3_open_;
+  bool active_;
+  Signs signs_;
+  uint32_t s_;  ///< state of S
+  uint32_t significant_, refined_, bits_;
+  uint32_t pass_;
+};
+
+}  // namespace cj2k::cuda::tier1

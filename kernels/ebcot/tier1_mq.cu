@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "kernels/simt/launch.h"
+#include "kernels/ebcot/tier1_mq.cuh"
+
+CJ2K_KERNEL(tier1_mq, cj2k::cuda::tier1::MqCoder<false>)
+CJ2K_KERNEL(tier1_mq_plane, cj2k::cuda::tier1::MqCoder<true>)
+CJ2K_KERNEL(tier1_start, cj2k::cuda::tier1::Tier1Start)
+
+namespace cj2k::cuda::tier1 {
+
+Status tier1_mq(simt::Stream& stream, const MqParams& params) {
+  constexpr uint32_t kThreads = MqCoder<false>::kThreads;
+  return simt::launch<MqCoder<false>>(stream, {(params.list.count() + kThreads - 1) / kThreads},
+                                      params);
+}
+
+Status tier1_mq_plane(simt::Stream& stream, MqParams params) {
+  constexpr uint32_t kThreads = MqCoder<true>::kThreads;
+  uint32_t groups = 0;
+  for (int size = 0; size < kTier1Sizes; ++size) {
+    params.first_group_of[size] = groups;
+    groups += (params.list.counts[size] + kThreads - 1) / kThreads;
+  }
+  return simt::launch<MqCoder<true>>(stream, {groups}, params);
+}
+
+Status tier1_start(simt::Stream& stream, const StartParams& params) {
+  constexpr uint32_t kThreads = Tier1Start::kThreads;
+  return simt::launch<Tier1Start>(stream, {(params.list.count() + kThreads - 1) / kThreads},
+                                  params);
+}
+
+}  // namespace cj2k::cuda::tier1

@@ -1,0 +1,319 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// MQ coding, one lane per code-block: the coder of core/ebcot/mq.h and the segments of core/ebcot/segments.h
+// over device memory.
+#pragma once
+
+#include "core/ebcot/mq.h"
+#include "core/ebcot/segments.h"
+#include "core/stop.h"
+#include "kernels/simt/kernel.h"
+#include "kernels/ebcot/tier1_block.cuh"
+#include "kernels/ebcot/tier1_launch.h"
+
+namespace cj2k::cuda::tier1 {
+
+/// Contexts of a warp's lanes, and the states of all contexts. Lane l's contexts are in bank l; the
+/// table is read at random, but only its result waits for that, not the interval.
+struct MqWarpSmem {
+  mq::State contexts[mq::kNumContexts][32];
+};
+
+/// mq's Bank in shared memory.
+template <typename T>
+struct SharedBank {
+  T* t;
+  mq::State* contexts;  ///< of the lane, 32 apart
+  const mq::State* table;
+
+  CJ2K_KERNEL_FN mq::State context(unsigned i) const { return t->sload(contexts[i * 32]); }
+  CJ2K_KERNEL_FN void set_context(unsigned i, mq::State state) const {
+    t->sstore(contexts[i * 32], state);
+  }
+  CJ2K_KERNEL_FN mq::State state(unsigned number) const { return t->sload(table[number]); }
+};
+
+/// A Segments' store in device memory.
+template <typename T>
+class DeviceStore {
+ public:
+  /// The block's bytes.
+  struct Memory {
+    T* t;
+    uint8_t* bytes;
+    uint32_t capacity;  ///< a multiple of 8: a word that begins below it ends there
+
+    CJ2K_KERNEL_FN void store_word(uint32_t at, uint64_t word) const {
+      if (at < capacity) t->gstore(reinterpret_cast<uint64_t*>(bytes + at), word);
+    }
+    CJ2K_KERNEL_FN uint64_t load_word(uint32_t at) const {
+      return at < capacity ? t->gload(reinterpret_cast<const uint64_t*>(bytes + at)) : 0;
+    }
+  };
+
+  /// B in a register, since a carry may still reach it; what came before it collected to 8 bytes.
+  struct Coder {
+    uint32_t a, c, ct;
+    uint32_t last;     ///< B; kNone before the first byte of a segment
+    uint32_t written;  ///< of the block, B included
+    uint64_t word;     ///< the bytes before B that are not stored, highest last
+    Memory memory;
+    static constexpr uint32_t kNone = 0x100;
+
+    CJ2K_KERNEL_FN uint32_t last_byte() const { return last; }
+    CJ2K_KERNEL_FN void carry() { ++last; }
+    CJ2K_KERNEL_FN void push(uint8_t byte) {
+      if (last != kNone) commit();
+      last = byte;
+      ++written;
+    }
+    CJ2K_KERNEL_FN void commit() {
+      word = word >> 8 | static_cast<uint64_t>(last) << 56;
+      if (written % 8 == 0) memory.store_word(written - 8, word);
+    }
+  };
+
+  /// Bytes that can be read: from `begin` on.
+  struct Bytes {
+    Memory memory;
+    uint32_t begin;
+    CJ2K_KERNEL_FN uint8_t operator[](size_t i) const {
+      const uint32_t at = begin + static_cast<uint32_t>(i);
+      return at < memory.capacity ? memory.t->gload(memory.bytes + at) : uint8_t{0};
+    }
+  };
+
+  CJ2K_KERNEL_FN DeviceStore(T& t, const Tier1Buffers& buffers, const Tier1Job& job, uint32_t frame)
+      : t_(&t),
+        memory_{&t, buffers.bytes + frame * buffers.frame_bytes + job.bytes_offset,
+                job.bytes_capacity} {
+    const uint64_t first_pass = uint64_t{frame} * buffers.frame_passes + job.first_pass;
+    passes_ = buffers.passes + first_pass;
+    tails_ = buffers.tails == nullptr ? nullptr : buffers.tails + first_pass;
+    snapshots_ = buffers.snapshots + first_pass;
+  }
+
+  CJ2K_KERNEL_FN void start(Coder& coder, uint32_t begin) const { resume(coder, begin, begin, 0); }
+  CJ2K_KERNEL_FN void resume(Coder& coder, uint32_t begin, uint32_t written, uint8_t last) const {
+    coder.memory = memory_;
+    coder.last = written > begin ? uint32_t{last} : Coder::kNone;
+    coder.written = written;
+    const uint32_t stored = written > begin ? written - 1 : begin;
+    coder.word = stored % 8 == 0 ? 0 : memory_.load_word(stored / 8 * 8) << (64 - stored % 8 * 8);
+  }
+  /// Stores what came before B, so that resume finds it.
+  CJ2K_KERNEL_FN void suspend(Coder& coder) const {
+    const uint32_t stored = coder.written - (coder.last != Coder::kNone ? 1 : 0);
+    const uint32_t rest = stored % 8;
+    if (rest != 0) memory_.store_word(stored - rest, coder.word >> (64 - rest * 8));
+  }
+  CJ2K_KERNEL_FN uint32_t written(const Coder& coder) const { return coder.written; }
+  /// Stores B and what is not a whole word yet; nothing may be pushed after that.
+  CJ2K_KERNEL_FN void settle(Coder& coder) const {
+    if (coder.last == Coder::kNone) return;
+    coder.commit();
+    const uint32_t rest = coder.written % 8;
+    if (rest != 0) memory_.store_word(coder.written - rest, coder.word >> (64 - rest * 8));
+  }
+  CJ2K_KERNEL_FN Bytes segment(uint32_t begin) const { return {memory_, begin}; }
+
+  CJ2K_KERNEL_FN void set_pass(int pass, const CodingPass& value) const {
+    t_->gstore(passes_ + pass, value);
+  }
+  CJ2K_KERNEL_FN CodingPass pass(int pass) const { return t_->gload(passes_ + pass); }
+  CJ2K_KERNEL_FN uint32_t length(int pass) const { return t_->gload(&passes_[pass].length_bytes); }
+  CJ2K_KERNEL_FN void set_length(int pass, uint32_t length) const {
+    t_->gstore(&passes_[pass].length_bytes, length);
+  }
+  CJ2K_KERNEL_FN mq::Snapshot snapshot(int pass) const {
+    const Tier1Snapshot s = t_->gload(snapshots_ + pass);
+    return {s.a, s.c, s.ct, s.bytes, static_cast<uint8_t>(s.last)};
+  }
+  CJ2K_KERNEL_FN void set_snapshot(int pass, const mq::Snapshot& s) const {
+    t_->gstore(snapshots_ + pass, Tier1Snapshot{s.a, s.c, s.ct, s.bytes, s.last});
+  }
+  CJ2K_KERNEL_FN void set_tail(int pass, uint32_t offset, uint32_t count, uint32_t bytes) const {
+    t_->gstore(tails_ + pass, make_tail(offset, count, bytes));
+  }
+  CJ2K_KERNEL_FN void copy_tail(int to, int from) const {
+    t_->gstore(tails_ + to, t_->gload(tails_ + from));
+  }
+
+ private:
+  T* t_;
+  Memory memory_;
+  CodingPass* passes_;
+  PassTail* tails_;
+  Tier1Snapshot* snapshots_;
+};
+
+template <typename Coder, typename Bank>
+CJ2K_KERNEL_FN bool begin_pass(Coder& segments, const Bank& bank) {
+  const bool raw = segments.begin_pass();
+  if (segments.resets_contexts()) mq::reset_bank(bank);
+  return raw;
+}
+
+/// After a plane; as simd::encode_block.
+template <typename Coder>
+CJ2K_KERNEL_FN bool may_stop(Coder& segments, double weight, uint16_t threshold) {
+  const auto& store = segments.store();
+  return may_pause_after([&store](int pass) { return store.pass(pass); }, segments.num_passes(),
+                         weight, threshold);
+}
+
+/// The first `left` of 16 decisions.
+template <typename Coder, typename Bank>
+CJ2K_KERNEL_FN void code_symbols(Coder& segments, const Bank& bank, bool raw, simt::U32x4 chunk,
+                                 uint32_t left) {
+  const uint32_t count = left < 16 ? left : 16;
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto symbol = static_cast<mq::Symbol>(chunk.x & 0xFF);
+    if (raw) {
+      segments.raw_bit(symbol & 1);
+    } else {
+      mq::encode_with(segments.registers(), bank, symbol);
+    }
+    // The next to the lowest byte: of 4 a word, of 16 the chunk.
+    chunk.x >>= 8;
+    if (i % 4 == 3) {
+      chunk.x = chunk.y;
+      chunk.y = chunk.z;
+      chunk.z = chunk.w;
+    }
+  }
+}
+/// Codes the planes that the blocks of a list have left, or (kByPlane) one plane of those that are
+/// in it, and decides after a plane whether a block pauses.
+///
+/// Grid: x = most blocks / kThreads; plane by plane each size on its own, and what the device does
+///   not count ends at once. Block: a lane per code-block, warps independent.
+/// Shared bytes: 2,688 a warp for contexts, 376 for the states: 5,752.
+/// Global traffic: reads the decisions once, 16 bytes a lane; writes bytes 8 at a time and 52 bytes
+///   a pass; reads back the last bytes of a segment, and 20 bytes a pass, for the lengths. The
+///   state of a block, 128 bytes, once in each direction. With a threshold 16 bytes for each pass
+///   so far are read after a plane.
+/// Barriers: one, for the table. Each lane takes its own way from pass to pass, so that lanes wait
+///   for each other at the end alone, not after every pass.
+/// Not tuned: no GPU at hand when it was written.
+template <bool kByPlane>
+struct MqCoder {
+  using Params = MqParams;
+  static constexpr int kThreads = 64;
+  static constexpr int kMinBlocks = 8;
+  struct Smem {
+    mq::State table[94];
+    MqWarpSmem warps[kThreads / 32];
+  };
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem& smem, const Params& p) {
+    for (uint32_t i = t.thread(); i < 94; i += kThreads) {
+      t.sstore(smem.table[i], p.states.states[i]);
+    }
+    t.sync();
+    const SharedBank<T> bank{&t, &smem.warps[t.warp()].contexts[0][t.lane()], smem.table};
+    if constexpr (!kByPlane) {
+      const uint32_t entry = t.block_x() * kThreads + t.thread();
+      if (entry >= p.list.count()) return;
+      code_block(t, p, bank, t.gload_ro(p.list.blocks + entry));
+    } else {
+      const uint32_t group = t.block_x(), plane = static_cast<uint32_t>(p.plane);
+      const uint32_t size = group >= p.first_group_of[2] ? 2 : group >= p.first_group_of[1] ? 1 : 0;
+      const uint32_t first_group = size == 0   ? 0
+                                   : size == 1 ? p.first_group_of[1]
+                                               : p.first_group_of[2];
+      const uint32_t entry = (group - first_group) * kThreads + t.thread();
+      uint32_t block = 0;
+      bool goes_on = false;
+      if (entry < t.gload_ro(p.to_code.counts + plane * kTier1Sizes + size)) {
+        block = t.gload_ro(p.to_code.blocks + uint64_t{plane} * p.to_code.stride +
+                           first_of(p.to_code, size) + entry);
+        goes_on = code_block(t, p, bank, block);
+      }
+      const uint32_t among = t.ballot(goes_on);
+      if (among == 0) return;
+      append(t, p.to_code, plane - 1, size, among, block);
+      if (plane >= p.stop.last_plane + 2) append(t, p.to_model, plane - 2, size, among, block);
+    }
+  }
+
+ private:
+  /// @return whether the block goes on with the plane below
+  template <typename T>
+  CJ2K_KERNEL_FN static bool code_block(T& t, const Params& p, const SharedBank<T>& bank,
+                                        uint32_t block) {
+    const uint32_t frame = block / p.buffers.num_blocks;
+    const Tier1Job job = t.gload(p.buffers.jobs + block % p.buffers.num_blocks);
+    Tier1State* state = p.buffers.states + block;
+    StateHead head = load_head(t, state);
+    const int planes = bit_planes(t, p.buffers, block);
+    const int last_plane = kByPlane ? p.plane : static_cast<int>(p.stop.last_plane);
+    const int num_passes = 3 * (planes - last_plane) - 2;
+    int next = head.num_passes;
+    if (!kByPlane && start_plane(t, p.buffers, p.stop, block) < 0) return false;
+    const uint16_t threshold = threshold_of(t, p.buffers, p.stop, block, job.component);
+
+    Segments<DeviceStore<T>> segments(p.style, DeviceStore<T>(t, p.buffers, job, frame));
+    segments.restore(head);
+    if (next == 0) {
+      mq::reset_bank(bank);
+    } else {
+      for (unsigned i = 0; i < mq::kNumContexts; ++i) {
+        bank.set_context(i, t.gload(state->contexts + i));
+      }
+    }
+    const auto stops = [&] { return threshold != 0 && may_stop(segments, job.weight, threshold); };
+
+    const PassSymbols* pass_symbols =
+        p.buffers.pass_symbols + uint64_t{frame} * p.buffers.frame_passes + job.first_pass;
+    const uint8_t* symbols =
+        p.buffers.symbols + frame * p.buffers.frame_symbols + job.symbols_offset;
+    PassSymbols pass = t.gload_ro(pass_symbols + next);
+    const auto* from = reinterpret_cast<const simt::U32x4*>(symbols + pass.offset_bytes);
+    uint32_t left = pass.count;  // decisions of the pass
+    bool raw = begin_pass(segments, bank);
+    bool paused = false;
+    while (true) {
+      if (left == 0) {
+        if (++next == num_passes) break;
+        segments.end_pass(static_cast<int>(pass.plane), pass.distortion, false);
+        if (!kByPlane && next % 3 == 1 && stops()) {
+          paused = true;
+          break;
+        }
+        pass = t.gload_ro(pass_symbols + next);
+        from = reinterpret_cast<const simt::U32x4*>(symbols + pass.offset_bytes);
+        left = pass.count;
+        raw = begin_pass(segments, bank);
+        // A pass without decisions reads nothing.
+        if (left == 0) continue;
+      }
+      code_symbols(segments, bank, raw, t.gload_ro(from++), left);
+      left -= left < 16 ? left : 16;
+    }
+    // Here lanes are together again: with one segment, this is where all lengths are found.
+    const bool finished = pass.plane == 0;
+    if (!paused) segments.end_pass(static_cast<int>(pass.plane), pass.distortion, finished);
+    segments.save(head);
+    head.paused = 0;
+    head.finished = finished;
+    if (!finished) {
+      for (unsigned i = 0; i < mq::kNumContexts; ++i) {
+        t.gstore(state->contexts + i, bank.context(i));
+      }
+      if (!kByPlane || last_plane <= static_cast<int>(p.stop.last_plane) || stops()) {
+        head.paused = 1;
+        segments.pause();
+      } else {
+        segments.suspend();
+      }
+    }
+    head.num_bytes = segments.num_bytes();
+    store_head(t, state, head);
+    return head.paused == 0 && !finished;
+  }
+};
+
+}  // namespace cj2k::cuda::tier1

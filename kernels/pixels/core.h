@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The pixel arithmetic of libcj2k/core, for kernels.
+#pragma once
+
+#include "kernels/simt/kernel.h"
+
+#include "core/colour.h"
+#include "core/lifting.h"
+#include "core/quantizer.h"
+#include "core/sample.h"

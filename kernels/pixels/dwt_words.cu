@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "kernels/pixels/dwt_words.cuh"
+#include "kernels/pixels/pixels.h"
+#include "kernels/simt/launch.h"
+
+namespace cj2k::cuda {
+
+template <typename Lifting, IngestMode kMode, bool kPixels = false>
+using DwtWords = Dwt<Lifting, DwtWordRows<Lifting, kMode, kPixels>>;
+
+}  // namespace cj2k::cuda
+
+CJ2K_KERNEL(dwt_words_53,
+            cj2k::cuda::DwtWords<cj2k::cuda::Lifting53, cj2k::cuda::IngestMode::kInteger>)
+CJ2K_KERNEL(dwt_words_97,
+            cj2k::cuda::DwtWords<cj2k::cuda::Lifting97, cj2k::cuda::IngestMode::kFloat>)
+CJ2K_KERNEL(dwt_words_rct_53,
+            cj2k::cuda::DwtWords<cj2k::cuda::Lifting53, cj2k::cuda::IngestMode::kRct>)
+CJ2K_KERNEL(dwt_words_ict_97,
+            cj2k::cuda::DwtWords<cj2k::cuda::Lifting97, cj2k::cuda::IngestMode::kIct>)
+CJ2K_KERNEL(dwt_pixels_rct_53,
+            cj2k::cuda::DwtWords<cj2k::cuda::Lifting53, cj2k::cuda::IngestMode::kRct, true>)
+CJ2K_KERNEL(dwt_pixels_ict_97,
+            cj2k::cuda::DwtWords<cj2k::cuda::Lifting97, cj2k::cuda::IngestMode::kIct, true>)
+
+namespace cj2k::cuda {
+namespace {
+
+/// Parts [first, end) of the level.
+template <typename Lifting, IngestMode kMode, bool kPixels = false>
+Status launch_words(simt::Stream& stream, const Plan& plan, const DwtLists& lists, uint32_t first,
+                    uint32_t end, const FrameViews& frame, void* samples) {
+  if (first == end) return Status::kOk;
+  using Rows = DwtWordRows<Lifting, kMode, kPixels>;
+  using Kernel = Dwt<Lifting, Rows>;
+  typename Kernel::Params p{};
+  p.jobs = lists.jobs;
+  p.parts = lists.parts + first;
+  p.num_parts = end - first;
+  p.samples = static_cast<typename Kernel::Sample*>(samples);
+  p.rows = make_word_params<Rows>(plan, frame);
+  constexpr uint32_t kWarps = Kernel::kThreads / 32;
+  return simt::launch<Kernel>(stream, {(p.num_parts + kWarps - 1) / kWarps, 1, 1}, p);
+}
+
+template <typename Lifting, IngestMode kColour, IngestMode kOther>
+Status launch_both(simt::Stream& stream, const Plan& plan, const DwtLists& lists,
+                   const FrameViews& frame, void* samples) {
+  const uint32_t colour = lists.num_colour_parts;
+  const bool is_packed = plan.use_mct && packed_order(frame) != PixelOrder::kNone;
+  CJ2K_TRY((is_packed ? launch_words<Lifting, kColour, true>
+                      : launch_words<Lifting, kColour, false>)(stream, plan, lists, 0, colour,
+                                                               frame, samples));
+  return launch_words<Lifting, kOther>(stream, plan, lists, colour, lists.num_parts, frame,
+                                       samples);
+}
+
+}  // namespace
+
+Status dwt_words(simt::Stream& stream, const Plan& plan, const DwtLists& lists,
+                 const FrameViews& frame, void* samples) {
+  using Mode = IngestMode;
+  return plan.reversible ? launch_both<Lifting53, Mode::kRct, Mode::kInteger>(stream, plan, lists,
+                                                                              frame, samples)
+                         : launch_both<Lifting97, Mode::kIct, Mode::kFloat>(stream, plan, lists,
+                                                                            frame, samples);
+}
+
+}  // namespace cj2k::cuda

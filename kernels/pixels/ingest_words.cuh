@@ -1,0 +1,327 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The words of a frame as samples: level shift and colour transform on the way from memory into
+// registers, for the first level of the transform, and for the plain ingest where there is none.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "cj2k.h"
+#include "kernels/pixels/core.h"
+#include "kernels/pixels/pixels.h"
+
+namespace cj2k::cuda {
+
+enum class IngestMode { kInteger, kFloat, kRct, kIct };
+
+/// How words of a component are found and decoded. Four of a row are kept in two registers: bytes
+/// in the first one, or 16 bits each; of 4-byte words those 16 that hold the sample.
+struct WordView {
+  const uint8_t* data;
+  int64_t stride_bytes;
+  int32_t step_bytes;
+  int32_t word_bytes;
+  uint32_t aligned;     ///< bytes less 1 of four words that may be one access; 0: never one
+  uint32_t load_shift;  ///< of 4-byte words, when they are loaded; else 0
+  uint32_t shift[2];    ///< from a pair of words to its first, its second sample
+  uint32_t second;      ///< byte_permute selector: the pair of words 2 and 3
+  uint32_t mask, flip;  ///< as SampleDecode has them
+  uint32_t offset;      ///< likewise; as bits of a float where samples become floats
+};
+
+/// 2^23 as bits of a float, whose last bit is 1. With a sample of up to 16 bits put in
+/// (SampleDecode's flip does it) it is 2^23 + sample, exactly; so is what remains when 2^23 +
+/// offset is taken off: the float that a conversion of the integer gives.
+inline constexpr uint32_t kFloatCarrier = 0x4B000000u;
+
+inline WordView make_word_view(const cj2k_component_view& view, const Component& component,
+                               bool is_float) {
+  const int32_t word_bytes = view.word_bytes;
+  const SampleDecode decode =
+      make_sample_decode(word_bytes, view.shift, component.depth, component.is_signed);
+  const bool is_wide = word_bytes == 4;
+  WordView words{};
+  words.data = static_cast<const uint8_t*>(view.data);
+  words.stride_bytes = view.stride_bytes;
+  words.step_bytes = view.step_bytes;
+  words.word_bytes = word_bytes;
+  if (view.step_bytes == word_bytes && view.stride_bytes % (4 * word_bytes) == 0) {
+    words.aligned = static_cast<uint32_t>(4 * word_bytes - 1);
+  }
+  words.load_shift = is_wide ? static_cast<uint32_t>(decode.shift) : 0;
+  words.shift[0] = is_wide ? 0 : static_cast<uint32_t>(decode.shift);
+  words.shift[1] = words.shift[0] + (word_bytes == 1 ? 8 : 16);
+  words.second = word_bytes == 1 ? 0x4432 : 0x7654;
+  words.mask = decode.mask;
+  words.flip = decode.flip;
+  words.offset = static_cast<uint32_t>(decode.offset);
+  if (is_float) {
+    words.flip |= kFloatCarrier;
+    const auto offset = static_cast<float>((1 << 23) + decode.offset);
+    std::memcpy(&words.offset, &offset, sizeof offset);
+  }
+  return words;
+}
+
+/// Four columns of a row.
+struct FourColumns {
+  int32_t first;
+  uint32_t others;      ///< byte i: column i less the first, signed
+  bool are_neighbours;  ///< each one more than the one before
+  CJ2K_KERNEL_FN int32_t offset(int i) const { return static_cast<int8_t>(others >> (8 * i)); }
+};
+
+/// At any alignment; device loads are naturally aligned.
+/// @tparam kNarrow  words have no more than two bytes
+template <bool kNarrow, typename T>
+CJ2K_KERNEL_FN uint32_t load_any_word(T& t, const uint8_t* p, int32_t word_bytes) {
+  const auto address = reinterpret_cast<uintptr_t>(p);
+  if (word_bytes == 1) return t.gload_ro(p);
+  if (kNarrow || word_bytes == 2) {
+    if ((address & 1) == 0) return t.gload_ro(reinterpret_cast<const uint16_t*>(p));
+    return t.gload_ro(p) | uint32_t{t.gload_ro(p + 1)} << 8;
+  }
+  if ((address & 3) == 0) return t.gload_ro(reinterpret_cast<const uint32_t*>(p));
+  return t.gload_ro(p) | uint32_t{t.gload_ro(p + 1)} << 8 | uint32_t{t.gload_ro(p + 2)} << 16 |
+         uint32_t{t.gload_ro(p + 3)} << 24;
+}
+
+/// The words of four columns as WordView says; `p` is the first one's.
+/// @param is_whole  neighbours at a multiple of their size: one access, and nothing is done with it
+///                  before it is needed
+/// @tparam kNarrow  as load_any_word's
+template <bool kNarrow, typename T>
+CJ2K_KERNEL_FN simt::U32x2 load_words(T& t, const WordView& view, const uint8_t* p,
+                                      const FourColumns& columns, bool is_whole) {
+  const int32_t word_bytes = view.word_bytes;
+  uint32_t w[4];
+  if (is_whole) {
+    if (word_bytes == 2) return t.gload_ro(reinterpret_cast<const simt::U32x2*>(p));
+    if (word_bytes == 1) return {t.gload_ro(reinterpret_cast<const uint32_t*>(p)), 0};
+    const simt::U32x4 v = t.gload_ro(reinterpret_cast<const simt::U32x4*>(p));
+    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
+  } else {
+    CJ2K_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      w[i] = load_any_word<kNarrow>(t, p + int64_t{columns.offset(i)} * view.step_bytes, word_bytes);
+    }
+    if (word_bytes == 1) return {w[0] | w[1] << 8 | w[2] << 16 | w[3] << 24, 0};
+  }
+  CJ2K_UNROLL
+  for (int i = 0; i < 4; ++i) w[i] >>= view.load_shift;
+  return {(w[0] & 0xFFFF) | w[1] << 16, (w[2] & 0xFFFF) | w[3] << 16};
+}
+
+/// Of three components whose words lie side by side, pixel after pixel.
+enum class PixelOrder : uint32_t { kNone, kRgb, kBgr };
+
+/// Whether the first three components are bytes or 16-bit words of packed pixels, four of which are
+/// three accesses of 4 or 8 bytes where the first lies at a multiple of that.
+inline PixelOrder packed_order(const FrameViews& frame) {
+  const auto* const r = static_cast<const uint8_t*>(frame[0].data);
+  const auto* const g = static_cast<const uint8_t*>(frame[1].data);
+  const auto* const b = static_cast<const uint8_t*>(frame[2].data);
+  const int32_t word_bytes = frame[0].word_bytes;
+  for (size_t c = 0; c < 3; ++c) {
+    const cj2k_component_view& v = frame[c];
+    if (v.word_bytes != word_bytes || v.step_bytes != 3 * word_bytes ||
+        v.stride_bytes != frame[0].stride_bytes) {
+      return PixelOrder::kNone;
+    }
+  }
+  if (word_bytes > 2 || frame[0].stride_bytes % (4 * word_bytes) != 0) return PixelOrder::kNone;
+  if (g == r + word_bytes && b == g + word_bytes) return PixelOrder::kRgb;
+  if (g == b + word_bytes && r == g + word_bytes) return PixelOrder::kBgr;
+  return PixelOrder::kNone;
+}
+
+/// The rows of a rectangle of one component as a warp or a thread reads them: four columns a
+/// thread. With a colour transform the words of all three components are read, and one of its
+/// results is made.
+/// @tparam kPixels  the words are packed pixels (packed_order)
+template <IngestMode kMode, bool kPixels = false>
+class WordRows {
+ public:
+  static constexpr bool kIsColour = kMode == IngestMode::kRct || kMode == IngestMode::kIct;
+  static constexpr bool kIsFloat = kMode == IngestMode::kFloat || kMode == IngestMode::kIct;
+  static constexpr int kNumRead = kIsColour ? 3 : 1;
+  static constexpr int kNumPieces = kPixels ? 1 : kNumRead;  ///< of memory that rows lie in
+  using Sample = std::conditional_t<kIsFloat, float, int32_t>;
+
+  struct Params {
+    WordView views[CJ2K_MAX_COMPONENTS];
+    PixelOrder packed;  ///< looked at with kPixels
+  };
+  /// What is kept of a row between its load and its use.
+  struct Raw {
+    simt::U32x2 words[kNumRead];
+  };
+
+  /// @param x, y  of the rectangle in the component
+  CJ2K_KERNEL_FN WordRows(const Params& p, uint32_t component, int32_t x, int32_t y,
+                          const FourColumns& columns)
+      : component_(component), columns_(columns) {
+    CJ2K_UNROLL
+    for (int i = 0; i < kNumPieces; ++i) {
+      const WordView& view = view_of(p, kPixels && p.packed == PixelOrder::kBgr ? 2 : i);
+      at_[i] = view.data + y * view.stride_bytes + (int64_t{x} + columns.first) * view.step_bytes;
+    }
+    uint32_t usual = kHalves | kBytes;
+    CJ2K_UNROLL
+    for (int c = 0; c < kNumRead; ++c) {
+      const WordView& view = view_of(p, c);
+      const auto address = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(words_at(p, c, 0)));
+      if (!kPixels && columns.are_neighbours && view.aligned != 0 &&
+          (address & view.aligned) == 0) {
+        whole_ |= 1u << c;
+      }
+      usual &= view.word_bytes == 2 ? kHalves : view.word_bytes == 1 ? kBytes : 0;
+    }
+    if (whole_ == kAllWhole) whole_ |= usual;
+    if constexpr (kPixels) {
+      const auto address = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(at_[0]));
+      const uint32_t unaligned = address & (4u * static_cast<uint32_t>(p.views[0].word_bytes) - 1);
+      if (columns.are_neighbours && unaligned == 0) whole_ = usual;
+    }
+    if constexpr (kMode == IngestMode::kIct) {
+      weights_[0] = component == 0 ? kIctYr : component == 1 ? kIctCbR : kIctCrR;
+      weights_[1] = component == 0 ? kIctYg : component == 1 ? kIctCbG : kIctCrG;
+      weights_[2] = component == 0 ? kIctYb : component == 1 ? kIctCbB : kIctCrB;
+    }
+  }
+
+  template <typename T>
+  CJ2K_KERNEL_FN Raw load(T& t, const Params& p, int32_t y) const {
+    Raw raw;
+    // The usual layouts: loads one after the other, nothing between them.
+    if ((whole_ & kHalves) != 0) {
+      CJ2K_UNROLL
+      for (int i = 0; i < kNumRead; ++i) {
+        const uint8_t* const words = kPixels ? row_of(p, 0, y) + 8 * i : row_of(p, i, y);
+        raw.words[i] = t.gload_ro(reinterpret_cast<const simt::U32x2*>(words));
+      }
+      return raw;
+    }
+    if ((whole_ & kBytes) != 0) {
+      CJ2K_UNROLL
+      for (int i = 0; i < kNumRead; ++i) {
+        const uint8_t* const words = kPixels ? row_of(p, 0, y) + 4 * i : row_of(p, i, y);
+        raw.words[i] = {t.gload_ro(reinterpret_cast<const uint32_t*>(words)), 0};
+      }
+      return raw;
+    }
+    CJ2K_UNROLL
+    for (int c = 0; c < kNumRead; ++c) {
+      const WordView& view = view_of(p, c);
+      raw.words[c] =
+          load_words<kPixels>(t, view, words_at(p, c, y), columns_, !kPixels && (whole_ >> c & 1) != 0);
+    }
+    return raw;
+  }
+
+  template <typename T>
+  CJ2K_KERNEL_FN void samples(T& t, const Params& p, const Raw& raw, Sample* out) const {
+    Raw planar = raw;
+    if constexpr (kPixels) {
+      if ((whole_ & (kHalves | kBytes)) != 0) unpack(t, p.packed, raw, &planar);
+    }
+    Sample in[kNumRead][4];
+    CJ2K_UNROLL
+    for (int c = 0; c < kNumRead; ++c) {
+      const WordView& view = view_of(p, c);
+      const uint32_t first = planar.words[c].x;
+      const uint32_t second = t.byte_permute(first, planar.words[c].y, view.second);
+      CJ2K_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        // Bits of the next word, above, fall out with the mask.
+        in[c][i] = decoded(((i < 2 ? first : second) >> view.shift[i & 1] & view.mask) ^ view.flip,
+                           view.offset);
+      }
+    }
+    if constexpr (kMode == IngestMode::kRct) {
+      const bool is_blue = component_ == 1;
+      if (component_ == 0) {
+        CJ2K_UNROLL
+        for (int i = 0; i < 4; ++i) out[i] = rct_luma(in[0][i], in[1][i], in[2][i]);
+      } else {
+        CJ2K_UNROLL
+        for (int i = 0; i < 4; ++i) out[i] = (is_blue ? in[2][i] : in[0][i]) - in[1][i];
+      }
+    } else {
+      CJ2K_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        if constexpr (kMode == IngestMode::kIct) {
+          out[i] = ict(in[0][i], in[1][i], in[2][i], weights_[0], weights_[1], weights_[2]);
+        } else {
+          out[i] = in[0][i];
+        }
+      }
+    }
+  }
+
+ private:
+  /// Four pixels of three words, in order, to four words of each component.
+  template <typename T>
+  CJ2K_KERNEL_FN void unpack(T& t, PixelOrder order, const Raw& pixels, Raw* planar) const {
+    const simt::U32x2 a = pixels.words[0], b = pixels.words[1], c = pixels.words[2];
+    simt::U32x2 first, second, third;
+    if ((whole_ & kHalves) != 0) {
+      first = {t.byte_permute(a.x, a.y, 0x7610), t.byte_permute(b.y, c.x, 0x7610)};
+      second = {t.byte_permute(a.x, b.x, 0x5432), t.byte_permute(b.y, c.y, 0x5432)};
+      third = {t.byte_permute(a.y, b.x, 0x7610), t.byte_permute(c.x, c.y, 0x7610)};
+    } else {
+      first = {t.byte_permute(t.byte_permute(a.x, b.x, 0x0630), c.x, 0x5210), 0};
+      second = {t.byte_permute(t.byte_permute(a.x, b.x, 0x0741), c.x, 0x6210), 0};
+      third = {t.byte_permute(t.byte_permute(a.x, b.x, 0x0052), c.x, 0x7410), 0};
+    }
+    const bool is_rgb = order == PixelOrder::kRgb;
+    planar->words[0] = {is_rgb ? first.x : third.x, is_rgb ? first.y : third.y};
+    planar->words[1] = second;
+    planar->words[2] = {is_rgb ? third.x : first.x, is_rgb ? third.y : first.y};
+  }
+
+  CJ2K_KERNEL_FN const uint8_t* row_of(const Params& p, int piece, int32_t y) const {
+    return at_[piece] + y * view_of(p, piece).stride_bytes;
+  }
+  /// The first column's word of a component.
+  CJ2K_KERNEL_FN const uint8_t* words_at(const Params& p, int c, int32_t y) const {
+    if constexpr (!kPixels) return row_of(p, c, y);
+    const int32_t place = p.packed == PixelOrder::kBgr ? 2 - c : c;
+    return row_of(p, 0, y) + place * p.views[0].word_bytes;
+  }
+  CJ2K_KERNEL_FN const WordView& view_of(const Params& p, int c) const {
+    return p.views[kIsColour ? static_cast<uint32_t>(c) : component_];
+  }
+  CJ2K_KERNEL_FN static Sample decoded(uint32_t bits, uint32_t offset) {
+    if constexpr (kIsFloat) {
+      float value, less;
+      __builtin_memcpy(&value, &bits, sizeof value);
+      __builtin_memcpy(&less, &offset, sizeof less);
+      return value - less;
+    } else {
+      return static_cast<int32_t>(bits) - static_cast<int32_t>(offset);
+    }
+  }
+
+  const uint8_t* at_[kNumPieces];  ///< the first column in the rectangle's first row
+  static constexpr uint32_t kAllWhole = (1u << kNumRead) - 1;
+  static constexpr uint32_t kHalves = 8, kBytes = 16;  ///< all are, and of 2-byte, 1-byte words
+  uint32_t whole_ = 0;  ///< bit c: its words of four columns are one access, in every row
+  uint32_t component_;
+  FourColumns columns_;
+  float weights_[kMode == IngestMode::kIct ? 3 : 1];  ///< of the component's row of the ICT matrix
+};
+
+template <typename Rows>
+typename Rows::Params make_word_params(const Plan& plan, const FrameViews& frame) {
+  typename Rows::Params params{};
+  for (size_t c = 0; c < plan.components.size(); ++c) {
+    params.views[c] = make_word_view(frame[c], plan.components[c], Rows::kIsFloat);
+  }
+  params.packed = packed_order(frame);
+  return params;
+}
+
+}  // namespace cj2k::cuda

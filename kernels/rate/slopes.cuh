@@ -1,0 +1,423 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Bytes by slope, and what follows from them (slopes.h).
+#pragma once
+
+#include "core/hull.h"
+#include "core/slope_search.h"
+#include "core/stop.h"
+#include "kernels/simt/block.h"
+#include "kernels/simt/kernel.h"
+#include "kernels/rate/slopes.h"
+#include "kernels/ebcot/tier1_block.cuh"
+#include "kernels/ebcot/tier1_hull.cuh"
+
+namespace cj2k::cuda::slopes {
+
+/// Where, going down from the last lane to the first, a sum exceeds the target.
+struct Crossing {
+  bool found;
+  uint32_t lane;
+  uint64_t above;  ///< sum of what comes before it
+};
+/// @param mine   of this lane
+/// @param above  sum of what comes before the last lane
+template <typename T>
+CJ2K_KERNEL_FN Crossing find_crossing(T& t, uint64_t mine, uint64_t above, uint64_t target) {
+  const uint64_t total = t.warp_reduce_add(mine);
+  const uint64_t at_least = above + total - t.warp_exclusive_add(mine);
+  const uint32_t over = t.ballot(at_least > target);
+  // Sums rise going down, so of the lanes that are over the last is the first on the way.
+  const uint32_t lane = over == 0 ? 0 : 31 - T::clz(over);
+  return {over != 0, lane, t.shuffle(at_least - mine, lane)};
+}
+
+/// Two entries of a table, side by side.
+struct Pair {
+  uint64_t low, high;
+};
+template <typename T>
+CJ2K_KERNEL_FN Pair load_pair(T& t, const uint64_t* entries) {
+  const simt::U32x4 v = t.gload_ro(reinterpret_cast<const simt::U32x4*>(entries));
+  return {v.x | uint64_t{v.y} << 32, v.z | uint64_t{v.w} << 32};
+}
+
+/// Components that are looked at together.
+struct Scope {
+  uint32_t first, end;
+};
+/// Scopes of a frame: its components, then all of them.
+CJ2K_KERNEL_FN Scope scope_of(uint32_t index, uint32_t num_components) {
+  return index < num_components ? Scope{index, index + 1} : Scope{0, num_components};
+}
+CJ2K_KERNEL_FN uint64_t target_of(const ByteTargets& targets, uint32_t index,
+                                  uint32_t num_components) {
+  uint64_t target = targets.frame;
+  CJ2K_UNROLL
+  for (uint32_t c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
+    if (c == index && c < num_components) target = targets.component[c];
+  }
+  return target;
+}
+
+struct AccumulateParams {
+  Tier1Buffers buffers;
+  Tier1List list;
+  const Tier1Result* results;
+  const HullPoint* hull;
+  const uint32_t* weights;
+  SlopeTables tables;
+};
+
+/// slopes_accumulate.
+///
+/// Grid: x = blocks / warps of a thread block. Block: a warp per code-block, warps independent.
+/// Shared bytes, barriers: none.
+/// Global traffic: 80 bytes a block, 20 a hull point, and an addition in the caches for each.
+/// Not tuned: no GPU at hand when it was written.
+struct Accumulate {
+  using Params = AccumulateParams;
+  struct Smem {};
+  static constexpr int kThreads = 128;
+  static constexpr int kMinBlocks = 8;
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
+    const uint32_t entry = t.block_x() * (kThreads / 32) + t.warp();
+    if (entry >= p.list.count()) return;
+    const tier1::ListedBlock block(t, p.buffers, p.list, entry);
+    const uint64_t column =
+        uint64_t{block.frame} * p.tables.num_components + t.gload(&block.job->component);
+    uint64_t* table = p.tables.bytes + column * kAboveAllSlopes;
+    const Tier1Result* result = p.results + entry;
+    const HullPoint* hull = p.hull + t.gload(&result->first_hull);
+    const uint64_t weight = t.gload_ro(p.weights + entry);
+    const uint32_t points = t.gload(&result->num_hull);
+    for (uint32_t i = t.lane(); i < points; i += 32) {
+      const uint32_t before = i > 0 ? t.gload(&hull[i - 1].length_bytes) : 0;
+      const uint32_t bytes = t.gload(&hull[i].length_bytes) - before;
+      t.atomic_add(table + t.gload(&hull[i].slope), bytes * weight);
+    }
+  }
+};
+
+struct PredictParams {
+  SlopeTables tables;
+  ByteTargets targets;
+  uint16_t* thresholds;
+};
+
+/// slopes_predict: each component's and the frame's lowest slope that fits, by three steps of a
+/// 32nd (the last of two entries a lane).
+///
+/// Grid: x = frames. Block: a warp sums up 2,048 slopes of each component; then a warp per scope.
+/// Shared bytes: 1,040.
+/// Global traffic: the tables once, 16 bytes a lane side by side, 512 KB a component; 17 KB again.
+/// Barriers: 2.
+/// Not tuned: no GPU at hand when it was written.
+struct Predict {
+  using Params = PredictParams;
+  static constexpr int kThreads = 1024;
+  static constexpr int kMinBlocks = 1;
+  static constexpr uint32_t kChunk = kAboveAllSlopes / 32, kPart = kChunk / 32;
+  static_assert(kPart == 64);
+  struct Smem {
+    uint64_t chunks[CJ2K_MAX_COMPONENTS][32];
+    uint16_t thresholds[CJ2K_MAX_COMPONENTS + 1];
+  };
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
+    const uint32_t frame = t.block_x(), num_components = p.tables.num_components;
+    const uint64_t* table = p.tables.bytes + uint64_t{frame} * num_components * kAboveAllSlopes;
+    for (uint32_t c = 0; c < num_components; ++c) {
+      const uint64_t* from = table + c * kAboveAllSlopes + t.warp() * kChunk + 2 * t.lane();
+      uint64_t sum = 0;
+      for (uint32_t i = 0; i < kChunk; i += 64) {
+        const Pair pair = load_pair(t, from + i);
+        sum += pair.low + pair.high;
+      }
+      sum = t.warp_reduce_add(sum);
+      if (t.lane() == 0) t.sstore(s.chunks[c][t.warp()], sum);
+    }
+    t.sync();
+    if (t.warp() <= num_components) {
+      const Scope scope = scope_of(t.warp(), num_components);
+      const uint64_t target = target_of(p.targets, t.warp(), num_components);
+      const uint32_t slope = lowest_slope(t, s, table, scope, target);
+      if (t.lane() == 0) t.sstore(s.thresholds[t.warp()], predicted_threshold(slope));
+    }
+    t.sync();
+    if (t.thread() >= CJ2K_MAX_COMPONENTS) return;
+    uint16_t threshold = p.targets.floor;
+    if (t.thread() < num_components) {
+      const uint16_t own = t.sload(s.thresholds[t.thread()]);
+      const uint16_t all = t.sload(s.thresholds[num_components]);
+      threshold = own > threshold ? own : threshold;
+      threshold = all > threshold ? all : threshold;
+    }
+    t.gstore(p.thresholds + frame * CJ2K_MAX_COMPONENTS + t.thread(), threshold);
+  }
+
+ private:
+  /// Whose segments, and those of all steeper ones, take at most `target` bytes.
+  template <typename T>
+  CJ2K_KERNEL_FN static uint32_t lowest_slope(T& t, Smem& s, const uint64_t* table, Scope scope,
+                                              uint64_t target) {
+    uint64_t mine = 0;
+    for (uint32_t c = scope.first; c < scope.end; ++c) mine += t.sload(s.chunks[c][t.lane()]);
+    Crossing at = find_crossing(t, mine, 0, target);
+    if (!at.found) return 0;
+    uint32_t slope = at.lane * kChunk;
+
+    mine = 0;
+    for (uint32_t c = scope.first; c < scope.end; ++c) {
+      const uint64_t* from = table + c * kAboveAllSlopes + slope + t.lane() * kPart;
+      for (uint32_t i = 0; i < kPart; i += 2) {
+        const Pair pair = load_pair(t, from + i);
+        mine += pair.low + pair.high;
+      }
+    }
+    at = find_crossing(t, mine, at.above, target);
+    slope += at.lane * kPart;
+
+    Pair pair{0, 0};
+    for (uint32_t c = scope.first; c < scope.end; ++c) {
+      const Pair of = load_pair(t, table + c * kAboveAllSlopes + slope + 2 * t.lane());
+      pair.low += of.low;
+      pair.high += of.high;
+    }
+    at = find_crossing(t, pair.low + pair.high, at.above, target);
+    const bool in_high = at.above + t.shuffle(pair.high, at.lane) > target;
+    return slope + 2 * at.lane + (in_high ? 1 : 0) + 1;
+  }
+};
+
+struct PlaneParams {
+  Tier1Buffers buffers;
+  uint32_t plane;
+  ByteTargets targets;
+  PlaneDecisions decisions;
+};
+
+/// A thread's block, in kernels whose grid has a row per frame.
+struct PlaneBlock {
+  uint32_t frame, index, number;
+  bool valid;
+
+  template <typename T>
+  CJ2K_KERNEL_FN PlaneBlock(T& t, const PlaneParams& p)
+      : frame(t.block_y()),
+        index(t.block_x() * t.num_threads() + t.thread()),
+        number(frame * p.buffers.num_blocks + index),
+        valid(index < p.buffers.num_blocks) {}
+};
+
+/// What `plane` has made of a block, but for the slope. Until it stops a block is coded in each
+/// plane that it has.
+template <typename T>
+CJ2K_KERNEL_FN PlaneRecord next_record(T& t, const PlaneParams& p, uint32_t number,
+                                       const tier1::StateHead& head) {
+  const uint32_t before = t.gload(&p.decisions.records[number].num_bytes);
+  const bool active =
+      head.stopped == 0 && tier1::bit_planes(t, p.buffers, number) > static_cast<int>(p.plane);
+  if (!active) return {before, 0, 0, 0};
+  return {head.num_bytes, head.num_bytes - before, 0, 1};
+}
+
+/// psb, the first kernel: bytes of the plane at the slope of the last hull segment. Records them,
+/// too.
+///
+/// Grid: x = blocks / 32, y = frames. Block: one warp, a lane per code-block.
+/// Shared bytes: 46,592, as Hulls.
+/// Global traffic: 48 bytes a block; of an active one 16 bytes a pass so far, and one addition.
+/// Barriers: none.
+/// Not tuned: no GPU at hand when it was written.
+struct PlaneSlopes {
+  using Params = PlaneParams;
+  static constexpr int kThreads = 32;
+  static constexpr int kMinBlocks = 4;
+  struct Smem {
+    simt::U32x4 points[kMaxPasses][32];
+  };
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
+    const PlaneBlock block(t, p);
+    if (!block.valid) return;
+    const tier1::StateHead head = tier1::load_head(t, p.buffers.states + block.number);
+    PlaneRecord record = next_record(t, p, block.number, head);
+    if (record.active != 0) {
+      const Tier1Job* job = p.buffers.jobs + block.index;
+      const CodingPass* passes = p.buffers.passes + uint64_t{block.frame} * p.buffers.frame_passes +
+                                 t.gload(&job->first_pass);
+      const double weight = t.gload(&job->weight);
+      const tier1::HullStore<T> store{&t, &s.points[0][t.lane()]};
+      HullBuilder<tier1::HullStore<T>> hull{store};
+      for (int i = 0; i < head.num_passes; ++i) hull.push(t.gload(passes + i), i, weight);
+      const int points = hull.finish(weight, false);
+      record.slope = points > 0 ? store.point(points - 1).slope : kMaxSlope;
+      const uint64_t row =
+          uint64_t{block.frame} * p.decisions.num_components + t.gload(&job->component);
+      t.atomic_add(p.decisions.bytes + row * kSlopeEntries +
+                       slope_entry(static_cast<uint16_t>(record.slope)),
+                   record.plane_bytes);
+    }
+    t.gstore(p.decisions.records + block.number, record);
+  }
+};
+
+/// psb, the second kernel: the slopes at which the targets are used up.
+///
+/// Grid: x = frames. Block: a warp per scope. Shared bytes: 10.
+/// Global traffic: 8 KB a component, twice. Barriers: 1.
+/// Not tuned: no GPU at hand when it was written.
+struct PlaneThresholds {
+  using Params = PlaneParams;
+  static constexpr int kThreads = 32 * (CJ2K_MAX_COMPONENTS + 1);
+  static constexpr int kMinBlocks = 4;
+  static constexpr uint32_t kPart = kSlopeEntries / 32;
+  static_assert(kPart == 32);
+  struct Smem {
+    uint16_t thresholds[CJ2K_MAX_COMPONENTS + 1];
+  };
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
+    const uint32_t frame = t.block_x(), num_components = p.decisions.num_components;
+    const uint64_t* table = p.decisions.bytes + uint64_t{frame} * num_components * kSlopeEntries;
+    if (t.warp() <= num_components) {
+      const Scope scope = scope_of(t.warp(), num_components);
+      const uint64_t target = target_of(p.targets, t.warp(), num_components);
+      const uint16_t slope = threshold(t, table, scope, target);
+      if (t.lane() == 0) t.sstore(s.thresholds[t.warp()], slope);
+    }
+    t.sync();
+    if (t.thread() >= CJ2K_MAX_COMPONENTS) return;
+    uint16_t result = 0;
+    if (t.thread() < num_components) {
+      const uint16_t own = t.sload(s.thresholds[t.thread()]);
+      const uint16_t all = t.sload(s.thresholds[num_components]);
+      result = own > all ? own : all;
+    }
+    t.gstore(p.decisions.thresholds + frame * CJ2K_MAX_COMPONENTS + t.thread(), result);
+  }
+
+ private:
+  /// SlopeByteTable::threshold.
+  template <typename T>
+  CJ2K_KERNEL_FN static uint16_t threshold(T& t, const uint64_t* table, Scope scope,
+                                           uint64_t target) {
+    uint64_t mine = 0;
+    for (uint32_t c = scope.first; c < scope.end; ++c) {
+      const uint64_t* from = table + c * kSlopeEntries + t.lane() * kPart;
+      for (uint32_t i = 0; i < kPart; i += 2) {
+        const Pair pair = load_pair(t, from + i);
+        mine += pair.low + pair.high;
+      }
+    }
+    Crossing at = find_crossing(t, mine, 0, target);
+    if (!at.found) return 0;
+    const uint32_t first = at.lane * kPart;
+    mine = 0;
+    for (uint32_t c = scope.first; c < scope.end; ++c) {
+      mine += t.gload_ro(table + c * kSlopeEntries + first + t.lane());
+    }
+    at = find_crossing(t, mine, at.above, target);
+    return slope_of_entry(first + at.lane);
+  }
+};
+
+/// psb, the third kernel: who may pause at the thresholds stops.
+///
+/// Grid: x = blocks / kThreads, y = frames. Block: a thread per code-block. Shared bytes, barriers:
+/// none. Global traffic: 19 bytes a block.
+struct MarkBySlope {
+  using Params = PlaneParams;
+  struct Smem {};
+  static constexpr int kThreads = 256;
+  static constexpr int kMinBlocks = 8;
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
+    const PlaneBlock block(t, p);
+    if (!block.valid) return;
+    const PlaneRecord record = t.gload(p.decisions.records + block.number);
+    if (record.active == 0) return;
+    const uint32_t component = t.gload(&p.buffers.jobs[block.index].component);
+    const uint16_t threshold =
+        t.gload(p.decisions.thresholds + block.frame * CJ2K_MAX_COMPONENTS + component);
+    if (may_pause(static_cast<uint16_t>(record.slope), record.plane_bytes, threshold)) {
+      t.gstore(&p.buffers.states[block.number].stopped, 1);
+    }
+  }
+};
+
+/// bpi: bytes of the plane per frame and component; records them, too.
+///
+/// Grid: x = blocks / kThreads, y = frames. Block: a thread per code-block.
+/// Shared bytes: 64. Global traffic: 68 bytes a block; an addition per thread block and component.
+/// Barriers: 2 a component.
+/// Not tuned: no GPU at hand when it was written.
+struct PlaneBytes {
+  using Params = PlaneParams;
+  static constexpr int kThreads = 256;
+  static constexpr int kMinBlocks = 8;
+  struct Smem {
+    simt::BlockScratch<uint64_t, kThreads> sums;
+  };
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
+    const PlaneBlock block(t, p);
+    uint32_t component = 0;
+    PlaneRecord record{};
+    if (block.valid) {
+      component = t.gload(&p.buffers.jobs[block.index].component);
+      record =
+          next_record(t, p, block.number, tier1::load_head(t, p.buffers.states + block.number));
+      t.gstore(p.decisions.records + block.number, record);
+    }
+    for (uint32_t c = 0; c < p.decisions.num_components; ++c) {
+      const uint64_t sum =
+          simt::block_reduce_add(t, s.sums, c == component ? record.plane_bytes : uint64_t{0});
+      if (t.thread() == 0 && sum != 0) {
+        t.atomic_add(p.decisions.bytes + block.frame * CJ2K_MAX_COMPONENTS + c, sum);
+      }
+    }
+  }
+};
+
+/// bpi: of a frame over its target all blocks stop, also those that have not begun; of a component
+/// those that were coded in this plane.
+///
+/// Grid: x = blocks / kThreads, y = frames. Block: a thread per code-block. Shared bytes, barriers:
+/// none. Global traffic: 18 bytes a block.
+struct MarkByBytes {
+  using Params = PlaneParams;
+  struct Smem {};
+  static constexpr int kThreads = 256;
+  static constexpr int kMinBlocks = 8;
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
+    const PlaneBlock block(t, p);
+    if (!block.valid) return;
+    const uint32_t component = t.gload(&p.buffers.jobs[block.index].component);
+    const uint64_t* bytes = p.decisions.bytes + block.frame * CJ2K_MAX_COMPONENTS;
+    uint64_t all = 0, own = 0;
+    for (uint32_t c = 0; c < p.decisions.num_components; ++c) {
+      const uint64_t of = t.gload_ro(bytes + c);
+      all += of;
+      if (c == component) own = of;
+    }
+    const bool is_active = t.gload(&p.decisions.records[block.number].active) != 0;
+    const uint64_t target = target_of(p.targets, component, p.decisions.num_components);
+    if (all > p.targets.frame || (is_active && own > target)) {
+      t.gstore(&p.buffers.states[block.number].stopped, 1);
+    }
+  }
+};
+
+}  // namespace cj2k::cuda::slopes

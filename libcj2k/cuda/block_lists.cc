@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cuda/block_lists.h"
+
+namespace cj2k::cuda {
+
+Tier1List list_blocks(const Tier1Layout& layout, std::span<const BlockRequest> requests,
+                      const uint32_t* on_device, uint32_t* list) {
+  const auto num_blocks = static_cast<uint32_t>(layout.jobs.size());
+  Tier1List result{on_device, {}};
+  for (int size = 0; size < kTier1Sizes; ++size) {
+    const uint32_t* const first = list;
+    for (const BlockRequest& request : requests) {
+      for (const uint32_t b : request.blocks) {
+        if (layout.jobs[b].size == size) *list++ = request.frame * num_blocks + b;
+      }
+    }
+    result.counts[size] = static_cast<uint32_t>(list - first);
+  }
+  return result;
+}
+
+Tier1List list_blocks(const Tier1Layout& layout, std::span<const uint32_t> frames,
+                      std::span<const uint32_t> blocks, std::span<const uint32_t> weights,
+                      const uint32_t* on_device, uint32_t* list, uint32_t* list_weights) {
+  const auto num_blocks = static_cast<uint32_t>(layout.jobs.size());
+  Tier1List result{on_device, {}};
+  for (int size = 0; size < kTier1Sizes; ++size) {
+    const uint32_t* const first = list;
+    for (const uint32_t frame : frames) {
+      for (size_t i = 0; i < blocks.size(); ++i) {
+        if (layout.jobs[blocks[i]].size != size) continue;
+        *list++ = frame * num_blocks + blocks[i];
+        if (!weights.empty()) *list_weights++ = weights[i];
+      }
+    }
+    result.counts[size] = static_cast<uint32_t>(list - first);
+  }
+  return result;
+}
+
+CodedBlock coded_block(const Tier1Result& result, const ListOutput& output,
+                       const CodedBlock& before) {
+  CodedBlock coded{};
+  coded.is_coded = true;
+  coded.num_bit_planes = result.bit_planes;
+  coded.num_passes = result.num_passes;
+  if (before.num_passes > 0) {
+    coded.num_passes_resumed =
+        static_cast<uint8_t>(result.num_passes - before.num_passes + before.num_passes_resumed);
+  }
+  coded.num_hull = result.num_hull;
+  coded.planes_left = result.planes_left;
+  coded.num_bytes = result.num_bytes;
+  coded.total_distortion = result.total_distortion + result.left_distortion;
+  if (result.num_hull > 0) {
+    coded.hull = output.hulls + result.first_hull;
+    if (output.tails != nullptr) coded.tails = output.tails + result.first_hull;
+    if (output.lengths != nullptr) coded.pass_lengths = output.lengths + result.first_length;
+  }
+  return coded;
+}
+
+}  // namespace cj2k::cuda

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// How a rectangle is cut for the DWT kernels: what jobs.cc and dwt.cuh must agree on.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/pixels/pixels.h"
+
+namespace cj2k::cuda {
+
+/// A warp holds 128 columns, of which the outer four on either side are only there for the lifting
+/// steps (9/7 reaches 4 samples to the left and to the right).
+inline constexpr int32_t kDwtStripColumns = 120;
+inline constexpr int32_t kDwtHaloColumns = 4;
+
+/// A segment costs 7 rows of overlap with 9/7, a long one leaves too few warps to hide latency. 72
+/// rows where the rectangle is large: a frame of 4096x2160 in three components is then 1,050 blocks
+/// of the first level (dwt_words.cuh), of which 132 multiprocessors hold 1,056 at a time; with 64
+/// rows some would come late, alone. Fewer at the deeper levels.
+inline uint8_t dwt_segment_pairs(int32_t width, int32_t height) {
+  const int64_t samples = int64_t{width} * height;
+  return samples >= (1 << 21) ? 36 : samples >= (1 << 18) ? 16 : 8;
+}
+
+/// The parts of jobs index .. index + num_jobs - 1, which all have the shape of `job`; those of one
+/// place side by side.
+inline void append_dwt_parts(const DwtJob& job, uint32_t index, uint32_t num_jobs,
+                             std::vector<DwtPart>* parts) {
+  const int64_t columns = int64_t{job.width} + job.parity_x;
+  const int64_t pairs = (int64_t{job.height} + job.parity_y + 1) / 2;
+  const auto strips = static_cast<uint32_t>((columns + kDwtStripColumns - 1) / kDwtStripColumns);
+  const auto segments = static_cast<uint32_t>((pairs + job.segment_pairs - 1) / job.segment_pairs);
+  for (uint32_t segment = 0; segment < segments; ++segment) {
+    for (uint32_t strip = 0; strip < strips; ++strip) {
+      for (uint32_t i = 0; i < num_jobs; ++i) parts->push_back({index + i, strip, segment});
+    }
+  }
+}
+
+}  // namespace cj2k::cuda

@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cuda/frame_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/parallel.h"
+
+namespace cj2k::cuda {
+namespace {
+
+constexpr size_t kRowGrain = 64;
+
+}  // namespace
+
+Status FrameEvents::create(simt::Context& context, int num_frames) {
+  CJ2K_TRY(ready.create(context));
+  CJ2K_TRY(read.create(context));
+  reading.resize(static_cast<size_t>(num_frames));
+  for (Span& span : reading) {
+    CJ2K_TRY(span.begin.create(context, true));
+    CJ2K_TRY(span.end.create(context, true));
+  }
+  return Status::kOk;
+}
+
+/// The rows as they are. Components whose samples lie between one another's are one piece.
+/// @return false: they do not fit
+bool FrameReader::stage_rows(const cj2k_frame& frame, const FramePlace& to,
+                             StagedFrame* staged) const {
+  struct Piece {
+    const uint8_t* begin;
+    const uint8_t* end;  ///< of the first row
+    ptrdiff_t stride;
+    int32_t rows;
+    uint64_t offset, row_bytes;
+  } pieces[CJ2K_MAX_COMPONENTS];
+  size_t piece_of[CJ2K_MAX_COMPONENTS];
+  size_t num_pieces = 0;
+  for (size_t c = 0; c < plan_.components.size(); ++c) {
+    const cj2k_component_view& v = frame.components[c];
+    const Rect& rect = plan_.components[c].rect;
+    const auto* begin = static_cast<const uint8_t*>(v.data);
+    const auto* end =
+        begin + static_cast<ptrdiff_t>(rect.width() - 1) * v.step_bytes + v.word_bytes;
+    size_t p = 0;
+    for (; p < num_pieces; ++p) {
+      Piece& piece = pieces[p];
+      if (piece.stride == v.stride_bytes && piece.rows == rect.height() && begin < piece.end &&
+          piece.begin < end)
+        break;
+    }
+    if (p == num_pieces) {
+      pieces[num_pieces++] = {begin, end, v.stride_bytes, rect.height(), 0, 0};
+    } else {
+      pieces[p].begin = std::min(pieces[p].begin, begin);
+      pieces[p].end = std::max(pieces[p].end, end);
+    }
+    piece_of[c] = p;
+  }
+  uint64_t total = 0;
+  for (size_t p = 0; p < num_pieces; ++p) {
+    Piece& piece = pieces[p];
+    piece.offset = total;
+    piece.row_bytes = (static_cast<uint64_t>(piece.end - piece.begin) + 15) / 16 * 16;
+    total += piece.row_bytes * static_cast<uint64_t>(piece.rows);
+  }
+  if (total > tables_.input.bytes) return false;
+
+  for (size_t p = 0; p < num_pieces; ++p) {
+    const Piece& piece = pieces[p];
+    const auto used = static_cast<size_t>(piece.end - piece.begin);
+    parallel_for(static_cast<size_t>(piece.rows), kRowGrain, [&](size_t begin, size_t end) {
+      for (size_t y = begin; y < end; ++y) {
+        std::memcpy(to.pinned + piece.offset + y * piece.row_bytes,
+                    piece.begin + static_cast<ptrdiff_t>(y) * piece.stride, used);
+      }
+    });
+  }
+  for (size_t c = 0; c < plan_.components.size(); ++c) {
+    const Piece& piece = pieces[piece_of[c]];
+    cj2k_component_view& v = staged->views[c];
+    v = frame.components[c];
+    v.data = to.device + piece.offset +
+             (static_cast<const uint8_t*>(frame.components[c].data) - piece.begin);
+    v.stride_bytes = static_cast<ptrdiff_t>(piece.row_bytes);
+  }
+  staged->bytes = total;
+  return true;
+}
+
+/// Samples that lie so far apart that copying what is between them does not pay: packed.
+void FrameReader::stage_packed(const cj2k_frame& frame, const FramePlace& to,
+                               StagedFrame* staged) const {
+  for (size_t c = 0; c < plan_.components.size(); ++c) {
+    const cj2k_component_view& v = frame.components[c];
+    const Component& component = plan_.components[c];
+    const InputLayout::Component& packed = tables_.input.components[c];
+    const uint32_t mask = (uint32_t{1} << component.depth) - 1;
+    parallel_for(
+        static_cast<size_t>(component.rect.height()), kRowGrain, [&](size_t begin, size_t end) {
+          for (size_t y = begin; y < end; ++y) {
+            const auto* from =
+                static_cast<const uint8_t*>(v.data) + static_cast<ptrdiff_t>(y) * v.stride_bytes;
+            uint8_t* out = to.pinned + packed.offset + y * packed.row_bytes;
+            for (int32_t x = 0; x < component.rect.width(); ++x, from += v.step_bytes) {
+              uint32_t word = 0;
+              std::memcpy(&word, from, static_cast<size_t>(v.word_bytes));
+              const auto sample = static_cast<uint16_t>(word >> v.shift & mask);
+              std::memcpy(out, &sample, packed.word_bytes);
+              out += packed.word_bytes;
+            }
+          }
+        });
+    staged->views[c] = {to.device + packed.offset, static_cast<ptrdiff_t>(packed.row_bytes),
+                        static_cast<int32_t>(packed.word_bytes),
+                        static_cast<int32_t>(packed.word_bytes), 0};
+    staged->bytes =
+        packed.offset + uint64_t{packed.row_bytes} * static_cast<uint64_t>(component.rect.height());
+  }
+}
+
+StagedFrame FrameReader::stage(const cj2k_frame& frame, const FramePlace& to) const {
+  StagedFrame staged{};
+  if (frame.memory == CJ2K_MEMORY_CUDA) {
+    for (size_t c = 0; c < plan_.components.size(); ++c) staged.views[c] = frame.components[c];
+  } else if (!stage_rows(frame, to, &staged)) {
+    stage_packed(frame, to, &staged);
+  }
+  return staged;
+}
+
+Status FrameReader::enqueue(const cj2k_frame& frame, const StagedFrame& staged,
+                            const FramePlace& to, const DwtLists& lists, simt::Stream& stream,
+                            FrameEvents& events) const {
+  void* const producer =
+      frame.ready_stream != nullptr ? frame.ready_stream : plan_.params.cuda_stream;
+  if (frame.memory == CJ2K_MEMORY_CUDA && producer != nullptr) {
+    simt::Stream theirs;
+    CJ2K_TRY(theirs.adopt(stream.context(), producer));
+    CJ2K_TRY(theirs.record(events.ready));
+    CJ2K_TRY(stream.wait(events.ready));
+  }
+  FrameEvents::Span& span = events.reading[to.number];
+  CJ2K_TRY(stream.record(span.begin));
+  CJ2K_TRY(stream.upload(to.device, to.pinned, staged.bytes));
+  CJ2K_TRY(plan_.params.levels > 0
+               ? dwt_words(stream, plan_, lists, staged.views, to.samples)
+               : cuda::ingest(stream, plan_, tables_.frame, staged.views, to.samples));
+  return stream.record(span.end);
+}
+
+Status FrameReader::wait(const cj2k_frame& frame, simt::Stream& stream, FrameEvents& events) const {
+  if (frame.memory != CJ2K_MEMORY_CUDA) return Status::kOk;
+  CJ2K_TRY(stream.record(events.read));
+  return events.read.synchronize();
+}
+
+}  // namespace cj2k::cuda

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cuda/gop_choice.h"
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "cuda/gop_memory.h"
+#include "params.h"
+
+namespace cj2k::cuda {
+namespace {
+
+/// Numbers of blocks and passes are 32 bits wide on the device.
+Status check_counts(const Plan& plan, const Log& log) {
+  uint64_t passes = 0;
+  for (const CodeBlock& block : plan.blocks) passes += tier1_passes(block.max_bit_planes);
+  const auto gop = static_cast<uint64_t>(std::max(plan.params.gop, 1));
+  if (gop * passes <= UINT32_MAX) return Status::kOk;
+  return log.fail(Status::kNotSupported,
+                  "gop %" PRIu64 ": %" PRIu64
+                  " coding passes a frame are more than 4294967295 in all on a CUDA device; use a "
+                  "smaller gop or device=cpu",
+                  gop, passes);
+}
+
+}  // namespace
+
+Tier1Form tier1_form(const Plan& plan) {
+  switch (plan.params.tier1) {
+    case CJ2K_TIER1_CIBO:
+      return Tier1Form::kCibo;
+    case CJ2K_TIER1_FUSED:
+      return Tier1Form::kFused;
+    default:
+      return Tier1Form::kClassic;  // the plainest, until a GPU has been measured
+  }
+}
+const char* form_name(Tier1Form form) {
+  constexpr const char* kNames[] = {"classic", "cibo", "fused"};
+  return kNames[static_cast<int>(form)];
+}
+
+int gops_of_device(int num_gops, size_t device, size_t num_devices) {
+  const auto n = static_cast<int>(num_devices);
+  return (num_gops + n - 1 - static_cast<int>(device)) / n;
+}
+
+uint64_t device_bytes(const Plan& plan, int num_gops) {
+  const Tier1Form form = tier1_form(plan);
+  const PlanTables tables(plan, form);
+  const auto blocks =
+      static_cast<uint32_t>(plan.params.gop) * static_cast<uint32_t>(plan.blocks.size());
+  const GopMemory memory(plan, tables, form, tier1_scratch_bytes(form, tables.tier1, blocks));
+  return tables.bytes + static_cast<uint64_t>(num_gops) * memory.bytes;
+}
+
+Status choose_gops(Plan* plan, std::span<const std::unique_ptr<simt::Context>> contexts,
+                   const Log& log) {
+  const cj2k_params asked = plan->params;
+  cj2k_params& p = plan->params;
+  const auto num_blocks = static_cast<int64_t>(plan->blocks.size());
+  choose_depth(&p, true, num_blocks);
+  if (asked.async_depth == 0) p.async_depth *= static_cast<int32_t>(contexts.size());
+  size_t least_free = SIZE_MAX, its_total = 0;
+  const simt::Context* smallest = nullptr;
+  for (const auto& context : contexts) {
+    size_t free = 0, total = 0;
+    CJ2K_TRY(context->memory(&free, &total));
+    if (free >= least_free) continue;
+    least_free = free;
+    its_total = total;
+    smallest = context.get();
+  }
+  while (true) {
+    CJ2K_TRY(check_counts(*plan, log));
+    const int num_gops = gops_of_device(p.async_depth / p.gop, 0, contexts.size());
+    const uint64_t bytes = device_bytes(*plan, num_gops);
+    if (bytes <= least_free) return Status::kOk;
+    if (asked.gop != 0 || p.gop == 1) {
+      constexpr double kMega = 1e6;
+      return log.fail(
+          Status::kNoMemory,
+          "%d GOP%s of %d frame%s take %.1f MB of CUDA device %d (%s), which has %.1f MB "
+          "free of %.1f MB; use a smaller gop or async_depth, or device=cpu",
+          num_gops, num_gops == 1 ? "" : "s", p.gop, p.gop == 1 ? "" : "s",
+          static_cast<double>(bytes) / kMega, smallest->info().ordinal,
+          smallest->info().name.c_str(), static_cast<double>(least_free) / kMega,
+          static_cast<double>(its_total) / kMega);
+    }
+    p.gop /= 2;
+    p.async_depth = asked.async_depth;
+    choose_depth(&p, true, num_blocks);
+    if (asked.async_depth == 0) p.async_depth *= static_cast<int32_t>(contexts.size());
+  }
+}
+
+}  // namespace cj2k::cuda

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cuda/gop_memory.h"
+
+#include <algorithm>
+
+#include "kernels/rate/slopes.h"
+#include "stages/early_stop.h"
+
+namespace cj2k::cuda {
+namespace {
+
+constexpr uint32_t kTails = CJ2K_STYLE_PTERM;
+constexpr uint32_t kLengths = CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL;
+
+}  // namespace
+
+InputLayout::InputLayout(const Plan& plan) {
+  uint64_t next = 0;
+  for (const cj2k::Component& c : plan.components) {
+    const uint32_t word_bytes = c.depth <= 8 ? 1 : 2;
+    const auto row = static_cast<uint32_t>(c.rect.width()) * word_bytes;
+    const uint32_t row_bytes = (row + 15) / 16 * 16;
+    components.push_back({next, row_bytes, word_bytes});
+    next += uint64_t{row_bytes} * static_cast<uint64_t>(c.rect.height());
+  }
+  bytes = (next + next / 3 + 255) / 256 * 256;
+}
+
+PlanTables::PlanTables(const Plan& plan, Tier1Form form)
+    : input(plan), frame(make_frame_layout(plan)) {
+  quantize = make_quantize_jobs(plan, frame, &frame_words);
+  tier1 = make_tier1_layout(plan, quantize, form);
+  Carver carver;
+  for (int level = 1; level <= plan.params.levels; ++level) {
+    levels.push_back(make_dwt_level(plan, frame, level));
+    const DwtLevel& made = levels.back();
+    level_offsets.push_back({carver.take(made.jobs.size() * sizeof(DwtJob)),
+                             carver.take(made.parts.size() * sizeof(DwtPart))});
+  }
+  quantize_offset = carver.take(quantize.size() * sizeof(QuantizeJob));
+  tier1_offset = carver.take(tier1.jobs.size() * sizeof(Tier1Job));
+  bytes = carver.bytes();
+}
+
+GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
+                     uint64_t scratch_bytes) {
+  const auto frames = static_cast<uint64_t>(plan.params.gop);
+  const auto style = static_cast<uint32_t>(plan.params.cblk_style);
+  const uint64_t blocks = frames * plan.blocks.size();
+  const uint64_t num_passes = frames * tables.tier1.frame_passes;
+  Carver carver;
+  input = carver.take(frames * tables.input.bytes);
+  samples_bytes = frames * tables.frame.frame_samples * sizeof(int32_t);
+  // A few samples can take less than what codes them.
+  for (const Tier1Job& job : tables.tier1.jobs) {
+    samples_bytes = std::max<uint64_t>(samples_bytes, job.bytes_capacity);
+  }
+  samples = carver.take(samples_bytes);
+  words = carver.take(frames * tables.frame_words * sizeof(uint64_t));
+  magnitudes = carver.take(blocks * sizeof(uint32_t));
+  const bool is_fused = form == Tier1Form::kFused;
+  symbols = carver.take(frames * tables.tier1.frame_symbols);
+  pass_symbols = carver.take(is_fused ? 0 : num_passes * sizeof(PassSymbols));
+  coded = carver.take(frames * tables.tier1.frame_bytes);
+  passes = carver.take(num_passes * sizeof(CodingPass));
+  tails = carver.take(style & kTails ? num_passes * sizeof(PassTail) : 0);
+  snapshots = carver.take(num_passes * sizeof(Tier1Snapshot));
+  states = carver.take(blocks * sizeof(Tier1State));
+  list = carver.take(blocks * sizeof(uint32_t));
+  thresholds = carver.take(frames * CJ2K_MAX_COMPONENTS * sizeof(uint16_t));
+  results = carver.take(blocks * sizeof(Tier1Result));
+  hull = carver.take(num_passes * sizeof(HullPoint));
+  lengths = carver.take(style & kLengths ? num_passes * sizeof(uint32_t) : 0);
+  hull_tails = carver.take(style & kTails ? num_passes * sizeof(PassTail) : 0);
+  totals = carver.take(2 * sizeof(uint32_t));
+  gather = carver.take(blocks * sizeof(GatherJob));
+  scratch = carver.take(scratch_bytes);
+
+  const cj2k_stop stop = has_byte_cap(plan) ? stop_in_force(plan) : CJ2K_STOP_NONE;
+  const auto num_components = static_cast<uint32_t>(plan.components.size());
+  const bool by_plane = stop == CJ2K_STOP_PSB || stop == CJ2K_STOP_BPI;
+  weights = carver.take(stop == CJ2K_STOP_EXACT ? blocks * sizeof(uint32_t) : 0);
+  records_bytes = by_plane ? blocks * sizeof(PlaneRecord) : 0;
+  records = carver.take(records_bytes);
+  decided_bytes_bytes = 0;
+  if (stop == CJ2K_STOP_EXACT) decided_bytes_bytes = frames * slope_table_bytes(num_components);
+  if (stop == CJ2K_STOP_PSB) decided_bytes_bytes = frames * plane_slope_table_bytes(num_components);
+  if (stop == CJ2K_STOP_BPI) decided_bytes_bytes = frames * CJ2K_MAX_COMPONENTS * sizeof(uint64_t);
+  decided_bytes = carver.take(decided_bytes_bytes);
+  bytes = carver.bytes();
+}
+
+}  // namespace cj2k::cuda

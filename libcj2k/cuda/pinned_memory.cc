@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cuda/pinned_memory.h"
+
+#include <algorithm>
+
+#include "stages/coded_block.h"
+
+namespace cj2k::cuda {
+namespace {
+
+/// Hull points of a block on average. The pool grows where a GOP has more.
+constexpr uint64_t kPlannedHullPoints = 12;
+
+}  // namespace
+
+Status PinnedPool::reserve(simt::Context& context, uint64_t bytes) {
+  context_ = &context;
+  chunks_.emplace_back();
+  return chunks_.back().allocate(context, bytes);
+}
+
+Status PinnedPool::take(uint64_t bytes, uint8_t** memory) {
+  bytes = (bytes + 63) / 64 * 64;
+  while (chunk_ < chunks_.size() && used_ + bytes > chunks_[chunk_].bytes()) {
+    ++chunk_;
+    used_ = 0;
+  }
+  if (chunk_ == chunks_.size()) {
+    chunks_.emplace_back();
+    const Status status =
+        chunks_.back().allocate(*context_, std::max<uint64_t>(bytes, chunks_[0].bytes()));
+    if (status != Status::kOk) {
+      chunks_.pop_back();
+      return status;
+    }
+  }
+  *memory = chunks_[chunk_].as<uint8_t>(used_);
+  used_ += bytes;
+  return Status::kOk;
+}
+
+PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
+  const auto frames = static_cast<uint64_t>(plan.params.gop);
+  const uint64_t blocks = frames * plan.blocks.size();
+  Carver carver;
+  input = carver.take(frames * tables.input.bytes);
+  list = carver.take(blocks * sizeof(uint32_t));
+  weights = carver.take(blocks * sizeof(uint32_t));
+  thresholds = carver.take(frames * CJ2K_MAX_COMPONENTS * sizeof(uint16_t));
+  results = carver.take(blocks * sizeof(Tier1Result));
+  totals = carver.take(2 * sizeof(uint32_t));
+  gather = carver.take(blocks * sizeof(GatherJob));
+  bytes = carver.bytes();
+
+  hull_bytes = blocks * kPlannedHullPoints * sizeof(HullPoint);
+  // What a frame's bytes are without a cap: not compressed.
+  uint64_t frame = 0;
+  for (const Component& c : plan.components) {
+    frame += static_cast<uint64_t>(c.rect.width()) * static_cast<uint64_t>(c.rect.height()) *
+             static_cast<uint64_t>(c.depth) / 8;
+  }
+  for (const int64_t cap : {plan.params.target_bytes, plan.params.max_frame_bytes}) {
+    if (cap > 0) frame = std::min(frame, static_cast<uint64_t>(cap));
+  }
+  code_bytes = frames * (frame + 16 * plan.blocks.size());
+}
+
+}  // namespace cj2k::cuda

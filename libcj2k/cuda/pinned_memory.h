@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Page-locked host memory of a GOP in flight: what copies to and from its device memory
+// (gop_memory.h) go through.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cuda/gop_memory.h"
+#include "plan.h"
+#include "kernels/simt/device.h"
+
+namespace cj2k::cuda {
+
+/// For what comes from the device, in chunks: planned ones first, more where a frame needs more.
+class PinnedPool {
+ public:
+  Status reserve(simt::Context& context, uint64_t bytes);
+  void reset() { chunk_ = used_ = 0; }
+  Status take(uint64_t bytes, uint8_t** memory);
+
+ private:
+  simt::Context* context_ = nullptr;
+  std::vector<simt::PinnedBuffer> chunks_;
+  size_t chunk_ = 0, used_ = 0;
+};
+
+/// Offsets in the memory that copies go from and to, and the planned sizes of the pools.
+struct PinnedLayout {
+  PinnedLayout(const Plan& plan, const PlanTables& tables);
+
+  uint64_t input, list, weights, thresholds, results, totals, gather;
+  uint64_t bytes, hull_bytes, code_bytes;
+  uint64_t all_bytes() const { return bytes + hull_bytes + code_bytes; }
+};
+
+}  // namespace cj2k::cuda

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// From the plan to the flat arrays that the kernels index.
+#include <algorithm>
+
+#include "cuda/dwt_tiling.h"
+#include "kernels/pixels/pixels.h"
+
+namespace cj2k::cuda {
+namespace {
+
+constexpr uint64_t kAlignSamples = 32;  ///< 128 bytes: a warp's widest access
+
+uint64_t aligned(uint64_t samples) {
+  return (samples + kAlignSamples - 1) / kAlignSamples * kAlignSamples;
+}
+
+bool is_colour(const Plan& plan, uint32_t component) { return plan.use_mct && component < 3; }
+
+}  // namespace
+
+FrameLayout make_frame_layout(const Plan& plan) {
+  FrameLayout layout{};
+  uint64_t next = 0;
+  for (size_t c = 0; c < plan.components.size(); ++c) {
+    const Rect& rect = plan.components[c].rect;
+    FrameLayout::Component& component = layout.components[c];
+    component.width = rect.width();
+    component.height = rect.height();
+    for (uint32_t i = 0; i < 2; ++i) {
+      const Rect shape = coefficient_plane(plan, static_cast<uint32_t>(c), i);
+      component.stride[i] = static_cast<uint32_t>(aligned(static_cast<uint64_t>(shape.width())));
+      component.plane[i] = next;
+      next += uint64_t{component.stride[i]} * static_cast<uint64_t>(shape.height());
+    }
+  }
+  layout.frame_samples = next;
+  return layout;
+}
+
+uint64_t tile_component_offset(const Plan& plan, const FrameLayout& layout, const TileComponent& tc,
+                               int plane) {
+  const FrameLayout::Component& component = layout.components[tc.component];
+  const PlanePoint corner = tile_component_corner(plan, tc, static_cast<uint32_t>(plane));
+  return component.plane[plane] + static_cast<uint64_t>(corner.y) * component.stride[plane] +
+         static_cast<uint64_t>(corner.x);
+}
+
+DwtLevel make_dwt_level(const Plan& plan, const FrameLayout& layout, int level) {
+  DwtLevel result;
+  const auto r = static_cast<uint32_t>(plan.params.levels - level + 1);
+  const auto append = [&](const TileComponent& tc) {
+    const Rect& rect = plan.resolutions[tc.first_resolution + r].rect;
+    const FrameLayout::Component& component = layout.components[tc.component];
+    const int to = level & 1;
+    DwtJob job{};
+    if (level > 1) {
+      job.source = tile_component_offset(plan, layout, tc, 1 - to);
+      job.source_stride = component.stride[1 - to];
+    }
+    job.target = tile_component_offset(plan, layout, tc, to);
+    job.target_stride = component.stride[to];
+    job.width = rect.width();
+    job.height = rect.height();
+    job.x = tc.plane_x;
+    job.y = tc.plane_y;
+    job.parity_x = rect.x0 & 1;
+    job.parity_y = rect.y0 & 1;
+    job.segment_pairs = dwt_segment_pairs(job.width, job.height);
+    job.component = static_cast<uint8_t>(tc.component);
+    result.jobs.push_back(job);
+  };
+  for (const bool colour : {true, false}) {
+    for (const TileComponent& tc : plan.tile_components) {
+      if (is_colour(plan, tc.component) != colour ||
+          plan.resolutions[tc.first_resolution + r].rect.empty()) {
+        continue;
+      }
+      append(tc);
+      // Components 0 to 2 of a tile follow one another and have one shape (T.800 G.2: the same
+      // sampling).
+      if (!colour || tc.component == 2) {
+        const uint32_t num_jobs = colour ? 3 : 1;
+        append_dwt_parts(result.jobs.back(), static_cast<uint32_t>(result.jobs.size()) - num_jobs,
+                         num_jobs, &result.parts);
+      }
+    }
+    if (colour) result.num_colour_parts = static_cast<uint32_t>(result.parts.size());
+  }
+  return result;
+}
+
+std::vector<QuantizeJob> make_quantize_jobs(const Plan& plan, const FrameLayout& layout,
+                                            uint64_t* frame_words) {
+  std::vector<QuantizeJob> jobs;
+  jobs.reserve(plan.blocks.size());
+  uint64_t next = 0;
+  for (const CodeBlock& block : plan.blocks) {
+    const Subband& band = plan.subbands[block.subband];
+    const TileComponent& tc =
+        plan.tile_components[plan.resolutions[band.resolution].tile_component];
+    const int plane = band.level & 1;
+    const uint32_t stride = layout.components[block.component].stride[plane];
+    QuantizeJob job{};
+    job.source = tile_component_offset(plan, layout, tc, plane) +
+                 static_cast<uint64_t>(block.plane_y - tc.plane_y) * stride +
+                 static_cast<uint64_t>(block.plane_x - tc.plane_x);
+    job.first_word = next;
+    job.stride = stride;
+    job.width = block.width;
+    job.height = block.height;
+    job.inverse_step = band.inverse_step;
+    job.max_bit_planes = block.max_bit_planes;
+    job.words_wide = static_cast<uint8_t>((block.width + 15) / 16);
+    job.plane_words = static_cast<uint16_t>(job.words_wide * ((block.height + 3) / 4));
+    next += (uint64_t{job.plane_words} * (job.max_bit_planes + 1u) + 1) / 2 * 2;
+    jobs.push_back(job);
+  }
+  *frame_words = next;
+  return jobs;
+}
+
+}  // namespace cj2k::cuda

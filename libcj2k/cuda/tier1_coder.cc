@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The forms of tier-1 that are made of two kernels.
+#include <algorithm>
+#include <memory>
+
+#include "kernels/simt/device.h"
+#include "kernels/ebcot/tier1_forms.h"
+#include "kernels/ebcot/tier1_launch.h"
+
+namespace cj2k::cuda {
+namespace {
+
+using tier1::MqParams;
+using tier1::PlaneLists;
+
+MqParams mq_params(const Tier1Buffers& buffers, const Tier1List& list, const Tier1Stop& stop,
+                   uint32_t style) {
+  MqParams params{};
+  params.buffers = buffers;
+  params.list = list;
+  params.stop = stop;
+  params.style = style;
+  params.states = mq::kStates;
+  return params;
+}
+
+/// Models all planes that are left of blocks with something to code, then codes.
+class ClassicCoder final : public Tier1Coder {
+ public:
+  ClassicCoder(uint32_t style, bool reversible) : style_(style), reversible_(reversible) {}
+
+  uint64_t scratch_bytes(uint32_t) const override { return 0; }
+
+  Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
+              const Tier1Stop& stop, void*) override {
+    uint32_t first = 0;
+    for (int size = 0; size < kTier1Sizes; ++size) {
+      const uint32_t count = list.counts[size];
+      if (count == 0) continue;
+      CJ2K_TRY(tier1::tier1_model(stream,
+                                  {buffers, list.blocks + first, nullptr, count, style_,
+                                   tier1::kPlanesLeft, stop, reversible_},
+                                  size));
+      first += count;
+    }
+    return tier1::tier1_mq(stream, mq_params(buffers, list, stop, style_));
+  }
+
+ private:
+  const uint32_t style_;
+  const bool reversible_;
+};
+
+/// Plane by plane, the highest of the plan first. Per plane one list of blocks for each of the two
+/// kernels, made on the device, so that the host need not know what is still active:
+///
+///   caller's stream   start   MQ p         MQ p-1         MQ p-2
+///   own stream                model p  model p-1     model p-2
+///
+/// The model kernel of a plane runs beside the MQ coder of the plane before, which may yet drop
+/// blocks, and writes to the half of a block's room that the MQ coder before that has read. So its
+/// list is what that one left, and what starts in either of the two planes.
+///
+/// Calls on several streams are right, but take turns on the own one.
+class CiboCoder final : public Tier1Coder {
+ public:
+  CiboCoder(const Tier1Layout& layout, uint32_t style, bool reversible)
+      : max_planes_(layout.max_bit_planes), style_(style), reversible_(reversible) {}
+
+  Status create(simt::Context& context) {
+    CJ2K_TRY(model_stream_.create(context));
+    CJ2K_TRY(started_.create(context));
+    CJ2K_TRY(modelled_.create(context));
+    for (simt::Event& event : coded_) CJ2K_TRY(event.create(context));
+    return Status::kOk;
+  }
+
+  uint64_t scratch_bytes(uint32_t max_blocks) const override {
+    return 2 * (counts() + uint64_t{max_planes_} * max_blocks) * sizeof(uint32_t);
+  }
+
+  Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
+              const Tier1Stop& stop, void* scratch) override {
+    if (list.count() == 0) return Status::kOk;
+    auto* counters = static_cast<uint32_t*>(scratch);
+    uint32_t* blocks = counters + 2 * counts();
+    const uint32_t first1 = list.counts[0], first2 = first1 + list.counts[1];
+    const PlaneLists to_code{counters, blocks, list.count(), {0, first1, first2}};
+    const PlaneLists to_model{counters + counts(),
+                              blocks + uint64_t{max_planes_} * list.count(),
+                              list.count(),
+                              {0, first1, first2}};
+    if (max_planes_ > 0) CJ2K_TRY(stream.fill_u32(counters, 0, 2 * counts()));
+    CJ2K_TRY(tier1::tier1_start(stream, {buffers, list, stop, to_code, to_model}));
+    CJ2K_TRY(stream.record(started_));
+    CJ2K_TRY(model_stream_.wait(started_));
+
+    MqParams params = mq_params(buffers, list, stop, style_);
+    params.to_code = to_code;
+    params.to_model = to_model;
+    const int top = std::min(static_cast<int>(max_planes_) - 1, static_cast<int>(stop.first_plane));
+    for (int plane = top; plane >= static_cast<int>(stop.last_plane); --plane) {
+      simt::Event& coded = coded_[plane & 1];
+      if (plane <= top - 2) CJ2K_TRY(model_stream_.wait(coded));
+      CJ2K_TRY(model(buffers, list, to_model, plane));
+      CJ2K_TRY(model_stream_.record(modelled_));
+      CJ2K_TRY(stream.wait(modelled_));
+      params.plane = plane;
+      CJ2K_TRY(tier1::tier1_mq_plane(stream, params));
+      CJ2K_TRY(stream.record(coded));
+    }
+    return Status::kOk;
+  }
+
+ private:
+  /// Of one of the two lists; aligned.
+  uint64_t counts() const { return (uint64_t{max_planes_} * kTier1Sizes + 31) / 32 * 32; }
+
+  Status model(const Tier1Buffers& buffers, const Tier1List& list, const PlaneLists& to_model,
+               int plane) {
+    for (int size = 0; size < kTier1Sizes; ++size) {
+      if (list.counts[size] == 0) continue;
+      const auto row = static_cast<uint64_t>(plane);
+      const tier1::ModelParams params{
+          buffers,
+          to_model.blocks + row * to_model.stride + to_model.first_of[size],
+          to_model.counts + row * kTier1Sizes + static_cast<uint64_t>(size),
+          list.counts[size],
+          style_,
+          plane,
+          {},
+          reversible_};
+      CJ2K_TRY(tier1::tier1_model(model_stream_, params, size));
+    }
+    return Status::kOk;
+  }
+
+  const uint32_t max_planes_, style_;
+  const bool reversible_;
+  simt::Stream model_stream_;
+  simt::Event started_, modelled_, coded_[2];
+};
+
+}  // namespace
+
+uint64_t tier1_scratch_bytes(Tier1Form form, const Tier1Layout& layout, uint32_t max_blocks) {
+  switch (form) {
+    case Tier1Form::kClassic:
+      return 0;
+    case Tier1Form::kCibo:
+      return CiboCoder(layout, 0, false).scratch_bytes(max_blocks);
+    case Tier1Form::kFused:
+      break;
+  }
+  return kFusedScratchBytes;
+}
+
+Status make_tier1_coder(simt::Context& context, Tier1Form form, const Tier1Layout& layout,
+                        uint32_t style, bool reversible, std::unique_ptr<Tier1Coder>* coder) {
+  switch (form) {
+    case Tier1Form::kClassic:
+      *coder = std::make_unique<ClassicCoder>(style, reversible);
+      return Status::kOk;
+    case Tier1Form::kCibo: {
+      auto cibo = std::make_unique<CiboCoder>(layout, style, reversible);
+      CJ2K_TRY(cibo->create(context));
+      *coder = std::move(cibo);
+      return Status::kOk;
+    }
+    case Tier1Form::kFused:
+      *coder = make_fused_coder(style, reversible);
+      return Status::kOk;
+  }
+  return Status::kNotSupported;
+}
+
+}  // namespace cj2k::cuda

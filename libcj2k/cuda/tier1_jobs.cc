@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Where block coding keeps what it makes, from the plan.
+#include <algorithm>
+
+#include "kernels/ebcot/tier1.h"
+
+namespace cj2k::cuda {
+
+Tier1Layout make_tier1_layout(const Plan& plan, const std::vector<QuantizeJob>& quantize_jobs,
+                              Tier1Form form) {
+  Tier1Layout layout;
+  layout.jobs.reserve(plan.blocks.size());
+  for (size_t i = 0; i < plan.blocks.size(); ++i) {
+    const CodeBlock& block = plan.blocks[i];
+    const int planes = block.max_bit_planes;
+    Tier1Job job{};
+    job.first_word = quantize_jobs[i].first_word;
+    job.symbols_offset = layout.frame_symbols;
+    job.bytes_offset = layout.frame_bytes;
+    job.bytes_capacity = tier1_byte_capacity(block.width, block.height, planes);
+    job.first_pass = layout.frame_passes;
+    job.weight = plan.subbands[block.subband].distortion_weight;
+    job.width = block.width;
+    job.height = block.height;
+    job.orientation = block.orientation;
+    job.component = block.component;
+    job.max_bit_planes = block.max_bit_planes;
+    job.size = static_cast<uint8_t>(tier1_size(block.width, block.height));
+    layout.jobs.push_back(job);
+
+    switch (form) {
+      case Tier1Form::kClassic:
+        layout.frame_symbols += tier1_symbol_capacity(block.width, block.height, planes);
+        break;
+      case Tier1Form::kCibo:
+        layout.frame_symbols += 2 * tier1_symbol_capacity(block.width, block.height, 1);
+        break;
+      case Tier1Form::kFused:
+        break;
+    }
+    layout.frame_bytes += job.bytes_capacity;
+    layout.frame_passes += tier1_passes(planes);
+    layout.max_bit_planes = std::max<uint32_t>(layout.max_bit_planes, block.max_bit_planes);
+  }
+  return layout;
+}
+
+}  // namespace cj2k::cuda

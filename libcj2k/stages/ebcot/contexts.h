@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Context labels of T.800 Annex D for one sample, straight from the tables.
+#pragma once
+
+#include "core/ebcot/mq.h"
+#include "plan.h"
+
+namespace cj2k::ebcot {
+
+/// Table D.1. `h`, `v`: significant neighbours in the row and in the column (0..2), `d`: on the
+/// diagonals (0..4).
+constexpr unsigned zero_context(Orientation orientation, int h, int v, int d) {
+  if (orientation == kHH) {
+    const int hv = h + v;
+    if (d >= 3) return 8;
+    if (d == 2) return hv >= 1 ? 7 : 6;
+    if (d == 1) return hv >= 2 ? 5 : hv == 1 ? 4 : 3;
+    return hv >= 2 ? 2 : hv == 1 ? 1 : 0;
+  }
+  if (orientation == kHL) {
+    const int swap = h;
+    h = v;
+    v = swap;
+  }
+  if (h == 2) return 8;
+  if (h == 1) return v >= 1 ? 7 : d >= 1 ? 6 : 5;
+  if (v == 2) return 4;
+  if (v == 1) return 3;
+  return d >= 2 ? 2 : d == 1 ? 1 : 0;
+}
+
+struct SignContext {
+  unsigned context;  ///< mq::kSign + 0..4
+  unsigned flip;     ///< XORbit
+};
+
+/// Tables D.2 and D.3. `h`, `v`: sum of the signs (+1, -1) of the significant neighbours, clamped
+/// to -1..1.
+constexpr SignContext sign_context(int h, int v) {
+  const unsigned flip = h < 0 || (h == 0 && v < 0) ? 1u : 0u;
+  if (flip) {
+    h = -h;
+    v = -v;
+  }
+  // (1,1) 13, (1,0) 12, (1,-1) 11, (0,1) 10, (0,0) 9 in the standard's labels
+  return {mq::kSign + static_cast<unsigned>(h == 1 ? 3 + v : v), flip};
+}
+
+}  // namespace cj2k::ebcot
