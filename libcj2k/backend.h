@@ -5,8 +5,10 @@
 // follow on the host for all of them.
 //
 // A GOP is a number of frames that go through each stage together; each frame's result depends on
-// that frame alone. Frames of a GOP are numbered from 0. Calls for one GopWork come one after the
-// other, those for different ones may come at the same time; all inside the encoder's arena.
+// that frame alone. Frames of a GOP are numbered from 0. Calls for different GopWorks may come at
+// the same time. Calls for one come one after the other, with one exception: `ingest` of different
+// frames may come from two threads, the caller's and the GOP's. All come from inside the encoder's
+// arena.
 #pragma once
 
 #include <array>
@@ -17,16 +19,13 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "cj2k.h"
-#include "core/slope_search.h"
 #include "device_choice.h"
 #include "plan.h"
 #include "stages/coded_block.h"
 #include "stages/coefficients.h"
+#include "stages/stop_rule.h"
 
 namespace cj2k {
-
-/// 16-bit log-slope per component at which coding of a block may stop.
-using SlopeThresholds = std::array<uint16_t, CJ2K_MAX_COMPONENTS>;
 
 /// Memory and results of one GOP in flight.
 class GopWork {
@@ -35,22 +34,6 @@ class GopWork {
   /// [plan.blocks] of one frame, valid until the next GOP with the same GopWork. `data` is there
   /// after Backend::fetch.
   virtual const CodedBlock* blocks(uint32_t frame) const = 0;
-};
-
-/// Blocks of one frame to code.
-struct BlockRequest {
-  uint32_t frame;
-  std::span<const uint32_t> blocks;
-  SlopeThresholds thresholds;
-};
-
-/// Of every frame: blocks to code to the end, which predict where the others may stop
-/// (stages/early_stop.h: exact).
-struct SampledRequest {
-  std::span<const uint32_t> sample;
-  std::span<const uint32_t> weights;  ///< [sample] blocks that each stands for
-  std::span<const uint32_t> rest;     ///< all others
-  ByteTargets targets;                ///< RateControl::prediction_targets
 };
 
 /// What of a frame goes into its codestream.
@@ -82,29 +65,11 @@ class Backend {
   /// @param frames  those that have been ingested, rising
   /// @param stats   [gop], times are added
   virtual Status transform(GopWork& work, std::span<const uint32_t> frames, cj2k_stats* stats) = 0;
-  /// Quantisation and tier-1 of some blocks, by index. Each is coded until core/stop.h lets it
-  /// pause below the threshold of its component (0: to the last plane), and not below the magnitude
-  /// bit-plane `last_plane`; one that an earlier call left in the middle goes on where it stopped,
-  /// by a plane at least. One of which no plane can reach the threshold is not begun.
-  /// @param requests  of different frames
-  virtual Status code_blocks(GopWork& work, std::span<const BlockRequest> requests,
-                             uint32_t last_plane, cj2k_stats* stats) = 0;
-  /// Whether the backend takes the decisions of the next two calls where it codes, with the results
-  /// that stages/early_stop.h comes to on the host. Without, they are not called.
-  virtual bool decides() const { return false; }
-  /// Codes the sample to the end, the rest until below the thresholds of RateControl::predict.
-  /// @param thresholds  [gop] of the frames, as predicted
-  virtual Status code_sampled(GopWork&, std::span<const uint32_t> /*frames*/, const SampledRequest&,
-                              SlopeThresholds* /*thresholds*/, cj2k_stats*) {
-    return Status::kNotSupported;
-  }
-  /// Codes blocks plane by plane, until they stop by params.stop: psb or bpi.
-  /// @param requests  as code_blocks', the thresholds aside
-  /// @param targets   RateControl::caps
-  virtual Status code_planes(GopWork&, std::span<const BlockRequest> /*requests*/,
-                             const ByteTargets& /*targets*/, cj2k_stats*) {
-    return Status::kNotSupported;
-  }
+  /// Quantisation and block coding under a stop rule.
+  /// @param requests  of different frames, all with the same rule
+  /// @param sample    of the plan's blocks, for StopRule::kPredicted
+  virtual Status code_blocks(GopWork& work, std::span<BlockRequest> requests,
+                             const BlockSample& sample, cj2k_stats* stats) = 0;
   /// The coefficients of a frame, for params.measure_mse: valid until the next call for the same
   /// GopWork. To be called before `fetch`.
   virtual Status coefficients(GopWork& work, uint32_t frame, CoefficientPlanes* planes) = 0;

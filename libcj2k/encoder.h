@@ -3,10 +3,17 @@
 //
 // READ FIRST. The way of a frame:
 //
-//   send -> check -> GOP -> [ ingest -> colour -> DWT -> quantise -> tier-1 ] -> rate -> packets
-//   -> receive
-//                            backend (backend.h)                  stages/early_stop.h, rate.h,
-//                                                                 packets.h
+//   send -> check -> GOP: ingest -> transform -> code blocks <-> rate control -> fetch -> packets
+//                         (gop.h)                                                       -> receive
+//
+//   ingest       samples to coefficients of the first wavelet level  }
+//   transform    the other levels                                    }  a backend (backend.h):
+//   code blocks  quantisation and block coding, as far as a rule     }  the CPU or a GPU
+//                says (stages/stop_rule.h)                           }
+//   rate control which truncation points go in (stages/rate.h); with stop = exact it may ask for
+//                more of some blocks (stages/early_stop.h), until what it chose is final
+//   fetch        the bytes of these points                              the backend again
+//   packets      headers and bytes (stages/packets.h)
 //
 // A GOP is `gop` frames that go through the stages together (gop.h). `async_depth` frames' worth
 // of GOPs go round; each has a thread of its own that drives it, and whose loops share the threads

@@ -57,46 +57,21 @@ void PacketMemory::give(Packet* packet) {
   packet->in_use = false;
 }
 
-uint64_t StopFeedback::begin() {
-  const std::lock_guard lock(mutex_);
-  return next_++;
-}
-
-void StopFeedback::publish(uint64_t gop, const SlopeThresholds& thresholds) {
-  {
-    const std::lock_guard lock(mutex_);
-    ended_[gop % ended_.size()] = {gop, thresholds};
-  }
-  published_.notify_all();
-}
-
-SlopeThresholds StopFeedback::previous(uint64_t gop) {
-  std::unique_lock lock(mutex_);
-  if (gop == first_) return {};
-  const Ended& before = ended_[(gop - 1) % ended_.size()];
-  published_.wait(lock, [&] { return before.gop == gop - 1; });
-  return before.thresholds;
-}
-
-void StopFeedback::restart() {
-  const std::lock_guard lock(mutex_);
-  first_ = next_;
-}
-
 struct Gop::Frame {
-  Frame(const GopShared& shared, const Backend& backend, uint32_t index)
+  Frame(const GopShared& shared, uint32_t index)
       : number(index),
         rate(shared.plan, shared.packet_scratch),
-        early_stop(EarlyStop::make(shared.plan, shared.sample, backend.decides())),
+        early_stop(shared.plan, shared.sample),
         writer(shared.plan) {}
 
   const uint32_t number;
   RateControl rate;
-  std::unique_ptr<EarlyStop> early_stop;
+  EarlyStop early_stop;
   PacketWriter writer;
 
   cj2k_frame input{};
   bool ingested = false;
+  bool goes_on = false;  ///< rate control asks for more of its blocks
   Status status = Status::kOk;
   PacketMemory::Packet* packet = nullptr;  ///< of a frame that is done
   size_t bytes = 0;
@@ -109,11 +84,10 @@ Gop::Gop(const GopShared& shared, Backend& backend, std::unique_ptr<GopWork> wor
       backend_(backend),
       work_(std::move(work)) {
   const auto gop = static_cast<uint32_t>(plan_.params.gop);
-  for (uint32_t f = 0; f < gop; ++f) frames_.push_back(std::make_unique<Frame>(shared, backend, f));
+  for (uint32_t f = 0; f < gop; ++f) frames_.push_back(std::make_unique<Frame>(shared, f));
   stats_.resize(gop);
-  wants_more_.resize(gop);
-  predicted_.resize(gop);
   live_.reserve(gop);
+  open_.reserve(gop);
   requests_.reserve(gop);
   fetches_.reserve(gop);
   if (plan_.params.measure_mse != 0) error_ = std::make_unique<PictureError>(plan_);
@@ -199,20 +173,20 @@ Status Gop::add(const cj2k_frame& input) {
     number_ = shared_.feedback.begin();
     has_number_ = true;
   }
-  ++num_frames_;
-  if (own_thread) {
+  {
     const std::lock_guard lock(mutex_);
-    num_sent_ = num_frames_;
+    ++num_frames_;
   }
   changed_.notify_all();
   return Status::kOk;
 }
 
 void Gop::close() {
-  is_closed_ = true;
-  if (thread_.joinable()) {
+  {
     const std::lock_guard lock(mutex_);
     closed_ = true;
+  }
+  if (thread_.joinable()) {
     changed_.notify_all();
     return;
   }
@@ -260,8 +234,7 @@ void Gop::clear() {
     frame->packet = nullptr;
   }
   const std::lock_guard lock(mutex_);
-  num_frames_ = num_taken_ = num_sent_ = 0;
-  is_closed_ = false;
+  num_frames_ = num_taken_ = 0;
   closed_ = dropped_ = done_ = false;
 }
 
@@ -275,9 +248,9 @@ void Gop::run() {
   size_t next = 0;
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return quit_ || (!done_ && (num_sent_ > next || closed_)); });
+    changed_.wait(lock, [&] { return quit_ || (!done_ && (num_frames_ > next || closed_)); });
     if (quit_) return;
-    const size_t sent = num_sent_;
+    const size_t sent = num_frames_;
     const bool finished = closed_ && next == sent;
     const bool dropped = dropped_;
     lock.unlock();
@@ -344,7 +317,7 @@ void Gop::ingest(Frame& frame) {
   frame.ingested = true;
 }
 
-/// From samples to packets, all frames. What goes wrong is kept for take.
+/// From samples to packets, all frames; encoder.h draws it. What goes wrong is kept for take.
 void Gop::encode() {
   ended_ = {};
   live_.clear();
@@ -352,11 +325,20 @@ void Gop::encode() {
     if (frames_[f]->status == Status::kOk) live_.push_back(f);
   }
   if (live_.empty()) return;
-  // pst waits for another GOP: outside of the arena, whose places that one may need.
   drive([this] { guard([this] { return backend_.transform(*work_, live_, stats_.data()); }); });
+  // pst waits for another GOP: outside of the arena, whose places that one may need.
   SlopeThresholds previous{};
   if (plan_.params.stop == CJ2K_STOP_PST) previous = shared_.feedback.previous(number_);
-  drive([&] { guard([&] { return code_frames(previous); }); });
+  drive([&] {
+    guard([&] { return code_blocks(previous); });
+    publish();
+    guard([this] { return measure_errors(); });
+    guard([this] { return fetch(); });
+    guard([this] {
+      make_packets();
+      return Status::kOk;
+    });
+  });
 }
 
 /// Runs a step of all frames that are live; an error is theirs.
@@ -379,53 +361,48 @@ void Gop::guard(const Step& step) {
   live_.clear();
 }
 
-Status Gop::code_frames(const SlopeThresholds& previous) {
-  for (const uint32_t f : live_) {
-    frames_[f]->early_stop->begin(frames_[f]->rate, previous);
-    wants_more_[f] = 1;
-  }
-  while (true) {
-    requests_.clear();
-    for (const uint32_t f : live_) {
-      if (wants_more_[f]) requests_.push_back(frames_[f]->early_stop->request(f));
-    }
-    if (requests_.empty()) break;
+/// Block coding and rate control in turn, until no frame has blocks that go on.
+Status Gop::code_blocks(const SlopeThresholds& previous) {
+  for (const uint32_t f : live_) frames_[f]->early_stop.begin(f, frames_[f]->rate, previous);
+  open_ = live_;
+  while (!open_.empty()) {
     CJ2K_TRY(code_requests());
-    parallel_for(requests_.size(), 1, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) choose(*frames_[requests_[i].frame]);
-    });
+    allocate();
   }
   const RateControl& last = frames_[live_.back()]->rate;
   for (uint32_t c = 0; c < plan_.components.size(); ++c) ended_[c] = last.exhausted_above(c);
-  publish();
-  CJ2K_TRY(measure_errors());
-  fetches_.clear();
-  for (const uint32_t f : live_) fetches_.push_back({f, frames_[f]->rate.selection().final_points});
-  CJ2K_TRY(backend_.fetch(*work_, fetches_, stats_.data()));
-  parallel_for(live_.size(), 1, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) finish(*frames_[live_[i]]);
-  });
   return Status::kOk;
 }
 
+/// One call to the backend for each rule.
 Status Gop::code_requests() {
-  const Frame& first = *frames_[requests_[0].frame];
-  switch (first.early_stop->step()) {
-    case CodeStep::kBlocks:
-      break;
-    case CodeStep::kSampled: {
-      const BlockSample& sample = shared_.sample;
-      CJ2K_TRY(backend_.code_sampled(
-          *work_, live_,
-          {sample.blocks, sample.weights, sample.rest, first.rate.prediction_targets()},
-          predicted_.data(), stats_.data()));
-      for (const uint32_t f : live_) frames_[f]->early_stop->set_thresholds(predicted_[f]);
-      return Status::kOk;
+  for (const StopRule rule : kStopRules) {
+    requests_.clear();
+    for (const uint32_t f : open_) {
+      const BlockRequest& request = frames_[f]->early_stop.request();
+      if (request.rule == rule) requests_.push_back(request);
     }
-    case CodeStep::kPlanes:
-      return backend_.code_planes(*work_, requests_, first.rate.caps(), stats_.data());
+    if (requests_.empty()) continue;
+    CJ2K_TRY(backend_.code_blocks(*work_, requests_, shared_.sample, stats_.data()));
+    for (const BlockRequest& request : requests_)
+      frames_[request.frame]->early_stop.request().thresholds = request.thresholds;
   }
-  return backend_.code_blocks(*work_, requests_, first.early_stop->last_plane(), stats_.data());
+  return Status::kOk;
+}
+
+/// Rate control of the open frames; those whose selection is final leave.
+void Gop::allocate() {
+  parallel_for(open_.size(), 1, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const auto start = Clock::now();
+      Frame& frame = *frames_[open_[i]];
+      const CodedBlock* blocks = work_->blocks(frame.number);
+      frame.rate.allocate(blocks);
+      frame.goes_on = frame.early_stop.goes_on(blocks, frame.rate);
+      stats_[frame.number].stage_ms[3] += ms_since(start);
+    }
+  });
+  std::erase_if(open_, [this](uint32_t f) { return !frames_[f]->goes_on; });
 }
 
 /// Frame by frame: they share the memory for it.
@@ -441,11 +418,17 @@ Status Gop::measure_errors() {
   return Status::kOk;
 }
 
-void Gop::choose(Frame& frame) {
-  const auto start = Clock::now();
-  const uint32_t f = frame.number;
-  wants_more_[f] = frame.early_stop->next(work_->blocks(f), frame.rate) ? 1 : 0;
-  stats_[f].stage_ms[3] += ms_since(start);
+/// The bytes of the chosen points.
+Status Gop::fetch() {
+  fetches_.clear();
+  for (const uint32_t f : live_) fetches_.push_back({f, frames_[f]->rate.selection().final_points});
+  return backend_.fetch(*work_, fetches_, stats_.data());
+}
+
+void Gop::make_packets() {
+  parallel_for(live_.size(), 1, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) finish(*frames_[live_[i]]);
+  });
 }
 
 /// Tells the next GOP where this one ended, once.
@@ -502,8 +485,7 @@ void Gop::collect_stats(const Frame& frame) {
     stats.passes_coded += blocks[b].num_passes;
     stats.passes_resumed += blocks[b].num_passes_resumed;
     stats.bytes_coded += blocks[b].num_bytes;
-    const int all_passes = std::max(3 * blocks[b].num_bit_planes - 2, 0);
-    stats.passes_left += all_passes - blocks[b].num_passes;
+    stats.passes_left += blocks[b].num_passes_left;
     double left = blocks[b].total_distortion;
     if (points > 0) {
       stats.passes_included += blocks[b].hull[points - 1].passes;

@@ -21,6 +21,8 @@
 #include "stages/packets.h"
 #include "stages/picture_error.h"
 #include "stages/rate.h"
+#include "stages/stop_rule.h"
+#include "stop_feedback.h"
 
 namespace cj2k {
 
@@ -40,31 +42,6 @@ class PacketMemory {
  private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<Packet>> packets_;
-};
-
-/// For stop = pst: where rate control ended in each GOP, for the next one. GOPs are numbered as
-/// they begin. Thread-safe.
-class StopFeedback {
- public:
-  /// @param most  GOPs in flight at a time
-  explicit StopFeedback(size_t most) : ended_(most + 1) {}
-  /// The number of a GOP that begins.
-  uint64_t begin();
-  void publish(uint64_t gop, const SlopeThresholds& thresholds);
-  /// Waits for the GOP before `gop`.
-  SlopeThresholds previous(uint64_t gop);
-  /// A new sequence begins; all GOPs have published.
-  void restart();
-
- private:
-  struct Ended {
-    uint64_t gop = UINT64_MAX;
-    SlopeThresholds thresholds{};
-  };
-  std::mutex mutex_;
-  std::condition_variable published_;
-  std::vector<Ended> ended_;
-  uint64_t next_ = 0, first_ = 0;
 };
 
 /// What all GOPs of an encoder share.
@@ -96,7 +73,7 @@ class Gop {
   /// Frames that have been added and not taken yet.
   size_t num_left() const { return num_frames_ - num_taken_; }
   /// No frame can be added before clear.
-  bool closed() const { return is_closed_; }
+  bool closed() const { return closed_; }
   bool taking() const { return num_taken_ > 0; }
 
   /// A checked frame, while there is room. Without `release` its samples are read here; an error
@@ -118,12 +95,14 @@ class Gop {
   void fail_all(size_t frames);
   void ingest(Frame& frame);
   void encode();
-  Status code_frames(const SlopeThresholds& previous);
+  Status code_blocks(const SlopeThresholds& previous);
   Status code_requests();
+  void allocate();
   Status measure_errors();
+  Status fetch();
+  void make_packets();
   template <typename Step>
   void guard(const Step& step);
-  void choose(Frame& frame);
   void publish();
   void finish(Frame& frame);
   void collect_stats(const Frame& frame);
@@ -137,22 +116,19 @@ class Gop {
   std::vector<std::unique_ptr<Frame>> frames_;  ///< [gop]
   std::vector<cj2k_stats> stats_;               ///< [gop]
   std::vector<uint32_t> live_;                  ///< frames without an error so far
+  std::vector<uint32_t> open_;                  ///< of these, frames that have blocks to code
   std::vector<BlockRequest> requests_;
   std::vector<FetchRequest> fetches_;
-  std::vector<uint8_t> wants_more_;
-  std::vector<SlopeThresholds> predicted_;  ///< [gop]
-  std::unique_ptr<PictureError> error_;     ///< with measure_mse
-  uint64_t number_ = 0;                     ///< in the sequence
-  bool has_number_ = false;                 ///< and has not published yet
-  SlopeThresholds ended_{};                 ///< where the last frame's rate control ended
-  size_t num_frames_ = 0;                   ///< added; the caller's
-  size_t num_taken_ = 0;
-  bool is_closed_ = false;
+  std::unique_ptr<PictureError> error_;  ///< with measure_mse
+  uint64_t number_ = 0;                  ///< in the sequence
+  bool has_number_ = false;              ///< and has not published yet
+  SlopeThresholds ended_{};              ///< where the last frame's rate control ended
+  size_t num_taken_ = 0;                 ///< the caller's
 
-  // Between the caller and the thread.
+  // Between the caller and the thread. The caller alone writes the first two.
   std::mutex mutex_;
   std::condition_variable changed_;
-  size_t num_sent_ = 0;
+  size_t num_frames_ = 0;  ///< added
   bool closed_ = false;
   bool dropped_ = false;  ///< nobody will take the packets
   bool done_ = false;

@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "cj2k.h"
+#include "core/orientation.h"
 
 namespace cj2k {
 
@@ -35,8 +36,6 @@ struct Rect {
   int32_t height() const { return y1 - y0; }
   bool empty() const { return x1 <= x0 || y1 <= y0; }
 };
-
-enum Orientation : uint8_t { kLL = 0, kHL = 1, kLH = 2, kHH = 3 };
 
 struct Component {
   int32_t index;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-#include "kernels/pixels/pixels.h"
 #include "kernels/ebcot/quantize.cuh"
+#include "kernels/ebcot/quantize.h"
 #include "kernels/simt/launch.h"
 
 CJ2K_KERNEL(quantize_53, cj2k::cuda::Quantize<true>)

@@ -4,8 +4,8 @@
 // Quantisation and the turn from coefficients to bit-planes, one code-block per thread block.
 #pragma once
 
+#include "kernels/ebcot/quantize.h"
 #include "kernels/pixels/core.h"
-#include "kernels/pixels/pixels.h"
 #include "kernels/simt/block.h"
 
 namespace cj2k::cuda {

@@ -13,28 +13,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "base/status.h"
-#include "kernels/pixels/pixels.h"
-#include "plan.h"
-#include "stages/coded_block.h"
-#include "stages/ebcot/tier1.h"
-
-namespace cj2k::simt {
-class Context;
-class Stream;
-}  // namespace cj2k::simt
+#include "core/codeword_segment.h"
+#include "core/ebcot/coding_passes.h"
+#include "core/hull.h"
+#include "kernels/ebcot/quantize.h"
 
 namespace cj2k::cuda {
-
-/// How block coding is cut into kernels; no byte depends on it.
-enum class Tier1Form : uint8_t {
-  kClassic,  ///< context modelling of all planes, then the MQ coder
-  kCibo,     ///< both plane by plane, one beside the other on two streams
-  kFused,    ///< one kernel: warps that model feed a warp that codes, through shared memory
-};
 
 /// A code-block of the plan. Offsets are from where the frame's part of each array begins.
 struct alignas(16) Tier1Job {
@@ -79,15 +65,12 @@ struct alignas(16) Tier1State {
 struct alignas(16) Tier1Result {
   double total_distortion;  ///< of the coded passes, as CodedBlock's
   uint32_t first_hull;      ///< in Tier1Output::hull
-  uint32_t first_length;    ///< in lengths; with BYPASS or TERMALL
+  uint32_t first_segment;   ///< in segments; with BYPASS or TERMALL
   uint32_t num_bytes;       ///< more than the capacity: the bytes are not valid
   uint8_t num_hull, num_passes, bit_planes, planes_left;
   double left_distortion;  ///< estimate of what the planes left hold; see tier1_hull
 };
 
-constexpr uint32_t tier1_passes(int bit_planes) {
-  return bit_planes == 0 ? 0 : static_cast<uint32_t>(3 * bit_planes - 2);
-}
 /// Room for the decisions of `planes` planes of a block. A sample codes a bit per plane and at most
 /// one sign; a stripe column leaves run mode once a plane, for two decisions more; SEGSYM adds 4
 /// per plane; each pass starts at a multiple of 16.
@@ -103,7 +86,8 @@ constexpr size_t tier1_symbol_capacity(int width, int height, int planes) {
 constexpr uint32_t tier1_byte_capacity(int width, int height, int bit_planes) {
   const uint32_t samples = static_cast<uint32_t>(width * height);
   const uint32_t bits = samples * static_cast<uint32_t>(bit_planes + 2);
-  return (bits / 8 + bits / 32 + 8 * tier1_passes(bit_planes) + 31) / 16 * 16;
+  return (bits / 8 + bits / 32 + 8 * static_cast<uint32_t>(num_passes_of(bit_planes)) + 31) / 16 *
+         16;
 }
 
 /// Context modelling has a form for each size of block.
@@ -112,18 +96,6 @@ constexpr int tier1_size(int width, int height) {
   const int cells = (width + 7) / 8 * ((height + 3) / 4);
   return cells <= 32 ? 0 : cells <= 128 ? 1 : 2;
 }
-
-/// The jobs of a plan and what a frame takes in each array.
-struct Tier1Layout {
-  std::vector<Tier1Job> jobs;  ///< [plan.blocks]
-  uint64_t frame_symbols = 0;  ///< bytes: classic: all planes; CIBO: two planes, in two halves of
-                               ///< a job's room; fused: none
-  uint64_t frame_bytes = 0;    ///< multiple of 16
-  uint32_t frame_passes = 0;
-  uint32_t max_bit_planes = 0;  ///< of any block
-};
-Tier1Layout make_tier1_layout(const Plan& plan, const std::vector<QuantizeJob>& quantize_jobs,
-                              Tier1Form form);
 
 /// Device memory of a GOP. [blocks]: num_frames * num_blocks; [passes]: num_frames * frame_passes.
 struct Tier1Buffers {
@@ -150,42 +122,21 @@ struct Tier1List {
 };
 
 /// Where a block may stop.
-struct Tier1Stop {
-  const uint16_t* thresholds;  ///< [frame][CJ2K_MAX_COMPONENTS] log-slopes as Tier1Stop's of
-                               ///< stages/ebcot/tier1.h, in device memory; 0: to the last plane
+struct Tier1Limits {
+  const uint16_t* thresholds;  ///< [frame][CJ2K_MAX_COMPONENTS] log-slopes (core/stop.h), in
+                               ///< device memory; 0: to the last plane
   uint32_t last_plane = 0;     ///< planes below are left in any case
   uint32_t first_plane = kMaxBitPlanes;  ///< no block of the list goes on above; saves launches
 };
-
-/// Device bytes that a coder needs beside Tier1Buffers, for `max_blocks` blocks in a list.
-uint64_t tier1_scratch_bytes(Tier1Form form, const Tier1Layout& layout, uint32_t max_blocks);
-
-/// What a form needs beside the buffers. Made at open.
-class Tier1Coder {
- public:
-  virtual ~Tier1Coder() = default;
-  /// tier1_scratch_bytes of its form.
-  virtual uint64_t scratch_bytes(uint32_t max_blocks) const = 0;
-  /// Codes the blocks of the list that are not finished: from the start, unless core/stop.h says
-  /// that no plane reaches the threshold, or from where they paused, at least one plane more; until
-  /// it allows to stop, or to the end. Afterwards each is finished or paused, its bytes a codeword
-  /// that can be used as it is.
-  /// @param scratch  scratch_bytes(), 256-byte aligned
-  virtual Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
-                      const Tier1Stop& stop, void* scratch) = 0;
-};
-/// @param context  of the streams that it will be used with (CIBO makes a second one)
-Status make_tier1_coder(simt::Context& context, Tier1Form form, const Tier1Layout& layout,
-                        uint32_t style, bool reversible, std::unique_ptr<Tier1Coder>* coder);
 
 /// What tier1_hull writes, in device memory.
 struct Tier1Output {
   Tier1Result* results;  ///< [list.count()] in the order of the list
   HullPoint* hull;       ///< room for [passes]; blocks in any order, without gaps
-  uint32_t* lengths;     ///< room for [passes], likewise: the passes' length_bytes; with BYPASS or
+  SegmentEnd* segments;  ///< room for [passes], likewise: CodedBlock::segments; with BYPASS or
                          ///< TERMALL, else null
   PassTail* tails;       ///< [as hull] with PTERM, else null: as CodedBlock::tails
-  uint32_t* totals;      ///< [2] hull points, lengths; zeroed by the call
+  uint32_t* totals;      ///< [2] hull points, segments; zeroed by the call
 };
 /// Convex hulls of the blocks of a list (stages/hull.h), packed for the host.
 /// left_distortion: weight * core/distortion.h's estimate of the planes left, as the CPU's.

@@ -4,9 +4,10 @@
 // How far a block is, and the lists of blocks by plane: what the kernels of tier-1 share.
 #pragma once
 
+#include "core/ebcot/coding_passes.h"
 #include "core/stop.h"
-#include "kernels/simt/kernel.h"
 #include "kernels/ebcot/tier1_launch.h"
+#include "kernels/simt/kernel.h"
 
 namespace cj2k::cuda::tier1 {
 
@@ -40,7 +41,7 @@ CJ2K_KERNEL_FN int bit_planes(T& t, const Tier1Buffers& buffers, uint32_t block)
 
 /// Of a block that is not finished.
 CJ2K_KERNEL_FN int planes_left(int bit_planes, int num_passes) {
-  return bit_planes - (num_passes + 2) / 3;
+  return bit_planes - num_planes_coded(num_passes);
 }
 
 /// A block of a list.
@@ -58,50 +59,40 @@ struct ListedBlock {
 
 /// Log-slope at which a block may stop; 0: none.
 template <typename T>
-CJ2K_KERNEL_FN uint16_t threshold_of(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
+CJ2K_KERNEL_FN uint16_t threshold_of(T& t, const Tier1Buffers& buffers, const Tier1Limits& stop,
                                      uint32_t block, uint32_t component) {
   if (stop.thresholds == nullptr) return 0;
   const uint32_t frame = block / buffers.num_blocks;
   return t.gload_ro(stop.thresholds + frame * CJ2K_MAX_COMPONENTS + component);
 }
 
-/// Whether no plane of a block that has not been begun can reach its threshold.
-template <typename T>
-CJ2K_KERNEL_FN bool is_out_of_reach(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
-                                    uint32_t block, int bit_planes) {
-  const Tier1Job* job = buffers.jobs + block % buffers.num_blocks;
-  const uint16_t threshold = threshold_of(t, buffers, stop, block, t.gload_ro(&job->component));
-  return threshold != 0 && best_slope_left(t.gload_ro(&job->weight), bit_planes) < threshold;
-}
-
-/// Whether a block has anything to code in this call.
-enum class Start { kNothing, kPaused, kCodes };
-
 /// @param plane  where it goes on, with kCodes
 template <typename T>
-CJ2K_KERNEL_FN Start start_of(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
-                              uint32_t block, int bit_planes, int* plane) {
+CJ2K_KERNEL_FN BlockStart start_of(T& t, const Tier1Buffers& buffers, const Tier1Limits& stop,
+                                   uint32_t block, int bit_planes, int* plane) {
   const StateHead head = load_head(t, buffers.states + block);
-  *plane = planes_left(bit_planes, head.num_passes) - 1;
-  if (head.finished != 0 || head.stopped != 0 || *plane < 0) return Start::kNothing;
-  if (*plane < static_cast<int>(stop.last_plane)) return Start::kPaused;
-  if (head.num_passes == 0 && is_out_of_reach(t, buffers, stop, block, bit_planes)) {
-    return Start::kPaused;
-  }
-  return Start::kCodes;
+  const int left = planes_left(bit_planes, head.num_passes);
+  *plane = left - 1;
+  if (head.finished != 0 || head.stopped != 0) return BlockStart::kNothing;
+  const auto out_of_reach = [&] {
+    const Tier1Job* job = buffers.jobs + block % buffers.num_blocks;
+    const uint16_t threshold = threshold_of(t, buffers, stop, block, t.gload_ro(&job->component));
+    return is_out_of_reach(t.gload_ro(&job->weight), left, threshold);
+  };
+  return block_start(left, head.num_passes, static_cast<int>(stop.last_plane), out_of_reach);
 }
 
 /// The plane that a block goes on with in this call; -1: none, and its state says so.
 template <typename T>
-CJ2K_KERNEL_FN int start_plane(T& t, const Tier1Buffers& buffers, const Tier1Stop& stop,
+CJ2K_KERNEL_FN int start_plane(T& t, const Tier1Buffers& buffers, const Tier1Limits& stop,
                                uint32_t block) {
   const int planes = bit_planes(t, buffers, block);
   int plane;
-  const Start start = start_of(t, buffers, stop, block, planes, &plane);
-  if (start == Start::kCodes) return plane;
+  const BlockStart start = start_of(t, buffers, stop, block, planes, &plane);
+  if (start == BlockStart::kCodes) return plane;
   Tier1State* state = buffers.states + block;
   if (planes == 0) t.gstore(&state->finished, 1);
-  if (start == Start::kPaused) t.gstore(&state->paused, 1);
+  if (start == BlockStart::kPaused) t.gstore(&state->paused, 1);
   return -1;
 }
 

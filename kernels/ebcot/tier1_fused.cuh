@@ -23,24 +23,12 @@
 // the largest pass takes less than half of a ring.
 #pragma once
 
-#include "kernels/simt/kernel.h"
 #include "kernels/ebcot/tier1_block.cuh"
 #include "kernels/ebcot/tier1_modeller.cuh"
 #include "kernels/ebcot/tier1_mq.cuh"
+#include "kernels/simt/kernel.h"
 
 namespace cj2k::cuda::tier1 {
-
-struct FusedParams {
-  Tier1Buffers buffers;
-  const uint32_t* blocks;  ///< [count] of one tier1_size
-  uint32_t count;
-  uint32_t style;
-  Tier1Stop stop;
-  uint32_t* taken;     ///< entries of the list that are taken; 0 at the launch
-  uint32_t num_slots;  ///< that a group uses, so that a short list is spread
-  bool reversible;
-  mq::StateTable states;
-};
 
 /// How a thread block is cut, for code-blocks of kWarps * 32 cells. Parameters to tune.
 template <uint32_t kWarps>
@@ -347,7 +335,7 @@ struct Tier1Fused {
         // Whether it is the block's last, Tier1Close will say.
         segments.end_pass(plane, distortion, false);
         in_pass = false;
-        in_plane = segments.num_passes() % 3 != 1;
+        in_plane = pass_kind(segments.num_passes()) != PassKind::kSignificance;
         t.atomic_store_block(&s.consumed[i], ++consumed);
       }
       // After a plane.

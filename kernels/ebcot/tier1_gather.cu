@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-#include "kernels/simt/launch.h"
 #include "kernels/ebcot/tier1_gather.cuh"
+#include "kernels/simt/launch.h"
 
 CJ2K_KERNEL(tier1_gather, cj2k::cuda::tier1::Gather)
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "kernels/simt/kernel.h"
 #include "kernels/ebcot/tier1.h"
+#include "kernels/simt/kernel.h"
 
 namespace cj2k::cuda::tier1 {
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-#include "kernels/simt/launch.h"
 #include "kernels/ebcot/tier1_hull.cuh"
+#include "kernels/simt/launch.h"
 
 CJ2K_KERNEL(tier1_left, cj2k::cuda::tier1::LeftDistortion)
 CJ2K_KERNEL(tier1_hull, cj2k::cuda::tier1::Hulls)

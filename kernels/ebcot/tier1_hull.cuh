@@ -9,9 +9,9 @@
 
 #include "core/distortion.h"
 #include "core/hull.h"
-#include "kernels/simt/kernel.h"
 #include "kernels/ebcot/tier1.h"
 #include "kernels/ebcot/tier1_block.cuh"
+#include "kernels/simt/kernel.h"
 
 namespace cj2k::cuda::tier1 {
 
@@ -160,8 +160,11 @@ struct Hulls {
       result.num_hull = static_cast<uint8_t>(hull.finish(weight, p.keep_all));
     }
     result.first_hull = take_room(t, p.output.totals, result.num_hull);
-    const bool with_lengths = p.output.lengths != nullptr;
-    if (with_lengths) result.first_length = take_room(t, p.output.totals + 1, result.num_passes);
+    const bool with_segments = p.output.segments != nullptr;
+    if (with_segments) {
+      const int segments = num_terminated(p.style, result.num_passes);
+      result.first_segment = take_room(t, p.output.totals + 1, static_cast<uint32_t>(segments));
+    }
     if (listed) {
       result.left_distortion = t.gload(&p.output.results[entry].left_distortion);
       t.gstore(p.output.results + entry, result);
@@ -175,12 +178,15 @@ struct Hulls {
       for (uint32_t i = t.lane(); i < num_hull; i += 32) {
         t.gstore(to + i, t.sload(smem.points[i][lane]));
       }
-      if (!with_lengths) continue;
+      if (!with_segments) continue;
       const uint32_t num_passes = t.shuffle(uint32_t{result.num_passes}, lane);
-      const uint32_t first_length = t.shuffle(result.first_length, lane);
+      SegmentEnd* segments = p.output.segments + t.shuffle(result.first_segment, lane);
       const CodingPass* from = p.buffers.passes + t.shuffle(first_pass, lane);
       for (uint32_t i = t.lane(); i < num_passes; i += 32) {
-        t.gstore(p.output.lengths + first_length + i, t.gload(&from[i].length_bytes));
+        const int pass = static_cast<int>(i);
+        if (!pass_terminates(p.style, pass)) continue;
+        t.gstore(segments + num_terminated(p.style, pass),
+                 SegmentEnd{t.gload(&from[i].length_bytes), i + 1});
       }
     }
     if (p.output.tails == nullptr) return;

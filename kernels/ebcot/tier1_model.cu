@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-#include "kernels/simt/launch.h"
 #include "kernels/ebcot/tier1_model.cuh"
+#include "kernels/simt/launch.h"
 
 CJ2K_KERNEL(tier1_model_1, cj2k::cuda::tier1::Tier1Model<1>)
 CJ2K_KERNEL(tier1_model_4, cj2k::cuda::tier1::Tier1Model<4>)

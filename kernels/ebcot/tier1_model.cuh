@@ -4,10 +4,10 @@
 // Context modelling whose decisions go to global memory.
 #pragma once
 
-#include "kernels/simt/kernel.h"
 #include "kernels/ebcot/tier1_block.cuh"
 #include "kernels/ebcot/tier1_launch.h"
 #include "kernels/ebcot/tier1_modeller.cuh"
+#include "kernels/simt/kernel.h"
 
 namespace cj2k::cuda::tier1 {
 
@@ -57,7 +57,7 @@ struct Tier1Model {
     int plane = p.plane, last_plane = p.plane;
     uint32_t first = 0;
     if (plane == kPlanesLeft) {
-      if (start_of(t, p.buffers, p.stop, block, planes, &plane) != Start::kCodes) plane = -1;
+      if (start_of(t, p.buffers, p.stop, block, planes, &plane) != BlockStart::kCodes) plane = -1;
       last_plane = static_cast<int>(p.stop.last_plane);
     } else if ((plane & 1) != 0) {
       first = static_cast<uint32_t>(tier1_symbol_capacity(job.width, job.height, 1));
@@ -65,7 +65,8 @@ struct Tier1Model {
     StagedSink<T> sink{t, smem.groups[group],
                        p.buffers.symbols + frame * p.buffers.frame_symbols + job.symbols_offset,
                        p.buffers.pass_symbols + uint64_t{frame} * p.buffers.frame_passes +
-                           job.first_pass + tier1_passes(planes - 1 - plane),
+                           job.first_pass +
+                           static_cast<uint32_t>(num_passes_of(planes - 1 - plane)),
                        first};
     Modeller<T, ModelGroup<T>, kWarps, StagedSink<T>>(t, smem.groups[group].model, p.buffers, job,
                                                       block, p.style, p.reversible, sink)

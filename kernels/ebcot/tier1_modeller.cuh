@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Context modelling with all samples of a bit-plane in parallel; the method and its letters (S, N,
-// A, E, B, X, C) are those of stages/ebcot/tier1_simd.cc. A thread owns a cell: 8 columns of one stripe
-// as a 32-bit word, bit 4 * column + row. Bits in ascending order are the order of a coding pass,
-// and so are threads: cells of a stripe from left to right, stripes from top to bottom.
+// A, E, B, X, C) are those of stages/ebcot/tier1_simd.cc. A thread owns a cell: 8 columns of one
+// stripe as a 32-bit word, bit 4 * column + row. Bits in ascending order are the order of a coding
+// pass, and so are threads: cells of a stripe from left to right, stripes from top to bottom.
 //
 // What other threads see of a cell (S, A, E) lies in shared memory, with one zero cell behind each
 // stripe and a zero stripe above and below:
@@ -14,8 +14,9 @@
 #include "core/distortion.h"
 #include "core/ebcot/mq.h"
 #include "core/ebcot/segments.h"
-#include "kernels/simt/kernel.h"
+#include "core/orientation.h"
 #include "kernels/ebcot/tier1_block.cuh"
+#include "kernels/simt/kernel.h"
 
 namespace cj2k::cuda::tier1 {
 
@@ -392,7 +393,7 @@ class Modeller {
     bits_ = load_plane(plane);
     group_.sync();
 
-    pass_ = tier1_passes(top - plane);
+    pass_ = static_cast<uint32_t>(num_passes_of(top - plane));
   }
 
   CJ2K_KERNEL_FN void code_plane(int plane) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-#include "kernels/simt/launch.h"
 #include "kernels/ebcot/tier1_mq.cuh"
+#include "kernels/simt/launch.h"
 
 CJ2K_KERNEL(tier1_mq, cj2k::cuda::tier1::MqCoder<false>)
 CJ2K_KERNEL(tier1_mq_plane, cj2k::cuda::tier1::MqCoder<true>)

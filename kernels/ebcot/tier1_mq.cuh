@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// MQ coding, one lane per code-block: the coder of core/ebcot/mq.h and the segments of core/ebcot/segments.h
-// over device memory.
+// MQ coding, one lane per code-block: the coder of core/ebcot/mq.h and the segments of
+// core/ebcot/segments.h over device memory.
 #pragma once
 
 #include "core/ebcot/mq.h"
 #include "core/ebcot/segments.h"
 #include "core/stop.h"
-#include "kernels/simt/kernel.h"
 #include "kernels/ebcot/tier1_block.cuh"
 #include "kernels/ebcot/tier1_launch.h"
+#include "kernels/simt/kernel.h"
 
 namespace cj2k::cuda::tier1 {
 
@@ -250,7 +250,7 @@ struct MqCoder {
     StateHead head = load_head(t, state);
     const int planes = bit_planes(t, p.buffers, block);
     const int last_plane = kByPlane ? p.plane : static_cast<int>(p.stop.last_plane);
-    const int num_passes = 3 * (planes - last_plane) - 2;
+    const int num_passes = num_passes_of(planes - last_plane);
     int next = head.num_passes;
     if (!kByPlane && start_plane(t, p.buffers, p.stop, block) < 0) return false;
     const uint16_t threshold = threshold_of(t, p.buffers, p.stop, block, job.component);
@@ -279,7 +279,7 @@ struct MqCoder {
       if (left == 0) {
         if (++next == num_passes) break;
         segments.end_pass(static_cast<int>(pass.plane), pass.distortion, false);
-        if (!kByPlane && next % 3 == 1 && stops()) {
+        if (!kByPlane && pass_kind(next) == PassKind::kSignificance && stops()) {
           paused = true;
           break;
         }

@@ -4,9 +4,8 @@
 // The pixel arithmetic of libcj2k/core, for kernels.
 #pragma once
 
-#include "kernels/simt/kernel.h"
-
 #include "core/colour.h"
 #include "core/lifting.h"
 #include "core/quantizer.h"
 #include "core/sample.h"
+#include "kernels/simt/kernel.h"

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "kernels/pixels/core.h"
-#include "cuda/dwt_tiling.h"
+#include "kernels/pixels/dwt_tiling.h"
 #include "kernels/pixels/ingest_words.cuh"
 #include "kernels/pixels/pixels.h"
 

@@ -29,8 +29,8 @@ namespace {
 
 /// Parts [first, end) of the level.
 template <typename Lifting, IngestMode kMode, bool kPixels = false>
-Status launch_words(simt::Stream& stream, const Plan& plan, const DwtLists& lists, uint32_t first,
-                    uint32_t end, const FrameViews& frame, void* samples) {
+Status launch_words(simt::Stream& stream, const PixelFormat& format, const DwtLists& lists,
+                    uint32_t first, uint32_t end, const FrameViews& frame, void* samples) {
   if (first == end) return Status::kOk;
   using Rows = DwtWordRows<Lifting, kMode, kPixels>;
   using Kernel = Dwt<Lifting, Rows>;
@@ -39,32 +39,32 @@ Status launch_words(simt::Stream& stream, const Plan& plan, const DwtLists& list
   p.parts = lists.parts + first;
   p.num_parts = end - first;
   p.samples = static_cast<typename Kernel::Sample*>(samples);
-  p.rows = make_word_params<Rows>(plan, frame);
+  p.rows = make_word_params<Rows>(format, frame);
   constexpr uint32_t kWarps = Kernel::kThreads / 32;
   return simt::launch<Kernel>(stream, {(p.num_parts + kWarps - 1) / kWarps, 1, 1}, p);
 }
 
 template <typename Lifting, IngestMode kColour, IngestMode kOther>
-Status launch_both(simt::Stream& stream, const Plan& plan, const DwtLists& lists,
+Status launch_both(simt::Stream& stream, const PixelFormat& format, const DwtLists& lists,
                    const FrameViews& frame, void* samples) {
   const uint32_t colour = lists.num_colour_parts;
-  const bool is_packed = plan.use_mct && packed_order(frame) != PixelOrder::kNone;
+  const bool is_packed = format.use_mct && packed_order(frame) != PixelOrder::kNone;
   CJ2K_TRY((is_packed ? launch_words<Lifting, kColour, true>
-                      : launch_words<Lifting, kColour, false>)(stream, plan, lists, 0, colour,
+                      : launch_words<Lifting, kColour, false>)(stream, format, lists, 0, colour,
                                                                frame, samples));
-  return launch_words<Lifting, kOther>(stream, plan, lists, colour, lists.num_parts, frame,
+  return launch_words<Lifting, kOther>(stream, format, lists, colour, lists.num_parts, frame,
                                        samples);
 }
 
 }  // namespace
 
-Status dwt_words(simt::Stream& stream, const Plan& plan, const DwtLists& lists,
+Status dwt_words(simt::Stream& stream, const PixelFormat& format, const DwtLists& lists,
                  const FrameViews& frame, void* samples) {
   using Mode = IngestMode;
-  return plan.reversible ? launch_both<Lifting53, Mode::kRct, Mode::kInteger>(stream, plan, lists,
-                                                                              frame, samples)
-                         : launch_both<Lifting97, Mode::kIct, Mode::kFloat>(stream, plan, lists,
-                                                                            frame, samples);
+  return format.reversible ? launch_both<Lifting53, Mode::kRct, Mode::kInteger>(
+                                 stream, format, lists, frame, samples)
+                           : launch_both<Lifting97, Mode::kIct, Mode::kFloat>(stream, format, lists,
+                                                                              frame, samples);
 }
 
 }  // namespace cj2k::cuda

@@ -18,14 +18,14 @@ constexpr uint32_t kMaxGridY = 65535;
 
 /// Components [first, end).
 template <IngestMode kMode>
-Status launch_ingest(simt::Stream& stream, const Plan& plan, const FrameLayout& layout,
+Status launch_ingest(simt::Stream& stream, const PixelFormat& format, const FrameLayout& layout,
                      const FrameViews& frame, void* samples, uint32_t first, uint32_t end) {
   if (first == end) return Status::kOk;
   using Kernel = Ingest<kMode>;
   typename Kernel::Params p{};
   p.samples = static_cast<typename Kernel::Sample*>(samples);
   p.first_component = first;
-  p.rows = make_word_params<typename Kernel::Rows>(plan, frame);
+  p.rows = make_word_params<typename Kernel::Rows>(format, frame);
   int32_t width = 0, height = 0;
   for (uint32_t c = first; c < end; ++c) {
     const FrameLayout::Component& component = layout.components[c];
@@ -41,16 +41,17 @@ Status launch_ingest(simt::Stream& stream, const Plan& plan, const FrameLayout& 
 
 }  // namespace
 
-Status ingest(simt::Stream& stream, const Plan& plan, const FrameLayout& layout,
+Status ingest(simt::Stream& stream, const PixelFormat& format, const FrameLayout& layout,
               const FrameViews& frame, void* samples) {
-  const uint32_t colour = plan.use_mct ? 3 : 0;
-  const auto count = static_cast<uint32_t>(plan.components.size());
-  if (plan.reversible) {
-    CJ2K_TRY(launch_ingest<IngestMode::kRct>(stream, plan, layout, frame, samples, 0, colour));
-    return launch_ingest<IngestMode::kInteger>(stream, plan, layout, frame, samples, colour, count);
+  const uint32_t colour = format.use_mct ? 3 : 0;
+  const auto count = format.num_components;
+  if (format.reversible) {
+    CJ2K_TRY(launch_ingest<IngestMode::kRct>(stream, format, layout, frame, samples, 0, colour));
+    return launch_ingest<IngestMode::kInteger>(stream, format, layout, frame, samples, colour,
+                                               count);
   }
-  CJ2K_TRY(launch_ingest<IngestMode::kIct>(stream, plan, layout, frame, samples, 0, colour));
-  return launch_ingest<IngestMode::kFloat>(stream, plan, layout, frame, samples, colour, count);
+  CJ2K_TRY(launch_ingest<IngestMode::kIct>(stream, format, layout, frame, samples, 0, colour));
+  return launch_ingest<IngestMode::kFloat>(stream, format, layout, frame, samples, colour, count);
 }
 
 }  // namespace cj2k::cuda

@@ -36,8 +36,8 @@ struct WordView {
 /// offset is taken off: the float that a conversion of the integer gives.
 inline constexpr uint32_t kFloatCarrier = 0x4B000000u;
 
-inline WordView make_word_view(const cj2k_component_view& view, const Component& component,
-                               bool is_float) {
+inline WordView make_word_view(const cj2k_component_view& view,
+                               const PixelFormat::Component& component, bool is_float) {
   const int32_t word_bytes = view.word_bytes;
   const SampleDecode decode =
       make_sample_decode(word_bytes, view.shift, component.depth, component.is_signed);
@@ -105,7 +105,8 @@ CJ2K_KERNEL_FN simt::U32x2 load_words(T& t, const WordView& view, const uint8_t*
   } else {
     CJ2K_UNROLL
     for (int i = 0; i < 4; ++i) {
-      w[i] = load_any_word<kNarrow>(t, p + int64_t{columns.offset(i)} * view.step_bytes, word_bytes);
+      w[i] =
+          load_any_word<kNarrow>(t, p + int64_t{columns.offset(i)} * view.step_bytes, word_bytes);
     }
     if (word_bytes == 1) return {w[0] | w[1] << 8 | w[2] << 16 | w[3] << 24, 0};
   }
@@ -215,8 +216,8 @@ class WordRows {
     CJ2K_UNROLL
     for (int c = 0; c < kNumRead; ++c) {
       const WordView& view = view_of(p, c);
-      raw.words[c] =
-          load_words<kPixels>(t, view, words_at(p, c, y), columns_, !kPixels && (whole_ >> c & 1) != 0);
+      raw.words[c] = load_words<kPixels>(t, view, words_at(p, c, y), columns_,
+                                         !kPixels && (whole_ >> c & 1) != 0);
     }
     return raw;
   }
@@ -315,10 +316,10 @@ class WordRows {
 };
 
 template <typename Rows>
-typename Rows::Params make_word_params(const Plan& plan, const FrameViews& frame) {
+typename Rows::Params make_word_params(const PixelFormat& format, const FrameViews& frame) {
   typename Rows::Params params{};
-  for (size_t c = 0; c < plan.components.size(); ++c) {
-    params.views[c] = make_word_view(frame[c], plan.components[c], Rows::kIsFloat);
+  for (uint32_t c = 0; c < format.num_components; ++c) {
+    params.views[c] = make_word_view(frame[c], format.components[c], Rows::kIsFloat);
   }
   params.packed = packed_order(frame);
   return params;

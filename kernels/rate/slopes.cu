@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-#include "kernels/simt/launch.h"
 #include "kernels/rate/slopes.cuh"
 #include "kernels/rate/slopes.h"
+#include "kernels/simt/launch.h"
 
 CJ2K_KERNEL(slopes_accumulate, cj2k::cuda::slopes::Accumulate)
 CJ2K_KERNEL(slopes_predict, cj2k::cuda::slopes::Predict)

@@ -7,11 +7,11 @@
 #include "core/hull.h"
 #include "core/slope_search.h"
 #include "core/stop.h"
-#include "kernels/simt/block.h"
-#include "kernels/simt/kernel.h"
-#include "kernels/rate/slopes.h"
 #include "kernels/ebcot/tier1_block.cuh"
 #include "kernels/ebcot/tier1_hull.cuh"
+#include "kernels/rate/slopes.h"
+#include "kernels/simt/block.h"
+#include "kernels/simt/kernel.h"
 
 namespace cj2k::cuda::slopes {
 
@@ -112,7 +112,7 @@ struct PredictParams {
 /// 32nd (the last of two entries a lane).
 ///
 /// Grid: x = frames. Block: a warp sums up 2,048 slopes of each component; then a warp per scope.
-/// Shared bytes: 1,040.
+/// Shared bytes: 1,048.
 /// Global traffic: the tables once, 16 bytes a lane side by side, 512 KB a component; 17 KB again.
 /// Barriers: 2.
 /// Not tuned: no GPU at hand when it was written.
@@ -124,7 +124,7 @@ struct Predict {
   static_assert(kPart == 64);
   struct Smem {
     uint64_t chunks[CJ2K_MAX_COMPONENTS][32];
-    uint16_t thresholds[CJ2K_MAX_COMPONENTS + 1];
+    uint32_t slopes[CJ2K_MAX_COMPONENTS + 1];
   };
 
   template <typename T>
@@ -146,16 +146,14 @@ struct Predict {
       const Scope scope = scope_of(t.warp(), num_components);
       const uint64_t target = target_of(p.targets, t.warp(), num_components);
       const uint32_t slope = lowest_slope(t, s, table, scope, target);
-      if (t.lane() == 0) t.sstore(s.thresholds[t.warp()], predicted_threshold(slope));
+      if (t.lane() == 0) t.sstore(s.slopes[t.warp()], slope);
     }
     t.sync();
     if (t.thread() >= CJ2K_MAX_COMPONENTS) return;
     uint16_t threshold = p.targets.floor;
     if (t.thread() < num_components) {
-      const uint16_t own = t.sload(s.thresholds[t.thread()]);
-      const uint16_t all = t.sload(s.thresholds[num_components]);
-      threshold = own > threshold ? own : threshold;
-      threshold = all > threshold ? all : threshold;
+      threshold = predicted_threshold(p.targets.floor, t.sload(s.slopes[t.thread()]),
+                                      t.sload(s.slopes[num_components]));
     }
     t.gstore(p.thresholds + frame * CJ2K_MAX_COMPONENTS + t.thread(), threshold);
   }
@@ -297,9 +295,8 @@ struct PlaneThresholds {
     if (t.thread() >= CJ2K_MAX_COMPONENTS) return;
     uint16_t result = 0;
     if (t.thread() < num_components) {
-      const uint16_t own = t.sload(s.thresholds[t.thread()]);
-      const uint16_t all = t.sload(s.thresholds[num_components]);
-      result = own > all ? own : all;
+      result =
+          stop_threshold(t.sload(s.thresholds[t.thread()]), t.sload(s.thresholds[num_components]));
     }
     t.gstore(p.decisions.thresholds + frame * CJ2K_MAX_COMPONENTS + t.thread(), result);
   }
@@ -389,8 +386,7 @@ struct PlaneBytes {
   }
 };
 
-/// bpi: of a frame over its target all blocks stop, also those that have not begun; of a component
-/// those that were coded in this plane.
+/// bpi: who stops (core/stop.h: stops_by_bytes).
 ///
 /// Grid: x = blocks / kThreads, y = frames. Block: a thread per code-block. Shared bytes, barriers:
 /// none. Global traffic: 18 bytes a block.
@@ -414,7 +410,7 @@ struct MarkByBytes {
     }
     const bool is_active = t.gload(&p.decisions.records[block.number].active) != 0;
     const uint64_t target = target_of(p.targets, component, p.decisions.num_components);
-    if (all > p.targets.frame || (is_active && own > target)) {
+    if (stops_by_bytes(all, p.targets.frame, own, target, is_active)) {
       t.gstore(&p.buffers.states[block.number].stopped, 1);
     }
   }

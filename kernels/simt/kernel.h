@@ -13,7 +13,7 @@
 //   };
 //
 // `t` is the thread context. CudaThread turns each call into the plain instruction; the shim's
-// Thread (tests/shim) runs threads as fibers in a seeded order and checks. What `t` offers, w = 32
+// Thread (simt/host) runs threads as fibers in a seeded order and checks. What `t` offers, w = 32
 // or 64 bit:
 //
 //   place    thread() num_threads() lane() warp() num_warps() block_x/y/z() grid_x/y/z(); blocks are 1D

@@ -10,12 +10,19 @@
 #include "core/distortion.h"
 #include "core/hd.h"
 #include "core/slope.h"
-#include "stages/coded_block.h"
-#include "stages/ebcot/tier1.h"
 
 namespace cj2k {
 
-/// `Store` keeps the points, kMaxPasses at most: HullPoint point(int) const, void
+/// A truncation point on the upper convex hull of a block's distortion over length; lengths and
+/// passes rise strictly, slopes fall strictly. The point (0 passes, 0 bytes) is not stored.
+struct HullPoint {
+  uint32_t length_bytes;  ///< shortest prefix of the block's bytes that decodes `passes` passes
+  uint16_t passes;        ///< >= 1
+  uint16_t slope;         ///< 16-bit log-slope from the point before (core/slope.h), >= 1
+  double distortion;      ///< squared error removed by these passes, weighted: LSB^2 of the picture
+};
+
+/// `Store` keeps the points, one a pass at most: HullPoint point(int) const, void
 /// set_point(int, const HullPoint&) const. Slopes are filled by finish() alone.
 template <typename Store>
 struct HullBuilder {
@@ -25,8 +32,10 @@ struct HullBuilder {
   int passes = 0;
   uint32_t length_bytes = 0;  ///< of the last pass
 
+  /// @param pass        length_bytes, plane and distortion, as CodingPass (core/ebcot)
   /// @param pass_index  one more than that of the call before
-  CJ2K_HD constexpr void push(const CodingPass& pass, int pass_index, double weight) {
+  template <typename Pass>
+  CJ2K_HD constexpr void push(const Pass& pass, int pass_index, double weight) {
     removed += removed_by(pass);
     const double distortion = weighted(removed, weight);
     passes = pass_index + 1;

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // From bytes by slope to the slope at which a number of bytes is used up: the integers and rules
-// that rate control, the early stops (stages/early_stop.h) and their kernels have in common.
+// that rate control, the rules by which blocks stop (stages/stop_rule.h) and their kernels have in
+// common.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 
+#include "cj2k.h"
 #include "core/hd.h"
 #include "core/slope.h"
 
@@ -30,18 +33,26 @@ CJ2K_HD constexpr uint64_t body_target(uint64_t cap, uint64_t fixed) {
   return static_cast<uint64_t>(static_cast<double>(body) * kBodyShare);
 }
 
-/// Where coding may stop, from the lowest slope whose segments, and those of all steeper ones, fit;
-/// kAboveAllSlopes: nothing fits.
-CJ2K_HD constexpr uint16_t predicted_threshold(uint32_t slope) {
+/// Where coding of a component may stop, from the lowest slopes whose segments, and those of all
+/// steeper ones, fit; kAboveAllSlopes: nothing fits.
+/// @param floor  ByteTargets::floor
+/// @param own    of the component under its target
+/// @param frame  of all components under the frame's
+CJ2K_HD constexpr uint16_t predicted_threshold(uint16_t floor, uint32_t own, uint32_t frame) {
+  uint32_t slope = own > frame ? own : frame;
   if (slope > kMaxSlope) slope = kMaxSlope;
-  return slope > kPredictionMargin ? static_cast<uint16_t>(slope - kPredictionMargin) : uint16_t{0};
+  slope = slope > kPredictionMargin ? slope - kPredictionMargin : 0;
+  return slope > floor ? static_cast<uint16_t>(slope) : floor;
 }
+
+/// 16-bit log-slope per component at which coding of a block may stop.
+using SlopeThresholds = std::array<uint16_t, CJ2K_MAX_COMPONENTS>;
 
 /// Bytes that a frame and each of its components may take; kNoTarget: any number.
 struct ByteTargets {
   uint64_t frame;
-  uint64_t component[4];  ///< [CJ2K_MAX_COMPONENTS]
-  uint16_t floor;         ///< predictions do not go below: the quality threshold
+  uint64_t component[CJ2K_MAX_COMPONENTS];
+  uint16_t floor;  ///< predictions do not go below: the quality threshold
 };
 
 /// Bytes by slope, for psb: 1024 entries of a quarter octave; T.800 knows nothing of it (Martinez-

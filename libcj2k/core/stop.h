@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// When a code-block may pause after a bit-plane (stages/early_stop.h). The CPU and the GPU decide
-// by the same doubles.
+// Where a code-block begins, pauses and stops (stages/stop_rule.h). The CPU and the GPU decide by
+// the same integers and doubles.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,47 @@ CJ2K_HD constexpr uint16_t best_slope_left(double weight, int planes_left) {
       log_slope(weight * static_cast<double>(uint64_t{1} << (2 * (planes_left - 1))), 1) +
       kBestSlope;
   return static_cast<uint16_t>(slope < kMaxSlope ? slope : kMaxSlope);
+}
+
+/// What a call that codes blocks does with one of them.
+enum class BlockStart : uint8_t {
+  kNothing,  ///< it has no planes left
+  kPaused,   ///< it has, and none is coded now
+  kCodes,
+};
+
+/// @param planes_left      of the block
+/// @param last_plane       planes below are not coded now
+/// @param is_out_of_reach  bool(): best_slope_left is below the threshold; asked only of a block
+///                         that
+///                         has not been begun
+template <typename OutOfReach>
+CJ2K_HD constexpr BlockStart block_start(int planes_left, int num_passes, int last_plane,
+                                         const OutOfReach& is_out_of_reach) {
+  if (planes_left <= 0) return BlockStart::kNothing;
+  if (planes_left <= last_plane) return BlockStart::kPaused;
+  if (num_passes == 0 && is_out_of_reach()) return BlockStart::kPaused;
+  return BlockStart::kCodes;
+}
+
+/// Whether a block is out of reach, by the same bound as may_pause_after's.
+CJ2K_HD constexpr bool is_out_of_reach(double weight, int planes_left, uint16_t threshold) {
+  return threshold != 0 && best_slope_left(weight, planes_left) < threshold;
+}
+
+/// bpi, after a bit-plane of all blocks: whether a block stops for good. Of a frame over its target
+/// all blocks stop, also those that have not been begun; of a component those that were coded in
+/// this plane.
+CJ2K_HD constexpr bool stops_by_bytes(uint64_t frame_bytes, uint64_t frame_target,
+                                      uint64_t component_bytes, uint64_t component_target,
+                                      bool was_coded) {
+  return frame_bytes > frame_target || (was_coded && component_bytes > component_target);
+}
+
+/// psb, after a bit-plane of all blocks: the threshold that may_pause is asked with.
+/// @param own, frame  slopes at which the targets of the component and of the frame are used up
+CJ2K_HD constexpr uint16_t stop_threshold(uint16_t own, uint16_t frame) {
+  return own > frame ? own : frame;
 }
 
 /// After a bit-plane, where the slope is all that is known (psb).

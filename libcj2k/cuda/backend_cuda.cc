@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The pixel stages and tier-1 on a GPU: what goes to the device, in which order, and what comes
-// back. The kernels' host side is kernels/pixels/pixels.h and tier1.h; the same file runs on the shim
-// (tests/shim).
+// The stages on a GPU: what goes to the device, in which order, and what comes back. The same file
+// runs on the host implementation of the device (kernels/simt/host).
 //
 // A GOP has a stream of its own. Its frames are uploaded and go through the first level of the
 // transform as they arrive (frame_reader.h); the rest goes in a few steps, after each of which the
@@ -15,29 +14,26 @@
 #include <string>
 
 #include "backend.h"
-#include "cuda/block_lists.h"
+#include "cuda/block_coder.h"
 #include "cuda/frame_reader.h"
 #include "cuda/gop_choice.h"
 #include "cuda/gop_memory.h"
-#include "kernels/pixels/pixels.h"
+#include "cuda/gop_work.h"
 #include "cuda/pinned_memory.h"
+#include "cuda/tier1_coder.h"
+#include "kernels/pixels/pixels.h"
 #include "kernels/simt/device.h"
-#include "kernels/rate/slopes.h"
 #include "stages/picture_error.h"
-#include "kernels/ebcot/tier1.h"
 
 namespace cj2k {
 namespace {
 
-using cuda::Carver;
+using cuda::CudaGopWork;
 using cuda::GatherJob;
 using cuda::GopMemory;
 using cuda::PinnedLayout;
-using cuda::PinnedPool;
 using cuda::PlanTables;
 using cuda::Tier1Form;
-using cuda::Tier1List;
-using cuda::Tier1Result;
 
 double ms_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
@@ -49,34 +45,15 @@ uint64_t coefficient_bytes(const Plan& plan, const PlanTables& tables) {
   return plan.params.measure_mse == 0 ? 0 : tables.frame.frame_samples * sizeof(int32_t);
 }
 
-/// What of a GOP lies where, and the order of its work.
-class CudaGopWork final : public GopWork {
- public:
-  explicit CudaGopWork(const Plan& plan)
-      : blocks_(static_cast<size_t>(plan.params.gop) * plan.blocks.size()),
-        num_blocks_(plan.blocks.size()) {
-    coded_frames.reserve(static_cast<size_t>(plan.params.gop));
-  }
-
-  const CodedBlock* blocks(uint32_t frame) const override {
-    return blocks_.data() + frame * num_blocks_;
-  }
-
-  simt::DeviceBuffer device;
-  simt::PinnedBuffer pinned;
-  PinnedPool hulls, bytes;
-  simt::Stream stream;
-  simt::Event begin, end;  ///< around device work, for its time
-  cuda::FrameEvents frame_events;
-  std::unique_ptr<cuda::Tier1Coder> coder;
-  std::vector<CodedBlock> blocks_;
-  std::vector<uint32_t> coded_frames;  ///< of the call in progress
-  HostBuffer coefficients;             ///< of one frame, with measure_mse
-  std::mutex ingest;  ///< frames may be read in two threads: the caller's, and the GOP's
-
- private:
-  size_t num_blocks_;
-};
+/// The device's time from `begin` to `end`, which has been passed, shared by the frames.
+Status add_time(simt::Event& begin, simt::Event& end, int stage, std::span<const uint32_t> frames,
+                cj2k_stats* stats) {
+  float ms = 0;
+  CJ2K_TRY(end.elapsed_ms(begin, &ms));
+  for (const uint32_t f : frames)
+    stats[f].stage_ms[stage] += static_cast<double>(ms) / static_cast<double>(frames.size());
+  return Status::kOk;
+}
 
 class CudaBackend final : public Backend {
  public:
@@ -112,13 +89,8 @@ class CudaBackend final : public Backend {
 
   Status ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number, cj2k_stats& stats) override;
   Status transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) override;
-  Status code_blocks(GopWork& gop, std::span<const BlockRequest> requests, uint32_t last_plane,
+  Status code_blocks(GopWork& gop, std::span<BlockRequest> requests, const BlockSample& sample,
                      cj2k_stats* stats) override;
-  bool decides() const override { return true; }
-  Status code_sampled(GopWork& gop, std::span<const uint32_t> frames, const SampledRequest& request,
-                      SlopeThresholds* thresholds, cj2k_stats* stats) override;
-  Status code_planes(GopWork& gop, std::span<const BlockRequest> requests,
-                     const ByteTargets& targets, cj2k_stats* stats) override;
   Status coefficients(GopWork& gop, uint32_t frame, CoefficientPlanes* planes) override;
   Status fetch(GopWork& gop, std::span<const FetchRequest> requests, cj2k_stats* stats) override;
 
@@ -130,12 +102,6 @@ class CudaBackend final : public Backend {
     return status;
   }
   Status run_transform(CudaGopWork& work, std::span<const uint32_t> frames, cj2k_stats* stats);
-  Status run_tier1(CudaGopWork& work, std::span<const BlockRequest> requests, uint32_t last_plane,
-                   cj2k_stats* stats);
-  Status run_sampled(CudaGopWork& work, std::span<const uint32_t> frames,
-                     const SampledRequest& request, SlopeThresholds* thresholds, cj2k_stats* stats);
-  Status run_planes(CudaGopWork& work, std::span<const BlockRequest> requests,
-                    const ByteTargets& targets, cj2k_stats* stats);
   Status run_fetch(CudaGopWork& work, std::span<const FetchRequest> requests, cj2k_stats* stats);
   uint64_t host_gop_bytes() const {
     return pinned_.all_bytes() + coefficient_bytes(plan_, tables_) +
@@ -143,15 +109,9 @@ class CudaBackend final : public Backend {
   }
   Status upload_tables();
   cuda::DwtLists lists(size_t level) const;
-  cuda::Tier1Buffers buffers(const CudaGopWork& work) const;
-  Tier1List make_list(CudaGopWork& work, std::span<const BlockRequest> requests);
-  cuda::Tier1Output output(const CudaGopWork& work) const;
-  Status make_hulls(CudaGopWork& work, const Tier1List& list);
-  Status bring_results(CudaGopWork& work, const Tier1List& list);
   Status gather(CudaGopWork& work, size_t first, size_t end, uint64_t bytes);
-  Status add_time(CudaGopWork& work, int stage, std::span<const uint32_t> frames,
+  Status run_code(CudaGopWork& work, std::span<BlockRequest> requests, const BlockSample& sample,
                   cj2k_stats* stats);
-  uint32_t style() const { return static_cast<uint32_t>(plan_.params.cblk_style); }
 
   const Plan& plan_;
   const Tier1Form form_;
@@ -197,10 +157,11 @@ Status CudaBackend::make_gop_work(std::unique_ptr<GopWork>* result) {
     work->coefficients = HostBuffer(coefficient_bytes(plan_, tables_));
   CJ2K_TRY(work->stream.create(*context_));
   CJ2K_TRY(work->begin.create(*context_, true));
+  CJ2K_TRY(work->transformed.create(*context_, true));
   CJ2K_TRY(work->end.create(*context_, true));
   CJ2K_TRY(work->frame_events.create(*context_, plan_.params.gop));
-  CJ2K_TRY(cuda::make_tier1_coder(*context_, form_, tables_.tier1, style(), plan_.reversible,
-                                  &work->coder));
+  CJ2K_TRY(cuda::make_device_ebcot(
+      {plan_, *context_, form_, tables_, memory_, pinned_, table_memory_}, &work->coder));
   *result = std::move(work);
   return Status::kOk;
 }
@@ -247,16 +208,6 @@ cuda::DwtLists CudaBackend::lists(size_t level) const {
 
 // ---- Transform ----
 
-/// The device's time between `begin` and `end`, which has been passed, shared by the frames.
-Status CudaBackend::add_time(CudaGopWork& work, int stage, std::span<const uint32_t> frames,
-                             cj2k_stats* stats) {
-  float ms = 0;
-  CJ2K_TRY(work.end.elapsed_ms(work.begin, &ms));
-  for (const uint32_t f : frames)
-    stats[f].stage_ms[stage] += static_cast<double>(ms) / static_cast<double>(frames.size());
-  return Status::kOk;
-}
-
 Status CudaBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) {
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
@@ -267,7 +218,7 @@ Status CudaBackend::run_transform(CudaGopWork& work, std::span<const uint32_t> f
                                   cj2k_stats* stats) {
   work.hulls.reset();
   work.bytes.reset();
-  std::fill(work.blocks_.begin(), work.blocks_.end(), CodedBlock{});
+  work.forget_blocks();
   simt::Stream& stream = work.stream;
   CJ2K_TRY(stream.record(work.begin));
   // Frames that could not be read go along: nobody asks for their blocks.
@@ -276,13 +227,8 @@ Status CudaBackend::run_transform(CudaGopWork& work, std::span<const uint32_t> f
   for (size_t i = 1; i < tables_.levels.size(); ++i) {
     CJ2K_TRY((plan_.reversible ? cuda::dwt53 : cuda::dwt97)(stream, lists(i), samples));
   }
-  const cuda::BitPlanes planes = buffers(work).planes;
-  const auto* jobs = table_memory_.as<cuda::QuantizeJob>(tables_.quantize_offset);
-  const auto count = static_cast<uint32_t>(tables_.quantize.size());
-  CJ2K_TRY(plan_.reversible ? cuda::quantize53(stream, jobs, count, samples, planes)
-                            : cuda::quantize97(stream, jobs, count, samples, planes));
-  CJ2K_TRY(stream.fill(work.device.as<void>(memory_.states), 0,
-                       work.blocks_.size() * sizeof(cuda::Tier1State)));
+  CJ2K_TRY(stream.record(work.transformed));
+  CJ2K_TRY(work.coder->begin(work, samples));
   CJ2K_TRY(stream.record(work.end));
   CJ2K_TRY(work.end.synchronize());
   for (const uint32_t f : frames) {
@@ -291,235 +237,25 @@ Status CudaBackend::run_transform(CudaGopWork& work, std::span<const uint32_t> f
     CJ2K_TRY(reading.end.elapsed_ms(reading.begin, &ms));
     stats[f].stage_ms[0] += static_cast<double>(ms);
   }
-  return add_time(work, 1, frames, stats);
+  CJ2K_TRY(add_time(work.begin, work.transformed, 1, frames, stats));
+  return add_time(work.transformed, work.end, 2, frames, stats);
 }
 
-// ---- Tier-1 ----
+// ---- Block coding ----
 
-cuda::Tier1Buffers CudaBackend::buffers(const CudaGopWork& work) const {
-  const simt::DeviceBuffer& d = work.device;
-  cuda::Tier1Buffers b{};
-  b.jobs = table_memory_.as<cuda::Tier1Job>(tables_.tier1_offset);
-  b.num_blocks = static_cast<uint32_t>(plan_.blocks.size());
-  b.planes = {d.as<uint64_t>(memory_.words), tables_.frame_words,
-              d.as<uint32_t>(memory_.magnitudes)};
-  b.frame_symbols = tables_.tier1.frame_symbols;
-  b.frame_bytes = tables_.tier1.frame_bytes;
-  b.frame_passes = tables_.tier1.frame_passes;
-  if (form_ != Tier1Form::kFused) {
-    b.symbols = d.as<uint8_t>(memory_.symbols);
-    b.pass_symbols = d.as<cuda::PassSymbols>(memory_.pass_symbols);
-  }
-  b.bytes = d.as<uint8_t>(memory_.coded);
-  b.passes = d.as<CodingPass>(memory_.passes);
-  if (style() & CJ2K_STYLE_PTERM) b.tails = d.as<PassTail>(memory_.tails);
-  b.snapshots = d.as<cuda::Tier1Snapshot>(memory_.snapshots);
-  b.states = d.as<cuda::Tier1State>(memory_.states);
-  return b;
-}
-
-Tier1List CudaBackend::make_list(CudaGopWork& work, std::span<const BlockRequest> requests) {
-  return cuda::list_blocks(tables_.tier1, requests, work.device.as<uint32_t>(memory_.list),
-                           work.pinned.as<uint32_t>(pinned_.list));
-}
-
-Status CudaBackend::code_blocks(GopWork& gop, std::span<const BlockRequest> requests,
-                                uint32_t last_plane, cj2k_stats* stats) {
+Status CudaBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
+                                const BlockSample& sample, cj2k_stats* stats) {
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
-  return settled(run_tier1(static_cast<CudaGopWork&>(gop), requests, last_plane, stats));
+  return settled(run_code(static_cast<CudaGopWork&>(gop), requests, sample, stats));
 }
 
-Status CudaBackend::run_tier1(CudaGopWork& work, std::span<const BlockRequest> requests,
-                              uint32_t last_plane, cj2k_stats* stats) {
-  const Tier1List list = make_list(work, requests);
-  if (list.count() == 0) return Status::kOk;
-  // With PTERM each pass has its own ending, and those are not kept.
-  const bool may_stop = (style() & CJ2K_STYLE_PTERM) == 0;
-  auto* thresholds = work.pinned.as<uint16_t>(pinned_.thresholds);
-  const size_t num_thresholds = static_cast<size_t>(plan_.params.gop) * size_t{CJ2K_MAX_COMPONENTS};
-  std::fill_n(thresholds, num_thresholds, uint16_t{0});
-  std::vector<uint32_t>& frames = work.coded_frames;
-  frames.clear();
-  for (const BlockRequest& request : requests) {
-    if (may_stop) {
-      std::copy(request.thresholds.begin(), request.thresholds.end(),
-                thresholds + request.frame * CJ2K_MAX_COMPONENTS);
-    }
-    frames.push_back(request.frame);
-  }
-
-  simt::Stream& stream = work.stream;
-  CJ2K_TRY(stream.record(work.begin));
-  CJ2K_TRY(stream.upload(work.device.as<void>(memory_.list), work.pinned.as<void>(pinned_.list),
-                         list.count() * sizeof(uint32_t)));
-  CJ2K_TRY(stream.upload(work.device.as<void>(memory_.thresholds), thresholds,
-                         num_thresholds * sizeof(uint16_t)));
-  CJ2K_TRY(
-      work.coder->code(stream, buffers(work), list,
-                       {work.device.as<uint16_t>(memory_.thresholds), may_stop ? last_plane : 0},
-                       work.device.as<void>(memory_.scratch)));
-  CJ2K_TRY(bring_results(work, list));
-  return add_time(work, 2, frames, stats);
-}
-
-Status CudaBackend::code_sampled(GopWork& gop, std::span<const uint32_t> frames,
-                                 const SampledRequest& request, SlopeThresholds* thresholds,
-                                 cj2k_stats* stats) {
-  const simt::Context::Scope scope(*context_);
-  CJ2K_TRY(scope.status());
-  return settled(run_sampled(static_cast<CudaGopWork&>(gop), frames, request, thresholds, stats));
-}
-
-/// Sample, hulls, table, thresholds, the rest: one after the other on the device.
-Status CudaBackend::run_sampled(CudaGopWork& work, std::span<const uint32_t> frames,
-                                const SampledRequest& request, SlopeThresholds* thresholds,
-                                cj2k_stats* stats) {
-  // One list after the other, in one piece of memory.
-  auto* const numbers = work.pinned.as<uint32_t>(pinned_.list);
-  auto* const weights = work.pinned.as<uint32_t>(pinned_.weights);
-  auto* const list = work.device.as<uint32_t>(memory_.list);
-  const Tier1List sample = cuda::list_blocks(tables_.tier1, frames, request.sample, request.weights,
-                                             list, numbers, weights);
-  const uint32_t behind = sample.count();
-  const Tier1List rest = cuda::list_blocks(tables_.tier1, frames, request.rest, {}, list + behind,
-                                           numbers + behind, nullptr);
-  const uint32_t count = sample.count() + rest.count();
-  const simt::DeviceBuffer& d = work.device;
-  const cuda::Tier1Buffers b = buffers(work);
-  const cuda::SlopeTables tables{d.as<uint64_t>(memory_.decided_bytes),
-                                 static_cast<uint32_t>(plan_.components.size())};
-  auto* const decided = d.as<uint16_t>(memory_.thresholds);
-  void* const scratch = d.as<void>(memory_.scratch);
-  simt::Stream& stream = work.stream;
-  CJ2K_TRY(stream.record(work.begin));
-  CJ2K_TRY(stream.upload(d.as<void>(memory_.list), work.pinned.as<void>(pinned_.list),
-                         count * sizeof(uint32_t)));
-  CJ2K_TRY(stream.upload(d.as<void>(memory_.weights), work.pinned.as<void>(pinned_.weights),
-                         sample.count() * sizeof(uint32_t)));
-  CJ2K_TRY(stream.fill(tables.bytes, 0, memory_.decided_bytes_bytes));
-  CJ2K_TRY(work.coder->code(stream, b, sample, {nullptr}, scratch));
-  CJ2K_TRY(make_hulls(work, sample));
-  CJ2K_TRY(cuda::slopes_accumulate(stream, b, sample, output(work), d.as<uint32_t>(memory_.weights),
-                                   tables));
-  CJ2K_TRY(cuda::slopes_predict(stream, tables, frames.back() + 1, request.targets, decided));
-  CJ2K_TRY(work.coder->code(stream, b, rest, {decided}, scratch));
-  auto* const predicted = work.pinned.as<uint16_t>(pinned_.thresholds);
-  CJ2K_TRY(stream.download(predicted, decided,
-                           (frames.back() + 1) * CJ2K_MAX_COMPONENTS * sizeof(uint16_t)));
-  // Of hulls the sizes of blocks do not matter: one list.
-  CJ2K_TRY(bring_results(work, {sample.blocks, {count, 0, 0}}));
-  for (const uint32_t f : frames) {
-    std::copy_n(predicted + f * CJ2K_MAX_COMPONENTS, CJ2K_MAX_COMPONENTS, thresholds[f].begin());
-  }
-  return add_time(work, 2, frames, stats);
-}
-
-Status CudaBackend::code_planes(GopWork& gop, std::span<const BlockRequest> requests,
-                                const ByteTargets& targets, cj2k_stats* stats) {
-  const simt::Context::Scope scope(*context_);
-  CJ2K_TRY(scope.status());
-  return settled(run_planes(static_cast<CudaGopWork&>(gop), requests, targets, stats));
-}
-
-/// All planes one after the other, whether or not there is somebody left to code in them.
-Status CudaBackend::run_planes(CudaGopWork& work, std::span<const BlockRequest> requests,
-                               const ByteTargets& targets, cj2k_stats* stats) {
-  const Tier1List list = make_list(work, requests);
-  const simt::DeviceBuffer& d = work.device;
-  const cuda::Tier1Buffers b = buffers(work);
-  const cuda::PlaneDecisions decisions{
-      d.as<cuda::PlaneRecord>(memory_.records), d.as<uint64_t>(memory_.decided_bytes),
-      d.as<uint16_t>(memory_.thresholds), static_cast<uint32_t>(plan_.components.size())};
-  const uint32_t num_frames = requests.back().frame + 1;
-  const auto stop =
-      plan_.params.stop == CJ2K_STOP_PSB ? cuda::stop_by_slope_bytes : cuda::stop_by_bytes;
-  simt::Stream& stream = work.stream;
-  CJ2K_TRY(stream.record(work.begin));
-  CJ2K_TRY(stream.upload(d.as<void>(memory_.list), work.pinned.as<void>(pinned_.list),
-                         list.count() * sizeof(uint32_t)));
-  CJ2K_TRY(stream.fill(decisions.records, 0, memory_.records_bytes));
-  CJ2K_TRY(stream.fill(decisions.bytes, 0, memory_.decided_bytes_bytes));
-  for (uint32_t plane = tables_.tier1.max_bit_planes; plane-- > 0;) {
-    CJ2K_TRY(
-        work.coder->code(stream, b, list, {nullptr, plane, plane}, d.as<void>(memory_.scratch)));
-    CJ2K_TRY(stop(stream, b, num_frames, plane, targets, decisions));
-  }
-  CJ2K_TRY(bring_results(work, list));
-  std::vector<uint32_t>& frames = work.coded_frames;
-  frames.clear();
-  for (const BlockRequest& request : requests) {
-    // Each plane after a block's first was one that it went on with.
-    for (const uint32_t block : request.blocks) {
-      CodedBlock& coded = work.blocks_[request.frame * plan_.blocks.size() + block];
-      coded.num_passes_resumed =
-          static_cast<uint8_t>(coded.num_passes > 0 ? coded.num_passes - 1 : 0);
-    }
-    frames.push_back(request.frame);
-  }
-  return add_time(work, 2, frames, stats);
-}
-
-cuda::Tier1Output CudaBackend::output(const CudaGopWork& work) const {
-  const simt::DeviceBuffer& d = work.device;
-  const bool has_lengths = (style() & (CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL)) != 0;
-  const bool has_tails = (style() & CJ2K_STYLE_PTERM) != 0;
-  return {d.as<Tier1Result>(memory_.results), d.as<HullPoint>(memory_.hull),
-          has_lengths ? d.as<uint32_t>(memory_.lengths) : nullptr,
-          has_tails ? d.as<PassTail>(memory_.hull_tails) : nullptr, d.as<uint32_t>(memory_.totals)};
-}
-
-Status CudaBackend::make_hulls(CudaGopWork& work, const Tier1List& list) {
-  return cuda::tier1_hull(work.stream, buffers(work), list, style(), plan_.reversible,
-                          plan_.params.lossless != 0, output(work));
-}
-
-/// Hulls and what goes with them, from the device to the CodedBlocks.
-Status CudaBackend::bring_results(CudaGopWork& work, const Tier1List& list) {
-  simt::Stream& stream = work.stream;
-  const cuda::Tier1Output output = this->output(work);
-  const bool has_lengths = output.lengths != nullptr, has_tails = output.tails != nullptr;
-  CJ2K_TRY(make_hulls(work, list));
-  auto* results = work.pinned.as<Tier1Result>(pinned_.results);
-  auto* totals = work.pinned.as<uint32_t>(pinned_.totals);
-  CJ2K_TRY(stream.download(results, output.results, list.count() * sizeof(Tier1Result)));
-  CJ2K_TRY(stream.download(totals, output.totals, 2 * sizeof(uint32_t)));
-  CJ2K_TRY(stream.record(work.end));
-  CJ2K_TRY(work.end.synchronize());
-
-  uint8_t *hull = nullptr, *lengths = nullptr, *tails = nullptr;
-  if (totals[0] > 0) {
-    CJ2K_TRY(work.hulls.take(totals[0] * sizeof(HullPoint), &hull));
-    CJ2K_TRY(stream.download(hull, output.hull, totals[0] * sizeof(HullPoint)));
-    if (has_tails) {
-      CJ2K_TRY(work.hulls.take(totals[0] * sizeof(PassTail), &tails));
-      CJ2K_TRY(stream.download(tails, output.tails, totals[0] * sizeof(PassTail)));
-    }
-  }
-  if (has_lengths && totals[1] > 0) {
-    CJ2K_TRY(work.hulls.take(totals[1] * sizeof(uint32_t), &lengths));
-    CJ2K_TRY(stream.download(lengths, output.lengths, totals[1] * sizeof(uint32_t)));
-  }
-  CJ2K_TRY(stream.record(work.end));
-  CJ2K_TRY(work.end.synchronize());
-
-  const cuda::ListOutput from_device{reinterpret_cast<const HullPoint*>(hull),
-                                     reinterpret_cast<const uint32_t*>(lengths),
-                                     reinterpret_cast<const PassTail*>(tails)};
-  const auto* numbers = work.pinned.as<uint32_t>(pinned_.list);
-  for (uint32_t i = 0; i < list.count(); ++i) {
-    const Tier1Result& r = results[i];
-    const uint32_t index = numbers[i] % static_cast<uint32_t>(plan_.blocks.size());
-    const uint32_t capacity = tables_.tier1.jobs[index].bytes_capacity;
-    if (r.num_bytes > capacity) {
-      return context_->log().fail(Status::kInternal,
-                                  "code-block %u takes %u bytes, %u were reserved; use device=cpu",
-                                  index, r.num_bytes, capacity);
-    }
-    CodedBlock& coded = work.blocks_[numbers[i]];
-    coded = cuda::coded_block(r, from_device, coded);
-  }
-  return Status::kOk;
+Status CudaBackend::run_code(CudaGopWork& work, std::span<BlockRequest> requests,
+                             const BlockSample& sample, cj2k_stats* stats) {
+  CJ2K_TRY(work.coder->code(work, requests, sample));
+  work.coded_frames.clear();
+  for (const BlockRequest& request : requests) work.coded_frames.push_back(request.frame);
+  return add_time(work.begin, work.end, 2, work.coded_frames, stats);
 }
 
 // ---- Fetch ----
@@ -534,10 +270,9 @@ Status CudaBackend::gather(CudaGopWork& work, size_t first, size_t end, uint64_t
   CJ2K_TRY(work.bytes.take(bytes, &to));
   CJ2K_TRY(work.stream.upload(work.device.as<GatherJob>(memory_.gather) + first, jobs + first,
                               (end - first) * sizeof(GatherJob)));
-  CJ2K_TRY(cuda::tier1_gather(work.stream, buffers(work), on_device,
-                              static_cast<uint32_t>(end - first), from));
+  CJ2K_TRY(work.coder->gather(work, on_device, static_cast<uint32_t>(end - first), from));
   CJ2K_TRY(work.stream.download(to, from, bytes));
-  for (size_t i = first; i < end; ++i) work.blocks_[jobs[i].block].data = to + jobs[i].to;
+  for (size_t i = first; i < end; ++i) work.block(jobs[i].block).data = to + jobs[i].to;
   return Status::kOk;
 }
 
@@ -582,7 +317,7 @@ Status CudaBackend::run_fetch(CudaGopWork& work, std::span<const FetchRequest> r
     for (uint32_t b = 0; b < num_blocks; ++b) {
       if (request.points[b] == 0) continue;
       const uint32_t number = request.frame * num_blocks + b;
-      const uint32_t length = work.blocks_[number].hull[request.points[b] - 1].length_bytes;
+      const uint32_t length = work.block(number).hull[request.points[b] - 1].length_bytes;
       const uint64_t room = (uint64_t{length} + 15) / 16 * 16;
       if (bytes + room > memory_.samples_bytes) {
         CJ2K_TRY(gather(work, first, count, bytes));
@@ -602,6 +337,8 @@ Status CudaBackend::run_fetch(CudaGopWork& work, std::span<const FetchRequest> r
 }
 
 }  // namespace
+
+cuda::CudaGopWork::~CudaGopWork() = default;
 
 bool has_cuda_backend() { return true; }
 

@@ -39,11 +39,11 @@ Tier1List list_blocks(const Tier1Layout& layout, std::span<const uint32_t> frame
   return result;
 }
 
-CodedBlock coded_block(const Tier1Result& result, const ListOutput& output,
-                       const CodedBlock& before) {
+CodedBlock coded_block(const Tier1Job& job, uint32_t style, const Tier1Result& result,
+                       const ListOutput& output, const CodedBlock& before) {
   CodedBlock coded{};
   coded.is_coded = true;
-  coded.num_bit_planes = result.bit_planes;
+  coded.zero_bit_planes = static_cast<uint8_t>(job.max_bit_planes - result.bit_planes);
   coded.num_passes = result.num_passes;
   if (before.num_passes > 0) {
     coded.num_passes_resumed =
@@ -51,12 +51,17 @@ CodedBlock coded_block(const Tier1Result& result, const ListOutput& output,
   }
   coded.num_hull = result.num_hull;
   coded.planes_left = result.planes_left;
+  coded.num_passes_left =
+      static_cast<uint8_t>(num_passes_of(result.bit_planes) - result.num_passes);
   coded.num_bytes = result.num_bytes;
   coded.total_distortion = result.total_distortion + result.left_distortion;
   if (result.num_hull > 0) {
     coded.hull = output.hulls + result.first_hull;
     if (output.tails != nullptr) coded.tails = output.tails + result.first_hull;
-    if (output.lengths != nullptr) coded.pass_lengths = output.lengths + result.first_length;
+    if (output.segments != nullptr) {
+      coded.segments = output.segments + result.first_segment;
+      coded.num_segments = static_cast<uint8_t>(num_terminated(style, result.num_passes));
+    }
   }
   return coded;
 }

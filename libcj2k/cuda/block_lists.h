@@ -8,8 +8,8 @@
 #include <span>
 
 #include "backend.h"
+#include "cuda/tier1_coder.h"
 #include "stages/coded_block.h"
-#include "kernels/ebcot/tier1.h"
 
 namespace cj2k::cuda {
 
@@ -26,14 +26,14 @@ Tier1List list_blocks(const Tier1Layout& layout, std::span<const uint32_t> frame
                       std::span<const uint32_t> blocks, std::span<const uint32_t> weights,
                       const uint32_t* on_device, uint32_t* list, uint32_t* list_weights);
 
-/// What the device gave for a list; lengths and tails null where there are none.
+/// What the device gave for a list; segments and tails null where there are none.
 struct ListOutput {
   const HullPoint* hulls;
-  const uint32_t* lengths;
+  const SegmentEnd* segments;
   const PassTail* tails;
 };
 /// The block after a call that coded it from the state `before`.
-CodedBlock coded_block(const Tier1Result& result, const ListOutput& output,
-                       const CodedBlock& before);
+CodedBlock coded_block(const Tier1Job& job, uint32_t style, const Tier1Result& result,
+                       const ListOutput& output, const CodedBlock& before);
 
 }  // namespace cj2k::cuda

@@ -15,8 +15,8 @@
 #include "cj2k.h"
 #include "cuda/gop_memory.h"
 #include "kernels/pixels/pixels.h"
-#include "plan.h"
 #include "kernels/simt/device.h"
+#include "plan.h"
 
 namespace cj2k::cuda {
 

@@ -14,7 +14,8 @@ namespace {
 /// Numbers of blocks and passes are 32 bits wide on the device.
 Status check_counts(const Plan& plan, const Log& log) {
   uint64_t passes = 0;
-  for (const CodeBlock& block : plan.blocks) passes += tier1_passes(block.max_bit_planes);
+  for (const CodeBlock& block : plan.blocks)
+    passes += static_cast<uint64_t>(num_passes_of(block.max_bit_planes));
   const auto gop = static_cast<uint64_t>(std::max(plan.params.gop, 1));
   if (gop * passes <= UINT32_MAX) return Status::kOk;
   return log.fail(Status::kNotSupported,

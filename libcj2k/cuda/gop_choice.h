@@ -11,9 +11,9 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "plan.h"
+#include "cuda/tier1_coder.h"
 #include "kernels/simt/device.h"
-#include "kernels/ebcot/tier1.h"
+#include "plan.h"
 
 namespace cj2k::cuda {
 

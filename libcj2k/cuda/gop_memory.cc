@@ -11,7 +11,6 @@ namespace cj2k::cuda {
 namespace {
 
 constexpr uint32_t kTails = CJ2K_STYLE_PTERM;
-constexpr uint32_t kLengths = CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL;
 
 }  // namespace
 
@@ -28,7 +27,7 @@ InputLayout::InputLayout(const Plan& plan) {
 }
 
 PlanTables::PlanTables(const Plan& plan, Tier1Form form)
-    : input(plan), frame(make_frame_layout(plan)) {
+    : input(plan), format(make_pixel_format(plan)), frame(make_frame_layout(plan)) {
   quantize = make_quantize_jobs(plan, frame, &frame_words);
   tier1 = make_tier1_layout(plan, quantize, form);
   Carver carver;
@@ -71,7 +70,7 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
   thresholds = carver.take(frames * CJ2K_MAX_COMPONENTS * sizeof(uint16_t));
   results = carver.take(blocks * sizeof(Tier1Result));
   hull = carver.take(num_passes * sizeof(HullPoint));
-  lengths = carver.take(style & kLengths ? num_passes * sizeof(uint32_t) : 0);
+  segments = carver.take(has_segments(style) ? num_passes * sizeof(SegmentEnd) : 0);
   hull_tails = carver.take(style & kTails ? num_passes * sizeof(PassTail) : 0);
   totals = carver.take(2 * sizeof(uint32_t));
   gather = carver.take(blocks * sizeof(GatherJob));

@@ -9,9 +9,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "cuda/pixel_jobs.h"
+#include "cuda/tier1_coder.h"
 #include "kernels/pixels/pixels.h"
 #include "plan.h"
-#include "kernels/ebcot/tier1.h"
 
 namespace cj2k::cuda {
 
@@ -50,6 +51,7 @@ struct PlanTables {
   PlanTables(const Plan& plan, Tier1Form form);
 
   InputLayout input;
+  PixelFormat format;
   FrameLayout frame;
   std::vector<DwtLevel> levels;
   std::vector<QuantizeJob> quantize;
@@ -72,7 +74,7 @@ struct GopMemory {
   uint64_t input, samples, words, magnitudes;
   uint64_t symbols, pass_symbols;  ///< none with fused: both 0
   uint64_t coded, passes, tails, snapshots, states;
-  uint64_t list, thresholds, results, hull, lengths, hull_tails, totals, gather, scratch;
+  uint64_t list, thresholds, results, hull, segments, hull_tails, totals, gather, scratch;
   /// Of the early stop's decisions (slopes.h): exact: weights, decided_bytes; psb, bpi: records,
   /// decided_bytes. Else empty.
   uint64_t weights, records, decided_bytes;

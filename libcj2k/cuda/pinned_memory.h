@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cuda/gop_memory.h"
-#include "plan.h"
 #include "kernels/simt/device.h"
+#include "plan.h"
 
 namespace cj2k::cuda {
 

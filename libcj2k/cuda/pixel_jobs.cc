@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// From the plan to the flat arrays that the kernels index.
+#include "cuda/pixel_jobs.h"
+
 #include <algorithm>
 
-#include "cuda/dwt_tiling.h"
-#include "kernels/pixels/pixels.h"
+#include "kernels/pixels/dwt_tiling.h"
 
 namespace cj2k::cuda {
 namespace {
@@ -19,6 +18,16 @@ uint64_t aligned(uint64_t samples) {
 bool is_colour(const Plan& plan, uint32_t component) { return plan.use_mct && component < 3; }
 
 }  // namespace
+
+PixelFormat make_pixel_format(const Plan& plan) {
+  PixelFormat format{};
+  format.num_components = static_cast<uint32_t>(plan.components.size());
+  for (size_t c = 0; c < plan.components.size(); ++c)
+    format.components[c] = {plan.components[c].depth, plan.components[c].is_signed};
+  format.reversible = plan.reversible;
+  format.use_mct = plan.use_mct;
+  return format;
+}
 
 FrameLayout make_frame_layout(const Plan& plan) {
   FrameLayout layout{};

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The forms of tier-1 that are made of two kernels.
+#include "cuda/tier1_coder.h"
+
 #include <algorithm>
 #include <memory>
 
-#include "kernels/simt/device.h"
-#include "kernels/ebcot/tier1_forms.h"
 #include "kernels/ebcot/tier1_launch.h"
+#include "kernels/simt/device.h"
 
 namespace cj2k::cuda {
 namespace {
@@ -15,12 +14,12 @@ namespace {
 using tier1::MqParams;
 using tier1::PlaneLists;
 
-MqParams mq_params(const Tier1Buffers& buffers, const Tier1List& list, const Tier1Stop& stop,
+MqParams mq_params(const Tier1Buffers& buffers, const Tier1List& list, const Tier1Limits& limits,
                    uint32_t style) {
   MqParams params{};
   params.buffers = buffers;
   params.list = list;
-  params.stop = stop;
+  params.stop = limits;
   params.style = style;
   params.states = mq::kStates;
   return params;
@@ -34,18 +33,18 @@ class ClassicCoder final : public Tier1Coder {
   uint64_t scratch_bytes(uint32_t) const override { return 0; }
 
   Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
-              const Tier1Stop& stop, void*) override {
+              const Tier1Limits& limits, void*) override {
     uint32_t first = 0;
     for (int size = 0; size < kTier1Sizes; ++size) {
       const uint32_t count = list.counts[size];
       if (count == 0) continue;
       CJ2K_TRY(tier1::tier1_model(stream,
                                   {buffers, list.blocks + first, nullptr, count, style_,
-                                   tier1::kPlanesLeft, stop, reversible_},
+                                   tier1::kPlanesLeft, limits, reversible_},
                                   size));
       first += count;
     }
-    return tier1::tier1_mq(stream, mq_params(buffers, list, stop, style_));
+    return tier1::tier1_mq(stream, mq_params(buffers, list, limits, style_));
   }
 
  private:
@@ -82,7 +81,7 @@ class CiboCoder final : public Tier1Coder {
   }
 
   Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
-              const Tier1Stop& stop, void* scratch) override {
+              const Tier1Limits& limits, void* scratch) override {
     if (list.count() == 0) return Status::kOk;
     auto* counters = static_cast<uint32_t*>(scratch);
     uint32_t* blocks = counters + 2 * counts();
@@ -93,15 +92,16 @@ class CiboCoder final : public Tier1Coder {
                               list.count(),
                               {0, first1, first2}};
     if (max_planes_ > 0) CJ2K_TRY(stream.fill_u32(counters, 0, 2 * counts()));
-    CJ2K_TRY(tier1::tier1_start(stream, {buffers, list, stop, to_code, to_model}));
+    CJ2K_TRY(tier1::tier1_start(stream, {buffers, list, limits, to_code, to_model}));
     CJ2K_TRY(stream.record(started_));
     CJ2K_TRY(model_stream_.wait(started_));
 
-    MqParams params = mq_params(buffers, list, stop, style_);
+    MqParams params = mq_params(buffers, list, limits, style_);
     params.to_code = to_code;
     params.to_model = to_model;
-    const int top = std::min(static_cast<int>(max_planes_) - 1, static_cast<int>(stop.first_plane));
-    for (int plane = top; plane >= static_cast<int>(stop.last_plane); --plane) {
+    const int top =
+        std::min(static_cast<int>(max_planes_) - 1, static_cast<int>(limits.first_plane));
+    for (int plane = top; plane >= static_cast<int>(limits.last_plane); --plane) {
       simt::Event& coded = coded_[plane & 1];
       if (plane <= top - 2) CJ2K_TRY(model_stream_.wait(coded));
       CJ2K_TRY(model(buffers, list, to_model, plane));
@@ -143,7 +143,45 @@ class CiboCoder final : public Tier1Coder {
   simt::Event started_, modelled_, coded_[2];
 };
 
+/// Of the fused form, for any list: how much of each size is taken.
+constexpr uint64_t kFusedScratchBytes = kTier1Sizes * sizeof(uint32_t);
+
+class FusedCoder final : public Tier1Coder {
+ public:
+  FusedCoder(uint32_t style, bool reversible, uint32_t max_thread_blocks)
+      : style_(style), reversible_(reversible), max_thread_blocks_(max_thread_blocks) {}
+
+  uint64_t scratch_bytes(uint32_t) const override { return kFusedScratchBytes; }
+
+  Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
+              const Tier1Limits& limits, void* scratch) override {
+    if (list.count() == 0) return Status::kOk;
+    auto* taken = static_cast<uint32_t*>(scratch);
+    CJ2K_TRY(stream.fill_u32(taken, 0, kTier1Sizes));
+    uint32_t first = 0;
+    for (int size = 0; size < kTier1Sizes; ++size) {
+      const uint32_t count = list.counts[size];
+      CJ2K_TRY(tier1::tier1_fused(stream,
+                                  {buffers, list.blocks + first, count, style_, limits,
+                                   taken + size, 0, reversible_, mq::kStates},
+                                  size, max_thread_blocks_));
+      first += count;
+    }
+    return tier1::tier1_close(stream, buffers, list, style_);
+  }
+
+ private:
+  const uint32_t style_;
+  const bool reversible_;
+  const uint32_t max_thread_blocks_;
+};
+
 }  // namespace
+
+std::unique_ptr<Tier1Coder> make_fused_coder(uint32_t style, bool reversible,
+                                             uint32_t max_thread_blocks) {
+  return std::make_unique<FusedCoder>(style, reversible, max_thread_blocks);
+}
 
 uint64_t tier1_scratch_bytes(Tier1Form form, const Tier1Layout& layout, uint32_t max_blocks) {
   switch (form) {

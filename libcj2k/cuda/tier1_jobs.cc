@@ -4,7 +4,7 @@
 // Where block coding keeps what it makes, from the plan.
 #include <algorithm>
 
-#include "kernels/ebcot/tier1.h"
+#include "cuda/tier1_coder.h"
 
 namespace cj2k::cuda {
 
@@ -41,7 +41,7 @@ Tier1Layout make_tier1_layout(const Plan& plan, const std::vector<QuantizeJob>& 
         break;
     }
     layout.frame_bytes += job.bytes_capacity;
-    layout.frame_passes += tier1_passes(planes);
+    layout.frame_passes += static_cast<uint32_t>(num_passes_of(planes));
     layout.max_bit_planes = std::max<uint32_t>(layout.max_bit_planes, block.max_bit_planes);
   }
   return layout;

@@ -5,8 +5,8 @@
 // distortion removed over bytes.
 #pragma once
 
-#include "stages/coded_block.h"
-#include "stages/ebcot/tier1.h"
+#include "core/ebcot/coding_passes.h"
+#include "core/hull.h"
 
 namespace cj2k {
 

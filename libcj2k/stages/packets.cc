@@ -11,7 +11,6 @@
 #include "codestream/markers.h"
 #include "core/bit_writer.h"
 #include "core/tag_tree.h"
-#include "stages/ebcot/tier1.h"
 
 namespace cj2k {
 namespace {
@@ -21,8 +20,8 @@ constexpr uint32_t kEmptyHeaderBytes = 1;
 constexpr int kFirstLblock = 3;  // B.10.7.1
 constexpr size_t kMaxBands = 3;
 
-// Codeword segments of one contribution end where a pass terminates, at most at each of its passes.
-constexpr size_t kMaxSegmentsPerPacket = kMaxPasses;
+// Codeword segments of one contribution: at most one for each pass that a header can say.
+constexpr size_t kMaxSegmentsPerPacket = 164;  // Table B.4
 
 /// What a decoder reads after the end of a codeword segment anyhow (D.4.1): ones, with a stuffed
 /// bit after 0xFF. A segment of no bytes is legal, but where it is the last of a packet and nothing
@@ -35,6 +34,7 @@ struct BlockState {
   uint32_t bytes;       // in the packets so far
   uint8_t points;       // hull points in the packets so far; 0: not yet included
   uint8_t passes;
+  uint8_t segments;  // of CodedBlock::segments that have ended in the packets so far
   uint8_t lblock;
 };
 
@@ -104,29 +104,21 @@ void put_lblock(int growth, BitWriter& out) {
   out.put(((uint32_t{1} << growth) - 1) << 1, growth + 1);
 }
 
-bool has_segments(uint32_t style) {
-  return (style & (CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL)) != 0;
-}
-
-/// Bytes of the last codeword segment of what `block` adds to its packet.
-uint32_t last_segment_bytes(const CodedBlock& block, uint32_t style, const HullPoint& end,
-                            const BlockState& state) {
-  uint32_t begin = state.bytes;
-  for (uint32_t pass = end.passes - 1u; has_segments(style) && pass-- > state.passes;) {
-    if (!pass_terminates(style, static_cast<int>(pass))) continue;
-    begin = block.pass_lengths[pass];
-    break;
-  }
-  return end.length_bytes - begin;
+/// The first of a block's segments, from state.segments on, that does not end before `end`.
+uint32_t segment_at(const CodedBlock& block, const HullPoint& end, const BlockState& state) {
+  uint32_t i = state.segments;
+  while (i < block.num_segments && block.segments[i].passes < end.passes) ++i;
+  return i;
 }
 
 /// Passes, Lblock and lengths of what `block` adds to its packet (B.10.6, B.10.7), from `state` to
 /// the hull point `end`, with `more_bytes` behind it.
-void put_contribution(const CodedBlock& block, uint32_t style, const HullPoint& end,
+/// @param last  segment_at(end)
+void put_contribution(const CodedBlock& block, const HullPoint& end, uint32_t last,
                       uint32_t more_bytes, BlockState& state, BitWriter& out) {
   const uint32_t passes = end.passes - state.passes;
   put_num_passes(passes, out);
-  if (!has_segments(style)) {
+  if (state.segments == last) {
     const uint32_t bytes = end.length_bytes - state.bytes + more_bytes;
     const int growth = std::max(0, missing_length_bits(bytes, passes, state.lblock));
     put_lblock(growth, out);
@@ -139,18 +131,15 @@ void put_contribution(const CodedBlock& block, uint32_t style, const HullPoint& 
   } segments[kMaxSegmentsPerPacket];
   size_t num_segments = 0;
   int growth = 0;
-  uint32_t begin_pass = state.passes;
-  uint32_t begin_byte = state.bytes;
-  for (uint32_t pass = state.passes; pass < end.passes; ++pass) {
-    const bool is_last = pass + 1 == end.passes;
-    if (!is_last && !pass_terminates(style, static_cast<int>(pass))) continue;
-    const uint32_t end_byte = is_last ? end.length_bytes + more_bytes : block.pass_lengths[pass];
-    assert(end_byte >= begin_byte);
-    const Segment segment = {end_byte - begin_byte, pass + 1 - begin_pass};
+  SegmentEnd begin{state.bytes, state.passes};
+  for (uint32_t i = state.segments; i <= last; ++i) {
+    const SegmentEnd to =
+        i < last ? block.segments[i] : SegmentEnd{end.length_bytes + more_bytes, end.passes};
+    assert(to.bytes >= begin.bytes && to.passes > begin.passes);
+    const Segment segment = {to.bytes - begin.bytes, to.passes - begin.passes};
     growth = std::max(growth, missing_length_bits(segment.bytes, segment.passes, state.lblock));
     segments[num_segments++] = segment;
-    begin_pass = pass + 1;
-    begin_byte = end_byte;
+    begin = to;
   }
   put_lblock(growth, out);
   state.lblock = static_cast<uint8_t>(state.lblock + growth);
@@ -224,7 +213,6 @@ class PrecinctCoder {
       : plan_(plan),
         selection_(selection),
         scratch_(scratch),
-        style_(static_cast<uint32_t>(plan.params.cblk_style)),
         precinct_(plan.precincts[precinct]),
         num_bands_(plan.resolutions[precinct_.resolution].num_subbands) {
     assert(num_bands_ <= kMaxBands);
@@ -293,16 +281,14 @@ class PrecinctCoder {
       band.inclusion = TagTree(band.wide, band.high, nodes);
       band.zero_planes = TagTree(band.wide, band.high, nodes + tree_nodes);
       nodes += 2 * tree_nodes;
-      const uint32_t max_planes = plan_.subbands[source.subband].max_bit_planes;
       for (uint32_t i = 0; i < num_blocks; ++i) {
         const uint32_t block = band.first_block + i;
         const uint32_t layer = layer_of_point(selection_, block, 0, 0);
         first_layer = std::min(first_layer, layer);
-        *states++ = {layer, 0, 0, 0, kFirstLblock};
+        *states++ = {layer, 0, 0, 0, 0, kFirstLblock};
         band.inclusion.set_leaf(i, layer);
-        band.zero_planes.set_leaf(i, layer < selection_.layers
-                                         ? max_planes - selection_.blocks[block].num_bit_planes
-                                         : kTagNever);
+        band.zero_planes.set_leaf(
+            i, layer < selection_.layers ? selection_.blocks[block].zero_bit_planes : kTagNever);
       }
       band.inclusion.build();
       band.zero_planes.build();
@@ -360,13 +346,16 @@ class PrecinctCoder {
       while ((next_layer = layer_of_point(selection_, block, points, layer)) == layer) ++points;
     }
     const HullPoint& end = coded.hull[points - 1];
-    // Not where the segment goes on in a later layer, and not with PTERM: decoders would look for
+    const uint32_t last = segment_at(coded, end, state);
+    const bool ends_there = last < coded.num_segments && coded.segments[last].passes == end.passes;
+    const uint32_t last_begin =
+        last > state.segments ? coded.segments[last - 1].bytes : state.bytes;
+    // Not where the segment goes on in a later layer, and not with tails: decoders would look for
     // its ending in these bytes.
-    const bool ends = next_layer == selection_.layers || pass_terminates(style_, end.passes - 1);
-    const bool is_empty = is_last && ends && (style_ & CJ2K_STYLE_PTERM) == 0 &&
-                          last_segment_bytes(coded, style_, end, state) == 0;
+    const bool is_empty = is_last && (ends_there || next_layer == selection_.layers) &&
+                          coded.tails == nullptr && end.length_bytes == last_begin;
     const uint32_t more_bytes = is_empty ? sizeof kImpliedBytes : 0;
-    put_contribution(coded, style_, end, more_bytes, state, out);
+    put_contribution(coded, end, last, more_bytes, state, out);
     const uint32_t bytes = end.length_bytes - state.bytes;
     if (packets != nullptr) {
       packets->pieces.push_back({coded.data + state.bytes, bytes});
@@ -383,6 +372,7 @@ class PrecinctCoder {
     state.bytes = end.length_bytes;
     state.points = static_cast<uint8_t>(points);
     state.passes = static_cast<uint8_t>(end.passes);
+    state.segments = static_cast<uint8_t>(ends_there ? last + 1 : last);
     return bytes + more_bytes;
   }
 
@@ -394,7 +384,6 @@ class PrecinctCoder {
   const Plan& plan_;
   const Selection& selection_;
   PacketScratch::Impl& scratch_;
-  const uint32_t style_;
   const Precinct& precinct_;
   const uint32_t num_bands_;
   Band bands_[kMaxBands];

@@ -56,8 +56,8 @@ class PacketWriter {
   PacketWriter(PacketWriter&&) noexcept;
 
   /// Step 1, in parallel over precincts (distinct precincts, distinct scratch): packet headers of
-  /// all layers. With PTERM it also stores the tail of each block's last selected point
-  /// (CodedBlock::tails) into CodedBlock::data.
+  /// all layers. It also stores the tail of each block's last selected point, where
+  /// there are tails, into CodedBlock::data.
   void encode_headers(const Selection& selection, uint32_t precinct, PacketScratch& scratch);
   /// Step 2, after all precincts: the exact size of the frame, before padding.
   uint64_t frame_bytes() const;

@@ -11,8 +11,8 @@
 
 #include "base/parallel.h"
 #include "core/lifting.h"
-#include "stages/quantize.h"
 #include "stages/ebcot/tier1.h"
+#include "stages/quantize.h"
 
 namespace cj2k {
 namespace {
@@ -77,13 +77,13 @@ template <typename Sample>
 void decode_block(const uint32_t* samples, int width, int height, int planes, int passes,
                   uint32_t style, double step, Plane<Sample> out) {
   constexpr bool kReversible = std::is_same_v<Sample, int32_t>;
-  const int plane = planes - 1 - (passes + 1) / 3;  // of the last pass
-  const int pass = (passes - 1) % 3;                // 0 clean-up, 1 significance, 2 refinement
+  const int plane = planes - num_planes_begun(passes);  // of the last pass
+  const PassKind last = passes == 0 ? PassKind::kCleanup : pass_kind(passes - 1);
   const auto store = [&](int x, int y, int lowest) {
     const double value = reconstruct(samples[y * width + x], lowest, kReversible) * step;
     out.row(y)[x] = static_cast<Sample>(value);
   };
-  if (passes == 0 || pass == 0) {
+  if (last == PassKind::kCleanup) {
     for (int y = 0; y < height; ++y) {
       for (int x = 0; x < width; ++x) store(x, y, passes == 0 ? kMaxBitPlanes : plane);
     }
@@ -93,7 +93,8 @@ void decode_block(const uint32_t* samples, int width, int height, int planes, in
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
       const uint32_t magnitude = samples[y * width + x] & ~kSignBit;
-      const bool coded = significance.codes(x, y) || (pass == 2 && magnitude >> (plane + 1) != 0);
+      const bool coded = significance.codes(x, y) ||
+                         (last == PassKind::kRefinement && magnitude >> (plane + 1) != 0);
       store(x, y, coded ? plane : plane + 1);
     }
   }

@@ -97,7 +97,7 @@ RateControl::RateControl(const Plan& plan, std::vector<PacketScratch>& scratch)
       scratch_(scratch),
       fixed_bytes_(fixed_bytes(plan)),
       frame_cap_(frame_cap_of(plan)),
-      at_least_(plan.components.size(), std::vector<uint64_t>(kAboveAllSlopes + 1)),
+      histogram_(plan.components.size()),
       limit_(plan.blocks.size()),
       final_points_(plan.blocks.size()),
       before_candidates_(plan.blocks.size()),
@@ -187,7 +187,7 @@ void RateControl::allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>
       limit_[b] = n;
     }
   });
-  fill_histograms();
+  fill_histogram();
   exhausted_.fill(quality_floor_);
   if (component_caps[0] != kNoCap) {
     std::fill(final_points_.begin(), final_points_.end(), uint8_t{0});
@@ -196,7 +196,7 @@ void RateControl::allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>
       exhausted_[c] = std::max(exhausted_[c], slope);
     }
     limit_ = final_points_;
-    fill_histograms();
+    fill_histogram();
   }
   const uint16_t frame_slope = fill({0, num_components, frame_cap_, fixed_bytes_});
   for (uint32_t c = 0; c < num_components; ++c)
@@ -241,72 +241,21 @@ ByteTargets RateControl::caps() const {
   return targets;
 }
 
-SlopeThresholds RateControl::predict(const CodedBlock* blocks, std::span<const uint32_t> sample,
-                                     std::span<const uint32_t> weights) {
-  SlopeThresholds thresholds;
-  thresholds.fill(quality_floor_);
-  if (!has_cap()) return thresholds;
-  blocks_ = blocks;
-  clear_histograms();
-  for (size_t i = 0; i < sample.size(); ++i)
-    add_to_histograms(sample[i], blocks[sample[i]].num_hull, weights[i]);
-  sum_histograms();
-  const ByteTargets targets = prediction_targets();
-  const uint32_t num_components = static_cast<uint32_t>(plan_.components.size());
-  const uint16_t frame = predicted_threshold(slope_for({0, num_components, 0, 0}, targets.frame));
-  for (uint32_t c = 0; c < num_components; ++c) {
-    const uint16_t own = predicted_threshold(slope_for({c, c + 1, 0, 0}, targets.component[c]));
-    thresholds[c] = std::max({targets.floor, own, frame});
-  }
-  return thresholds;
-}
-
 /// Of all points within the limits.
-void RateControl::fill_histograms() {
-  clear_histograms();
-  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) add_to_histograms(b, limit_[b], 1);
-  sum_histograms();
-}
-
-void RateControl::clear_histograms() {
-  for (std::vector<uint64_t>& h : at_least_) std::fill(h.begin(), h.end(), uint64_t{0});
-}
-
-void RateControl::add_to_histograms(uint32_t b, uint32_t points, uint32_t weight) {
-  const CodedBlock& block = blocks_[b];
-  std::vector<uint64_t>& h = at_least_[plan_.blocks[b].component];
-  uint32_t before = 0;
-  for (uint32_t i = 0; i < points; ++i) {
-    h[block.hull[i].slope] += uint64_t{block.hull[i].length_bytes - before} * weight;
-    before = block.hull[i].length_bytes;
-  }
-}
-
-void RateControl::sum_histograms() {
-  for (std::vector<uint64_t>& h : at_least_) {
-    for (uint32_t slope = kAboveAllSlopes; slope-- > 0;) h[slope] += h[slope + 1];
-  }
+void RateControl::fill_histogram() {
+  histogram_.clear();
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b)
+    histogram_.add(plan_.blocks[b].component, blocks_[b], limit_[b], 1);
+  histogram_.sum();
 }
 
 uint64_t RateControl::histogram_bytes(const Scope& scope, uint32_t slope) const {
-  uint64_t bytes = 0;
-  for (uint32_t c = scope.first_component; c < scope.end_component; ++c)
-    bytes += at_least_[c][slope];
-  return bytes;
+  return histogram_.bytes_at_least(scope.first_component, scope.end_component, slope);
 }
 
 /// Lowest slope whose segments take at most `bytes`.
 uint32_t RateControl::slope_for(const Scope& scope, uint64_t bytes) const {
-  uint32_t low = 0, high = kAboveAllSlopes;
-  while (low < high) {
-    const uint32_t middle = (low + high) / 2;
-    if (histogram_bytes(scope, middle) <= bytes) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
+  return histogram_.lowest_slope(scope.first_component, scope.end_component, bytes);
 }
 
 void RateControl::select(const Scope& scope, uint32_t slope) {

@@ -10,11 +10,11 @@
 #include <span>
 #include <vector>
 
-#include "backend.h"
 #include "core/slope_search.h"
 #include "plan.h"
 #include "stages/coded_block.h"
 #include "stages/packets.h"
+#include "stages/slope_histogram.h"
 
 namespace cj2k {
 
@@ -54,13 +54,10 @@ class RateControl {
   bool has_cap() const;                              ///< in bytes
   uint64_t frame_cap() const { return frame_cap_; }  ///< UINT64_MAX: none
   uint64_t component_cap() const;
-  /// Where `allocate` will end, from a sample of finished blocks that stand for `weights` blocks
-  /// each. Without a cap it needs no sample: the quality threshold.
-  SlopeThresholds predict(const CodedBlock* blocks, std::span<const uint32_t> sample,
-                          std::span<const uint32_t> weights);
-  /// The bytes of code-block data that `predict` looks for; the same for every frame of a plan.
+  /// The bytes of code-block data that are expected to fit under the caps, and the quality
+  /// threshold.
   ByteTargets prediction_targets() const;
-  /// The caps themselves, likewise.
+  /// The caps themselves.
   ByteTargets caps() const;
   /// After allocate: points of `component` above this slope are all in. Blocks whose coding stopped
   /// there or above may have had more to give. 0: whatever there is goes in.
@@ -92,10 +89,7 @@ class RateControl {
     return component >= scope.first_component && component < scope.end_component;
   }
   void allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>& component_caps);
-  void fill_histograms();
-  void clear_histograms();
-  void add_to_histograms(uint32_t block, uint32_t points, uint32_t weight);
-  void sum_histograms();
+  void fill_histogram();
   uint64_t histogram_bytes(const Scope& scope, uint32_t slope) const;
   uint32_t slope_for(const Scope& scope, uint64_t bytes) const;
   void select(const Scope& scope, uint32_t slope);
@@ -119,8 +113,7 @@ class RateControl {
   uint16_t quality_floor_ = 0;
   uint16_t threshold_ = 0;
   SlopeThresholds exhausted_{};
-  std::vector<std::vector<uint64_t>>
-      at_least_;                ///< [component][65537]: body bytes of segments with slope >= index
+  SlopeHistogram histogram_;    ///< body bytes
   std::vector<uint8_t> limit_;  ///< [blocks] most points that quality and component caps allow
   std::vector<uint8_t> final_points_;       ///< [blocks]
   std::vector<uint8_t> before_candidates_;  ///< [blocks] final_points_ then

@@ -12,8 +12,8 @@
 #include "core/ebcot/segments.h"
 #include "core/slope.h"
 #include "core/stop.h"
-#include "stages/hull.h"
 #include "stages/ebcot/tier1.h"
+#include "stages/hull.h"
 #include "support/picture.h"
 
 namespace cj2k::test {

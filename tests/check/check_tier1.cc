@@ -5,8 +5,8 @@
 
 #include "check/check.h"
 #include "core/ebcot/segments.h"
-#include "stages/target.h"
 #include "stages/ebcot/tier1.h"
+#include "stages/target.h"
 #include "support/test_blocks.h"
 
 namespace cj2k {

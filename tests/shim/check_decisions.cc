@@ -81,47 +81,27 @@ void compare(const Plan& plan, const Side& cpu, const Side& cuda, Totals& totals
   }
 }
 
-/// `exact`: the sample, its prediction and the rest, in one step and in two.
-void check_sampled(const Plan& plan, Side& cpu, Side& cuda, RateControl& rate,
-                   const BlockSample& sample, Totals& totals) {
-  const uint32_t frames[kGop] = {0, 1};
-  SlopeThresholds actual[kGop];
-  REQUIRE(cuda.backend->code_sampled(
-              *cuda.work, frames,
-              {sample.blocks, sample.weights, sample.rest, rate.prediction_targets()}, actual,
-              cuda.stats) == Status::kOk);
-  for (const uint32_t f : frames) {
-    const BlockRequest first{f, sample.blocks, {}};
-    REQUIRE(cpu.backend->code_blocks(*cpu.work, {&first, 1}, 0, cpu.stats) == Status::kOk);
-    const SlopeThresholds expected =
-        rate.predict(cpu.work->blocks(f), sample.blocks, sample.weights);
-    CHECK(actual[f] == expected);
-    totals.thresholds += expected[0] > 0;
-    const BlockRequest second{f, sample.rest, expected};
-    REQUIRE(cpu.backend->code_blocks(*cpu.work, {&second, 1}, 0, cpu.stats) == Status::kOk);
-  }
-  compare(plan, cpu, cuda, totals);
-}
-
-/// `psb` and `bpi`: all planes in one step, and plane by plane.
-void check_planes(const Plan& plan, Side& cpu, Side& cuda, RateControl& rate,
-                  const BlockSample& sample, Totals& totals) {
-  const BlockRequest requests[kGop] = {{0, sample.all, {}}, {1, sample.all, {}}};
-  REQUIRE(cuda.backend->code_planes(*cuda.work, requests, rate.caps(), cuda.stats) == Status::kOk);
-  const auto host = EarlyStop::make(plan, sample, false);
+/// All blocks by the rule of the strategy.
+void check_rule(const Plan& plan, Side& cpu, Side& cuda, RateControl& rate,
+                const BlockSample& sample, Totals& totals) {
+  std::vector<BlockRequest> expected, actual;
+  EarlyStop stop(plan, sample);
   for (uint32_t f = 0; f < kGop; ++f) {
-    host->begin(rate, {});
-    do {
-      REQUIRE(host->step() == CodeStep::kBlocks);
-      const BlockRequest request = host->request(f);
-      REQUIRE(cpu.backend->code_blocks(*cpu.work, {&request, 1}, host->last_plane(), cpu.stats) ==
-              Status::kOk);
-    } while (host->next(cpu.work->blocks(f), rate));
+    stop.begin(f, rate, {});
+    expected.push_back(stop.request());
+  }
+  actual = expected;
+  REQUIRE(expected[0].rule != StopRule::kThresholds);
+  REQUIRE(cpu.backend->code_blocks(*cpu.work, expected, sample, cpu.stats) == Status::kOk);
+  REQUIRE(cuda.backend->code_blocks(*cuda.work, actual, sample, cuda.stats) == Status::kOk);
+  for (uint32_t f = 0; f < kGop; ++f) {
+    CHECK(actual[f].thresholds == expected[f].thresholds);
+    totals.thresholds += expected[f].thresholds[0] > 0;
   }
   compare(plan, cpu, cuda, totals);
 }
 
-TEST_CASE("decisions on the device: the blocks that the host's decisions give") {
+TEST_CASE("decisions on the device: the blocks that the CPU's give") {
   struct Case {
     const char *tier1, *frame_cap, *component_cap;
   };
@@ -146,18 +126,12 @@ TEST_CASE("decisions on the device: the blocks that the host's decisions give") 
         std::vector<std::unique_ptr<Backend>> backends;
         REQUIRE(make_cuda_backends(&plan, {}, lines.log(), &backends) == Status::kOk);
         REQUIRE(plan.params.gop == kGop);
-        REQUIRE(backends[0]->decides());
         Side cpu(make_cpu_backend(plan), plan), cuda(std::move(backends[0]), plan);
-        REQUIRE_FALSE(cpu.backend->decides());
         const BlockSample sample(plan);
         std::vector<PacketScratch> scratch;
         scratch.emplace_back(plan);
         RateControl rate(plan, scratch);
-        const auto on_device = EarlyStop::make(plan, sample, true);
-        on_device->begin(rate, {});
-        const bool is_exact = params.stop == CJ2K_STOP_EXACT;
-        REQUIRE(on_device->step() == (is_exact ? CodeStep::kSampled : CodeStep::kPlanes));
-        (is_exact ? check_sampled : check_planes)(plan, cpu, cuda, rate, sample, totals);
+        check_rule(plan, cpu, cuda, rate, sample, totals);
       });
     }
     INFO(stop);

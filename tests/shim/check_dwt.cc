@@ -3,7 +3,8 @@
 //
 // One level of the wavelet transform, from plane to plane, on the device against
 // stages/dwt.h. Level 1: check_ingest.cc; all levels of whole frames: check_quantize.cc.
-#include "cuda/dwt_tiling.h"
+#include "cuda/pixel_jobs.h"
+#include "kernels/pixels/dwt_tiling.h"
 #include "shim/kernel_check.h"
 #include "stages/dwt.h"
 

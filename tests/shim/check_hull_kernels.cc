@@ -8,15 +8,17 @@
 #include <cstring>
 #include <numeric>
 
+#include "cuda/pixel_jobs.h"
+#include "cuda/tier1_coder.h"
 #include "shim/kernel_check.h"
 
 // core/ after simt/: both define CJ2K_SIMT_HD.
 #include "core/distortion.h"
 #include "core/ebcot/segments.h"
+#include "kernels/ebcot/tier1.h"
 #include "stages/hull.h"
 #include "stages/quantize.h"
 #include "support/test_blocks.h"
-#include "kernels/ebcot/tier1.h"
 
 namespace cj2k::cuda {
 namespace {
@@ -126,7 +128,7 @@ Coded code(const Tier1Job& job, uint32_t style, bool reversible, uint64_t seed) 
   if (bit_planes > 0 && random() % 3 == 0) {
     coded.finished = false;
     const int coded_planes = static_cast<int>(random() % static_cast<uint64_t>(bit_planes));
-    num_passes = static_cast<int>(tier1_passes(coded_planes));
+    num_passes = num_passes_of(coded_planes);
     coded.planes_left = bit_planes - coded_planes;
   }
   coded.passes.assign(output.out.passes, output.out.passes + num_passes);
@@ -235,11 +237,11 @@ struct Gop {
 
 /// What has been compared.
 struct Totals {
-  size_t blocks = 0, points = 0, lengths = 0, tails = 0, paused = 0, bytes = 0;
+  size_t blocks = 0, points = 0, segments = 0, tails = 0, paused = 0, bytes = 0;
 };
 
 void compare_block(const Gop& gop, uint32_t number, bool keep_all, const Tier1Result& result,
-                   const HullPoint* hull, const uint32_t* lengths, const PassTail* tails,
+                   const HullPoint* hull, const SegmentEnd* segments, const PassTail* tails,
                    Totals& totals) {
   const Coded& b = gop.blocks[number];
   const Tier1Job& job = gop.job(number);
@@ -267,11 +269,12 @@ void compare_block(const Gop& gop, uint32_t number, bool keep_all, const Tier1Re
   if (points > 0) {
     REQUIRE(std::memcmp(hull, expected, static_cast<size_t>(points) * sizeof(HullPoint)) == 0);
   }
-  if (lengths != nullptr) {
-    for (int i = 0; i < num_passes; ++i) {
-      REQUIRE(lengths[i] == b.passes[static_cast<size_t>(i)].length_bytes);
-    }
-    totals.lengths += static_cast<size_t>(num_passes);
+  for (int pass = 0; segments != nullptr && pass < num_passes; ++pass) {
+    if (!pass_terminates(gop.style, pass)) continue;
+    REQUIRE(segments->bytes == b.passes[static_cast<size_t>(pass)].length_bytes);
+    REQUIRE(segments->passes == static_cast<uint32_t>(pass + 1));
+    ++segments;
+    ++totals.segments;
   }
   for (int i = 0; tails != nullptr && i < points; ++i) {
     const int pass = expected[i].passes - 1;
@@ -287,7 +290,7 @@ void compare_block(const Gop& gop, uint32_t number, bool keep_all, const Tier1Re
 
 void check_hulls(Gpu& gpu, const Gop& gop, const std::vector<uint32_t>& list, bool keep_all,
                  Totals& totals) {
-  size_t num_points = 0, num_passes = 0;
+  size_t num_points = 0, num_segments = 0;
   Tier1List device_list{nullptr, {0, 0, 0}};
   for (const uint32_t number : list) {
     const Coded& b = gop.blocks[number];
@@ -296,52 +299,51 @@ void check_hulls(Gpu& gpu, const Gop& gop, const std::vector<uint32_t>& list, bo
     const int passes = static_cast<int>(b.passes.size());
     num_points += static_cast<size_t>(
         build_hull(b.passes.data(), passes, gop.job(number).weight, keep_all, hull, &total));
-    num_passes += b.passes.size();
+    for (int pass = 0; pass < passes; ++pass) num_segments += pass_terminates(gop.style, pass);
     ++device_list.counts[gop.job(number).size];
   }
-  const bool with_lengths = (gop.style & (kBypass | kTermAll)) != 0;
+  const bool with_segments = (gop.style & (kBypass | kTermAll)) != 0;
   const bool with_tails = (gop.style & kPterm) != 0;
   // No room for one more than there is: a canary lies behind.
   const auto blocks = gpu.upload(list);
   const auto results = gpu.make<Tier1Result>(list.size());
   const auto hull = gpu.make<HullPoint>(num_points);
-  const auto lengths = gpu.make<uint32_t>(num_passes);
+  const auto segments = gpu.make<SegmentEnd>(num_segments);
   const auto tails = gpu.make<PassTail>(num_points);
   const auto sums = gpu.upload(std::vector<uint32_t>(2, kPoison));
   device_list.blocks = blocks.as<uint32_t>();
   const Tier1Output output{results.as<Tier1Result>(), hull.as<HullPoint>(),
-                           with_lengths ? lengths.as<uint32_t>() : nullptr,
+                           with_segments ? segments.as<SegmentEnd>() : nullptr,
                            with_tails ? tails.as<PassTail>() : nullptr, sums.as<uint32_t>()};
   REQUIRE(tier1_hull(gpu.stream, gop.buffers, device_list, gop.style, gop.reversible, keep_all,
                      output) == Status::kOk);
   const auto host_results = gpu.download<Tier1Result>(results, list.size());
   const auto host_hull = gpu.download<HullPoint>(hull, num_points);
   const auto host_sums = gpu.download<uint32_t>(sums, 2);
-  std::vector<uint32_t> host_lengths;
+  std::vector<SegmentEnd> host_segments;
   std::vector<PassTail> host_tails;
-  if (with_lengths) host_lengths = gpu.download<uint32_t>(lengths, num_passes);
+  if (with_segments) host_segments = gpu.download<SegmentEnd>(segments, num_segments);
   if (with_tails) host_tails = gpu.download<PassTail>(tails, num_points);
   REQUIRE(host_sums[0] == num_points);
-  REQUIRE(host_sums[1] == (with_lengths ? num_passes : 0));
+  REQUIRE(host_sums[1] == num_segments);
 
-  std::vector<int> hull_used(num_points), lengths_used(num_passes);
+  std::vector<int> hull_used(num_points), segments_used(num_segments);
   for (size_t i = 0; i < list.size(); ++i) {
     const Tier1Result& r = host_results[i];
     REQUIRE(r.first_hull + r.num_hull <= num_points);
     for (uint32_t k = 0; k < r.num_hull; ++k) ++hull_used[r.first_hull + k];
-    if (with_lengths) {
-      REQUIRE(r.first_length + r.num_passes <= num_passes);
-      for (uint32_t k = 0; k < r.num_passes; ++k) ++lengths_used[r.first_length + k];
+    if (with_segments) {
+      const auto count = static_cast<uint32_t>(num_terminated(gop.style, r.num_passes));
+      REQUIRE(r.first_segment + count <= num_segments);
+      for (uint32_t k = 0; k < count; ++k) ++segments_used[r.first_segment + k];
     }
     compare_block(gop, list[i], keep_all, r, host_hull.data() + r.first_hull,
-                  with_lengths ? host_lengths.data() + r.first_length : nullptr,
+                  with_segments ? host_segments.data() + r.first_segment : nullptr,
                   with_tails ? host_tails.data() + r.first_hull : nullptr, totals);
   }
   REQUIRE(std::count(hull_used.begin(), hull_used.end(), 1) == static_cast<ptrdiff_t>(num_points));
-  if (with_lengths) {
-    REQUIRE(std::count(lengths_used.begin(), lengths_used.end(), 1) ==
-            static_cast<ptrdiff_t>(num_passes));
-  }
+  REQUIRE(std::count(segments_used.begin(), segments_used.end(), 1) ==
+          static_cast<ptrdiff_t>(num_segments));
 }
 
 TEST_CASE("tier-1 hulls: what the host makes of the same passes") {
@@ -365,9 +367,10 @@ TEST_CASE("tier-1 hulls: what the host makes of the same passes") {
     }
   });
   CHECK(totals.tails > 0);
+  CHECK(totals.segments > 0);
   CHECK(totals.paused > 0);
   MESSAGE(totals.blocks << " blocks (" << totals.paused << " not finished), " << totals.points
-                        << " hull points, " << totals.lengths << " lengths, " << totals.tails
+                        << " hull points, " << totals.segments << " segment ends, " << totals.tails
                         << " tails equal the host's");
 }
 

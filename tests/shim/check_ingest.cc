@@ -3,6 +3,7 @@
 //
 // Ingest and colour on the device, and the first level of the transform made of the same words,
 // against stages/ingest.h, stages/colour.h and stages/dwt.h.
+#include "cuda/pixel_jobs.h"
 #include "shim/kernel_check.h"
 #include "stages/colour.h"
 #include "stages/dwt.h"
@@ -135,7 +136,8 @@ void check_ingest(Gpu &gpu, const Plan &plan, const std::vector<Source> &sources
   std::vector<simt::DeviceBuffer> memory;
   const cuda::FrameViews views = upload_views(gpu, pointers_to(sources), &memory);
   const simt::DeviceBuffer samples = gpu.upload(std::vector<uint32_t>(expected.size(), kPoison));
-  REQUIRE(cuda::ingest(gpu.stream, plan, layout, views, samples.as<void>()) == Status::kOk);
+  REQUIRE(cuda::ingest(gpu.stream, cuda::make_pixel_format(plan), layout, views,
+                       samples.as<void>()) == Status::kOk);
   REQUIRE(first_difference(gpu.download<uint32_t>(samples, expected.size()), expected) == -1);
 }
 
@@ -223,7 +225,7 @@ void check_level(Gpu &gpu, const Plan &plan, const std::vector<const Source *> &
   REQUIRE((level.num_colour_parts > 0) == plan.use_mct);
   const simt::DeviceBuffer samples = gpu.upload(std::vector<uint32_t>(expected.size(), kPoison));
   const simt::DeviceBuffer jobs = gpu.upload(level.jobs), parts = gpu.upload(level.parts);
-  REQUIRE(cuda::dwt_words(gpu.stream, plan,
+  REQUIRE(cuda::dwt_words(gpu.stream, cuda::make_pixel_format(plan),
                           {jobs.as<cuda::DwtJob>(), parts.as<cuda::DwtPart>(),
                            static_cast<uint32_t>(level.parts.size()), level.num_colour_parts},
                           views, samples.as<void>()) == Status::kOk);

@@ -5,7 +5,9 @@
 // frames through all pixel kernels.
 #include <bit>
 #include <cmath>
+#include <span>
 
+#include "cuda/pixel_jobs.h"
 #include "shim/kernel_check.h"
 #include "stages/colour.h"
 #include "stages/dwt.h"
@@ -272,9 +274,11 @@ void check_whole(Gpu &gpu, const cj2k_params &params) {
     for (uint32_t f = 0; f < kFrames; ++f) {
       void *const frame = samples.as<uint32_t>() + f * layout.frame_samples;
       if (level == 0 && plan.params.levels == 0) {
-        REQUIRE(cuda::ingest(gpu.stream, plan, layout, device_views[f], frame) == Status::kOk);
+        REQUIRE(cuda::ingest(gpu.stream, cuda::make_pixel_format(plan), layout, device_views[f],
+                             frame) == Status::kOk);
       } else if (level == 1) {
-        REQUIRE(cuda::dwt_words(gpu.stream, plan, lists, device_views[f], frame) == Status::kOk);
+        REQUIRE(cuda::dwt_words(gpu.stream, cuda::make_pixel_format(plan), lists, device_views[f],
+                                frame) == Status::kOk);
       }
     }
     REQUIRE(gpu.stream.synchronize() == Status::kOk);  // the lists go

@@ -166,15 +166,15 @@ size_t check_thresholds(OnDevice& device, uint32_t num_components,
   const std::vector<uint16_t> actual = device.predict(targets);
   size_t real = 0;
   for (uint32_t f = 0; f < kFrames; ++f) {
-    const uint16_t all =
-        predicted_threshold(lowest_slope(tables[f], 0, num_components, targets.frame));
+    const uint32_t all = lowest_slope(tables[f], 0, num_components, targets.frame);
     for (uint32_t c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
       INFO("frame ", f, " component ", c, " of ", num_components, ", target ", targets.frame);
       uint16_t expected = targets.floor;
       if (c < num_components) {
-        const uint16_t own =
-            predicted_threshold(lowest_slope(tables[f], c, c + 1, targets.component[c]));
-        expected = std::max({expected, own, all});
+        // The margin is kPredictionMargin, by hand.
+        const uint32_t own = lowest_slope(tables[f], c, c + 1, targets.component[c]);
+        const uint32_t slope = std::min<uint32_t>(std::max(own, all), 65535);
+        expected = static_cast<uint16_t>(std::max<int>(expected, static_cast<int>(slope) - 64));
       }
       REQUIRE(actual[f * CJ2K_MAX_COMPONENTS + c] == expected);
       real += expected != 0 && expected != targets.floor;
@@ -224,7 +224,7 @@ TEST_CASE("slope tables: sums of weighted segments, and the slopes at which targ
   MESSAGE(checked << " sets of targets, " << real << " thresholds within the tables");
 }
 
-TEST_CASE("slope tables: what RateControl::predict says") {
+TEST_CASE("slope tables: what predict_thresholds says") {
   for_each_seed("predict", [&](Gpu& gpu, uint64_t seed) {
     size_t differ = 0;
     for (const auto& [frame_cap, component_cap] : {std::pair<const char*, const char*>{"9000", "0"},
@@ -279,7 +279,10 @@ TEST_CASE("slope tables: what RateControl::predict says") {
           block.hull = hull.points.data();
           block.num_hull = static_cast<uint8_t>(hull.points.size());
         }
-        const SlopeThresholds expected = rate.predict(blocks.data(), sample.blocks, sample.weights);
+        SlopeHistogram histogram(plan.components.size());
+        const SlopeThresholds expected =
+            predict_thresholds(plan, blocks.data(), sample.blocks, sample.weights,
+                               rate.prediction_targets(), histogram);
         for (uint32_t c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
           INFO("frame ", f, " component ", c, " caps ", frame_cap, " ", component_cap);
           REQUIRE(actual[f * CJ2K_MAX_COMPONENTS + c] == expected[c]);
@@ -347,7 +350,7 @@ class Planes {
     for (uint32_t i = 0; i < states_.size(); ++i) {
       const auto planes = static_cast<uint32_t>(std::bit_width(magnitudes_[i]));
       if (stopped_[i] || planes <= plane) continue;
-      states_[i].num_passes = static_cast<uint8_t>(tier1_passes(static_cast<int>(planes - plane)));
+      states_[i].num_passes = static_cast<uint8_t>(num_passes_of(static_cast<int>(planes - plane)));
       states_[i].num_bytes = passes_[size_t{i} * kPasses + states_[i].num_passes - 1u].length_bytes;
       states_[i].finished = plane == 0;
       states_[i].paused = plane != 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
+#include "kernels/simt/launch.h"
 #include "sample_kernels.cuh"
 #include "sample_kernels.h"
-#include "kernels/simt/launch.h"
 
 CJ2K_KERNEL(sample_halve, cj2k::cuda::samples::Halve)
 CJ2K_KERNEL(sample_warp_u32, cj2k::cuda::samples::WarpCalls<uint32_t>)

@@ -20,9 +20,9 @@
 #include "core/ebcot/segments.h"
 #include "core/slope.h"
 #include "core/stop.h"
-#include "support/test_blocks.h"
+#include "cuda/tier1_coder.h"
 #include "kernels/ebcot/tier1.h"
-#include "kernels/ebcot/tier1_forms.h"
+#include "support/test_blocks.h"
 
 namespace cj2k::cuda::test {
 
@@ -137,7 +137,7 @@ class Gop {
                                    ? 2 * tier1_symbol_capacity(item.width, item.height, 1)
                                    : 0;
       layout_.frame_bytes += job.bytes_capacity;
-      layout_.frame_passes += tier1_passes(planes);
+      layout_.frame_passes += static_cast<uint32_t>(num_passes_of(planes));
       layout_.max_bit_planes = std::max<uint32_t>(layout_.max_bit_planes, job.max_bit_planes);
       frame_words += (static_cast<uint64_t>((item.width + 15) / 16 * ((item.height + 3) / 4)) *
                           (job.max_bit_planes + 1u) +
@@ -219,7 +219,7 @@ class Gop {
         gpu_.upload(thresholds.empty() ? std::vector<uint16_t>(1) : thresholds);
     Tier1List list{d_blocks.as<uint32_t>(), {}};
     for (const uint32_t block : blocks) ++list.counts[size_of(block)];
-    const Tier1Stop stop{thresholds.empty() ? nullptr : d_thresholds.as<uint16_t>(), last_plane};
+    const Tier1Limits stop{thresholds.empty() ? nullptr : d_thresholds.as<uint16_t>(), last_plane};
     REQUIRE(coder_->code(gpu_.stream, buffers_, list, stop, scratch_.as<void>()) == Status::kOk);
     REQUIRE(gpu_.stream.synchronize() == Status::kOk);
     for (const uint32_t block : blocks) {
@@ -265,7 +265,8 @@ class Gop {
       }
       // Beyond the plane after a pause nothing may have been modelled.
       if (options_.form == Tier1Form::kCibo && want.coded) {
-        for (size_t p = want.passes.size() + 3; p < tier1_passes(job.max_bit_planes); ++p) {
+        for (size_t p = want.passes.size() + 3;
+             p < static_cast<size_t>(num_passes_of(job.max_bit_planes)); ++p) {
           REQUIRE(std::memcmp(&d_pass_symbols[first + p], &kUntouched, sizeof kUntouched) == 0);
         }
       }

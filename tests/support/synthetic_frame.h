@@ -32,8 +32,7 @@ class SyntheticFrame {
       return std::uniform_real_distribution<double>()(random) < p;
     };
     const size_t num_blocks = plan.blocks.size();
-    const bool keeps_pass_lengths =
-        plan.params.cblk_style & (CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL);
+    const auto style = static_cast<uint32_t>(plan.params.cblk_style);
     storage_.resize(num_blocks);
     blocks.resize(num_blocks);
     final_points.resize(num_blocks);
@@ -43,14 +42,18 @@ class SyntheticFrame {
       CodedBlock& block = blocks[i];
       const int max_planes = std::min<int>(plan.blocks[i].max_bit_planes, kMaxBitPlanes);
       if (max_planes < 1) continue;
-      block.num_bit_planes = static_cast<uint8_t>(1 + below(max_planes));
-      block.num_passes = static_cast<uint8_t>(1 + below(3 * block.num_bit_planes - 2));
+      const int planes = 1 + static_cast<int>(below(static_cast<uint64_t>(max_planes)));
+      block.zero_bit_planes = static_cast<uint8_t>(plan.blocks[i].max_bit_planes - planes);
+      block.num_passes =
+          static_cast<uint8_t>(1 + below(static_cast<uint64_t>(num_passes_of(planes))));
       const uint32_t max_pass_bytes =
           below(16) == 0 ? 64 * shape.max_pass_bytes : below(shape.max_pass_bytes) + 1;
       uint32_t length = 0;
       for (int pass = 0; pass < block.num_passes; ++pass) {
         length += below(max_pass_bytes + 1);
         own.pass_lengths.push_back(length);
+        if (pass_terminates(style, pass))
+          own.segments.push_back({length, static_cast<uint32_t>(pass + 1)});
       }
       uint32_t slope = 65535 - below(2000);
       for (int pass = 0; pass < block.num_passes; ++pass) {
@@ -74,7 +77,8 @@ class SyntheticFrame {
       block.hull = own.hull.data();
       if (plan.params.cblk_style & CJ2K_STYLE_PTERM) block.tails = own.tails.data();
       block.num_hull = static_cast<uint8_t>(own.hull.size());
-      block.pass_lengths = keeps_pass_lengths ? own.pass_lengths.data() : nullptr;
+      block.segments = own.segments.data();
+      block.num_segments = static_cast<uint8_t>(own.segments.size());
       final_points[i] =
           static_cast<uint8_t>(chance(shape.unused_blocks) ? 0 : below(own.hull.size() + 1));
     }
@@ -97,6 +101,7 @@ class SyntheticFrame {
     std::vector<uint8_t> data;
     std::vector<HullPoint> hull;
     std::vector<uint32_t> pass_lengths;
+    std::vector<SegmentEnd> segments;
     std::vector<PassTail> tails;
   };
   std::vector<Storage> storage_;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the stop strategies ask for, on a frame of three code-blocks that no coder has seen: the
-// slopes and bytes are made up, the answers worked out by hand.
+// What the stop strategies ask for, and who stops by the rules, on a frame of three code-blocks
+// that no coder has seen: the slopes and bytes are made up, the answers worked out by hand.
 #include <doctest/doctest.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -16,10 +16,11 @@
 
 #include "base/parallel.h"
 #include "core/stop.h"
-#include "gop.h"
+#include "cpu/stop_rules.h"
 #include "params.h"
 #include "plan.h"
 #include "stages/early_stop.h"
+#include "stop_feedback.h"
 
 namespace cj2k {
 namespace {
@@ -43,6 +44,15 @@ cj2k_params three_blocks(cj2k_stop stop, int64_t target_bytes, int32_t component
   return p;
 }
 
+using Blocks = std::vector<uint32_t>;
+
+/// What a bit-plane makes of a block: a point of the hull of its own.
+struct Coded {
+  uint32_t block, bytes;
+  uint16_t slope;
+};
+using Plane = std::vector<Coded>;
+
 /// A frame that is coded by hand.
 class Frame {
  public:
@@ -57,70 +67,87 @@ class Frame {
       for (size_t i = 0; i < num_workers(); ++i) scratch_.emplace_back(plan_);
       rate_ = std::make_unique<RateControl>(plan_, scratch_);
     });
-    stop_ = EarlyStop::make(plan_, *sample_, false);
-    for (int b = 0; b < 3; ++b) hulls_[b].reserve(kPlanes);
+    stop_ = std::make_unique<EarlyStop>(plan_, *sample_);
+    rules_ = std::make_unique<CpuStopRules>(plan_);
   }
 
-  void begin(const SlopeThresholds& previous = {}) { stop_->begin(*rate_, previous); }
-  bool next() {
-    bool more = false;
-    arena_.execute([&] { more = stop_->next(blocks_, *rate_); });
-    return more;
+  const BlockRequest& begin(const SlopeThresholds& previous = {}) {
+    stop_->begin(5, *rate_, previous);
+    CHECK(stop_->request().frame == 5);
+    return stop_->request();
   }
-  std::vector<uint32_t> wanted() const {
-    const BlockRequest request = stop_->request(5);
-    CHECK(request.frame == 5);
-    return {request.blocks.begin(), request.blocks.end()};
+  Blocks wanted() { return {stop_->request().blocks.begin(), stop_->request().blocks.end()}; }
+
+  /// Codes planes 2, 1, 0 as the rule of the strategy asks for them. What is not asked for is not
+  /// coded; a block that is asked for and not in `planes` gets no point of the hull.
+  /// @return the blocks that were asked for in each of the three
+  std::vector<Blocks> code(const std::vector<Plane>& planes) {
+    for (uint32_t b = 0; b < 3; ++b) {
+      blocks_[b] = {};
+      hulls_[b].clear();
+      hulls_[b].reserve(kPlanes);
+    }
+    begin();
+    CHECK(wanted() == Blocks{0, 1, 2});
+    std::vector<Blocks> asked(kPlanes);
+    uint32_t expected = plan_.blocks[0].max_bit_planes;
+    bool is_first = true;
+    const auto code = [&](std::span<const uint32_t> blocks, const BlockLimits& limits) {
+      CHECK(limits.thresholds == SlopeThresholds{});
+      // Above the highest plane first: how many planes each block has.
+      CHECK(limits.last_plane == expected--);
+      if (is_first) {
+        CHECK(blocks.size() == 3);
+        for (CodedBlock& block : blocks_) look(block);
+        is_first = false;
+        return;
+      }
+      if (limits.last_plane >= kPlanes) {
+        CHECK(blocks.empty());
+        return;
+      }
+      const size_t number = kPlanes - 1 - limits.last_plane;
+      asked[number].assign(blocks.begin(), blocks.end());
+      for (const uint32_t b : blocks) code_plane(b, planes[number]);
+    };
+    rules_->run(stop_->request(), *sample_, blocks_, code);
+    CHECK(expected == UINT32_MAX);
+    arena_.execute([&] {
+      rate_->allocate(blocks_);
+      CHECK_FALSE(stop_->goes_on(blocks_, *rate_));
+    });
+    return asked;
   }
-  SlopeThresholds thresholds() const { return stop_->request(0).thresholds; }
-  uint32_t last_plane() const { return stop_->last_plane(); }
-  uint32_t max_planes() const { return plan_.blocks[0].max_bit_planes; }
   const RateControl& rate() const { return *rate_; }
 
-  /// The first look at a block, above its highest plane.
-  void look(uint32_t b) {
-    blocks_[b].is_coded = true;
-    blocks_[b].num_bit_planes = blocks_[b].planes_left = kPlanes;
+ private:
+  static void look(CodedBlock& block) {
+    block.is_coded = true;
+    block.planes_left = kPlanes;
   }
-  /// One more plane, a point of the hull of its own.
-  void code_plane(uint32_t b, uint32_t bytes, uint16_t slope) {
+  void code_plane(uint32_t b, const Plane& plane) {
     CodedBlock& block = blocks_[b];
-    std::vector<HullPoint>& hull = hulls_[b];
     --block.planes_left;
-    block.num_bytes += bytes;
     block.num_passes = static_cast<uint8_t>(3 * (kPlanes - block.planes_left) - 2);
-    hull.push_back({block.num_bytes, block.num_passes, slope, 0.0});
-    block.hull = hull.data();
-    block.num_hull = static_cast<uint8_t>(hull.size());
-  }
-  /// All blocks have been looked at, and the walk has come to the highest plane that there is.
-  void begin_planes() {
-    begin();
-    CHECK(last_plane() == max_planes());
-    CHECK(wanted() == std::vector<uint32_t>{0, 1, 2});
-    for (uint32_t b = 0; b < 3; ++b) look(b);
-    uint32_t plane = max_planes();
-    do {
-      REQUIRE(next());
-      --plane;
-      CHECK(last_plane() == plane);
-      if (plane >= kPlanes) CHECK(wanted().empty());
-    } while (plane >= kPlanes);
-    CHECK(wanted() == std::vector<uint32_t>{0, 1, 2});
+    for (const Coded& coded : plane) {
+      if (coded.block != b) continue;
+      block.num_bytes += coded.bytes;
+      hulls_[b].push_back({block.num_bytes, block.num_passes, coded.slope, 0.0});
+      block.hull = hulls_[b].data();
+      block.num_hull = static_cast<uint8_t>(hulls_[b].size());
+    }
   }
 
- private:
   Plan plan_;
   std::unique_ptr<BlockSample> sample_;
   std::vector<PacketScratch> scratch_;
   std::unique_ptr<RateControl> rate_;
   std::unique_ptr<EarlyStop> stop_;
+  std::unique_ptr<CpuStopRules> rules_;
   CodedBlock blocks_[3];
   std::vector<HullPoint> hulls_[3];
   tbb::task_arena arena_{1};
 };
-
-using Blocks = std::vector<uint32_t>;
 
 TEST_CASE("slope-byte table: entries are quarter octaves, the steepest come first") {
   SlopeByteTable table;
@@ -156,27 +183,18 @@ TEST_CASE("slope-byte table: entries are quarter octaves, the steepest come firs
 TEST_CASE("psb: a block stops below the slope at which the table of the frame fills the cap") {
   for (const int64_t target : {1000, 999}) {
     Frame frame(three_blocks(CJ2K_STOP_PSB, target));
-    frame.begin_planes();
-    // 300 bytes in all: nothing is full.
-    frame.code_plane(0, 100, 17200);
-    frame.code_plane(1, 100, 16200);
-    frame.code_plane(2, 100, 15200);
-    REQUIRE(frame.next());
-    CHECK(frame.last_plane() == 1);
-    CHECK(frame.wanted() == Blocks{0, 1, 2});
-    // From the top 100, 200, 300, 700, 1000, 1300. A target of 1000 bytes is exceeded by block 2's
-    // own, at entry 190 (slope 12160), and block 2 lies in it. One of 999 is exceeded by block 1's,
-    // at entry 206: 13184 - 12200 is more than the margin of 64, so block 2 stops.
-    frame.code_plane(0, 400, 14200);
-    frame.code_plane(1, 300, 13200);
-    frame.code_plane(2, 300, 12200);
-    REQUIRE(frame.next());
-    CHECK(frame.last_plane() == 0);
-    CHECK(frame.wanted() == (target == 1000 ? Blocks{0, 1, 2} : Blocks{0, 1}));
-    frame.code_plane(0, 50, 11200);
-    frame.code_plane(1, 50, 10200);
-    if (target == 1000) frame.code_plane(2, 50, 9200);
-    CHECK_FALSE(frame.next());
+    const std::vector<Blocks> asked = frame.code({
+        // 300 bytes in all: nothing is full.
+        {{0, 100, 17200}, {1, 100, 16200}, {2, 100, 15200}},
+        // From the top 100, 200, 300, 700, 1000, 1300. A target of 1000 bytes is exceeded by block
+        // 2's own, at entry 190 (slope 12160), and block 2 lies in it. One of 999 is exceeded by
+        // block 1's, at entry 206: 13184 - 12200 is more than the margin of 64, so block 2 stops.
+        {{0, 400, 14200}, {1, 300, 13200}, {2, 300, 12200}},
+        {{0, 50, 11200}, {1, 50, 10200}, {2, 50, 9200}},
+    });
+    CHECK(asked[0] == Blocks{0, 1, 2});
+    CHECK(asked[1] == Blocks{0, 1, 2});
+    CHECK(asked[2] == (target == 1000 ? Blocks{0, 1, 2} : Blocks{0, 1}));
     // PCRD-opt over what there is: 700 bytes in order of slope. Block 1's second plane no longer
     // fits beside the headers, block 0's third does.
     CHECK(frame.rate().body_bytes() == 750);
@@ -186,52 +204,44 @@ TEST_CASE("psb: a block stops below the slope at which the table of the frame fi
 TEST_CASE("psb: a plane of few bytes stops far below the slope only") {
   for (const uint32_t bytes : {39u, 40u}) {
     Frame frame(three_blocks(CJ2K_STOP_PSB, 900));
-    frame.begin_planes();
-    frame.code_plane(0, 1000, 17200);  // the table's threshold: 17152
-    frame.code_plane(1, bytes, 17152 - kPauseMargin - 1);
-    frame.code_plane(2, bytes, static_cast<uint16_t>(17152 - kSmallPlaneMargin - 1));
-    REQUIRE(frame.next());
-    CHECK(frame.last_plane() == 1);
-    CHECK(frame.wanted() == (bytes == 39 ? Blocks{0, 1} : Blocks{0}));
-    if (bytes == 40) continue;
-    // The margin itself is not enough.
-    frame.code_plane(0, 1, 16000);
-    frame.code_plane(1, 40, 17152 - kPauseMargin);
-    REQUIRE(frame.next());
-    CHECK(frame.last_plane() == 0);
-    CHECK(frame.wanted() == Blocks{0, 1});
+    const std::vector<Blocks> asked = frame.code({
+        {{0, 1000, 17200},  // the table's threshold: 17152
+         {1, bytes, 17152 - kPauseMargin - 1},
+         {2, bytes, static_cast<uint16_t>(17152 - kSmallPlaneMargin - 1)}},
+        {{0, 1, 16000}, {1, 40, 17152 - kPauseMargin - 1}},
+        {},
+    });
+    CHECK(asked[1] == (bytes == 39 ? Blocks{0, 1} : Blocks{0}));
+    CHECK(asked[2] == Blocks{0});
   }
+  // The margin itself is not enough.
+  Frame frame(three_blocks(CJ2K_STOP_PSB, 900));
+  const std::vector<Blocks> asked = frame.code({
+      {{0, 1000, 17200}, {1, 39, 17000}},
+      {{0, 1, 16000}, {1, 40, 17152 - kPauseMargin}},
+      {},
+  });
+  CHECK(asked[2] == Blocks{0, 1, 2});
 }
 
 TEST_CASE("psb: a block without a point of the hull goes on") {
   Frame frame(three_blocks(CJ2K_STOP_PSB, 500));
-  frame.begin_planes();
-  frame.code_plane(0, 600, 17200);
-  frame.code_plane(1, 100, 7200);
-  REQUIRE(frame.next());  // block 2: coded, but as if no pass had gained anything
-  CHECK(frame.wanted() == Blocks{0, 2});
+  // Block 2: as if no pass had gained anything.
+  CHECK(frame.code({{{0, 600, 17200}, {1, 100, 7200}}, {}, {}})[1] == Blocks{0, 2});
 }
 
 TEST_CASE("psb: each component has a table of its own against its cap") {
   cj2k_params p = three_blocks(CJ2K_STOP_PSB, 2000, 3);
   p.max_component_bytes = 300;
   Frame frame(p);
-  frame.begin_planes();
-  for (uint32_t c = 0; c < 3; ++c) frame.code_plane(c, 100 + c, 17200);
-  REQUIRE(frame.next());
-  CHECK(frame.wanted() == Blocks{0, 1, 2});
-  // 302 bytes: over, at entry 112 (7168), where the block itself lies. 301, too. 300: not.
-  frame.code_plane(0, 200, 7200);
-  frame.code_plane(1, 200, 7200);
-  frame.code_plane(2, 200, 7200);
-  REQUIRE(frame.next());
-  CHECK(frame.wanted() == Blocks{0, 1, 2});
-  // Component 2's table is full at 112, its block's slope now far below: it stops. The frame's
-  // table has room for all.
-  frame.code_plane(0, 50, 6200);
-  frame.code_plane(1, 50, 6200);
-  frame.code_plane(2, 50, 6200);
-  CHECK_FALSE(frame.next());
+  const std::vector<Blocks> asked = frame.code({
+      {{0, 100, 17200}, {1, 101, 17200}, {2, 102, 17200}},
+      // 300 bytes: not over. 301 and 302 are, at entry 112 (7168), where the blocks themselves lie.
+      {{0, 200, 7200}, {1, 200, 7200}, {2, 200, 7200}},
+      {{0, 50, 6200}, {1, 50, 6200}, {2, 50, 6200}},
+  });
+  CHECK(asked[1] == Blocks{0, 1, 2});
+  CHECK(asked[2] == Blocks{0, 1, 2});
   for (uint32_t c = 0; c < 3; ++c) CHECK(frame.rate().component_bytes(c) <= 300);
 }
 
@@ -239,41 +249,27 @@ TEST_CASE("psb: a component over its cap stops, the others go on") {
   cj2k_params p = three_blocks(CJ2K_STOP_PSB, 2000, 3);
   p.max_component_bytes = 300;
   Frame frame(p);
-  frame.begin_planes();
-  frame.code_plane(0, 100, 17200);
-  frame.code_plane(1, 301, 17200);
-  frame.code_plane(2, 300, 17200);
-  REQUIRE(frame.next());
-  frame.code_plane(0, 100, 16200);
-  frame.code_plane(1, 100, 16200);  // its table is full at 17152
-  frame.code_plane(2, 100, 16200);  // full where this plane lies
-  REQUIRE(frame.next());
-  CHECK(frame.last_plane() == 0);
-  CHECK(frame.wanted() == Blocks{0, 2});
+  const std::vector<Blocks> asked = frame.code({
+      {{0, 100, 17200}, {1, 301, 17200}, {2, 300, 17200}},
+      // Component 1's table is full at 17152, component 2's where this plane lies.
+      {{0, 100, 16200}, {1, 100, 16200}, {2, 100, 16200}},
+      {},
+  });
+  CHECK(asked[1] == Blocks{0, 1, 2});
+  CHECK(asked[2] == Blocks{0, 2});
 }
 
 TEST_CASE("bpi: all blocks stop after the plane at which the frame is over its cap") {
   for (const int64_t target : {600, 599}) {
     Frame frame(three_blocks(CJ2K_STOP_BPI, target));
-    frame.begin_planes();
-    frame.code_plane(0, 100, 17200);
-    frame.code_plane(1, 100, 16200);
-    frame.code_plane(2, 100, 15200);
-    REQUIRE(frame.next());
-    CHECK(frame.last_plane() == 1);
-    frame.code_plane(0, 100, 14200);
-    frame.code_plane(1, 100, 13200);
-    frame.code_plane(2, 100, 12200);
+    const std::vector<Blocks> asked = frame.code({
+        {{0, 100, 17200}, {1, 100, 16200}, {2, 100, 15200}},
+        {{0, 100, 14200}, {1, 100, 13200}, {2, 100, 12200}},
+        {{0, 100, 11200}, {1, 100, 10200}, {2, 100, 9200}},
+    });
+    CHECK(asked[1] == Blocks{0, 1, 2});
     // 600 bytes are not over a cap of 600.
-    const bool more = frame.next();
-    CHECK(more == (target == 600));
-    if (!more) continue;
-    CHECK(frame.last_plane() == 0);
-    CHECK(frame.wanted() == Blocks{0, 1, 2});
-    frame.code_plane(0, 100, 11200);
-    frame.code_plane(1, 100, 10200);
-    frame.code_plane(2, 100, 9200);
-    CHECK_FALSE(frame.next());
+    CHECK(asked[2] == (target == 600 ? Blocks{0, 1, 2} : Blocks{}));
   }
 }
 
@@ -281,25 +277,19 @@ TEST_CASE("bpi: a component stops at its own cap") {
   cj2k_params p = three_blocks(CJ2K_STOP_BPI, 2000, 3);
   p.max_component_bytes = 300;
   Frame frame(p);
-  frame.begin_planes();
-  frame.code_plane(0, 100, 17200);
-  frame.code_plane(1, 301, 16200);
-  frame.code_plane(2, 300, 15200);
-  REQUIRE(frame.next());
-  CHECK(frame.last_plane() == 1);
-  CHECK(frame.wanted() == Blocks{0, 2});
+  CHECK(frame.code({{{0, 100, 17200}, {1, 301, 16200}, {2, 300, 15200}}, {}, {}})[1] ==
+        Blocks{0, 2});
 }
 
 TEST_CASE("a new frame forgets the one before") {
   for (const cj2k_stop stop : {CJ2K_STOP_PSB, CJ2K_STOP_BPI}) {
     Frame frame(three_blocks(stop, 500));
-    frame.begin_planes();
-    for (uint32_t b = 0; b < 3; ++b) frame.code_plane(b, 300, static_cast<uint16_t>(17200 - b));
-    while (frame.next()) {
-    }
-    frame.begin();
-    CHECK(frame.last_plane() == frame.max_planes());
-    CHECK(frame.wanted() == Blocks{0, 1, 2});
+    const std::vector<Plane> planes = {{{0, 300, 17200}, {1, 300, 17199}, {2, 300, 10000}},
+                                       {{0, 300, 7200}, {1, 300, 7199}, {2, 300, 7198}},
+                                       {}};
+    const std::vector<Blocks> asked = frame.code(planes);
+    CHECK(asked[2].size() < 3);
+    CHECK(frame.code(planes) == asked);
   }
 }
 
@@ -307,26 +297,17 @@ TEST_CASE("pst: everything for the first GOP, then down to the slope before less
   cj2k_params p = three_blocks(CJ2K_STOP_PST, 500, 3);
   p.stop_margin = 128;
   Frame frame(p);
-  frame.begin();
-  CHECK(frame.thresholds() == SlopeThresholds{});
-  CHECK(frame.last_plane() == 0);
+  CHECK(frame.begin().rule == StopRule::kThresholds);
+  CHECK(frame.begin().thresholds == SlopeThresholds{});
   CHECK(frame.wanted() == Blocks{0, 1, 2});
 
   // A component that was not full (0) is coded to the end; below the margin there is nothing.
-  frame.begin({20000, 0, 64});
-  const SlopeThresholds thresholds = frame.thresholds();
+  const SlopeThresholds thresholds = frame.begin({20000, 0, 64}).thresholds;
   CHECK(thresholds[1] == 0);
   CHECK(thresholds[2] == 0);
   constexpr uint32_t kManyBytes = 1000;
   CHECK(may_pause(20000 - 128 - 1, kManyBytes, thresholds[0]));
   CHECK_FALSE(may_pause(20000 - 128, kManyBytes, thresholds[0]));
-
-  // One request, whatever comes of it.
-  for (uint32_t b = 0; b < 3; ++b) {
-    frame.look(b);
-    frame.code_plane(b, 300, 10000);
-  }
-  CHECK_FALSE(frame.next());
 }
 
 TEST_CASE("pst: stop_margin moves the threshold by so much, and stays in 16 bits") {
@@ -334,11 +315,8 @@ TEST_CASE("pst: stop_margin moves the threshold by so much, and stays in 16 bits
     cj2k_params p = three_blocks(CJ2K_STOP_PST, 500);
     p.stop_margin = margin;
     Frame frame(p);
-    frame.begin({30000});
-    const int stops_below = frame.thresholds()[0] - kPauseMargin;
-    CHECK(stops_below == 30000 - margin);
-    frame.begin({65535});
-    CHECK(frame.thresholds()[0] == std::min(65535, 65535 - margin + kPauseMargin));
+    CHECK(frame.begin({30000}).thresholds[0] - kPauseMargin == 30000 - margin);
+    CHECK(frame.begin({65535}).thresholds[0] == std::min(65535, 65535 - margin + kPauseMargin));
   }
 }
 
@@ -349,9 +327,9 @@ TEST_CASE("without a cap in bytes, and with PTERM, every plane of few blocks is 
       cj2k_params p = three_blocks(stop, pterm ? 500 : 0);
       if (pterm) p.cblk_style = CJ2K_STYLE_PTERM;
       Frame frame(p);
-      frame.begin({30000});
-      CHECK(frame.thresholds() == SlopeThresholds{});
-      CHECK(frame.last_plane() == 0);
+      const BlockRequest& request = frame.begin({30000});
+      CHECK(request.rule == StopRule::kThresholds);
+      CHECK(request.thresholds == SlopeThresholds{});
       CHECK(frame.wanted() == Blocks{0, 1, 2});
     }
   }

@@ -297,7 +297,7 @@ TEST_CASE("Psot: a tile-part of more than 32 bits is refused") {
   for (CodedBlock& block : blocks) {
     block.data = &byte;
     block.hull = &hull;
-    block.num_hull = block.num_passes = block.num_bit_planes = 1;
+    block.num_hull = block.num_passes = 1;
   }
   std::vector<uint8_t> final_points = {1, 1, 0};
   const Selection selection = {blocks.data(), final_points.data(), nullptr, 1};

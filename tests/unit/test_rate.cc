@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "core/ebcot/coding_passes.h"
 #include "core/slope.h"
 #include "params.h"
 #include "plan.h"
@@ -44,20 +45,20 @@ std::unique_ptr<Plan> plan_of(const cj2k_params& p) {
 struct SyntheticBlocks {
   std::vector<CodedBlock> blocks;
   std::vector<std::vector<HullPoint>> hulls;
-  std::vector<std::vector<uint32_t>> lengths;
+  std::vector<std::vector<SegmentEnd>> segments;
 
   /// @param richness  bytes of a point, by component
   SyntheticBlocks(const Plan& plan, uint64_t seed, int max_points,
                   const std::vector<uint32_t>& richness)
-      : blocks(plan.blocks.size()), hulls(blocks.size()), lengths(blocks.size()) {
+      : blocks(plan.blocks.size()), hulls(blocks.size()), segments(blocks.size()) {
     std::mt19937_64 random(seed);
     for (size_t b = 0; b < blocks.size(); ++b) {
       const CodeBlock& block = plan.blocks[b];
       CodedBlock& coded = blocks[b];
       if (random() % 12 == 0 || block.max_bit_planes == 0) continue;
       const int planes = 1 + static_cast<int>(random() % std::min<int>(block.max_bit_planes, 12));
-      const int passes = 3 * planes - 2;
-      coded.num_bit_planes = static_cast<uint8_t>(planes);
+      const int passes = num_passes_of(planes);
+      coded.zero_bit_planes = static_cast<uint8_t>(block.max_bit_planes - planes);
       coded.num_passes = static_cast<uint8_t>(passes);
       const int points =
           1 + static_cast<int>(random() % static_cast<uint64_t>(std::min(max_points, passes)));
@@ -84,14 +85,14 @@ struct SyntheticBlocks {
         for (const HullPoint& h : hull) {
           if (h.passes <= i + 1) at = h.length_bytes;
         }
-        lengths[b].push_back(at);
+        if (pass_terminates(static_cast<uint32_t>(plan.params.cblk_style), i))
+          segments[b].push_back({at, static_cast<uint32_t>(i + 1)});
       }
       coded.hull = hull.data();
       coded.num_hull = static_cast<uint8_t>(hull.size());
       coded.total_distortion = gained;
-      if ((plan.params.cblk_style & (CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL)) != 0) {
-        coded.pass_lengths = lengths[b].data();
-      }
+      coded.segments = segments[b].data();
+      coded.num_segments = static_cast<uint8_t>(segments[b].size());
     }
   }
 

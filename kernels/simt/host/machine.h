@@ -15,10 +15,10 @@
 #include <set>
 #include <utility>
 
+#include "kernels/simt/driver.h"
 #include "kernels/simt/host/internal.h"
 #include "kernels/simt/host/memory.h"
 #include "kernels/simt/host/thread.h"
-#include "kernels/simt/driver.h"
 
 namespace cj2k::simt::shim {
 

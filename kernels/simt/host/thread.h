@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The thread context of the shim (kernels/simt/kernel.h has the contract). Each thread of a block is one; a
-// fiber runs it.
+// The thread context of the shim (kernels/simt/kernel.h has the contract). Each thread of a block
+// is one; a fiber runs it.
 //
 // Shared memory is watched per 4-byte word by barrier epochs: an access is ordered after an earlier
 // one of another thread if a block barrier lies between, or a collective of their warp, or a named
@@ -17,8 +17,8 @@
 #include <source_location>
 #include <type_traits>
 
-#include "kernels/simt/host/memory.h"
 #include "kernels/simt/device.h"
+#include "kernels/simt/host/memory.h"
 #include "kernels/simt/types.h"
 
 namespace cj2k::simt::shim {

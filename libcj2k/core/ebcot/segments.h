@@ -9,18 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/hd.h"
+#include "core/codeword_segment.h"
+#include "core/ebcot/coding_passes.h"
 #include "core/ebcot/mq.h"
-#include "stages/coded_block.h"
-#include "stages/ebcot/tier1.h"
+#include "core/hd.h"
 
 namespace cj2k {
-
-/// True when pass `pass` of a block is coded raw (D.6): significance and refinement passes from the
-/// fifth plane on.
-CJ2K_HD constexpr bool pass_is_raw(uint32_t style, int pass) {
-  return (style & CJ2K_STYLE_BYPASS) != 0 && pass >= 10 && pass % 3 != 0;
-}
 
 /// A block coder between two planes: all that it takes to go on, as plain data. What was already
 /// said of the block (Tier1Output) is final but for the last bytes and the lengths of the passes in
@@ -58,8 +52,8 @@ struct TailCoder {
 /// Segments and lengths of the passes of one block, in order: begin_pass, the decisions, end_pass.
 /// The decisions go through mq::encode_with(registers(), bank) or, in a raw pass, raw_bit().
 ///
-/// `Store` keeps the block's passes and bytes; HostStore (stages/ebcot/segment_coder.h) is one. Its Coder
-/// is a coder of mq.h that counts.
+/// `Store` keeps the block's passes and bytes; HostStore (stages/ebcot/segment_coder.h) is one. Its
+/// Coder is a coder of mq.h that counts.
 template <typename Store>
 class Segments {
  public:

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/ebcot/mq.h"
-#include "plan.h"
+#include "core/orientation.h"
 
 namespace cj2k::ebcot {
 

@@ -9,8 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "plan.h"
-#include "stages/coded_block.h"
+#include "core/codeword_segment.h"
+#include "core/ebcot/coding_passes.h"
+#include "core/ebcot/segments.h"
+#include "core/orientation.h"
 
 namespace cj2k {
 
@@ -28,24 +30,6 @@ struct Tier1Block {
   uint32_t style;   ///< CJ2K_STYLE_*
   bool reversible;  ///< only for the distortion (core/distortion.h)
   int bit_planes;   ///< bits of the largest magnitude, 0 .. 31; 0: no pass is made
-};
-
-/// One coding pass. Pass 0 is the clean-up pass of the highest plane; then significance,
-/// refinement, clean-up per plane.
-struct CodingPass {
-  uint32_t length_bytes;  ///< cumulative: shortest prefix of the bytes that decodes all passes up
-                          ///< to this one; with PTERM the length with a predictable termination
-                          ///< after this pass
-  uint8_t plane;
-  int64_t distortion;  ///< in units of 2^plane / kDistortionOne; may be negative
-};
-
-/// Bytes that, with PTERM, end a codeword segment cut after a pass that does not terminate by
-/// itself (D.4.2).
-struct PassTail {
-  uint32_t offset_bytes;  ///< from here on `count` bytes replace those of the block
-  uint8_t count;
-  uint8_t bytes[7];
 };
 
 /// Most bytes a block can take: a stripe column makes at most 10 symbols a plane, a symbol shifts
@@ -75,8 +59,6 @@ class Tier1Scratch {
  private:
   Impl* impl_;
 };
-
-struct SavedCoder;  // core/ebcot/segments.h
 
 /// Early stop: coding pauses after a plane where core/stop.h allows it for `threshold`, or after
 /// `last_plane`, and can go on from there.

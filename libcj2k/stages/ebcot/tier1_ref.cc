@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/distortion.h"
-#include "stages/ebcot/contexts.h"
 #include "core/ebcot/segments.h"
+#include "stages/ebcot/contexts.h"
 #include "stages/ebcot/segment_coder.h"
 #include "stages/ebcot/tier1.h"
 

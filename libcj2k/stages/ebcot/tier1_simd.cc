@@ -13,8 +13,8 @@
 #include "core/ebcot/segments.h"
 #include "core/stop.h"
 #include "stages/ebcot/segment_coder.h"
-#include "stages/target.h"
 #include "stages/ebcot/tier1.h"
+#include "stages/target.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "stages/ebcot/tier1_simd.cc"
@@ -37,7 +37,7 @@ class BlockCoder {
     if (stop_ != nullptr) stop_->paused = false;
     if (stop_ != nullptr && stop_->resume != nullptr) {
       coder_.resume(*stop_->resume);
-      plane_ -= (out_.num_passes + 2) / 3;
+      plane_ -= num_planes_coded(out_.num_passes);
     }
     if (plane_ < 0) return;
     layout_.words_wide = (block_.width + 15) / 16;

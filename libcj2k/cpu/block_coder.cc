@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cpu/block_coder.h"
+
+#include <algorithm>
+
+namespace cj2k {
+namespace {
+
+/// Planned bytes for coded blocks: every sample at its depth and two planes of growth, and the
+/// hulls.
+size_t planned_block_bytes(const Plan& plan) {
+  size_t bits = 0;
+  for (const Component& c : plan.components) {
+    bits += static_cast<size_t>(c.rect.width()) * static_cast<size_t>(c.rect.height()) *
+            static_cast<size_t>(c.depth + 2);
+  }
+  return bits / 8 + plan.blocks.size() * 40 * sizeof(HullPoint) / 2;
+}
+
+}  // namespace
+
+CpuBlocks::CpuBlocks(const Plan& plan, size_t workers)
+    // A chunk begun and not filled, per worker.
+    : pool_(planned_block_bytes(plan) + workers * ChunkPool::kChunkBytes),
+      arenas_(workers),
+      blocks_(plan.blocks.size()) {}
+
+size_t CpuBlocks::bytes(const Plan& plan) {
+  return planned_block_bytes(plan) + plan.blocks.size() * sizeof(CodedBlock);
+}
+
+void CpuBlocks::reset() {
+  pool_.reset();
+  for (Arena& arena : arenas_) arena.reset();
+  std::fill(blocks_.begin(), blocks_.end(), CodedBlock{});
+}
+
+}  // namespace cj2k

@@ -1,0 +1,279 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// EBCOT as the CPU backend's block coder: quantisation, tier-1 of two blocks at a time, hulls.
+#include <bit>
+#include <cstring>
+
+#include "base/buffer.h"
+#include "core/distortion.h"
+#include "core/ebcot/segments.h"
+#include "core/stop.h"
+#include "cpu/block_coder.h"
+#include "stages/ebcot/tier1.h"
+#include "stages/hull.h"
+#include "stages/quantize.h"
+
+namespace cj2k {
+namespace {
+
+constexpr int kTier1Columns = 16;  ///< tier-1 reads rows in whole words of this many samples
+
+/// CodedBlock::coder_state: what it takes to go on, after the bytes that `saved` counts.
+struct PausedBlock {
+  const SavedCoder* saved;
+  const CodingPass* passes;  ///< [CodedBlock::num_passes]
+};
+const PausedBlock* paused(const CodedBlock& block) {
+  return static_cast<const PausedBlock*>(block.coder_state);
+}
+
+/// A block that is being coded, and what came of it.
+struct BlockLane {
+  BlockLane()
+      : samples(static_cast<size_t>(kTier1Columns * kMaxBlockSide + kMaxBlockSamples) *
+                sizeof(uint32_t)),
+        bytes(kMaxBlockBytes + kCacheLineBytes) {
+    output = {bytes.as<uint8_t>() + kCacheLineBytes, passes, tails, 0, 0};
+  }
+  uint32_t index;
+  int bit_planes;
+  ptrdiff_t stride;
+  Tier1Stop stop;
+  HostBuffer samples;
+  HostBuffer bytes;
+  CodingPass passes[kMaxPasses];
+  PassTail tails[kMaxPasses];
+  SavedCoder saved;
+  Tier1Output output;
+};
+
+/// What one thread needs to code blocks.
+struct BlockWorker {
+  BlockLane lanes[kTier1Lanes];
+  Tier1Scratch scratch[kTier1Lanes];
+  HullPoint hull[kMaxPasses];
+};
+
+/// A list of blocks on one thread: quantises them, and keeps what tier-1 makes of them.
+class BlockRun final : public Tier1Queue {
+ public:
+  BlockRun(const Plan& plan, const CoefficientPlanes& planes, const BlockLimits& limits,
+           size_t worker_index, BlockWorker& worker, CpuBlocks& out)
+      : plan_(plan),
+        planes_(planes),
+        limits_(limits),
+        worker_index_(worker_index),
+        worker_(worker),
+        out_(out) {}
+
+  void code(std::span<const uint32_t> blocks) {
+    blocks_ = blocks;
+    simd::encode_blocks(*this, worker_.scratch);
+  }
+  bool next(int lane, Tier1Task* task) override;
+  void done(int lane) override;
+
+ private:
+  void prefetch(const CodeBlock& block) const;
+  bool begin(BlockLane& lane);
+  uint32_t quantize(const CodeBlock& block, const BlockLane& lane) const;
+  double left_error(const BlockLane& lane, int planes) const;
+  void keep(const BlockLane& lane, CodedBlock& coded);
+  void keep_state(const BlockLane& lane, CodedBlock& coded);
+  void keep_segments(const Tier1Output& out, CodedBlock& coded);
+  void keep_tails(const Tier1Output& out, CodedBlock& coded);
+  double weight(const CodeBlock& block) const {
+    return plan_.subbands[block.subband].distortion_weight;
+  }
+  uint32_t style() const { return static_cast<uint32_t>(plan_.params.cblk_style); }
+
+  const Plan& plan_;
+  const CoefficientPlanes& planes_;
+  const BlockLimits& limits_;
+  const size_t worker_index_;
+  BlockWorker& worker_;
+  CpuBlocks& out_;
+  std::span<const uint32_t> blocks_;  ///< that are not begun
+};
+
+bool BlockRun::next(int number, Tier1Task* task) {
+  BlockLane& lane = worker_.lanes[number];
+  while (!blocks_.empty()) {
+    lane.index = blocks_.front();
+    blocks_ = blocks_.subspan(1);
+    if (!blocks_.empty()) prefetch(plan_.blocks[blocks_.front()]);
+    if (!begin(lane)) continue;
+    const CodeBlock& block = plan_.blocks[lane.index];
+    *task = {{lane.samples.as<uint32_t>(), lane.stride, block.width, block.height,
+              block.orientation, style(), plan_.reversible, lane.bit_planes},
+             &lane.output,
+             &lane.stop};
+    return true;
+  }
+  return false;
+}
+
+/// The coefficients of the block that comes next, to the second-level cache: rows of a block lie
+/// too far apart for the processor to foresee.
+void BlockRun::prefetch(const CodeBlock& block) const {
+  constexpr int kLine = kCacheLineBytes / sizeof(int32_t);
+  const auto plane = planes_.block<int32_t>(block);
+  const int32_t* row = plane.data;
+  for (int y = 0; y < block.height; ++y, row += plane.stride_samples) {
+    for (int x = 0; x < block.width; x += kLine) __builtin_prefetch(row + x, 0, 2);
+  }
+}
+
+/// Quantises a block, also one that goes on: cheaper than to keep the samples.
+/// @return false: it has nothing to code
+bool BlockRun::begin(BlockLane& lane) {
+  CodedBlock& coded = out_[lane.index];
+  const CodeBlock& block = plan_.blocks[lane.index];
+  const PausedBlock* before = paused(coded);
+  // With PTERM each pass has its own ending, and those are not kept.
+  const bool may_stop = (style() & CJ2K_STYLE_PTERM) == 0;
+  lane.stop = {may_stop ? limits_.thresholds[block.component] : uint16_t{0},
+               may_stop ? static_cast<int>(limits_.last_plane) : 0,
+               weight(block),
+               before != nullptr ? before->saved : nullptr,
+               &lane.saved,
+               false};
+  if (before != nullptr) {
+    std::memcpy(lane.output.bytes, coded.data, before->saved->bytes_written);
+    std::memcpy(lane.output.passes, before->passes, coded.num_passes * sizeof(CodingPass));
+    lane.output.num_passes = coded.num_passes;
+  }
+  lane.stride = (block.width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
+  lane.bit_planes = std::bit_width(quantize(block, lane));
+  const int planes_left = coded.is_coded ? coded.planes_left : lane.bit_planes;
+  const BlockStart start = block_start(planes_left, coded.num_passes, lane.stop.last_plane, [&] {
+    return is_out_of_reach(lane.stop.weight, planes_left, lane.stop.threshold);
+  });
+  if (start == BlockStart::kCodes) return true;
+  if (!coded.is_coded && planes_left > 0) coded.total_distortion = left_error(lane, planes_left);
+  coded.zero_bit_planes = static_cast<uint8_t>(block.max_bit_planes - lane.bit_planes);
+  coded.num_passes_left = static_cast<uint8_t>(num_passes_of(lane.bit_planes) - coded.num_passes);
+  coded.planes_left = static_cast<uint8_t>(planes_left);
+  coded.is_coded = true;
+  return false;
+}
+
+/// @return bitwise OR of the magnitudes
+uint32_t BlockRun::quantize(const CodeBlock& block, const BlockLane& lane) const {
+  const Subband& band = plan_.subbands[block.subband];
+  uint32_t* samples = lane.samples.as<uint32_t>();
+  if (plan_.reversible) {
+    const auto plane = planes_.block<int32_t>(block);
+    return simd::quantize_53(plane.data, plane.stride_samples, block.width, block.height, samples,
+                             lane.stride);
+  }
+  const auto plane = planes_.block<float>(block);
+  return simd::quantize_97(plane.data, plane.stride_samples, block.width, block.height,
+                           band.inverse_step, (uint32_t{1} << band.max_bit_planes) - 1, samples,
+                           lane.stride);
+}
+
+/// Squared error of the picture without the block's lowest planes.
+double BlockRun::left_error(const BlockLane& lane, int planes) const {
+  const CodeBlock& block = plan_.blocks[lane.index];
+  const uint64_t sum = simd::left_distortion(lane.samples.as<uint32_t>(), lane.stride, block.width,
+                                             block.height, planes, plan_.reversible);
+  return weight(block) * LeftPlanes(planes, plan_.reversible).error(sum);
+}
+
+void BlockRun::done(int number) {
+  const BlockLane& lane = worker_.lanes[number];
+  CodedBlock& coded = out_[lane.index];
+  const int resumed = lane.stop.resume != nullptr
+                          ? lane.output.num_passes - coded.num_passes + coded.num_passes_resumed
+                          : 0;
+  coded = CodedBlock{};
+  coded.is_coded = true;
+  coded.num_passes = static_cast<uint8_t>(lane.output.num_passes);
+  coded.num_passes_resumed = static_cast<uint8_t>(resumed);
+  coded.num_passes_left =
+      static_cast<uint8_t>(num_passes_of(lane.bit_planes) - lane.output.num_passes);
+  coded.num_bytes = static_cast<uint32_t>(lane.output.num_bytes);
+  coded.zero_bit_planes =
+      static_cast<uint8_t>(plan_.blocks[lane.index].max_bit_planes - lane.bit_planes);
+  keep(lane, coded);
+  if (coded.planes_left > 0) coded.total_distortion += left_error(lane, coded.planes_left);
+}
+
+/// Copies what the rate and packets stages need of a block, and what it takes to go on with it.
+void BlockRun::keep(const BlockLane& lane, CodedBlock& coded) {
+  const Tier1Output& out = lane.output;
+  const int points = build_hull(out.passes, out.num_passes, weight(plan_.blocks[lane.index]),
+                                plan_.params.lossless != 0, worker_.hull, &coded.total_distortion);
+  coded.num_hull = static_cast<uint8_t>(points);
+  size_t bytes = points > 0 ? worker_.hull[points - 1].length_bytes : 0;
+  if (lane.stop.paused) {
+    coded.planes_left = static_cast<uint8_t>(lane.bit_planes - num_planes_coded(out.num_passes));
+    bytes = std::max<size_t>(bytes, lane.saved.bytes_written);
+    keep_state(lane, coded);
+  }
+  if (points == 0 && bytes == 0) return;
+  HullPoint* hull = out_.take<HullPoint>(worker_index_, static_cast<size_t>(points));
+  std::memcpy(hull, worker_.hull, static_cast<size_t>(points) * sizeof(HullPoint));
+  coded.hull = hull;
+  coded.data = out_.take<uint8_t>(worker_index_, bytes + sizeof(PassTail));
+  std::memcpy(coded.data, out.bytes, bytes);
+  if (has_segments(style())) keep_segments(out, coded);
+  if (style() & CJ2K_STYLE_PTERM) keep_tails(out, coded);
+}
+
+void BlockRun::keep_state(const BlockLane& lane, CodedBlock& coded) {
+  const auto num_passes = static_cast<size_t>(lane.output.num_passes);
+  uint8_t* saved = out_.take<uint8_t>(worker_index_, saved_bytes(lane.output.num_passes));
+  std::memcpy(saved, &lane.saved, saved_bytes(lane.output.num_passes));
+  CodingPass* passes = out_.take<CodingPass>(worker_index_, num_passes);
+  std::memcpy(passes, lane.output.passes, num_passes * sizeof(CodingPass));
+  PausedBlock* state = out_.take<PausedBlock>(worker_index_, 1);
+  *state = {reinterpret_cast<const SavedCoder*>(saved), passes};
+  coded.coder_state = state;
+}
+
+void BlockRun::keep_segments(const Tier1Output& out, CodedBlock& coded) {
+  const int count = num_terminated(style(), out.num_passes);
+  SegmentEnd* segments = out_.take<SegmentEnd>(worker_index_, static_cast<size_t>(count));
+  coded.segments = segments;
+  coded.num_segments = static_cast<uint8_t>(count);
+  for (int pass = 0; pass < out.num_passes; ++pass) {
+    if (!pass_terminates(style(), pass)) continue;
+    *segments++ = {out.passes[pass].length_bytes, static_cast<uint32_t>(pass + 1)};
+  }
+}
+
+void BlockRun::keep_tails(const Tier1Output& out, CodedBlock& coded) {
+  PassTail* tails = out_.take<PassTail>(worker_index_, coded.num_hull);
+  coded.tails = tails;
+  for (int i = 0; i < coded.num_hull; ++i) {
+    const int pass = coded.hull[i].passes - 1;
+    const bool is_open = pass + 1 < out.num_passes && !pass_terminates(style(), pass);
+    tails[i] = is_open ? out.tails[pass] : PassTail{};
+  }
+}
+
+class CpuEbcot final : public CpuBlockCoder {
+ public:
+  CpuEbcot(const Plan& plan, size_t workers) : plan_(plan) {
+    for (size_t i = 0; i < workers; ++i) workers_.push_back(std::make_unique<BlockWorker>());
+  }
+  void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
+            const BlockLimits& limits, size_t worker, CpuBlocks& out) override {
+    BlockRun(plan_, planes, limits, worker, *workers_[worker], out).code(blocks);
+  }
+
+ private:
+  const Plan& plan_;
+  std::vector<std::unique_ptr<BlockWorker>> workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<CpuBlockCoder> make_cpu_ebcot(const Plan& plan, size_t workers) {
+  return std::make_unique<CpuEbcot>(plan, workers);
+}
+
+}  // namespace cj2k

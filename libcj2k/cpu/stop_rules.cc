@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cpu/stop_rules.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/stop.h"
+#include "stages/early_stop.h"
+
+namespace cj2k {
+namespace {
+
+uint16_t last_slope(const CodedBlock& block) {
+  return block.num_hull > 0 ? block.hull[block.num_hull - 1].slope : kMaxSlope;
+}
+
+bool predicts(const Plan& plan) {
+  return stop_in_force(plan) == CJ2K_STOP_EXACT && has_byte_cap(plan);
+}
+
+}  // namespace
+
+/// Bytes so far: by slope for psb, their sum for bpi.
+struct CpuStopRules::PlaneTables {
+  SlopeByteTable frame;
+  std::array<SlopeByteTable, CJ2K_MAX_COMPONENTS> components;
+  std::array<uint64_t, CJ2K_MAX_COMPONENTS> component_bytes;
+
+  void clear() {
+    frame.clear();
+    for (SlopeByteTable& table : components) table.clear();
+    component_bytes = {};
+  }
+};
+
+CpuStopRules::CpuStopRules(const Plan& plan) : plan_(plan) {
+  const cj2k_stop stop = stop_in_force(plan);
+  if (predicts(plan)) histogram_ = std::make_unique<SlopeHistogram>(plan.components.size());
+  if (stop != CJ2K_STOP_PSB && stop != CJ2K_STOP_BPI) return;
+  for (const CodeBlock& block : plan.blocks)
+    max_planes_ = std::max<uint32_t>(max_planes_, block.max_bit_planes);
+  open_.reserve(plan.blocks.size());
+  plane_bytes_.reserve(plan.blocks.size());
+  bytes_.resize(plan.blocks.size());
+  stopped_.resize(plan.blocks.size());
+  tables_ = std::make_unique<PlaneTables>();
+}
+
+CpuStopRules::~CpuStopRules() = default;
+
+int64_t CpuStopRules::bytes(const Plan& plan) {
+  return predicts(plan) ? SlopeHistogram::bytes(plan.components.size()) : 0;
+}
+
+void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const CodedBlock* blocks,
+                       const CodeSome& code) {
+  switch (request.rule) {
+    case StopRule::kThresholds:
+      code(request.blocks, {request.thresholds, 0});
+      break;
+    case StopRule::kPredicted:
+      code(sample.blocks, {{}, 0});
+      request.thresholds = predict_thresholds(plan_, blocks, sample.blocks, sample.weights,
+                                              request.targets, *histogram_);
+      code(sample.rest, {request.thresholds, 0});
+      break;
+    case StopRule::kSlopeBytes:
+    case StopRule::kBytes:
+      run_planes(request, blocks, code);
+      break;
+  }
+}
+
+void CpuStopRules::run_planes(const BlockRequest& request, const CodedBlock* blocks,
+                              const CodeSome& code) {
+  std::fill(bytes_.begin(), bytes_.end(), 0u);
+  std::fill(stopped_.begin(), stopped_.end(), uint8_t{0});
+  tables_->clear();
+  // Above the highest plane nothing is coded: this tells how many planes each block has.
+  code(request.blocks, {{}, max_planes_});
+  for (uint32_t plane = max_planes_; plane-- > 0;) {
+    open_.clear();
+    for (const uint32_t b : request.blocks) {
+      if (stopped_[b] == 0 && blocks[b].planes_left > plane) open_.push_back(b);
+    }
+    code(open_, {{}, plane});
+    plane_bytes_.clear();
+    for (const uint32_t b : open_) {
+      plane_bytes_.push_back(blocks[b].num_bytes - bytes_[b]);
+      bytes_[b] = blocks[b].num_bytes;
+    }
+    if (request.rule == StopRule::kSlopeBytes) {
+      stop_by_slope(request.targets, blocks);
+    } else {
+      stop_by_bytes(request);
+    }
+  }
+}
+
+/// Section 5.2: bytes by slope say at which slope the target is used up.
+void CpuStopRules::stop_by_slope(const ByteTargets& targets, const CodedBlock* blocks) {
+  for (size_t i = 0; i < open_.size(); ++i) {
+    const uint16_t slope = last_slope(blocks[open_[i]]);
+    tables_->frame.add(slope, plane_bytes_[i]);
+    tables_->components[plan_.blocks[open_[i]].component].add(slope, plane_bytes_[i]);
+  }
+  const uint16_t frame = tables_->frame.threshold(targets.frame);
+  SlopeThresholds thresholds{};
+  for (size_t c = 0; c < plan_.components.size(); ++c)
+    thresholds[c] = stop_threshold(tables_->components[c].threshold(targets.component[c]), frame);
+  for (size_t i = 0; i < open_.size(); ++i) {
+    const uint32_t b = open_[i];
+    stopped_[b] =
+        may_pause(last_slope(blocks[b]), plane_bytes_[i], thresholds[plan_.blocks[b].component]);
+  }
+}
+
+/// Section 5.3: the frame stops when its bytes exceed the target; a component likewise.
+void CpuStopRules::stop_by_bytes(const BlockRequest& request) {
+  std::array<uint64_t, CJ2K_MAX_COMPONENTS>& component = tables_->component_bytes;
+  for (size_t i = 0; i < open_.size(); ++i)
+    component[plan_.blocks[open_[i]].component] += plane_bytes_[i];
+  const uint64_t frame = std::accumulate(component.begin(), component.end(), uint64_t{0});
+  size_t next_open = 0;
+  for (const uint32_t b : request.blocks) {
+    const bool was_coded = next_open < open_.size() && open_[next_open] == b;
+    if (was_coded) ++next_open;
+    const uint32_t c = plan_.blocks[b].component;
+    if (stops_by_bytes(frame, request.targets.frame, component[c], request.targets.component[c],
+                       was_coded)) {
+      stopped_[b] = 1;
+    }
+  }
+}
+
+}  // namespace cj2k

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The rules of stages/stop_rule.h on the CPU (kernels/rate/slopes.h is the GPU's).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "cpu/block_coder.h"
+#include "plan.h"
+#include "stages/slope_histogram.h"
+#include "stages/stop_rule.h"
+
+namespace cj2k {
+
+/// Codes some blocks of the frame.
+using CodeSome = std::function<void(std::span<const uint32_t>, const BlockLimits&)>;
+
+/// One per frame in flight; reuses its memory.
+class CpuStopRules {
+ public:
+  /// `plan` must outlive it. Throws std::bad_alloc.
+  explicit CpuStopRules(const Plan& plan);
+  ~CpuStopRules();
+  static int64_t bytes(const Plan& plan);
+
+  /// @param blocks  [plan.blocks] what `code` writes to
+  void run(BlockRequest& request, const BlockSample& sample, const CodedBlock* blocks,
+           const CodeSome& code);
+
+ private:
+  struct PlaneTables;
+  void run_planes(const BlockRequest& request, const CodedBlock* blocks, const CodeSome& code);
+  void stop_by_slope(const ByteTargets& targets, const CodedBlock* blocks);
+  void stop_by_bytes(const BlockRequest& request);
+
+  const Plan& plan_;
+  std::unique_ptr<SlopeHistogram> histogram_;  ///< kPredicted
+  // kSlopeBytes, kBytes:
+  uint32_t max_planes_ = 0;
+  std::vector<uint32_t> open_;         ///< blocks of the plane
+  std::vector<uint32_t> plane_bytes_;  ///< [open_] that the plane took
+  std::vector<uint32_t> bytes_;        ///< [plan.blocks] of each block so far
+  std::vector<uint8_t> stopped_;       ///< [plan.blocks]
+  std::unique_ptr<PlaneTables> tables_;
+};
+
+}  // namespace cj2k

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backend.h"
+#include "base/buffer.h"
+#include "cuda/frame_reader.h"
+#include "cuda/pinned_memory.h"
+#include "kernels/simt/device.h"
+
+namespace cj2k::cuda {
+
+class DeviceBlockCoder;  // cuda/block_coder.h
+
+/// What of a GOP lies where, and the order of its work.
+class CudaGopWork final : public GopWork {
+ public:
+  explicit CudaGopWork(const Plan& plan)
+      : blocks_(static_cast<size_t>(plan.params.gop) * plan.blocks.size()),
+        num_blocks_(plan.blocks.size()) {
+    coded_frames.reserve(static_cast<size_t>(plan.params.gop));
+  }
+  ~CudaGopWork() override;
+
+  const CodedBlock* blocks(uint32_t frame) const override {
+    return blocks_.data() + frame * num_blocks_;
+  }
+  /// By its number in the GOP.
+  CodedBlock& block(uint32_t number) { return blocks_[number]; }
+  size_t num_blocks() const { return blocks_.size(); }
+  void forget_blocks() { std::fill(blocks_.begin(), blocks_.end(), CodedBlock{}); }
+
+  simt::DeviceBuffer device;  ///< GopMemory
+  simt::PinnedBuffer pinned;  ///< PinnedLayout
+  PinnedPool hulls, bytes;
+  simt::Stream stream;
+  simt::Event begin, transformed, end;  ///< of device work, for its time
+  FrameEvents frame_events;
+  std::unique_ptr<DeviceBlockCoder> coder;
+  std::vector<uint32_t> coded_frames;  ///< of the call in progress
+  HostBuffer coefficients;             ///< of one frame, with measure_mse
+  std::mutex ingest;  ///< frames may be read in two threads: the caller's, and the GOP's
+
+ private:
+  std::vector<CodedBlock> blocks_;
+  const size_t num_blocks_;
+};
+
+}  // namespace cj2k::cuda
