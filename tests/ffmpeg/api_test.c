@@ -3,7 +3,7 @@
  *
  * What the ffmpeg program cannot show of the encoder j2k_cuda: bad frames in mid-stream, flushing,
  * opaque data, closing with frames in flight. Built inside the FFmpeg tree by
- * ffmpeg-patch/build.sh, run by run.py. Prints what failed.
+ * ffmpeg-patch/build.sh, run by test_errors.py. Prints what failed.
  */
 #include <inttypes.h>
 #include <stdio.h>

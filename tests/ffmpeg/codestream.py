@@ -46,8 +46,9 @@ class Codestream:
         return at
 
     def _siz(self, b):
-        (_, x1, y1, x0, y0, self.tile_width, self.tile_height, _, _, self.num_components) = struct.unpack(">HIIIIIIIIH", b[:36])
-        self.width, self.height = x1 - x0, y1 - y0
+        (_, x1, y1, x0, y0, self.tile_width, self.tile_height, _, _,
+         num_components) = struct.unpack(">HIIIIIIIIH", b[:36])
+        self.width, self.height, self.num_components = x1 - x0, y1 - y0, num_components
         components = [b[36 + 3 * c : 39 + 3 * c] for c in range(self.num_components)]
         self.depths = [(c[0] & 127) + 1 for c in components]
         self.subsampling = [(c[1], c[2]) for c in components]

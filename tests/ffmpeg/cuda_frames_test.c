@@ -6,7 +6,7 @@
  * and between the encoder and the library stand functions that look at what is passed, take the
  * CUDA out of it and call the library for the CPU. So the bytes must be those of the same frames in
  * system memory. Built inside the FFmpeg tree by ffmpeg-patch/build.sh, with the linker's
- * --wrap for each __wrap_ function; run by run.py. Prints what failed.
+ * --wrap for each __wrap_ function; run by test_cuda_frames.py. Prints what failed.
  */
 #include <cj2k.h>
 #include <dlfcn.h>

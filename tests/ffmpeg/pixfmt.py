@@ -57,7 +57,8 @@ class Format:
     def frame_bytes(self, width, height):
         if self.fields:
             return width * height * 4
-        return sum(-(-width // p.dx) * -(-height // p.dy) * len(p.components) for p in self.planes) * self.word_bits // 8
+        words = sum(-(-width // p.dx) * -(-height // p.dy) * len(p.components) for p in self.planes)
+        return words * self.word_bits // 8
 
     def pack(self, samples, width, height):
         """samples: one sequence per component, rows without padding. Returns one raw frame."""

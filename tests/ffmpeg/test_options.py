@@ -1,0 +1,188 @@
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The encoder as FFmpeg lists it, and what its options write into the codestream."""
+
+import re
+
+import pytest
+
+from codestream import PLT, TLM, Codestream, from_jp2
+from pictures import H, W, noise
+
+
+# --- the list of options ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", """format gop async_depth device tier1 stop stop_margin lossless pred irreversible mct
+    levels numresolution cblk tile tile_width tile_height precincts prog prog_order layers layer_rates sop eph
+    max_component_rate min_frame_bytes cj2k-params""".split())
+def test_help_lists_option(ff, name):
+    assert re.search(rf"^\s+-{name} ", ff.encoder_help, re.M), ff.encoder_help
+
+
+@pytest.mark.parametrize("option, values", [("stop", "none exact pst psb bpi"), ("tier1", "auto classic cibo fused")])
+def test_help_lists_values(ff, option, values):
+    listed = re.search(rf"^\s+-{option} .*\n((?: {{5,}}\w+ .*\n)+)", ff.encoder_help, re.M)[1]
+    assert [line.split()[0] for line in listed.splitlines()] == values.split(), listed
+
+
+def test_help_tells_capabilities(ff):
+    assert re.search(r"General capabilities:.*\bdr1\b.*\bdelay\b", ff.encoder_help), ff.encoder_help
+    assert "Threading capabilities: other" in ff.encoder_help, ff.encoder_help
+
+
+def test_jpeg2000_stays_the_default_encoder(ff, tmp_path):
+    log = ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x48:d=0.04", "-f", "image2", tmp_path / "default.j2k",
+                    log="info").text
+    assert "-> jpeg2000 (native)" in log, log
+    assert "j2k_cuda" not in log, log
+
+
+# --- the codestream ---------------------------------------------------------------------------------------------------
+
+
+def test_defaults(ff):
+    c = ff.parsed()
+    assert (c.width, c.height, c.depths, c.subsampling) == (W, H, [8] * 3, [(1, 1)] * 3)
+    assert (c.tile_width, c.tile_height) == (W, H)
+    assert (c.progression, c.layers, c.levels, c.cblk, c.cblk_style, c.wavelet) == (0, 1, 5, (64, 64), 0, "9/7")
+    assert c.scod == 0 and TLM in c.main and len(c.tile_parts) == 1
+    assert re.fullmatch(r"libcj2k \d+\.\d+\.\d+", c.comments[0]), c.comments
+
+
+@pytest.mark.parametrize("option, value, levels", [("-levels", n, n) for n in (0, 1, 4, 32)] +
+                         [("-numresolution", n, n - 1) for n in (1, 7, 33)])
+def test_levels(ff, option, value, levels):
+    assert ff.parsed(option, value).levels == levels
+
+
+@pytest.mark.parametrize("text, size", [("4x4", (4, 4)), ("32x16", (32, 16)), ("16x256", (16, 256)),
+                                        ("1024x4", (1024, 4)), ("32", (32, 32))])
+def test_code_blocks(ff, text, size):
+    assert ff.parsed("-cblk", text).cblk == size
+
+
+@pytest.mark.parametrize("option, value, wavelet", [
+    ("-pred", "dwt97int", "9/7"), ("-pred", "dwt53", "5/3"), ("-irreversible", 1, "9/7"), ("-irreversible", 0, "5/3"),
+    ("-lossless", 1, "5/3")])
+def test_wavelets(ff, option, value, wavelet):
+    assert ff.parsed(option, value).wavelet == wavelet
+
+
+@pytest.mark.parametrize("option, value, named", [("-lossless", 1, "lossless 1"), ("-pred", "dwt53", "pred dwt53")])
+def test_reversible_excludes_irreversible(ff, option, value, named):
+    ff.check_refused(option, value, "-irreversible", 1, says=["irreversible 1", named])
+
+
+@pytest.mark.parametrize("fmt, auto", [
+    ("rgb24", 1), ("gbrp12le", 1), ("bgra", 1), ("xyz12le", 1), ("yuv444p", 0), ("yuv420p", 0), ("yuva444p", 0),
+    ("gray", 0), ("ya8", 0), ("nv24", 0)])
+def test_colour_transform(ff, fmt, auto):
+    assert ff.parsed(fmt=fmt).mct == auto
+    assert ff.parsed("-mct", "off", fmt=fmt).mct == 0
+
+
+@pytest.mark.parametrize("fmt", ["rgb24", "yuv444p"])
+def test_colour_transform_on(ff, fmt):
+    assert ff.parsed("-mct", "on", fmt=fmt).mct == 1
+
+
+@pytest.mark.parametrize("fmt", ["yuv420p", "gray"])
+def test_colour_transform_needs_three_alike(ff, fmt):
+    ff.check_refused("-mct", "on", fmt=fmt, says=["mct"])
+
+
+@pytest.mark.parametrize("options, size, num_tiles", [
+    (("-tile", "64x48"), (64, 48), 4),
+    (("-tile_width", 40, "-tile_height", 64), (40, 64), 3),
+    (("-tile_width", 40), (40, H), 3)])
+def test_tiles(ff, options, size, num_tiles):
+    c = ff.parsed(*options)
+    assert (c.tile_width, c.tile_height, len(c.tile_parts)) == (*size, num_tiles)
+
+
+def test_many_tiles_have_several_tlm_segments(ff):
+    """Of a length that FFmpeg's decoder takes."""
+    frames = noise("rgb24", W, H, 1)
+    c = ff.parsed("-lossless", 1, "-levels", 1, "-tile", "4x4", frames=frames)
+    assert [(len(body) - 2) // 6 for body in c.main[TLM]] == [255, 129], c.main[TLM]
+    assert ff.ffmpeg_samples(c.data, W, H)[1] == frames[0]
+
+
+def test_precincts(ff):
+    c = ff.parsed("-precincts", "256x128,64x64", "-levels", 3)
+    assert c.scod & 1 and c.precincts == [(256, 128), (64, 64), (64, 64), (64, 64)], c.precincts
+    assert ff.parsed("-precincts", "128", "-levels", 1).precincts == [(128, 128)] * 2
+
+
+@pytest.mark.parametrize("option", ["-prog", "-prog_order"])
+@pytest.mark.parametrize("number, name", enumerate("lrcp rlcp rpcl pcrl cprl".split()))
+def test_progressions(ff, option, number, name):
+    assert ff.parsed(option, name).progression == number
+
+
+def test_layers(ff):
+    assert ff.parsed("-layers", 5).layers == 5
+
+
+def test_layer_rates(ff):
+    data = ff.packets("-layer_rates", "40,20,10")[0]
+    assert Codestream(data).layers == 3
+    assert 0.9 * W * H * 3 / 10 < len(data) <= W * H * 3 / 10 + 64, len(data)
+
+
+def test_sop_and_eph(ff):
+    plain, marked = ff.parsed(), ff.parsed("-sop", 1, "-eph", 1)
+    assert not plain.scod & 6 and marked.scod & 6 == 6
+    num_packets = 6 * 3
+    packets = marked.tile_parts[0][3]
+    assert packets.count(b"\xff\x91\x00\x04") == num_packets
+    assert packets.count(b"\xff\x92") == num_packets
+    assert len(marked.data) == len(plain.data) + num_packets * 8
+
+
+def test_packets_start_with_soc_and_siz(ff):
+    assert ff.packets()[0][:4] == b"\xff\x4f\xff\x51"
+
+
+@pytest.mark.parametrize("fmt, enumerated", [("rgb24", 16), ("gray", 17), ("yuv420p", 18), ("yuva444p", 18),
+                                             ("ya8", 17)])
+def test_jp2_packets(ff, fmt, enumerated):
+    raw, jp2 = ff.packets(fmt=fmt)[0], ff.packets("-format", "jp2", fmt=fmt)[0]
+    c, boxes = from_jp2(jp2)
+    assert c.data == raw, "the codestream in the JP2 file is another one"
+    assert boxes == ["jP  ", "ftyp", "jp2h", "jp2c"]
+    at = jp2.index(b"colr")
+    assert int.from_bytes(jp2[at + 7 : at + 11], "big") == enumerated, jp2[at : at + 11].hex()
+    if fmt not in ("yuva444p", "ya8"):
+        assert b"cdef" not in jp2
+    else:  # the last channel is opacity, of the whole image
+        last = jp2.index(b"cdef") + 6 + 6 * (c.num_components - 1)
+        assert jp2[last : last + 6] == bytes([0, c.num_components - 1, 0, 1, 0, 0]), jp2[last : last + 6].hex()
+
+
+# --- cj2k-params and flags --------------------------------------------------------------------------------------------
+
+
+def test_further_parameters(ff):
+    c = ff.parsed("-cj2k-params", "plt=1:tlm=0:guard_bits=3:comment=hello:cblk_style=bypass+segsym")
+    assert PLT in c.tile_parts[0][2] and TLM not in c.main and c.guard_bits == 3
+    assert c.comments == ["hello"] and c.cblk_style == 33
+
+
+def test_further_parameters_win(ff):
+    assert ff.parsed("-levels", 2, "-cj2k-params", "levels=4").levels == 4
+
+
+@pytest.mark.parametrize("text, says", [("nonsense=1", ["nonsense"]), ("guard_bits=8", ["guard_bits", "8", "[1, 7]"])])
+def test_further_parameters_are_checked(ff, text, says):
+    ff.check_refused("-cj2k-params", text, says=says)
+
+
+@pytest.mark.parametrize("key", "width height num_components depth is_signed dx dy".split())
+def test_parameters_of_the_picture(ff, key):
+    ff.check_refused("-cj2k-params", f"{key}=1", says=[f"{key} is given by the picture"])
+
+
+def test_bitexact_has_no_version(ff):
+    assert ff.parsed("-flags", "+bitexact").comments == ["libcj2k"]

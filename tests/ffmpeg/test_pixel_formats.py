@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every pixel format, without loss, as two independent decoders show it."""
+
+import re
+
+import pytest
+
+import pixfmt
+from codestream import Codestream
+from pictures import noise, packed
+from tools import run
+
+
+def check_round_trip(ff, fmt_name, width, height, *options):
+    fmt = pixfmt.parse(fmt_name)
+    assert fmt, f"the test does not know {fmt_name}"
+    frames = noise(fmt_name, width, height, 2)
+    packets = ff.packets("-lossless", 1, *options, fmt=fmt_name, width=width, height=height, frames=frames)
+    for samples, data in zip(frames, packets):
+        c = Codestream(data)
+        assert c.num_components == fmt.num_components and c.depths == [fmt.depth] * fmt.num_components
+        subsampling = [(p.dx, p.dy) for i in range(fmt.num_components) for p in fmt.planes if i in p.components]
+        assert c.subsampling == (subsampling or [(1, 1)] * 3)
+        ff.check_lossless(data, fmt, samples, width, height)
+
+
+def listed_since(version):
+    """The formats that the encoder takes in the FFmpeg with this libavutil."""
+    names = set("""gray gray9le gray10le gray12le gray14le gray16le ya8 ya16le rgb24 bgr24 rgb48le bgr48le rgba bgra
+        argb abgr 0rgb rgb0 0bgr bgr0 rgba64le bgra64le x2rgb10le x2bgr10le xyz12le gbrp gbrp9le gbrp10le gbrp12le
+        gbrp14le gbrp16le gbrap gbrap10le gbrap12le gbrap16le yuv410p yuv411p yuv440p yuv440p10le yuv440p12le
+        nv12 nv21 nv16 nv24 p010le p016le p210le p216le p410le p416le yuva422p12le yuva444p12le""".split())
+    names |= {f"yuv{s}p{d}" for s in ("420", "422", "444") for d in ("", "9le", "10le", "12le", "14le", "16le")}
+    names |= {f"yuva{s}p{d}" for s in ("420", "422", "444") for d in ("", "9le", "10le", "16le")}
+    if version < (58, 0):  # 5.1 knows full range by these only
+        names |= {"yuvj420p", "yuvj422p", "yuvj444p", "yuvj440p", "yuvj411p"}
+    if version >= (59, 0):  # 7.1
+        names |= {"p012le", "p212le", "p412le", "gbrap14le"}
+    if version >= (60, 0):  # 8.1
+        names |= {"yuv444p10msble", "yuv444p12msble", "gbrp10msble", "gbrp12msble"}
+    return names
+
+
+def test_the_list(ff):
+    text = run(ff.program, "-version").stdout.decode()
+    version = tuple(map(int, re.search(r"libavutil +(\d+)\. *(\d+)", text).groups()))
+    have, want = set(ff.pixel_formats) - {"cuda"}, listed_since(version)
+    assert have == want, f"missing {sorted(want - have)}, not expected {sorted(have - want)}"
+
+
+@pytest.mark.parametrize("size", [(48, 32), (37, 23)], ids=["even", "odd"])
+def test_format(ff, listed_format, size):
+    check_round_trip(ff, listed_format, *size)
+
+
+def test_palette_is_refused(ff):
+    result = ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x48:d=0.04", "-pix_fmt", "pal8", "-c:v", "j2k_cuda",
+                       "-f", "null", "-", ok=None)
+    assert result.returncode or "Incompatible pixel format 'pal8'" in result.text, result.text
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 1), (1, 5), (17, 5), (65, 33)], ids="%dx%d".__mod__)
+@pytest.mark.parametrize("fmt", ["yuv420p", "yuv410p", "gray", "nv12", "p010le"])
+def test_odd_and_tiny_sizes(ff, fmt, size):
+    check_round_trip(ff, fmt, *size)
+
+
+@pytest.mark.parametrize("fmt, options", [
+    ("rgb24", ("-tile", "32x32", "-cblk", "16x16", "-precincts", "64x64,32x32")),
+    ("yuv420p", ("-tile", "33x29", "-levels", 3))], ids=["rgb24", "yuv420p"])
+def test_odd_sizes_in_tiles(ff, fmt, options):
+    check_round_trip(ff, fmt, 101, 67, *options)
+
+
+@pytest.mark.parametrize("options", """-prog rpcl | -layers 7 | -sop 1 -eph 1 | -levels 0 | -mct off | -format j2k |
+    -cj2k-params cblk_style=bypass+reset+termall+vsc+pterm+segsym | -cblk 4x256""".split("|"), ids=str.strip)
+def test_lossless_with_coding_options(ff, options):
+    check_round_trip(ff, "rgb48le", 75, 53, *options.split())
+
+
+@pytest.mark.parametrize("fmt_name", ["yuv420p", "rgb24", "p010le", "x2rgb10le"])
+def test_negative_line_size(ff, fmt_name):
+    """vflip hands pictures over bottom-up."""
+    fmt, frames = pixfmt.parse(fmt_name), noise(fmt_name, 38, 26, 1)
+    data = ff.packets("-lossless", 1, "-vf", "vflip", fmt=fmt_name, width=38, height=26, frames=frames)[0]
+    flipped = []
+    for component, samples in enumerate(frames[0]):
+        w, h = fmt.size(component, 38, 26)
+        flipped.append([v for y in reversed(range(h)) for v in samples[y * w : y * w + w]])
+    ff.check_lossless(data, fmt, flipped, 38, 26)
+
+
+@pytest.mark.parametrize("fmt, options", [
+    ("yuv420p", ("-vf", "setparams=range=pc")), ("yuv420p", ("-vf", "setparams=range=tv")), ("yuvj420p", ())],
+    ids=["full", "limited", "yuvj"])
+def test_colour_range_is_not_touched(ff, fmt, options):
+    """Full-range YUV stays as it is: no conversion is inserted."""
+    frames = noise("yuv420p", 48, 32, 1)
+    data = ff.packets("-lossless", 1, *options, fmt=fmt, width=48, height=32, frames=frames,
+                      data=packed("yuv420p", 48, 32, frames))[0]
+    ff.check_lossless(data, pixfmt.parse("yuv420p"), frames[0], 48, 32)

@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Caps in bytes and constant quality."""
+
+import re
+
+import pytest
+
+import pixfmt
+from codestream import Codestream
+from pictures import H, W, noise, smooth
+from tools import bytes_per_frame, check_used
+
+
+# --- caps -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fmt, rate, mbits", [
+    ("rgb48le", 25, 120), ("yuv422p10le", 24, 100), ("gbrp12le", "30000/1001", 150), ("rgb24", 25, 16),
+    ("yuv420p10le", 24, 8), ("gray", 60, 16), ("rgb24", "24000/1001", 3)])
+def test_bit_rate_is_a_cap_that_is_used(ff, fmt, rate, mbits):
+    frames = noise(fmt, 640, 480, 2)
+    cap = bytes_per_frame(mbits * 1000000, rate)
+    for data in ff.packets("-b:v", f"{mbits}M", fmt=fmt, width=640, height=480, frames=frames, rate=rate):
+        check_used(len(data), cap, f"{fmt} {mbits}M at {rate}")
+        Codestream(data)
+
+
+def test_bit_rate_of_digital_cinema(ff):
+    """250 Mbit/s at 24 frames/s is 1302083 bytes."""
+    frames = noise("gbrp12le", 1200, 500, 1)
+    data = ff.packets("-b:v", "250M", fmt="gbrp12le", width=1200, height=500, rate=24, frames=frames)[0]
+    check_used(len(data), 1302083, "cinema")
+    assert ff.opj_samples(data, pixfmt.parse("gbrp12le"), 1200, 500) is not None or not ff.opj
+
+
+@pytest.mark.parametrize("bits, num_bytes", [(2111, 10), (2112, 11)])
+def test_bit_rate_is_rounded_down(ff, bits, num_bytes):
+    """2111 bit/s are 10.99 bytes a frame."""
+    ff.check_refused("-b:v", bits, rate=24, says=[f"target_bytes {num_bytes} "])
+
+
+@pytest.mark.parametrize("options", [("-q:v", 0.1), (), ("-b:v", "20M")], ids=["quality", "default", "bit rate"])
+def test_maxrate_is_a_cap(ff, options):
+    cap = bytes_per_frame(10000000, 25)
+    for data in ff.packets(*options, "-maxrate", "10M", width=320, height=240, frames=noise("rgb24", 320, 240, 3)):
+        check_used(len(data), cap, options)
+
+
+def test_maxrate_out_of_reach(ff):
+    ff.check_same(("-q:v", 50), ("-q:v", 50, "-maxrate", "100M"), width=320, height=240,
+                  frames=noise("rgb24", 320, 240, 3))
+
+
+def test_component_cap(ff):
+    kw = {"width": 256, "height": 128, "frames": noise("rgb24", 256, 128, 1)}
+    options = ("-prog", "cprl", "-cj2k-params", "tile_parts=component", "-b:v", "12M")
+    cap = bytes_per_frame(4000000, 25)
+    free, held = ff.parsed(*options, **kw), ff.parsed(*options, "-max_component_rate", "4M", **kw)
+    assert len(free.tile_parts) == len(held.tile_parts) == 3
+    assert max(len(part[3]) for part in free.tile_parts) > cap, "the test needs a picture over the cap"
+    for part in held.tile_parts:
+        check_used(len(part[3]), cap, "a component")
+
+
+@pytest.mark.parametrize("num_bytes", [5000, 16384, 200000])
+def test_small_frames_are_padded(ff, num_bytes):
+    black = [[[0] * (W * H)] * 3]
+    assert len(ff.packets(frames=black)[0]) < 1000
+    data = ff.packets("-min_frame_bytes", num_bytes, frames=black)[0]
+    assert num_bytes <= len(data) <= num_bytes + 4
+    assert ff.opj_samples(data, pixfmt.parse("rgb24"), W, H) in (None, black[0])
+
+
+@pytest.mark.parametrize("fmt, num_bytes", [("rgb24", 320 * 240 * 3), ("yuv420p10le", 320 * 240 * 1.5 * 10 / 8)])
+def test_compression_level(ff, fmt, num_bytes):
+    """As in libopenjpeg: a ratio of twice the level."""
+    frames = noise(fmt, 320, 240, 1)
+    data = ff.packets("-compression_level", 5, fmt=fmt, width=320, height=240, frames=frames)[0]
+    check_used(len(data), int(num_bytes / 10), fmt)
+
+
+def test_bit_rate_wins_over_compression_level(ff):
+    frames = noise("rgb24", 320, 240, 1)
+    encoded = ff.encode("-compression_level", 50, "-b:v", "8M", width=320, height=240, frames=frames)
+    assert len(encoded.packets[0]) > 39000 and "compression_level is ignored" in encoded.log
+
+
+# --- quality ----------------------------------------------------------------------------------------------------------
+
+
+def test_quality_is_monotone(ff):
+    kw = {"fmt": "yuv420p", "width": 320, "height": 240, "frames": smooth("yuv420p", 320, 240, 2)}
+    sizes = [sum(map(len, ff.packets("-q:v", q, **kw))) for q in (0.05, 1, 2, 4, 8, 32, 256)]
+    assert all(a > b for a, b in zip(sizes[1:], sizes[2:])) and sizes[0] >= sizes[1], sizes
+    ff.check_same((), ("-q:v", 2), **kw)
+
+
+def test_lossy_is_close(ff):
+    """At its defaults the picture stays within what the quality promises: RMS about 1 LSB."""
+    frames = smooth("rgb24", 320, 240, 1)
+    _, got = ff.ffmpeg_samples(ff.packets(width=320, height=240, frames=frames)[0], 320, 240)
+    error = sum((a - b) ** 2 for s, g in zip(frames[0], got) for a, b in zip(s, g)) / (320 * 240 * 3)
+    assert 0 < error < 2.5, f"mean square error {error}"
+
+
+def test_film_at_250_mbit(ff, film, tmp_path, pytestconfig, record_property):
+    """The main job: 4K, 12 bits, 4:4:4."""
+    num_frames = pytestconfig.getoption("frames")
+    rate = ff.probe(film, "-show_streams")["streams"][0]["r_frame_rate"]
+    out, cap = tmp_path / "film.mxf", bytes_per_frame(250000000, rate)
+    ff.ffmpeg("-i", film, "-frames:v", num_frames, "-c:v", "j2k_cuda", "-b:v", "250M", out)
+    info = ff.probe(out, "-show_packets", "-show_streams")
+    sizes = [int(packet["size"]) for packet in info["packets"]]
+    assert len(sizes) == num_frames, sizes
+    for size in sizes:
+        check_used(size, cap, "4K")
+    assert (info["streams"][0]["width"], info["streams"][0]["height"]) == (3840, 2160)
+    cut = f"[1:v]trim=end_frame={num_frames}[film];[0:v][film]psnr=shortest=1"
+    log = ff.ffmpeg("-i", out, "-i", film, "-lavfi", cut, "-f", "null", "-", log="info").text
+    psnr = float(re.search(r"average:(\S+)", log)[1])
+    record_property("psnr_db", psnr)
+    assert psnr > 45, psnr

@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+"""How the encoder runs: options that change no byte, the stop strategies, what it logs."""
+
+import re
+
+import pytest
+
+from codestream import Codestream
+from pictures import H, W, noise
+from tools import bytes_per_frame, check_used
+
+TEN_BIT = {"fmt": "yuv422p10le", "width": 200, "height": 120}
+
+
+@pytest.fixture(scope="module")
+def ten_bit_frames():
+    return noise("yuv422p10le", 200, 120, 5)
+
+
+@pytest.fixture(scope="module")
+def ten_bit_packets(pytestconfig, ten_bit_frames):
+    return pytestconfig.ff.packets(frames=ten_bit_frames, **TEN_BIT)
+
+
+@pytest.mark.parametrize("options", """-threads 1 | -threads 2 | -threads 7 | -gop 1 | -gop 4 | -async_depth 1 |
+    -async_depth 8 | -flags +low_delay | -device cpu | -device auto | -stop none | -gop 3 -threads 3 |
+    -gop 4 -async_depth 3 | -gop 2 -flags +low_delay | -tier1 classic | -tier1 cibo | -tier1 fused |
+    -stop exact -stop_margin 0""".split("|"), ids=str.strip)
+def test_running_option_changes_no_byte(ff, ten_bit_frames, ten_bit_packets, options):
+    assert ff.packets(*options.split(), frames=ten_bit_frames, **TEN_BIT) == ten_bit_packets
+
+
+def test_running_options_change_no_byte_under_a_cap(ff, ten_bit_frames):
+    ff.check_same(("-b:v", "1M"), ("-b:v", "1M", "-threads", 1), ("-b:v", "1M", "-threads", 7, "-gop", 5),
+                  frames=ten_bit_frames, **TEN_BIT)
+
+
+# --- stop strategies --------------------------------------------------------------------------------------------------
+
+
+def test_stop_exact_codes_less_for_the_same_size(ff):
+    def passes(stop):
+        log = ff.encode("-b:v", "20M", "-cblk", "16x16", "-stop", stop, width=512, height=256,
+                        frames=noise("rgb24", 512, 256, 1), log="verbose").log
+        return tuple(map(int, re.search(r"passes (\d+) coded (\d+) included \d+ resumed (\d+) left out", log).groups()))
+
+    (all_coded, all_kept, none_left), (coded, kept, left) = passes("none"), passes("exact")
+    assert none_left == 0 and coded + left == all_coded, (all_coded, none_left, coded, left)
+    assert coded < 0.8 * all_coded, (coded, all_coded)
+    assert abs(kept - all_kept) < 0.02 * all_kept, (kept, all_kept)
+
+
+@pytest.mark.parametrize("stop", "none exact pst psb bpi".split())
+def test_stop_keeps_the_cap(ff, stop):
+    frames, cap = noise("rgb24", 512, 256, 3), bytes_per_frame(20000000, 25)
+    for data in ff.packets("-b:v", "20M", "-cblk", "16x16", "-stop", stop, width=512, height=256, frames=frames):
+        assert len(data) <= cap
+        Codestream(data)
+        if stop in ("none", "exact"):
+            check_used(len(data), cap, stop)
+
+
+# --- the log ----------------------------------------------------------------------------------------------------------
+
+
+def test_verbose_tells_of_every_frame(ff):
+    encoded = ff.encode("-gop", 2, frames=noise("rgb24", W, H, 3), log="verbose")
+    lines = [tuple(map(int, x)) for x in re.findall(
+        r"frame (\d+) \((\d+) of its GOP\): (\d+) bytes, headers \d+, passes (\d+) coded (\d+) included (\d+) resumed "
+        r"\d+ left out, (\d+) bytes coded, slope \d+, ms: ingest [\d.]+ dwt [\d.]+ tier-1 [\d.]+ \(about \d+ saved\) "
+        r"rate [\d.]+ packets [\d.]+", encoded.log)]
+    assert [(n, size) for n, _, size, *_ in lines] == [(n, len(p)) for n, p in enumerate(encoded.packets)], encoded.log
+    assert [x[1] for x in lines] == [0, 1, 0], lines
+    for _, _, size, coded, included, resumed, made in lines:
+        assert coded >= included > 0 and 0 <= resumed <= coded and 0 < made, lines
+        assert made > 0.9 * size, lines  # nothing is left out of noise at the default quality but what no packet needs
+    # Where and how it runs.
+    assert re.search(r"(cpu|cuda) backend", encoded.log) and "threads" in encoded.log, encoded.log
+
+
+def test_nothing_is_logged_by_default(ff):
+    log = ff.encode().log
+    assert not log.strip(), log
