@@ -236,7 +236,7 @@ build_all() {
     echo "no tests with the label gpu are configured"
     return 1
   }
-  [ "$have_gpu" = 0 ] || targets+=(test_shim gpu_bench_shim)
+  [ "$have_gpu" = 0 ] || targets+=(test_device gpu_bench_shim)
   cmake --build "$build" --parallel "$jobs" --target "${targets[@]}" gpu_bench
 }
 
@@ -255,7 +255,7 @@ fi
 if [ $have_gpu != 0 ]; then
   if [[ $phases == *" check "* ]]; then
     step host-kernels "$(share 90 check)" 5 ctest --test-dir "$build" --output-on-failure --no-tests=error \
-      -R '^(shim|gpu_bench_shim)$'
+      -L fast -R '^(device_|gpu_bench_shim$)'
     # That they link, start and skip themselves.
     step device-checks "$(left)" 1 bash -c 'ctest --test-dir "$build" --output-on-failure --no-tests=error -L gpu || exit
       echo "no device"; exit 77'
@@ -362,7 +362,7 @@ sanitize() { # TOOL WHAT OPTION_OF_THE_TESTS...
   shift 2
   # Twice an even share: the first are the most telling.
   step "$name" $(($(left) * 2 / (sanitizer_runs + 1))) 5 \
-    compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 20 "$build/tests/shim/test_simt_cuda" "$@"
+    compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 20 "$build/tests/device/test_device_gpu" "$@"
   sanitizer_runs=$((sanitizer_runs - 1))
 }
 if [[ $phases != *" sanitize "* ]]; then
@@ -374,13 +374,13 @@ elif ! PATH=$PATH:$cuda/bin:$cuda/compute-sanitizer command -v compute-sanitizer
 else
   export PATH=$PATH:$cuda/bin:$cuda/compute-sanitizer
   for form in classic cibo fused; do
-    sanitize memcheck $form '--source-file=*/check_every_kernel.cc' "--test-case=*: $form"
+    sanitize memcheck $form '--source-file=*/encode_every_kernel.cc' "--test-case=*: $form"
   done
   for form in classic cibo; do
-    sanitize racecheck $form '--source-file=*/check_every_kernel.cc' "--test-case=*: $form"
+    sanitize racecheck $form '--source-file=*/encode_every_kernel.cc' "--test-case=*: $form"
   done
-  sanitize memcheck operations '--source-file=*/test_ops.cc'
-  sanitize racecheck operations '--source-file=*/test_ops.cc' '--test-case-exclude=release and acquire*'
+  sanitize memcheck operations '--source-file=*/simt_ops.cc'
+  sanitize racecheck operations '--source-file=*/simt_ops.cc' '--test-case-exclude=release and acquire*'
 fi
 
 if [ $failed = 0 ] && [ $cut_short = 1 ]; then finish 0 "what was run passed on $name; not everything was run"; fi

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "check/check.h"
+#include "support/check.h"
 #include "support/codestream.h"
 #include "support/encode.h"
 

@@ -1,4 +1,5 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include <doctest/doctest.h>
+#include "support/run_tests.h"
+
+int main(int argc, char** argv) { return cj2k::test::run_tests(argc, argv); }

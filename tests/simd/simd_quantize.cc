@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <cmath>
 
-#include "check/check.h"
 #include "core/quantizer.h"
 #include "stages/quantize.h"
 #include "stages/target.h"
+#include "support/check.h"
 
 namespace cj2k {
 namespace {

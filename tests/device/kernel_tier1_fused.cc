@@ -3,9 +3,9 @@
 //
 // The fused form of tier-1 where all its slots are in use and its rings are full: more blocks of
 // noise than thread blocks hold, on devices with few and many multiprocessors. What it makes of
-// single blocks, check_tier1_kernels.cc says.
+// single blocks, kernel_tier1.cc says.
 #include "cuda/tier1_coder.h"
-#include "shim/tier1_gop.h"
+#include "device/tier1_gop.h"
 
 namespace cj2k::cuda {
 namespace {

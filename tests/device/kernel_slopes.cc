@@ -9,7 +9,7 @@
 #include <numeric>
 #include <random>
 
-#include "shim/kernel_check.h"
+#include "device/kernel_check.h"
 
 // core/ after simt/: both define CJ2K_SIMT_HD.
 #include "core/stop.h"

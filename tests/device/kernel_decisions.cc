@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "backend.h"
-#include "shim/kernel_check.h"
+#include "device/kernel_check.h"
 #include "stages/early_stop.h"
 #include "stages/rate.h"
 #include "support/encode.h"
@@ -112,7 +112,7 @@ TEST_CASE("decisions on the device: the blocks that the CPU's give") {
 #if defined(CJ2K_SIMT_SHIM)
       shim::Options options;
       options.seed = 5;
-      options.check_races = false;  // check_slopes.cc and the checks of tier-1 do
+      options.check_races = false;  // kernel_slopes.cc and the tests of tier-1 do
       shim::reset(options);
 #endif
       // Where nobody stops the planes of psb and bpi are those of every other case.

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // One level of the wavelet transform, from plane to plane, on the device against
-// stages/dwt.h. Level 1: check_ingest.cc; all levels of whole frames: check_quantize.cc.
+// stages/dwt.h. Level 1: kernel_ingest.cc; all levels of whole frames: kernel_quantize.cc.
 #include "cuda/pixel_jobs.h"
+#include "device/kernel_check.h"
 #include "kernels/pixels/dwt_tiling.h"
-#include "shim/kernel_check.h"
 #include "stages/dwt.h"
 
 using namespace cj2k;

@@ -5,7 +5,7 @@
 // several devices, layouts in host memory, flush, close and bad frames.
 #include "backend_check.h"
 #include "cuda/gop_memory.h"
-#include "shim/kernel_check.h"
+#include "device/kernel_check.h"
 
 namespace cj2k::simt::test {
 namespace {

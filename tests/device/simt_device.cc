@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "shim/sample_kernels.h"
-#include "shim/support.h"
+#include "device/sample_kernels.h"
+#include "device/support.h"
 
 using namespace cj2k;
 using namespace cj2k::simt;

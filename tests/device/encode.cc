@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Whole encodes: the CUDA backend gives the codestreams of the CPU backend.
-#include "shim/encode_check.h"
+#include "device/encode_check.h"
 
 namespace cj2k::simt::test {
 namespace {

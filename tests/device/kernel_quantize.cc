@@ -8,7 +8,7 @@
 #include <span>
 
 #include "cuda/pixel_jobs.h"
-#include "shim/kernel_check.h"
+#include "device/kernel_check.h"
 #include "stages/colour.h"
 #include "stages/dwt.h"
 #include "stages/ingest.h"

@@ -3,9 +3,9 @@
 #include <bit>
 #include <cstdlib>
 
-#include "check/check.h"
 #include "stages/ingest.h"
 #include "stages/target.h"
+#include "support/check.h"
 
 namespace cj2k {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "shim/support.h"
+#include "device/support.h"
 
 // core/ after simt/: both define CJ2K_SIMT_HD.
 #include "core/ebcot/segments.h"

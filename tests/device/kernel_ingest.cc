@@ -4,7 +4,7 @@
 // Ingest and colour on the device, and the first level of the transform made of the same words,
 // against stages/ingest.h, stages/colour.h and stages/dwt.h.
 #include "cuda/pixel_jobs.h"
-#include "shim/kernel_check.h"
+#include "device/kernel_check.h"
 #include "stages/colour.h"
 #include "stages/dwt.h"
 #include "stages/ingest.h"

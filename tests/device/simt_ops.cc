@@ -7,8 +7,8 @@
 #include <limits>
 #include <numeric>
 
-#include "shim/sample_kernels.h"
-#include "shim/support.h"
+#include "device/sample_kernels.h"
+#include "device/support.h"
 
 using namespace cj2k;
 using namespace cj2k::simt;

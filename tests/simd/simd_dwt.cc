@@ -5,9 +5,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "check/check.h"
 #include "stages/dwt.h"
 #include "stages/target.h"
+#include "support/check.h"
 
 namespace cj2k {
 namespace {

@@ -4,7 +4,7 @@
 // The tier-1 kernels against the CPU: passes, distortions, lengths, bytes and tails, where blocks
 // pause, and what they pause with.
 #include "cuda/tier1_coder.h"
-#include "shim/tier1_gop.h"
+#include "device/tier1_gop.h"
 
 namespace cj2k::cuda {
 namespace {

@@ -5,8 +5,8 @@
 // or -s; nothing is asserted but that work was done.
 #include <ctime>
 
-#include "shim/sample_kernels.h"
-#include "shim/support.h"
+#include "device/sample_kernels.h"
+#include "device/support.h"
 
 using namespace cj2k;
 using namespace cj2k::simt;

@@ -7,7 +7,7 @@
 // A check runs the reference and each implementation on equal copies of the same memory, guards and
 // gaps included, and compares all of it. Cases whose name begins with "bench" are skipped unless
 // asked for:
-//   test_check --no-skip --test-case='bench*'
+//   test_simd --no-skip --test-case='bench*'
 #pragma once
 
 #include <doctest/doctest.h>

@@ -10,7 +10,7 @@
 
 #include "cuda/pixel_jobs.h"
 #include "cuda/tier1_coder.h"
-#include "shim/kernel_check.h"
+#include "device/kernel_check.h"
 
 // core/ after simt/: both define CJ2K_SIMT_HD.
 #include "core/distortion.h"

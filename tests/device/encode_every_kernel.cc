@@ -5,7 +5,7 @@
 // tier-1. Small enough for compute-sanitizer (tests/gpu.sh), which sees only what runs.
 #include <map>
 
-#include "shim/encode_check.h"
+#include "device/encode_check.h"
 
 namespace cj2k::simt::test {
 namespace {

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "check/check.h"
+#include "device/support.h"
 #include "kernels/pixels/pixels.h"
 #include "params.h"
 #include "plan.h"
-#include "shim/support.h"
+#include "support/check.h"
 
 namespace cj2k::simt::test {
 

@@ -3,10 +3,10 @@
 #include <cstring>
 #include <memory>
 
-#include "check/check.h"
 #include "core/ebcot/segments.h"
 #include "stages/ebcot/tier1.h"
 #include "stages/target.h"
+#include "support/check.h"
 #include "support/test_blocks.h"
 
 namespace cj2k {
