@@ -17,6 +17,7 @@
 #     CJ2K_CACHE    where to keep things between runs; default ${XDG_CACHE_HOME:-$HOME/.cache}/cj2k
 #     CJ2K_NVCODEC  0: without CUDA frames; default 1: with them, where the headers of the NVIDIA driver's interface
 #                   (nv-codec-headers, no library) can be fetched from the Debian archive like FFmpeg's source
+#     CJ2K_FFMPEG_PARTS   all (default): what one meets around JPEG 2000; tests: what tests/ffmpeg needs, in less time
 #     JOBS          parallel jobs; default the number of cores
 #
 # The cache has three parts, each found again by a hash of all that goes into it and safe to delete:
@@ -45,25 +46,43 @@ hash_of() { sha256sum | cut -c1-16; }
 
 # --- what FFmpeg is built of -----------------------------------------------------------------------------------------
 
-# The components that reading, writing and judging JPEG 2000 needs, not all of FFmpeg: minutes instead of an hour.
-readonly kDemuxers=mov,mxf,matroska,avi,nut,mpegts,image2,image2pipe,image_j2k_pipe,image_png_pipe,rawvideo,yuv4mpegpipe,h264,hevc,ivf,wav,concat,framecrc
-readonly kMuxers=mxf,mxf_opatom,mov,mp4,matroska,webm,avi,nut,image2,image2pipe,rawvideo,null,framecrc,framehash,framemd5,hash,md5,yuv4mpegpipe,wav
-readonly kDecoders=jpeg2000,h264,hevc,vp8,vp9,prores,dnxhd,ffv1,huffyuv,ffvhuff,mpeg2video,mpeg4,mjpeg,png,tiff,dpx,exr,bmp,pam,pbm,pgm,pgmyuv,ppm,rawvideo,v210,wrapped_avframe,aac,ac3,flac,mp3float,opus,vorbis,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be
-readonly kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,png,tiff,pam,pbm,pgm,pgmyuv,ppm,ffv1,ffvhuff,v210,wrapped_avframe,pcm_s16le,pcm_s24le
-readonly kParsers=jpeg2000,h264,hevc,vp8,vp9,mpegvideo,mpeg4video,mjpeg,png,aac,ac3,flac,mpegaudio,opus,vorbis,dnxhd,bmp,pnm
-readonly kHwaccels=h264_nvdec,hevc_nvdec,mpeg2_nvdec,vp9_nvdec
-readonly kFilters=scale,format,noformat,null,nullsrc,copy,color,testsrc,testsrc2,allrgb,mandelbrot,life,noise,psnr,ssim,split,trim,setpts,settb,setparams,setfield,fps,select,loop,vflip,hflip,crop,pad,concat,blend,lut,lutrgb,lutyuv,geq,hwupload,hwdownload,aformat,anull,anullsrc,aresample,atrim,sine
+# The components that reading, writing and judging JPEG 2000 needs, not all of FFmpeg: minutes instead of an hour; or those
+# that tests/ffmpeg needs alone.
+case ${CJ2K_FFMPEG_PARTS:-all} in
+  all)
+    kDemuxers=mov,mxf,matroska,avi,nut,mpegts,image2,image2pipe,image_j2k_pipe,image_png_pipe,rawvideo,yuv4mpegpipe,h264,hevc,ivf,wav,concat,framecrc
+    kMuxers=mxf,mxf_opatom,mov,mp4,matroska,webm,avi,nut,image2,image2pipe,rawvideo,null,framecrc,framehash,framemd5,hash,md5,yuv4mpegpipe,wav
+    kDecoders=jpeg2000,h264,hevc,vp8,vp9,prores,dnxhd,ffv1,huffyuv,ffvhuff,mpeg2video,mpeg4,mjpeg,png,tiff,dpx,exr,bmp,pam,pbm,pgm,pgmyuv,ppm,rawvideo,v210,wrapped_avframe,aac,ac3,flac,mp3float,opus,vorbis,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be
+    kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,png,tiff,pam,pbm,pgm,pgmyuv,ppm,ffv1,ffvhuff,v210,wrapped_avframe,pcm_s16le,pcm_s24le
+    kParsers=jpeg2000,h264,hevc,vp8,vp9,mpegvideo,mpeg4video,mjpeg,png,aac,ac3,flac,mpegaudio,opus,vorbis,dnxhd,bmp,pnm
+    kFilters=scale,format,noformat,null,nullsrc,copy,color,testsrc,testsrc2,allrgb,mandelbrot,life,noise,psnr,ssim,split,trim,setpts,settb,setparams,setfield,fps,select,loop,vflip,hflip,crop,pad,concat,blend,lut,lutrgb,lutyuv,geq,hwupload,hwdownload,aformat,anull,anullsrc,aresample,atrim,sine
+    kBsfs=(--enable-bsfs)
+    kNvdec=(--enable-nvdec "--enable-hwaccel=h264_nvdec,hevc_nvdec,mpeg2_nvdec,vp9_nvdec")
+    ;;
+  tests)
+    kDemuxers=mov,mxf,matroska,nut,image2,image2pipe,image_j2k_pipe,image_png_pipe,rawvideo
+    kMuxers=mxf,mov,matroska,nut,image2,rawvideo,null,framemd5
+    kDecoders=jpeg2000,png,rawvideo,wrapped_avframe
+    kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,png,wrapped_avframe
+    kParsers=jpeg2000,png
+    kFilters=scale,format,null,color,testsrc2,psnr,trim,setpts,settb,setparams,setfield,fps,select,vflip,hwupload,hwdownload
+    kBsfs=()
+    kNvdec=()
+    ;;
+  *) die "CJ2K_FFMPEG_PARTS $CJ2K_FFMPEG_PARTS is neither all nor tests" ;;
+esac
+readonly kDemuxers kMuxers kDecoders kEncoders kParsers kFilters kBsfs kNvdec
 # shellcheck disable=SC2054 # the commas are FFmpeg's
 readonly kFlags=(
   --disable-everything --disable-autodetect --disable-doc --disable-debug --disable-network --disable-ffplay
   --enable-avfilter --enable-pthreads --enable-zlib --enable-libopenjpeg --enable-libcj2k
-  --enable-protocol=file,pipe,fd,concat --enable-bsfs --enable-indev=lavfi
+  --enable-protocol=file,pipe,fd,concat "${kBsfs[@]}" --enable-indev=lavfi
   "--enable-demuxer=$kDemuxers" "--enable-muxer=$kMuxers" "--enable-decoder=$kDecoders"
   "--enable-encoder=$kEncoders" "--enable-parser=$kParsers" "--enable-filter=$kFilters"
 )
 
 # With the headers; the driver is opened at run time, so the programs run where there is none.
-readonly kCudaFlags=(--enable-ffnvcodec --enable-cuda --enable-nvdec "--enable-hwaccel=$kHwaccels" --enable-filter=hwupload_cuda)
+readonly kCudaFlags=(--enable-ffnvcodec --enable-cuda "${kNvdec[@]}" --enable-filter=hwupload_cuda)
 
 # --- packages --------------------------------------------------------------------------------------------------------
 

@@ -4,8 +4,9 @@
 #
 # Installs what is missing and runs the tests:
 #
-#     tests/run.sh               all but the long tail: tests, sanitizers, fuzzing, the encoder in FFmpeg
-#     tests/run.sh --release     all, also what takes long and seldom fails by itself
+#     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0
+#     tests/run.sh --release     the same with the long tail: tests labelled long, sanitizers with what talks to the
+#                                CUDA driver, and every FFmpeg as a user builds it, not 7.1 alone
 #     tests/run.sh --fast        the tests labelled fast of the release build, four minutes on two cores
 #     tests/run.sh --only NAME   one step (--list), or the CTest tests NAME and NAME_* of the release build; repeatable
 #     tests/run.sh --list        names the steps, and the CTest tests where there is a release build
@@ -21,10 +22,11 @@ cd "$root" || exit 1
 jobs=${JOBS:-$(nproc)}
 # Debian's, for which install_deps.sh gets pytest: another may come first in PATH.
 python=$(command -v /usr/bin/python3 python3 | head -n 1)
+readonly kSkipped=75 # exit status of a step that cannot run here; the last line of its log says why
 logs=$root/build/logs
 mkdir -p "$logs"
 
-usage() { sed -n '5,16p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
+usage() { sed -n '5,18p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
 
 list() {
   printf '%s\n' 'build         the release build' 'tests         its CTest tests' \
@@ -48,11 +50,11 @@ done
 
 # --- results ----------------------------------------------------------------------------------------------------------
 
-steps=() # NAME:SECONDS:JUNIT_FILE
+steps=() # NAME:SECONDS:EXIT_STATUS:JUNIT_FILE
 
-# finish STEP START: prints what its JUnit file says; exit status 1 where something failed.
+# finish STEP START EXIT_STATUS: prints what its JUnit file says; exit status 1 where something failed.
 finish() {
-  local result=$1:$((SECONDS - $2)):$logs/$1.xml
+  local result=$1:$((SECONDS - $2)):$3:$logs/$1.xml
   steps+=("$result")
   printf '== '
   "$python" -B tests/harness/junit.py summary "$result"
@@ -60,15 +62,24 @@ finish() {
 
 # step NAME COMMAND...: one that passes or fails as a whole.
 step() {
-  local name=$1 start=$SECONDS verdict=(passed)
+  local name=$1 start=$SECONDS status=0
   shift
   printf '== %s\n' "$name"
-  if ! "$@" > "$logs/$name.log" 2>&1; then
+  "$@" > "$logs/$name.log" 2>&1 || status=$?
+  whole_step "$name" "$start" $status
+}
+
+# whole_step NAME START EXIT_STATUS: the result of a step that is one test, whose output is in its log.
+whole_step() {
+  local name=$1 verdict=(passed)
+  if [ "$3" = $kSkipped ]; then
+    verdict=(skipped "$(tail -n 1 "$logs/$name.log")")
+  elif [ "$3" != 0 ]; then
     tail -n 40 "$logs/$name.log"
     verdict=(failed "see $logs/$name.log")
   fi
-  "$python" -B tests/harness/junit.py write "$logs/$name.xml" "$name" $((SECONDS - start)) "${verdict[@]}"
-  finish "$name" "$start"
+  "$python" -B tests/harness/junit.py write "$logs/$name.xml" "$name" $((SECONDS - $2)) "${verdict[@]}"
+  finish "$name" "$2" 0 && [ "$3" = 0 ]
 }
 
 # test_step NAME COMMAND...: one that writes its JUnit file.
@@ -78,7 +89,7 @@ test_step() {
   printf '== %s\n' "$name"
   rm -f "$logs/$name.xml"
   "$@" 2>&1 | tee "$logs/$name.log"
-  finish "$name" "$start"
+  finish "$name" "$start" "${PIPESTATUS[0]}"
 }
 
 # ctest_step NAME PRESET CTEST_ARGUMENTS...
@@ -98,14 +109,21 @@ build() { # PRESET CMAKE_ARGUMENTS...
   cmake --preset "$preset" "$@" && cmake --build --preset "$preset" -j "$jobs"
 }
 
-is_built=0
+release_status= # empty: not built by this run
 release_build() {
-  [ $is_built = 1 ] || { step build build release -DCJ2K_WERROR=ON && is_built=1; }
+  if [ -z "$release_status" ]; then
+    step build build release -DCJ2K_WERROR=ON
+    release_status=$?
+  fi
+  return $release_status
 }
 
 sanitizer() { # NAME
-  # The fast tests only: they are some ten times slower.
-  step "$1-build" build "$1" -DCJ2K_WERROR=ON -DCJ2K_BUILD_SAMPLES=OFF && ctest_step "$1" "$1" -L fast
+  # The fast tests only: they are some ten times slower. nvcc's part is the same as in the release build; with it only
+  # the search for a driver is added.
+  local cuda=OFF
+  [ "$mode" != release ] || cuda=AUTO
+  step "$1-build" build "$1" -DCJ2K_WERROR=ON -DCJ2K_BUILD_SAMPLES=OFF -DCJ2K_CUDA=$cuda && ctest_step "$1" "$1" -L fast
 }
 
 fuzz() {
@@ -115,20 +133,23 @@ fuzz() {
     -artifact_prefix="$logs/fuzz/" -print_final_stats=1
 }
 
+ffmpeg_build() { # VERSION PARTS
+  local settings=("CJ2K_FFMPEG_PARTS=$2")
+  # The library of the release build, where this run has made it.
+  if [ "$release_status" = 0 ]; then
+    cmake --install build/release --prefix build/release/prefix || return 1
+    settings+=("CJ2K_PREFIX=$root/build/release/prefix")
+  fi
+  local status=0
+  env "${settings[@]}" ffmpeg-patch/build.sh "$1" || status=$?
+  if [ "$status" = 3 ]; then status=$kSkipped; fi # no suite has this version
+  return "$status"
+}
+
 ffmpeg_version() { # VERSION
-  local name=ffmpeg-$1 start=$SECONDS status=0
-  printf '== %s-build\n' "$name"
-  ffmpeg-patch/build.sh "$1" > "$logs/$name-build.log" 2>&1 || status=$?
-  case $status in
-    0) "$python" -B tests/harness/junit.py write "$logs/$name-build.xml" "$name-build" $((SECONDS - start)) passed ;;
-    3) "$python" -B tests/harness/junit.py write "$logs/$name-build.xml" "$name-build" $((SECONDS - start)) skipped \
-      "$(tail -n 1 "$logs/$name-build.log")" ;;
-    *) tail -n 30 "$logs/$name-build.log"
-      "$python" -B tests/harness/junit.py write "$logs/$name-build.xml" "$name-build" $((SECONDS - start)) failed \
-        "see $logs/$name-build.log" ;;
-  esac
-  finish "$name-build" "$start"
-  [ $status = 0 ] || return $((status != 3))
+  local name=ffmpeg-$1 parts=tests
+  if [ "$1" = 7.1 ] || [ "$mode" = release ]; then parts=all; fi
+  step "$name-build" ffmpeg_build "$1" $parts || return
   test_step "$name" "$python" -B -m pytest -q -n "$jobs" tests/ffmpeg --ffmpeg "build/$name/ffmpeg" \
     --junitxml "$logs/$name.xml"
 }
@@ -151,7 +172,7 @@ run_step() { # NAME
 
 names=(build harness tests)
 groups=(core test)
-if [ "$mode" != fast ]; then names+=(asan tsan fuzz ffmpeg-7.1 ffmpeg-5.1 ffmpeg-9.0 ffmpeg-8.1); fi
+if [ "$mode" != fast ]; then names+=(asan tsan fuzz ffmpeg-7.1 ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0); fi
 if [ ${#only[@]} -gt 0 ]; then names=("${only[@]}"); fi
 case " ${names[*]}" in *" ffmpeg-"*) groups=(all) ;; esac
 scripts/install_deps.sh "${groups[@]}" || exit 1

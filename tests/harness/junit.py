@@ -3,12 +3,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """JUnit files of test steps, as CTest and pytest write them.
 
-    junit.py summary STEP:SECONDS:FILE...     prints passed, failed and skipped of each step, the names of what failed or
-                                              was skipped with the reasons, and the sum; exit status 1 if anything failed
+    junit.py summary STEP:SECONDS:STATUS:FILE...     prints passed, failed and skipped of each step, the names of what
+                                                     failed or was skipped with the reasons, and the sum; STATUS is the
+                                                     exit status of the step; exit status 1 if anything failed
     junit.py write FILE STEP SECONDS passed|failed|skipped [REASON]     a file for a step that is one test
 
-A step in which nothing ran or every test was skipped has failed, and so has one whose file cannot be read. A test that passed may have
-left something out: each line of its output that starts with SKIPPED: counts as a skipped test.
+A step in which nothing ran or every test was skipped has failed, and so has one whose file cannot be read. A test that
+passed may have left something out: each line of its output that starts with SKIPPED: counts as a skipped test.
 """
 
 import argparse
@@ -70,7 +71,7 @@ def add_case(step, case):
         step.passed += 1
 
 
-def read_step(name, seconds, path):
+def read_step(name, seconds, status, path):
     step = Step(name, seconds)
     try:
         for case in ET.parse(path).iter("testcase"):
@@ -80,6 +81,8 @@ def read_step(name, seconds, path):
     is_itself_skipped = [test for test, _ in step.skipped] == [name]
     if not step.passed and not step.failed and not is_itself_skipped:
         step.failed.append((name, "nothing ran"))
+    if status and not step.failed:
+        step.failed.append((name, f"exit status {status}"))
     return step
 
 
@@ -98,8 +101,8 @@ def print_reasons(verdict, steps):
 def summary(texts):
     steps = []
     for text in texts:
-        name, seconds, path = text.split(":", 2)
-        steps.append(read_step(name, int(seconds), path))
+        name, seconds, status, path = text.split(":", 3)
+        steps.append(read_step(name, int(seconds), int(status), path))
     for step in steps:
         print(step.line())
     print_reasons("skipped", steps)
@@ -124,7 +127,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("summary")
-    command.add_argument("steps", nargs="+", metavar="STEP:SECONDS:FILE")
+    command.add_argument("steps", nargs="+", metavar="STEP:SECONDS:STATUS:FILE")
     command = commands.add_parser("write")
     command.add_argument("path", type=pathlib.Path)
     command.add_argument("step")

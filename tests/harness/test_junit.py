@@ -24,18 +24,20 @@ no CUDA device
 
 PYTEST = """<testsuites><testsuite name="pytest">
   <testcase classname="test_a" name="test_one[x]" time="1"/>
-  <testcase classname="test_a" name="test_two" time="1"><failure message="assert 1 == 2&#10;more">trace</failure></testcase>
+  <testcase classname="test_a" name="test_two" time="1">
+    <failure message="assert 1 == 2&#10;more">trace</failure></testcase>
   <testcase classname="test_a" name="test_three" time="1"><error message="fixture failed">trace</error></testcase>
-  <testcase classname="test_a" name="test_four" time="1"><skipped type="pytest.skip" message="no GPU">x</skipped></testcase>
+  <testcase classname="test_a" name="test_four" time="1">
+    <skipped type="pytest.skip" message="no GPU">x</skipped></testcase>
 </testsuite></testsuites>"""
 
 
 @pytest.fixture
 def step_of(tmp_path):
-    def read(text, name="step"):
+    def read(text, status=0):
         path = tmp_path / "results.xml"
         path.write_text(text)
-        return junit.read_step(name, 1, path)
+        return junit.read_step("step", 1, status, path)
     return read
 
 
@@ -54,22 +56,29 @@ def test_pytest(step_of):
     assert step.skipped == [("test_a::test_four", "no GPU")]
 
 
-@pytest.mark.parametrize("text", ["<testsuite/>", "<testsuite><testcase", "", '<testsuite><testcase name="gpu" status="notrun">'
-                                  '<skipped message="SKIP_RETURN_CODE=77"/></testcase></testsuite>'],
+ALL_SKIPPED = """<testsuite><testcase name="gpu" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
+</testsuite>"""
+
+
+@pytest.mark.parametrize("text", ["<testsuite/>", "<testsuite><testcase", "", ALL_SKIPPED],
                          ids=["empty", "cut short", "no text", "all skipped"])
 def test_nothing_ran_is_a_failure(step_of, text):
     assert len(step_of(text).failed) == 1
 
 
+def test_exit_status_without_a_failed_test_is_a_failure(step_of):
+    assert step_of('<testsuite><testcase name="z"/></testsuite>', status=3).failed == [("step", "exit status 3")]
+
+
 def test_no_file_is_a_failure(tmp_path):
-    assert len(junit.read_step("step", 1, tmp_path / "none.xml").failed) == 1
+    assert len(junit.read_step("step", 1, 0, tmp_path / "none.xml").failed) == 1
 
 
 @pytest.mark.parametrize("verdict, counts", [("passed", (1, 0, 0)), ("failed", (0, 1, 0)), ("skipped", (0, 0, 1))])
 def test_written_step_is_read_back(tmp_path, verdict, counts):
     path = tmp_path / "step.xml"
     junit.write(path, "step", 3, verdict, "a <reason>")
-    step = junit.read_step("step", 3, path)
+    step = junit.read_step("step", 3, 0, path)
     assert (step.passed, len(step.failed), len(step.skipped)) == counts
     assert step.failed + step.skipped in ([], [("step", "a <reason>")])
 
@@ -77,7 +86,7 @@ def test_written_step_is_read_back(tmp_path, verdict, counts):
 def test_summary(tmp_path, capsys):
     for name, text in (("a", CTEST), ("b", PYTEST)):
         (tmp_path / name).write_text(text)
-    assert junit.summary([f"a:12:{tmp_path}/a", f"b:3:{tmp_path}/b"]) == 1
+    assert junit.summary([f"a:12:0:{tmp_path}/a", f"b:3:0:{tmp_path}/b"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == "a 12 s 2 passed 2 failed 4 skipped".split()
     assert "skipped: a: gpu: no CUDA device" in lines
@@ -86,7 +95,7 @@ def test_summary(tmp_path, capsys):
 
 
 def test_summary_joins_tests_with_one_reason(tmp_path, capsys):
-    (tmp_path / "a").write_text("<testsuite>" + "".join(
-        f'<testcase name="{name}"><skipped message="no GPU"/></testcase>' for name in "xy") + '<testcase name="z"/></testsuite>')
-    assert junit.summary([f"a:1:{tmp_path}/a"]) == 0
+    skips = "".join(f'<testcase name="{name}"><skipped message="no GPU"/></testcase>' for name in "xy")
+    (tmp_path / "a").write_text(f'<testsuite>{skips}<testcase name="z"/></testsuite>')
+    assert junit.summary([f"a:1:0:{tmp_path}/a"]) == 0
     assert "skipped (2x): a: x, y: no GPU" in capsys.readouterr().out.splitlines()
