@@ -42,6 +42,12 @@ def last_line(text):
     return lines[-1] if lines else ""
 
 
+def why_failed(failure, output):
+    """pytest says it in a line; of CTest's tests the output has doctest's first error."""
+    message = (failure.get("message") or "").split("\n")[0]
+    return message or next((line for line in output.splitlines() if "ERROR:" in line), last_line(output))
+
+
 def test_name(case):
     """As pytest's -k and ctest's -R take it."""
     name, group = case.get("name"), case.get("classname")
@@ -60,7 +66,7 @@ def add_case(step, case):
         if line.startswith(SKIPPED_LINE):
             step.skipped.append((name, line.removeprefix(SKIPPED_LINE).strip()))
     if failure is not None:
-        step.failed.append((name, (failure.get("message") or "").split("\n")[0]))
+        step.failed.append((name, why_failed(failure, output)))
     elif is_ctest and skip is not None and not message.startswith(CTEST_SKIPS):
         step.failed.append((name, message or "not run"))
     elif is_ctest and skip is not None:

@@ -12,7 +12,10 @@ CTEST = """<testsuite name="x">
 SKIPPED: grk_decompress is not installed
 SKIPPED: no test picture a.ppm
   SKIPPED: within a line</system-out></testcase>
-  <testcase name="api" classname="api" time="1" status="fail"><failure message=""/></testcase>
+  <testcase name="api" classname="api" time="1" status="fail"><failure message=""/><system-out>
+api.cc:7: ERROR: CHECK( a == b ) is NOT correct!
+api.cc:9: ERROR: another
+[doctest] Status: FAILURE!</system-out></testcase>
   <testcase name="gpu" classname="gpu" time="1" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>
     <system-out>some text
 no CUDA device
@@ -44,7 +47,8 @@ def step_of(tmp_path):
 def test_ctest(step_of):
     step = step_of(CTEST)
     assert step.passed == 2
-    assert step.failed == [("api", ""), ("gone", "Unable to find executable")]
+    assert step.failed == [("api", "api.cc:7: ERROR: CHECK( a == b ) is NOT correct!"),
+                           ("gone", "Unable to find executable")]
     assert step.skipped == [("roundtrip", "grk_decompress is not installed"), ("roundtrip", "no test picture a.ppm"),
                             ("gpu", "no CUDA device"), ("off", "disabled")]
 
