@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-# What is installed: libcj2k.a, cj2k.h, cj2k.pc and the CMake package.
+# What is installed: libcj2k.a, cj2k.h, cj2k_params.def, cj2k.pc and the CMake package.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS cj2k EXPORT cj2k-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES libcj2k/include/cj2k.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES libcj2k/include/cj2k.h libcj2k/include/cj2k_params.def DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # The prefix is found from where cj2k.pc lies, so the installed tree can be moved.
 file(RELATIVE_PATH CJ2K_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

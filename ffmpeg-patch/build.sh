@@ -31,6 +31,7 @@ cache=${CJ2K_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cj2k}/ffmpeg
 jobs=${JOBS:-$(nproc)}
 readonly root cache jobs
 readonly kAbsent=3
+readonly kHeaders=(cj2k.h cj2k_params.def)
 readonly kPrograms=(ffmpeg ffprobe api_test cuda_frames_test)
 
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*"; }
@@ -206,7 +207,8 @@ build_library() {
   fi
   library=$(find "$prefix" -name libcj2k.a | head -n 1)
   pc=$(find "$prefix" -name cj2k.pc | head -n 1)
-  [[ -n $library && -n $pc && -e $prefix/include/cj2k.h ]] || die "no libcj2k.a, cj2k.pc and cj2k.h in $prefix"
+  [[ -n $library && -n $pc && -e $prefix/include/cj2k.h && -e $prefix/include/cj2k_params.def ]] ||
+    die "no libcj2k.a, cj2k.pc, cj2k.h and cj2k_params.def in $prefix"
 }
 
 # --- FFmpeg ----------------------------------------------------------------------------------------------------------
@@ -214,9 +216,11 @@ build_library() {
 # The library at a path that stays the same in a tree, whichever checkout it comes from; untouched files keep their
 # time, so that make sees what changed.
 install_library_into() {
-  local to=$1
+  local to=$1 header
   mkdir -p "$to/include" "$to/lib/pkgconfig"
-  cmp -s "$prefix/include/cj2k.h" "$to/include/cj2k.h" || cp "$prefix/include/cj2k.h" "$to/include/"
+  for header in "${kHeaders[@]}"; do
+    cmp -s "$prefix/include/$header" "$to/include/$header" || cp "$prefix/include/$header" "$to/include/"
+  done
   cmp -s "$library" "$to/lib/libcj2k.a" || cp "$library" "$to/lib/"
   sed -e "s|^prefix=.*|prefix=$to|" -e "s|^libdir=.*|libdir=$to/lib|" "$pc" >"$to/lib/pkgconfig/cj2k.pc"
 }
@@ -270,10 +274,12 @@ build_tool() {
   quietly "$tree/$name.log" make -C "$tree/src" "TOOLS=tools/$name" "ELIBS=$* \$(FF_DEP_LIBS) \$(FF_EXTRALIBS)" "tools/$name"
 }
 
-# make does not know the header and the archive outside the tree.
+# make does not know the headers and the archive outside the tree.
 compile_tree() {
-  local version=$1 tree=$2 object=$2/src/libavcodec/libcj2kenc.o
-  if [[ $tree/cj2k/include/cj2k.h -nt $object ]]; then rm -f "$object"; fi
+  local version=$1 tree=$2 object=$2/src/libavcodec/libcj2kenc.o header
+  for header in "${kHeaders[@]}"; do
+    if [[ $tree/cj2k/include/$header -nt $object ]]; then rm -f "$object"; fi
+  done
   if [[ $tree/cj2k/lib/libcj2k.a -nt $tree/src/ffmpeg_g ]]; then rm -f "$tree/src/"{ffmpeg,ffprobe}{,_g}; fi
   say "$version: compiling with $jobs jobs"
   quietly "$tree/make.log" make -C "$tree/src" -j "$jobs" ffmpeg ffprobe
@@ -309,7 +315,8 @@ build() {
     printf '%s\n' "$version" "$tree_key"
     pkg-config --modversion libhwy tbb || true
     sed "s|$prefix||g" "$pc" # not where it lies
-    cat "$root/ffmpeg-patch/"{libcj2kenc.c,build.sh} "$root/tests/ffmpeg/"{api_test,cuda_frames_test}.c "$prefix/include/cj2k.h" "$library"
+    cat "$root/ffmpeg-patch/"{libcj2kenc.c,build.sh} "$root/tests/ffmpeg/"{api_test,cuda_frames_test}.c "$library"
+    cat "${kHeaders[@]/#/$prefix/include/}"
   } | hash_of)
   tree=$cache/tree/$version-$tree_key
   bin=$cache/bin/$version-$bin_key

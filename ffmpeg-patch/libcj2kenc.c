@@ -117,6 +117,40 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_NONE
 };
 
+/* Each parameter of libcj2k is an option with the name, range, default and help of cj2k_params.def,
+ * which is included for the members of CJ2KContext, for the AVOptions and for cj2k_params; but not
+ * these, for which FFmpeg has words of its own: */
+#define OWN_width               OWN /* what the frames say: width to dy, colorspace, alpha */
+#define OWN_height              OWN
+#define OWN_num_components      OWN
+#define OWN_depth               OWN
+#define OWN_is_signed           OWN
+#define OWN_dx                  OWN
+#define OWN_dy                  OWN
+#define OWN_colorspace          OWN
+#define OWN_alpha               OWN
+#define OWN_target_bytes        OWN /* b */
+#define OWN_max_frame_bytes     OWN /* maxrate */
+#define OWN_max_component_bytes OWN /* max_component_rate */
+#define OWN_quality             OWN /* q */
+#define OWN_threads             OWN /* threads */
+
+/* USE(name, macro) is `macro`, but NOTHING for the parameters above: of them OWN_name is a macro,
+ * whose comma moves NOTHING to the second place. */
+#define OWN                     , NOTHING
+#define NOTHING(...)
+#define USE(name, macro)        SECOND(OWN_##name, macro, )
+#define SECOND(...)             SECOND_(__VA_ARGS__)
+#define SECOND_(a, b, ...)      b
+
+/* Each kind of number: C type, type of the AVOption, member of its default_val. */
+#define KIND_INT                int,     AV_OPT_TYPE_INT,    i64
+#define KIND_INT64              int64_t, AV_OPT_TYPE_INT64,  i64
+#define KIND_BOOL               int,     AV_OPT_TYPE_BOOL,   i64
+#define KIND_DOUBLE             double,  AV_OPT_TYPE_DOUBLE, dbl
+#define KIND_ENUM               int,     AV_OPT_TYPE_INT,    i64
+#define KIND_FLAGS              int,     AV_OPT_TYPE_FLAGS,  i64
+
 /* What a packet takes from its frame besides the time stamps, which libcj2k carries. */
 typedef struct FrameProps {
     uintptr_t number; ///< of the frame; travels with it as cj2k_frame.opaque
@@ -140,32 +174,20 @@ typedef struct CJ2KContext {
     int draining;
     int warned_interlaced;
 
-    /* options */
-    int format;
-    int gop;
-    int async_depth;
-    char *device;
-    int tier1;
-    int stop;
-    int stop_margin;
-    int lossless;
+    /* options; those that are parameters under their names */
+#define NUMBER_MEMBER_(c_type, opt_type, member, name) c_type name;
+#define NUMBER_MEMBER(...)           NUMBER_MEMBER_(__VA_ARGS__)
+#define TEXT_MEMBER(name)            char *name;
+#define CJ2K_NUMBER(name, kind, ...) USE(name, NUMBER_MEMBER)(KIND_##kind, name)
+#define CJ2K_TEXT(name, kind, ...)   USE(name, TEXT_MEMBER)(name)
+#include <cj2k_params.def>
     int pred;
     int irreversible;
-    int mct;
-    int levels;
     int numresolution;
-    char *cblk;
-    char *tile;
+    int prog;
     int tile_width;
     int tile_height;
-    char *precincts;
-    int prog;
-    int layers;
-    char *layer_rates;
-    int sop;
-    int eph;
     int64_t max_component_rate;
-    int64_t min_frame_bytes;
     AVDictionary *cj2k_params;
 } CJ2KContext;
 
@@ -274,46 +296,50 @@ static void set_picture(AVCodecContext *avctx, cj2k_params *p)
     avctx->bits_per_raw_sample = desc->comp[0].depth;
 }
 
-static int set_coding(AVCodecContext *avctx, cj2k_params *p)
+/* The options that are parameters. */
+static int set_params(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
     int ret;
 
-    if (s->irreversible == 1 && (s->lossless || s->pred == 1)) {
+#define SET_NUMBER(name)             p->name = s->name;
+#define SET_TEXT(name)               if ((ret = set_param(p, #name, s->name)) < 0) return ret;
+#define CJ2K_NUMBER(name, kind, ...) USE(name, SET_NUMBER)(name)
+#define CJ2K_TEXT(name, kind, ...)   USE(name, SET_TEXT)(name)
+#include <cj2k_params.def>
+    return 0;
+}
+
+/* The options that stand for parameters under other names. */
+static int set_coding(AVCodecContext *avctx, cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+
+    if (s->pred >= 0)
+        p->wavelet = s->pred;
+    if (s->irreversible == 1 && (s->lossless || p->wavelet == CJ2K_WAVELET_53)) {
         av_log(avctx, AV_LOG_ERROR, "irreversible 1 (the 9/7 wavelet) contradicts %s\n",
-               s->lossless ? "lossless 1" : "pred dwt53");
+               s->lossless  ? "lossless 1" :
+               s->pred >= 0 ? "pred dwt53" : "wavelet 5/3");
         return AVERROR(EINVAL);
     }
-    p->lossless = s->lossless;
-    p->wavelet  = s->lossless || s->pred == 1 || s->irreversible == 0 ? CJ2K_WAVELET_53
-                                                                      : CJ2K_WAVELET_97;
-
-    /* The library's auto would also decorrelate YUV 4:4:4. */
-    p->mct = s->mct;
-    if (s->mct == CJ2K_MCT_AUTO && !is_rgb_or_xyz(s))
-        p->mct = CJ2K_MCT_OFF;
-
-    p->levels      = s->numresolution ? s->numresolution - 1 : s->levels;
-    p->progression = s->prog;
-    p->layers      = s->layers;
-    p->sop         = s->sop;
-    p->eph         = s->eph;
-    p->format      = s->format;
-    p->stop        = s->stop;
-    p->stop_margin = s->stop_margin;
-
-    if ((ret = set_param(p, "cblk", s->cblk)) < 0 ||
-        (ret = set_param(p, "tile", s->tile)) < 0 ||
-        (ret = set_param(p, "precincts", s->precincts)) < 0 ||
-        (ret = set_param(p, "layer_rates", s->layer_rates)) < 0)
-        return ret;
+    if (s->irreversible == 0)
+        p->wavelet = CJ2K_WAVELET_53;
+    if (s->prog >= 0)
+        p->progression = s->prog;
+    if (s->numresolution)
+        p->levels = s->numresolution - 1;
     if (s->tile_width)
         p->tile_width = s->tile_width;
     if (s->tile_height)
         p->tile_height = s->tile_height;
 
-    if (avctx->flags & AV_CODEC_FLAG_BITEXACT)
+    /* The default has the version of the header; the library's may be another. */
+    if (!s->comment || !strcmp(s->comment, "libcj2k " CJ2K_VERSION_STRING)) {
         av_strlcpy(p->comment, "libcj2k", sizeof(p->comment));
+        if (!(avctx->flags & AV_CODEC_FLAG_BITEXACT))
+            av_strlcatf(p->comment, sizeof(p->comment), " %s", cj2k_version());
+    }
     return 0;
 }
 
@@ -362,7 +388,6 @@ static int set_rate(AVCodecContext *avctx, cj2k_params *p)
         (ret = bytes_per_frame(avctx, "max_component_rate", s->max_component_rate,
                                &p->max_component_bytes)) < 0)
         return ret;
-    p->min_frame_bytes = s->min_frame_bytes;
 
     if (avctx->flags & AV_CODEC_FLAG_QSCALE) {
         p->quality = avctx->global_quality / (double)FF_QP2LAMBDA;
@@ -392,18 +417,13 @@ static int set_running(AVCodecContext *avctx, cj2k_params *p)
     const AVDictionaryEntry *e = NULL;
     int ret;
 
-    p->threads     = avctx->thread_count;
-    p->gop         = s->gop;
-    p->async_depth = s->async_depth;
-    p->tier1       = s->tier1;
+    p->threads = avctx->thread_count;
     if (avctx->flags & AV_CODEC_FLAG_LOW_DELAY) {
         if (!s->gop)
             p->gop = 1;
         if (!s->async_depth)
             p->async_depth = 1;
     }
-    if ((ret = set_param(p, "device", s->device)) < 0)
-        return ret;
 
     while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX))) {
         for (int i = 0; i < FF_ARRAY_ELEMS(picture_keys); i++) {
@@ -495,7 +515,8 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     p.log_opaque = avctx;
 
     set_picture(avctx, &p);
-    if ((ret = set_coding(avctx, &p)) < 0 ||
+    if ((ret = set_params(avctx, &p)) < 0 ||
+        (ret = set_coding(avctx, &p)) < 0 ||
         (ret = set_rate(avctx, &p)) < 0 ||
         (ret = set_running(avctx, &p)) < 0 ||
         (ret = set_hw_device(avctx, &p)) < 0)
@@ -686,16 +707,22 @@ static void take_props(CJ2KContext *s, uintptr_t number, FrameProps *props)
 
 static void log_stats(AVCodecContext *avctx, const cj2k_packet *packet)
 {
+    const CJ2KContext *s = avctx->priv_data;
     const cj2k_stats *st = &packet->stats;
+    char mse[64] = "";
 
+    for (int c = 0; c < s->desc->nb_components; c++)
+        av_strlcatf(mse, sizeof(mse), " %.4g", st->mse[c]);
     av_log(avctx, AV_LOG_VERBOSE, "frame %"PRIuPTR" (%"PRId32" of its GOP): %"PRId64
            " bytes, headers %"PRId64", passes %"PRId64" coded %"PRId64" included %"PRId64
            " resumed %"PRId64" left out, %"PRId64" bytes coded, slope %"PRId32
-           ", ms: ingest %.2f dwt %.2f tier-1 %.2f (about %.0f saved) rate %.2f packets %.2f\n",
+           ", ms: ingest %.2f dwt %.2f tier-1 %.2f (about %.0f saved) rate %.2f packets %.2f"
+           ", mse%s\n",
            (uintptr_t)packet->opaque, st->frame_in_gop, st->bytes, st->header_bytes,
            st->passes_coded, st->passes_included, st->passes_resumed, st->passes_left,
            st->bytes_coded, st->slope_threshold, st->stage_ms[0], st->stage_ms[1],
-           st->stage_ms[2], st->saved_ms, st->stage_ms[3], st->stage_ms[4]);
+           st->stage_ms[2], st->saved_ms, st->stage_ms[3], st->stage_ms[4],
+           mse);
 }
 
 static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, const cj2k_packet *packet)
@@ -786,57 +813,37 @@ static void cj2k_flush(AVCodecContext *avctx)
 
 #define OFFSET(x) offsetof(CJ2KContext, x)
 #define VE AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_ENCODING_PARAM
-#define CONST(name, value, unit_name, help) \
-    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = value }, 0, 0, VE, .unit = unit_name }
+#define NUMBER_OPTION_(c_type, opt_type, member, name, min, max, value, help) \
+    { #name, help, OFFSET(name), opt_type, { .member = value }, FFMIN(min, value), max, VE, .unit = #name },
+#define NUMBER_OPTION(...) NUMBER_OPTION_(__VA_ARGS__)
+#define TEXT_OPTION(name, value, help) \
+    { #name, help, OFFSET(name), AV_OPT_TYPE_STRING, { .str = value }, 0, 0, VE },
+#define CONST(unit_name, name, value, help) \
+    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = value }, 0, 0, VE, .unit = #unit_name },
 static const AVOption cj2k_options[] = {
-    { "format", "what a packet holds", OFFSET(format), AV_OPT_TYPE_INT, { .i64 = CJ2K_FORMAT_J2K }, CJ2K_FORMAT_J2K, CJ2K_FORMAT_JP2, VE, .unit = "format" },
-        CONST("j2k", CJ2K_FORMAT_J2K, "format", "raw codestream"),
-        CONST("jp2", CJ2K_FORMAT_JP2, "format", "JP2 file"),
-    { "gop", "frames that go through each stage together (0 = chosen by the device)", OFFSET(gop), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 64, VE },
-    { "async_depth", "frames in flight before the first packet, in whole GOPs (0 = chosen by the device)", OFFSET(async_depth), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 64, VE },
-    { "device", "where to encode: auto, cpu, cuda, cuda:N, cuda:N,M,... or cuda:GPU-uuid", OFFSET(device), AV_OPT_TYPE_STRING, { .str = "auto" }, 0, 0, VE },
-    { "tier1", "how block coding is cut into kernels on the GPU", OFFSET(tier1), AV_OPT_TYPE_INT, { .i64 = CJ2K_TIER1_AUTO }, CJ2K_TIER1_AUTO, CJ2K_TIER1_FUSED, VE, .unit = "tier1" },
-        CONST("auto",    CJ2K_TIER1_AUTO,    "tier1", "chosen by the library: classic"),
-        CONST("classic", CJ2K_TIER1_CLASSIC, "tier1", "context modelling of all bit-planes, then MQ coding"),
-        CONST("cibo",    CJ2K_TIER1_CIBO,    "tier1", "bit-plane by bit-plane, both side by side"),
-        CONST("fused",   CJ2K_TIER1_FUSED,   "tier1", "one kernel for both"),
-    { "stop", "how far code-blocks are coded", OFFSET(stop), AV_OPT_TYPE_INT, { .i64 = CJ2K_STOP_EXACT }, CJ2K_STOP_NONE, CJ2K_STOP_BPI, VE, .unit = "stop" },
-        CONST("none",  CJ2K_STOP_NONE,  "stop", "every bit-plane"),
-        CONST("exact", CJ2K_STOP_EXACT, "stop", "as far as rate control looks: same quality, faster"),
-        CONST("pst",   CJ2K_STOP_PST,   "stop", "to the threshold of the last GOP: loses quality at scene cuts"),
-        CONST("psb",   CJ2K_STOP_PSB,   "stop", "to the slope that fills the cap"),
-        CONST("bpi",   CJ2K_STOP_BPI,   "stop", "all blocks of a frame to the same bit-plane: loses most"),
-    { "stop_margin", "stop pst: how far below the last threshold coding goes, in 1/256 octave", OFFSET(stop_margin), AV_OPT_TYPE_INT, { .i64 = 128 }, 0, 4096, VE },
-    { "lossless", "keep every bit, with the 5/3 wavelet", OFFSET(lossless), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, VE },
-    { "pred", "wavelet", OFFSET(pred), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, VE, .unit = "pred" },
-        CONST("dwt97int", 0, "pred", "irreversible 9/7"),
-        CONST("dwt53", 1, "pred", "reversible 5/3"),
-    { "irreversible", "1 = 9/7 wavelet, 0 = 5/3 wavelet, -1 = as pred says", OFFSET(irreversible), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 1, VE },
-    { "mct", "colour transform of the first three components", OFFSET(mct), AV_OPT_TYPE_INT, { .i64 = CJ2K_MCT_AUTO }, CJ2K_MCT_AUTO, CJ2K_MCT_ON, VE, .unit = "mct" },
-        CONST("auto", CJ2K_MCT_AUTO, "mct", "on for RGB and XYZ"),
-        CONST("off", CJ2K_MCT_OFF, "mct", NULL),
-        CONST("on", CJ2K_MCT_ON, "mct", NULL),
-    { "levels", "wavelet decomposition levels", OFFSET(levels), AV_OPT_TYPE_INT, { .i64 = 5 }, 0, 32, VE },
+    /* The range of a number goes down to a default of 0 that stands for "chosen"; what lies between
+     * is left to libcj2k to refuse. */
+#define CJ2K_NUMBER(name, kind, min, max, value, unit, clause, help) \
+    USE(name, NUMBER_OPTION)(KIND_##kind, name, min, max, value, help)
+#define CJ2K_TEXT(name, kind, min, max, value, unit, clause, help) \
+    USE(name, TEXT_OPTION)(name, value, help)
+#define CJ2K_VALUE(name, value_name, value, help) \
+    USE(name, CONST)(name, value_name, value, help)
+#include <cj2k_params.def>
+
+    /* The same as others call it. They are unset by default, so that no default is said twice. */
+    { "pred", "wavelet (-1 = as wavelet says)", OFFSET(pred), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_WAVELET_53, VE, .unit = "pred" },
+        CONST(pred, "dwt97int", CJ2K_WAVELET_97, "irreversible 9/7")
+        CONST(pred, "dwt53",    CJ2K_WAVELET_53, "reversible 5/3")
+    { "irreversible", "1 = 9/7 wavelet, 0 = 5/3 wavelet, -1 = as wavelet says", OFFSET(irreversible), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 1, VE },
     { "numresolution", "resolutions, one more than levels (0 = as levels says)", OFFSET(numresolution), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 33, VE },
-    { "cblk", "code-block size WxH, powers of two from 4, at most 4096 samples", OFFSET(cblk), AV_OPT_TYPE_STRING, { .str = "64x64" }, 0, 0, VE },
-    { "tile", "tile size WxH (unset = one tile)", OFFSET(tile), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE },
-    { "tile_width", "tile width (0 = as tile says)", OFFSET(tile_width), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1 << 30, VE },
-    { "tile_height", "tile height (0 = as tile says)", OFFSET(tile_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1 << 30, VE },
-    { "precincts", "precinct sizes WxH,WxH,... from the highest resolution down (unset = none)", OFFSET(precincts), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE },
-    { "prog", "progression order", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = CJ2K_LRCP }, CJ2K_LRCP, CJ2K_CPRL, VE, .unit = "prog" },
-    { "prog_order", "progression order (same as prog)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = CJ2K_LRCP }, CJ2K_LRCP, CJ2K_CPRL, VE, .unit = "prog" },
-        CONST("lrcp", CJ2K_LRCP, "prog", NULL),
-        CONST("rlcp", CJ2K_RLCP, "prog", NULL),
-        CONST("rpcl", CJ2K_RPCL, "prog", NULL),
-        CONST("pcrl", CJ2K_PCRL, "prog", NULL),
-        CONST("cprl", CJ2K_CPRL, "prog", NULL),
-    { "layers", "quality layers", OFFSET(layers), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, 65535, VE },
-    { "layer_rates", "compression ratio of each layer, falling, e.g. 40,20,10", OFFSET(layer_rates), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE },
-    { "sop", "SOP marker segments", OFFSET(sop), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, VE },
-    { "eph", "EPH markers", OFFSET(eph), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, VE },
+    { "tile_width", "tile width (0 = as tile says)", OFFSET(tile_width), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, VE },
+    { "tile_height", "tile height (0 = as tile says)", OFFSET(tile_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, VE },
+    { "prog", "progression order (-1 = as progression says)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_CPRL, VE, .unit = "progression" },
+    { "prog_order", "progression order (same as prog)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_CPRL, VE, .unit = "progression" },
+
     { "max_component_rate", "cap of each component in bits/s (0 = none)", OFFSET(max_component_rate), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX, VE },
-    { "min_frame_bytes", "pad shorter frames to this many bytes, at most 2147483583 (0 = none)", OFFSET(min_frame_bytes), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX, VE },
-    { "cj2k-params", "further parameters of libcj2k, key=value:key=value", OFFSET(cj2k_params), AV_OPT_TYPE_DICT, { 0 }, 0, 0, VE },
+    { "cj2k-params", "any parameters of libcj2k, key=value:key=value; they come last", OFFSET(cj2k_params), AV_OPT_TYPE_DICT, { 0 }, 0, 0, VE },
     { NULL }
 };
 

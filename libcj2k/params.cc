@@ -14,71 +14,12 @@
 
 #include "device_choice.h"
 #include "params_rules.h"
+#include "params_table.h"
 
 namespace cj2k {
 namespace {
 
-enum class Kind {
-  kInt,
-  kInt64,
-  kBool,
-  kDouble,
-  kEnum,
-  kFlags,
-  kText,
-  kDevices,
-  kSize,
-  kPoint,
-  kComponents,
-  kPrecincts,
-  kRates
-};
-
-struct Row {
-  const char* name;
-  Kind kind;
-  double min, max;
-  const char* default_value;
-  const char* unit;
-  const char* values;
-  const char* clause;
-  const char* help;
-  size_t offset;         // of the field, of the first field of a pair, or of the array
-  size_t second_offset;  // of the second field of a pair
-};
-
-// The fields behind each kind of params.def.
-#define CJ2K_FIELD(name) offsetof(cj2k_params, name)
-#define CJ2K_FIELDS_INT(name) Kind::kInt, CJ2K_FIELD(name), 0
-#define CJ2K_FIELDS_INT64(name) Kind::kInt64, CJ2K_FIELD(name), 0
-#define CJ2K_FIELDS_BOOL(name) Kind::kBool, CJ2K_FIELD(name), 0
-#define CJ2K_FIELDS_DOUBLE(name) Kind::kDouble, CJ2K_FIELD(name), 0
-#define CJ2K_FIELDS_ENUM(name) Kind::kEnum, CJ2K_FIELD(name), 0
-#define CJ2K_FIELDS_FLAGS(name) Kind::kFlags, CJ2K_FIELD(name), 0
-#define CJ2K_FIELDS_TEXT(name) Kind::kText, CJ2K_FIELD(name), 0
-#define CJ2K_FIELDS_DEVICES(name) Kind::kDevices, CJ2K_FIELD(name), 0
-#define CJ2K_FIELDS_SIZE(name) Kind::kSize, CJ2K_FIELD(name##_width), CJ2K_FIELD(name##_height)
-#define CJ2K_FIELDS_POINT(name) Kind::kPoint, CJ2K_FIELD(name##_x), CJ2K_FIELD(name##_y)
-#define CJ2K_FIELDS_COMPONENTS(name) Kind::kComponents, CJ2K_FIELD(name), 0
-#define CJ2K_FIELDS_PRECINCTS(name) \
-  Kind::kPrecincts, CJ2K_FIELD(precinct_width), CJ2K_FIELD(precinct_height)
-#define CJ2K_FIELDS_RATES(name) Kind::kRates, CJ2K_FIELD(layer_rates), 0
-
-constexpr Row make_row(const char* name, Kind kind, size_t offset, size_t second_offset, double min,
-                       double max, const char* default_value, const char* unit, const char* values,
-                       const char* clause, const char* help) {
-  return {name, kind, min, max, default_value, unit, values, clause, help, offset, second_offset};
-}
-
-constexpr Row kRows[] = {
-#define CJ2K_PARAM(name, kind, min, max, default_value, unit, values, clause, help) \
-  make_row(#name, CJ2K_FIELDS_##kind(name), min, max, default_value, unit, values, clause, help),
-#include "params.def"
-};
-
-static_assert(std::all_of(std::begin(kRows), std::end(kRows), [](const Row& row) {
-  return row.kind != Kind::kInt64 || row.max == static_cast<double>(kMaxBytes);
-}));
+using namespace param_table;
 
 // Enumerations are read and written through these too: a caller may have put any number in.
 static_assert(sizeof(cj2k_wavelet) == sizeof(int32_t));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The parameter table (params.def) at work: defaults, text to value, ranges, and the rules between
-// parameters.
+// The parameter table (include/cj2k_params.def) at work: defaults, text to value, ranges, and the
+// rules between parameters.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace cj2k {
 /// The oldest header that can be meant ends behind the description of the picture.
 inline constexpr size_t kMinParamsBytes = offsetof(cj2k_params, lossless);
 
-/// The most that target_bytes and the caps can be, as in params.def.
+/// The most that target_bytes and the caps can be, as in cj2k_params.def.
 inline constexpr int64_t kMaxBytes = int64_t{1} << 40;
 
 void set_default_params(cj2k_params* p);

@@ -16,8 +16,6 @@
 namespace cj2k {
 namespace {
 
-constexpr double kMinQuantStep = 0.015625;  // as in params.def
-
 constexpr int64_t kMaxCoordinate = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMaxTiles = 65535;  // T.800 A.4.2: Isot has 16 bits
 
@@ -146,8 +144,8 @@ Status resolve_mct(cj2k_params* p, const Log& log) {
     p->mct = CJ2K_MCT_OFF;
     return Status::kOk;
   }
-  // Opacity is no colour: two components and alpha stay apart unless asked for.
-  if (!forced && p->num_components - p->alpha < 3) {
+  // Opacity is no colour, and sYCC is transformed already: both stay as they are unless asked for.
+  if (!forced && (p->num_components - p->alpha < 3 || p->colorspace == CJ2K_COLOR_SYCC)) {
     p->mct = CJ2K_MCT_OFF;
     return Status::kOk;
   }

@@ -2,11 +2,14 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * What the ffmpeg program cannot show of the encoder j2k_cuda: bad frames in mid-stream, flushing,
- * opaque data, closing with frames in flight. Built inside the FFmpeg tree by
- * ffmpeg-patch/build.sh, run by test_errors.py. Prints what failed.
+ * opaque data, closing with frames in flight, and each option against the parameter that it is.
+ * Built inside the FFmpeg tree by ffmpeg-patch/build.sh, run by test_errors.py. Prints what failed.
  */
+#include <cj2k.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "libavcodec/avcodec.h"
 #include "libavutil/frame.h"
@@ -162,6 +165,121 @@ static void cuda_without_frames(void) {
   avcodec_free_context(&encoder);
 }
 
+/* Parameters that are no options, and what stands for them. */
+static const char *const kNoOptions[][2] = {
+    {"width", "the frames"},
+    {"height", "the frames"},
+    {"depth", "the frames"},
+    {"num_components", "the frames"},
+    {"is_signed", "the frames"},
+    {"dx", "the frames"},
+    {"dy", "the frames"},
+    {"colorspace", "the frames"},
+    {"alpha", "the frames"},
+    {"target_bytes", "b"},
+    {"max_frame_bytes", "maxrate"},
+    {"max_component_bytes", "max_component_rate"},
+    {"quality", "q"},
+    {"threads", "threads"},
+};
+
+/* Options that are no parameters, and the parameter they set. */
+static const char *const kNoParameters[][2] = {
+    {"pred", "wavelet"},           {"irreversible", "wavelet"},
+    {"numresolution", "levels"},   {"tile_width", "tile"},
+    {"tile_height", "tile"},       {"prog", "progression"},
+    {"prog_order", "progression"}, {"max_component_rate", "max_component_bytes"},
+    {"cj2k-params", "any"},
+};
+
+static int is_listed(const char *const list[][2], int count, const char *name) {
+  for (int i = 0; i < count; i++)
+    if (!strcmp(list[i][0], name)) return 1;
+  return 0;
+}
+
+/* The names of an ENUM or FLAGS parameter are the constants of the option, in number and order. */
+static int has_values(void *options, const AVOption *option, const cj2k_param_info *info) {
+  const char *name = info->values;
+  int count = 0, constants = 0;
+  for (; *name; count++) {
+    char text[64];
+    const size_t bytes = strcspn(name, "|");
+    snprintf(text, sizeof text, "%.*s", (int)bytes, name);
+    const AVOption *constant = av_opt_find(options, text, option->unit, 0, 0);
+    const int value = info->type == CJ2K_PARAM_FLAGS ? 1 << count : count;
+    if (!constant || constant->default_val.i64 != value || !constant->help) return 0;
+    name += bytes + (name[bytes] == '|');
+  }
+  for (const AVOption *o = NULL; (o = av_opt_next(options, o));)
+    constants += o->type == AV_OPT_TYPE_CONST && !strcmp(o->unit, option->name);
+  return constants == count;
+}
+
+static int has_default(void *options, const AVOption *option, const cj2k_param_info *info) {
+  switch (info->type) {
+    case CJ2K_PARAM_DOUBLE:
+      return option->default_val.dbl == strtod(info->default_value, NULL);
+    case CJ2K_PARAM_ENUM: {
+      const AVOption *c = av_opt_find(options, info->default_value, option->unit, 0, 0);
+      return c && c->default_val.i64 == option->default_val.i64;
+    }
+    case CJ2K_PARAM_INT:
+    case CJ2K_PARAM_BOOL:
+    case CJ2K_PARAM_FLAGS:
+      return option->default_val.i64 == strtoll(info->default_value, NULL, 10);
+    default:
+      return !strcmp(option->default_val.str, info->default_value);
+  }
+}
+
+static int has_type_and_range(const AVOption *option, const cj2k_param_info *info) {
+  const double value = strtod(info->default_value, NULL);
+  int type = AV_OPT_TYPE_STRING;
+  if (info->type == CJ2K_PARAM_BOOL) type = AV_OPT_TYPE_BOOL;
+  if (info->type == CJ2K_PARAM_DOUBLE) type = AV_OPT_TYPE_DOUBLE;
+  if (info->type == CJ2K_PARAM_FLAGS) type = AV_OPT_TYPE_FLAGS;
+  if (info->type == CJ2K_PARAM_ENUM) type = AV_OPT_TYPE_INT;
+  if (info->type == CJ2K_PARAM_INT)
+    type = info->max > INT32_MAX ? AV_OPT_TYPE_INT64 : AV_OPT_TYPE_INT;
+  if ((int)option->type != type) return 0;
+  if (type == AV_OPT_TYPE_STRING) return 1;
+  const double min = info->type != CJ2K_PARAM_ENUM && value < info->min ? value : info->min;
+  return option->min == min && option->max == info->max;
+}
+
+/* Each parameter is an option that says the same of it, and each option is a parameter, but for
+ * those of the two lists; none hides a general option of FFmpeg. */
+static void options_are_parameters(void) {
+  AVCodecContext *encoder = avcodec_alloc_context3(avcodec_find_encoder_by_name("j2k_cuda"));
+  void *options = encoder->priv_data;
+  cj2k_param_info info = {.struct_size = sizeof info};
+  int parameters = 0, names = 0;
+  for (int i = 0; cj2k_params_describe(i, &info) == CJ2K_OK; i++) {
+    const AVOption *option = av_opt_find(options, info.name, NULL, 0, 0);
+    if (is_listed(kNoOptions, FF_ARRAY_ELEMS(kNoOptions), info.name)) {
+      CHECK(!option);
+    } else if (!option || strcmp(option->help, info.help) || !has_type_and_range(option, &info) ||
+               !has_default(options, option, &info) || !has_values(options, option, &info)) {
+      printf("the option %s is not as the parameter\n", info.name);
+      failures++;
+    }
+    parameters++;
+  }
+  for (const AVOption *o = NULL; (o = av_opt_next(options, o));) {
+    if (o->type == AV_OPT_TYPE_CONST) continue;
+    names++;
+    if (av_opt_find(encoder, o->name, NULL, 0, 0)) {
+      printf("the option %s hides the general one\n", o->name);
+      failures++;
+    }
+  }
+  CHECK(names == parameters - (int)FF_ARRAY_ELEMS(kNoOptions) + (int)FF_ARRAY_ELEMS(kNoParameters));
+  for (int i = 0; i < FF_ARRAY_ELEMS(kNoParameters); i++)
+    CHECK(av_opt_find(options, kNoParameters[i][0], NULL, 0, 0));
+  avcodec_free_context(&encoder);
+}
+
 int main(void) {
   const AVRational no_rate = {0, 1}, rate = {kRate, 1};
   AVCodecContext *encoder =
@@ -177,6 +295,7 @@ int main(void) {
   CHECK(!open_encoder("cblk", "5x5", rate));
   CHECK(!open_encoder("device", "cuda:7,7", rate));
   cuda_without_frames();
+  options_are_parameters();
   encoder = open_encoder("gop", "2", rate); /* closed without a frame */
   CHECK(encoder);
   avcodec_free_context(&encoder);

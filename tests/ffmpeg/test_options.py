@@ -186,3 +186,37 @@ def test_parameters_of_the_picture(ff, key):
 
 def test_bitexact_has_no_version(ff):
     assert ff.parsed("-flags", "+bitexact").comments == ["libcj2k"]
+    assert ff.parsed("-flags", "+bitexact", "-comment", "hello").comments == ["hello"]
+    assert ff.parsed("-comment", "").comments == []
+
+
+# --- every parameter is an option -------------------------------------------------------------------------------------
+
+
+def test_parameters_as_options(ff):
+    c = ff.parsed("-plt", 1, "-tlm", 0, "-guard_bits", 3, "-comment", "hello", "-cblk_style", "bypass+segsym", "-wavelet", "5/3",
+                  "-progression", "cprl", "-tile_parts", "component")
+    assert PLT in c.tile_parts[0][2] and TLM not in c.main and c.guard_bits == 3
+    assert c.comments == ["hello"] and c.cblk_style == 33 and c.wavelet == "5/3"
+    assert c.progression == 4 and len(c.tile_parts) == 3
+
+
+def test_other_names_of_a_parameter_win(ff):
+    assert ff.parsed("-progression", "rlcp", "-prog", "pcrl", "-wavelet", "9/7", "-pred", "dwt53").progression == 3
+
+
+def test_quant_step_as_an_option(ff):
+    fine, coarse = ff.packets("-quant_step", 0.25)[0], ff.packets("-quant_step", 8)[0]
+    assert len(fine) > len(coarse), (len(fine), len(coarse))
+
+
+def test_parameters_as_options_are_checked(ff):
+    ff.check_refused("-irreversible", 1, "-wavelet", "5/3", says=["irreversible 1", "wavelet 5/3"])
+    ff.check_refused("-image_offset", "5x5", "-tile_offset", "6x0", says=["tile_offset_x 6"])
+
+
+@pytest.mark.parametrize("measure", [0, 1])
+def test_errors_in_the_verbose_log(ff, measure):
+    log = ff.encode("-measure_mse", measure, log="verbose").log
+    errors = [float(x) for x in re.search(r", mse ([\d.]+) ([\d.]+) ([\d.]+)$", log, re.M).groups()]
+    assert all(0 < error < 10 for error in errors), errors

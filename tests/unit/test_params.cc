@@ -550,6 +550,11 @@ TEST_CASE("params: colour rules") {
   p.mct = CJ2K_MCT_OFF;
   CHECK(resolved(p).mct == CJ2K_MCT_OFF);
   p = valid();
+  p.colorspace = CJ2K_COLOR_SYCC;  // transformed already
+  CHECK(resolved(p).mct == CJ2K_MCT_OFF);
+  p.mct = CJ2K_MCT_ON;
+  CHECK(resolved(p).mct == CJ2K_MCT_ON);
+  p = valid();
   p.num_components = 4;
   p.depth[3] = 5;
   p.alpha = 1;

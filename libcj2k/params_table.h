@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The rows of cj2k_params.def with the fields of cj2k_params behind them. For params.cc.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "cj2k.h"
+#include "params.h"
+#include "params_rules.h"
+
+namespace cj2k::param_table {
+
+enum class Kind {
+  kInt,
+  kInt64,
+  kBool,
+  kDouble,
+  kEnum,
+  kFlags,
+  kText,
+  kDevices,
+  kSize,
+  kPoint,
+  kComponents,
+  kPrecincts,
+  kRates
+};
+
+struct Row {
+  const char* name;
+  Kind kind;
+  double min, max;
+  const char* default_value;
+  const char* unit;
+  const char* values;
+  const char* clause;
+  const char* help;
+  size_t offset;         // of the field, of the first field of a pair, or of the array
+  size_t second_offset;  // of the second field of a pair
+};
+
+// The fields behind each kind of cj2k_params.def.
+#define CJ2K_FIELD(name) offsetof(cj2k_params, name)
+#define CJ2K_FIELDS_INT(name) Kind::kInt, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_INT64(name) Kind::kInt64, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_BOOL(name) Kind::kBool, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_DOUBLE(name) Kind::kDouble, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_ENUM(name) Kind::kEnum, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_FLAGS(name) Kind::kFlags, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_TEXT(name) Kind::kText, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_DEVICES(name) Kind::kDevices, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_SIZE(name) Kind::kSize, CJ2K_FIELD(name##_width), CJ2K_FIELD(name##_height)
+#define CJ2K_FIELDS_POINT(name) Kind::kPoint, CJ2K_FIELD(name##_x), CJ2K_FIELD(name##_y)
+#define CJ2K_FIELDS_COMPONENTS(name) Kind::kComponents, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_PRECINCTS(name) \
+  Kind::kPrecincts, CJ2K_FIELD(precinct_width), CJ2K_FIELD(precinct_height)
+#define CJ2K_FIELDS_RATES(name) Kind::kRates, CJ2K_FIELD(layer_rates), 0
+
+struct Value {
+  const char* param;
+  const char* name;
+  const char* c_name;
+  int64_t value;
+};
+
+inline constexpr Value kValues[] = {
+#define CJ2K_NUMBER(name, kind, min, max, default_value, unit, clause, help)
+#define CJ2K_TEXT(name, kind, min, max, default_value, unit, clause, help)
+#define CJ2K_VALUE(name, value_name, value, value_help) {#name, value_name, #value, value},
+#include "cj2k_params.def"
+};
+
+// Entry i + 1: the names of the values of row i, "|name|name", or "".
+inline constexpr const char* kValueNames[] = {""
+#define CJ2K_NUMBER(name, kind, min, max, default_value, unit, clause, help) , ""
+#define CJ2K_TEXT(name, kind, min, max, default_value, unit, clause, help) , ""
+#define CJ2K_VALUE(name, value_name, value, value_help) "|" value_name
+#include "cj2k_params.def"
+};
+
+constexpr Row make_row(const char* name, Kind kind, size_t offset, size_t second_offset, double min,
+                       double max, const char* default_value, const char* unit, const char* clause,
+                       const char* help) {
+  return {name, kind, min, max, default_value, unit, "", clause, help, offset, second_offset};
+}
+
+// The default of an ENUM as text; nullptr: it has no such value.
+constexpr const char* default_name(const Row& row) {
+  for (const Value& v : kValues) {
+    if (std::string_view(v.param) == row.name && std::string_view(v.c_name) == row.default_value) {
+      return v.name;
+    }
+  }
+  return nullptr;
+}
+
+inline constexpr auto kRows = [] {
+  std::array rows = {
+#define CJ2K_NUMBER(name, kind, min, max, default_value, unit, clause, help) \
+  make_row(#name, CJ2K_FIELDS_##kind(name), min, max, #default_value, unit, clause, help),
+#define CJ2K_TEXT(name, kind, min, max, default_value, unit, clause, help) \
+  make_row(#name, CJ2K_FIELDS_##kind(name), min, max, default_value, unit, clause, help),
+#include "cj2k_params.def"
+  };
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const char* names = kValueNames[i + 1];
+    rows[i].values = names[0] == '|' ? names + 1 : names;
+    if (rows[i].kind == Kind::kEnum) rows[i].default_value = default_name(rows[i]);
+  }
+  return rows;
+}();
+
+// The values of an ENUM are 0, 1, .. and those of FLAGS 1, 2, 4, .. as find_name() takes them, and
+// min and max say so too.
+constexpr bool has_good_values(const Row& row) {
+  int64_t count = 0, sum = 0;
+  for (const Value& v : kValues) {
+    if (std::string_view(v.param) != row.name) continue;
+    if (v.value != (row.kind == Kind::kFlags ? int64_t{1} << count : count)) return false;
+    ++count;
+    sum += v.value;
+  }
+  if (row.kind != Kind::kEnum && row.kind != Kind::kFlags) return count == 0;
+  return row.min == 0 && row.max == static_cast<double>(row.kind == Kind::kEnum ? count - 1 : sum);
+}
+
+static_assert(std::all_of(kRows.begin(), kRows.end(), has_good_values));
+static_assert(std::all_of(kRows.begin(), kRows.end(),
+                          [](const Row& row) { return row.default_value != nullptr; }));
+static_assert(std::all_of(kRows.begin(), kRows.end(), [](const Row& row) {
+  return row.kind != Kind::kInt64 || row.max == static_cast<double>(kMaxBytes);
+}));
+static_assert(std::any_of(kRows.begin(), kRows.end(), [](const Row& row) {
+  return std::string_view(row.name) == "quant_step" && row.min == kMinQuantStep;
+}));
+
+#undef CJ2K_FIELD
+#undef CJ2K_FIELDS_INT
+#undef CJ2K_FIELDS_INT64
+#undef CJ2K_FIELDS_BOOL
+#undef CJ2K_FIELDS_DOUBLE
+#undef CJ2K_FIELDS_ENUM
+#undef CJ2K_FIELDS_FLAGS
+#undef CJ2K_FIELDS_TEXT
+#undef CJ2K_FIELDS_DEVICES
+#undef CJ2K_FIELDS_SIZE
+#undef CJ2K_FIELDS_POINT
+#undef CJ2K_FIELDS_COMPONENTS
+#undef CJ2K_FIELDS_PRECINCTS
+#undef CJ2K_FIELDS_RATES
+
+}  // namespace cj2k::param_table
