@@ -1,20 +1,37 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-# What is installed: libcj2k.a, cj2k.h, cj2k_params.def, cj2k.pc and the CMake package.
+# What is installed: libcj2k.a or libcj2k.so, cj2k.h, cj2k_params.def, cj2k.pc and the CMake package. The component
+# cj2k_other is the same for the other kind of library.
 include(CMakePackageConfigHelpers)
-
-install(TARGETS cj2k EXPORT cj2k-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES libcj2k/include/cj2k.h libcj2k/include/cj2k_params.def DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # The prefix is found from where cj2k.pc lies, so the installed tree can be moved.
 file(RELATIVE_PATH CJ2K_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" CJ2K_PC_PREFIX "${CJ2K_PC_PREFIX}")
-configure_file(cmake/cj2k.pc.in cj2k.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cj2k.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cj2k)
-configure_package_config_file(cmake/cj2k-config.cmake.in cj2k-config.cmake INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(cj2k-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(EXPORT cj2k-targets NAMESPACE cj2k:: DESTINATION ${package_dir})
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cj2k-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/cj2k-config-version.cmake
-        DESTINATION ${package_dir})
+# cj2k_install(<target> <options of install()>...)
+function(cj2k_install target)
+  set(files ${CMAKE_CURRENT_BINARY_DIR}/${target}_package)
+  set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cj2k)
+  get_target_property(type ${target} TYPE)
+  string(REGEX REPLACE "_LIBRARY$" "" CJ2K_KIND ${type})
+  string(TOLOWER ${CJ2K_KIND} CJ2K_KIND)
+  set(CJ2K_PC_LIBS "")
+  if(CJ2K_KIND STREQUAL "static") # all that a C linker needs, as callers ask without --static
+    list(TRANSFORM CJ2K_CXX_LIBRARIES PREPEND -l OUTPUT_VARIABLE libraries)
+    list(JOIN libraries " " libraries)
+    set(CJ2K_PC_LIBS " -lhwy -ltbb ${libraries} -lpthread -ldl -lrt -lm")
+  endif()
+  configure_file(cmake/cj2k.pc.in ${files}/cj2k.pc @ONLY)
+  configure_package_config_file(cmake/cj2k-config.cmake.in ${files}/cj2k-config.cmake INSTALL_DESTINATION ${package_dir})
+  write_basic_package_version_file(${files}/cj2k-config-version.cmake COMPATIBILITY SameMinorVersion)
+
+  install(TARGETS ${target} EXPORT ${target} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} ${ARGN}
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${ARGN})
+  install(FILES libcj2k/include/cj2k.h libcj2k/include/cj2k_params.def DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${ARGN})
+  install(FILES ${files}/cj2k.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${ARGN})
+  install(EXPORT ${target} FILE cj2k-${CJ2K_KIND}-targets.cmake NAMESPACE cj2k:: DESTINATION ${package_dir} ${ARGN})
+  install(FILES ${files}/cj2k-config.cmake ${files}/cj2k-config-version.cmake DESTINATION ${package_dir} ${ARGN})
+endfunction()
+
+cj2k_install(cj2k)
+cj2k_install(cj2k_other COMPONENT cj2k_other EXCLUDE_FROM_ALL)

@@ -4,6 +4,28 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The parameter table is plain C. */
+static const struct {
+  const char* name;
+  double min, max;
+} table[] = {
+#define CJ2K_NUMBER(name, kind, min, max, value, unit, clause, help) {#name, min, max},
+#define CJ2K_TEXT(name, kind, min, max, value, unit, clause, help) {#name, min, max},
+#include <cj2k_params.def>
+};
+
+static int table_is_right(void) {
+  const int rows = (int)(sizeof table / sizeof table[0]);
+  cj2k_param_info info = {0};
+  info.struct_size = sizeof info;
+  for (int i = 0; i < rows; ++i) {
+    if (cj2k_params_describe(i, &info) != CJ2K_OK) return 0;
+    if (strcmp(info.name, table[i].name) != 0) return 0;
+    if (info.min != table[i].min || info.max != table[i].max) return 0;
+  }
+  return cj2k_params_describe(rows, &info) == CJ2K_EOF;
+}
+
 int main(void) {
   static unsigned char samples[64 * 48];
   cj2k_params params;
@@ -12,6 +34,7 @@ int main(void) {
   cj2k_packet packet;
 
   if (strcmp(cj2k_version(), CJ2K_VERSION_STRING) != 0) return 1;
+  if (!table_is_right()) return 7;
   if (cj2k_params_init(&params, sizeof params) != CJ2K_OK) return 2;
   params.width = 64;
   params.height = 48;

@@ -2,27 +2,44 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# package_test.sh BUILD_DIR SCRATCH_DIR: installs, moves the installed tree, and builds the same C program against it
-# through find_package and through pkg-config.
+# package_test.sh static|shared BUILD_DIR SCRATCH_DIR TARGET: installs the library of a target, moves the installed tree, and
+# builds the same C program against it through find_package and through pkg-config.
 set -euo pipefail
-build=$1 scratch=$2
+kind=$1 build=$2 scratch=$3 target=$4
 here=$(cd "$(dirname "$0")" && pwd)
 rm -rf "$scratch"
 mkdir -p "$scratch"
 
-cmake --install "$build" --prefix "$scratch/first" > "$scratch/install.log"
+component=()
+[ "$target" = cj2k ] || component=(--component "$target")
+cmake --install "$build" --prefix "$scratch/first" "${component[@]}" > "$scratch/install.log"
 mv "$scratch/first" "$scratch/moved"
-(cd "$scratch/moved" && find . -type f | sort)
+(cd "$scratch/moved" && find . ! -type d | sort)
+
+fail() { echo "$*"; exit 1; }
 
 # The build tree may have been configured for another prefix: then cj2k.pc's libdir still follows the file.
 pc_dir=$(dirname "$(find "$scratch/moved" -name cj2k.pc)")
-export PKG_CONFIG_PATH=$pc_dir
+libdir=$(dirname "$pc_dir")
+export PKG_CONFIG_PATH=$pc_dir LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 # shellcheck disable=SC2046 # several words
 cc -std=c11 -pedantic -Wall -Wextra -Werror "$here/consumer.c" $(pkg-config --cflags --libs cj2k) -o "$scratch/by_pc"
 "$scratch/by_pc"
-# Everything FFmpeg's configure needs must be in Libs, not Libs.private.
-pkg-config --libs cj2k | grep -q -- "-lstdc++"
-
 cmake -S "$here" -B "$scratch/by_cmake" -DCMAKE_PREFIX_PATH="$scratch/moved" > "$scratch/configure.log"
 cmake --build "$scratch/by_cmake" > "$scratch/build.log"
-"$scratch/by_cmake/consumer"
+(unset LD_LIBRARY_PATH && "$scratch/by_cmake/consumer")
+
+libs=$(pkg-config --libs cj2k)
+needed=$(readelf -d "$scratch/by_pc" "$scratch/by_cmake/consumer" | grep -c 'NEEDED.*\[libcj2k\.so\.' || true)
+if [ "$kind" = static ]; then
+  [ ! -e "$libdir/libcj2k.so" ] && [ "$needed" = 0 ] || fail "a shared library is in use"
+  # Everything FFmpeg's configure needs must be in Libs, not Libs.private.
+  case $libs in *-lstdc++* | *-lc++*) ;; *) fail "no C++ library in: $libs" ;; esac
+else
+  [ ! -e "$libdir/libcj2k.a" ] && [ "$needed" = 2 ] || fail "the shared library is not in use"
+  case $libs in *stdc++* | *-lhwy* | *-ltbb*) fail "what the library itself needs stands in: $libs" ;; esac
+  version=$(pkg-config --modversion cj2k)
+  soname=libcj2k.so.${version%%.*}
+  readelf -d "$libdir/libcj2k.so.$version" | grep -qF "soname: [$soname]" || fail "the soname is not $soname"
+  [ "$(readlink "$libdir/$soname")" = "libcj2k.so.$version" ] || fail "$soname is not libcj2k.so.$version"
+fi

@@ -2,16 +2,19 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# symbols_test.sh ARCHIVE NM: the archive defines every function of cj2k.h and no other global symbol.
+# symbols_test.sh LIBRARY NM: the archive or shared library defines every function of cj2k.h and no other global symbol.
 set -euo pipefail
-archive=$1 nm=$2
+library=$1 nm=$2
 header=$(cd "$(dirname "$0")/../.." && pwd)/libcj2k/include/cj2k.h
 
-defined=$("$nm" -g --defined-only "$archive" | awk 'NF == 3 {print $3}' | sort -u)
+table=-g
+case $library in *.so*) table=-D ;; esac
+# Of a shared library the names carry a version (name@@LIBCJ2K_0), which is itself an absolute symbol.
+defined=$("$nm" "$table" --defined-only "$library" | awk 'NF == 3 && $2 != "A" {sub(/@.*/, "", $3); print $3}' | sort -u)
 declared=$(sed -n 's/^CJ2K_API .*\b\(cj2k_[a-z0-9_]*\)(.*/\1/p' "$header" | sort -u)
 [ -n "$declared" ] || { echo "no CJ2K_API function found in $header"; exit 1; }
 if ! diff <(echo "$declared") <(echo "$defined"); then
-  echo "global symbols of $archive (>) differ from the functions of cj2k.h (<)"
+  echo "global symbols of $library (>) differ from the functions of cj2k.h (<)"
   exit 1
 fi
 echo "$(echo "$defined" | wc -l) global symbols, all declared in cj2k.h"
