@@ -222,6 +222,35 @@ int64_t shown(Sample value, int32_t depth) {
   return std::clamp(rounded, -half, half - 1);
 }
 
+/// Adds the squared differences of what a decoder shows of components that are transformed
+/// together: 3, or 1 alone.
+/// @param planes  [source, decoded][component]
+template <typename Sample>
+void add_squares(const Plane<Sample> (&planes)[2][3], uint32_t count, const Component* components,
+                 uint64_t* sums) {
+  std::array<std::atomic<uint64_t>, 3> total{};
+  const int32_t width = planes[0][0].width;
+  parallel_for(static_cast<size_t>(planes[0][0].height), kRowGrain, [&](size_t begin, size_t end) {
+    uint64_t sum[3] = {0, 0, 0};
+    for (auto y = static_cast<int32_t>(begin); y < static_cast<int32_t>(end); ++y) {
+      for (int32_t x = 0; x < width; ++x) {
+        Sample samples[2][3];
+        for (uint32_t decoded : {0u, 1u}) {
+          for (uint32_t k = 0; k < count; ++k) samples[decoded][k] = planes[decoded][k].row(y)[x];
+          if (count == 3) inverse_colour(samples[decoded]);
+        }
+        for (uint32_t k = 0; k < count; ++k) {
+          const int32_t depth = components[k].depth;
+          const int64_t off = shown(samples[0][k], depth) - shown(samples[1][k], depth);
+          sum[k] += static_cast<uint64_t>(off * off);
+        }
+      }
+    }
+    for (uint32_t k = 0; k < count; ++k) total[k].fetch_add(sum[k], std::memory_order_relaxed);
+  });
+  for (uint32_t k = 0; k < count; ++k) sums[k] += total[k].load();
+}
+
 struct TileSize {
   int32_t width = 0, height = 0;
   size_t samples() const { return static_cast<size_t>(width) * static_cast<size_t>(height); }
@@ -311,36 +340,16 @@ void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Sel
     }
   });
 
-  std::array<std::atomic<uint64_t>, CJ2K_MAX_COMPONENTS> total{};
   // The components of a colour transform together, then the others.
   const uint32_t together = plan_.use_mct ? 3 : 1;
   for (uint32_t first = 0; first < num_components; first += first == 0 ? together : 1) {
     const uint32_t count = first == 0 ? together : 1;
-    const Rect& rect = tcs[first].rect;
-    parallel_for(static_cast<size_t>(rect.height()), kRowGrain, [&](size_t begin, size_t end) {
-      uint64_t sum[3] = {0, 0, 0};
-      for (auto y = static_cast<ptrdiff_t>(begin); y < static_cast<ptrdiff_t>(end); ++y) {
-        for (int32_t x = 0; x < rect.width(); ++x) {
-          Sample samples[2][3];
-          for (uint32_t k = 0; k < count; ++k) {
-            for (uint32_t decoded : {0u, 1u})
-              samples[decoded][k] = plane(first + k, decoded).row(y)[x];
-          }
-          for (uint32_t decoded : {0u, 1u}) {
-            if (count == 3) inverse_colour(samples[decoded]);
-          }
-          for (uint32_t k = 0; k < count; ++k) {
-            const int32_t depth = plan_.components[first + k].depth;
-            const int64_t off = shown(samples[0][k], depth) - shown(samples[1][k], depth);
-            sum[k] += static_cast<uint64_t>(off * off);
-          }
-        }
-      }
-      for (uint32_t k = 0; k < count; ++k)
-        total[first + k].fetch_add(sum[k], std::memory_order_relaxed);
-    });
+    Plane<Sample> planes[2][3];
+    for (uint32_t k = 0; k < count; ++k) {
+      for (uint32_t decoded : {0u, 1u}) planes[decoded][k] = plane(first + k, decoded);
+    }
+    add_squares(planes, count, plan_.components.data() + first, sums + first);
   }
-  for (uint32_t c = 0; c < num_components; ++c) sums[c] += total[c].load();
 }
 
 void PictureError::measure(const CoefficientPlanes& coefficients, const Selection& selection,

@@ -20,12 +20,9 @@ struct Case {
   Pattern pattern;
 };
 
-/// All cases as jobs of one launch, in two frames; every sample of the memory
-/// is compared.
-template <typename T>
-void check_cases(Gpu &gpu, const std::vector<Case> &cases, int32_t limit, uint64_t seed) {
-  constexpr uint32_t kFrames = 2;
-  cuda::DwtLevel level;
+/// The cases as jobs one behind the other, aligned or not.
+/// @return samples of a frame
+uint64_t make_jobs(const std::vector<Case> &cases, uint64_t seed, cuda::DwtLevel *level) {
   uint64_t next = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
     const Case &c = cases[i];
@@ -43,10 +40,33 @@ void check_cases(Gpu &gpu, const std::vector<Case> &cases, int32_t limit, uint64
     job.source = (next + 3) / 4 * 4 + (is_aligned ? 0 : 1 + i % 3);
     job.target = (job.source + job.source_stride * height + 3) / 4 * 4 + (is_aligned ? 0 : i % 4);
     next = job.target + job.target_stride * height;
-    cuda::append_dwt_parts(job, static_cast<uint32_t>(i), 1, &level.parts);
-    level.jobs.push_back(job);
+    cuda::append_dwt_parts(job, static_cast<uint32_t>(i), 1, &level->parts);
+    level->jobs.push_back(job);
   }
-  const uint64_t frame_samples = (next + 31) / 32 * 32;
+  return (next + 31) / 32 * 32;
+}
+
+/// Says which job a sample of a frame belongs to.
+void report(const cuda::DwtLevel &level, uint64_t offset) {
+  for (size_t i = 0; i < level.jobs.size(); ++i) {
+    const cuda::DwtJob &job = level.jobs[i];
+    if (offset < job.source ||
+        offset >= job.target + uint64_t{job.target_stride} * static_cast<uint64_t>(job.height))
+      continue;
+    MESSAGE("case ", i, ": ", job.width, "x", job.height, " parity ", int{job.parity_x}, " ",
+            int{job.parity_y}, " pairs ", int{job.segment_pairs}, " at row ",
+            (offset - job.target) / job.target_stride, " column ",
+            (offset - job.target) % job.target_stride);
+  }
+}
+
+/// All cases as jobs of one launch, in two frames; every sample of the memory
+/// is compared.
+template <typename T>
+void check_cases(Gpu &gpu, const std::vector<Case> &cases, int32_t limit, uint64_t seed) {
+  constexpr uint32_t kFrames = 2;
+  cuda::DwtLevel level;
+  const uint64_t frame_samples = make_jobs(cases, seed, &level);
   std::vector<T> samples(static_cast<size_t>(frame_samples) * kFrames);
   for (size_t i = 0; i < samples.size(); ++i) samples[i] = static_cast<T>(i % 1000) - 500;
   std::vector<T> expected;
@@ -88,19 +108,7 @@ void check_cases(Gpu &gpu, const std::vector<Case> &cases, int32_t limit, uint64
               gpu.stream, lists, {memory.as<void>(), frame_samples, kFrames}) == Status::kOk);
   const std::vector<T> actual = gpu.download<T>(memory, samples.size());
   const int64_t at = first_difference(actual, expected);
-  if (at >= 0) {
-    for (size_t i = 0; i < cases.size(); ++i) {
-      const auto offset = static_cast<uint64_t>(at) % frame_samples;
-      const cuda::DwtJob &job = level.jobs[i];
-      if (offset < job.source ||
-          offset >= job.target + uint64_t{job.target_stride} * static_cast<uint64_t>(job.height))
-        continue;
-      MESSAGE("case ", i, ": ", job.width, "x", job.height, " parity ", int{job.parity_x}, " ",
-              int{job.parity_y}, " pairs ", int{job.segment_pairs}, " at row ",
-              (offset - job.target) / job.target_stride, " column ",
-              (offset - job.target) % job.target_stride);
-    }
-  }
+  if (at >= 0) report(level, static_cast<uint64_t>(at) % frame_samples);
   REQUIRE(at == -1);
 }
 

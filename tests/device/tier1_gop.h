@@ -111,39 +111,7 @@ class Gop {
     num_frames_ = items.at(0).frames.size();
     expected_.resize(items.size() * num_frames_);
     resumed_.resize(expected_.size());
-    uint64_t frame_words = 0;
-    for (const Item& item : items) {
-      int planes = 1;  // of the plan: more than there are
-      for (const TestBlock& block : item.frames) planes = std::max(planes, block.bit_planes() + 1);
-      planes = std::min(planes, kMaxBitPlanes);
-      Tier1Job job{};
-      job.first_word = frame_words;
-      job.symbols_offset = layout_.frame_symbols;
-      job.bytes_offset = layout_.frame_bytes;
-      job.bytes_capacity =
-          std::min(options.capacity, tier1_byte_capacity(item.width, item.height, planes));
-      job.first_pass = layout_.frame_passes;
-      job.weight = item.weight;
-      job.width = static_cast<uint16_t>(item.width);
-      job.height = static_cast<uint16_t>(item.height);
-      job.orientation = item.orientation;
-      job.component = item.component;
-      job.max_bit_planes = static_cast<uint8_t>(planes);
-      job.size = static_cast<uint8_t>(tier1_size(item.width, item.height));
-      layout_.jobs.push_back(job);
-      layout_.frame_symbols += options.form == Tier1Form::kClassic
-                                   ? tier1_symbol_capacity(item.width, item.height, planes)
-                               : options.form == Tier1Form::kCibo
-                                   ? 2 * tier1_symbol_capacity(item.width, item.height, 1)
-                                   : 0;
-      layout_.frame_bytes += job.bytes_capacity;
-      layout_.frame_passes += static_cast<uint32_t>(num_passes_of(planes));
-      layout_.max_bit_planes = std::max<uint32_t>(layout_.max_bit_planes, job.max_bit_planes);
-      frame_words += (static_cast<uint64_t>((item.width + 15) / 16 * ((item.height + 3) / 4)) *
-                          (job.max_bit_planes + 1u) +
-                      1) /
-                     2 * 2;
-    }
+    const uint64_t frame_words = make_layout();
     std::vector<uint64_t> words(frame_words * num_frames_, 0x5555AAAA5555AAAA);
     std::vector<uint32_t> magnitudes;
     for (size_t f = 0; f < num_frames_; ++f) {
@@ -306,6 +274,45 @@ class Gop {
 
  private:
   static constexpr PassSymbols kUntouched{0xDEADBEEF, 0xDEAD, 0xBEEF, -1};
+
+  /// The blocks of a frame one behind the other, in every memory.
+  /// @return words of the planes of a frame
+  uint64_t make_layout() {
+    uint64_t frame_words = 0;
+    for (const Item& item : items_) {
+      int planes = 1;  // of the plan: more than there are
+      for (const TestBlock& block : item.frames) planes = std::max(planes, block.bit_planes() + 1);
+      planes = std::min(planes, kMaxBitPlanes);
+      Tier1Job job{};
+      job.first_word = frame_words;
+      job.symbols_offset = layout_.frame_symbols;
+      job.bytes_offset = layout_.frame_bytes;
+      job.bytes_capacity =
+          std::min(options_.capacity, tier1_byte_capacity(item.width, item.height, planes));
+      job.first_pass = layout_.frame_passes;
+      job.weight = item.weight;
+      job.width = static_cast<uint16_t>(item.width);
+      job.height = static_cast<uint16_t>(item.height);
+      job.orientation = item.orientation;
+      job.component = item.component;
+      job.max_bit_planes = static_cast<uint8_t>(planes);
+      job.size = static_cast<uint8_t>(tier1_size(item.width, item.height));
+      layout_.jobs.push_back(job);
+      layout_.frame_symbols += options_.form == Tier1Form::kClassic
+                                   ? tier1_symbol_capacity(item.width, item.height, planes)
+                               : options_.form == Tier1Form::kCibo
+                                   ? 2 * tier1_symbol_capacity(item.width, item.height, 1)
+                                   : 0;
+      layout_.frame_bytes += job.bytes_capacity;
+      layout_.frame_passes += static_cast<uint32_t>(num_passes_of(planes));
+      layout_.max_bit_planes = std::max<uint32_t>(layout_.max_bit_planes, job.max_bit_planes);
+      frame_words += (static_cast<uint64_t>((item.width + 15) / 16 * ((item.height + 3) / 4)) *
+                          (job.max_bit_planes + 1u) +
+                      1) /
+                     2 * 2;
+    }
+    return frame_words;
+  }
 
   void code_on_host(uint32_t block, uint16_t threshold, int last_plane) {
     static Tier1Scratch scratch;

@@ -339,6 +339,26 @@ TEST_CASE("tier-1: blocks in pairs come to what each comes to alone") {
   });
 }
 
+/// Blocks once, for the lanes of simd::encode_blocks.
+class Pairs final : public Tier1Queue {
+ public:
+  Pairs(const std::vector<TestBlock>& sources, uint32_t style, test::TestOutput* outputs)
+      : sources_(sources), style_(style), outputs_(outputs) {}
+  bool next(int lane, Tier1Task* task) override {
+    if (next_ == sources_.size()) return false;
+    const size_t i = next_++;
+    *task = {sources_[i].block(kOrientations[i % 4], style_, false), &outputs_[lane].out, nullptr};
+    return true;
+  }
+  void done(int) override {}
+
+ private:
+  const std::vector<TestBlock>& sources_;
+  const uint32_t style_;
+  test::TestOutput* const outputs_;
+  size_t next_ = 0;
+};
+
 TEST_CASE("bench tier-1" * doctest::skip()) {
   struct Case {
     const char* what;
@@ -384,26 +404,6 @@ TEST_CASE("bench tier-1" * doctest::skip()) {
           name, [&](const Tier1Block& b) { simd::encode_block(b, scratch[0], output->out); }, 1);
     });
     for_each_target(simd::tier1_target, [&](const char* name) {
-      /// The sources once.
-      class Pairs final : public Tier1Queue {
-       public:
-        Pairs(const std::vector<TestBlock>& sources, uint32_t style, test::TestOutput* outputs)
-            : sources_(sources), style_(style), outputs_(outputs) {}
-        bool next(int lane, Tier1Task* task) override {
-          if (next_ == sources_.size()) return false;
-          const size_t i = next_++;
-          *task = {sources_[i].block(kOrientations[i % 4], style_, false), &outputs_[lane].out,
-                   nullptr};
-          return true;
-        }
-        void done(int) override {}
-
-       private:
-        const std::vector<TestBlock>& sources_;
-        const uint32_t style_;
-        test::TestOutput* const outputs_;
-        size_t next_ = 0;
-      };
       double best = 1e30;
       for (int round = 0; round < 12; ++round) {
         const auto start = std::chrono::steady_clock::now();

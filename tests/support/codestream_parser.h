@@ -52,6 +52,54 @@ struct ParsedCodestream {
   size_t end = 0;  // after EOC
 };
 
+/// A.7.1, from Ztlm on.
+inline void parse_tlm(Bytes body, ParsedCodestream* out) {
+  REQUIRE((body[1] & ~0x70) == 0);
+  const int index_bytes = body[1] >> 4 & 3;
+  const int length_bytes = body[1] & 0x40 ? 4 : 2;
+  REQUIRE((body.size() - 2) % (index_bytes + length_bytes) == 0);
+  out->tlm_entries.push_back((body.size() - 2) / (index_bytes + length_bytes));
+  for (size_t i = 2; i < body.size(); i += index_bytes + length_bytes) {
+    REQUIRE(index_bytes > 0);
+    out->tlm.push_back({get_be(body, i, index_bytes), get_be(body, i + index_bytes, length_bytes)});
+  }
+}
+
+/// Header and place of the tile-part whose SOT is at `at`.
+inline ParsedTilePart parse_tile_part(Bytes in, size_t at) {
+  ParsedTilePart part = {};
+  part.begin = at;
+  REQUIRE(get_be(in, at + 2, 2) == 10);
+  part.tile = get_be(in, at + 4, 2);
+  part.psot = get_be(in, at + 6, 4);
+  part.index = get_be(in, at + 10, 1);
+  part.count = get_be(in, at + 11, 1);
+  part.end = at + part.psot;
+  REQUIRE(part.end <= in.size());
+  at += 12;
+  while (get_be(in, at, 2) != 0xFF93) {
+    REQUIRE(get_be(in, at, 2) == 0xFF58);
+    const uint32_t length = get_be(in, at + 2, 2);
+    const Bytes body = in.subspan(at + 4, length - 2);
+    REQUIRE(body[0] == part.plt_segments.size());
+    part.plt_segments.push_back(length);
+    uint64_t value = 0;
+    bool open = false;
+    for (size_t i = 1; i < body.size(); ++i) {
+      value = value << 7 | (body[i] & 0x7F);
+      open = body[i] & 0x80;
+      if (open) continue;
+      part.plt.push_back(value);
+      value = 0;
+    }
+    REQUIRE_FALSE(open);
+    at += 2 + length;
+  }
+  part.data = at + 2;
+  REQUIRE(part.data <= part.end);
+  return part;
+}
+
 inline ParsedCodestream parse_codestream(Bytes in) {
   ParsedCodestream out;
   REQUIRE(get_be(in, 0, 2) == 0xFF4F);
@@ -82,20 +130,10 @@ inline ParsedCodestream parse_codestream(Bytes in) {
         REQUIRE(out.qcc.count(body[0]) == 0);
         out.qcc[body[0]] = body.subspan(1);
         break;
-      case 0xFF55: {
+      case 0xFF55:
         REQUIRE(body[0] == tlm_segments++);
-        REQUIRE((body[1] & ~0x70) == 0);
-        const int index_bytes = body[1] >> 4 & 3;
-        const int length_bytes = body[1] & 0x40 ? 4 : 2;
-        REQUIRE((body.size() - 2) % (index_bytes + length_bytes) == 0);
-        out.tlm_entries.push_back((body.size() - 2) / (index_bytes + length_bytes));
-        for (size_t i = 2; i < body.size(); i += index_bytes + length_bytes) {
-          REQUIRE(index_bytes > 0);
-          out.tlm.push_back(
-              {get_be(body, i, index_bytes), get_be(body, i + index_bytes, length_bytes)});
-        }
+        parse_tlm(body, &out);
         break;
-      }
       case 0xFF64:
         REQUIRE(length >= 5);
         if (get_be(body, 0, 2) == 1) {
@@ -116,36 +154,7 @@ inline ParsedCodestream parse_codestream(Bytes in) {
   out.main_header_bytes = at;
 
   while (get_be(in, at, 2) == 0xFF90) {
-    ParsedTilePart part = {};
-    part.begin = at;
-    REQUIRE(get_be(in, at + 2, 2) == 10);
-    part.tile = get_be(in, at + 4, 2);
-    part.psot = get_be(in, at + 6, 4);
-    part.index = get_be(in, at + 10, 1);
-    part.count = get_be(in, at + 11, 1);
-    part.end = at + part.psot;
-    REQUIRE(part.end <= in.size());
-    at += 12;
-    while (get_be(in, at, 2) != 0xFF93) {
-      REQUIRE(get_be(in, at, 2) == 0xFF58);
-      const uint32_t length = get_be(in, at + 2, 2);
-      const Bytes body = in.subspan(at + 4, length - 2);
-      REQUIRE(body[0] == part.plt_segments.size());
-      part.plt_segments.push_back(length);
-      uint64_t value = 0;
-      bool open = false;
-      for (size_t i = 1; i < body.size(); ++i) {
-        value = value << 7 | (body[i] & 0x7F);
-        open = body[i] & 0x80;
-        if (open) continue;
-        part.plt.push_back(value);
-        value = 0;
-      }
-      REQUIRE_FALSE(open);
-      at += 2 + length;
-    }
-    part.data = at + 2;
-    REQUIRE(part.data <= part.end);
+    const ParsedTilePart part = parse_tile_part(in, at);
     at = part.end;
     out.tile_parts.push_back(part);
   }

@@ -207,6 +207,28 @@ bool take_implied_bytes(const CodedBlock& coded, const HullPoint& end, uint32_t 
   return true;
 }
 
+/// What was read of each block, after the last packet.
+void check_blocks(const Plan& plan, const Selection& selection, const test::PacketReader& reader) {
+  for (size_t i = 0; i < plan.blocks.size(); ++i) {
+    const CodedBlock& coded = selection.blocks[i];
+    const test::ParsedBlock& read = reader.blocks[i];
+    if (!read.included) continue;
+    REQUIRE(read.zero_planes == coded.zero_bit_planes);
+    REQUIRE(selection.points(static_cast<uint32_t>(i), read.first_layer) > 0);
+    REQUIRE(std::memcmp(read.data.data(), coded.data, read.data.size()) == 0);
+    if (coded.tails != nullptr) {
+      const PassTail& tail = coded.tails[selection.final_points[i] - 1];
+      REQUIRE(std::memcmp(read.data.data() + tail.offset_bytes, tail.bytes, tail.count) == 0);
+    }
+    for (const test::ParsedBlock::Segment& segment : read.segments) {
+      const auto* const end = coded.segments + coded.num_segments;
+      const auto* const own = std::find_if(
+          coded.segments, end, [&](const SegmentEnd& s) { return s.passes == segment.end_pass; });
+      if (own != end) REQUIRE(segment.end_byte == own->bytes);
+    }
+  }
+}
+
 /// Reads everything back and compares it with the selection, layer by layer.
 /// @return packets with implied bytes at their end
 size_t check_codestream(const Plan& plan, const Selection& selection, Bytes bytes) {
@@ -224,7 +246,6 @@ size_t check_codestream(const Plan& plan, const Selection& selection, Bytes byte
   if (!plan.params.tlm) REQUIRE(parsed.tlm.empty());
 
   test::PacketReader reader(plan);
-  const size_t num_blocks = plan.blocks.size();
   uint64_t next_packet = 0;
   std::vector<uint32_t> packets_of_tile(plan.tiles.size());
   std::vector<uint32_t> layers_of_precinct(plan.precincts.size());
@@ -274,24 +295,7 @@ size_t check_codestream(const Plan& plan, const Selection& selection, Bytes byte
     REQUIRE(at == found.end);
   }
   REQUIRE(next_packet == plan.packets.size());
-  for (size_t i = 0; i < num_blocks; ++i) {
-    const CodedBlock& coded = selection.blocks[i];
-    const test::ParsedBlock& read = reader.blocks[i];
-    if (!read.included) continue;
-    REQUIRE(read.zero_planes == coded.zero_bit_planes);
-    REQUIRE(selection.points(static_cast<uint32_t>(i), read.first_layer) > 0);
-    REQUIRE(std::memcmp(read.data.data(), coded.data, read.data.size()) == 0);
-    if (coded.tails != nullptr) {
-      const PassTail& tail = coded.tails[selection.final_points[i] - 1];
-      REQUIRE(std::memcmp(read.data.data() + tail.offset_bytes, tail.bytes, tail.count) == 0);
-    }
-    for (const test::ParsedBlock::Segment& segment : read.segments) {
-      const auto* const end = coded.segments + coded.num_segments;
-      const auto* const own = std::find_if(
-          coded.segments, end, [&](const SegmentEnd& s) { return s.passes == segment.end_pass; });
-      if (own != end) REQUIRE(segment.end_byte == own->bytes);
-    }
-  }
+  check_blocks(plan, selection, reader);
   return with_implied_bytes;
 }
 
@@ -323,6 +327,41 @@ size_t check_params(const cj2k_params& p, uint64_t seed,
   }
   return with_implied_bytes;
 }
+
+/// A packet header of these bits, with the stuffing of B.10.1.
+std::vector<uint8_t> packed(const std::string& bits) {
+  std::vector<uint8_t> bytes;
+  uint32_t byte = 0;
+  int left = 8;
+  for (const char bit : bits) {
+    if (bit == ' ') continue;
+    byte = byte << 1 | static_cast<uint32_t>(bit - '0');
+    if (--left > 0) continue;
+    bytes.push_back(static_cast<uint8_t>(byte));
+    left = byte == 0xFF ? 7 : 8;
+    byte = 0;
+  }
+  if (left < 8) bytes.push_back(static_cast<uint8_t>(byte << left));
+  return bytes;
+}
+
+// The packet headers of the example below. Inclusion tree: leaves 0 0 1 / 2 1 1 (never = 2), middle 0 1, root 0. Planes: leaves 3 4 7 / -
+// 3 6, middle 3 6, root 3.
+const std::string kExampleLayer0 =
+    "1 "                       // not empty
+    "111 000111 1100 0 0110 "  // (0,0): root, middle, leaf; 3 planes; 3 passes; 3+1 bits: 6
+    "1 01 10 10 11111 "        // (1,0): leaf; 4 planes; 2 passes; Lblock 4, 4+1 bits: 31
+    "0 "                       // (2,0): middle node is not 0
+    "0 "                       // (0,1): leaf is not 0
+    "0 ";                      // (1,1): leaf is not 0; (2,1): the middle node said it
+const std::string kExampleLayer1 =
+    "1 "
+    "1 1100 0 1010 "                    // (0,0): again; 3 passes; 3+1 bits: 10
+    "0 "                                // (1,0): nothing
+    "11 0001 01 0 0 101 "               // (2,0): middle, leaf; planes: middle 6, leaf 7; 1 pass; 5
+    "0 "                                // (0,1): not below 2
+    "1 1 0 0 010 "                      // (1,1): leaf; 3 planes; 1 pass; 3 bits: 2
+    "1 1 1111111110000000 0 01011010";  // (2,1): leaf; 6 planes; 37 passes; 3+5 bits: 90
 
 TEST_CASE("packet header: a worked example of B.10") {
   // One component of 96x64, no decomposition, 3x2 blocks of 32x32, 8 bits, 5/3, 2 layers:
@@ -366,45 +405,13 @@ TEST_CASE("packet header: a worked example of B.10") {
   const uint16_t layer_slopes[] = {500};
   const Selection selection = {blocks, final_points, layer_slopes, 2};
 
-  // Inclusion tree: leaves 0 0 1 / 2 1 1 (never = 2), middle 0 1, root 0. Planes: leaves 3 4 7 / -
-  // 3 6, middle 3 6, root 3.
-  const std::string layer0 =
-      "1 "                       // not empty
-      "111 000111 1100 0 0110 "  // (0,0): root, middle, leaf; 3 planes; 3 passes; 3+1 bits: 6
-      "1 01 10 10 11111 "        // (1,0): leaf; 4 planes; 2 passes; Lblock 4, 4+1 bits: 31
-      "0 "                       // (2,0): middle node is not 0
-      "0 "                       // (0,1): leaf is not 0
-      "0 ";                      // (1,1): leaf is not 0; (2,1): the middle node said it
-  const std::string layer1 =
-      "1 "
-      "1 1100 0 1010 "       // (0,0): again; 3 passes; 3+1 bits: 10
-      "0 "                   // (1,0): nothing
-      "11 0001 01 0 0 101 "  // (2,0): middle, leaf; planes: middle 6, leaf 7; 1 pass; 5
-      "0 "                   // (0,1): not below 2
-      "1 1 0 0 010 "         // (1,1): leaf; 3 planes; 1 pass; 3 bits: 2
-      "1 1 1111111110000000 0 01011010";  // (2,1): leaf; 6 planes; 37 passes; 3+5 bits: 90
-  const auto packed = [](const std::string& bits) {
-    std::vector<uint8_t> bytes;
-    uint32_t byte = 0;
-    int left = 8;
-    for (const char bit : bits) {
-      if (bit == ' ') continue;
-      byte = byte << 1 | static_cast<uint32_t>(bit - '0');
-      if (--left > 0) continue;
-      bytes.push_back(static_cast<uint8_t>(byte));
-      left = byte == 0xFF ? 7 : 8;
-      byte = 0;
-    }
-    if (left < 8) bytes.push_back(static_cast<uint8_t>(byte << left));
-    return bytes;
-  };
-  std::vector<uint8_t> expected = packed(layer0);
+  std::vector<uint8_t> expected = packed(kExampleLayer0);
   const auto body = [&](size_t begin, size_t end) {
     expected.insert(expected.end(), data.begin() + begin, data.begin() + end);
   };
   body(0, 6);
   body(0, 31);
-  const std::vector<uint8_t> header1 = packed(layer1);
+  const std::vector<uint8_t> header1 = packed(kExampleLayer1);
   expected.insert(expected.end(), header1.begin(), header1.end());
   body(6, 16);
   body(0, 5);

@@ -1,0 +1,288 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The rules between parameters.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "params.h"
+#include "unit/params_support.h"
+
+namespace {
+
+using namespace cj2k::test;
+using cj2k::Log;
+using cj2k::Status;
+
+}  // namespace
+
+TEST_CASE("params: code-block and precinct rules") {
+  cj2k_params p = valid();
+  struct Size {
+    int w, h;
+    bool ok;
+  };
+  for (const Size& size : std::initializer_list<Size>{{4, 1024, true},
+                                                      {1024, 4, true},
+                                                      {64, 64, true},
+                                                      {4, 4, true},
+                                                      {128, 64, false},
+                                                      {1024, 8, false},
+                                                      {48, 32, false},
+                                                      {32, 5, false}}) {
+    const int w = size.w, h = size.h;
+    const bool ok = size.ok;
+    CAPTURE(w);
+    CAPTURE(h);
+    p.cblk_width = w;
+    p.cblk_height = h;
+    CHECK((resolve_error(p) == "") == ok);
+  }
+  p = valid();
+  p.levels = 1;
+  p.num_precincts = 2;
+  const auto with = [&](int w0, int h0, int w1, int h1) {
+    p.precinct_width[0] = w0;
+    p.precinct_height[0] = h0;
+    p.precinct_width[1] = w1;
+    p.precinct_height[1] = h1;
+    return resolve_error(p);
+  };
+  CHECK(with(2, 32768, 1, 1) == "");
+  CHECK(contains(with(1, 2, 1, 1), "precincts[0] 1x2"));
+  CHECK(contains(with(2, 1, 1, 1), "precincts[0] 2x1"));
+  CHECK(contains(with(2, 2, 3, 1), "precincts[1] 3x1"));
+  // The last entry repeats: with two levels it also belongs to a resolution above the lowest.
+  p.levels = 2;
+  CHECK(contains(with(2, 2, 1, 1), "precincts[1] 1x1"));
+  p.levels = 1;
+  p.num_precincts = 3;
+  CHECK(contains(resolve_error(p), "num_precincts 3"));
+}
+
+TEST_CASE("params: colour rules") {
+  CHECK(resolved(valid()).mct == CJ2K_MCT_ON);
+  CHECK(resolved(valid()).colorspace == CJ2K_COLOR_SRGB);
+  for (const char* unlike : {"depth=8,9", "is_signed=0,0,1", "dx=1,2,2", "dy=1,2,2"}) {
+    cj2k_params p = valid();
+    const std::string text = unlike;
+    const size_t equal = text.find('=');
+    REQUIRE(set(&p, text.substr(0, equal), text.substr(equal + 1)) == Status::kOk);
+    CHECK(resolved(p).mct == CJ2K_MCT_OFF);
+    p.mct = CJ2K_MCT_ON;
+    CHECK(contains(resolve_error(p), "mct on with unlike components"));
+  }
+  cj2k_params p = valid();
+  p.mct = CJ2K_MCT_OFF;
+  CHECK(resolved(p).mct == CJ2K_MCT_OFF);
+  p = valid();
+  p.colorspace = CJ2K_COLOR_SYCC;  // transformed already
+  CHECK(resolved(p).mct == CJ2K_MCT_OFF);
+  p.mct = CJ2K_MCT_ON;
+  CHECK(resolved(p).mct == CJ2K_MCT_ON);
+  p = valid();
+  p.num_components = 4;
+  p.depth[3] = 5;
+  p.alpha = 1;
+  CHECK(resolved(p).mct == CJ2K_MCT_ON);
+  p.num_components = 3;
+  CHECK(resolved(p).mct == CJ2K_MCT_OFF);
+  p.num_components = 2;
+  CHECK(resolved(p).mct == CJ2K_MCT_OFF);
+  CHECK(resolved(p).colorspace == CJ2K_COLOR_GRAY);
+  p.mct = CJ2K_MCT_ON;
+  CHECK(contains(resolve_error(p), "mct on with num_components 2 not in [3, 4]"));
+  p.mct = CJ2K_MCT_AUTO;
+  p.num_components = 1;
+  CHECK(contains(resolve_error(p), "alpha 1 with num_components 1"));
+}
+
+TEST_CASE("params: the colour space is one of the components beside alpha") {
+  cj2k_params p = valid();
+  for (int components = 1; components <= CJ2K_MAX_COMPONENTS; ++components) {
+    for (int alpha = 0; alpha <= std::min(components - 1, 1); ++alpha) {
+      CAPTURE(components);
+      CAPTURE(alpha);
+      p.num_components = components;
+      p.alpha = alpha;
+      const bool has_colour = components - alpha >= 3;
+      p.colorspace = CJ2K_COLOR_AUTO;
+      CHECK(resolved(p).colorspace == (has_colour ? CJ2K_COLOR_SRGB : CJ2K_COLOR_GRAY));
+      p.colorspace = CJ2K_COLOR_GRAY;
+      CHECK(resolved(p).colorspace == CJ2K_COLOR_GRAY);
+      for (const cj2k_colorspace space : {CJ2K_COLOR_SRGB, CJ2K_COLOR_SYCC}) {
+        p.colorspace = space;
+        if (has_colour) {
+          CHECK(resolved(p).colorspace == space);
+          continue;
+        }
+        const std::string name = space == CJ2K_COLOR_SRGB ? "srgb" : "sycc";
+        CHECK(contains(resolve_error(p),
+                       "colorspace " + name + " with num_components " + std::to_string(components) +
+                           " and alpha " + std::to_string(alpha) + ": " +
+                           std::to_string(components - alpha) + " beside alpha not in [3, 4]"));
+      }
+    }
+  }
+}
+
+TEST_CASE("params: colorspace auto takes components that are subsampled unlike for YCbCr") {
+  const struct {
+    const char *dx, *dy;
+    int components, alpha;
+    cj2k_colorspace space;
+  } table[] = {
+      {"1,2,2", "1,2,2", 3, 0, CJ2K_COLOR_SYCC},     {"1,2,2", "1", 3, 0, CJ2K_COLOR_SYCC},
+      {"1", "1,2,2", 3, 0, CJ2K_COLOR_SYCC},         {"1,4,4", "1", 3, 0, CJ2K_COLOR_SYCC},
+      {"1,1,2", "1", 3, 0, CJ2K_COLOR_SYCC},         {"1,2,2,1", "1,2,2,1", 4, 1, CJ2K_COLOR_SYCC},
+      {"1,2,2,1", "1,2,2,1", 4, 0, CJ2K_COLOR_SYCC}, {"2", "2", 3, 0, CJ2K_COLOR_SRGB},
+      {"1,1,1,2", "1,1,1,2", 4, 1, CJ2K_COLOR_SRGB}, {"1,2,2", "1,2,2", 3, 1, CJ2K_COLOR_GRAY},
+      {"1,2", "1,2", 2, 0, CJ2K_COLOR_GRAY},
+  };
+  for (const auto& row : table) {
+    INFO("dx ", std::string(row.dx), " dy ", std::string(row.dy), " alpha ", row.alpha);
+    cj2k_params p = valid();
+    p.num_components = row.components;
+    p.alpha = row.alpha;
+    REQUIRE(set(&p, "dx", row.dx) == Status::kOk);
+    REQUIRE(set(&p, "dy", row.dy) == Status::kOk);
+    CHECK(resolved(p).colorspace == row.space);
+    if (row.components - row.alpha < 3) continue;
+    p.colorspace = CJ2K_COLOR_SRGB;  // who asks for it gets it
+    CHECK(resolved(p).colorspace == CJ2K_COLOR_SRGB);
+  }
+}
+
+TEST_CASE("params: rate rules") {
+  CHECK(resolved(valid()).quality == 2.0);
+  CHECK(resolved(valid()).quant_step == 0.5);
+  cj2k_params p = valid();
+  for (int32_t& depth : p.depth) depth = 12;
+  CHECK(resolved(p).quant_step == 1.0);
+  p.quality = 0.0625;  // one LSB of 12 bits
+  CHECK(resolved(p).quant_step == 0.5);
+  p = valid();
+  p.quality = 0.25;
+  CHECK(resolved(p).quant_step == 0.125);
+  p.quality = 0.00390625;
+  CHECK(resolved(p).quant_step == 0.015625);  // the finest there is
+  p = valid();
+  p.target_bytes = 1000;
+  CHECK(resolved(p).quality == 0);
+  p.max_frame_bytes = 900;
+  p.min_frame_bytes = 900;
+  CHECK(resolve_error(p) == "");
+  p.min_frame_bytes = 901;
+  CHECK(contains(resolve_error(p), "min_frame_bytes 901 not in [0, 900]"));
+  p.max_frame_bytes = 0;
+  CHECK(resolve_error(p) == "");
+
+  p = valid();
+  p.lossless = 1;
+  CHECK(resolved(p).wavelet == CJ2K_WAVELET_53);
+  CHECK(resolved(p).quality == 0);
+  p.min_frame_bytes = 5000;
+  CHECK(resolve_error(p) == "");
+  p.target_bytes = 1;
+  CHECK(resolve_error(p) == "lossless 1 excludes target_bytes (which must be 0)");
+  p.target_bytes = 0;
+  p.max_frame_bytes = 1;
+  CHECK(contains(resolve_error(p), "excludes max_frame_bytes"));
+  p.max_frame_bytes = 0;
+  p.min_frame_bytes = 0;
+  p.max_component_bytes = 1;
+  CHECK(contains(resolve_error(p), "excludes max_component_bytes"));
+  p.max_component_bytes = 0;
+  p.quality = 1;
+  CHECK(contains(resolve_error(p), "excludes quality"));
+
+  p = valid();
+  p.wavelet = CJ2K_WAVELET_53;
+  CHECK(resolved(p).wavelet == CJ2K_WAVELET_53);
+  CHECK(resolved(p).quality == 2.0);
+
+  p = valid();
+  REQUIRE(set(&p, "layer_rates", "20,10,5") == Status::kOk);
+  CHECK(resolved(p).layers == 3);
+  p.layers = 2;
+  CHECK(resolve_error(p) == "num_layer_rates 3 is not layers 2");
+  p.layers = 3;
+  p.layer_rates[2] = 10;
+  CHECK(resolve_error(p) == "layer_rates[2] 10 not below layer_rates[1] 10");
+}
+
+TEST_CASE("params: chosen values of how it runs") {
+  cj2k_params p = valid();
+  p.gop = 0;
+  // With "auto" the backend is not known yet.
+  CHECK(resolved(p).threads >= 1);
+  CHECK(resolved(p).gop == 0);
+  CHECK(resolved(p).async_depth == 0);
+  CHECK(std::string(resolved(p).device) == "auto");
+  REQUIRE(set(&p, "device", "cpu") == Status::kOk);
+  cj2k_params r = resolved(p);
+  CHECK(r.gop == 1);
+  CHECK(r.async_depth == (r.threads == 1 ? 1 : 2));
+  p.threads = 1;
+  CHECK(resolved(p).async_depth == 1);
+  p.threads = 3;
+  CHECK(resolved(p).async_depth == 2);
+  p.async_depth = 7;
+  CHECK(resolved(p).async_depth == 7);
+  p.gop = 9;
+  CHECK(resolved(p).async_depth == 9);
+  CHECK(resolved(p).gop == 9);
+}
+
+TEST_CASE("params: GOP and depth of each backend") {
+  struct Case {
+    int threads, gop, async_depth;
+    cj2k_stop stop;
+    bool cuda;
+    int64_t blocks;
+    int expected_gop, expected_depth;
+  };
+  const std::vector<Case> cases = {
+      {1, 0, 0, CJ2K_STOP_EXACT, false, 26000, 1, 1},
+      {2, 0, 0, CJ2K_STOP_EXACT, false, 26000, 1, 2},
+      {2, 4, 0, CJ2K_STOP_EXACT, false, 26000, 4, 4},
+      {2, 4, 5, CJ2K_STOP_EXACT, false, 26000, 4, 8},
+      {2, 5, 64, CJ2K_STOP_EXACT, false, 26000, 5, 65},
+      {1, 64, 64, CJ2K_STOP_EXACT, false, 26000, 64, 64},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 1, 16, 32},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 8191, 16, 32},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 16383, 16, 32},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 16384, 8, 16},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 32767, 8, 16},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 32768, 4, 8},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 65536, 2, 4},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 131071, 2, 4},
+      {2, 0, 0, CJ2K_STOP_EXACT, true, 131072, 1, 2},
+      {2, 0, 0, CJ2K_STOP_NONE, true, int64_t{1} << 40, 1, 2},
+      {1, 3, 0, CJ2K_STOP_PSB, true, 26000, 3, 6},
+      {1, 3, 1, CJ2K_STOP_BPI, true, 26000, 3, 3},
+      {1, 3, 7, CJ2K_STOP_BPI, true, 26000, 3, 9},
+      // PST looks back one GOP: what is chosen must not depend on the device.
+      {1, 0, 0, CJ2K_STOP_PST, false, 26000, 1, 1},
+      {1, 0, 0, CJ2K_STOP_PST, true, 26000, 1, 2},
+      {1, 8, 0, CJ2K_STOP_PST, true, 26000, 8, 16},
+  };
+  for (const Case& c : cases) {
+    cj2k_params p = valid();
+    p.threads = c.threads;
+    p.gop = c.gop;
+    p.async_depth = c.async_depth;
+    p.stop = c.stop;
+    cj2k::choose_depth(&p, c.cuda, c.blocks);
+    INFO("cuda ", c.cuda, " blocks ", c.blocks, " gop ", c.gop, " async_depth ", c.async_depth);
+    CHECK(p.gop == c.expected_gop);
+    CHECK(p.async_depth == c.expected_depth);
+    cj2k::choose_depth(&p, c.cuda, c.blocks);  // a second time changes nothing
+    CHECK(p.gop == c.expected_gop);
+    CHECK(p.async_depth == c.expected_depth);
+  }
+}
