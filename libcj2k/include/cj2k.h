@@ -143,7 +143,7 @@ typedef enum cj2k_tier1 {
 /* All that is to be known before the first frame. Every field but those marked (*) can be set from
  * text with cj2k_params_set, by its own name or, where it is part of a pair or list, by the name of
  * that: image_offset, tile, tile_offset, cblk, precincts, layer_rates. Names, ranges and defaults
- * stand in params.def and can be asked for with cj2k_params_describe. */
+ * stand in cj2k_params.def and can be asked for with cj2k_params_describe. */
 typedef struct cj2k_params {
   size_t struct_size; /* (*) */
 
@@ -166,8 +166,8 @@ typedef struct cj2k_params {
   int32_t lossless; /* 1: 5/3, every bit-plane kept; excludes target_bytes, max_*_bytes, quality;
                        default 0 */
   cj2k_wavelet wavelet; /* default 9/7; lossless = 1 implies 5/3 */
-  cj2k_mct mct;       /* RCT or ICT on components 0..2; AUTO: on where they are alike and 3 or more
-                         (default) */
+  cj2k_mct mct;       /* RCT or ICT on components 0..2; AUTO (default): on where they are alike and
+                         are colour, but not for sYCC */
   int32_t levels;     /* decomposition levels, 0 .. 32; default 5 */
   int32_t guard_bits; /* G of T.800 E.1, 1 .. 7; default 2 */
   double quant_step;  /* 9/7: error-normalised base step, in LSB of the deepest component; 2^-6 ..
