@@ -7,63 +7,132 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <new>
 
+#include "backend.h"
 #include "base/log.h"
+#include "caller_struct.h"
 #include "cj2k.h"
 #include "encoder.h"
+#include "packet_memory.h"
 #include "params.h"
 
 struct cj2k_encoder {
   std::unique_ptr<cj2k::Encoder> encoder;
   cj2k::Log log;
+  mutable std::mutex mutex;  ///< of the text
+  mutable char last_error[cj2k::kMaxMessageBytes] = "";
 };
 
 namespace {
 
-cj2k_status code(cj2k::Status status) { return static_cast<cj2k_status>(status); }
+using cj2k::Log;
+using cj2k::Status;
+
+// The oldest header's structs, behind their last field.
+constexpr size_t kMinInfoBytes = CJ2K_END_OF(cj2k_info, simd);
+constexpr size_t kMinStatsBytes = CJ2K_END_OF(cj2k_stats, bytes);
+constexpr size_t kMinPacketBytes = CJ2K_END_OF(cj2k_packet, slot);
+constexpr size_t kMinDeviceBytes = CJ2K_END_OF(cj2k_device_info, uuid);
+
+// What comes behind the last field of a struct that the caller fills must be a new field, which an
+// older caller has not: not padding, which it has not set.
+static_assert(CJ2K_END_OF(cj2k_params, log_opaque) == sizeof(cj2k_params));
+static_assert(CJ2K_END_OF(cj2k_frame, ready_stream) == sizeof(cj2k_frame));
+
+/// Of the calling thread: the last error of a call without an encoder, and what
+/// cj2k_encoder_last_error returned.
+constinit thread_local char t_last_error[cj2k::kMaxMessageBytes] = "";
+constinit thread_local char t_returned[cj2k::kMaxMessageBytes] = "";
 
 /// The caller's log function; an older caller's struct may end before it.
-cj2k::Log log_of(const cj2k_params& p) {
-  if (p.struct_size < sizeof(cj2k_params)) return {};
-  return {p.log, p.log_opaque};
-}
-
-/// Copies as much of a filled struct as the caller's header knows.
-template <typename Struct>
-cj2k_status hand_over(const cj2k::Log& log, const char* name, Struct& all, Struct* caller,
-                      size_t least) {
-  const size_t bytes = caller->struct_size;
-  if (bytes < least || bytes > sizeof(Struct)) {
-    return code(log.fail(cj2k::Status::kInvalid, "%s: struct_size %zu not in [%zu, %zu]", name,
-                         bytes, least, sizeof(Struct)));
+Log log_of(const cj2k_params* p) {
+  if (p == nullptr || p->struct_size < CJ2K_END_OF(cj2k_params, log_opaque) ||
+      p->struct_size > cj2k::kMaxStructBytes) {
+    return {};
   }
-  all.struct_size = bytes;
-  std::memcpy(static_cast<void*>(caller), &all, bytes);
-  return CJ2K_OK;
+  return {p->log, p->log_opaque};
 }
 
-cj2k_status null_argument(const cj2k::Log& log, const char* where, const char* what) {
-  return code(log.fail(cj2k::Status::kInvalid, "%s: %s is NULL", where, what));
+Log log_of(const cj2k_encoder* encoder) { return encoder == nullptr ? Log() : encoder->log; }
+
+Status null_argument(const Log& log, const char* where, const char* what) {
+  return log.fail(Status::kInvalid, "%s: %s is NULL", where, what);
 }
 
-/// Runs `call`; bad_alloc (ours, or oneTBB's) becomes NO_MEMORY, anything else INTERNAL.
+/// Keeps the text of an error for cj2k_encoder_last_error.
+void keep_error(const cj2k_encoder* encoder, const char* where, Status status) {
+  char text[cj2k::kMaxMessageBytes];
+  if (cj2k::error_text()[0] != '\0') {
+    std::snprintf(text, sizeof text, "%s", cj2k::error_text());
+  } else {
+    std::snprintf(text, sizeof text, "%s: %s", where,
+                  cj2k_status_string(static_cast<cj2k_status>(status)));
+  }
+  if (encoder == nullptr) {
+    std::memcpy(t_last_error, text, sizeof text);
+    return;
+  }
+  const std::lock_guard lock(encoder->mutex);
+  std::memcpy(encoder->last_error, text, sizeof text);
+}
+
+/// Runs a call of the API. bad_alloc (ours, or oneTBB's) becomes NO_MEMORY, any other exception
+/// INTERNAL.
 template <typename Call>
-cj2k_status guarded(const cj2k::Log& log, const char* where, Call call) {
+cj2k_status run(const cj2k_encoder* encoder, const Log& log, const char* where, const Call& call) {
+  cj2k::clear_error_text();
+  Status status;
   try {
-    return code(call());
+    status = call();
   } catch (const std::bad_alloc&) {
-    return code(log.fail(cj2k::Status::kNoMemory, "%s: out of memory", where));
+    status = log.fail(Status::kNoMemory, "%s: out of memory", where);
   } catch (const std::exception& e) {
-    return code(log.fail(cj2k::Status::kInternal, "%s: %s", where, e.what()));
+    status = log.fail(Status::kInternal, "%s: %s", where, e.what());
   } catch (...) {
-    return code(log.fail(cj2k::Status::kInternal, "%s: exception of an unknown type", where));
+    status = log.fail(Status::kInternal, "%s: exception of an unknown type", where);
   }
+  if (static_cast<int>(status) < 0) keep_error(encoder, where, status);
+  return static_cast<cj2k_status>(status);
+}
+
+/// A call for an encoder.
+template <typename Call>
+cj2k_status run(const cj2k_encoder* encoder, const char* where, const Call& call) {
+  const Log log = log_of(encoder);
+  return run(encoder, log, where,
+             [&] { return encoder == nullptr ? null_argument(log, where, "encoder") : call(log); });
+}
+
+/// A call with parameters.
+template <typename Call>
+cj2k_status run(const cj2k_params* p, const char* where, const Call& call) {
+  const Log log = log_of(p);
+  return run(nullptr, log, where,
+             [&] { return p == nullptr ? null_argument(log, where, "p") : call(log); });
+}
+
+/// Receives by `receive`, and hands over the packet of a frame, or the frame that has none.
+template <typename Receive>
+cj2k_status receive_packet(cj2k_encoder* encoder, cj2k_packet* packet, const char* where,
+                           const Receive& receive) {
+  return run(encoder, where, [&](const Log& log) {
+    if (packet == nullptr) return null_argument(log, where, "packet");
+    CJ2K_TRY(cj2k::check_struct_size("packet", packet->struct_size, kMinPacketBytes, log));
+    cj2k_packet all{};
+    const Status status = receive(*encoder->encoder, &all);
+    if (status == Status::kAgain || status == Status::kEof) return status;
+    CJ2K_TRY(cj2k::write_struct("packet", all, kMinPacketBytes, log, packet));
+    return status;
+  });
 }
 
 }  // namespace
 
 const char* cj2k_version(void) { return CJ2K_VERSION_STRING; }
+
+int cj2k_version_number(void) { return CJ2K_VERSION; }
 
 const char* cj2k_status_string(cj2k_status status) {
   switch (status) {
@@ -94,88 +163,155 @@ void cj2k_log_stderr(void*, cj2k_log_level level, const char* message) {
 }
 
 cj2k_status cj2k_params_init(cj2k_params* p, size_t struct_size) {
-  if (p == nullptr || struct_size < cj2k::kMinParamsBytes || struct_size > sizeof(cj2k_params))
-    return CJ2K_INVALID;
-  cj2k_params defaults;
-  cj2k::set_default_params(&defaults);
-  defaults.struct_size = struct_size;
-  std::memcpy(p, &defaults, struct_size);
-  return CJ2K_OK;
+  constexpr const char* kName = "cj2k_params_init";
+  const Log silent;  // the fields of `p` are not set yet
+  return run(nullptr, silent, kName, [&] {
+    if (p == nullptr) return null_argument(silent, kName, "p");
+    cj2k_params defaults;
+    cj2k::set_default_params(&defaults);
+    CJ2K_TRY(cj2k::check_struct_size("params", struct_size, cj2k::kMinParamsBytes, silent));
+    p->struct_size = struct_size;
+    return cj2k::write_struct("params", defaults, cj2k::kMinParamsBytes, silent, p);
+  });
 }
 
 cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char* value) {
-  if (p == nullptr) return CJ2K_INVALID;
-  const cj2k::Log log = log_of(*p);
-  if (key == nullptr || value == nullptr)
-    return code(log.fail(cj2k::Status::kInvalid, "parameter without key or value (NULL)"));
-  return guarded(log, "cj2k_params_set", [&] { return cj2k::set_param(p, key, value, log); });
+  return run(p, "cj2k_params_set", [&](const Log& log) {
+    if (key == nullptr || value == nullptr)
+      return log.fail(Status::kInvalid, "parameter without key or value (NULL)");
+    return cj2k::set_param(p, key, value, log);
+  });
+}
+
+cj2k_status cj2k_params_get(const cj2k_params* p, const char* key, char* buffer, size_t size) {
+  constexpr const char* kName = "cj2k_params_get";
+  return run(p, kName, [&](const Log& log) {
+    if (key == nullptr) return null_argument(log, kName, "key");
+    if (buffer == nullptr) return null_argument(log, kName, "buffer");
+    return cj2k::get_param(*p, key, buffer, size, log);
+  });
 }
 
 cj2k_status cj2k_params_describe(int index, cj2k_param_info* info) {
-  if (info == nullptr) return CJ2K_INVALID;
-  return code(cj2k::describe_param(index, info));
+  constexpr const char* kName = "cj2k_params_describe";
+  const Log silent;
+  return run(nullptr, silent, kName, [&] {
+    if (info == nullptr) return null_argument(silent, kName, "info");
+    cj2k_param_info all;
+    CJ2K_TRY(cj2k::describe_param(index, silent, &all));
+    return cj2k::write_struct("param_info", all, cj2k::kMinParamInfoBytes, silent, info);
+  });
 }
 
 cj2k_status cj2k_params_info(const cj2k_params* p, cj2k_info* info) {
-  if (p == nullptr) return CJ2K_INVALID;
-  const cj2k::Log log = log_of(*p);
-  if (info == nullptr) return null_argument(log, "cj2k_params_info", "info");
-  cj2k_info all;
-  const cj2k_status status =
-      guarded(log, "cj2k_params_info", [&] { return cj2k::Encoder::describe(*p, log, &all); });
-  return status == CJ2K_OK ? hand_over(log, "info", all, info, sizeof(size_t)) : status;
+  constexpr const char* kName = "cj2k_params_info";
+  return run(p, kName, [&](const Log& log) {
+    if (info == nullptr) return null_argument(log, kName, "info");
+    cj2k_info all;
+    CJ2K_TRY(cj2k::Encoder::describe(*p, log, &all));
+    return cj2k::write_struct("info", all, kMinInfoBytes, log, info);
+  });
+}
+
+cj2k_status cj2k_device_describe(int index, cj2k_device_info* info) {
+  constexpr const char* kName = "cj2k_device_describe";
+  const Log silent;
+  return run(nullptr, silent, kName, [&] {
+    if (info == nullptr) return null_argument(silent, kName, "info");
+    if (index < 0) return silent.fail(Status::kInvalid, "device %d is negative", index);
+    cj2k_device_info all{};
+    CJ2K_TRY(cj2k::describe_cuda_device(index, &all));
+    return cj2k::write_struct("device_info", all, kMinDeviceBytes, silent, info);
+  });
 }
 
 cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder) {
+  constexpr const char* kName = "cj2k_encoder_open";
   if (encoder != nullptr) *encoder = nullptr;
-  if (p == nullptr) return CJ2K_INVALID;
-  const cj2k::Log log = log_of(*p);
-  if (encoder == nullptr) return null_argument(log, "cj2k_encoder_open", "encoder");
-  return guarded(log, "cj2k_encoder_open", [&] {
+  return run(p, kName, [&](const Log& log) {
+    if (encoder == nullptr) return null_argument(log, kName, "encoder");
     auto handle = std::make_unique<cj2k_encoder>();
     handle->log = log;
     CJ2K_TRY(cj2k::Encoder::open(*p, log, &handle->encoder));
     *encoder = handle.release();
-    return cj2k::Status::kOk;
+    return Status::kOk;
   });
 }
 
 cj2k_status cj2k_encoder_info(const cj2k_encoder* encoder, cj2k_info* info) {
-  if (encoder == nullptr) return CJ2K_INVALID;
-  if (info == nullptr) return null_argument(encoder->log, "cj2k_encoder_info", "info");
-  cj2k_info all;
-  encoder->encoder->info(&all);
-  return hand_over(encoder->log, "info", all, info, sizeof(size_t));
+  constexpr const char* kName = "cj2k_encoder_info";
+  return run(encoder, kName, [&](const Log& log) {
+    if (info == nullptr) return null_argument(log, kName, "info");
+    cj2k_info all;
+    encoder->encoder->info(&all);
+    return cj2k::write_struct("info", all, kMinInfoBytes, log, info);
+  });
+}
+
+cj2k_status cj2k_encoder_params(const cj2k_encoder* encoder, cj2k_params* p) {
+  constexpr const char* kName = "cj2k_encoder_params";
+  return run(encoder, kName, [&](const Log& log) {
+    if (p == nullptr) return null_argument(log, kName, "p");
+    cj2k_params all;
+    encoder->encoder->params(&all);
+    return cj2k::write_struct("params", all, cj2k::kMinParamsBytes, log, p);
+  });
+}
+
+const char* cj2k_encoder_last_error(const cj2k_encoder* encoder) {
+  if (encoder == nullptr) {
+    std::memcpy(t_returned, t_last_error, sizeof t_returned);
+  } else {
+    const std::lock_guard lock(encoder->mutex);
+    std::memcpy(t_returned, encoder->last_error, sizeof t_returned);
+  }
+  return t_returned;
 }
 
 cj2k_status cj2k_encoder_send_frame(cj2k_encoder* encoder, const cj2k_frame* frame) {
-  if (encoder == nullptr) return CJ2K_INVALID;
-  return guarded(encoder->log, "cj2k_encoder_send_frame",
-                 [&] { return encoder->encoder->send(frame); });
+  return run(encoder, "cj2k_encoder_send_frame",
+             [&](const Log&) { return encoder->encoder->send(frame); });
 }
 
 cj2k_status cj2k_encoder_receive_packet(cj2k_encoder* encoder, cj2k_packet* packet) {
-  if (encoder == nullptr) return CJ2K_INVALID;
-  if (packet == nullptr)
-    return null_argument(encoder->log, "cj2k_encoder_receive_packet", "packet");
-  cj2k_packet all{};
-  // An older caller's packet may end in the statistics; without `slot` it could not be released.
-  constexpr size_t kLeast = offsetof(cj2k_packet, stats);
-  if (packet->struct_size < kLeast || packet->struct_size > sizeof all)
-    return hand_over(encoder->log, "packet", all, packet, kLeast);
-  const cj2k_status status = guarded(encoder->log, "cj2k_encoder_receive_packet",
-                                     [&] { return encoder->encoder->receive(&all); });
-  return status == CJ2K_OK ? hand_over(encoder->log, "packet", all, packet, kLeast) : status;
+  return receive_packet(encoder, packet, "cj2k_encoder_receive_packet",
+                        [](cj2k::Encoder& e, cj2k_packet* all) { return e.receive(all); });
 }
 
-void cj2k_packet_release(cj2k_encoder* encoder, cj2k_packet* packet) {
-  if (encoder != nullptr && packet != nullptr && packet->slot != nullptr)
-    encoder->encoder->release(packet);
+cj2k_status cj2k_encoder_receive_packet_timed(cj2k_encoder* encoder, cj2k_packet* packet,
+                                              int timeout_ms) {
+  return receive_packet(
+      encoder, packet, "cj2k_encoder_receive_packet_timed",
+      [=](cj2k::Encoder& e, cj2k_packet* all) { return e.receive_timed(all, timeout_ms); });
+}
+
+cj2k_status cj2k_packet_stats(const cj2k_packet* packet, cj2k_stats* stats) {
+  constexpr const char* kName = "cj2k_packet_stats";
+  const Log silent;
+  return run(nullptr, silent, kName, [&] {
+    if (packet == nullptr) return null_argument(silent, kName, "packet");
+    if (stats == nullptr) return null_argument(silent, kName, "stats");
+    CJ2K_TRY(cj2k::check_struct_size("packet", packet->struct_size, kMinPacketBytes, silent));
+    if (packet->slot == nullptr) {
+      return silent.fail(Status::kInvalid,
+                         "%s: the packet has no bytes: its frame failed, or it has been released",
+                         kName);
+    }
+    const auto* slot = static_cast<const cj2k::PacketMemory::Packet*>(packet->slot);
+    return cj2k::write_struct("stats", slot->stats, kMinStatsBytes, silent, stats);
+  });
+}
+
+void cj2k_packet_release(cj2k_packet* packet) {
+  if (packet == nullptr || packet->slot == nullptr) return;
+  cj2k::PacketMemory::release(static_cast<cj2k::PacketMemory::Packet*>(packet->slot));
+  packet->data = nullptr;
+  packet->size = 0;
+  packet->slot = nullptr;
 }
 
 cj2k_status cj2k_encoder_flush(cj2k_encoder* encoder) {
-  if (encoder == nullptr) return CJ2K_INVALID;
-  return guarded(encoder->log, "cj2k_encoder_flush", [&] { return encoder->encoder->flush(); });
+  return run(encoder, "cj2k_encoder_flush", [&](const Log&) { return encoder->encoder->flush(); });
 }
 
 void cj2k_encoder_close(cj2k_encoder* encoder) { delete encoder; }

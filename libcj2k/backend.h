@@ -86,6 +86,9 @@ int64_t cpu_gop_bytes(const Plan& plan);
 
 /// Whether the library was built with the CUDA backend.
 bool has_cuda_backend();
+/// A device, usable or not, for cj2k_device_describe.
+/// @return kOk | kEof: behind the last, or no driver or no CUDA backend
+Status describe_cuda_device(int index, cj2k_device_info* info);
 /// A backend for each device of the list (none named: device 0). Chooses gop and async_depth of the
 /// plan's parameters where they are 0, by the number of code-blocks and the devices' free memory.
 /// Throws std::bad_alloc. `plan` must outlive the backends.

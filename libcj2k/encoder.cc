@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <system_error>
 
 #include "base/parallel.h"
+#include "caller_struct.h"
 #include "params.h"
 #include "stages/packets.h"
 #include "stages/picture_error.h"
@@ -20,10 +22,19 @@
 #include "stages/target.h"
 
 namespace cj2k {
+namespace {
 
-Encoder::Encoder(const Log& log) : log_(log) {}
+/// The oldest header's frame ends behind the samples.
+constexpr size_t kMinFrameBytes = offsetof(cj2k_frame, pts);
 
-Encoder::~Encoder() = default;
+}  // namespace
+
+Encoder::Encoder(const Log& log) : log_(log), packets_(std::make_shared<PacketMemory>()) {}
+
+Encoder::~Encoder() {
+  gops_.clear();
+  packets_->retire();
+}
 
 Status Encoder::open(const cj2k_params& params, const Log& log, std::unique_ptr<Encoder>* encoder) {
   cj2k_params resolved;
@@ -104,12 +115,12 @@ Status Encoder::reserve(bool own_threads) {
   sample_ = std::make_unique<BlockSample>(plan_);
   feedback_ = std::make_unique<StopFeedback>(static_cast<size_t>(num_gops));
   shared_.emplace(
-      GopShared{plan_, log_, *sample_, packet_scratch_, packets_, *feedback_, *threads_});
+      GopShared{plan_, log_, *sample_, packet_scratch_, *packets_, *feedback_, *threads_});
   // Packets reach their size where there is a cap; otherwise the first frames tell it.
   const int64_t cap = std::max(plan_.params.target_bytes, plan_.params.max_frame_bytes);
   const auto raw = static_cast<int64_t>(raw_frame_bytes(plan_));
-  packets_.reserve(static_cast<size_t>(plan_.params.async_depth),
-                   static_cast<size_t>(std::min(cap, raw)));
+  packets_->reserve(static_cast<size_t>(plan_.params.async_depth),
+                    static_cast<size_t>(std::min(cap, raw)));
   for (int i = 0; i < num_gops; ++i) {
     Backend& backend = *backends_[static_cast<size_t>(i) % backends_.size()];
     std::unique_ptr<GopWork> work;
@@ -202,10 +213,6 @@ Status Encoder::check_limits() const {
 
 Status Encoder::check_frame(const cj2k_frame& frame) const {
   const cj2k_params& p = plan_.params;
-  if (frame.struct_size != sizeof(cj2k_frame)) {
-    return log_.fail(Status::kInvalid, "frame: struct_size %zu is not %zu", frame.struct_size,
-                     sizeof(cj2k_frame));
-  }
   int memory;  // any number may stand there; only an int may hold it
   static_assert(sizeof memory == sizeof frame.memory);
   std::memcpy(&memory, &frame.memory, sizeof memory);
@@ -280,6 +287,19 @@ void Encoder::info(cj2k_info* info) const {
   backends_[0]->describe(info);
 }
 
+void Encoder::params(cj2k_params* params) const {
+  *params = plan_.params;
+  const Log silent;
+  DeviceList devices;
+  if (parse_devices(params->device, silent, &devices) == Status::kOk &&
+      devices.kind == DeviceList::kAuto) {
+    std::snprintf(params->device, sizeof params->device, "%s", backends_[0]->name());
+  }
+  cj2k_info used;
+  info(&used);
+  if (used.tier1[0] != '\0') (void)set_param(params, "tier1", used.tier1, silent);
+}
+
 int Encoder::num_frames_in_flight() {
   size_t frames = 0;
   for (size_t i = 0; i < num_in_flight_; ++i) frames += gop(i).num_left();
@@ -291,58 +311,106 @@ Gop* Encoder::filling() {
   return num_in_flight_ < gops_.size() ? &gop(num_in_flight_) : nullptr;
 }
 
-Status Encoder::send(const cj2k_frame* frame) {
-  if (draining_) {
-    if (frame != nullptr) {
-      log_.print(CJ2K_LOG_WARNING,
-                 "frame not taken: the encoder drains; flush it for a new sequence");
-    }
+Status Encoder::send(const cj2k_frame* from) {
+  const std::lock_guard sending(send_mutex_);
+  if (from == nullptr) return drain();
+  cj2k_frame frame{};
+  CJ2K_TRY(read_struct("frame", *from, kMinFrameBytes, log_, &frame));
+  Gop* to = nullptr;
+  int num_frames = 0;
+  bool drains = false;
+  {
+    const std::lock_guard lock(mutex_);
+    drains = draining_;
+    to = filling();
+    num_frames = num_frames_in_flight();
+  }
+  if (drains) {
+    log_.print(CJ2K_LOG_WARNING,
+               "frame not taken: the encoder drains; flush it for a new sequence");
     return Status::kEof;
   }
-  if (frame == nullptr) {
-    draining_ = true;
-    if (num_in_flight_ > 0) gop(num_in_flight_ - 1).close();
-    return Status::kOk;
-  }
-  CJ2K_TRY(check_frame(*frame));
-  Gop* const to = filling();
+  CJ2K_TRY(check_frame(frame));
   if (to == nullptr) {
     log_.print(CJ2K_LOG_DEBUG,
                "frame %" PRId64
                " not taken now: %d frames in flight, async_depth %d; receive a "
                "packet first",
-               frame->pts, num_frames_in_flight(), plan_.params.async_depth);
+               frame.pts, num_frames, plan_.params.async_depth);
     return Status::kAgain;
   }
   const bool is_first = to->num_left() == 0;
-  CJ2K_TRY(to->add(*frame));
-  if (is_first) ++num_in_flight_;
+  CJ2K_TRY(to->add(frame));
+  if (is_first) {
+    const std::lock_guard lock(mutex_);
+    ++num_in_flight_;
+    changed_.notify_all();
+  }
   if (to->full()) to->close();
   return Status::kOk;
 }
 
-Status Encoder::receive(cj2k_packet* packet) {
-  if (num_in_flight_ == 0) return draining_ ? Status::kEof : Status::kAgain;
-  Gop& oldest = gop(0);
-  const bool all_full = num_in_flight_ == gops_.size() && gop(num_in_flight_ - 1).closed();
-  if (!draining_ && !oldest.taking() && !all_full) return Status::kAgain;
-  const Status status = oldest.take(packet);
-  if (oldest.num_left() == 0) {
-    oldest.clear();
-    first_gop_ = (first_gop_ + 1) % gops_.size();
-    --num_in_flight_;
+Status Encoder::drain() {
+  Gop* last = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (draining_) return Status::kEof;
+    draining_ = true;
+    if (num_in_flight_ > 0 && !gop(num_in_flight_ - 1).closed()) last = &gop(num_in_flight_ - 1);
+    changed_.notify_all();
   }
+  if (last != nullptr) last->close();
+  return Status::kOk;
+}
+
+Status Encoder::receive(cj2k_packet* packet) {
+  const std::lock_guard receiving(receive_mutex_);
+  Gop* oldest = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (num_in_flight_ == 0) return draining_ ? Status::kEof : Status::kAgain;
+    oldest = &gop(0);
+    const bool all_full = num_in_flight_ == gops_.size() && gop(num_in_flight_ - 1).closed();
+    if (!draining_ && !oldest->taking() && !all_full) return Status::kAgain;
+  }
+  oldest->wait_done();
+  return take(*oldest, packet);
+}
+
+Status Encoder::receive_timed(cj2k_packet* packet, int timeout_ms) {
+  const std::lock_guard receiving(receive_mutex_);
+  std::optional<std::chrono::steady_clock::time_point> until;
+  if (timeout_ms >= 0)
+    until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  Gop* oldest = nullptr;
+  {
+    std::unique_lock lock(mutex_);
+    const auto something = [this] { return num_in_flight_ > 0 || draining_; };
+    if (!until) {
+      changed_.wait(lock, something);
+    } else if (!changed_.wait_until(lock, *until, something)) {
+      return Status::kAgain;
+    }
+    if (num_in_flight_ == 0) return Status::kEof;
+    oldest = &gop(0);
+  }
+  return oldest->wait_done(until) ? take(*oldest, packet) : Status::kAgain;
+}
+
+/// Of a GOP that is done.
+Status Encoder::take(Gop& oldest, cj2k_packet* packet) {
+  const Status status = oldest.take(packet);
+  if (oldest.num_left() > 0) return status;
+  // It is emptied and leaves the ring in one step: an empty GOP in flight would take frames.
+  const std::lock_guard lock(mutex_);
+  oldest.clear();
+  first_gop_ = (first_gop_ + 1) % gops_.size();
+  --num_in_flight_;
   return status;
 }
 
-void Encoder::release(cj2k_packet* packet) {
-  packets_.give(static_cast<PacketMemory::Packet*>(packet->slot));
-  packet->data = nullptr;
-  packet->size = 0;
-  packet->slot = nullptr;
-}
-
 Status Encoder::flush() {
+  const std::scoped_lock alone(send_mutex_, receive_mutex_, mutex_);
   for (size_t i = 0; i < num_in_flight_; ++i) gop(i).clear();
   first_gop_ = (first_gop_ + num_in_flight_) % gops_.size();
   num_in_flight_ = 0;

@@ -22,7 +22,10 @@
 // some.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -38,6 +41,9 @@
 
 namespace cj2k {
 
+/// One thread may send while another receives; what they share is behind `mutex_`, which is held
+/// neither while samples are read nor while a GOP is waited for. flush and the destructor come
+/// alone.
 class Encoder {
  public:
   /// Checks, plans, reserves. Throws std::bad_alloc.
@@ -47,10 +53,14 @@ class Encoder {
   /// What open would reserve; no device is touched.
   static Status describe(const cj2k_params& params, const Log& log, cj2k_info* info);
   void info(cj2k_info* info) const;
-  /// @param frame  null: drain
+  /// What was asked for, with what was chosen.
+  void params(cj2k_params* params) const;
+  /// @param frame  a caller's, of any header (caller_struct.h); null: drain
   Status send(const cj2k_frame* frame);
+  /// Fills `packet` with kOk, and with the error of a frame; not with kAgain and kEof.
   Status receive(cj2k_packet* packet);
-  void release(cj2k_packet* packet);
+  /// @param timeout_ms  negative: no limit
+  Status receive_timed(cj2k_packet* packet, int timeout_ms);
   Status flush();
 
  private:
@@ -62,6 +72,9 @@ class Encoder {
   Status reserve(bool own_threads);
   void start_threads();
   Gop& gop(size_t i) { return *gops_[(first_gop_ + i) % gops_.size()]; }
+  Status drain();
+  Status take(Gop& oldest, cj2k_packet* packet);
+  // With mutex_ held.
   int num_frames_in_flight();
   /// The GOP that the next frame goes to; null: all are full.
   Gop* filling();
@@ -72,14 +85,17 @@ class Encoder {
   std::vector<std::unique_ptr<Backend>> backends_;  ///< GOPs go round
   std::vector<PacketScratch> packet_scratch_;       ///< one per worker
   std::unique_ptr<BlockSample> sample_;
-  PacketMemory packets_;
+  std::shared_ptr<PacketMemory> packets_;
   std::unique_ptr<StopFeedback> feedback_;
   std::optional<GopShared> shared_;
-  std::vector<std::unique_ptr<Gop>>
-      gops_;  ///< a ring: `num_in_flight_` of them from `first_gop_` on
+  std::vector<std::unique_ptr<Gop>> gops_;  ///< a ring: `num_in_flight_` from `first_gop_` on
+  uint64_t header_bytes_ = 0;
+
+  std::mutex send_mutex_, receive_mutex_;  ///< of a whole call; taken before mutex_
+  std::mutex mutex_;                       ///< of what follows
+  std::condition_variable changed_;        ///< a GOP is in flight, or the encoder drains
   size_t first_gop_ = 0;
   size_t num_in_flight_ = 0;  ///< with frames in them
-  uint64_t header_bytes_ = 0;
   bool draining_ = false;
 };
 

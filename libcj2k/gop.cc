@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <system_error>
@@ -25,38 +27,6 @@ double ms_since(Clock::time_point start) {
 
 }  // namespace
 
-void PacketMemory::reserve(size_t count, size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  while (packets_.size() < count) {
-    packets_.push_back(std::make_unique<Packet>());
-    if (bytes > 0) packets_.back()->bytes = HostBuffer(bytes);
-  }
-}
-
-PacketMemory::Packet* PacketMemory::take(size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  Packet* packet = nullptr;
-  for (const std::unique_ptr<Packet>& candidate : packets_) {
-    if (candidate->in_use) continue;
-    if (packet == nullptr || candidate->bytes.bytes() > packet->bytes.bytes())
-      packet = candidate.get();
-  }
-  if (packet == nullptr) {
-    packets_.push_back(std::make_unique<Packet>());
-    packet = packets_.back().get();
-  }
-  // Half as much again, so that a sequence stops growing its buffers after a few frames.
-  if (packet->bytes.bytes() < bytes) packet->bytes = HostBuffer(bytes + bytes / 2);
-  packet->in_use = true;
-  return packet;
-}
-
-void PacketMemory::give(Packet* packet) {
-  if (packet == nullptr) return;
-  const std::lock_guard lock(mutex_);
-  packet->in_use = false;
-}
-
 struct Gop::Frame {
   Frame(const GopShared& shared, uint32_t index)
       : number(index),
@@ -73,6 +43,7 @@ struct Gop::Frame {
   bool ingested = false;
   bool goes_on = false;  ///< rate control asks for more of its blocks
   Status status = Status::kOk;
+  char error[kMaxMessageBytes] = "";       ///< the line that `status` stands for
   PacketMemory::Packet* packet = nullptr;  ///< of a frame that is done
   size_t bytes = 0;
 };
@@ -145,10 +116,21 @@ void Gop::drive(const Work& work) {
   CJ2K_TSAN_ACQUIRE(&leave);
 }
 
+/// The frame yields no packet; the thread's last Log::fail said why.
+void Gop::fail(Frame& frame, Status status) {
+  shared_.packets.give(frame.packet);
+  frame.packet = nullptr;
+  frame.status = status;
+  std::snprintf(frame.error, sizeof frame.error, "%s", error_text());
+}
+
 /// A device says once what is wrong with it, and not which frames that takes with it.
-void Gop::warn_if_device_failed(const Frame& frame) const {
+void Gop::warn_if_device_failed(Frame& frame) const {
   if (frame.status != Status::kDevice) return;
-  log_.print(CJ2K_LOG_WARNING, "frame %" PRId64 " is lost: the device failed", frame.input.pts);
+  char text[64];
+  std::snprintf(text, sizeof text, "frame %" PRId64 " is lost: the device failed", frame.input.pts);
+  log_.print(CJ2K_LOG_WARNING, "%s", text);
+  if (frame.error[0] == '\0') std::memcpy(frame.error, text, sizeof text);
 }
 
 Status Gop::add(const cj2k_frame& input) {
@@ -156,6 +138,7 @@ Status Gop::add(const cj2k_frame& input) {
   frame.input = input;
   frame.ingested = false;
   frame.status = Status::kOk;
+  frame.error[0] = '\0';
   stats_[num_frames_] = {};
   stats_[num_frames_].frame_in_gop = static_cast<int32_t>(num_frames_);
   const bool own_thread = thread_.joinable();
@@ -197,23 +180,29 @@ void Gop::close() {
     fail_all(num_frames_);
   }
   publish();
-  done_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+  }
+  changed_.notify_all();
 }
 
 Status Gop::take(cj2k_packet* out) {
-  wait_done();
   Frame& frame = *frames_[num_taken_++];
-  warn_if_device_failed(frame);
-  if (frame.status != Status::kOk) return frame.status;
   *out = {};
-  out->struct_size = sizeof(cj2k_packet);
-  out->data = frame.packet->bytes.as<uint8_t>();
-  out->size = frame.bytes;
   out->pts = frame.input.pts;
   out->duration = frame.input.duration;
   out->opaque = frame.input.opaque;
-  out->stats = stats_[frame.number];
+  if (frame.status != Status::kOk) {
+    warn_if_device_failed(frame);
+    set_error_text(frame.error);
+    return frame.status;
+  }
+  out->data = frame.packet->bytes.as<uint8_t>();
+  out->size = frame.bytes;
   out->slot = frame.packet;
+  frame.packet->stats = stats_[frame.number];
+  frame.packet->lender = shared_.packets.shared_from_this();
   frame.packet = nullptr;
   return Status::kOk;
 }
@@ -238,9 +227,12 @@ void Gop::clear() {
   closed_ = dropped_ = done_ = false;
 }
 
-void Gop::wait_done() {
+bool Gop::wait_done(const std::optional<std::chrono::steady_clock::time_point>& until) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return done_ || !thread_.joinable(); });
+  const auto done = [this] { return done_; };
+  if (until) return changed_.wait_until(lock, *until, done);
+  changed_.wait(lock, done);
+  return true;
 }
 
 /// The thread: reads frames as they come, encodes when the GOP is closed.
@@ -299,20 +291,21 @@ void Gop::fail_all(size_t frames) {
     if (!frame.ingested && frame.input.release != nullptr)
       frame.input.release(frame.input.release_opaque);
     frame.ingested = true;
-    shared_.packets.give(frame.packet);
-    frame.packet = nullptr;
-    frame.status = fail_caught(frame);
+    fail(frame, fail_caught(frame));
   }
 }
 
 /// Reads a frame that came with a `release`. What goes wrong is kept for take.
 void Gop::ingest(Frame& frame) {
   if (frame.ingested) return;
+  clear_error_text();
+  Status status;
   try {
-    frame.status = backend_.ingest(frame.input, *work_, frame.number, stats_[frame.number]);
+    status = backend_.ingest(frame.input, *work_, frame.number, stats_[frame.number]);
   } catch (...) {
-    frame.status = fail_caught(frame);
+    status = fail_caught(frame);
   }
+  if (status != Status::kOk) fail(frame, status);
   frame.input.release(frame.input.release_opaque);
   frame.ingested = true;
 }
@@ -345,6 +338,7 @@ void Gop::encode() {
 template <typename Step>
 void Gop::guard(const Step& step) {
   if (live_.empty()) return;
+  clear_error_text();
   Status status;
   try {
     status = step();
@@ -352,12 +346,7 @@ void Gop::guard(const Step& step) {
     status = fail_caught(*frames_[live_[0]]);
   }
   if (status == Status::kOk) return;
-  for (const uint32_t f : live_) {
-    Frame& frame = *frames_[f];
-    shared_.packets.give(frame.packet);
-    frame.packet = nullptr;
-    frame.status = status;
-  }
+  for (const uint32_t f : live_) fail(*frames_[f], status);
   live_.clear();
 }
 
@@ -399,7 +388,7 @@ void Gop::allocate() {
       const CodedBlock* blocks = work_->blocks(frame.number);
       frame.rate.allocate(blocks);
       frame.goes_on = frame.early_stop.goes_on(blocks, frame.rate);
-      stats_[frame.number].stage_ms[3] += ms_since(start);
+      stats_[frame.number].stage_ms[CJ2K_STAGE_RATE] += ms_since(start);
     }
   });
   std::erase_if(open_, [this](uint32_t f) { return !frames_[f]->goes_on; });
@@ -413,7 +402,7 @@ Status Gop::measure_errors() {
     CoefficientPlanes planes(plan_);
     CJ2K_TRY(backend_.coefficients(*work_, f, &planes));
     error_->measure(planes, frames_[f]->rate.selection(), stats_[f].mse);
-    stats_[f].stage_ms[4] += ms_since(start);
+    stats_[f].stage_ms[CJ2K_STAGE_PACKETS] += ms_since(start);
   }
   return Status::kOk;
 }
@@ -448,25 +437,23 @@ void Gop::finish(Frame& frame) {
     }
   });
   if (!frame.writer.fits()) {
-    frame.status = log_.fail(Status::kNotSupported,
-                             "frame %" PRId64 ": a tile-part of %" PRIu64
-                             " bytes or less does not fit "
-                             "Psot (4294967295 bytes); use tiles, tile_parts or a cap",
-                             frame.input.pts, frame.writer.frame_bytes());
+    fail(frame,
+         log_.fail(Status::kNotSupported,
+                   "frame %" PRId64 ": a tile-part of %" PRIu64 " bytes or less does not fit "
+                   "Psot (4294967295 bytes); use tiles, tile_parts or a cap",
+                   frame.input.pts, frame.writer.frame_bytes()));
     return;
   }
   const auto min_bytes = static_cast<uint64_t>(plan_.params.min_frame_bytes);
   frame.bytes = frame.writer.padded_bytes(min_bytes);
   frame.packet = shared_.packets.take(frame.bytes);
-  const uint64_t written = frame.writer.write(
-      selection, {frame.packet->bytes.as<uint8_t>(), frame.packet->bytes.bytes()}, min_bytes);
-  stats_[frame.number].stage_ms[4] += ms_since(start);
+  const uint64_t written =
+      frame.writer.write(selection, {frame.packet->bytes.as<uint8_t>(), frame.bytes}, min_bytes);
+  stats_[frame.number].stage_ms[CJ2K_STAGE_PACKETS] += ms_since(start);
   if (written != frame.bytes) {
-    frame.status =
-        log_.fail(Status::kInternal, "frame %" PRId64 ": %" PRIu64 " bytes written, %zu announced",
-                  frame.input.pts, written, frame.bytes);
-    shared_.packets.give(frame.packet);
-    frame.packet = nullptr;
+    fail(frame,
+         log_.fail(Status::kInternal, "frame %" PRId64 ": %" PRIu64 " bytes written, %zu announced",
+                   frame.input.pts, written, frame.bytes));
     return;
   }
   collect_stats(frame);
@@ -505,7 +492,7 @@ void Gop::collect_stats(const Frame& frame) {
     stats.mse[plan_.blocks[b].component] += left;
   }
   if (stats.passes_coded > 0) {
-    stats.saved_ms = stats.stage_ms[2] * static_cast<double>(stats.passes_left) /
+    stats.saved_ms = stats.stage_ms[CJ2K_STAGE_BLOCKS] * static_cast<double>(stats.passes_left) /
                      static_cast<double>(stats.passes_coded);
   }
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {

@@ -4,18 +4,21 @@
 // One GOP in flight: its frames from the caller's samples to packets.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "backend.h"
-#include "base/buffer.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "cj2k.h"
+#include "packet_memory.h"
 #include "plan.h"
 #include "stages/early_stop.h"
 #include "stages/packets.h"
@@ -25,24 +28,6 @@
 #include "stop_feedback.h"
 
 namespace cj2k {
-
-/// Memory of packets: lent to the caller until they are released. Thread-safe.
-class PacketMemory {
- public:
-  struct Packet {
-    HostBuffer bytes;
-    bool in_use = false;
-  };
-  /// As many packets of that size, for a start. Throws std::bad_alloc.
-  void reserve(size_t count, size_t bytes);
-  /// @return never null. Throws std::bad_alloc.
-  Packet* take(size_t bytes);
-  void give(Packet* packet);
-
- private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Packet>> packets_;
-};
 
 /// What all GOPs of an encoder share.
 struct GopShared {
@@ -55,7 +40,7 @@ struct GopShared {
   Threads& threads;
 };
 
-/// Filled by one thread (the caller's), driven by another (its own, or the caller's).
+/// Filled by one thread of the caller's, emptied by another, driven by its own or the first.
 class Gop {
  public:
   struct Frame;
@@ -81,7 +66,12 @@ class Gop {
   Status add(const cj2k_frame& frame);
   /// No more frames come.
   void close();
-  /// The next frame's packet or error, in their order, after close; waits for it.
+  /// Waits until it is closed and all its frames are done.
+  /// @param until  none: without a limit
+  /// @return false: they are not
+  bool wait_done(const std::optional<std::chrono::steady_clock::time_point>& until = {});
+  /// The next frame's packet or error, in their order, after wait_done. Fills `packet` with both;
+  /// of an error, error_text is the line.
   Status take(cj2k_packet* packet);
   /// Drops what is in it, after the work in progress, and makes it empty. Also after the last take.
   void clear();
@@ -91,7 +81,8 @@ class Gop {
   template <typename Work>
   void drive(const Work& work);
   Status fail_caught(const Frame& frame) const;
-  void warn_if_device_failed(const Frame& frame) const;
+  void fail(Frame& frame, Status status);
+  void warn_if_device_failed(Frame& frame) const;
   void fail_all(size_t frames);
   void ingest(Frame& frame);
   void encode();
@@ -106,7 +97,6 @@ class Gop {
   void publish();
   void finish(Frame& frame);
   void collect_stats(const Frame& frame);
-  void wait_done();
 
   const GopShared& shared_;
   const Plan& plan_;
@@ -123,13 +113,13 @@ class Gop {
   uint64_t number_ = 0;                  ///< in the sequence
   bool has_number_ = false;              ///< and has not published yet
   SlopeThresholds ended_{};              ///< where the last frame's rate control ended
-  size_t num_taken_ = 0;                 ///< the caller's
+  std::atomic<size_t> num_taken_ = 0;
 
-  // Between the caller and the thread. The caller alone writes the first two.
+  // Between the caller's threads and the GOP's. The first two are written with the mutex held.
   std::mutex mutex_;
   std::condition_variable changed_;
-  size_t num_frames_ = 0;  ///< added
-  bool closed_ = false;
+  std::atomic<size_t> num_frames_ = 0;  ///< added
+  std::atomic<bool> closed_ = false;
   bool dropped_ = false;  ///< nobody will take the packets
   bool done_ = false;
   bool quit_ = false;

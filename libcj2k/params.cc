@@ -12,6 +12,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "caller_struct.h"
 #include "device_choice.h"
 #include "params_rules.h"
 #include "params_table.h"
@@ -268,19 +269,156 @@ cj2k_param_type public_type(Kind kind) {
   return CJ2K_PARAM_TEXT;
 }
 
+// ---- Value to text ----
+
+class TextOut {
+ public:
+  void add(std::string_view text) {
+    text.copy(text_ + size_, text.size());
+    size_ += text.size();
+    text_[size_] = '\0';
+  }
+  template <typename T>
+  void add_number(T value) {  // a double: the shortest text that reads as the same number
+    size_ = static_cast<size_t>(std::to_chars(text_ + size_, std::end(text_), value).ptr - text_);
+    text_[size_] = '\0';
+  }
+  void add_pair(int32_t first, int32_t second) {
+    add_number(first);
+    add("x");
+    add_number(second);
+  }
+  void add_comma() {
+    if (size_ > 0) add(",");
+  }
+  size_t size() const { return size_; }
+  const char* c_str() const { return text_; }
+
+ private:
+  char text_[CJ2K_MAX_PARAM_TEXT] = "";
+  size_t size_ = 0;
+};
+// The longest: 33 pairs of numbers, 64 numbers of 24 characters, 255 characters.
+static_assert(CJ2K_MAX_RESOLUTIONS * 24 < CJ2K_MAX_PARAM_TEXT);
+static_assert(CJ2K_MAX_LAYER_RATES * 25 < CJ2K_MAX_PARAM_TEXT);
+
+// Name number `index` of a list separated by '|'; empty where there is none.
+std::string_view name_at(std::string_view names, int32_t index) {
+  for (; index > 0; --index) {
+    const size_t bar = names.find('|');
+    if (bar == std::string_view::npos) return {};
+    names.remove_prefix(bar + 1);
+  }
+  return index < 0 ? std::string_view() : names.substr(0, names.find('|'));
+}
+
+Status print_flags(const Row& row, int32_t sum, const Log& log, TextOut* out) {
+  if (sum == 0) out->add("0");
+  for (int32_t bit = 0, rest = sum; rest != 0;
+       ++bit, rest = static_cast<int32_t>(uint32_t(rest) >> 1)) {
+    if ((rest & 1) == 0) continue;
+    const std::string_view name = name_at(row.values, bit);
+    if (name.empty())
+      return log.fail(Status::kInvalid, "%s %d is no sum of %s", row.name, sum, row.values);
+    if (out->size() > 0) out->add("+");
+    out->add(name);
+  }
+  return Status::kOk;
+}
+
+Status check_count(const char* name, int32_t count, int32_t most, const Log& log) {
+  if (count >= 0 && count <= most) return Status::kOk;
+  return log.fail(Status::kInvalid, "%s %d not in [0, %d]", name, count, most);
+}
+
+Status print_text(const Row& row, const cj2k_params& p, const Log& log, TextOut* out) {
+  const char* field = reinterpret_cast<const char*>(&p) + row.offset;
+  const size_t bytes = static_cast<size_t>(row.max) + 1;
+  const void* end = std::memchr(field, 0, bytes);
+  if (end == nullptr) {
+    return log.fail(Status::kInvalid, "%s has no terminating zero in %zu bytes", row.name, bytes);
+  }
+  out->add({field, static_cast<const char*>(end)});
+  return Status::kOk;
+}
+
+Status print_lists(const Row& row, const cj2k_params& p, const Log& log, TextOut* out) {
+  if (row.kind == Kind::kComponents) {
+    int count = CJ2K_MAX_COMPONENTS;  // the last repeats
+    const auto value = [&](int c) { return get<int32_t>(p, row.offset, static_cast<size_t>(c)); };
+    while (count > 1 && value(count - 1) == value(count - 2)) --count;
+    for (int c = 0; c < count; ++c) {
+      out->add_comma();
+      out->add_number(value(c));
+    }
+    return Status::kOk;
+  }
+  if (row.kind == Kind::kPrecincts) {
+    CJ2K_TRY(check_count("num_precincts", p.num_precincts, CJ2K_MAX_RESOLUTIONS, log));
+    for (int i = 0; i < p.num_precincts; ++i) {
+      out->add_comma();
+      out->add_pair(p.precinct_width[i], p.precinct_height[i]);
+    }
+    return Status::kOk;
+  }
+  CJ2K_TRY(check_count("num_layer_rates", p.num_layer_rates, CJ2K_MAX_LAYER_RATES, log));
+  for (int i = 0; i < p.num_layer_rates; ++i) {
+    out->add_comma();
+    out->add_number(p.layer_rates[i]);
+  }
+  return Status::kOk;
+}
+
+Status print(const Row& row, const cj2k_params& p, const Log& log, TextOut* out) {
+  switch (row.kind) {
+    case Kind::kInt:
+    case Kind::kBool:
+      out->add_number(get<int32_t>(p, row.offset));
+      return Status::kOk;
+    case Kind::kInt64:
+      out->add_number(get<int64_t>(p, row.offset));
+      return Status::kOk;
+    case Kind::kDouble:
+      out->add_number(get<double>(p, row.offset));
+      return Status::kOk;
+    case Kind::kEnum: {
+      const auto value = get<int32_t>(p, row.offset);
+      const std::string_view name = name_at(row.values, value);
+      if (name.empty())
+        return log.fail(Status::kInvalid, "%s %d is no number of one of %s", row.name, value,
+                        row.values);
+      out->add(name);
+      return Status::kOk;
+    }
+    case Kind::kFlags:
+      return print_flags(row, get<int32_t>(p, row.offset), log, out);
+    case Kind::kText:
+    case Kind::kDevices:
+      return print_text(row, p, log, out);
+    case Kind::kSize:
+    case Kind::kPoint:
+      out->add_pair(get<int32_t>(p, row.offset), get<int32_t>(p, row.second_offset));
+      return Status::kOk;
+    case Kind::kComponents:
+    case Kind::kPrecincts:
+    case Kind::kRates:
+      return print_lists(row, p, log, out);
+  }
+  return Status::kInternal;
+}
+
 // ---- The caller's struct ----
 
-// `p` may come from a program built with an older, shorter header: the rest takes the defaults.
+// What an older header's struct lacks takes the defaults.
 Status copy_from_caller(const cj2k_params& p, const Log& log, cj2k_params* copy) {
-  const size_t bytes = p.struct_size;
-  if (bytes < kMinParamsBytes || bytes > sizeof(cj2k_params)) {
-    return log.fail(Status::kInvalid, "struct_size %zu not in [%zu, %zu]", bytes, kMinParamsBytes,
-                    sizeof(cj2k_params));
-  }
   set_default_params(copy);
-  std::memcpy(static_cast<void*>(copy), &p, bytes);
-  copy->struct_size = sizeof(cj2k_params);
-  return Status::kOk;
+  return read_struct("params", p, kMinParamsBytes, log, copy);
+}
+
+const Row* find_row(const char* key) {
+  const Row* row = std::find_if(std::begin(kRows), std::end(kRows),
+                                [key](const Row& r) { return std::string_view(r.name) == key; });
+  return row == std::end(kRows) ? nullptr : row;
 }
 
 // ---- Ranges ----
@@ -388,30 +526,42 @@ Status set_param(cj2k_params* p, const char* key, const char* value, const Log& 
   }
   cj2k_params changed;
   CJ2K_TRY(copy_from_caller(*p, log, &changed));
-  for (const Row& row : kRows) {
-    if (std::string_view(row.name) != key) continue;
-    if (!parse(row, value, &changed)) {
-      if (row.values[0] != '\0') {
-        return log.fail(Status::kInvalid, "%s \"%.80s\" is not %s %s", key, value, syntax(row.kind),
-                        row.values);
-      }
-      return log.fail(Status::kInvalid, "%s \"%.80s\" is not %s in [%.15g, %.15g]%s", key, value,
-                      syntax(row.kind), row.min, row.max, row.kind == Kind::kText ? " bytes" : "");
+  const Row* const found = find_row(key);
+  if (found == nullptr) return log.fail(Status::kInvalid, "unknown parameter \"%.80s\"", key);
+  const Row& row = *found;
+  if (!parse(row, value, &changed)) {
+    if (row.values[0] != '\0') {
+      return log.fail(Status::kInvalid, "%s \"%.80s\" is not %s %s", key, value, syntax(row.kind),
+                      row.values);
     }
-    if (row.kind == Kind::kDevices) {
-      DeviceList devices;
-      CJ2K_TRY(parse_devices(value, log, &devices));
-    }
-    const size_t caller_bytes = p->struct_size;
-    changed.struct_size = caller_bytes;
-    std::memcpy(static_cast<void*>(p), &changed, caller_bytes);
-    return Status::kOk;
+    return log.fail(Status::kInvalid, "%s \"%.80s\" is not %s in [%.15g, %.15g]%s", key, value,
+                    syntax(row.kind), row.min, row.max, row.kind == Kind::kText ? " bytes" : "");
   }
-  return log.fail(Status::kInvalid, "unknown parameter \"%.80s\"", key);
+  if (row.kind == Kind::kDevices) {
+    DeviceList devices;
+    CJ2K_TRY(parse_devices(value, log, &devices));
+  }
+  return write_struct("params", changed, kMinParamsBytes, log, p);
 }
 
-Status describe_param(int index, cj2k_param_info* info) {
-  if (info == nullptr || index < 0) return Status::kInvalid;
+Status get_param(const cj2k_params& p, const char* key, char* text, size_t bytes, const Log& log) {
+  cj2k_params copy;
+  CJ2K_TRY(copy_from_caller(p, log, &copy));
+  const Row* const row = find_row(key);
+  if (row == nullptr) return log.fail(Status::kInvalid, "unknown parameter \"%.80s\"", key);
+  TextOut out;
+  CJ2K_TRY(print(*row, copy, log, &out));
+  if (out.size() >= bytes) {
+    return log.fail(Status::kInvalid, "%s: a buffer of %zu bytes, but the text takes %zu", key,
+                    bytes, out.size() + 1);
+  }
+  std::memcpy(text, out.c_str(), out.size() + 1);
+  return Status::kOk;
+}
+
+Status describe_param(int index, const Log& log, cj2k_param_info* info) {
+  if (index < 0)
+    return log.fail(Status::kInvalid, "parameter %d not in [0, %zu]", index, std::size(kRows) - 1);
   if (index >= static_cast<int>(std::size(kRows))) return Status::kEof;
   const Row& row = kRows[index];
   *info = {sizeof *info, row.name,   public_type(row.kind),

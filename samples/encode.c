@@ -128,14 +128,15 @@ int main(int argc, char** argv) {
   if (output == NULL || fwrite(packet.data, 1, packet.size, output) != packet.size ||
       fclose(output) != 0)
     return fail("OUTPUT cannot be written");
-  printf("bytes %zu, of which headers %lld\n", packet.size, (long long)packet.stats.header_bytes);
-  printf("code-blocks %lld, coding passes %lld of %lld\n", (long long)packet.stats.blocks,
-         (long long)packet.stats.passes_included, (long long)packet.stats.passes_coded);
+  cj2k_stats stats = {.struct_size = sizeof stats};
+  if (cj2k_packet_stats(&packet, &stats) != CJ2K_OK) return 1;
+  printf("bytes %zu, of which headers %lld\n", packet.size, (long long)stats.header_bytes);
+  printf("code-blocks %lld, coding passes %lld of %lld\n", (long long)stats.blocks,
+         (long long)stats.passes_included, (long long)stats.passes_coded);
   for (int c = 0; c < picture.components; ++c)
-    printf("component %d: %lld bytes, %s mse %.4f\n", c,
-           (long long)packet.stats.component_bytes[c], params.measure_mse ? "measured" : "estimated",
-           packet.stats.mse[c]);
-  cj2k_packet_release(encoder, &packet);
+    printf("component %d: %lld bytes, %s mse %.4f\n", c, (long long)stats.component_bytes[c],
+           params.measure_mse ? "measured" : "estimated", stats.mse[c]);
+  cj2k_packet_release(&packet);
   cj2k_encoder_close(encoder);
   free(picture.samples);
   return 0;

@@ -165,6 +165,36 @@ uint64_t num_primary_contexts_made() {
   return all.made;
 }
 
+int num_devices() {
+  const Log silent;
+  const Driver* driver = nullptr;
+  int count = 0;
+  if (load_driver(silent, &driver) != Status::kOk) return 0;
+  return count_devices(*driver, silent, &count) == Status::kOk ? count : 0;
+}
+
+Status describe_device(int ordinal, const Log& log, DeviceInfo* info) {
+  const Driver* driver = nullptr;
+  CJ2K_TRY(load_driver(log, &driver));
+  int device = 0;
+  if (const int error = driver->device_get(&device, ordinal); error != cu::kSuccess) {
+    return fail(*driver, log, error, "opening it", ordinal);
+  }
+  info->ordinal = ordinal;
+  return query_device(*driver, log, ordinal, device, info);
+}
+
+Status check_usable(const DeviceInfo& info, const Log& log) {
+  if (info.compute_major > kMinComputeMajor ||
+      (info.compute_major == kMinComputeMajor && info.compute_minor >= kMinComputeMinor)) {
+    return Status::kOk;
+  }
+  return log.fail(Status::kNotSupported,
+                  "CUDA device %d (%s) has compute capability %d.%d; %d.%d or later is needed",
+                  info.ordinal, info.name.c_str(), info.compute_major, info.compute_minor,
+                  kMinComputeMajor, kMinComputeMinor);
+}
+
 Status list_devices(const Log& log, std::vector<DeviceInfo>* devices) {
   devices->clear();
   const Driver* driver = nullptr;
@@ -172,14 +202,8 @@ Status list_devices(const Log& log, std::vector<DeviceInfo>* devices) {
   int count = 0;
   CJ2K_TRY(count_devices(*driver, log, &count));
   for (int ordinal = 0; ordinal < count; ++ordinal) {
-    int device = 0;
-    if (const int error = driver->device_get(&device, ordinal); error != cu::kSuccess) {
-      return fail(*driver, log, error, "opening it", ordinal);
-    }
-    DeviceInfo info;
-    CJ2K_TRY(query_device(*driver, log, ordinal, device, &info));
-    info.ordinal = ordinal;
-    devices->push_back(info);
+    devices->emplace_back();
+    CJ2K_TRY(describe_device(ordinal, log, &devices->back()));
   }
   return Status::kOk;
 }
@@ -228,14 +252,7 @@ Status Context::open(const DeviceChoice& choice, const Log& log, std::unique_ptr
     return log.fail(Status::kInvalid, "no CUDA device %s among the %d present",
                     choice.uuid.empty() ? "of the given context" : choice.uuid.c_str(), count);
   }
-  const DeviceInfo& info = context->info_;
-  if (info.compute_major < kMinComputeMajor ||
-      (info.compute_major == kMinComputeMajor && info.compute_minor < kMinComputeMinor)) {
-    return log.fail(Status::kNotSupported,
-                    "CUDA device %d (%s) has compute capability %d.%d; %d.%d or later is needed",
-                    info.ordinal, info.name.c_str(), info.compute_major, info.compute_minor,
-                    kMinComputeMajor, kMinComputeMinor);
-  }
+  CJ2K_TRY(check_usable(context->info_, log));
   if (choice.cu_context != nullptr) {
     context->cu_context_ = choice.cu_context;
   } else {

@@ -46,6 +46,12 @@ uint64_t num_primary_contexts_made();
 /// The oldest compute capability that has kernels.
 inline constexpr int kMinComputeMajor = 7, kMinComputeMinor = 5;
 
+/// Devices, usable or not; 0 where there is no driver.
+int num_devices();
+/// One of them. kDevice and a line where the driver does not tell.
+Status describe_device(int ordinal, const Log& log, DeviceInfo* info);
+/// kOk | kNotSupported and a line: its compute capability has no kernels.
+Status check_usable(const DeviceInfo& info, const Log& log);
 /// All devices, usable or not. kDevice and a line where there is no driver or no device.
 Status list_devices(const Log& log, std::vector<DeviceInfo>* devices);
 

@@ -8,30 +8,33 @@
 namespace cj2k {
 namespace {
 
-constexpr int kMaxMessageBytes = 1024;
-
-void emit(cj2k_log_fn fn, void* opaque, cj2k_log_level level, const char* format, va_list args) {
-  if (fn == nullptr) return;
-  char message[kMaxMessageBytes];
-  std::vsnprintf(message, sizeof message, format, args);
-  fn(opaque, level, message);
-}
+constinit thread_local char t_error[kMaxMessageBytes] = "";
 
 }  // namespace
 
+const char* error_text() { return t_error; }
+
+void set_error_text(const char* text) { std::snprintf(t_error, sizeof t_error, "%s", text); }
+
 Status Log::fail(Status status, const char* format, ...) const {
+  char message[kMaxMessageBytes];
   va_list args;
   va_start(args, format);
-  emit(fn_, opaque_, CJ2K_LOG_ERROR, format, args);
+  std::vsnprintf(message, sizeof message, format, args);
   va_end(args);
+  set_error_text(message);
+  if (fn_ != nullptr) fn_(opaque_, CJ2K_LOG_ERROR, message);
   return status;
 }
 
 void Log::print(cj2k_log_level level, const char* format, ...) const {
+  if (fn_ == nullptr) return;
+  char message[kMaxMessageBytes];
   va_list args;
   va_start(args, format);
-  emit(fn_, opaque_, level, format, args);
+  std::vsnprintf(message, sizeof message, format, args);
   va_end(args);
+  fn_(opaque_, level, message);
 }
 
 }  // namespace cj2k

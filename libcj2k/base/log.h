@@ -2,9 +2,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstddef>
+
 #include "base/status.h"
 
 namespace cj2k {
+
+/// The longest line, with its final zero.
+inline constexpr size_t kMaxMessageBytes = 1024;
+
+/// The text of the calling thread's last Log::fail, "" after a clear: what a Status that is handed
+/// up stands for.
+const char* error_text();
+void set_error_text(const char* text);
+inline void clear_error_text() { set_error_text(""); }
 
 /// The caller's log function. Text is formatted once, where the event happens, with its values.
 class Log {

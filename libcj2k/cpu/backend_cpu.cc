@@ -96,7 +96,7 @@ Status CpuBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number
                           cj2k_stats& stats) {
   const auto start = std::chrono::steady_clock::now();
   pixels_.read(frame, frame_of(gop, number).planes);
-  stats.stage_ms[0] = ms_since(start);
+  stats.stage_ms[CJ2K_STAGE_INGEST] = ms_since(start);
   return Status::kOk;
 }
 
@@ -106,7 +106,7 @@ Status CpuBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2
     CpuFrameWork& work = frame_of(gop, f);
     work.blocks.reset();
     pixels_.transform(work.planes);
-    stats[f].stage_ms[1] += ms_since(start);
+    stats[f].stage_ms[CJ2K_STAGE_TRANSFORM] += ms_since(start);
   }
   return Status::kOk;
 }
@@ -123,7 +123,7 @@ Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
       });
     };
     work.rules.run(request, sample, work.blocks.all(), std::ref(code));
-    stats[request.frame].stage_ms[2] += ms_since(start);
+    stats[request.frame].stage_ms[CJ2K_STAGE_BLOCKS] += ms_since(start);
   }
   return Status::kOk;
 }

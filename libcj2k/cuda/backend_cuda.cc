@@ -10,6 +10,7 @@
 // waits, other GOPs' work runs.
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <mutex>
 #include <string>
 
@@ -46,8 +47,8 @@ uint64_t coefficient_bytes(const Plan& plan, const PlanTables& tables) {
 }
 
 /// The device's time from `begin` to `end`, which has been passed, shared by the frames.
-Status add_time(simt::Event& begin, simt::Event& end, int stage, std::span<const uint32_t> frames,
-                cj2k_stats* stats) {
+Status add_time(simt::Event& begin, simt::Event& end, cj2k_stage stage,
+                std::span<const uint32_t> frames, cj2k_stats* stats) {
   float ms = 0;
   CJ2K_TRY(end.elapsed_ms(begin, &ms));
   for (const uint32_t f : frames)
@@ -194,7 +195,7 @@ Status CudaBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t numbe
   const cuda::DwtLists level = tables_.levels.empty() ? cuda::DwtLists{} : lists(0);
   CJ2K_TRY(settled(reader_.enqueue(frame, staged, place, level, work.stream, work.frame_events)));
   // What the device takes for it comes to that in run_transform.
-  stats.stage_ms[0] += ms_since(start);
+  stats.stage_ms[CJ2K_STAGE_INGEST] += ms_since(start);
   return settled(reader_.wait(frame, work.stream, work.frame_events));
 }
 
@@ -235,10 +236,10 @@ Status CudaBackend::run_transform(CudaGopWork& work, std::span<const uint32_t> f
     cuda::FrameEvents::Span& reading = work.frame_events.reading[f];
     float ms = 0;
     CJ2K_TRY(reading.end.elapsed_ms(reading.begin, &ms));
-    stats[f].stage_ms[0] += static_cast<double>(ms);
+    stats[f].stage_ms[CJ2K_STAGE_INGEST] += static_cast<double>(ms);
   }
-  CJ2K_TRY(add_time(work.begin, work.transformed, 1, frames, stats));
-  return add_time(work.transformed, work.end, 2, frames, stats);
+  CJ2K_TRY(add_time(work.begin, work.transformed, CJ2K_STAGE_TRANSFORM, frames, stats));
+  return add_time(work.transformed, work.end, CJ2K_STAGE_BLOCKS, frames, stats);
 }
 
 // ---- Block coding ----
@@ -255,7 +256,7 @@ Status CudaBackend::run_code(CudaGopWork& work, std::span<BlockRequest> requests
   CJ2K_TRY(work.coder->code(work, requests, sample));
   work.coded_frames.clear();
   for (const BlockRequest& request : requests) work.coded_frames.push_back(request.frame);
-  return add_time(work.begin, work.end, 2, work.coded_frames, stats);
+  return add_time(work.begin, work.end, CJ2K_STAGE_BLOCKS, work.coded_frames, stats);
 }
 
 // ---- Fetch ----
@@ -332,7 +333,8 @@ Status CudaBackend::run_fetch(CudaGopWork& work, std::span<const FetchRequest> r
   CJ2K_TRY(work.stream.record(work.end));
   CJ2K_TRY(work.end.synchronize());
   for (const FetchRequest& request : requests)
-    stats[request.frame].stage_ms[4] += ms_since(start) / static_cast<double>(requests.size());
+    stats[request.frame].stage_ms[CJ2K_STAGE_PACKETS] +=
+        ms_since(start) / static_cast<double>(requests.size());
   return Status::kOk;
 }
 
@@ -341,6 +343,24 @@ Status CudaBackend::run_fetch(CudaGopWork& work, std::span<const FetchRequest> r
 cuda::CudaGopWork::~CudaGopWork() = default;
 
 bool has_cuda_backend() { return true; }
+
+Status describe_cuda_device(int index, cj2k_device_info* info) {
+  if (index >= simt::num_devices()) return Status::kEof;
+  const Log silent;
+  simt::DeviceInfo device;
+  Status status = simt::describe_device(index, silent, &device);
+  if (status == Status::kOk) status = simt::check_usable(device, silent);
+  *info = {};
+  info->index = index;
+  info->usable = status == Status::kOk ? 1 : 0;
+  std::snprintf(info->name, sizeof info->name, "%s", device.name.c_str());
+  std::snprintf(info->uuid, sizeof info->uuid, "%s", device.uuid.c_str());
+  info->memory_bytes = static_cast<int64_t>(device.total_bytes);
+  info->compute_major = device.compute_major;
+  info->compute_minor = device.compute_minor;
+  if (status != Status::kOk) std::snprintf(info->reason, sizeof info->reason, "%s", error_text());
+  return Status::kOk;
+}
 
 Status make_cuda_backends(Plan* plan, const DeviceList& devices, const Log& log,
                           std::vector<std::unique_ptr<Backend>>* backends) {

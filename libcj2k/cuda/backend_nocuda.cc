@@ -8,6 +8,8 @@ namespace cj2k {
 
 bool has_cuda_backend() { return false; }
 
+Status describe_cuda_device(int, cj2k_device_info*) { return Status::kEof; }
+
 Status make_cuda_backends(Plan* plan, const DeviceList&, const Log& log,
                           std::vector<std::unique_ptr<Backend>>*) {
   return log.fail(Status::kNotSupported,

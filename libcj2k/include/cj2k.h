@@ -10,25 +10,55 @@
  *     p.depth[0] = p.depth[1] = p.depth[2] = 12;
  *     p.target_bytes = 1302083;                       // 250 Mbit/s at 24 frames/s
  *     cj2k_encoder* e;
- *     if (cj2k_encoder_open(&p, &e) != CJ2K_OK) ...   // p.log has said why
+ *     if (cj2k_encoder_open(&p, &e) != CJ2K_OK) puts(cj2k_encoder_last_error(NULL));
  *     cj2k_packet packet = {.struct_size = sizeof packet};
  *     for each picture:
- *         cj2k_encoder_send_frame(e, &frame);         // CJ2K_AGAIN: take packets first
+ *         cj2k_encoder_send_frame(e, &frame);
  *         while (cj2k_encoder_receive_packet(e, &packet) == CJ2K_OK) {
  *             write(packet.data, packet.size);
- *             cj2k_packet_release(e, &packet);
+ *             cj2k_packet_release(&packet);
  *         }
  *     cj2k_encoder_send_frame(e, NULL);               // drain: receive until CJ2K_EOF
  *     cj2k_encoder_close(e);
  *
+ * The states of an encoder, and what send and receive return in each:
+ *
+ *          cj2k_encoder_open
+ *                  |
+ *                  v
+ *     +-------> RUNNING     send(frame): OK, or AGAIN: full, receive a packet first
+ *     |            |        receive:     OK, or AGAIN: no packet is due, send a frame first
+ *     |            | send(NULL): OK
+ *     |            v
+ *   flush       DRAINING    send:        EOF
+ *     |            |        receive:     OK
+ *     |            | receive: EOF
+ *     |            v
+ *     +-------- DRAINED     send:        EOF
+ *                           receive:     EOF
+ *
+ * Flush leads from every state back to RUNNING. An error changes no state: after one of send, the
+ * frame has not been taken; one of receive stands for the packet of one frame.
+ *
  * Rules that hold for every function:
+ *
  * - The codestream depends on the frames and the parameters alone: not on threads, SIMD level,
- * device or timing.
- * - One encoder may be used by one thread at a time; different encoders are independent.
- * - Nothing is thrown, nothing aborts; a call that fails says why once, in one line, through
- * cj2k_params::log.
- * - Structs begin with `struct_size`, filled by their _init function (or sizeof), so that they can
- * grow.
+ *   device or timing.
+ * - Different encoders are independent. For one encoder, one thread may send while another
+ *   receives; any thread may release packets at any time. Two calls of send wait for each other,
+ *   and so do two of receive. During a flush or close no other call for the encoder may run.
+ * - The functions `log` and `release` of the caller may run in any thread, several at a time, and
+ *   must not call functions for the same encoder.
+ * - Nothing is thrown, nothing aborts. A call that fails says why in one line: through
+ *   cj2k_params::log, and through cj2k_encoder_last_error.
+ * - A struct begins with `struct_size`, its size in the caller's header, set by its _init function
+ *   or by the caller. The library may be older or newer than that header:
+ *   - Of a smaller struct, fields that are not there have their defaults (cj2k_params) or are 0
+ *     (cj2k_frame), and are not written.
+ *   - Of a larger cj2k_params or cj2k_frame, bytes that the library does not know must be 0; other
+ *     values there are refused with CJ2K_INVALID. Of larger structs that the library fills, it sets
+ *     those bytes to 0.
+ *   - A size that holds not even the first fields, or is above 65536, is refused with CJ2K_INVALID.
  */
 #ifndef CJ2K_H
 #define CJ2K_H
@@ -44,10 +74,15 @@ extern "C" {
 #define CJ2K_VERSION_MINOR 1
 #define CJ2K_VERSION_PATCH 0
 #define CJ2K_VERSION_STRING "0.1.0"
+/* One number that grows with each version, for #if. */
+#define CJ2K_VERSION (CJ2K_VERSION_MAJOR << 16 | CJ2K_VERSION_MINOR << 8 | CJ2K_VERSION_PATCH)
 
 #define CJ2K_MAX_COMPONENTS 4
 #define CJ2K_MAX_RESOLUTIONS 33 /* levels 0..32, T.800 Table A.15 */
 #define CJ2K_MAX_LAYER_RATES 64
+#define CJ2K_MAX_PARAM_TEXT 2048 /* bytes of the longest value as text, with its final zero */
+#define CJ2K_MAX_STAGES 8        /* entries of cj2k_stats::stage_ms */
+#define CJ2K_PACKET_PADDING 64   /* zero bytes behind the bytes of a packet */
 
 #if defined(__GNUC__)
 #define CJ2K_API __attribute__((visibility("default")))
@@ -63,8 +98,8 @@ typedef struct cj2k_encoder cj2k_encoder;
 /* Zero is success, positive values are states of a healthy encoder, negative values are errors. */
 typedef enum cj2k_status {
   CJ2K_OK = 0,
-  CJ2K_AGAIN = 1,          /* send: take a packet first; receive: send a frame first */
-  CJ2K_EOF = 2,            /* receive: drained, every packet has been taken */
+  CJ2K_AGAIN = 1,          /* not now: see the states above */
+  CJ2K_EOF = 2,            /* nothing more comes, or is taken */
   CJ2K_INVALID = -1,       /* a parameter or frame is wrong; the encoder stays usable */
   CJ2K_NO_MEMORY = -2,     /* an allocation failed; the encoder stays usable */
   CJ2K_NOT_SUPPORTED = -3, /* legal JPEG 2000, but not in this library or build */
@@ -79,8 +114,7 @@ typedef enum cj2k_log_level {
   CJ2K_LOG_DEBUG = 3
 } cj2k_log_level;
 
-/* `message` is one line without a line feed, valid during the call. May be called from the
- * encoder's worker threads. */
+/* `message` is one line without a line feed, valid during the call. */
 typedef void (*cj2k_log_fn)(void* opaque, cj2k_log_level level, const char* message);
 
 typedef enum cj2k_wavelet {
@@ -141,9 +175,9 @@ typedef enum cj2k_tier1 {
 } cj2k_tier1;
 
 /* All that is to be known before the first frame. Every field but those marked (*) can be set from
- * text with cj2k_params_set, by its own name or, where it is part of a pair or list, by the name of
- * that: image_offset, tile, tile_offset, cblk, precincts, layer_rates. Names, ranges and defaults
- * stand in cj2k_params.def and can be asked for with cj2k_params_describe. */
+ * text with cj2k_params_set and read as text with cj2k_params_get, by its own name or, where it is
+ * part of a pair or list, by the name of that: image_offset, tile, tile_offset, cblk, precincts,
+ * layer_rates. cj2k_params_describe lists names, ranges and defaults. */
 typedef struct cj2k_params {
   size_t struct_size; /* (*) */
 
@@ -179,10 +213,10 @@ typedef struct cj2k_params {
                                       A.18); default 64x64 */
   int32_t cblk_style;              /* sum of CJ2K_STYLE_*; default 0 */
   int32_t num_precincts; /* entries used below; 0 (default) = one precinct of 2^15 per resolution */
-  int32_t precinct_width[CJ2K_MAX_RESOLUTIONS];  /* powers of two 1 .. 32768 (>= 2 above the lowest
-                                                    resolution); */
-  int32_t precinct_height[CJ2K_MAX_RESOLUTIONS]; /* entry 0 = highest resolution, the last repeats
-                                                    downwards */
+  /* Powers of two 1 .. 32768 (>= 2 above the lowest resolution); entry 0 = highest resolution, the
+   * last repeats downwards. */
+  int32_t precinct_width[CJ2K_MAX_RESOLUTIONS];
+  int32_t precinct_height[CJ2K_MAX_RESOLUTIONS];
   cj2k_progression progression;                  /* default LRCP */
   int32_t layers;                                /* quality layers, 1 .. 65535; default 1 */
   int32_t num_layer_rates; /* entries used below; 0 (default) = evenly spaced in log(bytes) */
@@ -205,7 +239,7 @@ typedef struct cj2k_params {
                      with the same rate-distortion slope; 2^-8 .. 2^8, smaller is better; 0
                      (default): 2 when neither lossless nor target_bytes is set, else unlimited */
   cj2k_stop stop; /* how far code-blocks are coded; default exact, which differs from none by under
-                     0.01 dB (README.md: with figures) */
+                     0.01 dB */
   int32_t stop_margin; /* PST: how far below the last GOP's threshold coding goes, in 1/256 octave
                           of slope; 0 .. 4096; default 128 */
 
@@ -240,8 +274,7 @@ typedef enum cj2k_param_type {
   CJ2K_PARAM_BOOL = 1, /* 0 or 1 */
   CJ2K_PARAM_DOUBLE = 2,
   CJ2K_PARAM_ENUM = 3, /* one of `values`, names separated by '|', the first has value 0 */
-  CJ2K_PARAM_FLAGS =
-      4, /* a sum: names of `values` joined by '+', or a number; the first name is bit 0 */
+  CJ2K_PARAM_FLAGS = 4, /* a sum: names of `values` joined by '+', or a number; first = bit 0 */
   CJ2K_PARAM_SIZE = 5, /* "WxH", or "N" for NxN */
   CJ2K_PARAM_LIST = 6, /* numbers or sizes separated by ',' */
   CJ2K_PARAM_TEXT = 7
@@ -296,36 +329,48 @@ typedef struct cj2k_frame {
   void* ready_stream;
 } cj2k_frame;
 
+/* The stages of a frame, the same on every backend. */
+typedef enum cj2k_stage {
+  CJ2K_STAGE_INGEST = 0,    /* reading the samples, colour, the first wavelet level */
+  CJ2K_STAGE_TRANSFORM = 1, /* the other wavelet levels */
+  CJ2K_STAGE_BLOCKS = 2,    /* quantisation and block coding */
+  CJ2K_STAGE_RATE = 3,      /* rate control */
+  CJ2K_STAGE_PACKETS = 4,   /* headers and packets; with measure_mse, measuring */
+  CJ2K_NUM_STAGES = 5
+} cj2k_stage;
+
+/* What is known of a packet's frame. */
 typedef struct cj2k_stats {
+  size_t struct_size;
   int64_t bytes;                                /* = packet size */
   int64_t component_bytes[CJ2K_MAX_COMPONENTS]; /* packets of that component */
   int64_t header_bytes;                         /* everything but code-block data */
   int64_t blocks;                               /* code-blocks of the frame */
   int64_t passes_coded;                         /* coding passes made by tier-1 */
   int64_t passes_included;                      /* coding passes in the codestream */
-  int32_t slope_threshold; /* 16-bit log-slope of the last included hull segment (stages/rate.h); 0
-                              = everything */
-  double mse[CJ2K_MAX_COMPONENTS]; /* mean squared error in LSB^2, never negative. measure_mse = 1:
-                                      of each component as decoders show it. Else an estimate from
-                                      the coefficients: what each coded component (after the colour
-                                      transform) adds to the sum over the picture's */
-  double stage_ms[5];              /* wall time: ingest, colour and the first DWT level; the other
-                                      levels; tier-1; rate; packets, and measuring with measure_mse */
-  int64_t passes_resumed;          /* of passes_coded, those made after a first stop */
-  int64_t bytes_coded;             /* code-block bytes made by tier-1 */
-  int64_t passes_left;  /* that early stop left out: stop=none codes passes_coded + passes_left */
-  double saved_ms;      /* estimate: tier-1 time of passes_left, at the frame's time per pass */
-  int32_t frame_in_gop; /* 0 .. gop - 1 */
+  int32_t slope_threshold; /* slope of the last included coding passes: 24576 + 256 *
+                              log2(weighted squared error removed per byte), in 16 bits; 0 =
+                              everything is included */
+  int32_t frame_in_gop;    /* 0 .. gop - 1 */
+  /* Mean squared error in LSB^2, never negative. measure_mse = 1: of each component as decoders
+   * show it. Else an estimate from the coefficients: what each coded component (after the colour
+   * transform) adds to the sum over the picture's. */
+  double mse[CJ2K_MAX_COMPONENTS];
+  double stage_ms[CJ2K_MAX_STAGES]; /* wall time of each cj2k_stage; entries without a stage are 0 */
+  int64_t passes_resumed;           /* of passes_coded, those made after a first stop */
+  int64_t bytes_coded;              /* code-block bytes made by tier-1 */
+  int64_t passes_left; /* that early stop left out: stop=none codes passes_coded + passes_left */
+  double saved_ms;     /* estimate: tier-1 time of passes_left, at the frame's time per pass */
 } cj2k_stats;
 
+/* One frame's codestream, or the frame that has none because of an error. */
 typedef struct cj2k_packet {
   size_t struct_size;
-  const uint8_t* data; /* belongs to the encoder until cj2k_packet_release */
+  const uint8_t* data; /* until cj2k_packet_release; CJ2K_PACKET_PADDING zero bytes follow */
   size_t size;
-  int64_t pts, duration;
-  void* opaque;
-  void* slot; /* the encoder's */
-  cj2k_stats stats;
+  int64_t pts, duration; /* of the frame */
+  void* opaque;          /* of the frame */
+  void* slot;            /* the library's: the memory of `data` */
 } cj2k_packet;
 
 typedef struct cj2k_info {
@@ -343,45 +388,76 @@ typedef struct cj2k_info {
   const char* tier1;       /* in use on the GPU, "classic", "cibo" or "fused"; "" on the CPU */
 } cj2k_info;
 
+/* A CUDA device, for the parameter `device`. */
+typedef struct cj2k_device_info {
+  size_t struct_size;
+  int32_t index;        /* "cuda:<index>" */
+  int32_t usable;       /* 1: by this library; 0: `reason` says why not */
+  char name[128];       /* of the product */
+  char uuid[48];        /* "GPU-" and 36 characters: "cuda:<uuid>" */
+  int64_t memory_bytes; /* all of it, free or not */
+  int32_t compute_major, compute_minor;
+  char reason[256];     /* one line; "" where the device is usable */
+} cj2k_device_info;
+
 CJ2K_API const char* cj2k_version(void);
+CJ2K_API int cj2k_version_number(void); /* CJ2K_VERSION of the library */
 CJ2K_API const char* cj2k_status_string(cj2k_status status);
 CJ2K_API void cj2k_log_stderr(void* opaque, cj2k_log_level level, const char* message);
 
-/* Fills `p` with the defaults. `struct_size` = sizeof(cj2k_params) of the caller; larger than the
- * library's: CJ2K_INVALID. */
+/* Fills `p` with the defaults. */
 CJ2K_API cj2k_status cj2k_params_init(cj2k_params* p, size_t struct_size);
-/* Sets one parameter from text. CJ2K_INVALID (and a log line with value and range) leaves `p` as it
- * was. */
+/* Sets one parameter from text. An error leaves `p` as it was. */
 CJ2K_API cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char* value);
+/* The value of one parameter as text that cj2k_params_set takes. CJ2K_MAX_PARAM_TEXT bytes hold
+ * every value; CJ2K_INVALID where `size` bytes do not hold this one. */
+CJ2K_API cj2k_status cj2k_params_get(const cj2k_params* p, const char* key, char* buffer,
+                                     size_t size);
 /* Row `index` of the parameter table; CJ2K_EOF after the last. The strings are static. */
 CJ2K_API cj2k_status cj2k_params_describe(int index, cj2k_param_info* info);
 /* What an encoder with these parameters would reserve, without opening it or touching a device:
  * `device_name` is empty; with device = auto `backend` too, and the figures are the CPU's. */
 CJ2K_API cj2k_status cj2k_params_info(const cj2k_params* p, cj2k_info* info);
+/* Device `index`, usable or not; CJ2K_EOF after the last. Without a CUDA backend or a driver there
+ * is none. Loads the driver, but makes no context on a device. */
+CJ2K_API cj2k_status cj2k_device_describe(int index, cj2k_device_info* info);
 
 /* Checks `p`, plans and reserves all memory. The encoder keeps no pointer into `p`. On failure
  * *encoder = NULL. */
 CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder);
-/* `info->struct_size` = sizeof(cj2k_info) of the caller. */
 CJ2K_API cj2k_status cj2k_encoder_info(const cj2k_encoder* encoder, cj2k_info* info);
-/* Takes one frame, or NULL to drain. CJ2K_AGAIN: not taken, receive a packet first. CJ2K_EOF:
- * already drained. */
+/* The parameters with each "chosen" and "auto" replaced by what it stands for. `log` and
+ * `log_opaque` are NULL; async_depth can be above its range, in whole GOPs. */
+CJ2K_API cj2k_status cj2k_encoder_params(const cj2k_encoder* encoder, cj2k_params* p);
+/* One line that says why a call for this encoder failed: the last one that did, in any thread; ""
+ * if none has. With NULL: the last call without an encoder that failed in this thread, such as
+ * cj2k_params_set or cj2k_encoder_open. The text is valid until the thread calls this again. */
+CJ2K_API const char* cj2k_encoder_last_error(const cj2k_encoder* encoder);
+/* Takes one frame, or NULL to drain. */
 CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_send_frame(cj2k_encoder* encoder,
                                                             const cj2k_frame* frame);
-/* Packets come in the order of the frames; `packet->struct_size` = sizeof(cj2k_packet) of the
- * caller. CJ2K_AGAIN: none due before another frame is sent. Waits for the encode when
- * `async_depth` frames are in flight or the encoder drains. An error is that of one frame, which
- * yields no packet. */
+/* The packet of the next frame, in the order of the frames. A packet is due, and waited for, when
+ * `async_depth` frames are in flight, when another frame of its GOP has been received, and while
+ * the encoder drains. Of a frame that failed, the error is returned once, with the frame's pts,
+ * duration and opaque in `packet`, data = NULL and size = 0. CJ2K_INVALID is no frame's: `packet` is
+ * wrong. With it, AGAIN and EOF, `packet` is not written. */
 CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_receive_packet(cj2k_encoder* encoder,
                                                                 cj2k_packet* packet);
-/* Gives the bytes back; a packet that is kept holds memory, not a place among the frames in flight.
- */
-CJ2K_API void cj2k_packet_release(cj2k_encoder* encoder, cj2k_packet* packet);
-/* Drops all frames in flight (their `release` is called) and leaves the drained state: ready for a
- * new sequence. */
+/* The same, but a packet is taken as soon as it is there, due or not. Waits `timeout_ms` at most,
+ * also for a frame that another thread sends; CJ2K_AGAIN: nothing came in that time. 0 does not
+ * wait. Negative: no limit. */
+CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_receive_packet_timed(cj2k_encoder* encoder,
+                                                                      cj2k_packet* packet,
+                                                                      int timeout_ms);
+/* Of a received packet that has not been released. */
+CJ2K_API cj2k_status cj2k_packet_stats(const cj2k_packet* packet, cj2k_stats* stats);
+/* Gives the bytes back. A packet that is kept holds memory, not a place among the frames in flight,
+ * and stays valid after flush and close. NULL, and a packet released before, are allowed. */
+CJ2K_API void cj2k_packet_release(cj2k_packet* packet);
+/* Drops all frames in flight, after calling their `release`: ready for a new sequence. */
 CJ2K_API cj2k_status cj2k_encoder_flush(cj2k_encoder* encoder);
-/* Waits for work in flight and frees everything. NULL is allowed. Packets not released become
- * invalid. */
+/* Waits for work in flight and frees everything but packets that have not been released. NULL is
+ * allowed. */
 CJ2K_API void cj2k_encoder_close(cj2k_encoder* encoder);
 
 #ifdef __cplusplus

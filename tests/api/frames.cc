@@ -34,7 +34,7 @@ std::vector<uint8_t> finish(cj2k_encoder* encoder) {
   REQUIRE(cj2k_encoder_send_frame(encoder, nullptr) == CJ2K_OK);
   REQUIRE(cj2k_encoder_receive_packet(encoder, &packet) == CJ2K_OK);
   const std::vector<uint8_t> bytes(packet.data, packet.data + packet.size);
-  cj2k_packet_release(encoder, &packet);
+  cj2k_packet_release(&packet);
   CHECK(cj2k_encoder_receive_packet(encoder, &packet) == CJ2K_EOF);
   return bytes;
 }
@@ -51,7 +51,6 @@ TEST_CASE("each kind of bad frame") {
     std::function<void(cj2k_frame&)> spoil;
   } table[] = {
       {"struct_size", [](cj2k_frame& f) { f.struct_size = 0; }},
-      {"struct_size", [](cj2k_frame& f) { f.struct_size = sizeof f + 8; }},
       {"CUDA memory", [](cj2k_frame& f) { f.memory = CJ2K_MEMORY_CUDA; }},
       {"memory", [](cj2k_frame& f) { f.memory = static_cast<cj2k_memory>(-1); }},
       {"32", [](cj2k_frame& f) { f.width = 32; }},
@@ -91,7 +90,9 @@ TEST_CASE("each kind of bad frame") {
     CHECK(status == (other_memory ? CJ2K_NOT_SUPPORTED : CJ2K_INVALID));
     CHECK(std::count(log.text.begin(), log.text.end(), '\n') == 1);
     CHECK(log.text.find(row.word) != std::string::npos);
+    CHECK(cj2k_encoder_last_error(encoder.get()) + std::string("\n") == log.text);
     CHECK(cj2k_encoder_send_frame(encoder.get(), &good.frame) == CJ2K_OK);
+    CHECK(cj2k_encoder_last_error(encoder.get()) + std::string("\n") == log.text);
     CHECK(finish(encoder.get()) == expected);
   }
 }
@@ -134,7 +135,7 @@ TEST_CASE("what must be returned is returned") {
       CHECK(packet.duration == received);
       CHECK(packet.opaque == reinterpret_cast<void*>(static_cast<intptr_t>(received + 1)));
       ++received;
-      cj2k_packet_release(encoder.get(), &packet);
+      cj2k_packet_release(&packet);
     }
   }
   CHECK(cj2k_encoder_receive_packet(encoder.get(), &packet) == CJ2K_EOF);
@@ -155,8 +156,8 @@ TEST_CASE("null arguments") {
   CHECK(cj2k_encoder_info(nullptr, &info) == CJ2K_INVALID);
   CHECK(cj2k_encoder_info(encoder.get(), nullptr) == CJ2K_INVALID);
   CHECK(cj2k_encoder_flush(nullptr) == CJ2K_INVALID);
-  cj2k_packet_release(encoder.get(), nullptr);
-  cj2k_packet_release(nullptr, &packet);
+  cj2k_packet_release(nullptr);
+  cj2k_packet_release(&packet);
   cj2k_encoder_close(nullptr);
   cj2k_log_stderr(nullptr, CJ2K_LOG_DEBUG, "");
   packet.struct_size = 0;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -43,7 +44,7 @@ class Session {
     const cj2k_status status = cj2k_encoder_receive_packet(encoder_, &packet_);
     if (status == CJ2K_OK) {
       pts.push_back(packet_.pts);
-      if (release) cj2k_packet_release(encoder_, &packet_);
+      if (release) cj2k_packet_release(&packet_);
     }
     return status;
   }
@@ -172,8 +173,7 @@ TEST_CASE("packets that are not released keep their bytes, however many there ar
   }
   REQUIRE(session.flush() == CJ2K_OK);
   // Released out of order, and the encoder goes on with their memory.
-  for (size_t i = 0; i < held.size(); ++i)
-    cj2k_packet_release(session.encoder(), &held[(i * 7) % held.size()]);
+  for (size_t i = 0; i < held.size(); ++i) cj2k_packet_release(&held[(i * 7) % held.size()]);
   for (int i = 0; i < 5; ++i) {
     REQUIRE(session.send(i) == CJ2K_OK);
     while (session.receive() == CJ2K_OK) {
@@ -181,16 +181,63 @@ TEST_CASE("packets that are not released keep their bytes, however many there ar
   }
 }
 
-TEST_CASE("a packet released twice, or never, does no harm") {
+TEST_CASE("packets outlive the encoder, one by one") {
+  std::vector<cj2k_packet> held;
+  std::vector<std::vector<uint8_t>> copies;
+  std::vector<int64_t> bytes;
+  {
+    Session session(with_depth(3, 1));
+    for (int i = 0; i < 9; ++i) {
+      while (session.send(i) == CJ2K_AGAIN) {
+        REQUIRE(session.receive(false) == CJ2K_OK);
+        held.push_back(session.packet());
+      }
+    }
+    for (const cj2k_packet& packet : held) {
+      copies.emplace_back(packet.data, packet.data + packet.size);
+      bytes.push_back(stats_of(packet).bytes);
+    }
+    // Frames are in flight when it closes.
+  }
+  REQUIRE(held.size() == 6);
+  for (const size_t i : {4u, 0u, 5u, 1u, 3u, 2u}) {
+    CHECK(std::vector<uint8_t>(held[i].data, held[i].data + held[i].size) == copies[i]);
+    CHECK(stats_of(held[i]).bytes == bytes[i]);
+    cj2k_packet_release(&held[i]);
+    CHECK(held[i].data == nullptr);
+    CHECK(held[i].slot == nullptr);
+  }
+}
+
+TEST_CASE("zeros follow the bytes of a packet, also in memory that had a longer one") {
+  cj2k_params p = with_depth(1, 1);
+  p.quality = 0.5;
+  Session session(p);
+  for (const Content content :
+       {Content::kNoise, Content::kFlat, Content::kTexture, Content::kFlat}) {
+    const FrameMemory memory(make_picture(p, content, 7));
+    REQUIRE(cj2k_encoder_send_frame(session.encoder(), &memory.frame) == CJ2K_OK);
+    REQUIRE(session.receive(false) == CJ2K_OK);
+    cj2k_packet packet = session.packet();
+    for (int i = 0; i < CJ2K_PACKET_PADDING; ++i) CHECK(packet.data[packet.size + i] == 0);
+    cj2k_packet_release(&packet);
+  }
+}
+
+TEST_CASE("a packet released twice does no harm; of a released one there are no statistics") {
   Session session(with_depth(2, 1));
   REQUIRE(session.send(1) == CJ2K_OK);
   REQUIRE(session.send(2) == CJ2K_OK);
   REQUIRE(session.drain() == CJ2K_OK);
   REQUIRE(session.receive(false) == CJ2K_OK);
   cj2k_packet packet = session.packet();
-  cj2k_packet_release(session.encoder(), &packet);
-  cj2k_packet_release(session.encoder(), &packet);
-  REQUIRE(session.receive(false) == CJ2K_OK);
+  cj2k_packet_release(&packet);
+  cj2k_packet_release(&packet);
+  cj2k_stats stats = {};
+  stats.struct_size = sizeof stats;
+  CHECK(cj2k_packet_stats(&packet, &stats) == CJ2K_INVALID);
+  CHECK(std::string(cj2k_encoder_last_error(nullptr)).find("released") != std::string::npos);
+  REQUIRE(session.receive() == CJ2K_OK);
 }
 
 TEST_CASE("two encoders at once in two threads give what each gives alone") {

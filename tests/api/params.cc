@@ -13,6 +13,8 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/encode.h"
@@ -202,10 +204,8 @@ TEST_CASE("set: names of enumerations and flags, sizes and lists") {
   CHECK(p.cblk_style == 34);
 }
 
-TEST_CASE("init: sizes of the struct") {
+TEST_CASE("init: the defaults") {
   cj2k_params p;
-  CHECK(cj2k_params_init(&p, sizeof p + 8) == CJ2K_INVALID);
-  CHECK(cj2k_params_init(&p, 0) == CJ2K_INVALID);
   CHECK(cj2k_params_init(nullptr, sizeof p) == CJ2K_INVALID);
   REQUIRE(cj2k_params_init(&p, sizeof p) == CJ2K_OK);
   CHECK(p.struct_size == sizeof p);
@@ -483,9 +483,6 @@ TEST_CASE("params_info: errors") {
     p.log_opaque = &log;
     check_refused({cj2k_params_info(&p, &info), log.text}, {word});
   };
-  info.struct_size = sizeof info + 1;
-  refused("struct_size");
-  info.struct_size = sizeof info;
   p.levels = 40;
   refused("levels");
   p.levels = 5;
@@ -498,10 +495,150 @@ TEST_CASE("open: null arguments and struct sizes") {
   cj2k_encoder* encoder = nullptr;
   CHECK(cj2k_encoder_open(nullptr, &encoder) == CJ2K_INVALID);
   CHECK(cj2k_encoder_open(&p, nullptr) == CJ2K_INVALID);
+  CHECK(std::string(cj2k_encoder_last_error(nullptr)) == "cj2k_encoder_open: encoder is NULL");
   p.struct_size = 0;
   CHECK(open_logged(p).status == CJ2K_INVALID);
-  p.struct_size = sizeof p + 8;
-  CHECK(open_logged(p).status == CJ2K_INVALID);
+}
+
+TEST_CASE("last_error(NULL) says why the thread's last call without an encoder failed") {
+  const auto text = [] { return std::string(cj2k_encoder_last_error(nullptr)); };
+  cj2k_params p = make_params(64, 48);
+  CHECK(cj2k_params_set(&p, "levels", "99") == CJ2K_INVALID);
+  const std::string refused = "levels \"99\" is not an integer in [0, 32]";
+  CHECK(text() == refused);
+  std::thread([&] { CHECK(text() == ""); }).join();
+  CHECK(cj2k_params_set(&p, "levels", "2") == CJ2K_OK);
+  CHECK(text() == refused);  // what succeeds leaves it
+  p.layers = 0;
+  cj2k_encoder* encoder = nullptr;
+  CHECK(cj2k_encoder_open(&p, &encoder) == CJ2K_INVALID);
+  CHECK(std::string(cj2k_encoder_last_error(encoder)) == "layers 0 not in [1, 65535]");
+  CHECK(cj2k_params_describe(-1, nullptr) == CJ2K_INVALID);
+  CHECK(text() == "cj2k_params_describe: info is NULL");
+}
+
+std::string get(const cj2k_params& p, const char* key) {
+  char text[CJ2K_MAX_PARAM_TEXT];
+  const cj2k_status status = cj2k_params_get(&p, key, text, sizeof text);
+  return status == CJ2K_OK ? text : std::string("error: ") + cj2k_encoder_last_error(nullptr);
+}
+
+TEST_CASE("params_get: errors") {
+  cj2k_params p = make_params(64, 48);
+  char text[8];
+  CHECK(cj2k_params_get(nullptr, "levels", text, sizeof text) == CJ2K_INVALID);
+  CHECK(cj2k_params_get(&p, nullptr, text, sizeof text) == CJ2K_INVALID);
+  CHECK(cj2k_params_get(&p, "levels", nullptr, 0) == CJ2K_INVALID);
+  CHECK(get(p, "level") == "error: unknown parameter \"level\"");
+  CHECK(cj2k_params_get(&p, "cblk", text, 5) == CJ2K_INVALID);
+  CHECK(std::string(cj2k_encoder_last_error(nullptr)) ==
+        "cblk: a buffer of 5 bytes, but the text takes 6");
+  CHECK(cj2k_params_get(&p, "cblk", text, 6) == CJ2K_OK);
+  CHECK(std::string(text) == "64x64");
+  p.stop = static_cast<cj2k_stop>(9);
+  CHECK(get(p, "stop").find("stop 9") != std::string::npos);
+  p.cblk_style = 1 + 64;
+  CHECK(get(p, "cblk_style").find("cblk_style 65") != std::string::npos);
+  p.num_precincts = 34;
+  CHECK(get(p, "precincts").find("num_precincts 34 not in [0, 33]") != std::string::npos);
+  p.num_layer_rates = -1;
+  CHECK(get(p, "layer_rates").find("num_layer_rates -1 not in [0, 64]") != std::string::npos);
+  std::memset(p.comment, 'x', sizeof p.comment);
+  CHECK(get(p, "comment").find("comment has no terminating zero") != std::string::npos);
+}
+
+TEST_CASE("encoder_params: what was chosen, as good as what was asked for") {
+  const struct {
+    std::vector<std::pair<const char*, const char*>> asked, chosen;
+  } table[] = {
+      {{{"threads", "2"}},
+       {{"gop", "1"},
+        {"async_depth", "2"},
+        {"threads", "2"},
+        {"quant_step", "0.5"},
+        {"quality", "2"},
+        {"mct", "on"},
+        {"colorspace", "srgb"},
+        {"tile", "90x70"},
+        {"device", "cpu"}}},
+      {{{"threads", "1"},
+        {"gop", "3"},
+        {"async_depth", "4"},
+        {"depth", "12,12,10"},
+        {"quality", "0.01"}},
+       {{"gop", "3"},
+        {"async_depth", "6"},
+        {"quant_step", "0.08"},
+        {"mct", "off"},
+        {"depth", "12,12,10"}}},
+      {{{"threads", "1"},
+        {"lossless", "1"},
+        {"dx", "1,2"},
+        {"layer_rates", "9,4.5,1"},
+        {"precincts", "64x32,32"}},
+       {{"wavelet", "5/3"},
+        {"colorspace", "sycc"},
+        {"layers", "3"},
+        {"layer_rates", "9,4.5,1"},
+        {"precincts", "64x32,32x32"},
+        {"quality", "0"},
+        {"dx", "1,2"},
+        {"async_depth", "1"}}},
+  };
+  for (const auto& row : table) {
+    cj2k_params p = make_params(90, 70);
+    set(p, "device", "cpu");
+    for (const auto& [key, value] : row.asked) set(p, key, value);
+    cj2k_encoder* encoder = nullptr;
+    REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
+    cj2k_params chosen = {};
+    chosen.struct_size = sizeof chosen;
+    CHECK(cj2k_encoder_params(encoder, &chosen) == CJ2K_OK);
+    cj2k_encoder_close(encoder);
+    for (const auto& [key, value] : row.chosen) {
+      INFO(std::string(key));
+      CHECK(get(chosen, key) == value);
+    }
+    CHECK((chosen.log == nullptr));
+    const Picture picture = make_picture(p, Content::kTexture, 2);
+    const Encoded expected = encode(p, picture);
+    REQUIRE(expected.status == CJ2K_OK);
+    CHECK(encode(chosen, picture).bytes == expected.bytes);
+  }
+  // "auto" has been replaced.
+  cj2k_params p = make_params(90, 70);
+  cj2k_encoder* encoder = nullptr;
+  REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
+  CHECK(cj2k_encoder_params(encoder, nullptr) == CJ2K_INVALID);
+  CHECK(cj2k_encoder_params(encoder, &p) == CJ2K_OK);
+  cj2k_info info = {};
+  info.struct_size = sizeof info;
+  CHECK(cj2k_encoder_info(encoder, &info) == CJ2K_OK);
+  CHECK(get(p, "device") == info.backend);
+  CHECK(p.threads == info.threads);
+  CHECK(p.gop == info.gop);
+  CHECK(p.async_depth == info.async_depth);
+  cj2k_encoder_close(encoder);
+  CHECK(cj2k_encoder_params(nullptr, &p) == CJ2K_INVALID);
+}
+
+TEST_CASE("device_describe: devices one by one, with or without any") {
+  cj2k_device_info info = {};
+  info.struct_size = sizeof info;
+  CHECK(cj2k_device_describe(-1, &info) == CJ2K_INVALID);
+  CHECK(std::string(cj2k_encoder_last_error(nullptr)) == "device -1 is negative");
+  CHECK(cj2k_device_describe(0, nullptr) == CJ2K_INVALID);
+  int count = 0;
+  while (cj2k_device_describe(count, &info) == CJ2K_OK) {
+    CHECK(info.index == count++);
+    CHECK((info.reason[0] == '\0') == (info.usable == 1));
+  }
+  CHECK(cj2k_device_describe(count, &info) == CJ2K_EOF);
+  CHECK(cj2k_device_describe(1000000, &info) == CJ2K_EOF);
+  if (count > 0) {
+    info.struct_size = 0;
+    CHECK(cj2k_device_describe(0, &info) == CJ2K_INVALID);
+  }
 }
 
 TEST_CASE("text of status codes and version") {
@@ -513,6 +650,11 @@ TEST_CASE("text of status codes and version") {
   }
   CHECK(cj2k_status_string(static_cast<cj2k_status>(99)) != nullptr);
   CHECK(std::string(cj2k_version()) == CJ2K_VERSION_STRING);
+  CHECK(cj2k_version_number() == CJ2K_VERSION);
+  CHECK(CJ2K_VERSION == CJ2K_VERSION_MAJOR * 65536 + CJ2K_VERSION_MINOR * 256 + CJ2K_VERSION_PATCH);
+  CHECK(std::string(CJ2K_VERSION_STRING) == std::to_string(CJ2K_VERSION_MAJOR) + "." +
+                                                std::to_string(CJ2K_VERSION_MINOR) + "." +
+                                                std::to_string(CJ2K_VERSION_PATCH));
 }
 
 }  // namespace

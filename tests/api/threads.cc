@@ -101,7 +101,7 @@ struct Sequence {
       REQUIRE(received >= 0);
       if (received != CJ2K_OK) continue;
       got.emplace_back(packet.data, packet.data + packet.size);
-      cj2k_packet_release(encoder, &packet);
+      cj2k_packet_release(&packet);
     }
     CHECK(got == expected);
     CHECK(released == (kFrames + 1) / 2);

@@ -153,7 +153,10 @@ class Cj2kContender final : public Contender {
     if (status != CJ2K_OK) return fail("cj2k_encoder_receive_packet", status);
     const int64_t index = static_cast<int64_t>(times_.size());
     times_.push_back(wall_seconds());
-    const cj2k_stats& stats = packet.stats;
+    cj2k_stats stats = {};
+    stats.struct_size = sizeof stats;
+    if (const cj2k_status told = cj2k_packet_stats(&packet, &stats); told != CJ2K_OK)
+      return fail("cj2k_packet_stats", told);
     if (index < hash_frames) {
       round->hash = hash_more(round->hash, packet.data, packet.size);
       if (index == 0) {
@@ -168,7 +171,7 @@ class Cj2kContender final : public Contender {
     round->coded += stats.passes_coded;
     round->included += stats.passes_included;
     for (size_t i = 0; i < round->stage_ms.size(); ++i) round->stage_ms[i] += stats.stage_ms[i];
-    cj2k_packet_release(encoder_, &packet);
+    cj2k_packet_release(&packet);
     if (in_order) return true;
     error_ = "packet " + std::to_string(index) + " has another frame's pts";
     return false;

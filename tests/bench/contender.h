@@ -53,13 +53,13 @@ struct Round {
   /// flight before and behind it; frames / seconds where there are too few for that.
   double steady_fps = 0;
   int64_t bytes = 0;
-  double cpu_seconds = 0;              ///< of the process
-  std::array<double, 5> stage_ms{};    ///< means, as cj2k_stats has them
-  int64_t largest_bytes = 0;           ///< of one frame
-  int64_t coded = 0, included = 0;     ///< passes
-  double mse[Clip::kComponents] = {};  ///< of frame 0, cj2k_stats
-  uint64_t hash = 0;                   ///< of the codestreams of the first `hash_frames`
-  std::vector<uint8_t> first;          ///< codestream of frame 0
+  double cpu_seconds = 0;                          ///< of the process
+  std::array<double, CJ2K_NUM_STAGES> stage_ms{};  ///< means, as cj2k_stats has them
+  int64_t largest_bytes = 0;                       ///< of one frame
+  int64_t coded = 0, included = 0;                 ///< passes
+  double mse[Clip::kComponents] = {};              ///< of frame 0, cj2k_stats
+  uint64_t hash = 0;           ///< of the codestreams of the first `hash_frames`
+  std::vector<uint8_t> first;  ///< codestream of frame 0
 };
 
 class Contender {

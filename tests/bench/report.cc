@@ -7,10 +7,12 @@
 namespace cj2k::bench {
 namespace {
 
-constexpr const char* kStages[5] = {"ingest", "dwt", "tier1", "rate", "packets"};
+/// [cj2k_stage]
+constexpr const char* kStages[CJ2K_NUM_STAGES] = {"ingest", "dwt", "tier1", "rate", "packets"};
 
 struct Sums {
-  double frames = 0, bytes = 0, cpu_seconds = 0, coded = 0, included = 0, stage_ms[5] = {};
+  double frames = 0, bytes = 0, cpu_seconds = 0, coded = 0, included = 0,
+         stage_ms[CJ2K_NUM_STAGES] = {};
 };
 
 Sums sums(const Row& row) {
@@ -57,7 +59,8 @@ void print_table(std::FILE* file, const Facts& facts, const std::vector<Row>& ro
                "fps: median (min-max) of the rounds, pipeline full. MB/fr: device memory per frame "
                "in flight. ms per frame: %s, %s, %s, %s, %s.\n"
                "PSNR: ~ is the encoder's estimate, others are decoded by opj_decompress.\n",
-               kStages[0], kStages[1], kStages[2], kStages[3], kStages[4]);
+               kStages[CJ2K_STAGE_INGEST], kStages[CJ2K_STAGE_TRANSFORM],
+               kStages[CJ2K_STAGE_BLOCKS], kStages[CJ2K_STAGE_RATE], kStages[CJ2K_STAGE_PACKETS]);
   const Task* task = nullptr;
   for (const Row& row : rows) {
     if (row.task != task) {

@@ -255,10 +255,10 @@ void encode(cj2k_encoder* encoder, const std::vector<std::unique_ptr<test::Frame
     if (status == CJ2K_OK) ++sent;
     cj2k_status received;
     while ((received = cj2k_encoder_receive_packet(encoder, &packet)) == CJ2K_OK) {
-      CodedFrame frame{{}, packet.stats};
+      CodedFrame frame{{}, test::stats_of(packet)};
       if (keep_bytes) frame.bytes.assign(packet.data, packet.data + packet.size);
       coded->push_back(std::move(frame));
-      cj2k_packet_release(encoder, &packet);
+      cj2k_packet_release(&packet);
     }
     if (received < 0) fail("receive: " + std::string(cj2k_status_string(received)));
   }
@@ -381,7 +381,7 @@ int report(const std::string& clip, const std::vector<Case>& cases, const Option
                    static_cast<long long>(s.passes_included),
                    static_cast<long long>(s.passes_resumed), static_cast<long long>(s.bytes_coded),
                    s.slope_threshold);
-      for (const double ms : s.stage_ms) std::fprintf(tsv, "\t%.2f", ms);
+      for (int i = 0; i < CJ2K_NUM_STAGES; ++i) std::fprintf(tsv, "\t%.2f", s.stage_ms[i]);
       std::fprintf(tsv, "\t%.2f\t%.4f\n", c.median_ms(), none.median_ms() / c.median_ms());
     }
     const double per_frame = 1.0 / static_cast<double>(n);

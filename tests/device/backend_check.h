@@ -108,7 +108,7 @@ class LogBook {
 /// What came of a frame that was taken.
 struct Result {
   cj2k_status status;
-  int64_t pts;  ///< of a packet; -1 with an error
+  int64_t pts;
   std::vector<uint8_t> bytes;
   cj2k_stats stats;
 };
@@ -149,11 +149,13 @@ class Session {
     packet.struct_size = sizeof packet;
     const cj2k_status status = cj2k_encoder_receive_packet(encoder, &packet);
     if (status == CJ2K_OK) {
-      results.push_back(
-          {status, packet.pts, {packet.data, packet.data + packet.size}, packet.stats});
-      cj2k_packet_release(encoder, &packet);
+      results.push_back({status,
+                         packet.pts,
+                         {packet.data, packet.data + packet.size},
+                         cj2k::test::stats_of(packet)});
+      cj2k_packet_release(&packet);
     } else if (status < 0) {
-      results.push_back({status, -1, {}, {}});
+      results.push_back({status, packet.pts, {}, {}});
     }
     return status;
   }

@@ -40,7 +40,7 @@ cj2k_status pass(cj2k_encoder* encoder, const cj2k_frame& frame) {
     packet.struct_size = sizeof packet;
     status = cj2k_encoder_receive_packet(encoder, &packet);
     if (status != CJ2K_OK) return status;
-    cj2k_packet_release(encoder, &packet);
+    cj2k_packet_release(&packet);
   }
   return status;
 }
@@ -53,7 +53,7 @@ void hold_all(cj2k_encoder* encoder, int count) {
     packet.struct_size = sizeof packet;
     REQUIRE(cj2k_encoder_receive_packet(encoder, &packet) == CJ2K_OK);
   }
-  for (cj2k_packet& packet : packets) cj2k_packet_release(encoder, &packet);
+  for (cj2k_packet& packet : packets) cj2k_packet_release(&packet);
   REQUIRE(cj2k_encoder_flush(encoder) == CJ2K_OK);
 }
 

@@ -55,7 +55,7 @@ int main(void) {
   packet.struct_size = sizeof packet;
   if (cj2k_encoder_receive_packet(encoder, &packet) != CJ2K_OK) return 6;
   printf("libcj2k %s: %lu bytes\n", cj2k_version(), (unsigned long)packet.size);
-  cj2k_packet_release(encoder, &packet);
+  cj2k_packet_release(&packet);
   cj2k_encoder_close(encoder);
   return 0;
 }

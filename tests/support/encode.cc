@@ -116,6 +116,13 @@ std::string describe(const cj2k_params& p) {
   return text;
 }
 
+cj2k_stats stats_of(const cj2k_packet& packet) {
+  cj2k_stats stats = {};
+  stats.struct_size = sizeof stats;
+  REQUIRE(cj2k_packet_stats(&packet, &stats) == CJ2K_OK);
+  return stats;
+}
+
 FrameMemory::FrameMemory(const Picture& picture, const FrameLayout& layout) : frame{} {
   frame.struct_size = sizeof frame;
   frame.memory = CJ2K_MEMORY_HOST;
@@ -204,8 +211,8 @@ std::vector<Encoded> encode_sequence(cj2k_params params, const std::vector<Pictu
     cj2k_status received;
     while ((received = cj2k_encoder_receive_packet(raw, &packet)) == CJ2K_OK) {
       results.push_back(
-          {CJ2K_OK, {packet.data, packet.data + packet.size}, packet.stats, log.text});
-      cj2k_packet_release(raw, &packet);
+          {CJ2K_OK, {packet.data, packet.data + packet.size}, stats_of(packet), log.text});
+      cj2k_packet_release(&packet);
     }
     if (received < 0) return failed(received);
   }
@@ -228,8 +235,8 @@ Encoded encode(cj2k_params params, const Picture& picture, const FrameLayout& la
     if (result.status == CJ2K_OK) result.status = cj2k_encoder_receive_packet(encoder, &packet);
     if (result.status == CJ2K_OK) {
       result.bytes.assign(packet.data, packet.data + packet.size);
-      result.stats = packet.stats;
-      cj2k_packet_release(encoder, &packet);
+      result.stats = stats_of(packet);
+      cj2k_packet_release(&packet);
     }
     cj2k_encoder_close(encoder);
   }

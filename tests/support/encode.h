@@ -26,6 +26,9 @@ void set(cj2k_params& params, const char* key, const std::string& value);
 /// What differs from the defaults, as "name=value ..." for messages and golden files.
 std::string describe(const cj2k_params& params);
 
+/// Those of a packet that has been received.
+cj2k_stats stats_of(const cj2k_packet& packet);
+
 /// How samples lie in memory. Bits of a word outside the sample are noise, rows are apart by a gap
 /// of noise.
 struct FrameLayout {

@@ -5,6 +5,7 @@
 // test_params_rules.cc.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -29,7 +30,7 @@ using cj2k::Status;
 std::vector<cj2k_param_info> table() {
   std::vector<cj2k_param_info> rows;
   cj2k_param_info info;
-  for (int i = 0; cj2k::describe_param(i, &info) == Status::kOk; ++i) rows.push_back(info);
+  for (int i = 0; cj2k::describe_param(i, {}, &info) == Status::kOk; ++i) rows.push_back(info);
   return rows;
 }
 
@@ -139,8 +140,8 @@ TEST_CASE("params: describe covers every field") {
   CHECK(after.num_layer_rates == 3);
 
   cj2k_param_info info;
-  CHECK(cj2k::describe_param(-1, &info) == Status::kInvalid);
-  CHECK(cj2k::describe_param(static_cast<int>(names.size()), &info) == Status::kEof);
+  CHECK(cj2k::describe_param(-1, {}, &info) == Status::kInvalid);
+  CHECK(cj2k::describe_param(static_cast<int>(names.size()), {}, &info) == Status::kEof);
 }
 
 TEST_CASE("params: defaults") {
@@ -371,7 +372,7 @@ TEST_CASE("params: text of composite keys") {
 TEST_CASE("params: struct_size of other headers") {
   cj2k_params p = valid(), r;
   Messages m;
-  for (const size_t bytes : {size_t{0}, offsetof(cj2k_params, lossless) - 1, sizeof p + 1}) {
+  for (const size_t bytes : {size_t{0}, offsetof(cj2k_params, lossless) - 1, size_t{65537}}) {
     p.struct_size = bytes;
     CHECK(cj2k::resolve_params(p, m.log, &r) == Status::kInvalid);
     CHECK(contains(m.last(), "struct_size " + std::to_string(bytes)));
@@ -391,6 +392,85 @@ TEST_CASE("params: struct_size of other headers") {
   CHECK(r.threads == 5);
   CHECK(r.gop == 0);
   CHECK(r.async_depth == 0);
+}
+
+// Values of a row as text, from end to end of its range.
+std::vector<std::string> values_of(const cj2k_param_info& row) {
+  const std::string name = row.name, low = integer(row.min), high = integer(row.max);
+  std::vector<std::string> values;
+  if (row.default_value[0] != '\0') values.push_back(row.default_value);
+  switch (row.type) {
+    case CJ2K_PARAM_INT:
+    case CJ2K_PARAM_BOOL:
+      values.insert(values.end(), {low, high});
+      break;
+    case CJ2K_PARAM_DOUBLE:
+      values.insert(values.end(), {"0.1", "0.3333333333333333", "2.5000000000000004", "1"});
+      break;
+    case CJ2K_PARAM_ENUM:
+    case CJ2K_PARAM_FLAGS: {
+      std::string all = row.values;
+      if (row.type == CJ2K_PARAM_FLAGS) {
+        std::replace(all.begin(), all.end(), '|', '+');
+        values.push_back(all);
+        all = row.values;
+      }
+      for (size_t bar = 0; bar != std::string::npos; all.erase(0, bar + 1)) {
+        bar = all.find('|');
+        values.push_back(all.substr(0, bar));
+        if (bar == std::string::npos) break;
+      }
+      break;
+    }
+    case CJ2K_PARAM_SIZE:
+      values.insert(values.end(), {high + "x" + low, low + "x" + high, high});
+      break;
+    case CJ2K_PARAM_LIST:
+      if (name == "precincts") {
+        std::string longest = "32768x32768";
+        for (int i = 1; i < CJ2K_MAX_RESOLUTIONS; ++i) longest += ",32768x32768";
+        values.insert(values.end(), {"", "256x128,64", longest});
+      } else if (name == "layer_rates") {
+        std::string longest = "999999.12345678901";
+        for (int i = 1; i < CJ2K_MAX_LAYER_RATES; ++i) longest += ",999999.12345678901";
+        values.insert(values.end(), {"", "20,10.1,1", longest});
+      } else {
+        values.insert(values.end(),
+                      {low, high, low + "," + high, high + "," + low + "," + low + "," + high});
+      }
+      break;
+    case CJ2K_PARAM_TEXT:
+      if (name == "device") {
+        values.insert(values.end(), {"cpu", "cuda:3,GPU-a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf"});
+      } else {
+        values.insert(values.end(), {"", "x", std::string(static_cast<size_t>(row.max), 'x')});
+      }
+      break;
+  }
+  return values;
+}
+
+TEST_CASE("params: the text of every value reads as the same value") {
+  for (const cj2k_param_info& row : table()) {
+    for (const std::string& value : values_of(row)) {
+      INFO(std::string(row.name), " = ", value);
+      cj2k_params p = valid();
+      REQUIRE(set(&p, row.name, value.c_str()) == Status::kOk);
+      char text[CJ2K_MAX_PARAM_TEXT];
+      Messages m;
+      REQUIRE(cj2k::get_param(p, row.name, text, sizeof text, m.log) == Status::kOk);
+      CAPTURE(text);
+      cj2k_params again = valid();
+      CHECK(set(&again, row.name, text) == Status::kOk);
+      CHECK(std::memcmp(&p, &again, sizeof p) == 0);
+      char text_again[CJ2K_MAX_PARAM_TEXT];
+      REQUIRE(cj2k::get_param(again, row.name, text_again, sizeof text_again, m.log) ==
+              Status::kOk);
+      CHECK(std::string(text) == text_again);
+      // The default has the text of the table.
+      if (value == row.default_value && value != "") CHECK(text == value);
+    }
+  }
 }
 
 TEST_CASE("params: grid rules") {
