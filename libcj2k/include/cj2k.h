@@ -217,9 +217,9 @@ typedef struct cj2k_params {
    * last repeats downwards. */
   int32_t precinct_width[CJ2K_MAX_RESOLUTIONS];
   int32_t precinct_height[CJ2K_MAX_RESOLUTIONS];
-  cj2k_progression progression;                  /* default LRCP */
-  int32_t layers;                                /* quality layers, 1 .. 65535; default 1 */
-  int32_t num_layer_rates; /* entries used below; 0 (default) = evenly spaced in log(bytes) */
+  cj2k_progression progression; /* default LRCP */
+  int32_t layers;               /* quality layers, 1 .. 65535; default 1 */
+  int32_t num_layer_rates;      /* entries used below; 0 (default) = evenly spaced in log(bytes) */
   double layer_rates[CJ2K_MAX_LAYER_RATES]; /* compression ratio of each layer, falling; >= 1; sets
                                                `layers` when set by name */
   cj2k_tile_parts tile_parts; /* new tile-part at each change of this index; default none */
@@ -273,10 +273,10 @@ typedef enum cj2k_param_type {
   CJ2K_PARAM_INT = 0,  /* int32_t; int64_t where `max` needs it */
   CJ2K_PARAM_BOOL = 1, /* 0 or 1 */
   CJ2K_PARAM_DOUBLE = 2,
-  CJ2K_PARAM_ENUM = 3, /* one of `values`, names separated by '|', the first has value 0 */
+  CJ2K_PARAM_ENUM = 3,  /* one of `values`, names separated by '|', the first has value 0 */
   CJ2K_PARAM_FLAGS = 4, /* a sum: names of `values` joined by '+', or a number; first = bit 0 */
-  CJ2K_PARAM_SIZE = 5, /* "WxH", or "N" for NxN */
-  CJ2K_PARAM_LIST = 6, /* numbers or sizes separated by ',' */
+  CJ2K_PARAM_SIZE = 5,  /* "WxH", or "N" for NxN */
+  CJ2K_PARAM_LIST = 6,  /* numbers or sizes separated by ',' */
   CJ2K_PARAM_TEXT = 7
 } cj2k_param_type;
 
@@ -356,7 +356,7 @@ typedef struct cj2k_stats {
    * show it. Else an estimate from the coefficients: what each coded component (after the colour
    * transform) adds to the sum over the picture's. */
   double mse[CJ2K_MAX_COMPONENTS];
-  double stage_ms[CJ2K_MAX_STAGES]; /* wall time of each cj2k_stage; entries without a stage are 0 */
+  double stage_ms[CJ2K_MAX_STAGES]; /* wall time of each cj2k_stage; the other entries are 0 */
   int64_t passes_resumed;           /* of passes_coded, those made after a first stop */
   int64_t bytes_coded;              /* code-block bytes made by tier-1 */
   int64_t passes_left; /* that early stop left out: stop=none codes passes_coded + passes_left */
@@ -366,7 +366,8 @@ typedef struct cj2k_stats {
 /* One frame's codestream, or the frame that has none because of an error. */
 typedef struct cj2k_packet {
   size_t struct_size;
-  const uint8_t* data; /* until cj2k_packet_release; CJ2K_PACKET_PADDING zero bytes follow */
+  uint8_t* data; /* the caller's, to change too, until cj2k_packet_release; CJ2K_PACKET_PADDING
+                    zero bytes follow */
   size_t size;
   int64_t pts, duration; /* of the frame */
   void* opaque;          /* of the frame */
@@ -397,7 +398,7 @@ typedef struct cj2k_device_info {
   char uuid[48];        /* "GPU-" and 36 characters: "cuda:<uuid>" */
   int64_t memory_bytes; /* all of it, free or not */
   int32_t compute_major, compute_minor;
-  char reason[256];     /* one line; "" where the device is usable */
+  char reason[256]; /* one line; "" where the device is usable */
 } cj2k_device_info;
 
 CJ2K_API const char* cj2k_version(void);

@@ -263,6 +263,95 @@ TEST_CASE("backend: a device by its number or UUID; unknown ones are refused by 
   }
 }
 
+/// All that cj2k_device_describe lists.
+std::vector<cj2k_device_info> listed() {
+  std::vector<cj2k_device_info> all;
+  cj2k_device_info info = {};
+  info.struct_size = sizeof info;
+  cj2k_status status;
+  while ((status = cj2k_device_describe(static_cast<int>(all.size()), &info)) == CJ2K_OK)
+    all.push_back(info);
+  CHECK(status == CJ2K_EOF);
+  return all;
+}
+
+TEST_CASE("backend: the list of devices: all there are, usable or not, and no context made") {
+  shim::Options options;
+  options.num_devices = 3;
+  start_machine(options);
+  const uint64_t contexts = shim::num_primary_contexts_made();
+  const std::vector<cj2k_device_info> devices = listed();
+  REQUIRE(devices.size() == 3);
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const cj2k_device_info& device = devices[i];
+    CHECK(device.struct_size == sizeof device);
+    CHECK(device.index == static_cast<int32_t>(i));
+    CHECK(device.name == "shim " + std::to_string(i));
+    CHECK(device.memory_bytes == static_cast<int64_t>(options.device_bytes));
+    CHECK(device.compute_major == 9);
+    CHECK(device.compute_minor == 0);
+    CHECK(device.usable == 1);
+    CHECK(std::string(device.reason).empty());
+    // Its number and its UUID name it.
+    for (const std::string& name : {std::to_string(device.index), std::string(device.uuid)}) {
+      const Session session(tiny({{"device", "cuda:" + name}}));
+      REQUIRE(session.opened == CJ2K_OK);
+      CHECK(session.info().device_name == std::string(device.name));
+    }
+  }
+  CHECK(std::string(devices[1].uuid) == kUuid1);
+  CHECK(shim::num_primary_contexts_made() - contexts == 6);  // those of the sessions
+
+  options.num_devices = 2;
+  options.compute_major = 7;
+  options.compute_minor = 0;
+  start_machine(options);
+  const std::vector<cj2k_device_info> old_devices = listed();
+  REQUIRE(old_devices.size() == 2);
+  CHECK(old_devices[1].usable == 0);
+  CHECK(std::string(old_devices[1].reason) ==
+        "CUDA device 1 (shim 1) has compute capability 7.0; 7.5 or later is needed");
+
+  // A driver that does not tell: the device is there.
+  start_machine({});
+  cj2k_device_info info = {};
+  info.struct_size = sizeof info;
+  for (uint64_t call = 1; shim::faulty_call() != "cuDeviceGetName"; ++call) {
+    REQUIRE(call < 10);
+    shim::inject(shim::Fault::kRefused, call);
+    (void)cj2k_device_describe(0, &info);
+  }
+  CHECK(info.usable == 0);
+  CHECK(std::string(info.reason).find("asking for its properties failed") != std::string::npos);
+
+  shim::Options none;
+  none.has_driver = false;
+  start_machine(none);
+  CHECK(listed().empty());
+  none.has_driver = true;
+  none.num_devices = 0;
+  start_machine(none);
+  CHECK(listed().empty());
+  CHECK(left_behind() == "");
+}
+
+TEST_CASE("backend: the parameters of an encoder say which device and which kernels it took") {
+  start_machine();
+  for (const char* tier1 : {"auto", "fused"}) {
+    Session session(tiny({{"device", "auto"}, {"tier1", tier1}}));
+    REQUIRE(session.opened == CJ2K_OK);
+    cj2k_params p = {};
+    p.struct_size = sizeof p;
+    REQUIRE(cj2k_encoder_params(session.encoder, &p) == CJ2K_OK);
+    CHECK(std::string(p.device) == "cuda");
+    CHECK(p.tier1 == (tier1 == std::string("fused") ? CJ2K_TIER1_FUSED : CJ2K_TIER1_CLASSIC));
+    CHECK(p.gop == session.info().gop);
+    CHECK(p.gop > 0);
+    CHECK(p.async_depth == session.info().async_depth);
+  }
+  CHECK(left_behind() == "");
+}
+
 TEST_CASE("backend: frames in host memory, however their samples lie") {
   const FrameLayout kLayouts[] = {
       {0, 0, false, false, 0}, {0, 0, false, false, 13}, {2, 6, false, true, 5},

@@ -111,6 +111,7 @@ struct Result {
   int64_t pts;
   std::vector<uint8_t> bytes;
   cj2k_stats stats;
+  std::string error;  ///< why there is no packet
 };
 
 /// An encoder from open to close.
@@ -152,10 +153,12 @@ class Session {
       results.push_back({status,
                          packet.pts,
                          {packet.data, packet.data + packet.size},
-                         cj2k::test::stats_of(packet)});
+                         cj2k::test::stats_of(packet),
+                         {}});
       cj2k_packet_release(&packet);
     } else if (status < 0) {
-      results.push_back({status, packet.pts, {}, {}});
+      CHECK((packet.data == nullptr && packet.size == 0));
+      results.push_back({status, packet.pts, {}, {}, cj2k_encoder_last_error(encoder)});
     }
     return status;
   }

@@ -129,14 +129,18 @@ uint64_t run(const Job& job, Fault fault, uint64_t nth, Tally* tally) {
       if (was_lost) CHECK(shim::num_calls() - calls < 40 * kFramesAfter);
       for (size_t i = 0; i < session.results.size(); ++i) {
         const Result& result = session.results[i];
+        CHECK(result.pts == session.accepted[i]);  // also of a frame that failed
         if (result.status == CJ2K_OK) {
           ++tally->good_frames;
-          CHECK(result.pts == session.accepted[i]);
           if (job.compares)
             CHECK(result.bytes == job.expected[static_cast<size_t>(result.pts)].bytes);
         } else {
           ++failed;
           CHECK((result.status == CJ2K_DEVICE || result.status == CJ2K_NO_MEMORY));
+          const bool explained =
+              result.error.find("CUDA device") != std::string::npos ||
+              result.error == "frame " + std::to_string(result.pts) + " is lost: the device failed";
+          CHECK_MESSAGE(explained, result.error);
         }
         if (i >= first_after && met && !is_sticky(fault)) CHECK(result.status == CJ2K_OK);
         if (i >= first_after && was_lost) CHECK(result.status == CJ2K_DEVICE);
