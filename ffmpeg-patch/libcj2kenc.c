@@ -39,6 +39,7 @@
 #include "libavutil/frame.h"
 #include "libavutil/hwcontext.h"
 #include "libavutil/mathematics.h"
+#include "libavutil/mem.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
 #if CONFIG_CUDA
@@ -63,6 +64,10 @@
 
 /* The most that ff_get_encode_buffer() gives. */
 #define MAX_PACKET_BYTES (INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE)
+
+#if CJ2K_PACKET_PADDING < AV_INPUT_BUFFER_PADDING_SIZE
+#error "libcj2k does not pad its packets enough to use them without a copy"
+#endif
 
 /* Formats whose samples need only be copied and shifted, with their own depth. */
 static const enum AVPixelFormat cj2k_pix_fmts[] = {
@@ -708,32 +713,77 @@ static void take_props(CJ2KContext *s, uintptr_t number, FrameProps *props)
 static void log_stats(AVCodecContext *avctx, const cj2k_packet *packet)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const cj2k_stats *st = &packet->stats;
+    cj2k_stats st = { .struct_size = sizeof(st) };
     char mse[64] = "";
 
+    if (cj2k_packet_stats(packet, &st) != CJ2K_OK)
+        return;
     for (int c = 0; c < s->desc->nb_components; c++)
-        av_strlcatf(mse, sizeof(mse), " %.4g", st->mse[c]);
+        av_strlcatf(mse, sizeof(mse), " %.4g", st.mse[c]);
     av_log(avctx, AV_LOG_VERBOSE, "frame %"PRIuPTR" (%"PRId32" of its GOP): %"PRId64
            " bytes, headers %"PRId64", passes %"PRId64" coded %"PRId64" included %"PRId64
            " resumed %"PRId64" left out, %"PRId64" bytes coded, slope %"PRId32
            ", ms: ingest %.2f dwt %.2f tier-1 %.2f (about %.0f saved) rate %.2f packets %.2f"
            ", mse%s\n",
-           (uintptr_t)packet->opaque, st->frame_in_gop, st->bytes, st->header_bytes,
-           st->passes_coded, st->passes_included, st->passes_resumed, st->passes_left,
-           st->bytes_coded, st->slope_threshold, st->stage_ms[0], st->stage_ms[1],
-           st->stage_ms[2], st->saved_ms, st->stage_ms[3], st->stage_ms[4],
-           mse);
+           (uintptr_t)packet->opaque, st.frame_in_gop, st.bytes, st.header_bytes,
+           st.passes_coded, st.passes_included, st.passes_resumed, st.passes_left,
+           st.bytes_coded, st.slope_threshold,
+           st.stage_ms[CJ2K_STAGE_INGEST], st.stage_ms[CJ2K_STAGE_TRANSFORM],
+           st.stage_ms[CJ2K_STAGE_BLOCKS], st.saved_ms,
+           st.stage_ms[CJ2K_STAGE_RATE], st.stage_ms[CJ2K_STAGE_PACKETS], mse);
 }
 
-static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, const cj2k_packet *packet)
+static void free_bytes(void *opaque, uint8_t *data)
+{
+    cj2k_packet *packet = opaque;
+
+    cj2k_packet_release(packet);
+    av_free(packet);
+}
+
+/* Makes the bytes of the library's packet those of an AVPacket, without a copy. Who drops the last
+ * reference gives them back, which may be after the encoder is closed. */
+static int wrap_bytes(AVPacket *pkt, cj2k_packet *packet)
+{
+    cj2k_packet *owner = av_memdup(packet, sizeof(*packet));
+
+    if (!owner)
+        return AVERROR(ENOMEM);
+    pkt->buf = av_buffer_create(packet->data, packet->size + AV_INPUT_BUFFER_PADDING_SIZE,
+                                free_bytes, owner, 0);
+    if (!pkt->buf) {
+        av_free(owner);
+        return AVERROR(ENOMEM);
+    }
+    pkt->data    = packet->data;
+    pkt->size    = packet->size;
+    packet->slot = NULL; /* has another owner */
+    return 0;
+}
+
+static int set_bytes(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet)
+{
+    int ret;
+
+    if (packet->size > MAX_PACKET_BYTES)
+        return AVERROR(EINVAL);
+    if (avctx->get_encode_buffer == avcodec_default_get_encode_buffer)
+        return wrap_bytes(pkt, packet);
+    /* The user has buffers of his own. */
+    ret = ff_get_encode_buffer(avctx, pkt, packet->size, 0);
+    if (ret >= 0)
+        memcpy(pkt->data, packet->data, packet->size);
+    return ret;
+}
+
+static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet)
 {
     CJ2KContext *s = avctx->priv_data;
     FrameProps props;
     int ret;
 
     take_props(s, (uintptr_t)packet->opaque, &props);
-    ret = packet->size > MAX_PACKET_BYTES ? AVERROR(EINVAL)
-                                          : ff_get_encode_buffer(avctx, pkt, packet->size, 0);
+    ret = set_bytes(avctx, pkt, packet);
     if (ret < 0) {
         av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": no packet of %zu bytes, of at "
                "most %d: %s\n", (uintptr_t)packet->opaque, packet->size, MAX_PACKET_BYTES,
@@ -741,7 +791,6 @@ static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, const cj2k_packet *
         free_props(&props);
         return ret;
     }
-    memcpy(pkt->data, packet->data, packet->size);
 
     pkt->pts = pkt->dts = packet->pts;
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
@@ -779,7 +828,7 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
 
     log_stats(avctx, &packet);
     ret = fill_packet(avctx, pkt, &packet);
-    cj2k_packet_release(s->encoder, &packet);
+    cj2k_packet_release(&packet);
     return ret;
 }
 

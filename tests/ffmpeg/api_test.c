@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * What the ffmpeg program cannot show of the encoder j2k_cuda: bad frames in mid-stream, flushing,
- * opaque data, closing with frames in flight, and each option against the parameter that it is.
- * Built inside the FFmpeg tree by ffmpeg-patch/build.sh, run by test_errors.py. Prints what failed.
+ * opaque data, closing with frames in flight, whose memory packets are in, and each option against
+ * the parameter that it is. Built inside the FFmpeg tree by ffmpeg-patch/build.sh, run by
+ * test_errors.py. Prints what failed.
  */
 #include <cj2k.h>
 #include <inttypes.h>
@@ -152,6 +153,89 @@ static void flushing(AVCodecContext *encoder) {
   CHECK(avcodec_send_frame(encoder, NULL) >= 0);
   CHECK(receive(encoder, pts) == 3 && pts[0] == 20 && pts[2] == 22);
   CHECK(live_frames == 0);
+}
+
+/* Packets stay when the encoder is gone: padded, and their holder's to write. */
+static void kept_packets(void) {
+  enum { kKept = 5 };
+  AVPacket *kept[kKept], *copy[kKept];
+  int count = 0;
+  AVCodecContext *encoder = open_encoder("async_depth", "2", (AVRational){kRate, 1});
+  CHECK(encoder);
+  if (!encoder) return;
+  for (int i = 0; i <= kKept; i++) {
+    CHECK((i < kKept ? send(encoder, make_frame(kWidth, kHeight, AV_PIX_FMT_YUV420P, i))
+                     : avcodec_send_frame(encoder, NULL)) >= 0);
+    AVPacket *packet = av_packet_alloc();
+    while (count < kKept && avcodec_receive_packet(encoder, packet) >= 0) {
+      kept[count] = av_packet_clone(packet);
+      copy[count] = av_packet_alloc();
+      CHECK(av_new_packet(copy[count], packet->size) >= 0);
+      memcpy(copy[count]->data, packet->data, packet->size);
+      CHECK(kept[count]->data == packet->data); /* one more reference, no copy */
+      CHECK(packet->buf->size >= (size_t)packet->size + AV_INPUT_BUFFER_PADDING_SIZE);
+      av_packet_unref(packet);
+      CHECK(av_buffer_is_writable(kept[count]->buf));
+      count++;
+    }
+    av_packet_free(&packet);
+  }
+  CHECK(count == kKept);
+  avcodec_free_context(&encoder);
+  for (int i = 0; i < count; i++) {
+    CHECK(kept[i]->size == copy[i]->size && !memcmp(kept[i]->data, copy[i]->data, copy[i]->size));
+    for (int k = 0; k < AV_INPUT_BUFFER_PADDING_SIZE; k++) CHECK(!kept[i]->data[kept[i]->size + k]);
+    CHECK(av_packet_make_writable(kept[i]) >= 0);
+    CHECK(av_grow_packet(kept[i], 1000) >= 0); /* to a buffer of FFmpeg's own */
+    CHECK(!memcmp(kept[i]->data, copy[i]->data, copy[i]->size));
+    av_packet_free(&kept[i]);
+    av_packet_free(&copy[i]);
+  }
+  CHECK(live_frames == 0);
+}
+
+/* The buffers of a user who brings his own. */
+static int buffers_asked_for, own_buffers;
+static uint8_t own_memory[1 << 20];
+
+static void own_buffer_gone(void *opaque, uint8_t *data) {
+  (void)opaque;
+  CHECK(data == own_memory);
+  own_buffers--;
+}
+
+static int get_own_buffer(AVCodecContext *encoder, AVPacket *packet, int flags) {
+  (void)encoder;
+  (void)flags;
+  CHECK(packet->size + AV_INPUT_BUFFER_PADDING_SIZE <= (int)sizeof own_memory);
+  packet->buf = av_buffer_create(own_memory, sizeof own_memory, own_buffer_gone, NULL, 0);
+  packet->data = own_memory;
+  buffers_asked_for++;
+  own_buffers++;
+  return packet->buf ? 0 : AVERROR(ENOMEM);
+}
+
+static int encode_one(AVCodecContext *encoder, AVPacket *packet) {
+  if (!encoder || send(encoder, make_frame(kWidth, kHeight, AV_PIX_FMT_YUV420P, 0)) < 0) return -1;
+  avcodec_send_frame(encoder, NULL);
+  return avcodec_receive_packet(encoder, packet);
+}
+
+static void own_buffer(void) {
+  AVPacket *own = av_packet_alloc(), *library = av_packet_alloc();
+  AVCodecContext *encoder = open_encoder("async_depth", "1", (AVRational){kRate, 1});
+  if (encoder) encoder->get_encode_buffer = get_own_buffer;
+  CHECK(encode_one(encoder, own) >= 0);
+  CHECK(own->data == own_memory && buffers_asked_for == 1);
+  avcodec_free_context(&encoder);
+  encoder = open_encoder("async_depth", "1", (AVRational){kRate, 1});
+  CHECK(encode_one(encoder, library) >= 0);
+  avcodec_free_context(&encoder);
+  CHECK(own->size == library->size && !memcmp(own->data, library->data, own->size));
+  CHECK(buffers_asked_for == 1);
+  av_packet_free(&own);
+  av_packet_free(&library);
+  CHECK(own_buffers == 0);
 }
 
 /* The format of frames on a device says nothing without their pool. */
@@ -305,6 +389,8 @@ int main(void) {
     CHECK(send(encoder, make_frame(kWidth, kHeight, AV_PIX_FMT_YUV420P, i)) >= 0);
   avcodec_free_context(&encoder);
   CHECK(live_frames == 0);
+  kept_packets();
+  own_buffer();
 
   printf("%d failures\n", failures);
   return failures != 0;
