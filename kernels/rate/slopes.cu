@@ -33,12 +33,12 @@ Status slopes_accumulate(simt::Stream& stream, const Tier1Buffers& buffers, cons
 }
 
 Status slopes_predict(simt::Stream& stream, const SlopeTables& tables, uint32_t num_frames,
-                      const ByteTargets& targets, uint16_t* thresholds) {
+                      const FrameTargets& targets, uint16_t* thresholds) {
   return simt::launch<slopes::Predict>(stream, {num_frames}, {tables, targets, thresholds});
 }
 
 Status stop_by_slope_bytes(simt::Stream& stream, const Tier1Buffers& buffers, uint32_t num_frames,
-                           uint32_t plane, const ByteTargets& targets,
+                           uint32_t plane, const FrameTargets& targets,
                            const PlaneDecisions& decisions) {
   const slopes::PlaneParams params{buffers, plane, targets, decisions};
   CJ2K_TRY(simt::launch<slopes::PlaneSlopes>(
@@ -49,7 +49,7 @@ Status stop_by_slope_bytes(simt::Stream& stream, const Tier1Buffers& buffers, ui
 }
 
 Status stop_by_bytes(simt::Stream& stream, const Tier1Buffers& buffers, uint32_t num_frames,
-                     uint32_t plane, const ByteTargets& targets, const PlaneDecisions& decisions) {
+                     uint32_t plane, const FrameTargets& targets, const PlaneDecisions& decisions) {
   const slopes::PlaneParams params{buffers, plane, targets, decisions};
   CJ2K_TRY(simt::launch<slopes::PlaneBytes>(
       stream, over_blocks<slopes::PlaneBytes>(buffers, num_frames), params));

@@ -104,7 +104,7 @@ struct Accumulate {
 
 struct PredictParams {
   SlopeTables tables;
-  ByteTargets targets;
+  FrameTargets targets;
   uint16_t* thresholds;
 };
 
@@ -144,15 +144,15 @@ struct Predict {
     t.sync();
     if (t.warp() <= num_components) {
       const Scope scope = scope_of(t.warp(), num_components);
-      const uint64_t target = target_of(p.targets, t.warp(), num_components);
+      const uint64_t target = target_of(p.targets.of[frame], t.warp(), num_components);
       const uint32_t slope = lowest_slope(t, s, table, scope, target);
       if (t.lane() == 0) t.sstore(s.slopes[t.warp()], slope);
     }
     t.sync();
     if (t.thread() >= CJ2K_MAX_COMPONENTS) return;
-    uint16_t threshold = p.targets.floor;
+    uint16_t threshold = p.targets.of[frame].floor;
     if (t.thread() < num_components) {
-      threshold = predicted_threshold(p.targets.floor, t.sload(s.slopes[t.thread()]),
+      threshold = predicted_threshold(p.targets.of[frame].floor, t.sload(s.slopes[t.thread()]),
                                       t.sload(s.slopes[num_components]));
     }
     t.gstore(p.thresholds + frame * CJ2K_MAX_COMPONENTS + t.thread(), threshold);
@@ -195,7 +195,7 @@ struct Predict {
 struct PlaneParams {
   Tier1Buffers buffers;
   uint32_t plane;
-  ByteTargets targets;
+  FrameTargets targets;
   PlaneDecisions decisions;
 };
 
@@ -287,7 +287,7 @@ struct PlaneThresholds {
     const uint64_t* table = p.decisions.bytes + uint64_t{frame} * num_components * kSlopeEntries;
     if (t.warp() <= num_components) {
       const Scope scope = scope_of(t.warp(), num_components);
-      const uint64_t target = target_of(p.targets, t.warp(), num_components);
+      const uint64_t target = target_of(p.targets.of[frame], t.warp(), num_components);
       const uint16_t slope = threshold(t, table, scope, target);
       if (t.lane() == 0) t.sstore(s.thresholds[t.warp()], slope);
     }
@@ -409,8 +409,9 @@ struct MarkByBytes {
       if (c == component) own = of;
     }
     const bool is_active = t.gload(&p.decisions.records[block.number].active) != 0;
-    const uint64_t target = target_of(p.targets, component, p.decisions.num_components);
-    if (stops_by_bytes(all, p.targets.frame, own, target, is_active)) {
+    const ByteTargets& targets = p.targets.of[block.frame];
+    const uint64_t target = target_of(targets, component, p.decisions.num_components);
+    if (stops_by_bytes(all, targets.frame, own, target, is_active)) {
       t.gstore(&p.buffers.states[block.number].stopped, 1);
     }
   }

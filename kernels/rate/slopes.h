@@ -7,6 +7,7 @@
 // order of threads. Asynchronous; allocates nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/status.h"
@@ -18,6 +19,12 @@ class Stream;
 }  // namespace cj2k::simt
 
 namespace cj2k::cuda {
+
+/// Of each frame of a GOP: frames may have limits of their own. A kernel takes them as they are.
+struct FrameTargets {
+  static constexpr size_t kMostFrames = 64;  ///< of a GOP: the range of the parameter
+  ByteTargets of[kMostFrames];
+};
 
 // ---- exact ----
 
@@ -36,10 +43,10 @@ Status slopes_accumulate(simt::Stream& stream, const Tier1Buffers& buffers, cons
                          const Tier1Output& output, const uint32_t* weights,
                          const SlopeTables& tables);
 /// RateControl::predict of frames 0 .. num_frames - 1.
-/// @param targets     RateControl::prediction_targets
+/// @param targets     RateControl::prediction_targets of each frame
 /// @param thresholds  [frame][CJ2K_MAX_COMPONENTS], as Tier1Stop takes them
 Status slopes_predict(simt::Stream& stream, const SlopeTables& tables, uint32_t num_frames,
-                      const ByteTargets& targets, uint16_t* thresholds);
+                      const FrameTargets& targets, uint16_t* thresholds);
 
 // ---- psb and bpi ----
 
@@ -67,14 +74,14 @@ constexpr uint64_t plane_slope_table_bytes(uint32_t num_components) {
 /// The paper's three kernels for psb (section 5.2), after `plane` of all blocks of the frames 0 ..
 /// num_frames - 1: adds each block's bytes at its slope; looks for the slope at which the targets
 /// are used up; sets Tier1State::stopped of the blocks that may pause there (core/stop.h).
-/// @param targets  RateControl::caps
+/// @param targets  RateControl::caps of each frame
 Status stop_by_slope_bytes(simt::Stream& stream, const Tier1Buffers& buffers, uint32_t num_frames,
-                           uint32_t plane, const ByteTargets& targets,
+                           uint32_t plane, const FrameTargets& targets,
                            const PlaneDecisions& decisions);
 /// bpi (section 5.3) likewise: bytes summed up per thread block, then per frame and component. All
 /// blocks of a frame over its target stop, and of a component those that have been coded in this
 /// plane.
 Status stop_by_bytes(simt::Stream& stream, const Tier1Buffers& buffers, uint32_t num_frames,
-                     uint32_t plane, const ByteTargets& targets, const PlaneDecisions& decisions);
+                     uint32_t plane, const FrameTargets& targets, const PlaneDecisions& decisions);
 
 }  // namespace cj2k::cuda

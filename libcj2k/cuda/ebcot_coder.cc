@@ -17,6 +17,12 @@
 namespace cj2k::cuda {
 namespace {
 
+FrameTargets targets_of(std::span<const BlockRequest> requests) {
+  FrameTargets targets{};
+  for (const BlockRequest& request : requests) targets.of[request.frame] = request.targets;
+  return targets;
+}
+
 class DeviceEbcot final : public DeviceBlockCoder {
  public:
   explicit DeviceEbcot(const DeviceCoderSetup& setup) : s_(setup) {}
@@ -133,7 +139,7 @@ Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> re
   CJ2K_TRY(make_hulls(work, first));
   CJ2K_TRY(
       slopes_accumulate(stream, b, first, output(work), d.as<uint32_t>(s_.memory.weights), tables));
-  CJ2K_TRY(slopes_predict(stream, tables, num_frames, requests[0].targets, decided));
+  CJ2K_TRY(slopes_predict(stream, tables, num_frames, targets_of(requests), decided));
   CJ2K_TRY(coder_->code(stream, b, rest, {decided}, scratch));
   auto* const predicted = work.pinned.as<uint16_t>(s_.pinned.thresholds);
   CJ2K_TRY(stream.download(predicted, decided,
@@ -158,13 +164,14 @@ Status DeviceEbcot::code_planes(CudaGopWork& work, std::span<const BlockRequest>
       d.as<uint16_t>(s_.memory.thresholds), static_cast<uint32_t>(s_.plan.components.size())};
   const uint32_t num_frames = requests.back().frame + 1;
   const auto stop = requests[0].rule == StopRule::kSlopeBytes ? stop_by_slope_bytes : stop_by_bytes;
+  const FrameTargets targets = targets_of(requests);
   simt::Stream& stream = work.stream;
   CJ2K_TRY(upload_list(work, list.count()));
   CJ2K_TRY(stream.fill(decisions.records, 0, s_.memory.records_bytes));
   CJ2K_TRY(stream.fill(decisions.bytes, 0, s_.memory.decided_bytes_bytes));
   for (uint32_t plane = s_.tables.tier1.max_bit_planes; plane-- > 0;) {
     CJ2K_TRY(coder_->code(stream, b, list, {nullptr, plane, plane}, d.as<void>(s_.memory.scratch)));
-    CJ2K_TRY(stop(stream, b, num_frames, plane, requests[0].targets, decisions));
+    CJ2K_TRY(stop(stream, b, num_frames, plane, targets, decisions));
   }
   CJ2K_TRY(bring_results(work, list));
   // Each plane after a block's first was one that it went on with.

@@ -46,7 +46,7 @@ struct BlockRequest {
   StopRule rule;
   std::span<const uint32_t> blocks;  ///< rising; all of them but with kThresholds
   SlopeThresholds thresholds;        ///< kThresholds: given; kPredicted: a result
-  ByteTargets targets;               ///< of the other rules; the same for all frames of a call
+  ByteTargets targets;               ///< of the other rules
 };
 
 }  // namespace cj2k

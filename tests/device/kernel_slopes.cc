@@ -25,6 +25,24 @@ using namespace cj2k::simt::test;
 
 constexpr uint32_t kFrames = 2;
 
+FrameTargets same_for_all(const ByteTargets& targets) {
+  FrameTargets all;
+  std::fill(std::begin(all.of), std::end(all.of), targets);
+  return all;
+}
+
+/// The second frame has half of what the first has.
+FrameTargets halved(const ByteTargets& targets) {
+  FrameTargets all = same_for_all(targets);
+  ByteTargets& second = all.of[1];
+  if (second.frame != kNoTarget) second.frame /= 2;
+  for (uint64_t& component : second.component) {
+    if (component != kNoTarget) component /= 2;
+  }
+  second.floor /= 2;
+  return all;
+}
+
 struct Hull {
   std::vector<HullPoint> points;
 };
@@ -125,7 +143,7 @@ class OnDevice {
     return gpu_.download<uint64_t>(tables_,
                                    kFrames * size_t{listed_.num_components} * kAboveAllSlopes);
   }
-  std::vector<uint16_t> predict(const ByteTargets& targets) {
+  std::vector<uint16_t> predict(const FrameTargets& targets) {
     const size_t count = kFrames * size_t{CJ2K_MAX_COMPONENTS};
     const auto thresholds = gpu_.upload(std::vector<uint16_t>(count, 0xA5A5));
     REQUIRE(slopes_predict(gpu_.stream, device_tables(), kFrames, targets,
@@ -162,10 +180,12 @@ uint64_t sum_of(const Listed::Table& table, uint32_t first, uint32_t end, uint32
 /// @param tables  [frame] of the list
 /// @return thresholds that are neither 0 nor the floor
 size_t check_thresholds(OnDevice& device, uint32_t num_components,
-                        const std::vector<Listed::Table>& tables, const ByteTargets& targets) {
-  const std::vector<uint16_t> actual = device.predict(targets);
+                        const std::vector<Listed::Table>& tables, const ByteTargets& first) {
+  const FrameTargets frame_targets = halved(first);
+  const std::vector<uint16_t> actual = device.predict(frame_targets);
   size_t real = 0;
   for (uint32_t f = 0; f < kFrames; ++f) {
+    const ByteTargets& targets = frame_targets.of[f];
     const uint32_t all = lowest_slope(tables[f], 0, num_components, targets.frame);
     for (uint32_t c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
       INFO("frame ", f, " component ", c, " of ", num_components, ", target ", targets.frame);
@@ -271,7 +291,7 @@ TEST_CASE("slope tables: what predict_thresholds says") {
         }
       }
       OnDevice device(gpu, listed);
-      const std::vector<uint16_t> actual = device.predict(rate.prediction_targets());
+      const std::vector<uint16_t> actual = device.predict(same_for_all(rate.prediction_targets()));
       for (uint32_t f = 0; f < kFrames; ++f) {
         for (size_t i = 0; i < sample.blocks.size(); ++i) {
           const Hull& hull = listed.hulls[f * sample.blocks.size() + i];
@@ -345,7 +365,7 @@ class Planes {
     size_t stopped = 0, active = 0, thresholds = 0;
   };
 
-  void plane(uint32_t plane, const ByteTargets& targets, Totals& totals) {
+  void plane(uint32_t plane, const FrameTargets& targets, Totals& totals) {
     // What block coding would do.
     for (uint32_t i = 0; i < states_.size(); ++i) {
       const auto planes = static_cast<uint32_t>(std::bit_width(magnitudes_[i]));
@@ -363,9 +383,9 @@ class Planes {
                                                               targets, decisions) == Status::kOk);
     for (uint32_t f = 0; f < kFrames; ++f) {
       if (by_slope_) {
-        decide_by_slope(f, plane, targets, totals);
+        decide_by_slope(f, plane, targets.of[f], totals);
       } else {
-        decide_by_bytes(f, plane, targets, totals);
+        decide_by_bytes(f, plane, targets.of[f], totals);
       }
     }
     compare(totals);
@@ -484,7 +504,8 @@ TEST_CASE("plane by plane: tables, thresholds and who stops, psb and bpi") {
            {Case{1, 20000, kNoTarget}, Case{3, 30000, 12000}, Case{4, kNoTarget, 4000},
             Case{3, 0, 0}, Case{3, kNoTarget, kNoTarget}}) {
         INFO(c.num_components, " components, targets ", c.frame, " ", c.component);
-        const ByteTargets targets{c.frame, {c.component, c.component, c.component, c.component}, 0};
+        const FrameTargets targets =
+            halved({c.frame, {c.component, c.component, c.component, c.component}, 0});
         Planes planes(gpu, c.num_components, by_slope, seed * 7 + c.frame);
         for (uint32_t plane = Planes::kMaxPlanes; plane-- > 0;)
           planes.plane(plane, targets, totals);
