@@ -39,7 +39,7 @@ constexpr size_t kMinDeviceBytes = CJ2K_END_OF(cj2k_device_info, uuid);
 // What comes behind the last field of a struct that the caller fills must be a new field, which an
 // older caller has not: not padding, which it has not set.
 static_assert(CJ2K_END_OF(cj2k_params, log_opaque) == sizeof(cj2k_params));
-static_assert(CJ2K_END_OF(cj2k_frame, ready_stream) == sizeof(cj2k_frame));
+static_assert(CJ2K_END_OF(cj2k_frame, quality) == sizeof(cj2k_frame));
 
 /// Of the calling thread: the last error of a call without an encoder, and what
 /// cj2k_encoder_last_error returned.

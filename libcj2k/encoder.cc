@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -41,7 +39,7 @@ Status Encoder::open(const cj2k_params& params, const Log& log, std::unique_ptr<
   CJ2K_TRY(resolve_params(params, log, &resolved));
   std::unique_ptr<Encoder> e(new Encoder(log));
   CJ2K_TRY(make_plan(resolved, log, &e->plan_));
-  CJ2K_TRY(e->check_limits());
+  CJ2K_TRY(e->make_frame_check(params));
   CJ2K_TRY(e->open_backends());
   e->header_bytes_ = fixed_bytes(e->plan_);
   cj2k_info info;
@@ -59,6 +57,14 @@ Status Encoder::open(const cj2k_params& params, const Log& log, std::unique_ptr<
   }
   *encoder = std::move(e);
   return Status::kOk;
+}
+
+Status Encoder::make_frame_check(const cj2k_params& asked) {
+  cj2k_params p;
+  set_default_params(&p);
+  CJ2K_TRY(read_struct("params", asked, kMinParamsBytes, log_, &p));
+  frame_check_.emplace(plan_, p.quality > 0);
+  return frame_check_->check_plan(log_);
 }
 
 Status Encoder::open_backends() {
@@ -159,7 +165,7 @@ Status Encoder::describe(const cj2k_params& params, const Log& log, cj2k_info* i
   CJ2K_TRY(resolve_params(params, log, &resolved));
   Encoder e(log);
   CJ2K_TRY(make_plan(resolved, log, &e.plan_));
-  CJ2K_TRY(e.check_limits());
+  CJ2K_TRY(e.make_frame_check(params));
   cj2k_params& p = e.plan_.params;
   DeviceList devices;
   CJ2K_TRY(parse_devices(p.device, log, &devices));
@@ -175,94 +181,6 @@ Status Encoder::describe(const cj2k_params& params, const Log& log, cj2k_info* i
     info->backend = devices.kind == DeviceList::kAuto ? "" : "cpu";
     info->host_bytes =
         (cpu_gop_bytes(e.plan_) + PictureError::bytes(e.plan_)) * (p.async_depth / p.gop);
-  }
-  return Status::kOk;
-}
-
-/// Caps that no frame can meet are refused before the first one comes.
-Status Encoder::check_limits() const {
-  const cj2k_params& p = plan_.params;
-  const auto smallest = static_cast<int64_t>(smallest_frame_bytes(plan_));
-  const auto check = [&](const char* name, int64_t cap, int64_t least, const char* what) {
-    if (cap == 0 || cap >= least) return Status::kOk;
-    return log_.fail(Status::kInvalid,
-                     "%s %" PRId64 " not in [%" PRId64 ", %" PRId64
-                     "]: the headers of %s alone take %" PRId64 " bytes",
-                     name, cap, least, kMaxBytes, what, least);
-  };
-  CJ2K_TRY(check("target_bytes", p.target_bytes, smallest, "a frame"));
-  CJ2K_TRY(check("max_frame_bytes", p.max_frame_bytes, smallest, "a frame"));
-  if (p.max_component_bytes > 0) {
-    for (uint32_t c = 0; c < plan_.components.size(); ++c) {
-      CJ2K_TRY(check("max_component_bytes", p.max_component_bytes,
-                     static_cast<int64_t>(smallest_component_bytes(plan_, c)), "a component"));
-    }
-  }
-  if (p.num_layer_rates > 0 && !p.lossless) {
-    const double ratio = p.layer_rates[p.num_layer_rates - 1];
-    const double bytes = static_cast<double>(raw_frame_bytes(plan_)) / ratio;
-    if (ratio > 1 && bytes < static_cast<double>(smallest)) {
-      return log_.fail(Status::kInvalid,
-                       "layer_rates: ratio %g leaves %.0f bytes, not in [%" PRId64 ", %" PRId64
-                       "]: the headers of a frame alone take %" PRId64 " bytes",
-                       ratio, bytes, smallest, kMaxBytes, smallest);
-    }
-  }
-  return Status::kOk;
-}
-
-Status Encoder::check_frame(const cj2k_frame& frame) const {
-  const cj2k_params& p = plan_.params;
-  int memory;  // any number may stand there; only an int may hold it
-  static_assert(sizeof memory == sizeof frame.memory);
-  std::memcpy(&memory, &frame.memory, sizeof memory);
-  if (memory != CJ2K_MEMORY_HOST && memory != CJ2K_MEMORY_CUDA) {
-    return log_.fail(Status::kInvalid, "frame: memory %d not in {%d (host), %d (CUDA)}", memory,
-                     static_cast<int>(CJ2K_MEMORY_HOST), static_cast<int>(CJ2K_MEMORY_CUDA));
-  }
-  if (memory == CJ2K_MEMORY_CUDA && !backends_[0]->takes_device_frames()) {
-    return log_.fail(Status::kNotSupported, "frame: in CUDA memory, but the encoder runs on the %s",
-                     backends_[0]->name());
-  }
-  if (memory == CJ2K_MEMORY_CUDA && backends_.size() > 1) {
-    return log_.fail(Status::kNotSupported,
-                     "frame: in CUDA memory of one device, but the encoder runs on %zu",
-                     backends_.size());
-  }
-  if (frame.width != p.width || frame.height != p.height) {
-    return log_.fail(Status::kInvalid, "frame: size %dx%d is not the encoder's %dx%d", frame.width,
-                     frame.height, p.width, p.height);
-  }
-  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
-    const cj2k_component_view& v = frame.components[c];
-    const Component& component = plan_.components[c];
-    if (v.data == nullptr)
-      return log_.fail(Status::kInvalid, "frame: component %u has no data (NULL)", c);
-    if (v.word_bytes != 1 && v.word_bytes != 2 && v.word_bytes != 4) {
-      return log_.fail(Status::kInvalid, "frame: component %u: word_bytes %d not in {1, 2, 4}", c,
-                       v.word_bytes);
-    }
-    if (v.step_bytes < v.word_bytes || v.step_bytes > 64) {
-      return log_.fail(Status::kInvalid, "frame: component %u: step_bytes %d not in [%d, 64]", c,
-                       v.step_bytes, v.word_bytes);
-    }
-    const int bits = 8 * v.word_bytes;
-    if (bits < component.depth) {
-      return log_.fail(Status::kInvalid,
-                       "frame: component %u: word_bytes %d hold %d bits, depth is %d", c,
-                       v.word_bytes, bits, component.depth);
-    }
-    if (v.shift < 0 || v.shift > bits - component.depth) {
-      return log_.fail(Status::kInvalid, "frame: component %u: shift %d not in [0, %d]", c, v.shift,
-                       bits - component.depth);
-    }
-    const int64_t row =
-        static_cast<int64_t>(component.rect.width() - 1) * v.step_bytes + v.word_bytes;
-    if (component.rect.height() > 1 && std::abs(static_cast<int64_t>(v.stride_bytes)) < row) {
-      return log_.fail(Status::kInvalid,
-                       "frame: component %u: stride_bytes %td, a row takes %" PRId64, c,
-                       v.stride_bytes, row);
-    }
   }
   return Status::kOk;
 }
@@ -330,7 +248,8 @@ Status Encoder::send(const cj2k_frame* from) {
                "frame not taken: the encoder drains; flush it for a new sequence");
     return Status::kEof;
   }
-  CJ2K_TRY(check_frame(frame));
+  RateLimits limits;
+  CJ2K_TRY(check_frame(frame, &limits));
   if (to == nullptr) {
     log_.print(CJ2K_LOG_DEBUG,
                "frame %" PRId64
@@ -340,7 +259,7 @@ Status Encoder::send(const cj2k_frame* from) {
     return Status::kAgain;
   }
   const bool is_first = to->num_left() == 0;
-  CJ2K_TRY(to->add(frame));
+  CJ2K_TRY(to->add(frame, limits));
   if (is_first) {
     const std::lock_guard lock(mutex_);
     ++num_in_flight_;
@@ -348,6 +267,20 @@ Status Encoder::send(const cj2k_frame* from) {
   }
   if (to->full()) to->close();
   return Status::kOk;
+}
+
+Status Encoder::check_frame(const cj2k_frame& frame, RateLimits* limits) const {
+  CJ2K_TRY(frame_check_->check_samples(frame, log_));
+  if (frame.memory == CJ2K_MEMORY_CUDA && !backends_[0]->takes_device_frames()) {
+    return log_.fail(Status::kNotSupported, "frame: in CUDA memory, but the encoder runs on the %s",
+                     backends_[0]->name());
+  }
+  if (frame.memory == CJ2K_MEMORY_CUDA && backends_.size() > 1) {
+    return log_.fail(Status::kNotSupported,
+                     "frame: in CUDA memory of one device, but the encoder runs on %zu",
+                     backends_.size());
+  }
+  return frame_check_->limits(frame, log_, limits);
 }
 
 Status Encoder::drain() {

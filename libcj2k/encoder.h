@@ -34,6 +34,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "cj2k.h"
+#include "frame_check.h"
 #include "gop.h"
 #include "plan.h"
 #include "stages/early_stop.h"
@@ -65,8 +66,8 @@ class Encoder {
 
  private:
   explicit Encoder(const Log& log);
-  Status check_limits() const;
-  Status check_frame(const cj2k_frame& frame) const;
+  Status make_frame_check(const cj2k_params& asked);
+  Status check_frame(const cj2k_frame& frame, RateLimits* limits) const;
   Status open_backends();
   Status open_cuda(const DeviceList& devices, const Log& log);
   Status reserve(bool own_threads);
@@ -81,6 +82,7 @@ class Encoder {
 
   Log log_;
   Plan plan_;
+  std::optional<FrameCheck> frame_check_;
   std::unique_ptr<Threads> threads_;
   std::vector<std::unique_ptr<Backend>> backends_;  ///< GOPs go round
   std::vector<PacketScratch> packet_scratch_;       ///< one per worker

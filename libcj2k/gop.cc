@@ -40,6 +40,7 @@ struct Gop::Frame {
   PacketWriter writer;
 
   cj2k_frame input{};
+  RateLimits limits{};
   bool ingested = false;
   bool goes_on = false;  ///< rate control asks for more of its blocks
   Status status = Status::kOk;
@@ -133,9 +134,10 @@ void Gop::warn_if_device_failed(Frame& frame) const {
   if (frame.error[0] == '\0') std::memcpy(frame.error, text, sizeof text);
 }
 
-Status Gop::add(const cj2k_frame& input) {
+Status Gop::add(const cj2k_frame& input, const RateLimits& limits) {
   Frame& frame = *frames_[num_frames_];
   frame.input = input;
+  frame.limits = limits;
   frame.ingested = false;
   frame.status = Status::kOk;
   frame.error[0] = '\0';
@@ -352,7 +354,10 @@ void Gop::guard(const Step& step) {
 
 /// Block coding and rate control in turn, until no frame has blocks that go on.
 Status Gop::code_blocks(const SlopeThresholds& previous) {
-  for (const uint32_t f : live_) frames_[f]->early_stop.begin(f, frames_[f]->rate, previous);
+  for (const uint32_t f : live_) {
+    frames_[f]->rate.set_limits(frames_[f]->limits);
+    frames_[f]->early_stop.begin(f, frames_[f]->rate, previous);
+  }
   open_ = live_;
   while (!open_.empty()) {
     CJ2K_TRY(code_requests());

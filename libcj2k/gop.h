@@ -63,7 +63,7 @@ class Gop {
 
   /// A checked frame, while there is room. Without `release` its samples are read here; an error
   /// of that leaves the GOP as it was.
-  Status add(const cj2k_frame& frame);
+  Status add(const cj2k_frame& frame, const RateLimits& limits);
   /// No more frames come.
   void close();
   /// Waits until it is closed and all its frames are done.

@@ -22,6 +22,11 @@ namespace {
 
 using namespace param_table;
 
+static_assert(std::all_of(std::begin(kRows), std::end(kRows), [](const Row& row) {
+  return std::string_view(row.name) != "quality" ||
+         (row.min == kMinQuality && row.max == kMaxQuality);
+}));
+
 // Enumerations are read and written through these too: a caller may have put any number in.
 static_assert(sizeof(cj2k_wavelet) == sizeof(int32_t));
 

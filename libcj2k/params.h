@@ -19,8 +19,9 @@ inline constexpr size_t kMinParamsBytes = offsetof(cj2k_params, lossless);
 /// And the oldest header's row of the table.
 inline constexpr size_t kMinParamInfoBytes = offsetof(cj2k_param_info, min);
 
-/// The most that target_bytes and the caps can be, as in cj2k_params.def.
+/// The most that target_bytes and the caps can be, and the range of quality, as in cj2k_params.def.
 inline constexpr int64_t kMaxBytes = int64_t{1} << 40;
+inline constexpr double kMinQuality = 1.0 / 256, kMaxQuality = 256;
 
 void set_default_params(cj2k_params* p);
 
@@ -44,6 +45,10 @@ Status describe_param(int index, const Log& log, cj2k_param_info* info);
 /// @param p  a caller's, of any header (caller_struct.h)
 /// @return kOk | kInvalid | kNotSupported
 Status resolve_params(const cj2k_params& p, const Log& log, cj2k_params* resolved);
+
+/// Whether padding to min_frame_bytes fits under the caps of a frame.
+/// @param where  what the message begins with
+Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log& log);
 
 /// Chooses `gop` and `async_depth` where they are 0, and rounds async_depth up to whole GOPs (it
 /// can then exceed its range).

@@ -208,18 +208,7 @@ Status resolve_rate(cj2k_params* p, const Log& log) {
   }
   if (p->quant_step == 0) p->quant_step = chosen_quant_step(*p);
 
-  int64_t cap = p->target_bytes;
-  if (p->max_frame_bytes != 0) {
-    cap = cap == 0 ? p->max_frame_bytes : std::min(cap, p->max_frame_bytes);
-  }
-  // Without a comment to lengthen, padding is a COM segment of 7 bytes at least
-  // (codestream/markers.h).
-  const int64_t most = p->comment[0] != '\0' ? cap : std::max<int64_t>(cap - 6, 0);
-  if (cap != 0 && p->min_frame_bytes > most) {
-    return log.fail(Status::kInvalid, "min_frame_bytes %lld not in [0, %lld], the cap per frame%s",
-                    static_cast<long long>(p->min_frame_bytes), static_cast<long long>(most),
-                    most == cap ? "" : " less 6 (the comment is empty)");
-  }
+  CJ2K_TRY(check_min_frame_bytes("", *p, log));
   if (p->num_layer_rates == 0) return Status::kOk;
   if (p->num_layer_rates != p->layers) {
     return log.fail(Status::kInvalid, "num_layer_rates %d is not layers %d", p->num_layer_rates,
@@ -244,6 +233,20 @@ int32_t usable_cores() {
 }
 
 }  // namespace
+
+Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log& log) {
+  int64_t cap = p.target_bytes;
+  if (p.max_frame_bytes != 0) {
+    cap = cap == 0 ? p.max_frame_bytes : std::min(cap, p.max_frame_bytes);
+  }
+  // Without a comment to lengthen, padding is a COM segment of 7 bytes at least
+  // (codestream/markers.h).
+  const int64_t most = p.comment[0] != '\0' ? cap : std::max<int64_t>(cap - 6, 0);
+  if (cap == 0 || p.min_frame_bytes <= most) return Status::kOk;
+  return log.fail(Status::kInvalid, "%smin_frame_bytes %lld not in [0, %lld], the cap per frame%s",
+                  where, static_cast<long long>(p.min_frame_bytes), static_cast<long long>(most),
+                  most == cap ? "" : " less 6 (the comment is empty)");
+}
 
 Status apply_param_rules(cj2k_params* p, const Log& log) {
   CJ2K_TRY(resolve_grid(p, log));

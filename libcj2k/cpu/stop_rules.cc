@@ -15,8 +15,9 @@ uint16_t last_slope(const CodedBlock& block) {
   return block.num_hull > 0 ? block.hull[block.num_hull - 1].slope : kMaxSlope;
 }
 
+/// Without a cap too: a frame may have one of its own.
 bool predicts(const Plan& plan) {
-  return stop_in_force(plan) == CJ2K_STOP_EXACT && has_byte_cap(plan);
+  return stop_in_force(plan) == CJ2K_STOP_EXACT && !plan.params.lossless;
 }
 
 }  // namespace

@@ -76,7 +76,8 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
   gather = carver.take(blocks * sizeof(GatherJob));
   scratch = carver.take(scratch_bytes);
 
-  const cj2k_stop stop = has_byte_cap(plan) ? stop_in_force(plan) : CJ2K_STOP_NONE;
+  // Without a cap too: a frame may have one of its own.
+  const cj2k_stop stop = plan.params.lossless ? CJ2K_STOP_NONE : stop_in_force(plan);
   const auto num_components = static_cast<uint32_t>(plan.components.size());
   const bool by_plane = stop == CJ2K_STOP_PSB || stop == CJ2K_STOP_BPI;
   weights = carver.take(stop == CJ2K_STOP_EXACT ? blocks * sizeof(uint32_t) : 0);

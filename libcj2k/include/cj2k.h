@@ -327,6 +327,12 @@ typedef struct cj2k_frame {
    * default streams by CU_STREAM_LEGACY or CU_STREAM_PER_THREAD). NULL: cj2k_params::cuda_stream,
    * and where that is NULL too the samples are ready. */
   void* ready_stream;
+  /* For this frame alone, in place of the parameter of the same name; 0: as the parameters say. Not
+   * with lossless. Where `quality` is the default of 2 because the parameters have no target_bytes,
+   * a frame with one of its own has no quality limit. stop = pst, psb and bpi need a cap in the
+   * parameters; without one they are `exact`. */
+  int64_t target_bytes, max_frame_bytes, max_component_bytes;
+  double quality;
 } cj2k_frame;
 
 /* The stages of a frame, the same on every backend. */

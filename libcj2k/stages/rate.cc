@@ -43,8 +43,7 @@ std::vector<PrecinctBytes> measure_empty(const Plan& plan) {
 
 uint64_t cap_or_none(int64_t cap) { return cap > 0 ? static_cast<uint64_t>(cap) : kNoCap; }
 
-uint64_t frame_cap_of(const Plan& plan) {
-  const cj2k_params& p = plan.params;
+uint64_t frame_cap_of(const Plan& plan, const cj2k_params& p) {
   uint64_t cap = std::min(cap_or_none(p.target_bytes), cap_or_none(p.max_frame_bytes));
   if (!p.lossless && p.target_bytes == 0 && p.num_layer_rates > 0) {
     const double ratio = p.layer_rates[p.num_layer_rates - 1];
@@ -59,22 +58,27 @@ uint64_t frame_cap_of(const Plan& plan) {
 }  // namespace
 
 bool has_byte_cap(const Plan& plan) {
-  return frame_cap_of(plan) != kNoCap || plan.params.max_component_bytes > 0;
+  return frame_cap_of(plan, plan.params) != kNoCap || plan.params.max_component_bytes > 0;
 }
 
-uint64_t smallest_frame_bytes(const Plan& plan) {
-  uint64_t total = fixed_bytes(plan);
-  for (const PrecinctBytes& p : measure_empty(plan)) total += p.header + p.body;
-  return total;
+RateLimits rate_limits(const Plan& plan, const cj2k_params& p) {
+  int depth = 0;
+  for (const Component& c : plan.components) depth = std::max(depth, c.depth);
+  return {frame_cap_of(plan, p), cap_or_none(p.max_component_bytes),
+          p.quality > 0 ? quality_slope(p.quality, depth) : uint16_t{0}};
 }
 
-uint64_t smallest_component_bytes(const Plan& plan, uint32_t component) {
-  uint64_t total = component_fixed_bytes(plan, component);
+SmallestBytes smallest_bytes(const Plan& plan) {
+  std::array<uint64_t, CJ2K_MAX_COMPONENTS> components{};
+  for (uint32_t c = 0; c < plan.components.size(); ++c)
+    components[c] = component_fixed_bytes(plan, c);
+  uint64_t frame = fixed_bytes(plan);
   const std::vector<PrecinctBytes> bytes = measure_empty(plan);
   for (size_t p = 0; p < bytes.size(); ++p) {
-    if (plan.precincts[p].component == component) total += bytes[p].header + bytes[p].body;
+    frame += bytes[p].header + bytes[p].body;
+    components[plan.precincts[p].component] += bytes[p].header + bytes[p].body;
   }
-  return total;
+  return {frame, *std::max_element(components.begin(), components.end())};
 }
 
 uint64_t raw_frame_bytes(const Plan& plan) {
@@ -96,23 +100,17 @@ RateControl::RateControl(const Plan& plan, std::vector<PacketScratch>& scratch)
     : plan_(plan),
       scratch_(scratch),
       fixed_bytes_(fixed_bytes(plan)),
-      frame_cap_(frame_cap_of(plan)),
+      limits_(rate_limits(plan, plan.params)),
       histogram_(plan.components.size()),
       limit_(plan.blocks.size()),
       final_points_(plan.blocks.size()),
       before_candidates_(plan.blocks.size()),
       layer_slopes_(static_cast<size_t>(plan.params.layers - 1)),
       precinct_bytes_(plan.precincts.size()) {
-  const cj2k_params& p = plan.params;
   candidates_.reserve(4 * plan.blocks.size());
   candidate_bytes_.reserve(4 * plan.blocks.size() + 1);
-  if (p.quality > 0) {
-    int depth = 0;
-    for (const Component& c : plan.components) depth = std::max(depth, c.depth);
-    quality_floor_ = quality_slope(p.quality, depth);
-  }
   selection_ = {nullptr, final_points_.data(), layer_slopes_.data(),
-                static_cast<uint32_t>(p.layers)};
+                static_cast<uint32_t>(plan.params.layers)};
 }
 
 uint64_t RateControl::component_bytes(uint32_t component) const {
@@ -143,7 +141,7 @@ uint64_t RateControl::measured_bytes(const Scope& scope) const {
 void RateControl::allocate(const CodedBlock* blocks) {
   blocks_ = blocks;
   selection_.blocks = blocks;
-  const uint64_t component_cap = cap_or_none(plan_.params.max_component_bytes);
+  const uint64_t component_cap = limits_.component_bytes;
   std::array<uint64_t, CJ2K_MAX_COMPONENTS> caps;
   caps.fill(component_cap);
   if (component_cap == kNoCap) {
@@ -183,12 +181,12 @@ void RateControl::allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>
   parallel_for(plan_.blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
     for (size_t b = begin; b < end; ++b) {
       uint8_t n = blocks_[b].num_hull;
-      while (n > 0 && blocks_[b].hull[n - 1].slope < quality_floor_) --n;
+      while (n > 0 && blocks_[b].hull[n - 1].slope < limits_.slope) --n;
       limit_[b] = n;
     }
   });
   fill_histogram();
-  exhausted_.fill(quality_floor_);
+  exhausted_.fill(limits_.slope);
   if (component_caps[0] != kNoCap) {
     std::fill(final_points_.begin(), final_points_.end(), uint8_t{0});
     for (uint32_t c = 0; c < num_components; ++c) {
@@ -198,46 +196,45 @@ void RateControl::allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>
     limit_ = final_points_;
     fill_histogram();
   }
-  const uint16_t frame_slope = fill({0, num_components, frame_cap_, fixed_bytes_});
+  const uint16_t frame_slope = fill({0, num_components, limits_.frame_bytes, fixed_bytes_});
   for (uint32_t c = 0; c < num_components; ++c)
     exhausted_[c] = std::max(exhausted_[c], frame_slope);
   threshold_ = *std::min_element(exhausted_.begin(), exhausted_.begin() + num_components);
 }
 
-bool RateControl::has_cap() const { return has_byte_cap(plan_); }
-
-uint64_t RateControl::component_cap() const {
-  return cap_or_none(plan_.params.max_component_bytes);
+bool RateControl::has_cap() const {
+  return limits_.frame_bytes != kNoCap || limits_.component_bytes != kNoCap;
 }
 
 bool RateControl::has_limit() const {
-  return !plan_.params.lossless && (has_cap() || quality_floor_ > 0);
+  return !plan_.params.lossless && (has_cap() || limits_.slope > 0);
 }
 
 uint16_t RateControl::room() const {
   const Scope frame{0, static_cast<uint32_t>(plan_.components.size()), 0, fixed_bytes_};
+  if (!has_cap()) return 0;
   const uint64_t bytes = measured_bytes(frame);
-  uint64_t cap = frame_cap_;
-  if (cap == kNoCap)
-    cap = static_cast<uint64_t>(plan_.params.max_component_bytes) * plan_.components.size();
+  uint64_t cap = limits_.frame_bytes;
+  if (cap == kNoCap) cap = limits_.component_bytes * plan_.components.size();
   if (cap <= bytes) return 0;
   return static_cast<uint16_t>(log_slope(static_cast<double>(cap), 1) -
                                log_slope(static_cast<double>(bytes), 1));
 }
 
 ByteTargets RateControl::prediction_targets() const {
-  ByteTargets targets{body_target(frame_cap_, fixed_bytes_), {}, quality_floor_};
+  ByteTargets targets{body_target(limits_.frame_bytes, fixed_bytes_), {}, limits_.slope};
   for (uint32_t c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
-    targets.component[c] = c < plan_.components.size()
-                               ? body_target(component_cap(), component_fixed_bytes(plan_, c))
-                               : kNoTarget;
+    targets.component[c] =
+        c < plan_.components.size()
+            ? body_target(limits_.component_bytes, component_fixed_bytes(plan_, c))
+            : kNoTarget;
   }
   return targets;
 }
 
 ByteTargets RateControl::caps() const {
-  ByteTargets targets{frame_cap_, {}, 0};
-  std::fill(std::begin(targets.component), std::end(targets.component), component_cap());
+  ByteTargets targets{limits_.frame_bytes, {}, 0};
+  std::fill(std::begin(targets.component), std::end(targets.component), limits_.component_bytes);
   return targets;
 }
 

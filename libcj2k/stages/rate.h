@@ -18,10 +18,12 @@
 
 namespace cj2k {
 
-/// Bytes of a frame, and of one component's packets, with nothing but headers: no cap below these
-/// can be met.
-uint64_t smallest_frame_bytes(const Plan& plan);
-uint64_t smallest_component_bytes(const Plan& plan, uint32_t component);
+/// Bytes with nothing but headers: no cap below these can be met.
+struct SmallestBytes {
+  uint64_t frame;
+  uint64_t component;  ///< packets of the component that takes most
+};
+SmallestBytes smallest_bytes(const Plan& plan);
 
 /// Uncompressed bytes of a frame (depth / 8 per sample, rounded up for the frame): what compression
 /// ratios refer to.
@@ -32,8 +34,18 @@ uint64_t raw_frame_bytes(const Plan& plan);
 /// bit make it 16 ln 2 / 12 q^2 per byte.
 uint16_t quality_slope(double quality, int depth);
 
-/// Whether the frame or its components have caps in bytes.
+/// Whether the frames of a plan, or their components, have caps in bytes. One frame may have a cap
+/// where the plan has none.
 bool has_byte_cap(const Plan& plan);
+
+/// What bounds one frame.
+struct RateLimits {
+  uint64_t frame_bytes;      ///< kNoTarget: no cap
+  uint64_t component_bytes;  ///< likewise
+  uint16_t slope;            ///< threshold of constant quality; 0: none
+};
+/// @param p  the plan's parameters, or those with a frame's own target, caps and quality
+RateLimits rate_limits(const Plan& plan, const cj2k_params& p);
 
 /// One per frame; reuses its memory.
 class RateControl {
@@ -41,6 +53,8 @@ class RateControl {
   /// @param scratch  one per worker of the arena that runs allocate; may be shared with other
   /// frames of that arena
   RateControl(const Plan& plan, std::vector<PacketScratch>& scratch);
+  /// Of the next frame; at first the plan's.
+  void set_limits(const RateLimits& limits) { limits_ = limits; }
 
   /// Chooses for one frame. All hull points stand in one total order: falling slope, then block
   /// index. Each component with a cap, then the frame, takes the longest prefix of that order whose
@@ -51,9 +65,7 @@ class RateControl {
   /// True when something bounds the frame from below: then blocks need not be coded to the last
   /// plane.
   bool has_limit() const;
-  bool has_cap() const;                              ///< in bytes
-  uint64_t frame_cap() const { return frame_cap_; }  ///< UINT64_MAX: none
-  uint64_t component_cap() const;
+  bool has_cap() const;  ///< in bytes
   /// The bytes of code-block data that are expected to fit under the caps, and the quality
   /// threshold.
   ByteTargets prediction_targets() const;
@@ -109,8 +121,7 @@ class RateControl {
   const CodedBlock* blocks_ = nullptr;
   Selection selection_{};
   uint64_t fixed_bytes_;
-  uint64_t frame_cap_;
-  uint16_t quality_floor_ = 0;
+  RateLimits limits_;
   uint16_t threshold_ = 0;
   SlopeThresholds exhausted_{};
   SlopeHistogram histogram_;    ///< body bytes

@@ -60,11 +60,11 @@ class Channel {
 
 TEST_CASE("one thread sends, one receives, one releases") {
   constexpr int kFrames = 24;
-  for (const auto& [threads, gop, depth] :
+  for (const auto& [num_threads, gop, depth] :
        std::vector<std::array<int, 3>>{{1, 1, 1}, {1, 2, 4}, {2, 1, 3}, {3, 3, 6}}) {
-    CAPTURE(threads);
-    CAPTURE(gop);
-    const cj2k_params p = params_of(threads, gop, depth);
+    const cj2k_params p = params_of(num_threads, gop, depth);
+    CAPTURE(p.threads);
+    CAPTURE(p.gop);
     std::vector<Picture> pictures;
     std::vector<std::unique_ptr<FrameMemory>> frames;
     for (int i = 0; i < 5; ++i) {

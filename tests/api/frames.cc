@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -95,6 +96,152 @@ TEST_CASE("each kind of bad frame") {
     CHECK(cj2k_encoder_last_error(encoder.get()) + std::string("\n") == log.text);
     CHECK(finish(encoder.get()) == expected);
   }
+}
+
+// ---- Limits of one frame ----
+
+/// What a frame and, in its place, the parameters say.
+struct Own {
+  int64_t target_bytes = 0, max_frame_bytes = 0, max_component_bytes = 0;
+  double quality = 0;
+
+  void set(cj2k_frame& frame) const {
+    frame.target_bytes = target_bytes;
+    frame.max_frame_bytes = max_frame_bytes;
+    frame.max_component_bytes = max_component_bytes;
+    frame.quality = quality;
+  }
+  /// An encoder that says so for all frames.
+  void set(cj2k_params& p) const {
+    if (target_bytes != 0) p.target_bytes = target_bytes;
+    if (max_frame_bytes != 0) p.max_frame_bytes = max_frame_bytes;
+    if (max_component_bytes != 0) p.max_component_bytes = max_component_bytes;
+    if (quality != 0) p.quality = quality;
+  }
+};
+
+/// Frames of one picture, each with limits of its own, through one encoder.
+std::vector<std::vector<uint8_t>> encode_own(const cj2k_params& p, const Picture& picture,
+                                             const std::vector<Own>& frames) {
+  LogText log;
+  const EncoderPtr encoder = open(p, log);
+  const FrameMemory memory(picture);
+  std::vector<std::vector<uint8_t>> packets;
+  cj2k_packet packet = {};
+  packet.struct_size = sizeof packet;
+  for (size_t sent = 0; packets.size() < frames.size();) {
+    cj2k_frame frame = memory.frame;
+    if (sent < frames.size()) frames[sent].set(frame);
+    const cj2k_status status =
+        cj2k_encoder_send_frame(encoder.get(), sent < frames.size() ? &frame : nullptr);
+    INFO(log.text);
+    REQUIRE(status >= 0);
+    sent += status == CJ2K_OK && sent < frames.size();
+    while (cj2k_encoder_receive_packet(encoder.get(), &packet) == CJ2K_OK) {
+      packets.emplace_back(packet.data, packet.data + packet.size);
+      cj2k_packet_release(&packet);
+    }
+  }
+  return packets;
+}
+
+TEST_CASE("a frame's own target, caps and quality: what an encoder opened with them gives") {
+  const Own kFrames[] = {{},
+                         {.target_bytes = 6000},
+                         {.max_frame_bytes = 4000},
+                         {},
+                         {.max_component_bytes = 1500},
+                         {.quality = 20},
+                         {.target_bytes = 9000, .max_component_bytes = 2500, .quality = 6},
+                         {.target_bytes = 20000, .max_frame_bytes = 5000},
+                         {}};
+  const std::vector<Own> frames(std::begin(kFrames), std::end(kFrames));
+  const struct {
+    const char* stop;
+    const char* set;  ///< of the encoder
+    const char* value;
+  } kEncoders[] = {{"exact", "layers", "2"},         {"none", "layers", "1"},
+                   {"exact", "quality", "3"},        {"exact", "target_bytes", "12000"},
+                   {"psb", "target_bytes", "12000"}, {"bpi", "max_frame_bytes", "8000"},
+                   {"exact", "layer_rates", "40,16"}};
+  for (const auto& one : kEncoders) {
+    for (const int gop : {1, 3}) {
+      INFO(std::string(one.stop), " ", std::string(one.set), " ", std::string(one.value), " gop ",
+           gop);
+      cj2k_params p = make_params(260, 190, 3, 8);
+      for (const auto& [k, v] :
+           std::vector<std::pair<const char*, const char*>>{{"cblk", "8x8"},
+                                                            {"device", "cpu"},
+                                                            {"threads", "2"},
+                                                            {"quant_step", "0.25"},
+                                                            {"stop", one.stop}})
+        set(p, k, v);
+      set(p, one.set, one.value);
+      p.gop = gop;
+      const Picture picture = make_picture(p, Content::kTexture, 5);
+      const std::vector<std::vector<uint8_t>> packets = encode_own(p, picture, frames);
+      REQUIRE(packets.size() == frames.size());
+      for (size_t i = 0; i < frames.size(); ++i) {
+        INFO("frame ", i);
+        cj2k_params alone = p;
+        frames[i].set(alone);
+        const Encoded expected = encode(alone, picture);
+        REQUIRE(expected.status == CJ2K_OK);
+        CHECK(packets[i] == expected.bytes);
+        CHECK((packets[i] == packets[0]) == (expected.bytes == packets[0]));
+      }
+      CHECK(packets[1] != packets[0]);
+      CHECK(packets[2].size() <= 4000);
+    }
+  }
+}
+
+TEST_CASE(
+    "a frame's own limits that are none: one line with value and range, and the encoder goes on") {
+  cj2k_params p = make_params(150, 90, 3, 8);
+  p.min_frame_bytes = 700;
+  p.quality = 3;
+  const Picture picture = make_picture(p, Content::kTexture, 5);
+  const std::vector<uint8_t> expected = encode(p, picture).bytes;
+  const FrameMemory memory(picture);
+  const struct {
+    Own own;
+    std::vector<std::string> words;
+  } table[] = {
+      {{.target_bytes = -1}, {"frame: target_bytes -1 not in [", "1099511627776]"}},
+      {{.target_bytes = 5}, {"frame: target_bytes 5 not in [", "headers of a frame"}},
+      {{.target_bytes = (int64_t{1} << 40) + 1}, {"target_bytes 1099511627777 not in ["}},
+      {{.target_bytes = 600}, {"frame: min_frame_bytes 700 not in [0, 600]"}},
+      {{.max_frame_bytes = 20}, {"frame: max_frame_bytes 20 not in ["}},
+      {{.max_component_bytes = 1},
+       {"frame: max_component_bytes 1 not in [", "headers of a component"}},
+      {{.quality = 0.001}, {"frame: quality 0.001 not in [0.00390625, 256]"}},
+      {{.quality = 257}, {"frame: quality 257 not in"}},
+      {{.quality = -2}, {"frame: quality -2 not in"}},
+      {{.quality = std::numeric_limits<double>::quiet_NaN()}, {"frame: quality ", "nan not in"}},
+      {{.quality = std::numeric_limits<double>::infinity()}, {"frame: quality inf not in"}},
+  };
+  for (const auto& row : table) {
+    LogText log;
+    const EncoderPtr encoder = open(p, log);
+    cj2k_frame frame = memory.frame;
+    row.own.set(frame);
+    log.text.clear();
+    CHECK(cj2k_encoder_send_frame(encoder.get(), &frame) == CJ2K_INVALID);
+    INFO(log.text);
+    CHECK(std::count(log.text.begin(), log.text.end(), '\n') == 1);
+    for (const std::string& word : row.words) CHECK(log.text.find(word) != std::string::npos);
+    CHECK(cj2k_encoder_send_frame(encoder.get(), &memory.frame) == CJ2K_OK);
+    CHECK(finish(encoder.get()) == expected);
+  }
+  p = make_params(150, 90, 3, 8);
+  p.lossless = 1;
+  LogText log;
+  const EncoderPtr encoder = open(p, log);
+  cj2k_frame frame = memory.frame;
+  frame.quality = 2;
+  CHECK(cj2k_encoder_send_frame(encoder.get(), &frame) == CJ2K_INVALID);
+  CHECK(log.text.find("frame: lossless 1 excludes quality (which must be 0)") != std::string::npos);
 }
 
 TEST_CASE("a refused frame is not released, a taken one exactly once") {

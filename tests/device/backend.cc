@@ -352,6 +352,59 @@ TEST_CASE("backend: the parameters of an encoder say which device and which kern
   CHECK(left_behind() == "");
 }
 
+TEST_CASE("backend: frames with limits of their own beside others in their GOP") {
+  struct Own {
+    int64_t target_bytes, max_component_bytes;
+    double quality;
+  };
+  const Own kFrames[] = {{0, 0, 0},   {900, 0, 0},     {0, 0, 12},
+                         {0, 700, 0}, {1500, 1200, 4}, {0, 0, 0}};
+  const Settings kCases[] = {
+      {{"tier1", "classic"}, {"stop", "exact"}},
+      {{"tier1", "cibo"}, {"stop", "exact"}, {"target_bytes", "2500"}},
+      {{"tier1", "fused"}, {"stop", "psb"}, {"target_bytes", "2500"}},
+      {{"tier1", "classic"}, {"stop", "bpi"}, {"max_frame_bytes", "2500"}},
+      {{"tier1", "fused"}, {"stop", "none"}},
+  };
+  for (const Settings& settings : kCases) {
+    cj2k_params p = backend_params(104, 88, 1,
+                                   {{"levels", "2"},
+                                    {"cblk", "4x4"},
+                                    {"threads", "2"},
+                                    {"gop", "4"},
+                                    {"quant_step", "0.25"},
+                                    {"device", "cuda"}});
+    for (const auto& [key, value] : settings) cj2k::test::set(p, key, value);
+    const std::vector<Picture> pictures = pictures_of(p, std::size(kFrames));
+    start_machine();
+    {
+      const HostFrames frames(pictures);
+      Session session(p);
+      CAPTURE(session.log.text());
+      REQUIRE(session.opened == CJ2K_OK);
+      CHECK(session.info().num_blocks > 512);  // exact has a sample
+      std::vector<Encoded> expected;
+      for (size_t i = 0; i < std::size(kFrames); ++i) {
+        cj2k_frame frame = frames[i];
+        cj2k_params alone = p;
+        const Own& own = kFrames[i];
+        if (own.target_bytes > 0) frame.target_bytes = alone.target_bytes = own.target_bytes;
+        if (own.max_component_bytes > 0)
+          frame.max_component_bytes = alone.max_component_bytes = own.max_component_bytes;
+        if (own.quality > 0) frame.quality = alone.quality = own.quality;
+        REQUIRE(session.send(frame) == CJ2K_OK);
+        expected.push_back(on_cpu(alone, {pictures[i]})[0]);
+      }
+      session.drain();
+      check_packets(session, expected);
+      for (size_t i = 0; i < std::size(kFrames); ++i)
+        CHECK(session.results[i].stats.passes_coded == expected[i].stats.passes_coded);
+      CHECK(session.results[1].bytes.size() <= 900);
+    }
+    CHECK(left_behind() == "");
+  }
+}
+
 TEST_CASE("backend: frames in host memory, however their samples lie") {
   const FrameLayout kLayouts[] = {
       {0, 0, false, false, 0}, {0, 0, false, false, 13}, {2, 6, false, true, 5},

@@ -300,7 +300,7 @@ TEST_CASE("rate: under a frame cap, the longest prefix of the total order, and w
     p.target_bytes = 100000;
     const std::unique_ptr<Plan> first = plan_of(p);
     const SyntheticBlocks sizes(*first, seed, 6, {60, 20, 20});
-    const uint64_t least = smallest_frame_bytes(*first);
+    const uint64_t least = smallest_bytes(*first).frame;
     const uint64_t most = least + sizes.all_bytes(*first);
     for (const double share : {0.0, 0.02, 0.3, 0.7, 0.95, 1.2}) {
       p.target_bytes = static_cast<int64_t>(least + share * static_cast<double>(most - least));
@@ -372,7 +372,7 @@ TEST_CASE("rate: no selection is better by more than the point that did not fit"
     p.levels = 0;
     p.quality = 0;
     p.target_bytes = 1000;
-    const uint64_t least = smallest_frame_bytes(*plan_of(p));
+    const uint64_t least = smallest_bytes(*plan_of(p)).frame;
     p.target_bytes = static_cast<int64_t>(least + 6 + seed % 90);
     const std::unique_ptr<Plan> plan = plan_of(p);
     REQUIRE(plan->blocks.size() == 4);

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frame_check.h"
+
+#include <cinttypes>
+#include <cstdlib>
+#include <cstring>
+
+#include "params.h"
+
+namespace cj2k {
+
+FrameCheck::FrameCheck(const Plan& plan, bool asked_quality)
+    : plan_(plan),
+      asked_quality_(asked_quality),
+      smallest_(smallest_bytes(plan)),
+      plan_limits_(rate_limits(plan, plan.params)) {}
+
+Status FrameCheck::check_cap(const char* name, int64_t cap, uint64_t least_bytes, const char* what,
+                             const Log& log) const {
+  const auto least = static_cast<int64_t>(least_bytes);
+  if (cap == 0 || (cap >= least && cap <= kMaxBytes)) return Status::kOk;
+  return log.fail(Status::kInvalid,
+                  "%s %" PRId64 " not in [%" PRId64 ", %" PRId64
+                  "]: the headers of %s alone take %" PRId64 " bytes",
+                  name, cap, least, kMaxBytes, what, least);
+}
+
+Status FrameCheck::check_plan(const Log& log) const {
+  const cj2k_params& p = plan_.params;
+  CJ2K_TRY(check_cap("target_bytes", p.target_bytes, smallest_.frame, "a frame", log));
+  CJ2K_TRY(check_cap("max_frame_bytes", p.max_frame_bytes, smallest_.frame, "a frame", log));
+  CJ2K_TRY(check_cap("max_component_bytes", p.max_component_bytes, smallest_.component,
+                     "a component", log));
+  if (p.num_layer_rates > 0 && !p.lossless) {
+    const double ratio = p.layer_rates[p.num_layer_rates - 1];
+    const double bytes = static_cast<double>(raw_frame_bytes(plan_)) / ratio;
+    if (ratio > 1 && bytes < static_cast<double>(smallest_.frame)) {
+      return log.fail(Status::kInvalid,
+                      "layer_rates: ratio %g leaves %.0f bytes, not in [%" PRIu64 ", %" PRId64
+                      "]: the headers of a frame alone take %" PRIu64 " bytes",
+                      ratio, bytes, smallest_.frame, kMaxBytes, smallest_.frame);
+    }
+  }
+  return Status::kOk;
+}
+
+Status FrameCheck::check_samples(const cj2k_frame& frame, const Log& log) const {
+  const cj2k_params& p = plan_.params;
+  int memory;  // any number may stand there; only an int may hold it
+  static_assert(sizeof memory == sizeof frame.memory);
+  std::memcpy(&memory, &frame.memory, sizeof memory);
+  if (memory != CJ2K_MEMORY_HOST && memory != CJ2K_MEMORY_CUDA) {
+    return log.fail(Status::kInvalid, "frame: memory %d not in {%d (host), %d (CUDA)}", memory,
+                    static_cast<int>(CJ2K_MEMORY_HOST), static_cast<int>(CJ2K_MEMORY_CUDA));
+  }
+  if (frame.width != p.width || frame.height != p.height) {
+    return log.fail(Status::kInvalid, "frame: size %dx%d is not the encoder's %dx%d", frame.width,
+                    frame.height, p.width, p.height);
+  }
+  for (uint32_t c = 0; c < plan_.components.size(); ++c)
+    CJ2K_TRY(check_component(frame.components[c], c, log));
+  return Status::kOk;
+}
+
+Status FrameCheck::check_component(const cj2k_component_view& v, uint32_t c, const Log& log) const {
+  const Component& component = plan_.components[c];
+  if (v.data == nullptr)
+    return log.fail(Status::kInvalid, "frame: component %u has no data (NULL)", c);
+  if (v.word_bytes != 1 && v.word_bytes != 2 && v.word_bytes != 4) {
+    return log.fail(Status::kInvalid, "frame: component %u: word_bytes %d not in {1, 2, 4}", c,
+                    v.word_bytes);
+  }
+  if (v.step_bytes < v.word_bytes || v.step_bytes > 64) {
+    return log.fail(Status::kInvalid, "frame: component %u: step_bytes %d not in [%d, 64]", c,
+                    v.step_bytes, v.word_bytes);
+  }
+  const int bits = 8 * v.word_bytes;
+  if (bits < component.depth) {
+    return log.fail(Status::kInvalid,
+                    "frame: component %u: word_bytes %d hold %d bits, depth is %d", c, v.word_bytes,
+                    bits, component.depth);
+  }
+  if (v.shift < 0 || v.shift > bits - component.depth) {
+    return log.fail(Status::kInvalid, "frame: component %u: shift %d not in [0, %d]", c, v.shift,
+                    bits - component.depth);
+  }
+  const int64_t row =
+      static_cast<int64_t>(component.rect.width() - 1) * v.step_bytes + v.word_bytes;
+  if (component.rect.height() > 1 && std::abs(static_cast<int64_t>(v.stride_bytes)) < row) {
+    return log.fail(Status::kInvalid, "frame: component %u: stride_bytes %td, a row takes %" PRId64,
+                    c, v.stride_bytes, row);
+  }
+  return Status::kOk;
+}
+
+Status FrameCheck::limits(const cj2k_frame& frame, const Log& log, RateLimits* limits) const {
+  const cj2k_params& p = plan_.params;
+  *limits = plan_limits_;
+  const char* own = frame.target_bytes != 0          ? "target_bytes"
+                    : frame.max_frame_bytes != 0     ? "max_frame_bytes"
+                    : frame.max_component_bytes != 0 ? "max_component_bytes"
+                    : frame.quality != 0             ? "quality"
+                                                     : nullptr;
+  if (own == nullptr) return Status::kOk;
+  if (p.lossless)
+    return log.fail(Status::kInvalid, "frame: lossless 1 excludes %s (which must be 0)", own);
+  CJ2K_TRY(check_cap("frame: target_bytes", frame.target_bytes, smallest_.frame, "a frame", log));
+  CJ2K_TRY(
+      check_cap("frame: max_frame_bytes", frame.max_frame_bytes, smallest_.frame, "a frame", log));
+  CJ2K_TRY(check_cap("frame: max_component_bytes", frame.max_component_bytes, smallest_.component,
+                     "a component", log));
+  if (frame.quality != 0 && !(frame.quality >= kMinQuality && frame.quality <= kMaxQuality)) {
+    return log.fail(Status::kInvalid, "frame: quality %.15g not in [%.15g, %.15g]", frame.quality,
+                    kMinQuality, kMaxQuality);
+  }
+  cj2k_params merged = p;
+  if (frame.target_bytes != 0) {
+    merged.target_bytes = frame.target_bytes;
+    if (!asked_quality_) merged.quality = 0;
+  }
+  if (frame.max_frame_bytes != 0) merged.max_frame_bytes = frame.max_frame_bytes;
+  if (frame.max_component_bytes != 0) merged.max_component_bytes = frame.max_component_bytes;
+  if (frame.quality != 0) merged.quality = frame.quality;
+  CJ2K_TRY(check_min_frame_bytes("frame: ", merged, log));
+  *limits = rate_limits(plan_, merged);
+  return Status::kOk;
+}
+
+}  // namespace cj2k
