@@ -14,7 +14,6 @@ FILES = ("*.h", "*.cc", "*.c", "*.cuh", "*.cu")
 # File or function: why it may be longer.
 EXCEPTIONS = {
     "ffmpeg-patch/libcj2kenc.c": "one file, as the wrappers of FFmpeg are, with the tables of formats and options",
-    "tests/device/backend_faults.cc: uint64_t run(const Job& job, Fault fault, uint64_t nth, Tally* tally)": "to be cut",
     "tests/api/params.cc: TEST_CASE(\"open: every field at and outside its range\")": "a table",
 }
 

@@ -78,6 +78,48 @@ struct Tally {
   uint64_t refused_opens = 0, failed_frames = 0, good_frames = 0;
 };
 
+/// Each frame has its packet, or an error of the device or of memory that is explained.
+/// @return frames that failed
+size_t check_results(const Job& job, const Session& session, Tally* tally) {
+  size_t failed = 0;
+  for (size_t i = 0; i < session.results.size(); ++i) {
+    const Result& result = session.results[i];
+    CHECK(result.pts == session.accepted[i]);  // also of a frame that failed
+    if (result.status == CJ2K_OK) {
+      ++tally->good_frames;
+      if (job.compares) CHECK(result.bytes == job.expected[static_cast<size_t>(result.pts)].bytes);
+    } else {
+      ++failed;
+      CHECK((result.status == CJ2K_DEVICE || result.status == CJ2K_NO_MEMORY));
+      const bool explained =
+          result.error.find("CUDA device") != std::string::npos ||
+          result.error == "frame " + std::to_string(result.pts) + " is lost: the device failed";
+      CHECK_MESSAGE(explained, result.error);
+    }
+  }
+  return failed;
+}
+
+/// Of the results from `first` on.
+bool all_are(const Session& session, size_t first, cj2k_status status) {
+  for (size_t i = first; i < session.results.size(); ++i) {
+    if (session.results[i].status != status) return false;
+  }
+  return true;
+}
+
+/// Errors are told where there were any, in few lines, each with the name of the device.
+void check_error_lines(const Session& session, bool has_failed) {
+  const std::vector<std::string> errors = session.log.of(CJ2K_LOG_ERROR);
+  CHECK(errors.size() <= kMostErrorLines);
+  CHECK(errors.empty() == !has_failed);
+  for (const std::string& line : errors) {
+    const bool names_device = line.find("CUDA device") != std::string::npos ||
+                              line.find("CUDA driver") != std::string::npos;
+    CHECK_MESSAGE(names_device, line);
+  }
+}
+
 /// The n-th call fails (0: none). Returns how many calls there were.
 uint64_t run(const Job& job, Fault fault, uint64_t nth, Tally* tally) {
   CAPTURE(static_cast<int>(fault));
@@ -127,24 +169,9 @@ uint64_t run(const Job& job, Fault fault, uint64_t nth, Tally* tally) {
       }
       session.drain();
       if (was_lost) CHECK(shim::num_calls() - calls < 40 * kFramesAfter);
-      for (size_t i = 0; i < session.results.size(); ++i) {
-        const Result& result = session.results[i];
-        CHECK(result.pts == session.accepted[i]);  // also of a frame that failed
-        if (result.status == CJ2K_OK) {
-          ++tally->good_frames;
-          if (job.compares)
-            CHECK(result.bytes == job.expected[static_cast<size_t>(result.pts)].bytes);
-        } else {
-          ++failed;
-          CHECK((result.status == CJ2K_DEVICE || result.status == CJ2K_NO_MEMORY));
-          const bool explained =
-              result.error.find("CUDA device") != std::string::npos ||
-              result.error == "frame " + std::to_string(result.pts) + " is lost: the device failed";
-          CHECK_MESSAGE(explained, result.error);
-        }
-        if (i >= first_after && met && !is_sticky(fault)) CHECK(result.status == CJ2K_OK);
-        if (i >= first_after && was_lost) CHECK(result.status == CJ2K_DEVICE);
-      }
+      failed += check_results(job, session, tally);
+      if (met && !is_sticky(fault)) CHECK(all_are(session, first_after, CJ2K_OK));
+      if (was_lost) CHECK(all_are(session, first_after, CJ2K_DEVICE));
       tally->failed_frames += failed;
       session.close();
     } else {
@@ -154,14 +181,7 @@ uint64_t run(const Job& job, Fault fault, uint64_t nth, Tally* tally) {
     num_calls = shim::num_calls() - calls_before;
     tally->met += shim::fault_hit();
     if (nth == 0) CHECK(failed == 0);
-    const std::vector<std::string> errors = session.log.of(CJ2K_LOG_ERROR);
-    CHECK(errors.size() <= kMostErrorLines);
-    CHECK(errors.empty() == (failed == 0));
-    for (const std::string& line : errors) {
-      const bool names_device = line.find("CUDA device") != std::string::npos ||
-                                line.find("CUDA driver") != std::string::npos;
-      CHECK_MESSAGE(names_device, line);
-    }
+    check_error_lines(session, failed > 0);
     for (size_t i = 0; i < job.pictures.size(); ++i) {
       if (!job.on_device && job.with_release) CHECK(on_host.released(i) == accepted[i]);
     }
