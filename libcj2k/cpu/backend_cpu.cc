@@ -57,13 +57,21 @@ CpuFrameWork& frame_of(GopWork& gop, uint32_t number) {
   return static_cast<CpuGopWork&>(gop).frame(number);
 }
 
+std::unique_ptr<CpuBlockCoder> make_block_coder(const Plan& plan, size_t workers) {
+  switch (plan.params.coder) {
+    case CJ2K_CODER_EBCOT:
+      break;
+  }
+  return make_cpu_ebcot(plan, workers);
+}
+
 class CpuBackend final : public Backend {
  public:
   explicit CpuBackend(const Plan& plan)
       : plan_(plan),
         workers_(num_workers()),
         pixels_(plan, workers_),
-        coder_(make_cpu_ebcot(plan, workers_)) {}
+        coder_(make_block_coder(plan, workers_)) {}
 
   const char* name() const override { return "cpu"; }
   Status make_gop_work(std::unique_ptr<GopWork>* work) override {

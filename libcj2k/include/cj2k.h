@@ -131,6 +131,11 @@ typedef enum cj2k_progression {
   CJ2K_CPRL = 4
 } cj2k_progression;
 
+/* What turns a code-block into bytes. */
+typedef enum cj2k_coder {
+  CJ2K_CODER_EBCOT = 0 /* bit-planes and the MQ coder, T.800 Annexes C and D */
+} cj2k_coder;
+
 /* Code-block style, T.800 Table A.19, same bits. */
 typedef enum cj2k_cblk_style {
   CJ2K_STYLE_BYPASS = 1,  /* selective arithmetic coding bypass, D.6 */
@@ -209,6 +214,7 @@ typedef struct cj2k_params {
                          `quality` if finer */
 
   /* Code-blocks, precincts, tier-2. */
+  cj2k_coder coder;                /* default, and the only one so far: EBCOT */
   int32_t cblk_width, cblk_height; /* powers of two 4 .. 1024, product at most 4096 (T.800 Table
                                       A.18); default 64x64 */
   int32_t cblk_style;              /* sum of CJ2K_STYLE_*; default 0 */

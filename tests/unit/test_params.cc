@@ -114,6 +114,10 @@ TEST_CASE("params: describe covers every field") {
     for (const char* text : {row.default_value, row.unit, row.values, row.clause}) {
       CHECK(text != nullptr);
     }
+    if (std::string(row.name) == "coder") {  // has one value
+      CHECK(row.values == std::string("ebcot"));
+      continue;
+    }
     REQUIRE(other.count(row.name) == 1);
     cj2k_params before, after;
     cj2k::set_default_params(&before);
@@ -121,7 +125,7 @@ TEST_CASE("params: describe covers every field") {
     CHECK(set(&after, row.name, other.at(row.name)) == Status::kOk);
     CHECK(std::memcmp(&before, &after, sizeof before) != 0);
   }
-  CHECK(names.size() == other.size());
+  CHECK(names.size() == other.size() + 1);
 
   // All keys together change every field.
   cj2k_params before, after;
