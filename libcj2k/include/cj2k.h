@@ -165,7 +165,8 @@ typedef enum cj2k_colorspace {
 /* How far code-blocks are coded when a cap or a quality bounds what of them is used. */
 typedef enum cj2k_stop {
   CJ2K_STOP_NONE = 0,  /* every bit-plane */
-  CJ2K_STOP_EXACT = 1, /* as far as rate control looks: same quality, a fraction of the time */
+  CJ2K_STOP_EXACT = 1, /* as far as rate control looks, in a fraction of the time; measured: at most
+                          0.003 dB from NONE, 0.08 dB above 80 dB */
   CJ2K_STOP_PST = 2,   /* to the slope threshold of the GOP before, less stop_margin; loses
                            decibels at cuts */
   CJ2K_STOP_PSB = 3,   /* to the slope at which a table of the frame's passes fills the cap */
@@ -244,8 +245,7 @@ typedef struct cj2k_params {
   double quality; /* constant quality: the step, in LSB of an 8-bit sample, of the uniform quantiser
                      with the same rate-distortion slope; 2^-8 .. 2^8, smaller is better; 0
                      (default): 2 when neither lossless nor target_bytes is set, else unlimited */
-  cj2k_stop stop; /* how far code-blocks are coded; default exact, which differs from none by under
-                     0.01 dB */
+  cj2k_stop stop; /* how far code-blocks are coded; default exact */
   int32_t stop_margin; /* PST: how far below the last GOP's threshold coding goes, in 1/256 octave
                           of slope; 0 .. 4096; default 128 */
 
