@@ -8,7 +8,7 @@
 # shared memory; then how many 16-byte loads (those of gload_ro) and stores of global memory its code has, in the PTX and,
 # where there is a cuobjdump ($CUOBJDUMP, beside nvcc, or on the PATH), in the machine code. Fails with any warning, and
 # when a kernel that moves planes of samples (dwt*, ingest*, quantize*) spills, has no such store, or has no such load and
-# does not read a frame's words instead (dwt_words*, dwt_pixels*, ingest*), four of which are 4 to 16 bytes.
+# does not read a frame's words instead (dwt_first_level*, ingest*), four of which are 4 to 16 bytes.
 set -euo pipefail
 
 nvcc=$1
@@ -60,7 +60,7 @@ for file in "$@"; do
       for (i = 1; i < NF; ++i) if ($i == "Used") registers = $(i + 1)
       remark = stack + store + load > 0 ? "  <-- memory instead of registers" : ""
       moves_planes = name ~ /^cj2k_(dwt|ingest|quantize)/
-      reads_planes = name !~ /^cj2k_(dwt_words|dwt_pixels|ingest)/
+      reads_planes = name !~ /^cj2k_(dwt_first_level|ingest)/
       if (moves_planes) {
         if ((reads_planes && (load16[name] + 0 == 0 || (has_sass && sass_load[name] + 0 == 0))) ||
             store16[name] + 0 == 0 || (has_sass && sass_store[name] + 0 == 0)) {

@@ -3,7 +3,7 @@
 //
 // One level of the wavelet transform in one pass over memory: a warp walks down a strip of columns
 // with the vertical lifting steps in registers and lifts each finished row across its lanes.
-// The first level reads the words of a frame (dwt_words.cuh), the others a plane.
+// The first level reads the words of a frame (dwt_first_level.cuh), the others a plane.
 #pragma once
 
 #include <type_traits>
@@ -133,7 +133,7 @@ class PlaneRows {
 /// mirrored row or column, and lifting those gives the mirrored results, bit for bit (a + b is
 /// b + a).
 /// `Rows` says where rows come from and how the kernel is tuned to that: PlaneRows, or for the
-/// first level DwtWordRows (dwt_words.cuh).
+/// first level FirstLevelRows (dwt_first_level.cuh).
 ///
 /// Grid: x = parts / warps of a block, y = frame. Block: 3 or 4 warps, each on its own; a warp
 /// makes one part: 120 columns and up to 72 rows, both halves of both directions. Shared: none.

@@ -18,7 +18,7 @@ inline constexpr int32_t kDwtHaloColumns = 4;
 
 /// A segment costs 7 rows of overlap with 9/7, a long one leaves too few warps to hide latency. 72
 /// rows where the rectangle is large: a frame of 4096x2160 in three components is then 1,050 blocks
-/// of the first level (dwt_words.cuh), of which 132 multiprocessors hold 1,056 at a time; with 64
+/// of the first level (dwt_first_level.cuh), of which 132 multiprocessors hold 1,056 at a time; with 64
 /// rows some would come late, alone. Fewer at the deeper levels.
 inline uint8_t dwt_segment_pairs(int32_t width, int32_t height) {
   const int64_t samples = int64_t{width} * height;

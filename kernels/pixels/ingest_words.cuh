@@ -89,15 +89,15 @@ CJ2K_KERNEL_FN uint32_t load_any_word(T& t, const uint8_t* p, int32_t word_bytes
 }
 
 /// The words of four columns as WordView says; `p` is the first one's.
-/// @param is_whole  neighbours at a multiple of their size: one access, and nothing is done with it
+/// @param is_one_access  neighbours at a multiple of their size: one access, and nothing is done with it
 ///                  before it is needed
 /// @tparam kNarrow  as load_any_word's
 template <bool kNarrow, typename T>
 CJ2K_KERNEL_FN simt::U32x2 load_words(T& t, const WordView& view, const uint8_t* p,
-                                      const FourColumns& columns, bool is_whole) {
+                                      const FourColumns& columns, bool is_one_access) {
   const int32_t word_bytes = view.word_bytes;
   uint32_t w[4];
-  if (is_whole) {
+  if (is_one_access) {
     if (word_bytes == 2) return t.gload_ro(reinterpret_cast<const simt::U32x2*>(p));
     if (word_bytes == 1) return {t.gload_ro(reinterpret_cast<const uint32_t*>(p)), 0};
     const simt::U32x4 v = t.gload_ro(reinterpret_cast<const simt::U32x4*>(p));
@@ -176,15 +176,15 @@ class WordRows {
       const auto address = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(words_at(p, c, 0)));
       if (!kPixels && columns.are_neighbours && view.aligned != 0 &&
           (address & view.aligned) == 0) {
-        whole_ |= 1u << c;
+        one_access_ |= 1u << c;
       }
       usual &= view.word_bytes == 2 ? kHalves : view.word_bytes == 1 ? kBytes : 0;
     }
-    if (whole_ == kAllWhole) whole_ |= usual;
+    if (one_access_ == kAllOneAccess) one_access_ |= usual;
     if constexpr (kPixels) {
       const auto address = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(at_[0]));
       const uint32_t unaligned = address & (4u * static_cast<uint32_t>(p.views[0].word_bytes) - 1);
-      if (columns.are_neighbours && unaligned == 0) whole_ = usual;
+      if (columns.are_neighbours && unaligned == 0) one_access_ = usual;
     }
     if constexpr (kMode == IngestMode::kIct) {
       weights_[0] = component == 0 ? kIctYr : component == 1 ? kIctCbR : kIctCrR;
@@ -197,7 +197,7 @@ class WordRows {
   CJ2K_KERNEL_FN Raw load(T& t, const Params& p, int32_t y) const {
     Raw raw;
     // The usual layouts: loads one after the other, nothing between them.
-    if ((whole_ & kHalves) != 0) {
+    if ((one_access_ & kHalves) != 0) {
       CJ2K_UNROLL
       for (int i = 0; i < kNumRead; ++i) {
         const uint8_t* const words = kPixels ? row_of(p, 0, y) + 8 * i : row_of(p, i, y);
@@ -205,7 +205,7 @@ class WordRows {
       }
       return raw;
     }
-    if ((whole_ & kBytes) != 0) {
+    if ((one_access_ & kBytes) != 0) {
       CJ2K_UNROLL
       for (int i = 0; i < kNumRead; ++i) {
         const uint8_t* const words = kPixels ? row_of(p, 0, y) + 4 * i : row_of(p, i, y);
@@ -217,7 +217,7 @@ class WordRows {
     for (int c = 0; c < kNumRead; ++c) {
       const WordView& view = view_of(p, c);
       raw.words[c] = load_words<kPixels>(t, view, words_at(p, c, y), columns_,
-                                         !kPixels && (whole_ >> c & 1) != 0);
+                                         !kPixels && (one_access_ >> c & 1) != 0);
     }
     return raw;
   }
@@ -226,7 +226,7 @@ class WordRows {
   CJ2K_KERNEL_FN void samples(T& t, const Params& p, const Raw& raw, Sample* out) const {
     Raw planar = raw;
     if constexpr (kPixels) {
-      if ((whole_ & (kHalves | kBytes)) != 0) unpack(t, p.packed, raw, &planar);
+      if ((one_access_ & (kHalves | kBytes)) != 0) unpack(t, p.packed, raw, &planar);
     }
     Sample in[kNumRead][4];
     CJ2K_UNROLL
@@ -268,7 +268,7 @@ class WordRows {
   CJ2K_KERNEL_FN void unpack(T& t, PixelOrder order, const Raw& pixels, Raw* planar) const {
     const simt::U32x2 a = pixels.words[0], b = pixels.words[1], c = pixels.words[2];
     simt::U32x2 first, second, third;
-    if ((whole_ & kHalves) != 0) {
+    if ((one_access_ & kHalves) != 0) {
       first = {t.byte_permute(a.x, a.y, 0x7610), t.byte_permute(b.y, c.x, 0x7610)};
       second = {t.byte_permute(a.x, b.x, 0x5432), t.byte_permute(b.y, c.y, 0x5432)};
       third = {t.byte_permute(a.y, b.x, 0x7610), t.byte_permute(c.x, c.y, 0x7610)};
@@ -307,9 +307,9 @@ class WordRows {
   }
 
   const uint8_t* at_[kNumPieces];  ///< the first column in the rectangle's first row
-  static constexpr uint32_t kAllWhole = (1u << kNumRead) - 1;
+  static constexpr uint32_t kAllOneAccess = (1u << kNumRead) - 1;
   static constexpr uint32_t kHalves = 8, kBytes = 16;  ///< all are, and of 2-byte, 1-byte words
-  uint32_t whole_ = 0;  ///< bit c: its words of four columns are one access, in every row
+  uint32_t one_access_ = 0;  ///< bit c: its words of four columns are one access, in every row
   uint32_t component_;
   FourColumns columns_;
   float weights_[kMode == IngestMode::kIct ? 3 : 1];  ///< of the component's row of the ICT matrix

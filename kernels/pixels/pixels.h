@@ -92,14 +92,14 @@ struct DwtLists {
 /// @param frame    checked views
 /// @param samples  of this frame
 /// @return kOk | kDevice
-Status dwt_words(simt::Stream& stream, const PixelFormat& format, const DwtLists& lists,
+Status dwt_first_level(simt::Stream& stream, const PixelFormat& format, const DwtLists& lists,
                  const FrameViews& frame, void* samples);
 
 /// One level from the second on, of all frames.
 Status dwt53(simt::Stream& stream, const DwtLists& lists, const Samples& samples);
 Status dwt97(simt::Stream& stream, const DwtLists& lists, const Samples& samples);
 
-/// For a plan without levels: what dwt_words does before it transforms, to plane 0.
+/// For a plan without levels: what dwt_first_level does before it transforms, to plane 0.
 Status ingest(simt::Stream& stream, const PixelFormat& format, const FrameLayout& layout,
               const FrameViews& frame, void* samples);
 

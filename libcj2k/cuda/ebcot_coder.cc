@@ -127,14 +127,14 @@ Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> re
                                      numbers + behind, nullptr);
   const uint32_t count = first.count() + rest.count();
   const Tier1Buffers b = buffers(work);
-  const SlopeTables tables{d.as<uint64_t>(s_.memory.decided_bytes),
+  const SlopeTables tables{d.as<uint64_t>(s_.memory.stop_counters),
                            static_cast<uint32_t>(s_.plan.components.size())};
   auto* const decided = d.as<uint16_t>(s_.memory.thresholds);
   void* const scratch = d.as<void>(s_.memory.scratch);
   simt::Stream& stream = work.stream;
   CJ2K_TRY(upload_list(work, count));
   CJ2K_TRY(stream.upload(d.as<void>(s_.memory.weights), weights, first.count() * sizeof(uint32_t)));
-  CJ2K_TRY(stream.fill(tables.bytes, 0, s_.memory.decided_bytes_bytes));
+  CJ2K_TRY(stream.fill(tables.bytes, 0, s_.memory.stop_counters_bytes));
   CJ2K_TRY(coder_->code(stream, b, first, {nullptr}, scratch));
   CJ2K_TRY(make_hulls(work, first));
   CJ2K_TRY(
@@ -160,7 +160,7 @@ Status DeviceEbcot::code_planes(CudaGopWork& work, std::span<const BlockRequest>
                                      work.pinned.as<uint32_t>(s_.pinned.list));
   const Tier1Buffers b = buffers(work);
   const PlaneDecisions decisions{
-      d.as<PlaneRecord>(s_.memory.records), d.as<uint64_t>(s_.memory.decided_bytes),
+      d.as<PlaneRecord>(s_.memory.records), d.as<uint64_t>(s_.memory.stop_counters),
       d.as<uint16_t>(s_.memory.thresholds), static_cast<uint32_t>(s_.plan.components.size())};
   const uint32_t num_frames = requests.back().frame + 1;
   const auto stop = requests[0].rule == StopRule::kSlopeBytes ? stop_by_slope_bytes : stop_by_bytes;
@@ -168,7 +168,7 @@ Status DeviceEbcot::code_planes(CudaGopWork& work, std::span<const BlockRequest>
   simt::Stream& stream = work.stream;
   CJ2K_TRY(upload_list(work, list.count()));
   CJ2K_TRY(stream.fill(decisions.records, 0, s_.memory.records_bytes));
-  CJ2K_TRY(stream.fill(decisions.bytes, 0, s_.memory.decided_bytes_bytes));
+  CJ2K_TRY(stream.fill(decisions.bytes, 0, s_.memory.stop_counters_bytes));
   for (uint32_t plane = s_.tables.tier1.max_bit_planes; plane-- > 0;) {
     CJ2K_TRY(coder_->code(stream, b, list, {nullptr, plane, plane}, d.as<void>(s_.memory.scratch)));
     CJ2K_TRY(stop(stream, b, num_frames, plane, targets, decisions));

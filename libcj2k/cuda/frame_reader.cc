@@ -146,7 +146,7 @@ Status FrameReader::enqueue(const cj2k_frame& frame, const StagedFrame& staged,
   CJ2K_TRY(stream.record(span.begin));
   CJ2K_TRY(stream.upload(to.device, to.pinned, staged.bytes));
   CJ2K_TRY(plan_.params.levels > 0
-               ? dwt_words(stream, tables_.format, lists, staged.views, to.samples)
+               ? dwt_first_level(stream, tables_.format, lists, staged.views, to.samples)
                : cuda::ingest(stream, tables_.format, tables_.frame, staged.views, to.samples));
   return stream.record(span.end);
 }

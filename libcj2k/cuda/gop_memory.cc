@@ -83,11 +83,11 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
   weights = carver.take(stop == CJ2K_STOP_EXACT ? blocks * sizeof(uint32_t) : 0);
   records_bytes = by_plane ? blocks * sizeof(PlaneRecord) : 0;
   records = carver.take(records_bytes);
-  decided_bytes_bytes = 0;
-  if (stop == CJ2K_STOP_EXACT) decided_bytes_bytes = frames * slope_table_bytes(num_components);
-  if (stop == CJ2K_STOP_PSB) decided_bytes_bytes = frames * plane_slope_table_bytes(num_components);
-  if (stop == CJ2K_STOP_BPI) decided_bytes_bytes = frames * CJ2K_MAX_COMPONENTS * sizeof(uint64_t);
-  decided_bytes = carver.take(decided_bytes_bytes);
+  stop_counters_bytes = 0;
+  if (stop == CJ2K_STOP_EXACT) stop_counters_bytes = frames * slope_table_bytes(num_components);
+  if (stop == CJ2K_STOP_PSB) stop_counters_bytes = frames * plane_slope_table_bytes(num_components);
+  if (stop == CJ2K_STOP_BPI) stop_counters_bytes = frames * CJ2K_MAX_COMPONENTS * sizeof(uint64_t);
+  stop_counters = carver.take(stop_counters_bytes);
   bytes = carver.bytes();
 }
 

@@ -75,10 +75,10 @@ struct GopMemory {
   uint64_t symbols, pass_symbols;  ///< none with fused: both 0
   uint64_t coded, passes, tails, snapshots, states;
   uint64_t list, thresholds, results, hull, segments, hull_tails, totals, gather, scratch;
-  /// Of the early stop's decisions (slopes.h): exact: weights, decided_bytes; psb, bpi: records,
-  /// decided_bytes. Else empty.
-  uint64_t weights, records, decided_bytes;
-  uint64_t records_bytes, decided_bytes_bytes;  ///< what is to be zeroed
+  /// Of the early stop's decisions (slopes.h): exact: weights, stop_counters; psb, bpi: records,
+  /// stop_counters. Else empty.
+  uint64_t weights, records, stop_counters;
+  uint64_t records_bytes, stop_counters_bytes;  ///< what is to be zeroed
   uint64_t samples_bytes;  ///< also where bytes are gathered, when the samples have been quantised
   uint64_t bytes;
 };

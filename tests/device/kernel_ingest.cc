@@ -225,10 +225,10 @@ void check_level(Gpu &gpu, const Plan &plan, const std::vector<const Source *> &
   REQUIRE((level.num_colour_parts > 0) == plan.use_mct);
   const simt::DeviceBuffer samples = gpu.upload(std::vector<uint32_t>(expected.size(), kPoison));
   const simt::DeviceBuffer jobs = gpu.upload(level.jobs), parts = gpu.upload(level.parts);
-  REQUIRE(cuda::dwt_words(gpu.stream, cuda::make_pixel_format(plan),
-                          {jobs.as<cuda::DwtJob>(), parts.as<cuda::DwtPart>(),
-                           static_cast<uint32_t>(level.parts.size()), level.num_colour_parts},
-                          views, samples.as<void>()) == Status::kOk);
+  REQUIRE(cuda::dwt_first_level(gpu.stream, cuda::make_pixel_format(plan),
+                                {jobs.as<cuda::DwtJob>(), parts.as<cuda::DwtPart>(),
+                                 static_cast<uint32_t>(level.parts.size()), level.num_colour_parts},
+                                views, samples.as<void>()) == Status::kOk);
   REQUIRE(first_difference(gpu.download<uint32_t>(samples, expected.size()), expected) == -1);
 }
 

@@ -277,8 +277,8 @@ void check_whole(Gpu &gpu, const cj2k_params &params) {
         REQUIRE(cuda::ingest(gpu.stream, cuda::make_pixel_format(plan), layout, device_views[f],
                              frame) == Status::kOk);
       } else if (level == 1) {
-        REQUIRE(cuda::dwt_words(gpu.stream, cuda::make_pixel_format(plan), lists, device_views[f],
-                                frame) == Status::kOk);
+        REQUIRE(cuda::dwt_first_level(gpu.stream, cuda::make_pixel_format(plan), lists,
+                                      device_views[f], frame) == Status::kOk);
       }
     }
     REQUIRE(gpu.stream.synchronize() == Status::kOk);  // the lists go

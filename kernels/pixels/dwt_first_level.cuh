@@ -18,7 +18,7 @@ namespace cj2k::cuda {
 /// are one access of 4, 8 or 16 bytes where a row's words are neighbours and aligned; of packed
 /// pixels with bytes or 16-bit words twelve are three accesses; elsewhere single words.
 template <typename Lifting, IngestMode kMode, bool kPixels = false>
-class DwtWordRows : public WordRows<kMode, kPixels> {
+class FirstLevelRows : public WordRows<kMode, kPixels> {
   using Base = WordRows<kMode, kPixels>;
   static_assert(std::is_same_v<typename Base::Sample, typename Lifting::Sample>);
 
@@ -31,8 +31,8 @@ class DwtWordRows : public WordRows<kMode, kPixels> {
   static constexpr int kMinBlocks = kPixels ? 6 : Base::kIsColour ? 8 : Base::kIsFloat ? 7 : 8;
   static constexpr int32_t kAhead = 1;
 
-  CJ2K_KERNEL_FN DwtWordRows(const typename Base::Params& p, const DwtJob& job, uint32_t,
-                             const FourColumns& columns)
+  CJ2K_KERNEL_FN FirstLevelRows(const typename Base::Params& p, const DwtJob& job, uint32_t,
+                                const FourColumns& columns)
       : Base(p, job.component, job.x, job.y, columns) {}
 };
 
