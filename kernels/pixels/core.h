@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The pixel arithmetic of libcj2k/core, for kernels.
+// Includes the pixel arithmetic of libcj2k/core that the kernels use.
 #pragma once
 
 #include "core/colour.h"

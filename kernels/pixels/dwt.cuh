@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One level of the wavelet transform in one pass over memory: a warp walks down a strip of columns
-// with the vertical lifting steps in registers and lifts each finished row across its lanes.
-// The first level reads the words of a frame (dwt_first_level.cuh), the others a plane.
+// One level of the wavelet transform in one pass over memory. A warp walks down a strip of columns.
+// It keeps the state of the vertical lifting in registers and lifts each finished row horizontally,
+// across its lanes. The first level reads the stored words of a frame (dwt_first_level.cuh), all
+// other levels read a plane of samples.
 #pragma once
 
 #include <type_traits>
@@ -15,19 +16,21 @@
 
 namespace cj2k::cuda {
 
-/// The steps of core/lifting.h on a stream of pairs (s = sample at an even coordinate, d = at the
-/// odd one behind it), for one column.
+/// The lifting steps of core/lifting.h for one column, on a stream of pairs. In a pair, s is the
+/// sample at an even coordinate and d the sample at the odd coordinate after it.
 struct Lifting97 {
   using Sample = float;
-  static constexpr int kDelay = 1;   ///< a step finishes the pair this many before it
-  static constexpr int kWarmUp = 2;  ///< steps before the first pair that comes out right
+  static constexpr int kDelay = 1;   ///< step n finishes pair n - kDelay
+  static constexpr int kWarmUp = 2;  ///< a part begins this many steps before its first pair
 
   struct State {
-    float s0;      ///< of the next pair
-    float d1, s1;  ///< after alpha and beta, of the pair before
-    float d2;      ///< after gamma, of the one before that
+    float s0;      ///< s of the current pair, not lifted
+    float d1, s1;  ///< d after alpha and s after beta, of the pair before
+    float d2;      ///< d after gamma, of the pair before that
   };
-  /// d is the pair's, s_next the next pair's.
+  /// Runs one step of the current pair.
+  /// @param d       d of the current pair
+  /// @param s_next  s of the next pair
   CJ2K_KERNEL_FN static void step(State& state, float d, float s_next, float* low, float* high) {
     const float d1 = lift97(d, kAlpha97, state.s0, s_next);
     const float s1 = lift97(state.s0, kBeta97, state.d1, d1);
@@ -38,7 +41,8 @@ struct Lifting97 {
     *high = d2 * kHighScale97;
   }
 
-  /// Four columns per lane: x[0], x[2] at even coordinates. Right in lanes 1 to 30.
+  /// Lifts a row across the warp, four columns per lane; x[0] and x[2] are at even coordinates.
+  /// Lanes 1 to 30 are valid.
   template <typename T>
   CJ2K_KERNEL_FN static void across(T& t, float* x) {
     x[1] = lift97(x[1], kAlpha97, x[0], x[2]);
@@ -82,14 +86,14 @@ struct Lifting53 {
   }
 };
 
-/// The rows of a rectangle of a plane, four columns a lane. Small, as Target: both live in
-/// registers all the way.
+/// The `Rows` of Dwt for all levels but the first: rows of a rectangle of a plane, four columns per
+/// lane. The object is small, like Target, because both stay in registers for the whole kernel.
 template <typename Lifting>
 class PlaneRows {
  public:
   using Sample = typename Lifting::Sample;
   static constexpr int kThreads = 128;
-  /// 9/7: 96 registers, 5/3: 72; with one block more sm_90 spills.
+  /// Registers: 96 with 9/7, 72 with 5/3. With one more block per multiprocessor sm_90 spills.
   static constexpr int kMinBlocks = std::is_same_v<Sample, float> ? 5 : 7;
   static constexpr int32_t kAhead = 2;
 
@@ -124,33 +128,34 @@ class PlaneRows {
   }
 
  private:
-  const Sample* first_;  ///< column in row 0
+  const Sample* first_;  ///< the first column in row 0
   uint32_t stride_;
   FourColumns columns_;
 };
 
-/// Symmetric extension (T.800 F.4.7) is done by what is loaded: beyond a border a warp loads the
-/// mirrored row or column, and lifting those gives the mirrored results, bit for bit (a + b is
-/// b + a).
-/// `Rows` says where rows come from and how the kernel is tuned to that: PlaneRows, or for the
+/// The kernel of one wavelet level. Symmetric extension (T.800 F.4.7) needs no code of its own in
+/// the lifting: beyond a border a warp loads the mirrored row or column, and lifting the mirrored
+/// input gives the mirrored results, bit for bit, because a + b equals b + a.
+/// `Rows` says where rows come from, and holds the tuning for that source: PlaneRows, or for the
 /// first level FirstLevelRows (dwt_first_level.cuh).
 ///
-/// Grid: x = parts / warps of a block, y = frame. Block: 3 or 4 warps, each on its own; a warp
-/// makes one part: 120 columns and up to 72 rows, both halves of both directions. Shared: none.
-/// Barriers: none.
+/// Grid: x = parts / warps per block, y = frame. Block: 3 or 4 independent warps. A warp makes one
+/// part: 120 columns and up to 72 rows, low-pass and high-pass halves of both directions.
+/// Shared bytes: none. Barriers: none.
 ///
-/// Global per sample: 4 bytes read (PlaneRows), times 128/120 for the halo columns (which the
-/// neighbour warp has in L1) and 79/72 for the overlapping rows (9/7; 75/72 for 5/3); 4 bytes
-/// written. 16-byte accesses where the rectangle begins at a multiple of four samples with an even
-/// coordinate (loads) and a half of it so, too (stores: after an exchange of two lanes each has
-/// four neighbours of one half).
+/// Global traffic per sample: 4 bytes read (PlaneRows), times 128/120 for the halo columns (which
+/// the neighbour warp has in L1) and times 79/72 for the overlapping rows (9/7; 75/72 for 5/3); 4
+/// bytes written. Loads are 16-byte accesses where the rectangle begins at a multiple of four
+/// samples and at an even coordinate. Stores are 16-byte accesses where the half begins at a
+/// multiple of four samples: two lanes exchange samples, and each then has four neighbours of one
+/// half.
 template <typename Lifting, typename Rows>
 struct Dwt {
   using Sample = typename Lifting::Sample;
   using Raw = typename Rows::Raw;
   static constexpr int kThreads = Rows::kThreads;
   static constexpr int kMinBlocks = Rows::kMinBlocks;
-  static constexpr int32_t kAhead = Rows::kAhead;  ///< steps whose rows are loaded in advance
+  static constexpr int32_t kAhead = Rows::kAhead;  ///< number of steps loaded in advance
 
   struct Params {
     const DwtJob* jobs;
@@ -165,7 +170,8 @@ struct Dwt {
     Sample x[4];
   };
 
-  /// The index that symmetric extension of n samples gives for index i; few rounds for i near them.
+  /// Maps index i to [0, n) by symmetric extension of n samples. The loop runs once for each
+  /// reflection, so only a few times for an i near the range.
   CJ2K_KERNEL_FN static int32_t mirrored(int32_t i, int32_t n) {
     if (n == 1) return 0;
     while (i < 0 || i >= n) i = i < 0 ? -i : 2 * (n - 1) - i;
@@ -175,7 +181,7 @@ struct Dwt {
   CJ2K_KERNEL_FN static FourColumns columns_of(const DwtJob& job, uint32_t strip, uint32_t lane) {
     const int32_t begin = static_cast<int32_t>(strip) * kDwtStripColumns - kDwtHaloColumns +
                           4 * static_cast<int32_t>(lane) - job.parity_x;
-    // Beyond what any lifting step reaches every column will do.
+    // No lifting step reaches columns beyond `reach`, so any column may stand in for them.
     const int32_t reach = job.width + kDwtHaloColumns;
     const int32_t first = mirrored(begin < reach ? begin : reach, job.width);
     FourColumns columns{first, 0, begin >= 0 && begin + 4 <= job.width};
@@ -193,17 +199,17 @@ struct Dwt {
     return rows.load(t, p.rows, mirrored(v - job.parity_y, job.height));
   }
 
-  /// What a lane stores of a row: four neighbours of one half.
+  /// What a lane stores of each row: up to four neighbouring samples of one half.
   struct Target {
-    static constexpr uint32_t kVector = 16;  ///< all four, aligned
-    static constexpr uint32_t kSingle =
-        32;  ///< the row is one sample (F.4.8: nothing to lift with),
-    static constexpr uint32_t kDoubled = 64;  ///< at an odd coordinate
-    uint64_t offset;                          ///< of the first in row 0, in the samples
-    uint32_t flags;                           ///< bit i: sample i exists; the bits above
+    static constexpr uint32_t kVector = 16;   ///< all four samples exist, and are aligned
+    static constexpr uint32_t kSingle = 32;   ///< the row has one sample: no lifting (F.4.8)
+    static constexpr uint32_t kDoubled = 64;  ///< that sample is at an odd coordinate: doubled
+    uint64_t offset;                          ///< of the lane's first sample in row 0, in samples
+    uint32_t flags;                           ///< bit i (0 to 3): sample i exists; and the flags
   };
 
-  /// Lanes 2m - 1 and 2m share eight columns: the first takes their low half, the other the high.
+  /// Lanes 2m - 1 and 2m share eight columns: lane 2m - 1 stores their low-pass half, lane 2m their
+  /// high-pass half.
   CJ2K_KERNEL_FN static Target target_of(const DwtJob& job, uint64_t frame, uint32_t strip,
                                          uint32_t lane) {
     const int32_t num_low = lifting_low_count(job.width, job.parity_x);
@@ -229,7 +235,7 @@ struct Dwt {
     return target;
   }
 
-  /// The horizontal transform of one row, and its store. The whole warp calls.
+  /// Transforms one row horizontally and stores it. All lanes of the warp must call.
   template <typename T>
   CJ2K_KERNEL_FN static void finish_row(T& t, Sample* samples, const DwtJob& job,
                                         const Target& target, int32_t row, Sample* x) {
@@ -268,7 +274,7 @@ struct Dwt {
     const Target target = target_of(job, frame, part.strip, t.lane());
     const int32_t num_low = lifting_low_count(job.height, job.parity_y);
 
-    if (job.height == 1) {  // F.4.8: no neighbours to lift with
+    if (job.height == 1) {  // F.4.8: one row is not lifted; at an odd coordinate it is doubled
       Sample x[4];
       rows.samples(t, p.rows, load_row(t, p, rows, job, 0), x);
       CJ2K_UNROLL

@@ -27,7 +27,7 @@ CJ2K_KERNEL(dwt_first_level_packed_ict_97,
 namespace cj2k::cuda {
 namespace {
 
-/// Parts [first, end) of the level.
+/// Launches the parts [first, end) of the level.
 template <typename Lifting, IngestMode kMode, bool kPixels = false>
 Status launch_first_level(simt::Stream& stream, const PixelFormat& format, const DwtLists& lists,
                           uint32_t first, uint32_t end, const FrameViews& frame, void* samples) {

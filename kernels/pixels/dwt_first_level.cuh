@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The first level of the wavelet transform from the words of a frame: level shift and colour
-// transform on the way into the registers, no plane before it.
+// The first level of the wavelet transform, straight from the stored words of a frame. The level
+// shift and the colour transform are done on the way into registers, so no plane of samples is
+// written before this level.
 #pragma once
 
 #include "kernels/pixels/dwt.cuh"
@@ -10,24 +11,26 @@
 
 namespace cj2k::cuda {
 
-/// Rows of one component (or of one result of the colour transform, for which the words of three
-/// are read) of the only frame of a launch.
+/// The `Rows` of Dwt for the first level: rows of one component of the only frame of a launch. With
+/// a colour transform they are rows of one transformed component, made from the words of three.
 ///
-/// Global per sample: its word read, with a colour transform three, by three warps of one block:
-/// two of the three reads are of lines that L1 has, or is waiting for; halo as Dwt's. Four words
-/// are one access of 4, 8 or 16 bytes where a row's words are neighbours and aligned; of packed
-/// pixels with bytes or 16-bit words twelve are three accesses; elsewhere single words.
+/// Global traffic per sample: one word is read, with a colour transform three words. Three warps of
+/// one thread block make the three transformed components and read the same words, so two of three
+/// reads hit lines that L1 has or is waiting for. The halo is that of Dwt. Four words are one
+/// access of 4, 8 or 16 bytes where the words of a row are neighbours and aligned. Four packed
+/// pixels of 1- or 2-byte words (twelve words) are three accesses. All other words are loaded one
+/// by one.
 template <typename Lifting, IngestMode kMode, bool kPixels = false>
 class FirstLevelRows : public WordRows<kMode, kPixels> {
   using Base = WordRows<kMode, kPixels>;
   static_assert(std::is_same_v<typename Base::Sample, typename Lifting::Sample>);
 
  public:
-  /// With a colour transform a block is one part in its three components.
+  /// With a colour transform the three warps of a thread block make one part of three components.
   static constexpr int kThreads = Base::kIsColour ? 96 : 128;
-  /// 80 registers with a colour transform (96 for packed pixels), else 72 and 64. While the loads
-  /// of the next step are on their way the other warps take their turns; two steps in advance
-  /// spill.
+  /// Registers: 80 with a colour transform (96 for packed pixels), else 72 for floats and 64 for
+  /// integers. One step is loaded in advance: other warps run while its loads are on their way.
+  /// With two steps in advance the kernel spills.
   static constexpr int kMinBlocks = kPixels ? 6 : Base::kIsColour ? 8 : Base::kIsFloat ? 7 : 8;
   static constexpr int32_t kAhead = 1;
 

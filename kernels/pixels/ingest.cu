@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kMaxGridY = 65535;
 
-/// Components [first, end).
+/// Launches the components [first, end).
 template <IngestMode kMode>
 Status launch_ingest(simt::Stream& stream, const PixelFormat& format, const FrameLayout& layout,
                      const FrameViews& frame, void* samples, uint32_t first, uint32_t end) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Ingest without a wavelet transform behind it: stored words to planes of samples, with level shift
-// and colour transform.
+// Ingest for a plan without wavelet levels: turns the stored words of a frame into planes of
+// samples, with level shift and colour transform.
 #pragma once
 
 #include "kernels/pixels/ingest_words.cuh"
@@ -11,11 +11,11 @@ namespace cj2k::cuda {
 
 /// A thread makes four neighbouring samples of a row of one component.
 ///
-/// Grid: x = width / 512, y = rows (a block takes every gridDim.y-th), z = component. Block: 128
-/// threads along the row. Shared: none. Barriers: none.
+/// Grid: x = width / 512, y = rows (a block makes every gridDim.y-th row), z = component. Block:
+/// 128 threads along the row. Shared bytes: none. Barriers: none.
 ///
-/// Global: a read of each word (four at a time where they are adjacent and aligned), with a colour
-/// transform three; one 16-byte store per four samples.
+/// Global traffic: per sample one word is read (four at a time where they are adjacent and
+/// aligned), with a colour transform three words; one 16-byte store per four samples.
 template <IngestMode kMode>
 struct Ingest {
   using Rows = WordRows<kMode>;

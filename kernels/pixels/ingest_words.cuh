@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The words of a frame as samples: level shift and colour transform on the way from memory into
-// registers, for the first level of the transform, and for the plain ingest where there is none.
+// Reads the stored words of a frame as samples. The level shift and the colour transform are done
+// on the way from memory into registers. Two kernels use this: the first level of the wavelet
+// transform (dwt_first_level.cuh), and the plain ingest of a plan without levels (ingest.cuh).
 #pragma once
 
 #include <cstring>
@@ -16,24 +17,29 @@ namespace cj2k::cuda {
 
 enum class IngestMode { kInteger, kFloat, kRct, kIct };
 
-/// How words of a component are found and decoded. Four of a row are kept in two registers: bytes
-/// in the first one, or 16 bits each; of 4-byte words those 16 that hold the sample.
+/// How the words of a component are found and decoded. Four words of a row are kept in two
+/// registers: 1-byte words all in the first register, 2-byte words two in each register. Of a
+/// 4-byte word only the 16 bits that hold the sample are kept, so it is then handled like a 2-byte
+/// word.
 struct WordView {
   const uint8_t* data;
   int64_t stride_bytes;
   int32_t step_bytes;
   int32_t word_bytes;
-  uint32_t aligned;     ///< bytes less 1 of four words that may be one access; 0: never one
-  uint32_t load_shift;  ///< of 4-byte words, when they are loaded; else 0
-  uint32_t shift[2];    ///< from a pair of words to its first, its second sample
-  uint32_t second;      ///< byte_permute selector: the pair of words 2 and 3
-  uint32_t mask, flip;  ///< as SampleDecode has them
-  uint32_t offset;      ///< likewise; as bits of a float where samples become floats
+  /// Address mask for reading four words by one access: 4 * word_bytes - 1; the access is possible
+  /// where (address & aligned) == 0. The value 0 means that one access is never possible.
+  uint32_t aligned;
+  uint32_t load_shift;  ///< right shift of a 4-byte word when it is loaded, in bits; else 0
+  uint32_t shift[2];    ///< right shift from a pair of words to its first and to its second sample
+  uint32_t second;      ///< byte_permute selector that gives the pair of words 2 and 3
+  uint32_t mask, flip;  ///< as in SampleDecode; for float samples flip includes kFloatCarrier
+  uint32_t offset;      ///< SampleDecode::offset; for float samples the bits of 2^23 + offset
 };
 
-/// 2^23 as bits of a float, whose last bit is 1. With a sample of up to 16 bits put in
-/// (SampleDecode's flip does it) it is 2^23 + sample, exactly; so is what remains when 2^23 +
-/// offset is taken off: the float that a conversion of the integer gives.
+/// The bits of the float 2^23. The last bit of its mantissa has the value 1, so a sample of up to
+/// 16 bits put into the low bits (WordView::flip does that) gives exactly 2^23 + sample.
+/// Subtracting 2^23 + offset is exact, too, and gives the same float as converting the integer
+/// sample - offset.
 inline constexpr uint32_t kFloatCarrier = 0x4B000000u;
 
 inline WordView make_word_view(const cj2k_component_view& view,
@@ -65,16 +71,17 @@ inline WordView make_word_view(const cj2k_component_view& view,
   return words;
 }
 
-/// Four columns of a row.
+/// The four columns of a row that one thread reads.
 struct FourColumns {
-  int32_t first;
-  uint32_t others;      ///< byte i: column i less the first, signed
-  bool are_neighbours;  ///< each one more than the one before
+  int32_t first;        ///< column 0
+  uint32_t others;      ///< byte i: column i minus column 0, signed
+  bool are_neighbours;  ///< each column is the one before plus 1
   CJ2K_KERNEL_FN int32_t offset(int i) const { return static_cast<int8_t>(others >> (8 * i)); }
 };
 
-/// At any alignment; device loads are naturally aligned.
-/// @tparam kNarrow  words have no more than two bytes
+/// Loads one word at any address. A device load must be naturally aligned, so a word at an
+/// unaligned address is put together from its bytes.
+/// @tparam kNarrow  words have at most two bytes
 template <bool kNarrow, typename T>
 CJ2K_KERNEL_FN uint32_t load_any_word(T& t, const uint8_t* p, int32_t word_bytes) {
   const auto address = reinterpret_cast<uintptr_t>(p);
@@ -88,10 +95,11 @@ CJ2K_KERNEL_FN uint32_t load_any_word(T& t, const uint8_t* p, int32_t word_bytes
          uint32_t{t.gload_ro(p + 3)} << 24;
 }
 
-/// The words of four columns as WordView says; `p` is the first one's.
-/// @param is_one_access  neighbours at a multiple of their size: one access, and nothing is done with it
-///                  before it is needed
-/// @tparam kNarrow  as load_any_word's
+/// Loads the words of four columns into two registers, as WordView describes.
+/// @param p              address of the word of the first column
+/// @param is_one_access  the words are neighbours at a multiple of their total size: one access
+///                       loads them. 1- and 2-byte words are not touched before they are needed.
+/// @tparam kNarrow       words have at most two bytes
 template <bool kNarrow, typename T>
 CJ2K_KERNEL_FN simt::U32x2 load_words(T& t, const WordView& view, const uint8_t* p,
                                       const FourColumns& columns, bool is_one_access) {
@@ -115,11 +123,13 @@ CJ2K_KERNEL_FN simt::U32x2 load_words(T& t, const WordView& view, const uint8_t*
   return {(w[0] & 0xFFFF) | w[1] << 16, (w[2] & 0xFFFF) | w[3] << 16};
 }
 
-/// Of three components whose words lie side by side, pixel after pixel.
+/// Order of the three components within a packed pixel; kNone: the words are not packed pixels.
 enum class PixelOrder : uint32_t { kNone, kRgb, kBgr };
 
-/// Whether the first three components are bytes or 16-bit words of packed pixels, four of which are
-/// three accesses of 4 or 8 bytes where the first lies at a multiple of that.
+/// Finds out whether the words of the first three components are packed pixels of 1- or 2-byte
+/// words (three words side by side, pixel after pixel). Four such pixels are read by three accesses
+/// of 4 or 8 bytes where the address of the first pixel is a multiple of the access size.
+/// @return the order of the components, or kNone
 inline PixelOrder packed_order(const FrameViews& frame) {
   const auto* const r = static_cast<const uint8_t*>(frame[0].data);
   const auto* const g = static_cast<const uint8_t*>(frame[1].data);
@@ -138,9 +148,8 @@ inline PixelOrder packed_order(const FrameViews& frame) {
   return PixelOrder::kNone;
 }
 
-/// The rows of a rectangle of one component as a warp or a thread reads them: four columns a
-/// thread. With a colour transform the words of all three components are read, and one of its
-/// results is made.
+/// Reads the rows of a rectangle of one component, four columns per thread. With a colour transform
+/// it reads the words of all three components and computes the transformed component.
 /// @tparam kPixels  the words are packed pixels (packed_order)
 template <IngestMode kMode, bool kPixels = false>
 class WordRows {
@@ -148,19 +157,19 @@ class WordRows {
   static constexpr bool kIsColour = kMode == IngestMode::kRct || kMode == IngestMode::kIct;
   static constexpr bool kIsFloat = kMode == IngestMode::kFloat || kMode == IngestMode::kIct;
   static constexpr int kNumRead = kIsColour ? 3 : 1;
-  static constexpr int kNumPieces = kPixels ? 1 : kNumRead;  ///< of memory that rows lie in
+  static constexpr int kNumPieces = kPixels ? 1 : kNumRead;  ///< pieces of memory with rows
   using Sample = std::conditional_t<kIsFloat, float, int32_t>;
 
   struct Params {
     WordView views[CJ2K_MAX_COMPONENTS];
-    PixelOrder packed;  ///< looked at with kPixels
+    PixelOrder packed;  ///< used with kPixels only
   };
-  /// What is kept of a row between its load and its use.
+  /// The words of a row between load() and samples().
   struct Raw {
     simt::U32x2 words[kNumRead];
   };
 
-  /// @param x, y  of the rectangle in the component
+  /// @param x, y  position of the rectangle in the component
   CJ2K_KERNEL_FN WordRows(const Params& p, uint32_t component, int32_t x, int32_t y,
                           const FourColumns& columns)
       : component_(component), columns_(columns) {
@@ -196,7 +205,7 @@ class WordRows {
   template <typename T>
   CJ2K_KERNEL_FN Raw load(T& t, const Params& p, int32_t y) const {
     Raw raw;
-    // The usual layouts: loads one after the other, nothing between them.
+    // The usual layouts: all loads are issued one after the other, with no work between them.
     if ((one_access_ & kHalves) != 0) {
       CJ2K_UNROLL
       for (int i = 0; i < kNumRead; ++i) {
@@ -236,7 +245,7 @@ class WordRows {
       const uint32_t second = t.byte_permute(first, planar.words[c].y, view.second);
       CJ2K_UNROLL
       for (int i = 0; i < 4; ++i) {
-        // Bits of the next word, above, fall out with the mask.
+        // The mask removes the bits of the next word above the sample.
         in[c][i] = decoded(((i < 2 ? first : second) >> view.shift[i & 1] & view.mask) ^ view.flip,
                            view.offset);
       }
@@ -263,7 +272,7 @@ class WordRows {
   }
 
  private:
-  /// Four pixels of three words, in order, to four words of each component.
+  /// Turns four packed pixels of three words each into four words of each component.
   template <typename T>
   CJ2K_KERNEL_FN void unpack(T& t, PixelOrder order, const Raw& pixels, Raw* planar) const {
     const simt::U32x2 a = pixels.words[0], b = pixels.words[1], c = pixels.words[2];
@@ -286,7 +295,7 @@ class WordRows {
   CJ2K_KERNEL_FN const uint8_t* row_of(const Params& p, int piece, int32_t y) const {
     return at_[piece] + y * view_of(p, piece).stride_bytes;
   }
-  /// The first column's word of a component.
+  /// Address of a component's word in the first column.
   CJ2K_KERNEL_FN const uint8_t* words_at(const Params& p, int c, int32_t y) const {
     if constexpr (!kPixels) return row_of(p, c, y);
     const int32_t place = p.packed == PixelOrder::kBgr ? 2 - c : c;
@@ -306,13 +315,16 @@ class WordRows {
     }
   }
 
-  const uint8_t* at_[kNumPieces];  ///< the first column in the rectangle's first row
+  const uint8_t* at_[kNumPieces];  ///< address of the first column in the rectangle's first row
   static constexpr uint32_t kAllOneAccess = (1u << kNumRead) - 1;
-  static constexpr uint32_t kHalves = 8, kBytes = 16;  ///< all are, and of 2-byte, 1-byte words
-  uint32_t one_access_ = 0;  ///< bit c: its words of four columns are one access, in every row
+  /// Flags in one_access_: all components have one access, and all words have 2 bytes (kHalves) or
+  /// 1 byte (kBytes). With kPixels: the packed pixels are aligned and have such words.
+  static constexpr uint32_t kHalves = 8, kBytes = 16;
+  /// Bit c: one access reads the words of four columns of component c, in every row.
+  uint32_t one_access_ = 0;
   uint32_t component_;
   FourColumns columns_;
-  float weights_[kMode == IngestMode::kIct ? 3 : 1];  ///< of the component's row of the ICT matrix
+  float weights_[kMode == IngestMode::kIct ? 3 : 1];  ///< the component's row of the ICT matrix
 };
 
 template <typename Rows>
