@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Quantisation and the turn from coefficients to bit-planes, one code-block per thread block.
+// The kernel that quantises coefficients and turns them into bit-planes, one code-block per thread
+// block.
 #pragma once
 
 #include "kernels/ebcot/quantize.h"
@@ -10,19 +11,22 @@
 
 namespace cj2k::cuda {
 
-/// A warp takes units of 4 rows x 32 columns, two words of the scan order. Lane 4 * g + r holds
-/// columns 4 * g .. + 3 of row r. First all units are quantised into shared memory and the number
-/// of bit-planes is found; then each lane reads its own values back, four transpositions of 32 x 32
-/// bits over the warp give lane p the bits of plane p (lane 31: signs), and it stores them.
-/// A transposition takes five shuffles, where ballots would take one for each plane.
-/// Quantised is here, not where the transform stores: the transform writes 4 bytes a coefficient,
-/// and they are read once, whether they are quantised already or not; the bit-planes take 0.5 to
-/// 0.9.
+/// A warp processes units of 4 rows x 32 columns, which are two words in scan order. Lane 4 * g + r
+/// holds columns 4 * g to 4 * g + 3 of row r. The kernel first quantises all units into shared
+/// memory and computes the number of bit-planes. Then each lane reads its own values back, and four
+/// transpositions of 32 x 32 bits over the warp give lane p the bits of plane p (lane 31: the
+/// signs), which it stores. A transposition takes five shuffles; ballots would take one per plane.
 ///
-/// Grid: x = code-block, y = frame. Block: 4 warps. Shared: 16 KB (4,096 samples) + 16 bytes.
-/// Global: 4 bytes read per sample (16 at a time where aligned), planes + 1 bits written per sample
-/// in 16-byte stores (8-byte ones where the block is an odd number of words wide).
-/// Barriers: 2 (the reduction); what a lane keeps in shared memory nobody else reads.
+/// Quantising where the transform stores would not save traffic: the transform writes 4 bytes per
+/// coefficient, and they are read once, quantised or not. The bit-planes take 0.5 to 0.9 bytes per
+/// coefficient.
+///
+/// Grid: x = code-block, y = frame. Block: 4 warps.
+/// Shared bytes: 16 KB (4,096 samples) + 16 bytes.
+/// Global traffic: 4 bytes read per sample (16 at a time where aligned); (planes + 1) bits written
+/// per sample in 16-byte stores (8-byte stores where the block is an odd number of words wide).
+/// Barriers: 2, those of the reduction. The samples in shared memory need none, because each lane
+/// reads back only what it wrote itself.
 template <bool kReversible>
 struct Quantize {
   static constexpr int kThreads = 128;
@@ -54,10 +58,11 @@ struct Quantize {
     }
   }
 
-  /// Lane i's bit j becomes lane j's bit i: swaps ever smaller squares off the diagonal.
+  /// Transposes 32 x 32 bits over the warp: bit j of lane i becomes bit i of lane j. Swaps ever
+  /// smaller squares off the diagonal.
   template <typename T>
   CJ2K_KERNEL_FN static uint32_t transpose(T& t, uint32_t x) {
-    uint32_t low = 0x0000FFFFu;  // of each square pair the columns that the upper lanes keep
+    uint32_t low = 0x0000FFFFu;  // columns of each pair of squares that come from the lower lanes
     CJ2K_UNROLL
     for (uint32_t d = 16; d > 0; d >>= 1) {
       const uint32_t other = t.shuffle_xor(x, d);
@@ -68,12 +73,13 @@ struct Quantize {
     return x;
   }
 
-  /// Bit 4 * g + r of b[j] is the sample in column 4 * g + j and row r; it goes to bit
-  /// 4 * (column % 16) + r of word column / 16.
+  /// Puts the bits of a unit into scan order. Bit 4 * g + r of b[j] belongs to the sample in column
+  /// 4 * g + j and row r. It goes to bit 4 * (column % 16) + r of word column / 16.
   template <typename T>
   CJ2K_KERNEL_FN static simt::U32x4 words_of(T& t, const uint32_t* b) {
     constexpr uint32_t kEven = 0x0F0F0F0Fu;
-    // Byte n of even01: columns 0 and 1 of group 2 * n; of odd01: those of group 2 * n + 1.
+    // Byte n of even01 has columns 0 and 1 of group 2 * n. Byte n of odd01 has columns 0 and 1 of
+    // group 2 * n + 1.
     const uint32_t even01 = (b[0] & kEven) | (b[1] & kEven) << 4;
     const uint32_t even23 = (b[2] & kEven) | (b[3] & kEven) << 4;
     const uint32_t odd01 = (b[0] >> 4 & kEven) | (b[1] & ~kEven);
@@ -133,11 +139,12 @@ struct Quantize {
     }
     if (magnitudes == 0) return;
 
-    // The plan reserves max_bit_planes; more cannot come, and would hit the next block's words.
+    // The plan reserves max_bit_planes. More cannot occur; they would overwrite the words of the
+    // next block.
     uint32_t planes = 32 - t.clz(magnitudes);
     if (planes > job.max_bit_planes) planes = job.max_bit_planes;
     const uint32_t words_wide = job.words_wide;
-    const uint32_t slot = t.lane() == 31 ? 0 : planes - t.lane();  // garbage where not stored
+    const uint32_t slot = t.lane() == 31 ? 0 : planes - t.lane();  // not used where !stores
     const bool stores = t.lane() == 31 || t.lane() < planes;
     uint64_t* to =
         p.words + frame * p.frame_words + job.first_word + (stores ? slot * job.plane_words : 0);

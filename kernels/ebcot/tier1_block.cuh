@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// How far a block is, and the lists of blocks by plane: what the kernels of tier-1 share.
+// What the tier-1 kernels share: the coding state of a block, and lists of blocks by plane.
 #pragma once
 
 #include "core/ebcot/coding_passes.h"
@@ -11,7 +11,7 @@
 
 namespace cj2k::cuda::tier1 {
 
-/// Tier1State without the contexts, to move in two accesses of 16 bytes.
+/// Tier1State without the contexts: two accesses of 16 bytes move it.
 struct alignas(16) StateHead {
   uint32_t a, c, ct;
   uint32_t bytes_written, closed_bytes;
@@ -39,12 +39,12 @@ CJ2K_KERNEL_FN int bit_planes(T& t, const Tier1Buffers& buffers, uint32_t block)
   return 32 - static_cast<int>(T::clz(t.gload_ro(buffers.planes.magnitudes + block)));
 }
 
-/// Of a block that is not finished.
+/// Number of planes that a block has left to code. The block must not be finished.
 CJ2K_KERNEL_FN int planes_left(int bit_planes, int num_passes) {
   return bit_planes - num_planes_coded(num_passes);
 }
 
-/// A block of a list.
+/// The block of a list's entry.
 struct ListedBlock {
   uint32_t number, frame;
   const Tier1Job* job;
@@ -57,7 +57,7 @@ struct ListedBlock {
         job(buffers.jobs + number % buffers.num_blocks) {}
 };
 
-/// Log-slope at which a block may stop; 0: none.
+/// Log-slope at which a block may pause; 0: none.
 template <typename T>
 CJ2K_KERNEL_FN uint16_t threshold_of(T& t, const Tier1Buffers& buffers, const Tier1Limits& stop,
                                      uint32_t block, uint32_t component) {
@@ -66,7 +66,8 @@ CJ2K_KERNEL_FN uint16_t threshold_of(T& t, const Tier1Buffers& buffers, const Ti
   return t.gload_ro(stop.thresholds + frame * CJ2K_MAX_COMPONENTS + component);
 }
 
-/// @param plane  where it goes on, with kCodes
+/// Decides whether a call codes planes of a block.
+/// @param plane  set to the block's next plane; valid with kCodes
 template <typename T>
 CJ2K_KERNEL_FN BlockStart start_of(T& t, const Tier1Buffers& buffers, const Tier1Limits& stop,
                                    uint32_t block, int bit_planes, int* plane) {
@@ -82,7 +83,8 @@ CJ2K_KERNEL_FN BlockStart start_of(T& t, const Tier1Buffers& buffers, const Tier
   return block_start(left, head.num_passes, static_cast<int>(stop.last_plane), out_of_reach);
 }
 
-/// The plane that a block goes on with in this call; -1: none, and its state says so.
+/// The plane at which a block starts or resumes in this call. -1: the call codes no plane of it;
+/// then its state is set to finished or paused where it was not yet.
 template <typename T>
 CJ2K_KERNEL_FN int start_plane(T& t, const Tier1Buffers& buffers, const Tier1Limits& stop,
                                uint32_t block) {
@@ -100,8 +102,8 @@ CJ2K_KERNEL_FN uint32_t first_of(const PlaneLists& lists, uint32_t size) {
   return size == 0 ? lists.first_of[0] : size == 1 ? lists.first_of[1] : lists.first_of[2];
 }
 
-/// The lanes `among` append their blocks, in order. All lanes of the warp call with the same size
-/// and plane.
+/// Appends the blocks of the lanes in the mask `among` to the list of a plane and size, in the
+/// order of lanes. All lanes of the warp must call, with the same size and plane.
 template <typename T>
 CJ2K_KERNEL_FN void append(T& t, const PlaneLists& lists, uint32_t plane, uint32_t size,
                            uint32_t among, uint32_t block) {
@@ -115,12 +117,12 @@ CJ2K_KERNEL_FN void append(T& t, const PlaneLists& lists, uint32_t plane, uint32
   t.gstore(lists.blocks + uint64_t{plane} * lists.stride + first_of(lists, size) + at, block);
 }
 
-/// tier1_start.
+/// The kernel of tier1_start.
 ///
 /// Grid: x = blocks / kThreads. Block: a lane per code-block, warps independent.
-/// Shared bytes, barriers: none.
-/// Global traffic: 40 bytes a block, 8 or 12 written; a warp adds to up to three counters for each
-///   plane that its blocks start at.
+/// Shared bytes: none. Barriers: none.
+/// Global traffic: 40 bytes read per block, 8 or 12 written. A warp adds to up to three counters
+///   for each plane at which its blocks start.
 struct Tier1Start {
   using Params = StartParams;
   struct Smem {};

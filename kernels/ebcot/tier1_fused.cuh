@@ -1,26 +1,29 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Context modelling and MQ coding in one kernel, the decisions in shared memory between them.
+// Context modelling and MQ coding in one kernel. The decisions go from one to the other through
+// shared memory.
 //
-// A thread block has groups of warps that model and one warp that codes. Each lane of that warp is
-// a slot: it codes one code-block after the other, on its own. A group serves some slots; it models
-// one plane of one block at a time, next the slot that has the least in store, and forgets the
-// block in between (its bit-planes say all there is to know).
+// A thread block has groups of warps that model and one warp that codes (the MQ warp). Each lane of
+// the MQ warp is a slot: it codes one code-block after the other, independently. A group serves
+// several slots. It models one plane of one block at a time, and takes next the slot that has the
+// fewest modelled passes in store. It keeps no state of a block between planes, because the
+// bit-planes determine that state.
 //
-//   model group                              MQ lane
-//   ring:    decisions of passes             read 16 at a time
-//   records: one per pass     produced ->    begin_pass .. end_pass
-//            room in the ring <- consumed
-//            a new block      <- done        after a plane: stop, or go on
+//   model group                                    MQ lane
+//   ring:    decisions of passes                   reads 16 decisions at a time
+//   records: one per pass           produced ->    begin_pass .. end_pass
+//            room in the ring    <- consumed
+//            a new block for it  <- done           after a plane: pauses, or goes on
 //
-// The ring is one for all slots of a group: passes differ in size far more than their sum does. It
-// is given out in order and given back in the same order, so a pass that is coded late keeps what
-// came after it. What was modelled of a block beyond its stop is thrown away.
+// All slots of a group share one ring, because single passes differ in size far more than the sum
+// of several does. Room in the ring is given out in order and returned in the same order, so a pass
+// that is coded late also holds back the room of the passes after it. Passes that were modelled
+// beyond the plane after which a block pauses are discarded.
 //
-// Nothing here waits in a circle: a lane waits for its group alone; a group waits for room, which
-// the lanes give back without it, since a pass is published before the next one takes room, and
-// the largest pass takes less than half of a ring.
+// There is no deadlock. A lane waits only for its group. A group waits only for room in the ring,
+// and the lanes return room without the group's help: a pass is published before the next one takes
+// room, and the largest pass takes less than half of a ring.
 #pragma once
 
 #include "kernels/ebcot/tier1_block.cuh"
@@ -30,7 +33,8 @@
 
 namespace cj2k::cuda::tier1 {
 
-/// How a thread block is cut, for code-blocks of kWarps * 32 cells. Parameters to tune.
+/// How a thread block is divided, for code-blocks of up to kWarps * 32 cells: number of groups,
+/// slots per group and bytes of a ring. These are tuning parameters.
 template <uint32_t kWarps>
 struct FusedShape;
 template <>
@@ -49,18 +53,19 @@ struct FusedShape<8> {
   static constexpr int kMinBlocks = 2;
 };
 
-/// Codes the blocks of a list, but for the ends of their codewords (Tier1Close).
+/// Models and codes the blocks of a list. Tier1Close ends their codewords afterwards.
 ///
-/// Grid: x = as many thread blocks as run at a time; each takes blocks until the list is empty.
-/// Block: kGroups * kWarps warps that model, a thread per cell; behind them one that codes, a lane
+/// Grid: x = at most as many thread blocks as run at a time; each takes blocks until the list is
+///   empty.
+/// Block: kGroups * kWarps warps that model, a thread per cell, then one warp that codes, a lane
 ///   per slot.
-/// Shared bytes: 47,360, 43,824 and 45,424: rings, 1,200 to 6,240 for the states of a block in each
-///   group, 128 a slot for records, contexts and states of the MQ coder.
-/// Global traffic: for each plane its bits, the signs, and all planes above and below, 4 bytes a
-///   thread, most of them from the caches; what the MQ coder writes, see MqCoder.
-/// Barriers: of a group as Tier1Model's; between a group and a lane counters in shared memory. The
-///   MQ warp votes twice every 16 decisions.
-/// Not tuned: no GPU at hand when it was written.
+/// Shared bytes: 47,360, 43,824 and 45,424: the rings, 1,200 to 6,240 per group for the states of a
+///   block, 128 per slot for records, and the contexts and states of the MQ coder.
+/// Global traffic: for each plane its bits, the signs, and all planes above and below, 4 bytes per
+///   thread, most of them from the caches; the writes of the MQ coder as in MqCoder.
+/// Barriers: within a group as in Tier1Model. A group and a lane synchronise by counters in shared
+///   memory. The MQ warp votes twice every 16 decisions.
+/// Not tuned: no GPU was available when it was written.
 template <uint32_t kWarps>
 struct Tier1Fused {
   using Params = FusedParams;
@@ -69,35 +74,39 @@ struct Tier1Fused {
   static constexpr uint32_t kModelThreads = kGroups * kWarps * 32;
   static constexpr int kThreads = static_cast<int>(kModelThreads + 32);
   static constexpr int kMinBlocks = Shape::kMinBlocks;
-  static constexpr uint32_t kUnits = Shape::kRingBytes / 16;  ///< of a ring
-  /// Passes of a slot that are modelled and not coded: a plane is modelled where there are at most
-  /// kAhead, that is while the plane before is coded; and one record to end with.
+  static constexpr uint32_t kUnits = Shape::kRingBytes / 16;  ///< a ring has so many 16-byte units
+  /// kRecords: capacity of a slot, in passes that are modelled and not yet coded. A group models
+  /// the next plane of a slot when at most kAhead passes are waiting, that is while the plane
+  /// before is coded. A plane has up to 3 passes, and one record marks the end.
   static constexpr uint32_t kRecords = 8, kAhead = 3;
-  /// Lanes wait so many rounds of 16 decisions for others that come to the end of a pass, or that
-  /// have to decide on a stop, which reads all passes so far: the whole warp stands meanwhile.
+  /// A lane at the end of a pass waits up to kPassRounds rounds of 16 decisions, so that several
+  /// lanes handle the end of a pass together: the whole warp stands still meanwhile. A lane that
+  /// has to decide on a pause, which reads all passes so far, waits up to kStopRounds rounds.
   static constexpr uint32_t kPassRounds = 4, kStopRounds = 8;
-  /// Between two looks of a group for work: a lane takes some 40 us for a pass, and a warp that
-  /// looks all the time takes its turns from those that code.
+  /// Time between two polls of a group that waits for work, in ns. A lane takes about 40 us for a
+  /// pass, and a warp that polls all the time takes issue slots from the warps that code.
   static constexpr uint32_t kWaitNs = 500;
   static_assert(kGroups * kSlots <= 32 && kAhead + 4 <= kRecords);
   static_assert((kUnits & (kUnits - 1)) == 0 &&
                 kUnits / 2 * 16 >= model_samples(kWarps) * 5 / 2 + 16 &&
-                kUnits <= 65536);  // places take 16 bits of a record
+                kUnits <= 65536);  // a place in the ring has 16 bits in a record
 
+  /// Room in the ring that is given out for one pass.
   struct Given {
-    uint32_t record;  ///< slot | its number << 5
-    uint32_t end;     ///< of its room
+    uint32_t record;  ///< slot | number of the slot's record << 5
+    uint32_t end;     ///< position in the ring where the room ends
   };
   struct alignas(16) GroupSmem {
     uint8_t ring[Shape::kRingBytes];
     simt::U32x4 records[kSlots][kRecords];
     ModelScratch<kWarps> model;
-    // Counters of a slot. `produced` and `consumed` count records, `done` blocks.
+    // Counters of the slots. `produced` and `consumed` count records, `done` counts blocks.
     uint32_t produced[kSlots], consumed[kSlots], done[kSlots];
-    // Of the group's first lane alone; positions in the ring are in units of 16 bytes.
+    // Only the first lane of the group uses these. Positions in the ring are in units of 16 bytes
+    // and keep counting; the place is the position modulo kUnits.
     Given given[kSlots * kRecords];
     uint32_t given_begin, given_end, ring_begin, ring_end;
-    // From the group's first warp to the others.
+    // Messages from the first warp of the group to its other warps.
     uint32_t placed;
     simt::U32x4 task;
   };
@@ -136,35 +145,36 @@ struct Tier1Fused {
   // ---- Modelling ----
 
   static constexpr uint32_t kNone = 0xFFFFFFFFu;
-  static constexpr uint32_t kFirst = 1u << 31;  ///< in a record: the block's first of this call
+  static constexpr uint32_t kFirst = 1u << 31;  ///< flag in a record: first pass of a block
 
   template <typename T>
   using ModelGroup = Group<T, kWarps, false>;
 
+  /// Whether this is the first warp of a group, which decides for the group.
   template <typename T>
   CJ2K_KERNEL_FN static bool leads(T& t) {
     return kWarps == 1 || t.warp() == 0;
   }
 
-  /// Lane i of a group's first warp: its i-th slot.
+  /// A group's view of one slot. Lane i of the group's first warp keeps that of slot i.
   struct Slot {
     uint32_t block = 0;
-    int plane = -1;         ///< to model next
-    uint32_t produced = 0;  ///< records
-    uint32_t assigned = 0;  ///< blocks
-    bool first = false;     ///< nothing is modelled of the block
-    bool closed;            ///< no block will come
+    int plane = -1;         ///< the plane to model next; -1: none
+    uint32_t produced = 0;  ///< number of records produced
+    uint32_t assigned = 0;  ///< number of blocks assigned
+    bool first = false;     ///< no pass of the block is modelled yet in this call
+    bool closed;            ///< no more blocks will come
   };
 
   /// A plane to model.
   struct Task {
-    uint32_t slot;  ///< kNone: all is done
+    uint32_t slot;  ///< kNone: all blocks are done
     uint32_t block, produced;
     int plane;
-    uint32_t first;
+    uint32_t first;  ///< kFirst or 0
   };
 
-  /// A Modeller's sink.
+  /// The Sink of the Modeller: puts the decisions into the ring, and a record per pass.
   template <typename T>
   struct RingSink {
     T& t;
@@ -177,7 +187,7 @@ struct Tier1Fused {
       if (leads(t)) {
         if (t.lane() == 0) placed = take_room(t, s, (count + 15) / 16);
         placed = t.shuffle(placed, 0);
-        t.sync_warp();  // what lay there has been read
+        t.sync_warp();  // writes to the room come after the reads that `consumed` reports
       }
       if constexpr (kWarps > 1) {
         if (t.thread() == 0) t.sstore(s.placed, placed);
@@ -206,7 +216,8 @@ struct Tier1Fused {
     CJ2K_KERNEL_FN void end_plane() {}
   };
 
-  /// @return where `units` in a row begin
+  /// Takes `units` contiguous units of the ring; waits until they are free.
+  /// @return the place where they begin
   template <typename T>
   CJ2K_KERNEL_FN static uint32_t take_room(T& t, GroupSmem& s, uint32_t units) {
     const uint32_t end = t.sload(s.ring_end);
@@ -215,9 +226,10 @@ struct Tier1Fused {
     uint32_t begin = t.sload(s.ring_begin);
     uint32_t oldest = t.sload(s.given_begin);
     const uint32_t newest = t.sload(s.given_end);
-    // Many small passes may fill the list of what is given out before they fill the ring.
+    // Many small passes may fill the list `given` before they fill the ring.
     while (end + skipped + units - begin > kUnits || newest - oldest == kSlots * kRecords) {
-      // Something is given out: of an empty ring even the larger part is enough.
+      // At least one entry is given out: an empty ring always has enough room, because the larger
+      // of the two parts around `place` holds the largest pass.
       const Given given = t.sload(s.given[oldest % (kSlots * kRecords)]);
       const uint32_t consumed = t.atomic_load_block(&s.consumed[given.record % 32]);
       if (static_cast<int32_t>((consumed << 5) - (given.record & ~31u)) <= 0) {
@@ -232,8 +244,8 @@ struct Tier1Fused {
     return skipped != 0 ? 0 : place;
   }
 
-  /// Blocks for the slots that have none. A block that has nothing to code in this call leaves its
-  /// slot as it was.
+  /// Takes blocks from the list for the slots that have none. If this call codes no plane of a
+  /// block, the slot stays without a block.
   template <typename T>
   CJ2K_KERNEL_FN static void assign(T& t, GroupSmem& s, const Params& p, Slot& slot, bool wants) {
     const uint32_t takers = t.ballot(wants);
@@ -255,6 +267,7 @@ struct Tier1Fused {
     ++slot.assigned;
   }
 
+  /// Waits until there is a plane to model, or all slots are closed.
   template <typename T>
   CJ2K_KERNEL_FN static Task next_task(T& t, GroupSmem& s, const Params& p, Slot& slot) {
     const uint32_t i = t.lane() < kSlots ? t.lane() : 0;
@@ -266,7 +279,7 @@ struct Tier1Fused {
         if (ahead <= kAhead) key = ahead << 5 | i;
       }
       key = t.warp_reduce_min(key);
-      t.sync_warp();  // its records have been read
+      t.sync_warp();  // new records are written after the reads that `consumed` reports
       if (key != kNone) {
         const uint32_t of = key % 32;
         return {of, t.shuffle(slot.block, of), t.shuffle(slot.produced, of),
@@ -277,6 +290,7 @@ struct Tier1Fused {
     }
   }
 
+  /// The loop of a model group.
   template <typename T>
   CJ2K_KERNEL_FN static void model(T& t, GroupSmem& s, const Params& p) {
     Slot slot;
@@ -311,6 +325,8 @@ struct Tier1Fused {
 
   // ---- MQ coding ----
 
+  /// The loop of the MQ warp. In each round a lane may end a pass, leave or enter a block and begin
+  /// a pass; then all lanes that have decisions code up to 16 of them together.
   template <typename T>
   CJ2K_KERNEL_FN static void code(T& t, Smem& smem, const Params& p) {
     const uint32_t group = t.lane() / kSlots, i = t.lane() % kSlots;
@@ -321,18 +337,18 @@ struct Tier1Fused {
                                       DeviceStore<T>(t, p.buffers, t.gload(p.buffers.jobs), 0));
     uint32_t block = kNone;
     uint16_t threshold = 0;
-    uint32_t consumed = 0, done = 0;  // as the counters
+    uint32_t consumed = 0, done = 0;  // copies of the slot's counters
     int plane = 0;
     int64_t distortion = 0;
     const simt::U32x4* from = nullptr;
-    uint32_t left = 0;  // decisions of the pass
+    uint32_t left = 0;  // decisions that the pass has left
     bool in_pass = false, in_plane = false, raw = false;
 
     for (uint32_t round = 0; t.any(!closed); ++round) {
       const bool nobody = !t.any(left > 0);
       const bool turn = nobody || round % kPassRounds == 0;
       if (left == 0 && in_pass && turn) {
-        // Whether it is the block's last, Tier1Close will say.
+        // `false` also for the last pass of a block: Tier1Close ends the codeword.
         segments.end_pass(plane, distortion, false);
         in_pass = false;
         in_plane = pass_kind(segments.num_passes()) != PassKind::kSignificance;
@@ -359,7 +375,7 @@ struct Tier1Fused {
           threshold = enter(t, p, segments, bank, block);
         }
         if (block == kNone) {
-          t.atomic_store_block(&s.consumed[i], ++consumed);  // beyond the stop
+          t.atomic_store_block(&s.consumed[i], ++consumed);  // discards a pass of a block that left
         } else if (!closed) {
           plane = static_cast<int>(record.y >> 16 & 31);
           left = record.y & 0xFFFF;
@@ -369,7 +385,7 @@ struct Tier1Fused {
           in_pass = true;
         }
       }
-      t.sync_warp();  // lanes code together, however they came here
+      t.sync_warp();  // lanes converge, so that they code together
       if (left > 0) {
         code_symbols(segments, bank, raw, t.sload(*from++), left);
         left -= left < 16 ? left : 16;
@@ -384,8 +400,8 @@ struct Tier1Fused {
     return t.gload(&p.buffers.jobs[block % p.buffers.num_blocks].weight);
   }
 
-  /// Begins with a block, or goes on with it.
-  /// @return its threshold
+  /// Starts a block, or resumes it.
+  /// @return the threshold of the block
   template <typename T>
   CJ2K_KERNEL_FN static uint16_t enter(T& t, const Params& p, Segments<DeviceStore<T>>& segments,
                                        const SharedBank<T>& bank, uint32_t block) {
@@ -405,6 +421,7 @@ struct Tier1Fused {
     return threshold_of(t, p.buffers, p.stop, block, job.component);
   }
 
+  /// Saves the state of a block that is finished or pauses. Its codeword stays open.
   template <typename T>
   CJ2K_KERNEL_FN static void leave(T& t, const Params& p, Segments<DeviceStore<T>>& segments,
                                    const SharedBank<T>& bank, uint32_t block, bool finished) {
@@ -428,11 +445,13 @@ struct CloseParams {
   uint32_t style;
 };
 
-/// Ends the codewords of a list's blocks where they stand, which finds the lengths of their passes.
-/// A kernel of its own, since lanes that do this together take no longer than one alone.
+/// Ends the open codewords of the blocks of a list, which computes the lengths of their passes.
+/// This is a kernel of its own, because the lanes of a warp do it together in the time that one
+/// lane takes alone.
 ///
-/// Grid: x = blocks / kThreads. Block: a lane per code-block. Shared bytes, barriers: none.
-/// Global traffic: 32 bytes of state, 24 bytes a pass, the last bytes of the segment once a pass.
+/// Grid: x = blocks / kThreads. Block: a lane per code-block. Shared bytes: none. Barriers: none.
+/// Global traffic: 32 bytes of state, 24 bytes per pass, the last bytes of the segment once per
+/// pass.
 struct Tier1Close {
   using Params = CloseParams;
   struct Smem {};

@@ -7,12 +7,13 @@
 
 namespace cj2k::cuda::tier1 {
 
-/// The first bytes of blocks, from where tier-1 left them to one place.
+/// Copies the first bytes of blocks from where tier-1 wrote them to one place.
 ///
-/// Grid: x = jobs / warps of a block. Block: a warp per job, warps independent.
+/// Grid: x = jobs / warps per thread block. Block: a warp per job, warps independent.
 /// Shared bytes: none. Barriers: none.
-/// Global traffic: reads and writes each 16 bytes once, a warp's side by side; 80 bytes of jobs.
-/// Not tuned: no GPU at hand when it was written.
+/// Global traffic: reads and writes every 16 bytes once, adjacent over a warp; 80 bytes of jobs per
+///   block.
+/// Not tuned: no GPU was available when it was written.
 struct Gather {
   struct Params {
     Tier1Buffers buffers;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the host learns of coded blocks: their convex hulls, packed, and an estimate of the error in
-// the planes that an early stop left.
+// The results of coded blocks for the host: packed convex hulls, and an estimate of the error in
+// the planes that an early stop did not code.
 #pragma once
 
 #include <bit>
@@ -23,15 +23,15 @@ struct HullParams {
   Tier1Output output;
 };
 
-/// Tier1Result::left_distortion, and nothing else of it: the error that core/distortion.h's
-/// LeftPlanes gives, from bit-planes. The square of a sum of bits, summed over samples, is a sum
-/// over pairs of planes of the number of samples that have both bits.
+/// Writes Tier1Result::left_distortion and no other member: the error of LeftPlanes
+/// (core/distortion.h), computed from bit-planes. The square of a sum of bits, summed over samples,
+/// equals a sum over pairs of planes of the number of samples that have both bits set.
 ///
-/// Grid: x = blocks / warps of a block. Block: a warp per code-block, warps independent.
+/// Grid: x = blocks / warps per thread block. Block: a warp per code-block, warps independent.
 /// Shared bytes: none. Barriers: none.
-/// Global traffic: of blocks with planes left, up to 10 of those planes and all above them once, 4
-///   bytes a lane side by side; of the others 16 bytes.
-/// Not tuned: no GPU at hand when it was written.
+/// Global traffic: for a block with planes left, up to 10 of those planes and all planes above
+///   them, each once, 4 bytes per lane, adjacent; for any other block 16 bytes.
+/// Not tuned: no GPU was available when it was written.
 struct LeftDistortion {
   using Params = HullParams;
   struct Smem {};
@@ -54,7 +54,7 @@ struct LeftDistortion {
       const uint32_t plane_cells = (job.width + 15u) / 16 * ((job.height + 3u) / 4) * 2;
       const uint32_t* cells = reinterpret_cast<const uint32_t*>(
           p.buffers.planes.words + block.frame * p.buffers.planes.frame_words + job.first_word);
-      // Of a block's planes the highest lies behind that of the signs.
+      // The plane of the signs comes first in memory, then the highest plane of the block.
       const uint32_t* cut = cells + static_cast<uint32_t>(num_planes - planes) * plane_cells;
       int64_t sum = 0;
       for (uint32_t cell = t.lane(); cell < plane_cells; cell += 32) {
@@ -68,10 +68,10 @@ struct LeftDistortion {
   }
 
  private:
-  /// LeftPlanes' sum over 32 samples without their bias^2: may be negative, above -2^27 and below
-  /// 2^27.
-  /// @param top  of the highest plane
-  /// @param cut  of the lowest plane that is coded
+  /// The sum of LeftPlanes over the 32 samples of a cell, without the bias^2 of each sample. It may
+  /// be negative; its magnitude is below 2^27.
+  /// @param top  the cell in the highest plane
+  /// @param cut  the cell in the lowest plane that is coded
   template <typename T>
   CJ2K_KERNEL_FN static int32_t cell_error(T& t, const LeftPlanes& left, const uint32_t* top,
                                            const uint32_t* cut, uint32_t plane_cells) {
@@ -84,8 +84,10 @@ struct LeftDistortion {
     for (const uint32_t* plane = top; plane <= cut; plane += plane_cells) {
       significant |= t.gload_ro(plane);
     }
-    // Of significance -unit, of the i-th plane under the cut unit / 2^i.
-    // On the way modulo 2^32.
+    // The term of a sample is (sum over i of w_i * b_i - unit * s + bias)^2. b_i is its bit in the
+    // i-th plane under the cut and w_i = unit / 2^i; s is 1 if the sample is significant above the
+    // cut, else 0. Without bias^2, the expanded square has only products of bits, and the sum of
+    // such a product over the samples is a population count. Intermediate sums are modulo 2^32.
     const uint32_t unit = 1u << left.count, bias2 = 2 * left.bias;
     uint32_t sum = (unit - bias2) * unit * T::popcount(significant);
     CJ2K_UNROLL
@@ -102,11 +104,11 @@ struct LeftDistortion {
   }
 };
 
-/// A HullBuilder's store in shared memory: [kMaxPasses][32], a lane's points 32 apart.
+/// The store of a HullBuilder in shared memory: [kMaxPasses][32], point i of a lane at [i * 32].
 template <typename T>
 struct HullStore {
   T* t;
-  simt::U32x4* points;  ///< of the lane
+  simt::U32x4* points;  ///< first point of the lane
   CJ2K_KERNEL_FN HullPoint point(int i) const {
     return std::bit_cast<HullPoint>(t->sload(points[i * 32]));
   }
@@ -115,14 +117,14 @@ struct HullStore {
   }
 };
 
-/// Hulls of the blocks of a list, packed.
+/// Computes the hulls of the blocks of a list and packs them.
 ///
-/// Grid: x = blocks / 32. Block: one warp, a lane per code-block; the warp takes room in the packed
-///   arrays by one atomic add each, and copies together.
-/// Shared bytes: 46,592: the points of 32 hulls of 91, a lane's 32 apart.
-/// Global traffic: reads 16 bytes a pass; writes 16 bytes a hull point, 48 bytes a block.
-/// Barriers: of the warp.
-/// Not tuned: no GPU at hand when it was written.
+/// Grid: x = blocks / 32. Block: one warp, a lane per code-block. The warp takes room in each
+///   packed array by one atomic add, and its lanes copy together.
+/// Shared bytes: 46,592: 32 hulls of up to 91 points, point i of a lane at [i * 32].
+/// Global traffic: reads 16 bytes per pass; writes 16 bytes per hull point and 48 bytes per block.
+/// Barriers: of the warp only.
+/// Not tuned: no GPU was available when it was written.
 struct Hulls {
   using Params = HullParams;
   static constexpr int kThreads = 32;
@@ -191,7 +193,7 @@ struct Hulls {
     }
     if (p.output.tails == nullptr) return;
     for (int i = 0; i < result.num_hull; ++i) {
-      // Only where the pass does not end its segment anyhow.
+      // A pass that ends its segment needs no tail.
       const int pass = points.point(i).passes - 1;
       const bool open =
           (pass + 1 < result.num_passes || !finished) && !pass_terminates(p.style, pass);
@@ -201,6 +203,8 @@ struct Hulls {
   }
 
  private:
+  /// Adds the `count` of every lane to *total.
+  /// @return where the lane's part begins
   template <typename T>
   CJ2K_KERNEL_FN static uint32_t take_room(T& t, uint32_t* total, uint32_t count) {
     const uint32_t sum = t.warp_inclusive_add(count);

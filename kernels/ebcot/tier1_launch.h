@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The kernels that the forms of tier-1 are made of (libcj2k/cuda/tier1_coder.h). Host types only.
+// Launchers of the kernels that make up the forms of tier-1 (libcj2k/cuda/tier1_coder.h). This file
+// has host types only.
 #pragma once
 
 #include <cstdint>
@@ -11,42 +12,43 @@
 
 namespace cj2k::cuda {
 
-/// How the fused form spreads `count` blocks of one tier1_size: as many thread blocks as the device
-/// runs at a time, each with as many slots in use as it takes, fewer than there are where the list
-/// is short.
+/// How the fused form spreads `count` blocks of one tier1_size: over at most as many thread blocks
+/// as the device runs at a time. Where the list is short, each group uses fewer slots than it has.
 struct FusedGrid {
   uint32_t thread_blocks;
-  uint32_t num_slots;  ///< in use, of each group
-  uint32_t max_slots;  ///< that a group has
+  uint32_t num_slots;  ///< slots that each group uses
+  uint32_t max_slots;  ///< slots that each group has
 };
 FusedGrid fused_grid(int size, uint32_t count, int num_multiprocessors, uint32_t max_thread_blocks);
 
 namespace tier1 {
 
-/// Blocks to code in each plane, listed on the device as the MQ coder decides. Of tier1_size s and
-/// plane p: the first counts[p * kTier1Sizes + s] numbers from blocks[p * stride + first(s)] on, in
-/// any order.
+/// One list of blocks for each plane and tier1_size, which the device fills as the MQ coder decides
+/// what goes on. The list of plane p and size s has counts[p * kTier1Sizes + s] numbers of blocks,
+/// from blocks[p * stride + first_of[s]] on, in any order.
 struct PlaneLists {
-  uint32_t* counts;  ///< zeroed before the first is appended
+  uint32_t* counts;  ///< zeroed before the first block is appended
   uint32_t* blocks;
-  uint32_t stride;                 ///< blocks in the call's list
-  uint32_t first_of[kTier1Sizes];  ///< as there
+  uint32_t stride;                 ///< number of blocks in the list of the call
+  uint32_t first_of[kTier1Sizes];  ///< where size s begins in the list of the call
 };
 
-/// ModelParams::plane: all that a block has left.
+/// Value of ModelParams::plane: all planes that a block has left.
 inline constexpr int kPlanesLeft = -1;
 
 struct ModelParams {
   Tier1Buffers buffers;
   const uint32_t* blocks;        ///< [count] of one tier1_size
-  const uint32_t* device_count;  ///< not null: the blocks that there are, at most `count`
+  const uint32_t* device_count;  ///< if not null: the number of blocks, at most `count`
   uint32_t count;
   uint32_t style;
-  int32_t plane;     ///< the one plane, that all blocks have; its decisions go to half plane & 1
-                     ///< of a job's room. Or kPlanesLeft: from the start of the room
-  Tier1Limits stop;  ///< with kPlanesLeft: what it rules out from the start is not modelled
+  /// The plane to model, which all blocks must have; its decisions go to half (plane & 1) of a
+  /// job's room. Or kPlanesLeft: decisions go to the job's room from its start.
+  int32_t plane;
+  Tier1Limits stop;  ///< with kPlanesLeft: blocks that it keeps from starting are not modelled
   bool reversible;
 };
+/// Models blocks of one tier1_size.
 Status tier1_model(simt::Stream& stream, const ModelParams& params, int size);
 
 struct MqParams {
@@ -55,15 +57,15 @@ struct MqParams {
   Tier1Limits stop;
   uint32_t style;
   mq::StateTable states;
-  // Plane by plane alone:
+  // For tier1_mq_plane only:
   int32_t plane;
-  PlaneLists to_code;   ///< read: `plane`; appended: what goes on to the plane below
-  PlaneLists to_model;  ///< appended: the same for two planes below, whose modelling is next
-  uint32_t first_group_of[kTier1Sizes];  ///< thread block where a tier1_size begins
+  PlaneLists to_code;   ///< reads the list of `plane`; appends to plane - 1 the blocks that go on
+  PlaneLists to_model;  ///< appends the same blocks to plane - 2, which is modelled next
+  uint32_t first_group_of[kTier1Sizes];  ///< first thread block of each tier1_size
 };
-/// All planes that the blocks of a list have left, as far as they have been modelled.
+/// Codes all planes that the blocks of a list have left, as far as they are modelled.
 Status tier1_mq(simt::Stream& stream, const MqParams& params);
-/// One plane of the blocks in `to_code`.
+/// Codes one plane of the blocks in `to_code`.
 Status tier1_mq_plane(simt::Stream& stream, MqParams params);
 
 struct StartParams {
@@ -72,8 +74,9 @@ struct StartParams {
   Tier1Limits stop;
   PlaneLists to_code, to_model;
 };
-/// Puts each block that has something left to code into the lists of the plane where it goes on; it
-/// is modelled one plane further, beside the coding of the first.
+/// Puts each block that has planes left to code into the lists of the plane where it starts or
+/// resumes. The block is also listed for modelling of the plane below, which runs while the first
+/// plane is coded.
 Status tier1_start(simt::Stream& stream, const StartParams& params);
 
 struct FusedParams {
@@ -82,16 +85,16 @@ struct FusedParams {
   uint32_t count;
   uint32_t style;
   Tier1Limits stop;
-  uint32_t* taken;     ///< entries of the list that are taken; 0 at the launch
-  uint32_t num_slots;  ///< that a group uses, so that a short list is spread
+  uint32_t* taken;     ///< number of entries of the list that are taken; 0 at the launch
+  uint32_t num_slots;  ///< slots that each group uses (FusedGrid)
   bool reversible;
   mq::StateTable states;
 };
-/// Models and codes the blocks of one tier1_size; tier1_close must follow.
-/// @param params             num_slots is filled here
-/// @param max_thread_blocks  as fused_grid's
+/// Models and codes the blocks of one tier1_size. tier1_close must follow.
+/// @param params             num_slots is set by the function
+/// @param max_thread_blocks  as in fused_grid
 Status tier1_fused(simt::Stream& stream, FusedParams params, int size, uint32_t max_thread_blocks);
-/// Ends the blocks of a list that pause.
+/// Ends the codewords that tier1_fused left open, of the paused and the finished blocks of a list.
 Status tier1_close(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
                    uint32_t style);
 

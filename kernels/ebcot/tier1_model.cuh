@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Context modelling whose decisions go to global memory.
+// The kernel that does context modelling alone and writes the decisions to global memory. The
+// classic and the CIBO form use it.
 #pragma once
 
 #include "kernels/ebcot/tier1_block.cuh"
@@ -11,29 +12,34 @@
 
 namespace cj2k::cuda::tier1 {
 
-/// Context modelling of the planes that blocks of one size have left, or of one plane.
+/// Context modelling of blocks of one size: all planes that they have left (classic), or one plane
+/// (CIBO).
 ///
-/// Grid: x = most blocks / kGroups; where the device counts the list, the rest ends at once. Not
-///   persistent: the MQ coder of the plane before shares the multiprocessors and must find room.
+/// Grid: x = maximum number of blocks / kGroups. Where the device counts the list, thread blocks
+///   beyond the count return at once. The kernel is not persistent, because the MQ coder of the
+///   plane before shares the multiprocessors and must find room on them.
 /// Block: kGroups code-blocks of kWarps warps each, a thread per cell.
-///   kWarps = 1: 32 cells (32x32, 64x16), 4 code-blocks; 4: 128 cells (64x64, 1024x4); 8: 256 cells
-///   (4x1024).
-/// Shared bytes: 15,360, 14,976 and 16,576: three states of all cells with pads, and the decisions
-///   of one plane, 2.5 a sample.
-/// Global traffic: reads the signs and each plane once, 4 bytes a thread, a warp's side by side
-///   (plane by plane: all planes above for the significance), and for the distortions all planes
-///   below each once more, most of them from the caches; writes the decisions 16 bytes a thread,
-///   and 16 bytes a pass.
-/// Barriers: per plane 3, those of 3 scans and 6 sums, and one and a vote for each step in which N
-///   grows (2 to 4 are typical). With kWarps = 1 all are of the warp alone.
-/// Not tuned: no GPU at hand when it was written.
+///   kWarps = 1:  32 cells (32x32, 64x16), 4 code-blocks
+///   kWarps = 4: 128 cells (64x64, 1024x4)
+///   kWarps = 8: 256 cells (4x1024)
+/// Shared bytes: 15,360, 14,976 and 16,576: three states of all cells with padding, and the
+///   decisions of one plane, 2.5 per sample.
+/// Global traffic: reads the signs and each plane once, 4 bytes per thread, adjacent over a warp.
+/// One
+///   plane alone also needs all planes above it, for the significance. The distortions need all
+///   planes below each plane once more, most of them from the caches. Writes the decisions, 16
+///   bytes per thread, and 16 bytes per pass.
+/// Barriers: per plane 3, plus those of 3 scans and 6 sums, plus one and a vote for each step in
+///   which N grows (2 to 4 steps are typical). With kWarps = 1 all barriers are of one warp.
+/// Not tuned: no GPU was available when it was written.
 template <uint32_t kWarps>
 struct Tier1Model {
   using Params = ModelParams;
   static constexpr uint32_t kGroups = kWarps == 1 ? 4 : 1;
   static constexpr int kThreads = static_cast<int>(kWarps * 32 * kGroups);
   static constexpr int kMinBlocks = kWarps == 8 ? 3 : kWarps == 4 ? 8 : 7;
-  /// Decisions of a plane (see tier1_symbol_capacity), each pass from a multiple of 16.
+  /// Room for the decisions of a plane (see tier1_symbol_capacity); each pass starts at a multiple
+  /// of 16.
   static constexpr uint32_t kStagedBytes = model_samples(kWarps) / 2 * 5 + 64;
 
   struct BlockSmem {
@@ -77,15 +83,16 @@ struct Tier1Model {
   template <typename T>
   using ModelGroup = Group<T, kWarps, true>;
 
-  /// A Modeller's sink: a plane's decisions in shared memory, from there to global memory.
+  /// The Sink of the Modeller: collects the decisions of a plane in shared memory and then copies
+  /// them to global memory.
   template <typename T>
   struct StagedSink {
     T& t;
     BlockSmem& smem;
     uint8_t* symbols;
     PassSymbols* pass;
-    uint32_t cursor;  ///< of the plane in `symbols`
-    uint32_t staged = 0;
+    uint32_t cursor;      ///< where the plane begins in `symbols`, in bytes
+    uint32_t staged = 0;  ///< bytes of the plane in shared memory
 
     CJ2K_KERNEL_FN uint8_t* place(uint32_t) { return smem.symbols + staged; }
     CJ2K_KERNEL_FN void publish(uint32_t count, int64_t distortion, int plane) {

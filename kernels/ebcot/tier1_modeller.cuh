@@ -1,13 +1,18 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Context modelling with all samples of a bit-plane in parallel; the method and its letters (S, N,
-// A, E, B, X, C) are those of stages/ebcot/tier1_simd.cc. A thread owns a cell: 8 columns of one
-// stripe as a 32-bit word, bit 4 * column + row. Bits in ascending order are the order of a coding
-// pass, and so are threads: cells of a stripe from left to right, stripes from top to bottom.
+// Context modelling with all samples of a bit-plane in parallel. The method is that of
+// stages/ebcot/tier1_model-inl.h, which explains it, and so are the letters of the masks:
+//   S  samples significant before the plane      N  samples that the significance pass finds
+//   B  bits of the plane                         C  samples that the clean-up pass finds
+//   A = S | N                                    E = A | C
 //
-// What other threads see of a cell (S, A, E) lies in shared memory, with one zero cell behind each
-// stripe and a zero stripe above and below:
+// A thread owns a cell: 8 columns of one stripe as a 32-bit word, bit 4 * column + row. Bits in
+// ascending order are in the order of a coding pass. Threads are in that order, too: cells of a
+// stripe from left to right, stripes from top to bottom.
+//
+// Other threads read S, A and E of a cell from shared memory, where one zero cell follows each
+// stripe and a zero stripe stands above and below the block:
 //   index(stripe, cell) = 1 + (stripe + 1) * pitch + cell,   pitch = cells_wide + 1
 #pragma once
 
@@ -22,7 +27,7 @@ namespace cj2k::cuda::tier1 {
 
 inline constexpr uint32_t kRow0 = 0x11111111u, kRow3 = 0x88888888u;
 
-/// Shared memory of a Group.
+/// Shared memory of a Group: one total per warp.
 template <uint32_t kWarps>
 struct GroupScratch {
   uint32_t totals[kWarps];
@@ -30,8 +35,9 @@ struct GroupScratch {
 template <>
 struct GroupScratch<1> {};
 
-/// The first kWarps warps of a thread block, which work on one code-block; a single warp may be
-/// any. kAlone: they are the whole thread block; else they meet at the named barrier kGroupBarrier.
+/// The warps that work on one code-block: the first kWarps warps of a thread block, or any warp
+/// where kWarps is 1. A single warp synchronises on its own. Several warps use the barrier of the
+/// thread block where they are all of it (kAlone), else the named barrier kGroupBarrier.
 inline constexpr uint32_t kGroupBarrier = 1;
 template <typename T, uint32_t kWarps, bool kAlone>
 class Group {
@@ -40,7 +46,8 @@ class Group {
   CJ2K_KERNEL_FN Group(T& t, GroupScratch<kWarps>& scratch) : t_(t), scratch_(scratch) {}
 
   CJ2K_KERNEL_FN uint32_t thread() const { return kWarps == 1 ? t_.lane() : t_.thread(); }
-  /// Orders shared memory: a warp's shuffles and votes alone do not.
+  /// Waits for the group and orders its accesses to shared memory. The shuffles and votes of a warp
+  /// do not order them.
   CJ2K_KERNEL_FN void sync() {
     if constexpr (kWarps == 1) {
       t_.sync_warp();
@@ -50,7 +57,7 @@ class Group {
       t_.sync_named(kGroupBarrier, kThreads);
     }
   }
-  /// Orders shared memory too.
+  /// Whether any thread has `predicate` set. Orders shared memory, too.
   CJ2K_KERNEL_FN bool any(bool predicate) {
     const bool of_warp = t_.any(predicate);
     if constexpr (kWarps == 1) {
@@ -79,7 +86,8 @@ class Group {
       return static_cast<int32_t>(exchange(static_cast<uint32_t>(of_warp)).total);
     }
   }
-  /// |value| < 2^40: a GPU adds 32 bits over a warp in one instruction, so they go in two halves.
+  /// Sum over the group, |value| < 2^40. A GPU adds 32-bit values over a warp in one instruction,
+  /// so a 64-bit value is added in two halves.
   CJ2K_KERNEL_FN int64_t reduce_add(int64_t value) {
     constexpr int kLowBits = 18;
     static_assert(kThreads <= 256);
@@ -92,7 +100,7 @@ class Group {
   struct Totals {
     uint32_t before, total;
   };
-  /// Sums of the warps' values; two barriers.
+  /// Sums the values of the warps: those of the warps before this one, and of all. Two barriers.
   CJ2K_KERNEL_FN Totals exchange(uint32_t of_warp) {
     if (t_.lane() == 0) t_.sstore(scratch_.totals[t_.warp()], of_warp);
     sync();
@@ -111,20 +119,22 @@ class Group {
   GroupScratch<kWarps>& scratch_;
 };
 
-/// A cell and those around it that come before it in the scan.
+/// A state of a cell, and of the cells around it that come before it in the scan.
 struct Before {
   uint32_t own, left, up, up_left, up_right;
 };
-/// ... after it.
+/// A state of a cell, and of the cells around it that come after it in the scan.
 struct After {
   uint32_t own, right, down, down_left, down_right;
 };
 
+/// For each sample the sample to its left (right).
 CJ2K_KERNEL_FN uint32_t left_column(uint32_t own, uint32_t left) { return own << 4 | left >> 28; }
 CJ2K_KERNEL_FN uint32_t right_column(uint32_t own, uint32_t right) {
   return own >> 4 | right << 28;
 }
-/// The sample above (below) each: in the same column, or at the edge of the next stripe.
+/// For each sample the sample above (below) it: in the same cell, or at the edge of the cell in the
+/// stripe above (below).
 CJ2K_KERNEL_FN uint32_t above(uint32_t own, uint32_t up) {
   return (own << 1 & ~kRow0) | (up >> 3 & kRow0);
 }
@@ -132,11 +142,12 @@ CJ2K_KERNEL_FN uint32_t below(uint32_t own, uint32_t down, uint32_t row3_open) {
   return (own >> 1 & ~kRow3) | (down << 3 & row3_open);
 }
 
-/// Significance of the eight neighbours of each sample.
+/// Significance of the eight neighbours of each sample. Neighbours that precede the sample in the
+/// scan come from `pre`, the others from `post`.
 struct Neighbours {
   uint32_t left, right, up, down, left_up, left_down, right_up, right_down;
 
-  /// `row3_open` is 0 with VSC: then nothing is seen below row 3.
+  /// @param row3_open  kRow3; 0 with VSC: then the samples below row 3 count as insignificant
   CJ2K_KERNEL_FN Neighbours(const Before& pre, const After& post, uint32_t row3_open)
       : left(left_column(pre.own, pre.left)),
         right(right_column(post.own, post.right)),
@@ -152,14 +163,15 @@ struct Neighbours {
   }
 };
 
-/// The decisions that a pass makes in one cell, as masks and bits of labels.
+/// The decisions of a pass in one cell. All members are masks of samples; label[i] and
+/// sign_label[i] hold bit i of the context labels.
 struct Decisions {
-  uint32_t coded = 0;   ///< samples that code a bit (run mode: the stripe column's first)
-  uint32_t signs = 0;   ///< samples that code a sign
-  uint32_t breaks = 0;  ///< first ones of interrupted runs
-  uint32_t label[4];    ///< of the bit: zero coding, run or refinement
-  uint32_t sign_label[3];
-  uint32_t sign_bit;
+  uint32_t coded = 0;      ///< samples that code a bit (run mode: the stripe column's first sample)
+  uint32_t signs = 0;      ///< samples that code a sign
+  uint32_t breaks = 0;     ///< the first one-bit of each interrupted run
+  uint32_t label[4];       ///< context of the bit: zero coding, run or refinement
+  uint32_t sign_label[3];  ///< context of the sign
+  uint32_t sign_bit;       ///< decision of the sign
 
   template <typename T>
   CJ2K_KERNEL_FN uint32_t count() const {
@@ -167,7 +179,8 @@ struct Decisions {
   }
 };
 
-/// Table D.1 on bit-planes. x1: exactly one of a pair, x2: both.
+/// Zero-coding contexts, T.800 table D.1, for all samples of a cell. x1: exactly one of the two
+/// neighbours is significant, x2: both are. p and q: the diagonal neighbours above and below.
 CJ2K_KERNEL_FN void zero_labels(const Neighbours& n, uint32_t orientation, uint32_t* label) {
   uint32_t h1 = n.left ^ n.right, h2 = n.left & n.right;
   uint32_t v1 = n.up ^ n.down, v2 = n.up & n.down;
@@ -199,12 +212,12 @@ CJ2K_KERNEL_FN void zero_labels(const Neighbours& n, uint32_t orientation, uint3
   label[0] = (h1 & (v | ~d_any)) | (~h & (v1 | (d_any & ~d_two & ~v)));
 }
 
-/// The signs of the four neighbours.
+/// Signs of the samples and of their four neighbours; 1: negative.
 struct Signs {
   uint32_t own, left, right, up, down;
 };
 
-/// Tables D.2 and D.3 on bit-planes.
+/// Sign-coding contexts and decisions, T.800 tables D.2 and D.3, for all samples of a cell.
 CJ2K_KERNEL_FN void sign_labels(const Neighbours& n, const Signs& x, Decisions& d) {
   const uint32_t l_minus = n.left & x.left, l_plus = n.left & ~x.left;
   const uint32_t r_minus = n.right & x.right, r_plus = n.right & ~x.right;
@@ -216,50 +229,55 @@ CJ2K_KERNEL_FN void sign_labels(const Neighbours& n, const Signs& x, Decisions& 
   const uint32_t v_minus = (u_minus & ~d_plus) | (d_minus & ~u_plus);
   const uint32_t h = h_plus | h_minus, v = v_plus | v_minus;
   const uint32_t alike = (h_plus & v_plus) | (h_minus & v_minus);
-  // 4: same signs; 3: h alone; 2: opposite signs; 1: v alone
+  // 4: h and v have the same sign; 3: only h is not 0; 2: opposite signs; 1: only v is not 0
   d.sign_label[2] = alike;
   d.sign_label[1] = h & ~alike;
   d.sign_label[0] = h ^ v;
   d.sign_bit = x.own ^ (h_minus | (v_minus & ~h));
 }
 
+/// The samples and their neighbours above and below within the stripe column.
 CJ2K_KERNEL_FN uint32_t spread_rows(uint32_t column) {
   return column | (column << 1 & ~kRow0) | (column >> 1 & ~kRow3);
 }
 
-/// Clean-up pass over `left_over`; its ones are `ones`. `e_up`: E of the stripe above, `a_down`: A
-/// of the stripe below, as far as samples see them.
+/// The decisions of the clean-up pass.
+/// @param left_over  samples that the two other passes have not coded
+/// @param ones       samples of left_over whose bit is 1
+/// @param e_up       row 0: E of the sample above, which lies in the stripe above
+/// @param a_down     row 3: A of the sample below, which lies in the stripe below; 0 with VSC
 CJ2K_KERNEL_FN Decisions cleanup_decisions(const Neighbours& n, uint32_t orientation,
                                            const Signs& x, uint32_t left_over, uint32_t ones,
                                            uint32_t e_up, uint32_t a_down) {
   Decisions d;
   zero_labels(n, orientation, d.label);
   sign_labels(n, x, d);
-  // Run mode (D.3.4): four samples left over and nothing significant around them when the column is
-  // reached. Inside the column nothing is significant by then, so only the stripes above and below
-  // count in its own column.
+  // Run mode (D.3.4): all four samples of a stripe column are left over, and no sample around them
+  // is significant when the scan reaches the column. No sample inside the column is significant at
+  // that moment, so within the column only the samples in the stripes above and below count.
   const uint32_t around =
       n.left | n.right | e_up | a_down | n.left_up | n.left_down | n.right_up | n.right_down;
   const uint32_t quiet = left_over & ~around;
   const uint32_t quiet2 = quiet & quiet >> 1;
   const uint32_t run0 = quiet2 & quiet2 >> 2 & kRow0;
   const uint32_t run = run0 * 15;
-  // Rows below the first one of a column: all of them in a run that it breaks.
+  // Rows below the first one-bit of a column. In a run that this bit breaks all of them code a bit.
   const uint32_t after1 = ones << 1 & ~kRow0;
   const uint32_t after2 = after1 | (after1 << 1 & ~kRow0);
   const uint32_t after = after2 | (after2 << 1 & ~kRow0);
   const uint32_t ones2 = ones | ones >> 1;
-  const uint32_t whole_run = run0 & ~(ones2 | ones2 >> 2);  // no one in it: one decision
+  const uint32_t whole_run = run0 & ~(ones2 | ones2 >> 2);  // no one-bit in it: one decision
   d.coded = (left_over & ~run) | (run & after) | whole_run;
   d.signs = ones;
   d.breaks = run & ones & ~after;
-  // kRun = 12 = 1100b; the labels of such a sample are all 0
+  // kRun = 12 = 1100b. All label bits of such a sample are 0 so far.
   d.label[2] |= whole_run;
   d.label[3] |= whole_run;
   return d;
 }
 
-/// Writes a cell's decisions to out[0 ..].
+/// Writes the decisions of a cell to out[0] and up, in the order of the scan.
+/// @param bits  bits of the plane
 template <typename T>
 CJ2K_KERNEL_FN void emit(T& t, const Decisions& d, uint32_t bits, uint8_t* out) {
   const auto put = [&](uint32_t symbol) { t.sstore(*out++, static_cast<uint8_t>(symbol)); };
@@ -285,18 +303,23 @@ CJ2K_KERNEL_FN void emit(T& t, const Decisions& d, uint32_t bits, uint8_t* out) 
 /// Shared memory of a Modeller.
 template <uint32_t kWarps>
 struct ModelScratch {
-  /// (stripes + 2) * (cells_wide + 1) + 1 at most: one row or one column of cells; 2 rows of 128.
+  /// (stripes + 2) * (cells_wide + 1) + 1 is at most 100 (one row of 32 cells), 388 (one row of
+  /// 128) and 517 (one column of 256 cells, or 2 rows of 128).
   static constexpr uint32_t kCells = kWarps == 8 ? 520 : kWarps == 4 ? 388 : 100;
   uint32_t state[3][kCells];
   GroupScratch<kWarps> group;
 };
-/// Samples of a block that kWarps warps model, at most.
+/// Maximum number of samples of a block that `warps` warps model.
 constexpr uint32_t model_samples(uint32_t warps) { return warps == 1 ? 1024 : 4096; }
 
-/// One thread of a block's group G. The decisions of a pass go to `Sink`, all threads together:
-///   uint8_t* place(uint32_t count)  where they belong, in shared memory
-///   void publish(uint32_t count, int64_t distortion, int plane)  they are written, but not synced
+/// Context modelling of one block by the threads of a group G; an object is one thread's part. The
+/// decisions of each pass go to a `Sink`. All threads of the group call its functions together:
+///   uint8_t* place(uint32_t count)
+///       returns where to write `count` decisions, in shared memory
+///   void publish(uint32_t count, int64_t distortion, int plane)
+///       the decisions of the pass are written, but the group has not synchronised since
 ///   void end_plane()
+///       all passes of the plane are published
 template <typename T, typename G, uint32_t kWarps, typename Sink>
 class Modeller {
  public:
@@ -332,7 +355,7 @@ class Modeller {
     num_cells_ = (stripes + 2) * pitch_ + 1;
   }
 
-  /// The planes `plane` .. last_plane.
+  /// Models the planes from `plane` down to `last_plane`; no plane where last_plane > plane.
   CJ2K_KERNEL_FN void planes(int plane, int last_plane) {
     if (plane < last_plane) return;
     begin(plane);
@@ -350,6 +373,7 @@ class Modeller {
     return load(static_cast<int64_t>(plane_cells_) * (bit_planes_ - plane));
   }
 
+  /// Reads a state of the cell at `offset` from the own cell.
   CJ2K_KERNEL_FN uint32_t see(uint32_t state, int32_t offset) {
     return t_.sload(scratch_.state[state][static_cast<int32_t>(index_) + offset]);
   }
@@ -363,11 +387,12 @@ class Modeller {
     return {see(state, 0), see(state, 1), see(state, pitch), see(state, pitch - 1),
             see(state, pitch + 1)};
   }
+  /// Writes a state of the own cell.
   CJ2K_KERNEL_FN void show(uint32_t state, uint32_t value) {
     if (active_) t_.sstore(scratch_.state[state][index_], value);
   }
 
-  /// Signs, the first plane, and S as the planes above `plane` leave it.
+  /// Loads the signs and the bits of `plane`, and computes S from the planes above it.
   CJ2K_KERNEL_FN void begin(int plane) {
     const int top = bit_planes_ - 1;
     for (uint32_t i = group_.thread(); i < num_cells_; i += G::kThreads) {
@@ -415,7 +440,8 @@ class Modeller {
 
       Decisions r;
       const uint32_t any = Neighbours(see_before(kA), see_after(kA), row3_open_).any();
-      // kRefine = 9 = 1001b: first without neighbours; 1010b: first with; 1011b: refined before
+      // 1001b (kRefine = 9): first refinement, no significant neighbour; 1010b: first refinement
+      // with one; 1011b: refined before
       r.label[3] = significant_;
       r.label[2] = 0;
       r.label[1] = refined_ | any;
@@ -442,8 +468,11 @@ class Modeller {
     sink_.end_plane();
   }
 
-  /// N: grown from S over the samples that follow in the scan, until no cell changes. Leaves A
-  /// for all to see.
+  /// Grows N: a sample whose bit is 1 joins N when a neighbour is in S, or when a neighbour that
+  /// precedes it in the scan is in N. Repeats until no cell of the block changes. Leaves A in
+  /// shared memory.
+  /// @param members  set to the samples that the significance pass codes
+  /// @return N
   CJ2K_KERNEL_FN uint32_t grow(uint32_t* members) {
     const uint32_t near = Neighbours(see_before(s_), see_after(s_), row3_open_).any();
     const uint32_t insignificant = valid_ & ~significant_;
@@ -473,9 +502,9 @@ class Modeller {
     return found;
   }
 
-  /// Sums over the planes below, each plane with its weight, of the samples that have a one there:
-  /// of those that become significant, by pass, and of those refined whose bit in this plane is not
-  /// the same.
+  /// Sums of the bits below a plane, each bit with the weight 2^(its plane). found, cleaned: over
+  /// the samples that the significance pass and the clean-up pass find. differ: over the refined
+  /// samples, of the bits that are not equal to the sample's bit in the plane.
   struct LowSums {
     uint64_t found = 0, cleaned = 0, differ = 0;
   };
@@ -491,7 +520,7 @@ class Modeller {
     }
     return sums;
   }
-  // Both are linear in counts and sums, so each cell may add its own.
+  // Both distortions are linear in counts and sums, so they can be computed per cell and added.
   CJ2K_KERNEL_FN int64_t new_distortion(int plane, uint32_t set, uint64_t low_sum) const {
     return significance_distortion(plane, reversible_, static_cast<int32_t>(T::popcount(set)),
                                    static_cast<int64_t>(low_sum));
@@ -499,13 +528,13 @@ class Modeller {
   CJ2K_KERNEL_FN int64_t refined_distortion(int plane, uint64_t differ_low) const {
     const auto ones = static_cast<int32_t>(T::popcount(significant_ & bits_));
     const auto zeros = static_cast<int32_t>(T::popcount(significant_ & ~bits_));
-    // As plane_sums of stages/ebcot/tier1_model-inl.h.
+    // The same formula as in plane_sums of stages/ebcot/tier1_model-inl.h.
     const int64_t difference =
         ((int64_t{1} << plane) - 1) * ones - static_cast<int64_t>(differ_low);
     return refinement_distortion(plane, reversible_, ones, zeros, difference);
   }
 
-  /// Writes the decisions of all cells, `extra` SEGSYM ones behind them.
+  /// Writes the decisions of all cells, followed by `extra` decisions of SEGSYM.
   CJ2K_KERNEL_FN void finish_pass(const Decisions& d, int plane, int64_t distortion,
                                   uint32_t extra) {
     uint32_t total;
@@ -520,7 +549,7 @@ class Modeller {
     ++pass_;
   }
 
-  static constexpr uint32_t kA = 2;  ///< state of A; S and E take turns in 0 and 1
+  static constexpr uint32_t kA = 2;  ///< index of the state A; S and E take turns in 0 and 1
 
   T& t_;
   G group_;
@@ -535,7 +564,7 @@ class Modeller {
   uint32_t index_, cell_, valid_, row3_open_;
   bool active_;
   Signs signs_;
-  uint32_t s_;  ///< state of S
+  uint32_t s_;  ///< index of the state S: 0 or 1
   uint32_t significant_, refined_, bits_;
   uint32_t pass_;
 };

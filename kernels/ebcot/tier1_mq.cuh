@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// MQ coding, one lane per code-block: the coder of core/ebcot/mq.h and the segments of
-// core/ebcot/segments.h over device memory.
+// MQ coding, one lane per code-block: runs the coder of core/ebcot/mq.h and the segments of
+// core/ebcot/segments.h on device memory.
 #pragma once
 
 #include "core/ebcot/mq.h"
@@ -14,17 +14,18 @@
 
 namespace cj2k::cuda::tier1 {
 
-/// Contexts of a warp's lanes, and the states of all contexts. Lane l's contexts are in bank l; the
-/// table is read at random, but only its result waits for that, not the interval.
+/// The contexts of the lanes of a warp. The contexts of lane l lie in bank l, so lanes do not
+/// conflict. The table of states (MqCoder::Smem) is read at random, with conflicts, but only the
+/// next state waits for that read; the coding interval does not.
 struct MqWarpSmem {
   mq::State contexts[mq::kNumContexts][32];
 };
 
-/// mq's Bank in shared memory.
+/// The Bank of mq.h in shared memory.
 template <typename T>
 struct SharedBank {
   T* t;
-  mq::State* contexts;  ///< of the lane, 32 apart
+  mq::State* contexts;  ///< of the lane; context i at [32 * i]
   const mq::State* table;
 
   CJ2K_KERNEL_FN mq::State context(unsigned i) const { return t->sload(contexts[i * 32]); }
@@ -34,15 +35,15 @@ struct SharedBank {
   CJ2K_KERNEL_FN mq::State state(unsigned number) const { return t->sload(table[number]); }
 };
 
-/// A Segments' store in device memory.
+/// The Store of Segments in device memory.
 template <typename T>
 class DeviceStore {
  public:
-  /// The block's bytes.
+  /// The memory for the bytes of the block.
   struct Memory {
     T* t;
     uint8_t* bytes;
-    uint32_t capacity;  ///< a multiple of 8: a word that begins below it ends there
+    uint32_t capacity;  ///< in bytes; a multiple of 8, so a word that begins below it fits
 
     CJ2K_KERNEL_FN void store_word(uint32_t at, uint64_t word) const {
       if (at < capacity) t->gstore(reinterpret_cast<uint64_t*>(bytes + at), word);
@@ -52,12 +53,13 @@ class DeviceStore {
     }
   };
 
-  /// B in a register, since a carry may still reach it; what came before it collected to 8 bytes.
+  /// Keeps B in a register, because a carry may still change it, and collects the bytes before B to
+  /// stores of 8 bytes.
   struct Coder {
     uint32_t a, c, ct;
     uint32_t last;     ///< B; kNone before the first byte of a segment
-    uint32_t written;  ///< of the block, B included
-    uint64_t word;     ///< the bytes before B that are not stored, highest last
+    uint32_t written;  ///< bytes of the block so far, including B
+    uint64_t word;     ///< the bytes before B that are not stored yet; the last one is the highest
     Memory memory;
     static constexpr uint32_t kNone = 0x100;
 
@@ -74,7 +76,7 @@ class DeviceStore {
     }
   };
 
-  /// Bytes that can be read: from `begin` on.
+  /// Read access to the bytes of the block from `begin` on.
   struct Bytes {
     Memory memory;
     uint32_t begin;
@@ -102,14 +104,14 @@ class DeviceStore {
     const uint32_t stored = written > begin ? written - 1 : begin;
     coder.word = stored % 8 == 0 ? 0 : memory_.load_word(stored / 8 * 8) << (64 - stored % 8 * 8);
   }
-  /// Stores what came before B, so that resume finds it.
+  /// Stores the bytes before B, so that resume() finds them.
   CJ2K_KERNEL_FN void suspend(Coder& coder) const {
     const uint32_t stored = coder.written - (coder.last != Coder::kNone ? 1 : 0);
     const uint32_t rest = stored % 8;
     if (rest != 0) memory_.store_word(stored - rest, coder.word >> (64 - rest * 8));
   }
   CJ2K_KERNEL_FN uint32_t written(const Coder& coder) const { return coder.written; }
-  /// Stores B and what is not a whole word yet; nothing may be pushed after that.
+  /// Stores all bytes up to and including B. No byte may be pushed after this call.
   CJ2K_KERNEL_FN void settle(Coder& coder) const {
     if (coder.last == Coder::kNone) return;
     coder.commit();
@@ -148,6 +150,8 @@ class DeviceStore {
   Tier1Snapshot* snapshots_;
 };
 
+/// Begins a pass, and resets the contexts where the style asks for it.
+/// @return whether the pass is raw
 template <typename Coder, typename Bank>
 CJ2K_KERNEL_FN bool begin_pass(Coder& segments, const Bank& bank) {
   const bool raw = segments.begin_pass();
@@ -155,7 +159,7 @@ CJ2K_KERNEL_FN bool begin_pass(Coder& segments, const Bank& bank) {
   return raw;
 }
 
-/// After a plane; as simd::encode_block.
+/// Whether the block may pause after this plane: the same rule as in simd::encode_block.
 template <typename Coder>
 CJ2K_KERNEL_FN bool may_stop(Coder& segments, double weight, uint16_t threshold) {
   const auto& store = segments.store();
@@ -163,7 +167,9 @@ CJ2K_KERNEL_FN bool may_stop(Coder& segments, double weight, uint16_t threshold)
                          weight, threshold);
 }
 
-/// The first `left` of 16 decisions.
+/// Codes up to 16 decisions.
+/// @param chunk  16 decisions, one byte each
+/// @param left   decisions that the pass has left; the first min(left, 16) of the chunk are coded
 template <typename Coder, typename Bank>
 CJ2K_KERNEL_FN void code_symbols(Coder& segments, const Bank& bank, bool raw, simt::U32x4 chunk,
                                  uint32_t left) {
@@ -175,7 +181,7 @@ CJ2K_KERNEL_FN void code_symbols(Coder& segments, const Bank& bank, bool raw, si
     } else {
       mq::encode_with(segments.registers(), bank, symbol);
     }
-    // The next to the lowest byte: of 4 a word, of 16 the chunk.
+    // Moves the next decision to the lowest byte of chunk.x.
     chunk.x >>= 8;
     if (i % 4 == 3) {
       chunk.x = chunk.y;
@@ -184,19 +190,21 @@ CJ2K_KERNEL_FN void code_symbols(Coder& segments, const Bank& bank, bool raw, si
     }
   }
 }
-/// Codes the planes that the blocks of a list have left, or (kByPlane) one plane of those that are
-/// in it, and decides after a plane whether a block pauses.
+
+/// Codes all planes that the blocks of a list have left or, with kByPlane, one plane of the blocks
+/// in that plane's list. Decides after each plane whether a block pauses.
 ///
-/// Grid: x = most blocks / kThreads; plane by plane each size on its own, and what the device does
-///   not count ends at once. Block: a lane per code-block, warps independent.
-/// Shared bytes: 2,688 a warp for contexts, 376 for the states: 5,752.
-/// Global traffic: reads the decisions once, 16 bytes a lane; writes bytes 8 at a time and 52 bytes
-///   a pass; reads back the last bytes of a segment, and 20 bytes a pass, for the lengths. The
-///   state of a block, 128 bytes, once in each direction. With a threshold 16 bytes for each pass
-///   so far are read after a plane.
-/// Barriers: one, for the table. Each lane takes its own way from pass to pass, so that lanes wait
-///   for each other at the end alone, not after every pass.
-/// Not tuned: no GPU at hand when it was written.
+/// Grid: x = maximum number of blocks / kThreads. With kByPlane each size has its own thread
+///   blocks, and thread blocks beyond the count on the device return at once. Block: a lane per
+///   code-block, warps independent.
+/// Shared bytes: 5,752: 2,688 per warp for contexts, 376 for the states.
+/// Global traffic: reads the decisions once, 16 bytes per lane. Writes the codeword 8 bytes at a
+///   time, and 52 bytes per pass. Reads back the last bytes of each segment, and 20 bytes per pass,
+///   for the lengths. Moves the state of a block, 128 bytes, once in each direction. With a
+///   threshold, reads 16 bytes for each pass so far after every plane.
+/// Barriers: one, for the table. Lanes go from pass to pass on their own, so they wait for each
+///   other only at the end, not after every pass.
+/// Not tuned: no GPU was available when it was written.
 template <bool kByPlane>
 struct MqCoder {
   using Params = MqParams;
@@ -240,7 +248,8 @@ struct MqCoder {
   }
 
  private:
-  /// @return whether the block goes on with the plane below
+  /// Codes the planes of one block.
+  /// @return whether the block goes on with the plane below; false without kByPlane
   template <typename T>
   CJ2K_KERNEL_FN static bool code_block(T& t, const Params& p, const SharedBank<T>& bank,
                                         uint32_t block) {
@@ -272,7 +281,7 @@ struct MqCoder {
         p.buffers.symbols + frame * p.buffers.frame_symbols + job.symbols_offset;
     PassSymbols pass = t.gload_ro(pass_symbols + next);
     const auto* from = reinterpret_cast<const simt::U32x4*>(symbols + pass.offset_bytes);
-    uint32_t left = pass.count;  // decisions of the pass
+    uint32_t left = pass.count;  // decisions that the pass has left
     bool raw = begin_pass(segments, bank);
     bool paused = false;
     while (true) {
@@ -287,13 +296,13 @@ struct MqCoder {
         from = reinterpret_cast<const simt::U32x4*>(symbols + pass.offset_bytes);
         left = pass.count;
         raw = begin_pass(segments, bank);
-        // A pass without decisions reads nothing.
+        // A pass without decisions has no chunk to read.
         if (left == 0) continue;
       }
       code_symbols(segments, bank, raw, t.gload_ro(from++), left);
       left -= left < 16 ? left : 16;
     }
-    // Here lanes are together again: with one segment, this is where all lengths are found.
+    // The lanes have converged again. With one segment per block, all lengths are computed here.
     const bool finished = pass.plane == 0;
     if (!paused) segments.end_pass(static_cast<int>(pass.plane), pass.distortion, finished);
     segments.save(head);
