@@ -15,7 +15,7 @@ CJ2K_KERNEL(plane_mark_bytes, cj2k::cuda::slopes::MarkByBytes)
 namespace cj2k::cuda {
 namespace {
 
-/// A row of thread blocks for each frame.
+/// A grid with one row of thread blocks per frame.
 template <typename Kernel>
 simt::Dim3 over_blocks(const Tier1Buffers& buffers, uint32_t num_frames) {
   return {(buffers.num_blocks + Kernel::kThreads - 1) / Kernel::kThreads, num_frames};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Bytes by slope, and what follows from them (slopes.h).
+// The kernels of slopes.h. They count bytes by slope and derive thresholds and stops from them.
 #pragma once
 
 #include "core/hull.h"
@@ -15,25 +15,26 @@
 
 namespace cj2k::cuda::slopes {
 
-/// Where, going down from the last lane to the first, a sum exceeds the target.
+/// The first lane at which a sum, taken from the last lane down to the first, exceeds a target.
 struct Crossing {
   bool found;
   uint32_t lane;
-  uint64_t above;  ///< sum of what comes before it
+  uint64_t above;  ///< sum above the lane: `above` of find_crossing and all higher lanes
 };
-/// @param mine   of this lane
-/// @param above  sum of what comes before the last lane
+/// Finds the crossing. All lanes must call.
+/// @param mine   value of this lane
+/// @param above  sum of all that comes above the last lane
 template <typename T>
 CJ2K_KERNEL_FN Crossing find_crossing(T& t, uint64_t mine, uint64_t above, uint64_t target) {
   const uint64_t total = t.warp_reduce_add(mine);
   const uint64_t at_least = above + total - t.warp_exclusive_add(mine);
   const uint32_t over = t.ballot(at_least > target);
-  // Sums rise going down, so of the lanes that are over the last is the first on the way.
+  // The sums rise from the last lane down, so the highest lane over the target is the crossing.
   const uint32_t lane = over == 0 ? 0 : 31 - T::clz(over);
   return {over != 0, lane, t.shuffle(at_least - mine, lane)};
 }
 
-/// Two entries of a table, side by side.
+/// Two neighbouring entries of a table.
 struct Pair {
   uint64_t low, high;
 };
@@ -43,14 +44,15 @@ CJ2K_KERNEL_FN Pair load_pair(T& t, const uint64_t* entries) {
   return {v.x | uint64_t{v.y} << 32, v.z | uint64_t{v.w} << 32};
 }
 
-/// Components that are looked at together.
+/// The components [first, end), which share a target.
 struct Scope {
   uint32_t first, end;
 };
-/// Scopes of a frame: its components, then all of them.
+/// Scope `index` of a frame: a component, or all components for index num_components.
 CJ2K_KERNEL_FN Scope scope_of(uint32_t index, uint32_t num_components) {
   return index < num_components ? Scope{index, index + 1} : Scope{0, num_components};
 }
+/// The target of scope `index`, in bytes.
 CJ2K_KERNEL_FN uint64_t target_of(const ByteTargets& targets, uint32_t index,
                                   uint32_t num_components) {
   uint64_t target = targets.frame;
@@ -70,12 +72,13 @@ struct AccumulateParams {
   SlopeTables tables;
 };
 
-/// slopes_accumulate.
+/// The kernel of slopes_accumulate.
 ///
-/// Grid: x = blocks / warps of a thread block. Block: a warp per code-block, warps independent.
-/// Shared bytes, barriers: none.
-/// Global traffic: 80 bytes a block, 20 a hull point, and an addition in the caches for each.
-/// Not tuned: no GPU at hand when it was written.
+/// Grid: x = blocks / warps per thread block. Block: a warp per code-block, warps independent.
+/// Shared bytes: none. Barriers: none.
+/// Global traffic: 80 bytes per block, 20 per hull point, and an atomic addition in the caches for
+///   each hull point.
+/// Not tuned: no GPU was available when it was written.
 struct Accumulate {
   using Params = AccumulateParams;
   struct Smem {};
@@ -108,14 +111,17 @@ struct PredictParams {
   uint16_t* thresholds;
 };
 
-/// slopes_predict: each component's and the frame's lowest slope that fits, by three steps of a
-/// 32nd (the last of two entries a lane).
+/// The kernel of slopes_predict: finds the lowest slope that fits, for each component and for the
+/// frame. It searches in three steps, each of which divides the range over the 32 lanes (in the
+/// last step a lane has two entries).
 ///
-/// Grid: x = frames. Block: a warp sums up 2,048 slopes of each component; then a warp per scope.
+/// Grid: x = frames. Block: each warp first adds up 2,048 slopes of each component; then one warp
+///   per scope searches.
 /// Shared bytes: 1,048.
-/// Global traffic: the tables once, 16 bytes a lane side by side, 512 KB a component; 17 KB again.
+/// Global traffic: the tables once, 16 bytes per lane, adjacent, 512 KB per component; 17 KB of
+///   them again.
 /// Barriers: 2.
-/// Not tuned: no GPU at hand when it was written.
+/// Not tuned: no GPU was available when it was written.
 struct Predict {
   using Params = PredictParams;
   static constexpr int kThreads = 1024;
@@ -159,7 +165,8 @@ struct Predict {
   }
 
  private:
-  /// Whose segments, and those of all steeper ones, take at most `target` bytes.
+  /// The lowest slope at which the segments of that slope and of all steeper slopes take at most
+  /// `target` bytes.
   template <typename T>
   CJ2K_KERNEL_FN static uint32_t lowest_slope(T& t, Smem& s, const uint64_t* table, Scope scope,
                                               uint64_t target) {
@@ -199,7 +206,7 @@ struct PlaneParams {
   PlaneDecisions decisions;
 };
 
-/// A thread's block, in kernels whose grid has a row per frame.
+/// The code-block of a thread, in kernels with one row of the grid per frame.
 struct PlaneBlock {
   uint32_t frame, index, number;
   bool valid;
@@ -212,7 +219,7 @@ struct PlaneBlock {
         valid(index < p.buffers.num_blocks) {}
 };
 
-/// What `plane` has made of a block, but for the slope. Until it stops a block is coded in each
+/// The record of a block after `plane`; slope is 0. A block that has not stopped is coded in every
 /// plane that it has.
 template <typename T>
 CJ2K_KERNEL_FN PlaneRecord next_record(T& t, const PlaneParams& p, uint32_t number,
@@ -224,14 +231,15 @@ CJ2K_KERNEL_FN PlaneRecord next_record(T& t, const PlaneParams& p, uint32_t numb
   return {head.num_bytes, head.num_bytes - before, 0, 1};
 }
 
-/// psb, the first kernel: bytes of the plane at the slope of the last hull segment. Records them,
-/// too.
+/// psb, the first kernel: adds the bytes that the plane took at the slope of the block's last hull
+/// segment, and writes the block's record.
 ///
 /// Grid: x = blocks / 32, y = frames. Block: one warp, a lane per code-block.
-/// Shared bytes: 46,592, as Hulls.
-/// Global traffic: 48 bytes a block; of an active one 16 bytes a pass so far, and one addition.
+/// Shared bytes: 46,592, as in Hulls.
+/// Global traffic: 48 bytes per block; for an active block also 16 bytes per pass so far, and one
+///   atomic addition.
 /// Barriers: none.
-/// Not tuned: no GPU at hand when it was written.
+/// Not tuned: no GPU was available when it was written.
 struct PlaneSlopes {
   using Params = PlaneParams;
   static constexpr int kThreads = 32;
@@ -266,11 +274,11 @@ struct PlaneSlopes {
   }
 };
 
-/// psb, the second kernel: the slopes at which the targets are used up.
+/// psb, the second kernel: finds the slopes at which the targets are used up.
 ///
 /// Grid: x = frames. Block: a warp per scope. Shared bytes: 10.
-/// Global traffic: 8 KB a component, twice. Barriers: 1.
-/// Not tuned: no GPU at hand when it was written.
+/// Global traffic: 8 KB per component, twice. Barriers: 1.
+/// Not tuned: no GPU was available when it was written.
 struct PlaneThresholds {
   using Params = PlaneParams;
   static constexpr int kThreads = 32 * (CJ2K_MAX_COMPONENTS + 1);
@@ -302,7 +310,7 @@ struct PlaneThresholds {
   }
 
  private:
-  /// SlopeByteTable::threshold.
+  /// The result of SlopeByteTable::threshold.
   template <typename T>
   CJ2K_KERNEL_FN static uint16_t threshold(T& t, const uint64_t* table, Scope scope,
                                            uint64_t target) {
@@ -326,10 +334,10 @@ struct PlaneThresholds {
   }
 };
 
-/// psb, the third kernel: who may pause at the thresholds stops.
+/// psb, the third kernel: blocks that may pause at the thresholds stop.
 ///
-/// Grid: x = blocks / kThreads, y = frames. Block: a thread per code-block. Shared bytes, barriers:
-/// none. Global traffic: 19 bytes a block.
+/// Grid: x = blocks / kThreads, y = frames. Block: a thread per code-block.
+/// Shared bytes: none. Barriers: none. Global traffic: 19 bytes per block.
 struct MarkBySlope {
   using Params = PlaneParams;
   struct Smem {};
@@ -351,12 +359,14 @@ struct MarkBySlope {
   }
 };
 
-/// bpi: bytes of the plane per frame and component; records them, too.
+/// bpi, the first kernel: adds up the bytes that the plane took per frame and component, and writes
+/// the records of the blocks.
 ///
 /// Grid: x = blocks / kThreads, y = frames. Block: a thread per code-block.
-/// Shared bytes: 64. Global traffic: 68 bytes a block; an addition per thread block and component.
-/// Barriers: 2 a component.
-/// Not tuned: no GPU at hand when it was written.
+/// Shared bytes: 64.
+/// Global traffic: 68 bytes per block; an atomic addition per thread block and component.
+/// Barriers: 2 per component.
+/// Not tuned: no GPU was available when it was written.
 struct PlaneBytes {
   using Params = PlaneParams;
   static constexpr int kThreads = 256;
@@ -386,10 +396,10 @@ struct PlaneBytes {
   }
 };
 
-/// bpi: who stops (core/stop.h: stops_by_bytes).
+/// bpi, the second kernel: blocks stop where stops_by_bytes (core/stop.h) says so.
 ///
-/// Grid: x = blocks / kThreads, y = frames. Block: a thread per code-block. Shared bytes, barriers:
-/// none. Global traffic: 18 bytes a block.
+/// Grid: x = blocks / kThreads, y = frames. Block: a thread per code-block.
+/// Shared bytes: none. Barriers: none. Global traffic: 18 bytes per block.
 struct MarkByBytes {
   using Params = PlaneParams;
   struct Smem {};
