@@ -1,22 +1,22 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Reductions and scans over a block. All its threads call; two barriers each; the scratch may be
-// used again at once.
+// Reductions and scans over a thread block. All threads of the block must call. Each function has
+// two barriers, so the scratch can be used again at once.
 #pragma once
 
 #include "kernels/simt/kernel.h"
 
 namespace cj2k::simt {
 
-/// A member of the kernel's Smem.
+/// Scratch of these functions: a member of the kernel's Smem.
 template <typename V, int kThreads>
 struct BlockScratch {
   static constexpr int kWarps = kThreads / 32;
   V totals[kWarps];
 };
 
-/// op over all threads' values, returned to all of them.
+/// Combines the values of all threads by `o`. All threads get the result.
 template <typename T, typename V, int kThreads, typename Op>
 CJ2K_KERNEL_FN V block_reduce(T& t, BlockScratch<V, kThreads>& scratch,
                               std::type_identity_t<V> value, Op o) {
@@ -30,7 +30,8 @@ CJ2K_KERNEL_FN V block_reduce(T& t, BlockScratch<V, kThreads>& scratch,
   return total;
 }
 
-/// op over the values of the threads before this one; `total`, if not null, gets op over all.
+/// Combines the values of the threads before this one by `o`.
+/// @param total  if not null: set to the combination of all values
 template <typename T, typename V, int kThreads, typename Op>
 CJ2K_KERNEL_FN V block_exclusive_scan(T& t, BlockScratch<V, kThreads>& scratch,
                                       std::type_identity_t<V> value, Op o, V* total = nullptr) {

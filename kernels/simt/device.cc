@@ -14,13 +14,13 @@ namespace {
 
 constinit const KernelInfo* g_kernels = nullptr;
 
-/// The context that this thread's innermost Scope made current.
+/// The context that the innermost Scope of this thread made current.
 thread_local Context* t_current = nullptr;
 
-/// Contexts that hold the primary context of each device.
+/// Counts the Contexts that hold the primary context of each device.
 struct PrimaryContexts {
   std::mutex mutex;
-  std::vector<int> holders;  ///< [device]
+  std::vector<int> holders;  ///< [device] number of Contexts
   uint64_t made = 0;
 };
 PrimaryContexts& primary_contexts() {
@@ -46,8 +46,7 @@ void release_primary(const Driver& driver, int device) {
   --all.holders[static_cast<size_t>(device)];
 }
 
-/// The driver's sticky errors, after which only ending the process helps, and what a vanished
-/// device answers.
+/// Whether an error is sticky (only the end of the process clears it), or comes from a lost device.
 bool is_fatal(int error) {
   return (error >= cu::kErrorIllegalAddress && error <= cu::kErrorLaunchFailed &&
           error != cu::kErrorLaunchOutOfResources) ||
@@ -87,7 +86,7 @@ std::string uuid_text(const CuUuid& uuid) {
   return text;
 }
 
-/// Hex digits alone, in lower case, without the prefix.
+/// The hex digits of a UUID in lower case, without prefix and hyphens.
 std::string uuid_digits(const std::string& text) {
   std::string digits;
   const size_t begin = text.rfind("GPU-", 0) == 0 || text.rfind("gpu-", 0) == 0 ? 4 : 0;
@@ -117,7 +116,8 @@ Status query_device(const Driver& driver, const Log& log, int ordinal, int devic
   for (const auto& a : attributes) {
     if (error == cu::kSuccess) error = driver.device_attribute(a.value, a.attribute, device);
   }
-  if (error != cu::kSuccess) return fail(driver, log, error, "asking for its properties", ordinal);
+  if (error != cu::kSuccess)
+    return fail(driver, log, error, "reading the device properties", ordinal);
   info->name = name;
   info->uuid = uuid_text(uuid);
   return Status::kOk;
@@ -128,12 +128,12 @@ Status count_devices(const Driver& driver, const Log& log, int* count) {
   const int error = driver.device_count(count);
   if (error != cu::kSuccess && error != cu::kErrorNoDevice)
     return fail(driver, log, error, "counting CUDA devices");
-  if (*count == 0)
-    return log.fail(Status::kDevice, "no CUDA device: the driver is there but sees none");
+  if (*count == 0) return log.fail(Status::kDevice, "no CUDA device: the CUDA driver finds none");
   return Status::kOk;
 }
 
-/// Gives something back, also in a poisoned context. Nobody could act on a failure.
+/// Releases a resource, also in a poisoned context. Failures are ignored, because no caller could
+/// act on them.
 template <typename Call>
 void release(Context& context, const Call& call) {
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -232,7 +232,7 @@ Status Context::open(const DeviceChoice& choice, const Log& log, std::unique_ptr
   for (int ordinal = 0; ordinal < count && found < 0; ++ordinal) {
     int device = 0;
     if (const int error = driver->device_get(&device, ordinal); error != cu::kSuccess) {
-      return fail(*driver, log, error, "opening it", ordinal);
+      return fail(*driver, log, error, "opening the device", ordinal);
     }
     if (choice.cu_context != nullptr ? device != wanted
                                      : choice.uuid.empty() && ordinal != choice.ordinal)
@@ -292,7 +292,7 @@ Status Context::check(int error, const char* what) {
 Status Context::memory(size_t* free_bytes, size_t* total_bytes) {
   const Scope scope(*this);
   CJ2K_TRY(scope.status());
-  return check(driver_->memory_info(free_bytes, total_bytes), "asking for free device memory");
+  return check(driver_->memory_info(free_bytes, total_bytes), "querying free device memory");
 }
 
 Status Context::synchronize() {
@@ -368,10 +368,10 @@ Status DeviceBuffer::allocate(Context& context, size_t bytes) {
   if (error == cu::kErrorOutOfMemory) {
     size_t free_bytes = 0, total_bytes = 0;
     if (context.driver().memory_info(&free_bytes, &total_bytes) != cu::kSuccess) free_bytes = 0;
-    return context.log().fail(Status::kNoMemory,
-                              "no %zu bytes of memory on CUDA device %d (%s): %zu of %zu are free",
-                              bytes, context.info().ordinal, context.info().name.c_str(),
-                              free_bytes, context.info().total_bytes);
+    return context.log().fail(
+        Status::kNoMemory, "cannot allocate %zu bytes on CUDA device %d (%s): %zu of %zu are free",
+        bytes, context.info().ordinal, context.info().name.c_str(), free_bytes,
+        context.info().total_bytes);
   }
   CJ2K_TRY(context.check(error, "allocating device memory"));
   context_ = &context;
@@ -396,9 +396,10 @@ Status PinnedBuffer::allocate(Context& context, size_t bytes) {
   void* result = nullptr;
   const int error = context.driver().host_allocate(&result, bytes, 0);
   if (error == cu::kErrorOutOfMemory) {
-    return context.log().fail(Status::kNoMemory,
-                              "no %zu bytes of pinned host memory for CUDA device %d (%s)", bytes,
-                              context.info().ordinal, context.info().name.c_str());
+    return context.log().fail(
+        Status::kNoMemory,
+        "cannot allocate %zu bytes of pinned host memory for CUDA device %d (%s)", bytes,
+        context.info().ordinal, context.info().name.c_str());
   }
   CJ2K_TRY(context.check(error, "allocating pinned memory"));
   context_ = &context;
@@ -445,7 +446,7 @@ Status Event::query(bool* passed) {
   CJ2K_TRY(scope.status());
   const int error = context_->driver().event_query(cu_event_);
   *passed = error == cu::kSuccess;
-  return error == cu::kErrorNotReady ? Status::kOk : context_->check(error, "asking for an event");
+  return error == cu::kErrorNotReady ? Status::kOk : context_->check(error, "querying an event");
 }
 
 Status Event::elapsed_ms(const Event& since, float* milliseconds) {
@@ -582,7 +583,7 @@ Status Stream::wait(const Event& event) {
   const Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
   return context_->check(context_->driver().stream_wait(cu_stream_, event.cu_event_, 0),
-                         "ordering streams");
+                         "making a stream wait for an event");
 }
 
 Status Stream::synchronize() {
@@ -596,7 +597,7 @@ Status Stream::query(bool* done) {
   CJ2K_TRY(scope.status());
   const int error = context_->driver().stream_query(cu_stream_);
   *done = error == cu::kSuccess;
-  return error == cu::kErrorNotReady ? Status::kOk : context_->check(error, "asking for a stream");
+  return error == cu::kErrorNotReady ? Status::kOk : context_->check(error, "querying a stream");
 }
 
 }  // namespace cj2k::simt

@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A GPU as the host sees it: devices, contexts, streams, events and memory, without a CUDA type.
-// Over the driver's API (driver.h), which is libcuda.so.1 found at run time, or the shim's.
+// A GPU as the host sees it: devices, contexts, streams, events and memory, without any CUDA type.
+// The implementation calls the driver API (driver.h): libcuda.so.1, found at run time, or the shim.
 //
-// Errors: a Status, and one line in the context's log where it happens. Out of memory is kNoMemory
-// and leaves the context usable. An error that the driver calls sticky, or a lost device, poisons
-// the context: every later call fails at once with kDevice, owners release without complaint.
+// Errors: a function returns a Status and writes one line to the context's log where the error
+// occurs. Out of memory is kNoMemory and leaves the context usable. A sticky error of the driver,
+// or a lost device, poisons the context: every later call fails at once with kDevice, and owners
+// release their resources without logging errors.
 //
-// Device addresses are plain pointers that the host must not follow. Copies are asynchronous: host
-// memory (PinnedBuffer, or the copy waits) stays untouched until the stream has passed them.
+// Device addresses are plain pointers that the host must not dereference. Copies are asynchronous:
+// their host memory must stay unchanged until the stream has passed the copy. It should be a
+// PinnedBuffer; with other memory the copy waits.
 #pragma once
 
 #include <atomic>
@@ -35,34 +37,35 @@ struct DeviceInfo {
   std::string uuid;  ///< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi prints it
   int compute_major = 0, compute_minor = 0;
   int num_multiprocessors = 0;
-  int max_smem_bytes = 0;  ///< per block, after opting in
+  int max_smem_bytes = 0;  ///< shared memory per block, in bytes, for kernels that ask for it
   size_t total_bytes = 0;
 };
 
-/// How often this process has made a primary context: has asked for one that no Context held. For
-/// tests: the driver takes a fraction of a second for each.
+/// How many primary contexts this process has created, which means: retained one while no Context
+/// held it. For tests, because the driver takes a fraction of a second to create one.
 uint64_t num_primary_contexts_made();
 
-/// The oldest compute capability that has kernels.
+/// The lowest compute capability that the kernels support.
 inline constexpr int kMinComputeMajor = 7, kMinComputeMinor = 5;
 
-/// Devices, usable or not; 0 where there is no driver.
+/// Number of devices, usable or not; 0 if there is no driver.
 int num_devices();
-/// One of them. kDevice and a line where the driver does not tell.
+/// Describes one device. Returns kDevice and logs a line if the driver cannot describe it.
 Status describe_device(int ordinal, const Log& log, DeviceInfo* info);
-/// kOk | kNotSupported and a line: its compute capability has no kernels.
+/// @return kOk | kNotSupported: the kernels do not support its compute capability; logs a line
 Status check_usable(const DeviceInfo& info, const Log& log);
-/// All devices, usable or not. kDevice and a line where there is no driver or no device.
+/// Lists all devices, usable or not. Returns kDevice and logs a line if there is no driver or no
+/// device.
 Status list_devices(const Log& log, std::vector<DeviceInfo>* devices);
 
-/// Which device, and whose context.
+/// Selects a device and a context on it.
 struct DeviceChoice {
   int ordinal = 0;
-  std::string uuid;            ///< if not empty, instead of the ordinal; with or without "GPU-"
-  void* cu_context = nullptr;  ///< an application's CUcontext: used instead, never destroyed
+  std::string uuid;            ///< if not empty: replaces the ordinal; with or without "GPU-"
+  void* cu_context = nullptr;  ///< if not null: an application's CUcontext to use; never destroyed
 };
 
-/// A kernel as the launcher knows it; made by CJ2K_KERNEL (launch.h).
+/// What the host knows about a kernel. CJ2K_KERNEL (launch.h) defines it.
 class KernelInfo {
  public:
   struct Sizes {
@@ -76,10 +79,11 @@ class KernelInfo {
   const void* const image;
   const Sizes sizes;
   const size_t index;            ///< 0 .. num_kernels() - 1
-  const KernelInfo* const next;  ///< all kernels of the program
+  const KernelInfo* const next;  ///< the next in the list of all kernels of the program
   static const KernelInfo* first();
 
-  /// Launches that the driver has taken, of the whole process. For tests: which kernels ran.
+  /// Number of launches that the driver has accepted in this process. Tests use it to see which
+  /// kernels ran.
   uint64_t num_launches() const { return num_launches_.load(std::memory_order_relaxed); }
 
  private:
@@ -87,7 +91,7 @@ class KernelInfo {
   mutable std::atomic<uint64_t> num_launches_ = 0;
 };
 
-/// One device's context. Must outlive what is made in it. Thread-safe.
+/// A context on one device. It must outlive all objects that are created in it. Thread-safe.
 class Context {
  public:
   static Status open(const DeviceChoice& choice, const Log& log, std::unique_ptr<Context>* context);
@@ -98,32 +102,32 @@ class Context {
   const DeviceInfo& info() const { return info_; }
   void* cu_context() const { return cu_context_; }
   const Log& log() const { return log_; }
-  /// Not while others use the context.
+  /// Must not be called while other threads use the context.
   void set_log(const Log& log) { log_ = log; }
   Status memory(size_t* free_bytes, size_t* total_bytes);
-  /// Loads all kernels of the program, so that no launch has to.
+  /// Loads all kernels of the program, so that no launch has to load one.
   Status load_kernels();
-  /// Waits for all streams. Not for the frame loop.
+  /// Waits for all streams. Not meant for the frame loop.
   Status synchronize();
   bool poisoned() const { return poisoned_.load(std::memory_order_acquire); }
 
-  // For the owners below.
+  // For the owner classes below.
   const Driver& driver() const { return *driver_; }
-  /// kOk, or the status of a driver's error code, logged once as "`what` failed: ...".
+  /// Turns a result of the driver into a Status and logs an error once, as "`what` failed ...".
   Status check(int cu_result, const char* what);
   Status function(const KernelInfo& kernel, void** cu_function);
 
-  /// Makes the context current for the calling thread while it lives; may nest. Every call here
-  /// takes one itself; around a longer sequence it saves their cost.
+  /// Makes the context current for the calling thread during the Scope's lifetime; Scopes may nest.
+  /// Every call of this header makes its own. A Scope around a longer sequence saves their cost.
   class Scope {
    public:
-    /// @param quiet  an error is no line in the log: for who gives something back
+    /// @param quiet  errors are not logged: for callers that release a resource
     explicit Scope(Context& context, bool quiet = false);
     ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
     Status status() const { return status_; }
-    /// Whether calls can be made at all, be it in a poisoned context.
+    /// Whether the driver can be called; also true in a poisoned context.
     bool current() const { return context_ != nullptr; }
 
    private:
@@ -140,11 +144,11 @@ class Context {
   DeviceInfo info_;
   void* cu_context_ = nullptr;
   int cu_device_ = 0;
-  bool primary_ = false;  ///< retained by us
+  bool primary_ = false;  ///< cu_context_ is a primary context that we retained
   std::atomic<bool> poisoned_ = false;
   std::mutex functions_mutex_;
-  std::vector<void*> functions_;                        ///< by KernelInfo::index
-  std::vector<std::pair<const void*, void*>> modules_;  ///< image, CUmodule
+  std::vector<void*> functions_;                        ///< CUfunction by KernelInfo::index
+  std::vector<std::pair<const void*, void*>> modules_;  ///< image and its CUmodule
 };
 
 /// Uninitialised device memory, aligned to 256 bytes.
@@ -157,9 +161,9 @@ class DeviceBuffer {
     return *this;
   }
   ~DeviceBuffer() { reset(); }
-  /// Replaces what was held. kNoMemory with the figures.
+  /// Releases the old memory first. Out of memory: kNoMemory, and the log line has the figures.
   Status allocate(Context& context, size_t bytes);
-  /// Waits for the device where work is still in flight.
+  /// Frees the memory. Waits for the device if work is still in flight.
   void reset();
 
   size_t bytes() const { return bytes_; }
@@ -179,7 +183,7 @@ class DeviceBuffer {
   size_t bytes_ = 0;
 };
 
-/// Uninitialised host memory that the device copies from and to directly.
+/// Uninitialised page-locked host memory, which the device copies from and to directly.
 class PinnedBuffer {
  public:
   PinnedBuffer() = default;
@@ -209,7 +213,7 @@ class PinnedBuffer {
   size_t bytes_ = 0;
 };
 
-/// A place in a stream's order.
+/// A marker in a stream: it is passed when all work before it is done.
 class Event {
  public:
   Event() = default;
@@ -222,10 +226,10 @@ class Event {
   Status create(Context& context, bool timing = false);
   void reset();
 
-  /// Sleeps until the last record has been passed.
+  /// Sleeps until the stream has passed the last record of this event.
   Status synchronize();
   Status query(bool* passed);
-  /// Both with timing and passed.
+  /// Time from `since` to this event. Both must have been created with timing, and passed.
   Status elapsed_ms(const Event& since, float* milliseconds);
 
  private:
@@ -250,7 +254,7 @@ struct Copy2D {
   size_t num_rows;
 };
 
-/// Work in order. Between streams there is no order but by events.
+/// A queue of work that runs in order. Only events order the work of different streams.
 class Stream {
  public:
   Stream() = default;
@@ -260,11 +264,12 @@ class Stream {
     return *this;
   }
   ~Stream() { reset(); }
-  /// @param high_priority  before others where the device can choose
+  /// @param high_priority  the device prefers this stream's work where it has a choice
   Status create(Context& context, bool high_priority = false);
-  /// An application's CUstream of the same context (null: its default stream); never destroyed.
+  /// Uses an application's CUstream of the same context (null: its default stream). It is never
+  /// destroyed.
   Status adopt(Context& context, void* cu_stream);
-  /// Does not wait: what is in the stream still runs.
+  /// Does not wait: work that is already in the stream still runs.
   void reset();
 
   Status upload(void* to_device, const void* from_host, size_t bytes);
@@ -273,7 +278,7 @@ class Stream {
   Status copy_2d(const Copy2D& copy);
   Status fill(void* device, uint8_t value, size_t bytes);
   Status fill_u32(void* device, uint32_t value, size_t count);
-  /// See simt::launch.
+  /// Launches a kernel; call simt::launch (launch.h) instead.
   Status launch(const KernelInfo& kernel, Dim3 grid, const void* params);
 
   Status record(Event& event);

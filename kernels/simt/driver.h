@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The part of NVIDIA's driver API that is used, as a table: no CUDA header, nothing to link, so the
-// library starts on machines without a driver, and the shim puts its own functions here.
-// driver_check.cc compares it with <cuda.h>.
+// The functions of NVIDIA's driver API that the library uses, as a table. It needs no CUDA header
+// and links nothing, so the library starts on machines without a driver, and the shim can put its
+// own functions into the table. cuda/driver_check.cc compares it with <cuda.h>.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct CuUuid {
   char bytes[16];
 };
 
-/// CUDA_MEMCPY2D.
+/// The layout of CUDA_MEMCPY2D.
 struct CuCopy2D {
   size_t src_x_bytes, src_y;
   unsigned src_memory_type;
@@ -51,7 +51,7 @@ inline constexpr int kAttributeMultiprocessors = 16, kAttributeMajor = 75, kAttr
 inline constexpr int kFunctionMaxDynamicSmem = 8;
 }  // namespace cu
 
-// name of the member, name in libcuda, parameters
+// F(name of the member, name in libcuda, parameters)
 #define CJ2K_DRIVER_FUNCTIONS(F)                                                                \
   F(init, "cuInit", (unsigned flags))                                                           \
   F(driver_version, "cuDriverGetVersion", (int* version))                                       \
@@ -111,9 +111,9 @@ struct Driver {
 #undef CJ2K_DRIVER_MEMBER
 };
 
-/// The driver, initialised; the same for all callers. kDevice and a line where there is none or it
-/// does not work. Defined in driver_dlopen.cc and in the shim: which one is linked decides where
-/// kernels run.
+/// Sets *driver to the initialised driver, which all callers share. Returns kDevice and logs a line
+/// if there is no driver or it does not work. Defined in cuda/driver_dlopen.cc and in
+/// host/driver.cc: the one that a program links decides where its kernels run.
 Status load_driver(const Log& log, const Driver** driver);
 
 }  // namespace cj2k::simt

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From a kernel (kernel.h) to its launch. For the .cu files only: they are compiled by nvcc for the
-// device and by the host compiler for their launchers, or by the host compiler alone for the shim.
+// From a kernel (kernel.h) to its launch. Only .cu files include this header. nvcc compiles them
+// for the device, and the host compiler compiles their launchers; for the shim the host compiler
+// compiles both.
 //
 // clang-format off
 //   #include "kernels/simt/launch.h"
@@ -34,18 +35,18 @@ CJ2K_SIMT_HD constexpr void check_kernel() {
   static_assert(Kernel::kMinBlocks >= 1 && sizeof(Smem) <= 227 * 1024 && alignof(Smem) <= 128);
 }
 
-/// Defined by CJ2K_KERNEL.
+/// The KernelInfo of a kernel; CJ2K_KERNEL defines it.
 template <typename Kernel>
 const KernelInfo& kernel_info();
 
-/// Asynchronous on `stream`, as everything is. A grid with an empty side launches nothing.
+/// Launches a kernel, asynchronously on `stream`. A grid with an empty side launches nothing.
 template <typename Kernel>
 Status launch(Stream& stream, Dim3 grid, const typename Kernel::Params& params) {
   return stream.launch(kernel_info<Kernel>(), grid, &params);
 }
 
 #if defined(__CUDACC__)
-/// kMinBlocks, as far as the architecture has room for the threads.
+/// kMinBlocks, or less where a multiprocessor of the architecture cannot hold so many threads.
 template <typename Kernel>
 constexpr int min_blocks() {
 #if !defined(__CUDA_ARCH__)
@@ -91,8 +92,8 @@ constexpr KernelInfo::Sizes kernel_sizes() {
 
 }  // namespace cj2k::simt
 
-// CJ2K_KERNEL(name, type): the entry point cj2k_<name> of a kernel. `name` is unique in the
-// program.
+// CJ2K_KERNEL(name, type) defines the entry point cj2k_<name> of a kernel. `name` must be unique in
+// the program.
 #if defined(__CUDACC__)
 #define CJ2K_KERNEL(name, ...)                                                                \
   using CJ2KKernel_##name = __VA_ARGS__;                                                      \
@@ -110,7 +111,7 @@ constexpr KernelInfo::Sizes kernel_sizes() {
       ::cj2k::simt::kernel_sizes<__VA_ARGS__>(), &::cj2k::simt::run_kernel<__VA_ARGS__>};
 #define CJ2K_KERNEL_IMAGE_POINTER(name) &cj2k_image_##name
 #else
-// CJ2K_FATBIN: the symbol of this file's device code, given by the build.
+// The build defines CJ2K_FATBIN: the symbol of this file's device code.
 #define CJ2K_KERNEL_IMAGE(name, ...) extern "C" const unsigned char CJ2K_FATBIN[];
 #define CJ2K_KERNEL_IMAGE_POINTER(name) CJ2K_FATBIN
 #endif

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Three compilations see a kernel's source: nvcc for the device (__CUDACC__), the host compiler
-// beside it, which needs only the kernel's Params and name, and the host compiler of the shim
-// (CJ2K_SIMT_SHIM), which runs it on fibers.
+// The source of a kernel is compiled in three ways: by nvcc for the device (__CUDACC__); by the
+// host compiler for the launchers, which need only the kernel's Params and name; and by the host
+// compiler for the shim (CJ2K_SIMT_SHIM), which runs the kernel on fibers.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -11,10 +11,10 @@
 #define CJ2K_KERNEL_FN __device__ __forceinline__
 #define CJ2K_UNROLL _Pragma("unroll")
 #else
-/// A function of host and device.
+/// Marks a function for host and device.
 #define CJ2K_SIMT_HD inline
-/// A function of the device: the body of a kernel and what it calls.
+/// Marks a function for the device: the body of a kernel, and the functions that it calls.
 #define CJ2K_KERNEL_FN inline
-/// Before a loop of constant length that must become straight code on the device.
+/// Precedes a loop of constant length that must be unrolled on the device.
 #define CJ2K_UNROLL
 #endif

@@ -23,8 +23,8 @@ struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
 };
 
-/// What one thread moves in one memory access: `t.gload(reinterpret_cast<const U32x4*>(p))` is one
-/// ld.global.v4.
+/// A type that one thread moves in one memory access: `t.gload(reinterpret_cast<const U32x4*>(p))`
+/// is one ld.global.v4.
 struct alignas(16) U32x4 {
   uint32_t x, y, z, w;
 };
@@ -35,8 +35,8 @@ struct alignas(16) F32x4 {
   float x, y, z, w;
 };
 
-/// Operations of reductions and scans: associative, commutative and exact, so that their order
-/// cannot show.
+/// Operations of reductions and scans. They are associative, commutative and exact, so the result
+/// does not depend on their order.
 namespace op {
 struct Add {
   template <typename V>
@@ -102,7 +102,7 @@ struct Min {
 };
 }  // namespace op
 
-// The shim's messages name the place of the call.
+// In the shim each call passes its source location, for messages.
 #if defined(CJ2K_SIMT_SHIM)
 #define CJ2K_WHERE , std::source_location where = std::source_location::current()
 #define CJ2K_HERE , where
@@ -111,8 +111,8 @@ struct Min {
 #define CJ2K_HERE
 #endif
 
-/// The named forms of warp_reduce and the two scans; base of both thread contexts. All 32 lanes
-/// must call; V is an integer of 32 or 64 bits.
+/// The named variants of warp_reduce and of the two scans; base class of both thread contexts. All
+/// 32 lanes must call. V is an integer of 32 or 64 bits.
 template <typename Thread>
 class WarpOps {
  public:

@@ -150,7 +150,7 @@ TEST_CASE("out of memory says the figures and leaves the context usable") {
   CHECK(buffer.allocate(*gpu.context, size_t{5} << 30) == Status::kNoMemory);
   REQUIRE(gpu.lines.lines.size() == 1);
   CHECK(gpu.lines.lines[0].find(
-            "no 5368709120 bytes of memory on CUDA device 0 (shim 0): 4294967296 of") == 0);
+            "cannot allocate 5368709120 bytes on CUDA device 0 (shim 0): 4294967296 of") == 0);
   CHECK(!gpu.context->poisoned());
   CHECK(buffer.allocate(*gpu.context, 100) == Status::kOk);
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Compiled where there is a CUDA toolkit: driver.h against NVIDIA's own header.
+// Compares driver.h with NVIDIA's own header. Compiled only where there is a CUDA toolkit.
 #include <cuda.h>
 
 #include <cstddef>
@@ -60,8 +60,8 @@ static_assert(cu::kAttributeMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINO
 static_assert(cu::kAttributeMaxSmem == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 static_assert(cu::kFunctionMaxDynamicSmem == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 
-/// The same value passed in the same register: pointers, or integers of one size, or the same
-/// float.
+/// Whether both types are passed the same way: both pointers, both integers of one size, or the
+/// same float type.
 template <typename Ours, typename Theirs>
 constexpr bool kSameParameter =
     (std::is_pointer_v<Ours> ==
@@ -75,7 +75,7 @@ requires(sizeof...(Ours) ==
     : std::bool_constant<(kSameParameter<Ours, Theirs> && ...)> {
 };
 
-// <cuda.h> maps each plain name to the version of the interface that it declares.
+// <cuda.h> maps each plain name to the versioned name that it declares.
 #define CJ2K_STRING_(x) #x
 #define CJ2K_STRING(x) CJ2K_STRING_(x)
 #define CJ2K_CHECK(member, function) \
@@ -120,8 +120,8 @@ CJ2K_CHECK(module_unload, cuModuleUnload);
 CJ2K_CHECK(module_function, cuModuleGetFunction);
 CJ2K_CHECK(function_set_attribute, cuFuncSetAttribute);
 CJ2K_CHECK(launch, cuLaunchKernel);
-// Versions newer than driver.h's are asked for by the plain names; these two must still be what it
-// asks for by string.
+// A newer <cuda.h> may map a plain name to a newer version. These two names must still map to the
+// versions that driver.h names.
 static_assert(std::string_view(CJ2K_STRING(cuMemAlloc)) == "cuMemAlloc_v2");
 static_assert(std::string_view(CJ2K_STRING(cuMemcpy2DAsync)) == "cuMemcpy2DAsync_v2");
 

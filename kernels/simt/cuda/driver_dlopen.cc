@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// NVIDIA's driver, found at run time.
+// Finds and loads NVIDIA's driver at run time.
 #include <dlfcn.h>
 
 #include <mutex>
@@ -16,7 +16,7 @@ constexpr const char* kLibrary = "libcuda.so.1";
 struct Loaded {
   Driver driver;
   void* library = nullptr;
-  const char* missing = nullptr;  ///< a function that the library does not have
+  const char* missing = nullptr;  ///< first function that the library does not have, or null
   int init_error = cu::kSuccess;
   char error_text[256] = "";
 };
@@ -57,7 +57,8 @@ Status load_driver(const Log& log, const Driver** driver) {
     const char* text = nullptr;
     if (l.driver.error_string(l.init_error, &text) != cu::kSuccess || text == nullptr)
       text = "unknown error";
-    return log.fail(Status::kDevice, "the CUDA driver does not start: %s (%d)", text, l.init_error);
+    return log.fail(Status::kDevice, "the CUDA driver failed to initialise: %s (%d)", text,
+                    l.init_error);
   }
   *driver = &l.driver;
   return Status::kOk;

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The thread context on CUDA (see kernel.h for the contract): an empty object whose members are the
-// plain instructions.
+// The thread context on CUDA: an empty object whose member functions are the plain instructions.
+// kernel.h has the contract.
 #pragma once
 
 #if !defined(__CUDACC__)
-#error "cuda_thread.h is for nvcc; include kernels/simt/kernel.h"
+#error "cuda/thread.h is for nvcc only; include kernels/simt/kernel.h"
 #endif
 
 #include "kernels/simt/types.h"

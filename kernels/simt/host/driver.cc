@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Stand-ins for the driver's functions (kernels/simt/driver.h), over machine.h.
+// Stand-ins for the functions of the driver (kernels/simt/driver.h), built on machine.h.
 #include "kernels/simt/driver.h"
 
 #include <algorithm>
@@ -111,7 +111,8 @@ int primary_context_retain(void** context, int device) {
   return cu::kSuccess;
 }
 int primary_context_release(int device) {
-  // This and what follows with the same first lines gives back what it holds whatever it answers.
+  // This function, and every other one that begins like it, releases its resource even if it
+  // returns an error.
   const InDriver in;
   const int error = enter("cuDevicePrimaryCtxRelease_v2", kNothing);
   FakeContext* c = state().contexts[static_cast<size_t>(device)].get();
@@ -133,7 +134,7 @@ int context_push(void* context) {
 }
 int context_pop(void** context) {
   const InDriver in;
-  (void)enter("cuCtxPopCurrent_v2", kNothing);  // pops even when it reports an earlier failure
+  (void)enter("cuCtxPopCurrent_v2", kNothing);  // pops even if it reports an earlier failure
   if (t_current.empty()) {
     report(Bug::kApiMisuse, "cuCtxPopCurrent without a current context");
     return cu::kErrorInvalidContext;
@@ -177,7 +178,7 @@ int memory_free(CuDeviceAddress address) {
   FakeContext& context = *current();
   if (context.error == cu::kSuccess) run_until(context, [&] { return idle(context); });
   if (!DeviceMemory::instance().free(address)) {
-    report(Bug::kApiMisuse, "cuMemFree of 0x%llx, which is no buffer", address);
+    report(Bug::kApiMisuse, "cuMemFree of 0x%llx, which is not the address of a buffer", address);
     return cu::kErrorInvalidValue;
   }
   return error != cu::kSuccess ? error : context.error;
@@ -200,7 +201,7 @@ int host_free(void* data) {
   const int error = enter("cuMemFreeHost", kWaits);
   const auto found = state().host.find(data);
   if (found == state().host.end()) {
-    report(Bug::kApiMisuse, "cuMemFreeHost of what is no buffer");
+    report(Bug::kApiMisuse, "cuMemFreeHost of an address that is not a buffer");
     return cu::kErrorInvalidValue;
   }
   FakeContext& context = *found->second.context;
@@ -239,7 +240,7 @@ int copy_device(CuDeviceAddress to, CuDeviceAddress from, size_t bytes, void* st
     const uint8_t* q = bytes_at("copy from device memory", from, bytes, owner);
     if (p == nullptr || q == nullptr) return cu::kErrorInvalidValue;
     if (p < q + bytes && q < p + bytes)
-      report(Bug::kApiMisuse, "copy of %zu bytes that overlap", bytes);
+      report(Bug::kApiMisuse, "copy of %zu bytes between overlapping ranges", bytes);
     std::memmove(p, q, bytes);
     return cu::kSuccess;
   });
@@ -322,7 +323,7 @@ int stream_query(void* handle) {
   const FakeStream* stream = find_stream("cuStreamQuery", handle);
   if (stream == nullptr) return cu::kErrorInvalidHandle;
   FakeContext& context = *current();
-  if (!stream->entries.empty()) run_one(context);  // who asks in a loop must come to an end
+  if (!stream->entries.empty()) run_one(context);  // so that a loop of queries ends
   if (context.error != cu::kSuccess) return context.error;
   return stream->entries.empty() ? cu::kSuccess : cu::kErrorNotReady;
 }
@@ -438,7 +439,7 @@ int launch(void* handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsi
            kernel.name, grid_x, grid_y, grid_z, block_x, block_y, block_z, smem_bytes);
     return cu::kErrorInvalidValue;
   }
-  // Aligned for any type of parameter.
+  // The copy is aligned for any type of parameter.
   auto copy = std::make_shared<std::vector<std::max_align_t>>(
       kernel.sizes.param_bytes / sizeof(std::max_align_t) + 1);
   std::memcpy(copy->data(), params[0], kernel.sizes.param_bytes);
@@ -479,7 +480,7 @@ Status load_driver(const Log& log, const Driver** driver) {
   if (const int error = shim::kDriver.init(0); error != cu::kSuccess) {
     const char* text = nullptr;
     if (shim::kDriver.error_string(error, &text) != cu::kSuccess) text = "unknown error";
-    return log.fail(Status::kDevice, "the CUDA driver does not start: %s (%d)", text, error);
+    return log.fail(Status::kDevice, "the CUDA driver failed to initialise: %s (%d)", text, error);
   }
   *driver = &shim::kDriver;
   return Status::kOk;

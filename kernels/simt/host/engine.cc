@@ -68,7 +68,7 @@ bool Block::run_launch(const HostKernel& kernel, Dim3 grid, const void* params, 
   ++launch_;
   noted_ = 0;
   failed_ = false;
-  main_ = {};  // whichever host thread runs this launch
+  main_ = {};  // stands for the host thread that runs this launch
   num_threads_ = kernel.sizes.threads;
   num_warps_ = num_threads_ / 32;
   draw_orders();
@@ -121,7 +121,7 @@ bool Block::run_block(uint32_t index) {
   for (size_t i = 0; i < kSmemCanaryBytes; ++i) {
     if (smem_[kernel_->sizes.smem_bytes + i] == kSmemCanary) continue;
     note(&threads_[0], Bug::kCanary, Where::current(),
-         "byte %zu behind the %u bytes of shared memory was changed", i, kernel_->sizes.smem_bytes);
+         "byte %zu after the %u bytes of shared memory was changed", i, kernel_->sizes.smem_bytes);
     break;
   }
   return true;
@@ -149,7 +149,7 @@ void Block::fiber_loop(Fiber* self) {
     Thread* next = pick();
     if (next == nullptr && num_ended_ != num_threads_) {
       thread->fiber_ = self;
-      fail(thread, Bug::kDeadlock, Where::current(), "no thread can go on: %s", waiting_threads());
+      fail(thread, Bug::kDeadlock, Where::current(), "no thread can run: %s", waiting_threads());
     }
     if (next != nullptr && next->fiber_ == nullptr) {
       self->start = next;
@@ -219,14 +219,14 @@ void Block::suspend(Thread* self, const char* waits_for, const Where& where) {
   self->where_ = where;
   Thread* next = pick();
   if (next == nullptr)
-    fail(self, Bug::kDeadlock, where, "no thread can go on: %s", waiting_threads());
+    fail(self, Bug::kDeadlock, where, "no thread can run: %s", waiting_threads());
   if (next != self) resume(self->fiber_, next);
   self->waits_for_ = nullptr;
 }
 
 void Block::let_others_run(Thread* self, const Where& where) {
   if (++num_spins_ > kMaxSpins)
-    fail(self, Bug::kDeadlock, where, "spins for ever; %s", waiting_threads());
+    fail(self, Bug::kDeadlock, where, "spins forever; %s", waiting_threads());
   Thread* next = pick_any();
   if (next == nullptr) return;
   make_ready(self->warp_state_, 1u << self->lane());
@@ -234,7 +234,7 @@ void Block::let_others_run(Thread* self, const Where& where) {
   resume(self->fiber_, next);
 }
 
-/// Another warp's turn, sometimes, where this thread could go on.
+/// Sometimes lets another warp run although this thread could continue.
 void Block::preempt(Thread* self, const char* at, const Where& where) {
   const uint32_t others = ready_warps_ & ~(1u << self->warp());
   if (others == 0 || (random_->next() & 7) != 0) return;
@@ -265,7 +265,7 @@ void Block::thread_ended(Thread* thread) {
 void Thread::sync(Where where) {
   Block& b = *block_;
   if (b.num_ended_ != 0) {
-    b.fail(this, Bug::kBarrierDivergence, where, "a barrier where %u of the %u threads have ended",
+    b.fail(this, Bug::kBarrierDivergence, where, "a barrier after %u of the %u threads have ended",
            b.num_ended_, b.num_threads_);
   }
   if (b.at_barrier_ == 0) {
@@ -318,8 +318,8 @@ uint64_t Thread::collective(Collective op, uint32_t mask, uint64_t value, uint32
     if (warp.groups[g].mask == mask) {
       group = &warp.groups[g];
     } else if ((warp.groups[g].arrived & mask) != 0 && (warp.groups[g].mask & bit) != 0) {
-      // Each waits for the other. A lane that waits for others, but not for this one, may still
-      // come.
+      // The two groups wait for each other. If the other group did not wait for this lane, its
+      // lanes could still arrive.
       b.fail(this, Bug::kWarpDivergence, where,
              "%s: mask 0x%08x; lanes 0x%08x wait at %s (%s:%u) with mask 0x%08x", name, mask,
              warp.groups[g].arrived, kNames[warp.groups[g].op],
@@ -405,9 +405,10 @@ void Thread::named_barrier(uint32_t id, uint32_t num_threads, bool wait, const W
   if (id < 1 || id > 15 || num_threads == 0 || num_threads % 32 != 0 ||
       num_threads > b.num_threads_) {
     b.fail(this, Bug::kBarrierDivergence, where,
-           "named barrier %u of %u threads: id not in [1, 15], or no whole warps", id, num_threads);
+           "named barrier %u of %u threads: id not in [1, 15], or not whole warps", id,
+           num_threads);
   }
-  // The warp as one: a lane cannot be a phase ahead of another.
+  // The lanes of the warp meet first, so that no lane is a phase of the barrier ahead of another.
   collective(Collective::kNamed, kFullMask, 0, 0, where);
   NamedBarrier& barrier = b.named_[id];
   if (barrier.arrived == 0) {
@@ -415,14 +416,15 @@ void Thread::named_barrier(uint32_t id, uint32_t num_threads, bool wait, const W
     barrier.clock.fill(0);
   } else if (barrier.expected != num_threads) {
     b.fail(this, Bug::kBarrierDivergence, where,
-           "named barrier %u: %u threads, others came with %u", id, num_threads, barrier.expected);
+           "named barrier %u: %u threads, but other threads expect %u", id, num_threads,
+           barrier.expected);
   }
   b.has_clocks_ = true;
   if (lane() == 0) {
     for (uint32_t w = 0; w < b.num_warps_; ++w) {
       barrier.clock[w] = std::max(barrier.clock[w], warp_state_->clock[w]);
     }
-    // What the warp did before it met here; the meeting itself began a new time.
+    // The time of the warp before its lanes met; the meeting itself began a new time.
     barrier.clock[warp()] = std::max(barrier.clock[warp()], warp_state_->lane_time[0] - 1);
   }
   if (++barrier.arrived < barrier.expected) {

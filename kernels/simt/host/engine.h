@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Runs a launch: its blocks one after the other in a random order, a block's threads as fibers of
-// one host thread. A thread runs until it waits, and then hands over directly to the next that can
-// run. A thread that never waits needs no switch at all: its fiber goes on with the next thread.
+// Runs a launch: its blocks one after the other in a random order, the threads of a block as fibers
+// of one host thread. A thread runs until it waits, and then switches directly to the next thread
+// that can run. A thread that never waits needs no switch: its fiber continues with the next
+// thread.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ inline constexpr uint32_t kMaxThreads = 1024, kMaxWarps = 32;
 inline constexpr size_t kMaxSmemBytes = 227 * 1024;
 
 struct Warp {
-  /// Lanes that wait together: one per mask in use.
+  /// Lanes that wait together at a collective: one group per mask in use.
   struct Group {
     uint32_t mask, arrived;
     Thread::Combine combine;
@@ -30,20 +31,22 @@ struct Warp {
     uint8_t op;
   };
   uint32_t ready = 0;              ///< bit s: the lane order[s] can run
-  uint32_t live = 0;               ///< lanes that have not ended
-  const uint8_t* order = nullptr;  ///< [32] a permutation, drawn anew at each barrier
+  uint32_t live = 0;               ///< mask of the lanes that have not ended
+  const uint8_t* order = nullptr;  ///< [32] a permutation of the lanes, drawn at each barrier
   const uint8_t* slot = nullptr;   ///< [32] its inverse
   uint32_t num_groups = 0;
-  uint32_t time = 1;  ///< one more with every collective
-  std::array<uint32_t, 32> lane_time;
-  std::array<uint32_t, kMaxWarps>
-      clock;  ///< times of other warps that lie before, by named barriers and acquires
+  uint32_t time = 1;                   ///< the latest time of the warp (thread.h)
+  std::array<uint32_t, 32> lane_time;  ///< time of each lane's accesses
+  /// Vector clock: for each other warp the time up to which its accesses come before this warp's,
+  /// because of named barriers and acquires.
+  std::array<uint32_t, kMaxWarps> clock;
   std::array<uint64_t, 32> values, results;
   std::array<uint32_t, 32> arguments;
   std::array<Group, 32> groups;
 };
 
-/// A word of shared memory in the barrier epoch `*_epoch`: who, and the time of the warp.
+/// The last accesses to a word of shared memory. A Touch says which thread, in which barrier epoch
+/// and at which time of its warp, and the mask of the bytes.
 struct SharedRecord {
   struct Touch {
     uint32_t epoch = 0, time = 0;
@@ -112,7 +115,7 @@ class Block {
   Clock release_clock(Thread* thread);
   void join_clock(Thread* thread, const Clock& clock);
 
-  // The launch.
+  // State of the launch.
   const HostKernel* kernel_ = nullptr;
   Dim3 grid_;
   const void* params_ = nullptr;
@@ -120,18 +123,18 @@ class Block {
   bool check_races_ = true;
   Random* random_ = nullptr;
   uint32_t launch_ = 0;
-  uint32_t noted_ = 0;  ///< bit per Bug: reported in this launch
+  uint32_t noted_ = 0;  ///< bit b: Bug b was reported in this launch
   bool failed_ = false;
   std::string waiting_text_;
 
-  // The block.
+  // State of the block.
   uint32_t block_ = 0;  ///< linear index
   Dim3 block_index_;
   uint32_t num_threads_ = 0, num_warps_ = 0;
   uint32_t num_ended_ = 0;
   uint32_t ready_warps_ = 0;
   Warp* current_warp_ = nullptr;
-  uint32_t epoch_ = 0;  ///< one more with every block barrier and block; never reset
+  uint32_t epoch_ = 0;  ///< grows by one with every block and every block barrier; never reset
   uint32_t at_barrier_ = 0;
   Where barrier_where_;
   uint32_t num_atomics_ = 0, num_spins_ = 0;

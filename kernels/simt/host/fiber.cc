@@ -45,8 +45,8 @@ void FiberPool::grow() {
     mprotect(base, kGuardBytes, PROT_NONE);
     auto fiber = std::make_unique<Fiber>();
     fiber->stack = base + kGuardBytes;
-    // Tops at different places of a page, or the frames of a warp's lanes would compete for the
-    // same cache sets.
+    // The tops of the stacks lie at different places of a page. Otherwise the frames of a warp's
+    // lanes would compete for the same cache sets.
     fiber->stack_bytes = kStackBytes - i * 13 % 32 * 128;
 #if defined(__SANITIZE_THREAD__)
     fiber->tsan = __tsan_create_fiber(0);
@@ -70,7 +70,7 @@ void FiberPool::rewind() {
   idle_.clear();
   for (const auto& fiber : all_) {
 #if defined(__SANITIZE_ADDRESS__)
-    // Frames that were left behind are no longer poisoned memory.
+    // The frames that are still on the stack must not stay poisoned.
     __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);
 #endif
     prepare(fiber.get());

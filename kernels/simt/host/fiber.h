@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Stacks and the switch between them: Boost.Context's assembly with what the sanitizers need to
-// follow it.
+// Fibers: stacks, and the switch between them. It uses the assembly of Boost.Context and tells the
+// sanitizers about each switch.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>
@@ -23,8 +23,8 @@ class Thread;
 
 struct Fiber {
   boost::context::detail::fcontext_t context = nullptr;
-  Thread* start = nullptr;  ///< the thread to run when it is next entered from its beginning
-  char* stack = nullptr;    ///< lowest address, null: the host thread's own
+  Thread* start = nullptr;  ///< the thread to run when the fiber is next entered at its beginning
+  char* stack = nullptr;    ///< lowest address of the stack; null: the stack of the host thread
   size_t stack_bytes = 0;
 #if defined(__SANITIZE_ADDRESS__)
   void* fake_stack = nullptr;
@@ -34,7 +34,7 @@ struct Fiber {
 #endif
 };
 
-/// Called by a fiber's entry function and after every switch back.
+/// Completes a switch: called by the entry function of a fiber, and after every switch back.
 inline void arrive(Fiber* self, boost::context::detail::transfer_t transfer) {
   auto* from = static_cast<Fiber*>(transfer.data);
   from->context = transfer.fctx;
@@ -42,7 +42,7 @@ inline void arrive(Fiber* self, boost::context::detail::transfer_t transfer) {
   const void* stack = nullptr;
   size_t bytes = 0;
   __sanitizer_finish_switch_fiber(self->fake_stack, &stack, &bytes);
-  if (from->stack == nullptr) {  // the host thread's bounds are known from here on
+  if (from->stack == nullptr) {  // from here on the bounds of the host thread's stack are known
     from->stack = static_cast<char*>(const_cast<void*>(stack));
     from->stack_bytes = bytes;
   }
@@ -62,7 +62,7 @@ inline void switch_fiber(Fiber* from, Fiber* to) {
   arrive(from, boost::context::detail::jump_fcontext(to->context, from));
 }
 
-/// Stacks, made once and kept. A page that cannot be touched lies below each.
+/// Fibers with their stacks, which are allocated once and kept. A guard page lies below each stack.
 class FiberPool {
  public:
   using Entry = void (*)(boost::context::detail::transfer_t);
@@ -76,7 +76,7 @@ class FiberPool {
     return fiber;
   }
   void give(Fiber* fiber) { idle_.push_back(fiber); }
-  /// All fibers are idle and at their beginning again, wherever they were.
+  /// Makes all fibers idle and sets them back to their beginning, wherever they were.
   void rewind();
 
  private:

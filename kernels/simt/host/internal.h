@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the parts of the shim share.
+// Declarations that the parts of the shim share.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,10 @@ namespace cj2k::simt::shim {
 
 struct HostKernel;
 
-/// To the violation handler.
+/// Passes a violation to the violation handler.
 [[gnu::format(printf, 2, 3)]] void report(Bug bug, const char* format, ...);
 
-/// Everything random in the shim.
+/// The random numbers of the shim: all its random decisions use this generator.
 class Random {
  public:
   explicit Random(uint64_t seed = 1) { this->seed(seed); }
@@ -27,14 +27,15 @@ class Random {
     state_ ^= state_ << 17;
     return static_cast<uint32_t>(state_ >> 32);
   }
-  /// In [0, bound).
+  /// A number in [0, bound).
   uint32_t below(uint32_t bound) { return static_cast<uint32_t>(uint64_t{next()} * bound >> 32); }
 
  private:
   uint64_t state_ = 1;
 };
 
-/// Runs one launch to its end. False: it was ended by a violation.
+/// Runs one launch to its end.
+/// @return false: a violation ended it
 bool run_launch(const HostKernel& kernel, Dim3 grid, const void* params, int owner,
                 bool check_races, Random& random);
 Stats& engine_stats();

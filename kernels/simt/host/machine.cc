@@ -9,7 +9,7 @@ namespace cj2k::simt::shim {
 namespace {
 
 thread_local int t_calls_deep = 0;
-/// CU_STREAM_LEGACY, CU_STREAM_PER_THREAD: here the same as the null handle.
+/// CU_STREAM_LEGACY and CU_STREAM_PER_THREAD: here both mean the same as the null handle.
 constexpr uintptr_t kStreamLegacy = 1, kStreamPerThread = 2;
 
 bool runnable(const FakeStream& stream) {
@@ -115,7 +115,7 @@ FakeStream* find_stream(const char* call, void* handle) {
   for (const auto& stream : context.streams) {
     if (stream.get() == handle && !stream->destroyed) return stream.get();
   }
-  report(Bug::kApiMisuse, "%s: no stream of the current context", call);
+  report(Bug::kApiMisuse, "%s: the handle is not a stream of the current context", call);
   return nullptr;
 }
 
@@ -124,7 +124,7 @@ std::shared_ptr<FakeEvent> find_event(const char* call, void* handle) {
     const auto found = context->events.find(handle);
     if (found != context->events.end()) return found->second;
   }
-  report(Bug::kApiMisuse, "%s: no event", call);
+  report(Bug::kApiMisuse, "%s: the handle is not an event", call);
   return nullptr;
 }
 
@@ -132,7 +132,7 @@ int enqueue(const char* call, void* handle, std::function<int()> work) {
   FakeStream* stream = find_stream(call, handle);
   if (stream == nullptr) return cu::kErrorInvalidHandle;
   stream->entries.push_back({std::move(work), nullptr, 0});
-  // The device does not wait for anybody to ask.
+  // A device starts work before anybody waits for it.
   FakeContext& context = *current();
   Random& random = state().random;
   if (random.below(4) == 0) {
@@ -152,7 +152,7 @@ uint8_t* bytes_at(const char* what, CuDeviceAddress address, size_t bytes, int o
 
 int run_until(FakeContext& context, const std::function<bool()>& done) {
   while (!done()) {
-    // An event of another device's context may be what is missing.
+    // The work may wait for an event in the context of another device.
     bool ran = run_one(context);
     for (const auto& other : state().contexts) ran = ran || run_one(*other);
     if (!ran) {
@@ -167,10 +167,10 @@ void check_host_canary(const void* p, size_t bytes) {
   const uint8_t* canary = static_cast<const uint8_t*>(p) + bytes;
   if (std::all_of(canary, canary + kHostCanaryBytes, [](uint8_t b) { return b == kHostCanary; }))
     return;
-  report(Bug::kCanary, "bytes behind a pinned buffer of %zu bytes were changed", bytes);
+  report(Bug::kCanary, "bytes after a pinned buffer of %zu bytes were changed", bytes);
 }
 
-// What tests steer it with.
+// The functions of shim.h.
 
 void reset(const Options& options) {
   const std::lock_guard lock(g_mutex);
@@ -187,7 +187,7 @@ void reset(const Options& options) {
     if (!context->modules.empty())
       report(Bug::kLeak, "%zu modules were not unloaded", context->modules.size());
     if (context->error != cu::kSuccess) {
-      (void)memory.free_all(context->device);  // a broken context's buffers go with it
+      (void)memory.free_all(context->device);  // a broken context takes its buffers with it
     } else {
       device_buffers += memory.free_all(context->device);
     }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The machine that is not there: contexts, streams with the work queued in them, events, faults.
-// Work is done when somebody waits, or a little of it at random: among the streams whose first
-// entry may run, the seed chooses. One lock, one thread at a time.
+// The simulated machine: contexts, streams with their queued work, events, faults. Queued work runs
+// when a call waits for it, and a little of it at random times. The seed chooses among the streams
+// whose first entry can run. One lock lets one thread in at a time.
 #pragma once
 
 #include <chrono>
@@ -29,14 +29,14 @@ struct FakeContext;
 struct FakeEvent {
   FakeContext* context = nullptr;
   bool timing = false;
-  uint64_t recorded = 0, passed = 0;  ///< numbers of records: enqueued, and run
+  uint64_t recorded = 0, passed = 0;  ///< number of records that were enqueued, that have run
   SteadyClock::time_point when;
 };
 
 struct Entry {
-  std::function<int()> work;         ///< null: a wait
-  std::shared_ptr<FakeEvent> event;  ///< waited for
-  uint64_t record = 0;
+  std::function<int()> work;         ///< null: the entry waits for an event
+  std::shared_ptr<FakeEvent> event;  ///< the event that it waits for
+  uint64_t record = 0;               ///< number of the event's record that it waits for
 };
 
 struct FakeStream {
@@ -52,10 +52,10 @@ struct FakeFunction {
 
 struct FakeContext {
   int device = 0;
-  int retained = 0;  ///< 0: an application's
+  int retained = 0;  ///< how often it is retained; always 0 for an application's context
   bool alive = true;
-  int error = cu::kSuccess;          ///< sticky
-  int pending_error = cu::kSuccess;  ///< becomes sticky at the next call that waits or asks
+  int error = cu::kSuccess;          ///< sticky error
+  int pending_error = cu::kSuccess;  ///< becomes sticky at the next call that waits or queries
   FakeStream default_stream;
   std::vector<std::unique_ptr<FakeStream>> streams;
   std::map<void*, std::shared_ptr<FakeEvent>> events;
@@ -75,19 +75,19 @@ struct State {
   Random random;
   uint64_t calls = 0;
   uint64_t allocations = 0;
-  uint64_t primary_contexts_made = 0;  ///< not reset
-  std::map<int, uint64_t> launches;    ///< by device
+  uint64_t primary_contexts_made = 0;  ///< reset() does not clear it
+  std::map<int, uint64_t> launches;    ///< number of launches by device
   Fault fault = Fault::kNone;
   uint64_t fault_call = 0;
   bool fault_hit = false;
   std::string faulty_call;
-  std::vector<std::unique_ptr<FakeContext>> contexts;  ///< the primary ones first, one per device
+  std::vector<std::unique_ptr<FakeContext>> contexts;  ///< first the primary one of each device
   std::map<void*, HostAllocation> host;
 };
 
 extern std::recursive_mutex g_mutex;
 State& state();
-/// The lock, while a call of the driver runs.
+/// Holds the lock during a driver call.
 class InDriver {
  public:
   InDriver();
@@ -95,32 +95,37 @@ class InDriver {
   InDriver(const InDriver&) = delete;
   InDriver& operator=(const InDriver&) = delete;
 };
-/// Contexts that the calling thread has pushed.
+/// The contexts that the calling thread has pushed.
 extern thread_local std::vector<FakeContext*> t_current;
 inline FakeContext* current() { return t_current.empty() ? nullptr : t_current.back(); }
 
 void ensure_devices();
-/// Of a call: a current context; one that answers for work done before.
+/// What a call needs: nothing; a current context; a current context, where the call also reports
+/// errors of earlier work.
 enum Needs { kNothing, kContext, kWaits };
-/// The one place that every call passes: counts, injects, refuses what a broken context refuses.
+/// Every call begins here: counts the call, injects the fault, returns the error of a broken
+/// context.
 int enter(const char* call, Needs needs);
 
 #define CJ2K_ENTER(call, needs) \
   const InDriver in;            \
   if (const int error = enter(call, needs); error != cu::kSuccess) return error
 
-/// Runs one entry of a random stream; false: none can run.
+/// Runs the first entry of a random stream.
+/// @return false: no entry can run
 bool run_one(FakeContext& context);
 bool idle(const FakeContext& context);
-/// Runs until done(); the context's error.
+/// Runs entries until done() is true.
+/// @return the error of the context
 int run_until(FakeContext& context, const std::function<bool()>& done);
 
-// By handle, or null after reporting the misuse.
+// The object of a handle; null, and a report, if there is none.
 FakeStream* find_stream(const char* call, void* handle);
 std::shared_ptr<FakeEvent> find_event(const char* call, void* handle);
 
 int enqueue(const char* call, void* handle, std::function<int()> work);
-/// The bytes of [address, address + bytes) on a device, or null after reporting the violation.
+/// The host address of the range [address, address + bytes) of a device; null, and a report, if the
+/// range is not inside one buffer.
 uint8_t* bytes_at(const char* what, CuDeviceAddress address, size_t bytes, int owner);
 void check_host_canary(const void* p, size_t bytes);
 

@@ -12,7 +12,7 @@
 namespace cj2k::simt::shim {
 namespace {
 
-constexpr uint8_t kPoison = 0xCB;  // as a float -2.7e7, as an index far out
+constexpr uint8_t kPoison = 0xCB;  // as a float -2.7e7, as an index far out of bounds
 constexpr uint8_t kCanary = 0xE5;
 
 void* reserve(size_t bytes, int protection) {
@@ -30,7 +30,7 @@ void* reserve(size_t bytes, int protection) {
 
 DeviceMemory& DeviceMemory::instance() {
   static DeviceMemory* memory =
-      new DeviceMemory;  // never destroyed: buffers may outlive static objects
+      new DeviceMemory;  // never destroyed, because buffers may outlive static objects
   return *memory;
 }
 
@@ -45,7 +45,8 @@ uintptr_t DeviceMemory::allocate(size_t bytes, int owner) {
   const size_t num_slots = (bytes + kCanaryBytes + kSlotBytes - 1) / kSlotBytes + 1;
   const size_t total = slot_buffer_.size();
   if (num_slots >= total) return 0;
-  // Onwards from the last buffer, so that the address of a freed one stays unused for long.
+  // The search begins after the last buffer, so that the address of a freed buffer stays unused for
+  // a long time.
   size_t run = 0, tried = 0, slot = next_slot_;
   for (; run < num_slots && tried <= 2 * total; ++tried) {
     if (slot == total) {
@@ -79,7 +80,7 @@ uintptr_t DeviceMemory::allocate(size_t bytes, int owner) {
 void DeviceMemory::check_canary(const Buffer& buffer) const {
   for (size_t i = 0; i < kCanaryBytes; ++i) {
     if (data_[buffer.end + i] == kCanary) continue;
-    report(Bug::kCanary, "byte %zu behind a buffer of %zu bytes was changed to 0x%02x", i,
+    report(Bug::kCanary, "byte %zu after a buffer of %zu bytes was changed to 0x%02x", i,
            static_cast<size_t>(buffer.end - buffer.begin), data_[buffer.end + i]);
     std::memset(data_ + buffer.end, kCanary, kCanaryBytes);
     return;
@@ -96,7 +97,7 @@ void DeviceMemory::release(uint32_t index) {
   Buffer& buffer = buffers_[index];
   check_canary(buffer);
   const size_t bytes = buffer.slots * kSlotBytes;
-  // Gives the pages back; both read as zero afterwards.
+  // Returns the pages to the system. Both ranges read as zero afterwards.
   madvise(data_ + buffer.begin, bytes, MADV_DONTNEED);
   madvise(records_ + buffer.begin / 4, bytes / 4 * sizeof(WordRecord), MADV_DONTNEED);
   for (size_t i = 0; i < buffer.slots; ++i) slot_buffer_[buffer.begin / kSlotBytes + i] = 0;
@@ -132,7 +133,7 @@ size_t DeviceMemory::free_all(int owner) {
 }
 
 const char* DeviceMemory::describe(uintptr_t address) const {
-  if (!contains(address)) return "no device address";
+  if (!contains(address)) return "not a device address";
   const size_t offset = address - base_;
   const Buffer* before = nullptr;
   for (const Buffer& buffer : buffers_) {

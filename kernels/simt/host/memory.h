@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The shim's device memory. A device address lies in a range that nobody may touch; the bytes lie
-// in a second range at a constant distance, which only the checked accesses add. So both the host
-// and a kernel fault that follow a device address by themselves. Each buffer has slots of its own,
-// with at least one free slot between buffers:
+// The device memory of the shim. Device addresses lie in a range of addresses that is mapped
+// without any access rights. The bytes lie in a second range at a constant distance, and only the
+// checked accesses add that distance. So the host and a kernel both fault when they dereference a
+// device address themselves. Each buffer has its own slots, with at least one free slot between
+// buffers:
 //
 //   | buffer 1 ... canary | free | buffer 2 ...        ... canary | free | ...
 //   0                     64K    128K
@@ -18,8 +19,9 @@
 
 namespace cj2k::simt::shim {
 
-/// Who touched a 4-byte word in the launch `launch`: blocks, counted from 1. The masks say which
-/// bytes: disjoint bytes do not conflict, and then the last writer alone is remembered.
+/// The blocks that accessed a 4-byte word in the launch `launch`, counted from 1; 0: none, kMany:
+/// several. `written` and `read` are masks of bytes: accesses to disjoint bytes do not conflict,
+/// and then only the last writer is remembered.
 struct WordRecord {
   static constexpr uint32_t kMany = (1u << 28) - 1;
   uint32_t launch;
@@ -37,17 +39,18 @@ class DeviceMemory {
 
   static DeviceMemory& instance();
 
-  /// 0: no room. Poisoned.
+  /// @return the address of a poisoned buffer; 0: no room
   uintptr_t allocate(size_t bytes, int owner);
-  /// False: not the address of a buffer.
+  /// @return false: not the address of a buffer
   bool free(uintptr_t address);
   size_t bytes_in_use(int owner) const;
   size_t bytes_in_use() const { return bytes_in_use_; }
-  /// Frees all of an owner's; how many there were.
+  /// Frees all buffers of an owner.
+  /// @return how many there were
   size_t free_all(int owner);
   void check_canaries() const;
 
-  /// Where the bytes are, or null if they are not all inside one buffer of `owner`.
+  /// @return where the bytes are; null if they are not all inside one buffer of `owner`
   uint8_t* access(uintptr_t address, size_t bytes, int owner) const {
     const uintptr_t offset = address - base_;
     if (offset < kArenaBytes) [[likely]] {
@@ -59,8 +62,8 @@ class DeviceMemory {
   }
   bool contains(uintptr_t address) const { return address - base_ < kArenaBytes; }
   WordRecord* record(uintptr_t address) const { return records_ + (address - base_) / 4; }
-  /// For messages, valid until the next call: the buffer that holds the address or lies before it.
-  /// No std::string, for who asks may never return.
+  /// Text for messages, valid until the next call: the buffer that holds the address or lies before
+  /// it. Not a std::string, because the caller may never return, and would leak it.
   const char* describe(uintptr_t address) const;
 
  private:
@@ -76,7 +79,7 @@ class DeviceMemory {
   uintptr_t base_ = 0;
   uint8_t* data_ = nullptr;
   WordRecord* records_ = nullptr;
-  std::vector<uint32_t> slot_buffer_;  ///< index of the buffer, 0: none
+  std::vector<uint32_t> slot_buffer_;  ///< [slot] index of its buffer; 0: none
   std::vector<Buffer> buffers_;
   std::vector<uint32_t> free_indices_;
   size_t next_slot_ = 1;

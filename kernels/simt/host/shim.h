@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The shim as a test sees it: a GPU that is not there. Kernels run on the host as fibers, device
-// memory is host memory behind checked accesses, the driver's functions (kernels/simt/driver.h) have
-// stand-ins. What a seed decides: the order of lanes, warps and blocks, how far streams run ahead
-// of each other, when work that was only enqueued is done.
+// The test interface of the shim, which simulates a GPU on the host. Kernels run as fibers, device
+// memory is host memory behind checked accesses, and the functions of the driver
+// (kernels/simt/driver.h) have stand-ins. A seed decides the order of lanes, warps and blocks, how
+// far streams run ahead of each other, and when enqueued work runs.
 #pragma once
 
 #include <cstddef>
@@ -19,34 +19,34 @@ namespace cj2k::simt::shim {
 
 struct Options {
   uint64_t seed = 1;
-  /// Watch every gload, gstore, sload, sstore and atomic for races; without it a kernel that loads
-  /// much is some times faster. Bounds are always checked.
+  /// Checks every gload, gstore, sload, sstore and atomic for races. Without it kernels with many
+  /// loads run several times faster. Bounds are always checked.
   bool check_races = true;
 
   bool has_driver = true;
   int num_devices = 1;
   int compute_major = 9, compute_minor = 0;
   size_t device_bytes = size_t{4} << 30;
-  int num_multiprocessors = 4;  ///< how far the fused form of tier-1 spreads its work
+  int num_multiprocessors = 4;  ///< the fused form of tier-1 spreads its work over these
 };
 
-/// A new machine: default state, no faults, calls counted from 0. Nothing of the old one may be in
-/// use; memory that was not freed is reported (Bug::kLeak).
+/// Starts a new machine: default state, no faults, call counters at 0. Nothing of the old machine
+/// may be in use; memory that was not freed is reported (Bug::kLeak).
 void reset(const Options& options = {});
 
-// What a kernel or a caller did wrong.
+/// What a kernel or a caller did wrong.
 enum class Bug {
   kOutOfBounds,        ///< access, copy or fill outside of any buffer of the device; use after free
   kMisaligned,         ///< address not a multiple of the access's size
-  kReadOnlyWritten,    ///< gload_ro of what was written in the same launch, or the other way round
-  kGlobalRace,         ///< two blocks, one writes, not both atomic
-  kSharedRace,         ///< two threads of a block, one writes, no barrier between, not both atomic
+  kReadOnlyWritten,    ///< gload_ro and a write of the same memory in one launch
+  kGlobalRace,         ///< two blocks access a word, at least one writes, not both atomic
+  kSharedRace,         ///< the same for two threads of a block with no barrier between
   kBarrierDivergence,  ///< threads of a block at different barriers, or one has ended
   kWarpDivergence,     ///< lanes of the mask at different collectives, or one has ended
-  kDeadlock,           ///< every thread waits, or spins for ever
-  kCanary,             ///< bytes behind a buffer or behind the shared memory were changed
-  kApiMisuse,          ///< a call that the driver would refuse or could not survive
-  kLeak,
+  kDeadlock,           ///< every thread waits, or spins forever
+  kCanary,             ///< bytes after a buffer or after the shared memory were changed
+  kApiMisuse,          ///< a call that the driver would refuse, or that would crash it
+  kLeak,               ///< a resource was not released
 };
 const char* bug_name(Bug bug);
 
@@ -55,13 +55,14 @@ struct Violation {
   std::string text;  ///< one line: bug, kernel, block, thread, file:line, values
 };
 
-/// Gets every violation, in the thread that runs the work. The default prints it and ends the
-/// process: no bug passes unseen. Out of bounds, divergence and deadlock end the launch and poison
-/// the context, the others let it go on (reported once per launch).
+/// Called with every violation, in the thread that runs the work. The default prints it and ends
+/// the process, so that no bug goes unnoticed. Out of bounds, misaligned accesses, divergence and
+/// deadlock end the launch and poison the context. After the others, which are reported once per
+/// launch, it goes on.
 using ViolationHandler = std::function<void(const Violation&)>;
 void set_violation_handler(ViolationHandler handler);
 
-/// Collects violations while it lives: for tests that plant bugs.
+/// Collects the violations during its lifetime: for tests that provoke them.
 class Recorder {
  public:
   Recorder();
@@ -77,49 +78,49 @@ class Recorder {
   ViolationHandler outer_;
 };
 
-/// The canaries of all buffers, now; every free checks its own.
+/// Checks the canaries of all buffers now. Freeing a buffer checks its own.
 void check_canaries();
 
-// Faults. Every call of the driver's interface is counted, whichever it is, at one place.
+// Faults. Every call of a driver function is counted, all in one counter.
 enum class Fault {
   kNone,
-  kOutOfMemory,   ///< the call answers "out of memory" and does nothing
-  kRefused,       ///< the call answers an error that is not sticky ("launch out of resources")
-  kLaunchFailed,  ///< "launch failed", sticky: so does every later call
-  kDeviceLost,    ///< "unknown error", sticky
-  kAsyncFailure,  ///< the call succeeds; the next one that waits or asks answers "launch failed",
-                  ///< sticky
+  kOutOfMemory,   ///< the call returns "out of memory" and does nothing
+  kRefused,       ///< the call returns an error that is not sticky ("launch out of resources")
+  kLaunchFailed,  ///< the call returns "launch failed", sticky: so does every later call
+  kDeviceLost,    ///< the call returns "unknown error", sticky in all contexts
+  kAsyncFailure,  ///< the call succeeds; the next that waits or queries fails as kLaunchFailed
 };
-/// The `nth` call from now on (1 = the next) fails.
+/// Makes the `nth` call from now on (1 = the next) fail.
 void inject(Fault fault, uint64_t nth);
-/// Whether the fault has been met.
+/// Whether the injected fault has occurred.
 bool fault_hit();
-/// Calls since reset.
+/// Number of calls since reset.
 uint64_t num_calls();
-/// Of them, those that make something: memory of the device or page-locked, streams, events,
+/// Number of those calls that create something: device or page-locked memory, streams, events,
 /// modules.
 uint64_t num_allocations();
-/// Primary contexts that were made: retained while nobody held them. Of all machines, not since
-/// reset.
+/// Number of primary contexts that were created, which means: retained while no caller held them.
+/// Counts over all machines; reset does not clear it.
 uint64_t num_primary_contexts_made();
-/// Kernels launched on one device, and page-locked bytes allocated now.
+/// Number of kernels launched on a device since reset.
 uint64_t num_launches(int device);
+/// Page-locked bytes that are allocated now.
 size_t pinned_bytes_in_use();
-/// Whether the calling thread is inside such a call: what it allocates then is the shim's own.
+/// Whether the calling thread is inside a driver call: its allocations then belong to the shim.
 bool in_driver();
-/// The name of the call that met the fault, e.g. "cuMemAlloc_v2".
+/// The name of the call in which the fault occurred, e.g. "cuMemAlloc_v2".
 std::string faulty_call();
 
-/// A CUcontext that an application has made on a device; there until reset.
+/// Creates a CUcontext as an application would, on a device. It lives until reset.
 void* application_context(int device = 0);
 
-// Figures of the engine.
+/// Counters of the engine.
 struct Stats {
   uint64_t launches = 0, blocks = 0, threads = 0;
-  uint64_t switches = 0;  ///< from one thread to another that was suspended or not started
+  uint64_t switches = 0;  ///< switches of the fiber, to a thread that was suspended or not started
 };
 Stats stats();
-/// Bytes of device memory allocated now, all devices.
+/// Bytes of device memory that are allocated now, on all devices.
 size_t device_bytes_in_use();
 
 }  // namespace cj2k::simt::shim

@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The thread context of the shim (kernels/simt/kernel.h has the contract). Each thread of a block
-// is one; a fiber runs it.
+// The thread context of the shim; kernels/simt/kernel.h has the contract. There is one for each
+// thread of a block, and a fiber runs it.
 //
-// Shared memory is watched per 4-byte word by barrier epochs: an access is ordered after an earlier
-// one of another thread if a block barrier lies between, or a collective of their warp, or a named
-// barrier that both warps took part in, or a release and the acquire that read it. Every collective
-// that a warp completes starts a new time of the warp; vector clocks over warps order named
-// barriers. Sub-word accesses to different bytes of a word do not conflict and only the last one is
-// remembered, so a race on them can go unseen.
+// Races on shared memory are checked per 4-byte word. An access comes after an earlier access of
+// another thread if one of these lies between:
+// - a block barrier, which begins a new epoch;
+// - a collective of their warp, which begins a new time of the warp;
+// - a named barrier that both warps took part in, or a release and the acquire that read it; vector
+//   clocks over warps record these.
+// Accesses to different bytes of a word do not conflict. Only the last one is remembered, so a race
+// on parts of a word can go unnoticed.
 #pragma once
 
 #include <bit>
@@ -294,7 +296,8 @@ class Thread : public WarpOps<Thread> {
   uint8_t* atomic_bytes(const void* p, size_t bytes, const Where& where);
   void acquire(const void* bytes);
   void release(const void* bytes);
-  /// All lanes of the mask meet; answers this lane's result.
+  /// Waits until all lanes of the mask have called.
+  /// @return the result for this lane
   uint64_t collective(Collective op, uint32_t mask, uint64_t value, uint32_t argument,
                       const Where& where, Combine combine = nullptr);
   void named_barrier(uint32_t id, uint32_t num_threads, bool wait, const Where& where);
@@ -304,7 +307,7 @@ class Thread : public WarpOps<Thread> {
   Fiber* fiber_ = nullptr;  ///< null: not started, or ended
   uint32_t thread_ = 0;
   const char* waits_for_ = nullptr;
-  Where where_;  ///< of waits_for_
+  Where where_;  ///< source location of waits_for_
 };
 
 }  // namespace cj2k::simt::shim

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Accesses of kernels to memory: bounds, alignment, races.
+// Checks the memory accesses of kernels: bounds, alignment, races.
 #include <algorithm>
 
 #include "kernels/simt/host/engine.h"
@@ -39,7 +39,7 @@ void Thread::shared(const void* p, size_t bytes, Access access, const Where& whe
 }
 
 uint8_t* Thread::atomic_bytes(const void* p, size_t bytes, const Where& where) {
-  // What others do may come before or after.
+  // The accesses of other threads may come before or after this one.
   if ((++block_->num_atomics_ & 7) == 0) block_->let_others_run(this, where);
   const auto address = reinterpret_cast<uintptr_t>(p);
   if (block_->memory_.contains(address))
@@ -186,7 +186,7 @@ Block::Clock Block::release_clock(Thread* thread) {
   Clock clock = warp.clock;
   uint32_t& lane_time = warp.lane_time[thread->lane()];
   clock[thread->warp()] = lane_time;
-  lane_time = ++warp.time;  // what follows is not released
+  lane_time = ++warp.time;  // this release does not cover later accesses
   has_clocks_ = true;
   return clock;
 }
@@ -208,7 +208,7 @@ void Thread::acquire(const void* bytes) {
   const auto found = block_->released_.find(bytes);
   if (found == block_->released_.end()) return;
   block_->join_clock(this, found->second);
-  // Lanes of one warp may hand over to each other, too.
+  // The release may have been by a lane of the same warp.
   if (found->second[warp()] != 0) warp_state_->lane_time[lane()] = ++warp_state_->time;
 }
 
