@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The stages on a GPU: what goes to the device, in which order, and what comes back. The same file
-// runs on the host implementation of the device (kernels/simt/host).
+// The CUDA backend: runs the stages on a GPU. It decides what goes to the device, in which order,
+// and what comes back. The same file runs on the shim (kernels/simt/host).
 //
-// A GOP has a stream of its own. Its frames are uploaded and go through the first level of the
-// transform as they arrive (frame_reader.h); the rest goes in a few steps, after each of which the
-// GOP's thread waits for results: blocks coded (results, then hulls), bytes gathered. While it
-// waits, other GOPs' work runs.
+// Each GOP has its own stream. Its frames are uploaded and go through the first level of the
+// transform as they arrive (frame_reader.h). The other stages run in a few steps. After each step
+// the GOP's thread waits for the results: blocks coded (results, then hulls), bytes gathered.
+// Meanwhile the work of other GOPs runs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -41,12 +41,13 @@ double ms_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-/// Host memory for the coefficients of a frame, where they are looked at.
+/// Host memory for the coefficients of a frame, in bytes; 0 unless measure_mse is set.
 uint64_t coefficient_bytes(const Plan& plan, const PlanTables& tables) {
   return plan.params.measure_mse == 0 ? 0 : tables.frame.frame_samples * sizeof(int32_t);
 }
 
-/// The device's time from `begin` to `end`, which has been passed, shared by the frames.
+/// Adds the device time from `begin` to `end` to a stage, divided equally among the frames. `end`
+/// must have been passed.
 Status add_time(simt::Event& begin, simt::Event& end, cj2k_stage stage,
                 std::span<const uint32_t> frames, cj2k_stats* stats) {
   float ms = 0;
@@ -78,7 +79,7 @@ class CudaBackend final : public Backend {
     return tables_.bytes + static_cast<uint64_t>(num_gops_) * memory_.bytes;
   }
   simt::Context& context() { return *context_; }
-  /// What cj2k_info::device_name says, where it is more than this device's.
+  /// Sets cj2k_info::device_name to the names of all devices.
   void set_device_names(const std::string& names) { device_names_ = names; }
 
   const char* name() const override { return "cuda"; }
@@ -96,8 +97,8 @@ class CudaBackend final : public Backend {
   Status fetch(GopWork& gop, std::span<const FetchRequest> requests, cj2k_stats* stats) override;
 
  private:
-  /// After an error, work that was enqueued before it may still run: nothing may be written or
-  /// given back before it has ended.
+  /// After an error, work that was enqueued before it may still run. This waits until it has ended,
+  /// because until then the caller must not write to its memory or release it.
   Status settled(Status status) {
     if (status != Status::kOk && !context_->poisoned()) (void)context_->synchronize();
     return status;
@@ -188,13 +189,13 @@ Status CudaBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t numbe
       work.device.as<uint8_t>(memory_.input + at),
       work.device.as<int32_t>(memory_.samples) + number * tables_.frame.frame_samples};
   const cuda::StagedFrame staged = reader_.stage(frame, place);
-  // No loop over the threads while the lock is held: one of its parts could want it, too.
+  // parallel_for must not run while the lock is held, because one of its tasks could want the lock.
   const std::lock_guard lock(work.ingest);
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
   const cuda::DwtLists level = tables_.levels.empty() ? cuda::DwtLists{} : lists(0);
   CJ2K_TRY(settled(reader_.enqueue(frame, staged, place, level, work.stream, work.frame_events)));
-  // What the device takes for it comes to that in run_transform.
+  // run_transform adds the device time of this step.
   stats.stage_ms[CJ2K_STAGE_INGEST] += ms_since(start);
   return settled(reader_.wait(frame, work.stream, work.frame_events));
 }
@@ -222,7 +223,7 @@ Status CudaBackend::run_transform(CudaGopWork& work, std::span<const uint32_t> f
   work.forget_blocks();
   simt::Stream& stream = work.stream;
   CJ2K_TRY(stream.record(work.begin));
-  // Frames that could not be read go along: nobody asks for their blocks.
+  // Frames that could not be read are processed too, but nobody asks for their blocks.
   const cuda::Samples samples{work.device.as<void>(memory_.samples), tables_.frame.frame_samples,
                               frames.back() + 1};
   for (size_t i = 1; i < tables_.levels.size(); ++i) {
@@ -261,7 +262,7 @@ Status CudaBackend::run_code(CudaGopWork& work, std::span<BlockRequest> requests
 
 // ---- Fetch ----
 
-/// Gathers jobs [first, end), `bytes` in all, and brings them to the host.
+/// Gathers the bytes of the jobs [first, end), `bytes` in total, and downloads them.
 Status CudaBackend::gather(CudaGopWork& work, size_t first, size_t end, uint64_t bytes) {
   if (first == end) return Status::kOk;
   const auto* jobs = work.pinned.as<GatherJob>(pinned_.gather);
@@ -284,7 +285,7 @@ Status CudaBackend::fetch(GopWork& gop, std::span<const FetchRequest> requests, 
   return settled(run_fetch(static_cast<CudaGopWork&>(gop), requests, stats));
 }
 
-/// They lie where `fetch` gathers the bytes.
+/// `fetch` gathers into the same device memory, so it overwrites the coefficients.
 Status CudaBackend::coefficients(GopWork& gop, uint32_t frame, CoefficientPlanes* planes) {
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// In place of backend_cuda.cc where there was no CUDA compiler.
+// Replaces backend_cuda.cc in a build without a CUDA compiler.
 #include "backend.h"
 
 namespace cj2k {

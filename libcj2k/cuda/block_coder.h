@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where a block coder plugs into the CUDA backend: from the coefficients of a GOP in device memory
-// to its CodedBlocks, and their bytes.
+// The interface of block coders in the CUDA backend. A block coder turns the coefficients of a GOP
+// in device memory into CodedBlocks and their bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace cj2k::cuda {
 
-/// What the coder of one device is made from; all of it outlives the coder.
+/// What a block coder is created from. Everything here must outlive the coder.
 struct DeviceCoderSetup {
   const Plan& plan;
   simt::Context& context;
@@ -28,23 +28,24 @@ struct DeviceCoderSetup {
   const simt::DeviceBuffer& table_memory;
 };
 
-/// One per GOP in flight. Calls come with the context current, one after the other. After an error
-/// enqueued work may still run.
+/// A block coder; there is one per GOP in flight. The caller makes the context current and makes
+/// one call at a time. After an error, enqueued work may still run.
 class DeviceBlockCoder {
  public:
   virtual ~DeviceBlockCoder() = default;
-  /// Enqueues what comes before block coding: quantisation, a GOP's clean state.
+  /// Enqueues the work before block coding: quantisation, and the initial state of the blocks.
   /// @param samples  coefficients of the frames
   virtual Status begin(CudaGopWork& work, const Samples& samples) = 0;
-  /// Backend::code_blocks; waits for the results. The times go to work.begin and work.end.
+  /// Does Backend::code_blocks and waits for the results. Records work.begin and work.end for the
+  /// time that it takes.
   virtual Status code(CudaGopWork& work, std::span<BlockRequest> requests,
                       const BlockSample& sample) = 0;
-  /// Enqueues the copy of the first bytes of blocks to one place in device memory.
+  /// Enqueues a copy of the first bytes of each job's block to `to`, in device memory.
   /// @param jobs  [count] in device memory
   virtual Status gather(CudaGopWork& work, const GatherJob* jobs, uint32_t count, uint8_t* to) = 0;
 };
 
-/// coder = ebcot. Throws std::bad_alloc.
+/// Creates the EBCOT block coder. Throws std::bad_alloc.
 Status make_device_ebcot(const DeviceCoderSetup& setup, std::unique_ptr<DeviceBlockCoder>* coder);
 
 }  // namespace cj2k::cuda

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Blocks on their way into tier-1 on the device, and what comes back of each.
+// Lists of blocks for tier-1 on the device, and the CodedBlocks made from its results.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,28 @@
 
 namespace cj2k::cuda {
 
-/// Numbers in the GOP of the requests' blocks, by size of block. Those of a frame stay in the order
-/// of the plan: neighbours of a subband take about the same work.
-/// @param list       room for all of them
-/// @param on_device  where they go to
+/// Lists the blocks of the requests by their numbers in the GOP, sorted by tier1_size. The blocks
+/// of a frame stay in the order of the plan, because neighbours in a subband take about the same
+/// work.
+/// @param on_device  where the list will be in device memory
+/// @param list       written; needs room for all blocks
 Tier1List list_blocks(const Tier1Layout& layout, std::span<const BlockRequest> requests,
                       const uint32_t* on_device, uint32_t* list);
-/// The same blocks of several frames, likewise.
+/// Lists the same blocks of several frames in the same way.
 /// @param weights       of the blocks, or empty
-/// @param list_weights  [as list] theirs in its order
+/// @param list_weights  written: the weight of each entry of `list`
 Tier1List list_blocks(const Tier1Layout& layout, std::span<const uint32_t> frames,
                       std::span<const uint32_t> blocks, std::span<const uint32_t> weights,
                       const uint32_t* on_device, uint32_t* list, uint32_t* list_weights);
 
-/// What the device gave for a list; segments and tails null where there are none.
+/// The results of the device for a list. segments and tails are null where there are none.
 struct ListOutput {
   const HullPoint* hulls;
   const SegmentEnd* segments;
   const PassTail* tails;
 };
-/// The block after a call that coded it from the state `before`.
+/// Makes the CodedBlock of a block from the result of a call.
+/// @param before  the block before the call
 CodedBlock coded_block(const Tier1Job& job, uint32_t style, const Tier1Result& result,
                        const ListOutput& output, const CodedBlock& before);
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// EBCOT as the CUDA backend's block coder: quantisation to bit-planes, tier-1, the stop rules,
-// hulls; their kernels are kernels/ebcot and kernels/rate.
+// The EBCOT block coder of the CUDA backend: quantisation to bit-planes, tier-1, the stop rules and
+// the hulls. Their kernels are in kernels/ebcot and kernels/rate.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -89,7 +89,7 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<const BlockR
   const simt::DeviceBuffer& d = work.device;
   const Tier1List list = list_blocks(s_.tables.tier1, requests, d.as<uint32_t>(s_.memory.list),
                                      work.pinned.as<uint32_t>(s_.pinned.list));
-  // With PTERM each pass has its own ending, and those are not kept.
+  // With PTERM blocks do not pause: each pass has its own ending, and these are not kept.
   const bool may_stop = (style() & CJ2K_STYLE_PTERM) == 0;
   auto* thresholds = work.pinned.as<uint16_t>(s_.pinned.thresholds);
   const size_t num_thresholds =
@@ -108,14 +108,15 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<const BlockR
   return bring_results(work, list);
 }
 
-/// Sample, hulls, table, thresholds, the rest: one after the other on the device.
+/// Codes the sample of blocks, makes their hulls, counts bytes by slope, predicts the thresholds
+/// and codes the remaining blocks to them, all on the device without a wait in between.
 Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> requests,
                                    const BlockSample& sample) {
   std::vector<uint32_t>& frames = work.coded_frames;
   frames.clear();
   for (const BlockRequest& request : requests) frames.push_back(request.frame);
   const uint32_t num_frames = frames.back() + 1;
-  // One list after the other, in one piece of memory.
+  // The two lists follow one another in one piece of memory.
   auto* const numbers = work.pinned.as<uint32_t>(s_.pinned.list);
   auto* const weights = work.pinned.as<uint32_t>(s_.pinned.weights);
   const simt::DeviceBuffer& d = work.device;
@@ -144,7 +145,7 @@ Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> re
   auto* const predicted = work.pinned.as<uint16_t>(s_.pinned.thresholds);
   CJ2K_TRY(stream.download(predicted, decided,
                            num_frames * size_t{CJ2K_MAX_COMPONENTS} * sizeof(uint16_t)));
-  // Hulls are made of blocks of all sizes together: one list.
+  // Hulls do not depend on block sizes, so one list serves.
   CJ2K_TRY(bring_results(work, {list, {count, 0, 0}}));
   for (BlockRequest& request : requests) {
     std::copy_n(predicted + request.frame * CJ2K_MAX_COMPONENTS, CJ2K_MAX_COMPONENTS,
@@ -153,7 +154,7 @@ Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> re
   return Status::kOk;
 }
 
-/// All planes one after the other, whether or not blocks are left to code in them.
+/// Codes all planes one after the other, also planes in which no block is left to code.
 Status DeviceEbcot::code_planes(CudaGopWork& work, std::span<const BlockRequest> requests) {
   const simt::DeviceBuffer& d = work.device;
   const Tier1List list = list_blocks(s_.tables.tier1, requests, d.as<uint32_t>(s_.memory.list),
@@ -174,7 +175,7 @@ Status DeviceEbcot::code_planes(CudaGopWork& work, std::span<const BlockRequest>
     CJ2K_TRY(stop(stream, b, num_frames, plane, targets, decisions));
   }
   CJ2K_TRY(bring_results(work, list));
-  // Each plane after a block's first was one that it went on with.
+  // A block resumed for every plane after its first.
   const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
   for (const BlockRequest& request : requests) {
     for (const uint32_t index : request.blocks) {
@@ -222,7 +223,7 @@ Status DeviceEbcot::make_hulls(CudaGopWork& work, const Tier1List& list) {
                     s_.plan.params.lossless != 0, output(work));
 }
 
-/// Hulls and what goes with them, from the device to the CodedBlocks.
+/// Makes the hulls, downloads them with the results, and fills the CodedBlocks.
 Status DeviceEbcot::bring_results(CudaGopWork& work, const Tier1List& list) {
   simt::Stream& stream = work.stream;
   CJ2K_TRY(make_hulls(work, list));
@@ -236,9 +237,10 @@ Status DeviceEbcot::bring_results(CudaGopWork& work, const Tier1List& list) {
     const uint32_t index = numbers[i] % static_cast<uint32_t>(s_.plan.blocks.size());
     const Tier1Job& job = s_.tables.tier1.jobs[index];
     if (r.num_bytes > job.bytes_capacity) {
-      return s_.context.log().fail(Status::kInternal,
-                                   "code-block %u takes %u bytes, %u were reserved; use device=cpu",
-                                   index, r.num_bytes, job.bytes_capacity);
+      return s_.context.log().fail(
+          Status::kInternal,
+          "code-block %u takes %u bytes, but only %u are reserved; use device=cpu", index,
+          r.num_bytes, job.bytes_capacity);
     }
     CodedBlock& coded = work.block(numbers[i]);
     coded = coded_block(job, style(), r, from_device, coded);
@@ -246,7 +248,8 @@ Status DeviceEbcot::bring_results(CudaGopWork& work, const Tier1List& list) {
   return Status::kOk;
 }
 
-/// Two waits: for how much there is, then for it.
+/// Downloads the hull points, tails and segments. Waits twice: for their numbers, then for the
+/// data.
 Status DeviceEbcot::bring_hulls(CudaGopWork& work, ListOutput* result) {
   simt::Stream& stream = work.stream;
   const Tier1Output from = output(work);

@@ -25,8 +25,8 @@ Status FrameEvents::create(simt::Context& context, int num_frames) {
   return Status::kOk;
 }
 
-/// The rows as they are. Components whose samples lie between one another's are one piece.
-/// @return false: they do not fit
+/// Copies the rows as they are. Components whose samples are interleaved are one piece.
+/// @return false: the rows do not fit into tables_.input.bytes
 bool FrameReader::stage_rows(const cj2k_frame& frame, const FramePlace& to,
                              StagedFrame* staged) const {
   struct Piece {
@@ -90,7 +90,8 @@ bool FrameReader::stage_rows(const cj2k_frame& frame, const FramePlace& to,
   return true;
 }
 
-/// Samples that lie so far apart that copying what is between them does not pay: packed.
+/// Packs the samples. For samples that lie so far apart that copying the bytes between them would
+/// cost more.
 void FrameReader::stage_packed(const cj2k_frame& frame, const FramePlace& to,
                                StagedFrame* staged) const {
   for (size_t c = 0; c < plan_.components.size(); ++c) {

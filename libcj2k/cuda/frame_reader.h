@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// How the samples of a frame get into the device memory of a GOP: staged in page-locked memory and
-// uploaded, or read where they are, and made to coefficients of the first level of the transform
-// (to samples where there is no level).
+// Reads a frame into the device memory of a GOP. A frame in host memory is staged in page-locked
+// memory and uploaded; a frame in device memory is read where it is. The first level of the
+// transform turns its words into coefficients (without levels: `ingest` turns them into samples).
 //
-// Frames of a GOP are read as they come, one after the other on the GOP's stream, from two threads
-// perhaps: `stage` needs no lock, `enqueue` and `wait` need one for each GOP, and the context.
+// The frames of a GOP are read as they arrive, one after the other on the GOP's stream, possibly
+// from two threads. `stage` needs no lock. `enqueue` and `wait` need a lock per GOP, and the
+// current context.
 #pragma once
 
 #include <cstdint>
@@ -20,47 +21,50 @@
 
 namespace cj2k::cuda {
 
-/// Events of a GOP's frames being read.
+/// Events for reading the frames of a GOP.
 struct FrameEvents {
   /// kOk | kDevice, kNoMemory. Throws std::bad_alloc.
   Status create(simt::Context& context, int num_frames);
 
-  simt::Event ready, read;  ///< of frames in device memory: from their producer, for their owner
+  /// For frames in device memory. ready: the producer has written the frame. read: the frame has
+  /// been read, and its owner may change it.
+  simt::Event ready, read;
   struct Span {
     simt::Event begin, end;
   };
-  std::vector<Span> reading;  ///< [frame] around upload and first level
+  std::vector<Span> reading;  ///< [frame] begin and end of upload and first level
 };
 
-/// Where frame `number` of a GOP goes.
+/// The memory for frame `number` of a GOP.
 struct FramePlace {
   uint32_t number;
-  uint8_t* pinned;  ///< [tables.input.bytes]
-  uint8_t* device;  ///< the same on the device
-  int32_t* samples;
+  uint8_t* pinned;   ///< [tables.input.bytes]
+  uint8_t* device;   ///< [tables.input.bytes] on the device
+  int32_t* samples;  ///< samples of the frame on the device
 };
 
 struct StagedFrame {
-  FrameViews views;  ///< in device memory, once `bytes` of the place have been uploaded
-  uint64_t bytes;
+  FrameViews views;  ///< in device memory; valid when `bytes` of FramePlace are uploaded
+  uint64_t bytes;    ///< bytes to upload; 0 for a frame in device memory
 };
 
 class FrameReader {
  public:
-  /// Both must outlive it.
+  /// The plan and the tables must outlive the reader.
   FrameReader(const Plan& plan, const PlanTables& tables) : plan_(plan), tables_(tables) {}
 
-  /// Copies samples in host memory to the place's page-locked memory; those in device memory stay
-  /// where they are. Runs a loop over the arena's threads: not to be called with a lock held that
-  /// one of them could want.
+  /// Copies a frame in host memory to the page-locked memory of `to`. A frame in device memory
+  /// stays where it is. Runs parallel_for, so the caller must not hold a lock that another thread
+  /// of the arena could want.
   StagedFrame stage(const cj2k_frame& frame, const FramePlace& to) const;
-  /// Upload and first level. A frame in device memory is read when its producer's stream (its own
-  /// ready_stream, or the parameters') has come to this point.
-  /// @param lists  level 1, where there is one
+  /// Enqueues the upload and the first level. A frame in device memory is read when the work that
+  /// its producer's stream has at this moment is done. That stream is frame.ready_stream or, if
+  /// null, the stream of the parameters.
+  /// @param lists  level 1; unused without levels
   /// @return kOk | kDevice
   Status enqueue(const cj2k_frame& frame, const StagedFrame& staged, const FramePlace& to,
                  const DwtLists& lists, simt::Stream& stream, FrameEvents& events) const;
-  /// Until a frame in device memory has been read: its owner may change it then.
+  /// Waits until a frame in device memory has been read. Then its owner may change it.
   Status wait(const cj2k_frame& frame, simt::Stream& stream, FrameEvents& events) const;
 
  private:

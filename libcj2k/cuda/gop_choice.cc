@@ -11,7 +11,7 @@
 namespace cj2k::cuda {
 namespace {
 
-/// Numbers of blocks and passes are 32 bits wide on the device.
+/// Checks the numbers of blocks and passes of a GOP, which have 32 bits on the device.
 Status check_counts(const Plan& plan, const Log& log) {
   uint64_t passes = 0;
   for (const CodeBlock& block : plan.blocks)
@@ -20,8 +20,8 @@ Status check_counts(const Plan& plan, const Log& log) {
   if (gop * passes <= UINT32_MAX) return Status::kOk;
   return log.fail(Status::kNotSupported,
                   "gop %" PRIu64 ": %" PRIu64
-                  " coding passes a frame are more than 4294967295 in all on a CUDA device; use a "
-                  "smaller gop or device=cpu",
+                  " coding passes per frame are more than 4294967295 per GOP, the limit on a CUDA "
+                  "device; use a smaller gop or device=cpu",
                   gop, passes);
 }
 
@@ -34,7 +34,7 @@ Tier1Form tier1_form(const Plan& plan) {
     case CJ2K_TIER1_FUSED:
       return Tier1Form::kFused;
     default:
-      return Tier1Form::kClassic;  // the plainest, until a GPU has been measured
+      return Tier1Form::kClassic;  // the simplest, until GPUs are measured
   }
 }
 const char* form_name(Tier1Form form) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which form of tier-1, and how many GOPs of how many frames go to which device: what a plan takes
-// of a device's memory, and what of it fits.
+// Chooses the form of tier-1, the number of frames in a GOP and the number of GOPs for each device,
+// from the memory that a plan takes and the memory that the devices have.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,17 @@ namespace cj2k::cuda {
 Tier1Form tier1_form(const Plan& plan);
 const char* form_name(Tier1Form form);
 
-/// GOPs that a device takes when `num_gops` go round.
+/// Number of GOPs in flight on a device, when `num_gops` are dealt to the devices in turn.
+/// @param device  index in the list of devices
 int gops_of_device(int num_gops, size_t device, size_t num_devices);
 
-/// What one device's memory must hold. Throws std::bad_alloc.
+/// Device memory in bytes that `num_gops` GOPs take on one device. Throws std::bad_alloc.
 uint64_t device_bytes(const Plan& plan, int num_gops);
 
-/// gop and async_depth where they are to be chosen, so that all of it fits into the device with the
-/// least free memory.
-/// @return kOk | kNoMemory: what it takes and what there is | kNotSupported | kDevice
+/// Chooses gop and async_depth where the parameters leave them open, so that the plan fits into the
+/// device with the least free memory.
+/// @return kOk | kNoMemory (the log line says what is needed and what is free) | kNotSupported |
+///         kDevice
 Status choose_gops(Plan* plan, std::span<const std::unique_ptr<simt::Context>> contexts,
                    const Log& log);
 

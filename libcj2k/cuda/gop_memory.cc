@@ -51,7 +51,7 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
   Carver carver;
   input = carver.take(frames * tables.input.bytes);
   samples_bytes = frames * tables.frame.frame_samples * sizeof(int32_t);
-  // A few samples can take less than what codes them.
+  // The bytes of a block are gathered there, and a block of few samples can take more bytes coded.
   for (const Tier1Job& job : tables.tier1.jobs) {
     samples_bytes = std::max<uint64_t>(samples_bytes, job.bytes_capacity);
   }

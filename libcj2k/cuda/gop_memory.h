@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What one device keeps in its memory: the tables of a plan, the same for all frames, and the
-// arrays of a GOP in flight. All sizes follow from the plan, so they are known before there is a
-// device.
+// The layout of device memory: the tables of a plan, which all frames share, and the arrays of a
+// GOP in flight. All sizes follow from the plan, so they are known before a device is opened.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@
 
 namespace cj2k::cuda {
 
-/// Cuts one piece of memory into arrays aligned to 256 bytes.
+/// Divides one piece of memory into arrays that are aligned to 256 bytes.
 class Carver {
  public:
   /// @return offset of the array
@@ -32,20 +31,23 @@ class Carver {
   uint64_t bytes_ = 0;
 };
 
-/// Samples of a frame on their way to the device: the rows as the application has them where they
-/// fit into `bytes`, else packed, one word of 1 or 2 bytes a sample.
+/// Memory for the words of a frame during the upload. The rows are copied as the application has
+/// them if they fit into `bytes`, else packed, with one word of 1 or 2 bytes per sample.
 struct InputLayout {
   explicit InputLayout(const Plan& plan);
-  /// A component packed; rows 16-byte aligned.
+  /// Layout of a packed component, in bytes. Rows are 16-byte aligned.
   struct Component {
     uint64_t offset;
     uint32_t row_bytes;
     uint32_t word_bytes;
   };
   std::vector<Component> components;
-  uint64_t bytes;  ///< a third more than all packed: four words where three are used
+  /// Bytes for a frame: a third more than all components packed, so that rows with four words per
+  /// pixel fit, of which three are used.
+  uint64_t bytes;
 };
 
+/// The tables of a plan, and where they lie in device memory.
 struct PlanTables {
   /// Throws std::bad_alloc.
   PlanTables(const Plan& plan, Tier1Form form);
@@ -53,12 +55,12 @@ struct PlanTables {
   InputLayout input;
   PixelFormat format;
   FrameLayout frame;
-  std::vector<DwtLevel> levels;
+  std::vector<DwtLevel> levels;  ///< [level - 1]
   std::vector<QuantizeJob> quantize;
-  uint64_t frame_words = 0;
+  uint64_t frame_words = 0;  ///< 64-bit words of a frame's bit-planes
   Tier1Layout tier1;
 
-  // Offsets in the tables' device memory.
+  // Offsets in the device memory of the tables, and its size, in bytes.
   struct Level {
     uint64_t jobs, parts;
   };
@@ -67,20 +69,22 @@ struct PlanTables {
   uint64_t bytes = 0;
 };
 
-/// Offsets in the device memory of one GOP.
+/// Offsets of the arrays in the device memory of one GOP, in bytes.
 struct GopMemory {
   GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form, uint64_t scratch_bytes);
 
   uint64_t input, samples, words, magnitudes;
-  uint64_t symbols, pass_symbols;  ///< none with fused: both 0
+  uint64_t symbols, pass_symbols;  ///< empty with the fused form
   uint64_t coded, passes, tails, snapshots, states;
   uint64_t list, thresholds, results, hull, segments, hull_tails, totals, gather, scratch;
-  /// Of the early stop's decisions (slopes.h): exact: weights, stop_counters; psb, bpi: records,
-  /// stop_counters. Else empty.
+  /// Arrays for the decisions of the early stops (slopes.h). exact uses weights and stop_counters;
+  /// psb and bpi use records and stop_counters; arrays that are not used are empty. stop_counters
+  /// counts the coded bytes: by slope (exact, psb) or by component (bpi).
   uint64_t weights, records, stop_counters;
-  uint64_t records_bytes, stop_counters_bytes;  ///< what is to be zeroed
-  uint64_t samples_bytes;  ///< also where bytes are gathered, when the samples have been quantised
-  uint64_t bytes;
+  uint64_t records_bytes, stop_counters_bytes;  ///< sizes of the arrays, which must be zeroed
+  /// Size of `samples`. After quantisation, the bytes of blocks are gathered there.
+  uint64_t samples_bytes;
+  uint64_t bytes;  ///< size of the device memory
 };
 
 }  // namespace cj2k::cuda

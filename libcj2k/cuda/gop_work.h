@@ -17,7 +17,7 @@ namespace cj2k::cuda {
 
 class DeviceBlockCoder;  // cuda/block_coder.h
 
-/// What of a GOP lies where, and the order of its work.
+/// The memory, the stream and the results of a GOP in flight.
 class CudaGopWork final : public GopWork {
  public:
   explicit CudaGopWork(const Plan& plan)
@@ -30,21 +30,21 @@ class CudaGopWork final : public GopWork {
   const CodedBlock* blocks(uint32_t frame) const override {
     return blocks_.data() + frame * num_blocks_;
   }
-  /// By its number in the GOP.
+  /// @param number  of the block in the GOP
   CodedBlock& block(uint32_t number) { return blocks_[number]; }
   size_t num_blocks() const { return blocks_.size(); }
   void forget_blocks() { std::fill(blocks_.begin(), blocks_.end(), CodedBlock{}); }
 
-  simt::DeviceBuffer device;  ///< GopMemory
-  simt::PinnedBuffer pinned;  ///< PinnedLayout
+  simt::DeviceBuffer device;  ///< laid out by GopMemory
+  simt::PinnedBuffer pinned;  ///< laid out by PinnedLayout
   PinnedPool hulls, bytes;
   simt::Stream stream;
-  simt::Event begin, transformed, end;  ///< of device work, for its time
+  simt::Event begin, transformed, end;  ///< measure the time of device work
   FrameEvents frame_events;
   std::unique_ptr<DeviceBlockCoder> coder;
-  std::vector<uint32_t> coded_frames;  ///< of the call in progress
-  HostBuffer coefficients;             ///< of one frame, with measure_mse
-  std::mutex ingest;  ///< frames may be read in two threads: the caller's, and the GOP's
+  std::vector<uint32_t> coded_frames;  ///< frames of the call in progress
+  HostBuffer coefficients;             ///< coefficients of one frame, with measure_mse
+  std::mutex ingest;                   ///< two threads may read frames: the caller's and the GOP's
 
  private:
   std::vector<CodedBlock> blocks_;

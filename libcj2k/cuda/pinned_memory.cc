@@ -9,7 +9,7 @@
 namespace cj2k::cuda {
 namespace {
 
-/// Hull points of a block on average. The pool grows where a GOP has more.
+/// Planned average of hull points per block. The pool grows when a GOP has more.
 constexpr uint64_t kPlannedHullPoints = 12;
 
 }  // namespace
@@ -54,7 +54,7 @@ PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   bytes = carver.bytes();
 
   hull_bytes = blocks * kPlannedHullPoints * sizeof(HullPoint);
-  // What a frame's bytes are without a cap: not compressed.
+  // Without a cap: the size of the uncompressed frame.
   uint64_t frame = 0;
   for (const Component& c : plan.components) {
     frame += static_cast<uint64_t>(c.rect.width()) * static_cast<uint64_t>(c.rect.height()) *

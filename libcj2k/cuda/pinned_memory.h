@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Page-locked host memory of a GOP in flight: what copies to and from its device memory
-// (gop_memory.h) go through.
+// Page-locked host memory of a GOP in flight. All copies to and from its device memory
+// (gop_memory.h) go through it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace cj2k::cuda {
 
-/// For what comes from the device, in chunks: planned ones first, more where a frame needs more.
+/// Page-locked memory for data from the device. It begins with one chunk of the planned size and
+/// adds chunks when a frame needs more.
 class PinnedPool {
  public:
   Status reserve(simt::Context& context, uint64_t bytes);
@@ -27,7 +28,7 @@ class PinnedPool {
   size_t chunk_ = 0, used_ = 0;
 };
 
-/// Offsets in the memory that copies go from and to, and the planned sizes of the pools.
+/// Offsets in CudaGopWork::pinned, its size, and the planned sizes of the pools, in bytes.
 struct PinnedLayout {
   PinnedLayout(const Plan& plan, const PlanTables& tables);
 

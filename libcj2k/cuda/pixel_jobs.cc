@@ -9,7 +9,7 @@
 namespace cj2k::cuda {
 namespace {
 
-constexpr uint64_t kAlignSamples = 32;  ///< 128 bytes: a warp's widest access
+constexpr uint64_t kAlignSamples = 32;  ///< 128 bytes: the widest access of a warp
 
 uint64_t aligned(uint64_t samples) {
   return (samples + kAlignSamples - 1) / kAlignSamples * kAlignSamples;
@@ -87,8 +87,8 @@ DwtLevel make_dwt_level(const Plan& plan, const FrameLayout& layout, int level) 
         continue;
       }
       append(tc);
-      // Components 0 to 2 of a tile follow one another and have one shape (T.800 G.2: the same
-      // sampling).
+      // Components 0 to 2 of a tile follow one another and have the same shape, because T.800 G.2
+      // requires the same sampling.
       if (!colour || tc.component == 2) {
         const uint32_t num_jobs = colour ? 3 : 1;
         append_dwt_parts(result.jobs.back(), static_cast<uint32_t>(result.jobs.size()) - num_jobs,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From the plan to the flat arrays that the kernels index.
+// Makes the flat arrays that the pixel kernels use from the plan.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,24 @@ namespace cj2k::cuda {
 PixelFormat make_pixel_format(const Plan& plan);
 
 FrameLayout make_frame_layout(const Plan& plan);
-/// Where the top left sample of a tile-component, or of its low-pass part, lies in a frame.
+
+/// Offset in a frame, in samples, of the top left sample of a tile-component (plane 1), or of its
+/// low-pass part (plane 0).
 uint64_t tile_component_offset(const Plan& plan, const FrameLayout& layout, const TileComponent& tc,
                                int plane);
 
+/// The jobs and parts of one level.
 struct DwtLevel {
   std::vector<DwtJob> jobs;
-  /// In level 1 those that a colour transform makes come first, the three components of one place
-  /// side by side.
+  /// The parts of the components with a colour transform come first. There the three components of
+  /// one place are neighbours.
   std::vector<DwtPart> parts;
   uint32_t num_colour_parts = 0;
 };
-/// Level `level` (1 = the first) of all tile-components that have samples there.
+/// Makes level `level` (1 = the first) of all tile-components that have samples in it.
 DwtLevel make_dwt_level(const Plan& plan, const FrameLayout& layout, int level);
-/// [plan.blocks] in their order. `*frame_words`: words of a frame's bit-planes.
+/// Makes one job per block, in the order of plan.blocks.
+/// @param frame_words  set to the number of 64-bit words of a frame's bit-planes
 std::vector<QuantizeJob> make_quantize_jobs(const Plan& plan, const FrameLayout& layout,
                                             uint64_t* frame_words);
 

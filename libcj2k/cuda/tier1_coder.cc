@@ -25,7 +25,7 @@ MqParams mq_params(const Tier1Buffers& buffers, const Tier1List& list, const Tie
   return params;
 }
 
-/// Models all planes that are left of blocks with something to code, then codes.
+/// Models all planes that the blocks have left to code, then codes them.
 class ClassicCoder final : public Tier1Coder {
  public:
   ClassicCoder(uint32_t style, bool reversible) : style_(style), reversible_(reversible) {}
@@ -52,17 +52,18 @@ class ClassicCoder final : public Tier1Coder {
   const bool reversible_;
 };
 
-/// Plane by plane, the highest of the plan first. Per plane one list of blocks for each of the two
-/// kernels, made on the device, so that the host need not know what is still active:
+/// Codes plane by plane, beginning with the highest plane of the plan. Each plane has one list of
+/// blocks for each of the two kernels. The lists are made on the device, so the host need not know
+/// which blocks are still active:
 ///
-///   caller's stream   start   MQ p         MQ p-1         MQ p-2
-///   own stream                model p  model p-1     model p-2
+///   caller's stream   start            MQ p         MQ p-1       MQ p-2
+///   own stream                model p  model p-1    model p-2
 ///
-/// The model kernel of a plane runs beside the MQ coder of the plane before, which may yet drop
-/// blocks, and writes to the half of a block's room that the MQ coder before that has read. So its
-/// list is what that one left, and what starts in either of the two planes.
+/// The model kernel of plane p - 1 runs beside the MQ coder of plane p, which may let more blocks
+/// pause. It writes to the half of a block's room that the MQ coder of plane p + 1 has read. So its
+/// list has the blocks that go on after plane p + 1, and the blocks that start at plane p or p - 1.
 ///
-/// Calls on several streams are right, but take turns on the own one.
+/// Calls on several streams are correct, but they take turns on the coder's own stream.
 class CiboCoder final : public Tier1Coder {
  public:
   CiboCoder(const Tier1Layout& layout, uint32_t style, bool reversible)
@@ -115,7 +116,7 @@ class CiboCoder final : public Tier1Coder {
   }
 
  private:
-  /// Of one of the two lists; aligned.
+  /// Number of counters of one of the two sets of lists, rounded up for alignment.
   uint64_t counts() const { return (uint64_t{max_planes_} * kTier1Sizes + 31) / 32 * 32; }
 
   Status model(const Tier1Buffers& buffers, const Tier1List& list, const PlaneLists& to_model,
@@ -143,9 +144,10 @@ class CiboCoder final : public Tier1Coder {
   simt::Event started_, modelled_, coded_[2];
 };
 
-/// Of the fused form, for any list: how much of each size is taken.
+/// Scratch of the fused form, for any list: one counter of taken entries per tier1_size.
 constexpr uint64_t kFusedScratchBytes = kTier1Sizes * sizeof(uint32_t);
 
+/// Models and codes the blocks of each size in one kernel, then ends their codewords.
 class FusedCoder final : public Tier1Coder {
  public:
   FusedCoder(uint32_t style, bool reversible, uint32_t max_thread_blocks)

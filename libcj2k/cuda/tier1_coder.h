@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The three forms of tier-1 on a GPU, each made of kernels of kernels/ebcot, and where a plan's
-// blocks lie in their arrays.
+// The three forms of tier-1 on a GPU, which are built from the kernels in kernels/ebcot, and the
+// layout of a plan's blocks in their arrays.
 #pragma once
 
 #include <cstdint>
@@ -21,49 +21,54 @@ class Stream;
 
 namespace cj2k::cuda {
 
-/// How block coding is cut into kernels; no byte depends on it.
+/// How block coding is divided into kernels. All forms give the same bytes.
 enum class Tier1Form : uint8_t {
-  kClassic,  ///< context modelling of all planes, then the MQ coder
-  kCibo,     ///< both plane by plane, one beside the other on two streams
+  kClassic,  ///< one kernel models all planes, then one codes them
+  kCibo,     ///< both kernels run plane by plane, beside each other on two streams
   kFused,    ///< one kernel: warps that model feed a warp that codes, through shared memory
 };
 
-/// The jobs of a plan and what a frame takes in each array.
+/// The jobs of a plan, and the size of a frame's part of each array.
 struct Tier1Layout {
   std::vector<Tier1Job> jobs;  ///< [plan.blocks]
-  uint64_t frame_symbols = 0;  ///< bytes: classic: all planes; CIBO: two planes, in two halves of
-                               ///< a job's room; fused: none
-  uint64_t frame_bytes = 0;    ///< multiple of 16
-  uint32_t frame_passes = 0;
-  uint32_t max_bit_planes = 0;  ///< of any block
+  /// Bytes for decisions. classic: for all planes; CIBO: for two planes, in two halves of a job's
+  /// room; fused: 0.
+  uint64_t frame_symbols = 0;
+  uint64_t frame_bytes = 0;     ///< bytes for codewords; a multiple of 16
+  uint32_t frame_passes = 0;    ///< maximum number of coding passes
+  uint32_t max_bit_planes = 0;  ///< maximum over all blocks
 };
 Tier1Layout make_tier1_layout(const Plan& plan, const std::vector<QuantizeJob>& quantize_jobs,
                               Tier1Form form);
 
-/// Device bytes that a coder needs beside Tier1Buffers, for `max_blocks` blocks in a list.
+/// Device memory in bytes that a coder needs in addition to Tier1Buffers, for lists of up to
+/// `max_blocks` blocks.
 uint64_t tier1_scratch_bytes(Tier1Form form, const Tier1Layout& layout, uint32_t max_blocks);
 
-/// What a form needs beside the buffers. Made at open.
+/// A form of tier-1 with the resources that it needs besides the buffers. Created at open.
 class Tier1Coder {
  public:
   virtual ~Tier1Coder() = default;
-  /// tier1_scratch_bytes of its form.
+  /// tier1_scratch_bytes of this form.
   virtual uint64_t scratch_bytes(uint32_t max_blocks) const = 0;
-  /// Codes the blocks of the list that are not finished: from the start, unless core/stop.h says
-  /// that no plane reaches the threshold, or from where they paused, at least one plane more; until
-  /// it allows to stop, or to the end. Afterwards each is finished or paused, its bytes a codeword
-  /// that can be used as it is.
+  /// Codes the blocks of the list that are not finished. A block that has not been started starts,
+  /// unless core/stop.h says that none of its planes can reach the threshold. A paused block
+  /// resumes and codes at least one more plane. A block is coded until core/stop.h lets it pause,
+  /// or until it is finished. After the call each block is finished or paused, and its bytes are a
+  /// complete codeword. Blocks that have stopped stay as they are.
   /// @param scratch  scratch_bytes(), 256-byte aligned
   virtual Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
                       const Tier1Limits& limits, void* scratch) = 0;
 };
-/// @param context  of the streams that it will be used with (CIBO makes a second one)
+/// Creates the coder of a form.
+/// @param context  the context of the streams that the coder will be used with; CIBO creates a
+///                 second stream in it
 Status make_tier1_coder(simt::Context& context, Tier1Form form, const Tier1Layout& layout,
                         uint32_t style, bool reversible, std::unique_ptr<Tier1Coder>* coder);
 
-/// The fused form.
-/// @param max_thread_blocks  for tests: as on a device that runs no more at a time; 0: as many as
-///                           it runs
+/// Creates the coder of the fused form.
+/// @param max_thread_blocks  for tests: limits the number of thread blocks; 0: as many as the
+///                           device runs at a time
 std::unique_ptr<Tier1Coder> make_fused_coder(uint32_t style, bool reversible,
                                              uint32_t max_thread_blocks = 0);
 

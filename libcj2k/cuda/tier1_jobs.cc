@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where block coding keeps what it makes, from the plan.
+// Makes the jobs of tier-1 and the layout of its arrays from the plan.
 #include <algorithm>
 
 #include "cuda/tier1_coder.h"
