@@ -4,11 +4,12 @@
 #
 # report.sh NVCC FLAG... -- FILE.cu...
 #
-# Compiles for sm_90 ($ARCH) and prints what ptxas says of each kernel: registers, bytes of stack frame, spills and static
-# shared memory; then how many 16-byte loads (those of gload_ro) and stores of global memory its code has, in the PTX and,
-# where there is a cuobjdump ($CUOBJDUMP, beside nvcc, or on the PATH), in the machine code. Fails with any warning, and
-# when a kernel that moves planes of samples (dwt*, ingest*, quantize*) spills, has no such store, or has no such load and
-# does not read a frame's words instead (dwt_first_level*, ingest*), four of which are 4 to 16 bytes.
+# Compiles for sm_90 ($ARCH) and prints what ptxas reports for each kernel: registers, bytes of stack frame, spills and static
+# shared memory. Then it prints the numbers of 16-byte loads (by gload_ro) and stores of global memory: in the PTX and, if a
+# cuobjdump is found ($CUOBJDUMP, beside nvcc, or on the PATH), in the machine code.
+# Fails on any warning, and if a kernel that moves planes of samples (dwt*, ingest*, quantize*) spills, has no 16-byte store,
+# or has no 16-byte load. Kernels that read the stored words of a frame (dwt_first_level*, ingest*) need no 16-byte load,
+# because four words take 4 to 16 bytes.
 set -euo pipefail
 
 nvcc=$1
