@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The kernel that quantises coefficients and turns them into bit-planes, one code-block per thread
-// block.
+// The kernel that quantises coefficients and turns them into bit-planes. A thread block does one
+// code-block.
 #pragma once
 
 #include "kernels/ebcot/quantize.h"

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Context modelling and MQ coding in one kernel. The decisions go from one to the other through
-// shared memory.
+// Context modelling and MQ coding in one kernel. The decisions stay in shared memory between them.
 //
 // A thread block has groups of warps that model and one warp that codes (the MQ warp). Each lane of
 // the MQ warp is a slot: it codes one code-block after the other, independently. A group serves
@@ -55,8 +54,7 @@ struct FusedShape<8> {
 
 /// Models and codes the blocks of a list. Tier1Close ends their codewords afterwards.
 ///
-/// Grid: x = at most as many thread blocks as run at a time; each takes blocks until the list is
-///   empty.
+/// Grid: x = at most the thread blocks that run at a time; each takes blocks until there are none.
 /// Block: kGroups * kWarps warps that model, a thread per cell, then one warp that codes, a lane
 ///   per slot.
 /// Shared bytes: 47,360, 43,824 and 45,424: the rings, 1,200 to 6,240 per group for the states of a

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The kernel that does context modelling alone and writes the decisions to global memory. The
+// Context modelling without MQ coding: a kernel that writes the decisions to global memory. The
 // classic and the CIBO form use it.
 #pragma once
 
@@ -12,8 +12,7 @@
 
 namespace cj2k::cuda::tier1 {
 
-/// Context modelling of blocks of one size: all planes that they have left (classic), or one plane
-/// (CIBO).
+/// Models blocks of one size: all planes that they have left (classic), or one plane (CIBO).
 ///
 /// Grid: x = maximum number of blocks / kGroups. Where the device counts the list, thread blocks
 ///   beyond the count return at once. The kernel is not persistent, because the MQ coder of the
@@ -25,10 +24,9 @@ namespace cj2k::cuda::tier1 {
 /// Shared bytes: 15,360, 14,976 and 16,576: three states of all cells with padding, and the
 ///   decisions of one plane, 2.5 per sample.
 /// Global traffic: reads the signs and each plane once, 4 bytes per thread, adjacent over a warp.
-/// One
-///   plane alone also needs all planes above it, for the significance. The distortions need all
-///   planes below each plane once more, most of them from the caches. Writes the decisions, 16
-///   bytes per thread, and 16 bytes per pass.
+///   In CIBO all planes above the plane are read, too, for the significance. For the distortions
+///   all planes below each plane are read once more, most of them from the caches. Writes the
+///   decisions, 16 bytes per thread, and 16 bytes per pass.
 /// Barriers: per plane 3, plus those of 3 scans and 6 sums, plus one and a vote for each step in
 ///   which N grows (2 to 4 steps are typical). With kWarps = 1 all barriers are of one warp.
 /// Not tuned: no GPU was available when it was written.

@@ -19,8 +19,7 @@ enum class IngestMode { kInteger, kFloat, kRct, kIct };
 
 /// How the words of a component are found and decoded. Four words of a row are kept in two
 /// registers: 1-byte words all in the first register, 2-byte words two in each register. Of a
-/// 4-byte word only the 16 bits that hold the sample are kept, so it is then handled like a 2-byte
-/// word.
+/// 4-byte word only the 16 bits that hold the sample are kept, as if it were a 2-byte word.
 struct WordView {
   const uint8_t* data;
   int64_t stride_bytes;
