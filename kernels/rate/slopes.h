@@ -21,9 +21,10 @@ class Stream;
 
 namespace cj2k::cuda {
 
-/// Of each frame of a GOP: frames may have limits of their own. A kernel takes them as they are.
+/// The targets of each frame of a GOP, because frames may have limits of their own. Passed to
+/// kernels by value.
 struct FrameTargets {
-  static constexpr size_t kMostFrames = 64;  ///< of a GOP: the range of the parameter
+  static constexpr size_t kMostFrames = 64;  ///< the maximum of cj2k_params::gop
   ByteTargets of[kMostFrames];
 };
 

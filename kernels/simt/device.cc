@@ -178,7 +178,7 @@ Status describe_device(int ordinal, const Log& log, DeviceInfo* info) {
   CJ2K_TRY(load_driver(log, &driver));
   int device = 0;
   if (const int error = driver->device_get(&device, ordinal); error != cu::kSuccess) {
-    return fail(*driver, log, error, "opening it", ordinal);
+    return fail(*driver, log, error, "opening the device", ordinal);
   }
   info->ordinal = ordinal;
   return query_device(*driver, log, ordinal, device, info);

@@ -76,7 +76,7 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
   gather = carver.take(blocks * sizeof(GatherJob));
   scratch = carver.take(scratch_bytes);
 
-  // Without a cap too: a frame may have one of its own.
+  // Also needed without a cap in the parameters, because a frame may have its own cap.
   const cj2k_stop stop = plan.params.lossless ? CJ2K_STOP_NONE : stop_in_force(plan);
   const auto num_components = static_cast<uint32_t>(plan.components.size());
   const bool by_plane = stop == CJ2K_STOP_PSB || stop == CJ2K_STOP_BPI;
