@@ -10,7 +10,7 @@
 namespace cj2k::cuda {
 namespace {
 
-constexpr size_t kRowGrain = 64;
+constexpr size_t kRowGrain = 64;  ///< rows per task of parallel_for
 
 }  // namespace
 

@@ -17,7 +17,9 @@
 
 namespace cj2k::cuda {
 
+/// The form that the parameters ask for; classic by default.
 Tier1Form tier1_form(const Plan& plan);
+/// @return "classic", "cibo" or "fused"
 const char* form_name(Tier1Form form);
 
 /// Number of GOPs in flight on a device, when `num_gops` are dealt to the devices in turn.
