@@ -408,7 +408,7 @@ struct Tier1Fused {
     const Tier1State* state = p.buffers.states + block;
     const StateHead head = load_head(t, state);
     segments = Segments<DeviceStore<T>>(p.style, DeviceStore<T>(t, p.buffers, job, frame));
-    segments.restore(head);
+    segments.resume(head);
     if (head.num_passes == 0) {
       mq::reset_bank(bank);
     } else {
@@ -432,7 +432,7 @@ struct Tier1Fused {
     for (unsigned c = 0; !finished && c < mq::kNumContexts; ++c) {
       t.gstore(state->contexts + c, bank.context(c));
     }
-    segments.suspend();
+    segments.leave();
     store_head(t, state, head);
   }
 };
@@ -467,7 +467,7 @@ struct Tier1Close {
     const uint32_t frame = block / p.buffers.num_blocks;
     const Tier1Job job = t.gload(p.buffers.jobs + block % p.buffers.num_blocks);
     Segments<DeviceStore<T>> segments(p.style, DeviceStore<T>(t, p.buffers, job, frame));
-    segments.restore(head);
+    segments.resume(head);
     if (head.finished != 0) {
       segments.finish();
       t.gstore(&state->open, 0);

@@ -105,14 +105,14 @@ class DeviceStore {
     coder.word = stored % 8 == 0 ? 0 : memory_.load_word(stored / 8 * 8) << (64 - stored % 8 * 8);
   }
   /// Stores the bytes before B, so that resume() finds them.
-  CJ2K_KERNEL_FN void suspend(Coder& coder) const {
+  CJ2K_KERNEL_FN void store_before_last(Coder& coder) const {
     const uint32_t stored = coder.written - (coder.last != Coder::kNone ? 1 : 0);
     const uint32_t rest = stored % 8;
     if (rest != 0) memory_.store_word(stored - rest, coder.word >> (64 - rest * 8));
   }
   CJ2K_KERNEL_FN uint32_t written(const Coder& coder) const { return coder.written; }
   /// Stores all bytes up to and including B. No byte may be pushed after this call.
-  CJ2K_KERNEL_FN void settle(Coder& coder) const {
+  CJ2K_KERNEL_FN void store_all(Coder& coder) const {
     if (coder.last == Coder::kNone) return;
     coder.commit();
     const uint32_t rest = coder.written % 8;
@@ -265,7 +265,7 @@ struct MqCoder {
     const uint16_t threshold = threshold_of(t, p.buffers, p.stop, block, job.component);
 
     Segments<DeviceStore<T>> segments(p.style, DeviceStore<T>(t, p.buffers, job, frame));
-    segments.restore(head);
+    segments.resume(head);
     if (next == 0) {
       mq::reset_bank(bank);
     } else {
@@ -316,7 +316,7 @@ struct MqCoder {
         head.paused = 1;
         segments.pause();
       } else {
-        segments.suspend();
+        segments.leave();
       }
     }
     head.num_bytes = segments.num_bytes();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The upper convex hull of distortion over bytes (stages/hull.h), pass by pass, on host and device:
-// Graham's scan over points whose lengths do not fall.
+// The upper convex hull of distortion over bytes (stages/hull.h), built pass by pass: Graham's scan
+// over points whose lengths never fall. Used on host and device.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,30 @@
 
 namespace cj2k {
 
-/// A truncation point on the upper convex hull of a block's distortion over length; lengths and
-/// passes rise strictly, slopes fall strictly. The point (0 passes, 0 bytes) is not stored.
+/// A hull point: a truncation point on the upper convex hull of a block's distortion over length.
+/// From point to point, lengths and passes rise strictly and slopes fall strictly. The point
+/// (0 passes, 0 bytes) is not stored.
 struct HullPoint {
   uint32_t length_bytes;  ///< shortest prefix of the block's bytes that decodes `passes` passes
   uint16_t passes;        ///< >= 1
-  uint16_t slope;         ///< 16-bit log-slope from the point before (core/slope.h), >= 1
-  double distortion;      ///< squared error removed by these passes, weighted: LSB^2 of the picture
+  uint16_t slope;         ///< log-slope of the segment that ends here (core/slope.h), >= 1
+  double distortion;      ///< squared error removed by all `passes`, weighted: LSB^2 of the picture
 };
 
-/// `Store` keeps the points, one a pass at most: HullPoint point(int) const, void
-/// set_point(int, const HullPoint&) const. Slopes are filled by finish() alone.
+/// `Store` keeps the points, at most one per pass:
+///   HullPoint point(int) const
+///   void set_point(int, const HullPoint&) const
+/// Only finish() fills in the slopes.
 template <typename Store>
 struct HullBuilder {
   Store store;
-  int n = 0;           ///< points
+  int n = 0;           ///< points in the store
   double removed = 0;  ///< squared error of all passes so far, in units of 1 / kDistortionOne
   int passes = 0;
-  uint32_t length_bytes = 0;  ///< of the last pass
+  uint32_t length_bytes = 0;  ///< truncation length of the last pass
 
   /// @param pass        length_bytes, plane and distortion, as CodingPass (core/ebcot)
-  /// @param pass_index  one more than that of the call before
+  /// @param pass_index  0 in the first call, one more in each call after it
   template <typename Pass>
   CJ2K_HD constexpr void push(const Pass& pass, int pass_index, double weight) {
     removed += removed_by(pass);
@@ -53,10 +56,10 @@ struct HullBuilder {
     append(distortion);
   }
 
-  /// Fills the slopes; points that their 16 bits do not tell apart become one.
-  /// @param weight    as push's
-  /// @param keep_all  the last point holds all passes, whatever its gain
-  /// @return points left, from the store's first on
+  /// Fills in the slopes. Neighbouring points whose 16-bit slopes do not fall become one.
+  /// @param weight    the same as in push
+  /// @param keep_all  true: the last point holds all passes, even if they remove nothing
+  /// @return points left, at the start of the store
   CJ2K_HD constexpr int finish(double weight, bool keep_all) {
     if (keep_all && passes > 0 && (n == 0 || store.point(n - 1).passes < passes)) {
       while (n > 0 && store.point(n - 1).length_bytes >= length_bytes) --n;
@@ -86,7 +89,7 @@ struct HullBuilder {
   CJ2K_HD constexpr double distortion_before(int i) const {
     return i > 0 ? store.point(i - 1).distortion : 0.0;
   }
-  /// From the point before the `i`-th.
+  /// Slope from point `i` - 1 to `point`.
   CJ2K_HD constexpr uint16_t slope_to(const HullPoint& point, int i) const {
     const double gain = point.distortion - distortion_before(i);
     return gain > 0 ? log_slope(gain, point.length_bytes - length_before(i)) : kMinSlope;

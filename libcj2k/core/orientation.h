@@ -6,7 +6,8 @@
 
 namespace cj2k {
 
-/// Of a subband: the filter of the rows, then that of the columns (T.800 Annex B.5, Table D.1).
+/// Orientation of a subband: the filter along rows, then the filter along columns (T.800 B.5, Table
+/// D.1).
 enum Orientation : uint8_t { kLL = 0, kHL = 1, kLH = 2, kHH = 3 };
 
 }  // namespace cj2k

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The dead-zone quantiser of T.800 E.2 for one coefficient, to sign and magnitude
-// (stages/quantize.h).
+// The dead-zone quantiser of T.800 E.2: one coefficient to sign and magnitude (stages/quantize.h).
 #pragma once
 
 #include <cstdint>
@@ -11,23 +10,24 @@
 
 namespace cj2k {
 
-/// The largest float that is not above `max_magnitude` (< 2^31): its 24 leading bits. Every float
-/// beyond it truncates to more than max_magnitude, so comparing with it decides the clamp before a
-/// conversion that could overflow.
+/// The largest float that is not above `max_magnitude` (< 2^31): the 24 leading bits of
+/// max_magnitude. Every larger float truncates to more than max_magnitude. So a comparison with
+/// this limit decides the clamp before the conversion to integer, which could overflow.
 CJ2K_HD constexpr float quantizer_limit(uint32_t max_magnitude) {
   int drop = 0;
   while ((max_magnitude >> drop) >> 24 != 0) ++drop;
   return static_cast<float>((max_magnitude >> drop) << drop);
 }
 
-/// `limit` = quantizer_limit(max_magnitude).
+/// min(floor(|c| * inverse_step), max_magnitude).
+/// @param limit  quantizer_limit(max_magnitude)
 CJ2K_HD constexpr uint32_t quantize97_magnitude(float c, float inverse_step, float limit,
                                                 uint32_t max_magnitude) {
   const float q = (c < 0 ? -c : c) * inverse_step;
   return q > limit ? max_magnitude : static_cast<uint32_t>(static_cast<int32_t>(q));
 }
 
-/// Bit 31 where negative and not zero.
+/// Bit 31 is set if the value is negative and not 0.
 CJ2K_HD constexpr uint32_t sign_magnitude(bool negative, uint32_t magnitude) {
   return magnitude | (negative && magnitude != 0 ? 0x80000000u : 0u);
 }

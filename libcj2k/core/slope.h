@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// 16-bit logarithmic rate-distortion slopes: 256 steps per octave, the same bits on every machine
-// (no libm).
+// 16-bit logarithmic rate-distortion slopes (log-slopes): 256 steps per octave. No libm, so every
+// machine computes the same bits.
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@
 
 namespace cj2k {
 
-/// log2 = 0 (one unit of weighted squared error per byte) stands at 96 octaves, so that nothing
-/// real is clamped.
+/// The log-slope of one unit of weighted squared error per byte. 96 octaves lie below it, so that
+/// no slope of a real picture is clamped.
 inline constexpr int kSlopeUnit = 96 * 256;
 inline constexpr uint16_t kMinSlope = 1;
 inline constexpr uint16_t kMaxSlope = 65535;
 
 namespace internal {
-/// floor(256 * log2(1 + i / 256)), by squaring: 8 steps, each gives one bit of the logarithm.
+/// floor(256 * log2(1 + i / 256)) by squaring: each of 8 steps gives one bit of the logarithm.
 CJ2K_HD constexpr uint8_t log2_fraction(int i) {
   double x = 1.0 + i / 256.0;
   int bits = 0;
@@ -42,14 +42,14 @@ constexpr std::array<uint8_t, 256> make_log2_table() {
 inline constexpr std::array<uint8_t, 256> kLog2Table = make_log2_table();
 }  // namespace internal
 
-/// Slope of `gain` (squared error removed, > 0, finite) over `bytes` (> 0). Monotone in gain /
-/// bytes.
+/// Log-slope of `gain` / `bytes`: gain is the squared error removed (> 0, finite), bytes > 0. It
+/// never falls when gain / bytes rises. The result is in [kMinSlope, kMaxSlope].
 CJ2K_HD constexpr uint16_t log_slope(double gain, uint32_t bytes) {
   const uint64_t bits = std::bit_cast<uint64_t>(gain / bytes);
   const int exponent = static_cast<int>(bits >> 52) - 1023;
   const auto fraction = static_cast<int>(bits >> 44 & 255);
 #if defined(__CUDA_ARCH__)
-  // A warp's lanes would read a table one after the other; this is the same arithmetic.
+  // The lanes of a warp would read a table one after the other. This is the table's arithmetic.
   const int slope = kSlopeUnit + exponent * 256 + internal::log2_fraction(fraction);
 #else
   const int slope =

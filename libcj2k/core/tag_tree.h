@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Tag trees of T.800 B.10.2: a two-dimensional array of small integers, told to the decoder in part
-// and in order.
+// Tag trees of T.800 B.10.2: they code a two-dimensional array of small integers step by step.
 #pragma once
 
 #include <algorithm>
@@ -13,23 +12,23 @@
 
 namespace cj2k {
 
-/// A node stands for the minimum of the (up to four) nodes below it.
+/// The value of a node is the minimum of the (up to four) nodes below it.
 struct TagNode {
   uint16_t value;
-  uint16_t low;  ///< the decoder knows value >= low; kTagKnown: it knows the value
+  uint16_t low;  ///< the decoder knows that value >= low; kTagKnown: it knows the value
 };
 
 inline constexpr uint16_t kTagKnown = 0xFFFF;
-/// Larger than every threshold but kTagAll: the value of a leaf that is never asked for, which so
-/// costs nothing.
+/// The value of a leaf that is never encoded. It is larger than every threshold except kTagAll, so
+/// it adds no bits to the nodes above it.
 inline constexpr uint16_t kTagNever = 0xFFFF;
-/// Threshold that tells a leaf's value completely (values < kTagAll).
+/// The threshold that codes a leaf's value completely. Values must be below kTagAll.
 inline constexpr uint32_t kTagAll = 0xFFFF;
 /// 2^13 code-blocks is the longest side of a precinct band (B.6, B.7: PP <= 15, xcb >= 2).
 inline constexpr int kMaxTagLevels = 16;
 
-/// A tree over the caller's memory: leaves in raster order first, then each level above, the root
-/// last.
+/// A tree in the caller's memory: the leaves in raster order, then each higher level, then the
+/// root.
 class TagTree {
  public:
   static constexpr size_t num_nodes(uint32_t width, uint32_t height) {
@@ -82,10 +81,10 @@ class TagTree {
     }
   }
 
-  /// Tells the decoder whether the value of leaf (x, y) is below `threshold`, and what it is then.
-  /// Thresholds of one leaf must not fall. At most max_bits(threshold) bits.
+  /// Codes whether the value of leaf (x, y) is below `threshold` and, if so, the value. Successive
+  /// thresholds of one leaf must not fall. Writes at most max_bits(threshold) bits.
   constexpr void encode(uint32_t x, uint32_t y, uint32_t threshold, BitWriter& out) {
-    // Up to the first ancestor with nothing left to tell; most leaves find it one step away.
+    // The nodes up to the first ancestor that has nothing left to code: for most leaves, one node.
     uint32_t path[kMaxTagLevels];
     int depth = 0;
     uint32_t bound = 0;

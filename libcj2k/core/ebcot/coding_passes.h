@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The coding passes of a code-block (T.800 D.3): pass 0 is the clean-up pass of the highest
-// bit-plane; then each plane has a significance, a refinement and a clean-up pass. All arithmetic
-// between passes, planes and codeword segments is here.
+// bit-plane. Each lower plane has a significance, a refinement and a clean-up pass. This file has
+// all arithmetic between passes, planes and codeword segments.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,10 @@ CJ2K_HD constexpr PassKind pass_kind(int pass) { return static_cast<PassKind>(pa
 /// Passes of a block with `planes` bit-planes.
 CJ2K_HD constexpr int num_passes_of(int planes) { return planes == 0 ? 0 : 3 * planes - 2; }
 
-/// Planes of which all passes are among the first `passes`.
+/// Planes whose passes are all among the first `passes` passes.
 CJ2K_HD constexpr int num_planes_coded(int passes) { return (passes + 2) / 3; }
 
-/// Planes of which at least one pass is among the first `passes` >= 1.
+/// Planes that have at least one pass among the first `passes` passes; passes >= 1.
 CJ2K_HD constexpr int num_planes_begun(int passes) { return (passes + 4) / 3; }
 
 inline constexpr int kMaxPasses = num_passes_of(kMaxBitPlanes);
@@ -41,35 +41,36 @@ CJ2K_HD constexpr bool pass_is_raw(uint32_t style, int pass) {
          pass_kind(pass) != PassKind::kCleanup;
 }
 
-/// True when pass `pass` ends a codeword segment in any block (D.4.2, D.6, Table D.9). The last
-/// pass that is in the codestream always ends one, whatever this says.
+/// True when pass `pass` ends a codeword segment in every block (D.4.2, D.6, Table D.9). The last
+/// pass of a block in the codestream always ends one too, whatever this function returns.
 CJ2K_HD constexpr bool pass_terminates(uint32_t style, int pass) {
   if (style & CJ2K_STYLE_TERMALL) return true;
-  // From the clean-up pass before the first raw pass on, clean-up and refinement passes.
+  // All clean-up and refinement passes from the clean-up pass before the first raw pass on.
   return (style & CJ2K_STYLE_BYPASS) != 0 && pass >= kFirstRawPass - 1 &&
          pass_kind(pass) != PassKind::kSignificance;
 }
 
-/// Passes before `passes` for which pass_terminates holds.
+/// Number of passes in [0, passes) for which pass_terminates holds.
 CJ2K_HD constexpr int num_terminated(uint32_t style, int passes) {
   if (style & CJ2K_STYLE_TERMALL) return passes;
   if ((style & CJ2K_STYLE_BYPASS) == 0 || passes < kFirstRawPass) return 0;
-  // Two of each plane's three: its significance pass ends none.
+  // Two of the three passes of a plane end a segment; its significance pass does not.
   const int after = passes - kFirstRawPass;
   return 1 + after / 3 * 2 + (after % 3 == 2 ? 1 : 0);
 }
 
-/// Whether blocks may have more than one codeword segment.
+/// Whether blocks of this style may have more than one codeword segment.
 CJ2K_HD constexpr bool has_segments(uint32_t style) {
   return (style & (CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL)) != 0;
 }
 
-/// One coding pass, and what it removes.
+/// One coding pass: where the block can be cut after it, and the squared error that it removes.
 struct CodingPass {
-  uint32_t length_bytes;  ///< cumulative: shortest prefix of the bytes that decodes all passes up
-                          ///< to this one; with PTERM the length with a predictable termination
-                          ///< after this pass
-  uint8_t plane;
+  /// Truncation length, from the start of the block: the shortest prefix of the block's bytes that
+  /// decodes all passes up to and with this one. With PTERM: the length with a predictable
+  /// termination after this pass.
+  uint32_t length_bytes;
+  uint8_t plane;       ///< 0 .. 30
   int64_t distortion;  ///< in units of 2^plane / kDistortionOne; may be negative
 };
 

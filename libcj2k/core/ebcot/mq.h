@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The MQ encoder of T.800 Annex C: registers, byte-out, the two terminations, and the exact length
-// of a truncated segment.
+// of a truncated codeword segment.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace cj2k::mq {
 
-/// Context labels of this code base. The standard numbers them by table (D.1 to D.4); here each
-/// group starts where its label can be built from bit-planes by OR alone.
+/// Context labels of this code base. The standard numbers them by table (D.1 to D.4). Here each
+/// group starts at a number that lets its labels be built from bit-planes by OR alone.
 enum Context : uint8_t {
   kZero = 0,      ///< + 0..8: zero coding, Table D.1
   kRefine = 9,    ///< + 0..2: magnitude refinement, Table D.4
@@ -29,9 +29,12 @@ CJ2K_HD constexpr Symbol symbol(unsigned context, unsigned bit) {
   return static_cast<Symbol>(context << 1 | bit);
 }
 
-/// State of one context: a row of Table C.2 for one sense of the MPS, packed so that one load gives
-/// all there is to know:
-///   bits 31..16 Qe | 14..8 number of the next state after an MPS | 7..1 after an LPS | 0 the MPS
+/// State of one context: a row of Table C.2 for one value of the MPS, packed so that one load gives
+/// everything:
+///   bits 31 .. 16   Qe
+///   bits 14 ..  8   number of the next state after an MPS
+///   bits  7 ..  1   number of the next state after an LPS
+///   bit   0         the MPS
 using State = uint32_t;
 struct StateTable {
   State states[94];  ///< number = row << 1 | MPS
@@ -70,7 +73,7 @@ constexpr StateTable make_states() {
   return table;
 }
 
-/// Of a value that is not 0.
+/// @param x  not 0
 CJ2K_HD constexpr uint32_t leading_zeros(uint32_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<uint32_t>(__clz(static_cast<int>(x)));
@@ -82,10 +85,11 @@ CJ2K_HD constexpr uint32_t leading_zeros(uint32_t x) {
 
 inline constexpr StateTable kStates = internal::make_states();
 
-/// What coding works on. A `Bank` holds the contexts and the table of states:
-///   State context(unsigned) const, void set_context(unsigned, State), State state(unsigned number)
-///   const
-/// kernels/ebcot/tier1_mq.cuh has its own, in shared memory; this one is the host's.
+/// The `Bank` of the host. A Bank holds the contexts and the table of states:
+///   State context(unsigned) const
+///   void set_context(unsigned, State) const
+///   State state(unsigned number) const
+/// The Bank of kernels/ebcot/tier1_mq.cuh is in shared memory.
 struct ContextArray {
   State* contexts;
   constexpr State context(unsigned i) const { return contexts[i]; }
@@ -103,10 +107,12 @@ CJ2K_HD constexpr void reset_bank(const Bank& bank) {
 }
 inline void reset_contexts(State* contexts) { reset_bank(ContextArray{contexts}); }
 
-/// Registers of C.2. `last` points at B, the byte written last; before the first byte it points at
-/// one that may be read but is not 0xFF (no carry can reach it: C < 2^27 until the first byte-out).
+/// Registers of C.2. `last` points at B, the last byte written. Before the first byte, it points at
+/// a byte that may be read and is not 0xFF. No carry can reach that byte, since C < 2^27 until the
+/// first byte-out.
 ///
-/// Below, a coder `K` is this one or any other with A, C, CT and the three functions.
+/// The functions below take a coder `K`: this one, or any type with a, c, ct and these three
+/// functions.
 struct Coder {
   uint32_t a;
   uint32_t c;
@@ -129,7 +135,7 @@ inline void start(Coder& coder, uint8_t* first_byte) {
   coder.last = first_byte - 1;
 }
 
-/// BYTEOUT, Figure C.9 with the carry of C resolved.
+/// BYTEOUT (Figure C.9), which also propagates the carry of C into B.
 template <typename K>
 [[gnu::always_inline]] CJ2K_HD constexpr void byte_out(K& k) {
   if (k.last_byte() != 0xFF) {
@@ -149,12 +155,13 @@ template <typename K>
   k.ct = 7;
 }
 
-/// ENCODE (C.2.4 to C.2.7) of one decision. Decisions are next to random, so nothing branches on
-/// them but the byte-out: the sub-interval is [c, c + qe) for an LPS, and for an MPS where A - qe <
-/// qe (conditional exchange, C.2.5).
+/// ENCODE (C.2.4 to C.2.7) of one decision. Decisions are nearly random, so only the byte-out
+/// branches. The new interval is either the lower sub-interval, of size qe, or the upper one, of
+/// size a - qe. An LPS takes the lower one, except that MPS and LPS exchange their sub-intervals
+/// where a - qe < qe (conditional exchange, C.2.5).
 template <typename K, typename Bank>
 [[gnu::always_inline]] CJ2K_HD constexpr void encode_with(K& k, const Bank& bank, Symbol symbol) {
-  const uint32_t s = symbol;  // whole registers
+  const uint32_t s = symbol;  // 32 bits: operations on whole registers
   const State state = bank.context(s >> 1);
   const uint32_t qe = state >> 16;
   const uint32_t lps = (state ^ s) & 1;
@@ -164,7 +171,7 @@ template <typename K, typename Bank>
   const uint32_t a = rest ^ ((rest ^ qe) & lower);
   uint32_t c = k.c + (qe & ~lower);
   const State next = bank.state(state >> (8 ^ (lps * 9)) & 0x7F);
-  uint32_t shift = internal::leading_zeros(a) ^ 16;  // less 16
+  uint32_t shift = internal::leading_zeros(a) ^ 16;  // leading zeros less 16: a is below 2^16
   bank.set_context(s >> 1, shift != 0 ? next : state);
   k.a = a << shift;
   while (__builtin_expect(shift >= k.ct, 0)) {
@@ -180,13 +187,13 @@ template <typename K, typename Bank>
   encode_with(k, ContextArray{contexts}, s);
 }
 
-/// Registers at the end of a pass, for the length of the segment cut there.
+/// Registers at the end of a pass, to find the length of the segment if it is cut there.
 struct Snapshot {
   uint32_t a;
   uint32_t c;
   uint32_t ct;
-  uint32_t bytes;  ///< written so far in this segment, B included
-  uint8_t last;    ///< B at that time: a later carry may still raise it
+  uint32_t bytes;  ///< bytes of the segment so far, B included
+  uint8_t last;    ///< B at that time; a later carry may still increment it
 };
 
 inline Snapshot snapshot(const Coder& k, const uint8_t* first_byte) {
@@ -194,7 +201,7 @@ inline Snapshot snapshot(const Coder& k, const uint8_t* first_byte) {
   return {k.a, k.c, k.ct, static_cast<uint32_t>(bytes), bytes == 0 ? uint8_t{0} : *k.last};
 }
 
-/// FLUSH, C.2.9, without the length.
+/// FLUSH (C.2.9), without finding the length.
 template <typename K>
 CJ2K_HD constexpr void flush_registers(K& k) {
   const uint32_t top = k.c + k.a;
@@ -205,7 +212,8 @@ CJ2K_HD constexpr void flush_registers(K& k) {
   k.c <<= k.ct;
   byte_out(k);
 }
-/// @return bytes of the segment, without a final 0xFF (the decoder supplies it).
+/// FLUSH.
+/// @return bytes of the segment, without a final 0xFF, which the decoder supplies
 inline size_t flush(Coder& k, const uint8_t* first_byte) {
   flush_registers(k);
   size_t bytes = static_cast<size_t>(k.last + 1 - first_byte);
@@ -213,7 +221,8 @@ inline size_t flush(Coder& k, const uint8_t* first_byte) {
   return bytes;
 }
 
-/// Predictable termination, D.4.2: a decoder can tell from the bytes that nothing was lost.
+/// Predictable termination (D.4.2): the decoder can check by the last bytes whether data was
+/// damaged.
 template <typename K>
 CJ2K_HD constexpr void flush_registers_predictable(K& k) {
   for (int bits = 12 - static_cast<int>(k.ct); bits > 0; bits -= static_cast<int>(k.ct)) {
@@ -222,7 +231,8 @@ CJ2K_HD constexpr void flush_registers_predictable(K& k) {
     byte_out(k);
   }
 }
-/// @return as flush.
+/// Predictable termination.
+/// @return bytes of the segment, without a final 0xFF, which the decoder supplies
 inline size_t flush_predictable(Coder& k, const uint8_t* first_byte) {
   flush_registers_predictable(k);
   size_t bytes = static_cast<size_t>(k.last + 1 - first_byte);
@@ -230,15 +240,16 @@ inline size_t flush_predictable(Coder& k, const uint8_t* first_byte) {
   return bytes;
 }
 
-/// Length of the shortest prefix of the finished segment that still decodes to every symbol coded
-/// before `s` was taken.
+/// Length of the shortest prefix of the finished segment that still decodes every symbol coded
+/// before the snapshot `s`.
 ///
-/// A decoder continues the prefix with ones. With the interval of the snapshot [low, low + A), a
+/// A decoder continues the prefix with ones. The interval at the snapshot is [low, low + A), so a
 /// prefix works if and only if low <= value(prefix, ones) < low + A. Only bytes near `s.bytes` can
-/// matter: earlier ones are the same in `low`. The window starts 4 bytes before, and every value is
-/// held in 128 bits below it; a byte after 0xFF overlaps its predecessor by one bit. Checked by
-/// brute force against a decoder in tests/unit/test_mq.cc.
-/// @param segment  its bytes: a pointer, or what can be indexed like one
+/// matter, because `low` begins with the same earlier bytes. The window starts 4 bytes before
+/// `s.bytes`, and values are 128-bit numbers that begin at the window. A byte after 0xFF overlaps
+/// the byte before it by one bit. tests/unit/test_mq.cc checks this by brute force against a
+/// decoder.
+/// @param segment  the segment's bytes: a pointer, or a type that can be indexed like one
 template <typename Bytes>
 CJ2K_HD constexpr size_t shortest_prefix(const Snapshot& s, const Bytes& segment,
                                          size_t segment_bytes) {
@@ -256,8 +267,8 @@ CJ2K_HD constexpr size_t shortest_prefix(const Snapshot& s, const Bytes& segment
     low += static_cast<Wide>(byte) << (kBits - position);
     previous = byte;
   }
-  // The next byte is C >> 19 with 8 bits or, after 0xFF, C >> 20 with 7: the top of C is at bit 27
-  // either way.
+  // The next byte is C >> 19 with 8 bits or, after 0xFF, C >> 20 with 7 bits. In both cases the top
+  // of the byte is at bit 27 of C.
   const int register_shift = kBits - position - 27 + static_cast<int>(s.ct);
   low += static_cast<Wide>(s.c) << register_shift;
   const Wide high = low + (static_cast<Wide>(s.a) << register_shift);
@@ -269,7 +280,7 @@ CJ2K_HD constexpr size_t shortest_prefix(const Snapshot& s, const Bytes& segment
   while (true) {
     const Wide with_ones = value + ((static_cast<Wide>(1) << (kBits - position)) - 1);
     if (length >= segment_bytes || (low <= with_ones && with_ones < high)) break;
-    if (position > kBits - 8) break;  // only where bytes were lost: a GPU buffer that was too small
+    if (position > kBits - 8) break;  // happens only if a GPU buffer was too small and lost bytes
     const uint8_t byte = segment[length++];
     position += previous == 0xFF ? 7 : 8;
     value += static_cast<Wide>(byte) << (kBits - position);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// core/ebcot/segments.h on the host, over the memory of a Tier1Output.
+// The codeword segments of core/ebcot/segments.h on the host, in the memory of a Tier1Output.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cj2k {
 
-/// A Segments' store over Tier1Output.
+/// The Store of a Segments on the host. Each byte is in memory as soon as it is pushed.
 class HostStore {
  public:
   using Coder = mq::Coder;
@@ -21,16 +21,22 @@ class HostStore {
     bytes_[-1] = 0;
   }
 
+  /// A segment starts at byte `begin` of the block.
   void start(Coder& coder, uint32_t begin) const { coder.last = bytes_ + begin - 1; }
+  /// Continues a segment after `written` bytes of the block, the last of which is `last`. The
+  /// second parameter is the byte where the segment began.
   void resume(Coder& coder, uint32_t, uint32_t written, uint8_t last) const {
     coder.last = bytes_ + written - 1;
     *coder.last = last;
   }
+  /// @return bytes of the block so far, B included
   uint32_t written(const Coder& coder) const {
     return static_cast<uint32_t>(coder.last + 1 - bytes_);
   }
-  /// All that was pushed can be read from here on.
-  void settle(Coder&) const {}
+  /// Stores every pushed byte, B included, so that `segment` can read them. Nothing may be pushed
+  /// afterwards. A Store that buffers bytes also has store_before_last, which leaves out B.
+  void store_all(Coder&) const {}
+  /// The block's bytes from byte `begin` on.
   const uint8_t* segment(uint32_t begin) const { return bytes_ + begin; }
 
   void set_pass(int pass, const CodingPass& value) const { passes_[pass] = value; }
@@ -50,7 +56,8 @@ class HostStore {
   mq::Snapshot* snapshots_;
 };
 
-/// Codes the passes of one block in order into `out`: begin_pass, the decisions, end_pass.
+/// Codes the passes of one block into `out`. For each pass, in order: begin_pass, the decisions,
+/// end_pass.
 class SegmentCoder {
  public:
   SegmentCoder(uint32_t style, Tier1Output& out)
@@ -59,18 +66,19 @@ class SegmentCoder {
     mq::reset_contexts(contexts_);
   }
 
-  /// Goes on where `pause` left, before the first pass. `out` holds the passes, and the bytes up to
-  /// SavedCoder::bytes_written.
+  /// Resumes a block after `pause`. Call it before the first pass. `out` must hold the passes so
+  /// far, and the bytes up to SavedCoder::bytes_written.
   void resume(const SavedCoder& saved) {
     std::memcpy(contexts_, saved.contexts, sizeof contexts_);
     std::memcpy(snapshots_, saved.snapshots, saved.num_passes * sizeof(mq::Snapshot));
-    segments_.restore(saved);
+    segments_.resume(saved);
     publish();
   }
   SegmentCoder(const SegmentCoder&) = delete;
   SegmentCoder& operator=(const SegmentCoder&) = delete;
 
-  /// Ends the output here for now, after a clean-up pass, which is never raw.
+  /// Fills `saved` and ends the block's bytes here for now, after a clean-up pass (which is never
+  /// raw).
   void pause(SavedCoder& saved) {
     segments_.save(saved);
     std::memcpy(saved.contexts, contexts_, sizeof contexts_);
@@ -79,8 +87,8 @@ class SegmentCoder {
     publish();
   }
 
-  /// Codes a raw pass itself, of which only bit 0 of each symbol counts.
-  /// @return whether the decisions are the caller's to code, with registers() and contexts()
+  /// Codes all decisions of a raw pass; only bit 0 of each symbol counts there.
+  /// @return true: the caller must code the decisions, with registers() and contexts()
   bool begin_pass(const mq::Symbol* symbols, size_t count) {
     if (segments_.begin_pass()) {
       for (size_t i = 0; i < count; ++i) segments_.raw_bit(symbols[i] & 1);
