@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What block coding leaves behind per code-block, and which part of it the rate stage chose: the
+// The result of block coding for each code-block, and the part of it that rate control chose: the
 // input of the packets stage.
 #pragma once
 
@@ -12,32 +12,33 @@
 
 namespace cj2k {
 
-/// One code-block as rate control and the packets see it, whichever block coder made it. All
-/// pointers live as long as the frame slot.
+/// One code-block as rate control and the packets stage see it, from any block coder. The pointers
+/// are valid as long as the frame slot.
 struct CodedBlock {
-  uint8_t* data = nullptr;
+  uint8_t* data = nullptr;          ///< the block's bytes
   const HullPoint* hull = nullptr;  ///< [num_hull] points where the block may be cut
-  /// [num_segments] ends of the codeword segments that end in any case, rising. The last point that
-  /// is in the codestream ends one, too.
+  /// [num_segments] ends of the codeword segments that end wherever the block is cut, rising. The
+  /// last hull point in the codestream ends a segment too.
   const SegmentEnd* segments = nullptr;
-  const PassTail* tails =
-      nullptr;  ///< [num_hull]: what ends the block at each point; null: nothing
-  const void* coder_state = nullptr;  ///< with planes_left: the block coder's, to go on from here
-  double total_distortion = 0;  ///< squared error that all planes together remove, as HullPoint's;
-                                ///< of planes not coded an estimate
-  uint32_t num_bytes = 0;       ///< that the block coder made, chosen or not
+  /// [num_hull] the tail that ends the block at each point; null: no point needs one.
+  const PassTail* tails = nullptr;
+  const void* coder_state = nullptr;  ///< if planes_left > 0: what the block coder needs to resume
+  /// Squared error that all planes together remove, weighted as in HullPoint. For planes that are
+  /// not coded it is an estimate.
+  double total_distortion = 0;
+  uint32_t num_bytes = 0;  ///< bytes that the block coder made, chosen or not
   uint8_t num_hull = 0;
   uint8_t num_segments = 0;
-  uint8_t zero_bit_planes = 0;     ///< of the packet header (T.800 B.10.5)
-  uint8_t num_passes = 0;          ///< coded, not all need to be on the hull
-  uint8_t num_passes_resumed = 0;  ///< of these, after a first stop
-  uint8_t num_passes_left = 0;     ///< that an early stop left
-  uint8_t planes_left = 0;         ///< magnitude bit-planes likewise; 0: everything is coded
-  bool is_coded = false;           ///< the block coder has seen it
+  uint8_t zero_bit_planes = 0;     ///< for the packet header (T.800 B.10.5)
+  uint8_t num_passes = 0;          ///< passes coded; some of them are not on the hull
+  uint8_t num_passes_resumed = 0;  ///< passes coded after the block first paused
+  uint8_t num_passes_left = 0;     ///< passes that an early stop left uncoded
+  uint8_t planes_left = 0;         ///< bit-planes that an early stop left uncoded; 0: finished
+  bool is_coded = false;           ///< the block coder has processed the block
 };
 
-/// Which hull points of which block are in which layer. Layer l < layers - 1 holds the points with
-/// slope >= layer_slopes[l] (slopes fall with l); the last layer holds the first
+/// Assigns the hull points of each block to layers. Layers 0 .. l hold the points with slope >=
+/// layer_slopes[l] for l < layers - 1 (layer_slopes fall). All layers together hold the first
 /// final_points[block] points. A point beyond final_points is in no layer.
 struct Selection {
   const CodedBlock* blocks;      ///< [plan.blocks]

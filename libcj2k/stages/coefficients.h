@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where the coefficients of one frame are found.
+// A view of the coefficients of one frame.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace cj2k {
 
-/// The two planes of each component (plan.h: coefficient_plane), which belong to somebody else:
-/// integers with 5/3, floats with 9/7.
+/// The two planes of each component (coefficient_plane in plan.h): integers with 5/3, floats with
+/// 9/7. The memory belongs to the backend.
 class CoefficientPlanes {
  public:
   /// `plan` must outlive it.
@@ -23,7 +23,7 @@ class CoefficientPlanes {
     planes_[component][i] = plane;
   }
 
-  /// The rectangle of a level, from the corner of the tile-component.
+  /// The width x height rectangle at the corner of a tile-component, in the plane of a level.
   template <typename Sample>
   Plane<Sample> tile_component(const TileComponent& tc, uint32_t level, int32_t width,
                                int32_t height) const {
@@ -32,6 +32,7 @@ class CoefficientPlanes {
     return Plane<Sample>{reinterpret_cast<Sample*>(p.data), p.width, p.height, p.stride_samples}
         .sub(corner.x, corner.y, width, height);
   }
+  /// The coefficients of a code-block.
   template <typename Sample>
   Plane<Sample> block(const CodeBlock& block) const {
     const Subband& band = plan_->subbands[block.subband];

@@ -16,8 +16,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Each kernel takes the tag as an argument: whole vectors first, then the same code with one lane
-// for the rest of the row.
+// Each function takes the tag as an argument. It runs on whole vectors first, then with a tag of
+// one lane on the rest of the row.
 template <class D>
 using OneLane = hn::CappedTag<hn::TFromD<D>, 1>;
 

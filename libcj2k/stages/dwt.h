@@ -1,18 +1,20 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One level of the forward wavelet transform (T.800 F.4): first all columns (F.4.2 VER_SD), then
-// all rows (HOR_SD), into Mallat order: low-pass samples first, then high-pass ones. Level l of a
-// tile-component works on the low-pass rectangle that level l-1 left.
+// One level of the forward wavelet transform (T.800 F.4): all columns (F.4.2 VER_SD), then all rows
+// (HOR_SD). The result is in Mallat order: low-pass samples first, then high-pass samples. Level l
+// of a tile-component transforms the low-pass rectangle of level l - 1.
 //
 // Normalisation of T.800: low-pass DC gain 1, high-pass Nyquist gain 2. Symmetric extension
-// (F.4.7). A signal of one sample passes unchanged at an even coordinate and doubled at an odd one
-// (F.4.8: 5/3 doubles; 9/7 likewise). 9/7: float32, fixed order of operations, no contraction: d +=
-// alpha * (s0 + s1) is one rounded add, one rounded multiply, one rounded add. K is applied last
-// (low *= 1/K, high *= K with the K of Table F.4, as T.800 normalises). 5/3: int32, |x| < 2^30 / 4.
+// (F.4.7). A signal of one sample is unchanged at an even coordinate and doubled at an odd one
+// (F.4.8), with 5/3 and with 9/7.
+//   9/7  float32, with a fixed order of operations and no contraction: d += alpha * (s0 + s1) is
+//        one rounded add, one rounded multiply, one rounded add. The scaling comes last:
+//        low *= 1/K, high *= K, with the K of Table F.4.
+//   5/3  int32, |x| < 2^30 / 4.
 //
-// `parity` of a direction = the coordinate of the first sample & 1 (odd: it is high-pass).
-// Deterministic: yes. Allocates: no. Any alignment and stride.
+// `parity` of a direction is the coordinate of the first sample & 1; with 1, that sample is
+// high-pass. Deterministic: yes. Allocates: no. Any alignment and stride.
 #pragma once
 
 #include <cstddef>
@@ -36,22 +38,23 @@ void dwt97_horizontal(Plane<float> plane, int parity, int32_t row_begin, int32_t
                       float* scratch);
 }  // namespace ref
 
-/// Samples of the longest vector of any instruction set.
+/// Samples in the longest vector of any instruction set.
 #if defined(__x86_64__) || defined(__i386__)
 inline constexpr int32_t kDwtVector = 16;
 #else
 inline constexpr int32_t kDwtVector = 64;
 #endif
 
-/// How a row lies in working memory: samples at even x coordinates (low-pass places) and at odd
-/// ones (high-pass places) apart, with room around both for the longest vector.
+/// How a row is held in working memory, as a line: samples at even x coordinates (low-pass) and
+/// samples at odd x coordinates (high-pass) apart. Around both there is room for the longest
+/// vector.
 struct DwtLine {
   DwtLine(int32_t width, int parity);
 
   int parity;
   int32_t num_low, num_high;
-  ptrdiff_t low, high;  ///< where the two begin
-  ptrdiff_t samples;    ///< of a line, whole vectors
+  ptrdiff_t low, high;  ///< index in the line where each half begins
+  ptrdiff_t samples;    ///< samples of a line, whole vectors
 };
 
 struct DwtShape {
@@ -59,12 +62,12 @@ struct DwtShape {
   int parity_x, parity_y;
 };
 
-/// One level of a rectangle whose rows come one by one, from wherever they are, and so that a row
-/// is read once and written once: vertical steps on a few lines that stay in the cache, then the
-/// horizontal transform of each finished row. A band makes the pairs of rows [begin, end) of
-/// [0, num_pairs(shape)); bands of one rectangle may run in parallel. At its ends it reads up to
-/// three rows of the neighbours', or rows mirrored at the border: lifting those gives mirrored
-/// results, bit for bit.
+/// One level of a rectangle whose rows are pushed one by one. Each row is read once and written
+/// once: the vertical steps run on a few lines that stay in the cache, and each finished row is
+/// transformed horizontally at once. A band makes the pairs of rows [begin, end) of [0,
+/// num_pairs(shape)). Bands of one rectangle may run in parallel. At its ends, a band also reads up
+/// to three rows of the neighbouring bands, or rows mirrored at the border. Lifting mirrored rows
+/// gives mirrored results, bit for bit.
 template <typename Sample>  // int32_t: 5/3, float: 9/7
 class DwtBand {
  public:
@@ -77,9 +80,9 @@ class DwtBand {
   /// @param scratch  [scratch_samples(width)], aligned to 64 bytes, for as long as the band lives
   DwtBand(const DwtShape& shape, Plane<Sample> target, int32_t begin, int32_t end, Sample* scratch);
 
-  /// y of the row to push next; -1: the band is complete.
+  /// @return y of the row to push next; -1: the band is complete
   int32_t next_row() const;
-  /// @param row  [width]; not looked at any more after the call, nor written
+  /// @param row  [width]; read during the call only, not written
   void push(const Sample* row);
 
  private:
@@ -92,31 +95,33 @@ class DwtBand {
   DwtLine layout_;
   Plane<Sample> target_;
   int32_t begin_, end_;
-  int32_t next_, last_;    ///< rows counted from the last even coordinate at or above the first,
-                           ///< beyond the borders too
+  /// The next and the last row to push. Row 0 is at the last even coordinate that is not below the
+  /// first row; mirrored rows beyond the borders count too.
+  int32_t next_, last_;
   Sample *s0_, *d_, *s1_;  ///< lines: two rows at even coordinates, the odd one between them
-  Sample* state_;          ///< lines that a step leaves to the next
-  Sample *low_, *high_;    ///< lines that it has finished
+  Sample* state_;          ///< lines that a step leaves for the next step
+  Sample *low_, *high_;    ///< lines that a step has finished
 };
 
 namespace simd {
 
-/// A row to a line.
+/// Copies a row to a line.
 void dwt_split(const DwtLine& layout, const int32_t* row, int32_t* line);
 void dwt_split(const DwtLine& layout, const float* row, float* line);
 
-/// One vertical step: rows s0, d, s1 of coordinates 2t, 2t + 1, 2t + 2; the steps go down.
-/// 5/3: finishes pair t. `state` is one line: d of pair t - 1.
-/// 9/7: finishes pair t - 1. `state` is three lines: d of pair t - 1 after alpha, s of it after
-/// beta, d of pair t - 2 after gamma.
-/// @param samples  of a line
+/// One vertical step, with the lines s0, d, s1 of the rows 2t, 2t + 1, 2t + 2. Steps go from top to
+/// bottom.
+///   5/3  finishes pair t. `state` is one line: d of pair t - 1.
+///   9/7  finishes pair t - 1. `state` is three lines: d of pair t - 1 after alpha, s of pair t - 1
+///        after beta, d of pair t - 2 after gamma.
+/// @param samples  samples of a line
 void dwt_step(ptrdiff_t samples, const int32_t* s0, const int32_t* d, const int32_t* s1,
               int32_t* state, int32_t* low, int32_t* high);
 void dwt_step(ptrdiff_t samples, const float* s0, const float* d, const float* s1, float* state,
               float* low, float* high);
 
-/// The horizontal transform of a line, which it overwrites: `low` takes [num_low] samples, `high`
-/// [num_high].
+/// The horizontal transform of a line. It overwrites the line.
+/// @param low, high  [num_low] and [num_high] results
 void dwt_row(const DwtLine& layout, int32_t* line, int32_t* low, int32_t* high);
 void dwt_row(const DwtLine& layout, float* line, float* low, float* high);
 

@@ -17,8 +17,8 @@ constexpr ptrdiff_t whole_vectors(int32_t samples) {
 }
 
 template <typename Sample>
-struct Steps;  ///< `delay`: a step finishes the pair so many before its own; `warm_up`: steps
-               ///< before the first pair that comes out right
+struct Steps;
+// kDelay: step t finishes pair t - kDelay. kWarmUp: steps before the first pair that is valid.
 template <>
 struct Steps<int32_t> {
   static constexpr int32_t kDelay = 0, kWarmUp = 1, kStateLines = 1;
@@ -28,7 +28,7 @@ struct Steps<float> {
   static constexpr int32_t kDelay = 1, kWarmUp = 2, kStateLines = 3;
 };
 
-/// Symmetric extension of n samples (T.800 F.4.7); few rounds for i near them.
+/// Symmetric extension of n samples (T.800 F.4.7). For i near the samples, the loop is short.
 int32_t mirrored(int32_t i, int32_t n) {
   while (i < 0 || i >= n) i = i < 0 ? -i : 2 * (n - 1) - i;
   return i;
@@ -59,7 +59,7 @@ DwtBand<Sample>::DwtBand(const DwtShape& shape, Plane<Sample> target, int32_t be
       end_(end),
       next_(2 * (begin - Steps<Sample>::kWarmUp)),
       last_(2 * (end + Steps<Sample>::kDelay)) {
-  // What lies around the samples is computed with, though not used: let it be finite.
+  // Vector steps also compute values around the samples. They are not used, but must be finite.
   std::fill_n(scratch, scratch_samples(shape.width), Sample{0});
   const auto line = [&](int i) { return scratch + i * layout_.samples; };
   s0_ = line(0);
@@ -92,7 +92,7 @@ void DwtBand<Sample>::push(const Sample* row) {
   } else if (line == s1_) {
     step();
   }
-  if (next_ > last_) hwy::FlushStream();  // dwt_row stores past the caches
+  if (next_ > last_) hwy::FlushStream();  // dwt_row uses streaming stores
 }
 
 template <typename Sample>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Line by line: split into low and high samples, lift, write back in Mallat order.
+// The reference. For each line: split it into low and high samples, lift, write back in Mallat
+// order.
 #include "core/lifting.h"
 #include "stages/dwt.h"
 

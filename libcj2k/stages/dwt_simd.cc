@@ -6,9 +6,9 @@
 //                   d2[t-1] = d1[t-1] + gamma (s1[t-1] + s1[t])
 //                   s2[t-1] = s1[t-1] + delta (d2[t-2] + d2[t-1])
 //
-// Downwards all samples of a line do this at once, their places do not matter. Along a row the
-// neighbours lie in the other half of the line, at the same index or one beside it; each lifting
-// step is a loop over one half.
+// In the vertical direction all samples of a line do this at once, in any order. In the horizontal
+// direction the neighbours are in the other half of the line, at the same index or next to it, and
+// each lifting step is a loop over one half.
 #include "core/lifting.h"
 #include "stages/dwt.h"
 #include "stages/target.h"
@@ -64,7 +64,7 @@ void split(const DwtLine& layout, const T* row, T* line) {
 void split53(const DwtLine& layout, const int32_t* row, int32_t* line) { split(layout, row, line); }
 void split97(const DwtLine& layout, const float* row, float* line) { split(layout, row, line); }
 
-// ---- Downwards ----
+// ---- Vertical ----
 
 void step53(ptrdiff_t samples, const int32_t* s0, const int32_t* d, const int32_t* s1,
             int32_t* state, int32_t* low, int32_t* high) {
@@ -109,9 +109,10 @@ void step97(ptrdiff_t samples, const float* s0, const float* d, const float* s1,
   }
 }
 
-// ---- Along a row ----
+// ---- Horizontal ----
 
-/// The halves of a line and their neighbours. Steps run over whole vectors, into the room behind.
+/// The halves of a line and their neighbours. Steps run over whole vectors, into the room after
+/// each half.
 template <typename T>
 struct Halves {
   Halves(const DwtLine& layout, T* line)
@@ -130,15 +131,15 @@ struct Halves {
   const T* high_after() const { return high + parity; }
 };
 
-/// Symmetric extension by the one sample that a step looks at.
+/// Symmetric extension by one sample on each side, which is as far as a step reads.
 template <typename T>
 void extend(T* half, int32_t n) {
   half[-1] = half[0];
   half[n] = half[n - 1];
 }
 
-/// Where the results of a row go, past the caches where it is aligned: they are read again only
-/// when the whole level has been written.
+/// The memory for the results of a row. If it is aligned, streaming stores bypass the caches:
+/// results are read again only when the whole level has been written.
 template <typename T>
 class Results {
  public:
@@ -148,7 +149,7 @@ class Results {
         is_aligned_(
             reinterpret_cast<uintptr_t>(out) % (hn::Lanes(hn::ScalableTag<T>()) * sizeof(T)) == 0) {
   }
-  /// A vector, of which those before the n-th are kept.
+  /// Stores a vector at index i; lanes at index n and beyond are dropped.
   template <class D, class V>
   void store(D d, V v, int32_t i) const {
     const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
@@ -169,7 +170,7 @@ class Results {
   bool is_aligned_;
 };
 
-/// x[i] = lift97(x[i], k, a[i], b[i]), and x[i] * scale to `out` where there is one.
+/// x[i] = lift97(x[i], k, a[i], b[i]). Unless `out` is null, stores x[i] * scale there.
 void lift97_half(float k, float* x, const float* a, const float* b, int32_t n, float scale,
                  const Results<float>* out) {
   const hn::ScalableTag<float> d;
@@ -183,7 +184,8 @@ void lift97_half(float k, float* x, const float* a, const float* b, int32_t n, f
   }
 }
 
-/// F.4.8: a row of one sample has no neighbours to lift with.
+/// Handles a row of one sample, which has no neighbours to lift with (F.4.8). @return whether it is
+/// one
 template <typename T>
 bool is_single(const Halves<T>& h, T* low, T* high) {
   if (h.num_low + h.num_high != 1) return false;

@@ -12,27 +12,28 @@
 namespace cj2k {
 namespace {
 
-/// Below this many blocks a sample is most of the frame.
+/// exact is not used for fewer blocks: the sample would be most of the frame.
 constexpr size_t kMinBlocks = 512;
-/// Of each subband one block in `kSampleStride`, but `kMinSample` where it has them.
+/// The sample has one block in kSampleStride of each subband, and at least kMinSample blocks if the
+/// subband has that many.
 constexpr uint32_t kSampleStride = 64;
 constexpr uint32_t kMinSample = 3;
-/// Steps down when the caps are not used up: bytes grow about with the root of the falling slope;
-/// and a little more.
+/// How far thresholds are lowered when the caps are not used up: bytes grow about with the square
+/// root of the falling slope, so two log-slope steps per step of missing bytes, and kStepDown more.
 constexpr int kSlopePerByteDoubling = 2;
 constexpr int kStepDown = 64;
 
-/// The threshold of the GOP before, less a margin (section 5.1).
+/// pst: the threshold of the GOP before, less `margin` (section 5.1); 0 if there is none.
 uint16_t threshold_after(uint16_t previous, int32_t margin) {
   if (previous == 0) return 0;
-  // core/stop.h takes a margin of its own off.
+  // may_pause_after subtracts kPauseMargin, so it is added here.
   return static_cast<uint16_t>(std::clamp(previous - margin + kPauseMargin, 0, int{kMaxSlope}));
 }
 
 }  // namespace
 
-/// The blocks of a subband lie in one run per precinct, so counting goes on from precinct to
-/// precinct.
+/// The blocks of a subband are contiguous only inside a precinct, so the count of blocks seen runs
+/// on from precinct to precinct.
 BlockSample::BlockSample(const Plan& plan) : all(plan.blocks.size()) {
   std::iota(all.begin(), all.end(), 0u);
   std::vector<uint32_t> blocks_of(plan.subbands.size());
@@ -100,10 +101,10 @@ bool EarlyStop::goes_on(const CodedBlock* blocks, const RateControl& rate) {
   if (!want_open(blocks, exhausted)) return false;
   request_.rule = StopRule::kThresholds;
   SlopeThresholds& thresholds = request_.thresholds;
-  const int lower = kStepDown + kSlopePerByteDoubling * rate.room();
+  const int lower = kStepDown + kSlopePerByteDoubling * rate.unused_cap_steps();
   do {
     for (uint32_t c = 0; c < plan_.components.size(); ++c) {
-      // Where the caps are used up, only what paused above the slope they end at has to go on.
+      // Where the caps are used up, only blocks that paused above the slope of their end resume.
       const uint16_t next = static_cast<uint16_t>(std::max(thresholds[c] - lower, 0));
       thresholds[c] = exhausted[c] > 0 ? std::min(thresholds[c], exhausted[c]) : next;
     }
@@ -111,8 +112,8 @@ bool EarlyStop::goes_on(const CodedBlock* blocks, const RateControl& rate) {
   return true;
 }
 
-/// Asks for the blocks that paused although neither their slope nor what they have left is below
-/// the threshold of their component.
+/// Requests the paused blocks whose last slope and whose bound on the slopes left both reach the
+/// threshold of their component. @return whether there are any
 bool EarlyStop::want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds) {
   open_.clear();
   for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {

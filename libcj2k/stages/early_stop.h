@@ -1,22 +1,31 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// How far the blocks of a frame are coded (cj2k_params::stop). A strategy is a rule that a backend
-// codes all blocks by (stages/stop_rule.h), and, for exact, what happens when rate control has seen
-// the result:
+// How far the blocks of a frame are coded (cj2k_params::stop). A strategy is a stop rule by which a
+// backend codes the blocks (stages/stop_rule.h). For exact, it also says which blocks resume after
+// rate control has run:
 //
-//   none   every block to its last plane.
-//   exact  only as far as rate control looks. A sample of the blocks predicts the slope at which
-//          rate control will stop (constant quality without a cap knows it), the others are coded
-//          down to that slope. Rate control then says where it really stopped: a block that paused
-//          above that slope, and has planes left that could reach it, goes on, and rate control
-//          runs again, until there is none.
-//   pst, psb, bpi   the strategies of Martinez-del-Amor, Bruns and Sparenberg, "Parallel efficient
-//          rate control methods for JPEG 2000" (2017), sections 5.1 to 5.3. Nothing goes on after
-//          its stop, so they lose quality. They need a cap in bytes; without one they are `exact`.
+//   none   Every block is coded to its last plane.
+//   exact  Blocks are coded only as far as rate control looks:
+//          1. A sample of the blocks predicts the slope at which rate control will end. (With
+//             constant quality and no cap, that slope is known.)
+//          2. The other blocks are coded until they may pause at that slope (core/stop.h).
+//          3. Rate control runs and says where it really ended. A block resumes if it paused above
+//             that slope and its planes left could reach it. Then rate control runs again, until no
+//             block resumes.
+//          The bytes are those of full coding, except where a block pauses that would have had a
+//          steeper pass further down. Measured: at 63 of 80 still-picture points the bytes are the
+//          same as with none; 16 points are within 0.003 dB either way; one, an MR scan at 82.3 dB,
+//          loses 0.083 dB. This rests on kBestSlope, a bound tuned on pictures (core/stop.h).
+//   pst, psb, bpi
+//          The strategies of Martinez-del-Amor, Bruns and Sparenberg, "Parallel efficient rate
+//          control methods for JPEG 2000" (2017), sections 5.1 to 5.3. A block that has stopped
+//          never resumes, so they lose quality. They need a cap in bytes; without one they are
+//          `exact`.
 //
-// With PTERM all are `none`. But for pst, which is told where the GOP before ended, all depends on
-// the frame alone: the bytes do not depend on what was encoded before, or in parallel.
+// With PTERM every strategy is `none`. pst depends on where the GOP before ended. With every other
+// strategy, the bytes of a frame depend on that frame alone, not on what was encoded before it or
+// in parallel.
 #pragma once
 
 #include <cstdint>
@@ -29,23 +38,24 @@
 
 namespace cj2k {
 
-/// The strategy that the frames of a plan are coded by: params.stop, or what stands in for it.
-/// Exact may still have no cap to predict for (RateControl::has_cap).
+/// The strategy by which the frames of a plan are coded: params.stop, or the one that replaces it.
+/// With exact there may still be no cap to predict for (RateControl::has_cap).
 cj2k_stop stop_in_force(const Plan& plan);
 
-/// The requests of one frame: code `request`, let rate control choose, then ask whether blocks go
-/// on. Reuses its memory.
+/// The requests of one frame: code request(), let rate control choose, then ask goes_on() whether
+/// blocks resume. The memory is reused from frame to frame.
 class EarlyStop {
  public:
   /// `plan` and `sample` must outlive it. Throws std::bad_alloc.
   EarlyStop(const Plan& plan, const BlockSample& sample);
 
-  /// A new frame.
-  /// @param previous  for pst: where the last frame of the GOP before ended; 0: there was none
+  /// Begins a new frame.
+  /// @param previous  for pst: the slopes where the last frame of the GOP before ended; 0: none
   void begin(uint32_t frame, const RateControl& rate, const SlopeThresholds& previous);
-  /// What to code; a rule that predicts writes its thresholds there.
+  /// What to code. A rule that predicts writes its thresholds here.
   BlockRequest& request() { return request_; }
-  /// After RateControl::allocate: false where its selection is final, else `request` is the next.
+  /// Call it after RateControl::allocate.
+  /// @return false: the selection is final; true: request() has the blocks that resume
   bool goes_on(const CodedBlock* blocks, const RateControl& rate);
 
  private:

@@ -1,29 +1,28 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Any sample layout to one row of signed integers, with the DC level shift of T.800 G.1.
+// One row of samples in any layout becomes signed integers, with the DC level shift of T.800 G.1.
 #pragma once
 
 #include <cstdint>
 
 namespace cj2k {
 
-/// One row of one component. Sample x is the word of `word_bytes` (1, 2, 4; host order, any
-/// alignment) at data + x * step_bytes, shifted right by `shift` (0 .. 8 * word_bytes - 1), its low
-/// `depth` bits (1..16), two's complement when `is_signed`. Bits that the shifted word lacks are 0.
-/// `step_bytes` may be any number, negative ones too.
+/// One row of one component. Sample x is the word at data + x * step_bytes, shifted right by
+/// `shift`, its low `depth` bits; two's complement if `is_signed`. Bits that the shifted word lacks
+/// are 0.
 struct SampleRow {
   const uint8_t* data;
-  int32_t step_bytes;
-  int32_t word_bytes;
-  int32_t shift;
-  int32_t depth;
+  int32_t step_bytes;  ///< any number, also negative
+  int32_t word_bytes;  ///< 1, 2 or 4; host byte order, any alignment
+  int32_t shift;       ///< 0 .. 8 * word_bytes - 1
+  int32_t depth;       ///< 1 .. 16
   bool is_signed;
 };
 
-/// out[0..count) = sample, less 2^(depth-1) when unsigned. Bits above `depth` are ignored. `out`
-/// need not be aligned. Reads no byte before the first or behind the last of the `count` words;
-/// between them it may read what other components or padding hold. Deterministic: yes. Allocates:
+/// out[0..count) = the samples, less 2^(depth-1) if unsigned. Bits above `depth` are ignored. `out`
+/// need not be aligned. No byte before the first or after the last of the `count` words is read;
+/// bytes between the words (other components, padding) may be read. Deterministic: yes. Allocates:
 /// no. Thread-safe: yes.
 namespace ref {
 void ingest_row(const SampleRow& row, int32_t* out, int32_t count);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A row is seen as little-endian units of 1, 2 or 4 bytes, one, two or three units to a step; the
-// sample's word begins the first unit of each step, and the mask of SampleDecode drops what else
-// the unit holds. So one loop serves planar samples, half-planar chroma (NV12, P010), and packed
-// pixels of 3 and 4 components.
+// A row is read as little-endian units of 1, 2 or 4 bytes, with one, two or three units per step.
+// The word of a sample is at the start of the first unit of its step; the mask of SampleDecode
+// drops the other bytes of the unit. So one loop serves planar samples, half-planar chroma (NV12,
+// P010), and packed pixels of 3 and 4 components.
 #include <bit>
 
 #include "core/sample.h"
@@ -25,7 +25,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// The first of `kPerStep` interleaved units of each step, as 32-bit words.
+/// Loads the first of the `kPerStep` interleaved units of each step, as 32-bit words.
 template <int kPerStep, class Unit, class DU32>
 hn::VFromD<DU32> load_words(DU32 d, const Unit* units) {
   const hn::Rebind<Unit, DU32> d_unit;
@@ -44,15 +44,16 @@ hn::VFromD<DU32> load_words(DU32 d, const Unit* units) {
   }
 }
 
-/// @return how many samples are done: whole vectors whose loads end inside the row's last word.
+/// Converts whole vectors whose loads end inside the row's last word.
+/// @return number of samples converted
 template <int kPerStep, class Unit>
 int32_t ingest_vectors(const SampleRow& row, const SampleDecode& decode, int32_t* out,
                        int32_t count) {
   const hn::ScalableTag<int32_t> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
-  // A word that fills its step ends where the load ends; a shorter one needs another sample behind
-  // the vector.
+  // If a word fills its step, it ends where the load ends. If it is shorter, the load reads beyond
+  // it, so another sample must follow the vector.
   const int32_t end = row.word_bytes == row.step_bytes ? count : count - 1;
   const auto mask = hn::Set(du, decode.mask);
   const auto flip = hn::Set(du, decode.flip);
@@ -90,7 +91,7 @@ int32_t ingest_fast(const SampleRow& row, const SampleDecode& decode, int32_t* o
 
 #else
 
-// One lane gains nothing, and its loads want aligned words.
+// One lane is no faster than the reference, and its loads need aligned words.
 int32_t ingest_fast(const SampleRow&, const SampleDecode&, int32_t*, int32_t) { return 0; }
 
 #endif

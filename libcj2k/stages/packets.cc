@@ -15,26 +15,28 @@
 namespace cj2k {
 namespace {
 
-// Of the packet "nothing here": a single 0 bit, padded (B.10.3).
+// An empty packet is a single 0 bit, padded (B.10.3).
 constexpr uint32_t kEmptyHeaderBytes = 1;
 constexpr int kFirstLblock = 3;  // B.10.7.1
 constexpr size_t kMaxBands = 3;
 
-// Codeword segments of one contribution: at most one for each pass that a header can say.
-constexpr size_t kMaxSegmentsPerPacket = 164;  // Table B.4
+// Most codeword segments of one contribution: one for each pass, of which a header can code at most
+// 164 (Table B.4).
+constexpr size_t kMaxSegmentsPerPacket = 164;
 
-/// What a decoder reads after the end of a codeword segment anyhow (D.4.1): ones, with a stuffed
-/// bit after 0xFF. A segment of no bytes is legal, but where it is the last of a packet and nothing
-/// follows, Grok 10 takes the packet for truncated and drops what follows: then it gets these two.
+/// The bytes that a decoder assumes after the end of a codeword segment (D.4.1): ones, with a
+/// stuffed bit after 0xFF. A segment of no bytes is legal. But if it is the last one of a packet,
+/// Grok 10 takes the packet for truncated and drops what follows; so such a segment gets these two
+/// bytes.
 constexpr uint8_t kImpliedBytes[] = {0xFF, 0x7F};
 
-/// How far the layers of one code-block have come.
+/// How much of one code-block is in the packets so far.
 struct BlockState {
-  uint32_t next_layer;  // of its next contribution; Selection::layers: no more
+  uint32_t next_layer;  // layer of its next contribution; Selection::layers: none follows
   uint32_t bytes;       // in the packets so far
   uint8_t points;       // hull points in the packets so far; 0: not yet included
-  uint8_t passes;
-  uint8_t segments;  // of CodedBlock::segments that have ended in the packets so far
+  uint8_t passes;       // in the packets so far
+  uint8_t segments;     // entries of CodedBlock::segments that have ended in the packets so far
   uint8_t lblock;
 };
 
@@ -43,7 +45,7 @@ struct BodyPiece {
   uint32_t bytes;
 };
 
-/// A packet with something in it.
+/// A packet that is not empty.
 struct PacketRecord {
   uint32_t layer;
   uint32_t num_pieces;
@@ -51,13 +53,13 @@ struct PacketRecord {
   uint64_t body_bytes;
 };
 
-/// All packets of one precinct; the layers without a record are empty packets. Records, header
-/// bytes and pieces are in the order of the layers.
+/// All packets of one precinct. A layer without a record has an empty packet. Records, header bytes
+/// and pieces are in the order of the layers.
 struct PrecinctPackets {
   std::vector<uint8_t> headers;
   std::vector<PacketRecord> records;
   std::vector<BodyPiece> pieces;
-  uint64_t bytes = 0;  // of all its packets, with SOP and EPH
+  uint64_t bytes = 0;  // of all packets, with SOP and EPH
 
   void clear() {
     headers.clear();
@@ -71,7 +73,7 @@ uint32_t marker_bytes_per_packet(const Plan& plan) {
   return (plan.params.sop ? kSopBytes : 0) + (plan.params.eph ? kEphBytes : 0);
 }
 
-// Table B.4.
+// Codes the number of passes, Table B.4.
 void put_num_passes(uint32_t passes, BitWriter& out) {
   if (passes == 1) {
     out.put(0b0, 1);
@@ -88,7 +90,7 @@ void put_num_passes(uint32_t passes, BitWriter& out) {
 
 int floor_log2(uint32_t value) { return static_cast<int>(std::bit_width(value)) - 1; }
 
-/// Lblock must grow by this for `bytes` of `passes` passes (B.10.7.1).
+/// By how much Lblock must grow to code a length of `bytes` for `passes` passes (B.10.7.1).
 int missing_length_bits(uint32_t bytes, uint32_t passes, int lblock) {
   return static_cast<int>(std::bit_width(bytes)) - (lblock + floor_log2(passes));
 }
@@ -104,15 +106,16 @@ void put_lblock(int growth, BitWriter& out) {
   out.put(((uint32_t{1} << growth) - 1) << 1, growth + 1);
 }
 
-/// The first of a block's segments, from state.segments on, that does not end before `end`.
+/// @return the first of the block's segments, from state.segments on, that does not end before
+/// `end`
 uint32_t segment_at(const CodedBlock& block, const HullPoint& end, const BlockState& state) {
   uint32_t i = state.segments;
   while (i < block.num_segments && block.segments[i].passes < end.passes) ++i;
   return i;
 }
 
-/// Passes, Lblock and lengths of what `block` adds to its packet (B.10.6, B.10.7), from `state` to
-/// the hull point `end`, with `more_bytes` behind it.
+/// Codes the number of passes, Lblock and the lengths of a block's contribution to a packet
+/// (B.10.6, B.10.7): from `state` to the hull point `end`, and `more_bytes` after it.
 /// @param last  segment_at(end)
 void put_contribution(const CodedBlock& block, const HullPoint& end, uint32_t last,
                       uint32_t more_bytes, BlockState& state, BitWriter& out) {
@@ -148,8 +151,8 @@ void put_contribution(const CodedBlock& block, const HullPoint& end, uint32_t la
   }
 }
 
-/// The layer of hull point `point`, which is not in a layer before `first_layer`: the point before
-/// it is in that layer, and slopes fall. @return Selection::layers for a point in no layer
+/// The layer of hull point `point`. It is not below `first_layer`, the layer of the point before
+/// it, because slopes fall. @return Selection::layers for a point in no layer
 uint32_t layer_of_point(const Selection& selection, uint32_t block, uint32_t point,
                         uint32_t first_layer) {
   if (point >= selection.final_points[block]) return selection.layers;
@@ -165,10 +168,10 @@ uint32_t layer_of_point(const Selection& selection, uint32_t block, uint32_t poi
 }  // namespace
 
 struct PacketScratch::Impl {
-  std::vector<BlockState> blocks;  // of the precinct
+  std::vector<BlockState> blocks;  // [blocks of the precinct]
   std::vector<TagNode> nodes;
   std::vector<uint8_t> header;  // of one packet
-  size_t block_header_bytes;    // bound on what one code-block puts into one packet header
+  size_t block_header_bytes;    // bound on the bytes that one code-block adds to one packet header
   uint32_t packet_marker_bytes;
   bool plt;
 };
@@ -187,9 +190,9 @@ PacketScratch::PacketScratch(const Plan& plan) : impl_(std::make_unique<Impl>())
   }
   impl_->blocks.resize(max_blocks);
   impl_->nodes.resize(max_nodes);
-  // Two tag trees (zero bit-planes: at most M_b < 64), passes, Lblock and a length of up to 38 bits
-  // per segment; seven bits a byte when every byte is stuffed, and eight bits left over from
-  // before.
+  // Two tag trees (zero bit-planes are at most M_b < 64), number of passes, Lblock, a length of up
+  // to 38 bits per segment, and 8 bits left over from before. A byte has 7 bits if every byte is
+  // stuffed.
   const size_t bits = TagTree::max_bits(static_cast<uint32_t>(plan.params.layers)) +
                       TagTree::max_bits(64) + 16 + 30 + 38 * kMaxSegmentsPerPacket + 8;
   impl_->block_header_bytes = bits / 7 + 2;
@@ -203,9 +206,8 @@ PacketScratch::PacketScratch(PacketScratch&&) noexcept = default;
 
 namespace {
 
-/// Makes the packets of one precinct, layer by layer (B.9, B.10). Layers in which no block has
-/// anything are passed over: the work is O(blocks) for each packet that is not empty, and none for
-/// one that is.
+/// Makes the packets of one precinct, layer by layer (B.9, B.10). It skips layers to which no block
+/// contributes: the work is O(blocks) for each packet that is not empty, and none for an empty one.
 class PrecinctCoder {
  public:
   PrecinctCoder(const Plan& plan, const Selection& selection, uint32_t precinct,
@@ -263,7 +265,8 @@ class PrecinctCoder {
     BlockState* blocks;
   };
 
-  /// Tag trees and states before the first packet. @return the first layer with something in it
+  /// Sets up tag trees and states before the first packet.
+  /// @return the first layer whose packet is not empty
   uint32_t start() {
     uint32_t first_layer = selection_.layers;
     TagNode* nodes = scratch_.nodes.data();
@@ -296,8 +299,8 @@ class PrecinctCoder {
     return first_layer;
   }
 
-  /// The header of the packet of `layer`, in which some block has something, into scratch_.header.
-  /// @return the next layer with something in it
+  /// Codes the packet of `layer`, which is not empty. Its header goes into scratch_.header.
+  /// @return the next layer whose packet is not empty
   uint32_t code_packet(uint32_t layer, PrecinctPackets* packets, uint64_t* body_bytes) {
     BitWriter out(scratch_.header.data(), scratch_.header.size());
     uint32_t next_layer = selection_.layers;
@@ -327,7 +330,7 @@ class PrecinctCoder {
     return next_layer;
   }
 
-  /// The block that ends the packet.
+  /// @return the last block that contributes to the packet of `layer`
   const BlockState* last_contributor(uint32_t layer) const {
     const BlockState* state = scratch_.blocks.data() + precinct_.num_blocks;
     while ((--state)->next_layer != layer) {
@@ -350,8 +353,8 @@ class PrecinctCoder {
     const bool ends_there = last < coded.num_segments && coded.segments[last].passes == end.passes;
     const uint32_t last_begin =
         last > state.segments ? coded.segments[last - 1].bytes : state.bytes;
-    // Not where the segment goes on in a later layer, and not with tails: decoders would look for
-    // its ending in these bytes.
+    // The bytes must not be added where the segment continues in a later layer. With tails they
+    // must not be added either: decoders would look for the ending in them.
     const bool is_empty = is_last && (ends_there || next_layer == selection_.layers) &&
                           coded.tails == nullptr && end.length_bytes == last_begin;
     const uint32_t more_bytes = is_empty ? sizeof kImpliedBytes : 0;
@@ -360,8 +363,8 @@ class PrecinctCoder {
     if (packets != nullptr) {
       packets->pieces.push_back({coded.data + state.bytes, bytes});
       if (coded.tails != nullptr && next_layer == selection_.layers) {
-        // The codeword segment ends here, where tier-1 went on; earlier layers only cut it, which
-        // ends nothing.
+        // The codeword segment ends here in the codestream, although the block coder continued it.
+        // Earlier layers only cut it, so they need no tail.
         const PassTail& tail = coded.tails[points - 1];
         assert(tail.count == 0 || tail.offset_bytes + tail.count <= end.length_bytes);
         std::memcpy(coded.data + tail.offset_bytes, tail.bytes, tail.count);
@@ -387,8 +390,8 @@ class PrecinctCoder {
   const Precinct& precinct_;
   const uint32_t num_bands_;
   Band bands_[kMaxBands];
-  uint64_t header_bytes_ = 0;  // of the packet coded last
-  uint64_t plt_bytes_ = 0;
+  uint64_t header_bytes_ = 0;  // of the last packet coded
+  uint64_t plt_bytes_ = 0;     // PLT entries of all packets so far
 };
 
 uint64_t part_overhead_bytes(const TilePart& part, bool plt) {
@@ -423,21 +426,22 @@ uint64_t component_fixed_bytes(const Plan& plan, uint32_t component) {
 }
 
 struct PacketWriter::Impl {
-  /// Where the next packet of a precinct begins in its PrecinctPackets.
+  /// The position of a precinct's next packet in its PrecinctPackets.
   struct Cursor {
     size_t record = 0, header = 0, piece = 0;
   };
 
   explicit Impl(const Plan& p);
 
-  /// Bytes of the packet with SOP and EPH; steps over it.
+  /// Moves the cursor past a packet. @return its bytes, with SOP and EPH
   uint64_t skip_packet(const PacketRef& packet, Cursor& cursor) const;
   uint8_t* store_packet(const PacketRef& packet, uint32_t number, Cursor& cursor,
                         uint8_t* out) const;
-  /// PLT segments of a tile-part, and the sum of its packets. @param plt_out  nullptr: only counts
   struct PartBytes {
     uint64_t plt, packets;
   };
+  /// Makes the PLT segments of a tile-part and measures them and its packets.
+  /// @param plt_out  nullptr: only measures
   PartBytes measure_part(const TilePart& part, uint8_t* plt_out) const;
   void rewind(std::vector<Cursor>& cursors) const {
     std::fill(cursors.begin(), cursors.end(), Cursor{});
@@ -449,9 +453,9 @@ struct PacketWriter::Impl {
   const MainHeader main_header;
   const std::vector<uint8_t> jp2_boxes;
   std::vector<PrecinctPackets> precincts;
-  // The packets of a precinct come in the order of the layers in every progression (B.12), so one
-  // cursor per precinct finds them all: one set runs ahead to measure a tile-part, the other stores
-  // it.
+  // In every progression (B.12) the packets of a precinct are in the order of the layers, so one
+  // cursor per precinct finds them all. One set of cursors runs ahead to measure a tile-part, the
+  // other stores it.
   mutable std::vector<Cursor> measure_cursors, store_cursors;
 };
 
@@ -487,7 +491,8 @@ uint64_t PacketWriter::Impl::skip_packet(const PacketRef& packet, Cursor& cursor
 
 uint8_t* PacketWriter::Impl::store_packet(const PacketRef& packet, uint32_t number, Cursor& cursor,
                                           uint8_t* out) const {
-  // Code-blocks lie all over memory: the first line of a piece is asked for this many pieces ahead.
+  // Code-blocks are scattered in memory, so the first cache line of a piece is prefetched this many
+  // pieces ahead.
   constexpr size_t kPrefetchAhead = 12;
   const PrecinctPackets& packets = precincts[packet.precinct];
   const Cursor begin = cursor;

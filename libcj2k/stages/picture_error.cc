@@ -19,12 +19,12 @@ namespace {
 
 constexpr size_t kBlockGrain = 4;
 constexpr size_t kRowGrain = 16;
-/// Columns that go through the vertical transform together.
+/// Columns that are transformed vertically together.
 constexpr int32_t kStripColumns = 64;
 
 // ---- Code-blocks ----
 
-/// Samples that the significance pass of `plane` codes, by its definition (T.800 D.3.1).
+/// Finds the samples that the significance pass of `plane` codes, by its definition (T.800 D.3.1).
 class SignificancePass {
  public:
   SignificancePass(const uint32_t* samples, int width, int height, int plane, bool vsc)
@@ -63,7 +63,7 @@ class SignificancePass {
       significant_;
 };
 
-/// A magnitude of which the bits from `plane` on are known (T.800 E.1.1.2, r = 1/2).
+/// The value of a sample if only the bits from `plane` up are known (T.800 E.1.1.2, r = 1/2).
 double reconstruct(uint32_t sample, int plane, bool reversible) {
   const uint32_t known = (sample & ~kSignBit) >> plane << plane;
   if (known == 0) return 0;
@@ -72,12 +72,12 @@ double reconstruct(uint32_t sample, int plane, bool reversible) {
   return (sample & kSignBit) != 0 ? -value : value;
 }
 
-/// The first `passes` passes of a block of `planes` planes.
+/// Decodes the first `passes` passes of a block with `planes` bit-planes.
 template <typename Sample>
 void decode_block(const uint32_t* samples, int width, int height, int planes, int passes,
                   uint32_t style, double step, Plane<Sample> out) {
   constexpr bool kReversible = std::is_same_v<Sample, int32_t>;
-  const int plane = planes - num_planes_begun(passes);  // of the last pass
+  const int plane = planes - num_planes_begun(passes);  // plane of the last pass
   const PassKind last = passes == 0 ? PassKind::kCleanup : pass_kind(passes - 1);
   const auto store = [&](int x, int y, int lowest) {
     const double value = reconstruct(samples[y * width + x], lowest, kReversible) * step;
@@ -102,7 +102,8 @@ void decode_block(const uint32_t* samples, int width, int height, int planes, in
 
 // ---- The inverse wavelet transform, T.800 F.3 ----
 
-/// Sample i of a line is a row of `width` samples, so that the compiler can take several at once.
+/// `width` lines side by side: element i is a row with sample i of every line, so that the compiler
+/// can vectorise over lines.
 template <typename Sample>
 struct Lines {
   Sample* data;
@@ -110,7 +111,8 @@ struct Lines {
   Sample* operator[](int32_t i) const { return data + static_cast<ptrdiff_t>(i) * width; }
 };
 
-/// target[i] += f(before, after): the neighbours of sample i, `first` and one on from there.
+/// target[i] = step(target[i], a, b), with the neighbours a = neighbours[i + first] and
+/// b = neighbours[i + first + 1].
 template <typename Sample, typename Step>
 void lift_lines(const Lines<Sample>& target, const Lines<Sample>& neighbours, int32_t first,
                 Step step) {
@@ -122,7 +124,7 @@ void lift_lines(const Lines<Sample>& target, const Lines<Sample>& neighbours, in
   }
 }
 
-/// Lines of `n` samples in the order low, high; undone in place.
+/// Inverse lifting of `width` lines of `n` samples, low samples first, in place.
 template <typename Sample>
 void unlift(Sample* data, int32_t n, int parity, int32_t width) {
   const int32_t num_low = lifting_low_count(n, parity);
@@ -153,12 +155,13 @@ void unlift(Sample* data, int32_t n, int parity, int32_t width) {
   }
 }
 
-/// Where sample i of a line goes.
+/// The position of sample i of a line (low samples first) after interleaving.
 int32_t interleaved(int32_t i, int32_t num_low, int parity) {
   return i < num_low ? 2 * i + parity : 2 * (i - num_low) + 1 - parity;
 }
 
-/// One level: rows, then columns. `scratch`: whole lines of the longer side, kStripColumns wide.
+/// Inverts one level: rows, then columns.
+/// @param scratch  at least one row, and kStripColumns columns
 template <typename Sample>
 void inverse_level(Plane<Sample> plane, int parity_x, int parity_y, Sample* scratch) {
   const int32_t low_columns = lifting_low_count(plane.width, parity_x);
@@ -194,7 +197,7 @@ void inverse_transform(const Plan& plan, const TileComponent& tc, Plane<Sample> 
 
 // ---- Samples ----
 
-/// Samples of components 0..2 in one place, T.800 G.2.2 and G.3.2.
+/// Inverse RCT (T.800 G.2.2) or ICT (G.3.2) of one sample of components 0, 1 and 2.
 void inverse_colour(int32_t* s) {
   const int32_t g = s[0] - ((s[1] + s[2]) >> 2);
   const int32_t r = s[2] + g, b = s[1] + g;
@@ -209,7 +212,7 @@ void inverse_colour(float* s) {
   s[2] = y + 1.772f * cb;
 }
 
-/// As a decoder stores it, without the level shift.
+/// The sample as a decoder stores it, rounded and clipped, without the level shift.
 template <typename Sample>
 int64_t shown(Sample value, int32_t depth) {
   const int64_t half = int64_t{1} << (depth - 1);
@@ -294,7 +297,7 @@ void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Sel
                                 uint32_t tile, uint64_t* sums) {
   const auto num_components = static_cast<uint32_t>(plan_.components.size());
   const TileComponent* const tcs = plan_.tile_components.data() + tile * num_components;
-  // The planes of a tile-component, its source first.
+  // Plane 0 of a tile-component is its source, plane 1 is decoded.
   const auto plane = [&](uint32_t component, uint32_t decoded) {
     const Rect& rect = tcs[component].rect;
     HostBuffer& memory = (decoded != 0 ? decoded_ : source_)[component];
@@ -340,7 +343,7 @@ void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Sel
     }
   });
 
-  // The components of a colour transform together, then the others.
+  // The components of a colour transform are compared together, then the others one by one.
   const uint32_t together = plan_.use_mct ? 3 : 1;
   for (uint32_t first = 0; first < num_components; first += first == 0 ? together : 1) {
     const uint32_t count = first == 0 ? together : 1;

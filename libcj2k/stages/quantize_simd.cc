@@ -26,7 +26,7 @@ uint32_t or_of_lanes(DU d, hn::VFromD<DU> v) {
   return all;
 }
 
-/// The sign bit of `sign_source` where the magnitude is not zero.
+/// The magnitude with the sign bit of `sign_source`, or 0 without a sign.
 template <class DU, class V>
 V with_sign(DU d, V sign_source, V magnitude) {
   const V sign = hn::And(sign_source, hn::Set(d, kSignBit));
@@ -102,7 +102,7 @@ uint64_t left_error(const uint32_t* samples, ptrdiff_t stride, int width, int he
   const auto low_v = hn::Set(du, low_bits);
   const auto bias = hn::Set(du, left.bias);
   const auto middle = hn::Set(du, low_bits + 1);
-  constexpr int kFewestLanes = 4;  // of 32 bits that 4096 terms of at most 2047^2 fit
+  constexpr int kFewestLanes = 4;  // then 32-bit sums hold 4096 terms of at most 2047^2
   auto sum_v = hn::Zero(du);
   uint64_t sum = 0;
   for (int y = 0; y < height; ++y, samples += stride) {

@@ -13,18 +13,19 @@ namespace cj2k {
 namespace {
 
 constexpr uint64_t kNoCap = kNoTarget;
-/// Precincts per task: the lowest resolutions' take well under a microsecond.
+/// Precincts per task: a precinct of the lowest resolutions takes well under a microsecond.
 constexpr size_t kPrecinctGrain = 8;
+/// Blocks per task.
 constexpr size_t kBlockGrain = 4096;
-/// Trials of a single point after the longest prefix. Each costs one precinct; what they win is
-/// under one point's bytes.
+/// Most single points that are tried after the longest prefix. Each trial measures one precinct;
+/// all of them together gain less than the bytes of one point.
 constexpr int kSingleTrials = 32;
-/// What may stay unused without a trial: 1 / 4096 of the cap.
+/// Up to cap / kNegligible bytes may stay unused without a trial.
 constexpr uint64_t kNegligible = 4096;
-/// Candidates beyond what is expected to fit, besides a 64th of the cap: small points may follow
-/// large ones.
+/// Bytes of candidates that are collected beyond those expected to fit, in addition to a 64th of
+/// the cap: small points may follow large ones.
 constexpr uint64_t kCandidateBytes = 4096;
-/// Steps of the search for the longest prefix before it falls back to bisection.
+/// Interpolation steps of the search for the longest prefix; the steps after these bisect.
 constexpr int kInterpolations = 6;
 
 std::vector<PrecinctBytes> measure_empty(const Plan& plan) {
@@ -148,11 +149,11 @@ void RateControl::allocate(const CodedBlock* blocks) {
     allocate_under(caps);
     return;
   }
-  // The frame's choice moves the layer thresholds, and with them a component's headers by a few
-  // bytes, perhaps over its cap: then once more, with that much less for it. With one layer it only
-  // takes points away, which can make a header longer all the same: a raw segment cut from two
-  // passes to one may want a larger Lblock, and so longer lengths of all segments of the block
-  // (B.10.7.1).
+  // The choice for the frame moves the layer thresholds. This changes the headers of a component by
+  // a few bytes and may put it over its cap; then the allocation is repeated with that much less
+  // for it. With one layer the frame's choice only takes points away, but this can make a header
+  // longer too: a raw segment that is cut from two passes to one may need a larger Lblock, and so
+  // longer length fields for all segments of the block (B.10.7.1).
   constexpr int kTries = 6;
   constexpr uint64_t kSpareBytes = 8;
   for (int attempt = 0; attempt < kTries; ++attempt) {
@@ -167,7 +168,7 @@ void RateControl::allocate(const CodedBlock* blocks) {
     }
     if (!over) return;
   }
-  // Headers alone over the cap cannot be (checked at open), so a component without code-block data
+  // Headers alone are never over the cap (checked at open), so a component without code-block data
   // always fits.
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     const Scope scope{c, c + 1, component_cap, component_fixed_bytes(plan_, c)};
@@ -210,7 +211,7 @@ bool RateControl::has_limit() const {
   return !plan_.params.lossless && (has_cap() || limits_.slope > 0);
 }
 
-uint16_t RateControl::room() const {
+uint16_t RateControl::unused_cap_steps() const {
   const Scope frame{0, static_cast<uint32_t>(plan_.components.size()), 0, fixed_bytes_};
   if (!has_cap()) return 0;
   const uint64_t bytes = measured_bytes(frame);
@@ -238,7 +239,7 @@ ByteTargets RateControl::caps() const {
   return targets;
 }
 
-/// Of all points within the limits.
+/// Fills the histogram with all points within limit_.
 void RateControl::fill_histogram() {
   histogram_.clear();
   for (uint32_t b = 0; b < plan_.blocks.size(); ++b)
@@ -250,7 +251,7 @@ uint64_t RateControl::histogram_bytes(const Scope& scope, uint32_t slope) const 
   return histogram_.bytes_at_least(scope.first_component, scope.end_component, slope);
 }
 
-/// Lowest slope whose segments take at most `bytes`.
+/// @return the lowest slope at which the segments of the scope take at most `bytes`
 uint32_t RateControl::slope_for(const Scope& scope, uint64_t bytes) const {
   return histogram_.lowest_slope(scope.first_component, scope.end_component, bytes);
 }
@@ -266,8 +267,9 @@ void RateControl::select(const Scope& scope, uint32_t slope) {
   });
 }
 
-/// Layer l of L ends where the histogram reaches its share of the body: by ratio where given, else
-/// evenly in log(bytes) from 1/1024 (or half a layer, for few) of the whole.
+/// A layer ends where the histogram reaches the layer's share of the code-block data. The shares
+/// follow params.layer_rates if given. Otherwise they are even in log(bytes): with many layers from
+/// 1/1024 of the data on, with few layers (up to 11) each layer doubles the bytes.
 void RateControl::choose_layers() {
   const size_t layers = selection_.layers;
   if (layers == 1) return;
@@ -287,7 +289,7 @@ void RateControl::choose_layers() {
                   ? static_cast<uint64_t>(bytes) - fixed_bytes_
                   : 0;
     } else {
-      // 2^-x, linear between whole octaves: libm's exp2 is not the same everywhere.
+      // 2^-x, linear between whole octaves: exp2 of libm does not give the same bits everywhere.
       const double x = octaves * static_cast<double>(layers - 1 - l);
       const int whole = static_cast<int>(x);
       share = static_cast<uint64_t>(
@@ -300,7 +302,7 @@ void RateControl::choose_layers() {
   }
 }
 
-/// Exact bytes of the scope at the current selection.
+/// Measures the exact bytes of the scope at the current selection.
 uint64_t RateControl::measure(const Scope& scope) {
   parallel_for(plan_.precincts.size(), kPrecinctGrain, [&](size_t begin, size_t end) {
     for (size_t p = begin; p < end; ++p) {
@@ -312,9 +314,10 @@ uint64_t RateControl::measure(const Scope& scope) {
   return measured_bytes(scope);
 }
 
-/// @return slope of the last point of the longest prefix; 0 when everything fits
+/// Takes the points of a scope that fit under its cap.
+/// @return slope of the last point of the longest prefix; 0: all points fit
 uint16_t RateControl::fill(const Scope& scope) {
-  // Headers beside the fixed ones take a few percent, to begin with; measured from then on.
+  // The first guess for the packet headers is a few percent of the cap. Later ones are measured.
   uint64_t overhead = scope.fixed + scope.cap / 32;
   if (scope.fixed + histogram_bytes(scope, 0) <= scope.cap) {
     select(scope, 0);
@@ -330,9 +333,9 @@ uint16_t RateControl::fill(const Scope& scope) {
                    : static_cast<uint16_t>(std::clamp<uint32_t>(threshold, kMinSlope, kMaxSlope));
 }
 
-/// A threshold that fits, close to the lowest: the headers change little from step to step, so
-/// their last size predicts the next, and the histogram gives the body. Leaves it selected and
-/// measured.
+/// Finds a threshold that fits and is close to the lowest one that does. The headers change little
+/// from step to step, so their last size predicts the next one; the histogram gives the code-block
+/// data. The threshold is selected and measured on return.
 uint32_t RateControl::coarse_threshold(const Scope& scope, uint64_t overhead) {
   constexpr int kSteps = 6;
   uint32_t fits = kAboveAllSlopes, selected = kAboveAllSlopes + 1;
@@ -348,7 +351,7 @@ uint32_t RateControl::coarse_threshold(const Scope& scope, uint64_t overhead) {
     const uint64_t bytes = try_slope(slope);
     const uint64_t headers = bytes - measured_body(scope);
     if (bytes > scope.cap) {
-      // Where something has fitted already, that is near enough to go on point by point.
+      // A slope that fits is known. It is close enough for the search point by point.
       if (fits != kAboveAllSlopes) break;
       overhead = std::max(headers, overhead + (bytes - scope.cap));
     } else {
@@ -361,7 +364,8 @@ uint32_t RateControl::coarse_threshold(const Scope& scope, uint64_t overhead) {
   return fits;
 }
 
-/// All points below `threshold` in the total order, until they sum up to well over `bytes`.
+/// Collects the points that follow `threshold` in the total order, until they sum up to well over
+/// `bytes`.
 void RateControl::collect_candidates(const Scope& scope, uint32_t threshold, uint64_t bytes) {
   const uint64_t have = histogram_bytes(scope, threshold);
   uint32_t lowest = slope_for(scope, have + bytes + bytes / 4 + scope.cap / 64 + kCandidateBytes);
@@ -381,14 +385,14 @@ void RateControl::collect_candidates(const Scope& scope, uint32_t threshold, uin
   });
 }
 
-/// The selection before the candidates and the first `count` of them.
+/// Selects the points from before the candidates, and the first `count` candidates.
 void RateControl::take(size_t count) {
   final_points_ = before_candidates_;
   for (size_t i = 0; i < count; ++i) final_points_[candidates_[i].block] = candidates_[i].points;
   choose_layers();
 }
 
-/// Finds by interpolation how many candidates fit, and takes them.
+/// Finds by interpolation how many candidates fit, and takes them. @return their number
 size_t RateControl::longest_prefix(const Scope& scope, uint32_t threshold) {
   const uint64_t start = measured_bytes(scope);
   before_candidates_ = final_points_;
@@ -399,11 +403,11 @@ size_t RateControl::longest_prefix(const Scope& scope, uint32_t threshold) {
 
   size_t fits = 0, fails = candidates_.size() + 1;
   uint64_t fits_bytes = start;
-  // A header byte for every second point, to begin with; measured from then on.
+  // The first guess is one header byte for every second point. Later ones are measured.
   double overhead_per_point = 0.5;
   for (int step = 0; fails - fits > 1; ++step) {
     const uint64_t room = scope.cap - fits_bytes;
-    size_t low = fits, high = fails - 1;  // largest count that the prediction lets in
+    size_t low = fits, high = fails - 1;  // the search ends at the largest count predicted to fit
     while (low < high) {
       const size_t middle = (low + high + 1) / 2;
       const double predicted = static_cast<double>(body[middle] - body[fits]) +
@@ -432,7 +436,7 @@ size_t RateControl::longest_prefix(const Scope& scope, uint32_t threshold) {
   return fits;
 }
 
-/// Points after the longest prefix, one by one, where what is left of the cap still holds them.
+/// Tries the points after the longest prefix one by one, and takes those that still fit.
 void RateControl::add_single_points(const Scope& scope, size_t first) {
   uint64_t total = measured_bytes(scope);
   int trials = 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Rate control by post-compression rate-distortion optimisation under exact caps: which hull points
-// of which block go into the codestream, and in which layer.
+// Rate control by post-compression rate-distortion optimisation (PCRD-opt) under exact caps. It
+// chooses which hull points of each block go into the codestream, and in which layer.
 #pragma once
 
 #include <array>
@@ -18,83 +18,88 @@
 
 namespace cj2k {
 
-/// Bytes with nothing but headers: no cap below these can be met.
+/// Bytes with headers and no code-block data. A cap below these cannot be met.
 struct SmallestBytes {
   uint64_t frame;
-  uint64_t component;  ///< packets of the component that takes most
+  uint64_t component;  ///< packets of the component that takes the most bytes
 };
 SmallestBytes smallest_bytes(const Plan& plan);
 
-/// Uncompressed bytes of a frame (depth / 8 per sample, rounded up for the frame): what compression
-/// ratios refer to.
+/// Uncompressed bytes of a frame: depth / 8 per sample, the sum rounded up. Compression ratios
+/// refer to this.
 uint64_t raw_frame_bytes(const Plan& plan);
 
-/// Threshold of constant quality: the log-slope at which a uniform quantiser with step `quality`
-/// (LSB of an 8-bit sample) trades squared error for bytes. D = q^2 / 12 and dD/dR = -2 ln 2 D per
-/// bit make it 16 ln 2 / 12 q^2 per byte.
+/// The threshold of constant quality: the log-slope at which a uniform quantiser with step q =
+/// `quality` (in LSB of an 8-bit sample) trades squared error for bytes. With D = q^2 / 12 and
+/// dD/dR = -2 ln 2 D per bit, the slope is 16 ln 2 / 12 q^2 per byte.
 uint16_t quality_slope(double quality, int depth);
 
-/// Whether the frames of a plan, or their components, have caps in bytes. One frame may have a cap
-/// where the plan has none.
+/// Whether the frames of a plan, or their components, have a cap in bytes. A single frame may have a
+/// cap although the plan has none.
 bool has_byte_cap(const Plan& plan);
 
-/// What bounds one frame.
+/// The limits of one frame.
 struct RateLimits {
-  uint64_t frame_bytes;      ///< kNoTarget: no cap
-  uint64_t component_bytes;  ///< likewise
-  uint16_t slope;            ///< threshold of constant quality; 0: none
+  uint64_t frame_bytes;      ///< cap of the frame; kNoTarget: no cap
+  uint64_t component_bytes;  ///< cap of each component; kNoTarget: no cap
+  uint16_t slope;            ///< threshold of constant quality, a log-slope; 0: none
 };
-/// @param p  the plan's parameters, or those with a frame's own target, caps and quality
+/// @param p  the plan's parameters, or a copy with the target, caps and quality of one frame
 RateLimits rate_limits(const Plan& plan, const cj2k_params& p);
 
-/// One per frame; reuses its memory.
+/// The rate control of one frame at a time. The memory is reused from frame to frame.
 class RateControl {
  public:
-  /// @param scratch  one per worker of the arena that runs allocate; may be shared with other
-  /// frames of that arena
+  /// @param scratch  one per worker of the arena that runs allocate; other frames of that arena may
+  ///                 share it
   RateControl(const Plan& plan, std::vector<PacketScratch>& scratch);
-  /// Of the next frame; at first the plan's.
+  /// Sets the limits of the next frame. Before the first call they are those of the plan.
   void set_limits(const RateLimits& limits) { limits_ = limits; }
 
-  /// Chooses for one frame. All hull points stand in one total order: falling slope, then block
-  /// index. Each component with a cap, then the frame, takes the longest prefix of that order whose
-  /// exact bytes fit, and then single later points that still fit. Without a cap everything above
-  /// the quality threshold goes in. Deterministic: yes. Allocates: not after warm-up.
+  /// Chooses the hull points of one frame. All hull points have one total order: falling slope,
+  /// then block index. Each component with a cap, then the frame, takes the longest prefix of that
+  /// order whose exact bytes fit, and then single later points that still fit. Without a cap, all
+  /// points down to the quality threshold go in. Deterministic: yes. Allocates: not after the first
+  /// frames.
   void allocate(const CodedBlock* blocks);
 
-  /// True when something bounds the frame from below: then blocks need not be coded to the last
-  /// plane.
+  /// Whether a cap or the quality threshold limits what goes in, so that blocks need not be coded
+  /// to the last plane.
   bool has_limit() const;
   bool has_cap() const;  ///< in bytes
   /// The bytes of code-block data that are expected to fit under the caps, and the quality
-  /// threshold.
+  /// threshold as their floor.
   ByteTargets prediction_targets() const;
-  /// The caps themselves.
+  /// The caps themselves as targets, with floor 0.
   ByteTargets caps() const;
-  /// After allocate: points of `component` above this slope are all in. Blocks whose coding stopped
-  /// there or above may have had more to give. 0: whatever there is goes in.
+  /// After allocate: all points of `component` above this slope are in. Blocks that paused at this
+  /// slope or above may have had more points that go in. 0: all points are in.
   uint16_t exhausted_above(uint32_t component) const { return exhausted_[component]; }
-  /// After allocate: how far the caps are from being used, in steps of the log-slope of bytes (256
-  /// per doubling).
-  uint16_t room() const;
+  /// After allocate: log2(cap / bytes of the frame) in log-slope steps, 256 per doubling. 0: the
+  /// cap is used up. If the frame has no cap, the sum of the component caps counts;
+  /// without any cap it is 0.
+  uint16_t unused_cap_steps() const;
 
   const Selection& selection() const { return selection_; }
-  /// Slope of the last point that went in; 0: no limit was met.
+  /// Slope of the last point that went in; 0: all points are in.
   uint16_t threshold() const { return threshold_; }
   uint64_t component_bytes(uint32_t component) const;
   uint64_t body_bytes() const;
 
  private:
+  /// What a cap applies to: components [first_component, end_component), of which `fixed` bytes
+  /// depend on the plan alone.
   struct Scope {
     uint32_t first_component, end_component;
     uint64_t cap;
     uint64_t fixed;
   };
+  /// A hull point that may be taken.
   struct Candidate {
     uint16_t slope;
-    uint8_t points;  ///< of its block when it is in
+    uint8_t points;  ///< points of its block when it is taken
     uint32_t block;
-    uint32_t bytes;
+    uint32_t bytes;  ///< of the hull segment that ends at the point
   };
 
   bool in_scope(const Scope& scope, uint32_t component) const {
@@ -124,14 +129,14 @@ class RateControl {
   RateLimits limits_;
   uint16_t threshold_ = 0;
   SlopeThresholds exhausted_{};
-  SlopeHistogram histogram_;    ///< body bytes
+  SlopeHistogram histogram_;    ///< bytes of the points within limit_
   std::vector<uint8_t> limit_;  ///< [blocks] most points that quality and component caps allow
-  std::vector<uint8_t> final_points_;       ///< [blocks]
-  std::vector<uint8_t> before_candidates_;  ///< [blocks] final_points_ then
+  std::vector<uint8_t> final_points_;       ///< [blocks] points chosen
+  std::vector<uint8_t> before_candidates_;  ///< [blocks] final_points_ without any candidate
   std::vector<uint16_t> layer_slopes_;
   std::vector<PrecinctBytes> precinct_bytes_;
   std::vector<Candidate> candidates_;
-  std::vector<uint64_t> candidate_bytes_;  ///< [candidates + 1] running sum
+  std::vector<uint64_t> candidate_bytes_;  ///< [candidates + 1] running sum of Candidate::bytes
 };
 
 }  // namespace cj2k

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Bytes of hull segments by their slope, and the slope at which a number of bytes is used up
-// (core/slope_search.h; kernels/rate/slopes.h is the GPU's).
+// The bytes of hull segments by slope, and the slope at which a number of bytes is used up
+// (core/slope_search.h). kernels/rate/slopes.h does the same on the GPU.
 #pragma once
 
 #include <array>
@@ -16,7 +16,8 @@
 
 namespace cj2k {
 
-/// Every one of the 65,536 slopes, per component; 512 KB each. Reuses its memory.
+/// The bytes at each of the 65,536 slopes, per component; 512 KB per component. The memory is
+/// reused.
 class SlopeHistogram {
  public:
   /// Throws std::bad_alloc.
@@ -27,36 +28,38 @@ class SlopeHistogram {
   }
 
   void clear();
-  /// The segments of a block's first `points` hull points.
+  /// Adds the hull segments that end at the first `points` points of a block, `weight` times.
   void add(uint32_t component, const CodedBlock& block, uint32_t points, uint32_t weight);
-  /// After the last `add`, before anything is asked.
+  /// Call it after the last `add` and before the first query.
   void sum();
 
-  /// Bytes of the components [first, end) at `slope` and above.
+  /// @return bytes of the components [first, end) at `slope` and above
   uint64_t bytes_at_least(uint32_t first, uint32_t end, uint32_t slope) const;
-  /// Lowest slope at which these take at most `bytes`.
+  /// @return the lowest slope at which bytes_at_least is at most `bytes`
   uint32_t lowest_slope(uint32_t first, uint32_t end, uint64_t bytes) const;
 
  private:
   std::vector<std::vector<uint64_t>> at_least_;  ///< [component][65537]
 };
 
-/// Thresholds for StopRule::kPredicted, from a coded sample.
-/// @param blocks  [plan.blocks]
+/// The thresholds of StopRule::kPredicted, from a coded sample.
+/// @param blocks   [plan.blocks]; those of the sample are coded
+/// @param sample   BlockSample::blocks
+/// @param weights  BlockSample::weights
 SlopeThresholds predict_thresholds(const Plan& plan, const CodedBlock* blocks,
                                    std::span<const uint32_t> sample,
                                    std::span<const uint32_t> weights, const ByteTargets& targets,
                                    SlopeHistogram& histogram);
 
-/// Quarter octaves of slope, for StopRule::kSlopeBytes.
+/// The bytes in each quarter octave of slope, for StopRule::kSlopeBytes.
 class SlopeByteTable {
  public:
   static constexpr uint32_t kEntries = kSlopeEntries;
 
   void clear() { bytes_.fill(0); }
   void add(uint16_t slope, uint32_t bytes) { bytes_[slope_entry(slope)] += bytes; }
-  /// The lowest slope of the entry at which the bytes of this and all steeper ones exceed
-  /// `target`; 0: they do not.
+  /// Adds up the entries from the steepest down, until the sum exceeds `target`.
+  /// @return the lowest slope of the last entry added; 0: the sum of all does not exceed `target`
   uint16_t threshold(uint64_t target) const;
   const std::array<uint64_t, kEntries>& bytes() const { return bytes_; }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// How far blocks are coded, as data: what a strategy (stages/early_stop.h) asks of a backend.
+// How far blocks are coded, as data: the request of a strategy (stages/early_stop.h) to a backend.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,28 @@
 
 namespace cj2k {
 
-/// Some blocks of a plan that stand for all of them, spread evenly over each subband.
+/// A sample of the blocks of a plan, spread evenly over each subband. It stands for all blocks.
 struct BlockSample {
   explicit BlockSample(const Plan& plan);
-  std::vector<uint32_t> all;      ///< every block
-  std::vector<uint32_t> blocks;   ///< indices, rising
-  std::vector<uint32_t> weights;  ///< blocks of the same subband that each stands for
-  std::vector<uint32_t> rest;     ///< all others, rising
+  std::vector<uint32_t> all;      ///< indices of all blocks, rising
+  std::vector<uint32_t> blocks;   ///< indices of the sample's blocks, rising
+  std::vector<uint32_t> weights;  ///< [blocks] blocks of the same subband that each one stands for
+  std::vector<uint32_t> rest;     ///< indices of all other blocks, rising
 };
 
-/// A block pauses only after a bit-plane, and never where the style has PTERM.
+/// When blocks pause or stop. They do so only after a bit-plane, and never with PTERM.
 enum class StopRule : uint8_t {
-  /// Each block is coded until it may pause at the threshold of its component (core/stop.h), 0: to
-  /// its last plane. One that an earlier call left goes on from there, by a plane at least; one of
-  /// which no plane can reach the threshold is not begun.
+  /// Each block is coded until it may pause at the threshold of its component (core/stop.h); with
+  /// threshold 0, to its last plane. A paused block resumes and codes at least one plane. A block
+  /// that cannot reach the threshold in any plane is not begun.
   kThresholds,
-  /// The sample is coded to the end. Its bytes by slope predict the thresholds at which the targets
-  /// are used up (core/slope_search.h); the rest is coded as by kThresholds.
+  /// All planes of the sample's blocks are coded. Their bytes by slope predict the thresholds at
+  /// which the targets are used up (core/slope_search.h). The rest is coded by kThresholds with
+  /// these.
   kPredicted,
-  /// psb, bpi: plane by plane, all blocks together, the highest plane first. After each plane
-  /// blocks stop for good: by bytes per slope, or by bytes (core/stop.h).
+  /// psb and bpi: all blocks are coded together, plane by plane from the highest. After each plane
+  /// some blocks stop for good: psb decides by the bytes at each slope, bpi by the sum of bytes
+  /// (core/stop.h).
   kSlopeBytes,
   kBytes,
 };
@@ -44,9 +46,9 @@ inline constexpr StopRule kStopRules[] = {StopRule::kThresholds, StopRule::kPred
 struct BlockRequest {
   uint32_t frame;
   StopRule rule;
-  std::span<const uint32_t> blocks;  ///< rising; all of them but with kThresholds
-  SlopeThresholds thresholds;        ///< kThresholds: given; kPredicted: a result
-  ByteTargets targets;               ///< of the other rules
+  std::span<const uint32_t> blocks;  ///< indices, rising; only kThresholds allows a part of them
+  SlopeThresholds thresholds;        ///< kThresholds: input; kPredicted: result
+  ByteTargets targets;               ///< for all rules but kThresholds
 };
 
 }  // namespace cj2k

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which instruction set the run-time dispatch picks for each SIMD stage: the HWY_* bit of
-// hwy/detect_targets.h, to be named by hwy::TargetName. One function per translation unit, answered
-// by the code that would run.
+// The instruction set that the run-time dispatch picks for each SIMD stage, as the HWY_* bit of
+// hwy/detect_targets.h; hwy::TargetName gives its name. There is one function per translation unit,
+// and the code that would run answers it.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Context labels of T.800 Annex D for one sample, straight from the tables.
+// Context labels of T.800 Annex D for one sample, written as the tables are.
 #pragma once
 
 #include "core/ebcot/mq.h"
@@ -9,8 +9,9 @@
 
 namespace cj2k::ebcot {
 
-/// Table D.1. `h`, `v`: significant neighbours in the row and in the column (0..2), `d`: on the
-/// diagonals (0..4).
+/// Zero-coding label, Table D.1.
+/// @param h, v  significant neighbours in the row and in the column, 0 .. 2 each
+/// @param d     significant neighbours on the diagonals, 0 .. 4
 constexpr unsigned zero_context(Orientation orientation, int h, int v, int d) {
   if (orientation == kHH) {
     const int hv = h + v;
@@ -36,15 +37,16 @@ struct SignContext {
   unsigned flip;     ///< XORbit
 };
 
-/// Tables D.2 and D.3. `h`, `v`: sum of the signs (+1, -1) of the significant neighbours, clamped
-/// to -1..1.
+/// Sign-coding label, Tables D.2 and D.3.
+/// @param h, v  sum of the signs (+1, -1) of the significant neighbours in the row and in the
+///              column, clamped to [-1, 1]
 constexpr SignContext sign_context(int h, int v) {
   const unsigned flip = h < 0 || (h == 0 && v < 0) ? 1u : 0u;
   if (flip) {
     h = -h;
     v = -v;
   }
-  // (1,1) 13, (1,0) 12, (1,-1) 11, (0,1) 10, (0,0) 9 in the standard's labels
+  // The standard's labels by (h, v): (1,1) 13, (1,0) 12, (1,-1) 11, (0,1) 10, (0,0) 9.
   return {mq::kSign + static_cast<unsigned>(h == 1 ? 3 + v : v), flip};
 }
 

@@ -3,28 +3,28 @@
 //
 // Context modelling with all samples of a bit-plane in parallel.
 //
-// A block is held as bit-planes of 64-bit words in scan order: a word is 16 columns of one stripe,
-// bit 4 * column + row. So bits in ascending order are the order of a coding pass, a row neighbour
-// is 1 bit away and a column neighbour 4. Words of a stripe are contiguous and followed by one zero
-// word; a zero stripe stands above and below:
+// A block is held as bit-planes of 64-bit words in scan order. A word is 16 columns of one stripe;
+// the sample of a column and a row of the stripe is bit 4 * column + row. So ascending bits are in
+// the order of a coding pass. The sample above or below is 1 bit away, the sample to the left or
+// right 4 bits. The words of a stripe are contiguous and followed by one zero word. There is a zero
+// stripe above the block and one below it:
 //
 //     index(stripe, word) = 1 + (stripe + 1) * pitch + word,   pitch = ceil(width / 16) + 1
 //
-// Which samples a pass codes, and what their neighbours' state is at that moment, follows from
-// three masks and the scan order (sample-parallel context modelling: rho and tau are `S` and `N`
-// here):
-//   S  significant before the plane
+// These masks and the scan order tell which samples a pass codes, and the state of their neighbours
+// at that moment (sample-parallel context modelling, where S and N are called rho and tau):
+//   S  samples that are significant before the plane
 //   B  bits of the plane
-//   N  become significant in the significance pass, found by growing: the only part with a
-//      dependency along the scan
-//   C  become significant in the clean-up pass = B of all samples left over
+//   N  samples that become significant in the significance pass. They are found by growing, the
+//      only step with a dependency along the scan
+//   C  samples that become significant in the clean-up pass: those left over whose bit in B is 1
 //
-// A sample sees the state after the pass on neighbours that precede it and the state before it on
-// those that follow. In scan order the row above and the column to the left precede; above row 0
-// lies a finished stripe, so all three samples there precede; below row 3 lies the next stripe,
-// none of it precedes.
+// For a neighbour that precedes a sample in scan order, the sample sees the state after the pass;
+// for one that follows, the state before the pass. The sample above and the column to the left
+// precede. Above row 0 is a finished stripe, so all three samples there precede. Below row 3 is the
+// next stripe, so none of the three samples there precedes.
 //
-// Included once per instruction set (Highway's foreach_target.h).
+// This file is included once per instruction set (Highway's foreach_target.h).
 #ifndef CJ2K_STAGES_TIER1_MODEL_INL_ONCE
 #define CJ2K_STAGES_TIER1_MODEL_INL_ONCE
 
@@ -36,13 +36,13 @@
 
 namespace cj2k {
 
-/// Most words of a plane: 4 x 1024 samples make (256 + 2) stripes of 2; and what a vector may read
-/// behind the last.
+/// Most words of a plane: a block of 4 x 1024 samples has 256 + 2 stripes of 2 words. kSlackWords
+/// is what a vector may read beyond the last word.
 inline constexpr int kMaxWords = 1 + 258 * 2;
 inline constexpr int kSlackWords = 16;
 inline constexpr int kWords = kMaxWords + kSlackWords;
-/// Symbols of one pass: at most 10 a stripe column (run, 2 position bits, sign, 3 x (bit, sign)),
-/// SEGSYM, and slack for stores of whole vectors.
+/// Most symbols of one pass: 10 per stripe column (run, 2 position bits, sign, 3 x (bit, sign)),
+/// the 4 of SEGSYM, and slack for stores of whole vectors.
 inline constexpr int kMaxPassSymbols = kMaxBlockSamples / 4 * 10 + 4 * kMaxBlockSide + 4 + 192;
 
 using WordPlane = uint64_t[kWords];
@@ -50,15 +50,16 @@ using WordPlane = uint64_t[kWords];
 struct Tier1Scratch::Impl {
   alignas(64) WordPlane planes[kMaxBitPlanes];
   alignas(64) WordPlane sign, valid;
-  alignas(64) WordPlane s, n, a, e;        ///< S; N; A = S | N; E = A | C
-  alignas(64) WordPlane members, refined;  ///< of the significance pass; refined at least once
-  alignas(64) WordPlane zero_label[4];     ///< bits of the zero-coding (or run, refinement) label
-  alignas(64) WordPlane sign_label[3];     ///< bits of the sign-coding label
-  alignas(64) WordPlane sign_bit;          ///< decision of sign coding
-  alignas(
-      64) WordPlane zc_mask;  ///< samples that code a bit (run-length: the stripe column's first)
+  alignas(64) WordPlane s, n, a, e;  ///< S; N; A = S | N; E = A | C
+  /// Samples that the significance pass codes; samples that were refined at least once.
+  alignas(64) WordPlane members, refined;
+  alignas(64) WordPlane zero_label[4];  ///< bits of the zero-coding (or run, refinement) label
+  alignas(64) WordPlane sign_label[3];  ///< bits of the sign-coding label
+  alignas(64) WordPlane sign_bit;       ///< decision of sign coding
+  /// Samples that code a bit; with a run of four zeros, the first sample of the stripe column.
+  alignas(64) WordPlane zc_mask;
   alignas(64) WordPlane sc_mask;    ///< samples that code a sign
-  alignas(64) WordPlane run_break;  ///< first one in an interrupted run
+  alignas(64) WordPlane run_break;  ///< the first sample with bit 1 in a stripe column in run mode
   alignas(64) uint32_t scan[64];
   mq::Symbol symbols[kMaxPassSymbols];
 };
@@ -88,7 +89,7 @@ constexpr uint64_t kRow3 = 0x8888888888888888u;
 
 struct Layout {
   int pitch, words_wide, stripes;
-  int begin, end;  ///< indices of all words, pads between stripes included
+  int begin, end;  ///< range of the indices of all words, zero words between stripes included
 };
 
 using D64 = hn::ScalableTag<uint64_t>;
@@ -96,7 +97,7 @@ using V64 = hn::Vec<D64>;
 
 HWY_INLINE V64 load(const uint64_t* p) { return hn::LoadU(D64(), p); }
 HWY_INLINE void store(V64 v, uint64_t* p) { hn::StoreU(v, D64(), p); }
-/// The column to the left (right) of each sample.
+/// For each sample, the sample to its left (right).
 HWY_INLINE V64 left_column(const uint64_t* p) {
   return hn::Or(hn::ShiftLeft<4>(load(p)), hn::ShiftRight<60>(load(p - 1)));
 }
@@ -104,12 +105,13 @@ HWY_INLINE V64 right_column(const uint64_t* p) {
   return hn::Or(hn::ShiftRight<4>(load(p)), hn::ShiftLeft<60>(load(p + 1)));
 }
 
-/// Masks of a stripe column's first and last row; `row3_open` is 0 with VSC: then nothing is seen
-/// below it.
+/// Masks of the first and last row of the stripes. `row3_open` is the mask of row 3, or 0 with VSC,
+/// where a sample sees nothing below its stripe.
 struct Rows {
   V64 row0, row3, row3_open;
 };
-/// The sample above each: from the same column, or row 3 of the stripe above.
+/// For each sample, the sample above (below) it: from the same column of the stripe, or from row 3
+/// (row 0) of the stripe above (below).
 HWY_INLINE V64 above(const Rows& r, V64 same, V64 stripe_above) {
   return hn::Or(hn::AndNot(r.row0, hn::ShiftLeft<1>(same)),
                 hn::And(hn::ShiftRight<3>(stripe_above), r.row0));
@@ -119,8 +121,8 @@ HWY_INLINE V64 below(const Rows& r, V64 same, V64 stripe_below) {
                 hn::And(hn::ShiftLeft<3>(stripe_below), r.row3_open));
 }
 
-/// Significance of the eight neighbours as each sample sees it: `pre` where they precede it, `post`
-/// where they follow.
+/// Significance of the eight neighbours as each sample sees it: `pre` for neighbours that precede
+/// it in scan order, `post` for those that follow.
 struct Neighbours {
   V64 left, right, up, down, left_up, left_down, right_up, right_down;
 };
@@ -140,8 +142,8 @@ HWY_INLINE Neighbours neighbours(const Rows& r, const uint64_t* pre, const uint6
   return n;
 }
 
-/// Table D.1 on bit-planes. `h2`: both row neighbours are significant, `h1`: exactly one; and so
-/// on.
+/// Table D.1 on bit-planes. In the names, h: row neighbours, v: column neighbours, p and q:
+/// diagonal neighbours above and below. h2: both are significant; h1: exactly one is.
 HWY_INLINE void zero_labels(const Neighbours& n, Orientation orientation, V64* label) {
   V64 h1 = hn::Xor(n.left, n.right), h2 = hn::And(n.left, n.right);
   V64 v1 = hn::Xor(n.up, n.down), v2 = hn::And(n.up, n.down);
@@ -179,7 +181,7 @@ HWY_INLINE void zero_labels(const Neighbours& n, Orientation orientation, V64* l
                     hn::AndNot(h, hn::Or(v1, hn::AndNot(v, d_exact_one))));
 }
 
-/// Tables D.2 and D.3 on bit-planes; `x_*`: signs of the four neighbours.
+/// Tables D.2 and D.3 on bit-planes. `x_*` are the signs of the four neighbours.
 HWY_INLINE void sign_labels(const Neighbours& n, V64 x_left, V64 x_right, V64 x_up, V64 x_down,
                             V64* label, V64* flip) {
   const auto contribution = [](V64 a, V64 xa, V64 b, V64 xb, V64* plus, V64* minus) HWY_ATTR {
@@ -200,7 +202,7 @@ HWY_INLINE void sign_labels(const Neighbours& n, V64 x_left, V64 x_right, V64 x_
   *flip = hn::Or(h_minus, hn::AndNot(h, v_minus));
 }
 
-/// Bit-planes in scan order from row-major samples.
+/// Makes the bit-planes in scan order from the row-major samples.
 void load_planes(const Tier1Block& block, const Layout& layout, Tier1Scratch::Impl& z) {
   const hn::CappedTag<uint32_t, 16> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
@@ -244,8 +246,8 @@ void load_planes(const Tier1Block& block, const Layout& layout, Tier1Scratch::Im
   }
 }
 
-/// Finds N and the members of the significance pass, and A = S | N. Sequential over words: each
-/// sees the N before it.
+/// Finds N, the members of the significance pass, and A = S | N. Sequential over words, because
+/// each word needs the N of the word before it.
 void grow_significance(const Layout& layout, bool vsc, const uint64_t* bits,
                        Tier1Scratch::Impl& z) {
   const uint64_t row3_open = vsc ? 0 : kRow3;
@@ -318,7 +320,8 @@ void model_refinement(const Layout& layout, bool vsc, Tier1Scratch::Impl& z) {
         hn::Or(hn::Or(hn::Or(n.left, n.right), hn::Or(n.up, n.down)),
                hn::Or(hn::Or(n.left_up, n.left_down), hn::Or(n.right_up, n.right_down)));
     const V64 s = load(z.s + i), refined = load(z.refined + i);
-    // kRefine = 9 = 1001b: first without neighbours; 1010b: first with; 1011b: refined before
+    // kRefine = 9. Label 1001b: first refinement, no significant neighbour. 1010b: first
+    // refinement, some significant neighbour. 1011b: refined before.
     store(s, z.zero_label[3] + i);
     store(hn::Zero(d), z.zero_label[2] + i);
     store(hn::Or(refined, any), z.zero_label[1] + i);
@@ -327,8 +330,8 @@ void model_refinement(const Layout& layout, bool vsc, Tier1Scratch::Impl& z) {
   }
 }
 
-/// Clean-up pass over all that S and the significance pass left; also E and the masks of run mode
-/// (D.3.4).
+/// Models the clean-up pass, which codes all samples that are not in S and not members of the
+/// significance pass. Also makes E and the masks of run mode (D.3.4).
 void model_cleanup(const Layout& layout, Orientation orientation, bool vsc, const uint64_t* bits,
                    Tier1Scratch::Impl& z) {
   const D64 d;
@@ -352,9 +355,9 @@ void model_cleanup(const Layout& layout, Orientation orientation, bool vsc, cons
     for (int k = 0; k < 3; ++k) store(sign[k], z.sign_label[k] + i);
     store(hn::Xor(x, flip), z.sign_bit + i);
 
-    // Run mode: four samples left over and nothing significant around them when the column is
-    // reached. Inside the column nothing is significant by then, so only the stripes above and
-    // below count in its own column.
+    // A stripe column is in run mode if all four samples are left over and nothing around them is
+    // significant when the scan reaches it. Its own four samples are not significant then, so in
+    // this column only the stripes above and below count.
     const V64 left_over = load(z.zc_mask + i), c = load(z.sc_mask + i);
     const V64 own_column =
         hn::Or(hn::And(hn::ShiftRight<3>(load(z.e + i - layout.pitch)), rows.row0),
@@ -367,17 +370,17 @@ void model_cleanup(const Layout& layout, Orientation orientation, bool vsc, cons
     const V64 run0 = hn::And(hn::And(quiet2, hn::ShiftRight<2>(quiet2)), rows.row0);
     const V64 run01 = hn::Or(run0, hn::ShiftLeft<1>(run0));
     const V64 run = hn::Or(run01, hn::ShiftLeft<2>(run01));
-    // Rows below the first one of the column, all of them in a run that it breaks.
+    // The rows below the first 1 of the column. If that 1 breaks a run, all of them code a bit.
     const V64 after1 = hn::AndNot(rows.row0, hn::ShiftLeft<1>(c));
     const V64 after2 = hn::Or(after1, hn::AndNot(rows.row0, hn::ShiftLeft<1>(after1)));
     const V64 after = hn::Or(after2, hn::AndNot(rows.row0, hn::ShiftLeft<1>(after2)));
     const V64 c2 = hn::Or(c, hn::ShiftRight<1>(c));
     const V64 whole_run =
-        hn::AndNot(hn::Or(c2, hn::ShiftRight<2>(c2)), run0);  // no one in it: one symbol
+        hn::AndNot(hn::Or(c2, hn::ShiftRight<2>(c2)), run0);  // no 1 in it: one symbol
     store(hn::Or(hn::Or(hn::AndNot(run, left_over), hn::And(run, after)), whole_run),
           z.zc_mask + i);
     store(hn::And(run, hn::AndNot(after, c)), z.run_break + i);
-    // kRun = 12 = 1100b; the labels of such a sample are all 0
+    // kRun = 12 = 1100b. The zero-coding label of a sample in run mode is 0.
     store(zero[0], z.zero_label[0] + i);
     store(zero[1], z.zero_label[1] + i);
     store(hn::Or(zero[2], whole_run), z.zero_label[2] + i);
@@ -385,14 +388,17 @@ void model_cleanup(const Layout& layout, Orientation orientation, bool vsc, cons
   }
 }
 
-/// Counts and sums that core/distortion.h asks for, of the passes of one plane.
+/// Counts and sums for the passes of one plane, as core/distortion.h needs them.
 struct PlaneSums {
-  int32_t found, cleaned;  ///< samples that become significant, by pass
-  int32_t ones, zeros;     ///< refined samples
+  int32_t found, cleaned;  ///< samples that become significant in the significance, clean-up pass
+  int32_t ones, zeros;     ///< refined samples whose bit is 1, is 0
+  /// Sums of the bits below the plane: of the found samples, of the cleaned samples, and of the
+  /// ones less that of the zeros.
   int64_t found_low, cleaned_low, refined_low_difference;
 };
 
-/// After grow_significance; kTop: the highest plane of a block, which has a clean-up pass alone.
+/// To be called after grow_significance. kTop: the highest plane of a block, which has only a
+/// clean-up pass.
 template <bool kTop>
 PlaneSums plane_sums(const Layout& layout, const Tier1Scratch::Impl& z, int plane) {
   const D64 d;
@@ -410,7 +416,7 @@ PlaneSums plane_sums(const Layout& layout, const Tier1Scratch::Impl& z, int plan
       refined = hn::Add(refined, hn::PopulationCount(s));
       ones = hn::Add(ones, hn::PopulationCount(hn::And(s, b)));
     }
-    // The planes below by Horner's rule.
+    // Sums of the planes below by Horner's rule.
     V64 found_sum = none, cleaned_sum = none, differ_sum = none;
     for (int below = plane - 1; below >= 0; --below) {
       const V64 low = load(z.planes[below] + i);
@@ -437,17 +443,18 @@ PlaneSums plane_sums(const Layout& layout, const Tier1Scratch::Impl& z, int plan
   sums.found_low = total(found_low);
   sums.ones = static_cast<int32_t>(total(ones));
   sums.zeros = static_cast<int32_t>(total(refined)) - sums.ones;
-  // A plane below has a one in as many ones more than zeros as there are ones, less those samples
-  // in which it differs from this plane.
+  // For one lower plane: its 1 bits in the ones, less its 1 bits in the zeros, are
+  //   ones - (ones where it has a 0) - (zeros where it has a 1)
+  // which is `ones` less the refined samples where it differs from this plane.
   sums.refined_low_difference = ((int64_t{1} << plane) - 1) * sums.ones - total(differ_low);
   return sums;
 }
 
-// ---- Symbols in scan order
-// ------------------------------------------------------------------------------------------
+// ---- Symbols in scan order ----
 
 #if HWY_TARGET == HWY_AVX3_DL
-/// Byte indices that take two vectors' bytes in turn: the low and the high half of the result.
+/// Byte indices that interleave the bytes of two vectors: `low` gives the first half of the result,
+/// `high` the second.
 struct InterleaveTable {
   uint8_t low[64], high[64];
   constexpr InterleaveTable() : low(), high() {
@@ -459,7 +466,8 @@ struct InterleaveTable {
 };
 alignas(64) inline constexpr InterleaveTable kInterleave;
 
-/// 64 samples' symbols as bytes, bit and sign interleaved, compressed to those that are coded.
+/// Makes the symbols of 64 samples as bytes, bit and sign interleaved, and writes those that are
+/// coded.
 class WordEmitter {
  public:
   WordEmitter(const Tier1Scratch::Impl& z, int i, uint64_t bits, bool with_signs)
@@ -499,7 +507,7 @@ class WordEmitter {
   bool with_signs_;
 };
 #else
-/// Bit b of byte k is bit k of value b >> ...: 8 bits spread over the low bits of 8 bytes.
+/// bytes[v]: the 8 bits of v, each in the lowest bit of a byte, bit 0 in the lowest byte.
 struct SpreadTable {
   uint64_t bytes[256];
   constexpr SpreadTable() : bytes() {
@@ -571,7 +579,7 @@ size_t emit_cleanup(const Layout& layout, Tier1Scratch::Impl& z, const uint64_t*
     const uint64_t zc = z.zc_mask[i], sc = z.sc_mask[i];
     if ((zc | sc) == 0) return;
     const WordEmitter word(z, i, bits[i], sc != 0);
-    uint64_t done = 0;  // bits below the one reached
+    uint64_t done = 0;  // samples whose symbols are written
     for (uint64_t breaks = z.run_break[i]; breaks != 0; breaks &= breaks - 1) {
       const unsigned k = static_cast<unsigned>(__builtin_ctzll(breaks));
       const uint64_t before = (uint64_t{1} << k) - 1;
@@ -589,7 +597,7 @@ size_t emit_cleanup(const Layout& layout, Tier1Scratch::Impl& z, const uint64_t*
   return static_cast<size_t>(out - z.symbols);
 }
 
-/// Significance as the planes above `plane` leave it.
+/// Sets S, A and `refined` as the planes above `plane` leave them.
 void restore_significance(const Tier1Block& block, const Layout& layout, int plane,
                           Tier1Scratch::Impl& z) {
   for (int i = layout.begin; i < layout.end; ++i) {

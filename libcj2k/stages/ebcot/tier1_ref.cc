@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Annex D as it is written: one sample after the other.
+// The reference: Annex D as the standard writes it, one sample after the other.
 #include <cstdlib>
 #include <vector>
 
@@ -106,7 +106,7 @@ class Modeller {
   /// The bits below the current plane.
   uint32_t low(int x, int y) const { return sample(x, y) & ((uint32_t{1} << plane_) - 1); }
 
-  /// VSC: the row below the stripe counts as insignificant (D.7).
+  /// VSC: samples below the stripe count as insignificant (D.7).
   bool hidden(int y, int dy) const {
     return dy == 1 && y % 4 == 3 && (block_.style & CJ2K_STYLE_VSC);
   }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Context modelling (tier1_model-inl.h) pass by pass, and the MQ coder over the decisions of two
-// blocks in turn: each decision needs the registers and often the context that the one before left,
-// and the processor fills that wait with the other block's.
+// Context modelling (tier1_model-inl.h) pass by pass, and MQ coding of two blocks in turn. Each
+// decision needs the registers, and often the context, that the decision before it left. The
+// processor fills this wait with the decisions of the other block.
 #include <cstring>
 #include <new>
 #include <optional>
@@ -28,7 +28,7 @@ namespace cj2k {
 namespace HWY_NAMESPACE {
 namespace {
 
-/// One block on its way through its passes.
+/// Codes one block, pass by pass.
 class BlockCoder {
  public:
   BlockCoder(const Tier1Task& task, Tier1Scratch::Impl& z)
@@ -50,9 +50,9 @@ class BlockCoder {
     step_ = plane_ == block_.bit_planes - 1 ? Step::kCleanup : Step::kSignificance;
   }
 
-  /// Models the next pass that the MQ coder has decisions of, in `left` symbols. What it has not is
-  /// coded here.
-  /// @return false: the block is finished or pauses
+  /// Models the next pass that has MQ decisions: `left` of them at `symbols`. Passes without MQ
+  /// decisions (raw or empty passes) are coded here.
+  /// @return false: the block is finished or has paused
   bool next_pass() {
     while (plane_ >= 0) {
       const size_t count = model();
@@ -65,7 +65,7 @@ class BlockCoder {
     }
     return false;
   }
-  /// All symbols of the pass have been coded.
+  /// To be called when all symbols of the pass have been coded.
   void end_pass() {
     coder_.end_pass(plane_, distortion_, step_ == Step::kCleanup && plane_ == 0);
     if (step_ == Step::kCleanup) {
@@ -85,7 +85,7 @@ class BlockCoder {
  private:
   enum class Step { kSignificance, kRefinement, kCleanup };
 
-  /// @return symbols of the pass
+  /// Models the pass `step_` of the plane. @return its symbols
   size_t model() {
     const bool vsc = (block_.style & CJ2K_STYLE_VSC) != 0;
     const uint64_t* bits = z_.planes[plane_];
@@ -144,11 +144,12 @@ class BlockCoder {
   Layout layout_;
   int plane_;
   Step step_;
-  PlaneSums sums_;  ///< of the plane
+  PlaneSums sums_;  ///< of plane_
   int64_t distortion_ = 0;
 };
 
-/// Codes what is left of a pass. With this target's shifts and leading-zero count.
+/// Codes the decisions that are left of a pass. Here, so that it uses the shifts and the
+/// leading-zero count of this target.
 HWY_ATTR void code_decisions(BlockCoder& block) {
   mq::Coder registers = block.registers();
   mq::State* contexts = block.contexts();
@@ -157,11 +158,11 @@ HWY_ATTR void code_decisions(BlockCoder& block) {
   block.left = 0;
 }
 
-/// Codes as many decisions of both as one of them has.
+/// Codes the same number of decisions of both blocks, until one of them has none left.
 HWY_ATTR void code_decisions(BlockCoder& block0, BlockCoder& block1) {
   const size_t count = HWY_MIN(block0.left, block1.left);
   mq::Coder registers0 = block0.registers(), registers1 = block1.registers();
-  // At a fixed place, which takes no register.
+  // Copies on the stack have a fixed address, so no register is needed for a pointer.
   mq::State contexts0[mq::kNumContexts], contexts1[mq::kNumContexts];
   std::memcpy(contexts0, block0.contexts(), sizeof contexts0);
   std::memcpy(contexts1, block1.contexts(), sizeof contexts1);
@@ -182,7 +183,7 @@ HWY_ATTR void code_decisions(BlockCoder& block0, BlockCoder& block1) {
 
 void EncodeBlocks(Tier1Queue& queue, Tier1Scratch* scratch) {
   std::optional<BlockCoder> blocks[kTier1Lanes];
-  /// Whether the lane has decisions to code.
+  /// Gets the lane's next decisions. @return whether there are any
   const auto refill = [&](int lane) {
     std::optional<BlockCoder>& block = blocks[lane];
     if (block && block->left > 0) return true;
@@ -243,7 +244,7 @@ void encode_blocks(Tier1Queue& queue, Tier1Scratch* scratch) {
 
 void encode_block(const Tier1Block& block, Tier1Scratch& scratch, Tier1Output& out,
                   Tier1Stop* stop) {
-  /// The first lane's, once.
+  /// A queue of one block, for lane 0.
   class One final : public Tier1Queue {
    public:
     explicit One(const Tier1Task& task) : task_(task) {}
