@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Memory for results whose size is known only when they exist: one pool per frame slot, cut into
-// chunks by its workers.
+// Memory for results whose size is not known before they exist. Each frame slot has one pool, which
+// its workers cut into chunks.
 #pragma once
 
 #include <atomic>
@@ -15,21 +15,22 @@
 
 namespace cj2k {
 
-/// Hands out chunks to any thread. The planned memory comes first; what goes beyond is allocated
-/// and kept.
+/// Hands out chunks to any thread. It uses the planned memory first, then allocates more, which it
+/// keeps.
 class ChunkPool {
  public:
   static constexpr size_t kChunkBytes = 64 * 1024;
 
   explicit ChunkPool(size_t planned_bytes) : planned_(planned_bytes) {}
 
-  /// Everything handed out is free again. No other thread may use the pool.
+  /// Frees everything that was handed out. No other thread may use the pool meanwhile.
   void reset() {
     used_ = 0;
     extra_used_ = 0;
   }
 
-  /// At least `bytes`, aligned to a cache line. Throws std::bad_alloc. *granted = usable bytes.
+  /// Takes at least `bytes`, aligned to a cache line. Throws std::bad_alloc.
+  /// @param granted  result: usable bytes
   uint8_t* take(size_t bytes, size_t* granted) {
     *granted = (bytes + kChunkBytes - 1) / kChunkBytes * kChunkBytes;
     const size_t begin = used_.fetch_add(*granted, std::memory_order_relaxed);
@@ -48,11 +49,13 @@ class ChunkPool {
   size_t extra_used_ = 0;
 };
 
-/// One worker's place in the pool.
+/// The memory of one worker, taken from a pool chunk by chunk.
 class Arena {
  public:
+  /// Forgets the current chunk. Call it with ChunkPool::reset.
   void reset() { next_ = end_ = nullptr; }
 
+  /// @return `count` uninitialised Ts, aligned to 16 bytes. Throws std::bad_alloc.
   template <typename T>
   T* take(ChunkPool& pool, size_t count) {
     const size_t bytes = (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;

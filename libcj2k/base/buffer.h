@@ -15,8 +15,9 @@ namespace cj2k {
 
 inline constexpr size_t kCacheLineBytes = 64;
 
-/// Uninitialised host memory, aligned to a cache line. Large blocks cost address space only until
-/// they are touched, and ask for large pages: planes are walked down as well as along.
+/// Uninitialised host memory, aligned to a cache line. Large buffers take only address space until
+/// they are touched. They ask for large pages, because planes are read by columns as well as by
+/// rows.
 class HostBuffer {
  public:
   HostBuffer() = default;
@@ -24,7 +25,7 @@ class HostBuffer {
   explicit HostBuffer(size_t bytes)
       : data_(bytes == 0 ? nullptr : ::operator new(bytes, alignment(bytes))), bytes_(bytes) {
 #if defined(MADV_HUGEPAGE)
-    // Where the system has none it stays as it is.
+    // This is only a hint: without large pages the memory works the same.
     if (alignment(bytes) == kLargePage) madvise(data_, bytes, MADV_HUGEPAGE);
 #endif
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Loops over the encoder's threads. Called inside its oneTBB arena.
+// Parallel loops on the encoder's threads. Call them inside its oneTBB arena.
 #pragma once
 
 #include <oneapi/tbb/blocked_range.h>
@@ -24,18 +24,18 @@ void __tsan_release(void* address);
 
 namespace cj2k {
 
-/// Threads that may run parts of a loop here, and which of them this is: working memory is one
-/// piece per worker. A part may start another loop, but must not hold working memory over it: the
-/// thread may take parts of others meanwhile.
+/// The number of threads that may run parts of a loop here, and the index of this thread. There is
+/// one piece of working memory per worker. A part of a loop may start another loop, but must not
+/// keep using its working memory across it: the thread may run parts of other loops meanwhile.
 inline size_t num_workers() { return static_cast<size_t>(tbb::this_task_arena::max_concurrency()); }
 inline size_t worker_index() {
   const int index = tbb::this_task_arena::current_thread_index();
   return index == tbb::task_arena::not_initialized ? 0 : static_cast<size_t>(index);
 }
 
-/// While it lives, the thread holds its place in the arena: what it does with its working memory
-/// comes after what the place's last holder did. oneTBB guarantees that; this tells
-/// ThreadSanitizer.
+/// Tells ThreadSanitizer what oneTBB guarantees: while this object lives, the thread holds its
+/// place in the arena, and its use of the working memory happens after that of the last holder of
+/// the place.
 class WorkerPlace {
  public:
 #if defined(__SANITIZE_THREAD__)
@@ -53,9 +53,9 @@ class WorkerPlace {
   WorkerPlace& operator=(const WorkerPlace&) = delete;
 };
 
-/// body(begin, end) over disjoint parts of [0, count), about `grain` long. The annotations tell
-/// ThreadSanitizer what oneTBB, which is not instrumented, guarantees: the caller happens before
-/// every part, and every part before the return.
+/// Calls body(begin, end) for disjoint parts of [0, count), each about `grain` long. The
+/// annotations tell ThreadSanitizer what oneTBB, which is not instrumented, guarantees: the call
+/// happens before every part, and every part happens before the return.
 template <typename Body>
 void parallel_for(size_t count, size_t grain, const Body& body) {
   if (count == 0) return;

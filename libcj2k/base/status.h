@@ -6,7 +6,7 @@
 
 namespace cj2k {
 
-/// Same values as cj2k_status, so that api.cc only casts.
+/// The values are those of cj2k_status, so that api.cc only casts.
 enum class [[nodiscard]] Status : int{
     kOk = CJ2K_OK,           kAgain = CJ2K_AGAIN,        kEof = CJ2K_EOF,
     kInvalid = CJ2K_INVALID, kNoMemory = CJ2K_NO_MEMORY, kNotSupported = CJ2K_NOT_SUPPORTED,

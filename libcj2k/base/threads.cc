@@ -12,19 +12,19 @@
 namespace cj2k {
 namespace {
 
-/// oneTBB's memory of a thread, made at its first call, where it may fail: dropping a task_handle
-/// is one, and must not.
+/// Makes oneTBB allocate its memory for this thread, which it does at the thread's first call and
+/// which may fail. Dropping a task_handle is such a call too, and must not fail.
 void know_this_thread() {
   tbb::this_task_arena::isolate([] {});
 }
 
 }  // namespace
 
-/// A thread that takes parts of the loops in the arena: it waits there for `group`, which ends when
-/// `stay` is dropped.
+/// A thread that runs parts of the loops in the arena. It does so while it waits there for `group`,
+/// which ends when `stay` is dropped.
 struct Threads::Helper {
   tbb::task_group group;
-  tbb::task_handle stay;  ///< empty: the helper has no place, or is about to leave it
+  tbb::task_handle stay;  ///< empty: the helper has no place in the arena, or is about to leave it
   std::thread thread;
 };
 
@@ -66,10 +66,10 @@ void Threads::stop() {
 
 void Threads::help(Helper& helper) {
   std::unique_lock lock(mutex_);
-  bool failed = false;  // for want of memory: the others do its work
+  bool failed = false;  // out of memory: the other helpers do its work
   while (!failed) {
-    // A helper that has been told to leave counts as gone: no other may take the place that a call
-    // of run waits for.
+    // num_calls_ includes calls of run that wait for a place, and num_staying_ leaves out helpers
+    // that were told to leave. So no helper takes the place that such a call waits for.
     changed_.wait(lock, [this] {
       return quit_ || (num_taken_ < places_ && num_staying_ + num_calls_ < places_);
     });

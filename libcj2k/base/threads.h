@@ -3,10 +3,10 @@
 //
 // The threads of an encoder, and its oneTBB arena.
 //
-// oneTBB starts threads of its own when a loop finds work for them. Where the system refuses one it
-// throws, and often in another of its threads, where nobody can catch that. So all places of the
-// arena are for threads of the application, oneTBB starts none, and these are started here, all of
-// them when the encoder opens.
+// oneTBB starts threads of its own when a loop has work for them. If the system refuses a thread,
+// oneTBB throws, often in another of its threads, where nobody can catch the exception. So all
+// places of the arena are reserved for threads of the application, and oneTBB starts none. This
+// class starts them all when the encoder opens.
 #pragma once
 
 #include <oneapi/tbb/task_arena.h>
@@ -20,25 +20,25 @@ namespace cj2k {
 
 class Threads {
  public:
-  /// The arena alone.
-  /// @param count    threads that work: the one that calls run, and helpers
-  /// @param drivers  that call run and mostly wait for a device; they have places beside the
-  /// `count` Throws std::bad_alloc.
+  /// Makes the arena and starts no thread. Throws std::bad_alloc.
+  /// @param count    threads that work: the thread that calls run, and helpers
+  /// @param drivers  threads that call run and mostly wait for a device; they have places in
+  ///                 addition to `count`
   Threads(int count, int drivers);
   ~Threads();
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
-  /// Starts the helpers, or as many as the system gives. Their stacks come after the memory of
-  /// frames, which is needed more. Throws std::bad_alloc.
+  /// Starts the helpers, or as many as the system allows. Call it after the memory of the frames is
+  /// allocated: that is needed more than the stacks of the helpers. Throws std::bad_alloc.
   void start();
-  /// Those that there are after start.
+  /// Threads that work; after start, those that the system allowed.
   int count() const { return count_; }
-  /// Why there are fewer, an errno value; 0: there are not.
+  /// An errno value: why there are fewer threads than asked for; 0: there are not fewer.
   int error() const { return error_; }
 
-  /// work() in the arena, once there is a place. From several threads at a time, but not from one
-  /// of the arena. Throws what `work` throws, std::bad_alloc.
+  /// Calls work() in the arena, as soon as there is a place. Several threads may call this at a
+  /// time, but not threads that are in the arena. Throws what `work` throws, and std::bad_alloc.
   template <typename Work>
   void run(const Work& work) {
     const Place place(*this);
@@ -47,7 +47,7 @@ class Threads {
 
  private:
   struct Helper;
-  /// Of a thread that calls run. A helper gives up its own for that.
+  /// The place in the arena of a thread that calls run. A helper gives up its own place for it.
   class Place {
    public:
     explicit Place(Threads& threads) : threads_(threads) { threads_.enter(); }
@@ -66,16 +66,16 @@ class Threads {
 
   tbb::task_arena arena_;
   std::vector<std::unique_ptr<Helper>> helpers_;
-  const int num_helpers_;  ///< asked for
+  const int num_helpers_;  ///< helpers asked for
   int count_;
   int error_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   const int places_;
-  int num_taken_ = 0;    ///< by helpers and by calls of run
-  int num_calls_ = 0;    ///< of run, in the arena or waiting for a place
-  int num_staying_ = 0;  ///< helpers that have a place and have not been told to leave it
+  int num_taken_ = 0;    ///< places taken by helpers and by calls of run
+  int num_calls_ = 0;    ///< calls of run, in the arena or waiting for a place
+  int num_staying_ = 0;  ///< helpers that have a place and were not told to leave it
   bool quit_ = false;
 };
 

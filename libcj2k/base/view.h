@@ -7,7 +7,7 @@
 
 namespace cj2k {
 
-/// A rectangle of samples that belongs to somebody else. Row y begins at data + y * stride_samples.
+/// A view of a rectangle of samples. Row y begins at data + y * stride_samples.
 template <typename T>
 struct Plane {
   T* data = nullptr;
