@@ -18,7 +18,7 @@ constexpr uint32_t fourcc(const char (&name)[5]) {
   return value;
 }
 
-// A box is opened with length 0 and closed when its contents are known.
+// A box is opened with length 0. close_box sets the length when the contents are complete.
 size_t open_box(std::vector<uint8_t>& out, const char (&name)[5]) {
   const size_t begin = out.size();
   append_u32(out, 0);
@@ -45,7 +45,7 @@ void append_image_header(std::vector<uint8_t>& out, const Plan& plan) {
   append_u32(out, static_cast<uint32_t>(plan.image.width()));
   append_u16(out, static_cast<uint32_t>(components.size()));
   append_u8(out, alike ? first : 255);
-  append_u8(out, 7);  // C: the only compression type there is
+  append_u8(out, 7);  // C: 7, the only compression type
   append_u8(out, 0);  // UnkC: the colour space is known
   append_u8(out, 0);  // IPR: no intellectual property box
   close_box(out, box);
@@ -67,8 +67,8 @@ void append_colour(std::vector<uint8_t>& out, const Plan& plan) {
   append_u32(out, enumerated);
   close_box(out, box);
 
-  // Without cdef channel i is colour i (I.5.3.6), which leaves no room for more channels than
-  // colours.
+  // Without cdef, channel i is colour i (I.5.3.6), so a file with more channels than colours needs
+  // cdef.
   if (!plan.params.alpha && num_components <= num_colours) return;
   box = open_box(out, "cdef");
   append_u16(out, num_components);
@@ -81,7 +81,7 @@ void append_colour(std::vector<uint8_t>& out, const Plan& plan) {
       append_u16(out, 0);
       append_u16(out, c + 1);
     } else {
-      append_u16(out, 65535);  // unspecified, of nothing
+      append_u16(out, 65535);  // Typ: unspecified; then Asoc: no colour
       append_u16(out, 65535);
     }
   }

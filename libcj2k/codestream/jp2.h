@@ -11,13 +11,14 @@
 
 namespace cj2k {
 
-/// Signature, file type, JP2 header (ihdr, bpcc, colr, cdef), and the 8-byte header of the jp2c
-/// box, its length still 0. Where there are components beyond the colours of the enumerated
-/// space, cdef declares each: as colour, as opacity (the last one, with `alpha`) or as unspecified.
+/// Makes the signature box, the file type box, the JP2 header box (ihdr, bpcc, colr, cdef), and the
+/// 8-byte header of the jp2c box, with length 0. If there are more components than colours in the
+/// enumerated space, cdef declares each one: as colour, as opacity (the last one, with `alpha`) or
+/// as unspecified.
 std::vector<uint8_t> make_jp2_boxes(const Plan& plan);
 
-/// Fills in LBox of the jp2c box. A codestream too long for 32 bits leaves 0, "to the end of the
-/// file" (I.4): so the boxes have the same size whatever they hold.
+/// Fills in LBox of the jp2c box. If the box is too long for 32 bits, LBox stays 0, which means "to
+/// the end of the file" (I.4). So the size of the boxes does not depend on the codestream.
 /// @param boxes_end  the byte after a copy of make_jp2_boxes()
 void set_jp2c_bytes(uint8_t* boxes_end, uint64_t codestream_bytes);
 

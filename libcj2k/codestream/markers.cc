@@ -11,14 +11,14 @@
 namespace cj2k {
 namespace {
 
-constexpr uint32_t kMaxSegmentLength = 65535;  // of every marker segment, its length field included
+constexpr uint32_t kMaxSegmentLength = 65535;  // of a marker segment, its length field included
 constexpr uint32_t kMaxSegments = 256;         // Ztlm, Zplt
 
 // Marker, Ltlm, Ztlm, Stlm (A.7.1).
 constexpr uint32_t kTlmHeaderBytes = 6;
 // Marker, Lplt, Zplt (A.7.3).
 constexpr uint32_t kPltHeaderBytes = 5;
-// A tile-part, and so a packet, is shorter than 2^32 bytes: five groups of 7 bits.
+// A tile-part, and so a packet, is shorter than 2^32 bytes; that takes five groups of 7 bits.
 constexpr uint32_t kMaxPltEntryBytes = 5;
 constexpr uint32_t kPltSegmentEntryBytes = kMaxSegmentLength + 2 - kPltHeaderBytes;
 
@@ -78,8 +78,8 @@ void append_cod(std::vector<uint8_t>& out, const Plan& plan) {
   }
 }
 
-// Sqcd and SPqcd of one component (A.6.4), from the subbands of tile 0: they are the same in every
-// tile.
+// Sqcd and SPqcd of one component (A.6.4), from the subbands of tile 0. They are the same in all
+// tiles.
 std::vector<uint8_t> quantisation(const Plan& plan, uint32_t component) {
   std::vector<uint8_t> out;
   const uint32_t style = plan.reversible ? 0 : 2;
@@ -113,7 +113,7 @@ void append_quantisation(std::vector<uint8_t>& out, const Plan& plan) {
 }
 
 void append_tlm(MainHeader& header, const Plan& plan) {
-  // Ttlm takes one byte while every tile index does (0 .. 254, Table A.33), else two; Ptlm always
+  // Ttlm has one byte if every tile index is in 0 .. 254 (Table A.33), else two. Ptlm always has
   // four.
   const bool short_index = plan.tiles.size() <= 255;
   const uint32_t entry_bytes = short_index ? 5 : 6;
@@ -192,7 +192,7 @@ uint8_t* store_sop(uint8_t* out, uint32_t number) {
 uint8_t* store_padding(uint8_t* out, uint64_t bytes) {
   while (bytes > 0) {
     uint64_t segment = std::min<uint64_t>(bytes, kMaxSegmentLength + 2);
-    // What is left must be enough for a segment of its own.
+    // The rest must be long enough for a segment of its own.
     if (bytes > segment && bytes - segment < kMinPaddingBytes) segment -= kMinPaddingBytes;
     uint8_t* data = store_u16(out, kMarkerCom);
     data = store_u16(data, static_cast<uint32_t>(segment - 2));
@@ -213,7 +213,7 @@ uint8_t* lengthen_comment(const MainHeader& layout, uint8_t* header, uint32_t by
 }
 
 uint64_t max_plt_overhead_bytes(uint64_t num_packets) {
-  // Every segment but the last is full up to an entry that did not fit.
+  // Every segment except the last one is full, up to an entry that did not fit.
   constexpr uint64_t kFilled = kPltSegmentEntryBytes - (kMaxPltEntryBytes - 1);
   const uint64_t segments = (num_packets * kMaxPltEntryBytes + kFilled - 1) / kFilled;
   return segments * kPltHeaderBytes;

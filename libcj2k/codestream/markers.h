@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Marker segments of T.800 Annex A. Everything that depends on the plan alone is built once, as
+// Marker segments of T.800 Annex A. Everything that depends only on the plan is built once, as
 // bytes.
 //
-// Two pointer marker segments have a limit that a legal plan can pass; such a plan goes without
-// them, since both are optional:
-//   TLM  needs at most 256 segments (Ztlm) of kMaxTlmEntries tile-parts each: 65280 tile-parts;
-//   PLT  needs at most 256 segments (Zplt) in each tile-part, counted at 5 bytes per packet: 3.35
-//   million packets.
+// Two optional pointer marker segments have limits that a legal plan can exceed. Such a plan has a
+// codestream without them:
+//   TLM  at most 256 segments (Ztlm) of kMaxTlmEntries tile-parts each: 65280 tile-parts
+//   PLT  at most 256 segments (Zplt) in each tile-part: 3.35 million entries of 5 bytes
 #pragma once
 
 #include <cstddef>
@@ -27,14 +26,15 @@ inline constexpr uint16_t kMarkerSoc = 0xFF4F, kMarkerSiz = 0xFF51, kMarkerCod =
 
 inline constexpr uint32_t kSopBytes = 6, kEphBytes = 2, kSotBytes = 12, kSodBytes = 2,
                           kEocBytes = 2;
-/// Entries of one TLM marker segment. It could hold 10921 of 6 bytes, but FFmpeg's decoder counts
-/// them in 8 bits.
+/// Entries of one TLM marker segment. There is room for 10921 entries of 6 bytes, but FFmpeg's
+/// decoder counts them in 8 bits.
 inline constexpr uint32_t kMaxTlmEntries = 255;
 /// Psot is a 32-bit number (A.4.2).
 inline constexpr uint64_t kMaxTilePartBytes = 0xFFFFFFFFu;
 
-/// SOC, SIZ, COD, QCD, QCC of the components that are quantised unlike component 0, TLM (its
-/// lengths still 0), COM. There is no COC: the parameters have no coding style per component.
+/// SOC, SIZ, COD, QCD, QCC for components whose quantisation differs from that of component 0, TLM
+/// (with lengths 0), COM. There is no COC, because the parameters have no coding style per
+/// component.
 struct MainHeader {
   std::vector<uint8_t> bytes;
   size_t comment_offset = 0;  ///< of the COM marker, the last segment; 0: no comment
@@ -48,32 +48,33 @@ MainHeader make_main_header(const Plan& plan);
 
 /// @param tile_part_bytes  Psot: from the SOT marker to the end of the tile-part
 uint8_t* store_sot(uint8_t* out, const TilePart& tile_part, uint32_t tile_part_bytes);
-/// @param number  of the packet in its tile; Nsop is that modulo 65536
+/// @param number  index of the packet in its tile; Nsop is this modulo 65536
 uint8_t* store_sop(uint8_t* out, uint32_t number);
 
-/// COM segments (Rcom 0, zeros) of `bytes` bytes in all; bytes is 0 or at least kMinPaddingBytes.
+/// Stores COM segments (Rcom 0, zeros) of `bytes` bytes in total: 0, or at least kMinPaddingBytes.
 inline constexpr uint32_t kMinPaddingBytes = 7;
 uint8_t* store_padding(uint8_t* out, uint64_t bytes);
-/// Fewer bytes: that many spaces at the end of the comment, which must be there.
-/// @param header  a copy of `layout.bytes`. @return the new end of the header
+/// Pads by fewer bytes: adds `bytes` spaces at the end of the comment. There must be a comment.
+/// @param header  a copy of `layout.bytes`
+/// @return the new end of the header
 uint8_t* lengthen_comment(const MainHeader& layout, uint8_t* header, uint32_t bytes);
 
-/// Whether tile-part headers have PLT: asked for, and possible.
+/// Whether tile-part headers have PLT: it is asked for, and within its limits.
 bool has_plt(const Plan& plan);
-/// Bytes of one packet's entry: its length in groups of 7 bits (A.7.3).
+/// Bytes of the PLT entry of one packet: the packet's length in groups of 7 bits (A.7.3).
 inline uint32_t plt_entry_bytes(uint64_t packet_bytes) {
   uint32_t groups = 1;
   while (packet_bytes >>= 7) ++groups;
   return groups;
 }
-/// Upper bound on what PLT adds to the entries of a tile-part: marker, Lplt and Zplt of each
-/// segment.
+/// Upper bound on the bytes that PLT adds to a tile-part in addition to the entries: marker, Lplt
+/// and Zplt of each segment.
 uint64_t max_plt_overhead_bytes(uint64_t num_packets);
 
-/// The PLT marker segments of one tile-part. A segment is filled until an entry does not fit whole.
+/// Makes the PLT marker segments of one tile-part. It fills a segment until an entry does not fit.
 class PltWriter {
  public:
-  /// @param out  nullptr: only counts
+  /// @param out  nullptr: count bytes only
   explicit PltWriter(uint8_t* out) : out_(out) {}
   void add(uint64_t packet_bytes);
   /// @return bytes of all segments
@@ -84,7 +85,7 @@ class PltWriter {
 
   uint8_t* out_;
   uint64_t bytes_ = 0;          // of the closed segments
-  uint32_t segment_bytes_ = 0;  // of the open one with its marker; 0: none is open
+  uint32_t segment_bytes_ = 0;  // of the open segment with its marker; 0: none is open
   uint32_t num_segments_ = 0;
 };
 
