@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The stages on the CPU: bands of rows (cpu/cpu_pixels.h) and code-blocks (cpu/block_coder.h) as
-// tasks of the encoder's arena.
+// The CPU backend: bands of rows (cpu/cpu_pixels.h) and code-blocks (cpu/block_coder.h) are tasks
+// in the encoder's arena.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -18,7 +18,8 @@
 namespace cj2k {
 namespace {
 
-/// Blocks are coded in pairs until one of a part is left over.
+/// Most blocks in one part of a loop. A part codes its blocks in pairs; at its end one may be left
+/// alone.
 constexpr size_t kMaxBlockGrain = 16;
 constexpr size_t kPartsPerWorker = 8;
 
@@ -27,7 +28,7 @@ double ms_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-/// Blocks of one part of a loop.
+/// Blocks in one part of a loop.
 size_t block_grain(size_t blocks) {
   return std::clamp(blocks / (kPartsPerWorker * num_workers()), size_t{2}, kMaxBlockGrain);
 }
@@ -88,7 +89,7 @@ class CpuBackend final : public Backend {
     *planes = frame_of(gop, frame).planes;
     return Status::kOk;
   }
-  /// The bytes of all points are in host memory already.
+  /// The bytes of all hull points are in host memory already.
   Status fetch(GopWork&, std::span<const FetchRequest>, cj2k_stats*) override {
     return Status::kOk;
   }

@@ -7,8 +7,7 @@
 namespace cj2k {
 namespace {
 
-/// Planned bytes for coded blocks: every sample at its depth and two planes of growth, and the
-/// hulls.
+/// Planned bytes for coded blocks: depth + 2 bits per sample, and the hulls.
 size_t planned_block_bytes(const Plan& plan) {
   size_t bits = 0;
   for (const Component& c : plan.components) {
@@ -21,7 +20,7 @@ size_t planned_block_bytes(const Plan& plan) {
 }  // namespace
 
 CpuBlocks::CpuBlocks(const Plan& plan, size_t workers)
-    // A chunk begun and not filled, per worker.
+    // Each worker may have one chunk that is not full.
     : pool_(planned_block_bytes(plan) + workers * ChunkPool::kChunkBytes),
       arenas_(workers),
       blocks_(plan.blocks.size()) {}

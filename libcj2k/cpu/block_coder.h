@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where a block coder plugs into the CPU backend: from the coefficients of a frame to its
+// The interface of block coders in the CPU backend: the coefficients of a frame become its
 // CodedBlocks.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace cj2k {
 
-/// The coded blocks of one frame and the memory that they point into.
+/// The coded blocks of one frame, and the memory that they point to.
 class CpuBlocks {
  public:
   /// Throws std::bad_alloc.
@@ -28,13 +28,13 @@ class CpuBlocks {
 
   const CodedBlock* all() const { return blocks_.data(); }
   CodedBlock& operator[](uint32_t index) { return blocks_[index]; }
-  /// Memory that stays until `reset`. Throws std::bad_alloc.
-  /// @param worker  of the calling thread (base/parallel.h)
+  /// Takes memory that is valid until `reset`. Throws std::bad_alloc.
+  /// @param worker  worker_index() of the calling thread (base/parallel.h)
   template <typename T>
   T* take(size_t worker, size_t count) {
     return arenas_[worker].take<T>(pool_, count);
   }
-  /// A new frame.
+  /// Begins a new frame.
   void reset();
 
  private:
@@ -43,23 +43,23 @@ class CpuBlocks {
   std::vector<CodedBlock> blocks_;
 };
 
-/// Where the blocks of a call pause.
+/// Where blocks pause in one call.
 struct BlockLimits {
-  SlopeThresholds thresholds;  ///< of the components (core/stop.h); 0: at no slope
+  SlopeThresholds thresholds;  ///< per component (core/stop.h); 0: at no slope
   uint32_t last_plane;         ///< planes below are not coded now
 };
 
-/// One per encoder; called by its workers at the same time, each with a number of its own.
+/// There is one per encoder. Its workers call it at the same time, each with its own index.
 class CpuBlockCoder {
  public:
   virtual ~CpuBlockCoder() = default;
-  /// Quantises and codes some blocks of a frame, in the calling thread. One that an earlier call
-  /// left goes on. Deterministic. Throws std::bad_alloc.
+  /// Quantises and codes some blocks of a frame, in the calling thread. A block that paused in an
+  /// earlier call resumes. Deterministic: yes. Throws std::bad_alloc.
   virtual void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
                     const BlockLimits& limits, size_t worker, CpuBlocks& out) = 0;
 };
 
-/// coder = ebcot. Throws std::bad_alloc.
+/// The block coder for the parameter coder = ebcot. Throws std::bad_alloc.
 std::unique_ptr<CpuBlockCoder> make_cpu_ebcot(const Plan& plan, size_t workers);
 
 }  // namespace cj2k

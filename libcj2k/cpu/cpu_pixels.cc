@@ -13,14 +13,15 @@ namespace cj2k {
 namespace {
 
 constexpr uint32_t kColourComponents = 3;
-/// A band reads up to seven rows more than it makes.
+/// Fewest pairs of rows in a band, because a band reads up to seven rows more than it makes.
 constexpr int32_t kMinBandPairs = 32;
 constexpr int32_t kBandsPerWorker = 4;
 constexpr size_t kLine = kCacheLineBytes / sizeof(int32_t);
 
 size_t whole_lines(size_t samples) { return (samples + kLine - 1) / kLine * kLine; }
 
-/// Samples from row to row: not a multiple of 4 KiB, which would put a column into one cache set.
+/// Samples from row to row. It is not a multiple of 4 KiB, which would map a column to one cache
+/// set.
 ptrdiff_t plane_stride(int32_t width) {
   constexpr size_t kPage = 1024;
   size_t stride = whole_lines(static_cast<size_t>(width));
@@ -68,7 +69,7 @@ CpuPixels::CpuPixels(const Plan& plan, size_t workers) : plan_(plan) {
   for (uint32_t level = 1; level <= levels; ++level) plan_level(level, workers);
 }
 
-/// Level 0: rows to read where there is no level.
+/// Splits the work of a level into jobs. Level 0 is the reading of rows if there are no levels.
 void CpuPixels::plan_level(uint32_t level, size_t workers) {
   const bool reads = level <= 1;
   for (uint32_t t = 0; t < plan_.tile_components.size(); ++t) {
@@ -90,7 +91,7 @@ void CpuPixels::plan_level(uint32_t level, size_t workers) {
   }
 }
 
-/// Row y of the tile-component to integers, or to floats in the same memory.
+/// Reads row y of the job's tile-components as integers; with 9/7 as floats in the same memory.
 void CpuPixels::read_row(const cj2k_frame& frame, const Job& job, int32_t y,
                          int32_t* const* rows) const {
   const TileComponent& tc = plan_.tile_components[job.tile_component];

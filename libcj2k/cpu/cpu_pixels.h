@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The pixel stages on the CPU: from the samples of a frame to transform coefficients. Each level of
-// the wavelet transform is one pass over memory, the first one from the frame itself: reading,
-// level shift and colour transform happen on the rows on their way into it.
+// The pixel stages on the CPU: the samples of a frame become transform coefficients. Each level of
+// the wavelet transform is one pass over memory. The first level reads the frame itself: each row
+// is read, level-shifted and colour-transformed just before the wavelet transform takes it.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@
 
 namespace cj2k {
 
-/// Coefficients of one frame, with their memory.
+/// The coefficients of one frame, and their memory.
 class CpuPlanes : public CoefficientPlanes {
  public:
   /// `plan` must outlive it. Throws std::bad_alloc.
@@ -27,20 +27,21 @@ class CpuPlanes : public CoefficientPlanes {
   std::vector<HostBuffer> memory_;
 };
 
-/// Inside the encoder's arena, as the backend's calls. Frames may be read in two threads at the
-/// same time.
+/// Call it inside the encoder's arena, like the backend. Two threads may read frames at the same
+/// time.
 class CpuPixels {
  public:
   /// `plan` must outlive it. Throws std::bad_alloc.
   CpuPixels(const Plan& plan, size_t workers);
 
-  /// Ingest, colour, the first level.
+  /// Ingest, colour transform and the first wavelet level.
   void read(const cj2k_frame& frame, const CpuPlanes& planes);
-  /// The other levels.
+  /// The other wavelet levels.
   void transform(const CpuPlanes& planes);
 
  private:
-  /// Pairs of rows of one rectangle; of three components with a colour transform.
+  /// The pairs of rows [begin, end) of one rectangle: of one tile-component, or of three with a
+  /// colour transform. Without levels: rows.
   struct Job {
     uint32_t tile_component, num_components;
     int32_t begin, end;
@@ -55,8 +56,8 @@ class CpuPixels {
   void read_row(const cj2k_frame& frame, const Job& job, int32_t y, int32_t* const* rows) const;
 
   const Plan& plan_;
-  std::vector<std::vector<Job>> levels_;       ///< [level]; [0]: the rows where there are no levels
-  size_t row_samples_ = 0, band_samples_ = 0;  ///< of scratch, whole cache lines
+  std::vector<std::vector<Job>> levels_;       ///< [level]; [0]: rows, used if there are no levels
+  size_t row_samples_ = 0, band_samples_ = 0;  ///< in scratch_, whole cache lines
   std::vector<HostBuffer> scratch_;            ///< [worker]
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// EBCOT as the CPU backend's block coder: quantisation, tier-1 of two blocks at a time, hulls.
+// EBCOT as the block coder of the CPU backend: quantisation, tier-1 of two blocks at a time, hulls.
 #include <bit>
 #include <cstring>
 
@@ -17,9 +17,10 @@
 namespace cj2k {
 namespace {
 
-constexpr int kTier1Columns = 16;  ///< tier-1 reads rows in whole words of this many samples
+constexpr int kTier1Columns = 16;  ///< tier-1 reads rows in units of this many samples
 
-/// CodedBlock::coder_state: what it takes to go on, after the bytes that `saved` counts.
+/// CodedBlock::coder_state: what is needed to resume a block, with the bytes that `saved`
+/// describes.
 struct PausedBlock {
   const SavedCoder* saved;
   const CodingPass* passes;  ///< [CodedBlock::num_passes]
@@ -28,7 +29,7 @@ const PausedBlock* paused(const CodedBlock& block) {
   return static_cast<const PausedBlock*>(block.coder_state);
 }
 
-/// A block that is being coded, and what came of it.
+/// A block that is being coded, and its results.
 struct BlockLane {
   BlockLane()
       : samples(static_cast<size_t>(kTier1Columns * kMaxBlockSide + kMaxBlockSamples) *
@@ -48,14 +49,14 @@ struct BlockLane {
   Tier1Output output;
 };
 
-/// What one thread needs to code blocks.
+/// The working memory of one thread.
 struct BlockWorker {
   BlockLane lanes[kTier1Lanes];
   Tier1Scratch scratch[kTier1Lanes];
   HullPoint hull[kMaxPasses];
 };
 
-/// A list of blocks on one thread: quantises them, and keeps what tier-1 makes of them.
+/// Codes a list of blocks on one thread: quantises them, and keeps the results of tier-1.
 class BlockRun final : public Tier1Queue {
  public:
   BlockRun(const Plan& plan, const CoefficientPlanes& planes, const BlockLimits& limits,
@@ -94,7 +95,7 @@ class BlockRun final : public Tier1Queue {
   const size_t worker_index_;
   BlockWorker& worker_;
   CpuBlocks& out_;
-  std::span<const uint32_t> blocks_;  ///< that are not begun
+  std::span<const uint32_t> blocks_;  ///< blocks that were not taken yet
 };
 
 bool BlockRun::next(int number, Tier1Task* task) {
@@ -114,8 +115,8 @@ bool BlockRun::next(int number, Tier1Task* task) {
   return false;
 }
 
-/// The coefficients of the block that comes next, to the second-level cache: rows of a block lie
-/// too far apart for the processor to foresee.
+/// Prefetches the coefficients of the next block to the second-level cache. The rows of a block are
+/// too far apart for the processor to predict.
 void BlockRun::prefetch(const CodeBlock& block) const {
   constexpr int kLine = kCacheLineBytes / sizeof(int32_t);
   const auto plane = planes_.block<int32_t>(block);
@@ -125,13 +126,15 @@ void BlockRun::prefetch(const CodeBlock& block) const {
   }
 }
 
-/// Quantises a block, also one that goes on: cheaper than to keep the samples.
-/// @return false: it has nothing to code
+/// Prepares a block for tier-1. A block that resumes is quantised again, which is cheaper than
+/// keeping its samples.
+/// @return false: the block has nothing to code in this call
 bool BlockRun::begin(BlockLane& lane) {
   CodedBlock& coded = out_[lane.index];
   const CodeBlock& block = plan_.blocks[lane.index];
   const PausedBlock* before = paused(coded);
-  // With PTERM each pass has its own ending, and those are not kept.
+  // With PTERM blocks do not pause: each pass has its own ending, and a paused block does not keep
+  // them.
   const bool may_stop = (style() & CJ2K_STYLE_PTERM) == 0;
   lane.stop = {may_stop ? limits_.thresholds[block.component] : uint16_t{0},
                may_stop ? static_cast<int>(limits_.last_plane) : 0,
@@ -159,7 +162,7 @@ bool BlockRun::begin(BlockLane& lane) {
   return false;
 }
 
-/// @return bitwise OR of the magnitudes
+/// @return the bitwise OR of all magnitudes
 uint32_t BlockRun::quantize(const CodeBlock& block, const BlockLane& lane) const {
   const Subband& band = plan_.subbands[block.subband];
   uint32_t* samples = lane.samples.as<uint32_t>();
@@ -174,7 +177,7 @@ uint32_t BlockRun::quantize(const CodeBlock& block, const BlockLane& lane) const
                            lane.stride);
 }
 
-/// Squared error of the picture without the block's lowest planes.
+/// Squared error of the picture if the block is decoded without its lowest `planes` planes.
 double BlockRun::left_error(const BlockLane& lane, int planes) const {
   const CodeBlock& block = plan_.blocks[lane.index];
   const uint64_t sum = simd::left_distortion(lane.samples.as<uint32_t>(), lane.stride, block.width,
@@ -201,7 +204,7 @@ void BlockRun::done(int number) {
   if (coded.planes_left > 0) coded.total_distortion += left_error(lane, coded.planes_left);
 }
 
-/// Copies what the rate and packets stages need of a block, and what it takes to go on with it.
+/// Copies what the rate and packets stages need of a block, and what is needed to resume it.
 void BlockRun::keep(const BlockLane& lane, CodedBlock& coded) {
   const Tier1Output& out = lane.output;
   const int points = build_hull(out.passes, out.num_passes, weight(plan_.blocks[lane.index]),

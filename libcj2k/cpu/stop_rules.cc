@@ -22,7 +22,7 @@ bool predicts(const Plan& plan) {
 
 }  // namespace
 
-/// Bytes so far: by slope for psb, their sum for bpi.
+/// Bytes so far: by slope for psb, sums for bpi.
 struct CpuStopRules::PlaneTables {
   SlopeByteTable frame;
   std::array<SlopeByteTable, CJ2K_MAX_COMPONENTS> components;
@@ -78,7 +78,7 @@ void CpuStopRules::run_planes(const BlockRequest& request, const CodedBlock* blo
   std::fill(bytes_.begin(), bytes_.end(), 0u);
   std::fill(stopped_.begin(), stopped_.end(), uint8_t{0});
   tables_->clear();
-  // Above the highest plane nothing is coded: this tells how many planes each block has.
+  // With max_planes_ as the last plane nothing is coded, but blocks[b].planes_left is set.
   code(request.blocks, {{}, max_planes_});
   for (uint32_t plane = max_planes_; plane-- > 0;) {
     open_.clear();
@@ -99,7 +99,7 @@ void CpuStopRules::run_planes(const BlockRequest& request, const CodedBlock* blo
   }
 }
 
-/// Section 5.2: bytes by slope say at which slope the target is used up.
+/// psb (section 5.2): the bytes by slope give the slope at which a target is used up.
 void CpuStopRules::stop_by_slope(const ByteTargets& targets, const CodedBlock* blocks) {
   for (size_t i = 0; i < open_.size(); ++i) {
     const uint16_t slope = last_slope(blocks[open_[i]]);
@@ -117,7 +117,7 @@ void CpuStopRules::stop_by_slope(const ByteTargets& targets, const CodedBlock* b
   }
 }
 
-/// Section 5.3: the frame stops when its bytes exceed the target; a component likewise.
+/// bpi (section 5.3): the frame or a component stops when its bytes exceed its target.
 void CpuStopRules::stop_by_bytes(const BlockRequest& request) {
   std::array<uint64_t, CJ2K_MAX_COMPONENTS>& component = tables_->component_bytes;
   for (size_t i = 0; i < open_.size(); ++i)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The rules of stages/stop_rule.h on the CPU (kernels/rate/slopes.h is the GPU's).
+// The rules of stages/stop_rule.h on the CPU. kernels/rate/slopes.h has them on the GPU.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@
 
 namespace cj2k {
 
-/// Codes some blocks of the frame.
+/// Codes some blocks of a frame.
 using CodeSome = std::function<void(std::span<const uint32_t>, const BlockLimits&)>;
 
-/// One per frame in flight; reuses its memory.
+/// There is one per frame in flight. The memory is reused from frame to frame.
 class CpuStopRules {
  public:
   /// `plan` must outlive it. Throws std::bad_alloc.
@@ -28,7 +28,9 @@ class CpuStopRules {
   ~CpuStopRules();
   static int64_t bytes(const Plan& plan);
 
-  /// @param blocks  [plan.blocks] what `code` writes to
+  /// Codes the blocks of a request by its rule.
+  /// @param sample  for StopRule::kPredicted
+  /// @param blocks  [plan.blocks] results of `code`
   void run(BlockRequest& request, const BlockSample& sample, const CodedBlock* blocks,
            const CodeSome& code);
 
@@ -39,13 +41,13 @@ class CpuStopRules {
   void stop_by_bytes(const BlockRequest& request);
 
   const Plan& plan_;
-  std::unique_ptr<SlopeHistogram> histogram_;  ///< kPredicted
-  // kSlopeBytes, kBytes:
+  std::unique_ptr<SlopeHistogram> histogram_;  ///< for kPredicted
+  // The rest is for kSlopeBytes and kBytes.
   uint32_t max_planes_ = 0;
-  std::vector<uint32_t> open_;         ///< blocks of the plane
-  std::vector<uint32_t> plane_bytes_;  ///< [open_] that the plane took
-  std::vector<uint32_t> bytes_;        ///< [plan.blocks] of each block so far
-  std::vector<uint8_t> stopped_;       ///< [plan.blocks]
+  std::vector<uint32_t> open_;         ///< blocks that are coded in the plane
+  std::vector<uint32_t> plane_bytes_;  ///< [open_] bytes that the plane took
+  std::vector<uint32_t> bytes_;        ///< [plan.blocks] bytes of each block so far
+  std::vector<uint8_t> stopped_;       ///< [plan.blocks] 1: stopped for good
   std::unique_ptr<PlaneTables> tables_;
 };
 
