@@ -42,10 +42,10 @@ struct Gop::Frame {
   cj2k_frame input{};
   RateLimits limits{};
   bool ingested = false;
-  bool goes_on = false;  ///< rate control asks for more of its blocks
+  bool goes_on = false;  ///< some of its blocks resume
   Status status = Status::kOk;
-  char error[kMaxMessageBytes] = "";       ///< the line that `status` stands for
-  PacketMemory::Packet* packet = nullptr;  ///< of a frame that is done
+  char error[kMaxMessageBytes] = "";       ///< the log line that belongs to `status`
+  PacketMemory::Packet* packet = nullptr;  ///< null before the frame is done
   size_t bytes = 0;
 };
 
@@ -82,8 +82,9 @@ Gop::~Gop() {
   thread_.join();
 }
 
-/// Runs `work` in the arena. oneTBB is not instrumented: what it orders is told to ThreadSanitizer.
-/// That it hands this object from thread to thread too.
+/// Runs `work` in the arena. oneTBB is not instrumented, so the annotations tell ThreadSanitizer
+/// the order that it guarantees. oneTBB also hands this object from thread to thread, so its call
+/// operator is not checked.
 template <typename Work>
 class Drive {
  public:
@@ -117,7 +118,7 @@ void Gop::drive(const Work& work) {
   CJ2K_TSAN_ACQUIRE(&leave);
 }
 
-/// The frame yields no packet; the thread's last Log::fail said why.
+/// Ends a frame without a packet. The last Log::fail of this thread has the reason.
 void Gop::fail(Frame& frame, Status status) {
   shared_.packets.give(frame.packet);
   frame.packet = nullptr;
@@ -125,7 +126,8 @@ void Gop::fail(Frame& frame, Status status) {
   std::snprintf(frame.error, sizeof frame.error, "%s", error_text());
 }
 
-/// A device says once what is wrong with it, and not which frames that takes with it.
+/// A backend logs the error of its device once, without the frames that it affects. This names a
+/// frame.
 void Gop::warn_if_device_failed(Frame& frame) const {
   if (frame.status != Status::kDevice) return;
   char text[64];
@@ -145,7 +147,7 @@ Status Gop::add(const cj2k_frame& input, const RateLimits& limits) {
   stats_[num_frames_].frame_in_gop = static_cast<int32_t>(num_frames_);
   const bool own_thread = thread_.joinable();
   if (input.release == nullptr) {
-    // The samples are the caller's again when this returns.
+    // The samples belong to the caller again when this call returns, so they are read now.
     drive(
         [&] { frame.status = backend_.ingest(input, *work_, frame.number, stats_[frame.number]); });
     warn_if_device_failed(frame);
@@ -237,7 +239,7 @@ bool Gop::wait_done(const std::optional<std::chrono::steady_clock::time_point>& 
   return true;
 }
 
-/// The thread: reads frames as they come, encodes when the GOP is closed.
+/// The thread of the GOP: reads frames as they are added, and encodes when the GOP is closed.
 void Gop::run() {
   size_t next = 0;
   std::unique_lock lock(mutex_);
@@ -260,7 +262,7 @@ void Gop::run() {
       next = sent;
     }
     if (finished) {
-      // A GOP that failed or was dropped: the next one codes everything.
+      // Not published yet: the GOP failed or was dropped. Then the next GOP codes all planes.
       if (has_number_) ended_ = {};
       publish();
     }
@@ -272,7 +274,7 @@ void Gop::run() {
   }
 }
 
-/// In a handler: what the exception means for a frame.
+/// Called in an exception handler. Logs the exception for a frame. @return its status
 Status Gop::fail_caught(const Frame& frame) const {
   try {
     throw;
@@ -286,7 +288,8 @@ Status Gop::fail_caught(const Frame& frame) const {
   }
 }
 
-/// In a handler: it was thrown before the work began.
+/// Called in an exception handler, for an exception before the work began. It is every frame's
+/// error.
 void Gop::fail_all(size_t frames) {
   for (size_t f = 0; f < frames; ++f) {
     Frame& frame = *frames_[f];
@@ -297,7 +300,7 @@ void Gop::fail_all(size_t frames) {
   }
 }
 
-/// Reads a frame that came with a `release`. What goes wrong is kept for take.
+/// Reads a frame that has a `release`. An error is kept for take.
 void Gop::ingest(Frame& frame) {
   if (frame.ingested) return;
   clear_error_text();
@@ -312,7 +315,7 @@ void Gop::ingest(Frame& frame) {
   frame.ingested = true;
 }
 
-/// From samples to packets, all frames; encoder.h draws it. What goes wrong is kept for take.
+/// Takes all frames from samples to packets; encoder.h has a drawing. Errors are kept for take.
 void Gop::encode() {
   ended_ = {};
   live_.clear();
@@ -321,7 +324,7 @@ void Gop::encode() {
   }
   if (live_.empty()) return;
   drive([this] { guard([this] { return backend_.transform(*work_, live_, stats_.data()); }); });
-  // pst waits for another GOP: outside of the arena, whose places that one may need.
+  // pst waits for the GOP before, outside of the arena, because that GOP may need this place.
   SlopeThresholds previous{};
   if (plan_.params.stop == CJ2K_STOP_PST) previous = shared_.feedback.previous(number_);
   drive([&] {
@@ -336,7 +339,7 @@ void Gop::encode() {
   });
 }
 
-/// Runs a step of all frames that are live; an error is theirs.
+/// Runs a step for all live frames. If it fails, all of them get its error.
 template <typename Step>
 void Gop::guard(const Step& step) {
   if (live_.empty()) return;
@@ -352,7 +355,7 @@ void Gop::guard(const Step& step) {
   live_.clear();
 }
 
-/// Block coding and rate control in turn, until no frame has blocks that go on.
+/// Runs block coding and rate control in turn, until no block of any frame resumes.
 Status Gop::code_blocks(const SlopeThresholds& previous) {
   for (const uint32_t f : live_) {
     frames_[f]->rate.set_limits(frames_[f]->limits);
@@ -368,7 +371,7 @@ Status Gop::code_blocks(const SlopeThresholds& previous) {
   return Status::kOk;
 }
 
-/// One call to the backend for each rule.
+/// Codes the requests of the open frames, with one call to the backend per rule.
 Status Gop::code_requests() {
   for (const StopRule rule : kStopRules) {
     requests_.clear();
@@ -384,7 +387,7 @@ Status Gop::code_requests() {
   return Status::kOk;
 }
 
-/// Rate control of the open frames; those whose selection is final leave.
+/// Runs rate control for the open frames, and removes those whose selection is final.
 void Gop::allocate() {
   parallel_for(open_.size(), 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
@@ -399,7 +402,7 @@ void Gop::allocate() {
   std::erase_if(open_, [this](uint32_t f) { return !frames_[f]->goes_on; });
 }
 
-/// Frame by frame: they share the memory for it.
+/// Measures one frame after the other, because they share the memory for it.
 Status Gop::measure_errors() {
   if (error_ == nullptr) return Status::kOk;
   for (const uint32_t f : live_) {
@@ -412,7 +415,7 @@ Status Gop::measure_errors() {
   return Status::kOk;
 }
 
-/// The bytes of the chosen points.
+/// Fetches the bytes of the chosen hull points.
 Status Gop::fetch() {
   fetches_.clear();
   for (const uint32_t f : live_) fetches_.push_back({f, frames_[f]->rate.selection().final_points});
@@ -425,7 +428,7 @@ void Gop::make_packets() {
   });
 }
 
-/// Tells the next GOP where this one ended, once.
+/// Tells the next GOP where this one ended. Only the first call does.
 void Gop::publish() {
   if (!has_number_) return;
   shared_.feedback.publish(number_, ended_);
@@ -444,8 +447,8 @@ void Gop::finish(Frame& frame) {
   if (!frame.writer.fits()) {
     fail(frame,
          log_.fail(Status::kNotSupported,
-                   "frame %" PRId64 ": a tile-part of %" PRIu64 " bytes or less does not fit "
-                   "Psot (4294967295 bytes); use tiles, tile_parts or a cap",
+                   "frame %" PRId64 ": a tile-part of this frame of %" PRIu64 " bytes is longer than "
+                   "Psot holds (4294967295 bytes); use tiles, tile_parts or a cap",
                    frame.input.pts, frame.writer.frame_bytes()));
     return;
   }
@@ -457,7 +460,7 @@ void Gop::finish(Frame& frame) {
   stats_[frame.number].stage_ms[CJ2K_STAGE_PACKETS] += ms_since(start);
   if (written != frame.bytes) {
     fail(frame,
-         log_.fail(Status::kInternal, "frame %" PRId64 ": %" PRIu64 " bytes written, %zu announced",
+         log_.fail(Status::kInternal, "frame %" PRId64 ": wrote %" PRIu64 " bytes instead of %zu",
                    frame.input.pts, written, frame.bytes));
     return;
   }
@@ -484,10 +487,10 @@ void Gop::collect_stats(const Frame& frame) {
       left -= blocks[b].hull[points - 1].distortion;
     }
     if (error_ != nullptr) continue;
-    // Of more planes than LeftPlanes looks at, the sum of what was removed and what is left may be
-    // a little off.
+    // With more planes left than LeftPlanes looks at, total_distortion is an estimate, so `left`
+    // may be slightly below 0.
     left = std::max(left, 0.0);
-    // What quantisation itself lost: a uniform error over the step, in units of the squared step.
+    // The error of quantisation itself: uniform over the step, so 1/12 of the squared step.
     if (!plan_.reversible) {
       constexpr double kUniformError = 1.0 / 12;
       const CodeBlock& block = plan_.blocks[b];

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One GOP in flight: its frames from the caller's samples to packets.
+// One GOP in flight: it takes its frames from the caller's samples to packets.
 #pragma once
 
 #include <atomic>
@@ -40,40 +40,43 @@ struct GopShared {
   Threads& threads;
 };
 
-/// Filled by one thread of the caller's, emptied by another, driven by its own or the first.
+/// One thread of the caller fills it, another may empty it. Its own thread does the work or, if it has
+/// none, the thread that fills it.
 class Gop {
  public:
   struct Frame;
 
-  /// @param own_thread  false, or where the system refuses one: the work is done in the calls
-  /// themselves. Throws std::bad_alloc.
+  /// Throws std::bad_alloc.
+  /// @param own_thread  true: start a thread for the work. If it is false, or the system refuses
+  ///                    the thread, the calls below do the work themselves.
   Gop(const GopShared& shared, Backend& backend, std::unique_ptr<GopWork> work, bool own_thread);
   ~Gop();
   Gop(const Gop&) = delete;
   Gop& operator=(const Gop&) = delete;
 
-  /// Why there is no thread of its own, an errno value; 0: there is, or none was asked for.
+  /// An errno value: why the system refused the thread; 0: there is one, or none was asked for.
   int thread_error() const { return thread_error_; }
   bool full() const { return num_frames_ == frames_.size(); }
-  /// Frames that have been added and not taken yet.
+  /// Frames that were added and not taken yet.
   size_t num_left() const { return num_frames_ - num_taken_; }
-  /// No frame can be added before clear.
+  /// Whether the GOP takes no more frames until clear.
   bool closed() const { return closed_; }
   bool taking() const { return num_taken_ > 0; }
 
-  /// A checked frame, while there is room. Without `release` its samples are read here; an error
-  /// of that leaves the GOP as it was.
+  /// Adds a checked frame; the GOP must not be full. If the frame has no `release`, its samples are
+  /// read in this call, and an error leaves the GOP unchanged.
   Status add(const cj2k_frame& frame, const RateLimits& limits);
-  /// No more frames come.
+  /// Says that no more frames come.
   void close();
-  /// Waits until it is closed and all its frames are done.
-  /// @param until  none: without a limit
-  /// @return false: they are not
+  /// Waits until the GOP is closed and all its frames are done.
+  /// @param until  when to give up; none: never
+  /// @return whether all frames are done
   bool wait_done(const std::optional<std::chrono::steady_clock::time_point>& until = {});
-  /// The next frame's packet or error, in their order, after wait_done. Fills `packet` with both;
-  /// of an error, error_text is the line.
+  /// Gives the packet or the error of the next frame, in order. Call it after wait_done. It fills
+  /// `packet` in both cases; after an error, error_text is the log line.
   Status take(cj2k_packet* packet);
-  /// Drops what is in it, after the work in progress, and makes it empty. Also after the last take.
+  /// Waits for the work in progress, drops all frames and makes the GOP empty. Call it also after
+  /// the last take.
   void clear();
 
  private:
@@ -106,19 +109,20 @@ class Gop {
   std::vector<std::unique_ptr<Frame>> frames_;  ///< [gop]
   std::vector<cj2k_stats> stats_;               ///< [gop]
   std::vector<uint32_t> live_;                  ///< frames without an error so far
-  std::vector<uint32_t> open_;                  ///< of these, frames that have blocks to code
+  std::vector<uint32_t> open_;                  ///< those of live_ that have blocks to code
   std::vector<BlockRequest> requests_;
   std::vector<FetchRequest> fetches_;
   std::unique_ptr<PictureError> error_;  ///< with measure_mse
-  uint64_t number_ = 0;                  ///< in the sequence
-  bool has_number_ = false;              ///< and has not published yet
-  SlopeThresholds ended_{};              ///< where the last frame's rate control ended
-  std::atomic<size_t> num_taken_ = 0;
+  uint64_t number_ = 0;                  ///< of the GOP, from StopFeedback::begin
+  bool has_number_ = false;              ///< number_ is set and not published yet
+  SlopeThresholds ended_{};              ///< where rate control of the last frame ended
+  std::atomic<size_t> num_taken_ = 0;    ///< frames taken
 
-  // Between the caller's threads and the GOP's. The first two are written with the mutex held.
+  // Shared by the caller's threads and the GOP's. num_frames_ and closed_ are written with the mutex
+  // held.
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::atomic<size_t> num_frames_ = 0;  ///< added
+  std::atomic<size_t> num_frames_ = 0;  ///< frames added
   std::atomic<bool> closed_ = false;
   bool dropped_ = false;  ///< nobody will take the packets
   bool done_ = false;

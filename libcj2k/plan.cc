@@ -11,14 +11,16 @@
 namespace cj2k {
 namespace {
 
-// Indices are 32 bits; this many blocks already take 6 GiB of plan.
+/// Most precincts, code-blocks or packets. Indices have 32 bits; this many blocks already take 6
+/// GiB of plan.
 constexpr uint64_t kMaxItems = uint64_t{1} << 28;
-/// Of a tile-component: twice as many, and what lies behind a border, can still be counted.
+/// Most samples on a side of a tile-component. Twice as many, plus samples beyond a border, still
+/// fit 32 bits.
 constexpr int32_t kMaxSide = 1 << 30;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// ceil(a / 2^n) and floor(a / 2^n); a may be negative, n up to 32.
+/// ceil(a / 2^n) and floor(a / 2^n); `a` may be negative, n is at most 32.
 int64_t ceil_shift(int64_t a, int n) { return (a + (int64_t{1} << n) - 1) >> n; }
 int64_t floor_shift(int64_t a, int n) { return a >> n; }
 
@@ -33,14 +35,14 @@ Rect ceil_div(const Rect& rect, int32_t dx, int32_t dy) {
           static_cast<int32_t>(ceil_div(rect.x1, dx)), static_cast<int32_t>(ceil_div(rect.y1, dy))};
 }
 
-// T.800 (B-14): resolution r of a tile-component, `n` = levels - r.
+/// The rectangle of resolution r of a tile-component, T.800 (B-14); n = levels - r.
 Rect resolution_rect(const Rect& rect, int n) {
   return {
       static_cast<int32_t>(ceil_shift(rect.x0, n)), static_cast<int32_t>(ceil_shift(rect.y0, n)),
       static_cast<int32_t>(ceil_shift(rect.x1, n)), static_cast<int32_t>(ceil_shift(rect.y1, n))};
 }
 
-// T.800 (B-15): a subband of decomposition level `n`.
+/// The rectangle of a subband of decomposition level n, T.800 (B-15).
 Rect subband_rect(const Rect& rect, int n, Orientation orientation) {
   if (n == 0) return rect;
   const int64_t half = int64_t{1} << (n - 1);
@@ -52,8 +54,8 @@ Rect subband_rect(const Rect& rect, int n, Orientation orientation) {
           static_cast<int32_t>(ceil_shift(rect.y1 - y, n))};
 }
 
-// How a resolution cuts its subbands: sizes of precincts and code-blocks in subband samples, T.800
-// B.6 and B.7.
+/// How the subbands of a resolution are divided: sizes of precincts and code-blocks in subband
+/// samples (T.800 B.6, B.7).
 struct Partition {
   int precinct_x_log2, precinct_y_log2;
   int block_x_log2, block_y_log2;
@@ -66,7 +68,7 @@ Partition partition_of(const Resolution& resolution, const cj2k_params& p) {
   return {x, y, std::min(floor_log2(p.cblk_width), x), std::min(floor_log2(p.cblk_height), y)};
 }
 
-// Code-blocks of a whole subband. Precincts end on block boundaries, so they cut no block in two.
+/// Code-blocks of a whole subband. Precincts end on block boundaries, so they do not divide blocks.
 uint64_t count_blocks(const Rect& band, const Partition& part) {
   if (band.empty()) return 0;
   const int64_t wide =
@@ -102,8 +104,8 @@ class PlanBuilder {
     }
   }
 
-  // Tiles with their tile-components, resolutions and subbands: all that does not depend on
-  // precincts. T.800 B.3 - B.5.
+  /// Adds tiles, tile-components, resolutions and subbands: everything that does not depend on
+  /// precincts. T.800 B.3 - B.5.
   Status add_tiles() {
     plan_.tiles_wide =
         static_cast<int32_t>(ceil_div(int64_t{plan_.image.x1} - p_.tile_offset_x, p_.tile_width));
@@ -165,8 +167,8 @@ class PlanBuilder {
     for (int r = 0; r <= p_.levels; ++r) {
       Resolution resolution = make_resolution(tile_component, r, rect);
       const uint32_t index = static_cast<uint32_t>(plan_.resolutions.size());
-      // In Mallat order the low-pass part of this resolution, which is the resolution below, comes
-      // first.
+      // In Mallat order, the low-pass part of this resolution comes first. It is the resolution
+      // below.
       const Rect below = r == 0 ? Rect{} : resolution_rect(rect, p_.levels - r + 1);
       const int level = r == 0 ? p_.levels : p_.levels - r + 1;
       for (uint32_t b = 0; b < resolution.num_subbands; ++b) {
@@ -187,7 +189,7 @@ class PlanBuilder {
     }
   }
 
-  // T.800 (B-16), with no precincts where the resolution is empty.
+  /// T.800 (B-16). An empty resolution gets no precincts.
   Resolution make_resolution(uint32_t tile_component, int r, const Rect& tile_component_rect) {
     Resolution resolution{};
     resolution.tile_component = tile_component;
@@ -213,11 +215,11 @@ class PlanBuilder {
     return resolution;
   }
 
-  // All counts, before the arrays that can be huge are reserved.
+  /// Checks all counts, then reserves the arrays that can be huge.
   Status count_and_check() {
     uint64_t precincts = 0, precinct_bands = 0, blocks = 0;
     const auto too_many = [this](const char* what, uint64_t count) {
-      return log_.fail(Status::kNotSupported, "%llu %s, more than %llu",
+      return log_.fail(Status::kNotSupported, "%llu %s; the limit is %llu",
                        static_cast<unsigned long long>(count), what,
                        static_cast<unsigned long long>(kMaxItems));
     };
@@ -270,7 +272,8 @@ class PlanBuilder {
       }
       resolution.first_precinct = first_precinct;
       const Partition part = partition_of(resolution, p_);
-      // The precinct grid starts at (0, 0) of the resolution, hence at (0, 0) of its subbands.
+      // The precinct grid is anchored at (0, 0) of the resolution, so at (0, 0) of its subbands
+      // too.
       const int64_t grid_x = floor_shift(resolution.rect.x0, resolution.precinct_width_log2);
       const int64_t grid_y = floor_shift(resolution.rect.y0, resolution.precinct_height_log2);
       for (uint32_t y = 0; y < resolution.precincts_high; ++y) {
@@ -350,7 +353,7 @@ Rect coefficient_plane(const Plan& plan, uint32_t component, uint32_t plane) {
 
 PlanePoint tile_component_corner(const Plan& plan, const TileComponent& tc, uint32_t plane) {
   if (plane == 1 || plan.params.levels == 0) return {tc.plane_x, tc.plane_y};
-  // The low-pass parts of neighbouring tiles are neighbours, too (T.800 B-14).
+  // The low-pass rectangles of neighbouring tiles are neighbours too (T.800 B-14).
   const Rect all = ceil_div(plan.components[tc.component].rect, 2, 2);
   const Rect own = ceil_div(tc.rect, 2, 2);
   return {own.x0 - all.x0, own.y0 - all.y0};

@@ -1,23 +1,22 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The geometry of T.800 Annex B, worked out once per encoder as flat arrays of plain data.
-// Everything later (CPU or GPU) indexes these arrays and computes no coordinates of its own.
+// The geometry of T.800 Annex B, computed once per encoder as flat arrays of plain data. All later
+// code (CPU and GPU) indexes these arrays and computes no coordinates itself. The order of each
+// array:
 //
-// clang-format off
 //   tiles            raster order
 //   tile_components  tile-major, then component
 //   resolutions      tile_component-major, r = 0 (lowest) .. levels
-//   subbands         resolution-major: LL for r = 0, else HL, LH, HH (the order inside a packet, B.9)
+//   subbands         resolution-major: LL for r = 0, else HL, LH, HH (the order in a packet, B.9)
 //   precincts        resolution-major, raster
 //   precinct_bands   precinct-major, then subband
 //   blocks           precinct_band-major, raster: the blocks of a precinct_band are contiguous
 //   packets          codestream order: the progression of B.12 within each tile
 //   tile_parts       codestream order: contiguous ranges of `packets`
-// clang-format on
 //
-// All rectangles are half-open. Empty resolutions have no precincts, empty subbands have no blocks;
-// a precinct without blocks still has its packets (B.6, B.9).
+// All rectangles are half-open. An empty resolution has no precincts, an empty subband has no
+// blocks. A precinct without blocks still has its packets (B.6, B.9).
 #pragma once
 
 #include <cstdint>
@@ -39,10 +38,10 @@ struct Rect {
 
 struct Component {
   int32_t index;
-  int32_t depth;
+  int32_t depth;  ///< bits, 1 .. 16
   bool is_signed;
-  int32_t dx, dy;
-  Rect rect;  ///< on the component's own grid
+  int32_t dx, dy;  ///< subsampling: XRsiz, YRsiz
+  Rect rect;       ///< on the component's own grid
 };
 
 struct Tile {
@@ -53,14 +52,15 @@ struct Tile {
 struct TileComponent {
   uint32_t tile;
   uint32_t component;
-  Rect rect;                  ///< on the component's grid
-  int32_t plane_x, plane_y;   ///< of the tile-component in the component's plane
-  uint32_t first_resolution;  ///< levels + 1 of them
+  Rect rect;                  ///< on the component's own grid
+  int32_t plane_x, plane_y;   ///< its corner in the component's plane 1 (coefficient_plane)
+  uint32_t first_resolution;  ///< the first of levels + 1 resolutions
   uint32_t first_block, num_blocks;
 };
 
 struct Resolution {
   uint32_t tile_component;
+  /// 0 is the lowest resolution, params.levels the full one.
   uint8_t r;
   Rect rect;
   uint8_t precinct_width_log2, precinct_height_log2;  ///< PPx, PPy
@@ -73,29 +73,31 @@ struct Subband {
   uint32_t resolution;
   uint32_t component;
   Orientation orientation;
-  uint8_t level;             ///< n_b: decomposition level, 0 only for LL without decomposition
-  Rect rect;                 ///< T.800 B.5
-  int32_t plane_x, plane_y;  ///< where its first coefficient lies in the component's plane after
-                             ///< the DWT (Mallat layout)
-  uint8_t exponent;          ///< epsilon_b of E.1.1
-  uint16_t mantissa;         ///< mu_b; 0 for 5/3
-  uint8_t max_bit_planes;    ///< M_b = G + epsilon_b - 1
-  float step;                ///< Delta_b; 1 for 5/3
-  float inverse_step;        ///< 1.0f / step
-  double distortion_weight;  ///< picture squared error (LSB^2 of the deepest component, summed) per
-                             ///< unit^2 of quantised coefficient: step^2 * synthesis energy gain *
-                             ///< colour transform energy gain
+  uint8_t level;  ///< n_b: decomposition level; 0 only for LL without decomposition
+  Rect rect;      ///< T.800 B.5
+  /// Its first coefficient, in Mallat order. Minus plane_x, plane_y of the tile-component, this is
+  /// the offset from tile_component_corner, in plane 0 and in plane 1.
+  int32_t plane_x, plane_y;
+  uint8_t exponent;        ///< epsilon_b of E.1.1
+  uint16_t mantissa;       ///< mu_b; 0 for 5/3
+  uint8_t max_bit_planes;  ///< M_b = G + epsilon_b - 1
+  float step;              ///< Delta_b; 1 for 5/3
+  float inverse_step;      ///< 1.0f / step
+  /// Squared error of the picture (in LSB^2 of the deepest component, summed over samples) per
+  /// squared unit of quantised coefficient: step^2 * synthesis energy gain * energy gain of the
+  /// colour transform.
+  double distortion_weight;
 };
 
 struct Precinct {
   uint32_t resolution;
   uint32_t index;                ///< raster index in its resolution (k of B.12)
-  uint32_t first_precinct_band;  ///< one per subband of the resolution
+  uint32_t first_precinct_band;  ///< the first of one per subband of the resolution
   uint32_t component;
   uint32_t first_block, num_blocks;
 };
 
-/// The code-blocks of one subband in one precinct: `blocks_wide` x `blocks_high`, possibly none.
+/// The code-blocks of one subband in one precinct: blocks_wide x blocks_high, which may be 0.
 struct PrecinctBand {
   uint32_t subband;
   uint32_t first_block;
@@ -105,7 +107,7 @@ struct PrecinctBand {
 struct CodeBlock {
   uint32_t subband;
   uint32_t precinct;
-  int32_t plane_x, plane_y;  ///< of its first coefficient in the component's plane
+  int32_t plane_x, plane_y;  ///< its first coefficient, as in Subband
   uint16_t width, height;
   uint8_t component;
   Orientation orientation;
@@ -125,11 +127,12 @@ struct TilePart {
 };
 
 struct Plan {
-  cj2k_params params;  ///< resolved: no 0 = "chosen" and no AUTO is left in the coding parameters;
-                       ///< log fields cleared
-  bool reversible;     ///< 5/3
-  bool use_mct;        ///< RCT or ICT on components 0..2
-  Rect image;          ///< on the reference grid
+  /// Resolved: the coding parameters have no AUTO, and no 0 that means "to be chosen". The log
+  /// fields are cleared.
+  cj2k_params params;
+  bool reversible;  ///< 5/3
+  bool use_mct;     ///< RCT or ICT on components 0 .. 2
+  Rect image;       ///< on the reference grid
   int32_t tiles_wide, tiles_high;
   std::vector<Component> components;
   std::vector<Tile> tiles;
@@ -143,22 +146,23 @@ struct Plan {
   std::vector<TilePart> tile_parts;
 };
 
-/// The coefficients of a component lie in two planes. Level n of the transform writes its rectangle
-/// of each tile, Mallat order, into plane n & 1, and reads the low-pass rectangle that level n - 1
-/// left in the other one. So the subbands of level n stay in plane n & 1. Plane 0 holds the
-/// low-pass part of level 1 (nothing where that is the last one); without levels the samples.
-/// @return its size, from (0, 0)
+/// The coefficients of a component are in two planes. Level n of the transform reads the low-pass
+/// rectangle that level n - 1 left in plane (n - 1) & 1, and writes its result, in Mallat order, to
+/// plane n & 1. So the subbands of level n are in plane n & 1. Plane 0 needs room for the low-pass
+/// part of level 1 only; it is empty with one level. Without levels, plane 0 holds the samples.
+/// @return the size of a plane, as a rectangle from (0, 0)
 Rect coefficient_plane(const Plan& plan, uint32_t component, uint32_t plane);
-/// Where in such a plane a tile-component begins; what plane_x and plane_y say is plane 1's.
 struct PlanePoint {
   int32_t x, y;
 };
+/// The corner of a tile-component in such a plane. For plane 1 it is (tc.plane_x, tc.plane_y).
 PlanePoint tile_component_corner(const Plan& plan, const TileComponent& tc, uint32_t plane);
 
 /// Builds the plan from checked and resolved parameters (params.h). Throws std::bad_alloc.
-/// @return kOk | kInvalid (a component or tile without samples, more than 255 tile-parts in a tile
-/// or 65535 tiles ...)
-///         | kNotSupported (exponents out of range, too many packets to index)
+/// @return kOk
+///         kInvalid: a component or tile without samples, more than 255 tile-parts in a tile or
+///           65535 tiles, ...
+///         kNotSupported: exponents out of range, too many packets to index, ...
 Status make_plan(const cj2k_params& resolved, const Log& log, Plan* plan);
 
 }  // namespace cj2k

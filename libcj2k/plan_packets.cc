@@ -10,16 +10,16 @@ namespace {
 
 constexpr uint64_t kMaxTileParts = 255;  // T.800 A.4.2: TNsot has 8 bits
 
-// A precinct at the point (x, y) of the reference grid where the position loops of B.12.1.3 -
-// B.12.1.5 meet it.
+/// A precinct, and the point (x, y) of the reference grid where the position loops of B.12.1.3 -
+/// B.12.1.5 reach it.
 struct Placed {
   int32_t y, x;
   uint32_t precinct;
   bool operator<(const Placed& other) const {
     if (y != other.y) return y < other.y;
     if (x != other.x) return x < other.x;
-    // Precincts are numbered by component, then resolution, then raster: the order of the loops
-    // inside a position.
+    // Precincts are numbered by component, then resolution, then raster. This is the order of the
+    // loops at one position.
     return precinct < other.precinct;
   }
 };
@@ -79,10 +79,12 @@ class PacketOrder {
     }
   }
 
-  // The loops reach a precinct at its corner, scaled to the reference grid, or, when the tile
-  // begins inside the precinct (trx0 not divisible by 2^PPx), at the tile's edge. Every precinct
-  // has exactly one such point in the tile: with s = XRsiz * 2^(levels - r), m < trx1 = ceil(tcx1 /
-  // 2^(levels - r)) is the same as m * s < tx1, and m >= trx0 as m * s >= tx0.
+  // The loops reach a precinct at its corner, scaled to the reference grid. If the tile begins
+  // inside the precinct (trx0 is not divisible by 2^PPx), they reach it at the edge of the tile.
+  // Every precinct has exactly one such point in the tile. For a corner at m and s = XRsiz *
+  // 2^(levels - r):
+  //   m < trx1 = ceil(tcx1 / 2^(levels - r)) holds if and only if m * s < tx1
+  //   m >= trx0                              holds if and only if m * s >= tx0
   static int32_t position(int64_t trx0, int precinct_log2, int64_t index, int32_t tile_edge,
                           int64_t scale) {
     const int64_t grid = (trx0 >> precinct_log2) + index;
@@ -130,7 +132,7 @@ void add_packets(Plan* plan) {
 
 Status add_tile_parts(Plan* plan, const Log& log) {
   const cj2k_tile_parts split = plan->params.tile_parts;
-  // What must stay the same inside a tile-part.
+  // The packets of a tile-part all have the same key.
   const auto key = [plan, split](const PacketRef& packet) {
     const Precinct& precinct = plan->precincts[packet.precinct];
     if (split == CJ2K_TILE_PARTS_RESOLUTION) {

@@ -11,14 +11,14 @@
 namespace cj2k {
 namespace {
 
-// A filter as taps around `origin`: taps[i] belongs to position i - origin.
+/// A filter: taps[i] is the tap at position i - origin.
 struct Filter {
   std::vector<double> taps;
   int origin;
 };
 
-// T.800 F.4.8: lifting steps in the order of the analysis, first onto the odd samples, then onto
-// the even ones, ...
+/// Lifting steps in the order of the analysis (T.800 F.4.8). The first step changes the odd
+/// samples, the next one the even samples, and so on.
 struct Lifting {
   std::array<double, 4> steps;
   int num_steps;
@@ -32,12 +32,12 @@ constexpr double kGamma = 0.882911075530934, kDelta = 0.443506852043971, kK = 1.
 constexpr Lifting kLifting53{{-0.5, 0.25}, 2, 1.0, 1.0};
 constexpr Lifting kLifting97{{kAlpha, kBeta, kGamma, kDelta}, 4, 1 / kK, kK};
 
-// A signal long enough that an impulse in its middle does not reach the ends in 4 steps. The middle
-// is even.
+/// A signal that is so long that an impulse in its middle does not reach the ends in 4 steps.
+/// kMiddle is even, so it is a low-pass position.
 constexpr int kLength = 32, kMiddle = 16;
 using Signal = std::array<double, kLength>;
 
-// Adds `factor` * (both neighbours) to each sample of that parity.
+/// Adds factor * (sum of both neighbours) to each sample at a position of this parity.
 void lift(Signal& x, int parity, double factor) {
   for (int i = 2 - parity; i < kLength - 1; i += 2) x[i] += factor * (x[i - 1] + x[i + 1]);
 }
@@ -66,7 +66,8 @@ Filter synthesis_filter(const Lifting& lifting, bool high) {
   return trimmed(x, kMiddle + high);
 }
 
-// Taps of the analysis: what the coefficient in the middle takes from an impulse at each place.
+/// The analysis filter. Its tap at a position is the coefficient in the middle of the signal for an
+/// impulse at that position.
 Filter analysis_filter(const Lifting& lifting, bool high) {
   Signal taps{};
   for (int i = 4; i < kLength - 4; ++i) {
@@ -97,7 +98,7 @@ Filter convolution(const Filter& a, const Filter& b) {
   return c;
 }
 
-// The taps at even positions.
+/// The taps at even positions.
 Filter downsampled(const Filter& f) {
   Filter d{{}, f.origin / 2};
   for (size_t i = f.origin % 2; i < f.taps.size(); i += 2) d.taps.push_back(f.taps[i]);
@@ -110,7 +111,8 @@ double l1_norm(const std::vector<double>& taps) {
   return sum;
 }
 
-// cascade * filter, the latter's taps `spacing` apart. Positions do not matter for a norm.
+/// The convolution of `cascade` and `filter`, whose taps are `spacing` apart here. Positions are
+/// left out, since they do not matter for a norm.
 std::vector<double> cascaded(const std::vector<double>& cascade, const Filter& filter,
                              int spacing) {
   std::vector<double> out(cascade.size() + (filter.taps.size() - 1) * spacing);
@@ -121,15 +123,18 @@ std::vector<double> cascaded(const std::vector<double>& cascade, const Filter& f
   return out;
 }
 
-// The norms of levels 0 .. 32, once per process; index [high][level].
+/// The norms of levels 0 .. 32, computed once per process; index [high][level].
 struct Norms {
   double energy[2][33];
   double l1[2][33];
 };
 
-// ||basis||^2 at level n is the integral of |g(w)|^2 |g(2w)|^2 .. |f(2^(n-1) w)|^2 with f = g or
-// the high-pass filter. Each factor in turn: multiply, then keep even lags (halving the frequency);
-// so the lag-0 value needs only short sequences.
+/// The squared norm of the basis at level n is the integral of
+///   |g(w)|^2 |g(2w)|^2 .. |f(2^(n-1) w)|^2
+/// where g is the low-pass synthesis filter, and f is g or the high-pass one. It is the value at
+/// lag 0 of an autocorrelation. The factors are applied one by one: multiply by a factor, which is
+/// a convolution of autocorrelations, then keep the even lags, which halves the frequency. So the
+/// sequences stay short.
 void fill_energies(const Lifting& lifting, Norms* norms) {
   const Filter low = autocorrelation(synthesis_filter(lifting, false));
   const Filter high = autocorrelation(synthesis_filter(lifting, true));
@@ -145,8 +150,8 @@ void fill_energies(const Lifting& lifting, Norms* norms) {
 }
 
 void fill_l1_norms(const Lifting& lifting, Norms* norms) {
-  // From level 10 to 16 the norms still rise by less than 0.06 % (5/3) or fall (9/7); the slack is
-  // over twenty times that.
+  // From level 10 to level 16 the norms rise by less than 0.06 % (5/3) or fall (9/7). The slack is
+  // more than twenty times that.
   constexpr double kSlack = 1.0 + 1.0 / 64;
   const Filter low = analysis_filter(lifting, false);
   const Filter high = analysis_filter(lifting, true);
@@ -178,23 +183,24 @@ const Norms& norms_of(bool reversible) {
 bool high_x(Orientation o) { return o == kHL || o == kHH; }
 bool high_y(Orientation o) { return o == kLH || o == kHH; }
 
-// log2 of the nominal gain of a subband, T.800 Table E.1.
+/// log2 of the nominal gain of a subband, T.800 Table E.1.
 int gain_log2(Orientation o) { return high_x(o) + high_y(o); }
 
 int ceil_log2(int32_t value) {
   return std::bit_width(static_cast<uint32_t>(std::max(value, 1)) - 1);
 }
 
-// Energy of one axis of a band's synthesis basis where tile-components have up to `size` samples on
-// it. At 2^n >= size one sample is left, which passes unchanged (F.4.8): the basis grows no
-// further.
+/// Energy of a band's synthesis basis along one axis, on which tile-components have up to `size`
+/// samples. When 2^n >= size, one sample is left, which passes unchanged (F.4.8). So the basis does
+/// not grow at higher levels.
 double axis_energy(bool reversible, int level, bool high, int32_t size) {
   const int most = ceil_log2(size);
   return synthesis_energy(reversible, std::min(level, high ? std::max(most, 1) : most), high);
 }
 
-// Squared error of R, G and B together per squared error of one transformed component. The inverse
-// RCT without its floor: G = Y - (Cb + Cr) / 4, R = Cr + G, B = Cb + G (G.2.2); ICT: G.3.2.
+/// Squared error of R, G and B together per squared error of one transformed component.
+///   inverse RCT, without its floor (G.2.2): G = Y - (Cb + Cr) / 4, R = Cr + G, B = Cb + G
+///   inverse ICT: G.3.2
 double colour_energy(bool reversible, int component) {
   constexpr double kRctChroma = (1.0 + 1.0 + 9.0) / 16;
   constexpr double kIctCb = 0.344136 * 0.344136 + 1.772 * 1.772;
@@ -214,8 +220,8 @@ const char* band_name(Orientation o) {
   return kNames[o];
 }
 
-// A step as T.800 (E-3) writes it for a band of dynamic range R_b: step = 2^(R_b - exponent) (1 +
-// mantissa / 2^11).
+/// A step in the form of T.800 (E-3), for a band of dynamic range R_b:
+///   step = 2^(R_b - exponent) * (1 + mantissa / 2^11)
 struct CodedStep {
   int exponent;
   int mantissa;
@@ -248,10 +254,10 @@ double max_coefficient_53(double amplitude, int level, Orientation orientation) 
   const auto norm = [](int n, bool high) { return analysis_l1_norm(true, n, high); };
   double bound = amplitude * norm(level, hx) * norm(level, hy);
   if (level == 0) return bound;
-  // What the floors of F.4.8.1 add in one direction of one level: a high-pass sample 1/2; a
-  // low-pass one 1/2 and a quarter of its two high-pass neighbours' 1/2 each. Vertical first, so
-  // horizontal filtering spreads it and adds its own. The errors of level k go on through the n - k
-  // levels that follow.
+  // The floors of F.4.8.1 add an error in each direction of each level: to a high-pass sample 1/2;
+  // to a low-pass sample 1/2, and a quarter of the 1/2 of each of its two high-pass neighbours. The
+  // vertical transform comes first, so horizontal filtering spreads its error and adds its own. The
+  // errors of level k pass through the n - k levels after it.
   const auto rounding = [](bool high) { return high ? 0.5 : 0.75; };
   bound += rounding(hy) * norm(1, hx) + rounding(hx);
   const double low = rounding(false) * norm(1, false) + rounding(false);
@@ -259,19 +265,22 @@ double max_coefficient_53(double amplitude, int level, Orientation orientation) 
   return bound;
 }
 
-// The step of a 9/7 band is the base step over the norm of its synthesis basis: an error of one
-// base step in any band then costs the same in the picture. It counts in LSB of the deepest
-// component, so that a component of fewer bits, whose R_b is smaller by as much, has the same
-// exponent and mantissa: one QCD serves all. The exponent of a 5/3 band is R_b (E-4) plus what the
-// guard bits lack for the worst picture; components of equal depth share it although only chroma of
-// the RCT may need it, so that QCC is written for other depths only.
+// 9/7: the step of a band is the base step divided by the norm of the band's synthesis basis. Then
+// an error of one step in any band costs the same in the picture. Steps are in LSB of the deepest
+// component. A component of fewer bits has an R_b that is smaller by the same number of bits, so
+// its exponent and mantissa are the same, and one QCD serves all components.
+//
+// 5/3: the exponent of a band is R_b (E-4), and more if the guard bits are too few for the worst
+// picture. All components of equal depth have the same exponents, although only the chroma of the
+// RCT may need the larger ones. So QCC is written only for components of another depth.
 Status QuantTable::build(const cj2k_params& p, bool reversible, bool use_mct, int32_t max_width,
                          int32_t max_height, const Log& log) {
   levels_ = p.levels;
   bands_.assign(static_cast<size_t>(p.num_components) * (levels_ + 1) * 4, BandQuant{});
   const int max_depth = *std::max_element(p.depth, p.depth + p.num_components);
   for (int c = 0; c < p.num_components; ++c) {
-    // The RCT differences of this component's own depth: some component 1 or 2 has it.
+    // RCT differences have one bit more. The components of the RCT have equal depth, and all
+    // components of that depth get the same exponents.
     const bool doubled = reversible && use_mct && p.depth[c] == p.depth[0];
     const double amplitude = std::ldexp(1.0, p.depth[c] - 1 + doubled);
     const double colour = use_mct ? colour_energy(reversible, c) : 1.0;
@@ -304,15 +313,15 @@ Status QuantTable::build(const cj2k_params& p, bool reversible, bool use_mct, in
                           p.guard_bits, band_name(orientation), level, coded.exponent,
                           max_bit_planes);
         }
-        // ICT rows have an L1 norm of at most 1 (G.3.1), so all components start from the same
-        // amplitude. One guard bit is enough for any picture: norm / 2^gain stays below 1.93 at
-        // every level.
+        // The rows of the ICT have an L1 norm of at most 1 (G.3.1), so the amplitude is the same
+        // with and without ICT. One guard bit is enough for any picture: norm / 2^gain is below
+        // 1.93 at every level.
         const double largest = amplitude * analysis_l1_norm(false, level, hx) *
                                analysis_l1_norm(false, level, hy) / step;
         if (!reversible && largest >= std::ldexp(1.0, max_bit_planes)) {
           return log.fail(Status::kNotSupported,
                           "quant_step %.6g (depth[%d] %d, guard_bits %d): subband %s of level %d "
-                          "has indices to %.0f, more than %d bit-planes hold",
+                          "has magnitudes up to %.0f, more than %d bit-planes hold",
                           p.quant_step, c, p.depth[c], p.guard_bits, band_name(orientation), level,
                           largest, max_bit_planes);
         }

@@ -12,18 +12,19 @@
 
 namespace cj2k {
 
-/// For stop = pst: where rate control ended in each GOP, for the next one. GOPs are numbered as
-/// they begin. Thread-safe.
+/// For stop = pst: passes the thresholds at which rate control ended in a GOP to the next GOP. GOPs
+/// are numbered in the order in which they begin. Thread-safe.
 class StopFeedback {
  public:
-  /// @param most  GOPs in flight at a time
+  /// @param most  most GOPs in flight at a time
   explicit StopFeedback(size_t most) : ended_(most + 1) {}
-  /// The number of a GOP that begins.
+  /// @return the number of a GOP that begins
   uint64_t begin();
+  /// Stores where a GOP ended. To be called once for each GOP.
   void publish(uint64_t gop, const SlopeThresholds& thresholds);
-  /// Waits for the GOP before `gop`.
+  /// Waits until the GOP before `gop` has published. @return its thresholds; 0 for the first GOP
   SlopeThresholds previous(uint64_t gop);
-  /// A new sequence begins; all GOPs have published.
+  /// Begins a new sequence. All GOPs must have published.
   void restart();
 
  private:

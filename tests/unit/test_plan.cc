@@ -569,18 +569,18 @@ TEST_CASE("plan: what is refused") {
   };
   p = grey(70000, 70000, 0);
   p.cblk_width = p.cblk_height = 4;
-  CHECK(refusal(p) == "306250000 code-blocks or more, more than 268435456\n");
+  CHECK(refusal(p) == "306250000 code-blocks or more; the limit is 268435456\n");
   CHECK(refusal(grey(1, 1073741825, 0)) ==
         "component 0 of tile 0: 1 x 1073741825 samples, more than 1073741824 a side; use tiles\n");
   p = grey(1073741824, 1073741824, 0);
   p.num_precincts = 1;
   p.precinct_width[0] = p.precinct_height[0] = 1;
-  CHECK(refusal(p).find("precincts or more, more than 268435456") != std::string::npos);
+  CHECK(refusal(p).find("precincts or more; the limit is 268435456") != std::string::npos);
   p = grey(65536, 65536, 0);
   p.num_precincts = 1;
   p.precinct_width[0] = p.precinct_height[0] = 256;
   p.layers = 4097;
-  CHECK(refusal(p) == "268500992 packets, more than 268435456\n");
+  CHECK(refusal(p) == "268500992 packets; the limit is 268435456\n");
 }
 
 TEST_CASE("plan: random configurations") {
