@@ -447,8 +447,8 @@ void Gop::finish(Frame& frame) {
   if (!frame.writer.fits()) {
     fail(frame,
          log_.fail(Status::kNotSupported,
-                   "frame %" PRId64 ": a tile-part of this frame of %" PRIu64 " bytes is longer than "
-                   "Psot holds (4294967295 bytes); use tiles, tile_parts or a cap",
+                   "frame %" PRId64 ": it has %" PRIu64 " bytes, and a tile-part longer than Psot "
+                   "can hold (4294967295 bytes); use tiles, tile_parts or a cap",
                    frame.input.pts, frame.writer.frame_bytes()));
     return;
   }

@@ -40,8 +40,8 @@ struct GopShared {
   Threads& threads;
 };
 
-/// One thread of the caller fills it, another may empty it. Its own thread does the work or, if it has
-/// none, the thread that fills it.
+/// One thread of the caller fills it, another may empty it. Its own thread does the work or, if it
+/// has none, the thread that fills it.
 class Gop {
  public:
   struct Frame;
@@ -118,8 +118,8 @@ class Gop {
   SlopeThresholds ended_{};              ///< where rate control of the last frame ended
   std::atomic<size_t> num_taken_ = 0;    ///< frames taken
 
-  // Shared by the caller's threads and the GOP's. num_frames_ and closed_ are written with the mutex
-  // held.
+  // Shared by the caller's threads and the GOP's. num_frames_ and closed_ are written with the
+  // mutex held.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<size_t> num_frames_ = 0;  ///< frames added

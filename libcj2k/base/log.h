@@ -11,8 +11,8 @@ namespace cj2k {
 /// Most bytes of a message, with its final zero.
 inline constexpr size_t kMaxMessageBytes = 1024;
 
-/// The text of the last Log::fail of the calling thread; "" after clear_error_text. It belongs to the
-/// Status that a function returns to its caller.
+/// The text of the last Log::fail of the calling thread; "" after clear_error_text. It belongs to
+/// the Status that a function returns to its caller.
 const char* error_text();
 void set_error_text(const char* text);
 inline void clear_error_text() { set_error_text(""); }

@@ -15,7 +15,8 @@ uint16_t last_slope(const CodedBlock& block) {
   return block.num_hull > 0 ? block.hull[block.num_hull - 1].slope : kMaxSlope;
 }
 
-/// Without a cap too: a frame may have one of its own.
+/// Whether frames may need StopRule::kPredicted. The plan may have no cap, since a frame may have a
+/// cap of its own.
 bool predicts(const Plan& plan) {
   return stop_in_force(plan) == CJ2K_STOP_EXACT && !plan.params.lossless;
 }

@@ -225,8 +225,8 @@ int64_t shown(Sample value, int32_t depth) {
   return std::clamp(rounded, -half, half - 1);
 }
 
-/// Adds the squared differences of what a decoder shows of components that are transformed
-/// together: 3, or 1 alone.
+/// Adds the squared differences between the samples that a decoder shows and the source, for the
+/// components of a colour transform (3) or for one other component.
 /// @param planes  [source, decoded][component]
 template <typename Sample>
 void add_squares(const Plane<Sample> (&planes)[2][3], uint32_t count, const Component* components,

@@ -34,8 +34,8 @@ uint64_t raw_frame_bytes(const Plan& plan);
 /// dD/dR = -2 ln 2 D per bit, the slope is 16 ln 2 / 12 q^2 per byte.
 uint16_t quality_slope(double quality, int depth);
 
-/// Whether the frames of a plan, or their components, have a cap in bytes. A single frame may have a
-/// cap although the plan has none.
+/// Whether the frames of a plan, or their components, have a cap in bytes. A single frame may have
+/// a cap although the plan has none.
 bool has_byte_cap(const Plan& plan);
 
 /// The limits of one frame.
