@@ -596,7 +596,8 @@ TEST_CASE("encoder_params: what was chosen, as good as what was asked for") {
     chosen.struct_size = sizeof chosen;
     CHECK(cj2k_encoder_params(encoder, &chosen) == CJ2K_OK);
     cj2k_encoder_close(encoder);
-    for (const auto& [key, value] : row.chosen) {
+    for (const auto& [name, value] : row.chosen) {
+      const char* const key = name;  // clang 14 has no structured binding in a lambda
       INFO(std::string(key));
       CHECK(get(chosen, key) == value);
     }
