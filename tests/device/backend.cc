@@ -322,7 +322,7 @@ TEST_CASE("backend: the list of devices: all there are, usable or not, and no co
     (void)cj2k_device_describe(0, &info);
   }
   CHECK(info.usable == 0);
-  CHECK(std::string(info.reason).find("asking for its properties failed") != std::string::npos);
+  CHECK(std::string(info.reason).find("reading the device properties failed") != std::string::npos);
 
   shim::Options none;
   none.has_driver = false;
