@@ -21,7 +21,7 @@
 struct cj2k_encoder {
   std::unique_ptr<cj2k::Encoder> encoder;
   cj2k::Log log;
-  mutable std::mutex mutex;  ///< of the text
+  mutable std::mutex mutex;  ///< guards last_error
   mutable char last_error[cj2k::kMaxMessageBytes] = "";
 };
 
@@ -30,23 +30,23 @@ namespace {
 using cj2k::Log;
 using cj2k::Status;
 
-// The oldest header's structs, behind their last field.
+// The smallest struct_size of each struct: in the oldest header it ended with this field.
 constexpr size_t kMinInfoBytes = CJ2K_END_OF(cj2k_info, simd);
 constexpr size_t kMinStatsBytes = CJ2K_END_OF(cj2k_stats, bytes);
 constexpr size_t kMinPacketBytes = CJ2K_END_OF(cj2k_packet, slot);
 constexpr size_t kMinDeviceBytes = CJ2K_END_OF(cj2k_device_info, uuid);
 
-// What comes behind the last field of a struct that the caller fills must be a new field, which an
-// older caller has not: not padding, which it has not set.
+// A struct that the caller fills has no padding after its last field. A field added later could lie
+// in the padding, which an older caller counts in struct_size but does not set.
 static_assert(CJ2K_END_OF(cj2k_params, log_opaque) == sizeof(cj2k_params));
 static_assert(CJ2K_END_OF(cj2k_frame, quality) == sizeof(cj2k_frame));
 
-/// Of the calling thread: the last error of a call without an encoder, and what
-/// cj2k_encoder_last_error returned.
+/// Per thread: the text of the last failed call without an encoder, and the text that
+/// cj2k_encoder_last_error has returned.
 constinit thread_local char t_last_error[cj2k::kMaxMessageBytes] = "";
 constinit thread_local char t_returned[cj2k::kMaxMessageBytes] = "";
 
-/// The caller's log function; an older caller's struct may end before it.
+/// The caller's log function. It is silent if an older caller's struct ends before the function.
 Log log_of(const cj2k_params* p) {
   if (p == nullptr || p->struct_size < CJ2K_END_OF(cj2k_params, log_opaque) ||
       p->struct_size > cj2k::kMaxStructBytes) {
@@ -78,8 +78,8 @@ void keep_error(const cj2k_encoder* encoder, const char* where, Status status) {
   std::memcpy(encoder->last_error, text, sizeof text);
 }
 
-/// Runs a call of the API. bad_alloc (ours, or oneTBB's) becomes NO_MEMORY, any other exception
-/// INTERNAL.
+/// Runs a function of the API and keeps the text of its error. std::bad_alloc (ours or oneTBB's)
+/// becomes NO_MEMORY, any other exception INTERNAL.
 template <typename Call>
 cj2k_status run(const cj2k_encoder* encoder, const Log& log, const char* where, const Call& call) {
   cj2k::clear_error_text();
@@ -97,7 +97,7 @@ cj2k_status run(const cj2k_encoder* encoder, const Log& log, const char* where, 
   return static_cast<cj2k_status>(status);
 }
 
-/// A call for an encoder.
+/// Runs a function that takes an encoder. Null is refused.
 template <typename Call>
 cj2k_status run(const cj2k_encoder* encoder, const char* where, const Call& call) {
   const Log log = log_of(encoder);
@@ -105,7 +105,7 @@ cj2k_status run(const cj2k_encoder* encoder, const char* where, const Call& call
              [&] { return encoder == nullptr ? null_argument(log, where, "encoder") : call(log); });
 }
 
-/// A call with parameters.
+/// Runs a function that takes parameters. Null is refused.
 template <typename Call>
 cj2k_status run(const cj2k_params* p, const char* where, const Call& call) {
   const Log log = log_of(p);
@@ -113,7 +113,8 @@ cj2k_status run(const cj2k_params* p, const char* where, const Call& call) {
              [&] { return p == nullptr ? null_argument(log, where, "p") : call(log); });
 }
 
-/// Receives by `receive`, and hands over the packet of a frame, or the frame that has none.
+/// Calls `receive` and copies its result to the caller's `packet`: the packet of a frame, or the
+/// pts, duration and opaque of a frame that failed.
 template <typename Receive>
 cj2k_status receive_packet(cj2k_encoder* encoder, cj2k_packet* packet, const char* where,
                            const Receive& receive) {

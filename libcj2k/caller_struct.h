@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Structs of programs that were compiled with an older or a newer cj2k.h. An older header's struct
-// is a prefix of ours, a newer one's begins with ours; `struct_size`, the first field, says how
-// long it is.
+// Structs of programs that were compiled with an older or a newer cj2k.h. The struct of an older
+// header is a prefix of ours, and the struct of a newer header begins with ours. Its first field,
+// `struct_size`, is its size in bytes.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,25 @@
 
 namespace cj2k {
 
-/// The end of a field of a struct: the smallest struct_size that holds it.
+/// The byte after a field of a struct: the smallest struct_size that contains the field.
 #define CJ2K_END_OF(Struct, field) (offsetof(Struct, field) + sizeof(Struct::field))
 
-/// More than any header's structs will have. A size above it is no size.
+/// No struct of any header will be larger. A larger struct_size is refused.
 inline constexpr size_t kMaxStructBytes = 65536;
 
-/// @param least  bytes that every caller's struct has
+/// Checks that struct_size is in [least, kMaxStructBytes].
+/// @param least  bytes of the struct in the oldest header
 /// @return kOk | kInvalid, with a line that begins with `name`
 Status check_struct_size(const char* name, size_t bytes, size_t least, const Log& log);
 
-/// Whether what lies behind the `known` bytes is zero.
+/// Checks that all bytes from `known` on are 0.
 /// @return kOk | kInvalid, with a line that begins with `name`
 Status check_unknown_tail(const char* name, const void* data, size_t bytes, size_t known,
                           const Log& log);
 
-/// Copies what the caller's struct has over *ours, which holds the values of what it lacks.
-/// @return kOk | kInvalid: struct_size is wrong, or bytes that we do not know are not zero
+/// Copies the fields of the caller's struct to *ours. Fields that the caller's struct does not have
+/// keep their values in *ours.
+/// @return kOk | kInvalid: struct_size is out of range, or a byte after the fields we know is not 0
 template <typename Struct>
 Status read_struct(const char* name, const Struct& caller, size_t least, const Log& log,
                    Struct* ours) {
@@ -42,8 +44,8 @@ Status read_struct(const char* name, const Struct& caller, size_t least, const L
   return Status::kOk;
 }
 
-/// Fills as much of a caller's struct as its header has, and what we do not know with zeros.
-/// @return kOk | kInvalid: struct_size is wrong, nothing is written
+/// Fills the fields that the caller's struct has, and sets bytes after the fields we know to 0.
+/// @return kOk | kInvalid: struct_size is out of range; nothing is written then
 template <typename Struct>
 Status write_struct(const char* name, Struct ours, size_t least, const Log& log, Struct* caller) {
   const size_t bytes = caller->struct_size;

@@ -22,7 +22,7 @@
 namespace cj2k {
 namespace {
 
-/// The oldest header's frame ends behind the samples.
+/// In the oldest header cj2k_frame ends with `components`.
 constexpr size_t kMinFrameBytes = offsetof(cj2k_frame, pts);
 
 }  // namespace
@@ -72,7 +72,7 @@ Status Encoder::open_backends() {
   CJ2K_TRY(parse_devices(plan_.params.device, log_, &devices));
   if (devices.kind == DeviceList::kCuda) return open_cuda(devices, log_);
   if (devices.kind == DeviceList::kAuto && has_cuda_backend()) {
-    // What is missing is worth a line, not an error.
+    // With auto, a device that cannot be used is not an error. An INFO line gives the reason.
     std::string why;
     const Log quiet(
         [](void* to, cj2k_log_level level, const char* message) {
@@ -112,7 +112,7 @@ Status Encoder::open_cuda(const DeviceList& devices, const Log& log) {
   return Status::kOk;
 }
 
-/// Runs in the arena.
+/// Call it inside the arena, by Threads::run.
 Status Encoder::reserve(bool own_threads) {
   const int num_gops = plan_.params.async_depth / plan_.params.gop;
   packet_scratch_.clear();
@@ -122,7 +122,8 @@ Status Encoder::reserve(bool own_threads) {
   feedback_ = std::make_unique<StopFeedback>(static_cast<size_t>(num_gops));
   shared_.emplace(
       GopShared{plan_, log_, *sample_, packet_scratch_, *packets_, *feedback_, *threads_});
-  // Packets reach their size where there is a cap; otherwise the first frames tell it.
+  // With a cap, packets will be about that large, so their memory is reserved now. Without one, the
+  // first frames show how large packets are.
   const int64_t cap = std::max(plan_.params.target_bytes, plan_.params.max_frame_bytes);
   const auto raw = static_cast<int64_t>(raw_frame_bytes(plan_));
   packets_->reserve(static_cast<size_t>(plan_.params.async_depth),
@@ -136,7 +137,8 @@ Status Encoder::reserve(bool own_threads) {
   return Status::kOk;
 }
 
-/// One line says what is missing, if anything is.
+/// Starts the threads of the arena. One warning says which threads are missing, if any are: those
+/// of the arena, or those of GOPs.
 void Encoder::start_threads() {
   const int asked = plan_.params.threads;
   threads_->start();
@@ -330,11 +332,12 @@ Status Encoder::receive_timed(cj2k_packet* packet, int timeout_ms) {
   return oldest->wait_done(until) ? take(*oldest, packet) : Status::kAgain;
 }
 
-/// Of a GOP that is done.
+/// Takes the next packet of a GOP that is done.
 Status Encoder::take(Gop& oldest, cj2k_packet* packet) {
   const Status status = oldest.take(packet);
   if (oldest.num_left() > 0) return status;
-  // It is emptied and leaves the ring in one step: an empty GOP in flight would take frames.
+  // One lock covers clear and the removal from the ring. In between, the GOP is not closed, and
+  // send would add frames to it.
   const std::lock_guard lock(mutex_);
   oldest.clear();
   first_gop_ = (first_gop_ + 1) % gops_.size();

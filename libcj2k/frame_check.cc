@@ -47,7 +47,7 @@ Status FrameCheck::check_plan(const Log& log) const {
 
 Status FrameCheck::check_samples(const cj2k_frame& frame, const Log& log) const {
   const cj2k_params& p = plan_.params;
-  int memory;  // any number may stand there; only an int may hold it
+  int memory;  // an int holds every number that the caller may have stored, the enum does not
   static_assert(sizeof memory == sizeof frame.memory);
   std::memcpy(&memory, &frame.memory, sizeof memory);
   if (memory != CJ2K_MEMORY_HOST && memory != CJ2K_MEMORY_CUDA) {

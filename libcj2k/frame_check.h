@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a frame must fulfil before it is taken.
+// The checks that a frame must pass before the encoder takes it.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,16 @@ namespace cj2k {
 
 class FrameCheck {
  public:
-  /// @param asked_quality  the caller set the parameter, it is not the default
+  /// @param asked_quality  true: the caller set `quality`; false: the library chose it
   FrameCheck(const Plan& plan, bool asked_quality);
 
-  /// Refuses caps that no frame can meet before the first one comes.
+  /// Checks the caps of the parameters, so that a cap that no frame can meet is refused before the
+  /// first frame.
   Status check_plan(const Log& log) const;
-  /// Where the samples lie, and how many. Says nothing about devices.
+  /// Checks the kind of memory, the size and the component views, but not whether the backend can
+  /// read that memory.
   Status check_samples(const cj2k_frame& frame, const Log& log) const;
-  /// The plan's limits, with the frame's own in their place.
+  /// The limits of this frame: those of the plan, except where the frame has its own.
   Status limits(const cj2k_frame& frame, const Log& log, RateLimits* limits) const;
 
  private:

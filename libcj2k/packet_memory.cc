@@ -10,7 +10,7 @@ namespace cj2k {
 
 void PacketMemory::reserve(size_t count, size_t bytes) {
   const std::lock_guard lock(mutex_);
-  // Those that the frames in flight fill, and as many that the caller holds.
+  // One for each frame in flight, and as many again that the caller may hold.
   most_idle_ = 2 * count;
   packets_.reserve(most_idle_);
   while (packets_.size() < count) {
@@ -35,7 +35,7 @@ PacketMemory::Packet* PacketMemory::take(size_t bytes) {
     packet = packets_.back().get();
   }
   const bool was_idle = packet->bytes.bytes() > 0;
-  // Half as much again, so that a sequence stops growing its buffers after a few frames.
+  // Reserve half as much again, so that buffers stop growing after a few frames of a sequence.
   if (packet->bytes.bytes() < needed) packet->bytes = HostBuffer(needed + bytes / 2);
   if (was_idle) --num_idle_;
   packet->in_use = true;
@@ -45,7 +45,7 @@ PacketMemory::Packet* PacketMemory::take(size_t bytes) {
 
 void PacketMemory::give(Packet* packet) {
   if (packet == nullptr) return;
-  HostBuffer freed;  // after the lock
+  HostBuffer freed;  // frees its memory after the lock has ended
   const std::lock_guard lock(mutex_);
   packet->in_use = false;
   if (retired_ || num_idle_ == most_idle_) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Memory of packets: lent to the caller until they are released, which may be after the encoder is
-// closed.
+// The memory of packets. The caller holds a packet until it releases it, which may be after the
+// encoder is closed.
 #pragma once
 
 #include <cstddef>
@@ -22,27 +22,30 @@ class PacketMemory : public std::enable_shared_from_this<PacketMemory> {
     HostBuffer bytes;
     cj2k_stats stats{};
     bool in_use = false;
-    /// Set while the caller holds the packet: keeps the memory there when the encoder is closed.
+    /// Set while the caller holds the packet. It keeps the memory when the encoder is closed.
     std::shared_ptr<PacketMemory> lender;
   };
-  /// As many packets of that size, for a start. Throws std::bad_alloc.
+  /// Makes `count` packets of `bytes` bytes in advance. With bytes = 0, a packet gets its memory
+  /// when it is taken. Throws std::bad_alloc.
   void reserve(size_t count, size_t bytes);
-  /// Uninitialised bytes, and CJ2K_PACKET_PADDING zeros behind them.
+  /// Takes a packet of `bytes` uninitialised bytes, followed by CJ2K_PACKET_PADDING zeros.
   /// @return never null. Throws std::bad_alloc.
   Packet* take(size_t bytes);
-  /// Null is allowed.
+  /// Gives a packet back. Null is allowed.
   void give(Packet* packet);
-  /// No packet will be taken any more: frees the bytes of each that is given back or is not in use.
+  /// Says that no packet will be taken any more. Frees the bytes of the packets that are not in
+  /// use; the others free theirs when they are given back.
   void retire();
 
-  /// Ends a caller's use of a packet, and perhaps the memory itself.
+  /// Gives back a packet that the caller holds. The last packet of a closed encoder destroys the
+  /// PacketMemory too.
   static void release(Packet* packet);
 
  private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<Packet>> packets_;
-  size_t num_idle_ = 0;   ///< not in use, with bytes
-  size_t most_idle_ = 0;  ///< more of them free their bytes
+  size_t num_idle_ = 0;   ///< packets that have bytes and are not in use
+  size_t most_idle_ = 0;  ///< at this number, a packet that is given back frees its bytes
   bool retired_ = false;
 };
 

@@ -27,7 +27,7 @@ static_assert(std::all_of(std::begin(kRows), std::end(kRows), [](const Row& row)
          (row.min == kMinQuality && row.max == kMaxQuality);
 }));
 
-// Enumerations are read and written through these too: a caller may have put any number in.
+// get and put access enumerations as int32_t too, because a caller may have stored any number.
 static_assert(sizeof(cj2k_wavelet) == sizeof(int32_t));
 
 template <typename T>
@@ -83,7 +83,7 @@ int find_name(std::string_view names, std::string_view text) {
   }
 }
 
-// Calls `f(part)` for each part of `text` between separators until one is refused.
+// Calls `f(part)` for each part of `text` between separators, until f refuses one.
 template <typename F>
 bool for_each_part(std::string_view text, char separator, F f) {
   for (;;) {
@@ -303,11 +303,11 @@ class TextOut {
   char text_[CJ2K_MAX_PARAM_TEXT] = "";
   size_t size_ = 0;
 };
-// The longest: 33 pairs of numbers, 64 numbers of 24 characters, 255 characters.
+// The longest values: 33 pairs of numbers, 64 numbers of 24 characters, or 255 characters of text.
 static_assert(CJ2K_MAX_RESOLUTIONS * 24 < CJ2K_MAX_PARAM_TEXT);
 static_assert(CJ2K_MAX_LAYER_RATES * 25 < CJ2K_MAX_PARAM_TEXT);
 
-// Name number `index` of a list separated by '|'; empty where there is none.
+// The name at position `index` of a list separated by '|'; empty if there is none.
 std::string_view name_at(std::string_view names, int32_t index) {
   for (; index > 0; --index) {
     const size_t bar = names.find('|');
@@ -349,7 +349,7 @@ Status print_text(const Row& row, const cj2k_params& p, const Log& log, TextOut*
 
 Status print_lists(const Row& row, const cj2k_params& p, const Log& log, TextOut* out) {
   if (row.kind == Kind::kComponents) {
-    int count = CJ2K_MAX_COMPONENTS;  // the last repeats
+    int count = CJ2K_MAX_COMPONENTS;  // less the repeats of the last number
     const auto value = [&](int c) { return get<int32_t>(p, row.offset, static_cast<size_t>(c)); };
     while (count > 1 && value(count - 1) == value(count - 2)) --count;
     for (int c = 0; c < count; ++c) {
@@ -414,7 +414,7 @@ Status print(const Row& row, const cj2k_params& p, const Log& log, TextOut* out)
 
 // ---- The caller's struct ----
 
-// What an older header's struct lacks takes the defaults.
+// Fields that the struct of an older header does not have get the defaults.
 Status copy_from_caller(const cj2k_params& p, const Log& log, cj2k_params* copy) {
   set_default_params(copy);
   return read_struct("params", p, kMinParamsBytes, log, copy);
@@ -459,7 +459,7 @@ Status check_row(const Row& row, const cj2k_params& p, const Log& log) {
     case Kind::kInt64: {
       const auto value = get<int64_t>(p, row.offset);
       if (in_range(row, static_cast<double>(value))) return Status::kOk;
-      // As a double not every digit of it would be right.
+      // Printed as int64_t, because a double cannot hold all of its digits.
       return log.fail(Status::kInvalid, "%s %" PRId64 " not in [%.15g, %.15g]", row.name, value,
                       row.min, row.max);
     }

@@ -36,8 +36,9 @@ struct Axis {
   const int32_t* subsampling;
 };
 
-// Limits the grid to int32 (T.800 allows 2^32 - 1), so that coordinates are plain ints everywhere.
-// Replaces a tile size of 0 and finds the number of tiles.
+// Checks one axis. The grid is limited to int32 (T.800 allows 2^32 - 1), so that coordinates are
+// plain ints everywhere. A tile size of 0 becomes the size of one tile over the whole image. The
+// tiles are counted.
 Status resolve_axis(const Axis& axis, int num_components, const Log& log, int64_t* num_tiles) {
   const int64_t end = int64_t{axis.offset} + axis.size;
   if (end > kMaxCoordinate) {
@@ -91,7 +92,7 @@ Status resolve_grid(cj2k_params* p, const Log& log) {
   return Status::kOk;
 }
 
-// T.800 Tables A.18 and A.21.
+// The limits of T.800 Tables A.18 (code-blocks) and A.21 (precincts).
 Status check_blocks_and_precincts(const cj2k_params& p, const Log& log) {
   if (!is_power_of_two(p.cblk_width) || !is_power_of_two(p.cblk_height)) {
     return log.fail(Status::kInvalid, "cblk %dx%d: each side must be a power of two in [4, 1024]",
@@ -102,8 +103,8 @@ Status check_blocks_and_precincts(const cj2k_params& p, const Log& log) {
                     p.cblk_height, p.cblk_width * p.cblk_height);
   }
   for (int i = 0; i < p.num_precincts; ++i) {
-    // Entry i belongs to resolution levels - i, the last entry to all below it too. A precinct of
-    // one sample cannot be halved into its three subbands.
+    // Entry i is for resolution levels - i, and the last entry is also for all resolutions below.
+    // Above resolution 0 a precinct is halved in its three subbands, so its sides are at least 2.
     const int32_t min = i < p.levels ? 2 : 1;
     for (const int32_t side : {p.precinct_width[i], p.precinct_height[i]}) {
       if (!is_power_of_two(side) || side < min) {
@@ -116,8 +117,8 @@ Status check_blocks_and_precincts(const cj2k_params& p, const Log& log) {
   return Status::kOk;
 }
 
-// T.800 G.2: the three components must have the same size, and RCT and ICT give sense only for the
-// same range.
+// T.800 G.2 requires three components of the same size. RCT and ICT make sense only if the
+// components also have the same range of values.
 Status resolve_mct(cj2k_params* p, const Log& log) {
   if (p->mct == CJ2K_MCT_OFF) return Status::kOk;
   const bool forced = p->mct == CJ2K_MCT_ON;
@@ -144,7 +145,7 @@ Status resolve_mct(cj2k_params* p, const Log& log) {
     p->mct = CJ2K_MCT_OFF;
     return Status::kOk;
   }
-  // Opacity is no colour, and sYCC is transformed already: both stay as they are unless asked for.
+  // Opacity is not a colour, and sYCC is already transformed. Both stay unchanged unless mct is on.
   if (!forced && (p->num_components - p->alpha < 3 || p->colorspace == CJ2K_COLOR_SYCC)) {
     p->mct = CJ2K_MCT_OFF;
     return Status::kOk;
@@ -153,7 +154,7 @@ Status resolve_mct(cj2k_params* p, const Log& log) {
   return Status::kOk;
 }
 
-// Red, green and blue come in one resolution; where colour is in fewer samples it is chroma.
+// Red, green and blue have the same subsampling. Components 1 and 2 with another are chroma.
 cj2k_colorspace chosen_colorspace(const cj2k_params& p) {
   if (p.num_components - p.alpha < 3) return CJ2K_COLOR_GRAY;
   for (int c = 1; c < 3; ++c) {
@@ -167,7 +168,7 @@ Status resolve_colour(cj2k_params* p, const Log& log) {
     return log.fail(Status::kInvalid, "alpha 1 with num_components %d not in [2, %d]",
                     p->num_components, CJ2K_MAX_COMPONENTS);
   }
-  // Opacity is no colour (I.5.3.6): sRGB and sYCC need three components beside it.
+  // Opacity is not a colour (I.5.3.6), so sRGB and sYCC need three components besides it.
   const int colours = p->num_components - p->alpha;
   const bool has_three = p->colorspace == CJ2K_COLOR_SRGB || p->colorspace == CJ2K_COLOR_SYCC;
   if (has_three && colours < 3) {
@@ -181,9 +182,10 @@ Status resolve_colour(cj2k_params* p, const Log& log) {
   return resolve_mct(p, log);
 }
 
-// One LSB loses nothing that can be seen at 9 bits and more. Half of it where rounding to 8 bits or
-// fewer would leave the last decibels out of reach, and half of the uniform step that constant
-// quality stands for: the zero bin is two steps.
+// At 9 bits and more, a step of 1 LSB loses nothing that can be seen. At 8 bits and fewer it would
+// leave the last decibels out of reach, so the step is 0.5 LSB there. With constant quality the
+// step is at most half of the uniform step that `quality` stands for, because the zero bin is two
+// steps wide.
 double chosen_quant_step(const cj2k_params& p) {
   int depth = 0;
   for (int c = 0; c < p.num_components; ++c) depth = std::max(depth, p.depth[c]);
@@ -239,8 +241,8 @@ Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log&
   if (p.max_frame_bytes != 0) {
     cap = cap == 0 ? p.max_frame_bytes : std::min(cap, p.max_frame_bytes);
   }
-  // Without a comment to lengthen, padding is a COM segment of 7 bytes at least
-  // (codestream/markers.h).
+  // Padding lengthens the comment. If there is none, it is a COM segment of at least 7 bytes
+  // (codestream/markers.h), which can exceed min_frame_bytes by 6.
   const int64_t most = p.comment[0] != '\0' ? cap : std::max<int64_t>(cap - 6, 0);
   if (cap == 0 || p.min_frame_bytes <= most) return Status::kOk;
   return log.fail(Status::kInvalid, "%smin_frame_bytes %lld not in [0, %lld], the cap per frame%s",
@@ -265,18 +267,19 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
 }
 
 void choose_depth(cj2k_params* p, bool cuda, int64_t blocks) {
-  // The MQ coder takes a lane per block: about a thousand on each of the 132 multiprocessors of an
-  // H200. From there on more frames only wait longer.
+  // The MQ coder uses one lane per block. This many blocks are about a thousand on each of the 132
+  // multiprocessors of an H200. With more frames in a GOP, they would only wait longer.
   constexpr int64_t kFullDevice = 131072;
   constexpr int32_t kMostChosen = 16;
   if (p->gop == 0) {
     p->gop = 1;
-    // PST looks back one GOP, so there the bytes depend on it: the device must not choose.
+    // PST uses the thresholds of the GOP before, so the bytes depend on `gop`. They must not depend
+    // on the device, so the device does not choose `gop` there.
     const bool free_choice = cuda && p->stop != CJ2K_STOP_PST;
     while (free_choice && p->gop < kMostChosen && p->gop * blocks < kFullDevice) p->gop *= 2;
   }
   if (p->async_depth == 0) {
-    // On the CPU two frames keep the threads busy while the packets of one are written; on a GPU
+    // On the CPU, two frames keep the threads busy while the packets of one are written. On a GPU,
     // one GOP is uploaded while the other is coded.
     p->async_depth = cuda ? 2 * p->gop : p->threads == 1 ? 1 : 2;
   }

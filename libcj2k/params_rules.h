@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The rules between parameters, and what "chosen" and AUTO become. For params.cc.
+// The rules between parameters, and the values that replace "chosen" and AUTO. For params.cc.
 #pragma once
 
 #include "base/log.h"
@@ -10,10 +10,11 @@
 
 namespace cj2k {
 
-/// The finest step that quant_step can have, as in cj2k_params.def.
+/// The smallest value of quant_step, as in cj2k_params.def.
 inline constexpr double kMinQuantStep = 0.015625;
 
-/// Checks fields that are each in range against the others; replaces "chosen" and AUTO.
+/// Checks the fields against each other, and replaces "chosen" and AUTO. Each field must already be
+/// in its range.
 /// @return kOk | kInvalid
 Status apply_param_rules(cj2k_params* p, const Log& log);
 

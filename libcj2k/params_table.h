@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The rows of cj2k_params.def with the fields of cj2k_params behind them. For params.cc.
+// The rows of cj2k_params.def, each with the fields of cj2k_params that it stands for. For
+// params.cc.
 #pragma once
 
 #include <algorithm>
@@ -41,11 +42,11 @@ struct Row {
   const char* values;
   const char* clause;
   const char* help;
-  size_t offset;         // of the field, of the first field of a pair, or of the array
-  size_t second_offset;  // of the second field of a pair
+  size_t offset;         // bytes to the field, to the first field of a pair, or to the array
+  size_t second_offset;  // bytes to the second field of a pair, else 0
 };
 
-// The fields behind each kind of cj2k_params.def.
+// Kind and field offsets of a row, for each kind of cj2k_params.def.
 #define CJ2K_FIELD(name) offsetof(cj2k_params, name)
 #define CJ2K_FIELDS_INT(name) Kind::kInt, CJ2K_FIELD(name), 0
 #define CJ2K_FIELDS_INT64(name) Kind::kInt64, CJ2K_FIELD(name), 0
@@ -76,7 +77,7 @@ inline constexpr Value kValues[] = {
 #include "cj2k_params.def"
 };
 
-// Entry i + 1: the names of the values of row i, "|name|name", or "".
+// Entry i + 1 has the names of the values of row i as "|name|name", or "" if it has none.
 inline constexpr const char* kValueNames[] = {""
 #define CJ2K_NUMBER(name, kind, min, max, default_value, unit, clause, help) , ""
 #define CJ2K_TEXT(name, kind, min, max, default_value, unit, clause, help) , ""
@@ -90,7 +91,7 @@ constexpr Row make_row(const char* name, Kind kind, size_t offset, size_t second
   return {name, kind, min, max, default_value, unit, "", clause, help, offset, second_offset};
 }
 
-// The default of an ENUM as text; nullptr: it has no such value.
+// The name of an ENUM's default; nullptr: the default is not among its values.
 constexpr const char* default_name(const Row& row) {
   for (const Value& v : kValues) {
     if (std::string_view(v.param) == row.name && std::string_view(v.c_name) == row.default_value) {
@@ -116,8 +117,8 @@ inline constexpr auto kRows = [] {
   return rows;
 }();
 
-// The values of an ENUM are 0, 1, .. and those of FLAGS 1, 2, 4, .. as find_name() takes them, and
-// min and max say so too.
+// Whether the values are those that find_name() assumes: 0, 1, .. for an ENUM and 1, 2, 4, .. for
+// FLAGS, with the min and max that follow. Rows of other kinds have no values.
 constexpr bool has_good_values(const Row& row) {
   int64_t count = 0, sum = 0;
   for (const Value& v : kValues) {
