@@ -37,28 +37,29 @@
  *     +-------- DRAINED     send:        EOF
  *                           receive:     EOF
  *
- * Flush leads from every state back to RUNNING. An error changes no state: after one of send, the
- * frame has not been taken; one of receive stands for the packet of one frame.
+ * Flush leads from every state back to RUNNING. An error changes no state. After an error of send,
+ * the frame has not been taken. An error of receive takes the place of one frame's packet.
  *
  * Rules that hold for every function:
  *
- * - The codestream depends on the frames and the parameters alone: not on threads, SIMD level,
+ * - The codestream depends only on the frames and the parameters, not on threads, SIMD level,
  *   device or timing.
  * - Different encoders are independent. For one encoder, one thread may send while another
  *   receives; any thread may release packets at any time. Two calls of send wait for each other,
  *   and so do two of receive. During a flush or close no other call for the encoder may run.
- * - The functions `log` and `release` of the caller may run in any thread, several at a time, and
- *   must not call functions for the same encoder.
- * - Nothing is thrown, nothing aborts. A call that fails says why in one line: through
- *   cj2k_params::log, and through cj2k_encoder_last_error.
- * - A struct begins with `struct_size`, its size in the caller's header, set by its _init function
- *   or by the caller. The library may be older or newer than that header:
- *   - Of a smaller struct, fields that are not there have their defaults (cj2k_params) or are 0
- *     (cj2k_frame), and are not written.
- *   - Of a larger cj2k_params or cj2k_frame, bytes that the library does not know must be 0; other
- *     values there are refused with CJ2K_INVALID. Of larger structs that the library fills, it sets
- *     those bytes to 0.
- *   - A size that holds not even the first fields, or is above 65536, is refused with CJ2K_INVALID.
+ * - The library may call the caller's functions `log` and `release` from any thread, and from
+ *   several at a time. They must not call functions for the same encoder.
+ * - No function throws or aborts. A call that fails gives the reason in one line, to
+ *   cj2k_params::log and through cj2k_encoder_last_error.
+ * - A struct begins with `struct_size`, its size in bytes in the caller's header. Its _init
+ *   function or the caller sets it. The library may be older or newer than that header:
+ *   - If the caller's struct is smaller than the library's, the missing fields have their defaults
+ *     (cj2k_params) or are 0 (cj2k_frame). The library never writes missing fields.
+ *   - If a cj2k_params or cj2k_frame is larger, the bytes that the library does not know must be 0,
+ *     or the call returns CJ2K_INVALID. If a struct that the library fills is larger, the library
+ *     sets those bytes to 0.
+ *   - If the size is above 65536 or does not contain the first fields, the call returns
+ *     CJ2K_INVALID.
  */
 #ifndef CJ2K_H
 #define CJ2K_H
@@ -82,7 +83,7 @@ extern "C" {
 #define CJ2K_MAX_LAYER_RATES 64
 #define CJ2K_MAX_PARAM_TEXT 2048 /* bytes of the longest value as text, with its final zero */
 #define CJ2K_MAX_STAGES 8        /* entries of cj2k_stats::stage_ms */
-#define CJ2K_PACKET_PADDING 64   /* zero bytes behind the bytes of a packet */
+#define CJ2K_PACKET_PADDING 64   /* zero bytes after the bytes of a packet */
 
 #if defined(__GNUC__)
 #define CJ2K_API __attribute__((visibility("default")))
@@ -99,11 +100,11 @@ typedef struct cj2k_encoder cj2k_encoder;
 typedef enum cj2k_status {
   CJ2K_OK = 0,
   CJ2K_AGAIN = 1,          /* not now: see the states above */
-  CJ2K_EOF = 2,            /* nothing more comes, or is taken */
+  CJ2K_EOF = 2,            /* no more packets come, or no more frames are taken */
   CJ2K_INVALID = -1,       /* a parameter or frame is wrong; the encoder stays usable */
   CJ2K_NO_MEMORY = -2,     /* an allocation failed; the encoder stays usable */
   CJ2K_NOT_SUPPORTED = -3, /* legal JPEG 2000, but not in this library or build */
-  CJ2K_DEVICE = -4,        /* the device failed or is absent; once lost, every later call says so */
+  CJ2K_DEVICE = -4,        /* the device failed or is absent; after a loss, later calls fail too */
   CJ2K_INTERNAL = -5       /* a bug in the library; the encoder can only be closed */
 } cj2k_status;
 
@@ -154,42 +155,42 @@ typedef enum cj2k_tile_parts {
 } cj2k_tile_parts;
 typedef enum cj2k_format { CJ2K_FORMAT_J2K = 0, CJ2K_FORMAT_JP2 = 1 } cj2k_format;
 /* Enumerated colour space of a JP2 file (T.800 I.5.3.3). sRGB and sYCC are those of the first three
- * components, none of which is opacity. AUTO: grey where there are fewer, sYCC where they are
- * subsampled unlike, else sRGB. */
+ * components; opacity does not count. AUTO: grey if there are fewer than three, sYCC if they have
+ * different subsampling, else sRGB. */
 typedef enum cj2k_colorspace {
   CJ2K_COLOR_AUTO = 0,
   CJ2K_COLOR_SRGB = 1,
   CJ2K_COLOR_GRAY = 2,
   CJ2K_COLOR_SYCC = 3
 } cj2k_colorspace;
-/* How far code-blocks are coded when a cap or a quality bounds what of them is used. */
+/* How far code-blocks are coded if a cap or `quality` limits what the codestream has of them. */
 typedef enum cj2k_stop {
   CJ2K_STOP_NONE = 0,  /* every bit-plane */
   CJ2K_STOP_EXACT = 1, /* as far as rate control looks, in a fraction of the time; measured: at most
                           0.003 dB from NONE, 0.08 dB above 80 dB */
   CJ2K_STOP_PST = 2,   /* to the slope threshold of the GOP before, less stop_margin; loses
-                           decibels at cuts */
+                          decibels at scene cuts */
   CJ2K_STOP_PSB = 3,   /* to the slope at which a table of the frame's passes fills the cap */
   CJ2K_STOP_BPI = 4    /* all blocks of a frame to the same bit-plane */
 } cj2k_stop;
-/* How block coding is cut into kernels on a GPU. */
+/* How block coding is divided into kernels on a GPU. */
 typedef enum cj2k_tier1 {
   CJ2K_TIER1_AUTO = 0,    /* classic, until a GPU has been measured */
   CJ2K_TIER1_CLASSIC = 1, /* context modelling of all bit-planes, then the MQ coder */
-  CJ2K_TIER1_CIBO = 2,    /* bit-plane by bit-plane, the two side by side */
+  CJ2K_TIER1_CIBO = 2,    /* bit-plane by bit-plane, modelling and MQ coder side by side */
   CJ2K_TIER1_FUSED = 3    /* one kernel for both */
 } cj2k_tier1;
 
-/* All that is to be known before the first frame. Every field but those marked (*) can be set from
- * text with cj2k_params_set and read as text with cj2k_params_get, by its own name or, where it is
- * part of a pair or list, by the name of that: image_offset, tile, tile_offset, cblk, precincts,
+/* The parameters of an encoder. Every field except those marked (*) can be set from text with
+ * cj2k_params_set and read as text with cj2k_params_get. The key is the name of the field; fields
+ * that form a pair or list have one key: image_offset, tile, tile_offset, cblk, precincts,
  * layer_rates. cj2k_params_describe lists names, ranges and defaults. */
 typedef struct cj2k_params {
   size_t struct_size; /* (*) */
 
-  /* The picture. Sizes are on the reference grid of T.800 B.2: the image covers columns
-   * [image_offset_x, image_offset_x + width); component c has ceil(right / dx) - ceil(left / dx)
-   * columns. */
+  /* The picture. Sizes are on the reference grid of T.800 B.2. The image covers its columns
+   * [left, right), with left = image_offset_x and right = left + width. Component c has
+   * ceil(right / dx[c]) - ceil(left / dx[c]) columns. The same rule gives the rows. */
   int32_t width, height;                  /* 1 .. 2^31-1 less the offset; required */
   int32_t image_offset_x, image_offset_y; /* XOsiz, YOsiz; default 0 */
   int32_t tile_width, tile_height; /* XTsiz, YTsiz; 0 (default) = one tile over the whole image */
@@ -206,13 +207,13 @@ typedef struct cj2k_params {
   int32_t lossless; /* 1: 5/3, every bit-plane kept; excludes target_bytes, max_*_bytes, quality;
                        default 0 */
   cj2k_wavelet wavelet; /* default 9/7; lossless = 1 implies 5/3 */
-  cj2k_mct mct;       /* RCT or ICT on components 0..2; AUTO (default): on where they are alike and
-                         are colour, but not for sYCC */
-  int32_t levels;     /* decomposition levels, 0 .. 32; default 5 */
-  int32_t guard_bits; /* G of T.800 E.1, 1 .. 7; default 2 */
-  double quant_step;  /* 9/7: error-normalised base step, in LSB of the deepest component; 2^-6 ..
-                         2^10; default 0 = chosen: 1, or 0.5 at 8 bits and fewer, or half of
-                         `quality` if finer */
+  cj2k_mct mct;         /* RCT or ICT on components 0..2; AUTO (default): on if they are alike and
+                           all are colour, but not for sYCC */
+  int32_t levels;       /* decomposition levels, 0 .. 32; default 5 */
+  int32_t guard_bits;   /* G of T.800 E.1, 1 .. 7; default 2 */
+  double quant_step;    /* 9/7: error-normalised base step, in LSB of the deepest component; 2^-6 ..
+                           2^10; default 0 = chosen: 1, or 0.5 at 8 bits and fewer, or half of
+                           `quality` if finer */
 
   /* Code-blocks, precincts, tier-2. */
   cj2k_coder coder;                /* default, and the only one so far: EBCOT */
@@ -220,55 +221,56 @@ typedef struct cj2k_params {
                                       A.18); default 64x64 */
   int32_t cblk_style;              /* sum of CJ2K_STYLE_*; default 0 */
   int32_t num_precincts; /* entries used below; 0 (default) = one precinct of 2^15 per resolution */
-  /* Powers of two 1 .. 32768 (>= 2 above the lowest resolution); entry 0 = highest resolution, the
-   * last repeats downwards. */
+  /* Powers of two 1 .. 32768 (>= 2 above the lowest resolution). Entry 0 is for the highest
+   * resolution, the last entry also for all resolutions below. */
   int32_t precinct_width[CJ2K_MAX_RESOLUTIONS];
   int32_t precinct_height[CJ2K_MAX_RESOLUTIONS];
   cj2k_progression progression; /* default LRCP */
   int32_t layers;               /* quality layers, 1 .. 65535; default 1 */
   int32_t num_layer_rates;      /* entries used below; 0 (default) = evenly spaced in log(bytes) */
-  double layer_rates[CJ2K_MAX_LAYER_RATES]; /* compression ratio of each layer, falling; >= 1; sets
-                                               `layers` when set by name */
-  cj2k_tile_parts tile_parts; /* new tile-part at each change of this index; default none */
+  double layer_rates[CJ2K_MAX_LAYER_RATES]; /* compression ratio of each layer, falling; >= 1;
+                                               cj2k_params_set sets `layers` too */
+  cj2k_tile_parts tile_parts; /* a tile-part begins where this index changes; default none */
   int32_t sop, eph, tlm, plt; /* marker segments of T.800 A.8, A.7: 0 or 1; default 0, 0, 1, 0 */
   char comment[256];  /* COM marker text (Latin-1), "" = none; default "libcj2k " and version */
   cj2k_format format; /* raw codestream (default) or JP2 file (T.800 Annex I) per packet */
 
-  /* Rate. Bytes count the whole codestream, every marker and packet header included (JP2 boxes too
-   * where asked for). */
+  /* Rate. Bytes count the whole codestream with all marker segments and packet headers, and with
+   * format = JP2 the boxes too. */
   int64_t target_bytes;        /* bytes per frame to fill and never exceed; 0 (default) = none */
   int64_t max_frame_bytes;     /* cap per frame; 0 (default) = none */
-  int64_t max_component_bytes; /* cap on the packets of each component, with the headers of its
-                                  tile-parts where tile_parts = component; 0 (default) = none */
+  int64_t max_component_bytes; /* cap on the packets of each component, and if tile_parts =
+                                  component on its tile-part headers too; 0 (default) = none */
   int64_t min_frame_bytes; /* shorter codestreams are padded to this with COM segments; 0 (default)
                               = none */
   double quality; /* constant quality: the step, in LSB of an 8-bit sample, of the uniform quantiser
                      with the same rate-distortion slope; 2^-8 .. 2^8, smaller is better; 0
-                     (default): 2 when neither lossless nor target_bytes is set, else unlimited */
+                     (default): 2 if none of lossless, target_bytes and layer_rates is set, else
+                     no limit */
   cj2k_stop stop; /* how far code-blocks are coded; default exact */
-  int32_t stop_margin; /* PST: how far below the last GOP's threshold coding goes, in 1/256 octave
-                          of slope; 0 .. 4096; default 128 */
+  int32_t stop_margin; /* PST: how far coding goes below the threshold of the GOP before, in 1/256
+                          octave of slope; 0 .. 4096; default 128 */
 
-  /* How it runs; none of these changes a byte, but for `gop` with stop = pst. */
+  /* How it runs. None of these changes a byte of the codestream, except `gop` with stop = pst. */
   int32_t threads; /* CPU threads; 0 (default) = one per core; 1 .. 1024. All are started by open,
-                      which warns and goes on with fewer where the system refuses some */
+                      which warns and works with fewer if the system refuses some */
   int32_t gop;     /* frames that go through each stage together; 0 (default) = chosen: 1 on the CPU
                       and with stop = pst, on a GPU by the number of code-blocks; 1 .. 64 */
   int32_t async_depth; /* frames accepted before the first packet must be taken, rounded up to whole
                           GOPs; 0 (default) = chosen: on the CPU 1 with one thread, else 2; on a GPU
                           two GOPs; 1 .. 64 */
-  cj2k_tier1 tier1;    /* only looked at on a GPU; default auto */
-  int32_t measure_mse; /* 1: cj2k_stats::mse is measured, on the frame as a decoder shows it; 0
+  cj2k_tier1 tier1;    /* used only on a GPU; default auto */
+  int32_t measure_mse; /* 1: cj2k_stats::mse is measured on the frame as a decoder shows it; 0
                           (default): estimated */
   /* "auto" (default), "cpu", "cuda" (= "cuda:0"), or "cuda:" and up to 8 devices separated by ',',
-   * each by its number or as "GPU-uuid" in full; of several, GOPs go round. auto: CUDA device 0 if
-   * this library has the CUDA backend, the device is usable (driver, compute capability 7.5,
-   * memory) and the parameters are supported there; else the CPU, and an INFO line says why. cuda
-   * never falls back. */
+   * each by its number or as "GPU-uuid" in full. Several devices take GOPs in turn. auto: CUDA
+   * device 0 if this library has the CUDA backend, the device is usable (driver, compute capability
+   * 7.5, memory) and the parameters are supported there; else the CPU, and an INFO line says why.
+   * cuda never falls back to the CPU. */
   char device[128];
-  void* cuda_context; /* (*) the application's CUcontext, whose device is then the one, whatever its
-                         number in `device`; NULL (default) = the device's primary context */
-  void* cuda_stream;  /* (*) the application's CUstream that makes frames in device memory; NULL
+  void* cuda_context; /* (*) the application's CUcontext; its device is used, whatever number
+                         `device` has; NULL (default) = the device's primary context */
+  void* cuda_stream;  /* (*) the application's CUstream that writes frames in device memory; NULL
                          (default) = none */
 
   cj2k_log_fn log;  /* (*) NULL (default) = silent; cj2k_log_stderr prints */
@@ -294,15 +296,20 @@ typedef struct cj2k_param_info {
   const char* default_value; /* as text */
   const char* unit;          /* "" where it has none */
   const char* values;        /* names for ENUM and FLAGS, else "" */
-  const char* clause;        /* of T.800, "" where the parameter is ours */
+  const char* clause;        /* of T.800; "" if the parameter is not of T.800 */
   const char* help;          /* one line */
 } cj2k_param_info;
 
-/* Where the samples of one component lie. Sample (x, y) is in the `word_bytes` (1, 2 or 4; host
- * byte order) at data + y * stride_bytes + x * step_bytes, shifted right by `shift`, its low
- * `depth` bits. So planar 8 bit is {p, pitch, 1, 1, 0}, the green of packed 16-bit RGB {p + 2,
- * pitch, 6, 2, 0}, P010 luma {p, pitch, 2, 2, 6}. A negative stride is a picture stored bottom-up.
- * |stride_bytes| must hold a row. Unaligned words are allowed. */
+/* Where the samples of one component lie. To read sample (x, y), take the word of `word_bytes`
+ * bytes (1, 2 or 4; host byte order) at data + y * stride_bytes + x * step_bytes and shift it right
+ * by `shift`. Its low `depth` bits are the sample. Examples:
+ *
+ *     planar 8-bit samples           {p, pitch, 1, 1, 0}
+ *     green of packed 16-bit RGB     {p + 2, pitch, 6, 2, 0}
+ *     luma of P010                   {p, pitch, 2, 2, 6}
+ *
+ * The stride is negative if the picture is stored bottom-up. |stride_bytes| must be at least the
+ * bytes of a row. Words may be unaligned. */
 typedef struct cj2k_component_view {
   const void* data;
   ptrdiff_t stride_bytes;
@@ -313,8 +320,8 @@ typedef struct cj2k_component_view {
 
 typedef enum cj2k_memory {
   CJ2K_MEMORY_HOST = 0,
-  CJ2K_MEMORY_CUDA = 1 /* the views hold device addresses in the encoder's device, which must be one
-                          CUDA device */
+  CJ2K_MEMORY_CUDA = 1 /* the views hold addresses on the encoder's CUDA device; the encoder must
+                          have only one */
 } cj2k_memory;
 
 typedef struct cj2k_frame {
@@ -324,19 +331,19 @@ typedef struct cj2k_frame {
   cj2k_component_view components[CJ2K_MAX_COMPONENTS];
   int64_t pts, duration; /* returned with the packet, not looked at */
   void* opaque;          /* returned with the packet, not looked at */
-  /* From a send that returned CJ2K_OK until this is called the samples belong to the encoder. It is
-   * called exactly once, possibly from a worker thread, possibly before the send returns. NULL: the
-   * samples are read before the send returns. */
+  /* If send returns CJ2K_OK, the samples belong to the encoder until it calls this function. It
+   * calls it exactly once, possibly from a worker thread, possibly before send returns. NULL: the
+   * samples are read before send returns. */
   void (*release)(void* release_opaque);
   void* release_opaque;
-  /* CJ2K_MEMORY_CUDA: the CUstream whose work so far must end before the samples are read (the
-   * default streams by CU_STREAM_LEGACY or CU_STREAM_PER_THREAD). NULL: cj2k_params::cuda_stream,
-   * and where that is NULL too the samples are ready. */
+  /* CJ2K_MEMORY_CUDA: the CUstream that writes the samples. They are read after the work that is in
+   * the stream when send is called. A default stream is CU_STREAM_LEGACY or CU_STREAM_PER_THREAD.
+   * NULL: cj2k_params::cuda_stream; if that is NULL too, the samples must be ready. */
   void* ready_stream;
-  /* For this frame alone, in place of the parameter of the same name; 0: as the parameters say. Not
-   * with lossless. Where `quality` is the default of 2 because the parameters have no target_bytes,
-   * a frame with one of its own has no quality limit. stop = pst, psb and bpi need a cap in the
-   * parameters; without one they are `exact`. */
+  /* Values that replace the parameters of the same name for this frame; 0: the parameter holds.
+   * Refused with lossless. If the caller has set no `quality` in the parameters, a frame with its
+   * own target_bytes has no quality limit. stop = pst, psb and bpi need a cap in the parameters;
+   * without one they are `exact`. */
   int64_t target_bytes, max_frame_bytes, max_component_bytes;
   double quality;
 } cj2k_frame;
@@ -347,11 +354,11 @@ typedef enum cj2k_stage {
   CJ2K_STAGE_TRANSFORM = 1, /* the other wavelet levels */
   CJ2K_STAGE_BLOCKS = 2,    /* quantisation and block coding */
   CJ2K_STAGE_RATE = 3,      /* rate control */
-  CJ2K_STAGE_PACKETS = 4,   /* headers and packets; with measure_mse, measuring */
+  CJ2K_STAGE_PACKETS = 4,   /* headers and packets; with measure_mse also the measurement */
   CJ2K_NUM_STAGES = 5
 } cj2k_stage;
 
-/* What is known of a packet's frame. */
+/* What the encoder knows about the frame of a packet. */
 typedef struct cj2k_stats {
   size_t struct_size;
   int64_t bytes;                                /* = packet size */
@@ -365,25 +372,25 @@ typedef struct cj2k_stats {
                               everything is included */
   int32_t frame_in_gop;    /* 0 .. gop - 1 */
   /* Mean squared error in LSB^2, never negative. measure_mse = 1: of each component as decoders
-   * show it. Else an estimate from the coefficients: what each coded component (after the colour
-   * transform) adds to the sum over the picture's. */
+   * show it. Else an estimate from the coefficients: entry c is what coded component c (after the
+   * colour transform) adds to the sum of the errors of the picture's components. */
   double mse[CJ2K_MAX_COMPONENTS];
   double stage_ms[CJ2K_MAX_STAGES]; /* wall time of each cj2k_stage; the other entries are 0 */
-  int64_t passes_resumed;           /* of passes_coded, those made after a first stop */
-  int64_t bytes_coded;              /* code-block bytes made by tier-1 */
-  int64_t passes_left; /* that early stop left out: stop=none codes passes_coded + passes_left */
-  double saved_ms;     /* estimate: tier-1 time of passes_left, at the frame's time per pass */
+  int64_t passes_resumed; /* those of passes_coded that were coded after a block resumed */
+  int64_t bytes_coded;    /* code-block bytes made by tier-1 */
+  int64_t passes_left;    /* not coded because of `stop`; none codes passes_coded + passes_left */
+  double saved_ms;        /* estimate: tier-1 time of passes_left, at the frame's time per pass */
 } cj2k_stats;
 
-/* One frame's codestream, or the frame that has none because of an error. */
+/* The codestream of one frame, or a frame that failed and has none. */
 typedef struct cj2k_packet {
   size_t struct_size;
-  uint8_t* data; /* the caller's, to change too, until cj2k_packet_release; CJ2K_PACKET_PADDING
-                    zero bytes follow */
+  uint8_t* data; /* the caller may read and change it until cj2k_packet_release;
+                    CJ2K_PACKET_PADDING zero bytes follow */
   size_t size;
   int64_t pts, duration; /* of the frame */
   void* opaque;          /* of the frame */
-  void* slot;            /* the library's: the memory of `data` */
+  void* slot;            /* for the library only: the memory of `data` */
 } cj2k_packet;
 
 typedef struct cj2k_info {
@@ -393,11 +400,11 @@ typedef struct cj2k_info {
   int32_t threads, gop, async_depth;
   int64_t num_tiles, num_blocks, num_packets;
   int64_t host_bytes;      /* planned host memory, all frames in flight */
-  int64_t header_bytes;    /* main and tile-part headers of every codestream: the smallest cap is a
-                              little above it */
-  const char* device_name; /* "" on the CPU; several joined by ", " */
+  int64_t header_bytes;    /* main and tile-part headers of every codestream; the smallest cap is a
+                              little larger */
+  const char* device_name; /* "" on the CPU; the names of several devices are joined by ", " */
   int64_t device_bytes;    /* device memory reserved, per device; 0 on the CPU */
-  int64_t pinned_bytes;    /* of the host memory, page-locked for copies; 0 on the CPU */
+  int64_t pinned_bytes;    /* host memory that is page-locked for copies; 0 on the CPU */
   const char* tier1;       /* in use on the GPU, "classic", "cibo" or "fused"; "" on the CPU */
 } cj2k_info;
 
@@ -405,12 +412,12 @@ typedef struct cj2k_info {
 typedef struct cj2k_device_info {
   size_t struct_size;
   int32_t index;        /* "cuda:<index>" */
-  int32_t usable;       /* 1: by this library; 0: `reason` says why not */
-  char name[128];       /* of the product */
+  int32_t usable;       /* 1: this library can use it; 0: `reason` says why not */
+  char name[128];       /* product name */
   char uuid[48];        /* "GPU-" and 36 characters: "cuda:<uuid>" */
-  int64_t memory_bytes; /* all of it, free or not */
+  int64_t memory_bytes; /* total, free or not */
   int32_t compute_major, compute_minor;
-  char reason[256]; /* one line; "" where the device is usable */
+  char reason[256]; /* one line; "" if the device is usable */
 } cj2k_device_info;
 
 CJ2K_API const char* cj2k_version(void);
@@ -422,55 +429,60 @@ CJ2K_API void cj2k_log_stderr(void* opaque, cj2k_log_level level, const char* me
 CJ2K_API cj2k_status cj2k_params_init(cj2k_params* p, size_t struct_size);
 /* Sets one parameter from text. An error leaves `p` as it was. */
 CJ2K_API cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char* value);
-/* The value of one parameter as text that cj2k_params_set takes. CJ2K_MAX_PARAM_TEXT bytes hold
- * every value; CJ2K_INVALID where `size` bytes do not hold this one. */
+/* Writes the value of one parameter as text that cj2k_params_set takes. CJ2K_MAX_PARAM_TEXT bytes
+ * are enough for every value; CJ2K_INVALID if `size` is too small for this one. */
 CJ2K_API cj2k_status cj2k_params_get(const cj2k_params* p, const char* key, char* buffer,
                                      size_t size);
-/* Row `index` of the parameter table; CJ2K_EOF after the last. The strings are static. */
+/* Describes row `index` of the parameter table; CJ2K_EOF after the last. The strings are static. */
 CJ2K_API cj2k_status cj2k_params_describe(int index, cj2k_param_info* info);
-/* What an encoder with these parameters would reserve, without opening it or touching a device:
- * `device_name` is empty; with device = auto `backend` too, and the figures are the CPU's. */
+/* Says what an encoder with these parameters would reserve, without opening it or touching a
+ * device. `device_name` is empty. With device = auto, `backend` is empty too, and the figures are
+ * those of the CPU. */
 CJ2K_API cj2k_status cj2k_params_info(const cj2k_params* p, cj2k_info* info);
-/* Device `index`, usable or not; CJ2K_EOF after the last. Without a CUDA backend or a driver there
- * is none. Loads the driver, but makes no context on a device. */
+/* Describes CUDA device `index`, usable or not; CJ2K_EOF after the last. Without a CUDA backend or
+ * a driver there are no devices. The call loads the driver, but makes no context on a device. */
 CJ2K_API cj2k_status cj2k_device_describe(int index, cj2k_device_info* info);
 
-/* Checks `p`, plans and reserves all memory. The encoder keeps no pointer into `p`. On failure
- * *encoder = NULL. */
+/* Checks `p`, plans, reserves all memory and starts the threads. The encoder keeps no pointer into
+ * `p`. On failure *encoder = NULL. */
 CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder);
 CJ2K_API cj2k_status cj2k_encoder_info(const cj2k_encoder* encoder, cj2k_info* info);
-/* The parameters with each "chosen" and "auto" replaced by what it stands for. `log` and
- * `log_opaque` are NULL; async_depth can be above its range, in whole GOPs. */
+/* Gives the parameters, with each "chosen" and "auto" replaced by its value. `log` and `log_opaque`
+ * are NULL. async_depth is rounded up to whole GOPs and can be above its range. */
 CJ2K_API cj2k_status cj2k_encoder_params(const cj2k_encoder* encoder, cj2k_params* p);
-/* One line that says why a call for this encoder failed: the last one that did, in any thread; ""
- * if none has. With NULL: the last call without an encoder that failed in this thread, such as
- * cj2k_params_set or cj2k_encoder_open. The text is valid until the thread calls this again. */
+/* One line that says why the last failed call for this encoder failed, in whichever thread; "" if
+ * no call has failed. With NULL: the same for the last failed call without an encoder in this
+ * thread, such as cj2k_params_set or cj2k_encoder_open. The text is valid until this thread calls
+ * cj2k_encoder_last_error again. */
 CJ2K_API const char* cj2k_encoder_last_error(const cj2k_encoder* encoder);
 /* Takes one frame, or NULL to drain. */
 CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_send_frame(cj2k_encoder* encoder,
                                                             const cj2k_frame* frame);
-/* The packet of the next frame, in the order of the frames. A packet is due, and waited for, when
+/* Gives the packet of the next frame, in the order of the frames. A packet is due when
  * `async_depth` frames are in flight, when another frame of its GOP has been received, and while
- * the encoder drains. Of a frame that failed, the error is returned once, with the frame's pts,
- * duration and opaque in `packet`, data = NULL and size = 0. CJ2K_INVALID is no frame's: `packet` is
- * wrong. With it, AGAIN and EOF, `packet` is not written. */
+ * the encoder drains. The call waits for a packet that is due. If a frame failed, its error is
+ * returned once, and `packet` has the frame's pts, duration and opaque, data = NULL and size = 0.
+ * CJ2K_INVALID is never the error of a frame: it says that `packet` is wrong. With CJ2K_INVALID,
+ * CJ2K_AGAIN and CJ2K_EOF, `packet` is not written. */
 CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_receive_packet(cj2k_encoder* encoder,
                                                                 cj2k_packet* packet);
-/* The same, but a packet is taken as soon as it is there, due or not. Waits `timeout_ms` at most,
- * also for a frame that another thread sends; CJ2K_AGAIN: nothing came in that time. 0 does not
- * wait. Negative: no limit. */
+/* The same, but the call gives a packet as soon as it is ready, due or not. It waits at most
+ * `timeout_ms`, also for a frame that another thread sends; CJ2K_AGAIN: no packet was ready in that
+ * time. 0: no wait. Negative: no limit. */
 CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_receive_packet_timed(cj2k_encoder* encoder,
                                                                       cj2k_packet* packet,
                                                                       int timeout_ms);
-/* Of a received packet that has not been released. */
+/* Gives the statistics of a packet that has been received and not released. */
 CJ2K_API cj2k_status cj2k_packet_stats(const cj2k_packet* packet, cj2k_stats* stats);
-/* Gives the bytes back. A packet that is kept holds memory, not a place among the frames in flight,
- * and stays valid after flush and close. NULL, and a packet released before, are allowed. */
+/* Gives the bytes back to the library. A packet that is not released uses memory, but does not
+ * count as a frame in flight, and stays valid after flush and close. NULL and a packet that was
+ * released before are allowed. */
 CJ2K_API void cj2k_packet_release(cj2k_packet* packet);
-/* Drops all frames in flight, after calling their `release`: ready for a new sequence. */
+/* Calls `release` of all frames in flight and drops them. The encoder is then ready for a new
+ * sequence. */
 CJ2K_API cj2k_status cj2k_encoder_flush(cj2k_encoder* encoder);
-/* Waits for work in flight and frees everything but packets that have not been released. NULL is
- * allowed. */
+/* Waits for the work in flight and frees everything except packets that have not been released.
+ * NULL is allowed. */
 CJ2K_API void cj2k_encoder_close(cj2k_encoder* encoder);
 
 #ifdef __cplusplus
