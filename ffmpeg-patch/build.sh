@@ -6,24 +6,23 @@
 #
 #     ffmpeg-patch/build.sh [5.1 | 7.1 | 8.1 | 9.0 | all]...       (default 7.1)
 #
-# leaves build/ffmpeg-VERSION/ffmpeg, ffprobe and the test programs api_test and cuda_frames_test. The sources are the upstream tarballs of the
-# Debian archive, fetched and verified by apt under a configuration of its own; nothing of the machine's apt is changed.
-# Needs root only where packages are missing.
-#
+# The programs ffmpeg, ffprobe and, for the tests, api_test and cuda_frames_test go to build/ffmpeg-VERSION/. The sources are
+# the upstream tarballs of the Debian archive. apt fetches and verifies them with a configuration of its own, so the apt of
+# the machine stays unchanged. Root is needed only if packages are missing.
 # Exit status: 0 built; 1 an error; 2 wrong usage; 3 a version is in none of its suites (the others are built).
 #
 # Environment:
-#     CJ2K_PREFIX   an installed libcj2k to use; unset: built from this checkout into build/install
-#     CJ2K_CACHE    where to keep things between runs; default ${XDG_CACHE_HOME:-$HOME/.cache}/cj2k
-#     CJ2K_NVCODEC  0: without CUDA frames; default 1: with them, where the headers of the NVIDIA driver's interface
-#                   (nv-codec-headers, no library) can be fetched from the Debian archive like FFmpeg's source
-#     CJ2K_FFMPEG_PARTS   all (default): what one meets around JPEG 2000; tests: what tests/ffmpeg needs, in less time
-#     JOBS          parallel jobs; default the number of cores
+#     CJ2K_PREFIX   folder of an installed libcj2k; unset: this checkout is built and installed into build/install
+#     CJ2K_CACHE    folder of the cache; default ${XDG_CACHE_HOME:-$HOME/.cache}/cj2k
+#     CJ2K_NVCODEC  1 (default): with CUDA frames, if nv-codec-headers can be fetched from the Debian archive like FFmpeg's
+#                   source (headers of the NVIDIA driver's interface, no library); 0: without CUDA frames
+#     CJ2K_FFMPEG_PARTS   all (default): the components used with JPEG 2000; tests: only what tests/ffmpeg needs, in less time
+#     JOBS          number of parallel jobs; default the number of cores
 #
-# The cache has three parts, each found again by a hash of all that goes into it and safe to delete:
-#     source/       the tarball, verified by apt, and its SHA-256
-#     tree/         FFmpeg configured and compiled; a change of libcj2k or of libcj2kenc.c recompiles one file and links
-#     bin/          the programs, by the content of libcj2k.a, libcj2kenc.c and the tree
+# The cache has three parts, which are safe to delete. A hash of all that goes into a tree or into programs names them:
+#     source/       the tarball that apt has verified, and its SHA-256
+#     tree/         FFmpeg, configured and compiled; a change of libcj2k or libcj2kenc.c recompiles one file and links again
+#     bin/          the programs; their hash covers libcj2k.a, libcj2kenc.c and the tree
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -37,7 +36,7 @@ readonly kPrograms=(ffmpeg ffprobe api_test cuda_frames_test)
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*"; }
 die() { printf 'build.sh: %s\n' "$*" >&2; exit 1; }
 
-# Runs a long command with its output in a log; the log's end is shown if it fails.
+# quietly LOG COMMAND...: runs a long command with its output in LOG. If it fails, shows the last 30 lines.
 quietly() {
   local log=$1; shift
   "$@" >"$log" 2>&1 || { tail -n 30 "$log" >&2; die "failed: $* (all of it: $log)"; }
@@ -45,10 +44,10 @@ quietly() {
 
 hash_of() { sha256sum | cut -c1-16; }
 
-# --- what FFmpeg is built of -----------------------------------------------------------------------------------------
+# --- the components of FFmpeg ----------------------------------------------------------------------------------------
 
-# The components that reading, writing and judging JPEG 2000 needs, not all of FFmpeg: minutes instead of an hour; or those
-# that tests/ffmpeg needs alone.
+# all: the components to read, write and judge JPEG 2000. They build in minutes, all of FFmpeg would take an hour.
+# tests: only those that tests/ffmpeg needs.
 case ${CJ2K_FFMPEG_PARTS:-all} in
   all)
     kDemuxers=mov,mxf,matroska,avi,nut,mpegts,image2,image2pipe,image_j2k_pipe,image_png_pipe,rawvideo,yuv4mpegpipe,h264,hevc,ivf,wav,concat,framecrc
@@ -73,7 +72,7 @@ case ${CJ2K_FFMPEG_PARTS:-all} in
   *) die "CJ2K_FFMPEG_PARTS $CJ2K_FFMPEG_PARTS is neither all nor tests" ;;
 esac
 readonly kDemuxers kMuxers kDecoders kEncoders kParsers kFilters kBsfs kNvdec
-# shellcheck disable=SC2054 # the commas are FFmpeg's
+# shellcheck disable=SC2054 # the commas belong to FFmpeg's options
 readonly kFlags=(
   --disable-everything --disable-autodetect --disable-doc --disable-debug --disable-network --disable-ffplay
   --enable-avfilter --enable-pthreads --enable-zlib --enable-libopenjpeg --enable-libcj2k
@@ -82,7 +81,7 @@ readonly kFlags=(
   "--enable-encoder=$kEncoders" "--enable-parser=$kParsers" "--enable-filter=$kFilters"
 )
 
-# With the headers; the driver is opened at run time, so the programs run where there is none.
+# Added if there are nv-codec-headers. The programs open the driver at run time, so they also run without one.
 readonly kCudaFlags=(--enable-ffnvcodec --enable-cuda "${kNvdec[@]}" --enable-filter=hwupload_cuda)
 
 # --- packages --------------------------------------------------------------------------------------------------------
@@ -117,7 +116,7 @@ suites_of() {
   esac
 }
 
-# The Debian mirror this machine uses, from one-line and deb822 sources.
+# Prints the Debian mirror of this machine, found in one-line and deb822 sources.
 debian_mirror() {
   local uri
   uri=$(
@@ -129,7 +128,7 @@ debian_mirror() {
   echo "${uri:-http://deb.debian.org/debian}"
 }
 
-# apt with lists, cache and sources of its own in $1.
+# private_apt DIR TOOL ARGUMENT...: runs an apt tool with lists, cache and sources of its own in DIR.
 private_apt() {
   local dir=$1 tool=$2; shift 2
   "$tool" -o Dir::Etc::sourcelist="$dir/debian.sources" -o Dir::Etc::sourceparts=- \
@@ -137,8 +136,8 @@ private_apt() {
     -o Dir::Cache="$dir/cache" -o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3 "$@"
 }
 
-# fetch_source PACKAGE VERSION SUITE...: leaves the newest tarball of PACKAGE VERSION.* in the cache and its path in
-# `tarball`, empty where no suite has one.
+# fetch_source PACKAGE VERSION SUITE...: puts the newest tarball of PACKAGE VERSION.* into the cache and its path into
+# `tarball`, which is empty if no suite has one.
 fetch_source() {
   local package=$1 version=$2 dir mirror full upstream complete=yes
   shift 2
@@ -168,7 +167,7 @@ fetch_source() {
   upstream=${full#*:}
   upstream=${upstream%-*}
   say "fetching $package $upstream"
-  # Only the upstream tarball: its checksum stands in the signed index, and Debian's patches are not wanted.
+  # Fetch only the upstream tarball. The signed index has its checksum, and Debian's patches are not wanted.
   (cd "$dir/out" && private_apt "$dir" apt-get -qq source --download-only --tar-only "$package=$full" >"$dir/log" 2>&1) ||
     { tail -n 5 "$dir/log" >&2; return 1; }
   tarball=$(find "$dir/out" -name "${package}_$upstream.orig.tar.?z")
@@ -178,8 +177,8 @@ fetch_source() {
   rm -rf "$dir"
 }
 
-# Leaves the tarball of the driver interface's headers in `headers`, empty where FFmpeg is built without CUDA frames.
-# Every FFmpeg from 5.1 on takes version 12.1.
+# Puts the path of the nv-codec-headers tarball into `headers`, which is empty if FFmpeg is built without CUDA frames. Every
+# FFmpeg from 5.1 on accepts version 12.1.
 fetch_headers() {
   headers=
   [[ ${CJ2K_NVCODEC:-1} == 1 ]] || return 0
@@ -190,7 +189,7 @@ fetch_headers() {
 
 # --- libcj2k ---------------------------------------------------------------------------------------------------------
 
-# Leaves the installed library's folder in `prefix`.
+# Puts the folder of the installed library into `prefix`, its archive into `library` and its cj2k.pc into `pc`.
 build_library() {
   if [[ -n ${CJ2K_PREFIX:-} ]]; then
     prefix=$(cd "$CJ2K_PREFIX" && pwd)
@@ -213,8 +212,8 @@ build_library() {
 
 # --- FFmpeg ----------------------------------------------------------------------------------------------------------
 
-# The library at a path that stays the same in a tree, whichever checkout it comes from; untouched files keep their
-# time, so that make sees what changed.
+# install_library_into DIR: copies the library to a path that is the same for every checkout. Files with the same content
+# keep their time, so that make sees what has changed.
 install_library_into() {
   local to=$1 header
   mkdir -p "$to/include" "$to/lib/pkgconfig"
@@ -225,7 +224,7 @@ install_library_into() {
   sed -e "s|^prefix=.*|prefix=$to|" -e "s|^libdir=.*|libdir=$to/lib|" "$pc" >"$to/lib/pkgconfig/cj2k.pc"
 }
 
-# Unpacks, patches and configures into $2 whatever of that has not been done.
+# prepare_tree VERSION TREE: unpacks, patches and configures FFmpeg in TREE. Steps that are done already are left out.
 prepare_tree() {
   local version=$1 tree=$2 cc=gcc stamp
   if [[ ! -e $tree/.patched ]]; then
@@ -256,7 +255,7 @@ prepare_tree() {
   fi
 }
 
-# The manual of the encoder must be good texinfo, though it is not built here.
+# The manual is not built here, but the section of the encoder must be valid texinfo.
 check_manual() {
   local version=$1 tree=$2
   command -v makeinfo >/dev/null || return 0
@@ -265,7 +264,7 @@ check_manual() {
   grep -q 'j2k_cuda' "$tree/manual.html" || die "$version: the manual has no section j2k_cuda"
 }
 
-# build_tool TREE NAME LINKER_FLAG...: FFmpeg links its own tools against all its libraries; so are ours.
+# build_tool TREE NAME LINKER_FLAG...: builds a test program like FFmpeg's own tools, linked against all its libraries.
 build_tool() {
   local tree=$1 name=$2
   shift 2
@@ -274,7 +273,8 @@ build_tool() {
   quietly "$tree/$name.log" make -C "$tree/src" "TOOLS=tools/$name" "ELIBS=$* \$(FF_DEP_LIBS) \$(FF_EXTRALIBS)" "tools/$name"
 }
 
-# make does not know the headers and the archive outside the tree.
+# make does not know the headers and the archive outside of the source. If they are newer, the files that depend on them are
+# removed first.
 compile_tree() {
   local version=$1 tree=$2 object=$2/src/libavcodec/libcj2kenc.o header
   for header in "${kHeaders[@]}"; do
@@ -292,14 +292,14 @@ compile_tree() {
   fi
 }
 
-# Trees are some 200 MB: only the newest of a version stays, and the last 8 sets of programs.
+# prune VERSION TREE: keeps only TREE of the trees of a version, which have about 200 MB each, and the last 8 sets of programs.
 prune() {
   local version=$1 keep=$2 old
   for old in "$cache/tree/$version-"*/; do
     old=${old%/}
     if [[ -d $old && $old != "$keep" ]]; then flock -n "$old.lock" rm -rf "$old" && rm -f "$old.lock"; fi
   done
-  # shellcheck disable=SC2012 # names are hashes
+  # shellcheck disable=SC2012 # the names are hashes, safe for ls
   ls -1dt "$cache/bin/"* 2>/dev/null | tail -n +9 | xargs -r rm -rf
 }
 
@@ -314,7 +314,7 @@ build() {
   bin_key=$({
     printf '%s\n' "$version" "$tree_key"
     pkg-config --modversion libhwy tbb || true
-    sed "s|$prefix||g" "$pc" # not where it lies
+    sed "s|$prefix||g" "$pc" # without its path
     cat "$root/ffmpeg-patch/"{libcj2kenc.c,build.sh} "$root/tests/ffmpeg/"{api_test,cuda_frames_test}.c "$library"
     cat "${kHeaders[@]/#/$prefix/include/}"
   } | hash_of)
@@ -366,7 +366,7 @@ build_library
 fetch_headers
 result=0
 for version in "${versions[@]}"; do
-  # shellcheck disable=SC2046 # suites are words
+  # shellcheck disable=SC2046 # each suite is one word
   fetch_source ffmpeg "$version" $(suites_of "$version") || die "cannot fetch FFmpeg $version"
   if [[ -n $tarball ]]; then
     build "$version"

@@ -50,7 +50,7 @@
 #include "codec_internal.h"
 #include "encode.h"
 #include "hwconfig.h"
-#include "version.h" /* without it LIBAVCODEC_VERSION_INT is 0 in #if */
+#include "version.h" /* defines LIBAVCODEC_VERSION_INT, which would be 0 in #if without it */
 
 #ifndef CODEC_LONG_NAME /* 5.1 */
 #define CODEC_LONG_NAME(str) .p.long_name = NULL_IF_CONFIG_SMALL(str)
@@ -58,22 +58,22 @@
 #ifndef CODEC_PIXFMTS_ARRAY /* 5.1, 7.1 */
 #define CODEC_PIXFMTS_ARRAY(array) .p.pix_fmts = (array)
 #endif
-#ifndef FF_CODEC_CAP_INIT_THREADSAFE /* 7.1 on: the default; the bit now means the opposite */
+#ifndef FF_CODEC_CAP_INIT_THREADSAFE /* the default from 7.1 on; the bit now means the opposite */
 #define FF_CODEC_CAP_INIT_THREADSAFE 0
 #endif
 
-/* The most that ff_get_encode_buffer() gives. */
+/* The largest packet that ff_get_encode_buffer() gives. */
 #define MAX_PACKET_BYTES (INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE)
 
 #if CJ2K_PACKET_PADDING < AV_INPUT_BUFFER_PADDING_SIZE
 #error "libcj2k does not pad its packets enough to use them without a copy"
 #endif
 
-/* Formats whose samples need only be copied and shifted, with their own depth. */
+/* The formats whose samples the library can read in place with a shift, at their own depth. */
 static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV440P,
     AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV410P,
-#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100) /* no color_ranges: keeps full range as it is */
+#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100) /* without color_ranges, these keep full range as it is */
     AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P, AV_PIX_FMT_YUVJ440P,
     AV_PIX_FMT_YUVJ411P,
 #endif
@@ -122,10 +122,10 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_NONE
 };
 
-/* Each parameter of libcj2k is an option with the name, range, default and help of cj2k_params.def,
- * which is included for the members of CJ2KContext, for the AVOptions and for cj2k_params; but not
- * these, for which FFmpeg has words of its own: */
-#define OWN_width               OWN /* what the frames say: width to dy, colorspace, alpha */
+/* Each parameter of libcj2k is an option, with the name, range, default and help of
+ * cj2k_params.def. That file is included for the members of CJ2KContext, for the AVOptions and to
+ * fill cj2k_params. The parameters below are left out: FFmpeg has names of its own for them. */
+#define OWN_width               OWN /* width to dy, colorspace, alpha: from the frames */
 #define OWN_height              OWN
 #define OWN_num_components      OWN
 #define OWN_depth               OWN
@@ -140,15 +140,15 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
 #define OWN_quality             OWN /* q */
 #define OWN_threads             OWN /* threads */
 
-/* USE(name, macro) is `macro`, but NOTHING for the parameters above: of them OWN_name is a macro,
- * whose comma moves NOTHING to the second place. */
+/* USE(name, macro) is NOTHING for the parameters above, and `macro` for all others. For a parameter
+ * above, OWN_name is a macro whose comma makes NOTHING the second argument of SECOND. */
 #define OWN                     , NOTHING
 #define NOTHING(...)
 #define USE(name, macro)        SECOND(OWN_##name, macro, )
 #define SECOND(...)             SECOND_(__VA_ARGS__)
 #define SECOND_(a, b, ...)      b
 
-/* Each kind of number: C type, type of the AVOption, member of its default_val. */
+/* For each kind of number: the C type, the type of the AVOption, the member of its default_val. */
 #define KIND_INT                int,     AV_OPT_TYPE_INT,    i64
 #define KIND_INT64              int64_t, AV_OPT_TYPE_INT64,  i64
 #define KIND_BOOL               int,     AV_OPT_TYPE_BOOL,   i64
@@ -156,9 +156,9 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
 #define KIND_ENUM               int,     AV_OPT_TYPE_INT,    i64
 #define KIND_FLAGS              int,     AV_OPT_TYPE_FLAGS,  i64
 
-/* What a packet takes from its frame besides the time stamps, which libcj2k carries. */
+/* What a packet gets from its frame. The time stamps are not here: libcj2k carries them. */
 typedef struct FrameProps {
-    uintptr_t number; ///< of the frame; travels with it as cj2k_frame.opaque
+    uintptr_t number; ///< number of the frame, which is also its cj2k_frame.opaque
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
     void *opaque;
     AVBufferRef *opaque_ref;
@@ -171,15 +171,15 @@ typedef struct CJ2KContext {
     const AVClass *class;
 
     cj2k_encoder *encoder;
-    enum AVPixelFormat sw_format; ///< of the samples, also in CUDA frames
-    const AVPixFmtDescriptor *desc; ///< of sw_format
+    enum AVPixelFormat sw_format; ///< format of the samples, also of those in CUDA frames
+    const AVPixFmtDescriptor *desc; ///< descriptor of sw_format
     void *cuda_context;     ///< CUcontext of the frames; NULL for frames in system memory
     AVFifo *props;          ///< FrameProps of the frames in flight, in order
     uintptr_t frame_number; ///< number of the next frame, from 0
     int draining;
     int warned_interlaced;
 
-    /* options; those that are parameters under their names */
+    /* The options. Those that are parameters have the parameter's name. */
 #define NUMBER_MEMBER_(c_type, opt_type, member, name) c_type name;
 #define NUMBER_MEMBER(...)           NUMBER_MEMBER_(__VA_ARGS__)
 #define TEXT_MEMBER(name)            char *name;
@@ -210,7 +210,7 @@ static const struct {
     { CJ2K_INTERNAL,      AVERROR_BUG2         },
 };
 
-/* The library has already logged the reason of an error. */
+/* Logs nothing, because the library has already logged the reason of an error. */
 static int map_status(cj2k_status status)
 {
     for (int i = 0; i < FF_ARRAY_ELEMS(error_table); i++)
@@ -233,7 +233,7 @@ static void log_callback(void *avctx, cj2k_log_level level, const char *message)
            "%s\n", message);
 }
 
-/* Components 1 and 2 of a YUV format are subsampled, an alpha component is not. */
+/* Components 1 and 2 of a YUV format can be subsampled, an alpha component cannot. */
 static int is_chroma(const AVPixFmtDescriptor *desc, int c)
 {
     return desc->nb_components >= 3 && (c == 1 || c == 2);
@@ -244,7 +244,7 @@ static int is_rgb_or_xyz(const CJ2KContext *s)
     return s->desc->flags & AV_PIX_FMT_FLAG_RGB || s->sw_format == AV_PIX_FMT_XYZ12;
 }
 
-/* The format of the samples: of CUDA frames, that of their pool. */
+/* Finds the format of the samples. For CUDA frames it is the sw_format of their pool. */
 static int set_format(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
@@ -301,7 +301,7 @@ static void set_picture(AVCodecContext *avctx, cj2k_params *p)
     avctx->bits_per_raw_sample = desc->comp[0].depth;
 }
 
-/* The options that are parameters. */
+/* Copies the options that are parameters. */
 static int set_params(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
@@ -315,7 +315,7 @@ static int set_params(AVCodecContext *avctx, cj2k_params *p)
     return 0;
 }
 
-/* The options that stand for parameters under other names. */
+/* Sets the parameters that have options under other names. */
 static int set_coding(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
@@ -339,7 +339,7 @@ static int set_coding(AVCodecContext *avctx, cj2k_params *p)
     if (s->tile_height)
         p->tile_height = s->tile_height;
 
-    /* The default has the version of the header; the library's may be another. */
+    /* The default of cj2k_params.def has the version of the header. The library's can differ. */
     if (!s->comment || !strcmp(s->comment, "libcj2k " CJ2K_VERSION_STRING)) {
         av_strlcpy(p->comment, "libcj2k", sizeof(p->comment));
         if (!(avctx->flags & AV_CODEC_FLAG_BITEXACT))
@@ -348,7 +348,7 @@ static int set_coding(AVCodecContext *avctx, cj2k_params *p)
     return 0;
 }
 
-/* The whole bytes that one frame may have at `bits_per_second`. */
+/* Computes the bytes of one frame at `bits_per_second`, rounded down. */
 static int bytes_per_frame(AVCodecContext *avctx, const char *option, int64_t bits_per_second,
                            int64_t *bytes)
 {
@@ -372,7 +372,7 @@ static int bytes_per_frame(AVCodecContext *avctx, const char *option, int64_t bi
     return 0;
 }
 
-/* The size of the samples without any padding. */
+/* The bits of all samples of a frame, without padding. */
 static int64_t raw_frame_bits(const cj2k_params *p)
 {
     int64_t bits = 0;
@@ -396,14 +396,14 @@ static int set_rate(AVCodecContext *avctx, cj2k_params *p)
 
     if (avctx->flags & AV_CODEC_FLAG_QSCALE) {
         p->quality = avctx->global_quality / (double)FF_QP2LAMBDA;
-        if (p->quality <= 0) { /* 0 would be the library's default */
+        if (p->quality <= 0) { /* 0 would ask for the library's default */
             av_log(avctx, AV_LOG_ERROR, "q %g not in [0.00390625, 256]; use -lossless 1 for the "
                    "exact picture\n", p->quality);
             return AVERROR(EINVAL);
         }
     }
 
-    /* As in libopenjpeg: a compression ratio of twice the level. */
+    /* As in libopenjpeg, the compression ratio is twice the level. */
     if (avctx->compression_level > 0) {
         if (p->target_bytes)
             av_log(avctx, AV_LOG_WARNING, "compression_level is ignored: a bit rate is set\n");
@@ -440,7 +440,7 @@ static int set_running(AVCodecContext *avctx, cj2k_params *p)
         if ((ret = set_param(p, e->key, e->value)) < 0)
             return ret;
     }
-    /* Not a limit of the library: it would make the frame, and there would be no packet for it. */
+    /* The library has no such limit: it would encode the frame, but no AVPacket could hold it. */
     if (p->min_frame_bytes > MAX_PACKET_BYTES) {
         av_log(avctx, AV_LOG_ERROR, "min_frame_bytes %"PRId64" not in [0, %d], the bytes that a "
                "packet can have\n", p->min_frame_bytes, MAX_PACKET_BYTES);
@@ -450,15 +450,15 @@ static int set_running(AVCodecContext *avctx, cj2k_params *p)
 }
 
 #if CONFIG_CUDA
-/* The stream that writes the frames of a device. To the library NULL means "ready", to CUDA and
- * FFmpeg the legacy default stream, whose explicit handle is CU_STREAM_LEGACY. */
+/* The stream that writes the frames of a device. NULL tells the library that the samples are ready.
+ * In CUDA and FFmpeg, NULL is the legacy default stream; its handle is CU_STREAM_LEGACY = 1. */
 static void *frames_stream(const AVCUDADeviceContext *device)
 {
     return device->stream ? device->stream : (void *)(uintptr_t)1;
 }
 
-/* CUDA frames are encoded in the context they are in; that of a device given by -init_hw_device
- * is used where the option `device` leaves it open. */
+/* Chooses the CUDA context. CUDA frames are encoded in the context that they are in. For other
+ * frames, the device of -init_hw_device is used if the option `device` is auto or cuda. */
 static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
 {
     CJ2KContext *s = avctx->priv_data;
@@ -545,7 +545,7 @@ static void free_props(FrameProps *props)
 #endif
 }
 
-/* The library says itself what it lacks memory for. */
+/* For allocations of this file. The library logs its own. */
 static int no_memory(AVCodecContext *avctx, uintptr_t frame_number)
 {
     av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": out of memory\n", frame_number);
@@ -579,7 +579,8 @@ static int check_frame(AVCodecContext *avctx, const AVFrame *frame)
     return 0;
 }
 
-/* Says where the samples are; those of CUDA frames must be as in the pool known at init. */
+/* Says in which memory the samples are. CUDA frames must have the format and the context of the
+ * pool that was known at init. */
 static int set_memory(AVCodecContext *avctx, const AVFrame *frame, cj2k_frame *out)
 {
 #if CONFIG_CUDA
@@ -607,8 +608,8 @@ static int set_memory(AVCodecContext *avctx, const AVFrame *frame, cj2k_frame *o
     return 0;
 }
 
-/* Samples of native endianness in words of one or two bytes; the descriptor places the word of
- * a component that straddles bytes (x2rgb10) so that two bytes always hold it. */
+/* Samples are words of one or two bytes in native byte order. If a component straddles a byte
+ * boundary (x2rgb10), the descriptor gives an offset at which two bytes hold it. */
 static void set_views(const CJ2KContext *s, const AVFrame *frame, cj2k_frame *out)
 {
     for (int c = 0; c < s->desc->nb_components; c++) {
@@ -624,8 +625,8 @@ static void set_views(const CJ2KContext *s, const AVFrame *frame, cj2k_frame *ou
     }
 }
 
-/* Hands the next frame to the library, or tells it that there are no more.
- * @return 0, AVERROR(EAGAIN) when there is no frame yet, or another error */
+/* Sends the next frame to the library, or tells it that there are no more.
+ * @return 0, AVERROR(EAGAIN) if there is no frame yet, or another error */
 static int send_frame(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
@@ -675,7 +676,7 @@ static int send_frame(AVCodecContext *avctx)
 #else
     props.reordered_opaque = frame->reordered_opaque;
 #endif
-    /* Written first: the frame cannot be taken back once the library has it. */
+    /* Write the properties first: once the library has the frame, it cannot be taken back. */
     ret = av_fifo_write(s->props, &props, 1);
     if (ret < 0) {
         free_props(&props);
@@ -683,7 +684,7 @@ static int send_frame(AVCodecContext *avctx)
         goto fail;
     }
 
-    /* Its properties stay queued if this fails; the next packet skips them by their number. */
+    /* If this fails, the properties stay queued. take_props() for the next packet skips them. */
     ret = map_status(cj2k_encoder_send_frame(s->encoder, &in));
     if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) {
         av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": libcj2k has asked for it and does not take "
@@ -699,7 +700,8 @@ fail:
     return ret;
 }
 
-/* Frames that failed have left no packet, only their properties. */
+/* Takes the properties of frame `number` and drops those before it: their frames failed and have no
+ * packet. */
 static void take_props(CJ2KContext *s, uintptr_t number, FrameProps *props)
 {
     while (av_fifo_read(s->props, props, 1) >= 0) {
@@ -741,8 +743,8 @@ static void free_bytes(void *opaque, uint8_t *data)
     av_free(packet);
 }
 
-/* Makes the bytes of the library's packet those of an AVPacket, without a copy. Who drops the last
- * reference gives them back, which may be after the encoder is closed. */
+/* Makes the bytes of the library's packet the bytes of an AVPacket, without a copy. They go back to
+ * the library with the last reference, which may be after the encoder is closed. */
 static int wrap_bytes(AVPacket *pkt, cj2k_packet *packet)
 {
     cj2k_packet *owner = av_memdup(packet, sizeof(*packet));
@@ -757,7 +759,7 @@ static int wrap_bytes(AVPacket *pkt, cj2k_packet *packet)
     }
     pkt->data    = packet->data;
     pkt->size    = packet->size;
-    packet->slot = NULL; /* has another owner */
+    packet->slot = NULL; /* `owner` releases it now */
     return 0;
 }
 
@@ -769,7 +771,7 @@ static int set_bytes(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet)
         return AVERROR(EINVAL);
     if (avctx->get_encode_buffer == avcodec_default_get_encode_buffer)
         return wrap_bytes(pkt, packet);
-    /* The user has buffers of his own. */
+    /* The application gives its own buffers, so the bytes are copied. */
     ret = ff_get_encode_buffer(avctx, pkt, packet->size, 0);
     if (ret >= 0)
         memcpy(pkt->data, packet->data, packet->size);
@@ -794,7 +796,7 @@ static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet
 
     pkt->pts = pkt->dts = packet->pts;
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
-    pkt->duration = packet->duration; /* in 5.1 the ffmpeg program sets it, and warns of others */
+    pkt->duration = packet->duration; /* in 5.1 the ffmpeg program sets it and warns of others */
 #endif
     pkt->flags |= AV_PKT_FLAG_KEY;
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
@@ -812,7 +814,8 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
     cj2k_packet packet = { .struct_size = sizeof(packet) };
     int ret;
 
-    /* The library waits for a packet only once it holds async_depth frames or drains. */
+    /* The library gives a packet only when it has async_depth frames in flight, when another packet
+     * of the same GOP has been received, or when it drains. Until then, send frames. */
     while ((ret = map_status(cj2k_encoder_receive_packet(s->encoder, &packet))) ==
            AVERROR(EAGAIN)) {
         if (s->draining) {
@@ -870,8 +873,8 @@ static void cj2k_flush(AVCodecContext *avctx)
 #define CONST(unit_name, name, value, help) \
     { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = value }, 0, 0, VE, .unit = #unit_name },
 static const AVOption cj2k_options[] = {
-    /* The range of a number goes down to a default of 0 that stands for "chosen"; what lies between
-     * is left to libcj2k to refuse. */
+    /* If a default of 0 ("chosen" or "none") is below the range of a number, the range of the
+     * option begins at 0. libcj2k refuses the values in between. */
 #define CJ2K_NUMBER(name, kind, min, max, value, unit, clause, help) \
     USE(name, NUMBER_OPTION)(KIND_##kind, name, min, max, value, help)
 #define CJ2K_TEXT(name, kind, min, max, value, unit, clause, help) \
@@ -880,7 +883,8 @@ static const AVOption cj2k_options[] = {
     USE(name, CONST)(name, value_name, value, help)
 #include <cj2k_params.def>
 
-    /* The same as others call it. They are unset by default, so that no default is said twice. */
+    /* Names that other encoders use for the same parameters. They are unset by default, so that
+     * each default has one place. */
     { "pred", "wavelet (-1 = as wavelet says)", OFFSET(pred), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_WAVELET_53, VE, .unit = "pred" },
         CONST(pred, "dwt97int", CJ2K_WAVELET_97, "irreversible 9/7")
         CONST(pred, "dwt53",    CJ2K_WAVELET_53, "reversible 5/3")
@@ -903,7 +907,7 @@ static const AVClass cj2k_class = {
     .version    = LIBAVUTIL_VERSION_INT,
 };
 
-/* lavc's own default of 200 kbit/s could not be told from a wish of the user. */
+/* With lavc's default of 200 kbit/s, one could not tell whether the user has asked for it. */
 static const FFCodecDefault cj2k_defaults[] = {
     { "b", "0" },
     { NULL }

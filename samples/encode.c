@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The libcj2k authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * encode INPUT OUTPUT [NAME=VALUE ...]: one picture (PGM or PPM, binary, or PAM) to a JPEG 2000
- * codestream, or to a JP2 file where OUTPUT ends in .jp2. The names are those of cj2k_params_set,
+ * encode INPUT OUTPUT [NAME=VALUE ...] encodes one picture (binary PGM or PPM, or PAM) to a JPEG
+ * 2000 codestream, or to a JP2 file if OUTPUT ends in .jp2. The names are those of cj2k_params_set,
  * as in README.md:
  *
  *     encode in.ppm out.j2k target_bytes=100000 cblk=32x32 progression=cprl
@@ -15,11 +15,11 @@
 
 typedef struct Picture {
   int width, height, components, depth;
-  int word_bytes; /* per sample, interleaved */
+  int word_bytes; /* bytes of a sample; the components are interleaved */
   void* samples;
 } Picture;
 
-/* The next word of a PNM or PAM header, without comments. */
+/* Reads the next word of a PNM or PAM header. Skips comments. */
 static int read_word(FILE* file, char word[32]) {
   int c = getc(file), n = 0;
   while (isspace(c) || c == '#') {
@@ -70,7 +70,7 @@ static int read_picture(const char* path, Picture* p) {
   int complete = bytes != NULL && fread(bytes, p->word_bytes, count, file) == count;
   fclose(file);
   if (complete &&
-      p->word_bytes == 2) { /* the file is big-endian, the library takes the host's order */
+      p->word_bytes == 2) { /* big-endian in the file, the host's order in the library */
     for (size_t i = 0; i < count; ++i) {
       unsigned short sample = (unsigned short)(bytes[2 * i] << 8 | bytes[2 * i + 1]);
       memcpy(bytes + 2 * i, &sample, 2);

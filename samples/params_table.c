@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The libcj2k authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Prints the parameters of cj2k_params_set as a markdown table, the one in README.md. */
+ * Prints the parameters of cj2k_params_set as the markdown table in README.md. */
 #include <cj2k.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void print_range(const cj2k_param_info* info) {
     case CJ2K_PARAM_TEXT:
       printf("text");
       break;
-    default: /* every bound is exact as a double and has fewer digits than 15 */
+    default: /* every bound is exact as a double and has fewer than 15 digits */
       printf("%.15g .. %.15g", info->min, info->max);
   }
 }

@@ -6,8 +6,8 @@
 #
 #     samples/quickstart.sh [INPUT [OUTPUT.mxf [BITRATE]]]
 #
-# Installs what is missing, builds libcj2k and FFmpeg, encodes INPUT (default: a clip of 24 frames of 3840x2160, 12 bits,
-# made here) to OUTPUT (default build/quickstart/out.mxf) at BITRATE (default 250M), and tells what came out.
+# Installs missing packages, builds libcj2k and FFmpeg, encodes INPUT to OUTPUT at BITRATE, and prints the results. Defaults:
+# INPUT is a clip that this script makes (24 frames, 3840x2160, 12 bits), OUTPUT is build/quickstart/out.mxf, BITRATE is 250M.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -23,7 +23,7 @@ mkdir -p "$here"
 "$root/scripts/install_deps.sh" core ffmpeg
 "$root/ffmpeg-patch/build.sh" 7.1
 
-# Detail, edges and motion from two sources, and film grain that is new in every frame.
+# Makes the clip: detail, edges and motion from two sources, and film grain that differs in every frame.
 make_clip() {
   local size=3840x2160 rate=24 frames=24
   echo "making a clip of $frames frames, $size, 12 bits"
@@ -34,21 +34,21 @@ make_clip() {
     -filter_complex "[0]scale=$size:flags=bicubic,format=gbrp12le[fractal];[1]format=gbrp12le[moving];
       [fractal][moving]blend=all_mode=average[picture];[2]format=gbrp12le[grain];
       [picture][grain]blend=all_mode=grainmerge" \
-    -frames:v $frames -c:v ffvhuff "$here/clip.part.mkv" # lossless, and read in no time
+    -frames:v $frames -c:v ffvhuff "$here/clip.part.mkv" # lossless and fast to read
   mv "$here/clip.part.mkv" "$here/clip.mkv"
 }
 [ $# -ge 1 ] || [ -e "$here/clip.mkv" ] || make_clip
 
-# Encode, with FFmpeg's own progress on the screen.
+# Encode. FFmpeg shows its progress on the screen.
 log=$here/encode.log
 start=$EPOCHREALTIME
 "$ffmpeg" -hide_banner -nostdin -y -i "$input" -map 0:v:0 -c:v j2k_cuda -b:v "$bitrate" "$output" 2> >(tee "$log" >&2)
 seconds=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }')
-sleep 0.2 # for tee
+sleep 0.2 # until tee has written the log
 
 stream() { "$ffprobe" -v error -select_streams v:0 -show_entries "stream=$1" -of default=nw=1:nk=1 "$2" | head -n 1; }
 
-# Compare as planes of the source's own depth. MSE is in units of that depth's samples.
+# Compare both as planar samples at the depth of the source. MSE is in squared units of these samples.
 format=$(stream pix_fmt "$input")
 case $format in
   rgb24 | bgr24 | rgba | bgra | argb | abgr | 0rgb | rgb0 | 0bgr | bgr0) format=gbrp ;;
