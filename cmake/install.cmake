@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-# What is installed: libcj2k.a or libcj2k.so, cj2k.h, cj2k_params.def, cj2k.pc and the CMake package. The component
-# cj2k_other is the same for the other kind of library.
+# Installs libcj2k.a or libcj2k.so, cj2k.h, cj2k_params.def, cj2k.pc and the CMake package. The component cj2k_other installs
+# the same for the other kind of library.
 include(CMakePackageConfigHelpers)
 
-# The prefix is found from where cj2k.pc lies, so the installed tree can be moved.
+# cj2k.pc gives the prefix relative to its own folder, so the installed tree can be moved.
 file(RELATIVE_PATH CJ2K_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" CJ2K_PC_PREFIX "${CJ2K_PC_PREFIX}")
 
@@ -16,7 +16,7 @@ function(cj2k_install target)
   string(REGEX REPLACE "_LIBRARY$" "" CJ2K_KIND ${type})
   string(TOLOWER ${CJ2K_KIND} CJ2K_KIND)
   set(CJ2K_PC_LIBS "")
-  if(CJ2K_KIND STREQUAL "static") # all that a C linker needs, as callers ask without --static
+  if(CJ2K_KIND STREQUAL "static") # all that a C linker needs, because callers do not pass --static
     list(TRANSFORM CJ2K_CXX_LIBRARIES PREPEND -l OUTPUT_VARIABLE libraries)
     list(JOIN libraries " " libraries)
     set(CJ2K_PC_LIBS " -lhwy -ltbb ${libraries} -lpthread -ldl -lrt -lm")

@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-# For everybody else: libcj2k.a and libcj2k.so, both of the objects in cj2k_objects. The target cj2k is the one that
-# BUILD_SHARED_LIBS asks for; cj2k_other is the other one, for the tests that install and use it.
+# The libraries to install: libcj2k.a and libcj2k.so, both made from the objects in cj2k_objects. The target cj2k is the one
+# that BUILD_SHARED_LIBS selects. cj2k_other is the other one, for the tests that install and use it.
 
-# The C++ library of this compiler by name: CMake knows the language of the objects no more, and the program may be C alone.
+# The C++ library of this compiler is linked by name: CMake does not know the language of the objects, and the program can be
+# in C alone.
 set(CJ2K_CXX_LIBRARIES ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
 list(FILTER CJ2K_CXX_LIBRARIES INCLUDE REGEX "^(std)?c\\+\\+(abi)?$")
 list(REMOVE_DUPLICATES CJ2K_CXX_LIBRARIES)
@@ -15,12 +16,13 @@ function(cj2k_link target)
   target_link_libraries(${target} PRIVATE PkgConfig::HWY TBB::tbb Threads::Threads ${CMAKE_DL_LIBS} ${CJ2K_CXX_LIBRARIES} m)
 endfunction()
 
-# The archive is one relocatable object in which all symbols but cj2k_* are local, so that neither ours nor the std:: and
-# tbb:: inline functions we carry can meet those of the program. Section groups are dissolved first: a linker that keeps
-# another copy of a group would otherwise drop ours, whose symbols are no longer reachable by name.
+# The archive is one relocatable object. All symbols but cj2k_* are local in it, so that our symbols, and the inline functions
+# of std:: and tbb:: that the archive contains, cannot collide with those of the program. Section groups are dissolved first.
+# Otherwise a linker that keeps another copy of a group would drop ours, and our references could not find that other copy:
+# they are local and have no names to the linker.
 function(cj2k_add_static target)
   set(sources ${cj2k_objects})
-  if(NOT CJ2K_SANITIZE AND NOT CJ2K_BUILD_FUZZERS) # the sanitizers' own tables need their symbols
+  if(NOT CJ2K_SANITIZE AND NOT CJ2K_BUILD_FUZZERS) # the tables of the sanitizers need their symbols
     set(sources ${CMAKE_CURRENT_BINARY_DIR}/cj2k_prelinked.o)
     add_custom_command(
       OUTPUT ${sources}
@@ -35,7 +37,7 @@ function(cj2k_add_static target)
   cj2k_link(${target})
 endfunction()
 
-# The shared library exports the functions of cj2k.h and nothing else, under a version of their own.
+# The shared library exports only the functions of cj2k.h, with the symbol version LIBCJ2K_<major>.
 function(cj2k_add_shared target)
   set(header ${PROJECT_SOURCE_DIR}/libcj2k/include/cj2k.h)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
@@ -49,7 +51,7 @@ function(cj2k_add_shared target)
   cj2k_link(${target})
   set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${map})
   target_link_options(${target} PRIVATE LINKER:--version-script=${map})
-  if(NOT CJ2K_SANITIZE) # their functions come from the program
+  if(NOT CJ2K_SANITIZE) # the functions of the sanitizers come from the program
     target_link_options(${target} PRIVATE LINKER:-z,defs)
   endif()
 endfunction()

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""check_includes.py [ROOT]: which folder may include which.
+"""check_includes.py [ROOT]: checks which folder includes which.
 
-Prints file, line and the rule of each #include that breaks the table below, and ends with 1 if there is one. A file belongs
-to the first row that matches it; each row may include its own files. In a pattern * stands for a name or a part of one, **
-for any path.
+Prints file, line and rule for each #include that breaks the table below. The exit status is 1 if there is one. A file
+belongs to the first row that matches it. Each row may include its own files. In a pattern, * stands for a name or a part of
+a name, and ** for any path.
 """
 import pathlib
 import re
 import sys
 
-# Row: its files, and what they may include beside each other: rows, or patterns of files. All that is below a row is out of
-# its reach, which is why no two rows can include each other.
+# Row: its files, and what else they may include: rows above it, or patterns of files there. A row can never include a row
+# below it, so no two rows can include each other.
 ROWS = {
     "api": ("libcj2k/include/*", ""),
     "base": ("libcj2k/base/*", "api"),
@@ -30,12 +30,12 @@ ROWS = {
     "tests": ("tests/**", "**"),
 }
 
-# (file, what it includes): why it may.
+# (file, the file that it includes): the reason why it may.
 EXCEPTIONS = {}
 
 FILES = ("*.h", "*.cc", "*.c", "*.cuh", "*.cu", "*.def")
 FOLDERS = ("libcj2k", "kernels", "samples", "tests")
-# Built inside an FFmpeg tree, from its headers.
+# These files are built inside an FFmpeg tree with its headers, so they are not checked.
 ELSEWHERE = "tests/ffmpeg/*"
 ORDER = list(ROWS)
 INCLUDE_DIRS = ("", "libcj2k", "libcj2k/include", "kernels", "tests")
@@ -62,7 +62,7 @@ def is_allowed(path, included):
 
 
 def resolve(root, path, name, quoted):
-    """The file of this tree that `#include` means, or None."""
+    """The file of this tree that the #include names, or None."""
     places = [(root / path).parent] if quoted else []
     for place in places + [root / folder for folder in INCLUDE_DIRS]:
         file = (place / name).resolve()
@@ -72,7 +72,7 @@ def resolve(root, path, name, quoted):
 
 
 def includes(text):
-    """(line number, name, is it quoted) of each #include outside of comments."""
+    """Yields (line number, name, whether the name is quoted) of each #include outside of comments."""
     text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
     for number, line in enumerate(text.splitlines(), 1):
         found = INCLUDE.match(line)

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""check_sizes.py [ROOT]: prints the ten longest functions and files of C, C++ and CUDA code, and ends with 1 if a function
-has more than 75 lines or a file more than 700. A function counts from the first line of its head to its closing brace."""
+"""check_sizes.py [ROOT]: prints the ten longest functions and files of C, C++ and CUDA code.
+
+The exit status is 1 if a function has more than 75 lines or a file more than 700. A function is counted from the first line
+of its head to its closing brace.
+"""
 import pathlib
 import re
 import sys
@@ -11,13 +14,13 @@ MOST_FUNCTION_LINES = 75
 MOST_FILE_LINES = 700
 FOLDERS = ("libcj2k", "kernels", "samples", "tests", "ffmpeg-patch")
 FILES = ("*.h", "*.cc", "*.c", "*.cuh", "*.cu")
-# File or function: why it may be longer.
+# File or function: the reason why it may be longer.
 EXCEPTIONS = {
     "ffmpeg-patch/libcj2kenc.c": "one file, as the wrappers of FFmpeg are, with the tables of formats and options",
     "tests/api/params.cc: TEST_CASE(\"open: every field at and outside its range\")": "a table",
 }
 
-# Comments, literals and directives; all of them can hold braces that are none.
+# Comments, literals and directives. Braces in them are not code.
 NO_CODE = re.compile(
     r"""//[^\n]* | /\*.*?\*/ | R"(\w*)\(.*?\)\1" | "(?:\\.|[^"\\\n])*" | (?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'
         | ^[ \t]*\#(?:\\\n|[^\n])*""", re.S | re.M | re.X)
@@ -26,16 +29,17 @@ CONTAINER = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b[^()]*$")
 
 
 def blank(text):
-    """The text with spaces for everything that is no code, of the same length."""
+    """The text, with everything that is not code replaced by spaces. Its length stays the same."""
     return NO_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
 
 
 def functions(text):
-    """(line, lines, head) of each function of a file, namespace or class. Raises ValueError where braces do not match."""
+    """Yields (line, number of lines, head) of each function of a file, namespace or class. Raises ValueError if braces do not
+    match."""
     code = blank(text)
-    containers = 0  # of the open braces, those of namespaces and classes
-    inner = 0  # the others: bodies and initialisers
-    head = body = 0  # where the statement begins, and its last brace that is no container's
+    containers = 0  # open braces of namespaces and classes
+    inner = 0  # open braces of bodies and initialisers
+    head = body = 0  # where the statement begins, and where its last outermost body or initialiser begins
     for at in (m.start() for m in re.finditer(r"[{};]", code)):
         if code[at] == "{":
             if inner == 0 and CONTAINER.search(code[head:at].strip()):
@@ -46,7 +50,7 @@ def functions(text):
                 continue
         elif code[at] == "}" and inner > 0:
             inner -= 1
-            if inner == 0 and not code[at + 1:].lstrip()[:1] in tuple(",{("):  # else an initialiser: the statement goes on
+            if inner == 0 and not code[at + 1:].lstrip()[:1] in tuple(",{("):  # else an initialiser: the statement continues
                 words = ACCESS.sub("", code[head:body].lstrip())
                 if "(" in words and not words.rstrip().endswith("="):
                     first = body - len(words)

@@ -4,14 +4,16 @@
 #
 # gpu_packages.sh [--cmake] DIR
 #
-# Collects, on a machine with a network, what tests/gpu.sh needs on a GPU machine that has none, but has an NVIDIA driver,
-# a CUDA toolkit and g++: Debian or Ubuntu packages unpacked below DIR, and nvJPEG2000 to compare with. Writes DIR.tar.xz,
-# too. There: tar xJf DIR.tar.xz && CJ2K_DEPS=$PWD/DIR tests/gpu.sh. Installs nothing here; root is not needed.
+# Run it on a machine with a network. It collects what tests/gpu.sh needs on a GPU machine without a network: Debian or
+# Ubuntu packages, unpacked below DIR, and nvJPEG2000 for comparison. It also packs DIR into DIR.tar.xz. It installs nothing
+# and needs no root. The GPU machine must have an NVIDIA driver, a CUDA toolkit and g++. There, run
 #
-#     --cmake    CMake and Ninja as well (Python wheels, self-contained), for a GPU machine without them
+#     tar xJf DIR.tar.xz && CJ2K_DEPS=$PWD/DIR tests/gpu.sh
 #
-# Left out for size: g++ and CUDA themselves, Grok and FFmpeg (the checks on the GPU need neither). Make it on the release
-# of the GPU machine, or an older one: the libraries need its libc and libstdc++.
+#     --cmake    also collect CMake and Ninja (self-contained Python wheels), for a GPU machine without them
+#
+# Left out for size: g++, CUDA, and Grok and FFmpeg, which the checks on the GPU do not need. Run it on the same Debian or
+# Ubuntu release as the GPU machine's, or on an older one: the libraries need the libc and libstdc++ of that machine.
 set -euo pipefail
 
 cmake=0
@@ -32,10 +34,10 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# What every machine with g++ has, and what only ties programs to a desktop or to NUMA.
+# Packages that are left out: every machine with g++ has them, or they only serve a desktop or NUMA.
 readonly present='^(libc6|libc6-dev|libc-dev-bin|libc-bin|libcrypt.*|libgcc-s1|libgcc-[0-9]+-dev|libstdc\+\+6|libstdc\+\+-.*|gcc.*|g\+\+.*|cpp.*|linux-libc-dev|libc-dev|rpcsvc-proto|libnsl.*|libtirpc.*|debconf.*|cdebconf.*|perl.*|dpkg.*|install-info|libhwloc.*|libpciaccess.*|libxml2.*|libicu.*|libnuma.*|python3.*|tzdata|cmake|googletest|libgtest.*|libtbbbind.*|libtbbmalloc.*)$'
 
-# closure PACKAGE...: with all they depend on, less what is present
+# closure PACKAGE...: prints the packages and all that they depend on, without those in `present`.
 closure() {
   local queue=("$@") package
   declare -A seen=()
@@ -45,21 +47,21 @@ closure() {
     if [ -n "${seen[$package]:-}" ] || [[ $package =~ $present ]]; then continue; fi
     seen[$package]=1
     echo "$package"
-    # The first of alternatives; virtual packages (in <>) have no file of their own.
+    # Alternatives (marked with |) are all taken. Virtual packages (in <>) have no file, so they are left out.
     mapfile -t -O "${#queue[@]}" queue < <(apt-cache depends --no-recommends --no-suggests --no-conflicts --no-breaks \
       --no-replaces --no-enhances "$package" | sed -nE 's/^ +\|?(Pre)?Depends: ([a-z0-9][^ ]*)$/\2/p')
   done
 }
 
 mapfile -t packages < <(closure libhwy-dev libtbb-dev doctest-dev libboost-context-dev pkgconf libopenjp2-tools)
-# TBB's CMake package wants all its libraries to be there.
+# TBB's CMake package requires all libraries of TBB.
 mapfile -t -O "${#packages[@]}" packages < <(apt-cache depends libtbb12 libtbb-dev 2> /dev/null |
   sed -nE 's/^ +Depends: (libtbb(malloc|bind)[^ ]*)$/\1/p' | sort -u)
 echo "packages: ${packages[*]}"
 (cd "$work" && apt-get -qq -o APT::Sandbox::User=root download "${packages[@]}")
 for deb in "$work"/*.deb; do dpkg-deb -x "$deb" "$dir"; done
 
-# nvJPEG2000 for both toolkits: tests/gpu.sh takes the one of the machine's nvcc.
+# nvJPEG2000 for CUDA 12 and 13: tests/gpu.sh uses the one that fits the machine's nvcc.
 pip=(python3 -m pip --quiet --disable-pip-version-check download --no-deps --only-binary=:all:)
 for toolkit in cu12 cu13; do
   if "${pip[@]}" -d "$work/$toolkit" "nvidia-nvjpeg2k-$toolkit"; then
@@ -79,7 +81,7 @@ if [ $cmake = 1 ]; then
   done
 fi
 
-# Less to carry: no documentation, and of Boost's headers those that the tests include.
+# To save size, remove documentation, unused tools, and all Boost headers that the tests do not include.
 rm -rf "$dir"/usr/share/{doc,doc-base,man,lintian,locale,bug} "$dir"/wheels/cmake/data/{doc,man} \
   "$dir"/usr/lib/*/libhwy_test* "$dir"/wheels/cmake/data/bin/{ccmake,cpack}
 boost=$dir/usr/include/boost

@@ -4,9 +4,9 @@
 #
 # install_deps.sh [core|test|ffmpeg|all|bench]...    (default core)
 #
-# Installs, with apt, the Debian packages that are missing: for the library (core), for its tests and sanitizers (test),
-# for building FFmpeg (ffmpeg), for the plots of benchmarks (bench; not in all). Asks nothing; needs root or sudo without
-# a password only where something is missing.
+# Installs missing Debian packages with apt: for the library (core), for its tests and sanitizers (test), for building
+# FFmpeg (ffmpeg), for the plots of benchmarks (bench, which is not part of all). It asks no questions. If packages are
+# missing, it needs root or sudo without a password.
 set -euo pipefail
 
 readonly core="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev"
@@ -18,7 +18,7 @@ readonly bench="python3-matplotlib"
 
 wanted=()
 for group in "${@:-core}"; do
-  # shellcheck disable=SC2206 # lists of words
+  # shellcheck disable=SC2206 # the lists are split into words
   case $group in
     core) wanted+=($core) ;;
     test) wanted+=($core $test) ;;
@@ -49,7 +49,7 @@ echo "installing ${missing[*]}"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for attempt in 1 2 3; do
-  # The lists of a fresh container are empty, old ones name packages that are gone.
+  # A fresh container has no package lists, and old lists name packages that no longer exist.
   if apt update > "$log" 2>&1 < /dev/null &&
      apt install -y --no-install-recommends "${missing[@]}" > "$log" 2>&1 < /dev/null; then
     exit 0
