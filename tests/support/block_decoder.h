@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A decoder of one code-block, T.800 Annex D, sample by sample and straight from its tables. It
-// knows where codeword segments end by itself and is given their lengths.
+// A decoder of one code-block, sample by sample and straight from the tables of T.800 Annex D. It
+// finds the passes of each codeword segment from the style; the caller gives the segments' bytes.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace cj2k::test {
 
-/// Passes of the codeword segment that begins with `first`, if the block goes on (Tables D.8, D.9).
+/// Passes of the segment that begins with pass `first`, if the block goes on (Tables D.8, D.9).
 inline int passes_of_segment(uint32_t style, int first) {
   if ((style & CJ2K_STYLE_TERMALL) != 0) return 1;
   if ((style & CJ2K_STYLE_BYPASS) == 0) return 1 << 16;
@@ -25,11 +25,12 @@ inline int passes_of_segment(uint32_t style, int first) {
 }
 
 struct DecodedBlock {
-  std::vector<uint32_t> magnitudes;  ///< bits decoded so far, in place
+  std::vector<uint32_t> magnitudes;  ///< the bits decoded so far, each at its place
   std::vector<uint8_t> negative;
-  std::vector<uint8_t> last_plane;  ///< lowest plane decoded of a significant sample
+  std::vector<uint8_t> last_plane;  ///< the lowest plane decoded, of significant samples
   bool segmentation_ok = true;      ///< every segmentation symbol was 1010
-  bool predictable = true;  ///< every segment ends as D.4.2 says; tells something with PTERM
+  /// Every segment ends as D.4.2 requires. Meaningful only with PTERM.
+  bool predictable = true;
   bool operator==(const DecodedBlock& o) const {
     return magnitudes == o.magnitudes && negative == o.negative && last_plane == o.last_plane &&
            segmentation_ok == o.segmentation_ok;
@@ -54,7 +55,7 @@ class BlockDecoder {
     reset_contexts();
   }
 
-  /// @param segments  bytes of the codeword segments of the first `num_passes` passes, in order
+  /// @param segments  the bytes of each codeword segment of the first `num_passes` passes, in order
   DecodedBlock decode(const std::vector<std::span<const uint8_t>>& segments, int num_passes) {
     int pass = 0;
     for (const std::span<const uint8_t> segment : segments) {
@@ -72,7 +73,7 @@ class BlockDecoder {
   }
 
  private:
-  // Labels as the standard numbers them.
+  // Context labels as the standard numbers them.
   enum { kSignFirst = 9, kRefineFirst = 14, kRunLength = 17, kUniform = 18, kLabels = 19 };
 
   void reset_contexts() {  // Table D.7
@@ -99,7 +100,7 @@ class BlockDecoder {
 
   size_t at(int x, int y) const { return static_cast<size_t>(y * width_ + x); }
 
-  /// Significance of a neighbour of (x, y); +1 or -1 by its sign.
+  /// 0: the neighbour of (x, y) is outside or not significant. Otherwise its sign, +1 or -1.
   int state(int x, int y, int dx, int dy) const {
     const int nx = x + dx, ny = y + dy;
     if (nx < 0 || nx >= width_ || ny < 0 || ny >= height_) return 0;

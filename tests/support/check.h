@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the stage checks share: forcing an instruction set, memory that shows stray accesses, seeded
-// extremes, timing.
+// Shared by the checks of the stages: choice of the instruction set, memory that shows stray
+// accesses, extreme inputs from a seed, timing.
 //
-// A check runs the reference and each implementation on equal copies of the same memory, guards and
-// gaps included, and compares all of it. Cases whose name begins with "bench" are skipped unless
-// asked for:
+// A check runs the reference and each implementation on equal copies of the same memory, and
+// compares all of it, guards and gaps included. Test cases whose names begin with "bench" are
+// skipped unless asked for:
 //   test_simd --no-skip --test-case='bench*'
 #pragma once
 
@@ -27,10 +27,10 @@
 
 namespace cj2k::check {
 
-/// The instruction sets that this machine has and the library was built for.
+/// The instruction sets that this machine supports and the library was built for.
 inline std::vector<int64_t> targets() { return hwy::SupportedAndGeneratedTargets(); }
 
-/// Makes every run-time dispatch in the process take `target`, until the end of the scope.
+/// Makes every run-time dispatch of the process choose `target`, until the end of the scope.
 class ForceTarget {
  public:
   explicit ForceTarget(int64_t target) {
@@ -45,8 +45,8 @@ class ForceTarget {
   ForceTarget& operator=(const ForceTarget&) = delete;
 };
 
-/// Runs `fn` once per instruction set. `stage_target` tells what the stage under test dispatches to
-/// (stages/target.h).
+/// Runs `fn` once per instruction set. `stage_target` returns the instruction set that the stage
+/// under test dispatches to (stages/target.h).
 template <typename StageTarget, typename Fn>
 void for_each_target(StageTarget stage_target, Fn fn) {
   const std::vector<int64_t> all = targets();
@@ -59,7 +59,7 @@ void for_each_target(StageTarget stage_target, Fn fn) {
   }
 }
 
-/// `count` elements between canaries, `shift` elements off a 64-byte boundary.
+/// `count` elements between canaries; the first is `shift` elements behind a 64-byte boundary.
 template <typename T>
 class Guarded {
  public:
@@ -82,7 +82,7 @@ class Guarded {
     return std::all_of(bytes_.begin(), bytes_.begin() + offset_, is_canary) &&
            std::all_of(bytes_.begin() + offset_ + count_ * sizeof(T), bytes_.end(), is_canary);
   }
-  /// The elements alone: two buffers need not have the same alignment in memory.
+  /// Compares the elements only: two buffers can have different alignments in memory.
   bool same_as(const Guarded& other) const {
     return count_ == other.count_ && std::memcmp(data(), other.data(), count_ * sizeof(T)) == 0;
   }
@@ -93,8 +93,8 @@ class Guarded {
   size_t begin_ = 0, offset_ = 0, count_ = 0;
 };
 
-/// `bytes` of memory that end where an unmapped page begins (or begin where one ends): reading over
-/// the edge faults.
+/// `bytes` of memory next to an unmapped page, before it or after it. An access beyond that edge
+/// faults.
 class FencedBytes {
  public:
   enum class Fence { kBehind, kBefore };
@@ -121,13 +121,13 @@ class FencedBytes {
   uint8_t* data_;
 };
 
-/// Contents that stress one thing each: ends of the range, the highest frequency, extension at
-/// borders, everything.
+/// Inputs that stress one thing each: the ends of the range, the highest frequency, the extension
+/// at borders. kRandom is for everything else.
 enum class Pattern { kMin, kMax, kAlternating, kChecker, kImpulse, kRandom };
 inline constexpr Pattern kPatterns[] = {Pattern::kMin,     Pattern::kMax,     Pattern::kAlternating,
                                         Pattern::kChecker, Pattern::kImpulse, Pattern::kRandom};
 
-/// Fills [height][stride], gaps too, with integers in [min, max].
+/// Fills [height][stride], gaps included, with integers in [min, max].
 template <typename T>
 void fill(T* data, size_t width, size_t height, size_t stride, Pattern pattern, int32_t min,
           int32_t max, uint64_t seed) {
@@ -162,7 +162,7 @@ void fill(T* data, size_t width, size_t height, size_t stride, Pattern pattern, 
   }
 }
 
-/// Lengths around every vector width, and the shortest ones in full.
+/// All lengths from 1 to 40, and lengths around multiples of every vector width.
 inline std::vector<int32_t> odd_lengths() {
   std::vector<int32_t> lengths;
   for (int32_t n = 1; n <= 40; ++n) lengths.push_back(n);
@@ -172,8 +172,7 @@ inline std::vector<int32_t> odd_lengths() {
   return lengths;
 }
 
-/// Best of several runs, which is what the machine can do. `bytes` = read and written per run, as
-/// planned.
+/// Prints the time of the best of several runs. `bytes` is what one run reads and writes by design.
 template <typename Fn>
 void bench(const char* what, const char* implementation, double samples, double bytes, Fn fn) {
   using Clock = std::chrono::steady_clock;

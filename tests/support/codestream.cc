@@ -7,14 +7,14 @@ namespace {
 
 constexpr uint32_t kSop = 0xFF91, kEph = 0xFF92;
 
-/// T.800 B.10.1, D.4.1, A.8: no code above 0xFF8F in packets but SOP and EPH.
+/// T.800 B.10.1, D.4.1, A.8: packets hold no code above 0xFF8F except SOP and EPH.
 void check_marker_codes(Bytes in, const ParsedTilePart& part, bool sop, bool eph) {
   size_t wrong = 0;
   for (size_t i = part.data; i + 1 < part.end; ++i) {
     if (in[i] != 0xFF || in[i + 1] < 0x90) continue;
     const uint32_t code = 0xFF00u | in[i + 1];
     if (code == kSop && sop) {
-      i += 5;  // Nsop may end with 0xFF
+      i += 5;  // Nsop may end in 0xFF
     } else {
       wrong += !(code == kEph && eph);
     }

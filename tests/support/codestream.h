@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What decoders do not look at, checked on any codestream: that every length in it is true.
+// Checks of any codestream for what decoders ignore: every length in it must be true.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,16 @@
 
 namespace cj2k::test {
 
-/// The codestream itself: behind the boxes of a JP2 file, whose jp2c box must be the last (T.800
-/// I.5.4).
+/// The codestream of a raw file or a JP2 file. The jp2c box of a JP2 file must be the last one
+/// (T.800 I.5.4).
 Bytes find_codestream(const std::vector<uint8_t>& bytes);
 
-/// Fails the running test where TLM or PLT disagree with the tile-parts, tile-parts are out of
-/// order, SOP numbers are out of order (where PLT tells the packets), a marker code stands inside
-/// packets, or bytes follow EOC.
+/// Fails the running test if
+/// - TLM or PLT contradict the tile-parts,
+/// - tile-parts are out of order,
+/// - SOP numbers are out of order (checked where PLT gives the packets),
+/// - there is a marker code inside packets, or
+/// - bytes follow EOC.
 ParsedCodestream check_codestream(const std::vector<uint8_t>& bytes);
 
 }  // namespace cj2k::test

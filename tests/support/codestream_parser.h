@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A reader of codestreams for tests, written from T.800 Annexes A and B and sharing nothing with
-// the writer: markers, and packets down to which passes and bytes of which code-block. Only where
-// code-blocks and packets are comes from the plan. A violation fails the running doctest case.
+// A reader of codestreams for tests, written from T.800 Annexes A and B. It shares no code with the
+// writer. It reads the markers, and the packets down to the passes and bytes of each code-block;
+// only the places of code-blocks and packets come from the plan. A violation fails the running
+// doctest case.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -29,27 +30,27 @@ inline uint32_t get_be(Bytes bytes, size_t at, int count) {
 
 struct ParsedTilePart {
   uint32_t tile, index, count;
-  size_t begin;  // of SOT
+  size_t begin;  // offset of SOT
   uint32_t psot;
-  size_t data, end;  // after SOD, end of the tile-part
+  size_t data, end;  // offsets: after SOD, end of the tile-part
   std::vector<uint64_t> plt;
-  std::vector<uint32_t> plt_segments;  // Lplt
+  std::vector<uint32_t> plt_segments;  // Lplt of each PLT
 };
 
 struct ParsedCodestream {
-  Bytes siz, cod, qcd;  // contents after the length field
+  Bytes siz, cod, qcd;  // the bytes after the length field
   std::map<uint32_t, Bytes> qcc;
   struct TlmEntry {
     uint32_t tile, bytes;
   };
   std::vector<TlmEntry> tlm;
-  std::vector<size_t> tlm_entries;     // of each TLM
-  std::vector<std::string> comments;   // Rcom 1
+  std::vector<size_t> tlm_entries;     // entries of each TLM
+  std::vector<std::string> comments;   // COM with Rcom 1
   std::vector<size_t> padding;         // bytes of each COM with Rcom 0, marker included
-  std::vector<uint16_t> main_markers;  // in order
+  std::vector<uint16_t> main_markers;  // in their order
   size_t main_header_bytes = 0;
   std::vector<ParsedTilePart> tile_parts;
-  size_t end = 0;  // after EOC
+  size_t end = 0;  // offset after EOC
 };
 
 /// A.7.1, from Ztlm on.
@@ -65,7 +66,7 @@ inline void parse_tlm(Bytes body, ParsedCodestream* out) {
   }
 }
 
-/// Header and place of the tile-part whose SOT is at `at`.
+/// The header and the extent of the tile-part whose SOT is at `at`.
 inline ParsedTilePart parse_tile_part(Bytes in, size_t at) {
   ParsedTilePart part = {};
   part.begin = at;
@@ -163,7 +164,7 @@ inline ParsedCodestream parse_codestream(Bytes in) {
   return out;
 }
 
-/// B.10.1
+/// The bits of a packet header, B.10.1.
 class HeaderBits {
  public:
   explicit HeaderBits(Bytes in) : in_(in) {}
@@ -182,7 +183,7 @@ class HeaderBits {
     while (count-- > 0) value = value << 1 | bit();
     return value;
   }
-  /// @return bytes of the header
+  /// @return bytes of the whole header
   size_t finish() {
     while (left_ > 0) REQUIRE(bit() == 0);
     if (at_ > 0 && in_[at_ - 1] == 0xFF) {
@@ -199,7 +200,7 @@ class HeaderBits {
   int left_ = 0;
 };
 
-/// B.10.2, as literally as can be.
+/// Tag tree, B.10.2, as close to the text as possible.
 class TagTreeReader {
  public:
   TagTreeReader(uint32_t width, uint32_t height) {
@@ -210,7 +211,8 @@ class TagTreeReader {
       levels_.push_back({width, std::vector<Node>(size_t{width} * height)});
     }
   }
-  /// Whether the value of leaf (x, y) is below `threshold`; *value = it, or the bound reached.
+  /// @return whether the value of leaf (x, y) is below `threshold`. *value = that value, or the
+  ///         bound reached
   bool read(uint32_t x, uint32_t y, uint32_t threshold, HeaderBits& in, uint32_t* value) {
     uint32_t bound = 0;
     bool known = false;
@@ -243,7 +245,7 @@ class TagTreeReader {
   std::vector<Level> levels_;
 };
 
-/// What the packets have said about a code-block so far.
+/// What the packets so far have said about a code-block.
 struct ParsedBlock {
   bool included = false;
   uint32_t first_layer = 0;
@@ -253,7 +255,8 @@ struct ParsedBlock {
   std::vector<uint8_t> data;
   struct Segment {
     uint32_t end_pass, end_byte;
-    bool terminated;  // by the rules of the style, not just cut by the end of a packet
+    // The style terminates the segment here; false: only the packet ends.
+    bool terminated;
   };
   std::vector<Segment> segments;
 };
@@ -272,7 +275,7 @@ class PacketReader {
     }
   }
 
-  /// Reads the packet of `ref` from the front of `in`. @return its bytes
+  /// Reads the packet of `ref` from the start of `in`. @return bytes of the packet
   size_t read(const PacketRef& ref, uint32_t number_in_tile, Bytes in) {
     const uint32_t style = static_cast<uint32_t>(plan_.params.cblk_style);
     size_t at = 0;
@@ -304,7 +307,7 @@ class PacketReader {
           if (!trees.inclusion.read(x, y, ref.layer + 1, bits, &value)) continue;
           REQUIRE(value <= ref.layer);
           block.first_layer = ref.layer;
-          // Not before: a value told early would be wrong from here on (B.10.4).
+          // Not earlier: a value that is told too early would be wrong from here on (B.10.4).
           REQUIRE(value == ref.layer);
           block.included = true;
           REQUIRE(trees.zero_planes.read(x, y, 1000, bits, &block.zero_planes));
@@ -361,9 +364,9 @@ class PacketReader {
     return 37 + bits.bits(7);
   }
 
-  // Table D.9 row by row: the pass type of index 0 is clean-up, then significance, refinement,
-  // clean-up by turns; arithmetic coding up to the clean-up pass of the fourth bit-plane (index 9),
-  // which is the first to be terminated.
+  // Table D.9, row by row. Pass 0 is a clean-up pass; then significance, refinement and clean-up
+  // passes alternate. All passes up to the clean-up pass of the fourth bit-plane (index 9) use
+  // arithmetic coding, and that pass is the first to be terminated.
   static bool terminates(uint32_t style, uint32_t pass) {
     const bool termall = style & 4, bypass = style & 1;
     if (termall) return true;
@@ -378,7 +381,7 @@ class PacketReader {
 
  public:
   std::vector<ParsedBlock> blocks;
-  ParsedBlock* last = nullptr;  ///< the block that ends the packet read last; null: it is empty
+  ParsedBlock* last = nullptr;  ///< last block of the latest packet; null: the packet is empty
 };
 
 }  // namespace cj2k::test

@@ -35,7 +35,7 @@ bool subsampled_alike(const cj2k_params& p) {
   return true;
 }
 
-/// The colour space that a JP2 file names.
+/// The colour space that a JP2 file declares.
 cj2k_colorspace named_space(const cj2k_params& p) {
   if (p.colorspace != CJ2K_COLOR_AUTO) return p.colorspace;
   if (p.num_components - p.alpha < 3) return CJ2K_COLOR_GRAY;
@@ -44,8 +44,8 @@ cj2k_colorspace named_space(const cj2k_params& p) {
   return alike ? CJ2K_COLOR_SRGB : CJ2K_COLOR_SYCC;
 }
 
-/// opj_decompress and grk_decompress turn into RGB what a JP2 file names sYCC, and three components
-/// with subsampled chroma; one component at a time they leave alone.
+/// opj_decompress and grk_decompress convert to RGB what a JP2 file declares as sYCC, and three
+/// components with subsampled chroma. They leave a single component as it is.
 bool looks_like_ycbcr(const cj2k_params& p) {
   if (p.format == CJ2K_FORMAT_JP2 && named_space(p) == CJ2K_COLOR_SYCC) return true;
   return p.num_components == 3 && p.dx[0] == p.dy[0] && p.dx[1] != 1 && !subsampled_alike(p);
@@ -85,11 +85,12 @@ Decoded decode_pgx(const char* program, const TempDir& dir, const std::string& i
 struct FfmpegFormat {
   int word_bytes;
   bool planar;
-  bool at_top;  ///< samples in the high bits of 16-bit words, else in the low bits of the deepest
-                ///< component's
+  /// Samples are in the high bits of 16-bit words; false: in the low bits of the deepest
+  /// component's words.
+  bool at_top;
 };
 
-/// What the native decoder gives: packed words, or, subsampled, planes.
+/// The format that the native decoder returns: packed words, or planes if subsampled.
 std::optional<FfmpegFormat> parse_format(const std::string& log) {
   const size_t line = log.find("Video: rawvideo");
   if (line == std::string::npos) return std::nullopt;
@@ -107,9 +108,10 @@ std::optional<FfmpegFormat> parse_format(const std::string& log) {
   return std::nullopt;
 }
 
-/// FFmpeg 5.1 chooses among fixed formats: grey and RGB in full resolution, or of 8 bits with all
-/// components subsampled alike; YCbCr as 4:2:2 and 4:2:0, 8 bits also 4:4:0, 4:1:1 and 4:1:0; and
-/// no YCbCr where a JP2 file names RGB or grey.
+/// FFmpeg 5.1 has a fixed set of formats:
+/// - grey and RGB in full resolution, or with 8 bits if all components have the same subsampling;
+/// - YCbCr as 4:2:2 and 4:2:0, with 8 bits also 4:4:0, 4:1:1 and 4:1:0;
+/// - no YCbCr if a JP2 file declares RGB or grey.
 bool lacks_pixel_format(const cj2k_params& p) {
   const int n = p.num_components;
   const int32_t deepest = *std::max_element(p.depth, p.depth + n);
@@ -122,11 +124,11 @@ bool lacks_pixel_format(const cj2k_params& p) {
   return !common && !(rare && n == 3 && deepest <= 8);
 }
 
-/// opj_decompress's iterators leave out a precinct whose size on the reference grid does not fit 31
+/// The iterators of opj_decompress skip a precinct whose size on the reference grid exceeds 31
 /// bits.
 bool overflows_precinct_size(const cj2k_params& p) {
   if (p.progression < CJ2K_RPCL) return false;
-  for (int i = 0; i <= p.levels; ++i) {  // i = levels below the highest resolution
+  for (int i = 0; i <= p.levels; ++i) {  // i: levels below the highest resolution
     const int entry = std::min(i, p.num_precincts - 1);
     const int32_t larger =
         p.num_precincts == 0 ? 32768 : std::max(p.precinct_width[entry], p.precinct_height[entry]);
@@ -154,7 +156,7 @@ Decoded decode_ffmpeg(const TempDir& dir, const std::string& input, const cj2k_p
     result.error = "ffmpeg ended with " + std::to_string(run.exit_code) + ":\n" + run.output;
     return result;
   }
-  // Messages of the decoder at error level; its exit code proves nothing.
+  // The decoder's messages at error level. Its exit code proves nothing.
   for (const char* sign :
        {"Invalid data", "rror while decoding", "bitstream end", "cblk data", "outside limits"}) {
     if (run.output.find(sign) == std::string::npos) continue;
@@ -170,7 +172,7 @@ Decoded decode_ffmpeg(const TempDir& dir, const std::string& input, const cj2k_p
     ComponentPlane& plane = picture.components[c];
     const int32_t top = word == 1 ? 8 : format->at_top ? 16 : deepest;
     const size_t step = format->planar ? word : n * word;
-    // Its planes are as large as a component without image offset would be.
+    // Its planes have the size of a component without image offset.
     const size_t columns =
         format->planar ? (params.width + params.dx[c] - 1) / params.dx[c] : plane.width;
     const size_t rows =
@@ -185,7 +187,7 @@ Decoded decode_ffmpeg(const TempDir& dir, const std::string& input, const cj2k_p
       const size_t width = static_cast<size_t>(plane.width);
       const uint8_t* p = bytes->data() + base + (i / width * columns + i % width) * step;
       plane.samples[i] = (word == 1 ? p[0] : p[0] | p[1] << 8) >> (top - plane.depth);
-      // It shifts signed samples as if they were unsigned.
+      // The decoder shifts signed samples as if they were unsigned.
       if (plane.is_signed) plane.samples[i] += plane.min_value();
     }
     base += columns * rows * word;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Decoders that are not ours, run as programs.
+// Other projects' decoders, run as programs.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,26 @@ enum class Decoder {
 };
 const char* decoder_name(Decoder decoder);
 
-/// False where the program is missing and CJ2K_ALLOW_MISSING_DECODERS=1 allows that: the caller
-/// leaves the check out, which is printed. Where it is not allowed the running test fails.
+/// @return false if the program is missing and CJ2K_ALLOW_MISSING_DECODERS=1 allows that. This is
+///         printed, and the caller skips the check. If it is not allowed, the running test fails.
 bool use_decoder(Decoder decoder);
 
 struct Decoded {
   std::optional<Picture> picture;
-  std::string error;  ///< why there is none
+  std::string error;  ///< why there is no picture
 };
 
-/// Decodes a codestream or JP2 file made with `params` (which say what shape to expect). Warnings
-/// are no errors.
+/// Decodes a codestream or JP2 file that was made with `params`, which give the expected shape.
+/// Warnings are not errors.
 Decoded decode(Decoder decoder, const std::vector<uint8_t>& bytes, const cj2k_params& params);
 
-/// Why the decoder (FFmpeg 5.1, OpenJPEG 2.5.0, Grok 10.0) cannot give back the samples of a legal
-/// picture made with `params`; null where it can. The one list of what is left out of comparisons.
+/// The reason why the decoder (FFmpeg 5.1, OpenJPEG 2.5.0, Grok 10.0) cannot return the samples of
+/// a legal picture made with `params`; null if it can. This is the only list of what comparisons
+/// leave out.
 const char* cannot_decode(Decoder decoder, const cj2k_params& params);
 
-/// Likewise where the decoder itself says that it cannot, in `error`; null where that is a failure.
-/// To be trusted only where another decoder gives back the picture.
+/// The reason why `error`, a message of the decoder, is a refusal that is known; null if it is a
+/// failure. The caller may trust it only if another decoder returns the picture.
 const char* known_refusal(Decoder decoder, const std::string& error);
 
 }  // namespace cj2k::test

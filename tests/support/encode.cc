@@ -140,7 +140,7 @@ FrameMemory::FrameMemory(const Picture& picture, const FrameLayout& layout) : fr
                                                 : 4;
     const ptrdiff_t step = layout.interleaved ? n * word : word;
     const ptrdiff_t stride = plane.width * step + layout.gap_bytes;
-    // The last row ends with its last word, so that the block is exactly what may be read.
+    // The last row ends with its last word, so the heap block is exactly what may be read.
     uint8_t* base = shared_base;
     if (!layout.interleaved || c == 0) {
       const size_t size = static_cast<size_t>(stride * (plane.height - 1) + plane.width * step);
@@ -194,8 +194,8 @@ std::vector<Encoded> encode_sequence(cj2k_params params, const std::vector<Pictu
   if (opened != CJ2K_OK) return failed(opened);
   const std::unique_ptr<cj2k_encoder, void (*)(cj2k_encoder*)> encoder(raw, cj2k_encoder_close);
 
-  // FrameMemory lives until its frame has been read: `release` is null, so that is when send
-  // returns.
+  // `release` is null, so the encoder has read the frame when send returns. Until then FrameMemory
+  // must live.
   for (size_t sent = 0; sent <= pictures.size();) {
     cj2k_status status;
     if (sent < pictures.size()) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The public API in few words, for tests.
+// Short forms of the public API, for tests.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,31 @@
 
 namespace cj2k::test {
 
-/// Default parameters with a size.
+/// Default parameters with this size.
 cj2k_params make_params(int32_t width, int32_t height, int32_t num_components = 3,
                         int32_t depth = 8);
-/// The same from text: {{"width", "64"}, {"cblk", "32x32"}}. Fails the running test where a value
-/// is refused.
+/// Parameters from text: {{"width", "64"}, {"cblk", "32x32"}}. A value that is refused fails the
+/// running test.
 cj2k_params params_from(std::initializer_list<std::pair<const char*, std::string>> settings);
 void set(cj2k_params& params, const char* key, const std::string& value);
-/// What differs from the defaults, as "name=value ..." for messages and golden files.
+/// The parameters that differ from the defaults, "name=value ...", for messages and golden files.
 std::string describe(const cj2k_params& params);
 
-/// Those of a packet that has been received.
+/// The statistics of a packet that has been received.
 cj2k_stats stats_of(const cj2k_packet& packet);
 
-/// How samples lie in memory. Bits of a word outside the sample are noise, rows are apart by a gap
-/// of noise.
+/// How samples lie in memory. The bits of a word that are not part of the sample are noise, and so
+/// are the gaps between rows.
 struct FrameLayout {
-  int32_t word_bytes = 0;  ///< 0: the smallest that holds depth + shift bits
+  int32_t word_bytes = 0;  ///< 0: the smallest word that holds depth + shift bits
   int32_t shift = 0;
-  bool interleaved = false;  ///< only for components of one size and word
+  bool interleaved = false;  ///< needs components of one size and one word size
   bool bottom_up = false;
   int32_t gap_bytes = 0;
 };
 
-/// A cj2k_frame with its memory, in exact-size heap blocks so that a sanitizer sees a read too far.
+/// A cj2k_frame with its memory. The heap blocks have exact sizes, so a sanitizer sees any read
+/// beyond them.
 class FrameMemory {
  public:
   explicit FrameMemory(const Picture& picture, const FrameLayout& layout = {});
@@ -49,9 +50,9 @@ class FrameMemory {
   std::vector<std::unique_ptr<uint8_t[]>> blocks_;
 };
 
-/// Collects what an encoder says.
+/// Collects the log lines of an encoder.
 struct LogText {
-  std::string text;  ///< lines, each with '\n'
+  std::string text;  ///< lines, each ending in '\n'
   static void append(void* opaque, cj2k_log_level level, const char* message);
 };
 
@@ -62,9 +63,9 @@ struct Encoded {
   std::string log;
 };
 
-/// Opens, encodes one picture, closes.
+/// Opens an encoder, encodes one picture and closes it.
 Encoded encode(cj2k_params params, const Picture& picture, const FrameLayout& layout = {});
-/// One encoder, several frames; stops at the first error.
+/// Encodes several frames with one encoder. Stops at the first error.
 std::vector<Encoded> encode_sequence(cj2k_params params, const std::vector<Picture>& pictures,
                                      const FrameLayout& layout = {});
 

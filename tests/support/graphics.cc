@@ -8,7 +8,7 @@
 namespace cj2k::test {
 namespace {
 
-/// The part of each sample that ink covers, 0 to 1.
+/// The share of each sample that ink covers, 0 to 1.
 class Coverage {
  public:
   Coverage(int32_t width, int32_t height)
@@ -16,7 +16,7 @@ class Coverage {
 
   double at(int32_t x, int32_t y) const { return of_[static_cast<size_t>(y) * width_ + x]; }
 
-  /// A line with round ends; its edge is one sample wide.
+  /// A line with round ends and an edge that is one sample wide.
   void stroke(double x0, double y0, double x1, double y1, double thickness) {
     const double reach = thickness / 2 + 1;
     const auto low = [](double a, double b) { return static_cast<int32_t>(std::min(a, b)); };
@@ -35,13 +35,13 @@ class Coverage {
     }
   }
 
-  /// Rows of letters of three strokes each inside a rectangle.
+  /// Rows of letters inside a rectangle, three strokes per letter.
   void text(double left, double top, double right, double bottom, double size, Random& random) {
     const auto unit = [&random] { return random.range(0, 1000) / 1000.0; };
     const double advance = 0.75 * size, thickness = std::max(1.0, 0.12 * size);
     for (double y = top; y + size <= bottom; y += 1.6 * size) {
       for (double x = left; x + 0.5 * size <= right; x += advance) {
-        if (random.chance(15)) continue;  // between words
+        if (random.chance(15)) continue;  // a space between words
         for (int line = 0; line < 3; ++line) {
           stroke(x + 0.5 * size * unit(), y + size * unit(), x + 0.5 * size * unit(),
                  y + size * unit(), thickness);

@@ -10,12 +10,12 @@
 namespace cj2k::test {
 namespace {
 
-/// Walks the text header of a PNM, PAM or PGX file.
+/// Reads the text header of a PNM, PAM or PGX file.
 class HeaderReader {
  public:
   explicit HeaderReader(const std::vector<uint8_t>& bytes) : bytes_(bytes) {}
 
-  /// The next word; skips the one character of white space after it.
+  /// The next word. Also skips the single white-space character after it.
   std::string word() {
     while (at_ < bytes_.size() && (std::isspace(bytes_[at_]) || bytes_[at_] == '#')) {
       if (bytes_[at_] == '#') {
@@ -59,7 +59,7 @@ std::optional<ComponentPlane> read_pgx(const std::filesystem::path& path) {
   HeaderReader header(*bytes);
   if (header.word() != "PG") return std::nullopt;
   const bool big_endian = header.word() == "ML";
-  std::string depth = header.word();  // "+8", "-8", "8", or the sign as a word of its own
+  std::string depth = header.word();  // "+8", "-8", "8", or the sign as a separate word
   ComponentPlane plane;
   plane.is_signed = depth[0] == '-';
   if (depth == "+" || depth == "-") depth += header.word();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The file formats that the decoders and encoders of the tests read and write.
+// The file formats that the decoders and encoders in the tests read and write.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,10 @@ bool write_file(const std::filesystem::path& path, const std::vector<uint8_t>& b
 /// One component: "PG ML|LM [+-]depth width height", as OpenJPEG and Grok write it.
 std::optional<ComponentPlane> read_pgx(const std::filesystem::path& path);
 
-/// PGM, PPM (binary) and PAM; the depth is that of the header's maximum.
+/// PGM, PPM (binary) and PAM. The depth follows from the maximum in the header.
 std::optional<Picture> read_pnm(const std::filesystem::path& path);
-/// PGM for 1 component, PPM for 3, else PAM. All components unsigned, of one size and depth.
+/// PGM for 1 component, PPM for 3, PAM otherwise. All components must be unsigned and have one size
+/// and one depth.
 bool write_pnm(const std::filesystem::path& path, const Picture& picture);
 
 }  // namespace cj2k::test

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The MQ decoder and the raw decoder of T.800, written from Annex C and D.6 alone: nothing of the
-// encoder under test is used here.
+// The MQ decoder and the raw decoder of T.800, written from Annex C and D.6 alone. They use no code
+// of the encoder under test.
 #pragma once
 
 #include <cstddef>
@@ -71,7 +71,7 @@ struct MqContext {
   uint8_t mps = 0;
 };
 
-/// C.3; 0xFF follows the last byte for ever (D.4.1).
+/// The decoder of C.3. After the last byte it reads 0xFF without end (D.4.1).
 class MqDecoder {
  public:
   explicit MqDecoder(std::span<const uint8_t> bytes) : bytes_(bytes) {
@@ -109,14 +109,14 @@ class MqDecoder {
     return d;
   }
 
-  /// What a decoder can check after the last symbol of a segment that was terminated predictably
-  /// (D.4.2): the bytes are the lower end of the final interval, cut where the interval allows, so
-  /// the register is below the unit of the last bit that was sent, and no byte is left over.
+  /// The check that a decoder can make after the last symbol of a segment with predictable
+  /// termination (D.4.2). The bytes are the lower end of the final interval, cut where the interval
+  /// allows it. So the register is below the unit of the last bit sent, and no byte is left over.
   bool ends_predictably() const {
     int sent = 0;
     for (size_t i = 0; i < bytes_.size(); ++i) sent += i > 0 && bytes_[i - 1] == 0xFF ? 7 : 8;
-    int beyond = sent - shifts_;  // bits that were sent below bit 15 of the interval's lower end
-    if (beyond < 0) beyond += 8;  // the last byte was an 0xFF and is left out
+    int beyond = sent - shifts_;  // bits sent below bit 15 of the interval's lower end
+    if (beyond < 0) beyond += 8;  // the last byte was an 0xFF, which is left out
     if (beyond < 0 || beyond >= 8) return false;
     return (c_ >> 16) < (uint32_t{0x8000} >> beyond);
   }
@@ -165,7 +165,8 @@ class MqDecoder {
   int shifts_ = 0;
 };
 
-/// D.6: bits from the top of each byte; a byte after 0xFF brings 7. Ones after the end.
+/// The raw bits of D.6, from the top bit of each byte down. A byte after 0xFF has 7 bits. All bits
+/// after the end are ones.
 class RawDecoder {
  public:
   explicit RawDecoder(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -182,9 +183,9 @@ class RawDecoder {
     return byte_ >> left_ & 1u;
   }
 
-  /// What a decoder can check after the last bit of a segment that was terminated predictably
-  /// (D.4.2): the rest of the byte is 0101.., and no byte is left over. After a whole 0xFF one more
-  /// byte has been begun: its stuffed 0, and the pattern.
+  /// The check that a decoder can make after the last bit of a segment with predictable termination
+  /// (D.4.2): the rest of the byte is 0101.., and no byte is left over. After a complete 0xFF there
+  /// is one more byte, which has the stuffed 0 and then the pattern.
   bool ends_predictably() const {
     RawDecoder rest = *this;
     if (left_ == 0 && byte_ == 0xFF) {

@@ -11,8 +11,7 @@ namespace {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// A triangle wave of integers, so that pictures are the same whatever the mathematics library
-/// does.
+/// A triangle wave of integers, so that pictures do not depend on the mathematics library.
 int64_t triangle(int64_t x, int64_t period, int64_t height) {
   const int64_t phase = x % period;
   return (phase < period - phase ? phase : period - phase) * 2 * height / period;

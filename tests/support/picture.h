@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Pictures for tests: made from a seed, compared by pixels.
+// Pictures for tests, made from a seed, and their comparison sample by sample.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cj2k::test {
 
-/// A small generator with a fixed sequence on every platform (SplitMix64).
+/// A small random generator with the same sequence on every platform (SplitMix64).
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -52,24 +52,25 @@ enum class Content {
   kGradient,  ///< smooth ramps
   kNoise,     ///< every sample uniform over the whole range
   kEdges,     ///< rectangles of the extreme values
-  kTexture,   ///< waves, soft edges and a little grain, components alike: the nearest to a
-              ///< photograph
+  /// Waves, soft edges and a little grain, with similar components: the closest to a photograph.
+  kTexture,
 };
 inline const std::vector<Content> kAllContents = {
     Content::kFlat, Content::kGradient, Content::kNoise, Content::kEdges, Content::kTexture};
 const char* content_name(Content content);
 
-/// An empty picture with the components that `params` describes.
+/// A picture without content, with the components that `params` describes.
 Picture picture_shape(const cj2k_params& params);
 Picture make_picture(const cj2k_params& params, Content content, uint64_t seed);
 
-/// Largest difference of any sample; -1 where the shapes differ.
+/// The largest difference of any sample; -1 if the shapes differ.
 int32_t max_difference(const Picture& a, const Picture& b);
-/// Mean squared error of one component.
+/// The mean squared error of one component.
 double mean_squared_error(const ComponentPlane& a, const ComponentPlane& b);
-/// dB over all components, mean of their squared errors relative to their peaks; 999 where equal.
+/// In dB, over all components: the mean of their squared errors relative to their peaks. 999 if the
+/// pictures are equal.
 double psnr(const Picture& a, const Picture& b);
-/// Where the first difference is, for messages.
+/// The position of the first difference, for messages.
 std::string first_difference(const Picture& a, const Picture& b);
 
 /// FNV-1a, 64 bit.

@@ -8,7 +8,7 @@
 
 namespace cj2k::test {
 
-/// A folder of its own under the system's temporary folder, removed with all it holds.
+/// A new folder below the system's temporary folder. The destructor removes it with its content.
 class TempDir {
  public:
   TempDir();
@@ -22,14 +22,14 @@ class TempDir {
 };
 
 struct ProcessResult {
-  int exit_code = -1;  ///< 127: cannot be started; 128 + n: ended by signal n
+  int exit_code = -1;  ///< 127: the program cannot be started; 128 + n: signal n ended it
   std::string output;  ///< stdout and stderr together
 };
 
-/// Runs a program found in PATH, without a shell and without input.
+/// Runs a program that PATH finds, without a shell and without input.
 ProcessResult run_process(const std::vector<std::string>& command);
 
-/// Whether PATH holds the program.
+/// Whether PATH finds the program.
 bool have_program(const std::string& name);
 
 }  // namespace cj2k::test

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Replaces the operators new and delete of a whole test program. For one file of it, which defines
-// before, in its anonymous namespace:
+// Replaces operators new and delete in a whole test program. One source file of the program
+// includes it, after it has defined in its anonymous namespace:
 //
-//   void* allocate(size_t bytes, size_t alignment);   // null: fails
+//   void* allocate(size_t bytes, size_t alignment);   // null: the allocation fails
 //   void release(void* memory);
 #pragma once
 

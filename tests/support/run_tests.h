@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The body of a test program's main. Included once per program.
+// The body of a test program's main. One source file per program includes it.
 #pragma once
 
 #define DOCTEST_CONFIG_IMPLEMENT
@@ -13,7 +13,7 @@ namespace cj2k::test {
 
 inline unsigned g_num_chosen_cases = 0;
 
-/// Counts the test cases that the filters leave over.
+/// Counts the test cases that pass the filters.
 struct CaseCounter final : doctest::IReporter {
   explicit CaseCounter(const doctest::ContextOptions&) {}
   void report_query(const doctest::QueryData&) override {}
@@ -33,7 +33,7 @@ struct CaseCounter final : doctest::IReporter {
 };
 REGISTER_LISTENER("counter", 0, CaseCounter);
 
-/// The exit status. 1 where the filters leave no test case over: a misspelt one is no success.
+/// @return the exit status. It is 1 if no test case passes the filters: a misspelt name must fail.
 inline int run_tests(int argc, char** argv) {
   doctest::Context context(argc, argv);
   const int status = context.run();

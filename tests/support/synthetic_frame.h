@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Code-blocks as tier-1 might have left them, made up from a seed: to test what comes after tier-1
-// without it.
+// Code-blocks as tier-1 might leave them, made from a seed, to test the steps after tier-1 without
+// it.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,10 @@ namespace cj2k::test {
 class SyntheticFrame {
  public:
   struct Shape {
-    double empty_blocks = 0.2;     ///< share of blocks without a non-zero coefficient
-    double unused_blocks = 0.2;    ///< share of the others of which no point is selected
-    uint32_t max_pass_bytes = 40;  ///< per pass; one block in 16 has passes up to 64 times as long
+    double empty_blocks = 0.2;   ///< share of blocks without a non-zero coefficient
+    double unused_blocks = 0.2;  ///< share of the other blocks of which no point is selected
+    /// Per pass. One block in 16 has passes up to 64 times as long.
+    uint32_t max_pass_bytes = 40;
   };
 
   SyntheticFrame(const Plan& plan, uint64_t seed, const Shape& shape) {

@@ -15,12 +15,12 @@
 
 namespace cj2k::test {
 
-/// What a block holds; kLaplacian is what real subbands look like.
+/// The content of a block. kLaplacian is the closest to real subbands.
 enum class Fill { kLaplacian, kUniform, kSparse, kOnes, kSingle, kSmooth, kChecker };
 inline constexpr Fill kFills[] = {Fill::kLaplacian, Fill::kUniform, Fill::kSparse, Fill::kOnes,
                                   Fill::kSingle,    Fill::kSmooth,  Fill::kChecker};
 
-/// A block with the rows of Tier1Block::samples; the gaps hold what must not matter.
+/// A block with rows as in Tier1Block::samples. The gaps hold values that must not matter.
 class TestBlock {
  public:
   TestBlock(int width, int height, int max_planes, Fill fill, uint64_t seed)
@@ -96,7 +96,7 @@ class TestBlock {
   std::vector<uint32_t> samples_;
 };
 
-/// Tier1Output with its memory.
+/// A Tier1Output with its memory.
 struct TestOutput {
   TestOutput() : memory(kMaxBlockBytes + 64), passes(kMaxPasses), tails(kMaxPasses) {
     out = {memory.data() + 64, passes.data(), tails.data(), 0, 0};
