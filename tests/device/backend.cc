@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The CUDA backend's manners: which device is taken and what is said about it, how much memory,
-// several devices, layouts in host memory, flush, close and bad frames.
+// How the CUDA backend behaves: which device it chooses and logs, how much memory it takes, several
+// devices, layouts in host memory, flush, close and bad frames.
 #include "backend_check.h"
 #include "cuda/gop_memory.h"
 #include "device/kernel_check.h"
@@ -27,7 +27,7 @@ cj2k_info planned(const cj2k_params& p) {
   return info;
 }
 
-/// Sends all frames, drains, compares.
+/// Sends all frames, drains the encoder and compares the packets.
 void check_sequence(Session& session, const HostFrames& frames,
                     const std::vector<Encoded>& expected) {
   REQUIRE(session.opened == CJ2K_OK);
@@ -39,7 +39,7 @@ void check_sequence(Session& session, const HostFrames& frames,
 struct Refusal {
   shim::Options options;
   cj2k_status status;
-  std::string part;  ///< of the line
+  std::string part;  ///< of the log line
 };
 std::vector<Refusal> refusals() {
   shim::Options no_driver, no_device, old_device, small_device;
@@ -83,7 +83,7 @@ TEST_CASE("backend: device=auto takes the CPU where there is nothing better, and
     }
     CHECK(left_behind() == "");
   }
-  // And where there is one, it is taken.
+  // With a usable device, auto takes it.
   start_machine();
   {
     const HostFrames frames(pictures);
@@ -136,7 +136,7 @@ TEST_CASE("backend: the chosen gop halves until it fits the device, then there i
       CHECK(shim::device_bytes_in_use() == options.device_bytes);
     }
     CHECK(left_behind() == "");
-    // A byte less, and the gop asked for: refused with the figures.
+    // One byte less, with the gop given: open is refused, and the error names the figures.
     --options.device_bytes;
     start_machine(options);
     {
@@ -190,7 +190,7 @@ TEST_CASE("backend: cj2k_params_info knows what an encoder will take, without a 
       CHECK(info.pinned_bytes == plan.pinned_bytes);
       CHECK(info.host_bytes == plan.host_bytes);
       CHECK(info.header_bytes == plan.header_bytes);
-      // And it is what has been taken.
+      // The shim's own counts must agree.
       const bool two = p.device == std::string("cuda:0,1");
       CHECK(shim::pinned_bytes_in_use() == static_cast<size_t>(info.pinned_bytes));
       if (!two) CHECK(shim::device_bytes_in_use() == static_cast<size_t>(info.device_bytes));
@@ -263,7 +263,7 @@ TEST_CASE("backend: a device by its number or UUID; unknown ones are refused by 
   }
 }
 
-/// All that cj2k_device_describe lists.
+/// All devices that cj2k_device_describe lists.
 std::vector<cj2k_device_info> listed() {
   std::vector<cj2k_device_info> all;
   cj2k_device_info info = {};
@@ -292,7 +292,7 @@ TEST_CASE("backend: the list of devices: all there are, usable or not, and no co
     CHECK(device.compute_minor == 0);
     CHECK(device.usable == 1);
     CHECK(std::string(device.reason).empty());
-    // Its number and its UUID name it.
+    // Both its number and its UUID select it.
     for (const std::string& name : {std::to_string(device.index), std::string(device.uuid)}) {
       const Session session(tiny({{"device", "cuda:" + name}}));
       REQUIRE(session.opened == CJ2K_OK);
@@ -300,7 +300,7 @@ TEST_CASE("backend: the list of devices: all there are, usable or not, and no co
     }
   }
   CHECK(std::string(devices[1].uuid) == kUuid1);
-  CHECK(shim::num_primary_contexts_made() - contexts == 6);  // those of the sessions
+  CHECK(shim::num_primary_contexts_made() - contexts == 6);  // the sessions' contexts
 
   options.num_devices = 2;
   options.compute_major = 7;
@@ -312,7 +312,7 @@ TEST_CASE("backend: the list of devices: all there are, usable or not, and no co
   CHECK(std::string(old_devices[1].reason) ==
         "CUDA device 1 (shim 1) has compute capability 7.0; 7.5 or later is needed");
 
-  // A driver that does not tell: the device is there.
+  // If the driver does not answer, the device is listed as not usable.
   start_machine({});
   cj2k_device_info info = {};
   info.struct_size = sizeof info;
@@ -382,7 +382,7 @@ TEST_CASE("backend: frames with limits of their own beside others in their GOP")
       Session session(p);
       CAPTURE(session.log.text());
       REQUIRE(session.opened == CJ2K_OK);
-      CHECK(session.info().num_blocks > 512);  // exact has a sample
+      CHECK(session.info().num_blocks > 512);  // enough blocks for the sample of stop exact
       std::vector<Encoded> expected;
       for (size_t i = 0; i < std::size(kFrames); ++i) {
         cj2k_frame frame = frames[i];
@@ -435,7 +435,7 @@ TEST_CASE("backend: frames in host memory, however their samples lie") {
       }
     }
   }
-  CHECK(num_packed > 0);  // where there is no room for the rows as they are
+  CHECK(num_packed > 0);  // cases without room for the unpacked rows
 }
 
 TEST_CASE("backend: drain, flush and close with GOPs that are not full") {
@@ -452,12 +452,12 @@ TEST_CASE("backend: drain, flush and close with GOPs that are not full") {
         {
           Session session(p);
           REQUIRE(session.opened == CJ2K_OK);
-          // Drain what there is.
+          // Drain all frames sent so far.
           for (size_t i = 0; i < first; ++i) REQUIRE(session.send(frames[i]) == CJ2K_OK);
           session.drain();
           check_packets(session, expected);
           CHECK(cj2k_encoder_send_frame(session.encoder, &frames[0]) == CJ2K_EOF);
-          // Drop what there is, twice.
+          // Drop the frames in flight, twice.
           REQUIRE(cj2k_encoder_flush(session.encoder) == CJ2K_OK);
           const size_t taken = session.results.size();
           for (int round = 0; round < 2; ++round) {
@@ -466,7 +466,7 @@ TEST_CASE("backend: drain, flush and close with GOPs that are not full") {
               REQUIRE(cj2k_encoder_send_frame(session.encoder, &frames[i]) == CJ2K_OK);
             REQUIRE(cj2k_encoder_flush(session.encoder) == CJ2K_OK);
           }
-          // And go on; the last frames are still in flight when the encoder is closed.
+          // Continue. The last frames are still in flight when the encoder is closed.
           for (size_t i = 10; i < 12; ++i) REQUIRE(session.send(frames[i]) == CJ2K_OK);
           session.drain();
           check_packets(session, expected);

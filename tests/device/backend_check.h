@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the checks of the CUDA backend's manners share: an encoder on the shim's device, all that it
-// said, and what came of every frame.
+// Shared by the checks of how the CUDA backend behaves: an encoder on the shim's device, all its
+// log lines, and the result of every frame.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -35,13 +35,13 @@ inline cj2k_params backend_params(int32_t width, int32_t height, int32_t num_com
   return p;
 }
 
-/// A machine without the watch over races, which the checks of each kernel have.
+/// A device without race checks; the checks of each kernel have them.
 inline void start_machine(shim::Options options = {}) {
   options.check_races = false;
   shim::reset(options);
 }
 
-/// Reports what the machine that was used so far still holds; starts another one.
+/// What the device still holds, as text. Then starts another device.
 inline std::string left_behind() {
   const shim::Recorder recorder;
   const size_t device_bytes = shim::device_bytes_in_use();
@@ -59,7 +59,7 @@ inline std::vector<Picture> pictures_of(const cj2k_params& p, int count) {
   return pictures;
 }
 
-/// What the CPU makes of each.
+/// The CPU backend's result for each picture.
 inline std::vector<Encoded> on_cpu(cj2k_params p, const std::vector<Picture>& pictures) {
   cj2k::test::set(p, "device", "cpu");
   p.cuda_context = p.cuda_stream = nullptr;
@@ -69,8 +69,8 @@ inline std::vector<Encoded> on_cpu(cj2k_params p, const std::vector<Picture>& pi
   return all;
 }
 
-/// Lines of a log that several threads write, without those for debugging: one for each call that
-/// has to wait.
+/// The lines of a log that several threads write. Debug lines are left out: there is one for each
+/// call that has to wait.
 class LogBook {
  public:
   static void write(void* self, cj2k_log_level level, const char* message) {
@@ -87,7 +87,7 @@ class LogBook {
     }
     return found;
   }
-  /// Lines of a level that hold `part`.
+  /// The number of lines of this level that contain `part`.
   size_t count(cj2k_log_level level, const std::string& part) const {
     size_t n = 0;
     for (const std::string& line : of(level)) n += line.find(part) != std::string::npos;
@@ -105,13 +105,13 @@ class LogBook {
   std::vector<std::pair<cj2k_log_level, std::string>> lines_;
 };
 
-/// What came of a frame that was taken.
+/// The result of a frame that was accepted.
 struct Result {
   cj2k_status status;
   int64_t pts;
   std::vector<uint8_t> bytes;
   cj2k_stats stats;
-  std::string error;  ///< why there is no packet
+  std::string error;  ///< the reason if there is no packet
 };
 
 /// An encoder from open to close.
@@ -137,7 +137,7 @@ class Session {
     REQUIRE(cj2k_encoder_info(encoder, &info) == CJ2K_OK);
     return info;
   }
-  /// Sends, and takes packets where the encoder wants that first.
+  /// Sends a frame; first receives packets if the encoder asks for that.
   cj2k_status send(const cj2k_frame& frame) {
     cj2k_status status = CJ2K_INTERNAL;
     while ((status = cj2k_encoder_send_frame(encoder, &frame)) == CJ2K_AGAIN)
@@ -162,7 +162,7 @@ class Session {
     }
     return status;
   }
-  /// All that is in flight; afterwards every accepted frame has had its result.
+  /// Receives everything in flight. Afterwards every accepted frame has had its result.
   void drain() {
     REQUIRE(cj2k_encoder_send_frame(encoder, nullptr) == CJ2K_OK);
     cj2k_status status = CJ2K_OK;
@@ -173,14 +173,14 @@ class Session {
     REQUIRE(results.size() == accepted.size());
   }
 
-  LogBook log;  ///< outlives the encoder
+  LogBook log;  ///< must outlive the encoder
   cj2k_status opened = CJ2K_INTERNAL;
   cj2k_encoder* encoder = nullptr;
-  std::vector<int64_t> accepted;  ///< pts
+  std::vector<int64_t> accepted;  ///< pts of each accepted frame
   std::vector<Result> results;    ///< in the order of `accepted`
 };
 
-/// The i-th packet is that of the i-th frame, with these bytes (pts = index).
+/// Packet i belongs to frame i (pts = index) and has the expected bytes.
 inline void check_packets(const Session& session, const std::vector<Encoded>& expected) {
   REQUIRE(session.results.size() == session.accepted.size());
   for (size_t i = 0; i < session.results.size(); ++i) {
@@ -192,7 +192,7 @@ inline void check_packets(const Session& session, const std::vector<Encoded>& ex
   }
 }
 
-/// Frames in host memory, pts = index, and how often each was given back.
+/// Frames in host memory with pts = index, and a count of the releases of each.
 class HostFrames {
  public:
   explicit HostFrames(const std::vector<Picture>& pictures, bool with_release = true,

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Every call of the driver fails once, in every way that the shim knows: an error that says what
-// and where, no hang, nothing left behind, and no packet that is not the CPU's.
+// Every call of the driver fails once, in every way that the shim offers. Each fault must give an
+// error that says what failed and where. Nothing may hang or leak, and every packet must equal the
+// CPU's.
 #include "backend_check.h"
 #include "kernels/simt/device.h"
 
@@ -14,20 +15,21 @@ using shim::Fault;
 constexpr Fault kFaults[] = {Fault::kOutOfMemory, Fault::kRefused, Fault::kLaunchFailed,
                              Fault::kDeviceLost, Fault::kAsyncFailure};
 constexpr size_t kMostErrorLines = 4;
-/// Of a job's frames, the last ones, which are sent to an encoder after the fault has been met.
+/// The number of frames at the end of a job that are sent after the fault has been met.
 constexpr size_t kFramesAfter = 1;
 
 bool is_sticky(Fault fault) { return fault != Fault::kOutOfMemory && fault != Fault::kRefused; }
 
-/// A sequence and what the CPU makes of it.
+/// A sequence and the CPU's packets for it.
 struct Job {
   cj2k_params params;
   std::vector<Picture> pictures;
   std::vector<Encoded> expected;
   shim::Options options;
-  bool on_device = false;  ///< frames in device memory
+  bool on_device = false;  ///< frames are in device memory
   bool with_release = true;
-  bool compares = true;  ///< pst's bytes depend on the GOP before, which may have failed
+  /// false: the bytes depend on the GOP before, which may have failed (stop pst)
+  bool compares = true;
 
   Job(cj2k_params p, std::initializer_list<Content> contents, uint64_t seed = 40) : params(p) {
     for (const Content content : contents)
@@ -37,7 +39,7 @@ struct Job {
   }
 };
 
-/// Planar frames in device memory, of an application that shares the primary context.
+/// Planar frames in the device memory of an application that shares the primary context.
 class DeviceFrames {
  public:
   explicit DeviceFrames(const std::vector<Picture>& pictures) {
@@ -72,19 +74,19 @@ class DeviceFrames {
   std::vector<cj2k_frame> frames_;
 };
 
-/// How a run ended.
+/// Counts of all runs of a job.
 struct Tally {
   uint64_t runs = 0, met = 0;
   uint64_t refused_opens = 0, failed_frames = 0, good_frames = 0;
 };
 
-/// Each frame has its packet, or an error of the device or of memory that is explained.
-/// @return frames that failed
+/// Each frame has its packet, or a device or memory error with a text.
+/// @return the number of frames that failed
 size_t check_results(const Job& job, const Session& session, Tally* tally) {
   size_t failed = 0;
   for (size_t i = 0; i < session.results.size(); ++i) {
     const Result& result = session.results[i];
-    CHECK(result.pts == session.accepted[i]);  // also of a frame that failed
+    CHECK(result.pts == session.accepted[i]);  // also for a frame that failed
     if (result.status == CJ2K_OK) {
       ++tally->good_frames;
       if (job.compares) CHECK(result.bytes == job.expected[static_cast<size_t>(result.pts)].bytes);
@@ -100,7 +102,7 @@ size_t check_results(const Job& job, const Session& session, Tally* tally) {
   return failed;
 }
 
-/// Of the results from `first` on.
+/// Whether all results from `first` on have this status.
 bool all_are(const Session& session, size_t first, cj2k_status status) {
   for (size_t i = first; i < session.results.size(); ++i) {
     if (session.results[i].status != status) return false;
@@ -108,7 +110,7 @@ bool all_are(const Session& session, size_t first, cj2k_status status) {
   return true;
 }
 
-/// Errors are told where there were any, in few lines, each with the name of the device.
+/// If frames failed there are error lines, few of them, each with the name of the device.
 void check_error_lines(const Session& session, bool has_failed) {
   const std::vector<std::string> errors = session.log.of(CJ2K_LOG_ERROR);
   CHECK(errors.size() <= kMostErrorLines);
@@ -120,7 +122,7 @@ void check_error_lines(const Session& session, bool has_failed) {
   }
 }
 
-/// The n-th call fails (0: none). Returns how many calls there were.
+/// The n-th call fails (0: none). @return the number of calls
 uint64_t run(const Job& job, Fault fault, uint64_t nth, Tally* tally) {
   CAPTURE(static_cast<int>(fault));
   CAPTURE(nth);
@@ -156,7 +158,7 @@ uint64_t run(const Job& job, Fault fault, uint64_t nth, Tally* tally) {
       for (size_t i = 0; i < num_first; ++i) (void)send(i);
       session.drain();
       REQUIRE(cj2k_encoder_flush(session.encoder) == CJ2K_OK);
-      // A fault that was met, and is past: all is well again, or the device is gone for good.
+      // The fault was met and is past: either all works again, or the device is lost for good.
       const bool met = shim::fault_hit();
       const bool was_lost =
           job.options.num_devices == 1 && met && session.log.count(CJ2K_LOG_ERROR, "any more") > 0;
@@ -192,7 +194,7 @@ uint64_t run(const Job& job, Fault fault, uint64_t nth, Tally* tally) {
   return num_calls;
 }
 
-/// Every `stride`-th call, every fault.
+/// Runs the job with every fault, at every `stride`-th call.
 void run_all(const char* what, const Job& job, uint64_t stride) {
   INFO(std::string(what));
   Tally tally;
@@ -216,7 +218,7 @@ cj2k_params tiny(Settings settings) {
 }
 
 constexpr std::initializer_list<Content> kTwo = {Content::kNoise, Content::kTexture};
-/// A full GOP of two, one that is not, and the last frame after them.
+/// A full GOP of two frames, a GOP that is not full, and the last frame.
 constexpr std::initializer_list<Content> kFour = {Content::kNoise, Content::kTexture,
                                                   Content::kEdges, Content::kNoise};
 

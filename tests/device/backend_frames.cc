@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Frames in device memory: every layout, streams that make them late, an application's context, and
-// memory that is used again as soon as it may be.
+// memory that is reused as early as allowed.
 #include "backend_check.h"
 #include "kernels/simt/device.h"
 
@@ -17,7 +17,7 @@ cj2k_params tiny(Settings settings) {
   return p;
 }
 
-/// An application with memory and a stream of its own.
+/// An application with its own memory and stream.
 struct Application {
   explicit Application(void* cu_context = nullptr) {
     DeviceChoice choice;
@@ -30,9 +30,9 @@ struct Application {
   Stream stream;
 };
 
-/// The bytes of a frame in host memory, and the same frame in device memory. Components that lie
-/// between each other's samples stay one piece. No byte more than the samples need, at an address
-/// that is `offset` more than aligned.
+/// The bytes of a frame in host memory, and the same frame in device memory. Components whose
+/// samples are interleaved stay in one piece. The memory has no byte more than the samples need,
+/// and its address is `offset` bytes behind an aligned one.
 class DeviceFrame {
  public:
   DeviceFrame(Application& app, const Picture& picture, const FrameLayout& layout, size_t offset)
@@ -66,13 +66,13 @@ class DeviceFrame {
           (static_cast<const uint8_t*>(host_.frame.components[c].data) - piece.begin);
     }
   }
-  /// Enqueues it, in small pieces so that there is something to wait for.
+  /// Enqueues the upload, in small pieces so that it takes time.
   void produce() { upload(kPieceBytes); }
   void produce_and_wait() {
     upload(SIZE_MAX);
     REQUIRE(app_.stream.synchronize() == Status::kOk);
   }
-  /// Other samples, at once.
+  /// Overwrites the samples at once.
   void destroy() {
     for (Piece& piece : pieces_)
       REQUIRE(app_.stream.fill(piece.memory.as<uint8_t>(offset_), 0x5A, piece.bytes()) ==
@@ -107,11 +107,11 @@ class DeviceFrame {
   cj2k_frame frame_;
 };
 
-/// How the encoder is told of the stream.
+/// How the encoder learns of the stream.
 enum class Told { kFrame, kParams, kNever };
 
-/// Encodes frames that their stream makes late, and overwrites each as soon as it may be.
-/// @return whether all packets are the CPU's
+/// Encodes frames that their stream makes late, and overwrites each as early as allowed.
+/// @return whether all packets equal the CPU's
 bool encode_late(const cj2k_params& params, const std::vector<Picture>& pictures,
                  const std::vector<Encoded>& expected, Told told, bool with_release,
                  uint64_t seed) {
@@ -213,7 +213,8 @@ TEST_CASE("device frames: the encoder waits for the stream that makes them, and 
       CHECK(encode_late(p, pictures, expected, Told::kFrame, with_release, seed));
       CHECK(encode_late(p, pictures, expected, Told::kParams, with_release, seed));
     }
-    // Where nobody says which stream, some order of the work shows it: the two above can fail.
+    // If nobody names the stream, some order of the work gives wrong packets. So the checks above
+    // can fail.
     bool all_right = true;
     for (uint64_t seed = 1; seed <= 200 && all_right; ++seed)
       all_right = encode_late(p, pictures, expected, Told::kNever, with_release, seed);
@@ -231,7 +232,7 @@ TEST_CASE("device frames: frames with and without release, in host and device me
     options.seed = seed;
     start_machine(options);
     {
-      // Two producers, so that one's frames do not follow from waiting for the other's.
+      // Two producers: the wait for one does not imply that the other's frames are ready.
       Application apps[] = {Application(), Application()};
       const HostFrames host(pictures), host_now(pictures, false);
       std::vector<std::unique_ptr<DeviceFrame>> device;
@@ -282,7 +283,7 @@ TEST_CASE("device frames: an application's context is used and left as it was") 
           frames.push_back(std::make_unique<DeviceFrame>(app, pictures[i], FrameLayout{}, 0));
           frames.back()->produce();
           frames.back()->frame().pts = static_cast<int64_t>(i);
-          // A stream of that context: the primary one would not know it.
+          // A stream of the application's context. It is not valid in the primary context.
           frames.back()->frame().ready_stream = app.stream.cu_stream();
           REQUIRE(session.send(frames.back()->frame()) == CJ2K_OK);
         }
@@ -297,7 +298,7 @@ TEST_CASE("device frames: an application's context is used and left as it was") 
     }
     CHECK(left_behind() == "");
   }
-  // One context is of one device.
+  // A context belongs to one device, so two devices are refused.
   start_machine();
   {
     cj2k_params p = base;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// After the first GOPs a frame allocates nothing: on the host (the operators new of the whole
-// program are replaced here, as in tests/api/memory.cc; what the shim itself allocates is left
-// out), nor of the driver.
-#ifndef __SANITIZE_THREAD__  // it has operators new of its own
+// After the first GOPs a frame allocates nothing: neither from the driver nor on the host. The
+// operators new of the whole program are replaced here, as in tests/api/memory.cc; the shim's own
+// allocations do not count.
+#ifndef __SANITIZE_THREAD__  // it has its own operators new
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -22,7 +22,7 @@ void* allocate(size_t bytes, size_t alignment) {
   return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
-/// Not inlined: there g++ would see free of what comes from new, and warn.
+/// Not inlined: otherwise g++ sees free() on memory from new and warns.
 __attribute__((noinline)) void release(void* memory) { std::free(memory); }
 
 }  // namespace
@@ -32,7 +32,7 @@ __attribute__((noinline)) void release(void* memory) { std::free(memory); }
 namespace cj2k::simt::test {
 namespace {
 
-/// Sends a frame and throws away what comes; no allocation of its own.
+/// Sends a frame and drops the packets that are ready. Allocates nothing itself.
 cj2k_status pass(cj2k_encoder* encoder, const cj2k_frame& frame) {
   cj2k_status status = CJ2K_OK;
   while ((status = cj2k_encoder_send_frame(encoder, &frame)) == CJ2K_AGAIN) {
@@ -45,7 +45,7 @@ cj2k_status pass(cj2k_encoder* encoder, const cj2k_frame& frame) {
   return status;
 }
 
-/// Takes all packets in flight before it gives the first one back.
+/// Receives all packets in flight before it gives the first one back.
 void hold_all(cj2k_encoder* encoder, int count) {
   std::vector<cj2k_packet> packets(static_cast<size_t>(count));
   REQUIRE(cj2k_encoder_send_frame(encoder, nullptr) == CJ2K_OK);
@@ -84,7 +84,7 @@ TEST_CASE("backend: after the first GOPs nothing is allocated, on the host or of
         REQUIRE(session.opened == CJ2K_OK);
         const int depth = session.info().async_depth;
         cj2k_status status = CJ2K_OK;
-        // As many packets as can be there at a time, and each GOP once more.
+        // As many packets as can exist at a time, and then each GOP once more.
         for (int i = 0; i < depth && status == CJ2K_OK; ++i)
           status = pass(session.encoder, frames[0]);
         REQUIRE(status == CJ2K_OK);
@@ -112,7 +112,8 @@ TEST_CASE("backend: after the first GOPs nothing is allocated, on the host or of
 }
 
 TEST_CASE("backend: frames of other sizes than planned grow the memory once") {
-  // No cap, so the page-locked memory is planned for the raw size; noise at full depth takes more.
+  // Without a cap, the page-locked memory is planned for the raw size. Noise at full depth needs
+  // more.
   const cj2k_params p = backend_params(40, 32, 1,
                                        {{"levels", "1"},
                                         {"cblk", "4x4"},

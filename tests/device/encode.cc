@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Whole encodes: the CUDA backend gives the codestreams of the CPU backend.
+// Whole encodes: the CUDA backend's codestreams equal those of the CPU backend.
 #include "device/encode_check.h"
 
 namespace cj2k::simt::test {
 namespace {
 
-/// The same pictures with each: orders of threads, and numbers of multiprocessors.
+/// Each seed encodes the same pictures with another order of threads and another number of
+/// multiprocessors.
 #if defined(CJ2K_SIMT_SHIM)
 constexpr uint64_t kOrders[] = {1, 2, 0xC0FFEE};
 #else

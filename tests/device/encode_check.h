@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Whole encodes on both backends, compared.
+// Whole encodes with both backends, compared.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -25,12 +25,12 @@ using cj2k::test::Picture;
 
 using EncodeSettings = std::initializer_list<std::pair<const char*, std::string>>;
 
-/// The shim anew, with as many multiprocessors as one of three kinds of GPU.
+/// Resets the shim. It gets as many multiprocessors as one of three kinds of GPU.
 inline void start_device(uint64_t seed) {
 #if defined(CJ2K_SIMT_SHIM)
   shim::Options options;
   options.seed = seed;
-  options.check_races = false;  // the checks of each kernel do
+  options.check_races = false;  // the checks of each kernel check races
   constexpr int kMultiprocessors[] = {132, 4, 46, 132, 4};
   options.num_multiprocessors = kMultiprocessors[seed % 5];
   shim::reset(options);
@@ -47,8 +47,8 @@ inline std::vector<Picture> sequence(const cj2k_params& p, int frames) {
   return pictures;
 }
 
-/// Encodes on both and compares every packet.
-/// @return passes that were coded after their block had paused
+/// Encodes with both backends and compares every packet.
+/// @return the number of passes that were coded after their block had paused
 inline int64_t check_equal(const cj2k_params& params, int frames, const FrameLayout& layout = {}) {
   const std::vector<Picture> pictures = sequence(params, frames);
   cj2k_params on_cpu = params, on_device = params;

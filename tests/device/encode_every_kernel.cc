@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Encodes of tiny pictures that together launch every kernel of the library, in each form of
-// tier-1. Small enough for compute-sanitizer (tests/gpu.sh), which sees only what runs.
+// tier-1. They are small enough for compute-sanitizer (tests/gpu.sh), which checks only what runs.
 #include <map>
 
 #include "device/encode_check.h"
@@ -13,10 +13,11 @@ namespace {
 struct Case {
   EncodeSettings settings;
   int32_t width, height;
-  bool packed;  ///< RGB side by side
+  bool packed;  ///< R, G and B interleaved
 };
-/// 67x49 in blocks of 4x4 are more than the 512 that an early stop needs (stages/early_stop.cc),
-/// and no more samples than sixteen blocks of 32x32. The others are for one or two kernels each.
+/// 67x49 in blocks of 4x4 gives more blocks than the 512 that an early stop needs
+/// (stages/early_stop.cc), with no more samples than sixteen blocks of 32x32. The other cases are
+/// for one or two kernels each.
 const Case kCases[] = {
     {{{"cblk", "4x4"}, {"levels", "2"}, {"target_bytes", "1500"}}, 67, 49, true},
     {{{"cblk", "4x4"}, {"wavelet", "5/3"}, {"target_bytes", "2500"}}, 67, 49, false},
@@ -30,7 +31,8 @@ const Case kCases[] = {
     {{{"levels", "0"}, {"mct", "off"}, {"target_bytes", "600"}}, 20, 33, false},
 };
 
-/// A kernel that belongs to some forms alone; all others run in each.
+/// Whether the form launches this kernel. Some kernels belong to certain forms, all others to every
+/// form.
 bool belongs_to(const std::string& kernel, const std::string& form) {
   const auto is = [&](const char* start) { return kernel.rfind(start, 0) == 0; };
   if (is("cj2k_tier1_fused_") || is("cj2k_tier1_close")) return form == "fused";

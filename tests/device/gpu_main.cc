@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The tests on the GPU of this machine. A primary context is held from the first test to the last:
-// the tests open and close hundreds, which is cheap while somebody holds it, and takes a fraction
-// of a second each while nobody does.
+// The tests on the GPU of this machine. The program holds a primary context from the first test to
+// the last. The tests open and close hundreds of contexts: this is cheap while somebody holds the
+// primary context, and takes a fraction of a second each otherwise.
 #include <cstdio>
 #include <memory>
 #include <vector>

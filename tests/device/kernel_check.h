@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the checks of the kernels share: the same bytes as the reference in all
-// of a device buffer, also where a kernel must not write.
+// Shared by the checks of the kernels: all bytes of a device buffer must equal the reference's,
+// also those that a kernel must not write.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,10 @@
 
 namespace cj2k::simt::test {
 
-/// Three sets of data; in the shim three orders of threads, warps and blocks, too.
+/// Three sets of data. In the shim, a seed also sets the order of threads, warps and blocks.
 inline constexpr uint64_t kCheckSeeds[] = {1, 2, 0xC0FFEE};
 
-/// Names what runs the kernels, and makes sure that it is what the test was
-/// built for.
+/// The name of what runs the kernels. Fails if it is not what the test was built for.
 inline std::string implementation(const Gpu &gpu) {
   const std::string &name = gpu.context->info().name;
 #if defined(CJ2K_SIMT_SHIM)
@@ -32,8 +31,8 @@ inline std::string implementation(const Gpu &gpu) {
 #endif
 }
 
-/// Runs `check(gpu, seed)` with every seed on a device of its own, and says on
-/// what and how many launches.
+/// Runs `check(gpu, seed)` with every seed, each time on a new device. Prints the implementation
+/// and, in the shim, the number of launches.
 template <typename Check>
 void for_each_seed(const char *what, Check check) {
   for (const uint64_t seed : kCheckSeeds) {
@@ -53,7 +52,7 @@ void for_each_seed(const char *what, Check check) {
   }
 }
 
-/// Where two buffers differ first; -1: nowhere.
+/// The index of the first difference between two buffers; -1: they are equal.
 template <typename V>
 int64_t first_difference(const std::vector<V> &a, const std::vector<V> &b) {
   if (a.size() != b.size()) return 0;

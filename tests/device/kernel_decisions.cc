@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The steps whose decisions the CUDA backend takes on the device: the blocks that the CPU backend
-// codes when the host decides.
+// The steps whose decisions the CUDA backend makes on the device. It must code the same blocks as
+// the CPU backend, where the host decides.
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ cj2k_params decided_params(const char* tier1, const char* stop, const char* fram
   return params;
 }
 
-/// One backend with a GOP of two frames, up to its coefficients.
+/// One backend with a GOP of two frames, up to the coefficients.
 struct Side {
   Side(std::unique_ptr<Backend> made, const Plan& plan) : backend(std::move(made)) {
     REQUIRE(backend->make_gop_work(&work) == Status::kOk);
@@ -81,7 +81,7 @@ void compare(const Plan& plan, const Side& cpu, const Side& cuda, Totals& totals
   }
 }
 
-/// All blocks by the rule of the strategy.
+/// Codes all blocks by the rule of the strategy, on both sides.
 void check_rule(const Plan& plan, Side& cpu, Side& cuda, RateControl& rate,
                 const BlockSample& sample, Totals& totals) {
   std::vector<BlockRequest> expected, actual;
@@ -112,10 +112,10 @@ TEST_CASE("decisions on the device: the blocks that the CPU's give") {
 #if defined(CJ2K_SIMT_SHIM)
       shim::Options options;
       options.seed = 5;
-      options.check_races = false;  // kernel_slopes.cc and the tests of tier-1 do
+      options.check_races = false;  // kernel_slopes.cc and the tests of tier-1 check races
       shim::reset(options);
 #endif
-      // Where nobody stops the planes of psb and bpi are those of every other case.
+      // Where no block stops, the planes of psb and bpi are the same in all cases.
       if (stop[0] != 'e' && std::strcmp(c.frame_cap, "900000") == 0) continue;
       INFO(stop, " ", c.tier1, " caps ", c.frame_cap, " ", c.component_cap);
       const cj2k_params params = decided_params(c.tier1, stop, c.frame_cap, c.component_cap);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One level of the wavelet transform, from plane to plane, on the device against
-// stages/dwt.h. Level 1: kernel_ingest.cc; all levels of whole frames: kernel_quantize.cc.
+// One level of the wavelet transform, from plane to plane, on the device against stages/dwt.h.
+// kernel_ingest.cc tests level 1, kernel_quantize.cc all levels of whole frames.
 #include "cuda/pixel_jobs.h"
 #include "device/kernel_check.h"
 #include "kernels/pixels/dwt_tiling.h"
@@ -20,7 +20,7 @@ struct Case {
   Pattern pattern;
 };
 
-/// The cases as jobs one behind the other, aligned or not.
+/// The cases as jobs, one after another in memory, two thirds of them aligned.
 /// @return samples of a frame
 uint64_t make_jobs(const std::vector<Case> &cases, uint64_t seed, cuda::DwtLevel *level) {
   uint64_t next = 0;
@@ -46,7 +46,7 @@ uint64_t make_jobs(const std::vector<Case> &cases, uint64_t seed, cuda::DwtLevel
   return (next + 31) / 32 * 32;
 }
 
-/// Says which job a sample of a frame belongs to.
+/// Reports which job a sample of a frame belongs to.
 void report(const cuda::DwtLevel &level, uint64_t offset) {
   for (size_t i = 0; i < level.jobs.size(); ++i) {
     const cuda::DwtJob &job = level.jobs[i];
@@ -60,8 +60,7 @@ void report(const cuda::DwtLevel &level, uint64_t offset) {
   }
 }
 
-/// All cases as jobs of one launch, in two frames; every sample of the memory
-/// is compared.
+/// Runs all cases as jobs of one launch, in two frames. Compares every sample of the memory.
 template <typename T>
 void check_cases(Gpu &gpu, const std::vector<Case> &cases, int32_t limit, uint64_t seed) {
   constexpr uint32_t kFrames = 2;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The layout of block coding in device memory; its hulls and what an early stop left, packed, and
-// its bytes, gathered, against what the host makes of the same coded blocks.
+// The layout of block coding in device memory, and three results of kernels against the host's for
+// the same coded blocks: packed hulls, the packed results of an early stop, and gathered bytes.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,7 +12,7 @@
 #include "cuda/tier1_coder.h"
 #include "device/kernel_check.h"
 
-// core/ after simt/: both define CJ2K_SIMT_HD.
+// core/ comes after simt/, because both define CJ2K_SIMT_HD.
 #include "core/distortion.h"
 #include "core/ebcot/segments.h"
 #include "kernels/ebcot/tier1.h"
@@ -79,7 +79,7 @@ TEST_CASE("tier-1 layout: rooms are aligned, large enough and side by side") {
       REQUIRE(job.max_bit_planes == block.max_bit_planes);
       REQUIRE(job.size == tier1_size(block.width, block.height));
       REQUIRE(job.weight == laid.plan.subbands[block.subband].distortion_weight);
-      // A bit and a sign of every sample, and the decisions of interrupted runs.
+      // Room for a bit and a sign of every sample, and for the decisions of interrupted runs.
       const uint64_t samples = uint64_t{block.width} * block.height;
       uint64_t room = 0;
       if (form == Tier1Form::kClassic) {
@@ -104,7 +104,7 @@ TEST_CASE("tier-1 layout: rooms are aligned, large enough and side by side") {
   }
 }
 
-/// A block as some form of tier-1 leaves it on the device, and the same on the host.
+/// A block as some form of tier-1 leaves it on the device, and the same block on the host.
 struct Coded {
   TestBlock source;
   std::vector<CodingPass> passes;
@@ -124,7 +124,7 @@ Coded code(const Tier1Job& job, uint32_t style, bool reversible, uint64_t seed) 
   ref::encode_block(coded.source.block(orientation, style, reversible), output.out);
   int num_passes = output.out.num_passes;
   const int bit_planes = coded.source.bit_planes();
-  // A third is left after some plane, of those a few before the first.
+  // One block in three pauses after some plane, a few of them before the first plane.
   if (bit_planes > 0 && random() % 3 == 0) {
     coded.finished = false;
     const int coded_planes = static_cast<int>(random() % static_cast<uint64_t>(bit_planes));
@@ -138,7 +138,7 @@ Coded code(const Tier1Job& job, uint32_t style, bool reversible, uint64_t seed) 
   return coded;
 }
 
-/// Bit-planes as kernels.h lays them out.
+/// Writes bit-planes in the layout of kernels.h.
 void write_planes(const TestBlock& source, uint64_t* words) {
   const int width = source.width(), bits = source.bit_planes();
   const size_t words_wide = static_cast<size_t>((width + 15) / 16);
@@ -174,7 +174,7 @@ struct Gop {
     const size_t num_jobs = layout.jobs.size(), num_passes = kFrames * layout.frame_passes;
     std::mt19937_64 random(seed);
     std::vector<uint64_t> host_words(kFrames * laid.frame_words);
-    for (uint64_t& w : host_words) w = random();  // what is not written must not matter
+    for (uint64_t& w : host_words) w = random();  // words that are not written must not matter
     std::vector<uint32_t> host_magnitudes;
     std::vector<uint8_t> host_bytes(kFrames * layout.frame_bytes, 0xA5);
     std::vector<CodingPass> host_passes(num_passes, {12345, 3, -7});
@@ -223,7 +223,7 @@ struct Gop {
   }
   const Tier1Job& job(uint32_t block) const { return laid.layout.jobs[block % buffers.num_blocks]; }
 
-  /// `count` blocks in any order, sizes apart.
+  /// `count` blocks in any order, but grouped by size.
   std::vector<uint32_t> pick(size_t count, uint64_t seed) const {
     std::vector<uint32_t> list(blocks.size());
     std::iota(list.begin(), list.end(), 0u);
@@ -235,7 +235,7 @@ struct Gop {
   }
 };
 
-/// What has been compared.
+/// Counts what has been compared.
 struct Totals {
   size_t blocks = 0, points = 0, segments = 0, tails = 0, paused = 0, bytes = 0;
 };
@@ -304,7 +304,7 @@ void check_hulls(Gpu& gpu, const Gop& gop, const std::vector<uint32_t>& list, bo
   }
   const bool with_segments = (gop.style & (kBypass | kTermAll)) != 0;
   const bool with_tails = (gop.style & kPterm) != 0;
-  // No room for one more than there is: a canary lies behind.
+  // The buffers have exactly the room needed. A canary lies behind each.
   const auto blocks = gpu.upload(list);
   const auto results = gpu.make<Tier1Result>(list.size());
   const auto hull = gpu.make<HullPoint>(num_points);
@@ -400,7 +400,7 @@ TEST_CASE("tier-1 gather: the first bytes of blocks, and nothing else") {
         const std::vector<uint8_t>& bytes = gop.blocks[job.block].bytes;
         std::copy_n(bytes.begin(), job.length_bytes,
                     expected.begin() + static_cast<ptrdiff_t>(job.to));
-        // Up to the next multiple of 16 anything may come.
+        // Up to the next multiple of 16, any bytes are allowed.
         const uint64_t from = job.to + job.length_bytes, to = (from + 15) / 16 * 16;
         for (uint64_t i = from; i < to; ++i) actual[i] = expected[i];
         totals.bytes += job.length_bytes;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Ingest and colour on the device, and the first level of the transform made of the same words,
-// against stages/ingest.h, stages/colour.h and stages/dwt.h.
+// Ingest and colour on the device, and the first level of the transform straight from the words of
+// the frame, against stages/ingest.h, stages/colour.h and stages/dwt.h.
 #include "cuda/pixel_jobs.h"
 #include "device/kernel_check.h"
 #include "stages/colour.h"
@@ -37,10 +37,10 @@ constexpr Layout kLayouts[] = {
     {1, 1, 0, 1, true, 0, false, 0},   {2, 0, 0, 16, false, 0, false, 0},
 };
 
-/// The bytes of one component, no more than its words span.
+/// The bytes of one component, exactly those that its words span.
 struct Source {
   std::vector<uint8_t> bytes;
-  int64_t first = 0;  ///< of sample (0, 0)
+  int64_t first = 0;  ///< offset of sample (0, 0)
   cj2k_component_view view{};
 
   Source(const Layout &layout, int32_t width, int32_t height, uint64_t seed) {
@@ -59,7 +59,7 @@ struct Source {
   }
 };
 
-/// The components' samples by the reference, row after row.
+/// The components' samples from the reference, row by row.
 std::vector<std::vector<int32_t>> expect_samples(const Plan &plan,
                                                  const std::vector<const Source *> &sources) {
   std::vector<std::vector<int32_t>> planes;
@@ -88,7 +88,7 @@ std::vector<std::vector<int32_t>> expect_samples(const Plan &plan,
   return planes;
 }
 
-/// One frame's views in device memory.
+/// Uploads one frame and returns its views in device memory.
 cuda::FrameViews upload_views(Gpu &gpu, const std::vector<const Source *> &sources,
                               std::vector<simt::DeviceBuffer> *memory) {
   cuda::FrameViews views{};
@@ -100,7 +100,7 @@ cuda::FrameViews upload_views(Gpu &gpu, const std::vector<const Source *> &sourc
   return views;
 }
 
-/// What ingest looks at.
+/// A plan with only what ingest reads.
 Plan small_plan(bool reversible, bool use_mct) {
   Plan plan{};
   plan.reversible = reversible;
@@ -120,7 +120,7 @@ std::vector<const Source *> pointers_to(const std::vector<Source> &sources) {
   return pointers;
 }
 
-/// Every sample of the memory is compared.
+/// Compares every sample of the memory.
 void check_ingest(Gpu &gpu, const Plan &plan, const std::vector<Source> &sources) {
   const cuda::FrameLayout layout = cuda::make_frame_layout(plan);
   std::vector<uint32_t> expected(static_cast<size_t>(layout.frame_samples), kPoison);
@@ -211,7 +211,7 @@ void expect_level(const Plan &plan, const cuda::FrameLayout &layout,
   }
 }
 
-/// Every sample of the memory is compared: plane 0 is not to be touched.
+/// Compares every sample of the memory: plane 0 must stay untouched.
 void check_level(Gpu &gpu, const Plan &plan, const std::vector<const Source *> &sources,
                  const cuda::FrameViews &views) {
   const cuda::FrameLayout layout = cuda::make_frame_layout(plan);
@@ -234,7 +234,7 @@ void check_level(Gpu &gpu, const Plan &plan, const std::vector<const Source *> &
 
 struct Shape {
   int32_t width, height;
-  const char *tile;  ///< nullptr: one
+  const char *tile;  ///< nullptr: one tile
 };
 constexpr Shape kShapes[] = {
     {1, 1, nullptr},    {1, 9, nullptr},    {9, 1, nullptr},   {2, 2, nullptr},   {3, 5, nullptr},
@@ -243,7 +243,7 @@ constexpr Shape kShapes[] = {
     {140, 12, "129x5"}, {30, 30, "7x30"},
 };
 
-/// A plan of this shape, whose first sample is at a coordinate of these parities.
+/// A plan of this shape. The coordinates of the first sample have the given parities.
 Plan shaped_plan(const Shape &shape, bool reversible, int num_components, bool use_mct,
                  int parity_x, int parity_y) {
   cj2k_params params;
@@ -261,7 +261,7 @@ Plan shaped_plan(const Shape &shape, bool reversible, int num_components, bool u
   put("mct", use_mct ? "on" : "off");
   put("image_offset", std::to_string(parity_x) + "x" + std::to_string(2 + parity_y));
   if (shape.tile != nullptr) put("tile", shape.tile);
-  // Without a colour transform the second component is half as wide and high.
+  // Without a colour transform the second component has half the width and height.
   if (!use_mct && shape.tile == nullptr && shape.width > 3 && shape.height > 3) {
     put("dx", "1,2");
     put("dy", "1,2");
@@ -272,8 +272,8 @@ Plan shaped_plan(const Shape &shape, bool reversible, int num_components, bool u
   return plan;
 }
 
-/// With a colour transform all layouts in three components, in turns of one and of three different
-/// ones, and another layout in a fourth component.
+/// Runs all layouts. With a colour transform the three components alternate between one common
+/// layout and three different ones, and a fourth component has another layout.
 void check_layouts(const char *what, bool reversible, bool use_mct) {
   for_each_seed(what, [&](Gpu &gpu, uint64_t seed) {
     const size_t num_layouts = std::size(kLayouts);
@@ -316,8 +316,8 @@ TEST_CASE("dwt kernel 9/7 from words: ICT") { check_layouts("dwt 9/7 after ICT",
 
 TEST_CASE("dwt kernels from words: packed pixels") {
   for_each_seed("dwt of packed pixels", [](Gpu &gpu, uint64_t seed) {
-    // Turns: RGB and BGR; rows one after the other, with a gap, and with a gap at an odd address;
-    // both transforms.
+    // The turns cover RGB and BGR; rows without a gap, with a gap, and with a gap at an odd
+    // address; both transforms.
     for (const int32_t word : {1, 2, 4}) {
       for (int turn = 0; turn < 12; ++turn) {
         const bool is_bgr = (turn & 1) != 0, reversible = turn % 4 < 2;
@@ -327,7 +327,8 @@ TEST_CASE("dwt kernels from words: packed pixels") {
           const int32_t depth = std::min(8 * word, 16);
           for (Component &c : plan.components) c.depth = depth;
           const int32_t width = shape.width, height = shape.height;
-          // Rows one after the other, and with every row where four pixels can be three accesses.
+          // Either no gap between rows, or a gap that aligns every row, so that four pixels can be
+          // read in three accesses.
           const int32_t gap = turn < 4 ? 0 : (4 - width % 4) % 4 * 3 * word;
           const int32_t odd = turn < 8 ? 0 : 1;
           const Source pixels({word, word, 0, depth, false, odd, false, gap}, 3 * width, height,

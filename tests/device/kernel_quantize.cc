@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Quantisation to bit-planes on the device against stages/quantize.h, and whole
-// frames through all pixel kernels.
+// Quantisation to bit-planes on the device against stages/quantize.h, and whole frames through all
+// pixel kernels.
 #include <bit>
 #include <cmath>
 #include <span>
@@ -19,8 +19,8 @@ using namespace cj2k::simt::test;
 
 namespace {
 
-/// The block's planes as kernels.h describes them; what a block does not write
-/// stays.
+/// Writes the block's planes in the layout of kernels.h. Words that a block does not write stay as
+/// they are.
 void expect_planes(const cuda::QuantizeJob &job, bool reversible, const uint32_t *samples,
                    uint64_t *words, uint32_t *magnitudes) {
   const size_t width = job.width, height = job.height;
@@ -87,8 +87,7 @@ constexpr Size kSizes[] = {{1, 1},    {2, 3},    {3, 4},    {4, 4},    {4, 5},  
                            {1, 64},   {128, 32}, {100, 30}, {256, 16}, {1024, 4}, {1024, 1},
                            {1023, 3}, {4, 1024}, {3, 1021}, {1, 1024}};
 
-/// Blocks of all sizes side by side, each at an alignment and with a number of
-/// planes of its own.
+/// Blocks of all sizes side by side, each with its own alignment and number of planes.
 template <typename T, typename Value>
 void check_sizes(Gpu &gpu, bool reversible, uint32_t salt, Value value) {
   constexpr uint32_t kFrames = 2;
@@ -117,7 +116,7 @@ void check_sizes(Gpu &gpu, bool reversible, uint32_t salt, Value value) {
   std::vector<uint32_t> samples(static_cast<size_t>(frame_samples) * kFrames);
   for (uint32_t f = 0; f < kFrames; ++f) {
     for (uint32_t &s : std::span(samples).subspan(f * frame_samples, frame_samples)) {
-      s = static_cast<uint32_t>(random());  // gaps: anything, NaN too
+      s = static_cast<uint32_t>(random());  // gaps hold any value, also NaN
     }
     for (const cuda::QuantizeJob &job : jobs) {
       for (uint32_t y = 0; y < job.height; ++y) {
@@ -154,8 +153,8 @@ TEST_CASE("quantize kernel 9/7: every block size") {
   for_each_seed("quantize 9/7", [](Gpu &gpu, uint64_t seed) {
     const auto salt = static_cast<uint32_t>(seed % 1000);
     check_sizes<float>(gpu, false, salt, [](auto &random, const auto &job, uint32_t) {
-      // Both sides of each power of two and of the clamp, the smallest
-      // values and signed zeros.
+      // Values on both sides of each power of two and of the clamp, the smallest values, and signed
+      // zeros.
       const int bit = static_cast<int>(random() % (job.max_bit_planes + 3u)) - 2;
       float v = std::ldexp(1.0f, bit) / job.inverse_step;
       const uint64_t kind = random() % 8;
@@ -174,8 +173,8 @@ TEST_CASE("quantize kernel 9/7: every block size") {
 
 // ---- Whole frames ----
 
-/// Ingest, transform and the scatter of the subbands over the two planes, by
-/// the references.
+/// Ingest, transform, and the distribution of the subbands over the two planes, with the
+/// references.
 template <typename T>
 void expect_coefficients(const Plan &plan, const cuda::FrameLayout &layout,
                          const cuda::FrameViews &views, uint32_t *out) {
@@ -281,7 +280,7 @@ void check_whole(Gpu &gpu, const cj2k_params &params) {
                                       device_views[f], frame) == Status::kOk);
       }
     }
-    REQUIRE(gpu.stream.synchronize() == Status::kOk);  // the lists go
+    REQUIRE(gpu.stream.synchronize() == Status::kOk);  // the lists are freed next
   }
   std::vector<uint32_t> actual = gpu.download<uint32_t>(samples, total);
   for (uint32_t f = 0; f < kFrames; ++f) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The early stops' decisions on the device: tables, thresholds and who stops, against the rules
-// that the host decides by.
+// The decisions of the early stops on the device (tables, thresholds, and which blocks stop),
+// against the rules that the host uses.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -11,7 +11,7 @@
 
 #include "device/kernel_check.h"
 
-// core/ after simt/: both define CJ2K_SIMT_HD.
+// core/ comes after simt/, because both define CJ2K_SIMT_HD.
 #include "core/stop.h"
 #include "kernels/rate/slopes.h"
 #include "stages/early_stop.h"
@@ -31,7 +31,7 @@ FrameTargets same_for_all(const ByteTargets& targets) {
   return all;
 }
 
-/// The second frame has half of what the first has.
+/// The second frame has half the targets of the first.
 FrameTargets halved(const ByteTargets& targets) {
   FrameTargets all = same_for_all(targets);
   ByteTargets& second = all.of[1];
@@ -47,7 +47,7 @@ struct Hull {
   std::vector<HullPoint> points;
 };
 
-/// Slopes fall strictly and lengths rise, both in large or tiny steps.
+/// A hull with strictly falling slopes and rising lengths, in steps that are large or tiny.
 Hull random_hull(std::mt19937_64& random) {
   Hull hull;
   const size_t most = random() % 12;
@@ -111,7 +111,7 @@ class OnDevice {
   OnDevice(Gpu& gpu, const Listed& listed) : gpu_(gpu), listed_(listed) {
     std::mt19937_64 random(listed.numbers.size());
     std::vector<Tier1Result> results;
-    std::vector<HullPoint> points(7);  // a list's hulls need not begin at 0
+    std::vector<HullPoint> points(7);  // the hulls of a list need not begin at 0
     for (const Hull& hull : listed.hulls) {
       Tier1Result result{};
       result.first_hull = static_cast<uint32_t>(points.size());
@@ -158,7 +158,7 @@ class OnDevice {
   simt::DeviceBuffer tables_;
 };
 
-/// Slope by slope from the steepest.
+/// The rule written out: slope by slope from the steepest.
 uint32_t lowest_slope(const Listed::Table& table, uint32_t first, uint32_t end, uint64_t target) {
   uint64_t sum = 0;
   for (uint32_t slope = kAboveAllSlopes; slope-- > 0;) {
@@ -178,7 +178,7 @@ uint64_t sum_of(const Listed::Table& table, uint32_t first, uint32_t end, uint32
 }
 
 /// @param tables  [frame] of the list
-/// @return thresholds that are neither 0 nor the floor
+/// @return the number of thresholds that are neither 0 nor the floor
 size_t check_thresholds(OnDevice& device, uint32_t num_components,
                         const std::vector<Listed::Table>& tables, const ByteTargets& first) {
   const FrameTargets frame_targets = halved(first);
@@ -191,7 +191,7 @@ size_t check_thresholds(OnDevice& device, uint32_t num_components,
       INFO("frame ", f, " component ", c, " of ", num_components, ", target ", targets.frame);
       uint16_t expected = targets.floor;
       if (c < num_components) {
-        // The margin is kPredictionMargin, by hand.
+        // 64 is kPredictionMargin, written out here.
         const uint32_t own = lowest_slope(tables[f], c, c + 1, targets.component[c]);
         const uint32_t slope = std::min<uint32_t>(std::max(own, all), 65535);
         expected = static_cast<uint16_t>(std::max<int>(expected, static_cast<int>(slope) - 64));
@@ -208,7 +208,7 @@ TEST_CASE("slope tables: sums of weighted segments, and the slopes at which targ
   for_each_seed("slope tables", [&](Gpu& gpu, uint64_t seed) {
     for (const auto& [num_components, count] :
          {std::pair<uint32_t, size_t>{1, 130}, {3, 0}, {3, 1}, {4, 150}}) {
-      const uint32_t most_weight = num_components == 4 ? 30'000'000 : 70;  // beyond 32 bits
+      const uint32_t most_weight = num_components == 4 ? 30'000'000 : 70;  // sums exceed 32 bits
       const Listed listed = random_list(num_components, count, most_weight, seed + count);
       OnDevice device(gpu, listed);
       INFO(num_components, " components, ", count, " blocks");
@@ -223,14 +223,16 @@ TEST_CASE("slope tables: sums of weighted segments, and the slopes at which targ
       const uint64_t all = sum_of(tables[0], 0, num_components, 0);
       const uint64_t of_last = sum_of(tables[0], num_components - 1, num_components, 0);
       const uint64_t middle = sum_of(tables[0], 0, num_components, 40000);
-      // Nothing fits, exactly all, all but a byte; what a slope's segments take, and a byte less.
+      // Targets: nothing fits, everything fits exactly, all but one byte; the bytes of all
+      // segments from a slope on, and one byte less.
       for (const uint64_t target : {uint64_t{0}, all, std::max<uint64_t>(all, 1) - 1, middle,
                                     std::max<uint64_t>(middle, 1) - 1}) {
         real += check_thresholds(device, num_components, tables,
                                  {target, {kNoTarget, kNoTarget, kNoTarget, kNoTarget}, 0});
         ++checked;
       }
-      // No cap for the frame, but one for a component; and above the threshold of quality.
+      // A cap for one component and none for the frame; then also a frame cap, and a floor from the
+      // quality.
       ByteTargets targets{kNoTarget, {kNoTarget, kNoTarget, kNoTarget, kNoTarget}, 0};
       targets.component[num_components - 1] = of_last / 3;
       real += check_thresholds(device, num_components, tables, targets);
@@ -314,7 +316,7 @@ TEST_CASE("slope tables: what predict_thresholds says") {
   });
 }
 
-/// A GOP whose blocks go down plane by plane, on the device and on the host.
+/// A GOP whose blocks are coded plane by plane, on the device and on the host.
 class Planes {
  public:
   static constexpr uint32_t kBlocks = 150, kMaxPlanes = 7, kPasses = 3 * kMaxPlanes - 2;
@@ -366,7 +368,7 @@ class Planes {
   };
 
   void plane(uint32_t plane, const FrameTargets& targets, Totals& totals) {
-    // What block coding would do.
+    // Stands in for block coding.
     for (uint32_t i = 0; i < states_.size(); ++i) {
       const auto planes = static_cast<uint32_t>(std::bit_width(magnitudes_[i]));
       if (stopped_[i] || planes <= plane) continue;
@@ -499,7 +501,7 @@ TEST_CASE("plane by plane: tables, thresholds and who stops, psb and bpi") {
         uint32_t num_components;
         uint64_t frame, component;
       };
-      // Without a limit nobody stops; with none of the bytes all that cost something do.
+      // Without a limit no block stops. With a limit of zero, all blocks that cost bytes stop.
       for (const Case& c :
            {Case{1, 20000, kNoTarget}, Case{3, 30000, 12000}, Case{4, kNoTarget, 4000},
             Case{3, 0, 0}, Case{3, kNoTarget, kNoTarget}}) {

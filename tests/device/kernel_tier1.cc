@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The tier-1 kernels against the CPU: passes, distortions, lengths, bytes and tails, where blocks
-// pause, and what they pause with.
+// pause, and the state they pause with.
 #include "cuda/tier1_coder.h"
 #include "device/tier1_gop.h"
 
@@ -32,7 +32,7 @@ void report(const std::string& what, const Totals& totals) {
                << " paused, " << totals.resumed << " had been resumed");
 }
 
-/// All forms, coded in one go.
+/// All forms, coded in one call.
 void check_whole(const std::vector<Item>& items, Options options, Totals& totals) {
   for (const Tier1Form form : kForms) {
     options.form = form;
@@ -118,7 +118,7 @@ TEST_CASE("tier-1 kernels: all numbers of bit-planes") {
   report("planes", totals);
 }
 
-/// The most decisions and bytes that a block can make: the buffers hold them.
+/// The most decisions and bytes that a block can have. The buffers must hold them.
 TEST_CASE("tier-1 kernels: worst cases") {
   Totals totals;
   for (const uint32_t style : {0u, 63u, 63u - 16u, 1u + 4u}) {
@@ -136,7 +136,7 @@ TEST_CASE("tier-1 kernels: worst cases") {
   report("worst cases", totals);
 }
 
-/// Few large and many small blocks that stop at different planes.
+/// A few large and many small blocks that stop at different planes.
 std::vector<Item> stop_items(uint64_t seed, bool large) {
   std::vector<Item> items;
   for (const auto& [width, height] :
@@ -160,7 +160,7 @@ TEST_CASE("tier-1 kernels: pause at the CPU's planes, and go on, with falling th
       std::mt19937_64 random(run);
       std::vector<uint16_t> thresholds(gop.num_frames() * CJ2K_MAX_COMPONENTS);
       for (int round = 0; round < 3; ++round) {
-        // About the slopes of the planes 4, 2, 0; one component of a frame has no threshold.
+        // Near the slopes of the planes 4, 2, 0. One component of one frame has no threshold.
         for (uint16_t& t : thresholds) {
           t = static_cast<uint16_t>(kSlopeUnit + 512 * (5 - 2 * round) +
                                     static_cast<int>(random() % 1536));
@@ -204,7 +204,8 @@ TEST_CASE("tier-1 kernels: pause after every plane, or at one, and go on, in eve
       }
       gop.compare_with_whole();
     }
-    // From one plane to the end; a slope above all others makes blocks pause after each.
+    // Code down to one plane; with a slope above all others, so that every block pauses after the
+    // next plane; then to the end.
     Gop gop(items, {kForms[style % std::size(kForms)], style, style, style % 2 == 1});
     gop.code(gop.all(), {}, style % 9);
     gop.compare(totals);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The fused form of tier-1 where all its slots are in use and its rings are full: more blocks of
-// noise than thread blocks hold, on devices with few and many multiprocessors. What it makes of
-// single blocks, kernel_tier1.cc says.
+// The fused form of tier-1 with all slots in use and all rings full: more blocks of noise than
+// thread blocks hold, on devices with few and many multiprocessors. kernel_tier1.cc tests single
+// blocks.
 #include "cuda/tier1_coder.h"
 #include "device/tier1_gop.h"
 
@@ -15,7 +15,7 @@ using test::Gop;
 using test::Item;
 using test::Totals;
 
-/// Half of them noise, the others with next to nothing to code; sides as given or less.
+/// Half of the blocks are noise, the others have little to code. Some are smaller than given.
 std::vector<Item> busy_items(int width, int height, size_t count, size_t frames, uint64_t seed) {
   std::vector<Item> items;
   for (size_t i = 0; i < count; ++i) {
@@ -31,7 +31,7 @@ std::vector<Item> busy_items(int width, int height, size_t count, size_t frames,
   return items;
 }
 
-/// A device of the shim; a GPU has its own number of multiprocessors.
+/// A device of the shim. A GPU has its own number of multiprocessors.
 struct Machine {
   int num_multiprocessors;
   uint64_t schedule;
@@ -50,7 +50,7 @@ void check_machine(const Machine& machine, uint32_t max_thread_blocks,
   INFO(grid.thread_blocks, " thread blocks, ", grid.num_slots, " of ", grid.max_slots, " slots");
   if (max_thread_blocks != 0) REQUIRE(grid.num_slots == grid.max_slots);
   if (seed != 1) {
-    // Noise pauses after its second plane or the third.
+    // Noise pauses after its second or third plane.
     const size_t count = gop.num_frames() * CJ2K_MAX_COMPONENTS;
     gop.code(gop.all(), std::vector<uint16_t>(count, kSlopeUnit + 1300));
     gop.compare(totals);
@@ -60,7 +60,8 @@ void check_machine(const Machine& machine, uint32_t max_thread_blocks,
   gop.compare_with_whole();
 }
 
-/// With the thread blocks that a device runs, and with so few that all slots are in use on any.
+/// Runs with the device's number of thread blocks, and with so few that all slots are in use on any
+/// device.
 void check_busy(int width, int height, size_t count, size_t frames, uint32_t max_thread_blocks) {
   Totals totals;
   for (const Machine& machine : kMachines) {
@@ -77,7 +78,8 @@ TEST_CASE("tier-1 fused: all slots busy, large blocks") { check_busy(64, 64, 40,
 TEST_CASE("tier-1 fused: all slots busy, narrow blocks") { check_busy(4, 1024, 20, 7, 8); }
 
 TEST_CASE("tier-1 fused: thread blocks and slots by the device") {
-  // As the three cases above: one slot of each group on a large device, all on a small one.
+  // The lists of the three cases above: one slot per group on a large device, all slots on a small
+  // one.
   const struct {
     int size;
     uint32_t count;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Kernels that use everything of kernels/simt/kernel.h once, and kernels with a planted bug each.
+// Kernels that use every operation of kernels/simt/kernel.h, and kernels with one planted bug each.
 #pragma once
 
 #include "kernels/simt/block.h"
@@ -9,7 +9,8 @@
 
 namespace cj2k::cuda::samples {
 
-/// out[i] = in[i] / 2 in 16-byte accesses; in, out 16-byte aligned, count a multiple of 4.
+/// out[i] = in[i] / 2 in 16-byte accesses; in and out are 16-byte aligned, count is a multiple of
+/// 4.
 struct Halve {
   struct Params {
     const uint32_t* in;
@@ -29,7 +30,7 @@ struct Halve {
   }
 };
 
-/// Every warp operation on in[thread]; result k of a thread goes to out[k * threads + thread].
+/// Every warp operation on in[thread]. Result k of a thread goes to out[k * threads + thread].
 template <typename V>
 struct WarpCalls {
   static constexpr uint32_t kNumResults = 28;
@@ -66,7 +67,7 @@ struct WarpCalls {
     put(static_cast<V>(t.ballot((v & 1) != 0)));
     put(t.any(v == 12345) ? 1 : 0);
     put(t.all((v | 1) != 0) ? 1 : 0);
-    // Parts of the warp on their own.
+    // Two parts of the warp, separately.
     const uint32_t mask = t.lane() < 20 ? 0x000FFFFFu : 0xFFF00000u;
     V part = 0;
     if (t.lane() < 20) {
@@ -87,7 +88,7 @@ struct WarpCalls {
   }
 };
 
-/// Exclusive sum of in[block * threads + thread] within the block, and the block's total and
+/// The exclusive sum of in[block * threads + thread] within the block, and the block's total and
 /// maximum.
 struct BlockScan {
   struct Params {
@@ -115,13 +116,14 @@ struct BlockScan {
   }
 };
 
-/// Atomics of all kinds by every thread of every block, in shared and in global memory.
+/// Every thread of every block makes atomics of all kinds, in shared and in global memory.
 template <typename V>
 struct Atomics {
   struct Params {
     const V* in;
-    V* out;  ///< [6] add, or, and, max, min, number of exchanges won by compare-and-swap; set
-             ///< before
+    /// [6] add, or, and, max, min, number of exchanges that compare-and-swap won. Must be set before
+    /// the launch.
+    V* out;
   };
   struct Smem {
     V sum, highest;
@@ -155,12 +157,13 @@ struct Atomics {
   }
 };
 
-/// Warp 0 hands numbers to the other warps through a ring of two slots: bar.arrive and bar.sync on
+/// Warp 0 passes numbers to the other warps through a ring of two slots: bar.arrive and bar.sync on
 /// four barriers.
 struct Handover {
   struct Params {
     const uint32_t* in;  ///< [rounds][32]
-    uint32_t* out;  ///< [threads], sums over the rounds of the lane's number times the warp's index
+    /// [threads] sums over the rounds: the lane's number times the warp's index
+    uint32_t* out;
     uint32_t rounds;
   };
   struct Smem {
@@ -188,7 +191,7 @@ struct Handover {
   }
 };
 
-/// The same hand-over by flags that are released and acquired. kRelease = false: the planted bug.
+/// The same transfer with flags that are released and acquired. kRelease = false: the planted bug.
 template <bool kRelease>
 struct FlagHandover {
   struct Params {
@@ -222,7 +225,7 @@ struct FlagHandover {
   }
 };
 
-/// Shared memory beyond 48 KB: reverses `count` words per block, count at most 16,384.
+/// Uses more than 48 KB of shared memory: reverses `count` words per block, count at most 16,384.
 struct LargeSmem {
   static constexpr uint32_t kWords = 16384;
   struct Params {
@@ -246,8 +249,8 @@ struct LargeSmem {
 };
 
 /// out[block][i] = in[block][threads - 1 - i] through shared memory. kBarrier = false: the planted
-/// bug. kChecked = false: by plain accesses, which only the poison and the order of threads can
-/// give away.
+/// bug. kChecked = false: plain accesses, where only the poison and the order of threads can reveal
+/// the bug.
 template <bool kBarrier, bool kChecked>
 struct Reverse {
   struct Params {
@@ -274,7 +277,7 @@ struct Reverse {
   }
 };
 
-/// Neighbours within a warp through shared memory. kSync = false: sync_warp is missing.
+/// Reads the neighbour lanes' values through shared memory. kSync = false: sync_warp is missing.
 template <bool kSync>
 struct WarpNeighbour {
   struct Params {
@@ -293,7 +296,7 @@ struct WarpNeighbour {
   }
 };
 
-/// out[i] = i for i < count. kCheck = false: the last block writes beyond.
+/// out[i] = i for i < count. kCheck = false: the last block writes beyond `count`.
 template <bool kCheck>
 struct Iota {
   struct Params {
@@ -310,7 +313,7 @@ struct Iota {
   }
 };
 
-/// Counts values below 16. kAtomic = false: blocks overwrite each other.
+/// Counts the values below 16. kAtomic = false: blocks overwrite each other's counts.
 template <bool kAtomic>
 struct Histogram {
   struct Params {
@@ -338,9 +341,9 @@ struct Histogram {
   }
 };
 
-/// Half the threads miss a barrier (0), end before it (1), wait at another (2), lanes of a warp end
-/// before a collective (3), lanes meet at different collectives (4), a named barrier is left alone
-/// (5), a flag is never set (6).
+/// Planted bugs by number: half the threads miss a barrier (0), end before it (1), or wait at
+/// another one (2); lanes of a warp end before a collective (3); lanes meet at different
+/// collectives (4); some threads never reach a named barrier (5); a flag is never set (6).
 struct Diverging {
   struct Params {
     uint32_t how;
@@ -386,7 +389,7 @@ struct Diverging {
   }
 };
 
-/// For timing the shim: `rounds` times a shuffle, a barrier, or (what = 2) nothing but arithmetic.
+/// To time the shim: `rounds` times a shuffle, a barrier, or only arithmetic (what = 2).
 struct Spin {
   struct Params {
     uint32_t* out;

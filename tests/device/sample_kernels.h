@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The launchers of sample_kernels.cuh, as kernels.h has them for the real ones: no CUDA types, no
-// kernel code.
+// The launchers of sample_kernels.cuh, in the way of kernels.h: no CUDA types and no kernel code.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ Status handover(simt::Stream& stream, const uint32_t* in, uint32_t* out, uint32_
 Status flag_handover(simt::Stream& stream, const uint32_t* in, uint32_t* out, bool release);
 Status large_smem(simt::Stream& stream, const uint32_t* in, uint32_t* out, uint32_t count);
 
-// With a planted bug where the last argument says so.
+// The last arguments select a planted bug.
 inline constexpr uint32_t kReverseThreads = 128;
 Status reverse(simt::Stream& stream, const uint32_t* in, uint32_t* out, uint32_t num_blocks,
                bool barrier, bool checked);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Planted bugs: each is caught, by name, with several seeds.
+// Planted bugs. Each must be caught and named, with several seeds.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,7 @@ namespace samples = cj2k::cuda::samples;
 
 namespace {
 
-/// Waits; then what was caught.
+/// Waits, then checks what was caught.
 void check_caught(Gpu& gpu, const shim::Recorder& recorder, Bug bug, bool ends_launch,
                   const char* words) {
   const Status status = gpu.stream.synchronize();
@@ -204,7 +204,7 @@ TEST_CASE("device memory is poisoned, and a fault to touch from the host") {
 }
 
 TEST_CASE("seeds change the order of threads") {
-  // The race's outcome depends on the order; over a few seeds it is not always the same.
+  // The outcome of the race depends on the order of threads, so it differs between some seeds.
   std::vector<std::vector<uint32_t>> outcomes;
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     Gpu gpu(seed);

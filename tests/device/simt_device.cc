@@ -61,7 +61,7 @@ TEST_CASE("choice by ordinal, UUID and an application's context") {
   CHECK(by_uuid->memory(&free_bytes, &total_bytes) == Status::kOk);
   CHECK(total_bytes == devices[1].total_bytes);
 
-  // An application owns a context and a stream; ours use them and leave them.
+  // An application owns a context and a stream. The library uses them and leaves them open.
   Stream app_stream;
   REQUIRE(app_stream.create(*second) == Status::kOk);
   std::unique_ptr<Context> ours;
@@ -103,7 +103,7 @@ TEST_CASE("a context that somebody holds is not made again") {
     open_thrice(1);
     CHECK(num_primary_contexts_made() - ours == 7);
     CHECK(shim::num_primary_contexts_made() - drivers == 7);
-    // Neither what fails nor an application's context is one.
+    // A failed open and an application's context do not count as primary contexts.
     std::unique_ptr<Context> context;
     for (uint64_t call = 1; shim::faulty_call() != "cuDevicePrimaryCtxRetain"; ++call) {
       shim::inject(Fault::kOutOfMemory, call);
@@ -131,7 +131,7 @@ TEST_CASE("copies: one and two dimensions, pinned memory, fills") {
   for (size_t i = 0; i < 1000; ++i) {
     REQUIRE(bytes[i] == (i < 10 ? 7 : i < 510 ? static_cast<uint8_t>(i - 10) : 0xCB));
   }
-  // 6 rows of 20 bytes out of rows of 40, to rows of 32.
+  // 6 rows of 20 bytes, from rows of 40 to rows of 32.
   REQUIRE(gpu.stream.fill(b.as<uint8_t>(), 0, 1000) == Status::kOk);
   REQUIRE(gpu.stream.copy_2d({CopyKind::kUpload, b.as<uint8_t>(4), 32, pinned.as<uint8_t>(), 40, 20,
                               6}) == Status::kOk);
@@ -170,7 +170,7 @@ TEST_CASE("streams run ahead of each other, events order them") {
     REQUIRE(other.download(&seen, buffer.as<uint32_t>(), 4) == Status::kOk);
     REQUIRE(gpu.context->synchronize() == Status::kOk);
     (seen == 0 ? early : late) = true;
-    // With one, always the same.
+    // With events there is only one order.
     for (uint32_t round = 2; round < 20; ++round) {
       Event written, read;
       REQUIRE(written.create(*gpu.context) == Status::kOk);
@@ -233,7 +233,7 @@ TEST_CASE("kernels load ahead of their first launch") {
 
 namespace {
 
-/// A small job with every kind of call. kOk and right numbers, or the first failure.
+/// A small job with every kind of call. @return kOk and the right numbers, or the first failure
 Status job(const Log& log, std::vector<uint32_t>* numbers) {
   std::unique_ptr<Context> context;
   CJ2K_TRY(Context::open({}, log, &context));
@@ -280,7 +280,7 @@ TEST_CASE("an error at any call: a status and a line, never a crash, nothing lef
       CAPTURE(shim::faulty_call());
       REQUIRE(shim::fault_hit());
       if (status == Status::kOk) {
-        // Met while nobody asked any more: in a release, or in pop.
+        // The fault was met in a call whose status nobody reads: a release, or pop.
         CHECK(numbers.back() == 99);
         CHECK(fault_lines.lines.size() <= 1);
       } else {

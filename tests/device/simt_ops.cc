@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Each operation of the thread context against plain C++; on the shim and on a GPU.
+// Each operation of the thread context against plain C++, on the shim and on a GPU.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -23,7 +23,7 @@ uint32_t reverse_bits(uint32_t x) {
   return r;
 }
 
-/// What WarpCalls must give, from its definition: [results][threads].
+/// The results that WarpCalls must give by definition: [results][threads].
 template <typename V>
 std::vector<V> expected_warp_calls(const std::vector<V>& in) {
   using U = std::make_unsigned_t<V>;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// How fast the shim is: the figures that bound what CI can run through it. Printed with --success
-// or -s; nothing is asserted but that work was done.
+// The speed of the shim, which bounds what CI can run through it. The figures are printed with
+// --success or -s. The only check is that work was done.
 #include <ctime>
 
 #include "device/sample_kernels.h"
@@ -14,7 +14,7 @@ using namespace cj2k::simt::test;
 namespace samples = cj2k::cuda::samples;
 
 namespace {
-/// Of this process: the machine may have other things to do.
+/// CPU time of this process: the machine may run other programs.
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 }  // namespace
 
@@ -46,7 +46,7 @@ TEST_CASE("speed of switches, barriers and accesses") {
     REQUIRE(out.allocate(*context, kCount * 4) == Status::kOk);
     REQUIRE(stream.synchronize() == Status::kOk);
     double seconds = 0;
-    for (int i = 0; i < 2; ++i) {  // the second without page faults
+    for (int i = 0; i < 2; ++i) {  // the second run has no page faults
       const double start = cpu_seconds();
       REQUIRE(samples::halve(stream, in.as<uint32_t>(), out.as<uint32_t>(), kCount) == Status::kOk);
       REQUIRE(stream.synchronize() == Status::kOk);

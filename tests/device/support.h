@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What tests of device code start from. With CJ2K_SIMT_SHIM it is the shim with one seed after the
-// other; without, the GPU of this machine, if there is one.
+// The base of the tests of device code. With CJ2K_SIMT_SHIM they run on the shim, once for each
+// seed; otherwise on the GPU of this machine, if there is one.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -32,9 +32,9 @@ struct LogLines {
   }
 };
 
-/// One context and one stream, on a device that was reset with `seed`.
+/// One context and one stream on a device that was reset with `seed`.
 struct Gpu {
-  /// @param num_multiprocessors  of the shim; a GPU has as many as it has. 0: the shim's default
+  /// @param num_multiprocessors  for the shim; a GPU keeps its own. 0: the shim's default
   explicit Gpu(uint64_t seed = 1, int num_multiprocessors = 0) {
 #if defined(CJ2K_SIMT_SHIM)
     shim::Options options;

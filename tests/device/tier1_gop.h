@@ -16,7 +16,7 @@
 
 #include "device/support.h"
 
-// core/ after simt/: both define CJ2K_SIMT_HD.
+// core/ comes after simt/, because both define CJ2K_SIMT_HD.
 #include "core/ebcot/segments.h"
 #include "core/slope.h"
 #include "core/stop.h"
@@ -32,7 +32,7 @@ using simt::test::Gpu;
 
 inline constexpr Orientation kOrientations[] = {kLL, kHL, kLH, kHH};
 
-/// A code-block of the plan, and what it holds in each frame.
+/// A code-block of the plan and its samples in each frame.
 struct Item {
   int width, height;
   Orientation orientation;
@@ -58,7 +58,7 @@ inline Item make_item(int width, int height, std::vector<int> planes, uint64_t s
   return item;
 }
 
-/// Bit-planes as kernels.h lays them out.
+/// Writes bit-planes in the layout of kernels.h.
 inline void write_planes(const TestBlock& source, uint64_t* words) {
   const int width = source.width();
   const size_t words_wide = static_cast<size_t>((width + 15) / 16);
@@ -76,7 +76,7 @@ inline void write_planes(const TestBlock& source, uint64_t* words) {
   }
 }
 
-/// What has been compared so far.
+/// Counts what has been compared so far.
 struct Totals {
   size_t blocks = 0, passes = 0, bytes = 0, paused = 0, resumed = 0;
 };
@@ -95,12 +95,12 @@ struct Options {
   uint64_t seed = 1;
   uint32_t style = 0;
   bool reversible = false;
-  uint32_t capacity = UINT32_MAX;  ///< of each block's bytes, at most
-  int num_multiprocessors = 0;     ///< as Gpu's
-  uint32_t max_thread_blocks = 0;  ///< as make_fused_coder's
+  uint32_t capacity = UINT32_MAX;  ///< upper limit of each block's byte capacity
+  int num_multiprocessors = 0;     ///< as for Gpu
+  uint32_t max_thread_blocks = 0;  ///< as for make_fused_coder
 };
 
-/// A GOP on the device beside the same on the CPU.
+/// A GOP on the device, and the same GOP on the CPU.
 class Gop {
  public:
   Gop(const std::vector<Item>& items, const Options& options)
@@ -159,7 +159,7 @@ class Gop {
         std::max<uint64_t>(coder_->scratch_bytes(static_cast<uint32_t>(expected_.size())), 16));
   }
 
-  /// Of a list of all blocks, which are of one tier1_size.
+  /// The grid for a list of all blocks. They must have one tier1_size.
   FusedGrid fused_grid_of_all() const {
     return fused_grid(layout_.jobs[0].size, static_cast<uint32_t>(num_blocks()),
                       gpu_.context->info().num_multiprocessors, options_.max_thread_blocks);
@@ -173,11 +173,11 @@ class Gop {
     return blocks;
   }
 
-  /// One call, on both sides; nothing is compared.
+  /// Makes one call on both sides. Compares nothing.
   /// @param thresholds  [frame][component]; empty: none
   void code(std::vector<uint32_t> blocks, std::vector<uint16_t> thresholds = {},
             uint32_t last_plane = 0) {
-    // Any order of blocks will do, but sizes lie together.
+    // Blocks can be in any order, but those of one size must be together.
     std::shuffle(blocks.begin(), blocks.end(), random_);
     const auto size_of = [&](uint32_t block) { return layout_.jobs[block % items_.size()].size; };
     std::stable_sort(blocks.begin(), blocks.end(),
@@ -200,7 +200,7 @@ class Gop {
     }
   }
 
-  /// All blocks of the GOP.
+  /// Compares all blocks of the GOP.
   void compare(Totals& totals) {
     const size_t passes = layout_.frame_passes * num_frames_;
     const auto states = gpu_.download<Tier1State>(states_, num_blocks());
@@ -231,7 +231,7 @@ class Gop {
         compare_saved(got, {d_snapshots.data() + first, want.passes.size()}, want.saved);
         ++totals.paused;
       }
-      // Beyond the plane after a pause nothing may have been modelled.
+      // At most one plane after a pause may have been modelled.
       if (options_.form == Tier1Form::kCibo && want.coded) {
         for (size_t p = want.passes.size() + 3;
              p < static_cast<size_t>(num_passes_of(job.max_bit_planes)); ++p) {
@@ -245,7 +245,7 @@ class Gop {
     }
   }
 
-  /// Every block is finished, with what ref::encode_block makes.
+  /// Every block is finished and equals the result of ref::encode_block.
   void compare_with_whole() {
     static TestOutput whole;
     for (size_t i = 0; i < num_blocks(); ++i) {
@@ -275,12 +275,12 @@ class Gop {
  private:
   static constexpr PassSymbols kUntouched{0xDEADBEEF, 0xDEAD, 0xBEEF, -1};
 
-  /// The blocks of a frame one behind the other, in every memory.
+  /// Lays out the blocks of a frame one after another, in every buffer.
   /// @return words of the planes of a frame
   uint64_t make_layout() {
     uint64_t frame_words = 0;
     for (const Item& item : items_) {
-      int planes = 1;  // of the plan: more than there are
+      int planes = 1;  // the plan allows more planes than the blocks have
       for (const TestBlock& block : item.frames) planes = std::max(planes, block.bit_planes() + 1);
       planes = std::min(planes, kMaxBitPlanes);
       Tier1Job job{};
@@ -351,7 +351,7 @@ class Gop {
     e.passes.assign(out.passes, out.passes + out.num_passes);
     e.tails.assign(out.tails, out.tails + out.num_passes);
     e.bytes.assign(out.bytes, out.bytes + out.num_bytes);
-    // The end of a pause may leave bytes out that going on needs.
+    // Bytes that a resumed coder needs can lie beyond the end of a pause.
     const size_t stored =
         stop.paused ? std::max<size_t>(out.num_bytes, saved.bytes_written) : out.num_bytes;
     e.stored.assign(out.bytes, out.bytes + stored);
