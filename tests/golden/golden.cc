@@ -31,7 +31,7 @@ const std::vector<std::string> kConfigurations = {
     "width=161 height=97 num_components=1 min_frame_bytes=20000 comment=padded",
     "width=3 height=5 lossless=1",
     "width=1 height=1 num_components=1",
-    // Each code-block style, several rows of code-blocks in each subband of the first levels.
+    // Each code-block style, with several rows of code-blocks in each subband of the first levels.
     "width=416 height=272 depth=12 lossless=1 cblk_style=bypass",
     "width=416 height=272 depth=12 lossless=1 cblk_style=reset",
     "width=416 height=272 depth=12 lossless=1 cblk_style=termall",
@@ -59,7 +59,7 @@ const std::vector<std::string> kConfigurations = {
     "width=416 height=272 levels=0 lossless=1",
     "width=416 height=272 levels=0 target_bytes=50000",
     "width=416 height=272 levels=9 target_bytes=30000",
-    // Tiles, precincts and layers in every progression.
+    // Tiles, precincts and layers with every progression.
     "width=500 height=300 tile=256x128 precincts=64x64 layers=4 progression=lrcp "
     "target_bytes=60000",
     "width=500 height=300 tile=256x128 precincts=64x64 layers=4 progression=rlcp "
@@ -76,7 +76,7 @@ const std::vector<std::string> kConfigurations = {
     "depth=10,12,9 progression=pcrl precincts=64x32 lossless=1",
     "width=500 height=300 depth=16 lossless=1",
     "width=500 height=300 depth=12 quant_step=0.25 guard_bits=3",
-    // More than the 512 code-blocks from which on a stop strategy stops early.
+    // More than 512 code-blocks, so that a stop strategy stops early.
     "width=1024 height=576 depth=12 cblk=32x32 target_bytes=250000",
     "width=1024 height=576 depth=12 cblk=32x32 target_bytes=250000 stop=none",
     "width=1024 height=576 depth=12 cblk=32x32 target_bytes=250000 stop=psb",

@@ -7,7 +7,7 @@
 namespace cj2k::test {
 namespace {
 
-/// 1302083 bytes: 250 Mbit/s at 24 frames/s; 130208: 25 Mbit/s.
+/// 1302083 bytes are 250 Mbit/s at 24 frames/s, 130208 bytes are 25 Mbit/s.
 const std::vector<std::string> kConfigurations = {
     "width=2048 height=1080 depth=12 target_bytes=1302083",
     "width=2048 height=1080 depth=12 target_bytes=130208",

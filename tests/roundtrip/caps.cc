@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Caps on generated pictures, so that they are tested everywhere.
+// Caps on synthetic pictures, so that the tests run everywhere.
 #include "roundtrip/caps.h"
 
 #include <doctest/doctest.h>
@@ -67,7 +67,7 @@ void check_component_caps(cj2k_params p, const Picture& picture,
     int64_t possible = static_cast<int64_t>(parsed.main_header_bytes) + 2;
     for (size_t c = 0; c < parsed.tile_parts.size(); ++c) {
       const ParsedTilePart& part = parsed.tile_parts[c];
-      // The cap holds for the tile-part with its header, as validators measure it.
+      // The cap includes the header of the tile-part, as validators measure it.
       CHECK(part.psot <= p.max_component_bytes);
       CHECK(static_cast<int64_t>(part.end - part.data) == encoded.stats.component_bytes[c]);
       possible += std::min(all.stats.component_bytes[c], p.max_component_bytes);
@@ -98,7 +98,7 @@ TEST_CASE("generated pictures: component caps") {
   set(p, "cblk", "32x32");
   check_component_caps(p, make_picture(p, Content::kTexture, 29), {14467, 60000}, "texture");
   check_component_caps(p, make_picture(p, Content::kNoise, 29), {14467, 60000}, "noise");
-  // One component has nearly all the bits: its cap binds.
+  // One component has nearly all bits, so its cap limits the frame.
   Picture lopsided = make_picture(p, Content::kFlat, 31);
   lopsided.components[0] = make_picture(p, Content::kNoise, 31).components[0];
   p.mct = CJ2K_MCT_OFF;

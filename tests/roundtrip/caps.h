@@ -10,18 +10,18 @@
 
 namespace cj2k::test {
 
-/// Encodes `picture` at each target with one set of parameters. Never over; where the picture has
-/// the bits (its size without a target is larger), at least 99.9 % of the target is used. Prints
-/// what was used.
+/// Encodes `picture` at each target with one set of parameters. No frame exceeds its target. If the
+/// picture has the bits (its size without a target is larger), at least 99.9 % of the target is
+/// used. Prints the share used.
 void check_targets(const cj2k_params& params, const Picture& picture,
                    const std::vector<int64_t>& targets, const std::string& name);
 
-/// The same with max_component_bytes = target / 1.25, as cinema wants it, and one tile-part per
-/// component, so that the codestream itself shows what each component takes.
+/// The same with max_component_bytes = target / 1.25, as digital cinema requires, and one tile-part
+/// per component, so that the codestream itself shows the bytes of each component.
 void check_component_caps(cj2k_params params, const Picture& picture,
                           const std::vector<int64_t>& targets, const std::string& name);
 
-/// Bytes of a frame at `mbit` Mbit/s and 24 frames/s.
+/// Bytes per frame at `mbit` Mbit/s and 24 frames/s.
 inline int64_t bytes_at(int64_t mbit) { return mbit * 1000000 / 8 / 24; }
 
 }  // namespace cj2k::test

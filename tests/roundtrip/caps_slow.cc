@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The bit rates people use, on photographs.
+// The usual bit rates, on photographs.
 #include <doctest/doctest.h>
 
 #include "roundtrip/caps.h"

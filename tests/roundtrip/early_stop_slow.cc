@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// stop = exact against coding every plane: within 0.01 dB, from far fewer passes.
+// stop = exact against coding every plane: within 0.01 dB, with far fewer passes.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 namespace cj2k::test {
 namespace {
 
-/// @param most_loss  dB
+/// @param most_loss  in dB
 void compare(const Picture& picture, const std::string& name, cj2k_params p, double most_loss) {
   p.stop = CJ2K_STOP_NONE;
   const Encoded full = encode(p, picture);
@@ -60,8 +60,8 @@ TEST_CASE("stop exact loses less than 0.01 dB against stop none: contents") {
   const cj2k_params p = make_params(1200, 800, 3, 10);
   SUBCASE("texture") { compare_rates(make_picture(p, Content::kTexture, 3), "texture", "0"); }
   SUBCASE("noise") { compare_rates(make_picture(p, Content::kNoise, 3), "noise", "0"); }
-  // Flat areas and sharp corners: planes that cost next to nothing, and slopes that rise again
-  // further down.
+  // Flat areas and sharp corners: planes with nearly no bytes, and slopes that rise again in lower
+  // planes.
   SUBCASE("edges") { compare_rates(make_picture(p, Content::kEdges, 3), "edges", "0"); }
 }
 

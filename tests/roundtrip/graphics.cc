@@ -15,7 +15,7 @@
 namespace cj2k::test {
 namespace {
 
-/// Largest difference in the rectangle from the top left corner.
+/// The largest difference in the rectangle at the top left corner.
 int32_t corner_difference(const Picture& a, const Picture& b, int32_t width, int32_t height) {
   int32_t most = 0;
   for (size_t c = 0; c < a.components.size(); ++c) {
@@ -65,8 +65,8 @@ Picture check_capped(cj2k_params p, const Picture& picture, int64_t cap) {
   INFO(bytes, " bytes, ", encoded.stats.passes_left, " passes left, threshold ",
        encoded.stats.slope_threshold);
   CHECK(bytes <= cap);
-  // Short of the cap only when everything is in. Under the smallest caps a few bytes stay: no
-  // segment of so few is left.
+  // A cap may stay unfilled only if everything is coded. Under the smallest caps a few bytes stay
+  // unused, because no segment is so short.
   if (bytes * 1000 < cap * 999 && cap - bytes > 16) {
     CHECK(encoded.stats.passes_left == 0);
     CHECK(encoded.stats.slope_threshold == 0);
@@ -91,7 +91,7 @@ namespace {
 TEST_CASE("flat pictures come back in their colour") {
   if (!use_decoder(Decoder::kOpenJpeg)) return;
   cj2k_params p = make_params(320, 180, 1, 12);
-  // 3525 and 3542 were decoded as 3497.
+  // 3525 and 3542 were once decoded as 3497.
   for (int32_t value : {0, 1, 2047, 2048, 2049, 3497, 3525, 3542, 4094, 4095})
     check_flat(p, {value}, 400000);
   for (int32_t value = 5; value < 4096; value += 97) check_flat(p, {value}, 2048);
@@ -113,7 +113,7 @@ TEST_CASE("a fade does not jump") {
   cj2k_params p = make_params(320, 180, 1, 12);
   for (const char* stop : {"exact", "none", "psb", "bpi"}) {
     set(p, "stop", stop);
-    set(p, "cblk", "4x4");  // early stop needs 512 blocks
+    set(p, "cblk", "4x4");  // an early stop needs 512 blocks
     for (int32_t value = 3500; value < 3560; value += 7) check_flat(p, {value}, 100000);
   }
 }
@@ -133,7 +133,7 @@ TEST_CASE("title cards: the ground is exact, and the cap is used") {
         for (int64_t cap : {8000, 40000, 400000}) {
           const Picture decoded = check_capped(p, card, cap);
           INFO("cap ", cap);
-          // Far from the letters; what they ring goes with the bytes.
+          // Far from the letters. Their ringing there grows as the cap shrinks.
           const int32_t most_off = cap < 40000 ? std::max(2, most / 200) : cap < 400000 ? 2 : 1;
           CHECK(corner_difference(card, decoded, 24, 24) <= most_off);
         }
@@ -163,9 +163,9 @@ TEST_CASE("ramps, screens, edges: the cap is used while the picture gains") {
   }
 }
 
-/// Tiles, offsets, subsampling, styles: what is measured is what a decoder shows. On the extremes
-/// of small pictures OpenJPEG and FFmpeg are up to 4 % apart (their constants of the 9/7 differ in
-/// the seventh digit): one of them it must be.
+/// Tiles, offsets, subsampling, styles: the measured MSE is that of a decoder. At the extremes of
+/// small pictures OpenJPEG and FFmpeg differ by up to 4 % (their constants of the 9/7 differ in the
+/// seventh digit); the measured MSE must match one of them.
 TEST_CASE("measured mse: every kind of picture and coding") {
   if (!use_decoder(Decoder::kOpenJpeg) || !use_decoder(Decoder::kFfmpeg)) return;
   Random random(21);
@@ -210,7 +210,7 @@ TEST_CASE("measured mse: every kind of picture and coding") {
     check_mse(
         encoded.stats, picture,
         other && !is_mse(encoded.stats, picture, *decoded.picture) ? *other : *decoded.picture);
-    // Measuring changes no byte; the estimate is never negative.
+    // The measurement changes no byte. The estimate is never negative.
     p.measure_mse = 0;
     const Encoded estimated = encode(p, picture);
     CHECK(estimated.bytes == encoded.bytes);

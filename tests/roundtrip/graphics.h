@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What pictures that nobody photographed must come back as (graphics.cc: some of them, quickly;
-// graphics_slow.cc: all).
+// What decoders must return for synthetic pictures. graphics.cc tests some of them quickly,
+// graphics_slow.cc all of them.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace cj2k::test {
 
-/// One value per component through OpenJPEG: every sample is off by 1 at most, under any cap above
-/// 2 kB, and stats.mse is the truth.
+/// A picture with one value per component, decoded by OpenJPEG. Every sample differs by 1 at most,
+/// under any cap above 2 kB, and stats.mse is exact.
 void check_flat(cj2k_params params, const std::vector<int32_t>& values, int64_t cap);
 
-/// Encodes under a cap, measured, and decodes with OpenJPEG: the cap is filled, or every plane of
-/// every block is coded; stats.mse is the truth.
-/// @return the decoded picture, no components on failure
+/// Encodes under a cap with a measured MSE, and decodes with OpenJPEG. Either the cap is filled or
+/// every plane of every block is coded, and stats.mse is right.
+/// @return the decoded picture; without components on failure
 Picture check_capped(cj2k_params params, const Picture& picture, int64_t cap);
 
-/// stats.mse against what was decoded: within 1 % or 0.01 for each component.
+/// Compares stats.mse with the decoded picture: within 1 % or 0.01 for each component.
 void check_mse(const cj2k_stats& stats, const Picture& picture, const Picture& decoded);
 
 }  // namespace cj2k::test

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Every coding option alone, and all 64 code-block styles.
+// Every coding option by itself, and all 64 code-block styles.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 
 using Settings = std::vector<std::pair<const char*, const char*>>;
 
-constexpr double kFloorDb = 40;  // of the default quality, 2 LSB of 8 bits
+constexpr double kFloorDb = 40;  // for the default quality, 2 LSB at 8 bits
 
 void check_settings(const Settings& settings, Content content, bool lossless) {
   cj2k_params p = make_params(149, 83, 3, 8);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// PSNR at equal bytes against libopenjpeg's encoder.
+// PSNR at equal bytes, compared with libopenjpeg's encoder.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -14,10 +14,10 @@
 namespace cj2k::test {
 namespace {
 
-/// Less than this is a tie: it is what the few bytes make that are left below the target.
+/// A smaller difference is a tie: it comes from the few bytes left below the target.
 constexpr double kTieDb = 0.01;
 
-/// opj_compress 9/7 with 32x32 blocks at a compression ratio.
+/// opj_compress with the 9/7 and 32x32 blocks, at a compression ratio.
 std::vector<uint8_t> encode_with_openjpeg(const Picture& picture, int ratio) {
   const TempDir dir;
   const std::string input = (dir / (picture.components.size() == 1 ? "in.pgm" : "in.ppm")).string();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Random legal combinations of everything. CJ2K_RANDOM_SEED=n runs that one alone,
-// CJ2K_RANDOM_COUNT=n more or fewer.
+// Random legal combinations of all parameters. CJ2K_RANDOM_SEED=n runs only that seed,
+// CJ2K_RANDOM_COUNT=n sets the number of seeds.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ void choose_coding(cj2k_params& p, Random& random) {
   if (random.chance(35)) {
     p.num_precincts = random.range(1, 3);
     for (int i = 0; i < p.num_precincts; ++i) {
-      // Small enough to cut the picture, large enough to keep the number of packets in bounds.
+      // Small enough to divide the picture, large enough to limit the number of packets.
       p.precinct_width[i] = 1 << random.range(p.width > 100 ? 4 : 1, 9);
       p.precinct_height[i] = 1 << random.range(p.height > 100 ? 4 : 1, 9);
     }
@@ -100,7 +100,7 @@ void choose_coding(cj2k_params& p, Random& random) {
   p.async_depth = random.range(0, 3);
 }
 
-/// @return the quality whose floor holds, 0 where none is promised (a byte target)
+/// @return the quality whose PSNR floor holds; 0 for a byte target, which promises none
 double choose_rate(cj2k_params& p, Random& random, int64_t raw_bits) {
   if (random.chance(50)) {
     p.lossless = 1;
@@ -119,7 +119,7 @@ double choose_rate(cj2k_params& p, Random& random, int64_t raw_bits) {
   cj2k_encoder* encoder = nullptr;
   cj2k_info info = {};
   info.struct_size = sizeof info;
-  if (cj2k_encoder_open(&p, &encoder) != CJ2K_OK) return 0;  // the caller's own open will say why
+  if (cj2k_encoder_open(&p, &encoder) != CJ2K_OK) return 0;  // the caller's own open reports why
   CHECK(cj2k_encoder_info(encoder, &info) == CJ2K_OK);
   cj2k_encoder_close(encoder);
   constexpr int64_t kEmptyPacketBytes = 12;  // SOP, one byte of header, EPH, PLT entry
@@ -142,8 +142,8 @@ TEST_CASE("random combinations") {
     const double quality = choose_rate(p, random, shape.raw_bits());
     const Content content = random.pick(kAllContents);
 
-    // Legal, yet refused for reasons that this generator does not foresee: counted, and bounded
-    // below.
+    // Legal combinations that are refused for reasons this generator does not foresee. They are
+    // counted, and their number is limited below.
     LogText log;
     p.log = LogText::append;
     p.log_opaque = &log;

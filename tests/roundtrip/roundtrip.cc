@@ -15,12 +15,12 @@
 namespace cj2k::test {
 namespace {
 
-/// FFmpeg's 9/7 rounds differently from OpenJPEG's: 1 was the most seen on OpenJPEG's own
-/// codestreams of up to 12 bits.
+/// FFmpeg rounds the 9/7 differently from OpenJPEG: 1 was the largest difference seen on OpenJPEG's
+/// own codestreams of up to 12 bits.
 constexpr int32_t kDecoderDifference = 1;
 constexpr int32_t kDecoderDifference16Bit = 4;
 constexpr double kQualityMarginDb = 6.0;
-/// Coefficients that one guard bit lets saturate (T.800 E.1) cost this much on noise and edges.
+/// What coefficients that saturate with one guard bit (T.800 E.1) cost on noise and edges.
 constexpr double kSaturationMarginDb = 12.0;
 
 }  // namespace
@@ -30,8 +30,7 @@ double quality_floor(const cj2k_params& params, double quality) {
   double floor = 999;
   for (int c = 0; c < params.num_components; ++c) {
     const double peak = static_cast<double>((1 << params.depth[c]) - 1);
-    // Not finer than the base step, in which the error of each of three transformed components
-    // counts.
+    // At least the base step. With a colour transform the errors of three components add up.
     const double base =
         (params.quant_step > 0 ? params.quant_step : 1) * (transform ? std::sqrt(3) : 1);
     const double step = std::max(base, quality * peak / 255);
@@ -49,7 +48,7 @@ Encoded check_roundtrip(const cj2k_params& params, const Picture& picture,
   CHECK(encoded.status == CJ2K_OK);
   if (encoded.status != CJ2K_OK) return encoded;
   CHECK(encoded.stats.bytes == static_cast<int64_t>(encoded.bytes.size()));
-  // For a look at a failure with the decoders' own tools.
+  // Keeps the file, to examine a failure with the decoders' own tools.
   if (const char* folder = std::getenv("CJ2K_KEEP")) {
     static int number = 0;
     const char* suffix = params.format == CJ2K_FORMAT_JP2 ? ".jp2" : ".j2k";
@@ -67,7 +66,7 @@ Encoded check_roundtrip(const cj2k_params& params, const Picture& picture,
     INFO("decoder: ", std::string(decoder_name(decoder)));
     Decoded decoded = decode(decoder, encoded.bytes, params);
     INFO("error: ", decoded.error);
-    // A decoder may say that it cannot where OpenJPEG could, or could not be asked.
+    // A decoder may refuse if it comes first, or if OpenJPEG was left out.
     if ((first || !have_reference) && !decoded.picture &&
         known_refusal(decoder, decoded.error) != nullptr)
       continue;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One picture through the public API and back through decoders that are not ours.
+// One picture through the public API and back through other projects' decoders.
 #pragma once
 
 #include <vector>
@@ -12,15 +12,15 @@
 
 namespace cj2k::test {
 
-/// Encodes, checks every length in the codestream, decodes with each decoder that can. lossless =
-/// 1: the samples come back. Else: PSNR is at least `psnr_floor`, and decoders differ by no more
-/// than they do on other encoders' codestreams. Failures are those of the running test.
+/// Encodes, checks every length in the codestream, and decodes with each decoder that can. If
+/// lossless = 1 the samples must come back. Otherwise the PSNR must be at least `psnr_floor`, and
+/// decoders may differ by no more than they do on other encoders' codestreams. A failure fails the
+/// running test.
 Encoded check_roundtrip(const cj2k_params& params, const Picture& picture,
                         const std::vector<Decoder>& decoders, double psnr_floor);
 
-/// The PSNR that a uniform quantiser of the step that `quality` names would give at this depth,
-/// less a margin for what a wavelet codec does to noise and edges and for rounding to whole
-/// samples.
+/// The PSNR of a uniform quantiser with the step of `quality` at this depth, less a margin for the
+/// effect of a wavelet codec on noise and edges, and for rounding to whole samples.
 double quality_floor(const cj2k_params& params, double quality);
 
 inline const std::vector<Decoder> kTwoDecoders = {Decoder::kOpenJpeg, Decoder::kFfmpeg};

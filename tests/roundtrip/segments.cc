@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Streams of many codeword segments, some of which need no byte: the last one of a tile-part must
-// not be one of those (stages/packets.cc).
+// Codestreams with many codeword segments, some of them empty. The last segment of a tile-part must
+// not be empty (stages/packets.cc).
 #include <doctest/doctest.h>
 
 #include "roundtrip/roundtrip.h"

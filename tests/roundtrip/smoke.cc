@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The fast part: the combinations in daily use, and the smallest pictures.
+// The fast tests: the combinations in daily use, and the smallest pictures.
 #include <doctest/doctest.h>
 
 #include "roundtrip/roundtrip.h"
@@ -55,7 +55,7 @@ TEST_CASE("pictures of a few samples") {
 }
 
 TEST_CASE("more tile-parts than one TLM marker segment holds") {
-  // A tile index of two bytes, and one of one byte with several tile-parts a tile.
+  // First tile indices of two bytes, then of one byte with several tile-parts per tile.
   for (const auto& [tile, tile_parts] : {std::pair{"4x4", "none"}, {"8x4", "component"}}) {
     cj2k_params p = make_params(68, 64, 3, 8);
     p.lossless = 1;

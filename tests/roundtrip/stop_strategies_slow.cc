@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What each stop strategy loses against `none`, frame by frame: `exact` and `psb` promise next to
-// nothing, `pst` and `bpi` what their authors report (Martinez-del-Amor, Bruns and Sparenberg,
-// "Parallel efficient rate control methods for JPEG 2000", 2017, section 6). Caps hold under each.
+// The loss of each stop strategy against `none`, frame by frame: `exact` and `psb` promise almost
+// none, `pst` and `bpi` what their authors report (Martinez-del-Amor, Bruns and Sparenberg,
+// "Parallel efficient rate control methods for JPEG 2000", 2017, section 6). Caps hold with each.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,18 +18,19 @@
 namespace cj2k::test {
 namespace {
 
-constexpr int32_t kWidth = 960, kHeight = 540;  ///< the middle of each picture
+constexpr int32_t kWidth = 960, kHeight = 540;  ///< the crop from the middle of each picture
 constexpr int kFrames = 6;
 
 struct Strategy {
   cj2k_stop stop;
   const char* name;
-  double most_loss;  ///< dB, at any frame
-  bool visible;      ///< what is better than an error of one step everywhere counts as that
+  double most_loss;  ///< dB, limit for every frame
+  /// A PSNR above that of an error of one step in every sample counts as that PSNR.
+  bool visible;
 };
-/// psb: the authors' worst frame. pst and bpi: theirs were 4 and 3 dB, of pictures that they chose;
-/// here what is far beyond fails. pst codes black after noise not at all, which is one step off
-/// where `none` is exact.
+/// psb: the authors' worst frame. pst and bpi: the authors report 4 and 3 dB, for pictures of their
+/// choice; here only a far larger loss fails. After noise, pst does not code black at all, which is
+/// one step off where `none` is exact.
 constexpr Strategy kStrategies[] = {{CJ2K_STOP_EXACT, "exact", 0.01, false},
                                     {CJ2K_STOP_PSB, "psb", 0.18, false},
                                     {CJ2K_STOP_PST, "pst", 5.0, true},
@@ -49,7 +50,7 @@ void compare(const std::vector<Picture>& clip, const std::string& name) {
                   first.components[0].depth);
   set(p, "cblk", "32x32");
   p.gop = 2;
-  // Those of 4K, by area.
+  // The rates of 4K, scaled by area.
   for (const int mbits : {25, 250}) {
     p.target_bytes = int64_t{mbits} * 1000000 / 8 / 24 * first.width * first.height / (3840 * 2160);
     p.stop = CJ2K_STOP_NONE;
@@ -123,8 +124,8 @@ TEST_CASE("stop strategies: stills") {
   }
 }
 
-/// Black, noise, black, each for five frames: what a GOP says of the next one is wrong at each cut,
-/// and with GOPs of two frames the cuts lie within GOPs, too.
+/// Black, noise, black, five frames each. At each cut the thresholds from the GOP before are wrong,
+/// and with GOPs of two frames there are cuts inside GOPs, too.
 TEST_CASE("stop strategies: hard cuts between black and noise") {
   if (!use_decoder(Decoder::kOpenJpeg)) return;
   const cj2k_params shape = make_params(640, 360, 3, 10);
