@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the tests of parameters share.
+// Shared by the tests of the parameters.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ struct Messages {
   std::string last() const { return lines.empty() ? std::string() : lines.back(); }
 };
 
-// 32x24, 3 components, 8 bit.
+// A legal set: 32x24, 3 components, 8 bits.
 inline cj2k_params valid() {
   cj2k_params p;
   set_default_params(&p);
@@ -41,7 +41,7 @@ inline Status set(cj2k_params* p, const std::string& key, const std::string& val
   return set_param(p, key.c_str(), value.c_str(), (m ? m : &own)->log);
 }
 
-// The one line of the failure; "" when the parameters are fine.
+// The one line that reports the failure; "" if the parameters are legal.
 inline std::string resolve_error(const cj2k_params& p, Status expected = Status::kInvalid) {
   Messages m;
   cj2k_params r;

@@ -34,8 +34,9 @@ struct Block {
   }
 };
 
-/// Squared error of a decoder that has the planes from `planes` on and takes the middle, where
-/// quantisation cut off `below` a unit and what is under plane `precision` is at its mean.
+/// The squared error of a decoder that has the planes from `planes` up and takes the middle of the
+/// interval. Each sample is its magnitude plus `below`, the part of a unit that quantisation cut
+/// off; if `precision` is above 0 the part under plane `precision` is at its mean instead.
 double brute_force(const Block& block, int planes, double below, int precision) {
   double sum = 0;
   for (int y = 0; y < block.height; ++y) {
@@ -88,7 +89,7 @@ TEST_CASE("left distortion: the planes that are not looked at hardly matter") {
 }
 
 TEST_CASE("left distortion: the largest sums") {
-  // Nothing significant and all low bits set; all significant and no low bit.
+  // Samples without a significant bit but all low bits, and the reverse.
   std::vector<uint32_t> ones(4096, 0x7FFFFFFF), top(4096, 0xC0000000);
   for (const int width : {4, 64, 1024}) {
     const int height = 4096 / width;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the stop strategies ask for, and who stops by the rules, on a frame of three code-blocks
-// that no coder has seen: the slopes and bytes are made up, the answers worked out by hand.
+// The blocks that the stop strategies ask for, and the blocks that stop by the rules, in a frame of
+// three code-blocks. No coder runs: slopes and bytes are made up, the results worked out by hand.
 #include <doctest/doctest.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -25,9 +25,9 @@
 namespace cj2k {
 namespace {
 
-constexpr uint32_t kPlanes = 3;  // of each of the three blocks
+constexpr uint32_t kPlanes = 3;  // planes of each of the three blocks
 
-/// Three blocks of 32x32 in one row: of one component, or one of each of three.
+/// Three blocks of 32x32 in a row: all in one component, or one in each of three.
 cj2k_params three_blocks(cj2k_stop stop, int64_t target_bytes, int32_t components = 1) {
   cj2k_params p;
   std::memset(&p, 0, sizeof p);
@@ -46,14 +46,14 @@ cj2k_params three_blocks(cj2k_stop stop, int64_t target_bytes, int32_t component
 
 using Blocks = std::vector<uint32_t>;
 
-/// What a bit-plane makes of a block: a point of the hull of its own.
+/// The result of one bit-plane of a block: one point of the hull.
 struct Coded {
   uint32_t block, bytes;
   uint16_t slope;
 };
 using Plane = std::vector<Coded>;
 
-/// A frame that is coded by hand.
+/// A frame with made-up results.
 class Frame {
  public:
   explicit Frame(const cj2k_params& p) {
@@ -78,9 +78,9 @@ class Frame {
   }
   Blocks wanted() { return {stop_->request().blocks.begin(), stop_->request().blocks.end()}; }
 
-  /// Codes planes 2, 1, 0 as the rule of the strategy asks for them. What is not asked for is not
-  /// coded; a block that is asked for and not in `planes` gets no point of the hull.
-  /// @return the blocks that were asked for in each of the three
+  /// Codes planes 2, 1, 0 as the rule of the strategy asks. A block that is not asked for is not
+  /// coded. A block that is asked for but not in `planes` gets no hull point.
+  /// @return the blocks that were asked for in each of the three planes
   std::vector<Blocks> code(const std::vector<Plane>& planes) {
     for (uint32_t b = 0; b < 3; ++b) {
       blocks_[b] = {};
@@ -94,7 +94,7 @@ class Frame {
     bool is_first = true;
     const auto code = [&](std::span<const uint32_t> blocks, const BlockLimits& limits) {
       CHECK(limits.thresholds == SlopeThresholds{});
-      // Above the highest plane first: how many planes each block has.
+      // The first limit is above the highest plane: it finds how many planes each block has.
       CHECK(limits.last_plane == expected--);
       if (is_first) {
         CHECK(blocks.size() == 3);
@@ -152,7 +152,7 @@ class Frame {
 TEST_CASE("slope-byte table: entries are quarter octaves, the steepest come first") {
   SlopeByteTable table;
   table.add(64 * 400, 10);       // the lowest slope of entry 400
-  table.add(64 * 400 + 63, 20);  // the highest
+  table.add(64 * 400 + 63, 20);  // the highest slope of entry 400
   table.add(64 * 401, 40);
   table.add(0, 1);
   table.add(65535, 2);
@@ -161,19 +161,20 @@ TEST_CASE("slope-byte table: entries are quarter octaves, the steepest come firs
   CHECK(table.bytes()[399] == 0);
   CHECK(table.bytes()[0] == 1);
   CHECK(table.bytes()[1023] == 2);
-  // From the top: 2, 42, 72, 73. The entry at which the target is exceeded, not reached.
+  // Sums from the top: 2, 42, 72, 73. The threshold is the entry that exceeds the target; an entry
+  // that only reaches it does not count.
   CHECK(table.threshold(0) == 64 * 1023);
   CHECK(table.threshold(1) == 64 * 1023);
   CHECK(table.threshold(2) == 64 * 401);
   CHECK(table.threshold(41) == 64 * 401);
   CHECK(table.threshold(42) == 64 * 400);
   CHECK(table.threshold(71) == 64 * 400);
-  CHECK(table.threshold(72) == 0);  // in the entry of slope 0
+  CHECK(table.threshold(72) == 0);  // exceeded in the entry of slope 0
   CHECK(table.threshold(73) == 0);
   CHECK(table.threshold(UINT64_MAX) == 0);
   table.clear();
   CHECK(table.threshold(0) == 0);
-  // More than 32 bits of bytes.
+  // Sums above 32 bits.
   table.add(64, 0xFFFFFFFFu);
   table.add(64, 0xFFFFFFFFu);
   CHECK(table.threshold(0xFFFFFFFFull) == 64);
@@ -184,19 +185,20 @@ TEST_CASE("psb: a block stops below the slope at which the table of the frame fi
   for (const int64_t target : {1000, 999}) {
     Frame frame(three_blocks(CJ2K_STOP_PSB, target));
     const std::vector<Blocks> asked = frame.code({
-        // 300 bytes in all: nothing is full.
+        // 300 bytes in total: the cap is not full.
         {{0, 100, 17200}, {1, 100, 16200}, {2, 100, 15200}},
-        // From the top 100, 200, 300, 700, 1000, 1300. A target of 1000 bytes is exceeded by block
-        // 2's own, at entry 190 (slope 12160), and block 2 lies in it. One of 999 is exceeded by
-        // block 1's, at entry 206: 13184 - 12200 is more than the margin of 64, so block 2 stops.
+        // Sums from the top: 100, 200, 300, 700, 1000, 1300. A target of 1000 bytes is exceeded by
+        // block 2's own bytes, at entry 190 (slope 12160), which block 2 lies in. A target of 999
+        // is exceeded by block 1's bytes, at entry 206 (slope 13184). 13184 - 12200 is more than
+        // the margin of 64, so block 2 stops.
         {{0, 400, 14200}, {1, 300, 13200}, {2, 300, 12200}},
         {{0, 50, 11200}, {1, 50, 10200}, {2, 50, 9200}},
     });
     CHECK(asked[0] == Blocks{0, 1, 2});
     CHECK(asked[1] == Blocks{0, 1, 2});
     CHECK(asked[2] == (target == 1000 ? Blocks{0, 1, 2} : Blocks{0, 1}));
-    // PCRD-opt over what there is: 700 bytes in order of slope. Block 1's second plane no longer
-    // fits beside the headers, block 0's third does.
+    // PCRD-opt over the coded points: 700 bytes in the order of slope. Then block 1's second plane
+    // does not fit beside the headers, but block 0's third plane does.
     CHECK(frame.rate().body_bytes() == 750);
   }
 }
@@ -205,7 +207,7 @@ TEST_CASE("psb: a plane of few bytes stops far below the slope only") {
   for (const uint32_t bytes : {39u, 40u}) {
     Frame frame(three_blocks(CJ2K_STOP_PSB, 900));
     const std::vector<Blocks> asked = frame.code({
-        {{0, 1000, 17200},  // the table's threshold: 17152
+        {{0, 1000, 17200},  // the table's threshold is 17152
          {1, bytes, 17152 - kPauseMargin - 1},
          {2, bytes, static_cast<uint16_t>(17152 - kSmallPlaneMargin - 1)}},
         {{0, 1, 16000}, {1, 40, 17152 - kPauseMargin - 1}},
@@ -214,7 +216,7 @@ TEST_CASE("psb: a plane of few bytes stops far below the slope only") {
     CHECK(asked[1] == (bytes == 39 ? Blocks{0, 1} : Blocks{0}));
     CHECK(asked[2] == Blocks{0});
   }
-  // The margin itself is not enough.
+  // A difference equal to the margin is not enough.
   Frame frame(three_blocks(CJ2K_STOP_PSB, 900));
   const std::vector<Blocks> asked = frame.code({
       {{0, 1000, 17200}, {1, 39, 17000}},
@@ -226,7 +228,7 @@ TEST_CASE("psb: a plane of few bytes stops far below the slope only") {
 
 TEST_CASE("psb: a block without a point of the hull goes on") {
   Frame frame(three_blocks(CJ2K_STOP_PSB, 500));
-  // Block 2: as if no pass had gained anything.
+  // Block 2 is as if no pass had gained anything.
   CHECK(frame.code({{{0, 600, 17200}, {1, 100, 7200}}, {}, {}})[1] == Blocks{0, 2});
 }
 
@@ -236,7 +238,8 @@ TEST_CASE("psb: each component has a table of its own against its cap") {
   Frame frame(p);
   const std::vector<Blocks> asked = frame.code({
       {{0, 100, 17200}, {1, 101, 17200}, {2, 102, 17200}},
-      // 300 bytes: not over. 301 and 302 are, at entry 112 (7168), where the blocks themselves lie.
+      // 300 bytes do not exceed the cap. 301 and 302 do, at entry 112 (7168), where the blocks
+      // themselves lie.
       {{0, 200, 7200}, {1, 200, 7200}, {2, 200, 7200}},
       {{0, 50, 6200}, {1, 50, 6200}, {2, 50, 6200}},
   });
@@ -251,7 +254,7 @@ TEST_CASE("psb: a component over its cap stops, the others go on") {
   Frame frame(p);
   const std::vector<Blocks> asked = frame.code({
       {{0, 100, 17200}, {1, 301, 17200}, {2, 300, 17200}},
-      // Component 1's table is full at 17152, component 2's where this plane lies.
+      // Component 1's table is full at 17152, component 2's at the slope of this plane.
       {{0, 100, 16200}, {1, 100, 16200}, {2, 100, 16200}},
       {},
   });
@@ -268,7 +271,7 @@ TEST_CASE("bpi: all blocks stop after the plane at which the frame is over its c
         {{0, 100, 11200}, {1, 100, 10200}, {2, 100, 9200}},
     });
     CHECK(asked[1] == Blocks{0, 1, 2});
-    // 600 bytes are not over a cap of 600.
+    // 600 bytes do not exceed a cap of 600.
     CHECK(asked[2] == (target == 600 ? Blocks{0, 1, 2} : Blocks{}));
   }
 }
@@ -301,7 +304,8 @@ TEST_CASE("pst: everything for the first GOP, then down to the slope before less
   CHECK(frame.begin().thresholds == SlopeThresholds{});
   CHECK(frame.wanted() == Blocks{0, 1, 2});
 
-  // A component that was not full (0) is coded to the end; below the margin there is nothing.
+  // Threshold 0 means that the component was not full: it is coded to the end. A threshold below
+  // the margin gives 0.
   const SlopeThresholds thresholds = frame.begin({20000, 0, 64}).thresholds;
   CHECK(thresholds[1] == 0);
   CHECK(thresholds[2] == 0);
@@ -347,15 +351,15 @@ TEST_CASE("feedback: each GOP hears of the one before it, in whatever order they
     previous = feedback.previous(1);
     heard = true;
   });
-  // It waits for GOP 0, which has not published. (Time alone could let this pass by mistake, never
-  // fail.)
+  // It waits for GOP 0, which has not published yet. (If this thread is slow the check may pass
+  // wrongly, but it can never fail wrongly.)
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   CHECK_FALSE(heard);
   feedback.publish(0, {100, 101});
   second.join();
   CHECK(previous == SlopeThresholds{100, 101});
 
-  // The third takes the first's place in the ring; the second publishes before it is asked for.
+  // GOP 2 takes the place of GOP 0 in the ring. GOP 1 publishes before it is asked for.
   CHECK(feedback.begin() == 2);
   feedback.publish(1, {200});
   CHECK(feedback.previous(2) == SlopeThresholds{200});
@@ -364,7 +368,7 @@ TEST_CASE("feedback: each GOP hears of the one before it, in whatever order they
   CHECK(feedback.previous(3) == SlopeThresholds{300});
   feedback.publish(3, {400});
 
-  // A new sequence knows nothing of the one before.
+  // A new sequence knows nothing about the one before.
   feedback.restart();
   CHECK(feedback.begin() == 4);
   CHECK(feedback.previous(4) == SlopeThresholds{});

@@ -19,7 +19,7 @@ struct Point {
   double gain;
 };
 
-/// All points of the passes, (0, 0) first.
+/// All points of the passes, beginning with (0, 0).
 std::vector<Point> points_of(const std::vector<CodingPass>& passes, double weight) {
   std::vector<Point> points = {{0, 0, 0.0}};
   double removed = 0;
@@ -31,21 +31,21 @@ std::vector<Point> points_of(const std::vector<CodingPass>& passes, double weigh
   return points;
 }
 
-/// The upper hull by looking from each of its points for the steepest way on; equal ways: the
-/// farthest. A way up that costs nothing is the steepest.
+/// The upper hull, found by a search from each of its points for the steepest step. Among equal
+/// steps the longest one wins. A step that gains without bytes is the steepest.
 std::vector<Point> brute_force_hull(const std::vector<Point>& points) {
   std::vector<Point> hull;
   size_t from = 0;
   while (true) {
     size_t best = from;
     for (size_t to = from + 1; to < points.size(); ++to) {
-      // Lengths do not fall, so a later point that gains no more is no better.
+      // Lengths do not fall, so a later point with no more gain is no better.
       if (points[to].gain <= points[best].gain) continue;
       if (best == from) {
         best = to;
         continue;
       }
-      // (gain / length) of `to` >= that of `best`, lengths may be 0
+      // Whether (gain / length) of `to` is at least that of `best`. Lengths may be 0.
       const double to_gain = points[to].gain - points[from].gain;
       const double best_gain = points[best].gain - points[from].gain;
       const double to_bytes = points[to].length - points[from].length;
@@ -66,7 +66,7 @@ uint16_t slope_between(const Point& a, const Point& b) {
   return b.gain > a.gain ? log_slope(b.gain - a.gain, b.length - a.length) : kMinSlope;
 }
 
-/// Points whose slope in 16 bits is not below the one before take its place.
+/// A point whose slope in 16 bits is not below the slope before it replaces the point before.
 std::vector<Point> merge_equal_slopes(std::vector<Point> hull) {
   for (size_t i = 0; i + 1 < hull.size();) {
     const Point origin = {0, 0, 0.0};
@@ -103,7 +103,7 @@ std::vector<HullPoint> hull_of(const std::vector<CodingPass>& passes, double wei
   return std::vector<HullPoint>(hull, hull + n);
 }
 
-/// Passes like those of a block; `roughness` 0: as coded data has them, 1: anything.
+/// Passes like those of a block. `roughness` 0: like coded data, 1: anything.
 std::vector<CodingPass> random_passes(std::mt19937& random, int planes, int roughness) {
   std::vector<CodingPass> passes;
   uint32_t length = 0;
@@ -185,7 +185,7 @@ TEST_CASE("hull: nothing gained, nothing kept") {
   CHECK(kept[0].slope == kMinSlope);
 }
 
-/// Tier-1 makes no such lengths; what comes out must be usable all the same.
+/// Tier-1 never makes such lengths, but the result must be usable all the same.
 TEST_CASE("hull: lengths that fall do no harm") {
   std::mt19937 random(3);
   for (int round = 0; round < 5000; ++round) {
@@ -208,7 +208,7 @@ TEST_CASE("log slope: within 3/256 below log2, and monotone") {
     const double exact = 256 * std::log2(gain / bytes) + kSlopeUnit;
     const double off = exact - log_slope(gain, bytes);
     worst = std::max(worst, std::abs(off));
-    // Down from 8 bits of the mantissa, at most 1.44 steps, and down to whole steps.
+    // Rounded down to 8 bits of the mantissa, at most 1.44 steps, and down to whole steps.
     REQUIRE(off >= -1e-6);
     const double more = gain * (1 + 1e-12 * static_cast<double>(random() % 100000));
     REQUIRE(log_slope(more, bytes) >= log_slope(gain, bytes));

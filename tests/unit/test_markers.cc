@@ -40,7 +40,7 @@ std::unique_ptr<Plan> plan_of(const cj2k_params& p) {
   return plan;
 }
 
-/// A main header alone, closed by a tile-part without packets so that the parser takes it.
+/// A main header alone, followed by a tile-part without packets so that the parser accepts it.
 test::ParsedCodestream parse_main(std::vector<uint8_t>& bytes) {
   const uint8_t end[] = {0xFF, 0x90, 0, 10, 0, 0, 0, 0, 0, 14, 0, 1, 0xFF, 0x93, 0xFF, 0xD9};
   bytes.insert(bytes.end(), std::begin(end), std::end(end));
@@ -185,7 +185,7 @@ TEST_CASE("TLM: 255 entries a segment, wide tile indices, and none when there ar
     }
   }
 
-  // Ztlm counts to 255: 65280 entries in all.
+  // Ztlm counts to 255, which allows 65280 entries in total.
   p.width = 65281;
   const auto plan = plan_of(p);
   const std::vector<uint8_t> bytes = empty_codestream(*plan);
@@ -218,7 +218,8 @@ TEST_CASE("PLT: entries, several segments, and none when there are too many") {
   REQUIRE(h.tile_parts[0].plt_segments.size() == 25);
   for (size_t i = 0; i < 24; ++i) CHECK(h.tile_parts[0].plt_segments[i] == 65535);
 
-  // Long entries: every segment is filled up to an entry that does not fit; the bound holds.
+  // Long entries. Every segment is filled until an entry does not fit, and the size stays within
+  // the bound.
   for (const uint64_t packet_bytes : {uint64_t{200}, uint64_t{20000}, uint64_t{0xFFFFFFFF}}) {
     std::vector<uint8_t> out(2'000'000);
     PltWriter writer(out.data()), counter(nullptr);
@@ -290,7 +291,7 @@ TEST_CASE("Psot: a tile-part of more than 32 bits is refused") {
   p.levels = 0;
   const auto plan = plan_of(p);
   REQUIRE(plan->blocks.size() == 3);
-  // The data is never touched.
+  // The data is never read.
   uint8_t byte = 0;
   const HullPoint hull = {0x60000000, 1, 100, 0};
   std::vector<CodedBlock> blocks(3);
@@ -374,7 +375,7 @@ TEST_CASE("JP2: boxes") {
   CHECK(header[1].type == "colr");
   CHECK(vector_of(header[1].body) == V{1, 0, 0, 0, 0, 0, 16});
 
-  // Components of different depth, opacity.
+  // Components of different depth, and opacity.
   p.num_components = 4;
   p.depth[3] = 1;
   p.is_signed[1] = 1;
@@ -398,7 +399,8 @@ TEST_CASE("JP2: boxes") {
 TEST_CASE("JP2: colour space and channel definitions of every number of components") {
   using V = std::vector<uint8_t>;
   constexpr uint8_t kSrgb = 16, kGray = 17, kSycc = 18;
-  // Of each channel: number, type (0 colour, 1 opacity, 65535 unspecified), what it belongs to.
+  // For each channel: its number, its type (0 colour, 1 opacity, 65535 unspecified) and its
+  // association.
   const V red{0, 0, 0, 0, 0, 1}, green{0, 1, 0, 0, 0, 2}, blue{0, 2, 0, 0, 0, 3};
   const auto opacity = [](uint8_t c) { return V{0, c, 0, 1, 0, 0}; };
   const auto further = [](uint8_t c) { return V{0, c, 255, 255, 255, 255}; };
@@ -407,7 +409,7 @@ TEST_CASE("JP2: colour space and channel definitions of every number of componen
     cj2k_colorspace space;
     bool subsampled;
     uint8_t enumerated;
-    std::vector<V> channels;  // none: no cdef
+    std::vector<V> channels;  // none: no cdef box
   } table[] = {
       {1, 0, CJ2K_COLOR_AUTO, false, kGray, {}},
       {2, 0, CJ2K_COLOR_AUTO, false, kGray, {red, further(1)}},

@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-/// Contexts of a decoder in the order of mq::Context, Table D.7.
+/// The contexts of a decoder in the order of mq::Context, Table D.7.
 struct DecoderContexts {
   test::MqContext contexts[mq::kNumContexts];
   DecoderContexts() {
@@ -26,7 +26,7 @@ struct DecoderContexts {
   }
 };
 
-/// Symbols of the longest prefix of `symbols` that comes out of `bytes`.
+/// The number of leading symbols of `symbols` that `bytes` decode to.
 size_t decoded_symbols(Bytes bytes, const std::vector<mq::Symbol>& symbols, size_t count) {
   test::MqDecoder decoder(bytes);
   DecoderContexts contexts;
@@ -36,7 +36,7 @@ size_t decoded_symbols(Bytes bytes, const std::vector<mq::Symbol>& symbols, size
   return count;
 }
 
-/// The encoder with a snapshot after each symbol.
+/// The encoder's result, with a snapshot after each symbol.
 struct Encoded {
   std::vector<uint8_t> bytes;
   std::vector<mq::Snapshot> snapshots;
@@ -59,7 +59,7 @@ Encoded encode(const std::vector<mq::Symbol>& symbols, bool predictable) {
   return e;
 }
 
-/// Every context with its own skew, so that all states are met.
+/// Each context has its own skew, so that all states occur.
 std::vector<mq::Symbol> random_symbols(std::mt19937& random, size_t count) {
   static constexpr uint32_t kOneIn1024[] = {512, 512, 512, 200, 50, 10, 1, 974, 1023};
   uint32_t ones[19];
@@ -76,7 +76,7 @@ TEST_CASE("mq: states are the rows of Table C.2") {
   struct Typed {
     unsigned row, qe, nmps, nlps, exchange;
   };
-  // From the printed table, independently of the code.
+  // From the printed table, independent of the code.
   for (const Typed t :
        {Typed{0, 0x5601, 1, 1, 1}, Typed{5, 0x0221, 38, 33, 0}, Typed{6, 0x5601, 7, 6, 1},
         Typed{13, 0x1601, 29, 21, 0}, Typed{14, 0x5601, 15, 14, 1}, Typed{28, 0x1201, 29, 26, 0},
@@ -99,7 +99,7 @@ TEST_CASE("mq: states are the rows of Table C.2") {
 }
 
 TEST_CASE("mq: the test sequence of T.88 H.2") {
-  // One context that begins in state 0. The standard's last two bytes are the marker 0xFFAC.
+  // One context that begins in state 0. The last two bytes in the standard are the marker 0xFFAC.
   static constexpr uint8_t kInput[] = {0x00, 0x02, 0x00, 0x51, 0x00, 0x00, 0x00, 0xC0,
                                        0x03, 0x52, 0x87, 0x2A, 0xAA, 0xAA, 0xAA, 0xAA,
                                        0x82, 0xC0, 0x20, 0x00, 0xFC, 0xD7, 0x9E, 0xF6,
@@ -124,7 +124,7 @@ TEST_CASE("mq: nothing coded is nothing sent") {
     if (predictable) CHECK(e.bytes.empty());
     CHECK(e.bytes.size() <= 2);
   }
-  // What the flush leaves is not needed: nothing was coded before the snapshot.
+  // The bytes of the flush are not needed: nothing was coded before the snapshot.
   uint8_t buffer[8] = {};
   mq::Coder coder;
   mq::start(coder, buffer + 1);
@@ -150,8 +150,8 @@ TEST_CASE("mq: whole segments decode, and end in no 0xFF") {
       DecoderContexts contexts;
       for (const mq::Symbol s : symbols) decoder.decode(contexts.contexts[s >> 1]);
       REQUIRE(decoder.ends_predictably());
-      // A byte less is noticed in most cases: then other symbols come out, and where they leave the
-      // decoder is chance.
+      // Without the last byte the check fails in most cases, not in all: other symbols come out,
+      // and the decoder's final state is chance.
       if (e.bytes.size() < 2) continue;
       test::MqDecoder shorter(Bytes(e.bytes).first(e.bytes.size() - 1));
       DecoderContexts again;
@@ -203,7 +203,7 @@ TEST_CASE("mq: the shortest prefix, by brute force over all shorter ones") {
   CHECK(carry_after_ff > 0);
 }
 
-/// Chooses each symbol so that the code stays near one end of the interval: the carry then runs
+/// Chooses each symbol so that the code stays near one end of the interval. The carry then runs
 /// into 0xFF, or all bytes are ones.
 TEST_CASE("mq: carries and ones without end") {
   std::mt19937 random(3);
@@ -216,14 +216,14 @@ TEST_CASE("mq: carries and ones without end") {
     mq::State contexts[mq::kNumContexts];
     mq::reset_contexts(contexts);
     for (size_t i = 0; i < count; ++i) {
-      // The LPS has the lower part of the interval, save for the conditional exchange.
+      // The LPS has the lower part of the interval, except for the conditional exchange.
       const unsigned context = random() % 3 == 0 ? mq::kUniform + 0u : mq::kSign + random() % 3;
       const unsigned lps = (i < turn) == from_top ? 0 : 1;
       const unsigned bit = (contexts[context] & 1) ^ lps;
       std::vector<uint8_t> scratch(16);
       mq::Coder coder;
       mq::start(coder, scratch.data() + 1);
-      mq::encode(coder, contexts, mq::symbol(context, bit));  // follows the states only
+      mq::encode(coder, contexts, mq::symbol(context, bit));  // only to follow the states
       symbols.push_back(mq::symbol(context, bit));
     }
     const Encoded e = encode(symbols, false);

@@ -75,8 +75,8 @@ TEST_CASE("tag tree: the example of B.10.2") {
   TagTree tree(6, 3, nodes.data());
   for (size_t i = 0; i < 18; ++i) tree.set_leaf(i, values[i / 6][i % 6]);
   tree.build();
-  // Each leaf in whole, in raster order: root 0 1, then each node below the bits that its parent
-  // has not told.
+  // The code of each leaf, in raster order: first the root's bits 0 1, then for each node below it
+  // the bits that its parent does not imply.
   const std::string expected[] = {"01111", "001", "101", "001"};
   std::string bits;
   for (const std::string& code : expected) bits += code;
@@ -131,7 +131,7 @@ cj2k_params default_params() {
   return p;
 }
 
-/// @return null when the parameters do not go together
+/// @return null if the parameters contradict each other
 std::unique_ptr<Plan> plan_of(const cj2k_params& p) {
   const Log log(std::getenv("CJ2K_TEST_LOG") ? cj2k_log_stderr : nullptr, nullptr);
   cj2k_params resolved;
@@ -143,7 +143,7 @@ std::unique_ptr<Plan> plan_of(const cj2k_params& p) {
 
 struct Encoded {
   std::vector<uint8_t> bytes;
-  uint64_t measured = 0;  // fixed_bytes + the sum of measure_precinct
+  uint64_t measured = 0;  // fixed_bytes + the sum over measure_precinct
 };
 
 Encoded encode(const Plan& plan, const Selection& selection, PacketWriter& writer,
@@ -180,11 +180,11 @@ Encoded encode(const Plan& plan, const Selection& selection, PacketWriter& write
   return out;
 }
 
-/// A packet does not end in a codeword segment of no bytes (but with PTERM, or where the segment
-/// goes on in a later layer): two bytes stand there that say what a decoder reads after the end
-/// anyhow. Takes them off the block that ends the packet.
-/// @param end  hull point that the packet brings the block to
-/// @return whether there were any
+/// A packet does not end in an empty codeword segment. (It may with PTERM, or if the segment goes
+/// on in a later layer.) Instead there are two bytes, equal to what a decoder reads after the end
+/// anyway. Removes them from the last block of the packet.
+/// @param end  the hull point to which the packet brings the block
+/// @return whether there were such bytes
 bool take_implied_bytes(const CodedBlock& coded, const HullPoint& end, uint32_t style, bool is_over,
                         test::ParsedBlock& read) {
   REQUIRE(!read.segments.empty());
@@ -207,7 +207,7 @@ bool take_implied_bytes(const CodedBlock& coded, const HullPoint& end, uint32_t 
   return true;
 }
 
-/// What was read of each block, after the last packet.
+/// Checks the data of each block after the last packet.
 void check_blocks(const Plan& plan, const Selection& selection, const test::PacketReader& reader) {
   for (size_t i = 0; i < plan.blocks.size(); ++i) {
     const CodedBlock& coded = selection.blocks[i];
@@ -230,7 +230,7 @@ void check_blocks(const Plan& plan, const Selection& selection, const test::Pack
 }
 
 /// Reads everything back and compares it with the selection, layer by layer.
-/// @return packets with implied bytes at their end
+/// @return the number of packets with implied bytes at their end
 size_t check_codestream(const Plan& plan, const Selection& selection, Bytes bytes) {
   size_t with_implied_bytes = 0;
   if (plan.params.format == CJ2K_FORMAT_JP2) {
@@ -278,7 +278,7 @@ size_t check_codestream(const Plan& plan, const Selection& selection, Bytes byte
             coded, coded.hull[points - 1], static_cast<uint32_t>(plan.params.cblk_style),
             points == selection.final_points[block], *reader.last);
       }
-      // With many layers looking at every block after every packet would take too long.
+      // With many layers a look at every block after every packet takes too long.
       if (plan.params.layers > 100 && ref.layer + 1 != selection.layers && ref.layer % 509)
         continue;
       const Precinct& precinct = plan.precincts[ref.precinct];
@@ -299,7 +299,7 @@ size_t check_codestream(const Plan& plan, const Selection& selection, Bytes byte
   return with_implied_bytes;
 }
 
-/// Leaves the codestream in the folder CJ2K_TEST_KEEP, for a look with other programs.
+/// Writes the codestream to the folder CJ2K_TEST_KEEP, to examine it with other programs.
 void keep(const std::string& name, const Plan& plan, Bytes bytes) {
   const char* folder = std::getenv("CJ2K_TEST_KEEP");
   if (folder == nullptr) return;
@@ -318,7 +318,7 @@ size_t check_params(const cj2k_params& p, uint64_t seed,
   const auto plan = plan_of(p);
   REQUIRE(plan != nullptr);
   PacketWriter writer(*plan);
-  // The second frame meets the memory of the first one.
+  // The second frame reuses the memory of the first one.
   for (uint64_t frame = 0; frame < 2; ++frame) {
     const test::SyntheticFrame synthetic(*plan, seed + frame, shape);
     const Encoded out = encode(*plan, synthetic.selection(), writer);
@@ -328,7 +328,7 @@ size_t check_params(const cj2k_params& p, uint64_t seed,
   return with_implied_bytes;
 }
 
-/// A packet header of these bits, with the stuffing of B.10.1.
+/// A packet header of these bits, with the bit stuffing of B.10.1.
 std::vector<uint8_t> packed(const std::string& bits) {
   std::vector<uint8_t> bytes;
   uint32_t byte = 0;
@@ -345,19 +345,21 @@ std::vector<uint8_t> packed(const std::string& bits) {
   return bytes;
 }
 
-// The packet headers of the example below. Inclusion tree: leaves 0 0 1 / 2 1 1 (never = 2), middle 0 1, root 0. Planes: leaves 3 4 7 / -
-// 3 6, middle 3 6, root 3.
+// The packet headers of the example below. Their tag trees (inclusion 2: never included):
+//                     leaves           middle   root
+//   inclusion         0 0 1 / 2 1 1    0 1      0
+//   zero bit-planes   3 4 7 / - 3 6    3 6      3
 const std::string kExampleLayer0 =
     "1 "                       // not empty
     "111 000111 1100 0 0110 "  // (0,0): root, middle, leaf; 3 planes; 3 passes; 3+1 bits: 6
     "1 01 10 10 11111 "        // (1,0): leaf; 4 planes; 2 passes; Lblock 4, 4+1 bits: 31
     "0 "                       // (2,0): middle node is not 0
     "0 "                       // (0,1): leaf is not 0
-    "0 ";                      // (1,1): leaf is not 0; (2,1): the middle node said it
+    "0 ";                      // (1,1): leaf is not 0; (2,1): known from the middle node
 const std::string kExampleLayer1 =
     "1 "
-    "1 1100 0 1010 "                    // (0,0): again; 3 passes; 3+1 bits: 10
-    "0 "                                // (1,0): nothing
+    "1 1100 0 1010 "                    // (0,0): included before; 3 passes; 3+1 bits: 10
+    "0 "                                // (1,0): not in this layer
     "11 0001 01 0 0 101 "               // (2,0): middle, leaf; planes: middle 6, leaf 7; 1 pass; 5
     "0 "                                // (0,1): not below 2
     "1 1 0 0 010 "                      // (1,1): leaf; 3 planes; 1 pass; 3 bits: 2
@@ -365,10 +367,9 @@ const std::string kExampleLayer1 =
 
 TEST_CASE("packet header: a worked example of B.10") {
   // One component of 96x64, no decomposition, 3x2 blocks of 32x32, 8 bits, 5/3, 2 layers:
-  //   inclusion      0 0 1    zero bit-planes 3 4 7    passes, bytes layer 0  3,6  2,31  - layer 1
-  //   3,10  -    1,5
-  //                  - 1 1                    - 3 6                           -    -     - - 1,2
-  //                  37,90
+  //   inclusion   zero bit-planes   passes,bytes in layer 0   passes,bytes in layer 1
+  //   0 0 1       3 4 7             3,6  2,31  -              3,10  -    1,5
+  //   - 1 1       - 3 6             -    -     -              -     1,2  37,90
   cj2k_params p = default_params();
   p.width = 96;
   p.height = 64;
@@ -397,7 +398,7 @@ TEST_CASE("packet header: a worked example of B.10") {
     out.zero_bit_planes = static_cast<uint8_t>(zero_planes);
     return out;
   };
-  // More planes than 8-bit samples have are of no matter here.
+  // Some blocks have more planes than samples of 8 bits have. That does not matter here.
   const CodedBlock blocks[] = {block(hull0, 2, 6, 3), block(hull1, 1, 2, 4),
                                block(hull2, 1, 1, 7), CodedBlock{},
                                block(hull4, 2, 2, 3), block(hull5, 1, 37, 6)};
@@ -454,7 +455,7 @@ TEST_CASE("packets: every progression, style and marker") {
         p.format = seed % 3 == 0 ? CJ2K_FORMAT_JP2 : CJ2K_FORMAT_J2K;
         p.tile_parts = static_cast<cj2k_tile_parts>(seed % 3);
         CAPTURE(seed);
-        // Tile-parts by an index that changes with each packet can be too many: then none.
+        // A tile-part per packet can be too many. Then there are none.
         if (!plan_of(p)) p.tile_parts = CJ2K_TILE_PARTS_NONE;
         check_params(p, seed++);
       }
@@ -525,8 +526,8 @@ TEST_CASE("packets: random pictures, tiles, offsets, subsampling, precincts, lay
 }
 
 TEST_CASE("packets: many layers") {
-  // OpenJPEG reads a code-block that begins after layer 998 wrongly (2.5.0: its tag trees end at
-  // 999).
+  // OpenJPEG 2.5.0 misreads a code-block that begins after layer 998, because its tag trees end at
+  // 999.
   for (const int layers : {990, 65535}) {
     for (const int progression : {0, 2}) {
       cj2k_params p = default_params();

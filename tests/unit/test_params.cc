@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The parameter table: text, ranges, the grid. The other rules between parameters:
-// test_params_rules.cc.
+// The parameter table: text, ranges, the grid. test_params_rules.cc tests the other rules between
+// parameters.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ cj2k_param_info row_of(const std::string& name) {
 
 std::string integer(double value) { return std::to_string(static_cast<long long>(value)); }
 
-// Every field that holds a value: where it is, what it is, and the key that sets it.
+// Every field that holds a value: its offset, its type, and the key that sets it.
 struct Field {
   std::string name;
   size_t offset;
@@ -78,7 +78,7 @@ const std::vector<Field> kFields = {
 
 size_t size_of(const Field& field) { return field.type == 'i' ? 4 : 8; }
 
-// Through bytes: enumerations too get values that they do not have.
+// Copies bytes, so that enumerations can also get values that they do not have.
 void put(cj2k_params* p, const Field& field, double value) {
   char* at = reinterpret_cast<char*>(p) + field.offset;
   const int32_t i = field.type == 'i' ? static_cast<int32_t>(value) : 0;
@@ -114,7 +114,7 @@ TEST_CASE("params: describe covers every field") {
     for (const char* text : {row.default_value, row.unit, row.values, row.clause}) {
       CHECK(text != nullptr);
     }
-    if (std::string(row.name) == "coder") {  // has one value
+    if (std::string(row.name) == "coder") {  // it has only one value
       CHECK(row.values == std::string("ebcot"));
       continue;
     }
@@ -169,7 +169,7 @@ TEST_CASE("params: defaults") {
   CHECK(std::string(p.comment) == "libcj2k " CJ2K_VERSION_STRING);
   CHECK((p.log == nullptr));
 
-  // As text through set_param they give the same struct. Parameters that must be set have no
+  // The values as text give the same struct through set_param. Parameters that must be set have no
   // default.
   cj2k_params from_text = p;
   for (const cj2k_param_info& row : table()) {
@@ -203,7 +203,7 @@ TEST_CASE("params: every key at and around its range") {
       return false;
     };
     if (row.type == CJ2K_PARAM_TEXT) {
-      if (name != "device") {  // its syntax: test_params_device.cc
+      if (name != "device") {  // test_params_device.cc tests its syntax
         CHECK(accepts(""));
         CHECK(accepts(std::string(255, 'c')));
       }
@@ -216,7 +216,7 @@ TEST_CASE("params: every key at and around its range") {
     for (const char* garbage :
          {"abc", "nan", "inf", "-inf", "1e999", "99999999999999999999999", " 1", "1 ", "+1", "1z",
           "0x", "x", "1,,2", "1,", ",", "--1", "1x2x3", "0x10"}) {
-      // "0x10" is a pair for tile and offsets.
+      // "0x10" is a valid pair for tile and offsets.
       const bool pair_of_zero =
           std::string(garbage) == "0x10" && row.type == CJ2K_PARAM_SIZE && row.min == 0;
       CHECK(accepts(garbage) == pair_of_zero);
@@ -265,7 +265,7 @@ TEST_CASE("params: resolve checks the range of every number") {
     std::ostringstream stream;
     stream << std::setprecision(15) << " not in [" << row.min << ", " << row.max << "]";
     const std::string range = stream.str();
-    // In range: either fine or refused by another rule, which speaks otherwise.
+    // A value in range is accepted, or refused by another rule with another message.
     for (const double value : {row.min, row.max}) {
       CAPTURE(value);
       CHECK_FALSE(contains(error_at(value), range));
@@ -297,7 +297,7 @@ TEST_CASE("params: resolve checks the range of every number") {
   p = valid();
   std::memset(p.comment, 'c', sizeof p.comment);
   CHECK(contains(resolve_error(p), "comment"));
-  // Entries of absent components are not looked at.
+  // Entries of absent components are ignored.
   p = valid();
   p.depth[3] = 77;
   p.dx[3] = 0;
@@ -382,7 +382,7 @@ TEST_CASE("params: struct_size of other headers") {
     CHECK(contains(m.last(), "struct_size " + std::to_string(bytes)));
     CHECK(set(&p, "layers", "2") == Status::kInvalid);
   }
-  // A shorter struct: what lies behind it is neither read nor written.
+  // A shorter struct: memory behind it is neither read nor written.
   p = valid();
   p.struct_size = offsetof(cj2k_params, gop);
   p.gop = 99;
@@ -398,7 +398,7 @@ TEST_CASE("params: struct_size of other headers") {
   CHECK(r.async_depth == 0);
 }
 
-// Values of a row as text, from end to end of its range.
+// Values of a row as text, from one end of its range to the other.
 std::vector<std::string> values_of(const cj2k_param_info& row) {
   const std::string name = row.name, low = integer(row.min), high = integer(row.max);
   std::vector<std::string> values;
@@ -471,7 +471,7 @@ TEST_CASE("params: the text of every value reads as the same value") {
       REQUIRE(cj2k::get_param(again, row.name, text_again, sizeof text_again, m.log) ==
               Status::kOk);
       CHECK(std::string(text) == text_again);
-      // The default has the text of the table.
+      // The text of the default is that of the table.
       if (value == row.default_value && value != "") CHECK(text == value);
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The parameter `device`: what it names, and what the line says where it names nothing.
+// The parameter `device`: the devices that it names, and the error line if it names none.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -39,7 +39,7 @@ DeviceList parsed(const std::string& text) {
   return list;
 }
 
-/// The one line of the failure.
+/// The one line that reports the failure.
 std::string error(const std::string& text) {
   Messages m;
   DeviceList list;
@@ -139,7 +139,7 @@ TEST_CASE("device: as a parameter") {
   CHECK(std::string(resolved.device) == "cuda:1,0");
   CHECK(m.lines.empty());
 
-  // Refused when it is set, with the reason, and nothing has changed.
+  // The call that sets it refuses it, gives the reason, and changes nothing.
   CHECK(cj2k::set_param(&p, "device", "cuda:1,1", m.log) == Status::kInvalid);
   REQUIRE(m.lines.size() == 1);
   CHECK(m.lines[0] == "device \"cuda:1,1\" names 1 twice");
@@ -148,14 +148,14 @@ TEST_CASE("device: as a parameter") {
   CHECK(contains(m.lines.back(), "127"));
   CHECK(std::string(p.device) == "cuda:1,0");
 
-  // One context is of one device.
+  // A context belongs to one device.
   p.cuda_context = &p;
   CHECK(cj2k::resolve_params(p, m.log, &resolved) == Status::kInvalid);
   CHECK(contains(m.lines.back(), "cuda_context with device \"cuda:1,0\""));
   REQUIRE(cj2k::set_param(&p, "device", "cuda:1", m.log) == Status::kOk);
   CHECK(cj2k::resolve_params(p, m.log, &resolved) == Status::kOk);
 
-  // And when the field was written by hand.
+  // The same if the field was written directly.
   std::strcpy(p.device, "cuda:9999");
   CHECK(cj2k::resolve_params(p, m.log, &resolved) == Status::kInvalid);
   CHECK(contains(m.lines.back(), "\"9999\" is neither"));

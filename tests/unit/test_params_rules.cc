@@ -80,7 +80,7 @@ TEST_CASE("params: colour rules") {
   p.mct = CJ2K_MCT_OFF;
   CHECK(resolved(p).mct == CJ2K_MCT_OFF);
   p = valid();
-  p.colorspace = CJ2K_COLOR_SYCC;  // transformed already
+  p.colorspace = CJ2K_COLOR_SYCC;  // already transformed
   CHECK(resolved(p).mct == CJ2K_MCT_OFF);
   p.mct = CJ2K_MCT_ON;
   CHECK(resolved(p).mct == CJ2K_MCT_ON);
@@ -152,7 +152,7 @@ TEST_CASE("params: colorspace auto takes components that are subsampled unlike f
     REQUIRE(set(&p, "dy", row.dy) == Status::kOk);
     CHECK(resolved(p).colorspace == row.space);
     if (row.components - row.alpha < 3) continue;
-    p.colorspace = CJ2K_COLOR_SRGB;  // who asks for it gets it
+    p.colorspace = CJ2K_COLOR_SRGB;  // an explicit value is used
     CHECK(resolved(p).colorspace == CJ2K_COLOR_SRGB);
   }
 }
@@ -169,7 +169,7 @@ TEST_CASE("params: rate rules") {
   p.quality = 0.25;
   CHECK(resolved(p).quant_step == 0.125);
   p.quality = 0.00390625;
-  CHECK(resolved(p).quant_step == 0.015625);  // the finest there is
+  CHECK(resolved(p).quant_step == 0.015625);  // the finest step
   p = valid();
   p.target_bytes = 1000;
   CHECK(resolved(p).quality == 0);
@@ -266,7 +266,7 @@ TEST_CASE("params: GOP and depth of each backend") {
       {1, 3, 0, CJ2K_STOP_PSB, true, 26000, 3, 6},
       {1, 3, 1, CJ2K_STOP_BPI, true, 26000, 3, 3},
       {1, 3, 7, CJ2K_STOP_BPI, true, 26000, 3, 9},
-      // PST looks back one GOP: what is chosen must not depend on the device.
+      // PST looks back one GOP, so the chosen gop must not depend on the device.
       {1, 0, 0, CJ2K_STOP_PST, false, 26000, 1, 1},
       {1, 0, 0, CJ2K_STOP_PST, true, 26000, 1, 2},
       {1, 8, 0, CJ2K_STOP_PST, true, 26000, 8, 16},
@@ -281,7 +281,7 @@ TEST_CASE("params: GOP and depth of each backend") {
     INFO("cuda ", c.cuda, " blocks ", c.blocks, " gop ", c.gop, " async_depth ", c.async_depth);
     CHECK(p.gop == c.expected_gop);
     CHECK(p.async_depth == c.expected_depth);
-    cj2k::choose_depth(&p, c.cuda, c.blocks);  // a second time changes nothing
+    cj2k::choose_depth(&p, c.cuda, c.blocks);  // a second call changes nothing
     CHECK(p.gop == c.expected_gop);
     CHECK(p.async_depth == c.expected_depth);
   }

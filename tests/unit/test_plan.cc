@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Geometry, packet order and tile-parts of T.800 Annex B against worked examples, a direct
+// Geometry, packet order and tile-parts of T.800 Annex B, against worked examples, a direct
 // transcription of B.12, and invariants over random configurations. Subbands are checked against
-// splitting coordinates into even and odd, not against the formulas of B.5. Quantisation:
-// test_plan_quant.cc.
+// coordinates split into even and odd, not against the formulas of B.5. test_plan_quant.cc tests
+// the quantisation.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -89,8 +89,8 @@ struct Packet {
   }
 };
 
-// T.800 B.12.1, the loops as they stand there, for one tile. Takes rectangles and precinct counts
-// of resolutions from the plan, which other tests check.
+// The loops of T.800 B.12.1 as written there, for one tile. Takes rectangles and precinct counts of
+// resolutions from the plan; other tests check those.
 class Progression {
  public:
   Progression(const Plan& plan, uint32_t tile)
@@ -169,8 +169,8 @@ class Progression {
   std::vector<Packet> out_;
 };
 
-// A range of coordinates [x0, x1) through `n` splits of F.4: even u to low u / 2, odd u to high (u
-// - 1) / 2.
+// A range of coordinates [x0, x1) through `n` splits of F.4: an even u becomes u / 2 in the low
+// band, an odd u becomes (u - 1) / 2 in the high band.
 struct Range {
   int64_t x0, x1;
   bool operator==(const Range& o) const {
@@ -243,7 +243,8 @@ void check_geometry(const Plan& plan) {
   CHECK(next_subband == plan.subbands.size());
 }
 
-// Blocks lie in their precinct and subband, on the grid of B.7, and cover every coefficient once.
+// Blocks lie inside their precinct and subband and on the grid of B.7. They cover every coefficient
+// once.
 void check_blocks(const Plan& plan) {
   const cj2k_params& p = plan.params;
   std::vector<std::vector<int>> covered;
@@ -313,7 +314,7 @@ void check_contiguity(const Plan& plan) {
             const cj2k::CodeBlock& cb = plan.blocks.at(block);
             CHECK(cb.precinct == precinct);
             CHECK(cb.subband == pb.subband);
-            // Raster: each block ends where the next begins.
+            // Raster order: each block ends where the next begins.
             if (x > 0) {
               CHECK(cb.plane_x == plan.blocks[block - 1].plane_x + plan.blocks[block - 1].width);
             }
@@ -454,10 +455,10 @@ TEST_CASE("plan: one sample, one column, 32 levels") {
     const Plan plan = plan_of(grey(1, 1, levels));
     CHECK(plan.blocks.size() == 1);
     CHECK(plan.blocks[0].orientation == cj2k::kLL);
-    // Every resolution has the one sample, so a packet each; all but the first without blocks.
+    // Every resolution has the one sample, so there is a packet each. Only the first has a block.
     CHECK(plan.packets.size() == static_cast<size_t>(levels) + 1);
   }
-  // At an odd coordinate the sample is high-pass at once, and the resolutions below are empty.
+  // At an odd coordinate the sample is high-pass at level 1, and the resolutions below are empty.
   cj2k_params p = grey(1, 1, 3);
   p.image_offset_x = 1;
   Plan plan = plan_of(p);
@@ -476,8 +477,8 @@ TEST_CASE("plan: one sample, one column, 32 levels") {
 }
 
 TEST_CASE("plan: precincts clip blocks") {
-  // 17x17, one level. Resolution 1: precincts of 8 make 3x3; its bands have 8 (9 low) samples and
-  // precincts of 4.
+  // 17x17, one level. Resolution 1 has 3x3 precincts of 8x8. Its bands have 8 samples (low: 9) a
+  // side and precincts of 4x4.
   cj2k_params p = grey(17, 17, 1);
   p.num_precincts = 2;
   p.precinct_width[0] = p.precinct_height[0] = 8;
@@ -500,8 +501,8 @@ TEST_CASE("plan: precincts clip blocks") {
   CHECK(plan.packets.size() == 14);
   check_plan(plan);
 
-  // Precincts of 2 above the lowest resolution leave blocks of one coefficient; of 1 at the lowest
-  // too.
+  // Precincts of 2 above the lowest resolution give blocks of one coefficient. So do precincts of 1
+  // at the lowest.
   p = grey(5, 3, 1);
   p.num_precincts = 2;
   p.precinct_width[0] = p.precinct_height[0] = 2;
@@ -546,13 +547,13 @@ TEST_CASE("plan: tile-parts") {
 TEST_CASE("plan: what is refused") {
   Plan plan;
   Messages m;
-  // Tiles of one column, where all components have only every second.
+  // Tiles of one column, but all components have only every second column.
   cj2k_params p = grey(8, 8, 1);
   p.dx[0] = 2;
   p.tile_width = 1;
   CHECK(try_plan(p, &plan, &m) == Status::kInvalid);
   CHECK(m.all().find("tile 1 ([1, 2) x [0, 8) on the reference grid) has no samples") == 0);
-  // With one component at full size the others may be empty in a tile.
+  // If one component has full size the others may be empty in a tile.
   p.num_components = 2;
   p.dx[0] = 1;
   p.dx[1] = 2;
@@ -584,7 +585,7 @@ TEST_CASE("plan: what is refused") {
 }
 
 TEST_CASE("plan: random configurations") {
-  // Seeded, and drawn without <random>'s distributions, which differ between libraries.
+  // Seeded, and without the distributions of <random>, which differ between libraries.
   std::mt19937 engine(20000);
   const auto draw = [&](int low, int high) {
     return low + static_cast<int>(engine() % static_cast<uint32_t>(high - low + 1));
@@ -630,8 +631,8 @@ TEST_CASE("plan: random configurations") {
     CAPTURE(run);
     Messages m;
     cj2k_params resolved;
-    // Subsampling may leave nothing of a small picture or tile, and precincts make more than 255
-    // tile-parts: drawn again.
+    // Subsampling may leave no samples of a small picture or tile, and precincts can give more than
+    // 255 tile-parts. Such draws are skipped.
     if (cj2k::resolve_params(p, m.log, &resolved) != Status::kOk) continue;
     Plan plan;
     if (cj2k::make_plan(resolved, m.log, &plan) != Status::kOk) {

@@ -51,8 +51,8 @@ int gain_of(const cj2k::Subband& band) {
   return (band.orientation == 0) ? 0 : band.orientation == 3 ? 2 : 1;
 }
 
-// One level of the inverse of T.800 F.3 on even/odd interleaved samples, in double, from the text
-// of F.3.8.
+// One level of the inverse transform of T.800 F.3 on interleaved even and odd samples, in double,
+// from the text of F.3.8.
 void inverse_level(std::vector<double>& x, bool reversible) {
   const int n = static_cast<int>(x.size());
   const auto at = [&](int i) -> double& { return x[i < 0 ? -i : i >= n ? 2 * n - 2 - i : i]; };
@@ -71,7 +71,7 @@ void inverse_level(std::vector<double>& x, bool reversible) {
   step(1, -1.586134342059924);
 }
 
-// Squared norm of the picture of one coefficient in the middle of a band.
+// The squared norm of the picture of one coefficient in the middle of a band.
 double impulse_energy(bool reversible, int level, bool high) {
   std::vector<double> band(64);
   band[32] = 1;
@@ -88,7 +88,7 @@ double impulse_energy(bool reversible, int level, bool high) {
 
 int32_t floor_div(int32_t a, int32_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
-// The integer 5/3 of F.4.8.1 along one line, left in low-then-high order.
+// The integer 5/3 of F.4.8.1 along one line. The result has the low band first, then the high band.
 void forward_53(std::vector<int32_t>& x) {
   const int n = static_cast<int>(x.size());
   const auto at = [&](int i) { return x[i < 0 ? -i : i >= n ? 2 * n - 2 - i : i]; };
@@ -103,7 +103,7 @@ void forward_53(std::vector<int32_t>& x) {
 constexpr int kSide = 64;
 using Square = std::vector<int32_t>;
 
-// `levels` levels on a square; vertical first, as F.4.2.
+// `levels` levels on a square, vertical first, as F.4.2.
 void forward_53_square(Square& s, int levels) {
   for (int n = 0, size = kSide; n < levels; ++n, size /= 2) {
     std::vector<int32_t> line(size);
@@ -143,7 +143,7 @@ TEST_CASE("quant: energies are those of impulses") {
   // Analysis: (-1/8 1/4 3/4 1/4 -1/8), (-1/2 1 -1/2).
   CHECK(cj2k::analysis_l1_norm(true, 1, false) == 1.5);
   CHECK(cj2k::analysis_l1_norm(true, 1, true) == 2);
-  // A factor of two per level in the limit, to the last level.
+  // In the limit a factor of two per level, up to the last level.
   CHECK(cj2k::synthesis_energy(false, 32, false) / cj2k::synthesis_energy(false, 31, false) ==
         doctest::Approx(2));
 }
@@ -152,8 +152,8 @@ TEST_CASE("quant: the bound of 5/3 coefficients holds and is tight") {
   for (int run = 0; run < 9; ++run) {
     const int level = 1 + run / 3;
     const int amplitude = std::vector<int>{1, 3, 1 << 15}[run % 3];
-    // Columns of the linear transform at one coefficient, from the transform of scaled impulses:
-    // the worst picture has the sign of each of them.
+    // The weights of the samples in one coefficient, from the transform of scaled impulses. In the
+    // worst picture each sample has the sign of its weight.
     for (int o = 0; o < 4; ++o) {
       const int size = kSide >> level;
       const int cx = (o & 1 ? size : 0) + size / 2, cy = (o & 2 ? size : 0) + size / 2;
@@ -181,14 +181,14 @@ TEST_CASE("quant: the bound of 5/3 coefficients holds and is tight") {
       CAPTURE(level);
       CAPTURE(o);
       CHECK(got <= bound);
-      if (amplitude > 3) CHECK(got >= 0.999 * bound);  // else the rounding prevails
+      if (amplitude > 3) CHECK(got >= 0.999 * bound);  // smaller amplitudes: rounding dominates
     }
   }
 }
 
 TEST_CASE("quant: 5/3") {
-  // 8 bit, no RCT: two guard bits hold |c| < 2^(8 + gain + 1), and the largest is below 2.95 * 2^7
-  // * 2^gain.
+  // 8 bits, no RCT: two guard bits hold |c| < 2^(8 + gain + 1). The largest coefficient is below
+  // 2.95 * 2^7 * 2^gain.
   cj2k_params p = picture(512, 512, 1, 8);
   p.lossless = 1;
   Plan plan = plan_of(p);
@@ -202,7 +202,7 @@ TEST_CASE("quant: 5/3") {
           doctest::Approx(cj2k::synthesis_energy(true, band.level, band.orientation & 1) *
                           cj2k::synthesis_energy(true, band.level, band.orientation & 2)));
   }
-  // M_b holds the largest coefficient, whatever the guard bits, with and without RCT.
+  // M_b planes hold the largest coefficient with any number of guard bits, with and without RCT.
   for (int depth = 1; depth <= 16; ++depth) {
     for (int guard = 1; guard <= 7; ++guard) {
       for (const cj2k_mct mct : {CJ2K_MCT_OFF, CJ2K_MCT_ON}) {
@@ -221,7 +221,7 @@ TEST_CASE("quant: 5/3") {
       }
     }
   }
-  // Equal depths share exponents; RCT: HL of level 1 needs no more, LL does.
+  // Components of equal depth share exponents. With the RCT, HL of level 1 needs no more, LL does.
   p = picture(64, 64, 3, 8);
   p.lossless = 1;
   p.levels = 1;
@@ -231,7 +231,7 @@ TEST_CASE("quant: 5/3") {
     CHECK(plan.subbands[c * 4 + 1].exponent == 9);
     CHECK(plan.subbands[c * 4 + 3].exponent == 10);
   }
-  // Other depths: their own exponents, and weights relative to the deepest.
+  // Different depths: each has its own exponents, and weights are relative to the deepest.
   p = picture(64, 64, 2, 8);
   p.depth[1] = 10;
   p.lossless = 1;
@@ -253,7 +253,7 @@ TEST_CASE("quant: 9/7 steps") {
     for (size_t i = 0; i < plan.subbands.size(); ++i) {
       const cj2k::Subband& band = plan.subbands[i];
       const int depth = p.depth[band.component];
-      // What a decoder makes of exponent and mantissa, (E-3).
+      // The step that a decoder computes from exponent and mantissa, (E-3).
       const double step =
           std::ldexp(1 + band.mantissa / 2048.0, depth + gain_of(band) - band.exponent);
       CHECK(band.step == step);
@@ -264,7 +264,7 @@ TEST_CASE("quant: 9/7 steps") {
       CHECK(step * norm == doctest::Approx(std::ldexp(quant_step, depth - 12)).epsilon(1.0 / 4096));
       CHECK(band.exponent == plan.subbands[i % bands].exponent);
       CHECK(band.mantissa == plan.subbands[i % bands].mantissa);
-      // ICT columns of G.3.2, and LSB^2 of the deepest component.
+      // The columns of the ICT in G.3.2, and LSB^2 of the deepest component.
       const double colour[] = {3.0, 0.344136 * 0.344136 + 1.772 * 1.772,
                                1.402 * 1.402 + 0.714136 * 0.714136, 1.0};
       const double scale = depth == 8 ? 256 : 1;
@@ -290,7 +290,7 @@ TEST_CASE("quant: 9/7 bit-planes hold every picture, one guard bit included") {
 }
 
 TEST_CASE("quant: levels beyond the size of the picture, and steps out of range") {
-  // The basis of a band stops growing where one sample is left, so 32 levels need no finer steps
+  // The basis of a band stops growing once one sample is left. So 32 levels need no finer steps
   // than 10 here.
   cj2k_params p = picture(1024, 600, 3, 12);
   p.levels = 32;

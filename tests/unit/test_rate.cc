@@ -28,7 +28,7 @@ cj2k_params base_params(int32_t width, int32_t height, int32_t components) {
   p.width = width;
   p.height = height;
   p.num_components = components;
-  p.quality = 0x1p-8;  // no limit, with or without a cap
+  p.quality = 0x1p-8;  // no limit from the quality, with or without a cap
   return p;
 }
 
@@ -41,13 +41,13 @@ std::unique_ptr<Plan> plan_of(const cj2k_params& p) {
   return plan;
 }
 
-/// Coded blocks without data: convex hulls as real ones are, with gains that fit their slopes.
+/// Coded blocks without data: convex hulls like real ones, with gains that match their slopes.
 struct SyntheticBlocks {
   std::vector<CodedBlock> blocks;
   std::vector<std::vector<HullPoint>> hulls;
   std::vector<std::vector<SegmentEnd>> segments;
 
-  /// @param richness  bytes of a point, by component
+  /// @param richness  bytes per point, by component
   SyntheticBlocks(const Plan& plan, uint64_t seed, int max_points,
                   const std::vector<uint32_t>& richness)
       : blocks(plan.blocks.size()), hulls(blocks.size()), segments(blocks.size()) {
@@ -123,7 +123,7 @@ Choice allocate(const Plan& plan, const SyntheticBlocks& frame, int threads = 1)
     std::vector<PacketScratch> scratch;
     for (int i = 0; i < threads; ++i) scratch.emplace_back(plan);
     RateControl rate(plan, scratch);
-    // Twice: nothing may be left of the frame before.
+    // Twice: nothing of the frame before may be left.
     for (int frames = 0; frames < 2; ++frames) rate.allocate(frame.blocks.data());
     const Selection& s = rate.selection();
     REQUIRE(s.blocks == frame.blocks.data());
@@ -145,7 +145,7 @@ Choice allocate(const Plan& plan, const SyntheticBlocks& frame, int threads = 1)
   return choice;
 }
 
-/// Exact bytes, measured afresh.
+/// Exact bytes, measured from the start.
 struct Measure {
   Measure(const Plan& p, const SyntheticBlocks& f) : plan(p), frame(f), scratch(p) {}
 
@@ -211,8 +211,8 @@ std::vector<OrderedPoint> total_order(const Plan& plan, const SyntheticBlocks& f
   return order;
 }
 
-/// The slow way, one layer: adds point after point and measures, to the very end.
-/// @return how many points the longest prefix has that fits
+/// The slow way for one layer: adds point after point and measures each time, to the very end.
+/// @return the number of points in the longest prefix that fits
 size_t longest_prefix(Measure& measure, const std::vector<OrderedPoint>& order, uint64_t fixed,
                       uint64_t cap, int component = -1) {
   std::vector<uint8_t> points(measure.frame.blocks.size(), 0);
@@ -317,7 +317,8 @@ TEST_CASE("rate: under a frame cap, the longest prefix of the total order, and w
       const size_t taken = prefix_within(order, choice.points);
       size_t all_taken = 0;
       for (const uint8_t n : choice.points) all_taken += n;
-      // A prefix may stop fitting and fit again, when a longer one has shorter headers.
+      // A prefix can exceed the cap while a longer one fits, because the longer one has shorter
+      // headers.
       REQUIRE(taken <= longest);
       REQUIRE(all_taken >= taken);
       REQUIRE(all_taken - taken <= 32);
@@ -362,7 +363,7 @@ TEST_CASE("rate: component caps, each the longest prefix of its own") {
   }
 }
 
-/// All combinations of four blocks with a few points each.
+/// Tries all combinations of four blocks with a few points each.
 TEST_CASE("rate: no selection is better by more than the point that did not fit") {
   size_t cases = 0, optimal = 0;
   double worst = 0;
@@ -405,8 +406,8 @@ TEST_CASE("rate: no selection is better by more than the point that did not fit"
       REQUIRE(got >= best * (1 - 1e-12));
       continue;
     }
-    // With the whole of the next point (and the slope it has for a few bytes of headers) the prefix
-    // would be the optimum of a looser cap.
+    // With the next point in full (and the gain that its slope gives for a few bytes of headers)
+    // the prefix would be the optimum of a looser cap.
     const double header = std::exp2((order[taken].slope + 1 - kSlopeUnit) / 256.0) * 6;
     REQUIRE(got + order[taken].gain + header >= best);
     worst = std::max(worst, 1 - got / best);
@@ -444,7 +445,7 @@ TEST_CASE("rate: 99.9 % of the cap is used") {
   MESSAGE("least used: " << 100 * least_used << " % of the cap");
 }
 
-/// The cinema case: the first component is held down by its own cap, the frame by another, and the
+/// The cinema case: the first component is limited by its own cap and the frame by another cap. The
 /// rest must go to the other components.
 TEST_CASE("rate: 99.9 % of the cap is used where component caps bind as well") {
   double least_used = 1;
@@ -525,7 +526,8 @@ TEST_CASE("rate: layers fall in slope and come near their sizes") {
           const double got =
               static_cast<double>(body_until(choice, frame, *plan, static_cast<uint32_t>(l)));
           INFO("layer ", l, " got ", got / body, " for ", share);
-          // 2^-x linear between octaves is up to 6.2 % above; small layers are few points.
+          // 2^-x interpolated between octaves is up to 6.2 % too high. Small layers have few
+          // points.
           CHECK(got <= 1.063 * share * body + 1);
           CHECK(got >= 0.95 * share * body - 200);
         }

@@ -44,7 +44,7 @@ TEST_CASE("the last slope is that of the last point of the hull") {
       ++none;
       continue;
     }
-    // The hull makes one point of slopes that are equal in 16 bits.
+    // The hull merges points whose slopes are equal in 16 bits.
     CHECK(std::abs(slope - hull[points - 1].slope) <= 1);
     equal += slope == hull[points - 1].slope;
     ++points_seen;
@@ -54,7 +54,7 @@ TEST_CASE("the last slope is that of the last point of the hull") {
 }
 
 TEST_CASE("the last slope of few passes, by hand") {
-  // Plane 0 and this weight: the distortions as they are.
+  // On plane 0 with this weight, gains are the distortions as given.
   const auto slope = [](std::vector<CodingPass> passes) {
     return last_slope(passes, kDistortionOne);
   };
@@ -63,11 +63,11 @@ TEST_CASE("the last slope of few passes, by hand") {
   CHECK(slope({{0, 0, 5}}) == kMaxSlope);
   CHECK(slope({{10, 0, 40}}) == kSlopeUnit + 2 * 256);
   CHECK(slope({{10, 0, 40}, {20, 0, 10}}) == kSlopeUnit);
-  // What comes after the best pass does not count; what lies under the hull is left out.
+  // Passes after the best pass do not count, and points below the hull are left out.
   CHECK(slope({{10, 0, 40}, {20, 0, 10}, {30, 0, -1}}) == kSlopeUnit);
   CHECK(slope({{10, 0, 40}, {20, 0, 5}, {30, 0, 15}}) == kSlopeUnit);
   CHECK(slope({{10, 0, 10}, {20, 0, 70}}) == kSlopeUnit + 2 * 256);
-  // A length that is not exact yet may be above the next one.
+  // A length that is not exact yet can be above the next one.
   CHECK(slope({{10, 0, 40}, {25, 0, 5}, {20, 0, 5}}) == kSlopeUnit);
   // A pass of plane 2 counts four times.
   CHECK(slope({{10, 2, 10}}) == kSlopeUnit + 2 * 256);
@@ -84,7 +84,7 @@ TEST_CASE("a pause needs a margin, and a wide one after a plane of few bytes") {
 }
 
 TEST_CASE("the best slope left, by hand") {
-  // 32 units of weight * 4^plane for a byte.
+  // 32 units of weight * 4^plane for one byte.
   CHECK(best_slope_left(1.0, 1) == kSlopeUnit + 5 * 256);
   CHECK(best_slope_left(1.0, 2) == kSlopeUnit + 7 * 256);
   CHECK(best_slope_left(1.0, 31) == kSlopeUnit + 65 * 256);
@@ -93,7 +93,7 @@ TEST_CASE("the best slope left, by hand") {
 }
 
 TEST_CASE("a pause from passes: what lies below the last plane, and the last plane's bytes") {
-  // Plane 2 takes 39 or 40 bytes after 60, and its slope is one unit per byte or less.
+  // Plane 2 adds 39 or 40 bytes to 60. Its slope is one unit per byte or less.
   for (const uint32_t bytes : {39u, 40u}) {
     const std::vector<CodingPass> passes = {
         {60, 3, 3200}, {70, 2, 1}, {80, 2, 1}, {60 + bytes, 2, 1}};
@@ -108,7 +108,7 @@ TEST_CASE("a pause from passes: what lies below the last plane, and the last pla
     CHECK_FALSE(may_pause_after(pass, 4, 1.0, static_cast<uint16_t>(slope + kPauseMargin)));
     CHECK_FALSE(may_pause_after(pass, 4, 1.0, 0));
   }
-  // The first plane is all of its bytes: 8 units over 40 or 39.
+  // On the first plane all bytes are its own: 8 units for 40 or 39 bytes.
   const uint16_t slope = log_slope(8.0, 40);
   const auto first = [](int) { return CodingPass{40, 5, 1}; };
   CHECK(may_pause_after(first, 1, 1.0, static_cast<uint16_t>(slope + kPauseMargin + 1)));

@@ -23,7 +23,7 @@ using Bytes = std::span<const uint8_t>;
 
 constexpr Orientation kOrientations[] = {kLL, kHL, kLH, kHH};
 
-/// Index of the first pass of the codeword segment that `pass` is in.
+/// The index of the first pass of the codeword segment that contains `pass`.
 int first_of_segment(uint32_t style, int pass) {
   int first = 0;
   while (first + test::passes_of_segment(style, first) <= pass) {
@@ -32,12 +32,12 @@ int first_of_segment(uint32_t style, int pass) {
   return first;
 }
 
-/// A codestream's view of a block cut after some passes.
+/// A block that is cut after some passes, as a decoder gets it from a codestream.
 struct Cut {
   std::vector<uint8_t> bytes;
   std::vector<Bytes> segments;
 
-  /// The first `passes` passes. @param length  of the whole
+  /// The first `passes` passes. @param length  bytes of all of them
   Cut(const Tier1Output& out, uint32_t style, int passes, uint32_t length, bool with_tail) {
     bytes.assign(out.bytes, out.bytes + length);
     const int last = passes - 1;
@@ -65,7 +65,7 @@ DecodedBlock decode(const Tier1Block& b, const Cut& cut, int passes) {
       .decode(cut.segments, passes);
 }
 
-/// True when `decoded` is what `passes` passes of this block tell, by the samples themselves.
+/// Whether `decoded` agrees with the samples of the block in every bit that was decoded.
 bool is_prefix_of_truth(const TestBlock& block, const DecodedBlock& decoded) {
   for (size_t i = 0; i < block.count(); ++i) {
     const uint32_t m = decoded.magnitudes[i];
@@ -76,7 +76,7 @@ bool is_prefix_of_truth(const TestBlock& block, const DecodedBlock& decoded) {
   return true;
 }
 
-/// Encodes, and checks what every block must fulfil.
+/// Encodes, and checks what must hold for every block.
 void check_block(const TestBlock& source, const Tier1Block& b, TestOutput& output) {
   Tier1Output& out = output.out;
   ref::encode_block(b, out);
@@ -108,7 +108,7 @@ void check_block(const TestBlock& source, const Tier1Block& b, TestOutput& outpu
     if (pass > 0) REQUIRE(length >= out.passes[pass - 1].length_bytes);
     const bool open = !terminates && pass + 1 < out.num_passes;
     const bool with_tail = open && (b.style & CJ2K_STYLE_PTERM) != 0;
-    // A contribution to a packet must not end in 0xFF: the byte after it could make a marker of it.
+    // A contribution to a packet must not end in 0xFF: the byte after it could make it a marker.
     if (length > 0) REQUIRE(out.bytes[length - 1] != 0xFF);
     const Cut cut(out, b.style, pass + 1, length, with_tail);
     if (length > 0) REQUIRE(cut.bytes[length - 1] != 0xFF);
@@ -117,7 +117,8 @@ void check_block(const TestBlock& source, const Tier1Block& b, TestOutput& outpu
         if (segment[i - 1] == 0xFF) REQUIRE(segment[i] <= 0x8F);
       }
     }
-    // All bytes, but only so many passes: where the segment ends is not looked at.
+    // The reference: all bytes of the segment, but only these passes are decoded. Then the end of
+    // the segment does not matter.
     const uint32_t end_of_segment = [&] {
       int end = pass;
       while (end + 1 < out.num_passes && !pass_terminates(b.style, end)) ++end;
@@ -128,7 +129,7 @@ void check_block(const TestBlock& source, const Tier1Block& b, TestOutput& outpu
     REQUIRE(is_prefix_of_truth(source, expected));
     const DecodedBlock decoded = decode(b, cut, pass + 1);
     REQUIRE(decoded == expected);
-    // A tail that gave way to the next pass's has that pass's symbols too.
+    // A tail that was replaced by that of the next pass also holds that pass's symbols.
     if (with_tail && length < out.passes[pass + 1].length_bytes) REQUIRE(decoded.predictable);
   }
 }
@@ -166,7 +167,7 @@ TEST_CASE("block decoder: the code-blocks of T.800 J.10.1") {
     ref::encode_block({samples.data(), 16, 1, e.height, e.orientation, 0, true, e.planes},
                       output.out);
     CHECK(output.out.num_passes == e.passes);
-    // The standard's example ends its bytes less tightly.
+    // The end of the bytes in the standard's example is less tight.
     CHECK(output.out.num_bytes <= e.bytes.size());
     CHECK(std::memcmp(output.out.bytes, e.bytes.data(), output.out.num_bytes - 1) == 0);
   }
@@ -215,7 +216,7 @@ TEST_CASE("tier-1: large blocks and many planes decode") {
   }
 }
 
-/// Segments that end in 0xFF come once in 256; styles whose segments are many show them.
+/// One segment in 256 ends in 0xFF. Styles with many segments show it.
 TEST_CASE("tier-1: no cut ends in 0xFF") {
   TestOutput output;
   for (uint64_t seed = 0; seed < 600; ++seed) {
@@ -247,7 +248,7 @@ TEST_CASE("tier-1: lengths are the shortest, by brute force") {
         const uint32_t length = out.passes[pass].length_bytes;
         const DecodedBlock expected = decode(b, Cut(out, style, pass + 1, length, false), pass + 1);
         REQUIRE(is_prefix_of_truth(source, expected));
-        // All of them where it is quick, else near the end.
+        // Every length where that is quick, otherwise only those near the end.
         uint32_t shortest = length;
         for (uint32_t l = seed == 0 || length < begin + 8 ? begin : length - 8; l < length; ++l) {
           if (decode(b, Cut(out, style, pass + 1, l, false), pass + 1) == expected) {
@@ -269,8 +270,8 @@ TEST_CASE("tier-1: lengths are the shortest, by brute force") {
   }
 }
 
-/// Squared error of the picture after `passes` passes, in quarters of squared units: a decoder that
-/// takes the middle of the interval. Irreversible samples stand in the middle of theirs.
+/// The squared error of the picture after these passes, in quarters of squared units. The decoder
+/// takes the middle of each interval. Irreversible samples are in the middle of their unit.
 __int128 squared_error_4(const TestBlock& source, const DecodedBlock& decoded, bool reversible) {
   __int128 sum = 0;
   for (size_t i = 0; i < source.count(); ++i) {
@@ -313,7 +314,7 @@ TEST_CASE("tier-1: distortions are the squared error removed") {
       REQUIRE(told == exact);
       before = after;
     }
-    // Only what is below the last plane of a zero is left.
+    // All that is left is the half unit of zero samples, if irreversible.
     int zeros = 0;
     for (size_t i = 0; i < source.count(); ++i) zeros += source.magnitude(i) == 0;
     REQUIRE(before == (reversible ? 0 : zeros));
