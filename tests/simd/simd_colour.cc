@@ -26,7 +26,7 @@ void simd_to_float(int32_t* c0, int32_t* c1, int32_t* c2, int32_t count) {
 void compare(Transform reference, Transform simd) {
   for_each_target(simd::colour_target, [&](const char*) {
     for (const int32_t count : odd_lengths()) {
-      // All pairs of patterns on the first two components: the corners of the cube are among them.
+      // All pairs of patterns on the first two components. They include the corners of the cube.
       for (const Pattern first : kPatterns) {
         for (const Pattern second : kPatterns) {
           std::vector<Guarded<int32_t>> expected, actual;

@@ -14,7 +14,7 @@ namespace {
 
 using namespace check;
 
-/// A rectangle in place, by the reference: all columns, then all rows.
+/// Transforms a rectangle in place with the reference: all columns, then all rows.
 template <typename T>
 void reference_level(Plane<T> plane, int parity_x, int parity_y, T* scratch) {
   if constexpr (std::is_same_v<T, float>) {
@@ -33,15 +33,15 @@ void run_band(const DwtShape& shape, const T* source, ptrdiff_t stride, Plane<T>
   std::vector<T> row(static_cast<size_t>(shape.width));
   for (int32_t y; (y = band.next_row()) >= 0;) {
     REQUIRE(y < shape.height);
-    // Where a row lies is nobody's business but until push returns.
+    // The band may use the row only until push returns, so it lies in a buffer that is overwritten.
     std::copy_n(source + y * stride, shape.width, row.data());
     band.push(row.data());
     std::fill(row.begin(), row.end(), T{77});
   }
 }
 
-/// The same rectangle in bands of several lengths, in no order, by every target. `shift`: samples
-/// that the target is off an aligned address.
+/// Transforms the same rectangle in bands of several lengths, from the last to the first, with
+/// every instruction set. `shift`: samples between an aligned address and the target.
 template <typename T>
 void compare(int32_t width, int32_t height, int32_t limit, size_t shift) {
   const ptrdiff_t stride = width + 3;
@@ -61,7 +61,7 @@ void compare(int32_t width, int32_t height, int32_t limit, size_t shift) {
       for_each_target(simd::dwt_target, [&](const char*) {
         const int32_t pairs = DwtBand<T>::num_pairs(shape);
         for (const int32_t length : {pairs, 1, 5}) {
-          actual.copy_from(source);  // the gaps
+          actual.copy_from(source);  // for the gaps
           std::fill_n(scratch.data(), scratch.count(), std::numeric_limits<T>::max());
           for (int32_t begin = (pairs - 1) / length * length; begin >= 0; begin -= length) {
             run_band<T>(shape, source.data(), stride, {actual.data(), width, height, stride}, begin,
@@ -95,8 +95,7 @@ TEST_CASE("dwt 9/7: bands of every target equal the reference") {
   compare_sizes<float>((1 << 19) - 1);
 }
 
-// ---- The inverse of T.800 F.3, as it is written there: on the interleaved, periodically extended
-// signal ----
+// ---- The inverse of T.800 F.3 as written there, on the interleaved, periodically extended signal
 
 /// PSE_O of F.3.7 for i in any range.
 int64_t mirrored(int64_t i, int64_t i0, int64_t i1) {
@@ -105,7 +104,7 @@ int64_t mirrored(int64_t i, int64_t i0, int64_t i1) {
   return i0 + std::min(m, period - m);
 }
 
-/// 2D_INTERLEAVE for one line, then 1D_EXTR: y(i) of the extended signal from a line in Mallat
+/// 2D_INTERLEAVE for one line, then 1D_EXTR: y(i) of the extended signal, from a line in Mallat
 /// order.
 template <typename T>
 struct Extended {

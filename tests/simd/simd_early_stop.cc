@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A block that pauses and goes on must end with the bytes of one that was coded in one go.
+// A block that pauses and resumes must have the same bytes as a block that is coded in one go.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -34,7 +34,7 @@ struct Block {
   Tier1Block view;
 };
 
-/// Laplacian magnitudes of about `scale`, in which a coder finds structure.
+/// Laplacian magnitudes of about `scale`, which have structure for a coder to find.
 Block make_block(int width, int height, double scale, uint32_t style, Orientation orientation,
                  uint64_t seed) {
   Random random(seed);
@@ -80,15 +80,14 @@ TEST_CASE("early stop: pausing after every plane, or at one, changes no byte, fo
                                      static_cast<Orientation>(style % 4),
                                      100 * style + static_cast<uint64_t>(size));
       simd::encode_block(block.view, scratch, whole.view);
-      // Slope 65535 lies above all others: pause after each plane. Then from the start to plane
-      // `stop_after`, and on.
+      // Slope 65535 is above all others, so the block pauses after each plane and resumes.
       int pauses = 0;
       Tier1Stop stop{kMaxSlope, 0, 1.0, nullptr, &saved, false};
       do {
         simd::encode_block(block.view, scratch, parts.view, &stop);
         if (!stop.paused) break;
         ++pauses;
-        // What a pause reports must be sound: lengths rise and lie in the bytes.
+        // A pause must report plausible lengths: none is more than 8 bytes below the one before.
         for (int i = 1; i < parts.view.num_passes; ++i) {
           CHECK(parts.passes[static_cast<size_t>(i)].length_bytes + 8 >=
                 parts.passes[static_cast<size_t>(i - 1)].length_bytes);
@@ -96,7 +95,7 @@ TEST_CASE("early stop: pausing after every plane, or at one, changes no byte, fo
         std::memcpy(&kept, &saved, saved_bytes(parts.view.num_passes));
         stop.resume = &kept;
       } while (true);
-      // Not where a plane took few bytes and its slope is among the highest.
+      // No pause after a plane with few bytes and one of the highest slopes.
       CHECK(pauses <= block.view.bit_planes - 1);
       if (size < 3) CHECK(pauses >= block.view.bit_planes / 2);
       INFO("style ", style, " size ", size);
@@ -123,8 +122,7 @@ TEST_CASE(
     } else {
       CHECK(passes == whole.view.num_passes);
     }
-    // The bytes so far are those of the whole block but for the ending, and decode as far as they
-    // are said to.
+    // The passes so far have the distortions of the whole block. Lengths differ by 1 at most.
     for (int i = 0; i < passes; ++i) {
       CHECK(parts.passes[static_cast<size_t>(i)].distortion ==
             whole.passes[static_cast<size_t>(i)].distortion);

@@ -17,7 +17,7 @@ struct Layout {
   int32_t word_bytes, step_bytes;
 };
 
-// The fast paths, and layouts that have none.
+// Layouts with a fast path, and layouts without.
 constexpr Layout kLayouts[] = {
     {"planar 8", 1, 1},    {"planar 16", 2, 2},   {"planar 32", 4, 4}, {"NV12 chroma", 1, 2},
     {"P010 chroma", 2, 4}, {"RGB24", 1, 3},       {"RGB48", 2, 6},     {"RGBA", 1, 4},
@@ -26,7 +26,7 @@ constexpr Layout kLayouts[] = {
     {"backwards", 2, -2},  {"overlapping", 4, 2},
 };
 
-/// Sample `x` by its definition in cj2k.h, byte by byte and bit by bit.
+/// Sample `x` as cj2k.h defines it, byte by byte and bit by bit.
 int32_t expected_sample(const SampleRow& row, int32_t x) {
   const uint8_t* word = row.data + static_cast<ptrdiff_t>(x) * row.step_bytes;
   int64_t value = 0;
@@ -42,7 +42,7 @@ int32_t expected_sample(const SampleRow& row, int32_t x) {
   return static_cast<int32_t>(value >= half ? value - 2 * half : value);
 }
 
-/// A row that begins or ends at an unmapped page, so that one byte too many faults.
+/// A row that begins or ends at an unmapped page, so that an access beyond it faults.
 class FencedRow {
  public:
   FencedRow(const Layout& layout, int32_t count, FencedBytes::Fence fence)
@@ -50,7 +50,7 @@ class FencedRow {
         bytes_(span_, fence) {
     std::mt19937_64 random(count * 31 + layout.step_bytes);
     for (size_t i = 0; i < span_; ++i) {
-      // Words of all ones and all zeros come often enough to show a wrong mask or sign.
+      // Words of all ones and all zeros are frequent enough to reveal a wrong mask or sign.
       const uint64_t r = random();
       bytes_.data()[i] = (r & 3) == 0 ? 0xFF : (r & 3) == 1 ? 0x00 : static_cast<uint8_t>(r >> 8);
     }
@@ -73,8 +73,8 @@ void for_each_row(Fn fn) {
            {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 18, 31, 32, 33, 35, 64, 65, 67, 130, 257}) {
         const FencedRow bytes(layout, count, fence);
         for (int32_t depth = 1; depth <= 16; ++depth) {
-          // Aligned to the least and to the most significant bit, and with the top bits missing
-          // from the word.
+          // Aligned to the least and to the most significant bit, and with the top bits outside the
+          // word.
           const int32_t msb = 8 * layout.word_bytes - depth;
           for (const int32_t shift : {0, 1, msb, 8 * layout.word_bytes - 1}) {
             if (shift < 0 || shift > msb + 1) continue;

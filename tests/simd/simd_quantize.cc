@@ -12,8 +12,8 @@ namespace {
 
 using namespace check;
 
-/// Floats on both sides of every power of two and of the clamp, signed zeros and the smallest
-/// values among them.
+/// Floats on both sides of every power of two and of the clamp, with signed zeros and the smallest
+/// values.
 std::vector<float> hard_floats(size_t count, float inverse_step, uint32_t max_magnitude) {
   const float edge = static_cast<float>(max_magnitude) / inverse_step;
   std::vector<float> values = {0.0f,
@@ -64,7 +64,7 @@ TEST_CASE("quantize 9/7: the reference is floor, clamped, with a sign only where
   }
 }
 
-/// A block inside a plane, gaps on both sides, into a buffer with gaps.
+/// A block inside a plane with gaps on both sides, into a buffer with gaps.
 template <typename T, typename Reference, typename Simd>
 void compare(const std::vector<T>& values, int32_t width, int32_t height, Reference reference,
              Simd simd) {

@@ -18,12 +18,12 @@ using test::TestBlock;
 
 constexpr Orientation kOrientations[] = {kLL, kHL, kLH, kHH};
 
-/// Tier1Output between canaries; bytes[-1] is part of what may be written.
+/// A Tier1Output between canaries. bytes[-1] is part of the memory that may be written.
 struct GuardedOutput {
   GuardedOutput() : bytes(kMaxBlockBytes + 1, 3), passes(kMaxPasses, 1), tails(kMaxPasses, 1) {
     out = {bytes.data() + 1, passes.data(), tails.data(), 0, 0};
   }
-  /// What the last block left must not show.
+  /// Overwrites what the last block left, which must not influence the next.
   void poison(uint8_t with) {
     std::memset(bytes.data(), with, std::min(bytes.count(), out.num_bytes + 4096));
     std::memset(passes.data(), with, passes.count() * sizeof(CodingPass));
@@ -66,7 +66,8 @@ bool same_bytes(const Tier1Output& a, const Tier1Output& b) {
   return a.num_bytes == b.num_bytes && std::memcmp(a.bytes, b.bytes, a.num_bytes) == 0;
 }
 
-/// One forced target, with its own memory, over many blocks: what a block leaves meets the next.
+/// One forced target with its own memory, over many blocks. Each block meets what the last one left
+/// in the memory.
 class Comparison {
  public:
   void run(const TestBlock& source, Orientation orientation, uint32_t style, bool reversible) {
@@ -74,7 +75,7 @@ class Comparison {
     expected_.poison(0x11);
     ref::encode_block(block, expected_.out);
     REQUIRE(expected_.guards_intact());
-    // The last row ends where memory does.
+    // The last row ends at the end of the memory.
     const size_t bytes = source.samples().size() * sizeof(uint32_t);
     const FencedBytes::Fence fence =
         runs_++ % 2 == 0 ? FencedBytes::Fence::kBehind : FencedBytes::Fence::kBefore;
@@ -160,7 +161,7 @@ TEST_CASE("tier-1: every target equals the reference, all numbers of bit-planes"
   }
 }
 
-/// The most symbols and bytes that a block can make: the buffers hold them.
+/// The most symbols and bytes that a block can have. The buffers must hold them.
 TEST_CASE("tier-1: every target equals the reference, worst cases") {
   Comparison comparison;
   for (const Size size : {Size{64, 64}, Size{1024, 4}, Size{4, 1024}}) {
@@ -172,8 +173,8 @@ TEST_CASE("tier-1: every target equals the reference, worst cases") {
   }
 }
 
-/// Coding that stops early and goes on, again and again, comes to the same block. The bytes travel
-/// as SavedCoder says: only those it counts.
+/// A block that pauses and resumes again and again ends as the same block. Only the bytes that
+/// SavedCoder counts are carried over.
 TEST_CASE("tier-1: paused and resumed blocks equal whole ones") {
   Tier1Scratch scratch;
   GuardedOutput whole;
@@ -205,7 +206,7 @@ TEST_CASE("tier-1: paused and resumed blocks equal whole ones") {
         std::memcpy(resumed->out.passes, paused->out.passes,
                     static_cast<size_t>(paused->out.num_passes) * sizeof(CodingPass));
         resumed->out.num_passes = paused->out.num_passes;
-        // What need not be kept is not kept.
+        // Bytes that need not be kept are not kept.
         SavedCoder copy;
         std::memset(static_cast<void*>(&copy), 0xEE, sizeof copy);
         std::memcpy(static_cast<void*>(&copy), &from, saved_bytes(from.num_passes));
@@ -223,7 +224,7 @@ TEST_CASE("tier-1: paused and resumed blocks equal whole ones") {
   CHECK(pauses > 1000);
 }
 
-/// Blocks of all sizes, styles and stops, as they come, and for each lane what it has made.
+/// Blocks of all sizes, styles and stops in one queue, and the results of each lane.
 class ManyBlocks final : public Tier1Queue {
  public:
   static constexpr size_t kBlocks = 150;
@@ -234,7 +235,7 @@ class ManyBlocks final : public Tier1Queue {
       const auto below = [&](uint64_t n) { return static_cast<int>(random() % n); };
       const uint32_t style = random() % 2 == 0 ? 0 : static_cast<uint32_t>(random() % 64);
       const Fill fill = test::kFills[random() % std::size(test::kFills)];
-      // One in eight has no plane.
+      // One block in eight has no plane.
       const TestBlock source(1 + below(40), 1 + below(40), i % 8 == 5 ? 0 : 1 + below(14), fill, i);
       sources_.push_back(std::make_unique<TestBlock>(source));
       blocks_.push_back(sources_.back()->block(kOrientations[i % 4], style, i % 2 == 0));
@@ -243,7 +244,7 @@ class ManyBlocks final : public Tier1Queue {
     }
   }
 
-  /// Each alone.
+  /// Encodes each block by itself.
   void encode_alone(Tier1Scratch& scratch) {
     for (next_ = 0; next_ < kBlocks; ++next_) {
       Tier1Task task;
@@ -275,7 +276,7 @@ class ManyBlocks final : public Tier1Queue {
   }
 
   bool next(int lane, Tier1Task* task) override {
-    // The second lane ends early: the first goes on alone.
+    // The second lane ends early and the first continues alone.
     if (next_ == kBlocks || (lane == 1 && next_ > kBlocks - 10)) {
       ++lanes_ended_;
       return false;
@@ -339,7 +340,7 @@ TEST_CASE("tier-1: blocks in pairs come to what each comes to alone") {
   });
 }
 
-/// Blocks once, for the lanes of simd::encode_blocks.
+/// Gives each block once to the lanes of simd::encode_blocks.
 class Pairs final : public Tier1Queue {
  public:
   Pairs(const std::vector<TestBlock>& sources, uint32_t style, test::TestOutput* outputs)
