@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One encoder in several threads, and how long receive waits.
+// One encoder used by several threads, and how long receive waits.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -36,7 +36,8 @@ cj2k_params params_of(int threads, int gop, int async_depth) {
   return p;
 }
 
-/// What the receiver hands to the thread that releases, and to the sender: places for frames.
+/// A queue: the receiver passes packets to the thread that releases them, and free places for frames
+/// to the sender.
 template <typename T>
 class Channel {
  public:
@@ -127,7 +128,7 @@ TEST_CASE("one thread sends, one receives, one releases") {
 }
 
 TEST_CASE("a receiver that asks again while another thread sends") {
-  // The receive that does not wait for frames: AGAIN until one is due.
+  // The receive function that does not wait for frames returns AGAIN until a packet is due.
   constexpr int kFrames = 12;
   const cj2k_params p = params_of(2, 2, 4);
   const FrameMemory memory(make_picture(p, Content::kTexture, 1));
@@ -173,7 +174,7 @@ TEST_CASE("receive_packet_timed: 0 does not wait, a limit is kept, what is there
     const auto receive = [&](int timeout_ms) {
       return cj2k_encoder_receive_packet_timed(encoder, &packet, timeout_ms);
     };
-    // No frame, then a GOP that lacks one.
+    // No frame at all, then a GOP that lacks one frame.
     for (int frames = 0; frames < 2; ++frames) {
       CHECK(receive(0) == CJ2K_AGAIN);
       const auto start = Clock::now();
@@ -182,14 +183,14 @@ TEST_CASE("receive_packet_timed: 0 does not wait, a limit is kept, what is there
       CHECK(packet.pts == 77);  // not written
       REQUIRE(cj2k_encoder_send_frame(encoder, &memory.frame) == CJ2K_OK);
     }
-    // Two frames of four are no reason for the other receive, but they are there.
+    // Two frames of four are not enough for the other receive function, but they can be received.
     CHECK(cj2k_encoder_receive_packet(encoder, &packet) == CJ2K_AGAIN);
     REQUIRE(receive(60000) == CJ2K_OK);
     cj2k_packet_release(&packet);
     REQUIRE(receive(0) == CJ2K_OK);
     cj2k_packet_release(&packet);
     CHECK(receive(0) == CJ2K_AGAIN);
-    // A frame that another thread sends while this one waits.
+    // Another thread sends a frame while this one waits.
     std::thread other([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
       CHECK(cj2k_encoder_send_frame(encoder, &memory.frame) == CJ2K_OK);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Same input, same bytes: with any number of threads, any instruction set, any batch; and what info
-// and stats say.
+// Same input, same bytes, with any number of threads, any instruction set and any batch. Also what
+// info and stats report.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -103,8 +103,8 @@ TEST_CASE("info tells what was opened") {
   CHECK(info.async_depth >= 1);
   CHECK(info.num_tiles == 4);
   CHECK(info.num_packets == 4 * 3 * 2 * 3);  // tiles, components, resolutions, layers
-  // Each tile-component: 150x100, level 1: four subbands of 75x50 in 32x32 blocks on the subband's
-  // grid.
+  // Each tile-component is 150x100. At level 1 it has four subbands of 75x50, with 32x32 blocks on
+  // the subband's grid.
   CHECK(info.num_blocks >= 4 * 3 * 4 * 6);
   CHECK(info.num_blocks <= 4 * 3 * 4 * 12);
   CHECK(info.host_bytes >= 300 * 200 * 3 * 4);
@@ -147,7 +147,7 @@ TEST_CASE("stats add up") {
     CHECK(stats.stage_ms[i] >= 0);
     if (i >= CJ2K_NUM_STAGES) CHECK(stats.stage_ms[i] == 0);
   }
-  // Each of the others takes less than the clock can tell of so small a picture.
+  // Each other stage may take less than the clock resolves for such a small picture.
   CHECK(stats.stage_ms[CJ2K_STAGE_INGEST] > 0);
   CHECK(stats.stage_ms[CJ2K_STAGE_BLOCKS] > 0);
 
@@ -163,7 +163,7 @@ TEST_CASE("stop exact does not begin blocks of which nothing can come into the f
   cj2k_params p = make_params(512, 512, 1, 12);
   set(p, "cblk", "16x16");
   p.target_bytes = 6000;
-  // A strip that takes all bytes, and faint grain.
+  // A strip that uses all bytes, and faint grain elsewhere.
   Picture picture = make_picture(p, Content::kNoise, 1);
   for (size_t i = 64 * 512; i < picture.components[0].samples.size(); ++i) {
     picture.components[0].samples[i] = 2048 + picture.components[0].samples[i] / 512;
@@ -176,9 +176,9 @@ TEST_CASE("stop exact does not begin blocks of which nothing can come into the f
   CHECK(none.stats.passes_coded > 5 * none.stats.blocks);
   CHECK(none.stats.passes_left == 0);
   CHECK(exact.stats.passes_coded + exact.stats.passes_left == none.stats.passes_coded);
-  CHECK(exact.stats.passes_coded < 4900);  // 5300 where each block is begun
+  CHECK(exact.stats.passes_coded < 4900);  // 5300 if each block is begun
   CHECK(exact.bytes == none.bytes);
-  // The error of what was not begun counts.
+  // The error of blocks that were not begun is included.
   CHECK(exact.stats.mse[0] == doctest::Approx(none.stats.mse[0]).epsilon(0.01));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Bad frames: the right error, one line that says why, and an encoder that goes on.
+// Bad frames: the right error, one line that gives the reason, and an encoder that continues.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ TEST_CASE("each kind of bad frame") {
   REQUIRE(good.frame.components[0].word_bytes == 2);
 
   const struct {
-    const char* word;  // the message must name it
+    const char* word;  // the message must contain it
     std::function<void(cj2k_frame&)> spoil;
   } table[] = {
       {"struct_size", [](cj2k_frame& f) { f.struct_size = 0; }},
@@ -100,7 +100,7 @@ TEST_CASE("each kind of bad frame") {
 
 // ---- Limits of one frame ----
 
-/// What a frame and, in its place, the parameters say.
+/// Limits that either a frame or the parameters set.
 struct Own {
   int64_t target_bytes = 0, max_frame_bytes = 0, max_component_bytes = 0;
   double quality = 0;
@@ -111,7 +111,7 @@ struct Own {
     frame.max_component_bytes = max_component_bytes;
     frame.quality = quality;
   }
-  /// An encoder that says so for all frames.
+  /// Sets the same limits for all frames of an encoder.
   void set(cj2k_params& p) const {
     if (target_bytes != 0) p.target_bytes = target_bytes;
     if (max_frame_bytes != 0) p.max_frame_bytes = max_frame_bytes;
@@ -120,7 +120,7 @@ struct Own {
   }
 };
 
-/// Frames of one picture, each with limits of its own, through one encoder.
+/// Encodes one picture several times with one encoder; each frame has its own limits.
 std::vector<std::vector<uint8_t>> encode_own(const cj2k_params& p, const Picture& picture,
                                              const std::vector<Own>& frames) {
   LogText log;
@@ -158,7 +158,7 @@ TEST_CASE("a frame's own target, caps and quality: what an encoder opened with t
   const std::vector<Own> frames(std::begin(kFrames), std::end(kFrames));
   const struct {
     const char* stop;
-    const char* set;  ///< of the encoder
+    const char* set;  ///< parameter of the encoder
     const char* value;
   } kEncoders[] = {{"exact", "layers", "2"},         {"none", "layers", "1"},
                    {"exact", "quality", "3"},        {"exact", "target_bytes", "12000"},
@@ -313,7 +313,7 @@ TEST_CASE("null arguments") {
   CHECK(cj2k_encoder_info(encoder.get(), &info) == CJ2K_INVALID);
 }
 
-/// What the call says: one line with each of `words`.
+/// The call must log one line that contains each of `words`.
 void check_line(LogText& log, const std::function<void()>& call,
                 const std::vector<std::string>& words) {
   log.text.clear();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Send, receive, drain, flush and close in every order; several encoders at once.
+// Send, receive, drain, flush and close in every order, and several encoders at once.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kWidth = 48, kHeight = 40;
 
-/// An encoder with numbered frames and a count of releases.
+/// An encoder, numbered frames, and a count of their releases.
 class Session {
  public:
   explicit Session(cj2k_params p) : params_(p) {
@@ -172,7 +172,7 @@ TEST_CASE("packets that are not released keep their bytes, however many there ar
     CHECK(std::vector<uint8_t>(held[i].data, held[i].data + held[i].size) == copies[i]);
   }
   REQUIRE(session.flush() == CJ2K_OK);
-  // Released out of order, and the encoder goes on with their memory.
+  // The packets are released out of order, and the encoder reuses their memory.
   for (size_t i = 0; i < held.size(); ++i) cj2k_packet_release(&held[(i * 7) % held.size()]);
   for (int i = 0; i < 5; ++i) {
     REQUIRE(session.send(i) == CJ2K_OK);
@@ -197,7 +197,7 @@ TEST_CASE("packets outlive the encoder, one by one") {
       copies.emplace_back(packet.data, packet.data + packet.size);
       bytes.push_back(stats_of(packet).bytes);
     }
-    // Frames are in flight when it closes.
+    // The encoder closes with frames in flight.
   }
   REQUIRE(held.size() == 6);
   for (const size_t i : {4u, 0u, 5u, 1u, 3u, 2u}) {

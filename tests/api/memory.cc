@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Allocation failures at every allocation, leaks, and the promise of no allocation per frame. The
-// operators new of the whole program are replaced here; memory of oneTBB itself comes from malloc
-// and is not looked at.
-#ifndef __SANITIZE_THREAD__  // it has operators new of its own
+// Failures at every allocation, leaks, and the promise that frames need no allocation. The
+// operators new of the whole program are replaced here. oneTBB's own memory comes from malloc and
+// is not checked.
+#ifndef __SANITIZE_THREAD__  // it has its own operators new
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace {
 
 std::atomic<int64_t> allocations{0};  // since the start
 std::atomic<int64_t> live_allocations{0};
-std::atomic<int64_t> fail_at{-1};  // number of the allocation that fails; -1 = none
+std::atomic<int64_t> fail_at{-1};  // number of the allocation that fails; -1: none
 
 void* allocate(size_t bytes, size_t alignment) {
   if (allocations++ == fail_at.load()) return nullptr;
@@ -49,7 +49,7 @@ namespace {
 
 constexpr int kMostAllocations = 20000;
 
-/// Counts lines without allocating.
+/// Counts lines without an allocation.
 void count_line(void* opaque, cj2k_log_level level, const char*) {
   if (level == CJ2K_LOG_ERROR) ++*static_cast<int*>(opaque);
 }
@@ -63,8 +63,8 @@ cj2k_params small_params(int threads) {
   return p;
 }
 
-/// One frame in, one packet out; no allocation of its own.
-/// @param unnamed  counts errors of receive that do not say which frame failed, and why
+/// Sends one frame and receives one packet. Allocates nothing itself.
+/// @param unnamed  counts errors of receive that do not name the frame that failed and the reason
 cj2k_status encode_one(cj2k_encoder* encoder, const cj2k_frame& frame, int* unnamed = nullptr) {
   cj2k_packet packet = {};
   packet.struct_size = sizeof packet;
@@ -90,7 +90,7 @@ TEST_CASE(
     p.log = count_line;
     p.log_opaque = &errors;
     cj2k_encoder* encoder = nullptr;
-    REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);  // whatever is allocated once per process
+    REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);  // allocates what each process needs once
     cj2k_encoder_close(encoder);
 
     const int64_t live_before = live_allocations;
@@ -163,7 +163,7 @@ TEST_CASE("after the first frames nothing is allocated") {
     cj2k_encoder* encoder = nullptr;
     REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
     cj2k_status status = CJ2K_OK;
-    // Two rounds to warm up, then none may allocate.
+    // After two rounds to warm up, no frame may allocate.
     int64_t before = 0;
     for (int i = 0; i < 6 && status == CJ2K_OK; ++i) {
       if (i == 2) before = allocations;

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The libcj2k authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A program compiled with a cj2k.h to come, whose structs have more fields than the library's. */
+ * A program compiled with a future cj2k.h, whose structs have more fields than the library's. */
 #include <cj2k.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #define CHECK(condition) \
   if (!(condition)) return __LINE__
 
-/* What the library does not know it sets to 0 in a struct that it fills. */
+/* In a struct that the library fills, it sets the fields that it does not know to 0. */
 #define CHECK_FILLED(x)                                                                       \
   CHECK((x).s.struct_size == sizeof(x) && (x).new_fields[0] == 0 && (x).new_fields[1] == 0 && \
         (x).new_fields[2] == 0)

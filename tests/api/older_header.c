@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The libcj2k authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A program compiled with an older cj2k.h, whose structs end earlier. It knows the library by the
- * declarations below alone. What it has not it must neither lose nor be given: behind each struct
- * stand bytes that the library must not read (they are no zeros) and not write. */
+ * A program compiled with an older cj2k.h, whose structs end earlier. It knows only the
+ * declarations below. The library must not touch memory behind the older structs: each struct is
+ * followed by bytes that the library must not read (they are not zero) and must not write. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define END 2
 #define INVALID (-1)
 
-/* As in the cj2k.h of today, up to `quant_step`. */
+/* As in today's cj2k.h, up to `quant_step`. */
 typedef struct old_params {
   size_t struct_size;
   int32_t width, height, image_offset_x, image_offset_y;
@@ -112,7 +112,7 @@ static int encode(struct cj2k_encoder* encoder, const unsigned char* samples,
   frame.s.height = OTHER_HEIGHT;
   frame.s.components[0] = (old_view){samples, OTHER_WIDTH, 1, 1, 0};
   frame.s.pts = 4711;
-  /* `release` is not there, so it is NULL: the samples are read by the call. */
+  /* The struct has no `release`, so it is NULL: the call reads the samples. */
   CHECK(cj2k_encoder_send_frame(encoder, &frame.s) == OK);
   CHECK(cj2k_encoder_send_frame(encoder, NULL) == OK);
   FILL(packet);
@@ -150,7 +150,7 @@ int run_older_program(const unsigned char* samples, void (*take)(const uint8_t*,
   CHECK(cj2k_params_set(&params.s, "levels", "3") == OK && params.s.levels == 3);
   CHECK(cj2k_params_set(&params.s, "levels", "33") == INVALID && params.s.levels == 3);
   CHECK(cj2k_params_get(&params.s, "levels", text, sizeof text) == OK && !strcmp(text, "3"));
-  /* A parameter that it has no room for has its default. */
+  /* A parameter that the struct has no room for has its default. */
   CHECK(cj2k_params_get(&params.s, "cblk", text, sizeof text) == OK && !strcmp(text, "64x64"));
   CHECK(untouched(params.guard));
 

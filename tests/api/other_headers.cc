@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Callers compiled with an older or a newer cj2k.h, and sizes that no header has.
+// Callers that were compiled with an older or a newer cj2k.h, and sizes that no header has.
 #include "api/other_headers.h"
 
 #include <doctest/doctest.h>
@@ -38,14 +38,14 @@ TEST_CASE("programs compiled with an older and with a newer cj2k.h") {
   }
 }
 
-/// A struct at the front of a page of zeros, so that every size in question can be read.
+/// A struct at the start of a page of zeros, so that every size under test can be read.
 template <typename Struct>
 struct Roomy {
   Struct s;
   char zeros[65536] = {};
 };
 
-/// Each size that is none is refused, in one line; the struct stays as it was.
+/// Each invalid size is refused with one line, and the struct stays as it was.
 template <typename Struct>
 void check_sizes(const char* name, Struct valid, size_t least,
                  const std::function<cj2k_status(Struct*)>& call, const cj2k_encoder* encoder) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Every parameter at and outside its range, by name and by field, and the rules between parameters.
+// Every parameter inside and outside its range, by name and by field, and the rules between
+// parameters.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -70,7 +71,7 @@ size_t count_lines(const std::string& text) {
   return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-/// The error is INVALID, said in one line that holds each of `words`.
+/// The error must be INVALID, with one line that contains each of `words`.
 void check_refused(const Outcome& outcome, const std::vector<std::string>& words) {
   INFO("log: ", outcome.log);
   CHECK(outcome.status == CJ2K_INVALID);
@@ -125,7 +126,7 @@ TEST_CASE("set: the ends of each range are taken, beyond them nothing is") {
       CHECK(set_logged(p, info.name, text_of(info.max).c_str()).status == CJ2K_OK);
 
     for (double outside : {info.min - step, info.max + step, info.max * 1e6 + 1e6}) {
-      if (outside == 0) continue;  // "chosen" or "none" where it is not in the range
+      if (outside == 0) continue;  // 0 means "chosen" or "none" if it is not in the range
       p = before;
       const std::string text = text_of(outside);
       check_refused(set_logged(p, info.name, text.c_str()),
@@ -216,7 +217,7 @@ TEST_CASE("init: the defaults") {
   CHECK(p.tlm == 1);
 }
 
-/// A field outside its range, with what the message must name.
+/// A field outside its range, and the words that the message must contain.
 struct BadField {
   std::function<void(cj2k_params&)> spoil;
   std::vector<std::string> words;
@@ -337,7 +338,7 @@ TEST_CASE("open: rules between parameters") {
     INFO("parameters: ", describe(p));
     check_refused(open_logged(p), words);
   };
-  // Precincts: powers of two; 1 only in the lowest resolution (T.800 A.6.1).
+  // Precincts are powers of two. 1 is allowed only in the lowest resolution (T.800 A.6.1).
   const auto precinct = [](int32_t width, int32_t height) {
     return [=](cj2k_params& p) {
       p.num_precincts = 1;
@@ -349,7 +350,7 @@ TEST_CASE("open: rules between parameters") {
   refused(precinct(65536, 64), {"precinct", "65536"});
   refused(precinct(64, 48), {"precinct", "48"});
   refused(precinct(1, 64), {"precinct", "1"});
-  // Lossless keeps everything, so it takes no limits.
+  // Lossless keeps everything, so no limits are allowed.
   for (const char* key : {"target_bytes", "max_frame_bytes", "max_component_bytes", "quality"}) {
     refused(
         [key](cj2k_params& p) {
@@ -358,7 +359,7 @@ TEST_CASE("open: rules between parameters") {
         },
         {"lossless", key});
   }
-  // The colour transform needs three alike components (T.800 G.2).
+  // The colour transform needs three components of one kind (T.800 G.2).
   refused([](cj2k_params& p) { p.mct = CJ2K_MCT_ON, p.num_components = 2; }, {"mct"});
   refused([](cj2k_params& p) { p.mct = CJ2K_MCT_ON, p.depth[1] = 9; }, {"mct"});
   refused([](cj2k_params& p) { p.mct = CJ2K_MCT_ON, p.dx[2] = 2; }, {"mct"});
@@ -378,7 +379,7 @@ TEST_CASE("open: rules between parameters") {
   // Rate.
   refused([](cj2k_params& p) { p.min_frame_bytes = 1000, p.max_frame_bytes = 999; },
           {"min_frame_bytes"});
-  // A cap that is too small, or more than any can be: the same upper bound, every digit of both.
+  // A cap that is too small, or larger than any cap can be: the same upper bound in full digits.
   const std::string bound = ", 1099511627776]";
   for (const int64_t small : {int64_t{1}, int64_t{20}}) {
     const std::string text = std::to_string(small) + " not in [";
@@ -464,7 +465,7 @@ TEST_CASE("params_info: what the encoder then reserves") {
     CHECK(after.host_bytes >= int64_t{300} * 200 * 3 * 4 * after.async_depth);
     cj2k_encoder_close(encoder);
 
-    // "auto" has not chosen yet.
+    // "auto" is not replaced yet.
     set(p, "device", "auto");
     CHECK(std::string(planned(p).backend).empty());
     CHECK(std::string(planned(p).device_name).empty());
@@ -509,7 +510,7 @@ TEST_CASE("last_error(NULL) says why the thread's last call without an encoder f
   CHECK(text() == refused);
   std::thread([&] { CHECK(text() == ""); }).join();
   CHECK(cj2k_params_set(&p, "levels", "2") == CJ2K_OK);
-  CHECK(text() == refused);  // what succeeds leaves it
+  CHECK(text() == refused);  // a call that succeeds does not change it
   p.layers = 0;
   cj2k_encoder* encoder = nullptr;
   CHECK(cj2k_encoder_open(&p, &encoder) == CJ2K_INVALID);
@@ -597,7 +598,7 @@ TEST_CASE("encoder_params: what was chosen, as good as what was asked for") {
     CHECK(cj2k_encoder_params(encoder, &chosen) == CJ2K_OK);
     cj2k_encoder_close(encoder);
     for (const auto& [name, value] : row.chosen) {
-      const char* const key = name;  // clang 14 has no structured binding in a lambda
+      const char* const key = name;  // clang 14 refuses structured bindings in a lambda
       INFO(std::string(key));
       CHECK(get(chosen, key) == value);
     }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A system that refuses threads. pthread_create of the whole program is replaced here, so that
-// oneTBB's calls are seen too.
-#ifndef __SANITIZE_THREAD__  // it has a pthread_create of its own
+// A system that refuses threads. pthread_create is replaced in the whole program, so that oneTBB's
+// calls are counted too.
+#ifndef __SANITIZE_THREAD__  // it has its own pthread_create
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <pthread.h>
@@ -19,8 +19,8 @@
 
 namespace {
 
-std::atomic<int> starts{0};      // asked for since the start
-std::atomic<int> fail_from{-1};  // number of the first that is refused; -1 = none
+std::atomic<int> starts{0};      // threads asked for since the start
+std::atomic<int> fail_from{-1};  // number of the first thread that is refused; -1: none
 
 }  // namespace
 
@@ -40,7 +40,7 @@ namespace {
 
 constexpr int kFrames = 5, kThreads = 12, kGops = 2;
 
-/// While it lives, the n-th thread from now on and all after it are refused.
+/// While it lives, the n-th thread from now on and all later ones are refused.
 class NoThreads {
  public:
   explicit NoThreads(int n) { fail_from = starts + n; }
@@ -49,7 +49,7 @@ class NoThreads {
 
 cj2k_params params_of(cj2k_stop stop = CJ2K_STOP_EXACT) {
   cj2k_params p = make_params(300, 200, 3, 8);
-  set(p, "cblk", "8x8");  // enough blocks that every thread would find some
+  set(p, "cblk", "8x8");  // enough blocks for every thread
   set(p, "device", "cpu");
   p.target_bytes = 20000;
   p.threads = kThreads;
@@ -79,8 +79,8 @@ struct Sequence {
     REQUIRE(expected.size() == kFrames);
   }
 
-  /// All frames through an encoder that is left as after a flush. Every second frame stays the
-  /// caller's: it is read in the call.
+  /// Encodes all frames and leaves the encoder as after a flush. Every second frame has no release:
+  /// the call reads it.
   void run(cj2k_encoder* encoder) const {
     std::atomic<int> released = 0;
     int sent = 0;
@@ -155,7 +155,7 @@ TEST_CASE("open goes on with the threads that there are, and says so") {
     const int needed = starts - before;
     cj2k_encoder_close(encoder);
     CHECK(warnings.lines.empty());
-    // First one of each GOP in flight, then those that work beside the calling one.
+    // First one thread for each GOP in flight, then those that work beside the calling thread.
     REQUIRE(needed == kGops + kThreads - 1);
     for (int n = 0; n < needed; ++n) {
       INFO("threads that can be started: ", n);
@@ -173,7 +173,7 @@ TEST_CASE("open goes on with the threads that there are, and says so") {
       sequence.run(encoder);
       cj2k_encoder_close(encoder);
 
-      // With frames in flight that nobody takes.
+      // Close with a frame in flight that nobody receives.
       REQUIRE(cj2k_encoder_open(&sequence.params, &encoder) == CJ2K_OK);
       CHECK(threads_of(encoder) == kThreads);
       CHECK(cj2k_encoder_send_frame(encoder, &sequence.frames[0]->frame) == CJ2K_OK);
