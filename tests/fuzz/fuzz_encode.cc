@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Bytes -> parameters x frames -> encode. Any answer is right but a crash, a hang, a read outside
-// the frame, a codestream over its cap, or an error without a message.
+// Bytes -> parameters and frames -> encode. Every result is right except a crash, a hang, a read
+// outside the frame, a codestream above its cap, or an error without a message.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMostSamples = 1 << 16;
 
-/// Takes values off the front of the input; zeros after its end.
+/// Takes values from the front of the input. After its end they are zeros.
 class Input {
  public:
   Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -24,7 +24,7 @@ class Input {
     return static_cast<int32_t>(byte() | byte() << 8 | byte() << 16 |
                                 static_cast<uint32_t>(byte()) << 24);
   }
-  /// Mostly in [low, high], now and then anything.
+  /// Mostly in [low, high], sometimes any value.
   int32_t number(int32_t low, int32_t high) {
     const uint8_t kind = byte();
     if (kind == 255) return word();
@@ -119,7 +119,7 @@ void choose(cj2k_params& p, Input& in) {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Samples lie in blocks of exactly the size they may be read in.
+/// The samples lie in heap blocks of exactly the size that may be read.
 bool make_frame(const cj2k_params& p, Input& in, cj2k_frame& frame,
                 std::unique_ptr<uint8_t[]>* blocks) {
   frame.struct_size = sizeof frame;
@@ -167,7 +167,7 @@ void check_packet(const cj2k_params& p, const cj2k_packet& packet) {
     must(p.max_component_bytes == 0 || stats.component_bytes[c] <= p.max_component_bytes);
   }
   must(packet.data[size - 2] == 0xFF &&
-       packet.data[size - 1] == 0xD9);  // reads all that was promised
+       packet.data[size - 1] == 0xD9);  // also reads up to the promised end
 }
 
 }  // namespace
@@ -180,7 +180,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   choose(p, in);
   p.log = count_errors;
   p.log_opaque = &errors;
-  // Legal but too large to be tried: only the answer of open is of interest where it is quick.
+  // Legal but too large to encode. Only the result of open matters here, and only if it is quick.
   if (p.width > 4096 || p.height > 4096 || p.threads > 8 || p.gop > 8 || p.async_depth > 8) {
     p.width = std::min(p.width, 64);
     p.height = std::min(p.height, 64);
