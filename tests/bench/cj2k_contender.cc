@@ -133,7 +133,7 @@ class Cj2kContender final : public Contender {
     frame.width = clip_->width;
     frame.height = clip_->height;
     frame.pts = index;
-    // The samples outlive the encoder and nobody writes them.
+    // The samples outlive the encoder, and nobody changes them.
     frame.release = [](void*) {};
     const size_t number = static_cast<size_t>(index) % clip_->frames.size();
     const uint8_t* data =
@@ -179,7 +179,7 @@ class Cj2kContender final : public Contender {
 
   double steady_fps(double seconds) const {
     const int64_t frames = static_cast<int64_t>(times_.size());
-    // Ends of GOPs: the first after the pipeline has filled, the last before it runs empty.
+    // Ends of GOPs: the first one after the pipeline is full, and the last one before it drains.
     const int64_t first = (depth_ + gop_ - 1) / gop_ * gop_ - 1;
     const int64_t last = (frames - depth_) / gop_ * gop_ - 1;
     if (last <= first || times_[last] <= times_[first])

@@ -11,7 +11,7 @@
 namespace cj2k::bench {
 namespace {
 
-constexpr int32_t kPanX = 5, kPanY = 3;  ///< samples a frame; odd, so that subbands change too
+constexpr int32_t kPanX = 5, kPanY = 3;  ///< samples per frame; odd, so that subbands change too
 
 uint32_t hash(uint32_t x, uint32_t y, uint32_t z) {
   uint32_t h = x * 0x9E3779B1u ^ (y + 0x7F4A7C15u) * 0x85EBCA77u ^ z * 0xC2B2AE3Du;
@@ -90,9 +90,9 @@ test::Picture Clip::picture(int64_t index) const {
 
 Clip make_scene(int32_t width, int32_t height, int32_t depth, int32_t num_frames) {
   Clip clip{"generated", width, height, depth, {}};
-  // Amplitudes in parts of the range. Natural pictures have about equal contrast in every octave,
-  // less at the finest for the lens. Tuned (2026-11) until the lossless size and the PSNR at 1.2
-  // bit/pixel lay among those of real 4K pictures.
+  // Amplitudes as parts of the range. Natural pictures have about equal contrast in every octave,
+  // and less in the finest because of the lens. Tuned (2026-11) until the lossless size and the PSNR at
+  // 1.2 bit/pixel were among those of real 4K pictures.
   std::vector<Octave> luma, red, blue, shapes;
   float amplitude = 0.16f;
   for (int32_t spacing = 1024; spacing >= 2; spacing /= 2, amplitude *= 0.70f) {
@@ -122,7 +122,7 @@ Clip make_scene(int32_t width, int32_t height, int32_t depth, int32_t num_frames
         const float light = 0.45f + base[x] + (shape[x] > 0.2f ? 0.12f : 0.0f);
         const float colours[3] = {light + chroma[0][x], light, light + chroma[1][x]};
         for (int32_t c = 0; c < Clip::kComponents; ++c) {
-          // Four bytes of a hash: near enough to a normal distribution.
+          // Four bytes of a hash, whose sum is close enough to a normal distribution.
           const uint32_t h = hash(static_cast<uint32_t>(x), static_cast<uint32_t>(y),
                                   static_cast<uint32_t>(f * 3 + c + 40000));
           const int32_t sum =

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the benchmark encodes: a few different frames, planar, in host memory.
+// The input of the benchmark: a few different planar frames in host memory.
 #pragma once
 
 #include <cstddef>
@@ -25,20 +25,20 @@ struct Clip {
   size_t row_bytes() const { return static_cast<size_t>(width) * word_bytes(); }
   size_t plane_bytes() const { return row_bytes() * height; }
   size_t frame_bytes() const { return plane_bytes() * kComponents; }
-  /// The clip is played in a loop.
+  /// Frame `index` of the clip, which plays in a loop.
   const std::vector<uint8_t>& frame(int64_t index) const {
     return frames[static_cast<size_t>(index) % frames.size()];
   }
   test::Picture picture(int64_t index) const;
 };
 
-/// A made-up scene under a moving camera: contrast in every octave of scale, curved edges, and
-/// grain that changes from frame to frame, so that no two frames are alike. The same samples on
-/// every machine.
+/// A synthetic scene under a moving camera: contrast in every octave of scale, curved edges, and
+/// grain that changes with every frame, so that no two frames are equal. The samples are the same
+/// on every machine.
 Clip make_scene(int32_t width, int32_t height, int32_t depth, int32_t num_frames);
 
-/// A picture (PNM of three components) under a moving camera, wrapped round at its edges. Nothing
-/// where it is not at least as large as asked for or not as deep.
+/// A picture (PNM with three components) under a moving camera, wrapped around at its edges.
+/// Nothing if the picture is smaller than asked for or has fewer bits.
 std::optional<Clip> make_clip_from(const std::string& path, int32_t width, int32_t height,
                                    int32_t depth, int32_t num_frames);
 

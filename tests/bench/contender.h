@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One encoder with one set of options on one clip, as the benchmark sees it.
+// One encoder with one set of options and one clip, as the benchmark uses it.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace cj2k::bench {
 
-/// What all contenders of a group have to do.
+/// The task of all contenders of a group.
 struct Task {
   std::string name;
   const Clip* clip = nullptr;
@@ -25,17 +25,17 @@ struct Task {
   int64_t target_bytes = 0;  ///< per frame; 0: none
   int32_t cblk = 32, levels = 5;
   std::string stop;                                           ///< cj2k_params::stop
-  std::vector<std::pair<const char*, std::string>> settings;  ///< further ones of cj2k_params_set
+  std::vector<std::pair<const char*, std::string>> settings;  ///< more settings for cj2k_params_set
 };
 
-/// Where the samples lie before, and the codestream after.
+/// Where the samples are before the encode, and the codestream after it.
 enum class Boundary {
   kDeviceToHost,  ///< (a)
   kHostToHost,    ///< (b)
 };
 const char* boundary_name(Boundary boundary);
 
-/// The GPU, and a clip in its memory.
+/// The GPU, with its context and a stream.
 struct Device {
   std::unique_ptr<simt::Context> context;
   simt::Stream stream;
@@ -45,19 +45,19 @@ struct DeviceClip {
 };
 Status upload(Device& device, const Clip& clip, DeviceClip* copy);
 
-/// One pass over some frames, from the first one sent to the last codestream received.
+/// One pass over some frames, from the first frame sent to the last codestream received.
 struct Round {
   int64_t frames = 0;
   double seconds = 0;
-  /// Frames per second between the first and the last whole GOP that left while others were in
-  /// flight before and behind it; frames / seconds where there are too few for that.
+  /// Frames per second between the first and the last whole GOP that finished while others were in
+  /// flight before and after it. If there are too few GOPs: frames / seconds.
   double steady_fps = 0;
   int64_t bytes = 0;
   double cpu_seconds = 0;                          ///< of the process
-  std::array<double, CJ2K_NUM_STAGES> stage_ms{};  ///< means, as cj2k_stats has them
+  std::array<double, CJ2K_NUM_STAGES> stage_ms{};  ///< means, as in cj2k_stats
   int64_t largest_bytes = 0;                       ///< of one frame
   int64_t coded = 0, included = 0;                 ///< passes
-  double mse[Clip::kComponents] = {};              ///< of frame 0, cj2k_stats
+  double mse[Clip::kComponents] = {};              ///< of frame 0, from cj2k_stats
   uint64_t hash = 0;           ///< of the codestreams of the first `hash_frames`
   std::vector<uint8_t> first;  ///< codestream of frame 0
 };
@@ -65,11 +65,11 @@ struct Round {
 class Contender {
  public:
   virtual ~Contender() = default;
-  /// Encodes frames 0 .. frames - 1 of the looped clip and ends with nothing in flight.
-  /// @param hash_frames  codestreams that are hashed and the first kept; 0 in timed rounds
-  /// @return false: error() says why
+  /// Encodes frames 0 .. frames - 1 of the looped clip. Nothing is in flight afterwards.
+  /// @param hash_frames  codestreams to hash, and the first is kept; 0 in timed rounds
+  /// @return false: error() gives the reason
   virtual bool run(int64_t frames, int64_t hash_frames, Round* round) = 0;
-  /// Fewest frames with which the pipeline is full for a while.
+  /// The smallest number of frames that keeps the pipeline full for a while.
   virtual int64_t min_frames() const = 0;
 
   const std::string& error() const { return error_; }
@@ -77,7 +77,7 @@ class Contender {
   // As printed.
   std::string encoder, tier1, gop;
   Boundary boundary = Boundary::kDeviceToHost;
-  bool same_bytes = false;  ///< whether the hash must be that of the task's other ones
+  bool same_bytes = false;  ///< whether the hash must equal that of the task's other ones
   bool capped = false;      ///< whether it promises target_bytes
   int64_t device_bytes = 0, pinned_bytes = 0, host_bytes = 0;
   int64_t frames_in_flight = 0;
@@ -87,23 +87,23 @@ class Contender {
 };
 
 struct Cj2kOptions {
-  std::string device;  ///< as the parameter
-  std::string tier1;   ///< likewise
+  std::string device;  ///< as the parameter `device`
+  std::string tier1;   ///< as the parameter `tier1`
   int32_t gop = 0, threads = 0;
   Boundary boundary = Boundary::kHostToHost;
 };
-/// What it would reserve, before it is opened: device bytes; nothing where the parameters are
-/// refused.
+/// The device bytes that the encoder would reserve, before it is opened. Nothing if the parameters
+/// are refused.
 std::optional<int64_t> cj2k_device_bytes(const Task& task, const Cj2kOptions& options);
-/// @param copy  of task.clip; for kDeviceToHost
-/// @return null: `error` says why
+/// @param copy  the copy of task.clip in device memory, for kDeviceToHost
+/// @return null: `error` gives the reason
 std::unique_ptr<Contender> open_cj2k(const Task& task, const Cj2kOptions& options, Device* device,
                                      const DeviceClip* copy, std::string* error);
 
 enum class NvQuality { kPsnr, kStep };
-/// nvJPEG2000 from device memory, at the quality that brings frame 0 nearest to task.target_bytes.
-/// Null and why where this program was built without its header or the library is not found.
-/// @param threads  each with its own state and stream
+/// nvJPEG2000 from device memory, with the quality that brings frame 0 closest to
+/// task.target_bytes. Null and the reason if this program was built without its header or the library is not found.
+/// @param threads  each has its own state and stream
 std::unique_ptr<Contender> open_nvjpeg2k(const Task& task, NvQuality quality, int32_t threads,
                                          Device* device, const DeviceClip* copy,
                                          std::string* error);

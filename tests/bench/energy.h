@@ -11,17 +11,17 @@ namespace cj2k::bench {
 
 class EnergyMeter {
  public:
-  /// @param uuid  "GPU-..."; a meter that reads nothing where there is no NVML or no counter
+  /// @param uuid  "GPU-...". Without NVML or without a counter the meter reads nothing.
   explicit EnergyMeter(const std::string& uuid);
   ~EnergyMeter();
   EnergyMeter(const EnergyMeter&) = delete;
   EnergyMeter& operator=(const EnergyMeter&) = delete;
 
-  /// Joules since the driver was loaded, of the whole board. The counter moves every few tens of
-  /// milliseconds.
+  /// The energy of the whole board in joules since the driver was loaded. The counter changes every
+  /// few tens of milliseconds.
   std::optional<double> joules() const;
   const std::string& driver_version() const { return driver_version_; }
-  /// Why joules() gives nothing; "" where it does.
+  /// The reason why joules() returns nothing; "" if it returns a value.
   const std::string& missing() const { return missing_; }
 
  private:

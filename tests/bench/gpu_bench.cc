@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The encoder on a GPU, measured: the three forms of tier-1, GOPs of 1 to 16 frames, from device
-// memory and from host memory, beside the CPU backend and nvJPEG2000 in the same run. All rounds of
-// a group are interleaved. The codestreams of a workload must be the same bytes in every form, GOP
-// and backend, and never over the cap: else the row says so and the exit status is 1. Exit status
-// 77: there is no GPU.
+// Measures the encoder on a GPU: the three forms of tier-1, GOPs of 1 to 16 frames, from device
+// memory and from host memory, against the CPU backend and nvJPEG2000 in the same run. All rounds
+// of a group are interleaved. The codestreams of a workload must have the same bytes in every form,
+// GOP and backend, and must not exceed the cap. Otherwise the row says so and the exit status is 1.
+// Exit status 77: there is no GPU.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -138,11 +138,11 @@ bool parse(int argc, char** argv, Options* o) {
   return !o->gops.empty();
 }
 
-/// What is encoded, of clips that are made when first asked for.
+/// What is encoded. A clip is made when it is first asked for.
 struct Workload {
   Task task;
   int32_t width, height, depth;
-  bool peers;  ///< nvJPEG2000 runs beside it
+  bool peers;  ///< nvJPEG2000 runs in the same group
 };
 
 std::vector<Workload> workloads(int scale, bool smoke) {
@@ -181,7 +181,8 @@ std::vector<Workload> workloads(int scale, bool smoke) {
   return all;
 }
 
-/// The lossy workloads that are not there only for their stop, with each of `stops`.
+/// The lossy workloads, each with every one of `stops`. Workloads that already test a stop are left
+/// out.
 std::vector<Workload> with_stops(const std::vector<Workload>& loads,
                                  const std::vector<std::string>& stops) {
   std::vector<Workload> all;
@@ -232,7 +233,7 @@ class Bench {
   std::map<const Clip*, DeviceClip> copies_;
   std::vector<Row> rows_;
   std::vector<std::string> left_out_;
-  std::set<std::string> said_;  ///< why there is no nvJPEG2000, once each
+  std::set<std::string> said_;  ///< reasons why nvJPEG2000 is missing, each printed once
 };
 
 const Clip* Bench::clip_of(const Workload& load) {
@@ -311,14 +312,14 @@ void Bench::group(Workload& load, int gop, Boundary boundary, bool peers) {
       if (!load.task.lossless) specs.push_back({{}, true, NvQuality::kStep, threads});
     }
   }
-  // As many beside each other as fit the device, for the interleaving.
+  // As many rows as fit the device run interleaved.
   for (size_t first = 0; first < specs.size();) {
     size_t free_bytes = 0, total_bytes = 0;
     if (device_.context->memory(&free_bytes, &total_bytes) != Status::kOk) return;
     double left = 0.9 * static_cast<double>(free_bytes);
     size_t last = first;
     for (; last < specs.size(); ++last) {
-      // nvJPEG2000 does not say what it takes: its share is a guess from the samples.
+      // nvJPEG2000 does not report its memory, so its share is a guess from the samples.
       const double bytes =
           specs[last].nvjpeg2k
               ? 40.0 * static_cast<double>(load.task.clip->frame_bytes()) * specs[last].threads
@@ -362,7 +363,7 @@ void Bench::measure(Workload& load, const std::vector<Spec>& specs) {
       row.pinned_bytes = c.pinned_bytes;
       row.host_bytes = c.host_bytes;
       row.frames_in_flight = c.frames_in_flight;
-      // Warms up, gives the bytes to compare, and says how many frames a round takes.
+      // Warms up, returns the bytes to compare, and finds how many frames a round needs.
       Round round;
       entry.frames = o_.smoke ? hash_frames : std::max(hash_frames, c.min_frames());
       if (entry.contender->run(entry.frames, hash_frames, &round)) {
@@ -401,8 +402,8 @@ void Bench::measure(Workload& load, const std::vector<Spec>& specs) {
   write_files(false);
 }
 
-/// dB over the three components from the errors before the inverse colour transform, taken for
-/// uncorrelated; T.800 G.3.2 (9/7) has the weights.
+/// dB over the three components, from the errors before the inverse colour transform. Assumes that
+/// the errors are uncorrelated; T.800 G.3.2 (9/7) gives the weights.
 double estimated_psnr(const Row& row) {
   const double peak = (1 << row.task->clip->depth) - 1;
   const double mse = row.mse[0] + (0.344136 * 0.344136 + 1.772 * 1.772) / 3 * row.mse[1] +
@@ -469,7 +470,7 @@ void Bench::compare() {
   }
 }
 
-/// With --out: what has been measured so far, for who ends this program.
+/// With --out: writes what has been measured so far, in case this program is ended.
 void Bench::write_files(bool finished) {
   if (o_.out.empty()) return;
   Facts known = facts();
@@ -553,7 +554,7 @@ int Bench::run() {
   report();
   size_t bad = 0, good = 0;
   for (const Row& row : rows_) {
-    // A peer that is not there is no failure of ours, nor is what the library does not have.
+    // A missing peer is not a failure of the encoder, nor is what the library does not support.
     const bool left_out = row.encoder.starts_with("nvJPEG2000") ||
                           row.error.starts_with(cj2k_status_string(CJ2K_NOT_SUPPORTED));
     if ((!row.error.empty() && !left_out) || !row.check.empty()) ++bad;

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The libcj2k authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The CUDA devices of this machine, through the driver found at run time: per device a line
- * "ordinal<TAB>architecture<TAB>CUDA version of the driver<TAB>MiB<TAB>name". Exit status 77 and
- * one line that says why where there is none.
+ * Prints the CUDA devices of this machine. The driver is found at run time. Each device has a line
+ * "ordinal<TAB>architecture<TAB>CUDA version of the driver<TAB>MiB<TAB>name". If there is none, the
+ * exit status is 77 and one line gives the reason.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -196,7 +196,7 @@ class NvContender final : public Contender {
                  "nvjpeg2kEncodeParamsSetEncodeConfig");
   }
 
-  /// One frame, to the codestream in host memory.
+  /// Encodes one frame. The codestream arrives in host memory.
   bool encode(Lane& lane, int64_t index, size_t* size) {
     void* planes[Clip::kComponents];
     size_t pitches[Clip::kComponents];
@@ -232,11 +232,11 @@ class NvContender final : public Contender {
     return true;
   }
 
-  /// It has no byte cap: bisects the quality until frame 0 has as nearly as possible the bytes
-  /// asked for, and leaves the nearest one set.
+  /// nvJPEG2000 has no byte cap. So this bisects the quality until frame 0 is as close as possible
+  /// to the bytes asked for, and keeps the closest quality.
   bool search(NvQuality quality, int64_t target) {
     const bool psnr = quality == NvQuality::kPsnr;
-    // dB, or log2 of the step; bytes grow with the first and fall with the second.
+    // dB, or log2 of the step. The bytes grow with the dB and fall with the step.
     double low = psnr ? 20 : -14, high = psnr ? 80 : 10, best = 0;
     int64_t best_distance = -1, bytes = 0;
     for (int i = 0; i < 16; ++i) {

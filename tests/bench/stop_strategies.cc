@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What each stop strategy (cj2k_params::stop) costs and gains against `none`: Table 1 and Figures 7
-// and 8 of Martinez-del-Amor, Bruns and Sparenberg, "Parallel efficient rate control methods for
-// JPEG 2000" (2017), again, on any clip. The quality is that of codestreams decoded by OpenJPEG;
-// rounds are interleaved, and each starts a new encoder, which has coded the first frame before the
-// clock starts.
-#define DOCTEST_CONFIG_IMPLEMENT  // for the library of test support, which reports through it
+// Measures what each stop strategy (cj2k_params::stop) costs and gains against `none`. Repeats
+// Table 1 and Figures 7 and 8 of Martinez-del-Amor, Bruns and Sparenberg, "Parallel efficient rate
+// control methods for JPEG 2000" (2017) with any clip. OpenJPEG decodes the codestreams for the
+// quality. Rounds are interleaved. Each starts a new encoder, which codes the first frame before
+// the clock starts.
+#define DOCTEST_CONFIG_IMPLEMENT  // for the test support library, which reports through doctest
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -143,7 +143,7 @@ Options parse(int argc, char** argv) {
     }
   }
   if (o.clips.empty()) fail("no --clip; --help lists the options");
-  // Differences and speed-ups are against it.
+  // Differences and speed-ups are relative to `none`.
   o.stops.erase(std::remove(o.stops.begin(), o.stops.end(), "none"), o.stops.end());
   o.stops.insert(o.stops.begin(), "none");
   return o;
@@ -181,7 +181,7 @@ std::vector<Picture> read_raw(const std::string& path, int32_t width, int32_t he
   return frames;
 }
 
-/// Black, noise over the whole range, black: no strategy can know the next frame from the one
+/// Black, noise over the whole range, black. No strategy can predict the next frame from the one
 /// before.
 std::vector<Picture> make_cut(int32_t width, int32_t height, int depth, int frames) {
   constexpr int kShot = 5;
@@ -243,7 +243,7 @@ double seconds_now(bool cpu_clock) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Sends frames, drains, takes the packets.
+/// Sends all frames, drains the encoder and receives the packets.
 void encode(cj2k_encoder* encoder, const std::vector<std::unique_ptr<test::FrameMemory>>& memory,
             size_t count, bool keep_bytes, std::vector<CodedFrame>* coded) {
   cj2k_packet packet = {};
@@ -270,7 +270,7 @@ struct Case {
   std::string stop;
   double rate;
   int gop;
-  std::vector<double> ms;  ///< per frame, of each round
+  std::vector<double> ms;  ///< per frame, for each round
   std::vector<CodedFrame> frames;
   std::vector<double> psnr;
   double median_ms() const {
@@ -282,7 +282,7 @@ struct Case {
 
 void run(Case& c, const std::vector<std::unique_ptr<test::FrameMemory>>& memory, const Options& o) {
   cj2k_encoder* raw = nullptr;
-  if (cj2k_encoder_open(&c.params, &raw) != CJ2K_OK) std::exit(1);  // the log has said why
+  if (cj2k_encoder_open(&c.params, &raw) != CJ2K_OK) std::exit(1);  // the log has given the reason
   const std::unique_ptr<cj2k_encoder, void (*)(cj2k_encoder*)> encoder(raw, cj2k_encoder_close);
   std::vector<CodedFrame> warm_up, coded;
   encode(raw, memory, 1, false, &warm_up);
@@ -294,7 +294,7 @@ void run(Case& c, const std::vector<std::unique_ptr<test::FrameMemory>>& memory,
   if (first) c.frames = std::move(coded);
 }
 
-/// Equal codestreams are decoded once.
+/// Decodes equal codestreams only once.
 void measure_quality(std::vector<Case>& cases, const std::vector<Picture>& frames) {
   for (size_t f = 0; f < frames.size(); ++f) {
     for (Case& c : cases) {
@@ -347,7 +347,7 @@ Case make_case(const Picture& shape, const std::string& stop, double rate, int g
   return c;
 }
 
-/// @return 1 where a frame is over its cap
+/// @return 1 if a frame exceeds its cap
 int report(const std::string& clip, const std::vector<Case>& cases, const Options& o,
            std::FILE* tsv) {
   int status = 0;
