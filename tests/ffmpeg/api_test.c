@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: The libcj2k authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the ffmpeg program cannot show of the encoder j2k_cuda: bad frames in mid-stream, flushing,
- * opaque data, closing with frames in flight, whose memory packets are in, and each option against
- * the parameter that it is. Built inside the FFmpeg tree by ffmpeg-patch/build.sh, run by
- * test_errors.py. Prints what failed.
+ * Tests of the encoder j2k_cuda that the ffmpeg program cannot make: bad frames in mid-stream,
+ * flushing, opaque data, closing with frames in flight, who owns the memory of packets, and each
+ * option against its parameter. ffmpeg-patch/build.sh builds it inside the FFmpeg tree,
+ * test_errors.py runs it. Prints what failed.
  */
 #include <cj2k.h>
 #include <inttypes.h>
@@ -34,7 +34,7 @@ static int failures;
     }                                                \
   } while (0)
 
-/* One for each frame made, gone when nobody holds the frame or its opaque data any more. */
+/* Counts each frame until nobody holds the frame or its opaque data any more. */
 static int live_frames;
 
 static void frame_gone(void *opaque, uint8_t *data) {
@@ -75,7 +75,7 @@ static int send(AVCodecContext *encoder, AVFrame *frame) {
   return ret;
 }
 
-/* Takes every packet that is due; their time stamps go on at `pts`. */
+/* Receives every packet that is due. Their time stamps continue from `pts`. */
 static int receive(AVCodecContext *encoder, int64_t *pts) {
   AVPacket *packet = av_packet_alloc();
   int count = 0;
@@ -119,7 +119,7 @@ static AVCodecContext *open_encoder(const char *key, const char *value, AVRation
   return encoder;
 }
 
-/* Two bad frames among ten: each gives an error, the others their packets. */
+/* Two bad frames among ten: each of them gives an error, the other frames give their packets. */
 static void bad_frames(AVCodecContext *encoder) {
   static const int64_t want[] = {0, 1, 2, 3, 4, 6, 8, 9};
   int64_t pts[16];
@@ -141,7 +141,7 @@ static void bad_frames(AVCodecContext *encoder) {
   for (int i = 0; i < count && i < 8; i++) CHECK(pts[i] == want[i]);
 }
 
-/* Frames in flight are dropped, and a drained encoder starts again. */
+/* A flush drops the frames in flight, and a drained encoder starts again. */
 static void flushing(AVCodecContext *encoder) {
   int64_t pts[16];
   avcodec_flush_buffers(encoder);
@@ -155,7 +155,7 @@ static void flushing(AVCodecContext *encoder) {
   CHECK(live_frames == 0);
 }
 
-/* Packets stay when the encoder is gone: padded, and their holder's to write. */
+/* Packets outlive the encoder. They are padded, and their holder may write to them. */
 static void kept_packets(void) {
   enum { kKept = 5 };
   AVPacket *kept[kKept], *copy[kKept];
@@ -186,7 +186,7 @@ static void kept_packets(void) {
     CHECK(kept[i]->size == copy[i]->size && !memcmp(kept[i]->data, copy[i]->data, copy[i]->size));
     for (int k = 0; k < AV_INPUT_BUFFER_PADDING_SIZE; k++) CHECK(!kept[i]->data[kept[i]->size + k]);
     CHECK(av_packet_make_writable(kept[i]) >= 0);
-    CHECK(av_grow_packet(kept[i], 1000) >= 0); /* to a buffer of FFmpeg's own */
+    CHECK(av_grow_packet(kept[i], 1000) >= 0); /* moves it to a buffer of FFmpeg */
     CHECK(!memcmp(kept[i]->data, copy[i]->data, copy[i]->size));
     av_packet_free(&kept[i]);
     av_packet_free(&copy[i]);
@@ -194,7 +194,7 @@ static void kept_packets(void) {
   CHECK(live_frames == 0);
 }
 
-/* The buffers of a user who brings his own. */
+/* The buffers of an application that allocates them itself. */
 static int buffers_asked_for, own_buffers;
 static uint8_t own_memory[1 << 20];
 
@@ -238,7 +238,7 @@ static void own_buffer(void) {
   CHECK(own_buffers == 0);
 }
 
-/* The format of frames on a device says nothing without their pool. */
+/* A device format needs the pool of the frames, which gives their layout. */
 static void cuda_without_frames(void) {
   AVCodecContext *encoder = avcodec_alloc_context3(avcodec_find_encoder_by_name("j2k_cuda"));
   encoder->width = kWidth;
@@ -249,7 +249,7 @@ static void cuda_without_frames(void) {
   avcodec_free_context(&encoder);
 }
 
-/* Parameters that are no options, and what stands for them. */
+/* Parameters that are not options, and what sets them instead. */
 static const char *const kNoOptions[][2] = {
     {"width", "the frames"},
     {"height", "the frames"},
@@ -267,7 +267,7 @@ static const char *const kNoOptions[][2] = {
     {"threads", "threads"},
 };
 
-/* Options that are no parameters, and the parameter they set. */
+/* Options that are not parameters, and the parameter they set. */
 static const char *const kNoParameters[][2] = {
     {"pred", "wavelet"},           {"irreversible", "wavelet"},
     {"numresolution", "levels"},   {"tile_width", "tile"},
@@ -282,7 +282,7 @@ static int is_listed(const char *const list[][2], int count, const char *name) {
   return 0;
 }
 
-/* The names of an ENUM or FLAGS parameter are the constants of the option, in number and order. */
+/* The option has one constant for each name of an ENUM or FLAGS parameter, in the same order. */
 static int has_values(void *options, const AVOption *option, const cj2k_param_info *info) {
   const char *name = info->values;
   int count = 0, constants = 0;
@@ -332,8 +332,8 @@ static int has_type_and_range(const AVOption *option, const cj2k_param_info *inf
   return option->min == min && option->max == info->max;
 }
 
-/* Each parameter is an option that says the same of it, and each option is a parameter, but for
- * those of the two lists; none hides a general option of FFmpeg. */
+/* Except for the two lists, each parameter is an option with the same description, and each option
+ * is a parameter. No option hides a general option of FFmpeg. */
 static void options_are_parameters(void) {
   AVCodecContext *encoder = avcodec_alloc_context3(avcodec_find_encoder_by_name("j2k_cuda"));
   void *options = encoder->priv_data;

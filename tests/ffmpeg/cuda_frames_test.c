@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: The libcj2k authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How the encoder j2k_cuda hands frames in CUDA memory to libcj2k, on a machine without a GPU:
- * FFmpeg's CUDA device runs over a driver made of the functions below, whose memory is the host's,
- * and between the encoder and the library stand functions that look at what is passed, take the
- * CUDA out of it and call the library for the CPU. So the bytes must be those of the same frames in
- * system memory. Built inside the FFmpeg tree by ffmpeg-patch/build.sh, with the linker's
- * --wrap for each __wrap_ function; run by test_cuda_frames.py. Prints what failed.
+ * How the encoder j2k_cuda passes frames in CUDA memory to libcj2k, tested without a GPU. FFmpeg's
+ * CUDA device uses a driver made of the functions below, whose memory is host memory. Wrapper
+ * functions between the encoder and the library check the arguments, replace CUDA by the CPU in
+ * them and call the library. So the bytes must equal those of the same frames in system memory.
+ * ffmpeg-patch/build.sh builds it inside the FFmpeg tree, with the linker's --wrap for each __wrap_
+ * function; test_cuda_frames.py runs it. Prints what failed.
  */
 #include <cj2k.h>
 #include <dlfcn.h>
@@ -34,7 +34,7 @@ static int failures;
     }                                                \
   } while (0)
 
-/* ---- The driver. Its symbols are found in the program itself. ---- */
+/* ---- The driver. Its symbols are in the program itself. ---- */
 
 #define DRIVER __attribute__((visibility("default")))
 
@@ -71,7 +71,7 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal) {
 }
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
   (void)attribute, (void)device;
-  *value = 256; /* only the alignment of textures is asked for */
+  *value = 256; /* FFmpeg asks only for the alignment of textures */
   return CUDA_SUCCESS;
 }
 CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device) {
@@ -119,7 +119,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
   return CUDA_SUCCESS;
 }
 
-/* FFmpeg wants these to be there, and does not call them here. */
+/* FFmpeg needs these to exist, but does not call them here. */
 #define ABSENT(name)         \
   DRIVER int name(void);     \
   DRIVER int name(void) {    \
@@ -147,7 +147,7 @@ ABSENT(cuArrayDestroy)
 
 /* ---- Between the encoder and the library. ---- */
 
-/* What the encoder must pass on. */
+/* What the encoder must pass to the library. */
 static struct {
   enum cj2k_memory memory;
   void *context, *stream;
@@ -184,7 +184,7 @@ cj2k_status __wrap_cj2k_encoder_send_frame(cj2k_encoder *encoder, const cj2k_fra
 
 /* ---- The tests. ---- */
 
-/* Every packet of a sequence, one after the other. */
+/* All packets of a sequence, one after another. */
 typedef struct Stream {
   uint8_t bytes[kMaxBytes];
   size_t size;
@@ -300,7 +300,7 @@ static void encode(enum AVPixelFormat format, AVBufferRef *pool, AVBufferRef *de
 
 static Stream on_host, on_device;
 
-/* The same samples give the same bytes, and the library gets context and stream. */
+/* The same samples give the same bytes, and the library gets the context and the stream. */
 static void same_bytes(enum AVPixelFormat format, void *stream) {
   AVBufferRef *device = new_device(stream), *pool = new_pool(device, format);
   printf("%s%s\n", av_get_pix_fmt_name(format), pool ? "" : ": no CUDA frames of this format");
@@ -317,7 +317,7 @@ static void same_bytes(enum AVPixelFormat format, void *stream) {
   CHECK(live_contexts == 0);
 }
 
-/* Frames in system memory: the device of -init_hw_device where `device` leaves it open. */
+/* Frames in system memory. The encoder uses the device of -init_hw_device if `device` allows it. */
 static void given_device(void) {
   AVBufferRef *device = new_device(NULL);
   expect(CJ2K_MEMORY_HOST, context_of(device), NULL, "auto");
@@ -342,7 +342,7 @@ static void refused(void) {
   CHECK(!open_encoder(AV_PIX_FMT_NV12, pool, NULL, "cuda:1"));
   CHECK(opened == opened_before);
 
-  /* Among good frames one of another format and one of another context. */
+  /* Good frames, and between them one of another format and one of another context. */
   expect(CJ2K_MEMORY_CUDA, context_of(device), (void *)1, "cuda");
   encoder = open_encoder(AV_PIX_FMT_NV12, pool, NULL, "cuda");
   on_device.packets = 0;
@@ -373,7 +373,7 @@ static void refused(void) {
 }
 
 int main(void) {
-  /* What the CUDA frames of some release can have. */
+  /* The formats that CUDA frames of any release can have. */
   static const enum AVPixelFormat formats[] = {
       AV_PIX_FMT_NV12,         AV_PIX_FMT_YUV420P,      AV_PIX_FMT_YUVA420P,  AV_PIX_FMT_YUV444P,
       AV_PIX_FMT_P010,         AV_PIX_FMT_P016,         AV_PIX_FMT_YUV444P16, AV_PIX_FMT_0RGB32,
