@@ -36,8 +36,8 @@ cj2k_params params_of(int threads, int gop, int async_depth) {
   return p;
 }
 
-/// A queue: the receiver passes packets to the thread that releases them, and free places for frames
-/// to the sender.
+/// A queue. The receiver passes packets to the thread that releases them, and free places for
+/// frames to the sender.
 template <typename T>
 class Channel {
  public:

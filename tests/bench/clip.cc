@@ -91,8 +91,8 @@ test::Picture Clip::picture(int64_t index) const {
 Clip make_scene(int32_t width, int32_t height, int32_t depth, int32_t num_frames) {
   Clip clip{"generated", width, height, depth, {}};
   // Amplitudes as parts of the range. Natural pictures have about equal contrast in every octave,
-  // and less in the finest because of the lens. Tuned (2026-11) until the lossless size and the PSNR at
-  // 1.2 bit/pixel were among those of real 4K pictures.
+  // and less in the finest because of the lens. Tuned (2026-11) until the lossless size and the
+  // PSNR at 1.2 bit/pixel were among those of real 4K pictures.
   std::vector<Octave> luma, red, blue, shapes;
   float amplitude = 0.16f;
   for (int32_t spacing = 1024; spacing >= 2; spacing /= 2, amplitude *= 0.70f) {

@@ -7,7 +7,7 @@
 
 PICTURE: 8- or 16-bit PNG or PPM files; "NAME:12" reads 16-bit samples as 12 bits (left-aligned). Default: a generated 4K
 picture of 12 and one of 8 bits. What is measured: the whole ffmpeg process that reads raw video from a file, encodes
-`frames` equal frames and throws the packets away (user + system time, peak resident memory). The rounds of
+`frames` equal frames and discards the packets (user + system time, peak resident memory). The rounds of
 all encoders are interleaved; medians and the spread (min to max) are printed, ratios against libopenjpeg. PSNR is over all
 components of one frame, decoded by FFmpeg's own decoder.
 """
@@ -36,7 +36,7 @@ def run(command):
 
 
 def measured(command):
-    """CPU seconds and peak KiB of one command, through wait4."""
+    """CPU seconds and peak KiB of one command, from wait4."""
     pid = os.posix_spawnp(command[0], command, os.environ,
                           file_actions=[(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)])
     _, status, usage = os.wait4(pid, 0)
@@ -94,7 +94,7 @@ def mean_squared_error(a, b, word):
 
 
 def workloads(picture):
-    """(title, {encoder: arguments}): equal work, equal bytes where it is lossy."""
+    """(title, {encoder: arguments}): equal work, and equal bytes if lossy."""
     yield "lossless", {
         "j2k_cuda": ["-c:v", "j2k_cuda", "-lossless", "1"],
         "libopenjpeg": ["-c:v", "libopenjpeg"],

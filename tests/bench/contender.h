@@ -102,7 +102,8 @@ std::unique_ptr<Contender> open_cj2k(const Task& task, const Cj2kOptions& option
 
 enum class NvQuality { kPsnr, kStep };
 /// nvJPEG2000 from device memory, with the quality that brings frame 0 closest to
-/// task.target_bytes. Null and the reason if this program was built without its header or the library is not found.
+/// task.target_bytes. Null and the reason if this program was built without its header or the
+/// library is not found.
 /// @param threads  each has its own state and stream
 std::unique_ptr<Contender> open_nvjpeg2k(const Task& task, NvQuality quality, int32_t threads,
                                          Device* device, const DeviceClip* copy,

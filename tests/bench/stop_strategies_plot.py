@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Draws what stop_strategies measured beside what the strategies' authors report.
+"""Draws the results of stop_strategies next to the figures that the strategies' authors report.
 
     stop_strategies_plot.py OUT FILE.tsv...
 
@@ -9,8 +9,8 @@ OUT_table1.png: loss and speed-up over the rate, frames with gop = 1.
 OUT_gops.png:   speed-up and distribution of the losses by gop, at the highest rate of the files.
 
 The authors' numbers are those of Martinez-del-Amor, Bruns and Sparenberg, "Parallel efficient rate
-control methods for JPEG 2000" (2017), section 6: Table 1 as printed; of Figures 7 and 8 only what
-the text says of them. Needs Debian's python3-matplotlib.
+control methods for JPEG 2000" (2017), section 6: Table 1 as printed, and from Figures 7 and 8
+only what the text gives. Needs Debian's python3-matplotlib.
 """
 import csv
 import statistics
@@ -37,8 +37,8 @@ PAPER_SPEEDUP = {
     "psb": [0.981, 0.987, 0.988, 0.986, 0.992, 0.994, 1.007],
     "bpi": [1.054, 1.067, 1.122, 1.176, 1.188, 1.233, 1.294],
 }
-# Of Figure 7 the text gives gains of early stop over full coding for single sequences (Titan X,
-# 250 Mbit/s), of Figure 8 the greatest losses; (gop, strategy): value.
+# For Figure 7 the text gives gains of early stop over full coding for single sequences (Titan X,
+# 250 Mbit/s), for Figure 8 the largest losses. (gop, strategy): value.
 PAPER_EXTRA_SPEEDUP = {(2, "psb"): 1.10, (8, "psb"): 1.20, (2, "pst"): 1.10, (8, "pst"): 1.18}
 PAPER_MOST_EXTRA = {"bpi": 1.60}
 PAPER_MAX_DROP = {(2, "pst"): 3.0, (8, "pst"): 4.0, (8, "psb"): 0.18}
@@ -53,9 +53,9 @@ def read(paths):
                 row["mbits"] = float(row["mbits"])
                 row["gop"] = int(row["gop"])
                 row["speedup"] = float(row["speedup"])
-                # A file of times only has no PSNR.
+                # A file with times only has no PSNR.
                 row["drop"] = float(row["drop"]) if row["drop"] else None
-                # Against a frame that `none` codes exactly no loss in dB can be told.
+                # If `none` codes the frame exactly, the loss has no value in dB.
                 if row["drop"] is not None and float(row["psnr"]) + row["drop"] > 900:
                     continue
                 rows.append(row)
@@ -63,7 +63,7 @@ def read(paths):
 
 
 def times(rows):
-    """Speed-ups; files without PSNR are those made to measure time, where there are any."""
+    """Speed-ups, from the files without PSNR if there are any: those were made to measure time."""
     timed = [r for r in rows if r["drop"] is None]
     return timed if timed else rows
 

@@ -20,7 +20,7 @@ import sys
 import xml.etree.ElementTree as ET
 
 SKIPPED_LINE = "SKIPPED:"
-# What CTest says of a test that skipped itself. Its other messages (no executable, a file is missing) are failures.
+# CTest's messages for a test that skipped itself. Its other messages (no executable, a file is missing) are failures.
 CTEST_SKIPS = ("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION")
 
 
@@ -43,13 +43,13 @@ def last_line(text):
 
 
 def why_failed(failure, output):
-    """pytest says it in a line; of CTest's tests the output has doctest's first error."""
+    """pytest gives the reason in one line. For a CTest test it is doctest's first error in the output."""
     message = (failure.get("message") or "").split("\n")[0]
     return message or next((line for line in output.splitlines() if "ERROR:" in line), last_line(output))
 
 
 def test_name(case):
-    """As pytest's -k and ctest's -R take it."""
+    """The name as pytest's -k and ctest's -R accept it."""
     name, group = case.get("name"), case.get("classname")
     return name if group in (None, "", name) else f"{group}::{name}"
 
@@ -93,7 +93,7 @@ def read_step(name, seconds, status, path):
 
 
 def print_reasons(verdict, steps):
-    """One line for each reason, with the tests that gave it."""
+    """Prints one line for each reason, with the tests that gave it."""
     names = collections.defaultdict(list)
     for step in steps:
         for test, reason in getattr(step, verdict):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What junit.py makes of the files of CTest and pytest."""
+"""Tests of what junit.py reads from the files of CTest and pytest."""
 
 import pytest
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-# Files of the rows, what they must not include, and a word of the message.
+# A file of each row, an include that it must not have, and a word of the message.
 BAD = [
     ("libcj2k/include/cj2k.h", '"base/status.h"', "api may include nothing"),
     ("libcj2k/base/status.h", '"core/lifting.h"', "base may include"),

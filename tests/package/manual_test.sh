@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# manual_test.sh PARAMS_TABLE FFMPEG_PATCH_DIR: the manual of the FFmpeg encoder, which is in the patch, has an item for each
-# parameter that is an option, and for none of those that libcj2kenc.c leaves to FFmpeg.
+# manual_test.sh PARAMS_TABLE FFMPEG_PATCH_DIR: the manual of the FFmpeg encoder (a part of the patch) must have an item
+# for each parameter that is an option, and no item for a parameter that libcj2kenc.c leaves to FFmpeg.
 set -euo pipefail
 tool=$1 dir=$2
 

@@ -18,7 +18,7 @@ mv "$scratch/first" "$scratch/moved"
 
 fail() { echo "$*"; exit 1; }
 
-# The build tree may have been configured for another prefix: then cj2k.pc's libdir still follows the file.
+# cj2k.pc's libdir must follow the moved file, also if the build tree was configured for another prefix.
 pc_dir=$(dirname "$(find "$scratch/moved" -name cj2k.pc)")
 libdir=$(dirname "$pc_dir")
 export PKG_CONFIG_PATH=$pc_dir LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

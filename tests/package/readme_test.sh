@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# readme_test.sh PARAMS_TABLE README: the README's parameter table is what the library says.
-# With CJ2K_UPDATE_README=1 the table is rewritten instead.
+# readme_test.sh PARAMS_TABLE README: the README's parameter table must equal the library's.
+# With CJ2K_UPDATE_README=1 the script rewrites the table instead.
 set -euo pipefail
 tool=$1 readme=$2
 begin='<!-- params: begin, written by samples/params_table.c -->' end='<!-- params: end -->'

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# sample_test.sh ENCODE: samples/encode.c reads each of its formats, and what it writes decodes to the input.
+# sample_test.sh ENCODE: samples/encode.c reads each of its formats, and its output decodes to the input.
 set -euo pipefail
 encode=$1
 scratch=$(mktemp -d)

@@ -9,7 +9,7 @@ header=$(cd "$(dirname "$0")/../.." && pwd)/libcj2k/include/cj2k.h
 
 table=-g
 case $library in *.so*) table=-D ;; esac
-# Of a shared library the names carry a version (name@@LIBCJ2K_0), which is itself an absolute symbol.
+# In a shared library the names have a version (name@@LIBCJ2K_0). The version is itself an absolute symbol.
 defined=$("$nm" "$table" --defined-only "$library" | awk 'NF == 3 && $2 != "A" {sub(/@.*/, "", $3); print $3}' | sort -u)
 declared=$(sed -n 's/^CJ2K_API .*\b\(cj2k_[a-z0-9_]*\)(.*/\1/p' "$header" | sort -u)
 [ -n "$declared" ] || { echo "no CJ2K_API function found in $header"; exit 1; }
