@@ -38,7 +38,7 @@ class Codestream:
         return struct.unpack(">H", self.data[at : at + 2])[0]
 
     def _segments(self, at, into):
-        """Reads segments up to SOT or SOD; returns where that stands."""
+        """Reads segments up to SOT or SOD and returns its offset."""
         while (marker := self._u16(at)) not in (SOT, SOD):
             length = self._u16(at + 2)
             into.setdefault(marker, []).append(self.data[at + 4 : at + 2 + length])

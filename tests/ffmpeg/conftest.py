@@ -4,7 +4,7 @@
 
     python3 -B -m pytest -n auto tests/ffmpeg --ffmpeg build/ffmpeg-7.1/ffmpeg [--media DIR] [-k WORD]
 
-Everything that is encoded is made here, seeded. Where the media folder has the film, the main job runs on it, too.
+All pictures are made here from seeds. If the media folder has the film, the main job runs on it, too.
 """
 
 import os

@@ -6,7 +6,7 @@ import random
 
 import pixfmt
 
-W, H = 96, 64  # where a test names no size
+W, H = 96, 64  # if a test gives no size
 
 
 def noise(fmt_name, width, height, num_frames, seed=1):

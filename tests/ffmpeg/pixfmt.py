@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""How FFmpeg's rawvideo lays out the samples of each pixel format, told from the format's name.
+"""The layout of samples in FFmpeg's rawvideo for each pixel format, derived from the format's name.
 
-Written from the names and libavutil/pixfmt.h, not from libavutil's descriptors: the encoder maps samples with those, so
-this is the second opinion.
+Written from the names and libavutil/pixfmt.h, not from libavutil's descriptors. The encoder maps samples with the
+descriptors, so this is an independent check.
 """
 
 import array
@@ -16,7 +16,7 @@ CHROMA = {"410": (4, 4), "411": (4, 1), "420": (2, 2), "422": (2, 1), "440": (1,
 
 @dataclass
 class Plane:
-    components: list  # of each word of a pixel, in order; None = padding
+    components: list  # one per word of a pixel, in order; None = padding
     dx: int = 1
     dy: int = 1
 
@@ -26,9 +26,9 @@ class Format:
     name: str
     depth: int
     planes: list
-    word_bits: int = 8  # of a word in memory, little-endian
-    shift: int = 0  # of a sample in its word
-    fields: dict = field(default_factory=dict)  # component -> shift, where one 32-bit word holds a whole pixel
+    word_bits: int = 8  # bits of a word in memory, little-endian
+    shift: int = 0  # shift of a sample in its word
+    fields: dict = field(default_factory=dict)  # component -> shift, if one 32-bit word holds a whole pixel
 
     @property
     def num_components(self):
@@ -79,7 +79,7 @@ class Format:
         return out
 
     def unpack(self, raw, width, height):
-        """The inverse of pack; raises where a padding bit of a sample is set."""
+        """The inverse of pack. Raises if a padding bit of a sample is set."""
         if self.fields:
             words = array.array("I", raw)
             return [[w >> shift & (1 << self.depth) - 1 for w in words] for _, shift in sorted(self.fields.items())]
@@ -108,7 +108,7 @@ def little_endian(words):
 
 
 def parse(name):
-    """The Format of `name` (little-endian), or None where the name is not understood."""
+    """The Format of `name` (little-endian), or None if the name is not known."""
     if m := re.fullmatch(r"yuv(a?)j?(\d{3})p(\d*)(msb)?(le)?", name):
         dx, dy = CHROMA[m[2]]
         planes = [Plane([0]), Plane([1], dx, dy), Plane([2], dx, dy)] + ([Plane([3])] if m[1] else [])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Through the muxers and back: every frame, its time, and the packets themselves."""
+"""Through the muxers and back: every frame, its time stamp, and the packets themselves."""
 
 import fractions
 
@@ -16,7 +16,7 @@ def source(fmt="yuv422p10le", rate=24):
 
 
 def write_and_compare(ff, path, *options, fmt="yuv422p10le", rate=24, read=()):
-    """Writes a file or files without loss and compares what comes back. Returns the packets."""
+    """Writes one or several lossless files, decodes them and compares. Returns the packets."""
     ff.ffmpeg(*source(fmt, rate), "-c:v", "j2k_cuda", "-lossless", 1, *options, path)
     want = ff.frame_hashes(*source(fmt, rate), "-c:v", "rawvideo")
     got = ff.frame_hashes(*read, "-i", path, "-pix_fmt", fmt, "-c:v", "rawvideo")
@@ -69,7 +69,7 @@ def test_raw_stream(ff, tmp_path):
 
 
 def test_uneven_times(ff, tmp_path):
-    """Time stamps go through as they are, whatever the pipeline holds back."""
+    """Time stamps pass unchanged, however many frames the pipeline holds."""
     path = tmp_path / "times.nut"
     ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=0.4", "-vf", "settb=1/1000,setpts='7*N*N+3*N'", "-fps_mode",
               "passthrough", "-enc_time_base", "1/1000", "-c:v", "j2k_cuda", "-async_depth", 4, "-gop", 2, path)
@@ -79,7 +79,7 @@ def test_uneven_times(ff, tmp_path):
 
 
 def test_opaque_goes_through(ff, tmp_path):
-    """The ffmpeg program of 6.0 and later finds a packet's frame by it."""
+    """The ffmpeg program from 6.0 on uses the opaque to find a packet's frame."""
     stats = tmp_path / "stats.txt"
     result = ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=0.4", "-c:v", "j2k_cuda", "-async_depth", 4,
                        "-stats_enc_post", stats, "-stats_enc_post_fmt", "{n} {ptsi} {size}", "-f", "null", "-", ok=None)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Frames in device memory, where this FFmpeg has them."""
+"""Frames in device memory, if this FFmpeg has them."""
 
 import re
 
@@ -43,7 +43,7 @@ def test_the_same_bytes(ff, cuda_frames):
 
 
 def test_they_reach_the_library(ff, cuda_frames):
-    """Context, stream and samples of CUDA frames, over a driver of the test's own: cuda_frames_test.c."""
+    """Context, stream and samples of CUDA frames, with the test's own driver: cuda_frames_test.c."""
     result = run(ff.program.with_name("cuda_frames_test"), ok=None)
     lines = result.stdout.decode().splitlines()
     assert result.returncode == 0 and lines[-1] == "0 failures", result.stdout.decode() + result.text

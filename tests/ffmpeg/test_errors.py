@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is refused, and what happens to the rest when something fails."""
+"""What is refused, and what a failure does to the other frames."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_bad_option(ff, options, says):
 
 
 def change_in_mid_stream(ff, folder, size, fmt):
-    """Two pictures of 64x48 rgb24, then another."""
+    """Two pictures of 64x48 rgb24, then one with other properties."""
     for n, (picture_size, picture_fmt) in enumerate((("64x48", "rgb24"), ("64x48", "rgb24"), (size, fmt))):
         ff.ffmpeg("-f", "lavfi", "-i", f"color=red:s={picture_size}", "-frames:v", 1, "-pix_fmt", picture_fmt,
                   folder / f"{n}.png")
@@ -65,14 +65,14 @@ def change_in_mid_stream(ff, folder, size, fmt):
 
 
 def test_other_size_in_mid_stream(ff, tmp_path):
-    """An error that names both."""
+    """The error names both sizes."""
     result = change_in_mid_stream(ff, tmp_path, "80x48", "rgb24")
     assert result.returncode != 0
     assert "Frame 2 is 80x48 rgb24, but the encoder was opened for 64x48 rgb24" in result.text, result.text
 
 
 def test_other_format_in_mid_stream(ff, tmp_path):
-    """The ffmpeg program converts formats to what the encoder was opened with."""
+    """The ffmpeg program converts frames to the format that the encoder was opened with."""
     result = change_in_mid_stream(ff, tmp_path, "64x48", "gray")
     assert result.returncode == 0 or "64x48 gray" in result.text, result.text
 
@@ -83,7 +83,7 @@ def test_no_frames(ff, options):
 
 
 def test_one_frame_of_many(ff, tmp_path):
-    """Closing with frames still in flight."""
+    """The encoder is closed with frames in flight."""
     path = tmp_path / "one.nut"
     ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=640x480:r=25:d=2", "-frames:v", 1, "-c:v", "j2k_cuda",
               "-async_depth", 16, path)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The encoder as FFmpeg lists it, and what its options write into the codestream."""
+"""The encoder's options as FFmpeg lists them, and what they write into the codestream."""
 
 import re
 
@@ -102,7 +102,7 @@ def test_tiles(ff, options, size, num_tiles):
 
 
 def test_many_tiles_have_several_tlm_segments(ff):
-    """Of a length that FFmpeg's decoder takes."""
+    """FFmpeg's decoder must accept the length of each."""
     frames = noise("rgb24", W, H, 1)
     c = ff.parsed("-lossless", 1, "-levels", 1, "-tile", "4x4", frames=frames)
     assert [(len(body) - 2) // 6 for body in c.main[TLM]] == [255, 129], c.main[TLM]
@@ -156,7 +156,7 @@ def test_jp2_packets(ff, fmt, enumerated):
     assert int.from_bytes(jp2[at + 7 : at + 11], "big") == enumerated, jp2[at : at + 11].hex()
     if fmt not in ("yuva444p", "ya8"):
         assert b"cdef" not in jp2
-    else:  # the last channel is opacity, of the whole image
+    else:  # the last channel is opacity for the whole image
         last = jp2.index(b"cdef") + 6 + 6 * (c.num_components - 1)
         assert jp2[last : last + 6] == bytes([0, c.num_components - 1, 0, 1, 0, 0]), jp2[last : last + 6].hex()
 

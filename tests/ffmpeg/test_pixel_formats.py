@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every pixel format, without loss, as two independent decoders show it."""
+"""Every pixel format, lossless, decoded by two independent decoders."""
 
 import re
 
@@ -26,14 +26,14 @@ def check_round_trip(ff, fmt_name, width, height, *options):
 
 
 def listed_since(version):
-    """The formats that the encoder takes in the FFmpeg with this libavutil."""
+    """The formats that the encoder accepts in an FFmpeg with this libavutil."""
     names = set("""gray gray9le gray10le gray12le gray14le gray16le ya8 ya16le rgb24 bgr24 rgb48le bgr48le rgba bgra
         argb abgr 0rgb rgb0 0bgr bgr0 rgba64le bgra64le x2rgb10le x2bgr10le xyz12le gbrp gbrp9le gbrp10le gbrp12le
         gbrp14le gbrp16le gbrap gbrap10le gbrap12le gbrap16le yuv410p yuv411p yuv440p yuv440p10le yuv440p12le
         nv12 nv21 nv16 nv24 p010le p016le p210le p216le p410le p416le yuva422p12le yuva444p12le""".split())
     names |= {f"yuv{s}p{d}" for s in ("420", "422", "444") for d in ("", "9le", "10le", "12le", "14le", "16le")}
     names |= {f"yuva{s}p{d}" for s in ("420", "422", "444") for d in ("", "9le", "10le", "16le")}
-    if version < (58, 0):  # 5.1 knows full range by these only
+    if version < (58, 0):  # 5.1 marks full range only by these
         names |= {"yuvj420p", "yuvj422p", "yuvj444p", "yuvj440p", "yuvj411p"}
     if version >= (59, 0):  # 7.1
         names |= {"p012le", "p212le", "p412le", "gbrap14le"}
@@ -81,7 +81,7 @@ def test_lossless_with_coding_options(ff, options):
 
 @pytest.mark.parametrize("fmt_name", ["yuv420p", "rgb24", "p010le", "x2rgb10le"])
 def test_negative_line_size(ff, fmt_name):
-    """vflip hands pictures over bottom-up."""
+    """vflip passes pictures bottom-up."""
     fmt, frames = pixfmt.parse(fmt_name), noise(fmt_name, 38, 26, 1)
     data = ff.packets("-lossless", 1, "-vf", "vflip", fmt=fmt_name, width=38, height=26, frames=frames)[0]
     flipped = []
@@ -95,7 +95,7 @@ def test_negative_line_size(ff, fmt_name):
     ("yuv420p", ("-vf", "setparams=range=pc")), ("yuv420p", ("-vf", "setparams=range=tv")), ("yuvj420p", ())],
     ids=["full", "limited", "yuvj"])
 def test_colour_range_is_not_touched(ff, fmt, options):
-    """Full-range YUV stays as it is: no conversion is inserted."""
+    """Full-range YUV stays unchanged: FFmpeg inserts no conversion."""
     frames = noise("yuv420p", 48, 32, 1)
     data = ff.packets("-lossless", 1, *options, fmt=fmt, width=48, height=32, frames=frames,
                       data=packed("yuv420p", 48, 32, frames))[0]

@@ -36,7 +36,7 @@ def test_bit_rate_of_digital_cinema(ff):
 
 @pytest.mark.parametrize("bits, num_bytes", [(2111, 10), (2112, 11)])
 def test_bit_rate_is_rounded_down(ff, bits, num_bytes):
-    """2111 bit/s are 10.99 bytes a frame."""
+    """2111 bit/s are 10.99 bytes per frame."""
     ff.check_refused("-b:v", bits, rate=24, says=[f"target_bytes {num_bytes} "])
 
 
@@ -97,7 +97,7 @@ def test_quality_is_monotone(ff):
 
 
 def test_lossy_is_close(ff):
-    """At its defaults the picture stays within what the quality promises: RMS about 1 LSB."""
+    """With the defaults the error stays within the promise of the quality: RMS about 1 LSB."""
     frames = smooth("rgb24", 320, 240, 1)
     _, got = ff.ffmpeg_samples(ff.packets(width=320, height=240, frames=frames)[0], 320, 240)
     error = sum((a - b) ** 2 for s, g in zip(frames[0], got) for a, b in zip(s, g)) / (320 * 240 * 3)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the encoder runs: options that change no byte, the stop strategies, what it logs."""
+"""How the encoder runs: options that change no byte, the stop strategies, the log."""
 
 import re
 
@@ -74,8 +74,8 @@ def test_verbose_tells_of_every_frame(ff):
     assert [x[1] for x in lines] == [0, 1, 0], lines
     for _, _, size, coded, included, resumed, made in lines:
         assert coded >= included > 0 and 0 <= resumed <= coded and 0 < made, lines
-        assert made > 0.9 * size, lines  # nothing is left out of noise at the default quality but what no packet needs
-    # Where and how it runs.
+        assert made > 0.9 * size, lines  # at the default quality of noise, only bytes that no packet needs are left out
+    # The backend and the number of threads.
     assert re.search(r"(cpu|cuda) backend", encoded.log) and "threads" in encoded.log, encoded.log
 
 

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The programs under test and the decoders that judge them, as functions of Python.
+"""The programs under test and the decoders that check their output, as Python functions.
 
-What a program says with its exit status is never trusted alone: bytes, samples and messages are compared.
+An exit status alone is never trusted: bytes, samples and messages are compared.
 """
 
 import array
@@ -50,10 +50,10 @@ def bytes_per_frame(bits_per_second, rate):
 
 
 def check_used(size, cap, what):
-    """Not one byte over the cap, and 99.9 % of it used.
+    """Not one byte above the cap, and 99.9 % of the cap is used.
 
-    A coding pass over a 64x64 block of white noise has up to some 500 bytes and goes in whole or not, so that a small
-    cap may miss as many.
+    A coding pass of a 64x64 block of white noise has up to about 500 bytes and is included whole or not at all. So with
+    a small cap that many bytes may stay unused.
     """
     assert size <= cap, f"{what}: {size} bytes, cap {cap}"
     assert size >= 0.999 * cap or cap < 500000 and size > cap - 512, f"{what}: only {size} bytes of {cap}"
@@ -65,7 +65,7 @@ def raw_input(fmt, width, height, rate):
 
 
 class Tools:
-    """One built FFmpeg, its ffprobe, and opj_decompress (None where it is not installed)."""
+    """One built FFmpeg, its ffprobe, and opj_decompress (None if it is not installed)."""
 
     def __init__(self, ffmpeg, ffprobe, opj):
         self.program = ffmpeg
@@ -89,7 +89,7 @@ class Tools:
 
     @functools.cached_property
     def why_no_cuda(self):
-        """The encoder's error line about `-device cuda`; empty where it encodes."""
+        """The encoder's error line for `-device cuda`; empty if it encodes."""
         encoded = self.encode("-device", "cuda", ok=None)
         lines = [line for line in encoded.log.splitlines() if "[j2k_cuda" in line or "j2k_cuda @" in line]
         assert bool(encoded.packets) != bool(lines), encoded.log
@@ -99,7 +99,7 @@ class Tools:
 
     def encode(self, *options, fmt="rgb24", width=W, height=H, frames=None, rate=25, ext="j2c", ok=True, log="warning",
                data=None):
-        """Encodes `frames` (default: one of noise), or raw video `data` of as many."""
+        """Encodes `frames` (default: one frame of noise), or `data`, raw video with that many frames."""
         frames = noise(fmt, width, height, 1) if frames is None else frames
         data = packed(fmt, width, height, frames) if data is None else data
         with scratch_folder() as out:
@@ -117,13 +117,13 @@ class Tools:
         return Codestream(self.packets(*options, **kw)[0])
 
     def check_same(self, *runs, **kw):
-        """All runs, tuples of options, give the same bytes."""
+        """All runs must give the same bytes. A run is a tuple of options."""
         first = self.packets(*runs[0], **kw)
         for options in runs[1:]:
             assert self.packets(*options, **kw) == first, f"{options} and {runs[0]} give other bytes"
 
     def check_refused(self, *options, says, **kw):
-        """The command fails without a packet and its message holds every text of `says`. Returns the log."""
+        """The command must fail without a packet, and its message must contain every text of `says`. Returns the log."""
         encoded = self.encode(*options, ok=False, **kw)
         assert not encoded.packets, f"{len(encoded.packets)} packets in spite of the error"
         for text in says:
@@ -133,7 +133,7 @@ class Tools:
     # --- decoding -----------------------------------------------------------------------------------------------------
 
     def opj_samples(self, data, fmt, width, height):
-        """What opj_decompress makes of a codestream. None where it would convert to RGB, or is not installed."""
+        """The samples from opj_decompress. None if it would convert to RGB or is not installed."""
         if not self.opj or fmt.num_components == 3 and fmt.size(1, 4, 4) in ((2, 2), (2, 4)):
             return None
         with scratch_folder() as folder:
@@ -152,7 +152,7 @@ class Tools:
         return list(words)
 
     def ffmpeg_samples(self, data, width, height):
-        """What FFmpeg's own decoder makes of a codestream: (format, samples)."""
+        """The result of FFmpeg's own decoder: (format, samples)."""
         with scratch_folder() as folder:
             path = folder / "a.j2k"
             path.write_bytes(data)
@@ -164,7 +164,7 @@ class Tools:
         return fmt, fmt.unpack(raw, width, height)
 
     def check_lossless(self, data, fmt, samples, width, height):
-        """Every decoder that can show these components gives exactly `samples`. Fails where none can."""
+        """Every decoder that supports these components must return exactly `samples`. Fails if none does."""
         got = self.opj_samples(data, fmt, width, height)
         assert got in (None, samples), "opj_decompress: samples differ"
         try:
@@ -177,7 +177,7 @@ class Tools:
         same_layout = shown.num_components == fmt.num_components and shown.depth >= fmt.depth and all(
             shown.size(c, width, height) == fmt.size(c, width, height) for c in range(fmt.num_components))
         if same_layout:
-            # Where FFmpeg has no format of this depth it takes a deeper one, with samples shifted up (packed) or not.
+            # If FFmpeg has no format of this depth it uses a deeper one, with samples shifted up (packed) or not.
             up = shown.depth - fmt.depth
             shifted = [[v << up for v in s] for s in samples]
             assert decoded in (samples, shifted), f"FFmpeg ({shown.name}): samples differ"
@@ -190,7 +190,7 @@ class Tools:
         return [line.split(",")[-1].strip() for line in out.splitlines() if line and not line.startswith("#")]
 
     def copied_packets(self, *source):
-        """The packets of a stream, as a muxer is given them."""
+        """The packets of a stream, as a muxer gets them."""
         with scratch_folder() as out:
             self.ffmpeg(*source, "-c:v", "copy", "-f", "image2", out / "%04d.bin")
             return [path.read_bytes() for path in sorted(out.iterdir())]
