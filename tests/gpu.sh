@@ -2,27 +2,30 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# On a machine with an NVIDIA GPU, also an offline one: builds for that GPU, runs every check on it against the CPU's bytes,
-# then the benchmark, then compute-sanitizer, and prints one table.
+# For a machine with an NVIDIA GPU, which may be offline. Builds for that GPU, runs every check on it against the CPU's
+# bytes, then the benchmark, then compute-sanitizer, and prints one table.
 #
 #     tests/gpu.sh [--build] [--check] [--bench] [--sanitize]    these phases; default: --build --check --bench
 #         --all             all four
-#         --keep-going      goes on where a check failed; the exit status is 1 all the same
-#         --budget SECONDS  ends within this time: every step has a share of what is left, and is ended where it takes
-#                           more; what was cut short or left out is said
-#         --tests REGEX     of the checks only those whose CTest name matches
-#         --out PREFIX      PREFIX.txt (the table), PREFIX.tsv, PREFIX.steps.txt, and PREFIX.STEP.log of each step that
+#         --keep-going      continues after a failed check; the exit status is still 1
+#         --budget SECONDS  ends within this time: every step gets a share of the time left, and is ended if it takes
+#                           more; the list of steps says what was cut short or left out
+#         --tests REGEX     only the checks whose CTest name matches
+#         --out PREFIX      PREFIX.txt (the table), PREFIX.tsv, PREFIX.steps.txt, and PREFIX.STEP.log for each step that
 #                           failed; default BUILD/results
 #         --build-dir DIR   default build/gpu
-#         -- OPTION...      of gpu_bench, e.g. -- --full --picture in.ppm
+#         -- OPTION...      options of gpu_bench, e.g. -- --full --picture in.ppm
 #
 # One call for a machine that is lent for ten minutes: tests/gpu.sh --all --keep-going --budget 540. Each phase can be run
-# again by itself. Needs an NVIDIA driver, nvcc, g++ and CMake; what else is missing is taken from CJ2K_DEPS, a folder made
-# by scripts/gpu_packages.sh. Environment: CJ2K_DEPS, CUDA_PATH (default: where nvcc is, or /usr/local/cuda), NVJPEG2K_ROOT
-# (default: CJ2K_DEPS's), CJ2K_FFMPEG (an ffmpeg with j2k_cuda: whole commands are timed, too), JOBS (default: cores).
+# again by itself. Needs an NVIDIA driver, nvcc, g++ and CMake; anything else that is missing comes from CJ2K_DEPS, a folder
+# that scripts/gpu_packages.sh makes.
 #
-# Exit status: 0 all passed; 1 something failed; 77 there is no CUDA device: then the same is built, for CJ2K_GPU_ARCH
-# (default 90), and the kernels' tests run on the host instead.
+# Environment: CJ2K_DEPS, CUDA_PATH (default: nvcc's folder, or /usr/local/cuda), NVJPEG2K_ROOT (default: in CJ2K_DEPS),
+# CJ2K_FFMPEG (an ffmpeg with j2k_cuda, to time whole commands), JOBS (default: cores).
+#
+# Exit status: 0 all passed; 1 something failed; 77 there is no CUDA device.
+# Without a device the same is built for CJ2K_GPU_ARCH (default 90), and the kernels' tests run on the host instead. If
+# they pass, the exit status is 77.
 # shellcheck disable=SC2317,SC2016 # functions and text for bash -c, under timeout
 set -uo pipefail
 
@@ -55,9 +58,9 @@ mkdir -p "$build/logs" "$(dirname "$out")" || exit 1
 
 # --- tools ------------------------------------------------------------------------------------------------------------
 
-# Programs of CJ2K_DEPS find their libraries through a wrapper: LD_LIBRARY_PATH for all would give the machine's own
-# programs older libraries than theirs. What the caller's LD_LIBRARY_PATH has comes first: the driver may be there, and
-# ctest's tests look for it.
+# Programs of CJ2K_DEPS find their libraries through a wrapper. A global LD_LIBRARY_PATH would give the machine's own
+# programs older libraries than they need. The caller's LD_LIBRARY_PATH comes first: it may name the driver's folder, and
+# the tests that ctest starts look for the driver.
 wrap() { # PROGRAM
   printf '#!/bin/sh\nLD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}%s exec %s "$@"\n' "$multiarch" "$1"
 }
@@ -74,7 +77,7 @@ if [ -n "${CJ2K_DEPS:-}" ]; then
     wrap "$program" > "$tools/$name"
     chmod +x "$tools/$name"
   done
-  # pkg-config sees the folder's packages alone, with their paths below it.
+  # pkg-config sees only the folder's packages, with their paths below the folder.
   packages=$multiarch/pkgconfig:$CJ2K_DEPS/usr/share/pkgconfig
   wrap "$CJ2K_DEPS/usr/bin/pkgconf" |
     sed "1a export PKG_CONFIG_SYSROOT_DIR=$CJ2K_DEPS PKG_CONFIG_LIBDIR=$packages" > "$tools/pkg-config"
@@ -106,12 +109,12 @@ fi
 summary=()
 failed=0
 cut_short=0
-readonly grace=5 # seconds from the first signal to the last, and as many to write down what happened
+readonly grace=5 # seconds from the first signal to the last, and again to write the results
 left() { # seconds
   if [ "$budget" = 0 ]; then echo 86400; else echo $((budget - 2 * grace - SECONDS)); fi
 }
 
-# share PERCENT PHASE...: of what is left, or all of it where none of these phases is to come.
+# share PERCENT PHASE...: this part of the time left, or all of it if none of these phases is selected.
 share() {
   local percent=$1 phase
   shift
@@ -124,8 +127,8 @@ share() {
   left
 }
 
-# step NAME SECONDS SECONDS_AT_LEAST COMMAND...: runs it for so long at most, keeps its output in a log, shows its last
-# lines where it failed. Exit status 77 of the command: skipped. 75: left out, 124: cut short.
+# step NAME SECONDS SECONDS_AT_LEAST COMMAND...: runs the command for this time at most, keeps its output in a log, and
+# shows the last lines if it failed. Exit status 77 of the command: skipped. 75: left out, 124: cut short.
 step() {
   local name=$1 limit=$2 least=$3 start=$SECONDS status=0 verdict=passed
   shift 3
@@ -144,7 +147,7 @@ step() {
       124) verdict="CUT SHORT: its share was $limit s"; cut_short=1 ;;
       *) verdict="FAILED ($status)" ;;
     esac
-    # A sanitizer that is cut short has failed where it had found something.
+    # A sanitizer that is cut short has failed if it had found something.
     if [ $status = 124 ] && { ! [[ $name =~ ^(mem|race)check- ]] || sanitizer_found "$build/logs/$name.log"; }; then
       verdict="FAILED, $verdict"
     fi
@@ -162,7 +165,7 @@ note() { # LINE
   summary+=("$1")
   printf '== %s\n' "$1"
 }
-sanitizer_found() { # LOG: other than that the program was ended
+sanitizer_found() { # LOG: findings other than the end of the program by a signal
   grep -E '^=+ +(Invalid|Misaligned|Error|Warning: Race|Program hit|.* hazard)|ERROR: ' "$1" |
     grep -qvE "didn't terminate|0 errors|0 hazards|SIGTERM"
 }
@@ -188,7 +191,7 @@ finish() { # STATUS LINE
 
 # --- build ------------------------------------------------------------------------------------------------------------
 
-# The probe is compiled each time: without it nothing is known of the GPU.
+# The probe is compiled each time, because it is the only source of facts about the GPU.
 gcc -O1 -o "$build/gpu_probe" "$root/tests/bench/gpu_probe.c" -ldl 2> "$build/logs/probe.log" ||
   g++ -x c -O1 -o "$build/gpu_probe" "$root/tests/bench/gpu_probe.c" -ldl 2> "$build/logs/probe.log" || {
   cat "$build/logs/probe.log"
@@ -203,7 +206,7 @@ else
   arch=${CJ2K_GPU_ARCH:-90}
   echo "no GPU: $devices; building for ${arch%?}.${arch: -1}"
 fi
-# Machine code for this GPU and its PTX, or, where this nvcc is older than it, PTX of the newest it knows.
+# Machine code for this GPU, and its PTX. If nvcc is older than the GPU: PTX of the newest architecture it knows.
 if "$nvcc" --list-gpu-arch | grep -qx "compute_$arch"; then
   target=$arch
 else
@@ -218,7 +221,7 @@ configure() {
 }
 
 # label_targets LABEL: the programs of the tests with that label. CTest itself does not name programs that are not built
-# yet; names of tests are bare, quoted or in [=[ ]=], as the version of CMake has it.
+# yet. Test names are bare, quoted or in [=[ ]=], depending on the version of CMake.
 label_targets() {
   find "$build" -name CTestTestfile.cmake -exec cat {} + | sed -E 's/\[=\[|\]=\]//g; s/^([a-z_]+)\("([^" ]*)"/\1(\2/' | awk -v label="$1" '
     match($0, /^add_test\([^ ]+ "[^"]+"/) {
@@ -256,7 +259,7 @@ if [ $have_gpu != 0 ]; then
   if [[ $phases == *" check "* ]]; then
     step host-kernels "$(share 90 check)" 5 ctest --test-dir "$build" --output-on-failure --no-tests=error \
       -L fast -R '^(device_|gpu_bench_shim$)'
-    # That they link, start and skip themselves.
+    # These must link, start and skip themselves.
     step device-checks "$(left)" 1 bash -c 'ctest --test-dir "$build" --output-on-failure --no-tests=error -L gpu || exit
       echo "no device"; exit 77'
   fi
@@ -266,8 +269,8 @@ fi
 
 # --- checks -----------------------------------------------------------------------------------------------------------
 
-# Every line of a check goes to the log as it comes, also of one that is cut short. One that hangs does not keep all
-# others from running.
+# Every line of a check goes to the log at once, so the lines of a check that is cut short are kept. The time limit of a
+# check lets the others run if one hangs.
 device_checks() {
   ctest --test-dir "$build" -V --no-tests=error -L gpu -R "$tests" --timeout $((limit * 2 / 5)) | tee "$build/logs/ctest.log"
   [ "${PIPESTATUS[0]}" = 0 ] || return 1
@@ -281,7 +284,7 @@ export tests limit
 if [[ $phases == *" check "* ]]; then
   limit=$(share 55 bench sanitize)
   step device-checks "$limit" 5 bash -c device_checks
-  # Each by name, also those that the end of the step has kept from a result.
+  # Each check by name, including those without a result because the step was ended.
   for check in $(ctest --test-dir "$build" -N -L gpu -R "$tests" | sed -nE 's/^ *Test +#[0-9]+: //p'); do
     result=$(sed -nE "s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: $check [. ]*(.*)\$/\1/p" "$build/logs/device-checks.log" |
       tail -n 1)
@@ -291,7 +294,7 @@ fi
 
 # --- benchmark --------------------------------------------------------------------------------------------------------
 
-# The whole ffmpeg command, from raw video in a file to no file: median of three. ffmpeg_bench CLIPS_DIR
+# ffmpeg_bench CLIPS_DIR: times the whole ffmpeg command, from raw video in a file to no file. Median of three.
 ffmpeg_bench() {
   local path clip depth distinct size format frames codec device seconds start failed=0
   local rate=${CJ2K_FFMPEG_RATE:-239M}
@@ -332,7 +335,7 @@ go_on() { [ $failed = 0 ] || [ $keep_going = 1 ]; }
 if [[ $phases == *" bench "* ]] && go_on; then
   deadline=()
   limit=$(share 60 sanitize)
-  # What is under way at the deadline ends its group, then pictures are decoded for PSNR. Each group writes what there is.
+  # The group that runs at the deadline still ends; then pictures are decoded for PSNR. Each group writes its results.
   [ "$budget" = 0 ] || deadline=(--deadline $((limit > 150 ? limit - 60 : limit * 6 / 10)))
   rm -f "$build/logs/bench-ffmpeg.log" "$out.txt" "$out.tsv"
   benched=1
@@ -353,14 +356,14 @@ fi
 
 # --- sanitizer --------------------------------------------------------------------------------------------------------
 
-# Encodes of tiny pictures that launch every kernel of the library, which the check asserts, and the operations that
-# kernels are made of. racecheck knows barriers and not counters in shared memory: what hands over by those (tier1=fused,
-# one of the operations) would be all hazards, and is left out there.
+# Encodes of tiny pictures that launch every kernel of the library (the check asserts this), and the operations that
+# kernels are made of. racecheck knows barriers, but not counters in shared memory. It would report code that synchronizes
+# by counters (tier1=fused, one of the operations) as hazards only, so that code is left out of racecheck.
 sanitizer_runs=7
 sanitize() { # TOOL WHAT OPTION_OF_THE_TESTS...
   local tool=$1 name=$1-$2
   shift 2
-  # Twice an even share: the first are the most telling.
+  # Twice an even share, because the first runs are the most useful.
   step "$name" $(($(left) * 2 / (sanitizer_runs + 1))) 5 \
     compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 20 "$build/tests/device/test_device_gpu" "$@"
   sanitizer_runs=$((sanitizer_runs - 1))

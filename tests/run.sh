@@ -5,14 +5,15 @@
 # Installs what is missing and runs the tests:
 #
 #     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0
-#     tests/run.sh --release     the same with the long tail: tests labelled long, sanitizers with what talks to the
-#                                CUDA driver, and every FFmpeg as a user builds it, not 7.1 alone
+#     tests/run.sh --release     the same and more: tests labelled long, sanitizers with the code that uses the
+#                                CUDA driver, and every FFmpeg as a user builds it, not only 7.1
 #     tests/run.sh --fast        the tests labelled fast of the release build, four minutes on two cores
 #     tests/run.sh --only NAME   one step (--list), or the CTest tests NAME and NAME_* of the release build; repeatable
-#     tests/run.sh --list        names the steps, and the CTest tests where there is a release build
+#     tests/run.sh --list        prints the steps, and the CTest tests if there is a release build
 #
 # Ends with one line per step, the names of failed and skipped tests with the reasons, and the sum; exit status 1 if any
 # failed. Logs and JUnit files are in build/logs.
+#
 # Environment: JOBS (default: cores), CJ2K_TEST_MEDIA (folder of test pictures), CJ2K_ALLOW_MISSING_DECODERS=1,
 # CJ2K_FUZZ_SECONDS (default 60).
 set -uo pipefail
@@ -20,9 +21,9 @@ set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
 jobs=${JOBS:-$(nproc)}
-# Debian's, for which install_deps.sh gets pytest: another may come first in PATH.
+# Debian's Python, for which install_deps.sh installs pytest. Another one may come first in PATH.
 python=$(command -v /usr/bin/python3 python3 | head -n 1)
-readonly kSkipped=75 # exit status of a step that cannot run here; the last line of its log says why
+readonly kSkipped=75 # exit status of a step that cannot run here; the last line of its log gives the reason
 logs=$root/build/logs
 mkdir -p "$logs"
 
@@ -52,7 +53,7 @@ done
 
 steps=() # NAME:SECONDS:EXIT_STATUS:JUNIT_FILE
 
-# finish STEP START EXIT_STATUS: prints what its JUnit file says; exit status 1 where something failed.
+# finish STEP START EXIT_STATUS: prints the results of its JUnit file. Exit status 1 if something failed.
 finish() {
   local result=$1:$((SECONDS - $2)):$3:$logs/$1.xml
   steps+=("$result")
@@ -60,7 +61,7 @@ finish() {
   "$python" -B tests/harness/junit.py summary "$result"
 }
 
-# step NAME COMMAND...: one that passes or fails as a whole.
+# step NAME COMMAND...: runs a step that passes or fails as a whole.
 step() {
   local name=$1 start=$SECONDS status=0
   shift
@@ -69,7 +70,7 @@ step() {
   whole_step "$name" "$start" $status
 }
 
-# whole_step NAME START EXIT_STATUS: the result of a step that is one test, whose output is in its log.
+# whole_step NAME START EXIT_STATUS: records a step that is one test. Its output is in its log.
 whole_step() {
   local name=$1 verdict=(passed)
   if [ "$3" = $kSkipped ]; then
@@ -82,7 +83,7 @@ whole_step() {
   finish "$name" "$2" 0 && [ "$3" = 0 ]
 }
 
-# test_step NAME COMMAND...: one that writes its JUnit file.
+# test_step NAME COMMAND...: runs a step that writes its own JUnit file.
 test_step() {
   local name=$1 start=$SECONDS
   shift
@@ -96,7 +97,7 @@ test_step() {
 ctest_step() {
   local name=$1 preset=$2
   shift 2
-  # The output of tests that passed says what they skipped.
+  # Tests that passed name in their output what they skipped.
   test_step "$name" ctest --preset "$preset" -j "$jobs" --output-junit "$logs/$name.xml" \
     --test-output-size-passed 10000000 "$@"
 }
@@ -119,8 +120,8 @@ release_build() {
 }
 
 sanitizer() { # NAME
-  # The fast tests only: they are some ten times slower. nvcc's part is the same as in the release build; with it only
-  # the search for a driver is added.
+  # Only the fast tests: sanitizers make them about ten times slower. What nvcc builds is the same as in the release
+  # build; building it here would add only the search for a driver.
   local cuda=OFF
   [ "$mode" != release ] || cuda=AUTO
   step "$1-build" build "$1" -DCJ2K_WERROR=ON -DCJ2K_BUILD_SAMPLES=OFF -DCJ2K_CUDA=$cuda && ctest_step "$1" "$1" -L fast
@@ -135,7 +136,7 @@ fuzz() {
 
 ffmpeg_build() { # VERSION PARTS
   local settings=("CJ2K_FFMPEG_PARTS=$2")
-  # The library of the release build, where this run has made it.
+  # Uses the library of the release build if this run has built it.
   if [ "$release_status" = 0 ]; then
     cmake --install build/release --prefix build/release/prefix || return 1
     settings+=("CJ2K_PREFIX=$root/build/release/prefix")

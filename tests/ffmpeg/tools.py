@@ -123,7 +123,7 @@ class Tools:
             assert self.packets(*options, **kw) == first, f"{options} and {runs[0]} give other bytes"
 
     def check_refused(self, *options, says, **kw):
-        """The command must fail without a packet, and its message must contain every text of `says`. Returns the log."""
+        """The command must fail without a packet, with every text of `says` in its message. Returns the log."""
         encoded = self.encode(*options, ok=False, **kw)
         assert not encoded.packets, f"{len(encoded.packets)} packets in spite of the error"
         for text in says:
