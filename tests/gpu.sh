@@ -335,7 +335,7 @@ go_on() { [ $failed = 0 ] || [ $keep_going = 1 ]; }
 if [[ $phases == *" bench "* ]] && go_on; then
   deadline=()
   limit=$(share 60 sanitize)
-  # The group that runs at the deadline still ends; then pictures are decoded for PSNR. Each group writes its results.
+  # A round that runs at the deadline ends its group; then pictures are decoded for PSNR. Each group writes its results.
   [ "$budget" = 0 ] || deadline=(--deadline $((limit > 150 ? limit - 60 : limit * 6 / 10)))
   rm -f "$build/logs/bench-ffmpeg.log" "$out.txt" "$out.tsv"
   benched=1

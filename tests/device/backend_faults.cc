@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Every call of the driver fails once, in every way that the shim offers. Each fault must give an
-// error that says what failed and where. Nothing may hang or leak, and every packet must equal the
-// CPU's.
+// Every call of the driver fails once, in every way that the shim offers. The error must say what
+// failed and where. Nothing may hang or leak, and every packet must equal the CPU's.
 #include "backend_check.h"
 #include "kernels/simt/device.h"
 

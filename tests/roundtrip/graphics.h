@@ -14,11 +14,11 @@
 namespace cj2k::test {
 
 /// A picture with one value per component, decoded by OpenJPEG. Every sample differs by 1 at most,
-/// under any cap above 2 kB, and stats.mse is exact.
+/// under any cap above 2 kB, and stats.mse matches the decoded picture.
 void check_flat(cj2k_params params, const std::vector<int32_t>& values, int64_t cap);
 
 /// Encodes under a cap with a measured MSE, and decodes with OpenJPEG. Either the cap is filled or
-/// every plane of every block is coded, and stats.mse is right.
+/// every plane of every block is coded, and stats.mse matches the decoded picture.
 /// @return the decoded picture; without components on failure
 Picture check_capped(cj2k_params params, const Picture& picture, int64_t cap);
 

@@ -143,7 +143,7 @@ TEST_CASE("random combinations") {
     const Content content = random.pick(kAllContents);
 
     // Legal combinations that are refused for reasons this generator does not foresee. They are
-    // counted, and their number is limited below.
+    // counted, and the test checks their number.
     LogText log;
     p.log = LogText::append;
     p.log_opaque = &log;

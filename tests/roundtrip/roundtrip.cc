@@ -66,7 +66,7 @@ Encoded check_roundtrip(const cj2k_params& params, const Picture& picture,
     INFO("decoder: ", std::string(decoder_name(decoder)));
     Decoded decoded = decode(decoder, encoded.bytes, params);
     INFO("error: ", decoded.error);
-    // A decoder may refuse if it comes first, or if OpenJPEG was left out.
+    // A decoder may refuse if another one has returned the picture, or if OpenJPEG was left out.
     if ((first || !have_reference) && !decoded.picture &&
         known_refusal(decoder, decoded.error) != nullptr)
       continue;

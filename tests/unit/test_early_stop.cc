@@ -351,8 +351,8 @@ TEST_CASE("feedback: each GOP hears of the one before it, in whatever order they
     previous = feedback.previous(1);
     heard = true;
   });
-  // It waits for GOP 0, which has not published yet. (If this thread is slow the check may pass
-  // wrongly, but it can never fail wrongly.)
+  // It waits for GOP 0, which has not published yet. (If the other thread is slow the check may
+  // pass wrongly, but it can never fail wrongly.)
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   CHECK_FALSE(heard);
   feedback.publish(0, {100, 101});
