@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+"""docs_test.py SCRIPTS: check_docs.py finds what is missing, and only that."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TREE = {
+    "README.md": """[a page](docs/page.md#part) [outside](https://example.org/x) `libcj2k/plan.{h,cc}` `tests/*.cc`
+`samples/encode` `kernels/FOLDER/x.cu` [gone](docs/gone.md) `libcj2k/gone.h`
+""",
+    "docs/page.md": "[back](../README.md) [gone](README.md) `tests/{a,gone}.cc` `libcj2k/`\n",
+    "libcj2k/plan.h": "", "libcj2k/plan.cc": "", "tests/a.cc": "", "samples/encode.c": "",
+}
+EXPECTED = ["README.md:2: docs/gone.md", "README.md:2: libcj2k/gone.h", "docs/page.md:1: README.md",
+            "docs/page.md:1: tests/{a,gone}.cc"]
+
+
+def check(script, root):
+    return subprocess.run([sys.executable, script, root], capture_output=True, text=True, check=False)
+
+
+def main():
+    script = pathlib.Path(sys.argv[1]) / "check_docs.py"
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        assert check(script, root).returncode == 1, "a tree without documents passes"
+        for path, text in TREE.items():
+            (root / path).parent.mkdir(exist_ok=True)
+            (root / path).write_text(text, encoding="utf-8")
+        result = check(script, root)
+        found = [line.removesuffix(" does not exist") for line in result.stdout.splitlines()[:-1]]
+        assert result.returncode == 1 and found == EXPECTED, result.stdout
+        (root / "README.md").write_text("[a page](docs/page.md)", encoding="utf-8")
+        (root / "docs/page.md").write_text("`samples/encode`", encoding="utf-8")
+        result = check(script, root)
+        assert result.returncode == 0, result.stdout
+
+
+main()
