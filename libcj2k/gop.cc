@@ -11,19 +11,14 @@
 #include <new>
 #include <system_error>
 
+#include "base/clock.h"
 #include "base/parallel.h"
 
 namespace cj2k {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Precincts per task when packet headers are written.
 constexpr size_t kPrecinctGrain = 8;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 }  // namespace
 

@@ -357,7 +357,7 @@ struct Tier1Fused {
           (threshold == 0 || nobody || round % kStopRounds == 0)) {
         in_plane = true;
         if (plane <= static_cast<int>(p.stop.last_plane) ||
-            (threshold != 0 && may_stop(segments, weight_of(t, p, block), threshold))) {
+            (threshold != 0 && may_pause_now(segments, weight_of(t, p, block), threshold))) {
           leave(t, p, segments, bank, block, plane == 0);
           block = kNone;
           t.atomic_store_block(&s.done[i], ++done);

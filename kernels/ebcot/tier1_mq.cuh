@@ -161,7 +161,7 @@ CJ2K_KERNEL_FN bool begin_pass(Coder& segments, const Bank& bank) {
 
 /// Whether the block may pause after this plane: the same rule as in simd::encode_block.
 template <typename Coder>
-CJ2K_KERNEL_FN bool may_stop(Coder& segments, double weight, uint16_t threshold) {
+CJ2K_KERNEL_FN bool may_pause_now(Coder& segments, double weight, uint16_t threshold) {
   const auto& store = segments.store();
   return may_pause_after([&store](int pass) { return store.pass(pass); }, segments.num_passes(),
                          weight, threshold);
@@ -273,7 +273,9 @@ struct MqCoder {
         bank.set_context(i, t.gload(state->contexts + i));
       }
     }
-    const auto stops = [&] { return threshold != 0 && may_stop(segments, job.weight, threshold); };
+    const auto stops = [&] {
+      return threshold != 0 && may_pause_now(segments, job.weight, threshold);
+    };
 
     const PassSymbols* pass_symbols =
         p.buffers.pass_symbols + uint64_t{frame} * p.buffers.frame_passes + job.first_pass;

@@ -4,12 +4,12 @@
 // The CPU backend: bands of rows (cpu/cpu_pixels.h) and code-blocks (cpu/block_coder.h) are tasks
 // in the encoder's arena.
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "backend.h"
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "cpu/block_coder.h"
 #include "cpu/cpu_pixels.h"
@@ -22,11 +22,6 @@ namespace {
 /// alone.
 constexpr size_t kMaxBlockGrain = 16;
 constexpr size_t kPartsPerWorker = 8;
-
-double ms_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
 
 /// Blocks in one part of a loop.
 size_t block_grain(size_t blocks) {
@@ -103,7 +98,7 @@ class CpuBackend final : public Backend {
 
 Status CpuBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number,
                           cj2k_stats& stats) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   pixels_.read(frame, frame_of(gop, number).planes);
   stats.stage_ms[CJ2K_STAGE_INGEST] = ms_since(start);
   return Status::kOk;
@@ -111,7 +106,7 @@ Status CpuBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number
 
 Status CpuBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) {
   for (const uint32_t f : frames) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     CpuFrameWork& work = frame_of(gop, f);
     work.blocks.reset();
     pixels_.transform(work.planes);
@@ -123,7 +118,7 @@ Status CpuBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2
 Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
                                const BlockSample& sample, cj2k_stats* stats) {
   for (BlockRequest& request : requests) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     CpuFrameWork& work = frame_of(gop, request.frame);
     const auto code = [&](std::span<const uint32_t> blocks, const BlockLimits& limits) {
       parallel_for(blocks.size(), block_grain(blocks.size()), [&](size_t begin, size_t end) {

@@ -9,12 +9,12 @@
 // the GOP's thread waits for the results: blocks coded (results, then hulls), bytes gathered.
 // Meanwhile the work of other GOPs runs.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <mutex>
 #include <string>
 
 #include "backend.h"
+#include "base/clock.h"
 #include "cuda/block_coder.h"
 #include "cuda/frame_reader.h"
 #include "cuda/gop_choice.h"
@@ -35,11 +35,6 @@ using cuda::GopMemory;
 using cuda::PinnedLayout;
 using cuda::PlanTables;
 using cuda::Tier1Form;
-
-double ms_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
 
 /// Host memory for the coefficients of a frame, in bytes; 0 unless measure_mse is set.
 uint64_t coefficient_bytes(const Plan& plan, const PlanTables& tables) {
@@ -180,7 +175,7 @@ void CudaBackend::describe(cj2k_info* info) const {
 
 Status CudaBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number,
                            cj2k_stats& stats) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   CudaGopWork& work = static_cast<CudaGopWork&>(gop);
   if (context_->poisoned()) return Status::kDevice;
   const uint64_t at = number * tables_.input.bytes;
@@ -310,7 +305,7 @@ Status CudaBackend::coefficients(GopWork& gop, uint32_t frame, CoefficientPlanes
 
 Status CudaBackend::run_fetch(CudaGopWork& work, std::span<const FetchRequest> requests,
                               cj2k_stats* stats) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   auto* jobs = work.pinned.as<GatherJob>(pinned_.gather);
   const auto num_blocks = static_cast<uint32_t>(plan_.blocks.size());
   size_t first = 0, count = 0;

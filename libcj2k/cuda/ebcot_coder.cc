@@ -90,13 +90,13 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<const BlockR
   const Tier1List list = list_blocks(s_.tables.tier1, requests, d.as<uint32_t>(s_.memory.list),
                                      work.pinned.as<uint32_t>(s_.pinned.list));
   // With PTERM blocks do not pause: each pass has its own ending, and these are not kept.
-  const bool may_stop = (style() & CJ2K_STYLE_PTERM) == 0;
+  const bool may_pause = (style() & CJ2K_STYLE_PTERM) == 0;
   auto* thresholds = work.pinned.as<uint16_t>(s_.pinned.thresholds);
   const size_t num_thresholds =
       static_cast<size_t>(s_.plan.params.gop) * size_t{CJ2K_MAX_COMPONENTS};
   std::fill_n(thresholds, num_thresholds, uint16_t{0});
   for (const BlockRequest& request : requests) {
-    if (!may_stop) break;
+    if (!may_pause) break;
     std::copy(request.thresholds.begin(), request.thresholds.end(),
               thresholds + request.frame * CJ2K_MAX_COMPONENTS);
   }
