@@ -75,7 +75,7 @@ readonly kDemuxers kMuxers kDecoders kEncoders kParsers kFilters kBsfs kNvdec
 # shellcheck disable=SC2054 # the commas belong to FFmpeg's options
 readonly kFlags=(
   --disable-everything --disable-autodetect --disable-doc --disable-debug --disable-network --disable-ffplay
-  --enable-avfilter --enable-pthreads --enable-zlib --enable-libopenjpeg --enable-libcj2k
+  --enable-avfilter --enable-pthreads --enable-zlib --enable-libopenjpeg --enable-version3 --enable-libcj2k
   --enable-protocol=file,pipe,fd,concat "${kBsfs[@]}" --enable-indev=lavfi
   "--enable-demuxer=$kDemuxers" "--enable-muxer=$kMuxers" "--enable-decoder=$kDecoders"
   "--enable-encoder=$kEncoders" "--enable-parser=$kParsers" "--enable-filter=$kFilters"
