@@ -65,6 +65,12 @@
 /* The largest packet that ff_get_encode_buffer() gives. */
 #define MAX_PACKET_BYTES (INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE)
 
+/* The highest frame rate that is believed if it comes from time_base alone. Clocks are finer. */
+#define MAX_TIME_BASE_RATE 1000
+
+/* lavc's default of gop_size, which no user has asked for. */
+#define LAVC_GOP_SIZE 12
+
 #if CJ2K_PACKET_PADDING < AV_INPUT_BUFFER_PADDING_SIZE
 #error "libcj2k does not pad its packets enough to use them without a copy"
 #endif
@@ -175,9 +181,11 @@ typedef struct CJ2KContext {
     const AVPixFmtDescriptor *desc; ///< descriptor of sw_format
     void *cuda_context;     ///< CUcontext of the frames; NULL for frames in system memory
     AVFifo *props;          ///< FrameProps of the frames in flight, in order
+    AVFrame *frame;         ///< the next frame to send; empty while there is none
     uintptr_t frame_number; ///< number of the next frame, from 0
     int draining;
     int warned_interlaced;
+    int opening;            ///< the library's errors wait for explain_error()
 
     /* The options. Those that are parameters have the parameter's name. */
 #define NUMBER_MEMBER_(c_type, opt_type, member, name) c_type name;
@@ -200,14 +208,14 @@ static const struct {
     cj2k_status status;
     int averr;
 } error_table[] = {
-    { CJ2K_OK,            0                    },
-    { CJ2K_AGAIN,         AVERROR(EAGAIN)      },
-    { CJ2K_EOF,           AVERROR_EOF          },
-    { CJ2K_INVALID,       AVERROR(EINVAL)      },
-    { CJ2K_NO_MEMORY,     AVERROR(ENOMEM)      },
-    { CJ2K_NOT_SUPPORTED, AVERROR_PATCHWELCOME },
-    { CJ2K_DEVICE,        AVERROR(ENODEV)      },
-    { CJ2K_INTERNAL,      AVERROR_BUG2         },
+    { CJ2K_OK,            0                },
+    { CJ2K_AGAIN,         AVERROR(EAGAIN)  },
+    { CJ2K_EOF,           AVERROR_EOF      },
+    { CJ2K_INVALID,       AVERROR(EINVAL)  },
+    { CJ2K_NO_MEMORY,     AVERROR(ENOMEM)  },
+    { CJ2K_NOT_SUPPORTED, AVERROR(ENOSYS)  },
+    { CJ2K_DEVICE,        AVERROR(ENODEV)  },
+    { CJ2K_INTERNAL,      AVERROR_EXTERNAL },
 };
 
 /* Logs nothing, because the library has already logged the reason of an error. */
@@ -228,7 +236,10 @@ static void log_callback(void *avctx, cj2k_log_level level, const char *message)
         [CJ2K_LOG_INFO]    = AV_LOG_INFO,
         [CJ2K_LOG_DEBUG]   = AV_LOG_DEBUG,
     };
+    const CJ2KContext *s = ((AVCodecContext *)avctx)->priv_data;
 
+    if (level == CJ2K_LOG_ERROR && s->opening)
+        return;
     av_log(avctx, (unsigned)level < FF_ARRAY_ELEMS(levels) ? levels[level] : AV_LOG_DEBUG,
            "%s\n", message);
 }
@@ -348,19 +359,36 @@ static int set_coding(AVCodecContext *avctx, cj2k_params *p)
     return 0;
 }
 
+/* The frame rate. A program may set only time_base, to the duration of a frame.
+ * @return the rate; its num is 0 if there is none */
+static AVRational frame_rate(const AVCodecContext *avctx)
+{
+    AVRational rate = avctx->framerate;
+
+    if (rate.num <= 0 || rate.den <= 0)
+        rate = av_inv_q(avctx->time_base);
+    return rate.num > 0 && rate.den > 0 ? rate : (AVRational) { 0, 1 };
+}
+
 /* Computes the bytes of one frame at `bits_per_second`, rounded down. */
 static int bytes_per_frame(AVCodecContext *avctx, const char *option, int64_t bits_per_second,
                            int64_t *bytes)
 {
-    AVRational rate = avctx->framerate;
+    const AVRational rate = frame_rate(avctx);
 
     if (bits_per_second <= 0)
         return 0;
-    if (rate.num <= 0 || rate.den <= 0)
-        rate = av_inv_q(avctx->time_base);
-    if (rate.num <= 0 || rate.den <= 0) {
+    if (!rate.num) {
         av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" needs a frame rate: neither framerate nor "
                "time_base is set\n", option, bits_per_second);
+        return AVERROR(EINVAL);
+    }
+    if ((avctx->framerate.num <= 0 || avctx->framerate.den <= 0) &&
+        av_cmp_q(rate, (AVRational) { MAX_TIME_BASE_RATE, 1 }) > 0) {
+        av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" needs a frame rate: set framerate; time_base "
+               "%d/%d is too fine to be the duration of a frame (more than %d frames per "
+               "second)\n", option, bits_per_second, avctx->time_base.num, avctx->time_base.den,
+               MAX_TIME_BASE_RATE);
         return AVERROR(EINVAL);
     }
     *bytes = av_rescale_rnd(bits_per_second, rate.den, 8LL * rate.num, AV_ROUND_DOWN);
@@ -383,6 +411,44 @@ static int64_t raw_frame_bits(const cj2k_params *p)
     return bits;
 }
 
+/* As in libopenjpeg, the compression ratio is twice the level. */
+static int set_compression_level(AVCodecContext *avctx, cj2k_params *p)
+{
+    const int64_t most = FFMIN(raw_frame_bits(p) / 16, INT_MAX);
+    const int level = avctx->compression_level;
+
+    if (level == FF_COMPRESSION_DEFAULT || !level)
+        return 0;
+    if (level < 0 || level > most) {
+        av_log(avctx, AV_LOG_ERROR, "compression_level %d not in [0, %"PRId64"]: a frame of ratio "
+               "%"PRId64":1 has less than one byte\n", level, most, (int64_t)2 * level);
+        return AVERROR(EINVAL);
+    }
+    if (p->target_bytes)
+        av_log(avctx, AV_LOG_WARNING, "compression_level is ignored: a bit rate is set\n");
+    else
+        p->target_bytes = raw_frame_bits(p) / (16LL * level);
+    return 0;
+}
+
+/* Every frame is padded to the bytes of minrate, so that minrate = maxrate is a constant rate. */
+static int set_min_rate(AVCodecContext *avctx, cj2k_params *p)
+{
+    int64_t bytes = 0, cap = FFMIN(avctx->bit_rate    > 0 ? avctx->bit_rate    : INT64_MAX,
+                                   avctx->rc_max_rate > 0 ? avctx->rc_max_rate : INT64_MAX);
+    int ret = bytes_per_frame(avctx, "minrate", avctx->rc_min_rate, &bytes);
+
+    if (ret < 0)
+        return ret;
+    if (avctx->rc_min_rate > cap) {
+        av_log(avctx, AV_LOG_ERROR, "minrate %"PRId64" is above %s %"PRId64"\n",
+               (int64_t)avctx->rc_min_rate, cap == avctx->bit_rate ? "b" : "maxrate", cap);
+        return AVERROR(EINVAL);
+    }
+    p->min_frame_bytes = FFMAX(p->min_frame_bytes, bytes);
+    return 0;
+}
+
 static int set_rate(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
@@ -391,7 +457,8 @@ static int set_rate(AVCodecContext *avctx, cj2k_params *p)
     if ((ret = bytes_per_frame(avctx, "b", avctx->bit_rate, &p->target_bytes)) < 0 ||
         (ret = bytes_per_frame(avctx, "maxrate", avctx->rc_max_rate, &p->max_frame_bytes)) < 0 ||
         (ret = bytes_per_frame(avctx, "max_component_rate", s->max_component_rate,
-                               &p->max_component_bytes)) < 0)
+                               &p->max_component_bytes)) < 0 ||
+        (ret = set_min_rate(avctx, p)) < 0)
         return ret;
 
     if (avctx->flags & AV_CODEC_FLAG_QSCALE) {
@@ -403,14 +470,7 @@ static int set_rate(AVCodecContext *avctx, cj2k_params *p)
         }
     }
 
-    /* As in libopenjpeg, the compression ratio is twice the level. */
-    if (avctx->compression_level > 0) {
-        if (p->target_bytes)
-            av_log(avctx, AV_LOG_WARNING, "compression_level is ignored: a bit rate is set\n");
-        else
-            p->target_bytes = FFMAX(raw_frame_bits(p) / (16LL * avctx->compression_level), 1);
-    }
-    return 0;
+    return set_compression_level(avctx, p);
 }
 
 static int set_running(AVCodecContext *avctx, cj2k_params *p)
@@ -494,6 +554,113 @@ static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
 }
 #endif
 
+/* Rates and qualities, which lossless excludes, in the names of the options. */
+static int check_lossless(AVCodecContext *avctx, const cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const struct {
+        const char *name;
+        double value;
+    } others[] = {
+        { "b",                  avctx->bit_rate },
+        { "maxrate",            avctx->rc_max_rate },
+        { "max_component_rate", s->max_component_rate },
+        { "compression_level",  avctx->compression_level },
+        { "q",                  avctx->flags & AV_CODEC_FLAG_QSCALE ? p->quality : 0 },
+    };
+
+    for (int i = 0; p->lossless && i < FF_ARRAY_ELEMS(others); i++) {
+        if (others[i].value > 0) {
+            av_log(avctx, AV_LOG_ERROR, "lossless 1 contradicts %s %.15g\n", others[i].name,
+                   others[i].value);
+            return AVERROR(EINVAL);
+        }
+    }
+    return 0;
+}
+
+/* Options of FFmpeg that mean nothing to this encoder. */
+static void warn_ignored(AVCodecContext *avctx)
+{
+    if (avctx->rc_buffer_size > 0)
+        av_log(avctx, AV_LOG_WARNING, "bufsize %d is ignored: b and maxrate are caps of every "
+               "single frame, so there is no buffer\n", avctx->rc_buffer_size);
+    if (avctx->gop_size > 1 && avctx->gop_size != LAVC_GOP_SIZE)
+        av_log(avctx, AV_LOG_WARNING, "g %d is ignored: every frame is a key frame\n",
+               avctx->gop_size);
+    if (avctx->max_b_frames > 0)
+        av_log(avctx, AV_LOG_WARNING, "bf %d is ignored: every frame is a key frame\n",
+               avctx->max_b_frames);
+    if (avctx->slices > 0)
+        av_log(avctx, AV_LOG_WARNING, "slices %d is ignored: JPEG 2000 has no slices; use tile or "
+               "tile_parts\n", avctx->slices);
+}
+
+/* Options that have no effect beside the others. */
+static void warn_without_effect(AVCodecContext *avctx, const cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const int capped = p->target_bytes || p->max_frame_bytes || p->max_component_bytes ||
+                       p->num_layer_rates;
+    cj2k_info info = { .struct_size = sizeof(info) };
+    char text[CJ2K_MAX_PARAM_TEXT];
+
+    if (p->stop > CJ2K_STOP_EXACT && !capped &&
+        cj2k_params_get(p, "stop", text, sizeof(text)) == CJ2K_OK)
+        av_log(avctx, AV_LOG_WARNING, "stop %s is ignored: it needs a rate (b or maxrate); without "
+               "one it is %s\n", text, p->lossless ? "none" : "exact");
+    if (p->tier1 != CJ2K_TIER1_AUTO && cj2k_encoder_info(s->encoder, &info) == CJ2K_OK &&
+        !strcmp(info.backend, "cpu") &&
+        cj2k_params_get(p, "tier1", text, sizeof(text)) == CJ2K_OK)
+        av_log(avctx, AV_LOG_WARNING, "tier1 %s is ignored: it is for CUDA devices, and this "
+               "encoder runs on the CPU\n", text);
+}
+
+/* Says why the encoder could not be opened: in the names and units of the options if a rate is too
+ * low, else in the words of the library. */
+static void explain_error(AVCodecContext *avctx, const cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const AVRational rate = frame_rate(avctx);
+    cj2k_info info = { .struct_size = sizeof(info) };
+    cj2k_params free_p = *p;
+    char reason[1024];
+
+    av_strlcpy(reason, cj2k_encoder_last_error(NULL), sizeof(reason));
+    free_p.target_bytes = free_p.max_frame_bytes = free_p.max_component_bytes = 0;
+    free_p.min_frame_bytes = 0;
+    if (cj2k_params_info(&free_p, &info) == CJ2K_OK) {
+        const struct {
+            const char *name;
+            int64_t bits_per_second, bytes, least_bytes;
+        } rates[] = {
+            { "b", avctx->bit_rate, p->target_bytes, info.least_frame_bytes },
+            { "maxrate", avctx->rc_max_rate, p->max_frame_bytes, info.least_frame_bytes },
+            { "max_component_rate", s->max_component_rate, p->max_component_bytes,
+              info.least_component_bytes },
+        };
+        for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++) {
+            if (rates[i].bits_per_second <= 0 || rates[i].bytes >= rates[i].least_bytes ||
+                rates[i].bytes != av_rescale_rnd(rates[i].bits_per_second, rate.den, 8LL * rate.num,
+                                                 AV_ROUND_DOWN))
+                continue; /* cj2k-params can have set other bytes */
+            av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" is %"PRId64" bytes a frame at %d/%d fps; at "
+                   "least %"PRId64" bytes (%"PRId64" bit/s) are needed for the headers\n",
+                   rates[i].name, rates[i].bits_per_second, rates[i].bytes, rate.num, rate.den,
+                   rates[i].least_bytes,
+                   av_rescale_rnd(rates[i].least_bytes, 8LL * rate.num, rate.den, AV_ROUND_UP));
+            return;
+        }
+        if (avctx->compression_level > 0 && p->target_bytes < info.least_frame_bytes) {
+            av_log(avctx, AV_LOG_ERROR, "compression_level %d not in [0, %"PRId64"]: the headers of "
+                   "a frame alone take %"PRId64" bytes\n", avctx->compression_level,
+                   raw_frame_bits(p) / (16 * info.least_frame_bytes), info.least_frame_bytes);
+            return;
+        }
+    }
+    av_log(avctx, AV_LOG_ERROR, "%s\n", reason);
+}
+
 static av_cold int cj2k_init(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
@@ -524,10 +691,19 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         (ret = set_coding(avctx, &p)) < 0 ||
         (ret = set_rate(avctx, &p)) < 0 ||
         (ret = set_running(avctx, &p)) < 0 ||
+        (ret = check_lossless(avctx, &p)) < 0 ||
         (ret = set_hw_device(avctx, &p)) < 0)
         return ret;
+    warn_ignored(avctx);
 
-    return map_status(cj2k_encoder_open(&p, &s->encoder));
+    s->opening = 1;
+    ret = map_status(cj2k_encoder_open(&p, &s->encoder));
+    if (ret < 0)
+        explain_error(avctx, &p);
+    s->opening = 0;
+    if (ret >= 0)
+        warn_without_effect(avctx, &p);
+    return ret;
 }
 
 /* May be called from the library's worker threads. */
@@ -632,20 +808,21 @@ static int send_frame(AVCodecContext *avctx)
     CJ2KContext *s = avctx->priv_data;
     cj2k_frame in = { .struct_size = sizeof(in) };
     FrameProps props = { .number = s->frame_number };
-    AVFrame *frame = av_frame_alloc();
+    AVFrame *frame;
     int ret;
 
-    if (!frame)
+    /* An empty frame is kept for the next call. */
+    if (!s->frame && !(s->frame = av_frame_alloc()))
         return no_memory(avctx, props.number);
+    frame = s->frame;
 
     ret = ff_encode_get_frame(avctx, frame);
     if (ret == AVERROR_EOF) {
         s->draining = 1;
-        ret = map_status(cj2k_encoder_send_frame(s->encoder, NULL));
-        goto fail;
+        return map_status(cj2k_encoder_send_frame(s->encoder, NULL));
     }
     if (ret < 0)
-        goto fail;
+        return ret;
 
     if ((ret = check_frame(avctx, frame)) >= 0)
         ret = set_memory(avctx, frame, &in);
@@ -686,17 +863,18 @@ static int send_frame(AVCodecContext *avctx)
 
     /* If this fails, the properties stay queued. take_props() for the next packet skips them. */
     ret = map_status(cj2k_encoder_send_frame(s->encoder, &in));
+    if (ret >= 0) {
+        s->frame = NULL; /* release_frame() frees it */
+        return 0;
+    }
     if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) {
         av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": libcj2k has asked for it and does not take "
                "it: %s\n", props.number, ret == AVERROR_EOF ? "it drains" : "it is full");
-        ret = AVERROR_BUG2;
+        ret = AVERROR_EXTERNAL;
     }
-    if (ret < 0)
-        goto fail;
-    return 0;
 
 fail:
-    av_frame_free(&frame);
+    av_frame_unref(frame);
     return ret;
 }
 
@@ -820,7 +998,7 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
            AVERROR(EAGAIN)) {
         if (s->draining) {
             av_log(avctx, AV_LOG_ERROR, "libcj2k drains and asks for a frame\n");
-            return AVERROR_BUG2;
+            return AVERROR_EXTERNAL;
         }
         ret = send_frame(avctx);
         if (ret < 0)
@@ -849,6 +1027,7 @@ static av_cold int cj2k_close(AVCodecContext *avctx)
 
     cj2k_encoder_close(s->encoder);
     s->encoder = NULL;
+    av_frame_free(&s->frame);
     drop_props(s);
     av_fifo_freep2(&s->props);
     return 0;

@@ -199,6 +199,8 @@ void Encoder::info(cj2k_info* info) const {
   info->num_blocks = static_cast<int64_t>(plan_.blocks.size());
   info->num_packets = static_cast<int64_t>(plan_.packets.size());
   info->header_bytes = static_cast<int64_t>(header_bytes_);
+  info->least_frame_bytes = static_cast<int64_t>(frame_check_->smallest().frame);
+  info->least_component_bytes = static_cast<int64_t>(frame_check_->smallest().component);
   info->backend = info->device_name = info->tier1 = "";
   if (backends_.empty()) return;
   info->backend = backends_[0]->name();

@@ -22,6 +22,8 @@ class FrameCheck {
   /// Checks the caps of the parameters, so that a cap that no frame can meet is refused before the
   /// first frame.
   Status check_plan(const Log& log) const;
+  /// The smallest caps that check_plan accepts.
+  const SmallestBytes& smallest() const { return smallest_; }
   /// Checks the kind of memory, the size and the component views, but not whether the backend can
   /// read that memory.
   Status check_samples(const cj2k_frame& frame, const Log& log) const;

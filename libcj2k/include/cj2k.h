@@ -400,12 +400,13 @@ typedef struct cj2k_info {
   int32_t threads, gop, async_depth;
   int64_t num_tiles, num_blocks, num_packets;
   int64_t host_bytes;      /* planned host memory, all frames in flight */
-  int64_t header_bytes;    /* main and tile-part headers of every codestream; the smallest cap is a
-                              little larger */
+  int64_t header_bytes;    /* main and tile-part headers of every codestream */
   const char* device_name; /* "" on the CPU; the names of several devices are joined by ", " */
   int64_t device_bytes;    /* device memory reserved, per device; 0 on the CPU */
   int64_t pinned_bytes;    /* host memory that is page-locked for copies; 0 on the CPU */
   const char* tier1;       /* in use on the GPU, "classic", "cibo" or "fused"; "" on the CPU */
+  int64_t least_frame_bytes;     /* the smallest target_bytes and max_frame_bytes that open takes */
+  int64_t least_component_bytes; /* the smallest max_component_bytes */
 } cj2k_info;
 
 /* A CUDA device, for the parameter `device`. */

@@ -473,6 +473,37 @@ TEST_CASE("params_info: what the encoder then reserves") {
   }
 }
 
+TEST_CASE("params_info: the smallest caps are those that open takes") {
+  cj2k_params p = make_params(300, 200);
+  set(p, "tile_parts", "component");
+  set(p, "progression", "cprl");
+  cj2k_info info = {};
+  info.struct_size = sizeof info;
+  REQUIRE(cj2k_params_info(&p, &info) == CJ2K_OK);
+  CHECK(info.least_frame_bytes > info.header_bytes);
+  CHECK(info.least_component_bytes > 0);
+  CHECK(info.least_component_bytes < info.least_frame_bytes);
+  for (const int less : {0, 1}) {
+    for (const int which : {0, 1, 2}) {
+      cj2k_params capped = p;
+      (which == 0   ? capped.target_bytes
+       : which == 1 ? capped.max_frame_bytes
+                    : capped.max_component_bytes) =
+          (which == 2 ? info.least_component_bytes : info.least_frame_bytes) - less;
+      INFO("cap ", which, " less ", less);
+      cj2k_encoder* encoder = nullptr;
+      CHECK(cj2k_encoder_open(&capped, &encoder) == (less == 0 ? CJ2K_OK : CJ2K_INVALID));
+      if (encoder == nullptr) continue;
+      cj2k_info open = {};
+      open.struct_size = sizeof open;
+      CHECK(cj2k_encoder_info(encoder, &open) == CJ2K_OK);
+      CHECK(open.least_frame_bytes == info.least_frame_bytes);
+      CHECK(open.least_component_bytes == info.least_component_bytes);
+      cj2k_encoder_close(encoder);
+    }
+  }
+}
+
 TEST_CASE("params_info: errors") {
   cj2k_params p = make_params(300, 200);
   cj2k_info info = {};

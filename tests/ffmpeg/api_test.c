@@ -238,6 +238,61 @@ static void own_buffer(void) {
   CHECK(own_buffers == 0);
 }
 
+/* build.sh links this in place of av_frame_alloc. */
+static int frames_allocated;
+AVFrame *__real_av_frame_alloc(void);
+AVFrame *__wrap_av_frame_alloc(void);
+
+AVFrame *__wrap_av_frame_alloc(void) {
+  frames_allocated++;
+  return __real_av_frame_alloc();
+}
+
+/* An encoder that has no frame is asked for packets again and again. */
+static void asking_costs_nothing(void) {
+  AVCodecContext *encoder = open_encoder("async_depth", "4", (AVRational){kRate, 1});
+  AVPacket *packet = av_packet_alloc();
+  CHECK(encoder);
+  if (encoder) {
+    CHECK(avcodec_receive_packet(encoder, packet) == AVERROR(EAGAIN));
+    const int before = frames_allocated;
+    CHECK(before > 0);
+    for (int i = 0; i < 10; i++) CHECK(avcodec_receive_packet(encoder, packet) == AVERROR(EAGAIN));
+    CHECK(frames_allocated == before);
+  }
+  av_packet_free(&packet);
+  avcodec_free_context(&encoder);
+}
+
+/* A time base that is a clock says nothing of the frame rate. */
+static void time_bases(void) {
+  static const struct {
+    AVRational time_base, frame_rate;
+    int bit_rate, opens;
+  } cases[] = {
+      {{1, 24}, {0, 1}, kBitRate, 1},       {{1001, 24000}, {0, 1}, kBitRate, 1},
+      {{1, 1000}, {0, 1}, 100000000, 1},    {{1, 1001}, {0, 1}, 100000000, 0},
+      {{1, 90000}, {0, 1}, kBitRate, 0},    {{1, 90000}, {24, 1}, kBitRate, 1},
+      {{1, 90000}, {0, 1}, 0, 1}, /* no rate: the encoder asks for no frame rate */
+      {{1, 1200}, {1200, 1}, 100000000, 1},
+  };
+  for (int i = 0; i < FF_ARRAY_ELEMS(cases); i++) {
+    AVCodecContext *encoder = avcodec_alloc_context3(avcodec_find_encoder_by_name("j2k_cuda"));
+    encoder->width = kWidth;
+    encoder->height = kHeight;
+    encoder->pix_fmt = AV_PIX_FMT_YUV420P;
+    encoder->time_base = cases[i].time_base;
+    encoder->framerate = cases[i].frame_rate;
+    encoder->bit_rate = cases[i].bit_rate;
+    const int ret = avcodec_open2(encoder, NULL, NULL);
+    if (ret != (cases[i].opens ? 0 : AVERROR(EINVAL))) {
+      printf("time base case %d: %d\n", i, ret);
+      failures++;
+    }
+    avcodec_free_context(&encoder);
+  }
+}
+
 /* A device format needs the pool of the frames, which gives their layout. */
 static void cuda_without_frames(void) {
   AVCodecContext *encoder = avcodec_alloc_context3(avcodec_find_encoder_by_name("j2k_cuda"));
@@ -391,6 +446,8 @@ int main(void) {
   CHECK(live_frames == 0);
   kept_packets();
   own_buffer();
+  asking_costs_nothing();
+  time_bases();
 
   printf("%d failures\n", failures);
   return failures != 0;

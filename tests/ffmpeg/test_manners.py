@@ -1,0 +1,104 @@
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+"""No option is ignored in silence, and messages are in the words of the options."""
+
+import re
+
+import pytest
+
+from pictures import noise
+from tools import bytes_per_frame
+
+# --- warnings ---------------------------------------------------------------------------------------------------------
+
+WARNED = [
+    (("-bufsize", "50M", "-b:v", "10M"), "bufsize 50000000 is ignored"),
+    (("-g", 25), "g 25 is ignored"),
+    (("-bf", 2), "bf 2 is ignored"),
+    (("-slices", 4), "slices 4 is ignored"),
+    (("-device", "cpu", "-tier1", "cibo"), "tier1 cibo is ignored"),
+    (("-device", "cpu", "-cj2k-params", "tier1=fused"), "tier1 fused is ignored"),
+    (("-stop", "pst"), "stop pst is ignored"),
+    (("-stop", "psb", "-q:v", 3), "stop psb is ignored"),
+    (("-stop", "bpi", "-lossless", 1), "stop bpi is ignored"),
+]
+
+
+@pytest.mark.parametrize("options, says", WARNED, ids=[says.split(" is")[0] for _, says in WARNED])
+def test_ignored_option_is_named_once(ff, options, says):
+    log = ff.encode(*options).log
+    assert log.count(says) == 1 and len(log.strip().splitlines()) == 1, log
+    without = ff.encode(*options, log="error").log
+    assert not without.strip(), without
+
+
+@pytest.mark.parametrize("options", [
+    ("-g", 0), ("-g", 1), ("-bf", 0), ("-slices", 0), ("-stop", "exact"), ("-stop", "none"), ("-tier1", "auto"),
+    ("-stop", "pst", "-b:v", "10M"), ("-stop", "psb", "-maxrate", "10M"), ("-stop", "bpi", "-layer_rates", "20,10"),
+    ("-stop", "bpi", "-max_component_rate", "4M")], ids=lambda options: " ".join(map(str, options)))
+def test_effective_option_is_not_warned_of(ff, options):
+    log = ff.encode(*options).log
+    assert not log.strip(), log
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option, bits, num_bytes, what", [
+    ("b", 2000, 10, "frame"), ("maxrate", 3000, 15, "frame"), ("max_component_rate", 200, 1, "component")])
+def test_rate_that_is_too_low(ff, option, bits, num_bytes, what):
+    """The message names the rate that is enough, and with that rate the encoder opens."""
+    log = ff.check_refused(f"-{option}", bits, rate=24, says=[f"{option} {bits} is {num_bytes} bytes a frame at 24/1 fps"])
+    assert len([line for line in log.splitlines() if line.startswith("[j2k_cuda @")]) == 1, log
+    least_bytes, least_bits = map(int, re.search(r"at least (\d+) bytes \((\d+) bit/s\) are needed", log).groups())
+    assert least_bits == least_bytes * 8 * 24
+    assert ff.packets(f"-{option}", least_bits, rate=24)
+    ff.check_refused(f"-{option}", least_bits - 1, rate=24, says=[f"is {least_bytes - 1} bytes a frame"])
+
+
+def test_bytes_of_cj2k_params_keep_their_name(ff):
+    ff.check_refused("-b:v", "10M", "-cj2k-params", "target_bytes=10", says=["target_bytes 10 not in ["])
+
+
+@pytest.mark.parametrize("options, says", [
+    (("-b:v", "250M"), "b 250000000"), (("-maxrate", "1M"), "maxrate 1000000"), (("-q:v", 1), "q 1"),
+    (("-max_component_rate", "1M"), "max_component_rate 1000000"), (("-compression_level", 5), "compression_level 5")])
+def test_what_lossless_contradicts(ff, options, says):
+    ff.check_refused("-lossless", 1, *options, says=[f"lossless 1 contradicts {says}"])
+    ff.check_refused("-cj2k-params", "lossless=1", *options, says=[f"lossless 1 contradicts {says}"])
+
+
+@pytest.mark.parametrize("level", [100000, -5, 2000])
+def test_compression_level_out_of_range(ff, level):
+    """The message names the range, and its upper end is accepted."""
+    kw = {"width": 320, "height": 240, "frames": noise("rgb24", 320, 240, 1)}
+    log = ff.check_refused("-compression_level", level, says=[f"compression_level {level} not in [0, "], **kw)
+    most = int(re.search(r"not in \[0, (\d+)\]", log)[1])
+    if level == 2000:  # a target in bytes that is below the headers
+        assert ff.packets("-compression_level", most, **kw)
+        ff.check_refused("-compression_level", most + 1, says=["compression_level"], **kw)
+
+
+@pytest.mark.parametrize("options, says", [
+    (("-minrate", "20M", "-maxrate", "10M"), "minrate 20000000 is above maxrate 10000000"),
+    (("-minrate", "20M", "-b:v", "10M", "-maxrate", "30M"), "minrate 20000000 is above b 10000000")])
+def test_minrate_above_the_cap(ff, options, says):
+    ff.check_refused(*options, says=[says])
+
+
+# --- a constant rate --------------------------------------------------------------------------------------------------
+
+
+def test_minrate_pads_every_frame(ff):
+    black = [[[0] * (320 * 240)] * 3] * 2
+    least = bytes_per_frame(8000000, 25)
+    for data in ff.packets("-minrate", "8M", width=320, height=240, frames=black):
+        assert least <= len(data) <= least + 4, len(data)
+
+
+def test_constant_rate(ff):
+    """minrate = maxrate: a dark frame and a busy one have the same bytes. bufsize is named as ignored."""
+    kw = {"width": 320, "height": 240, "frames": [[[0] * (320 * 240)] * 3, noise("rgb24", 320, 240, 1)[0]]}
+    encoded = ff.encode("-b:v", "10M", "-minrate", "10M", "-maxrate", "10M", "-bufsize", "10M", **kw)
+    assert [len(data) for data in encoded.packets] == [bytes_per_frame(10000000, 25)] * 2
+    assert "bufsize 10000000 is ignored" in encoded.log
