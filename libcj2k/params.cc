@@ -3,7 +3,6 @@
 #include "params.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +13,16 @@
 
 #include "caller_struct.h"
 #include "device_choice.h"
+#include "params_records.h"
 #include "params_rules.h"
 #include "params_table.h"
+#include "params_text.h"
 
 namespace cj2k {
 namespace {
 
 using namespace param_table;
+using namespace param_text;
 
 static_assert(std::all_of(std::begin(kRows), std::end(kRows), [](const Row& row) {
   return std::string_view(row.name) != "quality" ||
@@ -44,55 +46,12 @@ void put(cj2k_params* p, size_t offset, size_t index, T value) {
 
 // ---- Text to value ----
 
-template <typename T>
-bool parse_number(std::string_view text, T* value) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, *value);
-  return error == std::errc() && stop == end;
-}
-
 bool is_default(const Row& row, double value) {
   double number = 0;
   return parse_number(row.default_value, &number) && value == number;
 }
 
 bool in_range(const Row& row, double value) { return value >= row.min && value <= row.max; }
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-// Case is ignored, and "9/7" may be written "97".
-bool same_name(std::string_view name, std::string_view text) {
-  size_t t = 0;
-  for (const char c : name) {
-    if (t < text.size() && c == lower(text[t])) {
-      ++t;
-    } else if (c != '/') {
-      return false;
-    }
-  }
-  return t == text.size() && !text.empty();
-}
-
-// Index of `text` in a list of names separated by '|', or -1.
-int find_name(std::string_view names, std::string_view text) {
-  for (int index = 0;; ++index) {
-    const size_t bar = names.find('|');
-    if (same_name(names.substr(0, bar), text)) return index;
-    if (bar == std::string_view::npos) return -1;
-    names.remove_prefix(bar + 1);
-  }
-}
-
-// Calls `f(part)` for each part of `text` between separators, until f refuses one.
-template <typename F>
-bool for_each_part(std::string_view text, char separator, F f) {
-  for (;;) {
-    const size_t end = text.find(separator);
-    if (!f(text.substr(0, end))) return false;
-    if (end == std::string_view::npos) return true;
-    text.remove_prefix(end + 1);
-  }
-}
 
 bool parse_pair(const Row& row, std::string_view text, int32_t* first, int32_t* second) {
   const size_t x = text.find('x');
@@ -213,6 +172,8 @@ bool parse(const Row& row, std::string_view text, cj2k_params* p) {
       return parse_precincts(row, text, p);
     case Kind::kRates:
       return parse_rates(row, text, p);
+    case Kind::kProgressions:
+      return parse_progressions(row, text, p);
   }
   return false;
 }
@@ -243,6 +204,8 @@ const char* syntax(Kind kind) {
       return "at most 33 sizes \"WxH\" separated by ','";
     case Kind::kRates:
       return "at most 64 numbers separated by ','";
+    case Kind::kProgressions:
+      return kProgressionsSyntax;
   }
   return "";
 }
@@ -267,6 +230,8 @@ cj2k_param_type public_type(Kind kind) {
     case Kind::kPrecincts:
     case Kind::kRates:
       return CJ2K_PARAM_LIST;
+    case Kind::kProgressions:
+      return CJ2K_PARAM_RECORDS;
     case Kind::kText:
     case Kind::kDevices:
       break;
@@ -275,47 +240,6 @@ cj2k_param_type public_type(Kind kind) {
 }
 
 // ---- Value to text ----
-
-class TextOut {
- public:
-  void add(std::string_view text) {
-    text.copy(text_ + size_, text.size());
-    size_ += text.size();
-    text_[size_] = '\0';
-  }
-  template <typename T>
-  void add_number(T value) {  // a double: the shortest text that reads as the same number
-    size_ = static_cast<size_t>(std::to_chars(text_ + size_, std::end(text_), value).ptr - text_);
-    text_[size_] = '\0';
-  }
-  void add_pair(int32_t first, int32_t second) {
-    add_number(first);
-    add("x");
-    add_number(second);
-  }
-  void add_comma() {
-    if (size_ > 0) add(",");
-  }
-  size_t size() const { return size_; }
-  const char* c_str() const { return text_; }
-
- private:
-  char text_[CJ2K_MAX_PARAM_TEXT] = "";
-  size_t size_ = 0;
-};
-// The longest values: 33 pairs of numbers, 64 numbers of 24 characters, or 255 characters of text.
-static_assert(CJ2K_MAX_RESOLUTIONS * 24 < CJ2K_MAX_PARAM_TEXT);
-static_assert(CJ2K_MAX_LAYER_RATES * 25 < CJ2K_MAX_PARAM_TEXT);
-
-// The name at position `index` of a list separated by '|'; empty if there is none.
-std::string_view name_at(std::string_view names, int32_t index) {
-  for (; index > 0; --index) {
-    const size_t bar = names.find('|');
-    if (bar == std::string_view::npos) return {};
-    names.remove_prefix(bar + 1);
-  }
-  return index < 0 ? std::string_view() : names.substr(0, names.find('|'));
-}
 
 Status print_flags(const Row& row, int32_t sum, const Log& log, TextOut* out) {
   if (sum == 0) out->add("0");
@@ -329,11 +253,6 @@ Status print_flags(const Row& row, int32_t sum, const Log& log, TextOut* out) {
     out->add(name);
   }
   return Status::kOk;
-}
-
-Status check_count(const char* name, int32_t count, int32_t most, const Log& log) {
-  if (count >= 0 && count <= most) return Status::kOk;
-  return log.fail(Status::kInvalid, "%s %d not in [0, %d]", name, count, most);
 }
 
 Status print_text(const Row& row, const cj2k_params& p, const Log& log, TextOut* out) {
@@ -408,6 +327,8 @@ Status print(const Row& row, const cj2k_params& p, const Log& log, TextOut* out)
     case Kind::kPrecincts:
     case Kind::kRates:
       return print_lists(row, p, log, out);
+    case Kind::kProgressions:
+      return print_progressions(p, log, out);
   }
   return Status::kInternal;
 }
@@ -508,6 +429,8 @@ Status check_row(const Row& row, const cj2k_params& p, const Log& log) {
         CJ2K_TRY(check_number(row, FieldName(row.name, i).text, p.layer_rates[i], log));
       }
       return Status::kOk;
+    case Kind::kProgressions:
+      return check_count("num_poc", p.num_poc, CJ2K_MAX_PROGRESSIONS, log);
   }
   return Status::kInternal;
 }

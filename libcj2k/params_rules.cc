@@ -12,6 +12,7 @@
 
 #include "device_choice.h"
 #include "params.h"
+#include "params_records.h"
 
 namespace cj2k {
 namespace {
@@ -253,6 +254,7 @@ Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log&
 Status apply_param_rules(cj2k_params* p, const Log& log) {
   CJ2K_TRY(resolve_grid(p, log));
   CJ2K_TRY(check_blocks_and_precincts(*p, log));
+  CJ2K_TRY(check_progressions(*p, log));
   CJ2K_TRY(resolve_rate(p, log));
   CJ2K_TRY(resolve_colour(p, log));
   if (p->threads == 0) p->threads = usable_cores();

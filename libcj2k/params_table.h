@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The rows of cj2k_params.def, each with the fields of cj2k_params that it stands for. For
-// params.cc.
+// params.cc and params_records.cc.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,8 @@ enum class Kind {
   kPoint,
   kComponents,
   kPrecincts,
-  kRates
+  kRates,
+  kProgressions
 };
 
 struct Row {
@@ -62,6 +63,7 @@ struct Row {
 #define CJ2K_FIELDS_PRECINCTS(name) \
   Kind::kPrecincts, CJ2K_FIELD(precinct_width), CJ2K_FIELD(precinct_height)
 #define CJ2K_FIELDS_RATES(name) Kind::kRates, CJ2K_FIELD(layer_rates), 0
+#define CJ2K_FIELDS_PROGRESSIONS(name) Kind::kProgressions, CJ2K_FIELD(name), 0
 
 struct Value {
   const char* param;
@@ -155,5 +157,6 @@ static_assert(std::any_of(kRows.begin(), kRows.end(), [](const Row& row) {
 #undef CJ2K_FIELDS_COMPONENTS
 #undef CJ2K_FIELDS_PRECINCTS
 #undef CJ2K_FIELDS_RATES
+#undef CJ2K_FIELDS_PROGRESSIONS
 
 }  // namespace cj2k::param_table

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "plan_packets.h"
 #include "plan_quant.h"
@@ -88,8 +90,8 @@ class PlanBuilder {
     CJ2K_TRY(count_and_check());
     CJ2K_TRY(quantise());
     add_precincts();
-    add_packets(&plan_);
-    return add_tile_parts(&plan_, log_);
+    const std::vector<uint64_t> changes = add_packets(&plan_);
+    return add_tile_parts(&plan_, changes, log_);
   }
 
  private:

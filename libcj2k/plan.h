@@ -12,7 +12,7 @@
 //   precincts        resolution-major, raster
 //   precinct_bands   precinct-major, then subband
 //   blocks           precinct_band-major, raster: the blocks of a precinct_band are contiguous
-//   packets          codestream order: the progression of B.12 within each tile
+//   packets          codestream order: the progressions of B.12 within each tile
 //   tile_parts       codestream order: contiguous ranges of `packets`
 //
 // All rectangles are half-open. An empty resolution has no precincts, an empty subband has no

@@ -8,7 +8,7 @@
 namespace cj2k {
 namespace {
 
-constexpr uint64_t kMaxTileParts = 255;  // T.800 A.4.2: TNsot has 8 bits
+constexpr uint32_t kMaxTileParts = 255;  // T.800 A.4.2: TNsot has 8 bits
 
 /// A precinct, and the point (x, y) of the reference grid where the position loops of B.12.1.3 -
 /// B.12.1.5 reach it.
@@ -24,44 +24,63 @@ struct Placed {
   }
 };
 
+/// The packets of a range of resolutions and components up to a layer, in one order (B.12.2).
+struct Volume {
+  int first_resolution, end_resolution;
+  uint32_t first_component, end_component;
+  uint32_t end_layer;
+  cj2k_progression order;
+};
+
 class PacketOrder {
  public:
   explicit PacketOrder(Plan* plan)
       : plan_(*plan),
         levels_(plan->params.levels),
-        num_components_(static_cast<uint32_t>(plan->components.size())),
-        layers_(static_cast<uint32_t>(plan->params.layers)) {}
+        num_components_(static_cast<uint32_t>(plan->components.size())) {}
 
-  void add_tile(uint32_t tile) {
-    switch (plan_.params.progression) {
+  /// Begins a tile, none of whose packets is in the codestream.
+  void begin_tile() { next_layer_.assign(num_components_ * (levels_ + size_t{1}), 0); }
+
+  /// Adds the packets of `v` that are not yet in the codestream. All precincts of a resolution are
+  /// in the same volumes, so they have come to the same layer.
+  void add_volume(uint32_t tile, const Volume& v) {
+    switch (v.order) {
       case CJ2K_LRCP:
-        for (uint32_t l = 0; l < layers_; ++l) {
-          for (int r = 0; r <= levels_; ++r) add_layer_of_resolution(tile, r, l);
+        for (uint32_t l = 0; l < v.end_layer; ++l) {
+          for (int r = v.first_resolution; r < v.end_resolution; ++r) {
+            add_layer_of_resolution(tile, v, r, l);
+          }
         }
         break;
       case CJ2K_RLCP:
-        for (int r = 0; r <= levels_; ++r) {
-          for (uint32_t l = 0; l < layers_; ++l) add_layer_of_resolution(tile, r, l);
+        for (int r = v.first_resolution; r < v.end_resolution; ++r) {
+          for (uint32_t l = 0; l < v.end_layer; ++l) add_layer_of_resolution(tile, v, r, l);
         }
         break;
       case CJ2K_RPCL:
-        for (int r = 0; r <= levels_; ++r) {
-          for (uint32_t c = 0; c < num_components_; ++c) place(tile, c, r);
-          add_placed();
+        for (int r = v.first_resolution; r < v.end_resolution; ++r) {
+          for (uint32_t c = v.first_component; c < v.end_component; ++c) place(tile, c, r);
+          add_placed(v);
         }
         break;
       case CJ2K_PCRL:
-        for (uint32_t c = 0; c < num_components_; ++c) {
-          for (int r = 0; r <= levels_; ++r) place(tile, c, r);
+        for (uint32_t c = v.first_component; c < v.end_component; ++c) {
+          place_component(tile, v, c);
         }
-        add_placed();
+        add_placed(v);
         break;
       case CJ2K_CPRL:
-        for (uint32_t c = 0; c < num_components_; ++c) {
-          for (int r = 0; r <= levels_; ++r) place(tile, c, r);
-          add_placed();
+        for (uint32_t c = v.first_component; c < v.end_component; ++c) {
+          place_component(tile, v, c);
+          add_placed(v);
         }
         break;
+    }
+    for (uint32_t c = v.first_component; c < v.end_component; ++c) {
+      for (int r = v.first_resolution; r < v.end_resolution; ++r) {
+        next_layer(c, r) = std::max(next_layer(c, r), v.end_layer);
+      }
     }
   }
 
@@ -71,8 +90,14 @@ class PacketOrder {
     return plan_.resolutions[tc.first_resolution + static_cast<uint32_t>(r)];
   }
 
-  void add_layer_of_resolution(uint32_t tile, int r, uint32_t layer) {
-    for (uint32_t c = 0; c < num_components_; ++c) {
+  /// The first layer whose packets are not yet in the codestream.
+  uint32_t& next_layer(uint32_t component, int r) {
+    return next_layer_[component * (levels_ + size_t{1}) + static_cast<size_t>(r)];
+  }
+
+  void add_layer_of_resolution(uint32_t tile, const Volume& v, int r, uint32_t layer) {
+    for (uint32_t c = v.first_component; c < v.end_component; ++c) {
+      if (layer < next_layer(c, r)) continue;
       const Resolution& res = resolution(tile, c, r);
       const uint32_t count = res.precincts_wide * res.precincts_high;
       for (uint32_t k = 0; k < count; ++k) plan_.packets.push_back({res.first_precinct + k, layer});
@@ -108,10 +133,17 @@ class PacketOrder {
     }
   }
 
-  void add_placed() {
+  void place_component(uint32_t tile, const Volume& v, uint32_t component) {
+    for (int r = v.first_resolution; r < v.end_resolution; ++r) place(tile, component, r);
+  }
+
+  void add_placed(const Volume& v) {
     std::sort(placed_.begin(), placed_.end());
     for (const Placed& at : placed_) {
-      for (uint32_t l = 0; l < layers_; ++l) plan_.packets.push_back({at.precinct, l});
+      const Precinct& precinct = plan_.precincts[at.precinct];
+      const uint32_t first =
+          next_layer(precinct.component, plan_.resolutions[precinct.resolution].r);
+      for (uint32_t l = first; l < v.end_layer; ++l) plan_.packets.push_back({at.precinct, l});
     }
     placed_.clear();
   }
@@ -119,47 +151,70 @@ class PacketOrder {
   Plan& plan_;
   int levels_;
   uint32_t num_components_;
-  uint32_t layers_;
+  std::vector<uint32_t> next_layer_;
   std::vector<Placed> placed_;
 };
 
 }  // namespace
 
-void add_packets(Plan* plan) {
+std::vector<uint64_t> add_packets(Plan* plan) {
+  const cj2k_params& p = plan->params;
   PacketOrder order(plan);
-  for (uint32_t tile = 0; tile < plan->tiles.size(); ++tile) order.add_tile(tile);
+  std::vector<uint64_t> changes;
+  for (uint32_t tile = 0; tile < plan->tiles.size(); ++tile) {
+    order.begin_tile();
+    if (p.num_poc == 0) {
+      order.add_volume(tile, {0, p.levels + 1, 0, static_cast<uint32_t>(p.num_components),
+                              static_cast<uint32_t>(p.layers), p.progression});
+    }
+    for (int32_t i = 0; i < p.num_poc; ++i) {
+      const cj2k_progression_change& entry = p.poc[i];
+      changes.push_back(plan->packets.size());
+      order.add_volume(tile, {entry.resolution_begin, entry.resolution_end,
+                              static_cast<uint32_t>(entry.component_begin),
+                              static_cast<uint32_t>(entry.component_end),
+                              static_cast<uint32_t>(entry.layer_end), entry.progression});
+    }
+  }
+  return changes;
 }
 
-Status add_tile_parts(Plan* plan, const Log& log) {
+Status add_tile_parts(Plan* plan, const std::vector<uint64_t>& changes, const Log& log) {
   const cj2k_tile_parts split = plan->params.tile_parts;
-  // The packets of a tile-part all have the same key.
-  const auto key = [plan, split](const PacketRef& packet) {
-    const Precinct& precinct = plan->precincts[packet.precinct];
+  // The packets of a tile-part all have the same key, and are of the same entry of `poc`.
+  const auto key = [plan, split](uint64_t packet) {
+    const Precinct& precinct = plan->precincts[plan->packets[packet].precinct];
     if (split == CJ2K_TILE_PARTS_RESOLUTION) {
       return uint32_t{plan->resolutions[precinct.resolution].r};
     }
     return split == CJ2K_TILE_PARTS_COMPONENT ? precinct.component : 0u;
   };
+  auto change = changes.begin();
   uint64_t first = 0;
   for (uint32_t t = 0; t < plan->tiles.size(); ++t) {
+    const size_t first_part = plan->tile_parts.size();
     const uint64_t end =
         first + uint64_t{plan->tiles[t].num_precincts} * static_cast<uint64_t>(plan->params.layers);
-    uint64_t count = 0;
     for (uint64_t i = first; i < end; ++i) {
-      count += i == first || key(plan->packets[i]) != key(plan->packets[i - 1]);
+      bool changed = false;
+      for (; change != changes.end() && *change <= i; ++change) changed = true;
+      if (i > first && !(split != CJ2K_TILE_PARTS_NONE && changed) && key(i) == key(i - 1)) {
+        ++plan->tile_parts.back().num_packets;
+        continue;
+      }
+      const auto index = static_cast<uint32_t>(plan->tile_parts.size() - first_part);
+      plan->tile_parts.push_back({t, index, 0, i, 1});
     }
+    first = end;
+    const auto count = static_cast<uint32_t>(plan->tile_parts.size() - first_part);
     if (count > kMaxTileParts) {
       return log.fail(Status::kInvalid,
-                      "tile_parts %s gives %llu tile-parts in tile %u, not in [1, %llu]",
-                      split == CJ2K_TILE_PARTS_RESOLUTION ? "resolution" : "component",
-                      static_cast<unsigned long long>(count), t,
-                      static_cast<unsigned long long>(kMaxTileParts));
+                      "tile_parts %s gives %u tile-parts in tile %u, not in [1, %u]",
+                      split == CJ2K_TILE_PARTS_RESOLUTION ? "resolution" : "component", count, t,
+                      kMaxTileParts);
     }
-    for (uint32_t index = 0; index < count; ++index) {
-      uint64_t last = first + 1;
-      while (last < end && key(plan->packets[last]) == key(plan->packets[first])) ++last;
-      plan->tile_parts.push_back({t, index, static_cast<uint32_t>(count), first, last - first});
-      first = last;
+    for (size_t i = first_part; i < plan->tile_parts.size(); ++i) {
+      plan->tile_parts[i].count = count;
     }
   }
   return Status::kOk;

@@ -112,6 +112,23 @@ void append_quantisation(std::vector<uint8_t>& out, const Plan& plan) {
   }
 }
 
+// A.6.6. Fewer than 257 components: CSpoc and CEpoc have one byte.
+static_assert(CJ2K_MAX_COMPONENTS < 257);
+void append_poc(std::vector<uint8_t>& out, const cj2k_params& p) {
+  if (p.num_poc == 0) return;
+  append_u16(out, kMarkerPoc);
+  append_u16(out, 2 + 7 * static_cast<uint32_t>(p.num_poc));
+  for (int32_t i = 0; i < p.num_poc; ++i) {
+    const cj2k_progression_change& entry = p.poc[i];
+    append_u8(out, static_cast<uint32_t>(entry.resolution_begin));
+    append_u8(out, static_cast<uint32_t>(entry.component_begin));
+    append_u16(out, static_cast<uint32_t>(entry.layer_end));
+    append_u8(out, static_cast<uint32_t>(entry.resolution_end));
+    append_u8(out, static_cast<uint32_t>(entry.component_end));
+    append_u8(out, static_cast<uint32_t>(entry.progression));
+  }
+}
+
 void append_tlm(MainHeader& header, const Plan& plan) {
   // Ttlm has one byte if every tile index is in 0 .. 254 (Table A.33), else two. Ptlm always has
   // four.
@@ -160,6 +177,7 @@ MainHeader make_main_header(const Plan& plan) {
   append_siz(header.bytes, plan);
   append_cod(header.bytes, plan);
   append_quantisation(header.bytes, plan);
+  append_poc(header.bytes, plan.params);
   append_tlm(header, plan);
   append_comment(header, plan.params.comment);
   return header;

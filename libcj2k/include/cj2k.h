@@ -81,7 +81,8 @@ extern "C" {
 #define CJ2K_MAX_COMPONENTS 4
 #define CJ2K_MAX_RESOLUTIONS 33 /* levels 0..32, T.800 Table A.15 */
 #define CJ2K_MAX_LAYER_RATES 64
-#define CJ2K_MAX_PARAM_TEXT 2048 /* bytes of the longest value as text, with its final zero */
+#define CJ2K_MAX_PROGRESSIONS 32
+#define CJ2K_MAX_PARAM_TEXT 4096 /* bytes of the longest value as text, with its final zero */
 #define CJ2K_MAX_STAGES 8        /* entries of cj2k_stats::stage_ms */
 #define CJ2K_PACKET_PADDING 64   /* zero bytes after the bytes of a packet */
 
@@ -131,6 +132,16 @@ typedef enum cj2k_progression {
   CJ2K_PCRL = 3,
   CJ2K_CPRL = 4
 } cj2k_progression;
+
+/* One entry of a POC marker segment, T.800 Table A.32: the packets of these resolutions, components
+ * and layers that no entry before has, in this order (B.12.2). */
+typedef struct cj2k_progression_change {
+  int32_t resolution_begin, component_begin; /* RSpoc, CSpoc; >= 0 */
+  int32_t layer_end;                         /* LYEpoc; 1 .. layers */
+  int32_t resolution_end;                    /* REpoc; above resolution_begin, at most levels + 1 */
+  int32_t component_end;        /* CEpoc; above component_begin, at most num_components */
+  cj2k_progression progression; /* Ppoc */
+} cj2k_progression_change;
 
 /* What turns a code-block into bytes. */
 typedef enum cj2k_coder {
@@ -184,7 +195,7 @@ typedef enum cj2k_tier1 {
 /* The parameters of an encoder. Every field except those marked (*) can be set from text with
  * cj2k_params_set and read as text with cj2k_params_get. The key is the name of the field; fields
  * that form a pair or list have one key: image_offset, tile, tile_offset, cblk, precincts,
- * layer_rates. cj2k_params_describe lists names, ranges and defaults. */
+ * layer_rates, poc. cj2k_params_describe lists names, ranges and defaults. */
 typedef struct cj2k_params {
   size_t struct_size; /* (*) */
 
@@ -230,7 +241,11 @@ typedef struct cj2k_params {
   int32_t num_layer_rates;      /* entries used below; 0 (default) = evenly spaced in log(bytes) */
   double layer_rates[CJ2K_MAX_LAYER_RATES]; /* compression ratio of each layer, falling; >= 1;
                                                cj2k_params_set sets `layers` too */
-  cj2k_tile_parts tile_parts; /* a tile-part begins where this index changes; default none */
+  int32_t num_poc; /* entries used below; 0 (default) = no progression order changes */
+  /* The order of packets, in place of `progression`. Every packet must be in an entry. */
+  cj2k_progression_change poc[CJ2K_MAX_PROGRESSIONS];
+  cj2k_tile_parts tile_parts; /* a tile-part begins where this index or the entry of `poc` changes;
+                                 default none */
   int32_t sop, eph, tlm, plt; /* marker segments of T.800 A.8, A.7: 0 or 1; default 0, 0, 1, 0 */
   char comment[256];  /* COM marker text (Latin-1), "" = none; default "libcj2k " and version */
   cj2k_format format; /* raw codestream (default) or JP2 file (T.800 Annex I) per packet */
@@ -285,7 +300,8 @@ typedef enum cj2k_param_type {
   CJ2K_PARAM_FLAGS = 4, /* a sum: names of `values` joined by '+', or a number; first = bit 0 */
   CJ2K_PARAM_SIZE = 5,  /* "WxH", or "N" for NxN */
   CJ2K_PARAM_LIST = 6,  /* numbers or sizes separated by ',' */
-  CJ2K_PARAM_TEXT = 7
+  CJ2K_PARAM_TEXT = 7,
+  CJ2K_PARAM_RECORDS = 8 /* records separated by '/', each of numbers and names separated by ',' */
 } cj2k_param_type;
 
 typedef struct cj2k_param_info {

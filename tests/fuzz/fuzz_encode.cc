@@ -51,6 +51,21 @@ void count_errors(void* opaque, cj2k_log_level level, const char* message) {
   if (level == CJ2K_LOG_ERROR) ++*static_cast<int*>(opaque);
 }
 
+/// Entries that are mostly in range; the last one mostly has every packet that is left.
+void choose_poc(cj2k_params& p, Input& in) {
+  p.num_poc = in.number(0, 4);
+  for (int i = 0; i < std::clamp(p.num_poc, 0, CJ2K_MAX_PROGRESSIONS); ++i) {
+    const bool last = i + 1 == p.num_poc;
+    cj2k_progression_change& entry = p.poc[i];
+    entry.resolution_begin = last ? 0 : in.number(0, 3);
+    entry.component_begin = last ? 0 : in.number(0, 1);
+    entry.layer_end = last ? p.layers : in.number(1, 3);
+    entry.resolution_end = last ? p.levels + 1 : in.number(1, 6);
+    entry.component_end = last ? p.num_components : in.number(1, 3);
+    entry.progression = static_cast<cj2k_progression>(in.number(0, 4));
+  }
+}
+
 void choose(cj2k_params& p, Input& in) {
   p.width = in.number(1, 70);
   p.height = in.number(1, 70);
@@ -112,6 +127,7 @@ void choose(cj2k_params& p, Input& in) {
   if (rate & 32) p.quality = in.number(0, 2000) / 50.0;
   if (rate & 64) p.alpha = in.number(0, 1);
   p.tlm = rate >> 7;
+  if (in.byte() & 1) choose_poc(p, in);
   p.threads = in.number(1, 3);
   p.gop = in.number(0, 3);
   p.async_depth = in.number(0, 3);

@@ -76,6 +76,13 @@ const std::vector<std::string> kConfigurations = {
     "depth=10,12,9 progression=pcrl precincts=64x32 lossless=1",
     "width=500 height=300 depth=16 lossless=1",
     "width=500 height=300 depth=12 quant_step=0.25 guard_bits=3",
+    // Progression order changes; the first is the order of a 4K cinema codestream.
+    "width=500 height=300 depth=12 cblk=32x32 target_bytes=90000 max_component_bytes=70000 "
+    "levels=6 "
+    "precincts=256x256,256x256,256x256,256x256,256x256,256x256,128x128 progression=cprl "
+    "tile_parts=component poc=0,0,1,6,3,cprl/6,0,1,7,3,cprl",
+    "width=500 height=300 tile=256x128 precincts=64x64 layers=4 target_bytes=60000 plt=1 "
+    "tile_parts=resolution poc=0,0,1,3,3,rlcp/0,1,3,6,2,rpcl/2,0,2,5,3,pcrl/0,0,4,6,3,lrcp",
     // More than 512 code-blocks, so that a stop strategy stops early.
     "width=1024 height=576 depth=12 cblk=32x32 target_bytes=250000",
     "width=1024 height=576 depth=12 cblk=32x32 target_bytes=250000 stop=none",

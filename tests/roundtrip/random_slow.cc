@@ -66,6 +66,21 @@ void choose_grid(cj2k_params& p, Random& random) {
   }
 }
 
+void choose_poc(cj2k_params& p, Random& random) {
+  p.num_poc = random.range(1, 4);
+  for (int i = 0; i < p.num_poc; ++i) {
+    const bool last = i + 1 == p.num_poc;  // it has every packet that is left
+    const int32_t r = last ? 0 : random.range(0, p.levels);
+    const int32_t c = last ? 0 : random.range(0, p.num_components - 1);
+    p.poc[i] = {r,
+                c,
+                last ? p.layers : random.range(1, p.layers),
+                last ? p.levels + 1 : random.range(r + 1, p.levels + 1),
+                last ? p.num_components : random.range(c + 1, p.num_components),
+                static_cast<cj2k_progression>(random.range(0, 4))};
+  }
+}
+
 void choose_coding(cj2k_params& p, Random& random) {
   p.levels = random.pick<int>({0, 1, 2, 3, 4, 5, 5, 5, 6, 8, 32});
   p.guard_bits = random.pick<int>({1, 2, 2, 2, 3, 4, 7});
@@ -89,6 +104,7 @@ void choose_coding(cj2k_params& p, Random& random) {
     if (random.chance(70))
       p.progression = p.tile_parts == CJ2K_TILE_PARTS_COMPONENT ? CJ2K_CPRL : CJ2K_RPCL;
   }
+  if (random.chance(25)) choose_poc(p, random);
   p.sop = random.chance(25);
   p.eph = random.chance(25);
   p.tlm = !random.chance(25);

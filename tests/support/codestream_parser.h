@@ -40,6 +40,10 @@ struct ParsedTilePart {
 struct ParsedCodestream {
   Bytes siz, cod, qcd;  // the bytes after the length field
   std::map<uint32_t, Bytes> qcc;
+  struct Progression {
+    uint32_t resolution_begin, component_begin, layer_end, resolution_end, component_end, order;
+  };
+  std::vector<Progression> poc;
   struct TlmEntry {
     uint32_t tile, bytes;
   };
@@ -63,6 +67,17 @@ inline void parse_tlm(Bytes body, ParsedCodestream* out) {
   for (size_t i = 2; i < body.size(); i += index_bytes + length_bytes) {
     REQUIRE(index_bytes > 0);
     out->tlm.push_back({get_be(body, i, index_bytes), get_be(body, i + index_bytes, length_bytes)});
+  }
+}
+
+/// A.6.6, with fewer than 257 components.
+inline void parse_poc(Bytes body, ParsedCodestream* out) {
+  REQUIRE(out->poc.empty());
+  REQUIRE(!body.empty());
+  REQUIRE(body.size() % 7 == 0);
+  for (size_t i = 0; i < body.size(); i += 7) {
+    out->poc.push_back({get_be(body, i, 1), get_be(body, i + 1, 1), get_be(body, i + 2, 2),
+                        get_be(body, i + 4, 1), get_be(body, i + 5, 1), get_be(body, i + 6, 1)});
   }
 }
 
@@ -130,6 +145,9 @@ inline ParsedCodestream parse_codestream(Bytes in) {
       case 0xFF5D:
         REQUIRE(out.qcc.count(body[0]) == 0);
         out.qcc[body[0]] = body.subspan(1);
+        break;
+      case 0xFF5F:
+        parse_poc(body, &out);
         break;
       case 0xFF55:
         REQUIRE(body[0] == tlm_segments++);

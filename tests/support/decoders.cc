@@ -51,6 +51,24 @@ bool looks_like_ycbcr(const cj2k_params& p) {
   return p.num_components == 3 && p.dx[0] == p.dy[0] && p.dx[1] != 1 && !subsampled_alike(p);
 }
 
+/// An entry of `poc` meets packets that an entry before it has, or begins before that one.
+bool has_poc_that_goes_back(const cj2k_params& p) {
+  bool met[CJ2K_MAX_COMPONENTS][CJ2K_MAX_RESOLUTIONS] = {};
+  for (int i = 0; i < p.num_poc; ++i) {
+    if (i > 0 && (p.poc[i].resolution_begin < p.poc[i - 1].resolution_begin ||
+                  p.poc[i].component_begin < p.poc[i - 1].component_begin)) {
+      return true;
+    }
+    for (int c = p.poc[i].component_begin; c < p.poc[i].component_end; ++c) {
+      for (int r = p.poc[i].resolution_begin; r < p.poc[i].resolution_end; ++r) {
+        if (met[c][r]) return true;
+        met[c][r] = true;
+      }
+    }
+  }
+  return false;
+}
+
 Decoded decode_pgx(const char* program, const TempDir& dir, const std::string& input,
                    const cj2k_params& params) {
   const Picture shape = picture_shape(params);
@@ -246,6 +264,8 @@ const char* cannot_decode(Decoder decoder, const cj2k_params& p) {
        "it leaves out precincts of 2^31 and more in the orders by position"},
       {Decoder::kGrok, overflows_precinct_size, "as OpenJPEG"},
       {Decoder::kGrok, looks_like_ycbcr, "its program turns subsampled components into RGB"},
+      {Decoder::kGrok, has_poc_that_goes_back,
+       "it loses its place where a progression order change goes back behind what it has read"},
       {Decoder::kGrok, differ_in_depth, "its program writes no PGX of components that differ"},
   };
   for (const Row& row : table) {

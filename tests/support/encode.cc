@@ -96,6 +96,12 @@ std::string describe(const cj2k_params& p) {
   CJ2K_FIELD(progression);
   CJ2K_FIELD(layers);
   for (int i = 0; i < p.num_layer_rates; ++i) append_number(text, "rate", p.layer_rates[i]);
+  for (int i = 0; i < p.num_poc; ++i) {
+    const cj2k_progression_change& e = p.poc[i];
+    const int32_t fields[] = {e.resolution_begin, e.component_begin, e.layer_end,
+                              e.resolution_end,   e.component_end,   e.progression};
+    append_list(text, "poc", fields, 6);
+  }
   CJ2K_FIELD(tile_parts);
   CJ2K_FIELD(sop);
   CJ2K_FIELD(eph);

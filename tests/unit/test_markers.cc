@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -127,6 +128,28 @@ TEST_CASE("main header: COD without precincts, with MCT and 5/3; no COM, no TLM"
     CHECK((marker == kMarkerSiz || marker == kMarkerCod || marker == kMarkerQcd ||
            marker == kMarkerQcc));
   }
+}
+
+TEST_CASE("main header: POC before TLM, an entry for each progression order change") {
+  cj2k_params p = picture(100, 60, 3);
+  p.layers = 300;
+  p.num_poc = 2;
+  p.poc[0] = {0, 1, 257, 5, 3, CJ2K_CPRL};
+  p.poc[1] = {0, 0, 300, 6, 3, CJ2K_RLCP};
+  const auto plan = plan_of(p);
+  std::vector<uint8_t> bytes = make_main_header(*plan).bytes;
+  const std::vector<uint8_t> poc = {0xFF, 0x5F, 0, 16, 0,        1,         257 >> 8, 257 & 255, 5,
+                                    3,    4,    0, 0,  300 >> 8, 300 & 255, 6,        3,         1};
+  const auto found = std::search(bytes.begin(), bytes.end(), poc.begin(), poc.end());
+  CHECK(found != bytes.end());
+  const test::ParsedCodestream h = parse_main(bytes);
+  REQUIRE(h.poc.size() == 2);
+  CHECK(h.poc[0].layer_end == 257);
+  CHECK(h.poc[1].order == 1);
+  CHECK(h.cod[1] == CJ2K_LRCP);  // COD keeps the parameter's
+  const std::vector<uint16_t> markers = {kMarkerSiz, kMarkerCod, kMarkerQcd,
+                                         kMarkerPoc, kMarkerTlm, kMarkerCom};
+  CHECK(h.main_markers == markers);
 }
 
 TEST_CASE("main header: QCD and QCC give each subband of the plan its step") {

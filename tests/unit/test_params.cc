@@ -66,7 +66,8 @@ const std::vector<Field> kFields = {
     I(alpha), I(lossless), I(wavelet), I(mct), I(levels), I(guard_bits), D(quant_step),
     AT(cblk_width, 'i', "cblk"), AT(cblk_height, 'i', "cblk"), I(cblk_style),
     AT(precinct_width[0], 'i', "precincts"), AT(precinct_height[0], 'i', "precincts"),
-    I(progression), I(layers), AT(layer_rates[0], 'd', "layer_rates"), I(tile_parts), I(sop),
+    I(progression), I(layers), AT(layer_rates[0], 'd', "layer_rates"),
+    AT(poc[0].layer_end, 'i', "poc"), I(tile_parts), I(sop),
     I(eph), I(tlm), I(plt), AT(comment, 's', "comment"), I(format), L(target_bytes),
     L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(stop),
     I(stop_margin), I(threads), I(gop), I(async_depth), I(tier1), I(measure_mse), AT(device, 's', "device")};
@@ -98,7 +99,8 @@ TEST_CASE("params: describe covers every field") {
       "is_signed 1 dx 2 dy 2 colorspace gray alpha 1 lossless 1 wavelet 5/3 mct off levels 3 "
       "guard_bits 3 quant_step 3 cblk 32x32 cblk_style 63 precincts 64x32 progression cprl layers "
       "4 "
-      "layer_rates 20,10,5 tile_parts component sop 1 eph 1 tlm 0 plt 1 comment other format jp2 "
+      "layer_rates 20,10,5 poc 0,0,9,6,3,cprl tile_parts component sop 1 eph 1 tlm 0 plt 1 comment "
+      "other format jp2 "
       "target_bytes 9 max_frame_bytes 9 max_component_bytes 9 min_frame_bytes 9 quality 3 threads "
       "3 "
       "gop 3 async_depth 3 tier1 cibo measure_mse 1 stop none stop_margin 3 device cuda:1");
@@ -202,6 +204,11 @@ TEST_CASE("params: every key at and around its range") {
       CHECK(contains(m.last(), value.substr(0, 80)));
       return false;
     };
+    if (row.type == CJ2K_PARAM_RECORDS) {  // test_params_records.cc tests their syntax
+      CHECK(accepts(""));
+      CHECK_FALSE(accepts("/"));
+      continue;
+    }
     if (row.type == CJ2K_PARAM_TEXT) {
       if (name != "device") {  // test_params_device.cc tests its syntax
         CHECK(accepts(""));
@@ -251,6 +258,7 @@ TEST_CASE("params: resolve checks the range of every number") {
     if (field.type == 's') continue;
     CAPTURE(field.name);
     const cj2k_param_info row = row_of(field.key);
+    if (row.type == CJ2K_PARAM_RECORDS) continue;  // see test_params_records.cc
     const auto error_at = [&](double value) {
       cj2k_params p = valid();
       if (field.key == "cblk") p.cblk_width = p.cblk_height = 4;
@@ -443,6 +451,12 @@ std::vector<std::string> values_of(const cj2k_param_info& row) {
                       {low, high, low + "," + high, high + "," + low + "," + low + "," + high});
       }
       break;
+    case CJ2K_PARAM_RECORDS: {
+      std::string longest = "65535,65535,65535,65535,65535,lrcp";
+      for (int i = 1; i < CJ2K_MAX_PROGRESSIONS; ++i) longest += "/0,1,2,3,4,rpcl";
+      values.insert(values.end(), {"", "0,0,1,6,3,cprl/6,0,1,7,3,PCRL", longest});
+      break;
+    }
     case CJ2K_PARAM_TEXT:
       if (name == "device") {
         values.insert(values.end(), {"cpu", "cuda:3,GPU-a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf"});

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Geometry, packet order and tile-parts of T.800 Annex B, against worked examples, a direct
-// transcription of B.12, and invariants over random configurations. Subbands are checked against
+// transcription of B.12 (packet_order.h), and invariants over random configurations. Subbands are checked against
 // coordinates split into even and odd, not against the formulas of B.5. test_plan_quant.cc tests
 // the quantisation.
 #include <doctest/doctest.h>
@@ -18,6 +18,7 @@
 
 #include "params.h"
 #include "plan.h"
+#include "unit/packet_order.h"
 
 namespace {
 
@@ -25,6 +26,8 @@ using cj2k::Log;
 using cj2k::Plan;
 using cj2k::Rect;
 using cj2k::Status;
+using cj2k::test::check_packets;
+using cj2k::test::check_tile_parts;
 
 struct Messages {
   std::vector<std::string> lines;
@@ -77,97 +80,6 @@ std::vector<Four> blocks_of_band(const Plan& plan, uint32_t band) {
   }
   return blocks;
 }
-
-// ---- The slow, independent reading of the standard ----
-
-struct Packet {
-  uint32_t component;
-  int r;
-  uint32_t k, layer;
-  bool operator==(const Packet& o) const {
-    return std::tie(component, r, k, layer) == std::tie(o.component, o.r, o.k, o.layer);
-  }
-};
-
-// The loops of T.800 B.12.1 as written there, for one tile. Takes rectangles and precinct counts of
-// resolutions from the plan; other tests check those.
-class Progression {
- public:
-  Progression(const Plan& plan, uint32_t tile)
-      : plan_(plan), tile_(tile), t_(plan.tiles[tile].rect) {}
-
-  std::vector<Packet> packets() {
-    const int n = levels();
-    const uint32_t layers = static_cast<uint32_t>(plan_.params.layers);
-    const uint32_t comps = static_cast<uint32_t>(plan_.components.size());
-    switch (plan_.params.progression) {
-      case CJ2K_LRCP:
-        for (uint32_t l = 0; l < layers; ++l)
-          for (int r = 0; r <= n; ++r)
-            for (uint32_t i = 0; i < comps; ++i)
-              for (uint32_t k = 0; k < count(i, r); ++k) out_.push_back({i, r, k, l});
-        break;
-      case CJ2K_RLCP:
-        for (int r = 0; r <= n; ++r)
-          for (uint32_t l = 0; l < layers; ++l)
-            for (uint32_t i = 0; i < comps; ++i)
-              for (uint32_t k = 0; k < count(i, r); ++k) out_.push_back({i, r, k, l});
-        break;
-      case CJ2K_RPCL:
-        for (int r = 0; r <= n; ++r)
-          for (int64_t y = t_.y0; y < t_.y1; ++y)
-            for (int64_t x = t_.x0; x < t_.x1; ++x)
-              for (uint32_t i = 0; i < comps; ++i) at_position(x, y, i, r);
-        break;
-      case CJ2K_PCRL:
-        for (int64_t y = t_.y0; y < t_.y1; ++y)
-          for (int64_t x = t_.x0; x < t_.x1; ++x)
-            for (uint32_t i = 0; i < comps; ++i)
-              for (int r = 0; r <= n; ++r) at_position(x, y, i, r);
-        break;
-      case CJ2K_CPRL:
-        for (uint32_t i = 0; i < comps; ++i)
-          for (int64_t y = t_.y0; y < t_.y1; ++y)
-            for (int64_t x = t_.x0; x < t_.x1; ++x)
-              for (int r = 0; r <= n; ++r) at_position(x, y, i, r);
-        break;
-    }
-    return out_;
-  }
-
- private:
-  int levels() const { return plan_.params.levels; }
-  const cj2k::Resolution& res(uint32_t i, int r) const {
-    const auto& tc = plan_.tile_components[tile_ * plan_.components.size() + i];
-    return plan_.resolutions[tc.first_resolution + static_cast<uint32_t>(r)];
-  }
-  uint32_t count(uint32_t i, int r) const {
-    return res(i, r).precincts_wide * res(i, r).precincts_high;
-  }
-
-  void at_position(int64_t x, int64_t y, uint32_t i, int r) {
-    const cj2k::Resolution& s = res(i, r);
-    const int d = levels() - r;
-    const auto hit = [d](int64_t at, int64_t tile0, int64_t subsampling, int pp, int64_t tr0) {
-      const int64_t period = int64_t{1} << (pp + d);
-      return at % (subsampling * period) == 0 || (at == tile0 && (tr0 << d) % period != 0);
-    };
-    if (!hit(y, t_.y0, plan_.components[i].dy, s.precinct_height_log2, s.rect.y0)) return;
-    if (!hit(x, t_.x0, plan_.components[i].dx, s.precinct_width_log2, s.rect.x0)) return;
-    uint32_t& next = next_[{i, r}];
-    if (next == count(i, r)) return;  // "the next precinct, k, if one exists"
-    for (int32_t l = 0; l < plan_.params.layers; ++l) {
-      out_.push_back({i, r, next, static_cast<uint32_t>(l)});
-    }
-    ++next;
-  }
-
-  const Plan& plan_;
-  uint32_t tile_;
-  Rect t_;
-  std::map<std::pair<uint32_t, int>, uint32_t> next_;
-  std::vector<Packet> out_;
-};
 
 // A range of coordinates [x0, x1) through `n` splits of F.4: an even u becomes u / 2 in the low
 // band, an odd u becomes (u - 1) / 2 in the high band.
@@ -334,63 +246,6 @@ void check_contiguity(const Plan& plan) {
   CHECK(block == plan.blocks.size());
 }
 
-void check_packets(const Plan& plan) {
-  uint64_t first = 0;
-  uint32_t next_precinct = 0;
-  for (uint32_t t = 0; t < plan.tiles.size(); ++t) {
-    CHECK(plan.tiles[t].first_precinct == next_precinct);
-    next_precinct += plan.tiles[t].num_precincts;
-    const std::vector<Packet> expected = Progression(plan, t).packets();
-    CHECK(expected.size() == uint64_t{plan.tiles[t].num_precincts} * plan.params.layers);
-    REQUIRE(first + expected.size() <= plan.packets.size());
-    size_t wrong = 0;
-    for (size_t i = 0; i < expected.size(); ++i) {
-      const cj2k::PacketRef& packet = plan.packets[first + i];
-      const cj2k::Precinct& precinct = plan.precincts[packet.precinct];
-      const cj2k::Resolution& res = plan.resolutions[precinct.resolution];
-      const bool same_tile = plan.tile_components[res.tile_component].tile == t;
-      const Packet got{precinct.component, res.r, precinct.index, packet.layer};
-      wrong += !(same_tile && got == expected[i]);
-    }
-    CHECK(wrong == 0);
-    first += expected.size();
-  }
-  CHECK(first == plan.packets.size());
-  CHECK(next_precinct == plan.precincts.size());
-}
-
-void check_tile_parts(const Plan& plan) {
-  const auto key = [&](uint64_t packet) {
-    const cj2k::Precinct& precinct = plan.precincts[plan.packets[packet].precinct];
-    switch (plan.params.tile_parts) {
-      case CJ2K_TILE_PARTS_RESOLUTION:
-        return int{plan.resolutions[precinct.resolution].r};
-      case CJ2K_TILE_PARTS_COMPONENT:
-        return static_cast<int>(precinct.component);
-      default:
-        return 0;
-    }
-  };
-  uint64_t packet = 0;
-  uint32_t tile = 0, index = 0;
-  for (const cj2k::TilePart& part : plan.tile_parts) {
-    CHECK(part.tile == tile);
-    CHECK(part.index == index);
-    CHECK(part.first_packet == packet);
-    CHECK(part.num_packets > 0);
-    CHECK(part.count <= 255);
-    if (index > 0) CHECK(key(packet) != key(packet - 1));
-    for (uint64_t i = 1; i < part.num_packets; ++i) {
-      if (key(packet + i) != key(packet)) FAIL_CHECK("tile-part mixes indices");
-    }
-    packet += part.num_packets;
-    if (++index == part.count) index = 0, ++tile;
-  }
-  CHECK(index == 0);
-  CHECK(tile == plan.tiles.size());
-  CHECK(packet == plan.packets.size());
-}
-
 void check_plan(const Plan& plan) {
   check_geometry(plan);
   check_blocks(plan);
@@ -544,6 +399,71 @@ TEST_CASE("plan: tile-parts") {
   CHECK(m.all() == "tile_parts resolution gives 258 tile-parts in tile 0, not in [1, 255]\n");
 }
 
+// Progression order changes from text; the plan is checked.
+Plan plan_with_poc(cj2k_params p, const char* poc) {
+  Messages m;
+  REQUIRE(cj2k::set_param(&p, "poc", poc, m.log) == Status::kOk);
+  const Plan plan = plan_of(p);
+  check_plan(plan);
+  return plan;
+}
+
+TEST_CASE("plan: progression order changes, the tile-parts of a 4K cinema codestream") {
+  cj2k_params p = grey(4096, 2160, 6);
+  p.num_components = 3;
+  p.num_precincts = 7;
+  for (int i = 0; i < 7; ++i) p.precinct_width[i] = p.precinct_height[i] = i < 6 ? 256 : 128;
+  p.progression = CJ2K_CPRL;
+  p.tile_parts = CJ2K_TILE_PARTS_COMPONENT;
+  Messages m;
+  REQUIRE(cj2k::set_param(&p, "poc", "0,0,1,6,3,cprl/6,0,1,7,3,cprl", m.log) == Status::kOk);
+  const Plan plan = plan_of(p);
+  REQUIRE(plan.tile_parts.size() == 6);
+  uint64_t next = 0;
+  for (uint32_t i = 0; i < 6; ++i) {
+    const cj2k::TilePart& part = plan.tile_parts[i];
+    CHECK(part.index == i);
+    CHECK(part.count == 6);
+    CHECK(part.first_packet == next);
+    next += part.num_packets;
+    for (uint64_t k = part.first_packet; k < next; ++k) {
+      const cj2k::Precinct& precinct = plan.precincts[plan.packets[k].precinct];
+      const bool expected =
+          precinct.component == i % 3 && (plan.resolutions[precinct.resolution].r == 6) == (i >= 3);
+      if (!expected) FAIL_CHECK("packet " << k << " is in tile-part " << i);
+    }
+  }
+  CHECK(next == plan.packets.size());
+  CHECK(plan.tile_parts[3].num_packets == 16 * 9);
+}
+
+TEST_CASE("plan: progression order changes by hand") {
+  cj2k_params p = grey(64, 64, 1);
+  p.num_components = 2;
+  p.layers = 3;
+  // Precincts: 0, 1 of component 0, 2, 3 of component 1, resolutions 0 and 1.
+  const auto order = [&](const char* poc) {
+    std::string text;
+    for (const cj2k::PacketRef& packet : plan_with_poc(p, poc).packets) {
+      text += std::to_string(packet.precinct) + "." + std::to_string(packet.layer) + " ";
+    }
+    return text;
+  };
+  CHECK(order("0,0,3,2,2,lrcp") == "0.0 2.0 1.0 3.0 0.1 2.1 1.1 3.1 0.2 2.2 1.2 3.2 ");
+  // The second entry begins with the next layer of each resolution and component.
+  CHECK(order("0,0,1,2,1,lrcp/0,0,3,1,2,rlcp/0,0,3,2,2,cprl") ==
+        "0.0 1.0 2.0 0.1 2.1 0.2 2.2 1.1 1.2 3.0 3.1 3.2 ");
+  // An entry that repeats another adds nothing.
+  CHECK(order("0,0,2,2,2,rlcp/0,0,2,2,2,lrcp/0,0,3,2,2,pcrl") ==
+        "0.0 2.0 0.1 2.1 1.0 3.0 1.1 3.1 0.2 1.2 2.2 3.2 ");
+  p.tile_parts = CJ2K_TILE_PARTS_RESOLUTION;
+  // Both entries end and begin with resolution 1: a new tile-part begins all the same.
+  CHECK(plan_with_poc(p, "0,0,1,2,2,rlcp/1,0,3,2,2,lrcp/0,0,3,1,2,lrcp").tile_parts.size() == 4);
+  CHECK(plan_with_poc(p, "0,0,1,2,2,rlcp/0,0,1,2,2,lrcp/0,0,3,2,2,rlcp").tile_parts.size() == 4);
+  p.tile_parts = CJ2K_TILE_PARTS_NONE;
+  CHECK(plan_with_poc(p, "0,0,1,2,2,rlcp/0,0,3,2,2,lrcp").tile_parts.size() == 1);
+}
+
 TEST_CASE("plan: what is refused") {
   Plan plan;
   Messages m;
@@ -582,6 +502,23 @@ TEST_CASE("plan: what is refused") {
   p.precinct_width[0] = p.precinct_height[0] = 256;
   p.layers = 4097;
   CHECK(refusal(p) == "268500992 packets; the limit is 268435456\n");
+}
+
+template <typename Draw>
+void choose_poc(const Draw& draw, cj2k_params* p) {
+  p->num_poc = draw(1, 5);
+  for (int i = 0; i + 1 < p->num_poc; ++i) {
+    const int r = draw(0, p->levels), c = draw(0, p->num_components - 1);
+    p->poc[i] = {r,
+                 c,
+                 draw(1, p->layers),
+                 draw(r + 1, p->levels + 1),
+                 draw(c + 1, p->num_components),
+                 static_cast<cj2k_progression>(draw(0, 4))};
+  }
+  // The last entry has what is left.
+  p->poc[p->num_poc - 1] = {
+      0, 0, p->layers, p->levels + 1, p->num_components, static_cast<cj2k_progression>(draw(0, 4))};
 }
 
 TEST_CASE("plan: random configurations") {
@@ -628,6 +565,7 @@ TEST_CASE("plan: random configurations") {
     p.layers = draw(1, 3);
     p.tile_parts = static_cast<cj2k_tile_parts>(draw(0, 2));
     p.wavelet = static_cast<cj2k_wavelet>(draw(0, 1));
+    if (run % 3 == 0) choose_poc(draw, &p);
     CAPTURE(run);
     Messages m;
     cj2k_params resolved;
@@ -642,8 +580,8 @@ TEST_CASE("plan: random configurations") {
       continue;
     }
     ++planned;
-    progressions.insert(p.progression);
+    progressions.insert(p.num_poc > 1 ? 100 + p.poc[0].progression : p.progression);
     check_plan(plan);
   }
-  CHECK(progressions.size() == 5);
+  CHECK(progressions.size() == 10);
 }
