@@ -4,11 +4,14 @@
 #
 # Builds FFmpeg with the encoder j2k_cuda:
 #
-#     ffmpeg-patch/build.sh [5.1 | 7.1 | 8.1 | 9.0 | all]...       (default 7.1)
+#     ffmpeg-patch/build.sh [--full] [5.1 | 7.1 | 8.1 | 9.0 | all]...       (default 7.1)
+#     ffmpeg-patch/build.sh --export DIR 5.1 | 7.1 | 8.1 | 9.0              the patches of one version, for "git am"
 #
-# The programs ffmpeg, ffprobe and, for the tests, api_test and cuda_frames_test go to build/ffmpeg-VERSION/. The sources are
-# the upstream tarballs of the Debian archive. apt fetches and verifies them with a configuration of its own, so the apt of
-# the machine stays unchanged. Root is needed only if packages are missing.
+# --full builds every component of FFmpeg's own, not only what post-production uses around JPEG 2000. The programs ffmpeg,
+# ffprobe and, for the tests, api_test and cuda_frames_test go to build/ffmpeg-VERSION/. They are under the LGPL, version 3 or
+# later; with --enable-gpl in CJ2K_FFMPEG_FLAGS under the GPL, version 3 or later.
+# The sources are the upstream tarballs of the Debian archive. apt fetches and verifies them with a configuration of its own,
+# so the apt of the machine stays unchanged. Root is needed only if packages are missing.
 # Exit status: 0 built; 1 an error; 2 wrong usage; 3 a version is in none of its suites (the others are built).
 #
 # Environment:
@@ -16,7 +19,8 @@
 #     CJ2K_CACHE    folder of the cache; default ${XDG_CACHE_HOME:-$HOME/.cache}/cj2k
 #     CJ2K_NVCODEC  1 (default): with CUDA frames, if nv-codec-headers can be fetched from the Debian archive like FFmpeg's
 #                   source (headers of the NVIDIA driver's interface, no library); 0: without CUDA frames
-#     CJ2K_FFMPEG_PARTS   all (default): the components used with JPEG 2000; tests: only what tests/ffmpeg needs, in less time
+#     CJ2K_FFMPEG_PARTS   all (default); tests: only what tests/ffmpeg cannot do without, in less time; full: as --full
+#     CJ2K_FFMPEG_FLAGS   more flags for FFmpeg's configure, such as "--enable-gpl --enable-libx264"
 #     JOBS          number of parallel jobs; default the number of cores
 #
 # The cache has three parts, which are safe to delete. A hash of all that goes into a tree or into programs names them:
@@ -44,45 +48,29 @@ quietly() {
 
 hash_of() { sha256sum | cut -c1-16; }
 
-# --- the components of FFmpeg ----------------------------------------------------------------------------------------
+# --- the command line ------------------------------------------------------------------------------------------------
 
-# all: the components to read, write and judge JPEG 2000. They build in minutes, all of FFmpeg would take an hour.
-# tests: only those that tests/ffmpeg needs.
-case ${CJ2K_FFMPEG_PARTS:-all} in
-  all)
-    kDemuxers=mov,mxf,matroska,avi,nut,mpegts,image2,image2pipe,image_j2k_pipe,image_png_pipe,rawvideo,yuv4mpegpipe,h264,hevc,ivf,wav,concat,framecrc
-    kMuxers=mxf,mxf_opatom,mov,mp4,matroska,webm,avi,nut,image2,image2pipe,rawvideo,null,framecrc,framehash,framemd5,hash,md5,yuv4mpegpipe,wav
-    kDecoders=jpeg2000,h264,hevc,vp8,vp9,prores,dnxhd,ffv1,huffyuv,ffvhuff,mpeg2video,mpeg4,mjpeg,png,tiff,dpx,exr,bmp,pam,pbm,pgm,pgmyuv,ppm,rawvideo,v210,wrapped_avframe,aac,ac3,flac,mp3float,opus,vorbis,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be
-    kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,png,tiff,pam,pbm,pgm,pgmyuv,ppm,ffv1,ffvhuff,v210,wrapped_avframe,pcm_s16le,pcm_s24le
-    kParsers=jpeg2000,h264,hevc,vp8,vp9,mpegvideo,mpeg4video,mjpeg,png,aac,ac3,flac,mpegaudio,opus,vorbis,dnxhd,bmp,pnm
-    kFilters=scale,format,noformat,null,nullsrc,copy,color,testsrc,testsrc2,allrgb,mandelbrot,life,noise,psnr,ssim,split,trim,setpts,settb,setparams,setfield,fps,select,loop,vflip,hflip,crop,pad,concat,blend,lut,lutrgb,lutyuv,geq,hwupload,hwdownload,aformat,anull,anullsrc,aresample,atrim,sine
-    kBsfs=(--enable-bsfs)
-    kNvdec=(--enable-nvdec "--enable-hwaccel=h264_nvdec,hevc_nvdec,mpeg2_nvdec,vp9_nvdec")
-    ;;
-  tests)
-    kDemuxers=mov,mxf,matroska,nut,image2,image2pipe,image_j2k_pipe,image_png_pipe,rawvideo
-    kMuxers=mxf,mov,matroska,nut,image2,rawvideo,null,framemd5
-    kDecoders=jpeg2000,png,rawvideo,wrapped_avframe
-    kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,png,wrapped_avframe
-    kParsers=jpeg2000,png
-    kFilters=scale,format,null,color,testsrc2,psnr,trim,setpts,settb,setparams,setfield,fps,select,vflip,hwupload,hwdownload
-    kBsfs=()
-    kNvdec=()
-    ;;
-  *) die "CJ2K_FFMPEG_PARTS $CJ2K_FFMPEG_PARTS is neither all nor tests" ;;
-esac
-readonly kDemuxers kMuxers kDecoders kEncoders kParsers kFilters kBsfs kNvdec
-# shellcheck disable=SC2054 # the commas belong to FFmpeg's options
-readonly kFlags=(
-  --disable-everything --disable-autodetect --disable-doc --disable-debug --disable-network --disable-ffplay
-  --enable-avfilter --enable-pthreads --enable-zlib --enable-libopenjpeg --enable-version3 --enable-libcj2k
-  --enable-protocol=file,pipe,fd,concat "${kBsfs[@]}" --enable-indev=lavfi
-  "--enable-demuxer=$kDemuxers" "--enable-muxer=$kMuxers" "--enable-decoder=$kDecoders"
-  "--enable-encoder=$kEncoders" "--enable-parser=$kParsers" "--enable-filter=$kFilters"
-)
+usage() { sed -n '5,24p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
 
-# Added if there are nv-codec-headers. The programs open the driver at run time, so they also run without one.
-readonly kCudaFlags=(--enable-ffnvcodec --enable-cuda "${kNvdec[@]}" --enable-filter=hwupload_cuda)
+versions=()
+export_to=
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    5.1 | 7.1 | 8.1 | 9.0) versions+=("$1") ;;
+    all) versions+=(5.1 7.1 8.1 9.0) ;;
+    --full) CJ2K_FFMPEG_PARTS=full ;;
+    --export) export_to=${2:-}; [[ -n $export_to ]] || usage; shift ;;
+    *) usage ;;
+  esac
+  shift
+done
+[[ -z $export_to || ${#versions[@]} == 1 ]] || usage
+[[ ${#versions[@]} -gt 0 ]] || versions=(7.1)
+
+# shellcheck source-path=SCRIPTDIR
+source "$root/ffmpeg-patch/components.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$root/ffmpeg-patch/export.sh"
 
 # --- packages --------------------------------------------------------------------------------------------------------
 
@@ -96,7 +84,26 @@ have_packages() {
   pkg-config --exists libopenjp2 zlib libhwy tbb
 }
 
+# missing_libraries: the lines of kLibraries that pkg-config does not find.
+missing_libraries() {
+  local line
+  [[ ${CJ2K_FFMPEG_PARTS:-all} != tests ]] || return 0
+  for line in "${kLibraries[@]}"; do pkg-config --exists "${line%%|*}" || echo "$line"; done
+}
+
 install_packages() {
+  local condition flag package what
+  install_required
+  if [[ -n $(missing_libraries) && -x $root/scripts/install_deps.sh ]]; then
+    say "installing libraries for FFmpeg"
+    "$root/scripts/install_deps.sh" ffmpeg_optional || true
+  fi
+  while IFS='|' read -r condition flag package what; do
+    say "no $condition (Debian: $package): FFmpeg is built without $what"
+  done < <(missing_libraries)
+}
+
+install_required() {
   have_packages && return
   local helper=$root/scripts/install_deps.sh
   [[ -x $helper ]] || die "packages are missing; on Debian: apt-get install build-essential cmake ninja-build nasm \
@@ -212,6 +219,32 @@ build_library() {
 
 # --- FFmpeg ----------------------------------------------------------------------------------------------------------
 
+# Puts the flags for the configure of a version into `flags`.
+set_flags() {
+  local version=$1 line flag more=()
+  flags=("${kFlags[@]}" "${parts[@]}")
+  if [[ ${CJ2K_FFMPEG_PARTS:-all} != tests ]]; then
+    for line in "${kLibraries[@]}"; do
+      flag=${line#*|}
+      flag=${flag%%|*}
+      if [[ $version == 5.1 && $flag == --enable-libharfbuzz ]]; then continue; fi # drawtext of 5.1 works without
+      if pkg-config --exists "${line%%|*}"; then flags+=("$flag"); fi
+    done
+  fi
+  if [[ -n $headers ]]; then
+    flags+=("${kCudaFlags[@]}" "${cuda_parts[@]}")
+    if [[ ${CJ2K_FFMPEG_PARTS:-all} == tests ]]; then
+      : # only the tests of CUDA frames, which need no filter of FFmpeg's own
+    elif command -v clang >/dev/null; then
+      flags+=("${kCudaFilters[@]}")
+    else
+      say "no clang: FFmpeg is built without scale_cuda and its other CUDA filters"
+    fi
+  fi
+  mapfile -t more < <(printf '%s' "${CJ2K_FFMPEG_FLAGS:-}" | xargs -r -n 1 printf '%s\n') # knows quotes
+  flags+=("${more[@]}")
+}
+
 # install_library_into DIR: copies the library to a path that is the same for every checkout. Files with the same content
 # keep their time, so that make sees what has changed.
 install_library_into() {
@@ -250,7 +283,7 @@ prepare_tree() {
   if [[ $(cat "$tree/.configured" 2>/dev/null) != "$stamp" ]]; then
     say "$version: configuring"
     (cd "$tree/src" && PKG_CONFIG_PATH=$tree/cj2k/lib/pkgconfig:$tree/nvcodec/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH} \
-      quietly "$tree/configure.log" ./configure "--cc=$cc" "${kFlags[@]}" "${cuda_flags[@]}")
+      quietly "$tree/configure.log" ./configure "--cc=$cc" "${flags[@]}")
     echo "$stamp" >"$tree/.configured"
   fi
 }
@@ -304,11 +337,15 @@ prune() {
 }
 
 build() {
-  local version=$1 start=$SECONDS tree_key bin_key tree bin to=$root/build/ffmpeg-$1 cuda_flags=()
-  if [[ -n $headers ]]; then cuda_flags=("${kCudaFlags[@]}"); fi
+  local version=$1 start=$SECONDS module tree_key bin_key tree bin to=$root/build/ffmpeg-$1 flags=()
+  set_flags "$version"
   tree_key=$({
-    printf '%s\n' "${tarball##*/}" "${headers##*/}" "${kFlags[@]}" "${cuda_flags[@]}" "$(gcc -dumpmachine)" "$(gcc -dumpfullversion)"
+    printf '%s\n' "${tarball##*/}" "${headers##*/}" "${flags[@]}" "$(gcc -dumpmachine)" "$(gcc -dumpfullversion)"
     pkg-config --modversion libopenjp2 zlib
+    if [[ ${CJ2K_FFMPEG_PARTS:-all} != tests ]]; then
+      for module in "${kLibraries[@]%%|*}"; do pkg-config --modversion "${module%% *}" || true; done
+      clang -dumpversion || true
+    fi
     cat "$tarball.sha256" "$root/ffmpeg-patch/j2k_cuda.patch"
   } | sed "s|$cache||" | hash_of)
   bin_key=$({
@@ -352,15 +389,10 @@ build() {
 
 # --- main ------------------------------------------------------------------------------------------------------------
 
-versions=()
-for arg in "${@:-7.1}"; do
-  case $arg in
-    5.1 | 7.1 | 8.1 | 9.0) versions+=("$arg") ;;
-    all) versions+=(5.1 7.1 8.1 9.0) ;;
-    *) sed -n '5,20p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2 ;;
-  esac
-done
-
+if [[ -n $export_to ]]; then
+  export_series "$export_to" "${versions[0]}"
+  exit
+fi
 install_packages
 build_library
 fetch_headers

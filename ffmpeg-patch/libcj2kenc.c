@@ -973,8 +973,8 @@ static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet
     }
 
     pkt->pts = pkt->dts = packet->pts;
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
-    pkt->duration = packet->duration; /* in 5.1 the ffmpeg program sets it and warns of others */
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* in 5.1 the ffmpeg program sets it and warns of others */
+    pkt->duration = packet->duration;
 #endif
     pkt->flags |= AV_PKT_FLAG_KEY;
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE

@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash disable=SC2154 # build.sh reads this file: root, tarball and kAbsent are its variables
+#
+# build.sh --export DIR VERSION: the patches as FFmpeg's developers read them, for one version and without a trace of others.
+#
+#     0001-*.patch   the encoder, with libcj2kenc.c and lines for doc/general_contents.texi and the Changelog
+#     0002-*.patch   the MXF muxer and demuxer, where there is a mxf-VERSION.patch
+#
+# They apply with "git am" to the release of that version.
+
+readonly kIdentity="libcj2k authors"
+readonly kMail=libcj2k@localhost
+readonly kDate="2026-11-01T00:00:00+0000"
+
+# defined NAME TREE: whether a header of FFmpeg defines the macro NAME.
+defined() { grep -rqE --include='*.h' "^[[:space:]]*#[[:space:]]*define[[:space:]]+$1\b" "$2/libavcodec" "$2/libavutil"; }
+
+# version_of LIBRARY TREE: LIBAVCODEC_VERSION_INT or the like, as a number.
+version_of() {
+  local library=$1 tree=$2 part number=0 files=("$2/lib$1/version"*.h)
+  for part in MAJOR MINOR MICRO; do
+    number=$((number * 256 + $(sed -n "s/^#define LIB${library^^}_VERSION_$part *\([0-9]*\)$/\1/p" "${files[@]}" | head -n 1)))
+  done
+  echo "$number"
+}
+
+# strip_shims TREE < libcj2kenc.c: without the lines for other versions. What a header of TREE defines is known, and so are
+# the versions of its libraries. CONFIG_* stay.
+strip_shims() {
+  local tree=$1 name symbols=() source
+  source=$(cat)
+  while read -r name; do
+    if defined "$name" "$tree"; then symbols+=("-D$name=1"); else symbols+=("-U$name"); fi
+  done < <(grep -oP '^#(ifdef|ifndef)\s+\K\w+' <<<"$source" | sort -u)
+  for name in avcodec avutil; do symbols+=("-DLIB${name^^}_VERSION_INT=$(version_of $name "$tree")"); done
+  source=$(perl -pe 's/AV_VERSION_INT\((\d+), *(\d+), *(\d+)\)/($1 << 16) + ($2 << 8) + $3/ge if /^#(el)?if/' <<<"$source" |
+    unifdef -x 2 "${symbols[@]}")
+  # The flag whose bit means the opposite from 7.1 on is a shim without a value there.
+  if ! defined FF_CODEC_CAP_INIT_THREADSAFE "$tree"; then
+    source=$(perl -0pe 's/#define FF_CODEC_CAP_INIT_THREADSAFE 0\n//; s/\bFF_CODEC_CAP_INIT_THREADSAFE\s*\|\s*//g' <<<"$source")
+  fi
+  grep -q 'LIBAVCODEC_VERSION_INT' <<<"${source//defines LIBAVCODEC_VERSION_INT/}" ||
+    source=$(sed '/^#include "version\.h"/d' <<<"$source")
+  # One file for all versions it is no more.
+  sed -e 's/ One file for FFmpeg [0-9., and]*$//' -e '/^$/N;/^\n$/D' <<<"$source"
+}
+
+# add_changelog FILE: a line at the end of the list of the newest version.
+add_changelog() {
+  awk '/^version / { ++versions }
+       versions == 1 && /^$/ { print " avcodec: add j2k_cuda, a JPEG 2000 encoder through libcj2k"; ++versions }
+       { print }' "$1" >"$1.new"
+  mv "$1.new" "$1"
+}
+
+# tree_git TREE ARGUMENT...: git with settings and an identity of its own.
+tree_git() {
+  local tree=$1
+  shift
+  GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=$kIdentity GIT_AUTHOR_EMAIL=$kMail \
+    GIT_AUTHOR_DATE=$kDate GIT_COMMITTER_NAME=$kIdentity GIT_COMMITTER_EMAIL=$kMail GIT_COMMITTER_DATE=$kDate \
+    git -C "$tree" "$@"
+}
+
+# export_encoder TREE: commits the encoder in TREE.
+export_encoder() {
+  local tree=$1 patch=$root/ffmpeg-patch/j2k_cuda.patch subject
+  quietly "$tree/.git/patch.log" patch -d "$tree" -p1 --fuzz=0 --no-backup-if-mismatch -i "$patch"
+  strip_shims "$tree" <"$root/ffmpeg-patch/libcj2kenc.c" >"$tree/libavcodec/libcj2kenc.c"
+  add_changelog "$tree/Changelog"
+  subject=$(tree_git "$tree" mailinfo "$tree/.git/body" /dev/null <"$patch" | sed -n 's/^Subject: //p')
+  tree_git "$tree" add -A
+  # The last paragraph of the message is about the patch for all versions.
+  tree_git "$tree" commit -q -m "$subject" -m "$(sed '/^The patch fits/,$d' "$tree/.git/body")"
+}
+
+# export_series DIR VERSION
+export_series() {
+  local to=$1 version=$2 tree mxf=$root/ffmpeg-patch/mxf-$2.patch tool names commits=1
+  for tool in git unifdef perl; do
+    command -v "$tool" >/dev/null || die "--export needs $tool (Debian: apt-get install $tool)"
+  done
+  # shellcheck disable=SC2046 # each suite is one word
+  fetch_source ffmpeg "$version" $(suites_of "$version") || die "cannot fetch FFmpeg $version"
+  [[ -n $tarball ]] || { say "$version: SKIPPED, no suite of ($(suites_of "$version")) has it"; exit "$kAbsent"; }
+  tree=$(mktemp -d)
+  # shellcheck disable=SC2064 # the path of now
+  trap "rm -rf '$tree'" EXIT
+  say "$version: unpacking"
+  # What the patches change, and the headers: git takes long for all of FFmpeg.
+  mapfile -t names < <(cat "$root/ffmpeg-patch/j2k_cuda.patch" "$mxf" 2>/dev/null | sed -n 's|^--- a/|*/|p' | sort -u)
+  tar -xf "$tarball" -C "$tree" --strip-components=1 --wildcards '*/Changelog' '*/libav*/*.h' "${names[@]}"
+  tree_git "$tree" -c init.defaultBranch=main init -q
+  tree_git "$tree" add -A
+  tree_git "$tree" commit -q -m "FFmpeg $version"
+  export_encoder "$tree"
+  if [[ -e $mxf ]]; then
+    quietly "$tree/.git/mxf.log" tree_git "$tree" am -q "$mxf"
+    commits=2
+  fi
+  mkdir -p "$to"
+  rm -f "$to"/000[12]-*.patch
+  tree_git "$tree" format-patch -q --zero-commit --signature=libcj2k -o "$(cd "$to" && pwd)" "HEAD~$commits"
+  (cd "$to" && ls -1 000*.patch)
+}

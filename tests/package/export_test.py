@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+"""export_test.py BUILD_DIR VERSION: the series of `build.sh --export` is what FFmpeg's developers would take.
+
+It applies with "git am" to the release, has no trace of other releases, compiles there without a warning, and passes
+"make fate-source" and tools/patcheck, but for findings that are listed here with the reason.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD, VERSION = pathlib.Path(sys.argv[1]), sys.argv[2]
+SKIPPED = 77
+
+# tools/patcheck guesses by regular expressions. Its findings in C files that are none:
+FALSE_ALARMS = {
+    "reserved identifer": r"__VA_ARGS__",  # C99 reserves that name for this
+    "These functions may need av_cold": r"\bsend_frame\(",  # "send" ends like a function that ends something
+    "x==0 / x!=0 can be simplified": r"irreversible == 0",  # a number of three values, -1, 0 and 1
+    "missing void": r"^\+(/\*| \*|.*///<)",  # a comment that names a function
+    "divide by 2^x could use >> maybe": r"",  # a ratio of signed numbers, and no loop
+    "missing } prior to else": r"",  # FFmpeg's style has no braces around one statement
+    "Non doxy comments": r"",  # /** */ is for files, types and functions
+}
+
+
+def run(*command, cwd=None, env=None, ok=True):
+    result = subprocess.run([str(c) for c in command], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            text=True, check=False)
+    if ok and result.returncode:
+        sys.exit(f"exit status {result.returncode}: {' '.join(map(str, command))}\n{result.stdout[-3000:]}")
+    return result
+
+
+def skip(why):
+    print(f"SKIPPED: {why}")
+    sys.exit(SKIPPED)
+
+
+def unpack(folder):
+    cache = pathlib.Path(os.environ.get("CJ2K_CACHE") or
+                         pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "cj2k")
+    tarball = sorted((cache / "ffmpeg/source").glob(f"ffmpeg_{VERSION}.*.orig.tar.?z"))[-1]
+    folder.mkdir()
+    run("tar", "-xf", tarball, "-C", folder, "--strip-components=1")
+
+
+def apply(tree, patches):
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@localhost"]
+    run("git", "init", "-q", cwd=tree)
+    run("git", "add", "-A", cwd=tree)
+    run(*git, "commit", "-q", "-m", "release", cwd=tree)
+    run(*git, "am", "--whitespace=error", *patches, cwd=tree)
+    log = run("git", "log", "--format=%an <%ae>", f"-{len(patches)}", cwd=tree).stdout.splitlines()
+    assert set(log) == {"libcj2k authors <libcj2k@localhost>"}, log
+    changed = run("git", "diff", "--name-only", f"HEAD~{len(patches)}", cwd=tree).stdout.split()
+    for name in ("Changelog", "configure", "doc/encoders.texi", "doc/general_contents.texi", "libavcodec/libcj2kenc.c"):
+        assert name in changed, f"{name} is not changed: {changed}"
+
+
+def check_source(path):
+    text = path.read_text(encoding="utf-8")
+    for trace in (r"\b(5\.1|7\.1|8\.1|9\.0)\b", r"\b6\.0\b", r"#if.*LIBAV\w+_VERSION", r"#ifn?def (?!CJ2K)"):
+        found = re.search(trace, text)
+        assert not found, f"{path.name} knows of other versions: {found[0]}"
+
+
+def check_patcheck(tree, patch):
+    """Every finding in a line of a C file must be one of FALSE_ALARMS."""
+    lines = patch.read_text(encoding="utf-8").splitlines()
+    in_c, source = False, set()
+    for number, line in enumerate(lines, 1):
+        if line.startswith("+++ "):
+            in_c = line.endswith((".c", ".h"))
+        elif in_c:
+            source.add(number)
+    text = re.sub(r"\x1b\[[0-9;]*[mK]", "", run("sh", "tools/patcheck", patch, cwd=tree, ok=None).stdout)
+    heading, findings = "", 0
+    for line in text.splitlines():
+        found = re.match(re.escape(str(patch)) + r":(\d+):(.*)", line)
+        if not found:
+            if line.strip() not in ("", "--", "NULL") and not line.startswith(str(patch)):
+                heading = line.strip()
+        elif int(found[1]) in source:
+            findings += 1
+            known = [pattern for name, pattern in FALSE_ALARMS.items() if heading.startswith(name)]
+            assert known and re.search(known[0], found[2]), f"patcheck: {heading}: {found[2]}"
+    print(f"{patch.name}: {findings} findings of patcheck in C files, all known")
+
+
+def check_build(tree, scratch):
+    """Configured as small as it gets; without --enable-version3 it is refused."""
+    run("cmake", "--install", BUILD, "--prefix", scratch / "prefix")
+    pc = next((scratch / "prefix").rglob("cj2k.pc")).parent
+    env = os.environ | {"PKG_CONFIG_PATH": f"{pc}:{os.environ.get('PKG_CONFIG_PATH', '')}"}
+    small = ["./configure", "--disable-everything", "--disable-autodetect", "--disable-doc", "--disable-x86asm",
+             "--disable-network", "--enable-libcj2k", "--enable-encoder=j2k_cuda"]
+    if shutil.which("ccache"):
+        small.append("--cc=ccache gcc")
+    refused = run(*small, cwd=tree, env=env, ok=None)
+    assert refused.returncode and "libcj2k is version3" in refused.stdout, refused.stdout[-500:]
+    run(*small, "--enable-version3", cwd=tree, env=env)
+    log = run("make", "libavcodec/libcj2kenc.o", "libavformat/mxfenc.o", "libavformat/mxfdec.o", cwd=tree).stdout
+    assert "CC\tlibavcodec/libcj2kenc.o" in log, log
+    assert "warning:" not in log.split("CC\tlibavcodec/libcj2kenc.o")[1], log
+    run("make", "fate-source", f"SAMPLES={scratch}", cwd=tree)
+
+
+def main():
+    for tool in ("git", "unifdef", "perl"):
+        if not shutil.which(tool):
+            skip(f"{tool} is not installed")
+    with tempfile.TemporaryDirectory(prefix="cj2k-export-") as name:
+        scratch = pathlib.Path(name)
+        if run(ROOT / "ffmpeg-patch/build.sh", "--export", scratch / "out", VERSION, ok=None).returncode == 3:
+            skip(f"no suite has FFmpeg {VERSION}")
+        patches = sorted((scratch / "out").iterdir())
+        mxf = ROOT / f"ffmpeg-patch/mxf-{VERSION}.patch"
+        assert len(patches) == 1 + mxf.exists(), patches
+        tree = scratch / "ffmpeg"
+        unpack(tree)
+        for patch in patches:
+            check_patcheck(tree, patch)
+        apply(tree, patches)
+        check_source(tree / "libavcodec/libcj2kenc.c")
+        check_build(tree, scratch)
+
+
+main()
