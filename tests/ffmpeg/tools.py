@@ -45,6 +45,14 @@ def scratch_folder():
         yield pathlib.Path(name)
 
 
+@functools.cache
+def names_of(program, what):
+    """The names that `ffmpeg -encoders`, `-decoders` or `-demuxers` lists."""
+    text = run(program, "-hide_banner", f"-{what}").stdout.decode()
+    return {name for line in text.splitlines() if (m := re.match(r"\s*[A-Z.]+\s+(\S+)", line))
+            for name in m[1].split(",")}
+
+
 def bytes_per_frame(bits_per_second, rate):
     return int(bits_per_second / 8 / fractions.Fraction(str(rate)))
 

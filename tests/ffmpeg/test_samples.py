@@ -1,0 +1,127 @@
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The scripts in samples/ on small pictures, with the ffmpeg under test."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from codestream import Codestream
+from tools import names_of, run
+
+SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
+FRAMES = 5
+
+
+@pytest.fixture(name="sample")
+def _sample(ff, tmp_path):
+    """sample(NAME, arguments..., ok=True): runs samples/NAME.sh in tmp_path and returns what it prints."""
+    def sample(name, *args, ok=True):
+        result = subprocess.run([str(SAMPLES / f"{name}.sh"), *map(str, args)], cwd=tmp_path, text=True, timeout=300,
+                                env=os.environ | {"CJ2K_FFMPEG": str(ff.program)}, capture_output=True, check=False)
+        log = result.stdout + result.stderr
+        assert (result.returncode == 0) == ok, f"exit status {result.returncode}\n{log[-3000:]}"
+        if not ok:
+            assert re.search(rf"^{name}\.sh: ", log, re.MULTILINE) or result.returncode == 2, log
+        return log
+    return sample
+
+
+def needs(ff, *codecs):
+    if missing := set(codecs) - (names_of(ff.program, "encoders") & names_of(ff.program, "decoders")):
+        pytest.skip(f"this ffmpeg does not both write and read {', '.join(sorted(missing))}")
+
+
+def film(ff, path, *options, size="128x72"):
+    path.parent.mkdir(exist_ok=True)
+    ff.ffmpeg("-f", "lavfi", "-i", f"testsrc2=s={size}:r=24", "-frames:v", FRAMES, *options, path)
+
+
+def test_help_and_usage(sample):
+    for name in ("archive", "proxy", "sequence"):
+        assert f"samples/{name}.sh" in sample(name, "--help")
+        sample(name, ok=False)
+        sample(name, "--no-such-option", ok=False)
+
+
+@pytest.mark.parametrize("output", ["a.mkv", "a.mov", "a.mxf"])
+@pytest.mark.parametrize("pix_fmt", ["rgb48be", "rgb24"])
+def test_archive(ff, tmp_path, sample, output, pix_fmt):
+    film(ff, tmp_path / "scan/%06d.png", "-pix_fmt", pix_fmt)
+    log = sample("archive", "scan/%06d.png", output)
+    assert f"reversible  yes: {FRAMES} MD5" in log, log
+    md5 = (tmp_path / f"{output}.md5").read_text().split()
+    assert len(set(md5)) == FRAMES and md5 == (tmp_path / f"{output}.source.md5").read_text().split()
+    assert md5 == ff.frame_hashes("-i", tmp_path / "scan/%06d.png", "-c:v", "rawvideo")
+
+
+def test_archive_keeps_audio(ff, tmp_path, sample):
+    needs(ff, "flac", "pcm_s24le", "ffv1")
+    film(ff, tmp_path / "a.mkv", "-f", "lavfi", "-i", "sine=r=48000:d=0.2", "-map", 0, "-map", 1, "-c:v", "ffv1", "-pix_fmt",
+         "yuv422p10le", "-c:a", "pcm_s24le")
+    sample("archive", "a.mkv", "b.mkv")
+    assert [s["codec_name"] for s in ff.probe(tmp_path / "b.mkv", "-show_streams")["streams"]] == ["jpeg2000", "flac"]
+    a, b = (ff.ffmpeg("-i", tmp_path / n, "-map", "0:a", "-f", "md5", "-c:a", "pcm_s24le", "-").stdout for n in ("a.mkv", "b.mkv"))
+    assert a == b, "the audio is another one"
+
+
+def test_archive_finds_a_loss(ff, tmp_path, sample, monkeypatch):
+    """An ffmpeg that encodes with loss is found out."""
+    film(ff, tmp_path / "scan/%06d.png", "-pix_fmt", "rgb24")
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "ffmpeg").write_text(f'#!/bin/bash\nexec "{ff.program}" "${{@/-lossless/-levels}}"\n')
+    (folder / "ffprobe").symlink_to(pathlib.Path(ff.program).with_name("ffprobe"))
+    (folder / "ffmpeg").chmod(0o755)
+    monkeypatch.setattr(ff, "program", folder / "ffmpeg")
+    log = sample("archive", "scan/%06d.png", "a.mkv", ok=False)
+    assert "lines differ" in log and not (tmp_path / "a.mkv").exists(), log
+
+
+def test_archive_refuses(ff, tmp_path, sample):
+    assert "there is no none.mov" in sample("archive", "none.mov", "a.mkv", ok=False)
+    film(ff, tmp_path / "scan/%06d.png", "-pix_fmt", "rgb24")
+    assert "not named" in sample("archive", "scan/%06d.png", "a.avi", ok=False)
+    assert "no file is named" in sample("archive", "scan/x%06d.png", "a.mkv", ok=False)
+
+
+def test_proxy(ff, tmp_path, sample):
+    needs(ff, "prores")
+    film(ff, tmp_path / "master.mov", "-c:v", "j2k_cuda", "-levels", 3, "-b:v", "20M", "-pix_fmt", "yuv422p10le")
+    log = sample("proxy", "master.mov", "p.mov", 1)
+    assert re.findall(r"^ *(\d)  (\d+x\d+) +(\d+)  ", log, re.MULTILINE) == [
+        ("0", "128x72", "5"), ("1", "64x36", "5"), ("2", "32x18", "5"), ("3", "16x9", "5")], log
+    stream = ff.probe(tmp_path / "p.mov", "-show_streams")["streams"][0]
+    assert (stream["codec_name"], stream["width"], stream["height"]) == ("prores", 64, 36), stream
+    assert "LEVEL 4 not in [0, 3]" in sample("proxy", "master.mov", "p.mov", 4, ok=False)
+    assert "not jpeg2000" in sample("proxy", "p.mov", ok=False)
+
+
+@pytest.mark.parametrize("kind, pix_fmt, depth", [("png", "rgb48be", 16), ("dpx", "gbrp10le", 10), ("tiff", "rgb48le", 16),
+                                                  ("exr", "gbrpf32le", 16)])
+def test_sequence(ff, tmp_path, sample, kind, pix_fmt, depth):
+    needs(ff, kind)
+    film(ff, tmp_path / f"scan/%06d.{kind}", "-pix_fmt", pix_fmt)
+    log = sample("sequence", f"scan/%06d.{kind}", "out", "20M")
+    files = sorted((tmp_path / "out").iterdir())
+    assert [f.name for f in files] == [f"{n:06d}.j2c" for n in range(FRAMES)]
+    for file in files:
+        data = file.read_bytes()
+        assert len(data) <= 20_000_000 // 8 // 24
+        assert Codestream(data).depths == [depth] * 3
+    assert f"frames      {FRAMES} in" in log and ("EXR: linear light" in log) == (kind == "exr"), log
+    assert "already" in sample("sequence", f"scan/%06d.{kind}", "out", ok=False)
+
+
+def test_sequence_of_a_folder(ff, tmp_path, sample):
+    film(ff, tmp_path / "scan/a_%03d.png", "-pix_fmt", "rgb24")
+    assert "quality     lossless, in" in sample("sequence", "scan", "out", "lossless")
+    assert len(list((tmp_path / "out").iterdir())) == FRAMES
+    (tmp_path / "scan/a_003.png").unlink()
+    log = sample("sequence", "scan/a_%03d.png", "gap", ok=False)
+    assert "2 codestreams of 4 images" in log, log
+    run("cp", tmp_path / "scan/a_001.png", tmp_path / "scan/b.tif")
+    assert "several kinds" in sample("sequence", "scan", "kinds", ok=False)
