@@ -24,24 +24,38 @@
  * JPEG 2000 encoder "j2k_cuda". One file for FFmpeg 5.1, 7.1, 8.1 and 9.0.
  */
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cj2k.h>
 
 #include "config.h"
+#if HAVE_UNISTD_H
+#include <unistd.h>
+#endif
 
 #include "libavutil/avstring.h"
+#include "libavutil/bprint.h"
 #include "libavutil/common.h"
 #include "libavutil/dict.h"
 #include "libavutil/fifo.h"
 #include "libavutil/frame.h"
 #include "libavutil/hwcontext.h"
+#include "libavutil/libm.h"
 #include "libavutil/mathematics.h"
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
+#include "libavutil/version.h"
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 0, 100) /* 6.0 on */
+#include "libavutil/file_open.h"
+#else
+#include "libavutil/internal.h"
+#endif
 #if CONFIG_CUDA
 #include "libavutil/hwcontext_cuda_internal.h"
 #endif
@@ -51,6 +65,14 @@
 #include "encode.h"
 #include "hwconfig.h"
 #include "version.h" /* defines LIBAVCODEC_VERSION_INT, which would be 0 in #if without it */
+#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(62, 0, 100) /* until 7.1 */
+#include "packet_internal.h"
+#define ff_encode_add_stats_side_data ff_side_data_set_encoder_stats
+#endif
+#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(60, 0, 100) /* 5.1 */
+#include "internal.h"
+#define ff_encode_add_cpb_side_data ff_add_cpb_side_data
+#endif
 
 #ifndef CODEC_LONG_NAME /* 5.1 */
 #define CODEC_LONG_NAME(str) .p.long_name = NULL_IF_CONFIG_SMALL(str)
@@ -186,6 +208,18 @@ typedef struct CJ2KContext {
     int draining;
     int warned_interlaced;
     int opening;            ///< the library's errors wait for explain_error()
+    cj2k_params used;       ///< the parameters of the open encoder, with each "chosen" replaced
+    FILE *stats;            ///< the open stats_file; NULL: none, or writing to it has failed
+    int64_t stats_bytes;    ///< bytes of the complete lines in it
+
+    /** Of the frames that have a packet, for the summary. */
+    struct {
+        int64_t frames, bytes, largest_bytes;
+        double error;       ///< sum of frame_error()
+        double worst_error;
+        uintptr_t worst;    ///< number of the frame with worst_error
+        double stage_ms[CJ2K_NUM_STAGES];
+    } sum;
 
     /* The options. Those that are parameters have the parameter's name. */
 #define NUMBER_MEMBER_(c_type, opt_type, member, name) c_type name;
@@ -201,6 +235,7 @@ typedef struct CJ2KContext {
     int tile_width;
     int tile_height;
     int64_t max_component_rate;
+    char *stats_file;
     AVDictionary *cj2k_params;
 } CJ2KContext;
 
@@ -234,7 +269,7 @@ static void log_callback(void *avctx, cj2k_log_level level, const char *message)
         [CJ2K_LOG_ERROR]   = AV_LOG_ERROR,
         [CJ2K_LOG_WARNING] = AV_LOG_WARNING,
         [CJ2K_LOG_INFO]    = AV_LOG_INFO,
-        [CJ2K_LOG_DEBUG]   = AV_LOG_DEBUG,
+        [CJ2K_LOG_DEBUG]   = AV_LOG_VERBOSE,
     };
     const CJ2KContext *s = ((AVCodecContext *)avctx)->priv_data;
 
@@ -400,15 +435,28 @@ static int bytes_per_frame(AVCodecContext *avctx, const char *option, int64_t bi
     return 0;
 }
 
+static int64_t component_samples(const cj2k_params *p, int c)
+{
+    return (int64_t)((p->width  + p->dx[c] - 1) / p->dx[c]) *
+                    ((p->height + p->dy[c] - 1) / p->dy[c]);
+}
+
 /* The bits of all samples of a frame, without padding. */
 static int64_t raw_frame_bits(const cj2k_params *p)
 {
     int64_t bits = 0;
 
     for (int c = 0; c < p->num_components; c++)
-        bits += (int64_t)((p->width  + p->dx[c] - 1) / p->dx[c]) *
-                         ((p->height + p->dy[c] - 1) / p->dy[c]) * p->depth[c];
+        bits += component_samples(p, c) * p->depth[c];
     return bits;
+}
+
+/* The most bytes that a frame can have; 0: no limit. */
+static int64_t frame_cap(const cj2k_params *p)
+{
+    if (!p->target_bytes || !p->max_frame_bytes)
+        return p->target_bytes + p->max_frame_bytes;
+    return FFMIN(p->target_bytes, p->max_frame_bytes);
 }
 
 /* As in libopenjpeg, the compression ratio is twice the level. */
@@ -483,6 +531,8 @@ static int set_running(AVCodecContext *avctx, cj2k_params *p)
     int ret;
 
     p->threads = avctx->thread_count;
+    if (avctx->flags & AV_CODEC_FLAG_PSNR)
+        p->measure_mse = 1;
     if (avctx->flags & AV_CODEC_FLAG_LOW_DELAY) {
         if (!s->gop)
             p->gop = 1;
@@ -616,6 +666,69 @@ static void warn_without_effect(AVCodecContext *avctx, const cj2k_params *p)
                "encoder runs on the CPU\n", text);
 }
 
+/* One line: what a frame gets, and who codes it. */
+static void log_open(AVCodecContext *avctx, const cj2k_info *info)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const cj2k_params *p = &s->used;
+    const AVRational rate = frame_rate(avctx);
+    const int64_t cap = frame_cap(p);
+    char quality[64] = "", bytes[128] = "";
+
+    if (p->quality > 0)
+        snprintf(quality, sizeof(quality), "quality %g%s", p->quality, cap ? " within " : ", ");
+    if (cap && rate.num)
+        snprintf(bytes, sizeof(bytes), "%"PRId64" bytes a frame at %d/%d fps (%.1f Mbit/s), ", cap,
+                 rate.num, rate.den, 8e-6 * cap * av_q2d(rate));
+    else if (cap)
+        snprintf(bytes, sizeof(bytes), "%"PRId64" bytes a frame, ", cap);
+    av_log(avctx, AV_LOG_INFO, "%s%s%s%s%s%s%s%s, %d thread%s\n",
+           p->lossless ? "lossless, " : "", quality, bytes,
+           p->num_layer_rates ? "layer_rates " : "", p->num_layer_rates ? s->layer_rates : "",
+           p->num_layer_rates ? ", " : "", info->backend,
+           info->device_name[0] ? info->device_name : "", info->threads,
+           info->threads == 1 ? "" : "s");
+}
+
+/* Tells muxers the highest bit rate. */
+static int add_cpb(AVCodecContext *avctx)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const AVRational rate = frame_rate(avctx);
+    const int64_t cap = frame_cap(&s->used);
+    AVCPBProperties *cpb;
+
+    if (!cap || !rate.num)
+        return 0;
+    cpb = ff_encode_add_cpb_side_data(avctx);
+    if (!cpb) {
+        av_log(avctx, AV_LOG_ERROR, "Out of memory for the properties of the rate\n");
+        return AVERROR(ENOMEM);
+    }
+    cpb->max_bitrate = av_rescale(8 * cap, rate.num, rate.den);
+    cpb->avg_bitrate = avctx->bit_rate;
+    cpb->min_bitrate = avctx->rc_min_rate;
+    cpb->buffer_size = 8 * cap;
+    return 0;
+}
+
+static int open_stats_file(AVCodecContext *avctx)
+{
+    CJ2KContext *s = avctx->priv_data;
+    int ret;
+
+    if (!s->stats_file)
+        return 0;
+    s->stats = avpriv_fopen_utf8(s->stats_file, "w");
+    if (!s->stats) {
+        ret = AVERROR(errno);
+        av_log(avctx, AV_LOG_ERROR, "stats_file %s: %s\n", s->stats_file, av_err2str(ret));
+        return ret;
+    }
+    setvbuf(s->stats, NULL, _IONBF, 0); /* each line is written at once */
+    return 0;
+}
+
 /* Says why the encoder could not be opened: in the names and units of the options if a rate is too
  * low, else in the words of the library. */
 static void explain_error(AVCodecContext *avctx, const cj2k_params *p)
@@ -661,6 +774,23 @@ static void explain_error(AVCodecContext *avctx, const cj2k_params *p)
     av_log(avctx, AV_LOG_ERROR, "%s\n", reason);
 }
 
+/* What follows when the encoder is open. */
+static int finish_init(AVCodecContext *avctx)
+{
+    CJ2KContext *s = avctx->priv_data;
+    cj2k_info info = { .struct_size = sizeof(info) };
+    int ret;
+
+    s->used.struct_size = sizeof(s->used);
+    if ((ret = map_status(cj2k_encoder_params(s->encoder, &s->used))) < 0 ||
+        (ret = map_status(cj2k_encoder_info(s->encoder, &info))) < 0 ||
+        (ret = add_cpb(avctx)) < 0 ||
+        (ret = open_stats_file(avctx)) < 0)
+        return ret;
+    log_open(avctx, &info);
+    return 0;
+}
+
 static av_cold int cj2k_init(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
@@ -701,9 +831,11 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     if (ret < 0)
         explain_error(avctx, &p);
     s->opening = 0;
-    if (ret >= 0)
-        warn_without_effect(avctx, &p);
-    return ret;
+    if (ret < 0)
+        return ret;
+
+    warn_without_effect(avctx, &p);
+    return finish_init(avctx);
 }
 
 /* May be called from the library's worker threads. */
@@ -890,14 +1022,230 @@ static void take_props(CJ2KContext *s, uintptr_t number, FrameProps *props)
     memset(props, 0, sizeof(*props));
 }
 
-static void log_stats(AVCodecContext *avctx, const cj2k_packet *packet)
+/* The mean squared error of component c, relative to the square of its largest value. Estimates are
+ * of the coded components; if these are the result of a colour transform, the sum of the first three
+ * is known, but not what each component of the picture has of it. */
+static double component_error(const CJ2KContext *s, const cj2k_stats *st, int c)
+{
+    const double peak = (1 << s->used.depth[c]) - 1;
+    const int mixed = s->used.mct == CJ2K_MCT_ON && !s->used.measure_mse && c < 3;
+
+    return (mixed ? (st->mse[0] + st->mse[1] + st->mse[2]) / 3 : st->mse[c]) / (peak * peak);
+}
+
+/* The mean over all samples of a frame, as in the average of FFmpeg's psnr filter. */
+static double frame_error(const CJ2KContext *s, const cj2k_stats *st)
+{
+    double error = 0, samples = 0;
+
+    for (int c = 0; c < s->used.num_components; c++) {
+        error   += component_error(s, st, c) * component_samples(&s->used, c);
+        samples += component_samples(&s->used, c);
+    }
+    return error / samples;
+}
+
+static double psnr(double error)
+{
+    return -10 * log10(error);
+}
+
+/* The step of the uniform quantiser that has the slope of the frame, as in the option q. Its slope
+ * is 16 ln 2 / 12 step^2 per byte. 0: everything is included. */
+static double equivalent_q(const CJ2KContext *s, const cj2k_stats *st)
+{
+    int depth = 0;
+
+    if (!st->slope_threshold)
+        return 0;
+    for (int c = 0; c < s->used.num_components; c++)
+        depth = FFMAX(depth, s->used.depth[c]);
+    return ldexp(sqrt(exp2((st->slope_threshold - 24576) / 256.0) * 12 / (16 * M_LN2)), 8 - depth);
+}
+
+static int add_stats(AVCodecContext *avctx, AVPacket *pkt, const cj2k_stats *st)
 {
     const CJ2KContext *s = avctx->priv_data;
-    cj2k_stats st = { .struct_size = sizeof(st) };
+    const int quality = lrint(FFMIN(equivalent_q(s, st), 1e6) * FF_QP2LAMBDA);
+    int64_t errors[CJ2K_MAX_COMPONENTS];
+    int count = 0;
+
+    /* Sums of squared errors on the scale of 8 bits, which readers expect of every depth. */
+    if (avctx->flags & AV_CODEC_FLAG_PSNR) {
+        for (; count < s->used.num_components; count++) {
+            errors[count] = llrint(component_error(s, st, count) * 255 * 255 *
+                                   component_samples(&s->used, count));
+            avctx->error[count] += errors[count];
+        }
+    }
+    return ff_encode_add_stats_side_data(pkt, quality, errors, count, AV_PICTURE_TYPE_I);
+}
+
+static void sum_up(CJ2KContext *s, uintptr_t number, const cj2k_stats *st)
+{
+    const double error = frame_error(s, st);
+
+    if (!s->sum.frames || error > s->sum.worst_error) {
+        s->sum.worst_error = error;
+        s->sum.worst       = number;
+    }
+    s->sum.frames++;
+    s->sum.error         += error;
+    s->sum.bytes         += st->bytes;
+    s->sum.largest_bytes  = FFMAX(s->sum.largest_bytes, st->bytes);
+    for (int i = 0; i < CJ2K_NUM_STAGES; i++)
+        s->sum.stage_ms[i] += st->stage_ms[i];
+}
+
+static void share_of_cap(char *text, size_t size, double bytes, int64_t cap)
+{
+    text[0] = 0;
+    if (cap)
+        snprintf(text, size, " (%.2f %% of the cap)", 100 * bytes / cap);
+}
+
+static void log_summary(AVCodecContext *avctx)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const int64_t frames = s->sum.frames, cap = frame_cap(&s->used);
+    const double mean_bytes = (double)s->sum.bytes / FFMAX(frames, 1);
+    char quality[128] = "lossless", mean[64], largest[64];
+
+    if (!frames)
+        return;
+    share_of_cap(mean, sizeof(mean), mean_bytes, cap);
+    share_of_cap(largest, sizeof(largest), s->sum.largest_bytes, cap);
+    if (!s->used.lossless)
+        snprintf(quality, sizeof(quality), "PSNR %.2f dB, %.2f dB at worst (frame %"PRIuPTR"), %s",
+                 psnr(s->sum.error / frames), psnr(s->sum.worst_error), s->sum.worst,
+                 s->used.measure_mse ? "measured" : "estimated");
+    av_log(avctx, AV_LOG_INFO, "%"PRId64" frame%s of %.0f bytes on average%s, %"PRId64" at most%s; "
+           "%s; ms per frame: ingest %.2f, transform %.2f, blocks %.2f, rate %.2f, packets %.2f\n",
+           frames, frames == 1 ? "" : "s", mean_bytes, mean, s->sum.largest_bytes, largest, quality,
+           s->sum.stage_ms[CJ2K_STAGE_INGEST]    / frames,
+           s->sum.stage_ms[CJ2K_STAGE_TRANSFORM] / frames,
+           s->sum.stage_ms[CJ2K_STAGE_BLOCKS]    / frames,
+           s->sum.stage_ms[CJ2K_STAGE_RATE]      / frames,
+           s->sum.stage_ms[CJ2K_STAGE_PACKETS]   / frames);
+}
+
+/* Numbers have a point in every locale; JSON has no infinity. */
+static void json_number(AVBPrint *line, const char *format, double value)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), format, value);
+    for (char *p = strchr(text, ','); p; p = strchr(p, ','))
+        *p = '.';
+    av_bprintf(line, "%s", isfinite(value) ? text : "null");
+}
+
+static void json_string(AVBPrint *line, const char *text)
+{
+    av_bprint_chars(line, '"', 1);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            av_bprintf(line, "\\%c", *text);
+        else if ((unsigned char)*text < 32 || (unsigned char)*text > 126)
+            av_bprintf(line, "\\u%04x", (unsigned char)*text);
+        else
+            av_bprint_chars(line, *text, 1);
+    }
+    av_bprint_chars(line, '"', 1);
+}
+
+static void json_begin(AVBPrint *line, const cj2k_packet *packet)
+{
+    av_bprint_init(line, 1024, AV_BPRINT_SIZE_UNLIMITED);
+    av_bprintf(line, "{\"frame\":%"PRIuPTR",\"pts\":", (uintptr_t)packet->opaque);
+    if (packet->pts == AV_NOPTS_VALUE)
+        av_bprintf(line, "null");
+    else
+        av_bprintf(line, "%"PRId64, packet->pts);
+}
+
+/* Writes the line and frees it. A write that fails ends the file, not the encoding. */
+static void json_end(AVCodecContext *avctx, AVBPrint *line, const cj2k_packet *packet)
+{
+    CJ2KContext *s = avctx->priv_data;
+    int ret = 0;
+
+    av_bprintf(line, "}\n");
+    if (!av_bprint_is_complete(line))
+        ret = AVERROR(ENOMEM);
+    else if (fwrite(line->str, 1, line->len, s->stats) != line->len)
+        ret = AVERROR(errno);
+    if (ret < 0) {
+        av_log(avctx, AV_LOG_ERROR, "stats_file %s: %s; it ends before frame %"PRIuPTR", and "
+               "encoding goes on\n", s->stats_file, av_err2str(ret), (uintptr_t)packet->opaque);
+#if HAVE_UNISTD_H
+        if (ftruncate(fileno(s->stats), s->stats_bytes) < 0) /* no part of a line is left */
+            av_log(avctx, AV_LOG_DEBUG, "stats_file %s cannot be cut\n", s->stats_file);
+#endif
+        fclose(s->stats);
+        s->stats = NULL;
+    }
+    s->stats_bytes += line->len;
+    av_bprint_finalize(line, NULL);
+}
+
+static void write_stats(AVCodecContext *avctx, const cj2k_packet *packet, const cj2k_stats *st)
+{
+    static const char *const stages[] = { "ingest", "transform", "blocks", "rate", "packets" };
+    const CJ2KContext *s = avctx->priv_data;
+    const int64_t cap = frame_cap(&s->used);
+    AVBPrint line;
+
+    if (!s->stats)
+        return;
+    json_begin(&line, packet);
+    av_bprintf(&line, ",\"bytes\":%"PRId64",\"cap\":", st->bytes);
+    json_number(&line, "%.0f", cap ? cap : INFINITY);
+    av_bprintf(&line, ",\"header_bytes\":%"PRId64",\"slope_threshold\":%"PRId32",\"q\":",
+               st->header_bytes, st->slope_threshold);
+    json_number(&line, "%.4f", equivalent_q(s, st));
+    av_bprintf(&line, ",\"measured\":%s,\"psnr\":", s->used.measure_mse ? "true" : "false");
+    json_number(&line, "%.4f", psnr(frame_error(s, st)));
+    for (int c = 0; c < s->used.num_components; c++) {
+        av_bprintf(&line, "%s", c ? "," : ",\"component_psnr\":[");
+        json_number(&line, "%.4f", psnr(component_error(s, st, c)));
+    }
+    for (int c = 0; c < s->used.num_components; c++) {
+        av_bprintf(&line, "%s", c ? "," : "],\"mse\":[");
+        json_number(&line, "%.6g", st->mse[c]);
+    }
+    for (int c = 0; c < s->used.num_components; c++)
+        av_bprintf(&line, "%s%"PRId64, c ? "," : "],\"component_bytes\":[", st->component_bytes[c]);
+    av_bprintf(&line, "],\"passes_coded\":%"PRId64",\"passes_included\":%"PRId64
+               ",\"passes_left\":%"PRId64, st->passes_coded, st->passes_included, st->passes_left);
+    for (int i = 0; i < FF_ARRAY_ELEMS(stages); i++) {
+        av_bprintf(&line, "%s\"%s\":", i ? "," : ",\"ms\":{", stages[i]);
+        json_number(&line, "%.3f", st->stage_ms[i]);
+    }
+    av_bprintf(&line, "}");
+    json_end(avctx, &line, packet);
+}
+
+/* The line of a frame that failed. */
+static void write_failure(AVCodecContext *avctx, const cj2k_packet *packet)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    AVBPrint line;
+
+    if (!s->stats)
+        return;
+    json_begin(&line, packet);
+    av_bprintf(&line, ",\"error\":");
+    json_string(&line, cj2k_encoder_last_error(s->encoder));
+    json_end(avctx, &line, packet);
+}
+
+static void log_stats(AVCodecContext *avctx, const cj2k_packet *packet, const cj2k_stats *stats)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const cj2k_stats st = *stats;
     char mse[64] = "";
 
-    if (cj2k_packet_stats(packet, &st) != CJ2K_OK)
-        return;
     for (int c = 0; c < s->desc->nb_components; c++)
         av_strlcatf(mse, sizeof(mse), " %.4g", st.mse[c]);
     av_log(avctx, AV_LOG_VERBOSE, "frame %"PRIuPTR" (%"PRId32" of its GOP): %"PRId64
@@ -956,13 +1304,19 @@ static int set_bytes(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet)
     return ret;
 }
 
-static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet)
+static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet,
+                       const cj2k_stats *stats)
 {
     CJ2KContext *s = avctx->priv_data;
     FrameProps props;
     int ret;
 
     take_props(s, (uintptr_t)packet->opaque, &props);
+    ret = add_stats(avctx, pkt, stats);
+    if (ret < 0) {
+        free_props(&props);
+        return no_memory(avctx, (uintptr_t)packet->opaque);
+    }
     ret = set_bytes(avctx, pkt, packet);
     if (ret < 0) {
         av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": no packet of %zu bytes, of at "
@@ -990,6 +1344,7 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
 {
     CJ2KContext *s = avctx->priv_data;
     cj2k_packet packet = { .struct_size = sizeof(packet) };
+    cj2k_stats stats = { .struct_size = sizeof(stats) };
     int ret;
 
     /* The library gives a packet only when it has async_depth frames in flight, when another packet
@@ -1004,11 +1359,19 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
         if (ret < 0)
             return ret;
     }
-    if (ret < 0)
+    if (ret < 0) {
+        if (ret != AVERROR_EOF && ret != AVERROR(EINVAL)) /* EINVAL: there is no frame to it */
+            write_failure(avctx, &packet);
         return ret;
+    }
 
-    log_stats(avctx, &packet);
-    ret = fill_packet(avctx, pkt, &packet);
+    ret = map_status(cj2k_packet_stats(&packet, &stats));
+    if (ret >= 0) {
+        log_stats(avctx, &packet, &stats);
+        sum_up(s, (uintptr_t)packet.opaque, &stats);
+        write_stats(avctx, &packet, &stats);
+        ret = fill_packet(avctx, pkt, &packet, &stats);
+    }
     cj2k_packet_release(&packet);
     return ret;
 }
@@ -1025,6 +1388,10 @@ static av_cold int cj2k_close(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
 
+    log_summary(avctx);
+    if (s->stats)
+        fclose(s->stats);
+    s->stats = NULL;
     cj2k_encoder_close(s->encoder);
     s->encoder = NULL;
     av_frame_free(&s->frame);
@@ -1064,17 +1431,18 @@ static const AVOption cj2k_options[] = {
 
     /* Names that other encoders use for the same parameters. They are unset by default, so that
      * each default has one place. */
-    { "pred", "wavelet (-1 = as wavelet says)", OFFSET(pred), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_WAVELET_53, VE, .unit = "pred" },
+    { "pred", "alias of wavelet, as in the jpeg2000 encoder (-1 = unset)", OFFSET(pred), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_WAVELET_53, VE, .unit = "pred" },
         CONST(pred, "dwt97int", CJ2K_WAVELET_97, "irreversible 9/7")
         CONST(pred, "dwt53",    CJ2K_WAVELET_53, "reversible 5/3")
-    { "irreversible", "1 = 9/7 wavelet, 0 = 5/3 wavelet, -1 = as wavelet says", OFFSET(irreversible), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 1, VE },
-    { "numresolution", "resolutions, one more than levels (0 = as levels says)", OFFSET(numresolution), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 33, VE },
-    { "tile_width", "tile width (0 = as tile says)", OFFSET(tile_width), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, VE },
-    { "tile_height", "tile height (0 = as tile says)", OFFSET(tile_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, VE },
-    { "prog", "progression order (-1 = as progression says)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_CPRL, VE, .unit = "progression" },
-    { "prog_order", "progression order (same as prog)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_CPRL, VE, .unit = "progression" },
+    { "irreversible", "alias of wavelet, as in libopenjpeg: 1 = 9/7, 0 = 5/3 (-1 = unset)", OFFSET(irreversible), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 1, VE },
+    { "numresolution", "alias of levels, as in libopenjpeg: one more than levels (0 = unset)", OFFSET(numresolution), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 33, VE },
+    { "tile_width", "alias of the width in tile, as in the jpeg2000 encoder (0 = unset)", OFFSET(tile_width), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, VE },
+    { "tile_height", "alias of the height in tile, as in the jpeg2000 encoder (0 = unset)", OFFSET(tile_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, VE },
+    { "prog", "alias of progression, as in the jpeg2000 encoder (-1 = unset)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_CPRL, VE, .unit = "progression" },
+    { "prog_order", "alias of progression, as in libopenjpeg (-1 = unset)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_CPRL, VE, .unit = "progression" },
 
     { "max_component_rate", "cap of each component in bits/s (0 = none)", OFFSET(max_component_rate), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX, VE },
+    { "stats_file", "write a line of JSON about each frame to this file", OFFSET(stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE },
     { "cj2k-params", "any parameters of libcj2k, key=value:key=value; they come last", OFFSET(cj2k_params), AV_OPT_TYPE_DICT, { 0 }, 0, 0, VE },
     { NULL }
 };

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "nearest.h"
+
 namespace cj2k {
 namespace {
 
@@ -89,9 +91,12 @@ Status parse_devices(const char* text, const Log& log, DeviceList* list) {
   if (same(view.substr(0, kCuda.size() + 1), "cuda:")) {
     return parse_cuda(text, view.substr(kCuda.size() + 1), log, list);
   }
+  NearestName nearest(view);
+  for (const char* name : {"auto", "cpu", "cuda"}) nearest.offer(name);
   return log.fail(
       Status::kInvalid,
-      "device \"%.127s\" is none of auto, cpu, cuda, cuda:N, cuda:N,M,..., cuda:GPU-uuid", text);
+      "device \"%.127s\" is none of auto, cpu, cuda, cuda:N, cuda:N,M,..., cuda:GPU-uuid%s", text,
+      DidYouMean(nearest.name()).text);
 }
 
 }  // namespace cj2k

@@ -44,14 +44,14 @@ Status Encoder::open(const cj2k_params& params, const Log& log, std::unique_ptr<
   e->header_bytes_ = fixed_bytes(e->plan_);
   cj2k_info info;
   e->info(&info);
-  log.print(CJ2K_LOG_INFO,
+  log.print(CJ2K_LOG_DEBUG,
             "%s backend (%s), %d thread%s, %d frame%s in flight, %" PRId64
             " code-blocks, %.0f MB planned",
             info.backend, info.simd, info.threads, info.threads == 1 ? "" : "s", info.async_depth,
             info.async_depth == 1 ? "" : "s", info.num_blocks,
             static_cast<double>(info.host_bytes) / 1e6);
   if (info.device_bytes > 0) {
-    log.print(CJ2K_LOG_INFO, "%s: tier1 %s, %d frame%s a GOP, %.0f MB of device memory",
+    log.print(CJ2K_LOG_DEBUG, "%s: tier1 %s, %d frame%s a GOP, %.0f MB of device memory",
               info.device_name, info.tier1, info.gop, info.gop == 1 ? "" : "s",
               static_cast<double>(info.device_bytes) / 1e6);
   }

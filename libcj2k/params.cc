@@ -13,6 +13,7 @@
 
 #include "caller_struct.h"
 #include "device_choice.h"
+#include "nearest.h"
 #include "params_records.h"
 #include "params_rules.h"
 #include "params_table.h"
@@ -347,6 +348,33 @@ const Row* find_row(const char* key) {
   return row == std::end(kRows) ? nullptr : row;
 }
 
+// ---- Messages ----
+
+Status unknown_parameter(const char* key, const Log& log) {
+  NearestName nearest(key);
+  for (const Row& row : kRows) nearest.offer(row.name);
+  return log.fail(Status::kInvalid, "unknown parameter \"%.80s\"%s", key,
+                  DidYouMean(nearest.name()).text);
+}
+
+// The text of an ENUM or of FLAGS has a name that is not known.
+Status unknown_value(const Row& row, std::string_view text, const Log& log) {
+  std::string_view unknown = text;
+  const char separator = row.kind == Kind::kFlags ? '+' : '\0';
+  for_each_part(text, separator, [&](std::string_view part) {
+    const bool known = find_name(row.values, part) >= 0;
+    if (!known) unknown = part;
+    return known;
+  });
+  NearestName nearest(unknown);
+  for_each_part(row.values, '|', [&](std::string_view name) {
+    nearest.offer(name);
+    return true;
+  });
+  return log.fail(Status::kInvalid, "%s \"%.80s\" is not %s %s%s", row.name, text.data(),
+                  syntax(row.kind), row.values, DidYouMean(nearest.name()).text);
+}
+
 // ---- Ranges ----
 
 Status check_number(const Row& row, const char* field, double value, const Log& log) {
@@ -455,13 +483,10 @@ Status set_param(cj2k_params* p, const char* key, const char* value, const Log& 
   cj2k_params changed;
   CJ2K_TRY(copy_from_caller(*p, log, &changed));
   const Row* const found = find_row(key);
-  if (found == nullptr) return log.fail(Status::kInvalid, "unknown parameter \"%.80s\"", key);
+  if (found == nullptr) return unknown_parameter(key, log);
   const Row& row = *found;
   if (!parse(row, value, &changed)) {
-    if (row.values[0] != '\0') {
-      return log.fail(Status::kInvalid, "%s \"%.80s\" is not %s %s", key, value, syntax(row.kind),
-                      row.values);
-    }
+    if (row.values[0] != '\0') return unknown_value(row, value, log);
     return log.fail(Status::kInvalid, "%s \"%.80s\" is not %s in [%.15g, %.15g]%s", key, value,
                     syntax(row.kind), row.min, row.max, row.kind == Kind::kText ? " bytes" : "");
   }
@@ -476,7 +501,7 @@ Status get_param(const cj2k_params& p, const char* key, char* text, size_t bytes
   cj2k_params copy;
   CJ2K_TRY(copy_from_caller(p, log, &copy));
   const Row* const row = find_row(key);
-  if (row == nullptr) return log.fail(Status::kInvalid, "unknown parameter \"%.80s\"", key);
+  if (row == nullptr) return unknown_parameter(key, log);
   TextOut out;
   CJ2K_TRY(print(*row, copy, log, &out));
   if (out.size() >= bytes) {

@@ -562,7 +562,7 @@ TEST_CASE("params_get: errors") {
   CHECK(cj2k_params_get(nullptr, "levels", text, sizeof text) == CJ2K_INVALID);
   CHECK(cj2k_params_get(&p, nullptr, text, sizeof text) == CJ2K_INVALID);
   CHECK(cj2k_params_get(&p, "levels", nullptr, 0) == CJ2K_INVALID);
-  CHECK(get(p, "level") == "error: unknown parameter \"level\"");
+  CHECK(get(p, "level") == "error: unknown parameter \"level\"; did you mean levels?");
   CHECK(cj2k_params_get(&p, "cblk", text, 5) == CJ2K_INVALID);
   CHECK(std::string(cj2k_encoder_last_error(nullptr)) ==
         "cblk: a buffer of 5 bytes, but the text takes 6");

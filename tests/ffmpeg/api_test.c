@@ -14,6 +14,7 @@
 
 #include "libavcodec/avcodec.h"
 #include "libavutil/frame.h"
+#include "libavutil/intreadwrite.h"
 #include "libavutil/opt.h"
 
 enum {
@@ -248,6 +249,73 @@ AVFrame *__wrap_av_frame_alloc(void) {
   return __real_av_frame_alloc();
 }
 
+/* build.sh links these in place of the library's: the frame with this opaque has no packet. */
+static void *failing = (void *)-1;
+cj2k_status __real_cj2k_encoder_receive_packet(cj2k_encoder *encoder, cj2k_packet *packet);
+cj2k_status __wrap_cj2k_encoder_receive_packet(cj2k_encoder *encoder, cj2k_packet *packet);
+const char *__real_cj2k_encoder_last_error(const cj2k_encoder *encoder);
+const char *__wrap_cj2k_encoder_last_error(const cj2k_encoder *encoder);
+
+cj2k_status __wrap_cj2k_encoder_receive_packet(cj2k_encoder *encoder, cj2k_packet *packet) {
+  const cj2k_status status = __real_cj2k_encoder_receive_packet(encoder, packet);
+  if (status != CJ2K_OK || packet->opaque != failing) return status;
+  cj2k_packet_release(packet);
+  packet->data = NULL;
+  packet->size = 0;
+  return CJ2K_INTERNAL;
+}
+
+const char *__wrap_cj2k_encoder_last_error(const cj2k_encoder *encoder) {
+  return failing != (void *)-1 ? "tab\there, \"quoted\\\", bell \a, \xe9"
+                               : __real_cj2k_encoder_last_error(encoder);
+}
+
+/* Frame 2 of 4 fails. The others have side data and, in `path`, statistics. */
+static void failed_frame(const char *path) {
+  AVCodecContext *encoder = avcodec_alloc_context3(avcodec_find_encoder_by_name("j2k_cuda"));
+  AVPacket *packet = av_packet_alloc();
+  uint64_t sum = 0;
+  int packets = 0, errors = 0;
+  encoder->width = kWidth;
+  encoder->height = kHeight;
+  encoder->pix_fmt = AV_PIX_FMT_YUV420P;
+  encoder->time_base = (AVRational){1, kRate};
+  encoder->bit_rate = kBitRate;
+  encoder->flags |= AV_CODEC_FLAG_PSNR;
+  CHECK(av_opt_set(encoder->priv_data, "stats_file", path, 0) >= 0);
+  CHECK(avcodec_open2(encoder, NULL, NULL) >= 0);
+  failing = (void *)2;
+  for (int i = 0; i < 5; i++) {
+    /* lavc asks for a packet in this call, too. */
+    const int sent = i < 4 ? send(encoder, make_frame(kWidth, kHeight, AV_PIX_FMT_YUV420P, 100 + i))
+                           : avcodec_send_frame(encoder, NULL);
+    CHECK(sent >= 0 || sent == AVERROR_EXTERNAL);
+    errors += sent < 0;
+    for (;;) {
+      const int ret = avcodec_receive_packet(encoder, packet);
+      if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) break;
+      if (ret < 0) {
+        CHECK(ret == AVERROR_EXTERNAL);
+        errors++;
+        continue;
+      }
+      size_t size = 0;
+      const uint8_t *data = av_packet_get_side_data(packet, AV_PKT_DATA_QUALITY_STATS, &size);
+      CHECK(data && size == 8 + 3 * 8 && data[4] == AV_PICTURE_TYPE_I && data[5] == 3);
+      if (data && size == 8 + 3 * 8) {
+        CHECK(AV_RL32(data) > 0 && AV_RL64(data + 8) > 0 && AV_RL64(data + 16) > 0);
+        sum += AV_RL64(data + 8);
+      }
+      packets++;
+      av_packet_unref(packet);
+    }
+  }
+  CHECK(packets == 3 && errors == 1 && encoder->error[0] == sum);
+  failing = (void *)-1;
+  av_packet_free(&packet);
+  avcodec_free_context(&encoder);
+}
+
 /* An encoder that has no frame is asked for packets again and again. */
 static void asking_costs_nothing(void) {
   AVCodecContext *encoder = open_encoder("async_depth", "4", (AVRational){kRate, 1});
@@ -293,6 +361,19 @@ static void time_bases(void) {
   }
 }
 
+/* Steps that are legal JPEG 2000 and that the library cannot code. */
+static void not_supported(void) {
+  AVCodecContext *encoder = avcodec_alloc_context3(avcodec_find_encoder_by_name("j2k_cuda"));
+  encoder->width = kWidth;
+  encoder->height = kHeight;
+  encoder->pix_fmt = AV_PIX_FMT_GRAY8;
+  encoder->time_base = (AVRational){1, kRate};
+  CHECK(av_opt_set(encoder->priv_data, "quant_step", "1024", 0) >= 0);
+  CHECK(av_opt_set(encoder->priv_data, "levels", "0", 0) >= 0);
+  CHECK(avcodec_open2(encoder, NULL, NULL) == AVERROR(ENOSYS));
+  avcodec_free_context(&encoder);
+}
+
 /* A device format needs the pool of the frames, which gives their layout. */
 static void cuda_without_frames(void) {
   AVCodecContext *encoder = avcodec_alloc_context3(avcodec_find_encoder_by_name("j2k_cuda"));
@@ -328,7 +409,7 @@ static const char *const kNoParameters[][2] = {
     {"numresolution", "levels"},   {"tile_width", "tile"},
     {"tile_height", "tile"},       {"prog", "progression"},
     {"prog_order", "progression"}, {"max_component_rate", "max_component_bytes"},
-    {"cj2k-params", "any"},
+    {"cj2k-params", "any"},        {"stats_file", "none"},
 };
 
 static int is_listed(const char *const list[][2], int count, const char *name) {
@@ -406,6 +487,7 @@ static void options_are_parameters(void) {
     parameters++;
   }
   for (const AVOption *o = NULL; (o = av_opt_next(options, o));) {
+    CHECK(o->help && strlen(o->help) > 2);
     if (o->type == AV_OPT_TYPE_CONST) continue;
     names++;
     if (av_opt_find(encoder, o->name, NULL, 0, 0)) {
@@ -419,7 +501,7 @@ static void options_are_parameters(void) {
   avcodec_free_context(&encoder);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const AVRational no_rate = {0, 1}, rate = {kRate, 1};
   AVCodecContext *encoder =
       open_encoder("async_depth", "4", no_rate); /* the rate comes from the time base */
@@ -448,6 +530,8 @@ int main(void) {
   own_buffer();
   asking_costs_nothing();
   time_bases();
+  not_supported();
+  failed_frame(argc > 1 ? argv[1] : "/dev/null");
 
   printf("%d failures\n", failures);
   return failures != 0;

@@ -102,3 +102,38 @@ def test_constant_rate(ff):
     encoded = ff.encode("-b:v", "10M", "-minrate", "10M", "-maxrate", "10M", "-bufsize", "10M", **kw)
     assert [len(data) for data in encoded.packets] == [bytes_per_frame(10000000, 25)] * 2
     assert "bufsize 10000000 is ignored" in encoded.log
+
+
+# --- unknown names ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options, says", [
+    (("-cj2k-params", "levls=3"), 'unknown parameter "levls"; did you mean levels?'),
+    (("-cj2k-params", "target=3"), 'unknown parameter "target"; did you mean target_bytes?'),
+    (("-cj2k-params", "progression=rpc"), "did you mean rpcl?"),
+    (("-cj2k-params", "cblk_style=bypass+segsim"), "did you mean segsym?"),
+    (("-device", "cdua"), "did you mean cuda?")])
+def test_nearest_name(ff, options, says):
+    ff.check_refused(*options, says=[says])
+
+
+@pytest.mark.parametrize("options", [("-cj2k-params", "zzz=1"), ("-device", "toaster")])
+def test_no_name_is_near(ff, options):
+    assert "did you mean" not in ff.check_refused(*options, says=[])
+
+
+# --- the list of options ----------------------------------------------------------------------------------------------
+
+
+def test_every_option_and_value_has_help(ff):
+    listed = re.findall(r"^ +(-?\S+) +(?:<\w+>|-?\d+|) *[E.][D.][F.][V.][A.][S.][X.][R.][B.][T.][P.]? ?(.*)$",
+                        ff.encoder_help, re.M)
+    assert len(listed) > 80, ff.encoder_help
+    assert not [name for name, text in listed if len(re.sub(r"\(.*?\)", "", text).strip()) < 3]
+
+
+@pytest.mark.parametrize("name, of", [("pred", "wavelet"), ("irreversible", "wavelet"), ("numresolution", "levels"),
+                                      ("tile_width", "the width in tile"), ("prog", "progression"),
+                                      ("prog_order", "progression")])
+def test_help_names_aliases(ff, name, of):
+    assert re.search(rf"^  -{name} .* alias of {of}\b", ff.encoder_help, re.M), ff.encoder_help
