@@ -83,6 +83,9 @@
 #ifndef FF_CODEC_CAP_INIT_THREADSAFE /* the default from 7.1 on; the bit now means the opposite */
 #define FF_CODEC_CAP_INIT_THREADSAFE 0
 #endif
+#ifndef FF_CODEC_CAP_ICC_PROFILES /* 5.1 */
+#define FF_CODEC_CAP_ICC_PROFILES 0
+#endif
 
 /* The largest packet that ff_get_encode_buffer() gives. */
 #define MAX_PACKET_BYTES (INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE)
@@ -153,7 +156,7 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
 /* Each parameter of libcj2k is an option, with the name, range, default and help of
  * cj2k_params.def. That file is included for the members of CJ2KContext, for the AVOptions and to
  * fill cj2k_params. The parameters below are left out: FFmpeg has names of its own for them. */
-#define OWN_width               OWN /* width to dy, colorspace, alpha: from the frames */
+#define OWN_width               OWN /* width to dy, colorspace to transfer, alpha: from the frames */
 #define OWN_height              OWN
 #define OWN_num_components      OWN
 #define OWN_depth               OWN
@@ -161,7 +164,10 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
 #define OWN_dx                  OWN
 #define OWN_dy                  OWN
 #define OWN_colorspace          OWN
+#define OWN_primaries           OWN
+#define OWN_transfer            OWN
 #define OWN_alpha               OWN
+#define OWN_format              OWN /* format, which has auto */
 #define OWN_target_bytes        OWN /* b */
 #define OWN_max_frame_bytes     OWN /* maxrate */
 #define OWN_max_component_bytes OWN /* max_component_rate */
@@ -208,6 +214,7 @@ typedef struct CJ2KContext {
     int draining;
     int warned_interlaced;
     int opening;            ///< the library's errors wait for explain_error()
+    cj2k_params params;     ///< what the encoder was opened with
     cj2k_params used;       ///< the parameters of the open encoder, with each "chosen" replaced
     FILE *stats;            ///< the open stats_file; NULL: none, or writing to it has failed
     int64_t stats_bytes;    ///< bytes of the complete lines in it
@@ -220,6 +227,8 @@ typedef struct CJ2KContext {
         uintptr_t worst;    ///< number of the frame with worst_error
         double stage_ms[CJ2K_NUM_STAGES];
     } sum;
+    AVBufferRef *icc;       ///< ICC profile of the first frame; NULL: none
+    int warned_icc;
 
     /* The options. Those that are parameters have the parameter's name. */
 #define NUMBER_MEMBER_(c_type, opt_type, member, name) c_type name;
@@ -228,6 +237,7 @@ typedef struct CJ2KContext {
 #define CJ2K_NUMBER(name, kind, ...) USE(name, NUMBER_MEMBER)(KIND_##kind, name)
 #define CJ2K_TEXT(name, kind, ...)   USE(name, TEXT_MEMBER)(name)
 #include <cj2k_params.def>
+    int format; ///< cj2k_format; -1: auto
     int pred;
     int irreversible;
     int numresolution;
@@ -334,6 +344,10 @@ static void set_picture(AVCodecContext *avctx, cj2k_params *p)
     p->height         = avctx->height;
     p->num_components = desc->nb_components;
     p->alpha          = !!(desc->flags & AV_PIX_FMT_FLAG_ALPHA);
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 15, 100) /* 8.1 on */
+    if (p->alpha && avctx->alpha_mode == AVALPHA_MODE_PREMULTIPLIED)
+        p->alpha = 2;
+#endif
     for (int c = 0; c < desc->nb_components; c++) {
         p->depth[c] = desc->comp[c].depth;
         p->dx[c]    = is_chroma(desc, c) ? 1 << desc->log2_chroma_w : 1;
@@ -341,10 +355,125 @@ static void set_picture(AVCodecContext *avctx, cj2k_params *p)
     }
     if (desc->nb_components < 3)
         p->colorspace = CJ2K_COLOR_GRAY;
+    else if (s->sw_format == AV_PIX_FMT_XYZ12)
+        p->colorspace = CJ2K_COLOR_XYZ;
     else
         p->colorspace = is_rgb_or_xyz(s) ? CJ2K_COLOR_SRGB : CJ2K_COLOR_SYCC;
 
     avctx->bits_per_raw_sample = desc->comp[0].depth;
+}
+
+/* What avctx says of the colours, in the words of the library: AVCOL_* and cj2k_*. */
+typedef struct ColourName {
+    int av, cj2k;
+} ColourName;
+
+static const ColourName primaries_table[] = {
+    { AVCOL_PRI_UNSPECIFIED, CJ2K_PRIMARIES_REC709     },
+    { AVCOL_PRI_BT709,       CJ2K_PRIMARIES_REC709     },
+    { AVCOL_PRI_BT470BG,     CJ2K_PRIMARIES_REC601_625 },
+    { AVCOL_PRI_SMPTE170M,   CJ2K_PRIMARIES_REC601_525 },
+    { AVCOL_PRI_SMPTE240M,   CJ2K_PRIMARIES_REC601_525 },
+    { AVCOL_PRI_BT2020,      CJ2K_PRIMARIES_REC2020    },
+    { AVCOL_PRI_SMPTE431,    CJ2K_PRIMARIES_P3DCI      },
+    { AVCOL_PRI_SMPTE432,    CJ2K_PRIMARIES_P3D65      },
+};
+
+/* The curve of BT.709 and its kin is taken for that of sRGB, as other writers of JP2 do. */
+static const ColourName transfer_table[] = {
+    { AVCOL_TRC_UNSPECIFIED,  CJ2K_TRANSFER_SRGB    },
+    { AVCOL_TRC_BT709,        CJ2K_TRANSFER_SRGB    },
+    { AVCOL_TRC_SMPTE170M,    CJ2K_TRANSFER_SRGB    },
+    { AVCOL_TRC_SMPTE240M,    CJ2K_TRANSFER_SRGB    },
+    { AVCOL_TRC_IEC61966_2_4, CJ2K_TRANSFER_SRGB    },
+    { AVCOL_TRC_BT1361_ECG,   CJ2K_TRANSFER_SRGB    },
+    { AVCOL_TRC_IEC61966_2_1, CJ2K_TRANSFER_SRGB    },
+    { AVCOL_TRC_BT2020_10,    CJ2K_TRANSFER_SRGB    },
+    { AVCOL_TRC_BT2020_12,    CJ2K_TRANSFER_SRGB    },
+    { AVCOL_TRC_LINEAR,       CJ2K_TRANSFER_LINEAR  },
+    { AVCOL_TRC_GAMMA22,      CJ2K_TRANSFER_GAMMA22 },
+    { AVCOL_TRC_GAMMA28,      CJ2K_TRANSFER_GAMMA28 },
+    { AVCOL_TRC_SMPTE428,     CJ2K_TRANSFER_GAMMA26 },
+    { AVCOL_TRC_SMPTE2084,    CJ2K_TRANSFER_PQ      },
+    { AVCOL_TRC_ARIB_STD_B67, CJ2K_TRANSFER_HLG     },
+};
+
+/* @return the cj2k_* value; -1 if there is none */
+static int find_colour(const ColourName *table, int size, int av)
+{
+    for (int i = 0; i < size; i++)
+        if (table[i].av == av)
+            return table[i].cj2k;
+    return -1;
+}
+
+static int is_yuv444(const CJ2KContext *s)
+{
+    return s->desc->nb_components >= 3 && !is_rgb_or_xyz(s) &&
+           !s->desc->log2_chroma_w && !s->desc->log2_chroma_h;
+}
+
+/* Chooses the format, and says what a JP2 file shall say of the colours.
+ *
+ * A raw codestream does not tell YUV from RGB. FFmpeg's decoder takes three or four components of
+ * the same size for RGB, but believes the colour space of a JP2 file. So in containers that may
+ * hold JP2 files YUV 4:4:4 is written as such. AV_CODEC_FLAG_GLOBAL_HEADER tells MOV, MP4, MKV and
+ * NUT from MXF, where JP2 files are wrong, and from AVI and image sequences. All else is read alike
+ * from raw codestreams and from JP2 files. */
+static int set_colours(AVCodecContext *avctx, cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const int primaries = find_colour(primaries_table, FF_ARRAY_ELEMS(primaries_table),
+                                      avctx->color_primaries);
+    const int transfer = find_colour(transfer_table, FF_ARRAY_ELEMS(transfer_table),
+                                     avctx->color_trc);
+
+    p->format = s->format;
+    if (s->format < 0)
+        p->format = is_yuv444(s) && avctx->flags & AV_CODEC_FLAG_GLOBAL_HEADER ? CJ2K_FORMAT_JP2
+                                                                              : CJ2K_FORMAT_J2K;
+    if (p->format == CJ2K_FORMAT_JP2 && p->colorspace != CJ2K_COLOR_XYZ &&
+        p->colorspace != CJ2K_COLOR_SYCC &&
+        (transfer < 0 || primaries < 0 && p->colorspace == CJ2K_COLOR_SRGB)) {
+        av_log(avctx, AV_LOG_ERROR, "format jp2 has no colour space for %s %s; use format j2k, or "
+               "convert the colours\n", transfer < 0 ? "color_trc" : "color_primaries",
+               transfer < 0 ? av_color_transfer_name(avctx->color_trc)
+                            : av_color_primaries_name(avctx->color_primaries));
+        return AVERROR(ENOSYS);
+    }
+    p->primaries = FFMAX(primaries, 0);
+    p->transfer  = FFMAX(transfer, 0);
+    return 0;
+}
+
+/* Warns where a reader will guess other colours than those that were meant. */
+static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const char *name = s->desc->name;
+
+    if (is_yuv444(s) && p->format == CJ2K_FORMAT_J2K)
+        av_log(avctx, AV_LOG_WARNING, "A raw codestream does not say that %s is YUV: FFmpeg and "
+               "others read it as RGB from AVI and .j2k files, and without the MXF patch of j2k_cuda "
+               "from MXF. For AVI and .jp2 files use -format jp2, for MXF RGB or 4:2:2\n", name);
+    if (is_yuv444(s) && p->format == CJ2K_FORMAT_JP2 &&
+        !(avctx->flags & AV_CODEC_FLAG_GLOBAL_HEADER) &&
+        (avctx->color_range != AVCOL_RANGE_JPEG ||
+         avctx->colorspace != AVCOL_SPC_BT470BG && avctx->colorspace != AVCOL_SPC_SMPTE170M))
+        av_log(avctx, AV_LOG_WARNING, "A JP2 file knows YUV of full range with the matrix of BT.601 "
+               "alone, this is %s range with matrix %s: other readers than FFmpeg show other "
+               "colours\n", avctx->color_range == AVCOL_RANGE_JPEG ? "full" : "limited",
+               av_color_space_name(avctx->colorspace));
+    if (s->desc->nb_components == 4 && s->desc->comp[0].depth == 12 && !is_rgb_or_xyz(s))
+        av_log(avctx, AV_LOG_WARNING, "FFmpeg's decoder has no %s, and shows it too dark or as RGB; "
+               "10 or 16 bits are read back\n", name);
+    if (s->sw_format == AV_PIX_FMT_XYZ12)
+        av_log(avctx, AV_LOG_WARNING, "FFmpeg reads X'Y'Z' as RGB unless the codestream has the "
+               "profile of digital cinema\n");
+    if (avctx->color_trc == AVCOL_TRC_LINEAR)
+        av_log(avctx, AV_LOG_WARNING, "The frames are linear light in %d bit integers, which have "
+               "few steps in dark tones. Convert them before: -vf zscale=pin=bt709:tin=linear:"
+               "min=gbr:p=bt709:t=bt709:m=gbr,format=gbrp12\n", s->desc->comp[0].depth);
 }
 
 /* Copies the options that are parameters. */
@@ -818,6 +947,7 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
 
     set_picture(avctx, &p);
     if ((ret = set_params(avctx, &p)) < 0 ||
+        (ret = set_colours(avctx, &p)) < 0 ||
         (ret = set_coding(avctx, &p)) < 0 ||
         (ret = set_rate(avctx, &p)) < 0 ||
         (ret = set_running(avctx, &p)) < 0 ||
@@ -834,7 +964,9 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     if (ret < 0)
         return ret;
 
+    s->params = p;
     warn_without_effect(avctx, &p);
+    warn_colours(avctx, &p);
     return finish_init(avctx);
 }
 
@@ -885,6 +1017,56 @@ static int check_frame(AVCodecContext *avctx, const AVFrame *frame)
                "go into one picture\n");
     }
     return 0;
+}
+
+/* Logs the reason why a profile is not taken, which is no error. */
+static void log_as_warning(void *avctx, cj2k_log_level level, const char *message)
+{
+    log_callback(avctx, level == CJ2K_LOG_ERROR ? CJ2K_LOG_WARNING : level, message);
+}
+
+/* JP2 files get the ICC profile of the first frame, if it is one that they may contain. The encoder
+ * was opened without it, because FFmpeg gives profiles with the frames. */
+static int set_icc_profile(AVCodecContext *avctx, const AVFrame *frame)
+{
+    CJ2KContext *s = avctx->priv_data;
+    const AVFrameSideData *side = av_frame_get_side_data(frame, AV_FRAME_DATA_ICC_PROFILE);
+    cj2k_info info = { .struct_size = sizeof(info) };
+    cj2k_params p;
+
+    if (s->params.format != CJ2K_FORMAT_JP2 ||
+        s->params.colorspace != CJ2K_COLOR_SRGB && s->params.colorspace != CJ2K_COLOR_GRAY)
+        return 0;
+    if (s->frame_number) {
+        const size_t size = side ? side->size : 0;
+        const int same = size == (s->icc ? s->icc->size : 0) &&
+                         (!size || !memcmp(side->data, s->icc->data, size));
+
+        if (!same && !s->warned_icc) {
+            s->warned_icc = 1;
+            av_log(avctx, AV_LOG_WARNING, "Frame %"PRIuPTR" has another ICC profile than the first, "
+                   "whose colours are written to all\n", s->frame_number);
+        }
+        return 0;
+    }
+    if (!side)
+        return 0;
+
+    s->icc = av_buffer_ref(side->buf);
+    if (!s->icc)
+        return no_memory(avctx, s->frame_number);
+    p = s->params;
+    p.icc_profile       = side->data;
+    p.icc_profile_bytes = side->size;
+    p.log               = log_as_warning;
+    if (cj2k_params_info(&p, &info) != CJ2K_OK) {
+        av_log(avctx, AV_LOG_WARNING, "The ICC profile of the frames is not written: a JP2 file "
+               "cannot contain it\n");
+        return 0;
+    }
+    p.log = log_callback;
+    cj2k_encoder_close(s->encoder);
+    return map_status(cj2k_encoder_open(&p, &s->encoder));
 }
 
 /* Says in which memory the samples are. CUDA frames must have the format and the context of the
@@ -956,7 +1138,7 @@ static int send_frame(AVCodecContext *avctx)
     if (ret < 0)
         return ret;
 
-    if ((ret = check_frame(avctx, frame)) >= 0)
+    if ((ret = check_frame(avctx, frame)) >= 0 && (ret = set_icc_profile(avctx, frame)) >= 0)
         ret = set_memory(avctx, frame, &in);
     s->frame_number++;
     if (ret < 0)
@@ -1397,6 +1579,7 @@ static av_cold int cj2k_close(AVCodecContext *avctx)
     av_frame_free(&s->frame);
     drop_props(s);
     av_fifo_freep2(&s->props);
+    av_buffer_unref(&s->icc);
     return 0;
 }
 
@@ -1428,6 +1611,11 @@ static const AVOption cj2k_options[] = {
 #define CJ2K_VALUE(name, value_name, value, help) \
     USE(name, CONST)(name, value_name, value, help)
 #include <cj2k_params.def>
+
+    { "format", "what a packet holds", OFFSET(format), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_FORMAT_JP2, VE, .unit = "format" },
+        CONST(format, "auto", -1,              "JP2 file for YUV 4:4:4 in MOV, MP4, MKV and NUT, else raw codestream")
+        CONST(format, "j2k",  CJ2K_FORMAT_J2K, "raw codestream")
+        CONST(format, "jp2",  CJ2K_FORMAT_JP2, "JP2 file")
 
     /* Names that other encoders use for the same parameters. They are unset by default, so that
      * each default has one place. */
@@ -1477,7 +1665,7 @@ const FFCodec ff_j2k_cuda_encoder = {
                       AV_CODEC_CAP_OTHER_THREADS | AV_CODEC_CAP_ENCODER_FLUSH |
                       AV_CODEC_CAP_ENCODER_REORDERED_OPAQUE,
     .caps_internal  = FF_CODEC_CAP_INIT_THREADSAFE | FF_CODEC_CAP_INIT_CLEANUP |
-                      FF_CODEC_CAP_AUTO_THREADS,
+                      FF_CODEC_CAP_AUTO_THREADS | FF_CODEC_CAP_ICC_PROFILES,
     .priv_data_size = sizeof(CJ2KContext),
     .init           = cj2k_init,
     FF_CODEC_RECEIVE_PACKET_CB(cj2k_receive_packet),
@@ -1490,6 +1678,9 @@ const FFCodec ff_j2k_cuda_encoder = {
 #endif
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100) /* 7.1 on */
     .color_ranges   = AVCOL_RANGE_MPEG | AVCOL_RANGE_JPEG,
+#endif
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 15, 100) /* 8.1 on */
+    .alpha_modes    = AVALPHA_MODE_STRAIGHT | AVALPHA_MODE_PREMULTIPLIED,
 #endif
     .p.priv_class   = &cj2k_class,
     .p.wrapper_name = "cj2k",

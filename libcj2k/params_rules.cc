@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "device_choice.h"
+#include "icc_profile.h"
 #include "params.h"
 #include "params_records.h"
 
@@ -118,6 +119,9 @@ Status check_blocks_and_precincts(const cj2k_params& p, const Log& log) {
   return Status::kOk;
 }
 
+// Opacity is not a colour (I.5.3.6).
+int colours_of(const cj2k_params& p) { return p.num_components - (p.alpha ? 1 : 0); }
+
 // T.800 G.2 requires three components of the same size. RCT and ICT make sense only if the
 // components also have the same range of values.
 Status resolve_mct(cj2k_params* p, const Log& log) {
@@ -147,7 +151,7 @@ Status resolve_mct(cj2k_params* p, const Log& log) {
     return Status::kOk;
   }
   // Opacity is not a colour, and sYCC is already transformed. Both stay unchanged unless mct is on.
-  if (!forced && (p->num_components - p->alpha < 3 || p->colorspace == CJ2K_COLOR_SYCC)) {
+  if (!forced && (colours_of(*p) < 3 || p->colorspace == CJ2K_COLOR_SYCC)) {
     p->mct = CJ2K_MCT_OFF;
     return Status::kOk;
   }
@@ -157,29 +161,53 @@ Status resolve_mct(cj2k_params* p, const Log& log) {
 
 // Red, green and blue have the same subsampling. Components 1 and 2 with another are chroma.
 cj2k_colorspace chosen_colorspace(const cj2k_params& p) {
-  if (p.num_components - p.alpha < 3) return CJ2K_COLOR_GRAY;
+  if (colours_of(p) < 3) return CJ2K_COLOR_GRAY;
   for (int c = 1; c < 3; ++c) {
     if (p.dx[c] != p.dx[0] || p.dy[c] != p.dy[0]) return CJ2K_COLOR_SYCC;
   }
   return CJ2K_COLOR_SRGB;
 }
 
+// What a JP2 file can say of the colours (I.5.3.3).
+Status check_colour_specification(const cj2k_params& p, const Log& log) {
+  if (p.icc_profile != nullptr || p.icc_profile_bytes != 0) {
+    if (p.colorspace != CJ2K_COLOR_SRGB && p.colorspace != CJ2K_COLOR_GRAY) {
+      return log.fail(Status::kInvalid, "icc_profile with colorspace %s, not srgb or gray",
+                      p.colorspace == CJ2K_COLOR_SYCC ? "sycc" : "xyz");
+    }
+    const int colours = p.colorspace == CJ2K_COLOR_GRAY ? 1 : 3;
+    return check_icc_profile(p.icc_profile, p.icc_profile_bytes, colours, log);
+  }
+  const bool hdr = p.transfer == CJ2K_TRANSFER_PQ || p.transfer == CJ2K_TRANSFER_HLG;
+  if (p.format == CJ2K_FORMAT_JP2 && hdr && needs_icc_profile(p) &&
+      p.colorspace != CJ2K_COLOR_XYZ) {
+    return log.fail(Status::kNotSupported,
+                    "format jp2 with transfer %s: JP2 files have no colour space for it; a raw "
+                    "codestream (format j2k) leaves it to its container",
+                    p.transfer == CJ2K_TRANSFER_PQ ? "pq" : "hlg");
+  }
+  return Status::kOk;
+}
+
 Status resolve_colour(cj2k_params* p, const Log& log) {
   if (p->alpha && p->num_components < 2) {
-    return log.fail(Status::kInvalid, "alpha 1 with num_components %d not in [2, %d]",
+    return log.fail(Status::kInvalid, "alpha %d with num_components %d not in [2, %d]", p->alpha,
                     p->num_components, CJ2K_MAX_COMPONENTS);
   }
-  // Opacity is not a colour (I.5.3.6), so sRGB and sYCC need three components besides it.
-  const int colours = p->num_components - p->alpha;
-  const bool has_three = p->colorspace == CJ2K_COLOR_SRGB || p->colorspace == CJ2K_COLOR_SYCC;
-  if (has_three && colours < 3) {
+  // sRGB, sYCC and X'Y'Z' need three components beside opacity.
+  const int colours = colours_of(*p);
+  const char* const three = p->colorspace == CJ2K_COLOR_SRGB   ? "srgb"
+                            : p->colorspace == CJ2K_COLOR_SYCC ? "sycc"
+                            : p->colorspace == CJ2K_COLOR_XYZ  ? "xyz"
+                                                               : nullptr;
+  if (three != nullptr && colours < 3) {
     return log.fail(Status::kInvalid,
                     "colorspace %s with num_components %d and alpha %d: %d beside alpha not in "
                     "[3, %d]",
-                    p->colorspace == CJ2K_COLOR_SRGB ? "srgb" : "sycc", p->num_components, p->alpha,
-                    colours, CJ2K_MAX_COMPONENTS);
+                    three, p->num_components, p->alpha, colours, CJ2K_MAX_COMPONENTS);
   }
   if (p->colorspace == CJ2K_COLOR_AUTO) p->colorspace = chosen_colorspace(*p);
+  CJ2K_TRY(check_colour_specification(*p, log));
   return resolve_mct(p, log);
 }
 

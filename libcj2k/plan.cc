@@ -366,6 +366,12 @@ Status make_plan(const cj2k_params& resolved, const Log& log, Plan* plan) {
   plan->params = resolved;
   plan->params.log = nullptr;
   plan->params.log_opaque = nullptr;
+  if (resolved.icc_profile != nullptr) {
+    const auto* const begin = static_cast<const uint8_t*>(resolved.icc_profile);
+    plan->icc_profile.assign(begin, begin + resolved.icc_profile_bytes);
+    plan->params.icc_profile = nullptr;
+    plan->params.icc_profile_bytes = 0;
+  }
   return PlanBuilder(log, plan).build();
 }
 

@@ -128,11 +128,12 @@ struct TilePart {
 
 struct Plan {
   /// Resolved: the coding parameters have no AUTO, and no 0 that means "to be chosen". The log
-  /// fields are cleared.
+  /// fields are cleared, and icc_profile, which is copied to the vector below.
   cj2k_params params;
-  bool reversible;  ///< 5/3
-  bool use_mct;     ///< RCT or ICT on components 0 .. 2
-  Rect image;       ///< on the reference grid
+  std::vector<uint8_t> icc_profile;  ///< the caller's, for JP2 files; empty: none
+  bool reversible;                   ///< 5/3
+  bool use_mct;                      ///< RCT or ICT on components 0 .. 2
+  Rect image;                        ///< on the reference grid
   int32_t tiles_wide, tiles_high;
   std::vector<Component> components;
   std::vector<Tile> tiles;

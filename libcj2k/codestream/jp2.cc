@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "codestream/bytes.h"
+#include "icc_profile.h"
 
 namespace cj2k {
 namespace {
@@ -60,11 +61,19 @@ void append_colour(std::vector<uint8_t>& out, const Plan& plan) {
   const cj2k_colorspace space = plan.params.colorspace;  // resolved: not AUTO
   const uint32_t enumerated = space == CJ2K_COLOR_GRAY ? 17 : space == CJ2K_COLOR_SYCC ? 18 : 16;
   const uint32_t num_colours = space == CJ2K_COLOR_GRAY ? 1 : 3;
+  const std::vector<uint8_t> profile = !plan.icc_profile.empty() ? plan.icc_profile
+                                       : needs_icc_profile(plan.params)
+                                           ? make_icc_profile(plan.params)
+                                           : std::vector<uint8_t>();
   size_t box = open_box(out, "colr");
-  append_u8(out, 1);  // METH: enumerated
-  append_u8(out, 0);  // PREC
-  append_u8(out, 0);  // APPROX
-  append_u32(out, enumerated);
+  append_u8(out, profile.empty() ? 1 : 2);  // METH: enumerated, restricted ICC profile
+  append_u8(out, 0);                        // PREC
+  append_u8(out, 0);                        // APPROX
+  if (profile.empty()) {
+    append_u32(out, enumerated);
+  } else {
+    out.insert(out.end(), profile.begin(), profile.end());
+  }
   close_box(out, box);
 
   // Without cdef, channel i is colour i (I.5.3.6), so a file with more channels than colours needs
@@ -75,8 +84,8 @@ void append_colour(std::vector<uint8_t>& out, const Plan& plan) {
   for (uint32_t c = 0; c < num_components; ++c) {
     append_u16(out, c);
     if (plan.params.alpha && c + 1 == num_components) {
-      append_u16(out, 1);  // Typ: opacity
-      append_u16(out, 0);  // Asoc: the whole image
+      append_u16(out, plan.params.alpha == 2 ? 2 : 1);  // Typ: 1 opacity, 2 premultiplied opacity
+      append_u16(out, 0);                               // Asoc: the whole image
     } else if (c < num_colours) {
       append_u16(out, 0);
       append_u16(out, c + 1);

@@ -172,8 +172,27 @@ typedef enum cj2k_colorspace {
   CJ2K_COLOR_AUTO = 0,
   CJ2K_COLOR_SRGB = 1,
   CJ2K_COLOR_GRAY = 2,
-  CJ2K_COLOR_SYCC = 3
+  CJ2K_COLOR_SYCC = 3,
+  CJ2K_COLOR_XYZ = 4
 } cj2k_colorspace;
+typedef enum cj2k_primaries {
+  CJ2K_PRIMARIES_REC709 = 0,
+  CJ2K_PRIMARIES_REC2020 = 1,
+  CJ2K_PRIMARIES_P3D65 = 2,
+  CJ2K_PRIMARIES_P3DCI = 3,
+  CJ2K_PRIMARIES_REC601_625 = 4,
+  CJ2K_PRIMARIES_REC601_525 = 5
+} cj2k_primaries;
+typedef enum cj2k_transfer {
+  CJ2K_TRANSFER_SRGB = 0,
+  CJ2K_TRANSFER_LINEAR = 1,
+  CJ2K_TRANSFER_GAMMA22 = 2,
+  CJ2K_TRANSFER_GAMMA24 = 3,
+  CJ2K_TRANSFER_GAMMA26 = 4,
+  CJ2K_TRANSFER_GAMMA28 = 5,
+  CJ2K_TRANSFER_PQ = 6,
+  CJ2K_TRANSFER_HLG = 7
+} cj2k_transfer;
 /* How far code-blocks are coded if a cap or `quality` limits what the codestream has of them. */
 typedef enum cj2k_stop {
   CJ2K_STOP_NONE = 0,  /* every bit-plane */
@@ -212,7 +231,8 @@ typedef struct cj2k_params {
   int32_t dx[CJ2K_MAX_COMPONENTS];        /* XRsiz: 1 (default), 2 or 4 */
   int32_t dy[CJ2K_MAX_COMPONENTS];        /* YRsiz: 1 (default), 2 or 4 */
   cj2k_colorspace colorspace;             /* only written to JP2 files */
-  int32_t alpha; /* 1: the last component is opacity (JP2 cdef box); default 0 */
+  int32_t alpha; /* the last component is opacity (JP2 cdef box): 1, or 2 if the colours are
+                    multiplied by it; default 0 */
 
   /* Transform and quantisation. */
   int32_t lossless; /* 1: 5/3, every bit-plane kept; excludes target_bytes, max_*_bytes, quality;
@@ -249,6 +269,18 @@ typedef struct cj2k_params {
   int32_t sop, eph, tlm, plt; /* marker segments of T.800 A.8, A.7: 0 or 1; default 0, 0, 1, 0 */
   char comment[256];  /* COM marker text (Latin-1), "" = none; default "libcj2k " and version */
   cj2k_format format; /* raw codestream (default) or JP2 file (T.800 Annex I) per packet */
+
+  /* The colour specification of JP2 files, which raw codestreams do not have. colorspace srgb with
+   * the defaults is enumerated colour space 16, gray 17, sycc 18 (whatever the primaries and the
+   * transfer are). All else is a restricted ICC profile that the library makes, and PQ and HLG are
+   * refused, because such a profile cannot say them. xyz has its own primaries and transfer. */
+  cj2k_primaries primaries; /* of srgb; default rec709 */
+  cj2k_transfer transfer;   /* of srgb and gray; default srgb, also for what BT.709 encodes */
+  /* (*) The caller's restricted ICC profile (T.800 I.5.3.3: input or display, a matrix and curves)
+   * instead, for colorspace srgb or gray; NULL (default) = none. It is checked and copied by open
+   * and cj2k_params_info. */
+  const void* icc_profile;
+  size_t icc_profile_bytes; /* (*) 132 .. 2^20; 0 (default) = none */
 
   /* Rate. Bytes count the whole codestream with all marker segments and packet headers, and with
    * format = JP2 the boxes too. */
@@ -464,8 +496,8 @@ CJ2K_API cj2k_status cj2k_device_describe(int index, cj2k_device_info* info);
  * `p`. On failure *encoder = NULL. */
 CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder);
 CJ2K_API cj2k_status cj2k_encoder_info(const cj2k_encoder* encoder, cj2k_info* info);
-/* Gives the parameters, with each "chosen" and "auto" replaced by its value. `log` and `log_opaque`
- * are NULL. async_depth is rounded up to whole GOPs and can be above its range. */
+/* Gives the parameters, with each "chosen" and "auto" replaced by its value. `log`, `log_opaque`
+ * and `icc_profile` are NULL. async_depth is rounded up to whole GOPs and can be above its range. */
 CJ2K_API cj2k_status cj2k_encoder_params(const cj2k_encoder* encoder, cj2k_params* p);
 /* One line that says why the last failed call for this encoder failed, in whichever thread; "" if
  * no call has failed. With NULL: the same for the last failed call without an encoder in this

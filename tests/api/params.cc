@@ -306,13 +306,18 @@ TEST_CASE("open: every field at and outside its range") {
   for (int value : {-1, 3, kMax})
     BAD(tile_parts, static_cast<cj2k_tile_parts>(value), "tile_parts");
   for (int value : {-1, 2, kMax}) BAD(format, static_cast<cj2k_format>(value), "format");
-  for (int value : {-1, 4, kMax})
+  for (int value : {-1, 3, kMax}) BAD(alpha, value, "alpha");
+  for (int value : {-1, 5, kMax})
     BAD(colorspace, static_cast<cj2k_colorspace>(value), "colorspace");
   for (const cj2k_param_info& info : all_params()) {
     const int count =
         1 + static_cast<int>(std::count(info.values, info.values + std::strlen(info.values), '|'));
     for (int value : {-1, count, kMax}) {
       if (std::string(info.name) == "stop") BAD(stop, static_cast<cj2k_stop>(value), "stop");
+      if (std::string(info.name) == "primaries")
+        BAD(primaries, static_cast<cj2k_primaries>(value), "primaries");
+      if (std::string(info.name) == "transfer")
+        BAD(transfer, static_cast<cj2k_transfer>(value), "transfer");
       if (std::string(info.name) == "tier1") BAD(tier1, static_cast<cj2k_tier1>(value), "tier1");
     }
   }

@@ -395,6 +395,8 @@ static const char *const kNoOptions[][2] = {
     {"dx", "the frames"},
     {"dy", "the frames"},
     {"colorspace", "the frames"},
+    {"primaries", "color_primaries"},
+    {"transfer", "color_trc"},
     {"alpha", "the frames"},
     {"target_bytes", "b"},
     {"max_frame_bytes", "maxrate"},
@@ -402,6 +404,9 @@ static const char *const kNoOptions[][2] = {
     {"quality", "q"},
     {"threads", "threads"},
 };
+
+/* Parameters that are options of the same name, with a default of their own. */
+static const char *const kOwnDefaults[][2] = {{"format", "auto"}};
 
 /* Options that are not parameters, and the parameter they set. */
 static const char *const kNoParameters[][2] = {
@@ -468,7 +473,7 @@ static int has_type_and_range(const AVOption *option, const cj2k_param_info *inf
   return option->min == min && option->max == info->max;
 }
 
-/* Except for the two lists, each parameter is an option with the same description, and each option
+/* Except for the three lists, each parameter is an option with the same description, and each option
  * is a parameter. No option hides a general option of FFmpeg. */
 static void options_are_parameters(void) {
   AVCodecContext *encoder = avcodec_alloc_context3(avcodec_find_encoder_by_name("j2k_cuda"));
@@ -479,6 +484,9 @@ static void options_are_parameters(void) {
     const AVOption *option = av_opt_find(options, info.name, NULL, 0, 0);
     if (is_listed(kNoOptions, FF_ARRAY_ELEMS(kNoOptions), info.name)) {
       CHECK(!option);
+    } else if (is_listed(kOwnDefaults, FF_ARRAY_ELEMS(kOwnDefaults), info.name)) {
+      CHECK(option && option->default_val.i64 == -1 &&
+            av_opt_find(options, "auto", option->unit, 0, 0));
     } else if (!option || strcmp(option->help, info.help) || !has_type_and_range(option, &info) ||
                !has_default(options, option, &info) || !has_values(options, option, &info)) {
       printf("the option %s is not as the parameter\n", info.name);

@@ -20,7 +20,8 @@ def test_help_lists_option(ff, name):
     assert re.search(rf"^\s+-{name} ", ff.encoder_help, re.M), ff.encoder_help
 
 
-@pytest.mark.parametrize("option, values", [("stop", "none exact pst psb bpi"), ("tier1", "auto classic cibo fused")])
+@pytest.mark.parametrize("option, values", [("stop", "none exact pst psb bpi"), ("tier1", "auto classic cibo fused"),
+                                            ("format", "auto j2k jp2")])
 def test_help_lists_values(ff, option, values):
     listed = re.search(rf"^\s+-{option} .*\n((?: {{5,}}\w+ .*\n)+)", ff.encoder_help, re.M)[1]
     assert [line.split()[0] for line in listed.splitlines()] == values.split(), listed

@@ -38,7 +38,7 @@ bool subsampled_alike(const cj2k_params& p) {
 /// The colour space that a JP2 file declares.
 cj2k_colorspace named_space(const cj2k_params& p) {
   if (p.colorspace != CJ2K_COLOR_AUTO) return p.colorspace;
-  if (p.num_components - p.alpha < 3) return CJ2K_COLOR_GRAY;
+  if (p.num_components - (p.alpha ? 1 : 0) < 3) return CJ2K_COLOR_GRAY;
   const bool alike =
       p.dx[1] == p.dx[0] && p.dx[2] == p.dx[0] && p.dy[1] == p.dy[0] && p.dy[2] == p.dy[0];
   return alike ? CJ2K_COLOR_SRGB : CJ2K_COLOR_SYCC;

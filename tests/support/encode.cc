@@ -109,6 +109,8 @@ std::string describe(const cj2k_params& p) {
   CJ2K_FIELD(plt);
   if (std::strcmp(p.comment, d.comment) != 0) text += std::string(" comment='") + p.comment + "'";
   CJ2K_FIELD(format);
+  CJ2K_FIELD(primaries);
+  CJ2K_FIELD(transfer);
   CJ2K_FIELD(target_bytes);
   CJ2K_FIELD(max_frame_bytes);
   CJ2K_FIELD(max_component_bytes);

@@ -10,6 +10,7 @@
 
 #include "codestream/jp2.h"
 #include "codestream/markers.h"
+#include "icc_profile.h"
 #include "params.h"
 #include "plan.h"
 #include "stages/packets.h"
@@ -422,10 +423,11 @@ TEST_CASE("JP2: boxes") {
 TEST_CASE("JP2: colour space and channel definitions of every number of components") {
   using V = std::vector<uint8_t>;
   constexpr uint8_t kSrgb = 16, kGray = 17, kSycc = 18;
-  // For each channel: its number, its type (0 colour, 1 opacity, 65535 unspecified) and its
-  // association.
+  // For each channel: its number, its type (0 colour, 1 opacity, 2 premultiplied opacity,
+  // 65535 unspecified) and its association.
   const V red{0, 0, 0, 0, 0, 1}, green{0, 1, 0, 0, 0, 2}, blue{0, 2, 0, 0, 0, 3};
   const auto opacity = [](uint8_t c) { return V{0, c, 0, 1, 0, 0}; };
+  const auto premultiplied = [](uint8_t c) { return V{0, c, 0, 2, 0, 0}; };
   const auto further = [](uint8_t c) { return V{0, c, 255, 255, 255, 255}; };
   const struct {
     int components, alpha;
@@ -445,6 +447,8 @@ TEST_CASE("JP2: colour space and channel definitions of every number of componen
       {4, 0, CJ2K_COLOR_SYCC, true, kSycc, {red, green, blue, further(3)}},
       {4, 1, CJ2K_COLOR_AUTO, false, kSrgb, {red, green, blue, opacity(3)}},
       {4, 1, CJ2K_COLOR_AUTO, true, kSycc, {red, green, blue, opacity(3)}},
+      {2, 2, CJ2K_COLOR_AUTO, false, kGray, {red, premultiplied(1)}},
+      {4, 2, CJ2K_COLOR_AUTO, false, kSrgb, {red, green, blue, premultiplied(3)}},
       {4, 1, CJ2K_COLOR_GRAY, false, kGray, {red, further(1), further(2), opacity(3)}},
   };
   for (const auto& row : table) {
@@ -469,6 +473,46 @@ TEST_CASE("JP2: colour space and channel definitions of every number of componen
     CHECK(header[2].type == "cdef");
     CHECK(vector_of(header[2].body) == expected);
   }
+}
+
+TEST_CASE("JP2: an ICC profile where no enumerated colour space fits") {
+  cj2k_params p = picture(300, 200, 3);
+  p.format = CJ2K_FORMAT_JP2;
+  const auto colour_box = [&p] {
+    const auto plan = plan_of(p);
+    const std::vector<uint8_t> file = empty_codestream(*plan);
+    CHECK(file.size() == fixed_bytes(*plan) + plan->packets.size());
+    const std::vector<Box> header = boxes_of(boxes_of(file)[2].body);
+    CHECK(header[1].type == "colr");
+    return vector_of(header[1].body);
+  };
+  const auto with_profile = [](const std::vector<uint8_t>& profile) {
+    std::vector<uint8_t> body = {2, 0, 0};
+    body.insert(body.end(), profile.begin(), profile.end());
+    return body;
+  };
+  p.primaries = CJ2K_PRIMARIES_P3D65;
+  cj2k_params q = p;
+  q.colorspace = CJ2K_COLOR_SRGB;
+  CHECK(colour_box() == with_profile(make_icc_profile(q)));
+  p.colorspace = CJ2K_COLOR_SYCC;  // always enumerated
+  CHECK(colour_box() == std::vector<uint8_t>{1, 0, 0, 0, 0, 0, 18});
+  p.colorspace = q.colorspace = CJ2K_COLOR_XYZ;
+  CHECK(colour_box() == with_profile(make_icc_profile(q)));
+  // The caller's profile comes first, and is copied.
+  p.colorspace = CJ2K_COLOR_SRGB;
+  q = p;
+  q.primaries = CJ2K_PRIMARIES_REC2020;
+  std::vector<uint8_t> own = make_icc_profile(q);
+  p.icc_profile = own.data();
+  p.icc_profile_bytes = own.size();
+  const auto plan = plan_of(p);
+  CHECK(plan->params.icc_profile == nullptr);
+  CHECK(plan->icc_profile == own);
+  CHECK(colour_box() == with_profile(own));
+  // A raw codestream has no place for it.
+  p.format = CJ2K_FORMAT_J2K;
+  CHECK(empty_codestream(*plan_of(p))[0] == 0xFF);
 }
 
 TEST_CASE("JP2: a codestream beyond 32 bits runs to the end of the file") {

@@ -68,7 +68,8 @@ const std::vector<Field> kFields = {
     AT(precinct_width[0], 'i', "precincts"), AT(precinct_height[0], 'i', "precincts"),
     I(progression), I(layers), AT(layer_rates[0], 'd', "layer_rates"),
     AT(poc[0].layer_end, 'i', "poc"), I(tile_parts), I(sop),
-    I(eph), I(tlm), I(plt), AT(comment, 's', "comment"), I(format), L(target_bytes),
+    I(eph), I(tlm), I(plt), AT(comment, 's', "comment"), I(format), I(primaries),
+    I(transfer), L(target_bytes),
     L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(stop),
     I(stop_margin), I(threads), I(gop), I(async_depth), I(tier1), I(measure_mse), AT(device, 's', "device")};
 #undef AT
@@ -100,7 +101,7 @@ TEST_CASE("params: describe covers every field") {
       "guard_bits 3 quant_step 3 cblk 32x32 cblk_style 63 precincts 64x32 progression cprl layers "
       "4 "
       "layer_rates 20,10,5 poc 0,0,9,6,3,cprl tile_parts component sop 1 eph 1 tlm 0 plt 1 comment "
-      "other format jp2 "
+      "other format jp2 primaries p3d65 transfer gamma26 "
       "target_bytes 9 max_frame_bytes 9 max_component_bytes 9 min_frame_bytes 9 quality 3 threads "
       "3 "
       "gop 3 async_depth 3 tier1 cibo measure_mse 1 stop none stop_margin 3 device cuda:1");

@@ -104,27 +104,30 @@ TEST_CASE("params: colour rules") {
 TEST_CASE("params: the colour space is one of the components beside alpha") {
   cj2k_params p = valid();
   for (int components = 1; components <= CJ2K_MAX_COMPONENTS; ++components) {
-    for (int alpha = 0; alpha <= std::min(components - 1, 1); ++alpha) {
+    for (int alpha = 0; alpha <= (components > 1 ? 2 : 0); ++alpha) {
       CAPTURE(components);
       CAPTURE(alpha);
       p.num_components = components;
       p.alpha = alpha;
-      const bool has_colour = components - alpha >= 3;
+      const int colours = components - (alpha > 0 ? 1 : 0);
+      const bool has_colour = colours >= 3;
       p.colorspace = CJ2K_COLOR_AUTO;
       CHECK(resolved(p).colorspace == (has_colour ? CJ2K_COLOR_SRGB : CJ2K_COLOR_GRAY));
       p.colorspace = CJ2K_COLOR_GRAY;
       CHECK(resolved(p).colorspace == CJ2K_COLOR_GRAY);
-      for (const cj2k_colorspace space : {CJ2K_COLOR_SRGB, CJ2K_COLOR_SYCC}) {
+      for (const cj2k_colorspace space : {CJ2K_COLOR_SRGB, CJ2K_COLOR_SYCC, CJ2K_COLOR_XYZ}) {
         p.colorspace = space;
         if (has_colour) {
           CHECK(resolved(p).colorspace == space);
           continue;
         }
-        const std::string name = space == CJ2K_COLOR_SRGB ? "srgb" : "sycc";
+        const std::string name = space == CJ2K_COLOR_SRGB   ? "srgb"
+                                 : space == CJ2K_COLOR_SYCC ? "sycc"
+                                                            : "xyz";
         CHECK(contains(resolve_error(p),
                        "colorspace " + name + " with num_components " + std::to_string(components) +
-                           " and alpha " + std::to_string(alpha) + ": " +
-                           std::to_string(components - alpha) + " beside alpha not in [3, 4]"));
+                           " and alpha " + std::to_string(alpha) + ": " + std::to_string(colours) +
+                           " beside alpha not in [3, 4]"));
       }
     }
   }
