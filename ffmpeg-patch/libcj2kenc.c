@@ -820,11 +820,11 @@ static void log_open(AVCodecContext *avctx, const cj2k_info *info)
                  rate.num, rate.den, 8e-6 * cap * av_q2d(rate));
     else if (cap)
         snprintf(bytes, sizeof(bytes), "%"PRId64" bytes a frame, ", cap);
-    av_log(avctx, AV_LOG_INFO, "%s%s%s%s%s%s%s%s, %d thread%s\n",
+    av_log(avctx, AV_LOG_INFO, "%s%s%s%s%s%s%s%s%s, %d thread%s\n",
            p->lossless ? "lossless, " : "", quality, bytes,
            p->num_layer_rates ? "layer_rates " : "", p->num_layer_rates ? s->layer_rates : "",
            p->num_layer_rates ? ", " : "", info->backend,
-           info->device_name[0] ? info->device_name : "", info->threads,
+           info->device_name[0] ? " on " : "", info->device_name, info->threads,
            info->threads == 1 ? "" : "s");
 }
 

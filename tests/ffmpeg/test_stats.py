@@ -209,8 +209,8 @@ def test_psnr_is_that_of_the_filter(ff, tmp_path, fmt):
     (tmp_path / "in.raw").write_bytes(source)
     raw = ["-f", "rawvideo", "-pixel_format", fmt, "-video_size", f"{W}x{H}", "-framerate", 25]
     stats, vstats, out = tmp_path / "s.json", tmp_path / "v.txt", tmp_path / "out.nut"
-    ff.ffmpeg(*raw, "-i", tmp_path / "in.raw", "-c:v", "j2k_cuda", "-b:v", "4M", "-flags", "+psnr", "-stats_file", stats,
-              "-vstats_file", vstats, out)
+    progress = ff.ffmpeg(*raw, "-i", tmp_path / "in.raw", "-c:v", "j2k_cuda", "-b:v", "4M", "-flags", "+psnr", "-stats_file",
+                         stats, "-vstats_file", vstats, out, log="info").text
     ff.ffmpeg("-i", out, "-f", "rawvideo", "-pix_fmt", fmt, tmp_path / "out.raw")
     # The paths of filters are in another language, so the file is written where the program runs.
     log = subprocess.run([str(ff.program), "-nostdin", *map(str, raw), "-i", "out.raw", *map(str, raw), "-i", "in.raw",
@@ -225,6 +225,12 @@ def test_psnr_is_that_of_the_filter(ff, tmp_path, fmt):
         assert max(abs(a - b) for a, b in zip(s["component_psnr"], want)) < 0.02, (s, line)
         assert abs(first - want[0]) < 0.02, (first, line)
         assert abs(s["psnr"] - float(re.search(r"psnr_avg:([\d.]+)", line)[1])) < 0.02, (s, line)
+    shown = re.findall(r"PSNR=Y:([\d.]+) U:([\d.]+) V:([\d.]+) \*:([\d.]+) ", progress)  # FFmpeg 5.1 has it in its progress line
+    assert bool(shown) == ("PSNR=" in progress), progress
+    if shown and fmt == "yuv420p":
+        for value, name in zip(map(float, shown[-1]), ("y", "u", "v", "avg")):
+            mse = sum(255**2 / 10 ** (float(re.search(rf"psnr_{name}:([\d.]+)", line)[1]) / 10) for line in filtered) / 2
+            assert abs(value - 10 * math.log10(255**2 / mse)) < 0.02, (shown, filtered)
 
 
 @pytest.mark.parametrize("options, q", [(("-q:v", 3), 3), (("-q:v", 0.5), 0.5), ((), 2), (("-lossless", 1), 0)])
