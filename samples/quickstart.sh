@@ -81,5 +81,5 @@ awk '
       if (order[i] ~ /^mse_/ && order[i] != "mse_avg") { printf "%s%s %.3f", sep, substr(order[i], 5), sum[order[i]] / NR; sep = ", " }
     printf "), mean PSNR %.2f dB\n", sum["psnr_avg"] / NR
   }' "$here/psnr.log"
-echo "backend           $(sed -n 's/^\[j2k_cuda[^]]*\] \(.* backend .*\)/\1/p' "$log" | head -n 1)"
+echo "backend           $(sed -n 's/^\[j2k_cuda[^]]*\] .* Mbit\/s), \(.*\)/\1/p' "$log" | head -n 1)"
 echo "file              $output"
