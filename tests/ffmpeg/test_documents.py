@@ -62,9 +62,11 @@ def make_film(ff, path):
     path.parent.mkdir(exist_ok=True)
     kind = path.suffix[1:]
     codec = {"mxf": ["-c:v", "jpeg2000", "-pix_fmt", "yuv422p10le"], "dpx": ["-pix_fmt", "gbrp10le"],
-             "tiff": ["-pix_fmt", "rgb48le"]}.get(kind, ["-c:v", "png", "-pix_fmt", "rgb48be", "-f", "mov"])
-    if kind in ("dpx", "tiff") and kind not in names_of(ff.program, "decoders"):
-        pytest.skip(f"this ffmpeg has no decoder {kind}")
+             "tiff": ["-pix_fmt", "rgb48le"], "exr": ["-pix_fmt", "gbrpf32le"]}.get(kind, ["-c:v", "png", "-pix_fmt", "rgb48be", "-f", "mov"])
+    if kind in ("dpx", "tiff", "exr"):
+        for kinds in ("decoders", "encoders"):
+            if kind not in names_of(ff.program, kinds):
+                pytest.skip(f"this ffmpeg has no {kind} among its {kinds}")
     ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=320x180:r=24", "-frames:v", FRAMES, *codec, path)
 
 
@@ -74,6 +76,8 @@ def execute(ff, folder, words):
 
 
 def run_ffmpeg(ff, folder, arguments):
+    if "zscale" in " ".join(arguments) and "zscale" not in names_of(ff.program, "filters"):
+        pytest.skip("this ffmpeg has no filter zscale")
     for word, name in zip(arguments, arguments[1:]):
         if word == "-i" and not (folder / name).exists():
             make_film(ff, folder / name)
