@@ -100,7 +100,7 @@ def check_build(tree, scratch):
     run("cmake", "--install", BUILD, "--prefix", scratch / "prefix")
     pc = next((scratch / "prefix").rglob("cj2k.pc")).parent
     env = os.environ | {"PKG_CONFIG_PATH": f"{pc}:{os.environ.get('PKG_CONFIG_PATH', '')}"}
-    small = ["./configure", "--disable-everything", "--disable-autodetect", "--disable-doc", "--disable-x86asm",
+    small = ["./configure", "--disable-everything", "--disable-autodetect", "--disable-doc",
              "--disable-network", "--enable-libcj2k", "--enable-encoder=j2k_cuda"]
     if shutil.which("ccache"):
         small.append("--cc=ccache gcc")
