@@ -21,6 +21,7 @@
 #                   source (headers of the NVIDIA driver's interface, no library); 0: without CUDA frames
 #     CJ2K_FFMPEG_PARTS   all (default); tests: only what tests/ffmpeg cannot do without, in less time; full: as --full
 #     CJ2K_FFMPEG_FLAGS   more flags for FFmpeg's configure, such as "--enable-gpl --enable-libx264"
+#     CJ2K_MXF_PATCH      1 (default): with mxf-VERSION.patch, where there is one; 0: with FFmpeg's own MXF muxer and demuxer
 #     JOBS          number of parallel jobs; default the number of cores
 #
 # The cache has three parts, which are safe to delete. A hash of all that goes into a tree or into programs names them:
@@ -50,7 +51,7 @@ hash_of() { sha256sum | cut -c1-16; }
 
 # --- the command line ------------------------------------------------------------------------------------------------
 
-usage() { sed -n '5,24p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
+usage() { sed -n '5,25p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
 
 versions=()
 export_to=
@@ -259,13 +260,15 @@ install_library_into() {
 
 # prepare_tree VERSION TREE: unpacks, patches and configures FFmpeg in TREE. Steps that are done already are left out.
 prepare_tree() {
-  local version=$1 tree=$2 cc=gcc stamp
+  local version=$1 tree=$2 cc=gcc stamp patch
   if [[ ! -e $tree/.patched ]]; then
     say "$version: unpacking and patching"
     rm -rf "$tree/src"
     mkdir -p "$tree/src"
     tar -xf "$tarball" -C "$tree/src" --strip-components=1
-    quietly "$tree/patch.log" patch -d "$tree/src" -p1 --fuzz=0 -i "$root/ffmpeg-patch/j2k_cuda.patch"
+    for patch in "${patches[@]}"; do
+      quietly "$tree/patch.log" patch -d "$tree/src" -p1 --fuzz=0 -i "$patch"
+    done
     check_manual "$version" "$tree"
     touch "$tree/.patched"
   fi
@@ -338,6 +341,8 @@ prune() {
 
 build() {
   local version=$1 start=$SECONDS module tree_key bin_key tree bin to=$root/build/ffmpeg-$1 flags=()
+  local patches=("$root/ffmpeg-patch/j2k_cuda.patch") mxf_patch=$root/ffmpeg-patch/mxf-$1.patch
+  if [[ ${CJ2K_MXF_PATCH:-1} == 1 && -e $mxf_patch ]]; then patches+=("$mxf_patch"); fi
   set_flags "$version"
   tree_key=$({
     printf '%s\n' "${tarball##*/}" "${headers##*/}" "${flags[@]}" "$(gcc -dumpmachine)" "$(gcc -dumpfullversion)"
@@ -346,7 +351,7 @@ build() {
       for module in "${kLibraries[@]%%|*}"; do pkg-config --modversion "${module%% *}" || true; done
       clang -dumpversion || true
     fi
-    cat "$tarball.sha256" "$root/ffmpeg-patch/j2k_cuda.patch"
+    cat "$tarball.sha256" "${patches[@]}"
   } | sed "s|$cache||" | hash_of)
   bin_key=$({
     printf '%s\n' "$version" "$tree_key"

@@ -63,11 +63,12 @@ case ${CJ2K_FFMPEG_PARTS:-all} in
   # What tests/ffmpeg cannot do without, in less time.
   tests)
     kDemuxers=mov,mxf,matroska,avi,nut,image2,image2pipe,image_j2k_pipe,image_png_pipe,rawvideo
-    kMuxers=mxf,mov,mp4,matroska,avi,nut,image2,rawvideo,null,framemd5
-    kDecoders=jpeg2000,png,dpx,tiff,ppm,rawvideo,v210,wrapped_avframe
-    kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,v210,png,wrapped_avframe
+    kMuxers=mxf,mxf_opatom,mov,mp4,matroska,avi,nut,image2,rawvideo,null,framemd5
+    kDecoders=jpeg2000,png,dpx,tiff,ppm,rawvideo,v210,wrapped_avframe,pcm_s16le
+    kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,v210,png,wrapped_avframe,pcm_s16le
     kParsers=jpeg2000,png
-    kFilters=scale,format,null,color,testsrc2,psnr,trim,setpts,settb,setparams,setfield,fps,select,vflip,hwupload,hwdownload
+    kFilters=$(join scale format null color testsrc2 psnr trim setpts settb setparams setfield fps select vflip hwupload \
+      hwdownload sine anull aformat aresample)
     parts=(--disable-everything --disable-network --enable-indev=lavfi --enable-protocol=file,pipe,fd,concat)
     cuda_parts=(--enable-filter=hwupload_cuda)
     ;;
