@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -273,6 +275,39 @@ TEST_CASE("ICC: the caller's profile is checked") {
   p.icc_profile = nullptr;
   p.icc_profile_bytes = 200;
   CHECK(contains(test::resolve_error(p), "icc_profile NULL"));
+}
+
+TEST_CASE("ICC: no damaged profile is read beyond its end") {
+  // Each copy has a heap block of its exact size, so that AddressSanitizer sees every byte too many.
+  const Profile rgb =
+      make_icc_profile(params(CJ2K_COLOR_SRGB, CJ2K_PRIMARIES_P3D65, CJ2K_TRANSFER_SRGB));
+  const Log silent;
+  const auto accepted = [&silent](const Profile& profile) {
+    const auto copy = std::make_unique<uint8_t[]>(profile.size());
+    std::copy(profile.begin(), profile.end(), copy.get());
+    return check_icc_profile(copy.get(), profile.size(), 3, silent) == Status::kOk;
+  };
+  CHECK(accepted(rgb));
+  for (size_t bytes = 132; bytes < rgb.size(); ++bytes) {
+    Profile cut(rgb.begin(), rgb.begin() + static_cast<long>(bytes));
+    cut[2] = static_cast<uint8_t>(bytes >> 8);
+    cut[3] = static_cast<uint8_t>(bytes);
+    CAPTURE(bytes);
+    // The last tag that is checked ends where the profile ends.
+    CHECK_FALSE(accepted(cut));
+  }
+  std::mt19937 random(1);
+  int refused = 0;
+  for (int i = 0; i < 20000; ++i) {
+    Profile bad = rgb;
+    for (int flips = 0; flips < 3; ++flips) {
+      // The header, the tags, and the first bytes of their data.
+      bad[4 + random() % (entry(rgb, "bTRC") + 100 - 4)] ^=
+          static_cast<uint8_t>(1u << random() % 8);
+    }
+    refused += !accepted(bad);
+  }
+  CHECK(refused > 2000);
 }
 
 }  // namespace cj2k
