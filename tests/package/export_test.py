@@ -21,7 +21,7 @@ SKIPPED = 77
 
 # tools/patcheck guesses by regular expressions. Its findings in C files that are none:
 FALSE_ALARMS = {
-    "reserved identifer": r"__VA_ARGS__",  # C99 reserves that name for this
+    "reserved identifer": r"__VA_ARGS__|\b_IO[FLN]BF\b",  # names of the C standard
     "These functions may need av_cold": r"\bsend_frame\(",  # "send" ends like a function that ends something
     "x==0 / x!=0 can be simplified": r"irreversible == 0",  # a number of three values, -1, 0 and 1
     "missing void": r"^\+(/\*| \*|.*///<)",  # a comment that names a function
