@@ -89,7 +89,8 @@ export_series() {
   trap "rm -rf '$tree'" EXIT
   say "$version: unpacking"
   # What the patches change, and the headers: git takes long for all of FFmpeg.
-  mapfile -t names < <(cat "$root/ffmpeg-patch/j2k_cuda.patch" "$mxf" 2>/dev/null | sed -n 's|^--- a/|*/|p' | sort -u)
+  mapfile -t names < <(cat "$root/ffmpeg-patch/j2k_cuda.patch" "$mxf" 2>/dev/null | sed -n 's|^--- a/|*/|p' |
+    grep -v -e '^\*/Changelog$' -e '^\*/libav[a-z]*/[^/]*\.h$' | sort -u) # tar finds a file for one pattern only
   tar -xf "$tarball" -C "$tree" --strip-components=1 --wildcards '*/Changelog' '*/libav*/*.h' "${names[@]}"
   tree_git "$tree" -c init.defaultBranch=main init -q
   tree_git "$tree" add -A
