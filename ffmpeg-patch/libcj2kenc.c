@@ -779,6 +779,9 @@ static void warn_ignored(AVCodecContext *avctx)
     if (avctx->max_b_frames > 0)
         av_log(avctx, AV_LOG_WARNING, "bf %d is ignored: every frame is a key frame\n",
                avctx->max_b_frames);
+    if (avctx->flags & (AV_CODEC_FLAG_PASS1 | AV_CODEC_FLAG_PASS2))
+        av_log(avctx, AV_LOG_WARNING, "pass is ignored: every frame is fitted into its own bytes, "
+               "in one pass\n");
     if (avctx->slices > 0)
         av_log(avctx, AV_LOG_WARNING, "slices %d is ignored: JPEG 2000 has no slices; use tile or "
                "tile_parts\n", avctx->slices);
