@@ -28,6 +28,8 @@ ROWS = {
     "cuda": ("libcj2k/cuda/*", "api base core plan codestream stages backend kernels/**.h"),
     "encoder": ("libcj2k/*", "api base core plan codestream stages backend"),
     "samples": ("samples/*", "api"),
+    # The checker is evidence only if it shares nothing with the library.
+    "checker": ("tests/conformance/checker/*", ""),
     "tests": ("tests/**", "**"),
 }
 

@@ -131,7 +131,10 @@ fuzz() {
   local seconds=${CJ2K_FUZZ_SECONDS:-60} corpus=$root/build/fuzz/corpus
   mkdir -p "$corpus" "$logs/fuzz"
   "$root/build/fuzz/tests/fuzz/fuzz_encode" "$corpus" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=4096 \
-    -artifact_prefix="$logs/fuzz/" -print_final_stats=1
+    -artifact_prefix="$logs/fuzz/" -print_final_stats=1 || return 1
+  mkdir -p "$corpus-check"
+  "$root/build/fuzz/tests/fuzz/fuzz_check" "$corpus-check" -max_total_time=$((seconds / 3)) -timeout=30 \
+    -rss_limit_mb=4096 -max_len=20000 -artifact_prefix="$logs/fuzz/check-" -print_final_stats=1
 }
 
 ffmpeg_build() { # VERSION PARTS

@@ -25,6 +25,7 @@ BAD = [
     ("libcj2k/encoder.h", '"cpu/cpu_pixels.h"', "encoder may include"),
     ("libcj2k/api.cc", '"support/encode.h"', "encoder may include"),
     ("samples/encode.c", '"params.h"', "samples may include api"),
+    ("tests/conformance/checker/check.h", '"cj2k.h"', "checker may include nothing"),
     ("tests/support/picture.h", '"no_such_file.h"', "is not in this tree"),
     ("libcj2k/new/file.h", '"cj2k.h"', "is in no row"),
 ]

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// MXF (SMPTE ST 377-1): the frames of frame-wrapped JPEG 2000 essence (ST 422), and the frame rate.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "container.h"
+#include "reader.h"
+
+namespace cj2k_check {
+namespace {
+
+constexpr size_t kKeyBytes = 16;
+constexpr uint64_t kMostSetBytes = 1 << 16;
+constexpr uint16_t kSampleRateTag = 0x3001;  // of a file descriptor
+
+/// Byte 7 is the version of the register and is not compared.
+bool key_is(Bytes key, const std::array<uint8_t, 16>& pattern, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i) {
+    if (i != 7 && key[i] != pattern[i]) return false;
+  }
+  return true;
+}
+
+// Generic container, picture item; then the number of elements, the kind, the number of this one.
+constexpr std::array<uint8_t, 16> kPictureElement = {0x06, 0x0E, 0x2B, 0x34, 0x01, 0x02, 0x01, 0x01,
+                                                     0x0D, 0x01, 0x03, 0x01, 0x15, 0,    0,    0};
+constexpr uint8_t kFrameWrapped = 0x08, kClipWrapped = 0x09;
+constexpr std::array<uint8_t, 16> kEncrypted = {0x06, 0x0E, 0x2B, 0x34, 0x02, 0x04, 0x01, 0x01,
+                                                0x0D, 0x01, 0x03, 0x01, 0x02, 0x7E, 0x01, 0x00};
+// Header metadata sets; byte 14: 0x27 .. 0x29 are generic, CDCI and RGBA picture descriptors.
+constexpr std::array<uint8_t, 16> kMetadataSet = {0x06, 0x0E, 0x2B, 0x34, 0x02, 0x53, 0x01, 0x01,
+                                                  0x0D, 0x01, 0x01, 0x01, 0x01, 0x01, 0,    0};
+
+class MxfSource : public FrameSource {
+ public:
+  explicit MxfSource(std::unique_ptr<Input> input) : input_(std::move(input)) {}
+  const char* kind() const override { return "MXF"; }
+  bool next(Frame& frame, Report& report) override;
+
+ private:
+  bool begin(std::array<uint8_t, kKeyBytes>& key, uint64_t& length, Report& report);
+  void picture_descriptor(uint64_t bytes);
+
+  std::unique_ptr<Input> input_;
+  bool found_ = false;
+};
+
+bool MxfSource::begin(std::array<uint8_t, kKeyBytes>& key, uint64_t& length, Report& report) {
+  const uint64_t offset = input_->offset();
+  const Bytes head = input_->peek(kKeyBytes + 9);
+  if (head.empty()) return false;
+  if (head.size() <= kKeyBytes || std::memcmp(head.data(), "\x06\x0E\x2B\x34", 4) != 0) {
+    report.error("mxf-klv", "SMPTE ST 336", offset, "no key", "06.0E.2B.34 where a KLV begins");
+    return false;
+  }
+  std::copy_n(head.begin(), kKeyBytes, key.begin());
+  Reader in(head, kKeyBytes);
+  const uint32_t first = in.u8();
+  length = first;
+  if (first >= 0x80) {
+    if (first == 0x80 || first > 0x88) {
+      report.error("mxf-length", "SMPTE ST 336", offset + kKeyBytes, hex(first, 2),
+                   "a BER length of at most 8 bytes");
+      return false;
+    }
+    length = in.number(static_cast<int>(first & 0x7F));
+  }
+  input_->skip(in.at());
+  return true;
+}
+
+void MxfSource::picture_descriptor(uint64_t bytes) {
+  std::vector<uint8_t> set;
+  const uint64_t taken = input_->take(std::min(bytes, kMostSetBytes), set);
+  input_->skip(bytes - taken);
+  Reader in(set);
+  while (in.left() >= 4) {
+    const uint16_t tag = in.u16(), length = in.u16();
+    Reader value(set, in.at());
+    const FrameRate rate = {value.u32(), value.u32()};
+    if (tag == kSampleRateTag && length == 8 && rate.numerator > 0 && rate.denominator > 0)
+      fps = rate;
+    in = Reader(set, std::min(set.size(), in.at() + length));
+  }
+}
+
+bool MxfSource::next(Frame& frame, Report& report) {
+  frame.bytes.clear();
+  std::array<uint8_t, kKeyBytes> key;
+  uint64_t length = 0;
+  while (begin(key, length, report)) {
+    if (key_is(key, kEncrypted, 14)) {
+      error = "the essence is encrypted";
+      return false;
+    }
+    const bool picture = key_is(key, kPictureElement, 13);
+    if (picture && key[14] == kFrameWrapped) {
+      found_ = true;
+      frame.offset = input_->offset();
+      if (length >= kMostFrameBytes) {
+        error = "a frame of more than 1 GiB";
+        return false;
+      }
+      if (input_->take(length, frame.bytes) != length)
+        report.error("mxf-truncated", "SMPTE ST 336", frame.offset,
+                     std::to_string(frame.bytes.size()) + " bytes to the end of the file",
+                     std::to_string(length));
+      return true;
+    }
+    if (picture && key[14] == kClipWrapped) {
+      error = "clip-wrapped essence; only frame-wrapped essence can be checked";
+      return false;
+    }
+    if (key_is(key, kMetadataSet, 14) && key[14] >= 0x27 && key[14] <= 0x29) {
+      picture_descriptor(length);
+    } else {
+      input_->skip(length);
+    }
+  }
+  if (!found_) error = "an MXF file without frame-wrapped JPEG 2000 essence";
+  return false;
+}
+
+}  // namespace
+
+std::unique_ptr<FrameSource> make_mxf_source(std::unique_ptr<Input> input) {
+  return std::make_unique<MxfSource>(std::move(input));
+}
+
+}  // namespace cj2k_check
