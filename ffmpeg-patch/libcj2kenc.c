@@ -93,6 +93,12 @@
 /* The highest frame rate that is believed if it comes from time_base alone. Clocks are finer. */
 #define MAX_TIME_BASE_RATE 1000
 
+/* Values of AVCodecContext.profile, which is Rsiz, and .level that are no profile and no level. Not all
+ * releases have the same names for them. */
+#define PROFILE_UNKNOWN         -99
+#define PROFILE_NO_RESTRICTION  0x8000
+#define LEVEL_UNKNOWN           -99
+
 /* lavc's default of gop_size, which no user has asked for. */
 #define LAVC_GOP_SIZE 12
 
@@ -182,6 +188,8 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
 #define OWN_max_component_bytes OWN /* max_component_rate */
 #define OWN_quality             OWN /* q */
 #define OWN_threads             OWN /* threads */
+#define OWN_frame_rate          OWN /* r */
+#define OWN_profile_strict      OWN /* strict */
 
 /* USE(name, macro) is NOTHING for the parameters above, and `macro` for all others. For a parameter
  * above, OWN_name is a macro whose comma makes NOTHING the second argument of SECOND. */
@@ -251,6 +259,7 @@ typedef struct CJ2KContext {
     int irreversible;
     int numresolution;
     int prog;
+    int cinema_mode;
     int tile_width;
     int tile_height;
     int64_t max_component_rate;
@@ -512,8 +521,8 @@ static int set_coding(AVCodecContext *avctx, cj2k_params *p)
                s->pred >= 0 ? "pred dwt53" : "wavelet 5/3");
         return AVERROR(EINVAL);
     }
-    if (s->irreversible == 0)
-        p->wavelet = CJ2K_WAVELET_53;
+    if (s->irreversible >= 0)
+        p->wavelet = s->irreversible ? CJ2K_WAVELET_97 : CJ2K_WAVELET_53;
     if (s->prog >= 0)
         p->progression = s->prog;
     if (s->numresolution)
@@ -541,6 +550,116 @@ static AVRational frame_rate(const AVCodecContext *avctx)
     if (rate.num <= 0 || rate.den <= 0)
         rate = av_inv_q(avctx->time_base);
     return rate.num > 0 && rate.den > 0 ? rate : (AVRational) { 0, 1 };
+}
+
+/* As in libopenjpeg: a profile and its frame rate. */
+static const struct {
+    const char *name;
+    cj2k_profile profile;
+    int frame_rate;
+} cinema_modes[] = {
+    { "off",   CJ2K_PROFILE_NONE,      0  },
+    { "2k_24", CJ2K_PROFILE_CINEMA_2K, 24 },
+    { "2k_48", CJ2K_PROFILE_CINEMA_2K, 48 },
+    { "4k_24", CJ2K_PROFILE_CINEMA_4K, 24 },
+};
+
+static int set_cinema_mode(AVCodecContext *avctx, cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const char *name = cinema_modes[s->cinema_mode].name;
+    const AVRational rate = { cinema_modes[s->cinema_mode].frame_rate, 1 };
+
+    if (!s->cinema_mode)
+        return 0;
+    if (p->profile && p->profile != cinema_modes[s->cinema_mode].profile) {
+        char profile[CJ2K_MAX_PARAM_TEXT] = "";
+        cj2k_params_get(p, "profile", profile, sizeof(profile));
+        av_log(avctx, AV_LOG_ERROR, "cinema_mode %s contradicts profile %s\n", name, profile);
+        return AVERROR(EINVAL);
+    }
+    p->profile = cinema_modes[s->cinema_mode].profile;
+    if (p->frame_rate_num &&
+        av_cmp_q((AVRational) { p->frame_rate_num, p->frame_rate_den }, rate)) {
+        av_log(avctx, AV_LOG_ERROR, "cinema_mode %s is for %d frames per second, not for %d/%d; use "
+               "-r %d, or -profile:v for other frame rates\n", name, rate.num, p->frame_rate_num,
+               p->frame_rate_den, rate.num);
+        return AVERROR(EINVAL);
+    }
+    p->frame_rate_num = rate.num;
+    p->frame_rate_den = 1;
+    return 0;
+}
+
+/* Finds the profile and the levels that a value of Rsiz stands for. */
+static int split_rsiz(int rsiz, cj2k_params *p)
+{
+    const int levels = rsiz >= 0x100 && rsiz < 0xA00;
+    const int imf    = rsiz >= 0x400;
+
+    if (rsiz >= 0 && rsiz <= CJ2K_PROFILE_CINEMA_4K) {
+        p->profile = rsiz;
+        return 0;
+    }
+    if (!levels || !(rsiz & 15) || (rsiz & 15) > 11 || (!imf && (rsiz & 0xF0)))
+        return AVERROR(EINVAL);
+    p->profile = imf ? CJ2K_PROFILE_IMF_2K + (rsiz >> 8) - 4 :
+                       CJ2K_PROFILE_BROADCAST_SINGLE + (rsiz >> 8) - 1;
+    p->main_level = rsiz & 15;
+    p->sub_level  = imf ? rsiz >> 4 & 15 : -1;
+    return 0;
+}
+
+/* Sets the profile from the options or, where they have none, from AVCodecContext. */
+static int set_profile(AVCodecContext *avctx, cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const AVRational rate = frame_rate(avctx);
+    cj2k_params from_rsiz = *p;
+
+    p->profile_strict = avctx->strict_std_compliance > FF_COMPLIANCE_UNOFFICIAL;
+    if (av_cmp_q(rate, (AVRational) { MAX_TIME_BASE_RATE, 1 }) <= 0 || avctx->framerate.num > 0) {
+        p->frame_rate_num = rate.num;
+        p->frame_rate_den = rate.den;
+    }
+    if (avctx->profile != PROFILE_UNKNOWN && avctx->profile != PROFILE_NO_RESTRICTION) {
+        if (split_rsiz(avctx->profile, &from_rsiz) < 0) {
+            av_log(avctx, AV_LOG_ERROR, "profile 0x%04x is no profile (Rsiz) of this encoder\n",
+                   avctx->profile);
+            return AVERROR(EINVAL);
+        }
+        if (p->profile && p->profile != from_rsiz.profile) {
+            av_log(avctx, AV_LOG_ERROR, "profile 0x%04x of the codec context contradicts the option "
+                   "profile\n", avctx->profile);
+            return AVERROR(EINVAL);
+        }
+        p->profile = from_rsiz.profile;
+        if (!p->main_level)
+            p->main_level = from_rsiz.main_level;
+        if (p->sub_level < 0)
+            p->sub_level = from_rsiz.sub_level;
+    }
+    if (avctx->level != LEVEL_UNKNOWN) {
+        if (s->main_level && avctx->level != s->main_level) {
+            av_log(avctx, AV_LOG_ERROR, "level %d contradicts main_level %d\n", avctx->level,
+                   s->main_level);
+            return AVERROR(EINVAL);
+        }
+        p->main_level = avctx->level;
+    }
+    return set_cinema_mode(avctx, p);
+}
+
+/* Tells muxers which profile and level were written. */
+static void tell_profile(AVCodecContext *avctx)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    cj2k_info info = { .struct_size = sizeof(info) };
+
+    if (cj2k_encoder_info(s->encoder, &info) != CJ2K_OK)
+        return;
+    avctx->profile = info.rsiz ? info.rsiz : PROFILE_NO_RESTRICTION;
+    avctx->level   = info.rsiz >= 0x100 ? info.rsiz & 15 : LEVEL_UNKNOWN;
 }
 
 /* Computes the bytes of one frame at `bits_per_second`, rounded down. */
@@ -960,6 +1079,7 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     set_picture(avctx, &p);
     if ((ret = set_params(avctx, &p)) < 0 ||
         (ret = set_colours(avctx, &p)) < 0 ||
+        (ret = set_profile(avctx, &p)) < 0 ||
         (ret = set_coding(avctx, &p)) < 0 ||
         (ret = set_rate(avctx, &p)) < 0 ||
         (ret = set_running(avctx, &p)) < 0 ||
@@ -979,6 +1099,7 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     s->params = p;
     warn_without_effect(avctx, &p);
     warn_colours(avctx, &p);
+    tell_profile(avctx);
     return finish_init(avctx);
 }
 
@@ -1636,6 +1757,11 @@ static const AVOption cj2k_options[] = {
         CONST(pred, "dwt53",    CJ2K_WAVELET_53, "reversible 5/3")
     { "irreversible", "alias of wavelet, as in libopenjpeg: 1 = 9/7, 0 = 5/3 (-1 = unset)", OFFSET(irreversible), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 1, VE },
     { "numresolution", "alias of levels, as in libopenjpeg: one more than levels (0 = unset)", OFFSET(numresolution), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 33, VE },
+    { "cinema_mode", "Digital Cinema profile and frame rate, as in libopenjpeg", OFFSET(cinema_mode), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, FF_ARRAY_ELEMS(cinema_modes) - 1, VE, .unit = "cinema_mode" },
+        CONST(cinema_mode, "off",   0, "as profile says")
+        CONST(cinema_mode, "2k_24", 1, "profile cinema2k at 24 frames per second")
+        CONST(cinema_mode, "2k_48", 2, "profile cinema2k at 48 frames per second")
+        CONST(cinema_mode, "4k_24", 3, "profile cinema4k at 24 frames per second")
     { "tile_width", "alias of the width in tile, as in the jpeg2000 encoder (0 = unset)", OFFSET(tile_width), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, VE },
     { "tile_height", "alias of the height in tile, as in the jpeg2000 encoder (0 = unset)", OFFSET(tile_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, VE },
     { "prog", "alias of progression, as in the jpeg2000 encoder (-1 = unset)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_CPRL, VE, .unit = "progression" },

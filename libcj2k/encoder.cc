@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "caller_struct.h"
 #include "params.h"
+#include "profiles.h"
 #include "stages/packets.h"
 #include "stages/picture_error.h"
 #include "stages/rate.h"
@@ -201,6 +202,7 @@ void Encoder::info(cj2k_info* info) const {
   info->header_bytes = static_cast<int64_t>(header_bytes_);
   info->least_frame_bytes = static_cast<int64_t>(frame_check_->smallest().frame);
   info->least_component_bytes = static_cast<int64_t>(frame_check_->smallest().component);
+  info->rsiz = rsiz_of(p);
   info->backend = info->device_name = info->tier1 = "";
   if (backends_.empty()) return;
   info->backend = backends_[0]->name();

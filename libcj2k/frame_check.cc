@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "params.h"
+#include "profiles.h"
 
 namespace cj2k {
 
@@ -24,6 +25,13 @@ Status FrameCheck::check_cap(const char* name, int64_t cap, uint64_t least_bytes
                   "%s %" PRId64 " not in [%" PRId64 ", %" PRId64
                   "]: the headers of %s alone take %" PRId64 " bytes",
                   name, cap, least, kMaxBytes, what, least);
+}
+
+Status FrameCheck::check_profile_cap(const char* name, int64_t cap, int64_t most,
+                                     const Log& log) const {
+  if (most == 0 || cap <= most) return Status::kOk;
+  return log.fail(Status::kInvalid, "frame: %s %" PRId64 ": profile %s has at most %" PRId64, name,
+                  cap, profile_of(plan_.params.profile).name, most);
 }
 
 Status FrameCheck::check_plan(const Log& log) const {
@@ -114,6 +122,11 @@ Status FrameCheck::limits(const cj2k_frame& frame, const Log& log, RateLimits* l
     return log.fail(Status::kInvalid, "frame: quality %.15g not in [%.15g, %.15g]", frame.quality,
                     kMinQuality, kMaxQuality);
   }
+  const ProfileCaps profile = profile_caps(p);
+  CJ2K_TRY(check_profile_cap("target_bytes", frame.target_bytes, profile.frame, log));
+  CJ2K_TRY(check_profile_cap("max_frame_bytes", frame.max_frame_bytes, profile.frame, log));
+  CJ2K_TRY(
+      check_profile_cap("max_component_bytes", frame.max_component_bytes, profile.component, log));
   cj2k_params merged = p;
   if (frame.target_bytes != 0) {
     merged.target_bytes = frame.target_bytes;

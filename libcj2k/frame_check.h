@@ -34,6 +34,7 @@ class FrameCheck {
   Status check_component(const cj2k_component_view& view, uint32_t c, const Log& log) const;
   Status check_cap(const char* name, int64_t cap, uint64_t least_bytes, const char* what,
                    const Log& log) const;
+  Status check_profile_cap(const char* name, int64_t cap, int64_t most, const Log& log) const;
 
   const Plan& plan_;
   const bool asked_quality_;

@@ -47,20 +47,54 @@ void put(cj2k_params* p, size_t offset, size_t index, T value) {
 
 // ---- Text to value ----
 
+// The named value of a row (CJ2K_VALUE) whose name is `text`; nullptr: there is none.
+const Value* value_named(const Row& row, std::string_view text) {
+  const Value* found = std::find_if(std::begin(kValues), std::end(kValues), [&](const Value& v) {
+    return std::string_view(v.param) == row.name && same_name(v.name, text);
+  });
+  return found == std::end(kValues) ? nullptr : found;
+}
+
+// The name of a value of a row; nullptr: it has none.
+const char* name_of(const Row& row, int64_t value) {
+  const Value* found = std::find_if(std::begin(kValues), std::end(kValues), [&](const Value& v) {
+    return std::string_view(v.param) == row.name && v.value == value;
+  });
+  return found == std::end(kValues) ? nullptr : found->name;
+}
+
 bool is_default(const Row& row, double value) {
   double number = 0;
-  return parse_number(row.default_value, &number) && value == number;
+  if (parse_number(row.default_value, &number)) return value == number;
+  const Value* named = value_named(row, row.default_value);
+  if (named != nullptr) return value == static_cast<double>(named->value);
+  return std::string_view(row.default_value) == "auto" && value == 0;
 }
 
 bool in_range(const Row& row, double value) { return value >= row.min && value <= row.max; }
 
 bool parse_pair(const Row& row, std::string_view text, int32_t* first, int32_t* second) {
+  if (same_name("auto", text) && std::string_view(row.default_value) == "auto") {
+    *first = *second = 0;
+    return true;
+  }
   const size_t x = text.find('x');
   if (!parse_number(text.substr(0, x), first)) return false;
   *second = *first;
   if (x != std::string_view::npos && !parse_number(text.substr(x + 1), second)) return false;
   return (in_range(row, *first) && in_range(row, *second)) ||
          (is_default(row, *first) && is_default(row, *second));
+}
+
+bool parse_ratio(const Row& row, std::string_view text, cj2k_params* p) {
+  const size_t slash = text.find('/');
+  int32_t num = 0, den = 1;
+  if (!parse_number(text.substr(0, slash), &num)) return false;
+  if (slash != std::string_view::npos && !parse_number(text.substr(slash + 1), &den)) return false;
+  if (!(in_range(row, num) || is_default(row, num)) || !in_range(row, den)) return false;
+  put(p, row.offset, 0, num);
+  put(p, row.second_offset, 0, den);
+  return true;
 }
 
 template <typename T>
@@ -82,9 +116,9 @@ bool parse_flags(const Row& row, std::string_view text, cj2k_params* p) {
   if (!parse_number(text, &sum)) {
     sum = 0;
     const bool ok = for_each_part(text, '+', [&](std::string_view part) {
-      const int bit = find_name(row.values, part);
-      if (bit >= 0) sum |= 1 << bit;
-      return bit >= 0;
+      const Value* named = value_named(row, part);
+      if (named != nullptr) sum |= static_cast<int32_t>(named->value);
+      return named != nullptr;
     });
     if (!ok) return false;
   }
@@ -137,6 +171,11 @@ bool parse_rates(const Row& row, std::string_view text, cj2k_params* p) {
 bool parse(const Row& row, std::string_view text, cj2k_params* p) {
   switch (row.kind) {
     case Kind::kInt:
+      if (const Value* named = value_named(row, text)) {
+        put(p, row.offset, 0, static_cast<int32_t>(named->value));
+        return true;
+      }
+      return parse_field<int32_t>(row, text, p);
     case Kind::kBool:
       return parse_field<int32_t>(row, text, p);
     case Kind::kInt64:
@@ -144,9 +183,9 @@ bool parse(const Row& row, std::string_view text, cj2k_params* p) {
     case Kind::kDouble:
       return parse_field<double>(row, text, p);
     case Kind::kEnum: {
-      const int32_t value = find_name(row.values, text);
-      if (value < 0) return false;
-      put(p, row.offset, 0, value);
+      const Value* named = value_named(row, text);
+      if (named == nullptr) return false;
+      put(p, row.offset, 0, static_cast<int32_t>(named->value));
       return true;
     }
     case Kind::kFlags:
@@ -167,6 +206,8 @@ bool parse(const Row& row, std::string_view text, cj2k_params* p) {
       put(p, row.second_offset, 0, second);
       return true;
     }
+    case Kind::kRatio:
+      return parse_ratio(row, text, p);
     case Kind::kComponents:
       return parse_components(row, text, p);
     case Kind::kPrecincts:
@@ -199,6 +240,8 @@ const char* syntax(Kind kind) {
       return "a size \"WxH\"";
     case Kind::kPoint:
       return "a point \"XxY\"";
+    case Kind::kRatio:
+      return "a number \"N\" or \"N/D\"";
     case Kind::kComponents:
       return "1 to 4 integers separated by ','";
     case Kind::kPrecincts:
@@ -233,6 +276,8 @@ cj2k_param_type public_type(Kind kind) {
       return CJ2K_PARAM_LIST;
     case Kind::kProgressions:
       return CJ2K_PARAM_RECORDS;
+    case Kind::kRatio:
+      return CJ2K_PARAM_RATIO;
     case Kind::kText:
     case Kind::kDevices:
       break;
@@ -247,8 +292,8 @@ Status print_flags(const Row& row, int32_t sum, const Log& log, TextOut* out) {
   for (int32_t bit = 0, rest = sum; rest != 0;
        ++bit, rest = static_cast<int32_t>(uint32_t(rest) >> 1)) {
     if ((rest & 1) == 0) continue;
-    const std::string_view name = name_at(row.values, bit);
-    if (name.empty())
+    const char* name = name_of(row, int64_t{1} << bit);
+    if (name == nullptr)
       return log.fail(Status::kInvalid, "%s %d is no sum of %s", row.name, sum, row.values);
     if (out->size() > 0) out->add("+");
     out->add(name);
@@ -297,9 +342,15 @@ Status print_lists(const Row& row, const cj2k_params& p, const Log& log, TextOut
 Status print(const Row& row, const cj2k_params& p, const Log& log, TextOut* out) {
   switch (row.kind) {
     case Kind::kInt:
-    case Kind::kBool:
-      out->add_number(get<int32_t>(p, row.offset));
+    case Kind::kBool: {
+      const auto value = get<int32_t>(p, row.offset);
+      if (const char* name = name_of(row, value)) {
+        out->add(name);
+      } else {
+        out->add_number(value);
+      }
       return Status::kOk;
+    }
     case Kind::kInt64:
       out->add_number(get<int64_t>(p, row.offset));
       return Status::kOk;
@@ -308,8 +359,8 @@ Status print(const Row& row, const cj2k_params& p, const Log& log, TextOut* out)
       return Status::kOk;
     case Kind::kEnum: {
       const auto value = get<int32_t>(p, row.offset);
-      const std::string_view name = name_at(row.values, value);
-      if (name.empty())
+      const char* name = name_of(row, value);
+      if (name == nullptr)
         return log.fail(Status::kInvalid, "%s %d is no number of one of %s", row.name, value,
                         row.values);
       out->add(name);
@@ -321,8 +372,21 @@ Status print(const Row& row, const cj2k_params& p, const Log& log, TextOut* out)
     case Kind::kDevices:
       return print_text(row, p, log, out);
     case Kind::kSize:
-    case Kind::kPoint:
-      out->add_pair(get<int32_t>(p, row.offset), get<int32_t>(p, row.second_offset));
+    case Kind::kPoint: {
+      const auto first = get<int32_t>(p, row.offset), second = get<int32_t>(p, row.second_offset);
+      if (first == 0 && second == 0 && std::string_view(row.default_value) == "auto") {
+        out->add("auto");
+      } else {
+        out->add_pair(first, second);
+      }
+      return Status::kOk;
+    }
+    case Kind::kRatio:
+      out->add_number(get<int32_t>(p, row.offset));
+      if (const auto den = get<int32_t>(p, row.second_offset); den != 1) {
+        out->add("/");
+        out->add_number(den);
+      }
       return Status::kOk;
     case Kind::kComponents:
     case Kind::kPrecincts:
@@ -381,7 +445,8 @@ Status check_number(const Row& row, const char* field, double value, const Log& 
   if (in_range(row, value) || is_default(row, value)) return Status::kOk;
   return log.fail(Status::kInvalid, "%s %.15g not in [%.15g, %.15g]%s", field, value, row.min,
                   row.max,
-                  row.default_value[0] == '0' && row.min > 0 && row.kind != Kind::kComponents
+                  std::string_view(row.default_value) == "auto" ? " and not auto"
+                  : row.default_value[0] == '0' && row.min > 0 && row.kind != Kind::kComponents
                       ? " and not 0 (chosen or none)"
                       : "");
 }
@@ -397,8 +462,12 @@ struct FieldName {
 };
 
 Status check_row(const Row& row, const cj2k_params& p, const Log& log) {
-  const char* suffix_x = row.kind == Kind::kPoint ? "_x" : "_width";
-  const char* suffix_y = row.kind == Kind::kPoint ? "_y" : "_height";
+  const char* suffix_x = row.kind == Kind::kPoint   ? "_x"
+                         : row.kind == Kind::kRatio ? "_num"
+                                                    : "_width";
+  const char* suffix_y = row.kind == Kind::kPoint   ? "_y"
+                         : row.kind == Kind::kRatio ? "_den"
+                                                    : "_height";
   switch (row.kind) {
     case Kind::kInt:
     case Kind::kBool:
@@ -427,6 +496,7 @@ Status check_row(const Row& row, const cj2k_params& p, const Log& log) {
     }
     case Kind::kSize:
     case Kind::kPoint:
+    case Kind::kRatio:
       CJ2K_TRY(
           check_number(row, FieldName(row.name, suffix_x).text, get<int32_t>(p, row.offset), log));
       return check_number(row, FieldName(row.name, suffix_y).text,
@@ -438,10 +508,7 @@ Status check_row(const Row& row, const cj2k_params& p, const Log& log) {
       }
       return Status::kOk;
     case Kind::kPrecincts:
-      if (p.num_precincts < 0 || p.num_precincts > p.levels + 1) {
-        return log.fail(Status::kInvalid, "num_precincts %d not in [0, levels + 1 = %d]",
-                        p.num_precincts, p.levels + 1);
-      }
+      CJ2K_TRY(check_count("num_precincts", p.num_precincts, CJ2K_MAX_RESOLUTIONS, log));
       for (int i = 0; i < p.num_precincts; ++i) {
         CJ2K_TRY(check_number(row, FieldName("precinct_width", i).text, p.precinct_width[i], log));
         CJ2K_TRY(
@@ -449,10 +516,7 @@ Status check_row(const Row& row, const cj2k_params& p, const Log& log) {
       }
       return Status::kOk;
     case Kind::kRates:
-      if (p.num_layer_rates < 0 || p.num_layer_rates > CJ2K_MAX_LAYER_RATES) {
-        return log.fail(Status::kInvalid, "num_layer_rates %d not in [0, %d]", p.num_layer_rates,
-                        CJ2K_MAX_LAYER_RATES);
-      }
+      CJ2K_TRY(check_count("num_layer_rates", p.num_layer_rates, CJ2K_MAX_LAYER_RATES, log));
       for (int i = 0; i < p.num_layer_rates; ++i) {
         CJ2K_TRY(check_number(row, FieldName(row.name, i).text, p.layer_rates[i], log));
       }
@@ -486,9 +550,12 @@ Status set_param(cj2k_params* p, const char* key, const char* value, const Log& 
   if (found == nullptr) return unknown_parameter(key, log);
   const Row& row = *found;
   if (!parse(row, value, &changed)) {
-    if (row.values[0] != '\0') return unknown_value(row, value, log);
+    if (row.values[0] != '\0' && row.kind != Kind::kInt) return unknown_value(row, value, log);
     return log.fail(Status::kInvalid, "%s \"%.80s\" is not %s in [%.15g, %.15g]%s", key, value,
-                    syntax(row.kind), row.min, row.max, row.kind == Kind::kText ? " bytes" : "");
+                    syntax(row.kind), row.min, row.max,
+                    row.kind == Kind::kText                         ? " bytes"
+                    : std::string_view(row.default_value) == "auto" ? " or auto"
+                                                                    : "");
   }
   if (row.kind == Kind::kDevices) {
     DeviceList devices;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace cj2k {
 namespace {
@@ -11,10 +12,10 @@ namespace {
 using namespace param_text;
 using param_table::Row;
 
-/// The names of the orders, "lrcp|rlcp|..".
+/// The names of the orders, "lrcp|rlcp|..", without "auto".
 std::string_view order_names() {
   for (const Row& row : param_table::kRows) {
-    if (std::string_view(row.name) == "progression") return row.values;
+    if (std::string_view(row.name) == "progression") return std::strchr(row.values, '|') + 1;
   }
   return {};
 }

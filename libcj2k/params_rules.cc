@@ -13,6 +13,7 @@
 #include "device_choice.h"
 #include "icc_profile.h"
 #include "params.h"
+#include "params_profile.h"
 #include "params_records.h"
 
 namespace cj2k {
@@ -103,6 +104,10 @@ Status check_blocks_and_precincts(const cj2k_params& p, const Log& log) {
   if (p.cblk_width * p.cblk_height > 4096) {
     return log.fail(Status::kInvalid, "cblk %dx%d: %d samples not in [16, 4096]", p.cblk_width,
                     p.cblk_height, p.cblk_width * p.cblk_height);
+  }
+  if (p.num_precincts > p.levels + 1) {
+    return log.fail(Status::kInvalid, "num_precincts %d not in [0, levels + 1 = %d]",
+                    p.num_precincts, p.levels + 1);
   }
   for (int i = 0; i < p.num_precincts; ++i) {
     // Entry i is for resolution levels - i, and the last entry is also for all resolutions below.
@@ -233,7 +238,9 @@ Status resolve_rate(cj2k_params* p, const Log& log) {
     if (other != nullptr) {
       return log.fail(Status::kInvalid, "lossless 1 excludes %s (which must be 0)", other);
     }
-    p->wavelet = CJ2K_WAVELET_53;
+    if (p->wavelet == CJ2K_WAVELET_97) {
+      return log.fail(Status::kInvalid, "lossless 1 excludes wavelet 9/7");
+    }
   } else if (p->target_bytes == 0 && p->num_layer_rates == 0 && p->quality == 0) {
     p->quality = 2.0;
   }
@@ -280,6 +287,7 @@ Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log&
 }
 
 Status apply_param_rules(cj2k_params* p, const Log& log) {
+  CJ2K_TRY(apply_profile(p, log));
   CJ2K_TRY(resolve_grid(p, log));
   CJ2K_TRY(check_blocks_and_precincts(*p, log));
   CJ2K_TRY(check_progressions(*p, log));

@@ -28,6 +28,7 @@ enum class Kind {
   kDevices,
   kSize,
   kPoint,
+  kRatio,
   kComponents,
   kPrecincts,
   kRates,
@@ -59,6 +60,7 @@ struct Row {
 #define CJ2K_FIELDS_DEVICES(name) Kind::kDevices, CJ2K_FIELD(name), 0
 #define CJ2K_FIELDS_SIZE(name) Kind::kSize, CJ2K_FIELD(name##_width), CJ2K_FIELD(name##_height)
 #define CJ2K_FIELDS_POINT(name) Kind::kPoint, CJ2K_FIELD(name##_x), CJ2K_FIELD(name##_y)
+#define CJ2K_FIELDS_RATIO(name) Kind::kRatio, CJ2K_FIELD(name##_num), CJ2K_FIELD(name##_den)
 #define CJ2K_FIELDS_COMPONENTS(name) Kind::kComponents, CJ2K_FIELD(name), 0
 #define CJ2K_FIELDS_PRECINCTS(name) \
   Kind::kPrecincts, CJ2K_FIELD(precinct_width), CJ2K_FIELD(precinct_height)
@@ -93,7 +95,7 @@ constexpr Row make_row(const char* name, Kind kind, size_t offset, size_t second
   return {name, kind, min, max, default_value, unit, "", clause, help, offset, second_offset};
 }
 
-// The name of an ENUM's default; nullptr: the default is not among its values.
+// The name of a default that is one of the named values; nullptr: it is none.
 constexpr const char* default_name(const Row& row) {
   for (const Value& v : kValues) {
     if (std::string_view(v.param) == row.name && std::string_view(v.c_name) == row.default_value) {
@@ -114,23 +116,27 @@ inline constexpr auto kRows = [] {
   for (size_t i = 0; i < rows.size(); ++i) {
     const char* names = kValueNames[i + 1];
     rows[i].values = names[0] == '|' ? names + 1 : names;
-    if (rows[i].kind == Kind::kEnum) rows[i].default_value = default_name(rows[i]);
+    const char* named = default_name(rows[i]);
+    if (named != nullptr || rows[i].kind == Kind::kEnum) rows[i].default_value = named;
   }
   return rows;
 }();
 
-// Whether the values are those that find_name() assumes: 0, 1, .. for an ENUM and 1, 2, 4, .. for
-// FLAGS, with the min and max that follow. Rows of other kinds have no values.
+// Whether the values are min .. max for an ENUM, and 1, 2, 4, .. for FLAGS, with min = 0 and the max
+// that follows. An INT may name any values. Rows of other kinds have none.
 constexpr bool has_good_values(const Row& row) {
   int64_t count = 0, sum = 0;
   for (const Value& v : kValues) {
     if (std::string_view(v.param) != row.name) continue;
-    if (v.value != (row.kind == Kind::kFlags ? int64_t{1} << count : count)) return false;
+    const int64_t expected =
+        row.kind == Kind::kFlags ? int64_t{1} << count : static_cast<int64_t>(row.min) + count;
+    if (v.value != expected && row.kind != Kind::kInt) return false;
     ++count;
     sum += v.value;
   }
-  if (row.kind != Kind::kEnum && row.kind != Kind::kFlags) return count == 0;
-  return row.min == 0 && row.max == static_cast<double>(row.kind == Kind::kEnum ? count - 1 : sum);
+  if (row.kind == Kind::kEnum) return row.max == row.min + static_cast<double>(count - 1);
+  if (row.kind == Kind::kFlags) return row.min == 0 && row.max == static_cast<double>(sum);
+  return count == 0 || row.kind == Kind::kInt;
 }
 
 static_assert(std::all_of(kRows.begin(), kRows.end(), has_good_values));
@@ -154,6 +160,7 @@ static_assert(std::any_of(kRows.begin(), kRows.end(), [](const Row& row) {
 #undef CJ2K_FIELDS_DEVICES
 #undef CJ2K_FIELDS_SIZE
 #undef CJ2K_FIELDS_POINT
+#undef CJ2K_FIELDS_RATIO
 #undef CJ2K_FIELDS_COMPONENTS
 #undef CJ2K_FIELDS_PRECINCTS
 #undef CJ2K_FIELDS_RATES

@@ -46,6 +46,8 @@ class PacketOrder {
   /// in the same volumes, so they have come to the same layer.
   void add_volume(uint32_t tile, const Volume& v) {
     switch (v.order) {
+      case CJ2K_PROGRESSION_AUTO:  // resolved before the plan is made
+        break;
       case CJ2K_LRCP:
         for (uint32_t l = 0; l < v.end_layer; ++l) {
           for (int r = v.first_resolution; r < v.end_resolution; ++r) {

@@ -30,6 +30,10 @@ static void print_range(const cj2k_param_info* info) {
     case CJ2K_PARAM_TEXT:
       printf("text");
       break;
+    case CJ2K_PARAM_INT: /* names of single values, such as auto */
+      if (info->values[0] != '\0') printf("%s, ", info->values);
+      printf("%.15g .. %.15g", info->min, info->max);
+      break;
     default: /* every bound is exact as a double and has fewer than 15 digits */
       printf("%.15g .. %.15g", info->min, info->max);
   }

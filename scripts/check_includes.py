@@ -17,7 +17,7 @@ ROWS = {
     "api": ("libcj2k/include/*", ""),
     "base": ("libcj2k/base/*", "api"),
     "core": ("libcj2k/core/**", "api"),
-    "plan": ("libcj2k/params* libcj2k/plan* libcj2k/icc_profile.* libcj2k/device_choice.* "
+    "plan": ("libcj2k/params* libcj2k/plan* libcj2k/profiles.* libcj2k/icc_profile.* libcj2k/device_choice.* "
              "libcj2k/caller_struct.* libcj2k/nearest.*", "api base core"),
     "codestream": ("libcj2k/codestream/*", "api base core plan"),
     "stages": ("libcj2k/stages/**", "api base core plan codestream"),

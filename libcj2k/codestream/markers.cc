@@ -7,6 +7,7 @@
 #include <span>
 
 #include "codestream/bytes.h"
+#include "profiles.h"
 
 namespace cj2k {
 namespace {
@@ -26,7 +27,7 @@ void append_siz(std::vector<uint8_t>& out, const Plan& plan) {
   const auto num_components = static_cast<uint32_t>(plan.components.size());
   append_u16(out, kMarkerSiz);
   append_u16(out, 38 + 3 * num_components);
-  append_u16(out, 0);  // Rsiz: no restriction beyond Part 1
+  append_u16(out, rsiz_of(plan.params));
   const int32_t fields[] = {plan.image.x1,
                             plan.image.y1,
                             plan.image.x0,

@@ -120,12 +120,14 @@ typedef enum cj2k_log_level {
 typedef void (*cj2k_log_fn)(void* opaque, cj2k_log_level level, const char* message);
 
 typedef enum cj2k_wavelet {
-  CJ2K_WAVELET_97 = 0, /* irreversible 9/7, with ICT (T.800 F.4.8.2, G.3) */
-  CJ2K_WAVELET_53 = 1  /* reversible 5/3, with RCT (T.800 F.4.8.1, G.2) */
+  CJ2K_WAVELET_AUTO = -1, /* 5/3 with lossless = 1, else what the profile says, else 9/7 */
+  CJ2K_WAVELET_97 = 0,    /* irreversible 9/7, with ICT (T.800 F.4.8.2, G.3) */
+  CJ2K_WAVELET_53 = 1     /* reversible 5/3, with RCT (T.800 F.4.8.1, G.2) */
 } cj2k_wavelet;
 
 /* T.800 Table A.16, same numbers. */
 typedef enum cj2k_progression {
+  CJ2K_PROGRESSION_AUTO = -1, /* what the profile says, else LRCP */
   CJ2K_LRCP = 0,
   CJ2K_RLCP = 1,
   CJ2K_RPCL = 2,
@@ -160,6 +162,7 @@ typedef enum cj2k_cblk_style {
 
 typedef enum cj2k_mct { CJ2K_MCT_AUTO = 0, CJ2K_MCT_OFF = 1, CJ2K_MCT_ON = 2 } cj2k_mct;
 typedef enum cj2k_tile_parts {
+  CJ2K_TILE_PARTS_AUTO = -1, /* what the profile says, else none */
   CJ2K_TILE_PARTS_NONE = 0,
   CJ2K_TILE_PARTS_RESOLUTION = 1,
   CJ2K_TILE_PARTS_COMPONENT = 2
@@ -211,6 +214,31 @@ typedef enum cj2k_tier1 {
   CJ2K_TIER1_FUSED = 3    /* one kernel for both */
 } cj2k_tier1;
 
+/* Profiles of T.800 A.10. The first five have the numbers of Rsiz. Profiles of Part 15 (HTJ2K) will
+ * follow with their block coder. */
+typedef enum cj2k_profile {
+  CJ2K_PROFILE_NONE = 0,
+  CJ2K_PROFILE_0 = 1,
+  CJ2K_PROFILE_1 = 2,
+  CJ2K_PROFILE_CINEMA_2K = 3,
+  CJ2K_PROFILE_CINEMA_4K = 4,
+  CJ2K_PROFILE_IMF_2K = 5, /* 9/7, one tile */
+  CJ2K_PROFILE_IMF_4K = 6,
+  CJ2K_PROFILE_IMF_8K = 7,
+  CJ2K_PROFILE_IMF_2K_R = 8, /* 5/3, one tile or many */
+  CJ2K_PROFILE_IMF_4K_R = 9,
+  CJ2K_PROFILE_IMF_8K_R = 10,
+  CJ2K_PROFILE_BROADCAST_SINGLE = 11,
+  CJ2K_PROFILE_BROADCAST_MULTI = 12,
+  CJ2K_PROFILE_BROADCAST_MULTI_R = 13
+} cj2k_profile;
+/* How many bytes a cinema profile allows, and takes if no rate or quality is set. */
+typedef enum cj2k_cinema_rate {
+  CJ2K_CINEMA_RATE_SAFE = 0, /* takes 230 Mbit/s; a rate that is set may have up to 250 Mbit/s */
+  CJ2K_CINEMA_RATE_FULL = 1, /* takes 250 Mbit/s */
+  CJ2K_CINEMA_RATE_HFR = 2   /* takes 500 Mbit/s; above 30 frames/s only */
+} cj2k_cinema_rate;
+
 /* The parameters of an encoder. Every field except those marked (*) can be set from text with
  * cj2k_params_set and read as text with cj2k_params_get. The key is the name of the field; fields
  * that form a pair or list have one key: image_offset, tile, tile_offset, cblk, precincts,
@@ -237,26 +265,31 @@ typedef struct cj2k_params {
   /* Transform and quantisation. */
   int32_t lossless; /* 1: 5/3, every bit-plane kept; excludes target_bytes, max_*_bytes, quality;
                        default 0 */
-  cj2k_wavelet wavelet; /* default 9/7; lossless = 1 implies 5/3 */
+  cj2k_wavelet wavelet; /* default auto */
   cj2k_mct mct;         /* RCT or ICT on components 0..2; AUTO (default): on if they are alike and
                            all are colour, but not for sYCC */
-  int32_t levels;       /* decomposition levels, 0 .. 32; default 5 */
-  int32_t guard_bits;   /* G of T.800 E.1, 1 .. 7; default 2 */
-  double quant_step;    /* 9/7: error-normalised base step, in LSB of the deepest component; 2^-6 ..
+  int32_t levels; /* decomposition levels, 0 .. 32; -1 (default) = auto: what the profile says,
+                           else 5 */
+  int32_t
+      guard_bits;    /* G of T.800 E.1, 1 .. 7; 0 (default) = auto: what the profile says, else 2 */
+  double quant_step; /* 9/7: error-normalised base step, in LSB of the deepest component; 2^-6 ..
                            2^10; default 0 = chosen: 1, or 0.5 at 8 bits and fewer, or half of
                            `quality` if finer */
 
   /* Code-blocks, precincts, tier-2. */
   cj2k_coder coder;                /* default, and the only one so far: EBCOT */
   int32_t cblk_width, cblk_height; /* powers of two 4 .. 1024, product at most 4096 (T.800 Table
-                                      A.18); default 64x64 */
+                                      A.18); 0x0 (default) = auto: what the profile says, else
+                                      64x64 */
   int32_t cblk_style;              /* sum of CJ2K_STYLE_*; default 0 */
-  int32_t num_precincts; /* entries used below; 0 (default) = one precinct of 2^15 per resolution */
+  int32_t
+      num_precincts; /* entries used below; 0 (default) = what the profile says, else one precinct of
+                            2^15 per resolution */
   /* Powers of two 1 .. 32768 (>= 2 above the lowest resolution). Entry 0 is for the highest
    * resolution, the last entry also for all resolutions below. */
   int32_t precinct_width[CJ2K_MAX_RESOLUTIONS];
   int32_t precinct_height[CJ2K_MAX_RESOLUTIONS];
-  cj2k_progression progression; /* default LRCP */
+  cj2k_progression progression; /* default auto */
   int32_t layers;               /* quality layers, 1 .. 65535; default 1 */
   int32_t num_layer_rates;      /* entries used below; 0 (default) = evenly spaced in log(bytes) */
   double layer_rates[CJ2K_MAX_LAYER_RATES]; /* compression ratio of each layer, falling; >= 1;
@@ -265,7 +298,7 @@ typedef struct cj2k_params {
   /* The order of packets, in place of `progression`. Every packet must be in an entry. */
   cj2k_progression_change poc[CJ2K_MAX_PROGRESSIONS];
   cj2k_tile_parts tile_parts; /* a tile-part begins where this index or the entry of `poc` changes;
-                                 default none */
+                                 default auto */
   int32_t sop, eph, tlm, plt; /* marker segments of T.800 A.8, A.7: 0 or 1; default 0, 0, 1, 0 */
   char comment[256];  /* COM marker text (Latin-1), "" = none; default "libcj2k " and version */
   cj2k_format format; /* raw codestream (default) or JP2 file (T.800 Annex I) per packet */
@@ -281,6 +314,18 @@ typedef struct cj2k_params {
    * and cj2k_params_info. */
   const void* icc_profile;
   size_t icc_profile_bytes; /* (*) 132 .. 2^20; 0 (default) = none */
+
+  /* Profile. It sets every parameter that it fixes and that is not set, and refuses values that
+   * contradict it. */
+  cj2k_profile profile; /* default none */
+  int32_t main_level; /* IMF and broadcast: 1 .. 11; 0 (default) = auto: the lowest for the picture,
+                           frame_rate and bytes */
+  int32_t sub_level;  /* IMF: 0 .. 9; -1 (default) = auto: the lowest for the bytes */
+  int32_t frame_rate_num, frame_rate_den; /* frames/s, which caps in bits/s and levels need; 0
+                                             (default) = unknown */
+  cj2k_cinema_rate cinema_rate;           /* default safe */
+  int32_t profile_strict; /* 0: what contradicts the profile is a warning, and the codestream does
+                             not claim the profile (Rsiz 0); default 1: an error */
 
   /* Rate. Bytes count the whole codestream with all marker segments and packet headers, and with
    * format = JP2 the boxes too. */
@@ -325,15 +370,17 @@ typedef struct cj2k_params {
 } cj2k_params;
 
 typedef enum cj2k_param_type {
-  CJ2K_PARAM_INT = 0,  /* int32_t; int64_t where `max` needs it */
+  CJ2K_PARAM_INT =
+      0, /* int32_t; int64_t where `max` needs it; `values` has names of single values */
   CJ2K_PARAM_BOOL = 1, /* 0 or 1 */
   CJ2K_PARAM_DOUBLE = 2,
-  CJ2K_PARAM_ENUM = 3,  /* one of `values`, names separated by '|', the first has value 0 */
+  CJ2K_PARAM_ENUM = 3,  /* one of `values`, names separated by '|'; the first has value `min` */
   CJ2K_PARAM_FLAGS = 4, /* a sum: names of `values` joined by '+', or a number; first = bit 0 */
   CJ2K_PARAM_SIZE = 5,  /* "WxH", or "N" for NxN */
   CJ2K_PARAM_LIST = 6,  /* numbers or sizes separated by ',' */
   CJ2K_PARAM_TEXT = 7,
-  CJ2K_PARAM_RECORDS = 8 /* records separated by '/', each of numbers and names separated by ',' */
+  CJ2K_PARAM_RECORDS = 8, /* records separated by '/', each of numbers and names separated by ',' */
+  CJ2K_PARAM_RATIO = 9    /* "N" or "N/D" */
 } cj2k_param_type;
 
 typedef struct cj2k_param_info {
@@ -343,7 +390,7 @@ typedef struct cj2k_param_info {
   double min, max;           /* allowed range of each number */
   const char* default_value; /* as text */
   const char* unit;          /* "" where it has none */
-  const char* values;        /* names for ENUM and FLAGS, else "" */
+  const char* values;        /* names of values, separated by '|'; "" if there are none */
   const char* clause;        /* of T.800; "" if the parameter is not of T.800 */
   const char* help;          /* one line */
 } cj2k_param_info;
@@ -447,13 +494,14 @@ typedef struct cj2k_info {
   const char* simd;    /* instruction set in use, e.g. "AVX2" */
   int32_t threads, gop, async_depth;
   int64_t num_tiles, num_blocks, num_packets;
-  int64_t host_bytes;      /* planned host memory, all frames in flight */
-  int64_t header_bytes;    /* main and tile-part headers of every codestream */
-  const char* device_name; /* "" on the CPU; the names of several devices are joined by ", " */
-  int64_t device_bytes;    /* device memory reserved, per device; 0 on the CPU */
-  int64_t pinned_bytes;    /* host memory that is page-locked for copies; 0 on the CPU */
-  const char* tier1;       /* in use on the GPU, "classic", "cibo" or "fused"; "" on the CPU */
-  int64_t least_frame_bytes;     /* the smallest target_bytes and max_frame_bytes that open takes */
+  int64_t host_bytes;        /* planned host memory, all frames in flight */
+  int64_t header_bytes;      /* main and tile-part headers of every codestream */
+  const char* device_name;   /* "" on the CPU; the names of several devices are joined by ", " */
+  int64_t device_bytes;      /* device memory reserved, per device; 0 on the CPU */
+  int64_t pinned_bytes;      /* host memory that is page-locked for copies; 0 on the CPU */
+  const char* tier1;         /* in use on the GPU, "classic", "cibo" or "fused"; "" on the CPU */
+  int32_t rsiz;              /* the codestream's claim (T.800 Table A.10); 0 without a profile */
+  int64_t least_frame_bytes; /* the smallest target_bytes and max_frame_bytes that open takes */
   int64_t least_component_bytes; /* the smallest max_component_bytes */
 } cj2k_info;
 

@@ -36,7 +36,7 @@ double quality_floor(const cj2k_params& params, double quality) {
     const double step = std::max(base, quality * peak / 255);
     floor = std::min(floor, 10 * std::log10(12 * peak * peak / (step * step)));
   }
-  const bool saturates = params.guard_bits == 1 && params.wavelet == CJ2K_WAVELET_97;
+  const bool saturates = params.guard_bits == 1 && params.wavelet != CJ2K_WAVELET_53;
   return floor - kQualityMarginDb - (saturates ? kSaturationMarginDb : 0);
 }
 

@@ -115,7 +115,7 @@ std::optional<FfmpegFormat> parse_format(const std::string& log) {
   static const std::map<std::string, FfmpegFormat> packed = {
       {"gray", {1, false, true}},    {"ya8", {1, false, true}},      {"rgb24", {1, false, true}},
       {"rgba", {1, false, true}},    {"gray16le", {2, false, true}}, {"ya16le", {2, false, false}},
-      {"rgb48le", {2, false, true}}, {"rgba64le", {2, false, true}}};
+      {"rgb48le", {2, false, true}}, {"rgba64le", {2, false, true}}, {"xyz12le", {2, false, true}}};
   const std::string text = log.substr(line, log.find('\n', line) - line);
   for (size_t at = text.find(", "); at != std::string::npos; at = text.find(", ", at + 1)) {
     const size_t end = text.find_first_of("(,", at + 2);

@@ -111,6 +111,13 @@ std::string describe(const cj2k_params& p) {
   CJ2K_FIELD(format);
   CJ2K_FIELD(primaries);
   CJ2K_FIELD(transfer);
+  CJ2K_FIELD(profile);
+  CJ2K_FIELD(main_level);
+  CJ2K_FIELD(sub_level);
+  CJ2K_FIELD(frame_rate_num);
+  CJ2K_FIELD(frame_rate_den);
+  CJ2K_FIELD(cinema_rate);
+  CJ2K_FIELD(profile_strict);
   CJ2K_FIELD(target_bytes);
   CJ2K_FIELD(max_frame_bytes);
   CJ2K_FIELD(max_component_bytes);

@@ -56,6 +56,9 @@ class Progression {
     const uint32_t i0 = static_cast<uint32_t>(e.component_begin);
     const uint32_t i1 = static_cast<uint32_t>(e.component_end);
     switch (e.progression) {
+      case CJ2K_PROGRESSION_AUTO:
+        FAIL("not resolved");
+        break;
       case CJ2K_LRCP:
         for (int32_t l = 0; l < e.layer_end; ++l)
           for (int r = e.resolution_begin; r < e.resolution_end; ++r)

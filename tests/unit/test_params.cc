@@ -69,7 +69,9 @@ const std::vector<Field> kFields = {
     I(progression), I(layers), AT(layer_rates[0], 'd', "layer_rates"),
     AT(poc[0].layer_end, 'i', "poc"), I(tile_parts), I(sop),
     I(eph), I(tlm), I(plt), AT(comment, 's', "comment"), I(format), I(primaries),
-    I(transfer), L(target_bytes),
+    I(transfer), I(profile), I(main_level), I(sub_level),
+    AT(frame_rate_num, 'i', "frame_rate"), AT(frame_rate_den, 'i', "frame_rate"), I(cinema_rate),
+    I(profile_strict), L(target_bytes),
     L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(stop),
     I(stop_margin), I(threads), I(gop), I(async_depth), I(tier1), I(measure_mse), AT(device, 's', "device")};
 #undef AT
@@ -102,6 +104,8 @@ TEST_CASE("params: describe covers every field") {
       "4 "
       "layer_rates 20,10,5 poc 0,0,9,6,3,cprl tile_parts component sop 1 eph 1 tlm 0 plt 1 comment "
       "other format jp2 primaries p3d65 transfer gamma26 "
+      "profile cinema4k main_level 3 sub_level 2 frame_rate 24000/1001 cinema_rate full "
+      "profile_strict 0 "
       "target_bytes 9 max_frame_bytes 9 max_component_bytes 9 min_frame_bytes 9 quality 3 threads "
       "3 "
       "gop 3 async_depth 3 tier1 cibo measure_mse 1 stop none stop_margin 3 device cuda:1");
@@ -160,11 +164,17 @@ TEST_CASE("params: defaults") {
   CHECK(p.depth[0] == 8);
   CHECK(p.depth[3] == 8);
   CHECK(p.dx[3] == 1);
-  CHECK(p.wavelet == CJ2K_WAVELET_97);
-  CHECK(p.levels == 5);
-  CHECK(p.guard_bits == 2);
-  CHECK(p.cblk_width == 64);
-  CHECK(p.cblk_height == 64);
+  CHECK(p.wavelet == CJ2K_WAVELET_AUTO);
+  CHECK(p.levels == -1);
+  CHECK(p.guard_bits == 0);
+  CHECK(p.cblk_width == 0);
+  CHECK(p.cblk_height == 0);
+  CHECK(p.progression == CJ2K_PROGRESSION_AUTO);
+  CHECK(p.tile_parts == CJ2K_TILE_PARTS_AUTO);
+  CHECK(p.profile == CJ2K_PROFILE_NONE);
+  CHECK(p.frame_rate_num == 0);
+  CHECK(p.frame_rate_den == 1);
+  CHECK(p.profile_strict == 1);
   CHECK(p.num_precincts == 0);
   CHECK(p.layers == 1);
   CHECK(p.tlm == 1);
@@ -229,6 +239,7 @@ TEST_CASE("params: every key at and around its range") {
           std::string(garbage) == "0x10" && row.type == CJ2K_PARAM_SIZE && row.min == 0;
       CHECK(accepts(garbage) == pair_of_zero);
     }
+    if (row.type == CJ2K_PARAM_RATIO) continue;  // has a test of its own
     if (row.type == CJ2K_PARAM_ENUM) {
       CHECK_FALSE(accepts("0"));
       CHECK_FALSE(accepts(std::string(row.values) + "|"));
@@ -245,12 +256,29 @@ TEST_CASE("params: every key at and around its range") {
     }
     CHECK(accepts(integer(row.min)));
     CHECK(accepts(integer(row.max)));
-    const bool zero_is_chosen = std::string(row.default_value) == "0" || clears;
-    CHECK(accepts(integer(row.min - 1)) == (zero_is_chosen && row.min == 1));
+    const bool is_auto = std::string(row.default_value) == "auto";
+    CHECK(accepts("auto") == is_auto);
+    const bool zero_is_chosen = std::string(row.default_value) == "0" || clears ||
+                                (is_auto && (name == "guard_bits" || name == "main_level"));
+    const bool below_is_auto = is_auto && (name == "levels" || name == "sub_level");
+    CHECK(accepts(integer(row.min - 1)) == ((zero_is_chosen && row.min == 1) || below_is_auto));
     CHECK_FALSE(accepts(integer(row.max + 1)));
-    CHECK_FALSE(accepts("-1"));
+    CHECK(accepts("-1") == below_is_auto);
+    CHECK_FALSE(accepts("-2"));
     if (name != "layer_rates") CHECK_FALSE(accepts("1.5"));
     if (list) CHECK_FALSE(accepts("1,abc"));
+  }
+}
+
+TEST_CASE("params: text of a ratio") {
+  cj2k_params p = valid();
+  for (const char* good : {"0", "1", "24/1", "24000/1001", "2147483647/2147483647"}) {
+    CHECK(set(&p, "frame_rate", good) == Status::kOk);
+  }
+  CHECK(p.frame_rate_den == 2147483647);
+  for (const char* bad :
+       {"", "1/0", "0/0", "-24", "24/-1", "24/", "/1", "23.976", "2147483648", "auto"}) {
+    CHECK(set(&p, "frame_rate", bad) == Status::kInvalid);
   }
 }
 
@@ -287,7 +315,10 @@ TEST_CASE("params: resolve checks the range of every number") {
     if (real) outside.push_back(std::numeric_limits<double>::infinity());
     for (const double value : outside) {
       CAPTURE(value);
-      const bool chosen = value == 0 && std::string(row.default_value) == "0";
+      // 0 and -1 may stand for "chosen" and "auto".
+      const bool is_auto = std::string(row.default_value) == "auto";
+      const bool chosen = (value == 0 && (std::string(row.default_value) == "0" || is_auto)) ||
+                          (value == -1 && (field.name == "levels" || field.name == "sub_level"));
       CHECK(contains(error_at(value), range) != chosen);
       if (!chosen) CHECK(error_at(value).find(field.name + " ") == 0);
     }
@@ -297,6 +328,7 @@ TEST_CASE("params: resolve checks the range of every number") {
   CHECK(resolve_error(p) == "layers 0 not in [1, 65535]");
   p = valid();
   p.num_precincts = 7;
+  for (int i = 0; i < 7; ++i) p.precinct_width[i] = p.precinct_height[i] = 64;
   CHECK(resolve_error(p) == "num_precincts 7 not in [0, levels + 1 = 6]");
   p.num_precincts = -1;
   CHECK(contains(resolve_error(p), "num_precincts -1"));
@@ -374,7 +406,7 @@ TEST_CASE("params: text of composite keys") {
   CHECK(set(&p, "colour", "1", &m) == Status::kInvalid);
   CHECK(contains(m.last(), "\"colour\""));
   CHECK(set(&p, "progression", "xyz", &m) == Status::kInvalid);
-  CHECK(m.last() == "progression \"xyz\" is not one of lrcp|rlcp|rpcl|pcrl|cprl");
+  CHECK(m.last() == "progression \"xyz\" is not one of auto|lrcp|rlcp|rpcl|pcrl|cprl");
   CHECK(set(&p, "layers", "0", &m) == Status::kInvalid);
   CHECK(m.last() == "layers \"0\" is not an integer in [1, 65535]");
   CHECK(cj2k::set_param(&p, nullptr, "1", m.log) == Status::kInvalid);
@@ -437,6 +469,9 @@ std::vector<std::string> values_of(const cj2k_param_info& row) {
     }
     case CJ2K_PARAM_SIZE:
       values.insert(values.end(), {high + "x" + low, low + "x" + high, high});
+      break;
+    case CJ2K_PARAM_RATIO:
+      values.insert(values.end(), {"24", "24000/1001", "2147483647/2147483646"});
       break;
     case CJ2K_PARAM_LIST:
       if (name == "precincts") {

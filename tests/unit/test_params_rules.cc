@@ -61,6 +61,7 @@ TEST_CASE("params: code-block and precinct rules") {
   CHECK(contains(with(2, 2, 1, 1), "precincts[1] 1x1"));
   p.levels = 1;
   p.num_precincts = 3;
+  p.precinct_width[2] = p.precinct_height[2] = 2;
   CHECK(contains(resolve_error(p), "num_precincts 3"));
 }
 

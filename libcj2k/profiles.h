@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The profiles as data: what a codestream of each profile must be, what the library chooses for it,
+// and how many bytes it may have. T.800 A.10 (Profile-0, Profile-1, cinema, broadcast, IMF);
+// SMPTE ST 429-4 (cinema), ST 2067-21 (IMF). params_profile.cc applies them to the parameters.
+//
+// Profiles of Part 15 (HTJ2K) will be rows of the same table, in a family of their own, whose
+// block coder is another.
+#pragma once
+
+#include <cstdint>
+
+#include "cj2k.h"
+
+namespace cj2k {
+
+enum class ProfileFamily { kNone, kPart1, kCinema, kImf, kBroadcast };
+
+/// Which subsampling (XRsiz, YRsiz) components may have.
+enum class ProfileSampling {
+  kAny,         ///< 1, 2 or 4, which is all that the library has
+  kFull,        ///< 1x1
+  kHalfWidth,   ///< 1x1; components 1 and 2 may both be 2x1
+  kHalfEither,  ///< 1x1; components 1 and 2 may both be 2x1 or 2x2
+};
+
+/// Which tiles a picture may have. One tile is legal in each.
+enum class ProfileTiles {
+  kAny,
+  kOne,
+  kSquare128,   ///< 128x128
+  kSquare1024,  ///< square, up to 1024 samples of the least subsampled component
+  kImf2k,       ///< 1024x1024
+  kImf4k,       ///< 1024x1024, 2048x2048
+  kImf8k,       ///< 1024x1024, 2048x2048, 4096x4096
+  kFour,        ///< 2 x 2 or 1 x 4; 2 x 2 is chosen
+};
+
+/// One profile. A bound of 0 is none.
+struct Profile {
+  cj2k_profile id = CJ2K_PROFILE_NONE;
+  const char* name = "none";
+  ProfileFamily family = ProfileFamily::kNone;
+  uint16_t rsiz = 0;  ///< without levels
+
+  int32_t max_width = 0, max_height = 0;
+  int32_t wider_than = 0;  ///< application rules want narrower pictures in a smaller profile
+  int32_t min_components = 1, max_components = CJ2K_MAX_COMPONENTS;
+  int32_t min_depth = 1, max_depth = 16;
+  ProfileSampling sampling = ProfileSampling::kAny;
+  bool is_unsigned = false;
+  bool zero_offsets = false;
+  ProfileTiles tiles = ProfileTiles::kAny;
+
+  cj2k_wavelet wavelet = CJ2K_WAVELET_AUTO;  ///< AUTO: any
+  int32_t min_levels = 0, max_levels = 32;   ///< see max_levels_of
+  int32_t levels = 5;                        ///< chosen
+  bool small_ll = false;                     ///< one tile: the LL band has at most 128x128 samples
+  int32_t guard_bits = 2;                    ///< chosen
+  bool fixed_guard_bits = false;             ///< and no other is legal
+  int32_t cblk = 64;                         ///< chosen, both sides
+  int32_t min_cblk = 4, max_cblk = 1024;     ///< of each side
+  bool square_cblk = false;
+  int32_t cblk_styles = 63;          ///< legal ones
+  bool precincts_128_256 = false;    ///< 128x128 at the lowest resolution, 256x256 above
+  bool one_precinct_to_128 = false;  ///< resolutions up to 128x128 have one precinct
+  cj2k_progression progression = CJ2K_PROGRESSION_AUTO;  ///< AUTO: any
+  cj2k_tile_parts tile_parts = CJ2K_TILE_PARTS_AUTO;     ///< AUTO: any
+  bool two_progressions = false;  ///< POC: all resolutions but the highest, then the highest
+  bool no_poc = false;
+  bool first_parts_first = false;  ///< TPsot = 0 of all tiles before any other tile-part
+  bool one_layer = false;
+  bool needs_mct = false;
+  bool plain_markers = false;  ///< TLM; no SOP, EPH, PLT
+  bool needs_comment = false;
+};
+
+const Profile& profile_of(cj2k_profile id);
+
+/// The most levels for the width of a tile: the reversible IMF profiles depend on it.
+int32_t max_levels_of(const Profile& profile, int32_t tile_width);
+
+/// Whether tiles of this size are legal in a picture of that size with offsets 0.
+bool tiles_fit(const Profile& profile, const cj2k_params& p);
+
+/// floor(bits_per_second / 8 / frame_rate), at most kMaxBytes (params.h).
+int64_t bytes_per_frame(int64_t bits_per_second, int32_t frame_rate_num, int32_t frame_rate_den);
+
+/// Bits/s of the cinema profiles.
+struct CinemaRate {
+  int64_t frame;      ///< the cap of a frame
+  int64_t component;  ///< the cap of a component, tile-part headers included
+  int64_t chosen;     ///< taken where no rate is set
+};
+CinemaRate cinema_rate_of(cj2k_cinema_rate rate);
+
+inline constexpr int32_t kMaxMainLevel = 11;
+/// Samples/s of all components together that a main level allows.
+int64_t max_samples_per_second(const Profile& profile, int32_t main_level);
+/// The highest sub level of an IMF main level.
+int32_t max_sub_level(int32_t main_level);
+/// Bits/s that a level allows. Broadcast profiles have no sub levels. 0: no bound.
+int64_t max_bits_per_second(const Profile& profile, int32_t main_level, int32_t sub_level);
+
+/// Rsiz of resolved parameters, T.800 Table A.10.
+uint16_t rsiz_of(const cj2k_params& p);
+
+/// The caps that the profile of resolved parameters puts on a frame and on a component, in bytes.
+/// 0: none.
+struct ProfileCaps {
+  int64_t frame, component;
+};
+ProfileCaps profile_caps(const cj2k_params& p);
+
+}  // namespace cj2k
