@@ -483,11 +483,15 @@ static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
                "colours\n", avctx->color_range == AVCOL_RANGE_JPEG ? "full" : "limited",
                av_color_space_name(avctx->colorspace));
     if (s->desc->nb_components == 4 && s->desc->comp[0].depth == 12 && !is_rgb_or_xyz(s))
-        av_log(avctx, AV_LOG_WARNING, "FFmpeg's decoder has no %s, and shows it too dark or as RGB; "
-               "10 or 16 bits are read back\n", name);
+        av_log(avctx, AV_LOG_WARNING, "FFmpeg takes %s for 16 bits, too dark, or for RGB%s; 10 or 16 "
+               "bits are read back\n", name, is_yuv444(s) ?
+               ", except from MXF with the MXF patch of j2k_cuda" : "");
+    if (s->desc->nb_components == 3 && s->desc->comp[0].depth > 8 &&
+        !s->desc->log2_chroma_w && s->desc->log2_chroma_h)
+        av_log(avctx, AV_LOG_WARNING, "FFmpeg's decoder has no %s and refuses it\n", name);
     if (s->sw_format == AV_PIX_FMT_XYZ12)
-        av_log(avctx, AV_LOG_WARNING, "FFmpeg reads X'Y'Z' as RGB unless the codestream has the "
-               "profile of digital cinema\n");
+        av_log(avctx, AV_LOG_WARNING, "FFmpeg reads X'Y'Z' as RGB, except with the profile of digital "
+               "cinema, and from MXF with the MXF patch of j2k_cuda\n");
     if (avctx->color_trc == AVCOL_TRC_LINEAR)
         av_log(avctx, AV_LOG_WARNING, "The frames are linear light in %d bit integers, which have "
                "few steps in dark tones. Convert them before: -vf zscale=pin=bt709:tin=linear:"

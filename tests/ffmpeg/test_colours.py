@@ -27,7 +27,8 @@ NAMED = ["a.mov", "a.mp4", "a.mkv", "a.nut"]
 OTHERS = ["a.avi", "a.mxf", "a.jp2", "a.j2c"]
 FORMATS = "yuv444p yuv444p12le yuva444p10le yuva444p12le yuv422p10le gbrp12le gbrap12le gray12le ya8 xyz12le".split()
 
-# What no file can fix: the pixel format that a decoder takes the frames for. All else must have the right colours.
+# What no file can fix: the pixel format that a decoder takes the frames for. All else must have the right colours,
+# and so must all of MXF where the demuxer has our patch.
 SHOWN_AS = {
     # Three or four equal components of a raw codestream are RGB, unless the container tells the decoder.
     **{("yuv444p", name): "rgb24" for name in OTHERS},
@@ -39,8 +40,6 @@ SHOWN_AS = {
     # X'Y'Z' without the profile of digital cinema.
     **{("xyz12le", name): "rgb48le" for name in NAMED + OTHERS},
 }
-# In MXF, our patch of the demuxer names the components.
-SHOWN_BY_PATCHED_MXF = {"yuva444p12le": "yuva444p16le"}
 
 
 def to_yuv(rgb):
@@ -146,11 +145,8 @@ def test_containers(ff, reader, tmp_path, fmt_name):
     want = colours(fmt, bars(fmt))
     patched = reader == ff.program and mxf_is_patched(ff)
     for name, (shown, samples) in zip(names, read(reader, tmp_path, names)):
-        wrong = SHOWN_AS.get((fmt_name, name))
-        if patched and name == "a.mxf":
-            wrong = SHOWN_BY_PATCHED_MXF.get(fmt_name)
-        if wrong:
-            assert shown.name == wrong, f"{name} is shown as {shown.name}: is it right now?"
+        if (fmt_name, name) in SHOWN_AS and not (patched and name == "a.mxf"):
+            assert shown.name == SHOWN_AS[fmt_name, name], f"{name} is shown as {shown.name}: is it right now?"
             continue
         got = colours(shown, samples)
         worst = max(abs(a - b) for x, y in zip(want, got) for a, b in zip(x, y))
@@ -164,6 +160,38 @@ def test_jp2_in_avi_and_files(ff, reader, tmp_path, fmt_name):
     write(ff, tmp_path, fmt_name, names, "-format", "jp2")
     for name, (shown, samples) in zip(names, read(reader, tmp_path, names)):
         assert shown.name == fmt_name and samples == bars(shown), f"{name} is shown as {shown.name}"
+
+
+# What FFmpeg's decoder makes wrong of the other formats: frames that it refuses, and 12 bits that it leaves in the
+# lower bits of 16.
+REFUSED = {"yuv440p10le", "yuv440p12le"}
+NOT_SHIFTED = {"yuva422p12le", "yuva444p12le"}
+
+
+def test_every_format_is_read_back(ff, reader, tmp_path):
+    """From MOV: the components, and the samples at their depth, or shifted up to that of the format shown."""
+    names = [name for name in ff.pixel_formats if name not in REFUSED | {"cuda", "xyz12le"}]
+    for some in (names[i : i + 24] for i in range(0, len(names), 24)):
+        inputs, outputs, frames = [], [], {}
+        for i, name in enumerate(some):
+            fmt, frames[name] = pixfmt.parse(name), noise(name, W, H, 1)[0]
+            (tmp_path / f"{name}.in").write_bytes(fmt.pack(frames[name], W, H))
+            inputs += [*source(name)[:-1], tmp_path / f"{name}.in"]
+            outputs += ["-map", i, "-c:v", "j2k_cuda", "-threads", 1, "-lossless", 1, tmp_path / f"{name}.mov"]
+        ff.ffmpeg(*inputs, *outputs)
+        for name, (shown, samples) in zip(some, read(reader, tmp_path, [f"{name}.mov" for name in some])):
+            fmt = pixfmt.parse(name)
+            up = 0 if name in NOT_SHIFTED else shown.depth - fmt.depth
+            layout = [shown.subsampling(c) for c in range(shown.num_components)]
+            assert shown.kind == fmt.kind and layout == [fmt.subsampling(c) for c in range(fmt.num_components)], name
+            assert [list(s) for s in samples] == [[v << up for v in s] for s in frames[name]], f"{name}: {shown.name}"
+
+
+@pytest.mark.parametrize("fmt_name", sorted(REFUSED))
+def test_formats_that_decoders_refuse(ff, reader, tmp_path, fmt_name):
+    write(ff, tmp_path, fmt_name, ["a.mov"])
+    result = run(reader, "-v", "error", "-nostdin", "-xerror", "-i", tmp_path / "a.mov", "-f", "null", "-", ok=None)
+    assert "Unknown pix_fmt" in result.text, result.text
 
 
 @pytest.mark.parametrize("fmt_name, named, other", [
@@ -198,7 +226,9 @@ def test_a_choice_is_honoured(ff, tmp_path, choice):
     ("gbrp12le", "a.mxf", (), ""),
     ("gray", "a.avi", (), ""),
     ("yuv444p", "a.avi", ("-format", "jp2"), "limited range with matrix bt709"),
-    ("yuva444p12le", "a.mov", (), "has no yuva444p12le"),
+    ("yuv440p10le", "a.mov", (), "has no yuv440p10le"),
+    ("yuva422p12le", "a.mxf", (), "takes yuva422p12le for 16 bits"),
+    ("yuva444p12le", "a.mov", (), "takes yuva444p12le for 16 bits"),
     ("xyz12le", "a.mxf", (), "reads X'Y'Z' as RGB")])
 def test_warnings(ff, tmp_path, fmt_name, name, options, says):
     text = write(ff, tmp_path, fmt_name, [name], "-vf", "setparams=colorspace=bt709", *options).text
