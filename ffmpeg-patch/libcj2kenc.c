@@ -464,7 +464,8 @@ static int set_colours(AVCodecContext *avctx, cj2k_params *p)
     return 0;
 }
 
-/* Warns where a reader will guess other colours than those that were meant. */
+/* Warns where a reader will guess other colours than those that were meant. avctx->profile is
+ * Rsiz. */
 static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
@@ -489,7 +490,8 @@ static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
     if (s->desc->nb_components == 3 && s->desc->comp[0].depth > 8 &&
         !s->desc->log2_chroma_w && s->desc->log2_chroma_h)
         av_log(avctx, AV_LOG_WARNING, "FFmpeg's decoder has no %s and refuses it\n", name);
-    if (s->sw_format == AV_PIX_FMT_XYZ12)
+    if (s->sw_format == AV_PIX_FMT_XYZ12 &&
+        avctx->profile != CJ2K_PROFILE_CINEMA_2K && avctx->profile != CJ2K_PROFILE_CINEMA_4K)
         av_log(avctx, AV_LOG_WARNING, "FFmpeg reads X'Y'Z' as RGB, except with the profile of digital "
                "cinema, and from MXF with the MXF patch of j2k_cuda\n");
     if (avctx->color_trc == AVCOL_TRC_LINEAR)
@@ -1102,8 +1104,8 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
 
     s->params = p;
     warn_without_effect(avctx, &p);
-    warn_colours(avctx, &p);
     tell_profile(avctx);
+    warn_colours(avctx, &p);
     return finish_init(avctx);
 }
 

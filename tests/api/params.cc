@@ -311,18 +311,10 @@ TEST_CASE("open: every field at and outside its range") {
   for (int32_t value : {3, kMax}) BAD(alpha, value, "alpha", std::to_string(value), "2");
   for (int value : {-1, 5, kMax})
     BAD(colorspace, static_cast<cj2k_colorspace>(value), "colorspace");
-  for (const cj2k_param_info& info : all_params()) {
-    const int count =
-        1 + static_cast<int>(std::count(info.values, info.values + std::strlen(info.values), '|'));
-    for (int value : {-1, count, kMax}) {
-      if (std::string(info.name) == "stop") BAD(stop, static_cast<cj2k_stop>(value), "stop");
-      if (std::string(info.name) == "primaries")
-        BAD(primaries, static_cast<cj2k_primaries>(value), "primaries");
-      if (std::string(info.name) == "transfer")
-        BAD(transfer, static_cast<cj2k_transfer>(value), "transfer");
-      if (std::string(info.name) == "tier1") BAD(tier1, static_cast<cj2k_tier1>(value), "tier1");
-    }
-  }
+  for (int value : {-1, 6, kMax}) BAD(primaries, static_cast<cj2k_primaries>(value), "primaries");
+  for (int value : {-1, 8, kMax}) BAD(transfer, static_cast<cj2k_transfer>(value), "transfer");
+  for (int value : {-1, 5, kMax}) BAD(stop, static_cast<cj2k_stop>(value), "stop");
+  for (int value : {-1, 4, kMax}) BAD(tier1, static_cast<cj2k_tier1>(value), "tier1");
 #undef BAD
 #undef BAD_CBLK
   for (const char* text : {"", "gpu", "cuda:", "cuda:-1", "cuda:256", "cuda:0,0", "cuda:GPU-1"}) {

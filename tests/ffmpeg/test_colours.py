@@ -208,6 +208,16 @@ def test_auto(ff, tmp_path, fmt_name, named, other):
         assert packet.startswith(JP2_SIGNATURE if want else b"\xff\x4f\xff\x51"), f"{name}: {packet[:12].hex()}"
 
 
+def test_xyz_of_a_cinema_profile(ff, reader, tmp_path):
+    names = NAMED + ["a.avi", "a.j2c"]
+    write(ff, tmp_path, "xyz12le", names, "-lossless", 0, "-profile:v", "cinema2k")
+    want = colours(pixfmt.parse("xyz12le"), bars(pixfmt.parse("xyz12le")))
+    for name, (shown, samples) in zip(names, read(reader, tmp_path, names)):
+        assert shown.name == "xyz12le", f"{name} is shown as {shown.name}"
+        worst = max(abs(a - b) for x, y in zip(want, colours(shown, samples)) for a, b in zip(x, y))
+        assert worst < 0.02, f"{name}: off by {worst:.3f}"
+
+
 @pytest.mark.parametrize("choice", ["j2k", "jp2"])
 def test_a_choice_is_honoured(ff, tmp_path, choice):
     for fmt_name in ("yuv444p", "rgb24"):
@@ -229,7 +239,8 @@ def test_a_choice_is_honoured(ff, tmp_path, choice):
     ("yuv440p10le", "a.mov", (), "has no yuv440p10le"),
     ("yuva422p12le", "a.mxf", (), "takes yuva422p12le for 16 bits"),
     ("yuva444p12le", "a.mov", (), "takes yuva444p12le for 16 bits"),
-    ("xyz12le", "a.mxf", (), "reads X'Y'Z' as RGB")])
+    ("xyz12le", "a.mxf", (), "reads X'Y'Z' as RGB"),
+    ("xyz12le", "a.mxf", ("-profile:v", "cinema2k", "-lossless", 0), "")])
 def test_warnings(ff, tmp_path, fmt_name, name, options, says):
     text = write(ff, tmp_path, fmt_name, [name], "-vf", "setparams=colorspace=bt709", *options).text
     lines = [line for line in text.splitlines() if "j2k_cuda" in line]
