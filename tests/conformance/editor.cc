@@ -129,12 +129,12 @@ void check_plants(const std::vector<uint8_t>& clean, const cj2k_check::Options& 
   const cj2k_check::FileResult before = cj2k_check::check_bytes(clean, options);
   REQUIRE_MESSAGE(before.report.errors() == 0, findings(clean, options));
   for (const Plant& plant : plants) {
-    CAPTURE(plant.name);
+    CAPTURE(std::string(plant.name));
     REQUIRE_MESSAGE(!before.report.has(plant.rule), findings(clean, options));
     Editor editor(clean);
     plant.change(editor);
     const cj2k_check::FileResult after = cj2k_check::check_bytes(editor.bytes, options);
-    CHECK_MESSAGE(after.report.has(plant.rule), plant.rule, " is not among\n",
+    CHECK_MESSAGE(after.report.has(plant.rule), std::string(plant.rule), " is not among\n",
                   findings(editor.bytes, options));
   }
 }

@@ -29,6 +29,11 @@ cmake -S "$here" -B "$scratch/by_cmake" -DCMAKE_PREFIX_PATH="$scratch/moved" > "
 cmake --build "$scratch/by_cmake" > "$scratch/build.log"
 (unset LD_LIBRARY_PATH && "$scratch/by_cmake/consumer")
 
+# cj2k-check is installed with the library that the build is for.
+if [ "$target" = cj2k ]; then
+  "$scratch/moved/bin/cj2k-check" --help > "$scratch/check.help" || fail "cj2k-check does not run"
+fi
+
 libs=$(pkg-config --libs cj2k)
 needed=$(readelf -d "$scratch/by_pc" "$scratch/by_cmake/consumer" | grep -c 'NEEDED.*\[libcj2k\.so\.' || true)
 if [ "$kind" = static ]; then

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "conformance/checker/check.h"
 #include "support/codestream.h"
 #include "support/image_io.h"
 
@@ -55,6 +56,10 @@ Encoded check_roundtrip(const cj2k_params& params, const Picture& picture,
     write_file(std::filesystem::path(folder) / (std::to_string(number++) + suffix), encoded.bytes);
   }
   check_codestream(encoded.bytes);
+  cj2k_check::Options rules;
+  rules.profile = "none";
+  const cj2k_check::FileResult checked = cj2k_check::check_bytes(encoded.bytes, rules);
+  CHECK_MESSAGE(checked.report.findings().empty(), cj2k_check::describe(checked, true));
 
   std::optional<Picture> first;
   bool have_reference = true;

@@ -12,10 +12,10 @@
 
 namespace cj2k::test {
 
-/// Encodes, checks every length in the codestream, and decodes with each decoder that can. If
-/// lossless = 1 the samples must come back. Otherwise the PSNR must be at least `psnr_floor`, and
-/// decoders may differ by no more than they do on other encoders' codestreams. A failure fails the
-/// running test.
+/// Encodes, checks every length in the codestream, also by the rules of cj2k-check, and decodes
+/// with each decoder that can. If lossless = 1 the samples must come back. Otherwise the PSNR must
+/// be at least `psnr_floor`, and decoders may differ by no more than they do on other encoders'
+/// codestreams. A failure fails the running test.
 Encoded check_roundtrip(const cj2k_params& params, const Picture& picture,
                         const std::vector<Decoder>& decoders, double psnr_floor);
 
