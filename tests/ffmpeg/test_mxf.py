@@ -270,28 +270,30 @@ def test_real_film(ff, tmp_path, film):
 # --- what other programs say ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fmt, rsiz, want", [
-    ("xyz12le", 3, {"Format_Profile": "D-Cinema 2k", "ColorSpace": "XYZ", "BitDepth": "12"}),
-    ("xyz12le", 4, {"Format_Profile": "D-Cinema 4k", "ColorSpace": "XYZ", "BitDepth": "12"}),
-    ("gbrp10le", 0, {"ColorSpace": "RGB", "BitDepth": "10"}),
-    ("yuv422p10le", 0x0105, {"ColorSpace": "YUV", "BitDepth": "10", "ChromaSubsampling": "4:2:2"}),
-    ("yuv444p12le", 0, {"ColorSpace": "YUV", "BitDepth": "12", "ChromaSubsampling": "4:4:4"}),
-], ids=lambda value: value if isinstance(value, str) else "")
-def test_mediainfo(ff, tmp_path, fmt, rsiz, want):
+XYZ_12 = {"ColorSpace": "XYZ", "BitDepth": "12"}
+RGB_12 = {"ColorSpace": "RGB", "BitDepth": "12"}
+YUV_10 = {"ColorSpace": "YUV", "BitDepth": "10", "ChromaSubsampling": "4:2:2"}
+MEDIAINFO = {  # Rsiz: pixel format, profile, level and the rest
+    0x0000: ("yuv422p10le", "No restrictions", None, YUV_10),
+    0x0003: ("xyz12le", "D-Cinema 2k", None, XYZ_12), 0x0004: ("xyz12le", "D-Cinema 4k", None, XYZ_12),
+    0x0101: ("yuv422p10le", "BCS", "1", YUV_10), 0x0306: ("yuv422p10le", "BCMR", "6", YUV_10),
+    0x0413: ("gbrp12le", "IMFS2k", "ML3SL1", RGB_12), 0x0526: ("gbrp12le", "IMFS4k", "ML6SL2", RGB_12),
+    0x0617: ("gbrp12le", "IMFS8k", "ML7SL1", RGB_12), 0x0703: ("gbrp12le", "IMFMR2k", "ML3SL0", RGB_12),
+    0x0806: ("gbrp12le", "IMFMR4k", "ML6SL0", RGB_12), 0x0907: ("gbrp12le", "IMFMR8k", "ML7SL0", RGB_12)}
+
+
+@pytest.mark.parametrize("rsiz", MEDIAINFO, ids=lambda rsiz: f"{rsiz:04x}")
+@pytest.mark.parametrize("muxer", ["mxf", "mxf_opatom"])
+def test_mediainfo(ff, tmp_path, muxer, rsiz):
+    """Profile, level, colour space and depth, as another program reads them."""
     if not shutil.which("mediainfo"):
         pytest.skip("mediainfo is not installed")
-    mxf = tmp_path / "a.mxf"
-    write(ff, mxf, "-lossless", 1, fmt=fmt)
-    if rsiz:
-        data, packets = mxf.read_bytes(), Mxf(mxf.read_bytes()).elements(PICTURE)
-        for packet in packets:
-            data = data.replace(packet, with_rsiz(packet, rsiz))
-        mxf.write_bytes(data)
-        ff.ffmpeg("-i", mxf, "-c", "copy", tmp_path / "b.mxf")
-        mxf = tmp_path / "b.mxf"
-    report = json.loads(run("mediainfo", "--Output=JSON", mxf).stdout)
+    fmt, profile, level, rest = MEDIAINFO[rsiz]
+    wrap(ff, tmp_path, [with_rsiz(packet, rsiz) for packet in codestreams(ff, fmt)], "-f", muxer)
+    report = json.loads(run("mediainfo", "--Output=JSON", tmp_path / "copy.mxf").stdout)
     video = next(track for track in report["media"]["track"] if track["@type"] == "Video")
-    want = {"Format": "JPEG 2000", "Width": "96", "Height": "64", "FrameRate": "24.000", "FrameCount": "2", **want}
+    want = {"Format": "JPEG 2000", "Width": "96", "Height": "64", "FrameRate": "24.000", "FrameCount": "2",
+            "Format_Settings_Wrapping": "Frame", "Format_Profile": profile, "Format_Level": level, **rest}
     assert {name: video.get(name) for name in want} == want, video
 
 
