@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from codestream import SIZ, TLM
+from codestream import SIZ, TLM, Codestream
 from pictures import noise, packed
 from tools import bytes_per_frame, raw_input, scratch_folder
 
@@ -48,7 +48,9 @@ def test_defaults_are_listed_as_auto(ff):
 
 @pytest.mark.parametrize("flags", [(), ("-flags", "+bitexact")])
 def test_cinema2k(ff, flags):
-    c = ff.parsed("-profile:v", "cinema2k", *flags, **CINEMA)
+    encoded = ff.encode("-profile:v", "cinema2k", *flags, **CINEMA)
+    assert "as RGB" not in encoded.log, encoded.log
+    c = Codestream(encoded.packets[0])
     assert (c.levels, c.guard_bits, c.cblk, c.progression, c.mct, c.wavelet) == (5, 1, (32, 32), 4, 1, "9/7")
     assert c.precincts == [(256, 256)] * 5 + [(128, 128)] and len(c.tile_parts) == 3 and TLM in c.main
     assert c.comments and c.comments[0], "the comment is empty"

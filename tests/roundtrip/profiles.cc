@@ -115,7 +115,7 @@ TEST_CASE("profiles: cinema marker segments") {
       std::vector<uint8_t> cod = {1, 4, 0, 1, 1, levels, 3, 3, 0, 0, 0x77};
       cod.insert(cod.end(), levels, 0x88);
       CHECK(std::equal(cod.begin(), cod.end(), parsed.cod.begin(), parsed.cod.end()));
-      CHECK(parsed.qcd[0] >> 5 == (is_4k ? 2 : 1));
+      CHECK((parsed.qcd[0] >> 5) == (is_4k ? 2 : 1));
       CHECK(parsed.qcc.empty());
       CHECK(parsed.comments.size() == 1);
       CHECK(parsed.padding.empty());
