@@ -1041,7 +1041,7 @@ static void explain_error(AVCodecContext *avctx, const cj2k_params *p)
 }
 
 /* What follows when the encoder is open. */
-static int finish_init(AVCodecContext *avctx)
+static av_cold int finish_init(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
     cj2k_info info = { .struct_size = sizeof(info) };

@@ -40,13 +40,16 @@ is_sequence() { [[ ${1##*/} == *%*d* ]]; }
 
 # set_input INPUT RATE: puts the options that open it into `input`. RATE is for image sequences, whose first number is found.
 set_input() {
-  local name=${1##*/} folder first
+  local name=${1##*/} folder first begin end
   input=(-i "$1")
   is_sequence "$1" || { [[ -e $1 ]] || die "there is no $1"; return 0; }
   folder=$(dirname "$1")
   [[ -d $folder ]] || die "there is no folder $folder"
-  first=$(find "$folder" -maxdepth 1 -name "${name%%%*}*${name##*d}" -printf '%f\n' |
-    sed "s/^${name%%%*}\([0-9]*\)${name##*d}\$/\1/" | sort -n | head -n 1)
+  begin=${name%%%*}
+  end=${name#*%}
+  end=${end#*d}
+  first=$(find "$folder" -maxdepth 1 -name "$begin*$end" -printf '%f\n' | sed "s/^$begin\([0-9]*\)$end\$/\1/" |
+    sort -n | head -n 1)
   [[ $first =~ ^[0-9]+$ ]] || die "no file is named like $1"
   input=(-start_number "$((10#$first))" -framerate "$2" -i "$1")
 }

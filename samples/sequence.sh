@@ -43,7 +43,8 @@ else
   set_input "$source" "$rate"
   kinds=${source##*.}
   name=${source##*/}
-  images=$(find "$(dirname "$source")" -maxdepth 1 -type f -name "${name%%%*}*${name##*d}" | wc -l)
+  end=${name#*%}
+  images=$(find "$(dirname "$source")" -maxdepth 1 -type f -name "${name%%%*}*${end#*d}" | wc -l)
 fi
 if [[ ${kinds,,} == exr ]]; then
   echo "EXR: linear light, through the curve $trc to 16 bits"

@@ -25,6 +25,8 @@ ON_A_GPU = {
 ELSEWHERE = {
     "./samples/quickstart.sh [INPUT] [OUTPUT.mxf] [BITRATE]": "it builds FFmpeg: tests/run.sh does that",
     "./tests/run.sh": "runs this test",
+    "cj2k-check --profile cinema4k --fps 24 --sequence frames/*.j2c": "tests/conformance",
+    "cj2k-check --json track.mxf": "tests/conformance",
     "cc encode.c $(pkg-config --cflags --libs cj2k)": "tests/package/package_test.sh",
     "find_package(cj2k 0.1 REQUIRED)": "tests/package/package_test.sh",
     "target_link_libraries(encode PRIVATE cj2k::cj2k)": "tests/package/package_test.sh",
