@@ -4,6 +4,7 @@
 // Send, receive, drain, flush and close in every order, and several encoders at once.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -277,6 +278,50 @@ TEST_CASE("two encoders fed in turn by one thread") {
     }
     CHECK(session->pts == std::vector<int64_t>{0, 1, 2, 3, 4, 5});
   }
+}
+
+/// The ICC profile in a JP2 file; empty if there is none.
+std::vector<uint8_t> profile_of(const std::vector<uint8_t>& file) {
+  const std::string signature = "acsp";
+  const auto at = std::search(file.begin(), file.end(), signature.begin(), signature.end());
+  if (at - file.begin() < 36 || at == file.end()) return {};
+  const auto begin = at - 36;
+  const long bytes = begin[0] << 24 | begin[1] << 16 | begin[2] << 8 | begin[3];
+  REQUIRE(file.end() - begin > bytes);
+  return {begin, begin + bytes};
+}
+
+TEST_CASE("open copies the caller's ICC profile") {
+  cj2k_params p = make_params(kWidth, kHeight, 3, 8);
+  p.format = CJ2K_FORMAT_JP2;
+  const Picture picture = make_picture(p, Content::kTexture, 1);
+  CHECK(profile_of(encode(p, picture).bytes).empty());
+  p.primaries = CJ2K_PRIMARIES_REC2020;
+  const std::vector<uint8_t> profile = profile_of(encode(p, picture).bytes);
+  REQUIRE(profile.size() > 500);
+
+  p.primaries = CJ2K_PRIMARIES_REC709;
+  auto own = std::make_unique<std::vector<uint8_t>>(profile);
+  p.icc_profile = own->data();
+  p.icc_profile_bytes = own->size();
+  cj2k_encoder* encoder = nullptr;
+  REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
+  std::fill(own->begin(), own->end(), uint8_t{0xA5});
+  own.reset();
+  cj2k_params used = {};
+  used.struct_size = sizeof used;
+  CHECK(cj2k_encoder_params(encoder, &used) == CJ2K_OK);
+  CHECK(used.icc_profile == nullptr);
+  CHECK(used.icc_profile_bytes == 0);
+  const FrameMemory memory(picture, {});
+  REQUIRE(cj2k_encoder_send_frame(encoder, &memory.frame) == CJ2K_OK);
+  REQUIRE(cj2k_encoder_send_frame(encoder, nullptr) == CJ2K_OK);
+  cj2k_packet packet = {};
+  packet.struct_size = sizeof packet;
+  REQUIRE(cj2k_encoder_receive_packet(encoder, &packet) == CJ2K_OK);
+  CHECK(profile_of({packet.data, packet.data + packet.size}) == profile);
+  cj2k_packet_release(&packet);
+  cj2k_encoder_close(encoder);
 }
 
 }  // namespace
