@@ -18,40 +18,42 @@ void check_rows(const std::vector<MatrixRow>& rows, const std::vector<FrameRate>
                 const std::vector<Content>& contents) {
   for (const MatrixRow& row : rows) {
     for (const FrameRate& fps : rates) {
-      for (const Content content : contents) check_matrix_point(row, fps, content);
+      for (const Content content : contents) {
+        check_matrix_point(row, fps, content);
+        if (row.profile[0] == 'c') check_matrix_point(row, fps, content, true);
+      }
     }
   }
 }
 
 TEST_CASE("matrix: cinema at all frame rates") {
-  check_rows({{"cinema2k", 3, 2048, 1080, 12, false},
-              {"cinema2k", 3, 1998, 1080, 12, false},
-              {"cinema2k", 3, 2048, 858, 12, false}},
+  check_rows({{"cinema2k", 2048, 1080, 12, false},
+              {"cinema2k", 1998, 1080, 12, false},
+              {"cinema2k", 2048, 858, 12, false}},
              kRates, {Content::kFlat, Content::kTexture, Content::kNoise});
-  check_rows({{"cinema4k", 4, 4096, 2160, 12, false}}, kRates,
+  check_rows({{"cinema4k", 4096, 2160, 12, false}}, kRates,
              {Content::kFlat, Content::kTexture, Content::kNoise});
-  check_rows({{"cinema4k", 4, 3996, 2160, 12, false}, {"cinema4k", 4, 4096, 1716, 12, false}},
+  check_rows({{"cinema4k", 3996, 2160, 12, false}, {"cinema4k", 4096, 1716, 12, false}},
              {{24, 1}, {60, 1}}, {Content::kFlat, Content::kTexture, Content::kNoise});
 }
 
 TEST_CASE("matrix: IMF and broadcast at 2K and 4K") {
-  check_rows({{"imf_2k", 0x0400, 1920, 1080, 10, true},
-              {"imf_2k", 0x0400, 2048, 1556, 12, false},
-              {"imf_2k_r", 0x0700, 1920, 1080, 10, false},
-              {"broadcast_single", 0x0100, 1920, 1080, 10, true}},
+  check_rows({{"imf_2k", 1920, 1080, 10, true},
+              {"imf_2k", 2048, 1556, 12, false},
+              {"imf_2k_r", 1920, 1080, 10, false},
+              {"broadcast_single", 1920, 1080, 10, true}},
              kRates, {Content::kFlat, Content::kTexture, Content::kNoise});
-  check_rows({{"imf_4k", 0x0500, 3840, 2160, 12, false},
-              {"imf_4k_r", 0x0800, 3840, 2160, 10, true},
-              {"broadcast_multi", 0x0200, 3840, 2160, 10, true},
-              {"broadcast_multi_r", 0x0300, 3840, 2160, 12, false}},
+  check_rows({{"imf_4k", 3840, 2160, 12, false},
+              {"imf_4k_r", 3840, 2160, 10, true},
+              {"broadcast_multi", 3840, 2160, 10, true},
+              {"broadcast_multi_r", 3840, 2160, 12, false}},
              {{24000, 1001}, {25, 1}, {60, 1}},
              {Content::kFlat, Content::kTexture, Content::kNoise});
 }
 
 TEST_CASE("matrix: 8K") {
-  check_rows(
-      {{"imf_8k", 0x0600, 8192, 4320, 12, false}, {"imf_8k_r", 0x0900, 7680, 4320, 10, true}},
-      {{24, 1}, {60, 1}}, {Content::kFlat, Content::kTexture, Content::kNoise});
+  check_rows({{"imf_8k", 8192, 4320, 12, false}, {"imf_8k_r", 7680, 4320, 10, true}},
+             {{24, 1}, {60, 1}}, {Content::kFlat, Content::kTexture, Content::kNoise});
 }
 
 }  // namespace

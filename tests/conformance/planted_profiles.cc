@@ -198,8 +198,10 @@ TEST_CASE("planted: IMF") {
       joined(video_plants(), {{"transform", cod(13, 0), "profile-transform"},
                               {"5 levels below tiles of 2048", cod(9, 5), "profile-levels"},
                               {"sub level", put(6, 2, 0x0813), "profile-sub-level"}}));
+  // 1100 samples wide: IMF 2K would do.
   cj2k_params p = hand_made_params(kImf4kReversible);
   set(p, "tile", "1024x1024");
+  CHECK(cj2k_check::check_bytes(hand_made(kImf4kReversible, p), {}).report.has("imf-picture-size"));
   CHECK_MESSAGE(cj2k_check::check_bytes(hand_made(kImf4kReversible, p), {}).report.errors() == 0,
                 findings(hand_made(kImf4kReversible, p)));
 }

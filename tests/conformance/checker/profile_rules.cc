@@ -83,6 +83,9 @@ void ProfileChecker::picture() {
          hex(p_.rsiz) + (p_.rsiz_mask == 0xFFFF ? "" : " and the level"));
   if (p_.width != 0 && (s.x1 > p_.width || s.y1 > p_.height))
     fail("profile-size", siz(6), pair(s.x1, s.y1), "at most " + pair(p_.width, p_.height));
+  if (p_.rate == Rate::kImf && p_.width > 2048 && s.x1 <= p_.width / 2)
+    report_.warning("imf-picture-size", "SMPTE ST 2067-21, common IMF validators", siz(6),
+                    pair(s.x1, s.y1), "wider than " + text(p_.width / 2));
   if (p_.rate != Rate::kCinema) return;
   const uint32_t scale = p_.width / 2048;
   const bool is_container = (s.x1 == 2048 * scale && s.y1 == 1080 * scale) ||
