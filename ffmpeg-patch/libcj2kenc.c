@@ -916,15 +916,16 @@ static void warn_ignored(AVCodecContext *avctx)
 static void warn_without_effect(AVCodecContext *avctx, const cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const int capped = p->target_bytes || p->max_frame_bytes || p->max_component_bytes ||
-                       p->num_layer_rates;
+    const cj2k_params *used = &s->used; /* a profile can have added caps */
+    const int capped = used->target_bytes || used->max_frame_bytes || used->max_component_bytes ||
+                       used->num_layer_rates;
     cj2k_info info = { .struct_size = sizeof(info) };
     char text[CJ2K_MAX_PARAM_TEXT];
 
     if (p->stop > CJ2K_STOP_EXACT && !capped &&
         cj2k_params_get(p, "stop", text, sizeof(text)) == CJ2K_OK)
         av_log(avctx, AV_LOG_WARNING, "stop %s is ignored: it needs a rate (b or maxrate); without "
-               "one it is %s\n", text, p->lossless ? "none" : "exact");
+               "one it is %s\n", text, used->lossless ? "none" : "exact");
     if (p->tier1 != CJ2K_TIER1_AUTO && cj2k_encoder_info(s->encoder, &info) == CJ2K_OK &&
         !strcmp(info.backend, "cpu") &&
         cj2k_params_get(p, "tier1", text, sizeof(text)) == CJ2K_OK)
@@ -939,19 +940,22 @@ static void log_open(AVCodecContext *avctx, const cj2k_info *info)
     const cj2k_params *p = &s->used;
     const AVRational rate = frame_rate(avctx);
     const int64_t cap = frame_cap(p);
-    char quality[64] = "", bytes[128] = "";
+    char text[CJ2K_MAX_PARAM_TEXT], line[1024] = "";
 
+    if (p->profile && cj2k_params_get(p, "profile", text, sizeof(text)) == CJ2K_OK)
+        av_strlcatf(line, sizeof(line), "%s, ", text);
+    if (p->lossless)
+        av_strlcatf(line, sizeof(line), "lossless, ");
     if (p->quality > 0)
-        snprintf(quality, sizeof(quality), "quality %g%s", p->quality, cap ? " within " : ", ");
+        av_strlcatf(line, sizeof(line), "quality %g%s", p->quality, cap ? " within " : ", ");
     if (cap && rate.num)
-        snprintf(bytes, sizeof(bytes), "%"PRId64" bytes a frame at %d/%d fps (%.1f Mbit/s), ", cap,
-                 rate.num, rate.den, 8e-6 * cap * av_q2d(rate));
+        av_strlcatf(line, sizeof(line), "%"PRId64" bytes a frame at %d/%d fps (%.1f Mbit/s), ",
+                    cap, rate.num, rate.den, 8e-6 * cap * av_q2d(rate));
     else if (cap)
-        snprintf(bytes, sizeof(bytes), "%"PRId64" bytes a frame, ", cap);
-    av_log(avctx, AV_LOG_INFO, "%s%s%s%s%s%s%s%s%s, %d thread%s\n",
-           p->lossless ? "lossless, " : "", quality, bytes,
-           p->num_layer_rates ? "layer_rates " : "", p->num_layer_rates ? s->layer_rates : "",
-           p->num_layer_rates ? ", " : "", info->backend,
+        av_strlcatf(line, sizeof(line), "%"PRId64" bytes a frame, ", cap);
+    if (p->num_layer_rates && cj2k_params_get(p, "layer_rates", text, sizeof(text)) == CJ2K_OK)
+        av_strlcatf(line, sizeof(line), "layer_rates %.100s, ", text);
+    av_log(avctx, AV_LOG_INFO, "%s%s%s%s, %d thread%s\n", line, info->backend,
            info->device_name[0] ? " on " : "", info->device_name, info->threads,
            info->threads == 1 ? "" : "s");
 }
@@ -995,47 +999,66 @@ static int open_stats_file(AVCodecContext *avctx)
     return 0;
 }
 
+/* A rate as an option and as a parameter. */
+typedef struct Rate {
+    const char *option, *param;
+    int64_t bits_per_second, bytes;
+    const int64_t *least_bytes;
+} Rate;
+
+/* Whether the bytes are those of the option. cj2k-params can have set others. */
+static int is_from_option(const Rate *r, AVRational rate)
+{
+    return r->bits_per_second > 0 &&
+           r->bytes == av_rescale_rnd(r->bits_per_second, rate.den, 8LL * rate.num, AV_ROUND_DOWN);
+}
+
 /* Says why the encoder could not be opened: in the names and units of the options if a rate is too
- * low, else in the words of the library. */
+ * low, else in the words of the library, with the option if they name a parameter made from it. */
 static void explain_error(AVCodecContext *avctx, const cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
     const AVRational rate = frame_rate(avctx);
     cj2k_info info = { .struct_size = sizeof(info) };
+    const int64_t none = 0;
+    const Rate rates[] = {
+        { "b", "target_bytes", avctx->bit_rate, p->target_bytes, &info.least_frame_bytes },
+        { "maxrate", "max_frame_bytes", avctx->rc_max_rate, p->max_frame_bytes,
+          &info.least_frame_bytes },
+        { "max_component_rate", "max_component_bytes", s->max_component_rate,
+          p->max_component_bytes, &info.least_component_bytes },
+        { "minrate", "min_frame_bytes", avctx->rc_min_rate, p->min_frame_bytes, &none },
+    };
     cj2k_params free_p = *p;
     char reason[1024];
 
     av_strlcpy(reason, cj2k_encoder_last_error(NULL), sizeof(reason));
     free_p.target_bytes = free_p.max_frame_bytes = free_p.max_component_bytes = 0;
     free_p.min_frame_bytes = 0;
-    if (cj2k_params_info(&free_p, &info) == CJ2K_OK) {
-        const struct {
-            const char *name;
-            int64_t bits_per_second, bytes, least_bytes;
-        } rates[] = {
-            { "b", avctx->bit_rate, p->target_bytes, info.least_frame_bytes },
-            { "maxrate", avctx->rc_max_rate, p->max_frame_bytes, info.least_frame_bytes },
-            { "max_component_rate", s->max_component_rate, p->max_component_bytes,
-              info.least_component_bytes },
-        };
-        for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++) {
-            if (rates[i].bits_per_second <= 0 || rates[i].bytes >= rates[i].least_bytes ||
-                rates[i].bytes != av_rescale_rnd(rates[i].bits_per_second, rate.den, 8LL * rate.num,
-                                                 AV_ROUND_DOWN))
-                continue; /* cj2k-params can have set other bytes */
+    if (cj2k_params_info(&free_p, &info) != CJ2K_OK)
+        info.least_frame_bytes = info.least_component_bytes = 0; /* the rate is not the reason */
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++) {
+        const Rate *r = &rates[i];
+
+        if (!is_from_option(r, rate))
+            continue;
+        if (r->bytes < *r->least_bytes) {
             av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" is %"PRId64" bytes a frame at %d/%d fps; at "
                    "least %"PRId64" bytes (%"PRId64" bit/s) are needed for the headers\n",
-                   rates[i].name, rates[i].bits_per_second, rates[i].bytes, rate.num, rate.den,
-                   rates[i].least_bytes,
-                   av_rescale_rnd(rates[i].least_bytes, 8LL * rate.num, rate.den, AV_ROUND_UP));
+                   r->option, r->bits_per_second, r->bytes, rate.num, rate.den, *r->least_bytes,
+                   av_rescale_rnd(*r->least_bytes, 8LL * rate.num, rate.den, AV_ROUND_UP));
             return;
         }
-        if (avctx->compression_level > 0 && p->target_bytes < info.least_frame_bytes) {
-            av_log(avctx, AV_LOG_ERROR, "compression_level %d not in [0, %"PRId64"]: the headers of "
-                   "a frame alone take %"PRId64" bytes\n", avctx->compression_level,
-                   raw_frame_bits(p) / (16 * info.least_frame_bytes), info.least_frame_bytes);
-            return;
-        }
+        if (strstr(reason, r->param))
+            av_strlcatf(reason, sizeof(reason), "; %s %"PRId64" is %s %"PRId64" at %d/%d fps",
+                        r->option, r->bits_per_second, r->param, r->bytes, rate.num, rate.den);
+    }
+    if (avctx->compression_level > 0 && p->target_bytes < info.least_frame_bytes) {
+        av_log(avctx, AV_LOG_ERROR, "compression_level %d not in [0, %"PRId64"]: the headers of "
+               "a frame alone take %"PRId64" bytes\n", avctx->compression_level,
+               raw_frame_bits(p) / (16 * info.least_frame_bytes), info.least_frame_bytes);
+        return;
     }
     av_log(avctx, AV_LOG_ERROR, "%s\n", reason);
 }
@@ -1047,9 +1070,7 @@ static av_cold int finish_init(AVCodecContext *avctx)
     cj2k_info info = { .struct_size = sizeof(info) };
     int ret;
 
-    s->used.struct_size = sizeof(s->used);
-    if ((ret = map_status(cj2k_encoder_params(s->encoder, &s->used))) < 0 ||
-        (ret = map_status(cj2k_encoder_info(s->encoder, &info))) < 0 ||
+    if ((ret = map_status(cj2k_encoder_info(s->encoder, &info))) < 0 ||
         (ret = add_cpb(avctx)) < 0 ||
         (ret = open_stats_file(avctx)) < 0)
         return ret;
@@ -1103,6 +1124,10 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         return ret;
 
     s->params = p;
+    s->used.struct_size = sizeof(s->used);
+    ret = map_status(cj2k_encoder_params(s->encoder, &s->used));
+    if (ret < 0)
+        return ret;
     warn_without_effect(avctx, &p);
     tell_profile(avctx);
     warn_colours(avctx, &p);

@@ -61,6 +61,12 @@ def test_rate_that_is_too_low(ff, option, bits, num_bytes, what):
     ff.check_refused(f"-{option}", least_bits - 1, rate=24, says=[f"is {least_bytes - 1} bytes a frame"])
 
 
+def test_parameter_of_a_message_has_its_option(ff):
+    """Without a comment, the padding can exceed what was asked for by 6 bytes."""
+    ff.check_refused("-comment", "", "-minrate", "8M", "-maxrate", "8M", says=[
+        "min_frame_bytes 40000 not in [0, 39994]", "; minrate 8000000 is min_frame_bytes 40000 at 25/1 fps"])
+
+
 def test_bytes_of_cj2k_params_keep_their_name(ff):
     ff.check_refused("-b:v", "10M", "-cj2k-params", "target_bytes=10", says=["target_bytes 10 not in ["])
 

@@ -72,6 +72,12 @@ def test_summary_at_close(ff, tmp_path, options, how):
     assert abs(float(psnr) + 10 * math.log10(error)) < 0.01, line
 
 
+def test_profile_at_open(ff):
+    lines = encoder_lines(ff.encode("-device", "cpu", "-threads", 1, "-profile:v", "cinema2k", fmt="xyz12le", rate=24, width=64,
+                                    height=48, log="info").log)
+    assert re.fullmatch(r"cinema2k, 1197916 bytes a frame at 24/1 fps \(230.0 Mbit/s\), cpu, 1 thread", lines[0]), lines
+
+
 def test_summary_without_a_cap(ff):
     line = encoder_lines(ff.encode("-lossless", 1, log="info", **SIZE).log)[-1]
     assert re.match(r"1 frame of \d+ bytes on average, \d+ at most; lossless; ms per frame: ", line), line
