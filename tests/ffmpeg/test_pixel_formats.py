@@ -83,8 +83,8 @@ def test_the_docs(ff):
 
 @pytest.mark.parametrize("fmt_name, coded", CONVERTED, ids=[a for a, _ in CONVERTED])
 def test_converted_format(ff, fmt_name, coded):
-    """swscale converts formats with another order of bytes, and loses nothing. FFmpeg 5.1 takes 16 bits if not told."""
-    options = ["-pix_fmt", coded] if lavu_version(ff) < (58, 0) else []
+    """swscale converts formats with another order of bytes, and loses nothing. FFmpeg 5.1 and 7.1 must be told."""
+    options = ["-pix_fmt", coded] if lavu_version(ff) < (60, 0) else []
     frames = noise(coded, 48, 32, 1)
     raw = bytearray(packed(coded, 48, 32, frames))
     raw[0::2], raw[1::2] = raw[1::2], raw[0::2]
