@@ -3,11 +3,13 @@
 """MXF files of an FFmpeg that has ffmpeg-patch/mxf-VERSION.patch, read by a strict reader, mediainfo and FFmpeg itself."""
 
 import fractions
+import functools
 import json
 import os
 import re
 import shutil
 import struct
+import uuid
 
 import pytest
 
@@ -21,13 +23,18 @@ CONTAINER = bytes.fromhex("060e2b34040101070d010301020c0100")
 GENERIC = "060e2b34040101070401020203010100"
 
 
-@pytest.fixture(autouse=True)
-def patched(ff):
-    version = ff.ffmpeg("-version").stdout.decode().split()[2]
+def pytest_generate_tests(metafunc):
+    """Skips all tests at once where FFmpeg has no patch."""
+    version = version_of(metafunc.config.ff)
     if version.startswith("5."):
-        pytest.skip(f"FFmpeg {version} has no MXF patch")
+        pytest.skip(f"FFmpeg {version} has no MXF patch", allow_module_level=True)
     if os.environ.get("CJ2K_MXF_PATCH") == "0":
-        pytest.skip("this FFmpeg was built without the MXF patch (CJ2K_MXF_PATCH=0)")
+        pytest.skip("this FFmpeg was built without the MXF patch (CJ2K_MXF_PATCH=0)", allow_module_level=True)
+
+
+@functools.lru_cache
+def version_of(ff):
+    return ff.ffmpeg("-version").stdout.decode().split()[2]
 
 
 def source(fmt, rate=24, frames=2, size="96x64"):
@@ -74,6 +81,12 @@ def u32(items, tag):
 def layout(text, depth, count=8):
     """A pixel layout: kinds as text, one depth."""
     return b"".join(bytes([kind, depth]) for kind in text).ljust(2 * count, b"\0")
+
+
+def mediainfo(path, kind):
+    """What mediainfo says of the first track of a kind."""
+    report = json.loads(run("mediainfo", "--Output=JSON", path).stdout)
+    return next(track for track in report["media"]["track"] if track["@type"] == kind)
 
 
 def pixel_format(ff, path):
@@ -196,6 +209,8 @@ def test_cinema(ff, tmp_path):
     assert footer.at + footer.index_bytes + 20 + 88 + 2 * 16 == mxf.items[-1].at
     assert mxf.picture()[0] == "RGBA" and label(mxf) == "060e2b34040101090401020203010103"
     assert mxf.only("Preface")[0x3B0A].hex() == "0000000200000010" + CONTAINER.hex() + "060e2b34040101030d010301027f0100"
+    asset = uuid.UUID(bytes=mxf.only("SourcePackage")[0x4401][16:])
+    assert asset.version == 4 and asset.variant == uuid.RFC_4122, asset
     stream = ff.probe(tmp_path / "copy.mxf", "-show_streams", "-count_packets")["streams"][0]
     assert (stream["pix_fmt"], stream["nb_read_packets"], stream["r_frame_rate"]) == ("xyz12le", "3", "24/1"), stream
     assert ff.copied_packets("-i", tmp_path / "copy.mxf") == packets
@@ -290,8 +305,7 @@ def test_mediainfo(ff, tmp_path, muxer, rsiz):
         pytest.skip("mediainfo is not installed")
     fmt, profile, level, rest = MEDIAINFO[rsiz]
     wrap(ff, tmp_path, [with_rsiz(packet, rsiz) for packet in codestreams(ff, fmt)], "-f", muxer)
-    report = json.loads(run("mediainfo", "--Output=JSON", tmp_path / "copy.mxf").stdout)
-    video = next(track for track in report["media"]["track"] if track["@type"] == "Video")
+    video = mediainfo(tmp_path / "copy.mxf", "Video")
     want = {"Format": "JPEG 2000", "Width": "96", "Height": "64", "FrameRate": "24.000", "FrameCount": "2",
             "Format_Settings_Wrapping": "Frame", "Format_Profile": profile, "Format_Level": level, **rest}
     assert {name: video.get(name) for name in want} == want, video
@@ -383,6 +397,9 @@ def test_sound(ff, tmp_path, hertz, rate):
     step = 1 / fractions.Fraction(rate)
     assert all(abs(time - n * step) < 0.0001 + 1 / hertz for n, time in enumerate(times)), times
     check_seek(ff, path, written, hertz)
+    if shutil.which("mediainfo"):
+        shown = mediainfo(path, "Audio")
+        assert shown["SamplingRate"] == str(hertz) and abs(float(shown["Duration"]) - seconds) < 0.05, shown
 
 
 def check_seek(ff, path, written, hertz):
