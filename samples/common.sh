@@ -56,3 +56,72 @@ set_input() {
 
 # seconds_since START: with START from EPOCHREALTIME.
 seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }'; }
+
+# Puts the checker into `check`: CJ2K_CHECK, the installed one, or one that is built in build/check.
+find_check() {
+  local built=$root/build/check/tests/conformance/checker/cj2k-check
+  check=${CJ2K_CHECK:-$(command -v cj2k-check || echo "$built")}
+  if [[ ! -x $check && -z ${CJ2K_CHECK:-} ]]; then
+    "$root/scripts/install_deps.sh" core
+    echo "building cj2k-check"
+    { cmake -S "$root" -B "$root/build/check" -DCMAKE_BUILD_TYPE=Release -DCJ2K_CUDA=OFF -DCJ2K_BUILD_TESTS=OFF \
+        -DCJ2K_BUILD_SAMPLES=OFF && cmake --build "$root/build/check" -j "$(nproc)" --target cj2k_check; } \
+      >"$root/build/check.log" 2>&1 || die "cj2k-check cannot be built: $root/build/check.log"
+  fi
+  [[ -x $check ]] || die "$check is no program (CJ2K_CHECK)"
+}
+
+# set_rate INPUT WANTED RATES...: puts the frame rate of the output into `rate`: WANTED, or the one of RATES that INPUT has, at
+# most 0.1 % off. Then `retime` are the options before -i that play each frame at that rate, and `rate_filter` is a filter
+# that repeats or drops frames where WANTED is another rate.
+set_rate() {
+  local source=$1 wanted=$2 have known
+  shift 2
+  retime=() rate_filter=
+  have=$(stream avg_frame_rate "${input[@]}")
+  rate=$(awk -v have="$have" -v known="$*" 'BEGIN {
+    split(have, h, "/"); n = split(known, k, " ")
+    for (i = 1; i <= n; ++i) { split(k[i] "/1", r, "/"); x = h[1] / h[2] * r[2] / r[1] - 1; if (x * x < 1e-6) { print k[i]; exit } } }')
+  if [[ -n $wanted && $wanted != "$rate" ]]; then
+    for known in "$@"; do
+      if [[ $known == "$wanted" ]]; then
+        rate=$wanted
+        rate_filter=fps=$rate,
+        echo "frame rate  $have becomes $rate: frames are repeated or dropped"
+        return
+      fi
+    done
+    die "--rate $wanted is not one of $*"
+  fi
+  [[ -n $rate ]] || die "$source has $have frames per second, not one of $*: --rate converts it"
+  if [[ $(awk -v r="$rate" -v have="$have" 'BEGIN { split(have, h, "/"); split(r "/1", k, "/"); print h[1] * k[2] == k[1] * h[2] }') == 0 ]]; then
+    retime=(-r "$rate")
+    echo "frame rate  $have is played as $rate: the duration changes by less than 0.1 %, sound must follow"
+  fi
+}
+
+# The matrix that the YUV of the input was made with, for the filter scale.
+input_matrix() {
+  local matrix
+  matrix=$(stream color_space "${input[@]}")
+  case $matrix in
+    bt709 | bt2020nc | smpte170m | bt470bg | smpte240m | fcc) echo "${matrix/bt2020nc/bt2020}" ;;
+    *) if [[ $(stream height "${input[@]}") -ge 720 ]]; then echo bt709; else echo smpte170m; fi ;;
+  esac
+}
+
+# refuse_interlaced INPUT: a film with fields needs a choice of its owner's.
+refuse_interlaced() {
+  case $(stream field_order "${input[@]}") in
+    tt | bb | tb | bt) die "$1 is interlaced; first: $ffmpeg -i $1 -vf bwdif -c:v ffv1 progressive.mkv" ;;
+  esac
+}
+
+# extract_codestreams FOLDER: the frames of its picture.mxf as they are, into j2c/000000.j2c and on.
+extract_codestreams() {
+  quiet_ffmpeg -i "$1/picture.mxf" -map 0:v:0 -c:v copy -f image2 -start_number 0 "$1/j2c/%06d.j2c"
+}
+
+# count_codestreams FOLDER, largest_codestream FOLDER
+count_codestreams() { find "$1" -maxdepth 1 -name '*.j2c' | wc -l; }
+largest_codestream() { find "$1" -maxdepth 1 -name '*.j2c' -printf '%s\n' | sort -n | tail -n 1; }

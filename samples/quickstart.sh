@@ -42,7 +42,7 @@ make_clip() {
 # Encode. FFmpeg shows its progress on the screen.
 log=$here/encode.log
 start=$EPOCHREALTIME
-"$ffmpeg" -hide_banner -nostdin -y -i "$input" -map 0:v:0 -c:v j2k_cuda -b:v "$bitrate" "$output" 2> >(tee "$log" >&2)
+"$ffmpeg" -hide_banner -nostdin -y -i "$input" -map 0:v:0 -map "0:a?" -c:v j2k_cuda -b:v "$bitrate" "$output" 2> >(tee "$log" >&2)
 seconds=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }')
 sleep 0.2 # until tee has written the log
 

@@ -10,9 +10,10 @@ import subprocess
 
 import pytest
 
-from tools import names_of
+from tools import find_checker, names_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHECKER = find_checker()
 FRAMES = 3
 
 # Commands that need a GPU.
@@ -73,7 +74,7 @@ def make_film(ff, path):
 
 
 def execute(ff, folder, words):
-    environment = os.environ | {"CJ2K_FFMPEG": str(ff.program)}
+    environment = os.environ | {"CJ2K_FFMPEG": str(ff.program), "CJ2K_CHECK": CHECKER or ""}
     return subprocess.run(words, cwd=folder, text=True, capture_output=True, timeout=300, env=environment, check=False)
 
 
@@ -101,6 +102,11 @@ def test_command(ff, tmp_path, command):
     assert words[0].startswith("samples/"), f"{command}: run by no test (tests/ffmpeg/test_documents.py)"
     if words[0] == "samples/proxy.sh" and "prores_ks" not in names_of(ff.program, "encoders"):
         pytest.skip("this ffmpeg has no encoder prores_ks")
+    if words[0] == "samples/imf.sh":
+        if not CHECKER:
+            pytest.skip("there is no cj2k-check in PATH or in build")
+        if "lutrgb" not in names_of(ff.program, "filters"):
+            pytest.skip("this ffmpeg was built for the tests alone")
     make_film(ff, tmp_path / words[1])
     result = execute(ff, tmp_path, [str(ROOT / words[0]), *words[1:]])
     assert result.returncode == 0, result.stdout + result.stderr[-3000:]

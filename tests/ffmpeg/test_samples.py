@@ -4,13 +4,15 @@
 
 import os
 import pathlib
+import shutil
 import re
 import subprocess
 
 import pytest
 
+import pixfmt
 from codestream import Codestream
-from tools import names_of, run
+from tools import find_checker, names_of, raw_input, run
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 FRAMES = 5
@@ -40,8 +42,20 @@ def film(ff, path, *options, size="128x72"):
     ff.ffmpeg("-f", "lavfi", "-i", f"testsrc2=s={size}:r=24", "-frames:v", FRAMES, *options, path)
 
 
+@pytest.fixture(name="checker")
+def _checker(ff, monkeypatch):
+    """cj2k-check, and an FFmpeg whose MXF muxer has the patch."""
+    if ff.ffmpeg("-version").stdout.decode().split()[2].startswith("5.") or os.environ.get("CJ2K_MXF_PATCH") == "0":
+        pytest.skip("this FFmpeg has no MXF patch")
+    if "lutrgb" not in names_of(ff.program, "filters"):
+        pytest.skip("this ffmpeg was built for the tests alone")
+    if not find_checker():
+        pytest.skip("there is no cj2k-check in PATH or in build")
+    monkeypatch.setenv("CJ2K_CHECK", find_checker())
+
+
 def test_help_and_usage(sample):
-    for name in ("archive", "proxy", "sequence"):
+    for name in ("archive", "proxy", "sequence", "imf"):
         assert f"samples/{name}.sh" in sample(name, "--help")
         sample(name, ok=False)
         sample(name, "--no-such-option", ok=False)
@@ -125,3 +139,39 @@ def test_sequence_of_a_folder(ff, tmp_path, sample):
     assert "2 codestreams of 4 images" in log, log
     run("cp", tmp_path / "scan/a_001.png", tmp_path / "scan/b.tif")
     assert "several kinds" in sample("sequence", "scan", "kinds", ok=False)
+
+
+@pytest.mark.usefixtures("checker")
+def test_violations_are_not_passed_over(ff, tmp_path, sample, monkeypatch):
+    film(ff, tmp_path / "in.mov", "-c:v", "png", "-pix_fmt", "rgb24")
+    monkeypatch.setenv("CJ2K_CHECK", shutil.which("false"))
+    assert "cj2k-check found" in sample("imf", "in.mov", "imf", ok=False)
+
+
+@pytest.mark.usefixtures("checker")
+@pytest.mark.parametrize("options, pix_fmt, becomes, rsiz", [
+    ((), "yuv422p10le", "yuv422p10le", 0x0424), ((), "yuva444p12le", "yuv444p12le", 0x0424),
+    (("--reversible",), "gbrp12le", "gbrp12le", 0x0701)])
+def test_imf(ff, tmp_path, sample, options, pix_fmt, becomes, rsiz):
+    needs(ff, "ffv1")
+    film(ff, tmp_path / "in.mkv", "-c:v", "ffv1", "-level", 3, "-pix_fmt", pix_fmt)
+    log = sample("imf", *options, "in.mkv", "out")
+    assert f"pixels      {becomes}" in log and "cj2k-check finds nothing" in log, log
+    packets = ff.copied_packets("-i", tmp_path / "out/picture.mxf")
+    files = sorted((tmp_path / "out/j2c").iterdir())
+    assert packets == [f.read_bytes() for f in files] and len(files) == FRAMES
+    assert int.from_bytes(packets[0][6:8], "big") == rsiz, packets[0][6:8].hex()
+    assert ff.probe(tmp_path / "out/picture.mxf", "-show_streams")["streams"][0]["r_frame_rate"] == "24/1"
+
+
+@pytest.mark.usefixtures("checker")
+def test_wrappers_of_the_user(ff, tmp_path, sample, monkeypatch):
+    """as-02-wrap is used where it is; this one notes what it was asked."""
+    film(ff, tmp_path / "in.mov", "-c:v", "png", "-pix_fmt", "rgb24")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "as-02-wrap").write_text(f'#!/bin/bash\necho "$@" > "{tmp_path}/as-02-wrap.log"\n')
+    (tools / "as-02-wrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    assert "picture.mxf, by as-02-wrap" in sample("imf", "in.mov", "imf")
+    assert (tmp_path / "as-02-wrap.log").read_text() == "-r 24 imf/j2c imf/picture.mxf\n"

@@ -11,8 +11,10 @@ import dataclasses
 import fractions
 import functools
 import json
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -51,6 +53,14 @@ def names_of(program, what):
     text = run(program, "-hide_banner", f"-{what}").stdout.decode()
     return {name for line in text.splitlines() if (m := re.match(r"\s*[A-Z.]+\s+(\S+)", line))
             for name in m[1].split(",")}
+
+
+def find_checker():
+    """The path of cj2k-check: CJ2K_CHECK, the installed one, or one of a build; None if there is none."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    built = sorted(root.glob("build/*/tests/conformance/checker/cj2k-check"))
+    found = [os.environ.get("CJ2K_CHECK"), shutil.which("cj2k-check"), *map(str, built)]
+    return next((path for path in found if path), None)
 
 
 def bytes_per_frame(bits_per_second, rate):

@@ -27,6 +27,7 @@ FALSE_ALARMS = {
     "missing void": r"^\+(/\*| \*|.*///<)",  # a comment that names a function
     "divide by 2^x could use >> maybe": r"",  # a ratio of signed numbers, and no loop
     "missing } prior to else": r"",  # FFmpeg's style has no braces around one statement
+    "Please use av_log": r"\bav_bprintf\(",
     "Non doxy comments": r"",  # /** */ is for files, types and functions
 }
 

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# A picture track for an Interoperable Master Format package (Application 2E):
+#
+#     samples/imf.sh [--reversible] [--rate FPS] [--bitrate RATE] INPUT OUTPUT_FOLDER
+#
+# INPUT is a film such as ProRes, or a sequence of images such as scan/%06d.dpx (at FPS, default 24). Size and depth stay as
+# they are, RGB stays RGB, YUV stays YUV (4:2:0 becomes 4:2:2, which IMF asks for); alpha is left out. The profile is imf_2k,
+# imf_4k or imf_8k by the size, at RATE (default 250M, 800M, 1600M), or with --reversible imf_2k_r ..., without loss. Main and
+# sub level follow from size, frame rate and bit rate. cj2k-check checks every frame. OUTPUT_FOLDER gets
+#
+#     j2c/000000.j2c ...   the codestreams
+#     picture.mxf          the track, wrapped by as-02-wrap (AS-02) if it is installed, else by FFmpeg (OP1a: for players and
+#                          quality control; a package needs as-02-wrap)
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR
+source "$root/samples/common.sh"
+
+reversible='' wanted='' bitrate=''
+while [[ ${1:-} == -* ]]; do
+  case $1 in
+    -h | --help) usage ;;
+    --reversible) reversible=_r; shift ;;
+    --rate) wanted=${2:?--rate FPS}; shift 2 ;;
+    --bitrate) bitrate=${2:?--bitrate RATE}; shift 2 ;;
+    *) usage 2 >&2 ;;
+  esac
+done
+[[ $# == 2 && ! (-n $reversible && -n $bitrate) ]] || usage 2 >&2
+folder=$2
+find_ffmpeg
+find_check
+set_input "$1" "${wanted:-24}"
+refuse_interlaced "$1"
+set_rate "$1" "$wanted" 24 25 30 48 50 60 120 24000/1001 30000/1001 60000/1001
+
+width=$(stream width "${input[@]}")
+format=$(stream pix_fmt "${input[@]}")
+case $format in
+  *f32* | *f16*) format=gbrp16le ;; # EXR: linear light
+  yuv420p | yuvj420p | nv12 | nv21) format=yuv422p ;;
+  yuv420p* | yuva420p* | p010* | p012* | p016*) format=yuv422p10le ;;
+  yuva*) format=yuv${format#yuva} ;;
+  gbrap*) format=gbrp${format#gbrap} ;;
+  rgba64* | bgra64*) format=rgb48le ;;
+  rgba | bgra | argb | abgr) format=rgb24 ;;
+esac
+if ((width > 4096)); then profile=imf_8k; default=1600M
+elif ((width > 2048)); then profile=imf_4k; default=800M
+else profile=imf_2k; default=250M; fi
+profile+=$reversible
+target=(-b:v "${bitrate:-$default}")
+[[ -z $reversible ]] || target=()
+
+mkdir -p "$folder/j2c"
+[[ $(count_codestreams "$folder/j2c") == 0 ]] || die "there are .j2c files in $folder/j2c already"
+start=$EPOCHREALTIME
+run_ffmpeg -v warning -stats "${retime[@]}" "${input[@]}" -map 0:v:0 -vf "${rate_filter}format=$format" -c:v j2k_cuda \
+  -profile:v "$profile" "${target[@]}" "$folder/picture.mxf" || die "ffmpeg failed, see above"
+seconds=$(seconds_since "$start")
+extract_codestreams "$folder"
+
+frames=$(count_codestreams "$folder/j2c")
+[[ $frames -gt 0 ]] || die "no frame was written"
+echo "checking $frames codestreams"
+find "$folder/j2c" -name '*.j2c' -print0 | sort -z |
+  xargs -0 "$check" --profile "$profile" --fps "$rate" --sequence --quiet || die "cj2k-check found what stands above"
+
+if command -v as-02-wrap >/dev/null; then
+  wrapper=as-02-wrap
+  as-02-wrap -r "$rate" "$folder/j2c" "$folder/picture.mxf"
+else
+  wrapper="FFmpeg (OP1a; a package needs AS-02: as-02-wrap -r $rate $folder/j2c picture.mxf)"
+fi
+"$check" --profile "$profile" --fps "$rate" --quiet "$folder/picture.mxf" || die "cj2k-check found what stands above in picture.mxf"
+awk -v n="$frames" -v s="$seconds" 'BEGIN { printf "frames      %d in %s s, %.2f fps\n", n, s, n / s }'
+echo "pixels      $format, at most $(largest_codestream "$folder/j2c") bytes in a frame"
+echo "conforms    $profile at $rate fps: cj2k-check finds nothing"
+echo "file        $folder/picture.mxf, by $wrapper"
