@@ -12,7 +12,7 @@ BAD_OPTIONS = [
     (("-cblk", "2x64"), ["cblk", "2", "4"]),
     (("-cblk", "abc"), ["cblk", "abc"]),
     (("-levels", 33), ["levels", "33", "32"]),
-    (("-levels", -1), ["levels", "-1", "0"]),
+    (("-levels", -2), ["levels", "-2", "-1"]),
     (("-layers", 0), ["layers", "0", "65535"]),
     (("-layer_rates", "10,20"), ["layer_rates", "20"]),
     (("-layer_rates", "x"), ["layer_rates", "x"]),
