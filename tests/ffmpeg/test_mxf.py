@@ -165,6 +165,19 @@ def profile_packets(pytestconfig):
     return codestreams(pytestconfig.ff)
 
 
+@pytest.mark.parametrize("profile, options, fmt, rsiz, last", [
+    ("cinema2k", (), "xyz12le", 3, "090401020203010103"), ("cinema4k", (), "gbrp12le", 4, "090401020203010104"),
+    ("imf_2k", ("-b:v", "100M"), "gbrp12le", 0x0411, "0d0401020203010203"),
+    ("imf_4k_r", (), "yuv422p10le", 0x0801, "0d0401020203010602"),
+    ("broadcast_single", ("-b:v", "100M"), "yuv422p10le", 0x0101, "0d0401020203010111")])
+def test_encoder_profile(ff, tmp_path, profile, options, fmt, rsiz, last):
+    """The encoder's profile is the file's. A cinema profile means X'Y'Z', whatever the pixel format is called."""
+    mxf, _ = write(ff, tmp_path / "a.mxf", "-profile:v", profile, *options, fmt=fmt)
+    assert label(mxf) == "060e2b34040101" + last and mxf.only("JPEG2000")[0x8401] == struct.pack(">H", rsiz)
+    if "cinema" in profile:
+        assert mxf.picture()[1][0x3401] == layout(XYZ, 12) and pixel_format(ff, tmp_path / "a.mxf") == "xyz12le"
+
+
 def test_part_15(ff, tmp_path, profile_packets):
     """A CAP marker segment becomes the extended capabilities."""
     capabilities = bytes.fromhex("000200004007")  # HTDECLARED: the blocks may be those of Part 1
