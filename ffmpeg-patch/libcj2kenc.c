@@ -171,7 +171,7 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
 /* Each parameter of libcj2k is an option, with the name, range, default and help of
  * cj2k_params.def. That file is included for the members of CJ2KContext, for the AVOptions and to
  * fill cj2k_params. The parameters below are left out: FFmpeg has names of its own for them. */
-#define OWN_width               OWN /* width to dy, colorspace to transfer, alpha: from the frames */
+#define OWN_width               OWN /* width to dy, colorspace to source_depth: from the frames */
 #define OWN_height              OWN
 #define OWN_num_components      OWN
 #define OWN_depth               OWN
@@ -183,6 +183,7 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
 #define OWN_transfer            OWN
 #define OWN_alpha               OWN
 #define OWN_format              OWN /* format, which has auto */
+#define OWN_source_depth        OWN
 #define OWN_target_bytes        OWN /* b */
 #define OWN_max_frame_bytes     OWN /* maxrate */
 #define OWN_max_component_bytes OWN /* max_component_rate */
@@ -353,11 +354,28 @@ static int set_param(cj2k_params *p, const char *key, const char *value)
     return value ? map_status(cj2k_params_set(p, key, value)) : 0;
 }
 
+/* The bits of a sample that are coded. Decoders put 9 to 15 bits into the upper bits of a 16-bit
+ * format if there is no format of that depth, and say how many they are. In CUDA memory, nothing
+ * could check that the other bits are free. */
+static int coded_depth(AVCodecContext *avctx)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const int depth = s->desc->comp[0].depth;
+    const int bits  = avctx->bits_per_raw_sample;
+
+    if (depth != 16 || bits < 1 || bits >= depth || avctx->pix_fmt == AV_PIX_FMT_CUDA)
+        return depth;
+    av_log(avctx, AV_LOG_INFO, "coding the upper %d bits of %s, as bits_per_raw_sample says "
+           "(-bits_per_raw_sample %d: all)\n", bits, s->desc->name, depth);
+    return bits;
+}
+
 static void set_picture(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
     const AVPixFmtDescriptor *desc = s->desc;
 
+    avctx->bits_per_raw_sample = coded_depth(avctx);
     p->width          = avctx->width;
     p->height         = avctx->height;
     p->num_components = desc->nb_components;
@@ -367,7 +385,8 @@ static void set_picture(AVCodecContext *avctx, cj2k_params *p)
         p->alpha = 2;
 #endif
     for (int c = 0; c < desc->nb_components; c++) {
-        p->depth[c] = desc->comp[c].depth;
+        p->depth[c]        = FFMIN(desc->comp[c].depth, avctx->bits_per_raw_sample);
+        p->source_depth[c] = desc->comp[c].depth;
         p->dx[c]    = is_chroma(desc, c) ? 1 << desc->log2_chroma_w : 1;
         p->dy[c]    = is_chroma(desc, c) ? 1 << desc->log2_chroma_h : 1;
     }
@@ -377,8 +396,6 @@ static void set_picture(AVCodecContext *avctx, cj2k_params *p)
         p->colorspace = CJ2K_COLOR_XYZ;
     else
         p->colorspace = is_rgb_or_xyz(s) ? CJ2K_COLOR_SRGB : CJ2K_COLOR_SYCC;
-
-    avctx->bits_per_raw_sample = desc->comp[0].depth;
 }
 
 /* What avctx says of the colours, in the words of the library: AVCOL_* and cj2k_*. */
@@ -787,7 +804,7 @@ static int set_rate(AVCodecContext *avctx, cj2k_params *p)
 static int set_running(AVCodecContext *avctx, cj2k_params *p)
 {
     static const char *const picture_keys[] = {
-        "width", "height", "num_components", "depth", "is_signed", "dx", "dy",
+        "width", "height", "num_components", "depth", "source_depth", "is_signed", "dx", "dy",
     };
     const CJ2KContext *s = avctx->priv_data;
     const AVDictionaryEntry *e = NULL;

@@ -2,18 +2,31 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frame_check.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
 
 #include "params.h"
 #include "profiles.h"
+#include "stages/low_bits.h"
 
 namespace cj2k {
+
+namespace {
+
+bool refuses(const Plan& plan) {
+  if (plan.params.low_bits != CJ2K_LOW_BITS_REFUSE) return false;
+  return std::any_of(plan.components.begin(), plan.components.end(),
+                     [](const Component& c) { return c.low_bits > 0; });
+}
+
+}  // namespace
 
 FrameCheck::FrameCheck(const Plan& plan, bool asked_quality)
     : plan_(plan),
       asked_quality_(asked_quality),
+      refuses_low_bits_(refuses(plan)),
       smallest_(smallest_bytes(plan)),
       plan_limits_(rate_limits(plan, plan.params)) {}
 
@@ -84,14 +97,15 @@ Status FrameCheck::check_component(const cj2k_component_view& v, uint32_t c, con
                     v.step_bytes, v.word_bytes);
   }
   const int bits = 8 * v.word_bytes;
-  if (bits < component.depth) {
-    return log.fail(Status::kInvalid,
-                    "frame: component %u: word_bytes %d hold %d bits, depth is %d", c, v.word_bytes,
-                    bits, component.depth);
+  const int depth = component.depth + component.low_bits;
+  if (bits < depth) {
+    return log.fail(Status::kInvalid, "frame: component %u: word_bytes %d hold %d bits, %s is %d",
+                    c, v.word_bytes, bits, component.low_bits == 0 ? "depth" : "source_depth",
+                    depth);
   }
-  if (v.shift < 0 || v.shift > bits - component.depth) {
+  if (v.shift < 0 || v.shift > bits - depth) {
     return log.fail(Status::kInvalid, "frame: component %u: shift %d not in [0, %d]", c, v.shift,
-                    bits - component.depth);
+                    bits - depth);
   }
   const int64_t row =
       static_cast<int64_t>(component.rect.width() - 1) * v.step_bytes + v.word_bytes;
@@ -100,6 +114,26 @@ Status FrameCheck::check_component(const cj2k_component_view& v, uint32_t c, con
                     c, v.stride_bytes, row);
   }
   return Status::kOk;
+}
+
+Status FrameCheck::check_low_bits(const cj2k_frame& frame, Threads& threads, const Log& log) const {
+  if (!refuses_low_bits_) return Status::kOk;
+  if (frame.memory == CJ2K_MEMORY_CUDA) {
+    return log.fail(Status::kNotSupported,
+                    "frame: in CUDA memory, where low_bits refuse cannot look; use round or cut");
+  }
+  LowBitsSample s{};
+  bool is_found = false;
+  threads.run([&] { is_found = find_low_bits(plan_, frame, &s); });
+  if (!is_found) return Status::kOk;
+  const Component& component = plan_.components[s.component];
+  const int32_t bits = component.depth + component.low_bits;
+  return log.fail(
+      Status::kInvalid,
+      "frame %" PRId64
+      ": component %u is %u at (%d, %d), and depth %d would lose the lowest %d of its %d "
+      "bits; low_bits round rounds, depth %d keeps them",
+      frame.pts, s.component, s.value, s.x, s.y, component.depth, component.low_bits, bits, bits);
 }
 
 Status FrameCheck::limits(const cj2k_frame& frame, const Log& log, RateLimits* limits) const {

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "base/threads.h"
 #include "cj2k.h"
 #include "plan.h"
 #include "stages/rate.h"
@@ -27,6 +28,9 @@ class FrameCheck {
   /// Checks the kind of memory, the size and the component views, but not whether the backend can
   /// read that memory.
   Status check_samples(const cj2k_frame& frame, const Log& log) const;
+  /// With low_bits = refuse: reads a frame that has passed check_samples for low bits that must not
+  /// be there.
+  Status check_low_bits(const cj2k_frame& frame, Threads& threads, const Log& log) const;
   /// The limits of this frame: those of the plan, except where the frame has its own.
   Status limits(const cj2k_frame& frame, const Log& log, RateLimits* limits) const;
 
@@ -38,6 +42,7 @@ class FrameCheck {
 
   const Plan& plan_;
   const bool asked_quality_;
+  const bool refuses_low_bits_;
   const SmallestBytes smallest_;
   const RateLimits plan_limits_;
 };

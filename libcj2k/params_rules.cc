@@ -173,6 +173,19 @@ cj2k_colorspace chosen_colorspace(const cj2k_params& p) {
   return CJ2K_COLOR_SRGB;
 }
 
+// The samples of the frames have at least the bits that are coded.
+Status resolve_source(cj2k_params* p, const Log& log) {
+  for (int c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
+    if (p->source_depth[c] == 0 || c >= p->num_components) p->source_depth[c] = p->depth[c];
+    if (p->source_depth[c] < p->depth[c]) {
+      return log.fail(Status::kInvalid,
+                      "source_depth[%d] %d not in [%d, 16], and not 0: depth[%d] is %d", c,
+                      p->source_depth[c], p->depth[c], c, p->depth[c]);
+    }
+  }
+  return Status::kOk;
+}
+
 // What a JP2 file can say of the colours (I.5.3.3).
 Status check_colour_specification(const cj2k_params& p, const Log& log) {
   if (p.icc_profile != nullptr || p.icc_profile_bytes != 0) {
@@ -292,6 +305,7 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
   CJ2K_TRY(check_blocks_and_precincts(*p, log));
   CJ2K_TRY(check_progressions(*p, log));
   CJ2K_TRY(resolve_rate(p, log));
+  CJ2K_TRY(resolve_source(p, log));
   CJ2K_TRY(resolve_colour(p, log));
   if (p->threads == 0) p->threads = usable_cores();
   DeviceList devices;

@@ -102,7 +102,8 @@ class PlanBuilder {
                    p_.image_offset_y + p_.height};
     for (int32_t c = 0; c < p_.num_components; ++c) {
       plan_.components.push_back({c, p_.depth[c], p_.is_signed[c] != 0, p_.dx[c], p_.dy[c],
-                                  ceil_div(plan_.image, p_.dx[c], p_.dy[c])});
+                                  ceil_div(plan_.image, p_.dx[c], p_.dy[c]),
+                                  p_.source_depth[c] - p_.depth[c]});
     }
   }
 

@@ -42,6 +42,8 @@ struct Component {
   bool is_signed;
   int32_t dx, dy;  ///< subsampling: XRsiz, YRsiz
   Rect rect;       ///< on the component's own grid
+  /// Bits of a stored sample below the coded ones: source_depth - depth.
+  int32_t low_bits = 0;
 };
 
 struct Tile {
@@ -146,6 +148,13 @@ struct Plan {
   std::vector<PacketRef> packets;
   std::vector<TilePart> tile_parts;
 };
+
+/// The bits of a stored sample that ingest reads: all, if the lowest are rounded away, else those that
+/// are coded.
+inline int32_t read_depth(const Plan& plan, const Component& component) {
+  const bool rounds = plan.params.low_bits == CJ2K_LOW_BITS_ROUND;
+  return component.depth + (rounds ? component.low_bits : 0);
+}
 
 /// The coefficients of a component are in two planes. Level n of the transform reads the low-pass
 /// rectangle that level n - 1 left in plane (n - 1) & 1, and writes its result, in Mallat order, to

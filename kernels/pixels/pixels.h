@@ -100,6 +100,24 @@ struct DwtLists {
 Status dwt_first_level(simt::Stream& stream, const PixelFormat& format, const DwtLists& lists,
                        const FrameViews& frame, void* samples);
 
+/// Planes of 16-bit words for the samples of one frame that are not coded as they are stored. Rows
+/// are 16-byte aligned.
+struct CodedWords {
+  struct Component {
+    uint64_t offset;  ///< in bytes
+    uint32_t row_bytes;
+    int32_t width, height;
+  };
+  std::array<Component, CJ2K_MAX_COMPONENTS> components;
+  uint64_t bytes;  ///< 0: all samples are coded as they are stored
+};
+
+/// Rounds the samples of a frame to the depth of `coded` (round_sample of core/sample.h).
+/// @param stored  the depths of the samples in the frame
+/// @param words   [layout.bytes], 16-byte aligned: written, also up to 6 bytes behind a row's last
+Status round_words(simt::Stream& stream, const PixelFormat& stored, const PixelFormat& coded,
+                   const CodedWords& layout, const FrameViews& frame, uint8_t* words);
+
 /// One level after the first, for all frames of the GOP.
 Status dwt53(simt::Stream& stream, const DwtLists& lists, const Samples& samples);
 Status dwt97(simt::Stream& stream, const DwtLists& lists, const Samples& samples);

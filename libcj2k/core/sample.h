@@ -35,6 +35,22 @@ CJ2K_HD constexpr int32_t decode_sample(uint32_t word, const SampleDecode& decod
   return static_cast<int32_t>(((word >> decode.shift) & decode.mask) ^ decode.flip) - decode.offset;
 }
 
+/// Rounds the lowest bits of a level-shifted sample away: halves go up, `most` clips.
+struct SampleRound {
+  int32_t half, shift, most;
+};
+
+/// @param depth  bits of the sample
+/// @param bits   of them, those to round away: 0 .. depth - 1
+CJ2K_HD constexpr SampleRound make_sample_round(int32_t depth, int32_t bits) {
+  return {bits == 0 ? 0 : 1 << (bits - 1), bits, (1 << (depth - bits - 1)) - 1};
+}
+
+CJ2K_HD constexpr int32_t round_sample(int32_t sample, const SampleRound& round) {
+  const int32_t rounded = (sample + round.half) >> round.shift;
+  return rounded < round.most ? rounded : round.most;
+}
+
 /// Loads a word of 1, 2 or 4 bytes: host byte order, any alignment.
 CJ2K_HD inline uint32_t load_word(const uint8_t* data, int32_t word_bytes) {
   if (word_bytes == 1) return *data;

@@ -102,9 +102,7 @@ void CpuPixels::read_row(const cj2k_frame& frame, const Job& job, int32_t y,
     const uint8_t* data = static_cast<const uint8_t*>(view.data) +
                           (ptrdiff_t{tc.plane_y} + y) * view.stride_bytes +
                           ptrdiff_t{tc.plane_x} * view.step_bytes;
-    simd::ingest_row(
-        {data, view.step_bytes, view.word_bytes, view.shift, component.depth, component.is_signed},
-        rows[i], width);
+    simd::ingest_row(component_row(plan_, component, view, data), rows[i], width);
   }
   if (job.num_components == kColourComponents) {
     (plan_.reversible ? simd::rct_row : simd::ict_row)(rows[0], rows[1], rows[2], width);

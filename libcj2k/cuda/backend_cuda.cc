@@ -181,7 +181,7 @@ Status CudaBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t numbe
   const uint64_t at = number * tables_.input.bytes;
   const cuda::FramePlace place{
       number, work.pinned.as<uint8_t>(pinned_.input + at),
-      work.device.as<uint8_t>(memory_.input + at),
+      work.device.as<uint8_t>(memory_.input + at), work.device.as<uint8_t>(memory_.coded_words),
       work.device.as<int32_t>(memory_.samples) + number * tables_.frame.frame_samples};
   const cuda::StagedFrame staged = reader_.stage(frame, place);
   // parallel_for must not run while the lock is held, because one of its tasks could want the lock.

@@ -98,7 +98,9 @@ void FrameReader::stage_packed(const cj2k_frame& frame, const FramePlace& to,
     const cj2k_component_view& v = frame.components[c];
     const Component& component = plan_.components[c];
     const InputLayout::Component& packed = tables_.input.components[c];
-    const uint32_t mask = (uint32_t{1} << component.depth) - 1;
+    const int32_t depth = read_depth(plan_, component);
+    const uint32_t mask = (uint32_t{1} << depth) - 1;
+    const int32_t shift = v.shift + component.depth + component.low_bits - depth;
     parallel_for(
         static_cast<size_t>(component.rect.height()), kRowGrain, [&](size_t begin, size_t end) {
           for (size_t y = begin; y < end; ++y) {
@@ -108,7 +110,7 @@ void FrameReader::stage_packed(const cj2k_frame& frame, const FramePlace& to,
             for (int32_t x = 0; x < component.rect.width(); ++x, from += v.step_bytes) {
               uint32_t word = 0;
               std::memcpy(&word, from, static_cast<size_t>(v.word_bytes));
-              const auto sample = static_cast<uint16_t>(word >> v.shift & mask);
+              const auto sample = static_cast<uint16_t>(word >> shift & mask);
               std::memcpy(out, &sample, packed.word_bytes);
               out += packed.word_bytes;
             }
@@ -122,14 +124,33 @@ void FrameReader::stage_packed(const cj2k_frame& frame, const FramePlace& to,
   }
 }
 
+/// Moves the views of words as the application has them to the bits that are read.
+void FrameReader::skip_low_bits(StagedFrame* staged) const {
+  for (size_t c = 0; c < plan_.components.size(); ++c) {
+    const Component& component = plan_.components[c];
+    staged->views[c].shift += component.depth + component.low_bits - read_depth(plan_, component);
+  }
+}
+
 StagedFrame FrameReader::stage(const cj2k_frame& frame, const FramePlace& to) const {
   StagedFrame staged{};
   if (frame.memory == CJ2K_MEMORY_CUDA) {
     for (size_t c = 0; c < plan_.components.size(); ++c) staged.views[c] = frame.components[c];
   } else if (!stage_rows(frame, to, &staged)) {
     stage_packed(frame, to, &staged);
+    return staged;
   }
+  skip_low_bits(&staged);
   return staged;
+}
+
+FrameViews FrameReader::coded_views(const FramePlace& to) const {
+  FrameViews views{};
+  for (size_t c = 0; c < plan_.components.size(); ++c) {
+    const CodedWords::Component& words = tables_.coded_words.components[c];
+    views[c] = {to.coded_words + words.offset, static_cast<ptrdiff_t>(words.row_bytes), 2, 2, 0};
+  }
+  return views;
 }
 
 Status FrameReader::enqueue(const cj2k_frame& frame, const StagedFrame& staged,
@@ -146,9 +167,15 @@ Status FrameReader::enqueue(const cj2k_frame& frame, const StagedFrame& staged,
   FrameEvents::Span& span = events.reading[to.number];
   CJ2K_TRY(stream.record(span.begin));
   CJ2K_TRY(stream.upload(to.device, to.pinned, staged.bytes));
+  FrameViews views = staged.views;
+  if (tables_.coded_words.bytes > 0) {
+    CJ2K_TRY(round_words(stream, tables_.stored, tables_.format, tables_.coded_words, views,
+                         to.coded_words));
+    views = coded_views(to);
+  }
   CJ2K_TRY(plan_.params.levels > 0
-               ? dwt_first_level(stream, tables_.format, lists, staged.views, to.samples)
-               : cuda::ingest(stream, tables_.format, tables_.frame, staged.views, to.samples));
+               ? dwt_first_level(stream, tables_.format, lists, views, to.samples)
+               : cuda::ingest(stream, tables_.format, tables_.frame, views, to.samples));
   return stream.record(span.end);
 }
 

@@ -38,9 +38,10 @@ struct FrameEvents {
 /// The memory for frame `number` of a GOP.
 struct FramePlace {
   uint32_t number;
-  uint8_t* pinned;   ///< [tables.input.bytes]
-  uint8_t* device;   ///< [tables.input.bytes] on the device
-  int32_t* samples;  ///< samples of the frame on the device
+  uint8_t* pinned;       ///< [tables.input.bytes]
+  uint8_t* device;       ///< [tables.input.bytes] on the device
+  uint8_t* coded_words;  ///< [tables.coded_words.bytes] on the device
+  int32_t* samples;      ///< samples of the frame on the device
 };
 
 struct StagedFrame {
@@ -70,6 +71,8 @@ class FrameReader {
  private:
   bool stage_rows(const cj2k_frame& frame, const FramePlace& to, StagedFrame* staged) const;
   void stage_packed(const cj2k_frame& frame, const FramePlace& to, StagedFrame* staged) const;
+  void skip_low_bits(StagedFrame* staged) const;
+  FrameViews coded_views(const FramePlace& to) const;
 
   const Plan& plan_;
   const PlanTables& tables_;

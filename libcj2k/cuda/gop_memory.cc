@@ -17,7 +17,7 @@ constexpr uint32_t kTails = CJ2K_STYLE_PTERM;
 InputLayout::InputLayout(const Plan& plan) {
   uint64_t next = 0;
   for (const cj2k::Component& c : plan.components) {
-    const uint32_t word_bytes = c.depth <= 8 ? 1 : 2;
+    const uint32_t word_bytes = read_depth(plan, c) <= 8 ? 1 : 2;
     const auto row = static_cast<uint32_t>(c.rect.width()) * word_bytes;
     const uint32_t row_bytes = (row + 15) / 16 * 16;
     components.push_back({next, row_bytes, word_bytes});
@@ -27,7 +27,11 @@ InputLayout::InputLayout(const Plan& plan) {
 }
 
 PlanTables::PlanTables(const Plan& plan, Tier1Form form)
-    : input(plan), format(make_pixel_format(plan)), frame(make_frame_layout(plan)) {
+    : input(plan),
+      stored(make_stored_format(plan)),
+      format(make_pixel_format(plan)),
+      coded_words(make_coded_words(plan)),
+      frame(make_frame_layout(plan)) {
   quantize = make_quantize_jobs(plan, frame, &frame_words);
   tier1 = make_tier1_layout(plan, quantize, form);
   Carver carver;
@@ -50,6 +54,7 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
   const uint64_t num_passes = frames * tables.tier1.frame_passes;
   Carver carver;
   input = carver.take(frames * tables.input.bytes);
+  coded_words = carver.take(tables.coded_words.bytes);
   samples_bytes = frames * tables.frame.frame_samples * sizeof(int32_t);
   // The bytes of a block are gathered there, and a block of few samples can take more bytes coded.
   for (const Tier1Job& job : tables.tier1.jobs) {

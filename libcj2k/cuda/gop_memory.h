@@ -53,7 +53,9 @@ struct PlanTables {
   PlanTables(const Plan& plan, Tier1Form form);
 
   InputLayout input;
-  PixelFormat format;
+  PixelFormat stored;  ///< of the samples in a frame
+  PixelFormat format;  ///< of the coded samples
+  CodedWords coded_words;
   FrameLayout frame;
   std::vector<DwtLevel> levels;  ///< [level - 1]
   std::vector<QuantizeJob> quantize;
@@ -74,6 +76,7 @@ struct GopMemory {
   GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form, uint64_t scratch_bytes);
 
   uint64_t input, samples, words, magnitudes;
+  uint64_t coded_words;  ///< of one frame: the frames of a GOP are read one after the other
   uint64_t symbols, pass_symbols;  ///< empty with the fused form
   uint64_t coded, passes, tails, snapshots, states;
   uint64_t list, thresholds, results, hull, segments, hull_tails, totals, gather, scratch;

@@ -29,6 +29,28 @@ PixelFormat make_pixel_format(const Plan& plan) {
   return format;
 }
 
+PixelFormat make_stored_format(const Plan& plan) {
+  PixelFormat format = make_pixel_format(plan);
+  for (size_t c = 0; c < plan.components.size(); ++c)
+    format.components[c].depth = read_depth(plan, plan.components[c]);
+  return format;
+}
+
+CodedWords make_coded_words(const Plan& plan) {
+  CodedWords words{};
+  const bool as_stored =
+      std::all_of(plan.components.begin(), plan.components.end(),
+                  [&](const Component& c) { return read_depth(plan, c) == c.depth; });
+  if (as_stored) return words;
+  for (size_t c = 0; c < plan.components.size(); ++c) {
+    const Rect& rect = plan.components[c].rect;
+    const auto row_bytes = static_cast<uint32_t>(rect.width() + 7) / 8 * 16;
+    words.components[c] = {words.bytes, row_bytes, rect.width(), rect.height()};
+    words.bytes += uint64_t{row_bytes} * static_cast<uint64_t>(rect.height());
+  }
+  return words;
+}
+
 FrameLayout make_frame_layout(const Plan& plan) {
   FrameLayout layout{};
   uint64_t next = 0;

@@ -15,6 +15,13 @@ namespace cj2k::cuda {
 
 PixelFormat make_pixel_format(const Plan& plan);
 
+/// The format of the samples in a frame: as they are read, before rounding.
+PixelFormat make_stored_format(const Plan& plan);
+
+/// The layout of samples that a kernel of their own makes; empty if the first level can read the
+/// frame.
+CodedWords make_coded_words(const Plan& plan);
+
 FrameLayout make_frame_layout(const Plan& plan);
 
 /// Offset in a frame, in samples, of the top left sample of a tile-component (plane 1), or of its

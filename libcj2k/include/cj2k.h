@@ -160,6 +160,12 @@ typedef enum cj2k_cblk_style {
   CJ2K_STYLE_SEGSYM = 32  /* segmentation symbols, D.5 */
 } cj2k_cblk_style;
 
+/* What becomes of the low bits if the samples of the frames have more bits than `depth`. */
+typedef enum cj2k_low_bits {
+  CJ2K_LOW_BITS_REFUSE = 0, /* a frame whose low bits add something is refused */
+  CJ2K_LOW_BITS_ROUND = 1,  /* samples are rounded to the nearest value, halves up */
+  CJ2K_LOW_BITS_CUT = 2     /* the low bits are dropped, whatever they are */
+} cj2k_low_bits;
 typedef enum cj2k_mct { CJ2K_MCT_AUTO = 0, CJ2K_MCT_OFF = 1, CJ2K_MCT_ON = 2 } cj2k_mct;
 typedef enum cj2k_tile_parts {
   CJ2K_TILE_PARTS_AUTO = -1, /* what the profile says, else none */
@@ -261,6 +267,13 @@ typedef struct cj2k_params {
   cj2k_colorspace colorspace;             /* only written to JP2 files */
   int32_t alpha; /* the last component is opacity (JP2 cdef box): 1, or 2 if the colours are
                     multiplied by it; default 0 */
+  /* Bits per sample in the frames, if they have more than are coded; 0 (default) = depth; depth ..
+   * 16. The coded sample is the upper `depth` bits. */
+  int32_t source_depth[CJ2K_MAX_COMPONENTS];
+  /* The bits of a sample below the coded ones. refuse (default): they must be 0, or repeat the upper
+   * bits, as scaling to the full range leaves them; then the upper bits alone are the whole sample.
+   * A frame with other low bits is refused. Frames in device memory cannot be checked so. */
+  cj2k_low_bits low_bits;
 
   /* Transform and quantisation. */
   int32_t lossless; /* 1: 5/3, every bit-plane kept; excludes target_bytes, max_*_bytes, quality;
@@ -397,7 +410,7 @@ typedef struct cj2k_param_info {
 
 /* Where the samples of one component lie. To read sample (x, y), take the word of `word_bytes`
  * bytes (1, 2 or 4; host byte order) at data + y * stride_bytes + x * step_bytes and shift it right
- * by `shift`. Its low `depth` bits are the sample. Examples:
+ * by `shift`. Its low `depth` bits (with source_depth: as many as that) are the sample. Examples:
  *
  *     planar 8-bit samples           {p, pitch, 1, 1, 0}
  *     green of packed 16-bit RGB     {p + 2, pitch, 6, 2, 0}

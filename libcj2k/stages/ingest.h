@@ -6,6 +6,9 @@
 
 #include <cstdint>
 
+#include "cj2k.h"
+#include "plan.h"
+
 namespace cj2k {
 
 /// One row of one component. Sample x is the word at data + x * step_bytes, shifted right by
@@ -18,9 +21,22 @@ struct SampleRow {
   int32_t shift;       ///< 0 .. 8 * word_bytes - 1
   int32_t depth;       ///< 1 .. 16
   bool is_signed;
+  /// The lowest bits of the sample are rounded away: the result has depth - round_bits bits. Halves
+  /// go up, and what would leave the range is clipped.
+  int32_t round_bits = 0;  ///< 0 .. depth - 1
 };
 
-/// out[0..count) = the samples, less 2^(depth-1) if unsigned. Bits above `depth` are ignored. `out`
+/// The row that reads a component of the plan, from words that may hold more bits than are coded
+/// (source_depth): these are rounded away (low_bits = round), or not read.
+inline SampleRow component_row(const Plan& plan, const Component& component,
+                               const cj2k_component_view& view, const uint8_t* data) {
+  const int32_t depth = read_depth(plan, component);
+  const int32_t round_bits = depth - component.depth;
+  return {data,  view.step_bytes,     view.word_bytes, view.shift + component.low_bits - round_bits,
+          depth, component.is_signed, round_bits};
+}
+
+/// out[0..count) = the samples, less 2^(depth-1) if unsigned, divided by 2^round_bits. Bits above `depth` are ignored. `out`
 /// need not be aligned. No byte before the first or after the last of the `count` words is read;
 /// bytes between the words (other components, padding) may be read. Deterministic: yes. Allocates:
 /// no. Thread-safe: yes.

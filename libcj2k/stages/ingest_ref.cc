@@ -12,6 +12,9 @@ void ingest_row(const SampleRow& row, int32_t* out, int32_t count) {
   for (int32_t x = 0; x < count; ++x, word += row.step_bytes) {
     out[x] = decode_sample(load_word(word, row.word_bytes), decode);
   }
+  if (row.round_bits == 0) return;
+  const SampleRound round = make_sample_round(row.depth, row.round_bits);
+  for (int32_t x = 0; x < count; ++x) out[x] = round_sample(out[x], round);
 }
 
 }  // namespace cj2k::ref

@@ -68,6 +68,21 @@ int32_t ingest_vectors(const SampleRow& row, const SampleDecode& decode, int32_t
   return x;
 }
 
+/// Rounds whole vectors of samples in place.
+/// @return number of samples rounded
+int32_t round_fast(const SampleRound& round, int32_t* samples, int32_t count) {
+  const hn::ScalableTag<int32_t> d;
+  const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
+  const auto half = hn::Set(d, round.half);
+  const auto most = hn::Set(d, round.most);
+  int32_t x = 0;
+  for (; x + lanes <= count; x += lanes) {
+    const auto sum = hn::Add(hn::LoadU(d, samples + x), half);
+    hn::StoreU(hn::Min(hn::ShiftRightSame(sum, round.shift), most), d, samples + x);
+  }
+  return x;
+}
+
 int32_t ingest_fast(const SampleRow& row, const SampleDecode& decode, int32_t* out, int32_t count) {
   if constexpr (std::endian::native != std::endian::little) return 0;
   if (row.word_bytes > row.step_bytes) return 0;
@@ -93,6 +108,7 @@ int32_t ingest_fast(const SampleRow& row, const SampleDecode& decode, int32_t* o
 
 // One lane is no faster than the reference, and its loads need aligned words.
 int32_t ingest_fast(const SampleRow&, const SampleDecode&, int32_t*, int32_t) { return 0; }
+int32_t round_fast(const SampleRound&, int32_t*, int32_t) { return 0; }
 
 #endif
 
@@ -103,6 +119,10 @@ void ingest(const SampleRow& row, int32_t* out, int32_t count) {
     const uint8_t* word = row.data + static_cast<ptrdiff_t>(x) * row.step_bytes;
     out[x] = decode_sample(load_word(word, row.word_bytes), decode);
   }
+  if (row.round_bits == 0) return;
+  const SampleRound round = make_sample_round(row.depth, row.round_bits);
+  for (int32_t x = round_fast(round, out, count); x < count; ++x)
+    out[x] = round_sample(out[x], round);
 }
 
 int64_t target() { return HWY_TARGET; }

@@ -358,5 +358,63 @@ TEST_CASE("a frame that is not taken now, or not any more, says why") {
              {"frame not taken", "drain", "flush"});
 }
 
+/// A picture with `low` more bits per sample: `fill` makes them from the sample.
+Picture widened(Picture picture, int32_t low, const std::function<int32_t(int32_t)>& fill) {
+  for (ComponentPlane& plane : picture.components) {
+    plane.depth += low;
+    for (int32_t& sample : plane.samples) sample = sample * (1 << low) + fill(sample);
+  }
+  return picture;
+}
+
+TEST_CASE("source_depth: the upper bits of the samples are coded") {
+  for (const bool is_signed : {false, true}) {
+    cj2k_params p = make_params(70, 41, 3, 12);
+    set(p, "lossless", "1");
+    set(p, "is_signed", is_signed ? "1" : "0");
+    const Picture picture = make_picture(p, Content::kTexture, 3);
+    const std::vector<uint8_t> expected = encode(p, picture).bytes;
+    set(p, "source_depth", "16");
+    const Picture shifted = widened(picture, 4, [](int32_t) { return 0; });
+    const Picture repeated = widened(picture, 4, [](int32_t v) { return v >> 8 & 15; });
+    const Picture below = widened(picture, 4, [](int32_t v) { return v * 5 % 8; });
+    for (const FrameLayout& layout :
+         {FrameLayout{}, FrameLayout{4, 7, false, true, 12}, FrameLayout{2, 0, true, false, 2}}) {
+      for (const char* low_bits : {"refuse", "round", "cut"}) {
+        INFO(std::string(low_bits), " signed ", is_signed);
+        set(p, "low_bits", low_bits);
+        CHECK(encode(p, shifted, layout).bytes == expected);
+        if (*low_bits == 'r' && low_bits[1] == 'o') {
+          CHECK(encode(p, below, layout).bytes == expected);
+        } else {
+          CHECK(encode(p, repeated, layout).bytes == expected);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("low_bits: a frame with bits that would be lost is refused, and the encoder goes on") {
+  cj2k_params p = make_params(33, 21, 3, 12);
+  const Picture picture = make_picture(p, Content::kTexture, 1);
+  const std::vector<uint8_t> expected = encode(p, picture).bytes;
+  set(p, "source_depth", "16");
+  const Picture good = widened(picture, 4, [](int32_t) { return 0; });
+  Picture bad = good;
+  bad.components[1].samples[33 * 7 + 5] = 0x1233;
+  LogText log;
+  const EncoderPtr encoder = open(p, log);
+  FrameMemory memory(bad);
+  memory.frame.pts = 9;
+  CHECK(cj2k_encoder_send_frame(encoder.get(), &memory.frame) == CJ2K_INVALID);
+  CHECK(log.text ==
+        "frame 9: component 1 is 4659 at (5, 7), and depth 12 would lose the lowest 4 of its 16 "
+        "bits; low_bits round rounds, depth 16 keeps them\n");
+  CHECK(cj2k_encoder_last_error(encoder.get()) + std::string("\n") == log.text);
+  const FrameMemory next(good);
+  REQUIRE(cj2k_encoder_send_frame(encoder.get(), &next.frame) == CJ2K_OK);
+  CHECK(finish(encoder.get()) == expected);
+}
+
 }  // namespace
 }  // namespace cj2k::test

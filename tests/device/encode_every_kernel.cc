@@ -29,6 +29,7 @@ const Case kCases[] = {
     {{{"levels", "0"}, {"quality", "1"}}, 33, 20, false},
     {{{"lossless", "1"}, {"levels", "0"}, {"mct", "off"}, {"cblk", "4x1024"}}, 5, 600, false},
     {{{"levels", "0"}, {"mct", "off"}, {"target_bytes", "600"}}, 20, 33, false},
+    {{{"depth", "9"}, {"source_depth", "12"}, {"low_bits", "round"}}, 37, 21, false},
 };
 
 /// Whether the form launches this kernel. Some kernels belong to certain forms, all others to every

@@ -183,6 +183,56 @@ TEST_CASE("ingest kernel: RCT and ICT, and a fourth component beside them") {
   });
 }
 
+// ---- Rounding ----
+
+TEST_CASE("rounding kernel: every layout") {
+  for_each_seed("rounding", [](Gpu &gpu, uint64_t seed) {
+    for (size_t l = 0; l < std::size(kLayouts); ++l) {
+      const Layout &layout = kLayouts[l];
+      for (const int32_t width : {1, 3, 4, 5, 63, 517}) {
+        const int32_t height = 1 + static_cast<int32_t>((l + seed) % 3);
+        INFO("layout ", l, " ", width, "x", height);
+        Plan plan = small_plan(true, false);
+        plan.params.low_bits = CJ2K_LOW_BITS_ROUND;
+        const Layout &other = kLayouts[(l + 3) % std::size(kLayouts)];
+        add_component(plan, layout, width, height);
+        add_component(plan, other, (width + 1) / 2, height);
+        // The first component loses bits, the second has none to lose.
+        Component &rounded = plan.components[0];
+        rounded.low_bits = std::min(layout.depth - 1, 1 + static_cast<int32_t>((l + seed) % 7));
+        rounded.depth -= rounded.low_bits;
+        const std::vector<Source> sources = {Source(layout, width, height, 2 * l + seed % 2),
+                                             Source(other, (width + 1) / 2, height, 100 + l)};
+        std::vector<simt::DeviceBuffer> memory;
+        const cuda::FrameViews views = upload_views(gpu, pointers_to(sources), &memory);
+        const cuda::CodedWords words = cuda::make_coded_words(plan);
+        if (words.bytes == 0) continue;  // depth 1
+        const simt::DeviceBuffer out =
+            gpu.upload(std::vector<uint8_t>(static_cast<size_t>(words.bytes), 0xA5));
+        REQUIRE(cuda::round_words(gpu.stream, cuda::make_stored_format(plan),
+                                  cuda::make_pixel_format(plan), words, views,
+                                  out.as<uint8_t>()) == Status::kOk);
+        const auto bytes = gpu.download<uint8_t>(out, static_cast<size_t>(words.bytes));
+        for (size_t c = 0; c < 2; ++c) {
+          const Component &component = plan.components[c];
+          const cuda::CodedWords::Component &to = words.components[c];
+          const Source &s = sources[c];
+          std::vector<int32_t> expected(static_cast<size_t>(to.width)), actual(expected.size());
+          for (int32_t y = 0; y < height; ++y) {
+            ref::ingest_row(component_row(plan, component, s.view,
+                                          s.bytes.data() + s.first + y * s.view.stride_bytes),
+                            expected.data(), to.width);
+            ref::ingest_row({bytes.data() + to.offset + to.row_bytes * static_cast<size_t>(y), 2, 2,
+                             0, component.depth, component.is_signed},
+                            actual.data(), to.width);
+            REQUIRE(actual == expected);
+          }
+        }
+      }
+    }
+  });
+}
+
 // ---- The first level of the transform ----
 
 template <typename T>

@@ -63,7 +63,7 @@ const std::vector<Field> kFields = {
     AT(tile_height, 'i', "tile"), AT(tile_offset_x, 'i', "tile_offset"),
     AT(tile_offset_y, 'i', "tile_offset"), I(num_components), AT(depth[2], 'i', "depth"),
     AT(is_signed[2], 'i', "is_signed"), AT(dx[2], 'i', "dx"), AT(dy[2], 'i', "dy"), I(colorspace),
-    I(alpha), I(lossless), I(wavelet), I(mct), I(levels), I(guard_bits), D(quant_step),
+    I(alpha), AT(source_depth[2], 'i', "source_depth"), I(low_bits), I(lossless), I(wavelet), I(mct), I(levels), I(guard_bits), D(quant_step),
     AT(cblk_width, 'i', "cblk"), AT(cblk_height, 'i', "cblk"), I(cblk_style),
     AT(precinct_width[0], 'i', "precincts"), AT(precinct_height[0], 'i', "precincts"),
     I(progression), I(layers), AT(layer_rates[0], 'd', "layer_rates"),
@@ -99,7 +99,8 @@ TEST_CASE("params: describe covers every field") {
   // A value other than the default for each key.
   std::istringstream pairs(
       "width 7 height 7 image_offset 3x3 tile 9x9 tile_offset 2x2 num_components 1 depth 9 "
-      "is_signed 1 dx 2 dy 2 colorspace gray alpha 1 lossless 1 wavelet 5/3 mct off levels 3 "
+      "is_signed 1 dx 2 dy 2 colorspace gray alpha 1 source_depth 16 low_bits round lossless 1 "
+      "wavelet 5/3 mct off levels 3 "
       "guard_bits 3 quant_step 3 cblk 32x32 cblk_style 63 precincts 64x32 progression cprl layers "
       "4 "
       "layer_rates 20,10,5 poc 0,0,9,6,3,cprl tile_parts component sop 1 eph 1 tlm 0 plt 1 comment "

@@ -102,6 +102,19 @@ TEST_CASE("params: colour rules") {
   CHECK(contains(resolve_error(p), "alpha 1 with num_components 1"));
 }
 
+TEST_CASE("params: the samples of a frame have at least the bits that are coded") {
+  cj2k_params p = valid();
+  REQUIRE(set(&p, "depth", "12") == Status::kOk);
+  p.source_depth[0] = 12;
+  p.source_depth[1] = 16;
+  CHECK(resolved(p).source_depth[0] == 12);
+  CHECK(resolved(p).source_depth[1] == 16);
+  CHECK(resolved(p).source_depth[2] == 12);
+  p.source_depth[2] = 11;
+  CHECK(
+      contains(resolve_error(p), "source_depth[2] 11 not in [12, 16], and not 0: depth[2] is 12"));
+}
+
 TEST_CASE("params: the colour space is one of the components beside alpha") {
   cj2k_params p = valid();
   for (int components = 1; components <= CJ2K_MAX_COMPONENTS; ++components) {
