@@ -184,6 +184,7 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
 #define OWN_alpha               OWN
 #define OWN_format              OWN /* format, which has auto */
 #define OWN_source_depth        OWN
+#define OWN_xyz                 OWN /* xyz, with auto */
 #define OWN_target_bytes        OWN /* b */
 #define OWN_max_frame_bytes     OWN /* maxrate */
 #define OWN_max_component_bytes OWN /* max_component_rate */
@@ -264,6 +265,7 @@ typedef struct CJ2KContext {
     int tile_width;
     int tile_height;
     int64_t max_component_rate;
+    int xyz;
     char *stats_file;
     AVDictionary *cj2k_params;
 } CJ2KContext;
@@ -317,6 +319,21 @@ static int is_chroma(const AVPixFmtDescriptor *desc, int c)
 static int is_rgb_or_xyz(const CJ2KContext *s)
 {
     return s->desc->flags & AV_PIX_FMT_FLAG_RGB || s->sw_format == AV_PIX_FMT_XYZ12;
+}
+
+/* The value of the option xyz that stands for the primaries of the frames. */
+#define XYZ_AUTO -1
+
+/* R'G'B' in the planes of a YUV format, as decoders give it in CUDA memory, which has no other
+ * planar format for it: G, B, R. */
+static int is_gbr_in_yuv(const AVCodecContext *avctx)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const AVPixFmtDescriptor *desc = s->desc;
+
+    return s->xyz && avctx->colorspace == AVCOL_SPC_RGB && desc->nb_components == 3 &&
+           !(desc->flags & AV_PIX_FMT_FLAG_RGB) && s->sw_format != AV_PIX_FMT_XYZ12 &&
+           !desc->log2_chroma_w && !desc->log2_chroma_h;
 }
 
 /* Finds the format of the samples. For CUDA frames it is the sw_format of their pool. */
@@ -444,7 +461,7 @@ static int find_colour(const ColourName *table, int size, int av)
 
 static int is_yuv444(const CJ2KContext *s)
 {
-    return s->desc->nb_components >= 3 && !is_rgb_or_xyz(s) &&
+    return s->desc->nb_components >= 3 && !is_rgb_or_xyz(s) && !s->xyz &&
            !s->desc->log2_chroma_w && !s->desc->log2_chroma_h;
 }
 
@@ -507,7 +524,7 @@ static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
     if (s->desc->nb_components == 3 && s->desc->comp[0].depth > 8 &&
         !s->desc->log2_chroma_w && s->desc->log2_chroma_h)
         av_log(avctx, AV_LOG_WARNING, "FFmpeg's decoder has no %s and refuses it\n", name);
-    if (s->sw_format == AV_PIX_FMT_XYZ12 &&
+    if (p->colorspace == CJ2K_COLOR_XYZ &&
         avctx->profile != CJ2K_PROFILE_CINEMA_2K && avctx->profile != CJ2K_PROFILE_CINEMA_4K)
         av_log(avctx, AV_LOG_WARNING, "FFmpeg reads X'Y'Z' as RGB, except with the profile of digital "
                "cinema, and from MXF with the MXF patch of j2k_cuda\n");
@@ -515,6 +532,82 @@ static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
         av_log(avctx, AV_LOG_WARNING, "The frames are linear light in %d bit integers, which have "
                "few steps in dark tones. Convert them before: -vf zscale=pin=bt709:tin=linear:"
                "min=gbr:p=bt709:t=bt709:m=gbr,format=gbrp12\n", s->desc->comp[0].depth);
+}
+
+/* The primaries of the frames, for xyz=auto. */
+static int primaries_of_frames(AVCodecContext *avctx, cj2k_xyz *xyz)
+{
+    static const struct {
+        enum AVColorPrimaries primaries;
+        cj2k_xyz xyz;
+    } table[] = {
+        { AVCOL_PRI_BT709,    CJ2K_XYZ_REC709  },
+        { AVCOL_PRI_BT2020,   CJ2K_XYZ_REC2020 },
+        { AVCOL_PRI_SMPTE431, CJ2K_XYZ_P3DCI   },
+        { AVCOL_PRI_SMPTE432, CJ2K_XYZ_P3D65   },
+    };
+    const char *name = av_color_primaries_name(avctx->color_primaries);
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(table); i++) {
+        if (table[i].primaries == avctx->color_primaries) {
+            *xyz = table[i].xyz;
+            return 0;
+        }
+    }
+    av_log(avctx, AV_LOG_ERROR, "xyz auto: the primaries of the frames are %s, none of bt709, "
+           "bt2020, smpte431, smpte432; use -xyz rec709, rec2020, p3dci or p3d65\n",
+           name ? name : "not known");
+    return AVERROR(EINVAL);
+}
+
+/* The exponent that the transfer characteristic of the frames names; 0 leaves it to the library. */
+static double gamma_of_frames(const AVCodecContext *avctx)
+{
+    switch (avctx->color_trc) {
+    case AVCOL_TRC_LINEAR:       return 1.0;
+    case AVCOL_TRC_GAMMA22:
+    case AVCOL_TRC_IEC61966_2_1: return 2.2;
+    case AVCOL_TRC_GAMMA28:      return 2.8;
+    case AVCOL_TRC_SMPTE428:     return 2.6;
+    default:                     return 0.0;
+    }
+}
+
+static int set_xyz(AVCodecContext *avctx, cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const AVPixFmtDescriptor *desc = s->desc;
+    int ret;
+
+    if (!s->xyz)
+        return 0;
+    if (desc->nb_components != 3 ||
+        (!(desc->flags & AV_PIX_FMT_FLAG_RGB) && !is_gbr_in_yuv(avctx)) ||
+        s->sw_format == AV_PIX_FMT_XYZ12) {
+        av_log(avctx, AV_LOG_ERROR, "xyz needs R'G'B' frames without alpha, not %s%s\n", desc->name,
+               s->sw_format == AV_PIX_FMT_XYZ12 ? ", which is X'Y'Z' already" :
+               "; put format=gbrp12 at the end of the filters");
+        return AVERROR(EINVAL);
+    }
+    if (avctx->color_trc == AVCOL_TRC_SMPTE2084 || avctx->color_trc == AVCOL_TRC_ARIB_STD_B67) {
+        av_log(avctx, AV_LOG_ERROR, "xyz has no place for the highlights of %s: tone-map the frames "
+               "before, for example to bt709\n",
+               avctx->color_trc == AVCOL_TRC_SMPTE2084 ? "PQ (SMPTE ST 2084)" : "HLG (ARIB STD-B67)");
+        return AVERROR(EINVAL);
+    }
+    p->xyz = s->xyz;
+    if (s->xyz == XYZ_AUTO && (ret = primaries_of_frames(avctx, &p->xyz)) < 0)
+        return ret;
+    if (!p->xyz_gamma)
+        p->xyz_gamma = gamma_of_frames(avctx);
+    /* Samples of fewer bits in a 16-bit format are read as 16 bits: white is at most 0.02 % off. */
+    for (int c = 0; c < 3; c++) {
+        p->depth[c]        = 12;
+        p->source_depth[c] = desc->comp[c].depth;
+    }
+    p->colorspace = CJ2K_COLOR_XYZ;
+    avctx->bits_per_raw_sample = 12;
+    return 0;
 }
 
 /* Copies the options that are parameters. */
@@ -1122,6 +1215,7 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
 
     set_picture(avctx, &p);
     if ((ret = set_params(avctx, &p)) < 0 ||
+        (ret = set_xyz(avctx, &p)) < 0 ||
         (ret = set_colours(avctx, &p)) < 0 ||
         (ret = set_profile(avctx, &p)) < 0 ||
         (ret = set_coding(avctx, &p)) < 0 ||
@@ -1281,10 +1375,14 @@ static int set_memory(AVCodecContext *avctx, const AVFrame *frame, cj2k_frame *o
 
 /* Samples are words of one or two bytes in native byte order. If a component straddles a byte
  * boundary (x2rgb10), the descriptor gives an offset at which two bytes hold it. */
-static void set_views(const CJ2KContext *s, const AVFrame *frame, cj2k_frame *out)
+static void set_views(const AVCodecContext *avctx, const AVFrame *frame, cj2k_frame *out)
 {
+    static const uint8_t gbr[] = { 2, 0, 1 };
+    const CJ2KContext *s = avctx->priv_data;
+    const int is_gbr = is_gbr_in_yuv(avctx);
+
     for (int c = 0; c < s->desc->nb_components; c++) {
-        const AVComponentDescriptor *comp = &s->desc->comp[c];
+        const AVComponentDescriptor *comp = &s->desc->comp[is_gbr ? gbr[c] : c];
 
         out->components[c] = (cj2k_component_view) {
             .data         = frame->data[comp->plane] + comp->offset,
@@ -1327,7 +1425,7 @@ static int send_frame(AVCodecContext *avctx)
 
     in.width  = frame->width;
     in.height = frame->height;
-    set_views(s, frame, &in);
+    set_views(avctx, frame, &in);
     in.pts = frame->pts;
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
     in.duration = frame->duration;
@@ -1817,6 +1915,13 @@ static const AVOption cj2k_options[] = {
 
     { "max_component_rate", "cap of each component in bits/s (0 = none)", OFFSET(max_component_rate), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX, VE },
     { "stats_file", "write a line of JSON about each frame to this file", OFFSET(stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE },
+    { "xyz", "R'G'B' frames are coded as X'Y'Z' (SMPTE ST 428-1): the primaries of R'G'B'", OFFSET(xyz), AV_OPT_TYPE_INT, { .i64 = CJ2K_XYZ_OFF }, XYZ_AUTO, CJ2K_XYZ_REC2020, VE, .unit = "xyz" },
+        CONST(xyz, "auto",    XYZ_AUTO,         "as the frames say")
+        CONST(xyz, "off",     CJ2K_XYZ_OFF,     "frames are coded as they are")
+        CONST(xyz, "rec709",  CJ2K_XYZ_REC709,  "ITU-R BT.709, white D65")
+        CONST(xyz, "p3d65",   CJ2K_XYZ_P3D65,   "P3 with white D65")
+        CONST(xyz, "p3dci",   CJ2K_XYZ_P3DCI,   "P3 with the white of DCI projectors")
+        CONST(xyz, "rec2020", CJ2K_XYZ_REC2020, "ITU-R BT.2020, white D65")
     { "cj2k-params", "any parameters of libcj2k, key=value:key=value; they come last", OFFSET(cj2k_params), AV_OPT_TYPE_DICT, { 0 }, 0, 0, VE },
     { NULL }
 };

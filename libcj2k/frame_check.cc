@@ -16,7 +16,7 @@ namespace cj2k {
 namespace {
 
 bool refuses(const Plan& plan) {
-  if (plan.params.low_bits != CJ2K_LOW_BITS_REFUSE) return false;
+  if (plan.params.low_bits != CJ2K_LOW_BITS_REFUSE || plan.params.xyz != CJ2K_XYZ_OFF) return false;
   return std::any_of(plan.components.begin(), plan.components.end(),
                      [](const Component& c) { return c.low_bits > 0; });
 }

@@ -173,11 +173,49 @@ cj2k_colorspace chosen_colorspace(const cj2k_params& p) {
   return CJ2K_COLOR_SRGB;
 }
 
-// The samples of the frames have at least the bits that are coded.
+// X'Y'Z' of SMPTE ST 428-1 has three components of 12 bits.
+Status resolve_xyz(cj2k_params* p, const Log& log) {
+  if (p->xyz == CJ2K_XYZ_OFF) return Status::kOk;
+  if (p->xyz_gamma == 0) {
+    const bool is_p3 = p->xyz == CJ2K_XYZ_P3D65 || p->xyz == CJ2K_XYZ_P3DCI;
+    p->xyz_gamma = is_p3 ? 2.6 : 2.4;
+  }
+  if (p->num_components != 3 || p->alpha != 0) {
+    return log.fail(Status::kInvalid, "xyz needs num_components 3 and alpha 0, not %d and %d",
+                    p->num_components, p->alpha);
+  }
+  if (p->colorspace == CJ2K_COLOR_AUTO) p->colorspace = CJ2K_COLOR_XYZ;
+  if (p->colorspace != CJ2K_COLOR_XYZ)
+    return log.fail(Status::kInvalid, "xyz needs colorspace xyz or auto: that is what is coded");
+  for (int c = 0; c < 3; ++c) {
+    if (p->source_depth[c] == 0) p->source_depth[c] = p->depth[c];
+    if (p->depth[c] != 12 || p->is_signed[c] != 0) {
+      return log.fail(Status::kInvalid,
+                      "xyz needs depth 12 and is_signed 0: component %d has %d, %d", c, p->depth[c],
+                      p->is_signed[c]);
+    }
+    if (p->source_depth[c] < 8 || p->source_depth[c] != p->source_depth[0]) {
+      return log.fail(Status::kInvalid,
+                      "xyz needs one source_depth in [8, 16]: source_depth[%d] is %d, "
+                      "source_depth[0] %d",
+                      c, p->source_depth[c], p->source_depth[0]);
+    }
+    if (p->dx[c] != p->dx[0] || p->dy[c] != p->dy[0]) {
+      return log.fail(
+          Status::kInvalid,
+          "xyz needs components alike: component %d has dx %d, dy %d, component 0 %d, %d", c,
+          p->dx[c], p->dy[c], p->dx[0], p->dy[0]);
+    }
+  }
+  return Status::kOk;
+}
+
+// The samples of the frames have at least the bits that are coded; with xyz also fewer.
 Status resolve_source(cj2k_params* p, const Log& log) {
+  CJ2K_TRY(resolve_xyz(p, log));
   for (int c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
     if (p->source_depth[c] == 0 || c >= p->num_components) p->source_depth[c] = p->depth[c];
-    if (p->source_depth[c] < p->depth[c]) {
+    if (p->source_depth[c] < p->depth[c] && p->xyz == CJ2K_XYZ_OFF) {
       return log.fail(Status::kInvalid,
                       "source_depth[%d] %d not in [%d, 16], and not 0: depth[%d] is %d", c,
                       p->source_depth[c], p->depth[c], c, p->depth[c]);

@@ -42,7 +42,8 @@ struct Component {
   bool is_signed;
   int32_t dx, dy;  ///< subsampling: XRsiz, YRsiz
   Rect rect;       ///< on the component's own grid
-  /// Bits of a stored sample below the coded ones: source_depth - depth.
+  /// Bits of a stored sample below the coded ones: source_depth - depth. With xyz: just this
+  /// difference, which can be negative.
   int32_t low_bits = 0;
 };
 
@@ -149,11 +150,11 @@ struct Plan {
   std::vector<TilePart> tile_parts;
 };
 
-/// The bits of a stored sample that ingest reads: all, if the lowest are rounded away, else those that
-/// are coded.
+/// The bits of a stored sample that ingest reads: all, if the lowest are rounded away and with xyz,
+/// else those that are coded.
 inline int32_t read_depth(const Plan& plan, const Component& component) {
-  const bool rounds = plan.params.low_bits == CJ2K_LOW_BITS_ROUND;
-  return component.depth + (rounds ? component.low_bits : 0);
+  const bool all = plan.params.low_bits == CJ2K_LOW_BITS_ROUND || plan.params.xyz != CJ2K_XYZ_OFF;
+  return component.depth + (all ? component.low_bits : 0);
 }
 
 /// The coefficients of a component are in two planes. Level n of the transform reads the low-pass

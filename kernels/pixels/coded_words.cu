@@ -7,11 +7,23 @@
 #include "kernels/simt/launch.h"
 
 CJ2K_KERNEL(round_words, cj2k::cuda::RoundWords)
+CJ2K_KERNEL(xyz_words, cj2k::cuda::XyzWords)
 
 namespace cj2k::cuda {
 namespace {
 
 constexpr uint32_t kMaxGridY = 65535;
+
+WordPlane plane_of(const CodedWords::Component& to) {
+  return {to.offset, to.row_bytes, to.width, to.height};
+}
+
+template <typename Kernel>
+simt::Dim3 grid_of(int32_t width, int32_t height, uint32_t components) {
+  constexpr uint32_t kBlockSamples = 4 * Kernel::kThreads;
+  return {(static_cast<uint32_t>(width) + kBlockSamples - 1) / kBlockSamples,
+          std::min(static_cast<uint32_t>(height), kMaxGridY), components};
+}
 
 }  // namespace
 
@@ -25,19 +37,27 @@ Status round_words(simt::Stream& stream, const PixelFormat& stored, const PixelF
     const CodedWords::Component& to = layout.components[c];
     const PixelFormat::Component& format = coded.components[c];
     const int32_t depth = stored.components[c].depth;
-    p.components[c] = {to.offset,
-                       to.row_bytes,
-                       to.width,
-                       to.height,
-                       format.is_signed ? 0 : 1 << (format.depth - 1),
+    p.components[c] = {plane_of(to), format.is_signed ? 0 : 1 << (format.depth - 1),
                        make_sample_round(depth, depth - format.depth)};
     width = std::max(width, to.width);
     height = std::max(height, to.height);
   }
-  constexpr uint32_t kBlockSamples = 4 * RoundWords::kThreads;
-  const simt::Dim3 grid{(static_cast<uint32_t>(width) + kBlockSamples - 1) / kBlockSamples,
-                        std::min(static_cast<uint32_t>(height), kMaxGridY), coded.num_components};
-  return simt::launch<RoundWords>(stream, grid, p);
+  return simt::launch<RoundWords>(stream, grid_of<RoundWords>(width, height, coded.num_components),
+                                  p);
+}
+
+Status xyz_words(simt::Stream& stream, const PixelFormat& stored, const DeviceXyz& xyz,
+                 const CodedWords& layout, const FrameViews& frame, uint8_t* words) {
+  XyzWords::Params p{};
+  p.words = words;
+  for (size_t c = 0; c < 3; ++c) p.planes[c] = plane_of(layout.components[c]);
+  p.linear = xyz.linear;
+  p.codes = xyz.codes;
+  std::copy_n(xyz.matrix, 9, p.matrix.m);
+  p.half = 1 << (stored.components[0].depth - 1);
+  p.rows = make_word_params<XyzWords::Rows>(stored, frame);
+  return simt::launch<XyzWords>(stream, grid_of<XyzWords>(p.planes[0].width, p.planes[0].height, 1),
+                                p);
 }
 
 }  // namespace cj2k::cuda

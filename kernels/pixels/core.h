@@ -8,4 +8,5 @@
 #include "core/lifting.h"
 #include "core/quantizer.h"
 #include "core/sample.h"
+#include "core/xyz.h"
 #include "kernels/simt/kernel.h"

@@ -118,6 +118,19 @@ struct CodedWords {
 Status round_words(simt::Stream& stream, const PixelFormat& stored, const PixelFormat& coded,
                    const CodedWords& layout, const FrameViews& frame, uint8_t* words);
 
+/// The tables of X'Y'Z' (core/xyz.h) in device memory, and the matrix.
+struct DeviceXyz {
+  const float* linear;
+  const uint32_t* codes;
+  const float* matrix;  ///< [9], in host memory
+};
+
+/// R'G'B' of a frame become X'Y'Z'.
+/// @param stored  the depth of the samples in the frame
+/// @param words   as for round_words
+Status xyz_words(simt::Stream& stream, const PixelFormat& stored, const DeviceXyz& xyz,
+                 const CodedWords& layout, const FrameViews& frame, uint8_t* words);
+
 /// One level after the first, for all frames of the GOP.
 Status dwt53(simt::Stream& stream, const DwtLists& lists, const Samples& samples);
 Status dwt97(simt::Stream& stream, const DwtLists& lists, const Samples& samples);

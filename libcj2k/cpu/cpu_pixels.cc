@@ -56,6 +56,8 @@ size_t CpuPlanes::bytes(const Plan& plan) {
 }
 
 CpuPixels::CpuPixels(const Plan& plan, size_t workers) : plan_(plan) {
+  const cj2k_params& p = plan.params;
+  if (p.xyz != CJ2K_XYZ_OFF) xyz_ = make_xyz_tables(p.xyz, p.xyz_gamma, p.source_depth[0]);
   int32_t widest = 0;
   for (const TileComponent& tc : plan.tile_components) widest = std::max(widest, tc.rect.width());
   row_samples_ = whole_lines(static_cast<size_t>(widest));
@@ -74,7 +76,8 @@ void CpuPixels::plan_level(uint32_t level, size_t workers) {
   const bool reads = level <= 1;
   for (uint32_t t = 0; t < plan_.tile_components.size(); ++t) {
     const TileComponent& tc = plan_.tile_components[t];
-    const bool is_colour = reads && plan_.use_mct && tc.component < kColourComponents;
+    const bool is_colour =
+        reads && (plan_.use_mct || xyz_.has_value()) && tc.component < kColourComponents;
     if (is_colour && tc.component > 0) continue;
     const auto levels = static_cast<uint32_t>(plan_.params.levels);
     const uint32_t r = level == 0 ? 0 : levels - level + 1;
@@ -104,10 +107,11 @@ void CpuPixels::read_row(const cj2k_frame& frame, const Job& job, int32_t y,
                           ptrdiff_t{tc.plane_x} * view.step_bytes;
     simd::ingest_row(component_row(plan_, component, view, data), rows[i], width);
   }
-  if (job.num_components == kColourComponents) {
+  if (xyz_.has_value()) simd::xyz_row(*xyz_, rows[0], rows[1], rows[2], width);
+  if (plan_.use_mct && job.num_components == kColourComponents) {
     (plan_.reversible ? simd::rct_row : simd::ict_row)(rows[0], rows[1], rows[2], width);
   } else if (!plan_.reversible) {
-    simd::to_float_row(rows[0], width);
+    for (uint32_t i = 0; i < job.num_components; ++i) simd::to_float_row(rows[i], width);
   }
 }
 

@@ -6,6 +6,7 @@
 // is read, level-shifted and colour-transformed just before the wavelet transform takes it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/buffer.h"
@@ -13,6 +14,7 @@
 #include "plan.h"
 #include "stages/coefficients.h"
 #include "stages/dwt.h"
+#include "stages/xyz.h"
 
 namespace cj2k {
 
@@ -41,7 +43,7 @@ class CpuPixels {
 
  private:
   /// The pairs of rows [begin, end) of one rectangle: of one tile-component, or of three with a
-  /// colour transform. Without levels: rows.
+  /// colour transform or xyz. Without levels: rows.
   struct Job {
     uint32_t tile_component, num_components;
     int32_t begin, end;
@@ -56,6 +58,7 @@ class CpuPixels {
   void read_row(const cj2k_frame& frame, const Job& job, int32_t y, int32_t* const* rows) const;
 
   const Plan& plan_;
+  std::optional<XyzTables> xyz_;
   std::vector<std::vector<Job>> levels_;       ///< [level]; [0]: rows, used if there are no levels
   size_t row_samples_ = 0, band_samples_ = 0;  ///< in scratch_, whole cache lines
   std::vector<HostBuffer> scratch_;            ///< [worker]

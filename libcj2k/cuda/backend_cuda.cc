@@ -106,6 +106,7 @@ class CudaBackend final : public Backend {
   }
   Status upload_tables();
   cuda::DwtLists lists(size_t level) const;
+  cuda::DeviceXyz device_xyz() const;
   Status gather(CudaGopWork& work, size_t first, size_t end, uint64_t bytes);
   Status run_code(CudaGopWork& work, std::span<BlockRequest> requests, const BlockSample& sample,
                   cj2k_stats* stats);
@@ -141,6 +142,10 @@ Status CudaBackend::upload_tables() {
   }
   CJ2K_TRY(put(tables_.quantize_offset, tables_.quantize));
   CJ2K_TRY(put(tables_.tier1_offset, tables_.tier1.jobs));
+  if (tables_.xyz.has_value()) {
+    CJ2K_TRY(put(tables_.xyz_linear_offset, tables_.xyz->linear));
+    CJ2K_TRY(put(tables_.xyz_codes_offset, tables_.xyz->codes));
+  }
   return stream.synchronize();
 }
 
@@ -180,9 +185,12 @@ Status CudaBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t numbe
   if (context_->poisoned()) return Status::kDevice;
   const uint64_t at = number * tables_.input.bytes;
   const cuda::FramePlace place{
-      number, work.pinned.as<uint8_t>(pinned_.input + at),
-      work.device.as<uint8_t>(memory_.input + at), work.device.as<uint8_t>(memory_.coded_words),
-      work.device.as<int32_t>(memory_.samples) + number * tables_.frame.frame_samples};
+      number,
+      work.pinned.as<uint8_t>(pinned_.input + at),
+      work.device.as<uint8_t>(memory_.input + at),
+      work.device.as<uint8_t>(memory_.coded_words),
+      work.device.as<int32_t>(memory_.samples) + number * tables_.frame.frame_samples,
+      device_xyz()};
   const cuda::StagedFrame staged = reader_.stage(frame, place);
   // parallel_for must not run while the lock is held, because one of its tasks could want the lock.
   const std::lock_guard lock(work.ingest);
@@ -193,6 +201,12 @@ Status CudaBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t numbe
   // run_transform adds the device time of this step.
   stats.stage_ms[CJ2K_STAGE_INGEST] += ms_since(start);
   return settled(reader_.wait(frame, work.stream, work.frame_events));
+}
+
+cuda::DeviceXyz CudaBackend::device_xyz() const {
+  if (!tables_.xyz.has_value()) return {};
+  return {table_memory_.as<float>(tables_.xyz_linear_offset),
+          table_memory_.as<uint32_t>(tables_.xyz_codes_offset), tables_.xyz->matrix.m};
 }
 
 cuda::DwtLists CudaBackend::lists(size_t level) const {

@@ -169,8 +169,10 @@ Status FrameReader::enqueue(const cj2k_frame& frame, const StagedFrame& staged,
   CJ2K_TRY(stream.upload(to.device, to.pinned, staged.bytes));
   FrameViews views = staged.views;
   if (tables_.coded_words.bytes > 0) {
-    CJ2K_TRY(round_words(stream, tables_.stored, tables_.format, tables_.coded_words, views,
-                         to.coded_words));
+    CJ2K_TRY(tables_.xyz.has_value() ? xyz_words(stream, tables_.stored, to.xyz,
+                                                 tables_.coded_words, views, to.coded_words)
+                                     : round_words(stream, tables_.stored, tables_.format,
+                                                   tables_.coded_words, views, to.coded_words));
     views = coded_views(to);
   }
   CJ2K_TRY(plan_.params.levels > 0

@@ -42,6 +42,7 @@ struct FramePlace {
   uint8_t* device;       ///< [tables.input.bytes] on the device
   uint8_t* coded_words;  ///< [tables.coded_words.bytes] on the device
   int32_t* samples;      ///< samples of the frame on the device
+  DeviceXyz xyz;         ///< with xyz only
 };
 
 struct StagedFrame {

@@ -43,6 +43,12 @@ PlanTables::PlanTables(const Plan& plan, Tier1Form form)
   }
   quantize_offset = carver.take(quantize.size() * sizeof(QuantizeJob));
   tier1_offset = carver.take(tier1.jobs.size() * sizeof(Tier1Job));
+  const cj2k_params& p = plan.params;
+  if (p.xyz != CJ2K_XYZ_OFF) {
+    xyz = make_xyz_tables(p.xyz, p.xyz_gamma, p.source_depth[0]);
+    xyz_linear_offset = carver.take(xyz->linear.size() * sizeof(float));
+    xyz_codes_offset = carver.take(xyz->codes.size() * sizeof(uint32_t));
+  }
   bytes = carver.bytes();
 }
 

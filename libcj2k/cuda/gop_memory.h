@@ -6,12 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cuda/pixel_jobs.h"
 #include "cuda/tier1_coder.h"
 #include "kernels/pixels/pixels.h"
 #include "plan.h"
+#include "stages/xyz.h"
 
 namespace cj2k::cuda {
 
@@ -56,6 +58,7 @@ struct PlanTables {
   PixelFormat stored;  ///< of the samples in a frame
   PixelFormat format;  ///< of the coded samples
   CodedWords coded_words;
+  std::optional<XyzTables> xyz;
   FrameLayout frame;
   std::vector<DwtLevel> levels;  ///< [level - 1]
   std::vector<QuantizeJob> quantize;
@@ -68,6 +71,7 @@ struct PlanTables {
   };
   std::vector<Level> level_offsets;
   uint64_t quantize_offset = 0, tier1_offset = 0;
+  uint64_t xyz_linear_offset = 0, xyz_codes_offset = 0;  ///< with xyz only
   uint64_t bytes = 0;
 };
 

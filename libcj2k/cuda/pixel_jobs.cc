@@ -39,6 +39,7 @@ PixelFormat make_stored_format(const Plan& plan) {
 CodedWords make_coded_words(const Plan& plan) {
   CodedWords words{};
   const bool as_stored =
+      plan.params.xyz == CJ2K_XYZ_OFF &&
       std::all_of(plan.components.begin(), plan.components.end(),
                   [&](const Component& c) { return read_depth(plan, c) == c.depth; });
   if (as_stored) return words;

@@ -160,6 +160,15 @@ typedef enum cj2k_cblk_style {
   CJ2K_STYLE_SEGSYM = 32  /* segmentation symbols, D.5 */
 } cj2k_cblk_style;
 
+/* Frames of R'G'B' are coded as X'Y'Z' of digital cinema (SMPTE ST 428-1): the primaries and the
+ * white of R'G'B'. */
+typedef enum cj2k_xyz {
+  CJ2K_XYZ_OFF = 0,
+  CJ2K_XYZ_REC709 = 1, /* ITU-R BT.709, white D65 */
+  CJ2K_XYZ_P3D65 = 2,  /* SMPTE EG 432-1, white D65 */
+  CJ2K_XYZ_P3DCI = 3,  /* SMPTE RP 431-2, white of DCI projectors */
+  CJ2K_XYZ_REC2020 = 4 /* ITU-R BT.2020, white D65 */
+} cj2k_xyz;
 /* What becomes of the low bits if the samples of the frames have more bits than `depth`. */
 typedef enum cj2k_low_bits {
   CJ2K_LOW_BITS_REFUSE = 0, /* a frame whose low bits add something is refused */
@@ -270,10 +279,16 @@ typedef struct cj2k_params {
   /* Bits per sample in the frames, if they have more than are coded; 0 (default) = depth; depth ..
    * 16. The coded sample is the upper `depth` bits. */
   int32_t source_depth[CJ2K_MAX_COMPONENTS];
-  /* The bits of a sample below the coded ones. refuse (default): they must be 0, or repeat the upper
-   * bits, as scaling to the full range leaves them; then the upper bits alone are the whole sample.
-   * A frame with other low bits is refused. Frames in device memory cannot be checked so. */
+  /* The bits of a sample below the coded ones. refuse (default): they must be 0, or repeat the
+   * upper bits, as scaling to the full range leaves them; then the upper bits alone are the whole
+   * sample. A frame with other low bits is refused, and so are frames in device memory. */
   cj2k_low_bits low_bits;
+  /* Not OFF (default): the frames are full-range R'G'B' of source_depth bits (8 .. 16), and are
+   * coded as X'Y'Z' of 12 bits. Needs three components alike and depth 12. */
+  cj2k_xyz xyz;
+  /* xyz: linear light is R'G'B' to this power, 1 .. 4; 0 (default) = chosen: 2.4 for rec709 and
+   * rec2020 (ITU-R BT.1886), 2.6 for p3d65 and p3dci (SMPTE RP 431-2). */
+  double xyz_gamma;
 
   /* Transform and quantisation. */
   int32_t lossless; /* 1: 5/3, every bit-plane kept; excludes target_bytes, max_*_bytes, quality;

@@ -27,12 +27,13 @@ struct SampleRow {
 };
 
 /// The row that reads a component of the plan, from words that may hold more bits than are coded
-/// (source_depth): these are rounded away (low_bits = round), or not read.
+/// (source_depth): these are rounded away (low_bits = round), or not read. With xyz: all bits.
 inline SampleRow component_row(const Plan& plan, const Component& component,
                                const cj2k_component_view& view, const uint8_t* data) {
   const int32_t depth = read_depth(plan, component);
-  const int32_t round_bits = depth - component.depth;
-  return {data,  view.step_bytes,     view.word_bytes, view.shift + component.low_bits - round_bits,
+  const int32_t unread = component.depth + component.low_bits - depth;
+  const int32_t round_bits = plan.params.xyz == CJ2K_XYZ_OFF ? depth - component.depth : 0;
+  return {data,  view.step_bytes,     view.word_bytes, view.shift + unread,
           depth, component.is_signed, round_bits};
 }
 

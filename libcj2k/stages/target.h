@@ -11,6 +11,7 @@
 namespace cj2k::simd {
 
 int64_t ingest_target();
+int64_t xyz_target();
 int64_t colour_target();
 int64_t dwt_target();
 int64_t quantize_target();

@@ -406,6 +406,7 @@ TEST_CASE("low_bits: a frame with bits that would be lost is refused, and the en
   const EncoderPtr encoder = open(p, log);
   FrameMemory memory(bad);
   memory.frame.pts = 9;
+  log.text.clear();
   CHECK(cj2k_encoder_send_frame(encoder.get(), &memory.frame) == CJ2K_INVALID);
   CHECK(log.text ==
         "frame 9: component 1 is 4659 at (5, 7), and depth 12 would lose the lowest 4 of its 16 "

@@ -21,7 +21,9 @@ typedef struct old_params {
   int32_t tile_width, tile_height, tile_offset_x, tile_offset_y;
   int32_t num_components;
   int32_t depth[4], is_signed[4], dx[4], dy[4];
-  int32_t colorspace, alpha, source_depth[4], low_bits, lossless, wavelet, mct, levels, guard_bits;
+  int32_t colorspace, alpha, source_depth[4], low_bits, xyz;
+  double xyz_gamma;
+  int32_t lossless, wavelet, mct, levels, guard_bits;
 } old_params;
 
 typedef struct old_view {

@@ -30,6 +30,7 @@ const Case kCases[] = {
     {{{"lossless", "1"}, {"levels", "0"}, {"mct", "off"}, {"cblk", "4x1024"}}, 5, 600, false},
     {{{"levels", "0"}, {"mct", "off"}, {"target_bytes", "600"}}, 20, 33, false},
     {{{"depth", "9"}, {"source_depth", "12"}, {"low_bits", "round"}}, 37, 21, false},
+    {{{"depth", "12"}, {"source_depth", "10"}, {"xyz", "rec709"}}, 37, 21, true},
 };
 
 /// Whether the form launches this kernel. Some kernels belong to certain forms, all others to every

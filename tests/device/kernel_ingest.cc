@@ -8,6 +8,7 @@
 #include "stages/colour.h"
 #include "stages/dwt.h"
 #include "stages/ingest.h"
+#include "stages/xyz.h"
 
 using namespace cj2k;
 using namespace cj2k::simt::test;
@@ -226,6 +227,63 @@ TEST_CASE("rounding kernel: every layout") {
                              0, component.depth, component.is_signed},
                             actual.data(), to.width);
             REQUIRE(actual == expected);
+          }
+        }
+      }
+    }
+  });
+}
+
+// ---- X'Y'Z' ----
+
+TEST_CASE("X'Y'Z' kernel: every layout") {
+  for_each_seed("xyz", [](Gpu &gpu, uint64_t seed) {
+    for (size_t l = 0; l < std::size(kLayouts); ++l) {
+      Layout layout = kLayouts[l];
+      if (layout.is_signed || layout.depth < 8 ||
+          layout.shift + layout.depth > 8 * layout.word_bytes)
+        continue;
+      const XyzTables tables =
+          make_xyz_tables(static_cast<cj2k_xyz>(1 + (l + seed) % 4), 2.4, layout.depth);
+      const simt::DeviceBuffer linear = gpu.upload(tables.linear), codes = gpu.upload(tables.codes);
+      for (const int32_t width : {1, 3, 4, 63, 517}) {
+        const int32_t height = 1 + static_cast<int32_t>((l + seed) % 3);
+        INFO("layout ", l, " ", width, "x", height);
+        Plan plan = small_plan(true, true);
+        plan.params.xyz = CJ2K_XYZ_REC709;
+        std::vector<Source> sources;
+        for (uint64_t c = 0; c < 3; ++c) {
+          add_component(plan, layout, width, height);
+          plan.components.back().depth = 12;
+          plan.components.back().low_bits = layout.depth - 12;
+          sources.emplace_back(layout, width, height, 3 * (seed + l) + c);
+        }
+        std::vector<simt::DeviceBuffer> memory;
+        const cuda::FrameViews views = upload_views(gpu, pointers_to(sources), &memory);
+        const cuda::CodedWords words = cuda::make_coded_words(plan);
+        const simt::DeviceBuffer out =
+            gpu.upload(std::vector<uint8_t>(static_cast<size_t>(words.bytes), 0xA5));
+        REQUIRE(cuda::xyz_words(gpu.stream, cuda::make_stored_format(plan),
+                                {linear.as<float>(), codes.as<uint32_t>(), tables.matrix.m}, words,
+                                views, out.as<uint8_t>()) == Status::kOk);
+        const auto bytes = gpu.download<uint8_t>(out, static_cast<size_t>(words.bytes));
+        const auto columns = static_cast<size_t>(width);
+        for (int32_t y = 0; y < height; ++y) {
+          std::vector<int32_t> expected[3], actual(columns);
+          for (size_t c = 0; c < 3; ++c) {
+            expected[c].resize(columns);
+            const Source &s = sources[c];
+            ref::ingest_row(component_row(plan, plan.components[c], s.view,
+                                          s.bytes.data() + s.first + y * s.view.stride_bytes),
+                            expected[c].data(), width);
+          }
+          ref::xyz_row(tables, expected[0].data(), expected[1].data(), expected[2].data(), width);
+          for (size_t c = 0; c < 3; ++c) {
+            const cuda::CodedWords::Component &to = words.components[c];
+            ref::ingest_row({bytes.data() + to.offset + to.row_bytes * static_cast<size_t>(y), 2, 2,
+                             0, 12, false},
+                            actual.data(), width);
+            REQUIRE(actual == expected[c]);
           }
         }
       }

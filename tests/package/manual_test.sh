@@ -21,6 +21,6 @@ fail() { # MESSAGE NAMES
 options=$(comm -23 <(echo "$parameters") <(echo "$own"))
 fail "OWN_ macros of libcj2kenc.c that are no parameters" "$(comm -13 <(echo "$parameters") <(echo "$own"))"
 fail "parameters without an item in the manual" "$(comm -23 <(echo "$options") <(echo "$items"))"
-fail "items of the manual that are no options" "$(comm -12 <(echo "$own" | grep -vxE 'threads|format') <(echo "$items"))"
+fail "items of the manual that are no options" "$(comm -12 <(echo "$own" | grep -vxE 'threads|format|xyz') <(echo "$items"))"
 [ "$failed" = 0 ]
 echo "$(echo "$options" | wc -l) options, each in the manual"

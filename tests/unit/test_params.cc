@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <iomanip>
 #include <limits>
@@ -42,6 +43,12 @@ cj2k_param_info row_of(const std::string& name) {
   return {};
 }
 
+std::string exactly(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
 std::string integer(double value) { return std::to_string(static_cast<long long>(value)); }
 
 // Every field that holds a value: its offset, its type, and the key that sets it.
@@ -63,7 +70,7 @@ const std::vector<Field> kFields = {
     AT(tile_height, 'i', "tile"), AT(tile_offset_x, 'i', "tile_offset"),
     AT(tile_offset_y, 'i', "tile_offset"), I(num_components), AT(depth[2], 'i', "depth"),
     AT(is_signed[2], 'i', "is_signed"), AT(dx[2], 'i', "dx"), AT(dy[2], 'i', "dy"), I(colorspace),
-    I(alpha), AT(source_depth[2], 'i', "source_depth"), I(low_bits), I(lossless), I(wavelet), I(mct), I(levels), I(guard_bits), D(quant_step),
+    I(alpha), AT(source_depth[2], 'i', "source_depth"), I(low_bits), I(xyz), D(xyz_gamma), I(lossless), I(wavelet), I(mct), I(levels), I(guard_bits), D(quant_step),
     AT(cblk_width, 'i', "cblk"), AT(cblk_height, 'i', "cblk"), I(cblk_style),
     AT(precinct_width[0], 'i', "precincts"), AT(precinct_height[0], 'i', "precincts"),
     I(progression), I(layers), AT(layer_rates[0], 'd', "layer_rates"),
@@ -99,7 +106,8 @@ TEST_CASE("params: describe covers every field") {
   // A value other than the default for each key.
   std::istringstream pairs(
       "width 7 height 7 image_offset 3x3 tile 9x9 tile_offset 2x2 num_components 1 depth 9 "
-      "is_signed 1 dx 2 dy 2 colorspace gray alpha 1 source_depth 16 low_bits round lossless 1 "
+      "is_signed 1 dx 2 dy 2 colorspace gray alpha 1 source_depth 16 low_bits round xyz p3dci "
+      "xyz_gamma 2.2 lossless 1 "
       "wavelet 5/3 mct off levels 3 "
       "guard_bits 3 quant_step 3 cblk 32x32 cblk_style 63 precincts 64x32 progression cprl layers "
       "4 "
@@ -250,8 +258,8 @@ TEST_CASE("params: every key at and around its range") {
       CHECK(accepts(std::to_string(row.max)));
       CHECK_FALSE(accepts(std::to_string(row.max + 1)));
       CHECK(accepts("0"));
-      CHECK(accepts(row.name == std::string("quality") ? "0.00390625" : "0.015625"));
-      CHECK_FALSE(accepts("0.0039"));
+      CHECK(accepts(exactly(row.min)));
+      CHECK_FALSE(accepts(exactly(row.min * 0.99)));
       CHECK_FALSE(accepts("-1"));
       continue;
     }
@@ -451,7 +459,9 @@ std::vector<std::string> values_of(const cj2k_param_info& row) {
       values.insert(values.end(), {low, high});
       break;
     case CJ2K_PARAM_DOUBLE:
-      values.insert(values.end(), {"0.1", "0.3333333333333333", "2.5000000000000004", "1"});
+      for (const char* value : {"0.1", "0.3333333333333333", "2.5000000000000004", "1"}) {
+        if (std::stod(value) >= row.min) values.push_back(value);
+      }
       break;
     case CJ2K_PARAM_ENUM:
     case CJ2K_PARAM_FLAGS: {

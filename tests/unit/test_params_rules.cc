@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -113,6 +114,45 @@ TEST_CASE("params: the samples of a frame have at least the bits that are coded"
   p.source_depth[2] = 11;
   CHECK(
       contains(resolve_error(p), "source_depth[2] 11 not in [12, 16], and not 0: depth[2] is 12"));
+}
+
+TEST_CASE("params: xyz has three components of 12 bits") {
+  const auto with = [](const char* settings) {
+    cj2k_params p = valid();
+    std::istringstream words(std::string("depth 12 source_depth 10 xyz rec709 ") + settings);
+    for (std::string key, value; words >> key >> value;) {
+      INFO(key, " ", value);
+      REQUIRE(set(&p, key, value) == Status::kOk);
+    }
+    return p;
+  };
+  const cj2k_params p = resolved(with(""));
+  CHECK(p.colorspace == CJ2K_COLOR_XYZ);
+  CHECK(p.mct == CJ2K_MCT_ON);
+  CHECK(p.source_depth[2] == 10);
+  CHECK(p.xyz_gamma == 2.4);
+  CHECK(resolved(with("xyz rec2020")).xyz_gamma == 2.4);
+  CHECK(resolved(with("xyz p3d65")).xyz_gamma == 2.6);
+  CHECK(resolved(with("xyz p3dci")).xyz_gamma == 2.6);
+  CHECK(resolved(with("xyz p3dci xyz_gamma 2.2")).xyz_gamma == 2.2);
+  CHECK(resolved(with("source_depth 0")).source_depth[0] == 12);
+  const struct {
+    const char *settings, *says;
+  } table[] = {
+      {"num_components 4", "xyz needs num_components 3 and alpha 0, not 4 and 0"},
+      {"num_components 1", "xyz needs num_components 3 and alpha 0, not 1 and 0"},
+      {"alpha 1", "xyz needs num_components 3 and alpha 0, not 3 and 1"},
+      {"depth 12,12,10", "xyz needs depth 12 and is_signed 0: component 2 has 10, 0"},
+      {"is_signed 0,1", "xyz needs depth 12 and is_signed 0: component 1 has 12, 1"},
+      {"source_depth 7", "source_depth[0] is 7"},
+      {"source_depth 8,8,16", "source_depth[2] is 16, source_depth[0] 8"},
+      {"dx 1,2,2", "component 1 has dx 2, dy 1, component 0 1, 1"},
+      {"colorspace srgb", "xyz needs colorspace xyz or auto"},
+  };
+  for (const auto& row : table) {
+    INFO(row.settings);
+    CHECK(contains(resolve_error(with(row.settings)), row.says));
+  }
 }
 
 TEST_CASE("params: the colour space is one of the components beside alpha") {
