@@ -517,7 +517,7 @@ static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
                "alone, this is %s range with matrix %s: other readers than FFmpeg show other "
                "colours\n", avctx->color_range == AVCOL_RANGE_JPEG ? "full" : "limited",
                av_color_space_name(avctx->colorspace));
-    if (s->desc->nb_components == 4 && s->desc->comp[0].depth == 12 && !is_rgb_or_xyz(s))
+    if (s->desc->nb_components == 4 && p->depth[0] > 10 && p->depth[0] < 16 && !is_rgb_or_xyz(s))
         av_log(avctx, AV_LOG_WARNING, "FFmpeg takes %s for 16 bits, too dark, or for RGB%s; 10 or 16 "
                "bits are read back\n", name, is_yuv444(s) ?
                ", except from MXF with the MXF patch of j2k_cuda" : "");
@@ -531,7 +531,7 @@ static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
     if (avctx->color_trc == AVCOL_TRC_LINEAR)
         av_log(avctx, AV_LOG_WARNING, "The frames are linear light in %d bit integers, which have "
                "few steps in dark tones. Convert them before: -vf zscale=pin=bt709:tin=linear:"
-               "min=gbr:p=bt709:t=bt709:m=gbr,format=gbrp12\n", s->desc->comp[0].depth);
+               "min=gbr:p=bt709:t=bt709:m=gbr,format=gbrp12\n", p->depth[0]);
 }
 
 /* The primaries of the frames, for xyz=auto. */
