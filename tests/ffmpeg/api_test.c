@@ -523,6 +523,55 @@ static void options_are_parameters(void) {
   avcodec_free_context(&encoder);
 }
 
+/* Opens an encoder with these values of AVCodecContext, and gives those after open; the profile is -1
+ * if it cannot be opened. */
+static void open_profile(const char *option, enum AVPixelFormat format, int *profile, int *level) {
+  AVCodecContext *encoder = avcodec_alloc_context3(avcodec_find_encoder_by_name("j2k_cuda"));
+  encoder->width = kWidth;
+  encoder->height = kHeight;
+  encoder->pix_fmt = format;
+  encoder->time_base = (AVRational){1, 25};
+  encoder->framerate = (AVRational){25, 1};
+  encoder->profile = *profile;
+  encoder->level = *level;
+  *profile = -1;
+  if (av_opt_set(encoder->priv_data, "profile", option, 0) >= 0 &&
+      avcodec_open2(encoder, NULL, NULL) >= 0) {
+    *profile = encoder->profile;
+    *level = encoder->level;
+  }
+  avcodec_free_context(&encoder);
+}
+
+/* AVCodecContext.profile is Rsiz. It chooses a profile, and tells the one that was written. */
+static void profiles(void) {
+  static const struct {
+    const char *option;
+    enum AVPixelFormat format;
+    int profile, level, profile_after, level_after;
+  } rows[] = {
+      {"none", AV_PIX_FMT_XYZ12, -99, -99, 0x8000, -99},
+      {"none", AV_PIX_FMT_XYZ12, 0x8000, -99, 0x8000, -99},
+      {"none", AV_PIX_FMT_XYZ12, 3, -99, 3, -99},
+      {"cinema2k", AV_PIX_FMT_XYZ12, -99, -99, 3, -99},
+      {"cinema2k", AV_PIX_FMT_XYZ12, 4, -99, -1, 0},
+      {"cinema2k", AV_PIX_FMT_XYZ12, -99, 2, -1, 0},
+      {"none", AV_PIX_FMT_YUV422P10, 0x425, -99, 0x425, 5},
+      {"imf_2k", AV_PIX_FMT_YUV422P10, -99, 4, 0x424, 4},
+      {"none", AV_PIX_FMT_YUV422P10, 0x103, -99, 0x103, 3},
+      {"none", AV_PIX_FMT_YUV422P10, 0x40f, -99, -1, 0},
+      {"none", AV_PIX_FMT_YUV422P10, 0x4003, -99, -1, 0},
+  };
+  for (int i = 0; i < FF_ARRAY_ELEMS(rows); i++) {
+    int profile = rows[i].profile, level = rows[i].level;
+    open_profile(rows[i].option, rows[i].format, &profile, &level);
+    if (profile != rows[i].profile_after || (profile >= 0 && level != rows[i].level_after)) {
+      printf("profiles, row %d: profile 0x%x level %d\n", i, profile, level);
+      failures++;
+    }
+  }
+}
+
 int main(int argc, char **argv) {
   const AVRational no_rate = {0, 1}, rate = {kRate, 1};
   AVCodecContext *encoder =
@@ -539,6 +588,7 @@ int main(int argc, char **argv) {
   CHECK(!open_encoder("device", "cuda:7,7", rate));
   cuda_without_frames();
   options_are_parameters();
+  profiles();
   encoder = open_encoder("gop", "2", rate); /* closed without a frame */
   CHECK(encoder);
   avcodec_free_context(&encoder);
