@@ -54,7 +54,7 @@ TEST_CASE("messages about unknown names end with the nearest one") {
   CHECK(refused("levls", "5") == "unknown parameter \"levls\"; did you mean levels?");
   CHECK(refused("zzz", "5") == "unknown parameter \"zzz\"");
   CHECK(refused("progression", "rpc") ==
-        "progression \"rpc\" is not one of lrcp|rlcp|rpcl|pcrl|cprl; did you mean rpcl?");
+        "progression \"rpc\" is not one of auto|lrcp|rlcp|rpcl|pcrl|cprl; did you mean rpcl?");
   CHECK(refused("cblk_style", "bypass+sgsym+x").find("; did you mean segsym?") !=
         std::string::npos);
   CHECK(refused("cblk_style", "64").find("did you mean") == std::string::npos);
