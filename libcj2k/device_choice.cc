@@ -91,7 +91,7 @@ Status parse_devices(const char* text, const Log& log, DeviceList* list) {
   if (same(view.substr(0, kCuda.size() + 1), "cuda:")) {
     return parse_cuda(text, view.substr(kCuda.size() + 1), log, list);
   }
-  NearestName nearest(view);
+  NearestName nearest(same(view.substr(0, 3), "gpu") ? kCuda : view);
   for (const char* name : {"auto", "cpu", "cuda"}) nearest.offer(name);
   return log.fail(
       Status::kInvalid,

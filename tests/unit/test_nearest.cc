@@ -59,6 +59,7 @@ TEST_CASE("messages about unknown names end with the nearest one") {
         std::string::npos);
   CHECK(refused("cblk_style", "64").find("did you mean") == std::string::npos);
   CHECK(refused("device", "cdua").find("cuda:GPU-uuid; did you mean cuda?") != std::string::npos);
+  CHECK(refused("device", "gpu:0").find("; did you mean cuda?") != std::string::npos);
   CHECK(refused("device", "toaster").find("did you mean") == std::string::npos);
 }
 
