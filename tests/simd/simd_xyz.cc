@@ -44,12 +44,13 @@ using XyzRow = void (*)(const XyzTables&, int32_t*, int32_t*, int32_t*, int32_t)
 void bench_xyz(int32_t bits, XyzRow xyz, const char* name) {
   constexpr int32_t kWidth = 3840, kRows = 270;
   const XyzTables tables = make_xyz_tables(CJ2K_XYZ_REC709, 2.4, bits);
-  std::vector<int32_t> row(3 * kWidth);
   const int32_t half = 1 << (bits - 1);
+  std::vector<int32_t> source(3 * kWidth), row(source.size());
+  for (int32_t x = 0; x < 3 * kWidth; ++x) source[static_cast<size_t>(x)] = x * 7 % half;
   const std::string what = "R'G'B' " + std::to_string(bits);
   bench(what.c_str(), name, double{kWidth} * kRows, double{kWidth} * kRows * 24, [&] {
     for (int32_t y = 0; y < kRows; ++y) {
-      for (int32_t x = 0; x < 3 * kWidth; ++x) row[static_cast<size_t>(x)] = (x * 7 + y) % half;
+      row = source;
       xyz(tables, row.data(), row.data() + kWidth, row.data() + 2 * kWidth, kWidth);
     }
   });
