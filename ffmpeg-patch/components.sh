@@ -19,7 +19,7 @@ readonly kLibraries=(
 join() { echo "$*" | tr -s ' \n' ','; }
 
 case ${CJ2K_FFMPEG_PARTS:-all} in
-  # What post-production uses around JPEG 2000. It builds in minutes, all of FFmpeg takes many times as long.
+  # What post-production uses around JPEG 2000: half of FFmpeg (1226 object files of 2398, with 8.1).
   all)
     kDemuxers=$(join mov mxf imf matroska avi nut mpegts mpegps mpegvideo asf flv gxf dv ogg \
       image2 image2pipe image_{bmp,dpx,exr,j2k,jpeg,pam,pbm,pgm,ppm,png,sgi,tiff}_pipe rawvideo yuv4mpegpipe \

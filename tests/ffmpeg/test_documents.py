@@ -102,7 +102,7 @@ def test_command(ff, tmp_path, command):
     assert words[0].startswith("samples/"), f"{command}: run by no test (tests/ffmpeg/test_documents.py)"
     if words[0] == "samples/proxy.sh" and "prores_ks" not in names_of(ff.program, "encoders"):
         pytest.skip("this ffmpeg has no encoder prores_ks")
-    if words[0] == "samples/imf.sh":
+    if words[0] in ("samples/dcp.sh", "samples/imf.sh"):
         if not CHECKER:
             pytest.skip("there is no cj2k-check in PATH or in build")
         if "lutrgb" not in names_of(ff.program, "filters"):

@@ -247,6 +247,14 @@ def test_exr_sequence(ff, tmp_path, write):
     assert "linear light" in result.log, result.log
 
 
+def test_jpeg2000_of_12_bits(ff, tmp_path, write):
+    """FFmpeg decodes it as rgb48le with 12 significant bits."""
+    write(*bars(), "-c:v", "libopenjpeg", "-pix_fmt", "gbrp12le", "-format", "j2k", "in.mxf", needs=("libopenjpeg",))
+    result = encode(ff, tmp_path, ["-i", "in.mxf"])
+    result.check((128, 72), 24, 6, 12)
+    result.check_pictures("gbrp12le")
+
+
 def test_y4m_from_a_pipe(ff, tmp_path, write):
     if "yuv4mpegpipe" not in names_of(ff.program, "demuxers"):
         pytest.skip("this ffmpeg has no demuxer yuv4mpegpipe")

@@ -55,7 +55,7 @@ def _checker(ff, monkeypatch):
 
 
 def test_help_and_usage(sample):
-    for name in ("archive", "proxy", "sequence", "imf"):
+    for name in ("archive", "proxy", "sequence", "dcp", "imf"):
         assert f"samples/{name}.sh" in sample(name, "--help")
         sample(name, ok=False)
         sample(name, "--no-such-option", ok=False)
@@ -142,9 +142,42 @@ def test_sequence_of_a_folder(ff, tmp_path, sample):
 
 
 @pytest.mark.usefixtures("checker")
+def test_dcp(ff, tmp_path, sample):
+    """White of Rec. 709 in cinema's X'Y'Z' (ST 428-1), black around it; a film at 23.976 is played at 24."""
+    if "zscale" not in names_of(ff.program, "filters"):
+        pytest.skip("this ffmpeg has no zscale, without which white is not exact")
+    ff.ffmpeg(*raw_input("rgb24", 128, 72, "24000/1001"), "-c:v", "png", tmp_path / "in.mov", data=b"\xff" * (128 * 72 * 9))
+    log = sample("dcp", "--size", "256x64", "in.mov", "out")
+    assert "24000/1001 is played as 24" in log and "conforms    cinema2k at 24 fps, 256x64" in log, log
+    stream = ff.probe(tmp_path / "out/picture.mxf", "-count_packets", "-show_streams")["streams"][0]
+    assert (stream["pix_fmt"], stream["nb_read_packets"], stream["r_frame_rate"]) == ("xyz12le", "3", "24/1"), stream
+    files = sorted((tmp_path / "out/j2c").iterdir())
+    assert [f.name for f in files] == ["000000.j2c", "000001.j2c", "000002.j2c"]
+    fmt, samples = ff.ffmpeg_samples(files[0].read_bytes(), 256, 64)
+    assert fmt == pixfmt.parse("xyz12le")
+    for plane, white in zip(samples, (3883, 3960, 4092)):
+        assert abs(plane[32 * 256 + 128] - white) <= 3, plane[32 * 256 + 128]
+        assert plane[32 * 256 + 20] <= 3, "no black beside the picture"
+    assert "already" in sample("dcp", "--size", "256x64", "in.mov", "out", ok=False)
+
+
+@pytest.mark.usefixtures("checker")
+def test_dcp_refuses(ff, tmp_path, sample):
+    needs(ff, "ffv1")
+    film(ff, tmp_path / "pq.mkv", "-vf", "setparams=color_trc=smpte2084", "-c:v", "ffv1", "-pix_fmt", "yuv422p10le")
+    assert "PQ" in sample("dcp", "pq.mkv", "out", ok=False)
+    ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x48:r=15", "-frames:v", 3, "-c:v", "png", tmp_path / "slow.mov")
+    assert "--rate converts it" in sample("dcp", "slow.mov", "out", ok=False)
+    assert "--rate 23 is not one of" in sample("dcp", "--rate", 23, "slow.mov", "out", ok=False)
+    log = sample("dcp", "--rate", 30, "--size", "64x48", "slow.mov", "out")
+    assert "15/1 becomes 30" in log and len(list((tmp_path / "out/j2c").iterdir())) == 6, log
+
+
+@pytest.mark.usefixtures("checker")
 def test_violations_are_not_passed_over(ff, tmp_path, sample, monkeypatch):
     film(ff, tmp_path / "in.mov", "-c:v", "png", "-pix_fmt", "rgb24")
     monkeypatch.setenv("CJ2K_CHECK", shutil.which("false"))
+    assert "cj2k-check found" in sample("dcp", "--size", "128x72", "in.mov", "dcp", ok=False)
     assert "cj2k-check found" in sample("imf", "in.mov", "imf", ok=False)
 
 
@@ -166,12 +199,15 @@ def test_imf(ff, tmp_path, sample, options, pix_fmt, becomes, rsiz):
 
 @pytest.mark.usefixtures("checker")
 def test_wrappers_of_the_user(ff, tmp_path, sample, monkeypatch):
-    """as-02-wrap is used where it is; this one notes what it was asked."""
+    """asdcp-wrap and as-02-wrap are used where they are; these note what they were asked."""
     film(ff, tmp_path / "in.mov", "-c:v", "png", "-pix_fmt", "rgb24")
     tools = tmp_path / "tools"
     tools.mkdir()
-    (tools / "as-02-wrap").write_text(f'#!/bin/bash\necho "$@" > "{tmp_path}/as-02-wrap.log"\n')
-    (tools / "as-02-wrap").chmod(0o755)
+    for name in ("asdcp-wrap", "as-02-wrap"):
+        (tools / name).write_text(f'#!/bin/bash\necho "$@" > "{tmp_path}/{name}.log"\n')
+        (tools / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    assert "picture.mxf, by asdcp-wrap" in sample("dcp", "--size", "128x72", "in.mov", "dcp")
+    assert (tmp_path / "asdcp-wrap.log").read_text() == "-L -p 24 dcp/j2c dcp/picture.mxf\n"
     assert "picture.mxf, by as-02-wrap" in sample("imf", "in.mov", "imf")
     assert (tmp_path / "as-02-wrap.log").read_text() == "-r 24 imf/j2c imf/picture.mxf\n"

@@ -102,7 +102,7 @@ def check_build(tree, scratch):
     pc = next((scratch / "prefix").rglob("cj2k.pc")).parent
     env = os.environ | {"PKG_CONFIG_PATH": f"{pc}:{os.environ.get('PKG_CONFIG_PATH', '')}"}
     small = ["./configure", "--disable-everything", "--disable-autodetect", "--disable-doc",
-             "--disable-network", "--enable-libcj2k", "--enable-encoder=j2k_cuda"]
+             "--enable-libcj2k", "--enable-encoder=j2k_cuda", "--enable-muxer=mxf", "--enable-demuxer=mxf"]
     if shutil.which("ccache"):
         small.append("--cc=ccache gcc")
     refused = run(*small, cwd=tree, env=env, ok=None)

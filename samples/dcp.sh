@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# A picture track for a Digital Cinema Package:
+#
+#     samples/dcp.sh [--4k] [--size WxH] [--rate FPS] [--bitrate RATE] [--colour NAME] INPUT OUTPUT_FOLDER
+#
+# INPUT is a film such as ProRes, or a sequence of images such as scan/%06d.tiff (at FPS, default 24). The picture is fitted
+# into 1998x1080 or 2048x858, whichever is nearer (--4k: twice that; --size: another), with black around it, taken to X'Y'Z'
+# with 12 bits, encoded as cinema2k or cinema4k, and checked by cj2k-check frame by frame. OUTPUT_FOLDER gets
+#
+#     j2c/000000.j2c ...   the codestreams
+#     picture.mxf          the track, wrapped by asdcp-wrap if it is installed, else by FFmpeg (mxf_opatom)
+#
+# FPS is 24, 25, 30, 48, 50 or 60; 23.976 and the like are played at the whole rate. RATE is at most 250M (default: what
+# -cinema_rate safe gives). NAME is what RGB is: auto (as the file says, else rec709), rec709, p3d65, p3dci, rec2020.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR
+source "$root/samples/common.sh"
+
+scale=1 size='' wanted='' target=() colour=auto
+while [[ ${1:-} == -* ]]; do
+  case $1 in
+    -h | --help) usage ;;
+    --4k) scale=2; shift ;;
+    --size) size=${2:?--size WxH}; shift 2 ;;
+    --rate) wanted=${2:?--rate FPS}; shift 2 ;;
+    --bitrate) target=(-b:v "${2:?--bitrate RATE}"); shift 2 ;;
+    --colour) colour=${2:?--colour NAME}; shift 2 ;;
+    *) usage 2 >&2 ;;
+  esac
+done
+[[ $# == 2 ]] || usage 2 >&2
+folder=$2
+find_ffmpeg
+find_check
+set_input "$1" "${wanted:-24}"
+refuse_interlaced "$1"
+if [[ $colour == auto ]]; then
+  case $(stream color_primaries "${input[@]}") in
+    bt709 | bt2020 | smpte431 | smpte432) ;;
+    *) colour=rec709; echo "colour      the file names no primaries that -xyz knows: taken for rec709 (--colour)" ;;
+  esac
+fi
+set_rate "$1" "$wanted" 24 25 30 48 50 60
+
+# flat (1.85) or scope (2.39): the frame that leaves less black.
+if [[ -z $size ]]; then
+  size=$(awk -v w="$(stream width "${input[@]}")" -v h="$(stream height "${input[@]}")" -v s="$scale" 'BEGIN {
+    if (w / h > sqrt(1998 / 1080 * 2048 / 858)) print 2048 * s "x" 858 * s; else print 1998 * s "x" 1080 * s }')
+fi
+[[ $size =~ ^([0-9]+)x([0-9]+)$ ]] || die "--size $size is not WxH"
+width=${BASH_REMATCH[1]} height=${BASH_REMATCH[2]}
+if ((width > 2048 || height > 1080)); then profile=cinema4k; else profile=cinema2k; fi
+
+mkdir -p "$folder/j2c"
+[[ $(count_codestreams "$folder/j2c") == 0 ]] || die "there are .j2c files in $folder/j2c already"
+# Fitted with zscale, whose white is exact; libswscale's is 0.4 % too dark where it makes 16 bits of fewer.
+fitted=$(awk -v w="$(stream width "${input[@]}")" -v h="$(stream height "${input[@]}")" -v W="$width" -v H="$height" 'BEGIN {
+  s = W / w < H / h ? W / w : H / h; print int(w * s + 0.5) ":" int(h * s + 0.5) }')
+if [[ $("$ffmpeg" -hide_banner -h filter=zscale 2>&1) == "Filter zscale"* ]]; then
+  matrix=$(input_matrix)
+  filter=zscale=$fitted:f=lanczos:m=gbr:r=full
+  case $(stream color_space "${input[@]}") in '' | unknown) filter+=:min=${matrix/#bt/}; filter=${filter/smpte/} ;; esac
+else
+  filter=scale=$fitted:flags=lanczos+accurate_rnd:in_color_matrix=$(input_matrix)
+fi
+filter="$rate_filter$filter,format=gbrp16le,pad=$width:$height:(ow-iw)/2:(oh-ih)/2"
+start=$EPOCHREALTIME
+run_ffmpeg -v warning -stats "${retime[@]}" "${input[@]}" -map 0:v:0 -vf "$filter" -c:v j2k_cuda -profile:v "$profile" \
+  -xyz "$colour" "${target[@]}" -f mxf_opatom "$folder/picture.mxf" || die "ffmpeg failed, see above"
+seconds=$(seconds_since "$start")
+extract_codestreams "$folder"
+
+frames=$(count_codestreams "$folder/j2c")
+[[ $frames -gt 0 ]] || die "no frame was written"
+echo "checking $frames codestreams"
+find "$folder/j2c" -name '*.j2c' -print0 | sort -z |
+  xargs -0 "$check" --profile "$profile" --fps "$rate" --sequence --quiet || die "cj2k-check found what stands above"
+
+if command -v asdcp-wrap >/dev/null; then
+  wrapper=asdcp-wrap
+  asdcp-wrap -L -p "$rate" "$folder/j2c" "$folder/picture.mxf"
+else
+  wrapper="FFmpeg (mxf_opatom)"
+fi
+"$check" --profile "$profile" --fps "$rate" --quiet "$folder/picture.mxf" || die "cj2k-check found what stands above in picture.mxf"
+awk -v n="$frames" -v s="$seconds" 'BEGIN { printf "frames      %d in %s s, %.2f fps\n", n, s, n / s }'
+echo "bytes       at most $(largest_codestream "$folder/j2c") in a frame, of $((250000000 / 8 / rate)) allowed"
+echo "conforms    $profile at $rate fps, $size: cj2k-check finds nothing"
+echo "file        $folder/picture.mxf, by $wrapper"
