@@ -485,14 +485,15 @@ void Gop::collect_stats(const Frame& frame) {
     // With more planes left than LeftPlanes looks at, total_distortion is an estimate, so `left`
     // may be slightly below 0.
     left = std::max(left, 0.0);
+    const CodeBlock& block = plan_.blocks[b];
+    if (block.in_region) left /= plan_.region_gain;
     // The error of quantisation itself: uniform over the step, so 1/12 of the squared step.
     if (!plan_.reversible) {
       constexpr double kUniformError = 1.0 / 12;
-      const CodeBlock& block = plan_.blocks[b];
       left += kUniformError * block.width * block.height *
               plan_.subbands[block.subband].distortion_weight;
     }
-    stats.mse[plan_.blocks[b].component] += left;
+    stats.mse[block.component] += left;
   }
   if (stats.passes_coded > 0) {
     stats.saved_ms = stats.stage_ms[CJ2K_STAGE_BLOCKS] * static_cast<double>(stats.passes_left) /

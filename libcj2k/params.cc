@@ -216,6 +216,8 @@ bool parse(const Row& row, std::string_view text, cj2k_params* p) {
       return parse_rates(row, text, p);
     case Kind::kProgressions:
       return parse_progressions(row, text, p);
+    case Kind::kRegions:
+      return parse_regions(row, text, p);
   }
   return false;
 }
@@ -250,6 +252,8 @@ const char* syntax(Kind kind) {
       return "at most 64 numbers separated by ','";
     case Kind::kProgressions:
       return kProgressionsSyntax;
+    case Kind::kRegions:
+      return kRegionsSyntax;
   }
   return "";
 }
@@ -275,6 +279,7 @@ cj2k_param_type public_type(Kind kind) {
     case Kind::kRates:
       return CJ2K_PARAM_LIST;
     case Kind::kProgressions:
+    case Kind::kRegions:
       return CJ2K_PARAM_RECORDS;
     case Kind::kRatio:
       return CJ2K_PARAM_RATIO;
@@ -394,6 +399,8 @@ Status print(const Row& row, const cj2k_params& p, const Log& log, TextOut* out)
       return print_lists(row, p, log, out);
     case Kind::kProgressions:
       return print_progressions(p, log, out);
+    case Kind::kRegions:
+      return print_regions(p, log, out);
   }
   return Status::kInternal;
 }
@@ -523,6 +530,8 @@ Status check_row(const Row& row, const cj2k_params& p, const Log& log) {
       return Status::kOk;
     case Kind::kProgressions:
       return check_count("num_poc", p.num_poc, CJ2K_MAX_PROGRESSIONS, log);
+    case Kind::kRegions:
+      return check_count("num_roi", p.num_roi, CJ2K_MAX_REGIONS, log);
   }
   return Status::kInternal;
 }

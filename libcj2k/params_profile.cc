@@ -196,6 +196,10 @@ Status ProfileRules::check_progressions() {
   if (profile_.no_poc && p_.num_poc != 0) {
     CJ2K_TRY(contradicts("has none", "poc with %d entries", p_.num_poc));
   }
+  // Cinema, IMF and broadcast have no RGN.
+  if ((profile_.no_poc || profile_.two_progressions) && p_.num_roi != 0) {
+    CJ2K_TRY(contradicts("has none", "roi with %d rectangles", p_.num_roi));
+  }
   if (profile_.two_progressions) {
     const auto is = [](const cj2k_progression_change& e, int32_t begin, int32_t end) {
       return e.resolution_begin == begin && e.component_begin == 0 && e.layer_end == 1 &&

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 
 namespace cj2k {
@@ -116,6 +117,69 @@ Status check_progressions(const cj2k_params& p, const Log& log) {
                       "must hold every packet",
                       c, r, layers[c][r], p.layers);
     }
+  }
+  return Status::kOk;
+}
+
+bool parse_regions(const Row& row, std::string_view text, cj2k_params* p) {
+  p->num_roi = 0;
+  if (text.empty()) return true;
+  return for_each_part(text, '/', [&](std::string_view part) {
+    int32_t n[5] = {};
+    int count = 0;
+    const bool ok = for_each_part(part, ',', [&](std::string_view number) {
+      if (count == 5 || !parse_number(number, &n[count])) return false;
+      return n[count] >= row.min && n[count++] <= row.max;
+    });
+    if (!ok || count < 4 || p->num_roi == CJ2K_MAX_REGIONS) return false;
+    p->roi[p->num_roi++] = {n[0], n[1], n[2], n[3], n[4]};
+    return true;
+  });
+}
+
+Status print_regions(const cj2k_params& p, const Log& log, TextOut* out) {
+  CJ2K_TRY(check_count("num_roi", p.num_roi, CJ2K_MAX_REGIONS, log));
+  for (int i = 0; i < p.num_roi; ++i) {
+    const cj2k_region& region = p.roi[i];
+    if (i > 0) out->add("/");
+    out->add_numbers({region.x, region.y, region.width, region.height});
+    if (region.shift == 0) continue;
+    out->add(",");
+    out->add_number(region.shift);
+  }
+  return Status::kOk;
+}
+
+Status check_regions(const cj2k_params& p, const Log& log) {
+  CJ2K_TRY(check_count("num_roi", p.num_roi, CJ2K_MAX_REGIONS, log));
+  for (int i = 0; i < p.num_roi; ++i) {
+    const cj2k_region& region = p.roi[i];
+    const struct {
+      const char* name;
+      int32_t value, min, max;
+    } fields[] = {{"x", region.x, 0, INT32_MAX},
+                  {"y", region.y, 0, INT32_MAX},
+                  {"width", region.width, 1, INT32_MAX},
+                  {"height", region.height, 1, INT32_MAX},
+                  {"shift", region.shift, 0, 255}};
+    for (const auto& field : fields) {
+      if (field.value >= field.min && field.value <= field.max) continue;
+      return log.fail(Status::kInvalid, "roi[%d].%s %d not in [%d, %d]", i, field.name, field.value,
+                      field.min, field.max);
+    }
+    const int64_t right = int64_t{p.image_offset_x} + p.width;
+    const int64_t bottom = int64_t{p.image_offset_y} + p.height;
+    if (region.x < right && region.y < bottom &&
+        int64_t{region.x} + region.width > p.image_offset_x &&
+        int64_t{region.y} + region.height > p.image_offset_y) {
+      continue;
+    }
+    return log.fail(
+        Status::kInvalid,
+        "roi[%d] %dx%d at %d,%d lies outside of the picture, [%d, %lld) x [%d, %lld) on "
+        "the reference grid",
+        i, region.width, region.height, region.x, region.y, p.image_offset_x,
+        static_cast<long long>(right), p.image_offset_y, static_cast<long long>(bottom));
   }
   return Status::kOk;
 }

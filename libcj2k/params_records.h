@@ -22,6 +22,17 @@ inline constexpr char kProgressionsSyntax[] =
 bool parse_progressions(const param_table::Row& row, std::string_view text, cj2k_params* p);
 Status print_progressions(const cj2k_params& p, const Log& log, param_text::TextOut* out);
 
+inline constexpr char kRegionsSyntax[] =
+    "at most 16 rectangles \"x,y,w,h\" or \"x,y,w,h,shift\" separated by '/', with numbers";
+
+/// The text of `roi`, "x,y,w,h,shift/..".
+bool parse_regions(const param_table::Row& row, std::string_view text, cj2k_params* p);
+Status print_regions(const cj2k_params& p, const Log& log, param_text::TextOut* out);
+
+/// Checks that each rectangle of `roi` has samples of the picture.
+/// @param p  width, height and image_offset have been checked
+Status check_regions(const cj2k_params& p, const Log& log);
+
 /// Checks `poc` against levels, num_components and layers: the range of each number (T.800 Table
 /// A.32), and that its entries together hold every packet.
 /// @param p  levels, num_components and layers are in their ranges

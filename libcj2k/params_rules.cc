@@ -274,7 +274,14 @@ Status resolve_colour(cj2k_params* p, const Log& log) {
 double chosen_quant_step(const cj2k_params& p) {
   int depth = 0;
   for (int c = 0; c < p.num_components; ++c) depth = std::max(depth, p.depth[c]);
-  const double step = depth <= 8 ? 0.5 : 1.0;
+  double step = depth <= 8 ? 0.5 : 1.0;
+  if (p.num_roi > 0) {
+    // The region's bit-planes lie above those of the background, and decoders hold 31 (plan_region).
+    // Half an LSB of 8 bits takes all of them at 5 levels; each level more takes two planes more,
+    // and a step twice as large gives two back.
+    step = std::clamp(std::ldexp(0.5, depth - 8 + std::max(p.levels - 5, 0)), step, 1024.0);
+    return step;
+  }
   if (p.quality == 0) return step;
   return std::clamp(std::ldexp(p.quality, depth - 8) / 2, kMinQuantStep, step);
 }
@@ -342,6 +349,7 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
   CJ2K_TRY(resolve_grid(p, log));
   CJ2K_TRY(check_blocks_and_precincts(*p, log));
   CJ2K_TRY(check_progressions(*p, log));
+  CJ2K_TRY(check_regions(*p, log));
   CJ2K_TRY(resolve_rate(p, log));
   CJ2K_TRY(resolve_source(p, log));
   CJ2K_TRY(resolve_colour(p, log));

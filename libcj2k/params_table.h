@@ -32,7 +32,8 @@ enum class Kind {
   kComponents,
   kPrecincts,
   kRates,
-  kProgressions
+  kProgressions,
+  kRegions
 };
 
 struct Row {
@@ -66,6 +67,7 @@ struct Row {
   Kind::kPrecincts, CJ2K_FIELD(precinct_width), CJ2K_FIELD(precinct_height)
 #define CJ2K_FIELDS_RATES(name) Kind::kRates, CJ2K_FIELD(layer_rates), 0
 #define CJ2K_FIELDS_PROGRESSIONS(name) Kind::kProgressions, CJ2K_FIELD(name), 0
+#define CJ2K_FIELDS_REGIONS(name) Kind::kRegions, CJ2K_FIELD(name), 0
 
 struct Value {
   const char* param;
@@ -165,5 +167,6 @@ static_assert(std::any_of(kRows.begin(), kRows.end(), [](const Row& row) {
 #undef CJ2K_FIELDS_PRECINCTS
 #undef CJ2K_FIELDS_RATES
 #undef CJ2K_FIELDS_PROGRESSIONS
+#undef CJ2K_FIELDS_REGIONS
 
 }  // namespace cj2k::param_table

@@ -111,6 +111,7 @@ class TextOut {
 // numbers and a name, or 255 characters of text.
 static_assert(CJ2K_MAX_RESOLUTIONS * 24 < CJ2K_MAX_PARAM_TEXT);
 static_assert(CJ2K_MAX_LAYER_RATES * 25 < CJ2K_MAX_PARAM_TEXT);
+static_assert(CJ2K_MAX_REGIONS * 5 * 12 < CJ2K_MAX_PARAM_TEXT);
 static_assert(CJ2K_MAX_PROGRESSIONS * (5 * 12 + 5) < CJ2K_MAX_PARAM_TEXT);
 
 inline Status check_count(const char* name, int32_t count, int32_t most, const Log& log) {

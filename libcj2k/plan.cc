@@ -9,6 +9,7 @@
 
 #include "plan_packets.h"
 #include "plan_quant.h"
+#include "plan_region.h"
 
 namespace cj2k {
 namespace {
@@ -90,6 +91,7 @@ class PlanBuilder {
     CJ2K_TRY(count_and_check());
     CJ2K_TRY(quantise());
     add_precincts();
+    CJ2K_TRY(add_regions(&plan_, log_));
     const std::vector<uint64_t> changes = add_packets(&plan_);
     return add_tile_parts(&plan_, changes, log_);
   }
@@ -255,6 +257,7 @@ class PlanBuilder {
       band.exponent = quant.exponent;
       band.mantissa = quant.mantissa;
       band.max_bit_planes = quant.max_bit_planes;
+      band.magnitude_bits = quant.magnitude_bits;
       band.step = quant.step;
       band.inverse_step = 1.0f / quant.step;
       band.distortion_weight = quant.distortion_weight;

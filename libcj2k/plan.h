@@ -19,6 +19,7 @@
 // blocks. A precinct without blocks still has its packets (B.6, B.9).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -84,6 +85,7 @@ struct Subband {
   uint8_t exponent;        ///< epsilon_b of E.1.1
   uint16_t mantissa;       ///< mu_b; 0 for 5/3
   uint8_t max_bit_planes;  ///< M_b = G + epsilon_b - 1
+  uint8_t magnitude_bits;  ///< bits of the largest magnitude of any picture; at most M_b
   float step;              ///< Delta_b; 1 for 5/3
   float inverse_step;      ///< 1.0f / step
   /// Squared error of the picture (in LSB^2 of the deepest component, summed over samples) per
@@ -115,6 +117,8 @@ struct CodeBlock {
   uint8_t component;
   Orientation orientation;
   uint8_t max_bit_planes;
+  bool in_region = false;    ///< it holds a coefficient of the region of interest
+  uint8_t planes_above = 0;  ///< planes of zeros above M_b: the max-shift, outside the region
 };
 
 struct PacketRef {
@@ -148,6 +152,11 @@ struct Plan {
   std::vector<CodeBlock> blocks;
   std::vector<PacketRef> packets;
   std::vector<TilePart> tile_parts;
+  /// SPrgn of each component: the shift of its region of interest; 0 without one.
+  std::array<uint8_t, CJ2K_MAX_COMPONENTS> roi_shifts{};
+  /// What squared errors of the region count in rate control: 4^shift, as they stand in the planes
+  /// of the codestream. So the region comes before the background.
+  double region_gain = 1;
 };
 
 /// The bits of a stored sample that ingest reads: all, if the lowest are rounded away and with xyz,
@@ -155,6 +164,12 @@ struct Plan {
 inline int32_t read_depth(const Plan& plan, const Component& component) {
   const bool all = plan.params.low_bits == CJ2K_LOW_BITS_ROUND || plan.params.xyz != CJ2K_XYZ_OFF;
   return component.depth + (all ? component.low_bits : 0);
+}
+
+/// Squared error that rate control counts per squared unit of quantised coefficient.
+inline double distortion_weight(const Plan& plan, const CodeBlock& block) {
+  const double weight = plan.subbands[block.subband].distortion_weight;
+  return block.in_region ? weight * plan.region_gain : weight;
 }
 
 /// The coefficients of a component are in two planes. Level n of the transform reads the low-pass

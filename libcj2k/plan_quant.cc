@@ -296,8 +296,9 @@ Status QuantTable::build(const cj2k_params& p, bool reversible, bool use_mct, in
         const int range = p.depth[c] + gain;
         CodedStep coded{range, 0};
         double step = 1;
+        int bits = 0;
         if (reversible) {
-          const int bits = bits_of(max_coefficient_53(amplitude, level, orientation));
+          bits = bits_of(max_coefficient_53(amplitude, level, orientation));
           coded.exponent = std::max(range, bits - p.guard_bits + 1);
         } else {
           coded = code_step(p.quant_step / std::sqrt(energy), max_depth + gain);
@@ -325,9 +326,13 @@ Status QuantTable::build(const cj2k_params& p, bool reversible, bool use_mct, in
                           p.quant_step, c, p.depth[c], p.guard_bits, band_name(orientation), level,
                           largest, max_bit_planes);
         }
+        if (!reversible) bits = bits_of(largest);
         bands_[(static_cast<size_t>(c) * (levels_ + 1) + r) * 4 + o] = {
-            static_cast<uint8_t>(coded.exponent), static_cast<uint16_t>(coded.mantissa),
-            static_cast<uint8_t>(max_bit_planes), static_cast<float>(step),
+            static_cast<uint8_t>(coded.exponent),
+            static_cast<uint16_t>(coded.mantissa),
+            static_cast<uint8_t>(max_bit_planes),
+            static_cast<uint8_t>(bits),
+            static_cast<float>(step),
             step * step * energy * colour * depth_scale};
       }
     }

@@ -36,6 +36,7 @@ struct BandQuant {
   uint8_t exponent;
   uint16_t mantissa;
   uint8_t max_bit_planes;
+  uint8_t magnitude_bits;
   float step;
   double distortion_weight;
 };

@@ -130,6 +130,18 @@ void append_poc(std::vector<uint8_t>& out, const cj2k_params& p) {
   }
 }
 
+// A.6.3, with one byte for Crgn.
+void append_rgn(std::vector<uint8_t>& out, const Plan& plan) {
+  for (uint32_t c = 0; c < plan.components.size(); ++c) {
+    if (plan.roi_shifts[c] == 0) continue;
+    append_u16(out, kMarkerRgn);
+    append_u16(out, 5);
+    append_u8(out, c);
+    append_u8(out, 0);  // Srgn: implicit region of interest, the max-shift method
+    append_u8(out, plan.roi_shifts[c]);
+  }
+}
+
 void append_tlm(MainHeader& header, const Plan& plan) {
   // Ttlm has one byte if every tile index is in 0 .. 254 (Table A.33), else two. Ptlm always has
   // four.
@@ -178,6 +190,7 @@ MainHeader make_main_header(const Plan& plan) {
   append_siz(header.bytes, plan);
   append_cod(header.bytes, plan);
   append_quantisation(header.bytes, plan);
+  append_rgn(header.bytes, plan);
   append_poc(header.bytes, plan.params);
   append_tlm(header, plan);
   append_comment(header, plan.params.comment);

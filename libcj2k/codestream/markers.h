@@ -20,9 +20,9 @@ namespace cj2k {
 
 inline constexpr uint16_t kMarkerSoc = 0xFF4F, kMarkerSiz = 0xFF51, kMarkerCod = 0xFF52,
                           kMarkerTlm = 0xFF55, kMarkerPlt = 0xFF58, kMarkerQcd = 0xFF5C,
-                          kMarkerQcc = 0xFF5D, kMarkerPoc = 0xFF5F, kMarkerCom = 0xFF64,
-                          kMarkerSot = 0xFF90, kMarkerSop = 0xFF91, kMarkerEph = 0xFF92,
-                          kMarkerSod = 0xFF93, kMarkerEoc = 0xFFD9;
+                          kMarkerQcc = 0xFF5D, kMarkerRgn = 0xFF5E, kMarkerPoc = 0xFF5F,
+                          kMarkerCom = 0xFF64, kMarkerSot = 0xFF90, kMarkerSop = 0xFF91,
+                          kMarkerEph = 0xFF92, kMarkerSod = 0xFF93, kMarkerEoc = 0xFFD9;
 
 inline constexpr uint32_t kSopBytes = 6, kEphBytes = 2, kSotBytes = 12, kSodBytes = 2,
                           kEocBytes = 2;
@@ -32,7 +32,8 @@ inline constexpr uint32_t kMaxTlmEntries = 255;
 /// Psot is a 32-bit number (A.4.2).
 inline constexpr uint64_t kMaxTilePartBytes = 0xFFFFFFFFu;
 
-/// SOC, SIZ, COD, QCD, QCC for components whose quantisation differs from that of component 0, POC
+/// SOC, SIZ, COD, QCD, QCC for components whose quantisation differs from that of component 0, RGN
+/// for each component where there is a region of interest, POC
 /// where there are progression order changes, TLM (with lengths 0), COM. There is no COC, because the parameters have no coding style per
 /// component.
 struct MainHeader {

@@ -84,8 +84,9 @@ class BlockRun final : public Tier1Queue {
   void keep_state(const BlockLane& lane, CodedBlock& coded);
   void keep_segments(const Tier1Output& out, CodedBlock& coded);
   void keep_tails(const Tier1Output& out, CodedBlock& coded);
-  double weight(const CodeBlock& block) const {
-    return plan_.subbands[block.subband].distortion_weight;
+  double weight(const CodeBlock& block) const { return distortion_weight(plan_, block); }
+  static uint8_t zero_planes(const CodeBlock& block, const BlockLane& lane) {
+    return static_cast<uint8_t>(block.max_bit_planes + block.planes_above - lane.bit_planes);
   }
   uint32_t style() const { return static_cast<uint32_t>(plan_.params.cblk_style); }
 
@@ -155,7 +156,7 @@ bool BlockRun::begin(BlockLane& lane) {
   });
   if (start == BlockStart::kCodes) return true;
   if (!coded.is_coded && planes_left > 0) coded.total_distortion = left_error(lane, planes_left);
-  coded.zero_bit_planes = static_cast<uint8_t>(block.max_bit_planes - lane.bit_planes);
+  coded.zero_bit_planes = zero_planes(block, lane);
   coded.num_passes_left = static_cast<uint8_t>(num_passes_of(lane.bit_planes) - coded.num_passes);
   coded.planes_left = static_cast<uint8_t>(planes_left);
   coded.is_coded = true;
@@ -198,8 +199,7 @@ void BlockRun::done(int number) {
   coded.num_passes_left =
       static_cast<uint8_t>(num_passes_of(lane.bit_planes) - lane.output.num_passes);
   coded.num_bytes = static_cast<uint32_t>(lane.output.num_bytes);
-  coded.zero_bit_planes =
-      static_cast<uint8_t>(plan_.blocks[lane.index].max_bit_planes - lane.bit_planes);
+  coded.zero_bit_planes = zero_planes(plan_.blocks[lane.index], lane);
   keep(lane, coded);
   if (coded.planes_left > 0) coded.total_distortion += left_error(lane, coded.planes_left);
 }

@@ -244,6 +244,7 @@ Status DeviceEbcot::bring_results(CudaGopWork& work, const Tier1List& list) {
     }
     CodedBlock& coded = work.block(numbers[i]);
     coded = coded_block(job, style(), r, from_device, coded);
+    coded.zero_bit_planes += s_.plan.blocks[index].planes_above;
   }
   return Status::kOk;
 }

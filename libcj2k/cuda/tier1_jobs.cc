@@ -21,7 +21,7 @@ Tier1Layout make_tier1_layout(const Plan& plan, const std::vector<QuantizeJob>& 
     job.bytes_offset = layout.frame_bytes;
     job.bytes_capacity = tier1_byte_capacity(block.width, block.height, planes);
     job.first_pass = layout.frame_passes;
-    job.weight = plan.subbands[block.subband].distortion_weight;
+    job.weight = distortion_weight(plan, block);
     job.width = block.width;
     job.height = block.height;
     job.orientation = block.orientation;

@@ -82,6 +82,7 @@ extern "C" {
 #define CJ2K_MAX_RESOLUTIONS 33 /* levels 0..32, T.800 Table A.15 */
 #define CJ2K_MAX_LAYER_RATES 64
 #define CJ2K_MAX_PROGRESSIONS 32
+#define CJ2K_MAX_REGIONS 16
 #define CJ2K_MAX_PARAM_TEXT 4096 /* bytes of the longest value as text, with its final zero */
 #define CJ2K_MAX_STAGES 8        /* entries of cj2k_stats::stage_ms */
 #define CJ2K_PACKET_PADDING 64   /* zero bytes after the bytes of a packet */
@@ -144,6 +145,13 @@ typedef struct cj2k_progression_change {
   int32_t component_end;        /* CEpoc; above component_begin, at most num_components */
   cj2k_progression progression; /* Ppoc */
 } cj2k_progression_change;
+
+/* A rectangle of the region of interest, on the reference grid. */
+typedef struct cj2k_region {
+  int32_t x, y;          /* >= 0 */
+  int32_t width, height; /* >= 1 */
+  int32_t shift;         /* SPrgn; 0 = chosen: the least that is safe. The largest of all counts */
+} cj2k_region;
 
 /* What turns a code-block into bytes. */
 typedef enum cj2k_coder {
@@ -257,7 +265,7 @@ typedef enum cj2k_cinema_rate {
 /* The parameters of an encoder. Every field except those marked (*) can be set from text with
  * cj2k_params_set and read as text with cj2k_params_get. The key is the name of the field; fields
  * that form a pair or list have one key: image_offset, tile, tile_offset, cblk, precincts,
- * layer_rates, poc. cj2k_params_describe lists names, ranges and defaults. */
+ * layer_rates, poc, roi. cj2k_params_describe lists names, ranges and defaults. */
 typedef struct cj2k_params {
   size_t struct_size; /* (*) */
 
@@ -303,6 +311,10 @@ typedef struct cj2k_params {
   double quant_step; /* 9/7: error-normalised base step, in LSB of the deepest component; 2^-6 ..
                            2^10; default 0 = chosen: 1, or 0.5 at 8 bits and fewer, or half of
                            `quality` if finer */
+  int32_t num_roi;   /* entries used below; 0 (default) = no region of interest */
+  /* The region of interest, coded by the max-shift method (T.800 Annex H): all code-blocks that hold
+   * a coefficient which a rectangle needs. In rate control it comes before the rest. */
+  cj2k_region roi[CJ2K_MAX_REGIONS];
 
   /* Code-blocks, precincts, tier-2. */
   cj2k_coder coder;                /* default, and the only one so far: EBCOT */

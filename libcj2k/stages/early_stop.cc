@@ -58,7 +58,9 @@ BlockSample::BlockSample(const Plan& plan) : all(plan.blocks.size()) {
 cj2k_stop stop_in_force(const Plan& plan) {
   const cj2k_params& p = plan.params;
   if (p.stop == CJ2K_STOP_NONE || (p.cblk_style & CJ2K_STYLE_PTERM) != 0) return CJ2K_STOP_NONE;
-  if (p.stop != CJ2K_STOP_EXACT && has_byte_cap(plan)) return p.stop;
+  // Bit-plane by bit-plane, a region of interest would not come first.
+  const bool is_possible = p.stop != CJ2K_STOP_BPI || p.num_roi == 0;
+  if (p.stop != CJ2K_STOP_EXACT && is_possible && has_byte_cap(plan)) return p.stop;
   return plan.blocks.size() < kMinBlocks ? CJ2K_STOP_NONE : CJ2K_STOP_EXACT;
 }
 
@@ -121,7 +123,7 @@ bool EarlyStop::want_open(const CodedBlock* blocks, const SlopeThresholds& thres
     if (block.planes_left == 0) continue;
     const uint16_t threshold = thresholds[plan_.blocks[b].component];
     const uint16_t last = block.num_hull > 0 ? block.hull[block.num_hull - 1].slope : kMaxSlope;
-    const double weight = plan_.subbands[plan_.blocks[b].subband].distortion_weight;
+    const double weight = distortion_weight(plan_, plan_.blocks[b]);
     if (last < threshold || best_slope_left(weight, block.planes_left) < threshold) continue;
     open_.push_back(b);
   }

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from codestream import PLT, TLM, Codestream, from_jp2
+from codestream import PLT, POC, RGN, TLM, Codestream, from_jp2
 from pictures import H, W, noise
 
 
@@ -108,6 +108,19 @@ def test_many_tiles_have_several_tlm_segments(ff):
     c = ff.parsed("-lossless", 1, "-levels", 1, "-tile", "4x4", frames=frames)
     assert [(len(body) - 2) // 6 for body in c.main[TLM]] == [255, 129], c.main[TLM]
     assert ff.ffmpeg_samples(c.data, W, H)[1] == frames[0]
+
+
+def test_progression_order_changes(ff):
+    c = ff.parsed("-poc", "0,0,1,3,3,rlcp/3,0,1,6,3,cprl", "-tile_parts", "component")
+    assert c.main[POC] == [bytes([0, 0, 0, 1, 3, 3, 1, 3, 0, 0, 1, 6, 3, 4])], c.main[POC]
+    ff.check_refused("-poc", "0,0,1,3,3,rlcp", says=["poc leaves out component 0, resolution 3"])
+
+
+def test_region_of_interest(ff):
+    c = ff.parsed("-roi", "8,8,16,16", "-cblk", "8x8")
+    assert [(r[0], r[1]) for r in c.main[RGN]] == [(0, 0), (1, 0), (2, 0)], c.main[RGN]
+    assert all(r[2] > 8 for r in c.main[RGN]), c.main[RGN]
+    ff.check_refused("-roi", "5000,0,8,8", says=["roi[0] 8x8 at 5000,0", "outside"])
 
 
 def test_precincts(ff):

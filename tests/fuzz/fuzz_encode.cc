@@ -127,7 +127,14 @@ void choose(cj2k_params& p, Input& in) {
   if (rate & 32) p.quality = in.number(0, 2000) / 50.0;
   if (rate & 64) p.alpha = in.number(0, 1);
   p.tlm = rate >> 7;
-  if (in.byte() & 1) choose_poc(p, in);
+  const uint8_t records = in.byte();
+  if (records & 1) choose_poc(p, in);
+  if (records & 2) {
+    p.num_roi = in.number(0, 3);
+    for (int i = 0; i < std::clamp(p.num_roi, 0, CJ2K_MAX_REGIONS); ++i)
+      p.roi[i] = {in.number(0, 100), in.number(0, 100), in.number(1, 50), in.number(1, 50),
+                  in.byte() & 1 ? in.number(0, 30) : 0};
+  }
   p.threads = in.number(1, 3);
   p.gop = in.number(0, 3);
   p.async_depth = in.number(0, 3);

@@ -83,6 +83,10 @@ const std::vector<std::string> kConfigurations = {
     "tile_parts=component poc=0,0,1,6,3,cprl/6,0,1,7,3,cprl",
     "width=500 height=300 tile=256x128 precincts=64x64 layers=4 target_bytes=60000 plt=1 "
     "tile_parts=resolution poc=0,0,1,3,3,rlcp/0,1,3,6,2,rpcl/2,0,2,5,3,pcrl/0,0,4,6,3,lrcp",
+    // Regions of interest.
+    "width=500 height=300 cblk=16x16 target_bytes=60000 roi=120,80,90,70",
+    "width=500 height=300 cblk=32x32 lossless=1 layers=4 tile=256x128 dx=1,2,2 mct=off "
+    "roi=10,10,60,50/300,200,20,90,15",
     // More than 512 code-blocks, so that a stop strategy stops early.
     "width=1024 height=576 depth=12 cblk=32x32 target_bytes=250000",
     "width=1024 height=576 depth=12 cblk=32x32 target_bytes=250000 stop=none",

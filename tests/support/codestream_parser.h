@@ -44,6 +44,7 @@ struct ParsedCodestream {
     uint32_t resolution_begin, component_begin, layer_end, resolution_end, component_end, order;
   };
   std::vector<Progression> poc;
+  std::map<uint32_t, uint32_t> rgn;  // component to shift
   struct TlmEntry {
     uint32_t tile, bytes;
   };
@@ -145,6 +146,12 @@ inline ParsedCodestream parse_codestream(Bytes in) {
       case 0xFF5D:
         REQUIRE(out.qcc.count(body[0]) == 0);
         out.qcc[body[0]] = body.subspan(1);
+        break;
+      case 0xFF5E:
+        REQUIRE(body.size() == 3);
+        REQUIRE(out.rgn.count(body[0]) == 0);
+        REQUIRE(body[1] == 0);
+        out.rgn[body[0]] = body[2];
         break;
       case 0xFF5F:
         parse_poc(body, &out);

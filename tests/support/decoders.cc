@@ -69,6 +69,20 @@ bool has_poc_that_goes_back(const cj2k_params& p) {
   return false;
 }
 
+bool has_region(const cj2k_params& p) { return p.num_roi > 0; }
+
+bool has_region_and_bypass(const cj2k_params& p) {
+  return p.num_roi > 0 && (p.cblk_style & CJ2K_STYLE_BYPASS) != 0;
+}
+
+/// A region whose shift and bit-planes together are more than 27.
+bool has_deep_region(const cj2k_params& p) {
+  if (p.num_roi == 0) return false;
+  const int32_t deepest = *std::max_element(p.depth, p.depth + p.num_components);
+  const bool reversible = p.lossless != 0 || p.wavelet == CJ2K_WAVELET_53;
+  return !reversible || deepest > 8 || p.guard_bits > 3 || p.roi[0].shift != 0;
+}
+
 Decoded decode_pgx(const char* program, const TempDir& dir, const std::string& input,
                    const cj2k_params& params) {
   const Picture shape = picture_shape(params);
@@ -264,6 +278,11 @@ const char* cannot_decode(Decoder decoder, const cj2k_params& p) {
        "it leaves out precincts of 2^31 and more in the orders by position"},
       {Decoder::kGrok, overflows_precinct_size, "as OpenJPEG"},
       {Decoder::kGrok, looks_like_ycbcr, "its program turns subsampled components into RGB"},
+      {Decoder::kOpenJpeg, has_region_and_bypass,
+       "with a region it takes the first raw pass of BYPASS at another plane"},
+      {Decoder::kGrok, has_region_and_bypass, "as OpenJPEG"},
+      {Decoder::kFfmpeg, has_region, "it has no max-shift"},
+      {Decoder::kGrok, has_deep_region, "it holds 27 bit-planes with the shift of a region"},
       {Decoder::kGrok, has_poc_that_goes_back,
        "it loses its place where a progression order change goes back behind what it has read"},
       {Decoder::kGrok, differ_in_depth, "its program writes no PGX of components that differ"},

@@ -26,6 +26,20 @@ void append_list(std::string& text, const char* name, const int32_t* values, int
   }
 }
 
+void append_records(std::string& text, const cj2k_params& p) {
+  for (int i = 0; i < p.num_poc; ++i) {
+    const cj2k_progression_change& e = p.poc[i];
+    const int32_t fields[] = {e.resolution_begin, e.component_begin, e.layer_end,
+                              e.resolution_end,   e.component_end,   e.progression};
+    append_list(text, "poc", fields, 6);
+  }
+  for (int i = 0; i < p.num_roi; ++i) {
+    const cj2k_region& r = p.roi[i];
+    const int32_t fields[] = {r.x, r.y, r.width, r.height, r.shift};
+    append_list(text, "roi", fields, 5);
+  }
+}
+
 }  // namespace
 
 cj2k_params make_params(int32_t width, int32_t height, int32_t num_components, int32_t depth) {
@@ -96,12 +110,7 @@ std::string describe(const cj2k_params& p) {
   CJ2K_FIELD(progression);
   CJ2K_FIELD(layers);
   for (int i = 0; i < p.num_layer_rates; ++i) append_number(text, "rate", p.layer_rates[i]);
-  for (int i = 0; i < p.num_poc; ++i) {
-    const cj2k_progression_change& e = p.poc[i];
-    const int32_t fields[] = {e.resolution_begin, e.component_begin, e.layer_end,
-                              e.resolution_end,   e.component_end,   e.progression};
-    append_list(text, "poc", fields, 6);
-  }
+  append_records(text, p);
   CJ2K_FIELD(tile_parts);
   CJ2K_FIELD(sop);
   CJ2K_FIELD(eph);

@@ -153,6 +153,18 @@ TEST_CASE("main header: POC before TLM, an entry for each progression order chan
   CHECK(h.main_markers == markers);
 }
 
+TEST_CASE("main header: an RGN for each component of a region of interest") {
+  cj2k_params p = picture(100, 60, 3);
+  p.lossless = 1;
+  p.num_roi = 1;
+  p.roi[0] = {10, 10, 5, 5, 0};
+  const auto plan = plan_of(p);
+  std::vector<uint8_t> bytes = make_main_header(*plan).bytes;
+  const test::ParsedCodestream h = parse_main(bytes);
+  REQUIRE(h.rgn.size() == 3);
+  for (uint32_t c = 0; c < 3; ++c) CHECK(h.rgn.at(c) == plan->roi_shifts[c]);
+}
+
 TEST_CASE("main header: QCD and QCC give each subband of the plan its step") {
   for (const int lossless : {0, 1}) {
     cj2k_params p = picture(300, 200, 4);

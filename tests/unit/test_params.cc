@@ -74,7 +74,7 @@ const std::vector<Field> kFields = {
     AT(cblk_width, 'i', "cblk"), AT(cblk_height, 'i', "cblk"), I(cblk_style),
     AT(precinct_width[0], 'i', "precincts"), AT(precinct_height[0], 'i', "precincts"),
     I(progression), I(layers), AT(layer_rates[0], 'd', "layer_rates"),
-    AT(poc[0].layer_end, 'i', "poc"), I(tile_parts), I(sop),
+    AT(poc[0].layer_end, 'i', "poc"), AT(roi[0].width, 'i', "roi"), I(tile_parts), I(sop),
     I(eph), I(tlm), I(plt), AT(comment, 's', "comment"), I(format), I(primaries),
     I(transfer), I(profile), I(main_level), I(sub_level),
     AT(frame_rate_num, 'i', "frame_rate"), AT(frame_rate_den, 'i', "frame_rate"), I(cinema_rate),
@@ -111,7 +111,7 @@ TEST_CASE("params: describe covers every field") {
       "wavelet 5/3 mct off levels 3 "
       "guard_bits 3 quant_step 3 cblk 32x32 cblk_style 63 precincts 64x32 progression cprl layers "
       "4 "
-      "layer_rates 20,10,5 poc 0,0,9,6,3,cprl tile_parts component sop 1 eph 1 tlm 0 plt 1 comment "
+      "layer_rates 20,10,5 poc 0,0,9,6,3,cprl roi 1,2,3,4,5 tile_parts component sop 1 eph 1 tlm 0 plt 1 comment "
       "other format jp2 primaries p3d65 transfer gamma26 "
       "profile cinema4k main_level 3 sub_level 2 frame_rate 24000/1001 cinema_rate full "
       "profile_strict 0 "
@@ -499,6 +499,12 @@ std::vector<std::string> values_of(const cj2k_param_info& row) {
       }
       break;
     case CJ2K_PARAM_RECORDS: {
+      if (name == "roi") {
+        std::string longest = "2147483647,2147483646,2147483645,2147483644,2147483643";
+        for (int i = 1; i < CJ2K_MAX_REGIONS; ++i) longest += "/0,1,2,3,4";
+        values.insert(values.end(), {"", "1,2,3,4", "1,2,3,4,0", "0,1,2,3,4/5,6,7,8", longest});
+        break;
+      }
       std::string longest = "65535,65535,65535,65535,65535,lrcp";
       for (int i = 1; i < CJ2K_MAX_PROGRESSIONS; ++i) longest += "/0,1,2,3,4,rpcl";
       values.insert(values.end(), {"", "0,0,1,6,3,cprl/6,0,1,7,3,PCRL", longest});

@@ -117,3 +117,58 @@ TEST_CASE("params: rules of poc") {
   p.poc[0] = {0, 0, 1, 2147483647, 3, CJ2K_LRCP};
   CHECK(contains(resolve_error(p), "poc[0].resolution_end 2147483647 not in [1, 6]"));
 }
+
+TEST_CASE("params: text of roi") {
+  cj2k_params p = valid();
+  REQUIRE(set(&p, "roi", "1,2,3,4/5,6,7,8,9") == Status::kOk);
+  CHECK(p.num_roi == 2);
+  CHECK(p.roi[0].x == 1);
+  CHECK(p.roi[0].y == 2);
+  CHECK(p.roi[0].width == 3);
+  CHECK(p.roi[0].height == 4);
+  CHECK(p.roi[0].shift == 0);
+  CHECK(p.roi[1].shift == 9);
+  CHECK(text_of("roi", "1,2,3,4/5,6,7,8,9") == "1,2,3,4/5,6,7,8,9");
+  CHECK(text_of("roi", "1,2,3,4,0") == "1,2,3,4");
+  CHECK(set(&p, "roi", "") == Status::kOk);
+  CHECK(p.num_roi == 0);
+  for (const char* bad :
+       {"1", "1,2,3", "1,2,3,4,5,6", "1,2,3,4,", "1,2,3,x", "-1,2,3,4", "1,2,3,4/", "1x2,3x4",
+        "1,2,3,4.5", "1,2,3,2147483648", " 1,2,3,4", "1,,3,4"}) {
+    CHECK(text_of("roi", bad) ==
+          "roi \"" + std::string(bad) +
+              "\" is not at most 16 rectangles \"x,y,w,h\" or \"x,y,w,h,shift\" separated by '/', "
+              "with numbers in [0, 2147483647]");
+  }
+  std::string many = "1,2,3,4";
+  for (int i = 1; i < 16; ++i) many += "/1,2,3,4";
+  CHECK(text_of("roi", many) == many);
+  CHECK(contains(text_of("roi", many + "/1,2,3,4"), "is not at most 16 rectangles"));
+}
+
+TEST_CASE("params: rules of roi") {
+  const auto error = [](const std::string& roi) {
+    cj2k_params p = valid();  // 32x24
+    p.image_offset_x = 10;
+    REQUIRE(set(&p, "roi", roi) == Status::kOk);
+    return resolve_error(p);
+  };
+  CHECK(error("10,0,1,1") == "");
+  CHECK(error("41,23,100,100") == "");
+  CHECK(error("0,0,11,1") == "");
+  CHECK(error("0,0,0,5") == "roi[0].width 0 not in [1, 2147483647]");
+  CHECK(error("0,0,5,0") == "roi[0].height 0 not in [1, 2147483647]");
+  CHECK(error("10,0,1,1/10,0,1,1,256") == "roi[1].shift 256 not in [0, 255]");
+  const std::string outside =
+      " lies outside of the picture, [10, 42) x [0, 24) on the reference grid";
+  CHECK(error("0,0,10,5") == "roi[0] 10x5 at 0,0" + outside);
+  CHECK(error("42,0,10,5") == "roi[0] 10x5 at 42,0" + outside);
+  CHECK(error("20,24,10,5") == "roi[0] 10x5 at 20,24" + outside);
+  CHECK(error("2147483647,2147483647,2147483647,2147483647").find("outside") != std::string::npos);
+  cj2k_params p = valid();
+  p.num_roi = 17;
+  CHECK(resolve_error(p) == "num_roi 17 not in [0, 16]");
+  p.num_roi = 1;
+  p.roi[0] = {-1, 0, 1, 1, 0};
+  CHECK(resolve_error(p) == "roi[0].x -1 not in [0, 2147483647]");
+}

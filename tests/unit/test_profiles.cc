@@ -294,6 +294,8 @@ const std::vector<Contradiction> kContradictions = {
     {CJ2K_PROFILE_CINEMA_2K, "main_level", "2", "main_level 2: profile cinema2k has no levels"},
     {CJ2K_PROFILE_CINEMA_2K, "poc", "0,0,1,6,3,cprl",
      "poc with 1 entries: profile cinema2k has none"},
+    {CJ2K_PROFILE_CINEMA_2K, "roi", "0,0,9,9", "roi with 1 rectangles: profile cinema2k has none"},
+    {CJ2K_PROFILE_CINEMA_4K, "roi", "0,0,9,9", "roi with 1 rectangles: profile cinema4k has none"},
     {CJ2K_PROFILE_CINEMA_4K, "poc", "0,0,1,7,3,cprl",
      "poc with 1 entries: profile cinema4k has 0,0,1,6,3,cprl/6,0,1,7,3,cprl"},
     {CJ2K_PROFILE_CINEMA_4K, "poc", "0,0,1,6,3,cprl/6,0,1,7,3,cprl", ""},
