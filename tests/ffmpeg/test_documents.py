@@ -84,6 +84,8 @@ def run_ffmpeg(ff, folder, arguments):
     for word, name in zip(arguments, arguments[1:]):
         if word == "-i" and not (folder / name).exists():
             make_film(ff, folder / name)
+        if word == "-vf" and (missing := set(re.findall(r"(?:^|,)(\w+)", name)) - names_of(ff.program, "filters")):
+            pytest.skip(f"this ffmpeg has no filter {', '.join(sorted(missing))}")
     result = execute(ff, folder, [str(ff.program), "-hide_banner", "-nostdin", "-y", *arguments])
     assert result.returncode == 0, result.stderr[-3000:]
     if "-i" not in arguments:
