@@ -1184,6 +1184,11 @@ static av_cold int finish_init(AVCodecContext *avctx)
         (ret = add_cpb(avctx)) < 0 ||
         (ret = open_stats_file(avctx)) < 0)
         return ret;
+    if (s->used.xyz != CJ2K_XYZ_OFF) { /* containers label the packets, not the frames */
+        avctx->color_primaries = AVCOL_PRI_SMPTE428;
+        avctx->color_trc       = AVCOL_TRC_SMPTE428;
+        avctx->color_range     = AVCOL_RANGE_JPEG;
+    }
     log_open(avctx, &info);
     return 0;
 }

@@ -246,7 +246,7 @@ TEST_CASE("planted: Profile 0 and Profile 1") {
                 {"tiles", put(24, 4, 100), "profile-tiles"},
                 {"subsampling", put(43, 1, 3), "profile-sampling"},
                 {"code-blocks", cod(10, 3), "profile-blocks"},
-                {"code-block style", cod(12, 1), "profile-block-style"},
+                {"code-block style", cod(12, 2), "profile-block-style"},
                 {"PPM", add(kPpm, {0, 0, 0, 0, 0}), "profile-marker"},
                 {"QCD in a tile-part",
                  [](Editor& e) {

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Colours: what decoders show of a colour bar from every container, and what JP2 files say of colours."""
 
-import os
-import pathlib
 import re
 import shutil
 import struct
@@ -14,9 +12,8 @@ import pytest
 import pixfmt
 from codestream import JP2_SIGNATURE, from_jp2
 from pictures import noise
-from tools import run, scratch_folder
+from tools import mxf_is_patched, run, scratch_folder
 
-PATCHES = pathlib.Path(__file__).resolve().parents[2] / "ffmpeg-patch"
 DEBIAN = "/usr/bin/ffmpeg"  # any FFmpeg without our patches
 W, H = 64, 16
 RGB_BARS = [(0.75 * r, 0.75 * g, 0.75 * b) for r, g, b in
@@ -118,12 +115,6 @@ def read(program, folder, names):
         assert fmt, f"{name} is shown as {shown[str(i)]}"
         result.append((fmt, fmt.unpack((folder / f"{name}.raw").read_bytes(), W, H)))
     return result
-
-
-def mxf_is_patched(ff):
-    version = run(ff.program, "-version").stdout.decode().split()[2]
-    patch = PATCHES / f"mxf-{'.'.join(version.split('.')[:2])}.patch"
-    return patch.exists() and os.environ.get("CJ2K_MXF_PATCH") != "0"
 
 
 @pytest.fixture(params=["patched", "unpatched"])

@@ -10,9 +10,7 @@ inputs are written by the system's own ffmpeg, which is not under test.
 
 import array
 import fractions
-import functools
 import math
-import os
 import shutil
 import struct
 import subprocess
@@ -21,17 +19,10 @@ import pytest
 
 import pixfmt
 from codestream import Codestream
-from tools import names_of, run
+from tools import mxf_is_patched, names_of, run
 
 WRITER = shutil.which("ffmpeg")
 COMMAND = ("-c:v", "j2k_cuda", "-b:v", "250M", "out.mxf")
-
-
-@functools.cache
-def has_mxf_patch(program):
-    """mxf-VERSION.patch is for 7.1 and later; only there the muxer takes a frame rate near a standard one."""
-    version = run(program, "-version").stdout.decode().split()[2]
-    return not version.startswith("5.") and os.environ.get("CJ2K_MXF_PATCH") != "0"
 
 
 @pytest.fixture(name="write")
@@ -149,7 +140,7 @@ def test_phone(ff, tmp_path, write, name, rate, becomes):
           "-video_track_timescale", 90000, "-c:a", "aac", name, needs=("libx264", "aac"))
     rotate(tmp_path / name)
     result = encode(ff, tmp_path, ["-i", name])
-    if not has_mxf_patch(ff.program):
+    if not mxf_is_patched(ff):
         check_refused(result, "nsupported frame rate")
         result = encode(ff, tmp_path, ["-i", name], "-r", becomes, "-ar", 48000)
     result.check((72, 128), becomes, 6, 8, audio=["pcm_s16le"])

@@ -12,7 +12,7 @@ import pytest
 
 import pixfmt
 from codestream import Codestream
-from tools import find_checker, names_of, raw_input, run
+from tools import find_checker, mxf_is_patched, names_of, raw_input, run
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 FRAMES = 5
@@ -45,7 +45,7 @@ def film(ff, path, *options, size="128x72"):
 @pytest.fixture(name="checker")
 def _checker(ff, monkeypatch):
     """cj2k-check, and an FFmpeg whose MXF muxer has the patch."""
-    if ff.ffmpeg("-version").stdout.decode().split()[2].startswith("5.") or os.environ.get("CJ2K_MXF_PATCH") == "0":
+    if not mxf_is_patched(ff):
         pytest.skip("this FFmpeg has no MXF patch")
     if "lutrgb" not in names_of(ff.program, "filters"):
         pytest.skip("this ffmpeg was built for the tests alone")

@@ -8,6 +8,7 @@ import pytest
 
 import pixfmt
 from codestream import Codestream
+from tools import mxf_is_patched
 
 WIDTH, HEIGHT = 64, 16
 MATRICES = {
@@ -99,3 +100,13 @@ def test_gamma(ff, transfer, options, gamma):
 ])
 def test_what_is_refused(ff, fmt, options, says):
     ff.check_refused(*options, fmt=fmt, width=WIDTH, height=HEIGHT, says=[says])
+
+
+def test_the_stream_is_labelled(ff, tmp_path):
+    path = tmp_path / "out.mxf"
+    ff.ffmpeg("-f", "lavfi", "-i", f"testsrc2=size={WIDTH}x{HEIGHT}:rate=24", "-frames:v", 1, "-pix_fmt", "gbrp10le",
+              "-c:v", "j2k_cuda", "-xyz", "rec709", "-q:v", 1, path)
+    stream = ff.probe(path, "-show_streams")["streams"][0]
+    assert (stream["color_primaries"], stream["color_transfer"]) == ("smpte428", "smpte428"), stream
+    if mxf_is_patched(ff):
+        assert stream["pix_fmt"] == "xyz12le", stream

@@ -23,6 +23,8 @@ import pixfmt
 from codestream import Codestream
 from pictures import H, W, noise, packed
 
+PATCHES = pathlib.Path(__file__).resolve().parents[2] / "ffmpeg-patch"
+
 
 @dataclasses.dataclass
 class Encoded:
@@ -39,6 +41,13 @@ def run(tool, *args, data=None, ok=True):
         assert (status == 0) == ok, f"exit status {status} of {tool} {' '.join(map(str, args))}\n{tail}"
     assert status >= 0 and status not in (134, 139), f"{tool} crashed: {status}\n{tail}"
     return result
+
+
+def mxf_is_patched(ff):
+    """Whether this FFmpeg has ffmpeg-patch/mxf-VERSION.patch."""
+    version = run(ff.program, "-version").stdout.decode().split()[2]
+    patch = PATCHES / f"mxf-{'.'.join(version.split('.')[:2])}.patch"
+    return patch.exists() and os.environ.get("CJ2K_MXF_PATCH") != "0"
 
 
 @contextlib.contextmanager

@@ -16,8 +16,8 @@ constexpr uint16_t kCinema4kMarkers[] = {kSoc, kSiz, kCod, kCoc, kQcd, kQcc, kTl
                                          kPoc, kCom, kSot, kSod, kEoc, 0};
 
 constexpr uint8_t kAllStyles = 0x3F;
-// Profile 0: termination, predictable termination, segmentation symbols.
-constexpr uint8_t kProfile0Styles = kTermall | kPredictable | kSegmentationSymbols;
+// Profile 0, T.800 Table A.45: no reset of contexts, no vertically causal contexts.
+constexpr uint8_t kProfile0Styles = kBypass | kTermall | kPredictable | kSegmentationSymbols;
 constexpr int kCprl = 4;
 
 constexpr Profile unrestricted() {
