@@ -322,9 +322,9 @@ typedef struct cj2k_params {
                                       A.18); 0x0 (default) = auto: what the profile says, else
                                       64x64 */
   int32_t cblk_style;              /* sum of CJ2K_STYLE_*; default 0 */
-  int32_t
-      num_precincts; /* entries used below; 0 (default) = what the profile says, else one precinct of
-                            2^15 per resolution */
+  /* Entries used below. 0 (default): what the profile says, else one precinct of 2^15 per
+   * resolution. */
+  int32_t num_precincts;
   /* Powers of two 1 .. 32768 (>= 2 above the lowest resolution). Entry 0 is for the highest
    * resolution, the last entry also for all resolutions below. */
   int32_t precinct_width[CJ2K_MAX_RESOLUTIONS];

@@ -37,10 +37,10 @@ inline SampleRow component_row(const Plan& plan, const Component& component,
           depth, component.is_signed, round_bits};
 }
 
-/// out[0..count) = the samples, less 2^(depth-1) if unsigned, divided by 2^round_bits. Bits above `depth` are ignored. `out`
-/// need not be aligned. No byte before the first or after the last of the `count` words is read;
-/// bytes between the words (other components, padding) may be read. Deterministic: yes. Allocates:
-/// no. Thread-safe: yes.
+/// out[0..count) = the samples, less 2^(depth-1) if unsigned, divided by 2^round_bits. Bits above
+/// `depth` are ignored. `out` need not be aligned. No byte before the first or after the last of the
+/// `count` words is read; bytes between the words (other components, padding) may be read.
+/// Deterministic: yes. Allocates: no. Thread-safe: yes.
 namespace ref {
 void ingest_row(const SampleRow& row, int32_t* out, int32_t count);
 }

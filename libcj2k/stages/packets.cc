@@ -453,9 +453,9 @@ struct PacketWriter::Impl {
   const MainHeader main_header;
   const std::vector<uint8_t> jp2_boxes;
   std::vector<PrecinctPackets> precincts;
-  // In every progression, and over their changes (B.12), the packets of a precinct are in the order of the layers, so one
-  // cursor per precinct finds them all. One set of cursors runs ahead to measure a tile-part, the
-  // other stores it.
+  // In every progression, and over their changes (B.12), the packets of a precinct are in the order
+  // of the layers, so one cursor per precinct finds them all. One set of cursors runs ahead to
+  // measure a tile-part, the other stores it.
   mutable std::vector<Cursor> measure_cursors, store_cursors;
 };
 

@@ -164,6 +164,9 @@ def test_sound_shorter_than_the_picture(ff, tmp_path, write):
     needs(ff, "pcm_s24le", "prores")
     write(*bars(25), *tone(seconds=0.1), "-c:v", "prores_ks", "-pix_fmt", "yuv422p10le", "-c:a", "pcm_s24le", "in.mov",
           needs=("prores_ks",))
+    if mxf_is_patched(ff):
+        log = encode(ff, tmp_path, ["-i", "in.mov"]).log
+        assert "The end of the picture is not written (3 frames)" in log and "-af apad -shortest" in log, log
     result = encode(ff, tmp_path, ["-i", "in.mov"], "-af", "apad", "-shortest")
     result.check((128, 72), 25, 6, 10, audio=["pcm_s16le"])
 

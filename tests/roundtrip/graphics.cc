@@ -190,6 +190,7 @@ TEST_CASE("measured mse: every kind of picture and coding") {
     if (random.chance(20)) set(p, "is_signed", "1");
     if (random.chance(20)) {
       p.lossless = 1;
+      p.wavelet = CJ2K_WAVELET_AUTO;
       ++lossless;
     } else {
       p.quality = random.pick<double>({0.5, 2, 8, 40});
