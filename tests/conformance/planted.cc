@@ -400,7 +400,7 @@ TEST_CASE("planted: what other codestreams are needed for") {
         [](Editor& e) {
           Body body = e.segment(kSiz);
           body.erase(body.begin(), body.begin() + 4);
-          body.resize(body.size() - 3);
+          body.erase(body.end() - 3, body.end());
           body[35] = 2;
           e.set_body(kSiz, body);
         },
