@@ -392,6 +392,7 @@ static const char *const kNoOptions[][2] = {
     {"depth", "the frames"},
     {"num_components", "the frames"},
     {"is_signed", "the frames"},
+    {"source_depth", "the frames"},
     {"dx", "the frames"},
     {"dy", "the frames"},
     {"colorspace", "the frames"},
@@ -407,8 +408,9 @@ static const char *const kNoOptions[][2] = {
     {"profile_strict", "strict"},
 };
 
-/* Parameters that are options of the same name, with a default of their own. */
-static const char *const kOwnDefaults[][2] = {{"format", "auto"}};
+/* Parameters that are options of the same name with the value `auto`, which the parameter has not, and
+ * their defaults. */
+static const char *const kWithAuto[][2] = {{"format", "auto"}, {"xyz", "off"}};
 
 /* Options that are not parameters, and the parameter they set. */
 static const char *const kNoParameters[][2] = {
@@ -419,6 +421,17 @@ static const char *const kNoParameters[][2] = {
     {"cj2k-params", "any"},        {"stats_file", "none"},
     {"cinema_mode", "profile"},
 };
+
+/* Whether the option has `auto`, and the default of kWithAuto. */
+static int has_auto(void *options, const AVOption *option) {
+  for (int i = 0; option && i < FF_ARRAY_ELEMS(kWithAuto); i++) {
+    const AVOption *c = av_opt_find(options, kWithAuto[i][1], option->unit, 0, 0);
+    if (strcmp(kWithAuto[i][0], option->name)) continue;
+    return c && c->default_val.i64 == option->default_val.i64 &&
+           av_opt_find(options, "auto", option->unit, 0, 0);
+  }
+  return 0;
+}
 
 static int is_listed(const char *const list[][2], int count, const char *name) {
   for (int i = 0; i < count; i++)
@@ -485,7 +498,7 @@ static int has_type_and_range(void *options, const AVOption *option, const cj2k_
   return option->min == min && option->max == info->max;
 }
 
-/* Except for the three lists, each parameter is an option with the same description, and each option
+/* Except for the lists above, each parameter is an option with the same description, and each option
  * is a parameter. No option but `profile` hides a general option of FFmpeg. */
 static void options_are_parameters(void) {
   AVCodecContext *encoder = avcodec_alloc_context3(avcodec_find_encoder_by_name("j2k_cuda"));
@@ -496,9 +509,8 @@ static void options_are_parameters(void) {
     const AVOption *option = av_opt_find(options, info.name, NULL, 0, 0);
     if (is_listed(kNoOptions, FF_ARRAY_ELEMS(kNoOptions), info.name)) {
       CHECK(!option);
-    } else if (is_listed(kOwnDefaults, FF_ARRAY_ELEMS(kOwnDefaults), info.name)) {
-      CHECK(option && option->default_val.i64 == -1 &&
-            av_opt_find(options, "auto", option->unit, 0, 0));
+    } else if (is_listed(kWithAuto, FF_ARRAY_ELEMS(kWithAuto), info.name)) {
+      CHECK(has_auto(options, option));
     } else if (!option || strcmp(option->help, info.help) ||
                !has_type_and_range(options, option, &info) ||
                !has_default(options, option, &info) || !has_values(options, option, &info)) {
