@@ -125,3 +125,27 @@ extract_codestreams() {
 # count_codestreams FOLDER, largest_codestream FOLDER
 count_codestreams() { find "$1" -maxdepth 1 -name '*.j2c' | wc -l; }
 largest_codestream() { find "$1" -maxdepth 1 -name '*.j2c' -printf '%s\n' | sort -n | tail -n 1; }
+
+# check_track FOLDER PROFILE RATE: cj2k-check on each frame of picture.mxf.
+check_track() {
+  "$check" --profile "$2" --fps "$3" --quiet "$1/picture.mxf" || die "cj2k-check found what stands above in picture.mxf"
+}
+
+# finish_track FOLDER PROFILE RATE ELSE WRAPPER OPTION...: checks picture.mxf as FFmpeg has written it, and puts its codestreams
+# into j2c and their number into `frames`. If the program WRAPPER is installed, it wraps them anew, and the result is checked,
+# too. `wrapper` says who made the track: WRAPPER or ELSE.
+finish_track() {
+  local folder=$1 profile=$2 rate=$3
+  wrapper=$4
+  shift 4
+  extract_codestreams "$folder"
+  frames=$(count_codestreams "$folder/j2c")
+  [[ $frames -gt 0 ]] || die "no frame was written"
+  echo "checking $frames codestreams"
+  check_track "$folder" "$profile" "$rate"
+  if command -v "$1" >/dev/null; then
+    wrapper=$1
+    "$@" "$folder/j2c" "$folder/picture.mxf"
+    check_track "$folder" "$profile" "$rate"
+  fi
+}

@@ -73,21 +73,7 @@ start=$EPOCHREALTIME
 run_ffmpeg -v warning -stats "${retime[@]}" "${input[@]}" -map 0:v:0 -vf "$filter" -c:v j2k_cuda -profile:v "$profile" \
   -xyz "$colour" "${target[@]}" -f mxf_opatom "$folder/picture.mxf" || die "ffmpeg failed, see above"
 seconds=$(seconds_since "$start")
-extract_codestreams "$folder"
-
-frames=$(count_codestreams "$folder/j2c")
-[[ $frames -gt 0 ]] || die "no frame was written"
-echo "checking $frames codestreams"
-find "$folder/j2c" -name '*.j2c' -print0 | sort -z |
-  xargs -0 "$check" --profile "$profile" --fps "$rate" --sequence --quiet || die "cj2k-check found what stands above"
-
-if command -v asdcp-wrap >/dev/null; then
-  wrapper=asdcp-wrap
-  asdcp-wrap -L -p "$rate" "$folder/j2c" "$folder/picture.mxf"
-else
-  wrapper="FFmpeg (mxf_opatom)"
-fi
-"$check" --profile "$profile" --fps "$rate" --quiet "$folder/picture.mxf" || die "cj2k-check found what stands above in picture.mxf"
+finish_track "$folder" "$profile" "$rate" "FFmpeg (mxf_opatom)" asdcp-wrap -L -p "$rate"
 awk -v n="$frames" -v s="$seconds" 'BEGIN { printf "frames      %d in %s s, %.2f fps\n", n, s, n / s }'
 echo "bytes       at most $(largest_codestream "$folder/j2c") in a frame, of $((250000000 / 8 / rate)) allowed"
 echo "conforms    $profile at $rate fps, $size: cj2k-check finds nothing"

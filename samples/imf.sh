@@ -62,21 +62,8 @@ start=$EPOCHREALTIME
 run_ffmpeg -v warning -stats "${retime[@]}" "${input[@]}" -map 0:v:0 -vf "${rate_filter}format=$format" -c:v j2k_cuda \
   -profile:v "$profile" "${target[@]}" "$folder/picture.mxf" || die "ffmpeg failed, see above"
 seconds=$(seconds_since "$start")
-extract_codestreams "$folder"
-
-frames=$(count_codestreams "$folder/j2c")
-[[ $frames -gt 0 ]] || die "no frame was written"
-echo "checking $frames codestreams"
-find "$folder/j2c" -name '*.j2c' -print0 | sort -z |
-  xargs -0 "$check" --profile "$profile" --fps "$rate" --sequence --quiet || die "cj2k-check found what stands above"
-
-if command -v as-02-wrap >/dev/null; then
-  wrapper=as-02-wrap
-  as-02-wrap -r "$rate" "$folder/j2c" "$folder/picture.mxf"
-else
-  wrapper="FFmpeg (OP1a; a package needs AS-02: as-02-wrap -r $rate $folder/j2c picture.mxf)"
-fi
-"$check" --profile "$profile" --fps "$rate" --quiet "$folder/picture.mxf" || die "cj2k-check found what stands above in picture.mxf"
+finish_track "$folder" "$profile" "$rate" "FFmpeg (OP1a; a package needs AS-02: as-02-wrap -r $rate $folder/j2c picture.mxf)" \
+  as-02-wrap -r "$rate"
 awk -v n="$frames" -v s="$seconds" 'BEGIN { printf "frames      %d in %s s, %.2f fps\n", n, s, n / s }'
 echo "pixels      $format, at most $(largest_codestream "$folder/j2c") bytes in a frame"
 echo "conforms    $profile at $rate fps: cj2k-check finds nothing"
