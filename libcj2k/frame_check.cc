@@ -44,7 +44,7 @@ Status FrameCheck::check_profile_cap(const char* name, int64_t cap, int64_t most
                                      const Log& log) const {
   if (most == 0 || cap <= most) return Status::kOk;
   return log.fail(Status::kInvalid, "frame: %s %" PRId64 ": profile %s has at most %" PRId64, name,
-                  cap, profile_of(plan_.params.profile).name, most);
+                  cap, value_name("profile", plan_.params.profile), most);
 }
 
 Status FrameCheck::check_plan(const Log& log) const {

@@ -55,14 +55,6 @@ const Value* value_named(const Row& row, std::string_view text) {
   return found == std::end(kValues) ? nullptr : found;
 }
 
-// The name of a value of a row; nullptr: it has none.
-const char* name_of(const Row& row, int64_t value) {
-  const Value* found = std::find_if(std::begin(kValues), std::end(kValues), [&](const Value& v) {
-    return std::string_view(v.param) == row.name && v.value == value;
-  });
-  return found == std::end(kValues) ? nullptr : found->name;
-}
-
 bool is_default(const Row& row, double value) {
   double number = 0;
   if (parse_number(row.default_value, &number)) return value == number;
@@ -297,7 +289,7 @@ Status print_flags(const Row& row, int32_t sum, const Log& log, TextOut* out) {
   for (int32_t bit = 0, rest = sum; rest != 0;
        ++bit, rest = static_cast<int32_t>(uint32_t(rest) >> 1)) {
     if ((rest & 1) == 0) continue;
-    const char* name = name_of(row, int64_t{1} << bit);
+    const char* name = value_name(row.name, int64_t{1} << bit);
     if (name == nullptr)
       return log.fail(Status::kInvalid, "%s %d is no sum of %s", row.name, sum, row.values);
     if (out->size() > 0) out->add("+");
@@ -349,7 +341,7 @@ Status print(const Row& row, const cj2k_params& p, const Log& log, TextOut* out)
     case Kind::kInt:
     case Kind::kBool: {
       const auto value = get<int32_t>(p, row.offset);
-      if (const char* name = name_of(row, value)) {
+      if (const char* name = value_name(row.name, value)) {
         out->add(name);
       } else {
         out->add_number(value);
@@ -364,7 +356,7 @@ Status print(const Row& row, const cj2k_params& p, const Log& log, TextOut* out)
       return Status::kOk;
     case Kind::kEnum: {
       const auto value = get<int32_t>(p, row.offset);
-      const char* name = name_of(row, value);
+      const char* name = value_name(row.name, value);
       if (name == nullptr)
         return log.fail(Status::kInvalid, "%s %d is no number of one of %s", row.name, value,
                         row.values);
@@ -537,6 +529,13 @@ Status check_row(const Row& row, const cj2k_params& p, const Log& log) {
 }
 
 }  // namespace
+
+const char* value_name(std::string_view param, int64_t value) {
+  const Value* found = std::find_if(std::begin(kValues), std::end(kValues), [&](const Value& v) {
+    return v.param == param && v.value == value;
+  });
+  return found == std::end(kValues) ? nullptr : found->name;
+}
 
 void set_default_params(cj2k_params* p) {
   std::memset(static_cast<void*>(p), 0, sizeof *p);

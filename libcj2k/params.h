@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -23,6 +24,9 @@ inline constexpr size_t kMinParamInfoBytes = offsetof(cj2k_param_info, min);
 /// cj2k_params.def.
 inline constexpr int64_t kMaxBytes = int64_t{1} << 40;
 inline constexpr double kMinQuality = 1.0 / 256, kMaxQuality = 256;
+
+/// The name that cj2k_params.def gives to a value of a parameter; nullptr: it has none.
+const char* value_name(std::string_view param, int64_t value);
 
 void set_default_params(cj2k_params* p);
 

@@ -14,10 +14,6 @@
 namespace cj2k {
 namespace {
 
-constexpr const char* kWaveletNames[] = {"9/7", "5/3"};
-constexpr const char* kProgressionNames[] = {"lrcp", "rlcp", "rpcl", "pcrl", "cprl"};
-constexpr const char* kTilePartNames[] = {"none", "resolution", "component"};
-
 /// The parameters under one profile. Contradictions are errors or warnings.
 class ProfileRules {
  public:
@@ -41,6 +37,7 @@ class ProfileRules {
   bool contradicted() const { return contradicted_; }
 
  private:
+  const char* name() const { return value_name("profile", profile_.id); }
   /// What is wrong, as "NAME VALUE", and what the profile has: an error, or a warning.
   [[gnu::format(printf, 3, 4)]] Status contradicts(const char* has, const char* format, ...) {
     char what[256];
@@ -49,9 +46,9 @@ class ProfileRules {
     std::vsnprintf(what, sizeof what, format, args);
     va_end(args);
     if (p_.profile_strict) {
-      return log_.fail(Status::kInvalid, "%s: profile %s %s", what, profile_.name, has);
+      return log_.fail(Status::kInvalid, "%s: profile %s %s", what, name(), has);
     }
-    log_.print(CJ2K_LOG_WARNING, "%s: profile %s %s", what, profile_.name, has);
+    log_.print(CJ2K_LOG_WARNING, "%s: profile %s %s", what, name(), has);
     contradicted_ = true;
     return Status::kOk;
   }
@@ -132,7 +129,7 @@ Status ProfileRules::check_picture() {
   if (profile_.wider_than > 0 && p_.width <= profile_.wider_than) {
     log_.print(CJ2K_LOG_WARNING,
                "width %d: IMF validators want profile %s for pictures wider than %d only", p_.width,
-               profile_.name, profile_.wider_than);
+               name(), profile_.wider_than);
   }
   CJ2K_TRY(
       check("num_components", p_.num_components, profile_.min_components, profile_.max_components));
@@ -271,8 +268,8 @@ Status ProfileRules::check_coding() {
       CJ2K_TRY(contradicts("is lossy (9/7 wavelet)", "lossless 1"));
     } else if (p_.wavelet != profile_.wavelet) {
       char has[32];
-      std::snprintf(has, sizeof has, "has %s", kWaveletNames[profile_.wavelet]);
-      CJ2K_TRY(contradicts(has, "wavelet %s", kWaveletNames[p_.wavelet]));
+      std::snprintf(has, sizeof has, "has %s", value_name("wavelet", profile_.wavelet));
+      CJ2K_TRY(contradicts(has, "wavelet %s", value_name("wavelet", p_.wavelet)));
     }
   }
   CJ2K_TRY(check_levels());
@@ -281,8 +278,8 @@ Status ProfileRules::check_coding() {
   }
   if (profile_.progression != CJ2K_PROGRESSION_AUTO && p_.progression != profile_.progression) {
     char has[32];
-    std::snprintf(has, sizeof has, "has %s", kProgressionNames[profile_.progression]);
-    CJ2K_TRY(contradicts(has, "progression %s", kProgressionNames[p_.progression]));
+    std::snprintf(has, sizeof has, "has %s", value_name("progression", profile_.progression));
+    CJ2K_TRY(contradicts(has, "progression %s", value_name("progression", p_.progression)));
   }
   CJ2K_TRY(check_progressions());
   if (profile_.one_layer) CJ2K_TRY(check("layers", p_.layers, 1, 1));
@@ -335,15 +332,15 @@ Status ProfileRules::check_blocks() {
 Status ProfileRules::check_markers() {
   if (profile_.tile_parts != CJ2K_TILE_PARTS_AUTO && p_.tile_parts != profile_.tile_parts) {
     char has[32];
-    std::snprintf(has, sizeof has, "has %s", kTilePartNames[profile_.tile_parts]);
-    CJ2K_TRY(contradicts(has, "tile_parts %s", kTilePartNames[p_.tile_parts]));
+    std::snprintf(has, sizeof has, "has %s", value_name("tile_parts", profile_.tile_parts));
+    CJ2K_TRY(contradicts(has, "tile_parts %s", value_name("tile_parts", p_.tile_parts)));
   }
   const bool many_tiles = (p_.tile_width != 0 && p_.tile_width < p_.width) ||
                           (p_.tile_height != 0 && p_.tile_height < p_.height);
   if (profile_.first_parts_first && many_tiles && p_.tile_parts != CJ2K_TILE_PARTS_NONE) {
     CJ2K_TRY(contradicts("has the first tile-parts of all tiles before the others",
-                         "tile_parts %s with tiles of %dx%d", kTilePartNames[p_.tile_parts],
-                         p_.tile_width, p_.tile_height));
+                         "tile_parts %s with tiles of %dx%d",
+                         value_name("tile_parts", p_.tile_parts), p_.tile_width, p_.tile_height));
   }
   if (profile_.plain_markers) {
     CJ2K_TRY(check("sop", p_.sop, 0, 0));
@@ -483,7 +480,7 @@ Status ProfileRules::apply_rate() {
       profile_.family == ProfileFamily::kImf || profile_.family == ProfileFamily::kBroadcast;
   if ((cinema || levels) && p_.frame_rate_num == 0) {
     return log_.fail(Status::kInvalid, "frame_rate 0 (unknown): profile %s needs it for its %s",
-                     profile_.name, cinema ? "caps" : "levels");
+                     name(), cinema ? "caps" : "levels");
   }
   if (levels) return apply_levels();
   if (p_.main_level != 0) {
@@ -505,7 +502,7 @@ Status apply_profile(cj2k_params* p, const Log& log) {
   CJ2K_TRY(rules.apply());
   if (!rules.contradicted()) return Status::kOk;
   log.print(CJ2K_LOG_WARNING, "the codestream does not claim profile %s (Rsiz 0)",
-            profile_of(p->profile).name);
+            value_name("profile", p->profile));
   p->profile = CJ2K_PROFILE_NONE;
   p->main_level = p->sub_level = 0;
   return Status::kOk;

@@ -14,7 +14,6 @@ namespace {
 constexpr Profile profile0() {
   Profile p;
   p.id = CJ2K_PROFILE_0;
-  p.name = "profile0";
   p.family = ProfileFamily::kPart1;
   p.rsiz = 0x0001;
   p.zero_offsets = true;
@@ -33,7 +32,6 @@ constexpr Profile profile0() {
 constexpr Profile profile1() {
   Profile p;
   p.id = CJ2K_PROFILE_1;
-  p.name = "profile1";
   p.family = ProfileFamily::kPart1;
   p.rsiz = 0x0002;
   p.tiles = ProfileTiles::kSquare1024;
@@ -62,11 +60,10 @@ constexpr Profile motion_picture() {
 
 // T.800 Tables A.46 and A.47 and ST 429-4. The number of levels and of guard bits is fixed there or
 // by the validators of ST 429-4.
-constexpr Profile cinema(cj2k_profile id, const char* name, uint16_t rsiz, int32_t width,
-                         int32_t height, int32_t levels, int32_t guard_bits) {
+constexpr Profile cinema(cj2k_profile id, uint16_t rsiz, int32_t width, int32_t height,
+                         int32_t levels, int32_t guard_bits) {
   Profile p = motion_picture();
   p.id = id;
-  p.name = name;
   p.family = ProfileFamily::kCinema;
   p.rsiz = rsiz;
   p.max_width = width;
@@ -86,11 +83,10 @@ constexpr Profile cinema(cj2k_profile id, const char* name, uint16_t rsiz, int32
 }
 
 // T.800 A.10, IMF profiles; `wider_than` is a rule of ST 2067-21.
-constexpr Profile imf(cj2k_profile id, const char* name, uint16_t rsiz, int32_t width,
-                      int32_t height, int32_t max_levels) {
+constexpr Profile imf(cj2k_profile id, uint16_t rsiz, int32_t width, int32_t height,
+                      int32_t max_levels) {
   Profile p = motion_picture();
   p.id = id;
-  p.name = name;
   p.family = ProfileFamily::kImf;
   p.rsiz = rsiz;
   p.max_width = width;
@@ -105,20 +101,19 @@ constexpr Profile imf(cj2k_profile id, const char* name, uint16_t rsiz, int32_t 
   return p;
 }
 
-constexpr Profile imf_reversible(cj2k_profile id, const char* name, uint16_t rsiz, int32_t width,
-                                 int32_t height, int32_t max_levels, ProfileTiles tiles) {
-  Profile p = imf(id, name, rsiz, width, height, max_levels);
+constexpr Profile imf_reversible(cj2k_profile id, uint16_t rsiz, int32_t width, int32_t height,
+                                 int32_t max_levels, ProfileTiles tiles) {
+  Profile p = imf(id, rsiz, width, height, max_levels);
   p.wavelet = CJ2K_WAVELET_53;
   p.tiles = tiles;
   return p;
 }
 
 // T.800 A.10, broadcast contribution profiles.
-constexpr Profile broadcast(cj2k_profile id, const char* name, uint16_t rsiz, cj2k_wavelet wavelet,
+constexpr Profile broadcast(cj2k_profile id, uint16_t rsiz, cj2k_wavelet wavelet,
                             ProfileTiles tiles) {
   Profile p = motion_picture();
   p.id = id;
-  p.name = name;
   p.family = ProfileFamily::kBroadcast;
   p.rsiz = rsiz;
   p.no_poc = true;
@@ -137,20 +132,17 @@ constexpr std::array kProfiles = {
     Profile{},
     profile0(),
     profile1(),
-    cinema(CJ2K_PROFILE_CINEMA_2K, "cinema2k", 0x0003, 2048, 1080, 5, 1),
-    cinema(CJ2K_PROFILE_CINEMA_4K, "cinema4k", 0x0004, 4096, 2160, 6, 2),
-    imf(CJ2K_PROFILE_IMF_2K, "imf_2k", 0x0400, 2048, 1556, 5),
-    imf(CJ2K_PROFILE_IMF_4K, "imf_4k", 0x0500, 4096, 3112, 6),
-    imf(CJ2K_PROFILE_IMF_8K, "imf_8k", 0x0600, 8192, 6224, 7),
-    imf_reversible(CJ2K_PROFILE_IMF_2K_R, "imf_2k_r", 0x0700, 2048, 1556, 5, ProfileTiles::kImf2k),
-    imf_reversible(CJ2K_PROFILE_IMF_4K_R, "imf_4k_r", 0x0800, 4096, 3112, 6, ProfileTiles::kImf4k),
-    imf_reversible(CJ2K_PROFILE_IMF_8K_R, "imf_8k_r", 0x0900, 8192, 6224, 7, ProfileTiles::kImf8k),
-    broadcast(CJ2K_PROFILE_BROADCAST_SINGLE, "broadcast_single", 0x0100, CJ2K_WAVELET_97,
-              ProfileTiles::kOne),
-    broadcast(CJ2K_PROFILE_BROADCAST_MULTI, "broadcast_multi", 0x0200, CJ2K_WAVELET_97,
-              ProfileTiles::kFour),
-    broadcast(CJ2K_PROFILE_BROADCAST_MULTI_R, "broadcast_multi_r", 0x0300, CJ2K_WAVELET_53,
-              ProfileTiles::kFour),
+    cinema(CJ2K_PROFILE_CINEMA_2K, 0x0003, 2048, 1080, 5, 1),
+    cinema(CJ2K_PROFILE_CINEMA_4K, 0x0004, 4096, 2160, 6, 2),
+    imf(CJ2K_PROFILE_IMF_2K, 0x0400, 2048, 1556, 5),
+    imf(CJ2K_PROFILE_IMF_4K, 0x0500, 4096, 3112, 6),
+    imf(CJ2K_PROFILE_IMF_8K, 0x0600, 8192, 6224, 7),
+    imf_reversible(CJ2K_PROFILE_IMF_2K_R, 0x0700, 2048, 1556, 5, ProfileTiles::kImf2k),
+    imf_reversible(CJ2K_PROFILE_IMF_4K_R, 0x0800, 4096, 3112, 6, ProfileTiles::kImf4k),
+    imf_reversible(CJ2K_PROFILE_IMF_8K_R, 0x0900, 8192, 6224, 7, ProfileTiles::kImf8k),
+    broadcast(CJ2K_PROFILE_BROADCAST_SINGLE, 0x0100, CJ2K_WAVELET_97, ProfileTiles::kOne),
+    broadcast(CJ2K_PROFILE_BROADCAST_MULTI, 0x0200, CJ2K_WAVELET_97, ProfileTiles::kFour),
+    broadcast(CJ2K_PROFILE_BROADCAST_MULTI_R, 0x0300, CJ2K_WAVELET_53, ProfileTiles::kFour),
 };
 
 static_assert([] {

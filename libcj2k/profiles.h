@@ -40,7 +40,6 @@ enum class ProfileTiles {
 /// One profile. A bound of 0 is none.
 struct Profile {
   cj2k_profile id = CJ2K_PROFILE_NONE;
-  const char* name = "none";
   ProfileFamily family = ProfileFamily::kNone;
   uint16_t rsiz = 0;  ///< without levels
 

@@ -270,6 +270,11 @@ TEST_CASE("planted: Profile 0 and Profile 1") {
                  "profile-blocks"},
                 {"levels", cod(9, 1), "profile-lowest-resolution"},
                 {"CSpoc", add(kPoc, {0, 1, 0, 1, 6, 3, 0, 0, 0, 0, 1, 6, 3, 0}), "profile-poc"}});
+  // Resolution 3 is 75x50, resolution 4 is 150x100.
+  set(p, "precincts", "64x128,64x64,128x128");
+  check_plants(hand_made(profile1, p), options_of("profile1"),
+               {{"narrow precincts", cod(17, 0x76), "profile-precincts"},
+                {"low precincts", cod(14, 0x67), "profile-precincts"}});
 }
 
 }  // namespace

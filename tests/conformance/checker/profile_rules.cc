@@ -31,6 +31,7 @@ class ProfileChecker {
         blocks(c);
         levels(c);
         precincts(c);
+        small_precincts(c);
       }
       const Quantisation& q = cs_.quantisation_of(none_, c);
       if (c == 0 || &q != &cs_.quantisation_of(none_, 0)) quantisation(q);
@@ -63,6 +64,7 @@ class ProfileChecker {
   void blocks(uint32_t c);
   void levels(uint32_t c);
   void precincts(uint32_t c);
+  void small_precincts(uint32_t c);
   void quantisation(const Quantisation& q);
   void markers();
   void poc();
@@ -280,6 +282,23 @@ void ProfileChecker::precincts(uint32_t c) {
   }
 }
 
+/// Profiles 0 and 1: resolutions of at most 128x128 samples have one precinct.
+void ProfileChecker::small_precincts(uint32_t c) {
+  const CodingStyle& s = style(c);
+  if (!p_.lowest_128) return;
+  for (uint32_t r = 0; r <= s.levels; ++r) {
+    const uint64_t x = uint64_t{cs_.siz.components[c].dx} << (s.levels - r);
+    const uint64_t y = uint64_t{cs_.siz.components[c].dy} << (s.levels - r);
+    if (cs_.siz.x1 - cs_.siz.x0 > 128 * x || cs_.siz.y1 - cs_.siz.y0 > 128 * y) return;
+    const uint32_t width = s.precincts[r] & 0xF, height = s.precincts[r] >> 4;
+    if (width >= 7 && height >= 7) continue;
+    fail("profile-precincts", s.offset + 5 + r,
+         pair(uint64_t{1} << width, uint64_t{1} << height) + " at resolution " + text(r),
+         "at least 128x128 in resolutions of at most 128x128");
+    return;
+  }
+}
+
 void ProfileChecker::quantisation(const Quantisation& q) {
   if (p_.guard_bits != kAnyValue && q.guard_bits != p_.guard_bits)
     fail_checkers("profile-guard-bits", q.offset, text(q.guard_bits), text(p_.guard_bits));
@@ -342,7 +361,7 @@ void ProfileChecker::poc() {
 
 /// Profiles 0 and 1: the lowest resolution has at most 128 samples a side.
 void ProfileChecker::lowest_resolution() {
-  if (p_.rsiz != 1 && p_.rsiz != 2) return;
+  if (!p_.lowest_128) return;
   const Siz& s = cs_.siz;
   const uint64_t width = std::min<uint64_t>(s.tile_width, s.x1 - s.x0);
   const uint64_t height = std::min<uint64_t>(s.tile_height, s.y1 - s.y0);

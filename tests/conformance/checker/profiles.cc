@@ -41,6 +41,7 @@ constexpr Profile unrestricted() {
           Blocks::kAny,
           kAllStyles,
           false,
+          false,
           kAnyValue,
           kAnyValue,
           kAnyValue,
@@ -66,6 +67,7 @@ constexpr Profile profile0() {
   p.tiling = Tiling::kOneOr128;
   p.blocks = Blocks::k32Or64;
   p.block_styles = kProfile0Styles;
+  p.lowest_128 = true;
   p.parts = Parts::kFirstPartsFirst;
   p.poc = Order::kFromZero;
   p.forbidden = kPackedHeaders;
@@ -81,6 +83,7 @@ constexpr Profile profile1() {
   p.rsiz_mask = 0xFFFF;
   p.tiling = Tiling::kOneOr1024;
   p.blocks = Blocks::kAtMost64;
+  p.lowest_128 = true;
   p.poc = Order::kFromZero;
   return p;
 }

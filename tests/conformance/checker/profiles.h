@@ -36,6 +36,7 @@ struct Profile {
   Blocks blocks;
   uint8_t block_styles;    ///< that may be set
   bool precincts_128_256;  ///< 128 at the lowest resolution, 256 at the others
+  bool lowest_128;  ///< LL has at most 128x128 samples; one precinct in resolutions of that size
   int progression, layers, mct, guard_bits, scod;
   Parts parts;
   bool tlm;
