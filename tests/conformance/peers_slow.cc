@@ -16,10 +16,13 @@
 namespace cj2k::test {
 namespace {
 
+/// With it, OpenJPEG makes the 2K texture 8 bytes too large. So it does with one in seven others.
+constexpr uint64_t kSeed = 6;
+
 /// 12 bits of X'Y'Z' as a binary PPM.
 std::vector<uint8_t> make_ppm(int width, int height, Content content) {
   const cj2k_params p = make_params(width, height, 3, 12);
-  const Picture picture = make_picture(p, content, 5);
+  const Picture picture = make_picture(p, content, kSeed);
   char head[64];
   const int n = std::snprintf(head, sizeof head, "P6\n%d %d\n4095\n", width, height);
   std::vector<uint8_t> out(head, head + n);
@@ -37,7 +40,7 @@ struct Peer {
   std::vector<std::string> options;
   bool is_4k;
   std::set<std::string> broken;     ///< rules, always
-  std::set<std::string> may_break;  ///< rules, with some pictures
+  std::set<std::string> may_break;  ///< rules, with some pictures; 2K: with the texture
 };
 
 void check_peer(const Peer& peer) {
@@ -73,6 +76,9 @@ void check_peer(const Peer& peer) {
       if (finding.severity == cj2k_check::Severity::kError) found.insert(finding.rule);
     }
     for (const std::string& rule : peer.broken) CHECK_MESSAGE(found.count(rule) == 1, rule);
+    if (!peer.is_4k && content == Content::kTexture) {
+      for (const std::string& rule : peer.may_break) CHECK_MESSAGE(found.count(rule) == 1, rule);
+    }
     for (const std::string& rule : found) {
       CHECK_MESSAGE(peer.broken.count(rule) + peer.may_break.count(rule) == 1, rule);
     }
