@@ -4,7 +4,7 @@
 #
 # Installs what is missing and runs the tests:
 #
-#     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0
+#     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0, the service
 #     tests/run.sh --release     the same and more: tests labelled long, sanitizers with the code that uses the
 #                                CUDA driver, and every FFmpeg as a user builds it, not only 7.1
 #     tests/run.sh --fast        the tests labelled fast of the release build, four minutes on two cores
@@ -33,7 +33,8 @@ list() {
   printf '%s\n' 'build         the release build' 'tests         its CTest tests' \
     'harness       the scripts that read results' 'asan          fast tests with AddressSanitizer and UBSan' \
     'tsan          fast tests with ThreadSanitizer' 'fuzz          libFuzzer' \
-    'ffmpeg-7.1    the encoder in FFmpeg 7.1; also 5.1, 8.1 and 9.0'
+    'ffmpeg-7.1    the encoder in FFmpeg 7.1; also 5.1, 8.1 and 9.0' \
+    'service       samples/service with FFmpeg 7.1 and a Redis server of its own'
   [ ! -e build/release/CTestTestfile.cmake ] || ctest --test-dir build/release -N | sed -n 's/^ *Test *#[0-9]*: /  /p'
 }
 
@@ -158,6 +159,12 @@ ffmpeg_version() { # VERSION
     --junitxml "$logs/$name.xml"
 }
 
+service() {
+  step service-build ffmpeg_build 7.1 all || return
+  test_step service "$python" -B -m pytest -q -n "$jobs" tests/service --ffmpeg build/ffmpeg-7.1/ffmpeg \
+    --junitxml "$logs/service.xml"
+}
+
 run_step() { # NAME
   case $1 in
     build) release_build ;;
@@ -170,15 +177,16 @@ run_step() { # NAME
     asan | tsan) sanitizer "$1" ;;
     fuzz) step fuzz-build build fuzz && step fuzz fuzz ;;
     ffmpeg-5.1 | ffmpeg-7.1 | ffmpeg-8.1 | ffmpeg-9.0) ffmpeg_version "${1#ffmpeg-}" ;;
+    service) service ;;
     *) release_build && ctest_step "$1" release -R "^$1(_|\$)" ;;
   esac
 }
 
 names=(build harness tests)
 groups=(core test)
-if [ "$mode" != fast ]; then names+=(asan tsan fuzz ffmpeg-7.1 ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0); fi
+if [ "$mode" != fast ]; then names+=(asan tsan fuzz ffmpeg-7.1 service ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0); fi
 if [ ${#only[@]} -gt 0 ]; then names=("${only[@]}"); fi
-case " ${names[*]}" in *" ffmpeg-"*) groups=(all) ;; esac
+case " ${names[*]}" in *" ffmpeg-"* | *" service"*) groups=(all) ;; esac
 scripts/install_deps.sh "${groups[@]}" || exit 1
 
 for name in "${names[@]}"; do run_step "$name"; done
