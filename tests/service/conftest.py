@@ -91,9 +91,7 @@ class Service:
         self.output = folder / "out"
         self.socket = folder / "redis.sock"
         self.workers = []
-        self.server = subprocess.Popen(
-            ["redis-server", "--port", "0", "--unixsocket", str(self.socket), "--dir", str(folder), "--save", "",
-             "--appendonly", "no"], stdout=subprocess.DEVNULL)
+        self.start_server()
         self.environment = {
             "CJ2K_REDIS": f"unix://{self.socket}", "CJ2K_FFMPEG": ffmpeg, "CJ2K_INPUT_FOLDER": str(clips),
             "CJ2K_OUTPUT_FOLDER": str(self.output), "CJ2K_THREADS": "1", "CJ2K_LEASE_SECONDS": "2",
@@ -103,6 +101,12 @@ class Service:
         os.environ.update(self.environment)
         self.queue = store.open_queue(store.connect())
         self.wait(self._answers, "Redis answers")
+
+    def start_server(self):
+        """Redis as in the Dockerfile: the queue is in its append-only file."""
+        self.server = subprocess.Popen(
+            ["redis-server", "--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder), "--save", "",
+             "--appendonly", "yes"], stdout=subprocess.DEVNULL)
 
     def _answers(self):
         try:

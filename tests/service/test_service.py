@@ -185,6 +185,31 @@ def test_progress_only_grows(service):
     assert meta["bytes"] == (service.output / "a.mxf").stat().st_size and meta["fps"] > 0 and meta["worker"]
 
 
+def test_the_queue_outlives_redis(service):
+    """Redis is killed while jobs are in hand. The workers end or wait, and go on with the same jobs."""
+    jobs = [service.submit(f"clip{number}.mkv", f"{number}.mxf") for number in range(4)]
+    slow = service.slow()
+    workers = [service.start_worker(CJ2K_FFMPEG=slow) for _ in range(2)]
+    service.wait_for_frames(jobs[0])
+    service.server.kill()
+    service.server.wait()
+    time.sleep(1)
+    service.start_server()
+    service.wait(service._answers, "Redis answers")
+
+    def finished():
+        for number, worker in enumerate(workers):
+            if worker.poll() is not None:
+                assert worker.returncode == 1
+                workers[number] = service.start_worker(CJ2K_FFMPEG=slow)
+        return all(service.job(job_id).is_finished for job_id in jobs)
+
+    service.wait(finished, "all jobs are finished")
+    assert service.outputs() == sorted(f"{n}.mxf{end}" for n in range(4) for end in ("", ".json"))
+    assert service.totals()["done"] == 4 and service.totals()["frames"] == 4 * 48
+    assert "failed" not in service.totals()
+
+
 def test_jobs_are_not_done_twice(service):
     job_id = service.submit("short.mkv", "a.mxf")
     service.start_worker()
