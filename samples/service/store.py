@@ -12,10 +12,12 @@ rq keeps a job's state in its own keys. Beside them stand, with the prefix cj2k:
 
 import hashlib
 import os
+import sys
 import time
 from typing import Any
 
 import redis
+import rq
 from rq import Queue, Retry
 from rq.exceptions import NoSuchJobError
 from rq.job import Job as QueuedJob, JobStatus
@@ -23,6 +25,9 @@ from rq.scheduler import RQScheduler
 from rq.serializers import JSONSerializer
 
 from job import BadJob, Job
+
+if not rq.VERSION.startswith("1.13."):
+    sys.exit(f"samples/service is written for rq 1.13, which Debian 12 has; this is rq {rq.VERSION}")
 
 QUEUE = "encode"
 OPEN, MISSING, TOTALS, RECOVER = "cj2k:open", "cj2k:missing", "cj2k:totals", "cj2k:recover"

@@ -7,6 +7,7 @@
 Everything is in a temporary folder, Redis on a socket in it.
 """
 
+import importlib.metadata
 import importlib.util
 import os
 import pathlib
@@ -25,6 +26,8 @@ NEEDED = {"redis-server": shutil.which("redis-server"), "setpriv": shutil.which(
     f"python3-{package}": importlib.util.find_spec(module) for package, module in
     (("rq", "rq"), ("redis", "redis"), ("prometheus-client", "prometheus_client"), ("yaml", "yaml"))}
 MISSING = [name for name, found in NEEDED.items() if not found]
+if "python3-rq" not in MISSING and not importlib.metadata.version("rq").startswith("1.13."):
+    MISSING.append("rq 1.13")
 sys.path.insert(0, str(SERVICE))
 
 
