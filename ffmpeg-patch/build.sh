@@ -16,11 +16,14 @@
 #
 # Environment:
 #     CJ2K_PREFIX   folder of an installed libcj2k; unset: this checkout is built and installed into build/install
+#     CJ2K_CUDA     AUTO (default), ON or OFF: the CUDA backend of the libcj2k that is built; AUTO: where an nvcc is found
+#     CJ2K_NVCC     the nvcc for it; default: the one that CMake finds
 #     CJ2K_CACHE    folder of the cache; default ${XDG_CACHE_HOME:-$HOME/.cache}/cj2k
 #     CJ2K_NVCODEC  1 (default): with CUDA frames, if nv-codec-headers can be fetched from the Debian archive like FFmpeg's
 #                   source (headers of the NVIDIA driver's interface, no library); 0: without CUDA frames
 #     CJ2K_FFMPEG_PARTS   all (default); tests: only what tests/ffmpeg cannot do without, in less time; full: as --full
 #     CJ2K_FFMPEG_FLAGS   more flags for FFmpeg's configure, such as "--enable-gpl --enable-libx264"
+#     CJ2K_FFMPEG_PATCHES more patches for FFmpeg, separated by blanks; stop-8.1.patch: ffmpeg ends soon after a signal
 #     CJ2K_MXF_PATCH      1 (default): with mxf-VERSION.patch, where there is one; 0: with FFmpeg's own MXF muxer and demuxer
 #     JOBS          number of parallel jobs; default the number of cores
 #
@@ -51,7 +54,7 @@ hash_of() { sha256sum | cut -c1-16; }
 
 # --- the command line ------------------------------------------------------------------------------------------------
 
-usage() { sed -n '5,25p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
+usage() { sed -n '5,28p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
 
 versions=()
 export_to=
@@ -85,11 +88,16 @@ have_packages() {
   pkg-config --exists libopenjp2 zlib libhwy tbb
 }
 
-# missing_libraries: the lines of kLibraries that pkg-config does not find.
+# have_library CONDITION: whether pkg-config finds it or, if it is a path, whether it exists.
+have_library() {
+  if [[ $1 == /* ]]; then [[ -e $1 ]]; else pkg-config --exists "$1"; fi
+}
+
+# missing_libraries: the lines of kLibraries that are not installed.
 missing_libraries() {
   local line
   [[ ${CJ2K_FFMPEG_PARTS:-all} != tests ]] || return 0
-  for line in "${kLibraries[@]}"; do pkg-config --exists "${line%%|*}" || echo "$line"; done
+  for line in "${kLibraries[@]}"; do have_library "${line%%|*}" || echo "$line"; done
 }
 
 install_packages() {
@@ -97,7 +105,9 @@ install_packages() {
   install_required
   if [[ -n $(missing_libraries) && -x $root/scripts/install_deps.sh ]]; then
     say "installing libraries for FFmpeg"
-    "$root/scripts/install_deps.sh" ffmpeg_optional || true
+    local groups=(ffmpeg_optional)
+    [[ ${CJ2K_FFMPEG_PARTS:-all} != full ]] || groups+=(ffmpeg_full)
+    "$root/scripts/install_deps.sh" "${groups[@]}" || true
   fi
   while IFS='|' read -r condition flag package what; do
     say "no $condition (Debian: $package): FFmpeg is built without $what"
@@ -208,7 +218,8 @@ build_library() {
     if command -v ninja >/dev/null; then generator=(-G Ninja); fi
     say "libcj2k: building"
     quietly "$build.log" cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
-      -DCJ2K_BUILD_TESTS=OFF -DCJ2K_BUILD_SAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib
+      -DCJ2K_BUILD_TESTS=OFF -DCJ2K_BUILD_SAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib "-DCJ2K_CUDA=${CJ2K_CUDA:-AUTO}" ${CJ2K_NVCC:+"-DCJ2K_NVCC=$CJ2K_NVCC"}
+    sed -n 's/^-- cj2k: /libcj2k: /p' "$build.log" | while IFS= read -r line; do say "$line"; done
     quietly "$build.log" cmake --build "$build" --target cj2k -j "$jobs"
     quietly "$build.log" cmake --install "$build" --prefix "$prefix"
   fi
@@ -229,7 +240,7 @@ set_flags() {
       flag=${line#*|}
       flag=${flag%%|*}
       if [[ $version == 5.1 && $flag == --enable-libharfbuzz ]]; then continue; fi # drawtext of 5.1 works without
-      if pkg-config --exists "${line%%|*}"; then flags+=("$flag"); fi
+      if have_library "${line%%|*}"; then flags+=("$flag"); fi
     done
   fi
   if [[ -n $headers ]]; then
@@ -343,6 +354,8 @@ build() {
   local version=$1 start=$SECONDS module tree_key bin_key tree bin to=$root/build/ffmpeg-$1 flags=()
   local patches=("$root/ffmpeg-patch/j2k_cuda.patch") mxf_patch=$root/ffmpeg-patch/mxf-$1.patch
   if [[ ${CJ2K_MXF_PATCH:-1} == 1 && -e $mxf_patch ]]; then patches+=("$mxf_patch"); fi
+  # shellcheck disable=SC2206 # paths without blanks
+  patches+=(${CJ2K_FFMPEG_PATCHES:-})
   set_flags "$version"
   tree_key=$({
     printf '%s\n' "${tarball##*/}" "${headers##*/}" "${flags[@]}" "$(gcc -dumpmachine)" "$(gcc -dumpfullversion)"

@@ -5,8 +5,9 @@
 # The components of FFmpeg that build.sh configures. A name that a version of FFmpeg lacks is left out by its configure, and
 # so are the filters that need --enable-gpl (interlace, tinterlace, ...) where it is not given.
 
-# Libraries that are used where they are installed: pkg-config's condition, the flag, the Debian package, what it is for.
-readonly kLibraries=(
+# Libraries that are used where they are installed: pkg-config's condition or the path of a header, the flag, the Debian
+# package, what it is for.
+kLibraries=(
   "zimg >= 2.7.0|--enable-libzimg|libzimg-dev|the filter zscale"
   "dav1d >= 1.0.0|--enable-libdav1d|libdav1d-dev|AV1"
   "libxml-2.0|--enable-libxml2|libxml2-dev|the IMF demuxer"
@@ -14,6 +15,26 @@ readonly kLibraries=(
   "harfbuzz|--enable-libharfbuzz|libharfbuzz-dev|the filter drawtext"
   "fontconfig|--enable-libfontconfig|libfontconfig-dev|fonts by their names in drawtext"
 )
+# With --full, what transcoding services expect of a distribution's FFmpeg, as far as the LGPL allows it.
+if [[ ${CJ2K_FFMPEG_PARTS:-all} == full ]]; then
+  kLibraries+=(
+    "gnutls|--enable-gnutls|libgnutls28-dev|https and tls"
+    "srt >= 1.3.0|--enable-libsrt|libsrt-gnutls-dev|SRT"
+    "soxr|--enable-libsoxr|libsoxr-dev|the resampler soxr"
+    "opus|--enable-libopus|libopus-dev|an Opus encoder"
+    "/usr/include/lame/lame.h|--enable-libmp3lame|libmp3lame-dev|an MP3 encoder"
+    "vpx >= 1.4.0|--enable-libvpx|libvpx-dev|VP8 and VP9 encoders"
+    "SvtAv1Enc >= 0.9.0|--enable-libsvtav1|libsvtav1enc-dev|an AV1 encoder"
+    "openh264 >= 1.3.0|--enable-libopenh264|libopenh264-dev|an H.264 encoder under a BSD licence"
+    "libwebp >= 0.2.0|--enable-libwebp|libwebp-dev|a WebP encoder"
+    "libass >= 0.11.0|--enable-libass|libass-dev|the filters ass and subtitles"
+    "lcms2 >= 2.13|--enable-lcms2|liblcms2-dev|ICC profiles"
+    "/usr/include/snappy-c.h|--enable-libsnappy|libsnappy-dev|a HAP encoder"
+    "/usr/include/bzlib.h|--enable-bzlib|libbz2-dev|bzip2 in Matroska"
+    "liblzma|--enable-lzma|liblzma-dev|LZMA in TIFF"
+  )
+fi
+readonly kLibraries
 
 # join WORDS...: all words of all arguments, separated by commas.
 join() { echo "$*" | tr -s ' \n' ','; }

@@ -8,19 +8,35 @@
 #
 # Installs missing packages, builds libcj2k and FFmpeg, encodes INPUT to OUTPUT at BITRATE, and prints the results. Defaults:
 # INPUT is a clip that this script makes (24 frames, 3840x2160, 12 bits), OUTPUT is build/quickstart/out.mxf, BITRATE is 250M.
+# On a machine with an NVIDIA driver and without nvcc, an nvcc is fetched into build/cuda (scripts/get_nvcc.sh); where that fails,
+# the CPU encodes. CJ2K_CUDA=OFF leaves the CUDA backend out.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 here=$root/build/quickstart
 ffmpeg=$root/build/ffmpeg-7.1/ffmpeg
 ffprobe=$root/build/ffmpeg-7.1/ffprobe
-case ${1:-} in -h | --help) sed -n '5,10p' "$0" | cut -c3-; exit ;; esac
+case ${1:-} in -h | --help) sed -n '5,12p' "$0" | cut -c3-; exit ;; esac
 input=${1:-$here/clip.mkv}
 output=${2:-$here/out.mxf}
 bitrate=${3:-250M}
 mkdir -p "$here"
 
 "$root/scripts/install_deps.sh" core ffmpeg
+
+# Which nvcc was found or fetched, or why there is none, is said in one line.
+export CJ2K_CUDA=${CJ2K_CUDA:-AUTO}
+if [ "$CJ2K_CUDA" != OFF ]; then
+  status=0
+  nvcc=$("$root/scripts/get_nvcc.sh" --for-driver "$root/build/cuda") || status=$?
+  case $status in
+    0) export CJ2K_NVCC=$nvcc ;;
+    3) ;; # no driver: with the CUDA backend only if this machine has an nvcc
+    *)
+      echo "going on with the CPU"
+      CJ2K_CUDA=OFF ;;
+  esac
+fi
 "$root/ffmpeg-patch/build.sh" 7.1
 
 # Makes the clip: detail, edges and motion from two sources, and film grain that differs in every frame.

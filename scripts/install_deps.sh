@@ -2,11 +2,12 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# install_deps.sh [core|test|ffmpeg|ffmpeg_optional|service|all|bench]...    (default core)
+# install_deps.sh [core|test|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|all|bench]...    (default core)
 #
 # Installs missing Debian packages with apt: for the library (core), for its tests and sanitizers (test), for building
-# FFmpeg (ffmpeg), for more of its components (ffmpeg_optional: what the archive lacks is left out), for samples/service and
-# its tests (service), for the plots of benchmarks (bench, which is not part of all). It asks no questions. If packages are
+# FFmpeg (ffmpeg), for more of its components (ffmpeg_optional, and ffmpeg_full for build.sh --full), for samples/service and
+# its tests (service), for the tests of the image (image), for the plots of benchmarks (bench). all: without ffmpeg_full and
+# bench. Of ffmpeg_optional, ffmpeg_full and image, what the archive lacks is left out. It asks no questions. If packages are
 # missing, it needs root or sudo without a password.
 set -euo pipefail
 
@@ -16,6 +17,9 @@ readonly test="doctest-dev libboost-context-dev libopenjp2-tools grokj2k-tools f
 readonly ffmpeg="gcc make nasm patch xz-utils util-linux debian-archive-keyring ca-certificates libopenjp2-7-dev
   zlib1g-dev ccache python3 mediainfo"
 readonly ffmpeg_optional="libzimg-dev libdav1d-dev libxml2-dev libfreetype-dev libharfbuzz-dev libfontconfig-dev"
+readonly ffmpeg_full="$ffmpeg_optional libgnutls28-dev libsrt-gnutls-dev libsoxr-dev libopus-dev libmp3lame-dev libvpx-dev
+  libsvtav1enc-dev libopenh264-dev libwebp-dev libass-dev liblcms2-dev libsnappy-dev libbz2-dev liblzma-dev clang"
+readonly image="buildah podman runc mmdebstrap"
 readonly service="python3 python3-pytest python3-pytest-xdist python3-rq python3-redis python3-prometheus-client
   python3-yaml redis-server util-linux"
 readonly bench="python3-matplotlib"
@@ -29,10 +33,12 @@ for group in "${@:-core}"; do
     test) wanted+=($core $test) ;;
     ffmpeg) wanted+=($core $ffmpeg) ;;
     ffmpeg_optional) optional+=($ffmpeg_optional) ;;
+    ffmpeg_full) optional+=($ffmpeg_full) ;;
     service) wanted+=($service) ;;
+    image) optional+=($image) ;;
     bench) wanted+=($bench) ;;
-    all) wanted+=($core $test $ffmpeg $service); optional+=($ffmpeg_optional) ;;
-    *) sed -n '5,10p' "$0" | cut -c3- >&2; exit 2 ;;
+    all) wanted+=($core $test $ffmpeg $service); optional+=($ffmpeg_optional $image) ;;
+    *) sed -n '5,11p' "$0" | cut -c3- >&2; exit 2 ;;
   esac
 done
 

@@ -4,9 +4,11 @@
 #
 # Installs what is missing and runs the tests:
 #
-#     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0, the service
+#     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0, the service, the
+#                                Docker image
 #     tests/run.sh --release     the same and more: tests labelled long, sanitizers with the code that uses the
-#                                CUDA driver, and every FFmpeg as a user builds it, not only 7.1
+#                                CUDA driver, every FFmpeg as a user builds it, not only 7.1, and the image as a user
+#                                builds it, twice; quickstart on a machine with a made-up NVIDIA driver
 #     tests/run.sh --fast        the tests labelled fast of the release build, four minutes on two cores
 #     tests/run.sh --only NAME   one step (--list), or the CTest tests NAME and NAME_* of the release build; repeatable
 #     tests/run.sh --list        prints the steps, and the CTest tests if there is a release build
@@ -27,14 +29,15 @@ readonly kSkipped=75 # exit status of a step that cannot run here; the last line
 logs=$root/build/logs
 mkdir -p "$logs"
 
-usage() { sed -n '5,18p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
+usage() { sed -n '5,20p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
 
 list() {
   printf '%s\n' 'build         the release build' 'tests         its CTest tests' \
     'harness       the scripts that read results' 'asan          fast tests with AddressSanitizer and UBSan' \
     'tsan          fast tests with ThreadSanitizer' 'fuzz          libFuzzer' \
     'ffmpeg-7.1    the encoder in FFmpeg 7.1; also 5.1, 8.1 and 9.0' \
-    'service       samples/service with FFmpeg 7.1 and a Redis server of its own'
+    'service       samples/service with FFmpeg 7.1 and a Redis server of its own' \
+    'image         the Docker image, by buildah and podman'
   [ ! -e build/release/CTestTestfile.cmake ] || ctest --test-dir build/release -N | sed -n 's/^ *Test *#[0-9]*: /  /p'
 }
 
@@ -165,6 +168,13 @@ service() {
     --junitxml "$logs/service.xml"
 }
 
+image() {
+  local full=()
+  [ "$mode" != release ] || full=(--full)
+  step image-build tests/image/build.sh "${full[@]}" || return
+  test_step image "$python" -B -m pytest -q tests/image "${full[@]}" --junitxml "$logs/image.xml"
+}
+
 run_step() { # NAME
   case $1 in
     build) release_build ;;
@@ -175,6 +185,7 @@ run_step() { # NAME
       [ "$mode" != fast ] || selection=(-L fast)
       release_build && ctest_step tests release "${selection[@]}" ;;
     asan | tsan) sanitizer "$1" ;;
+    image) image ;;
     fuzz) step fuzz-build build fuzz && step fuzz fuzz ;;
     ffmpeg-5.1 | ffmpeg-7.1 | ffmpeg-8.1 | ffmpeg-9.0) ffmpeg_version "${1#ffmpeg-}" ;;
     service) service ;;
@@ -186,7 +197,10 @@ names=(build harness tests)
 groups=(core test)
 if [ "$mode" != fast ]; then names+=(asan tsan fuzz ffmpeg-7.1 service ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0); fi
 if [ ${#only[@]} -gt 0 ]; then names=("${only[@]}"); fi
-case " ${names[*]}" in *" ffmpeg-"* | *" service"*) groups=(all) ;; esac
+case " ${names[*]}" in
+  *" ffmpeg-"* | *" service"*) groups=(all) ;;
+  *" image"*) groups+=(image) ;;
+esac
 scripts/install_deps.sh "${groups[@]}" || exit 1
 
 for name in "${names[@]}"; do run_step "$name"; done
