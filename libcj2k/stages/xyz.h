@@ -26,16 +26,44 @@
 
 namespace cj2k {
 
+/// A function of x >= 0 as a cubic per segment. Three multiplications and additions, each rounded
+/// once, give its value: c3, c2, c1, c0.
+///
+/// The segments follow the bits of the float x, which are about log2(x): shifted right by s, they
+/// are as a float about x^(1 / 2^s), times a constant. The sum with `magic` has the whole steps of
+/// that in its lowest bits: the segment. So segments become wider with x, as suits a power of x.
+struct XyzCurve {
+  static constexpr uint32_t kSegments = 32, kCoefficients = 4;
+
+  float coefficients[kCoefficients * kSegments];  ///< [power of x][segment]
+  float magic;
+};
+
+/// Both powers are curves, within rounding errors of the formulas: code values are almost always
+/// the nearest, and never more than one off. Instruction sets whose registers hold the coefficients
+/// compute them. The others, and devices, look the same values up: in `linear`, and in `codes`,
+/// which has the places of the steps of the rounded curve.
 struct XyzTables {
-  std::vector<float> linear;    ///< [2^source bits]
+  std::vector<float> linear;    ///< [2^source bits]: linear_curve of each sample, never negative
   std::vector<uint32_t> codes;  ///< [XyzCodes::kNumEntries]
   XyzMatrix matrix;
+  XyzCurve linear_curve;  ///< of samples without level shift
+  XyzCurve code_curve;    ///< of linear light with its bits of kLightMask: codes before rounding
+
+  static constexpr int kLinearShift = 2, kCodeShift = 3;  ///< s of the curves
+  /// Between floats with these bits, the curve of codes rises by more than its rounding errors. So
+  /// the rounded one never falls, and has one step from each code to the next.
+  static constexpr uint32_t kLightMask = ~uint32_t{31};
 };
 
 /// @param xyz          not CJ2K_XYZ_OFF
-/// @param source_bits  of R', G' and B', 1 .. 16
+/// @param gamma        1 .. 4
+/// @param source_bits  of R', G' and B', 8 .. 16
 /// Throws std::bad_alloc.
 XyzTables make_xyz_tables(cj2k_xyz xyz, double gamma, int32_t source_bits);
+
+/// The value of a curve before rounding. x has the bits that the curve takes.
+float xyz_curve_at(const XyzCurve& curve, int shift, float x);
 
 /// Rows of R', G' and B' as ingest gives them (level-shifted, source bits) become X', Y' and Z' in
 /// place, level-shifted, 12 bits. Deterministic: yes, the same on every target and device.

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "stages/xyz.h"
 
@@ -71,23 +70,109 @@ uint32_t bits_of(float value) {
   return bits;
 }
 
-/// The bits of the smallest float that has at least this code.
-uint32_t first_bits(int32_t code) {
-  const double threshold = std::pow((code - 0.5) / kMaxCode, kGamma);
-  float value = static_cast<float>(threshold);
-  if (double{value} < threshold) value = std::nextafter(value, 1.0f);
-  return bits_of(value);
+float float_of(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
 }
 
-std::vector<uint32_t> make_codes() {
+/// The segment of x in a curve with this shift and magic.
+uint32_t segment_of(float x, int shift, float magic) {
+  return bits_of(float_of(bits_of(x) >> shift) + magic) & (XyzCurve::kSegments - 1);
+}
+
+using Cubic = std::array<double, XyzCurve::kCoefficients>;
+
+/// The cubic through four points of f between a and b: where a Chebyshev polynomial of x^0.7 has its
+/// roots. The power makes the largest error of the widest segments, near 0, half as large.
+template <typename Function>
+Cubic interpolate(double a, double b, const Function& f) {
+  constexpr size_t n = XyzCurve::kCoefficients;
+  constexpr double kPi = 3.14159265358979323846, kPower = 0.7;
+  Cubic x{}, y{};
+  for (size_t i = 0; i < n; ++i) {
+    const double root = std::cos(static_cast<double>(2 * i + 1) * kPi / (2 * n));
+    const double low = std::pow(a, kPower), high = std::pow(b, kPower);
+    x[i] = std::pow((low + high) / 2 - (high - low) / 2 * root, 1 / kPower);
+    y[i] = f(x[i]);
+  }
+  for (size_t step = 1; step < n; ++step) {  // divided differences
+    for (size_t i = n - 1; i >= step; --i) y[i] = (y[i] - y[i - 1]) / (x[i] - x[i - step]);
+  }
+  Cubic c{y[n - 1]};
+  for (size_t i = n - 1; i-- > 0;) {  // c becomes c * (x - x[i]) + y[i]
+    for (size_t k = n - 1; k > 0; --k) c[k] = c[k - 1] - c[k] * x[i];
+    c[0] = y[i] - c[0] * x[i];
+  }
+  return c;
+}
+
+/// The largest float of a segment.
+float last_of_segment(uint32_t segment, int shift, float magic, float largest) {
+  uint32_t low = 0, high = bits_of(largest);  // low is in the segment or below it
+  while (low < high) {
+    const uint32_t middle = low + (high - low + 1) / 2;
+    if (segment_of(float_of(middle), shift, magic) <= segment) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return float_of(low);
+}
+
+/// f from 0 to `largest`. The first segment, which is nearly nothing, has f(0).
+template <typename Function>
+XyzCurve make_curve(int shift, float largest, const Function& f) {
+  XyzCurve curve{};
+  // The smallest power of two, and so the most segments, that leaves `largest` in the last one.
+  const float root = float_of(bits_of(largest) >> shift);
+  constexpr int kMantissaBits = 23, kSegmentBits = 5;
+  curve.magic = std::ldexp(1.0f, std::ilogb(root) + kMantissaBits - kSegmentBits);
+  while (bits_of(root + curve.magic) - bits_of(curve.magic) >= XyzCurve::kSegments)
+    curve.magic *= 2;
+  const uint32_t last = segment_of(largest, shift, curve.magic);
+  curve.coefficients[0] = static_cast<float>(f(0.0));
+  float begin = last_of_segment(0, shift, curve.magic, largest);
+  for (uint32_t segment = 1; segment <= last; ++segment) {
+    const float end = last_of_segment(segment, shift, curve.magic, largest);
+    const Cubic cubic = interpolate(begin, end, f);
+    for (uint32_t k = 0; k < XyzCurve::kCoefficients; ++k)
+      curve.coefficients[k * XyzCurve::kSegments + segment] = static_cast<float>(cubic[k]);
+    begin = end;
+  }
+  return curve;
+}
+
+/// The rounded curve at the float with these bits. To the nearest, as vectors are rounded.
+int32_t code_at(const XyzCurve& curve, uint32_t bits) {
+  const float light = float_of(bits & XyzTables::kLightMask);
+  return static_cast<int32_t>(std::nearbyint(xyz_curve_at(curve, XyzTables::kCodeShift, light)));
+}
+
+/// The bits of the smallest float that has at least this code.
+uint32_t first_bits(const XyzCurve& curve, int32_t code) {
+  uint32_t low = XyzCodes::kFirst, high = XyzCodes::kLast + 1;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (code_at(curve, middle) >= code) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+std::vector<uint32_t> make_codes(const XyzCurve& curve) {
   std::vector<uint32_t> entries;
   entries.reserve(XyzCodes::kNumEntries);
   int32_t code = 0;
-  uint32_t next = first_bits(1);
+  uint32_t next = first_bits(curve, 1);
   for (uint32_t begin = XyzCodes::kFirst; begin < XyzCodes::kLast;) {
     const uint32_t size =
         1u << (begin < XyzCodes::kFine ? XyzCodes::kCoarseShift : XyzCodes::kFineShift);
-    const auto advance = [&] { next = ++code < kMaxCode ? first_bits(code + 1) : ~0u; };
+    const auto advance = [&] { next = ++code < kMaxCode ? first_bits(curve, code + 1) : ~0u; };
     if (next <= begin) advance();
     const auto at_begin = static_cast<uint32_t>(code);
     uint32_t step = XyzCodes::kNoStep;
@@ -103,16 +188,30 @@ std::vector<uint32_t> make_codes() {
 
 }  // namespace
 
+float xyz_curve_at(const XyzCurve& curve, int shift, float x) {
+  const float* c = curve.coefficients + segment_of(x, shift, curve.magic);
+  constexpr uint32_t n = XyzCurve::kSegments;
+  return std::fma(std::fma(std::fma(c[3 * n], x, c[2 * n]), x, c[n]), x, c[0]);
+}
+
 XyzTables make_xyz_tables(cj2k_xyz xyz, double gamma, int32_t source_bits) {
   XyzTables tables{};
   tables.matrix = make_matrix(space_of(xyz));
-  const auto count = size_t{1} << source_bits;
-  tables.linear.reserve(count);
-  for (size_t i = 0; i < count; ++i) {
-    const double value = static_cast<double>(i) / static_cast<double>(count - 1);
-    tables.linear.push_back(static_cast<float>(std::pow(value, gamma)));
+  const int32_t count = 1 << source_bits;
+  tables.linear_curve =
+      make_curve(XyzTables::kLinearShift, static_cast<float>(count - 1),
+                 [=](double sample) { return std::pow(sample / (count - 1), gamma); });
+  tables.linear.reserve(static_cast<size_t>(count));
+  for (int32_t i = 0; i < count; ++i) {
+    tables.linear.push_back(
+        xyz_curve_at(tables.linear_curve, XyzTables::kLinearShift, static_cast<float>(i)));
   }
-  tables.codes = make_codes();
+  // What stands for all floats with the same bits of the mask: the middle one.
+  constexpr double kMiddle = 1 + (~XyzTables::kLightMask / 2) * 0x1p-24;
+  tables.code_curve = make_curve(XyzTables::kCodeShift, 1.0f, [](double light) {
+    return kMaxCode * std::pow(light * kMiddle, 1 / kGamma);
+  });
+  tables.codes = make_codes(tables.code_curve);
   return tables;
 }
 

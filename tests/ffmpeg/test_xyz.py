@@ -52,7 +52,7 @@ def check_xyz(ff, data, rgb, fmt_name, space, gamma=None):
             exact = 4095 * (sum(m * v for m, v in zip(row, linear)) * 48 / 52.37) ** (1 / 2.6)
             assert abs(code - round(exact)) <= 1, f"{pixel}: {code}, not {exact}"
             not_nearest += code != round(exact)
-    assert not_nearest < 0.01 * 3 * WIDTH * HEIGHT
+    assert not_nearest < 0.03 * 3 * WIDTH * HEIGHT
 
 
 def encode(ff, fmt, *options):
