@@ -26,6 +26,7 @@ import time
 from typing import Any, Callable
 
 from job import Job
+from settings import number
 
 # Errors that go away without a change of the job: a full disk, a lost mount, too little memory, a GPU that another
 # worker may have. ffmpeg's exit status is 256 - errno.
@@ -64,8 +65,8 @@ class Settings:
     def from_environment() -> "Settings":
         get = os.environ.get
         return Settings(get("CJ2K_FFMPEG", "ffmpeg"), pathlib.Path(get("CJ2K_INPUT_FOLDER", "/in")),
-                        pathlib.Path(get("CJ2K_OUTPUT_FOLDER", "/out")), int(get("CJ2K_THREADS", "0")) or None,
-                        float(get("CJ2K_STALL_SECONDS", "300")))
+                        pathlib.Path(get("CJ2K_OUTPUT_FOLDER", "/out")), int(number("CJ2K_THREADS", 0, 0, 256)) or None,
+                        number("CJ2K_STALL_SECONDS", 300, 1, 86400))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,6 +110,8 @@ def encode(job: Job, token: str, settings: Settings, stop: StopRequest, report: 
     try:
         source = _below(settings.input_folder, job.input)
         target = _below(settings.output_folder, job.output)
+        if source == target:
+            raise Failed(f"input and output are the same file, {source}")
         stamp = _stamp(source)
         done = _finished(job, stamp, target)
         if done:
@@ -121,6 +124,8 @@ def encode(job: Job, token: str, settings: Settings, stop: StopRequest, report: 
             start = time.monotonic()
             frames, messages = _run_ffmpeg(job, source, part, settings, stop, report)
             seconds = round(time.monotonic() - start, 3)
+            if _stamp(source) != stamp:
+                raise TryAgain("the input has changed while it was read")
             try:
                 output = _stamp(part)
                 done = Done(frames, output["bytes"], seconds, messages)

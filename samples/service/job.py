@@ -98,6 +98,11 @@ def bits_per_second(value: Any) -> int | None:
     return round(float(match[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[match[2]]) if match else None
 
 
+def shown(value: Any) -> str:
+    """A value of the JSON, on one line."""
+    return json.dumps(value)[:80]
+
+
 def path_fault(value: Any) -> str | None:
     """Why a value cannot be the name of a file below the media folder."""
     if not isinstance(value, str) or not value:
@@ -105,7 +110,7 @@ def path_fault(value: Any) -> str | None:
     parts = pathlib.PurePosixPath(value).parts
     if value.startswith("/") or ".." in parts:
         return "must be a path below the media folder, with neither a leading / nor .."
-    if any(ord(letter) < 32 for letter in value):
+    if not value.isprintable():
         return "has control characters"
     if not parts or len(parts[-1].encode()) > LONGEST_NAME:
         return f"has a file name that is not 1 to {LONGEST_NAME} bytes long"
@@ -126,10 +131,10 @@ class Job:
         if isinstance(data, (str, bytes)):
             try:
                 data = json.loads(data)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise BadJob(f"not JSON: {error}") from None
         if not isinstance(data, dict):
-            raise BadJob(f"a job is an object like {{\"input\": ..., \"output\": ...}}, not {json.dumps(data)[:80]}")
+            raise BadJob(f"a job is an object like {{\"input\": ..., \"output\": ...}}, not {shown(data)}")
         faults = list(Job._faults(data))
         if faults:
             raise BadJob("\n".join(faults))
@@ -141,26 +146,26 @@ class Job:
     def _faults(data: dict[str, Any]):
         fields = [field.name for field in dataclasses.fields(Job)]
         for name in data.keys() - fields:
-            yield f"{name} is not one of {', '.join(fields)}"
+            yield f"{name if name.isidentifier() else shown(name)} is not one of {', '.join(fields)}"
         for name in ("input", "output"):
             fault = path_fault(data.get(name))
             if fault:
-                yield f"{name} {json.dumps(data.get(name))[:80]} {fault}"
+                yield f"{name} {shown(data.get(name))} {fault}"
             elif name == "output" and pathlib.PurePosixPath(data[name]).suffix not in FORMATS:
-                yield f"output {json.dumps(data[name])} is not named {', '.join(FORMATS)}"
+                yield f"output {shown(data[name])} is not named {', '.join(FORMATS)}"
         profile, rate, options = data.get("profile"), data.get("rate"), data.get("options", {})
         if profile is not None and profile not in PROFILES:
-            yield f"profile {json.dumps(profile)} is not one of {', '.join(PROFILES)}"
+            yield f"profile {shown(profile)} is not one of {', '.join(PROFILES)}"
         if rate is not None and not LEAST_RATE <= (bits_per_second(rate) or 0) <= MOST_RATE:
-            yield f"rate {json.dumps(rate)} is not a rate from 100k to 10G bit/s, such as \"250M\""
+            yield f"rate {shown(rate)} is not a rate from 100k to 10G bit/s, such as \"250M\""
         if not isinstance(options, dict):
-            yield f"options {json.dumps(options)[:80]} is not an object"
+            yield f"options {shown(options)} is not an object"
             return
         for name, value in options.items():
             if name not in OPTIONS:
-                yield f"option {name} is not one of {', '.join(OPTIONS)}"
+                yield f"option {name if name.isidentifier() else shown(name)} is not one of {', '.join(OPTIONS)}"
             elif not OPTIONS[name][1].accepts(value):
-                yield f"option {name} {json.dumps(value)[:80]} is not {OPTIONS[name][1]}"
+                yield f"option {name} {shown(value)} is not {OPTIONS[name][1]}"
 
     def as_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

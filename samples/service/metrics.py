@@ -7,7 +7,6 @@ One process for all workers. The counters are kept in Redis, so they neither fal
 twice; jobs in hand and their speed are read from there, too. While Redis cannot be reached, a scrape fails.
 """
 
-import os
 import signal
 import sys
 import threading
@@ -20,6 +19,7 @@ from rq import Queue
 from rq.job import Job as QueuedJob
 
 import store
+from settings import number
 
 # Counter: its field in store.TOTALS, its divisor, and what it counts.
 COUNTERS = {
@@ -75,12 +75,15 @@ def main() -> int:
     registry = CollectorRegistry()
     # Registered without a first scrape: Redis may start later.
     registry.register(ServiceCollector(store.open_queue(store.connect())))
-    port = int(os.environ.get("CJ2K_METRICS_PORT", "9464"))
-    start_http_server(port, registry=registry)
+    port = int(number("CJ2K_METRICS_PORT", 9464, 1, 65535))
+    try:
+        start_http_server(port, registry=registry)
+    except OSError as error:
+        sys.exit(f"metrics.py: port {port}: {error}")
     print(f"metrics.py: port {port}", file=sys.stderr, flush=True)
     over = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: over.set())
+    for stop in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop, lambda *_: over.set())
     over.wait()
     return 0
 

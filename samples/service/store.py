@@ -25,6 +25,7 @@ from rq.scheduler import RQScheduler
 from rq.serializers import JSONSerializer
 
 from job import BadJob, Job
+from settings import numbers
 
 if not rq.VERSION.startswith("1.13."):
     sys.exit(f"samples/service is written for rq 1.13, which Debian 12 has; this is rq {rq.VERSION}")
@@ -34,10 +35,6 @@ OPEN, MISSING, TOTALS, RECOVER = "cj2k:open", "cj2k:missing", "cj2k:totals", "cj
 KEEP_SECONDS = 30 * 24 * 3600  # what is known of a job after its end
 # In Redis there is only JSON: nothing that is read from there is code.
 SERIALIZER = JSONSerializer
-
-
-def seconds_from_environment(name: str, default: float) -> float:
-    return float(os.environ.get(name, default))
 
 
 def connect() -> redis.Redis:
@@ -93,7 +90,7 @@ def retry_failed(queue: Queue, job_id: str) -> QueuedJob:
 
 
 def _enqueue_new(queue: Queue, job: Job, job_id: str) -> QueuedJob:
-    pauses = [int(word) for word in os.environ.get("CJ2K_RETRY_SECONDS", "10,60,300").split(",")]
+    pauses = [int(pause) for pause in numbers("CJ2K_RETRY_SECONDS", "10,60,300", 1, 86400)]
     queued = queue.create_job("worker.encode", kwargs={"job": job.as_dict()}, job_id=job_id, timeout=-1,
                               result_ttl=KEEP_SECONDS, failure_ttl=KEEP_SECONDS, retry=Retry(len(pauses), pauses),
                               description=f"{job.input} -> {job.output}")

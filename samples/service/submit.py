@@ -67,11 +67,10 @@ def _add(queue: Queue, options: argparse.Namespace) -> int:
 
 def _read(files: list[str]) -> Iterator[Any]:
     for name in files:
-        with open(0 if name == "-" else name, encoding="utf-8") as file:
-            text = file.read()
         try:
-            data = json.loads(text)
-        except ValueError as error:
+            with open(0 if name == "-" else name, encoding="utf-8") as file:
+                data = json.load(file)
+        except (ValueError, RecursionError) as error:
             raise BadJob(f"{name} is not JSON: {error}") from None
         yield from data if isinstance(data, list) else [data]
 

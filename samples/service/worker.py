@@ -26,6 +26,7 @@ from rq.worker import StopRequested, WorkerStatus
 
 import encode
 import store
+from settings import number
 
 log = logging.getLogger("rq.worker")
 REPORT_SECONDS = 0.5
@@ -38,12 +39,11 @@ class EncodeWorker(Worker):
     """
 
     def __init__(self, queue: Queue):
-        seconds = store.seconds_from_environment
-        self.lease_seconds = int(seconds("CJ2K_LEASE_SECONDS", 15))
-        self.recover_seconds = seconds("CJ2K_RECOVER_SECONDS", 5)
-        self.most_deaths = int(seconds("CJ2K_MOST_DEATHS", 3))
+        self.lease_seconds = int(number("CJ2K_LEASE_SECONDS", 15, 1, 3600))
+        self.recover_seconds = number("CJ2K_RECOVER_SECONDS", 5, 0.1, 3600)
+        self.most_deaths = int(number("CJ2K_MOST_DEATHS", 3, 0, 1000))
         self.settings = encode.Settings.from_environment()
-        self.stop = encode.StopRequest(seconds("CJ2K_STOP_SECONDS", 8))
+        self.stop = encode.StopRequest(number("CJ2K_STOP_SECONDS", 8, 0, 86400))
         # rq waits for a job for 15 s less than the worker's time to live: 2 s, and then looks after other things.
         super().__init__([queue], name=f"{socket.gethostname()}.{os.getpid()}.{secrets.token_hex(3)}",
                          connection=queue.connection, serializer=store.SERIALIZER, default_worker_ttl=17)

@@ -97,7 +97,7 @@ class Service:
         self.start_server()
         self.environment = {
             "CJ2K_REDIS": f"unix://{self.socket}", "CJ2K_FFMPEG": ffmpeg, "CJ2K_INPUT_FOLDER": str(clips),
-            "CJ2K_OUTPUT_FOLDER": str(self.output), "CJ2K_THREADS": "1", "CJ2K_LEASE_SECONDS": "2",
+            "CJ2K_OUTPUT_FOLDER": str(self.output), "CJ2K_THREADS": "1", "CJ2K_LEASE_SECONDS": "10",
             "CJ2K_RECOVER_SECONDS": "0.5", "CJ2K_RETRY_SECONDS": "1,1,1"}
         import store  # pylint: disable=import-outside-toplevel
         self.store = store

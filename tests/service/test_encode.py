@@ -107,6 +107,25 @@ def test_what_ffmpeg_does_not_fail_for_is_told(bench, clips, tmp_path):
     assert done.skipped
 
 
+def test_an_input_that_changes_is_tried_again(bench, tmp_path, clips):
+    """As one does that is still being copied."""
+    (tmp_path / "grows.mkv").write_bytes((clips / "short.mkv").read_bytes())
+    bench.scripts = tmp_path
+    bench.settings = Settings(bench.real, tmp_path, bench.out, 1, 30)
+    with pytest.raises(TryAgain, match="has changed"):
+        bench.encode("grows.mkv", script=f'"$ffmpeg" "$@"; echo >> {tmp_path}/grows.mkv')
+    assert bench.files() == []
+
+
+def test_an_input_is_never_replaced(bench, tmp_path, clips):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "a.mkv").write_bytes((clips / "short.mkv").read_bytes())
+    with pytest.raises(Failed, match="the same file"):
+        bench.encode("a.mkv", "a.mkv", settings=Settings(bench.real, folder, folder, 1, 30))
+    assert (folder / "a.mkv").read_bytes() == (clips / "short.mkv").read_bytes()
+
+
 def test_links_do_not_lead_out(bench, clips, tmp_path):
     (tmp_path / "media").mkdir()
     (tmp_path / "media/out").symlink_to(clips)

@@ -30,6 +30,10 @@ def test_tools_are_installed():
     ({"output": "a.avi"}, 'output "a.avi" is not named .mxf, .mov, .mkv'),
     ({"output": "a" * 300 + ".mxf"}, "1 to 200 bytes"),
     ({"output": "."}, "1 to 200 bytes"),
+    ({"output": "\ud800.mxf"}, "has control characters"),
+    ({"rate": float("nan")}, "rate NaN is not a rate"),
+    ({"a\nb": 1}, '"a\\nb" is not one of input,'),
+    ({"options": {"a\nb": 1}}, 'option "a\\nb" is not one of'),
     ({"profile": "imf"}, 'profile "imf" is not one of profile0,'),
     ({"rate": "fast"}, 'rate "fast" is not a rate from 100k to 10G bit/s'),
     ({"rate": 0}, "rate 0 is not a rate from 100k to 10G"),
@@ -51,7 +55,7 @@ def test_bad_values_are_named_with_their_range(change, says):
     assert len(str(error.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", '"a"', "null"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '"a"', "null", "[" * 100000, '{"input": "a", "input": {}}', b"\xff"])
 def test_what_is_no_job_is_refused(text):
     with pytest.raises(BadJob):
         Job.parse(text)

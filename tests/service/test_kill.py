@@ -14,7 +14,8 @@ RATES = ("3M", "6M")  # with five clips: ten unlike jobs, each of them five time
 
 
 def test_killed_workers_lose_and_double_nothing(service):
-    environment = {"CJ2K_MOST_DEATHS": "100"}  # here the workers are at fault, not the jobs
+    # Here the workers are at fault, not the jobs.
+    environment = {"CJ2K_MOST_DEATHS": "100", "CJ2K_LEASE_SECONDS": "2"}
     jobs = {}
     for number, (clip, rate) in zip(range(JOBS), itertools.cycle(itertools.product(range(5), RATES))):
         jobs[service.submit(f"clip{clip}.mkv", f"{clip}/{number:02}.mxf", rate=rate)] = (clip, rate, f"{clip}/{number:02}.mxf")

@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from conftest import SERVICE, packet_hashes, run_ffmpeg
@@ -88,7 +89,7 @@ def test_a_job_that_kills_its_workers_is_set_aside(service):
     poison = service.script("poison", 'case "$*" in *poison*) echo x > "${!#:5}"; kill -9 $PPID;; esac; exec "$ffmpeg" "$@"')
     job_id = service.submit("short.mkv", "poison.mxf")
     good = service.submit("short.mkv", "good.mxf")
-    environment = {"CJ2K_FFMPEG": poison, "CJ2K_MOST_DEATHS": "1"}
+    environment = {"CJ2K_FFMPEG": poison, "CJ2K_MOST_DEATHS": "1", "CJ2K_LEASE_SECONDS": "2"}
     worker = service.start_worker(**environment)
 
     def set_aside():
@@ -109,7 +110,7 @@ def test_a_job_lost_between_queue_and_worker_comes_back(service):
     """A worker that dies right after it has fetched a job leaves it in no list at all."""
     job_id = service.submit("short.mkv", "a.mxf")
     assert service.queue.connection.lpop(service.queue.key).decode() == job_id
-    service.start_worker()
+    service.start_worker(CJ2K_LEASE_SECONDS="2")
     service.wait_for(job_id, "finished")
     assert "worker_deaths" not in service.totals()
 
@@ -154,7 +155,7 @@ def test_an_idle_worker_stops(service):
 def test_a_worker_that_slept_has_lost_its_job(service):
     """Its lease ends, another worker makes the output, and it notices."""
     job_id = service.submit("clip0.mkv", "a.mxf")
-    sleeper = service.start_worker(CJ2K_FFMPEG=service.slow())
+    sleeper = service.start_worker(CJ2K_FFMPEG=service.slow(), CJ2K_LEASE_SECONDS="2")
     service.wait_for_frames(job_id)
     sleeper.send_signal(signal.SIGSTOP)
     service.start_worker()
@@ -189,7 +190,7 @@ def test_the_queue_outlives_redis(service):
     """Redis is killed while jobs are in hand. The workers end or wait, and go on with the same jobs."""
     jobs = [service.submit(f"clip{number}.mkv", f"{number}.mxf") for number in range(4)]
     slow = service.slow()
-    workers = [service.start_worker(CJ2K_FFMPEG=slow) for _ in range(2)]
+    workers = [service.start_worker(CJ2K_FFMPEG=slow, CJ2K_LEASE_SECONDS="3") for _ in range(2)]
     service.wait_for_frames(jobs[0])
     service.server.kill()
     service.server.wait()
@@ -201,7 +202,7 @@ def test_the_queue_outlives_redis(service):
         for number, worker in enumerate(workers):
             if worker.poll() is not None:
                 assert worker.returncode == 1
-                workers[number] = service.start_worker(CJ2K_FFMPEG=slow)
+                workers[number] = service.start_worker(CJ2K_FFMPEG=slow, CJ2K_LEASE_SECONDS="3")
         return all(service.job(job_id).is_finished for job_id in jobs)
 
     service.wait(finished, "all jobs are finished")
@@ -310,6 +311,19 @@ def test_submit_command_line(service):
     assert waited.stdout == "3 jobs have ended, 0 failed\n", waited.stderr
     lines = tool("submit.py", "status").stdout.splitlines()
     assert len(lines) == 3 and all("finished" in line and "100.0 %" in line for line in lines)
+
+
+@pytest.mark.parametrize("tool, name, value, says", [
+    ("worker.py", "CJ2K_LEASE_SECONDS", "soon", "CJ2K_LEASE_SECONDS 'soon' is not a number from 1 to 3600"),
+    ("worker.py", "CJ2K_THREADS", "-1", "CJ2K_THREADS '-1' is not a number from 0 to 256"),
+    ("worker.py", "CJ2K_STOP_SECONDS", "1,2", "CJ2K_STOP_SECONDS '1,2' is not a number from 0 to 86400"),
+    ("submit.py", "CJ2K_RETRY_SECONDS", "1,x", "CJ2K_RETRY_SECONDS '1,x' is not a list of numbers from 1 to 86400"),
+    ("metrics.py", "CJ2K_METRICS_PORT", "70000", "CJ2K_METRICS_PORT '70000' is not a number from 1 to 65535"),
+])
+def test_bad_settings_are_one_line(service, tool, name, value, says):
+    service.environment[name] = value
+    result = service.tool(tool, *(["add", "--input", "a", "--output", "b.mxf"] if tool == "submit.py" else []))
+    assert result.returncode == 1 and result.stderr == says + "\n"
 
 
 def test_no_redis_is_one_line(service):
