@@ -2,13 +2,13 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# install_deps.sh [core|test|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|all|bench]...    (default core)
+# install_deps.sh [core|test|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|cluster|all|bench]...    (default core)
 #
 # Installs missing Debian packages with apt: for the library (core), for its tests and sanitizers (test), for building
 # FFmpeg (ffmpeg), for more of its components (ffmpeg_optional, and ffmpeg_full for build.sh --full), for samples/service and
-# its tests (service), for the tests of the image (image), for the plots of benchmarks (bench). all: without ffmpeg_full and
-# bench. Of ffmpeg_optional, ffmpeg_full and image, what the archive lacks is left out. It asks no questions. If packages are
-# missing, it needs root or sudo without a password.
+# its tests (service), for the tests of the image (image) and of samples/cluster (cluster), for the plots of benchmarks (bench).
+# all: without ffmpeg_full and bench. Of ffmpeg_optional, ffmpeg_full, image and cluster, what the archive lacks is left out.
+# It asks no questions. If packages are missing, it needs root or sudo without a password.
 set -euo pipefail
 
 readonly core="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev"
@@ -22,6 +22,7 @@ readonly ffmpeg_full="$ffmpeg_optional libgnutls28-dev libsrt-gnutls-dev libsoxr
 readonly image="buildah podman runc mmdebstrap"
 readonly service="python3 python3-pytest python3-pytest-xdist python3-rq python3-redis python3-prometheus-client
   python3-yaml redis-server util-linux"
+readonly cluster="slurmctld slurmd slurm-client munge python3-yaml python3-pip"
 readonly bench="python3-matplotlib"
 
 wanted=()
@@ -36,8 +37,9 @@ for group in "${@:-core}"; do
     ffmpeg_full) optional+=($ffmpeg_full) ;;
     service) wanted+=($service) ;;
     image) optional+=($image) ;;
+    cluster) optional+=($cluster) ;;
     bench) wanted+=($bench) ;;
-    all) wanted+=($core $test $ffmpeg $service); optional+=($ffmpeg_optional $image) ;;
+    all) wanted+=($core $test $ffmpeg $service); optional+=($ffmpeg_optional $image $cluster) ;;
     *) sed -n '5,11p' "$0" | cut -c3- >&2; exit 2 ;;
   esac
 done

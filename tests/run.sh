@@ -5,7 +5,7 @@
 # Installs what is missing and runs the tests:
 #
 #     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0, the service, the
-#                                Docker image
+#                                Docker image, several machines
 #     tests/run.sh --release     the same and more: tests labelled long, sanitizers with the code that uses the
 #                                CUDA driver, every FFmpeg as a user builds it, not only 7.1, and the image as a user
 #                                builds it, twice; quickstart on a machine with a made-up NVIDIA driver
@@ -38,7 +38,8 @@ list() {
     'tsan          fast tests with ThreadSanitizer' 'fuzz          libFuzzer' \
     'ffmpeg-7.1    the encoder in FFmpeg 7.1; also 5.1, 8.1 and 9.0' \
     'service       samples/service with FFmpeg 7.1 and a Redis server of its own' \
-    'image         the Docker image, by buildah and podman'
+    'image         the Docker image, by buildah and podman' \
+    'cluster       samples/cluster with FFmpeg 7.1 and a Slurm of four nodes of its own'
   [ ! -e build/release/CTestTestfile.cmake ] || ctest --test-dir build/release -N | sed -n 's/^ *Test *#[0-9]*: /  /p'
 }
 
@@ -176,6 +177,16 @@ image() {
   test_step image "$python" -B -m pytest -q tests/image "${full[@]}" --junitxml "$logs/image.xml"
 }
 
+cluster() {
+  # The schemas of Kubernetes; without them a test of its file is skipped.
+  [ -d build/python/kubernetes_validate ] ||
+    "$python" -m pip install -q --root-user-action=ignore --target build/python kubernetes-validate==1.37.0 \
+      > "$logs/cluster-pip.log" 2>&1 || true
+  step cluster-build ffmpeg_build 7.1 all || return
+  PYTHONPATH=build/python test_step cluster "$python" -B -m pytest -q -n "$jobs" --dist loadgroup tests/cluster \
+    --ffmpeg build/ffmpeg-7.1/ffmpeg --junitxml "$logs/cluster.xml"
+}
+
 run_step() { # NAME
   case $1 in
     build) release_build ;;
@@ -190,16 +201,17 @@ run_step() { # NAME
     fuzz) step fuzz-build build fuzz && step fuzz fuzz ;;
     ffmpeg-5.1 | ffmpeg-7.1 | ffmpeg-8.1 | ffmpeg-9.0) ffmpeg_version "${1#ffmpeg-}" ;;
     service) service ;;
+    cluster) cluster ;;
     *) release_build && ctest_step "$1" release -R "^$1(_|\$)" ;;
   esac
 }
 
 names=(build harness tests)
 groups=(core test)
-if [ "$mode" != fast ]; then names+=(asan tsan fuzz ffmpeg-7.1 service ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0); fi
+if [ "$mode" != fast ]; then names+=(asan tsan fuzz ffmpeg-7.1 service cluster ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0); fi
 if [ ${#only[@]} -gt 0 ]; then names=("${only[@]}"); fi
 case " ${names[*]}" in
-  *" ffmpeg-"* | *" service"*) groups=(all) ;;
+  *" ffmpeg-"* | *" service"* | *" cluster"*) groups=(all) ;;
   *" image"*) groups+=(image) ;;
 esac
 scripts/install_deps.sh "${groups[@]}" || exit 1

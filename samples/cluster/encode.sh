@@ -1,0 +1,299 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Encodes a film, or a sequence of images such as scan/%06d.dpx, on several machines, and proves the result:
+#
+#     samples/cluster/encode.sh [OPTIONS] INPUT OUTPUT.mxf [ENCODER OPTIONS]
+#
+#     --segments N          cut into N segments of about the same length
+#     --segment-seconds S   cut into segments of S seconds (default: 60)
+#     --local N             N tasks at a time on this machine, without Slurm
+#     --rate FPS            frame rate of a sequence of images (default 24)
+#     --max-tasks N         at most N Slurm tasks at a time
+#     --gpus N              each Slurm task gets N GPUs (--gres=gpu:N) and encodes on them (-device cuda:0,...)
+#     --sbatch OPTION       one more option for sbatch, such as --partition=film or --cpus-per-task=16; may be repeated
+#     --requeue-limit N     how often Slurm may start a task again after a node has failed (default 3)
+#     --verify              encode INPUT once more, in one piece on this machine, and compare the packets
+#     --keep                keep the segments
+#     --plan, --join        only the first, only the last step: what lies between is for another engine, see indexed-job.yaml
+#
+# INPUT, OUTPUT and this folder must have the same path on all machines, and ffmpeg must be the same program. INPUT needs a
+# constant frame rate. ENCODER OPTIONS are those of j2k_cuda, and -vf with filters that look at one frame at a time.
+#
+# The segments are encoded by segment.sh into OUTPUT.mxf.segments, as a Slurm array job, then joined without coding again. Audio
+# (as PCM) and timecode come from INPUT. A frame is coded without regard to its neighbours, so the packets are those of one
+# encode; OUTPUT.mxf.hashes lists their sizes and hashes. If something fails, the last lines say what: the same command goes on
+# from there, with segments that are done, and right, left as they are.
+#
+# Environment: CJ2K_FFMPEG         the ffmpeg to use, ffprobe beside it; default: build/ffmpeg-7.1/ffmpeg
+#              CJ2K_POLL_SECONDS   seconds between two looks at the tasks; default: 1, with Slurm 5
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# shellcheck source-path=SCRIPTDIR
+source "$root/samples/common.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$root/samples/cluster/job.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$root/samples/cluster/plan.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$root/samples/cluster/join.sh"
+readonly kSegment=$root/samples/cluster/segment.sh
+
+wanted_segments='' wanted_seconds='' wanted_rate='' local_tasks='' max_tasks='' gpus='' limit=3
+steps=all verify='' keep='' sbatch_options=()
+number() { [[ $2 =~ ^[1-9][0-9]{0,5}$ ]] || die "$1 $2 is not a whole number from 1 to 999999"; }
+while [[ ${1:-} == -* ]]; do
+  case $1 in
+    -h | --help) usage ;;
+    --segments) number "$1" "${2:-}"; wanted_segments=$2; shift 2 ;;
+    --segment-seconds) wanted_seconds=${2:?--segment-seconds S}; shift 2 ;;
+    --local) number "$1" "${2:-}"; local_tasks=$2; shift 2 ;;
+    --rate) wanted_rate=${2:?--rate FPS}; shift 2 ;;
+    --max-tasks) number "$1" "${2:-}"; max_tasks=$2; shift 2 ;;
+    --gpus) number "$1" "${2:-}"; gpus=$2; shift 2 ;;
+    --sbatch) sbatch_options+=("${2:?--sbatch OPTION}"); shift 2 ;;
+    --requeue-limit) [[ ${2:-} =~ ^[0-9]+$ ]] || die "--requeue-limit ${2:-} is not a number"; limit=$2; shift 2 ;;
+    --verify) verify=1; shift ;;
+    --keep) keep=1; shift ;;
+    --plan | --join) steps=${1#--}; shift ;;
+    *) usage 2 >&2 ;;
+  esac
+done
+[[ $# -ge 2 && ! (-n $wanted_segments && -n $wanted_seconds) ]] || usage 2 >&2
+[[ -z $wanted_seconds || ($wanted_seconds =~ ^[0-9]+(\.[0-9]+)?$ && $wanted_seconds =~ [1-9]) ]] ||
+  die "--segment-seconds $wanted_seconds is not a positive number"
+[[ -z $wanted_rate || $wanted_rate =~ ^[1-9][0-9]*(/[1-9][0-9]*)?$ ]] || die "--rate $wanted_rate is no rate such as 24 or 24000/1001"
+film=$1
+output=$2
+shift 2
+[[ $output == *.mxf ]] || die "$output is not named .mxf"
+[[ -z $local_tasks || -z $gpus$max_tasks ]] || die "--gpus and --max-tasks are for Slurm, not for --local"
+refuse_options "$@"
+options=("$@")
+[[ ! -e $output ]] || die "there is $output already"
+if [[ $steps == all && -z $local_tasks ]] && ! command -v sbatch >/dev/null; then
+  die "there is no sbatch here: install Slurm (Debian: slurm-client), or use --local N"
+fi
+find_ffmpeg
+export CJ2K_FFMPEG=$ffmpeg
+is_sequence "$film" || [[ -f $film ]] || die "there is no $film"
+[[ -d $(dirname "$film") ]] || die "there is no folder $(dirname "$film")"
+job_input=$(cd "$(dirname "$film")" && pwd)/${film##*/}
+[[ -d $(dirname "$output") ]] || die "there is no folder $(dirname "$output")"
+output=$(cd "$(dirname "$output")" && pwd)/${output##*/}
+folder=$output.segments
+mkdir -p "$folder" || die "the folder $folder cannot be made"
+exec 9>"$folder/lock"
+flock -n 9 || die "another encode.sh, or one of its tasks, works in $folder"
+
+# request: the part of the job that the command line decides.
+request() {
+  printf '%s=%s\n' input "$job_input" kind "$job_kind" program "$(identity_of_program)" \
+    cut "${wanted_segments:+$wanted_segments segments}${wanted_seconds:+$wanted_seconds s}" wanted_rate "$wanted_rate"
+}
+
+# plan: makes the job, or takes up the one that is there.
+plan() {
+  local input
+  job_kind=film
+  ! is_sequence "$job_input" || job_kind=images
+  request >"$folder/request.new"
+  { [[ ${#options[@]} == 0 ]] || printf '%s\0' "${options[@]}"; } >"$folder/options.new"
+  if [[ -e $folder/plan ]]; then
+    take_up
+    return
+  fi
+  if [[ $job_kind == images ]]; then plan_images; begin=0; else plan_film "$job_input"; fi
+  size=0 segments=${wanted_segments:-0}
+  if [[ -z $wanted_segments ]]; then
+    size=$(awk -v s="${wanted_seconds:-60}" -v r="$rate" 'BEGIN { split(r, f, "/"); n = int(s * f[1] / f[2] + .5); print n < 1 ? 1 : n }')
+    segments=$(((frames + size - 1) / size))
+  fi
+  [[ $segments -le $frames ]] || die "--segments $segments: $film has only $frames frames"
+  write_plan
+  { cat "$folder/request.new"; printf '%s=%s\n' identity "$job_identity" frames "$frames" rate "$rate" segments "$segments" begin "$begin"; } \
+    >"$folder/job.new"
+  mv "$folder/options.new" "$folder/options"
+  mv "$folder/job.new" "$folder/job"
+  sync "$folder/plan.new" "$folder/job" "$folder/options"
+  mv "$folder/plan.new" "$folder/plan"
+  rm "$folder/request.new"
+}
+
+# take_up: the job in the folder must be this one.
+take_up() {
+  local now
+  cmp -s "$folder/options.new" "$folder/options" || die "$folder has segments with other encoder options: remove it, or name another OUTPUT"
+  head -n 5 "$folder/job" | cmp -s - "$folder/request.new" ||
+    die "$folder belongs to another job ($(head -n 5 "$folder/job" | diff - "$folder/request.new" | sed -n 's/^< //p' | paste -s -d ' ')): \
+remove it, or name another OUTPUT"
+  rm "$folder/options.new" "$folder/request.new"
+  read_job
+  check_input
+}
+
+# check_input: INPUT is what it was when the job was planned.
+check_input() {
+  local now
+  if [[ $job_kind == images ]]; then
+    read_segment 0
+    now=$(identity_of_images "$job_input" "$first" "$job_frames" 2>/dev/null) || now=
+  else
+    now=$(identity_of_film "$job_input")
+  fi
+  [[ $now == "$job_identity" ]] || die "$film has changed since $folder was planned: remove that folder"
+}
+
+# find_missing: puts the segments that are not done into `missing`. Those that claim to be done are checked by their hashes.
+find_missing() {
+  local index first frames rest
+  missing=()
+  while read -r index first frames rest; do
+    if check_segment "$index" "$first" "$frames"; then continue; fi
+    [[ ! -e $(name_of "$index").sums ]] || echo "segment $index is damaged, or of another job: it is encoded again"
+    rm -f "$(name_of "$index")".{sums,progress}
+    missing+=("$index")
+  done <"$folder/plan"
+}
+
+# show_progress WHAT: one line where something has changed.
+show_progress() {
+  local index first frames rest done_segments=0 done_frames=0 line
+  while read -r index first frames rest; do
+    if [[ -e $(name_of "$index").sums ]]; then
+      done_segments=$((done_segments + 1)) done_frames=$((done_frames + frames))
+    elif [[ -s $(name_of "$index").progress ]]; then
+      line=$(tail -n 30 "$(name_of "$index").progress" 2>/dev/null | sed -n 's/^frame=//p' | tail -n 1) || line=
+      done_frames=$((done_frames + ${line:-0}))
+    fi
+  done <"$folder/plan"
+  line="segments $done_segments of $job_segments, frames $done_frames of $job_frames${1:+, $1}"
+  [[ $line != "${shown:-}" ]] || return 0
+  shown=$line
+  printf '[%4d s] %s\n' "$SECONDS" "$line"
+}
+
+run_local() {
+  local tasks
+  printf '%s\n' "${missing[@]}" |
+    xargs -P "$local_tasks" -I{} bash -c "exec \"\$1\" \"\$2\" {} >>\"\$2/\$(printf %06d {}).log\" 2>&1" - "$kSegment" "$folder" &
+  tasks=$!
+  trap 'kill -TERM 0' INT TERM
+  while kill -0 "$tasks" 2>/dev/null; do
+    show_progress ''
+    sleep "${CJ2K_POLL_SECONDS:-1}"
+  done
+  wait "$tasks" || true
+  trap - INT TERM
+}
+
+# ranges NUMBER...: as 0-3,7,9-11.
+ranges() {
+  printf '%s\n' "$@" | awk '
+    function put() { printf "%s%s", sep, a == b ? a : a "-" b; sep = "," }
+    NR == 1 { a = b = $1; next } $1 == b + 1 { b = $1; next } { put(); a = b = $1 } END { put() }'
+}
+
+# submit: the missing segments as an array job, whose number is put into `number` and the file `slurm`. If the job of an
+# earlier run is still there, its number is taken.
+submit() {
+  local device=() words
+  if [[ -s $folder/slurm ]]; then
+    number=$(cat "$folder/slurm")
+    if job_is_there && [[ -n $there ]]; then echo "Slurm job $number is still there: waiting for it"; return; fi
+  fi
+  if [[ -n $gpus ]]; then
+    sbatch_options+=("--gres=gpu:$gpus")
+    device=(-device "cuda:$(seq -s , 0 $((gpus - 1)))")
+  fi
+  printf -v words '%q ' "$kSegment" --requeue-limit "$limit" "$folder"
+  [[ -z $gpus ]] || printf -v words '%s%q %q' "$words" "${device[@]}"
+  number=$(sbatch --parsable --requeue --job-name="cj2k-${output##*/}" --array="$(ranges "${missing[@]}")${max_tasks:+%$max_tasks}" \
+    --chdir="$folder" --open-mode=append --output="$folder/%6a.log" "${sbatch_options[@]}" --wrap="exec $words") ||
+    die "sbatch failed, see above"
+  number=${number%%;*}
+  echo "$number" >"$folder/slurm"
+  echo "Slurm job $number: ${#missing[@]} tasks (scancel $number ends it)"
+}
+
+# job_is_there: puts the states of its tasks into `there`; empty: it has ended. Fails while the controller does not answer.
+job_is_there() {
+  if there=$(squeue -h -r -j "$number" -o '%T (%r)' 2>"$folder/squeue.log"); then
+    there=$(sort <<<"$there" | uniq -c | awk 'NF > 1 { $1 = $1; sub(/ \(None\)/, ""); print tolower($0) }' | paste -s -d ';' | sed 's/;/, /g')
+  elif grep -q 'Invalid job id' "$folder/squeue.log"; then
+    there=
+  else
+    return 1
+  fi
+}
+
+# all_done: whether each segment has its proof.
+all_done() {
+  local index first frames rest
+  while read -r index first frames rest; do
+    [[ -e $(name_of "$index").sums ]] || return 1
+  done <"$folder/plan"
+}
+
+run_slurm() {
+  local state=''
+  submit
+  trap 'echo; echo "job $number goes on without this script: the same command waits for it, scancel $number ends it"; exit 130' INT TERM
+  while :; do
+    if job_is_there; then
+      # A task that starts again may be in no queue for a moment.
+      if all_done || [[ -z $there && $state == ended ]]; then break; fi
+      state=${there:-ended}
+      if [[ -n $there && $(tr , '\n' <<<"$there" | grep -vc held) == 0 ]]; then
+        echo "Slurm holds what is left ($there)"
+        break
+      fi
+    else
+      state="Slurm's controller does not answer"
+    fi
+    show_progress "$state"
+    sleep "${CJ2K_POLL_SECONDS:-5}"
+  done
+  trap - INT TERM
+  # Tasks that Slurm holds, or has started twice, are of no use.
+  [[ -z $there ]] || scancel "$number" || true
+  rm -f "$folder/slurm"
+}
+
+# report_missing: what is missing, and why.
+report_missing() {
+  local index said
+  for index in "${missing[@]:0:10}"; do
+    said=$(grep -v '^$' "$(name_of "$index").log" 2>/dev/null | tail -n 1) || true
+    printf 'segment %s: %s\n' "$index" "${said:-no task has said why: it was killed, has not run, or the disk is full ($(df -h --output=avail "$folder" | tail -n 1 | tr -d ' ') free)}" >&2
+  done
+  die "${#missing[@]} of $job_segments segments are missing: $(ranges "${missing[@]}"); the logs are $folder/*.log. The same command \
+goes on from here"
+}
+
+plan
+read_job
+printf 'input       %s\nframes      %s at %s fps, in %s segments\n' "$job_input" "$job_frames" "${job_rate%/1}" "$job_segments"
+if [[ $steps == plan ]]; then
+  echo "folder      $folder"
+  exit
+fi
+find_missing
+kept=$((job_segments - ${#missing[@]}))
+if [[ ${#missing[@]} -gt 0 && $steps == all ]]; then
+  [[ $kept == 0 ]] || echo "$kept segments are done and right"
+  if [[ -n $local_tasks ]]; then run_local; else run_slurm; fi
+  for index in "${!missing[@]}"; do
+    read_segment "${missing[index]}"
+    if check_sums "${missing[index]}" "$first" "$frames"; then unset "missing[index]"; fi
+  done
+  missing=("${missing[@]}")
+fi
+show_progress ''
+[[ ${#missing[@]} == 0 ]] || report_missing
+check_input
+join
+if [[ -n $verify ]]; then verify_once; fi
+finish
