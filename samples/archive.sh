@@ -34,7 +34,7 @@ case $output in
   *) die "$output is not named .mkv, .mov or .mxf" ;;
 esac
 # Samples of 24 bits hold every lossless source but those of 32 bits, and every lossy one as it is decoded, to 24 bits.
-format=$(stream pix_fmt "${input[@]}")
+format=$(input_field pix_fmt)
 case $format in
   *f32* | *f16*) die "$1 has floating-point samples ($format): JPEG 2000 has integers; archive the files themselves" ;;
   pal8) die "$1 has a palette (pal8): add -pix_fmt rgb24 to a command of your own" ;;

@@ -38,11 +38,21 @@ stream() {
 # is_sequence INPUT: a pattern such as frames/%06d.dpx.
 is_sequence() { [[ ${1##*/} == *%*d* ]]; }
 
-# set_input INPUT RATE: puts the options that open it into `input`. RATE is for image sequences, whose first number is found.
+# set_input INPUT RATE: puts the options that open it into `input`, and what input_field tells into `probed`. RATE is for image
+# sequences, whose first number is found.
 set_input() {
-  local name=${1##*/} folder first begin end
   input=(-i "$1")
-  is_sequence "$1" || { [[ -e $1 ]] || die "there is no $1"; return 0; }
+  if is_sequence "$1"; then set_sequence "$1" "$2"; else [[ -e $1 ]] || die "there is no $1"; fi
+  probed=$("$ffprobe" -v error -select_streams v:0 -of default=nw=1 -show_entries \
+    stream=pix_fmt,width,height,avg_frame_rate,field_order,color_space,color_primaries "${input[@]}") ||
+    die "$1 cannot be read, see above"
+}
+
+# input_field FIELD: of the first video stream of the input.
+input_field() { sed -n "/^$1=/{s///p;q}" <<<"$probed"; }
+
+set_sequence() {
+  local name=${1##*/} folder first begin end
   folder=$(dirname "$1")
   [[ -d $folder ]] || die "there is no folder $folder"
   begin=${name%%%*}
@@ -78,7 +88,7 @@ set_rate() {
   local source=$1 wanted=$2 have known
   shift 2
   retime=() rate_filter=
-  have=$(stream avg_frame_rate "${input[@]}")
+  have=$(input_field avg_frame_rate)
   rate=$(awk -v have="$have" -v known="$*" 'BEGIN {
     split(have, h, "/"); n = split(known, k, " ")
     for (i = 1; i <= n; ++i) { split(k[i] "/1", r, "/"); x = h[1] / h[2] * r[2] / r[1] - 1; if (x * x < 1e-6) { print k[i]; exit } } }')
@@ -103,16 +113,16 @@ set_rate() {
 # The matrix that the YUV of the input was made with, for the filter scale.
 input_matrix() {
   local matrix
-  matrix=$(stream color_space "${input[@]}")
+  matrix=$(input_field color_space)
   case $matrix in
     bt709 | bt2020nc | smpte170m | bt470bg | smpte240m | fcc) echo "${matrix/bt2020nc/bt2020}" ;;
-    *) if [[ $(stream height "${input[@]}") -ge 720 ]]; then echo bt709; else echo smpte170m; fi ;;
+    *) if [[ $(input_field height) -ge 720 ]]; then echo bt709; else echo smpte170m; fi ;;
   esac
 }
 
 # refuse_interlaced INPUT: a film with fields needs a choice of its owner's.
 refuse_interlaced() {
-  case $(stream field_order "${input[@]}") in
+  case $(input_field field_order) in
     tt | bb | tb | bt) die "$1 is interlaced; first: $ffmpeg -i $1 -vf bwdif -c:v ffv1 progressive.mkv" ;;
   esac
 }

@@ -40,7 +40,7 @@ find_check
 set_input "$1" "${wanted:-24}"
 refuse_interlaced "$1"
 if [[ $colour == auto ]]; then
-  case $(stream color_primaries "${input[@]}") in
+  case $(input_field color_primaries) in
     bt709 | bt2020 | smpte431 | smpte432) ;;
     *) colour=rec709; echo "colour      the file names no primaries that -xyz knows: taken for rec709 (--colour)" ;;
   esac
@@ -49,7 +49,7 @@ set_rate "$1" "$wanted" 24 25 30 48 50 60
 
 # flat (1.85) or scope (2.39): the frame that leaves less black.
 if [[ -z $size ]]; then
-  size=$(awk -v w="$(stream width "${input[@]}")" -v h="$(stream height "${input[@]}")" -v s="$scale" 'BEGIN {
+  size=$(awk -v w="$(input_field width)" -v h="$(input_field height)" -v s="$scale" 'BEGIN {
     if (w / h > sqrt(1998 / 1080 * 2048 / 858)) print 2048 * s "x" 858 * s; else print 1998 * s "x" 1080 * s }')
 fi
 [[ $size =~ ^([0-9]+)x([0-9]+)$ ]] || die "--size $size is not WxH"
@@ -59,12 +59,12 @@ if ((width > 2048 || height > 1080)); then profile=cinema4k; else profile=cinema
 mkdir -p "$folder/j2c"
 [[ $(count_codestreams "$folder/j2c") == 0 ]] || die "there are .j2c files in $folder/j2c already"
 # Fitted with zscale, whose white is exact; libswscale's is 0.4 % too dark where it makes 16 bits of fewer.
-fitted=$(awk -v w="$(stream width "${input[@]}")" -v h="$(stream height "${input[@]}")" -v W="$width" -v H="$height" 'BEGIN {
+fitted=$(awk -v w="$(input_field width)" -v h="$(input_field height)" -v W="$width" -v H="$height" 'BEGIN {
   s = W / w < H / h ? W / w : H / h; print int(w * s + 0.5) ":" int(h * s + 0.5) }')
 if [[ $("$ffmpeg" -hide_banner -h filter=zscale 2>&1) == "Filter zscale"* ]]; then
   matrix=$(input_matrix)
   filter=zscale=$fitted:f=lanczos:m=gbr:r=full
-  case $(stream color_space "${input[@]}") in '' | unknown) filter+=:min=${matrix/#bt/}; filter=${filter/smpte/} ;; esac
+  case $(input_field color_space) in '' | unknown) filter+=:min=${matrix/#bt/}; filter=${filter/smpte/} ;; esac
 else
   filter=scale=$fitted:flags=lanczos+accurate_rnd:in_color_matrix=$(input_matrix)
 fi

@@ -38,8 +38,8 @@ set_input "$1" "${wanted:-24}"
 refuse_interlaced "$1"
 set_rate "$1" "$wanted" 24 25 30 48 50 60 120 24000/1001 30000/1001 60000/1001
 
-width=$(stream width "${input[@]}")
-format=$(stream pix_fmt "${input[@]}")
+width=$(input_field width)
+format=$(input_field pix_fmt)
 case $format in
   *f32* | *f16*) format=gbrp16le ;; # EXR: linear light
   yuv420p | yuvj420p | nv12 | nv21) format=yuv422p ;;
