@@ -211,8 +211,8 @@ def _run_ffmpeg(job: Job, source: pathlib.Path, part: pathlib.Path, settings: Se
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                start_new_session=True)
     with process:
+        watch = _Watch(process, report)
         try:
-            watch = _Watch(process, report)
             while watch.wait(0.25):
                 if stop.is_over:
                     raise Stopped("the worker stops")
@@ -223,6 +223,7 @@ def _run_ffmpeg(job: Job, source: pathlib.Path, part: pathlib.Path, settings: Se
             raise TryAgain(f"ffmpeg did not end within {settings.stall_seconds:g} s") from None
         finally:
             _end(process)
+            watch.close()
     _raise_failure(process.returncode, list(watch.errors))
     if watch.progress.frame == 0:
         raise Failed("the input has no frame")
@@ -267,10 +268,10 @@ class _Watch:
         self._position = ("", "")
         self._last_change = time.monotonic()
         self._selector = selectors.DefaultSelector()
-        self._rest = {}
+        self._rest = collections.defaultdict[int, bytes](bytes)  # begun lines
         for stream, take in ((process.stdout, self._take_progress), (process.stderr, self._take_message)):
+            assert stream
             self._selector.register(stream, selectors.EVENT_READ, take)
-            self._rest[stream] = b""
 
     @property
     def quiet_seconds(self) -> float:
@@ -280,13 +281,16 @@ class _Watch:
         """Waits for lines, at most for this long. False once ffmpeg has closed both of its outputs."""
         for key, _ in self._selector.select(seconds):
             data = os.read(key.fd, 65536)
-            *lines, rest = (self._rest[key.fileobj] + (data or b"\n")).split(b"\n")
-            self._rest[key.fileobj] = rest[-4096:]
+            *lines, rest = (self._rest[key.fd] + (data or b"\n")).split(b"\n")
+            self._rest[key.fd] = rest[-4096:]
             for line in lines:
                 key.data(line.decode("utf-8", "replace").strip())
             if not data:
                 self._selector.unregister(key.fileobj)
         return bool(self._selector.get_map())
+
+    def close(self) -> None:
+        self._selector.close()
 
     def _take_message(self, line: str) -> None:
         error, duration = self._ERROR.match(line), self._DURATION.search(line)

@@ -15,6 +15,7 @@ from typing import Iterator
 
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
 from rq import Queue
 from rq.job import Job as QueuedJob
 
@@ -32,7 +33,7 @@ COUNTERS = {
 }
 
 
-class ServiceCollector:
+class ServiceCollector(Collector):
     """Reads everything anew for each scrape."""
 
     def __init__(self, queue: Queue):
@@ -58,8 +59,8 @@ class ServiceCollector:
         yield ends
         states = GaugeMetricFamily("cj2k_queue_jobs", "Jobs in the queue, in hand, waiting for a retry, set aside",
                                    labels=["state"])
-        for state, number in (("queued", queued), ("running", len(running)), ("waiting", waiting), ("failed", failed)):
-            states.add_metric([state], number)
+        for state, jobs in (("queued", queued), ("running", len(running)), ("waiting", waiting), ("failed", failed)):
+            states.add_metric([state], jobs)
         yield states
         yield self._fps([job.decode() for job in running])
 

@@ -106,6 +106,21 @@ def test_a_job_that_kills_its_workers_is_set_aside(service):
     service.wait(lambda: service.outputs() == ["good.mxf", "good.mxf.json"], "no part file")
 
 
+def test_a_killed_worker_takes_its_ffmpeg_along(service):
+    job_id = service.submit("clip0.mkv", "a.mxf")
+    worker = service.start_worker(CJ2K_FFMPEG=service.script("endless", 'exec "$ffmpeg" -re -stream_loop 99 "$@"'),
+                                  CJ2K_LEASE_SECONDS="2")
+    service.wait_for_frames(job_id)
+    assert len(service.encoders()) == 1 and any(name.endswith(".part") for name in service.outputs())
+    worker.kill()
+    worker.wait()
+    service.wait(lambda: not service.encoders(), "no ffmpeg", seconds=60)
+    service.start_worker()
+    service.wait_for(job_id, "finished")
+    assert service.outputs() == ["a.mxf", "a.mxf.json"] and service.totals()["worker_deaths"] == 1
+    assert service.job(job_id).meta["attempt"] == 2 and service.job(job_id).retries_left == 3
+
+
 def test_a_job_lost_between_queue_and_worker_comes_back(service):
     """A worker that dies right after it has fetched a job leaves it in no list at all."""
     job_id = service.submit("short.mkv", "a.mxf")
