@@ -63,13 +63,15 @@ while [ $# -gt 0 ]; do case $1 in -d) folder=$2 ;; esac; shift; done
         subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", self.folder / "libcuda.so.1"], check=True)
         self.env["LD_LIBRARY_PATH"] = str(self.folder)
 
-    def get(self, *options):
-        """Exit status, stdout and stderr of the script, where the machine's own toolkit cannot be seen."""
-        command = [SCRIPT, *options, self.folder / "cuda"]
+    def call(self, command, **env):
+        """Exit status, stdout and stderr of a command, where the machine's own toolkit cannot be seen."""
         if OWN_TOOLKIT.exists():
             command = ["/usr/bin/unshare", "-m", "/bin/bash", "-c", f'/bin/mount -t tmpfs none {OWN_TOOLKIT} && exec "$0" "$@"', *command]
-        done = subprocess.run(command, capture_output=True, text=True, env=self.env)
+        done = subprocess.run(command, capture_output=True, text=True, env={**self.env, **env})
         return done.returncode, done.stdout.strip(), done.stderr.strip()
+
+    def get(self, *options):
+        return self.call([SCRIPT, *options, self.folder / "cuda"])
 
 
 @pytest.fixture
@@ -143,3 +145,32 @@ def test_the_reason_is_one_line(machine):
     status, out, err = machine.get()
     assert (status, out, len(err.splitlines())) == (1, "", 1)
     assert err.startswith("no nvcc: ") and "PyPI: ERROR: No matching distribution found" in err
+
+
+def quickstart(machine, **env):
+    """The lines that samples/quickstart.sh prints until it calls ffmpeg-patch/build.sh, and what it asks that for."""
+    tree = machine.folder / "tree"
+    for name in ("samples/quickstart.sh", "scripts/get_nvcc.sh"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(SCRIPT.parents[1] / name, tree / name)
+    executable(tree / "scripts/install_deps.sh", "#!/bin/sh\n")
+    executable(tree / "ffmpeg-patch/build.sh", "#!/bin/sh\necho \"CJ2K_CUDA=$CJ2K_CUDA CJ2K_NVCC=$CJ2K_NVCC\"; exit 9\n")
+    status, out, err = machine.call([tree / "samples/quickstart.sh"], **env)
+    assert status == 9
+    return out.splitlines()[-1], [*err.splitlines(), *out.splitlines()[:-1]]
+
+
+def test_quickstart(machine):
+    """With a driver and no nvcc one is fetched into build/; where that fails, the reason is one line, and the CPU is taken."""
+    machine.env["LD_LIBRARY_PATH"] = str(machine.folder)
+    machine.driver(13000)
+    asked, lines = quickstart(machine)
+    assert asked == "CJ2K_CUDA=OFF CJ2K_NVCC="
+    assert len(lines) == 2 and lines[0].startswith("no nvcc: ") and lines[1] == "going on with the CPU"
+    assert quickstart(machine, CJ2K_CUDA="OFF") == ("CJ2K_CUDA=OFF CJ2K_NVCC=", [])
+    wheel = executable(machine.folder / "wheel/nvidia/cu13/bin/nvcc", NVCC.format(version="13.0", compile="exit 0"))
+    machine.pip(f'mkdir -p "$folder"; cd {machine.folder}/wheel; /usr/bin/python3 -m zipfile -c "$folder/nvcc.whl" nvidia')
+    asked, lines = quickstart(machine)
+    nvcc = machine.folder / "tree/build/cuda/bin/nvcc"
+    assert (asked, lines) == (f"CJ2K_CUDA=AUTO CJ2K_NVCC={nvcc}", [f"nvcc 13.0.88 from PyPI, in {nvcc.parents[1]}"])
+    assert nvcc.read_text() == wheel.read_text()

@@ -73,6 +73,8 @@ seed() {
 
 base=${CJ2K_IMAGE_BASE:-localhost/debian:bookworm-slim}
 if [ -z "${CJ2K_IMAGE_BASE:-}" ] && ! in_storage podman image exists "$base"; then make_base; fi
+in_storage podman --runtime runc --cgroup-manager cgroupfs run --rm --network none --ulimit nofile=1024:1024 \
+  --ulimit nproc=1024:1024 "$base" true > "$work/probe.log" 2>&1 || skip "podman: $(tail -n 1 "$work/probe.log")"
 
 seed "$work/cache"
 arguments=()
