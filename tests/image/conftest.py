@@ -78,10 +78,24 @@ class Image:
         return int(out)
 
 
+def needs_full(item):
+    """Whether a test is about the image of --full alone, or (False) about the other one; None: about both."""
+    what = item.callspec.params.get("what", "") if hasattr(item, "callspec") else ""
+    if "full" in item.fixturenames or what.startswith("no GPU"):
+        return True
+    return False if "CUDA=OFF" in what else None
+
+
+def pytest_collection_modifyitems(config, items):
+    full = config.getoption("full")
+    others = [item for item in items if needs_full(item) not in (None, full)]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if item not in others]
+
+
 @pytest.fixture(scope="session")
-def full(pytestconfig):
-    if not pytestconfig.getoption("full"):
-        pytest.skip("needs the image of tests/image/build.sh --full (tests/run.sh --release)")
+def full():
+    """For tests of what users build, which tests/run.sh --release runs."""
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ ERRORS = ["-v", "error"]
 def documented():
     """The rows of the table: {what happened: (exit status, text on stderr)}."""
     text = (ROOT / "docs/container.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\w[^|]*?) +\| (\d+) \| (?:`([^|]*?)`)? *\|[^|\n]*\|$", text, re.M)
+    rows = re.findall(r"^\| ([\w`][^|]*?) +\| (\d+) \| (?:`([^|]*?)`)? *\|[^|\n]*\|$", text, re.M)
     return {what: (int(status), message) for what, status, message in rows}
 
 
@@ -75,6 +75,7 @@ CASES = {
     "output exists, with `-n`": Case(["-n", *CLIP, "-frames:v", 2, *ENCODE, "out.mxf"], write("out.mxf", "here")),
     "disk is full": Case([*CLIP, "-frames:v", 100, *ENCODE, "/small/out.mxf"], options={"tmpfs": ["/small:size=1m,mode=1777"]}),
     "no GPU, with `-device cuda`": Case([*CLIP, "-frames:v", 2, *ENCODE, "-device", "cuda", "out.mxf"]),
+    "`-device cuda` in an image built with `CUDA=OFF`": Case([*CLIP, "-frames:v", 2, *ENCODE, "-device", "cuda", "out.mxf"]),
     "option unknown": Case([*CLIP, "-frames:v", 2, *ENCODE, "-nosuch", 1, "out.mxf"]),
     "value out of range": Case([*CLIP, "-frames:v", 2, *ENCODE, "-levels", 99, "out.mxf"]),
     "encoder refuses what it is asked for": Case([*CLIP, "-frames:v", 2, *ENCODE, "-profile:v", "cinema2k", "out.mxf"]),
@@ -151,10 +152,11 @@ def test_frames_that_wait_are_dropped(image, folder):
     assert written <= decoded(image, folder, "out.mov") <= written + 10
 
 
-def test_four_sigterms_end_at_once(image, folder):
-    status, seconds, log, written = interrupted(image, folder, "out.mxf", [signal.SIGTERM] * 4)
-    assert status == 123, log
-    assert int(image.ffprobe(folder, "out.mxf", "-count_packets", "-show_entries", "stream=nb_read_packets")[0]) >= written
+def test_a_second_sigterm_ends_at_once(image, folder):
+    """Without the file's end. MXF can be read all the same."""
+    status, seconds, log, _ = interrupted(image, folder, "out.mxf", [signal.SIGTERM] * 2)
+    assert status == 255, log
+    assert int(image.ffprobe(folder, "out.mxf", "-count_packets", "-show_entries", "stream=nb_read_packets")[0]) > 0
     assert seconds < 2
 
 
