@@ -18,7 +18,7 @@
 #
 # Environment: JOBS (default: cores), CJ2K_TEST_MEDIA (folder of test pictures), CJ2K_ALLOW_MISSING_DECODERS=1,
 # CJ2K_FUZZ_SECONDS (default 60), CJ2K_FULL_SIZE (frames of 2K and of 4K that --release holds against the caps of cinema;
-# default 12 and 6; 2000 take an hour of a core).
+# default 12 and 6; 2000 take 24 minutes of a core).
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
