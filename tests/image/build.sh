@@ -95,4 +95,5 @@ else
   if [ -x /usr/local/cuda/bin/nvcc ]; then arguments=(-v /usr/local/cuda:/usr/local/cuda:ro); else arguments=(); fi
   build localhost/cj2k:2 "$work/cache2" "${arguments[@]}"
 fi
+in_storage podman image prune --force > /dev/null # stages, and what the last run has left
 say "done"
