@@ -32,7 +32,7 @@ quiet_ffmpeg() { run_ffmpeg -v error "$@"; }
 stream() {
   local field=$1
   shift
-  "$ffprobe" -v error -select_streams v:0 -show_entries "stream=$field" -of default=nw=1:nk=1 "$@" | head -n 1
+  "$ffprobe" -v error -select_streams v:0 -show_entries "stream=$field" -of default=nw=1:nk=1 "$@" | sed -n 1p
 }
 
 # is_sequence INPUT: a pattern such as frames/%06d.dpx.
@@ -59,7 +59,7 @@ set_sequence() {
   end=${name#*%}
   end=${end#*d}
   first=$(find "$folder" -maxdepth 1 -name "$begin*$end" -printf '%f\n' | sed "s/^$begin\([0-9]*\)$end\$/\1/" |
-    sort -n | head -n 1)
+    sort -n | sed -n 1p)
   [[ $first =~ ^[0-9]+$ ]] || die "no file is named like $1"
   input=(-start_number "$((10#$first))" -framerate "$2" -i "$1")
 }

@@ -48,26 +48,64 @@ plan_images() {
   [[ $rate == */* ]] || rate=$rate/1
 }
 
-# plan_film FILE: reads the times of its packets, and sets `frames`, `rate` and `begin`, the time of the first frame. The file
+# told_by_container FILE LIST: where each packet is a frame of its own (intra-frame codecs), MOV and MXF tell their number, and
+# it need not be found by reading the whole film. The first and the last packets must be where rate and number say; each task
+# counts its own. Sets `rate` and writes LIST.
+told_by_container() {
+  local average number duration base first last
+  [[ $(stream codec_name "$1") =~ ^(prores|dnxhd|jpeg2000|cfhd|v210|v410|r210|r10k|rawvideo|mjpeg|png)$ ]] || return 1
+  rate=$(stream r_frame_rate "$1")
+  average=$(stream avg_frame_rate "$1")
+  [[ $average == "$rate" || $average == 0/0 ]] || return 1
+  number=$(stream nb_frames "$1")
+  duration=$(stream duration_ts "$1")
+  base=$(stream time_base "$1")
+  if [[ ! $number =~ ^[0-9]+$ && $base == "${rate#*/}/${rate%/*}" ]]; then number=$duration; fi
+  [[ $number =~ ^[1-9][0-9]*$ && $rate =~ ^[1-9][0-9]*/[1-9][0-9]*$ ]] || return 1
+  first=$(packets_from "$1" '%+#1')
+  [[ $first =~ ^-?[0-9.]+,K_ ]] || return 1
+  awk -v n="$number" -v rate="$rate" -v begin="${first%%,*}" '
+    BEGIN { split(rate, r, "/"); for (i = 0; i < n; ++i) printf "%.6f,K__\n", begin + i * r[2] / r[1] }' >"$2"
+  last=$(tail -n 1 "$2" | cut -d , -f 1)
+  packets_from "$1" "$(awk -v t="$last" -v rate="$rate" 'BEGIN { split(rate, r, "/"); printf "%.6f", t - 2.5 * r[2] / r[1] }')%" |
+    awk -F, -v last="$last" -v rate="$rate" '
+      BEGIN { split(rate, r, "/") } { end = $1; if ($2 !~ /^K_/) bad = 1 }
+      END { off = (end - last) * r[1] / r[2]; exit bad || NR == 0 || off * off > 1 / 16 }'
+}
+
+# packets_from FILE INTERVAL: time and flags of the packets there.
+packets_from() {
+  "$ffprobe" -v error -select_streams v:0 -read_intervals "$2" -show_entries packet=pts_time,flags -of csv=p=0 "$1"
+}
+
+# plan_film FILE: finds the times of its frames, and sets `frames`, `rate` and `begin`, the time of the first frame. The file
 # $folder/times gets time and flags of each frame, in the order in which frames are shown.
 plan_film() {
   local tried irregular first_guess='' first_place list=$folder/times
   [[ -z $wanted_rate ]] || die "--rate is for images: $1 has a rate of its own"
   [[ -r $1 ]] || die "$1 cannot be read"
   job_identity=$(identity_of_film "$1")
+  if told_by_container "$1" "$list"; then
+    set_first_and_count "$list"
+    return
+  fi
   echo "counting the frames of $1"
   "$ffprobe" -v error -select_streams v:0 -show_entries packet=pts_time,flags -of csv=p=0 "$1" |
     awk -F, 'NF && $2 !~ /D/' | sort -s -t , -k 1,1n >"$list"
-  frames=$(wc -l <"$list")
-  [[ $frames -gt 0 ]] || die "$1 has no video"
+  [[ -s $list ]] || die "$1 has no video"
   ! grep -qm1 '^N/A' "$list" || die "$1 does not tell the times of its frames; first: $ffmpeg -i $1 -map 0 -c copy other.mkv"
-  begin=$(head -n 1 "$list" | cut -d , -f 1)
+  set_first_and_count "$list"
   for tried in r_frame_rate avg_frame_rate; do
     rate=$(stream "$tried" "$1")
     if irregular=$(first_irregular "$list"); then return; fi
     if [[ -z $first_guess ]]; then first_guess=$rate first_place=$irregular; fi
   done
   die "$1 has a variable frame rate (frame $first_place); first: $ffmpeg -i $1 -fps_mode cfr -r ${first_guess%/1} -c:v ffv1 -c:a copy constant.mkv"
+}
+
+set_first_and_count() {
+  frames=$(wc -l <"$1")
+  begin=$(head -n 1 "$1" | cut -d , -f 1)
 }
 
 # first_irregular LIST: fails, and tells the first frame that is more than a quarter of a frame off its place at `rate`.
@@ -82,7 +120,8 @@ first_irregular() {
 
 # write_plan: the file `plan`. A segment of a film is read from the last key frame but one before it, so that frames which lean
 # on the key frame before are right, too. Its range begins a quarter of a frame before its first frame, and ends a quarter before
-# the next segment's: no frame is nearer, and a time base as coarse as a frame rounds to the right frame.
+# the next segment's: no frame is nearer, and a time base as coarse as a frame rounds to the right one. The last range has no end, so
+# that a frame too many is noticed.
 write_plan() {
   local index number
   if [[ $job_kind == film ]]; then
@@ -92,7 +131,7 @@ write_plan() {
       { time[NR - 1] = $1; if ($2 ~ /K/) keys[++n] = $1; seek[NR - 1] = n > 2 ? keys[n - 1] : 0 }
       END { for (k = 0; k < segments; ++k) { a = cut(k); b = cut(k + 1)
               printf "%d %d %d %s %.6f %.6f -\n", k, a, b - a, seek[a], time[a] - quarter,
-              b < frames ? time[b] - quarter : time[b - 1] + 3 * quarter } }' \
+              b < frames ? time[b] - quarter : time[b - 1] + 1e5 } }' \
       "$folder/times"
     rm "$folder/times"
   else

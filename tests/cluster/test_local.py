@@ -123,6 +123,29 @@ def damage(path):
     path.write_bytes(data)
 
 
+@pytest.mark.parametrize("name, counts", [("whole.mov", False), ("whole.mxf", False), ("trimmed.mov", True)])
+def test_containers_that_tell_the_number(ff, job, tmp_path, name, counts):
+    """A film of an intra-frame codec is not read to be counted, unless its container tells another number than it has."""
+    ff.film(tmp_path / "whole.mov", 24, "-c:v", "prores_ks", "-pix_fmt", "yuv422p10le")
+    ff("-i", tmp_path / "whole.mov", "-c", "copy", tmp_path / "whole.mxf")
+    ff("-ss", 0.3, "-i", tmp_path / "whole.mov", "-c", "copy", tmp_path / "trimmed.mov")  # with an edit list
+    task = job(name, *RATE)
+    log = task.run("--local", 2, "--segments", 3)
+    assert ("counting the frames" in log) == counts
+    assert ("frames      24 at 24 fps" in log) == (not counts)
+    task.check()
+
+
+def test_an_input_that_is_cut_off(ff, job, tmp_path):
+    """Its container tells 24 frames; half of one is the last."""
+    ff.film(tmp_path / "whole.mxf", 24, "-c:v", "prores_ks", "-pix_fmt", "yuv422p10le")
+    data = (tmp_path / "whole.mxf").read_bytes()
+    (tmp_path / "in.mxf").write_bytes(data[:len(data) // 2])
+    log = job("in.mxf", *RATE).run("--local", 2, "--segments", 3, ok=False)
+    assert "counting the frames" in log and "1 of 3 segments are missing: 2;" in log
+    assert "cannot be decoded as its packets say" in log
+
+
 @pytest.mark.parametrize("what", ["damaged", "cut off", "gone", "another", "no proof"])
 def test_nothing_wrong_is_joined(ff, job, tmp_path, what):
     ff.film(tmp_path / "in.mkv", 12, *MPEG2)
