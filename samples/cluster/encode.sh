@@ -108,13 +108,16 @@ plan() {
   if [[ $job_kind == images ]]; then plan_images; begin=0; else plan_film "$job_input"; fi
   size=0 segments=${wanted_segments:-0}
   if [[ -z $wanted_segments ]]; then
-    size=$(awk -v s="${wanted_seconds:-60}" -v r="$rate" 'BEGIN { split(r, f, "/"); n = int(s * f[1] / f[2] + .5); print n < 1 ? 1 : n }')
+    size=$(awk -v s="${wanted_seconds:-60}" -v r="$rate" '
+      BEGIN { split(r, f, "/"); n = int(s * f[1] / f[2] + .5); print n < 1 ? 1 : n }')
     segments=$(((frames + size - 1) / size))
   fi
   [[ $segments -le $frames ]] || die "--segments $segments: $film has only $frames frames"
   write_plan
-  { cat "$folder/request.new"; printf '%s=%s\n' identity "$job_identity" frames "$frames" rate "$rate" segments "$segments" begin "$begin"; } \
-    >"$folder/job.new"
+  {
+    cat "$folder/request.new"
+    printf '%s=%s\n' identity "$job_identity" frames "$frames" rate "$rate" segments "$segments" begin "$begin"
+  } >"$folder/job.new"
   mv "$folder/options.new" "$folder/options"
   mv "$folder/job.new" "$folder/job"
   sync "$folder/plan.new" "$folder/job" "$folder/options"
@@ -125,9 +128,11 @@ plan() {
 # take_up: the job in the folder must be this one.
 take_up() {
   local now
-  cmp -s "$folder/options.new" "$folder/options" || die "$folder has segments with other encoder options: remove it, or name another OUTPUT"
+  cmp -s "$folder/options.new" "$folder/options" ||
+    die "$folder has segments with other encoder options: remove it, or name another OUTPUT"
   head -n 5 "$folder/job" | cmp -s - "$folder/request.new" ||
-    die "$folder belongs to another job ($(head -n 5 "$folder/job" | diff - "$folder/request.new" | sed -n 's/^< //p' | paste -s -d ' ')): \
+    die "$folder belongs to another job ($(head -n 5 "$folder/job" | diff - "$folder/request.new" | sed -n 's/^< //p' |
+      paste -s -d ' ')): \
 remove it, or name another OUTPUT"
   rm "$folder/options.new" "$folder/request.new"
   read_job
@@ -210,7 +215,8 @@ submit() {
   fi
   printf -v words '%q ' "$kSegment" --requeue-limit "$limit" "$folder"
   [[ -z $gpus ]] || printf -v words '%s%q %q' "$words" "${device[@]}"
-  number=$(sbatch --parsable --requeue --job-name="cj2k-${output##*/}" --array="$(ranges "${missing[@]}")${max_tasks:+%$max_tasks}" \
+  number=$(sbatch --parsable --requeue --job-name="cj2k-${output##*/}" \
+    --array="$(ranges "${missing[@]}")${max_tasks:+%$max_tasks}" \
     --chdir="$folder" --open-mode=append --output="$folder/%6a.log" "${sbatch_options[@]}" --wrap="exec $words") ||
     die "sbatch failed, see above"
   number=${number%%;*}
@@ -221,7 +227,8 @@ submit() {
 # job_is_there: puts the states of its tasks into `there`; empty: it has ended. Fails while the controller does not answer.
 job_is_there() {
   if there=$(squeue -h -r -j "$number" -o '%T (%r)' 2>"$folder/squeue.log"); then
-    there=$(sort <<<"$there" | uniq -c | awk 'NF > 1 { $1 = $1; sub(/ \(None\)/, ""); print tolower($0) }' | paste -s -d ';' | sed 's/;/, /g')
+    there=$(sort <<<"$there" | uniq -c | awk 'NF > 1 { $1 = $1; sub(/ \(None\)/, ""); print tolower($0) }' | paste -s -d ';' |
+      sed 's/;/, /g')
   elif grep -q 'Invalid job id' "$folder/squeue.log"; then
     there=
   else
@@ -240,7 +247,7 @@ all_done() {
 run_slurm() {
   local state=''
   submit
-  trap 'echo; echo "job $number goes on without this script: the same command waits for it, scancel $number ends it"; exit 130' INT TERM
+  trap 'echo; echo "job $number goes on: the same command waits for it, scancel $number ends it"; exit 130' INT TERM
   while :; do
     if job_is_there; then
       # A task that starts again may be in no queue for a moment.
@@ -264,10 +271,12 @@ run_slurm() {
 
 # report_missing: what is missing, and why.
 report_missing() {
-  local index said
+  local index said room
   for index in "${missing[@]:0:10}"; do
     said=$(grep -v '^$' "$(name_of "$index").log" 2>/dev/null | tail -n 1) || true
-    printf 'segment %s: %s\n' "$index" "${said:-no task has said why: it was killed, has not run, or the disk is full ($(df -h --output=avail "$folder" | tail -n 1 | tr -d ' ') free)}" >&2
+    room=$(df -h --output=avail "$folder" | tail -n 1 | tr -d ' ')
+    printf 'segment %s: %s\n' "$index" \
+      "${said:-no task has said why: it was killed, has not run, or the disk is full ($room free)}" >&2
   done
   die "${#missing[@]} of $job_segments segments are missing: $(ranges "${missing[@]}"); the logs are $folder/*.log. The same command \
 goes on from here"

@@ -92,13 +92,15 @@ failed() {
   rm -f "$part"* # where the disk is full, there is room for the message now
   printf '%s\n' "$said" >&2 2>/dev/null || true
   if [[ $1 == 137 || $1 == 143 ]]; then (die "ffmpeg was ended by signal $(($1 - 128))") || exit "$1"; fi
-  die "ffmpeg failed: $(grep -m 1 -e 'No space left' -e '^.j2k_cuda' <<<"$said" || sed -n 1p <<<"$said")"
+  die "ffmpeg failed: $(printf '%s\n' "$said" | awk '
+    NR == 1 { first = $0 } /No space left|^.j2k_cuda/ && !cause { cause = $0 } END { print cause ? cause : first }')"
 }
 
 # encoded_none: whether not one frame has come out.
 encoded_none() { ! grep -q '^frame=[1-9]' "$name.progress" 2>/dev/null; }
 
-count() { grep -c '^packet ' <<<"$packets" || true; }
+# count: without a here-string, whose file a read-only /tmp refuses.
+count() { printf '%s\n' "$packets" | grep -c '^packet ' || true; }
 
 # shellcheck disable=SC2154 # read_job sets job_NAME
 [[ $(identity_of_program) == "$job_program" ]] || die "$ffmpeg is another program than the one that made the plan"
