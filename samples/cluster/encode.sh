@@ -180,12 +180,22 @@ show_progress() {
   printf '[%4d s] %s\n' "$SECONDS" "$line"
 }
 
+# end_local PID: ends the tasks: those of a script that leads its process group now; else those that have begun end by
+# themselves, and hold the lock until then.
+end_local() {
+  trap - INT TERM
+  echo "ended; the same command goes on from here" >&2
+  kill -TERM "$1"
+  if [[ $(cut -d ' ' -f 5 "/proc/$$/stat") == "$$" ]]; then kill -TERM 0; fi
+  exit 130
+}
+
 run_local() {
   local tasks
   printf '%s\n' "${missing[@]}" |
     xargs -P "$local_tasks" -I{} bash -c "exec \"\$1\" \"\$2\" {} >>\"\$2/\$(printf %06d {}).log\" 2>&1" - "$kSegment" "$folder" &
   tasks=$!
-  trap 'kill -TERM 0' INT TERM
+  trap 'end_local "$tasks"' INT TERM
   while kill -0 "$tasks" 2>/dev/null; do
     show_progress ''
     sleep "${CJ2K_POLL_SECONDS:-1}"

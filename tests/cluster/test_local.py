@@ -278,6 +278,26 @@ def test_killed_and_run_again(ff, job, tmp_path):
     task.check()
 
 
+def test_ended_and_run_again(ff, job, tmp_path):
+    """SIGTERM to encode.sh ends its tasks, which leave nothing half-done."""
+    ff.film(tmp_path / "in.mkv", 96, "-c:v", "ffv1")
+    task = job("in.mkv", *RATE)
+    task.ff = ff.wrapped(tmp_path / "bin", 'if [[ "$*" == *-progress* ]]; then exec "$real" -re "$@"; else exec "$real" "$@"; fi')
+    task.start("--local", 2, "--segments", 4)
+    task.wait_for(lambda: list(task.segments.glob("*.part")), "a segment")
+    task.process.terminate()
+    log = task.finish(ok=None)
+    assert task.process.returncode != 0 and "the same command goes on from here" in log
+    begin = time.monotonic()
+    while subprocess.run(["flock", "-n", task.segments / "lock", "true"], check=False).returncode:
+        assert time.monotonic() < begin + 20, "the tasks go on"
+        time.sleep(0.1)
+    assert not list(task.segments.glob("*.part*")) and len(list(task.segments.glob("??????.sums"))) < 4
+    task.run("--local", 2, "--segments", 4)
+    task.ff = ff
+    task.check()
+
+
 def test_one_at_a_time(ff, job, tmp_path):
     """A second encode.sh with the same output is refused; two tasks of one segment are not."""
     ff.film(tmp_path / "in.mkv", 24, "-c:v", "ffv1")
