@@ -191,6 +191,11 @@ class Slurm:
                 self.kill_node(node)
         for name in list(self._daemons):
             self._kill(name)
+        mark = f"SLURM_CONF={self.folder}/slurm.conf".encode()
+        for pid, _, _, environment in processes():  # steps that have lost their slurmd
+            if mark in environment:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def _wait_for(self, condition, what, seconds=60):
         end = time.monotonic() + seconds
