@@ -146,12 +146,13 @@ debian_mirror() {
   echo "${uri:-http://deb.debian.org/debian}"
 }
 
-# private_apt DIR TOOL ARGUMENT...: runs an apt tool with lists, cache and sources of its own in DIR.
+# private_apt DIR TOOL ARGUMENT...: runs an apt tool with lists, cache and sources of its own in DIR. A mirror may be a snapshot,
+# whose lists of sid have expired. Their signatures are verified all the same.
 private_apt() {
   local dir=$1 tool=$2; shift 2
   "$tool" -o Dir::Etc::sourcelist="$dir/debian.sources" -o Dir::Etc::sourceparts=- \
     -o Dir::State="$dir" -o Dir::State::lists="$dir/lists" -o Dir::State::status="$dir/status" \
-    -o Dir::Cache="$dir/cache" -o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3 "$@"
+    -o Dir::Cache="$dir/cache" -o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3 -o Acquire::Check-Valid-Until=false "$@"
 }
 
 # fetch_source PACKAGE VERSION SUITE...: puts the newest tarball of PACKAGE VERSION.* into the cache and its path into
