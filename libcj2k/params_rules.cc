@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <thread>
 
@@ -319,6 +320,34 @@ Status resolve_rate(cj2k_params* p, const Log& log) {
   return Status::kOk;
 }
 
+// What coder = ht excludes: styles that T.814 has no meaning for, and what is not written yet.
+Status check_coder(const cj2k_params& p, const Log& log) {
+  if (p.coder != CJ2K_CODER_HT) return Status::kOk;
+  const int32_t styles = p.cblk_style & ~CJ2K_STYLE_VSC;
+  if (styles != 0) {
+    return log.fail(Status::kInvalid,
+                    "coder ht excludes cblk_style %d: of the styles, Part 15 has vsc (8) alone",
+                    styles);
+  }
+  if (p.profile != CJ2K_PROFILE_NONE) {
+    return log.fail(Status::kInvalid,
+                    "coder ht needs profile none: the profiles of Part 1 have the MQ coder");
+  }
+  if (p.layers != 1) {
+    return log.fail(Status::kNotSupported, "coder ht needs layers 1, not %d: more are not written",
+                    p.layers);
+  }
+  if (p.num_roi != 0) {
+    return log.fail(Status::kNotSupported, "coder ht needs an empty roi: regions are not written");
+  }
+  if (p.stop != CJ2K_STOP_NONE && p.stop != CJ2K_STOP_EXACT) {
+    return log.fail(Status::kNotSupported,
+                    "coder ht needs stop none or exact: the others stop between bit-planes of the "
+                    "MQ coder");
+  }
+  return Status::kOk;
+}
+
 int32_t usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -345,6 +374,7 @@ Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log&
 }
 
 Status apply_param_rules(cj2k_params* p, const Log& log) {
+  CJ2K_TRY(check_coder(*p, log));
   CJ2K_TRY(apply_profile(p, log));
   CJ2K_TRY(resolve_grid(p, log));
   CJ2K_TRY(check_blocks_and_precincts(*p, log));
@@ -359,6 +389,14 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
   if (p->cuda_context != nullptr && devices.count > 1) {
     return log.fail(Status::kInvalid, "cuda_context with device \"%s\": a context is of one device",
                     p->device);
+  }
+  if (p->coder == CJ2K_CODER_HT && devices.kind == DeviceList::kCuda) {
+    return log.fail(Status::kNotSupported, "coder ht needs device cpu or auto, not \"%s\"",
+                    p->device);
+  }
+  if (p->coder == CJ2K_CODER_HT && devices.kind == DeviceList::kAuto) {
+    std::snprintf(p->device, sizeof p->device, "cpu");
+    devices.kind = DeviceList::kCpu;
   }
   if (devices.kind == DeviceList::kCpu) choose_depth(p, false, 0);
   return Status::kOk;

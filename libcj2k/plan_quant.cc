@@ -305,14 +305,15 @@ Status QuantTable::build(const cj2k_params& p, bool reversible, bool use_mct, in
           step = std::ldexp(1.0 + coded.mantissa / 2048.0, range - coded.exponent);
         }
         const int max_bit_planes = p.guard_bits + coded.exponent - 1;
-        if (coded.exponent < 0 || coded.exponent > 31 || max_bit_planes > 31) {
+        const int most_bit_planes = p.coder == CJ2K_CODER_HT ? kMaxHtBitPlanes : 31;
+        if (coded.exponent < 0 || coded.exponent > 31 || max_bit_planes > most_bit_planes) {
           return log.fail(Status::kNotSupported,
                           "quant_step %.6g (wavelet %s, depth[%d] %d, levels %d, guard_bits %d): "
                           "subband %s of level %d has exponent %d not in [0, 31] or %d bit-planes "
-                          "not in [0, 31]",
+                          "not in [0, %d]",
                           p.quant_step, reversible ? "5/3" : "9/7", c, p.depth[c], p.levels,
                           p.guard_bits, band_name(orientation), level, coded.exponent,
-                          max_bit_planes);
+                          max_bit_planes, most_bit_planes);
         }
         // The rows of the ICT have an L1 norm of at most 1 (G.3.1), so the amplitude is the same
         // with and without ICT. One guard bit is enough for any picture: norm / 2^gain is below

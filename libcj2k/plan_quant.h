@@ -26,6 +26,10 @@ double analysis_l1_norm(bool reversible, int level, bool high);
 /// Largest |coefficient| of the 5/3 on a plane with |sample| <= `amplitude`, rounding included.
 double max_coefficient_53(double amplitude, int level, Orientation orientation);
 
+/// Most M_b with coder = ht: of 30, decoders of today show some samples wrong (FFmpeg 7.1), of 31
+/// most of them.
+inline constexpr int kMaxHtBitPlanes = 29;
+
 /// Levels whose filters are computed tap by tap (about 8 * 2^n taps at level n). At higher levels
 /// the norms of the low-pass cascade have converged.
 inline constexpr int kExplicitLevels = 10;

@@ -265,6 +265,7 @@ uint16_t rsiz_of(const cj2k_params& p) {
     rsiz |= static_cast<uint32_t>(p.main_level);
   }
   if (profile.family == ProfileFamily::kImf) rsiz |= static_cast<uint32_t>(p.sub_level) << 4;
+  if (p.coder == CJ2K_CODER_HT) rsiz |= 0x4000;  // there is a CAP marker segment (T.814)
   return static_cast<uint16_t>(rsiz);
 }
 

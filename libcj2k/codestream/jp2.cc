@@ -101,14 +101,16 @@ void append_colour(std::vector<uint8_t>& out, const Plan& plan) {
 
 std::vector<uint8_t> make_jp2_boxes(const Plan& plan) {
   std::vector<uint8_t> out;
+  // A JPH file (T.814) has the same boxes and another brand.
+  const uint32_t brand = fourcc(plan.params.coder == CJ2K_CODER_HT ? "jph " : "jp2 ");
   size_t box = open_box(out, "jP  ");
   append_u32(out, 0x0D0A870A);
   close_box(out, box);
 
   box = open_box(out, "ftyp");
-  append_u32(out, fourcc("jp2 "));  // BR
-  append_u32(out, 0);               // MinV
-  append_u32(out, fourcc("jp2 "));  // CL
+  append_u32(out, brand);  // BR
+  append_u32(out, 0);      // MinV
+  append_u32(out, brand);  // CL
   close_box(out, box);
 
   box = open_box(out, "jp2h");

@@ -45,6 +45,19 @@ void append_siz(std::vector<uint8_t>& out, const Plan& plan) {
   }
 }
 
+// CAP of Part 15: every code-block has one HT set of passes, there is no region of interest, and no
+// tile has a header of its own. B bounds the bits of the magnitudes in cleanup passes.
+void append_cap(std::vector<uint8_t>& out, const Plan& plan) {
+  if (plan.params.coder != CJ2K_CODER_HT) return;
+  uint32_t b = 8;
+  for (const Subband& band : plan.subbands) b = std::max<uint32_t>(b, band.max_bit_planes);
+  const uint32_t magb = b <= 27 ? b - 8 : 19 + (b - 27 + 3) / 4;
+  append_u16(out, kMarkerCap);
+  append_u16(out, 8);
+  append_u32(out, 1u << (32 - 15));                        // Pcap: Part 15
+  append_u16(out, (plan.reversible ? 0u : 0x20u) | magb);  // Ccap15
+}
+
 std::span<const Resolution> resolutions_of(const Plan& plan, uint32_t tile_component) {
   return {&plan.resolutions[plan.tile_components[tile_component].first_resolution],
           static_cast<size_t>(plan.params.levels) + 1};
@@ -71,7 +84,8 @@ void append_cod(std::vector<uint8_t>& out, const Plan& plan) {
   };
   append_u8(out, log2_of(p.cblk_width) - 2);
   append_u8(out, log2_of(p.cblk_height) - 2);
-  append_u8(out, static_cast<uint32_t>(p.cblk_style));
+  const uint32_t ht_blocks = p.coder == CJ2K_CODER_HT ? 0x40 : 0;
+  append_u8(out, static_cast<uint32_t>(p.cblk_style) | ht_blocks);
   append_u8(out, plan.reversible ? 1 : 0);
   if (!has_precincts) return;
   for (const Resolution& r : resolutions) {
@@ -188,6 +202,7 @@ MainHeader make_main_header(const Plan& plan) {
   MainHeader header;
   append_u16(header.bytes, kMarkerSoc);
   append_siz(header.bytes, plan);
+  append_cap(header.bytes, plan);
   append_cod(header.bytes, plan);
   append_quantisation(header.bytes, plan);
   append_rgn(header.bytes, plan);

@@ -18,7 +18,7 @@
 
 namespace cj2k {
 
-inline constexpr uint16_t kMarkerSoc = 0xFF4F, kMarkerSiz = 0xFF51, kMarkerCod = 0xFF52,
+inline constexpr uint16_t kMarkerSoc = 0xFF4F, kMarkerCap = 0xFF50, kMarkerSiz = 0xFF51, kMarkerCod = 0xFF52,
                           kMarkerTlm = 0xFF55, kMarkerPlt = 0xFF58, kMarkerQcd = 0xFF5C,
                           kMarkerQcc = 0xFF5D, kMarkerRgn = 0xFF5E, kMarkerPoc = 0xFF5F,
                           kMarkerCom = 0xFF64, kMarkerSot = 0xFF90, kMarkerSop = 0xFF91,
@@ -32,7 +32,7 @@ inline constexpr uint32_t kMaxTlmEntries = 255;
 /// Psot is a 32-bit number (A.4.2).
 inline constexpr uint64_t kMaxTilePartBytes = 0xFFFFFFFFu;
 
-/// SOC, SIZ, COD, QCD, QCC for components whose quantisation differs from that of component 0, RGN
+/// SOC, SIZ, CAP with coder = ht, COD, QCD, QCC for components whose quantisation differs from that of component 0, RGN
 /// for each component where there is a region of interest, POC where there are progression order
 /// changes, TLM (with lengths 0), COM. There is no COC, because the parameters have no coding style
 /// per component.

@@ -40,9 +40,15 @@ struct HullBuilder {
   template <typename Pass>
   CJ2K_HD constexpr void push(const Pass& pass, int pass_index, double weight) {
     removed += removed_by(pass);
-    const double distortion = weighted(removed, weight);
-    passes = pass_index + 1;
-    length_bytes = pass.length_bytes;
+    push_point(weighted(removed, weight), pass.length_bytes, pass_index + 1);
+  }
+  /// Adds a point that is not the sum of those before it.
+  /// @param distortion    squared error that it removes, weighted
+  /// @param point_length  not below that of the point before
+  /// @param point_passes  HullPoint::passes
+  CJ2K_HD constexpr void push_point(double distortion, uint32_t point_length, int point_passes) {
+    passes = point_passes;
+    length_bytes = point_length;
     if (distortion <= distortion_before(n)) return;
     while (n > 0) {
       const HullPoint top = store.point(n - 1);

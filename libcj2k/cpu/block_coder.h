@@ -61,5 +61,7 @@ class CpuBlockCoder {
 
 /// The block coder for the parameter coder = ebcot. Throws std::bad_alloc.
 std::unique_ptr<CpuBlockCoder> make_cpu_ebcot(const Plan& plan, size_t workers);
+/// The block coder for coder = ht. Throws std::bad_alloc.
+std::unique_ptr<CpuBlockCoder> make_cpu_ht(const Plan& plan, size_t workers);
 
 }  // namespace cj2k

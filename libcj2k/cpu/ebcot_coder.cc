@@ -10,6 +10,7 @@
 #include "core/ebcot/segments.h"
 #include "core/stop.h"
 #include "cpu/block_coder.h"
+#include "cpu/block_samples.h"
 #include "stages/ebcot/tier1.h"
 #include "stages/hull.h"
 #include "stages/quantize.h"
@@ -76,9 +77,7 @@ class BlockRun final : public Tier1Queue {
   void done(int lane) override;
 
  private:
-  void prefetch(const CodeBlock& block) const;
   bool begin(BlockLane& lane);
-  uint32_t quantize(const CodeBlock& block, const BlockLane& lane) const;
   double left_error(const BlockLane& lane, int planes) const;
   void keep(const BlockLane& lane, CodedBlock& coded);
   void keep_state(const BlockLane& lane, CodedBlock& coded);
@@ -104,7 +103,7 @@ bool BlockRun::next(int number, Tier1Task* task) {
   while (!blocks_.empty()) {
     lane.index = blocks_.front();
     blocks_ = blocks_.subspan(1);
-    if (!blocks_.empty()) prefetch(plan_.blocks[blocks_.front()]);
+    if (!blocks_.empty()) prefetch_block(planes_, plan_.blocks[blocks_.front()]);
     if (!begin(lane)) continue;
     const CodeBlock& block = plan_.blocks[lane.index];
     *task = {{lane.samples.as<uint32_t>(), lane.stride, block.width, block.height,
@@ -114,17 +113,6 @@ bool BlockRun::next(int number, Tier1Task* task) {
     return true;
   }
   return false;
-}
-
-/// Prefetches the coefficients of the next block to the second-level cache. The rows of a block are
-/// too far apart for the processor to predict.
-void BlockRun::prefetch(const CodeBlock& block) const {
-  constexpr int kLine = kCacheLineBytes / sizeof(int32_t);
-  const auto plane = planes_.block<int32_t>(block);
-  const int32_t* row = plane.data;
-  for (int y = 0; y < block.height; ++y, row += plane.stride_samples) {
-    for (int x = 0; x < block.width; x += kLine) __builtin_prefetch(row + x, 0, 2);
-  }
 }
 
 /// Prepares a block for tier-1. A block that resumes is quantised again, which is cheaper than
@@ -149,7 +137,8 @@ bool BlockRun::begin(BlockLane& lane) {
     lane.output.num_passes = coded.num_passes;
   }
   lane.stride = (block.width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
-  lane.bit_planes = std::bit_width(quantize(block, lane));
+  lane.bit_planes = std::bit_width(
+      quantize_block(plan_, planes_, block, lane.samples.as<uint32_t>(), lane.stride));
   const int planes_left = coded.is_coded ? coded.planes_left : lane.bit_planes;
   const BlockStart start = block_start(planes_left, coded.num_passes, lane.stop.last_plane, [&] {
     return is_out_of_reach(lane.stop.weight, planes_left, lane.stop.threshold);
@@ -161,21 +150,6 @@ bool BlockRun::begin(BlockLane& lane) {
   coded.planes_left = static_cast<uint8_t>(planes_left);
   coded.is_coded = true;
   return false;
-}
-
-/// @return the bitwise OR of all magnitudes
-uint32_t BlockRun::quantize(const CodeBlock& block, const BlockLane& lane) const {
-  const Subband& band = plan_.subbands[block.subband];
-  uint32_t* samples = lane.samples.as<uint32_t>();
-  if (plan_.reversible) {
-    const auto plane = planes_.block<int32_t>(block);
-    return simd::quantize_53(plane.data, plane.stride_samples, block.width, block.height, samples,
-                             lane.stride);
-  }
-  const auto plane = planes_.block<float>(block);
-  return simd::quantize_97(plane.data, plane.stride_samples, block.width, block.height,
-                           band.inverse_step, (uint32_t{1} << band.max_bit_planes) - 1, samples,
-                           lane.stride);
 }
 
 /// Squared error of the picture if the block is decoded without its lowest `planes` planes.

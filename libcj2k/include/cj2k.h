@@ -155,7 +155,8 @@ typedef struct cj2k_region {
 
 /* What turns a code-block into bytes. */
 typedef enum cj2k_coder {
-  CJ2K_CODER_EBCOT = 0 /* bit-planes and the MQ coder, T.800 Annexes C and D */
+  CJ2K_CODER_EBCOT = 0, /* bit-planes and the MQ coder, T.800 Annexes C and D */
+  CJ2K_CODER_HT = 1     /* the high-throughput block coder of T.814 (JPEG 2000 Part 15, HTJ2K) */
 } cj2k_coder;
 
 /* Code-block style, T.800 Table A.19, same bits. */
@@ -317,7 +318,7 @@ typedef struct cj2k_params {
   cj2k_region roi[CJ2K_MAX_REGIONS];
 
   /* Code-blocks, precincts, tier-2. */
-  cj2k_coder coder;                /* default, and the only one so far: EBCOT */
+  cj2k_coder coder;                /* default: EBCOT */
   int32_t cblk_width, cblk_height; /* powers of two 4 .. 1024, product at most 4096 (T.800 Table
                                       A.18); 0x0 (default) = auto: what the profile says, else
                                       64x64 */

@@ -12,6 +12,15 @@
 
 namespace cj2k {
 
+/// A hull point with bytes of its own: those of HT cleanup passes of different planes are
+/// alternatives.
+struct PointCode {
+  const uint8_t* first;  ///< segment of the first pass
+  const uint8_t* rest;   ///< segment of all other passes: the rest of the point's length
+  uint32_t first_bytes;
+  uint8_t zero_bit_planes;  ///< for the packet header: planes above that of the cleanup pass
+};
+
 /// One code-block as rate control and the packets stage see it, from any block coder. The pointers
 /// are valid as long as the frame slot.
 struct CodedBlock {
@@ -22,6 +31,9 @@ struct CodedBlock {
   const SegmentEnd* segments = nullptr;
   /// [num_hull] the tail that ends the block at each point; null: no point needs one.
   const PassTail* tails = nullptr;
+  /// [num_hull] null: the bytes of each hull point are the start of `data`. Otherwise they are the
+  /// point's own, as `data`, `segments`, `tails` and `zero_bit_planes` are not used.
+  const PointCode* codes = nullptr;
   const void* coder_state = nullptr;  ///< if planes_left > 0: what the block coder needs to resume
   /// Squared error that all planes together remove, weighted as in HullPoint. For planes that are
   /// not coded it is an estimate.

@@ -151,6 +151,28 @@ void put_contribution(const CodedBlock& block, const HullPoint& end, uint32_t la
   }
 }
 
+/// Codes the contribution of a point with bytes of its own: one segment with the first pass, and one
+/// with all others.
+void put_own_point(const PointCode& code, const HullPoint& end, BlockState& state, BitWriter& out) {
+  const uint32_t rest_passes = end.passes - 1u;
+  const uint32_t rest_bytes = end.length_bytes - code.first_bytes;
+  put_num_passes(end.passes, out);
+  int growth = std::max(0, missing_length_bits(code.first_bytes, 1, state.lblock));
+  if (rest_passes > 0)
+    growth = std::max(growth, missing_length_bits(rest_bytes, rest_passes, state.lblock));
+  put_lblock(growth, out);
+  state.lblock = static_cast<uint8_t>(state.lblock + growth);
+  put_length(code.first_bytes, 1, state.lblock, out);
+  if (rest_passes > 0) put_length(rest_bytes, rest_passes, state.lblock, out);
+}
+
+/// The zero bit-planes of the packet header, of a block that is in a layer.
+uint32_t zero_planes_of(const Selection& selection, uint32_t block) {
+  const CodedBlock& coded = selection.blocks[block];
+  return coded.codes == nullptr ? coded.zero_bit_planes
+                                : coded.codes[selection.final_points[block] - 1].zero_bit_planes;
+}
+
 /// The layer of hull point `point`. It is not below `first_layer`, the layer of the point before
 /// it, because slopes fall. @return Selection::layers for a point in no layer
 uint32_t layer_of_point(const Selection& selection, uint32_t block, uint32_t point,
@@ -291,7 +313,7 @@ class PrecinctCoder {
         *states++ = {layer, 0, 0, 0, 0, kFirstLblock};
         band.inclusion.set_leaf(i, layer);
         band.zero_planes.set_leaf(
-            i, layer < selection_.layers ? selection_.blocks[block].zero_bit_planes : kTagNever);
+            i, layer < selection_.layers ? zero_planes_of(selection_, block) : kTagNever);
       }
       band.inclusion.build();
       band.zero_planes.build();
@@ -341,6 +363,7 @@ class PrecinctCoder {
   uint32_t add_contribution(uint32_t block, uint32_t layer, bool is_last, BlockState& state,
                             BitWriter& out, PrecinctPackets* packets) {
     const CodedBlock& coded = selection_.blocks[block];
+    if (coded.codes != nullptr) return add_own_point(coded, block, state, out, packets);
     uint32_t points = state.points + 1u;
     uint32_t next_layer = selection_.layers;
     if (layer + 1 == selection_.layers) {
@@ -377,6 +400,23 @@ class PrecinctCoder {
     state.passes = static_cast<uint8_t>(end.passes);
     state.segments = static_cast<uint8_t>(ends_there ? last + 1 : last);
     return bytes + more_bytes;
+  }
+
+  /// With one layer: the block has one contribution.
+  uint32_t add_own_point(const CodedBlock& coded, uint32_t block, BlockState& state, BitWriter& out,
+                         PrecinctPackets* packets) {
+    const uint8_t points = selection_.final_points[block];
+    const HullPoint& end = coded.hull[points - 1];
+    const PointCode& code = coded.codes[points - 1];
+    put_own_point(code, end, state, out);
+    if (packets != nullptr) {
+      packets->pieces.push_back({code.first, code.first_bytes});
+      if (end.passes > 1)
+        packets->pieces.push_back({code.rest, end.length_bytes - code.first_bytes});
+    }
+    state.next_layer = selection_.layers;
+    state.points = points;
+    return end.length_bytes;
   }
 
   void grow_header(BitWriter& out) {

@@ -72,6 +72,15 @@ double reconstruct(uint32_t sample, int plane, bool reversible) {
   return (sample & kSignBit) != 0 ? -value : value;
 }
 
+/// The passes of EBCOT up to a hull point. The passes of an HT block leave the same samples known as
+/// the clean-up pass of their plane and the two passes after it.
+int passes_from_the_top(const CodedBlock& coded, int points, const CodeBlock& block, int planes) {
+  const int passes = coded.hull[points - 1].passes;
+  if (coded.codes == nullptr) return passes;
+  const int cleanup_plane = block.max_bit_planes - 1 - coded.codes[points - 1].zero_bit_planes;
+  return 3 * (planes - 1 - cleanup_plane) + passes;
+}
+
 /// Decodes the first `passes` passes of a block with `planes` bit-planes.
 template <typename Sample>
 void decode_block(const uint32_t* samples, int width, int height, int planes, int passes,
@@ -327,8 +336,10 @@ void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Sel
         for (int32_t row = 0; row < block.height; ++row)
           std::copy_n(from.row(row), block.width, source.row(row));
         const uint8_t points = selection.final_points[number];
-        const int passes = points > 0 ? selection.blocks[number].hull[points - 1].passes : 0;
-        decode_block(samples.data(), block.width, block.height, std::bit_width(all), passes,
+        const int planes = std::bit_width(all);
+        const int passes =
+            points > 0 ? passes_from_the_top(selection.blocks[number], points, block, planes) : 0;
+        decode_block(samples.data(), block.width, block.height, planes, passes,
                      static_cast<uint32_t>(plan_.params.cblk_style), double{band.step},
                      plane(c, 1).sub(x, y, block.width, block.height));
       }

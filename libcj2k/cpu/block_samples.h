@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What the block coders of the CPU backend share: the samples of a block, from its coefficients.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "plan.h"
+#include "stages/coefficients.h"
+#include "stages/quantize.h"
+
+namespace cj2k {
+
+/// Prefetches the coefficients of a block to the second-level cache. The rows of a block are too far
+/// apart for the processor to predict.
+inline void prefetch_block(const CoefficientPlanes& planes, const CodeBlock& block) {
+  constexpr int kLine = 64 / sizeof(int32_t);
+  const auto plane = planes.block<int32_t>(block);
+  const int32_t* row = plane.data;
+  for (int y = 0; y < block.height; ++y, row += plane.stride_samples) {
+    for (int x = 0; x < block.width; x += kLine) __builtin_prefetch(row + x, 0, 2);
+  }
+}
+
+/// Quantises a block (stages/quantize.h). @return the bitwise OR of all magnitudes
+inline uint32_t quantize_block(const Plan& plan, const CoefficientPlanes& planes,
+                               const CodeBlock& block, uint32_t* samples, ptrdiff_t stride) {
+  const Subband& band = plan.subbands[block.subband];
+  if (plan.reversible) {
+    const auto plane = planes.block<int32_t>(block);
+    return simd::quantize_53(plane.data, plane.stride_samples, block.width, block.height, samples,
+                             stride);
+  }
+  const auto plane = planes.block<float>(block);
+  return simd::quantize_97(plane.data, plane.stride_samples, block.width, block.height,
+                           band.inverse_step, (uint32_t{1} << band.max_bit_planes) - 1, samples,
+                           stride);
+}
+
+}  // namespace cj2k

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The coding passes of one HT code-block (T.814). A cleanup pass at plane p codes all planes from p
+// up, in one go. Two more passes may refine it by plane p - 1: SigProp, and after it MagRef. So
+// cleanup passes of different planes are alternatives, not increments.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cj2k {
+
+/// Quantised samples as stages/quantize.h makes them: bit 31 = sign, bits 30..0 = magnitude.
+/// width * height <= 4096, each at most 1024.
+struct HtSamples {
+  const uint32_t* data;
+  ptrdiff_t stride;
+  int width, height;
+};
+
+/// Most bytes of a cleanup segment: 4096 samples of 33 bits with a stuffed bit in 16, and 4079
+/// bytes of MEL and VLC.
+inline constexpr uint32_t kMaxHtCleanupBytes = 24576;
+/// Most bytes of a refinement segment: two bits per sample, with a stuffed bit in 8. A decoder may
+/// refuse more than 2046.
+inline constexpr uint32_t kMaxHtRefinementBytes = 1280;
+
+/// The passes below a cleanup pass.
+struct HtRefinement {
+  uint32_t sig_prop_bytes;  ///< of the segment that has SigProp alone; 0: no sample is a member
+  uint32_t both_bytes;      ///< of the segment that has SigProp and MagRef
+  /// Squared error that the passes remove, as CodingPass::distortion (core/distortion.h) of plane
+  /// p - 1.
+  int64_t sig_prop_distortion, mag_ref_distortion;
+};
+
+/// ht_cleanup: codes planes `plane` and up.
+///   @param plane  0 .. 30; at least one magnitude is 2^plane or more
+///   @param out    kMaxHtCleanupBytes; also the working memory
+///   @return bytes of the segment, at least 2
+/// ht_refinement: codes plane `plane` - 1 below a cleanup pass of `plane` >= 1.
+///   @param causal      with CJ2K_STYLE_VSC
+///   @param reversible  the samples are those of the 5/3
+///   @param sig_prop, both  kMaxHtRefinementBytes each: the two segments that may be chosen from
+/// Allocate: no. Deterministic: yes. Thread-safe: yes.
+namespace ref {
+uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);
+HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
+                           uint8_t* sig_prop, uint8_t* both);
+}  // namespace ref
+
+}  // namespace cj2k
