@@ -144,7 +144,15 @@ double choose_rate(cj2k_params& p, Random& random, int64_t raw_bits) {
   return 0;
 }
 
-TEST_CASE("random combinations") {
+/// Takes away what coder = ht excludes.
+void choose_ht(cj2k_params& p) {
+  p.coder = CJ2K_CODER_HT;
+  p.cblk_style &= CJ2K_STYLE_VSC;
+  p.layers = 1;
+  for (int i = 0; i < p.num_poc; ++i) p.poc[i].layer_end = 1;
+}
+
+void check_random_combinations(cj2k_coder coder, const std::vector<Decoder>& decoders) {
   const int only = from_environment("CJ2K_RANDOM_SEED", -1);
   const int count = from_environment("CJ2K_RANDOM_COUNT", kDefaultCount);
   int coded = 0, refused = 0;
@@ -154,6 +162,7 @@ TEST_CASE("random combinations") {
     choose_components(p, random);
     choose_grid(p, random);
     choose_coding(p, random);
+    if (coder == CJ2K_CODER_HT) choose_ht(p);
     const Picture shape = picture_shape(p);
     const double quality = choose_rate(p, random, shape.raw_bits());
     const Content content = random.pick(kAllContents);
@@ -186,11 +195,15 @@ TEST_CASE("random combinations") {
     ++coded;
     const Picture picture = make_picture(p, content, random.next());
     const double floor = quality > 0 ? quality_floor(p, quality) : 0;
-    const Encoded encoded = check_roundtrip(p, picture, kTwoDecoders, floor);
+    const Encoded encoded = check_roundtrip(p, picture, decoders, floor);
     if (p.target_bytes > 0) CHECK(static_cast<int64_t>(encoded.bytes.size()) <= p.target_bytes);
   }
   MESSAGE(coded << " combinations coded, " << refused << " refused");
 }
+
+TEST_CASE("random combinations") { check_random_combinations(CJ2K_CODER_EBCOT, kTwoDecoders); }
+
+TEST_CASE("HT: random combinations") { check_random_combinations(CJ2K_CODER_HT, kHtDecoders); }
 
 }  // namespace
 }  // namespace cj2k::test

@@ -26,5 +26,6 @@ double quality_floor(const cj2k_params& params, double quality);
 inline const std::vector<Decoder> kTwoDecoders = {Decoder::kOpenJpeg, Decoder::kFfmpeg};
 inline const std::vector<Decoder> kAllDecoders = {Decoder::kOpenJpeg, Decoder::kFfmpeg,
                                                   Decoder::kGrok};
+inline const std::vector<Decoder> kHtDecoders = {Decoder::kOpenJpeg, Decoder::kOpenJph};
 
 }  // namespace cj2k::test

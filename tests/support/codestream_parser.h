@@ -38,7 +38,7 @@ struct ParsedTilePart {
 };
 
 struct ParsedCodestream {
-  Bytes siz, cod, qcd;  // the bytes after the length field
+  Bytes siz, cap, cod, qcd;  // the bytes after the length field; cap may be empty
   std::map<uint32_t, Bytes> qcc;
   struct Progression {
     uint32_t resolution_begin, component_begin, layer_end, resolution_end, component_end, order;
@@ -134,6 +134,12 @@ inline ParsedCodestream parse_codestream(Bytes in) {
       case 0xFF51:
         REQUIRE(at == 2);
         out.siz = body;
+        break;
+      case 0xFF50:
+        REQUIRE(out.main_markers.size() == 2);  // directly after SIZ
+        REQUIRE(body.size() == 6);
+        REQUIRE(get_be(body, 0, 4) == 0x00020000);
+        out.cap = body;
         break;
       case 0xFF52:
         REQUIRE(out.cod.empty());

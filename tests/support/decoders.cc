@@ -24,6 +24,8 @@ const char* program_of(Decoder decoder) {
       return "ffmpeg";
     case Decoder::kGrok:
       return "grk_decompress";
+    case Decoder::kOpenJph:
+      return "ojph_expand";
   }
   return "";
 }
@@ -68,6 +70,8 @@ bool has_poc_that_goes_back(const cj2k_params& p) {
   }
   return false;
 }
+
+bool has_poc(const cj2k_params& p) { return p.num_poc > 0; }
 
 bool has_region(const cj2k_params& p) { return p.num_roi > 0; }
 
@@ -228,6 +232,45 @@ Decoded decode_ffmpeg(const TempDir& dir, const std::string& input, const cj2k_p
   return result;
 }
 
+Decoded decode_openjph(const TempDir& dir, const std::string& input, const cj2k_params& params) {
+  const std::string output = (dir / (params.num_components == 1 ? "out.pgm" : "out.ppm")).string();
+  const ProcessResult run = run_process({"ojph_expand", "-i", input, "-o", output});
+  Decoded result;
+  if (run.exit_code == 0) result.picture = read_pnm(output);
+  if (!result.picture) {
+    result.error = "ojph_expand ended with " + std::to_string(run.exit_code) + ":\n" + run.output;
+  }
+  return result;
+}
+
+/// ojph_expand writes PGM and PPM files of 8 bits and more, and reads no boxes.
+bool is_not_pnm(const cj2k_params& p) {
+  const Picture shape = picture_shape(p);
+  for (const ComponentPlane& plane : shape.components) {
+    if (plane.is_signed || plane.depth != p.depth[0] || plane.depth < 8) return true;
+  }
+  return (p.num_components != 1 && p.num_components != 3) || !subsampled_alike(p) ||
+         p.format != CJ2K_FORMAT_J2K;
+}
+
+/// ojph_expand 0.9 gives no picture, or another one, where a tile is so small that high-pass bands of
+/// the lowest level are empty. It does so with codestreams of ojph_compress too.
+bool has_empty_bands(const cj2k_params& p) {
+  const auto smallest = [&p](int32_t offset, int32_t size, int32_t tile, int32_t tile_offset) {
+    if (tile == 0) return size;
+    const int32_t first = std::min(tile_offset + tile, offset + size) - offset;
+    const int32_t last = (offset + size - tile_offset - 1) % tile + 1;
+    return std::min({first, last, size});
+  };
+  const int32_t width = smallest(p.image_offset_x, p.width, p.tile_width, p.tile_offset_x);
+  const int32_t height = smallest(p.image_offset_y, p.height, p.tile_height, p.tile_offset_y);
+  const int levels = p.levels < 0 ? 5 : p.levels;
+  const int64_t step = int64_t{*std::max_element(p.dx, p.dx + p.num_components)} *
+                           *std::max_element(p.dy, p.dy + p.num_components)
+                       << levels;
+  return std::max(width, height) <= step;
+}
+
 }  // namespace
 
 const char* decoder_name(Decoder decoder) {
@@ -238,6 +281,8 @@ const char* decoder_name(Decoder decoder) {
       return "FFmpeg";
     case Decoder::kGrok:
       return "Grok";
+    case Decoder::kOpenJph:
+      return "OpenJPH";
   }
   return "";
 }
@@ -259,10 +304,13 @@ bool use_decoder(Decoder decoder) {
 
 Decoded decode(Decoder decoder, const std::vector<uint8_t>& bytes, const cj2k_params& params) {
   const TempDir dir;
-  const std::string input =
-      (dir / (params.format == CJ2K_FORMAT_JP2 ? "in.jp2" : "in.j2k")).string();
+  const std::string input = (dir / (params.format == CJ2K_FORMAT_JP2 ? "in.jp2"
+                                    : decoder == Decoder::kOpenJph   ? "in.j2c"
+                                                                     : "in.j2k"))
+                                .string();
   if (!write_file(input, bytes)) return {std::nullopt, "cannot write " + input};
   if (decoder == Decoder::kFfmpeg) return decode_ffmpeg(dir, input, params);
+  if (decoder == Decoder::kOpenJph) return decode_openjph(dir, input, params);
   return decode_pgx(program_of(decoder), dir, input, params);
 }
 
@@ -285,6 +333,9 @@ const char* cannot_decode(Decoder decoder, const cj2k_params& p) {
       {Decoder::kGrok, has_deep_region, "it holds 27 bit-planes with the shift of a region"},
       {Decoder::kGrok, has_poc_that_goes_back,
        "it loses its place where a progression order change goes back behind what it has read"},
+      {Decoder::kOpenJph, is_not_pnm, "its program has no file format for the picture"},
+      {Decoder::kOpenJph, has_poc, "it has no progression order changes"},
+      {Decoder::kOpenJph, has_empty_bands, "it fails on bands without samples"},
       {Decoder::kGrok, differ_in_depth, "its program writes no PGX of components that differ"},
   };
   for (const Row& row : table) {

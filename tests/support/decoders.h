@@ -18,6 +18,7 @@ enum class Decoder {
   kOpenJpeg,  ///< opj_decompress
   kFfmpeg,    ///< FFmpeg's own decoder (not its libopenjpeg wrapper)
   kGrok,      ///< grk_decompress, a fork of OpenJPEG
+  kOpenJph,   ///< ojph_expand: Part 15 alone
 };
 const char* decoder_name(Decoder decoder);
 

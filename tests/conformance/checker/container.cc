@@ -70,10 +70,14 @@ void Jp2Source::file_type(uint64_t offset, uint64_t bytes, Report& report) {
   has_type_ = true;
   Reader in(box, 8);
   bool compatible = false;
-  while (in.left() >= 4) compatible |= in.u32() == box_type("jp2 ");
+  // 'jph ' is the brand of files with codestreams of Part 15.
+  while (in.left() >= 4) {
+    const uint32_t brand = in.u32();
+    compatible |= brand == box_type("jp2 ") || brand == box_type("jph ");
+  }
   if (!compatible)
-    report.error("jp2-ftyp", "T.800 I.5.2", offset, "no 'jp2 ' in the compatibility list",
-                 "'jp2 ' in it");
+    report.error("jp2-ftyp", "T.800 I.5.2", offset,
+                 "neither 'jp2 ' nor 'jph ' in the compatibility list", "one of them in it");
 }
 
 void Jp2Source::header_box(uint64_t offset, uint64_t bytes, Report& report) {

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// coder = ht through other projects' decoders.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "roundtrip/roundtrip.h"
+
+namespace cj2k::test {
+namespace {
+
+cj2k_params ht_params(int width, int height, int components = 3, int depth = 8) {
+  cj2k_params p = make_params(width, height, components, depth);
+  p.coder = CJ2K_CODER_HT;
+  return p;
+}
+
+TEST_CASE("HT: lossless pictures of 1 to 16 bits come back") {
+  for (int depth = 1; depth <= 16; ++depth) {
+    for (Content content : {Content::kTexture, Content::kNoise}) {
+      const int components = depth % 4 == 0 ? 3 : 1;
+      cj2k_params p = ht_params(133, 71, components, depth);
+      p.lossless = 1;
+      check_roundtrip(p, make_picture(p, content, static_cast<uint64_t>(depth)), kHtDecoders, 0);
+    }
+  }
+}
+
+TEST_CASE("HT: pictures of a few samples, and code-blocks of every shape") {
+  for (const auto& [width, height] : {std::pair{1, 1}, {1, 37}, {37, 1}, {2, 2}, {3, 5}, {5, 3}}) {
+    cj2k_params p = ht_params(width, height);
+    p.lossless = 1;
+    check_roundtrip(p, make_picture(p, Content::kNoise, 4), kHtDecoders, 0);
+  }
+  for (const char* cblk : {"4x4", "1024x4", "4x1024", "8x512", "32x128", "128x32"}) {
+    cj2k_params p = ht_params(517, 260, 1);
+    set(p, "cblk", cblk);
+    p.lossless = 1;
+    check_roundtrip(p, make_picture(p, Content::kTexture, 5), kHtDecoders, 0);
+  }
+}
+
+TEST_CASE("HT: tiles, precincts, progressions, markers and offsets") {
+  int i = 0;
+  for (const char* progression : {"lrcp", "rlcp", "rpcl", "pcrl", "cprl"}) {
+    cj2k_params p = ht_params(203, 147, 3, i % 2 == 0 ? 8 : 12);
+    set(p, "progression", progression);
+    set(p, "precincts", "64x64,32x32");
+    set(p, "cblk", "32x32");
+    set(p, "tile", i % 2 == 0 ? "100x90" : "0x0");
+    p.sop = p.eph = p.plt = 1;
+    if (i % 3 == 0) p.cblk_style = CJ2K_STYLE_VSC;
+    for (int lossless : {0, 1}) {
+      p.lossless = lossless;
+      p.quality = lossless != 0 ? 0 : 1;
+      check_roundtrip(p, make_picture(p, Content::kTexture, 6), kHtDecoders, quality_floor(p, 1));
+    }
+    ++i;
+  }
+  cj2k_params p = ht_params(90, 61, 4, 8);
+  set(p, "image_offset", "13x7");
+  set(p, "dx", "1,2,2,1");
+  set(p, "dy", "1,2,2,1");
+  p.alpha = 1;
+  p.lossless = 1;
+  check_roundtrip(p, make_picture(p, Content::kTexture, 7), kHtDecoders, 0);
+}
+
+TEST_CASE("HT: 9/7 and 5/3 at constant quality: decoders agree, PSNR above its floor") {
+  for (int depth : {8, 12, 16}) {
+    for (double quality : {0.5, 2.0, 8.0}) {
+      for (cj2k_wavelet wavelet : {CJ2K_WAVELET_97, CJ2K_WAVELET_53}) {
+        cj2k_params p = ht_params(133, 71, 3, depth);
+        p.wavelet = wavelet;
+        p.quality = quality;
+        check_roundtrip(p, make_picture(p, Content::kTexture, 2), kHtDecoders,
+                        quality_floor(p, quality));
+      }
+    }
+  }
+}
+
+TEST_CASE("HT: a frame never exceeds its cap, nor do components") {
+  cj2k_params p = ht_params(512, 270, 3, 12);
+  set(p, "cblk", "32x32");
+  const Picture picture = make_picture(p, Content::kTexture, 3);
+  for (int64_t target : {3000, 8000, 20000, 50000, 120000}) {
+    CAPTURE(target);
+    p.target_bytes = target;
+    p.max_component_bytes = target / 2;
+    const Encoded encoded = check_roundtrip(p, picture, kHtDecoders, 20);
+    CHECK(static_cast<int64_t>(encoded.bytes.size()) <= target);
+    CHECK(static_cast<int64_t>(encoded.bytes.size()) >= target * 99 / 100);
+    for (int c = 0; c < 3; ++c) CHECK(encoded.stats.component_bytes[c] <= target / 2);
+  }
+}
+
+TEST_CASE("HT: padding to the smallest size, and JPH files") {
+  cj2k_params p = ht_params(96, 64, 3, 8);
+  p.quality = 4;
+  p.min_frame_bytes = 30000;
+  CHECK(check_roundtrip(p, make_picture(p, Content::kTexture, 8), kHtDecoders, 25).bytes.size() ==
+        30000);
+  p.format = CJ2K_FORMAT_JP2;
+  const Encoded jph =
+      check_roundtrip(p, make_picture(p, Content::kTexture, 8), {Decoder::kOpenJpeg}, 25);
+  CHECK(std::string(jph.bytes.begin() + 20, jph.bytes.begin() + 24) == "jph ");
+}
+
+TEST_CASE("HT: the same bytes for 1, 2 and 7 threads, and after other frames") {
+  cj2k_params p = ht_params(1100, 700, 3, 10);
+  set(p, "cblk", "32x32");
+  p.target_bytes = 200000;
+  const Picture picture = make_picture(p, Content::kTexture, 9);
+  p.threads = 1;
+  const Encoded one = encode(p, picture);
+  REQUIRE(one.status == CJ2K_OK);
+  for (int threads : {2, 7}) {
+    p.threads = threads;
+    const Picture other = make_picture(p, Content::kNoise, 10);
+    const auto frames = encode_sequence(p, {picture, other, picture});
+    REQUIRE(frames.size() == 3);
+    CHECK(frames[0].bytes == one.bytes);
+    CHECK(frames[2].bytes == one.bytes);
+  }
+}
+
+TEST_CASE("HT: the measured error is that of the decoded picture") {
+  for (int causal : {0, 1}) {
+    cj2k_params p = ht_params(260, 170, 1, 10);
+    p.cblk_style = causal != 0 ? CJ2K_STYLE_VSC : 0;
+    p.target_bytes = 9000;
+    p.measure_mse = 1;
+    const Picture picture = make_picture(p, Content::kTexture, 11);
+    const Encoded encoded = encode(p, picture);
+    REQUIRE(encoded.status == CJ2K_OK);
+    const Decoded decoded = decode(Decoder::kOpenJpeg, encoded.bytes, p);
+    REQUIRE(decoded.picture.has_value());
+    const double peak = 1023;
+    const double mse = peak * peak / std::pow(10, psnr(picture, *decoded.picture) / 10);
+    CHECK(encoded.stats.mse[0] == doctest::Approx(mse).epsilon(0.01));
+  }
+}
+
+TEST_CASE("HT: what it excludes is refused by name") {
+  const auto error_of = [](auto change) {
+    cj2k_params p = ht_params(64, 64);
+    change(p);
+    const Encoded encoded = encode(p, make_picture(ht_params(64, 64), Content::kTexture, 1));
+    CHECK(encoded.status != CJ2K_OK);
+    return encoded.log;
+  };
+  const auto names = [](const std::string& log, const char* text) {
+    INFO("log: ", log);
+    CHECK(log.find(text) != std::string::npos);
+  };
+  for (int style : {CJ2K_STYLE_BYPASS, CJ2K_STYLE_RESET, CJ2K_STYLE_TERMALL, CJ2K_STYLE_PTERM,
+                    CJ2K_STYLE_SEGSYM}) {
+    names(error_of([&](cj2k_params& p) { p.cblk_style = style; }), "coder ht excludes cblk_style");
+  }
+  names(error_of([](cj2k_params& p) { p.layers = 2; }), "coder ht needs layers 1, not 2");
+  names(error_of([](cj2k_params& p) { set(p, "roi", "0,0,8,8"); }), "coder ht needs an empty roi");
+  names(error_of([](cj2k_params& p) { p.profile = CJ2K_PROFILE_CINEMA_2K; }), "profile none");
+  names(error_of([](cj2k_params& p) { set(p, "device", "cuda"); }), "needs device cpu or auto");
+  for (cj2k_stop stop : {CJ2K_STOP_PST, CJ2K_STOP_PSB, CJ2K_STOP_BPI})
+    names(error_of([&](cj2k_params& p) { p.stop = stop; }), "needs stop none or exact");
+  names(error_of([](cj2k_params& p) {
+          p.guard_bits = 7;
+          p.quant_step = 0.015625;
+          p.depth[0] = p.depth[1] = p.depth[2] = 16;
+        }),
+        "bit-planes not in [0, 29]");
+}
+
+}  // namespace
+}  // namespace cj2k::test
