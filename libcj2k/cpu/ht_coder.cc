@@ -150,7 +150,7 @@ const uint8_t* HtRun::keep(const uint8_t* bytes, uint32_t count) {
 
 /// @param total  squared error of the block without any pass
 void HtRun::code_plane(const CodeBlock& block, int plane, double total, CodedBlock& coded) {
-  const uint32_t bytes = ref::ht_cleanup(samples_, plane, worker_.cleanup);
+  const uint32_t bytes = simd::ht_cleanup(samples_, plane, worker_.cleanup);
   const auto zero_planes = static_cast<uint8_t>(block.max_bit_planes - 1 - plane);
   const HtPoint cleanup{{keep(worker_.cleanup, bytes), nullptr, bytes, zero_planes},
                         bytes,

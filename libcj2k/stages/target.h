@@ -16,5 +16,6 @@ int64_t colour_target();
 int64_t dwt_target();
 int64_t quantize_target();
 int64_t tier1_target();
+int64_t ht_block_target();
 
 }  // namespace cj2k::simd

@@ -20,6 +20,19 @@
 
 namespace cj2k {
 
+CJ2K_HD constexpr bool has_zero_byte(uint32_t word) {
+  return ((word - 0x01010101u) & ~word & 0x80808080u) != 0;
+}
+/// The lowest byte first.
+CJ2K_HD constexpr void store_word(uint8_t* out, uint32_t word) {
+  out[0] = static_cast<uint8_t>(word);
+  out[1] = static_cast<uint8_t>(word >> 8);
+  out[2] = static_cast<uint8_t>(word >> 16);
+  out[3] = static_cast<uint8_t>(word >> 24);
+}
+
+/// Bits wait until there are 32 of them, since most groups of four bytes need no stuffing. After the
+/// last put, call drain.
 class ForwardBits {
  public:
   CJ2K_HD constexpr explicit ForwardBits(uint8_t* out) : out_(out) {}
@@ -28,6 +41,18 @@ class ForwardBits {
   CJ2K_HD constexpr void put(uint32_t bits, uint32_t count) {
     pending_ |= uint64_t{bits} << num_pending_;
     num_pending_ += count;
+    if (num_pending_ < 32) return;
+    const auto word = static_cast<uint32_t>(pending_);
+    if (capacity_ == 8 && !has_zero_byte(~word)) {
+      store_word(out_ + num_bytes_, word);
+      num_bytes_ += 4;
+      pending_ >>= 32;
+      num_pending_ -= 32;
+    } else {
+      drain();
+    }
+  }
+  CJ2K_HD constexpr void drain() {
     while (num_pending_ >= capacity_) {
       const uint32_t byte = static_cast<uint32_t>(pending_) & ((1u << capacity_) - 1);
       out_[num_bytes_++] = static_cast<uint8_t>(byte);
@@ -59,6 +84,20 @@ class BackwardBits {
   CJ2K_HD constexpr void put(uint32_t bits, uint32_t count) {
     pending_ |= uint64_t{bits} << num_pending_;
     num_pending_ += count;
+    if (num_pending_ < 32) return;
+    const auto word = static_cast<uint32_t>(pending_);
+    // No byte has seven low ones.
+    if (!has_zero_byte(~word & 0x7F7F7F7F)) {
+      store_word(out_ + num_bytes_, word);
+      num_bytes_ += 4;
+      above_8f_ = word >> 24 > 0x8F;
+      pending_ >>= 32;
+      num_pending_ -= 32;
+    } else {
+      drain();
+    }
+  }
+  CJ2K_HD constexpr void drain() {
     while (num_pending_ >= 7) {
       const bool stuffs = above_8f_ && (pending_ & 0x7F) == 0x7F;
       const uint32_t capacity = stuffs ? 7 : 8;

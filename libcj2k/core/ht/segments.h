@@ -56,6 +56,11 @@ class HtCleanupStreams {
   CJ2K_HD constexpr void put_value(uint32_t value, uint32_t bits) {
     mag_sgn_.put(static_cast<uint32_t>(value & ((uint64_t{1} << bits) - 1)), bits);
   }
+  /// For coders that have looked up the codewords themselves.
+  CJ2K_HD constexpr void put_event(bool event) { mel_.put_event(event); }
+  CJ2K_HD constexpr void put_vlc(uint32_t bits, uint32_t count) { vlc_.put(bits, count); }
+  CJ2K_HD constexpr void put_mag_sgn(uint32_t bits, uint32_t count) { mag_sgn_.put(bits, count); }
+
   /// Codes u of both quads; 0 for a quad that is missing.
   CJ2K_HD constexpr void put_u_pair(uint32_t u0, uint32_t u1, bool first) {
     if (!first || u0 == 0 || u1 == 0) {
@@ -75,6 +80,8 @@ class HtCleanupStreams {
   }
   /// Ends the streams. @return bytes of the segment
   CJ2K_HD constexpr uint32_t finish(uint8_t* out) {
+    mag_sgn_.drain();
+    vlc_.drain();
     const uint32_t mag_sgn_bytes = end_mag_sgn();
     for (uint32_t i = 0; i < mag_sgn_bytes; ++i) out[i] = memory_.mag_sgn[i];
     return mag_sgn_bytes + end_mel_and_vlc(out + mag_sgn_bytes);
@@ -133,7 +140,8 @@ class HtCleanupStreams {
 
 /// Ends a segment of SigProp alone, in place. Decoders read zeros after the end, so zero bytes there
 /// are not stored; but one byte is.
-/// @param bytes  the whole bytes of `stream`, with room for one more
+/// @param stream  drained
+/// @param bytes   the whole bytes of `stream`, with room for one more
 /// @return bytes of the segment; 0: the stream has no bits
 CJ2K_HD constexpr uint32_t end_sig_prop(const ForwardBits& stream, uint8_t* bytes) {
   uint32_t count = stream.num_bytes();
@@ -143,7 +151,8 @@ CJ2K_HD constexpr uint32_t end_sig_prop(const ForwardBits& stream, uint8_t* byte
   return count;
 }
 
-/// Makes the segment of SigProp and MagRef from the whole bytes of both. @return its bytes
+/// Makes the segment of SigProp and MagRef from the whole bytes of both streams, which are drained.
+/// @return its bytes
 CJ2K_HD constexpr uint32_t join_refinement(const ForwardBits& forward, const uint8_t* sig_prop,
                                            const BackwardBits& backward, const uint8_t* mag_ref,
                                            uint8_t* out) {

@@ -11,7 +11,8 @@
 
 namespace cj2k {
 
-/// Quantised samples as stages/quantize.h makes them: bit 31 = sign, bits 30..0 = magnitude.
+/// Quantised samples as stages/quantize.h makes them: bit 31 = sign, bits 30..0 = magnitude, which is
+/// below 2^30 (kMaxHtBitPlanes in plan_quant.h).
 /// width * height <= 4096, each at most 1024.
 struct HtSamples {
   const uint32_t* data;
@@ -49,5 +50,8 @@ uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);
 HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
                            uint8_t* sig_prop, uint8_t* both);
 }  // namespace ref
+namespace simd {
+uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);
+}  // namespace simd
 
 }  // namespace cj2k

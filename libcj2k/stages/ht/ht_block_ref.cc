@@ -149,6 +149,8 @@ class RefinementPasses {
       for (int x = 0; x < samples_.width; x += 4) code_group(x, y, end);
       for (int x = 0; x < samples_.width; ++x) refine_column(x, y, end);
     }
+    sig_prop_.drain();
+    mag_ref_.drain();
   }
   const ForwardBits& sig_prop() const { return sig_prop_; }
   const BackwardBits& mag_ref() const { return mag_ref_; }

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include <bit>
+
+#include "stages/ht/ht_block.h"
+#include "stages/target.h"
+#include "support/check.h"
+#include "support/test_blocks.h"
+
+namespace cj2k {
+namespace {
+
+using namespace check;
+using test::TestBlock;
+
+std::vector<uint8_t> cleanup(const TestBlock& block, int plane, bool simd) {
+  const HtSamples samples{block.samples().data(), block.stride(), block.width(), block.height()};
+  std::vector<uint8_t> out(kMaxHtCleanupBytes);
+  out.resize((simd ? simd::ht_cleanup : ref::ht_cleanup)(samples, plane, out.data()));
+  return out;
+}
+
+TEST_CASE("HT cleanup: the bytes of the reference, at every size, content and plane") {
+  std::mt19937_64 random(7);
+  std::vector<TestBlock> blocks;
+  for (int i = 0; i < 400; ++i) {
+    const int width = 1 + static_cast<int>(random() % (i % 9 == 0 ? 1024 : 70));
+    const int most = std::min(4096 / width, i % 9 == 1 ? 1024 : 40);
+    const int height = 1 + static_cast<int>(random() % static_cast<uint64_t>(most));
+    const int planes = 1 + static_cast<int>(random() % (i % 3 == 0 ? 30 : 10));
+    blocks.emplace_back(width, height, planes, test::kFills[i % 7], random());
+  }
+  for (const int side : {4, 8, 16, 32, 64})
+    blocks.emplace_back(side, 64, 9, test::Fill::kLaplacian, random());
+  for_each_target(simd::ht_block_target, [&](const char*) {
+    for (const TestBlock& block : blocks) {
+      for (int plane = 0; plane < block.bit_planes(); plane += 1 + block.bit_planes() / 4) {
+        INFO("width ", block.width(), " height ", block.height(), " plane ", plane);
+        REQUIRE(cleanup(block, plane, true) == cleanup(block, plane, false));
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace cj2k
