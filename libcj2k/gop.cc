@@ -376,8 +376,12 @@ Status Gop::code_requests() {
     }
     if (requests_.empty()) continue;
     CJ2K_TRY(backend_.code_blocks(*work_, requests_, shared_.sample, stats_.data()));
-    for (const BlockRequest& request : requests_)
-      frames_[request.frame]->early_stop.request().thresholds = request.thresholds;
+    for (const BlockRequest& request : requests_) {
+      Frame& frame = *frames_[request.frame];
+      frame.early_stop.request().thresholds = request.thresholds;
+      frame.early_stop.request().step_set = request.step_set;
+      frame.rate.set_step_set(request.step_set);
+    }
   }
   return Status::kOk;
 }
@@ -491,7 +495,7 @@ void Gop::collect_stats(const Frame& frame) {
     if (!plan_.reversible) {
       constexpr double kUniformError = 1.0 / 12;
       left += kUniformError * block.width * block.height *
-              plan_.subbands[block.subband].distortion_weight;
+              subband_of(plan_, block, selection.step_set).distortion_weight;
     }
     stats.mse[block.component] += left;
   }

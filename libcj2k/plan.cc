@@ -249,9 +249,33 @@ class PlanBuilder {
   }
 
   Status quantise() {
+    CJ2K_TRY(quantise(p_, log_, &plan_.subbands));
+    if (p_.coder != CJ2K_CODER_HT || plan_.reversible || p_.frame_steps == 0) return Status::kOk;
+    // 2^(-s / 8)
+    constexpr double kFactors[kStepSets] = {1.0,
+                                            0.9170040432046712,
+                                            0.8408964152537145,
+                                            0.7711054127039704,
+                                            0.7071067811865476,
+                                            0.6484197773255048,
+                                            0.5946035575013605,
+                                            0.5452538663326288};
+    const Log silent;
+    for (uint32_t s = 1; s < kStepSets; ++s) {
+      cj2k_params finer = p_;
+      finer.quant_step *= kFactors[s];
+      plan_.finer_subbands.push_back(plan_.subbands);
+      if (quantise(finer, silent, &plan_.finer_subbands.back()) == Status::kOk) continue;
+      plan_.finer_subbands.clear();  // too many bit-planes: the steps asked for are the finest
+      break;
+    }
+    return Status::kOk;
+  }
+
+  Status quantise(const cj2k_params& p, const Log& log, std::vector<Subband>* subbands) {
     QuantTable table;
-    CJ2K_TRY(table.build(p_, plan_.reversible, plan_.use_mct, max_width_, max_height_, log_));
-    for (Subband& band : plan_.subbands) {
+    CJ2K_TRY(table.build(p, plan_.reversible, plan_.use_mct, max_width_, max_height_, log));
+    for (Subband& band : *subbands) {
       const BandQuant& quant = table.at(static_cast<int>(band.component),
                                         plan_.resolutions[band.resolution].r, band.orientation);
       band.exponent = quant.exponent;

@@ -94,6 +94,9 @@ struct Subband {
   double distortion_weight;
 };
 
+/// Quantisations that a frame may choose from (coder = ht): the base step over 2^(s / 8), s = 0 .. 7.
+inline constexpr uint32_t kStepSets = 8;
+
 struct Precinct {
   uint32_t resolution;
   uint32_t index;                ///< raster index in its resolution (k of B.12)
@@ -147,6 +150,9 @@ struct Plan {
   std::vector<TileComponent> tile_components;
   std::vector<Resolution> resolutions;
   std::vector<Subband> subbands;
+  /// [kStepSets - 1] the same bands with the steps of step sets 1 and up; empty: there is only the
+  /// set 0, `subbands`.
+  std::vector<std::vector<Subband>> finer_subbands;
   std::vector<Precinct> precincts;
   std::vector<PrecinctBand> precinct_bands;
   std::vector<CodeBlock> blocks;
@@ -166,9 +172,14 @@ inline int32_t read_depth(const Plan& plan, const Component& component) {
   return component.depth + (all ? component.low_bits : 0);
 }
 
+/// The band of a block, with the quantisation of a step set.
+inline const Subband& subband_of(const Plan& plan, const CodeBlock& block, uint32_t step_set) {
+  return (step_set == 0 ? plan.subbands : plan.finer_subbands[step_set - 1])[block.subband];
+}
+
 /// Squared error that rate control counts per squared unit of quantised coefficient.
-inline double distortion_weight(const Plan& plan, const CodeBlock& block) {
-  const double weight = plan.subbands[block.subband].distortion_weight;
+inline double distortion_weight(const Plan& plan, const CodeBlock& block, uint32_t step_set = 0) {
+  const double weight = subband_of(plan, block, step_set).distortion_weight;
   return block.in_region ? weight * plan.region_gain : weight;
 }
 

@@ -51,6 +51,9 @@ void append_cap(std::vector<uint8_t>& out, const Plan& plan) {
   if (plan.params.coder != CJ2K_CODER_HT) return;
   uint32_t b = 8;
   for (const Subband& band : plan.subbands) b = std::max<uint32_t>(b, band.max_bit_planes);
+  for (const auto& bands : plan.finer_subbands) {
+    for (const Subband& band : bands) b = std::max<uint32_t>(b, band.max_bit_planes);
+  }
   const uint32_t magb = b <= 27 ? b - 8 : 19 + (b - 27 + 3) / 4;
   append_u16(out, kMarkerCap);
   append_u16(out, 8);
@@ -95,13 +98,15 @@ void append_cod(std::vector<uint8_t>& out, const Plan& plan) {
 
 // Sqcd and SPqcd of one component (A.6.4), from the subbands of tile 0. They are the same in all
 // tiles.
-std::vector<uint8_t> quantisation(const Plan& plan, uint32_t component) {
+std::vector<uint8_t> quantisation(const Plan& plan, uint32_t component, uint32_t step_set) {
+  const std::vector<Subband>& subbands =
+      step_set == 0 ? plan.subbands : plan.finer_subbands[step_set - 1];
   std::vector<uint8_t> out;
   const uint32_t style = plan.reversible ? 0 : 2;
   append_u8(out, static_cast<uint32_t>(plan.params.guard_bits) << 5 | style);
   for (const Resolution& r : resolutions_of(plan, component)) {
     for (uint32_t i = 0; i < r.num_subbands; ++i) {
-      const Subband& band = plan.subbands[r.first_subband + i];
+      const Subband& band = subbands[r.first_subband + i];
       if (plan.reversible) {
         append_u8(out, static_cast<uint32_t>(band.exponent) << 3);
       } else {
@@ -112,13 +117,13 @@ std::vector<uint8_t> quantisation(const Plan& plan, uint32_t component) {
   return out;
 }
 
-void append_quantisation(std::vector<uint8_t>& out, const Plan& plan) {
-  const std::vector<uint8_t> common = quantisation(plan, 0);
+void append_quantisation(std::vector<uint8_t>& out, const Plan& plan, uint32_t step_set) {
+  const std::vector<uint8_t> common = quantisation(plan, 0, step_set);
   append_u16(out, kMarkerQcd);
   append_u16(out, 2 + static_cast<uint32_t>(common.size()));
   out.insert(out.end(), common.begin(), common.end());
   for (uint32_t c = 1; c < plan.components.size(); ++c) {
-    const std::vector<uint8_t> own = quantisation(plan, c);
+    const std::vector<uint8_t> own = quantisation(plan, c, step_set);
     if (own == common) continue;
     append_u16(out, kMarkerQcc);
     append_u16(out, 3 + static_cast<uint32_t>(own.size()));
@@ -198,13 +203,13 @@ void append_comment(MainHeader& header, const char* text) {
 
 }  // namespace
 
-MainHeader make_main_header(const Plan& plan) {
+MainHeader make_main_header(const Plan& plan, uint32_t step_set) {
   MainHeader header;
   append_u16(header.bytes, kMarkerSoc);
   append_siz(header.bytes, plan);
   append_cap(header.bytes, plan);
   append_cod(header.bytes, plan);
-  append_quantisation(header.bytes, plan);
+  append_quantisation(header.bytes, plan, step_set);
   append_rgn(header.bytes, plan);
   append_poc(header.bytes, plan.params);
   append_tlm(header, plan);

@@ -18,11 +18,12 @@
 
 namespace cj2k {
 
-inline constexpr uint16_t kMarkerSoc = 0xFF4F, kMarkerCap = 0xFF50, kMarkerSiz = 0xFF51, kMarkerCod = 0xFF52,
-                          kMarkerTlm = 0xFF55, kMarkerPlt = 0xFF58, kMarkerQcd = 0xFF5C,
-                          kMarkerQcc = 0xFF5D, kMarkerRgn = 0xFF5E, kMarkerPoc = 0xFF5F,
-                          kMarkerCom = 0xFF64, kMarkerSot = 0xFF90, kMarkerSop = 0xFF91,
-                          kMarkerEph = 0xFF92, kMarkerSod = 0xFF93, kMarkerEoc = 0xFFD9;
+inline constexpr uint16_t kMarkerSoc = 0xFF4F, kMarkerCap = 0xFF50, kMarkerSiz = 0xFF51,
+                          kMarkerCod = 0xFF52, kMarkerTlm = 0xFF55, kMarkerPlt = 0xFF58,
+                          kMarkerQcd = 0xFF5C, kMarkerQcc = 0xFF5D, kMarkerRgn = 0xFF5E,
+                          kMarkerPoc = 0xFF5F, kMarkerCom = 0xFF64, kMarkerSot = 0xFF90,
+                          kMarkerSop = 0xFF91, kMarkerEph = 0xFF92, kMarkerSod = 0xFF93,
+                          kMarkerEoc = 0xFFD9;
 
 inline constexpr uint32_t kSopBytes = 6, kEphBytes = 2, kSotBytes = 12, kSodBytes = 2,
                           kEocBytes = 2;
@@ -45,7 +46,8 @@ struct MainHeader {
   /// Fills in the length of a tile-part in `header`, a copy of `bytes`.
   void set_tile_part_bytes(uint8_t* header, size_t tile_part, uint32_t tile_part_bytes) const;
 };
-MainHeader make_main_header(const Plan& plan);
+/// @param step_set  of the frame (Plan::finer_subbands); the length does not depend on it
+MainHeader make_main_header(const Plan& plan, uint32_t step_set = 0);
 
 /// @param tile_part_bytes  Psot: from the SOT marker to the end of the tile-part
 uint8_t* store_sot(uint8_t* out, const TilePart& tile_part, uint32_t tile_part_bytes);

@@ -47,6 +47,8 @@ class CpuBlocks {
 struct BlockLimits {
   SlopeThresholds thresholds;  ///< per component (core/stop.h); 0: at no slope
   uint32_t last_plane;         ///< planes below are not coded now
+  uint32_t step_set = 0;       ///< quantisation of the frame (plan.h)
+  bool anew = false;           ///< blocks that are coded already begin again
 };
 
 /// There is one per encoder. Its workers call it at the same time, each with its own index.

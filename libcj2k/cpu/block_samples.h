@@ -27,8 +27,9 @@ inline void prefetch_block(const CoefficientPlanes& planes, const CodeBlock& blo
 
 /// Quantises a block (stages/quantize.h). @return the bitwise OR of all magnitudes
 inline uint32_t quantize_block(const Plan& plan, const CoefficientPlanes& planes,
-                               const CodeBlock& block, uint32_t* samples, ptrdiff_t stride) {
-  const Subband& band = plan.subbands[block.subband];
+                               const CodeBlock& block, uint32_t step_set, uint32_t* samples,
+                               ptrdiff_t stride) {
+  const Subband& band = subband_of(plan, block, step_set);
   if (plan.reversible) {
     const auto plane = planes.block<int32_t>(block);
     return simd::quantize_53(plane.data, plane.stride_samples, block.width, block.height, samples,

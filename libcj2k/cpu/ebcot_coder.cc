@@ -138,7 +138,7 @@ bool BlockRun::begin(BlockLane& lane) {
   }
   lane.stride = (block.width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
   lane.bit_planes = std::bit_width(
-      quantize_block(plan_, planes_, block, lane.samples.as<uint32_t>(), lane.stride));
+      quantize_block(plan_, planes_, block, 0, lane.samples.as<uint32_t>(), lane.stride));
   const int planes_left = coded.is_coded ? coded.planes_left : lane.bit_planes;
   const BlockStart start = block_start(planes_left, coded.num_passes, lane.stop.last_plane, [&] {
     return is_out_of_reach(lane.stop.weight, planes_left, lane.stop.threshold);

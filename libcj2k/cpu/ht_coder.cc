@@ -67,7 +67,7 @@ class HtRun {
   HtPlanes planes_to_code(const CodeBlock& block, const CodedBlock& coded, int bit_planes) const;
   double left_error(const CodeBlock& block, int planes) const;
   void code_plane(const CodeBlock& block, int plane, double total, CodedBlock& coded);
-  void refine(const CodeBlock& block, int plane, const HtPoint& cleanup, CodedBlock& coded);
+  void refine(int plane, const HtPoint& cleanup, CodedBlock& coded);
   void add_point(const HtPoint& point) { worker_.points[count_++] = point; }
   void build_hull(CodedBlock& coded);
   const uint8_t* keep(const uint8_t* bytes, uint32_t count);
@@ -98,11 +98,13 @@ HtPlanes HtRun::planes_to_code(const CodeBlock& block, const CodedBlock& coded,
 void HtRun::code(uint32_t index) {
   const CodeBlock& block = plan_.blocks[index];
   CodedBlock& coded = out_[index];
+  if (limits_.anew) coded = CodedBlock{};
   const ptrdiff_t stride = (block.width + kColumns - 1) / kColumns * kColumns;
   uint32_t* samples = worker_.samples.as<uint32_t>();
-  const int bit_planes = std::bit_width(quantize_block(plan_, planes_, block, samples, stride));
+  const int bit_planes =
+      std::bit_width(quantize_block(plan_, planes_, block, limits_.step_set, samples, stride));
   samples_ = {samples, stride, block.width, block.height};
-  weight_ = distortion_weight(plan_, block);
+  weight_ = distortion_weight(plan_, block, limits_.step_set);
   const HtPlanes planes = planes_to_code(block, coded, bit_planes);
   const double total = bit_planes > 0 ? left_error(block, bit_planes) : 0;
   count_ = 0;
@@ -151,7 +153,8 @@ const uint8_t* HtRun::keep(const uint8_t* bytes, uint32_t count) {
 /// @param total  squared error of the block without any pass
 void HtRun::code_plane(const CodeBlock& block, int plane, double total, CodedBlock& coded) {
   const uint32_t bytes = simd::ht_cleanup(samples_, plane, worker_.cleanup);
-  const auto zero_planes = static_cast<uint8_t>(block.max_bit_planes - 1 - plane);
+  const int most_planes = subband_of(plan_, block, limits_.step_set).max_bit_planes;
+  const auto zero_planes = static_cast<uint8_t>(most_planes - 1 - plane);
   const HtPoint cleanup{{keep(worker_.cleanup, bytes), nullptr, bytes, zero_planes},
                         bytes,
                         1,
@@ -159,11 +162,10 @@ void HtRun::code_plane(const CodeBlock& block, int plane, double total, CodedBlo
   add_point(cleanup);
   coded.num_bytes += bytes;
   ++coded.num_passes;
-  if (plane > 0) refine(block, plane, cleanup, coded);
+  if (plane > 0) refine(plane, cleanup, coded);
 }
 
-void HtRun::refine(const CodeBlock& block, int plane, const HtPoint& cleanup, CodedBlock& coded) {
-  (void)block;
+void HtRun::refine(int plane, const HtPoint& cleanup, CodedBlock& coded) {
   const bool causal = (plan_.params.cblk_style & CJ2K_STYLE_VSC) != 0;
   const HtRefinement refinement =
       ref::ht_refinement(samples_, plane, causal, plan_.reversible, worker_.sig_prop, worker_.both);

@@ -59,13 +59,16 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
                        const CodeSome& code) {
   switch (request.rule) {
     case StopRule::kThresholds:
-      code(request.blocks, {request.thresholds, 0});
+      code(request.blocks, {request.thresholds, 0, request.step_set, request.anew});
       break;
     case StopRule::kPredicted:
       code(sample.blocks, {{}, 0});
       request.thresholds = predict_thresholds(plan_, blocks, sample.blocks, sample.weights,
                                               request.targets, *histogram_);
-      code(sample.rest, {request.thresholds, 0});
+      request.step_set = step_set_at(plan_, request.thresholds);
+      if (request.step_set != 0)
+        code(sample.blocks, {request.thresholds, 0, request.step_set, true});
+      code(sample.rest, {request.thresholds, 0, request.step_set});
       break;
     case StopRule::kSlopeBytes:
     case StopRule::kBytes:

@@ -57,6 +57,7 @@ struct Selection {
   const uint8_t* final_points;   ///< [plan.blocks], <= num_hull
   const uint16_t* layer_slopes;  ///< [layers - 1]
   uint32_t layers;
+  uint32_t step_set = 0;  ///< the quantisation that the blocks were coded with (plan.h)
 
   /// Number of hull points of `block` in layers 0 .. layer.
   uint32_t points(uint32_t block, uint32_t layer) const {

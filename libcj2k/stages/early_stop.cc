@@ -6,6 +6,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "core/ht/plane_choice.h"
 #include "core/slope.h"
 #include "core/stop.h"
 
@@ -61,7 +62,14 @@ cj2k_stop stop_in_force(const Plan& plan) {
   // Bit-plane by bit-plane, a region of interest would not come first.
   const bool is_possible = p.stop != CJ2K_STOP_BPI || p.num_roi == 0;
   if (p.stop != CJ2K_STOP_EXACT && is_possible && has_byte_cap(plan)) return p.stop;
+  // Each plane of an HT block is a cleanup pass of its own, so it pays to know the slope.
+  if (p.coder == CJ2K_CODER_HT) return CJ2K_STOP_EXACT;
   return plan.blocks.size() < kMinBlocks ? CJ2K_STOP_NONE : CJ2K_STOP_EXACT;
+}
+
+uint32_t step_set_at(const Plan& plan, const SlopeThresholds& thresholds) {
+  if (plan.finer_subbands.empty() || thresholds[0] == 0) return 0;
+  return ht_step_set(plan.subbands[0].distortion_weight, thresholds[0]);
 }
 
 EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample)
@@ -72,6 +80,7 @@ EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample)
 void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresholds& previous) {
   request_ = {frame, StopRule::kThresholds, sample_.all, {}, {}};
   may_go_on_ = stop_ == CJ2K_STOP_EXACT && rate.has_limit();
+  may_change_steps_ = false;
   switch (stop_) {
     case CJ2K_STOP_NONE:
       break;
@@ -80,8 +89,10 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
       request_.targets = rate.prediction_targets();
       if (rate.has_cap()) {
         request_.rule = StopRule::kPredicted;
+        may_change_steps_ = !plan_.finer_subbands.empty();
       } else {
         request_.thresholds.fill(request_.targets.floor);
+        request_.step_set = step_set_at(plan_, request_.thresholds);
       }
       break;
     case CJ2K_STOP_PST:
@@ -98,6 +109,8 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
 
 bool EarlyStop::goes_on(const CodedBlock* blocks, const RateControl& rate) {
   if (!may_go_on_) return false;
+  request_.anew = false;
+  if (wants_other_steps(rate)) return true;
   SlopeThresholds exhausted{};
   for (uint32_t c = 0; c < plan_.components.size(); ++c) exhausted[c] = rate.exhausted_above(c);
   if (!want_open(blocks, exhausted)) return false;
@@ -114,6 +127,25 @@ bool EarlyStop::goes_on(const CodedBlock* blocks, const RateControl& rate) {
   return true;
 }
 
+/// Requests all blocks anew, once, if rate control ended so far from the prediction that another
+/// step set is the best.
+bool EarlyStop::wants_other_steps(const RateControl& rate) {
+  if (!may_change_steps_) return false;
+  may_change_steps_ = false;
+  SlopeThresholds ended = request_.thresholds;
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+    if (rate.exhausted_above(c) == 0) return false;
+    const uint32_t lower = std::max<uint32_t>(rate.exhausted_above(c), kPredictionMargin + 1);
+    ended[c] = static_cast<uint16_t>(lower - kPredictionMargin);
+  }
+  const double weight = plan_.subbands[0].distortion_weight;
+  const uint32_t best = step_set_at(plan_, ended);
+  if (best == request_.step_set || is_near_ht_step_set(weight, ended[0], request_.step_set))
+    return false;
+  request_ = {request_.frame, StopRule::kThresholds, sample_.all, ended, {}, best, true};
+  return true;
+}
+
 /// Requests the paused blocks whose last slope and whose bound on the slopes left both reach the
 /// threshold of their component. @return whether there are any
 bool EarlyStop::want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds) {
@@ -123,7 +155,7 @@ bool EarlyStop::want_open(const CodedBlock* blocks, const SlopeThresholds& thres
     if (block.planes_left == 0) continue;
     const uint16_t threshold = thresholds[plan_.blocks[b].component];
     const uint16_t last = block.num_hull > 0 ? block.hull[block.num_hull - 1].slope : kMaxSlope;
-    const double weight = distortion_weight(plan_, plan_.blocks[b]);
+    const double weight = distortion_weight(plan_, plan_.blocks[b], request_.step_set);
     if (last < threshold || best_slope_left(weight, block.planes_left) < threshold) continue;
     open_.push_back(b);
   }

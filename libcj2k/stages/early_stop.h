@@ -44,6 +44,10 @@ namespace cj2k {
 /// With exact there may still be no cap to predict for (RateControl::has_cap).
 cj2k_stop stop_in_force(const Plan& plan);
 
+/// The step set of a frame whose blocks are coded at these thresholds: the one whose planes lie best
+/// (core/ht/plane_choice.h). 0 where the plan has no other.
+uint32_t step_set_at(const Plan& plan, const SlopeThresholds& thresholds);
+
 /// The requests of one frame: code request(), let rate control choose, then ask goes_on() whether
 /// blocks resume. The memory is reused from frame to frame.
 class EarlyStop {
@@ -61,6 +65,7 @@ class EarlyStop {
   bool goes_on(const CodedBlock* blocks, const RateControl& rate);
 
  private:
+  bool wants_other_steps(const RateControl& rate);
   bool want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds);
 
   const Plan& plan_;
@@ -68,6 +73,7 @@ class EarlyStop {
   const cj2k_stop stop_;
   BlockRequest request_{};
   bool may_go_on_ = false;
+  bool may_change_steps_ = false;
   std::vector<uint32_t> open_;
 };
 

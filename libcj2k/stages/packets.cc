@@ -491,6 +491,7 @@ struct PacketWriter::Impl {
   const bool plt;
   const uint32_t marker_bytes;
   const MainHeader main_header;
+  const std::vector<MainHeader> finer_headers;  // of the step sets 1 and up
   const std::vector<uint8_t> jp2_boxes;
   std::vector<PrecinctPackets> precincts;
   // In every progression, and over their changes (B.12), the packets of a precinct are in the order
@@ -499,11 +500,21 @@ struct PacketWriter::Impl {
   mutable std::vector<Cursor> measure_cursors, store_cursors;
 };
 
+namespace {
+std::vector<MainHeader> make_finer_headers(const Plan& plan) {
+  std::vector<MainHeader> headers;
+  for (uint32_t s = 1; s <= plan.finer_subbands.size(); ++s)
+    headers.push_back(make_main_header(plan, s));
+  return headers;
+}
+}  // namespace
+
 PacketWriter::Impl::Impl(const Plan& p)
     : plan(p),
       plt(has_plt(p)),
       marker_bytes(marker_bytes_per_packet(p)),
       main_header(make_main_header(p)),
+      finer_headers(make_finer_headers(p)),
       jp2_boxes(p.params.format == CJ2K_FORMAT_JP2 ? make_jp2_boxes(p) : std::vector<uint8_t>()),
       precincts(p.precincts.size()),
       measure_cursors(p.precincts.size()),
@@ -613,7 +624,7 @@ uint64_t PacketWriter::padded_bytes(uint64_t min_bytes) const {
   return std::max(min_bytes, bytes + kMinPaddingBytes);
 }
 
-uint64_t PacketWriter::write([[maybe_unused]] const Selection& selection, std::span<uint8_t> out,
+uint64_t PacketWriter::write(const Selection& selection, std::span<uint8_t> out,
                              uint64_t min_bytes) const {
   const Impl& w = *impl_;
   const uint64_t bytes = frame_bytes();
@@ -627,7 +638,10 @@ uint64_t PacketWriter::write([[maybe_unused]] const Selection& selection, std::s
     set_jp2c_bytes(next, total_bytes - w.jp2_boxes.size());
   }
   uint8_t* const main_header = next;
-  std::memcpy(main_header, w.main_header.bytes.data(), w.main_header.bytes.size());
+  const MainHeader& header =
+      selection.step_set == 0 ? w.main_header : w.finer_headers[selection.step_set - 1];
+  assert(header.bytes.size() == w.main_header.bytes.size());
+  std::memcpy(main_header, header.bytes.data(), header.bytes.size());
   const uint64_t padding = total_bytes - bytes;
   next = padding > 0 && padding < kMinPaddingBytes
              ? lengthen_comment(w.main_header, main_header, static_cast<uint32_t>(padding))

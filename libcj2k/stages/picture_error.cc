@@ -74,10 +74,10 @@ double reconstruct(uint32_t sample, int plane, bool reversible) {
 
 /// The passes of EBCOT up to a hull point. The passes of an HT block leave the same samples known as
 /// the clean-up pass of their plane and the two passes after it.
-int passes_from_the_top(const CodedBlock& coded, int points, const CodeBlock& block, int planes) {
+int passes_from_the_top(const CodedBlock& coded, int points, const Subband& band, int planes) {
   const int passes = coded.hull[points - 1].passes;
   if (coded.codes == nullptr) return passes;
-  const int cleanup_plane = block.max_bit_planes - 1 - coded.codes[points - 1].zero_bit_planes;
+  const int cleanup_plane = band.max_bit_planes - 1 - coded.codes[points - 1].zero_bit_planes;
   return 3 * (planes - 1 - cleanup_plane) + passes;
 }
 
@@ -320,7 +320,7 @@ void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Sel
       for (size_t i = begin; i < end; ++i) {
         const auto number = static_cast<uint32_t>(tc.first_block + i);
         const CodeBlock& block = plan_.blocks[number];
-        const Subband& band = plan_.subbands[block.subband];
+        const Subband& band = subband_of(plan_, block, selection.step_set);
         const Plane<Sample> from = coefficients.block<Sample>(block);
         const int32_t x = block.plane_x - tc.plane_x, y = block.plane_y - tc.plane_y;
         uint32_t all;
@@ -338,7 +338,7 @@ void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Sel
         const uint8_t points = selection.final_points[number];
         const int planes = std::bit_width(all);
         const int passes =
-            points > 0 ? passes_from_the_top(selection.blocks[number], points, block, planes) : 0;
+            points > 0 ? passes_from_the_top(selection.blocks[number], points, band, planes) : 0;
         decode_block(samples.data(), block.width, block.height, planes, passes,
                      static_cast<uint32_t>(plan_.params.cblk_style), double{band.step},
                      plane(c, 1).sub(x, y, block.width, block.height));

@@ -62,6 +62,8 @@ class RateControl {
   /// points down to the quality threshold go in. Deterministic: yes. Allocates: not after the first
   /// frames.
   void allocate(const CodedBlock* blocks);
+  /// The quantisation of the frame, for those who read the selection.
+  void set_step_set(uint32_t step_set) { selection_.step_set = step_set; }
 
   /// Whether a cap or the quality threshold limits what goes in, so that blocks need not be coded
   /// to the last plane.

@@ -49,6 +49,8 @@ struct BlockRequest {
   std::span<const uint32_t> blocks;  ///< indices, rising; only kThresholds allows a part of them
   SlopeThresholds thresholds;        ///< kThresholds: input; kPredicted: result
   ByteTargets targets;               ///< for all rules but kThresholds
+  uint32_t step_set = 0;  ///< quantisation of the frame; with kPredicted a result, chosen for HT
+  bool anew = false;      ///< blocks that are coded already begin again
 };
 
 }  // namespace cj2k
