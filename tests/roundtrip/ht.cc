@@ -4,11 +4,13 @@
 // coder = ht through other projects' decoders.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
 
 #include "roundtrip/roundtrip.h"
+#include "support/codestream.h"
 
 namespace cj2k::test {
 namespace {
@@ -144,6 +146,38 @@ TEST_CASE("HT: the measured error is that of the decoded picture") {
     const double mse = peak * peak / std::pow(10, psnr(picture, *decoded.picture) / 10);
     CHECK(encoded.stats.mse[0] == doctest::Approx(mse).epsilon(0.01));
   }
+}
+
+TEST_CASE("HT: frame_steps changes QCD alone, within an octave, and is worth its place") {
+  cj2k_params p = ht_params(512, 384, 1, 8);
+  const Picture picture = make_picture(p, Content::kTexture, 12);
+  double gain = 0;
+  bool changes = false;
+  for (int64_t target : {5000, 7000, 10000, 14000, 20000, 28000}) {
+    p.target_bytes = target;
+    double with[2];
+    Encoded frames[2];
+    for (int steps : {0, 1}) {
+      p.frame_steps = steps;
+      frames[steps] = encode(p, picture);
+      REQUIRE(frames[steps].status == CJ2K_OK);
+      const Decoded decoded = decode(Decoder::kOpenJpeg, frames[steps].bytes, p);
+      REQUIRE(decoded.picture.has_value());
+      with[steps] = psnr(picture, *decoded.picture);
+    }
+    gain += with[1] - with[0];
+    const ParsedCodestream a = check_codestream(frames[0].bytes);
+    const ParsedCodestream b = check_codestream(frames[1].bytes);
+    changes |= !std::equal(a.qcd.begin(), a.qcd.end(), b.qcd.begin(), b.qcd.end());
+    CHECK(std::equal(a.siz.begin(), a.siz.end(), b.siz.begin(), b.siz.end()));
+    CHECK(std::equal(a.cod.begin(), a.cod.end(), b.cod.begin(), b.cod.end()));
+    CHECK((a.cap[4] << 8 | a.cap[5]) >= 0x20);
+    CHECK(a.cod[8] == 0x40);
+    CHECK(get_be(a.siz, 0, 2) == 0x4000);
+  }
+  CHECK(changes);
+  INFO("gain ", gain / 6, " dB");
+  CHECK(gain > 0);
 }
 
 TEST_CASE("HT: what it excludes is refused by name") {

@@ -117,6 +117,13 @@ inline ParsedTilePart parse_tile_part(Bytes in, size_t at) {
   return part;
 }
 
+inline void parse_cap(Bytes body, ParsedCodestream* out) {
+  REQUIRE(out->main_markers.size() == 2);  // directly after SIZ
+  REQUIRE(body.size() == 6);
+  REQUIRE(get_be(body, 0, 4) == 0x00020000);  // Part 15 alone
+  out->cap = body;
+}
+
 inline ParsedCodestream parse_codestream(Bytes in) {
   ParsedCodestream out;
   REQUIRE(get_be(in, 0, 2) == 0xFF4F);
@@ -136,10 +143,7 @@ inline ParsedCodestream parse_codestream(Bytes in) {
         out.siz = body;
         break;
       case 0xFF50:
-        REQUIRE(out.main_markers.size() == 2);  // directly after SIZ
-        REQUIRE(body.size() == 6);
-        REQUIRE(get_be(body, 0, 4) == 0x00020000);
-        out.cap = body;
+        parse_cap(body, &out);
         break;
       case 0xFF52:
         REQUIRE(out.cod.empty());
