@@ -20,7 +20,29 @@ std::vector<uint8_t> cleanup(const TestBlock& block, int plane, bool simd) {
   return out;
 }
 
-TEST_CASE("HT cleanup: the bytes of the reference, at every size, content and plane") {
+struct Refined {
+  std::vector<uint8_t> sig_prop, both;
+  int64_t distortions[2];
+  bool operator==(const Refined& o) const {
+    return sig_prop == o.sig_prop && both == o.both && distortions[0] == o.distortions[0] &&
+           distortions[1] == o.distortions[1];
+  }
+};
+Refined refine(const TestBlock& block, int plane, bool causal, bool simd) {
+  const HtSamples samples{block.samples().data(), block.stride(), block.width(), block.height()};
+  Refined out;
+  out.sig_prop.resize(kMaxHtRefinementBytes);
+  out.both.resize(kMaxHtRefinementBytes);
+  const HtRefinement r = (simd ? simd::ht_refinement : ref::ht_refinement)(
+      samples, plane, causal, plane % 2 == 0, out.sig_prop.data(), out.both.data());
+  out.sig_prop.resize(r.sig_prop_bytes);
+  out.both.resize(r.both_bytes);
+  out.distortions[0] = r.sig_prop_distortion;
+  out.distortions[1] = r.mag_ref_distortion;
+  return out;
+}
+
+TEST_CASE("HT passes: the bytes of the reference, at every size, content and plane") {
   std::mt19937_64 random(7);
   std::vector<TestBlock> blocks;
   for (int i = 0; i < 400; ++i) {
@@ -37,6 +59,9 @@ TEST_CASE("HT cleanup: the bytes of the reference, at every size, content and pl
       for (int plane = 0; plane < block.bit_planes(); plane += 1 + block.bit_planes() / 4) {
         INFO("width ", block.width(), " height ", block.height(), " plane ", plane);
         REQUIRE(cleanup(block, plane, true) == cleanup(block, plane, false));
+        if (plane == 0) continue;
+        for (const bool causal : {false, true})
+          REQUIRE(refine(block, plane, causal, true) == refine(block, plane, causal, false));
       }
     }
   });

@@ -52,6 +52,8 @@ HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, boo
 }  // namespace ref
 namespace simd {
 uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);
+HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
+                           uint8_t* sig_prop, uint8_t* both);
 }  // namespace simd
 
 }  // namespace cj2k

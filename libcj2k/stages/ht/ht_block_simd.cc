@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/distortion.h"
 #include "core/ht/segments.h"
 #include "stages/ht/ht_block.h"
 #include "stages/target.h"
@@ -53,6 +54,20 @@ constexpr std::array<UVlcWord, kMaxHtExponent + 1> make_u_words() {
   return words;
 }
 constexpr auto kUWords = make_u_words();
+
+/// [mask << 4 | bits] the bits at the ones of a mask of four, moved together.
+constexpr std::array<uint8_t, 256> make_gathered() {
+  std::array<uint8_t, 256> table{};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t count = 0;
+    for (uint32_t b = 0; b < 4; ++b) {
+      if ((i >> 4 >> b & 1) == 0) continue;
+      table[i] = static_cast<uint8_t>(table[i] | (i >> b & 1) << count++);
+    }
+  }
+  return table;
+}
+constexpr std::array<uint8_t, 256> kGathered = make_gathered();
 
 }  // namespace cj2k::simd::ht
 #endif
@@ -236,6 +251,143 @@ uint32_t cleanup(const HtSamples& samples, int plane, uint8_t* out) {
   return streams.finish(out);
 }
 
+/// SigProp and MagRef, column by column of stripes of four rows.
+class Refinement {
+ public:
+  Refinement(const HtSamples& samples, int plane, bool causal, uint8_t* sig_prop, uint8_t* mag_ref)
+      : samples_(samples),
+        plane_(plane - 1),
+        causal_(causal),
+        sig_prop_(sig_prop),
+        mag_ref_(mag_ref, false) {}
+
+  void run() {
+    std::memset(before_, 0, sizeof before_);
+    for (int y = 0; y < samples_.height; y += 4) {
+      read_stripe(y);
+      for (int x = 0; x < samples_.width; x += 4) code_group(x, y);
+      for (int x = 0; x < samples_.width; ++x) {
+        const uint32_t mask = significant_[x];
+        mag_ref_.put(ht::kGathered[mask << 4 | bits_[x]], kCounts[mask]);
+      }
+      // Row 3 is above row 0 of the next stripe.
+      for (int x = 0; x < samples_.width; ++x)
+        before_[x] = static_cast<uint8_t>(states_[1 + x] >> 4 & 1);
+    }
+    sig_prop_.drain();
+    mag_ref_.drain();
+  }
+  ForwardBits& sig_prop() { return sig_prop_; }
+  BackwardBits& mag_ref() { return mag_ref_; }
+  int64_t sig_prop_distortion(bool reversible) const {
+    return significance_distortion(plane_, reversible, num_new_, new_low_);
+  }
+  int64_t mag_ref_distortion(bool reversible) const {
+    return refinement_distortion(plane_, reversible, num_ones_, num_refined_ - num_ones_,
+                                 low_difference_);
+  }
+
+ private:
+  static constexpr uint8_t kCounts[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+  static constexpr size_t kColumns = 1024;
+
+  /// Rows -1 .. 4 of the stripe are bits 0 .. 5 of a state.
+  void read_stripe(int y0) {
+    const int width = samples_.width;
+    std::memset(states_, 0, static_cast<size_t>(width) + 2);
+    std::memset(significant_, 0, static_cast<size_t>(width));
+    std::memset(bits_, 0, static_cast<size_t>(width));
+    const int rows = std::min(4, samples_.height - y0);
+    for (int r = 0; r < rows; ++r) read_row(samples_.data + (y0 + r) * samples_.stride, r);
+    for (int x = 0; x < width; ++x)
+      states_[1 + x] = static_cast<uint8_t>(before_[x] | significant_[x] << 1);
+    if (causal_ || y0 + 4 >= samples_.height) return;
+    const uint32_t* below = samples_.data + (y0 + 4) * samples_.stride;
+    for (int x = 0; x < width; ++x) {
+      const bool is = (below[x] & 0x7FFFFFFF) >> (plane_ + 1) != 0;
+      states_[1 + x] = static_cast<uint8_t>(states_[1 + x] | (is ? 0x20 : 0));
+    }
+  }
+  void read_row(const uint32_t* row, int r) {
+    const uint32_t low_mask = (1u << plane_) - 1;
+    int32_t ones = 0, refined = 0;
+    int64_t difference = 0;
+    for (int x = 0; x < samples_.width; ++x) {
+      const uint32_t magnitude = row[x] & 0x7FFFFFFF;
+      const uint32_t is = magnitude >> (plane_ + 1) != 0 ? 1 : 0, bit = magnitude >> plane_ & 1;
+      significant_[x] = static_cast<uint8_t>(significant_[x] | is << r);
+      bits_[x] = static_cast<uint8_t>(bits_[x] | bit << r);
+      refined += static_cast<int32_t>(is);
+      ones += static_cast<int32_t>(is & bit);
+      const auto low = static_cast<int32_t>(magnitude & low_mask & (0 - is));
+      difference += bit != 0 ? low : -low;
+    }
+    num_refined_ += refined;
+    num_ones_ += ones;
+    low_difference_ += difference;
+  }
+
+  void code_group(int x0, int y0) {
+    const int end = std::min(x0 + 4, samples_.width);
+    const uint32_t rows = samples_.height - y0 >= 4 ? 0x1E : (2u << (samples_.height - y0)) - 2;
+    uint32_t found = 0, count = 0, signs = 0, num_signs = 0;
+    for (int x = x0; x < end; ++x) {
+      uint32_t state = states_[1 + x];
+      const uint32_t open = ~state & rows;
+      const uint32_t near = states_[x] | state | states_[2 + x];
+      uint32_t members = (near | near << 1 | near >> 1) & open;
+      // A sample that is found makes the one below it a member.
+      for (uint32_t left = members; left != 0;) {
+        const uint32_t one = left & (0 - left);
+        left &= left - 1;
+        const uint32_t bit = (bits_[x] << 1 & one) != 0 ? 1 : 0;
+        found |= bit << count++;
+        if (bit == 0) continue;
+        state |= one;
+        const uint32_t next = one << 1 & open & ~members;
+        members |= next;
+        left |= next;
+        signs |= note_new(x, y0, one) << num_signs++;
+      }
+      states_[1 + x] = static_cast<uint8_t>(state);
+    }
+    sig_prop_.put(found, count);
+    sig_prop_.put(signs, num_signs);
+  }
+  /// @param row  of the stripe, as a bit of a state. @return the sign
+  uint32_t note_new(int x, int y0, uint32_t row) {
+    int r = 0;
+    while ((row >> (r + 1)) != 1) ++r;
+    const uint32_t sample = samples_.data[(y0 + r) * samples_.stride + x];
+    ++num_new_;
+    new_low_ += sample & ((1u << plane_) - 1);
+    return sample >> 31;
+  }
+
+  const HtSamples& samples_;
+  const int plane_;  ///< that is coded
+  const bool causal_;
+  ForwardBits sig_prop_;
+  BackwardBits mag_ref_;
+  int32_t num_new_ = 0, num_ones_ = 0, num_refined_ = 0;
+  int64_t new_low_ = 0, low_difference_ = 0;
+  uint8_t states_[kColumns + 2];   ///< [1 + x]
+  uint8_t significant_[kColumns];  ///< in the cleanup pass, rows as bits 0 .. 3
+  uint8_t bits_[kColumns];         ///< of the plane, likewise
+  uint8_t before_[kColumns];       ///< the last row of the stripe before
+};
+
+HtRefinement refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
+                        uint8_t* sig_prop, uint8_t* both) {
+  uint8_t mag_ref[kMaxHtRefinementBytes];
+  Refinement passes(samples, plane, causal, sig_prop, mag_ref);
+  passes.run();
+  const uint32_t both_bytes =
+      join_refinement(passes.sig_prop(), sig_prop, passes.mag_ref(), mag_ref, both);
+  return {end_sig_prop(passes.sig_prop(), sig_prop), both_bytes,
+          passes.sig_prop_distortion(reversible), passes.mag_ref_distortion(reversible)};
+}
+
 int64_t target() { return HWY_TARGET; }
 
 }  // namespace
@@ -247,11 +399,17 @@ HWY_AFTER_NAMESPACE();
 namespace cj2k::simd {
 namespace {
 HWY_EXPORT(cleanup);
+HWY_EXPORT(refinement);
 HWY_EXPORT(target);
 }  // namespace
 
 uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out) {
   return HWY_DYNAMIC_DISPATCH(cleanup)(samples, plane, out);
+}
+
+HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
+                           uint8_t* sig_prop, uint8_t* both) {
+  return HWY_DYNAMIC_DISPATCH(refinement)(samples, plane, causal, reversible, sig_prop, both);
 }
 
 int64_t ht_block_target() { return HWY_DYNAMIC_DISPATCH(target)(); }
