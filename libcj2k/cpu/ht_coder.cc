@@ -167,8 +167,8 @@ void HtRun::code_plane(const CodeBlock& block, int plane, double total, CodedBlo
 
 void HtRun::refine(int plane, const HtPoint& cleanup, CodedBlock& coded) {
   const bool causal = (plan_.params.cblk_style & CJ2K_STYLE_VSC) != 0;
-  const HtRefinement refinement =
-      simd::ht_refinement(samples_, plane, causal, plan_.reversible, worker_.sig_prop, worker_.both);
+  const HtRefinement refinement = simd::ht_refinement(samples_, plane, causal, plan_.reversible,
+                                                      worker_.sig_prop, worker_.both);
   const auto removed = [&](int64_t distortion) {
     const struct {
       int64_t distortion;
