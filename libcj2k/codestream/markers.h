@@ -33,10 +33,10 @@ inline constexpr uint32_t kMaxTlmEntries = 255;
 /// Psot is a 32-bit number (A.4.2).
 inline constexpr uint64_t kMaxTilePartBytes = 0xFFFFFFFFu;
 
-/// SOC, SIZ, CAP with coder = ht, COD, QCD, QCC for components whose quantisation differs from that of component 0, RGN
-/// for each component where there is a region of interest, POC where there are progression order
-/// changes, TLM (with lengths 0), COM. There is no COC, because the parameters have no coding style
-/// per component.
+/// SOC, SIZ, CAP with coder = ht, COD, QCD, QCC for components whose quantisation differs from that
+/// of component 0, RGN for each component where there is a region of interest, POC where there are
+/// progression order changes, TLM (with lengths 0), COM. There is no COC, because the parameters
+/// have no coding style per component.
 struct MainHeader {
   std::vector<uint8_t> bytes;
   size_t comment_offset = 0;  ///< of the COM marker, the last segment; 0: no comment

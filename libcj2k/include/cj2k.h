@@ -319,10 +319,10 @@ typedef struct cj2k_params {
 
   /* Code-blocks, precincts, tier-2. */
   cj2k_coder coder;                /* default: EBCOT */
-  int32_t frame_steps;             /* coder = ht with the 9/7. 1 (default): the steps of a frame are those
-                                      of quant_step over 2^(0/8) .. 2^(7/8), which its bytes are best
-                                      spent with, so QCD differs from frame to frame. 0: they are
-                                      those of quant_step, and cost up to 0.2 dB */
+  int32_t frame_steps;             /* coder = ht with the 9/7. 1 (default): the steps of a frame are
+                                      those of quant_step over 2^(n/8), n = 0 .. 7, with the n that
+                                      suits its bytes best, so QCD differs from frame to frame.
+                                      0: they are those of quant_step, up to 0.2 dB worse */
   int32_t cblk_width, cblk_height; /* powers of two 4 .. 1024, product at most 4096 (T.800 Table
                                       A.18); 0x0 (default) = auto: what the profile says, else
                                       64x64 */
