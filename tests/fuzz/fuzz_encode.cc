@@ -66,6 +66,17 @@ void choose_poc(cj2k_params& p, Input& in) {
   }
 }
 
+/// The HT block coder, mostly without what it excludes.
+void choose_ht(cj2k_params& p, Input& in) {
+  p.coder = CJ2K_CODER_HT;
+  const uint8_t kind = in.byte();
+  p.frame_steps = kind & 1;
+  if (kind == 255) return;
+  p.layers = 1;
+  p.num_layer_rates = p.num_roi = p.num_poc = 0;
+  p.cblk_style = kind & 2 ? CJ2K_STYLE_VSC : 0;
+}
+
 void choose(cj2k_params& p, Input& in) {
   p.width = in.number(1, 70);
   p.height = in.number(1, 70);
@@ -135,6 +146,7 @@ void choose(cj2k_params& p, Input& in) {
       p.roi[i] = {in.number(0, 100), in.number(0, 100), in.number(1, 50), in.number(1, 50),
                   in.byte() & 1 ? in.number(0, 30) : 0};
   }
+  if (records & 4) choose_ht(p, in);
   p.threads = in.number(1, 3);
   p.gop = in.number(0, 3);
   p.async_depth = in.number(0, 3);
