@@ -28,6 +28,7 @@ ELSEWHERE = {
     "./tests/run.sh": "runs this test",
     "cj2k-check --profile cinema4k --fps 24 --sequence frames/*.j2c": "tests/conformance",
     "cj2k-check --json track.mxf": "tests/conformance",
+    'docker run --rm -v "$PWD:/data" --user "$(id -u):$(id -g)" libcj2k -i in.mov -c:v j2k_cuda -b:v 250M out.mxf': "tests/image",
     "cc encode.c $(pkg-config --cflags --libs cj2k)": "tests/package/package_test.sh",
     "find_package(cj2k 0.1 REQUIRED)": "tests/package/package_test.sh",
     "target_link_libraries(encode PRIVATE cj2k::cj2k)": "tests/package/package_test.sh",

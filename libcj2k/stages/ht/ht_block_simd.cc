@@ -94,8 +94,9 @@ V exponent_of(DU du, V magnitude) {
 }
 
 /// Fills in all of `row` but `index`. @param now  of row.left and row.right
-void analyse_quads(const uint32_t* top, const uint32_t* bottom, size_t quads, int plane, int now,
-                   QuadRow& row) {
+/// Not inlined: clang 14 with -g and ThreadSanitizer crashes on it.
+HWY_NOINLINE void analyse_quads(const uint32_t* top, const uint32_t* bottom, size_t quads,
+                                int plane, int now, QuadRow& row) {
   const hn::ScalableTag<uint32_t> du;
   using V = hn::VFromD<decltype(du)>;
   const auto one = hn::Set(du, 1), two = hn::Set(du, 2);
