@@ -9,10 +9,10 @@ from pictures import H, W, noise
 from tools import bytes_per_frame, run
 
 
-def reads_ht(ff):
+def reads_ht(ff, first=7):
     """FFmpeg's own decoder has it from 7.1 on; the one of 5.1 shows noise."""
     version = run(ff.program, "-version").stdout.decode().split()[2]
-    return int(version.split(".")[0]) >= 7
+    return int(version.split(".")[0]) >= first
 
 
 @pytest.mark.parametrize("fmt", ["rgb24", "gray12le", "yuv422p10le", "yuv420p", "rgb48le"])
@@ -43,6 +43,20 @@ def test_decoded_alike(ff):
         theirs = ff.opj_samples(packet, pixfmt.parse("gray"), W, H)
         assert len(ours[0]) == len(theirs[0]) == W * H
         assert max(abs(a - b) for a, b in zip(ours[0], theirs[0])) <= 1
+
+
+def test_sequence_in_mxf(ff, tmp_path):
+    """All frames, by one thread of the decoder. That of 7.1 takes the headers of a second frame for those of a tile."""
+    if not reads_ht(ff, 8):
+        pytest.skip("the decoder of this FFmpeg reads one HTJ2K frame in each thread")
+    source = ["-f", "lavfi", "-i", f"testsrc2=s={W}x{H}:r=24,format=yuv422p10le", "-frames:v", 4]
+    ff.ffmpeg(*source, "-c:v", "j2k_cuda", "-coder", "ht", "-lossless", 1, tmp_path / "ht.mxf")
+    hashes = []
+    for film in (["-threads", 1, "-i", tmp_path / "ht.mxf"], source):
+        ff.ffmpeg(*film, "-c:v", "rawvideo", "-f", "framemd5", tmp_path / "hashes")
+        lines = (tmp_path / "hashes").read_text(encoding="utf-8").splitlines()
+        hashes.append([line.split(",")[-1] for line in lines if not line.startswith("#")])
+    assert len(hashes[0]) == 4 and hashes[0] == hashes[1]
 
 
 @pytest.mark.parametrize("options, says", [
