@@ -256,7 +256,7 @@ bool is_not_pnm(const cj2k_params& p) {
 /// ojph_expand 0.9 gives no picture, or another one, where a tile is so small that high-pass bands of
 /// the lowest level are empty. It does so with codestreams of ojph_compress too.
 bool has_empty_bands(const cj2k_params& p) {
-  const auto smallest = [&p](int32_t offset, int32_t size, int32_t tile, int32_t tile_offset) {
+  const auto smallest = [](int32_t offset, int32_t size, int32_t tile, int32_t tile_offset) {
     if (tile == 0) return size;
     const int32_t first = std::min(tile_offset + tile, offset + size) - offset;
     const int32_t last = (offset + size - tile_offset - 1) % tile + 1;
