@@ -118,7 +118,8 @@ def main():
     for tool in ("git", "unifdef", "perl"):
         if not shutil.which(tool):
             skip(f"{tool} is not installed")
-    with tempfile.TemporaryDirectory(prefix="cj2k-export-") as name:
+    # patcheck takes "-_" in the path, which a random name can make of a hyphen, for an identifier.
+    with tempfile.TemporaryDirectory(prefix="export") as name:
         scratch = pathlib.Path(name)
         export = run(ROOT / "ffmpeg-patch/build.sh", "--export", scratch / "out", VERSION, ok=None)
         if export.returncode == 3:
