@@ -76,6 +76,19 @@ const std::vector<std::string> kConfigurations = {
     "depth=10,12,9 progression=pcrl precincts=64x32 lossless=1",
     "width=500 height=300 depth=16 lossless=1",
     "width=500 height=300 depth=12 quant_step=0.25 guard_bits=3",
+    // The block coder of Part 15.
+    "width=161 height=97 coder=ht lossless=1",
+    "width=3 height=5 coder=ht lossless=1",
+    "width=416 height=272 depth=12 coder=ht lossless=1 cblk_style=vsc",
+    "width=416 height=272 depth=16 num_components=1 coder=ht lossless=1 cblk=4x1024",
+    "width=416 height=272 coder=ht cblk=1024x4",
+    "width=416 height=272 coder=ht wavelet=5/3 quality=4",
+    "width=416 height=272 coder=ht target_bytes=40000",
+    "width=416 height=272 coder=ht target_bytes=40000 frame_steps=0 cblk=32x32",
+    "width=500 height=300 depth=10 tile=256x128 precincts=64x64 progression=rpcl coder=ht "
+    "target_bytes=60000 format=jp2",
+    "width=1024 height=576 depth=12 coder=ht target_bytes=250000 max_component_bytes=150000 "
+    "frames=2",
     // Progression order changes; the first is the order of a 4K cinema codestream.
     "width=500 height=300 depth=12 cblk=32x32 target_bytes=90000 max_component_bytes=70000 "
     "levels=6 "
