@@ -16,7 +16,8 @@
 namespace cj2k::test {
 namespace {
 
-/// With it, OpenJPEG makes the 2K texture 8 bytes too large. So it does with one in seven others.
+/// With it, OpenJPEG makes the 2K texture 8 bytes too large. Of 63 textures and noises (seeds 1 to
+/// 32) 10 were too large.
 constexpr uint64_t kSeed = 6;
 
 /// 12 bits of X'Y'Z' as a binary PPM.
