@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <thread>
 
@@ -320,7 +319,8 @@ Status resolve_rate(cj2k_params* p, const Log& log) {
   return Status::kOk;
 }
 
-// What coder = ht excludes: styles that T.814 has no meaning for, and what is not written yet.
+// What coder = ht excludes: styles that T.814 has no meaning for, and what HT blocks do not have so
+// far.
 Status check_coder(const cj2k_params& p, const Log& log) {
   if (p.coder != CJ2K_CODER_HT) return Status::kOk;
   const int32_t styles = p.cblk_style & ~CJ2K_STYLE_VSC;
@@ -334,11 +334,11 @@ Status check_coder(const cj2k_params& p, const Log& log) {
                     "coder ht needs profile none: the profiles of Part 1 have the MQ coder");
   }
   if (p.layers != 1) {
-    return log.fail(Status::kNotSupported, "coder ht needs layers 1, not %d: more are not written",
+    return log.fail(Status::kNotSupported, "coder ht needs layers 1, not %d: it has no more so far",
                     p.layers);
   }
   if (p.num_roi != 0) {
-    return log.fail(Status::kNotSupported, "coder ht needs an empty roi: regions are not written");
+    return log.fail(Status::kNotSupported, "coder ht needs an empty roi: it has no regions so far");
   }
   if (p.stop != CJ2K_STOP_NONE && p.stop != CJ2K_STOP_EXACT) {
     return log.fail(Status::kNotSupported,
@@ -393,10 +393,6 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
   if (p->coder == CJ2K_CODER_HT && devices.kind == DeviceList::kCuda) {
     return log.fail(Status::kNotSupported, "coder ht needs device cpu or auto, not \"%s\"",
                     p->device);
-  }
-  if (p->coder == CJ2K_CODER_HT && devices.kind == DeviceList::kAuto) {
-    std::snprintf(p->device, sizeof p->device, "cpu");
-    devices.kind = DeviceList::kCpu;
   }
   if (devices.kind == DeviceList::kCpu) choose_depth(p, false, 0);
   return Status::kOk;

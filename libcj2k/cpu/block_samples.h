@@ -4,10 +4,10 @@
 // What the block coders of the CPU backend share: the samples of a block, from its coefficients.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/buffer.h"
 #include "plan.h"
 #include "stages/coefficients.h"
 #include "stages/quantize.h"
@@ -17,7 +17,7 @@ namespace cj2k {
 /// Prefetches the coefficients of a block to the second-level cache. The rows of a block are too far
 /// apart for the processor to predict.
 inline void prefetch_block(const CoefficientPlanes& planes, const CodeBlock& block) {
-  constexpr int kLine = 64 / sizeof(int32_t);
+  constexpr int kLine = kCacheLineBytes / sizeof(int32_t);
   const auto plane = planes.block<int32_t>(block);
   const int32_t* row = plane.data;
   for (int y = 0; y < block.height; ++y, row += plane.stride_samples) {

@@ -114,7 +114,7 @@ void xyz(const XyzTables& tables, int32_t* r, int32_t* g, int32_t* b, int32_t co
 #else
 
 /// As xyz_bits, xyz_entry and xyz_code, for a vector of linear values.
-template <class DF, class VF = hn::VFromD<DF>, class DI = hn::RebindToSigned<DF> >
+template <class DF, class VF = hn::VFromD<DF>, class DI = hn::RebindToSigned<DF>>
 hn::VFromD<DI> codes_of(DF, VF linear, const int32_t* entries) {
   const DI d;
   const auto set = [&](uint32_t value) { return hn::Set(d, static_cast<int32_t>(value)); };

@@ -83,8 +83,15 @@ TEST_CASE("backend: device=auto takes the CPU where there is nothing better, and
     }
     CHECK(left_behind() == "");
   }
-  // With a usable device, auto takes it.
+  // With a usable device, auto takes it, but not for a block coder that it does not have.
   start_machine();
+  {
+    cj2k_params ht = p;
+    ht.coder = CJ2K_CODER_HT;
+    Session session(ht);
+    CHECK(session.info().backend == std::string("cpu"));
+    CHECK(session.log.count(CJ2K_LOG_INFO, "device auto takes the CPU: coder ht has no CUDA") == 1);
+  }
   {
     const HostFrames frames(pictures);
     Session session(p);
