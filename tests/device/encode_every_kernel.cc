@@ -37,6 +37,7 @@ const Case kCases[] = {
 /// form.
 bool belongs_to(const std::string& kernel, const std::string& form) {
   const auto is = [&](const char* start) { return kernel.rfind(start, 0) == 0; };
+  if (is("cj2k_ht_")) return form == "ht";
   if (is("cj2k_tier1_fused_") || is("cj2k_tier1_close")) return form == "fused";
   if (is("cj2k_tier1_model_")) return form != "fused";
   if (is("cj2k_tier1_mq_plane") || is("cj2k_tier1_start")) return form == "cibo";

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "kernels/ht/ht_block.cuh"
+#include "kernels/simt/launch.h"
+
+CJ2K_KERNEL(ht_peaks_53, cj2k::cuda::ht::Peaks<true>)
+CJ2K_KERNEL(ht_peaks_97, cj2k::cuda::ht::Peaks<false>)
+CJ2K_KERNEL(ht_lossless, cj2k::cuda::ht::Encode<true, false>)
+CJ2K_KERNEL(ht_53, cj2k::cuda::ht::Encode<true, true>)
+CJ2K_KERNEL(ht_97, cj2k::cuda::ht::Encode<false, true>)
+
+namespace cj2k::cuda {
+namespace {
+
+template <typename Kernel>
+Status launch_peaks(simt::Stream& stream, const HtBlocks& blocks, uint32_t* peaks) {
+  constexpr uint32_t kWarps = Kernel::kThreads / 32;
+  return simt::launch<Kernel>(
+      stream, {(blocks.num_blocks + kWarps - 1) / kWarps, blocks.samples.num_frames},
+      {blocks.jobs, blocks.num_blocks, static_cast<const uint32_t*>(blocks.samples.data),
+       blocks.samples.frame_samples, peaks});
+}
+
+template <typename Kernel>
+Status launch_encode(simt::Stream& stream, const HtBlocks& blocks, const HtTask* tasks,
+                     uint32_t count, bool causal, uint8_t* bytes, HtResult* results) {
+  constexpr uint32_t kWarps = Kernel::kThreads / 32;
+  return simt::launch<Kernel>(
+      stream, {(count + kWarps - 1) / kWarps},
+      {blocks.jobs, blocks.num_blocks, static_cast<const uint32_t*>(blocks.samples.data),
+       blocks.samples.frame_samples, blocks.words, tasks, count, causal, bytes, results});
+}
+
+}  // namespace
+
+Status ht_peaks(simt::Stream& stream, const HtBlocks& blocks, bool reversible, uint32_t* peaks) {
+  return reversible ? launch_peaks<ht::Peaks<true>>(stream, blocks, peaks)
+                    : launch_peaks<ht::Peaks<false>>(stream, blocks, peaks);
+}
+
+Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtTask* tasks, uint32_t count,
+                 bool reversible, bool lossless, bool causal, uint8_t* bytes, HtResult* results) {
+  const auto launch = lossless     ? launch_encode<ht::Encode<true, false>>
+                      : reversible ? launch_encode<ht::Encode<true, true>>
+                                   : launch_encode<ht::Encode<false, true>>;
+  return launch(stream, blocks, tasks, count, causal, bytes, results);
+}
+
+std::vector<uint16_t> ht_vlc_words() {
+  std::vector<uint16_t> words;
+  for (const CxtVlcTable* table : {&kCxtVlcFirst, &kCxtVlcOther}) {
+    for (const CxtVlcWord& word : *table)
+      words.push_back(static_cast<uint16_t>(word.codeword | word.length << 7 | word.known << 10));
+  }
+  return words;
+}
+
+}  // namespace cj2k::cuda

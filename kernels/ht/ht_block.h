@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// HT block coding on the GPU (stages/ht/ht_block.h is the CPU version). The host says which cleanup
+// planes of which blocks are coded: each is a task. A warp does one task: the cleanup pass, both
+// refinement passes below it, and the numbers from which the host computes distortions. All
+// functions are asynchronous and allocate nothing. They are deterministic: the bytes equal those of
+// ref::ht_cleanup and ref::ht_refinement.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "kernels/ebcot/quantize.h"
+#include "kernels/pixels/pixels.h"
+
+namespace cj2k::cuda {
+
+/// One cleanup plane of one block.
+struct alignas(16) HtTask {
+  uint64_t cleanup;        ///< offset of the cleanup segment in the GOP's bytes; a multiple of 16
+  uint32_t rest;           ///< from there to the segment of SigProp; a multiple of 16
+  uint32_t both;           ///< from there to the segment of SigProp and MagRef; a multiple of 16
+  uint32_t block;          ///< frame * num_blocks + block
+  float inverse_step;      ///< of the step set; not used with 5/3
+  uint8_t plane;           ///< of the cleanup pass; at least one magnitude is 2^plane or more
+  uint8_t bit_planes;      ///< of the block; 0: HtResult::total_left is not needed
+  uint8_t max_bit_planes;  ///< of the step set; not used with 5/3
+  uint8_t reserved[5];
+};
+
+/// What a task leaves for the host.
+struct alignas(16) HtResult {
+  /// Sums of LeftPlanes::term (core/distortion.h) without the planes below the cleanup pass, and
+  /// without any plane. With plane 0: the number of samples that are 0.
+  uint64_t left, total_left;
+  int64_t sig_prop_distortion, mag_ref_distortion;  ///< HtRefinement; 0 with plane 0
+  uint32_t cleanup_bytes;
+  uint32_t sig_prop_bytes, both_bytes;  ///< HtRefinement; 0 with plane 0
+  uint32_t reserved;
+};
+
+/// Room for a cleanup segment of a block, in bytes.
+/// @param planes  of the block's magnitudes from the cleanup plane up
+constexpr uint32_t ht_cleanup_room(int width, int height, int planes) {
+  const auto samples = static_cast<uint32_t>(width * height);
+  const auto quads = static_cast<uint32_t>((width + 1) / 2 * ((height + 1) / 2));
+  const auto m = static_cast<uint32_t>(planes);
+  // A stuffed bit in 16 bits. A sample has U bits at most, which is one more than its planes.
+  const uint32_t mag_sgn = samples * (m + 1) * 2 / 15 + 2;
+  // A stuffed bit in 8. CxtVLC has 7 bits, u <= planes has 1, 2, 4 or 8.
+  const uint32_t quad_bits = 7 + (m <= 2 ? m : m <= 4 ? 4 : 8);
+  const uint32_t vlc = (quads * quad_bits + 4) / 7 + 2;
+  // At most one and a half bits per event (a run that ends one step of the state above its begin).
+  const uint32_t events = quads + (static_cast<uint32_t>(width) + 3) / 4;
+  const uint32_t mel = (events * 3 / 2 + 1) / 7 + 2;
+  return (mag_sgn + vlc + mel + 1 + 15) / 16 * 16;
+}
+/// Room for a refinement segment: two bits per sample and one stuffed bit in 8.
+constexpr uint32_t ht_refinement_room(int width, int height) {
+  return (static_cast<uint32_t>(width * height) * 2 / 7 + 4 + 15) / 16 * 16;
+}
+
+/// The CxtVLC tables of the first row of quads and of the others as the kernels read them:
+/// codeword | length << 7 | e_k << 10 for each cxt_vlc_index (core/ht/cxt_vlc.h).
+std::vector<uint16_t> ht_vlc_words();
+
+struct HtBlocks {
+  /// [num_blocks] in device memory: where the coefficients are. The steps are those of the tasks.
+  const QuantizeJob* jobs;
+  uint32_t num_blocks;
+  Samples samples;        ///< coefficients of the frames
+  const uint16_t* words;  ///< ht_vlc_words in device memory
+};
+/// Finds the largest coefficient of every block of all frames.
+/// @param peaks  [frames][num_blocks] the bits of |c|, an integer with 5/3, else a float
+Status ht_peaks(simt::Stream& stream, const HtBlocks& blocks, bool reversible, uint32_t* peaks);
+/// Does the tasks.
+/// @param tasks    [count] in device memory
+/// @param lossless only cleanup passes of plane 0, of the 5/3
+/// @param causal   with CJ2K_STYLE_VSC
+/// @param results  [count]
+Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtTask* tasks, uint32_t count,
+                 bool reversible, bool lossless, bool causal, uint8_t* bytes, HtResult* results);
+
+}  // namespace cj2k::cuda

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What the passes of an HT block share: the shared memory of a warp, and the samples of a pair of
+// quads, which are 4 columns by 2 rows. Pairs are numbered row by row.
+#pragma once
+
+#include "core/distortion.h"
+#include "kernels/ht/ht_block.h"
+#include "kernels/ht/ht_stuffing.cuh"
+#include "kernels/pixels/core.h"
+
+namespace cj2k::cuda::ht {
+
+inline constexpr uint32_t kMostPairs = 512;  ///< of a block of 4,096 samples
+/// Most bits: 4 of the length word and 30 of each pair; one event per quad, one per pair of the
+/// first row.
+inline constexpr uint32_t kVlcWords = (4 + 30 * kMostPairs) / 32 + 2;
+inline constexpr uint32_t kEventWords = (1024 + 256) / 32 + 2;
+inline constexpr uint32_t kMelBytes = 272;  ///< 1.5 bits per event, with stuffing
+
+template <bool kRefine>
+struct WarpMemory {
+  /// Cleanup: exponents of the pairs [512], MagSgn bits as a ring [512]; then the bytes of VLC.
+  /// Refinement: see ht_refinement.cuh.
+  uint32_t words[2 * kMostPairs];
+  uint32_t vlc[kVlcWords];
+  uint32_t events[kEventWords];
+  uint32_t mel[kMelBytes / 4];
+  /// Of each pair: significance | bit of the plane below << 8 | sign << 16. Bit 4 * quad + sample.
+  uint32_t pairs[kRefine ? kMostPairs : 1];
+};
+
+/// Where a lane is: pair `index` of the block. Steps of 32 pairs.
+struct PairPlace {
+  uint32_t index, x, y;
+  uint32_t step_x, step_y, wide;
+
+  CJ2K_KERNEL_FN PairPlace(uint32_t lane, uint32_t pairs_wide)
+      : index(lane),
+        x(lane % pairs_wide),
+        y(lane / pairs_wide),
+        step_x(32 % pairs_wide),
+        step_y(32 / pairs_wide),
+        wide(pairs_wide) {}
+  CJ2K_KERNEL_FN void step() {
+    index += 32;
+    x += step_x;
+    y += step_y;
+    if (x >= wide) {
+      x -= wide;
+      ++y;
+    }
+  }
+};
+
+/// A block of the plan, and how its coefficients become samples.
+template <bool kReversible>
+struct BlockReader {
+  const uint32_t* source;
+  uint32_t stride, width, height;
+  uint32_t max_magnitude;
+  float inverse_step, limit;
+  bool aligned;
+
+  CJ2K_KERNEL_FN uint32_t sample(uint32_t bits) const {
+    if constexpr (kReversible) {
+      const auto c = static_cast<int32_t>(bits);
+      return sign_magnitude(c < 0, static_cast<uint32_t>(c < 0 ? -c : c));
+    } else {
+      float c;
+      __builtin_memcpy(&c, &bits, sizeof c);
+      return sign_magnitude(c < 0, quantize97_magnitude(c, inverse_step, limit, max_magnitude));
+    }
+  }
+  /// Columns of the pair at x that are in the block, 1 .. 4.
+  CJ2K_KERNEL_FN uint32_t columns(uint32_t x) const {
+    return width - 4 * x < 4 ? width - 4 * x : 4;
+  }
+  /// Reads the samples of a pair that is in the block: v[4 * quad + n], where n = 0 .. 3 are top left,
+  /// bottom left, top right, bottom right. Those outside of the block are 0.
+  template <typename T>
+  CJ2K_KERNEL_FN void read(T& t, uint32_t x, uint32_t y, uint32_t* v) const {
+    const uint32_t count = columns(x);
+    CJ2K_UNROLL
+    for (uint32_t row = 0; row < 2; ++row) {
+      simt::U32x4 c{0, 0, 0, 0};
+      if (2 * y + row < height) {
+        const uint32_t* from = source + uint64_t{2 * y + row} * stride + 4 * x;
+        if (aligned && count == 4) {
+          c = t.gload_ro(reinterpret_cast<const simt::U32x4*>(from));
+        } else {
+          c.x = t.gload_ro(from);
+          if (count > 1) c.y = t.gload_ro(from + 1);
+          if (count > 2) c.z = t.gload_ro(from + 2);
+          if (count > 3) c.w = t.gload_ro(from + 3);
+        }
+      }
+      v[row] = sample(c.x);
+      v[row + 2] = sample(c.y);
+      v[row + 4] = sample(c.z);
+      v[row + 6] = sample(c.w);
+    }
+  }
+};
+
+}  // namespace cj2k::cuda::ht

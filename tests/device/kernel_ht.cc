@@ -1,0 +1,289 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The HT kernels against stages/ht/ht_block.h: every block size, dense and sparse, every plane.
+#include <bit>
+#include <cmath>
+#include <span>
+
+#include "core/quantizer.h"
+#include "device/kernel_check.h"
+#include "kernels/ht/ht_block.h"
+#include "stages/ht/ht_block.h"
+#include "stages/quantize.h"
+
+using namespace cj2k;
+using namespace cj2k::simt::test;
+
+namespace {
+
+struct Size {
+  uint16_t width, height;
+};
+constexpr Size kSizes[] = {
+    {1, 1},    {2, 2},    {1, 5},   {5, 1},    {3, 3},    {4, 4},    {4, 5},   {5, 7},
+    {7, 9},    {9, 4},    {8, 8},   {13, 16},  {16, 16},  {17, 19},  {32, 32}, {33, 31},
+    {64, 64},  {64, 61},  {63, 64}, {57, 3},   {4, 1024}, {3, 999},  {1, 333}, {2, 510},
+    {1024, 4}, {1023, 3}, {700, 1}, {128, 32}, {100, 30}, {256, 16}, {16, 250}};
+/// In one byte guard zones that no task may touch.
+constexpr uint8_t kGuard = 0xA5;
+constexpr uint64_t kGuardBytes = 16;
+
+/// Blocks side by side in one frame, with the same contents in another order in the second frame.
+struct Blocks {
+  std::vector<cuda::QuantizeJob> jobs;
+  std::vector<uint32_t> samples;  ///< of all frames
+  uint64_t frame_samples = 0;
+  uint32_t num_frames = 2;
+
+  void place(std::span<const Size> sizes, uint32_t salt) {
+    for (uint32_t i = 0; i < sizes.size(); ++i) {
+      cuda::QuantizeJob job{};
+      const uint32_t skew = (i + salt) % 3 == 0 ? 1 + i % 3 : 0;
+      job.source = (frame_samples + 3) / 4 * 4 + skew;
+      job.stride = (sizes[i].width + 3u) / 4 * 4 + (i % 5 == 4 ? 1 : 0);
+      job.width = sizes[i].width;
+      job.height = sizes[i].height;
+      job.max_bit_planes = static_cast<uint8_t>((i * 7 + salt) % 29 + 2);
+      frame_samples = job.source + uint64_t{job.stride} * (job.height - 1u) + job.width;
+      jobs.push_back(job);
+    }
+    frame_samples = (frame_samples + 31) / 32 * 32;
+    samples.assign(frame_samples * num_frames, 0x7FFFFFFF);
+  }
+  uint32_t* of(uint32_t frame, size_t job) {
+    return samples.data() + frame * frame_samples + jobs[job].source;
+  }
+};
+
+/// One magnitude of a block: density 0: one sample in 64 is not 0; 1: most are small; 2: Laplace-like
+/// over all planes; 3: all are as large as they can be, which stuffs many bits.
+uint32_t magnitude(std::mt19937_64& random, uint32_t density, uint32_t planes) {
+  const uint64_t r = random();
+  const auto all = static_cast<uint32_t>((uint64_t{1} << planes) - 1);
+  switch (density) {
+    case 0:
+      return r % 64 == 0 ? static_cast<uint32_t>(r >> 8) & all : 0;
+    case 1:
+      return static_cast<uint32_t>(r >> 8) & all >> r % (planes + 1);
+    case 2:
+      return static_cast<uint32_t>(r >> 8) & all;
+    default:
+      return r % 16 == 0 ? all >> 1 : all;
+  }
+}
+
+struct Task {
+  cuda::HtTask task;
+  uint32_t cleanup_room, refinement_room;
+};
+
+class Check {
+ public:
+  Check(Gpu& gpu, bool reversible, bool lossless, bool causal)
+      : gpu_(gpu), reversible_(reversible), lossless_(lossless), causal_(causal) {}
+
+  void run(Blocks& blocks, const std::vector<float>& inverse_steps) {
+    const auto num_jobs = static_cast<uint32_t>(blocks.jobs.size());
+    std::vector<std::vector<uint32_t>> quantised;
+    std::vector<uint32_t> peaks;
+    for (uint32_t f = 0; f < blocks.num_frames; ++f) {
+      for (uint32_t i = 0; i < num_jobs; ++i) {
+        add_block(blocks, f, i, inverse_steps[i], quantised, peaks);
+      }
+    }
+    const simt::DeviceBuffer jobs = gpu_.upload(blocks.jobs), samples = gpu_.upload(blocks.samples);
+    const simt::DeviceBuffer words = gpu_.upload(cuda::ht_vlc_words());
+    const cuda::HtBlocks on_device{jobs.as<cuda::QuantizeJob>(),
+                                   num_jobs,
+                                   {samples.as<void>(), blocks.frame_samples, blocks.num_frames},
+                                   words.as<uint16_t>()};
+    const simt::DeviceBuffer device_peaks = gpu_.make<uint32_t>(peaks.size());
+    REQUIRE(cuda::ht_peaks(gpu_.stream, on_device, reversible_, device_peaks.as<uint32_t>()) ==
+            Status::kOk);
+    REQUIRE(first_difference(gpu_.download<uint32_t>(device_peaks, peaks.size()), peaks) == -1);
+
+    std::vector<cuda::HtTask> list;
+    for (const Task& task : tasks_) list.push_back(task.task);
+    const simt::DeviceBuffer device_tasks = gpu_.upload(list);
+    const simt::DeviceBuffer bytes =
+        gpu_.upload(std::vector<uint8_t>(static_cast<size_t>(num_bytes_), kGuard));
+    const simt::DeviceBuffer results = gpu_.make<cuda::HtResult>(list.size());
+    REQUIRE(cuda::ht_encode(gpu_.stream, on_device, device_tasks.as<cuda::HtTask>(),
+                            static_cast<uint32_t>(list.size()), reversible_, lossless_, causal_,
+                            bytes.as<uint8_t>(), results.as<cuda::HtResult>()) == Status::kOk);
+    const auto actual = gpu_.download<uint8_t>(bytes, static_cast<size_t>(num_bytes_));
+    const auto numbers = gpu_.download<cuda::HtResult>(results, list.size());
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      const cuda::QuantizeJob& job = blocks.jobs[list[i].block % num_jobs];
+      check(tasks_[i], job, quantised[list[i].block], actual, numbers[i]);
+    }
+  }
+  size_t tasks() const { return tasks_.size(); }
+
+ private:
+  void add_block(Blocks& blocks, uint32_t frame, uint32_t index, float inverse_step,
+                 std::vector<std::vector<uint32_t>>& quantised, std::vector<uint32_t>& peaks) {
+    const cuda::QuantizeJob& job = blocks.jobs[index];
+    const uint32_t* source = blocks.of(frame, index);
+    const auto max_bit_planes = static_cast<uint8_t>(job.max_bit_planes - index % 2);
+    std::vector<uint32_t> block(size_t{job.width} * job.height);
+    uint32_t all = 0, peak = 0;
+    if (reversible_) {
+      all = ref::quantize_53(reinterpret_cast<const int32_t*>(source), job.stride, job.width,
+                             job.height, block.data(), job.width);
+    } else {
+      all = ref::quantize_97(reinterpret_cast<const float*>(source), job.stride, job.width,
+                             job.height, inverse_step, (1u << max_bit_planes) - 1, block.data(),
+                             job.width);
+    }
+    for (uint32_t y = 0; y < job.height; ++y) {
+      for (uint32_t x = 0; x < job.width; ++x) {
+        const uint32_t c = source[size_t{y} * job.stride + x];
+        const auto v = static_cast<int32_t>(c);
+        peak = std::max(peak, reversible_ ? static_cast<uint32_t>(std::abs(v)) : c & 0x7FFFFFFF);
+      }
+    }
+    peaks.push_back(peak);
+    const auto bit_planes = static_cast<uint8_t>(std::bit_width(all));
+    const auto number = static_cast<uint32_t>(quantised.size());
+    quantised.push_back(std::move(block));
+    const int planes = lossless_ ? std::min<int>(bit_planes, 1) : bit_planes;
+    for (int plane = planes - 1; plane >= 0; --plane) {
+      Task task{};
+      task.cleanup_room = cuda::ht_cleanup_room(job.width, job.height, bit_planes - plane);
+      task.refinement_room = cuda::ht_refinement_room(job.width, job.height);
+      task.task = {
+          num_bytes_,
+          task.cleanup_room + static_cast<uint32_t>(kGuardBytes),
+          task.cleanup_room + task.refinement_room + 2 * static_cast<uint32_t>(kGuardBytes),
+          number,
+          inverse_step,
+          static_cast<uint8_t>(plane),
+          plane % 2 == 0 ? bit_planes : uint8_t{0},
+          max_bit_planes,
+          {}};
+      num_bytes_ += task.cleanup_room + 2 * task.refinement_room + 3 * kGuardBytes;
+      tasks_.push_back(task);
+    }
+  }
+
+  void check_segment(const std::vector<uint8_t>& actual, uint64_t at, uint32_t room,
+                     const uint8_t* expected, uint32_t expected_bytes, uint32_t bytes) const {
+    REQUIRE(bytes == expected_bytes);
+    REQUIRE(bytes <= room);
+    REQUIRE(std::equal(expected, expected + bytes, actual.begin() + static_cast<ptrdiff_t>(at)));
+    for (uint64_t i = 0; i < kGuardBytes; ++i) REQUIRE(actual[at + room + i] == kGuard);
+  }
+
+  void check(const Task& task, const cuda::QuantizeJob& job, const std::vector<uint32_t>& block,
+             const std::vector<uint8_t>& actual, const cuda::HtResult& result) const {
+    const int plane = task.task.plane;
+    INFO(job.width, "x", job.height, " plane ", plane, " of ", int{job.max_bit_planes});
+    const HtSamples samples{block.data(), job.width, job.width, job.height};
+    std::vector<uint8_t> expected(kMaxHtCleanupBytes);
+    check_segment(actual, task.task.cleanup, task.cleanup_room, expected.data(),
+                  ref::ht_cleanup(samples, plane, expected.data()), result.cleanup_bytes);
+    const auto left = [&](int planes) {
+      if (planes == 0) return static_cast<uint64_t>(std::count(block.begin(), block.end(), 0u));
+      return ref::left_distortion(block.data(), job.width, job.width, job.height, planes,
+                                  reversible_);
+    };
+    REQUIRE(result.left == left(plane));
+    if (task.task.bit_planes > 0) REQUIRE(result.total_left == left(task.task.bit_planes));
+    HtRefinement refinement{};
+    std::vector<uint8_t> sig_prop(kMaxHtRefinementBytes), both(kMaxHtRefinementBytes);
+    if (plane > 0)
+      refinement =
+          ref::ht_refinement(samples, plane, causal_, reversible_, sig_prop.data(), both.data());
+    REQUIRE(result.sig_prop_distortion == refinement.sig_prop_distortion);
+    REQUIRE(result.mag_ref_distortion == refinement.mag_ref_distortion);
+    check_segment(actual, task.task.cleanup + task.task.rest, task.refinement_room, sig_prop.data(),
+                  refinement.sig_prop_bytes, result.sig_prop_bytes);
+    check_segment(actual, task.task.cleanup + task.task.both, task.refinement_room, both.data(),
+                  refinement.both_bytes, result.both_bytes);
+  }
+
+  Gpu& gpu_;
+  const bool reversible_, lossless_, causal_;
+  std::vector<Task> tasks_;
+  uint64_t num_bytes_ = 0;
+};
+
+/// Blocks of some sizes, with `most_planes` bit-planes at most.
+void check_sizes(Gpu& gpu, std::span<const Size> sizes, uint32_t salt, bool reversible,
+                 bool lossless, uint32_t most_planes) {
+  Blocks blocks;
+  blocks.place(sizes, salt);
+  std::mt19937_64 random(salt);
+  std::vector<float> inverse_steps;
+  for (uint32_t i = 0; i < blocks.jobs.size(); ++i) {
+    cuda::QuantizeJob& job = blocks.jobs[i];
+    job.max_bit_planes = static_cast<uint8_t>(std::min<uint32_t>(job.max_bit_planes, most_planes));
+    // The job's own step is that of another step set.
+    job.inverse_step = 7.5f;
+    inverse_steps.push_back(std::ldexp(0.7f, static_cast<int>(i % 9) - 4));
+    for (uint32_t f = 0; f < blocks.num_frames; ++f) {
+      const uint32_t density = (i + f + salt) % 4;
+      for (uint32_t y = 0; y < job.height; ++y) {
+        for (uint32_t x = 0; x < job.width; ++x) {
+          const uint32_t m = magnitude(random, density, job.max_bit_planes);
+          const bool is_negative = (random() & 1) != 0;
+          uint32_t& to = blocks.of(f, i)[size_t{y} * job.stride + x];
+          if (reversible) {
+            to = is_negative ? 0u - m : m;
+          } else {
+            const float c = (static_cast<float>(m) + 0.4f) / inverse_steps.back();
+            to = std::bit_cast<uint32_t>(is_negative ? -c : c);
+          }
+        }
+      }
+    }
+  }
+  Check check(gpu, reversible, lossless, salt % 2 == 1);
+  check.run(blocks, inverse_steps);
+  REQUIRE(check.tasks() > (lossless ? 40u : 100u));
+}
+
+TEST_CASE("HT kernels: lossless") {
+  for_each_seed("HT 5/3, plane 0", [](Gpu& gpu, uint64_t seed) {
+    check_sizes(gpu, kSizes, static_cast<uint32_t>(seed % 1000), true, true, 30);
+  });
+}
+TEST_CASE("HT kernels: 5/3, every plane") {
+  for_each_seed("HT 5/3", [](Gpu& gpu, uint64_t seed) {
+    check_sizes(gpu, kSizes, static_cast<uint32_t>(seed % 1000), true, false, 9);
+  });
+}
+TEST_CASE("HT kernels: 9/7, every plane") {
+  for_each_seed("HT 9/7", [](Gpu& gpu, uint64_t seed) {
+    check_sizes(gpu, kSizes, static_cast<uint32_t>(seed % 1000) + 1, false, false, 9);
+  });
+}
+/// The ends of streams: all numbers of bits in the last bytes, dense and sparse.
+TEST_CASE("HT kernels: many tiny blocks") {
+  for_each_seed("HT, tiny blocks", [](Gpu& gpu, uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::vector<Size> sizes;
+    for (int i = 0; i < 150; ++i)
+      sizes.push_back(
+          {static_cast<uint16_t>(random() % 9 + 1), static_cast<uint16_t>(random() % 9 + 1)});
+    check_sizes(gpu, sizes, static_cast<uint32_t>(seed % 1000), true, false, 30);
+  });
+}
+/// SigProp is one byte 0xFF, and MagRef whole bytes: a byte must stand between.
+TEST_CASE("HT kernels: SigProp ends with 0xFF") {
+  for_each_seed("HT, SigProp of one byte", [](Gpu& gpu, uint64_t) {
+    Blocks blocks;
+    const Size size{4, 3};
+    blocks.place({&size, 1}, 1);
+    blocks.jobs[0].max_bit_planes = 3;
+    for (uint32_t f = 0; f < blocks.num_frames; ++f) {
+      for (uint32_t i = 0; i < 12; ++i)
+        blocks.of(f, 0)[size_t{i / 4} * blocks.jobs[0].stride + i % 4] = i < 8 ? 2 : 0u - 1;
+    }
+    Check(gpu, true, false, false).run(blocks, {1.0f});
+  });
+}
+
+}  // namespace
