@@ -319,8 +319,7 @@ Status resolve_rate(cj2k_params* p, const Log& log) {
   return Status::kOk;
 }
 
-// What coder = ht excludes: styles that T.814 has no meaning for, and what HT blocks do not have so
-// far.
+// What coder = ht excludes: styles that T.814 has no meaning for, and what decoders do not read.
 Status check_coder(const cj2k_params& p, const Log& log) {
   if (p.coder != CJ2K_CODER_HT) return Status::kOk;
   const int32_t styles = p.cblk_style & ~CJ2K_STYLE_VSC;
@@ -333,17 +332,18 @@ Status check_coder(const cj2k_params& p, const Log& log) {
     return log.fail(Status::kInvalid,
                     "coder ht needs profile none: the profiles of Part 1 have the MQ coder");
   }
-  if (p.layers != 1) {
-    return log.fail(Status::kNotSupported, "coder ht needs layers 1, not %d: it has no more so far",
-                    p.layers);
-  }
   if (p.num_roi != 0) {
-    return log.fail(Status::kNotSupported, "coder ht needs an empty roi: it has no regions so far");
+    return log.fail(Status::kNotSupported,
+                    "coder ht needs an empty roi, not one of %d rectangles: decoders do not read "
+                    "regions in HT blocks (OpenJPEG refuses them, OpenJPH ignores the shift)",
+                    p.num_roi);
   }
   if (p.stop != CJ2K_STOP_NONE && p.stop != CJ2K_STOP_EXACT) {
-    return log.fail(Status::kNotSupported,
-                    "coder ht needs stop none or exact: the others stop between bit-planes of the "
-                    "MQ coder");
+    return log.fail(
+        Status::kNotSupported,
+        "coder ht needs stop exact (the default) or none: pst, psb and bpi stop between "
+        "bit-planes of the MQ coder, and an HT block has no such places; exact leaves "
+        "out the planes that the slope does not ask for");
   }
   return Status::kOk;
 }

@@ -15,6 +15,7 @@
 #include "cpu/block_samples.h"
 #include "stages/ebcot/tier1.h"
 #include "stages/ht/ht_block.h"
+#include "stages/layer_cuts.h"
 
 namespace cj2k {
 namespace {
@@ -70,6 +71,7 @@ class HtRun {
   void refine(int plane, const HtPoint& cleanup, CodedBlock& coded);
   void add_point(const HtPoint& point) { worker_.points[count_++] = point; }
   void build_hull(CodedBlock& coded);
+  LayerCuts layer_cuts(const HtPoint& point) const;
   const uint8_t* keep(const uint8_t* bytes, uint32_t count);
 
   const Plan& plan_;
@@ -217,12 +219,36 @@ void HtRun::build_hull(CodedBlock& coded) {
   coded.hull = hull;
   coded.codes = codes;
   coded.num_hull = static_cast<uint8_t>(size);
+  if (plan_.params.layers > 1) {
+    auto* cuts = out_.take<LayerCuts>(worker_index_, static_cast<size_t>(size));
+    for (int i = 0; i < size; ++i) cuts[i] = layer_cuts(points[worker_.hull[i].passes - 1]);
+    coded.cuts = cuts;
+  }
   if (coded.planes_left == 0) return;
   auto* kept = out_.take<HtPoint>(worker_index_, static_cast<size_t>(count_));
   std::copy_n(points, count_, kept);
   auto* state = out_.take<HtState>(worker_index_, 1);
   *state = {kept, count_};
   coded.coder_state = state;
+}
+
+/// A layer may end after each pass of the point. Of the segment of both refinement passes, the bytes
+/// of SigProp are the first ones.
+LayerCuts HtRun::layer_cuts(const HtPoint& point) const {
+  uint32_t bytes[3] = {point.code.first_bytes, point.bytes, point.bytes};
+  double distortion[3] = {point.distortion, point.distortion, point.distortion};
+  for (int i = 0; i < count_; ++i) {
+    const HtPoint& other = worker_.points[i];
+    if (other.code.zero_bit_planes != point.code.zero_bit_planes || other.passes >= point.passes)
+      continue;
+    distortion[other.passes - 1] = other.distortion;
+    if (other.passes == 2) {
+      const uint8_t last = point.code.rest[other.bytes - point.code.first_bytes - 1];
+      bytes[1] = other.bytes + (last == 0xFF ? 1 : 0);
+    }
+  }
+  if (bytes[1] == point.bytes) distortion[1] = point.distortion;
+  return make_layer_cuts(point.passes, bytes, distortion);
 }
 
 class CpuHt final : public CpuBlockCoder {

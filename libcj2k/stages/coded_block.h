@@ -21,6 +21,12 @@ struct PointCode {
   uint8_t zero_bit_planes;  ///< for the packet header: planes above that of the cleanup pass
 };
 
+/// Where lower layers may cut a point with bytes of its own: after each of its passes.
+struct LayerCuts {
+  uint32_t bytes[3];   ///< from the start of the point to the end of pass i + 1; never falling
+  uint16_t slopes[3];  ///< log-slope of the bytes up to there; never rising
+};
+
 /// One code-block as rate control and the packets stage see it, from any block coder. The pointers
 /// are valid as long as the frame slot.
 struct CodedBlock {
@@ -34,6 +40,8 @@ struct CodedBlock {
   /// [num_hull] null: the bytes of each hull point are the start of `data`. Otherwise they are the
   /// point's own, as `data`, `segments`, `tails` and `zero_bit_planes` are not used.
   const PointCode* codes = nullptr;
+  /// [num_hull] with `codes` and more than one layer; else null.
+  const LayerCuts* cuts = nullptr;
   const void* coder_state = nullptr;  ///< if planes_left > 0: what the block coder needs to resume
   /// Squared error that all planes together remove, weighted as in HullPoint. For planes that are
   /// not coded it is an estimate.
@@ -52,6 +60,9 @@ struct CodedBlock {
 /// Assigns the hull points of each block to layers. Layers 0 .. l hold the points with slope >=
 /// layer_slopes[l] for l < layers - 1 (layer_slopes fall). All layers together hold the first
 /// final_points[block] points. A point beyond final_points is in no layer.
+///
+/// Of a block with CodedBlock::codes, all layers together hold the point final_points[block] - 1 and
+/// no other; layers 0 .. l hold its passes with LayerCuts::slopes >= layer_slopes[l].
 struct Selection {
   const CodedBlock* blocks;      ///< [plan.blocks]
   const uint8_t* final_points;   ///< [plan.blocks], <= num_hull
@@ -59,7 +70,7 @@ struct Selection {
   uint32_t layers;
   uint32_t step_set = 0;  ///< the quantisation that the blocks were coded with (plan.h)
 
-  /// Number of hull points of `block` in layers 0 .. layer.
+  /// Number of hull points of `block`, which has no codes, in layers 0 .. layer.
   uint32_t points(uint32_t block, uint32_t layer) const {
     const uint32_t last = final_points[block];
     if (layer + 1 == layers) return last;

@@ -10,6 +10,7 @@
 #include "codestream/jp2.h"
 #include "codestream/markers.h"
 #include "core/bit_writer.h"
+#include "core/pass_lengths.h"
 #include "core/tag_tree.h"
 
 namespace cj2k {
@@ -73,39 +74,6 @@ uint32_t marker_bytes_per_packet(const Plan& plan) {
   return (plan.params.sop ? kSopBytes : 0) + (plan.params.eph ? kEphBytes : 0);
 }
 
-// Codes the number of passes, Table B.4.
-void put_num_passes(uint32_t passes, BitWriter& out) {
-  if (passes == 1) {
-    out.put(0b0, 1);
-  } else if (passes == 2) {
-    out.put(0b10, 2);
-  } else if (passes <= 5) {
-    out.put(0b1100 | (passes - 3), 4);
-  } else if (passes <= 36) {
-    out.put(0b1111u << 5 | (passes - 6), 9);
-  } else {
-    out.put(0b111111111u << 7 | (passes - 37), 16);
-  }
-}
-
-int floor_log2(uint32_t value) { return static_cast<int>(std::bit_width(value)) - 1; }
-
-/// By how much Lblock must grow to code a length of `bytes` for `passes` passes (B.10.7.1).
-int missing_length_bits(uint32_t bytes, uint32_t passes, int lblock) {
-  return static_cast<int>(std::bit_width(bytes)) - (lblock + floor_log2(passes));
-}
-
-void put_length(uint32_t bytes, uint32_t passes, int lblock, BitWriter& out) {
-  const int bits = lblock + floor_log2(passes);
-  if (bits > 32) out.put(0, bits - 32);
-  out.put(bytes, std::min(bits, 32));
-}
-
-void put_lblock(int growth, BitWriter& out) {
-  // A length has at most 32 bits, so Lblock grows by at most 29.
-  out.put(((uint32_t{1} << growth) - 1) << 1, growth + 1);
-}
-
 /// @return the first of the block's segments, from state.segments on, that does not end before
 /// `end`
 uint32_t segment_at(const CodedBlock& block, const HullPoint& end, const BlockState& state) {
@@ -151,18 +119,22 @@ void put_contribution(const CodedBlock& block, const HullPoint& end, uint32_t la
   }
 }
 
-/// Codes the contribution of a point with bytes of its own: one segment with the first pass, and one
-/// with all others.
-void put_own_point(const PointCode& code, const HullPoint& end, BlockState& state, BitWriter& out) {
-  const uint32_t rest_passes = end.passes - 1u;
-  const uint32_t rest_bytes = end.length_bytes - code.first_bytes;
-  put_num_passes(end.passes, out);
-  int growth = std::max(0, missing_length_bits(code.first_bytes, 1, state.lblock));
+/// Codes the number of passes, Lblock and the lengths of a contribution of a point with bytes of its
+/// own (T.814 B.1): from `state` to the end of `end_passes` passes. The first pass is a segment, all
+/// others are another one.
+void put_own_passes(const PointCode& code, uint32_t end_passes, uint32_t end_bytes,
+                    BlockState& state, BitWriter& out) {
+  const bool has_first = state.passes == 0;
+  const uint32_t rest_passes = end_passes - (has_first ? 1u : state.passes);
+  const uint32_t rest_bytes = end_bytes - (has_first ? code.first_bytes : state.bytes);
+  put_num_passes(end_passes - state.passes, out);
+  int growth = has_first ? missing_length_bits(code.first_bytes, 1, state.lblock) : 0;
   if (rest_passes > 0)
     growth = std::max(growth, missing_length_bits(rest_bytes, rest_passes, state.lblock));
+  growth = std::max(growth, 0);
   put_lblock(growth, out);
   state.lblock = static_cast<uint8_t>(state.lblock + growth);
-  put_length(code.first_bytes, 1, state.lblock, out);
+  if (has_first) put_length(code.first_bytes, 1, state.lblock, out);
   if (rest_passes > 0) put_length(rest_bytes, rest_passes, state.lblock, out);
 }
 
@@ -173,18 +145,37 @@ uint32_t zero_planes_of(const Selection& selection, uint32_t block) {
                                 : coded.codes[selection.final_points[block] - 1].zero_bit_planes;
 }
 
-/// The layer of hull point `point`. It is not below `first_layer`, the layer of the point before
-/// it, because slopes fall. @return Selection::layers for a point in no layer
-uint32_t layer_of_point(const Selection& selection, uint32_t block, uint32_t point,
-                        uint32_t first_layer) {
-  if (point >= selection.final_points[block]) return selection.layers;
+/// @return the first layer from `first_layer` on that takes this slope
+uint32_t layer_of_slope(const Selection& selection, uint16_t slope, uint32_t first_layer) {
   if (first_layer + 1 >= selection.layers) return selection.layers - 1;
-  const uint16_t slope = selection.blocks[block].hull[point].slope;
   const uint16_t* const begin = selection.layer_slopes;
   const uint16_t* const found =
       std::partition_point(begin + first_layer, begin + selection.layers - 1,
                            [slope](uint16_t layer_slope) { return layer_slope > slope; });
   return static_cast<uint32_t>(found - begin);
+}
+
+/// The layer of hull point `point`. It is not below `first_layer`, the layer of the point before
+/// it, because slopes fall. @return Selection::layers for a point in no layer
+uint32_t layer_of_point(const Selection& selection, uint32_t block, uint32_t point,
+                        uint32_t first_layer) {
+  if (point >= selection.final_points[block]) return selection.layers;
+  return layer_of_slope(selection, selection.blocks[block].hull[point].slope, first_layer);
+}
+
+/// The same for pass `pass`, counted from 0, of a block whose points have bytes of their own.
+uint32_t layer_of_own_pass(const Selection& selection, uint32_t block, uint32_t pass,
+                           uint32_t first_layer) {
+  const uint32_t points = selection.final_points[block];
+  const CodedBlock& coded = selection.blocks[block];
+  if (points == 0 || pass >= coded.hull[points - 1].passes) return selection.layers;
+  if (coded.cuts == nullptr) return selection.layers - 1;
+  return layer_of_slope(selection, coded.cuts[points - 1].slopes[pass], first_layer);
+}
+
+uint32_t first_layer_of(const Selection& selection, uint32_t block) {
+  return selection.blocks[block].codes != nullptr ? layer_of_own_pass(selection, block, 0, 0)
+                                                  : layer_of_point(selection, block, 0, 0);
 }
 
 }  // namespace
@@ -308,7 +299,7 @@ class PrecinctCoder {
       nodes += 2 * tree_nodes;
       for (uint32_t i = 0; i < num_blocks; ++i) {
         const uint32_t block = band.first_block + i;
-        const uint32_t layer = layer_of_point(selection_, block, 0, 0);
+        const uint32_t layer = first_layer_of(selection_, block);
         first_layer = std::min(first_layer, layer);
         *states++ = {layer, 0, 0, 0, 0, kFirstLblock};
         band.inclusion.set_leaf(i, layer);
@@ -363,7 +354,7 @@ class PrecinctCoder {
   uint32_t add_contribution(uint32_t block, uint32_t layer, bool is_last, BlockState& state,
                             BitWriter& out, PrecinctPackets* packets) {
     const CodedBlock& coded = selection_.blocks[block];
-    if (coded.codes != nullptr) return add_own_point(coded, block, state, out, packets);
+    if (coded.codes != nullptr) return add_own_passes(block, layer, state, out, packets);
     uint32_t points = state.points + 1u;
     uint32_t next_layer = selection_.layers;
     if (layer + 1 == selection_.layers) {
@@ -402,21 +393,29 @@ class PrecinctCoder {
     return bytes + more_bytes;
   }
 
-  /// With one layer: the block has one contribution.
-  uint32_t add_own_point(const CodedBlock& coded, uint32_t block, BlockState& state, BitWriter& out,
-                         PrecinctPackets* packets) {
+  uint32_t add_own_passes(uint32_t block, uint32_t layer, BlockState& state, BitWriter& out,
+                          PrecinctPackets* packets) {
+    const CodedBlock& coded = selection_.blocks[block];
     const uint8_t points = selection_.final_points[block];
-    const HullPoint& end = coded.hull[points - 1];
+    const HullPoint& whole = coded.hull[points - 1];
     const PointCode& code = coded.codes[points - 1];
-    put_own_point(code, end, state, out);
+    uint32_t passes = state.passes + 1u, next_layer;
+    while ((next_layer = layer_of_own_pass(selection_, block, passes, layer)) == layer) ++passes;
+    const uint32_t end =
+        passes == whole.passes ? whole.length_bytes : coded.cuts[points - 1].bytes[passes - 1];
+    put_own_passes(code, passes, end, state, out);
+    const uint32_t bytes = end - state.bytes;
     if (packets != nullptr) {
-      packets->pieces.push_back({code.first, code.first_bytes});
-      if (end.passes > 1)
-        packets->pieces.push_back({code.rest, end.length_bytes - code.first_bytes});
+      uint32_t begin = state.bytes;
+      if (begin == 0) packets->pieces.push_back({code.first, begin = code.first_bytes});
+      if (end > begin)
+        packets->pieces.push_back({code.rest + (begin - code.first_bytes), end - begin});
     }
-    state.next_layer = selection_.layers;
+    state.next_layer = next_layer;
+    state.bytes = end;
     state.points = points;
-    return end.length_bytes;
+    state.passes = static_cast<uint8_t>(passes);
+    return bytes;
   }
 
   void grow_header(BitWriter& out) {

@@ -42,6 +42,11 @@ std::vector<PrecinctBytes> measure_empty(const Plan& plan) {
   return bytes;
 }
 
+/// Whether blocks have CodedBlock::cuts.
+bool has_layer_cuts(const Plan& plan) {
+  return plan.params.coder == CJ2K_CODER_HT && plan.params.layers > 1;
+}
+
 uint64_t cap_or_none(int64_t cap) { return cap > 0 ? static_cast<uint64_t>(cap) : kNoCap; }
 
 uint64_t frame_cap_of(const Plan& plan, const cj2k_params& p) {
@@ -103,6 +108,7 @@ RateControl::RateControl(const Plan& plan, std::vector<PacketScratch>& scratch)
       fixed_bytes_(fixed_bytes(plan)),
       limits_(rate_limits(plan, plan.params)),
       histogram_(plan.components.size()),
+      layer_histogram_(has_layer_cuts(plan) ? plan.components.size() : 0),
       limit_(plan.blocks.size()),
       final_points_(plan.blocks.size()),
       before_candidates_(plan.blocks.size()),
@@ -267,17 +273,34 @@ void RateControl::select(const Scope& scope, uint32_t slope) {
   });
 }
 
+/// Fills layer_histogram_ where it is used. @return bytes of the points chosen
+uint64_t RateControl::gather_layer_bytes() {
+  const bool has_cuts = has_layer_cuts(plan_);
+  if (has_cuts) layer_histogram_.clear();
+  uint64_t body = 0;
+  for (size_t b = 0; b < plan_.blocks.size(); ++b) {
+    if (final_points_[b] == 0) continue;
+    const CodedBlock& block = blocks_[b];
+    const HullPoint& last = block.hull[final_points_[b] - 1];
+    body += last.length_bytes;
+    if (has_cuts) {
+      layer_histogram_.add(plan_.blocks[b].component, block.cuts[final_points_[b] - 1],
+                           last.passes);
+    }
+  }
+  if (has_cuts) layer_histogram_.sum();
+  return body;
+}
+
 /// A layer ends where the histogram reaches the layer's share of the code-block data. The shares
 /// follow params.layer_rates if given. Otherwise they are even in log(bytes): with many layers from
 /// 1/1024 of the data on, with few layers (up to 11) each layer doubles the bytes.
 void RateControl::choose_layers() {
   const size_t layers = selection_.layers;
   if (layers == 1) return;
-  uint64_t body = 0;
-  for (size_t b = 0; b < plan_.blocks.size(); ++b) {
-    if (final_points_[b] > 0) body += blocks_[b].hull[final_points_[b] - 1].length_bytes;
-  }
-  const Scope all{0, static_cast<uint32_t>(plan_.components.size()), 0, 0};
+  const uint64_t body = gather_layer_bytes();
+  const SlopeHistogram& histogram = has_layer_cuts(plan_) ? layer_histogram_ : histogram_;
+  const auto num_components = static_cast<uint32_t>(plan_.components.size());
   const double octaves = std::min(1.0, 10.0 / static_cast<double>(layers - 1));
   uint16_t previous = kMaxSlope;
   for (size_t l = 0; l + 1 < layers; ++l) {
@@ -295,7 +318,7 @@ void RateControl::choose_layers() {
       share = static_cast<uint64_t>(
           std::ldexp(static_cast<double>(body) * (1.0 - (x - whole) / 2), -whole));
     }
-    const uint32_t slope = slope_for(all, share);
+    const uint32_t slope = histogram.lowest_slope(0, num_components, share);
     previous = std::min(previous,
                         static_cast<uint16_t>(std::clamp<uint32_t>(slope, kMinSlope, kMaxSlope)));
     layer_slopes_[l] = previous;

@@ -112,6 +112,7 @@ class RateControl {
   uint64_t histogram_bytes(const Scope& scope, uint32_t slope) const;
   uint32_t slope_for(const Scope& scope, uint64_t bytes) const;
   void select(const Scope& scope, uint32_t slope);
+  uint64_t gather_layer_bytes();
   void choose_layers();
   uint64_t measure(const Scope& scope);
   uint16_t fill(const Scope& scope);
@@ -132,6 +133,8 @@ class RateControl {
   uint16_t threshold_ = 0;
   SlopeThresholds exhausted_{};
   SlopeHistogram histogram_;    ///< bytes of the points within limit_
+  /// With LayerCuts: bytes of the passes of the points chosen. Else not used, and empty.
+  SlopeHistogram layer_histogram_;
   std::vector<uint8_t> limit_;  ///< [blocks] most points that quality and component caps allow
   std::vector<uint8_t> final_points_;       ///< [blocks] points chosen
   std::vector<uint8_t> before_candidates_;  ///< [blocks] final_points_ without any candidate

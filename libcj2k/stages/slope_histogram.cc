@@ -20,6 +20,15 @@ void SlopeHistogram::add(uint32_t component, const CodedBlock& block, uint32_t p
   }
 }
 
+void SlopeHistogram::add(uint32_t component, const LayerCuts& cuts, int passes) {
+  std::vector<uint64_t>& h = at_least_[component];
+  uint32_t before = 0;
+  for (int i = 0; i < passes; ++i) {
+    h[cuts.slopes[i]] += cuts.bytes[i] - before;
+    before = cuts.bytes[i];
+  }
+}
+
 void SlopeHistogram::sum() {
   for (std::vector<uint64_t>& h : at_least_) {
     for (uint32_t slope = kAboveAllSlopes; slope-- > 0;) h[slope] += h[slope + 1];

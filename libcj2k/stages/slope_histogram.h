@@ -30,6 +30,8 @@ class SlopeHistogram {
   void clear();
   /// Adds the hull segments that end at the first `points` points of a block, `weight` times.
   void add(uint32_t component, const CodedBlock& block, uint32_t points, uint32_t weight);
+  /// Adds the passes that lower layers may take of a block.
+  void add(uint32_t component, const LayerCuts& cuts, int passes);
   /// Call it after the last `add` and before the first query.
   void sum();
 

@@ -72,8 +72,7 @@ void choose_ht(cj2k_params& p, Input& in) {
   const uint8_t kind = in.byte();
   p.frame_steps = kind & 1;
   if (kind == 255) return;
-  p.layers = 1;
-  p.num_layer_rates = p.num_roi = p.num_poc = 0;
+  p.num_roi = 0;
   p.cblk_style = kind & 2 ? CJ2K_STYLE_VSC : 0;
 }
 

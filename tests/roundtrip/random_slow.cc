@@ -148,8 +148,6 @@ double choose_rate(cj2k_params& p, Random& random, int64_t raw_bits) {
 void choose_ht(cj2k_params& p) {
   p.coder = CJ2K_CODER_HT;
   p.cblk_style &= CJ2K_STYLE_VSC;
-  p.layers = 1;
-  for (int i = 0; i < p.num_poc; ++i) p.poc[i].layer_end = 1;
 }
 
 void check_random_combinations(cj2k_coder coder, const std::vector<Decoder>& decoders) {

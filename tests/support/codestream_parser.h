@@ -312,7 +312,6 @@ class PacketReader {
 
   /// Reads the packet of `ref` from the start of `in`. @return bytes of the packet
   size_t read(const PacketRef& ref, uint32_t number_in_tile, Bytes in) {
-    const uint32_t style = static_cast<uint32_t>(plan_.params.cblk_style);
     size_t at = 0;
     if (plan_.params.sop) {
       REQUIRE(get_be(in, 0, 2) == 0xFF91);
@@ -353,7 +352,7 @@ class PacketReader {
         uint32_t begin_pass = block.passes;
         uint32_t bytes = 0;
         for (uint32_t pass = block.passes; pass < end_pass; ++pass) {
-          const bool terminated = terminates(style, pass);
+          const bool terminated = terminates(plan_.params, pass);
           if (!terminated && pass + 1 < end_pass) continue;
           const uint32_t in_segment = pass + 1 - begin_pass;
           int log2 = 0;
@@ -402,7 +401,10 @@ class PacketReader {
   // Table D.9, row by row. Pass 0 is a clean-up pass; then significance, refinement and clean-up
   // passes alternate. All passes up to the clean-up pass of the fourth bit-plane (index 9) use
   // arithmetic coding, and that pass is the first to be terminated.
-  static bool terminates(uint32_t style, uint32_t pass) {
+  // T.814 B.1: a cleanup pass is a segment, SigProp and MagRef together are one.
+  static bool terminates(const cj2k_params& p, uint32_t pass) {
+    if (p.coder == CJ2K_CODER_HT) return pass != 1;
+    const auto style = static_cast<uint32_t>(p.cblk_style);
     const bool termall = style & 4, bypass = style & 1;
     if (termall) return true;
     if (!bypass) return false;

@@ -71,6 +71,8 @@ bool has_poc_that_goes_back(const cj2k_params& p) {
   return false;
 }
 
+bool has_layers(const cj2k_params& p) { return p.layers > 1; }
+
 bool has_poc(const cj2k_params& p) { return p.num_poc > 0; }
 
 bool has_region(const cj2k_params& p) { return p.num_roi > 0; }
@@ -87,8 +89,9 @@ bool has_deep_region(const cj2k_params& p) {
   return !reversible || deepest > 8 || p.guard_bits > 3 || p.roi[0].shift != 0;
 }
 
+/// @param layers  that are decoded; 0: all
 Decoded decode_pgx(const char* program, const TempDir& dir, const std::string& input,
-                   const cj2k_params& params) {
+                   const cj2k_params& params, int layers) {
   const Picture shape = picture_shape(params);
   const bool one_by_one = looks_like_ycbcr(params);
   Decoded result;
@@ -96,6 +99,7 @@ Decoded decode_pgx(const char* program, const TempDir& dir, const std::string& i
   for (size_t c = 0; c < shape.components.size(); ++c) {
     if (one_by_one || c == 0) {
       std::vector<std::string> command = {program, "-i", input, "-o", (dir / "out.pgx").string()};
+      if (layers > 0) command.insert(command.end(), {"-l", std::to_string(layers)});
       if (one_by_one) command.insert(command.end(), {"-c", std::to_string(c)});
       const ProcessResult run = run_process(command);
       if (run.exit_code != 0) {
@@ -302,7 +306,8 @@ bool use_decoder(Decoder decoder) {
   return known[decoder] = present;
 }
 
-Decoded decode(Decoder decoder, const std::vector<uint8_t>& bytes, const cj2k_params& params) {
+Decoded decode(Decoder decoder, const std::vector<uint8_t>& bytes, const cj2k_params& params,
+               int layers) {
   const TempDir dir;
   const std::string input = (dir / (params.format == CJ2K_FORMAT_JP2 ? "in.jp2"
                                     : decoder == Decoder::kOpenJph   ? "in.j2c"
@@ -311,7 +316,7 @@ Decoded decode(Decoder decoder, const std::vector<uint8_t>& bytes, const cj2k_pa
   if (!write_file(input, bytes)) return {std::nullopt, "cannot write " + input};
   if (decoder == Decoder::kFfmpeg) return decode_ffmpeg(dir, input, params);
   if (decoder == Decoder::kOpenJph) return decode_openjph(dir, input, params);
-  return decode_pgx(program_of(decoder), dir, input, params);
+  return decode_pgx(program_of(decoder), dir, input, params, layers);
 }
 
 const char* cannot_decode(Decoder decoder, const cj2k_params& p) {
@@ -333,6 +338,7 @@ const char* cannot_decode(Decoder decoder, const cj2k_params& p) {
       {Decoder::kGrok, has_deep_region, "it holds 27 bit-planes with the shift of a region"},
       {Decoder::kGrok, has_poc_that_goes_back,
        "it loses its place where a progression order change goes back behind what it has read"},
+      {Decoder::kOpenJph, has_layers, "it decodes the first layer alone"},
       {Decoder::kOpenJph, is_not_pnm, "its program has no file format for the picture"},
       {Decoder::kOpenJph, has_poc, "it has no progression order changes"},
       {Decoder::kOpenJph, has_empty_bands, "it fails on bands without samples"},

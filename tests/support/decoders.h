@@ -33,7 +33,9 @@ struct Decoded {
 
 /// Decodes a codestream or JP2 file that was made with `params`, which give the expected shape.
 /// Warnings are not errors.
-Decoded decode(Decoder decoder, const std::vector<uint8_t>& bytes, const cj2k_params& params);
+/// @param layers  that are decoded, with OpenJPEG and Grok; 0: all
+Decoded decode(Decoder decoder, const std::vector<uint8_t>& bytes, const cj2k_params& params,
+               int layers = 0);
 
 /// The reason why the decoder (FFmpeg 5.1, OpenJPEG 2.5.0, Grok 10.0) cannot return the samples of
 /// a legal picture made with `params`; null if it can. This is the only list of what comparisons
