@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "stages/ht/ht_points.h"
+
+#include <algorithm>
+
+#include "core/distortion.h"
+#include "core/hull.h"
+#include "stages/ebcot/tier1.h"
+#include "stages/layer_cuts.h"
+
+namespace cj2k {
+namespace {
+
+/// A layer may end after each pass of the point. Of the segment of both refinement passes, the bytes
+/// of SigProp are the first ones.
+LayerCuts layer_cuts(const HtPoint& point, const HtPoint* points, int count) {
+  uint32_t bytes[3] = {point.code.first_bytes, point.bytes, point.bytes};
+  double distortion[3] = {point.distortion, point.distortion, point.distortion};
+  for (int i = 0; i < count; ++i) {
+    const HtPoint& other = points[i];
+    if (other.code.zero_bit_planes != point.code.zero_bit_planes || other.passes >= point.passes)
+      continue;
+    distortion[other.passes - 1] = other.distortion;
+    if (other.passes == 2) bytes[1] = other.bytes + (point.sig_prop_last == 0xFF ? 1 : 0);
+  }
+  if (bytes[1] == point.bytes) distortion[1] = point.distortion;
+  return make_layer_cuts(point.passes, bytes, distortion);
+}
+
+}  // namespace
+
+HtPlanes ht_planes_to_code(const Plan& plan, const CodedBlock& coded, double weight,
+                           uint16_t threshold, int bit_planes) {
+  if (plan.params.lossless) return {0, std::min(bit_planes, 1)};
+  HtPlanes planes = ht_planes_at(weight, threshold, bit_planes);
+  if (!coded.is_coded) return planes;
+  // A block that resumes takes one more plane at least.
+  planes.lowest = std::min(planes.lowest, coded.planes_left - 1);
+  planes.end = coded.planes_left;
+  return planes;
+}
+
+double ht_left_error(const Plan& plan, double weight, int planes, uint64_t sum) {
+  if (planes > 0) return weight * LeftPlanes(planes, plan.reversible).error(sum);
+  if (plan.reversible) return 0;
+  // Samples of 0 stand for half a step.
+  return weight * static_cast<double>(sum) / 4;
+}
+
+int make_ht_points(const HtPlane& plane, const Subband& band, double weight, double total,
+                   HtPoint* points, CodedBlock& coded) {
+  const uint32_t bytes = plane.cleanup_bytes;
+  const auto zero_planes = static_cast<uint8_t>(band.max_bit_planes - 1 - plane.plane);
+  points[0] = {{plane.cleanup, nullptr, bytes, zero_planes},
+               bytes,
+               1,
+               plane.sig_prop_last,
+               total - plane.left};
+  coded.num_bytes += bytes;
+  ++coded.num_passes;
+  if (plane.plane == 0) return 1;
+  const HtRefinement& refinement = plane.refinement;
+  const auto removed = [&](int64_t distortion) {
+    const struct {
+      int64_t distortion;
+      int plane;
+    } pass{distortion, plane.plane - 1};
+    return weighted(removed_by(pass), weight);
+  };
+  int count = 1;
+  HtPoint point = points[0];
+  point.passes = 2;
+  point.distortion += removed(refinement.sig_prop_distortion);
+  if (refinement.sig_prop_bytes > 0) {
+    point.code.rest = plane.sig_prop;
+    point.bytes = bytes + refinement.sig_prop_bytes;
+    points[count++] = point;
+  }
+  point.passes = 3;
+  point.distortion += removed(refinement.mag_ref_distortion);
+  point.code.rest = plane.both;
+  point.bytes = bytes + refinement.both_bytes;
+  points[count++] = point;
+  coded.num_bytes += refinement.both_bytes;
+  coded.num_passes = static_cast<uint8_t>(coded.num_passes + 2);
+  return count;
+}
+
+void end_ht_call(const CodedBlock& before, const HtPlanes& planes, int bit_planes, double total,
+                 CodedBlock& coded) {
+  coded.is_coded = true;
+  coded.total_distortion = total;
+  coded.planes_left = static_cast<uint8_t>(std::min(planes.lowest, bit_planes));
+  coded.num_passes_left = static_cast<uint8_t>(3 * coded.planes_left);
+  if (before.is_coded)
+    coded.num_passes_resumed =
+        static_cast<uint8_t>(coded.num_passes_resumed + coded.num_passes - before.num_passes);
+}
+
+int build_ht_hull(HtPoint* points, int count, double weight, const HtHull& out) {
+  HullPoint* const hull = out.hull;
+  if (count == 0) return 0;
+  std::sort(points, points + count, [](const HtPoint& a, const HtPoint& b) {
+    if (a.bytes != b.bytes) return a.bytes < b.bytes;
+    if (a.distortion != b.distortion) return a.distortion < b.distortion;
+    return a.passes > b.passes;
+  });
+  // HullPoint::passes is the number of the point here, counted from 1.
+  HullBuilder<HullArray> builder{{hull}};
+  for (int i = 0; i < count; ++i) builder.push_point(points[i].distortion, points[i].bytes, i + 1);
+  const int size = builder.finish(weight, false);
+  for (int i = 0; i < size; ++i) {
+    const HtPoint& point = points[hull[i].passes - 1];
+    hull[i].passes = point.passes;
+    out.codes[i] = point.code;
+    if (out.cuts != nullptr) out.cuts[i] = layer_cuts(point, points, count);
+  }
+  return size;
+}
+
+}  // namespace cj2k

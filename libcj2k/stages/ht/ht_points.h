@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// From the coded planes of HT blocks to what rate control sees: truncation points and their hull.
+// Both backends make them here, so their doubles are the same.
+#pragma once
+
+#include <cstdint>
+
+#include "core/ht/plane_choice.h"
+#include "plan.h"
+#include "stages/coded_block.h"
+#include "stages/ht/ht_block.h"
+
+namespace cj2k {
+
+inline constexpr int kMaxHtPoints = 3 * 31;  ///< of a block: three for each plane
+
+/// A truncation point, on the hull or not.
+struct HtPoint {
+  PointCode code;
+  uint32_t bytes;
+  uint16_t passes;
+  uint8_t sig_prop_last;  ///< HtPlane::sig_prop_last
+  double distortion;      ///< squared error removed, weighted
+};
+
+/// CodedBlock::coder_state: all points of the planes coded so far.
+struct HtState {
+  const HtPoint* points;
+  int count;
+};
+
+/// The passes of one cleanup plane, coded.
+struct HtPlane {
+  int plane;
+  uint32_t cleanup_bytes;
+  double left;              ///< ht_left_error of the planes below
+  HtRefinement refinement;  ///< if plane > 0
+  /// The byte of the segment of both refinement passes where the one of SigProp alone ends.
+  uint8_t sig_prop_last;
+  /// The segments; null on a device.
+  const uint8_t *cleanup, *sig_prop, *both;
+};
+
+/// The cleanup planes that a call codes, of which there may be none.
+/// @param coded       the block before the call
+/// @param weight      distortion_weight of the block
+/// @param threshold   BlockLimits of its component
+/// @param bit_planes  of the block's magnitudes
+HtPlanes ht_planes_to_code(const Plan& plan, const CodedBlock& coded, double weight,
+                           uint16_t threshold, int bit_planes);
+
+/// Squared error of the picture if a block is decoded without its lowest `planes` planes.
+/// @param sum  left_distortion (stages/quantize.h); with planes = 0, the number of samples that are 0
+double ht_left_error(const Plan& plan, double weight, int planes, uint64_t sum);
+
+/// Makes the points of a plane, and counts its passes and bytes in `coded`.
+/// @param band    of the block, in the step set that it was coded with
+/// @param total   ht_left_error without any plane
+/// @param points  written, at most three
+/// @return their number
+int make_ht_points(const HtPlane& plane, const Subband& band, double weight, double total,
+                   HtPoint* points, CodedBlock& coded);
+
+/// Ends a call: counts what is left, and what was coded after a pause.
+/// @param before  the block before the call
+void end_ht_call(const CodedBlock& before, const HtPlanes& planes, int bit_planes, double total,
+                 CodedBlock& coded);
+
+/// The hull of a block, and what belongs to each of its points. [kMaxHtPoints] each.
+struct HtHull {
+  HullPoint* hull;
+  PointCode* codes;
+  LayerCuts* cuts;  ///< null with one layer
+};
+/// Sorts the points and finds their hull.
+/// @return points on the hull
+int build_ht_hull(HtPoint* points, int count, double weight, const HtHull& out);
+
+}  // namespace cj2k
