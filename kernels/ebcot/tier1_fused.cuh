@@ -22,7 +22,8 @@
 //
 // There is no deadlock. A lane waits only for its group. A group waits only for room in the ring,
 // and the lanes return room without the group's help: a pass is published before the next one takes
-// room, and the largest pass takes less than half of a ring.
+// room, and the largest pass takes less than half of a ring. tests/device/handover/ has the hand-over
+// as a model, in which Spin visits every interleaving.
 #pragma once
 
 #include "kernels/ebcot/tier1_block.cuh"
