@@ -125,6 +125,27 @@ TEST_CASE("MXF files: every frame, the rate of the file, sequences, planted faul
   CHECK(cj2k_check::check_bytes(clip, {}).error.find("clip-wrapped") != std::string::npos);
 }
 
+TEST_CASE("MXF files: two fields in each element are two pictures at twice the rate") {
+  const Bytes field = encoded("j2k", 1), other = encoded("j2k", 2);
+  Bytes both = field, broken = field;
+  append(both, other);
+  append(broken, other);
+  Editor editor(broken);
+  editor.put(field.size() + 40, 2, 0);  // Csiz of the second field
+  const Bytes file = mxf({both, both});
+  cj2k_check::FileResult result = cj2k_check::check_bytes(file, {});
+  CHECK_MESSAGE(result.report.errors() == 0, findings(file));
+  CHECK(result.facts.frames == 4);
+  CHECK(result.facts.fps == "96 (fields)");
+  CHECK(findings(mxf({both, editor.bytes})).find("siz-components") != std::string::npos);
+  CHECK(findings(mxf({both, field})).find("mxf-fields") != std::string::npos);
+  CHECK(findings(mxf({field, both})).find("mxf-fields") != std::string::npos);
+  cj2k_check::Options options;
+  options.fps = cj2k_check::FrameRate{25, 1};
+  result = cj2k_check::check_bytes(file, options);
+  CHECK(result.facts.fps == "50 (fields)");
+}
+
 TEST_CASE("damaged files of every kind: findings, never more") {
   cj2k_check::Options options;
   options.limits.most_steps = 1 << 20;

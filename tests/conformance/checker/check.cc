@@ -91,10 +91,12 @@ void check_frame(const Frame& frame, const FrameSource& source, const Options& o
                    "a profile that is checked: " + profile_names());
     profile = find_profile("none");
   }
-  const FrameRate fps = options.fps ? *options.fps : source.fps ? *source.fps : FrameRate{};
+  FrameRate fps = options.fps ? *options.fps : source.fps ? *source.fps : FrameRate{};
+  fps.numerator *= source.fields;
   check_profile(*profile, {fps, options.cinema_megabits}, cs, report);
   if (source.image_header && cs.usable) check_image_header(*source.image_header, cs, frame, report);
-  result.facts.fps = fps.text() + (options.fps || source.fps ? "" : " (assumed)");
+  result.facts.fps = fps.text() + (source.fields > 1 ? " (fields)" : "") +
+                     (options.fps || source.fps ? "" : " (assumed)");
   note_facts(cs, *profile, result.facts);
   // The main header of a frame that cannot be read would break rules over and over.
   if (cs.usable || report.errors() == errors) check_sequence(cs, sequence, report);

@@ -70,6 +70,7 @@ class FrameSource {
   virtual const char* kind() const = 0;
   std::string error;
   std::optional<FrameRate> fps;  ///< from the file
+  uint32_t fields = 1;           ///< codestreams of a frame: 2 if each field has its own
   std::optional<ImageHeader> image_header;
 };
 

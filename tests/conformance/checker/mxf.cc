@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// MXF (SMPTE ST 377-1): the frames of frame-wrapped JPEG 2000 essence (ST 422), and the frame rate.
+// MXF (SMPTE ST 377-1): the frames, or fields, of frame-wrapped JPEG 2000 essence (ST 422), and the
+// frame rate.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -43,9 +44,11 @@ class MxfSource : public FrameSource {
  private:
   bool begin(std::array<uint8_t, kKeyBytes>& key, uint64_t& length, Report& report);
   void picture_descriptor(uint64_t bytes);
+  void split_fields(Frame& frame, Report& report);
 
   std::unique_ptr<Input> input_;
   bool found_ = false;
+  Frame second_;  ///< the second field of the last frame; empty: none
 };
 
 bool MxfSource::begin(std::array<uint8_t, kKeyBytes>& key, uint64_t& length, Report& report) {
@@ -87,8 +90,32 @@ void MxfSource::picture_descriptor(uint64_t bytes) {
   }
 }
 
+/// SMPTE ST 422, "I2": an element has the codestreams of both fields. All elements must be alike.
+void MxfSource::split_fields(Frame& frame, Report& report) {
+  constexpr std::array<uint8_t, 4> kSocSiz = {0xFF, 0x4F, 0xFF, 0x51};
+  std::vector<uint8_t> first;
+  take_codestream(*Input::over(frame.bytes), first);
+  const auto rest = frame.bytes.begin() + static_cast<ptrdiff_t>(first.size());
+  const bool two =
+      frame.bytes.end() - rest >= 4 && std::equal(kSocSiz.begin(), kSocSiz.end(), rest);
+  const uint32_t fields = two ? 2 : 1;
+  if (found_ && fields != this->fields)
+    report.error("mxf-fields", "SMPTE ST 422 5.5", frame.offset,
+                 std::to_string(fields) + " codestreams in an element",
+                 std::to_string(this->fields) + ", as in the first");
+  if (!found_) this->fields = fields;
+  if (!two) return;
+  second_.bytes.assign(rest, frame.bytes.end());
+  second_.offset = frame.offset + first.size();
+  frame.bytes = std::move(first);
+}
+
 bool MxfSource::next(Frame& frame, Report& report) {
   frame.bytes.clear();
+  if (!second_.bytes.empty()) {
+    std::swap(frame, second_);
+    return true;
+  }
   std::array<uint8_t, kKeyBytes> key;
   uint64_t length = 0;
   while (begin(key, length, report)) {
@@ -98,7 +125,6 @@ bool MxfSource::next(Frame& frame, Report& report) {
     }
     const bool picture = key_is(key, kPictureElement, 13);
     if (picture && key[14] == kFrameWrapped) {
-      found_ = true;
       frame.offset = input_->offset();
       if (length >= kMostFrameBytes) {
         error = "a frame of more than 1 GiB";
@@ -108,6 +134,8 @@ bool MxfSource::next(Frame& frame, Report& report) {
         report.error("mxf-truncated", "SMPTE ST 336", frame.offset,
                      std::to_string(frame.bytes.size()) + " bytes to the end of the file",
                      std::to_string(length));
+      split_fields(frame, report);
+      found_ = true;
       return true;
     }
     if (picture && key[14] == kClipWrapped) {
