@@ -231,6 +231,11 @@ typedef struct CJ2KContext {
     AVFrame *frame;         ///< the next frame to send; empty while there is none
     uintptr_t frame_number; ///< number of the next frame, from 0
     int draining;
+    int fields;             ///< codestreams of a frame: 2 if each field has its own, else 1
+    int bottom_first;       ///< the first field has the lines 1, 3, 5, ...
+    int field;              ///< field of `frame` to send next, in order of time
+    cj2k_packet first;      ///< first field of the packet that waits for the second; slot NULL: none
+    cj2k_stats first_stats;
     int warned_interlaced;
     int opening;            ///< the library's errors wait for explain_error()
     cj2k_params params;     ///< what the encoder was opened with
@@ -415,6 +420,50 @@ static void set_picture(AVCodecContext *avctx, cj2k_params *p)
         p->colorspace = is_rgb_or_xyz(s) ? CJ2K_COLOR_SRGB : CJ2K_COLOR_SYCC;
 }
 
+/* The flag ildct makes each field a picture of its own, with half of the lines. A packet holds the
+ * codestreams of both, in order of time, as SMPTE ST 422 has it. */
+static int set_fields(AVCodecContext *avctx, cj2k_params *p)
+{
+    CJ2KContext *s = avctx->priv_data;
+    const int lines = 2 << (s->desc->nb_components >= 3 ? s->desc->log2_chroma_h : 0);
+
+    s->fields = 1;
+    if (!(avctx->flags & AV_CODEC_FLAG_INTERLACED_DCT))
+        return 0;
+    if (avctx->height % lines) {
+        av_log(avctx, AV_LOG_ERROR, "flags +ildct codes each field: the height of %s must be a "
+               "multiple of %d, not %d\n", s->desc->name, lines, avctx->height);
+        return AVERROR(EINVAL);
+    }
+    if (s->format == CJ2K_FORMAT_JP2) {
+        av_log(avctx, AV_LOG_ERROR, "format jp2 contradicts flags +ildct: a JP2 file has one "
+               "codestream, two fields have two; use format j2k\n");
+        return AVERROR(EINVAL);
+    }
+    s->fields          = 2;
+    s->bottom_first    = avctx->field_order == AV_FIELD_BB || avctx->field_order == AV_FIELD_BT;
+    avctx->field_order = s->bottom_first ? AV_FIELD_BB : AV_FIELD_TT; /* as coded, as shown */
+    p->height /= 2;
+    return 0;
+}
+
+/* What a codestream holds. */
+static const char *picture_name(const CJ2KContext *s)
+{
+    return s->fields == 2 ? "field" : "frame";
+}
+
+/* The frame that a packet of the library belongs to, and which of its fields it is. */
+static uintptr_t frame_of(const CJ2KContext *s, const cj2k_packet *packet)
+{
+    return (uintptr_t)packet->opaque / s->fields;
+}
+
+static int field_of(const CJ2KContext *s, const cj2k_packet *packet)
+{
+    return (uintptr_t)packet->opaque % s->fields;
+}
+
 /* What avctx says of the colours, in the words of the library: AVCOL_* and cj2k_*. */
 typedef struct ColourName {
     int av, cj2k;
@@ -482,8 +531,8 @@ static int set_colours(AVCodecContext *avctx, cj2k_params *p)
 
     p->format = s->format;
     if (s->format < 0)
-        p->format = is_yuv444(s) && avctx->flags & AV_CODEC_FLAG_GLOBAL_HEADER ? CJ2K_FORMAT_JP2
-                                                                              : CJ2K_FORMAT_J2K;
+        p->format = is_yuv444(s) && avctx->flags & AV_CODEC_FLAG_GLOBAL_HEADER && s->fields == 1 ?
+                    CJ2K_FORMAT_JP2 : CJ2K_FORMAT_J2K;
     if (p->format == CJ2K_FORMAT_JP2 && p->colorspace != CJ2K_COLOR_XYZ &&
         p->colorspace != CJ2K_COLOR_SYCC &&
         (transfer < 0 || primaries < 0 && p->colorspace == CJ2K_COLOR_SRGB)) {
@@ -668,6 +717,14 @@ static AVRational frame_rate(const AVCodecContext *avctx)
     return rate.num > 0 && rate.den > 0 ? rate : (AVRational) { 0, 1 };
 }
 
+/* The rate of the codestreams: of the frames or of the fields. */
+static AVRational codestream_rate(const AVCodecContext *avctx)
+{
+    const CJ2KContext *s = avctx->priv_data;
+
+    return av_mul_q(frame_rate(avctx), av_make_q(s->fields, 1));
+}
+
 /* As in libopenjpeg: a profile and its frame rate. */
 static const struct {
     const char *name;
@@ -732,11 +789,12 @@ static int set_profile(AVCodecContext *avctx, cj2k_params *p)
     const CJ2KContext *s = avctx->priv_data;
     const AVRational rate = frame_rate(avctx);
     cj2k_params from_rsiz = *p;
+    int ret;
 
     p->profile_strict = avctx->strict_std_compliance > FF_COMPLIANCE_UNOFFICIAL;
     if (av_cmp_q(rate, (AVRational) { MAX_TIME_BASE_RATE, 1 }) <= 0 || avctx->framerate.num > 0) {
-        p->frame_rate_num = rate.num;
-        p->frame_rate_den = rate.den;
+        p->frame_rate_num = codestream_rate(avctx).num;
+        p->frame_rate_den = codestream_rate(avctx).den;
     }
     if (avctx->profile != PROFILE_UNKNOWN && avctx->profile != PROFILE_NO_RESTRICTION) {
         if (split_rsiz(avctx->profile, &from_rsiz) < 0) {
@@ -763,7 +821,15 @@ static int set_profile(AVCodecContext *avctx, cj2k_params *p)
         }
         p->main_level = avctx->level;
     }
-    return set_cinema_mode(avctx, p);
+    if ((ret = set_cinema_mode(avctx, p)) < 0)
+        return ret;
+    if (s->fields == 2 &&
+        (p->profile == CJ2K_PROFILE_CINEMA_2K || p->profile == CJ2K_PROFILE_CINEMA_4K)) {
+        av_log(avctx, AV_LOG_ERROR, "flags +ildct contradicts the profile: digital cinema has no "
+               "fields\n");
+        return AVERROR(EINVAL);
+    }
+    return 0;
 }
 
 /* Tells muxers which profile and level were written. */
@@ -778,11 +844,12 @@ static void tell_profile(AVCodecContext *avctx)
     avctx->level   = info.rsiz >= 0x100 ? info.rsiz & 15 : LEVEL_UNKNOWN;
 }
 
-/* Computes the bytes of one frame at `bits_per_second`, rounded down. */
-static int bytes_per_frame(AVCodecContext *avctx, const char *option, int64_t bits_per_second,
-                           int64_t *bytes)
+/* Computes the bytes of one codestream at `bits_per_second`, rounded down. */
+static int bytes_per_codestream(AVCodecContext *avctx, const char *option,
+                                int64_t bits_per_second, int64_t *bytes)
 {
-    const AVRational rate = frame_rate(avctx);
+    const CJ2KContext *s = avctx->priv_data;
+    const AVRational rate = frame_rate(avctx), codestreams = codestream_rate(avctx);
 
     if (bits_per_second <= 0)
         return 0;
@@ -799,10 +866,11 @@ static int bytes_per_frame(AVCodecContext *avctx, const char *option, int64_t bi
                MAX_TIME_BASE_RATE);
         return AVERROR(EINVAL);
     }
-    *bytes = av_rescale_rnd(bits_per_second, rate.den, 8LL * rate.num, AV_ROUND_DOWN);
+    *bytes = av_rescale_rnd(bits_per_second, codestreams.den, 8LL * codestreams.num,
+                            AV_ROUND_DOWN);
     if (*bytes < 1) {
-        av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" is less than one byte per frame at %d/%d "
-               "frames per second\n", option, bits_per_second, rate.num, rate.den);
+        av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" is less than one byte per %s at %d/%d "
+               "frames per second\n", option, bits_per_second, picture_name(s), rate.num, rate.den);
         return AVERROR(EINVAL);
     }
     return 0;
@@ -835,14 +903,16 @@ static int64_t frame_cap(const cj2k_params *p)
 /* As in libopenjpeg, the compression ratio is twice the level. */
 static int set_compression_level(AVCodecContext *avctx, cj2k_params *p)
 {
+    const CJ2KContext *s = avctx->priv_data;
     const int64_t most = FFMIN(raw_frame_bits(p) / 16, INT_MAX);
     const int level = avctx->compression_level;
 
     if (level == FF_COMPRESSION_DEFAULT || !level)
         return 0;
     if (level < 0 || level > most) {
-        av_log(avctx, AV_LOG_ERROR, "compression_level %d not in [0, %"PRId64"]: a frame of ratio "
-               "%"PRId64":1 has less than one byte\n", level, most, (int64_t)2 * level);
+        av_log(avctx, AV_LOG_ERROR, "compression_level %d not in [0, %"PRId64"]: a %s of ratio "
+               "%"PRId64":1 has less than one byte\n", level, most, picture_name(s),
+               (int64_t)2 * level);
         return AVERROR(EINVAL);
     }
     if (p->target_bytes)
@@ -855,9 +925,10 @@ static int set_compression_level(AVCodecContext *avctx, cj2k_params *p)
 /* Every frame is padded to the bytes of minrate, so that minrate = maxrate is a constant rate. */
 static int set_min_rate(AVCodecContext *avctx, cj2k_params *p)
 {
+    const CJ2KContext *s = avctx->priv_data;
     int64_t bytes = 0, cap = FFMIN(avctx->bit_rate    > 0 ? avctx->bit_rate    : INT64_MAX,
                                    avctx->rc_max_rate > 0 ? avctx->rc_max_rate : INT64_MAX);
-    int ret = bytes_per_frame(avctx, "minrate", avctx->rc_min_rate, &bytes);
+    int ret = bytes_per_codestream(avctx, "minrate", avctx->rc_min_rate, &bytes);
 
     if (ret < 0)
         return ret;
@@ -866,7 +937,7 @@ static int set_min_rate(AVCodecContext *avctx, cj2k_params *p)
                (int64_t)avctx->rc_min_rate, cap == avctx->bit_rate ? "b" : "maxrate", cap);
         return AVERROR(EINVAL);
     }
-    p->min_frame_bytes = FFMAX(p->min_frame_bytes, bytes);
+    p->min_frame_bytes = FFMAX((p->min_frame_bytes + s->fields - 1) / s->fields, bytes);
     return 0;
 }
 
@@ -875,10 +946,10 @@ static int set_rate(AVCodecContext *avctx, cj2k_params *p)
     const CJ2KContext *s = avctx->priv_data;
     int ret;
 
-    if ((ret = bytes_per_frame(avctx, "b", avctx->bit_rate, &p->target_bytes)) < 0 ||
-        (ret = bytes_per_frame(avctx, "maxrate", avctx->rc_max_rate, &p->max_frame_bytes)) < 0 ||
-        (ret = bytes_per_frame(avctx, "max_component_rate", s->max_component_rate,
-                               &p->max_component_bytes)) < 0 ||
+    if ((ret = bytes_per_codestream(avctx, "b", avctx->bit_rate, &p->target_bytes)) < 0 ||
+        (ret = bytes_per_codestream(avctx, "maxrate", avctx->rc_max_rate, &p->max_frame_bytes)) < 0 ||
+        (ret = bytes_per_codestream(avctx, "max_component_rate", s->max_component_rate,
+                                    &p->max_component_bytes)) < 0 ||
         (ret = set_min_rate(avctx, p)) < 0)
         return ret;
 
@@ -910,7 +981,7 @@ static int set_running(AVCodecContext *avctx, cj2k_params *p)
         if (!s->gop)
             p->gop = 1;
         if (!s->async_depth)
-            p->async_depth = 1;
+            p->async_depth = s->fields;
     }
 
     while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX))) {
@@ -924,9 +995,9 @@ static int set_running(AVCodecContext *avctx, cj2k_params *p)
             return ret;
     }
     /* The library has no such limit: it would encode the frame, but no AVPacket could hold it. */
-    if (p->min_frame_bytes > MAX_PACKET_BYTES) {
+    if (p->min_frame_bytes > MAX_PACKET_BYTES / s->fields) {
         av_log(avctx, AV_LOG_ERROR, "min_frame_bytes %"PRId64" not in [0, %d], the bytes that a "
-               "packet can have\n", p->min_frame_bytes, MAX_PACKET_BYTES);
+               "packet can have\n", p->min_frame_bytes * s->fields, MAX_PACKET_BYTES);
         return AVERROR(EINVAL);
     }
     return 0;
@@ -1048,21 +1119,23 @@ static void log_open(AVCodecContext *avctx, const cj2k_info *info)
 {
     const CJ2KContext *s = avctx->priv_data;
     const cj2k_params *p = &s->used;
-    const AVRational rate = frame_rate(avctx);
+    const AVRational rate = frame_rate(avctx), codestreams = codestream_rate(avctx);
     const int64_t cap = frame_cap(p);
     char text[CJ2K_MAX_PARAM_TEXT], line[1024] = "";
 
     if (p->profile && cj2k_params_get(p, "profile", text, sizeof(text)) == CJ2K_OK)
         av_strlcatf(line, sizeof(line), "%s, ", text);
+    if (s->fields == 2)
+        av_strlcatf(line, sizeof(line), "%s field first, ", s->bottom_first ? "bottom" : "top");
     if (p->lossless)
         av_strlcatf(line, sizeof(line), "lossless, ");
     if (p->quality > 0)
         av_strlcatf(line, sizeof(line), "quality %g%s", p->quality, cap ? " within " : ", ");
     if (cap && rate.num)
-        av_strlcatf(line, sizeof(line), "%"PRId64" bytes a frame at %d/%d fps (%.1f Mbit/s), ",
-                    cap, rate.num, rate.den, 8e-6 * cap * av_q2d(rate));
+        av_strlcatf(line, sizeof(line), "%"PRId64" bytes a %s at %d/%d fps (%.1f Mbit/s), ",
+                    cap, picture_name(s), rate.num, rate.den, 8e-6 * cap * av_q2d(codestreams));
     else if (cap)
-        av_strlcatf(line, sizeof(line), "%"PRId64" bytes a frame, ", cap);
+        av_strlcatf(line, sizeof(line), "%"PRId64" bytes a %s, ", cap, picture_name(s));
     if (p->num_layer_rates && cj2k_params_get(p, "layer_rates", text, sizeof(text)) == CJ2K_OK)
         av_strlcatf(line, sizeof(line), "layer_rates %.100s, ", text);
     av_log(avctx, AV_LOG_INFO, "%s%s%s%s, %d thread%s\n", line, info->backend,
@@ -1074,7 +1147,7 @@ static void log_open(AVCodecContext *avctx, const cj2k_info *info)
 static int add_cpb(AVCodecContext *avctx)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const AVRational rate = frame_rate(avctx);
+    const AVRational rate = codestream_rate(avctx);
     const int64_t cap = frame_cap(&s->used);
     AVCPBProperties *cpb;
 
@@ -1088,7 +1161,7 @@ static int add_cpb(AVCodecContext *avctx)
     cpb->max_bitrate = av_rescale(8 * cap, rate.num, rate.den);
     cpb->avg_bitrate = avctx->bit_rate;
     cpb->min_bitrate = avctx->rc_min_rate;
-    cpb->buffer_size = 8 * cap;
+    cpb->buffer_size = 8 * cap * s->fields;
     return 0;
 }
 
@@ -1128,7 +1201,7 @@ static int is_from_option(const Rate *r, AVRational rate)
 static void explain_error(AVCodecContext *avctx, const cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const AVRational rate = frame_rate(avctx);
+    const AVRational rate = frame_rate(avctx), codestreams = codestream_rate(avctx);
     cj2k_info info = { .struct_size = sizeof(info) };
     const int64_t none = 0;
     const Rate rates[] = {
@@ -1151,13 +1224,14 @@ static void explain_error(AVCodecContext *avctx, const cj2k_params *p)
     for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++) {
         const Rate *r = &rates[i];
 
-        if (!is_from_option(r, rate))
+        if (!is_from_option(r, codestreams))
             continue;
         if (r->bytes < *r->least_bytes) {
-            av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" is %"PRId64" bytes a frame at %d/%d fps; at "
+            av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" is %"PRId64" bytes a %s at %d/%d fps; at "
                    "least %"PRId64" bytes (%"PRId64" bit/s) are needed for the headers\n",
-                   r->option, r->bits_per_second, r->bytes, rate.num, rate.den, *r->least_bytes,
-                   av_rescale_rnd(*r->least_bytes, 8LL * rate.num, rate.den, AV_ROUND_UP));
+                   r->option, r->bits_per_second, r->bytes, picture_name(s), rate.num, rate.den,
+                   *r->least_bytes, av_rescale_rnd(*r->least_bytes, 8LL * codestreams.num,
+                                                   codestreams.den, AV_ROUND_UP));
             return;
         }
         if (strstr(reason, r->param))
@@ -1166,8 +1240,9 @@ static void explain_error(AVCodecContext *avctx, const cj2k_params *p)
     }
     if (avctx->compression_level > 0 && p->target_bytes < info.least_frame_bytes) {
         av_log(avctx, AV_LOG_ERROR, "compression_level %d not in [0, %"PRId64"]: the headers of "
-               "a frame alone take %"PRId64" bytes\n", avctx->compression_level,
-               raw_frame_bits(p) / (16 * info.least_frame_bytes), info.least_frame_bytes);
+               "a %s alone take %"PRId64" bytes\n", avctx->compression_level,
+               raw_frame_bits(p) / (16 * info.least_frame_bytes), picture_name(s),
+               info.least_frame_bytes);
         return;
     }
     av_log(avctx, AV_LOG_ERROR, "%s\n", reason);
@@ -1219,7 +1294,8 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     p.log_opaque = avctx;
 
     set_picture(avctx, &p);
-    if ((ret = set_params(avctx, &p)) < 0 ||
+    if ((ret = set_fields(avctx, &p)) < 0 ||
+        (ret = set_params(avctx, &p)) < 0 ||
         (ret = set_xyz(avctx, &p)) < 0 ||
         (ret = set_colours(avctx, &p)) < 0 ||
         (ret = set_profile(avctx, &p)) < 0 ||
@@ -1277,9 +1353,11 @@ static int check_frame(AVCodecContext *avctx, const AVFrame *frame)
     CJ2KContext *s = avctx->priv_data;
     const char *name = av_get_pix_fmt_name(frame->format);
 #ifdef AV_FRAME_FLAG_INTERLACED
-    const int interlaced = frame->flags & AV_FRAME_FLAG_INTERLACED;
+    const int interlaced   = frame->flags & AV_FRAME_FLAG_INTERLACED;
+    const int bottom_first = !(frame->flags & AV_FRAME_FLAG_TOP_FIELD_FIRST);
 #else
-    const int interlaced = frame->interlaced_frame;
+    const int interlaced   = frame->interlaced_frame;
+    const int bottom_first = !frame->top_field_first;
 #endif
 
     if (frame->width != avctx->width || frame->height != avctx->height ||
@@ -1291,10 +1369,16 @@ static int check_frame(AVCodecContext *avctx, const AVFrame *frame)
                avctx->width, avctx->height, av_get_pix_fmt_name(avctx->pix_fmt));
         return AVERROR(EINVAL);
     }
-    if (interlaced && !s->warned_interlaced) {
+    if (interlaced && !s->warned_interlaced && s->fields == 1) {
         s->warned_interlaced = 1;
         av_log(avctx, AV_LOG_WARNING, "JPEG 2000 has no interlace syntax: both fields of a frame "
-               "go into one picture\n");
+               "go into one picture; -flags +ildct codes each field\n");
+    }
+    if (interlaced && !s->warned_interlaced && s->fields == 2 && bottom_first != s->bottom_first) {
+        s->warned_interlaced = 1;
+        av_log(avctx, AV_LOG_WARNING, "Frame %"PRIuPTR" has its %s field first, but the encoder was "
+               "opened for %s field first and goes on so\n", s->frame_number,
+               bottom_first ? "bottom" : "top", s->bottom_first ? "bottom" : "top");
     }
     return 0;
 }
@@ -1379,19 +1463,22 @@ static int set_memory(AVCodecContext *avctx, const AVFrame *frame, cj2k_frame *o
 }
 
 /* Samples are words of one or two bytes in native byte order. If a component straddles a byte
- * boundary (x2rgb10), the descriptor gives an offset at which two bytes hold it. */
+ * boundary (x2rgb10), the descriptor gives an offset at which two bytes hold it. A field is every
+ * second line. */
 static void set_views(const AVCodecContext *avctx, const AVFrame *frame, cj2k_frame *out)
 {
     static const uint8_t gbr[] = { 2, 0, 1 };
     const CJ2KContext *s = avctx->priv_data;
     const int is_gbr = is_gbr_in_yuv(avctx);
+    const int line   = s->fields == 2 && s->field != s->bottom_first;
 
     for (int c = 0; c < s->desc->nb_components; c++) {
         const AVComponentDescriptor *comp = &s->desc->comp[is_gbr ? gbr[c] : c];
 
         out->components[c] = (cj2k_component_view) {
-            .data         = frame->data[comp->plane] + comp->offset,
-            .stride_bytes = frame->linesize[comp->plane],
+            .data         = frame->data[comp->plane] + line * frame->linesize[comp->plane] +
+                            comp->offset,
+            .stride_bytes = (ptrdiff_t)frame->linesize[comp->plane] * s->fields,
             .step_bytes   = comp->step,
             .word_bytes   = comp->shift + comp->depth > 8 ? 2 : 1,
             .shift        = comp->shift,
@@ -1399,80 +1486,106 @@ static void set_views(const AVCodecContext *avctx, const AVFrame *frame, cj2k_fr
     }
 }
 
-/* Sends the next frame to the library, or tells it that there are no more.
- * @return 0, AVERROR(EAGAIN) if there is no frame yet, or another error */
-static int send_frame(AVCodecContext *avctx)
+/* Gets the next frame and queues its properties.
+ * @return 0, AVERROR(EAGAIN) if there is no frame yet, AVERROR_EOF, or another error */
+static int get_frame(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
-    cj2k_frame in = { .struct_size = sizeof(in) };
     FrameProps props = { .number = s->frame_number };
-    AVFrame *frame;
+    cj2k_frame in = { .struct_size = sizeof(in) };
     int ret;
 
     /* An empty frame is kept for the next call. */
     if (!s->frame && !(s->frame = av_frame_alloc()))
         return no_memory(avctx, props.number);
-    frame = s->frame;
-
-    ret = ff_encode_get_frame(avctx, frame);
-    if (ret == AVERROR_EOF) {
-        s->draining = 1;
-        return map_status(cj2k_encoder_send_frame(s->encoder, NULL));
-    }
+    ret = ff_encode_get_frame(avctx, s->frame);
     if (ret < 0)
         return ret;
 
-    if ((ret = check_frame(avctx, frame)) >= 0 && (ret = set_icc_profile(avctx, frame)) >= 0)
-        ret = set_memory(avctx, frame, &in);
+    if ((ret = check_frame(avctx, s->frame)) >= 0 && (ret = set_icc_profile(avctx, s->frame)) >= 0)
+        ret = set_memory(avctx, s->frame, &in);
     s->frame_number++;
     if (ret < 0)
         goto fail;
 
-    in.width  = frame->width;
-    in.height = frame->height;
-    set_views(avctx, frame, &in);
-    in.pts = frame->pts;
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
-    in.duration = frame->duration;
-#endif
-    in.opaque         = (void *)props.number;
-    in.release        = release_frame;
-    in.release_opaque = frame;
-
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
     if (avctx->flags & AV_CODEC_FLAG_COPY_OPAQUE) {
-        props.opaque = frame->opaque;
-        ret = av_buffer_replace(&props.opaque_ref, frame->opaque_ref);
+        props.opaque = s->frame->opaque;
+        ret = av_buffer_replace(&props.opaque_ref, s->frame->opaque_ref);
         if (ret < 0) {
             ret = no_memory(avctx, props.number);
             goto fail;
         }
     }
 #else
-    props.reordered_opaque = frame->reordered_opaque;
+    props.reordered_opaque = s->frame->reordered_opaque;
 #endif
     /* Write the properties first: once the library has the frame, it cannot be taken back. */
     ret = av_fifo_write(s->props, &props, 1);
-    if (ret < 0) {
-        free_props(&props);
-        ret = no_memory(avctx, props.number);
+    if (ret >= 0)
+        return 0;
+    free_props(&props);
+    ret = no_memory(avctx, props.number);
+
+fail:
+    av_frame_unref(s->frame);
+    return ret;
+}
+
+/* Sends the next frame or field to the library, or tells it that there are no more.
+ * @return 0, AVERROR(EAGAIN) if there is no frame yet, or another error */
+static int send_frame(AVCodecContext *avctx)
+{
+    CJ2KContext *s = avctx->priv_data;
+    cj2k_frame in = { .struct_size = sizeof(in) };
+    AVFrame *owner = NULL;
+    int ret;
+
+    if (!s->field && (ret = get_frame(avctx)) < 0) {
+        if (ret != AVERROR_EOF)
+            return ret;
+        s->draining = 1;
+        return map_status(cj2k_encoder_send_frame(s->encoder, NULL));
+    }
+
+    /* Each field keeps the frame by a reference of its own. */
+    owner = s->field + 1 < s->fields ? av_frame_clone(s->frame) : s->frame;
+    if (!owner) {
+        ret = no_memory(avctx, s->frame_number - 1);
         goto fail;
     }
+    if ((ret = set_memory(avctx, s->frame, &in)) < 0)
+        goto fail;
+    in.width  = s->frame->width;
+    in.height = s->frame->height / s->fields;
+    set_views(avctx, s->frame, &in);
+    in.pts = s->frame->pts;
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
+    in.duration = s->frame->duration;
+#endif
+    in.opaque         = (void *)((s->frame_number - 1) * s->fields + s->field);
+    in.release        = release_frame;
+    in.release_opaque = owner;
 
     /* If this fails, the properties stay queued. take_props() for the next packet skips them. */
     ret = map_status(cj2k_encoder_send_frame(s->encoder, &in));
     if (ret >= 0) {
-        s->frame = NULL; /* release_frame() frees it */
+        if (owner == s->frame)
+            s->frame = NULL; /* release_frame() frees it */
+        s->field = (s->field + 1) % s->fields;
         return 0;
     }
     if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) {
         av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": libcj2k has asked for it and does not take "
-               "it: %s\n", props.number, ret == AVERROR_EOF ? "it drains" : "it is full");
+               "it: %s\n", s->frame_number - 1, ret == AVERROR_EOF ? "it drains" : "it is full");
         ret = AVERROR_EXTERNAL;
     }
 
 fail:
-    av_frame_unref(frame);
+    if (owner != s->frame)
+        av_frame_free(&owner);
+    av_frame_unref(s->frame);
+    s->field = 0;
     return ret;
 }
 
@@ -1529,22 +1642,27 @@ static double equivalent_q(const CJ2KContext *s, const cj2k_stats *st)
     return ldexp(sqrt(exp2((st->slope_threshold - 24576) / 256.0) * 12 / (16 * M_LN2)), 8 - depth);
 }
 
+/* `st` has an entry for each codestream of the packet. */
 static int add_stats(AVCodecContext *avctx, AVPacket *pkt, const cj2k_stats *st)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const int quality = lrint(FFMIN(equivalent_q(s, st), 1e6) * FF_QP2LAMBDA);
-    int64_t errors[CJ2K_MAX_COMPONENTS];
+    int64_t errors[CJ2K_MAX_COMPONENTS] = { 0 };
+    double q = 0;
     int count = 0;
 
+    for (int i = 0; i < s->fields; i++)
+        q = FFMAX(q, equivalent_q(s, &st[i]));
     /* Sums of squared errors on the scale of 8 bits, which readers expect of every depth. */
     if (avctx->flags & AV_CODEC_FLAG_PSNR) {
         for (; count < s->used.num_components; count++) {
-            errors[count] = llrint(component_error(s, st, count) * 255 * 255 *
-                                   component_samples(&s->used, count));
+            for (int i = 0; i < s->fields; i++)
+                errors[count] += llrint(component_error(s, &st[i], count) * 255 * 255 *
+                                        component_samples(&s->used, count));
             avctx->error[count] += errors[count];
         }
     }
-    return ff_encode_add_stats_side_data(pkt, quality, errors, count, AV_PICTURE_TYPE_I);
+    return ff_encode_add_stats_side_data(pkt, lrint(FFMIN(q, 1e6) * FF_QP2LAMBDA), errors, count,
+                                         AV_PICTURE_TYPE_I);
 }
 
 static void sum_up(CJ2KContext *s, uintptr_t number, const cj2k_stats *st)
@@ -1585,9 +1703,10 @@ static void log_summary(AVCodecContext *avctx)
         snprintf(quality, sizeof(quality), "PSNR %.2f dB, %.2f dB at worst (frame %"PRIuPTR"), %s",
                  psnr(s->sum.error / frames), psnr(s->sum.worst_error), s->sum.worst,
                  s->used.measure_mse ? "measured" : "estimated");
-    av_log(avctx, AV_LOG_INFO, "%"PRId64" frame%s of %.0f bytes on average%s, %"PRId64" at most%s; "
-           "%s; ms per frame: ingest %.2f, transform %.2f, blocks %.2f, rate %.2f, packets %.2f\n",
-           frames, frames == 1 ? "" : "s", mean_bytes, mean, s->sum.largest_bytes, largest, quality,
+    av_log(avctx, AV_LOG_INFO, "%"PRId64" %s%s of %.0f bytes on average%s, %"PRId64" at most%s; "
+           "%s; ms per %s: ingest %.2f, transform %.2f, blocks %.2f, rate %.2f, packets %.2f\n",
+           frames, picture_name(s), frames == 1 ? "" : "s", mean_bytes, mean,
+           s->sum.largest_bytes, largest, quality, picture_name(s),
            s->sum.stage_ms[CJ2K_STAGE_INGEST]    / frames,
            s->sum.stage_ms[CJ2K_STAGE_TRANSFORM] / frames,
            s->sum.stage_ms[CJ2K_STAGE_BLOCKS]    / frames,
@@ -1620,10 +1739,13 @@ static void json_string(AVBPrint *line, const char *text)
     av_bprint_chars(line, '"', 1);
 }
 
-static void json_begin(AVBPrint *line, const cj2k_packet *packet)
+static void json_begin(const CJ2KContext *s, AVBPrint *line, const cj2k_packet *packet)
 {
     av_bprint_init(line, 1024, AV_BPRINT_SIZE_UNLIMITED);
-    av_bprintf(line, "{\"frame\":%"PRIuPTR",\"pts\":", (uintptr_t)packet->opaque);
+    av_bprintf(line, "{\"frame\":%"PRIuPTR",", frame_of(s, packet));
+    if (s->fields == 2)
+        av_bprintf(line, "\"field\":%d,", field_of(s, packet));
+    av_bprintf(line, "\"pts\":");
     if (packet->pts == AV_NOPTS_VALUE)
         av_bprintf(line, "null");
     else
@@ -1643,7 +1765,7 @@ static void json_end(AVCodecContext *avctx, AVBPrint *line, const cj2k_packet *p
         ret = AVERROR(errno);
     if (ret < 0) {
         av_log(avctx, AV_LOG_ERROR, "stats_file %s: %s; it ends before frame %"PRIuPTR", and "
-               "encoding goes on\n", s->stats_file, av_err2str(ret), (uintptr_t)packet->opaque);
+               "encoding goes on\n", s->stats_file, av_err2str(ret), frame_of(s, packet));
 #if HAVE_UNISTD_H
         if (ftruncate(fileno(s->stats), s->stats_bytes) < 0) /* no part of a line is left */
             av_log(avctx, AV_LOG_DEBUG, "stats_file %s cannot be cut\n", s->stats_file);
@@ -1664,7 +1786,7 @@ static void write_stats(AVCodecContext *avctx, const cj2k_packet *packet, const 
 
     if (!s->stats)
         return;
-    json_begin(&line, packet);
+    json_begin(s, &line, packet);
     av_bprintf(&line, ",\"bytes\":%"PRId64",\"cap\":", st->bytes);
     json_number(&line, "%.0f", cap ? cap : INFINITY);
     av_bprintf(&line, ",\"header_bytes\":%"PRId64",\"slope_threshold\":%"PRId32",\"q\":",
@@ -1700,7 +1822,7 @@ static void write_failure(AVCodecContext *avctx, const cj2k_packet *packet)
 
     if (!s->stats)
         return;
-    json_begin(&line, packet);
+    json_begin(s, &line, packet);
     av_bprintf(&line, ",\"error\":");
     json_string(&line, cj2k_encoder_last_error(s->encoder));
     json_end(avctx, &line, packet);
@@ -1714,12 +1836,13 @@ static void log_stats(AVCodecContext *avctx, const cj2k_packet *packet, const cj
 
     for (int c = 0; c < s->desc->nb_components; c++)
         av_strlcatf(mse, sizeof(mse), " %.4g", st.mse[c]);
-    av_log(avctx, AV_LOG_VERBOSE, "frame %"PRIuPTR" (%"PRId32" of its GOP): %"PRId64
+    av_log(avctx, AV_LOG_VERBOSE, "frame %"PRIuPTR"%s (%"PRId32" of its GOP): %"PRId64
            " bytes, headers %"PRId64", passes %"PRId64" coded %"PRId64" included %"PRId64
            " resumed %"PRId64" left out, %"PRId64" bytes coded, slope %"PRId32
            ", ms: ingest %.2f dwt %.2f tier-1 %.2f (about %.0f saved) rate %.2f packets %.2f"
            ", mse%s\n",
-           (uintptr_t)packet->opaque, st.frame_in_gop, st.bytes, st.header_bytes,
+           frame_of(s, packet), field_of(s, packet) ? ", second field" : "", st.frame_in_gop,
+           st.bytes, st.header_bytes,
            st.passes_coded, st.passes_included, st.passes_resumed, st.passes_left,
            st.bytes_coded, st.slope_threshold,
            st.stage_ms[CJ2K_STAGE_INGEST], st.stage_ms[CJ2K_STAGE_TRANSFORM],
@@ -1755,46 +1878,58 @@ static int wrap_bytes(AVPacket *pkt, cj2k_packet *packet)
     return 0;
 }
 
-static int set_bytes(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet)
+/* `packets` has an entry for each codestream of the frame. */
+static int set_bytes(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packets)
 {
+    const CJ2KContext *s = avctx->priv_data;
+    const int own_buffer = avctx->get_encode_buffer != avcodec_default_get_encode_buffer;
+    size_t size = 0;
     int ret;
 
-    if (packet->size > MAX_PACKET_BYTES)
-        return AVERROR(EINVAL);
-    if (avctx->get_encode_buffer == avcodec_default_get_encode_buffer)
-        return wrap_bytes(pkt, packet);
-    /* The application gives its own buffers, so the bytes are copied. */
-    ret = ff_get_encode_buffer(avctx, pkt, packet->size, 0);
-    if (ret >= 0)
-        memcpy(pkt->data, packet->data, packet->size);
+    for (int i = 0; i < s->fields; i++)
+        size += packets[i].size;
+    ret = size > MAX_PACKET_BYTES ? AVERROR(EINVAL) : 0;
+    if (ret >= 0 && s->fields == 1 && !own_buffer) {
+        ret = wrap_bytes(pkt, packets);
+    } else if (ret >= 0) {
+        /* The application gives its own buffers, or there are two codestreams: a copy. */
+        uint8_t *out;
+
+        ret = ff_get_encode_buffer(avctx, pkt, size, 0);
+        out = pkt->data;
+        for (int i = 0; i < s->fields && ret >= 0; i++) {
+            memcpy(out, packets[i].data, packets[i].size);
+            out += packets[i].size;
+        }
+    }
+    if (ret < 0)
+        av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": no packet of %zu bytes, of at "
+               "most %d: %s\n", frame_of(s, packets), size, MAX_PACKET_BYTES, av_err2str(ret));
     return ret;
 }
 
-static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet,
+static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packets,
                        const cj2k_stats *stats)
 {
     CJ2KContext *s = avctx->priv_data;
     FrameProps props;
     int ret;
 
-    take_props(s, (uintptr_t)packet->opaque, &props);
+    take_props(s, frame_of(s, packets), &props);
     ret = add_stats(avctx, pkt, stats);
     if (ret < 0) {
         free_props(&props);
-        return no_memory(avctx, (uintptr_t)packet->opaque);
+        return no_memory(avctx, frame_of(s, packets));
     }
-    ret = set_bytes(avctx, pkt, packet);
+    ret = set_bytes(avctx, pkt, packets);
     if (ret < 0) {
-        av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": no packet of %zu bytes, of at "
-               "most %d: %s\n", (uintptr_t)packet->opaque, packet->size, MAX_PACKET_BYTES,
-               av_err2str(ret));
         free_props(&props);
         return ret;
     }
 
-    pkt->pts = pkt->dts = packet->pts;
+    pkt->pts = pkt->dts = packets->pts;
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* in 5.1 the ffmpeg program sets it and warns of others */
-    pkt->duration = packet->duration;
+    pkt->duration = packets->duration;
 #endif
     pkt->flags |= AV_PKT_FLAG_KEY;
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
@@ -1806,16 +1941,15 @@ static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet
     return 0;
 }
 
-static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
+/* Receives one codestream, and sends frames until there is one. */
+static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet, cj2k_stats *stats)
 {
     CJ2KContext *s = avctx->priv_data;
-    cj2k_packet packet = { .struct_size = sizeof(packet) };
-    cj2k_stats stats = { .struct_size = sizeof(stats) };
     int ret;
 
     /* The library gives a packet only when it has async_depth frames in flight, when another packet
      * of the same GOP has been received, or when it drains. Until then, send frames. */
-    while ((ret = map_status(cj2k_encoder_receive_packet(s->encoder, &packet))) ==
+    while ((ret = map_status(cj2k_encoder_receive_packet(s->encoder, packet))) ==
            AVERROR(EAGAIN)) {
         if (s->draining) {
             av_log(avctx, AV_LOG_ERROR, "libcj2k drains and asks for a frame\n");
@@ -1827,19 +1961,55 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
     }
     if (ret < 0) {
         if (ret != AVERROR_EOF && ret != AVERROR(EINVAL)) /* EINVAL: there is no frame to it */
-            write_failure(avctx, &packet);
+            write_failure(avctx, packet);
         return ret;
     }
 
-    ret = map_status(cj2k_packet_stats(&packet, &stats));
-    if (ret >= 0) {
-        log_stats(avctx, &packet, &stats);
-        sum_up(s, (uintptr_t)packet.opaque, &stats);
-        write_stats(avctx, &packet, &stats);
-        ret = fill_packet(avctx, pkt, &packet, &stats);
+    ret = map_status(cj2k_packet_stats(packet, stats));
+    if (ret < 0) {
+        cj2k_packet_release(packet);
+        return ret;
     }
-    cj2k_packet_release(&packet);
-    return ret;
+    log_stats(avctx, packet, stats);
+    sum_up(s, frame_of(s, packet), stats);
+    write_stats(avctx, packet, stats);
+    return 0;
+}
+
+static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
+{
+    CJ2KContext *s = avctx->priv_data;
+
+    for (;;) {
+        cj2k_packet packets[2] = { { .struct_size = sizeof(packets[0]) } };
+        cj2k_stats stats[2] = { { .struct_size = sizeof(stats[0]) } };
+        int whole, ret = receive_codestream(avctx, &packets[0], &stats[0]);
+
+        if (ret < 0)
+            return ret;
+        if (s->fields == 2) {
+            if (field_of(s, &packets[0]) == 0) {
+                cj2k_packet_release(&s->first); /* its second field has failed */
+                s->first       = packets[0];
+                s->first_stats = stats[0];
+                continue;
+            }
+            packets[1] = packets[0];
+            stats[1]   = stats[0];
+            packets[0] = s->first;
+            stats[0]   = s->first_stats;
+            s->first   = (cj2k_packet) { .struct_size = sizeof(s->first) };
+        }
+        /* A field alone is no frame. The error of the other one has been returned. */
+        whole = s->fields == 1 ||
+                packets[0].slot && frame_of(s, &packets[0]) == frame_of(s, &packets[1]);
+        if (whole)
+            ret = fill_packet(avctx, pkt, packets, stats);
+        for (int i = 0; i < s->fields; i++)
+            cj2k_packet_release(&packets[i]);
+        if (whole)
+            return ret;
+    }
 }
 
 static void drop_props(CJ2KContext *s)
@@ -1858,6 +2028,7 @@ static av_cold int cj2k_close(AVCodecContext *avctx)
     if (s->stats)
         fclose(s->stats);
     s->stats = NULL;
+    cj2k_packet_release(&s->first);
     cj2k_encoder_close(s->encoder);
     s->encoder = NULL;
     av_frame_free(&s->frame);
@@ -1871,7 +2042,11 @@ static void cj2k_flush(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
 
+    cj2k_packet_release(&s->first);
     cj2k_encoder_flush(s->encoder);
+    if (s->frame)
+        av_frame_unref(s->frame);
+    s->field = 0;
     drop_props(s);
     s->draining = 0;
 }

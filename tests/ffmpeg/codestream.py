@@ -62,6 +62,15 @@ class Codestream:
         self.precincts = [(1 << (p & 15), 1 << (p >> 4)) for p in reversed(b[10:])]  # highest resolution first
 
 
+def split(data):
+    """The codestreams of a packet that has one for each field."""
+    at = 2
+    while (marker := struct.unpack(">H", data[at : at + 2])[0]) != EOC:
+        at += struct.unpack(">I", data[at + 6 : at + 10])[0] if marker == SOT else 2 + struct.unpack(">H", data[at + 2 : at + 4])[0]
+    rest = data[at + 2 :]
+    return [data[: at + 2], *(split(rest) if rest else [])]
+
+
 def from_jp2(data):
     """The codestream of a JP2 file whose boxes have 32-bit lengths, and the types of its boxes."""
     assert data[:12] == JP2_SIGNATURE, f"starts with {data[:12].hex()}, not with a JP2 signature"

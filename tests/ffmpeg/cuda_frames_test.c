@@ -22,7 +22,7 @@
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
 
-enum { kWidth = 150, kHeight = 86, kFrames = 5, kMaxBytes = 1 << 20 };
+enum { kWidth = 150, kHeight = 88, kFrames = 5, kMaxBytes = 1 << 20 };
 
 static int failures;
 
@@ -154,6 +154,7 @@ static struct {
   const char *device;
 } want;
 static int opened, sent;
+static int code_fields; /* whether each field gets a codestream */
 
 cj2k_status __real_cj2k_encoder_open(const cj2k_params *p, cj2k_encoder **encoder);
 cj2k_status __wrap_cj2k_encoder_open(const cj2k_params *p, cj2k_encoder **encoder);
@@ -248,6 +249,7 @@ static AVCodecContext *open_encoder(enum AVPixelFormat format, AVBufferRef *pool
   encoder->pix_fmt = pool ? AV_PIX_FMT_CUDA : format;
   encoder->time_base = (AVRational){1, 25};
   encoder->bit_rate = 2000000;
+  if (code_fields) encoder->flags |= AV_CODEC_FLAG_INTERLACED_DCT;
   if (pool) encoder->hw_frames_ctx = av_buffer_ref(pool);
   if (device) encoder->hw_device_ctx = av_buffer_ref(device);
   av_opt_set(encoder->priv_data, "device", device_name, 0);
@@ -304,13 +306,16 @@ static Stream on_host, on_device;
 static void same_bytes(enum AVPixelFormat format, void *stream) {
   AVBufferRef *device = new_device(stream), *pool = new_pool(device, format);
   printf("%s%s\n", av_get_pix_fmt_name(format), pool ? "" : ": no CUDA frames of this format");
-  if (pool) {
+  for (code_fields = 0; pool && code_fields < 2; code_fields++) {
+    const int sent_before = sent;
     expect(CJ2K_MEMORY_HOST, NULL, NULL, "auto");
     encode(format, NULL, NULL, "auto", &on_host);
     expect(CJ2K_MEMORY_CUDA, context_of(device), stream ? stream : (void *)1, "cuda");
     encode(format, pool, NULL, "auto", &on_device);
     CHECK(on_host.size == on_device.size && !memcmp(on_host.bytes, on_device.bytes, on_host.size));
+    CHECK(sent == sent_before + 2 * kFrames * (1 + code_fields));
   }
+  code_fields = 0;
   av_buffer_unref(&pool);
   av_buffer_unref(&device);
   CHECK(live_allocations == 0);
