@@ -49,6 +49,7 @@ struct BlockLimits {
   uint32_t last_plane;         ///< planes below are not coded now
   uint32_t step_set = 0;       ///< quantisation of the frame (plan.h)
   bool anew = false;           ///< blocks that are coded already begin again
+  bool cleanup_alone = false;  ///< HT: no refinement passes
 };
 
 /// There is one per encoder. Its workers call it at the same time, each with its own index.

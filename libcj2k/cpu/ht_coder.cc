@@ -51,7 +51,7 @@ class HtRun {
 
  private:
   double left_error(const CodeBlock& block, int planes) const;
-  void code_plane(const CodeBlock& block, int plane, double total, CodedBlock& coded);
+  void code_plane(const CodeBlock& block, int plane, int passes, double total, CodedBlock& coded);
   void build_hull(CodedBlock& coded);
   const uint8_t* keep(const uint8_t* bytes, uint32_t count);
 
@@ -87,7 +87,7 @@ void HtRun::code(uint32_t index) {
   }
   const CodedBlock before = coded;
   for (int plane = planes.end - 1; plane >= planes.lowest; --plane)
-    code_plane(block, plane, total, coded);
+    code_plane(block, plane, ht_passes(plane, planes.lowest, limits_.cleanup_alone), total, coded);
   end_ht_call(before, planes, bit_planes, total, coded);
   build_hull(coded);
 }
@@ -114,18 +114,20 @@ const uint8_t* HtRun::keep(const uint8_t* bytes, uint32_t count) {
 }
 
 /// @param total  squared error of the block without any pass
-void HtRun::code_plane(const CodeBlock& block, int plane, double total, CodedBlock& coded) {
+void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double total,
+                       CodedBlock& coded) {
   HtPlane code{};
   code.plane = plane;
+  code.passes = passes;
   code.cleanup_bytes = simd::ht_cleanup(samples_, plane, worker_.cleanup);
   code.cleanup = keep(worker_.cleanup, code.cleanup_bytes);
   code.left = left_error(block, plane);
-  if (plane > 0) {
+  if (passes > 1) {
     const bool causal = (plan_.params.cblk_style & CJ2K_STYLE_VSC) != 0;
     code.refinement = simd::ht_refinement(samples_, plane, causal, plan_.reversible,
                                           worker_.sig_prop, worker_.both);
     code.sig_prop = keep(worker_.sig_prop, code.refinement.sig_prop_bytes);
-    code.both = keep(worker_.both, code.refinement.both_bytes);
+    if (passes > 2) code.both = keep(worker_.both, code.refinement.both_bytes);
     if (code.refinement.sig_prop_bytes > 0)
       code.sig_prop_last = worker_.both[code.refinement.sig_prop_bytes - 1];
   }

@@ -62,19 +62,31 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
       code(request.blocks, {request.thresholds, 0, request.step_set, request.anew});
       break;
     case StopRule::kPredicted:
+      if (plan_.params.coder == CJ2K_CODER_HT) {
+        run_ht(request, sample, blocks, code);
+        break;
+      }
       code(sample.blocks, {{}, 0});
       request.thresholds = predict_thresholds(plan_, blocks, sample.blocks, sample.weights,
                                               request.targets, *histogram_);
-      request.step_set = step_set_at(plan_, request.thresholds);
-      if (request.step_set != 0)
-        code(sample.blocks, {request.thresholds, 0, request.step_set, true});
-      code(sample.rest, {request.thresholds, 0, request.step_set});
+      code(sample.rest, {request.thresholds, 0});
       break;
     case StopRule::kSlopeBytes:
     case StopRule::kBytes:
       run_planes(request, blocks, code);
       break;
   }
+}
+
+void CpuStopRules::run_ht(BlockRequest& request, const BlockSample& sample,
+                          const CodedBlock* blocks, const CodeSome& code) {
+  const bool is_coded =
+      predict_ht(plan_, sample, blocks, *histogram_, request,
+                 [&](std::span<const uint32_t> some, const SlopeThresholds& thresholds,
+                     uint32_t step_set, bool cleanup_alone) {
+                   code(some, {thresholds, 0, step_set, true, cleanup_alone});
+                 });
+  code(is_coded ? sample.larger.rest : sample.all, {request.thresholds, 0, request.step_set, true});
 }
 
 void CpuStopRules::run_planes(const BlockRequest& request, const CodedBlock* blocks,

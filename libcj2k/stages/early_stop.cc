@@ -19,6 +19,10 @@ constexpr size_t kMinBlocks = 512;
 /// subband has that many.
 constexpr uint32_t kSampleStride = 64;
 constexpr uint32_t kMinSample = 3;
+/// The larger sample of HT.
+constexpr uint32_t kLargerStride = 8;
+constexpr uint32_t kMinLarger = 12;
+constexpr int kMostHtPredictions = 4;  ///< from the larger sample
 /// How far thresholds are lowered when the caps are not used up: bytes grow about with the square
 /// root of the falling slope, so two log-slope steps per step of missing bytes, and kStepDown more.
 constexpr int kSlopePerByteDoubling = 2;
@@ -31,29 +35,69 @@ uint16_t threshold_after(uint16_t previous, int32_t margin) {
   return static_cast<uint16_t>(std::clamp(previous - margin + kPauseMargin, 0, int{kMaxSlope}));
 }
 
-}  // namespace
-
+/// @param stride  one block in so many of each subband
+/// @param least   blocks of each subband, if it has that many
+///
 /// The blocks of a subband are contiguous only inside a precinct, so the count of blocks seen runs
 /// on from precinct to precinct.
-BlockSample::BlockSample(const Plan& plan) : all(plan.blocks.size()) {
-  std::iota(all.begin(), all.end(), 0u);
+BlockShare share_of(const Plan& plan, const std::vector<uint32_t>& all, uint32_t stride,
+                    uint32_t least) {
+  BlockShare share;
   std::vector<uint32_t> blocks_of(plan.subbands.size());
   for (const CodeBlock& b : plan.blocks) ++blocks_of[b.subband];
   std::vector<uint32_t> seen(plan.subbands.size());
   for (uint32_t b = 0; b < plan.blocks.size(); ++b) {
     const uint32_t band = plan.blocks[b].subband;
     const uint64_t count = blocks_of[band];
-    const uint64_t samples =
-        std::min<uint64_t>(count, std::max<uint64_t>(kMinSample, count / kSampleStride));
+    const uint64_t samples = std::min<uint64_t>(count, std::max<uint64_t>(least, count / stride));
     // Sample k is the block in the middle of the k-th of `samples` equal parts.
     const uint64_t k = seen[band] * samples / count;
     const uint64_t middle = (2 * k + 1) * count / (2 * samples);
     if (seen[band]++ != middle) continue;
-    blocks.push_back(b);
-    weights.push_back(static_cast<uint32_t>(((k + 1) * count) / samples - (k * count) / samples));
+    share.blocks.push_back(b);
+    share.weights.push_back(
+        static_cast<uint32_t>(((k + 1) * count) / samples - (k * count) / samples));
   }
-  std::set_difference(all.begin(), all.end(), blocks.begin(), blocks.end(),
-                      std::back_inserter(rest));
+  std::set_difference(all.begin(), all.end(), share.blocks.begin(), share.blocks.end(),
+                      std::back_inserter(share.rest));
+  return share;
+}
+
+/// Whether coding at threshold `next` instead of `now` would take the same planes, with steps that
+/// are as good.
+bool is_same_ht_coding(const Plan& plan, uint32_t step_set, const SlopeThresholds& now,
+                       const SlopeThresholds& next) {
+  const double weight = plan.subbands[0].distortion_weight;
+  for (size_t c = 0; c < plan.components.size(); ++c) {
+    if (ht_lowest_plane(weight, now[c], step_set) != ht_lowest_plane(weight, next[c], step_set))
+      return false;
+  }
+  return plan.finer_subbands.empty() || next[0] == 0 ||
+         is_near_ht_step_set(weight, next[0], step_set, kHtSetSlopes);
+}
+
+/// By how much the bytes of all blocks of the histogram leave the targets of a component unused, as
+/// RateControl::unused_cap_steps; 0: a target is used up.
+int unused_steps(const Plan& plan, const ByteTargets& targets, uint32_t component,
+                 const SlopeHistogram& histogram) {
+  const auto steps = [](uint64_t target, uint64_t bytes) {
+    if (bytes > target) return 0;
+    if (target == kNoTarget) return int{kMaxSlope};
+    return 1 + log_slope(static_cast<double>(target) + 1, 1) -
+           log_slope(static_cast<double>(bytes) + 1, 1);
+  };
+  const auto components = static_cast<uint32_t>(plan.components.size());
+  return std::min(
+      steps(targets.frame, histogram.bytes_at_least(0, components, 0)),
+      steps(targets.component[component], histogram.bytes_at_least(component, component + 1, 0)));
+}
+
+}  // namespace
+
+BlockSample::BlockSample(const Plan& plan) : all(plan.blocks.size()) {
+  std::iota(all.begin(), all.end(), 0u);
+  static_cast<BlockShare&>(*this) = share_of(plan, all, kSampleStride, kMinSample);
+  if (plan.params.coder == CJ2K_CODER_HT) larger = share_of(plan, all, kLargerStride, kMinLarger);
 }
 
 cj2k_stop stop_in_force(const Plan& plan) {
@@ -70,6 +114,38 @@ cj2k_stop stop_in_force(const Plan& plan) {
 uint32_t step_set_at(const Plan& plan, const SlopeThresholds& thresholds) {
   if (plan.finer_subbands.empty() || thresholds[0] == 0) return 0;
   return ht_step_set(plan.subbands[0].distortion_weight, thresholds[0]);
+}
+
+bool predict_ht(const Plan& plan, const BlockSample& sample, const CodedBlock* blocks,
+                SlopeHistogram& histogram, BlockRequest& request, const CodeShare& code) {
+  const auto predict = [&](const BlockShare& share) {
+    return predict_thresholds(plan, blocks, share.blocks, share.weights, request.targets,
+                              histogram);
+  };
+  code(sample.blocks, {}, 0, true);
+  request.thresholds = predict(sample);
+  for (int i = 0; i < kMostHtPredictions; ++i) {
+    request.step_set = step_set_at(plan, request.thresholds);
+    code(sample.larger.blocks, request.thresholds, request.step_set, false);
+    SlopeThresholds next = predict(sample.larger);
+    for (uint32_t c = 0; c < plan.components.size(); ++c) {
+      const int unused = unused_steps(plan, request.targets, c, histogram);
+      if (unused == 0) continue;
+      // The slopes of planes that are not coded are not known.
+      const int lower = kStepDown + kSlopePerByteDoubling * unused;
+      next[c] = static_cast<uint16_t>(
+          std::max(request.thresholds[c] - lower, int{request.targets.floor}));
+    }
+    const bool is_same = is_same_ht_coding(plan, request.step_set, request.thresholds, next);
+    // The predicted slope moves against the step, so two step sets may point to each other. The
+    // middle is best then.
+    for (size_t c = 0; c < next.size() && i > 0 && !is_same; ++c)
+      next[c] = static_cast<uint16_t>((next[c] + request.thresholds[c]) / 2);
+    request.thresholds = next;
+    if (is_same) return true;
+  }
+  request.step_set = step_set_at(plan, request.thresholds);
+  return false;
 }
 
 EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample)
@@ -140,7 +216,8 @@ bool EarlyStop::wants_other_steps(const RateControl& rate) {
   }
   const double weight = plan_.subbands[0].distortion_weight;
   const uint32_t best = step_set_at(plan_, ended);
-  if (best == request_.step_set || is_near_ht_step_set(weight, ended[0], request_.step_set))
+  if (best == request_.step_set ||
+      is_near_ht_step_set(weight, ended[0], request_.step_set, 2 * kHtSetSlopes))
     return false;
   request_ = {request_.frame, StopRule::kThresholds, sample_.all, ended, {}, best, true};
   return true;
@@ -154,6 +231,11 @@ bool EarlyStop::want_open(const CodedBlock* blocks, const SlopeThresholds& thres
     const CodedBlock& block = blocks[b];
     if (block.planes_left == 0) continue;
     const uint16_t threshold = thresholds[plan_.blocks[b].component];
+    if (plan_.params.coder == CJ2K_CODER_HT) {
+      const double block_weight = distortion_weight(plan_, plan_.blocks[b], request_.step_set);
+      if (ht_resumes(block_weight, threshold, block.planes_left)) open_.push_back(b);
+      continue;
+    }
     const uint16_t last = block.num_hull > 0 ? block.hull[block.num_hull - 1].slope : kMaxSlope;
     const double weight = distortion_weight(plan_, plan_.blocks[b], request_.step_set);
     if (last < threshold || best_slope_left(weight, block.planes_left) < threshold) continue;

@@ -31,11 +31,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "plan.h"
 #include "stages/coded_block.h"
 #include "stages/rate.h"
+#include "stages/slope_histogram.h"
 #include "stages/stop_rule.h"
 
 namespace cj2k {
@@ -47,6 +50,18 @@ cj2k_stop stop_in_force(const Plan& plan);
 /// The step set of a frame whose blocks are coded at these thresholds: the one whose planes lie best
 /// (core/ht/plane_choice.h). 0 where the plan has no other.
 uint32_t step_set_at(const Plan& plan, const SlopeThresholds& thresholds);
+
+/// Codes some blocks anew. @param cleanup_alone  all planes, without refinement passes
+using CodeShare = std::function<void(std::span<const uint32_t> blocks, const SlopeThresholds&,
+                                     uint32_t step_set, bool cleanup_alone)>;
+
+/// StopRule::kPredicted for HT, on any backend. Codes the samples, then fills in the thresholds and
+/// the step set of `request`. All other blocks are to be coded
+/// anew by it.
+/// @param blocks  [plan.blocks] results of `code`: hulls
+/// @return whether the larger sample is coded as the request asks
+bool predict_ht(const Plan& plan, const BlockSample& sample, const CodedBlock* blocks,
+                SlopeHistogram& histogram, BlockRequest& request, const CodeShare& code);
 
 /// The requests of one frame: code request(), let rate control choose, then ask goes_on() whether
 /// blocks resume. The memory is reused from frame to frame.

@@ -13,13 +13,18 @@
 
 namespace cj2k {
 
-/// A sample of the blocks of a plan, spread evenly over each subband. It stands for all blocks.
-struct BlockSample {
-  explicit BlockSample(const Plan& plan);
-  std::vector<uint32_t> all;      ///< indices of all blocks, rising
-  std::vector<uint32_t> blocks;   ///< indices of the sample's blocks, rising
+/// A part of the blocks of a plan, spread evenly over each subband. It stands for all blocks.
+struct BlockShare {
+  std::vector<uint32_t> blocks;   ///< indices of its blocks, rising
   std::vector<uint32_t> weights;  ///< [blocks] blocks of the same subband that each one stands for
   std::vector<uint32_t> rest;     ///< indices of all other blocks, rising
+};
+
+/// The share that is coded first, to predict from.
+struct BlockSample : BlockShare {
+  explicit BlockSample(const Plan& plan);
+  std::vector<uint32_t> all;  ///< indices of all blocks, rising
+  BlockShare larger;          ///< coder = ht: a second sample; otherwise empty
 };
 
 /// When blocks pause or stop. They do so only after a bit-plane, and never with PTERM.
@@ -31,6 +36,9 @@ enum class StopRule : uint8_t {
   /// All planes of the sample's blocks are coded. Their bytes by slope predict the thresholds at
   /// which the targets are used up (core/slope_search.h). The rest is coded by kThresholds with
   /// these.
+  /// HT (predict_ht in stages/early_stop.h): of the sample, the cleanup passes of all planes. Their
+  /// prediction gives the step set with which a larger sample is coded, which predicts again; if
+  /// other planes or another step set are better then, the larger sample is coded once more.
   kPredicted,
   /// psb and bpi: all blocks are coded together, plane by plane from the highest. After each plane
   /// some blocks stop for good: psb decides by the bytes at each slope, bpi by the sum of bytes

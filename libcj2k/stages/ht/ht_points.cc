@@ -59,7 +59,7 @@ int make_ht_points(const HtPlane& plane, const Subband& band, double weight, dou
                total - plane.left};
   coded.num_bytes += bytes;
   ++coded.num_passes;
-  if (plane.plane == 0) return 1;
+  if (plane.passes == 1) return 1;
   const HtRefinement& refinement = plane.refinement;
   const auto removed = [&](int64_t distortion) {
     const struct {
@@ -76,6 +76,11 @@ int make_ht_points(const HtPlane& plane, const Subband& band, double weight, dou
     point.code.rest = plane.sig_prop;
     point.bytes = bytes + refinement.sig_prop_bytes;
     points[count++] = point;
+  }
+  if (plane.passes == 2) {
+    coded.num_bytes += refinement.sig_prop_bytes;
+    ++coded.num_passes;
+    return count;
   }
   point.passes = 3;
   point.distortion += removed(refinement.mag_ref_distortion);

@@ -34,9 +34,10 @@ struct HtState {
 /// The passes of one cleanup plane, coded.
 struct HtPlane {
   int plane;
+  int passes;  ///< ht_passes
   uint32_t cleanup_bytes;
   double left;              ///< ht_left_error of the planes below
-  HtRefinement refinement;  ///< if plane > 0
+  HtRefinement refinement;  ///< if passes > 1; of MagRef if passes > 2
   /// The byte of the segment of both refinement passes where the one of SigProp alone ends.
   uint8_t sig_prop_last;
   /// The segments; null on a device.
