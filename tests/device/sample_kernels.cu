@@ -12,15 +12,25 @@ CJ2K_KERNEL(sample_block_scan, cj2k::cuda::samples::BlockScan)
 CJ2K_KERNEL(sample_atomics_u32, cj2k::cuda::samples::Atomics<uint32_t>)
 CJ2K_KERNEL(sample_atomics_u64, cj2k::cuda::samples::Atomics<uint64_t>)
 CJ2K_KERNEL(sample_handover, cj2k::cuda::samples::Handover)
-CJ2K_KERNEL(sample_flag_handover, cj2k::cuda::samples::FlagHandover<true>)
-CJ2K_KERNEL(sample_flag_handover_bug, cj2k::cuda::samples::FlagHandover<false>)
+CJ2K_KERNEL(sample_flag_handover,
+            cj2k::cuda::samples::FlagHandover<cj2k::cuda::samples::FlagWait::kEachLane>)
+CJ2K_KERNEL(sample_flag_handover_one,
+            cj2k::cuda::samples::FlagHandover<cj2k::cuda::samples::FlagWait::kOneLane>)
+CJ2K_KERNEL(sample_flag_handover_bug,
+            cj2k::cuda::samples::FlagHandover<cj2k::cuda::samples::FlagWait::kRelaxed>)
+CJ2K_KERNEL(sample_flag_handover_one_bug,
+            cj2k::cuda::samples::FlagHandover<cj2k::cuda::samples::FlagWait::kOneLaneNoSync>)
 CJ2K_KERNEL(sample_large_smem, cj2k::cuda::samples::LargeSmem)
 CJ2K_KERNEL(sample_reverse, cj2k::cuda::samples::Reverse<true, true>)
 CJ2K_KERNEL(sample_reverse_bug, cj2k::cuda::samples::Reverse<false, true>)
 CJ2K_KERNEL(sample_reverse_plain, cj2k::cuda::samples::Reverse<true, false>)
 CJ2K_KERNEL(sample_reverse_plain_bug, cj2k::cuda::samples::Reverse<false, false>)
-CJ2K_KERNEL(sample_warp_neighbour, cj2k::cuda::samples::WarpNeighbour<true>)
-CJ2K_KERNEL(sample_warp_neighbour_bug, cj2k::cuda::samples::WarpNeighbour<false>)
+CJ2K_KERNEL(sample_warp_neighbour,
+            cj2k::cuda::samples::WarpNeighbour<cj2k::cuda::samples::Between::kSyncWarp>)
+CJ2K_KERNEL(sample_warp_neighbour_bug,
+            cj2k::cuda::samples::WarpNeighbour<cj2k::cuda::samples::Between::kNothing>)
+CJ2K_KERNEL(sample_warp_neighbour_shuffle,
+            cj2k::cuda::samples::WarpNeighbour<cj2k::cuda::samples::Between::kShuffle>)
 CJ2K_KERNEL(sample_iota, cj2k::cuda::samples::Iota<true>)
 CJ2K_KERNEL(sample_iota_bug, cj2k::cuda::samples::Iota<false>)
 CJ2K_KERNEL(sample_histogram, cj2k::cuda::samples::Histogram<true>)
@@ -67,9 +77,19 @@ Status atomics(Stream& stream, const uint64_t* in, uint64_t* out, uint32_t num_b
 Status handover(Stream& stream, const uint32_t* in, uint32_t* out, uint32_t rounds) {
   return launch<Handover>(stream, {1}, {in, out, rounds});
 }
-Status flag_handover(Stream& stream, const uint32_t* in, uint32_t* out, bool release) {
-  return release ? launch<FlagHandover<true>>(stream, {1}, {in, out})
-                 : launch<FlagHandover<false>>(stream, {1}, {in, out});
+Status flag_handover(Stream& stream, const uint32_t* in, uint32_t* out, FlagWait wait) {
+  using enum FlagWait;
+  switch (wait) {
+    case kEachLane:
+      return launch<FlagHandover<kEachLane>>(stream, {1}, {in, out});
+    case kOneLane:
+      return launch<FlagHandover<kOneLane>>(stream, {1}, {in, out});
+    case kRelaxed:
+      return launch<FlagHandover<kRelaxed>>(stream, {1}, {in, out});
+    case kOneLaneNoSync:
+      break;
+  }
+  return launch<FlagHandover<kOneLaneNoSync>>(stream, {1}, {in, out});
 }
 Status large_smem(Stream& stream, const uint32_t* in, uint32_t* out, uint32_t count) {
   return launch<LargeSmem>(stream, {1}, {in, out, count});
@@ -82,9 +102,11 @@ Status reverse(Stream& stream, const uint32_t* in, uint32_t* out, uint32_t num_b
   if (checked) return launch<Reverse<false, true>>(stream, {num_blocks}, {in, out});
   return launch<Reverse<false, false>>(stream, {num_blocks}, {in, out});
 }
-Status warp_neighbour(Stream& stream, uint32_t* out, bool sync) {
-  return sync ? launch<WarpNeighbour<true>>(stream, {1}, {out})
-              : launch<WarpNeighbour<false>>(stream, {1}, {out});
+Status warp_neighbour(Stream& stream, uint32_t* out, Between between) {
+  using enum Between;
+  if (between == kSyncWarp) return launch<WarpNeighbour<kSyncWarp>>(stream, {1}, {out});
+  if (between == kNothing) return launch<WarpNeighbour<kNothing>>(stream, {1}, {out});
+  return launch<WarpNeighbour<kShuffle>>(stream, {1}, {out});
 }
 Status iota(Stream& stream, uint32_t* out, uint32_t count, bool check) {
   const simt::Dim3 grid = {(count + 63) / 64};

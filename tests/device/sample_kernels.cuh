@@ -6,6 +6,7 @@
 
 #include "kernels/simt/block.h"
 #include "kernels/simt/kernel.h"
+#include "tests/device/sample_kernels.h"
 
 namespace cj2k::cuda::samples {
 
@@ -191,8 +192,8 @@ struct Handover {
   }
 };
 
-/// The same transfer with flags that are released and acquired. kRelease = false: the planted bug.
-template <bool kRelease>
+/// The same transfer with flags that are released and acquired.
+template <FlagWait kWait>
 struct FlagHandover {
   struct Params {
     const uint32_t* in;  ///< [32]
@@ -212,14 +213,19 @@ struct FlagHandover {
       t.sstore(s.data[t.lane()], t.gload(p.in + t.lane()));
       t.sync_warp();
       if (t.lane() == 0) {
-        if constexpr (kRelease) {
-          t.atomic_store(&s.flag, 1);
-        } else {
+        if constexpr (kWait == FlagWait::kRelaxed) {
           t.atomic_exchange(&s.flag, 1);
+        } else {
+          t.atomic_store(&s.flag, 1);
         }
       }
     } else {
-      while (t.atomic_load(&s.flag) == 0) t.relax();
+      constexpr bool kEach = kWait == FlagWait::kEachLane || kWait == FlagWait::kRelaxed;
+      if (kEach || t.lane() == 0) {
+        while (t.atomic_load(&s.flag) == 0) t.relax();
+      }
+      if constexpr (kWait == FlagWait::kOneLane) t.sync_warp();
+      if constexpr (kWait == FlagWait::kOneLaneNoSync) t.any(true);
       t.gstore(p.out + t.lane(), t.sload(s.data[t.lane()]));
     }
   }
@@ -277,8 +283,8 @@ struct Reverse {
   }
 };
 
-/// Reads the neighbour lanes' values through shared memory. kSync = false: sync_warp is missing.
-template <bool kSync>
+/// Reads the neighbour lanes' values through shared memory.
+template <Between kBetween>
 struct WarpNeighbour {
   struct Params {
     uint32_t* out;
@@ -291,8 +297,10 @@ struct WarpNeighbour {
   template <typename T>
   CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
     t.sstore(s.words[t.thread()], t.thread() * 3);
-    if constexpr (kSync) t.sync_warp();
-    t.gstore(p.out + t.thread(), t.sload(s.words[t.thread() ^ 1]));
+    uint32_t nothing = 0;
+    if constexpr (kBetween == Between::kSyncWarp) t.sync_warp();
+    if constexpr (kBetween == Between::kShuffle) nothing = t.shuffle_xor(t.thread(), 1) / 64;
+    t.gstore(p.out + t.thread(), t.sload(s.words[t.thread() ^ 1]) + nothing);
   }
 };
 

@@ -23,14 +23,23 @@ Status atomics(simt::Stream& stream, const uint32_t* in, uint32_t* out, uint32_t
 Status atomics(simt::Stream& stream, const uint64_t* in, uint64_t* out, uint32_t num_blocks);
 inline constexpr uint32_t kHandoverThreads = 128;
 Status handover(simt::Stream& stream, const uint32_t* in, uint32_t* out, uint32_t rounds);
-Status flag_handover(simt::Stream& stream, const uint32_t* in, uint32_t* out, bool release);
+/// How FlagHandover waits. The last two are planted bugs.
+enum class FlagWait {
+  kEachLane,       ///< each lane acquires
+  kOneLane,        ///< one lane acquires, then sync_warp
+  kRelaxed,        ///< the flag is not released
+  kOneLaneNoSync,  ///< one lane acquires, then a vote, which orders no memory
+};
+Status flag_handover(simt::Stream& stream, const uint32_t* in, uint32_t* out, FlagWait wait);
 Status large_smem(simt::Stream& stream, const uint32_t* in, uint32_t* out, uint32_t count);
 
 // The last arguments select a planted bug.
 inline constexpr uint32_t kReverseThreads = 128;
 Status reverse(simt::Stream& stream, const uint32_t* in, uint32_t* out, uint32_t num_blocks,
                bool barrier, bool checked);
-Status warp_neighbour(simt::Stream& stream, uint32_t* out, bool sync);
+/// What stands between store and load of WarpNeighbour.
+enum class Between { kSyncWarp, kNothing, kShuffle };
+Status warp_neighbour(simt::Stream& stream, uint32_t* out, Between between);
 Status iota(simt::Stream& stream, uint32_t* out, uint32_t count, bool check);
 inline constexpr uint32_t kHistogramThreads = 64;
 Status histogram(simt::Stream& stream, const uint32_t* in, uint32_t* counts, uint32_t num_blocks,

@@ -54,25 +54,29 @@ TEST_CASE("a missing barrier, unchecked accesses: poison and order show it in th
   }
 }
 
-TEST_CASE("a missing sync_warp") {
+TEST_CASE("a missing sync_warp, also where a shuffle stands") {
   for (const uint64_t seed : kSeeds) {
-    Gpu gpu(seed);
-    const DeviceBuffer out = gpu.make<uint32_t>(64);
-    const shim::Recorder recorder;
-    REQUIRE(samples::warp_neighbour(gpu.stream, out.as<uint32_t>(), false) == Status::kOk);
-    check_caught(gpu, recorder, Bug::kSharedRace, false, "no barrier between");
+    for (const auto between : {samples::Between::kNothing, samples::Between::kShuffle}) {
+      Gpu gpu(seed);
+      const DeviceBuffer out = gpu.make<uint32_t>(64);
+      const shim::Recorder recorder;
+      REQUIRE(samples::warp_neighbour(gpu.stream, out.as<uint32_t>(), between) == Status::kOk);
+      check_caught(gpu, recorder, Bug::kSharedRace, false, "no barrier between");
+    }
   }
 }
 
-TEST_CASE("a hand-over by a relaxed atomic") {
+TEST_CASE("a hand-over by a relaxed atomic, and one that another lane acquires") {
   for (const uint64_t seed : kSeeds) {
-    Gpu gpu(seed);
-    const DeviceBuffer in = gpu.upload(random_values<uint32_t>(32, seed)),
-                       out = gpu.make<uint32_t>(32);
-    const shim::Recorder recorder;
-    REQUIRE(samples::flag_handover(gpu.stream, in.as<uint32_t>(), out.as<uint32_t>(), false) ==
-            Status::kOk);
-    check_caught(gpu, recorder, Bug::kSharedRace, false, "no barrier between");
+    for (const auto wait : {samples::FlagWait::kRelaxed, samples::FlagWait::kOneLaneNoSync}) {
+      Gpu gpu(seed);
+      const DeviceBuffer in = gpu.upload(random_values<uint32_t>(32, seed)),
+                         out = gpu.make<uint32_t>(32);
+      const shim::Recorder recorder;
+      REQUIRE(samples::flag_handover(gpu.stream, in.as<uint32_t>(), out.as<uint32_t>(), wait) ==
+              Status::kOk);
+      check_caught(gpu, recorder, Bug::kSharedRace, false, "no barrier between");
+    }
   }
 }
 

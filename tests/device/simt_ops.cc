@@ -209,9 +209,12 @@ TEST_CASE("release and acquire through shared memory") {
     Gpu gpu(seed);
     const auto in = random_values<uint32_t>(32, seed);
     const DeviceBuffer device_in = gpu.upload(in), device_out = gpu.make<uint32_t>(32);
-    REQUIRE(samples::flag_handover(gpu.stream, device_in.as<uint32_t>(), device_out.as<uint32_t>(),
-                                   true) == Status::kOk);
-    CHECK(gpu.download<uint32_t>(device_out, 32) == in);
+    for (const auto wait : {samples::FlagWait::kEachLane, samples::FlagWait::kOneLane}) {
+      REQUIRE(gpu.stream.fill_u32(device_out.as<uint32_t>(), 0, 32) == Status::kOk);
+      REQUIRE(samples::flag_handover(gpu.stream, device_in.as<uint32_t>(),
+                                     device_out.as<uint32_t>(), wait) == Status::kOk);
+      CHECK(gpu.download<uint32_t>(device_out, 32) == in);
+    }
   }
 }
 
@@ -242,7 +245,8 @@ TEST_CASE("the corrected forms of the kernels with planted bugs") {
                                kBlocks, true, checked) == Status::kOk);
       CHECK(gpu.download<uint32_t>(device_out, kCount) == expected);
     }
-    REQUIRE(samples::warp_neighbour(gpu.stream, device_out.as<uint32_t>(), true) == Status::kOk);
+    REQUIRE(samples::warp_neighbour(gpu.stream, device_out.as<uint32_t>(),
+                                    samples::Between::kSyncWarp) == Status::kOk);
     const auto neighbours = gpu.download<uint32_t>(device_out, 64);
     for (uint32_t i = 0; i < 64; ++i) REQUIRE(neighbours[i] == (i ^ 1) * 3);
     REQUIRE(samples::iota(gpu.stream, device_out.as<uint32_t>(), kCount - 5, true) == Status::kOk);

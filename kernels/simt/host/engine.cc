@@ -103,7 +103,8 @@ bool Block::run_block(uint32_t index) {
     warp.ready = kFullMask;
     warp.time = 1;
     warp.lane_time.fill(1);
-    warp.clock.fill(0);
+    warp.ordered.fill(1);
+    for (Clock& clock : warp.clocks) clock.fill(0);
     draw_order(warp);
   }
   for (uint32_t t = 0; t < num_threads_; ++t) threads_[t].fiber_ = nullptr;
@@ -132,7 +133,9 @@ void Block::new_epoch() {
   if (!has_clocks_) return;
   has_clocks_ = false;
   released_.clear();
-  for (Warp& warp : warps_) warp.clock.fill(0);
+  for (Warp& warp : warps_) {
+    for (Clock& clock : warp.clocks) clock.fill(0);
+  }
 }
 
 void Block::fiber_entry(boost::context::detail::transfer_t transfer) {
@@ -362,11 +365,10 @@ void Block::complete(Warp* warp, const Warp::Group& group) {
       }
     }
   };
-  const uint32_t time = ++warp->time;
-  for_lanes([&](uint32_t lane) { warp->lane_time[lane] = time; });
   switch (op) {
     case kSync:
     case kNamed:
+      order_lanes(warp, group.mask);
       break;
     case kShuffle:
     case kShuffleUp:
@@ -400,6 +402,24 @@ void Block::complete(Warp* warp, const Warp::Group& group) {
   }
 }
 
+/// What the lanes did and acquired before comes before what each of them does from now on. Only
+/// sync_warp and barriers do this; shuffles, votes and reductions order no memory.
+void Block::order_lanes(Warp* warp, uint32_t lanes) {
+  ++warp->time;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    warp->lane_time[lane] = warp->ordered[lane] = warp->time;
+  }
+  if (!has_clocks_) return;
+  Clock all{};
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    join_clock(all, warp->clocks[static_cast<uint32_t>(std::countr_zero(left))]);
+  }
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    warp->clocks[static_cast<uint32_t>(std::countr_zero(left))] = all;
+  }
+}
+
 void Thread::named_barrier(uint32_t id, uint32_t num_threads, bool wait, const Where& where) {
   Block& b = *block_;
   if (id < 1 || id > 15 || num_threads == 0 || num_threads % 32 != 0 ||
@@ -421,9 +441,7 @@ void Thread::named_barrier(uint32_t id, uint32_t num_threads, bool wait, const W
   }
   b.has_clocks_ = true;
   if (lane() == 0) {
-    for (uint32_t w = 0; w < b.num_warps_; ++w) {
-      barrier.clock[w] = std::max(barrier.clock[w], warp_state_->clock[w]);
-    }
+    b.join_clock(barrier.clock, warp_state_->clocks[0]);
     // The time of the warp before its lanes met; the meeting itself began a new time.
     barrier.clock[warp()] = std::max(barrier.clock[warp()], warp_state_->lane_time[0] - 1);
   }
@@ -435,11 +453,11 @@ void Thread::named_barrier(uint32_t id, uint32_t num_threads, bool wait, const W
   }
   barrier.arrived = 0;
   for (Thread* thread : barrier.waiting) {
-    if (thread->lane() == 0) b.join_clock(thread, barrier.clock);
+    if (thread->lane() == 0) b.join_warp_clocks(thread->warp_state_, barrier.clock);
     b.make_ready(thread->warp_state_, 1u << thread->lane());
   }
   barrier.waiting.clear();
-  if (wait) b.join_clock(this, barrier.clock);
+  if (wait) b.join_warp_clocks(warp_state_, barrier.clock);
 }
 
 const char* Block::waiting_threads() {

@@ -37,9 +37,10 @@ struct Warp {
   uint32_t num_groups = 0;
   uint32_t time = 1;                   ///< the latest time of the warp (thread.h)
   std::array<uint32_t, 32> lane_time;  ///< time of each lane's accesses
-  /// Vector clock: for each other warp the time up to which its accesses come before this warp's,
-  /// because of named barriers and acquires.
-  std::array<uint32_t, kMaxWarps> clock;
+  std::array<uint32_t, 32> ordered;    ///< other lanes' accesses before this time come before
+  /// Vector clock of each lane: for each other warp the time up to which its accesses come before
+  /// this lane's, because of named barriers and acquires.
+  std::array<std::array<uint32_t, kMaxWarps>, 32> clocks;
   std::array<uint64_t, 32> values, results;
   std::array<uint32_t, 32> arguments;
   std::array<Group, 32> groups;
@@ -100,6 +101,7 @@ class Block {
   void preempt(Thread* self, const char* at, const Where& where);
   void thread_ended(Thread* thread);
   void complete(Warp* warp, const Warp::Group& group);
+  void order_lanes(Warp* warp, uint32_t lanes);
 
   std::string place(const Thread* thread, const Where& where) const;
   [[noreturn, gnu::format(printf, 5, 6)]] void fail(Thread* thread, Bug bug, const Where& where,
@@ -113,7 +115,8 @@ class Block {
   void watch_shared(Thread* thread, size_t offset, size_t bytes, Access access, const Where& where);
   bool ordered(const SharedRecord::Touch& touch, const Thread* thread) const;
   Clock release_clock(Thread* thread);
-  void join_clock(Thread* thread, const Clock& clock);
+  void join_clock(Clock& clock, const Clock& other) const;
+  void join_warp_clocks(Warp* warp, const Clock& clock) const;
 
   // State of the launch.
   const HostKernel* kernel_ = nullptr;

@@ -7,9 +7,10 @@
 // Races on shared memory are checked per 4-byte word. An access comes after an earlier access of
 // another thread if one of these lies between:
 // - a block barrier, which begins a new epoch;
-// - a collective of their warp, which begins a new time of the warp;
-// - a named barrier that both warps took part in, or a release and the acquire that read it; vector
-//   clocks over warps record these.
+// - a sync_warp of both, which begins a new time of their lanes; shuffles, votes and reductions
+//   order no memory;
+// - a named barrier that both warps took part in, or a release and the acquire of it by the later
+//   thread, or by a lane that it met in a sync_warp since; vector clocks of lanes record these.
 // Accesses to different bytes of a word do not conflict. Only the last one is remembered, so a race
 // on parts of a word can go unnoticed.
 #pragma once

@@ -121,8 +121,8 @@ bool Block::ordered(const SharedRecord::Touch& touch, const Thread* thread) cons
   if (touch.epoch != epoch_ || touch.thread == thread->thread()) return true;
   const Warp& warp = *thread->warp_state_;
   const uint32_t other_warp = touch.thread / 32u;
-  if (other_warp == thread->warp()) return warp.lane_time[thread->lane()] > touch.time;
-  return has_clocks_ && warp.clock[other_warp] >= touch.time;
+  if (other_warp == thread->warp()) return warp.ordered[thread->lane()] > touch.time;
+  return has_clocks_ && warp.clocks[thread->lane()][other_warp] >= touch.time;
 }
 
 void Block::watch_shared(Thread* thread, size_t offset, size_t bytes, Access access,
@@ -183,7 +183,7 @@ void Block::watch_shared(Thread* thread, size_t offset, size_t bytes, Access acc
 
 Block::Clock Block::release_clock(Thread* thread) {
   Warp& warp = *thread->warp_state_;
-  Clock clock = warp.clock;
+  Clock clock = warp.clocks[thread->lane()];
   uint32_t& lane_time = warp.lane_time[thread->lane()];
   clock[thread->warp()] = lane_time;
   lane_time = ++warp.time;  // this release does not cover later accesses
@@ -191,25 +191,28 @@ Block::Clock Block::release_clock(Thread* thread) {
   return clock;
 }
 
-void Block::join_clock(Thread* thread, const Clock& clock) {
-  Warp& warp = *thread->warp_state_;
-  for (uint32_t w = 0; w < num_warps_; ++w) warp.clock[w] = std::max(warp.clock[w], clock[w]);
+void Block::join_clock(Clock& clock, const Clock& other) const {
+  for (uint32_t w = 0; w < num_warps_; ++w) clock[w] = std::max(clock[w], other[w]);
+}
+
+void Block::join_warp_clocks(Warp* warp, const Clock& clock) const {
+  for (Clock& of_lane : warp->clocks) join_clock(of_lane, clock);
 }
 
 void Thread::release(const void* bytes) {
   if (!block_->check_races_) return;
   Block::Clock clock = block_->release_clock(this);
-  Block::Clock& released = block_->released_.try_emplace(bytes, Block::Clock{}).first->second;
-  for (uint32_t w = 0; w < block_->num_warps_; ++w) released[w] = std::max(released[w], clock[w]);
+  block_->join_clock(block_->released_.try_emplace(bytes, Block::Clock{}).first->second, clock);
 }
 
 void Thread::acquire(const void* bytes) {
   if (!block_->check_races_ || block_->released_.empty()) return;
   const auto found = block_->released_.find(bytes);
   if (found == block_->released_.end()) return;
-  block_->join_clock(this, found->second);
+  block_->join_clock(warp_state_->clocks[lane()], found->second);
   // The release may have been by a lane of the same warp.
-  if (found->second[warp()] != 0) warp_state_->lane_time[lane()] = ++warp_state_->time;
+  uint32_t& ordered = warp_state_->ordered[lane()];
+  ordered = std::max(ordered, found->second[warp()] + 1);
 }
 
 }  // namespace cj2k::simt::shim
