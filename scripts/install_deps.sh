@@ -6,14 +6,15 @@
 #
 # Installs missing Debian packages with apt: for the library (core), for its tests and sanitizers (test), for building
 # FFmpeg (ffmpeg), for more of its components (ffmpeg_optional, and ffmpeg_full for build.sh --full), for samples/service and
-# its tests (service), for the tests of the image (image) and of samples/cluster (cluster), for the plots of benchmarks (bench).
+# its tests (service), for the tests of the image (image) and of samples/cluster (cluster), for benchmarks'
+# plots and visual metrics (bench).
 # all: without ffmpeg_full and bench. Of ffmpeg_optional, ffmpeg_full, image and cluster, what the archive lacks is left out.
 # It asks no questions. If packages are missing, it needs root or sudo without a password.
 set -euo pipefail
 
 readonly core="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev"
 readonly test="doctest-dev libboost-context-dev libopenjp2-tools grokj2k-tools openjph-tools ffmpeg python3 python3-pytest
-  python3-pytest-xdist clang libclang-rt-14-dev git unifdef spin"
+  python3-pytest-xdist python3-numpy clang libclang-rt-14-dev git unifdef spin"
 readonly ffmpeg="gcc make nasm patch xz-utils util-linux debian-archive-keyring ca-certificates libopenjp2-7-dev
   zlib1g-dev ccache python3 mediainfo"
 readonly ffmpeg_optional="libzimg-dev libdav1d-dev libxml2-dev libfreetype-dev libharfbuzz-dev libfontconfig-dev"
@@ -23,7 +24,7 @@ readonly image="buildah podman runc mmdebstrap"
 readonly service="python3 python3-pytest python3-pytest-xdist python3-rq python3-redis python3-prometheus-client
   python3-yaml redis-server util-linux"
 readonly cluster="slurmctld slurmd slurm-client munge python3-yaml python3-pip"
-readonly bench="python3-matplotlib"
+readonly bench="python3-matplotlib python3-numpy libjxl-devtools"
 
 wanted=()
 optional=()
@@ -40,7 +41,7 @@ for group in "${@:-core}"; do
     cluster) optional+=($cluster) ;;
     bench) wanted+=($bench) ;;
     all) wanted+=($core $test $ffmpeg $service); optional+=($ffmpeg_optional $image $cluster) ;;
-    *) sed -n '5,11p' "$0" | cut -c3- >&2; exit 2 ;;
+    *) sed -n '5,12p' "$0" | cut -c3- >&2; exit 2 ;;
   esac
 done
 
