@@ -1129,6 +1129,8 @@ static void log_open(AVCodecContext *avctx, const cj2k_info *info)
         av_strlcatf(line, sizeof(line), "%s field first, ", s->bottom_first ? "bottom" : "top");
     if (p->lossless)
         av_strlcatf(line, sizeof(line), "lossless, ");
+    if (p->qfactor > 0)
+        av_strlcatf(line, sizeof(line), "qfactor %d%s", p->qfactor, cap ? " within " : ", ");
     if (p->quality > 0)
         av_strlcatf(line, sizeof(line), "quality %g%s", p->quality, cap ? " within " : ", ");
     if (cap && rate.num)

@@ -286,7 +286,29 @@ double chosen_quant_step(const cj2k_params& p) {
   return std::clamp(std::ldexp(p.quality, depth - 8) / 2, kMinQuantStep, step);
 }
 
+// The steps of qfactor decide what is lost. Rates and other steps contradict them, caps may cut more.
+Status check_qfactor(cj2k_params* p, const Log& log) {
+  if (p->qfactor == 0) return Status::kOk;
+  const char* other = p->lossless != 0          ? "lossless"
+                      : p->quality != 0         ? "quality"
+                      : p->quant_step != 0      ? "quant_step"
+                      : p->target_bytes != 0    ? "target_bytes"
+                      : p->num_layer_rates != 0 ? "layer_rates"
+                                                : nullptr;
+  if (other != nullptr) {
+    return log.fail(Status::kInvalid, "qfactor %d excludes %s (which must be 0)%s", p->qfactor,
+                    other, p->lossless == 0 ? "; a cap is max_frame_bytes" : "");
+  }
+  if (p->wavelet == CJ2K_WAVELET_53) {
+    return log.fail(Status::kInvalid, "qfactor %d excludes wavelet 5/3, which has no steps",
+                    p->qfactor);
+  }
+  p->frame_steps = 0;
+  return Status::kOk;
+}
+
 Status resolve_rate(cj2k_params* p, const Log& log) {
+  CJ2K_TRY(check_qfactor(p, log));
   if (p->lossless) {
     const char* other = p->target_bytes != 0          ? "target_bytes"
                         : p->max_frame_bytes != 0     ? "max_frame_bytes"
@@ -299,10 +321,11 @@ Status resolve_rate(cj2k_params* p, const Log& log) {
     if (p->wavelet == CJ2K_WAVELET_97) {
       return log.fail(Status::kInvalid, "lossless 1 excludes wavelet 9/7");
     }
-  } else if (p->target_bytes == 0 && p->num_layer_rates == 0 && p->quality == 0) {
+  } else if (p->target_bytes == 0 && p->num_layer_rates == 0 && p->quality == 0 &&
+             p->qfactor == 0) {
     p->quality = 2.0;
   }
-  if (p->quant_step == 0) p->quant_step = chosen_quant_step(*p);
+  if (p->quant_step == 0 && p->qfactor == 0) p->quant_step = chosen_quant_step(*p);
 
   CJ2K_TRY(check_min_frame_bytes("", *p, log));
   if (p->num_layer_rates == 0) return Status::kOk;

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "plan_visual.h"
+
 namespace cj2k {
 namespace {
 
@@ -301,7 +303,10 @@ Status QuantTable::build(const cj2k_params& p, bool reversible, bool use_mct, in
           bits = bits_of(max_coefficient_53(amplitude, level, orientation));
           coded.exponent = std::max(range, bits - p.guard_bits + 1);
         } else {
-          coded = code_step(p.quant_step / std::sqrt(energy), max_depth + gain);
+          coded = code_step(band_step(p, use_mct, c, level, orientation) / std::sqrt(energy),
+                            max_depth + gain);
+          // A step beyond the range of the band leaves nothing but zeros.
+          if (p.qfactor > 0 && coded.exponent < 0) coded = {0, 2047};
           step = std::ldexp(1.0 + coded.mantissa / 2048.0, range - coded.exponent);
         }
         const int max_bit_planes = p.guard_bits + coded.exponent - 1;

@@ -382,8 +382,13 @@ typedef struct cj2k_params {
                               = none */
   double quality; /* constant quality: the step, in LSB of an 8-bit sample, of the uniform quantiser
                      with the same rate-distortion slope; 2^-8 .. 2^8, smaller is better; 0
-                     (default): 2 if none of lossless, target_bytes and layer_rates is set, else
-                     no limit */
+                     (default): 2 if none of lossless, target_bytes, layer_rates and qfactor is
+                     set, else no limit */
+  int32_t qfactor; /* quality of 1 (worst) to 100, on a scale like that of JPEG: fixes the quantiser
+                      steps of the 9/7, by what the eye sees of each subband and component. Blocks
+                      are coded in full; max_frame_bytes and max_component_bytes remain caps.
+                      Excludes lossless, quality, quant_step, target_bytes, layer_rates and the 5/3;
+                      frame_steps is then 0. 0 (default): none */
   cj2k_stop stop; /* how far code-blocks are coded; default exact */
   int32_t stop_margin; /* PST: how far coding goes below the threshold of the GOP before, in 1/256
                           octave of slope; 0 .. 4096; default 128 */

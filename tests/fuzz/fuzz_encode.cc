@@ -146,6 +146,7 @@ void choose(cj2k_params& p, Input& in) {
                   in.byte() & 1 ? in.number(0, 30) : 0};
   }
   if (records & 4) choose_ht(p, in);
+  if (records & 8) p.qfactor = in.number(-1, 101);
   p.threads = in.number(1, 3);
   p.gop = in.number(0, 3);
   p.async_depth = in.number(0, 3);

@@ -123,6 +123,10 @@ double choose_rate(cj2k_params& p, Random& random, int64_t raw_bits) {
     return 0;
   }
   p.wavelet = random.chance(60) ? CJ2K_WAVELET_97 : CJ2K_WAVELET_53;
+  if (p.wavelet == CJ2K_WAVELET_97 && random.chance(15)) {
+    p.qfactor = random.range(1, 100);
+    return 0;
+  }
   if (random.chance(15)) p.quant_step = random.pick<double>({0.125, 0.5, 2});
   const double step = std::max(1.0, p.quant_step);
   if (random.chance(60)) {

@@ -80,7 +80,7 @@ const std::vector<Field> kFields = {
     I(transfer), I(profile), I(main_level), I(sub_level),
     AT(frame_rate_num, 'i', "frame_rate"), AT(frame_rate_den, 'i', "frame_rate"), I(cinema_rate),
     I(profile_strict), L(target_bytes),
-    L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(stop),
+    L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(qfactor), I(stop),
     I(stop_margin), I(threads), I(gop), I(async_depth), I(tier1), I(measure_mse), AT(device, 's', "device")};
 #undef AT
 #undef I
@@ -118,7 +118,8 @@ TEST_CASE("params: describe covers every field") {
       "other format jp2 primaries p3d65 transfer gamma26 "
       "profile cinema4k main_level 3 sub_level 2 frame_rate 24000/1001 cinema_rate full "
       "profile_strict 0 "
-      "target_bytes 9 max_frame_bytes 9 max_component_bytes 9 min_frame_bytes 9 quality 3 threads "
+      "target_bytes 9 max_frame_bytes 9 max_component_bytes 9 min_frame_bytes 9 quality 3 qfactor "
+      "3 threads "
       "3 "
       "gop 3 async_depth 3 tier1 cibo measure_mse 1 stop none stop_margin 3 device cuda:1");
   std::map<std::string, std::string> other;

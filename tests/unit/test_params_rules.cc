@@ -214,6 +214,39 @@ TEST_CASE("params: colorspace auto takes components that are subsampled unlike f
   }
 }
 
+TEST_CASE("params: what qfactor excludes") {
+  cj2k_params p = valid();
+  p.qfactor = 90;
+  p.coder = CJ2K_CODER_HT;
+  CHECK(resolved(p).quality == 0);
+  CHECK(resolved(p).quant_step == 0);
+  CHECK(resolved(p).frame_steps == 0);
+  CHECK(resolve_error(resolved(p)) == "");
+  p.max_frame_bytes = 1000;
+  p.layers = 3;
+  CHECK(resolve_error(p) == "");
+  p.wavelet = CJ2K_WAVELET_53;
+  CHECK(resolve_error(p) == "qfactor 90 excludes wavelet 5/3, which has no steps");
+  p.target_bytes = 9;
+  CHECK(resolve_error(p) ==
+        "qfactor 90 excludes target_bytes (which must be 0); a cap is max_frame_bytes");
+  p.quant_step = 1;
+  CHECK(contains(resolve_error(p), "excludes quant_step"));
+  p.quality = 1;
+  CHECK(contains(resolve_error(p), "excludes quality"));
+  p.lossless = 1;
+  CHECK(resolve_error(p) == "qfactor 90 excludes lossless (which must be 0)");
+  p = valid();
+  p.qfactor = 5;
+  REQUIRE(set(&p, "layer_rates", "20,10,5") == Status::kOk);
+  CHECK(contains(resolve_error(p), "excludes layer_rates"));
+  p = valid();
+  p.qfactor = 101;
+  CHECK(contains(resolve_error(p), "qfactor 101 not in [1, 100]"));
+  p.qfactor = -1;
+  CHECK(contains(resolve_error(p), "qfactor -1 not in [1, 100]"));
+}
+
 TEST_CASE("params: rate rules") {
   CHECK(resolved(valid()).quality == 2.0);
   CHECK(resolved(valid()).quant_step == 0.5);
