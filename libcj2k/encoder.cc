@@ -102,9 +102,6 @@ Status Encoder::open_backends() {
 }
 
 Status Encoder::open_cuda(const DeviceList& devices, const Log& log) {
-  if (plan_.params.coder == CJ2K_CODER_HT) {
-    return log.fail(Status::kNotSupported, "coder ht has no CUDA kernels so far");
-  }
   CJ2K_TRY(make_cuda_backends(&plan_, devices, log, &backends_));
   cj2k_params& p = plan_.params;
   threads_ = std::make_unique<Threads>(p.threads, p.async_depth / p.gop);

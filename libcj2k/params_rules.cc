@@ -413,10 +413,6 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
     return log.fail(Status::kInvalid, "cuda_context with device \"%s\": a context is of one device",
                     p->device);
   }
-  if (p->coder == CJ2K_CODER_HT && devices.kind == DeviceList::kCuda) {
-    return log.fail(Status::kNotSupported, "coder ht needs device cpu or auto, not \"%s\"",
-                    p->device);
-  }
   if (devices.kind == DeviceList::kCpu) choose_depth(p, false, 0);
   return Status::kOk;
 }

@@ -148,14 +148,17 @@ struct Tier1Output {
 Status tier1_hull(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
                   uint32_t style, bool reversible, bool keep_all, const Tier1Output& output);
 
-/// The bytes of a block that go into the codestream.
+/// Bytes of a block that go into the codestream.
 struct alignas(16) GatherJob {
-  uint32_t block;         ///< number in the GOP
-  uint32_t length_bytes;  ///< number of bytes, from the first byte of the block
-  uint64_t to;            ///< offset in `out`, in bytes; a multiple of 16
+  uint64_t from;  ///< offset in `bytes`; a multiple of 16
+  uint64_t to;    ///< offset in `out`; a multiple of 16
+  uint32_t length_bytes;
+  // For the host: the number in the GOP, the hull point, and which piece of its bytes this is.
+  uint32_t block;
+  uint8_t points, piece;
 };
-/// Copies the first bytes of each block into `out`, rounded up to a multiple of 16 bytes.
-Status tier1_gather(simt::Stream& stream, const Tier1Buffers& buffers, const GatherJob* jobs,
+/// Copies the pieces into `out`, rounded up to a multiple of 16 bytes.
+Status tier1_gather(simt::Stream& stream, const uint8_t* bytes, const GatherJob* jobs,
                     uint32_t count, uint8_t* out);
 
 }  // namespace cj2k::cuda

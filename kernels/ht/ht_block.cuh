@@ -83,7 +83,7 @@ struct Encode {
     HtResult* results;
   };
   static constexpr int kThreads = 128;
-  static constexpr int kMinBlocks = 5;
+  static constexpr int kMinBlocks = kRefine ? 4 : 6;
   struct Smem {
     WarpMemory<kRefine> warps[kThreads / 32];
   };
@@ -105,25 +105,51 @@ struct Encode {
                                          task.inverse_step,
                                          quantizer_limit(max_magnitude),
                                          ((job.source | job.stride) & 3) == 0};
+    HtResult result{};
+    if (task.plane == kHtNoPlane) {
+      result.total_left = t.warp_reduce_add(uint64_t{total_left(t, block, task.bit_planes)});
+      if (t.lane() == 0) t.gstore(p.results + entry, result);
+      return;
+    }
     uint8_t* const cleanup_bytes = p.bytes + task.cleanup;
     Cleanup<T, kReversible, kRefine> cleanup(t, memory, block, task, p.table, cleanup_bytes);
-    HtResult result{};
     result.cleanup_bytes = cleanup.run();
     result.left = t.warp_reduce_add(uint64_t{cleanup.left()});
     result.total_left = t.warp_reduce_add(uint64_t{cleanup.total_left()});
     if constexpr (kRefine) {
-      if (task.plane > 0) {
+      if (task.passes > 1) {
         t.sync_warp();
         Refiner<T, kReversible> refiner(t, memory, block, task, p.causal);
         const Refinement refinement =
             refiner.run(cleanup_bytes + task.rest, cleanup_bytes + task.both);
         result.sig_prop_bytes = refinement.sig_prop_bytes;
         result.both_bytes = refinement.both_bytes;
+        result.sig_prop_last = refinement.sig_prop_last;
         result.sig_prop_distortion = refinement.sig_prop_distortion;
         result.mag_ref_distortion = refinement.mag_ref_distortion;
       }
     }
     if (t.lane() == 0) t.gstore(p.results + entry, result);
+  }
+
+  /// HtResult::total_left of this lane.
+  template <typename T>
+  CJ2K_KERNEL_FN static uint32_t total_left(T& t, const BlockReader<kReversible>& block,
+                                            int bit_planes) {
+    const LeftPlanes left(bit_planes, kReversible);
+    const uint32_t pairs_wide = (block.width + 3) / 4;
+    const uint32_t num_pairs = pairs_wide * ((block.height + 1) / 2);
+    uint32_t sum = 0;
+    PairPlace place(t.lane(), pairs_wide);
+    for (uint32_t pair = t.lane(); pair < num_pairs; pair += 32, place.step()) {
+      uint32_t value[8];
+      block.read(t, place.x, place.y, value);
+      CJ2K_UNROLL
+      for (uint32_t i = 0; i < 8; ++i) {
+        if (block.has(place, i)) sum += left.term(value[i]);
+      }
+    }
+    return sum;
   }
 };
 

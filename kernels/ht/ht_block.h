@@ -17,6 +17,9 @@
 
 namespace cj2k::cuda {
 
+/// HtTask::plane if only HtResult::total_left is wanted.
+inline constexpr uint8_t kHtNoPlane = 255;
+
 /// One cleanup plane of one block.
 struct alignas(16) HtTask {
   uint64_t cleanup;        ///< offset of the cleanup segment in the GOP's bytes; a multiple of 16
@@ -27,7 +30,8 @@ struct alignas(16) HtTask {
   uint8_t plane;           ///< of the cleanup pass; at least one magnitude is 2^plane or more
   uint8_t bit_planes;      ///< of the block; 0: HtResult::total_left is not needed
   uint8_t max_bit_planes;  ///< of the step set; not used with 5/3
-  uint8_t reserved[5];
+  uint8_t passes;          ///< 1: no refinement passes
+  uint8_t reserved[4];
 };
 
 /// What a task leaves for the host.
@@ -38,7 +42,8 @@ struct alignas(16) HtResult {
   int64_t sig_prop_distortion, mag_ref_distortion;  ///< HtRefinement; 0 with plane 0
   uint32_t cleanup_bytes;
   uint32_t sig_prop_bytes, both_bytes;  ///< HtRefinement; 0 with plane 0
-  uint32_t reserved;
+  /// The last byte of SigProp in the segment of both, where the segment of SigProp alone ends.
+  uint32_t sig_prop_last;
 };
 
 /// Room for a cleanup segment of a block, in bytes.

@@ -130,10 +130,9 @@ class Cleanup {
   }
 
   CJ2K_KERNEL_FN void add_left_errors(const PairPlace& place) {
-    const uint32_t columns = block_.columns(place.x);
     CJ2K_UNROLL
     for (uint32_t i = 0; i < 8; ++i) {
-      if (i / 2 >= columns || 2 * place.y + (i & 1) >= block_.height) continue;
+      if (!block_.has(place, i)) continue;
       if (task_.plane > 0) {
         left_ += left_planes_.term(value_[i]);
       } else {

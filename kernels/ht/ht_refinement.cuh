@@ -17,7 +17,7 @@ namespace cj2k::cuda::ht {
 
 /// What the refinement of a block leaves. Distortions: core/distortion.h.
 struct Refinement {
-  uint32_t sig_prop_bytes, both_bytes;
+  uint32_t sig_prop_bytes, both_bytes, sig_prop_last;
   int64_t sig_prop_distortion, mag_ref_distortion;
 };
 
@@ -286,6 +286,10 @@ class Refiner {
       t_.gstore(to_both + i, static_cast<uint8_t>(byte));
     }
     result.both_bytes = total;
+    if (result.sig_prop_bytes == 0) return;
+    const uint32_t end = result.sig_prop_bytes - 1;
+    result.sig_prop_last =
+        end < whole ? shared_byte(t_, memory_.words + kSigPropBytes, end) : joint & 0xFF;
   }
   /// Stores the segment of SigProp alone, without zero bytes at its end. @return its bytes
   CJ2K_KERNEL_FN uint32_t store_sig_prop(uint32_t count, uint8_t* to) {

@@ -77,6 +77,10 @@ struct BlockReader {
   CJ2K_KERNEL_FN uint32_t columns(uint32_t x) const {
     return width - 4 * x < 4 ? width - 4 * x : 4;
   }
+  /// Whether sample i of a pair, as read() has them, is in the block.
+  CJ2K_KERNEL_FN bool has(const PairPlace& place, uint32_t i) const {
+    return 4 * place.x + i / 2 < width && 2 * place.y + (i & 1) < height;
+  }
   /// Reads the samples of a pair that is in the block: v[4 * quad + n], where n = 0 .. 3 are top left,
   /// bottom left, top right, bottom right. Those outside of the block are 0.
   template <typename T>

@@ -41,6 +41,11 @@ uint64_t coefficient_bytes(const Plan& plan, const PlanTables& tables) {
   return plan.params.measure_mse == 0 ? 0 : tables.frame.frame_samples * sizeof(int32_t);
 }
 
+/// cj2k_info::tier1.
+const char* tier1_name(const Plan& plan, Tier1Form form) {
+  return plan.params.coder == CJ2K_CODER_HT ? "" : cuda::form_name(form);
+}
+
 /// Adds the device time from `begin` to `end` to a stage, divided equally among the frames. `end`
 /// must have been passed.
 Status add_time(simt::Event& begin, simt::Event& end, cj2k_stage stage,
@@ -142,6 +147,7 @@ Status CudaBackend::upload_tables() {
   }
   CJ2K_TRY(put(tables_.quantize_offset, tables_.quantize));
   CJ2K_TRY(put(tables_.tier1_offset, tables_.tier1.jobs));
+  CJ2K_TRY(put(tables_.ht_words_offset, tables_.ht.words));
   if (tables_.xyz.has_value()) {
     CJ2K_TRY(put(tables_.xyz_linear_offset, tables_.xyz->linear));
     CJ2K_TRY(put(tables_.xyz_codes_offset, tables_.xyz->codes));
@@ -162,8 +168,10 @@ Status CudaBackend::make_gop_work(std::unique_ptr<GopWork>* result) {
   CJ2K_TRY(work->transformed.create(*context_, true));
   CJ2K_TRY(work->end.create(*context_, true));
   CJ2K_TRY(work->frame_events.create(*context_, plan_.params.gop));
-  CJ2K_TRY(cuda::make_device_ebcot(
-      {plan_, *context_, form_, tables_, memory_, pinned_, table_memory_}, &work->coder));
+  const auto make_coder =
+      plan_.params.coder == CJ2K_CODER_HT ? cuda::make_device_ht : cuda::make_device_ebcot;
+  CJ2K_TRY(make_coder({plan_, *context_, form_, tables_, memory_, pinned_, table_memory_},
+                      &work->coder));
   *result = std::move(work);
   return Status::kOk;
 }
@@ -173,7 +181,7 @@ void CudaBackend::describe(cj2k_info* info) const {
   info->device_bytes = static_cast<int64_t>(device_bytes());
   info->pinned_bytes =
       static_cast<int64_t>(pinned_.all_bytes()) * (plan_.params.async_depth / plan_.params.gop);
-  info->tier1 = cuda::form_name(form_);
+  info->tier1 = tier1_name(plan_, form_);
 }
 
 // ---- Ingest ----
@@ -281,9 +289,13 @@ Status CudaBackend::gather(CudaGopWork& work, size_t first, size_t end, uint64_t
   CJ2K_TRY(work.bytes.take(bytes, &to));
   CJ2K_TRY(work.stream.upload(work.device.as<GatherJob>(memory_.gather) + first, jobs + first,
                               (end - first) * sizeof(GatherJob)));
-  CJ2K_TRY(work.coder->gather(work, on_device, static_cast<uint32_t>(end - first), from));
+  CJ2K_TRY(cuda::tier1_gather(work.stream, work.device.as<uint8_t>(memory_.coded), on_device,
+                              static_cast<uint32_t>(end - first), from));
   CJ2K_TRY(work.stream.download(to, from, bytes));
-  for (size_t i = first; i < end; ++i) work.block(jobs[i].block).data = to + jobs[i].to;
+  for (size_t i = first; i < end; ++i) {
+    const GatherJob& job = jobs[i];
+    work.coder->set_bytes(work, job.block, job.points, job.piece, to + job.to);
+  }
   return Status::kOk;
 }
 
@@ -328,15 +340,20 @@ Status CudaBackend::run_fetch(CudaGopWork& work, std::span<const FetchRequest> r
     for (uint32_t b = 0; b < num_blocks; ++b) {
       if (request.points[b] == 0) continue;
       const uint32_t number = request.frame * num_blocks + b;
-      const uint32_t length = work.block(number).hull[request.points[b] - 1].length_bytes;
-      const uint64_t room = (uint64_t{length} + 15) / 16 * 16;
-      if (bytes + room > memory_.samples_bytes) {
-        CJ2K_TRY(gather(work, first, count, bytes));
-        first = count;
-        bytes = 0;
+      cuda::BlockPiece pieces[cuda::kMostPieces];
+      const uint32_t num_pieces = work.coder->pieces(work, number, request.points[b], pieces);
+      for (uint32_t i = 0; i < num_pieces; ++i) {
+        const uint32_t length = pieces[i].length_bytes;
+        const uint64_t room = (uint64_t{length} + 15) / 16 * 16;
+        if (bytes + room > memory_.samples_bytes) {
+          CJ2K_TRY(gather(work, first, count, bytes));
+          first = count;
+          bytes = 0;
+        }
+        jobs[count++] = {pieces[i].from,         bytes, length, number, request.points[b],
+                         static_cast<uint8_t>(i)};
+        bytes += room;
       }
-      jobs[count++] = {number, length, bytes};
-      bytes += room;
     }
   }
   CJ2K_TRY(gather(work, first, count, bytes));
@@ -412,7 +429,7 @@ void describe_cuda_backend(const Plan& plan, int num_devices, cj2k_info* info) {
   const int64_t measure_bytes =
       static_cast<int64_t>(coefficient_bytes(plan, tables)) + PictureError::bytes(plan);
   info->backend = "cuda";
-  info->tier1 = cuda::form_name(form);
+  info->tier1 = tier1_name(plan, form);
   info->device_bytes = static_cast<int64_t>(cuda::device_bytes(
       plan, cuda::gops_of_device(num_gops, 0, static_cast<size_t>(num_devices))));
   info->pinned_bytes = static_cast<int64_t>(pinned.all_bytes()) * num_gops;

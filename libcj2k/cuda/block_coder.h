@@ -28,6 +28,13 @@ struct DeviceCoderSetup {
   const simt::DeviceBuffer& table_memory;
 };
 
+/// Bytes of a block in GopMemory::coded.
+struct BlockPiece {
+  uint64_t from;  ///< a multiple of 16
+  uint32_t length_bytes;
+};
+inline constexpr uint32_t kMostPieces = 2;
+
 /// A block coder; there is one per GOP in flight. The caller makes the context current and makes
 /// one call at a time. After an error, enqueued work may still run.
 class DeviceBlockCoder {
@@ -40,12 +47,21 @@ class DeviceBlockCoder {
   /// time that it takes.
   virtual Status code(CudaGopWork& work, std::span<BlockRequest> requests,
                       const BlockSample& sample) = 0;
-  /// Enqueues a copy of the first bytes of each job's block to `to`, in device memory.
-  /// @param jobs  [count] in device memory
-  virtual Status gather(CudaGopWork& work, const GatherJob* jobs, uint32_t count, uint8_t* to) = 0;
+  /// Where the bytes of hull point `points` of a block are: in the device memory of
+  /// GopMemory::coded.
+  /// @param number  of the block in the GOP
+  /// @param pieces  [kMostPieces] written
+  /// @return number of pieces
+  virtual uint32_t pieces(CudaGopWork& work, uint32_t number, uint32_t points,
+                          BlockPiece* pieces) = 0;
+  /// Says where one of these pieces is in host memory, from fetch on.
+  virtual void set_bytes(CudaGopWork& work, uint32_t number, uint32_t points, uint32_t piece,
+                         uint8_t* bytes) = 0;
 };
 
 /// Creates the EBCOT block coder. Throws std::bad_alloc.
 Status make_device_ebcot(const DeviceCoderSetup& setup, std::unique_ptr<DeviceBlockCoder>* coder);
+/// Creates the HT block coder. Throws std::bad_alloc.
+Status make_device_ht(const DeviceCoderSetup& setup, std::unique_ptr<DeviceBlockCoder>* coder);
 
 }  // namespace cj2k::cuda

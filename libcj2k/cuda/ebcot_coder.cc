@@ -34,8 +34,17 @@ class DeviceEbcot final : public DeviceBlockCoder {
   Status begin(CudaGopWork& work, const Samples& samples) override;
   Status code(CudaGopWork& work, std::span<BlockRequest> requests,
               const BlockSample& sample) override;
-  Status gather(CudaGopWork& work, const GatherJob* jobs, uint32_t count, uint8_t* to) override {
-    return tier1_gather(work.stream, buffers(work), jobs, count, to);
+  /// All points are prefixes of the block's bytes.
+  uint32_t pieces(CudaGopWork& work, uint32_t number, uint32_t points,
+                  BlockPiece* pieces) override {
+    const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
+    const Tier1Job& job = s_.tables.tier1.jobs[number % num_blocks];
+    pieces[0] = {number / num_blocks * s_.tables.tier1.frame_bytes + job.bytes_offset,
+                 work.block(number).hull[points - 1].length_bytes};
+    return 1;
+  }
+  void set_bytes(CudaGopWork& work, uint32_t number, uint32_t, uint32_t, uint8_t* bytes) override {
+    work.block(number).data = bytes;
   }
 
  private:

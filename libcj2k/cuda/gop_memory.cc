@@ -33,7 +33,11 @@ PlanTables::PlanTables(const Plan& plan, Tier1Form form)
       coded_words(make_coded_words(plan)),
       frame(make_frame_layout(plan)) {
   quantize = make_quantize_jobs(plan, frame, &frame_words);
-  tier1 = make_tier1_layout(plan, quantize, form);
+  if (plan.params.coder == CJ2K_CODER_HT) {
+    ht = make_ht_layout(plan);
+  } else {
+    tier1 = make_tier1_layout(plan, quantize, form);
+  }
   Carver carver;
   for (int level = 1; level <= plan.params.levels; ++level) {
     levels.push_back(make_dwt_level(plan, frame, level));
@@ -43,6 +47,7 @@ PlanTables::PlanTables(const Plan& plan, Tier1Form form)
   }
   quantize_offset = carver.take(quantize.size() * sizeof(QuantizeJob));
   tier1_offset = carver.take(tier1.jobs.size() * sizeof(Tier1Job));
+  ht_words_offset = carver.take(ht.words.size() * sizeof(uint16_t));
   const cj2k_params& p = plan.params;
   if (p.xyz != CJ2K_XYZ_OFF) {
     xyz = make_xyz_tables(p.xyz, p.xyz_gamma, p.source_depth[0]);
@@ -55,9 +60,7 @@ PlanTables::PlanTables(const Plan& plan, Tier1Form form)
 GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
                      uint64_t scratch_bytes) {
   const auto frames = static_cast<uint64_t>(plan.params.gop);
-  const auto style = static_cast<uint32_t>(plan.params.cblk_style);
   const uint64_t blocks = frames * plan.blocks.size();
-  const uint64_t num_passes = frames * tables.tier1.frame_passes;
   Carver carver;
   input = carver.take(frames * tables.input.bytes);
   coded_words = carver.take(tables.coded_words.bytes);
@@ -66,7 +69,26 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
   for (const Tier1Job& job : tables.tier1.jobs) {
     samples_bytes = std::max<uint64_t>(samples_bytes, job.bytes_capacity);
   }
+  samples_bytes = std::max<uint64_t>(samples_bytes, tables.ht.most_bytes);
   samples = carver.take(samples_bytes);
+  if (plan.params.coder == CJ2K_CODER_HT) {
+    coded = carver.take(frames * tables.ht.frame_bytes);
+    peaks = carver.take(blocks * sizeof(uint32_t));
+    ht_tasks = carver.take(frames * tables.ht.frame_tasks * sizeof(HtTask));
+    ht_results = carver.take(frames * tables.ht.frame_tasks * sizeof(HtResult));
+    gather = carver.take(2 * blocks * sizeof(GatherJob));
+  } else {
+    take_ebcot(plan, tables, form, scratch_bytes, carver);
+  }
+  bytes = carver.bytes();
+}
+
+void GopMemory::take_ebcot(const Plan& plan, const PlanTables& tables, Tier1Form form,
+                           uint64_t scratch_bytes, Carver& carver) {
+  const auto frames = static_cast<uint64_t>(plan.params.gop);
+  const auto style = static_cast<uint32_t>(plan.params.cblk_style);
+  const uint64_t blocks = frames * plan.blocks.size();
+  const uint64_t num_passes = frames * tables.tier1.frame_passes;
   words = carver.take(frames * tables.frame_words * sizeof(uint64_t));
   magnitudes = carver.take(blocks * sizeof(uint32_t));
   const bool is_fused = form == Tier1Form::kFused;
@@ -99,7 +121,6 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
   if (stop == CJ2K_STOP_PSB) stop_counters_bytes = frames * plane_slope_table_bytes(num_components);
   if (stop == CJ2K_STOP_BPI) stop_counters_bytes = frames * CJ2K_MAX_COMPONENTS * sizeof(uint64_t);
   stop_counters = carver.take(stop_counters_bytes);
-  bytes = carver.bytes();
 }
 
 }  // namespace cj2k::cuda

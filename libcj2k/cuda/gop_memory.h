@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "cuda/ht_layout.h"
 #include "cuda/pixel_jobs.h"
 #include "cuda/tier1_coder.h"
 #include "kernels/pixels/pixels.h"
@@ -63,14 +64,15 @@ struct PlanTables {
   std::vector<DwtLevel> levels;  ///< [level - 1]
   std::vector<QuantizeJob> quantize;
   uint64_t frame_words = 0;  ///< 64-bit words of a frame's bit-planes
-  Tier1Layout tier1;
+  Tier1Layout tier1;         ///< empty with coder = ht
+  HtLayout ht;               ///< empty with coder = ebcot
 
   // Offsets in the device memory of the tables, and its size, in bytes.
   struct Level {
     uint64_t jobs, parts;
   };
   std::vector<Level> level_offsets;
-  uint64_t quantize_offset = 0, tier1_offset = 0;
+  uint64_t quantize_offset = 0, tier1_offset = 0, ht_words_offset = 0;
   uint64_t xyz_linear_offset = 0, xyz_codes_offset = 0;  ///< with xyz only
   uint64_t bytes = 0;
 };
@@ -79,19 +81,30 @@ struct PlanTables {
 struct GopMemory {
   GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form, uint64_t scratch_bytes);
 
-  uint64_t input, samples, words, magnitudes;
-  uint64_t coded_words;  ///< of one frame: the frames of a GOP are read one after the other
-  uint64_t symbols, pass_symbols;  ///< empty with the fused form
-  uint64_t coded, passes, tails, snapshots, states;
-  uint64_t list, thresholds, results, hull, segments, hull_tails, totals, gather, scratch;
+  uint64_t input = 0, samples = 0;
+  uint64_t coded_words = 0;  ///< of one frame: the frames of a GOP are read one after the other
+  uint64_t coded = 0, gather = 0;
+  // EBCOT alone.
+  uint64_t words = 0, magnitudes = 0;
+  uint64_t symbols = 0, pass_symbols = 0;  ///< empty with the fused form
+  uint64_t passes = 0, tails = 0, snapshots = 0, states = 0;
+  uint64_t list = 0, thresholds = 0, results = 0, hull = 0, segments = 0, hull_tails = 0;
+  uint64_t totals = 0, scratch = 0;
   /// Arrays for the decisions of the early stops (slopes.h). exact uses weights and stop_counters;
   /// psb and bpi use records and stop_counters; arrays that are not used are empty. stop_counters
   /// counts the coded bytes: by slope (exact, psb) or by component (bpi).
-  uint64_t weights, records, stop_counters;
-  uint64_t records_bytes, stop_counters_bytes;  ///< sizes of the arrays, which must be zeroed
-  /// Size of `samples`. After quantisation, the bytes of blocks are gathered there.
-  uint64_t samples_bytes;
-  uint64_t bytes;  ///< size of the device memory
+  uint64_t weights = 0, records = 0, stop_counters = 0;
+  /// Sizes of the arrays, which must be zeroed.
+  uint64_t records_bytes = 0, stop_counters_bytes = 0;
+  // HT alone.
+  uint64_t peaks = 0, ht_tasks = 0, ht_results = 0;
+  /// Size of `samples`. After block coding, the bytes of blocks are gathered there.
+  uint64_t samples_bytes = 0;
+  uint64_t bytes = 0;  ///< size of the device memory
+
+ private:
+  void take_ebcot(const Plan& plan, const PlanTables& tables, Tier1Form form,
+                  uint64_t scratch_bytes, Carver& carver);
 };
 
 }  // namespace cj2k::cuda

@@ -43,6 +43,8 @@ Status PinnedPool::take(uint64_t bytes, uint8_t** memory) {
 PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   const auto frames = static_cast<uint64_t>(plan.params.gop);
   const uint64_t blocks = frames * plan.blocks.size();
+  const bool is_ht = plan.params.coder == CJ2K_CODER_HT;
+  const uint64_t tasks = frames * tables.ht.frame_tasks;
   Carver carver;
   input = carver.take(frames * tables.input.bytes);
   list = carver.take(blocks * sizeof(uint32_t));
@@ -50,10 +52,14 @@ PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   thresholds = carver.take(frames * CJ2K_MAX_COMPONENTS * sizeof(uint16_t));
   results = carver.take(blocks * sizeof(Tier1Result));
   totals = carver.take(2 * sizeof(uint32_t));
-  gather = carver.take(blocks * sizeof(GatherJob));
+  gather = carver.take((is_ht ? 2 : 1) * blocks * sizeof(GatherJob));
+  peaks = carver.take(is_ht ? blocks * sizeof(uint32_t) : 0);
+  ht_tasks = carver.take(tasks * sizeof(HtTask));
+  ht_results = carver.take(tasks * sizeof(HtResult));
   bytes = carver.bytes();
 
-  hull_bytes = blocks * kPlannedHullPoints * sizeof(HullPoint);
+  // Hulls of HT blocks are made on the host.
+  hull_bytes = is_ht ? 0 : blocks * kPlannedHullPoints * sizeof(HullPoint);
   // Without a cap: the size of the uncompressed frame.
   uint64_t frame = 0;
   for (const Component& c : plan.components) {

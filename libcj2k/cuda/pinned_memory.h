@@ -33,6 +33,7 @@ struct PinnedLayout {
   PinnedLayout(const Plan& plan, const PlanTables& tables);
 
   uint64_t input, list, weights, thresholds, results, totals, gather;
+  uint64_t peaks, ht_tasks, ht_results;  ///< empty with coder = ebcot
   uint64_t bytes, hull_bytes, code_bytes;
   uint64_t all_bytes() const { return bytes + hull_bytes + code_bytes; }
 };

@@ -549,7 +549,7 @@ typedef struct cj2k_info {
   const char* device_name;   /* "" on the CPU; the names of several devices are joined by ", " */
   int64_t device_bytes;      /* device memory reserved, per device; 0 on the CPU */
   int64_t pinned_bytes;      /* host memory that is page-locked for copies; 0 on the CPU */
-  const char* tier1;         /* in use on the GPU, "classic", "cibo" or "fused"; "" on the CPU */
+  const char* tier1;         /* in use on the GPU, "classic", "cibo" or "fused"; "" on the CPU and with HT */
   int32_t rsiz;              /* the codestream's claim (T.800 Table A.10); 0 without a profile */
   int64_t least_frame_bytes; /* the smallest target_bytes and max_frame_bytes that open takes */
   int64_t least_component_bytes; /* the smallest max_component_bytes */

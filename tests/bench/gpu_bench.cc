@@ -143,6 +143,13 @@ struct Workload {
   Task task;
   int32_t width, height, depth;
   bool peers;  ///< nvJPEG2000 runs in the same group
+
+  /// coder = ht: there are no forms of tier-1.
+  bool is_ht() const {
+    return std::any_of(task.settings.begin(), task.settings.end(), [](const auto& setting) {
+      return std::string(setting.first) == "coder" && setting.second == "ht";
+    });
+  }
 };
 
 std::vector<Workload> workloads(int scale, bool smoke) {
@@ -167,6 +174,10 @@ std::vector<Workload> workloads(int scale, bool smoke) {
   add("4k8-1.2bpp-none", 3840, 2160, 8, bytes_1_2, "none", false, {});
   add("4k12-25M-none", 3840, 2160, 12, per_frame(25), "none", false, cinema);
   add("2k12-250M", 2048, 1080, 12, per_frame(250), "exact", true, cinema);
+  const std::vector<std::pair<const char*, std::string>> ht = {{"coder", "ht"}, {"cblk", "64x64"}};
+  add("4k8-1.25bpp-ht", 3840, 2160, 8, int64_t{3840} * 2160 * 10 / 64, "exact", false, ht);
+  add("4k8-lossless-ht", 3840, 2160, 8, 0, "none", false, ht);
+  add("4k12-lossless-ht", 3840, 2160, 12, 0, "none", false, ht);
   for (Workload& w : all) {
     if (scale == 1) break;
     w.width = std::max(w.width / scale, 16);
@@ -302,7 +313,8 @@ void Bench::group(Workload& load, int gop, Boundary boundary, bool peers) {
     return;
   }
   std::vector<Spec> specs;
-  for (const std::string& tier1 : o_.tier1)
+  const std::vector<std::string> only_auto = {"auto"};
+  for (const std::string& tier1 : load.is_ht() ? only_auto : o_.tier1)
     specs.push_back({{o_.device, tier1, gop, o_.threads, boundary}});
   if (peers && boundary == Boundary::kHostToHost && o_.cpu)
     specs.push_back({{"cpu", "auto", 0, o_.threads, boundary}});

@@ -83,14 +83,16 @@ TEST_CASE("backend: device=auto takes the CPU where there is nothing better, and
     }
     CHECK(left_behind() == "");
   }
-  // With a usable device, auto takes it, but not for a block coder that it does not have.
+  // With a usable device, auto takes it, for each block coder.
   start_machine();
   {
     cj2k_params ht = p;
     ht.coder = CJ2K_CODER_HT;
+    const HostFrames frames(pictures);
     Session session(ht);
-    CHECK(session.info().backend == std::string("cpu"));
-    CHECK(session.log.count(CJ2K_LOG_INFO, "device auto takes the CPU: coder ht has no CUDA") == 1);
+    check_sequence(session, frames, on_cpu(ht, pictures));
+    CHECK(session.info().backend == std::string("cuda"));
+    CHECK(session.info().tier1 == std::string());
   }
   {
     const HostFrames frames(pictures);

@@ -387,12 +387,15 @@ TEST_CASE("tier-1 gather: the first bytes of blocks, and nothing else") {
         const uint32_t length = random() % 4 == 0 ? 0
                                 : random() % 2    ? bytes
                                                   : static_cast<uint32_t>(random() % (bytes + 1));
-        jobs.push_back({number, length, end + random() % 3 * 16});
+        const Tier1Layout& layout = gop.laid.layout;
+        const uint64_t from = number / layout.jobs.size() * layout.frame_bytes +
+                              layout.jobs[number % layout.jobs.size()].bytes_offset;
+        jobs.push_back({from, end + random() % 3 * 16, length, number, 0, 0});
         end = (jobs.back().to + length + 15) / 16 * 16;
       }
       const auto device_jobs = gpu.upload(jobs);
       const auto out = gpu.upload(std::vector<uint8_t>(end, 0xA5));
-      REQUIRE(tier1_gather(gpu.stream, gop.buffers, device_jobs.as<GatherJob>(),
+      REQUIRE(tier1_gather(gpu.stream, gop.buffers.bytes, device_jobs.as<GatherJob>(),
                            static_cast<uint32_t>(jobs.size()), out.as<uint8_t>()) == Status::kOk);
       std::vector<uint8_t> actual = gpu.download<uint8_t>(out, end);
       std::vector<uint8_t> expected(end, 0xA5);

@@ -63,7 +63,6 @@ def test_sequence_in_mxf(ff, tmp_path):
     (["-cblk_style", "bypass"], "coder ht excludes cblk_style 1"),
     (["-layers", 3], "coder ht needs layers 1, not 3"),
     (["-profile:v", "cinema2k"], "coder ht needs profile none"),
-    (["-device", "cuda"], "coder ht needs device cpu or auto"),
 ])
 def test_refused(ff, options, says):
     ff.check_refused("-coder", "ht", *options, says=[says])

@@ -1,0 +1,302 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The HT block coder of the CUDA backend. The device codes all candidate planes of a call at once
+// (kernels/ht). Which planes these are, the truncation points and the hulls are computed on the host,
+// by the functions of the CPU backend (stages/ht/ht_points.h).
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/parallel.h"
+#include "core/quantizer.h"
+#include "cuda/block_coder.h"
+#include "kernels/ht/ht_block.h"
+#include "stages/early_stop.h"
+#include "stages/ht/ht_points.h"
+#include "stages/slope_histogram.h"
+
+namespace cj2k::cuda {
+namespace {
+
+/// Blocks of a frame to code in one launch.
+struct HtPart {
+  uint32_t frame;
+  std::span<const uint32_t> blocks;
+  SlopeThresholds thresholds;
+  uint32_t step_set;
+  bool anew;
+  bool cleanup_alone;
+};
+
+class DeviceHt final : public DeviceBlockCoder {
+ public:
+  explicit DeviceHt(const DeviceCoderSetup& setup)
+      : s_(setup),
+        num_blocks_(static_cast<uint32_t>(setup.plan.blocks.size())),
+        pool_(planned_bytes(setup.plan)),
+        arenas_(num_workers()),
+        codes_(static_cast<size_t>(setup.plan.params.gop) * setup.plan.blocks.size()),
+        step_sets_(static_cast<size_t>(setup.plan.params.gop)) {
+    items_.reserve(codes_.size());
+    if (stop_in_force(setup.plan) == CJ2K_STOP_EXACT && !setup.plan.params.lossless)
+      histogram_ = std::make_unique<SlopeHistogram>(setup.plan.components.size());
+  }
+
+  Status begin(CudaGopWork& work, const Samples& samples) override;
+  Status code(CudaGopWork& work, std::span<BlockRequest> requests,
+              const BlockSample& sample) override;
+  uint32_t pieces(CudaGopWork& work, uint32_t number, uint32_t points, BlockPiece* pieces) override;
+  void set_bytes(CudaGopWork& work, uint32_t number, uint32_t points, uint32_t piece,
+                 uint8_t* bytes) override;
+
+ private:
+  /// A block of a call, and its tasks: the planes from the highest to the lowest, or one without a
+  /// plane if there are none.
+  struct Item {
+    uint32_t number, first_task;
+    HtPlanes planes;
+    uint32_t step_set;
+    int bit_planes;
+    bool cleanup_alone;
+  };
+  static size_t planned_bytes(const Plan& plan) {
+    return static_cast<size_t>(plan.params.gop) * plan.blocks.size() * 8 * sizeof(HtPoint);
+  }
+  bool lossless() const { return s_.plan.params.lossless != 0; }
+  HtBlocks on_device(CudaGopWork& work, const Samples& samples) const;
+  Status code_parts(CudaGopWork& work, std::span<const HtPart> parts);
+  Status code_predicted(CudaGopWork& work, std::span<BlockRequest> requests,
+                        const BlockSample& sample);
+  void add_item(CudaGopWork& work, const HtPart& part, uint32_t index);
+  Status run_tasks(CudaGopWork& work);
+  void finish(CudaGopWork& work, const Item& item);
+  void build_hull(CodedBlock& coded, uint32_t number, double weight, HtPoint* points, int count);
+  template <typename T>
+  T* keep(const T* from, int count) {
+    T* kept = arenas_[worker_index()].take<T>(pool_, static_cast<size_t>(count));
+    std::copy_n(from, count, kept);
+    return kept;
+  }
+
+  const DeviceCoderSetup s_;
+  const uint32_t num_blocks_;
+  Samples samples_{};
+  ChunkPool pool_;
+  std::vector<Arena> arenas_;
+  std::vector<PointCode*> codes_;    ///< CodedBlock::codes of each block of the GOP
+  std::vector<uint32_t> step_sets_;  ///< of each frame
+  std::unique_ptr<SlopeHistogram> histogram_;
+  std::vector<Item> items_;
+  std::vector<HtPart> parts_;
+  uint32_t num_tasks_ = 0;
+};
+
+HtBlocks DeviceHt::on_device(CudaGopWork&, const Samples& samples) const {
+  return {s_.table_memory.as<QuantizeJob>(s_.tables.quantize_offset), num_blocks_, samples,
+          s_.table_memory.as<uint16_t>(s_.tables.ht_words_offset)};
+}
+
+/// The largest coefficients give the number of bit-planes in each step set.
+Status DeviceHt::begin(CudaGopWork& work, const Samples& samples) {
+  samples_ = samples;
+  pool_.reset();
+  for (Arena& arena : arenas_) arena.reset();
+  auto* const peaks = work.device.as<uint32_t>(s_.memory.peaks);
+  CJ2K_TRY(ht_peaks(work.stream, on_device(work, samples), s_.plan.reversible, peaks));
+  return work.stream.download(work.pinned.as<void>(s_.pinned.peaks), peaks,
+                              uint64_t{samples.num_frames} * num_blocks_ * sizeof(uint32_t));
+}
+
+Status DeviceHt::code(CudaGopWork& work, std::span<BlockRequest> requests,
+                      const BlockSample& sample) {
+  CJ2K_TRY(work.stream.record(work.begin));
+  if (requests[0].rule == StopRule::kPredicted) {
+    CJ2K_TRY(code_predicted(work, requests, sample));
+  } else {
+    parts_.clear();
+    for (const BlockRequest& r : requests)
+      parts_.push_back({r.frame, r.blocks, r.thresholds, r.step_set, r.anew, false});
+    CJ2K_TRY(code_parts(work, parts_));
+  }
+  CJ2K_TRY(work.stream.record(work.end));
+  return work.end.synchronize();
+}
+
+/// Predicts frame by frame, since each prediction says what to code next. The blocks that are left
+/// then follow in one launch.
+Status DeviceHt::code_predicted(CudaGopWork& work, std::span<BlockRequest> requests,
+                                const BlockSample& sample) {
+  std::vector<HtPart> rest;
+  for (BlockRequest& r : requests) {
+    Status status = Status::kOk;
+    const bool is_coded =
+        predict_ht(s_.plan, sample, work.blocks(r.frame), *histogram_, r,
+                   [&](std::span<const uint32_t> blocks, const SlopeThresholds& thresholds,
+                       uint32_t step_set, bool cleanup_alone) {
+                     const HtPart part{r.frame, blocks, thresholds, step_set, true, cleanup_alone};
+                     if (status == Status::kOk) status = code_parts(work, {&part, 1});
+                   });
+    CJ2K_TRY(status);
+    rest.push_back({r.frame, is_coded ? std::span(sample.larger.rest) : std::span(sample.all),
+                    r.thresholds, r.step_set, true, false});
+  }
+  return code_parts(work, rest);
+}
+
+Status DeviceHt::code_parts(CudaGopWork& work, std::span<const HtPart> parts) {
+  items_.clear();
+  num_tasks_ = 0;
+  for (const HtPart& part : parts) {
+    step_sets_[part.frame] = part.step_set;
+    for (const uint32_t index : part.blocks) add_item(work, part, index);
+  }
+  if (num_tasks_ > 0) CJ2K_TRY(run_tasks(work));
+  constexpr size_t kGrain = 64;
+  parallel_for(items_.size(), kGrain, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) finish(work, items_[i]);
+  });
+  return Status::kOk;
+}
+
+/// Chooses the planes of a block, and writes its tasks.
+void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
+  const Plan& plan = s_.plan;
+  const CodeBlock& block = plan.blocks[index];
+  const uint32_t number = part.frame * num_blocks_ + index;
+  CodedBlock& coded = work.block(number);
+  if (part.anew) coded = CodedBlock{};
+  const Subband& band = subband_of(plan, block, part.step_set);
+  uint32_t magnitude = work.pinned.as<uint32_t>(s_.pinned.peaks)[number];
+  if (!plan.reversible) {
+    const uint32_t most = (uint32_t{1} << band.max_bit_planes) - 1;
+    magnitude = quantize97_magnitude(std::bit_cast<float>(magnitude), band.inverse_step,
+                                     quantizer_limit(most), most);
+  }
+  const int bit_planes = std::bit_width(magnitude);
+  const double weight = distortion_weight(plan, block, part.step_set);
+  const HtPlanes planes =
+      ht_planes_to_code(plan, coded, weight, part.thresholds[block.component], bit_planes);
+  items_.push_back({number, num_tasks_, planes, part.step_set, bit_planes, part.cleanup_alone});
+  HtTask task{};
+  task.block = number;
+  task.inverse_step = band.inverse_step;
+  task.max_bit_planes = band.max_bit_planes;
+  auto* const tasks = work.pinned.as<HtTask>(s_.pinned.ht_tasks);
+  // The error without any plane is asked for once.
+  if (!coded.is_coded) task.bit_planes = static_cast<uint8_t>(bit_planes);
+  for (int plane = planes.end - 1; plane >= planes.lowest; --plane) {
+    const HtSlot& slot =
+        s_.tables.ht.slots[s_.tables.ht.first_slots[index] + static_cast<uint32_t>(plane)];
+    task.cleanup = part.frame * s_.tables.ht.frame_bytes + slot.cleanup;
+    task.rest = slot.rest;
+    task.both = slot.both;
+    task.plane = static_cast<uint8_t>(plane);
+    task.passes = static_cast<uint8_t>(ht_passes(plane, planes.lowest, part.cleanup_alone));
+    tasks[num_tasks_++] = task;
+    task.bit_planes = 0;
+  }
+  if (task.bit_planes == 0) return;
+  task.plane = kHtNoPlane;
+  tasks[num_tasks_++] = task;
+}
+
+Status DeviceHt::run_tasks(CudaGopWork& work) {
+  simt::Stream& stream = work.stream;
+  auto* const tasks = work.device.as<HtTask>(s_.memory.ht_tasks);
+  auto* const results = work.device.as<HtResult>(s_.memory.ht_results);
+  const bool causal = (s_.plan.params.cblk_style & CJ2K_STYLE_VSC) != 0;
+  CJ2K_TRY(
+      stream.upload(tasks, work.pinned.as<void>(s_.pinned.ht_tasks), num_tasks_ * sizeof(HtTask)));
+  CJ2K_TRY(ht_encode(stream, on_device(work, samples_), tasks, num_tasks_, s_.plan.reversible,
+                     lossless(), causal, work.device.as<uint8_t>(s_.memory.coded), results));
+  CJ2K_TRY(stream.download(work.pinned.as<void>(s_.pinned.ht_results), results,
+                           num_tasks_ * sizeof(HtResult)));
+  CJ2K_TRY(stream.record(work.end));
+  return work.end.synchronize();
+}
+
+/// Makes the CodedBlock from the results of the block's tasks.
+void DeviceHt::finish(CudaGopWork& work, const Item& item) {
+  const Plan& plan = s_.plan;
+  const CodeBlock& block = plan.blocks[item.number % num_blocks_];
+  CodedBlock& coded = work.block(item.number);
+  const CodedBlock before = coded;
+  const double weight = distortion_weight(plan, block, item.step_set);
+  const HtResult* result = work.pinned.as<HtResult>(s_.pinned.ht_results) + item.first_task;
+  double total = before.total_distortion;
+  if (!before.is_coded)
+    total =
+        item.bit_planes > 0 ? ht_left_error(plan, weight, item.bit_planes, result->total_left) : 0;
+  HtPoint points[kMaxHtPoints];
+  int count = 0;
+  if (before.coder_state != nullptr) {
+    const auto& state = *static_cast<const HtState*>(before.coder_state);
+    std::copy_n(state.points, state.count, points);
+    count = state.count;
+  }
+  for (int plane = item.planes.end - 1; plane >= item.planes.lowest; --plane, ++result) {
+    HtPlane code{};
+    code.plane = plane;
+    code.passes = ht_passes(plane, item.planes.lowest, item.cleanup_alone);
+    code.cleanup_bytes = result->cleanup_bytes;
+    code.left = ht_left_error(plan, weight, plane, result->left);
+    code.refinement = {result->sig_prop_bytes, result->both_bytes, result->sig_prop_distortion,
+                       result->mag_ref_distortion};
+    code.sig_prop_last = static_cast<uint8_t>(result->sig_prop_last);
+    count += make_ht_points(code, subband_of(plan, block, item.step_set), weight, total,
+                            points + count, coded);
+  }
+  end_ht_call(before, item.planes, item.bit_planes, total, coded);
+  build_hull(coded, item.number, weight, points, count);
+}
+
+void DeviceHt::build_hull(CodedBlock& coded, uint32_t number, double weight, HtPoint* points,
+                          int count) {
+  if (count == 0) return;
+  HullPoint hull[kMaxHtPoints];
+  PointCode codes[kMaxHtPoints];
+  LayerCuts cuts[kMaxHtPoints];
+  const bool has_cuts = s_.plan.params.layers > 1;
+  const int size = build_ht_hull(points, count, weight, {hull, codes, has_cuts ? cuts : nullptr});
+  coded.hull = keep(hull, size);
+  coded.codes = codes_[number] = keep(codes, size);
+  coded.cuts = has_cuts ? keep(cuts, size) : nullptr;
+  coded.num_hull = static_cast<uint8_t>(size);
+  if (coded.planes_left == 0) return;
+  const HtState state{keep(points, count), count};
+  coded.coder_state = keep(&state, 1);
+}
+
+uint32_t DeviceHt::pieces(CudaGopWork& work, uint32_t number, uint32_t points, BlockPiece* pieces) {
+  const uint32_t frame = number / num_blocks_, index = number % num_blocks_;
+  const HullPoint& point = work.block(number).hull[points - 1];
+  const PointCode& code = codes_[number][points - 1];
+  const Subband& band = subband_of(s_.plan, s_.plan.blocks[index], step_sets_[frame]);
+  const auto plane = static_cast<uint32_t>(band.max_bit_planes - 1 - code.zero_bit_planes);
+  const HtSlot& slot = s_.tables.ht.slots[s_.tables.ht.first_slots[index] + plane];
+  const uint64_t from = frame * s_.tables.ht.frame_bytes + slot.cleanup;
+  pieces[0] = {from, code.first_bytes};
+  if (point.passes == 1) return 1;
+  pieces[1] = {from + (point.passes == 2 ? slot.rest : slot.both),
+               point.length_bytes - code.first_bytes};
+  return 2;
+}
+
+void DeviceHt::set_bytes(CudaGopWork&, uint32_t number, uint32_t points, uint32_t piece,
+                         uint8_t* bytes) {
+  PointCode& code = codes_[number][points - 1];
+  (piece == 0 ? code.first : code.rest) = bytes;
+}
+
+}  // namespace
+
+Status make_device_ht(const DeviceCoderSetup& setup, std::unique_ptr<DeviceBlockCoder>* coder) {
+  *coder = std::make_unique<DeviceHt>(setup);
+  return Status::kOk;
+}
+
+}  // namespace cj2k::cuda

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cuda/ht_layout.h"
+
+#include <algorithm>
+
+namespace cj2k::cuda {
+namespace {
+
+/// Most bit-planes of a block, in any step set.
+int most_planes(const Plan& plan, const CodeBlock& block) {
+  int most = plan.subbands[block.subband].max_bit_planes;
+  for (const std::vector<Subband>& bands : plan.finer_subbands)
+    most = std::max<int>(most, bands[block.subband].max_bit_planes);
+  return most;
+}
+
+}  // namespace
+
+HtLayout make_ht_layout(const Plan& plan) {
+  HtLayout layout;
+  layout.words = ht_vlc_words();
+  for (const CodeBlock& block : plan.blocks) {
+    const int planes = most_planes(plan, block);
+    const uint32_t both_room = ht_refinement_room(block.width, block.height);
+    layout.first_slots.push_back(static_cast<uint32_t>(layout.slots.size()));
+    const int num_slots = plan.params.lossless != 0 ? std::min(planes, 1) : planes;
+    for (int plane = 0; plane < num_slots; ++plane) {
+      const uint32_t room = ht_cleanup_room(block.width, block.height, planes - plane);
+      const uint32_t rest = plan.params.lossless != 0 ? 0 : both_room;
+      layout.slots.push_back({layout.frame_bytes, room, room + rest});
+      layout.frame_bytes += room + uint64_t{2} * rest;
+      layout.most_bytes = std::max(layout.most_bytes, room + rest);
+    }
+    // One task at least, for the squared error.
+    layout.frame_tasks += static_cast<uint32_t>(std::max(num_slots, 1));
+  }
+  return layout;
+}
+
+}  // namespace cj2k::cuda

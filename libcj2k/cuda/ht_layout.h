@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Where the segments of HT blocks lie in device memory: each cleanup plane of each block has a place
+// for its worst case.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/ht/ht_block.h"
+#include "plan.h"
+
+namespace cj2k::cuda {
+
+/// The place of a cleanup plane: HtTask.
+struct HtSlot {
+  uint64_t cleanup;  ///< offset in the frame's bytes
+  uint32_t rest, both;
+};
+struct HtLayout {
+  std::vector<uint16_t> words;        ///< ht_vlc_words
+  std::vector<uint32_t> first_slots;  ///< [plan.blocks] of plane 0 of a block; one slot per plane
+  std::vector<HtSlot> slots;
+  uint64_t frame_bytes = 0;  ///< a multiple of 16
+  uint32_t frame_tasks = 0;  ///< most tasks of a call for one frame
+  uint32_t most_bytes = 0;   ///< most bytes of a point of a block
+};
+HtLayout make_ht_layout(const Plan& plan);
+
+}  // namespace cj2k::cuda

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Whole encodes with coder = ht: the CUDA backend's codestreams equal those of the CPU backend.
+#include "device/encode_check.h"
+
+namespace cj2k::simt::test {
+namespace {
+
+cj2k_params small(EncodeSettings settings) {
+  cj2k_params p = cj2k::test::make_params(97, 75);
+  cj2k::test::set(p, "coder", "ht");
+  cj2k::test::set(p, "cblk", "16x16");
+  cj2k::test::set(p, "levels", "3");
+  cj2k::test::set(p, "threads", "2");
+  for (const auto& [key, value] : settings) cj2k::test::set(p, key, value);
+  return p;
+}
+
+TEST_CASE("HT on the device: GOPs of 1, 2 and 5") {
+  for (const char* gop : {"1", "2", "5"}) {
+    start_device(static_cast<uint64_t>(gop[0]));
+    check_equal(small({{"gop", gop}, {"target_bytes", "4000"}}), 6);
+    check_equal(small({{"gop", gop}, {"lossless", "1"}}), 3);
+#if defined(CJ2K_SIMT_SHIM)
+    shim::check_canaries();
+    CHECK(shim::device_bytes_in_use() == 0);
+#endif
+  }
+}
+
+TEST_CASE("HT on the device: options") {
+  const std::vector<cj2k_params> table = {
+      small({{"lossless", "1"}, {"depth", "12"}, {"cblk", "64x64"}}),
+      small({{"lossless", "1"}, {"depth", "16"}, {"is_signed", "1"}}),
+      small({{"quality", "4"}, {"depth", "12"}}),
+      small({{"quality", "1"}, {"frame_steps", "0"}}),
+      small({{"wavelet", "5/3"}, {"target_bytes", "3000"}}),
+      small({{"wavelet", "5/3"}, {"quality", "3"}, {"cblk_style", "vsc"}}),
+      small({{"cblk_style", "vsc"}, {"target_bytes", "5000"}, {"cblk", "32x32"}}),
+      small({{"frame_steps", "0"}, {"target_bytes", "5000"}}),
+      small({{"target_bytes", "5000"}, {"min_frame_bytes", "4800"}}),
+      small({{"tile", "40x33"}, {"tile_offset", "3x5"}, {"image_offset", "7x9"}}),
+      small({{"tile", "40x33"}, {"target_bytes", "6000"}, {"cblk", "8x8"}}),
+      small({{"dx", "1,2,2"}, {"dy", "1,2,2"}, {"depth", "10"}, {"max_component_bytes", "1500"}}),
+      small({{"num_components", "1"}, {"depth", "16"}}),
+      small({{"num_components", "4"}, {"cblk", "1024x4"}, {"levels", "1"}}),
+      small({{"cblk", "4x256"}, {"levels", "0"}, {"mct", "off"}}),
+      small({{"stop", "none"}, {"target_bytes", "2500"}}),
+      small({{"stop", "none"}, {"lossless", "1"}, {"layers", "2"}}),
+      small({{"layers", "3"}, {"target_bytes", "5000"}}),
+      small({{"layers", "2"}, {"wavelet", "5/3"}, {"layer_rates", "2"}, {"quality", "5"}}),
+      small({{"format", "jp2"}, {"precincts", "32x32"}, {"progression", "rpcl"}, {"plt", "1"}}),
+      small({{"measure_mse", "1"}, {"target_bytes", "3000"}, {"gop", "2"}}),
+      small({{"measure_mse", "1"}, {"tile", "40x33"}, {"wavelet", "5/3"}, {"quality", "9"}}),
+      small({{"source_depth", "10"}, {"xyz", "rec709"}, {"depth", "12"}, {"target_bytes", "5000"}}),
+  };
+  for (const cj2k_params& p : table) {
+    start_device(7);
+    check_equal(p, 2);
+  }
+  // An interleaved frame.
+  FrameLayout layout;
+  layout.interleaved = true;
+  start_device(7);
+  check_equal(small({{"target_bytes", "4000"}}), 2, layout);
+}
+
+TEST_CASE("HT on the device: blocks that go on, other steps, caps from nearly nothing to all") {
+  int64_t resumed = 0;
+  for (const char* bytes : {"700", "1500", "6000", "15000", "60000"}) {
+    start_device(11);
+    cj2k_params p = small({{"cblk", "8x8"}, {"gop", "3"}, {"target_bytes", bytes}});
+    p.width = 130;
+    p.height = 118;
+    resumed += check_equal(p, 3);
+    cj2k::test::set(p, "max_component_bytes", "900");
+    cj2k::test::set(p, "depth", "12");
+    resumed += check_equal(p, 3);
+  }
+  CHECK(resumed > 0);
+}
+
+}  // namespace
+}  // namespace cj2k::simt::test
