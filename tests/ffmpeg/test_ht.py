@@ -61,7 +61,6 @@ def test_sequence_in_mxf(ff, tmp_path):
 
 @pytest.mark.parametrize("options, says", [
     (["-cblk_style", "bypass"], "coder ht excludes cblk_style 1"),
-    (["-layers", 3], "coder ht needs layers 1, not 3"),
     (["-profile:v", "cinema2k"], "coder ht needs profile none"),
 ])
 def test_refused(ff, options, says):
