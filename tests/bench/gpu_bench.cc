@@ -174,10 +174,13 @@ std::vector<Workload> workloads(int scale, bool smoke) {
   add("4k8-1.2bpp-none", 3840, 2160, 8, bytes_1_2, "none", false, {});
   add("4k12-25M-none", 3840, 2160, 12, per_frame(25), "none", false, cinema);
   add("2k12-250M", 2048, 1080, 12, per_frame(250), "exact", true, cinema);
-  const std::vector<std::pair<const char*, std::string>> ht = {{"coder", "ht"}, {"cblk", "64x64"}};
+  const std::vector<std::pair<const char*, std::string>> ht = {{"coder", "ht"}};
   add("4k8-1.25bpp-ht", 3840, 2160, 8, int64_t{3840} * 2160 * 10 / 64, "exact", false, ht);
   add("4k8-lossless-ht", 3840, 2160, 8, 0, "none", false, ht);
   add("4k12-lossless-ht", 3840, 2160, 12, 0, "none", false, ht);
+  for (Workload& w : all) {
+    if (w.is_ht()) w.task.cblk = 64;
+  }
   for (Workload& w : all) {
     if (scale == 1) break;
     w.width = std::max(w.width / scale, 16);
