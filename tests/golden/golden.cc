@@ -87,6 +87,9 @@ const std::vector<std::string> kConfigurations = {
     "width=416 height=272 coder=ht target_bytes=40000 frame_steps=0 cblk=32x32",
     "width=500 height=300 depth=10 tile=256x128 precincts=64x64 progression=rpcl coder=ht "
     "target_bytes=60000 format=jp2",
+    "width=416 height=272 coder=ht lossless=1 layers=4",
+    "width=416 height=272 qfactor=85 layers=3",
+    "width=416 height=272 depth=12 coder=ht qfactor=90 dx=1,2 colorspace=sycc cblk=32x32",
     "width=1024 height=576 depth=12 coder=ht target_bytes=250000 max_component_bytes=150000 "
     "frames=2",
     // Progression order changes; the first is the order of a 4K cinema codestream.
