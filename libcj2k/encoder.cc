@@ -102,6 +102,10 @@ Status Encoder::open_backends() {
 }
 
 Status Encoder::open_cuda(const DeviceList& devices, const Log& log) {
+  if (plan_.params.effort >= 2 && !plan_.params.lossless) {
+    return log.fail(Status::kNotSupported, "effort %d has no CUDA kernels so far",
+                    plan_.params.effort);
+  }
   CJ2K_TRY(make_cuda_backends(&plan_, devices, log, &backends_));
   cj2k_params& p = plan_.params;
   threads_ = std::make_unique<Threads>(p.threads, p.async_depth / p.gop);

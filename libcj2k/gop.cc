@@ -380,6 +380,7 @@ Status Gop::code_requests() {
       Frame& frame = *frames_[request.frame];
       frame.early_stop.request().thresholds = request.thresholds;
       frame.early_stop.request().step_set = request.step_set;
+      frame.early_stop.request().rdoq = request.rdoq;
       frame.rate.set_step_set(request.step_set);
     }
   }

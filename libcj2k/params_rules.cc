@@ -371,6 +371,22 @@ Status check_coder(const cj2k_params& p, const Log& log) {
   return Status::kOk;
 }
 
+// What effort 2 and 3 exclude. Without loss they change nothing.
+Status check_effort(const cj2k_params& p, const Log& log) {
+  if (p.effort < 2 || p.lossless) return Status::kOk;
+  if (p.coder == CJ2K_CODER_HT) {
+    return log.fail(Status::kNotSupported,
+                    "effort %d needs coder ebcot: for coder ht it has 0 and 1 so far", p.effort);
+  }
+  if (p.stop != CJ2K_STOP_NONE && p.stop != CJ2K_STOP_EXACT) {
+    return log.fail(Status::kNotSupported,
+                    "effort %d needs stop exact or none: it codes blocks again at the slope that "
+                    "rate control finds",
+                    p.effort);
+  }
+  return Status::kOk;
+}
+
 int32_t usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -398,6 +414,7 @@ Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log&
 
 Status apply_param_rules(cj2k_params* p, const Log& log) {
   CJ2K_TRY(check_coder(*p, log));
+  CJ2K_TRY(check_effort(*p, log));
   CJ2K_TRY(apply_profile(p, log));
   CJ2K_TRY(resolve_grid(p, log));
   CJ2K_TRY(check_blocks_and_precincts(*p, log));
@@ -412,6 +429,10 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
   if (p->cuda_context != nullptr && devices.count > 1) {
     return log.fail(Status::kInvalid, "cuda_context with device \"%s\": a context is of one device",
                     p->device);
+  }
+  if (p->effort >= 2 && !p->lossless && devices.kind == DeviceList::kCuda) {
+    return log.fail(Status::kNotSupported, "effort %d needs device cpu or auto, not \"%s\"",
+                    p->effort, p->device);
   }
   if (devices.kind == DeviceList::kCpu) choose_depth(p, false, 0);
   return Status::kOk;

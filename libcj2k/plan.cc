@@ -81,6 +81,14 @@ uint64_t count_blocks(const Rect& band, const Partition& part) {
   return static_cast<uint64_t>(wide) * static_cast<uint64_t>(high);
 }
 
+/// Whether the frames choose among step sets: to place the planes of HT blocks, or with RDOQ those
+/// of EBCOT. A profile may be in a container that has one QCD for all frames.
+bool wants_step_sets(const cj2k_params& p) {
+  if (p.frame_steps == 0) return false;
+  if (p.coder == CJ2K_CODER_HT) return true;
+  return p.effort >= 2 && p.profile == CJ2K_PROFILE_NONE && p.num_roi == 0 && p.qfactor == 0;
+}
+
 class PlanBuilder {
  public:
   PlanBuilder(const Log& log, Plan* plan) : log_(log), plan_(*plan), p_(plan->params) {}
@@ -250,7 +258,7 @@ class PlanBuilder {
 
   Status quantise() {
     CJ2K_TRY(quantise(p_, log_, &plan_.subbands));
-    if (p_.coder != CJ2K_CODER_HT || plan_.reversible || p_.frame_steps == 0) return Status::kOk;
+    if (plan_.reversible || !wants_step_sets(p_)) return Status::kOk;
     // 2^(-s / 8)
     constexpr double kFactors[kStepSets] = {1.0,
                                             0.9170040432046712,

@@ -50,6 +50,8 @@ struct BlockLimits {
   uint32_t step_set = 0;       ///< quantisation of the frame (plan.h)
   bool anew = false;           ///< blocks that are coded already begin again
   bool cleanup_alone = false;  ///< HT: no refinement passes
+  SlopeThresholds rdoq{};      ///< as in BlockRequest
+  bool hulls_known = false;    ///< as in BlockRequest
 };
 
 /// There is one per encoder. Its workers call it at the same time, each with its own index.

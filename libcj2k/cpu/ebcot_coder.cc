@@ -11,6 +11,8 @@
 #include "core/stop.h"
 #include "cpu/block_coder.h"
 #include "cpu/block_samples.h"
+#include "stages/early_stop.h"
+#include "stages/ebcot/rdoq.h"
 #include "stages/ebcot/tier1.h"
 #include "stages/hull.h"
 #include "stages/quantize.h"
@@ -48,6 +50,8 @@ struct BlockLane {
   PassTail tails[kMaxPasses];
   SavedCoder saved;
   Tier1Output output;
+  RdoqResult rdoq;
+  int changes;  ///< of RDOQ; 0: `rdoq` does not count
 };
 
 /// The working memory of one thread.
@@ -55,6 +59,7 @@ struct BlockWorker {
   BlockLane lanes[kTier1Lanes];
   Tier1Scratch scratch[kTier1Lanes];
   HullPoint hull[kMaxPasses];
+  std::unique_ptr<RdoqScratch> rdoq;  ///< null without RDOQ
 };
 
 /// Codes a list of blocks on one thread: quantises them, and keeps the results of tier-1.
@@ -83,9 +88,13 @@ class BlockRun final : public Tier1Queue {
   void keep_state(const BlockLane& lane, CodedBlock& coded);
   void keep_segments(const Tier1Output& out, CodedBlock& coded);
   void keep_tails(const Tier1Output& out, CodedBlock& coded);
-  double weight(const CodeBlock& block) const { return distortion_weight(plan_, block); }
-  static uint8_t zero_planes(const CodeBlock& block, const BlockLane& lane) {
-    return static_cast<uint8_t>(block.max_bit_planes + block.planes_above - lane.bit_planes);
+  void optimise(BlockLane& lane, const CodedBlock& before);
+  double weight(const CodeBlock& block) const {
+    return distortion_weight(plan_, block, limits_.step_set);
+  }
+  uint8_t zero_planes(const CodeBlock& block, const BlockLane& lane) const {
+    const int most_planes = subband_of(plan_, block, limits_.step_set).max_bit_planes;
+    return static_cast<uint8_t>(most_planes + block.planes_above - lane.bit_planes);
   }
   uint32_t style() const { return static_cast<uint32_t>(plan_.params.cblk_style); }
 
@@ -121,6 +130,8 @@ bool BlockRun::next(int number, Tier1Task* task) {
 bool BlockRun::begin(BlockLane& lane) {
   CodedBlock& coded = out_[lane.index];
   const CodeBlock& block = plan_.blocks[lane.index];
+  const CodedBlock last = coded;
+  if (limits_.anew) coded = CodedBlock{};
   const PausedBlock* before = paused(coded);
   // With PTERM blocks do not pause: each pass has its own ending, and a paused block does not keep
   // them.
@@ -137,8 +148,10 @@ bool BlockRun::begin(BlockLane& lane) {
     lane.output.num_passes = coded.num_passes;
   }
   lane.stride = (block.width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
-  lane.bit_planes = std::bit_width(
-      quantize_block(plan_, planes_, block, 0, lane.samples.as<uint32_t>(), lane.stride));
+  lane.bit_planes = std::bit_width(quantize_block(plan_, planes_, block, limits_.step_set,
+                                                  lane.samples.as<uint32_t>(), lane.stride));
+  lane.changes = 0;
+  if (limits_.rdoq[block.component] != 0) optimise(lane, last);
   const int planes_left = coded.is_coded ? coded.planes_left : lane.bit_planes;
   const BlockStart start = block_start(planes_left, coded.num_passes, lane.stop.last_plane, [&] {
     return is_out_of_reach(lane.stop.weight, planes_left, lane.stop.threshold);
@@ -150,6 +163,50 @@ bool BlockRun::begin(BlockLane& lane) {
   coded.planes_left = static_cast<uint8_t>(planes_left);
   coded.is_coded = true;
   return false;
+}
+
+/// RDOQ of a block that can reach the slope. Its cut is that of its hull, where it is known.
+/// @param last  the block as it was coded before
+void BlockRun::optimise(BlockLane& lane, const CodedBlock& last) {
+  const CodeBlock& block = plan_.blocks[lane.index];
+  const uint16_t slope = limits_.rdoq[block.component];
+  if (lane.bit_planes == 0 || best_slope_left(weight(block), lane.bit_planes) < slope) return;
+  const double lambda = rdoq_lambda(slope, weight(block));
+  PassKind kind;
+  int plane = rdoq_plane(lambda, &kind);
+  if (limits_.hulls_known) {
+    int points = last.num_hull;
+    while (points > 0 && last.hull[points - 1].slope < slope) --points;
+    if (points == 0) return;
+    const int passes = last.hull[points - 1].passes;
+    const int most_planes = subband_of(plan_, block, limits_.step_set).max_bit_planes;
+    plane = most_planes + block.planes_above - last.zero_bit_planes - num_planes_begun(passes);
+    kind = pass_kind(passes - 1);
+  }
+  if (plane >= lane.bit_planes) return;
+  RdoqBlock b{lane.samples.as<uint32_t>(),
+              lane.stride,
+              block.width,
+              block.height,
+              block.orientation,
+              style(),
+              nullptr,
+              0,
+              1,
+              lane.bit_planes,
+              plane,
+              kind,
+              lambda,
+              plan_.params.effort == 3 ? 2 : 1};
+  if (!plan_.reversible) {
+    const auto coefficients = planes_.block<float>(block);
+    b.coefficients = coefficients.data;
+    b.coefficient_stride = coefficients.stride_samples;
+    b.inverse_step = subband_of(plan_, block, limits_.step_set).inverse_step;
+  }
+  simd::rdoq_block(b, *worker_.rdoq, &lane.rdoq);
+  lane.changes = lane.rdoq.changes;
+  lane.bit_planes = lane.rdoq.bit_planes;
 }
 
 /// Squared error of the picture if the block is decoded without its lowest `planes` planes.
@@ -181,8 +238,13 @@ void BlockRun::done(int number) {
 /// Copies what the rate and packets stages need of a block, and what is needed to resume it.
 void BlockRun::keep(const BlockLane& lane, CodedBlock& coded) {
   const Tier1Output& out = lane.output;
+  if (lane.changes > 0) {
+    for (int i = 0; i < out.num_passes; ++i) out.passes[i].distortion += lane.rdoq.removed[i];
+  }
   const int points = build_hull(out.passes, out.num_passes, weight(plan_.blocks[lane.index]),
                                 plan_.params.lossless != 0, worker_.hull, &coded.total_distortion);
+  if (lane.changes > 0)
+    coded.total_distortion += weight(plan_.blocks[lane.index]) * lane.rdoq.total;
   coded.num_hull = static_cast<uint8_t>(points);
   size_t bytes = points > 0 ? worker_.hull[points - 1].length_bytes : 0;
   if (lane.stop.paused) {
@@ -235,7 +297,10 @@ void BlockRun::keep_tails(const Tier1Output& out, CodedBlock& coded) {
 class CpuEbcot final : public CpuBlockCoder {
  public:
   CpuEbcot(const Plan& plan, size_t workers) : plan_(plan) {
-    for (size_t i = 0; i < workers; ++i) workers_.push_back(std::make_unique<BlockWorker>());
+    for (size_t i = 0; i < workers; ++i) {
+      workers_.push_back(std::make_unique<BlockWorker>());
+      if (has_rdoq(plan)) workers_.back()->rdoq = std::make_unique<RdoqScratch>();
+    }
   }
   void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
             const BlockLimits& limits, size_t worker, CpuBlocks& out) override {

@@ -59,7 +59,8 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
                        const CodeSome& code) {
   switch (request.rule) {
     case StopRule::kThresholds:
-      code(request.blocks, {request.thresholds, 0, request.step_set, request.anew});
+      code(request.blocks, {request.thresholds, 0, request.step_set, request.anew, false,
+                            request.rdoq, request.hulls_known});
       break;
     case StopRule::kPredicted:
       if (plan_.params.coder == CJ2K_CODER_HT) {
@@ -69,7 +70,16 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
       code(sample.blocks, {{}, 0});
       request.thresholds = predict_thresholds(plan_, blocks, sample.blocks, sample.weights,
                                               request.targets, *histogram_);
-      code(sample.rest, {request.thresholds, 0});
+      request.step_set = step_set_at(plan_, request.thresholds);
+      if (rdoq_follows_prediction(plan_)) {
+        request.rdoq = rdoq_slopes(plan_, request.thresholds);
+        code(request.blocks,
+             {request.thresholds, 0, request.step_set, true, false, request.rdoq, false});
+        break;
+      }
+      if (request.step_set != 0)
+        code(sample.blocks, {request.thresholds, 0, request.step_set, true});
+      code(sample.rest, {request.thresholds, 0, request.step_set});
       break;
     case StopRule::kSlopeBytes:
     case StopRule::kBytes:

@@ -319,7 +319,8 @@ typedef struct cj2k_params {
 
   /* Code-blocks, precincts, tier-2. */
   cj2k_coder coder;                /* default: EBCOT */
-  int32_t frame_steps;             /* coder = ht with the 9/7. 1 (default): the steps of a frame are
+  int32_t frame_steps;             /* coder = ht, or effort 2 and 3 without profile and region of
+                                      interest, with the 9/7. 1 (default): the steps of a frame are
                                       those of quant_step over 2^(n/8), n = 0 .. 7, with the n that
                                       suits its bytes best, so QCD differs from frame to frame.
                                       0: they are those of quant_step, up to 0.2 dB worse */
@@ -390,6 +391,10 @@ typedef struct cj2k_params {
                       Excludes lossless, quality, quant_step, target_bytes, layer_rates and the 5/3;
                       frame_steps is then 0. 0 (default): none */
   cj2k_stop stop; /* how far code-blocks are coded; default exact */
+  int32_t effort;      /* EBCOT: time spent for picture quality at the same bytes, 0 .. 3; default 1.
+                          0: stop = bpi in place of exact at low rates. 2 and 3: rate-distortion
+                          optimised quantisation (docs/effort.md), on the CPU, with stop exact or
+                          none; lossless excepted, where it changes nothing */
   int32_t stop_margin; /* PST: how far coding goes below the threshold of the GOP before, in 1/256
                           octave of slope; 0 .. 4096; default 128 */
 

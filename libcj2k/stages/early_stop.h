@@ -63,6 +63,14 @@ using CodeShare = std::function<void(std::span<const uint32_t> blocks, const Slo
 bool predict_ht(const Plan& plan, const BlockSample& sample, const CodedBlock* blocks,
                 SlopeHistogram& histogram, BlockRequest& request, const CodeShare& code);
 
+/// Whether params.effort asks for RDOQ (stages/ebcot/rdoq.h).
+bool has_rdoq(const Plan& plan);
+/// Whether kPredicted goes on with RDOQ at the slopes predicted: effort 2. With effort 3 rate control
+/// says the slopes, and the hulls of a first coding where each block is cut.
+bool rdoq_follows_prediction(const Plan& plan);
+/// BlockRequest::rdoq for thresholds that were predicted.
+SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds);
+
 /// The requests of one frame: code request(), let rate control choose, then ask goes_on() whether
 /// blocks resume. The memory is reused from frame to frame.
 class EarlyStop {
@@ -81,6 +89,8 @@ class EarlyStop {
 
  private:
   bool wants_other_steps(const RateControl& rate);
+  bool resumes(const CodedBlock* blocks, const RateControl& rate);
+  bool wants_rdoq(const RateControl& rate);
   bool want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds);
 
   const Plan& plan_;
@@ -89,6 +99,7 @@ class EarlyStop {
   BlockRequest request_{};
   bool may_go_on_ = false;
   bool may_change_steps_ = false;
+  int rdoq_left_ = 0;  ///< times that RDOQ may still be requested
   std::vector<uint32_t> open_;
 };
 

@@ -59,6 +59,11 @@ struct BlockRequest {
   ByteTargets targets;               ///< for all rules but kThresholds
   uint32_t step_set = 0;  ///< quantisation of the frame; with kPredicted a result, chosen for HT
   bool anew = false;      ///< blocks that are coded already begin again
+  /// Per component, the log-slope at which rate control is expected to end, for RDOQ
+  /// (stages/ebcot/rdoq.h); 0: none. With kPredicted a result. Needs `anew`, and effort 2 or 3.
+  SlopeThresholds rdoq{};
+  /// The blocks were coded before with the same steps, so their hulls say where they are cut.
+  bool hulls_known = false;
 };
 
 }  // namespace cj2k

@@ -66,6 +66,17 @@ void choose_poc(cj2k_params& p, Input& in) {
   }
 }
 
+/// Rate-distortion optimised quantisation, mostly with what it needs.
+void choose_effort(cj2k_params& p, Input& in) {
+  const uint8_t kind = in.byte();
+  p.effort = kind & 3;
+  p.frame_steps = kind >> 2 & 1;
+  if (kind & 0x80) return;
+  p.stop = kind & 8 ? CJ2K_STOP_NONE : CJ2K_STOP_EXACT;
+  p.lossless = 0;
+  p.coder = CJ2K_CODER_EBCOT;
+}
+
 /// The HT block coder, mostly without what it excludes.
 void choose_ht(cj2k_params& p, Input& in) {
   p.coder = CJ2K_CODER_HT;
@@ -147,6 +158,7 @@ void choose(cj2k_params& p, Input& in) {
   }
   if (records & 4) choose_ht(p, in);
   if (records & 8) p.qfactor = in.number(-1, 101);
+  if (records & 16) choose_effort(p, in);
   p.threads = in.number(1, 3);
   p.gop = in.number(0, 3);
   p.async_depth = in.number(0, 3);

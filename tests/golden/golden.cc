@@ -114,6 +114,15 @@ const std::vector<std::string> kConfigurations = {
     "width=1024 height=576 depth=12 cblk=32x32 target_bytes=100000 cblk_style=bypass+termall",
     "width=1024 height=576 depth=12 cblk=32x32 target_bytes=100000 cblk_style=vsc stop=psb",
     "width=1024 height=576 depth=12 cblk=32x32 layers=6 target_bytes=200000 stop=bpi",
+    // Effort: stop strategies of 0, rate-distortion optimised quantisation of 2 and 3.
+    "width=1024 height=576 depth=12 cblk=32x32 target_bytes=40000 effort=0",
+    "width=1024 height=576 depth=12 cblk=32x32 target_bytes=250000 effort=0",
+    "width=1024 height=576 depth=12 cblk=32x32 target_bytes=100000 effort=2 frames=2",
+    "width=1024 height=576 depth=12 cblk=32x32 target_bytes=100000 effort=3",
+    "width=416 height=272 effort=2 frame_steps=0 cblk_style=bypass+vsc target_bytes=40000",
+    "width=416 height=272 wavelet=5/3 effort=3 quality=4 cblk=32x32",
+    "width=500 height=300 tile=256x128 layers=4 progression=rpcl effort=3 target_bytes=60000 "
+    "max_component_bytes=30000",
 };
 
 TEST_CASE("codestreams are those of the table") { check_table("golden.tsv", kConfigurations); }

@@ -376,3 +376,37 @@ TEST_CASE("params: GOP and depth of each backend") {
     CHECK(p.async_depth == c.expected_depth);
   }
 }
+
+TEST_CASE("params: what effort 2 and 3 exclude is refused by name; lossless takes any effort") {
+  for (const char* effort : {"0", "1", "2", "3"}) {
+    const bool optimises = effort[0] >= '2';
+    struct Case {
+      const char *name, *value, *needs;
+    };
+    for (const Case& c : std::initializer_list<Case>{{"coder", "ht", "needs coder ebcot"},
+                                                     {"stop", "psb", "needs stop exact or none"},
+                                                     {"stop", "pst", "needs stop exact or none"},
+                                                     {"stop", "bpi", "needs stop exact or none"},
+                                                     {"device", "cuda", "needs device cpu"}}) {
+      const std::string name = c.name, value = c.value, needs = c.needs;
+      CAPTURE(name);
+      CAPTURE(value);
+      cj2k_params p = valid();
+      REQUIRE(set(&p, "effort", effort) == Status::kOk);
+      REQUIRE(set(&p, name, value) == Status::kOk);
+      const std::string error = resolve_error(p, Status::kNotSupported);
+      if (optimises) {
+        CHECK(contains(error, std::string("effort ") + effort));
+        CHECK(contains(error, needs));
+        p.lossless = 1;
+        CHECK(resolve_error(p) == "");
+      } else {
+        CHECK(error == "");
+      }
+    }
+  }
+  cj2k_params p = valid();
+  CHECK(p.effort == 1);
+  p.effort = 4;
+  CHECK(contains(resolve_error(p), "effort 4"));
+}

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// effort: what 2 and 3 make is Part 1 for other projects' decoders, within the caps, the same for any
+// number of threads, and better than effort 1 at the same bytes.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "roundtrip/roundtrip.h"
+
+namespace cj2k::test {
+namespace {
+
+cj2k_params params_with(int effort, int width, int height, int components = 3, int depth = 8) {
+  cj2k_params p = make_params(width, height, components, depth);
+  p.effort = effort;
+  return p;
+}
+
+/// PSNR under a cap, as OpenJPEG shows it.
+double psnr_at(cj2k_params p, const Picture& picture, int64_t bytes) {
+  p.target_bytes = bytes;
+  const Encoded ours = encode(p, picture);
+  INFO(ours.log);
+  REQUIRE(ours.status == CJ2K_OK);
+  CHECK(ours.bytes.size() <= static_cast<size_t>(bytes));
+  CHECK(ours.bytes.size() > static_cast<size_t>(bytes) * 9 / 10);
+  const Decoded shown = decode(Decoder::kOpenJpeg, ours.bytes, p);
+  INFO(shown.error);
+  REQUIRE(shown.picture);
+  return psnr(picture, *shown.picture);
+}
+
+TEST_CASE("effort: 2 and 3 gain at equal bytes, 0 loses next to nothing") {
+  if (!use_decoder(Decoder::kOpenJpeg)) return;
+  for (const cj2k_wavelet wavelet : {CJ2K_WAVELET_97, CJ2K_WAVELET_53}) {
+    cj2k_params p = params_with(1, 640, 480);
+    p.wavelet = wavelet;
+    set(p, "cblk", "32x32");
+    const Picture picture = make_picture(p, Content::kTexture, 3);
+    for (const int64_t bytes : {20000, 60000}) {
+      CAPTURE(bytes);
+      CAPTURE(static_cast<int>(wavelet));
+      double db[4];
+      for (int effort = 0; effort <= 3; ++effort) {
+        p.effort = effort;
+        db[effort] = psnr_at(p, picture, bytes);
+      }
+      std::string all;
+      for (const double d : db) all += std::to_string(d) + " ";
+      INFO(all);
+      CHECK(db[0] > db[1] - 0.06);
+      CHECK(db[2] > db[1] + 0.03);
+      CHECK(db[3] > db[1] + 0.05);
+    }
+  }
+}
+
+TEST_CASE(
+    "effort 2 and 3: every code-block style, shapes, layers, tiles, regions: decoders agree") {
+  const char* const kSets[] = {
+      "cblk_style=bypass cblk=32x32",
+      "cblk_style=reset",
+      "cblk_style=termall",
+      "cblk_style=vsc cblk=16x64",
+      "cblk_style=pterm cblk=32x32",
+      "cblk_style=segsym",
+      "cblk_style=bypass+reset+termall+vsc+pterm+segsym",
+      "cblk=1024x4",
+      "cblk=4x1024 levels=2",
+      "cblk=4x4 wavelet=5/3",
+      "layers=5 tile=100x90 progression=rpcl precincts=64x64,32x32",
+      "wavelet=5/3 mct=off cblk_style=bypass",
+      "stop=none frame_steps=0",
+      "max_component_bytes=4000 max_frame_bytes=9000",
+  };
+  int i = 0;
+  for (const char* settings : kSets) {
+    CAPTURE(settings);
+    cj2k_params p = params_with(2 + i % 2, 203, 147, 3, i % 3 == 0 ? 12 : 8);
+    std::string text = settings;
+    while (!text.empty()) {
+      const size_t end = std::min(text.find(' '), text.size());
+      const size_t equals = text.find('=');
+      set(p, text.substr(0, equals).c_str(), text.substr(equals + 1, end - equals - 1));
+      text.erase(0, end + 1);
+    }
+    const bool has_cap = p.max_frame_bytes != 0;
+    p.quality = 3;
+    check_roundtrip(p, make_picture(p, Content::kTexture, 6), kTwoDecoders,
+                    has_cap ? 20 : quality_floor(p, 3) - 2);
+    p.target_bytes = 12000;
+    p.quality = 0;
+    check_roundtrip(p, make_picture(p, Content::kNoise, 7), kTwoDecoders, 5);
+    ++i;
+  }
+  cj2k_params p = params_with(3, 203, 147);
+  set(p, "roi", "40,40,60,50");
+  set(p, "cblk", "16x16");
+  p.target_bytes = 12000;
+  check_roundtrip(p, make_picture(p, Content::kTexture, 8), {Decoder::kOpenJpeg}, 15);
+}
+
+TEST_CASE("effort 2 and 3: the bytes do not depend on threads; without loss nothing changes") {
+  for (const int effort : {2, 3}) {
+    cj2k_params p = params_with(effort, 800, 600);
+    set(p, "cblk", "16x16");
+    p.target_bytes = 50000;
+    const Picture picture = make_picture(p, Content::kTexture, 9);
+    p.threads = 1;
+    const Encoded one = encode(p, picture);
+    REQUIRE(one.status == CJ2K_OK);
+    for (const int threads : {2, 5}) {
+      p.threads = threads;
+      CHECK(encode(p, picture).bytes == one.bytes);
+    }
+    p.target_bytes = 0;
+    p.lossless = 1;
+    const Encoded lossless = encode(p, picture);
+    p.effort = 1;
+    CHECK(encode(p, picture).bytes == lossless.bytes);
+  }
+}
+
+TEST_CASE("effort 2 and 3: empty, tiny and flat pictures, and caps that everything fits") {
+  for (const int effort : {2, 3}) {
+    for (const auto& [width, height] : {std::pair{1, 1}, {3, 5}, {37, 1}}) {
+      cj2k_params p = params_with(effort, width, height);
+      p.quality = 2;
+      check_roundtrip(p, make_picture(p, Content::kNoise, 4), kTwoDecoders, 15);
+    }
+    cj2k_params p = params_with(effort, 300, 200);
+    p.target_bytes = 500000;
+    check_roundtrip(p, make_picture(p, Content::kTexture, 4), kTwoDecoders, 45);
+    p.target_bytes = 400;
+    check_roundtrip(p, make_picture(p, Content::kTexture, 4), kTwoDecoders, 5);
+  }
+}
+
+}  // namespace
+}  // namespace cj2k::test
