@@ -87,6 +87,11 @@ void choose_ht(cj2k_params& p, Input& in) {
   p.cblk_style = kind & 2 ? CJ2K_STYLE_VSC : 0;
 }
 
+void choose_coder(cj2k_params& p, Input& in, uint8_t kind) {
+  if (kind & 4) choose_ht(p, in);
+  if (kind & 16) choose_effort(p, in);
+}
+
 void choose(cj2k_params& p, Input& in) {
   p.width = in.number(1, 70);
   p.height = in.number(1, 70);
@@ -156,9 +161,8 @@ void choose(cj2k_params& p, Input& in) {
       p.roi[i] = {in.number(0, 100), in.number(0, 100), in.number(1, 50), in.number(1, 50),
                   in.byte() & 1 ? in.number(0, 30) : 0};
   }
-  if (records & 4) choose_ht(p, in);
+  choose_coder(p, in, records);
   if (records & 8) p.qfactor = in.number(-1, 101);
-  if (records & 16) choose_effort(p, in);
   p.threads = in.number(1, 3);
   p.gop = in.number(0, 3);
   p.async_depth = in.number(0, 3);
