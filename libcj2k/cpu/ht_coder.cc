@@ -125,10 +125,10 @@ void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double tot
   if (passes > 1) {
     const bool causal = (plan_.params.cblk_style & CJ2K_STYLE_VSC) != 0;
     code.refinement = simd::ht_refinement(samples_, plane, causal, plan_.reversible,
-                                          worker_.sig_prop, worker_.both);
+                                          worker_.sig_prop, passes > 2 ? worker_.both : nullptr);
     code.sig_prop = keep(worker_.sig_prop, code.refinement.sig_prop_bytes);
     if (passes > 2) code.both = keep(worker_.both, code.refinement.both_bytes);
-    if (code.refinement.sig_prop_bytes > 0)
+    if (passes > 2 && code.refinement.sig_prop_bytes > 0)
       code.sig_prop_last = worker_.both[code.refinement.sig_prop_bytes - 1];
   }
   count_ += make_ht_points(code, subband_of(plan_, block, limits_.step_set), weight_, total,

@@ -137,6 +137,20 @@ class MelBits {
       if (state_ + 1 < kMelStates) ++state_;
     }
   }
+  /// The same as `count` times put_event(false).
+  CJ2K_HD constexpr void put_zeros(uint32_t count) {
+    while (count > 0) {
+      const uint32_t left = (1u << kMelExponents[state_]) - run_;
+      if (count < left) {
+        run_ += count;
+        return;
+      }
+      count -= left;
+      put(1, 1);
+      run_ = 0;
+      if (state_ + 1 < kMelStates) ++state_;
+    }
+  }
   /// Codes a run that no event has ended: the decoder may see more zeros than there are.
   CJ2K_HD constexpr void finish() {
     if (run_ > 0) put(1, 1);

@@ -58,6 +58,7 @@ class HtCleanupStreams {
   }
   /// For coders that have looked up the codewords themselves.
   CJ2K_HD constexpr void put_event(bool event) { mel_.put_event(event); }
+  CJ2K_HD constexpr void put_zero_events(uint32_t count) { mel_.put_zeros(count); }
   CJ2K_HD constexpr void put_vlc(uint32_t bits, uint32_t count) { vlc_.put(bits, count); }
   CJ2K_HD constexpr void put_mag_sgn(uint32_t bits, uint32_t count) { mag_sgn_.put(bits, count); }
 

@@ -43,7 +43,8 @@ struct HtRefinement {
 /// ht_refinement: codes plane `plane` - 1 below a cleanup pass of `plane` >= 1.
 ///   @param causal      with CJ2K_STYLE_VSC
 ///   @param reversible  the samples are those of the 5/3
-///   @param sig_prop, both  kMaxHtRefinementBytes each: the two segments that may be chosen from
+///   @param sig_prop, both  kMaxHtRefinementBytes each: the two segments that may be chosen from.
+///                          `both` may be null: then there is SigProp alone, and both_bytes is 0
 /// Allocate: no. Deterministic: yes. Thread-safe: yes.
 namespace ref {
 uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);

@@ -215,8 +215,9 @@ HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, boo
   uint8_t mag_ref[kMaxHtRefinementBytes];
   RefinementPasses passes(samples, plane, causal, sig_prop, mag_ref);
   passes.run();
-  const uint32_t both_bytes =
-      join_refinement(passes.sig_prop(), sig_prop, passes.mag_ref(), mag_ref, both);
+  uint32_t both_bytes = 0;
+  if (both != nullptr)
+    both_bytes = join_refinement(passes.sig_prop(), sig_prop, passes.mag_ref(), mag_ref, both);
   return {end_sig_prop(passes.sig_prop(), sig_prop), both_bytes,
           passes.sig_prop_distortion(reversible), passes.mag_ref_distortion(reversible)};
 }

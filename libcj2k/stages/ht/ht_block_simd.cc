@@ -22,6 +22,7 @@
 namespace cj2k::simd::ht {
 
 constexpr size_t kMaxQuads = 512;
+constexpr uint32_t kMostTogether = 16;  ///< bits of a sample
 constexpr size_t kPad = HWY_MAX_BYTES / sizeof(uint32_t);
 
 /// A row of quads. Arrays with a `1 +` begin with the quad left of the block.
@@ -30,6 +31,11 @@ struct QuadRow {
   HWY_ALIGN uint32_t u[kMaxQuads + kPad];
   HWY_ALIGN uint32_t u_max[kMaxQuads + kPad];  ///< U
   HWY_ALIGN uint32_t index[kMaxQuads + kPad];  ///< cxt_vlc_index
+  HWY_ALIGN uint32_t word[kMaxQuads + kPad];   ///< of WordTable
+  /// Unless a U of the row is above kMostTogether: the MagSgn bits of the left and of the right
+  /// samples, and their numbers, that of the right ones << 8.
+  HWY_ALIGN uint32_t bits[2][kMaxQuads + kPad];
+  HWY_ALIGN uint32_t num_bits[kMaxQuads + kPad];
   HWY_ALIGN uint32_t rho[1 + kMaxQuads + kPad];
   /// Exponents of the lower samples: of these quads, and of those above.
   HWY_ALIGN uint32_t left[2][1 + kMaxQuads + kPad];
@@ -39,11 +45,11 @@ struct QuadRow {
 };
 
 /// CxtVlcWord in one word: codeword, length << 8, e_k << 12.
-using WordTable = std::array<uint16_t, 2048>;
+using WordTable = std::array<uint32_t, 2048>;
 constexpr WordTable make_words(const CxtVlcTable& from) {
   WordTable words{};
   for (size_t i = 0; i < words.size(); ++i)
-    words[i] = static_cast<uint16_t>(from[i].codeword | from[i].length << 8 | from[i].known << 12);
+    words[i] = static_cast<uint32_t>(from[i].codeword | from[i].length << 8 | from[i].known << 12);
   return words;
 }
 constexpr WordTable kFirstWords = make_words(kCxtVlcFirst), kOtherWords = make_words(kCxtVlcOther);
@@ -68,6 +74,19 @@ constexpr std::array<uint8_t, 256> make_gathered() {
   return table;
 }
 constexpr std::array<uint8_t, 256> kGathered = make_gathered();
+
+/// [members << 8 | open << 4 | bits] the members of a column of SigProp: those known before, and
+/// each open sample below a member whose bit is 1.
+constexpr std::array<uint8_t, 4096> make_members() {
+  std::array<uint8_t, 4096> table{};
+  for (uint32_t i = 0; i < 4096; ++i) {
+    uint32_t members = i >> 8;
+    for (uint32_t r = 0; r < 3; ++r) members |= (members & i & 1u << r) << 1 & i >> 4;
+    table[i] = static_cast<uint8_t>(members & 15);
+  }
+  return table;
+}
+constexpr std::array<uint8_t, 4096> kMembers = make_members();
 
 }  // namespace cj2k::simd::ht
 #endif
@@ -138,9 +157,11 @@ HWY_NOINLINE void analyse_quads(const uint32_t* top, const uint32_t* bottom, siz
   }
 }
 
-/// Adds the contexts to row.index.
+/// Adds the contexts to row.index, and looks up the codewords.
 void add_contexts(size_t quads, bool first, int now, QuadRow& row) {
   const hn::ScalableTag<uint32_t> du;
+  const hn::RebindToSigned<decltype(du)> di;
+  const ht::WordTable& table = first ? ht::kFirstWords : ht::kOtherWords;
   const auto zero = hn::Zero(du);
   const uint32_t* above_left = row.left[1 - now] + 1;
   const uint32_t* above_right = row.right[1 - now] + 1;
@@ -161,45 +182,84 @@ void add_contexts(size_t quads, bool first, int now, QuadRow& row) {
     }
     const auto index = hn::Or(hn::LoadU(du, row.index + q), hn::ShiftLeft<8>(context));
     hn::StoreU(index, du, row.index + q);
+    hn::StoreU(hn::GatherIndex(du, table.data(), hn::BitCast(di, index)), du, row.word + q);
   }
 }
 
-HWY_INLINE uint32_t low_bits(uint32_t value, uint32_t count) {
-  return static_cast<uint32_t>(value & ((uint64_t{1} << count) - 1));
+/// Joins the MagSgn bits of each two samples.
+/// @return false: a U is above kMostTogether, and they are not joined
+bool join_values(size_t quads, QuadRow& row) {
+  const hn::ScalableTag<uint32_t> du;
+  const auto one = hn::Set(du, 1);
+  auto largest = hn::Zero(du);
+  for (size_t q = 0; q < quads; q += hn::Lanes(du)) {
+    const auto u_max = hn::LoadU(du, row.u_max + q), rho = hn::LoadU(du, row.rho + 1 + q);
+    const auto known = hn::ShiftRight<12>(hn::LoadU(du, row.word + q));
+    largest = hn::Max(largest, u_max);
+    const auto most = hn::Min(u_max, hn::Set(du, ht::kMostTogether));
+    hn::VFromD<decltype(du)> bits[4], counts[4];
+    for (int i = 0; i < 4; ++i) {
+      const auto less = hn::And(hn::ShiftRightSame(known, i), one);
+      const auto is = hn::Eq(hn::And(hn::ShiftRightSame(rho, i), one), one);
+      counts[i] = hn::IfThenElseZero(is, hn::Sub(most, less));
+      const auto mask = hn::Sub(hn::Shl(one, counts[i]), one);
+      bits[i] = hn::And(hn::LoadU(du, row.value[i] + q), mask);
+    }
+    for (size_t i = 0; i < 2; ++i)
+      hn::StoreU(hn::Or(bits[2 * i], hn::Shl(bits[2 * i + 1], counts[2 * i])), du, row.bits[i] + q);
+    const auto right = hn::ShiftLeft<8>(hn::Add(counts[2], counts[3]));
+    hn::StoreU(hn::Or(hn::Add(counts[0], counts[1]), right), du, row.num_bits + q);
+  }
+  return hn::AllTrue(
+      du, hn::Eq(hn::Max(largest, hn::Set(du, ht::kMostTogether)), hn::Set(du, ht::kMostTogether)));
 }
 
-/// Codes the values of one quad. @param known  e_k
-HWY_INLINE void put_values(const QuadRow& row, size_t q, uint32_t rho, uint32_t known,
-                           HtCleanupStreams& streams) {
-  const uint32_t u_max = row.u_max[q];
-  constexpr uint32_t kFourTogether = 8;
-  uint32_t bits = 0, count = 0;
+/// Codes the values of one quad that are joined.
+HWY_INLINE void put_joined(const QuadRow& row, size_t q, HtCleanupStreams& streams) {
+  const uint32_t left = row.num_bits[q] & 0xFF, right = row.num_bits[q] >> 8;
+  if (left + right <= 32) {
+    streams.put_mag_sgn(static_cast<uint32_t>(row.bits[0][q] | uint64_t{row.bits[1][q]} << left),
+                        left + right);
+  } else {
+    streams.put_mag_sgn(row.bits[0][q], left);
+    streams.put_mag_sgn(row.bits[1][q], right);
+  }
+}
+/// Codes the values of one quad one by one.
+void put_values(const QuadRow& row, size_t q, HtCleanupStreams& streams) {
+  const uint32_t u_max = row.u_max[q], known = row.word[q] >> 12, rho = row.rho[1 + q];
   for (uint32_t i = 0; i < 4; ++i) {
     const uint32_t here = (u_max - (known >> i & 1)) & (0 - (rho >> i & 1));
-    if (u_max > kFourTogether) {
-      streams.put_mag_sgn(low_bits(row.value[i][q], here), here);
-    } else {
-      bits |= static_cast<uint32_t>(uint64_t{low_bits(row.value[i][q], here)} << count);
-      count += here;
-    }
+    streams.put_value(row.value[i][q], here);
   }
-  if (count > 0) streams.put_mag_sgn(bits, count);
 }
 
 /// Codes the quads of a row in pairs.
-void code_quads(const QuadRow& row, size_t quads, bool first, HtCleanupStreams& streams) {
-  const ht::WordTable& table = first ? ht::kFirstWords : ht::kOtherWords;
+void code_quads(const QuadRow& row, size_t quads, bool first, bool joined,
+                HtCleanupStreams& streams) {
+  uint32_t empty = 0;  // quads without a context or a significant sample
   for (size_t q = 0; q < quads; q += 2) {
+    uint64_t both;
+    std::memcpy(&both, row.index + q, sizeof both);
+    if (both == 0 && q + 1 < quads) {
+      empty += 2;
+      continue;
+    }
+    streams.put_zero_events(empty);
+    empty = 0;
     uint32_t bits = 0, count = 0, u[2] = {row.u[q], 0};
     const size_t pair = std::min<size_t>(quads - q, 2);
     for (size_t i = 0; i < pair; ++i) {
-      const uint32_t index = row.index[q + i], rho = index >> 4 & 15;
+      const uint32_t index = row.index[q + i], word = row.word[q + i];
       u[i] = row.u[q + i];
-      if (index < 0x100) streams.put_event(rho != 0);
-      const uint32_t word = table[index];
+      if (index < 0x100) streams.put_event(index != 0);
       bits |= (word & 0xFF) << count;
       count += word >> 8 & 15;
-      if (rho != 0) put_values(row, q + i, rho, word >> 12, streams);
+      if (joined) {
+        put_joined(row, q + i, streams);
+      } else {
+        put_values(row, q + i, streams);
+      }
     }
     if (first && u[0] > 0 && u[1] > 0) {
       streams.put_vlc(bits, count);
@@ -211,11 +271,10 @@ void code_quads(const QuadRow& row, size_t quads, bool first, HtCleanupStreams& 
     count += a.prefix_bits;
     bits |= static_cast<uint32_t>(b.prefix) << count;
     count += b.prefix_bits;
-    streams.put_vlc(bits, count);
-    const uint32_t more = a.suffix_bits + b.suffix_bits;
-    if (more > 0)
-      streams.put_vlc(a.suffix | static_cast<uint32_t>(b.suffix) << a.suffix_bits, more);
+    const uint32_t suffix = a.suffix | static_cast<uint32_t>(b.suffix) << a.suffix_bits;
+    streams.put_vlc(bits | suffix << count, count + a.suffix_bits + b.suffix_bits);
   }
+  streams.put_zero_events(empty);
 }
 
 uint32_t cleanup(const HtSamples& samples, int plane, uint8_t* out) {
@@ -247,30 +306,120 @@ uint32_t cleanup(const HtSamples& samples, int plane, uint8_t* out) {
     }
     analyse_quads(lines[0], lines[1], quads, plane, now, row);
     add_contexts(quads, y == 0, now, row);
-    code_quads(row, quads, y == 0, streams);
+    const bool joined = join_values(quads, row);
+    code_quads(row, quads, y == 0, joined, streams);
   }
   return streams.finish(out);
 }
 
-/// SigProp and MagRef, column by column of stripes of four rows.
+/// The bits of the four rows of a stripe, column by column.
+struct Columns {
+  static constexpr size_t kMost = 1024 + 16;
+  uint8_t significant[kMost];  ///< in the cleanup pass
+  uint8_t bits[kMost];         ///< of the plane that is coded
+  uint8_t signs[kMost];
+  uint8_t found[kMost];  ///< by SigProp
+};
+
+/// What MagRef refines in some samples, and how (core/distortion.h).
+struct RefinedSums {
+  int32_t ones = 0, all = 0;
+  int64_t low_difference = 0;
+};
+
+/// Planes up to this one: sums of 4096 samples below it fit into 32 bits.
+constexpr int kMostSumPlane = 18;
+
+/// Reads up to four rows of samples. @param plane  that is coded
+HWY_NOINLINE RefinedSums read_columns(const uint32_t* from, ptrdiff_t stride, int rows, int width,
+                                      int plane, Columns& to) {
+  const hn::ScalableTag<int32_t> di;
+  const hn::Rebind<uint8_t, decltype(di)> d8;
+  const int lanes = static_cast<int>(hn::Lanes(di));
+  const auto zero = hn::Zero(di), one = hn::Set(di, 1);
+  const auto low_mask = hn::Set(di, (1 << plane) - 1);
+  auto ones_v = zero, all_v = zero, difference_v = zero;
+  int x = 0;
+  for (; x + lanes <= width; x += lanes) {
+    auto significant = zero, bits = zero, signs = zero;
+    for (int r = 0; r < rows; ++r) {
+      const auto sample =
+          hn::BitCast(di, hn::LoadU(hn::RebindToUnsigned<decltype(di)>(), from + r * stride + x));
+      const auto magnitude = hn::And(sample, hn::Set(di, 0x7FFFFFFF));
+      const auto above = hn::ShiftRightSame(magnitude, plane);
+      const auto bit = hn::And(above, one);
+      const auto is = hn::Gt(above, one);
+      const auto row = hn::Set(di, 1 << r);
+      significant = hn::Or(significant, hn::IfThenElseZero(is, row));
+      bits = hn::Or(bits, hn::ShiftLeftSame(bit, r));
+      signs = hn::Or(signs, hn::IfThenElseZero(hn::Lt(sample, zero), row));
+      all_v = hn::Add(all_v, hn::IfThenElseZero(is, one));
+      ones_v = hn::Add(ones_v, hn::IfThenElseZero(is, bit));
+      const auto low = hn::IfThenElseZero(is, hn::And(magnitude, low_mask));
+      difference_v =
+          hn::Add(difference_v, hn::IfThenElse(hn::Eq(bit, one), low, hn::Sub(zero, low)));
+    }
+    hn::StoreU(hn::DemoteTo(d8, significant), d8, to.significant + x);
+    hn::StoreU(hn::DemoteTo(d8, bits), d8, to.bits + x);
+    hn::StoreU(hn::DemoteTo(d8, signs), d8, to.signs + x);
+  }
+  RefinedSums sums;
+  sums.all = hn::GetLane(hn::SumOfLanes(di, all_v));
+  sums.ones = hn::GetLane(hn::SumOfLanes(di, ones_v));
+  sums.low_difference = hn::GetLane(hn::SumOfLanes(di, difference_v));
+  for (; x < width; ++x) {
+    uint32_t significant = 0, bits = 0, signs = 0;
+    for (int r = 0; r < rows; ++r) {
+      const uint32_t sample = from[r * stride + x];
+      const uint32_t above = (sample & 0x7FFFFFFF) >> plane, bit = above & 1;
+      const uint32_t is = above > 1 ? 1 : 0;
+      significant |= is << r;
+      bits |= bit << r;
+      signs |= (sample >> 31) << r;
+      sums.all += static_cast<int32_t>(is);
+      sums.ones += static_cast<int32_t>(is & bit);
+      const int64_t low = is != 0 ? sample & ((1u << plane) - 1) : 0;
+      sums.low_difference += bit != 0 ? low : -low;
+    }
+    to.significant[x] = static_cast<uint8_t>(significant);
+    to.bits[x] = static_cast<uint8_t>(bits);
+    to.signs[x] = static_cast<uint8_t>(signs);
+  }
+  return sums;
+}
+
+/// Which samples of the row are significant in the cleanup pass: `bit`, added to `states`.
+void add_row(const uint32_t* row, int width, int plane, uint8_t bit, uint8_t* states) {
+  for (int x = 0; x < width; ++x) {
+    const bool is = (row[x] & 0x7FFFFFFF) >> (plane + 1) != 0;
+    states[x] = static_cast<uint8_t>(states[x] | (is ? bit : 0));
+  }
+}
+
+/// SigProp and MagRef, in groups of four columns of a stripe of four rows.
 class Refinement {
  public:
+  /// @param mag_ref  null: SigProp alone
   Refinement(const HtSamples& samples, int plane, bool causal, uint8_t* sig_prop, uint8_t* mag_ref)
       : samples_(samples),
         plane_(plane - 1),
         causal_(causal),
+        refines_(mag_ref != nullptr),
         sig_prop_(sig_prop),
         mag_ref_(mag_ref, false) {}
 
   void run() {
     std::memset(before_, 0, sizeof before_);
+    std::memset(&columns_, 0, sizeof columns_);
+    std::memset(states_, 0, sizeof states_);
+    std::memset(members_, 0, sizeof members_);
     for (int y = 0; y < samples_.height; y += 4) {
       read_stripe(y);
-      for (int x = 0; x < samples_.width; x += 4) code_group(x, y);
-      for (int x = 0; x < samples_.width; ++x) {
-        const uint32_t mask = significant_[x];
-        mag_ref_.put(ht::kGathered[mask << 4 | bits_[x]], kCounts[mask]);
-      }
+      find_members(y);
+      bool found = false;
+      for (int x = 0; x < samples_.width; x += 4) found |= code_group(x);
+      if (found) add_new_low(y);
+      if (refines_) refine();
       // Row 3 is above row 0 of the next stripe.
       for (int x = 0; x < samples_.width; ++x)
         before_[x] = static_cast<uint8_t>(states_[1 + x] >> 4 & 1);
@@ -284,107 +433,115 @@ class Refinement {
     return significance_distortion(plane_, reversible, num_new_, new_low_);
   }
   int64_t mag_ref_distortion(bool reversible) const {
-    return refinement_distortion(plane_, reversible, num_ones_, num_refined_ - num_ones_,
-                                 low_difference_);
+    return refinement_distortion(plane_, reversible, refined_.ones, refined_.all - refined_.ones,
+                                 refined_.low_difference);
   }
 
  private:
   static constexpr uint8_t kCounts[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
-  static constexpr size_t kColumns = 1024;
 
   /// Rows -1 .. 4 of the stripe are bits 0 .. 5 of a state.
   void read_stripe(int y0) {
-    const int width = samples_.width;
-    std::memset(states_, 0, static_cast<size_t>(width) + 2);
-    std::memset(significant_, 0, static_cast<size_t>(width));
-    std::memset(bits_, 0, static_cast<size_t>(width));
-    const int rows = std::min(4, samples_.height - y0);
-    for (int r = 0; r < rows; ++r) read_row(samples_.data + (y0 + r) * samples_.stride, r);
+    const int width = samples_.width, rows = std::min(4, samples_.height - y0);
+    const uint32_t* from = samples_.data + y0 * samples_.stride;
+    const RefinedSums sums = read_columns(from, samples_.stride, rows, width, plane_, columns_);
+    refined_.ones += sums.ones;
+    refined_.all += sums.all;
+    refined_.low_difference += sums.low_difference;
     for (int x = 0; x < width; ++x)
-      states_[1 + x] = static_cast<uint8_t>(before_[x] | significant_[x] << 1);
-    if (causal_ || y0 + 4 >= samples_.height) return;
-    const uint32_t* below = samples_.data + (y0 + 4) * samples_.stride;
-    for (int x = 0; x < width; ++x) {
-      const bool is = (below[x] & 0x7FFFFFFF) >> (plane_ + 1) != 0;
-      states_[1 + x] = static_cast<uint8_t>(states_[1 + x] | (is ? 0x20 : 0));
-    }
+      states_[1 + x] = static_cast<uint8_t>(before_[x] | columns_.significant[x] << 1);
+    if (!causal_ && y0 + 4 < samples_.height)
+      add_row(from + 4 * samples_.stride, width, plane_, 0x20, states_ + 1);
   }
-  void read_row(const uint32_t* row, int r) {
-    const uint32_t low_mask = (1u << plane_) - 1;
-    int32_t ones = 0, refined = 0;
-    int64_t difference = 0;
+  /// The members but for those that samples found next to them add; as rows 0 .. 3.
+  void find_members(int y0) {
+    rows_ = samples_.height - y0 >= 4 ? 0xF : (1u << (samples_.height - y0)) - 1;
     for (int x = 0; x < samples_.width; ++x) {
-      const uint32_t magnitude = row[x] & 0x7FFFFFFF;
-      const uint32_t is = magnitude >> (plane_ + 1) != 0 ? 1 : 0, bit = magnitude >> plane_ & 1;
-      significant_[x] = static_cast<uint8_t>(significant_[x] | is << r);
-      bits_[x] = static_cast<uint8_t>(bits_[x] | bit << r);
-      refined += static_cast<int32_t>(is);
-      ones += static_cast<int32_t>(is & bit);
-      const auto low = static_cast<int32_t>(magnitude & low_mask & (0 - is));
-      difference += bit != 0 ? low : -low;
+      const int near = states_[x] | states_[1 + x] | states_[2 + x];
+      members_[x] = static_cast<uint8_t>((near | near << 1 | near >> 1) >> 1 &
+                                         ~columns_.significant[x] & static_cast<int>(rows_));
     }
-    num_refined_ += refined;
-    num_ones_ += ones;
-    low_difference_ += difference;
   }
 
-  void code_group(int x0, int y0) {
+  /// @return whether samples were found
+  bool code_group(int x0) {
+    uint32_t members;
+    std::memcpy(&members, members_ + x0, sizeof members);
+    std::memset(columns_.found + x0, 0, 4);
+    if (members == 0 && last_found_ == 0) return false;
     const int end = std::min(x0 + 4, samples_.width);
-    const uint32_t rows = samples_.height - y0 >= 4 ? 0x1E : (2u << (samples_.height - y0)) - 2;
-    uint32_t found = 0, count = 0, signs = 0, num_signs = 0;
+    uint32_t bits = 0, count = 0, signs = 0, num_signs = 0, left = last_found_;
     for (int x = x0; x < end; ++x) {
-      uint32_t state = states_[1 + x];
-      const uint32_t open = ~state & rows;
-      const uint32_t near = states_[x] | state | states_[2 + x];
-      uint32_t members = (near | near << 1 | near >> 1) & open;
-      // A sample that is found makes the one below it a member.
-      for (uint32_t left = members; left != 0;) {
-        const uint32_t one = left & (0 - left);
-        left &= left - 1;
-        const uint32_t bit = (bits_[x] << 1 & one) != 0 ? 1 : 0;
-        found |= bit << count++;
-        if (bit == 0) continue;
-        state |= one;
-        const uint32_t next = one << 1 & open & ~members;
-        members |= next;
-        left |= next;
-        signs |= note_new(x, y0, one) << num_signs++;
-      }
-      states_[1 + x] = static_cast<uint8_t>(state);
+      const uint32_t open = ~uint32_t{columns_.significant[x]} & rows_;
+      const uint32_t here = members_[x] | ((left | left << 1 | left >> 1) & open);
+      const uint32_t plane_bits = columns_.bits[x];
+      const uint32_t coded = ht::kMembers[here << 8 | open << 4 | plane_bits];
+      left = coded & plane_bits;
+      bits |= uint32_t{ht::kGathered[coded << 4 | plane_bits]} << count;
+      count += kCounts[coded];
+      signs |= uint32_t{ht::kGathered[left << 4 | columns_.signs[x]]} << num_signs;
+      num_signs += kCounts[left];
+      columns_.found[x] = static_cast<uint8_t>(left);
+      states_[1 + x] = static_cast<uint8_t>(states_[1 + x] | left << 1);
     }
-    sig_prop_.put(found, count);
-    sig_prop_.put(signs, num_signs);
+    last_found_ = end < samples_.width ? left : 0;
+    sig_prop_.put(bits | signs << count, count + num_signs);
+    num_new_ += static_cast<int32_t>(num_signs);
+    return num_signs > 0;
   }
-  /// @param row  of the stripe, as a bit of a state. @return the sign
-  uint32_t note_new(int x, int y0, uint32_t row) {
-    int r = 0;
-    while ((row >> (r + 1)) != 1) ++r;
-    const uint32_t sample = samples_.data[(y0 + r) * samples_.stride + x];
-    ++num_new_;
-    new_low_ += sample & ((1u << plane_) - 1);
-    return sample >> 31;
+  void add_new_low(int y0) {
+    const uint32_t low_mask = (1u << plane_) - 1;
+    const int rows = std::min(4, samples_.height - y0);
+    for (int r = 0; r < rows; ++r) {
+      const uint32_t* row = samples_.data + (y0 + r) * samples_.stride;
+      uint32_t sum = 0;
+      for (int x = 0; x < samples_.width; ++x)
+        sum += row[x] & low_mask & (0 - uint32_t{columns_.found[x] >> r & 1u});
+      new_low_ += sum;
+    }
+  }
+  void refine() {
+    for (int x = 0; x < samples_.width; x += 4) {
+      uint32_t any;
+      std::memcpy(&any, columns_.significant + x, sizeof any);
+      if (any == 0) continue;
+      uint32_t bits = 0, count = 0;
+      for (int i = x; i < x + 4; ++i) {
+        const uint32_t mask = columns_.significant[i];
+        bits |= uint32_t{ht::kGathered[mask << 4 | columns_.bits[i]]} << count;
+        count += kCounts[mask];
+      }
+      mag_ref_.put(bits, count);
+    }
   }
 
   const HtSamples& samples_;
   const int plane_;  ///< that is coded
   const bool causal_;
+  const bool refines_;
   ForwardBits sig_prop_;
   BackwardBits mag_ref_;
-  int32_t num_new_ = 0, num_ones_ = 0, num_refined_ = 0;
-  int64_t new_low_ = 0, low_difference_ = 0;
-  uint8_t states_[kColumns + 2];   ///< [1 + x]
-  uint8_t significant_[kColumns];  ///< in the cleanup pass, rows as bits 0 .. 3
-  uint8_t bits_[kColumns];         ///< of the plane, likewise
-  uint8_t before_[kColumns];       ///< the last row of the stripe before
+  int32_t num_new_ = 0;
+  int64_t new_low_ = 0;
+  RefinedSums refined_;
+  uint32_t rows_ = 0;        ///< rows of the stripe, as bits
+  uint32_t last_found_ = 0;  ///< in the column before the group
+  Columns columns_;
+  uint8_t states_[Columns::kMost + 2];  ///< [1 + x]
+  uint8_t members_[Columns::kMost];
+  uint8_t before_[Columns::kMost];  ///< the last row of the stripe before
 };
 
 HtRefinement refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
                         uint8_t* sig_prop, uint8_t* both) {
+  if (plane - 1 > kMostSumPlane)
+    return ref::ht_refinement(samples, plane, causal, reversible, sig_prop, both);
   uint8_t mag_ref[kMaxHtRefinementBytes];
-  Refinement passes(samples, plane, causal, sig_prop, mag_ref);
+  Refinement passes(samples, plane, causal, sig_prop, both != nullptr ? mag_ref : nullptr);
   passes.run();
-  const uint32_t both_bytes =
-      join_refinement(passes.sig_prop(), sig_prop, passes.mag_ref(), mag_ref, both);
+  uint32_t both_bytes = 0;
+  if (both != nullptr)
+    both_bytes = join_refinement(passes.sig_prop(), sig_prop, passes.mag_ref(), mag_ref, both);
   return {end_sig_prop(passes.sig_prop(), sig_prop), both_bytes,
           passes.sig_prop_distortion(reversible), passes.mag_ref_distortion(reversible)};
 }
