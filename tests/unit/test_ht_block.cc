@@ -11,7 +11,9 @@
 #include <string>
 
 #include "core/distortion.h"
+#include "core/ht/bit_streams.h"
 #include "core/ht/cxt_vlc.h"
+#include "core/ht/plane_choice.h"
 #include "stages/ht/ht_block.h"
 #include "stages/quantize.h"
 #include "support/ht_decoder.h"
@@ -154,6 +156,51 @@ TEST_CASE("the CxtVLC code is complete and prefix-free in every context") {
       }
     }
   }
+}
+
+TEST_CASE("MEL: a run of zeros is the same as its events one by one") {
+  uint8_t one_by_one[512], in_runs[512];
+  MelBits a(one_by_one), b(in_runs);
+  for (uint32_t run = 0; run < 90; ++run) {
+    for (uint32_t i = 0; i < run; ++i) a.put_event(false);
+    b.put_zeros(run);
+    if (run % 7 == 3) continue;
+    a.put_event(true);
+    b.put_event(true);
+  }
+  a.finish();
+  b.finish();
+  REQUIRE(a.num_bytes() > 60);
+  REQUIRE(a.num_bytes() == b.num_bytes());
+  CHECK(std::equal(one_by_one, one_by_one + a.num_bytes(), in_runs));
+  CHECK(a.last_byte() == b.last_byte());
+  CHECK(a.free_bits() == b.free_bits());
+}
+
+TEST_CASE("HT: planes and passes at a slope") {
+  // S = 2^n steps, by its definition.
+  for (int n = 0; n < 8; ++n) {
+    const double squared = std::ldexp(1.0, 2 * n) * 8 * std::log(2.0) / 6;
+    const auto slope = static_cast<uint16_t>(log_slope(1.01 * squared, 1));
+    CHECK(ht_lowest_plane(1.0, slope) == n);
+    CHECK(ht_planes_at(1.0, slope, 12).lowest == n);
+    CHECK(ht_planes_at(1.0, slope, 12).end == n + 2);
+    CHECK(ht_planes_at(1.0, slope, n + 1).end == n + 1);
+    // Steps of 2^-(7/8) put S that much higher in steps.
+    CHECK(ht_lowest_plane(1.0, slope, 7) == n);
+    CHECK(ht_lowest_plane(1.0, static_cast<uint16_t>(slope + 64), 7) == n + 1);
+    // A block with planes below n paused resumes only for a lower slope.
+    CHECK_FALSE(ht_resumes(1.0, slope, n));
+    CHECK(ht_resumes(1.0, slope, n + 1));
+    CHECK(ht_resumes(1.0, static_cast<uint16_t>(slope - 2 * kHtPlaneSlopes), n) == (n > 0));
+  }
+  CHECK(ht_lowest_plane(1.0, 0) == 0);
+  CHECK(ht_resumes(1.0, 0, 1));
+  CHECK_FALSE(ht_resumes(1.0, 0, 0));
+  CHECK(ht_passes(4, 3, false) == 3);
+  CHECK(ht_passes(3, 3, false) == 2);
+  CHECK(ht_passes(0, 0, false) == 1);
+  CHECK(ht_passes(4, 3, true) == 1);
 }
 
 TEST_CASE("HT blocks have the bytes of the model, and decode to its values") {
