@@ -493,12 +493,12 @@ void Gop::collect_stats(const Frame& frame) {
     const CodeBlock& block = plan_.blocks[b];
     if (block.in_region) left /= plan_.region_gain;
     // The error of quantisation itself: uniform over the step, so 1/12 of the squared step.
+    const Subband& band = subband_of(plan_, block, selection.step_set);
     if (!plan_.reversible) {
       constexpr double kUniformError = 1.0 / 12;
-      left += kUniformError * block.width * block.height *
-              subband_of(plan_, block, selection.step_set).distortion_weight;
+      left += kUniformError * block.width * block.height * band.distortion_weight;
     }
-    stats.mse[block.component] += left;
+    stats.mse[block.component] += left / band.visual_weight;
   }
   if (stats.passes_coded > 0) {
     stats.saved_ms = stats.stage_ms[CJ2K_STAGE_BLOCKS] * static_cast<double>(stats.passes_left) /

@@ -321,10 +321,12 @@ Status resolve_rate(cj2k_params* p, const Log& log) {
     if (p->wavelet == CJ2K_WAVELET_97) {
       return log.fail(Status::kInvalid, "lossless 1 excludes wavelet 9/7");
     }
+    p->tune = CJ2K_TUNE_MSE;  // nothing is lost that could be seen
   } else if (p->target_bytes == 0 && p->num_layer_rates == 0 && p->quality == 0 &&
              p->qfactor == 0) {
     p->quality = 2.0;
   }
+  if (p->visual_strength == 0) p->visual_strength = 0.5;
   if (p->quant_step == 0 && p->qfactor == 0) p->quant_step = chosen_quant_step(*p);
 
   CJ2K_TRY(check_min_frame_bytes("", *p, log));

@@ -293,6 +293,7 @@ class PlanBuilder {
       band.step = quant.step;
       band.inverse_step = 1.0f / quant.step;
       band.distortion_weight = quant.distortion_weight;
+      band.visual_weight = quant.visual_weight;
     }
     return Status::kOk;
   }

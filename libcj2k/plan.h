@@ -90,8 +90,9 @@ struct Subband {
   float inverse_step;      ///< 1.0f / step
   /// Squared error of the picture (in LSB^2 of the deepest component, summed over samples) per
   /// squared unit of quantised coefficient: step^2 * synthesis energy gain * energy gain of the
-  /// colour transform.
+  /// colour transform * visual_weight.
   double distortion_weight;
+  double visual_weight;  ///< 1 with tune = mse; reported errors are without it
 };
 
 /// Quantisations that a frame may choose from (coder = ht): the base step over 2^(s / 8), s = 0 .. 7.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "plan_tune.h"
 #include "plan_visual.h"
 
 namespace cj2k {
@@ -333,13 +334,15 @@ Status QuantTable::build(const cj2k_params& p, bool reversible, bool use_mct, in
                           largest, max_bit_planes);
         }
         if (!reversible) bits = bits_of(largest);
+        const double visual = tune_weight(p, use_mct, c, level, orientation);
         bands_[(static_cast<size_t>(c) * (levels_ + 1) + r) * 4 + o] = {
             static_cast<uint8_t>(coded.exponent),
             static_cast<uint16_t>(coded.mantissa),
             static_cast<uint8_t>(max_bit_planes),
             static_cast<uint8_t>(bits),
             static_cast<float>(step),
-            step * step * energy * colour * depth_scale};
+            step * step * energy * colour * depth_scale * visual,
+            visual};
       }
     }
   }

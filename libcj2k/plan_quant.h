@@ -43,6 +43,7 @@ struct BandQuant {
   uint8_t magnitude_bits;
   float step;
   double distortion_weight;
+  double visual_weight;
 };
 
 /// The table of all BandQuants.

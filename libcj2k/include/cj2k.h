@@ -256,6 +256,13 @@ typedef enum cj2k_profile {
   CJ2K_PROFILE_BROADCAST_MULTI = 12,
   CJ2K_PROFILE_BROADCAST_MULTI_R = 13
 } cj2k_profile;
+/* What rate control keeps small at the bytes it has. */
+typedef enum cj2k_tune {
+  CJ2K_TUNE_MSE = 0,   /* the squared error */
+  CJ2K_TUNE_VISUAL = 1 /* the squared error weighted by contrast sensitivity, for each component and
+                          wavelet level. cj2k_stats::mse is without the weights */
+} cj2k_tune;
+
 /* How many bytes a cinema profile allows, and takes if no rate or quality is set. */
 typedef enum cj2k_cinema_rate {
   CJ2K_CINEMA_RATE_SAFE = 0, /* takes 230 Mbit/s; a rate that is set may have up to 250 Mbit/s */
@@ -390,6 +397,11 @@ typedef struct cj2k_params {
                       are coded in full; max_frame_bytes and max_component_bytes remain caps.
                       Excludes lossless, quality, quant_step, target_bytes, layer_rates and the 5/3;
                       frame_steps is then 0. 0 (default): none */
+  cj2k_tune tune; /* what rate control keeps small; default mse. lossless = 1 sets it to mse */
+  double visual_strength; /* tune = visual: the weights (amplitudes) to this power, 2^-4 .. 4; 0
+                             (default) = chosen: 0.5 */
+  double visual_distance; /* tune = visual: viewing distance in picture heights, 0.1 .. 100; 0
+                             (default) = 1700 samples, whatever the picture's size */
   cj2k_stop stop; /* how far code-blocks are coded; default exact */
   int32_t effort;      /* EBCOT: time spent for picture quality at the same bytes, 0 .. 3; default 1.
                           0: stop = bpi in place of exact at low rates. 2 and 3: rate-distortion

@@ -48,6 +48,8 @@ TEST_CASE("encodes on the device: options") {
       small({{"lossless", "1"}, {"depth", "12"}, {"cblk", "64x64"}}),
       small({{"quality", "4"}, {"depth", "12"}}),
       small({{"wavelet", "5/3"}, {"target_bytes", "3000"}}),
+      small({{"tune", "visual"}, {"target_bytes", "3000"}}),
+      small({{"tune", "visual"}, {"wavelet", "5/3"}, {"quality", "4"}, {"visual_distance", "3"}}),
       small({{"cblk_style", "bypass+termall"}, {"target_bytes", "5000"}}),
       small({{"cblk_style", "bypass+reset+vsc+segsym"}, {"layers", "3"}, {"target_bytes", "5000"}}),
       small({{"cblk_style", "pterm+segsym"}, {"target_bytes", "5000"}}),

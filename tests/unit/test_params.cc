@@ -80,7 +80,8 @@ const std::vector<Field> kFields = {
     I(transfer), I(profile), I(main_level), I(sub_level),
     AT(frame_rate_num, 'i', "frame_rate"), AT(frame_rate_den, 'i', "frame_rate"), I(cinema_rate),
     I(profile_strict), L(target_bytes),
-    L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(qfactor), I(stop),
+    L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(qfactor), I(tune),
+    D(visual_strength), D(visual_distance), I(stop),
     I(effort), I(stop_margin), I(threads), I(gop), I(async_depth), I(tier1), I(measure_mse), AT(device, 's', "device")};
 #undef AT
 #undef I
@@ -121,6 +122,7 @@ TEST_CASE("params: describe covers every field") {
       "target_bytes 9 max_frame_bytes 9 max_component_bytes 9 min_frame_bytes 9 quality 3 qfactor "
       "3 threads "
       "3 "
+      "tune visual visual_strength 0.25 visual_distance 3 "
       "gop 3 async_depth 3 tier1 cibo measure_mse 1 stop none effort 3 stop_margin 3 device cuda:1");
   std::map<std::string, std::string> other;
   for (std::string key, value; pairs >> key >> value;) other[key] = value;
