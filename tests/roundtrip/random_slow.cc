@@ -123,10 +123,6 @@ double choose_rate(cj2k_params& p, Random& random, int64_t raw_bits) {
     return 0;
   }
   p.wavelet = random.chance(60) ? CJ2K_WAVELET_97 : CJ2K_WAVELET_53;
-  if (p.wavelet == CJ2K_WAVELET_97 && random.chance(15)) {
-    p.qfactor = random.range(1, 100);
-    return 0;
-  }
   if (random.chance(15)) p.quant_step = random.pick<double>({0.125, 0.5, 2});
   const double step = std::max(1.0, p.quant_step);
   if (random.chance(60)) {
@@ -166,7 +162,11 @@ void check_random_combinations(cj2k_coder coder, const std::vector<Decoder>& dec
     choose_coding(p, random);
     if (coder == CJ2K_CODER_HT) choose_ht(p);
     const Picture shape = picture_shape(p);
-    const double quality = choose_rate(p, random, shape.raw_bits());
+    double quality = choose_rate(p, random, shape.raw_bits());
+    if (seed % 4 == 1 && quality > 0 && p.wavelet == CJ2K_WAVELET_97) {
+      p.qfactor = 1 + seed * 7 % 100;
+      p.quality = p.quant_step = quality = 0;
+    }
     const Content content = random.pick(kAllContents);
 
     // Legal combinations that are refused for reasons this generator does not foresee. They are
