@@ -97,6 +97,7 @@
  * releases have the same names for them. */
 #define PROFILE_UNKNOWN         -99
 #define PROFILE_NO_RESTRICTION  0x8000
+#define PROFILE_HTJ2K           0x4000
 #define LEVEL_UNKNOWN           -99
 
 /* lavc's default of gop_size, which no user has asked for. */
@@ -774,6 +775,10 @@ static int split_rsiz(int rsiz, cj2k_params *p)
         p->profile = rsiz;
         return 0;
     }
+    if (rsiz == PROFILE_HTJ2K) {
+        p->coder = CJ2K_CODER_HT; /* it names none of the profiles of HTJ2K */
+        return 0;
+    }
     if (!levels || !(rsiz & 15) || (rsiz & 15) > 11 || (!imf && (rsiz & 0xF0)))
         return AVERROR(EINVAL);
     p->profile = imf ? CJ2K_PROFILE_IMF_2K + (rsiz >> 8) - 4 :
@@ -802,12 +807,15 @@ static int set_profile(AVCodecContext *avctx, cj2k_params *p)
                    avctx->profile);
             return AVERROR(EINVAL);
         }
-        if (p->profile && p->profile != from_rsiz.profile) {
+        if (p->profile && p->profile != from_rsiz.profile && avctx->profile != PROFILE_HTJ2K) {
             av_log(avctx, AV_LOG_ERROR, "profile 0x%04x of the codec context contradicts the option "
                    "profile\n", avctx->profile);
             return AVERROR(EINVAL);
         }
-        p->profile = from_rsiz.profile;
+        if (avctx->profile != PROFILE_HTJ2K)
+            p->profile = from_rsiz.profile;
+        else if (p->coder == CJ2K_CODER_AUTO)
+            p->coder = from_rsiz.coder;
         if (!p->main_level)
             p->main_level = from_rsiz.main_level;
         if (p->sub_level < 0)
@@ -841,7 +849,7 @@ static void tell_profile(AVCodecContext *avctx)
     if (cj2k_encoder_info(s->encoder, &info) != CJ2K_OK)
         return;
     avctx->profile = info.rsiz ? info.rsiz : PROFILE_NO_RESTRICTION;
-    avctx->level   = info.rsiz >= 0x100 ? info.rsiz & 15 : LEVEL_UNKNOWN;
+    avctx->level   = info.rsiz & 15 && info.rsiz >= 0x100 ? info.rsiz & 15 : LEVEL_UNKNOWN;
 }
 
 /* Computes the bytes of one codestream at `bits_per_second`, rounded down. */

@@ -62,6 +62,7 @@ class ProfileRules {
   void set_progressions();
   Status check_coding();
   Status check_levels();
+  Status check_thumbnail();
   Status check_progressions();
   Status check_blocks();
   Status check_precincts();
@@ -133,7 +134,12 @@ Status ProfileRules::check_picture() {
   }
   CJ2K_TRY(
       check("num_components", p_.num_components, profile_.min_components, profile_.max_components));
-  for (int c = 0; c < p_.num_components; ++c) CJ2K_TRY(check_component(c));
+  for (int c = 0; c < p_.num_components; ++c) {
+    CJ2K_TRY(check_component(c));
+    if (!profile_.equal_depth || p_.depth[c] == p_.depth[0]) continue;
+    CJ2K_TRY(contradicts("has components of one depth", "depth[%d] %d with depth[0] %d", c,
+                         p_.depth[c], p_.depth[0]));
+  }
   if (!profile_.zero_offsets) return Status::kOk;
   if (p_.image_offset_x != 0 || p_.image_offset_y != 0) {
     CJ2K_TRY(contradicts("has 0x0", "image_offset %dx%d", p_.image_offset_x, p_.image_offset_y));
@@ -217,6 +223,10 @@ Status ProfileRules::check_progressions() {
 }
 
 void ProfileRules::set_coding() {
+  if (p_.coder == CJ2K_CODER_AUTO) {
+    p_.coder = profile_.has_ht() ? CJ2K_CODER_HT : CJ2K_CODER_EBCOT;
+  }
+  if (p_.frame_steps < 0) p_.frame_steps = profile_.constant_steps ? 0 : 1;
   const bool may_be_lossless = !has_target() && p_.quality == 0 && p_.qfactor == 0 &&
                                p_.max_frame_bytes == 0 && p_.max_component_bytes == 0;
   if (profile_.wavelet == CJ2K_WAVELET_53 && may_be_lossless) p_.lossless = 1;
@@ -229,8 +239,11 @@ void ProfileRules::set_coding() {
     p_.levels = profile_.levels;
     const int32_t tile_width = p_.tile_width != 0 ? p_.tile_width : p_.width;
     const int32_t tile_height = p_.tile_height != 0 ? p_.tile_height : p_.height;
-    p_.levels = std::min(p_.levels, max_levels_of(profile_, tile_width));
+    p_.levels = std::min(p_.levels, max_levels_of(profile_, tile_width, tile_height));
     while (profile_.small_ll && std::max(tile_width, tile_height) > int64_t{128} << p_.levels) {
+      ++p_.levels;
+    }
+    while (profile_.thumbnail && std::min(p_.width, p_.height) > int64_t{64} << p_.levels) {
       ++p_.levels;
     }
   }
@@ -250,10 +263,20 @@ void ProfileRules::set_coding() {
   if (p_.mct == CJ2K_MCT_AUTO && profile_.needs_mct && !contradicted_) p_.mct = CJ2K_MCT_ON;
 }
 
+/// The levels must take the picture down to 64 samples along one side.
+Status ProfileRules::check_thumbnail() {
+  const int64_t most = int64_t{64} << std::min(p_.levels, 24);
+  if (!profile_.thumbnail || std::min(p_.width, p_.height) <= most) return Status::kOk;
+  return contradicts("has a lowest resolution of at most 64 samples along one side",
+                     "levels %d of %dx%d", p_.levels, p_.width, p_.height);
+}
+
 Status ProfileRules::check_levels() {
   const int32_t tile_width = p_.tile_width != 0 ? p_.tile_width : p_.width;
   const int32_t tile_height = p_.tile_height != 0 ? p_.tile_height : p_.height;
-  CJ2K_TRY(check("levels", p_.levels, profile_.min_levels, max_levels_of(profile_, tile_width)));
+  CJ2K_TRY(check("levels", p_.levels, profile_.min_levels,
+                 max_levels_of(profile_, tile_width, tile_height)));
+  CJ2K_TRY(check_thumbnail());
   const int64_t side = std::max(tile_width, tile_height);
   if (!profile_.small_ll || p_.levels >= 24 || side <= int64_t{128} << p_.levels) {
     return Status::kOk;
@@ -263,6 +286,12 @@ Status ProfileRules::check_levels() {
 }
 
 Status ProfileRules::check_coding() {
+  const cj2k_coder coder = profile_.has_ht() ? CJ2K_CODER_HT : CJ2K_CODER_EBCOT;
+  if (p_.coder != coder) {
+    CJ2K_TRY(contradicts(coder == CJ2K_CODER_HT ? "has ht" : "has ebcot", "coder %s",
+                         value_name("coder", p_.coder)));
+  }
+  if (profile_.constant_steps) CJ2K_TRY(check("frame_steps", p_.frame_steps, 0, 0));
   if (profile_.wavelet != CJ2K_WAVELET_AUTO) {
     if (p_.lossless && profile_.wavelet == CJ2K_WAVELET_97) {
       CJ2K_TRY(contradicts("is lossy (9/7 wavelet)", "lossless 1"));
@@ -273,9 +302,13 @@ Status ProfileRules::check_coding() {
     }
   }
   CJ2K_TRY(check_levels());
+  if (profile_.needs_lossless && !p_.lossless) {
+    CJ2K_TRY(contradicts("is lossless", "lossless 0"));
+  }
   if (profile_.fixed_guard_bits) {
     CJ2K_TRY(check("guard_bits", p_.guard_bits, profile_.guard_bits, profile_.guard_bits));
   }
+  CJ2K_TRY(check("guard_bits", p_.guard_bits, 1, profile_.max_guard_bits));
   if (profile_.progression != CJ2K_PROGRESSION_AUTO && p_.progression != profile_.progression) {
     char has[32];
     std::snprintf(has, sizeof has, "has %s", value_name("progression", profile_.progression));
@@ -311,12 +344,15 @@ Status ProfileRules::check_precincts() {
 Status ProfileRules::check_blocks() {
   const int32_t w = p_.cblk_width, h = p_.cblk_height;
   const int32_t min = profile_.min_cblk, max = profile_.max_cblk;
-  if (w < min || h < min || w > max || h > max || (profile_.square_cblk && w != h)) {
+  const int32_t max_height = std::min(max, profile_.max_cblk_height);
+  if (w < min || h < min || w > max || h > max_height || (profile_.square_cblk && w != h)) {
     char has[64];
     if (min == max) {
       std::snprintf(has, sizeof has, "has %dx%d", min, min);
     } else if (profile_.square_cblk) {
       std::snprintf(has, sizeof has, "has %dx%d and %dx%d", min, min, max, max);
+    } else if (max_height < max) {
+      std::snprintf(has, sizeof has, "has %dx%d to %dx%d", min, min, max, max_height);
     } else {
       std::snprintf(has, sizeof has, "has sides from %d to %d", min, max);
     }
@@ -348,6 +384,7 @@ Status ProfileRules::check_markers() {
     CJ2K_TRY(check("plt", p_.plt, 0, 0));
     CJ2K_TRY(check("tlm", p_.tlm, 1, 1));
   }
+  if (profile_.needs_tlm) CJ2K_TRY(check("tlm", p_.tlm, 1, 1));
   if (profile_.needs_comment && p_.comment[0] == '\0') {
     CJ2K_TRY(contradicts("has one: common wrappers fail without it", "comment \"\""));
   }

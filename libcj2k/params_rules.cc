@@ -353,10 +353,6 @@ Status check_coder(const cj2k_params& p, const Log& log) {
                     "coder ht excludes cblk_style %d: of the styles, Part 15 has vsc (8) alone",
                     styles);
   }
-  if (p.profile != CJ2K_PROFILE_NONE) {
-    return log.fail(Status::kInvalid,
-                    "coder ht needs profile none: the profiles of Part 1 have the MQ coder");
-  }
   if (p.num_roi != 0) {
     return log.fail(Status::kNotSupported,
                     "coder ht needs an empty roi, not one of %d rectangles: decoders do not read "
@@ -415,9 +411,9 @@ Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log&
 }
 
 Status apply_param_rules(cj2k_params* p, const Log& log) {
+  CJ2K_TRY(apply_profile(p, log));
   CJ2K_TRY(check_coder(*p, log));
   CJ2K_TRY(check_effort(*p, log));
-  CJ2K_TRY(apply_profile(p, log));
   CJ2K_TRY(resolve_grid(p, log));
   CJ2K_TRY(check_blocks_and_precincts(*p, log));
   CJ2K_TRY(check_progressions(*p, log));

@@ -10,6 +10,7 @@
 
 #include "plan_tune.h"
 #include "plan_visual.h"
+#include "profiles.h"
 
 namespace cj2k {
 namespace {
@@ -273,6 +274,9 @@ double max_coefficient_53(double amplitude, int level, Orientation orientation) 
 // component. A component of fewer bits has an R_b that is smaller by the same number of bits, so
 // its exponent and mantissa are the same, and one QCD serves all components.
 //
+// Where the profile bounds the magnitudes of HT blocks by 2^B, the 5/3 must have at most B bit-planes.
+// With the 9/7 the planes of each block are chosen within B (stages/ht/ht_points.cc).
+//
 // 5/3: the exponent of a band is R_b (E-4), and more if the guard bits are too few for the worst
 // picture. All components of equal depth have the same exponents, although only the chroma of the
 // RCT may need the larger ones. So QCC is written only for components of another depth.
@@ -281,6 +285,7 @@ Status QuantTable::build(const cj2k_params& p, bool reversible, bool use_mct, in
   levels_ = p.levels;
   bands_.assign(static_cast<size_t>(p.num_components) * (levels_ + 1) * 4, BandQuant{});
   const int max_depth = *std::max_element(p.depth, p.depth + p.num_components);
+  const int bound = magnitude_bound_of(p);
   for (int c = 0; c < p.num_components; ++c) {
     // RCT differences have one bit more. The components of the RCT have equal depth, and all
     // components of that depth get the same exponents.
@@ -311,7 +316,9 @@ Status QuantTable::build(const cj2k_params& p, bool reversible, bool use_mct, in
           step = std::ldexp(1.0 + coded.mantissa / 2048.0, range - coded.exponent);
         }
         const int max_bit_planes = p.guard_bits + coded.exponent - 1;
-        const int most_bit_planes = p.coder == CJ2K_CODER_HT ? kMaxHtBitPlanes : 31;
+        const int most_bit_planes = reversible && bound > 0    ? bound
+                                    : p.coder == CJ2K_CODER_HT ? kMaxHtBitPlanes
+                                                               : 31;
         if (coded.exponent < 0 || coded.exponent > 31 || max_bit_planes > most_bit_planes) {
           return log.fail(Status::kNotSupported,
                           "quant_step %.6g (wavelet %s, depth[%d] %d, levels %d, guard_bits %d): "

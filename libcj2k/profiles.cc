@@ -128,6 +128,53 @@ constexpr Profile broadcast(cj2k_profile id, uint16_t rsiz, cj2k_wavelet wavelet
   return p;
 }
 
+// ST 2067-21, APP2.HT.IRV and APP2.HT.REV. One guard bit is enough for any picture with the 9/7
+// (plan_quant.cc).
+constexpr Profile imf_ht(cj2k_profile id, cj2k_wavelet wavelet) {
+  Profile p = motion_picture();
+  p.id = id;
+  p.family = ProfileFamily::kImfHt;
+  p.max_width = p.max_height = 8192;
+  p.min_depth = 8;
+  p.equal_depth = true;
+  p.sampling = ProfileSampling::kHalfWidth;
+  p.wavelet = wavelet;
+  p.levels = p.max_levels = 7;
+  p.guard_bits = wavelet == CJ2K_WAVELET_97 ? 1 : 2;
+  p.max_guard_bits = 2;
+  p.min_cblk = 32;
+  p.max_cblk = 128;
+  p.max_cblk_height = 64;
+  p.progression = CJ2K_RPCL;
+  p.tile_parts = CJ2K_TILE_PARTS_RESOLUTION;
+  p.no_poc = true;
+  p.constant_steps = true;
+  return p;
+}
+
+// DICOM PS3.5, transfer syntaxes of HTJ2K.
+constexpr Profile dicom_ht(cj2k_profile id) {
+  Profile p;
+  p.id = id;
+  p.family = ProfileFamily::kDicomHt;
+  return p;
+}
+
+constexpr Profile dicom_ht_lossless(cj2k_profile id) {
+  Profile p = dicom_ht(id);
+  p.wavelet = CJ2K_WAVELET_53;
+  p.needs_lossless = true;
+  return p;
+}
+
+constexpr Profile dicom_ht_rpcl() {
+  Profile p = dicom_ht_lossless(CJ2K_PROFILE_DICOM_HT_RPCL);
+  p.progression = CJ2K_RPCL;
+  p.thumbnail = true;
+  p.needs_tlm = true;
+  return p;
+}
+
 constexpr std::array kProfiles = {
     Profile{},
     profile0(),
@@ -143,13 +190,18 @@ constexpr std::array kProfiles = {
     broadcast(CJ2K_PROFILE_BROADCAST_SINGLE, 0x0100, CJ2K_WAVELET_97, ProfileTiles::kOne),
     broadcast(CJ2K_PROFILE_BROADCAST_MULTI, 0x0200, CJ2K_WAVELET_97, ProfileTiles::kFour),
     broadcast(CJ2K_PROFILE_BROADCAST_MULTI_R, 0x0300, CJ2K_WAVELET_53, ProfileTiles::kFour),
+    imf_ht(CJ2K_PROFILE_IMF_HT, CJ2K_WAVELET_97),
+    imf_ht(CJ2K_PROFILE_IMF_HT_R, CJ2K_WAVELET_53),
+    dicom_ht(CJ2K_PROFILE_DICOM_HT),
+    dicom_ht_lossless(CJ2K_PROFILE_DICOM_HT_R),
+    dicom_ht_rpcl(),
 };
 
 static_assert([] {
   for (size_t i = 0; i < kProfiles.size(); ++i) {
     if (kProfiles[i].id != static_cast<cj2k_profile>(i)) return false;
   }
-  return kProfiles.size() == CJ2K_PROFILE_BROADCAST_MULTI_R + 1;
+  return kProfiles.size() == CJ2K_PROFILE_DICOM_HT_RPCL + 1;
 }());
 
 constexpr int64_t kMega = 1000000;
@@ -186,13 +238,26 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 const Profile& profile_of(cj2k_profile id) { return kProfiles[static_cast<size_t>(id)]; }
 
-int32_t max_levels_of(const Profile& profile, int32_t tile_width) {
+int32_t max_levels_of(const Profile& profile, int32_t tile_width, int32_t tile_height) {
+  if (profile.family == ProfileFamily::kImfHt) {
+    const int32_t side = std::max(tile_width, tile_height);
+    return side <= 2048 ? 5 : side <= 4096 ? 6 : 7;
+  }
   if (profile.family != ProfileFamily::kImf || profile.wavelet != CJ2K_WAVELET_53) {
     return profile.max_levels;
   }
   int32_t most = 4;
   for (int32_t width = 2048; width <= tile_width && width <= 8192; width *= 2) ++most;
   return std::min(most, profile.max_levels);
+}
+
+// The table has 8, 10, 12 and 16 bits; the depths between follow the same formula, which is also that
+// of validators.
+int32_t magnitude_bound_of(const cj2k_params& p) {
+  if (profile_of(p.profile).family != ProfileFamily::kImfHt) return 0;
+  const bool transform = p.mct == CJ2K_MCT_ON;
+  if (p.wavelet == CJ2K_WAVELET_97) return p.depth[0] + 1 + (transform && p.depth[0] > 10);
+  return p.depth[0] + 3 + transform + (p.levels > 5);
 }
 
 bool tiles_fit(const Profile& profile, const cj2k_params& p) {

@@ -3,10 +3,10 @@
 //
 // The profiles as data: what a codestream of each profile must be, what the library chooses for it,
 // and how many bytes it may have. T.800 A.10 (Profile-0, Profile-1, cinema, broadcast, IMF);
-// SMPTE ST 429-4 (cinema), ST 2067-21 (IMF). params_profile.cc applies them to the parameters.
+// SMPTE ST 429-4 (cinema), ST 2067-21 (IMF; APP2.HT.REV and APP2.HT.IRV with HTJ2K), DICOM PS3.5
+// (HTJ2K). params_profile.cc applies them to the parameters.
 //
-// Profiles of Part 15 (HTJ2K) will be rows of the same table, in a family of their own, whose
-// block coder is another.
+// Those with HTJ2K have no number in Rsiz or in CPF: Rsiz says Part 15, CAP says the rest.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace cj2k {
 
-enum class ProfileFamily { kNone, kPart1, kCinema, kImf, kBroadcast };
+enum class ProfileFamily { kNone, kPart1, kCinema, kImf, kBroadcast, kImfHt, kDicomHt };
 
 /// Which subsampling (XRsiz, YRsiz) components may have.
 enum class ProfileSampling {
@@ -47,6 +47,7 @@ struct Profile {
   int32_t wider_than = 0;  ///< application rules want narrower pictures in a smaller profile
   int32_t min_components = 1, max_components = CJ2K_MAX_COMPONENTS;
   int32_t min_depth = 1, max_depth = 16;
+  bool equal_depth = false;
   ProfileSampling sampling = ProfileSampling::kAny;
   bool is_unsigned = false;
   bool zero_offsets = false;
@@ -56,10 +57,13 @@ struct Profile {
   int32_t min_levels = 0, max_levels = 32;   ///< see max_levels_of
   int32_t levels = 5;                        ///< chosen
   bool small_ll = false;                     ///< one tile: the LL band has at most 128x128 samples
+  bool thumbnail = false;                    ///< a side of the lowest resolution has at most 64
   int32_t guard_bits = 2;                    ///< chosen
   bool fixed_guard_bits = false;             ///< and no other is legal
-  int32_t cblk = 64;                         ///< chosen, both sides
-  int32_t min_cblk = 4, max_cblk = 1024;     ///< of each side
+  int32_t max_guard_bits = 7;
+  int32_t cblk = 64;                      ///< chosen, both sides
+  int32_t min_cblk = 4, max_cblk = 1024;  ///< of each side
+  int32_t max_cblk_height = 1024;
   bool square_cblk = false;
   int32_t cblk_styles = 63;          ///< legal ones
   bool precincts_128_256 = false;    ///< 128x128 at the lowest resolution, 256x256 above
@@ -73,12 +77,23 @@ struct Profile {
   bool needs_mct = false;
   bool plain_markers = false;  ///< TLM; no SOP, EPH, PLT
   bool needs_comment = false;
+  bool needs_tlm = false;
+  bool needs_lossless = false;
+  bool constant_steps = false;  ///< QCD is the same in all frames
+  bool has_ht() const {
+    return family == ProfileFamily::kImfHt || family == ProfileFamily::kDicomHt;
+  }
 };
 
 const Profile& profile_of(cj2k_profile id);
 
-/// The most levels for the width of a tile: the reversible IMF profiles depend on it.
-int32_t max_levels_of(const Profile& profile, int32_t tile_width);
+/// The most levels for the size of a tile: the reversible IMF profiles and IMF with HTJ2K depend on
+/// it.
+int32_t max_levels_of(const Profile& profile, int32_t tile_width, int32_t tile_height);
+
+/// B of Ccap15 (T.814) as the profile of resolved parameters fixes it: magnitudes of cleanup passes
+/// are below 2^B. 0: the profile has no such rule.
+int32_t magnitude_bound_of(const cj2k_params& p);
 
 /// Whether tiles of this size are legal in a picture of that size with offsets 0.
 bool tiles_fit(const Profile& profile, const cj2k_params& p);

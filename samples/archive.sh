@@ -4,28 +4,35 @@
 #
 # Archives a film without loss, and proves that every bit comes back:
 #
-#     samples/archive.sh [--rate FPS] INPUT OUTPUT.mkv|.mov|.mxf
+#     samples/archive.sh [--ht] [--rate FPS] INPUT OUTPUT.mkv|.mov|.mxf
 #
 # INPUT is a film, or a sequence of images such as scan/%06d.tiff, at FPS (default 24). The pixel format stays as it is, up to
 # RGB with 16 bits. Audio is kept without loss. The MD5 of every decoded frame of OUTPUT must equal the one of INPUT; both
 # lists stay beside OUTPUT (OUTPUT.source.md5, OUTPUT.md5). Exit status 1, and no OUTPUT, where they differ.
+# --ht takes HTJ2K (Part 15): a third of the time, 7 to 10 % more bytes, and fewer programs read it; needs FFmpeg 8.1 or later.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR
 source "$root/samples/common.sh"
 
-rate=24
+rate=24 ht=
 while [[ ${1:-} == -* ]]; do
   case $1 in
     -h | --help) usage ;;
+    --ht) ht=1; shift ;;
     --rate) rate=${2:?--rate FPS}; shift 2 ;;
     *) usage 2 >&2 ;;
   esac
 done
 [[ $# == 2 ]] || usage 2 >&2
 output=$2
-find_ffmpeg
+find_ffmpeg ${ht:+8.1}
+coder=()
+if [[ -n $ht ]]; then
+  needs_ht_decoder
+  coder=(-coder ht)
+fi
 set_input "$1" "$rate"
 
 case $output in
@@ -47,7 +54,7 @@ frame_md5() {
 }
 
 start=$EPOCHREALTIME
-run_ffmpeg -v warning -stats "${input[@]}" -map 0:v:0 -map '0:a?' -fps_mode passthrough -c:v j2k_cuda -lossless 1 \
+run_ffmpeg -v warning -stats "${input[@]}" -map 0:v:0 -map '0:a?' -fps_mode passthrough -c:v j2k_cuda -lossless 1 "${coder[@]}" \
   "${audio[@]}" "$output"
 seconds=$(seconds_since "$start")
 

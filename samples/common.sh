@@ -3,7 +3,8 @@
 # shellcheck shell=bash disable=SC2034 # the samples use the variables
 # What the samples share. Each sets `root` and reads this file.
 #
-# Environment: CJ2K_FFMPEG   the ffmpeg to use, ffprobe beside it; default: build/ffmpeg-7.1/ffmpeg, built where it is missing
+# Environment: CJ2K_FFMPEG   the ffmpeg to use, ffprobe beside it; default: build/ffmpeg-7.1/ffmpeg (to read HTJ2K: 8.1), built
+#                            where it is missing
 
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
@@ -13,16 +14,24 @@ usage() {
   exit "${1:-0}"
 }
 
-# Puts the programs into `ffmpeg` and `ffprobe`.
+# find_ffmpeg [VERSION]: puts the programs into `ffmpeg` and `ffprobe`.
 find_ffmpeg() {
-  ffmpeg=${CJ2K_FFMPEG:-$root/build/ffmpeg-7.1/ffmpeg}
+  local version=${1:-7.1}
+  ffmpeg=${CJ2K_FFMPEG:-$root/build/ffmpeg-$version/ffmpeg}
   if [[ -z ${CJ2K_FFMPEG:-} && ! -x $ffmpeg ]]; then
     "$root/scripts/install_deps.sh" core ffmpeg
-    "$root/ffmpeg-patch/build.sh" 7.1
+    "$root/ffmpeg-patch/build.sh" "$version"
   fi
   [[ -x $ffmpeg ]] || die "$ffmpeg is no program (CJ2K_FFMPEG)"
   ffprobe=$(dirname "$ffmpeg")/ffprobe
   [[ $("$ffmpeg" -hide_banner -h encoder=j2k_cuda 2>&1) == "Encoder j2k_cuda"* ]] || die "$ffmpeg has no encoder j2k_cuda"
+}
+
+# needs_ht_decoder: ends where this FFmpeg does not read films of HTJ2K.
+needs_ht_decoder() {
+  local version
+  version=$("$ffmpeg" -hide_banner -version | sed -n 's/^ffmpeg version n\{0,1\}\([0-9]*\)\..*/\1/p')
+  [[ -z $version ]] || ((version >= 8)) || die "HTJ2K cannot be proven with $ffmpeg: from 8.1 on FFmpeg reads films of it"
 }
 
 run_ffmpeg() { "$ffmpeg" -hide_banner -nostdin -y "$@"; }

@@ -4,12 +4,13 @@
 #
 # A picture track for an Interoperable Master Format package (Application 2E):
 #
-#     samples/imf.sh [--reversible] [--rate FPS] [--bitrate RATE] INPUT OUTPUT_FOLDER
+#     samples/imf.sh [--ht] [--reversible] [--rate FPS] [--bitrate RATE] INPUT OUTPUT_FOLDER
 #
 # INPUT is a film such as ProRes, or a sequence of images such as scan/%06d.dpx (at FPS, default 24). Size and depth stay as
 # they are, RGB stays RGB, YUV stays YUV (4:2:0 becomes 4:2:2, which IMF asks for); alpha is left out. The profile is imf_2k,
 # imf_4k or imf_8k by the size, at RATE (default 250M, 800M, 1600M), or with --reversible imf_2k_r ..., without loss. Main and
-# sub level follow from size, frame rate and bit rate. cj2k-check checks every frame. OUTPUT_FOLDER gets
+# sub level follow from size, frame rate and bit rate. With --ht the pictures are HTJ2K, profile imf_ht or imf_ht_r, which have
+# no levels. cj2k-check checks every frame. OUTPUT_FOLDER gets
 #
 #     j2c/000000.j2c ...   the codestreams
 #     picture.mxf          the track, wrapped by as-02-wrap (AS-02) if it is installed, else by FFmpeg (OP1a: for players and
@@ -20,10 +21,11 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR
 source "$root/samples/common.sh"
 
-reversible='' wanted='' bitrate=''
+reversible='' wanted='' bitrate='' ht=''
 while [[ ${1:-} == -* ]]; do
   case $1 in
     -h | --help) usage ;;
+    --ht) ht=1; shift ;;
     --reversible) reversible=_r; shift ;;
     --rate) wanted=${2:?--rate FPS}; shift 2 ;;
     --bitrate) bitrate=${2:?--bitrate RATE}; shift 2 ;;
@@ -52,6 +54,7 @@ esac
 if ((width > 4096)); then profile=imf_8k; default=1600M
 elif ((width > 2048)); then profile=imf_4k; default=800M
 else profile=imf_2k; default=250M; fi
+[[ -z $ht ]] || profile=imf_ht
 profile+=$reversible
 target=(-b:v "${bitrate:-$default}")
 [[ -z $reversible ]] || target=()

@@ -46,7 +46,8 @@ void append_siz(std::vector<uint8_t>& out, const Plan& plan) {
 }
 
 // CAP of Part 15: every code-block has one HT set of passes, there is no region of interest, and no
-// tile has a header of its own. B bounds the bits of the magnitudes in cleanup passes.
+// tile has a header of its own. B bounds the bits of the magnitudes in cleanup passes. There is no CPF:
+// a corresponding profile is one of Part 1, and none of the profiles with HTJ2K corresponds to one.
 void append_cap(std::vector<uint8_t>& out, const Plan& plan) {
   if (plan.params.coder != CJ2K_CODER_HT) return;
   uint32_t b = 8;
@@ -54,6 +55,7 @@ void append_cap(std::vector<uint8_t>& out, const Plan& plan) {
   for (const auto& bands : plan.finer_subbands) {
     for (const Subband& band : bands) b = std::max<uint32_t>(b, band.max_bit_planes);
   }
+  if (const int32_t bound = magnitude_bound_of(plan.params)) b = static_cast<uint32_t>(bound);
   const uint32_t magb = b <= 27 ? b - 8 : 19 + (b - 27 + 3) / 4;
   append_u16(out, kMarkerCap);
   append_u16(out, 8);

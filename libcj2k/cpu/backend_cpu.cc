@@ -57,6 +57,7 @@ std::unique_ptr<CpuBlockCoder> make_block_coder(const Plan& plan, size_t workers
   switch (plan.params.coder) {
     case CJ2K_CODER_HT:
       return make_cpu_ht(plan, workers);
+    case CJ2K_CODER_AUTO:  // resolved before
     case CJ2K_CODER_EBCOT:
       break;
   }

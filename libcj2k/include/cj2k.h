@@ -155,6 +155,7 @@ typedef struct cj2k_region {
 
 /* What turns a code-block into bytes. */
 typedef enum cj2k_coder {
+  CJ2K_CODER_AUTO = -1, /* what the profile says, else EBCOT */
   CJ2K_CODER_EBCOT = 0, /* bit-planes and the MQ coder, T.800 Annexes C and D */
   CJ2K_CODER_HT = 1     /* the high-throughput block coder of T.814 (JPEG 2000 Part 15, HTJ2K) */
 } cj2k_coder;
@@ -238,8 +239,9 @@ typedef enum cj2k_tier1 {
   CJ2K_TIER1_FUSED = 3    /* one kernel for both */
 } cj2k_tier1;
 
-/* Profiles of T.800 A.10. The first five have the numbers of Rsiz. Profiles of Part 15 (HTJ2K) will
- * follow with their block coder. */
+/* Profiles of T.800 A.10. The first five have the numbers of Rsiz. Those with HT have the block coder
+ * of Part 15 (HTJ2K): they are sets of rules of SMPTE ST 2067-21 and DICOM PS3.5, and Rsiz says no more
+ * than Part 15. */
 typedef enum cj2k_profile {
   CJ2K_PROFILE_NONE = 0,
   CJ2K_PROFILE_0 = 1,
@@ -254,7 +256,12 @@ typedef enum cj2k_profile {
   CJ2K_PROFILE_IMF_8K_R = 10,
   CJ2K_PROFILE_BROADCAST_SINGLE = 11,
   CJ2K_PROFILE_BROADCAST_MULTI = 12,
-  CJ2K_PROFILE_BROADCAST_MULTI_R = 13
+  CJ2K_PROFILE_BROADCAST_MULTI_R = 13,
+  CJ2K_PROFILE_IMF_HT = 14,       /* 9/7, ST 2067-21 APP2.HT.IRV */
+  CJ2K_PROFILE_IMF_HT_R = 15,     /* 5/3, ST 2067-21 APP2.HT.REV */
+  CJ2K_PROFILE_DICOM_HT = 16,     /* lossy or lossless, UID 1.2.840.10008.1.2.4.203 */
+  CJ2K_PROFILE_DICOM_HT_R = 17,   /* lossless, UID 1.2.840.10008.1.2.4.201 */
+  CJ2K_PROFILE_DICOM_HT_RPCL = 18 /* lossless, RPCL, UID 1.2.840.10008.1.2.4.202 */
 } cj2k_profile;
 /* What rate control keeps small at the bytes it has. */
 typedef enum cj2k_tune {
@@ -325,12 +332,13 @@ typedef struct cj2k_params {
   cj2k_region roi[CJ2K_MAX_REGIONS];
 
   /* Code-blocks, precincts, tier-2. */
-  cj2k_coder coder;                /* default: EBCOT */
+  cj2k_coder coder;                /* default: auto */
   int32_t frame_steps;             /* coder = ht, or effort 2 and 3 without profile and region of
-                                      interest, with the 9/7. 1 (default): the steps of a frame are
+                                      interest, with the 9/7. 1: the steps of a frame are
                                       those of quant_step over 2^(n/8), n = 0 .. 7, with the n that
                                       suits its bytes best, so QCD differs from frame to frame.
-                                      0: they are those of quant_step, up to 0.2 dB worse */
+                                      0: they are those of quant_step, up to 0.2 dB worse.
+                                      -1 (default) = auto: 0 if the profile says so, else 1 */
   int32_t cblk_width, cblk_height; /* powers of two 4 .. 1024, product at most 4096 (T.800 Table
                                       A.18); 0x0 (default) = auto: what the profile says, else
                                       64x64 */
@@ -397,13 +405,13 @@ typedef struct cj2k_params {
                       are coded in full; max_frame_bytes and max_component_bytes remain caps.
                       Excludes lossless, quality, quant_step, target_bytes, layer_rates and the 5/3;
                       frame_steps is then 0. 0 (default): none */
-  cj2k_tune tune; /* what rate control keeps small; default mse. lossless = 1 sets it to mse */
+  cj2k_tune tune;  /* what rate control keeps small; default mse. lossless = 1 sets it to mse */
   double visual_strength; /* tune = visual: the weights (amplitudes) to this power, 2^-4 .. 4; 0
                              (default) = chosen: 0.5 */
   double visual_distance; /* tune = visual: viewing distance in picture heights, 0.1 .. 100; 0
                              (default) = 1700 samples, whatever the picture's size */
-  cj2k_stop stop; /* how far code-blocks are coded; default exact */
-  int32_t effort;      /* EBCOT: time spent for picture quality at the same bytes, 0 .. 3; default 1.
+  cj2k_stop stop;         /* how far code-blocks are coded; default exact */
+  int32_t effort; /* EBCOT: time spent for picture quality at the same bytes, 0 .. 3; default 1.
                           0: stop = bpi in place of exact at low rates. 2 and 3: rate-distortion
                           optimised quantisation (docs/effort.md), on the CPU, with stop exact or
                           none; lossless excepted, where it changes nothing */
@@ -561,14 +569,15 @@ typedef struct cj2k_info {
   const char* simd;    /* instruction set in use, e.g. "AVX2" */
   int32_t threads, gop, async_depth;
   int64_t num_tiles, num_blocks, num_packets;
-  int64_t host_bytes;        /* planned host memory, all frames in flight */
-  int64_t header_bytes;      /* main and tile-part headers of every codestream */
-  const char* device_name;   /* "" on the CPU; the names of several devices are joined by ", " */
-  int64_t device_bytes;      /* device memory reserved, per device; 0 on the CPU */
-  int64_t pinned_bytes;      /* host memory that is page-locked for copies; 0 on the CPU */
-  const char* tier1;         /* in use on the GPU, "classic", "cibo" or "fused"; "" on the CPU and with HT */
-  int32_t rsiz;              /* the codestream's claim (T.800 Table A.10); 0 without a profile */
-  int64_t least_frame_bytes; /* the smallest target_bytes and max_frame_bytes that open takes */
+  int64_t host_bytes;      /* planned host memory, all frames in flight */
+  int64_t header_bytes;    /* main and tile-part headers of every codestream */
+  const char* device_name; /* "" on the CPU; the names of several devices are joined by ", " */
+  int64_t device_bytes;    /* device memory reserved, per device; 0 on the CPU */
+  int64_t pinned_bytes;    /* host memory that is page-locked for copies; 0 on the CPU */
+  const char*
+      tier1;    /* in use on the GPU, "classic", "cibo" or "fused"; "" on the CPU and with HT */
+  int32_t rsiz; /* the codestream's claim (T.800 Table A.10); 0 without a profile */
+  int64_t least_frame_bytes;     /* the smallest target_bytes and max_frame_bytes that open takes */
   int64_t least_component_bytes; /* the smallest max_component_bytes */
 } cj2k_info;
 

@@ -51,6 +51,15 @@ TEST_CASE("matrix: IMF and broadcast at 2K and 4K") {
              {Content::kFlat, Content::kTexture, Content::kNoise});
 }
 
+TEST_CASE("matrix: IMF with HTJ2K at 2K, 4K and 8K") {
+  check_rows({{"imf_ht", 1920, 1080, 10, true},
+              {"imf_ht", 3840, 2160, 12, false},
+              {"imf_ht", 4096, 2160, 8, false},
+              {"imf_ht_r", 3840, 2160, 12, false},
+              {"imf_ht_r", 7680, 4320, 16, true}},
+             {{24, 1}}, {Content::kFlat, Content::kTexture, Content::kNoise});
+}
+
 TEST_CASE("matrix: 8K") {
   check_rows({{"imf_8k", 8192, 4320, 12, false}, {"imf_8k_r", 7680, 4320, 10, true}},
              {{24, 1}, {60, 1}}, {Content::kFlat, Content::kTexture, Content::kNoise});

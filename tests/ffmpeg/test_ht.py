@@ -5,14 +5,9 @@
 import pytest
 
 import pixfmt
+from klv import Mxf
 from pictures import H, W, noise
-from tools import bytes_per_frame, run
-
-
-def reads_ht(ff, first=7):
-    """FFmpeg's own decoder has it from 7.1 on; the one of 5.1 shows noise."""
-    version = run(ff.program, "-version").stdout.decode().split()[2]
-    return int(version.split(".")[0]) >= first
+from tools import bytes_per_frame, find_checker, mxf_is_patched, reads_ht, run
 
 
 @pytest.mark.parametrize("fmt", ["rgb24", "gray12le", "yuv422p10le", "yuv420p", "rgb48le"])
@@ -59,9 +54,47 @@ def test_sequence_in_mxf(ff, tmp_path):
     assert len(hashes[0]) == 4 and hashes[0] == hashes[1]
 
 
+@pytest.mark.parametrize("profile, fmt", [("imf_ht", "gbrp12le"), ("imf_ht", "yuv422p10le"), ("imf_ht_r", "yuv422p10le"),
+                                          ("imf_ht_r", "yuv444p16le")])
+def test_imf_in_mxf(ff, tmp_path, profile, fmt):
+    """The file tells what its codestreams are, cj2k-check finds nothing, and FFmpeg reads it back."""
+    if not mxf_is_patched(ff):
+        pytest.skip("this FFmpeg has no MXF patch")
+    path = tmp_path / "a.mxf"
+    source = ["-f", "lavfi", "-i", f"testsrc2=s=2304x72:r=24,format={fmt}", "-frames:v", 3]
+    rate = [] if profile.endswith("_r") else ["-b:v", "20M"]
+    ff.ffmpeg(*source, "-c:v", "j2k_cuda", "-profile:v", profile, *rate, path)
+    mxf = Mxf(path.read_bytes())
+    jpeg2000 = mxf.only("JPEG2000")
+    assert mxf.picture()[1][0x3201].hex() == "060e2b340401010d0401020203010801", "picture essence coding"
+    assert jpeg2000[0x8401] == b"\x40\x00", "Rsiz"
+    depth, transform = pixfmt.parse(fmt).depth, fmt.startswith(("gbr", "rgb"))
+    bits = depth + 3 + transform + 1 if not rate else depth + 1 + (transform and depth > 10)
+    capability = (0x20 if rate else 0) | (bits - 8)
+    assert jpeg2000[0x840F].hex() == f"000200000000000100000002{capability:04x}", "extended capabilities: Pcap, Ccap15"
+    packets = ff.copied_packets("-i", path)
+    assert len({packet[:packet.index(b"\xff\x55")] for packet in packets}) == 1, "SIZ, CAP, COD and QCD are constant"
+    if find_checker():
+        run(find_checker(), "--quiet", "--profile", profile, path)
+    if reads_ht(ff, 8) and not rate:
+        assert ff.frame_hashes("-i", path, "-c:v", "rawvideo") == ff.frame_hashes(*source, "-c:v", "rawvideo")
+    elif reads_ht(ff, 8):
+        assert len(ff.frame_hashes("-i", path, "-c:v", "rawvideo")) == 3
+
+
+@pytest.mark.parametrize("options, says", [
+    (["-profile:v", "imf_ht", "-coder", "ebcot"], "coder ebcot: profile imf_ht has ht"),
+    (["-profile:v", "imf_ht", "-lossless", 1], "lossless 1: profile imf_ht is lossy (9/7 wavelet)"),
+    (["-profile:v", "imf_ht", "-progression", "cprl"], "progression cprl: profile imf_ht has rpcl"),
+    (["-profile:v", "dicom_ht_r", "-b:v", "4M"], "lossless 0: profile dicom_ht_r is lossless"),
+])
+def test_profile_contradicted(ff, options, says):
+    ff.check_refused(*options, says=[says])
+
+
 @pytest.mark.parametrize("options, says", [
     (["-cblk_style", "bypass"], "coder ht excludes cblk_style 1"),
-    (["-profile:v", "cinema2k"], "coder ht needs profile none"),
+    (["-profile:v", "profile1"], "coder ht: profile profile1 has ebcot"),
 ])
 def test_refused(ff, options, says):
     ff.check_refused("-coder", "ht", *options, says=[says])

@@ -12,7 +12,7 @@ import pytest
 
 import pixfmt
 from codestream import Codestream
-from tools import find_checker, mxf_is_patched, names_of, raw_input, run
+from tools import find_checker, mxf_is_patched, names_of, raw_input, reads_ht, run
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 FRAMES = 5
@@ -70,6 +70,18 @@ def test_archive(ff, tmp_path, sample, output, pix_fmt):
     md5 = (tmp_path / f"{output}.md5").read_text().split()
     assert len(set(md5)) == FRAMES and md5 == (tmp_path / f"{output}.source.md5").read_text().split()
     assert md5 == ff.frame_hashes("-i", tmp_path / "scan/%06d.png", "-c:v", "rawvideo")
+
+
+@pytest.mark.parametrize("output", ["a.mkv", "a.mxf"])
+def test_archive_ht(ff, tmp_path, sample, output):
+    film(ff, tmp_path / "scan/%06d.png", "-pix_fmt", "rgb48be")
+    if not reads_ht(ff, 8):
+        assert "from 8.1 on FFmpeg reads films of it" in sample("archive", "--ht", "scan/%06d.png", output, ok=False)
+        return
+    log = sample("archive", "--ht", "scan/%06d.png", output)
+    assert f"reversible  yes: {FRAMES} MD5" in log, log
+    packet = ff.copied_packets("-i", tmp_path / output)[0]
+    assert packet[6:8] == b"\x40\x00", packet[:8].hex()
 
 
 def test_archive_keeps_audio(ff, tmp_path, sample):
@@ -184,7 +196,8 @@ def test_violations_are_not_passed_over(ff, tmp_path, sample, monkeypatch):
 @pytest.mark.usefixtures("checker")
 @pytest.mark.parametrize("options, pix_fmt, becomes, rsiz", [
     ((), "yuv422p10le", "yuv422p10le", 0x0424), ((), "yuva444p12le", "yuv444p12le", 0x0424),
-    (("--reversible",), "gbrp12le", "gbrp12le", 0x0701)])
+    (("--reversible",), "gbrp12le", "gbrp12le", 0x0701),
+    (("--ht",), "yuv422p10le", "yuv422p10le", 0x4000), (("--ht", "--reversible"), "gbrp12le", "gbrp12le", 0x4000)])
 def test_imf(ff, tmp_path, sample, options, pix_fmt, becomes, rsiz):
     needs(ff, "ffv1")
     film(ff, tmp_path / "in.mkv", "-c:v", "ffv1", "-level", 3, "-pix_fmt", pix_fmt)

@@ -50,6 +50,12 @@ def mxf_is_patched(ff):
     return patch.exists() and os.environ.get("CJ2K_MXF_PATCH") != "0"
 
 
+def reads_ht(ff, first=7):
+    """FFmpeg's own decoder has it from 7.1 on; the one of 5.1 shows noise."""
+    version = run(ff.program, "-version").stdout.decode().split()[2]
+    return int(version.split(".")[0]) >= first
+
+
 @contextlib.contextmanager
 def scratch_folder():
     with tempfile.TemporaryDirectory(prefix="cj2k-ffmpeg-") as name:

@@ -271,7 +271,7 @@ TEST_CASE("params: every key at and around its range") {
     CHECK(accepts("auto") == is_auto);
     const bool zero_is_chosen = std::string(row.default_value) == "0" || clears ||
                                 (is_auto && (name == "guard_bits" || name == "main_level"));
-    const bool below_is_auto = is_auto && (name == "levels" || name == "sub_level");
+    const bool below_is_auto = is_auto && row.min == 0;
     CHECK(accepts(integer(row.min - 1)) == ((zero_is_chosen && row.min == 1) || below_is_auto));
     CHECK_FALSE(accepts(integer(row.max + 1)));
     CHECK(accepts("-1") == below_is_auto);
@@ -329,7 +329,8 @@ TEST_CASE("params: resolve checks the range of every number") {
       // 0 and -1 may stand for "chosen" and "auto".
       const bool is_auto = std::string(row.default_value) == "auto";
       const bool chosen = (value == 0 && (std::string(row.default_value) == "0" || is_auto)) ||
-                          (value == -1 && (field.name == "levels" || field.name == "sub_level"));
+                          (value == -1 && (field.name == "levels" || field.name == "sub_level" ||
+                                           field.name == "frame_steps"));
       CHECK(contains(error_at(value), range) != chosen);
       if (!chosen) CHECK(error_at(value).find(field.name + " ") == 0);
     }

@@ -15,6 +15,7 @@ namespace cj2k {
 /// Planes [lowest, end).
 struct HtPlanes {
   int lowest, end;
+  bool is_all = false;  ///< no plane below may be coded
 };
 
 inline constexpr int kHtPlaneSlopes = 512;  ///< two octaves of slope are one plane

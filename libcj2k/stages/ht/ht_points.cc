@@ -6,6 +6,7 @@
 
 #include "core/distortion.h"
 #include "core/hull.h"
+#include "profiles.h"
 #include "stages/ebcot/tier1.h"
 #include "stages/layer_cuts.h"
 
@@ -28,15 +29,24 @@ LayerCuts layer_cuts(const HtPoint& point, const HtPoint* points, int count) {
   return make_layer_cuts(point.passes, bytes, distortion);
 }
 
+/// Raises the planes to those whose magnitudes are below 2^B, where the profile bounds them.
+HtPlanes within_bound(const Plan& plan, HtPlanes planes, int bit_planes) {
+  const int bound = magnitude_bound_of(plan.params);
+  const int least = bound > 0 ? bit_planes - bound : 0;
+  if (least <= 0 || planes.lowest > least) return planes;
+  return {least, std::max(planes.end, std::min(least + 2, bit_planes)), true};
+}
+
 }  // namespace
 
 HtPlanes ht_planes_to_code(const Plan& plan, const CodedBlock& coded, double weight,
                            uint16_t threshold, int bit_planes) {
   if (plan.params.lossless) return {0, std::min(bit_planes, 1)};
   HtPlanes planes = ht_planes_at(weight, threshold, bit_planes);
-  if (!coded.is_coded) return planes;
+  if (!coded.is_coded) return within_bound(plan, planes, bit_planes);
   // A block that resumes takes one more plane at least.
   planes.lowest = std::min(planes.lowest, coded.planes_left - 1);
+  planes = within_bound(plan, planes, bit_planes);
   planes.end = coded.planes_left;
   return planes;
 }
@@ -96,7 +106,8 @@ void end_ht_call(const CodedBlock& before, const HtPlanes& planes, int bit_plane
                  CodedBlock& coded) {
   coded.is_coded = true;
   coded.total_distortion = total;
-  coded.planes_left = static_cast<uint8_t>(std::min(planes.lowest, bit_planes));
+  const int planes_left = planes.is_all ? 0 : planes.lowest;
+  coded.planes_left = static_cast<uint8_t>(std::min(planes_left, bit_planes));
   coded.num_passes_left = static_cast<uint8_t>(3 * coded.planes_left);
   if (before.is_coded)
     coded.num_passes_resumed =

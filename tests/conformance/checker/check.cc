@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "ht.h"
+
 namespace cj2k_check {
 namespace {
 
@@ -83,6 +85,7 @@ void check_frame(const Frame& frame, const FrameSource& source, const Options& o
   report.set_frame(result.facts.frames, frame.offset);
   const uint64_t errors = report.errors();
   Codestream cs = parse_codestream(frame.bytes, report);
+  check_capabilities(cs, report);
   check_packets(cs, options.limits, report);
   const Profile* profile =
       options.profile == "auto" ? profile_of(cs.siz.rsiz) : find_profile(options.profile);

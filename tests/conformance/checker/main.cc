@@ -33,16 +33,18 @@ DESCRIPTION
     frame; "-" is the standard input, and codestreams may follow each other. Parses all headers,
     tile-parts and packets down to the lengths of code-blocks, and lists every violation with its
     rule, the clause it comes from, the value that was found, what is allowed, the frame, and the
-    offset in the file. Nothing is decoded. Warnings are not violations.
+    offset in the file. Nothing is decoded, but for the cleanup passes of HT code-blocks that could
+    exceed what CAP promises. Warnings are not violations.
 
-    Clauses are those of T.800. "Common cinema checkers" stands for what programs that verify DCPs
+    Clauses are those of T.800, and T.814 for HTJ2K. "Common cinema checkers" stands for what programs that verify DCPs
     demand beyond it.
 
 OPTIONS
     --profile NAME   the profile to check against; default auto: the one that Rsiz names
                      none (T.800 without a profile), profile0, profile1, cinema2k, cinema4k,
                      imf_2k, imf_4k, imf_8k, imf_2k_r, imf_4k_r, imf_8k_r (_r: reversible),
-                     broadcast_single, broadcast_multi, broadcast_multi_r
+                     broadcast_single, broadcast_multi, broadcast_multi_r; with HTJ2K, which
+                     Rsiz does not tell apart: imf_ht, imf_ht_r, dicom_ht, dicom_ht_r, dicom_ht_rpcl
     --fps RATE       frame rate, 24 or 24000/1001, for caps and levels; default: from the MXF file,
                      else 24
     --rate MBIT      cap of cinema profiles in Mbit/s: 250 (default), or 500 for high frame rates

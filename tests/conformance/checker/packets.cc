@@ -6,6 +6,7 @@
 #include <string>
 
 #include "geometry.h"
+#include "ht.h"
 #include "packet_bits.h"
 #include "reader.h"
 
@@ -20,11 +21,16 @@ struct Block {
   uint8_t length_bits = 3;  ///< Lblock
   uint8_t last_byte = 0;    ///< of the codeword segment that goes on in the next packet
   bool included = false;
+  // HT:
+  uint8_t set_passes = 0;         ///< passes of its HT set that have been read
+  uint16_t refinement_bytes = 0;  ///< at most kMostRefinementBytes + 1
 };
 
 /// The code-blocks of a precinct in one subband.
 struct BandBlocks {
   uint32_t across = 0, down = 0, bit_planes = 0;
+  Box box;  ///< of the precinct in the subband
+  uint32_t block_width_log2 = 0, block_height_log2 = 0;
   TagTree inclusion, missing_planes;
   std::vector<Block> blocks;
 };
@@ -35,12 +41,17 @@ struct Precinct {
   std::vector<BandBlocks> bands;
 };
 
+enum class Segments { kPart1, kCleanup, kRefinement };
+
 /// Bytes of one codeword segment in one packet.
 struct Contribution {
   Block* block;
   uint64_t bytes;
   bool raw;   ///< D.6
   bool ends;  ///< the style ends the codeword segment here
+  Segments kind = Segments::kPart1;
+  uint32_t left = 0;                           ///< kCleanup: bit-planes below it
+  uint32_t width = 0, height = 0, planes = 0;  ///< kCleanup: of the block; planes from its own up
 };
 
 /// Codeword segments (D.4.2, D.6): whether one ends behind pass `pass`, and whether it is raw.
@@ -92,10 +103,14 @@ class TileChecker {
   bool band_header(HeaderBits& in, BandBlocks& band, uint32_t layer);
   bool block_header(HeaderBits& in, BandBlocks& band, uint32_t x, uint32_t y);
   bool block_lengths(HeaderBits& in, Block& block, uint32_t passes);
+  bool ht_block_lengths(HeaderBits& in, const BandBlocks& band, uint32_t x, uint32_t y,
+                        Block& block, uint32_t passes);
   void sop();
   void eph(Bytes bytes, size_t& at);
   bool body();
   void check_bytes(const Contribution& contribution, Bytes bytes, size_t offset);
+  void check_cleanup(const Contribution& contribution, Bytes bytes, size_t offset);
+  void check_refinement(const Contribution& contribution, size_t offset);
   void check_markers(size_t begin, size_t end);
   void check_length(size_t begin);
   void check_open_segments();
@@ -148,6 +163,9 @@ bool TileChecker::make_precinct(const Resolution& resolution, uint64_t index, Pr
     BandBlocks band;
     const Box box = precinct_in_band(resolution, resolution.bands[b], index);
     band.bit_planes = resolution.bands[b].bit_planes;
+    band.box = box;
+    band.block_width_log2 = resolution.block_width_log2;
+    band.block_height_log2 = resolution.block_height_log2;
     if (!box.empty()) {
       const uint32_t w = resolution.block_width_log2, h = resolution.block_height_log2;
       band.across = static_cast<uint32_t>(((box.x1 - 1) >> w) - (box.x0 >> w) + 1);
@@ -187,6 +205,45 @@ bool TileChecker::block_lengths(HeaderBits& in, Block& block, uint32_t passes) {
   return true;
 }
 
+/// A cleanup pass has a segment of its own, SigProp and MagRef share one. Passes before the cleanup,
+/// in threes, have no bytes: they move it down by a plane each.
+bool TileChecker::ht_block_lengths(HeaderBits& in, const BandBlocks& band, uint32_t x, uint32_t y,
+                                   Block& block, uint32_t passes) {
+  uint32_t bits = block.length_bits;
+  while (in.bit() != 0) {
+    if (++bits > 32) return fail("block-length-bits", "T.800 B.10.7.1", text(bits), "at most 32");
+  }
+  block.length_bits = static_cast<uint8_t>(bits);
+  const auto length = [&](uint32_t counted) {
+    return in.bits(bits + static_cast<uint32_t>(std::bit_width(counted)) - 1);
+  };
+  if (block.set_passes == 0) {
+    const uint32_t placeholders = (passes - 1) / 3 * 3;
+    Contribution cleanup{&block, length(placeholders + 1), false, true, Segments::kCleanup};
+    const auto side = [](int64_t begin, int64_t end, uint32_t log2, uint32_t index) {
+      const int64_t first = ((begin >> log2) + index) << log2;
+      return static_cast<uint32_t>(std::min(end, first + (int64_t{1} << log2)) -
+                                   std::max(begin, first));
+    };
+    cleanup.width = side(band.box.x0, band.box.x1, band.block_width_log2, x);
+    cleanup.height = side(band.box.y0, band.box.y1, band.block_height_log2, y);
+    cleanup.planes = block.missing_planes + placeholders / 3 + 1u;
+    cleanup.left = band.bit_planes > cleanup.planes ? band.bit_planes - cleanup.planes : 0;
+    contributions_.push_back(cleanup);
+    block.set_passes = 1;
+    passes -= placeholders + 1;
+    block.passes = static_cast<uint16_t>(block.passes + placeholders + 1);
+  }
+  if (passes == 0) return true;
+  if (block.set_passes + passes > 3 && !in.overrun())
+    return fail("ht-sets", "T.814 Annex B", text(block.set_passes + passes) + " passes in a set",
+                "cleanup, SigProp, MagRef: one HT set in a code-block with SINGLEHT");
+  contributions_.push_back({&block, length(passes), false, false, Segments::kRefinement});
+  block.set_passes = static_cast<uint8_t>(block.set_passes + passes);
+  block.passes = static_cast<uint16_t>(block.passes + passes);
+  return true;
+}
+
 bool TileChecker::block_header(HeaderBits& in, BandBlocks& band, uint32_t x, uint32_t y) {
   Block& block = band.blocks[size_t{y} * band.across + x];
   if (!block.included) {
@@ -207,6 +264,7 @@ bool TileChecker::block_header(HeaderBits& in, BandBlocks& band, uint32_t x, uin
     return fail(
         "block-passes", "T.800 B.10.6, D.3", text(block.passes + passes),
         text(most) + " for " + text(band.bit_planes - block.missing_planes) + " bit-planes");
+  if ((style_ & kHighThroughput) != 0) return ht_block_lengths(in, band, x, y, block, passes);
   return block_lengths(in, block, passes);
 }
 
@@ -292,6 +350,47 @@ void TileChecker::check_bytes(const Contribution& contribution, Bytes bytes, siz
   contribution.block->last_byte = contribution.ends ? 0 : last;
 }
 
+void TileChecker::check_cleanup(const Contribution& c, Bytes bytes, size_t offset) {
+  if (c.left > 0 && part().unfinished_blocks++ == 0) part().first_unfinished = offset;
+  if (c.bytes < kLeastCleanupBytes || c.bytes > kMostCleanupBytes) {
+    report_.error("ht-cleanup-bytes", "T.814 7.1", offset, text(c.bytes),
+                  text(kLeastCleanupBytes) + " .. " + text(kMostCleanupBytes));
+    return;
+  }
+  const uint32_t tail = cleanup_tail_bytes(bytes);
+  if (tail < 2 || tail > std::min<uint64_t>(c.bytes, kMostTailBytes)) {
+    report_.error("ht-cleanup-tail", "T.814 7.1", offset + bytes.size() - 2,
+                  "Scup " + text(tail) + " of " + text(c.bytes) + " bytes",
+                  "2 .. 4079, at most the cleanup segment");
+    return;
+  }
+  const std::optional<Ccap15> cap = ccap15_of(cs_);
+  if (!cap || c.planes <= cap->magnitude_bits()) return;
+  steps_ += uint64_t{c.width} * c.height;
+  const auto found = cleanup_magnitude_bits(bytes, c.width, c.height);
+  if (!found) {
+    report_.error("ht-cleanup", "T.814 7.3", offset, "a codeword that does not exist",
+                  "the CxtVLC codewords of Annex C, within the code-block");
+  } else if (*found > cap->magnitude_bits()) {
+    report_.error("ht-magnitudes", "T.814 Annex A (CAP)", offset,
+                  "a magnitude of " + text(*found) + " bits in a cleanup pass",
+                  "at most B = " + text(cap->magnitude_bits()));
+  }
+}
+
+void TileChecker::check_refinement(const Contribution& c, size_t offset) {
+  Block& block = *c.block;
+  const uint64_t bytes = block.refinement_bytes + c.bytes;
+  block.refinement_bytes =
+      static_cast<uint16_t>(std::min<uint64_t>(bytes, kMostRefinementBytes + 1));
+  if (bytes > kMostRefinementBytes)
+    report_.error("ht-refinement-bytes", "T.814 7.1", offset, text(bytes),
+                  "at most " + text(kMostRefinementBytes));
+  if (bytes == 0)
+    report_.warning("ht-refinement-empty", "T.814, common decoders", offset,
+                    "SigProp or MagRef without bytes", "one byte: decoders drop the passes");
+}
+
 /// No code from 0xFF90 to 0xFFFF may stand in packets, nor across their ends (A.1).
 void TileChecker::check_markers(size_t begin, size_t end) {
   for (size_t i = begin; i + 1 < cs_.bytes.size() && i < end; ++i) {
@@ -313,6 +412,8 @@ bool TileChecker::body() {
   const size_t begin = at_;
   for (const Contribution& c : contributions_) {
     check_bytes(c, cs_.bytes.subspan(at_, c.bytes), at_);
+    if (c.kind == Segments::kCleanup) check_cleanup(c, cs_.bytes.subspan(at_, c.bytes), at_);
+    if (c.kind == Segments::kRefinement) check_refinement(c, at_);
     at_ += c.bytes;
     steps_ += c.bytes;
   }
@@ -437,8 +538,11 @@ void TileChecker::check_rest() {
 
 void TileChecker::run() {
   for (uint32_t c = 0; c < cs_.siz.components.size(); ++c) {
-    if ((cs_.style_of(tile_, c).block_style & kHighThroughput) != 0) {
-      report_.warning("ht-packets", "T.814", cs_.style_of(tile_, c).offset + 3, "HT code-blocks",
+    const bool mixed = (cs_.style_of(tile_, c).block_style & 0xC0) == 0xC0;
+    const std::optional<Ccap15> cap = ccap15_of(cs_);
+    if (mixed || (cap && cap->many_sets())) {
+      report_.warning("ht-packets", "T.814", cs_.style_of(tile_, c).offset + 3,
+                      mixed ? "code-blocks of both kinds" : "code-blocks with many HT sets",
                       "the packets of tile " + text(index_) + " are not checked");
       return;
     }

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "ht.h"
 #include "profiles.h"
 
 namespace cj2k_check {
@@ -40,6 +41,7 @@ class ProfileChecker {
     poc();
     lowest_resolution();
     tile_parts();
+    part_15();
   }
 
  private:
@@ -71,6 +73,10 @@ class ProfileChecker {
   void lowest_resolution();
   void tile_parts();
   void parts_of(const Tile& tile, uint32_t groups);
+  void parts_by_resolution(const Tile& tile);
+  void part_15();
+  void imf_capabilities();
+  void thumbnail();
 
   const Profile& p_;
   const Codestream& cs_;
@@ -82,7 +88,9 @@ void ProfileChecker::picture() {
   const Siz& s = cs_.siz;
   if ((s.rsiz & p_.rsiz_mask) != p_.rsiz)
     fail("profile-rsiz", siz(4), hex(s.rsiz),
-         hex(p_.rsiz) + (p_.rsiz_mask == 0xFFFF ? "" : " and the level"));
+         hex(p_.rsiz) + (p_.rsiz_mask == 0xFFFF             ? ""
+                         : p_.part_15 != PartFifteen::kNone ? ": Part 15"
+                                                            : " and the level"));
   if (p_.width != 0 && (s.x1 > p_.width || s.y1 > p_.height))
     fail("profile-size", siz(6), pair(s.x1, s.y1), "at most " + pair(p_.width, p_.height));
   if (p_.rate == Rate::kImf && p_.width > 2048 && s.x1 <= p_.width / 2)
@@ -192,6 +200,9 @@ void ProfileChecker::components() {
       fail("profile-depth", at, text(all[c].depth()) + " bits",
            p_.min_depth == p_.max_depth ? text(p_.min_depth)
                                         : text(p_.min_depth) + " .. " + text(p_.max_depth));
+    if (p_.part_15 == PartFifteen::kImf && all[c].depth() != all[0].depth())
+      fail("profile-depth", at, text(all[c].depth()) + " bits in component " + text(c),
+           text(all[0].depth()) + " as in component 0");
     if (p_.max_depth != 0 && all[c].is_signed())
       fail("profile-signed", at, "signed samples", "unsigned samples");
     component_sampling(c, at + 1);
@@ -202,7 +213,8 @@ void ProfileChecker::coding() {
   const Cod& cod = *cs_.main.cod;
   const size_t at = cod.style.offset - 5;  // of Scod
   if (p_.progression != kAnyValue && cod.progression != p_.progression)
-    fail("profile-progression", at + 1, text(cod.progression), text(p_.progression) + " (CPRL)");
+    fail("profile-progression", at + 1, text(cod.progression),
+         text(p_.progression) + (p_.progression == 4 ? " (CPRL)" : " (RPCL)"));
   if (p_.layers != kAnyValue && cod.layers != p_.layers)
     fail("profile-layers", at + 2, text(cod.layers), text(p_.layers));
   if (p_.mct != kAnyValue && cod.mct != p_.mct)
@@ -236,11 +248,17 @@ void ProfileChecker::blocks(uint32_t c) {
       ok = w >= 5 && w <= 7 && h >= 5 && h <= 7;
       allowed = "32, 64 or 128 a side";
       break;
+    case Blocks::k32To128x64:
+      ok = w >= 5 && w <= 7 && (h == 5 || h == 6);
+      allowed = "32, 64 or 128 wide, 32 or 64 high";
+      break;
   }
   if (!ok) fail("profile-blocks", s.offset + 1, pair(1u << w, 1u << h), allowed);
   if ((s.block_style & ~p_.block_styles) != 0)
     fail("profile-block-style", s.offset + 3, hex(s.block_style, 2),
          p_.block_styles == 0 ? "0x00" : "no bits but " + hex(p_.block_styles, 2));
+  if (p_.part_15 != PartFifteen::kNone && (s.block_style & kHighThroughput) == 0)
+    fail("profile-block-style", s.offset + 3, hex(s.block_style, 2), "HT code-blocks (bit 6)");
   if (p_.transform != kAnyValue && s.transform != p_.transform)
     fail("profile-transform", s.offset + 4, s.transform == 1 ? "5/3" : "9/7",
          p_.transform == 1 ? "5/3" : "9/7");
@@ -249,6 +267,10 @@ void ProfileChecker::blocks(uint32_t c) {
 void ProfileChecker::levels(uint32_t c) {
   const CodingStyle& s = style(c);
   uint32_t most = p_.max_levels;
+  if (p_.part_15 == PartFifteen::kImf) {
+    const uint32_t side = std::max(cs_.siz.x1, cs_.siz.y1);
+    most = side <= 2048 ? 5 : side <= 4096 ? 6 : 7;
+  }
   if (p_.tiling == Tiling::kPowersFrom1024) {
     // Reversible IMF: 4 below tiles of 2048, 5 below 4096, and so on.
     uint32_t by_tile = 4;
@@ -402,6 +424,76 @@ void ProfileChecker::parts_of(const Tile& tile, uint32_t groups) {
   }
 }
 
+/// One tile-part for each resolution.
+void ProfileChecker::parts_by_resolution(const Tile& tile) {
+  const uint32_t expected = style(0).levels + 1u;
+  const TilePart& first = cs_.parts[tile.parts[0]];
+  if (tile.parts.size() != expected)
+    fail("profile-tile-parts", first.offset, text(tile.parts.size()) + " tile-parts",
+         text(expected) + ", one per resolution");
+  for (size_t i = 0; i < tile.parts.size(); ++i) {
+    const TilePart& part = cs_.parts[tile.parts[i]];
+    if (part.count != expected)
+      fail("profile-tnsot", part.offset + 11, text(part.count), text(expected));
+    if (part.num_packets == 0 || tile.parts.size() != expected) continue;
+    if (part.first_resolution != i || part.last_resolution != i)
+      fail("profile-tile-parts", part.offset,
+           "resolutions " + text(part.first_resolution) + " .. " + text(part.last_resolution),
+           "resolution " + text(i) + " in tile-part " + text(i));
+  }
+}
+
+/// ST 2067-21: what CAP may claim, and the table of parameter B.
+void ProfileChecker::imf_capabilities() {
+  size_t at = 0;
+  for (const MarkerSegment& m : cs_.main_markers) {
+    if (m.code == kCap) at = m.offset;
+  }
+  if (cs_.pcap != 0x00020000)
+    fail("profile-pcap", at + 4, hex(cs_.pcap, 8), "0x00020000: Part 15 only");
+  const std::optional<Ccap15> cap = ccap15_of(cs_);
+  if (!cap) return;
+  if ((cap->bits & 0xF800) != 0)
+    fail("profile-ccap", at + 8, hex(cap->bits),
+         "HTONLY, SINGLEHT, RGNFREE, HOMOGENEOUS: bits 15 to 11 are 0");
+  const bool reversible = p_.transform == 1;
+  if (cap->irreversible() == reversible)
+    fail("profile-ccap", at + 8, hex(cap->bits),
+         reversible ? "HTREV: bit 5 is 0" : "HTIRV: bit 5 is 1");
+  const uint32_t depth = cs_.siz.components[0].depth(), mct = cs_.main.cod->mct == 1 ? 1 : 0;
+  const uint32_t table = reversible ? depth + 3 + mct + (style(0).levels > 5 ? 1 : 0)
+                                    : depth + 1 + (mct == 1 && depth > 10 ? 1 : 0);
+  const uint32_t bound = cap->magnitude_bits();
+  if (reversible ? bound != table : bound > 31)
+    fail("profile-magnitudes", at + 8, "B = " + text(bound),
+         reversible ? "B = " + text(table) : "at most 31");
+  if (!reversible && bound <= 31 && bound > table)
+    report_.warning("imf-magnitudes", p_.clause, at + 8, "B = " + text(bound),
+                    "at most " + text(table));
+}
+
+/// DICOM: the lowest resolution has at most 64 samples along one side.
+void ProfileChecker::thumbnail() {
+  const uint64_t step = uint64_t{1} << style(0).levels;
+  const uint64_t width = (cs_.siz.x1 - cs_.siz.x0 + step - 1) / step;
+  const uint64_t height = (cs_.siz.y1 - cs_.siz.y0 + step - 1) / step;
+  if (std::min(width, height) > 64)
+    fail("profile-thumbnail", style(0).offset, pair(width, height),
+         "a width or height of at most 64 in the lowest resolution");
+}
+
+void ProfileChecker::part_15() {
+  if (p_.part_15 == PartFifteen::kImf) imf_capabilities();
+  if (p_.part_15 == PartFifteen::kDicomRpcl) thumbnail();
+  if (p_.part_15 != PartFifteen::kDicomLossless && p_.part_15 != PartFifteen::kDicomRpcl) return;
+  for (const TilePart& part : cs_.parts) {
+    if (part.unfinished_blocks > 0)
+      fail("profile-lossless", part.first_unfinished,
+           text(part.unfinished_blocks) + " code-blocks end above bit-plane 0",
+           "every bit-plane in each cleanup pass");
+  }
+}
+
 void ProfileChecker::tile_parts() {
   if (!cs_.usable) return;
   if (p_.parts == Parts::kFirstPartsFirst) {
@@ -420,7 +512,12 @@ void ProfileChecker::tile_parts() {
   }
   if (p_.parts == Parts::kAny) return;
   for (const auto& [index, tile] : cs_.tiles) {
-    if (!tile.parts.empty()) parts_of(tile, p_.parts == Parts::kCinema4k ? 2 : 1);
+    if (tile.parts.empty()) continue;
+    if (p_.parts == Parts::kByResolution) {
+      parts_by_resolution(tile);
+    } else {
+      parts_of(tile, p_.parts == Parts::kCinema4k ? 2 : 1);
+    }
   }
 }
 

@@ -18,7 +18,7 @@ constexpr uint16_t kCinema4kMarkers[] = {kSoc, kSiz, kCod, kCoc, kQcd, kQcc, kTl
 constexpr uint8_t kAllStyles = 0x3F;
 // Profile 0, T.800 Table A.45: no reset of contexts, no vertically causal contexts.
 constexpr uint8_t kProfile0Styles = kBypass | kTermall | kPredictable | kSegmentationSymbols;
-constexpr int kCprl = 4;
+constexpr int kRpcl = 2, kCprl = 4;
 
 constexpr Profile unrestricted() {
   return {"none",
@@ -170,6 +170,38 @@ constexpr Profile broadcast(const char* name, const char* clause, uint16_t rsiz,
   return p;
 }
 
+/// SMPTE ST 2067-21: APP2.HT.REV and APP2.HT.IRV.
+constexpr Profile imf_ht(const char* name, const char* clause, bool reversible) {
+  Profile p = video(name, clause, 0x4000, 0x4000);
+  p.width = p.height = 8192;
+  p.max_components = 4;
+  p.min_depth = 8;
+  p.max_depth = 16;
+  p.sampling = Sampling::kHorizontalChroma;
+  p.transform = reversible ? 1 : 0;
+  p.max_levels = 7;
+  p.blocks = Blocks::k32To128x64;
+  p.block_styles = kHighThroughput;
+  p.progression = kRpcl;
+  p.parts = Parts::kByResolution;
+  p.part_15 = PartFifteen::kImf;
+  return p;
+}
+
+/// DICOM PS3.5: transfer syntaxes with HTJ2K.
+constexpr Profile dicom_ht(const char* name, const char* clause, PartFifteen rules) {
+  Profile p = unrestricted();
+  p.name = name;
+  p.clause = clause;
+  p.rsiz = p.rsiz_mask = 0x4000;
+  p.block_styles = kHighThroughput | kCausal;
+  p.transform = rules == PartFifteen::kDicom ? kAnyValue : 1;
+  p.progression = rules == PartFifteen::kDicomRpcl ? kRpcl : kAnyValue;
+  p.tlm = rules == PartFifteen::kDicomRpcl;
+  p.part_15 = rules;
+  return p;
+}
+
 constexpr Profile kProfiles[] = {
     unrestricted(),
     profile0(),
@@ -186,6 +218,11 @@ constexpr Profile kProfiles[] = {
     broadcast("broadcast_multi", "T.800 A.10 (broadcast, multi-tile)", 0x0200, true, false),
     broadcast("broadcast_multi_r", "T.800 A.10 (broadcast, multi-tile reversible)", 0x0300, true,
               true),
+    imf_ht("imf_ht", "SMPTE ST 2067-21 (APP2.HT.IRV)", false),
+    imf_ht("imf_ht_r", "SMPTE ST 2067-21 (APP2.HT.REV)", true),
+    dicom_ht("dicom_ht", "DICOM PS3.5 (HTJ2K)", PartFifteen::kDicom),
+    dicom_ht("dicom_ht_r", "DICOM PS3.5 (HTJ2K lossless)", PartFifteen::kDicomLossless),
+    dicom_ht("dicom_ht_rpcl", "DICOM PS3.5 (HTJ2K lossless RPCL)", PartFifteen::kDicomRpcl),
 };
 
 }  // namespace
@@ -198,9 +235,11 @@ const Profile* find_profile(const std::string& name) {
 }
 
 const Profile* profile_of(uint16_t rsiz) {
-  if (rsiz == 0) return &kProfiles[0];
+  if (rsiz == 0 || rsiz == 0x4000) return &kProfiles[0];
   for (const Profile& profile : kProfiles) {
-    if (profile.rsiz_mask != 0 && (rsiz & profile.rsiz_mask) == profile.rsiz) return &profile;
+    if (profile.rsiz_mask != 0 && profile.part_15 == PartFifteen::kNone &&
+        (rsiz & profile.rsiz_mask) == profile.rsiz)
+      return &profile;
   }
   return nullptr;
 }

@@ -12,8 +12,9 @@ namespace cj2k_check {
 
 enum class Sampling { kAny, kNone, kPowersOfTwo, kHorizontalChroma, kChroma };
 enum class Tiling { kAny, kOne, kOneOr128, kOneOr1024, kPowersFrom1024, kOneOrFour };
-enum class Blocks { kAny, k32, k32Or64, kAtMost64, k32To128 };
-enum class Parts { kAny, kByComponent, kCinema4k, kFirstPartsFirst };
+enum class Blocks { kAny, k32, k32Or64, kAtMost64, k32To128, k32To128x64 };
+enum class Parts { kAny, kByComponent, kCinema4k, kFirstPartsFirst, kByResolution };
+enum class PartFifteen { kNone, kImf, kDicom, kDicomLossless, kDicomRpcl };
 enum class Order { kAny, kNone, kCinema4k, kFromZero };
 enum class Rate { kNone, kCinema, kImf, kBroadcast };
 
@@ -42,14 +43,15 @@ struct Profile {
   bool tlm;
   Order poc;
   Rate rate;
-  const uint16_t* forbidden;  ///< markers, up to 0
-  const uint16_t* known;      ///< the only markers, up to 0; null: all
-  bool cod_in_main_only;      ///< COD, COC, QCD, QCC
+  const uint16_t* forbidden;                 ///< markers, up to 0
+  const uint16_t* known;                     ///< the only markers, up to 0; null: all
+  bool cod_in_main_only;                     ///< COD, COC, QCD, QCC
+  PartFifteen part_15 = PartFifteen::kNone;  ///< with HT code-blocks
 };
 
 /// The profile of that name, or null. The names end with a null name in `kProfiles`.
 const Profile* find_profile(const std::string& name);
-/// The profile that Rsiz names, or null.
+/// The profile that Rsiz names, or null. Part 15 alone names none.
 const Profile* profile_of(uint16_t rsiz);
 /// All names, separated by '|'.
 std::string profile_names();

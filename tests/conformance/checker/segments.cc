@@ -100,8 +100,10 @@ CodingStyle parse_style(const Segment& segment, Reader& in, bool has_precincts, 
   style.block_height_log2 = static_cast<uint8_t>(std::min(height, 8u) + 2);
   style.block_style = in.u8();
   const bool high_throughput = (context.codestream.siz.rsiz & 0x4000) != 0;
-  if ((style.block_style & 0x80) != 0 || ((style.block_style & 0x40) != 0 && !high_throughput))
-    fail("-block-style", "T.800 Table A.19", 3, hex(style.block_style, 2), "00xx xxxx");
+  const uint32_t kind = style.block_style >> 6;  // 1: HT, 3: block by block
+  if (kind == 2 || (kind != 0 && !high_throughput))
+    fail("-block-style", "T.800 Table A.19", 3, hex(style.block_style, 2),
+         high_throughput ? "00xx xxxx, 01xx xxxx or 11xx xxxx" : "00xx xxxx");
   style.transform = in.u8();
   if (style.transform > 1)
     fail("-transform", "T.800 Table A.20", 4, text(style.transform), "0 (9/7) or 1 (5/3)");
