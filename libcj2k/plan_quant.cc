@@ -243,6 +243,12 @@ CodedStep code_step(double step, int range) {
   return {range - floor_log2, mantissa};
 }
 
+/// Bit-planes beyond those of the largest magnitude. T.814 7.3.7 lets the bound U of a quad have one
+/// bit more than M_b bit-planes give; FFmpeg up to 9.0 refuses the block then.
+int ht_headroom(const cj2k_params& p, int bits, int bound) {
+  return p.coder == CJ2K_CODER_HT && (bound == 0 || bits < bound) ? 1 : 0;
+}
+
 }  // namespace
 
 double synthesis_energy(bool reversible, int level, bool high) {
@@ -280,6 +286,7 @@ double max_coefficient_53(double amplitude, int level, Orientation orientation) 
 // 5/3: the exponent of a band is R_b (E-4), and more if the guard bits are too few for the worst
 // picture. All components of equal depth have the same exponents, although only the chroma of the
 // RCT may need the larger ones. So QCC is written only for components of another depth.
+// With HT blocks the worst picture leaves the highest of them unused, as far as the profile lets it.
 Status QuantTable::build(const cj2k_params& p, bool reversible, bool use_mct, int32_t max_width,
                          int32_t max_height, const Log& log) {
   levels_ = p.levels;
@@ -307,7 +314,7 @@ Status QuantTable::build(const cj2k_params& p, bool reversible, bool use_mct, in
         int bits = 0;
         if (reversible) {
           bits = bits_of(max_coefficient_53(amplitude, level, orientation));
-          coded.exponent = std::max(range, bits - p.guard_bits + 1);
+          coded.exponent = std::max(range, bits + ht_headroom(p, bits, bound) - p.guard_bits + 1);
         } else {
           coded = code_step(band_step(p, use_mct, c, level, orientation) / std::sqrt(energy),
                             max_depth + gain);

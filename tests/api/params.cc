@@ -302,7 +302,7 @@ TEST_CASE("open: every field at and outside its range") {
   for (double value : {-1.0, 1e-4, 257.0, nan, inf, -inf}) BAD(quality, value, "quality");
   for (int value : {-2, 5, kMax})
     BAD(progression, static_cast<cj2k_progression>(value), "progression");
-  for (int value : {-1, 2, kMax}) BAD(coder, static_cast<cj2k_coder>(value), "coder");
+  for (int value : {-2, 2, kMax}) BAD(coder, static_cast<cj2k_coder>(value), "coder");
   for (int value : {-2, 2, kMax}) BAD(wavelet, static_cast<cj2k_wavelet>(value), "wavelet");
   for (int value : {-1, 3, kMax}) BAD(mct, static_cast<cj2k_mct>(value), "mct");
   for (int value : {-2, 3, kMax})

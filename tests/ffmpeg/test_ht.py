@@ -21,6 +21,18 @@ def test_lossless(ff, fmt):
         assert ff.opj_samples(packet, pixfmt.parse(fmt), W, H) in (None, frames[0])
 
 
+def test_largest_magnitudes(ff):
+    """Pictures of the least and the largest sample alone. FFmpeg's decoder refuses blocks with magnitudes of all M_b bits."""
+    if not reads_ht(ff):
+        pytest.skip("this FFmpeg does not read HTJ2K")
+    extremes = [[[255 * (sample & 1) for sample in component] for component in noise("rgb24", W, H, 1)[0]]]
+    for options in (["-lossless", 1], ["-lossless", 1, "-levels", 1], ["-q:v", 0.02]):
+        packet = ff.packets("-coder", "ht", *options, fmt="rgb24", frames=extremes)[0]
+        _, samples = ff.ffmpeg_samples(packet, W, H)
+        for got, wanted in zip(samples, extremes[0]):
+            assert max(abs(a - b) for a, b in zip(got, wanted)) <= (1 if "-q:v" in options else 0)
+
+
 def test_cap_and_markers(ff):
     for packet in ff.packets("-coder", "ht", "-b:v", "4M", frames=noise("rgb24", W, H, 3)):
         assert len(packet) <= bytes_per_frame(4000000, 25)
@@ -55,7 +67,8 @@ def test_sequence_in_mxf(ff, tmp_path):
 
 
 @pytest.mark.parametrize("profile, fmt", [("imf_ht", "gbrp12le"), ("imf_ht", "yuv422p10le"), ("imf_ht_r", "yuv422p10le"),
-                                          ("imf_ht_r", "yuv444p16le")])
+                                          ("imf_ht_r", "yuv444p16le"), ("imf_ht_r", "rgb24"),
+                                          ("imf_ht_r", "rgb48le")])
 def test_imf_in_mxf(ff, tmp_path, profile, fmt):
     """The file tells what its codestreams are, cj2k-check finds nothing, and FFmpeg reads it back."""
     if not mxf_is_patched(ff):

@@ -200,7 +200,11 @@ TEST_CASE("HT: what it excludes is refused by name") {
   }
   names(error_of([](cj2k_params& p) { set(p, "roi", "0,0,8,8"); }),
         "coder ht needs an empty roi, not one of 1 rectangles");
-  names(error_of([](cj2k_params& p) { p.profile = CJ2K_PROFILE_CINEMA_2K; }), "profile none");
+  names(error_of([](cj2k_params& p) {
+          p.profile = CJ2K_PROFILE_CINEMA_2K;
+          p.depth[0] = p.depth[1] = p.depth[2] = 12;
+        }),
+        "coder");
   for (cj2k_stop stop : {CJ2K_STOP_PST, CJ2K_STOP_PSB, CJ2K_STOP_BPI})
     names(error_of([&](cj2k_params& p) { p.stop = stop; }),
           "needs stop exact (the default) or none");

@@ -123,7 +123,8 @@ TEST_CASE("params: describe covers every field") {
       "3 threads "
       "3 "
       "tune visual visual_strength 0.25 visual_distance 3 "
-      "gop 3 async_depth 3 tier1 cibo measure_mse 1 stop none effort 3 stop_margin 3 device cuda:1");
+      "gop 3 async_depth 3 tier1 cibo measure_mse 1 stop none effort 3 stop_margin 3 device "
+      "cuda:1");
   std::map<std::string, std::string> other;
   for (std::string key, value; pairs >> key >> value;) other[key] = value;
   std::set<std::string> names;

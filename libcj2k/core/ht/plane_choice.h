@@ -54,7 +54,7 @@ CJ2K_HD constexpr HtPlanes ht_planes_at(double weight, uint16_t slope, int bit_p
 
 /// Passes of a cleanup plane, where coding goes down to plane `lowest`: cleanup; with SigProp; with
 /// SigProp and MagRef. At the lowest plane, MagRef would make a step of half of S or less. Measured:
-/// of 60,000 points chosen, 1 had it, while SigProp alone is chosen where bytes are left over.
+/// of 35,198 points chosen, 1 had it, while SigProp alone is chosen where bytes are left over.
 /// @param cleanup_alone  for a first sample (stages/early_stop.h)
 CJ2K_HD constexpr int ht_passes(int plane, int lowest, bool cleanup_alone) {
   if (plane == 0 || cleanup_alone) return 1;
@@ -90,7 +90,7 @@ CJ2K_HD constexpr uint32_t ht_step_set(double weight, uint16_t slope) {
 }
 /// Whether another step set would gain less than it costs to code blocks again.
 /// @param slack  of ht_step_error: kHtSetSlopes for a sample; twice that for a whole frame, where it
-///               gains 0.01 to 0.05 dB
+///               moves PSNR by 0.14 dB at most, up or down
 CJ2K_HD constexpr bool is_near_ht_step_set(double weight, uint16_t slope, uint32_t step_set,
                                            int slack) {
   const int error = ht_step_error(weight, slope, step_set);
