@@ -7,7 +7,8 @@ import re
 import pytest
 
 from codestream import PLT, POC, RGN, TLM, Codestream, from_jp2
-from pictures import H, W, noise
+from pictures import H, W, noise, smooth
+from tools import bytes_per_frame
 
 
 # --- the list of options ----------------------------------------------------------------------------------------------
@@ -222,6 +223,33 @@ def test_other_names_of_a_parameter_win(ff):
 def test_quant_step_as_an_option(ff):
     fine, coarse = ff.packets("-quant_step", 0.25)[0], ff.packets("-quant_step", 8)[0]
     assert len(fine) > len(coarse), (len(fine), len(coarse))
+
+
+def test_qfactor(ff):
+    kw = {"fmt": "rgb24", "width": 320, "height": 240, "frames": smooth("rgb24", 320, 240, 1)}
+    for coder in ("ebcot", "ht"):
+        sizes = [len(ff.packets("-coder", coder, "-qfactor", q, **kw)[0]) for q in (20, 50, 80, 95)]
+        assert all(a < b for a, b in zip(sizes, sizes[1:])), sizes
+    ff.check_refused("-qfactor", 50, "-b:v", "1M", says=["qfactor 50 excludes target_bytes"])
+    ff.check_refused("-qfactor", 101, says=["qfactor"])
+
+
+@pytest.mark.parametrize("options", [("-effort", 2), ("-effort", 3), ("-tune", "visual"),
+                                     ("-tune", "visual", "-visual_strength", 1), ("-effort", 2, "-tune", "visual")])
+def test_other_bytes_within_the_same_cap(ff, options):
+    kw = {"fmt": "rgb24", "width": 320, "height": 240, "frames": smooth("rgb24", 320, 240, 1)}
+    plain, other = ff.packets("-b:v", "2M", **kw)[0], ff.packets("-b:v", "2M", *options, **kw)[0]
+    cap = bytes_per_frame(2000000, 25)
+    assert other != plain and 0.9 * cap < len(other) <= cap, (len(plain), len(other), cap)
+
+
+def test_effort_is_refused_by_name(ff):
+    ff.check_refused("-effort", 2, "-coder", "ht", says=["effort 2 needs coder ebcot"])
+    ff.check_refused("-effort", 2, "-b:v", "2M", "-stop", "bpi", says=["effort 2 needs stop exact or none"])
+
+
+def test_layers_of_ht(ff):
+    assert ff.parsed("-coder", "ht", "-layers", 3, "-b:v", "4M").layers == 3
 
 
 def test_parameters_as_options_are_checked(ff):
