@@ -566,7 +566,7 @@ bool Rdoq::visit_all(bool is_first) {
   for (int group = 0; group < 9; ++group) {
     for (int y = group / 3; y < b_.height; y += 3) {
       for (int x = group % 3; x < b_.width; x += 3) {
-        if (4 * value(x, y) < 3 << kRdoqFraction) continue;  // too far from significant
+        if (value(x, y) < 3 << (kRdoqFraction - 2)) continue;  // below 3/4: significance never pays
         if (!is_first && z_.changed[y * b_.width + x] == 0) continue;
         z_.changed[y * b_.width + x] = 0;
         any |= visit(x, y);
