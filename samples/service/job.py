@@ -16,7 +16,8 @@ from typing import Any
 
 FORMATS = {".mxf": "mxf", ".mov": "mov", ".mkv": "matroska"}
 PROFILES = ("profile0", "profile1", "cinema2k", "cinema4k", "imf_2k", "imf_4k", "imf_8k", "imf_2k_r", "imf_4k_r",
-            "imf_8k_r", "broadcast_single", "broadcast_multi", "broadcast_multi_r")
+            "imf_8k_r", "broadcast_single", "broadcast_multi", "broadcast_multi_r", "imf_ht", "imf_ht_r", "dicom_ht",
+            "dicom_ht_r", "dicom_ht_rpcl")
 AUDIO = {"none": ["-an"], "copy": ["-c:a", "copy"], "pcm_s16le": ["-c:a", "pcm_s16le"], "pcm_s24le": ["-c:a", "pcm_s24le"]}
 LEAST_RATE, MOST_RATE = 100_000, 10_000_000_000
 LONGEST_NAME = 200  # of a file name; part files add to it
