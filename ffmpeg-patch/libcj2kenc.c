@@ -1990,15 +1990,15 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
 {
     CJ2KContext *s = avctx->priv_data;
 
-    for (;;) {
+    while (1) {
         cj2k_packet packets[2] = { { .struct_size = sizeof(packets[0]) } };
         cj2k_stats stats[2] = { { .struct_size = sizeof(stats[0]) } };
-        int whole, ret = receive_codestream(avctx, &packets[0], &stats[0]);
+        int whole, ret = receive_codestream(avctx, packets, stats);
 
         if (ret < 0)
             return ret;
         if (s->fields == 2) {
-            if (field_of(s, &packets[0]) == 0) {
+            if (!field_of(s, packets)) {
                 cj2k_packet_release(&s->first); /* its second field has failed */
                 s->first       = packets[0];
                 s->first_stats = stats[0];
@@ -2012,7 +2012,7 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
         }
         /* A field alone is no frame. The error of the other one has been returned. */
         whole = s->fields == 1 ||
-                packets[0].slot && frame_of(s, &packets[0]) == frame_of(s, &packets[1]);
+                packets[0].slot && frame_of(s, packets) == frame_of(s, &packets[1]);
         if (whole)
             ret = fill_packet(avctx, pkt, packets, stats);
         for (int i = 0; i < s->fields; i++)
