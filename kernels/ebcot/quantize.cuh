@@ -48,14 +48,7 @@ struct Quantize {
 
   CJ2K_KERNEL_FN static uint32_t quantize(uint32_t bits, const QuantizeJob& job, float limit,
                                           uint32_t max_magnitude) {
-    if constexpr (kReversible) {
-      const auto c = static_cast<int32_t>(bits);
-      return sign_magnitude(c < 0, static_cast<uint32_t>(c < 0 ? -c : c));
-    } else {
-      float c;
-      __builtin_memcpy(&c, &bits, sizeof c);
-      return sign_magnitude(c < 0, quantize97_magnitude(c, job.inverse_step, limit, max_magnitude));
-    }
+    return sample_of_bits<kReversible>(bits, job.inverse_step, limit, max_magnitude);
   }
 
   /// Transposes 32 x 32 bits over the warp: bit j of lane i becomes bit i of lane j. Swaps ever

@@ -64,14 +64,7 @@ struct BlockReader {
   bool aligned;
 
   CJ2K_KERNEL_FN uint32_t sample(uint32_t bits) const {
-    if constexpr (kReversible) {
-      const auto c = static_cast<int32_t>(bits);
-      return sign_magnitude(c < 0, static_cast<uint32_t>(c < 0 ? -c : c));
-    } else {
-      float c;
-      __builtin_memcpy(&c, &bits, sizeof c);
-      return sign_magnitude(c < 0, quantize97_magnitude(c, inverse_step, limit, max_magnitude));
-    }
+    return sample_of_bits<kReversible>(bits, inverse_step, limit, max_magnitude);
   }
   /// Columns of the pair at x that are in the block, 1 .. 4.
   CJ2K_KERNEL_FN uint32_t columns(uint32_t x) const {

@@ -32,4 +32,19 @@ CJ2K_HD constexpr uint32_t sign_magnitude(bool negative, uint32_t magnitude) {
   return magnitude | (negative && magnitude != 0 ? 0x80000000u : 0u);
 }
 
+/// A coefficient as it lies in device memory to a sample: an integer with the 5/3, else a float.
+/// @param limit  quantizer_limit(max_magnitude). The 5/3 uses none of the last three.
+template <bool kReversible>
+CJ2K_HD inline uint32_t sample_of_bits(uint32_t bits, float inverse_step, float limit,
+                                       uint32_t max_magnitude) {
+  if constexpr (kReversible) {
+    const auto c = static_cast<int32_t>(bits);
+    return sign_magnitude(c < 0, static_cast<uint32_t>(c < 0 ? -c : c));
+  } else {
+    float c;
+    __builtin_memcpy(&c, &bits, sizeof c);
+    return sign_magnitude(c < 0, quantize97_magnitude(c, inverse_step, limit, max_magnitude));
+  }
+}
+
 }  // namespace cj2k
