@@ -7,8 +7,9 @@
 #     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0, the service, the
 #                                Docker image, several machines
 #     tests/run.sh --release     the same and more: tests labelled long, sanitizers with the code that uses the
-#                                CUDA driver, every FFmpeg as a user builds it, not only 7.1, and the image as a user
-#                                builds it, twice; quickstart on a machine with a made-up NVIDIA driver
+#                                CUDA driver, ThreadSanitizer with all fast tests, every FFmpeg as a user builds it, not
+#                                only 7.1, and the image as a user builds it, twice; quickstart on a machine with a
+#                                made-up NVIDIA driver
 #     tests/run.sh --fast        the tests labelled fast of the release build, four minutes on two cores
 #     tests/run.sh --only NAME   one step (--list), or the CTest tests NAME and NAME_* of the release build; repeatable
 #     tests/run.sh --list        prints the steps, and the CTest tests if there is a release build
@@ -30,12 +31,12 @@ readonly kSkipped=75 # exit status of a step that cannot run here; the last line
 logs=$root/build/logs
 mkdir -p "$logs"
 
-usage() { sed -n '5,21p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
+usage() { sed -n '5,22p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
 
 list() {
   printf '%s\n' 'build         the release build' 'tests         its CTest tests' \
     'harness       the scripts that read results' 'asan          fast tests with AddressSanitizer and UBSan' \
-    'tsan          fast tests with ThreadSanitizer' 'fuzz          libFuzzer' \
+    'tsan          tests with several threads, with ThreadSanitizer' 'fuzz          libFuzzer' \
     'ffmpeg-7.1    the encoder in FFmpeg 7.1; also 5.1, 8.1 and 9.0' \
     'service       samples/service with FFmpeg 7.1 and a Redis server of its own' \
     'image         the Docker image, by buildah and podman' \
@@ -125,12 +126,13 @@ release_build() {
   return $release_status
 }
 
-sanitizer() { # NAME
-  # Only the fast tests: sanitizers make them about ten times slower. What nvcc builds is the same as in the release
-  # build; building it here would add only the search for a driver.
+sanitizer() { # NAME LABEL
+  # Only the tests with that label: sanitizers make them about ten times slower. What nvcc builds is the same as in the
+  # release build; building it here would add only the search for a driver.
   local cuda=OFF
   [ "$mode" != release ] || cuda=AUTO
-  step "$1-build" build "$1" -DCJ2K_WERROR=ON -DCJ2K_BUILD_SAMPLES=OFF -DCJ2K_CUDA=$cuda && ctest_step "$1" "$1" -L fast
+  step "$1-build" build "$1" -DCJ2K_WERROR=ON -DCJ2K_BUILD_SAMPLES=OFF -DCJ2K_SLOW_TESTS=OFF -DCJ2K_CUDA=$cuda &&
+    ctest_step "$1" "$1" -L "$2"
 }
 
 fuzz() {
@@ -196,7 +198,8 @@ run_step() { # NAME
       [ "$mode" != release ] || selection=()
       [ "$mode" != fast ] || selection=(-L fast)
       release_build && ctest_step tests release "${selection[@]}" ;;
-    asan | tsan) sanitizer "$1" ;;
+    asan) sanitizer asan fast ;;
+    tsan) sanitizer tsan "$([ "$mode" = release ] && echo fast || echo threads)" ;;
     image) image ;;
     fuzz) step fuzz-build build fuzz && step fuzz fuzz ;;
     ffmpeg-5.1 | ffmpeg-7.1 | ffmpeg-8.1 | ffmpeg-9.0) ffmpeg_version "${1#ffmpeg-}" ;;
