@@ -3,7 +3,7 @@
  *
  * encode INPUT OUTPUT [NAME=VALUE ...] encodes one picture (binary PGM or PPM, or PAM) to a JPEG
  * 2000 codestream, or to a JP2 file if OUTPUT ends in .jp2. The names are those of cj2k_params_set,
- * as in README.md:
+ * as in docs/options.md:
  *
  *     encode in.ppm out.j2k target_bytes=100000 cblk=32x32 progression=cprl
  */

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The libcj2k authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Prints the parameters of cj2k_params_set as the markdown table in README.md. */
+ * Prints the parameters of cj2k_params_set as the markdown table in docs/options.md. */
 #include <cj2k.h>
 #include <stdio.h>
 #include <string.h>

@@ -46,6 +46,7 @@ install -D -m 755 -t "$out/usr/local/bin" "${programs[@]}"
 docs=$out/usr/share/doc/cj2k
 install -D -m 644 -t "$docs" LICENSE README.md CHANGELOG.md
 install -D -m 644 -t "$docs/docs" docs/*.md
+install -D -m 644 -t "$docs/docs/figures" docs/figures/*.svg
 
 # The sources of this FFmpeg: its tarball, with its checksum, and what is changed in it. The LGPL asks for both.
 tarball=$(find "$CJ2K_CACHE/ffmpeg/source" -name "ffmpeg_$FFMPEG_VERSION.*.orig.tar.?z" | sort -V | tail -n 1)

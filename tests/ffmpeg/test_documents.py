@@ -1,11 +1,19 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every command in the README and in the manual runs as it stands, on a small film that is named as there."""
+"""Every command in README.md, docs/ and the manual runs as it stands, on a small film that is named as there.
+
+The commands are those of ```sh blocks. A comment before a block says if it is not run here, or what it must print:
+
+    <!-- needs: a GPU -->             skipped with this reason
+    <!-- run by: tests/cluster -->    skipped: this runs it
+    <!-- says: part of a line -->     its last command prints this; it may fail, all others must not
+"""
 
 import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 
 import pytest
@@ -13,52 +21,65 @@ import pytest
 from tools import find_checker, names_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CHECKER = find_checker()
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FRAMES = 3
-
-# Commands that need a GPU.
-ON_A_GPU = {
-    "ffmpeg -i in.mov -c:v j2k_cuda -device cuda:0,1 -b:v 250M out.mxf",
-    "ffmpeg -hwaccel cuda -hwaccel_output_format cuda -i in.mov -c:v j2k_cuda -b:v 250M out.mxf",
-    "ffmpeg -hwaccel cuda -hwaccel_output_format cuda -i in.mp4 -vf scale_cuda=1920:-2 -c:v j2k_cuda -b:v 100M out.mxf",
-}
-# Lines of code in the README that are run elsewhere, and where.
-ELSEWHERE = {
-    "./samples/quickstart.sh [INPUT] [OUTPUT.mxf] [BITRATE]": "it builds FFmpeg: tests/run.sh does that",
-    "./tests/run.sh": "runs this test",
-    "cj2k-check --profile cinema4k --fps 24 --sequence frames/*.j2c": "tests/conformance",
-    "cj2k-check --json track.mxf": "tests/conformance",
-    'docker run --rm -v "$PWD:/data" --user "$(id -u):$(id -g)" libcj2k -i in.mov -c:v j2k_cuda -b:v 250M out.mxf': "tests/image",
-    "cc encode.c $(pkg-config --cflags --libs cj2k)": "tests/package/package_test.sh",
-    "find_package(cj2k 0.1 REQUIRED)": "tests/package/package_test.sh",
-    "target_link_libraries(encode PRIVATE cj2k::cj2k)": "tests/package/package_test.sh",
-}
+BLOCK = re.compile(r"(?:^<!-- (needs|run by|says): ([^\n]*) -->\n)?^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`(ffmpeg (?:-i|-h) [^`]*j2k_cuda[^`]*)`")
+# What the commands may call. The scripts are those of this checkout.
+TOOLS = ("ffmpeg", "cj2k", "cj2k-check", "mkdir")
+FOLDERS = ("samples", "scripts", "tests")
+ON_A_GPU = re.compile(r"-(device|hwaccel) cuda")  # in the manual, which has no marks
+FILM = re.compile(r"[\w/%.-]+\.(mov|mp4|mxf|dpx|tiff|exr|png)")
 
 
-def commands(lines):
-    """The commands in `lines`, without comments. A backslash at the end of a line goes on in the next one."""
-    text = re.sub(r"\\\n\s*", "", "\n".join(lines) + "\n")
-    return [" ".join(re.sub(r"\s#\s.*", "", line).split()) for line in text.splitlines() if line.strip()]
+def commands(text):
+    """The commands in `text`, without comments. A backslash at the end of a line goes on in the next one."""
+    lines = re.sub(r"\\\n\s*", "", text).splitlines()
+    return [" ".join(re.sub(r"(^|\s)#\s.*", "", line).split()) for line in lines if re.sub(r"(^|\s)#\s.*", "", line).strip()]
 
 
-def in_readme():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    inline = [" ".join(command.split()) for command in re.findall(r"`(ffmpeg [^`]*)`", text)]
-    return commands(line for line in text.splitlines() if line.startswith("    ")) + inline
+class Block:
+    """Commands that follow each other in one folder."""
+
+    def __init__(self, place, text, kind=None, note=None):
+        self.place, self.commands, self.kind, self.note = place, commands(text), kind, note
+
+    def __repr__(self):
+        return self.place
 
 
-def in_manual():
+def blocks_of(page):
+    text = page.read_text(encoding="utf-8")
+    for match in BLOCK.finditer(text):
+        line = text.count("\n", 0, match.start(3)) + 1
+        yield Block(f"{page.name}:{line}", match[3], match[1], match[2])
+    for match in INLINE.finditer(text):
+        yield Block(f"{page.name}:{text.count(chr(10), 0, match.start()) + 1}", match[1])
+
+
+def manual_blocks():
     """The examples of doc/encoders.texi, which is a part of the patch."""
     patch = (ROOT / "ffmpeg-patch/j2k_cuda.patch").read_text(encoding="utf-8")
     added = "\n".join(line[1:] for line in patch.splitlines() if line.startswith("+"))
     examples = re.findall(r"^@example\n(.*?)^@end example", added, re.MULTILINE | re.DOTALL)
-    return [c for e in examples for c in commands(re.sub(r"@([{}@])", r"\1", e).splitlines())]
+    return [Block(f"manual:{i}", re.sub(r"@([{}@])", r"\1", text)) for i, text in enumerate(examples, 1)]
+
+
+BLOCKS = [block for page in PAGES for block in blocks_of(page)] + manual_blocks()
 
 
 def test_there_are_commands():
-    assert len(in_readme()) > 10 and len(in_manual()) > 4
-    gone = (ON_A_GPU | ELSEWHERE.keys()) - {*in_readme(), *in_manual()}
-    assert not gone, f"no longer in the README or in the manual: {gone}"
+    assert len(manual_blocks()) > 4
+    for page in ("README", "start", "dcp", "imf", "archive", "proxy", "ffmpeg", "options", "troubleshooting"):
+        assert any(block.place.startswith(f"{page}.md:") for block in BLOCKS), f"no command in {page}.md"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks_are_marked(page):
+    """A comment that BLOCK does not take for a mark would let its block run, or not."""
+    text = page.read_text(encoding="utf-8")
+    marks = re.findall(r"^<!-- (?:needs|run by|says): .*-->$", text, re.MULTILINE)
+    assert len(marks) == sum(1 for block in blocks_of(page) if block.kind), "a mark does not stand right before a ```sh block"
 
 
 def make_film(ff, path):
@@ -74,42 +95,91 @@ def make_film(ff, path):
     ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=320x180:r=24", "-frames:v", FRAMES, *codec, path)
 
 
-def execute(ff, folder, words):
-    environment = os.environ | {"CJ2K_FFMPEG": str(ff.program), "CJ2K_CHECK": CHECKER or ""}
-    return subprocess.run(words, cwd=folder, text=True, capture_output=True, timeout=300, env=environment, check=False)
-
-
-def run_ffmpeg(ff, folder, arguments):
-    if "zscale" in " ".join(arguments) and "zscale" not in names_of(ff.program, "filters"):
-        pytest.skip("this ffmpeg has no filter zscale")
-    for word, name in zip(arguments, arguments[1:]):
-        if word == "-i" and not (folder / name).exists():
-            make_film(ff, folder / name)
-        if word == "-vf" and (missing := set(re.findall(r"(?:^|,)(\w+)", name)) - names_of(ff.program, "filters")):
-            pytest.skip(f"this ffmpeg has no filter {', '.join(sorted(missing))}")
-    result = execute(ff, folder, [str(ff.program), "-hide_banner", "-nostdin", "-y", *arguments])
-    assert result.returncode == 0, result.stderr[-3000:]
-    if "-i" not in arguments:
-        assert "j2k_cuda" in result.stdout, result.stdout
-        return
-    info = ff.probe(folder / arguments[-1], "-count_packets", "-show_streams")["streams"][0]
-    assert (info["codec_name"], info["nb_read_packets"]) == ("jpeg2000", str(FRAMES)), info
-
-
-@pytest.mark.parametrize("command", sorted({*in_readme(), *in_manual()} - ON_A_GPU - ELSEWHERE.keys()))
-def test_command(ff, tmp_path, command):
-    words = shlex.split(command)
+def make_inputs(ff, folder, words):
+    """The films that a command reads: after -i, or the first one that a script names."""
     if words[0] == "ffmpeg":
-        run_ffmpeg(ff, tmp_path, words[1:])
-        return
-    assert words[0].startswith("samples/"), f"{command}: run by no test (tests/ffmpeg/test_documents.py)"
-    if words[0] == "samples/proxy.sh" and "prores_ks" not in names_of(ff.program, "encoders"):
-        pytest.skip("this ffmpeg has no encoder prores_ks")
-    if words[0] in ("samples/dcp.sh", "samples/imf.sh"):
-        if not CHECKER:
-            pytest.skip("there is no cj2k-check in PATH or in build")
-        if "lutrgb" not in names_of(ff.program, "filters"):
-            pytest.skip("this ffmpeg was built for the tests alone")
-    make_film(ff, tmp_path / words[1])
-    result = execute(ff, tmp_path, [str(ROOT / words[0]), *words[1:]])
-    assert result.returncode == 0, result.stdout + result.stderr[-3000:]
+        names = [name for word, name in zip(words, words[1:]) if word == "-i" and name != "-"]
+    else:
+        names = [word for word in words[1:] if FILM.fullmatch(word)][:1]
+    for name in names:
+        if not (folder / name).exists() and not (folder / (name % 1 if "%" in name else name)).exists():
+            make_film(ff, folder / name)
+
+
+def check_parts(ff, words):
+    """Skips what this ffmpeg was not built with."""
+    for option, kinds in (("-vf", "filters"), ("-c:v", "encoders")):
+        for word, name in zip(words, words[1:]):
+            wanted = set(re.findall(r"(?:^|,)(\w+)", name)) if option == "-vf" else {name}
+            if word == option and (missing := wanted - names_of(ff.program, kinds)):
+                pytest.skip(f"this ffmpeg has not, among its {kinds}: {', '.join(sorted(missing))}")
+
+
+def find_tool(name):
+    """cj2k, the installed one or one of a build."""
+    built = sorted(path for path in ROOT.glob(f"build/*/**/{name}") if path.is_file() and os.access(path, os.X_OK))
+    return shutil.which(name) or next(map(str, built), None)
+
+
+def make_tools(ff, folder):
+    """A folder for PATH with the programs of TOOLS, and the scripts of this checkout beside the film."""
+    path = folder / ".tools"
+    path.mkdir()
+    (path / "ffmpeg").write_text(f'#!/bin/sh\nexec "{ff.program}" -hide_banner -nostdin -y "$@"\n', encoding="utf-8")
+    (path / "ffmpeg").chmod(0o755)
+    for name, program in (("cj2k-check", find_checker()), ("cj2k", find_tool("cj2k"))):
+        if program:
+            (path / name).symlink_to(pathlib.Path(program).resolve())
+    for name in FOLDERS:
+        (folder / name).symlink_to(ROOT / name)
+    return path
+
+
+def needed(words, tools):
+    """Why the command cannot run here; empty if it can."""
+    if words[0] in ("cj2k", "cj2k-check") and not (tools / words[0]).exists():
+        return f"there is no {words[0]} in PATH or in build"
+    if words[0] in ("samples/dcp.sh", "samples/imf.sh") and not (tools / "cj2k-check").exists():
+        return "there is no cj2k-check in PATH or in build"
+    return ""
+
+
+def execute(ff, folder, tools, command):
+    environment = os.environ | {"CJ2K_FFMPEG": str(ff.program), "CJ2K_CHECK": find_checker() or "",
+                                "PATH": f"{tools}:{os.environ['PATH']}"}
+    return subprocess.run(["bash", "-c", command], cwd=folder, text=True, capture_output=True, timeout=300, env=environment,
+                          check=False)
+
+
+def check_output(ff, folder, words):
+    """What an encode of the film leaves: as many packets of JPEG 2000."""
+    info = ff.probe(folder / words[-1], "-count_packets", "-show_streams")["streams"][0]
+    expected = "jpeg2000" if "j2k_cuda" in words else words[words.index("-c:v") + 1].removesuffix("_ks")
+    assert (info["codec_name"], info["nb_read_packets"]) == (expected, str(FRAMES)), info
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=repr)
+def test_block(ff, tmp_path, block):
+    if block.kind in ("needs", "run by"):
+        pytest.skip(f"{block.kind} {block.note}")
+    if not block.place.startswith(("README", "manual")) and "prores_ks" not in names_of(ff.program, "encoders"):
+        pytest.skip("this ffmpeg was built for the tests alone")
+    tools = make_tools(ff, tmp_path)
+    for number, command in enumerate(block.commands, 1):
+        if ON_A_GPU.search(command) and block.kind != "says":
+            pytest.skip("needs a GPU")
+        words = shlex.split(command)
+        assert words[0] in TOOLS or words[0].split("/")[0] in FOLDERS, f"{command}: not run here, and its block is not marked"
+        if reason := needed(words, tools):
+            pytest.skip(reason)
+        check_parts(ff, words)
+        make_inputs(ff, tmp_path, words)
+        result = execute(ff, tmp_path, tools, command)
+        if block.kind == "says" and number == len(block.commands):
+            assert block.note in result.stdout + result.stderr, result.stdout + result.stderr
+            continue
+        assert result.returncode == 0, f"{command}\n{result.stdout}{result.stderr[-3000:]}"
+        if words[0] == "ffmpeg" and "-i" in words:
+            check_output(ff, tmp_path, words)
+        elif words[0] == "ffmpeg":
+            assert "j2k_cuda" in result.stdout, result.stdout

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What people have: the command of the README, word for word, on files as cameras, editors and scanners write them.
+"""What people have: the command of docs/ffmpeg.md, word for word, on files as cameras, editors and scanners write them.
 
     ffmpeg -i INPUT -c:v j2k_cuda -b:v 250M out.mxf
 
@@ -160,7 +160,7 @@ def test_variable_frame_rate(ff, tmp_path, write):
 
 
 def test_sound_shorter_than_the_picture(ff, tmp_path, write):
-    """FFmpeg's MXF muxer ends where the shortest track ends; the README's remedy keeps every frame."""
+    """FFmpeg's MXF muxer ends where the shortest track ends; the remedy of docs/ffmpeg.md keeps every frame."""
     needs(ff, "pcm_s24le", "prores")
     write(*bars(25), *tone(seconds=0.1), "-c:v", "prores_ks", "-pix_fmt", "yuv422p10le", "-c:a", "pcm_s24le", "in.mov",
           needs=("prores_ks",))

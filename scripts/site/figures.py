@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+"""figures.py [--check]: draws docs/figures/*.svg, the plots from the files in tests/bench/results.
+
+--check writes nothing; the exit status is 1 if a figure is not what would be drawn.
+"""
+
+import collections
+import pathlib
+import re
+import statistics
+import sys
+
+from svg import Figure, bar_chart, line_chart
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FIGURES = ROOT / "docs/figures"
+RESULTS = ROOT / "tests/bench/results"
+CPU = RESULTS / "2026-11-21_cpu.txt"
+PEERS = RESULTS / "2026-11-22_peers.tsv"
+STOPS = RESULTS / "2026-11-21_stop_strategies.tsv"
+
+# encoder of PEERS: its name, colour and mark
+LOOKS = {"cj2k": ("libcj2k", "a", "dot"), "cj2k:effort=2": ("libcj2k, effort 2", "d", "diamond"),
+         "cj2k:tune=visual": ("libcj2k, tune visual", "c", "up"), "cj2k:coder=ht": ("libcj2k, HTJ2K", "e", "down"),
+         "openjpeg": ("OpenJPEG", "b", "square"), "grok": ("Grok", "f", "up"), "openjph": ("OpenJPH, HTJ2K", "g", "square")}
+CLIPS = {"gopro_hero6": "camera raw, 12 bit", "art_patak": "painting, 8 bit"}
+
+
+def table(path):
+    """The rows of a .tsv as dictionaries; lines with # are conditions."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    return [dict(zip(lines[0].split("\t"), line.split("\t"))) for line in lines[1:]]
+
+
+def cpu_rows():
+    """The first run of CPU: (picture, task) -> encoder -> (CPU seconds, bytes, PSNR)."""
+    rows = {}
+    for line in CPU.read_text(encoding="utf-8").split("rounds of 2 frames")[0].splitlines():
+        if head := re.match(r"(\w+?)_3840x2160_\d+b\.png \S+ \d+ bit, (.*)", line):
+            current = rows.setdefault((CLIPS[head[1]], head[2]), {})
+        elif row := re.match(r"  (j2k_cuda|libopenjpeg)\s+([\d.]+) .*?(\d+)\s+([\d.]+|inf)$", line):
+            current[row[1]] = (float(row[2]), int(row[3]), float(row[4]))
+    return rows
+
+
+def means(column):
+    """Encoder -> [(bit/pixel, mean over pictures)], and the number of pictures, from PEERS: those that all encoders have at all
+    rates."""
+    values = collections.defaultdict(dict)
+    for row in table(PEERS):
+        values[row["encoder"], int(row["target_bytes"])][row["picture"]] = float(row[column])
+    pictures = set.intersection(*(set(scores) for scores in values.values()))
+    series = collections.defaultdict(list)
+    for (encoder, target), scores in sorted(values.items(), key=lambda item: item[0][1]):
+        series[encoder].append((target * 8 / 512 / 384, statistics.fmean(scores[picture] for picture in pictures)))
+    return series, len(pictures)
+
+
+def by_rate(title, column, encoders, better, over=None):
+    """A chart of the means; `over`: less those of this encoder."""
+    series, pictures = means(column)
+    base = dict(series[over]) if over else collections.defaultdict(float)
+    lines = {LOOKS[encoder][0]: [(x, y - base[x]) for x, y in series[encoder]] for encoder in encoders}
+    looks = {name: (colour, mark) for name, colour, mark in LOOKS.values()}
+    return line_chart(title, lines, looks, "bit/pixel, the same for all", f"mean of {pictures} pictures; {better} is better",
+                      zero=bool(over))
+
+
+def psnr():
+    return by_rate("PSNR over OpenJPEG, dB", "psnr", ["cj2k:effort=2", "cj2k", "openjpeg", "grok", "cj2k:coder=ht", "openjph"],
+                   "higher", over="openjpeg")
+
+
+def ssimulacra2():
+    return by_rate("SSIMULACRA2 over OpenJPEG", "ssimulacra2", ["cj2k:tune=visual", "cj2k", "openjpeg", "grok"], "higher",
+                   over="openjpeg")
+
+
+def butteraugli():
+    return by_rate("butteraugli, 3-norm", "butteraugli", ["cj2k:tune=visual", "cj2k", "openjpeg", "grok"], "lower")
+
+
+def bars(tasks, value, text):
+    groups = {}
+    for (clip, task), encoders in cpu_rows().items():
+        if tasks(task):
+            groups[f"{clip}, {task}"] = [(name, value(row), text(row)) for name, row in encoders.items()]
+    return groups
+
+
+def cpu_time():
+    return bar_chart("CPU time of a 4K frame", bars(lambda task: True, lambda row: row[0], lambda row: f"{row[0] + 1e-9:.2f}"),
+                     " s", "whole ffmpeg process, one thread; lower is better")
+
+
+def cpu_time_short():
+    return bar_chart("CPU time of a 4K frame", bars(lambda task: "25 " not in task, lambda row: row[0], lambda row: f"{row[0] + 1e-9:.2f}"),
+                     " s", "ffmpeg process, one thread; lower is better")
+
+
+def lossless():
+    return bar_chart("Lossless, 4K", bars(lambda task: task == "lossless", lambda row: row[1], lambda row: f"{row[1] / 1e6:.2f}"),
+                     " MB", "bytes of a frame; lower is better")
+
+
+def film_psnr():
+    return bar_chart("PSNR at a byte cap, 4K", bars(lambda task: task != "lossless", lambda row: row[2] - 30,
+                                                    lambda row: f"{row[2]:.2f}"),
+                     " dB", "bars begin at 30 dB; higher is better")
+
+
+def stops():
+    """Time of a frame by stop strategy, camera raw in 4K."""
+    times = collections.defaultdict(list)
+    for row in table(STOPS):
+        if row["width"] == "3840" and row["stop"] != "pst":
+            times[row["stop"], int(row["mbits"])].append(float(row["ms_frame"]))
+    series = collections.defaultdict(list)
+    for (stop, rate), values in sorted(times.items(), key=lambda item: item[0][1]):
+        series[stop].append((rate, statistics.median(values)))
+    return line_chart("Time of a frame by stop strategy", series,
+                      {"none": ("b", "square"), "psb": ("e", "down"), "exact": ("a", "dot"), "bpi": ("c", "up")}, "Mbit/s at 24 frames/s", "ms, 3840x2160, 12 bit, one thread", zero=True)
+
+
+def summary():
+    """For the README: three panels beside each other."""
+    panels = [psnr(), cpu_time_short(), lossless()]
+    figure = Figure(sum(panel.width for panel in panels), max(panel.height for panel in panels) + 6)
+    x = 0
+    for panel in panels:
+        figure.put(panel, x, 0)
+        x += panel.width
+    return figure
+
+
+def label(figure, x, y, width, height, lines, fill="fill"):
+    figure.box(x, y, width, height, fill, "line", 6)
+    first = y + height / 2 + 5 - 9 * (len(lines) - 1)
+    for i, text in enumerate(lines):
+        figure.text(x + width / 2, first + 18 * i, text, 15 if i == 0 else 13, "middle", "text" if i == 0 else "soft",
+                    600 if i == 0 else None)
+
+
+def pipeline():
+    """The way of a frame, from top to bottom."""
+    figure = Figure(420, 560)
+    label(figure, 20, 14, 180, 50, ["FFmpeg", "j2k_cuda, libcj2kenc.c"])
+    label(figure, 220, 14, 180, 50, ["program", "cj2k.h"])
+    label(figure, 70, 96, 280, 50, ["encoder", "checks the frame, puts it into a GOP"])
+    figure.arrow([(110, 64), (150, 96)])
+    figure.arrow([(310, 64), (270, 96)])
+    steps = [["ingest, colour, wavelet", "samples to coefficients"], ["quantiser, block coder", "coding passes, hulls"]]
+    figure.box(20, 190, 290, 146, "back", "line", 8)
+    figure.text(320, 198, "backend:", 13, fill="soft")
+    figure.text(320, 215, "CPU or CUDA,", 13, fill="soft")
+    figure.text(320, 232, "same bytes", 13, fill="soft")
+    label(figure, 32, 208, 266, 48, steps[0])
+    label(figure, 32, 276, 266, 48, steps[1])
+    figure.arrow([(165, 146), (165, 208)])
+    figure.arrow([(165, 256), (165, 276)])
+    label(figure, 32, 372, 266, 50, ["rate control", "passes under the cap, to the byte"])
+    figure.arrow([(165, 324), (165, 372)])
+    figure.arrow([(298, 397), (360, 397), (360, 300), (298, 300)], dash="5 4")
+    figure.text(366, 344, "more of", 13, fill="soft")
+    figure.text(366, 360, "a block?", 13, fill="soft")
+    label(figure, 32, 444, 266, 46, ["packets", "headers, bytes, statistics"])
+    figure.arrow([(165, 422), (165, 444)])
+    label(figure, 32, 508, 266, 38, ["codestream, or JP2 file"])
+    figure.arrow([(165, 490), (165, 508)])
+    return figure
+
+
+def layers():
+    """Folders; each includes only what lies below it."""
+    figure = Figure(420, 452)
+    rows = [["ffmpeg-patch, samples", "know the C API alone"], ["encoder, GOP", "libcj2k/*.cc"], None, ["backend.h", "what a backend gives"],
+            ["stages/", "each stage; rate control, packets"], ["codestream/", "marker segments, JP2 boxes"],
+            ["plan", "parameters, geometry, profiles"], ["base/, core/", "threads, memory; arithmetic"],
+            ["include/cj2k.h", "the C API"]]
+    y = 12
+    for row in rows:
+        if row:
+            label(figure, 20, y, 270, 42, row)
+        else:
+            label(figure, 20, y, 130, 42, ["cpu/", "CPU backend"])
+            label(figure, 160, y, 130, 42, ["cuda/", "CUDA backend"])
+            label(figure, 310, y, 98, 42, ["kernels/", "device code"])
+            figure.arrow([(290, y + 21), (310, y + 21)])
+            kernels = y + 42
+        y += 48
+    figure.arrow([(359, kernels), (359, 375), (290, 375)])
+    figure.text(304, 394, "core/ alone", 13, fill="soft")
+    return figure
+
+
+DRAWN = {"summary": summary, "psnr": psnr, "ssimulacra2": ssimulacra2, "butteraugli": butteraugli, "cpu_time": cpu_time,
+         "cpu_time_short": cpu_time_short, "lossless": lossless, "film_psnr": film_psnr, "stops": stops,
+         "pipeline": pipeline, "layers": layers}
+
+
+def main():
+    old = []
+    FIGURES.mkdir(exist_ok=True)
+    for name, draw in DRAWN.items():
+        path, svg = FIGURES / f"{name}.svg", draw().svg()
+        if path.exists() and path.read_text(encoding="utf-8") == svg:
+            continue
+        old.append(name)
+        if "--check" not in sys.argv:
+            path.write_text(svg, encoding="utf-8")
+    others = {path.stem for path in FIGURES.glob("*.svg")} - DRAWN.keys()
+    print(f"{len(DRAWN)} figures, changed: {', '.join(old) or 'none'}" + (f"; not drawn here: {others}" if others else ""))
+    return 1 if "--check" in sys.argv and (old or others) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
