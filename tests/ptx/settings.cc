@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What the environment says, and what is told at the end of the process.
+#include "settings.h"
+
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <mutex>
+
+namespace cj2k::ptx {
+namespace {
+
+uint64_t number(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 0) : otherwise;
+}
+
+struct Sums {
+  uint64_t launches = 0, blocks = 0, warp_insns = 0, lane_insns = 0;
+  std::vector<std::string> text;
+  std::vector<uint8_t> executed;
+};
+
+class Report {
+ public:
+  ~Report() {
+    if (settings().stats) print();
+    if (settings().cover_dir != nullptr) write_cover();
+  }
+  void add(const Function& f) {
+    const std::lock_guard lock(mutex_);
+    Sums& s = sums_[f.name];
+    s.launches += f.launches;
+    s.blocks += f.blocks;
+    s.warp_insns += f.warp_insns;
+    s.lane_insns += f.lane_insns;
+    s.text = f.text;
+    s.executed.resize(f.text.size());
+    for (size_t k = 0; k < f.executed.size(); ++k) s.executed[k] |= f.executed[k];
+  }
+
+ private:
+  void print() const {
+    std::fprintf(stderr, "%-36s %10s %12s %16s %18s\n", "PTX kernel", "launches", "blocks",
+                 "of warps", "of lanes");
+    for (const auto& [name, s] : sums_) {
+      if (s.launches == 0) continue;
+      std::fprintf(stderr, "%-36s %10" PRIu64 " %12" PRIu64 " %16" PRIu64 " %18" PRIu64 "\n",
+                   name.c_str(), s.launches, s.blocks, s.warp_insns, s.lane_insns);
+    }
+  }
+  /// Kernel, index, 1 if executed, instruction.
+  void write_cover() const {
+    std::ofstream file(std::string(settings().cover_dir) + "/" + std::to_string(getpid()) + ".tsv");
+    for (const auto& [name, s] : sums_) {
+      for (size_t k = 0; k < s.text.size(); ++k) {
+        file << name << '\t' << k << '\t' << int{s.executed[k]} << '\t' << s.text[k] << '\n';
+      }
+    }
+  }
+  std::mutex mutex_;
+  std::map<std::string, Sums> sums_;
+};
+
+Report g_report;
+
+}  // namespace
+
+const Settings& settings() {
+  static const Settings s = {
+      .architecture = static_cast<unsigned>(number("CJ2K_PTX_ARCH", 90)),
+      .multiprocessors = static_cast<int>(number("CJ2K_PTX_SMS", 2)),
+      .seed = number("CJ2K_PTX_SEED", 0),
+      .threads = number("CJ2K_PTX_THREADS", 1),
+      .stats = number("CJ2K_PTX_STATS", 0) != 0,
+      .cover_dir = std::getenv("CJ2K_PTX_COVER"),
+      .ptx_dir = std::getenv("CJ2K_PTX_DIR"),
+  };
+  return s;
+}
+
+void count_function(const Function& function) { g_report.add(function); }
+
+}  // namespace cj2k::ptx
