@@ -3,17 +3,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """check_docs.py [ROOT]: checks that what the Markdown files name exists.
 
-Two things are checked: the targets of relative links, and the paths in `code` that begin with a folder of the project
-(`libcj2k/cpu/`, `tests/unit/test_stop.cc`, `kernels/pixels/dwt_first_level.*`). Prints file, line and name for each that does
+Checked are the targets of relative links, headings in them included (`page.md#part`), and the paths in `code` that begin with a
+folder of the project (`libcj2k/cpu/`, `tests/unit/test_stop.cc`, `kernels/pixels/dwt_first_level.*`). Prints file, line and name for each that does
 not exist. The exit status is 1 if there is one.
 """
 
+import functools
 import pathlib
 import re
 import sys
 
 FOLDERS = ("libcj2k", "kernels", "tests", "scripts", "samples", "docs", "cmake", "ffmpeg-patch")
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 PATH = re.compile(r"`((?:%s)/[\w./*{},-]*)`" % "|".join(FOLDERS))
 # Names that stand for many, in instructions.
 PLACEHOLDER = re.compile(r"NAME|FOLDER|VERSION")
@@ -32,12 +33,25 @@ def exists(root, pattern):
     return any(True for _ in root.glob(pattern)) or any(True for _ in root.glob(pattern + ".c*"))
 
 
+@functools.cache
+def anchors(document):
+    """The anchors that its headings have on GitHub, and those of <a id="...">."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings} | set(re.findall(r'<a id="([^"]+)"', text))
+
+
 def missing(root, document):
     """Yields (line number, name) of each link and path without a file."""
     for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
-        for target in LINK.findall(line):
-            if "://" not in target and not (document.parent / target).exists():
+        for target, part in LINK.findall(line):
+            file = document.parent / target if target else document
+            if "://" in target:
+                continue
+            if not file.exists():
                 yield number, target
+            elif part and file.suffix == ".md" and part not in anchors(file):
+                yield number, f"{target}#{part}"
         for name in PATH.findall(line):
             if PLACEHOLDER.search(name):
                 continue

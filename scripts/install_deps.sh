@@ -2,12 +2,12 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# install_deps.sh [core|test|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|cluster|all|bench]...    (default core)
+# install_deps.sh [core|test|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|cluster|site|all|bench]...    (default core)
 #
 # Installs missing Debian packages with apt: for the library (core), for its tests and sanitizers (test), for building
 # FFmpeg (ffmpeg), for more of its components (ffmpeg_optional, and ffmpeg_full for build.sh --full), for samples/service and
-# its tests (service), for the tests of the image (image) and of samples/cluster (cluster), for benchmarks'
-# plots and visual metrics (bench).
+# its tests (service), for the tests of the image (image) and of samples/cluster (cluster), for
+# the documentation as a site (site), for benchmarks' plots and visual metrics (bench).
 # all: without ffmpeg_full and bench. Of ffmpeg_optional, ffmpeg_full, image and cluster, what the archive lacks is left out.
 # It asks no questions. If packages are missing, it needs root or sudo without a password.
 set -euo pipefail
@@ -24,6 +24,7 @@ readonly image="buildah podman runc mmdebstrap"
 readonly service="python3 python3-pytest python3-pytest-xdist python3-rq python3-redis python3-prometheus-client
   python3-yaml redis-server util-linux"
 readonly cluster="slurmctld slurmd slurm-client munge python3-yaml python3-pip"
+readonly site="python3 python3-pip python3-pytest"
 readonly bench="python3-matplotlib python3-numpy libjxl-devtools"
 
 wanted=()
@@ -39,6 +40,7 @@ for group in "${@:-core}"; do
     service) wanted+=($service) ;;
     image) optional+=($image) ;;
     cluster) optional+=($cluster) ;;
+    site) wanted+=($site) ;;
     bench) wanted+=($bench) ;;
     all) wanted+=($core $test $ffmpeg $service); optional+=($ffmpeg_optional $image $cluster) ;;
     *) sed -n '5,12p' "$0" | cut -c3- >&2; exit 2 ;;

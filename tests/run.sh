@@ -5,7 +5,7 @@
 # Installs what is missing and runs the tests:
 #
 #     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0, the service, the
-#                                Docker image, several machines
+#                                Docker image, several machines, the documentation as a site
 #     tests/run.sh --release     the same and more: tests labelled long, sanitizers with the code that uses the
 #                                CUDA driver, ThreadSanitizer with all fast tests, every FFmpeg as a user builds it, not
 #                                only 7.1, and the image as a user builds it, twice; quickstart on a machine with a
@@ -38,6 +38,7 @@ list() {
     'harness       the scripts that read results' 'asan          fast tests with AddressSanitizer and UBSan' \
     'tsan          tests with several threads, with ThreadSanitizer' 'fuzz          libFuzzer' \
     'ffmpeg-7.1    the encoder in FFmpeg 7.1; also 5.1, 8.1 and 9.0' \
+    'site          the documentation as a site: links, anchors, pictures' \
     'service       samples/service with FFmpeg 7.1 and a Redis server of its own' \
     'image         the Docker image, by buildah and podman' \
     'cluster       samples/cluster with FFmpeg 7.1 and a Slurm of four nodes of its own'
@@ -172,6 +173,11 @@ service() {
     --junitxml "$logs/service.xml"
 }
 
+site() {
+  step site-build scripts/build_site.sh || return
+  test_step site "$python" -B -m pytest -q tests/site --junitxml "$logs/site.xml"
+}
+
 image() {
   local full=()
   [ "$mode" != release ] || full=(--full)
@@ -204,6 +210,7 @@ run_step() { # NAME
     fuzz) step fuzz-build build fuzz && step fuzz fuzz ;;
     ffmpeg-5.1 | ffmpeg-7.1 | ffmpeg-8.1 | ffmpeg-9.0) ffmpeg_version "${1#ffmpeg-}" ;;
     service) service ;;
+    site) site ;;
     cluster) cluster ;;
     *) release_build && ctest_step "$1" release -R "^$1(_|\$)" ;;
   esac
@@ -211,12 +218,13 @@ run_step() { # NAME
 
 names=(build harness tests)
 groups=(core test)
-if [ "$mode" != fast ]; then names+=(asan tsan fuzz ffmpeg-7.1 service cluster ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0 image); fi
+if [ "$mode" != fast ]; then names+=(asan tsan fuzz site ffmpeg-7.1 service cluster ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0 image); fi
 if [ ${#only[@]} -gt 0 ]; then names=("${only[@]}"); fi
 case " ${names[*]}" in
   *" ffmpeg-"* | *" service"* | *" cluster"*) groups=(all) ;;
   *" image"*) groups+=(image) ;;
 esac
+case " ${names[*]} " in *" site "*) groups+=(site) ;; esac
 scripts/install_deps.sh "${groups[@]}" || exit 1
 
 for name in "${names[@]}"; do run_step "$name"; done

@@ -12,11 +12,16 @@ TREE = {
     "README.md": """[a page](docs/page.md#part) [outside](https://example.org/x) `libcj2k/plan.{h,cc}` `tests/*.cc`
 `samples/encode` `kernels/FOLDER/x.cu` [gone](docs/gone.md) `libcj2k/gone.h`
 """,
-    "docs/page.md": "[back](../README.md) [gone](README.md) `tests/{a,gone}.cc` `libcj2k/`\n",
+    "docs/page.md": """# The `first` part: one
+
+[back](../README.md) [gone](README.md) `tests/{a,gone}.cc` `libcj2k/`
+[here](#the-first-part-one) [there](page.md#part) [gone](#second)
+<a id="part"></a>
+""",
     "libcj2k/plan.h": "", "libcj2k/plan.cc": "", "tests/a.cc": "", "samples/encode.c": "",
 }
-EXPECTED = ["README.md:2: docs/gone.md", "README.md:2: libcj2k/gone.h", "docs/page.md:1: README.md",
-            "docs/page.md:1: tests/{a,gone}.cc"]
+EXPECTED = ["README.md:2: docs/gone.md", "README.md:2: libcj2k/gone.h", "docs/page.md:3: README.md",
+            "docs/page.md:3: tests/{a,gone}.cc", "docs/page.md:4: #second"]
 
 
 def check(script, root):
@@ -35,7 +40,7 @@ def main():
         found = [line.removesuffix(" does not exist") for line in result.stdout.splitlines()[:-1]]
         assert result.returncode == 1 and found == EXPECTED, result.stdout
         (root / "README.md").write_text("[a page](docs/page.md)", encoding="utf-8")
-        (root / "docs/page.md").write_text("`samples/encode`", encoding="utf-8")
+        (root / "docs/page.md").write_text("# Part\n`samples/encode` [here](#part)", encoding="utf-8")
         result = check(script, root)
         assert result.returncode == 0, result.stdout
 
