@@ -24,7 +24,7 @@ STOPS = RESULTS / "2026-11-21_stop_strategies.tsv"
 # encoder of PEERS: its name, colour and mark
 LOOKS = {"cj2k": ("libcj2k", "a", "dot"), "cj2k:effort=2": ("libcj2k, effort 2", "d", "diamond"),
          "cj2k:tune=visual": ("libcj2k, tune visual", "c", "up"), "cj2k:coder=ht": ("libcj2k, HTJ2K", "e", "down"),
-         "openjpeg": ("OpenJPEG", "b", "square"), "grok": ("Grok", "f", "up"), "openjph": ("OpenJPH, HTJ2K", "g", "square")}
+         "openjpeg": ("OpenJPEG", "b", "square"), "grok": ("Grok", "f", "plus"), "openjph": ("OpenJPH, HTJ2K", "g", "square")}
 CLIPS = {"gopro_hero6": "camera raw, 12 bit", "art_patak": "painting, 8 bit"}
 
 

@@ -19,6 +19,7 @@ OUTSIDE = "project/"
 LINK = re.compile(r"(\]\(|^\[[^\]]+\]:\s+)([^)#\s]+)", re.MULTILINE)
 LANGUAGES = {".sh": "bash", ".py": "python", ".cc": "cpp", ".h": "cpp", ".c": "c", ".cu": "cpp", ".yaml": "yaml", ".json": "json"}
 FIGURE = re.compile(r'<img alt="([^"]*)" src="(?:\.\./)*figures/([\w-]+\.svg)" ?/?>')
+TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 FIGURES = re.compile(rf"<p>((?:{FIGURE.pattern}\s*)+)</p>")
 
 
@@ -95,9 +96,23 @@ def on_page_markdown(markdown, page, config, files):
     return LINK.sub(replaced, markdown)
 
 
+def labelled(table):
+    """Each cell with the heading of its column, which site.css shows where a wide table does not fit."""
+    headings = [re.sub(r"<[^>]+>", "", heading) for heading in re.findall(r"<th[^>]*>(.*?)</th>", table)]
+    if len(headings) < 5:
+        return table
+
+    def row(match):
+        cells = iter(headings)
+        return re.sub(r"<td", lambda _: f'<td data-label="{next(cells, "")}"', match[0])
+
+    return re.sub(r"<tr>.*?</tr>", row, table, flags=re.DOTALL)
+
+
 def on_page_content(html, page, config, files):
     def inlined(match):
         svg = (DOCS / "figures" / match[2]).read_text(encoding="utf-8")
         return f'<div class="figure" role="img" aria-label="{match[1]}">{svg}</div>'
 
+    html = TABLE.sub(lambda match: labelled(match[0]), html)
     return FIGURES.sub(lambda match: f'<div class="figures">{FIGURE.sub(inlined, match[1])}</div>', html)

@@ -50,7 +50,9 @@ class Figure:
 
     def mark(self, shape, x, y, fill, size=4.5):
         corners = {"square": [(-1, -1), (1, -1), (1, 1), (-1, 1)], "diamond": [(0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)],
-                   "up": [(0, -1.3), (1.2, 1), (-1.2, 1)], "down": [(0, 1.3), (1.2, -1), (-1.2, -1)]}
+                   "up": [(0, -1.3), (1.2, 1), (-1.2, 1)], "down": [(0, 1.3), (1.2, -1), (-1.2, -1)],
+                   "plus": [(-1.3, -0.4), (-0.4, -0.4), (-0.4, -1.3), (0.4, -1.3), (0.4, -0.4), (1.3, -0.4),
+                            (1.3, 0.4), (0.4, 0.4), (0.4, 1.3), (-0.4, 1.3), (-0.4, 0.4), (-1.3, 0.4)]}
         if shape == "dot":
             self.parts.append(f'<circle cx="{number(x)}" cy="{number(y)}" r="{size}" fill="{colour(fill)}"/>')
             return
@@ -92,7 +94,7 @@ def legend(figure, names, looks, x, y, width):
     """Names with their marks in rows; returns the height."""
     at, row = x, 0
     for name in names:
-        need = 28 + 8 * len(name)
+        need = 34 + 7.3 * len(name)
         if at > x and at + need > x + width:
             at, row = x, row + 1
         figure.mark(looks[name][1], at + 6, y + 22 * row, looks[name][0])
