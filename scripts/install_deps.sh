@@ -2,12 +2,13 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# install_deps.sh [core|test|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|cluster|site|all|bench]...    (default core)
+# install_deps.sh [core|test|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|cluster|site|python|all|bench]...    (default core)
 #
 # Installs missing Debian packages with apt: for the library (core), for its tests and sanitizers (test), for building
 # FFmpeg (ffmpeg), for more of its components (ffmpeg_optional, and ffmpeg_full for build.sh --full), for samples/service and
 # its tests (service), for the tests of the image (image) and of samples/cluster (cluster), for
-# the documentation as a site (site), for benchmarks' plots and visual metrics (bench).
+# the documentation as a site (site), for the Python package and its tests (python), for benchmarks' plots and visual metrics
+# (bench).
 # all: without ffmpeg_full and bench. Of ffmpeg_optional, ffmpeg_full, image and cluster, what the archive lacks is left out.
 # It asks no questions. If packages are missing, it needs root or sudo without a password.
 set -euo pipefail
@@ -25,6 +26,7 @@ readonly service="python3 python3-pytest python3-pytest-xdist python3-rq python3
   python3-yaml redis-server util-linux"
 readonly cluster="slurmctld slurmd slurm-client munge python3-yaml python3-pip"
 readonly site="python3 python3-pip python3-pytest"
+readonly python="python3 python3-dev python3-venv pybind11-dev python3-numpy python3-pytest python3-pil libopenjp2-tools"
 readonly bench="python3-matplotlib python3-numpy libjxl-devtools"
 
 wanted=()
@@ -41,9 +43,10 @@ for group in "${@:-core}"; do
     image) optional+=($image) ;;
     cluster) optional+=($cluster) ;;
     site) wanted+=($site) ;;
+    python) wanted+=($core $python) ;;
     bench) wanted+=($bench) ;;
-    all) wanted+=($core $test $ffmpeg $service); optional+=($ffmpeg_optional $image $cluster) ;;
-    *) sed -n '5,12p' "$0" | cut -c3- >&2; exit 2 ;;
+    all) wanted+=($core $test $ffmpeg $service $python); optional+=($ffmpeg_optional $image $cluster) ;;
+    *) sed -n '5,13p' "$0" | cut -c3- >&2; exit 2 ;;
   esac
 done
 

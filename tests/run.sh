@@ -41,7 +41,8 @@ list() {
     'site          the documentation as a site: links, anchors, pictures' \
     'service       samples/service with FFmpeg 7.1 and a Redis server of its own' \
     'image         the Docker image, by buildah and podman' \
-    'cluster       samples/cluster with FFmpeg 7.1 and a Slurm of four nodes of its own'
+    'cluster       samples/cluster with FFmpeg 7.1 and a Slurm of four nodes of its own' \
+    'python        the Python package, with frames in device memory too; --release also installs it by pip'
   [ ! -e build/release/CTestTestfile.cmake ] || ctest --test-dir build/release -N | sed -n 's/^ *Test *#[0-9]*: /  /p'
 }
 
@@ -195,6 +196,33 @@ cluster() {
     --ffmpeg build/ffmpeg-7.1/ffmpeg --junitxml "$logs/cluster.xml"
 }
 
+python_build() {
+  cmake --preset release -DCJ2K_WERROR=ON -DCJ2K_BUILD_PYTHON=ON -DPython_EXECUTABLE="$python" &&
+    cmake --build --preset release -j "$jobs" --target cj2k_python cj2k_python_shim
+}
+
+# Installs the package as a user does, in an environment of its own.
+python_pip() {
+  local environment=build/python-venv
+  rm -rf "$environment"
+  "$python" -m venv --system-site-packages "$environment" || return 1
+  "$environment/bin/pip" download -q --no-deps -d build/pip-probe scikit-build-core || {
+    echo "no scikit-build-core from PyPI, which pip install . needs"
+    return $kSkipped
+  }
+  "$environment/bin/pip" install --config-settings=cmake.define.CJ2K_CUDA=OFF . &&
+    (cd build && "../$environment/bin/python" -B -m pytest -q -p no:cacheprovider ../python/tests)
+}
+
+python_package() {
+  step python-build python_build || return
+  PYTHONPATH=$root/build/release/python test_step python "$python" -B -m pytest -q python/tests \
+    --junitxml "$logs/python.xml"
+  PYTHONPATH=$root/build/release/python/shim test_step python-device "$python" -B -m pytest -q \
+    python/tests/test_device.py --junitxml "$logs/python-device.xml"
+  [ "$mode" != release ] || step python-pip python_pip
+}
+
 run_step() { # NAME
   case $1 in
     build) release_build ;;
@@ -212,19 +240,21 @@ run_step() { # NAME
     service) service ;;
     site) site ;;
     cluster) cluster ;;
+    python) python_package ;;
     *) release_build && ctest_step "$1" release -R "^$1(_|\$)" ;;
   esac
 }
 
 names=(build harness tests)
 groups=(core test)
-if [ "$mode" != fast ]; then names+=(asan tsan fuzz site ffmpeg-7.1 service cluster ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0 image); fi
+if [ "$mode" != fast ]; then names+=(python asan tsan fuzz site ffmpeg-7.1 service cluster ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0 image); fi
 if [ ${#only[@]} -gt 0 ]; then names=("${only[@]}"); fi
 case " ${names[*]}" in
   *" ffmpeg-"* | *" service"* | *" cluster"*) groups=(all) ;;
   *" image"*) groups+=(image) ;;
 esac
 case " ${names[*]} " in *" site "*) groups+=(site) ;; esac
+case " ${names[*]} " in *" python "*) groups+=(python) ;; esac
 scripts/install_deps.sh "${groups[@]}" || exit 1
 
 for name in "${names[@]}"; do run_step "$name"; done

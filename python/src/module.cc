@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "common.h"
+
+namespace cj2k_python {
+
+namespace {
+
+py::handle error_type;
+
+const char* status_name(cj2k_status status) {
+  switch (status) {
+    case CJ2K_INVALID:
+      return "invalid";
+    case CJ2K_NO_MEMORY:
+      return "no_memory";
+    case CJ2K_NOT_SUPPORTED:
+      return "not_supported";
+    case CJ2K_DEVICE:
+      return "device";
+    case CJ2K_INTERNAL:
+      return "internal";
+    default:
+      return cj2k_status_string(status);
+  }
+}
+
+py::list devices() {
+  py::list all;
+  cj2k_device_info info;
+  info.struct_size = sizeof info;
+  for (int i = 0;; ++i) {
+    cj2k_status status;
+    {
+      py::gil_scoped_release no_gil;  // loads the driver
+      status = cj2k_device_describe(i, &info);
+    }
+    if (status == CJ2K_EOF) return all;
+    if (status != CJ2K_OK) raise(status, cj2k_encoder_last_error(nullptr));
+    all.append(py::make_tuple(info.index, info.usable != 0, info.name, info.uuid, info.memory_bytes,
+                              py::make_tuple(info.compute_major, info.compute_minor), info.reason));
+  }
+}
+
+}  // namespace
+
+void raise(cj2k_status status, const std::string& text, py::object pts) {
+  py::object error = error_type(text.empty() ? cj2k_status_string(status) : text);
+  error.attr("status") = status_name(status);
+  error.attr("pts") = pts;
+  PyErr_SetObject(error_type.ptr(), error.ptr());
+  throw py::error_already_set();
+}
+
+PYBIND11_MODULE(_cj2k, module) {
+  module.doc() = "The parts of cj2k that need the C API.";
+  error_type = PyErr_NewExceptionWithDoc(
+      "cj2k.Error",
+      "What libcj2k says about a call that failed.\n\n"
+      "status: 'invalid', 'no_memory', 'not_supported', 'device' or 'internal'\n"
+      "pts: that of the frame which failed, or None",
+      nullptr, nullptr);
+  if (!error_type) throw py::error_already_set();
+  module.attr("Error") = error_type;
+  module.def("version", &cj2k_version);
+  module.def("devices", &devices);
+  bind_memory(module);
+  bind_params(module);
+  bind_encoder(module);
+#if defined(CJ2K_SIMT_SHIM)
+  bind_shim(module);
+#endif
+}
+
+}  // namespace cj2k_python
