@@ -48,7 +48,7 @@ def uri_of(target):
     return OUTSIDE + target + ("" if target.endswith((".md", ".png", ".svg")) else ".md")
 
 
-def page_of(config, target):
+def page_of(config, target, inclusion=InclusionLevel.NOT_IN_NAV):
     uri = uri_of(target)
     if target.endswith((".png", ".svg")):
         return File.generated(config, uri, abs_src_path=str(ROOT / target), inclusion=InclusionLevel.NOT_IN_NAV)
@@ -57,7 +57,7 @@ def page_of(config, target):
         fence = "````" if "```" in text else "```"
         language = LANGUAGES.get(pathlib.PurePath(target).suffix, "text")
         text = f"# {target}\n\n{fence}{language}\n{text.rstrip()}\n{fence}\n"
-    return File.generated(config, uri, content=text, inclusion=InclusionLevel.NOT_IN_NAV)
+    return File.generated(config, uri, content=text, inclusion=inclusion)
 
 
 def on_config(config):
@@ -71,6 +71,10 @@ def on_config(config):
 def on_files(files, config):
     """Adds what the pages link to outside of docs/, and what that links to."""
     todo = [path_of(file.src_uri) for file in files.documentation_pages()]
+    for uri in re.findall(rf"{OUTSIDE}[\w/-]+\.md", str(config.nav)):
+        target = uri.removeprefix(OUTSIDE)
+        files.append(page_of(config, target, InclusionLevel.INCLUDED))
+        todo.append(target)
     while todo:
         path = todo.pop()
         for _, link in LINK.findall((ROOT / path).read_text(encoding="utf-8")):
