@@ -359,7 +359,7 @@ fi
 # Encodes of tiny pictures that launch every kernel of the library (the check asserts this), and the operations that
 # kernels are made of. racecheck knows barriers, but not counters in shared memory. It would report code that synchronizes
 # by counters (tier1=fused, one of the operations) as hazards only, so that code is left out of racecheck.
-sanitizer_runs=7
+sanitizer_runs=9
 sanitize() { # TOOL WHAT OPTION_OF_THE_TESTS...
   local tool=$1 name=$1-$2
   shift 2
@@ -376,10 +376,10 @@ elif ! PATH=$PATH:$cuda/bin:$cuda/compute-sanitizer command -v compute-sanitizer
   note "sanitize                         0 s  skipped: no compute-sanitizer"
 else
   export PATH=$PATH:$cuda/bin:$cuda/compute-sanitizer
-  for form in classic cibo fused; do
+  for form in classic cibo fused HT; do
     sanitize memcheck $form '--source-file=*/encode_every_kernel.cc' "--test-case=*: $form"
   done
-  for form in classic cibo; do
+  for form in classic cibo HT; do
     sanitize racecheck $form '--source-file=*/encode_every_kernel.cc' "--test-case=*: $form"
   done
   sanitize memcheck operations '--source-file=*/simt_ops.cc'

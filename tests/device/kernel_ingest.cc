@@ -36,6 +36,7 @@ constexpr Layout kLayouts[] = {
     {4, 4, 16, 16, true, 3, false, 1}, {4, 16, 10, 10, false, 4, false, 0},
     {4, 5, 0, 1, false, 0, false, 0},  {4, -4, 31, 1, true, 0, false, 0},
     {1, 1, 0, 1, true, 0, false, 0},   {2, 0, 0, 16, false, 0, false, 0},
+    {4, 4, 0, 10, false, 1, false, 3},
 };
 
 /// The bytes of one component, exactly those that its words span.

@@ -48,12 +48,22 @@ void Decoder::decode(std::string_view body) {
       at = end + 1;
     }
   }
-  Insn end;
-  end.flow = Flow::kReturn;
-  function_.code.push_back(end);
-  function_.text.emplace_back("the end");
+  add_end();
   resolve_branches();
   assign_registers(function_, registers_, constants_);
+}
+
+/// A return behind the last instruction, if a lane could get there.
+void Decoder::add_end() {
+  auto& code = function_.code;
+  bool needed = code.empty() || code.back().flow != Flow::kReturn || code.back().guard >= 0;
+  for (const auto& [name, index] : labels_)
+    needed = needed || index == static_cast<int>(code.size());
+  if (!needed) return;
+  Insn end;
+  end.flow = Flow::kReturn;
+  code.push_back(end);
+  function_.text.emplace_back("the end");
 }
 
 void Decoder::resolve_branches() {

@@ -46,6 +46,7 @@ class Decoder {
   void access(const Mnemonic& m, const std::vector<std::string_view>& operands, Insn& insn);
   void atomic(const Mnemonic& m, std::vector<std::string_view>& operands, Insn& insn);
   void barrier(const Mnemonic& m, const std::vector<std::string_view>& operands, Insn& insn);
+  void add_end();
   void resolve_branches();
 
   int new_register(unsigned bytes);
