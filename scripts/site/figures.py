@@ -143,6 +143,36 @@ def label(figure, x, y, width, height, lines, fill="fill"):
                     600 if i == 0 else None)
 
 
+def hull():
+    """The block `skin` of the example in docs/rate-control.md: its passes, and the hull that rate control chooses from."""
+    text = (ROOT / "docs/rate-control.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| \d [\w-]+ \| (\d+) \| \d+ \| ([\d.]+) \| ?(\**\d*)", text, re.MULTILINE)
+    figure = Figure(420, 330)
+    left, top, right, bottom = 56, 60, 404, 270
+    removed, points = 0.0, [(0, 0.0, True)]
+    for _, size, error, slope in rows:
+        removed += float(error)
+        points.append((int(size), removed, bool(slope)))
+    across = lambda size: left + (right - left) * size / points[-1][0]
+    up = lambda error: bottom - (bottom - top) * error / points[-1][1]
+    figure.text(12, 26, "Passes of one block, and its hull", 17, weight=600)
+    figure.text(12, 45, "squared error removed, by bytes", 13, fill="soft")
+    for error in range(0, int(points[-1][1]) + 1, 5000):
+        figure.line([(left, up(error)), (right, up(error))])
+        figure.text(left - 6, up(error) + 5, f"{error:,}", 13, "end", "soft")
+    for size in range(0, points[-1][0] + 1, 100):
+        figure.text(across(size), bottom + 19, str(size), 13, "middle", "soft")
+    figure.line([(across(size), up(error)) for size, error, on_hull in points if on_hull], "a", 2)
+    for size, error, on_hull in points[1:]:
+        figure.mark("dot" if on_hull else "square", across(size), up(error), "a" if on_hull else "b", 4.5 if on_hull else 4)
+    figure.text((left + right) / 2, bottom + 38, "bytes", 13, "middle", "soft")
+    figure.mark("dot", 206, 206, "a")
+    figure.text(218, 211, "may be a cut: on the hull", 14)
+    figure.mark("square", 206, 230, "b")
+    figure.text(218, 235, "never worth it", 14)
+    return figure
+
+
 def pipeline():
     """The way of a frame, from top to bottom."""
     figure = Figure(420, 560)
@@ -197,7 +227,7 @@ def layers():
 
 DRAWN = {"summary": summary, "psnr": psnr, "ssimulacra2": ssimulacra2, "butteraugli": butteraugli, "cpu_time": cpu_time,
          "cpu_time_short": cpu_time_short, "lossless": lossless, "film_psnr": film_psnr, "stops": stops,
-         "pipeline": pipeline, "layers": layers}
+         "hull": hull, "pipeline": pipeline, "layers": layers}
 
 
 def main():
