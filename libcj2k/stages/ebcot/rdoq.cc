@@ -42,13 +42,16 @@ int rdoq_plane(double lambda, PassKind* kind) {
 
 namespace rdoq {
 
-Costs costs_of(const Counts& counts, const Counts& above) {
+Costs costs_of(const PassCounts counts[kTrackedPlanes]) {
+  const auto all = [](const PassCounts& of, unsigned c, unsigned bit) {
+    return of.significance.n[c][bit] + of.refinement.n[c][bit] + of.cleanup.n[c][bit];
+  };
   Costs costs;
   for (unsigned c = 0; c < mq::kNumContexts; ++c) {
-    uint32_t n[2] = {counts.n[c][0], counts.n[c][1]};
+    uint32_t n[2] = {all(counts[0], c, 0), all(counts[0], c, 1)};
     if (n[0] + n[1] < kFewDecisions) {
-      n[0] += above.n[c][0];
-      n[1] += above.n[c][1];
+      n[0] += all(counts[1], c, 0);
+      n[1] += all(counts[1], c, 1);
     }
     for (unsigned bit = 0; bit < 2; ++bit) {
       // Half a decision of each bit more, so that no cost is infinite.
@@ -58,6 +61,27 @@ Costs costs_of(const Counts& counts, const Counts& above) {
   }
   for (uint16_t& bit : costs.bits[mq::kUniform]) bit = kBitCost;
   return costs;
+}
+
+bool may_pay(const Model& model, const Costs& costs, const PassCounts counts[kTrackedPlanes]) {
+  if (model.planes > model.plane + model.tracked) return true;
+  const auto rate = [&](const Counts& of) {
+    int64_t r = 0;
+    for (unsigned c = 0; c < mq::kNumContexts; ++c)
+      r += int64_t{of.n[c][0]} * costs.bits[c][0] + int64_t{of.n[c][1]} * costs.bits[c][1];
+    return r;
+  };
+  int64_t j = 0;
+  for (int up = model.tracked - 1; up >= 0; --up) {
+    const PassCounts& of = counts[up];
+    j += model.lambda * rate(of.significance) + of.error[0];
+    if (j < 0) return true;
+    if (model.has_refinement(up)) j += model.lambda * rate(of.refinement) + of.error[1];
+    if (j < 0) return true;
+    if (model.has_cleanup(up)) j += model.lambda * rate(of.cleanup) + of.error[2];
+    if (j < 0) return true;
+  }
+  return false;
 }
 
 Model::Model(const RdoqBlock& block, int planes_now)
@@ -72,12 +96,12 @@ Model::Model(const RdoqBlock& block, int planes_now)
     raw[up] = !is_highest(up) && pass_is_raw(block.style, 3 * (planes - 1 - plane - up) - 2);
 }
 
-uint32_t Model::changed(int32_t value, uint32_t m, int up, bool down) const {
+uint32_t Model::changed(int32_t value, uint32_t m, int up) const {
   const int s = plane + up;
   const uint32_t q = m >> s;
-  if (down && q == 0) return m;
+  const bool down = q != 0;
   if (value >= static_cast<int32_t>(kMostUnits * (1 << kRdoqFraction))) return m;
-  const uint32_t other = down ? q - 1 : q + 1;
+  const uint32_t other = down ? q - 1 : 1;
   const int64_t before = value - (q == 0 ? 0 : at(q, up));
   const int64_t after = value - (other == 0 ? 0 : at(other, up));
   const int64_t gate = q == 0 ? 0 : down && q == 1 ? kZeroGate : kGate;
@@ -103,17 +127,27 @@ int count_planes(const RdoqBlock& block) {
 void load(const RdoqBlock& block, RdoqScratch& scratch) {
   constexpr float kMost = kMostUnits * (1 << kRdoqFraction);
   const float scale = std::ldexp(1.0f, kRdoqFraction - block.plane);
-  int i = 0;
+  const float inverse_step = block.inverse_step;
   for (int y = 0; y < block.height; ++y) {
-    const uint32_t* row = block.samples + y * block.stride;
-    const float* from = block.coefficients + y * block.coefficient_stride;
-    for (int x = 0; x < block.width; ++x, ++i) {
-      const uint32_t m = row[x] & kMagnitude;
-      const float q = block.coefficients == nullptr ? static_cast<float>(m)
-                                                    : std::fabs(from[x]) * block.inverse_step;
-      const bool negative = block.coefficients == nullptr ? row[x] >> 31 != 0 : from[x] < 0;
-      scratch.before[i] = m | (negative ? ~kMagnitude : 0);
-      scratch.value[i] = static_cast<int32_t>(std::min(q * scale, kMost));
+    const uint32_t* __restrict row = block.samples + y * block.stride;
+    uint32_t* __restrict before = scratch.before + y * block.width;
+    int32_t* __restrict values = scratch.value + y * block.width;
+    if (block.coefficients == nullptr) {
+      for (int x = 0; x < block.width; ++x) {
+        before[x] = row[x];
+        const auto q = static_cast<float>(static_cast<int32_t>(row[x] & kMagnitude));
+        values[x] = static_cast<int32_t>(std::min(q * scale, kMost));
+      }
+      continue;
+    }
+    const float* __restrict from = block.coefficients + y * block.coefficient_stride;
+    for (int x = 0; x < block.width; ++x) {
+      const auto coefficient = std::bit_cast<uint32_t>(from[x]);
+      before[x] = (row[x] & kMagnitude) | (coefficient & ~kMagnitude);
+      const float q = std::bit_cast<float>(coefficient & kMagnitude) * inverse_step * scale;
+      // Positive floats compare as their bits do, which compilers make vectors of.
+      const int32_t clamped = std::min(std::bit_cast<int32_t>(q), std::bit_cast<int32_t>(kMost));
+      values[x] = static_cast<int32_t>(std::bit_cast<float>(clamped));
     }
   }
 }

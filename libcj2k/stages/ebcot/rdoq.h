@@ -17,19 +17,22 @@
 // The changes of a sample with magnitude m, at s = p and, unless the cut is after a clean-up pass,
 // at s = p + 1, with q = m >> s:
 //   down  to (q << s) - 1, if q > 0
-//   up    to (q + 1) << s
-// They are tried in this order, and after one that is accepted the next s. A change is not tried if
-// D, for a decoder that has all planes from s on, rises by more than lambda times kZeroGate bits
-// (q = 1 down) or kGate bits (others), if it changes a bit of plane p + kTrackedPlanes or above, or
-// if the coefficient is kMostUnits * 2^p or more. Nor is it if only plane p changes and the sample's
-// own decisions, its neighbours taken as they end, fail by more than kSlack bits: neighbours seldom
-// make up for that. Up from 0, D must fall.
+//   up    to 1 << s, if q = 0
+// A change is not tried if D, for a decoder that has all planes from s on, rises by more than lambda
+// times kZeroGate bits (q = 1 down) or kGate bits (others), if it changes a bit of plane
+// p + kTrackedPlanes or above, or if the coefficient is kMostUnits * 2^p or more. Up from 0, D must
+// fall. Nor is a change tried if the plane in which the sample becomes significant changes and the
+// sample's own decisions, its neighbours taken as they end, fail by more than kSlack bits: neighbours
+// seldom make up for that. With two rounds or more this is asked only if plane p alone changes.
+//
+// Nothing is tried in a block where no pass up to the cut lowers D + lambda R, taken with the passes
+// before it: it would end without a byte. This is asked where the tracked planes hold all bits.
 //
 // What is counted for a change. If the plane in which the sample becomes significant stays, only
-// the sample's own refinement decisions change. Otherwise all decisions of plane p up to the
-// highest changed bit are counted in a window: columns x - 1 .. x + 1 of the stripes of rows
-// y - 1 .. y + 1. Which samples the significance pass codes is found anew in the window and taken
-// as last found outside of it.
+// the sample's own refinement decisions change. Otherwise decisions of plane p up to the highest
+// changed bit are counted: those of clean-up passes in columns x - 1 .. x + 1 of the stripes of rows
+// y - 1 .. y + 1, those of other passes in these columns of the rows y - 1 .. y + 1. Which samples the
+// significance pass codes is found anew in these rows and taken as last found outside of them.
 //
 // Samples are visited in nine groups by (x mod 3, y mod 3), y slowest, which suits parallel
 // machines. Rounds after the first visit only samples that have changed, or one beside which has
@@ -84,16 +87,19 @@ struct RdoqResult {
   double total;
 };
 
+inline constexpr int kRdoqMaps = 12;
+
 struct RdoqScratch {
   int32_t value[kMaxBlockSamples];    ///< |coefficient| in 2^p / 2^kRdoqFraction
   uint32_t before[kMaxBlockSamples];  ///< magnitudes, and in bit 31 the coefficients' signs
   uint8_t
       changed[kMaxBlockSamples];  ///< 1: the sample or one beside it has changed since its visit
-  /// A word is a column of a stripe (rdoq_simd.cc): at most (1024 + 4) * (1 + 2).
-  uint64_t words[kTrackedPlanes][3100];
+  /// 6 bits are a column of a stripe (rdoq_simd.cc): at most (256 + 2) * 11 bytes.
+  uint8_t maps[kRdoqMaps][2880];
   /// Costs by the 3x3 window of significance, and by the four neighbours' significance and signs.
-  uint16_t zero_cost[512][2];
-  uint16_t sign_cost[256][2];
+  /// Bits 0 .. 15: of bit 0, bits 16 .. 31: of bit 1.
+  uint32_t zero_cost[512];
+  uint32_t sign_cost[256];
 };
 
 /// Deterministic: yes; all implementations give the same samples. Allocates: simd:: no, ref:: yes.

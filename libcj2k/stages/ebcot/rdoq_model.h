@@ -24,8 +24,13 @@ struct Counts {
 struct Costs {
   uint16_t bits[mq::kNumContexts][2];
 };
-/// @param above  of plane p + 1
-Costs costs_of(const Counts& counts, const Counts& above);
+
+/// The decisions of one plane, and the change of D by its passes.
+struct PassCounts {
+  Counts significance, refinement, cleanup;
+  int64_t error[3] = {};
+};
+Costs costs_of(const PassCounts counts[kTrackedPlanes]);
 
 /// The numbers of one round. `up` is a plane less p.
 struct Model {
@@ -61,10 +66,14 @@ struct Model {
   /// Values of s - p at which changes are tried.
   int num_shifts() const { return kind == PassKind::kCleanup || plane + 1 >= planes ? 1 : 2; }
   /// The magnitude after a change at s = p + up, or m if it is not to be tried.
-  uint32_t changed(int32_t value, uint32_t m, int up, bool down) const;
+  uint32_t changed(int32_t value, uint32_t m, int up) const;
   /// The highest plane, less p, whose bit differs.
   int highest_changed(uint32_t m, uint32_t other) const;
 };
+
+/// Whether the block ends before its cut at no gain: false if no pass, with the planes above it,
+/// lowers D + lambda R.
+bool may_pay(const Model& model, const Costs& costs, const PassCounts counts[kTrackedPlanes]);
 
 /// Fills in scratch.value and scratch.before.
 void load(const RdoqBlock& block, RdoqScratch& scratch);

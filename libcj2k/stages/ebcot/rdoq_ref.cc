@@ -34,7 +34,7 @@ class Rdoq {
     *result = {};
     int planes = b_.bit_planes;
     for (int round = 0; round < b_.rounds && planes > b_.plane; ++round) {
-      begin_round(planes);
+      if (!begin_round(planes) && round == 0) break;
       const bool any = visit_all(round == 0);
       planes = rdoq::count_planes(b_);
       if (!any) break;
@@ -109,7 +109,7 @@ class Rdoq {
     return mq::kZero + ebcot::zero_context(b_.orientation, n.h, n.v, n.d);
   }
 
-  void begin_round(int planes);
+  bool begin_round(int planes);
   template <typename Code>
   void code_column(int up, int x, int stripe, const Code& code);
   template <typename Visit>
@@ -125,7 +125,8 @@ class Rdoq {
   bool visit_all(bool is_first);
   bool visit(Place s);
   bool try_change(Place s, uint32_t m);
-  bool is_promising(Place s, uint32_t m);
+  bool is_promising(Place s, uint32_t old, uint32_t m, int highest);
+  int64_t of_decision(int up, Place s, uint32_t m, const Neighbours& n);
   void set(Place s, uint32_t m);
   int64_t of_own(Place s, uint32_t m, int highest);
   int64_t own_refinement(int up, Place s, uint32_t m);
@@ -202,29 +203,36 @@ void Rdoq::code_column(int up, int x, int stripe, const Code& code) {
   }
 }
 
-void Rdoq::begin_round(int planes) {
+bool Rdoq::begin_round(int planes) {
   model_ = Model(b_, planes);
-  Counts counts[kTrackedPlanes];
+  rdoq::PassCounts counts[kTrackedPlanes];
   for (int up = 0; up < model_.tracked; ++up) {
     std::fill(early_[up].begin(), early_[up].end(), char{0});
-    const auto count = [&](unsigned label, unsigned b, bool) { ++counts[up].n[label][b]; };
+    rdoq::PassCounts& of = counts[up];
     for_window(0, b_.width - 1, 0, b_.height - 1, [&](Place s) {
-      if (!model_.is_highest(up)) code_significance(up, s, count);
+      if (model_.is_highest(up)) return;
+      code_significance(up, s, [&](unsigned label, unsigned b, bool is_new) {
+        ++of.significance.n[label][b];
+        if (is_new) of.error[0] += model_.significant(z_.value[at(s)], up);
+      });
     });
     for_window(0, b_.width - 1, 0, b_.height - 1, [&](Place s) {
       if (!higher(up, s)) return;
       const bool first = now(up + 1, s);
       const bool any = neighbours(up, When::kRefinement, s, s).any();
-      count(mq::kRefine + (!first ? 2u : any ? 1u : 0u), bit(up, s), false);
+      ++of.refinement.n[mq::kRefine + (!first ? 2u : any ? 1u : 0u)][bit(up, s)];
+      of.error[1] += model_.refined(z_.value[at(s)], magnitude(s), up);
     });
     for (int stripe = 0; stripe < (b_.height + 3) / 4; ++stripe) {
       for (int x = 0; x < b_.width; ++x)
-        code_column(up, x, stripe, [&](unsigned label, unsigned b, bool is_new, Place) {
-          count(label, b, is_new);
+        code_column(up, x, stripe, [&](unsigned label, unsigned b, bool is_new, Place s) {
+          ++of.cleanup.n[label][b];
+          if (is_new) of.error[2] += model_.significant(z_.value[at(s)], up);
         });
     }
   }
-  costs_ = rdoq::costs_of(counts[0], counts[1]);
+  costs_ = rdoq::costs_of(counts);
+  return rdoq::may_pay(model_, costs_, counts);
 }
 
 void Rdoq::set(Place s, uint32_t m) {
@@ -254,12 +262,17 @@ int64_t Rdoq::of_window(Place s, int highest) {
   const auto each = [&](const auto& visit) {
     for_window(s.x - 1, s.x + 1, s.y - 1, s.y + 1, visit);
   };
+  const auto near = [&](const auto& visit) {
+    each([&](Place t) {
+      if (std::abs(t.y - s.y) <= 1) visit(t);
+    });
+  };
   for (int up = highest; up >= 0; --up) {
     const auto become = [&](bool is_new, Place t) {
       if (is_new) j += model_.significant(z_.value[at(t)], up);
     };
     if (!model_.is_highest(up)) {
-      each([&](Place t) {
+      near([&](Place t) {
         code_significance(up, t, [&](unsigned label, unsigned b, bool is_new) {
           // Of a raw pass, the sign is counted at its cost in an MQ pass.
           j += model_.raw[up] && !is_new ? model_.lambda * kBitCost : decide(label, b);
@@ -267,7 +280,7 @@ int64_t Rdoq::of_window(Place s, int highest) {
         });
       });
       if (model_.has_refinement(up)) {
-        each([&](Place t) {
+        near([&](Place t) {
           if ((t.x == s.x && t.y == s.y) || !higher(up, t) || !now(up + 1, t)) return;
           const bool any = neighbours(up, When::kRefinement, t, t).any();
           j += model_.raw[up] ? model_.lambda * kBitCost
@@ -288,13 +301,27 @@ int64_t Rdoq::of_window(Place s, int highest) {
   return j;
 }
 
-bool Rdoq::is_promising(Place s, uint32_t m) {
-  const Neighbours n = neighbours(0, When::kEnd, s, s);
-  if (!n.any() && !model_.has_cleanup(0)) return false;
-  const unsigned label = zero_label(n);
-  const int64_t cost = costs_.bits[label][1] + kBitCost - costs_.bits[label][0];
-  const int64_t j = model_.lambda * cost + model_.significant(z_.value[at(s)], 0);
-  return (m >> model_.plane == 0 ? -j : j) < model_.lambda * kSlack;
+int64_t Rdoq::of_decision(int up, Place s, uint32_t m, const Neighbours& n) {
+  const uint32_t q = m >> (model_.plane + up);
+  const int32_t value = z_.value[at(s)];
+  if (q > 1) {
+    if (!model_.has_refinement(up)) return 0;
+    const unsigned label = mq::kRefine + (q > 3 ? 2u : n.any() ? 1u : 0u);
+    return decide(label, q & 1) + model_.refined(value, m, up);
+  }
+  if (!n.any() && !model_.has_cleanup(up)) return 0;
+  if (q == 0) return decide(zero_label(n), 0);
+  return decide(zero_label(n), 1) + model_.lambda * kBitCost + model_.significant(value, up);
+}
+
+bool Rdoq::is_promising(Place s, uint32_t old, uint32_t m, int highest) {
+  int64_t j = 0;
+  for (int up = highest; up >= 0; --up) {
+    const Neighbours n = neighbours(up, When::kEnd, s, s);
+    if (highest == 0 && !n.any() && !model_.has_cleanup(0)) return false;
+    j += of_decision(up, s, m, n) - of_decision(up, s, old, n);
+  }
+  return j < model_.lambda * kSlack;
 }
 
 bool Rdoq::try_change(Place s, uint32_t m) {
@@ -305,7 +332,8 @@ bool Rdoq::try_change(Place s, uint32_t m) {
     set(s, m);
     return true;
   }
-  if (highest == 0 && !is_promising(s, m)) return false;
+  const bool asks = highest == 0 || b_.rounds == 1;
+  if (asks && !is_promising(s, old, m, highest)) return false;
   std::vector<char> early[kTrackedPlanes];
   std::copy(std::begin(early_), std::end(early_), early);
   const int64_t before = of_window(s, highest);
@@ -320,19 +348,16 @@ bool Rdoq::try_change(Place s, uint32_t m) {
 bool Rdoq::visit(Place s) {
   bool any = false;
   for (int up = 0; up < model_.num_shifts(); ++up) {
-    for (const bool down : {true, false}) {
-      const uint32_t m = magnitude(s);
-      const uint32_t other = model_.changed(z_.value[at(s)], m, up, down);
-      if (other == m || !try_change(s, other)) continue;
-      for (int dy = -1; dy <= 1; ++dy) {
-        for (int dx = -1; dx <= 1; ++dx) {
-          const Place n{s.x + dx, s.y + dy};
-          if (in_block(n)) changed_[at(n)] = 1;
-        }
+    const uint32_t m = magnitude(s);
+    const uint32_t other = model_.changed(z_.value[at(s)], m, up);
+    if (other == m || !try_change(s, other)) continue;
+    for (int dy = -1; dy <= 1; ++dy) {
+      for (int dx = -1; dx <= 1; ++dx) {
+        const Place n{s.x + dx, s.y + dy};
+        if (in_block(n)) changed_[at(n)] = 1;
       }
-      any = true;
-      break;
     }
+    any = true;
   }
   return any;
 }

@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// RDOQ with windows of significance in machine words. Of each tracked plane, the state of a column
-// of a stripe is one word of 64 bits: lanes of 8 bits, one for each question, with a bit for each of
-// the rows -1 .. 4 of the stripe (rows -1 and 4 belong to its neighbours; of them only kHigher, kNow,
-// kEarly and kSign are kept). Two columns of zeros stand on each side of a stripe, and a stripe of
-// zeros above and below.
+// RDOQ with windows of significance in machine words. A map holds one bit for each sample and
+// question; 6 bits are a column of a stripe with the rows -1 .. 4 (rows -1 and 4 belong to the
+// stripes beside it). So 8 columns are 6 bytes. Columns of zeros stand on both sides of a stripe, and
+// a stripe of zeros above and below.
 //
-// A window is five of these columns, put together by question into 30 bits: bit 6 * column + row + 1.
-// The neighbours of a bit are 1, 5, 6 and 7 bits away, and ascending bits are in scan order.
+// A window is five columns, 30 bits: bit 6 * column + row + 1. The neighbours of a bit are 1, 5, 6
+// and 7 bits away, and ascending bits are in scan order.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -24,21 +23,25 @@ using rdoq::Counts;
 using rdoq::kMagnitude;
 using rdoq::Model;
 
-// Lanes of a word: the lowest bit of each.
-constexpr int kHigher = 0;   ///< significant in a higher plane
-constexpr int kNow = 8;      ///< becomes significant in this plane
-constexpr int kEarly = 16;   ///< coded by the significance pass
-constexpr int kSign = 24;    ///< negative
-constexpr int kSecond = 32;  ///< became significant one plane above: it is refined the first time
-constexpr int kOne = 40;     ///< bit of this plane
-constexpr uint64_t kSampleLanes =
-    uint64_t{1} << kHigher | uint64_t{1} << kNow | uint64_t{1} << kSecond | uint64_t{1} << kOne;
+// Maps.
+constexpr int kSign = 0;   ///< negative
+constexpr int kOne = 1;    ///< + up: bit of that plane
+constexpr int kEarly = 4;  ///< + up: coded by the significance pass
+constexpr int kReached =
+    7;  ///< + up: significant after that plane; up to two planes above the tracked
+static_assert(kReached + kTrackedPlanes + 2 == kRdoqMaps);
 
+constexpr int kLeftBits = 24;  ///< of the columns of zeros
+constexpr int kChunk = 8;      ///< columns in kChunkBytes
+constexpr int kChunkBytes = 6;
+constexpr int kMarginBytes = 5;  ///< of the columns of zeros
 constexpr int kColumnBits = 6;
+constexpr uint32_t kAll = 0x3FFFFFFF;
 constexpr uint32_t kRows = 0x1E;           ///< rows 0 .. 3 of column 0 of a window
 constexpr uint32_t kRowAbove = 0x1041041;  ///< row -1 of all columns
 constexpr uint32_t kRowBelow = kRowAbove << 5;
 constexpr uint32_t kMiddle = kRows << 6 | kRows << 12 | kRows << 18;  ///< columns 1 .. 3
+constexpr uint32_t kNear = 0x3FFFF << 6;  ///< columns 1 .. 3 with the rows above and below
 /// What precedes the columns 1 .. 3 in scan order.
 constexpr uint32_t kPrecedes = kRowAbove | kRows;
 constexpr unsigned kNeighbours = 0x1EF;  ///< of the nine bits of around()
@@ -94,18 +97,26 @@ struct Window {
   uint32_t higher, now, early, sign, second, one;
 };
 
-/// What the significance passes of a window code, by plane and stripe: bits of a Window.
-struct Found {
-  uint32_t early[kTrackedPlanes][2];
-};
-
 /// The one or two windows that a change is seen in.
 struct Windows {
   Window w[2];
   uint32_t region[2];  ///< bits of the samples whose decisions are counted
+  uint32_t near[2];    ///< of them, those of rows y - 1 .. y + 1
   int first, count;    ///< stripes
   int own;             ///< index of the sample's own stripe
 };
+
+uint64_t load8(const uint8_t* from) {
+  uint64_t v;
+  std::memcpy(&v, from, sizeof v);
+  return std::endian::native == std::endian::little ? v : __builtin_bswap64(v);
+}
+void store8(uint8_t* to, uint64_t v) {
+  if (std::endian::native != std::endian::little) v = __builtin_bswap64(v);
+  std::memcpy(to, &v, sizeof v);
+}
+
+int64_t cost_of(uint32_t pair, uint32_t bit) { return pair >> (16 * bit) & 0xFFFF; }
 
 class Rdoq {
  public:
@@ -113,17 +124,17 @@ class Rdoq {
       : b_(block),
         z_(z),
         model_(block, block.bit_planes),
-        pitch_(block.width + 4),
+        pitch_((block.width + kChunk - 1) / kChunk * kChunkBytes + kMarginBytes),
         stripes_((block.height + 3) / 4),
         visible_((block.style & CJ2K_STYLE_VSC) != 0 ? ~kRowBelow : ~uint32_t{0}) {}
 
   void run(RdoqResult* result) {
     rdoq::load(b_, z_);
     *result = {};
-    std::fill_n(z_.changed, b_.width * b_.height, uint8_t{0});
     int planes = b_.bit_planes;
     for (int round = 0; round < b_.rounds && planes > b_.plane; ++round) {
-      begin_round(planes);
+      if (!begin_round(planes) && round == 0) break;
+      if (round == 0 && b_.rounds > 1) std::fill_n(z_.changed, b_.width * b_.height, uint8_t{0});
       const bool any = visit_all(round == 0);
       planes = rdoq::count_planes(b_);
       if (!any) break;
@@ -135,37 +146,54 @@ class Rdoq {
   }
 
  private:
-  uint64_t* word(int up, int x, int stripe) { return z_.words[up] + (stripe + 1) * pitch_ + x + 2; }
+  /// The byte of `map` where column x - 2 of a stripe begins, and the bit in it.
+  uint8_t* place(int map, int x, int stripe, int* shift) {
+    const int bit = kColumnBits * (x - 2) + kLeftBits;
+    *shift = bit & 7;
+    return z_.maps[map] + (stripe + 1) * pitch_ + (bit >> 3);
+  }
+  /// The five columns around column x.
+  uint32_t columns(int map, int x, int stripe) {
+    int shift;
+    const uint8_t* from = place(map, x, stripe, &shift);
+    return static_cast<uint32_t>(load8(from) >> shift) & kAll;
+  }
   uint32_t& sample(int x, int y) { return b_.samples[y * b_.stride + x]; }
   int32_t value(int x, int y) const { return z_.value[y * b_.width + x]; }
-  bool is_early(int x, int y, int up) {
-    return (*word(up, x, y / 4) >> (kEarly + y % 4 + 1) & 1) != 0;
-  }
+  bool is_early(int x, int y, int up) { return (columns(kEarly + up, x, y / 4) & centre(y)) != 0; }
   int rows_of(int stripe) const { return std::min(4, b_.height - 4 * stripe); }
   static uint32_t centre(int y) { return 1u << (2 * kColumnBits + y % 4 + 1); }
 
-  void begin_round(int planes);
+  bool begin_round(int planes);
+  void fill_maps();
+  void fill_chunk(int x, int stripe);
   void set_costs(const rdoq::Costs& costs);
-  void set_bits(int up, int x, int y, uint64_t lanes, uint64_t mask);
+  void replace(int map, int x, int stripe, uint32_t mask, uint32_t bits);
   void set_sample(int x, int y, uint32_t m);
   Window window(int up, int x, int stripe);
 
-  void count(int up, Counts& counts);
-  void count_early(int up, int x, int stripe, Counts& counts);
-  void count_rest(int up, int x, int stripe, Counts& counts);
+  void count(int up, rdoq::PassCounts& counts);
+  void count_early(int up, int x, int stripe, rdoq::PassCounts& counts);
+  void count_rest(int up, int x, int stripe, rdoq::PassCounts& counts);
   void count_sign(uint32_t significant, int bit, const Window& w, Counts& counts);
+  int64_t of_error(int up, int x, int stripe, int bit) const {
+    return model_.significant(error_value(x, stripe, bit), up);
+  }
+  int32_t error_value(int x, int stripe, int bit) const {
+    return value(x - 2 + bit / kColumnBits, 4 * stripe + bit % kColumnBits - 1);
+  }
 
   bool visit_all(bool is_first);
   bool visit(int x, int y);
   void note_change(int x, int y);
   bool try_change(int x, int y, uint32_t m);
-  void keep(int x, int y, int highest, const Found& found);
-  int64_t of_own(int x, int y, uint32_t m, int highest);
-  bool try_lowest(int x, int y, uint32_t m);
-  bool is_promising(int x, int y, uint32_t m);
+  void set_middle(int up, int y, uint32_t m, Windows* of) const;
+  void keep(int x, int up, const Windows& found);
+  bool lowers_own(int x, int y, uint32_t old, uint32_t m, int highest);
+  bool is_promising(int x, int y, uint32_t old, uint32_t m, int highest);
+  int64_t of_decision(int up, int32_t v, uint32_t m, unsigned context) const;
   void gather(int up, int x, int y, Windows* to);
   int64_t of_plane(int up, int x, int y, uint32_t m, Windows& of);
-  int64_t of_planes(int x, int y, int highest, Found* found);
   int64_t significance(int up, int x, int stripe, uint32_t region, Window& w);
   int64_t first_refinements(int up, uint32_t region, const Window& w);
   int64_t own_refinement(int up, int x, int y, uint32_t m, const Window& w);
@@ -181,79 +209,123 @@ class Rdoq {
   const uint32_t visible_;  ///< what the contexts of a window see: not the row below with VSC
 };
 
-/// Sets lanes of one sample, also where it stands in the words of the stripes beside its own.
-void Rdoq::set_bits(int up, int x, int y, uint64_t lanes, uint64_t mask) {
-  const auto set = [&](uint64_t* w, int row) {
-    *w = (*w & ~(mask << (row + 1))) | lanes << (row + 1);
+/// Replaces the bits of `mask` in a map, also where they stand in the stripes beside their own.
+/// @param mask, bits  of a window around column x, rows 0 .. 3
+void Rdoq::replace(int map, int x, int stripe, uint32_t mask, uint32_t bits) {
+  int shift;
+  uint8_t* own = place(map, x, stripe, &shift);
+  const auto put = [shift](uint8_t* to, uint64_t clear, uint64_t set) {
+    store8(to, (load8(to) & ~(clear << shift)) | set << shift);
   };
-  uint64_t* own = word(up, x, y / 4);
-  const int row = y % 4;
-  set(own, row);
-  if (row == 0) set(own - pitch_, 4);
-  if (row == 3) set(own + pitch_, -1);
+  put(own, mask, bits);
+  constexpr uint32_t kTop = kRowAbove << 1, kBottom = kRowAbove << 4;
+  if ((mask & kTop) != 0) put(own - pitch_, uint64_t{mask & kTop} << 4, uint64_t{bits & kTop} << 4);
+  if ((mask & kBottom) != 0) put(own + pitch_, (mask & kBottom) >> 4, (bits & kBottom) >> 4);
 }
 
 void Rdoq::set_sample(int x, int y, uint32_t m) {
+  const uint32_t old = sample(x, y) & kMagnitude;
   sample(x, y) = m == 0 ? 0 : m | (z_.before[y * b_.width + x] & ~kMagnitude);
+  const uint32_t bit = centre(y);
   for (int up = 0; up < model_.tracked; ++up) {
-    const uint32_t q = m >> (b_.plane + up);
-    const uint64_t lanes = uint64_t{q >> 1 != 0} << kHigher | uint64_t{q == 1} << kNow |
-                           uint64_t{q >> 1 == 1} << kSecond | uint64_t{q & 1} << kOne;
-    set_bits(up, x, y, lanes, kSampleLanes);
+    if (((old ^ m) >> (b_.plane + up) & 1) != 0)
+      replace(kOne + up, x, y / 4, bit, (m >> (b_.plane + up) & 1) != 0 ? bit : 0);
+  }
+  for (int up = 0; up < model_.tracked + 2; ++up) {
+    const bool was = old >> (b_.plane + up) != 0, is = m >> (b_.plane + up) != 0;
+    if (was != is) replace(kReached + up, x, y / 4, bit, is ? bit : 0);
   }
 }
 
-void Rdoq::begin_round(int planes) {
-  model_ = Model(b_, planes);
-  for (int up = 0; up < model_.tracked; ++up)
-    std::fill_n(z_.words[up], (stripes_ + 2) * pitch_, uint64_t{0});
-  for (int y = 0; y < b_.height; ++y) {
-    for (int x = 0; x < b_.width; ++x) {
-      if (2 * value(x, y) < 1 << kRdoqFraction) continue;  // stays insignificant
-      set_sample(x, y, sample(x, y) & kMagnitude);
-      if (z_.before[y * b_.width + x] >> 31 == 0) continue;
-      for (int up = 0; up < model_.tracked; ++up)
-        set_bits(up, x, y, uint64_t{1} << kSign, uint64_t{1} << kSign);
+/// The maps of at most eight columns of a stripe.
+void Rdoq::fill_chunk(int x0, int stripe) {
+  uint64_t bits[kRdoqMaps] = {};
+  const int width = std::min(kChunk, b_.width - x0), rows = rows_of(stripe);
+  uint64_t any = 0;
+  for (int row = 0; row < rows; ++row) {
+    const int y = 4 * stripe + row;
+    const int32_t* values = z_.value + y * b_.width + x0;
+    const uint32_t* samples = b_.samples + y * b_.stride + x0;
+    const uint32_t* before = z_.before + y * b_.width + x0;
+    for (int i = 0; i < width; ++i) {
+      if (2 * values[i] < 1 << kRdoqFraction) continue;  // stays insignificant
+      const int at = kColumnBits * i + row + 1;
+      any |= uint64_t{1} << at;
+      bits[kSign] |= uint64_t{before[i] >> 31} << at;
+      const uint32_t q = (samples[i] & kMagnitude) >> b_.plane;
+      if (q == 0) continue;
+      for (int up = 0; up < model_.tracked; ++up) bits[kOne + up] |= uint64_t{q >> up & 1} << at;
+      for (int up = 0; up < model_.tracked + 2; ++up)
+        bits[kReached + up] |= uint64_t{q >> up != 0} << at;
     }
   }
-  Counts counts[kTrackedPlanes];
+  if (any == 0) return;
+  constexpr uint64_t kTop = 0x82082082082, kBottom = kTop << 3;
+  const ptrdiff_t at = (stripe + 1) * pitch_ + kLeftBits / 8 + x0 / kChunk * kChunkBytes;
+  for (int map = 0; map < kRdoqMaps; ++map) {
+    if (bits[map] == 0) continue;
+    uint8_t* to = z_.maps[map] + at;
+    store8(to, load8(to) | bits[map]);
+    store8(to - pitch_, load8(to - pitch_) | (bits[map] & kTop) << 4);
+    store8(to + pitch_, load8(to + pitch_) | (bits[map] & kBottom) >> 4);
+  }
+}
+
+void Rdoq::fill_maps() {
+  const auto bytes = static_cast<size_t>((stripes_ + 2) * pitch_) + sizeof(uint64_t);
+  const auto clear = [&](int first, int count) {
+    for (int i = 0; i < count; ++i) std::memset(z_.maps[first + i], 0, bytes);
+  };
+  clear(kSign, 1);
+  clear(kOne, model_.tracked);
+  clear(kEarly, model_.tracked);
+  clear(kReached, model_.tracked + 2);
+  for (int stripe = 0; stripe < stripes_; ++stripe) {
+    for (int x = 0; x < b_.width; x += kChunk) fill_chunk(x, stripe);
+  }
+}
+
+/// @return whether the block may pay
+bool Rdoq::begin_round(int planes) {
+  model_ = Model(b_, planes);
+  fill_maps();
+  rdoq::PassCounts counts[kTrackedPlanes];
   for (int up = model_.tracked - 1; up >= 0; --up) count(up, counts[up]);
-  set_costs(rdoq::costs_of(counts[0], counts[1]));
+  set_costs(rdoq::costs_of(counts));
+  return rdoq::may_pay(model_, costs_, counts);
 }
 
 void Rdoq::set_costs(const rdoq::Costs& costs) {
   costs_ = costs;
-  for (unsigned w = 0; w < 512; ++w) {
-    const uint16_t* bits = costs.bits[kLabels.zero[b_.orientation][w & kNeighbours]];
-    z_.zero_cost[w][0] = bits[0];
-    z_.zero_cost[w][1] = bits[1];
+  // Both bits at once.
+  uint32_t pairs[mq::kNumContexts], swapped[mq::kNumContexts];
+  for (unsigned c = 0; c < mq::kNumContexts; ++c) {
+    const uint16_t* bits = costs.bits[c];
+    pairs[c] = bits[0] | static_cast<uint32_t>(bits[1]) << 16;
+    swapped[c] = bits[1] | static_cast<uint32_t>(bits[0]) << 16;
   }
+  const uint8_t* labels = kLabels.zero[b_.orientation];
+  for (unsigned w = 0; w < 512; ++w) z_.zero_cost[w] = pairs[labels[w & kNeighbours]];
   for (unsigned w = 0; w < 256; ++w) {
     const uint8_t label = kLabels.sign[w];
-    z_.sign_cost[w][0] = costs.bits[label >> 1][label & 1];
-    z_.sign_cost[w][1] = costs.bits[label >> 1][(label & 1) ^ 1];
+    z_.sign_cost[w] = ((label & 1) != 0 ? swapped : pairs)[label >> 1];
   }
 }
 
 /// Five columns around column x.
 Window Rdoq::window(int up, int x, int stripe) {
-  const uint64_t* from = word(up, x - 2, stripe);
-  Window w{};
-  for (int i = 0; i < 5; ++i) {
-    const uint64_t v = from[i];
-    const int shift = kColumnBits * i;
-    w.higher |= static_cast<uint32_t>(v >> kHigher & 63) << shift;
-    w.now |= static_cast<uint32_t>(v >> kNow & 63) << shift;
-    w.early |= static_cast<uint32_t>(v >> kEarly & 63) << shift;
-    w.sign |= static_cast<uint32_t>(v >> kSign & 63) << shift;
-    w.second |= static_cast<uint32_t>(v >> kSecond & 63) << shift;
-    w.one |= static_cast<uint32_t>(v >> kOne & 63) << shift;
-  }
+  Window w;
+  w.higher = columns(kReached + up + 1, x, stripe);
+  w.now = columns(kReached + up, x, stripe) & ~w.higher;
+  w.early = columns(kEarly + up, x, stripe);
+  w.sign = columns(kSign, x, stripe);
+  w.second = w.higher & ~columns(kReached + up + 2, x, stripe);
+  w.one = columns(kOne + up, x, stripe);
   return w;
 }
 
 /// Counts the decisions of a plane, and finds which samples its significance pass codes.
-void Rdoq::count(int up, Counts& counts) {
+void Rdoq::count(int up, rdoq::PassCounts& counts) {
   for (int stripe = 0; stripe < stripes_ && !model_.is_highest(up); ++stripe) {
     for (int x = 0; x < b_.width; ++x) count_early(up, x, stripe, counts);
   }
@@ -263,23 +335,32 @@ void Rdoq::count(int up, Counts& counts) {
 }
 
 /// The significance pass of one column of a stripe, the middle one of its window.
-void Rdoq::count_early(int up, int x, int stripe, Counts& counts) {
-  const Window w = window(up, x, stripe);
+void Rdoq::count_early(int up, int x, int stripe, rdoq::PassCounts& counts) {
+  const uint32_t reached = columns(kReached + up, x, stripe);
+  if ((reached & kNear) == 0) return;
+  const uint32_t higher = columns(kReached + up + 1, x, stripe);
   const uint32_t column = (kRows & ((2u << rows_of(stripe)) - 1)) << (2 * kColumnBits);
+  Window w{};
+  w.higher = higher;
+  w.now = reached & ~higher;
+  w.early = columns(kEarly + up, x, stripe);
+  w.sign = columns(kSign, x, stripe);
   uint32_t s = (w.higher | (w.now & w.early & (kPrecedes | kRows << kColumnBits))) & visible_;
+  uint32_t found = 0;
   for (uint32_t left = column & ~w.higher & grown(s | (w.now & column)); left != 0;
        left &= left - 1) {
     const int bit = std::countr_zero(left);
     const unsigned context = around(s, bit) & kNeighbours;
     if (context == 0) continue;
-    set_bits(up, x, 4 * stripe + bit % kColumnBits - 1, uint64_t{1} << kEarly,
-             uint64_t{1} << kEarly);
+    found |= 1u << bit;
     const uint32_t now = w.now >> bit & 1;
-    ++counts.n[kLabels.zero[b_.orientation][context]][now];
+    ++counts.significance.n[kLabels.zero[b_.orientation][context]][now];
     if (now == 0) continue;
-    count_sign(s, bit, w, counts);
+    counts.error[0] += of_error(up, x, stripe, bit);
+    count_sign(s, bit, w, counts.significance);
     s |= 1u << bit;
   }
+  if (found != 0) replace(kEarly + up, x, stripe, found, found);
 }
 
 void Rdoq::count_sign(uint32_t significant, int bit, const Window& w, Counts& counts) {
@@ -288,39 +369,51 @@ void Rdoq::count_sign(uint32_t significant, int bit, const Window& w, Counts& co
 }
 
 /// The refinement and clean-up passes of one column of a stripe.
-void Rdoq::count_rest(int up, int x, int stripe, Counts& counts) {
-  const Window w = window(up, x, stripe);
+void Rdoq::count_rest(int up, int x, int stripe, rdoq::PassCounts& counts) {
   const int rows = rows_of(stripe);
+  Counts& cleanup = counts.cleanup;
+  if ((columns(kReached + up, x, stripe) & kNear) == 0) {
+    if (rows == 4) ++cleanup.n[mq::kRun][0];
+    if (rows != 4) cleanup.n[mq::kZero][0] += static_cast<uint32_t>(rows);
+    return;
+  }
+  const Window w = window(up, x, stripe);
   const uint32_t column = (kRows & ((2u << rows) - 1)) << (2 * kColumnBits);
   const uint32_t found = (w.higher | (w.now & w.early)) & visible_;
   for (uint32_t left = w.higher & column; left != 0; left &= left - 1) {
     const int bit = std::countr_zero(left);
     const unsigned context = (w.second >> bit & 1) == 0 ? 2u : any_around(found, bit) ? 1u : 0u;
-    ++counts.n[mq::kRefine + context][w.one >> bit & 1];
+    ++counts.refinement.n[mq::kRefine + context][w.one >> bit & 1];
+    const int y = 4 * stripe + bit % kColumnBits - 1;
+    counts.error[1] += model_.refined(value(x, y), sample(x, y) & kMagnitude, up);
   }
   uint32_t left = column & ~(w.higher | w.early);
   uint32_t s = found | (w.now & (kPrecedes | kRows << kColumnBits) & visible_);
+  const auto becomes = [&](int bit) {
+    counts.error[2] += of_error(up, x, stripe, bit);
+    count_sign(s, bit, w, cleanup);
+    s |= 1u << bit;
+  };
   if (left == column && rows == 4 && (s >> kColumnBits & 0x3FFFF) == 0) {
     const uint32_t now = w.now & column;
-    ++counts.n[mq::kRun][now != 0];
+    ++cleanup.n[mq::kRun][now != 0];
     if (now == 0) return;
+    cleanup.n[mq::kUniform][0] += 2;
     const int bit = std::countr_zero(now);
-    count_sign(s, bit, w, counts);
-    s |= 1u << bit;
+    becomes(bit);
     left &= ~((2u << bit) - 1);
   }
   for (; left != 0; left &= left - 1) {
     const int bit = std::countr_zero(left);
     const uint32_t now = w.now >> bit & 1;
-    ++counts.n[kLabels.zero[b_.orientation][around(s, bit) & kNeighbours]][now];
-    if (now != 0) count_sign(s, bit, w, counts);
-    s |= now << bit;
+    ++cleanup.n[kLabels.zero[b_.orientation][around(s, bit) & kNeighbours]][now];
+    if (now != 0) becomes(bit);
   }
 }
 
 int64_t Rdoq::becomes_significant(int up, int x, int stripe, int bit, uint32_t significant,
                                   const Window& w) {
-  const uint16_t cost = z_.sign_cost[cross(significant, w.sign, bit)][w.sign >> bit & 1];
+  const int64_t cost = cost_of(z_.sign_cost[cross(significant, w.sign, bit)], w.sign >> bit & 1);
   const int column = x - 2 + bit / kColumnBits, row = 4 * stripe + bit % kColumnBits - 1;
   return model_.lambda * cost + model_.significant(value(column, row), up);
 }
@@ -328,19 +421,22 @@ int64_t Rdoq::becomes_significant(int up, int x, int stripe, int bit, uint32_t s
 /// J of the significance pass in `region`; w.early of the region is found anew.
 int64_t Rdoq::significance(int up, int x, int stripe, uint32_t region, Window& w) {
   uint32_t s = (w.higher | (w.now & w.early & kPrecedes)) & visible_;
+  // They count as significant for the samples after them.
+  const uint32_t others = w.now & w.early & kMiddle & ~region;
   w.early &= ~region;
   int64_t j = 0, cost = 0;
   const bool raw = model_.raw[up];
-  for (uint32_t left = region & ~w.higher & grown(s | (w.now & region)); left != 0;
+  for (uint32_t left = region & ~w.higher & grown(s | others | (w.now & region)); left != 0;
        left &= left - 1) {
     const int bit = std::countr_zero(left);
-    const unsigned context = around(s, bit);
+    const uint32_t seen = s | (others & ((1u << bit) - 1));
+    const unsigned context = around(seen, bit);
     if ((context & kNeighbours) == 0) continue;
     w.early |= 1u << bit;
     const uint32_t now = w.now >> bit & 1;
-    cost += raw ? kBitCost : z_.zero_cost[context][now];
+    cost += raw ? kBitCost : cost_of(z_.zero_cost[context], now);
     if (now == 0) continue;
-    j += becomes_significant(up, x, stripe, bit, s, w);
+    j += becomes_significant(up, x, stripe, bit, seen, w);
     s |= 1u << bit;
   }
   return j + model_.lambda * cost;
@@ -378,7 +474,7 @@ int64_t Rdoq::cleanup(int up, int x, int stripe, uint32_t region, const Window& 
     for (; left != 0; left &= left - 1) {
       const int bit = std::countr_zero(left);
       const uint32_t now = w.now >> bit & 1;
-      cost += z_.zero_cost[around(s, bit)][now];
+      cost += cost_of(z_.zero_cost[around(s, bit)], now);
       if (now == 0) continue;
       j += becomes_significant(up, x, stripe, bit, s, w);
       s |= 1u << bit;
@@ -401,13 +497,15 @@ int64_t Rdoq::own_refinement(int up, int x, int y, uint32_t m, const Window& w) 
   return model_.lambda * cost + model_.refined(value(x, y), m, up);
 }
 
-/// J of the refinements of a sample that becomes significant above `highest`.
-int64_t Rdoq::of_own(int x, int y, uint32_t m, int highest) {
+/// Whether another magnitude lowers J of a sample that becomes significant above `highest`.
+bool Rdoq::lowers_own(int x, int y, uint32_t old, uint32_t m, int highest) {
   int64_t j = 0;
   for (int up = highest; up >= 0; --up) {
-    if (model_.has_refinement(up)) j += own_refinement(up, x, y, m, window(up, x, y / 4));
+    if (!model_.has_refinement(up)) continue;
+    const Window w = window(up, x, y / 4);
+    j += own_refinement(up, x, y, m, w) - own_refinement(up, x, y, old, w);
   }
-  return j;
+  return j < 0;
 }
 
 /// The windows of the stripes that hold rows y - 1 .. y + 1.
@@ -422,6 +520,8 @@ void Rdoq::gather(int up, int x, int y, Windows* to) {
   for (int i = 0; i < to->count; ++i) {
     to->w[i] = window(up, x, first + i);
     to->region[i] = columns & kRowAbove * (2u * ((1u << rows_of(first + i)) - 1));
+    const int row = y - 4 * (first + i);  // -1 .. 4
+    to->near[i] = to->region[i] & kRowAbove * ((7u << (row + 1) >> 1) & 63);
   }
 }
 
@@ -431,17 +531,17 @@ int64_t Rdoq::of_plane(int up, int x, int y, uint32_t m, Windows& of) {
   Window* w = of.w;
   int64_t j = 0;
   if (!model_.is_highest(up)) {
-    j += significance(up, x, of.first, of.region[0], w[0]);
+    j += significance(up, x, of.first, of.near[0], w[0]);
     if (of.count == 2) {
       // Row 3 of the upper stripe is row -1 of the lower one; row 0 of that is row 4.
       constexpr uint32_t kAbove = kRowAbove & kMiddle >> 1, kBelow = kAbove << 5;
       w[1].early = (w[1].early & ~kAbove) | (w[0].early >> 4 & kAbove);
-      j += significance(up, x, of.first + 1, of.region[1], w[1]);
+      j += significance(up, x, of.first + 1, of.near[1], w[1]);
       w[0].early = (w[0].early & ~kBelow) | (w[1].early << 4 & kBelow);
     }
     if (model_.has_refinement(up)) {
       for (int i = 0; i < of.count; ++i) {
-        const uint32_t others = i == of.own ? of.region[i] & ~centre(y) : of.region[i];
+        const uint32_t others = i == of.own ? of.near[i] & ~centre(y) : of.near[i];
         j += first_refinements(up, others, w[i]);
       }
       j += own_refinement(up, x, y, m, w[of.own]);
@@ -453,32 +553,22 @@ int64_t Rdoq::of_plane(int up, int x, int y, uint32_t m, Windows& of) {
   return j;
 }
 
-/// J of the planes up to `highest`, and what their significance passes code.
-int64_t Rdoq::of_planes(int x, int y, int highest, Found* found) {
-  const uint32_t m = sample(x, y) & kMagnitude;
-  int64_t j = 0;
-  for (int up = highest; up >= 0; --up) {
-    Windows at;
-    gather(up, x, y, &at);
-    j += of_plane(up, x, y, m, at);
-    for (int i = 0; i < at.count; ++i) found->early[up][i] = at.w[i].early & at.region[i];
+/// Gives the middle sample of windows another magnitude.
+void Rdoq::set_middle(int up, int y, uint32_t m, Windows* of) const {
+  const uint32_t q = m >> (b_.plane + up);
+  const auto set = [](uint32_t* w, uint32_t bit, bool is) { *w = (*w & ~bit) | (is ? bit : 0); };
+  for (int i = 0; i < of->count; ++i) {
+    const uint32_t bit = i == of->own ? centre(y) : i > of->own ? centre(y) >> 4 : centre(y) << 4;
+    set(&of->w[i].higher, bit, q > 1);
+    set(&of->w[i].now, bit, q == 1);
+    set(&of->w[i].second, bit, q >> 1 == 1);
+    set(&of->w[i].one, bit, (q & 1) != 0);
   }
-  return j;
 }
 
-void Rdoq::keep(int x, int y, int highest, const Found& found) {
-  const int first = std::max(y - 1, 0) / 4, last = std::min(y + 1, b_.height - 1) / 4;
-  for (int up = 0; up <= highest; ++up) {
-    for (int stripe = first; stripe <= last; ++stripe) {
-      const uint32_t early = found.early[up][stripe - first];
-      for (int c = std::max(x - 1, 0); c <= std::min(x + 1, b_.width - 1); ++c) {
-        for (int row = 0; row < rows_of(stripe); ++row) {
-          const uint64_t bit = early >> (kColumnBits * (c - x + 2) + row + 1) & 1;
-          set_bits(up, c, 4 * stripe + row, bit << kEarly, uint64_t{1} << kEarly);
-        }
-      }
-    }
-  }
+void Rdoq::keep(int x, int up, const Windows& found) {
+  for (int i = 0; i < found.count; ++i)
+    replace(kEarly + up, x, found.first + i, found.near[i], found.w[i].early & found.near[i]);
 }
 
 /// Changes the magnitude of a sample to m if that lowers J. @return whether it does
@@ -486,56 +576,52 @@ bool Rdoq::try_change(int x, int y, uint32_t m) {
   const uint32_t old = sample(x, y) & kMagnitude;
   const int highest = model_.highest_changed(old, m);
   if (std::bit_width(old) == std::bit_width(m)) {
-    if (of_own(x, y, m, highest) >= of_own(x, y, old, highest)) return false;
+    if (!lowers_own(x, y, old, m, highest)) return false;
     set_sample(x, y, m);
     return true;
   }
-  if (highest == 0) return try_lowest(x, y, m);
-  Found found;
-  const int64_t before = of_planes(x, y, highest, &found);
-  set_sample(x, y, m);
-  if (of_planes(x, y, highest, &found) < before) {
-    keep(x, y, highest, found);
-    return true;
+  const bool asks = highest == 0 || b_.rounds == 1;
+  if (asks && !is_promising(x, y, old, m, highest)) return false;
+  Windows after[kTrackedPlanes];
+  int64_t j = 0;
+  for (int up = highest; up >= 0; --up) {
+    Windows before;
+    gather(up, x, y, &before);
+    after[up] = before;
+    set_middle(up, y, m, &after[up]);
+    j += of_plane(up, x, y, m, after[up]) - of_plane(up, x, y, old, before);
   }
-  set_sample(x, y, old);
-  return false;
-}
-
-/// The most frequent change: a sample becomes significant in plane p, or no longer does.
-bool Rdoq::try_lowest(int x, int y, uint32_t m) {
-  if (!is_promising(x, y, m)) return false;
-  Windows before;
-  gather(0, x, y, &before);
-  Windows after = before;
-  after.w[after.own].now ^= centre(y);
-  if (after.count == 2) {
-    if (after.own == 0) after.w[1].now ^= centre(y) >> 4;
-    if (after.own == 1) after.w[0].now ^= centre(y) << 4;
-  }
-  if (of_plane(0, x, y, m, after) >= of_plane(0, x, y, m, before)) return false;
-  Found found;
-  for (int i = 0; i < after.count; ++i) found.early[0][i] = after.w[i].early & after.region[i];
+  if (j >= 0) return false;
   set_sample(x, y, m);
-  keep(x, y, 0, found);
+  for (int up = 0; up <= highest; ++up) keep(x, up, after[up]);
   return true;
 }
 
-/// Whether the decisions of the sample alone pay, with kSlack more for those of its neighbours.
-bool Rdoq::is_promising(int x, int y, uint32_t m) {
-  const bool down = m >> model_.plane == 0;
-  const uint64_t* column = word(0, x, y / 4);
-  uint32_t significant = 0;
-  for (int i = -1; i <= 1; ++i) {
-    const uint64_t all = column[i] >> kHigher | column[i] >> kNow;
-    significant |= static_cast<uint32_t>(all & 63) << (kColumnBits * (i + 2));
+/// J of the decisions about a sample in one plane, if its neighbours are as `context` says.
+int64_t Rdoq::of_decision(int up, int32_t v, uint32_t m, unsigned context) const {
+  const uint32_t q = m >> (model_.plane + up);
+  if (q > 1) {
+    if (!model_.has_refinement(up)) return 0;
+    const unsigned label = mq::kRefine + (q > 3 ? 2u : context != 0 ? 1u : 0u);
+    return model_.lambda * costs_.bits[label][q & 1] + model_.refined(v, m, up);
   }
-  const unsigned context =
-      around(significant & visible_, std::countr_zero(centre(y))) & kNeighbours;
-  if (context == 0 && !model_.has_cleanup(0)) return false;
-  const int64_t cost = z_.zero_cost[context][1] + kBitCost - z_.zero_cost[context][0];
-  const int64_t j = model_.lambda * cost + model_.significant(value(x, y), 0);
-  return (down ? -j : j) < model_.lambda * kSlack;
+  if (context == 0 && !model_.has_cleanup(up)) return 0;
+  if (q == 0) return model_.lambda * cost_of(z_.zero_cost[context], 0);
+  return model_.lambda * (cost_of(z_.zero_cost[context], 1) + kBitCost) + model_.significant(v, up);
+}
+
+/// Whether the decisions of the sample alone pay, with kSlack more for those of its neighbours.
+bool Rdoq::is_promising(int x, int y, uint32_t old, uint32_t m, int highest) {
+  const int bit = std::countr_zero(centre(y));
+  int64_t j = 0;
+  for (int up = highest; up >= 0; --up) {
+    const uint32_t reached = columns(kReached + up, x, y / 4) & visible_;
+    const unsigned context = around(reached, bit) & kNeighbours;
+    if (highest == 0 && context == 0 && !model_.has_cleanup(0)) return false;
+    const int32_t v = value(x, y);
+    j += of_decision(up, v, m, context) - of_decision(up, v, old, context);
+  }
+  return j < model_.lambda * kSlack;
 }
 
 void Rdoq::note_change(int x, int y) {
@@ -548,14 +634,11 @@ void Rdoq::note_change(int x, int y) {
 bool Rdoq::visit(int x, int y) {
   bool any = false;
   for (int up = 0; up < model_.num_shifts(); ++up) {
-    for (const bool down : {true, false}) {
-      const uint32_t m = sample(x, y) & kMagnitude;
-      const uint32_t other = model_.changed(value(x, y), m, up, down);
-      if (other == m || !try_change(x, y, other)) continue;
-      note_change(x, y);
-      any = true;
-      break;
-    }
+    const uint32_t m = sample(x, y) & kMagnitude;
+    const uint32_t other = model_.changed(value(x, y), m, up);
+    if (other == m || !try_change(x, y, other)) continue;
+    if (b_.rounds > 1) note_change(x, y);
+    any = true;
   }
   return any;
 }
@@ -568,7 +651,7 @@ bool Rdoq::visit_all(bool is_first) {
       for (int x = group % 3; x < b_.width; x += 3) {
         if (value(x, y) < 3 << (kRdoqFraction - 2)) continue;  // below 3/4: significance never pays
         if (!is_first && z_.changed[y * b_.width + x] == 0) continue;
-        z_.changed[y * b_.width + x] = 0;
+        if (b_.rounds > 1) z_.changed[y * b_.width + x] = 0;
         any |= visit(x, y);
       }
     }
