@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("libcj2k", "kernels", "tests", "scripts", "samples", "docs", "cmake", "ffmpeg-patch", "python")
+FOLDERS = ("libcj2k", "kernels", "tests", "scripts", "samples", "docs", "cmake", "ffmpeg-patch", "python", "tools")
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 PATH = re.compile(r"`((?:%s)/[\w./*{},-]*)`" % "|".join(FOLDERS))
 # Names that stand for many, in instructions.

@@ -28,6 +28,7 @@ ROWS = {
     "cuda": ("libcj2k/cuda/*", "api base core plan codestream stages backend kernels/**.h"),
     "encoder": ("libcj2k/*", "api base core plan codestream stages backend"),
     "samples": ("samples/*", "api"),
+    "tools": ("tools/**", "api"),
     # The checker is evidence only if it shares nothing with the library.
     "checker": ("tests/conformance/checker/*", ""),
     "tests": ("tests/**", "**"),
@@ -37,7 +38,7 @@ ROWS = {
 EXCEPTIONS = {}
 
 FILES = ("*.h", "*.cc", "*.c", "*.cuh", "*.cu", "*.def")
-FOLDERS = ("libcj2k", "kernels", "samples", "tests")
+FOLDERS = ("libcj2k", "kernels", "samples", "tools", "tests")
 # These files are built inside an FFmpeg tree with its headers, so they are not checked.
 ELSEWHERE = "tests/ffmpeg/*"
 ORDER = list(ROWS)

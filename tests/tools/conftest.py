@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption("--cj2k", required=True, help="the program under test")
+    parser.addoption("--params-table", help="samples/params_table.c, which prints the parameters of the library")
+
+
+@pytest.fixture(scope="session")
+def program(request):
+    return pathlib.Path(request.config.getoption("--cj2k")).resolve()
+
+
+@pytest.fixture(scope="session")
+def params_table(request):
+    path = request.config.getoption("--params-table")
+    if not path:
+        pytest.skip("no --params-table")
+    return subprocess.run([path], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def cj2k(program, tmp_path):
+    """Runs cj2k in the test's folder. With `fails`, it must end with that status and one line that has all the words."""
+    def run(*arguments, fails=None, words=(), **more):
+        result = subprocess.run([program, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+                                **more)
+        assert result.returncode == (fails or 0), result.stderr
+        if fails:
+            assert result.stderr.count("\n") == 1, result.stderr
+            for word in words:
+                assert word in result.stderr, result.stderr
+        return result
+    return run
+
+
+def pytest_collection_modifyitems(items):
+    if os.environ.get("CJ2K_ALLOW_MISSING_DECODERS") == "1":
+        return
+    for tool in ("opj_decompress", "opj_compress", "grk_compress"):
+        assert any(os.access(f"{folder}/{tool}", os.X_OK) for folder in os.environ["PATH"].split(":")), \
+            f"no {tool} (scripts/install_deps.sh test)"

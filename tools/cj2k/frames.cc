@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frames.h"
+
+#include <glob.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "failure.h"
+#include "picture.h"
+
+namespace cj2k_tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A name with one %d: what stands before and after it, and the digits that %0Nd asks for.
+struct Pattern {
+  std::string before, after;
+  size_t digits = 1;
+
+  std::string name(int64_t number) const {
+    std::string text = std::to_string(number);
+    if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+    return before + text + after;
+  }
+};
+
+/// @return whether `name` is a pattern, which is then in `out`
+bool parse_pattern(const std::string& name, Pattern& out) {
+  bool found = false;
+  for (size_t i = 0; i < name.size(); ++i) {
+    std::string& part = found ? out.after : out.before;
+    if (name[i] != '%') {
+      part += name[i];
+      continue;
+    }
+    if (name.compare(i, 2, "%%") == 0) {
+      part += name[i++];
+      continue;
+    }
+    size_t end = i + 1;
+    while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
+    const bool padded = end > i + 1;
+    if (found || end == name.size() || name[end] != 'd' || (padded && name[i + 1] != '0') ||
+        end - i > 4)
+      throw UsageError(name + ": a pattern has one %d or %0Nd, and %% for a percent sign");
+    if (padded) out.digits = std::max(1, std::atoi(name.substr(i + 1, end - i - 1).c_str()));
+    found = true;
+    i = end;
+  }
+  return found;
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+/// The frames that a pattern names, by number.
+std::vector<Frame> frames_of_pattern(const std::string& input, const Pattern& pattern) {
+  const fs::path before(pattern.before);
+  const fs::path folder = before.has_parent_path() ? before.parent_path() : fs::path(".");
+  const std::string stem = before.filename().string();
+  std::error_code error;
+  std::vector<Frame> frames;
+  if (pattern.after.find('/') != std::string::npos)
+    throw UsageError(input + ": the %d must be in the last part of the name");
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.size() < stem.size() + pattern.after.size() + 1 || !name.starts_with(stem) ||
+        !name.ends_with(pattern.after))
+      continue;
+    const char* begin = name.data() + stem.size();
+    const char* end = name.data() + name.size() - pattern.after.size();
+    int64_t number = 0;
+    const auto [stop, status] = std::from_chars(begin, end, number);
+    // The number must be written as the pattern writes it: 7 is no %06d.
+    if (status != std::errc() || stop != end || number < 0) continue;
+    if (fs::path(pattern.name(number)).filename() != name) continue;
+    frames.push_back({number, pattern.name(number), ""});
+  }
+  if (error) throw Failure(folder.string() + ": " + error.message());
+  if (frames.empty()) throw Failure(input + ": no file has such a name");
+  std::sort(frames.begin(), frames.end(),
+            [](const Frame& a, const Frame& b) { return a.number < b.number; });
+  return frames;
+}
+
+std::vector<Frame> frames_of_names(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  std::vector<Frame> frames;
+  for (std::string& name : names)
+    frames.push_back({static_cast<int64_t>(frames.size()), std::move(name), ""});
+  return frames;
+}
+
+std::vector<Frame> frames_of_folder(const std::string& input) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(input, error)) {
+    std::error_code ignored;
+    if (is_picture_name(entry.path().string()) && entry.is_regular_file(ignored))
+      names.push_back(entry.path().string());
+  }
+  if (error) throw Failure(input + ": " + error.message());
+  if (names.empty()) throw Failure(input + ": no picture in this folder: " + picture_names());
+  return frames_of_names(std::move(names));
+}
+
+std::vector<Frame> frames_of_glob(const std::string& input) {
+  glob_t found = {};
+  const int status = glob(input.c_str(), 0, nullptr, &found);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < found.gl_pathc; ++i)
+    if (!is_folder(found.gl_pathv[i])) names.emplace_back(found.gl_pathv[i]);
+  globfree(&found);
+  if (status != 0 || names.empty()) throw Failure(input + ": no file has such a name");
+  return frames_of_names(std::move(names));
+}
+
+std::vector<Frame> find_inputs(const std::string& input) {
+  struct stat status;
+  if (stat(input.c_str(), &status) == 0)  // a file may have any name, a % and a * too
+    return S_ISDIR(status.st_mode) ? frames_of_folder(input) : frames_of_names({input});
+  Pattern pattern;
+  if (input.find('%') != std::string::npos && parse_pattern(input, pattern))
+    return frames_of_pattern(input, pattern);
+  if (input.find_first_of("*?[") != std::string::npos) return frames_of_glob(input);
+  throw Failure(input + ": there is no such file");
+}
+
+void keep_range(const FrameSelection& s, std::vector<Frame>& frames) {
+  const std::string all =
+      std::to_string(frames.front().number) + " to " + std::to_string(frames.back().number);
+  std::erase_if(frames, [&s](const Frame& frame) {
+    return (s.first && frame.number < *s.first) || (s.last && frame.number > *s.last);
+  });
+  if (frames.empty())
+    throw Failure(s.input + ": its frames are " + all +
+                  ", none of them between --first and --last");
+}
+
+/// Holds a sequence that a pattern names to be whole: a frame that lacks is an error, not a cut.
+void check_gaps(const FrameSelection& s, const std::vector<Frame>& frames) {
+  for (size_t i = 1; i < frames.size(); ++i)
+    if (frames[i].number != frames[i - 1].number + 1)
+      throw Failure(s.input + ": frame " + std::to_string(frames[i - 1].number + 1) +
+                    " is missing, between " + frames[i - 1].input + " and " + frames[i].input);
+}
+
+void name_outputs(const FrameSelection& s, std::vector<Frame>& frames) {
+  Pattern pattern;
+  const bool into_folder = s.output.ends_with('/') || is_folder(s.output);
+  if (!into_folder && parse_pattern(s.output, pattern)) {
+    const int64_t shift = s.start ? *s.start - frames.front().number : 0;
+    for (Frame& frame : frames) frame.output = pattern.name(frame.number + shift);
+    return;
+  }
+  if (s.start) throw UsageError("--start needs a pattern as frames_%06d.j2c in -o");
+  if (!into_folder) {
+    if (frames.size() > 1)
+      throw UsageError("-o " + s.output + " is one file for " + std::to_string(frames.size()) +
+                       " frames: give a folder (FOLDER/) or a pattern (NAME_%06d.j2k)");
+    frames[0].output = s.output;
+    return;
+  }
+  const std::string end = "." + (s.extension.empty() ? std::string("j2k") : s.extension);
+  for (Frame& frame : frames)
+    frame.output = (fs::path(s.output) / fs::path(frame.input).stem()).string() + end;
+}
+
+}  // namespace
+
+bool is_sequence(const std::string& input) {
+  struct stat status;
+  return stat(input.c_str(), &status) != 0 && input.find('%') != std::string::npos;
+}
+
+std::string extension_of(const std::string& path) {
+  std::string extension = fs::path(path).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return extension.empty() ? "" : extension.substr(1);
+}
+
+std::vector<Frame> list_frames(const FrameSelection& selection) {
+  std::vector<Frame> frames = find_inputs(selection.input);
+  keep_range(selection, frames);
+  if (is_sequence(selection.input)) check_gaps(selection, frames);
+  name_outputs(selection, frames);
+  std::map<std::string, std::string> inputs;
+  for (const Frame& frame : frames) {
+    const auto [place, is_new] = inputs.emplace(frame.output, frame.input);
+    if (!is_new)
+      throw Failure(place->second + " and " + frame.input + ": both would be " + frame.output);
+  }
+  return frames;
+}
+
+}  // namespace cj2k_tool

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// cj2k: the files of a run, from what -i and -o name.
+#ifndef CJ2K_TOOLS_FRAMES_H_
+#define CJ2K_TOOLS_FRAMES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cj2k_tool {
+
+struct Frame {
+  int64_t number;  // in the name of the input where that is a pattern, else its place from 0
+  std::string input, output;
+};
+
+struct FrameSelection {
+  std::string input, output;
+  std::string extension;  // of the output in a folder, without the dot; "" = j2k
+  std::optional<int64_t> first, last, start;
+};
+
+/// The frames of a run in their order, each with its output. Throws Failure.
+std::vector<Frame> list_frames(const FrameSelection& selection);
+
+/// Whether -i names a numbered sequence, such as frames_%06d.dpx, and no file that has this name.
+bool is_sequence(const std::string& input);
+
+/// The extension in lower case, without the dot.
+std::string extension_of(const std::string& path);
+
+}  // namespace cj2k_tool
+
+#endif  // CJ2K_TOOLS_FRAMES_H_

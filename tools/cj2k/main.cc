@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// cj2k: encodes pictures and image sequences. `cj2k --help` says how.
+#include <cj2k.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <thread>
+
+#include "failure.h"
+#include "frames.h"
+#include "help.h"
+#include "options.h"
+#include "reader.h"
+#include "report.h"
+#include "session.h"
+
+namespace cj2k_tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+volatile std::sig_atomic_t stop_signal = 0;
+
+/// The first signal ends the run after the frames in flight, the second one at once.
+void catch_signals() {
+  struct sigaction action = {};
+  action.sa_handler = [](int signal) { stop_signal = signal; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+std::string format_text(const PictureFormat& f) {
+  return std::to_string(f.width) + "x" + std::to_string(f.height) + ", " +
+         std::to_string(f.num_components) + (f.num_components == 1 ? " component" : " components") +
+         " of " + std::to_string(f.depth) + " bits";
+}
+
+/// Frames as the encoder wants them: one session after the other, where formats change.
+class Run {
+ public:
+  Run(const Options& options, std::vector<Frame> frames)
+      : options_(options), frames_(std::move(frames)), report_(options, frames_.size()) {}
+
+  void encode() {
+    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    const int readers = options_.readers != 0 ? options_.readers : std::clamp(cores, 1, 16);
+    ReadAhead input(frames_, options_.trc, readers);
+    for (const Frame& frame : frames_) {
+      if (stop_signal != 0) break;
+      std::unique_ptr<Picture> picture = input.next();
+      note_clipped(frame, *picture);
+      if (session_ != nullptr && session_->format() != picture->format) change(frame, *picture);
+      if (session_ == nullptr)
+        session_ = std::make_unique<Session>(options_, frame, *picture, report_);
+      session_->send(frame, std::move(picture));
+    }
+    if (session_ == nullptr) return;
+    session_->finish();
+    report_.finish(session_->used().frame_rate_num, session_->used().frame_rate_den);
+  }
+
+  size_t size() const { return frames_.size(); }
+  Report& report() { return report_; }
+
+ private:
+  void note_clipped(const Frame& frame, const Picture& picture) {
+    if (picture.clipped == 0 || options_.quiet || clip_told_) return;
+    clip_told_ = true;
+    report_.message(frame.input + ": " + std::to_string(picture.clipped) +
+                    " samples outside 0 to 1 are clipped; later frames are not told");
+  }
+
+  void change(const Frame& frame, const Picture& picture) {
+    if (is_sequence(options_.frames.input))
+      throw Failure(frame.input + ": " + format_text(picture.format) + ", and the frames before " +
+                    format_text(session_->format()) +
+                    (format_text(picture.format) == format_text(session_->format())
+                         ? ", with another colour space or profile"
+                         : ""));
+    session_->finish();
+    session_.reset();
+  }
+
+  const Options& options_;
+  const std::vector<Frame> frames_;
+  Report report_;
+  std::unique_ptr<Session> session_;
+  bool clip_told_ = false;
+};
+
+/// Takes away frames whose output is there.
+void skip_existing(std::vector<Frame>& frames, bool quiet) {
+  const size_t all = frames.size();
+  std::erase_if(frames, [](const Frame& frame) { return fs::exists(frame.output); });
+  if (frames.size() < all && !quiet)
+    std::fprintf(stderr, "cj2k: %zu of %zu frames are there already\n", all - frames.size(), all);
+}
+
+int run(int argc, char** argv) {
+  const Options options = parse_options(argc, argv);
+  if (options.help) {
+    std::fputs(help_text().c_str(), stdout);
+    return kDone;
+  }
+  if (options.version) {
+    std::printf("cj2k %s\n", cj2k_version());
+    return kDone;
+  }
+  std::vector<Frame> frames = list_frames(options.frames);
+  if (options.frames.output.ends_with('/')) {
+    std::error_code error;
+    fs::create_directories(options.frames.output, error);
+    if (error) throw Failure(options.frames.output + ": " + error.message());
+  }
+  if (options.skip_existing) skip_existing(frames, options.quiet);
+  if (frames.empty()) return kDone;
+  catch_signals();
+  Run job(options, std::move(frames));
+  job.encode();
+  if (stop_signal == 0) return kDone;
+  job.report().message("stopped by signal " + std::to_string(stop_signal));
+  return 128 + stop_signal;
+}
+
+}  // namespace
+}  // namespace cj2k_tool
+
+int main(int argc, char** argv) {
+  try {
+    return cj2k_tool::run(argc, argv);
+  } catch (const cj2k_tool::Failure& failure) {
+    std::fprintf(stderr, "cj2k: %s\n", failure.what());
+    return failure.status;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "cj2k: %s\n", error.what());
+    return cj2k_tool::kFailed;
+  }
+}

@@ -1,0 +1,368 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "picture.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavutil/frame.h>
+#include <libavutil/pixdesc.h>
+}
+
+#include "failure.h"
+#include "frames.h"
+
+namespace cj2k_tool {
+namespace {
+
+constexpr const char* kExtensions[] = {"dpx", "tif", "tiff", "pbm", "pgm",
+                                       "ppm", "pnm", "pam",  "png", "exr"};
+
+/// Errors that libavcodec logs while this thread decodes; the first one.
+thread_local std::string first_error;
+
+void take_log(void* context, int level, const char* format, va_list arguments) {
+  if (level > AV_LOG_ERROR || !first_error.empty()) return;
+  char line[512];
+  int print_prefix = 0;
+  av_log_format_line2(context, level, format, arguments, line, sizeof line, &print_prefix);
+  first_error = line;
+  while (!first_error.empty() && first_error.back() == '\n') first_error.pop_back();
+}
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+/// The bytes of a file, and the padding that libavcodec asks for.
+std::vector<uint8_t> read_file(const std::string& path) {
+  const File file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
+  std::vector<uint8_t> bytes;
+  size_t size = 0;
+  bytes.resize(1 << 16);
+  if (std::fseek(file.get(), 0, SEEK_END) == 0) {  // else a pipe
+    const long end = std::ftell(file.get());
+    if (end > 0) bytes.resize(static_cast<size_t>(end) + 1);
+    std::rewind(file.get());
+  }
+  for (;;) {
+    const size_t got = std::fread(bytes.data() + size, 1, bytes.size() - size, file.get());
+    size += got;
+    if (got == 0) break;
+    if (size == bytes.size()) bytes.resize(2 * size);
+  }
+  if (std::ferror(file.get())) throw Failure(path + ": " + std::strerror(errno));
+  if (size == 0) throw Failure(path + ": the file is empty");
+  if (size > INT32_MAX - 64) throw Failure(path + ": the file has more than 2 GiB");
+  bytes.resize(size);
+  bytes.resize(size + AV_INPUT_BUFFER_PADDING_SIZE);
+  return bytes;
+}
+
+/// The decoder by the first bytes of the file, whatever its name says.
+AVCodecID format_of(std::string_view b) {
+  const auto begins = [b](std::string_view with) { return b.substr(0, with.size()) == with; };
+  using namespace std::string_view_literals;
+  if (begins("SDPX") || begins("XPDS")) return AV_CODEC_ID_DPX;
+  if (begins("II*\0"sv) || begins("MM\0*"sv)) return AV_CODEC_ID_TIFF;
+  if (begins("\x89PNG")) return AV_CODEC_ID_PNG;
+  if (begins("\x76\x2f\x31\x01")) return AV_CODEC_ID_EXR;
+  if (b.size() > 2 && b[0] == 'P' &&
+      (std::isspace(static_cast<unsigned char>(b[2])) || b[2] == '#')) {
+    if (b[1] == '1' || b[1] == '4') return AV_CODEC_ID_PBM;
+    if (b[1] == '2' || b[1] == '5') return AV_CODEC_ID_PGM;
+    if (b[1] == '3' || b[1] == '6') return AV_CODEC_ID_PPM;
+    if (b[1] == '7') return AV_CODEC_ID_PAM;
+  }
+  return AV_CODEC_ID_NONE;
+}
+
+/// The next word of a PNM header; comments are left out.
+std::string_view next_word(std::string_view& rest) {
+  for (;;) {
+    while (!rest.empty() && std::isspace(static_cast<unsigned char>(rest[0])))
+      rest.remove_prefix(1);
+    if (rest.empty() || rest[0] != '#') break;
+    rest.remove_prefix(std::min(rest.find('\n'), rest.size()));
+  }
+  size_t end = 0;
+  while (end < rest.size() && !std::isspace(static_cast<unsigned char>(rest[end]))) ++end;
+  const std::string_view word = rest.substr(0, end);
+  rest.remove_prefix(end);
+  return word;
+}
+
+/// The bits of a sample of PGM, PPM and PAM. libavcodec scales samples to 8 or 16 bits; where the largest value is
+/// 2^n - 1, their upper n bits are those of the file.
+int depth_of_pnm(const std::string& path, std::string_view bytes) {
+  std::string_view rest = bytes;
+  const bool is_pam = next_word(rest) == "P7";
+  if (is_pam) {
+    while (!rest.empty() && next_word(rest) != "MAXVAL") continue;
+  } else {
+    next_word(rest), next_word(rest);
+  }
+  const std::string word(next_word(rest));
+  const int maxval = std::atoi(word.c_str());
+  if (maxval < 1 || maxval > 65535 || (maxval & (maxval + 1)) != 0)
+    throw Failure(path + ": maxval " + word + " is not 2^n - 1 with n from 1 to 16");
+  int depth = 0;
+  while (maxval >> depth) ++depth;
+  return depth;
+}
+
+/// A little-endian number of EXR; 0 where the file ends before it.
+uint64_t exr_number(std::string_view bytes, size_t at, size_t count) {
+  uint64_t value = 0;
+  if (at > bytes.size() || count > bytes.size() - at) return 0;
+  for (size_t i = count; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return value;
+}
+
+/// Holds all blocks of an EXR file to be inside it, because libavcodec leaves those that are not black, without a word.
+/// After the header comes a table with the place of each block, and then the blocks.
+void check_exr(const std::string& path, std::string_view bytes) {
+  const uint64_t flags = exr_number(bytes, 4, 4);
+  if (flags & 0x1800) throw Failure(path + ": EXR of several parts, or deep, is not supported");
+  const size_t block_head =
+      flags & 0x200 ? 20 : 8;  // tiles have four numbers more; the last one is the size
+  const auto skip_text = [bytes](size_t at) {
+    return bytes.find('\0', at) + 1;
+  };  // 0: the file ends
+  size_t at = 8;
+  while (at < bytes.size() && bytes[at] != '\0') {
+    at = skip_text(at);
+    if (at != 0) at = skip_text(at);
+    if (at == 0) break;
+    at += 4 + exr_number(bytes, at, 4);
+  }
+  ++at;
+  size_t first_block = bytes.size();
+  bool complete = at > 8 && at + 8 <= bytes.size();
+  for (; complete && at < first_block; at += 8) {
+    const uint64_t block = exr_number(bytes, at, 8);
+    complete = block >= at + 8 && block < bytes.size() && block_head < bytes.size() - block &&
+               exr_number(bytes, block + block_head - 4, 4) <= bytes.size() - block - block_head;
+    first_block = std::min<size_t>(first_block, block);
+  }
+  if (!complete) throw Failure(path + ": damaged: the EXR file ends before its last block");
+}
+
+std::string text_of(int error) {
+  char text[AV_ERROR_MAX_STRING_SIZE] = "";
+  av_strerror(error, text, sizeof text);
+  return text;
+}
+
+struct FreeContext {
+  void operator()(AVCodecContext* context) const { avcodec_free_context(&context); }
+};
+struct FreePacket {
+  void operator()(AVPacket* packet) const { av_packet_free(&packet); }
+};
+
+std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, std::vector<uint8_t>& bytes,
+                                const std::string& trc) {
+  const AVCodec* codec = avcodec_find_decoder(id);
+  if (codec == nullptr)
+    throw Failure(path + ": this libavcodec has no decoder for " + avcodec_get_name(id));
+  const std::unique_ptr<AVCodecContext, FreeContext> context(avcodec_alloc_context3(codec));
+  const std::unique_ptr<AVPacket, FreePacket> packet(av_packet_alloc());
+  std::shared_ptr<AVFrame> frame(av_frame_alloc(), [](AVFrame* f) { av_frame_free(&f); });
+  if (!context || !packet || !frame) throw std::bad_alloc();
+  context->thread_count = 1;  // files are decoded side by side
+  context->err_recognition = AV_EF_CRCCHECK;
+  if (id == AV_CODEC_ID_PNG) context->err_recognition |= AV_EF_EXPLODE;  // TIFF: at any unknown tag
+  AVDictionary* options = nullptr;
+  if (id == AV_CODEC_ID_EXR && !trc.empty()) av_dict_set(&options, "apply_trc", trc.c_str(), 0);
+  first_error.clear();
+  static const bool is_set = (av_log_set_callback(take_log), true);
+  static_cast<void>(is_set);
+  int status = avcodec_open2(context.get(), codec, &options);
+  av_dict_free(&options);
+  packet->data = bytes.data();
+  packet->size = static_cast<int>(bytes.size()) - AV_INPUT_BUFFER_PADDING_SIZE;
+  if (status >= 0) status = avcodec_send_packet(context.get(), packet.get());
+  if (status >= 0) status = avcodec_receive_frame(context.get(), frame.get());
+  if (status == AVERROR(EAGAIN)) {
+    status = avcodec_send_packet(context.get(), nullptr);
+    if (status >= 0) status = avcodec_receive_frame(context.get(), frame.get());
+  }
+  // A damaged file may give a picture with holes, and say so only in the log.
+  if (status < 0 || !first_error.empty() || frame->decode_error_flags != 0)
+    throw Failure(path + ": damaged or not supported: " +
+                  (first_error.empty() ? text_of(status) : first_error));
+  return frame;
+}
+
+/// Big-endian samples of 16 bits become those of this machine.
+void swap_words(AVFrame* frame, int planes) {
+  if (av_frame_make_writable(frame) < 0) throw std::bad_alloc();
+  for (int p = 0; p < planes; ++p) {
+    for (int y = 0; y < frame->height; ++y) {
+      uint8_t* row = frame->data[p] + static_cast<ptrdiff_t>(y) * frame->linesize[p];
+      for (int x = 0; x + 1 < frame->linesize[p]; x += 2) std::swap(row[x], row[x + 1]);
+    }
+  }
+}
+
+/// Views of planes of samples in Picture::samples.
+void view_samples(Picture& picture, int word_bytes) {
+  const PictureFormat& f = picture.format;
+  const ptrdiff_t stride = static_cast<ptrdiff_t>(f.width) * word_bytes;
+  for (int c = 0; c < f.num_components; ++c)
+    picture.views[c] = {picture.samples.data() + c * stride * f.height, stride, word_bytes,
+                        word_bytes, 0};
+}
+
+/// Linear light becomes integers of 16 bits: 0 .. 1 is 0 .. 65535.
+void convert_float(const AVFrame& frame, const AVPixFmtDescriptor& desc, Picture& picture) {
+  PictureFormat& f = picture.format;
+  f.depth = 16;
+  picture.samples.resize(size_t{2} * f.width * f.height * f.num_components);
+  view_samples(picture, 2);
+  auto* out = reinterpret_cast<uint16_t*>(picture.samples.data());
+  for (int c = 0; c < f.num_components; ++c) {
+    const AVComponentDescriptor& comp = desc.comp[c];
+    for (int y = 0; y < f.height; ++y) {
+      const uint8_t* row = frame.data[comp.plane] +
+                           static_cast<ptrdiff_t>(y) * frame.linesize[comp.plane] + comp.offset;
+      for (int x = 0; x < f.width; ++x) {
+        float v;
+        std::memcpy(&v, row + static_cast<ptrdiff_t>(x) * comp.step, sizeof v);
+        if (!(v >= 0 && v <= 1)) {
+          ++picture.clipped;
+          v = v > 1 ? 1 : 0;
+        }
+        *out++ = static_cast<uint16_t>(std::lrint(v * 65535.0));
+      }
+    }
+  }
+}
+
+void convert_palette(const AVFrame& frame, Picture& picture) {
+  PictureFormat& f = picture.format;
+  uint32_t palette[256];
+  std::memcpy(palette, frame.data[1], sizeof palette);
+  bool opaque = true;
+  for (int y = 0; y < f.height; ++y)
+    for (int x = 0; x < f.width; ++x)
+      opaque &=
+          palette[frame.data[0][static_cast<ptrdiff_t>(y) * frame.linesize[0] + x]] >> 24 == 255;
+  f.num_components = opaque ? 3 : 4;
+  f.alpha = opaque ? 0 : 1;
+  f.depth = 8;
+  picture.samples.resize(size_t{1} * f.width * f.height * f.num_components);
+  view_samples(picture, 1);
+  uint8_t* out = picture.samples.data();
+  for (const int shift : {16, 8, 0, 24}) {
+    if (shift == 24 && opaque) break;
+    for (int y = 0; y < f.height; ++y)
+      for (int x = 0; x < f.width; ++x)
+        *out++ = static_cast<uint8_t>(
+            palette[frame.data[0][static_cast<ptrdiff_t>(y) * frame.linesize[0] + x]] >> shift);
+  }
+}
+
+/// One bit a sample, eight in a byte; 1 is white in the codestream.
+void convert_bits(const AVFrame& frame, bool one_is_black, Picture& picture) {
+  PictureFormat& f = picture.format;
+  f.depth = 1;
+  picture.samples.resize(size_t{1} * f.width * f.height);
+  view_samples(picture, 1);
+  uint8_t* out = picture.samples.data();
+  for (int y = 0; y < f.height; ++y) {
+    const uint8_t* row = frame.data[0] + static_cast<ptrdiff_t>(y) * frame.linesize[0];
+    for (int x = 0; x < f.width; ++x)
+      *out++ = static_cast<uint8_t>(((row[x / 8] >> (7 - x % 8)) & 1) ^ (one_is_black ? 1 : 0));
+  }
+}
+
+/// Views of samples as libavcodec has them.
+/// @param depth  bits of a sample if the file says so; they are the upper ones
+void view_frame(const AVPixFmtDescriptor& desc, int depth, Picture& picture) {
+  AVFrame* frame = picture.frame.get();
+  const int stored = desc.comp[0].depth;
+  if (stored > 8 && (desc.flags & AV_PIX_FMT_FLAG_BE))
+    swap_words(frame, av_pix_fmt_count_planes(static_cast<AVPixelFormat>(frame->format)));
+  if (depth == 0 || depth > stored) depth = stored;
+  picture.format.depth = depth;
+  for (int c = 0; c < picture.format.num_components; ++c) {
+    const AVComponentDescriptor& comp = desc.comp[c];
+    picture.views[c] = {frame->data[comp.plane] + comp.offset, frame->linesize[comp.plane],
+                        comp.step, comp.shift + comp.depth > 8 ? 2 : 1,
+                        comp.shift + stored - depth};
+  }
+}
+
+void set_format(const AVFrame& frame, const AVPixFmtDescriptor& desc, AVCodecID id,
+                const std::string& trc, PictureFormat& f) {
+  f.width = frame.width;
+  f.height = frame.height;
+  f.num_components = desc.nb_components;
+  f.is_yuv = desc.nb_components >= 3 && !(desc.flags & AV_PIX_FMT_FLAG_RGB);
+  if (desc.flags & AV_PIX_FMT_FLAG_ALPHA) f.alpha = id == AV_CODEC_ID_EXR ? 2 : 1;
+  f.is_linear = id == AV_CODEC_ID_EXR && (trc.empty() || trc == "linear");
+  for (int c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
+    const bool chroma = f.is_yuv && (c == 1 || c == 2);
+    f.dx[c] = chroma ? 1 << desc.log2_chroma_w : 1;
+    f.dy[c] = chroma ? 1 << desc.log2_chroma_h : 1;
+  }
+  const AVFrameSideData* icc = av_frame_get_side_data(&frame, AV_FRAME_DATA_ICC_PROFILE);
+  if (icc != nullptr) f.icc.assign(icc->data, icc->data + icc->size);
+}
+
+}  // namespace
+
+std::unique_ptr<Picture> read_picture(const std::string& path, const std::string& trc) {
+  std::vector<uint8_t> bytes = read_file(path);
+  const std::string_view view(reinterpret_cast<const char*>(bytes.data()),
+                              bytes.size() - AV_INPUT_BUFFER_PADDING_SIZE);
+  const AVCodecID id = format_of(view);
+  if (id == AV_CODEC_ID_NONE) throw Failure(path + ": neither DPX, TIFF, PNM, PAM, PNG nor EXR");
+  const bool has_maxval = id == AV_CODEC_ID_PGM || id == AV_CODEC_ID_PPM || id == AV_CODEC_ID_PAM;
+  const int depth = has_maxval ? depth_of_pnm(path, view) : 0;
+  if (id == AV_CODEC_ID_EXR) check_exr(path, view);
+  auto picture = std::make_unique<Picture>();
+  picture->frame = decode(path, id, bytes, trc);
+  const AVFrame& frame = *picture->frame;
+  const auto pixels = static_cast<AVPixelFormat>(frame.format);
+  const AVPixFmtDescriptor& desc = *av_pix_fmt_desc_get(pixels);
+  set_format(frame, desc, id, trc, picture->format);
+  if (desc.flags & AV_PIX_FMT_FLAG_PAL) {
+    convert_palette(frame, *picture);
+  } else if (pixels == AV_PIX_FMT_MONOBLACK || pixels == AV_PIX_FMT_MONOWHITE) {
+    convert_bits(frame, pixels == AV_PIX_FMT_MONOWHITE, *picture);
+  } else if ((desc.flags & AV_PIX_FMT_FLAG_FLOAT) && desc.comp[0].depth == 32 &&
+             !(desc.flags & AV_PIX_FMT_FLAG_BE)) {
+    convert_float(frame, desc, *picture);
+  } else if (desc.comp[0].depth > 16 ||
+             (desc.flags & (AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_FLOAT |
+                            AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BAYER))) {
+    throw Failure(path + ": samples of the kind " + desc.name + " are not supported");
+  } else {
+    view_frame(desc, depth, *picture);
+  }
+  if (!picture->samples.empty()) picture->frame.reset();
+  return picture;
+}
+
+bool is_picture_name(const std::string& path) {
+  const std::string extension = extension_of(path);
+  return std::any_of(std::begin(kExtensions), std::end(kExtensions),
+                     [&extension](const char* known) { return extension == known; });
+}
+
+std::string picture_names() {
+  std::string all;
+  for (const char* extension : kExtensions)
+    all += (all.empty() ? "." : ", .") + std::string(extension);
+  return all;
+}
+
+}  // namespace cj2k_tool

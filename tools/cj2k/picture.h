@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// cj2k: reads pictures, through libavcodec. Of the readers that Debian has, it gives samples as the file has them: 10 and 12
+// bits of DPX without padding, the depth of PNM, float of EXR, PAM, alpha as it is.
+#ifndef CJ2K_TOOLS_PICTURE_H_
+#define CJ2K_TOOLS_PICTURE_H_
+
+#include <cj2k.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+struct AVFrame;
+
+namespace cj2k_tool {
+
+/// What must be the same for all frames of one encoder.
+struct PictureFormat {
+  int width = 0, height = 0, num_components = 0;
+  int depth = 0;  // bits of a sample, the same for all components
+  int alpha = 0;  // as cj2k_params::alpha
+  int dx[CJ2K_MAX_COMPONENTS] = {}, dy[CJ2K_MAX_COMPONENTS] = {};
+  bool is_yuv = false;
+  bool is_linear = false;    // linear light, of EXR
+  std::vector<uint8_t> icc;  // profile in the file; empty: none
+  bool operator==(const PictureFormat&) const = default;
+};
+
+struct Picture {
+  PictureFormat format;
+  cj2k_component_view views[CJ2K_MAX_COMPONENTS] = {};
+  int64_t clipped = 0;  // samples of EXR below 0, above 1, or not a number
+
+  std::shared_ptr<AVFrame> frame;  // samples that libavcodec has read
+  std::vector<uint8_t> samples;    // or those made from them
+};
+
+/// Reads one file. Thread-safe. Throws Failure.
+/// @param trc  EXR: the transfer function that samples go through, by its name in FFmpeg; "" = linear
+std::unique_ptr<Picture> read_picture(const std::string& path, const std::string& trc);
+
+/// Whether a file of a folder is taken for a picture, by its extension.
+bool is_picture_name(const std::string& path);
+/// The extensions, for messages.
+std::string picture_names();
+
+}  // namespace cj2k_tool
+
+#endif  // CJ2K_TOOLS_PICTURE_H_

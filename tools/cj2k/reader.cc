@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "reader.h"
+
+namespace cj2k_tool {
+
+ReadAhead::ReadAhead(const std::vector<Frame>& frames, const std::string& trc, int readers)
+    : frames_(frames), trc_(trc), window_(static_cast<size_t>(readers) + 2) {
+  for (int i = 0; i < readers && static_cast<size_t>(i) < frames.size(); ++i)
+    threads_.emplace_back([this] { run(); });
+}
+
+ReadAhead::~ReadAhead() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ReadAhead::run() {
+  for (;;) {
+    size_t mine;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(
+          lock, [this] { return stop_ || begun_ == frames_.size() || begun_ < taken_ + window_; });
+      if (stop_ || begun_ == frames_.size()) return;
+      mine = begun_++;
+    }
+    Read read;
+    try {
+      read.picture = read_picture(frames_[mine].input, trc_);
+    } catch (...) {
+      read.error = std::current_exception();
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      done_[mine] = std::move(read);
+    }
+    changed_.notify_all();
+  }
+}
+
+std::unique_ptr<Picture> ReadAhead::next() {
+  Read read;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return done_.contains(taken_); });
+    read = std::move(done_[taken_]);
+    done_.erase(taken_++);
+  }
+  changed_.notify_all();
+  if (read.error) std::rethrow_exception(read.error);
+  return std::move(read.picture);
+}
+
+}  // namespace cj2k_tool

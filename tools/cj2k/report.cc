@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "report.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
+#include "failure.h"
+
+namespace cj2k_tool {
+namespace {
+
+int no_close(std::FILE*) { return 0; }
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string number(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+}  // namespace
+
+struct Report::State {
+  std::mutex mutex;
+  int64_t frames = 0, bytes = 0;
+  double error = 0;
+  int64_t rate_num = 0, rate_den = 1;
+  bool has_line = false;
+};
+
+Report::Report(const Options& options, size_t num_frames)
+    : quiet_(options.quiet),
+      psnr_(options.psnr),
+      progress_(!options.quiet && (options.progress || isatty(STDERR_FILENO))),
+      stat_name_(options.stat),
+      num_frames_(num_frames),
+      stat_(nullptr, no_close),
+      state_(std::make_unique<State>()) {
+  if (const std::string* rate = options.param("frame_rate"); rate != nullptr) {
+    cj2k_params p;
+    cj2k_params_init(&p, sizeof p);
+    cj2k_params_set(&p, "frame_rate", rate->c_str());
+    state_->rate_num = p.frame_rate_num;
+    state_->rate_den = p.frame_rate_den;
+  }
+  if (stat_name_.empty()) return;
+  if (stat_name_ == "-")
+    stat_ = {stdout, no_close};
+  else
+    stat_ = {std::fopen(stat_name_.c_str(), "w"), std::fclose};
+  if (stat_ == nullptr) throw Failure(stat_name_ + ": " + std::strerror(errno));
+  std::fputs("frame\tinput\toutput\tbytes\tms", stat_.get());
+  if (psnr_) std::fputs("\tpsnr\tpsnr_components", stat_.get());
+  std::fputc('\n', stat_.get());
+}
+
+Report::~Report() { clear_line(); }
+
+void Report::clear_line() {
+  if (state_->has_line) std::fputs("\r\033[K", stderr);
+  state_->has_line = false;
+}
+
+/// "12.3 fps, 31250000 bytes, 250.0 Mbit/s at 24 frames/s"
+std::string Report::rate_text(int64_t num, int64_t den) const {
+  std::string text =
+      number("%.4g fps, ", static_cast<double>(state_->frames) / seconds_since(start_)) +
+      std::to_string(state_->bytes) + " bytes";
+  if (num == 0 || state_->frames == 0) return text;
+  const double rate = static_cast<double>(num) / static_cast<double>(den);
+  return text +
+         number(", %.1f Mbit/s", static_cast<double>(state_->bytes) * 8 * rate / 1e6 /
+                                     static_cast<double>(state_->frames)) +
+         number(" at %.6g frames/s", rate);
+}
+
+void Report::add(const Written& w) {
+  const std::lock_guard lock(state_->mutex);
+  ++state_->frames;
+  state_->bytes += w.bytes;
+  state_->error += w.error;
+  if (stat_ != nullptr) {
+    std::fprintf(stat_.get(), "%lld\t%s\t%s\t%lld\t%.1f", static_cast<long long>(w.frame->number),
+                 w.frame->input.c_str(), w.frame->output.c_str(), static_cast<long long>(w.bytes),
+                 w.milliseconds);
+    if (psnr_) std::fprintf(stat_.get(), "\t%.3f", w.psnr);
+    for (int c = 0; psnr_ && c < w.num_components; ++c)
+      std::fprintf(stat_.get(), "%c%.3f", c == 0 ? '\t' : ',', w.component_psnr[c]);
+    std::fputc('\n', stat_.get());
+    std::fflush(stat_.get());
+  }
+  if (!progress_) return;
+  const bool is_last = static_cast<size_t>(state_->frames) == num_frames_;
+  if (state_->has_line && !is_last && Clock::now() - last_line_ < std::chrono::milliseconds(200))
+    return;
+  last_line_ = Clock::now();
+  std::fprintf(stderr, "\r%lld/%zu frames, %s\033[K", static_cast<long long>(state_->frames),
+               num_frames_, rate_text(state_->rate_num, state_->rate_den).c_str());
+  state_->has_line = true;
+}
+
+void Report::message(const std::string& text) {
+  const std::lock_guard lock(state_->mutex);
+  clear_line();
+  std::fprintf(stderr, "cj2k: %s\n", text.c_str());
+}
+
+void Report::finish(int64_t frame_rate_num, int64_t frame_rate_den) {
+  clear_line();
+  if (stat_ != nullptr && (std::fflush(stat_.get()) != 0 || std::ferror(stat_.get())))
+    throw Failure(stat_name_ + ": " + std::strerror(errno));
+  if (quiet_) return;
+  std::string text =
+      std::to_string(state_->frames) + (state_->frames == 1 ? " frame, " : " frames, ") +
+      number("%.2f s, ", seconds_since(start_)) + rate_text(frame_rate_num, frame_rate_den);
+  if (psnr_ && state_->frames > 0) {
+    const double error = state_->error / static_cast<double>(state_->frames);
+    text += error > 0 ? number(", PSNR %.2f dB", -10 * std::log10(error)) : ", PSNR inf";
+  }
+  std::fprintf(stderr, "cj2k: %s\n", text.c_str());
+}
+
+}  // namespace cj2k_tool
