@@ -82,6 +82,19 @@ def butteraugli():
     return by_rate("butteraugli, 3-norm", "butteraugli", ["cj2k:tune=visual", "cj2k", "openjpeg", "grok"], "lower")
 
 
+def quality_time():
+    """PSNR by time at two rates: up and to the left is better."""
+    series, labels = collections.defaultdict(list), {}
+    for (clip, task), encoders in cpu_rows().items():
+        for encoder, (seconds, _, decibels) in encoders.items():
+            if task != "lossless":
+                series[f"{encoder}, {clip.split(',')[0]}"].append((seconds, decibels))
+                labels[seconds, decibels] = task.removesuffix(" Mbit/s")
+    looks = dict(zip(series, [("a", "dot"), ("b", "square"), ("a", "diamond"), ("b", "plus")]))
+    return line_chart("PSNR by CPU time of a 4K frame", series, looks, "seconds, whole ffmpeg process, one thread",
+                      "dB; numbers: Mbit/s; up and left is better", x_ticks=[0.2, 0.5, 1, 2, 5], labels=labels)
+
+
 def bars(tasks, value, text):
     groups = {}
     for (clip, task), encoders in cpu_rows().items():
@@ -126,7 +139,7 @@ def stops():
 
 def summary():
     """For the README: three panels beside each other."""
-    panels = [psnr(), cpu_time_short(), lossless()]
+    panels = [psnr(), quality_time(), cpu_time_short()]
     figure = Figure(sum(panel.width for panel in panels), max(panel.height for panel in panels) + 6)
     x = 0
     for panel in panels:
@@ -225,7 +238,7 @@ def layers():
     return figure
 
 
-DRAWN = {"summary": summary, "psnr": psnr, "ssimulacra2": ssimulacra2, "butteraugli": butteraugli, "cpu_time": cpu_time,
+DRAWN = {"summary": summary, "psnr": psnr, "ssimulacra2": ssimulacra2, "butteraugli": butteraugli, "quality_time": quality_time, "cpu_time": cpu_time,
          "cpu_time_short": cpu_time_short, "lossless": lossless, "film_psnr": film_psnr, "stops": stops,
          "hull": hull, "pipeline": pipeline, "layers": layers}
 

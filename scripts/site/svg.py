@@ -103,11 +103,12 @@ def legend(figure, names, looks, x, y, width):
     return 22 * (row + 1)
 
 
-def line_chart(title, series, looks, x_title, note, zero=False):
-    """`series`: name -> [(x, y)]; `looks`: name -> (colour, mark). The x axis is logarithmic, with a tick at each x."""
+def line_chart(title, series, looks, x_title, note, zero=False, x_ticks=None, labels=None):
+    """`series`: name -> [(x, y)]; `looks`: name -> (colour, mark); `labels`: (x, y) -> text. The x axis is logarithmic, with a tick
+    at each x."""
     figure = Figure(420, 340)
     left, top, right, bottom = 46, 56, 404, 222
-    xs = sorted({x for points in series.values() for x, _ in points})
+    xs = x_ticks or sorted({x for points in series.values() for x, _ in points})
     ys = [y for points in series.values() for _, y in points] + ([0] if zero else [])
     ticks = ticks_of(min(ys), max(ys))
     across = lambda x: left + 14 + (right - left - 28) * math.log(x / xs[0]) / math.log(xs[-1] / xs[0])
@@ -125,6 +126,9 @@ def line_chart(title, series, looks, x_title, note, zero=False):
         figure.line(path, looks[name][0], 2)
         for x, y in path:
             figure.mark(looks[name][1], x, y, looks[name][0])
+        for point, (x, y) in zip(points, path):
+            if labels:
+                figure.text(x + 8, y + 5, labels[point], 12, fill="soft")
     figure.height = bottom + 62 + legend(figure, list(series), looks, 14, bottom + 62, 396) - 8
     return figure
 
