@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The block coder of Part 15 (HTJ2K): -coder ht."""
 
+import json
+import shutil
+
 import pytest
 
 import pixfmt
@@ -85,6 +88,12 @@ def test_imf_in_mxf(ff, tmp_path, profile, fmt):
     bits = depth + 3 + transform + 1 if not rate else depth + 1 + (transform and depth > 10)
     capability = (0x20 if rate else 0) | (bits - 8)
     assert jpeg2000[0x840F].hex() == f"000200000000000100000002{capability:04x}", "extended capabilities: Pcap, Ccap15"
+    if shutil.which("mediainfo"):
+        report = json.loads(run("mediainfo", "--Output=JSON", path).stdout)
+        shown, = (track for track in report["media"]["track"] if track["@type"] == "Video")
+        # MediaInfo 24.12 shows the name, that of Debian 12 (23.04) the number of Rsiz.
+        assert shown["Format"] == "JPEG 2000" and shown["Format_Profile"] in ("HTJ2K", "4000")
+        assert shown["BitDepth"] == str(depth) and shown["ColorSpace"] == ("RGB" if transform else "YUV")
     packets = ff.copied_packets("-i", path)
     assert len({packet[:packet.index(b"\xff\x55")] for packet in packets}) == 1, "SIZ, CAP, COD and QCD are constant"
     if find_checker():
