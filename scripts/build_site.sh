@@ -13,7 +13,8 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
-python=$(command -v /usr/bin/python3 python3 | head -n 1)
+python=/usr/bin/python3 # Debian's; another one may come first in PATH
+[ -x "$python" ] || python=python3
 packages=$root/build/site-python
 requirements=scripts/site/requirements.txt
 
