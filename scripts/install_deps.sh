@@ -17,7 +17,8 @@ set -euo pipefail
 readonly core="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev"
 readonly tools="libavcodec-dev libavutil-dev"
 readonly test="$tools doctest-dev libboost-context-dev libopenjp2-tools grokj2k-tools openjph-tools ffmpeg python3 python3-pytest
-  python3-pytest-xdist python3-numpy clang libclang-rt-14-dev git unifdef spin"
+  python3-pytest-xdist python3-numpy clang libclang-rt-14-dev git unifdef spin man-db mandoc
+  bsdextrautils lintian mmdebstrap"
 readonly ffmpeg="gcc make nasm patch xz-utils util-linux debian-archive-keyring ca-certificates libopenjp2-7-dev
   zlib1g-dev ccache python3 mediainfo"
 readonly ffmpeg_optional="libzimg-dev libdav1d-dev libxml2-dev libfreetype-dev libharfbuzz-dev libfontconfig-dev"
