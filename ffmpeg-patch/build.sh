@@ -219,7 +219,7 @@ build_library() {
     if command -v ninja >/dev/null; then generator=(-G Ninja); fi
     say "libcj2k: building"
     quietly "$build.log" cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
-      -DCJ2K_BUILD_TESTS=OFF -DCJ2K_BUILD_SAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib "-DCJ2K_CUDA=${CJ2K_CUDA:-AUTO}" ${CJ2K_NVCC:+"-DCJ2K_NVCC=$CJ2K_NVCC"}
+      -DCJ2K_BUILD_TESTS=OFF -DCJ2K_TOOLS=OFF -DCJ2K_BUILD_SAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib "-DCJ2K_CUDA=${CJ2K_CUDA:-AUTO}" ${CJ2K_NVCC:+"-DCJ2K_NVCC=$CJ2K_NVCC"}
     sed -n 's/^-- cj2k: /libcj2k: /p' "$build.log" | while IFS= read -r line; do say "$line"; done
     quietly "$build.log" cmake --build "$build" --target cj2k -j "$jobs"
     quietly "$build.log" cmake --install "$build" --prefix "$prefix"

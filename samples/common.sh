@@ -83,7 +83,7 @@ find_check() {
   if [[ ! -x $check && -z ${CJ2K_CHECK:-} ]]; then
     "$root/scripts/install_deps.sh" core
     echo "building cj2k-check"
-    { cmake -S "$root" -B "$root/build/check" -DCMAKE_BUILD_TYPE=Release -DCJ2K_CUDA=OFF -DCJ2K_BUILD_TESTS=OFF \
+    { cmake -S "$root" -B "$root/build/check" -DCMAKE_BUILD_TYPE=Release -DCJ2K_CUDA=OFF -DCJ2K_BUILD_TESTS=OFF -DCJ2K_TOOLS=OFF \
         -DCJ2K_BUILD_SAMPLES=OFF && cmake --build "$root/build/check" -j "$(nproc)" --target cj2k_check; } \
       >"$root/build/check.log" 2>&1 || die "cj2k-check cannot be built: $root/build/check.log"
   fi

@@ -23,7 +23,7 @@ if [ "$CUDA" = ON ]; then
   nvcc=$(scripts/get_nvcc.sh /opt/cuda)
   cuda=(-DCJ2K_CUDA=ON "-DCJ2K_NVCC=$nvcc" "-DCJ2K_CUDA_ARCHITECTURES=$CUDA_ARCHITECTURES")
 fi
-cmake -S . -B build/image -G Ninja -DCMAKE_BUILD_TYPE=Release -DCJ2K_BUILD_TESTS=OFF -DCJ2K_BUILD_SAMPLES=OFF \
+cmake -S . -B build/image -G Ninja -DCMAKE_BUILD_TYPE=Release -DCJ2K_BUILD_TESTS=OFF -DCJ2K_TOOLS=OFF -DCJ2K_BUILD_SAMPLES=OFF \
   -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "${cuda[@]}"
 cmake --build build/image -j "$jobs" --target cj2k cj2k_check
 cmake --install build/image --prefix /opt/cj2k --strip
