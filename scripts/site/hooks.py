@@ -103,7 +103,7 @@ def on_page_markdown(markdown, page, config, files):
 def labelled(table):
     """Each cell with the heading of its column, which site.css shows where a wide table does not fit."""
     headings = [re.sub(r"<[^>]+>", "", heading) for heading in re.findall(r"<th[^>]*>(.*?)</th>", table)]
-    if len(headings) < 5:
+    if len(headings) < 3:
         return table
 
     def row(match):
