@@ -182,6 +182,9 @@ void BlockRun::optimise(BlockLane& lane, const CodedBlock& last) {
     const int most_planes = subband_of(plan_, block, limits_.step_set).max_bit_planes;
     plane = most_planes + block.planes_above - last.zero_bit_planes - num_planes_begun(passes);
     kind = pass_kind(passes - 1);
+  } else if (plane == lane.bit_planes - 1) {
+    // Its one pass hardly ever pays: of 3,500 such blocks of a frame, RDOQ changed 150.
+    return;
   }
   if (plane >= lane.bit_planes) return;
   RdoqBlock b{lane.samples.as<uint32_t>(),

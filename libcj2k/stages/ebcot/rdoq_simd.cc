@@ -1,13 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// RDOQ with windows of significance in machine words. A map holds one bit for each sample and
-// question; 6 bits are a column of a stripe with the rows -1 .. 4 (rows -1 and 4 belong to the
-// stripes beside it). So 8 columns are 6 bytes. Columns of zeros stand on both sides of a stripe, and
-// a stripe of zeros above and below.
-//
-// A window is five columns, 30 bits: bit 6 * column + row + 1. The neighbours of a bit are 1, 5, 6
-// and 7 bits away, and ascending bits are in scan order.
+// RDOQ with windows of significance in machine words: rdoq_windows.h.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -15,6 +9,7 @@
 #include "stages/ebcot/contexts.h"
 #include "stages/ebcot/rdoq.h"
 #include "stages/ebcot/rdoq_model.h"
+#include "stages/ebcot/rdoq_windows.h"
 
 namespace cj2k::simd {
 namespace {
@@ -22,101 +17,7 @@ namespace {
 using rdoq::Counts;
 using rdoq::kMagnitude;
 using rdoq::Model;
-
-// Maps.
-constexpr int kSign = 0;   ///< negative
-constexpr int kOne = 1;    ///< + up: bit of that plane
-constexpr int kEarly = 4;  ///< + up: coded by the significance pass
-constexpr int kReached =
-    7;  ///< + up: significant after that plane; up to two planes above the tracked
-static_assert(kReached + kTrackedPlanes + 2 == kRdoqMaps);
-
-constexpr int kLeftBits = 24;  ///< of the columns of zeros
-constexpr int kChunk = 8;      ///< columns in kChunkBytes
-constexpr int kChunkBytes = 6;
-constexpr int kMarginBytes = 5;  ///< of the columns of zeros
-constexpr int kColumnBits = 6;
-constexpr uint32_t kAll = 0x3FFFFFFF;
-constexpr uint32_t kRows = 0x1E;           ///< rows 0 .. 3 of column 0 of a window
-constexpr uint32_t kRowAbove = 0x1041041;  ///< row -1 of all columns
-constexpr uint32_t kRowBelow = kRowAbove << 5;
-constexpr uint32_t kMiddle = kRows << 6 | kRows << 12 | kRows << 18;  ///< columns 1 .. 3
-constexpr uint32_t kNear = 0x3FFFF << 6;  ///< columns 1 .. 3 with the rows above and below
-/// What precedes the columns 1 .. 3 in scan order.
-constexpr uint32_t kPrecedes = kRowAbove | kRows;
-constexpr unsigned kNeighbours = 0x1EF;  ///< of the nine bits of around()
-
-/// The nine bits around `bit`, column by column.
-inline unsigned around(uint32_t significant, int bit) {
-  return (significant >> (bit - 7) & 7) | (significant >> (bit - 1) & 7) << 3 |
-         (significant >> (bit + 5) & 7) << 6;
-}
-inline bool any_around(uint32_t significant, int bit) {
-  return (around(significant, bit) & kNeighbours) != 0;
-}
-/// Left, right, above, below: bits 0 .. 3 their significance, bits 4 .. 7 their signs.
-inline unsigned cross(uint32_t significant, uint32_t sign, int bit) {
-  const auto four = [bit](uint32_t w) {
-    return (w >> (bit - 6) & 1) | (w >> (bit + 6) & 1) << 1 | (w >> (bit - 1) & 1) << 2 |
-           (w >> (bit + 1) & 1) << 3;
-  };
-  return four(significant) | four(sign) << 4;
-}
-/// All bits next to a bit of `w`.
-inline uint32_t grown(uint32_t w) {
-  const uint32_t column = w | w << 1 | w >> 1;
-  return column | column << 6 | column >> 6;
-}
-
-/// Labels by window: context << 1, and for signs the flip in bit 0.
-struct Labels {
-  uint8_t zero[4][512];
-  uint8_t sign[256];
-};
-constexpr Labels make_labels() {
-  Labels labels{};
-  for (unsigned w = 0; w < 512; ++w) {
-    const auto at = [w](int i) { return static_cast<int>(w >> i & 1); };
-    const int h = at(1) + at(7), v = at(3) + at(5), d = at(0) + at(2) + at(6) + at(8);
-    for (unsigned o = 0; o < 4; ++o)
-      labels.zero[o][w] = static_cast<uint8_t>(
-          mq::kZero + ebcot::zero_context(static_cast<Orientation>(o), h, v, d));
-  }
-  for (unsigned w = 0; w < 256; ++w) {
-    const auto at = [w](int i) { return (w >> i & 1) == 0 ? 0 : (w >> (i + 4) & 1) != 0 ? -1 : 1; };
-    const auto clamp = [](int sum) { return sum < -1 ? -1 : sum > 1 ? 1 : sum; };
-    const auto s = ebcot::sign_context(clamp(at(0) + at(1)), clamp(at(2) + at(3)));
-    labels.sign[w] = static_cast<uint8_t>(s.context << 1 | s.flip);
-  }
-  return labels;
-}
-constexpr Labels kLabels = make_labels();
-
-/// Five columns of one stripe in one plane.
-struct Window {
-  uint32_t higher, now, early, sign, second, one;
-};
-
-/// The one or two windows that a change is seen in.
-struct Windows {
-  Window w[2];
-  uint32_t region[2];  ///< bits of the samples whose decisions are counted
-  uint32_t near[2];    ///< of them, those of rows y - 1 .. y + 1
-  int first, count;    ///< stripes
-  int own;             ///< index of the sample's own stripe
-};
-
-uint64_t load8(const uint8_t* from) {
-  uint64_t v;
-  std::memcpy(&v, from, sizeof v);
-  return std::endian::native == std::endian::little ? v : __builtin_bswap64(v);
-}
-void store8(uint8_t* to, uint64_t v) {
-  if (std::endian::native != std::endian::little) v = __builtin_bswap64(v);
-  std::memcpy(to, &v, sizeof v);
-}
-
-int64_t cost_of(uint32_t pair, uint32_t bit) { return pair >> (16 * bit) & 0xFFFF; }
+using namespace rdoq_windows;
 
 class Rdoq {
  public:
@@ -241,25 +142,25 @@ void Rdoq::set_sample(int x, int y, uint32_t m) {
 void Rdoq::fill_chunk(int x0, int stripe) {
   uint64_t bits[kRdoqMaps] = {};
   const int width = std::min(kChunk, b_.width - x0), rows = rows_of(stripe);
-  uint64_t any = 0;
   for (int row = 0; row < rows; ++row) {
     const int y = 4 * stripe + row;
-    const int32_t* values = z_.value + y * b_.width + x0;
     const uint32_t* samples = b_.samples + y * b_.stride + x0;
     const uint32_t* before = z_.before + y * b_.width + x0;
+    uint64_t states = 0;
+    unsigned signs = 0;
     for (int i = 0; i < width; ++i) {
-      if (2 * values[i] < 1 << kRdoqFraction) continue;  // stays insignificant
-      const int at = kColumnBits * i + row + 1;
-      any |= uint64_t{1} << at;
-      bits[kSign] |= uint64_t{before[i] >> 31} << at;
       const uint32_t q = (samples[i] & kMagnitude) >> b_.plane;
-      if (q == 0) continue;
-      for (int up = 0; up < model_.tracked; ++up) bits[kOne + up] |= uint64_t{q >> up & 1} << at;
-      for (int up = 0; up < model_.tracked + 2; ++up)
-        bits[kReached + up] |= uint64_t{q >> up != 0} << at;
+      states |= uint64_t{kStates.of[q < 16 ? q : 16 | (q & 7)]} << (8 * i);
+      signs |= (before[i] >> 31) << i;
     }
+    bits[kSign] |= kStates.spread[signs] << (row + 1);
+    if (states == 0) continue;
+    states = transposed(states);
+    for (int k = 0; k < kTrackedPlanes; ++k)
+      bits[kOne + k] |= kStates.spread[states >> (8 * k) & 255] << (row + 1);
+    for (int k = 0; k < kTrackedPlanes + 2; ++k)
+      bits[kReached + k] |= kStates.spread[states >> (8 * (kTrackedPlanes + k)) & 255] << (row + 1);
   }
-  if (any == 0) return;
   constexpr uint64_t kTop = 0x82082082082, kBottom = kTop << 3;
   const ptrdiff_t at = (stripe + 1) * pitch_ + kLeftBits / 8 + x0 / kChunk * kChunkBytes;
   for (int map = 0; map < kRdoqMaps; ++map) {
