@@ -254,6 +254,8 @@ def main():
         if "--check" not in sys.argv:
             path.write_text(svg, encoding="utf-8")
     others = {path.stem for path in FIGURES.glob("*.svg")} - DRAWN.keys()
+    if old and "--check" in sys.argv:
+        print("a result file has changed: scripts/site/figures.py draws the figures anew")
     print(f"{len(DRAWN)} figures, changed: {', '.join(old) or 'none'}" + (f"; not drawn here: {others}" if others else ""))
     return 1 if "--check" in sys.argv and (old or others) else 0
 
