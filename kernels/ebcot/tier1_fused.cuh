@@ -328,10 +328,11 @@ struct Tier1Fused {
   /// a pass; then all lanes that have decisions code up to 16 of them together.
   template <typename T>
   CJ2K_KERNEL_FN static void code(T& t, Smem& smem, const Params& p) {
-    const uint32_t group = t.lane() / kSlots, i = t.lane() % kSlots;
+    const uint32_t lane = in_register(t, t.lane());
+    const uint32_t group = lane / kSlots, i = lane % kSlots;
     bool closed = group >= kGroups || i >= p.num_slots;
     GroupSmem& s = smem.groups[group < kGroups ? group : 0];
-    const SharedBank<T> bank{&t, &smem.coder.contexts[0][t.lane()], smem.table};
+    const SharedBank<T> bank{&t, &smem.coder.contexts[0][lane], smem.table};
     Segments<DeviceStore<T>> segments(p.style,
                                       DeviceStore<T>(t, p.buffers, t.gload(p.buffers.jobs), 0));
     uint32_t block = kNone;

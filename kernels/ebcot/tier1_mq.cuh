@@ -35,6 +35,14 @@ struct SharedBank {
   CJ2K_KERNEL_FN mq::State state(unsigned number) const { return t->sload(table[number]); }
 };
 
+/// The same value, from an instruction that ptxas does not repeat. Otherwise it reads the index of
+/// the thread (S2R, some twenty cycles) and derives the address of the contexts anew for every
+/// decision, whatever registers are free. Every lane must call it.
+template <typename T>
+CJ2K_KERNEL_FN uint32_t in_register(T& t, uint32_t value) {
+  return t.shuffle(value, t.lane());
+}
+
 /// The Store of Segments in device memory.
 template <typename T>
 class DeviceStore {
@@ -221,7 +229,9 @@ struct MqCoder {
       t.sstore(smem.table[i], p.states.states[i]);
     }
     t.sync();
-    const SharedBank<T> bank{&t, &smem.warps[t.warp()].contexts[0][t.lane()], smem.table};
+    const uint32_t of_warp = t.warp() * (sizeof(MqWarpSmem) / sizeof(mq::State));
+    const SharedBank<T> bank{&t, &smem.warps[0].contexts[0][0] + in_register(t, of_warp + t.lane()),
+                             smem.table};
     if constexpr (!kByPlane) {
       const uint32_t entry = t.block_x() * kThreads + t.thread();
       if (entry >= p.list.count()) return;
