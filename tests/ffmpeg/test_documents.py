@@ -118,10 +118,9 @@ def check_parts(ff, words):
                 pytest.skip(f"this ffmpeg has not, among its {kinds}: {', '.join(sorted(missing))}")
 
 
-def find_tool(name):
-    """cj2k, the installed one or one of a build."""
-    built = sorted(path for path in ROOT.glob(f"build/*/**/{name}") if path.is_file() and os.access(path, os.X_OK))
-    return shutil.which(name) or next(map(str, built), None)
+def find_cj2k():
+    """The command line tool: the installed one, or one of a build; None if there is none."""
+    return shutil.which("cj2k") or next(map(str, sorted(ROOT.glob("build/*/tools/cj2k/cj2k"))), None)
 
 
 def make_tools(ff, folder):
@@ -130,7 +129,7 @@ def make_tools(ff, folder):
     path.mkdir()
     (path / "ffmpeg").write_text(f'#!/bin/sh\nexec "{ff.program}" -hide_banner -nostdin -y "$@"\n', encoding="utf-8")
     (path / "ffmpeg").chmod(0o755)
-    for name, program in (("cj2k-check", find_checker()), ("cj2k", find_tool("cj2k"))):
+    for name, program in (("cj2k-check", find_checker()), ("cj2k", find_cj2k())):
         if program:
             (path / name).symlink_to(pathlib.Path(program).resolve())
     for name in FOLDERS:
