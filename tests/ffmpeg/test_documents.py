@@ -85,7 +85,7 @@ def test_blocks_are_marked(page):
     assert len(marks) == sum(1 for block in blocks_of(page) if block.kind), "a mark does not stand right before a ```sh block"
 
 
-def make_film(ff, path):
+def make_film(ff, path, frames=FRAMES):
     """The file or the sequence of a command: what every build can decode, or the kind of image that the name says."""
     path.parent.mkdir(exist_ok=True)
     kind = path.suffix[1:]
@@ -95,7 +95,7 @@ def make_film(ff, path):
         for kinds in ("decoders", "encoders"):
             if kind not in names_of(ff.program, kinds):
                 pytest.skip(f"this ffmpeg has no {kind} among its {kinds}")
-    ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=320x180:r=24", "-frames:v", FRAMES, *codec, path)
+    ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=320x180:r=24", "-frames:v", frames, *codec, path)
 
 
 def make_inputs(ff, folder, words):
@@ -106,7 +106,7 @@ def make_inputs(ff, folder, words):
         names = [word for word in words[1:] if FILM.fullmatch(word)][:1]
     for name in names:
         if not (folder / name).exists() and not (folder / (name % 1 if "%" in name else name)).exists():
-            make_film(ff, folder / name)
+            make_film(ff, folder / name, 8 if words[0] == "samples/cluster/encode.sh" else FRAMES)  # one for each segment
 
 
 def check_parts(ff, words):
