@@ -26,21 +26,19 @@
 
 namespace cj2k {
 
-/// A function of x >= 0 as a cubic per segment. Three multiplications and additions, each rounded
-/// once, give its value: c3, c2, c1, c0.
-///
-/// The segments follow the bits of the float x, which are about log2(x): shifted right by s, they
-/// are as a float about x^(1 / 2^s), times a constant. The sum with `magic` has the whole steps of
-/// that in its lowest bits: the segment. So segments become wider with x, as suits a power of x.
+/// scale(e) * polynomial(m), which is a power of x, times a constant. x has the exponent e, biased as in
+/// floats, and the mantissa m in [1, 2). The scale is fine[e % 8] * coarse[e / 8 % 8], rounded; the
+/// polynomial is evaluated by fused multiply-adds, from the highest term on.
 struct XyzCurve {
-  static constexpr uint32_t kSegments = 32, kCoefficients = 4;
+  static constexpr uint32_t kScales = 8, kTerms = 5;
 
-  float coefficients[kCoefficients * kSegments];  ///< [power of x][segment]
-  float magic;
+  float fine[kScales], coarse[kScales];
+  float terms[kTerms];  ///< [power of m]
+  uint32_t least;       ///< bits of a float whose scale is 0: what smaller ones count as
 };
 
-/// Both powers are curves, within rounding errors of the formulas: code values are almost always
-/// the nearest, and never more than one off. Instruction sets whose registers hold the coefficients
+/// Both powers are curves, within 0.05 code values of the formulas: code values are almost always the
+/// nearest, and never more than one off. Instruction sets with fused multiply-add and permutations
 /// compute them. The others, and devices, look the same values up: in `linear`, and in `codes`,
 /// which has the places of the steps of the rounded curve.
 struct XyzTables {
@@ -48,12 +46,12 @@ struct XyzTables {
   std::vector<uint32_t> codes;  ///< [XyzCodes::kNumEntries]
   XyzMatrix matrix;
   XyzCurve linear_curve;  ///< of samples without level shift
-  XyzCurve code_curve;    ///< of linear light with its bits of kLightMask: codes before rounding
+  XyzCurve code_curve;    ///< of linear light: codes before rounding
 
-  static constexpr int kLinearShift = 2, kCodeShift = 3;  ///< s of the curves
-  /// Between floats with these bits, the curve of codes rises by more than its rounding errors. So
-  /// the rounded one never falls, and has one step from each code to the next.
-  static constexpr uint32_t kLightMask = ~uint32_t{31};
+  /// The bits of a mantissa that count. Between floats with these bits, the curve of codes rises by
+  /// more than its rounding errors. So the rounded one never falls, and has one step from each code
+  /// to the next.
+  static constexpr uint32_t kMantissaMask = 0x7FFFFF & ~uint32_t{31};
 };
 
 /// @param xyz          not CJ2K_XYZ_OFF
@@ -62,8 +60,9 @@ struct XyzTables {
 /// Throws std::bad_alloc.
 XyzTables make_xyz_tables(cj2k_xyz xyz, double gamma, int32_t source_bits);
 
-/// The value of a curve before rounding. x has the bits that the curve takes.
-float xyz_curve_at(const XyzCurve& curve, int shift, float x);
+/// The value of a curve at x >= 0, and the nearest integer to it.
+float xyz_curve_at(const XyzCurve& curve, float x);
+int32_t xyz_rounded_curve_at(const XyzCurve& curve, float x);
 
 /// Rows of R', G' and B' as ingest gives them (level-shifted, source bits) become X', Y' and Z' in
 /// place, level-shifted, 12 bits. Deterministic: yes, the same on every target and device.

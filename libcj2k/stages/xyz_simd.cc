@@ -10,9 +10,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// Whether two registers hold the coefficients of a power for all segments.
+// Whether there are fused multiply-adds, and registers hold the scales of eight exponents.
 #undef CJ2K_XYZ_CURVES
-#define CJ2K_XYZ_CURVES (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3)
+#define CJ2K_XYZ_CURVES (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
 
 HWY_BEFORE_NAMESPACE();
 namespace cj2k::simd {
@@ -23,54 +23,75 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if CJ2K_XYZ_CURVES
 
-using DF = hn::Full512<float>;
-using DI = hn::Full512<int32_t>;
-using VF = hn::Vec512<float>;
-using VI = hn::Vec512<int32_t>;
-constexpr int32_t kLanes = 16;
+using DF = hn::ScalableTag<float>;
+using DI = hn::RebindToSigned<DF>;
+using VF = hn::VFromD<DF>;
+using VI = hn::VFromD<DI>;
+constexpr int32_t kLanes = HWY_TARGET <= HWY_AVX3 ? 16 : 8;
 
-template <int kShift>
+static_assert(XyzCurve::kScales == 8);
+/// The eight floats of a table, in a register; in one of 16, twice.
+HWY_INLINE VF load_scales(const float* table) {
+#if HWY_TARGET <= HWY_AVX3
+  return VF{_mm512_broadcast_f32x8(_mm256_loadu_ps(table))};
+#else
+  return VF{_mm256_loadu_ps(table)};
+#endif
+}
+/// The lowest bits of a lane of `index` choose.
+HWY_INLINE VF pick(VF table, VI index) {
+#if HWY_TARGET <= HWY_AVX3
+  return VF{_mm512_permutexvar_ps(index.raw, table.raw)};
+#else
+  return VF{_mm256_permutevar8x32_ps(table.raw, index.raw)};
+#endif
+}
+
 class Curve {
  public:
-  HWY_INLINE explicit Curve(const XyzCurve& from) : magic_(hn::Set(DF(), from.magic)) {
-    for (int i = 0; i < 8; ++i) table_[i] = hn::LoadU(DF(), from.coefficients + kLanes * i);
+  HWY_INLINE explicit Curve(const XyzCurve& from)
+      : fine_(load_scales(from.fine)),
+        coarse_(load_scales(from.coarse)),
+        least_(hn::Set(DI(), static_cast<int32_t>(from.least))) {
+    for (uint32_t k = 0; k < XyzCurve::kTerms; ++k) terms_[k] = hn::Set(DF(), from.terms[k]);
   }
-  /// As xyz_curve_at.
-  HWY_INLINE VF operator()(VF x) const {
-    // Bits of x >= 0 are not negative.
-    const VF root = hn::BitCast(DF(), hn::ShiftRight<kShift>(hn::BitCast(DI(), x)));
-    const VI segment = hn::BitCast(DI(), hn::Add(root, magic_));
-    // The lowest five bits of a lane choose.
-    const auto pick = [&](int power) {
-      return VF{
-          _mm512_permutex2var_ps(table_[2 * power].raw, segment.raw, table_[2 * power + 1].raw)};
-    };
-    return hn::MulAdd(hn::MulAdd(hn::MulAdd(pick(3), x, pick(2)), x, pick(1)), x, pick(0));
+  /// The factors of xyz_curve_at(x).
+  HWY_INLINE void factors(VF x, VF& scale, VF& polynomial) const {
+    const VI bits = hn::Max(hn::BitCast(DI(), x), least_);
+    const VI mask = hn::Set(DI(), static_cast<int32_t>(XyzTables::kMantissaMask));
+    const VF mantissa = hn::BitCast(DF(), hn::Or(hn::And(bits, mask), hn::Set(DI(), 127 << 23)));
+    scale = hn::Mul(pick(fine_, hn::ShiftRight<23>(bits)), pick(coarse_, hn::ShiftRight<26>(bits)));
+    polynomial = terms_[XyzCurve::kTerms - 1];
+    for (int k = XyzCurve::kTerms - 2; k >= 0; --k)
+      polynomial = hn::MulAdd(polynomial, mantissa, terms_[k]);
   }
 
  private:
-  VF table_[8];
-  VF magic_;
+  VF fine_, coarse_;
+  VI least_;
+  VF terms_[XyzCurve::kTerms];
 };
 
 /// Samples become X, Y and Z in linear light: floats in the same memory.
 void to_linear(const XyzTables& tables, int32_t* r, int32_t* g, int32_t* b, int32_t count) {
   const DF df;
   const DI di;
-  const Curve<XyzTables::kLinearShift> curve(tables.linear_curve);
+  const Curve curve(tables.linear_curve);
   const VI half = hn::Set(di, static_cast<int32_t>(tables.linear.size() / 2));
-  const VI mask = hn::Set(di, static_cast<int32_t>(XyzTables::kLightMask));
   const float* m = tables.matrix.m;
   for (int32_t x = 0; x < count; x += kLanes) {
     const auto linear = [&](const int32_t* samples) {
-      return curve(hn::ConvertTo(df, hn::Add(hn::LoadU(di, samples + x), half)));
+      VF scale, polynomial;
+      curve.factors(hn::ConvertTo(df, hn::Add(hn::LoadU(di, samples + x), half)), scale,
+                    polynomial);
+      return hn::Mul(scale, polynomial);
     };
     const VF red = linear(r), green = linear(g), blue = linear(b);
     const auto store = [&](const float* w, int32_t* to) {
       // No MulAdd: it would round once where the reference rounds twice.
       const VF sum = hn::Add(hn::Mul(hn::Set(df, w[0]), red), hn::Mul(hn::Set(df, w[1]), green));
       const VF light = hn::Add(sum, hn::Mul(hn::Set(df, w[2]), blue));
-      hn::StoreU(hn::And(hn::BitCast(di, light), mask), di, to + x);
+      hn::StoreU(hn::BitCast(di, light), di, to + x);
     };
     store(m, r);
     store(m + 3, g);
@@ -82,13 +103,15 @@ void to_linear(const XyzTables& tables, int32_t* r, int32_t* g, int32_t* b, int3
 void to_codes(const XyzTables& tables, int32_t* row, int32_t count) {
   const DF df;
   const DI di;
-  const Curve<XyzTables::kCodeShift> curve(tables.code_curve);
+  const Curve curve(tables.code_curve);
   // The sum with 1.5 * 2^23 has no bits behind the point.
   const VF round = hn::Set(df, 12582912.0f);
   const VI round_bits = hn::Set(di, 0x4B400000 + 2048);
   for (int32_t x = 0; x < count; x += kLanes) {
-    const VF code = curve(hn::BitCast(df, hn::LoadU(di, row + x)));
-    hn::StoreU(hn::Sub(hn::BitCast(di, hn::Add(code, round)), round_bits), di, row + x);
+    VF scale, polynomial;
+    curve.factors(hn::BitCast(df, hn::LoadU(di, row + x)), scale, polynomial);
+    const VF code = hn::MulAdd(scale, polynomial, round);
+    hn::StoreU(hn::Sub(hn::BitCast(di, code), round_bits), di, row + x);
   }
 }
 

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "stages/xyz.h"
 
@@ -76,78 +78,68 @@ float float_of(uint32_t bits) {
   return value;
 }
 
-/// The segment of x in a curve with this shift and magic.
-uint32_t segment_of(float x, int shift, float magic) {
-  return bits_of(float_of(bits_of(x) >> shift) + magic) & (XyzCurve::kSegments - 1);
-}
+constexpr int32_t kMantissaBits = 23, kBias = 127;
 
-using Cubic = std::array<double, XyzCurve::kCoefficients>;
-
-/// The cubic through four points of f between a and b: where a Chebyshev polynomial of x^0.7 has its
-/// roots. The power makes the largest error of the widest segments, near 0, half as large.
-template <typename Function>
-Cubic interpolate(double a, double b, const Function& f) {
-  constexpr size_t n = XyzCurve::kCoefficients;
-  constexpr double kPi = 3.14159265358979323846, kPower = 0.7;
-  Cubic x{}, y{};
+/// Polynomial of a mantissa that differs from its power by at most a few millionths. It and the power
+/// have the same quotient of the values at 2 and 1, so that a curve has no step between exponents.
+std::array<double, XyzCurve::kTerms> fit_power(double power) {
+  // The error relative to the power is the same, with alternating signs, at n places: where the
+  // Chebyshev polynomial of degree n - 1 is 1 or -1, both ends included. Unknown: terms and error.
+  constexpr size_t n = XyzCurve::kTerms + 1;
+  constexpr double kPi = 3.14159265358979323846;
+  std::array<std::array<double, n + 1>, n> rows{};  // n equations: coefficients, right-hand side
   for (size_t i = 0; i < n; ++i) {
-    const double root = std::cos(static_cast<double>(2 * i + 1) * kPi / (2 * n));
-    const double low = std::pow(a, kPower), high = std::pow(b, kPower);
-    x[i] = std::pow((low + high) / 2 - (high - low) / 2 * root, 1 / kPower);
-    y[i] = f(x[i]);
+    const double x = 1.5 - 0.5 * std::cos(static_cast<double>(i) * kPi / (n - 1));
+    const double y = std::pow(x, power);
+    for (size_t k = 0; k + 1 < n; ++k) rows[i][k] = std::pow(x, static_cast<double>(k));
+    rows[i][n - 1] = i % 2 == 0 ? y : -y;
+    rows[i][n] = y;
   }
-  for (size_t step = 1; step < n; ++step) {  // divided differences
-    for (size_t i = n - 1; i >= step; --i) y[i] = (y[i] - y[i - 1]) / (x[i] - x[i - step]);
-  }
-  Cubic c{y[n - 1]};
-  for (size_t i = n - 1; i-- > 0;) {  // c becomes c * (x - x[i]) + y[i]
-    for (size_t k = n - 1; k > 0; --k) c[k] = c[k - 1] - c[k] * x[i];
-    c[0] = y[i] - c[0] * x[i];
-  }
-  return c;
-}
-
-/// The largest float of a segment.
-float last_of_segment(uint32_t segment, int shift, float magic, float largest) {
-  uint32_t low = 0, high = bits_of(largest);  // low is in the segment or below it
-  while (low < high) {
-    const uint32_t middle = low + (high - low + 1) / 2;
-    if (segment_of(float_of(middle), shift, magic) <= segment) {
-      low = middle;
-    } else {
-      high = middle - 1;
+  for (size_t c = 0; c < n; ++c) {  // Gauss and Jordan, with the largest pivot of the column
+    const auto pivot = std::max_element(
+        rows.begin() + static_cast<ptrdiff_t>(c), rows.end(),
+        [&](const auto& a, const auto& b) { return std::abs(a[c]) < std::abs(b[c]); });
+    std::swap(rows[c], *pivot);
+    for (size_t r = 0; r < n; ++r) {
+      const double factor = rows[r][c] / rows[c][c];
+      if (r == c) continue;
+      for (size_t k = c; k <= n; ++k) rows[r][k] -= factor * rows[c][k];
     }
   }
-  return float_of(low);
+  std::array<double, XyzCurve::kTerms> terms{};
+  for (size_t k = 0; k < terms.size(); ++k) terms[k] = rows[k][n] / rows[k][k];
+  return terms;
 }
 
-/// f from 0 to `largest`. The first segment, which is nearly nothing, has f(0).
-template <typename Function>
-XyzCurve make_curve(int shift, float largest, const Function& f) {
+/// factor * x^power for floats with a biased exponent / 8 from first_group to last_group, at most seven
+/// groups; 0 for smaller floats.
+XyzCurve make_curve(double power, double factor, int first_group, int last_group) {
   XyzCurve curve{};
-  // The smallest power of two, and so the most segments, that leaves `largest` in the last one.
-  const float root = float_of(bits_of(largest) >> shift);
-  constexpr int kMantissaBits = 23, kSegmentBits = 5;
-  curve.magic = std::ldexp(1.0f, std::ilogb(root) + kMantissaBits - kSegmentBits);
-  while (bits_of(root + curve.magic) - bits_of(curve.magic) >= XyzCurve::kSegments)
-    curve.magic *= 2;
-  const uint32_t last = segment_of(largest, shift, curve.magic);
-  curve.coefficients[0] = static_cast<float>(f(0.0));
-  float begin = last_of_segment(0, shift, curve.magic, largest);
-  for (uint32_t segment = 1; segment <= last; ++segment) {
-    const float end = last_of_segment(segment, shift, curve.magic, largest);
-    const Cubic cubic = interpolate(begin, end, f);
-    for (uint32_t k = 0; k < XyzCurve::kCoefficients; ++k)
-      curve.coefficients[k * XyzCurve::kSegments + segment] = static_cast<float>(cubic[k]);
-    begin = end;
+  constexpr auto kScales = static_cast<int>(XyzCurve::kScales);
+  for (int i = 0; i < kScales; ++i) curve.fine[i] = static_cast<float>(std::exp2(i * power));
+  for (int group = first_group; group <= last_group; ++group) {
+    const double begin = std::exp2(kScales * group - kBias);
+    curve.coarse[group % kScales] = static_cast<float>(factor * std::pow(begin, power));
   }
+  const auto terms = fit_power(power);
+  for (size_t k = 0; k < terms.size(); ++k) curve.terms[k] = static_cast<float>(terms[k]);
+  curve.least = static_cast<uint32_t>(kScales * first_group - 1) << kMantissaBits;
   return curve;
 }
 
-/// The rounded curve at the float with these bits. To the nearest, as vectors are rounded.
-int32_t code_at(const XyzCurve& curve, uint32_t bits) {
-  const float light = float_of(bits & XyzTables::kLightMask);
-  return static_cast<int32_t>(std::nearbyint(xyz_curve_at(curve, XyzTables::kCodeShift, light)));
+/// The two factors of a curve's value.
+struct CurveValue {
+  float scale, polynomial;
+};
+CurveValue factors_at(const XyzCurve& curve, float x) {
+  const uint32_t bits = std::max(bits_of(x), curve.least);
+  const uint32_t exponent = bits >> kMantissaBits;
+  const float mantissa = float_of((bits & XyzTables::kMantissaMask) | bits_of(1.0f));
+  constexpr uint32_t n = XyzCurve::kScales;
+  float polynomial = curve.terms[XyzCurve::kTerms - 1];
+  for (size_t k = XyzCurve::kTerms - 1; k-- > 0;)
+    polynomial = std::fma(polynomial, mantissa, curve.terms[k]);
+  return {curve.fine[exponent % n] * curve.coarse[exponent / n % n], polynomial};
 }
 
 /// The bits of the smallest float that has at least this code.
@@ -155,7 +147,7 @@ uint32_t first_bits(const XyzCurve& curve, int32_t code) {
   uint32_t low = XyzCodes::kFirst, high = XyzCodes::kLast + 1;
   while (low < high) {
     const uint32_t middle = low + (high - low) / 2;
-    if (code_at(curve, middle) >= code) {
+    if (xyz_rounded_curve_at(curve, float_of(middle)) >= code) {
       high = middle;
     } else {
       low = middle + 1;
@@ -188,29 +180,33 @@ std::vector<uint32_t> make_codes(const XyzCurve& curve) {
 
 }  // namespace
 
-float xyz_curve_at(const XyzCurve& curve, int shift, float x) {
-  const float* c = curve.coefficients + segment_of(x, shift, curve.magic);
-  constexpr uint32_t n = XyzCurve::kSegments;
-  return std::fma(std::fma(std::fma(c[3 * n], x, c[2 * n]), x, c[n]), x, c[0]);
+float xyz_curve_at(const XyzCurve& curve, float x) {
+  const CurveValue value = factors_at(curve, x);
+  return value.scale * value.polynomial;
+}
+
+int32_t xyz_rounded_curve_at(const XyzCurve& curve, float x) {
+  const CurveValue value = factors_at(curve, x);
+  // The sum with 1.5 * 2^23 has no bits behind the point.
+  constexpr float kRound = 12582912.0f;
+  return static_cast<int32_t>(std::fma(value.scale, value.polynomial, kRound) - kRound);
 }
 
 XyzTables make_xyz_tables(cj2k_xyz xyz, double gamma, int32_t source_bits) {
   XyzTables tables{};
   tables.matrix = make_matrix(space_of(xyz));
   const int32_t count = 1 << source_bits;
-  tables.linear_curve =
-      make_curve(XyzTables::kLinearShift, static_cast<float>(count - 1),
-                 [=](double sample) { return std::pow(sample / (count - 1), gamma); });
+  constexpr int kGroupOf1 = kBias / 8, kGroupOf65535 = (kBias + 15) / 8;
+  tables.linear_curve = make_curve(gamma, std::pow(count - 1, -gamma), kGroupOf1, kGroupOf65535);
   tables.linear.reserve(static_cast<size_t>(count));
-  for (int32_t i = 0; i < count; ++i) {
-    tables.linear.push_back(
-        xyz_curve_at(tables.linear_curve, XyzTables::kLinearShift, static_cast<float>(i)));
-  }
-  // What stands for all floats with the same bits of the mask: the middle one.
-  constexpr double kMiddle = 1 + (~XyzTables::kLightMask / 2) * 0x1p-24;
-  tables.code_curve = make_curve(XyzTables::kCodeShift, 1.0f, [](double light) {
-    return kMaxCode * std::pow(light * kMiddle, 1 / kGamma);
-  });
+  for (int32_t i = 0; i < count; ++i)
+    tables.linear.push_back(xyz_curve_at(tables.linear_curve, static_cast<float>(i)));
+  // What stands for all floats with the same bits of the mask: the middle one of a mantissa of 1.5.
+  constexpr double kMiddle = 1 + (0x7FFFFF - XyzTables::kMantissaMask) / 2 * 0x1p-23 / 1.5;
+  // From 2^-55 on, which is a code of 0.002, to below 1.
+  constexpr int kFirstGroup = (kBias - 55) / 8;
+  tables.code_curve =
+      make_curve(1 / kGamma, kMaxCode * std::pow(kMiddle, 1 / kGamma), kFirstGroup, kGroupOf1);
   tables.codes = make_codes(tables.code_curve);
   return tables;
 }
