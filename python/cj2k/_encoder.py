@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from . import _cj2k, _params, _picture
@@ -42,7 +43,8 @@ class Info(NamedTuple):
     least_component_bytes: int
 
 
-class Device(NamedTuple):
+@dataclass(frozen=True)
+class Device:
     """A CUDA device; the fields of cj2k_device_info."""
 
     index: int

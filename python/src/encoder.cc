@@ -78,14 +78,17 @@ Encoder::Encoder(const Params& params) : params_(params) {
     result.status = cj2k_encoder_open(&p, &encoder_);
     if (result.status != CJ2K_OK) result.text = cj2k_encoder_last_error(nullptr);
   }
-  settle();
-  if (result.status != CJ2K_OK) raise(result.status, result.text);
-  params_.raw.struct_size = sizeof params_.raw;
-  result.status = cj2k_encoder_params(encoder_, &params_.raw);
-  if (result.status != CJ2K_OK) {
-    cj2k_encoder_close(encoder_);
-    raise(result.status, "the parameters of the encoder cannot be read");
+  if (result.status == CJ2K_OK) {
+    params_.raw.struct_size = sizeof params_.raw;
+    cj2k_encoder_params(encoder_, &params_.raw);
   }
+  try {
+    settle();
+  } catch (...) {  // a log handler that raised; the destructor will not run
+    close();
+    throw;
+  }
+  if (result.status != CJ2K_OK) raise(result.status, result.text);
 }
 
 Encoder::~Encoder() {
@@ -270,7 +273,6 @@ py::tuple Encoder::info() const {
   cj2k_info i{};
   i.struct_size = sizeof i;
   auto* self = const_cast<Encoder*>(this);
-  py::object strings;
   const Result result = self->run([&] { return cj2k_encoder_info(encoder_, &i); });
   self->check(result);
   return py::make_tuple(i.backend, i.simd, i.threads, i.gop, i.async_depth, i.num_tiles,

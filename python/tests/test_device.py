@@ -139,7 +139,7 @@ def test_device_frames_need_a_device():
     a = picture(48, 64, 3)
     other = Dlpack(a, 0x10000, (CUDA, 0))
     for frame in (other, CudaArray(a, 0x10000)):
-        with pytest.raises(cj2k.Error, match="^device cuda") as error:
+        with pytest.raises(cj2k.Error, match="built without CUDA|no CUDA") as error:
             cj2k.encode(frame)
         assert error.value.status in ("not_supported", "device")
         with cj2k.Encoder(64, 48) as encoder:

@@ -285,6 +285,22 @@ def test_log_lines_go_to_logging(caplog):
     assert warnings and "cinema2k" in warnings[0].getMessage()
 
 
+def test_a_log_handler_that_raises():
+    class Handler(logging.Handler):
+        def emit(self, record):
+            raise KeyboardInterrupt
+
+    logger, handler = logging.getLogger("cj2k"), Handler(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                cj2k.Encoder(64, 48, profile="cinema2k", profile_strict=0, depth=12, frame_rate=24, cblk=64)
+    finally:
+        logger.removeHandler(handler)
+    assert threading.active_count() == 1 and len(os.listdir("/proc/self/task")) < 50
+
+
 def test_pictures_of_test_media(media, decode):
     image = pytest.importorskip("PIL.Image", reason="no Pillow (python3-pil)")
     a = np.asarray(image.open(media / "kodak" / "kodim23.png").convert("RGB"))
