@@ -201,6 +201,22 @@ TEST_CASE("rdoq: bytes and error fall together, and the corrections are the true
   CHECK(after.result.total + told == doctest::Approx(total).epsilon(0.03));
 }
 
+TEST_CASE("rdoq: a block where no pass pays is left alone") {
+  const Coefficients from(32, 32, 0.4, false, 11);
+  std::vector<uint32_t> samples = from.samples;
+  RdoqBlock b = from.block(false, samples);
+  REQUIRE(b.bit_planes >= 2);
+  REQUIRE(b.bit_planes <= kTrackedPlanes);
+  b.plane = 0;
+  b.kind = PassKind::kCleanup;
+  b.rounds = 1;
+  const auto scratch = std::make_unique<RdoqScratch>();
+  b.lambda = 8;
+  CHECK(compare(from, b, *scratch) == 0);
+  b.lambda = 0.3;
+  CHECK(compare(from, b, *scratch) > 0);
+}
+
 TEST_CASE("rdoq: lambda and the cut") {
   CHECK(rdoq_lambda(24576, 1) == doctest::Approx(1.0 / 8));
   CHECK(rdoq_lambda(24576 + 256, 2) == doctest::Approx(1.0 / 8));
