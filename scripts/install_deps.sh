@@ -2,14 +2,14 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# install_deps.sh [core|tools|test|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|cluster|site|python|all|bench]...
+# install_deps.sh [core|tools|test|packages|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|cluster|site|python|all|bench]...
 # (default core)
 #
 # Installs missing Debian packages with apt: for the library (core), for cj2k, the command line tool (tools), for the tests
-# and sanitizers (test), for building FFmpeg (ffmpeg), for more of its components (ffmpeg_optional, and ffmpeg_full for
-# build.sh --full), for samples/service and its tests (service), for the tests of the image (image) and of samples/cluster
-# (cluster), for the documentation as a site (site), for the Python package and its tests (python), for benchmarks' plots and
-# visual metrics (bench).
+# and sanitizers (test), for the test of the Debian packages (packages), for building FFmpeg (ffmpeg), for more of its
+# components (ffmpeg_optional, and ffmpeg_full for build.sh --full), for samples/service and its tests (service), for the tests
+# of the image (image) and of samples/cluster (cluster), for the documentation as a site (site), for the Python package and its
+# tests (python), for benchmarks' plots and visual metrics (bench).
 # all: without ffmpeg_full and bench. Of ffmpeg_optional, ffmpeg_full, image and cluster, what the archive lacks is left out.
 # It asks no questions. If packages are missing, it needs root or sudo without a password.
 set -euo pipefail
@@ -18,7 +18,8 @@ readonly core="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev"
 readonly tools="libavcodec-dev libavutil-dev"
 readonly test="$tools doctest-dev libboost-context-dev libopenjp2-tools grokj2k-tools openjph-tools ffmpeg python3 python3-pytest
   python3-pytest-xdist python3-numpy clang libclang-rt-14-dev git unifdef spin man-db mandoc
-  bsdextrautils lintian mmdebstrap"
+  bsdextrautils"
+readonly debian="lintian mmdebstrap"
 readonly ffmpeg="gcc make nasm patch xz-utils util-linux debian-archive-keyring ca-certificates libopenjp2-7-dev
   zlib1g-dev ccache python3 mediainfo"
 readonly ffmpeg_optional="libzimg-dev libdav1d-dev libxml2-dev libfreetype-dev libharfbuzz-dev libfontconfig-dev"
@@ -38,6 +39,7 @@ for group in "${@:-core}"; do
   # shellcheck disable=SC2206 # the lists are split into words
   case $group in
     core) wanted+=($core) ;;
+    packages) wanted+=($debian) ;;
     tools) wanted+=($core $tools) ;;
     test) wanted+=($core $test) ;;
     ffmpeg) wanted+=($core $ffmpeg) ;;

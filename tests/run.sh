@@ -255,6 +255,9 @@ case " ${names[*]}" in
 esac
 case " ${names[*]} " in *" site "*) groups+=(site) ;; esac
 case " ${names[*]} " in *" python "*) groups+=(python) ;; esac
+case "$mode ${names[*]} " in
+  release* | *" package "* | *" package_deb "*) groups+=(packages) ;;
+esac
 scripts/install_deps.sh "${groups[@]}" || exit 1
 
 for name in "${names[@]}"; do run_step "$name"; done

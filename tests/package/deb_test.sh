@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 skip() { echo "SKIPPED: $*"; exit 77; }
 for tool in lintian mmdebstrap dpkg-deb; do
-  command -v $tool > /dev/null || skip "no $tool (Debian: scripts/install_deps.sh test)"
+  command -v $tool > /dev/null || skip "no $tool (Debian: scripts/install_deps.sh packages)"
 done
 mmdebstrap --simulate --variant=extract bookworm /dev/null < /dev/null > /dev/null 2>&1 ||
   skip "mmdebstrap cannot work here (needs root or user namespaces, and a mirror)"
