@@ -504,7 +504,7 @@ TEST_CASE("plane by plane: tables, thresholds and who stops, psb and bpi") {
       // Without a limit no block stops. With a limit of zero, all blocks that cost bytes stop.
       for (const Case& c :
            {Case{1, 20000, kNoTarget}, Case{3, 30000, 12000}, Case{4, kNoTarget, 4000},
-            Case{3, 0, 0}, Case{3, kNoTarget, kNoTarget}}) {
+            Case{4, 40000, kNoTarget}, Case{3, 0, 0}, Case{3, kNoTarget, kNoTarget}}) {
         INFO(c.num_components, " components, targets ", c.frame, " ", c.component);
         const FrameTargets targets =
             halved({c.frame, {c.component, c.component, c.component, c.component}, 0});

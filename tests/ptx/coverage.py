@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""coverage.py BUILD [--least PERCENT] [--missing KERNEL] [CHECK...]: which PTX instructions of the kernels the checks execute.
+"""coverage.py BUILD [--least PERCENT] [--missing KERNEL] [--checks NAME,...]: which PTX instructions of the kernels the checks execute.
 
 Runs the checks (stems of tests/device/*.cc; default: all that a GPU runs) on the interpreter of BUILD and prints a line for
 each kernel of the library, lowest first. --missing lists the instructions of one kernel that no check executed, each run of
@@ -46,13 +46,13 @@ def read(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
-    parser.add_argument("check", nargs="*")
+    parser.add_argument("--checks", default="")
     parser.add_argument("--least", type=float, default=0)
     parser.add_argument("--missing", metavar="KERNEL")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
     with tempfile.TemporaryDirectory() as folder:
-        passed = [run(build, check, folder) for check in args.check or checks_of(build)]
+        passed = [run(build, check, folder) for check in (args.checks.split(",") if args.checks else checks_of(build))]
         kernels = read(folder)
     if not passed or not kernels:
         sys.exit("no check ran")

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 
+#include "settings.h"
 #include "text.h"
 
 namespace cj2k::ptx {
@@ -218,6 +220,12 @@ void Decoder::guard(std::string_view& text, Insn& insn) {
 }
 
 void Decoder::instruction(std::string_view text) {
+  const Settings::Mutant& mutant = settings().mutant;
+  if (function_.name == mutant.kernel && function_.code.size() == mutant.index) {
+    std::fprintf(stderr, "ptx: %s: %s instead of %s\n", function_.name.c_str(), mutant.text.c_str(),
+                 std::string(text).c_str());
+    text_ = text = mutant.text;
+  }
   Insn insn;
   guard(text, insn);
   const auto words = split(take_word(text), '.');

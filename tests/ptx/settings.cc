@@ -20,6 +20,15 @@ uint64_t number(const char* name, uint64_t otherwise) {
   return text != nullptr ? std::strtoull(text, nullptr, 0) : otherwise;
 }
 
+Settings::Mutant mutant() {
+  const char* const value = std::getenv("CJ2K_PTX_MUTANT");
+  const std::string all = value != nullptr ? value : "";
+  const size_t first = all.find(':'), second = all.find(':', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return {};
+  return {all.substr(0, first), std::strtoull(all.c_str() + first + 1, nullptr, 10),
+          all.substr(second + 1)};
+}
+
 struct Sums {
   uint64_t launches = 0, blocks = 0, warp_insns = 0, lane_insns = 0;
   std::vector<std::string> text;
@@ -79,6 +88,7 @@ const Settings& settings() {
       .threads = number("CJ2K_PTX_THREADS", 1),
       .stats = number("CJ2K_PTX_STATS", 0) != 0,
       .cover_dir = std::getenv("CJ2K_PTX_COVER"),
+      .mutant = mutant(),
       .ptx_dir = std::getenv("CJ2K_PTX_DIR"),
   };
   return s;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "program.h"
 
@@ -17,7 +18,13 @@ struct Settings {
   uint64_t threads;       ///< CJ2K_PTX_THREADS, default 1: threads that share a launch's blocks
   bool stats;             ///< CJ2K_PTX_STATS: launches and instructions of each kernel, on stderr
   const char* cover_dir;  ///< CJ2K_PTX_COVER: folder for PID.tsv, each instruction: executed or not
-  const char* ptx_dir;    ///< CJ2K_PTX_DIR: kernels of *.ptx there take the place of the program's
+  /// CJ2K_PTX_MUTANT=KERNEL:INDEX:TEXT: this instruction of the kernel becomes another one
+  struct Mutant {
+    std::string kernel;
+    size_t index;
+    std::string text;
+  } mutant;
+  const char* ptx_dir;  ///< CJ2K_PTX_DIR: kernels of *.ptx there take the place of the program's
 };
 const Settings& settings();
 
