@@ -45,8 +45,9 @@ def mutations(text):
 
 
 class Checks:
-    def __init__(self, build, names):
+    def __init__(self, build, names, seconds):
         self.build = build
+        self.deadline = time.monotonic() + seconds
         self.seconds = {}
         self.executed = collections.defaultdict(list)  # (kernel, index): checks
         self.kernels = {}
@@ -63,7 +64,9 @@ class Checks:
                             self.executed[kernel, index].append(name)
 
     def noticed_by(self, mutant):
-        """The check that fails, and how; or None."""
+        """The check that fails, and how; None: no check does; False: no time was left."""
+        if time.monotonic() > self.deadline:
+            return False
         kernel, index, text = mutant
         environment = dict(os.environ, LD_LIBRARY_PATH=f"{self.build}/tests/ptx/lib", CJ2K_PTX_MUTANT=f"{kernel}:{index}:{text}")
         for name in sorted(self.executed[kernel, index], key=self.seconds.get):
@@ -75,7 +78,8 @@ class Checks:
             if f"ptx: {kernel}:".encode() not in result.stderr:
                 sys.exit(f"{mutant}: the kernel was not changed")
             if result.returncode != 0:
-                return name, "device error" if result.stderr.count(b"ptx: ") > 1 else "other bytes"
+                ended = any(line.startswith(b"ptx: ") and b" instead of " not in line for line in result.stderr.splitlines())
+                return name, "device error" if ended else "other bytes"
         return None
 
 
@@ -85,11 +89,12 @@ def main():
     parser.add_argument("--kernels", default="")
     parser.add_argument("--per-kernel", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no mutant after this time")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--checks", default="")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
-    checks = Checks(build, args.checks.split(",") if args.checks else coverage.checks_of(build))
+    checks = Checks(build, args.checks.split(",") if args.checks else coverage.checks_of(build), args.seconds)
     rng = random.Random(args.seed)
     mutants = []
     for kernel, code in sorted(checks.kernels.items()):
@@ -97,19 +102,23 @@ def main():
             continue
         places = [(kernel, k, new) for k, text in enumerate(code) if checks.executed[kernel, k] for new in mutations(text)]
         mutants += rng.sample(places, min(args.per_kernel, len(places)))
+    rng.shuffle(mutants)  # so that those for which there is time are of all kernels
     how = collections.Counter()
     by_kernel = collections.defaultdict(lambda: [0, 0])
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for mutant, notice in zip(mutants, pool.map(checks.noticed_by, mutants)):
+            if notice is False:
+                continue
             kernel, index, text = mutant
             by_kernel[kernel][0] += notice is not None
             by_kernel[kernel][1] += 1
             how[notice[1] if notice else "not noticed"] += 1
             if notice is None:
                 print(f"not noticed: {kernel} {index}: {checks.kernels[kernel][index]} -> {text}", flush=True)
-    for kernel, (noticed, count) in by_kernel.items():
+    for kernel, (noticed, count) in sorted(by_kernel.items()):
         print(f"{kernel:40} {noticed:3} of {count}")
-    print(f"{sum(n for n, _ in by_kernel.values())} of {len(mutants)} mutants noticed; " +
+    ran = sum(n for _, n in by_kernel.values())
+    print(f"{sum(n for n, _ in by_kernel.values())} of {ran} mutants noticed; " +
           ", ".join(f"{name} {count}" for name, count in how.most_common()))
 
 
