@@ -267,6 +267,7 @@ typedef struct CJ2KContext {
     int irreversible;
     int numresolution;
     int prog;
+    int preset;
     int cinema_mode;
     int tile_width;
     int tile_height;
@@ -691,6 +692,8 @@ static int set_coding(AVCodecContext *avctx, cj2k_params *p)
         p->wavelet = s->irreversible ? CJ2K_WAVELET_97 : CJ2K_WAVELET_53;
     if (s->prog >= 0)
         p->progression = s->prog;
+    if (s->preset >= 0)
+        p->effort = s->preset;
     if (s->numresolution)
         p->levels = s->numresolution - 1;
     if (s->tile_width)
@@ -2102,6 +2105,13 @@ static const AVOption cj2k_options[] = {
     { "tile_height", "alias of the height in tile, as in the jpeg2000 encoder (0 = unset)", OFFSET(tile_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, VE },
     { "prog", "alias of progression, as in the jpeg2000 encoder (-1 = unset)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_CPRL, VE, .unit = "progression" },
     { "prog_order", "alias of progression, as in libopenjpeg (-1 = unset)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_CPRL, VE, .unit = "progression" },
+
+    { "preset", "alias of effort, with the names of other encoders (-1 = unset)", OFFSET(preset), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 3, VE, .unit = "preset" },
+        CONST(preset, "faster", 0, "effort 0")
+        CONST(preset, "fast",   0, "effort 0")
+        CONST(preset, "medium", 1, "effort 1, the default")
+        CONST(preset, "slow",   2, "effort 2")
+        CONST(preset, "slower", 3, "effort 3")
 
     { "max_component_rate", "cap of each component in bits/s (0 = none)", OFFSET(max_component_rate), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX, VE },
     { "stats_file", "write a line of JSON about each frame to this file", OFFSET(stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE },

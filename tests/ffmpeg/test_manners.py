@@ -145,6 +145,6 @@ def test_every_option_and_value_has_help(ff):
 
 @pytest.mark.parametrize("name, of", [("pred", "wavelet"), ("irreversible", "wavelet"), ("numresolution", "levels"),
                                       ("tile_width", "the width in tile"), ("prog", "progression"),
-                                      ("prog_order", "progression")])
+                                      ("prog_order", "progression"), ("preset", "effort")])
 def test_help_names_aliases(ff, name, of):
     assert re.search(rf"^  -{name} .* alias of {of}\b", ff.encoder_help, re.M), ff.encoder_help

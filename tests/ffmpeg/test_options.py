@@ -15,7 +15,7 @@ from tools import bytes_per_frame
 
 
 @pytest.mark.parametrize("name", """format gop async_depth device tier1 stop stop_margin lossless pred irreversible mct
-    levels numresolution cblk tile tile_width tile_height precincts prog prog_order layers layer_rates sop eph
+    levels preset numresolution cblk tile tile_width tile_height precincts prog prog_order layers layer_rates sop eph
     max_component_rate min_frame_bytes cj2k-params""".split())
 def test_help_lists_option(ff, name):
     assert re.search(rf"^\s+-{name} ", ff.encoder_help, re.M), ff.encoder_help
@@ -243,7 +243,15 @@ def test_other_bytes_within_the_same_cap(ff, options):
     assert other != plain and 0.9 * cap < len(other) <= cap, (len(plain), len(other), cap)
 
 
+@pytest.mark.parametrize("preset, effort", [("faster", 0), ("fast", 0), ("medium", 1), ("slow", 2), ("slower", 3)])
+def test_presets_are_efforts(ff, preset, effort):
+    kw = {"fmt": "rgb24", "width": 320, "height": 240, "frames": smooth("rgb24", 320, 240, 1)}
+    assert ff.packets("-b:v", "2M", "-preset", preset, **kw) == ff.packets("-b:v", "2M", "-effort", effort, **kw)
+
+
 def test_effort_is_refused_by_name(ff):
+    ff.check_refused("-preset", "slow", "-coder", "ht", says=["effort 2 needs coder ebcot"])
+    ff.check_refused("-preset", "veryslow", says=["preset"])
     ff.check_refused("-effort", 2, "-coder", "ht", says=["effort 2 needs coder ebcot"])
     ff.check_refused("-effort", 2, "-b:v", "2M", "-stop", "bpi", says=["effort 2 needs stop exact or none"])
 
