@@ -19,9 +19,10 @@ FIGURES = ROOT / "docs/figures"
 RESULTS = ROOT / "tests/bench/results"
 CPU = RESULTS / "2026-11-21_cpu.txt"
 PEERS = RESULTS / "2026-11-22_peers.tsv"
+HT = RESULTS / "2026-11-22_ht_openjph.tsv"
 STOPS = RESULTS / "2026-11-21_stop_strategies.tsv"
 
-# encoder of PEERS: its name, colour and mark
+# encoder of PEERS and HT: its name, colour and mark
 LOOKS = {"cj2k": ("libcj2k", "a", "dot"), "cj2k:effort=2": ("libcj2k, effort 2", "d", "diamond"),
          "cj2k:tune=visual": ("libcj2k, tune visual", "c", "up"), "cj2k:coder=ht": ("libcj2k, HTJ2K", "e", "down"),
          "openjpeg": ("OpenJPEG", "b", "square"), "grok": ("Grok", "f", "plus"), "openjph": ("OpenJPH, HTJ2K", "g", "square")}
@@ -45,22 +46,22 @@ def cpu_rows():
     return rows
 
 
-def means(column):
-    """Encoder -> [(bit/pixel, mean over pictures)], and the number of pictures, from PEERS: those that all encoders have at all
-    rates."""
+def means(path, column):
+    """Encoder -> [(bit/pixel, mean over pictures)], and the number of pictures: those that all encoders have at all rates."""
     values = collections.defaultdict(dict)
-    for row in table(PEERS):
-        values[row["encoder"], int(row["target_bytes"])][row["picture"]] = float(row[column])
+    for row in table(path):
+        bits = round(int(row["target_bytes"]) * 8 / int(row["width"]) / int(row["height"]), 3)
+        values[row["encoder"], bits][row["picture"]] = float(row[column])
     pictures = set.intersection(*(set(scores) for scores in values.values()))
     series = collections.defaultdict(list)
-    for (encoder, target), scores in sorted(values.items(), key=lambda item: item[0][1]):
-        series[encoder].append((target * 8 / 512 / 384, statistics.fmean(scores[picture] for picture in pictures)))
+    for (encoder, bits), scores in sorted(values.items(), key=lambda item: item[0][1]):
+        series[encoder].append((bits, statistics.fmean(scores[picture] for picture in pictures)))
     return series, len(pictures)
 
 
-def by_rate(title, column, encoders, better, over=None):
+def by_rate(title, column, encoders, better, over=None, path=PEERS):
     """A chart of the means; `over`: less those of this encoder."""
-    series, pictures = means(column)
+    series, pictures = means(path, column)
     base = dict(series[over]) if over else collections.defaultdict(float)
     lines = {LOOKS[encoder][0]: [(x, y - base[x]) for x, y in series[encoder]] for encoder in encoders}
     looks = {name: (colour, mark) for name, colour, mark in LOOKS.values()}
@@ -71,6 +72,10 @@ def by_rate(title, column, encoders, better, over=None):
 def psnr():
     return by_rate("PSNR over OpenJPEG, dB", "psnr", ["cj2k:effort=2", "cj2k", "openjpeg", "grok", "cj2k:coder=ht", "openjph"],
                    "higher", over="openjpeg")
+
+
+def ht_psnr():
+    return by_rate("PSNR over OpenJPH, dB", "psnr", ["cj2k", "cj2k:coder=ht", "openjph"], "higher", over="openjph", path=HT)
 
 
 def ssimulacra2():
@@ -238,7 +243,7 @@ def layers():
     return figure
 
 
-DRAWN = {"summary": summary, "psnr": psnr, "ssimulacra2": ssimulacra2, "butteraugli": butteraugli, "quality_time": quality_time, "cpu_time": cpu_time,
+DRAWN = {"summary": summary, "psnr": psnr, "ht_psnr": ht_psnr, "ssimulacra2": ssimulacra2, "butteraugli": butteraugli, "quality_time": quality_time, "cpu_time": cpu_time,
          "cpu_time_short": cpu_time_short, "lossless": lossless, "film_psnr": film_psnr, "stops": stops,
          "hull": hull, "pipeline": pipeline, "layers": layers}
 
