@@ -5,6 +5,7 @@
 import math
 import os
 import pathlib
+import random
 import re
 import resource
 import shlex
@@ -318,6 +319,17 @@ def test_flags_mean_the_same(cj2k, tmp_path, flags, tool):
     else:
         # Not with theirs: with a tile offset, OpenJPEG 2.5.0 and Grok 10.0.5 do not get their own picture back.
         assert [plane for _, plane in decode(tmp_path / "ours.j2k", tmp_path)] == planes(128, 96, 3, 8)
+
+
+def test_last_ratio_of_1_is_lossless(cj2k, tmp_path):
+    """Also where that is more than the samples themselves."""
+    noise = [list(random.Random(c).randbytes(64 * 48)) for c in range(3)]
+    (tmp_path / "a.ppm").write_bytes(pnm(64, 48, noise, 8))
+    cj2k("-i", "a.ppm", "-o", "a.j2k", "-r", "40,10,1")
+    assert (tmp_path / "a.j2k").stat().st_size > 64 * 48 * 3
+    assert [plane for _, plane in decode(tmp_path / "a.j2k", tmp_path)] == noise
+    assert main_header(tmp_path / "a.j2k")[1][2:4] == b"\0\3"  # layers
+    cj2k("-i", "a.ppm", "-o", "b.j2k", "-r", "40,10,1", "-I", fails=1, words=("wavelet", "lossless"))
 
 
 @pytest.mark.parametrize("flags,options", [

@@ -134,6 +134,12 @@ void set_threads(Options& o, S& flag, S& value) {
   set_param(o, flag, "threads", value == "ALL_CPUS" ? "0" : value);
 }
 
+/// A last ratio of 1 is everything.
+void set_ratios(Options& o, S& flag, S& value) {
+  if (split(value, ',').back() == "1") set_param(o, flag, "lossless", "1");
+  set_param(o, flag, "layer_rates", value);
+}
+
 /// -NAME without a value that sets a parameter to 1.
 template <const char* const& param>
 void set_on(Options& o, S& flag, S&) {
@@ -159,8 +165,10 @@ std::vector<Flag> coding_flags() {
        [](O& o, S&, S& v) { o.frames.extension = lower(v); }},
       {{"r", "compression_ratios"},
        "R,R,...",
-       "--layer_rates; without -I add --wavelet 5/3, which is their default",
-       [](O& o, S& f, S& v) { set_param(o, f, "layer_rates", v); }},
+       "--layer_rates, with --lossless if the last one is 1; else without -I add --wavelet 5/3, "
+       "which "
+       "is their default",
+       set_ratios},
       {{"n", "num_resolutions"}, "N", "--levels N-1", set_levels},
       {{"b", "code_block_dims"},
        "W,H",
