@@ -47,13 +47,16 @@ struct Hull {
   std::vector<HullPoint> points;
 };
 
-/// A hull with strictly falling slopes and rising lengths, in steps that are large or tiny.
+/// A hull with strictly falling slopes and rising lengths, in steps that are large or tiny. Every
+/// eighth may have more points than a warp has lanes, twice over.
 Hull random_hull(std::mt19937_64& random) {
   Hull hull;
-  const size_t most = random() % 12;
+  const bool is_long = random() % 8 == 0;
+  const size_t most = random() % (is_long ? 90 : 12);
+  const uint32_t farthest = is_long ? 600 : 9000;
   uint32_t slope = 65536, length = 0;
   for (size_t i = 0; i < most; ++i) {
-    const uint32_t down = 1 + static_cast<uint32_t>(random() % (random() % 4 == 0 ? 2 : 9000));
+    const uint32_t down = 1 + static_cast<uint32_t>(random() % (random() % 4 == 0 ? 2 : farthest));
     if (slope <= down) break;
     slope -= down;
     length += 1 + static_cast<uint32_t>(random() % (random() % 2 == 0 ? 5 : 4000));
