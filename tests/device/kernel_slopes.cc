@@ -350,6 +350,7 @@ class Planes {
     states_.resize(kFrames * kBlocks);
     stopped_.resize(kFrames * kBlocks);
     before_.resize(kFrames * kBlocks);
+    slopes_.resize(kFrames * kBlocks);
     d_jobs_ = gpu.upload(jobs_);
     d_magnitudes_ = gpu.upload(magnitudes_);
     d_passes_ = gpu.upload(passes_);
@@ -411,7 +412,9 @@ class Planes {
                                   jobs_[i % kBlocks].weight, false, hull, &total);
     const uint32_t bytes = states_[i].num_bytes - before_[i];
     before_[i] = states_[i].num_bytes;
-    return {points > 0 ? hull[points - 1].slope : kMaxSlope, bytes};
+    const uint16_t slope = points > 0 ? hull[points - 1].slope : kMaxSlope;
+    slopes_[i] = slope;
+    return {slope, bytes};
   }
 
   void decide_by_slope(uint32_t f, uint32_t plane, const ByteTargets& targets, Totals& totals) {
@@ -459,6 +462,11 @@ class Planes {
       REQUIRE(std::memcmp(&states[i], &states_[i], sizeof states[i]) == 0);
       totals.stopped += stopped_[i];
     }
+    const auto records = gpu_.download<PlaneRecord>(d_records_, states.size());
+    for (size_t i = 0; i < records.size(); ++i) {
+      REQUIRE(records[i].num_bytes == before_[i]);
+      if (by_slope_ && records[i].active != 0) REQUIRE(records[i].slope == slopes_[i]);
+    }
     const auto bytes = gpu_.download<uint64_t>(d_bytes_, num_bytes_);
     const auto thresholds = gpu_.download<uint16_t>(d_thresholds_, kFrames * CJ2K_MAX_COMPONENTS);
     for (uint32_t f = 0; f < kFrames; ++f) {
@@ -485,6 +493,7 @@ class Planes {
   std::vector<CodingPass> passes_;
   std::vector<Tier1State> states_;
   std::vector<uint8_t> stopped_;
+  std::vector<uint16_t> slopes_;  ///< of the last hull segment of each block
   std::array<SlopeByteTable, kFrames> all_;
   std::array<std::array<SlopeByteTable, CJ2K_MAX_COMPONENTS>, kFrames> own_;
   std::array<std::array<uint16_t, CJ2K_MAX_COMPONENTS>, kFrames> thresholds_{};
