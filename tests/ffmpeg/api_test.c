@@ -419,7 +419,7 @@ static const char *const kNoParameters[][2] = {
     {"tile_height", "tile"},       {"prog", "progression"},
     {"prog_order", "progression"}, {"max_component_rate", "max_component_bytes"},
     {"cj2k-params", "any"},        {"stats_file", "none"},
-    {"cinema_mode", "profile"},
+    {"cinema_mode", "profile"},    {"preset", "effort"},
 };
 
 /* Whether the option has `auto`, and the default of kWithAuto. */
