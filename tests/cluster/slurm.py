@@ -169,6 +169,19 @@ class Slurm:
         """A field of each task that runs."""
         return self.run("squeue", "-h", "-r", "-t", "R", "-o", form).stdout.split()
 
+    def mend(self):
+        """What an administrator does after a controller has come back without its last seconds: the nodes that it has drained,
+        because they ran what it did not know, are resumed, and the tasks that it holds are released."""
+        self._resume_nodes()
+        for line in self.run("squeue", "-h", "-r", "-t", "PD", "-o", "%i %r").stdout.splitlines():
+            task, _, reason = line.partition(" ")
+            if "held" in reason.lower():
+                self.run("scontrol", "release", task)
+
+    def _resume_nodes(self):
+        if any(state.startswith(("drain", "down")) for state in self.states()):
+            self.run("scontrol", "update", f"nodename={','.join(NODES)}", "state=resume")
+
     def revive(self):
         """All nodes, and no jobs, for the next test."""
         if "slurmctld" not in self._daemons:
@@ -180,8 +193,8 @@ class Slurm:
 
     def _idle(self):
         # A controller that has lost its memory drains nodes that run what it does not know.
-        if not self.run("squeue", "-h").stdout and any(state.startswith(("drain", "down")) for state in self.states()):
-            self.run("scontrol", "update", f"nodename={','.join(NODES)}", "state=resume")
+        if not self.run("squeue", "-h").stdout:
+            self._resume_nodes()
         return set(self.states()) == {"idle"} and not self.run("squeue", "-h").stdout
 
     def stop(self):

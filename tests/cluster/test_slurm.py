@@ -92,7 +92,7 @@ def test_the_controller_is_restarted(ff, slurm, task):
     slurm.kill_controller()
     made.wait_for(lambda: "Slurm's controller does not answer" in made.text(), "the message", 60)
     slurm.start_controller()
-    made.wait_for(lambda: slurm.queue("%i"), "tasks in the queue")
+    made.wait_for(lambda: slurm.queue("%i") or slurm.mend(), "tasks that run")
     made.kill()
     made.start("--segments", 16)
     log = made.finish()
