@@ -5,7 +5,8 @@
 # Installs what is missing and runs the tests:
 #
 #     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0, the service, the
-#                                Docker image, several machines, the documentation as a site
+#                                Docker image, several machines, the command line tool, the Python package, the
+#                                documentation as a site
 #     tests/run.sh --release     the same and more: tests labelled long, sanitizers with the code that uses the
 #                                CUDA driver, ThreadSanitizer with all fast tests, every FFmpeg as a user builds it, not
 #                                only 7.1, and the image as a user builds it, twice; quickstart on a machine with a
@@ -31,7 +32,7 @@ readonly kSkipped=75 # exit status of a step that cannot run here; the last line
 logs=$root/build/logs
 mkdir -p "$logs"
 
-usage() { sed -n '5,22p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
+usage() { sed -n '5,23p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
 
 list() {
   printf '%s\n' 'build         the release build' 'tests         its CTest tests' \
@@ -122,7 +123,7 @@ build() { # PRESET CMAKE_ARGUMENTS...
 release_status= # empty: not built by this run
 release_build() {
   if [ -z "$release_status" ]; then
-    step build build release -DCJ2K_WERROR=ON
+    step build build release -DCJ2K_WERROR=ON -DCJ2K_TOOLS=ON # AUTO would leave out the tests of cj2k where libavcodec is missing
     release_status=$?
   fi
   return $release_status
