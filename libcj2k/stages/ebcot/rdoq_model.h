@@ -71,8 +71,8 @@ struct Model {
   int highest_changed(uint32_t m, uint32_t other) const;
 };
 
-/// Whether the block ends before its cut at no gain: false if no pass, with the planes above it,
-/// lowers D + lambda R.
+/// Whether the block may be worth its bytes: false if no pass, with the passes before it, lowers
+/// D + lambda R.
 bool may_pay(const Model& model, const Costs& costs, const PassCounts counts[kTrackedPlanes]);
 
 /// Fills in scratch.value and scratch.before.
