@@ -114,6 +114,7 @@ struct Encode {
     uint8_t* const cleanup_bytes = p.bytes + task.cleanup;
     Cleanup<T, kReversible, kRefine> cleanup(t, memory, block, task, p.table, cleanup_bytes);
     result.cleanup_bytes = cleanup.run();
+    result.significant = static_cast<uint16_t>(t.warp_reduce_add(cleanup.significant()));
     result.left = t.warp_reduce_add(uint64_t{cleanup.left()});
     result.total_left = t.warp_reduce_add(uint64_t{cleanup.total_left()});
     if constexpr (kRefine) {
@@ -124,7 +125,7 @@ struct Encode {
             refiner.run(cleanup_bytes + task.rest, cleanup_bytes + task.both);
         result.sig_prop_bytes = refinement.sig_prop_bytes;
         result.both_bytes = refinement.both_bytes;
-        result.sig_prop_last = refinement.sig_prop_last;
+        result.sig_prop_last = static_cast<uint16_t>(refinement.sig_prop_last);
         result.sig_prop_distortion = refinement.sig_prop_distortion;
         result.mag_ref_distortion = refinement.mag_ref_distortion;
       }

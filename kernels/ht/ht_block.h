@@ -43,7 +43,8 @@ struct alignas(16) HtResult {
   uint32_t cleanup_bytes;
   uint32_t sig_prop_bytes, both_bytes;  ///< HtRefinement; 0 with plane 0
   /// The last byte of SigProp in the segment of both, where the segment of SigProp alone ends.
-  uint32_t sig_prop_last;
+  uint16_t sig_prop_last;
+  uint16_t significant;  ///< samples in the cleanup pass
 };
 
 /// Room for a cleanup segment of a block, in bytes.

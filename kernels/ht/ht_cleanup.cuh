@@ -91,6 +91,7 @@ class Cleanup {
   /// Of this lane.
   CJ2K_KERNEL_FN uint32_t left() const { return left_; }
   CJ2K_KERNEL_FN uint32_t total_left() const { return total_left_; }
+  CJ2K_KERNEL_FN uint32_t significant() const { return significant_; }
 
  private:
   CJ2K_KERNEL_FN void make_symbols(const PairPlace& place, bool is_valid) {
@@ -113,6 +114,7 @@ class Cleanup {
       value_[i] = 2 * (mu - 1) + sign;
       if (mu > 0) rho |= 1u << i;
     }
+    significant_ += t_.popcount(rho);
     if (is_valid) {
       if constexpr (kRefine) t_.sstore(memory_.pairs[place.index], rho | below << 8 | signs << 16);
       t_.sstore(memory_.words[place.index],
@@ -354,7 +356,7 @@ class Cleanup {
   uint8_t* const out_;
   const uint32_t pairs_wide_, quads_wide_;
   const LeftPlanes left_planes_, total_planes_;
-  uint32_t left_ = 0, total_left_ = 0;
+  uint32_t left_ = 0, total_left_ = 0, significant_ = 0;
   uint32_t left_rho_ = 0;  ///< of the last quad of the chunk before
 
   // The symbols of a pair.

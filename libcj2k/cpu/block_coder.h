@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "core/ht/plane_choice.h"
 #include "plan.h"
 #include "stages/coded_block.h"
 #include "stages/coefficients.h"
@@ -45,13 +46,13 @@ class CpuBlocks {
 
 /// Where blocks pause in one call.
 struct BlockLimits {
-  SlopeThresholds thresholds;  ///< per component (core/stop.h); 0: at no slope
-  uint32_t last_plane;         ///< planes below are not coded now
-  uint32_t step_set = 0;       ///< quantisation of the frame (plan.h)
-  bool anew = false;           ///< blocks that are coded already begin again
-  bool cleanup_alone = false;  ///< HT: no refinement passes
-  SlopeThresholds rdoq{};      ///< as in BlockRequest
-  bool hulls_known = false;    ///< as in BlockRequest
+  SlopeThresholds thresholds;              ///< per component (core/stop.h); 0: at no slope
+  uint32_t last_plane;                     ///< planes below are not coded now
+  uint32_t step_set = 0;                   ///< quantisation of the frame (plan.h)
+  bool anew = false;                       ///< blocks that are coded already begin again
+  HtPoints points = HtPoints::kNearSlope;  ///< HT
+  SlopeThresholds rdoq{};                  ///< as in BlockRequest
+  bool hulls_known = false;                ///< as in BlockRequest
 };
 
 /// There is one per encoder. Its workers call it at the same time, each with its own index.

@@ -51,7 +51,12 @@ class HtRun {
 
  private:
   double left_error(const CodeBlock& block, int planes) const;
-  void code_plane(const CodeBlock& block, int plane, int passes, double total, CodedBlock& coded);
+  void estimate_planes(const CodeBlock& block, const HtPlanes& planes, double total,
+                       CodedBlock& coded);
+  HtPasses passes_near(const CodeBlock& block, const HtPlanes& planes, double total,
+                       double* left) const;
+  void code_plane(const CodeBlock& block, int plane, int passes, double total, double left,
+                  CodedBlock& coded);
   void build_hull(CodedBlock& coded);
   const uint8_t* keep(const uint8_t* bytes, uint32_t count);
 
@@ -86,8 +91,20 @@ void HtRun::code(uint32_t index) {
     count_ = state.count;
   }
   const CodedBlock before = coded;
-  for (int plane = planes.end - 1; plane >= planes.lowest; --plane)
-    code_plane(block, plane, ht_passes(plane, planes.lowest, limits_.cleanup_alone), total, coded);
+  const HtPoints points =
+      ht_points_to_make(plan_, before, planes, limits_.thresholds[block.component], limits_.points);
+  if (points == HtPoints::kNearSlope) {
+    double left[2];
+    const HtPasses passes = passes_near(block, planes, total, left);
+    if (passes.above > 0) code_plane(block, planes.lowest + 1, passes.above, total, left[1], coded);
+    if (passes.lowest > 0) code_plane(block, planes.lowest, passes.lowest, total, left[0], coded);
+  } else if (points == HtPoints::kEstimate) {
+    estimate_planes(block, planes, total, coded);
+  } else {
+    for (int plane = planes.end - 1; plane >= planes.lowest; --plane)
+      code_plane(block, plane, ht_passes(plane, planes.lowest, points), total,
+                 left_error(block, plane), coded);
+  }
   end_ht_call(before, planes, bit_planes, total, coded);
   build_hull(coded);
 }
@@ -113,15 +130,46 @@ const uint8_t* HtRun::keep(const uint8_t* bytes, uint32_t count) {
   return kept;
 }
 
+/// @param left  written: ht_left_error of the lowest plane and of the one above
+HtPasses HtRun::passes_near(const CodeBlock& block, const HtPlanes& planes, double total,
+                            double* left) const {
+  uint32_t significant[2];
+  simd::ht_count_significant(samples_, planes.lowest, significant);
+  left[0] = left_error(block, planes.lowest);
+  left[1] = planes.end - planes.lowest > 1 ? left_error(block, planes.lowest + 1) : 0;
+  return ht_passes_to_code(block, planes, limits_.thresholds[block.component], total, left,
+                           significant);
+}
+
+/// Makes the points of HtPoints::kEstimate.
+void HtRun::estimate_planes(const CodeBlock& block, const HtPlanes& planes, double total,
+                            CodedBlock& coded) {
+  HtPlane code{};
+  code.passes = 1;
+  uint32_t sixteenths = 0;
+  for (int plane = planes.end - 1; plane >= planes.lowest; --plane) {
+    uint32_t significant[2];
+    simd::ht_count_significant(samples_, plane, significant);
+    sixteenths += ht_plane_bits(significant[0], significant[1],
+                                static_cast<uint32_t>(block.width * block.height));
+    code.plane = plane;
+    code.cleanup_bytes = sixteenths / 128 + 1;
+    code.left = left_error(block, plane);
+    count_ += make_ht_points(code, subband_of(plan_, block, limits_.step_set), weight_, total,
+                             worker_.points + count_, coded);
+  }
+}
+
 /// @param total  squared error of the block without any pass
-void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double total,
+/// @param left   without the planes below `plane`
+void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double total, double left,
                        CodedBlock& coded) {
   HtPlane code{};
   code.plane = plane;
   code.passes = passes;
   code.cleanup_bytes = simd::ht_cleanup(samples_, plane, worker_.cleanup);
   code.cleanup = keep(worker_.cleanup, code.cleanup_bytes);
-  code.left = left_error(block, plane);
+  code.left = left;
   if (passes > 1) {
     const bool causal = (plan_.params.cblk_style & CJ2K_STYLE_VSC) != 0;
     code.refinement = simd::ht_refinement(samples_, plane, causal, plan_.reversible,

@@ -59,7 +59,7 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
                        const CodeSome& code) {
   switch (request.rule) {
     case StopRule::kThresholds:
-      code(request.blocks, {request.thresholds, 0, request.step_set, request.anew, false,
+      code(request.blocks, {request.thresholds, 0, request.step_set, request.anew, request.points,
                             request.rdoq, request.hulls_known});
       break;
     case StopRule::kPredicted:
@@ -74,7 +74,7 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
       if (rdoq_follows_prediction(plan_)) {
         request.rdoq = rdoq_slopes(plan_, request.thresholds);
         code(request.blocks,
-             {request.thresholds, 0, request.step_set, true, false, request.rdoq, false});
+             {request.thresholds, 0, request.step_set, true, request.points, request.rdoq, false});
         break;
       }
       if (request.step_set != 0)
@@ -93,8 +93,8 @@ void CpuStopRules::run_ht(BlockRequest& request, const BlockSample& sample,
   const bool is_coded =
       predict_ht(plan_, sample, blocks, *histogram_, request,
                  [&](std::span<const uint32_t> some, const SlopeThresholds& thresholds,
-                     uint32_t step_set, bool cleanup_alone) {
-                   code(some, {thresholds, 0, step_set, true, cleanup_alone});
+                     uint32_t step_set, HtPoints points) {
+                   code(some, {thresholds, 0, step_set, true, points});
                  });
   code(is_coded ? sample.larger.rest : sample.all, {request.thresholds, 0, request.step_set, true});
 }

@@ -29,7 +29,7 @@ struct HtPart {
   SlopeThresholds thresholds;
   uint32_t step_set;
   bool anew;
-  bool cleanup_alone;
+  HtPoints points;
 };
 
 class DeviceHt final : public DeviceBlockCoder {
@@ -61,7 +61,8 @@ class DeviceHt final : public DeviceBlockCoder {
     HtPlanes planes;
     uint32_t step_set;
     int bit_planes;
-    bool cleanup_alone;
+    uint16_t threshold;
+    HtPoints points;
   };
   static size_t planned_bytes(const Plan& plan) {
     return static_cast<size_t>(plan.params.gop) * plan.blocks.size() * 8 * sizeof(HtPoint);
@@ -73,6 +74,8 @@ class DeviceHt final : public DeviceBlockCoder {
                         const BlockSample& sample);
   void add_item(CudaGopWork& work, const HtPart& part, uint32_t index);
   Status run_tasks(CudaGopWork& work);
+  HtPasses passes_near(const CodeBlock& block, const Item& item, double total,
+                       const HtResult* result) const;
   void finish(CudaGopWork& work, const Item& item);
   void build_hull(CodedBlock& coded, uint32_t number, double weight, HtPoint* points, int count);
   template <typename T>
@@ -119,7 +122,7 @@ Status DeviceHt::code(CudaGopWork& work, std::span<BlockRequest> requests,
   } else {
     parts_.clear();
     for (const BlockRequest& r : requests)
-      parts_.push_back({r.frame, r.blocks, r.thresholds, r.step_set, r.anew, false});
+      parts_.push_back({r.frame, r.blocks, r.thresholds, r.step_set, r.anew, r.points});
     CJ2K_TRY(code_parts(work, parts_));
   }
   CJ2K_TRY(work.stream.record(work.end));
@@ -136,13 +139,13 @@ Status DeviceHt::code_predicted(CudaGopWork& work, std::span<BlockRequest> reque
     const bool is_coded =
         predict_ht(s_.plan, sample, work.blocks(r.frame), *histogram_, r,
                    [&](std::span<const uint32_t> blocks, const SlopeThresholds& thresholds,
-                       uint32_t step_set, bool cleanup_alone) {
-                     const HtPart part{r.frame, blocks, thresholds, step_set, true, cleanup_alone};
+                       uint32_t step_set, HtPoints points) {
+                     const HtPart part{r.frame, blocks, thresholds, step_set, true, points};
                      if (status == Status::kOk) status = code_parts(work, {&part, 1});
                    });
     CJ2K_TRY(status);
     rest.push_back({r.frame, is_coded ? std::span(sample.larger.rest) : std::span(sample.all),
-                    r.thresholds, r.step_set, true, false});
+                    r.thresholds, r.step_set, true, r.points});
   }
   return code_parts(work, rest);
 }
@@ -180,7 +183,9 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   const double weight = distortion_weight(plan, block, part.step_set);
   const HtPlanes planes =
       ht_planes_to_code(plan, coded, weight, part.thresholds[block.component], bit_planes);
-  items_.push_back({number, num_tasks_, planes, part.step_set, bit_planes, part.cleanup_alone});
+  const uint16_t threshold = part.thresholds[block.component];
+  const HtPoints points = ht_points_to_make(plan, coded, planes, threshold, part.points);
+  items_.push_back({number, num_tasks_, planes, part.step_set, bit_planes, threshold, points});
   HtTask task{};
   task.block = number;
   task.inverse_step = band.inverse_step;
@@ -195,7 +200,7 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
     task.rest = slot.rest;
     task.both = slot.both;
     task.plane = static_cast<uint8_t>(plane);
-    task.passes = static_cast<uint8_t>(ht_passes(plane, planes.lowest, part.cleanup_alone));
+    task.passes = static_cast<uint8_t>(ht_passes(plane, planes.lowest, points));
     tasks[num_tasks_++] = task;
     task.bit_planes = 0;
   }
@@ -219,6 +224,24 @@ Status DeviceHt::run_tasks(CudaGopWork& work) {
   return work.end.synchronize();
 }
 
+/// The device has coded all passes; those that the CPU would not code are left out, so that the
+/// points are the same. @param result  of the block's first task
+HtPasses DeviceHt::passes_near(const CodeBlock& block, const Item& item, double total,
+                               const HtResult* result) const {
+  if (item.points != HtPoints::kNearSlope) return {};
+  // From the highest plane to the lowest.
+  const int count = item.planes.end - item.planes.lowest;
+  double left[2] = {};
+  uint32_t significant[2] = {};
+  for (int i = 0; i < count; ++i) {
+    const HtResult& of = result[count - 1 - i];
+    left[i] = ht_left_error(s_.plan, distortion_weight(s_.plan, block, item.step_set),
+                            item.planes.lowest + i, of.left);
+    significant[i] = of.significant;
+  }
+  return ht_passes_to_code(block, item.planes, item.threshold, total, left, significant);
+}
+
 /// Makes the CodedBlock from the results of the block's tasks.
 void DeviceHt::finish(CudaGopWork& work, const Item& item) {
   const Plan& plan = s_.plan;
@@ -238,11 +261,20 @@ void DeviceHt::finish(CudaGopWork& work, const Item& item) {
     std::copy_n(state.points, state.count, points);
     count = state.count;
   }
+  const HtPasses near = passes_near(block, item, total, result);
+  uint32_t sixteenths = 0, above = 0;
   for (int plane = item.planes.end - 1; plane >= item.planes.lowest; --plane, ++result) {
+    sixteenths += ht_plane_bits(result->significant, above,
+                                static_cast<uint32_t>(block.width * block.height));
+    above = result->significant;
     HtPlane code{};
     code.plane = plane;
-    code.passes = ht_passes(plane, item.planes.lowest, item.cleanup_alone);
-    code.cleanup_bytes = result->cleanup_bytes;
+    code.passes = ht_passes(plane, item.planes.lowest, item.points);
+    if (item.points == HtPoints::kNearSlope)
+      code.passes = plane == item.planes.lowest ? near.lowest : near.above;
+    if (code.passes == 0) continue;
+    code.cleanup_bytes =
+        item.points == HtPoints::kEstimate ? sixteenths / 128 + 1 : result->cleanup_bytes;
     code.left = ht_left_error(plan, weight, plane, result->left);
     code.refinement = {result->sig_prop_bytes, result->both_bytes, result->sig_prop_distortion,
                        result->mag_ref_distortion};

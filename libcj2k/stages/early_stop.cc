@@ -10,6 +10,7 @@
 #include "core/ht/plane_choice.h"
 #include "core/slope.h"
 #include "core/stop.h"
+#include "stages/ht/ht_points.h"
 
 namespace cj2k {
 namespace {
@@ -105,16 +106,16 @@ BlockShare share_of(const Plan& plan, const std::vector<uint32_t>& all, uint32_t
 }
 
 /// Whether coding at threshold `next` instead of `now` would take the same planes, with steps that
-/// are as good.
+/// are as good. @param slack  as in is_near_ht_step_set
 bool is_same_ht_coding(const Plan& plan, uint32_t step_set, const SlopeThresholds& now,
-                       const SlopeThresholds& next) {
+                       const SlopeThresholds& next, int slack) {
   const double weight = plan.subbands[0].distortion_weight;
   for (size_t c = 0; c < plan.components.size(); ++c) {
     if (ht_lowest_plane(weight, now[c], step_set) != ht_lowest_plane(weight, next[c], step_set))
       return false;
   }
   return plan.finer_subbands.empty() || next[0] == 0 ||
-         is_near_ht_step_set(weight, next[0], step_set, kHtSetSlopes);
+         is_near_ht_step_set(weight, next[0], step_set, slack);
 }
 
 /// By how much the bytes of all blocks of the histogram leave the targets of a component unused, as
@@ -204,11 +205,14 @@ bool predict_ht(const Plan& plan, const BlockSample& sample, const CodedBlock* b
     return predict_thresholds(plan, blocks, share.blocks, share.weights, request.targets,
                               histogram);
   };
-  code(sample.blocks, {}, 0, true);
+  const bool is_small = plan.blocks.size() < kFewHtBlocks;
+  code(sample.blocks, {}, 0, HtPoints::kEstimate);
   request.thresholds = predict(sample);
   for (int i = 0; i < kMostHtPredictions; ++i) {
     request.step_set = step_set_at(plan, request.thresholds);
-    code(sample.larger.blocks, request.thresholds, request.step_set, false);
+    // The first slope may be too far from the end for kNearSlope.
+    code(sample.larger.blocks, request.thresholds, request.step_set,
+         i == 0 ? HtPoints::kAll : HtPoints::kNearSlope);
     SlopeThresholds next = predict(sample.larger);
     for (uint32_t c = 0; c < plan.components.size(); ++c) {
       const int unused = unused_steps(plan, request.targets, c, histogram);
@@ -218,7 +222,9 @@ bool predict_ht(const Plan& plan, const BlockSample& sample, const CodedBlock* b
       next[c] = static_cast<uint16_t>(
           std::max(request.thresholds[c] - lower, int{request.targets.floor}));
     }
-    const bool is_same = is_same_ht_coding(plan, request.step_set, request.thresholds, next);
+    // Each time costs an eighth of the frame, and gains less than the time before.
+    const int slack = kHtSetSlopes * (is_small ? 4 : 4 + i) / 4;
+    const bool is_same = is_same_ht_coding(plan, request.step_set, request.thresholds, next, slack);
     // The predicted slope moves against the step, so two step sets may point to each other. The
     // middle is best then.
     for (size_t c = 0; c < next.size() && i > 0 && !is_same; ++c)
@@ -239,6 +245,8 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
   request_ = {frame, StopRule::kThresholds, sample_.all, {}, {}};
   may_go_on_ = stop_ == CJ2K_STOP_EXACT && rate.has_limit();
   may_change_steps_ = false;
+  may_want_points_ = may_go_on_ && plan_.params.coder == CJ2K_CODER_HT &&
+                     plan_.blocks.size() >= kFewHtBlocks;
   rdoq_left_ = has_rdoq(plan_) && rate.has_limit() ? kRdoqTries : 0;
   switch (stop_) {
     case CJ2K_STOP_NONE:
@@ -251,6 +259,7 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
         may_change_steps_ = !plan_.finer_subbands.empty();
       } else {
         request_.thresholds.fill(request_.targets.floor);
+        request_.points = HtPoints::kAll;
         request_.step_set = step_set_at(plan_, request_.thresholds);
       }
       break;
@@ -312,7 +321,7 @@ bool EarlyStop::wants_rdoq(const RateControl& rate) {
 bool EarlyStop::resumes(const CodedBlock* blocks, const RateControl& rate) {
   if (!may_go_on_) return false;
   request_.anew = false;
-  if (wants_other_steps(rate)) return true;
+  if (wants_other_steps(rate) || wants_all_points(rate)) return true;
   SlopeThresholds exhausted{};
   for (uint32_t c = 0; c < plan_.components.size(); ++c) exhausted[c] = rate.exhausted_above(c);
   if (!want_open(blocks, exhausted)) return false;
@@ -344,6 +353,27 @@ bool EarlyStop::wants_other_steps(const RateControl& rate) {
   if (best == request_.step_set || is_near_step_set(plan_, ended[0], request_.step_set))
     return false;
   request_ = {request_.frame, StopRule::kThresholds, sample_.all, ended, {}, best, true};
+  return true;
+}
+
+/// Requests all blocks anew with all points, once, if rate control ended so far from the prediction
+/// that points that were left out would be chosen.
+bool EarlyStop::wants_all_points(const RateControl& rate) {
+  if (!may_want_points_ || request_.points == HtPoints::kAll) return false;
+  may_want_points_ = false;
+  bool is_near = true;
+  SlopeThresholds ended{};
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+    const int end = rate.exhausted_above(c), threshold = request_.thresholds[c];
+    is_near &= threshold == 0 || std::abs(end - threshold - kHtExpected) <= kHtNear;
+    const int lower = kStepDown + kSlopePerByteDoubling * rate.unused_cap_steps();
+    ended[c] = static_cast<uint16_t>(
+        std::max(end > 0 ? end - static_cast<int>(kPredictionMargin) : threshold - lower, 0));
+  }
+  if (is_near) return false;
+  request_ = {
+      request_.frame, StopRule::kThresholds, sample_.all, ended, {}, request_.step_set, true};
+  request_.points = HtPoints::kAll;
   return true;
 }
 

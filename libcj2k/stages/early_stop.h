@@ -51,9 +51,9 @@ cj2k_stop stop_in_force(const Plan& plan);
 /// (core/ht/plane_choice.h). 0 where the plan has no other.
 uint32_t step_set_at(const Plan& plan, const SlopeThresholds& thresholds);
 
-/// Codes some blocks anew. @param cleanup_alone  all planes, without refinement passes
+/// Codes some blocks anew.
 using CodeShare = std::function<void(std::span<const uint32_t> blocks, const SlopeThresholds&,
-                                     uint32_t step_set, bool cleanup_alone)>;
+                                     uint32_t step_set, HtPoints points)>;
 
 /// StopRule::kPredicted for HT, on any backend. Codes the samples, then fills in the thresholds and
 /// the step set of `request`. All other blocks are to be coded
@@ -89,6 +89,7 @@ class EarlyStop {
 
  private:
   bool wants_other_steps(const RateControl& rate);
+  bool wants_all_points(const RateControl& rate);
   bool resumes(const CodedBlock* blocks, const RateControl& rate);
   bool wants_rdoq(const RateControl& rate);
   bool want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds);
@@ -99,6 +100,7 @@ class EarlyStop {
   BlockRequest request_{};
   bool may_go_on_ = false;
   bool may_change_steps_ = false;
+  bool may_want_points_ = false;
   int rdoq_left_ = 0;  ///< times that RDOQ may still be requested
   std::vector<uint32_t> open_;
 };

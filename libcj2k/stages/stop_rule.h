@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/ht/plane_choice.h"
 #include "core/slope_search.h"
 #include "plan.h"
 
@@ -36,7 +37,7 @@ enum class StopRule : uint8_t {
   /// All planes of the sample's blocks are coded. Their bytes by slope predict the thresholds at
   /// which the targets are used up (core/slope_search.h). The rest is coded by kThresholds with
   /// these.
-  /// HT (predict_ht in stages/early_stop.h): of the sample, the cleanup passes of all planes. Their
+  /// HT (predict_ht in stages/early_stop.h): of the sample, estimates of the cleanup passes of all planes. Their
   /// prediction gives the step set with which a larger sample is coded, which predicts again; if
   /// other planes or another step set are better then, the larger sample is coded once more.
   kPredicted,
@@ -64,6 +65,7 @@ struct BlockRequest {
   SlopeThresholds rdoq{};
   /// The blocks were coded before with the same steps, so their hulls say where they are cut.
   bool hulls_known = false;
+  HtPoints points = HtPoints::kNearSlope;  ///< coder = ht
 };
 
 }  // namespace cj2k

@@ -202,6 +202,9 @@ class Check {
     check_segment(actual, task.task.cleanup, task.cleanup_room, expected.data(),
                   ref::ht_cleanup(samples, plane, expected.data()), result.cleanup_bytes);
     REQUIRE(result.left == left(plane));
+    uint32_t significant[2];
+    ref::ht_count_significant(samples, plane, significant);
+    REQUIRE(result.significant == significant[0]);
     HtRefinement refinement{};
     std::vector<uint8_t> sig_prop(kMaxHtRefinementBytes), both(kMaxHtRefinementBytes);
     if (task.task.passes > 1)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -112,6 +113,75 @@ TEST_CASE("HT: padding to the smallest size, and JPH files") {
   const Encoded jph =
       check_roundtrip(p, make_picture(p, Content::kTexture, 8), {Decoder::kOpenJpeg}, 25);
   CHECK(std::string(jph.bytes.begin() + 20, jph.bytes.begin() + 24) == "jph ");
+}
+
+/// In frames of 512 blocks or more, passes are left out that the slope cannot choose: few are coded
+/// in vain, the caps are used, and the error is that of all passes.
+TEST_CASE("HT: passes left out under a cap") {
+  cj2k_params p = ht_params(1100, 700, 3, 8);
+  set(p, "cblk", "32x32");
+  p.measure_mse = 1;
+  const Picture picture = make_picture(p, Content::kTexture, 9);
+  int64_t coded = 0, included = 0;
+  for (const int64_t target : {20000, 90000, 400000}) {
+    CAPTURE(target);
+    p.target_bytes = target;
+    set(p, "stop", "exact");
+    const Encoded near = encode(p, picture);
+    REQUIRE(near.status == CJ2K_OK);
+    CHECK(static_cast<int64_t>(near.bytes.size()) <= target);
+    CHECK(static_cast<int64_t>(near.bytes.size()) >= target * 999 / 1000);
+    coded += near.stats.passes_coded;
+    included += near.stats.passes_included;
+    // Other steps, and all planes.
+    set(p, "stop", "none");
+    const Encoded all = encode(p, picture);
+    REQUIRE(all.status == CJ2K_OK);
+    double error = 0, least = 0;
+    for (int c = 0; c < 3; ++c) {
+      error += near.stats.mse[c];
+      least += all.stats.mse[c];
+    }
+    CHECK(error <= 1.02 * least);
+  }
+  // 3.1; with all passes of the planes coded, 4.3.
+  CHECK(static_cast<double>(coded) <= 3.6 * static_cast<double>(included));
+}
+
+/// Noise that the samples take for an eighth of the frame, so the slope predicted is far too high.
+Picture misleading_picture(const cj2k_params& p) {
+  Picture picture = make_picture(p, Content::kFlat, 1);
+  std::mt19937 random(1);
+  for (ComponentPlane& plane : picture.components) {
+    for (int y = 0; y < plane.height; ++y) {
+      for (int x = 0; x < plane.width; ++x) {
+        const bool is_noise = y < 64 && x >= 256 && x < 320;
+        plane.samples[static_cast<size_t>(y * plane.width + x)] =
+            static_cast<int32_t>(is_noise ? random() % 256 : 126 + random() % 5);
+      }
+    }
+  }
+  return picture;
+}
+
+TEST_CASE("HT: where the prediction fails, all passes are coded") {
+  cj2k_params p = ht_params(1100, 700, 3, 8);
+  set(p, "cblk", "32x32");
+  set(p, "frame_steps", "0");
+  p.measure_mse = 1;
+  const Picture picture = misleading_picture(p);
+  for (const int64_t target : {3000, 3500, 4500}) {
+    CAPTURE(target);
+    p.target_bytes = target;
+    double error[2] = {};
+    for (const int is_all : {0, 1}) {
+      set(p, "stop", is_all != 0 ? "none" : "exact");
+      const Encoded encoded = encode(p, picture);
+      REQUIRE(encoded.status == CJ2K_OK);
+      for (int c = 0; c < 3; ++c) error[is_all] += encoded.stats.mse[c];
+    }
+    CHECK(error[0] <= 1.005 * error[1]);
+  }
 }
 
 TEST_CASE("HT: the same bytes for 1, 2 and 7 threads, and after other frames") {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 #include <bit>
+#include <utility>
 
 #include "stages/ht/ht_block.h"
 #include "stages/target.h"
@@ -18,6 +19,13 @@ std::vector<uint8_t> cleanup(const TestBlock& block, int plane, bool simd) {
   std::vector<uint8_t> out(kMaxHtCleanupBytes);
   out.resize((simd ? simd::ht_cleanup : ref::ht_cleanup)(samples, plane, out.data()));
   return out;
+}
+
+std::pair<uint32_t, uint32_t> significant(const TestBlock& block, int plane, bool simd) {
+  const HtSamples samples{block.samples().data(), block.stride(), block.width(), block.height()};
+  uint32_t counts[2];
+  (simd ? simd::ht_count_significant : ref::ht_count_significant)(samples, plane, counts);
+  return {counts[0], counts[1]};
 }
 
 struct Refined {
@@ -71,6 +79,7 @@ TEST_CASE("HT passes: the bytes of the reference, at every size, content and pla
       for (int plane = 0; plane < block.bit_planes(); plane += 1 + block.bit_planes() / 4) {
         INFO("width ", block.width(), " height ", block.height(), " plane ", plane);
         REQUIRE(cleanup(block, plane, true) == cleanup(block, plane, false));
+        REQUIRE(significant(block, plane, true) == significant(block, plane, false));
         if (plane == 0) continue;
         for (const bool causal : {false, true}) {
           const Refined expected = refine(block, plane, causal, false);

@@ -197,10 +197,44 @@ TEST_CASE("HT: planes and passes at a slope") {
   CHECK(ht_lowest_plane(1.0, 0) == 0);
   CHECK(ht_resumes(1.0, 0, 1));
   CHECK_FALSE(ht_resumes(1.0, 0, 0));
-  CHECK(ht_passes(4, 3, false) == 3);
-  CHECK(ht_passes(3, 3, false) == 2);
-  CHECK(ht_passes(0, 0, false) == 1);
-  CHECK(ht_passes(4, 3, true) == 1);
+  CHECK(ht_passes(4, 3, HtPoints::kAll) == 3);
+  CHECK(ht_passes(3, 3, HtPoints::kAll) == 2);
+  CHECK(ht_passes(0, 0, HtPoints::kAll) == 1);
+  CHECK(ht_passes(4, 3, HtPoints::kEstimate) == 1);
+}
+
+/// A block of 4096 samples, of which 400 are significant at the lowest plane and 100 above. From
+/// plane to plane the cleanup pass takes (100 + 300 * 6.25) / 8 + 1 = 247 bytes more.
+HtPasses passes_near(double step_gain, int slope, uint32_t high = 100, int lowest = 3) {
+  return ht_passes_near({4096, {400, high}, {1e9 + step_gain, 1e9}}, slope, lowest, 2);
+}
+
+TEST_CASE("HT: the passes that a slope may choose") {
+  const auto is = [](const HtPasses& passes, int lowest, int above) {
+    return passes.lowest == lowest && passes.above == above;
+  };
+  const double gain = 247 * 1000.0;
+  const int step = log_slope(1000, 1);
+  CHECK(is(passes_near(gain, step), 1, 3));
+  CHECK(is(passes_near(gain, step - kHtNear), 1, 3));
+  CHECK(is(passes_near(gain, step + kHtNear), 1, 3));
+  // Steeper: the lowest plane alone; with SigProp, if there is a plane below; dense blocks.
+  CHECK(is(passes_near(gain, step - kHtNear - 1), 1, 0));
+  CHECK(is(passes_near(gain, step - kHtSteep - 1), 2, 0));
+  CHECK(is(passes_near(gain, step - kHtSteep - 1, 100, 0), 1, 0));
+  CHECK(is(passes_near(gain, step - kHtSteep - 200, 400), 2, 0));
+  CHECK(is(ht_passes_near({4096, {700, 600}, {3e9, 1e9}}, 24576, 3, 2), 2, 3));
+  // Flatter: the plane above alone, or nothing.
+  CHECK(is(passes_near(gain, step + kHtNear + 1), 0, 3));
+  const int whole = log_slope(1e9, 100 * ht_new_sample_bits(100, 4096) / 128 + 1);
+  CHECK(is(passes_near(gain, whole + kHtNear), 0, 3));
+  CHECK(is(passes_near(gain, whole + kHtNear + 1), 0, 0));
+  // One plane.
+  const int single = log_slope(1e6, 400 * ht_new_sample_bits(400, 4096) / 128 + 1);
+  CHECK(is(ht_passes_near({4096, {400, 0}, {1e6, 0}}, single + kHtNear, 3, 1), 1, 0));
+  CHECK(is(ht_passes_near({4096, {400, 0}, {1e6, 0}}, single + kHtNear + 1, 3, 1), 0, 0));
+  // A plane that removes no error.
+  CHECK(is(ht_passes_near({16, {1, 0}, {-1, 0}}, 24576, 0, 1), 0, 0));
 }
 
 TEST_CASE("HT blocks have the bytes of the model, and decode to its values") {

@@ -45,16 +45,20 @@ struct HtRefinement {
 ///   @param reversible  the samples are those of the 5/3
 ///   @param sig_prop, both  kMaxHtRefinementBytes each: the two segments that may be chosen from.
 ///                          `both` may be null: then there is SigProp alone, and both_bytes is 0
+/// ht_count_significant: the samples of 2^plane or more, and of 2^(plane + 1) or more; `plane` is
+/// 0 .. 29.
 /// Allocate: no. Deterministic: yes. Thread-safe: yes.
 namespace ref {
 uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);
 HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
                            uint8_t* sig_prop, uint8_t* both);
+void ht_count_significant(const HtSamples& samples, int plane, uint32_t* counts);
 }  // namespace ref
 namespace simd {
 uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);
 HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
                            uint8_t* sig_prop, uint8_t* both);
+void ht_count_significant(const HtSamples& samples, int plane, uint32_t* counts);
 }  // namespace simd
 
 }  // namespace cj2k

@@ -210,6 +210,17 @@ uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out) {
   return CleanupPass(samples, plane, memory).run(out);
 }
 
+void ht_count_significant(const HtSamples& samples, int plane, uint32_t* counts) {
+  counts[0] = counts[1] = 0;
+  for (int y = 0; y < samples.height; ++y) {
+    for (int x = 0; x < samples.width; ++x) {
+      const uint32_t bits = (samples.data[y * samples.stride + x] & ~kSign) >> plane;
+      counts[0] += bits > 0 ? 1 : 0;
+      counts[1] += bits > 1 ? 1 : 0;
+    }
+  }
+}
+
 HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
                            uint8_t* sig_prop, uint8_t* both) {
   uint8_t mag_ref[kMaxHtRefinementBytes];

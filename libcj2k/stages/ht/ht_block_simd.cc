@@ -546,6 +546,33 @@ HtRefinement refinement(const HtSamples& samples, int plane, bool causal, bool r
           passes.sig_prop_distortion(reversible), passes.mag_ref_distortion(reversible)};
 }
 
+void count_significant(const HtSamples& samples, int plane, uint32_t* counts) {
+  const hn::ScalableTag<int32_t> di;
+  const int lanes = static_cast<int>(hn::Lanes(di));
+  const auto magnitude_bits = hn::Set(di, 0x7FFFFFFF);
+  const auto most0 = hn::Set(di, (1 << plane) - 1), most1 = hn::Set(di, (2 << plane) - 1);
+  auto sum0 = hn::Zero(di), sum1 = hn::Zero(di);
+  counts[0] = counts[1] = 0;
+  for (int y = 0; y < samples.height; ++y) {
+    const uint32_t* row = samples.data + y * samples.stride;
+    int x = 0;
+    for (; x + lanes <= samples.width; x += lanes) {
+      const auto sample = hn::BitCast(di, hn::LoadU(hn::RebindToUnsigned<decltype(di)>(), row + x));
+      const auto magnitude = hn::And(sample, magnitude_bits);
+      // A mask is -1 in its lanes.
+      sum0 = hn::Sub(sum0, hn::VecFromMask(di, hn::Gt(magnitude, most0)));
+      sum1 = hn::Sub(sum1, hn::VecFromMask(di, hn::Gt(magnitude, most1)));
+    }
+    for (; x < samples.width; ++x) {
+      const uint32_t bits = (row[x] & 0x7FFFFFFF) >> plane;
+      counts[0] += bits > 0 ? 1 : 0;
+      counts[1] += bits > 1 ? 1 : 0;
+    }
+  }
+  counts[0] += static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(di, sum0)));
+  counts[1] += static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(di, sum1)));
+}
+
 int64_t target() { return HWY_TARGET; }
 
 }  // namespace
@@ -558,6 +585,7 @@ namespace cj2k::simd {
 namespace {
 HWY_EXPORT(cleanup);
 HWY_EXPORT(refinement);
+HWY_EXPORT(count_significant);
 HWY_EXPORT(target);
 }  // namespace
 
@@ -568,6 +596,10 @@ uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out) {
 HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
                            uint8_t* sig_prop, uint8_t* both) {
   return HWY_DYNAMIC_DISPATCH(refinement)(samples, plane, causal, reversible, sig_prop, both);
+}
+
+void ht_count_significant(const HtSamples& samples, int plane, uint32_t* counts) {
+  HWY_DYNAMIC_DISPATCH(count_significant)(samples, plane, counts);
 }
 
 int64_t ht_block_target() { return HWY_DYNAMIC_DISPATCH(target)(); }

@@ -52,6 +52,19 @@ struct HtPlane {
 HtPlanes ht_planes_to_code(const Plan& plan, const CodedBlock& coded, double weight,
                            uint16_t threshold, int bit_planes);
 
+/// Frames of fewer blocks are coded with HtPoints::kAll: their prediction rests on few blocks.
+inline constexpr size_t kFewHtBlocks = 512;
+
+/// The points to make in a call, where `asked` are wanted.
+/// @param coded  the block before the call
+HtPoints ht_points_to_make(const Plan& plan, const CodedBlock& coded, const HtPlanes& planes,
+                           uint16_t threshold, HtPoints asked);
+
+/// The passes to code at the lowest plane and at the one above it, by HtPoints::kNearSlope.
+/// @param left  ht_left_error of planes.lowest, and of the plane above where planes has it
+HtPasses ht_passes_to_code(const CodeBlock& block, const HtPlanes& planes, uint16_t threshold,
+                           double total, const double* left, const uint32_t* significant);
+
 /// Squared error of the picture if a block is decoded without its lowest `planes` planes.
 /// @param sum  left_distortion (stages/quantize.h); with planes = 0, the number of samples that are 0
 double ht_left_error(const Plan& plan, double weight, int planes, uint64_t sum);
