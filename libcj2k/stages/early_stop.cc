@@ -245,8 +245,8 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
   request_ = {frame, StopRule::kThresholds, sample_.all, {}, {}};
   may_go_on_ = stop_ == CJ2K_STOP_EXACT && rate.has_limit();
   may_change_steps_ = false;
-  may_want_points_ = may_go_on_ && plan_.params.coder == CJ2K_CODER_HT &&
-                     plan_.blocks.size() >= kFewHtBlocks;
+  may_want_points_ =
+      may_go_on_ && plan_.params.coder == CJ2K_CODER_HT && plan_.blocks.size() >= kFewHtBlocks;
   rdoq_left_ = has_rdoq(plan_) && rate.has_limit() ? kRdoqTries : 0;
   switch (stop_) {
     case CJ2K_STOP_NONE:
