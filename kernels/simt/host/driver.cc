@@ -150,6 +150,7 @@ int context_device(int* device) {
 }
 int context_synchronize() {
   CJ2K_ENTER("cuCtxSynchronize", kWaits);
+  ++state().host_calls.waits;
   FakeContext& context = *current();
   return run_until(context, [&] { return idle(context); });
 }
@@ -174,6 +175,7 @@ int memory_allocate(CuDeviceAddress* address, size_t bytes) {
 int memory_free(CuDeviceAddress address) {
   const InDriver in;
   const int error = enter("cuMemFree_v2", kWaits);
+  ++state().host_calls.waits;
   if (current() == nullptr) return error;
   FakeContext& context = *current();
   if (context.error == cu::kSuccess) run_until(context, [&] { return idle(context); });
@@ -199,6 +201,7 @@ int host_allocate(void** data, size_t bytes, unsigned) {
 int host_free(void* data) {
   const InDriver in;
   const int error = enter("cuMemFreeHost", kWaits);
+  ++state().host_calls.waits;
   const auto found = state().host.find(data);
   if (found == state().host.end()) {
     report(Bug::kApiMisuse, "cuMemFreeHost of an address that is not a buffer");
@@ -212,8 +215,16 @@ int host_free(void* data) {
   return error;
 }
 
+/// Counts a copy, and the wait for it if the host memory is not page-locked.
+void count_copy(bool is_upload, const void* host, size_t bytes) {
+  HostCalls& calls = state().host_calls;
+  ++(is_upload ? calls.uploads : calls.downloads);
+  (is_upload ? calls.upload_bytes : calls.download_bytes) += bytes;
+  if (!is_page_locked(host, bytes)) ++calls.waits;
+}
 int copy_upload(CuDeviceAddress to, const void* from, size_t bytes, void* stream) {
   CJ2K_ENTER("cuMemcpyHtoDAsync_v2", kContext);
+  count_copy(true, from, bytes);
   const int owner = current()->device;
   return enqueue("cuMemcpyHtoDAsync_v2", stream, [=] {
     uint8_t* p = bytes_at("upload", to, bytes, owner);
@@ -224,6 +235,7 @@ int copy_upload(CuDeviceAddress to, const void* from, size_t bytes, void* stream
 }
 int copy_download(void* to, CuDeviceAddress from, size_t bytes, void* stream) {
   CJ2K_ENTER("cuMemcpyDtoHAsync_v2", kContext);
+  count_copy(false, to, bytes);
   const int owner = current()->device;
   return enqueue("cuMemcpyDtoHAsync_v2", stream, [=] {
     const uint8_t* p = bytes_at("download", from, bytes, owner);
@@ -252,6 +264,10 @@ int copy_2d(const CuCopy2D* copy, void* stream) {
            copy->src_pitch, copy->dst_pitch);
     return cu::kErrorInvalidValue;
   }
+  if (copy->src_memory_type == cu::kMemoryHost)
+    count_copy(true, copy->src_host, copy->src_pitch * (copy->height - 1) + copy->width_bytes);
+  if (copy->dst_memory_type == cu::kMemoryHost)
+    count_copy(false, copy->dst_host, copy->dst_pitch * (copy->height - 1) + copy->width_bytes);
   const int owner = current()->device;
   return enqueue("cuMemcpy2DAsync_v2", stream, [c = *copy, owner] {
     for (size_t row = 0; row < c.height; ++row) {
@@ -271,6 +287,7 @@ int copy_2d(const CuCopy2D* copy, void* stream) {
 }
 int fill_u8(CuDeviceAddress to, unsigned char value, size_t count, void* stream) {
   CJ2K_ENTER("cuMemsetD8Async", kContext);
+  ++state().host_calls.fills;
   const int owner = current()->device;
   return enqueue("cuMemsetD8Async", stream, [=] {
     uint8_t* p = bytes_at("fill", to, count, owner);
@@ -281,6 +298,7 @@ int fill_u8(CuDeviceAddress to, unsigned char value, size_t count, void* stream)
 }
 int fill_u32(CuDeviceAddress to, unsigned value, size_t count, void* stream) {
   CJ2K_ENTER("cuMemsetD32Async", kContext);
+  ++state().host_calls.fills;
   if (to % 4 != 0) report(Bug::kMisaligned, "fill of words at 0x%llx", to);
   const int owner = current()->device;
   return enqueue("cuMemsetD32Async", stream, [=] {
@@ -314,6 +332,7 @@ int stream_destroy(void* handle) {
 }
 int stream_synchronize(void* handle) {
   CJ2K_ENTER("cuStreamSynchronize", kWaits);
+  ++state().host_calls.waits;
   const FakeStream* stream = find_stream("cuStreamSynchronize", handle);
   if (stream == nullptr) return cu::kErrorInvalidHandle;
   return run_until(*current(), [&] { return stream->entries.empty(); });
@@ -375,6 +394,7 @@ int event_query(void* handle) {
 }
 int event_synchronize(void* handle) {
   CJ2K_ENTER("cuEventSynchronize", kWaits);
+  ++state().host_calls.waits;
   const std::shared_ptr<FakeEvent> event = find_event("cuEventSynchronize", handle);
   if (event == nullptr) return cu::kErrorInvalidHandle;
   return run_until(*event->context, [&] { return event->passed >= event->recorded; });
@@ -445,6 +465,7 @@ int launch(void* handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsi
   std::memcpy(copy->data(), params[0], kernel.sizes.param_bytes);
   const int owner = current()->device;
   ++state().launches[owner];
+  ++state().host_calls.launches;
   return enqueue(
       "cuLaunchKernel", stream, [&kernel, grid = Dim3{grid_x, grid_y, grid_z}, copy, owner] {
         State& s = state();

@@ -163,6 +163,16 @@ int run_until(FakeContext& context, const std::function<bool()>& done) {
   return context.error;
 }
 
+bool is_page_locked(const void* p, size_t bytes) {
+  const auto& host = state().host;
+  const auto* address = static_cast<const uint8_t*>(p);
+  auto found = host.upper_bound(const_cast<void*>(p));
+  if (found == host.begin()) return false;
+  --found;
+  const auto* end = static_cast<const uint8_t*>(found->first) + found->second.bytes;
+  return address + bytes <= end;
+}
+
 void check_host_canary(const void* p, size_t bytes) {
   const uint8_t* canary = static_cast<const uint8_t*>(p) + bytes;
   if (std::all_of(canary, canary + kHostCanaryBytes, [](uint8_t b) { return b == kHostCanary; }))
@@ -202,6 +212,7 @@ void reset(const Options& options) {
   s.random.seed(options.seed);
   s.calls = s.allocations = 0;
   s.launches.clear();
+  s.host_calls = {};
   s.fault = Fault::kNone;
   s.fault_hit = false;
   s.faulty_call.clear();
@@ -230,6 +241,11 @@ uint64_t num_calls() {
 uint64_t num_allocations() {
   const std::lock_guard lock(g_mutex);
   return state().allocations;
+}
+
+HostCalls host_calls() {
+  const std::lock_guard lock(g_mutex);
+  return state().host_calls;
 }
 
 uint64_t num_primary_contexts_made() {

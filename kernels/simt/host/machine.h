@@ -77,6 +77,7 @@ struct State {
   uint64_t allocations = 0;
   uint64_t primary_contexts_made = 0;  ///< reset() does not clear it
   std::map<int, uint64_t> launches;    ///< number of launches by device
+  HostCalls host_calls;
   Fault fault = Fault::kNone;
   uint64_t fault_call = 0;
   bool fault_hit = false;
@@ -127,6 +128,8 @@ int enqueue(const char* call, void* handle, std::function<int()> work);
 /// The host address of the range [address, address + bytes) of a device; null, and a report, if the
 /// range is not inside one buffer.
 uint8_t* bytes_at(const char* what, CuDeviceAddress address, size_t bytes, int owner);
+/// Whether the range lies in page-locked memory.
+bool is_page_locked(const void* p, size_t bytes);
 void check_host_canary(const void* p, size_t bytes);
 
 }  // namespace cj2k::simt::shim

@@ -104,6 +104,17 @@ uint64_t num_allocations();
 uint64_t num_primary_contexts_made();
 /// Number of kernels launched on a device since reset.
 uint64_t num_launches(int device);
+/// What the host has asked of the driver since reset, on all devices.
+struct HostCalls {
+  /// Calls that return only when earlier work is done: synchronisation of an event, a stream or a
+  /// context, release of memory, and copies from or to host memory that is not page-locked.
+  uint64_t waits = 0;
+  uint64_t launches = 0;
+  uint64_t fills = 0;
+  uint64_t uploads = 0, upload_bytes = 0;
+  uint64_t downloads = 0, download_bytes = 0;
+};
+HostCalls host_calls();
 /// Page-locked bytes that are allocated now.
 size_t pinned_bytes_in_use();
 /// Whether the calling thread is inside a driver call: its allocations then belong to the shim.

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What a GOP of 8 frames asks of the driver: waits, launches, fills and copies. The numbers are
+// those of the code as it is, so that a change of them shows here.
+#include "backend_check.h"
+#include "kernels/simt/device.h"
+
+namespace cj2k::simt::test {
+namespace {
+
+constexpr int kFrames = 8;
+
+/// Frames in the device memory of an application, one component of 8 bits each.
+class DeviceFrames {
+ public:
+  DeviceFrames(const std::vector<Picture>& pictures, bool with_release) {
+    const Log quiet;
+    REQUIRE(Context::open({}, quiet, &context_) == Status::kOk);
+    Stream stream;
+    REQUIRE(stream.create(*context_) == Status::kOk);
+    for (const Picture& picture : pictures) {
+      const FrameMemory host(picture);
+      frames_.push_back(host.frame);
+      cj2k_frame& frame = frames_.back();
+      frame.memory = CJ2K_MEMORY_CUDA;
+      frame.pts = static_cast<int64_t>(frames_.size()) - 1;
+      if (with_release) frame.release = [](void*) {};
+      const auto bytes = static_cast<size_t>(frame.components[0].stride_bytes) *
+                         static_cast<size_t>(picture.components[0].height);
+      buffers_.emplace_back();
+      REQUIRE(buffers_.back().allocate(*context_, bytes) == Status::kOk);
+      REQUIRE(stream.upload(buffers_.back().as<uint8_t>(), frame.components[0].data, bytes) ==
+              Status::kOk);
+      REQUIRE(stream.synchronize() == Status::kOk);
+      frame.components[0].data = buffers_.back().as<uint8_t>();
+    }
+  }
+  const cj2k_frame& operator[](size_t i) const { return frames_[i]; }
+
+ private:
+  std::unique_ptr<Context> context_;
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<cj2k_frame> frames_;
+};
+
+struct Counts {
+  shim::HostCalls calls;
+  int64_t resumed;  ///< passes coded after their block had paused
+};
+
+shim::HostCalls since(const shim::HostCalls& before) {
+  const shim::HostCalls now = shim::host_calls();
+  return {now.waits - before.waits,
+          now.launches - before.launches,
+          now.fills - before.fills,
+          now.uploads - before.uploads,
+          now.upload_bytes - before.upload_bytes,
+          now.downloads - before.downloads,
+          now.download_bytes - before.download_bytes};
+}
+
+/// Encodes the same GOP twice, and counts the calls of the second time, when all that depends on the
+/// GOP before has settled. Every packet is the CPU's.
+Counts count(cj2k_params p, Content content, uint64_t seed) {
+  cj2k::test::set(p, "gop", std::to_string(kFrames));
+  cj2k::test::set(p, "async_depth", std::to_string(kFrames));
+  std::vector<Picture> pictures;
+  for (uint64_t i = 0; i < kFrames; ++i)
+    pictures.push_back(cj2k::test::make_picture(p, content, seed + i));
+  const std::vector<Encoded> expected = on_cpu(p, pictures);
+  cj2k::test::set(p, "device", "cuda");
+  start_machine();
+  Counts counts{};
+  {
+    const DeviceFrames frames(pictures, false);
+    Session session(p);
+    REQUIRE(session.opened == CJ2K_OK);
+    for (int round = 0; round < 2; ++round) {
+      session.results.clear();
+      session.accepted.clear();
+      const shim::HostCalls before = shim::host_calls();
+      for (size_t i = 0; i < kFrames; ++i) REQUIRE(session.send(frames[i]) == CJ2K_OK);
+      session.drain();
+      REQUIRE(cj2k_encoder_flush(session.encoder) == CJ2K_OK);
+      counts = {since(before), 0};
+      for (const Result& result : session.results) counts.resumed += result.stats.passes_resumed;
+      if (p.stop != CJ2K_STOP_PST) check_packets(session, expected);
+    }
+  }
+  CHECK(left_behind() == "");
+  return counts;
+}
+
+/// @param has_sample  enough blocks for the sample of exact (stages/early_stop.cc)
+cj2k_params params_of(const char* tier1, bool has_sample, Settings settings) {
+  const int32_t side = has_sample ? 92 : 40;
+  cj2k_params p = backend_params(
+      side, side, 1, {{"levels", "1"}, {"cblk", has_sample ? "4x4" : "8x8"}, {"threads", "2"}});
+  cj2k::test::set(p, "tier1", tier1);
+  for (const auto& [key, value] : settings) cj2k::test::set(p, key, value);
+  return p;
+}
+
+TEST_CASE("backend: waits, launches and copies of a GOP of 8 frames in device memory") {
+  struct Row {
+    const char* name;
+    Settings settings;
+    Content content;
+    bool has_sample;
+    bool resumes;
+    uint64_t launches[3], fills[3];  ///< classic, cibo, fused
+    // The same with every form of tier-1.
+    uint64_t waits, uploads, upload_bytes, downloads, download_bytes;
+  };
+  using enum Content;
+  const Row rows[] = {
+      // clang-format off
+      {"exact", {{"target_bytes", "2500"}}, kTexture, true, false,
+       {20, 66, 20}, {4, 6, 6}, 12, 3, 85856, 5, 489480},
+      {"exact, one round of blocks that resume", {{"target_bytes", "700"}}, kFlat, true, true,
+       {24, 93, 24}, {5, 8, 8}, 14, 5, 55172, 8, 211040},
+      {"exact, three rounds", {{"target_bytes", "700"}}, kTexture, true, true,
+       {32, 147, 32}, {7, 12, 12}, 18, 9, 47360, 14, 226240},
+      {"none", {{"stop", "none"}, {"target_bytes", "300"}}, kTexture, false, false,
+       {14, 37, 14}, {2, 3, 3}, 12, 3, 4224, 4, 45272},
+      {"psb", {{"stop", "psb"}, {"target_bytes", "300"}}, kTexture, false, true,
+       {72, 84, 72}, {4, 16, 16}, 12, 2, 4160, 4, 45272},
+      {"bpi", {{"stop", "bpi"}, {"target_bytes", "300"}}, kTexture, false, true,
+       {60, 72, 60}, {4, 16, 16}, 12, 2, 4160, 4, 24168},
+      {"pst", {{"stop", "pst"}, {"target_bytes", "300"}}, kTexture, false, false,
+       {14, 37, 14}, {2, 3, 3}, 12, 3, 4224, 4, 45272},
+      {"quality", {{"quality", "4"}}, kTexture, false, false,
+       {14, 37, 14}, {2, 3, 3}, 12, 3, 9888, 4, 49944},
+      {"lossless", {{"lossless", "1"}}, kTexture, false, false,
+       {14, 35, 14}, {2, 3, 3}, 12, 3, 10432, 4, 43224},
+      // clang-format on
+  };
+  constexpr const char* kTier1[] = {"classic", "cibo", "fused"};
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < 3; ++i) {
+      INFO(std::string(row.name), ", ", std::string(kTier1[i]));
+      const Counts counts =
+          count(params_of(kTier1[i], row.has_sample, row.settings), row.content, 40);
+      CHECK((counts.resumed > 0) == row.resumes);
+      CHECK(counts.calls.waits == row.waits);
+      CHECK(counts.calls.launches == row.launches[i]);
+      CHECK(counts.calls.fills == row.fills[i]);
+      CHECK(counts.calls.uploads == row.uploads);
+      CHECK(counts.calls.upload_bytes == row.upload_bytes);
+      CHECK(counts.calls.downloads == row.downloads);
+      CHECK(counts.calls.download_bytes == row.download_bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cj2k::simt::test
