@@ -8,6 +8,7 @@
 
 #include "core/distortion.h"
 #include "stages/ebcot/rdoq.h"
+#include "stages/target.h"
 #include "support/check.h"
 
 namespace cj2k {
@@ -86,14 +87,16 @@ int compare(const Coefficients& from, const RdoqBlock& b, RdoqScratch& scratch) 
   CAPTURE(static_cast<int>(b.kind));
   CAPTURE(b.style);
   const Outcome expected = run(from, b, scratch, ref::rdoq_block);
-  const Outcome actual = run(from, b, scratch, simd::rdoq_block);
-  REQUIRE(actual.samples == expected.samples);
-  CHECK(actual.result.bit_planes == expected.result.bit_planes);
-  CHECK(actual.result.changes == expected.result.changes);
-  CHECK(actual.result.total == expected.result.total);
-  for (int pass = 0; pass < kMaxPasses; ++pass)
-    CHECK(actual.result.removed[pass] == expected.result.removed[pass]);
-  return actual.result.changes;
+  for_each_target(simd::rdoq_target, [&](const char*) {
+    const Outcome actual = run(from, b, scratch, simd::rdoq_block);
+    REQUIRE(actual.samples == expected.samples);
+    CHECK(actual.result.bit_planes == expected.result.bit_planes);
+    CHECK(actual.result.changes == expected.result.changes);
+    CHECK(actual.result.total == expected.result.total);
+    for (int pass = 0; pass < kMaxPasses; ++pass)
+      CHECK(actual.result.removed[pass] == expected.result.removed[pass]);
+  });
+  return expected.result.changes;
 }
 
 TEST_CASE("rdoq: windows in words equal the reference") {

@@ -64,7 +64,7 @@ Costs costs_of(const PassCounts counts[kTrackedPlanes]) {
 }
 
 bool may_pay(const Model& model, const Costs& costs, const PassCounts counts[kTrackedPlanes]) {
-  if (model.planes > model.plane + model.tracked) return true;
+  if (!may_ask(model)) return true;
   const auto rate = [&](const Counts& of) {
     int64_t r = 0;
     for (unsigned c = 0; c < mq::kNumContexts; ++c)

@@ -90,8 +90,9 @@ struct RdoqResult {
 inline constexpr int kRdoqMaps = 12;
 
 struct RdoqScratch {
-  int32_t value[kMaxBlockSamples];    ///< |coefficient| in 2^p / 2^kRdoqFraction
-  uint32_t before[kMaxBlockSamples];  ///< magnitudes, and in bit 31 the coefficients' signs
+  int32_t value[kMaxBlockSamples];  ///< |coefficient| in 2^p / 2^kRdoqFraction
+  /// Magnitudes, and in bit 31 the coefficients' signs. Rows are read in vectors.
+  uint32_t before[kMaxBlockSamples + 16];
   uint8_t
       changed[kMaxBlockSamples];  ///< 1: the sample or one beside it has changed since its visit
   /// 6 bits are a column of a stripe (rdoq_simd.cc): at most (256 + 2) * 11 bytes.
@@ -100,6 +101,7 @@ struct RdoqScratch {
   /// Bits 0 .. 15: of bit 0, bits 16 .. 31: of bit 1.
   uint32_t zero_cost[512];
   uint32_t sign_cost[256];
+  Tier1Scratch tier1;  ///< words of the statistics
 };
 
 /// Deterministic: yes; all implementations give the same samples. Allocates: simd:: no, ref:: yes.

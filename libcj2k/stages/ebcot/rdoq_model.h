@@ -71,6 +71,8 @@ struct Model {
   int highest_changed(uint32_t m, uint32_t other) const;
 };
 
+/// Whether may_pay looks at the counts: the tracked planes hold all bits.
+inline bool may_ask(const Model& model) { return model.planes <= model.plane + model.tracked; }
 /// Whether the block may be worth its bytes: false if no pass, with the passes before it, lowers
 /// D + lambda R.
 bool may_pay(const Model& model, const Costs& costs, const PassCounts counts[kTrackedPlanes]);

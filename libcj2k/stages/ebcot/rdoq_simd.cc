@@ -10,11 +10,11 @@
 #include "stages/ebcot/rdoq.h"
 #include "stages/ebcot/rdoq_model.h"
 #include "stages/ebcot/rdoq_windows.h"
+#include "stages/ebcot/rdoq_words.h"
 
 namespace cj2k::simd {
 namespace {
 
-using rdoq::Counts;
 using rdoq::kMagnitude;
 using rdoq::Model;
 using namespace rdoq_windows;
@@ -33,14 +33,17 @@ class Rdoq {
     rdoq::load(b_, z_);
     *result = {};
     int planes = b_.bit_planes;
+    bool changed = false;
     for (int round = 0; round < b_.rounds && planes > b_.plane; ++round) {
-      if (!begin_round(planes) && round == 0) break;
+      if (!begin_round(planes, round == 0)) break;
       if (round == 0 && b_.rounds > 1) std::fill_n(z_.changed, b_.width * b_.height, uint8_t{0});
       const bool any = visit_all(round == 0);
       planes = rdoq::count_planes(b_);
+      changed |= any;
       if (!any) break;
     }
     result->bit_planes = planes;
+    if (!changed) return;
     model_ = Model(b_, planes);
     rdoq::correct(
         b_, z_, model_, [&](int x, int y, int up) { return is_early(x, y, up); }, result);
@@ -65,24 +68,15 @@ class Rdoq {
   int rows_of(int stripe) const { return std::min(4, b_.height - 4 * stripe); }
   static uint32_t centre(int y) { return 1u << (2 * kColumnBits + y % 4 + 1); }
 
-  bool begin_round(int planes);
+  bool begin_round(int planes, bool is_first);
   void fill_maps();
-  void fill_chunk(int x, int stripe);
+  void fill_map(int map);
   void set_costs(const rdoq::Costs& costs);
   void replace(int map, int x, int stripe, uint32_t mask, uint32_t bits);
   void set_sample(int x, int y, uint32_t m);
   Window window(int up, int x, int stripe);
 
-  void count(int up, rdoq::PassCounts& counts);
-  void count_early(int up, int x, int stripe, rdoq::PassCounts& counts);
-  void count_rest(int up, int x, int stripe, rdoq::PassCounts& counts);
-  void count_sign(uint32_t significant, int bit, const Window& w, Counts& counts);
-  int64_t of_error(int up, int x, int stripe, int bit) const {
-    return model_.significant(error_value(x, stripe, bit), up);
-  }
-  int32_t error_value(int x, int stripe, int bit) const {
-    return value(x - 2 + bit / kColumnBits, 4 * stripe + bit % kColumnBits - 1);
-  }
+  void add_errors(int up, rdoq::PassCounts& counts);
 
   bool visit_all(bool is_first);
   bool visit(int x, int y);
@@ -138,62 +132,71 @@ void Rdoq::set_sample(int x, int y, uint32_t m) {
   }
 }
 
-/// The maps of at most eight columns of a stripe.
-void Rdoq::fill_chunk(int x0, int stripe) {
-  uint64_t bits[kRdoqMaps] = {};
-  const int width = std::min(kChunk, b_.width - x0), rows = rows_of(stripe);
-  for (int row = 0; row < rows; ++row) {
-    const int y = 4 * stripe + row;
-    const uint32_t* samples = b_.samples + y * b_.stride + x0;
-    const uint32_t* before = z_.before + y * b_.width + x0;
-    uint64_t states = 0;
-    unsigned signs = 0;
-    for (int i = 0; i < width; ++i) {
-      const uint32_t q = (samples[i] & kMagnitude) >> b_.plane;
-      states |= uint64_t{kStates.of[q < 16 ? q : 16 | (q & 7)]} << (8 * i);
-      signs |= (before[i] >> 31) << i;
-    }
-    bits[kSign] |= kStates.spread[signs] << (row + 1);
-    if (states == 0) continue;
-    states = transposed(states);
-    for (int k = 0; k < kTrackedPlanes; ++k)
-      bits[kOne + k] |= kStates.spread[states >> (8 * k) & 255] << (row + 1);
-    for (int k = 0; k < kTrackedPlanes + 2; ++k)
-      bits[kReached + k] |= kStates.spread[states >> (8 * (kTrackedPlanes + k)) & 255] << (row + 1);
-  }
+/// Makes a map of its words.
+void Rdoq::fill_map(int map) {
+  const rdoq_words::Words words(b_);
+  const uint64_t* from = rdoq_words::mask_of(z_, map);
+  const auto bytes = static_cast<size_t>((stripes_ + 2) * pitch_) + sizeof(uint64_t);
+  std::memset(z_.maps[map], 0, bytes);
   constexpr uint64_t kTop = 0x82082082082, kBottom = kTop << 3;
-  const ptrdiff_t at = (stripe + 1) * pitch_ + kLeftBits / 8 + x0 / kChunk * kChunkBytes;
-  for (int map = 0; map < kRdoqMaps; ++map) {
-    if (bits[map] == 0) continue;
-    uint8_t* to = z_.maps[map] + at;
-    store8(to, load8(to) | bits[map]);
-    store8(to - pitch_, load8(to - pitch_) | (bits[map] & kTop) << 4);
-    store8(to + pitch_, load8(to + pitch_) | (bits[map] & kBottom) >> 4);
+  for (int stripe = 0; stripe < stripes_; ++stripe) {
+    uint8_t* to = z_.maps[map] + (stripe + 1) * pitch_ + kLeftBits / 8;
+    for (int i = 0; i < words.wide; ++i) {
+      uint64_t left = from[words.at(i, stripe)];
+      for (uint8_t* at = to + 2 * i * kChunkBytes; left != 0; left >>= 32, at += kChunkBytes) {
+        const uint64_t bits = spread_columns(static_cast<uint32_t>(left));
+        store8(at, load8(at) | bits);
+        store8(at - pitch_, load8(at - pitch_) | (bits & kTop) << 4);
+        store8(at + pitch_, load8(at + pitch_) | (bits & kBottom) >> 4);
+      }
+    }
   }
 }
 
 void Rdoq::fill_maps() {
-  const auto bytes = static_cast<size_t>((stripes_ + 2) * pitch_) + sizeof(uint64_t);
-  const auto clear = [&](int first, int count) {
-    for (int i = 0; i < count; ++i) std::memset(z_.maps[first + i], 0, bytes);
-  };
-  clear(kSign, 1);
-  clear(kOne, model_.tracked);
-  clear(kEarly, model_.tracked);
-  clear(kReached, model_.tracked + 2);
-  for (int stripe = 0; stripe < stripes_; ++stripe) {
-    for (int x = 0; x < b_.width; x += kChunk) fill_chunk(x, stripe);
+  fill_map(kSign);
+  for (int up = 0; up < model_.tracked; ++up) {
+    fill_map(kOne + up);
+    fill_map(kEarly + up);
   }
+  for (int up = 0; up < model_.tracked + 2; ++up) fill_map(kReached + up);
 }
 
 /// @return whether the block may pay
-bool Rdoq::begin_round(int planes) {
+bool Rdoq::begin_round(int planes, bool is_first) {
   model_ = Model(b_, planes);
-  fill_maps();
   rdoq::PassCounts counts[kTrackedPlanes];
-  for (int up = model_.tracked - 1; up >= 0; --up) count(up, counts[up]);
-  set_costs(rdoq::costs_of(counts));
-  return rdoq::may_pay(model_, costs_, counts);
+  rdoq_words::count(b_, model_, z_, counts);
+  const rdoq::Costs costs = rdoq::costs_of(counts);
+  if (is_first && rdoq::may_ask(model_)) {
+    for (int up = 0; up < model_.tracked; ++up) add_errors(up, counts[up]);
+    if (!rdoq::may_pay(model_, costs, counts)) return false;
+  }
+  fill_maps();
+  set_costs(costs);
+  return true;
+}
+
+/// Adds the changes of D in one plane.
+void Rdoq::add_errors(int up, rdoq::PassCounts& counts) {
+  const rdoq_words::Words words(b_);
+  const uint64_t* early = rdoq_words::mask_of(z_, kEarly + up);
+  const uint64_t* reached = rdoq_words::mask_of(z_, kReached + up);
+  const uint64_t* higher = rdoq_words::mask_of(z_, kReached + up + 1);
+  for (int stripe = 0; stripe < stripes_; ++stripe) {
+    for (int i = 0; i < words.wide; ++i) {
+      const int word = words.at(i, stripe);
+      for (uint64_t left = reached[word]; left != 0; left &= left - 1) {
+        const int bit = std::countr_zero(left);
+        const int x = rdoq_words::kWordColumns * i + bit / 4, y = 4 * stripe + bit % 4;
+        if ((higher[word] >> bit & 1) != 0)
+          counts.error[1] += model_.refined(value(x, y), sample(x, y) & kMagnitude, up);
+        else
+          counts.error[(early[word] >> bit & 1) != 0 ? 0 : 2] +=
+              model_.significant(value(x, y), up);
+      }
+    }
+  }
 }
 
 void Rdoq::set_costs(const rdoq::Costs& costs) {
@@ -223,93 +226,6 @@ Window Rdoq::window(int up, int x, int stripe) {
   w.second = w.higher & ~columns(kReached + up + 2, x, stripe);
   w.one = columns(kOne + up, x, stripe);
   return w;
-}
-
-/// Counts the decisions of a plane, and finds which samples its significance pass codes.
-void Rdoq::count(int up, rdoq::PassCounts& counts) {
-  for (int stripe = 0; stripe < stripes_ && !model_.is_highest(up); ++stripe) {
-    for (int x = 0; x < b_.width; ++x) count_early(up, x, stripe, counts);
-  }
-  for (int stripe = 0; stripe < stripes_; ++stripe) {
-    for (int x = 0; x < b_.width; ++x) count_rest(up, x, stripe, counts);
-  }
-}
-
-/// The significance pass of one column of a stripe, the middle one of its window.
-void Rdoq::count_early(int up, int x, int stripe, rdoq::PassCounts& counts) {
-  const uint32_t reached = columns(kReached + up, x, stripe);
-  if ((reached & kNear) == 0) return;
-  const uint32_t higher = columns(kReached + up + 1, x, stripe);
-  const uint32_t column = (kRows & ((2u << rows_of(stripe)) - 1)) << (2 * kColumnBits);
-  Window w{};
-  w.higher = higher;
-  w.now = reached & ~higher;
-  w.early = columns(kEarly + up, x, stripe);
-  w.sign = columns(kSign, x, stripe);
-  uint32_t s = (w.higher | (w.now & w.early & (kPrecedes | kRows << kColumnBits))) & visible_;
-  uint32_t found = 0;
-  for (uint32_t left = column & ~w.higher & grown(s | (w.now & column)); left != 0;
-       left &= left - 1) {
-    const int bit = std::countr_zero(left);
-    const unsigned context = around(s, bit) & kNeighbours;
-    if (context == 0) continue;
-    found |= 1u << bit;
-    const uint32_t now = w.now >> bit & 1;
-    ++counts.significance.n[kLabels.zero[b_.orientation][context]][now];
-    if (now == 0) continue;
-    counts.error[0] += of_error(up, x, stripe, bit);
-    count_sign(s, bit, w, counts.significance);
-    s |= 1u << bit;
-  }
-  if (found != 0) replace(kEarly + up, x, stripe, found, found);
-}
-
-void Rdoq::count_sign(uint32_t significant, int bit, const Window& w, Counts& counts) {
-  const uint8_t label = kLabels.sign[cross(significant, w.sign, bit)];
-  ++counts.n[label >> 1][(label & 1) ^ (w.sign >> bit & 1)];
-}
-
-/// The refinement and clean-up passes of one column of a stripe.
-void Rdoq::count_rest(int up, int x, int stripe, rdoq::PassCounts& counts) {
-  const int rows = rows_of(stripe);
-  Counts& cleanup = counts.cleanup;
-  if ((columns(kReached + up, x, stripe) & kNear) == 0) {
-    if (rows == 4) ++cleanup.n[mq::kRun][0];
-    if (rows != 4) cleanup.n[mq::kZero][0] += static_cast<uint32_t>(rows);
-    return;
-  }
-  const Window w = window(up, x, stripe);
-  const uint32_t column = (kRows & ((2u << rows) - 1)) << (2 * kColumnBits);
-  const uint32_t found = (w.higher | (w.now & w.early)) & visible_;
-  for (uint32_t left = w.higher & column; left != 0; left &= left - 1) {
-    const int bit = std::countr_zero(left);
-    const unsigned context = (w.second >> bit & 1) == 0 ? 2u : any_around(found, bit) ? 1u : 0u;
-    ++counts.refinement.n[mq::kRefine + context][w.one >> bit & 1];
-    const int y = 4 * stripe + bit % kColumnBits - 1;
-    counts.error[1] += model_.refined(value(x, y), sample(x, y) & kMagnitude, up);
-  }
-  uint32_t left = column & ~(w.higher | w.early);
-  uint32_t s = found | (w.now & (kPrecedes | kRows << kColumnBits) & visible_);
-  const auto becomes = [&](int bit) {
-    counts.error[2] += of_error(up, x, stripe, bit);
-    count_sign(s, bit, w, cleanup);
-    s |= 1u << bit;
-  };
-  if (left == column && rows == 4 && (s >> kColumnBits & 0x3FFFF) == 0) {
-    const uint32_t now = w.now & column;
-    ++cleanup.n[mq::kRun][now != 0];
-    if (now == 0) return;
-    cleanup.n[mq::kUniform][0] += 2;
-    const int bit = std::countr_zero(now);
-    becomes(bit);
-    left &= ~((2u << bit) - 1);
-  }
-  for (; left != 0; left &= left - 1) {
-    const int bit = std::countr_zero(left);
-    const uint32_t now = w.now >> bit & 1;
-    ++cleanup.n[kLabels.zero[b_.orientation][around(s, bit) & kNeighbours]][now];
-    if (now != 0) becomes(bit);
-  }
 }
 
 int64_t Rdoq::becomes_significant(int up, int x, int stripe, int bit, uint32_t significant,

@@ -114,38 +114,13 @@ inline void store8(uint8_t* to, uint64_t v) {
   std::memcpy(to, &v, sizeof v);
 }
 
-/// What the maps hold of a sample, bit k: kOne + k; bit kTrackedPlanes + k: kReached + k.
-struct States {
-  uint8_t of[24];        ///< by magnitude >> p; above 15: 16 and its lowest three bits
-  uint64_t spread[256];  ///< eight columns of a row: bit i to bit kColumnBits * i
-};
-constexpr States make_states() {
-  States states{};
-  for (unsigned q = 0; q < 24; ++q) {
-    unsigned state = q & 7;
-    for (unsigned k = 0; k < kTrackedPlanes + 2; ++k) {
-      if (q >> k != 0) state |= 1u << (kTrackedPlanes + k);
-    }
-    states.of[q] = static_cast<uint8_t>(state);
-  }
-  for (unsigned row = 0; row < 256; ++row) {
-    for (unsigned i = 0; i < kChunk; ++i)
-      states.spread[row] |= uint64_t{row >> i & 1} << (kColumnBits * i);
-  }
-  return states;
-}
-inline constexpr States kStates = make_states();
-
-/// Of eight bytes as rows of eight bits, the columns.
-inline uint64_t transposed(uint64_t v) {
-  const auto swap = [&v](uint64_t mask, int shift) {
-    const uint64_t other = (v ^ v >> shift) & mask;
-    v ^= other ^ other << shift;
-  };
-  swap(0x00AA00AA00AA00AA, 7);
-  swap(0x0000CCCC0000CCCC, 14);
-  swap(0x00000000F0F0F0F0, 28);
-  return v;
+/// Of eight columns, bit 4 * column + row to bit kColumnBits * column + row + 1.
+inline uint64_t spread_columns(uint32_t columns) {
+  uint64_t v = columns;
+  v = (v & 0xFFFF) | (v & 0xFFFF0000) << 8;
+  v = (v & 0xFF0000FF) | (v & 0xFF0000FF00) << 4;
+  v = (v & 0xF00F00F00F) | (v & 0xF00F00F00F0) << 2;
+  return v << 1;
 }
 
 inline int64_t cost_of(uint32_t pair, uint32_t bit) { return pair >> (16 * bit) & 0xFFFF; }
