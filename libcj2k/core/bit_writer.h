@@ -21,7 +21,7 @@ class BitWriter {
   constexpr void put(uint32_t value, int count) {
     pending_ = pending_ << count | value;
     num_pending_ += count;
-    while (num_pending_ >= byte_bits_) emit();
+    if (num_pending_ >= 32) emit();
   }
   constexpr void put_zeros(uint32_t count) {
     for (; count > 32; count -= 32) put(0, 32);
@@ -29,14 +29,17 @@ class BitWriter {
   }
   /// Pads the last byte with zeros. Nothing may be put afterwards. @return all bytes written
   constexpr size_t finish() {
-    if (num_pending_ > 0 || byte_bits_ == 7) {
-      pending_ <<= byte_bits_ - num_pending_;
-      num_pending_ = byte_bits_;
-      emit();
+    while (num_pending_ > 0) {
+      if (num_pending_ < 8) {
+        pending_ <<= 8 - num_pending_;
+        num_pending_ = 8;
+      }
+      emit_byte();
     }
     return bytes();
   }
 
+  /// Up to four bytes less than were put: some bits are still pending.
   constexpr size_t bytes() const { return static_cast<size_t>(next_ - begin_); }
   /// @return bytes free in the caller's memory
   constexpr size_t room() const { return static_cast<size_t>(end_ - next_); }
@@ -48,20 +51,35 @@ class BitWriter {
   }
 
  private:
+  /// Writes the pending bits but for the last 0 .. 7 or 0 .. 31.
   constexpr void emit() {
-    num_pending_ -= byte_bits_;
-    const auto byte =
-        static_cast<uint8_t>(pending_ >> num_pending_ & ((uint32_t{1} << byte_bits_) - 1));
+    const auto word = static_cast<uint32_t>(pending_ >> (num_pending_ - 32));
+    // No byte is 0xFF: no byte of ~word is 0.
+    if (((~word - 0x01010101u) & word & 0x80808080u) == 0) {
+      next_[0] = static_cast<uint8_t>(word >> 24);
+      next_[1] = static_cast<uint8_t>(word >> 16);
+      next_[2] = static_cast<uint8_t>(word >> 8);
+      next_[3] = static_cast<uint8_t>(word);
+      next_ += 4;
+      num_pending_ -= 32;
+      return;
+    }
+    while (num_pending_ >= 8) emit_byte();
+  }
+  constexpr void emit_byte() {
+    num_pending_ -= 8;
+    const auto byte = static_cast<uint8_t>(pending_ >> num_pending_);
     *next_++ = byte;
-    byte_bits_ = byte == 0xFF ? 7 : 8;
+    if (byte != 0xFF) return;
+    pending_ &= (uint64_t{1} << num_pending_) - 1;  // the stuffed bit is the next one, a 0
+    ++num_pending_;
   }
 
   uint8_t* begin_;
   uint8_t* next_;
   uint8_t* end_;
-  uint64_t pending_ = 0;  // the low num_pending_ bits (< 8 between calls) are not written yet
+  uint64_t pending_ = 0;  // the low num_pending_ bits (< 32 between calls) are not written yet
   int num_pending_ = 0;
-  int byte_bits_ = 8;  // bits that the next byte takes: 7 after an 0xFF, else 8
 };
 
 }  // namespace cj2k

@@ -204,10 +204,10 @@ PacketScratch::PacketScratch(const Plan& plan) : impl_(std::make_unique<Impl>())
   impl_->blocks.resize(max_blocks);
   impl_->nodes.resize(max_nodes);
   // Two tag trees (zero bit-planes are at most M_b < 64), number of passes, Lblock, a length of up
-  // to 38 bits per segment, and 8 bits left over from before. A byte has 7 bits if every byte is
+  // to 38 bits per segment, and 32 bits pending from before. A byte has 7 bits if every byte is
   // stuffed.
   const size_t bits = TagTree::max_bits(static_cast<uint32_t>(plan.params.layers)) +
-                      TagTree::max_bits(64) + 16 + 30 + 38 * kMaxSegmentsPerPacket + 8;
+                      TagTree::max_bits(64) + 16 + 30 + 38 * kMaxSegmentsPerPacket + 32;
   impl_->block_header_bytes = bits / 7 + 2;
   impl_->header.resize(impl_->block_header_bytes + 8 * max_blocks + 4096);
   impl_->packet_marker_bytes = marker_bytes_per_packet(plan);
