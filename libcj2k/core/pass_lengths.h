@@ -2,18 +2,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Numbers of passes and lengths of codeword segments in a packet header (T.800 B.10.6, B.10.7).
+// `out` is a BitWriter or has a `put` like it.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 
-#include "core/bit_writer.h"
-
 namespace cj2k {
 
+inline constexpr int kFirstLblock = 3;  ///< Lblock before the first contribution (B.10.7.1)
+
 /// Codes the number of passes, Table B.4.
-inline void put_num_passes(uint32_t passes, BitWriter& out) {
+template <typename Writer>
+void put_num_passes(uint32_t passes, Writer& out) {
   if (passes == 1) {
     out.put(0b0, 1);
   } else if (passes == 2) {
@@ -34,13 +36,15 @@ inline int missing_length_bits(uint32_t bytes, uint32_t passes, int lblock) {
   return static_cast<int>(std::bit_width(bytes)) - (lblock + floor_log2(passes));
 }
 
-inline void put_length(uint32_t bytes, uint32_t passes, int lblock, BitWriter& out) {
+template <typename Writer>
+void put_length(uint32_t bytes, uint32_t passes, int lblock, Writer& out) {
   const int bits = lblock + floor_log2(passes);
   if (bits > 32) out.put(0, bits - 32);
   out.put(bytes, std::min(bits, 32));
 }
 
-inline void put_lblock(int growth, BitWriter& out) {
+template <typename Writer>
+void put_lblock(int growth, Writer& out) {
   // A length has at most 32 bits, so Lblock grows by at most 29.
   out.put(((uint32_t{1} << growth) - 1) << 1, growth + 1);
 }

@@ -27,6 +27,21 @@ inline constexpr uint32_t kTagAll = 0xFFFF;
 /// 2^13 code-blocks is the longest side of a precinct band (B.6, B.7: PP <= 15, xcb >= 2).
 inline constexpr int kMaxTagLevels = 16;
 
+/// Makes the nodes of a level from those of the level below it, which is width x height.
+constexpr void build_tag_level(const TagNode* child, uint32_t width, uint32_t height,
+                               TagNode* node) {
+  for (uint32_t y = 0; y < height; y += 2) {
+    const TagNode* upper = child + size_t{y} * width;
+    const TagNode* lower = y + 1 < height ? upper + width : upper;
+    for (uint32_t x = 0; x < width; x += 2) {
+      const uint32_t right = x + 1 < width ? x + 1 : x;
+      *node++ = {std::min(std::min(upper[x].value, upper[right].value),
+                          std::min(lower[x].value, lower[right].value)),
+                 0};
+    }
+  }
+}
+
 /// A tree in the caller's memory: the leaves in raster order, then each higher level, then the
 /// root.
 class TagTree {
@@ -64,20 +79,8 @@ class TagTree {
 
   constexpr void build() {
     for (int level = 1; level < levels_; ++level) {
-      const uint32_t child_width = width_[level - 1];
-      const uint32_t child_height = height_[level - 1];
-      const TagNode* child = nodes_ + offset_[level - 1];
-      TagNode* node = nodes_ + offset_[level];
-      for (uint32_t y = 0; y < child_height; y += 2) {
-        const TagNode* upper = child + size_t{y} * child_width;
-        const TagNode* lower = y + 1 < child_height ? upper + child_width : upper;
-        for (uint32_t x = 0; x < child_width; x += 2) {
-          const uint32_t right = x + 1 < child_width ? x + 1 : x;
-          *node++ = {std::min(std::min(upper[x].value, upper[right].value),
-                              std::min(lower[x].value, lower[right].value)),
-                     0};
-        }
-      }
+      build_tag_level(nodes_ + offset_[level - 1], width_[level - 1], height_[level - 1],
+                      nodes_ + offset_[level]);
     }
   }
 

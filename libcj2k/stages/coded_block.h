@@ -57,6 +57,8 @@ struct CodedBlock {
   bool is_coded = false;           ///< the block coder has processed the block
 };
 
+struct Contribution;
+
 /// Assigns the hull points of each block to layers. Layers 0 .. l hold the points with slope >=
 /// layer_slopes[l] for l < layers - 1 (layer_slopes fall). All layers together hold the first
 /// final_points[block] points. A point beyond final_points is in no layer.
@@ -69,6 +71,9 @@ struct Selection {
   const uint16_t* layer_slopes;  ///< [layers - 1]
   uint32_t layers;
   uint32_t step_set = 0;  ///< the quantisation that the blocks were coded with (plan.h)
+  /// [plan.blocks] contribution_of the chosen points (stages/contribution.h), to save the packets
+  /// stage the work; only with one layer. Null: there are none.
+  const Contribution* contributions = nullptr;
 
   /// Number of hull points of `block`, which has no codes, in layers 0 .. layer.
   uint32_t points(uint32_t block, uint32_t layer) const {

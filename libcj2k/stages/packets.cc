@@ -10,36 +10,22 @@
 #include "codestream/jp2.h"
 #include "codestream/markers.h"
 #include "core/bit_writer.h"
-#include "core/pass_lengths.h"
 #include "core/tag_tree.h"
+#include "stages/block_state.h"
+#include "stages/single_layer.h"
 
 namespace cj2k {
 namespace {
 
 // An empty packet is a single 0 bit, padded (B.10.3).
 constexpr uint32_t kEmptyHeaderBytes = 1;
-constexpr int kFirstLblock = 3;  // B.10.7.1
 constexpr size_t kMaxBands = 3;
-
-// Most codeword segments of one contribution: one for each pass, of which a header can code at most
-// 164 (Table B.4).
-constexpr size_t kMaxSegmentsPerPacket = 164;
 
 /// The bytes that a decoder assumes after the end of a codeword segment (D.4.1): ones, with a
 /// stuffed bit after 0xFF. A segment of no bytes is legal. But if it is the last one of a packet,
 /// Grok 10 takes the packet for truncated and drops what follows; so such a segment gets these two
 /// bytes.
 constexpr uint8_t kImpliedBytes[] = {0xFF, 0x7F};
-
-/// How much of one code-block is in the packets so far.
-struct BlockState {
-  uint32_t next_layer;  // layer of its next contribution; Selection::layers: none follows
-  uint32_t bytes;       // in the packets so far
-  uint8_t points;       // hull points in the packets so far; 0: not yet included
-  uint8_t passes;       // in the packets so far
-  uint8_t segments;     // entries of CodedBlock::segments that have ended in the packets so far
-  uint8_t lblock;
-};
 
 struct BodyPiece {
   const uint8_t* data;
@@ -72,70 +58,6 @@ struct PrecinctPackets {
 
 uint32_t marker_bytes_per_packet(const Plan& plan) {
   return (plan.params.sop ? kSopBytes : 0) + (plan.params.eph ? kEphBytes : 0);
-}
-
-/// @return the first of the block's segments, from state.segments on, that does not end before
-/// `end`
-uint32_t segment_at(const CodedBlock& block, const HullPoint& end, const BlockState& state) {
-  uint32_t i = state.segments;
-  while (i < block.num_segments && block.segments[i].passes < end.passes) ++i;
-  return i;
-}
-
-/// Codes the number of passes, Lblock and the lengths of a block's contribution to a packet
-/// (B.10.6, B.10.7): from `state` to the hull point `end`, and `more_bytes` after it.
-/// @param last  segment_at(end)
-void put_contribution(const CodedBlock& block, const HullPoint& end, uint32_t last,
-                      uint32_t more_bytes, BlockState& state, BitWriter& out) {
-  const uint32_t passes = end.passes - state.passes;
-  put_num_passes(passes, out);
-  if (state.segments == last) {
-    const uint32_t bytes = end.length_bytes - state.bytes + more_bytes;
-    const int growth = std::max(0, missing_length_bits(bytes, passes, state.lblock));
-    put_lblock(growth, out);
-    state.lblock = static_cast<uint8_t>(state.lblock + growth);
-    put_length(bytes, passes, state.lblock, out);
-    return;
-  }
-  struct Segment {
-    uint32_t bytes, passes;
-  } segments[kMaxSegmentsPerPacket];
-  size_t num_segments = 0;
-  int growth = 0;
-  SegmentEnd begin{state.bytes, state.passes};
-  for (uint32_t i = state.segments; i <= last; ++i) {
-    const SegmentEnd to =
-        i < last ? block.segments[i] : SegmentEnd{end.length_bytes + more_bytes, end.passes};
-    assert(to.bytes >= begin.bytes && to.passes > begin.passes);
-    const Segment segment = {to.bytes - begin.bytes, to.passes - begin.passes};
-    growth = std::max(growth, missing_length_bits(segment.bytes, segment.passes, state.lblock));
-    segments[num_segments++] = segment;
-    begin = to;
-  }
-  put_lblock(growth, out);
-  state.lblock = static_cast<uint8_t>(state.lblock + growth);
-  for (size_t i = 0; i < num_segments; ++i) {
-    put_length(segments[i].bytes, segments[i].passes, state.lblock, out);
-  }
-}
-
-/// Codes the number of passes, Lblock and the lengths of a contribution of a point with bytes of its
-/// own (T.814 B.1): from `state` to the end of `end_passes` passes. The first pass is a segment, all
-/// others are another one.
-void put_own_passes(const PointCode& code, uint32_t end_passes, uint32_t end_bytes,
-                    BlockState& state, BitWriter& out) {
-  const bool has_first = state.passes == 0;
-  const uint32_t rest_passes = end_passes - (has_first ? 1u : state.passes);
-  const uint32_t rest_bytes = end_bytes - (has_first ? code.first_bytes : state.bytes);
-  put_num_passes(end_passes - state.passes, out);
-  int growth = has_first ? missing_length_bits(code.first_bytes, 1, state.lblock) : 0;
-  if (rest_passes > 0)
-    growth = std::max(growth, missing_length_bits(rest_bytes, rest_passes, state.lblock));
-  growth = std::max(growth, 0);
-  put_lblock(growth, out);
-  state.lblock = static_cast<uint8_t>(state.lblock + growth);
-  if (has_first) put_length(code.first_bytes, 1, state.lblock, out);
-  if (rest_passes > 0) put_length(rest_bytes, rest_passes, state.lblock, out);
 }
 
 /// The zero bit-planes of the packet header, of a block that is in a layer.
@@ -236,39 +158,24 @@ class PrecinctCoder {
 
   /// @param packets  nullptr: only measures
   PrecinctBytes run(PrecinctPackets* packets) {
-    PrecinctBytes total = {0, 0};
-    uint64_t num_records = 0;
-    const uint32_t layers = selection_.layers;
-    const uint32_t marker_bytes = scratch_.packet_marker_bytes;
-    for (uint32_t layer = start(); layer < layers;) {
-      uint64_t body_bytes = 0;
-      const size_t pieces_before = packets != nullptr ? packets->pieces.size() : 0;
-      const uint32_t next_layer = code_packet(layer, packets, &body_bytes);
-      total.header += header_bytes_ + marker_bytes;
-      total.body += body_bytes;
-      if (scratch_.plt) {
-        total.header += plt_entry_bytes(marker_bytes + header_bytes_ + body_bytes);
-        plt_bytes_ += plt_entry_bytes(marker_bytes + header_bytes_ + body_bytes);
+    if (selection_.contributions == nullptr || !code_single_layer(packets)) {
+      for (uint32_t layer = start(); layer < selection_.layers;) {
+        uint64_t body_bytes = 0;
+        const size_t pieces_before = packets != nullptr ? packets->pieces.size() : 0;
+        const uint32_t next_layer = code_packet(layer, packets, &body_bytes);
+        add_record(layer, body_bytes, pieces_before, packets);
+        layer = next_layer;
       }
-      if (packets != nullptr) {
-        packets->headers.insert(packets->headers.end(), scratch_.header.data(),
-                                scratch_.header.data() + header_bytes_);
-        packets->records.push_back({layer,
-                                    static_cast<uint32_t>(packets->pieces.size() - pieces_before),
-                                    header_bytes_, body_bytes});
-      }
-      ++num_records;
-      layer = next_layer;
     }
-    const uint64_t num_empty = layers - num_records;
-    const uint32_t empty_bytes = kEmptyHeaderBytes + marker_bytes;
-    total.header += num_empty * empty_bytes;
+    const uint64_t num_empty = selection_.layers - num_records_;
+    const uint32_t empty_bytes = kEmptyHeaderBytes + scratch_.packet_marker_bytes;
+    total_.header += num_empty * empty_bytes;
     if (scratch_.plt) {
-      total.header += num_empty * plt_entry_bytes(empty_bytes);
+      total_.header += num_empty * plt_entry_bytes(empty_bytes);
       plt_bytes_ += num_empty * plt_entry_bytes(empty_bytes);
     }
-    if (packets != nullptr) packets->bytes = total.header - plt_bytes_ + total.body;
-    return total;
+    if (packets != nullptr) packets->bytes = total_.header - plt_bytes_ + total_.body;
+    return total_;
   }
 
  private:
@@ -277,6 +184,75 @@ class PrecinctCoder {
     uint32_t first_block, wide, high;
     BlockState* blocks;
   };
+
+  /// Counts the packet whose header is in scratch_.header, and stores it.
+  void add_record(uint32_t layer, uint64_t body_bytes, size_t pieces_before,
+                  PrecinctPackets* packets) {
+    const uint32_t marker_bytes = scratch_.packet_marker_bytes;
+    total_.header += header_bytes_ + marker_bytes;
+    total_.body += body_bytes;
+    if (scratch_.plt) {
+      total_.header += plt_entry_bytes(marker_bytes + header_bytes_ + body_bytes);
+      plt_bytes_ += plt_entry_bytes(marker_bytes + header_bytes_ + body_bytes);
+    }
+    ++num_records_;
+    if (packets == nullptr) return;
+    packets->headers.insert(packets->headers.end(), scratch_.header.data(),
+                            scratch_.header.data() + header_bytes_);
+    packets->records.push_back({layer,
+                                static_cast<uint32_t>(packets->pieces.size() - pieces_before),
+                                header_bytes_, body_bytes});
+  }
+
+  /// Makes the only packet from the contributions. @return false: one of them has no code
+  bool code_single_layer(PrecinctPackets* packets) {
+    SingleLayerBand bands[kMaxBands];
+    uint32_t num_bands = 0;
+    TagNode* nodes = scratch_.nodes.data();
+    bool is_empty = true;
+    uint64_t body_bytes = 0;
+    for (uint32_t b = 0; b < num_bands_; ++b) {
+      const PrecinctBand& source = plan_.precinct_bands[precinct_.first_precinct_band + b];
+      if (source.blocks_wide == 0 || source.blocks_high == 0) continue;
+      SingleLayerBand& band = bands[num_bands++];
+      band = SingleLayerBand(selection_.contributions + source.first_block, source.blocks_wide,
+                             source.blocks_high, nodes);
+      if (!band.begin()) return false;
+      nodes += TagTree::num_nodes(source.blocks_wide, source.blocks_high);
+      is_empty = is_empty && band.is_empty();
+      body_bytes += band.body_bytes();
+    }
+    if (is_empty) return true;
+    BitWriter out(scratch_.header.data(), scratch_.header.size());
+    out.put(1, 1);
+    for (uint32_t b = 0; b < num_bands; ++b) {
+      for (uint32_t y = 0; y < bands[b].high(); ++y) {
+        while (out.room() < bands[b].row_bytes()) grow_header(out);
+        bands[b].code_row(y, out);
+      }
+    }
+    header_bytes_ = out.finish();
+    const size_t pieces_before = packets != nullptr ? packets->pieces.size() : 0;
+    if (packets != nullptr) add_single_layer_pieces(*packets);
+    add_record(0, body_bytes, pieces_before, packets);
+    return true;
+  }
+
+  void add_single_layer_pieces(PrecinctPackets& packets) const {
+    const uint32_t first = precinct_.first_block;
+    for (uint32_t block = first; block < first + precinct_.num_blocks; ++block) {
+      const uint32_t bytes = selection_.contributions[block].bytes;
+      if (bytes == 0) continue;
+      const CodedBlock& coded = selection_.blocks[block];
+      if (coded.codes == nullptr) {
+        packets.pieces.push_back({coded.data, bytes});
+        continue;
+      }
+      const PointCode& code = coded.codes[selection_.final_points[block] - 1];
+      packets.pieces.push_back({code.first, code.first_bytes});
+      if (bytes > code.first_bytes) packets.pieces.push_back({code.rest, bytes - code.first_bytes});
+    }
+  }
 
   /// Sets up tag trees and states before the first packet.
   /// @return the first layer whose packet is not empty
@@ -429,6 +405,8 @@ class PrecinctCoder {
   const Precinct& precinct_;
   const uint32_t num_bands_;
   Band bands_[kMaxBands];
+  PrecinctBytes total_ = {0, 0};
+  uint64_t num_records_ = 0;   // packets that are not empty
   uint64_t header_bytes_ = 0;  // of the last packet coded
   uint64_t plt_bytes_ = 0;     // PLT entries of all packets so far
 };

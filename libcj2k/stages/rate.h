@@ -13,6 +13,7 @@
 #include "core/slope_search.h"
 #include "plan.h"
 #include "stages/coded_block.h"
+#include "stages/contribution.h"
 #include "stages/packets.h"
 #include "stages/slope_histogram.h"
 
@@ -99,14 +100,28 @@ class RateControl {
   /// A hull point that may be taken.
   struct Candidate {
     uint16_t slope;
-    uint8_t points;  ///< points of its block when it is taken
+    uint8_t points;       ///< points of its block when it is taken
+    int16_t header_bits;  ///< with one layer: an estimate of what it adds to the packet header
     uint32_t block;
     uint32_t bytes;  ///< of the hull segment that ends at the point
+  };
+  /// The selection in a precinct, and what has changed since it was measured.
+  struct PrecinctState {
+    bool is_changed = true;        ///< the selection
+    uint32_t measured_layers = 0;  ///< layers_version_ at the last measurement
+    // With one layer:
+    int64_t header_bits = 0;    ///< estimate: all but the bits of empty nodes, and stuffing
+    int64_t measured_bits = 0;  ///< header_bits at the last measurement
+    uint64_t body = 0;          ///< bytes of code-block data
   };
 
   bool in_scope(const Scope& scope, uint32_t component) const {
     return component >= scope.first_component && component < scope.end_component;
   }
+  void clear_selection();
+  void set_points(uint32_t block, PrecinctState& precinct, uint8_t points);
+  template <typename Work>
+  void for_precincts(const Scope& scope, const Work& work) const;
   void allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>& component_caps);
   void fill_histogram();
   uint64_t histogram_bytes(const Scope& scope, uint32_t slope) const;
@@ -115,9 +130,12 @@ class RateControl {
   uint64_t gather_layer_bytes();
   void choose_layers();
   uint64_t measure(const Scope& scope);
+  void measure_one(uint32_t precinct);
   uint16_t fill(const Scope& scope);
   uint64_t measured_body(const Scope& scope) const;
   uint64_t measured_bytes(const Scope& scope) const;
+  uint64_t estimated_overhead(const Scope& scope) const;
+  uint32_t select_by_estimate(const Scope& scope, uint32_t slope, uint32_t fits);
   uint32_t coarse_threshold(const Scope& scope, uint64_t overhead);
   void collect_candidates(const Scope& scope, uint32_t threshold, uint64_t bytes);
   size_t longest_prefix(const Scope& scope, uint32_t threshold);
@@ -125,6 +143,7 @@ class RateControl {
   void take(size_t count);
 
   const Plan& plan_;
+  const bool one_layer_;
   std::vector<PacketScratch>& scratch_;
   const CodedBlock* blocks_ = nullptr;
   Selection selection_{};
@@ -132,16 +151,20 @@ class RateControl {
   RateLimits limits_;
   uint16_t threshold_ = 0;
   SlopeThresholds exhausted_{};
-  SlopeHistogram histogram_;    ///< bytes of the points within limit_
+  SlopeHistogram histogram_;  ///< bytes of the points within limit_
   /// With LayerCuts: bytes of the passes of the points chosen. Else not used, and empty.
   SlopeHistogram layer_histogram_;
   std::vector<uint8_t> limit_;  ///< [blocks] most points that quality and component caps allow
-  std::vector<uint8_t> final_points_;       ///< [blocks] points chosen
-  std::vector<uint8_t> before_candidates_;  ///< [blocks] final_points_ without any candidate
+  std::vector<uint8_t> final_points_;        ///< [blocks] points chosen
+  std::vector<Contribution> contributions_;  ///< [blocks] with one layer; else empty
   std::vector<uint16_t> layer_slopes_;
-  std::vector<PrecinctBytes> precinct_bytes_;
+  uint32_t layers_version_ = 0;  ///< counts the changes of layer_slopes_
+  std::vector<PrecinctState> precincts_;
+  std::vector<PrecinctBytes> precinct_bytes_;  ///< at the last measurement
   std::vector<Candidate> candidates_;
-  std::vector<uint64_t> candidate_bytes_;  ///< [candidates + 1] running sum of Candidate::bytes
+  size_t taken_ = 0;  ///< candidates that are in final_points_
+  /// [candidates + 1] running sum of Candidate::bytes and header_bits, in bits
+  std::vector<uint64_t> candidate_bits_;
 };
 
 }  // namespace cj2k
