@@ -81,7 +81,8 @@ class TextOut {
   }
   template <typename T>
   void add_number(T value) {  // a double: the shortest text that reads as the same number
-    size_ = static_cast<size_t>(std::to_chars(text_ + size_, std::end(text_), value).ptr - text_);
+    char* const end = std::end(text_) - 1;
+    size_ = static_cast<size_t>(std::to_chars(text_ + size_, end, value).ptr - text_);
     text_[size_] = '\0';
   }
   void add_pair(int32_t first, int32_t second) {
