@@ -89,12 +89,20 @@ struct RdoqResult {
 
 inline constexpr int kRdoqMaps = 12;
 
+/// Coefficients below 3/4 of 2^p are left as they are: significance never pays.
+inline constexpr int32_t kLeastValue = 3 << (kRdoqFraction - 2);
+
+/// Most words of 64 samples of a row: one for each row of a narrow block.
+inline constexpr int kMaxRowWords = 1024;
+
 struct RdoqScratch {
-  int32_t value[kMaxBlockSamples];  ///< |coefficient| in 2^p / 2^kRdoqFraction
-  /// Magnitudes, and in bit 31 the coefficients' signs. Rows are read in vectors.
+  /// |coefficient| in 2^p / 2^kRdoqFraction. Rows are read in vectors.
+  int32_t value[kMaxBlockSamples + 16];
+  /// Magnitudes, and in bit 31 the coefficients' signs.
   uint32_t before[kMaxBlockSamples + 16];
-  uint8_t
-      changed[kMaxBlockSamples];  ///< 1: the sample or one beside it has changed since its visit
+  uint64_t candidates[kMaxRowWords];  ///< bits of the samples to visit, row by row
+  /// The sample or one beside it has changed since its visit.
+  uint64_t changed[kMaxRowWords];
   /// 6 bits are a column of a stripe (rdoq_simd.cc): at most (256 + 2) * 11 bytes.
   uint8_t maps[kRdoqMaps][2880];
   /// Costs by the 3x3 window of significance, and by the four neighbours' significance and signs.

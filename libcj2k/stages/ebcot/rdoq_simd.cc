@@ -27,6 +27,7 @@ class Rdoq {
         model_(block, block.bit_planes),
         pitch_((block.width + kChunk - 1) / kChunk * kChunkBytes + kMarginBytes),
         stripes_((block.height + 3) / 4),
+        row_words_((block.width + 63) / 64),
         visible_((block.style & CJ2K_STYLE_VSC) != 0 ? ~kRowBelow : ~uint32_t{0}) {}
 
   void run(RdoqResult* result) {
@@ -36,7 +37,8 @@ class Rdoq {
     bool changed = false;
     for (int round = 0; round < b_.rounds && planes > b_.plane; ++round) {
       if (!begin_round(planes, round == 0)) break;
-      if (round == 0 && b_.rounds > 1) std::fill_n(z_.changed, b_.width * b_.height, uint8_t{0});
+      rdoq_words::find_candidates(b_, model_, z_);
+      if (round == 0 && b_.rounds > 1) std::fill_n(z_.changed, b_.height * row_words_, uint64_t{0});
       const bool any = visit_all(round == 0);
       planes = rdoq::count_planes(b_);
       changed |= any;
@@ -88,19 +90,25 @@ class Rdoq {
   bool is_promising(int x, int y, uint32_t old, uint32_t m, int highest);
   int64_t of_decision(int up, int32_t v, uint32_t m, unsigned context) const;
   void gather(int up, int x, int y, Windows* to);
-  int64_t of_plane(int up, int x, int y, uint32_t m, Windows& of);
-  int64_t significance(int up, int x, int stripe, uint32_t region, Window& w);
-  int64_t first_refinements(int up, uint32_t region, const Window& w);
+  int64_t of_plane(int up, int x, int y, uint32_t old, uint32_t m, Pair& of);
+  int significance(int up, uint32_t region, Window& before, Window& after) const;
+  int first_refinements(uint32_t region, const Window& before, const Window& after) const;
   int64_t own_refinement(int up, int x, int y, uint32_t m, const Window& w);
-  int64_t cleanup(int up, int x, int stripe, uint32_t region, const Window& w);
-  int64_t becomes_significant(int up, int x, int stripe, int bit, uint32_t significant,
-                              const Window& w);
+  int cleanup(uint32_t region, const Window& before, const Window& after) const;
+  int column(uint32_t left, uint32_t seen, bool run, const Window& w) const;
+  int64_t error_of(int up, int x, int stripe, uint32_t found) const;
+  int zero_bits(uint32_t seen, int bit, const Window& w) const {
+    return static_cast<int>(cost_of(z_.zero_cost[around(seen, bit)], w.now >> bit & 1));
+  }
+  int sign_bits(uint32_t seen, int bit, const Window& w) const {
+    return static_cast<int>(cost_of(z_.sign_cost[cross(seen, w.sign, bit)], w.sign >> bit & 1));
+  }
 
   RdoqBlock b_;
   RdoqScratch& z_;
   Model model_;
   rdoq::Costs costs_;
-  const int pitch_, stripes_;
+  const int pitch_, stripes_, row_words_;
   const uint32_t visible_;  ///< what the contexts of a window see: not the row below with VSC
 };
 
@@ -228,76 +236,143 @@ Window Rdoq::window(int up, int x, int stripe) {
   return w;
 }
 
-int64_t Rdoq::becomes_significant(int up, int x, int stripe, int bit, uint32_t significant,
-                                  const Window& w) {
-  const int64_t cost = cost_of(z_.sign_cost[cross(significant, w.sign, bit)], w.sign >> bit & 1);
-  const int column = x - 2 + bit / kColumnBits, row = 4 * stripe + bit % kColumnBits - 1;
-  return model_.lambda * cost + model_.significant(value(column, row), up);
+/// R of the significance pass in `region`, after less before; Window::early of the region is found
+/// anew. What is the same in both is not looked up.
+int Rdoq::significance(int up, uint32_t region, Window& before, Window& after) const {
+  struct Side {
+    Side(Window& window, uint32_t region, uint32_t visible)
+        : w(window),
+          seen((w.higher | (w.now & w.early & kPrecedes)) & visible),
+          others(w.now & w.early & kMiddle & ~region),
+          left(region & ~w.higher) {
+      w.early &= ~region;
+    }
+    uint32_t reach() const { return left & grown(seen | others | (w.now & left)); }
+    uint32_t at(int bit) const { return seen | (others & ((1u << bit) - 1)); }
+    void add(uint32_t bit) {
+      w.early |= bit;
+      seen |= w.now & bit;
+    }
+    Window& w;
+    uint32_t seen;
+    const uint32_t others;  ///< count as significant for the samples after them
+    const uint32_t left;
+  };
+  Side sides[2] = {{before, region, visible_}, {after, region, visible_}};
+  const bool raw = model_.raw[up];
+  int cost = 0;
+  for (uint32_t left = sides[0].reach() | sides[1].reach(); left != 0; left &= left - 1) {
+    const int bit = std::countr_zero(left);
+    const uint32_t mask = left & -left;
+    const unsigned contexts[2] = {around(sides[0].at(bit), bit), around(sides[1].at(bit), bit)};
+    if (contexts[0] == contexts[1] && ((before.now ^ after.now) & mask) == 0 &&
+        ((before.higher ^ after.higher) & mask) == 0) {
+      if ((contexts[0] & kNeighbours) == 0) continue;
+      for (Side& side : sides) side.add(mask);
+      continue;
+    }
+    for (int i = 0; i < 2; ++i) {
+      Side& side = sides[i];
+      if ((contexts[i] & kNeighbours) == 0 || (side.left & mask) == 0) continue;
+      int own = raw ? kBitCost : zero_bits(side.at(bit), bit, side.w);
+      if ((side.w.now & mask) != 0) own += sign_bits(side.at(bit), bit, side.w);
+      cost += i == 0 ? -own : own;
+      side.add(mask);
+    }
+  }
+  return cost;
 }
 
-/// J of the significance pass in `region`; w.early of the region is found anew.
-int64_t Rdoq::significance(int up, int x, int stripe, uint32_t region, Window& w) {
-  uint32_t s = (w.higher | (w.now & w.early & kPrecedes)) & visible_;
-  // They count as significant for the samples after them.
-  const uint32_t others = w.now & w.early & kMiddle & ~region;
-  w.early &= ~region;
-  int64_t j = 0, cost = 0;
-  const bool raw = model_.raw[up];
-  for (uint32_t left = region & ~w.higher & grown(s | others | (w.now & region)); left != 0;
+/// R of the decisions of the refinement pass that depend on the window, the first ones: after less
+/// before.
+int Rdoq::first_refinements(uint32_t region, const Window& before, const Window& after) const {
+  const auto beside = [this](const Window& w) {
+    return adjacent((w.higher | (w.now & w.early)) & visible_);
+  };
+  const uint32_t now = beside(after);
+  int cost = 0;
+  for (uint32_t left = after.higher & after.second & region & (beside(before) ^ now); left != 0;
        left &= left - 1) {
     const int bit = std::countr_zero(left);
-    const uint32_t seen = s | (others & ((1u << bit) - 1));
-    const unsigned context = around(seen, bit);
-    if ((context & kNeighbours) == 0) continue;
-    w.early |= 1u << bit;
-    const uint32_t now = w.now >> bit & 1;
-    cost += raw ? kBitCost : cost_of(z_.zero_cost[context], now);
-    if (now == 0) continue;
-    j += becomes_significant(up, x, stripe, bit, seen, w);
-    s |= 1u << bit;
+    const uint32_t one = after.one >> bit & 1;
+    const int more = costs_.bits[mq::kRefine + 1][one] - costs_.bits[mq::kRefine][one];
+    cost += (now >> bit & 1) != 0 ? more : -more;
   }
-  return j + model_.lambda * cost;
+  return cost;
 }
 
-/// R of the decisions of the refinement pass that depend on the window: the first ones.
-int64_t Rdoq::first_refinements(int up, uint32_t region, const Window& w) {
-  if (model_.raw[up]) return model_.lambda * kBitCost * std::popcount(w.higher & w.second & region);
-  const uint32_t s = (w.higher | (w.now & w.early)) & visible_;
-  int64_t cost = 0;
-  for (uint32_t left = w.higher & w.second & region; left != 0; left &= left - 1) {
+/// R of the clean-up pass of one column.
+/// @param left  what it codes
+/// @param seen  what is significant when it begins
+int Rdoq::column(uint32_t left, uint32_t seen, bool run, const Window& w) const {
+  int cost = 0;
+  if (run) {
+    const uint32_t now = w.now & left;
+    cost += costs_.bits[mq::kRun][now != 0];
+    if (now == 0) return cost;
+    const int bit = std::countr_zero(now);
+    cost += 2 * kBitCost + sign_bits(seen, bit, w);
+    seen |= 1u << bit;
+    left &= ~((2u << bit) - 1);
+  }
+  for (; left != 0; left &= left - 1) {
     const int bit = std::countr_zero(left);
-    cost += costs_.bits[mq::kRefine + (any_around(s, bit) ? 1 : 0)][w.one >> bit & 1];
+    cost += zero_bits(seen, bit, w);
+    if ((w.now >> bit & 1) == 0) continue;
+    cost += sign_bits(seen, bit, w);
+    seen |= 1u << bit;
   }
-  return model_.lambda * cost;
+  return cost;
 }
 
-int64_t Rdoq::cleanup(int up, int x, int stripe, uint32_t region, const Window& w) {
-  uint32_t s = (w.higher | (w.now & (w.early | kPrecedes))) & visible_;
-  const uint32_t todo = region & ~(w.higher | w.early);
-  int64_t j = 0, cost = 0;
-  for (int c = 1; c <= 3; ++c) {
-    const uint32_t column = kRows << (kColumnBits * c);
-    uint32_t left = todo & column;
-    if (left == column && (s >> (kColumnBits * (c - 1)) & 0x3FFFF) == 0) {
-      const uint32_t now = w.now & column;
-      cost += costs_.bits[mq::kRun][now != 0];
-      if (now == 0) continue;
-      const int bit = std::countr_zero(now);
-      cost += 2 * kBitCost;
-      j += becomes_significant(up, x, stripe, bit, s, w);
-      s |= 1u << bit;
-      left &= ~((2u << bit) - 1);
-    }
-    for (; left != 0; left &= left - 1) {
-      const int bit = std::countr_zero(left);
-      const uint32_t now = w.now >> bit & 1;
-      cost += cost_of(z_.zero_cost[around(s, bit)], now);
-      if (now == 0) continue;
-      j += becomes_significant(up, x, stripe, bit, s, w);
-      s |= 1u << bit;
-    }
+/// R of the clean-up pass, after less before.
+int Rdoq::cleanup(uint32_t region, const Window& before, const Window& after) const {
+  const Window* const w[2] = {&before, &after};
+  uint32_t seen[2], todo[2];
+  for (int i = 0; i < 2; ++i) {
+    seen[i] = (w[i]->higher | (w[i]->now & (w[i]->early | kPrecedes))) & visible_;
+    todo[i] = region & ~(w[i]->higher | w[i]->early);
   }
-  return j + model_.lambda * cost;
+  // Samples whose window is the same cost the same.
+  const uint32_t differs =
+      (before.higher ^ after.higher) | (before.now ^ after.now) | (before.early ^ after.early);
+  const uint32_t changed = differs | adjacent(differs);
+  int cost = 0;
+  for (int c = 1; c <= 3; ++c) {
+    const uint32_t rows = kRows << (kColumnBits * c);
+    bool run[2];
+    for (int i = 0; i < 2; ++i)
+      run[i] = (todo[i] & rows) == rows && (seen[i] >> (kColumnBits * (c - 1)) & 0x3FFFF) == 0;
+    if (run[0] || run[1]) {
+      if (!run[0] || !run[1] || (differs & rows) != 0)
+        cost += column(todo[1] & rows, seen[1], run[1], after) -
+                column(todo[0] & rows, seen[0], run[0], before);
+    } else {
+      for (uint32_t left = (todo[0] | todo[1]) & rows & changed; left != 0; left &= left - 1) {
+        const int bit = std::countr_zero(left);
+        for (int i = 0; i < 2; ++i) {
+          if ((todo[i] >> bit & 1) == 0) continue;
+          const uint32_t s = seen[i] | (w[i]->now & todo[i] & rows & ((1u << bit) - 1));
+          int own = zero_bits(s, bit, *w[i]);
+          if ((w[i]->now >> bit & 1) != 0) own += sign_bits(s, bit, *w[i]);
+          cost += i == 0 ? -own : own;
+        }
+      }
+    }
+    for (int i = 0; i < 2; ++i) seen[i] |= w[i]->now & todo[i] & rows;
+  }
+  return cost;
+}
+
+/// The changes of D when these samples become significant.
+int64_t Rdoq::error_of(int up, int x, int stripe, uint32_t found) const {
+  int64_t error = 0;
+  for (; found != 0; found &= found - 1) {
+    const int bit = std::countr_zero(found);
+    const int column = x - 2 + bit / kColumnBits, row = 4 * stripe + bit % kColumnBits - 1;
+    error += model_.significant(value(column, row), up);
+  }
+  return error;
 }
 
 /// R and D of the refinement of a sample with magnitude m, if it is refined in this plane.
@@ -342,32 +417,43 @@ void Rdoq::gather(int up, int x, int y, Windows* to) {
   }
 }
 
-/// J of one plane.
-/// @param m  magnitude of the middle sample
-int64_t Rdoq::of_plane(int up, int x, int y, uint32_t m, Windows& of) {
-  Window* w = of.w;
-  int64_t j = 0;
+/// J of one plane, after less before.
+/// @param old, m  magnitudes of the middle sample
+int64_t Rdoq::of_plane(int up, int x, int y, uint32_t old, uint32_t m, Pair& of) {
+  Windows &before = of.before, &after = of.after;
+  int cost = 0;
+  int64_t error = 0;
   if (!model_.is_highest(up)) {
-    j += significance(up, x, of.first, of.near[0], w[0]);
-    if (of.count == 2) {
+    cost += significance(up, after.near[0], before.w[0], after.w[0]);
+    if (after.count == 2) {
       // Row 3 of the upper stripe is row -1 of the lower one; row 0 of that is row 4.
       constexpr uint32_t kAbove = kRowAbove & kMiddle >> 1, kBelow = kAbove << 5;
-      w[1].early = (w[1].early & ~kAbove) | (w[0].early >> 4 & kAbove);
-      j += significance(up, x, of.first + 1, of.near[1], w[1]);
-      w[0].early = (w[0].early & ~kBelow) | (w[1].early << 4 & kBelow);
+      for (Window* w : {before.w, after.w})
+        w[1].early = (w[1].early & ~kAbove) | (w[0].early >> 4 & kAbove);
+      cost += significance(up, after.near[1], before.w[1], after.w[1]);
+      for (Window* w : {before.w, after.w})
+        w[0].early = (w[0].early & ~kBelow) | (w[1].early << 4 & kBelow);
     }
     if (model_.has_refinement(up)) {
-      for (int i = 0; i < of.count; ++i) {
-        const uint32_t others = i == of.own ? of.near[i] & ~centre(y) : of.near[i];
-        j += first_refinements(up, others, w[i]);
+      for (int i = 0; i < after.count && !model_.raw[up]; ++i) {
+        const uint32_t others = i == after.own ? after.near[i] & ~centre(y) : after.near[i];
+        cost += first_refinements(others, before.w[i], after.w[i]);
       }
-      j += own_refinement(up, x, y, m, w[of.own]);
+      error += own_refinement(up, x, y, m, after.w[after.own]) -
+               own_refinement(up, x, y, old, before.w[after.own]);
     }
   }
-  if (model_.has_cleanup(up)) {
-    for (int i = 0; i < of.count; ++i) j += cleanup(up, x, of.first + i, of.region[i], w[i]);
+  for (int i = 0; i < after.count; ++i) {
+    const Window &b = before.w[i], &a = after.w[i];
+    if (model_.has_cleanup(up)) cost += cleanup(after.region[i], b, a);
+    // Both passes together change D alike, whichever codes a sample.
+    const uint32_t any = model_.has_cleanup(up) ? ~uint32_t{0} : 0;
+    const uint32_t found = a.now & (a.early | any) & after.near[i];
+    const uint32_t was = b.now & (b.early | any) & after.near[i];
+    error += error_of(up, x, after.first + i, found & ~was) -
+             error_of(up, x, after.first + i, was & ~found);
   }
-  return j;
+  return model_.lambda * cost + error;
 }
 
 /// Gives the middle sample of windows another magnitude.
@@ -399,18 +485,17 @@ bool Rdoq::try_change(int x, int y, uint32_t m) {
   }
   const bool asks = highest == 0 || b_.rounds == 1;
   if (asks && !is_promising(x, y, old, m, highest)) return false;
-  Windows after[kTrackedPlanes];
+  Pair of[kTrackedPlanes];
   int64_t j = 0;
   for (int up = highest; up >= 0; --up) {
-    Windows before;
-    gather(up, x, y, &before);
-    after[up] = before;
-    set_middle(up, y, m, &after[up]);
-    j += of_plane(up, x, y, m, after[up]) - of_plane(up, x, y, old, before);
+    gather(up, x, y, &of[up].before);
+    of[up].after = of[up].before;
+    set_middle(up, y, m, &of[up].after);
+    j += of_plane(up, x, y, old, m, of[up]);
   }
   if (j >= 0) return false;
   set_sample(x, y, m);
-  for (int up = 0; up <= highest; ++up) keep(x, up, after[up]);
+  for (int up = 0; up <= highest; ++up) keep(x, up, of[up].after);
   return true;
 }
 
@@ -442,9 +527,10 @@ bool Rdoq::is_promising(int x, int y, uint32_t old, uint32_t m, int highest) {
 }
 
 void Rdoq::note_change(int x, int y) {
+  const int first = std::max(x - 1, 0), last = std::min(x + 1, b_.width - 1);
   for (int j = std::max(y - 1, 0); j <= std::min(y + 1, b_.height - 1); ++j) {
-    for (int i = std::max(x - 1, 0); i <= std::min(x + 1, b_.width - 1); ++i)
-      z_.changed[j * b_.width + i] = 1;
+    for (int i = first; i <= last; ++i)
+      z_.changed[j * row_words_ + i / 64] |= uint64_t{1} << i % 64;
   }
 }
 
@@ -462,14 +548,17 @@ bool Rdoq::visit(int x, int y) {
 
 /// After the first round, samples whose neighbours and own value have not changed are left alone.
 bool Rdoq::visit_all(bool is_first) {
+  constexpr uint64_t kThird = 0x9249249249249249;  // every third column
   bool any = false;
   for (int group = 0; group < 9; ++group) {
     for (int y = group / 3; y < b_.height; y += 3) {
-      for (int x = group % 3; x < b_.width; x += 3) {
-        if (value(x, y) < 3 << (kRdoqFraction - 2)) continue;  // below 3/4: significance never pays
-        if (!is_first && z_.changed[y * b_.width + x] == 0) continue;
-        if (b_.rounds > 1) z_.changed[y * b_.width + x] = 0;
-        any |= visit(x, y);
+      for (int i = 0; i < row_words_; ++i) {
+        const int word = y * row_words_ + i;
+        // Column 64 i is column i modulo 3.
+        uint64_t left = z_.candidates[word] & kThird << (group % 3 + 2 * i) % 3;
+        if (!is_first) left &= z_.changed[word];
+        if (b_.rounds > 1) z_.changed[word] &= ~left;
+        for (; left != 0; left &= left - 1) any |= visit(64 * i + std::countr_zero(left), y);
       }
     }
   }

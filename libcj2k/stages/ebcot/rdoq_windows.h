@@ -66,6 +66,12 @@ inline uint32_t grown(uint32_t w) {
   return column | column << 6 | column >> 6;
 }
 
+/// The bits beside a bit of `w`, in rows 0 .. 3.
+inline uint32_t adjacent(uint32_t w) {
+  const uint32_t column = w | w << 1 | w >> 1;
+  return w << 1 | w >> 1 | column << 6 | column >> 6;
+}
+
 /// Labels by window: context << 1, and for signs the flip in bit 0.
 struct Labels {
   uint8_t zero[4][512];
@@ -102,6 +108,11 @@ struct Windows {
   uint32_t near[2];    ///< of them, those of rows y - 1 .. y + 1
   int first, count;    ///< stripes
   int own;             ///< index of the sample's own stripe
+};
+
+/// The windows before and after a change of the sample in the middle.
+struct Pair {
+  Windows before, after;
 };
 
 inline uint64_t load8(const uint8_t* from) {

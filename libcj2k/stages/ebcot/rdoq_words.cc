@@ -219,7 +219,72 @@ void count_plane(const RdoqBlock& block, const Model& model, int up, const Layou
   counts.cleanup.n[mq::kUniform][0] += 2 * breaks;
 }
 
+/// Model::changed at s = p + up as comparisons of 2 v, where v is the coefficient in Model's units.
+struct Gates {
+  Gates(const Model& model, int up)
+      : shift(model.plane + up),
+        unit_bits(kRdoqFraction + up),
+        offset(model.at(2, up) == 2 << unit_bits ? 1 << unit_bits : 0),
+        zero(static_cast<int32_t>(model.at(1, up))),
+        one(static_cast<int32_t>(
+            HWY_MIN(model.lambda * kZeroGate / zero + zero, int64_t{0x7FFFFFFF}))),
+        others(static_cast<int32_t>((model.lambda * kGate) >> unit_bits)),
+        tracked((1 << (model.tracked - up)) - 1) {}
+  int shift, unit_bits;
+  int32_t offset;   ///< of coefficients that are shown at the low end of their bin
+  int32_t zero;     ///< at least: up from 0
+  int32_t one;      ///< at most: 1 down
+  int32_t others;   ///< at most, above q: down
+  int32_t tracked;  ///< a bit of q that a change down must find set
+};
+
+template <typename D>
+HWY_INLINE hn::Mask<D> passes(D d, const Gates& gates, hn::Vec<D> m, hn::Vec<D> v) {
+  const auto q = hn::ShiftRightSame(m, gates.shift);
+  const auto twice = hn::Add(v, v);
+  const auto one = hn::Set(d, 1);
+  const auto is_zero = hn::Eq(q, hn::Zero(d)), is_one = hn::Eq(q, one);
+  const auto above =
+      hn::Add(hn::Sub(twice, hn::ShiftLeftSame(q, gates.unit_bits + 1)), hn::Set(d, gates.offset));
+  const auto others = hn::AndNot(hn::Gt(above, hn::Set(d, gates.others)), hn::Gt(q, one));
+  const auto down =
+      hn::And(hn::Or(others, hn::AndNot(hn::Gt(twice, hn::Set(d, gates.one)), is_one)),
+              hn::Ne(hn::And(q, hn::Set(d, gates.tracked)), hn::Zero(d)));
+  return hn::Or(down, hn::AndNot(hn::Gt(hn::Set(d, gates.zero), twice), is_zero));
+}
+
 }  // namespace
+
+HWY_DLLEXPORT void RdoqFindCandidates(const RdoqBlock& block, const Model& model,
+                                      RdoqScratch& scratch) {
+  const hn::CappedTag<int32_t, 16> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const Gates low(model, 0), high(model, model.num_shifts() - 1);
+  const auto most = hn::Set(d, static_cast<int32_t>(kMostUnits * (1 << kRdoqFraction)));
+  const auto least = hn::Set(d, kLeastValue), magnitude = hn::Set(d, int32_t{kMagnitude});
+  uint64_t* to = scratch.candidates;
+  for (int y = 0; y < block.height; ++y) {
+    const auto* samples = reinterpret_cast<const int32_t*>(block.samples + y * block.stride);
+    const int32_t* values = scratch.value + y * block.width;
+    for (int begin = 0; begin < block.width; begin += 64) {
+      const int left = HWY_MIN(block.width - begin, 64);
+      uint64_t found = 0;
+      for (int x = 0; x < left; x += lanes) {
+        const auto v = hn::LoadU(d, values + begin + x);
+        const auto m = hn::And(hn::LoadU(d, samples + begin + x), magnitude);
+        auto mask = passes(d, low, m, v);
+        if (model.num_shifts() > 1) mask = hn::Or(mask, passes(d, high, m, v));
+        mask = hn::And(mask, hn::AndNot(hn::Gt(least, v), hn::Lt(v, most)));
+        uint8_t packed[8] = {};
+        hn::StoreMaskBits(d, mask, packed);
+        uint64_t group;
+        std::memcpy(&group, packed, sizeof group);
+        found |= group << x;
+      }
+      *to++ = found & ~uint64_t{0} >> (64 - left);
+    }
+  }
+}
 
 HWY_DLLEXPORT void RdoqCount(const RdoqBlock& block, const Model& model, RdoqScratch& scratch,
                              PassCounts* counts) {
@@ -240,6 +305,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cj2k {
 HWY_EXPORT(RdoqCount);
+HWY_EXPORT(RdoqFindCandidates);
 HWY_EXPORT(RdoqTarget);
 
 namespace simd {
@@ -252,6 +318,10 @@ const uint64_t* mask_of(RdoqScratch& scratch, int map) { return scratch.tier1.im
 void count(const RdoqBlock& block, const rdoq::Model& model, RdoqScratch& scratch,
            rdoq::PassCounts counts[kTrackedPlanes]) {
   HWY_DYNAMIC_DISPATCH(RdoqCount)(block, model, scratch, counts);
+}
+
+void find_candidates(const RdoqBlock& block, const rdoq::Model& model, RdoqScratch& scratch) {
+  HWY_DYNAMIC_DISPATCH(RdoqFindCandidates)(block, model, scratch);
 }
 
 }  // namespace rdoq_words

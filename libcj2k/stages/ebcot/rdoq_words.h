@@ -31,4 +31,7 @@ const uint64_t* mask_of(RdoqScratch& scratch, int map);
 void count(const RdoqBlock& block, const rdoq::Model& model, RdoqScratch& scratch,
            rdoq::PassCounts counts[kTrackedPlanes]);
 
+/// Fills in scratch.candidates: the samples of which Model::changed gives another magnitude.
+void find_candidates(const RdoqBlock& block, const rdoq::Model& model, RdoqScratch& scratch);
+
 }  // namespace cj2k::simd::rdoq_words
