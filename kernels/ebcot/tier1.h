@@ -148,6 +148,26 @@ struct Tier1Output {
 Status tier1_hull(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
                   uint32_t style, bool reversible, bool keep_all, const Tier1Output& output);
 
+/// Bytes of a block that tier1_pack has packed.
+struct PackedBytes {
+  uint32_t first;  ///< in PackedOutput::bytes, in units of 16 bytes
+  uint32_t length_bytes;
+};
+struct PackedOutput {
+  PackedBytes* blocks;  ///< [list.count()] in the order of the list
+  uint8_t* bytes;       ///< 16-byte aligned
+  uint32_t room;        ///< for `bytes`, in units of 16 bytes
+  uint32_t* total;      ///< units that all blocks take, also those without room; zeroed by the call
+};
+/// Rate control may choose points that lie a little under the threshold: a quarter octave.
+inline constexpr uint32_t kPackMargin = 64;
+/// Packs the bytes of the blocks of a list, in any order: those up to the last hull point that
+/// reaches the threshold less kPackMargin. Blocks for which there is no room get no bytes.
+/// @param limits  thresholds alone
+/// @param output  of tier1_hull for this list
+Status tier1_pack(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
+                  const Tier1Limits& limits, const Tier1Output& output, const PackedOutput& packed);
+
 /// Bytes of a block that go into the codestream.
 struct alignas(16) GatherJob {
   uint64_t from;  ///< offset in `bytes`; a multiple of 16

@@ -5,16 +5,19 @@
 // and what comes back. The same file runs on the shim (kernels/simt/host).
 //
 // Each GOP has its own stream. Its frames are uploaded and go through the first level of the
-// transform as they arrive (frame_reader.h). The other stages run in a few steps. After each step
-// the GOP's thread waits for the results: blocks coded (results, then hulls), bytes gathered.
+// transform as they arrive (frame_reader.h). The other stages run in a few steps. The GOP's thread
+// waits for the coded blocks with their hulls and the bytes that will probably be chosen, and once
+// more if other bytes are missing.
 // Meanwhile the work of other GOPs runs.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <mutex>
 #include <string>
 
 #include "backend.h"
 #include "base/clock.h"
+#include "base/parallel.h"
 #include "cuda/block_coder.h"
 #include "cuda/frame_reader.h"
 #include "cuda/gop_choice.h"
@@ -23,6 +26,7 @@
 #include "cuda/pinned_memory.h"
 #include "cuda/tier1_coder.h"
 #include "kernels/pixels/pixels.h"
+#include "kernels/rate/slopes.h"
 #include "kernels/simt/device.h"
 #include "stages/picture_error.h"
 
@@ -103,7 +107,8 @@ class CudaBackend final : public Backend {
     if (status != Status::kOk && !context_->poisoned()) (void)context_->synchronize();
     return status;
   }
-  Status run_transform(CudaGopWork& work, std::span<const uint32_t> frames, cj2k_stats* stats);
+  Status run_transform(CudaGopWork& work, std::span<const uint32_t> frames);
+  Status add_transform_times(CudaGopWork& work, cj2k_stats* stats);
   Status run_fetch(CudaGopWork& work, std::span<const FetchRequest> requests, cj2k_stats* stats);
   uint64_t host_gop_bytes() const {
     return pinned_.all_bytes() + coefficient_bytes(plan_, tables_) +
@@ -112,6 +117,7 @@ class CudaBackend final : public Backend {
   Status upload_tables();
   cuda::DwtLists lists(size_t level) const;
   cuda::DeviceXyz device_xyz() const;
+  uint32_t list_jobs(CudaGopWork& work, const FetchRequest& request, GatherJob* jobs);
   Status gather(CudaGopWork& work, size_t first, size_t end, uint64_t bytes);
   Status run_code(CudaGopWork& work, std::span<BlockRequest> requests, const BlockSample& sample,
                   cj2k_stats* stats);
@@ -165,7 +171,9 @@ Status CudaBackend::make_gop_work(std::unique_ptr<GopWork>* result) {
     work->coefficients = HostBuffer(coefficient_bytes(plan_, tables_));
   CJ2K_TRY(work->stream.create(*context_));
   CJ2K_TRY(work->begin.create(*context_, true));
+  CJ2K_TRY(work->transform_begin.create(*context_, true));
   CJ2K_TRY(work->transformed.create(*context_, true));
+  CJ2K_TRY(work->quantised.create(*context_, true));
   CJ2K_TRY(work->end.create(*context_, true));
   CJ2K_TRY(work->frame_events.create(*context_, plan_.params.gop));
   const auto make_coder =
@@ -227,19 +235,18 @@ cuda::DwtLists CudaBackend::lists(size_t level) const {
 
 // ---- Transform ----
 
-Status CudaBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) {
+/// Does not wait: block coding follows in the same stream.
+Status CudaBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats*) {
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
-  return settled(run_transform(static_cast<CudaGopWork&>(gop), frames, stats));
+  return settled(run_transform(static_cast<CudaGopWork&>(gop), frames));
 }
 
-Status CudaBackend::run_transform(CudaGopWork& work, std::span<const uint32_t> frames,
-                                  cj2k_stats* stats) {
+Status CudaBackend::run_transform(CudaGopWork& work, std::span<const uint32_t> frames) {
   work.hulls.reset();
   work.bytes.reset();
-  work.forget_blocks();
   simt::Stream& stream = work.stream;
-  CJ2K_TRY(stream.record(work.begin));
+  CJ2K_TRY(stream.record(work.transform_begin));
   // Frames that could not be read are processed too, but nobody asks for their blocks.
   const cuda::Samples samples{work.device.as<void>(memory_.samples), tables_.frame.frame_samples,
                               frames.back() + 1};
@@ -248,16 +255,25 @@ Status CudaBackend::run_transform(CudaGopWork& work, std::span<const uint32_t> f
   }
   CJ2K_TRY(stream.record(work.transformed));
   CJ2K_TRY(work.coder->begin(work, samples));
-  CJ2K_TRY(stream.record(work.end));
-  CJ2K_TRY(work.end.synchronize());
+  CJ2K_TRY(stream.record(work.quantised));
+  work.transformed_frames.assign(frames.begin(), frames.end());
+  return Status::kOk;
+}
+
+/// Adds the times of reading and of the transform, once, when the stream has passed both.
+Status CudaBackend::add_transform_times(CudaGopWork& work, cj2k_stats* stats) {
+  const std::span<const uint32_t> frames = work.transformed_frames;
+  if (frames.empty()) return Status::kOk;
   for (const uint32_t f : frames) {
     cuda::FrameEvents::Span& reading = work.frame_events.reading[f];
     float ms = 0;
     CJ2K_TRY(reading.end.elapsed_ms(reading.begin, &ms));
     stats[f].stage_ms[CJ2K_STAGE_INGEST] += static_cast<double>(ms);
   }
-  CJ2K_TRY(add_time(work.begin, work.transformed, CJ2K_STAGE_TRANSFORM, frames, stats));
-  return add_time(work.transformed, work.end, CJ2K_STAGE_BLOCKS, frames, stats);
+  CJ2K_TRY(add_time(work.transform_begin, work.transformed, CJ2K_STAGE_TRANSFORM, frames, stats));
+  CJ2K_TRY(add_time(work.transformed, work.quantised, CJ2K_STAGE_BLOCKS, frames, stats));
+  work.transformed_frames.clear();
+  return Status::kOk;
 }
 
 // ---- Block coding ----
@@ -272,6 +288,7 @@ Status CudaBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
 Status CudaBackend::run_code(CudaGopWork& work, std::span<BlockRequest> requests,
                              const BlockSample& sample, cj2k_stats* stats) {
   CJ2K_TRY(work.coder->code(work, requests, sample));
+  CJ2K_TRY(add_transform_times(work, stats));
   work.coded_frames.clear();
   for (const BlockRequest& request : requests) work.coded_frames.push_back(request.frame);
   return add_time(work.begin, work.end, CJ2K_STAGE_BLOCKS, work.coded_frames, stats);
@@ -329,36 +346,58 @@ Status CudaBackend::coefficients(GopWork& gop, uint32_t frame, CoefficientPlanes
   return Status::kOk;
 }
 
+/// Writes the jobs for the bytes of one frame that are not on the host yet, without their `to`.
+/// @return their number
+uint32_t CudaBackend::list_jobs(CudaGopWork& work, const FetchRequest& request, GatherJob* jobs) {
+  const auto num_blocks = static_cast<uint32_t>(plan_.blocks.size());
+  uint32_t count = 0;
+  for (uint32_t b = 0; b < num_blocks; ++b) {
+    const uint8_t points = request.points[b];
+    if (points == 0) continue;
+    const uint32_t number = request.frame * num_blocks + b;
+    if (work.coder->has_bytes(work, number, points)) continue;
+    cuda::BlockPiece pieces[cuda::kMostPieces];
+    const uint32_t num_pieces = work.coder->pieces(work, number, points, pieces);
+    for (uint32_t i = 0; i < num_pieces; ++i) {
+      jobs[count++] = {pieces[i].from, 0,      pieces[i].length_bytes,
+                       number,         points, static_cast<uint8_t>(i)};
+    }
+  }
+  return count;
+}
+
+/// Waits only if bytes are missing on the host.
 Status CudaBackend::run_fetch(CudaGopWork& work, std::span<const FetchRequest> requests,
                               cj2k_stats* stats) {
   const auto start = Clock::now();
   auto* jobs = work.pinned.as<GatherJob>(pinned_.gather);
-  const auto num_blocks = static_cast<uint32_t>(plan_.blocks.size());
+  const size_t frame_jobs = pinned_.frame_jobs;
+  std::array<uint32_t, cuda::FrameTargets::kMostFrames> counts;
+  parallel_for(requests.size(), 1, [&](size_t begin, size_t end) {
+    for (size_t r = begin; r < end; ++r)
+      counts[r] = list_jobs(work, requests[r], jobs + r * frame_jobs);
+  });
   size_t first = 0, count = 0;
   uint64_t bytes = 0;
-  for (const FetchRequest& request : requests) {
-    for (uint32_t b = 0; b < num_blocks; ++b) {
-      if (request.points[b] == 0) continue;
-      const uint32_t number = request.frame * num_blocks + b;
-      cuda::BlockPiece pieces[cuda::kMostPieces];
-      const uint32_t num_pieces = work.coder->pieces(work, number, request.points[b], pieces);
-      for (uint32_t i = 0; i < num_pieces; ++i) {
-        const uint32_t length = pieces[i].length_bytes;
-        const uint64_t room = (uint64_t{length} + 15) / 16 * 16;
-        if (bytes + room > memory_.samples_bytes) {
-          CJ2K_TRY(gather(work, first, count, bytes));
-          first = count;
-          bytes = 0;
-        }
-        jobs[count++] = {pieces[i].from,         bytes, length, number, request.points[b],
-                         static_cast<uint8_t>(i)};
-        bytes += room;
+  for (size_t r = 0; r < requests.size(); ++r) {
+    for (size_t i = r * frame_jobs; i < r * frame_jobs + counts[r]; ++i) {
+      GatherJob job = jobs[i];
+      const uint64_t room = (uint64_t{job.length_bytes} + 15) / 16 * 16;
+      if (bytes + room > memory_.samples_bytes) {
+        CJ2K_TRY(gather(work, first, count, bytes));
+        first = count;
+        bytes = 0;
       }
+      job.to = bytes;
+      jobs[count++] = job;
+      bytes += room;
     }
   }
-  CJ2K_TRY(gather(work, first, count, bytes));
-  CJ2K_TRY(work.stream.record(work.end));
-  CJ2K_TRY(work.end.synchronize());
+  if (count > 0) {
+    CJ2K_TRY(gather(work, first, count, bytes));
+    CJ2K_TRY(work.stream.record(work.end));
+    CJ2K_TRY(work.end.synchronize());
+  }
   for (const FetchRequest& request : requests)
     stats[request.frame].stage_ms[CJ2K_STAGE_PACKETS] +=
         ms_since(start) / static_cast<double>(requests.size());

@@ -40,18 +40,22 @@ inline constexpr uint32_t kMostPieces = 2;
 class DeviceBlockCoder {
  public:
   virtual ~DeviceBlockCoder() = default;
-  /// Enqueues the work before block coding: quantisation, and the initial state of the blocks.
+  /// Enqueues the work before block coding: quantisation, and the initial state of the blocks. A
+  /// coder that needs results of it on the host waits for them, here or in `code`.
   /// @param samples  coefficients of the frames
   virtual Status begin(CudaGopWork& work, const Samples& samples) = 0;
   /// Does Backend::code_blocks and waits for the results. Records work.begin and work.end for the
   /// time that it takes.
   virtual Status code(CudaGopWork& work, std::span<BlockRequest> requests,
                       const BlockSample& sample) = 0;
+  /// Whether the bytes of hull point `points` of a block came with the results: CodedBlock::data has
+  /// them. May be called by several threads.
+  virtual bool has_bytes(CudaGopWork&, uint32_t, uint32_t) { return false; }
   /// Where the bytes of hull point `points` of a block are: in the device memory of
   /// GopMemory::coded.
   /// @param number  of the block in the GOP
   /// @param pieces  [kMostPieces] written
-  /// @return number of pieces
+  /// @return number of pieces. May be called by several threads.
   virtual uint32_t pieces(CudaGopWork& work, uint32_t number, uint32_t points,
                           BlockPiece* pieces) = 0;
   /// Says where one of these pieces is in host memory, from fetch on.

@@ -4,18 +4,41 @@
 // The EBCOT block coder of the CUDA backend: quantisation to bit-planes, tier-1, the stop rules and
 // the hulls. Their kernels are in kernels/ebcot and kernels/rate.
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <vector>
 
+#include "base/parallel.h"
 #include "cuda/block_coder.h"
 #include "cuda/block_lists.h"
 #include "cuda/tier1_coder.h"
 #include "kernels/ebcot/quantize.h"
 #include "kernels/ebcot/tier1.h"
 #include "kernels/rate/slopes.h"
+#include "stages/rate.h"
 
 namespace cj2k::cuda {
 namespace {
+
+/// How many entries a call will have, from those of the last call of its kind, so that they can be
+/// downloaded before their number is known.
+class EntryGuess {
+ public:
+  explicit EntryGuess(uint32_t per_block) : per_256_blocks_(uint64_t{256} * per_block) {}
+  uint32_t of(uint32_t num_blocks, uint32_t most) const {
+    const uint64_t last = num_blocks * per_256_blocks_ / 256;
+    return static_cast<uint32_t>(std::min<uint64_t>(last + last / 4 + 1, most));
+  }
+  void learn(uint32_t num_blocks, uint32_t entries) {
+    if (num_blocks > 0) per_256_blocks_ = (uint64_t{256} * entries + num_blocks - 1) / num_blocks;
+  }
+
+ private:
+  uint64_t per_256_blocks_;
+};
+
+/// Blocks per task when results are read.
+constexpr size_t kResultGrain = 512;
 
 FrameTargets targets_of(std::span<const BlockRequest> requests) {
   FrameTargets targets{};
@@ -25,7 +48,12 @@ FrameTargets targets_of(std::span<const BlockRequest> requests) {
 
 class DeviceEbcot final : public DeviceBlockCoder {
  public:
-  explicit DeviceEbcot(const DeviceCoderSetup& setup) : s_(setup) {}
+  explicit DeviceEbcot(const DeviceCoderSetup& setup)
+      : s_(setup),
+        begins_(static_cast<size_t>(setup.plan.params.gop)),
+        here_bytes_(begins_.size() * setup.plan.blocks.size()) {
+    listed_frames_.reserve(begins_.size());
+  }
   Status create() {
     return make_tier1_coder(s_.context, s_.form, s_.tables.tier1, style(), s_.plan.reversible,
                             &coder_);
@@ -46,6 +74,9 @@ class DeviceEbcot final : public DeviceBlockCoder {
   void set_bytes(CudaGopWork& work, uint32_t number, uint32_t, uint32_t, uint8_t* bytes) override {
     work.block(number).data = bytes;
   }
+  bool has_bytes(CudaGopWork& work, uint32_t number, uint32_t points) override {
+    return work.block(number).hull[points - 1].length_bytes <= here_bytes_[number];
+  }
 
  private:
   Status code_to_thresholds(CudaGopWork& work, std::span<const BlockRequest> requests);
@@ -54,14 +85,54 @@ class DeviceEbcot final : public DeviceBlockCoder {
   Status code_planes(CudaGopWork& work, std::span<const BlockRequest> requests);
   Tier1Buffers buffers(const CudaGopWork& work) const;
   Tier1Output output(const CudaGopWork& work) const;
-  Status upload_list(CudaGopWork& work, uint32_t count);
+  /// A list of blocks in device memory, and the same numbers on the host.
+  struct Listed {
+    Tier1List list;
+    const uint32_t* numbers;
+  };
+  /// Which bytes come with the results: of the points that reach these thresholds, or of all points.
+  struct Pack {
+    bool wanted;
+    const uint16_t* thresholds;  ///< on the device; null: of all points
+  };
+  /// Packed bytes in host memory.
+  struct Packed {
+    const PackedBytes* blocks;  ///< null: there are none
+    uint8_t* bytes;
+  };
+  bool is_listed(std::span<const BlockRequest> requests, bool is_sampled);
+  Status list_requests(CudaGopWork& work, std::span<const BlockRequest> requests, Listed* listed);
   Status make_hulls(CudaGopWork& work, const Tier1List& list);
-  Status bring_results(CudaGopWork& work, const Tier1List& list);
-  Status bring_hulls(CudaGopWork& work, ListOutput* result);
+  Status bring_results(CudaGopWork& work, const Listed& listed, const Pack& pack);
+  Status bring_packed(CudaGopWork& work, const Tier1List& list, const Pack& pack, Packed* packed);
+  Status bring_hulls(CudaGopWork& work, uint32_t num_blocks, ListOutput* result);
+  Status download_hulls(CudaGopWork& work, const uint32_t* counts, ListOutput* result);
+  /// Bytes of hull points with their tails, and of segments.
+  uint64_t hull_bytes(uint64_t points, uint64_t segments) const {
+    const uint64_t tail_bytes = (style() & CJ2K_STYLE_PTERM) != 0 ? sizeof(PassTail) : 0;
+    return points * (sizeof(HullPoint) + tail_bytes) +
+           (has_segments(style()) ? segments * sizeof(SegmentEnd) : 0);
+  }
+  void forget_blocks(CudaGopWork& work, std::span<const BlockRequest> requests);
   uint32_t style() const { return static_cast<uint32_t>(s_.plan.params.cblk_style); }
 
   const DeviceCoderSetup s_;
   std::unique_ptr<Tier1Coder> coder_;
+  std::vector<uint8_t> begins_;       ///< [frame] 1: no block of it has been coded in this GOP
+  std::vector<uint32_t> here_bytes_;  ///< of each block of the GOP: bytes at CodedBlock::data
+
+  // The list of all blocks of some frames stays in device memory, for the next GOP of such frames.
+  std::vector<uint32_t> listed_frames_;  ///< empty: there is none
+  bool listed_sampled_ = false;          ///< the blocks of the sample come first
+  Tier1List all_{}, sampled_{}, rest_{};
+
+  // For all blocks of frames, and for blocks that resume.
+  struct Guesses {
+    EntryGuess points{kFirstGuess}, segments{kFirstGuess};
+    EntryGuess bytes{kFirstByteGuess};  ///< in units of 16
+  } guesses_[2];
+  bool resumes_ = false;  ///< the call in progress is for blocks that resume
+  static constexpr uint32_t kFirstGuess = 6, kFirstByteGuess = 64;
 };
 
 Status DeviceEbcot::begin(CudaGopWork& work, const Samples& samples) {
@@ -70,6 +141,7 @@ Status DeviceEbcot::begin(CudaGopWork& work, const Samples& samples) {
   const auto* jobs = s_.table_memory.as<QuantizeJob>(s_.tables.quantize_offset);
   const auto count = static_cast<uint32_t>(s_.tables.quantize.size());
   CJ2K_TRY((s_.plan.reversible ? quantize53 : quantize97)(stream, jobs, count, samples, planes));
+  std::fill(begins_.begin(), begins_.end(), uint8_t{1});
   return stream.fill(work.device.as<void>(s_.memory.states), 0,
                      work.num_blocks() * sizeof(Tier1State));
 }
@@ -77,27 +149,72 @@ Status DeviceEbcot::begin(CudaGopWork& work, const Samples& samples) {
 Status DeviceEbcot::code(CudaGopWork& work, std::span<BlockRequest> requests,
                          const BlockSample& sample) {
   CJ2K_TRY(work.stream.record(work.begin));
+  forget_blocks(work, requests);
   switch (requests[0].rule) {
     case StopRule::kThresholds:
-      return code_to_thresholds(work, requests);
+      CJ2K_TRY(code_to_thresholds(work, requests));
+      break;
     case StopRule::kPredicted:
-      return code_predicted(work, requests, sample);
+      CJ2K_TRY(code_predicted(work, requests, sample));
+      break;
     case StopRule::kSlopeBytes:
     case StopRule::kBytes:
+      CJ2K_TRY(code_planes(work, requests));
       break;
   }
-  return code_planes(work, requests);
+  for (const BlockRequest& request : requests) begins_[request.frame] = 0;
+  return Status::kOk;
 }
 
-Status DeviceEbcot::upload_list(CudaGopWork& work, uint32_t count) {
-  return work.stream.upload(work.device.as<void>(s_.memory.list),
-                            work.pinned.as<void>(s_.pinned.list), count * sizeof(uint32_t));
+/// Forgets the blocks of the GOP before, where this call does not write all of them.
+void DeviceEbcot::forget_blocks(CudaGopWork& work, std::span<const BlockRequest> requests) {
+  const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
+  resumes_ = false;
+  for (const BlockRequest& request : requests) {
+    if (begins_[request.frame] == 0) resumes_ = true;
+    if (begins_[request.frame] == 0 || request.blocks.size() == num_blocks) continue;
+    std::fill_n(&work.block(request.frame * num_blocks), num_blocks, CodedBlock{});
+    begins_[request.frame] = 0;
+  }
+}
+
+/// Whether the list of the requests is in device memory, from the call before. If not, it will be
+/// when the caller has made it.
+bool DeviceEbcot::is_listed(std::span<const BlockRequest> requests, bool is_sampled) {
+  const auto is_same = [](const BlockRequest& request, uint32_t frame) {
+    return request.frame == frame;
+  };
+  if (listed_sampled_ == is_sampled && listed_frames_.size() == requests.size() &&
+      std::equal(requests.begin(), requests.end(), listed_frames_.begin(), is_same))
+    return true;
+  listed_frames_.clear();
+  return false;
+}
+
+/// Lists the blocks of the requests: all of each frame, or some.
+Status DeviceEbcot::list_requests(CudaGopWork& work, std::span<const BlockRequest> requests,
+                                  Listed* listed) {
+  const bool are_all = std::all_of(requests.begin(), requests.end(), [&](const BlockRequest& r) {
+    return r.blocks.size() == s_.plan.blocks.size();
+  });
+  auto* const numbers = work.pinned.as<uint32_t>(are_all ? s_.pinned.list : s_.pinned.resumed_list);
+  auto* const on_device =
+      work.device.as<uint32_t>(are_all ? s_.memory.list : s_.memory.resumed_list);
+  *listed = {all_, numbers};
+  if (are_all && is_listed(requests, false)) return Status::kOk;
+  listed->list = list_blocks(s_.tables.tier1, requests, on_device, numbers);
+  CJ2K_TRY(work.stream.upload(on_device, numbers, listed->list.count() * sizeof(uint32_t)));
+  if (!are_all) return Status::kOk;
+  all_ = listed->list;
+  listed_sampled_ = false;
+  for (const BlockRequest& request : requests) listed_frames_.push_back(request.frame);
+  return Status::kOk;
 }
 
 Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<const BlockRequest> requests) {
   const simt::DeviceBuffer& d = work.device;
-  const Tier1List list = list_blocks(s_.tables.tier1, requests, d.as<uint32_t>(s_.memory.list),
-                                     work.pinned.as<uint32_t>(s_.pinned.list));
+  Listed listed{};
+  CJ2K_TRY(list_requests(work, requests, &listed));
   // With PTERM blocks do not pause: each pass has its own ending, and these are not kept.
   const bool may_pause = (style() & CJ2K_STYLE_PTERM) == 0;
   auto* thresholds = work.pinned.as<uint16_t>(s_.pinned.thresholds);
@@ -109,12 +226,16 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<const BlockR
     std::copy(request.thresholds.begin(), request.thresholds.end(),
               thresholds + request.frame * CJ2K_MAX_COMPONENTS);
   }
-  CJ2K_TRY(upload_list(work, list.count()));
   CJ2K_TRY(work.stream.upload(d.as<void>(s_.memory.thresholds), thresholds,
                               num_thresholds * sizeof(uint16_t)));
-  CJ2K_TRY(coder_->code(work.stream, buffers(work), list, {d.as<uint16_t>(s_.memory.thresholds)},
-                        d.as<void>(s_.memory.scratch)));
-  return bring_results(work, list);
+  CJ2K_TRY(coder_->code(work.stream, buffers(work), listed.list,
+                        {d.as<uint16_t>(s_.memory.thresholds)}, d.as<void>(s_.memory.scratch)));
+  // Without a threshold all points may go in, but under a cap only a part of them will.
+  const bool reaches = std::all_of(requests.begin(), requests.end(), [&](const BlockRequest& r) {
+    return may_pause && r.thresholds[0] > 0;
+  });
+  return bring_results(work, listed,
+                       {reaches || !has_byte_cap(s_.plan), d.as<uint16_t>(s_.memory.thresholds)});
 }
 
 /// Codes the sample of blocks, makes their hulls, counts bytes by slope, predicts the thresholds
@@ -130,32 +251,36 @@ Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> re
   auto* const weights = work.pinned.as<uint32_t>(s_.pinned.weights);
   const simt::DeviceBuffer& d = work.device;
   auto* const list = d.as<uint32_t>(s_.memory.list);
-  const Tier1List first =
-      list_blocks(s_.tables.tier1, frames, sample.blocks, sample.weights, list, numbers, weights);
-  const uint32_t behind = first.count();
-  const Tier1List rest = list_blocks(s_.tables.tier1, frames, sample.rest, {}, list + behind,
-                                     numbers + behind, nullptr);
-  const uint32_t count = first.count() + rest.count();
+  simt::Stream& stream = work.stream;
+  if (!is_listed(requests, true)) {
+    sampled_ =
+        list_blocks(s_.tables.tier1, frames, sample.blocks, sample.weights, list, numbers, weights);
+    const uint32_t behind = sampled_.count();
+    rest_ = list_blocks(s_.tables.tier1, frames, sample.rest, {}, list + behind, numbers + behind,
+                        nullptr);
+    CJ2K_TRY(stream.upload(list, numbers, (behind + rest_.count()) * sizeof(uint32_t)));
+    CJ2K_TRY(stream.upload(d.as<void>(s_.memory.weights), weights, behind * sizeof(uint32_t)));
+    listed_sampled_ = true;
+    listed_frames_ = frames;
+  }
   const Tier1Buffers b = buffers(work);
   const SlopeTables tables{d.as<uint64_t>(s_.memory.stop_counters),
                            static_cast<uint32_t>(s_.plan.components.size())};
   auto* const decided = d.as<uint16_t>(s_.memory.thresholds);
   void* const scratch = d.as<void>(s_.memory.scratch);
-  simt::Stream& stream = work.stream;
-  CJ2K_TRY(upload_list(work, count));
-  CJ2K_TRY(stream.upload(d.as<void>(s_.memory.weights), weights, first.count() * sizeof(uint32_t)));
   CJ2K_TRY(stream.fill(tables.bytes, 0, s_.memory.stop_counters_bytes));
-  CJ2K_TRY(coder_->code(stream, b, first, {nullptr}, scratch));
-  CJ2K_TRY(make_hulls(work, first));
-  CJ2K_TRY(
-      slopes_accumulate(stream, b, first, output(work), d.as<uint32_t>(s_.memory.weights), tables));
+  CJ2K_TRY(coder_->code(stream, b, sampled_, {nullptr}, scratch));
+  CJ2K_TRY(make_hulls(work, sampled_));
+  CJ2K_TRY(slopes_accumulate(stream, b, sampled_, output(work), d.as<uint32_t>(s_.memory.weights),
+                             tables));
   CJ2K_TRY(slopes_predict(stream, tables, num_frames, targets_of(requests), decided));
-  CJ2K_TRY(coder_->code(stream, b, rest, {decided}, scratch));
+  CJ2K_TRY(coder_->code(stream, b, rest_, {decided}, scratch));
   auto* const predicted = work.pinned.as<uint16_t>(s_.pinned.thresholds);
   CJ2K_TRY(stream.download(predicted, decided,
                            num_frames * size_t{CJ2K_MAX_COMPONENTS} * sizeof(uint16_t)));
   // Hulls do not depend on block sizes, so one list serves.
-  CJ2K_TRY(bring_results(work, {list, {count, 0, 0}}));
+  const uint32_t count = sampled_.count() + rest_.count();
+  CJ2K_TRY(bring_results(work, {{list, {count, 0, 0}}, numbers}, {true, decided}));
   for (BlockRequest& request : requests) {
     std::copy_n(predicted + request.frame * CJ2K_MAX_COMPONENTS, CJ2K_MAX_COMPONENTS,
                 request.thresholds.begin());
@@ -166,24 +291,25 @@ Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> re
 /// Codes all planes one after the other, also planes in which no block is left to code.
 Status DeviceEbcot::code_planes(CudaGopWork& work, std::span<const BlockRequest> requests) {
   const simt::DeviceBuffer& d = work.device;
-  const Tier1List list = list_blocks(s_.tables.tier1, requests, d.as<uint32_t>(s_.memory.list),
-                                     work.pinned.as<uint32_t>(s_.pinned.list));
+  Listed listed{};
+  CJ2K_TRY(list_requests(work, requests, &listed));
   const Tier1Buffers b = buffers(work);
   const PlaneDecisions decisions{
       d.as<PlaneRecord>(s_.memory.records), d.as<uint64_t>(s_.memory.stop_counters),
       d.as<uint16_t>(s_.memory.thresholds), static_cast<uint32_t>(s_.plan.components.size())};
   const uint32_t num_frames = requests.back().frame + 1;
-  const auto stop = requests[0].rule == StopRule::kSlopeBytes ? stop_by_slope_bytes : stop_by_bytes;
+  const bool by_slope = requests[0].rule == StopRule::kSlopeBytes;
+  const auto stop = by_slope ? stop_by_slope_bytes : stop_by_bytes;
   const FrameTargets targets = targets_of(requests);
   simt::Stream& stream = work.stream;
-  CJ2K_TRY(upload_list(work, list.count()));
   CJ2K_TRY(stream.fill(decisions.records, 0, s_.memory.records_bytes));
   CJ2K_TRY(stream.fill(decisions.bytes, 0, s_.memory.stop_counters_bytes));
   for (uint32_t plane = s_.tables.tier1.max_bit_planes; plane-- > 0;) {
-    CJ2K_TRY(coder_->code(stream, b, list, {nullptr, plane, plane}, d.as<void>(s_.memory.scratch)));
+    CJ2K_TRY(coder_->code(stream, b, listed.list, {nullptr, plane, plane},
+                          d.as<void>(s_.memory.scratch)));
     CJ2K_TRY(stop(stream, b, num_frames, plane, targets, decisions));
   }
-  CJ2K_TRY(bring_results(work, list));
+  CJ2K_TRY(bring_results(work, listed, {true, by_slope ? decisions.thresholds : nullptr}));
   // A block resumed for every plane after its first.
   const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
   for (const BlockRequest& request : requests) {
@@ -232,53 +358,110 @@ Status DeviceEbcot::make_hulls(CudaGopWork& work, const Tier1List& list) {
                     s_.plan.params.lossless != 0, output(work));
 }
 
-/// Makes the hulls, downloads them with the results, and fills the CodedBlocks.
-Status DeviceEbcot::bring_results(CudaGopWork& work, const Tier1List& list) {
+/// Makes the hulls, downloads them with the results and the bytes that are probably chosen, and
+/// fills the CodedBlocks.
+Status DeviceEbcot::bring_results(CudaGopWork& work, const Listed& listed, const Pack& pack) {
   simt::Stream& stream = work.stream;
-  CJ2K_TRY(make_hulls(work, list));
+  const uint32_t count = listed.list.count();
+  CJ2K_TRY(make_hulls(work, listed.list));
   auto* results = work.pinned.as<Tier1Result>(s_.pinned.results);
-  CJ2K_TRY(stream.download(results, output(work).results, list.count() * sizeof(Tier1Result)));
+  CJ2K_TRY(stream.download(results, output(work).results, count * sizeof(Tier1Result)));
+  Packed packed{};
+  CJ2K_TRY(bring_packed(work, listed.list, pack, &packed));
   ListOutput from_device;
-  CJ2K_TRY(bring_hulls(work, &from_device));
-  const auto* numbers = work.pinned.as<uint32_t>(s_.pinned.list);
-  for (uint32_t i = 0; i < list.count(); ++i) {
-    const Tier1Result& r = results[i];
-    const uint32_t index = numbers[i] % static_cast<uint32_t>(s_.plan.blocks.size());
-    const Tier1Job& job = s_.tables.tier1.jobs[index];
-    if (r.num_bytes > job.bytes_capacity) {
-      return s_.context.log().fail(
-          Status::kInternal,
-          "code-block %u takes %u bytes, but only %u are reserved; use device=cpu", index,
-          r.num_bytes, job.bytes_capacity);
+  CJ2K_TRY(bring_hulls(work, count, &from_device));
+  if (packed.blocks != nullptr) {
+    guesses_[resumes_ ? 1 : 0].bytes.learn(count, work.pinned.as<uint32_t>(s_.pinned.totals)[2]);
+  }
+  const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
+  std::atomic<uint32_t> too_long = UINT32_MAX;  // entry of a block that needs more room
+  parallel_for(count, kResultGrain, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const Tier1Result& r = results[i];
+      const uint32_t number = listed.numbers[i], index = number % num_blocks;
+      const Tier1Job& job = s_.tables.tier1.jobs[index];
+      if (r.num_bytes > job.bytes_capacity) too_long = static_cast<uint32_t>(i);
+      CodedBlock& coded = work.block(number);
+      const bool begins = begins_[number / num_blocks] != 0;
+      coded = coded_block(job, style(), r, from_device, begins ? CodedBlock{} : coded);
+      coded.zero_bit_planes += s_.plan.blocks[index].planes_above;
+      here_bytes_[number] = packed.blocks != nullptr ? packed.blocks[i].length_bytes : 0;
+      if (here_bytes_[number] > 0)
+        coded.data = packed.bytes + 16 * uint64_t{packed.blocks[i].first};
     }
-    CodedBlock& coded = work.block(numbers[i]);
-    coded = coded_block(job, style(), r, from_device, coded);
-    coded.zero_bit_planes += s_.plan.blocks[index].planes_above;
+  });
+  if (too_long != UINT32_MAX) {
+    const uint32_t index = listed.numbers[too_long] % num_blocks;
+    return s_.context.log().fail(
+        Status::kInternal, "code-block %u takes %u bytes, but only %u are reserved; use device=cpu",
+        index, results[too_long].num_bytes, s_.tables.tier1.jobs[index].bytes_capacity);
   }
   return Status::kOk;
 }
 
-/// Downloads the hull points, tails and segments. Waits twice: for their numbers, then for the
-/// data.
-Status DeviceEbcot::bring_hulls(CudaGopWork& work, ListOutput* result) {
+/// Packs the bytes in the memory of the samples, which are not needed any more, and enqueues their
+/// download.
+Status DeviceEbcot::bring_packed(CudaGopWork& work, const Tier1List& list, const Pack& pack,
+                                 Packed* packed) {
+  // With measure_mse the samples are asked for later.
+  if (!pack.wanted || list.count() == 0 || s_.plan.params.measure_mse != 0) return Status::kOk;
+  constexpr uint64_t kUnit = 16;
+  const uint64_t most = std::min(work.bytes.most(), s_.memory.samples_bytes) / kUnit;
+  const uint32_t room = guesses_[resumes_ ? 1 : 0].bytes.of(
+      list.count(), static_cast<uint32_t>(std::min<uint64_t>(most, UINT32_MAX)));
+  if (room == 0) return Status::kOk;
+  const simt::DeviceBuffer& d = work.device;
+  const PackedOutput to{d.as<PackedBytes>(s_.memory.packed), d.as<uint8_t>(s_.memory.samples), room,
+                        output(work).totals + 2};
+  CJ2K_TRY(tier1_pack(work.stream, buffers(work), list, {pack.thresholds}, output(work), to));
+  CJ2K_TRY(work.bytes.take(room * kUnit, &packed->bytes));
+  packed->blocks = work.pinned.as<PackedBytes>(s_.pinned.packed);
+  CJ2K_TRY(work.stream.download(work.pinned.as<void>(s_.pinned.packed), to.blocks,
+                                list.count() * sizeof(PackedBytes)));
+  return work.stream.download(packed->bytes, to.bytes, room * kUnit);
+}
+
+/// Downloads the hull points, tails and segments, as many as there probably are, and waits. Only if
+/// there are more, it downloads them again and waits once more.
+Status DeviceEbcot::bring_hulls(CudaGopWork& work, uint32_t num_blocks, ListOutput* result) {
   simt::Stream& stream = work.stream;
-  const Tier1Output from = output(work);
   auto* totals = work.pinned.as<uint32_t>(s_.pinned.totals);
-  CJ2K_TRY(stream.download(totals, from.totals, 2 * sizeof(uint32_t)));
-  CJ2K_TRY(stream.record(work.end));
-  CJ2K_TRY(work.end.synchronize());
+  CJ2K_TRY(stream.download(totals, output(work).totals, kTotals * sizeof(uint32_t)));
+  Guesses& guesses = guesses_[resumes_ ? 1 : 0];
+  const uint32_t most = static_cast<uint32_t>(s_.plan.params.gop) * s_.tables.tier1.frame_passes;
+  uint32_t guess[2] = {guesses.points.of(num_blocks, most), guesses.segments.of(num_blocks, most)};
+  // The guess alone is no reason for more memory.
+  constexpr uint64_t kRounding = 64;
+  const uint64_t bytes = hull_bytes(guess[0], guess[1]) + 2 * kRounding, room = work.hulls.most();
+  if (bytes > room) {
+    for (uint32_t& entries : guess)
+      entries = static_cast<uint32_t>((room > 2 * kRounding ? room - 2 * kRounding : 0) * entries /
+                                      bytes);
+  }
+  const PinnedPool::Place place = work.hulls.place();
+  CJ2K_TRY(download_hulls(work, guess, result));
+  guesses.points.learn(num_blocks, totals[0]);
+  guesses.segments.learn(num_blocks, totals[1]);
+  if (totals[0] <= guess[0] && totals[1] <= guess[1]) return Status::kOk;
+  work.hulls.return_to(place);
+  return download_hulls(work, totals, result);
+}
+
+/// @param counts  number of hull points, and of segments
+Status DeviceEbcot::download_hulls(CudaGopWork& work, const uint32_t* counts, ListOutput* result) {
+  const Tier1Output from = output(work);
   *result = {};
   const auto bring = [&](const auto* entries, uint32_t count, const auto** to) {
     if (entries == nullptr || count == 0) return Status::kOk;
     uint8_t* memory = nullptr;
     CJ2K_TRY(work.hulls.take(count * sizeof *entries, &memory));
     *to = reinterpret_cast<std::remove_reference_t<decltype(*to)>>(memory);
-    return stream.download(memory, entries, count * sizeof *entries);
+    return work.stream.download(memory, entries, count * sizeof *entries);
   };
-  CJ2K_TRY(bring(from.hull, totals[0], &result->hulls));
-  CJ2K_TRY(bring(from.tails, totals[0], &result->tails));
-  CJ2K_TRY(bring(from.segments, totals[1], &result->segments));
-  CJ2K_TRY(stream.record(work.end));
+  CJ2K_TRY(bring(from.hull, counts[0], &result->hulls));
+  CJ2K_TRY(bring(from.tails, counts[0], &result->tails));
+  CJ2K_TRY(bring(from.segments, counts[1], &result->segments));
+  CJ2K_TRY(work.stream.record(work.end));
   return work.end.synchronize();
 }
 

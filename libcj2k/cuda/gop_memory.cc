@@ -100,12 +100,14 @@ void GopMemory::take_ebcot(const Plan& plan, const PlanTables& tables, Tier1Form
   snapshots = carver.take(num_passes * sizeof(Tier1Snapshot));
   states = carver.take(blocks * sizeof(Tier1State));
   list = carver.take(blocks * sizeof(uint32_t));
+  resumed_list = carver.take(blocks * sizeof(uint32_t));
   thresholds = carver.take(frames * CJ2K_MAX_COMPONENTS * sizeof(uint16_t));
   results = carver.take(blocks * sizeof(Tier1Result));
   hull = carver.take(num_passes * sizeof(HullPoint));
   segments = carver.take(has_segments(style) ? num_passes * sizeof(SegmentEnd) : 0);
   hull_tails = carver.take(style & kTails ? num_passes * sizeof(PassTail) : 0);
-  totals = carver.take(2 * sizeof(uint32_t));
+  totals = carver.take(kTotals * sizeof(uint32_t));
+  packed = carver.take(blocks * sizeof(PackedBytes));
   gather = carver.take(blocks * sizeof(GatherJob));
   scratch = carver.take(scratch_bytes);
 

@@ -77,6 +77,9 @@ struct PlanTables {
   uint64_t bytes = 0;
 };
 
+/// Counters in GopMemory::totals: hull points, segments, 16-byte units of packed bytes.
+inline constexpr uint32_t kTotals = 3;
+
 /// Offsets of the arrays in the device memory of one GOP, in bytes.
 struct GopMemory {
   GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form, uint64_t scratch_bytes);
@@ -88,8 +91,9 @@ struct GopMemory {
   uint64_t words = 0, magnitudes = 0;
   uint64_t symbols = 0, pass_symbols = 0;  ///< empty with the fused form
   uint64_t passes = 0, tails = 0, snapshots = 0, states = 0;
-  uint64_t list = 0, thresholds = 0, results = 0, hull = 0, segments = 0, hull_tails = 0;
-  uint64_t totals = 0, scratch = 0;
+  uint64_t list = 0, resumed_list = 0, thresholds = 0, results = 0, hull = 0, segments = 0,
+           hull_tails = 0;
+  uint64_t totals = 0, packed = 0, scratch = 0;
   /// Arrays for the decisions of the early stops (slopes.h). exact uses weights and stop_counters;
   /// psb and bpi use records and stop_counters; arrays that are not used are empty. stop_counters
   /// counts the coded bytes: by slope (exact, psb) or by component (bpi).
@@ -98,7 +102,7 @@ struct GopMemory {
   uint64_t records_bytes = 0, stop_counters_bytes = 0;
   // HT alone.
   uint64_t peaks = 0, ht_tasks = 0, ht_results = 0;
-  /// Size of `samples`. After block coding, the bytes of blocks are gathered there.
+  /// Size of `samples`. After block coding, the bytes of blocks are packed or gathered there.
   uint64_t samples_bytes = 0;
   uint64_t bytes = 0;  ///< size of the device memory
 

@@ -24,6 +24,7 @@ class CudaGopWork final : public GopWork {
       : blocks_(static_cast<size_t>(plan.params.gop) * plan.blocks.size()),
         num_blocks_(plan.blocks.size()) {
     coded_frames.reserve(static_cast<size_t>(plan.params.gop));
+    transformed_frames.reserve(static_cast<size_t>(plan.params.gop));
   }
   ~CudaGopWork() override;
 
@@ -39,12 +40,15 @@ class CudaGopWork final : public GopWork {
   simt::PinnedBuffer pinned;  ///< laid out by PinnedLayout
   PinnedPool hulls, bytes;
   simt::Stream stream;
-  simt::Event begin, transformed, end;  ///< measure the time of device work
+  // They measure the time of device work. begin and end: of block coding, of fetch.
+  simt::Event transform_begin, transformed, quantised, begin, end;
   FrameEvents frame_events;
   std::unique_ptr<DeviceBlockCoder> coder;
   std::vector<uint32_t> coded_frames;  ///< frames of the call in progress
-  HostBuffer coefficients;             ///< coefficients of one frame, with measure_mse
-  std::mutex ingest;                   ///< two threads may read frames: the caller's and the GOP's
+  /// Frames whose times of the transform are not in their statistics yet.
+  std::vector<uint32_t> transformed_frames;
+  HostBuffer coefficients;  ///< coefficients of one frame, with measure_mse
+  std::mutex ingest;        ///< two threads may read frames: the caller's and the GOP's
 
  private:
   std::vector<CodedBlock> blocks_;

@@ -106,12 +106,15 @@ HtBlocks DeviceHt::on_device(CudaGopWork&, const Samples& samples) const {
 /// The largest coefficients give the number of bit-planes in each step set.
 Status DeviceHt::begin(CudaGopWork& work, const Samples& samples) {
   samples_ = samples;
+  work.forget_blocks();
   pool_.reset();
   for (Arena& arena : arenas_) arena.reset();
   auto* const peaks = work.device.as<uint32_t>(s_.memory.peaks);
   CJ2K_TRY(ht_peaks(work.stream, on_device(work, samples), s_.plan.reversible, peaks));
-  return work.stream.download(work.pinned.as<void>(s_.pinned.peaks), peaks,
-                              uint64_t{samples.num_frames} * num_blocks_ * sizeof(uint32_t));
+  CJ2K_TRY(work.stream.download(work.pinned.as<void>(s_.pinned.peaks), peaks,
+                                uint64_t{samples.num_frames} * num_blocks_ * sizeof(uint32_t)));
+  CJ2K_TRY(work.stream.record(work.end));
+  return work.end.synchronize();
 }
 
 Status DeviceHt::code(CudaGopWork& work, std::span<BlockRequest> requests,

@@ -40,6 +40,15 @@ Status PinnedPool::take(uint64_t bytes, uint8_t** memory) {
   return Status::kOk;
 }
 
+uint64_t PinnedPool::most() const {
+  uint64_t most = 0;
+  for (size_t i = chunk_; i < chunks_.size(); ++i) {
+    const uint64_t used = i == chunk_ ? used_ : 0;
+    most = std::max<uint64_t>(most, (chunks_[i].bytes() - used) / 64 * 64);
+  }
+  return most;
+}
+
 PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   const auto frames = static_cast<uint64_t>(plan.params.gop);
   const uint64_t blocks = frames * plan.blocks.size();
@@ -47,12 +56,15 @@ PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   const uint64_t tasks = frames * tables.ht.frame_tasks;
   Carver carver;
   input = carver.take(frames * tables.input.bytes);
-  list = carver.take(blocks * sizeof(uint32_t));
+  list = carver.take(is_ht ? 0 : blocks * sizeof(uint32_t));
+  resumed_list = carver.take(is_ht ? 0 : blocks * sizeof(uint32_t));
   weights = carver.take(blocks * sizeof(uint32_t));
   thresholds = carver.take(frames * CJ2K_MAX_COMPONENTS * sizeof(uint16_t));
   results = carver.take(blocks * sizeof(Tier1Result));
-  totals = carver.take(2 * sizeof(uint32_t));
-  gather = carver.take((is_ht ? 2 : 1) * blocks * sizeof(GatherJob));
+  totals = carver.take(kTotals * sizeof(uint32_t));
+  packed = carver.take(is_ht ? 0 : blocks * sizeof(PackedBytes));
+  frame_jobs = (is_ht ? 2 : 1) * plan.blocks.size();
+  gather = carver.take(frames * frame_jobs * sizeof(GatherJob));
   peaks = carver.take(is_ht ? blocks * sizeof(uint32_t) : 0);
   ht_tasks = carver.take(tasks * sizeof(HtTask));
   ht_results = carver.take(tasks * sizeof(HtResult));
@@ -70,6 +82,8 @@ PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
     if (cap > 0) frame = std::min(frame, static_cast<uint64_t>(cap));
   }
   code_bytes = frames * (frame + 16 * plan.blocks.size());
+  // With EBCOT, more bytes come than are chosen (tier1_pack).
+  if (!is_ht) code_bytes += code_bytes / 4;
 }
 
 }  // namespace cj2k::cuda

@@ -21,6 +21,17 @@ class PinnedPool {
   Status reserve(simt::Context& context, uint64_t bytes);
   void reset() { chunk_ = used_ = 0; }
   Status take(uint64_t bytes, uint8_t** memory);
+  /// What is taken after place() is free again after return_to.
+  struct Place {
+    size_t chunk, used;
+  };
+  Place place() const { return {chunk_, used_}; }
+  /// Most bytes that `take` gives without a new chunk.
+  uint64_t most() const;
+  void return_to(const Place& place) {
+    chunk_ = place.chunk;
+    used_ = place.used;
+  }
 
  private:
   simt::Context* context_ = nullptr;
@@ -32,9 +43,10 @@ class PinnedPool {
 struct PinnedLayout {
   PinnedLayout(const Plan& plan, const PlanTables& tables);
 
-  uint64_t input, list, weights, thresholds, results, totals, gather;
+  uint64_t input, list, resumed_list, weights, thresholds, results, totals, packed, gather;
   uint64_t peaks, ht_tasks, ht_results;  ///< empty with coder = ebcot
   uint64_t bytes, hull_bytes, code_bytes;
+  uint64_t frame_jobs;  ///< most entries of `gather` for a frame
   uint64_t all_bytes() const { return bytes + hull_bytes + code_bytes; }
 };
 

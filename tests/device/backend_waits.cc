@@ -117,23 +117,23 @@ TEST_CASE("backend: waits, launches and copies of a GOP of 8 frames in device me
   const Row rows[] = {
       // clang-format off
       {"exact", {{"target_bytes", "2500"}}, kTexture, true, false,
-       {20, 66, 20}, {4, 6, 6}, 12, 3, 85856, 5, 489480},
+       {20, 66, 20}, {5, 7, 7}, 9, 0, 0, 6, 632252},
       {"exact, one round of blocks that resume", {{"target_bytes", "700"}}, kFlat, true, true,
-       {24, 93, 24}, {5, 8, 8}, 14, 5, 55172, 8, 211040},
+       {25, 94, 25}, {7, 10, 10}, 10, 2, 1188, 11, 364272},
       {"exact, three rounds", {{"target_bytes", "700"}}, kTexture, true, true,
-       {32, 147, 32}, {7, 12, 12}, 18, 9, 47360, 14, 226240},
+       {34, 149, 34}, {9, 14, 14}, 13, 7, 1984, 18, 383344},
       {"none", {{"stop", "none"}, {"target_bytes", "300"}}, kTexture, false, false,
-       {14, 37, 14}, {2, 3, 3}, 12, 3, 4224, 4, 45272},
+       {14, 37, 14}, {2, 3, 3}, 10, 2, 3072, 4, 53804},
       {"psb", {{"stop", "psb"}, {"target_bytes", "300"}}, kTexture, false, true,
-       {72, 84, 72}, {4, 16, 16}, 12, 2, 4160, 4, 45272},
+       {72, 84, 72}, {5, 17, 17}, 9, 0, 0, 5, 60044},
       {"bpi", {{"stop", "bpi"}, {"target_bytes", "300"}}, kTexture, false, true,
-       {60, 72, 60}, {4, 16, 16}, 12, 2, 4160, 4, 24168},
+       {60, 72, 60}, {5, 17, 17}, 9, 0, 0, 5, 35324},
       {"pst", {{"stop", "pst"}, {"target_bytes", "300"}}, kTexture, false, false,
-       {14, 37, 14}, {2, 3, 3}, 12, 3, 4224, 4, 45272},
+       {14, 37, 14}, {2, 3, 3}, 10, 2, 3072, 4, 53804},
       {"quality", {{"quality", "4"}}, kTexture, false, false,
-       {14, 37, 14}, {2, 3, 3}, 12, 3, 9888, 4, 49944},
+       {14, 37, 14}, {3, 4, 4}, 9, 1, 64, 5, 69324},
       {"lossless", {{"lossless", "1"}}, kTexture, false, false,
-       {14, 35, 14}, {2, 3, 3}, 12, 3, 10432, 4, 43224},
+       {14, 35, 14}, {3, 4, 4}, 9, 1, 64, 5, 54044},
       // clang-format on
   };
   constexpr const char* kTier1[] = {"classic", "cibo", "fused"};

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The layout of block coding in device memory, and three results of kernels against the host's for
-// the same coded blocks: packed hulls, the packed results of an early stop, and gathered bytes.
+// The layout of block coding in device memory, and results of kernels against the host's for the
+// same coded blocks: packed hulls, the results of an early stop, and bytes packed and gathered.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -238,6 +238,7 @@ struct Gop {
 /// Counts what has been compared.
 struct Totals {
   size_t blocks = 0, points = 0, segments = 0, tails = 0, paused = 0, bytes = 0;
+  size_t packed = 0, cut = 0, no_room = 0;
 };
 
 void compare_block(const Gop& gop, uint32_t number, bool keep_all, const Tier1Result& result,
@@ -286,6 +287,65 @@ void compare_block(const Gop& gop, uint32_t number, bool keep_all, const Tier1Re
   }
   ++totals.blocks;
   totals.points += static_cast<size_t>(points);
+}
+
+/// Packs the bytes of the blocks of a list after its hulls. A part of the thresholds is 0.
+/// @param share  of the room that all blocks need, in quarters; 4: all fit
+void check_packed(Gpu& gpu, const Gop& gop, const std::vector<uint32_t>& list,
+                  const Tier1List& device_list, const Tier1Output& output, bool keep_all,
+                  bool has_thresholds, uint32_t share, Totals& totals) {
+  std::mt19937_64 random(list.size() + share);
+  std::vector<uint16_t> thresholds(Gop::kFrames * CJ2K_MAX_COMPONENTS);
+  for (uint16_t& t : thresholds)
+    t = static_cast<uint16_t>(random() % 3 == 0 ? 0 : kMaxSlope * 3 / 8 + random() % 2048);
+  std::vector<uint32_t> lengths;
+  uint32_t total = 0;
+  for (const uint32_t number : list) {
+    const Coded& b = gop.blocks[number];
+    HullPoint hull[kMaxPasses];
+    double removed = 0;
+    const int points = build_hull(b.passes.data(), static_cast<int>(b.passes.size()),
+                                  gop.job(number).weight, keep_all, hull, &removed);
+    const size_t frame = number / gop.buffers.num_blocks;
+    const uint32_t threshold =
+        has_thresholds ? thresholds[frame * CJ2K_MAX_COMPONENTS + gop.job(number).component] : 0;
+    uint32_t length = 0;
+    int taken = 0;
+    while (taken < points && hull[taken].slope + kPackMargin >= threshold)
+      length = hull[taken++].length_bytes;
+    totals.cut += taken < points;
+    lengths.push_back(length);
+    total += (length + 15) / 16;
+  }
+  const uint32_t room = total * share / 4;
+  const auto on_device = gpu.upload(thresholds);
+  const auto packed = gpu.make<PackedBytes>(list.size());
+  const auto bytes = gpu.make<uint8_t>(room * 16);
+  const auto sum = gpu.upload(std::vector<uint32_t>(1, kPoison));
+  REQUIRE(tier1_pack(gpu.stream, gop.buffers, device_list,
+                     {has_thresholds ? on_device.as<uint16_t>() : nullptr}, output,
+                     {packed.as<PackedBytes>(), bytes.as<uint8_t>(), room, sum.as<uint32_t>()}) ==
+          Status::kOk);
+  REQUIRE(gpu.download<uint32_t>(sum, 1)[0] == total);
+  const auto host_packed = gpu.download<PackedBytes>(packed, list.size());
+  const auto host_bytes = gpu.download<uint8_t>(bytes, room * 16);
+  std::vector<int> used(room);
+  for (size_t i = 0; i < list.size(); ++i) {
+    const PackedBytes& one = host_packed[i];
+    if (one.length_bytes == 0 && lengths[i] > 0) {
+      REQUIRE(share < 4);
+      ++totals.no_room;
+      continue;
+    }
+    REQUIRE(one.length_bytes == lengths[i]);
+    const uint32_t units = (lengths[i] + 15) / 16;
+    if (units == 0) continue;
+    REQUIRE(one.first + units <= room);
+    for (uint32_t u = 0; u < units; ++u) REQUIRE(used[one.first + u]++ == 0);
+    REQUIRE(std::memcmp(host_bytes.data() + size_t{16} * one.first,
+                        gop.blocks[list[i]].bytes.data(), lengths[i]) == 0);
+    ++totals.packed;
+  }
 }
 
 void check_hulls(Gpu& gpu, const Gop& gop, const std::vector<uint32_t>& list, bool keep_all,
@@ -344,6 +404,11 @@ void check_hulls(Gpu& gpu, const Gop& gop, const std::vector<uint32_t>& list, bo
   REQUIRE(std::count(hull_used.begin(), hull_used.end(), 1) == static_cast<ptrdiff_t>(num_points));
   REQUIRE(std::count(segments_used.begin(), segments_used.end(), 1) ==
           static_cast<ptrdiff_t>(num_segments));
+  for (const bool has_thresholds : {false, true}) {
+    for (const uint32_t share : {4u, 2u}) {
+      check_packed(gpu, gop, list, device_list, output, keep_all, has_thresholds, share, totals);
+    }
+  }
 }
 
 TEST_CASE("tier-1 hulls: what the host makes of the same passes") {
@@ -369,6 +434,9 @@ TEST_CASE("tier-1 hulls: what the host makes of the same passes") {
   CHECK(totals.tails > 0);
   CHECK(totals.segments > 0);
   CHECK(totals.paused > 0);
+  CHECK(totals.packed > 0);
+  CHECK(totals.cut > 0);
+  CHECK(totals.no_room > 0);
   MESSAGE(totals.blocks << " blocks (" << totals.paused << " not finished), " << totals.points
                         << " hull points, " << totals.segments << " segment ends, " << totals.tails
                         << " tails equal the host's");
