@@ -14,6 +14,7 @@
 #include "cpu/block_coder.h"
 #include "cpu/cpu_pixels.h"
 #include "cpu/stop_rules.h"
+#include "stages/ebcot/colour_errors.h"
 
 namespace cj2k {
 namespace {
@@ -70,7 +71,8 @@ class CpuBackend final : public Backend {
       : plan_(plan),
         workers_(num_workers()),
         pixels_(plan, workers_),
-        coder_(make_block_coder(plan, workers_)) {}
+        coder_(make_block_coder(plan, workers_)),
+        colours_(colour_order(plan)) {}
 
   const char* name() const override { return "cpu"; }
   Status make_gop_work(std::unique_ptr<GopWork>* work) override {
@@ -97,6 +99,7 @@ class CpuBackend final : public Backend {
   size_t workers_;
   CpuPixels pixels_;
   std::unique_ptr<CpuBlockCoder> coder_;
+  const ColourOrder colours_;
 };
 
 Status CpuBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number,
@@ -124,6 +127,16 @@ Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
     const auto start = Clock::now();
     CpuFrameWork& work = frame_of(gop, request.frame);
     const auto code = [&](std::span<const uint32_t> blocks, const BlockLimits& limits) {
+      if (limits.rdoq[0] != 0 && !colours_.triples.empty()) {
+        // With RDOQ all blocks are coded.
+        const std::span<const uint32_t> triples(colours_.triples);
+        const size_t count = triples.size() / 3;
+        parallel_for(count, block_grain(count), [&](size_t begin, size_t end) {
+          coder_->code_triples(work.planes, triples.subspan(3 * begin, 3 * (end - begin)), limits,
+                               worker_index(), work.blocks);
+        });
+        blocks = colours_.rest;
+      }
       parallel_for(blocks.size(), block_grain(blocks.size()), [&](size_t begin, size_t end) {
         coder_->code(work.planes, blocks.subspan(begin, end - begin), limits, worker_index(),
                      work.blocks);

@@ -4,15 +4,20 @@
 
 #include <algorithm>
 
+#include "stages/early_stop.h"
+
 namespace cj2k {
 namespace {
 
-/// Planned bytes for coded blocks: depth + 2 bits per sample, and the hulls.
+/// Planned bytes for coded blocks: depth + 2 bits per sample, and the hulls; and their samples, if
+/// they are kept (CodedBlock::samples).
 size_t planned_block_bytes(const Plan& plan) {
+  const bool keeps_samples = plan.params.measure_mse != 0 && has_rdoq(plan);
+  const size_t kept_bits = keeps_samples ? 8 * sizeof(uint32_t) : 0;
   size_t bits = 0;
   for (const Component& c : plan.components) {
     bits += static_cast<size_t>(c.rect.width()) * static_cast<size_t>(c.rect.height()) *
-            static_cast<size_t>(c.depth + 2);
+            (static_cast<size_t>(c.depth + 2) + kept_bits);
   }
   return bits / 8 + plan.blocks.size() * 40 * sizeof(HullPoint) / 2;
 }

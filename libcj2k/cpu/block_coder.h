@@ -63,6 +63,11 @@ class CpuBlockCoder {
   /// earlier call resumes. Deterministic: yes. Throws std::bad_alloc.
   virtual void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
                     const BlockLimits& limits, size_t worker, CpuBlocks& out) = 0;
+  /// The same for triples of ColourOrder (stages/ebcot/colour_errors.h), with RDOQ.
+  virtual void code_triples(const CoefficientPlanes& planes, std::span<const uint32_t> triples,
+                            const BlockLimits& limits, size_t worker, CpuBlocks& out) {
+    code(planes, triples, limits, worker, out);
+  }
 };
 
 /// The block coder for the parameter coder = ebcot. Throws std::bad_alloc.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // EBCOT as the block coder of the CPU backend: quantisation, tier-1 of two blocks at a time, hulls.
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -12,6 +14,7 @@
 #include "cpu/block_coder.h"
 #include "cpu/block_samples.h"
 #include "stages/early_stop.h"
+#include "stages/ebcot/colour_errors.h"
 #include "stages/ebcot/rdoq.h"
 #include "stages/ebcot/tier1.h"
 #include "stages/hull.h"
@@ -32,6 +35,25 @@ const PausedBlock* paused(const CodedBlock& block) {
   return static_cast<const PausedBlock*>(block.coder_state);
 }
 
+/// Triples of blocks (ColourOrder) that one thread codes together. Six of Cb and Cr and three of Y
+/// fill the lanes of tier-1 evenly.
+constexpr size_t kTriples = 6;
+
+/// What blocks of component 0 are shifted by; then the shifted coefficients.
+struct ColourShifts {
+  uint32_t luma[kTriples];  ///< their blocks
+  size_t count = 0;
+  float values[kTriples][kMaxBlockSamples];
+
+  /// @return null: none for this block
+  float* of(uint32_t block) {
+    for (size_t i = 0; i < count; ++i) {
+      if (luma[i] == block) return values[i];
+    }
+    return nullptr;
+  }
+};
+
 /// A block that is being coded, and its results.
 struct BlockLane {
   BlockLane()
@@ -43,6 +65,8 @@ struct BlockLane {
   uint32_t index;
   int bit_planes;
   ptrdiff_t stride;
+  const float* coefficients;  ///< what is quantised; null: integers
+  ptrdiff_t coefficient_stride;
   Tier1Stop stop;
   HostBuffer samples;
   HostBuffer bytes;
@@ -59,8 +83,16 @@ struct BlockWorker {
   BlockLane lanes[kTier1Lanes];
   Tier1Scratch scratch[kTier1Lanes];
   HullPoint hull[kMaxPasses];
-  std::unique_ptr<RdoqScratch> rdoq;  ///< null without RDOQ
+  std::unique_ptr<RdoqScratch> rdoq;      ///< null without RDOQ
+  std::unique_ptr<ColourShifts> colours;  ///< null without couples_colours
 };
+
+/// Passes of a coded block whose slopes reach `slope`.
+int passes_at(const CodedBlock& coded, uint16_t slope) {
+  int points = coded.num_hull;
+  while (points > 0 && coded.hull[points - 1].slope < slope) --points;
+  return points == 0 ? 0 : coded.hull[points - 1].passes;
+}
 
 /// Codes a list of blocks on one thread: quantises them, and keeps the results of tier-1.
 class BlockRun final : public Tier1Queue {
@@ -78,16 +110,20 @@ class BlockRun final : public Tier1Queue {
     blocks_ = blocks;
     simd::encode_blocks(*this, worker_.scratch);
   }
+  void code_triples(std::span<const uint32_t> blocks);
   bool next(int lane, Tier1Task* task) override;
   void done(int lane) override;
 
  private:
   bool begin(BlockLane& lane);
+  void quantise(BlockLane& lane);
+  void note_error(BlockLane& lane, const CodedBlock& coded);
   double left_error(const BlockLane& lane, int planes) const;
   void keep(const BlockLane& lane, CodedBlock& coded);
   void keep_state(const BlockLane& lane, CodedBlock& coded);
   void keep_segments(const Tier1Output& out, CodedBlock& coded);
   void keep_tails(const Tier1Output& out, CodedBlock& coded);
+  void keep_samples(const BlockLane& lane, CodedBlock& coded);
   void optimise(BlockLane& lane, const CodedBlock& before);
   double weight(const CodeBlock& block) const {
     return distortion_weight(plan_, block, limits_.step_set);
@@ -148,8 +184,7 @@ bool BlockRun::begin(BlockLane& lane) {
     lane.output.num_passes = coded.num_passes;
   }
   lane.stride = (block.width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
-  lane.bit_planes = std::bit_width(quantize_block(plan_, planes_, block, limits_.step_set,
-                                                  lane.samples.as<uint32_t>(), lane.stride));
+  quantise(lane);
   lane.changes = 0;
   if (limits_.rdoq[block.component] != 0) optimise(lane, last);
   const int planes_left = coded.is_coded ? coded.planes_left : lane.bit_planes;
@@ -162,7 +197,78 @@ bool BlockRun::begin(BlockLane& lane) {
   coded.num_passes_left = static_cast<uint8_t>(num_passes_of(lane.bit_planes) - coded.num_passes);
   coded.planes_left = static_cast<uint8_t>(planes_left);
   coded.is_coded = true;
+  note_error(lane, coded);
   return false;
+}
+
+/// Quantises the block's coefficients, shifted by what is known of other components' errors.
+void BlockRun::quantise(BlockLane& lane) {
+  const CodeBlock& block = plan_.blocks[lane.index];
+  float* shifted = worker_.colours != nullptr ? worker_.colours->of(lane.index) : nullptr;
+  lane.coefficients = nullptr;
+  if (!plan_.reversible) {
+    const Plane<float> plane = planes_.block<float>(block);
+    lane.coefficients = plane.data;
+    lane.coefficient_stride = plane.stride_samples;
+  }
+  uint32_t all;
+  if (shifted == nullptr) {
+    all = quantize_block(plan_, planes_, block, limits_.step_set, lane.samples.as<uint32_t>(),
+                         lane.stride);
+  } else {
+    for (int y = 0; y < block.height; ++y) {
+      for (int x = 0; x < block.width; ++x)
+        shifted[y * block.width + x] += lane.coefficients[y * lane.coefficient_stride + x];
+    }
+    lane.coefficients = shifted;
+    lane.coefficient_stride = block.width;
+    const Subband& band = subband_of(plan_, block, limits_.step_set);
+    all = simd::quantize_97(shifted, block.width, block.width, block.height, band.inverse_step,
+                            (uint32_t{1} << band.max_bit_planes) - 1, lane.samples.as<uint32_t>(),
+                            lane.stride);
+  }
+  lane.bit_planes = std::bit_width(all);
+}
+
+/// Adds the error of a block of Cb or Cr to what Y is shifted by.
+void BlockRun::note_error(BlockLane& lane, const CodedBlock& coded) {
+  const CodeBlock& block = plan_.blocks[lane.index];
+  if (worker_.colours == nullptr || (block.component != 1 && block.component != 2)) return;
+  float* shift = worker_.colours->of(luma_block(plan_, lane.index));
+  if (shift == nullptr) return;
+  ChromaBlock b{lane.samples.as<uint32_t>(),
+                lane.stride,
+                block.width,
+                block.height,
+                lane.coefficients,
+                lane.coefficient_stride,
+                subband_of(plan_, block, limits_.step_set).step,
+                0,
+                false,
+                colour_factor(plan_, lane.index)};
+  set_cut(lane.bit_planes, passes_at(coded, limits_.rdoq[block.component]), &b);
+  simd::add_colour_error(b, shift);
+}
+
+/// Codes a list of whole triples with RDOQ: Cb and Cr of some, then Y of these.
+void BlockRun::code_triples(std::span<const uint32_t> blocks) {
+  ColourShifts& colours = *worker_.colours;
+  while (!blocks.empty()) {
+    const auto some = blocks.first(std::min(blocks.size(), 3 * kTriples));
+    blocks = blocks.subspan(some.size());
+    std::array<uint32_t, 2 * kTriples> chroma;
+    colours.count = some.size() / 3;
+    for (size_t i = 0; i < colours.count; ++i) {
+      chroma[2 * i] = some[3 * i];
+      chroma[2 * i + 1] = some[3 * i + 1];
+      colours.luma[i] = some[3 * i + 2];
+      const CodeBlock& block = plan_.blocks[colours.luma[i]];
+      std::fill_n(colours.values[i], block.width * block.height, 0.0f);
+    }
+    code(std::span(chroma).first(2 * colours.count));
+    code(std::span(colours.luma).first(colours.count));
+  }
+  colours.count = 0;
 }
 
 /// RDOQ of a block that can reach the slope. Its cut is that of its hull, where it is known.
@@ -175,10 +281,8 @@ void BlockRun::optimise(BlockLane& lane, const CodedBlock& last) {
   PassKind kind;
   int plane = rdoq_plane(lambda, &kind);
   if (limits_.hulls_known) {
-    int points = last.num_hull;
-    while (points > 0 && last.hull[points - 1].slope < slope) --points;
-    if (points == 0) return;
-    const int passes = last.hull[points - 1].passes;
+    const int passes = passes_at(last, slope);
+    if (passes == 0) return;
     const int most_planes = subband_of(plan_, block, limits_.step_set).max_bit_planes;
     plane = most_planes + block.planes_above - last.zero_bit_planes - num_planes_begun(passes);
     kind = pass_kind(passes - 1);
@@ -202,9 +306,8 @@ void BlockRun::optimise(BlockLane& lane, const CodedBlock& last) {
               lambda,
               plan_.params.effort == 3 ? 2 : 1};
   if (!plan_.reversible) {
-    const auto coefficients = planes_.block<float>(block);
-    b.coefficients = coefficients.data;
-    b.coefficient_stride = coefficients.stride_samples;
+    b.coefficients = lane.coefficients;
+    b.coefficient_stride = lane.coefficient_stride;
     b.inverse_step = subband_of(plan_, block, limits_.step_set).inverse_step;
   }
   simd::rdoq_block(b, *worker_.rdoq, &lane.rdoq);
@@ -221,7 +324,7 @@ double BlockRun::left_error(const BlockLane& lane, int planes) const {
 }
 
 void BlockRun::done(int number) {
-  const BlockLane& lane = worker_.lanes[number];
+  BlockLane& lane = worker_.lanes[number];
   CodedBlock& coded = out_[lane.index];
   const int resumed = lane.stop.resume != nullptr
                           ? lane.output.num_passes - coded.num_passes + coded.num_passes_resumed
@@ -236,6 +339,7 @@ void BlockRun::done(int number) {
   coded.zero_bit_planes = zero_planes(plan_.blocks[lane.index], lane);
   keep(lane, coded);
   if (coded.planes_left > 0) coded.total_distortion += left_error(lane, coded.planes_left);
+  note_error(lane, coded);
 }
 
 /// Copies what the rate and packets stages need of a block, and what is needed to resume it.
@@ -263,6 +367,7 @@ void BlockRun::keep(const BlockLane& lane, CodedBlock& coded) {
   std::memcpy(coded.data, out.bytes, bytes);
   if (has_segments(style())) keep_segments(out, coded);
   if (style() & CJ2K_STYLE_PTERM) keep_tails(out, coded);
+  if (plan_.params.measure_mse != 0 && limits_.rdoq[0] != 0) keep_samples(lane, coded);
 }
 
 void BlockRun::keep_state(const BlockLane& lane, CodedBlock& coded) {
@@ -297,17 +402,32 @@ void BlockRun::keep_tails(const Tier1Output& out, CodedBlock& coded) {
   }
 }
 
+void BlockRun::keep_samples(const BlockLane& lane, CodedBlock& coded) {
+  const CodeBlock& block = plan_.blocks[lane.index];
+  const size_t count = static_cast<size_t>(block.width) * block.height;
+  uint32_t* samples = out_.take<uint32_t>(worker_index_, count);
+  const uint32_t* from = lane.samples.as<uint32_t>();
+  for (int y = 0; y < block.height; ++y)
+    std::copy_n(from + y * lane.stride, block.width, samples + y * block.width);
+  coded.samples = samples;
+}
+
 class CpuEbcot final : public CpuBlockCoder {
  public:
   CpuEbcot(const Plan& plan, size_t workers) : plan_(plan) {
     for (size_t i = 0; i < workers; ++i) {
       workers_.push_back(std::make_unique<BlockWorker>());
       if (has_rdoq(plan)) workers_.back()->rdoq = std::make_unique<RdoqScratch>();
+      if (couples_colours(plan)) workers_.back()->colours = std::make_unique<ColourShifts>();
     }
   }
   void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
             const BlockLimits& limits, size_t worker, CpuBlocks& out) override {
     BlockRun(plan_, planes, limits, worker, *workers_[worker], out).code(blocks);
+  }
+  void code_triples(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
+                    const BlockLimits& limits, size_t worker, CpuBlocks& out) override {
+    BlockRun(plan_, planes, limits, worker, *workers_[worker], out).code_triples(blocks);
   }
 
  private:

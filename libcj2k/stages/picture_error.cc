@@ -323,8 +323,14 @@ void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Sel
         const Subband& band = subband_of(plan_, block, selection.step_set);
         const Plane<Sample> from = coefficients.block<Sample>(block);
         const int32_t x = block.plane_x - tc.plane_x, y = block.plane_y - tc.plane_y;
-        uint32_t all;
-        if constexpr (std::is_same_v<Sample, int32_t>) {
+        const uint32_t* coded = selection.blocks[number].samples;
+        uint32_t all = 0;
+        if (coded != nullptr) {
+          for (int j = 0; j < block.width * block.height; ++j) {
+            samples[j] = coded[j];
+            all |= coded[j] & ~kSignBit;
+          }
+        } else if constexpr (std::is_same_v<Sample, int32_t>) {
           all = simd::quantize_53(from.data, from.stride_samples, block.width, block.height,
                                   samples.data(), block.width);
         } else {

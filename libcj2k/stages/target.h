@@ -18,5 +18,6 @@ int64_t quantize_target();
 int64_t tier1_target();
 int64_t rdoq_target();
 int64_t ht_block_target();
+int64_t colour_errors_target();
 
 }  // namespace cj2k::simd
