@@ -121,6 +121,7 @@ RateControl::RateControl(const Plan& plan, std::vector<PacketScratch>& scratch)
       layer_histogram_(has_layer_cuts(plan) ? plan.components.size() : 0),
       limit_(plan.blocks.size()),
       final_points_(plan.blocks.size()),
+      cuts_(plan.blocks.size()),
       contributions_(one_layer_ ? plan.blocks.size() : 0),
       layer_slopes_(static_cast<size_t>(plan.params.layers - 1)),
       precincts_(plan.precincts.size()),
@@ -172,6 +173,7 @@ uint64_t RateControl::estimated_overhead(const Scope& scope) const {
 /// Takes all points away, and forgets all measurements.
 void RateControl::clear_selection() {
   std::fill(final_points_.begin(), final_points_.end(), uint8_t{0});
+  std::fill(cuts_.begin(), cuts_.end(), Cut{});
   std::fill(contributions_.begin(), contributions_.end(), Contribution{});
   std::fill(precincts_.begin(), precincts_.end(), PrecinctState{});
   std::fill(precinct_bytes_.begin(), precinct_bytes_.end(), PrecinctBytes{1, 0});
@@ -179,6 +181,9 @@ void RateControl::clear_selection() {
 
 /// @param precinct  that of the block
 void RateControl::set_points(uint32_t block, PrecinctState& precinct, uint8_t points) {
+  const HullPoint* const hull = blocks_[block].hull;
+  cuts_[block] = {points > 0 ? hull[points - 1].slope : kMaxSlope,
+                  points < limit_[block] ? hull[points].slope : uint16_t{0}};
   if (final_points_[block] == points) return;
   final_points_[block] = points;
   precinct.is_changed = true;
@@ -260,6 +265,7 @@ void RateControl::allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>
       exhausted_[c] = std::max(exhausted_[c], slope);
     }
     limit_ = final_points_;
+    for (Cut& cut : cuts_) cut.next = 0;
     fits = one_layer_ && measured_bytes(frame) <= frame.cap;
     if (!fits) fill_histogram();
   }
@@ -327,6 +333,7 @@ void RateControl::select(const Scope& scope, uint32_t slope) {
   for_precincts(scope, [&](uint32_t p) {
     const uint32_t first = plan_.precincts[p].first_block;
     for (uint32_t b = first; b < first + plan_.precincts[p].num_blocks; ++b) {
+      if (slope <= cuts_[b].last && slope > cuts_[b].next) continue;
       const HullPoint* const hull = blocks_[b].hull;
       const uint8_t limit = limit_[b];
       // From the points selected before: most thresholds are near the one before.
@@ -491,6 +498,26 @@ uint32_t RateControl::coarse_threshold(const Scope& scope, uint64_t overhead) {
   return fits;
 }
 
+/// Collects the points of a block that follow those selected, down to slope `lowest`.
+void RateControl::collect_from(uint32_t block, uint32_t lowest) {
+  const CodedBlock& coded = blocks_[block];
+  uint32_t i = final_points_[block];
+  uint32_t before = i > 0 ? coded.hull[i - 1].length_bytes : 0;
+  int bits = one_layer_ ? contribution_of(coded, i).bits : 0;
+  for (; i < limit_[block] && coded.hull[i].slope >= lowest; ++i) {
+    const uint32_t length = coded.hull[i].length_bytes;
+    int more_bits = 0;
+    if (one_layer_) {
+      const int with = contribution_of(coded, i + 1).bits;
+      more_bits = with - bits + (i == 0 ? kTreeBits : 0);
+      bits = with;
+    }
+    candidates_.push_back({coded.hull[i].slope, static_cast<uint8_t>(i + 1),
+                           static_cast<int16_t>(more_bits), block, length - before});
+    before = length;
+  }
+}
+
 /// Collects the points that follow `threshold` in the total order, until they sum up to well over
 /// `bytes`.
 void RateControl::collect_candidates(const Scope& scope, uint32_t threshold, uint64_t bytes) {
@@ -498,18 +525,11 @@ void RateControl::collect_candidates(const Scope& scope, uint32_t threshold, uin
   uint32_t lowest = slope_for(scope, have + bytes + bytes / 4 + scope.cap / 64 + kCandidateBytes);
   if (lowest > 0) --lowest;
   candidates_.clear();
-  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
-    if (!in_scope(scope, plan_.blocks[b].component)) continue;
-    for (uint32_t i = final_points_[b]; i < limit_[b] && blocks_[b].hull[i].slope >= lowest; ++i) {
-      const uint32_t before = i > 0 ? blocks_[b].hull[i - 1].length_bytes : 0;
-      int bits = 0;
-      if (one_layer_) {
-        bits = contribution_of(blocks_[b], i + 1).bits - contribution_of(blocks_[b], i).bits +
-               (i == 0 ? kTreeBits : 0);
-      }
-      candidates_.push_back({blocks_[b].hull[i].slope, static_cast<uint8_t>(i + 1),
-                             static_cast<int16_t>(bits), b,
-                             blocks_[b].hull[i].length_bytes - before});
+  for (size_t p = 0; p < plan_.precincts.size(); ++p) {
+    const Precinct& precinct = plan_.precincts[p];
+    if (!in_scope(scope, precinct.component)) continue;
+    for (uint32_t b = precinct.first_block; b < precinct.first_block + precinct.num_blocks; ++b) {
+      if (cuts_[b].next >= lowest) collect_from(b, lowest);
     }
   }
   std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {

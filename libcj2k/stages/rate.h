@@ -115,6 +115,12 @@ class RateControl {
     uint64_t body = 0;          ///< bytes of code-block data
   };
 
+  /// The slopes on both sides of a block's cut.
+  struct Cut {
+    uint16_t last = 0;          ///< of its last point that is selected; none: 65535
+    uint16_t next = kMaxSlope;  ///< of the point after it, within limit_; none: 0
+  };
+
   bool in_scope(const Scope& scope, uint32_t component) const {
     return component >= scope.first_component && component < scope.end_component;
   }
@@ -137,6 +143,7 @@ class RateControl {
   uint64_t estimated_overhead(const Scope& scope) const;
   uint32_t select_by_estimate(const Scope& scope, uint32_t slope, uint32_t fits);
   uint32_t coarse_threshold(const Scope& scope, uint64_t overhead);
+  void collect_from(uint32_t block, uint32_t lowest);
   void collect_candidates(const Scope& scope, uint32_t threshold, uint64_t bytes);
   size_t longest_prefix(const Scope& scope, uint32_t threshold);
   void add_single_points(const Scope& scope, size_t first);
@@ -155,7 +162,9 @@ class RateControl {
   /// With LayerCuts: bytes of the passes of the points chosen. Else not used, and empty.
   SlopeHistogram layer_histogram_;
   std::vector<uint8_t> limit_;  ///< [blocks] most points that quality and component caps allow
-  std::vector<uint8_t> final_points_;        ///< [blocks] points chosen
+  std::vector<uint8_t> final_points_;  ///< [blocks] points chosen
+  /// [blocks] a threshold in (next, last] does not move the cut. At first no threshold is.
+  std::vector<Cut> cuts_;
   std::vector<Contribution> contributions_;  ///< [blocks] with one layer; else empty
   std::vector<uint16_t> layer_slopes_;
   uint32_t layers_version_ = 0;  ///< counts the changes of layer_slopes_

@@ -7,37 +7,52 @@
 namespace cj2k {
 
 void SlopeHistogram::clear() {
-  for (std::vector<uint64_t>& h : at_least_) std::fill(h.begin(), h.end(), uint64_t{0});
+  for (size_t c = 0; c < used_.size(); ++c) {
+    if (used_[c].end > 0) {
+      std::fill(at_least_[c].begin() + used_[c].lowest, at_least_[c].begin() + used_[c].end,
+                uint64_t{0});
+    }
+    used_[c] = {};
+  }
 }
 
 void SlopeHistogram::add(uint32_t component, const CodedBlock& block, uint32_t points,
                          uint32_t weight) {
-  std::vector<uint64_t>& h = at_least_[component];
+  if (points == 0) return;
+  uint64_t* const h = at_least_[component].data();
+  const HullPoint* const hull = block.hull;
+  used_[component].add(hull[0].slope);
+  used_[component].add(hull[points - 1].slope);  // slopes fall
   uint32_t before = 0;
   for (uint32_t i = 0; i < points; ++i) {
-    h[block.hull[i].slope] += uint64_t{block.hull[i].length_bytes - before} * weight;
-    before = block.hull[i].length_bytes;
+    h[hull[i].slope] += uint64_t{hull[i].length_bytes - before} * weight;
+    before = hull[i].length_bytes;
   }
 }
 
 void SlopeHistogram::add(uint32_t component, const LayerCuts& cuts, int passes) {
-  std::vector<uint64_t>& h = at_least_[component];
+  uint64_t* const h = at_least_[component].data();
   uint32_t before = 0;
   for (int i = 0; i < passes; ++i) {
+    used_[component].add(cuts.slopes[i]);
     h[cuts.slopes[i]] += cuts.bytes[i] - before;
     before = cuts.bytes[i];
   }
 }
 
 void SlopeHistogram::sum() {
-  for (std::vector<uint64_t>& h : at_least_) {
-    for (uint32_t slope = kAboveAllSlopes; slope-- > 0;) h[slope] += h[slope + 1];
+  for (size_t c = 0; c < used_.size(); ++c) {
+    uint64_t* const h = at_least_[c].data();
+    uint64_t bytes = 0;
+    for (uint32_t slope = used_[c].end; slope-- > used_[c].lowest;) h[slope] = bytes += h[slope];
   }
 }
 
 uint64_t SlopeHistogram::bytes_at_least(uint32_t first, uint32_t end, uint32_t slope) const {
   uint64_t bytes = 0;
-  for (uint32_t c = first; c < end; ++c) bytes += at_least_[c][slope];
+  for (uint32_t c = first; c < end; ++c) {
+    if (slope < used_[c].end) bytes += at_least_[c][std::max(slope, used_[c].lowest)];
+  }
   return bytes;
 }
 

@@ -22,9 +22,9 @@ class SlopeHistogram {
  public:
   /// Throws std::bad_alloc.
   explicit SlopeHistogram(size_t num_components)
-      : at_least_(num_components, std::vector<uint64_t>(kAboveAllSlopes + 1)) {}
+      : at_least_(num_components, std::vector<uint64_t>(kAboveAllSlopes)), used_(num_components) {}
   static int64_t bytes(size_t num_components) {
-    return static_cast<int64_t>(num_components * (kAboveAllSlopes + 1) * sizeof(uint64_t));
+    return static_cast<int64_t>(num_components * kAboveAllSlopes * sizeof(uint64_t));
   }
 
   void clear();
@@ -41,7 +41,17 @@ class SlopeHistogram {
   uint32_t lowest_slope(uint32_t first, uint32_t end, uint64_t bytes) const;
 
  private:
-  std::vector<std::vector<uint64_t>> at_least_;  ///< [component][65537]
+  /// The slopes that bytes were added at: all entries outside are 0. Pictures use a tenth of them.
+  struct Range {
+    uint32_t lowest = kAboveAllSlopes, end = 0;
+    void add(uint32_t slope) {
+      lowest = slope < lowest ? slope : lowest;
+      end = slope + 1 > end ? slope + 1 : end;
+    }
+  };
+
+  std::vector<std::vector<uint64_t>> at_least_;  ///< [component][65536]
+  std::vector<Range> used_;                      ///< [component]
 };
 
 /// The thresholds of StopRule::kPredicted, from a coded sample.
