@@ -399,14 +399,14 @@ void add_row(const uint32_t* row, int width, int plane, uint8_t bit, uint8_t* st
 /// SigProp and MagRef, in groups of four columns of a stripe of four rows.
 class Refinement {
  public:
-  /// @param mag_ref  null: SigProp alone
-  Refinement(const HtSamples& samples, int plane, bool causal, uint8_t* sig_prop, uint8_t* mag_ref)
+  /// @param refines  false: SigProp alone
+  Refinement(const HtSamples& samples, int plane, bool causal, uint8_t* sig_prop, bool refines)
       : samples_(samples),
         plane_(plane - 1),
         causal_(causal),
-        refines_(mag_ref != nullptr),
+        refines_(refines),
         sig_prop_(sig_prop),
-        mag_ref_(mag_ref, false) {}
+        mag_ref_(mag_ref_bytes_, false) {}
 
   void run() {
     std::memset(before_, 0, sizeof before_);
@@ -429,6 +429,7 @@ class Refinement {
   }
   ForwardBits& sig_prop() { return sig_prop_; }
   BackwardBits& mag_ref() { return mag_ref_; }
+  const uint8_t* mag_ref_bytes() const { return mag_ref_bytes_; }
   int64_t sig_prop_distortion(bool reversible) const {
     return significance_distortion(plane_, reversible, num_new_, new_low_);
   }
@@ -520,6 +521,7 @@ class Refinement {
   const bool causal_;
   const bool refines_;
   ForwardBits sig_prop_;
+  uint8_t mag_ref_bytes_[kMaxHtRefinementBytes];
   BackwardBits mag_ref_;
   int32_t num_new_ = 0;
   int64_t new_low_ = 0;
@@ -536,12 +538,12 @@ HtRefinement refinement(const HtSamples& samples, int plane, bool causal, bool r
                         uint8_t* sig_prop, uint8_t* both) {
   if (plane - 1 > kMostSumPlane)
     return ref::ht_refinement(samples, plane, causal, reversible, sig_prop, both);
-  uint8_t mag_ref[kMaxHtRefinementBytes];
-  Refinement passes(samples, plane, causal, sig_prop, both != nullptr ? mag_ref : nullptr);
+  Refinement passes(samples, plane, causal, sig_prop, both != nullptr);
   passes.run();
   uint32_t both_bytes = 0;
   if (both != nullptr)
-    both_bytes = join_refinement(passes.sig_prop(), sig_prop, passes.mag_ref(), mag_ref, both);
+    both_bytes = join_refinement(passes.sig_prop(), sig_prop, passes.mag_ref(),
+                                 passes.mag_ref_bytes(), both);
   return {end_sig_prop(passes.sig_prop(), sig_prop), both_bytes,
           passes.sig_prop_distortion(reversible), passes.mag_ref_distortion(reversible)};
 }
