@@ -22,8 +22,10 @@
 // times kZeroGate bits (q = 1 down) or kGate bits (others), if it changes a bit of plane
 // p + kTrackedPlanes or above, or if the coefficient is kMostUnits * 2^p or more. Up from 0, D must
 // fall. Nor is a change tried if the plane in which the sample becomes significant changes and the
-// sample's own decisions, its neighbours taken as they end, fail by more than kSlack bits: neighbours
-// seldom make up for that. With two rounds or more this is asked only if plane p alone changes.
+// sample's own decisions, its neighbours taken as they end, fail by more than some bits: neighbours
+// seldom make up for that. With two rounds or more these are kSlack bits, and this is asked only if
+// plane p alone changes. With one round they are kSlackOfOneDown for a change down of plane p alone,
+// and none for others.
 //
 // Nothing is tried in a block where no pass up to the cut lowers D + lambda R, taken with the passes
 // before it: it would end without a byte. This is asked where the tracked planes hold all bits.
@@ -54,6 +56,7 @@ inline constexpr int kBitCost = 256;      ///< R of one bit
 inline constexpr int kZeroGate = 8 * kBitCost;
 inline constexpr int kGate = 5 * kBitCost / 2;
 inline constexpr int kSlack = 3 * kBitCost / 2;
+inline constexpr int kSlackOfOneDown = kBitCost;
 inline constexpr uint32_t kFewDecisions = 8;
 /// Coefficients are clamped below this many units of 2^p.
 inline constexpr float kMostUnits = 1 << 19;

@@ -71,6 +71,13 @@ struct Model {
   int highest_changed(uint32_t m, uint32_t other) const;
 };
 
+/// By how much a sample's own decisions may fail.
+/// @param highest  the highest plane, less p, that changes
+/// @param up       the magnitude grows
+inline int slack(int rounds, int highest, bool up) {
+  return rounds > 1 ? kSlack : up || highest > 0 ? 0 : kSlackOfOneDown;
+}
+
 /// Whether may_pay looks at the counts: the tracked planes hold all bits.
 inline bool may_ask(const Model& model) { return model.planes <= model.plane + model.tracked; }
 /// Whether the block may be worth its bytes: false if no pass, with the passes before it, lowers

@@ -321,7 +321,7 @@ bool Rdoq::is_promising(Place s, uint32_t old, uint32_t m, int highest) {
     if (highest == 0 && !n.any() && !model_.has_cleanup(0)) return false;
     j += of_decision(up, s, m, n) - of_decision(up, s, old, n);
   }
-  return j < model_.lambda * kSlack;
+  return j < model_.lambda * rdoq::slack(b_.rounds, highest, m > old);
 }
 
 bool Rdoq::try_change(Place s, uint32_t m) {

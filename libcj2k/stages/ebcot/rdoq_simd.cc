@@ -512,18 +512,26 @@ int64_t Rdoq::of_decision(int up, int32_t v, uint32_t m, unsigned context) const
   return model_.lambda * (cost_of(z_.zero_cost[context], 1) + kBitCost) + model_.significant(v, up);
 }
 
-/// Whether the decisions of the sample alone pay, with kSlack more for those of its neighbours.
+/// Whether the decisions of the sample alone pay, with slack for those of its neighbours.
 bool Rdoq::is_promising(int x, int y, uint32_t old, uint32_t m, int highest) {
   const int bit = std::countr_zero(centre(y));
+  const int32_t v = value(x, y);
   int64_t j = 0;
   for (int up = highest; up >= 0; --up) {
     const uint32_t reached = columns(kReached + up, x, y / 4) & visible_;
     const unsigned context = around(reached, bit) & kNeighbours;
-    if (highest == 0 && context == 0 && !model_.has_cleanup(0)) return false;
-    const int32_t v = value(x, y);
-    j += of_decision(up, v, m, context) - of_decision(up, v, old, context);
+    if (highest == 0) {
+      // Between 0 and 1 in plane p.
+      if (context == 0 && !model_.has_cleanup(0)) return false;
+      const uint32_t pair = z_.zero_cost[context];
+      const int64_t one = model_.lambda * (cost_of(pair, 1) - cost_of(pair, 0) + kBitCost) +
+                          model_.significant(v, 0);
+      j = m > old ? one : -one;
+    } else {
+      j += of_decision(up, v, m, context) - of_decision(up, v, old, context);
+    }
   }
-  return j < model_.lambda * kSlack;
+  return j < model_.lambda * rdoq::slack(b_.rounds, highest, m > old);
 }
 
 void Rdoq::note_change(int x, int y) {
@@ -535,8 +543,16 @@ void Rdoq::note_change(int x, int y) {
 }
 
 bool Rdoq::visit(int x, int y) {
+  const int shifts = model_.num_shifts();
+  if (shifts == 1) {
+    // Of a candidate the other magnitude is known.
+    const uint32_t q = (sample(x, y) & kMagnitude) >> b_.plane;
+    if (!try_change(x, y, q != 0 ? (q << b_.plane) - 1 : 1u << b_.plane)) return false;
+    if (b_.rounds > 1) note_change(x, y);
+    return true;
+  }
   bool any = false;
-  for (int up = 0; up < model_.num_shifts(); ++up) {
+  for (int up = 0; up < shifts; ++up) {
     const uint32_t m = sample(x, y) & kMagnitude;
     const uint32_t other = model_.changed(value(x, y), m, up);
     if (other == m || !try_change(x, y, other)) continue;
