@@ -58,9 +58,14 @@ class Backend {
   virtual bool takes_device_frames() const { return false; }
 
   /// Reads the samples of a checked frame: ingest, colour transform, and the first level of the
-  /// wavelet transform. After the call the frame may be released.
+  /// wavelet transform. After the call the frame may be released, unless reads_later says no.
   virtual Status ingest(const cj2k_frame& frame, GopWork& work, uint32_t number,
                         cj2k_stats& stats) = 0;
+  /// Whether this frame may still be in use after `ingest`, until frames_read.
+  virtual bool reads_later(const cj2k_frame&) const { return false; }
+  /// Waits until all frames that were ingested have been read. It may come from outside of the
+  /// arena, and at the same time as `ingest`.
+  virtual Status frames_read(GopWork&) { return Status::kOk; }
   /// The other wavelet levels. Drops the coded blocks of the GOP before.
   /// @param frames  numbers of the ingested frames, rising
   /// @param stats   [gop]; times are added

@@ -37,6 +37,7 @@ struct Gop::Frame {
   cj2k_frame input{};
   RateLimits limits{};
   bool ingested = false;
+  bool is_held = false;  ///< ingested, but not read yet: its release is still to be called
   bool goes_on = false;  ///< some of its blocks resume
   Status status = Status::kOk;
   char error[kMaxMessageBytes] = "";       ///< the log line that belongs to `status`
@@ -150,6 +151,7 @@ Status Gop::add(const cj2k_frame& input, const RateLimits& limits) {
     frame.ingested = true;
   } else if (!own_thread) {
     drive([&] { ingest(frame); });
+    release_frames();
   }
   if (num_frames_ == 0) {
     number_ = shared_.feedback.begin();
@@ -234,12 +236,20 @@ bool Gop::wait_done(const std::optional<std::chrono::steady_clock::time_point>& 
   return true;
 }
 
-/// The thread of the GOP: reads frames as they are added, and encodes when the GOP is closed.
+/// The thread of the GOP: reads frames as they are added, and encodes when the GOP is closed. If no
+/// frame is there to be read, it waits until the last ones have been read, so that their owner gets
+/// them back soon.
 void Gop::run() {
   size_t next = 0;
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return quit_ || (!done_ && (num_frames_ > next || closed_)); });
+    const auto has_work = [&] { return quit_ || (!done_ && (num_frames_ > next || closed_)); };
+    if (!has_work() && holds_frames()) {
+      lock.unlock();
+      release_frames();
+      lock.lock();
+    }
+    changed_.wait(lock, has_work);
     if (quit_) return;
     const size_t sent = num_frames_;
     const bool finished = closed_ && next == sent;
@@ -257,6 +267,7 @@ void Gop::run() {
       next = sent;
     }
     if (finished) {
+      release_frames();
       // Not published yet: the GOP failed or was dropped. Then the next GOP codes all planes.
       if (has_number_) ended_ = {};
       publish();
@@ -306,8 +317,30 @@ void Gop::ingest(Frame& frame) {
     status = fail_caught(frame);
   }
   if (status != Status::kOk) fail(frame, status);
-  frame.input.release(frame.input.release_opaque);
   frame.ingested = true;
+  frame.is_held = backend_.reads_later(frame.input);
+  if (!frame.is_held) frame.input.release(frame.input.release_opaque);
+}
+
+bool Gop::holds_frames() const {
+  return std::any_of(frames_.begin(), frames_.end(), [](const auto& f) { return f->is_held; });
+}
+
+/// Waits once until all ingested frames have been read, and releases them. After an error they are
+/// released, too, because nothing reads them any more.
+void Gop::release_frames() {
+  if (!holds_frames()) return;
+  clear_error_text();
+  const Status status = backend_.frames_read(*work_);
+  for (const std::unique_ptr<Frame>& frame : frames_) {
+    if (!frame->is_held) continue;
+    if (status != Status::kOk && frame->status == Status::kOk) {
+      fail(*frame, status);
+      std::erase(live_, frame->number);
+    }
+    frame->is_held = false;
+    frame->input.release(frame->input.release_opaque);
+  }
 }
 
 /// Takes all frames from samples to packets; encoder.h has a drawing. Errors are kept for take.
@@ -319,6 +352,8 @@ void Gop::encode() {
   }
   if (live_.empty()) return;
   drive([this] { guard([this] { return backend_.transform(*work_, live_, stats_.data()); }); });
+  // Meanwhile the device has the transform to do.
+  release_frames();
   // pst waits for the GOP before, outside of the arena, because that GOP may need this place.
   SlopeThresholds previous{};
   if (plan_.params.stop == CJ2K_STOP_PST) previous = shared_.feedback.previous(number_);

@@ -88,6 +88,8 @@ class Gop {
   void warn_if_device_failed(Frame& frame) const;
   void fail_all(size_t frames);
   void ingest(Frame& frame);
+  void release_frames();
+  bool holds_frames() const;
   void encode();
   Status code_blocks(const SlopeThresholds& previous);
   Status code_requests();

@@ -94,6 +94,11 @@ class CudaBackend final : public Backend {
   bool takes_device_frames() const override { return true; }
 
   Status ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number, cj2k_stats& stats) override;
+  /// A frame with `release` is read when the stream has come to it.
+  bool reads_later(const cj2k_frame& frame) const override {
+    return frame.memory == CJ2K_MEMORY_CUDA && frame.release != nullptr;
+  }
+  Status frames_read(GopWork& gop) override;
   Status transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) override;
   Status code_blocks(GopWork& gop, std::span<BlockRequest> requests, const BlockSample& sample,
                      cj2k_stats* stats) override;
@@ -216,7 +221,14 @@ Status CudaBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t numbe
   CJ2K_TRY(settled(reader_.enqueue(frame, staged, place, level, work.stream, work.frame_events)));
   // run_transform adds the device time of this step.
   stats.stage_ms[CJ2K_STAGE_INGEST] += ms_since(start);
-  return settled(reader_.wait(frame, work.stream, work.frame_events));
+  if (frame.memory != CJ2K_MEMORY_CUDA || reads_later(frame)) return Status::kOk;
+  return settled(work.frame_events.read.synchronize());
+}
+
+Status CudaBackend::frames_read(GopWork& gop) {
+  const simt::Context::Scope scope(*context_);
+  CJ2K_TRY(scope.status());
+  return settled(static_cast<CudaGopWork&>(gop).frame_events.read.synchronize());
 }
 
 cuda::DeviceXyz CudaBackend::device_xyz() const {

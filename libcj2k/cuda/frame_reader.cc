@@ -178,13 +178,8 @@ Status FrameReader::enqueue(const cj2k_frame& frame, const StagedFrame& staged,
   CJ2K_TRY(plan_.params.levels > 0
                ? dwt_first_level(stream, tables_.format, lists, views, to.samples)
                : cuda::ingest(stream, tables_.format, tables_.frame, views, to.samples));
-  return stream.record(span.end);
-}
-
-Status FrameReader::wait(const cj2k_frame& frame, simt::Stream& stream, FrameEvents& events) const {
-  if (frame.memory != CJ2K_MEMORY_CUDA) return Status::kOk;
-  CJ2K_TRY(stream.record(events.read));
-  return events.read.synchronize();
+  CJ2K_TRY(stream.record(span.end));
+  return frame.memory == CJ2K_MEMORY_CUDA ? stream.record(events.read) : Status::kOk;
 }
 
 }  // namespace cj2k::cuda

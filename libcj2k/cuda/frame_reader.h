@@ -6,8 +6,7 @@
 // transform turns its words into coefficients (without levels: `ingest` turns them into samples).
 //
 // The frames of a GOP are read as they arrive, one after the other on the GOP's stream, possibly
-// from two threads. `stage` needs no lock. `enqueue` and `wait` need a lock per GOP, and the
-// current context.
+// from two threads. `stage` needs no lock. `enqueue` needs a lock per GOP, and the current context.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +25,8 @@ struct FrameEvents {
   /// kOk | kDevice, kNoMemory. Throws std::bad_alloc.
   Status create(simt::Context& context, int num_frames);
 
-  /// For frames in device memory. ready: the producer has written the frame. read: the frame has
-  /// been read, and its owner may change it.
+  /// For frames in device memory. ready: the producer has written the frame. read: the frame and
+  /// those before it have been read, and their owner may change them.
   simt::Event ready, read;
   struct Span {
     simt::Event begin, end;
@@ -59,15 +58,14 @@ class FrameReader {
   /// stays where it is. Runs parallel_for, so the caller must not hold a lock that another thread
   /// of the arena could want.
   StagedFrame stage(const cj2k_frame& frame, const FramePlace& to) const;
-  /// Enqueues the upload and the first level. A frame in device memory is read when the work that
+  /// Enqueues the upload and the first level, and records events.read for a frame in device memory.
+  /// A frame in device memory is read when the work that
   /// its producer's stream has at this moment is done. That stream is frame.ready_stream or, if
   /// null, the stream of the parameters.
   /// @param lists  level 1; unused without levels
   /// @return kOk | kDevice
   Status enqueue(const cj2k_frame& frame, const StagedFrame& staged, const FramePlace& to,
                  const DwtLists& lists, simt::Stream& stream, FrameEvents& events) const;
-  /// Waits until a frame in device memory has been read. Then its owner may change it.
-  Status wait(const cj2k_frame& frame, simt::Stream& stream, FrameEvents& events) const;
 
  private:
   bool stage_rows(const cj2k_frame& frame, const FramePlace& to, StagedFrame* staged) const;
