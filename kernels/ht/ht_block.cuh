@@ -106,8 +106,8 @@ struct Encode {
                                          quantizer_limit(max_magnitude),
                                          ((job.source | job.stride) & 3) == 0};
     HtResult result{};
-    if (task.plane == kHtNoPlane) {
-      result.total_left = t.warp_reduce_add(uint64_t{total_left(t, block, task.bit_planes)});
+    if (task.passes == 0) {
+      count(t, block, task, result);
       if (t.lane() == 0) t.gstore(p.results + entry, result);
       return;
     }
@@ -133,24 +133,34 @@ struct Encode {
     if (t.lane() == 0) t.gstore(p.results + entry, result);
   }
 
-  /// HtResult::total_left of this lane.
+  /// What HtResult has of a block that is not coded.
   template <typename T>
-  CJ2K_KERNEL_FN static uint32_t total_left(T& t, const BlockReader<kReversible>& block,
-                                            int bit_planes) {
-    const LeftPlanes left(bit_planes, kReversible);
+  CJ2K_KERNEL_FN static void count(T& t, const BlockReader<kReversible>& block, const HtTask& task,
+                                   HtResult& result) {
+    const bool has_plane = task.plane != kHtNoPlane;
+    const int plane = has_plane ? task.plane : 0;
+    const LeftPlanes left(plane, kReversible), total(task.bit_planes, kReversible);
     const uint32_t pairs_wide = (block.width + 3) / 4;
     const uint32_t num_pairs = pairs_wide * ((block.height + 1) / 2);
-    uint32_t sum = 0;
+    uint32_t significant = 0, left_sum = 0, total_sum = 0;
     PairPlace place(t.lane(), pairs_wide);
     for (uint32_t pair = t.lane(); pair < num_pairs; pair += 32, place.step()) {
       uint32_t value[8];
       block.read(t, place.x, place.y, value);
       CJ2K_UNROLL
       for (uint32_t i = 0; i < 8; ++i) {
-        if (block.has(place, i)) sum += left.term(value[i]);
+        if (!block.has(place, i)) continue;
+        const uint32_t magnitude = value[i] & 0x7FFFFFFFu;
+        significant += magnitude >> plane != 0 ? 1 : 0;
+        left_sum += plane > 0 ? left.term(value[i]) : magnitude == 0 ? 1 : 0;
+        total_sum += total.term(value[i]);
       }
     }
-    return sum;
+    if (has_plane) {
+      result.significant = static_cast<uint16_t>(t.warp_reduce_add(significant));
+      result.left = t.warp_reduce_add(uint64_t{left_sum});
+    }
+    if (task.bit_planes > 0) result.total_left = t.warp_reduce_add(uint64_t{total_sum});
   }
 };
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // HT block coding on the GPU (stages/ht/ht_block.h is the CPU version). The host says which cleanup
-// planes of which blocks are coded: each is a task. A warp does one task: the cleanup pass, both
+// planes of which blocks are coded: each is a task. A warp does one task: the cleanup pass, the
 // refinement passes below it, and the numbers from which the host computes distortions. All
 // functions are asynchronous and allocate nothing. They are deterministic: the bytes equal those of
 // ref::ht_cleanup and ref::ht_refinement.
@@ -17,7 +17,7 @@
 
 namespace cj2k::cuda {
 
-/// HtTask::plane if only HtResult::total_left is wanted.
+/// HtTask::plane if only HtResult::total_left is wanted; passes must be 0.
 inline constexpr uint8_t kHtNoPlane = 255;
 
 /// One cleanup plane of one block.
@@ -30,7 +30,7 @@ struct alignas(16) HtTask {
   uint8_t plane;           ///< of the cleanup pass; at least one magnitude is 2^plane or more
   uint8_t bit_planes;      ///< of the block; 0: HtResult::total_left is not needed
   uint8_t max_bit_planes;  ///< of the step set; not used with 5/3
-  uint8_t passes;          ///< 1: no refinement passes
+  uint8_t passes;  ///< 3: all; 2: no MagRef; 1: cleanup; 0: only the errors and `significant`
   uint8_t reserved[4];
 };
 
@@ -39,9 +39,9 @@ struct alignas(16) HtResult {
   /// Sums of LeftPlanes::term (core/distortion.h) without the planes below the cleanup pass, and
   /// without any plane. With plane 0: the number of samples that are 0.
   uint64_t left, total_left;
-  int64_t sig_prop_distortion, mag_ref_distortion;  ///< HtRefinement; 0 with plane 0
+  int64_t sig_prop_distortion, mag_ref_distortion;  ///< HtRefinement; 0 where the pass is not coded
   uint32_t cleanup_bytes;
-  uint32_t sig_prop_bytes, both_bytes;  ///< HtRefinement; 0 with plane 0
+  uint32_t sig_prop_bytes, both_bytes;  ///< HtRefinement; 0 where the pass is not coded
   /// The last byte of SigProp in the segment of both, where the segment of SigProp alone ends.
   uint16_t sig_prop_last;
   uint16_t significant;  ///< samples in the cleanup pass

@@ -15,7 +15,8 @@
 
 namespace cj2k::cuda::ht {
 
-/// What the refinement of a block leaves. Distortions: core/distortion.h.
+/// What the refinement of a block leaves. Distortions: core/distortion.h. Without MagRef the numbers of
+/// both passes are 0.
 struct Refinement {
   uint32_t sig_prop_bytes, both_bytes, sig_prop_last;
   int64_t sig_prop_distortion, mag_ref_distortion;
@@ -31,6 +32,7 @@ class Refiner {
         block_(block),
         plane_(task.plane - 1u),
         causal_(causal),
+        has_mag_ref_(task.passes > 2),
         pairs_wide_((block.width + 3) / 4),
         pairs_high_((block.height + 1) / 2),
         groups_(pairs_wide_ * ((block.height + 3) / 4)) {}
@@ -181,15 +183,15 @@ class Refiner {
       num_ones += t_.popcount(states_[k] & ones_[k]);
     }
     counts = t_.warp_reduce_add(counts);
-    num_ones = t_.warp_reduce_add(num_ones);
     int64_t new_low = 0, low_difference = 0;
     if (plane_ > 0) add_low_bits(new_low, low_difference);
     new_low = t_.warp_reduce_add(new_low);
-    low_difference = t_.warp_reduce_add(low_difference);
     const auto plane = static_cast<int>(plane_);
-    const auto ones = static_cast<int32_t>(num_ones);
     result.sig_prop_distortion =
         significance_distortion(plane, kReversible, static_cast<int32_t>(counts & 0xFFFF), new_low);
+    if (!has_mag_ref_) return;
+    const auto ones = static_cast<int32_t>(t_.warp_reduce_add(num_ones));
+    low_difference = t_.warp_reduce_add(low_difference);
     result.mag_ref_distortion = refinement_distortion(
         plane, kReversible, ones, static_cast<int32_t>(counts >> 16) - ones, low_difference);
   }
@@ -201,14 +203,15 @@ class Refiner {
       const uint32_t group = t_.sload(memory_.words[(place.y >> 1) * pairs_wide_ + place.x]);
       const uint32_t found = gather(group >> 16 >> 2 * (place.y & 1));
       const uint32_t pair = t_.sload(memory_.pairs[place.index]);
-      if (((pair & 0xFF) | found) == 0) continue;
+      const uint32_t refined = has_mag_ref_ ? pair & 0xFF : 0;
+      if ((refined | found) == 0) continue;
       uint32_t value[8];
       block_.read(t_, place.x, place.y, value);
       CJ2K_UNROLL
       for (uint32_t i = 0; i < 8; ++i) {
         const auto low = static_cast<int64_t>(value[i] & ((1u << plane_) - 1));
         if ((found >> i & 1) != 0) new_low += low;
-        if ((pair >> i & 1) != 0) low_difference += (pair >> (8 + i) & 1) != 0 ? low : -low;
+        if ((refined >> i & 1) != 0) low_difference += (pair >> (8 + i) & 1) != 0 ? low : -low;
       }
     }
   }
@@ -231,7 +234,7 @@ class Refiner {
       if (32 * k >= groups_) continue;
       const bool is_valid = place.index < groups_;
       const uint32_t members = is_valid ? members_[k] : 0, found = is_valid ? found_[k] : 0;
-      const uint32_t before = is_valid ? states_[k] : 0;
+      const uint32_t before = is_valid && has_mag_ref_ ? states_[k] : 0;
       const uint32_t num_members = t_.popcount(members);
       const uint32_t counts = (num_members + t_.popcount(found)) | t_.popcount(before) << 16;
       const uint32_t up_to = t_.warp_inclusive_add(counts), all = t_.shuffle(up_to, 31);
@@ -247,25 +250,33 @@ class Refiner {
   }
 
   CJ2K_KERNEL_FN void store_segments(uint8_t* to_sig_prop, uint8_t* to_both, Refinement& result) {
-    const RawBits sig_bits{memory_.words + kSigPropBits, ~0u};
-    const RawBits ref_bits{memory_.words + kMagRefBits, ~0u};
+    const RawBits bits{memory_.words + kSigPropBits, ~0u};
     ForwardStuffing<false> forward{{memory_.words + kSigPropBytes}};
-    BackwardStuffing backward{{memory_.words + kMagRefBytes}};
-    forward.run(t_, sig_bits, sig_prop_end_, 1);
-    backward.run(t_, ref_bits, mag_ref_end_);
-    const uint32_t first = forward.last_byte(t_, sig_bits, sig_prop_end_);
-    const uint32_t last = backward.last_byte(t_, ref_bits, mag_ref_end_);
-    const uint32_t first_bits = sig_prop_end_ - forward.position;
-    const uint32_t last_bits = mag_ref_end_ - backward.position;
+    forward.run(t_, bits, sig_prop_end_, 1);
+    const uint32_t last = forward.last_byte(t_, bits, sig_prop_end_);
+    const uint32_t last_bits = sig_prop_end_ - forward.position;
     const uint32_t whole = forward.out.bytes;
-    if (first_bits > 0 || forward.after_ff != 0) forward.out.put(t_, first, 1);
+    if (last_bits > 0 || forward.after_ff != 0) forward.out.put(t_, last, 1);
     forward.out.flush(t_);
-    backward.out.flush(t_);
     t_.sync_warp();
     result.sig_prop_bytes = store_sig_prop(forward.out.bytes, to_sig_prop);
-
     // The stuffed bit after 0xFF counts: it must stay 0.
-    const uint32_t first_mask = ((1u << first_bits) - 1) | (forward.after_ff != 0 ? 0x80u : 0u);
+    const uint32_t mask = ((1u << last_bits) - 1) | (forward.after_ff != 0 ? 0x80u : 0u);
+    if (has_mag_ref_) store_both(to_both, whole, last, mask, result);
+  }
+  /// Stores the segment of SigProp and MagRef.
+  /// @param whole       complete bytes of SigProp
+  /// @param first       its next byte
+  /// @param first_mask  bits of that byte that are used
+  CJ2K_KERNEL_FN void store_both(uint8_t* to, uint32_t whole, uint32_t first, uint32_t first_mask,
+                                 Refinement& result) {
+    const RawBits bits{memory_.words + kMagRefBits, ~0u};
+    BackwardStuffing backward{{memory_.words + kMagRefBytes}};
+    backward.run(t_, bits, mag_ref_end_);
+    const uint32_t last = backward.last_byte(t_, bits, mag_ref_end_);
+    const uint32_t last_bits = mag_ref_end_ - backward.position;
+    backward.out.flush(t_);
+    t_.sync_warp();
     const uint32_t last_mask = (1u << last_bits) - 1;
     uint32_t joint = 0, joint_bytes = 0;
     if ((first_mask | last_mask) != 0) {
@@ -283,7 +294,7 @@ class Refiner {
       } else {
         byte = shared_byte(t_, memory_.words + kMagRefBytes, total - 1 - i);
       }
-      t_.gstore(to_both + i, static_cast<uint8_t>(byte));
+      t_.gstore(to + i, static_cast<uint8_t>(byte));
     }
     result.both_bytes = total;
     if (result.sig_prop_bytes == 0) return;
@@ -311,7 +322,7 @@ class Refiner {
   WarpMemory<true>& memory_;
   const BlockReader<kReversible>& block_;
   const uint32_t plane_;  ///< that is coded
-  const bool causal_;
+  const bool causal_, has_mag_ref_;
   const uint32_t pairs_wide_, pairs_high_, groups_;
 
   // The groups of this lane.

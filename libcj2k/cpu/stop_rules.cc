@@ -7,6 +7,7 @@
 
 #include "core/stop.h"
 #include "stages/early_stop.h"
+#include "stages/ht/ht_prediction.h"
 
 namespace cj2k {
 namespace {
@@ -90,13 +91,11 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
 
 void CpuStopRules::run_ht(BlockRequest& request, const BlockSample& sample,
                           const CodedBlock* blocks, const CodeSome& code) {
-  const bool is_coded =
-      predict_ht(plan_, sample, blocks, *histogram_, request,
-                 [&](std::span<const uint32_t> some, const SlopeThresholds& thresholds,
-                     uint32_t step_set, HtPoints points) {
-                   code(some, {thresholds, 0, step_set, true, points});
-                 });
-  code(is_coded ? sample.larger.rest : sample.all, {request.thresholds, 0, request.step_set, true});
+  HtPrediction prediction(plan_, sample, request);
+  do {
+    const HtShare& share = prediction.share();
+    code(share.blocks, {share.thresholds, 0, share.step_set, true, share.points});
+  } while (prediction.goes_on(blocks, *histogram_));
 }
 
 void CpuStopRules::run_planes(const BlockRequest& request, const CodedBlock* blocks,

@@ -17,6 +17,7 @@
 #include "kernels/ht/ht_block.h"
 #include "stages/early_stop.h"
 #include "stages/ht/ht_points.h"
+#include "stages/ht/ht_prediction.h"
 #include "stages/slope_histogram.h"
 
 namespace cj2k::cuda {
@@ -25,11 +26,8 @@ namespace {
 /// Blocks of a frame to code in one launch.
 struct HtPart {
   uint32_t frame;
-  std::span<const uint32_t> blocks;
-  SlopeThresholds thresholds;
-  uint32_t step_set;
+  HtShare share;
   bool anew;
-  HtPoints points;
 };
 
 class DeviceHt final : public DeviceBlockCoder {
@@ -42,8 +40,9 @@ class DeviceHt final : public DeviceBlockCoder {
         codes_(static_cast<size_t>(setup.plan.params.gop) * setup.plan.blocks.size()),
         step_sets_(static_cast<size_t>(setup.plan.params.gop)) {
     items_.reserve(codes_.size());
+    predictions_.reserve(step_sets_.size());
     if (stop_in_force(setup.plan) == CJ2K_STOP_EXACT && !setup.plan.params.lossless)
-      histogram_ = std::make_unique<SlopeHistogram>(setup.plan.components.size());
+      histograms_.resize(step_sets_.size(), SlopeHistogram(setup.plan.components.size()));
   }
 
   Status begin(CudaGopWork& work, const Samples& samples) override;
@@ -64,12 +63,17 @@ class DeviceHt final : public DeviceBlockCoder {
     uint16_t threshold;
     HtPoints points;
   };
+  struct Prediction {
+    uint32_t frame;
+    HtPrediction of;
+    bool goes_on;
+  };
   static size_t planned_bytes(const Plan& plan) {
     return static_cast<size_t>(plan.params.gop) * plan.blocks.size() * 8 * sizeof(HtPoint);
   }
   bool lossless() const { return s_.plan.params.lossless != 0; }
   HtBlocks on_device(CudaGopWork& work, const Samples& samples) const;
-  Status code_parts(CudaGopWork& work, std::span<const HtPart> parts);
+  Status code_parts(CudaGopWork& work);
   Status code_predicted(CudaGopWork& work, std::span<BlockRequest> requests,
                         const BlockSample& sample);
   void add_item(CudaGopWork& work, const HtPart& part, uint32_t index);
@@ -90,12 +94,14 @@ class DeviceHt final : public DeviceBlockCoder {
   Samples samples_{};
   ChunkPool pool_;
   std::vector<Arena> arenas_;
-  std::vector<PointCode*> codes_;    ///< CodedBlock::codes of each block of the GOP
-  std::vector<uint32_t> step_sets_;  ///< of each frame
-  std::unique_ptr<SlopeHistogram> histogram_;
+  std::vector<PointCode*> codes_;           ///< CodedBlock::codes of each block of the GOP
+  std::vector<uint32_t> step_sets_;         ///< of each frame
+  std::vector<SlopeHistogram> histograms_;  ///< of each frame, for kPredicted
   std::vector<Item> items_;
   std::vector<HtPart> parts_;
+  std::vector<Prediction> predictions_;  ///< of the frames that are not coded yet
   uint32_t num_tasks_ = 0;
+  bool has_run_ = false;  ///< tasks, in this call of `code`
 };
 
 HtBlocks DeviceHt::on_device(CudaGopWork&, const Samples& samples) const {
@@ -119,46 +125,51 @@ Status DeviceHt::begin(CudaGopWork& work, const Samples& samples) {
 
 Status DeviceHt::code(CudaGopWork& work, std::span<BlockRequest> requests,
                       const BlockSample& sample) {
+  has_run_ = false;
   CJ2K_TRY(work.stream.record(work.begin));
   if (requests[0].rule == StopRule::kPredicted) {
     CJ2K_TRY(code_predicted(work, requests, sample));
   } else {
     parts_.clear();
     for (const BlockRequest& r : requests)
-      parts_.push_back({r.frame, r.blocks, r.thresholds, r.step_set, r.anew, r.points});
-    CJ2K_TRY(code_parts(work, parts_));
+      parts_.push_back({r.frame, {r.blocks, r.thresholds, r.step_set, r.points}, r.anew});
+    CJ2K_TRY(code_parts(work));
   }
+  // run_tasks has waited for work.end.
+  if (has_run_) return Status::kOk;
   CJ2K_TRY(work.stream.record(work.end));
   return work.end.synchronize();
 }
 
-/// Predicts frame by frame, since each prediction says what to code next. The blocks that are left
-/// then follow in one launch.
+/// Predicts for all frames at once: one launch and one wait for a share of each.
 Status DeviceHt::code_predicted(CudaGopWork& work, std::span<BlockRequest> requests,
                                 const BlockSample& sample) {
-  std::vector<HtPart> rest;
-  for (BlockRequest& r : requests) {
-    Status status = Status::kOk;
-    const bool is_coded =
-        predict_ht(s_.plan, sample, work.blocks(r.frame), *histogram_, r,
-                   [&](std::span<const uint32_t> blocks, const SlopeThresholds& thresholds,
-                       uint32_t step_set, HtPoints points) {
-                     const HtPart part{r.frame, blocks, thresholds, step_set, true, points};
-                     if (status == Status::kOk) status = code_parts(work, {&part, 1});
-                   });
-    CJ2K_TRY(status);
-    rest.push_back({r.frame, is_coded ? std::span(sample.larger.rest) : std::span(sample.all),
-                    r.thresholds, r.step_set, true, r.points});
-  }
-  return code_parts(work, rest);
+  predictions_.clear();
+  for (BlockRequest& r : requests) predictions_.push_back({r.frame, {s_.plan, sample, r}, true});
+  do {
+    parts_.clear();
+    for (const Prediction& p : predictions_) {
+      if (p.goes_on) parts_.push_back({p.frame, p.of.share(), true});
+    }
+    CJ2K_TRY(code_parts(work));
+    parallel_for(predictions_.size(), 1, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        Prediction& p = predictions_[i];
+        p.goes_on = p.goes_on && p.of.goes_on(work.blocks(p.frame), histograms_[p.frame]);
+      }
+    });
+  } while (std::any_of(predictions_.begin(), predictions_.end(),
+                       [](const Prediction& p) { return p.goes_on; }));
+  return Status::kOk;
 }
 
-Status DeviceHt::code_parts(CudaGopWork& work, std::span<const HtPart> parts) {
+/// Codes `parts_` with one launch and one wait.
+Status DeviceHt::code_parts(CudaGopWork& work) {
   items_.clear();
   num_tasks_ = 0;
-  for (const HtPart& part : parts) {
-    step_sets_[part.frame] = part.step_set;
-    for (const uint32_t index : part.blocks) add_item(work, part, index);
+  for (const HtPart& part : parts_) {
+    step_sets_[part.frame] = part.share.step_set;
+    for (const uint32_t index : part.share.blocks) add_item(work, part, index);
   }
   if (num_tasks_ > 0) CJ2K_TRY(run_tasks(work));
   constexpr size_t kGrain = 64;
@@ -175,7 +186,7 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   const uint32_t number = part.frame * num_blocks_ + index;
   CodedBlock& coded = work.block(number);
   if (part.anew) coded = CodedBlock{};
-  const Subband& band = subband_of(plan, block, part.step_set);
+  const Subband& band = subband_of(plan, block, part.share.step_set);
   uint32_t magnitude = work.pinned.as<uint32_t>(s_.pinned.peaks)[number];
   if (!plan.reversible) {
     const uint32_t most = (uint32_t{1} << band.max_bit_planes) - 1;
@@ -183,12 +194,13 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
                                      quantizer_limit(most), most);
   }
   const int bit_planes = std::bit_width(magnitude);
-  const double weight = distortion_weight(plan, block, part.step_set);
+  const double weight = distortion_weight(plan, block, part.share.step_set);
   const HtPlanes planes =
-      ht_planes_to_code(plan, coded, weight, part.thresholds[block.component], bit_planes);
-  const uint16_t threshold = part.thresholds[block.component];
-  const HtPoints points = ht_points_to_make(plan, coded, planes, threshold, part.points);
-  items_.push_back({number, num_tasks_, planes, part.step_set, bit_planes, threshold, points});
+      ht_planes_to_code(plan, coded, weight, part.share.thresholds[block.component], bit_planes);
+  const uint16_t threshold = part.share.thresholds[block.component];
+  const HtPoints points = ht_points_to_make(plan, coded, planes, threshold, part.share.points);
+  items_.push_back(
+      {number, num_tasks_, planes, part.share.step_set, bit_planes, threshold, points});
   HtTask task{};
   task.block = number;
   task.inverse_step = band.inverse_step;
@@ -196,6 +208,7 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   auto* const tasks = work.pinned.as<HtTask>(s_.pinned.ht_tasks);
   // The error without any plane is asked for once.
   if (!coded.is_coded) task.bit_planes = static_cast<uint8_t>(bit_planes);
+  const bool is_estimate = points == HtPoints::kEstimate;
   for (int plane = planes.end - 1; plane >= planes.lowest; --plane) {
     const HtSlot& slot =
         s_.tables.ht.slots[s_.tables.ht.first_slots[index] + static_cast<uint32_t>(plane)];
@@ -203,16 +216,18 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
     task.rest = slot.rest;
     task.both = slot.both;
     task.plane = static_cast<uint8_t>(plane);
-    task.passes = static_cast<uint8_t>(ht_passes(plane, planes.lowest, points));
+    task.passes = is_estimate ? 0 : static_cast<uint8_t>(ht_passes(plane, planes.lowest, points));
     tasks[num_tasks_++] = task;
     task.bit_planes = 0;
   }
   if (task.bit_planes == 0) return;
   task.plane = kHtNoPlane;
+  task.passes = 0;
   tasks[num_tasks_++] = task;
 }
 
 Status DeviceHt::run_tasks(CudaGopWork& work) {
+  has_run_ = true;
   simt::Stream& stream = work.stream;
   auto* const tasks = work.device.as<HtTask>(s_.memory.ht_tasks);
   auto* const results = work.device.as<HtResult>(s_.memory.ht_results);

@@ -24,12 +24,6 @@ constexpr uint32_t kMinSample = 3;
 /// The larger sample of HT.
 constexpr uint32_t kLargerStride = 8;
 constexpr uint32_t kMinLarger = 12;
-constexpr int kMostHtPredictions = 4;  ///< from the larger sample
-/// How far thresholds are lowered when the caps are not used up: bytes grow about with the square
-/// root of the falling slope, so two log-slope steps per step of missing bytes, and kStepDown more.
-constexpr int kSlopePerByteDoubling = 2;
-constexpr int kStepDown = 64;
-
 /// With RDOQ more goes in, so rate control ends that much lower: 20/256 octave.
 constexpr int kRdoqShift = 20;
 /// RDOQ is repeated if rate control ends further than this from its slope. It ends higher without
@@ -105,35 +99,6 @@ BlockShare share_of(const Plan& plan, const std::vector<uint32_t>& all, uint32_t
   return share;
 }
 
-/// Whether coding at threshold `next` instead of `now` would take the same planes, with steps that
-/// are as good. @param slack  as in is_near_ht_step_set
-bool is_same_ht_coding(const Plan& plan, uint32_t step_set, const SlopeThresholds& now,
-                       const SlopeThresholds& next, int slack) {
-  const double weight = plan.subbands[0].distortion_weight;
-  for (size_t c = 0; c < plan.components.size(); ++c) {
-    if (ht_lowest_plane(weight, now[c], step_set) != ht_lowest_plane(weight, next[c], step_set))
-      return false;
-  }
-  return plan.finer_subbands.empty() || next[0] == 0 ||
-         is_near_ht_step_set(weight, next[0], step_set, slack);
-}
-
-/// By how much the bytes of all blocks of the histogram leave the targets of a component unused, as
-/// RateControl::unused_cap_steps; 0: a target is used up.
-int unused_steps(const Plan& plan, const ByteTargets& targets, uint32_t component,
-                 const SlopeHistogram& histogram) {
-  const auto steps = [](uint64_t target, uint64_t bytes) {
-    if (bytes > target) return 0;
-    if (target == kNoTarget) return int{kMaxSlope};
-    return 1 + log_slope(static_cast<double>(target) + 1, 1) -
-           log_slope(static_cast<double>(bytes) + 1, 1);
-  };
-  const auto components = static_cast<uint32_t>(plan.components.size());
-  return std::min(
-      steps(targets.frame, histogram.bytes_at_least(0, components, 0)),
-      steps(targets.component[component], histogram.bytes_at_least(component, component + 1, 0)));
-}
-
 }  // namespace
 
 BlockSample::BlockSample(const Plan& plan) : all(plan.blocks.size()) {
@@ -197,43 +162,6 @@ SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds)
     slopes[c] = static_cast<uint16_t>(thresholds[c] + kPredictionMargin - kRdoqShift);
   }
   return slopes;
-}
-
-bool predict_ht(const Plan& plan, const BlockSample& sample, const CodedBlock* blocks,
-                SlopeHistogram& histogram, BlockRequest& request, const CodeShare& code) {
-  const auto predict = [&](const BlockShare& share) {
-    return predict_thresholds(plan, blocks, share.blocks, share.weights, request.targets,
-                              histogram);
-  };
-  const bool is_small = plan.blocks.size() < kFewHtBlocks;
-  code(sample.blocks, {}, 0, HtPoints::kEstimate);
-  request.thresholds = predict(sample);
-  for (int i = 0; i < kMostHtPredictions; ++i) {
-    request.step_set = step_set_at(plan, request.thresholds);
-    // The first slope may be too far from the end for kNearSlope.
-    code(sample.larger.blocks, request.thresholds, request.step_set,
-         i == 0 ? HtPoints::kAll : HtPoints::kNearSlope);
-    SlopeThresholds next = predict(sample.larger);
-    for (uint32_t c = 0; c < plan.components.size(); ++c) {
-      const int unused = unused_steps(plan, request.targets, c, histogram);
-      if (unused == 0) continue;
-      // The slopes of planes that are not coded are not known.
-      const int lower = kStepDown + kSlopePerByteDoubling * unused;
-      next[c] = static_cast<uint16_t>(
-          std::max(request.thresholds[c] - lower, int{request.targets.floor}));
-    }
-    // Each time costs an eighth of the frame, and gains less than the time before.
-    const int slack = kHtSetSlopes * (is_small ? 4 : 4 + i) / 4;
-    const bool is_same = is_same_ht_coding(plan, request.step_set, request.thresholds, next, slack);
-    // The predicted slope moves against the step, so two step sets may point to each other. The
-    // middle is best then.
-    for (size_t c = 0; c < next.size() && i > 0 && !is_same; ++c)
-      next[c] = static_cast<uint16_t>((next[c] + request.thresholds[c]) / 2);
-    request.thresholds = next;
-    if (is_same) return true;
-  }
-  request.step_set = step_set_at(plan, request.thresholds);
-  return false;
 }
 
 EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample)

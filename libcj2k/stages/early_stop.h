@@ -31,7 +31,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -51,17 +50,10 @@ cj2k_stop stop_in_force(const Plan& plan);
 /// (core/ht/plane_choice.h). 0 where the plan has no other.
 uint32_t step_set_at(const Plan& plan, const SlopeThresholds& thresholds);
 
-/// Codes some blocks anew.
-using CodeShare = std::function<void(std::span<const uint32_t> blocks, const SlopeThresholds&,
-                                     uint32_t step_set, HtPoints points)>;
-
-/// StopRule::kPredicted for HT, on any backend. Codes the samples, then fills in the thresholds and
-/// the step set of `request`. All other blocks are to be coded
-/// anew by it.
-/// @param blocks  [plan.blocks] results of `code`: hulls
-/// @return whether the larger sample is coded as the request asks
-bool predict_ht(const Plan& plan, const BlockSample& sample, const CodedBlock* blocks,
-                SlopeHistogram& histogram, BlockRequest& request, const CodeShare& code);
+/// How far thresholds are lowered when the caps are not used up: bytes grow about with the square
+/// root of the falling slope, so two log-slope steps per step of missing bytes, and kStepDown more.
+inline constexpr int kSlopePerByteDoubling = 2;
+inline constexpr int kStepDown = 64;
 
 /// Whether params.effort asks for RDOQ (stages/ebcot/rdoq.h).
 bool has_rdoq(const Plan& plan);

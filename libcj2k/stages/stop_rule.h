@@ -37,9 +37,9 @@ enum class StopRule : uint8_t {
   /// All planes of the sample's blocks are coded. Their bytes by slope predict the thresholds at
   /// which the targets are used up (core/slope_search.h). The rest is coded by kThresholds with
   /// these.
-  /// HT (predict_ht in stages/early_stop.h): of the sample, estimates of the cleanup passes of all planes. Their
-  /// prediction gives the step set with which a larger sample is coded, which predicts again; if
-  /// other planes or another step set are better then, the larger sample is coded once more.
+  /// HT (stages/ht/ht_prediction.h): of the sample, estimates of the cleanup passes of all planes.
+  /// Their prediction gives the step set with which a larger sample is coded, which predicts again;
+  /// if other planes or another step set are better then, the larger sample is coded once more.
   kPredicted,
   /// psb and bpi: all blocks are coded together, plane by plane from the highest. After each plane
   /// some blocks stop for good: psb decides by the bytes at each slope, bpi by the sum of bytes

@@ -255,6 +255,13 @@ TEST_CASE("backend: calls fail while blocks stop and go on") {
   run_all("resumed", job, 97);
 }
 
+TEST_CASE("backend: calls fail while the frames of a GOP are predicted together, HT") {
+  run_all("HT",
+          Job(tiny({{"coder", "ht"}, {"gop", "2"}, {"async_depth", "4"}, {"target_bytes", "200"}}),
+              kFour),
+          7);
+}
+
 TEST_CASE("backend: calls fail while a GOP waits for the one before") {
   Job job(tiny({{"gop", "1"},
                 {"async_depth", "2"},

@@ -2,7 +2,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Whole encodes with coder = ht: the CUDA backend's codestreams equal those of the CPU backend.
+#include <algorithm>
+
 #include "device/encode_check.h"
+#include "stages/ht/ht_prediction.h"
+#if defined(CJ2K_SIMT_SHIM)
+#include "device/backend_check.h"
+#endif
 
 namespace cj2k::simt::test {
 namespace {
@@ -80,6 +86,44 @@ TEST_CASE("HT on the device: blocks that go on, other steps, caps from nearly no
   }
   CHECK(resumed > 0);
 }
+
+#if defined(CJ2K_SIMT_SHIM)
+/// Encodes the frames as one GOP. @return how often the host waited for the device
+uint64_t waits_of_gop(cj2k_params p, const std::vector<Picture>& pictures) {
+  start_device(3);
+  cj2k::test::set(p, "device", "cuda");
+  cj2k::test::set(p, "gop", std::to_string(pictures.size()));
+  Session session(p);
+  REQUIRE(session.opened == CJ2K_OK);
+  const uint64_t before = shim::host_calls().waits;
+  for (const Picture& picture : pictures) {
+    const cj2k::test::FrameMemory memory(picture);
+    REQUIRE(session.send(memory.frame) == CJ2K_OK);
+  }
+  session.drain();
+  REQUIRE(session.results.size() == pictures.size());
+  return shim::host_calls().waits - before;
+}
+
+TEST_CASE("HT on the device: a GOP waits no more often than a frame") {
+  cj2k_params p = small({{"cblk", "8x8"}, {"target_bytes", "6000"}});
+  p.width = 130;
+  p.height = 118;
+  // Frames need different numbers of predictions and rounds. The most count.
+  const std::vector<Picture> pictures = sequence(p, 8);
+  uint64_t least = ~uint64_t{0}, most = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    const uint64_t waits = waits_of_gop(p, {pictures[i]});
+    CHECK(waits_of_gop(p, std::vector<Picture>(5, pictures[i])) == waits);
+    least = std::min(least, waits);
+    most = std::max(most, waits);
+  }
+  CHECK(least < most);
+  CHECK(waits_of_gop(p, pictures) == most);
+  // The transform, the shares, and the bytes.
+  CHECK(most <= 2 + kMostHtShares);
+}
+#endif
 
 }  // namespace
 }  // namespace cj2k::simt::test

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "stages/ht/ht_prediction.h"
+
+#include <algorithm>
+
+#include "core/slope.h"
+#include "stages/early_stop.h"
+#include "stages/ht/ht_points.h"
+
+namespace cj2k {
+namespace {
+
+/// Predictions from the larger sample.
+constexpr int kMostHtPredictions = kMostHtShares - 2;
+
+/// Whether coding at threshold `next` instead of `now` would take the same planes, with steps that
+/// are as good. @param slack  as in is_near_ht_step_set
+bool is_same_ht_coding(const Plan& plan, uint32_t step_set, const SlopeThresholds& now,
+                       const SlopeThresholds& next, int slack) {
+  const double weight = plan.subbands[0].distortion_weight;
+  for (size_t c = 0; c < plan.components.size(); ++c) {
+    if (ht_lowest_plane(weight, now[c], step_set) != ht_lowest_plane(weight, next[c], step_set))
+      return false;
+  }
+  return plan.finer_subbands.empty() || next[0] == 0 ||
+         is_near_ht_step_set(weight, next[0], step_set, slack);
+}
+
+/// By how much the bytes of all blocks of the histogram leave the targets of a component unused, as
+/// RateControl::unused_cap_steps; 0: a target is used up.
+int unused_steps(const Plan& plan, const ByteTargets& targets, uint32_t component,
+                 const SlopeHistogram& histogram) {
+  const auto steps = [](uint64_t target, uint64_t bytes) {
+    if (bytes > target) return 0;
+    if (target == kNoTarget) return int{kMaxSlope};
+    return 1 + log_slope(static_cast<double>(target) + 1, 1) -
+           log_slope(static_cast<double>(bytes) + 1, 1);
+  };
+  const auto components = static_cast<uint32_t>(plan.components.size());
+  return std::min(
+      steps(targets.frame, histogram.bytes_at_least(0, components, 0)),
+      steps(targets.component[component], histogram.bytes_at_least(component, component + 1, 0)));
+}
+
+}  // namespace
+
+HtPrediction::HtPrediction(const Plan& plan, const BlockSample& sample, BlockRequest& request)
+    : plan_(plan),
+      sample_(sample),
+      request_(request),
+      share_{sample.blocks, {}, 0, HtPoints::kEstimate} {}
+
+bool HtPrediction::goes_on(const CodedBlock* blocks, SlopeHistogram& histogram) {
+  if (is_rest_) return false;
+  const bool is_first = predictions_ == 0;
+  const BlockShare& share = is_first ? sample_ : sample_.larger;
+  const SlopeThresholds next =
+      predict_thresholds(plan_, blocks, share.blocks, share.weights, request_.targets, histogram);
+  if (is_first) {
+    request_.thresholds = next;
+  } else if (refine(next, histogram)) {
+    take_rest(sample_.larger.rest);
+    return true;
+  }
+  request_.step_set = step_set_at(plan_, request_.thresholds);
+  if (predictions_++ == kMostHtPredictions) {
+    take_rest(sample_.all);
+    return true;
+  }
+  // The first slope may be too far from the end for kNearSlope.
+  share_ = {sample_.larger.blocks, request_.thresholds, request_.step_set,
+            is_first ? HtPoints::kAll : HtPoints::kNearSlope};
+  return true;
+}
+
+/// Takes over the slopes that the larger sample predicts.
+/// @return whether it is coded as they ask
+bool HtPrediction::refine(SlopeThresholds next, const SlopeHistogram& histogram) {
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+    const int unused = unused_steps(plan_, request_.targets, c, histogram);
+    if (unused == 0) continue;
+    // The slopes of planes that are not coded are not known.
+    const int lower = kStepDown + kSlopePerByteDoubling * unused;
+    next[c] = static_cast<uint16_t>(
+        std::max(request_.thresholds[c] - lower, int{request_.targets.floor}));
+  }
+  // Each time costs an eighth of the frame, and gains less than the time before.
+  const int before = predictions_ - 1;
+  const bool is_small = plan_.blocks.size() < kFewHtBlocks;
+  const int slack = kHtSetSlopes * (is_small ? 4 : 4 + before) / 4;
+  const bool is_same =
+      is_same_ht_coding(plan_, request_.step_set, request_.thresholds, next, slack);
+  // The predicted slope moves against the step, so two step sets may point to each other. The
+  // middle is best then.
+  for (size_t c = 0; c < next.size() && before > 0 && !is_same; ++c)
+    next[c] = static_cast<uint16_t>((next[c] + request_.thresholds[c]) / 2);
+  request_.thresholds = next;
+  return is_same;
+}
+
+void HtPrediction::take_rest(std::span<const uint32_t> blocks) {
+  is_rest_ = true;
+  share_ = {blocks, request_.thresholds, request_.step_set, request_.points};
+}
+
+}  // namespace cj2k
