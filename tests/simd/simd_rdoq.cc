@@ -162,7 +162,8 @@ double bytes_of(const Coefficients& from, const std::vector<uint32_t>& samples, 
   Tier1Scratch tier1;
   simd::encode_block({samples.data(), from.stride, from.width, from.height, kLL, 0, false, planes},
                      tier1, out);
-  return passes[static_cast<size_t>(num_passes_of(planes - plane) - 1)].length_bytes;
+  const int num_passes = num_passes_of(planes - plane);
+  return num_passes > 0 ? passes[static_cast<size_t>(num_passes - 1)].length_bytes : 0;
 }
 
 TEST_CASE("rdoq: bytes and error fall together, and the corrections are the true distortion") {
