@@ -25,6 +25,10 @@ static_assert(offsetof(StateHead, num_passes) == offsetof(Tier1State, num_passes
 static_assert(offsetof(StateHead, finished) == offsetof(Tier1State, finished));
 static_assert(offsetof(StateHead, stopped) == offsetof(Tier1State, stopped));
 
+/// Follows the last decision of a pass up to a multiple of 16, so that the MQ coder need not count.
+/// Its context, which no decision has, is in a state that codes it without any effect.
+inline constexpr mq::Symbol kIdleSymbol = mq::symbol(mq::kNumContexts, 0);
+
 template <typename T>
 CJ2K_KERNEL_FN StateHead load_head(T& t, const Tier1State* state) {
   return t.gload(reinterpret_cast<const StateHead*>(state));

@@ -58,7 +58,7 @@ struct FusedShape<8> {
 /// Grid: x = at most the thread blocks that run at a time; each takes blocks until there are none.
 /// Block: kGroups * kWarps warps that model, a thread per cell, then one warp that codes, a lane
 ///   per slot.
-/// Shared bytes: 47,360, 43,824 and 45,424: the rings, 1,200 to 6,240 per group for the states of a
+/// Shared bytes: 47,488, 43,952 and 45,552: the rings, 1,200 to 6,240 per group for the states of a
 ///   block, 128 per slot for records, and the contexts and states of the MQ coder.
 /// Global traffic: for each plane its bits, the signs, and all planes above and below, 4 bytes per
 ///   thread, most of them from the caches; the writes of the MQ coder as in MqCoder.
@@ -332,7 +332,8 @@ struct Tier1Fused {
     const uint32_t group = lane / kSlots, i = lane % kSlots;
     bool closed = group >= kGroups || i >= p.num_slots;
     GroupSmem& s = smem.groups[group < kGroups ? group : 0];
-    const SharedBank<T> bank{&t, &smem.coder.contexts[0][lane], smem.table};
+    const SharedBank<T> bank{&t, &smem.coder.contexts[0][0], lane * 4, smem.table};
+    bank.start();
     Segments<DeviceStore<T>> segments(p.style,
                                       DeviceStore<T>(t, p.buffers, t.gload(p.buffers.jobs), 0));
     uint32_t block = kNone;

@@ -68,6 +68,19 @@ Status tier1_mq(simt::Stream& stream, const MqParams& params);
 /// Codes one plane of the blocks in `to_code`.
 Status tier1_mq_plane(simt::Stream& stream, MqParams params);
 
+inline constexpr uint32_t kSortBuckets = 256;
+struct SortParams {
+  Tier1Buffers buffers;
+  Tier1List list;
+  Tier1Limits stop;
+  uint32_t* counts;   ///< [kSortBuckets] blocks of each bucket; zeroed before the call
+  uint32_t* taken;    ///< [kSortBuckets] those that have their place; zeroed before the call
+  uint32_t* buckets;  ///< [list.count()] of each entry of the list
+  uint32_t* sorted;   ///< [list.count()] result: the blocks, those with the most decisions first
+};
+/// Sorts the blocks of a list by the decisions that tier1_model has made with the same limits.
+Status tier1_sort(simt::Stream& stream, const SortParams& params);
+
 struct StartParams {
   Tier1Buffers buffers;
   Tier1List list;

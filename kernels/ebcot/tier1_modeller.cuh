@@ -276,26 +276,33 @@ CJ2K_KERNEL_FN Decisions cleanup_decisions(const Neighbours& n, uint32_t orienta
   return d;
 }
 
-/// Writes the decisions of a cell to out[0] and up, in the order of the scan.
+/// Writes the decisions of a cell to out[0] and up, in the order of the scan. A symbol is put
+/// together from its highest bit on: a shift brings the sample's bit of a mask to the top, a funnel
+/// shift moves it into the symbol.
 /// @param bits  bits of the plane
 template <typename T>
 CJ2K_KERNEL_FN void emit(T& t, const Decisions& d, uint32_t bits, uint8_t* out) {
   const auto put = [&](uint32_t symbol) { t.sstore(*out++, static_cast<uint8_t>(symbol)); };
   for (uint32_t rest = d.coded | d.signs; rest != 0; rest &= rest - 1) {
-    const uint32_t k = T::ctz(rest);
-    const auto bit = [k](uint32_t word) { return word >> k & 1; };
-    if (bit(d.breaks) != 0) {
+    const uint32_t k = T::ctz(rest), up = 31 - k;
+    const auto is_set = [up](uint32_t word) { return static_cast<int32_t>(word << up) < 0; };
+    const auto append = [up](uint32_t symbol, uint32_t word) {
+      return T::funnel_left(word << up, symbol, 1);
+    };
+    if (is_set(d.breaks)) {
       put(mq::symbol(mq::kRun, 1));
       put(mq::symbol(mq::kUniform, k >> 1 & 1));
       put(mq::symbol(mq::kUniform, k & 1));
     }
-    if (bit(d.coded) != 0) {
-      put(bit(bits) | bit(d.label[0]) << 1 | bit(d.label[1]) << 2 | bit(d.label[2]) << 3 |
-          bit(d.label[3]) << 4);
+    if (is_set(d.coded)) {
+      uint32_t symbol = append(0, d.label[3]);
+      symbol = append(append(symbol, d.label[2]), d.label[1]);
+      put(append(append(symbol, d.label[0]), bits));
     }
-    if (bit(d.signs) != 0) {
-      put(mq::kSign << 1 | bit(d.sign_bit) | bit(d.sign_label[0]) << 1 | bit(d.sign_label[1]) << 2 |
-          bit(d.sign_label[2]) << 3);
+    if (is_set(d.signs)) {
+      uint32_t symbol = append(mq::kSign >> 3, d.sign_label[2]);
+      symbol = append(append(symbol, d.sign_label[1]), d.sign_label[0]);
+      put(append(symbol, d.sign_bit));
     }
   }
 }
@@ -315,7 +322,7 @@ constexpr uint32_t model_samples(uint32_t warps) { return warps == 1 ? 1024 : 40
 /// Context modelling of one block by the threads of a group G; an object is one thread's part. The
 /// decisions of each pass go to a `Sink`. All threads of the group call its functions together:
 ///   uint8_t* place(uint32_t count)
-///       returns where to write `count` decisions, in shared memory
+///       returns where to write `count` decisions, in shared memory, with room to a multiple of 16
 ///   void publish(uint32_t count, int64_t distortion, int plane)
 ///       the decisions of the pass are written, but the group has not synchronised since
 ///   void end_plane()
@@ -534,7 +541,8 @@ class Modeller {
     return refinement_distortion(plane, reversible_, ones, zeros, difference);
   }
 
-  /// Writes the decisions of all cells, followed by `extra` decisions of SEGSYM.
+  /// Writes the decisions of all cells, followed by `extra` decisions of SEGSYM. Fills the last 16
+  /// bytes with kIdleSymbol.
   CJ2K_KERNEL_FN void finish_pass(const Decisions& d, int plane, int64_t distortion,
                                   uint32_t extra) {
     uint32_t total;
@@ -544,6 +552,9 @@ class Modeller {
     emit(t_, d, bits_, out + offset);
     if (group_.thread() < extra) {
       t_.sstore(out[total + group_.thread()], mq::symbol(mq::kUniform, ~group_.thread() & 1));
+    }
+    if (group_.thread() < (0 - total - extra) % 16) {
+      t_.sstore(out[total + extra + group_.thread()], kIdleSymbol);
     }
     sink_.publish(total + extra, distortion, plane);
     ++pass_;

@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 #include "kernels/ebcot/tier1_mq.cuh"
+#include "kernels/ebcot/tier1_sort.cuh"
 #include "kernels/simt/launch.h"
 
 CJ2K_KERNEL(tier1_mq, cj2k::cuda::tier1::MqCoder<false>)
 CJ2K_KERNEL(tier1_mq_plane, cj2k::cuda::tier1::MqCoder<true>)
 CJ2K_KERNEL(tier1_start, cj2k::cuda::tier1::Tier1Start)
+CJ2K_KERNEL(tier1_count, cj2k::cuda::tier1::Tier1Count)
+CJ2K_KERNEL(tier1_sort, cj2k::cuda::tier1::Tier1Sort)
 
 namespace cj2k::cuda::tier1 {
 
@@ -23,6 +26,13 @@ Status tier1_mq_plane(simt::Stream& stream, MqParams params) {
     groups += (params.list.counts[size] + kThreads - 1) / kThreads;
   }
   return simt::launch<MqCoder<true>>(stream, {groups}, params);
+}
+
+Status tier1_sort(simt::Stream& stream, const SortParams& params) {
+  constexpr uint32_t kThreads = kSortBuckets;
+  const simt::Dim3 grid{(params.list.count() + kThreads - 1) / kThreads};
+  CJ2K_TRY(simt::launch<Tier1Count>(stream, grid, params));
+  return simt::launch<Tier1Sort>(stream, grid, params);
 }
 
 Status tier1_start(simt::Stream& stream, const StartParams& params) {

@@ -10,30 +10,10 @@
 #include "core/stop.h"
 #include "kernels/ebcot/tier1_block.cuh"
 #include "kernels/ebcot/tier1_launch.h"
+#include "kernels/ebcot/tier1_mq_step.cuh"
 #include "kernels/simt/kernel.h"
 
 namespace cj2k::cuda::tier1 {
-
-/// The contexts of the lanes of a warp. The contexts of lane l lie in bank l, so lanes do not
-/// conflict. The table of states (MqCoder::Smem) is read at random, with conflicts, but only the
-/// next state waits for that read; the coding interval does not.
-struct MqWarpSmem {
-  mq::State contexts[mq::kNumContexts][32];
-};
-
-/// The Bank of mq.h in shared memory.
-template <typename T>
-struct SharedBank {
-  T* t;
-  mq::State* contexts;  ///< of the lane; context i at [32 * i]
-  const mq::State* table;
-
-  CJ2K_KERNEL_FN mq::State context(unsigned i) const { return t->sload(contexts[i * 32]); }
-  CJ2K_KERNEL_FN void set_context(unsigned i, mq::State state) const {
-    t->sstore(contexts[i * 32], state);
-  }
-  CJ2K_KERNEL_FN mq::State state(unsigned number) const { return t->sload(table[number]); }
-};
 
 /// The same value, from an instruction that ptxas does not repeat. Otherwise it reads the index of
 /// the thread (S2R, some twenty cycles) and derives the address of the contexts anew for every
@@ -77,6 +57,17 @@ class DeviceStore {
       if (last != kNone) commit();
       last = byte;
       ++written;
+    }
+    /// commit() where `b`, without a branch around it.
+    CJ2K_KERNEL_FN void commit_if(bool b) {
+      const auto low = static_cast<uint32_t>(word), high = static_cast<uint32_t>(word >> 32);
+      const uint64_t shifted = static_cast<uint64_t>(T::byte_permute(high, last, 0x4321)) << 32 |
+                               T::byte_permute(low, high, 0x4321);
+      word = b ? shifted : word;
+      const uint32_t at = written - 8;
+      if (b & (written % 8 == 0) & (at < memory.capacity)) {
+        memory.t->gstore(reinterpret_cast<uint64_t*>(memory.bytes + at), word);
+      }
     }
     CJ2K_KERNEL_FN void commit() {
       word = word >> 8 | static_cast<uint64_t>(last) << 56;
@@ -175,37 +166,13 @@ CJ2K_KERNEL_FN bool may_pause_now(Coder& segments, double weight, uint16_t thres
                          weight, threshold);
 }
 
-/// Codes up to 16 decisions.
-/// @param chunk  16 decisions, one byte each
-/// @param left   decisions that the pass has left; the first min(left, 16) of the chunk are coded
-template <typename Coder, typename Bank>
-CJ2K_KERNEL_FN void code_symbols(Coder& segments, const Bank& bank, bool raw, simt::U32x4 chunk,
-                                 uint32_t left) {
-  const uint32_t count = left < 16 ? left : 16;
-  for (uint32_t i = 0; i < count; ++i) {
-    const auto symbol = static_cast<mq::Symbol>(chunk.x & 0xFF);
-    if (raw) {
-      segments.raw_bit(symbol & 1);
-    } else {
-      mq::encode_with(segments.registers(), bank, symbol);
-    }
-    // Moves the next decision to the lowest byte of chunk.x.
-    chunk.x >>= 8;
-    if (i % 4 == 3) {
-      chunk.x = chunk.y;
-      chunk.y = chunk.z;
-      chunk.z = chunk.w;
-    }
-  }
-}
-
 /// Codes all planes that the blocks of a list have left or, with kByPlane, one plane of the blocks
 /// in that plane's list. Decides after each plane whether a block pauses.
 ///
 /// Grid: x = maximum number of blocks / kThreads. With kByPlane each size has its own thread
 ///   blocks, and thread blocks beyond the count on the device return at once. Block: a lane per
 ///   code-block, warps independent.
-/// Shared bytes: 5,752: 2,688 per warp for contexts, 376 for the states.
+/// Shared bytes: 6,008: 2,816 per warp for contexts, 376 for the states.
 /// Global traffic: reads the decisions once, 16 bytes per lane. Writes the codeword 8 bytes at a
 ///   time, and 52 bytes per pass. Reads back the last bytes of each segment, and 20 bytes per pass,
 ///   for the lengths. Moves the state of a block, 128 bytes, once in each direction. With a
@@ -229,9 +196,10 @@ struct MqCoder {
       t.sstore(smem.table[i], p.states.states[i]);
     }
     t.sync();
-    const uint32_t of_warp = t.warp() * (sizeof(MqWarpSmem) / sizeof(mq::State));
-    const SharedBank<T> bank{&t, &smem.warps[0].contexts[0][0] + in_register(t, of_warp + t.lane()),
-                             smem.table};
+    const auto of_warp = static_cast<uint32_t>(t.warp() * sizeof(MqWarpSmem));
+    const SharedBank<T> bank{&t, &smem.warps[0].contexts[0][0],
+                             in_register(t, of_warp + t.lane() * 4), smem.table};
+    bank.start();
     if constexpr (!kByPlane) {
       const uint32_t entry = t.block_x() * kThreads + t.thread();
       if (entry >= p.list.count()) return;

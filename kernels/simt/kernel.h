@@ -52,6 +52,8 @@
 //            reverse_bits(x) mul_high(a, b) funnel_left/right(low, high, shift)
 //            byte_permute(low, high, selector)
 //                                   32 bits
+//            opaque(x)              x; the compiler does not know that, so it computes x as it is
+//                                   written
 // clang-format on
 //
 // Rules:

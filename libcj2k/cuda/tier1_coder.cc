@@ -25,15 +25,18 @@ MqParams mq_params(const Tier1Buffers& buffers, const Tier1List& list, const Tie
   return params;
 }
 
-/// Models all planes that the blocks have left to code, then codes them.
+/// Models all planes that the blocks have left to code, then codes them, sorted by their decisions.
 class ClassicCoder final : public Tier1Coder {
  public:
   ClassicCoder(uint32_t style, bool reversible) : style_(style), reversible_(reversible) {}
 
-  uint64_t scratch_bytes(uint32_t) const override { return 0; }
+  uint64_t scratch_bytes(uint32_t max_blocks) const override {
+    return (2 * tier1::kSortBuckets + 2 * uint64_t{max_blocks}) * sizeof(uint32_t);
+  }
 
   Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
-              const Tier1Limits& limits, void*) override {
+              const Tier1Limits& limits, void* scratch) override {
+    if (list.count() == 0) return Status::kOk;
     uint32_t first = 0;
     for (int size = 0; size < kTier1Sizes; ++size) {
       const uint32_t count = list.counts[size];
@@ -44,7 +47,15 @@ class ClassicCoder final : public Tier1Coder {
                                   size));
       first += count;
     }
-    return tier1::tier1_mq(stream, mq_params(buffers, list, limits, style_));
+    auto* const counts = static_cast<uint32_t*>(scratch);
+    uint32_t* const buckets = counts + 2 * tier1::kSortBuckets;
+    uint32_t* const sorted = buckets + list.count();
+    CJ2K_TRY(stream.fill_u32(counts, 0, 2 * tier1::kSortBuckets));
+    CJ2K_TRY(tier1::tier1_sort(
+        stream, {buffers, list, limits, counts, counts + tier1::kSortBuckets, buckets, sorted}));
+    MqParams params = mq_params(buffers, list, limits, style_);
+    params.list.blocks = sorted;
+    return tier1::tier1_mq(stream, params);
   }
 
  private:
@@ -188,7 +199,7 @@ std::unique_ptr<Tier1Coder> make_fused_coder(uint32_t style, bool reversible,
 uint64_t tier1_scratch_bytes(Tier1Form form, const Tier1Layout& layout, uint32_t max_blocks) {
   switch (form) {
     case Tier1Form::kClassic:
-      return 0;
+      return ClassicCoder(0, false).scratch_bytes(max_blocks);
     case Tier1Form::kCibo:
       return CiboCoder(layout, 0, false).scratch_bytes(max_blocks);
     case Tier1Form::kFused:

@@ -122,23 +122,23 @@ TEST_CASE("backend: waits, launches and copies of a GOP of 8 frames in device me
   const Row rows[] = {
       // clang-format off
       {"exact", {{"target_bytes", "2500"}}, kTexture, true, false,
-       {20, 66, 20}, {5, 7, 7}, 9, 0, 0, 6, 632252},
+       {24, 66, 20}, {7, 7, 7}, 9, 0, 0, 6, 632252},
       {"exact, one round of blocks that resume", {{"target_bytes", "700"}}, kFlat, true, true,
-       {25, 94, 25}, {7, 10, 10}, 10, 2, 1188, 11, 364272},
+       {31, 94, 25}, {10, 10, 10}, 10, 2, 1188, 11, 364272},
       {"exact, three rounds", {{"target_bytes", "700"}}, kTexture, true, true,
-       {34, 149, 34}, {9, 14, 14}, 13, 7, 1984, 18, 383344},
+       {44, 149, 34}, {14, 14, 14}, 13, 7, 1984, 18, 383344},
       {"none", {{"stop", "none"}, {"target_bytes", "300"}}, kTexture, false, false,
-       {14, 37, 14}, {2, 3, 3}, 10, 2, 3072, 4, 53804},
+       {16, 37, 14}, {3, 3, 3}, 10, 2, 3072, 4, 53804},
       {"psb", {{"stop", "psb"}, {"target_bytes", "300"}}, kTexture, false, true,
-       {72, 84, 72}, {5, 17, 17}, 9, 0, 0, 5, 60044},
+       {96, 84, 72}, {17, 17, 17}, 9, 0, 0, 5, 60044},
       {"bpi", {{"stop", "bpi"}, {"target_bytes", "300"}}, kTexture, false, true,
-       {60, 72, 60}, {5, 17, 17}, 9, 0, 0, 5, 35324},
+       {84, 72, 60}, {17, 17, 17}, 9, 0, 0, 5, 35324},
       {"pst", {{"stop", "pst"}, {"target_bytes", "300"}}, kTexture, false, false,
-       {14, 37, 14}, {2, 3, 3}, 10, 2, 3072, 4, 53804},
+       {16, 37, 14}, {3, 3, 3}, 10, 2, 3072, 4, 53804},
       {"quality", {{"quality", "4"}}, kTexture, false, false,
-       {14, 37, 14}, {3, 4, 4}, 9, 1, 64, 5, 69324},
+       {16, 37, 14}, {4, 4, 4}, 9, 1, 64, 5, 69324},
       {"lossless", {{"lossless", "1"}}, kTexture, false, false,
-       {14, 35, 14}, {3, 4, 4}, 9, 1, 64, 5, 54044},
+       {16, 35, 14}, {4, 4, 4}, 9, 1, 64, 5, 54044},
       // clang-format on
   };
   constexpr const char* kTier1[] = {"classic", "cibo", "fused"};

@@ -233,6 +233,24 @@ TEST_CASE("tier-1 kernels: too little room for the bytes is said, and nothing wr
   }
 }
 
+/// Coded by tests/ptx/per_decision.py, which divides the instructions of each kernel by the decisions.
+TEST_CASE("tier-1 kernels: blocks like those of pictures") {
+  std::vector<Item> items;
+  for (uint64_t seed = 0; seed < 64; ++seed) {
+    Item item{32, 32, test::kOrientations[seed % 4], 0, 1.0, {}};
+    item.frames.emplace_back(32, 32, 7, Fill::kLaplacian, seed);
+    items.push_back(std::move(item));
+  }
+  Totals totals;
+  for (const Tier1Form form : kForms) {
+    Gop gop(items, {.form = form});
+    gop.code(gop.all());
+    gop.compare(totals);
+    if (form == Tier1Form::kClassic) MESSAGE("MQ decisions: " << gop.num_decisions());
+  }
+  report("like pictures", totals);
+}
+
 TEST_CASE("tier-1 kernels: an empty list codes nothing") {
   const auto items = stop_items(1, false);
   for (const Tier1Form form : kForms) {

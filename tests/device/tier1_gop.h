@@ -264,6 +264,16 @@ class Gop {
     }
   }
 
+  /// The MQ decisions of all blocks, after a call of the classic form that coded all planes.
+  uint64_t num_decisions() {
+    REQUIRE(options_.form == Tier1Form::kClassic);
+    uint64_t sum = 0;
+    for (const PassSymbols& pass : gpu_.download<PassSymbols>(
+             pass_symbols_, static_cast<size_t>(layout_.frame_passes) * num_frames_)) {
+      if (pass.offset_bytes != kUntouched.offset_bytes) sum += pass.count;
+    }
+    return sum;
+  }
   std::vector<uint32_t> num_bytes() {
     std::vector<uint32_t> result;
     for (const Tier1State& s : gpu_.download<Tier1State>(states_, num_blocks())) {

@@ -160,6 +160,11 @@ class CudaThread : public WarpOps<CudaThread> {
     return __byte_perm(low, high, selector);
   }
 
+  CJ2K_KERNEL_FN static uint32_t opaque(uint32_t x) {
+    asm("" : "+r"(x));
+    return x;
+  }
+
   template <typename V>
   CJ2K_KERNEL_FN static V atomic_add(V* p, std::type_identity_t<V> value) {
     static_assert(std::is_integral_v<V> && (sizeof(V) == 4 || sizeof(V) == 8));

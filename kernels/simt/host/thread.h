@@ -174,6 +174,7 @@ class Thread : public WarpOps<Thread> {
   static uint32_t funnel_right(uint32_t low, uint32_t high, uint32_t shift) {
     return static_cast<uint32_t>((uint64_t{high} << 32 | low) >> (shift & 31));
   }
+  static uint32_t opaque(uint32_t x) { return x; }
   static uint32_t byte_permute(uint32_t low, uint32_t high, uint32_t selector) {
     const uint64_t bytes = uint64_t{high} << 32 | low;
     uint32_t result = 0;
