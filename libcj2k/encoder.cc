@@ -106,6 +106,10 @@ Status Encoder::open_cuda(const DeviceList& devices, const Log& log) {
     return log.fail(Status::kNotSupported, "effort %d has no CUDA kernels so far",
                     plan_.params.effort);
   }
+  if (keeps_steps(plan_)) {
+    return log.fail(Status::kNotSupported, "frame_steps %d (first) runs on the CPU alone so far",
+                    plan_.params.frame_steps);
+  }
   CJ2K_TRY(make_cuda_backends(&plan_, devices, log, &backends_));
   cj2k_params& p = plan_.params;
   threads_ = std::make_unique<Threads>(p.threads, p.async_depth / p.gop);
@@ -126,7 +130,7 @@ Status Encoder::reserve(bool own_threads) {
   sample_ = std::make_unique<BlockSample>(plan_);
   feedback_ = std::make_unique<StopFeedback>(static_cast<size_t>(num_gops));
   shared_.emplace(
-      GopShared{plan_, log_, *sample_, packet_scratch_, *packets_, *feedback_, *threads_});
+      GopShared{plan_, log_, *sample_, packet_scratch_, *packets_, *feedback_, steps_, *threads_});
   // With a cap, packets will be about that large, so their memory is reserved now. Without one, the
   // first frames show how large packets are.
   const int64_t cap = std::max(plan_.params.target_bytes, plan_.params.max_frame_bytes);
@@ -360,6 +364,7 @@ Status Encoder::flush() {
   first_gop_ = (first_gop_ + num_in_flight_) % gops_.size();
   num_in_flight_ = 0;
   feedback_->restart();
+  steps_.restart();
   draining_ = false;
   return Status::kOk;
 }

@@ -156,6 +156,7 @@ Status Gop::add(const cj2k_frame& input, const RateLimits& limits) {
   if (num_frames_ == 0) {
     number_ = shared_.feedback.begin();
     has_number_ = true;
+    chooses_steps_ = shared_.steps.begin();
   }
   {
     const std::lock_guard lock(mutex_);
@@ -357,8 +358,11 @@ void Gop::encode() {
   // pst waits for the GOP before, outside of the arena, because that GOP may need this place.
   SlopeThresholds previous{};
   if (plan_.params.stop == CJ2K_STOP_PST) previous = shared_.feedback.previous(number_);
+  // So do frames whose steps the first frame of the sequence chooses.
+  std::optional<uint32_t> step_set;
+  if (keeps_steps(plan_) && !chooses_steps_) step_set = shared_.steps.wait();
   drive([&] {
-    guard([&] { return code_blocks(previous); });
+    guard([&] { return code_blocks(previous, step_set); });
     publish();
     guard([this] { return measure_errors(); });
     guard([this] { return fetch(); });
@@ -385,17 +389,30 @@ void Gop::guard(const Step& step) {
   live_.clear();
 }
 
-/// Runs block coding and rate control in turn, until no block of any frame resumes.
-Status Gop::code_blocks(const SlopeThresholds& previous) {
-  for (const uint32_t f : live_) {
+/// Runs block coding and rate control in turn, until no block of the frames resumes.
+Status Gop::code_frames(std::span<const uint32_t> frames, const SlopeThresholds& previous,
+                        std::optional<uint32_t> step_set) {
+  for (const uint32_t f : frames) {
     frames_[f]->rate.set_limits(frames_[f]->limits);
-    frames_[f]->early_stop.begin(f, frames_[f]->rate, previous);
+    frames_[f]->early_stop.begin(f, frames_[f]->rate, previous, step_set);
   }
-  open_ = live_;
+  open_.assign(frames.begin(), frames.end());
   while (!open_.empty()) {
     CJ2K_TRY(code_requests());
     allocate();
   }
+  return Status::kOk;
+}
+
+Status Gop::code_blocks(const SlopeThresholds& previous, std::optional<uint32_t> step_set) {
+  std::span<const uint32_t> frames = live_;
+  if (keeps_steps(plan_) && chooses_steps_) {
+    CJ2K_TRY(code_frames(frames.first(1), previous, {}));
+    step_set = frames_[frames[0]]->early_stop.request().step_set;
+    shared_.steps.publish(*step_set);
+    frames = frames.subspan(1);
+  }
+  CJ2K_TRY(code_frames(frames, previous, step_set));
   const RateControl& last = frames_[live_.back()]->rate;
   for (uint32_t c = 0; c < plan_.components.size(); ++c) ended_[c] = last.exhausted_above(c);
   return Status::kOk;
@@ -463,9 +480,12 @@ void Gop::make_packets() {
   });
 }
 
-/// Tells the next GOP where this one ended. Only the first call does.
+/// Tells the next GOP where this one ended. Only the first call does. If no frame of the first GOP
+/// chose the steps, they are those of quant_step.
 void Gop::publish() {
   if (!has_number_) return;
+  if (chooses_steps_) shared_.steps.publish(0);
+  chooses_steps_ = false;
   shared_.feedback.publish(number_, ended_);
   has_number_ = false;
 }

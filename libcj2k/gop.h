@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -25,6 +26,7 @@
 #include "stages/picture_error.h"
 #include "stages/rate.h"
 #include "stages/stop_rule.h"
+#include "step_choice.h"
 #include "stop_feedback.h"
 
 namespace cj2k {
@@ -37,6 +39,7 @@ struct GopShared {
   std::vector<PacketScratch>& packet_scratch;  ///< one per worker
   PacketMemory& packets;
   StopFeedback& feedback;
+  StepChoice& steps;
   Threads& threads;
 };
 
@@ -91,7 +94,9 @@ class Gop {
   void release_frames();
   bool holds_frames() const;
   void encode();
-  Status code_blocks(const SlopeThresholds& previous);
+  Status code_blocks(const SlopeThresholds& previous, std::optional<uint32_t> step_set);
+  Status code_frames(std::span<const uint32_t> frames, const SlopeThresholds& previous,
+                     std::optional<uint32_t> step_set);
   Status code_requests();
   void allocate();
   Status measure_errors();
@@ -117,6 +122,7 @@ class Gop {
   std::unique_ptr<PictureError> error_;  ///< with measure_mse
   uint64_t number_ = 0;                  ///< of the GOP, from StopFeedback::begin
   bool has_number_ = false;              ///< number_ is set and not published yet
+  bool chooses_steps_ = false;           ///< with keeps_steps: this GOP has not published them yet
   SlopeThresholds ended_{};              ///< where rate control of the last frame ended
   std::atomic<size_t> num_taken_ = 0;    ///< frames taken
 

@@ -291,7 +291,8 @@ Status ProfileRules::check_coding() {
     CJ2K_TRY(contradicts(coder == CJ2K_CODER_HT ? "has ht" : "has ebcot", "coder %s",
                          value_name("coder", p_.coder)));
   }
-  if (profile_.constant_steps) CJ2K_TRY(check("frame_steps", p_.frame_steps, 0, 0));
+  if (profile_.constant_steps && p_.frame_steps == 1)
+    CJ2K_TRY(check("frame_steps", p_.frame_steps, 0, 0));
   if (profile_.wavelet != CJ2K_WAVELET_AUTO) {
     if (p_.lossless && profile_.wavelet == CJ2K_WAVELET_97) {
       CJ2K_TRY(contradicts("is lossy (9/7 wavelet)", "lossless 1"));

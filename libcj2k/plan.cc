@@ -86,7 +86,8 @@ uint64_t count_blocks(const Rect& band, const Partition& part) {
 bool wants_step_sets(const cj2k_params& p) {
   if (p.frame_steps == 0) return false;
   if (p.coder == CJ2K_CODER_HT) return true;
-  return p.effort >= 2 && p.profile == CJ2K_PROFILE_NONE && p.num_roi == 0 && p.qfactor == 0;
+  const bool may_differ = p.profile == CJ2K_PROFILE_NONE || p.frame_steps == kKeptSteps;
+  return p.effort >= 2 && may_differ && p.num_roi == 0 && p.qfactor == 0;
 }
 
 class PlanBuilder {

@@ -95,8 +95,11 @@ struct Subband {
   double visual_weight;  ///< 1 with tune = mse; reported errors are without it
 };
 
-/// Quantisations that a frame may choose from (coder = ht): the base step over 2^(s / 8), s = 0 .. 7.
+/// Quantisations that a frame may choose from (frame_steps): the base step over 2^(s / 8) for
+/// s = 0 .. 7.
 inline constexpr uint32_t kStepSets = 8;
+/// The value of frame_steps with which the first frame chooses for all.
+inline constexpr int32_t kKeptSteps = 2;
 
 struct Precinct {
   uint32_t resolution;
@@ -182,6 +185,11 @@ inline const Subband& subband_of(const Plan& plan, const CodeBlock& block, uint3
 inline double distortion_weight(const Plan& plan, const CodeBlock& block, uint32_t step_set = 0) {
   const double weight = subband_of(plan, block, step_set).distortion_weight;
   return block.in_region ? weight * plan.region_gain : weight;
+}
+
+/// Whether all frames have the step set that the first one chose.
+inline bool keeps_steps(const Plan& plan) {
+  return plan.params.frame_steps == kKeptSteps && !plan.finer_subbands.empty();
 }
 
 /// The coefficients of a component are in two planes. Level n of the transform reads the low-pass

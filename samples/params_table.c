@@ -13,6 +13,15 @@ static void print_escaped(const char* text) {
   }
 }
 
+static void print_values(const char* values, const char* between) {
+  for (; *values != '\0'; ++values) {
+    if (*values == '|')
+      printf("%s", between);
+    else
+      putchar(*values);
+  }
+}
+
 static void print_range(const cj2k_param_info* info) {
   switch (info->type) {
     case CJ2K_PARAM_BOOL:
@@ -20,18 +29,14 @@ static void print_range(const cj2k_param_info* info) {
       break;
     case CJ2K_PARAM_ENUM:
     case CJ2K_PARAM_FLAGS:
-      for (const char* c = info->values; *c != '\0'; ++c) {
-        if (*c == '|')
-          printf(info->type == CJ2K_PARAM_ENUM ? ", " : " + ");
-        else
-          putchar(*c);
-      }
+      print_values(info->values, info->type == CJ2K_PARAM_FLAGS ? " + " : ", ");
       break;
     case CJ2K_PARAM_TEXT:
       printf("text");
       break;
     case CJ2K_PARAM_INT: /* names of single values, such as auto */
-      if (info->values[0] != '\0') printf("%s, ", info->values);
+      print_values(info->values, ", ");
+      if (info->values[0] != '\0') printf(", ");
       printf("%.15g .. %.15g", info->min, info->max);
       break;
     default: /* every bound is exact as a double and has fewer than 15 digits */

@@ -71,7 +71,7 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
       code(sample.blocks, {{}, 0});
       request.thresholds = predict_thresholds(plan_, blocks, sample.blocks, sample.weights,
                                               request.targets, *histogram_);
-      request.step_set = step_set_at(plan_, request.thresholds);
+      request.step_set = step_set_of(plan_, request);
       if (rdoq_follows_prediction(plan_)) {
         request.rdoq = rdoq_slopes(plan_, request.thresholds);
         code(request.blocks,

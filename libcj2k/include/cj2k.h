@@ -333,11 +333,14 @@ typedef struct cj2k_params {
 
   /* Code-blocks, precincts, tier-2. */
   cj2k_coder coder;                /* default: auto */
-  int32_t frame_steps;             /* coder = ht, or effort 2 and 3 without profile and region of
+  int32_t frame_steps;             /* coder = ht, or effort 2 and 3 without region of
                                       interest, with the 9/7. 1: the steps of a frame are
                                       those of quant_step over 2^(n/8), n = 0 .. 7, with the n that
-                                      suits its bytes best, so QCD differs from frame to frame.
+                                      suits its bytes best, so QCD differs from frame to frame
+                                      (with EBCOT and a profile: as 0).
                                       0: they are those of quant_step, up to 0.2 dB worse.
+                                      2: n is that of the first frame after open and after flush;
+                                      on the CPU alone.
                                       -1 (default) = auto: 0 if the profile says so, else 1 */
   int32_t cblk_width, cblk_height; /* powers of two 4 .. 1024, product at most 4096 (T.800 Table
                                       A.18); 0x0 (default) = auto: what the profile says, else

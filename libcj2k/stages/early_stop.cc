@@ -169,8 +169,10 @@ EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample)
   open_.reserve(sample.all.size());
 }
 
-void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresholds& previous) {
-  request_ = {frame, StopRule::kThresholds, sample_.all, {}, {}};
+void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresholds& previous,
+                      std::optional<uint32_t> step_set) {
+  request_ = {frame, StopRule::kThresholds, sample_.all, {}, {}, step_set.value_or(0)};
+  request_.steps_known = step_set.has_value();
   may_go_on_ = stop_ == CJ2K_STOP_EXACT && rate.has_limit();
   may_change_steps_ = false;
   may_want_points_ =
@@ -184,11 +186,11 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
       request_.targets = rate.prediction_targets();
       if (rate.has_cap()) {
         request_.rule = StopRule::kPredicted;
-        may_change_steps_ = !plan_.finer_subbands.empty();
+        may_change_steps_ = !plan_.finer_subbands.empty() && !request_.steps_known;
       } else {
         request_.thresholds.fill(request_.targets.floor);
         request_.points = HtPoints::kAll;
-        request_.step_set = step_set_at(plan_, request_.thresholds);
+        request_.step_set = step_set_of(plan_, request_);
       }
       break;
     case CJ2K_STOP_PST:
@@ -226,10 +228,12 @@ bool EarlyStop::wants_rdoq(const RateControl& rate) {
   }
   if (is_near || (fits && is_first)) return false;
   const uint16_t thresholds_at = thresholds[0];
+  const bool steps_known = request_.steps_known;
   if (plan_.params.stop == CJ2K_STOP_NONE) thresholds = {};
   request_ = {request_.frame,   StopRule::kThresholds, sample_.all, thresholds, {},
               request_.step_set};
   request_.anew = true;
+  request_.steps_known = steps_known;
   if (fits) {
     // Without RDOQ everything may go in.
     rdoq_left_ = 0;
@@ -238,7 +242,7 @@ bool EarlyStop::wants_rdoq(const RateControl& rate) {
   }
   request_.rdoq = slopes;
   request_.hulls_known = true;
-  if (stop_ == CJ2K_STOP_NONE && is_first && !plan_.finer_subbands.empty()) {
+  if (stop_ == CJ2K_STOP_NONE && is_first && !steps_known && !plan_.finer_subbands.empty()) {
     // Nothing was predicted, so the first coding had the step set 0.
     request_.step_set = ebcot_step_set(plan_.subbands[0].distortion_weight, thresholds_at);
     request_.hulls_known = request_.step_set == 0;

@@ -31,6 +31,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -55,6 +56,11 @@ uint32_t step_set_at(const Plan& plan, const SlopeThresholds& thresholds);
 inline constexpr int kSlopePerByteDoubling = 2;
 inline constexpr int kStepDown = 64;
 
+/// The step set of a request whose thresholds were predicted: step_set_at, if it is not given.
+inline uint32_t step_set_of(const Plan& plan, const BlockRequest& request) {
+  return request.steps_known ? request.step_set : step_set_at(plan, request.thresholds);
+}
+
 /// Whether params.effort asks for RDOQ (stages/ebcot/rdoq.h).
 bool has_rdoq(const Plan& plan);
 /// Whether kPredicted goes on with RDOQ at the slopes predicted: effort 2. With effort 3 rate control
@@ -72,7 +78,9 @@ class EarlyStop {
 
   /// Begins a new frame.
   /// @param previous  for pst: the slopes where the last frame of the GOP before ended; 0: none
-  void begin(uint32_t frame, const RateControl& rate, const SlopeThresholds& previous);
+  /// @param step_set  the quantisation that the frame must have, if it may not choose
+  void begin(uint32_t frame, const RateControl& rate, const SlopeThresholds& previous,
+             std::optional<uint32_t> step_set = {});
   /// What to code. A rule that predicts writes its thresholds here.
   BlockRequest& request() { return request_; }
   /// Call it after RateControl::allocate.

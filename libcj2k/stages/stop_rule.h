@@ -58,14 +58,15 @@ struct BlockRequest {
   std::span<const uint32_t> blocks;  ///< indices, rising; only kThresholds allows a part of them
   SlopeThresholds thresholds;        ///< kThresholds: input; kPredicted: result
   ByteTargets targets;               ///< for all rules but kThresholds
-  uint32_t step_set = 0;  ///< quantisation of the frame; with kPredicted a result, chosen for HT
-  bool anew = false;      ///< blocks that are coded already begin again
+  uint32_t step_set = 0;             ///< quantisation of the frame; with kPredicted a result
+  bool anew = false;                 ///< blocks that are coded already begin again
   /// Per component, the log-slope at which rate control is expected to end, for RDOQ
   /// (stages/ebcot/rdoq.h); 0: none. With kPredicted a result. Needs `anew`, and effort 2 or 3.
   SlopeThresholds rdoq{};
   /// The blocks were coded before with the same steps, so their hulls say where they are cut.
   bool hulls_known = false;
   HtPoints points = HtPoints::kNearSlope;  ///< coder = ht
+  bool steps_known = false;                ///< `step_set` is given, with kPredicted too
 };
 
 }  // namespace cj2k

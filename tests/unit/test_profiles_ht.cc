@@ -110,6 +110,14 @@ TEST_CASE("HT profiles: without one, the coder is EBCOT and HT follows the frame
   CHECK(resolved(p).frame_steps == 1);
 }
 
+TEST_CASE("HT profiles: where QCD is constant, the first frame may choose it") {
+  cj2k_params p = under(CJ2K_PROFILE_IMF_HT, 1920, 1080, 12);
+  p.frame_steps = 2;
+  CHECK(resolved(p).frame_steps == 2);
+  p.frame_steps = 3;
+  CHECK(contains(resolve_error(p), "frame_steps 3 not in [0, 2]"));
+}
+
 TEST_CASE("HT profiles: parameter B of the table of ST 2067-21") {
   struct Row {
     int depth, rev, rev_one, rev_both, irv, irv_transform;

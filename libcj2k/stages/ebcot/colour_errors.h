@@ -25,8 +25,8 @@ inline constexpr double kColourShift = 0.875;
 /// Whether RDOQ looks at more than one component.
 bool couples_colours(const Plan& plan);
 
-/// The blocks of a plan in the order that couples_colours asks for. The three blocks of a triple lie
-/// at the same place of components 1, 2 and 0.
+/// The blocks of a plan in the order that couples_colours asks for. The three blocks of a triple
+/// lie at the same place of components 1, 2 and 0.
 struct ColourOrder {
   std::vector<uint32_t> triples;  ///< three after three
   std::vector<uint32_t> rest;     ///< those of further components, rising
@@ -36,8 +36,8 @@ ColourOrder colour_order(const Plan& plan);
 
 /// The block of component 0 at the place of a block of component 0, 1 or 2.
 uint32_t luma_block(const Plan& plan, uint32_t block);
-/// What an error of the block's component, 1 or 2, shifts Y by: kColourShift * g, for weighted errors
-/// (Subband::visual_weight) too.
+/// What an error of the block's component, 1 or 2, shifts Y by: kColourShift * g, for weighted
+/// errors (Subband::visual_weight) too.
 float colour_factor(const Plan& plan, uint32_t block);
 
 /// A coded block, and where it is cut. A sample's bits below `plane` are unknown to a decoder; with

@@ -14,16 +14,18 @@ namespace {
 /// Predictions from the larger sample.
 constexpr int kMostHtPredictions = kMostHtShares - 2;
 
-/// Whether coding at threshold `next` instead of `now` would take the same planes, with steps that
-/// are as good. @param slack  as in is_near_ht_step_set
-bool is_same_ht_coding(const Plan& plan, uint32_t step_set, const SlopeThresholds& now,
-                       const SlopeThresholds& next, int slack) {
+/// Whether coding at threshold `next` instead of the request's would take the same planes, with
+/// steps that are as good. @param slack  as in is_near_ht_step_set
+bool is_same_ht_coding(const Plan& plan, const BlockRequest& request, const SlopeThresholds& next,
+                       int slack) {
+  const SlopeThresholds& now = request.thresholds;
+  const uint32_t step_set = request.step_set;
   const double weight = plan.subbands[0].distortion_weight;
   for (size_t c = 0; c < plan.components.size(); ++c) {
     if (ht_lowest_plane(weight, now[c], step_set) != ht_lowest_plane(weight, next[c], step_set))
       return false;
   }
-  return plan.finer_subbands.empty() || next[0] == 0 ||
+  return request.steps_known || plan.finer_subbands.empty() || next[0] == 0 ||
          is_near_ht_step_set(weight, next[0], step_set, slack);
 }
 
@@ -63,7 +65,7 @@ bool HtPrediction::goes_on(const CodedBlock* blocks, SlopeHistogram& histogram) 
     take_rest(sample_.larger.rest);
     return true;
   }
-  request_.step_set = step_set_at(plan_, request_.thresholds);
+  request_.step_set = step_set_of(plan_, request_);
   if (predictions_++ == kMostHtPredictions) {
     take_rest(sample_.all);
     return true;
@@ -89,8 +91,7 @@ bool HtPrediction::refine(SlopeThresholds next, const SlopeHistogram& histogram)
   const int before = predictions_ - 1;
   const bool is_small = plan_.blocks.size() < kFewHtBlocks;
   const int slack = kHtSetSlopes * (is_small ? 4 : 4 + before) / 4;
-  const bool is_same =
-      is_same_ht_coding(plan_, request_.step_set, request_.thresholds, next, slack);
+  const bool is_same = is_same_ht_coding(plan_, request_, next, slack);
   // The predicted slope moves against the step, so two step sets may point to each other. The
   // middle is best then.
   for (size_t c = 0; c < next.size() && before > 0 && !is_same; ++c)
