@@ -106,10 +106,6 @@ Status Encoder::open_cuda(const DeviceList& devices, const Log& log) {
     return log.fail(Status::kNotSupported, "effort %d has no CUDA kernels so far",
                     plan_.params.effort);
   }
-  if (keeps_steps(plan_)) {
-    return log.fail(Status::kNotSupported, "frame_steps %d (first) runs on the CPU alone so far",
-                    plan_.params.frame_steps);
-  }
   CJ2K_TRY(make_cuda_backends(&plan_, devices, log, &backends_));
   cj2k_params& p = plan_.params;
   threads_ = std::make_unique<Threads>(p.threads, p.async_depth / p.gop);

@@ -122,28 +122,6 @@ TEST_CASE("backend: device=cuda never falls back, and says what is missing") {
   }
 }
 
-TEST_CASE("backend: frame_steps=first is refused by name, and device=auto takes the CPU") {
-  start_machine();
-  const cj2k_params p = tiny({{"coder", "ht"}, {"frame_steps", "first"}});
-  {
-    const Session session(p);
-    CHECK(session.opened == CJ2K_NOT_SUPPORTED);
-    CHECK(session.log.count(CJ2K_LOG_ERROR, "frame_steps 2 (first) runs on the CPU alone") == 1);
-  }
-  {
-    cj2k_params automatic = p;
-    cj2k::test::set(automatic, "device", "auto");
-    const std::vector<Picture> pictures = pictures_of(automatic, 3);
-    const HostFrames frames(pictures);
-    Session session(automatic);
-    check_sequence(session, frames, on_cpu(automatic, pictures));
-    CHECK(session.info().backend == std::string("cpu"));
-  }
-  // The 5/3 has no steps to choose.
-  const Session reversible(tiny({{"coder", "ht"}, {"wavelet", "5/3"}, {"frame_steps", "first"}}));
-  CHECK(reversible.opened == CJ2K_OK);
-}
-
 TEST_CASE("backend: the chosen gop halves until it fits the device, then there is a refusal") {
   cj2k_params p = tiny({{"tier1", "fused"}});
   const int most = planned(p).gop;

@@ -35,6 +35,19 @@ TEST_CASE("HT on the device: GOPs of 1, 2 and 5") {
   }
 }
 
+TEST_CASE("HT on the device: the first frame chooses the steps of all") {
+  cj2k_params p = small({{"cblk", "8x8"}, {"target_bytes", "6000"}, {"frame_steps", "first"}});
+  p.width = 130;
+  p.height = 118;
+  for (const char* gop : {"1", "2", "5"}) {
+    start_device(static_cast<uint64_t>(gop[0]));
+    cj2k::test::set(p, "gop", gop);
+    check_equal(p, 6);
+  }
+  cj2k::test::set(p, "stop", "none");
+  check_equal(p, 3);
+}
+
 TEST_CASE("HT on the device: options") {
   const std::vector<cj2k_params> table = {
       small({{"lossless", "1"}, {"depth", "12"}, {"cblk", "64x64"}}),
