@@ -39,6 +39,32 @@ def rows_of(path):
     return [dict(zip(lines[0], line)) for line in lines[1:]]
 
 
+def write_waves(path, width, height):
+    with open(path, "wb") as file:
+        file.write(b"P6\n%d %d\n255\n" % (width, height))
+        file.write(bytes(int(128 + 60 * math.sin(x * y / 90 + c) + (7 * x + 13 * y * y + 5 * c) % 31)
+                         for y in range(height) for x in range(width) for c in range(3)))
+
+
+def check_side_by_side(folder):
+    """Three columns of 208x128 with gaps of 6; both encodes have the bytes asked for, and differ."""
+    picture, out = os.path.join(folder, "wide.ppm"), os.path.join(folder, "sides.ppm")
+    write_waves(picture, 210, 130)
+    done = subprocess.run([sys.executable, os.path.join(HERE, "side_by_side.py"), "--cj2k", sys.argv[1], "--bpp", "2",
+                           "--out", out, picture], capture_output=True, cwd=folder)
+    check(done.returncode == 0, done.stderr.decode())
+    lines = [line.split() for line in done.stdout.decode().splitlines()]
+    check([line[0] for line in lines] == ["tune=mse", "tune=visual"], lines)
+    check(all(208 * 128 * 2 // 8 * 0.9 <= int(line[1]) <= 208 * 128 * 2 // 8 for line in lines), lines)
+    with open(out, "rb") as file:
+        header, samples = file.read().split(b"\n255\n", 1)
+    check(header == b"P6\n636 128", header)
+    rows = [samples[3 * 636 * y:3 * 636 * (y + 1)] for y in range(128)]
+    columns = [b"".join(row[3 * x:3 * (x + 208)] for row in rows) for x in (0, 214, 428)]
+    check(len(set(columns)) == 3, "columns are equal")
+    check(all(row[3 * 208:3 * 214] == b"\xff" * 18 for row in rows), "no gap")
+
+
 def main():
     if importlib.util.find_spec("numpy") is None:
         skip("this python has no numpy (Debian: python3-numpy)")
@@ -47,10 +73,7 @@ def main():
             skip("no program " + program)
     with tempfile.TemporaryDirectory() as folder:
         picture = os.path.join(folder, "waves.ppm")
-        with open(picture, "wb") as file:
-            file.write(b"P6\n%d %d\n255\n" % (SIDE, SIDE))
-            file.write(bytes(int(128 + 60 * math.sin(x * y / 90 + c) + (7 * x + 13 * y * y + 5 * c) % 31)
-                             for y in range(SIDE) for x in range(SIDE) for c in range(3)))
+        write_waves(picture, SIDE, SIDE)
         tsv = os.path.join(folder, "rows.tsv")
         names = ["cj2k", "cj2k:wavelet=5/3", "cj2k:coder=ht", "openjpeg", "openjph"]
         status, text, errors = tool(folder, "--bpp", "1,2,4", "--tsv", tsv, "--worse", "--encoders",
@@ -77,6 +100,7 @@ def main():
         check(again.endswith(table), again)
         status, _, errors = tool(folder, "--encoders", "x264", picture)
         check(status != 0 and 'encoder "x264" is none of' in errors, errors)
+        check_side_by_side(folder)
     print("passed")
 
 
