@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "docs/figures"
 RESULTS = ROOT / "tests/bench/results"
 CPU = RESULTS / "2026-11-21_cpu.txt"
-PEERS = RESULTS / "2026-11-22_peers.tsv"
+PEERS = RESULTS / "2026-11-23_peers.tsv"
 HT = RESULTS / "2026-11-22_ht_openjph.tsv"
 STOPS = RESULTS / "2026-11-21_stop_strategies.tsv"
 

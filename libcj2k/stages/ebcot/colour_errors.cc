@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "stages/ebcot/colour_errors.h"
 
-#include <cmath>
-
 #include "stages/early_stop.h"
 
 namespace cj2k {
@@ -25,7 +23,8 @@ uint32_t first_luma_block(const Plan& plan, const TileComponent& tc) {
 }  // namespace
 
 bool couples_colours(const Plan& plan) {
-  return has_rdoq(plan) && plan.use_mct && !plan.reversible && plan.params.num_roi == 0;
+  return has_rdoq(plan) && plan.use_mct && !plan.reversible && plan.params.num_roi == 0 &&
+         plan.params.tune == CJ2K_TUNE_MSE;
 }
 
 ColourOrder colour_order(const Plan& plan) {
@@ -51,11 +50,7 @@ uint32_t luma_block(const Plan& plan, uint32_t block) {
 }
 
 float colour_factor(const Plan& plan, uint32_t block) {
-  const CodeBlock& chroma = plan.blocks[block];
-  const double weight = plan.subbands[chroma.subband].visual_weight;
-  const CodeBlock& luma = plan.blocks[luma_block(plan, block)];
-  const double ratio = weight / plan.subbands[luma.subband].visual_weight;
-  return static_cast<float>(kColourShift * kCouplings[chroma.component] * std::sqrt(ratio));
+  return static_cast<float>(kColourShift * kCouplings[plan.blocks[block].component]);
 }
 
 void set_cut(int bit_planes, int passes, ChromaBlock* block) {

@@ -22,7 +22,8 @@ namespace cj2k {
 /// The part of s that Y aims at. Rate control may cut Cb and Cr elsewhere, so all of it gains less.
 inline constexpr double kColourShift = 0.875;
 
-/// Whether RDOQ looks at more than one component.
+/// Whether RDOQ looks at more than one component. Not with tune = visual: to the eye, the errors of
+/// luma and of colour are separate.
 bool couples_colours(const Plan& plan);
 
 /// The blocks of a plan in the order that couples_colours asks for. The three blocks of a triple
@@ -36,8 +37,7 @@ ColourOrder colour_order(const Plan& plan);
 
 /// The block of component 0 at the place of a block of component 0, 1 or 2.
 uint32_t luma_block(const Plan& plan, uint32_t block);
-/// What an error of the block's component, 1 or 2, shifts Y by: kColourShift * g, for weighted
-/// errors (Subband::visual_weight) too.
+/// What an error of the block's component, 1 or 2, shifts Y by: kColourShift * g.
 float colour_factor(const Plan& plan, uint32_t block);
 
 /// A coded block, and where it is cut. A sample's bits below `plane` are unknown to a decoder; with
