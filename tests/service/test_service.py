@@ -275,8 +275,10 @@ def test_metrics_add_up(service):
 
     before = service.wait(first_scrape, "a scrape")
     assert before["cj2k_queue_jobs", "queued"] == 4 and before["cj2k_frames_total",] == 0
+    # Half the film's speed: both workers tell their fps every half second, and neither ends before both have.
+    slow = service.script("half", 'exec "$ffmpeg" -readrate 0.5 "$@"')
     for _ in range(2):
-        service.start_worker(CJ2K_FFMPEG=service.slow())
+        service.start_worker(CJ2K_FFMPEG=slow)
     during = service.wait(lambda: (now := scrape(port)) and sum(
         value > 0 for name, value in now.items() if name[0] == "cj2k_fps") == 2 and now, "two workers at work")
     assert during["cj2k_queue_jobs", "running"] == 2
