@@ -339,8 +339,7 @@ typedef struct cj2k_params {
                                       suits its bytes best, so QCD differs from frame to frame
                                       (with EBCOT and a profile: as 0).
                                       0: they are those of quant_step, up to 0.2 dB worse.
-                                      2: n is that of the first frame after open and after flush;
-                                      on the CPU alone.
+                                      2: n is that of the first frame after open and after flush.
                                       -1 (default) = auto: 0 if the profile says so, else 1 */
   int32_t cblk_width, cblk_height; /* powers of two 4 .. 1024, product at most 4096 (T.800 Table
                                       A.18); 0x0 (default) = auto: what the profile says, else

@@ -13,8 +13,8 @@ namespace cj2k {
 
 /// One code-block in the only layer of a frame.
 struct Contribution {
-  uint64_t code =
-      0;  ///< number of passes, Lblock and lengths (B.10.6, B.10.7): the low `bits` bits
+  /// Number of passes, Lblock and lengths (B.10.6, B.10.7): the low `bits` bits.
+  uint64_t code = 0;
   uint32_t bytes = 0;  ///< of code-block data
   uint8_t bits = 0;    ///< 0: the block is not in the packet. With is_long an estimate
   uint8_t zero_planes = 0;
