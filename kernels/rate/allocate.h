@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Rate control on the device: RateControl::allocate (stages/rate.h) and the choice of the blocks that
+// go on (EarlyStop::goes_on), for EBCOT frames with one layer. The rules and all numbers that
+// decide are those of the host, so points, bytes and thresholds are exactly the same.
+//
+// The function is asynchronous and allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+#include "core/slope_search.h"
+#include "kernels/ebcot/tier1.h"
+
+namespace cj2k::simt {
+class Stream;
+}  // namespace cj2k::simt
+
+namespace cj2k::cuda {
+
+// ---- the tables of a plan, in device memory (made by cuda/rate_tables.h) ----
+
+/// The code-blocks of one subband in one precinct: blocks [first_block, first_block + wide * high),
+/// raster.
+struct alignas(16) RateBand {
+  uint32_t first_block, wide, high;
+  uint32_t first_node;  ///< in the frame's nodes of tag trees
+};
+
+struct alignas(16) RatePrecinct {
+  uint32_t first_block, num_blocks;
+  uint32_t first_band, num_bands;  ///< bands that have blocks
+  uint32_t component;
+  uint32_t first_word, num_words;  ///< room for its packet header, in the frame's words of bits
+  uint32_t levels;                 ///< of its tallest tag tree; 0: it has no blocks
+};
+
+struct RateBlock {
+  uint32_t precinct;
+  uint32_t planes_above;  ///< CodeBlock::planes_above
+};
+
+/// What the kernel knows of a plan. Pointers are to device memory.
+struct RatePlan {
+  const RatePrecinct* precincts;  ///< [num_precincts], components in order
+  const RateBand* bands;
+  const RateBlock* blocks;  ///< [num_blocks]
+  const Tier1Job* jobs;     ///< [num_blocks]
+  uint32_t num_precincts, num_blocks, num_components;
+  uint32_t num_nodes, num_words;  ///< of a frame
+  uint32_t max_candidates;        ///< hull points of a frame that one search may look at
+  uint32_t packet_marker_bytes;   ///< SOP and EPH
+  uint64_t fixed_bytes;
+  uint64_t component_fixed_bytes[CJ2K_MAX_COMPONENTS];
+};
+
+/// Scratch memory for one frame, in bytes; 256-byte aligned. A GOP needs it once for each frame.
+uint64_t rate_scratch_bytes(const RatePlan& plan);
+
+// ---- one call ----
+
+/// The limits of one frame: RateLimits.
+struct FrameRate {
+  uint64_t frame_bytes;      ///< kNoTarget: no cap
+  uint64_t component_bytes;  ///< cap of each component; kNoTarget: no cap
+  uint16_t slope;            ///< threshold of constant quality; 0: none
+  bool may_resume;           ///< paused blocks may be asked to go on (stop = exact)
+};
+struct FrameRates {
+  static constexpr size_t kMostFrames = 64;  ///< the maximum of cj2k_params::gop
+  FrameRate of[kMostFrames];
+};
+
+/// The blocks as tier1_hull leaves them, by their numbers in the GOP.
+struct RateInput {
+  const Tier1Result* results;  ///< [num_frames * num_blocks]
+  const HullPoint* hull;       ///< Tier1Result::first_hull counts from here
+};
+
+/// What was chosen of a block.
+struct alignas(16) ChosenBlock {
+  double distortion;      ///< HullPoint::distortion of the last point chosen; 0: none
+  uint32_t length_bytes;  ///< of code-block data
+  uint8_t points;         ///< hull points chosen
+  uint8_t passes;         ///< passes chosen
+  uint8_t zero_bit_planes;
+  uint8_t planes_left;  ///< Tier1Result::planes_left
+};
+
+/// What was chosen of a frame.
+struct alignas(16) RateOutcome {
+  uint64_t header_bytes[CJ2K_MAX_COMPONENTS];  ///< PrecinctBytes::header, summed up
+  uint64_t body_bytes[CJ2K_MAX_COMPONENTS];    ///< PrecinctBytes::body, summed up
+  uint16_t exhausted[CJ2K_MAX_COMPONENTS];     ///< RateControl::exhausted_above
+  uint16_t threshold;                          ///< RateControl::threshold
+  uint16_t unused_cap_steps;                   ///< RateControl::unused_cap_steps
+  /// 0: the frame is allocated. Else kRate* flags: the host must allocate it, and nothing else here
+  /// but long_block counts. No block resumes then.
+  uint32_t flags;
+  uint32_t
+      num_resumed[kTier1Sizes];  ///< blocks that go on, by tier1_size; all 0: the frame is done
+  /// A block whose Tier1Result::num_bytes is above its capacity; UINT32_MAX: there is none.
+  uint32_t long_block;
+  uint32_t rounds;  ///< calls that allocated the frame
+};
+/// RateOutcome::flags
+inline constexpr uint32_t kRateLongCode = 1;    ///< a Contribution::is_long
+inline constexpr uint32_t kRateManyPoints = 2;  ///< more candidates than RatePlan::max_candidates
+inline constexpr uint32_t kRateLongHeader = 4;  ///< a packet header has no room in its words
+inline constexpr uint32_t kRateLongBlock = 8;   ///< long_block
+
+struct RateOutput {
+  ChosenBlock* chosen;    ///< [num_frames * num_blocks]
+  RateOutcome* outcomes;  ///< [num_frames]
+  /// [num_frames][num_blocks] the numbers in the GOP of the blocks that go on: RateOutcome::
+  /// num_resumed of each tier1_size, rising within a size. Not written beyond these.
+  uint32_t* resumed;
+  /// [num_frames][CJ2K_MAX_COMPONENTS] in: the thresholds that the blocks were coded to
+  /// (Tier1Limits::thresholds); out, where blocks go on: the thresholds that they are coded to next.
+  uint16_t* thresholds;
+};
+
+/// Allocates the frames 0 .. num_frames - 1.
+/// @param again    false: all frames. true: the frames of which blocks went on after the call
+///                 before, which are those with RateOutcome::num_resumed > 0; others stay as they
+///                 are
+/// @param scratch  num_frames * rate_scratch_bytes()
+Status allocate_rate(simt::Stream& stream, const RatePlan& plan, uint32_t num_frames,
+                     const FrameRates& rates, bool again, const RateInput& input, void* scratch,
+                     const RateOutput& output);
+
+}  // namespace cj2k::cuda
