@@ -59,6 +59,10 @@ Status resolve_params(const cj2k_params& p, const Log& log, cj2k_params* resolve
 /// @param where  the beginning of the message
 Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log& log);
 
+/// GOPs in flight on a CUDA device with async_depth 0: kCudaGops, and down to kFewestCudaGops where
+/// the device has less memory (cuda/gop_choice.h).
+inline constexpr int32_t kCudaGops = 4, kFewestCudaGops = 2;
+
 /// Chooses `gop` and `async_depth` where they are 0, and rounds async_depth up to whole GOPs (it
 /// can then exceed its range).
 /// @param p       its `threads` must be resolved

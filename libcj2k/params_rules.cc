@@ -450,8 +450,9 @@ void choose_depth(cj2k_params* p, bool cuda, int64_t blocks) {
   }
   if (p->async_depth == 0) {
     // On the CPU, two frames keep the threads busy while the packets of one are written. On a GPU,
-    // one GOP is uploaded while the other is coded.
-    p->async_depth = cuda ? 2 * p->gop : p->threads == 1 ? 1 : 2;
+    // one GOP is uploaded and another one is in packets while two are coded: the last blocks of one
+    // leave room for the first of the other.
+    p->async_depth = cuda ? kCudaGops * p->gop : p->threads == 1 ? 1 : 2;
   }
   p->async_depth = (p->async_depth + p->gop - 1) / p->gop * p->gop;
 }

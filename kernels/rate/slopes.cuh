@@ -8,7 +8,6 @@
 #include "core/slope_search.h"
 #include "core/stop.h"
 #include "kernels/ebcot/tier1_block.cuh"
-#include "kernels/ebcot/tier1_hull.cuh"
 #include "kernels/rate/slopes.h"
 #include "kernels/simt/block.h"
 #include "kernels/simt/kernel.h"
@@ -234,22 +233,20 @@ CJ2K_KERNEL_FN PlaneRecord next_record(T& t, const PlaneParams& p, uint32_t numb
 /// psb, the first kernel: adds the bytes that the plane took at the slope of the block's last hull
 /// segment, and writes the block's record.
 ///
-/// Grid: x = blocks / 32, y = frames. Block: one warp, a lane per code-block.
-/// Shared bytes: 46,592, as in Hulls.
+/// Grid: x = blocks / kThreads, y = frames. Block: a thread per code-block.
+/// Shared bytes: none.
 /// Global traffic: 48 bytes per block; for an active block also 16 bytes per pass so far, and one
 ///   atomic addition.
 /// Barriers: none.
 /// Not tuned: no GPU was available when it was written.
 struct PlaneSlopes {
   using Params = PlaneParams;
-  static constexpr int kThreads = 32;
-  static constexpr int kMinBlocks = 4;
-  struct Smem {
-    simt::U32x4 points[kMaxPasses][32];
-  };
+  struct Smem {};
+  static constexpr int kThreads = 128;
+  static constexpr int kMinBlocks = 8;
 
   template <typename T>
-  CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
+  CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
     const PlaneBlock block(t, p);
     if (!block.valid) return;
     const tier1::StateHead head = tier1::load_head(t, p.buffers.states + block.number);
@@ -258,12 +255,8 @@ struct PlaneSlopes {
       const Tier1Job* job = p.buffers.jobs + block.index;
       const CodingPass* passes = p.buffers.passes + uint64_t{block.frame} * p.buffers.frame_passes +
                                  t.gload(&job->first_pass);
-      const double weight = t.gload(&job->weight);
-      const tier1::HullStore<T> store{&t, &s.points[0][t.lane()]};
-      HullBuilder<tier1::HullStore<T>> hull{store};
-      for (int i = 0; i < head.num_passes; ++i) hull.push(t.gload(passes + i), i, weight);
-      const int points = hull.finish(weight, false);
-      record.slope = points > 0 ? store.point(points - 1).slope : kMaxSlope;
+      record.slope = last_hull_slope([&](int i) { return t.gload(passes + i); }, head.num_passes,
+                                     t.gload(&job->weight));
       const uint64_t row =
           uint64_t{block.frame} * p.decisions.num_components + t.gload(&job->component);
       t.atomic_add(p.decisions.bytes + row * kSlopeEntries +

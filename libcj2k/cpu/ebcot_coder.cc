@@ -355,6 +355,10 @@ void BlockRun::keep(const BlockLane& lane, CodedBlock& coded) {
   coded.num_hull = static_cast<uint8_t>(points);
   size_t bytes = points > 0 ? worker_.hull[points - 1].length_bytes : 0;
   if (lane.stop.paused) {
+    if (lane.stop.last_plane > 0) {
+      coded.last_slope = last_hull_slope([&out](int i) { return out.passes[i]; }, out.num_passes,
+                                         lane.stop.weight);
+    }
     coded.planes_left = static_cast<uint8_t>(lane.bit_planes - num_planes_coded(out.num_passes));
     bytes = std::max<size_t>(bytes, lane.saved.bytes_written);
     keep_state(lane, coded);

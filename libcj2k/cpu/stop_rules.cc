@@ -12,10 +12,6 @@
 namespace cj2k {
 namespace {
 
-uint16_t last_slope(const CodedBlock& block) {
-  return block.num_hull > 0 ? block.hull[block.num_hull - 1].slope : kMaxSlope;
-}
-
 /// Whether frames may need StopRule::kPredicted. The plan may have no cap, since a frame may have a
 /// cap of its own.
 bool predicts(const Plan& plan) {
@@ -111,6 +107,7 @@ void CpuStopRules::run_planes(const BlockRequest& request, const CodedBlock* blo
       if (stopped_[b] == 0 && blocks[b].planes_left > plane) open_.push_back(b);
     }
     code(open_, {{}, plane});
+    if (plane == 0) break;
     plane_bytes_.clear();
     for (const uint32_t b : open_) {
       plane_bytes_.push_back(blocks[b].num_bytes - bytes_[b]);
@@ -127,7 +124,7 @@ void CpuStopRules::run_planes(const BlockRequest& request, const CodedBlock* blo
 /// psb (section 5.2): the bytes by slope give the slope at which a target is used up.
 void CpuStopRules::stop_by_slope(const ByteTargets& targets, const CodedBlock* blocks) {
   for (size_t i = 0; i < open_.size(); ++i) {
-    const uint16_t slope = last_slope(blocks[open_[i]]);
+    const uint16_t slope = blocks[open_[i]].last_slope;
     tables_->frame.add(slope, plane_bytes_[i]);
     tables_->components[plan_.blocks[open_[i]].component].add(slope, plane_bytes_[i]);
   }
@@ -138,7 +135,7 @@ void CpuStopRules::stop_by_slope(const ByteTargets& targets, const CodedBlock* b
   for (size_t i = 0; i < open_.size(); ++i) {
     const uint32_t b = open_[i];
     stopped_[b] =
-        may_pause(last_slope(blocks[b]), plane_bytes_[i], thresholds[plan_.blocks[b].component]);
+        may_pause(blocks[b].last_slope, plane_bytes_[i], thresholds[plan_.blocks[b].component]);
   }
 }
 

@@ -174,7 +174,10 @@ Status CudaBackend::make_gop_work(std::unique_ptr<GopWork>* result) {
   CJ2K_TRY(work->bytes.reserve(*context_, pinned_.code_bytes));
   if (plan_.params.measure_mse != 0)
     work->coefficients = HostBuffer(coefficient_bytes(plan_, tables_));
-  CJ2K_TRY(work->stream.create(*context_));
+  CJ2K_TRY(work->stream.create(*context_, true));
+  CJ2K_TRY(work->coding.create(*context_));
+  CJ2K_TRY(work->to_code.create(*context_));
+  CJ2K_TRY(work->coded.create(*context_));
   CJ2K_TRY(work->begin.create(*context_, true));
   CJ2K_TRY(work->transform_begin.create(*context_, true));
   CJ2K_TRY(work->transformed.create(*context_, true));

@@ -102,6 +102,7 @@ class DeviceEbcot final : public DeviceBlockCoder {
   };
   bool is_listed(std::span<const BlockRequest> requests, bool is_sampled);
   Status list_requests(CudaGopWork& work, std::span<const BlockRequest> requests, Listed* listed);
+  Status run_tier1(CudaGopWork& work, const Tier1List& list, const Tier1Limits& limits);
   Status make_hulls(CudaGopWork& work, const Tier1List& list);
   Status bring_results(CudaGopWork& work, const Listed& listed, const Pack& pack);
   Status bring_packed(CudaGopWork& work, const Tier1List& list, const Pack& pack, Packed* packed);
@@ -228,8 +229,7 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<const BlockR
   }
   CJ2K_TRY(work.stream.upload(d.as<void>(s_.memory.thresholds), thresholds,
                               num_thresholds * sizeof(uint16_t)));
-  CJ2K_TRY(coder_->code(work.stream, buffers(work), listed.list,
-                        {d.as<uint16_t>(s_.memory.thresholds)}, d.as<void>(s_.memory.scratch)));
+  CJ2K_TRY(run_tier1(work, listed.list, {d.as<uint16_t>(s_.memory.thresholds)}));
   // Without a threshold all points may go in, but under a cap only a part of them will.
   const bool reaches = std::all_of(requests.begin(), requests.end(), [&](const BlockRequest& r) {
     return may_pause && r.thresholds[0] > 0;
@@ -267,14 +267,13 @@ Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> re
   const SlopeTables tables{d.as<uint64_t>(s_.memory.stop_counters),
                            static_cast<uint32_t>(s_.plan.components.size())};
   auto* const decided = d.as<uint16_t>(s_.memory.thresholds);
-  void* const scratch = d.as<void>(s_.memory.scratch);
   CJ2K_TRY(stream.fill(tables.bytes, 0, s_.memory.stop_counters_bytes));
-  CJ2K_TRY(coder_->code(stream, b, sampled_, {nullptr}, scratch));
+  CJ2K_TRY(run_tier1(work, sampled_, {nullptr}));
   CJ2K_TRY(make_hulls(work, sampled_));
   CJ2K_TRY(slopes_accumulate(stream, b, sampled_, output(work), d.as<uint32_t>(s_.memory.weights),
                              tables));
   CJ2K_TRY(slopes_predict(stream, tables, num_frames, targets_of(requests), decided));
-  CJ2K_TRY(coder_->code(stream, b, rest_, {decided}, scratch));
+  CJ2K_TRY(run_tier1(work, rest_, {decided}));
   auto* const predicted = work.pinned.as<uint16_t>(s_.pinned.thresholds);
   CJ2K_TRY(stream.download(predicted, decided,
                            num_frames * size_t{CJ2K_MAX_COMPONENTS} * sizeof(uint16_t)));
@@ -305,8 +304,7 @@ Status DeviceEbcot::code_planes(CudaGopWork& work, std::span<const BlockRequest>
   CJ2K_TRY(stream.fill(decisions.records, 0, s_.memory.records_bytes));
   CJ2K_TRY(stream.fill(decisions.bytes, 0, s_.memory.stop_counters_bytes));
   for (uint32_t plane = s_.tables.tier1.max_bit_planes; plane-- > 0;) {
-    CJ2K_TRY(coder_->code(stream, b, listed.list, {nullptr, plane, plane},
-                          d.as<void>(s_.memory.scratch)));
+    CJ2K_TRY(run_tier1(work, listed.list, {nullptr, plane, plane}));
     CJ2K_TRY(stop(stream, b, num_frames, plane, targets, decisions));
   }
   CJ2K_TRY(bring_results(work, listed, {true, by_slope ? decisions.thresholds : nullptr}));
@@ -351,6 +349,16 @@ Tier1Output DeviceEbcot::output(const CudaGopWork& work) const {
           has_segments(style()) ? d.as<SegmentEnd>(s_.memory.segments) : nullptr,
           has_tails ? d.as<PassTail>(s_.memory.hull_tails) : nullptr,
           d.as<uint32_t>(s_.memory.totals)};
+}
+
+/// Tier-1 of a list, on the stream for it.
+Status DeviceEbcot::run_tier1(CudaGopWork& work, const Tier1List& list, const Tier1Limits& limits) {
+  CJ2K_TRY(work.stream.record(work.to_code));
+  CJ2K_TRY(work.coding.wait(work.to_code));
+  CJ2K_TRY(coder_->code(work.coding, buffers(work), list, limits,
+                        work.device.as<void>(s_.memory.scratch)));
+  CJ2K_TRY(work.coding.record(work.coded));
+  return work.stream.wait(work.coded);
 }
 
 Status DeviceEbcot::make_hulls(CudaGopWork& work, const Tier1List& list) {

@@ -56,43 +56,59 @@ uint64_t device_bytes(const Plan& plan, int num_gops) {
   return tables.bytes + static_cast<uint64_t>(num_gops) * memory.bytes;
 }
 
+namespace {
+
+/// The device with the least free memory.
+struct Room {
+  const simt::Context* device = nullptr;
+  size_t free = SIZE_MAX, total = 0;
+};
+Status find_room(std::span<const std::unique_ptr<simt::Context>> contexts, Room* room) {
+  for (const auto& context : contexts) {
+    size_t free = 0, total = 0;
+    CJ2K_TRY(context->memory(&free, &total));
+    if (free < room->free) *room = {context.get(), free, total};
+  }
+  return Status::kOk;
+}
+
+Status fail_no_room(const cj2k_params& p, int num_gops, uint64_t bytes, const Room& room,
+                    const Log& log) {
+  constexpr double kMega = 1e6;
+  return log.fail(Status::kNoMemory,
+                  "%d GOP%s of %d frame%s take %.1f MB of CUDA device %d (%s), which has %.1f MB "
+                  "free of %.1f MB; use a smaller gop or async_depth, or device=cpu",
+                  num_gops, num_gops == 1 ? "" : "s", p.gop, p.gop == 1 ? "" : "s",
+                  static_cast<double>(bytes) / kMega, room.device->info().ordinal,
+                  room.device->info().name.c_str(), static_cast<double>(room.free) / kMega,
+                  static_cast<double>(room.total) / kMega);
+}
+
+}  // namespace
+
 Status choose_gops(Plan* plan, std::span<const std::unique_ptr<simt::Context>> contexts,
                    const Log& log) {
   const cj2k_params asked = plan->params;
   cj2k_params& p = plan->params;
   const auto num_blocks = static_cast<int64_t>(plan->blocks.size());
+  const auto num_devices = static_cast<int32_t>(contexts.size());
+  Room room;
+  CJ2K_TRY(find_room(contexts, &room));
   choose_depth(&p, true, num_blocks);
-  if (asked.async_depth == 0) p.async_depth *= static_cast<int32_t>(contexts.size());
-  size_t least_free = SIZE_MAX, its_total = 0;
-  const simt::Context* smallest = nullptr;
-  for (const auto& context : contexts) {
-    size_t free = 0, total = 0;
-    CJ2K_TRY(context->memory(&free, &total));
-    if (free >= least_free) continue;
-    least_free = free;
-    its_total = total;
-    smallest = context.get();
-  }
   while (true) {
     CJ2K_TRY(check_counts(*plan, log));
+    if (asked.async_depth == 0) {
+      int32_t gops = kCudaGops;
+      while (gops > kFewestCudaGops && device_bytes(*plan, gops) > room.free / 2) --gops;
+      p.async_depth = gops * num_devices * p.gop;
+    }
     const int num_gops = gops_of_device(p.async_depth / p.gop, 0, contexts.size());
     const uint64_t bytes = device_bytes(*plan, num_gops);
-    if (bytes <= least_free) return Status::kOk;
-    if (asked.gop != 0 || p.gop == 1) {
-      constexpr double kMega = 1e6;
-      return log.fail(
-          Status::kNoMemory,
-          "%d GOP%s of %d frame%s take %.1f MB of CUDA device %d (%s), which has %.1f MB "
-          "free of %.1f MB; use a smaller gop or async_depth, or device=cpu",
-          num_gops, num_gops == 1 ? "" : "s", p.gop, p.gop == 1 ? "" : "s",
-          static_cast<double>(bytes) / kMega, smallest->info().ordinal,
-          smallest->info().name.c_str(), static_cast<double>(least_free) / kMega,
-          static_cast<double>(its_total) / kMega);
-    }
+    if (bytes <= room.free) return Status::kOk;
+    if (asked.gop != 0 || p.gop == 1) return fail_no_room(p, num_gops, bytes, room, log);
     p.gop /= 2;
     p.async_depth = asked.async_depth;
     choose_depth(&p, true, num_blocks);
-    if (asked.async_depth == 0) p.async_depth *= static_cast<int32_t>(contexts.size());
   }
 }
 

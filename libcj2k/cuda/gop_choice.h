@@ -30,7 +30,8 @@ int gops_of_device(int num_gops, size_t device, size_t num_devices);
 uint64_t device_bytes(const Plan& plan, int num_gops);
 
 /// Chooses gop and async_depth where the parameters leave them open, so that the plan fits into the
-/// device with the least free memory.
+/// device with the least free memory. More than kFewestCudaGops take at most half of that memory,
+/// and gop halves only where kFewestCudaGops do not fit.
 /// @return kOk | kNoMemory (the log line says what is needed and what is free) | kNotSupported |
 ///         kDevice
 Status choose_gops(Plan* plan, std::span<const std::unique_ptr<simt::Context>> contexts,

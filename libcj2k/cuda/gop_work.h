@@ -39,7 +39,11 @@ class CudaGopWork final : public GopWork {
   simt::DeviceBuffer device;  ///< laid out by GopMemory
   simt::PinnedBuffer pinned;  ///< laid out by PinnedLayout
   PinnedPool hulls, bytes;
-  simt::Stream stream;
+  /// Everything but tier-1, with a high priority: what waits behind the long kernels of another GOP
+  /// is short, and this GOP's tier-1 waits for it. `coding` runs tier-1 (EBCOT alone), in turn with
+  /// `stream`: no work of a GOP runs beside other work of it but for uploads and level 1.
+  simt::Stream stream, coding;
+  simt::Event to_code, coded;  ///< order these two streams
   // They measure the time of device work. begin and end: of block coding, of fetch.
   simt::Event transform_begin, transformed, quantised, begin, end;
   FrameEvents frame_events;

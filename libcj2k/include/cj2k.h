@@ -427,7 +427,7 @@ typedef struct cj2k_params {
                       and with stop = pst, on a GPU by the number of code-blocks; 1 .. 64 */
   int32_t async_depth; /* frames accepted before the first packet must be taken, rounded up to whole
                           GOPs; 0 (default) = chosen: on the CPU 1 with one thread, else 2; on a GPU
-                          two GOPs; 1 .. 64 */
+                          four GOPs, or down to two where its memory is short; 1 .. 64 */
   cj2k_tier1 tier1;    /* used only on a GPU; default auto */
   int32_t measure_mse; /* 1: cj2k_stats::mse is measured on the frame as a decoder shows it; 0
                           (default): estimated */

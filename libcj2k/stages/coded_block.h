@@ -50,6 +50,8 @@ struct CodedBlock {
   /// not coded it is an estimate.
   double total_distortion = 0;
   uint32_t num_bytes = 0;  ///< bytes that the block coder made, chosen or not
+  /// With stop = psb, if planes_left > 0: last_hull_slope of the passes (core/stop.h).
+  uint16_t last_slope = 0;
   uint8_t num_hull = 0;
   uint8_t num_segments = 0;
   uint8_t zero_bit_planes = 0;     ///< for the packet header (T.800 B.10.5)

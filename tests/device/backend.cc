@@ -128,9 +128,11 @@ TEST_CASE("backend: the chosen gop halves until it fits the device, then there i
   REQUIRE(most == 16);
   for (int gop = most; gop >= 1; gop /= 2) {
     cj2k::test::set(p, "gop", std::to_string(gop));
+    CHECK(planned(p).async_depth == 4 * gop);
+    cj2k::test::set(p, "async_depth", std::to_string(2 * gop));
     const cj2k_info plan = planned(p);
-    CHECK(plan.async_depth == 2 * gop);
     cj2k::test::set(p, "gop", "0");
+    cj2k::test::set(p, "async_depth", "0");
     CAPTURE(gop);
     shim::Options options;
     options.device_bytes = static_cast<size_t>(plan.device_bytes);
@@ -160,6 +162,30 @@ TEST_CASE("backend: the chosen gop halves until it fits the device, then there i
       cj2k::test::set(p, "gop", "0");
     }
     CHECK(left_behind() == "");
+  }
+}
+
+TEST_CASE("backend: more than two GOPs in flight take at most half of the free memory") {
+  cj2k_params p = tiny({{"tier1", "fused"}});
+  const int gop = planned(p).gop;
+  for (const int gops : {4, 3}) {
+    CAPTURE(gops);
+    cj2k::test::set(p, "async_depth", std::to_string(gops * gop));
+    const int64_t bytes = planned(p).device_bytes;
+    cj2k::test::set(p, "async_depth", "0");
+    for (const bool fits : {true, false}) {
+      shim::Options options;
+      options.device_bytes = static_cast<size_t>(2 * bytes - (fits ? 0 : 2));
+      start_machine(options);
+      {
+        const Session session(p);
+        CAPTURE(session.log.text());
+        REQUIRE(session.opened == CJ2K_OK);
+        CHECK(session.info().gop == gop);
+        CHECK(session.info().async_depth == (fits ? gops : gops - 1) * gop);
+      }
+      CHECK(left_behind() == "");
+    }
   }
 }
 

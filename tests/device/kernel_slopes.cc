@@ -406,13 +406,11 @@ class Planes {
     return !stopped_[i] && static_cast<uint32_t>(std::bit_width(magnitudes_[i])) > plane;
   }
   Step step(uint32_t i) {
-    HullPoint hull[kMaxPasses];
-    double total = 0;
-    const int points = build_hull(passes_.data() + size_t{i} * kPasses, states_[i].num_passes,
-                                  jobs_[i % kBlocks].weight, false, hull, &total);
+    const CodingPass* passes = passes_.data() + size_t{i} * kPasses;
     const uint32_t bytes = states_[i].num_bytes - before_[i];
     before_[i] = states_[i].num_bytes;
-    const uint16_t slope = points > 0 ? hull[points - 1].slope : kMaxSlope;
+    const uint16_t slope = last_hull_slope([&](int pass) { return passes[pass]; },
+                                           states_[i].num_passes, jobs_[i % kBlocks].weight);
     slopes_[i] = slope;
     return {slope, bytes};
   }

@@ -124,10 +124,12 @@ class Frame {
   void code_plane(uint32_t b, const Plane& plane) {
     CodedBlock& block = blocks_[b];
     --block.planes_left;
+    if (block.num_hull == 0) block.last_slope = kMaxSlope;
     block.num_passes = static_cast<uint8_t>(3 * (kPlanes - block.planes_left) - 2);
     for (const Coded& coded : plane) {
       if (coded.block != b) continue;
       block.num_bytes += coded.bytes;
+      block.last_slope = coded.slope;
       hulls_[b].push_back({block.num_bytes, block.num_passes, coded.slope, 0.0});
       block.hull = hulls_[b].data();
       block.num_hull = static_cast<uint8_t>(hulls_[b].size());
