@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "core/codeword_segment.h"
 #include "core/ebcot/coding_passes.h"
+#include "core/final_block.h"
 #include "core/hull.h"
 #include "kernels/ebcot/quantize.h"
 
@@ -134,13 +135,27 @@ struct Tier1Limits {
 
 /// What tier1_hull writes, in device memory.
 struct Tier1Output {
-  Tier1Result* results;  ///< [list.count()] in the order of the list
+  Tier1Result* results;  ///< [list.count()] in the order of the list, or with by_number [blocks]
   HullPoint* hull;       ///< room for [passes]; blocks in any order, without gaps
   /// CodedBlock::segments, with BYPASS or TERMALL, else null. Room for [passes]; blocks in any
   /// order, without gaps.
   SegmentEnd* segments;
-  PassTail* tails;   ///< CodedBlock::tails, with PTERM, else null: one entry for each entry of hull
-  uint32_t* totals;  ///< [2] number of hull points and of segments; zeroed by the call
+  PassTail* tails;  ///< CodedBlock::tails, with PTERM, else null: one entry for each entry of hull
+  /// [2] number of hull points and of segments; zeroed by the call, unless it adds.
+  uint32_t* totals;
+  bool by_number = false;  ///< results are at the block's number in the GOP
+  /// Points are added after those of earlier calls, which stay valid for their blocks, and blocks
+  /// with Tier1State::stopped keep their results. With by_number, plain styles (no segments, no
+  /// tails) only.
+  bool adds = false;
+  /// Room for `hull`, in points. Only with `adds` can more be needed: totals[0] then says so, and
+  /// the blocks without room have no points.
+  uint32_t room = UINT32_MAX;
+
+  /// Where the result of an entry of the list is.
+  constexpr uint32_t place(uint32_t entry, uint32_t number) const {
+    return by_number ? number : entry;
+  }
 };
 /// Computes the convex hulls of the blocks of a list (stages/hull.h), packed for the host.
 /// Tier1Result::left_distortion is weight * (estimate of core/distortion.h for the planes that are
@@ -167,6 +182,21 @@ inline constexpr uint32_t kPackMargin = 64;
 /// @param output  of tier1_hull for this list
 Status tier1_pack(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
                   const Tier1Limits& limits, const Tier1Output& output, const PackedOutput& packed);
+
+/// The blocks of frames whose rate control ran on the device.
+struct FinalOutput {
+  const uint8_t* points;         ///< [blocks] hull points that are in
+  const uint8_t* paused_passes;  ///< [blocks] Tier1State::num_passes before blocks resumed, or null
+  FinalBlock* blocks;            ///< [list.count()] written, in the order of the list
+  uint8_t* bytes;                ///< 16-byte aligned
+  uint32_t room;                 ///< for `bytes`, in units of 16 bytes
+  uint32_t* total;  ///< units that all blocks take, also those without room; zeroed by the call
+};
+/// Packs the chosen bytes of the blocks of a list, in any order, and says what the host needs of
+/// each block. Blocks for which there is no room get no bytes.
+/// @param output  of tier1_hull, by number
+Status tier1_final(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
+                   const Tier1Output& output, const FinalOutput& final);
 
 /// Bytes of a block that go into the codestream.
 struct alignas(16) GatherJob {

@@ -10,7 +10,7 @@ namespace cj2k::cuda {
 
 Status tier1_hull(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
                   uint32_t style, bool reversible, bool keep_all, const Tier1Output& output) {
-  CJ2K_TRY(stream.fill_u32(output.totals, 0, 2));
+  if (!output.adds) CJ2K_TRY(stream.fill_u32(output.totals, 0, 2));
   const tier1::HullParams params{buffers, list, style, reversible, keep_all, output};
   constexpr uint32_t kWarps = tier1::LeftDistortion::kThreads / 32;
   CJ2K_TRY(

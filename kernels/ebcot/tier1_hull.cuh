@@ -45,6 +45,7 @@ struct LeftDistortion {
     const ListedBlock block(t, p.buffers, p.list, entry);
     const int num_planes = bit_planes(t, p.buffers, block.number);
     const Tier1State* state = p.buffers.states + block.number;
+    if (p.output.adds && t.gload(&state->stopped) != 0) return;
     const int planes =
         t.gload(&state->finished) != 0 ? 0 : planes_left(num_planes, t.gload(&state->num_passes));
     double result = 0;
@@ -64,7 +65,9 @@ struct LeftDistortion {
       if (left.bias != 0) sum += uint32_t{job.width} * job.height;
       result = job.weight * left.error(static_cast<uint64_t>(sum));
     }
-    if (t.lane() == 0) t.gstore(&p.output.results[entry].left_distortion, result);
+    if (t.lane() == 0) {
+      t.gstore(&p.output.results[p.output.place(entry, block.number)].left_distortion, result);
+    }
   }
 
  private:
@@ -136,15 +139,21 @@ struct Hulls {
   template <typename T>
   CJ2K_KERNEL_FN static void run(T& t, Smem& smem, const Params& p) {
     const uint32_t entry = t.block_x() * 32 + t.lane();
-    const bool listed = entry < p.list.count();
+    bool listed = entry < p.list.count();
+    uint32_t place = 0;
     const HullStore<T> points{&t, &smem.points[0][t.lane()]};
     Tier1Result result{};
     uint64_t first_pass = 0;
     bool finished = true;
+    if (listed && p.output.adds) {
+      const uint32_t number = t.gload_ro(p.list.blocks + entry);
+      listed = t.gload(&p.buffers.states[number].stopped) == 0;
+    }
     if (listed) {
       const ListedBlock block(t, p.buffers, p.list, entry);
       const int num_planes = bit_planes(t, p.buffers, block.number);
       const Tier1State* state = p.buffers.states + block.number;
+      place = p.output.place(entry, block.number);
       first_pass = block.frame * uint64_t{p.buffers.frame_passes} + t.gload(&block.job->first_pass);
       finished = t.gload(&state->finished) != 0;
       result.num_passes = t.gload(&state->num_passes);
@@ -162,14 +171,15 @@ struct Hulls {
       result.num_hull = static_cast<uint8_t>(hull.finish(weight, p.keep_all));
     }
     result.first_hull = take_room(t, p.output.totals, result.num_hull);
+    if (uint64_t{result.first_hull} + result.num_hull > p.output.room) result.num_hull = 0;
     const bool with_segments = p.output.segments != nullptr;
     if (with_segments) {
       const int segments = num_terminated(p.style, result.num_passes);
       result.first_segment = take_room(t, p.output.totals + 1, static_cast<uint32_t>(segments));
     }
     if (listed) {
-      result.left_distortion = t.gload(&p.output.results[entry].left_distortion);
-      t.gstore(p.output.results + entry, result);
+      result.left_distortion = t.gload(&p.output.results[place].left_distortion);
+      t.gstore(p.output.results + place, result);
     }
 
     t.sync_warp();

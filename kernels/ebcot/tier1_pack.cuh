@@ -11,6 +11,30 @@
 
 namespace cj2k::cuda::tier1 {
 
+/// Takes room for the bytes of a code-block of each lane, and copies them. All lanes of the warp must
+/// call.
+/// @param from   where the lane's bytes are in `source`; a multiple of 16
+/// @param bytes  how many; 0 where there is no room
+/// @return where they are in `to`, in units of 16 bytes
+template <typename T>
+CJ2K_KERNEL_FN uint32_t pack_bytes(T& t, const uint8_t* source, uint64_t from, uint32_t* bytes,
+                                   uint8_t* to, uint32_t room, uint32_t* total) {
+  const uint32_t units = (*bytes + 15) / 16;
+  const uint32_t sum = t.warp_inclusive_add(units);
+  uint32_t first = 0;
+  if (t.lane() == 31) first = t.atomic_add(total, sum);
+  first = t.shuffle(first, 31) + sum - units;
+  // 32 bits are enough for the sum: they count 64 GiB.
+  if (first + units > room) *bytes = first = 0;
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const uint32_t count = (t.shuffle(*bytes, lane) + 15) / 16;
+    const auto* read = reinterpret_cast<const simt::U32x4*>(source + t.shuffle(from, lane));
+    auto* write = reinterpret_cast<simt::U32x4*>(to) + t.shuffle(first, lane);
+    for (uint32_t i = t.lane(); i < count; i += 32) t.gstore(write + i, t.gload_ro(read + i));
+  }
+  return first;
+}
+
 struct PackParams {
   Tier1Buffers buffers;
   Tier1List list;
@@ -47,21 +71,9 @@ struct Pack {
           threshold_of(t, p.buffers, p.limits, block.number, t.gload_ro(&job->component));
       packed.length_bytes = length(t, p, entry, threshold, t.gload_ro(&job->bytes_capacity));
     }
-    const uint32_t units = (packed.length_bytes + 15) / 16;
-    const uint32_t sum = t.warp_inclusive_add(units);
-    uint32_t first = 0;
-    if (t.lane() == 31) first = t.atomic_add(p.packed.total, sum);
-    packed.first = t.shuffle(first, 31) + sum - units;
-    // 32 bits are enough for the sum: they count 64 GiB.
-    if (packed.first + units > p.packed.room) packed = {};
+    packed.first = pack_bytes(t, p.buffers.bytes, from, &packed.length_bytes, p.packed.bytes,
+                              p.packed.room, p.packed.total);
     if (listed) t.gstore(p.packed.blocks + entry, packed);
-    for (uint32_t lane = 0; lane < 32; ++lane) {
-      const uint32_t count = (t.shuffle(packed.length_bytes, lane) + 15) / 16;
-      const auto* source =
-          reinterpret_cast<const simt::U32x4*>(p.buffers.bytes + t.shuffle(from, lane));
-      auto* target = reinterpret_cast<simt::U32x4*>(p.packed.bytes) + t.shuffle(packed.first, lane);
-      for (uint32_t i = t.lane(); i < count; i += 32) t.gstore(target + i, t.gload_ro(source + i));
-    }
   }
 
  private:
@@ -81,6 +93,76 @@ struct Pack {
       bytes = point.length_bytes;
     }
     return bytes;
+  }
+};
+
+struct FinalParams {
+  Tier1Buffers buffers;
+  Tier1List list;
+  Tier1Output output;
+  FinalOutput final;
+};
+
+/// Copies the bytes of each block of a list up to its chosen hull point, and writes its FinalBlock.
+///
+/// Grid: x = blocks / 32 / warps per thread block. Block: warps independent, a lane per code-block;
+///   else as Pack.
+/// Shared bytes: none. Barriers: none.
+/// Global traffic: reads and writes the bytes once, adjacent over the warp; about 110 bytes per
+///   block besides.
+/// Not tuned: no GPU was available when it was written.
+struct Final {
+  using Params = FinalParams;
+  struct Smem {};
+  static constexpr int kThreads = 128;
+  static constexpr int kMinBlocks = 8;
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
+    const uint32_t entry = (t.block_x() * (kThreads / 32) + t.warp()) * 32 + t.lane();
+    const bool listed = entry < p.list.count();
+    FinalBlock final{};
+    uint64_t from = 0;
+    uint32_t bytes = 0;
+    if (listed) {
+      const ListedBlock block(t, p.buffers, p.list, entry);
+      from = block.frame * p.buffers.frame_bytes + t.gload_ro(&block.job->bytes_offset);
+      const Tier1Result result = t.gload(p.output.results + block.number);
+      final = figures(t, p, block.number, result);
+      const uint32_t points = t.gload(p.final.points + block.number);
+      if (points > 0) {
+        const HullPoint end = t.gload(p.output.hull + result.first_hull + points - 1);
+        final.passes = static_cast<uint8_t>(end.passes);
+        final.left_distortion -= end.distortion;
+        bytes = end.length_bytes;
+      }
+      // Its bytes are not valid: it counts as a block without room.
+      if (result.num_bytes > t.gload_ro(&block.job->bytes_capacity)) {
+        bytes = 0;
+        t.atomic_add(p.final.total, p.final.room + 1);
+      }
+    }
+    final.first =
+        pack_bytes(t, p.buffers.bytes, from, &bytes, p.final.bytes, p.final.room, p.final.total);
+    if (listed) t.gstore(p.final.blocks + entry, final);
+  }
+
+ private:
+  /// What does not depend on the chosen point.
+  template <typename T>
+  CJ2K_KERNEL_FN static FinalBlock figures(T& t, const Params& p, uint32_t number,
+                                           const Tier1Result& result) {
+    FinalBlock final{};
+    final.left_distortion = result.total_distortion + result.left_distortion;
+    final.num_bytes = result.num_bytes;
+    final.num_passes = result.num_passes;
+    final.num_passes_left =
+        static_cast<uint8_t>(num_passes_of(result.bit_planes) - result.num_passes);
+    if (p.final.paused_passes != nullptr) {
+      const uint8_t paused = t.gload(p.final.paused_passes + number);
+      if (paused > 0) final.num_passes_resumed = static_cast<uint8_t>(result.num_passes - paused);
+    }
+    return final;
   }
 };
 

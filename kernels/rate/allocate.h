@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Rate control on the device: RateControl::allocate (stages/rate.h) and the choice of the blocks that
-// go on (EarlyStop::goes_on), for EBCOT frames with one layer. The rules and all numbers that
+// Rate control on the device: RateControl::allocate (stages/rate.h) for EBCOT frames with one layer.
+// Which blocks go on after it: resume.h. The rules and all numbers that
 // decide are those of the host, so points, bytes and thresholds are exactly the same.
 //
 // The function is asynchronous and allocates nothing.
@@ -67,7 +67,6 @@ struct FrameRate {
   uint64_t frame_bytes;      ///< kNoTarget: no cap
   uint64_t component_bytes;  ///< cap of each component; kNoTarget: no cap
   uint16_t slope;            ///< threshold of constant quality; 0: none
-  bool may_resume;           ///< paused blocks may be asked to go on (stop = exact)
 };
 struct FrameRates {
   static constexpr size_t kMostFrames = 64;  ///< the maximum of cj2k_params::gop
@@ -100,8 +99,7 @@ struct alignas(16) RateOutcome {
   /// 0: the frame is allocated. Else kRate* flags: the host must allocate it, and nothing else here
   /// but long_block counts. No block resumes then.
   uint32_t flags;
-  uint32_t
-      num_resumed[kTier1Sizes];  ///< blocks that go on, by tier1_size; all 0: the frame is done
+  uint32_t num_resumed;  ///< blocks that go on, written by resume_blocks (resume.h)
   /// A block whose Tier1Result::num_bytes is above its capacity; UINT32_MAX: there is none.
   uint32_t long_block;
   uint32_t rounds;  ///< calls that allocated the frame
@@ -115,12 +113,6 @@ inline constexpr uint32_t kRateLongBlock = 8;   ///< long_block
 struct RateOutput {
   ChosenBlock* chosen;    ///< [num_frames * num_blocks]
   RateOutcome* outcomes;  ///< [num_frames]
-  /// [num_frames][num_blocks] the numbers in the GOP of the blocks that go on: RateOutcome::
-  /// num_resumed of each tier1_size, rising within a size. Not written beyond these.
-  uint32_t* resumed;
-  /// [num_frames][CJ2K_MAX_COMPONENTS] in: the thresholds that the blocks were coded to
-  /// (Tier1Limits::thresholds); out, where blocks go on: the thresholds that they are coded to next.
-  uint16_t* thresholds;
 };
 
 /// Allocates the frames 0 .. num_frames - 1.

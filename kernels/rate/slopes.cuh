@@ -65,8 +65,7 @@ CJ2K_KERNEL_FN uint64_t target_of(const ByteTargets& targets, uint32_t index,
 struct AccumulateParams {
   Tier1Buffers buffers;
   Tier1List list;
-  const Tier1Result* results;
-  const HullPoint* hull;
+  Tier1Output output;
   const uint32_t* weights;
   SlopeTables tables;
 };
@@ -92,8 +91,8 @@ struct Accumulate {
     const uint64_t column =
         uint64_t{block.frame} * p.tables.num_components + t.gload(&block.job->component);
     uint64_t* table = p.tables.bytes + column * kAboveAllSlopes;
-    const Tier1Result* result = p.results + entry;
-    const HullPoint* hull = p.hull + t.gload(&result->first_hull);
+    const Tier1Result* result = p.output.results + p.output.place(entry, block.number);
+    const HullPoint* hull = p.output.hull + t.gload(&result->first_hull);
     const uint64_t weight = t.gload_ro(p.weights + entry);
     const uint32_t points = t.gload(&result->num_hull);
     for (uint32_t i = t.lane(); i < points; i += 32) {

@@ -69,6 +69,15 @@ CJ2K_HD constexpr bool is_out_of_reach(double weight, int planes_left, uint16_t 
   return threshold != 0 && best_slope_left(weight, planes_left) < threshold;
 }
 
+/// How far thresholds are lowered, after rate control, where the caps are not used up: bytes grow
+/// about with the square root of the falling slope, so two log-slope steps per step of missing
+/// bytes, and a quarter octave more.
+/// @param unused_cap_steps  RateControl::unused_cap_steps
+CJ2K_HD constexpr int resume_step(int unused_cap_steps) {
+  constexpr int kStepDown = 64, kSlopePerByteDoubling = 2;
+  return kStepDown + kSlopePerByteDoubling * unused_cap_steps;
+}
+
 /// stop = bpi, after a bit-plane of all blocks: whether a block stops for good. When the frame is
 /// over its target, all blocks stop, also those that have not been begun. When only a component is
 /// over its target, those of its blocks stop that were coded in this plane.

@@ -259,7 +259,7 @@ bool EarlyStop::resumes(const CodedBlock* blocks, const RateControl& rate) {
   if (!want_open(blocks, exhausted)) return false;
   request_.rule = StopRule::kThresholds;
   SlopeThresholds& thresholds = request_.thresholds;
-  const int lower = kStepDown + kSlopePerByteDoubling * rate.unused_cap_steps();
+  const int lower = resume_step(rate.unused_cap_steps());
   do {
     for (uint32_t c = 0; c < plan_.components.size(); ++c) {
       // Where the caps are used up, only blocks that paused above the slope of their end resume.
@@ -298,7 +298,7 @@ bool EarlyStop::wants_all_points(const RateControl& rate) {
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     const int end = rate.exhausted_above(c), threshold = request_.thresholds[c];
     is_near &= threshold == 0 || std::abs(end - threshold - kHtExpected) <= kHtNear;
-    const int lower = kStepDown + kSlopePerByteDoubling * rate.unused_cap_steps();
+    const int lower = resume_step(rate.unused_cap_steps());
     ended[c] = static_cast<uint16_t>(
         std::max(end > 0 ? end - static_cast<int>(kPredictionMargin) : threshold - lower, 0));
   }

@@ -51,11 +51,6 @@ cj2k_stop stop_in_force(const Plan& plan);
 /// (core/ht/plane_choice.h). 0 where the plan has no other.
 uint32_t step_set_at(const Plan& plan, const SlopeThresholds& thresholds);
 
-/// How far thresholds are lowered when the caps are not used up: bytes grow about with the square
-/// root of the falling slope, so two log-slope steps per step of missing bytes, and kStepDown more.
-inline constexpr int kSlopePerByteDoubling = 2;
-inline constexpr int kStepDown = 64;
-
 /// The step set of a request whose thresholds were predicted: step_set_at, if it is not given.
 inline uint32_t step_set_of(const Plan& plan, const BlockRequest& request) {
   return request.steps_known ? request.step_set : step_set_at(plan, request.thresholds);

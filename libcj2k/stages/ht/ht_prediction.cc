@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/slope.h"
+#include "core/stop.h"
 #include "stages/early_stop.h"
 #include "stages/ht/ht_points.h"
 
@@ -83,7 +84,7 @@ bool HtPrediction::refine(SlopeThresholds next, const SlopeHistogram& histogram)
     const int unused = unused_steps(plan_, request_.targets, c, histogram);
     if (unused == 0) continue;
     // The slopes of planes that are not coded are not known.
-    const int lower = kStepDown + kSlopePerByteDoubling * unused;
+    const int lower = resume_step(unused);
     next[c] = static_cast<uint16_t>(
         std::max(request_.thresholds[c] - lower, int{request_.targets.floor}));
   }

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The kernels of resume.h.
+#pragma once
+
+#include "core/stop.h"
+#include "kernels/ebcot/tier1.h"
+#include "kernels/rate/resume.h"
+#include "kernels/simt/block.h"
+#include "kernels/simt/kernel.h"
+
+namespace cj2k::cuda::resume {
+
+struct ResumeParams {
+  Tier1Buffers buffers;
+  uint32_t num_components;
+  Tier1Output output;
+  ResumeOutput resume;
+};
+
+/// Marks the blocks that resume. A paused block resumes at the thresholds that it reaches
+/// (`reach`). The host lowers the thresholds step by step until a block reaches them; here each
+/// block says how many steps it needs, and the least number counts, if a block reaches where the caps
+/// were used up.
+///
+/// Grid: x = frames. Block: each thread takes one block after the other, twice.
+/// Shared bytes: 136. Barriers: 7.
+/// Global traffic: about 70 bytes per block, of which 1 or 2 are written.
+/// Not tuned: no GPU was available when it was written.
+struct Resume {
+  using Params = ResumeParams;
+  static constexpr int kThreads = 1024;
+  static constexpr int kMinBlocks = 1;
+  struct Smem {
+    simt::BlockScratch<uint32_t, kThreads> scratch;
+    uint16_t next[CJ2K_MAX_COMPONENTS];
+  };
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
+    const uint32_t frame = t.block_x();
+    RateOutcome* const outcome = p.resume.outcomes + frame;
+    const bool is_allocated = t.gload(&outcome->flags) == 0;
+    const uint16_t* thresholds = p.resume.thresholds + frame * CJ2K_MAX_COMPONENTS;
+    const uint32_t lower = static_cast<uint32_t>(resume_step(t.gload(&outcome->unused_cap_steps)));
+    uint32_t steps = kNever;
+    bool begins = false;  // a block of this thread begins a round
+    for_blocks(t, p, frame, [&](uint32_t number, uint32_t component, uint32_t reach) {
+      if (p.resume.paused_passes != nullptr) {
+        t.gstore(p.resume.paused_passes + number, t.gload(&p.output.results[number].num_passes));
+      }
+      if (!is_allocated) return;
+      const uint32_t exhausted = t.gload(&outcome->exhausted[component]);
+      const uint32_t needed =
+          steps_needed(t.gload(thresholds + component), exhausted, lower, reach);
+      begins |= reach != kNever && reach >= exhausted;
+      if (needed < steps) steps = needed;
+    });
+    // The maximum of what is left is the minimum of the steps.
+    steps = kNever - simt::block_reduce_max(t, s.scratch, kNever - steps);
+    if (simt::block_reduce_or(t, s.scratch, begins ? 1 : 0) == 0) steps = kNever;
+    if (t.thread() < CJ2K_MAX_COMPONENTS) {
+      const uint32_t c = t.thread();
+      uint16_t next = t.gload(thresholds + c);
+      if (steps != kNever && c < p.num_components) {
+        next = lowered(next, t.gload(&outcome->exhausted[c]), lower, steps);
+      }
+      t.sstore(s.next[c], next);
+      t.gstore(p.resume.next + frame * CJ2K_MAX_COMPONENTS + c, next);
+    }
+    t.sync();
+    uint32_t open = 0;
+    for_blocks(t, p, frame, [&](uint32_t number, uint32_t component, uint32_t reach) {
+      const bool resumes =
+          steps != kNever && reach != kNever && reach >= t.sload(s.next[component]);
+      t.gstore(&p.buffers.states[number].stopped, resumes ? 0 : 1);
+      open += resumes;
+    });
+    open = simt::block_reduce_add(t, s.scratch, open);
+    if (t.thread() == 0) t.gstore(&outcome->num_resumed, open);
+  }
+
+ private:
+  static constexpr uint32_t kNever = UINT32_MAX;
+
+  /// Calls work(number, component, reach) for the blocks of a frame.
+  /// reach: the highest threshold at which the block resumes; kNever: at none, it is finished
+  template <typename T, typename Work>
+  CJ2K_KERNEL_FN static void for_blocks(T& t, const Params& p, uint32_t frame, const Work& work) {
+    for (uint32_t b = t.thread(); b < p.buffers.num_blocks; b += kThreads) {
+      const uint32_t number = frame * p.buffers.num_blocks + b;
+      const Tier1Result* result = p.output.results + number;
+      const Tier1Job* job = p.buffers.jobs + b;
+      uint32_t reach = kNever;
+      const uint8_t planes = t.gload(&result->planes_left);
+      if (planes > 0) {
+        reach = best_slope_left(t.gload_ro(&job->weight), planes);
+        const uint32_t points = t.gload(&result->num_hull);
+        if (points > 0) {
+          const uint32_t last =
+              t.gload(&p.output.hull[t.gload(&result->first_hull) + points - 1].slope);
+          if (last < reach) reach = last;
+        }
+      }
+      work(number, t.gload_ro(&job->component), reach);
+    }
+  }
+
+  /// How often the threshold is lowered until a block reaches it.
+  CJ2K_KERNEL_FN static uint32_t steps_needed(uint32_t threshold, uint32_t exhausted,
+                                              uint32_t lower, uint32_t reach) {
+    if (reach == kNever) return kNever;
+    if (exhausted > 0) {
+      // It is lowered once.
+      return reach >= lowered(threshold, exhausted, lower, 1) ? 1 : kNever;
+    }
+    return reach >= threshold ? 1 : (threshold - reach + lower - 1) / lower;
+  }
+  CJ2K_KERNEL_FN static uint16_t lowered(uint32_t threshold, uint32_t exhausted, uint32_t lower,
+                                         uint32_t steps) {
+    if (exhausted > 0) return static_cast<uint16_t>(threshold < exhausted ? threshold : exhausted);
+    const uint64_t all = uint64_t{steps} * lower;
+    return static_cast<uint16_t>(all < threshold ? threshold - all : 0);
+  }
+};
+
+/// Grid: x = blocks / kThreads, y = frames. Block: a thread per code-block.
+/// Shared bytes: none. Barriers: none. Global traffic: 1 byte per block.
+struct Release {
+  struct Params {
+    Tier1Buffers buffers;
+  };
+  struct Smem {};
+  static constexpr int kThreads = 256;
+  static constexpr int kMinBlocks = 8;
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
+    const uint32_t b = t.block_x() * kThreads + t.thread();
+    if (b >= p.buffers.num_blocks) return;
+    t.gstore(&p.buffers.states[t.block_y() * p.buffers.num_blocks + b].stopped, 0);
+  }
+};
+
+}  // namespace cj2k::cuda::resume
