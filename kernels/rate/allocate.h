@@ -27,25 +27,28 @@ namespace cj2k::cuda {
 /// raster.
 struct alignas(16) RateBand {
   uint32_t first_block, wide, high;
-  uint32_t first_node;  ///< in the frame's nodes of tag trees
+  uint32_t first_node;  ///< in the frame's nodes of tag trees, which have no leaves
 };
 
 struct alignas(16) RatePrecinct {
   uint32_t first_block, num_blocks;
   uint32_t first_band, num_bands;  ///< bands that have blocks
   uint32_t component;
-  uint32_t first_word, num_words;  ///< room for its packet header, in the frame's words of bits
+  uint32_t first_word, num_words;  ///< room for the bits of its packet header, of the frame's words
   uint32_t levels;                 ///< of its tallest tag tree; 0: it has no blocks
 };
 
-struct RateBlock {
+struct alignas(8) RateBlock {
   uint32_t precinct;
-  uint32_t planes_above;  ///< CodeBlock::planes_above
+  uint8_t component;
+  uint8_t size;    ///< Tier1Job::size
+  uint8_t planes;  ///< Tier1Job::max_bit_planes + CodeBlock::planes_above
+  uint8_t reserved;
 };
 
 /// What the kernel knows of a plan. Pointers are to device memory.
 struct RatePlan {
-  const RatePrecinct* precincts;  ///< [num_precincts], components in order
+  const RatePrecinct* precincts;  ///< [num_precincts]
   const RateBand* bands;
   const RateBlock* blocks;  ///< [num_blocks]
   const Tier1Job* jobs;     ///< [num_blocks]
@@ -55,6 +58,7 @@ struct RatePlan {
   uint32_t packet_marker_bytes;   ///< SOP and EPH
   uint64_t fixed_bytes;
   uint64_t component_fixed_bytes[CJ2K_MAX_COMPONENTS];
+  uint32_t component_blocks[CJ2K_MAX_COMPONENTS];
 };
 
 /// Scratch memory for one frame, in bytes; 256-byte aligned. A GOP needs it once for each frame.

@@ -5,9 +5,10 @@
 // `out` is a BitWriter or has a `put` like it.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
+
+#include "core/hd.h"
 
 namespace cj2k {
 
@@ -15,7 +16,7 @@ inline constexpr int kFirstLblock = 3;  ///< Lblock before the first contributio
 
 /// Codes the number of passes, Table B.4.
 template <typename Writer>
-void put_num_passes(uint32_t passes, Writer& out) {
+CJ2K_HD constexpr void put_num_passes(uint32_t passes, Writer& out) {
   if (passes == 1) {
     out.put(0b0, 1);
   } else if (passes == 2) {
@@ -29,22 +30,24 @@ void put_num_passes(uint32_t passes, Writer& out) {
   }
 }
 
-inline int floor_log2(uint32_t value) { return static_cast<int>(std::bit_width(value)) - 1; }
+CJ2K_HD constexpr int floor_log2(uint32_t value) {
+  return static_cast<int>(std::bit_width(value)) - 1;
+}
 
 /// By how much Lblock must grow to code a length of `bytes` for `passes` passes (B.10.7.1).
-inline int missing_length_bits(uint32_t bytes, uint32_t passes, int lblock) {
+CJ2K_HD constexpr int missing_length_bits(uint32_t bytes, uint32_t passes, int lblock) {
   return static_cast<int>(std::bit_width(bytes)) - (lblock + floor_log2(passes));
 }
 
 template <typename Writer>
-void put_length(uint32_t bytes, uint32_t passes, int lblock, Writer& out) {
+CJ2K_HD constexpr void put_length(uint32_t bytes, uint32_t passes, int lblock, Writer& out) {
   const int bits = lblock + floor_log2(passes);
   if (bits > 32) out.put(0, bits - 32);
-  out.put(bytes, std::min(bits, 32));
+  out.put(bytes, bits < 32 ? bits : 32);
 }
 
 template <typename Writer>
-void put_lblock(int growth, Writer& out) {
+CJ2K_HD constexpr void put_lblock(int growth, Writer& out) {
   // A length has at most 32 bits, so Lblock grows by at most 29.
   out.put(((uint32_t{1} << growth) - 1) << 1, growth + 1);
 }

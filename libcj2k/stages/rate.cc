@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "base/parallel.h"
-#include "core/slope.h"
 
 namespace cj2k {
 namespace {
@@ -19,24 +18,6 @@ constexpr size_t kPrecinctGrain = 8;
 constexpr size_t kManyPrecincts = 256;
 /// Blocks per task.
 constexpr size_t kBlockGrain = 4096;
-/// Estimate of the bits that a block adds to a packet header when its first point goes in: its nodes
-/// of the tag trees. Measured: 3.5 to 4.5 on pictures.
-constexpr int kTreeBits = 4;
-/// Most corrections of a selection by an estimate before it is measured.
-constexpr int kEstimates = 2;
-/// First guess for the packet headers with one layer: bytes per block, but a 16th of the cap at most.
-constexpr uint64_t kHeaderBytesPerBlock = 2;
-/// Most single points that are tried after the longest prefix. Each trial measures one precinct;
-/// all of them together gain less than the bytes of one point.
-constexpr int kSingleTrials = 32;
-/// Up to cap / kNegligible bytes may stay unused without a trial.
-constexpr uint64_t kNegligible = 4096;
-/// Bytes of candidates that are collected beyond those expected to fit, in addition to a 64th of
-/// the cap: small points may follow large ones.
-constexpr uint64_t kCandidateBytes = 4096;
-/// Interpolation steps of the search for the longest prefix; the steps after these bisect.
-constexpr int kInterpolations = 6;
-
 std::vector<PrecinctBytes> measure_empty(const Plan& plan) {
   const std::vector<CodedBlock> blocks(plan.blocks.size());
   const std::vector<uint8_t> points(plan.blocks.size(), 0);
@@ -144,7 +125,7 @@ uint64_t RateControl::body_bytes() const {
 uint64_t RateControl::measured_body(const Scope& scope) const {
   uint64_t total = 0;
   for (size_t p = 0; p < precinct_bytes_.size(); ++p) {
-    if (in_scope(scope, plan_.precincts[p].component)) total += precinct_bytes_[p].body;
+    if (scope.has(plan_.precincts[p].component)) total += precinct_bytes_[p].body;
   }
   return total;
 }
@@ -152,7 +133,7 @@ uint64_t RateControl::measured_body(const Scope& scope) const {
 uint64_t RateControl::measured_bytes(const Scope& scope) const {
   uint64_t total = scope.fixed;
   for (size_t p = 0; p < precinct_bytes_.size(); ++p) {
-    if (in_scope(scope, plan_.precincts[p].component))
+    if (scope.has(plan_.precincts[p].component))
       total += precinct_bytes_[p].header + precinct_bytes_[p].body;
   }
   return total;
@@ -163,7 +144,7 @@ uint64_t RateControl::measured_bytes(const Scope& scope) const {
 uint64_t RateControl::estimated_overhead(const Scope& scope) const {
   int64_t bits = 0;
   for (size_t p = 0; p < precincts_.size(); ++p) {
-    if (!in_scope(scope, plan_.precincts[p].component)) continue;
+    if (!scope.has(plan_.precincts[p].component)) continue;
     bits += static_cast<int64_t>(8 * precinct_bytes_[p].header) + precincts_[p].header_bits -
             precincts_[p].measured_bits;
   }
@@ -202,7 +183,7 @@ void RateControl::for_precincts(const Scope& scope, const Work& work) const {
   const size_t grain = plan_.precincts.size() > kManyPrecincts ? kPrecinctGrain : 1;
   parallel_for(plan_.precincts.size(), grain, [&](size_t begin, size_t end) {
     for (size_t p = begin; p < end; ++p) {
-      if (in_scope(scope, plan_.precincts[p].component)) work(static_cast<uint32_t>(p));
+      if (scope.has(plan_.precincts[p].component)) work(static_cast<uint32_t>(p));
     }
   });
 }
@@ -222,9 +203,7 @@ void RateControl::allocate(const CodedBlock* blocks) {
   // for it. With one layer the frame's choice only takes points away, but this can make a header
   // longer too: a raw segment that is cut from two passes to one may need a larger Lblock, and so
   // longer length fields for all segments of the block (B.10.7.1).
-  constexpr int kTries = 6;
-  constexpr uint64_t kSpareBytes = 8;
-  for (int attempt = 0; attempt < kTries; ++attempt) {
+  for (int attempt = 0; attempt < kCapTries; ++attempt) {
     allocate_under(caps);
     bool over = false;
     for (uint32_t c = 0; c < plan_.components.size(); ++c) {
@@ -257,11 +236,13 @@ void RateControl::allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>
   fill_histogram();
   clear_selection();
   exhausted_.fill(limits_.slope);
+  RateSearch<RateControl> search(*this);
   bool fits = false;  // what the components may take, with one layer
   const Scope frame{0, num_components, limits_.frame_bytes, fixed_bytes_};
   if (component_caps[0] != kNoCap) {
     for (uint32_t c = 0; c < num_components; ++c) {
-      const uint16_t slope = fill({c, c + 1, component_caps[c], component_fixed_bytes(plan_, c)});
+      const uint16_t slope =
+          search.fill({c, c + 1, component_caps[c], component_fixed_bytes(plan_, c)});
       exhausted_[c] = std::max(exhausted_[c], slope);
     }
     limit_ = final_points_;
@@ -269,7 +250,7 @@ void RateControl::allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>
     fits = one_layer_ && measured_bytes(frame) <= frame.cap;
     if (!fits) fill_histogram();
   }
-  const uint16_t frame_slope = fits ? uint16_t{0} : fill(frame);
+  const uint16_t frame_slope = fits ? uint16_t{0} : search.fill(frame);
   for (uint32_t c = 0; c < num_components; ++c)
     exhausted_[c] = std::max(exhausted_[c], frame_slope);
   threshold_ = *std::min_element(exhausted_.begin(), exhausted_.begin() + num_components);
@@ -289,9 +270,7 @@ uint16_t RateControl::unused_cap_steps() const {
   const uint64_t bytes = measured_bytes(frame);
   uint64_t cap = limits_.frame_bytes;
   if (cap == kNoCap) cap = limits_.component_bytes * plan_.components.size();
-  if (cap <= bytes) return 0;
-  return static_cast<uint16_t>(log_slope(static_cast<double>(cap), 1) -
-                               log_slope(static_cast<double>(bytes), 1));
+  return unused_steps(cap, bytes);
 }
 
 ByteTargets RateControl::prediction_targets() const {
@@ -418,84 +397,12 @@ uint64_t RateControl::measure(const Scope& scope) {
   return measured_bytes(scope);
 }
 
-/// Takes the points of a scope that fit under its cap.
-/// @return slope of the last point of the longest prefix; 0: all points fit
-uint16_t RateControl::fill(const Scope& scope) {
-  // The first guess for the packet headers is a few percent of the cap. Later ones are measured.
-  uint64_t overhead = scope.fixed + scope.cap / 32;
-  if (one_layer_) {
-    uint64_t blocks = 0;
-    for (const Precinct& precinct : plan_.precincts) {
-      if (in_scope(scope, precinct.component)) blocks += precinct.num_blocks;
-    }
-    overhead = scope.fixed + std::min(kHeaderBytesPerBlock * blocks, scope.cap / 16);
+uint64_t RateControl::num_blocks(const Scope& scope) const {
+  uint64_t blocks = 0;
+  for (const Precinct& precinct : plan_.precincts) {
+    if (scope.has(precinct.component)) blocks += precinct.num_blocks;
   }
-  if (scope.fixed + histogram_bytes(scope, 0) <= scope.cap) {
-    select(scope, 0);
-    choose_layers();
-    const uint64_t everything = measure(scope);
-    if (everything <= scope.cap) return 0;
-    overhead = everything - measured_body(scope);
-  }
-  const uint32_t threshold = coarse_threshold(scope, overhead);
-  const size_t taken = longest_prefix(scope, threshold);
-  add_single_points(scope, taken);
-  return taken > 0 ? candidates_[taken - 1].slope
-                   : static_cast<uint16_t>(std::clamp<uint32_t>(threshold, kMinSlope, kMaxSlope));
-}
-
-/// Selects by a threshold that is expected to fit, from estimates alone.
-/// @param slope  first guess, below `fits`
-/// @return the threshold selected, below `fits`
-uint32_t RateControl::select_by_estimate(const Scope& scope, uint32_t slope, uint32_t fits) {
-  // A little is left, so that most selections fit when they are measured.
-  const uint64_t goal = scope.cap - scope.cap / 1024;
-  for (int i = 0;; ++i) {
-    select(scope, slope);
-    const uint64_t overhead = estimated_overhead(scope);
-    const uint64_t total = overhead + histogram_bytes(scope, slope);
-    if (i == kEstimates || (total <= goal && goal - total <= scope.cap / 128)) return slope;
-    const uint32_t next = slope_for(scope, goal > overhead ? goal - overhead : 0);
-    if (next == slope || next >= fits) return slope;
-    slope = next;
-  }
-}
-
-/// Finds a threshold that fits and is close to the lowest one that does. The headers change little
-/// from step to step, so their last size predicts the next one; the histogram gives the code-block
-/// data. The threshold is selected and measured on return.
-uint32_t RateControl::coarse_threshold(const Scope& scope, uint64_t overhead) {
-  constexpr int kSteps = 6;
-  uint32_t fits = kAboveAllSlopes, selected = kAboveAllSlopes + 1;
-  const auto try_select = [&](uint32_t slope) {
-    select(scope, slope);
-    choose_layers();
-    selected = slope;
-  };
-  for (int step = 0; step < kSteps; ++step) {
-    uint32_t slope = slope_for(scope, scope.cap > overhead ? scope.cap - overhead : 0);
-    if (slope >= fits) break;
-    if (one_layer_) {
-      selected = slope = select_by_estimate(scope, slope, fits);
-    } else {
-      try_select(slope);
-    }
-    const uint64_t bytes = measure(scope);
-    const uint64_t headers = bytes - measured_body(scope);
-    if (bytes > scope.cap) {
-      // A slope that fits is known. It is close enough for the search point by point.
-      if (fits != kAboveAllSlopes) break;
-      overhead = std::max(headers, overhead + (bytes - scope.cap));
-    } else {
-      fits = slope;
-      if (scope.cap - bytes <= scope.cap / 64) break;
-      overhead = headers + (scope.cap - bytes) / 16;
-    }
-  }
-  if (selected == fits) return fits;
-  try_select(fits);
-  measure(scope);
-  return fits;
+  return blocks;
 }
 
 /// Collects the points of a block that follow those selected, down to slope `lowest`.
@@ -518,16 +425,13 @@ void RateControl::collect_from(uint32_t block, uint32_t lowest) {
   }
 }
 
-/// Collects the points that follow `threshold` in the total order, until they sum up to well over
-/// `bytes`.
-void RateControl::collect_candidates(const Scope& scope, uint32_t threshold, uint64_t bytes) {
-  const uint64_t have = histogram_bytes(scope, threshold);
-  uint32_t lowest = slope_for(scope, have + bytes + bytes / 4 + scope.cap / 64 + kCandidateBytes);
-  if (lowest > 0) --lowest;
+/// Collects and sorts the candidates. @return their number
+size_t RateControl::collect(const Scope& scope, uint32_t lowest) {
+  taken_ = 0;
   candidates_.clear();
   for (size_t p = 0; p < plan_.precincts.size(); ++p) {
     const Precinct& precinct = plan_.precincts[p];
-    if (!in_scope(scope, precinct.component)) continue;
+    if (!scope.has(precinct.component)) continue;
     for (uint32_t b = precinct.first_block; b < precinct.first_block + precinct.num_blocks; ++b) {
       if (cuts_[b].next >= lowest) collect_from(b, lowest);
     }
@@ -536,6 +440,13 @@ void RateControl::collect_candidates(const Scope& scope, uint32_t threshold, uin
     if (a.slope != b.slope) return a.slope > b.slope;
     return a.block != b.block ? a.block < b.block : a.points < b.points;
   });
+  std::vector<uint64_t>& bits = candidate_bits_;
+  bits.assign(candidates_.size() + 1, 0);
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    const int64_t more = int64_t{8} * candidates_[i].bytes + candidates_[i].header_bits;
+    bits[i + 1] = bits[i] + static_cast<uint64_t>(std::max<int64_t>(1, more));
+  }
+  return candidates_.size();
 }
 
 /// Selects the points from before the candidates, and the first `count` candidates.
@@ -554,84 +465,24 @@ void RateControl::take(size_t count) {
   choose_layers();
 }
 
-/// Finds by interpolation how many candidates fit, and takes them. @return their number
-size_t RateControl::longest_prefix(const Scope& scope, uint32_t threshold) {
-  const uint64_t start = measured_bytes(scope);
-  taken_ = 0;
-  collect_candidates(scope, threshold, scope.cap > start ? scope.cap - start : 0);
-  std::vector<uint64_t>& bits = candidate_bits_;
-  bits.assign(candidates_.size() + 1, 0);
-  for (size_t i = 0; i < candidates_.size(); ++i) {
-    const int64_t more = int64_t{8} * candidates_[i].bytes + candidates_[i].header_bits;
-    bits[i + 1] = bits[i] + static_cast<uint64_t>(std::max<int64_t>(1, more));
-  }
-  const auto bytes_between = [&](size_t first, size_t last) {
-    return static_cast<double>(bits[last] - bits[first]) / 8;
-  };
-
-  size_t fits = 0, fails = candidates_.size() + 1;
-  uint64_t fits_bytes = start;
-  // The bytes of a point beyond those in `bits`. With one layer the header is in there; else the
-  // first guess is one header byte for every second point. Later ones are measured.
-  double overhead_per_point = one_layer_ ? 0 : 0.5;
-  for (int step = 0; fails - fits > 1; ++step) {
-    const uint64_t room = scope.cap - fits_bytes;
-    size_t low = fits, high = fails - 1;  // the search ends at the largest count predicted to fit
-    while (low < high) {
-      const size_t middle = (low + high + 1) / 2;
-      const double predicted =
-          bytes_between(fits, middle) + overhead_per_point * static_cast<double>(middle - fits);
-      if (predicted <= static_cast<double>(room)) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    const size_t guess = step < kInterpolations ? std::max(low, fits + 1) : (fits + fails) / 2;
-    take(guess);
-    const uint64_t bytes = measure(scope);
-    const double extra =
-        static_cast<double>(bytes) - static_cast<double>(fits_bytes) - bytes_between(fits, guess);
-    overhead_per_point = extra / static_cast<double>(guess - fits);
-    if (!one_layer_) overhead_per_point = std::max(0.0, overhead_per_point);
-    if (bytes <= scope.cap) {
-      fits = guess;
-      fits_bytes = bytes;
-    } else {
-      fails = guess;
-    }
-  }
-  take(fits);
-  measure(scope);
-  return fits;
+bool RateControl::is_next(size_t i) const {
+  return candidates_[i].points == final_points_[candidates_[i].block] + 1;
 }
 
-/// Tries the points after the longest prefix one by one, and takes those that still fit.
-void RateControl::add_single_points(const Scope& scope, size_t first) {
-  uint64_t total = measured_bytes(scope);
-  int trials = 0;
-  for (size_t i = first; i < candidates_.size() && trials < kSingleTrials &&
-                         scope.cap - total > scope.cap / kNegligible;
-       ++i) {
-    const Candidate& candidate = candidates_[i];
-    const uint8_t& points = final_points_[candidate.block];
-    if (candidate.points != points + 1 || total + candidate.bytes > scope.cap) continue;
-    ++trials;
-    const uint32_t precinct = plan_.blocks[candidate.block].precinct;
-    const PrecinctState state = precincts_[precinct];
-    const PrecinctBytes before = precinct_bytes_[precinct];
-    set_points(candidate.block, precincts_[precinct], candidate.points);
-    measure_one(precinct);
-    const PrecinctBytes after = precinct_bytes_[precinct];
-    const uint64_t with = total - before.header - before.body + after.header + after.body;
-    if (with > scope.cap) {
-      set_points(candidate.block, precincts_[precinct], static_cast<uint8_t>(points - 1));
-      precincts_[precinct] = state;
-      precinct_bytes_[precinct] = before;
-      continue;
-    }
-    total = with;
-  }
+uint64_t RateControl::try_candidate(size_t i, uint64_t total, uint64_t cap) {
+  const Candidate& candidate = candidates_[i];
+  const uint32_t precinct = plan_.blocks[candidate.block].precinct;
+  const PrecinctState state = precincts_[precinct];
+  const PrecinctBytes before = precinct_bytes_[precinct];
+  set_points(candidate.block, precincts_[precinct], candidate.points);
+  measure_one(precinct);
+  const PrecinctBytes after = precinct_bytes_[precinct];
+  const uint64_t with = total - before.header - before.body + after.header + after.body;
+  if (with <= cap) return with;
+  set_points(candidate.block, precincts_[precinct], static_cast<uint8_t>(candidate.points - 1));
+  precincts_[precinct] = state;
+  precinct_bytes_[precinct] = before;
+  return total;
 }
 
 }  // namespace cj2k

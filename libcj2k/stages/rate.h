@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "core/rate_search.h"
 #include "core/slope_search.h"
 #include "plan.h"
 #include "stages/coded_block.h"
@@ -90,13 +91,8 @@ class RateControl {
   uint64_t body_bytes() const;
 
  private:
-  /// What a cap applies to: components [first_component, end_component), of which `fixed` bytes
-  /// depend on the plan alone.
-  struct Scope {
-    uint32_t first_component, end_component;
-    uint64_t cap;
-    uint64_t fixed;
-  };
+  using Scope = RateScope;
+  friend class RateSearch<RateControl>;
   /// A hull point that may be taken.
   struct Candidate {
     uint16_t slope;
@@ -121,9 +117,6 @@ class RateControl {
     uint16_t next = kMaxSlope;  ///< of the point after it, within limit_; none: 0
   };
 
-  bool in_scope(const Scope& scope, uint32_t component) const {
-    return component >= scope.first_component && component < scope.end_component;
-  }
   void clear_selection();
   void set_points(uint32_t block, PrecinctState& precinct, uint8_t points);
   template <typename Work>
@@ -137,17 +130,19 @@ class RateControl {
   void choose_layers();
   uint64_t measure(const Scope& scope);
   void measure_one(uint32_t precinct);
-  uint16_t fill(const Scope& scope);
   uint64_t measured_body(const Scope& scope) const;
   uint64_t measured_bytes(const Scope& scope) const;
   uint64_t estimated_overhead(const Scope& scope) const;
-  uint32_t select_by_estimate(const Scope& scope, uint32_t slope, uint32_t fits);
-  uint32_t coarse_threshold(const Scope& scope, uint64_t overhead);
+  bool has_one_layer() const { return one_layer_; }
+  uint64_t num_blocks(const Scope& scope) const;
   void collect_from(uint32_t block, uint32_t lowest);
-  void collect_candidates(const Scope& scope, uint32_t threshold, uint64_t bytes);
-  size_t longest_prefix(const Scope& scope, uint32_t threshold);
-  void add_single_points(const Scope& scope, size_t first);
+  size_t collect(const Scope& scope, uint32_t lowest);
+  uint64_t candidate_bits(size_t i) const { return candidate_bits_[i]; }
+  uint16_t candidate_slope(size_t i) const { return candidates_[i].slope; }
+  uint32_t candidate_bytes(size_t i) const { return candidates_[i].bytes; }
   void take(size_t count);
+  bool is_next(size_t i) const;
+  uint64_t try_candidate(size_t i, uint64_t total, uint64_t cap);
 
   const Plan& plan_;
   const bool one_layer_;
