@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The interface of a backend: the samples of a GOP's frames become coded blocks. Rate control and
-// packets run on the host for every backend.
+// The interface of a backend: the samples of a GOP's frames become coded blocks. Packets are made on
+// the host for every backend; a backend may run rate control itself.
 //
 // A GOP is a number of frames that pass through each stage together. The result of a frame depends
 // on that frame alone. The frames of a GOP are numbered from 0. Calls for different GopWorks may
@@ -70,7 +70,11 @@ class Backend {
   /// @param frames  numbers of the ingested frames, rising
   /// @param stats   [gop]; times are added
   virtual Status transform(GopWork& work, std::span<const uint32_t> frames, cj2k_stats* stats) = 0;
-  /// Quantisation and block coding under a stop rule.
+  /// Quantisation and block coding under a stop rule. A backend may also run rate control, and code
+  /// the blocks that resume, of any frames whose request has limits. It then sets BlockRequest::final
+  /// instead of GopWork::blocks, and `fetch` is not called for them. If blocks would go on after
+  /// that, it leaves the frame to the host: with the blocks as they are coded, and the thresholds
+  /// that they were last coded to.
   /// @param requests  one per frame at most, all with the same rule
   /// @param sample    the sample of the plan's blocks, for StopRule::kPredicted
   virtual Status code_blocks(GopWork& work, std::span<BlockRequest> requests,

@@ -39,6 +39,7 @@ struct Gop::Frame {
   bool ingested = false;
   bool is_held = false;  ///< ingested, but not read yet: its release is still to be called
   bool goes_on = false;  ///< some of its blocks resume
+  const FinalFrame* final = nullptr;  ///< BlockRequest::final of the last request
   Status status = Status::kOk;
   char error[kMaxMessageBytes] = "";       ///< the log line that belongs to `status`
   PacketMemory::Packet* packet = nullptr;  ///< null before the frame is done
@@ -395,6 +396,8 @@ Status Gop::code_frames(std::span<const uint32_t> frames, const SlopeThresholds&
   for (const uint32_t f : frames) {
     frames_[f]->rate.set_limits(frames_[f]->limits);
     frames_[f]->early_stop.begin(f, frames_[f]->rate, previous, step_set);
+    if (frames_[f]->rate.has_cap())
+      frames_[f]->early_stop.request().limits = &frames_[f]->rate.limits();
   }
   open_.assign(frames.begin(), frames.end());
   while (!open_.empty()) {
@@ -434,6 +437,9 @@ Status Gop::code_requests() {
       frame.early_stop.request().step_set = request.step_set;
       frame.early_stop.request().rdoq = request.rdoq;
       frame.rate.set_step_set(request.step_set);
+      frame.final = request.final;
+      // Further rounds are the host's.
+      frame.early_stop.request().limits = nullptr;
     }
   }
   return Status::kOk;
@@ -446,8 +452,13 @@ void Gop::allocate() {
       const auto start = Clock::now();
       Frame& frame = *frames_[open_[i]];
       const CodedBlock* blocks = work_->blocks(frame.number);
-      frame.rate.allocate(blocks);
-      frame.goes_on = frame.early_stop.goes_on(blocks, frame.rate);
+      if (frame.final != nullptr) {
+        frame.rate.adopt(*frame.final);
+        frame.goes_on = false;
+      } else {
+        frame.rate.allocate(blocks);
+        frame.goes_on = frame.early_stop.goes_on(blocks, frame.rate);
+      }
       stats_[frame.number].stage_ms[CJ2K_STAGE_RATE] += ms_since(start);
     }
   });
@@ -467,10 +478,13 @@ Status Gop::measure_errors() {
   return Status::kOk;
 }
 
-/// Fetches the bytes of the chosen hull points.
+/// Fetches the bytes of the chosen hull points, where the backend has not brought them.
 Status Gop::fetch() {
   fetches_.clear();
-  for (const uint32_t f : live_) fetches_.push_back({f, frames_[f]->rate.selection().final_points});
+  for (const uint32_t f : live_) {
+    if (frames_[f]->final == nullptr)
+      fetches_.push_back({f, frames_[f]->rate.selection().final_points});
+  }
   return backend_.fetch(*work_, fetches_, stats_.data());
 }
 
@@ -522,8 +536,25 @@ void Gop::finish(Frame& frame) {
   collect_stats(frame);
 }
 
+/// What the statistics say of a block.
+Gop::BlockFigures Gop::figures_of(const Frame& frame, size_t b) const {
+  const Selection& selection = frame.rate.selection();
+  if (selection.final != nullptr) {
+    const FinalBlock& block = selection.final->blocks[b];
+    return {block.left_distortion, block.num_bytes,          block.passes,
+            block.num_passes,      block.num_passes_resumed, block.num_passes_left};
+  }
+  const CodedBlock& block = selection.blocks[b];
+  BlockFigures figures{block.total_distortion, block.num_bytes,          0,
+                       block.num_passes,       block.num_passes_resumed, block.num_passes_left};
+  const uint8_t points = selection.final_points[b];
+  if (points == 0) return figures;
+  figures.passes = block.hull[points - 1].passes;
+  figures.left -= block.hull[points - 1].distortion;
+  return figures;
+}
+
 void Gop::collect_stats(const Frame& frame) {
-  const CodedBlock* blocks = work_->blocks(frame.number);
   const Selection& selection = frame.rate.selection();
   cj2k_stats& stats = stats_[frame.number];
   stats.bytes = static_cast<int64_t>(frame.bytes);
@@ -531,16 +562,13 @@ void Gop::collect_stats(const Frame& frame) {
   stats.blocks = static_cast<int64_t>(plan_.blocks.size());
   stats.slope_threshold = frame.rate.threshold();
   for (size_t b = 0; b < plan_.blocks.size(); ++b) {
-    const uint8_t points = selection.final_points[b];
-    stats.passes_coded += blocks[b].num_passes;
-    stats.passes_resumed += blocks[b].num_passes_resumed;
-    stats.bytes_coded += blocks[b].num_bytes;
-    stats.passes_left += blocks[b].num_passes_left;
-    double left = blocks[b].total_distortion;
-    if (points > 0) {
-      stats.passes_included += blocks[b].hull[points - 1].passes;
-      left -= blocks[b].hull[points - 1].distortion;
-    }
+    const BlockFigures figures = figures_of(frame, b);
+    stats.passes_coded += figures.num_passes;
+    stats.passes_resumed += figures.num_passes_resumed;
+    stats.bytes_coded += figures.num_bytes;
+    stats.passes_left += figures.num_passes_left;
+    stats.passes_included += figures.passes;
+    double left = figures.left;
     if (error_ != nullptr) continue;
     // With more planes left than LeftPlanes looks at, total_distortion is an estimate, so `left`
     // may be slightly below 0.

@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "core/codeword_segment.h"
+#include "core/contribution_code.h"
 #include "core/ebcot/coding_passes.h"
 #include "core/final_block.h"
 #include "core/hull.h"
@@ -183,11 +184,22 @@ inline constexpr uint32_t kPackMargin = 64;
 Status tier1_pack(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
                   const Tier1Limits& limits, const Tier1Output& output, const PackedOutput& packed);
 
+/// What rate control on the device chose of a block (kernels/rate/allocate.h).
+struct alignas(16) ChosenBlock {
+  double distortion;      ///< HullPoint::distortion of the last point chosen; 0: none
+  uint32_t length_bytes;  ///< of code-block data
+  uint8_t points;         ///< hull points chosen
+  uint8_t passes;         ///< passes chosen
+  uint8_t zero_bit_planes;
+  uint8_t planes_left;  ///< Tier1Result::planes_left
+};
+
 /// The blocks of frames whose rate control ran on the device.
 struct FinalOutput {
-  const uint8_t* points;         ///< [blocks] hull points that are in
+  const ChosenBlock* chosen;     ///< [blocks] by rate control
   const uint8_t* paused_passes;  ///< [blocks] Tier1State::num_passes before blocks resumed, or null
-  FinalBlock* blocks;            ///< [list.count()] written, in the order of the list
+  FinalBlock* blocks;            ///< [blocks] written for those of the list
+  Contribution* contributions;   ///< [blocks] the same
   uint8_t* bytes;                ///< 16-byte aligned
   uint32_t room;                 ///< for `bytes`, in units of 16 bytes
   uint32_t* total;  ///< units that all blocks take, also those without room; zeroed by the call

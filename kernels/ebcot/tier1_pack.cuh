@@ -4,6 +4,7 @@
 // The bytes of blocks that rate control will probably choose, packed for the host before it chooses.
 #pragma once
 
+#include "core/contribution_code.h"
 #include "core/hull.h"
 #include "kernels/ebcot/tier1.h"
 #include "kernels/ebcot/tier1_block.cuh"
@@ -103,13 +104,14 @@ struct FinalParams {
   FinalOutput final;
 };
 
-/// Copies the bytes of each block of a list up to its chosen hull point, and writes its FinalBlock.
+/// Copies the bytes of each block of a list up to its chosen hull point, and writes its FinalBlock and its
+/// Contribution.
 ///
 /// Grid: x = blocks / 32 / warps per thread block. Block: warps independent, a lane per code-block;
 ///   else as Pack.
 /// Shared bytes: none. Barriers: none.
-/// Global traffic: reads and writes the bytes once, adjacent over the warp; about 110 bytes per
-///   block besides.
+/// Global traffic: reads and writes the bytes once, adjacent over the warp; about 120 bytes
+///   per block besides.
 /// Not tuned: no GPU was available when it was written.
 struct Final {
   using Params = FinalParams;
@@ -122,20 +124,19 @@ struct Final {
     const uint32_t entry = (t.block_x() * (kThreads / 32) + t.warp()) * 32 + t.lane();
     const bool listed = entry < p.list.count();
     FinalBlock final{};
+    Contribution contribution{};
     uint64_t from = 0;
-    uint32_t bytes = 0;
+    uint32_t number = 0, bytes = 0;
     if (listed) {
       const ListedBlock block(t, p.buffers, p.list, entry);
       from = block.frame * p.buffers.frame_bytes + t.gload_ro(&block.job->bytes_offset);
-      const Tier1Result result = t.gload(p.output.results + block.number);
-      final = figures(t, p, block.number, result);
-      const uint32_t points = t.gload(p.final.points + block.number);
-      if (points > 0) {
-        const HullPoint end = t.gload(p.output.hull + result.first_hull + points - 1);
-        final.passes = static_cast<uint8_t>(end.passes);
-        final.left_distortion -= end.distortion;
-        bytes = end.length_bytes;
-      }
+      number = block.number;
+      const Tier1Result result = t.gload(p.output.results + number);
+      const ChosenBlock chosen = t.gload(p.final.chosen + number);
+      final = figures(t, p, number, result, chosen);
+      bytes = chosen.length_bytes;
+      if (chosen.points > 0)
+        contribution = plain_contribution(bytes, chosen.passes, chosen.zero_bit_planes);
       // Its bytes are not valid: it counts as a block without room.
       if (result.num_bytes > t.gload_ro(&block.job->bytes_capacity)) {
         bytes = 0;
@@ -144,17 +145,19 @@ struct Final {
     }
     final.first =
         pack_bytes(t, p.buffers.bytes, from, &bytes, p.final.bytes, p.final.room, p.final.total);
-    if (listed) t.gstore(p.final.blocks + entry, final);
+    if (!listed) return;
+    t.gstore(p.final.blocks + number, final);
+    t.gstore(p.final.contributions + number, contribution);
   }
 
  private:
-  /// What does not depend on the chosen point.
   template <typename T>
   CJ2K_KERNEL_FN static FinalBlock figures(T& t, const Params& p, uint32_t number,
-                                           const Tier1Result& result) {
+                                           const Tier1Result& result, const ChosenBlock& chosen) {
     FinalBlock final{};
-    final.left_distortion = result.total_distortion + result.left_distortion;
+    final.left_distortion = result.total_distortion + result.left_distortion - chosen.distortion;
     final.num_bytes = result.num_bytes;
+    final.passes = chosen.passes;
     final.num_passes = result.num_passes;
     final.num_passes_left =
         static_cast<uint8_t>(num_passes_of(result.bit_planes) - result.num_passes);

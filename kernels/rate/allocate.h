@@ -83,16 +83,6 @@ struct RateInput {
   const HullPoint* hull;       ///< Tier1Result::first_hull counts from here
 };
 
-/// What was chosen of a block.
-struct alignas(16) ChosenBlock {
-  double distortion;      ///< HullPoint::distortion of the last point chosen; 0: none
-  uint32_t length_bytes;  ///< of code-block data
-  uint8_t points;         ///< hull points chosen
-  uint8_t passes;         ///< passes chosen
-  uint8_t zero_bit_planes;
-  uint8_t planes_left;  ///< Tier1Result::planes_left
-};
-
 /// What was chosen of a frame.
 struct alignas(16) RateOutcome {
   uint64_t header_bytes[CJ2K_MAX_COMPONENTS];  ///< PrecinctBytes::header, summed up

@@ -27,9 +27,8 @@ Status slopes_accumulate(simt::Stream& stream, const Tier1Buffers& buffers, cons
                          const Tier1Output& output, const uint32_t* weights,
                          const SlopeTables& tables) {
   constexpr uint32_t kWarps = slopes::Accumulate::kThreads / 32;
-  return simt::launch<slopes::Accumulate>(
-      stream, {(list.count() + kWarps - 1) / kWarps},
-      {buffers, list, output, weights, tables});
+  return simt::launch<slopes::Accumulate>(stream, {(list.count() + kWarps - 1) / kWarps},
+                                          {buffers, list, output, weights, tables});
 }
 
 Status slopes_predict(simt::Stream& stream, const SlopeTables& tables, uint32_t num_frames,

@@ -39,4 +39,27 @@ CJ2K_HD constexpr CodeBits contribution_code(uint32_t first_bytes, uint32_t firs
   return out;
 }
 
+/// One code-block in the only layer of a frame.
+struct alignas(16) Contribution {
+  /// Number of passes, Lblock and lengths (B.10.6, B.10.7): the low `bits` bits.
+  uint64_t code = 0;
+  uint32_t bytes = 0;  ///< of code-block data
+  uint8_t bits = 0;    ///< 0: the block is not in the packet. With is_long an estimate
+  uint8_t zero_planes = 0;
+  /// The code is not made: it may be longer than 64 bits, or depend on the other blocks. The packet
+  /// is then coded from the CodedBlocks.
+  bool is_long = false;
+};
+inline constexpr uint8_t kLongBits = 48;  ///< Contribution::bits with is_long: an estimate
+
+/// The contribution of a block with a codeword of one segment and no stored endings.
+/// @param passes  that are in, at least 1
+CJ2K_HD constexpr Contribution plain_contribution(uint32_t bytes, uint32_t passes,
+                                                  uint8_t zero_planes) {
+  const CodeBits code = contribution_code(bytes, passes, 0, 0);
+  // Without bytes, the last block of a packet gets some (packets.cc).
+  if (bytes == 0 || code.count > 64) return {0, bytes, kLongBits, zero_planes, true};
+  return {code.value, bytes, static_cast<uint8_t>(code.count), zero_planes, false};
+}
+
 }  // namespace cj2k

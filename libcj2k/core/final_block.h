@@ -11,7 +11,7 @@ namespace cj2k {
 /// CodedBlock.
 struct FinalBlock {
   double left_distortion;  ///< CodedBlock::total_distortion without what the chosen passes remove
-  uint32_t first;          ///< of its chosen bytes, in units of 16 bytes; without bytes any
+  uint32_t first;          ///< where its chosen bytes begin, in units of 16 bytes
   uint32_t num_bytes;      ///< CodedBlock::num_bytes
   uint8_t passes;          ///< of the chosen point; 0: the block is not in
   uint8_t num_passes, num_passes_resumed, num_passes_left;  ///< as in CodedBlock

@@ -146,6 +146,7 @@ Status CudaBackend::open() {
 }
 
 Status CudaBackend::upload_tables() {
+  std::vector<uint8_t> image;  // must outlive the copies
   simt::Stream stream;
   CJ2K_TRY(stream.create(*context_));
   const auto put = [&](uint64_t offset, const auto& entries) {
@@ -159,6 +160,11 @@ Status CudaBackend::upload_tables() {
   CJ2K_TRY(put(tables_.quantize_offset, tables_.quantize));
   CJ2K_TRY(put(tables_.tier1_offset, tables_.tier1.jobs));
   CJ2K_TRY(put(tables_.ht_words_offset, tables_.ht.words));
+  if (tables_.rate.has_value()) {
+    image.resize(tables_.rate->bytes());
+    tables_.rate->store(image.data());
+    CJ2K_TRY(put(tables_.rate_offset, image));
+  }
   if (tables_.xyz.has_value()) {
     CJ2K_TRY(put(tables_.xyz_linear_offset, tables_.xyz->linear));
     CJ2K_TRY(put(tables_.xyz_codes_offset, tables_.xyz->codes));

@@ -11,9 +11,11 @@
 #include "base/parallel.h"
 #include "cuda/block_coder.h"
 #include "cuda/block_lists.h"
+#include "cuda/device_rate.h"
 #include "cuda/tier1_coder.h"
 #include "kernels/ebcot/quantize.h"
 #include "kernels/ebcot/tier1.h"
+#include "kernels/rate/resume.h"
 #include "kernels/rate/slopes.h"
 #include "stages/rate.h"
 
@@ -51,7 +53,8 @@ class DeviceEbcot final : public DeviceBlockCoder {
   explicit DeviceEbcot(const DeviceCoderSetup& setup)
       : s_(setup),
         begins_(static_cast<size_t>(setup.plan.params.gop)),
-        here_bytes_(begins_.size() * setup.plan.blocks.size()) {
+        here_bytes_(begins_.size() * setup.plan.blocks.size()),
+        rate_(setup) {
     listed_frames_.reserve(begins_.size());
   }
   Status create() {
@@ -79,12 +82,14 @@ class DeviceEbcot final : public DeviceBlockCoder {
   }
 
  private:
-  Status code_to_thresholds(CudaGopWork& work, std::span<const BlockRequest> requests);
+  Status code_to_thresholds(CudaGopWork& work, std::span<BlockRequest> requests);
   Status code_predicted(CudaGopWork& work, std::span<BlockRequest> requests,
                         const BlockSample& sample);
   Status code_planes(CudaGopWork& work, std::span<const BlockRequest> requests);
   Tier1Buffers buffers(const CudaGopWork& work) const;
   Tier1Output output(const CudaGopWork& work) const;
+  /// Where hulls are for rate control on the device.
+  Tier1Output output_by_number(const CudaGopWork& work, bool adds) const;
   /// A list of blocks in device memory, and the same numbers on the host.
   struct Listed {
     Tier1List list;
@@ -103,7 +108,10 @@ class DeviceEbcot final : public DeviceBlockCoder {
   bool is_listed(std::span<const BlockRequest> requests, bool is_sampled);
   Status list_requests(CudaGopWork& work, std::span<const BlockRequest> requests, Listed* listed);
   Status run_tier1(CudaGopWork& work, const Tier1List& list, const Tier1Limits& limits);
-  Status make_hulls(CudaGopWork& work, const Tier1List& list);
+  Status make_hulls(CudaGopWork& work, const Tier1List& list, const Tier1Output& output);
+  Status finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests, const Tier1List& all,
+                          const Tier1List* may_resume);
+  Status leave_to_host(CudaGopWork& work, std::span<const BlockRequest> requests, bool resumed);
   Status bring_results(CudaGopWork& work, const Listed& listed, const Pack& pack);
   Status bring_packed(CudaGopWork& work, const Tier1List& list, const Pack& pack, Packed* packed);
   Status bring_hulls(CudaGopWork& work, uint32_t num_blocks, ListOutput* result);
@@ -121,6 +129,8 @@ class DeviceEbcot final : public DeviceBlockCoder {
   std::unique_ptr<Tier1Coder> coder_;
   std::vector<uint8_t> begins_;       ///< [frame] 1: no block of it has been coded in this GOP
   std::vector<uint32_t> here_bytes_;  ///< of each block of the GOP: bytes at CodedBlock::data
+
+  DeviceRate rate_;
 
   // The list of all blocks of some frames stays in device memory, for the next GOP of such frames.
   std::vector<uint32_t> listed_frames_;  ///< empty: there is none
@@ -212,7 +222,7 @@ Status DeviceEbcot::list_requests(CudaGopWork& work, std::span<const BlockReques
   return Status::kOk;
 }
 
-Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<const BlockRequest> requests) {
+Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<BlockRequest> requests) {
   const simt::DeviceBuffer& d = work.device;
   Listed listed{};
   CJ2K_TRY(list_requests(work, requests, &listed));
@@ -230,6 +240,11 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<const BlockR
   CJ2K_TRY(work.stream.upload(d.as<void>(s_.memory.thresholds), thresholds,
                               num_thresholds * sizeof(uint16_t)));
   CJ2K_TRY(run_tier1(work, listed.list, {d.as<uint16_t>(s_.memory.thresholds)}));
+  if (rate_.allocates(requests)) {
+    CJ2K_TRY(rate_.begin(work, requests));
+    CJ2K_TRY(make_hulls(work, listed.list, output_by_number(work, false)));
+    return finish_on_device(work, requests, listed.list, nullptr);
+  }
   // Without a threshold all points may go in, but under a cap only a part of them will.
   const bool reaches = std::all_of(requests.begin(), requests.end(), [&](const BlockRequest& r) {
     return may_pause && r.thresholds[0] > 0;
@@ -269,17 +284,25 @@ Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> re
   auto* const decided = d.as<uint16_t>(s_.memory.thresholds);
   CJ2K_TRY(stream.fill(tables.bytes, 0, s_.memory.stop_counters_bytes));
   CJ2K_TRY(run_tier1(work, sampled_, {nullptr}));
-  CJ2K_TRY(make_hulls(work, sampled_));
-  CJ2K_TRY(slopes_accumulate(stream, b, sampled_, output(work), d.as<uint32_t>(s_.memory.weights),
+  const bool allocates = rate_.allocates(requests);
+  if (allocates) CJ2K_TRY(rate_.begin(work, requests));
+  const Tier1Output sample_output = allocates ? output_by_number(work, false) : output(work);
+  CJ2K_TRY(make_hulls(work, sampled_, sample_output));
+  CJ2K_TRY(slopes_accumulate(stream, b, sampled_, sample_output, d.as<uint32_t>(s_.memory.weights),
                              tables));
   CJ2K_TRY(slopes_predict(stream, tables, num_frames, targets_of(requests), decided));
   CJ2K_TRY(run_tier1(work, rest_, {decided}));
+  // Hulls do not depend on block sizes, so one list serves.
+  const uint32_t count = sampled_.count() + rest_.count();
+  const Tier1List all{list, {count, 0, 0}};
+  if (allocates) {
+    CJ2K_TRY(make_hulls(work, rest_, output_by_number(work, true)));
+    return finish_on_device(work, requests, all, &rest_);
+  }
   auto* const predicted = work.pinned.as<uint16_t>(s_.pinned.thresholds);
   CJ2K_TRY(stream.download(predicted, decided,
                            num_frames * size_t{CJ2K_MAX_COMPONENTS} * sizeof(uint16_t)));
-  // Hulls do not depend on block sizes, so one list serves.
-  const uint32_t count = sampled_.count() + rest_.count();
-  CJ2K_TRY(bring_results(work, {{list, {count, 0, 0}}, numbers}, {true, decided}));
+  CJ2K_TRY(bring_results(work, {all, numbers}, {true, decided}));
   for (BlockRequest& request : requests) {
     std::copy_n(predicted + request.frame * CJ2K_MAX_COMPONENTS, CJ2K_MAX_COMPONENTS,
                 request.thresholds.begin());
@@ -361,9 +384,64 @@ Status DeviceEbcot::run_tier1(CudaGopWork& work, const Tier1List& list, const Ti
   return work.stream.wait(work.coded);
 }
 
-Status DeviceEbcot::make_hulls(CudaGopWork& work, const Tier1List& list) {
+Tier1Output DeviceEbcot::output_by_number(const CudaGopWork& work, bool adds) const {
+  Tier1Output by_number = output(work);
+  by_number.by_number = true;
+  by_number.adds = adds;
+  by_number.room = static_cast<uint32_t>(s_.plan.params.gop) * s_.tables.tier1.frame_passes;
+  return by_number;
+}
+
+Status DeviceEbcot::make_hulls(CudaGopWork& work, const Tier1List& list,
+                               const Tier1Output& output) {
   return tier1_hull(work.stream, buffers(work), list, style(), s_.plan.reversible,
-                    s_.plan.params.lossless != 0, output(work));
+                    s_.plan.params.lossless != 0, output);
+}
+
+/// Rate control on the device, after the first hulls of a call, with one round of blocks that resume.
+/// One wait. Frames that are not final then are left to the host.
+/// @param may_resume  the blocks that may have paused; null: none resumes
+Status DeviceEbcot::finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests,
+                                     const Tier1List& all, const Tier1List* may_resume) {
+  const Tier1Buffers b = buffers(work);
+  const uint32_t num_frames = requests.back().frame + 1;
+  const Tier1Output hulls = output_by_number(work, true);
+  const bool resumes = may_resume != nullptr;
+  CJ2K_TRY(rate_.allocate(work, requests, hulls, false));
+  if (resumes) {
+    CJ2K_TRY(rate_.mark_resumed(work, b, num_frames, hulls, false));
+    CJ2K_TRY(run_tier1(work, *may_resume, {rate_.next_thresholds(work)}));
+    CJ2K_TRY(make_hulls(work, *may_resume, hulls));
+    CJ2K_TRY(rate_.allocate(work, requests, hulls, true));
+    CJ2K_TRY(rate_.mark_resumed(work, b, num_frames, hulls, true));
+  }
+  CJ2K_TRY(rate_.bring(work, requests, b, all, hulls, resumes));
+  CJ2K_TRY(work.stream.record(work.end));
+  CJ2K_TRY(work.end.synchronize());
+  if (rate_.take(work, requests, resumes)) return Status::kOk;
+  return leave_to_host(work, requests, resumes);
+}
+
+/// Brings the blocks of the frames that are not final, as if the host had asked for all that was
+/// coded.
+Status DeviceEbcot::leave_to_host(CudaGopWork& work, std::span<const BlockRequest> requests,
+                                  bool resumed) {
+  std::vector<BlockRequest> left;
+  for (const BlockRequest& request : requests) {
+    if (request.final == nullptr) left.push_back(request);
+  }
+  CJ2K_TRY(release_blocks(work.stream, buffers(work), left.back().frame + 1));
+  Listed listed{};
+  CJ2K_TRY(list_requests(work, left, &listed));
+  CJ2K_TRY(bring_results(work, listed, {resumed, rate_.next_thresholds(work)}));
+  if (!resumed) return Status::kOk;
+  const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
+  for (const BlockRequest& request : left) {
+    const uint32_t first = request.frame * num_blocks;
+    for (uint32_t number = first; number < first + num_blocks; ++number)
+      work.block(number).num_passes_resumed = rate_.passes_resumed(work, number);
+  }
+  return Status::kOk;
 }
 
 /// Makes the hulls, downloads them with the results and the bytes that are probably chosen, and
@@ -371,7 +449,7 @@ Status DeviceEbcot::make_hulls(CudaGopWork& work, const Tier1List& list) {
 Status DeviceEbcot::bring_results(CudaGopWork& work, const Listed& listed, const Pack& pack) {
   simt::Stream& stream = work.stream;
   const uint32_t count = listed.list.count();
-  CJ2K_TRY(make_hulls(work, listed.list));
+  CJ2K_TRY(make_hulls(work, listed.list, output(work)));
   auto* results = work.pinned.as<Tier1Result>(s_.pinned.results);
   CJ2K_TRY(stream.download(results, output(work).results, count * sizeof(Tier1Result)));
   Packed packed{};

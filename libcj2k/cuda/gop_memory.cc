@@ -37,6 +37,7 @@ PlanTables::PlanTables(const Plan& plan, Tier1Form form)
     ht = make_ht_layout(plan);
   } else {
     tier1 = make_tier1_layout(plan, quantize, form);
+    if (device_allocates(plan)) rate.emplace(plan, tier1.frame_passes);
   }
   Carver carver;
   for (int level = 1; level <= plan.params.levels; ++level) {
@@ -48,6 +49,7 @@ PlanTables::PlanTables(const Plan& plan, Tier1Form form)
   quantize_offset = carver.take(quantize.size() * sizeof(QuantizeJob));
   tier1_offset = carver.take(tier1.jobs.size() * sizeof(Tier1Job));
   ht_words_offset = carver.take(ht.words.size() * sizeof(uint16_t));
+  if (rate.has_value()) rate_offset = carver.take(rate->bytes());
   const cj2k_params& p = plan.params;
   if (p.xyz != CJ2K_XYZ_OFF) {
     xyz = make_xyz_tables(p.xyz, p.xyz_gamma, p.source_depth[0]);
@@ -123,6 +125,19 @@ void GopMemory::take_ebcot(const Plan& plan, const PlanTables& tables, Tier1Form
   if (stop == CJ2K_STOP_PSB) stop_counters_bytes = frames * plane_slope_table_bytes(num_components);
   if (stop == CJ2K_STOP_BPI) stop_counters_bytes = frames * CJ2K_MAX_COMPONENTS * sizeof(uint64_t);
   stop_counters = carver.take(stop_counters_bytes);
+  if (tables.rate.has_value()) take_rate(plan, tables, carver);
+}
+
+void GopMemory::take_rate(const Plan& plan, const PlanTables& tables, Carver& carver) {
+  const auto frames = static_cast<uint64_t>(plan.params.gop);
+  const uint64_t blocks = frames * plan.blocks.size();
+  rate_scratch = carver.take(frames * rate_scratch_bytes(tables.rate->plan));
+  chosen = carver.take(blocks * sizeof(ChosenBlock));
+  outcomes = carver.take(frames * sizeof(RateOutcome));
+  next_thresholds = carver.take(frames * CJ2K_MAX_COMPONENTS * sizeof(uint16_t));
+  paused_passes = carver.take(blocks);
+  final_blocks = carver.take(blocks * sizeof(FinalBlock));
+  contributions = carver.take(blocks * sizeof(Contribution));
 }
 
 }  // namespace cj2k::cuda

@@ -11,6 +11,7 @@
 
 #include "cuda/ht_layout.h"
 #include "cuda/pixel_jobs.h"
+#include "cuda/rate_tables.h"
 #include "cuda/tier1_coder.h"
 #include "kernels/pixels/pixels.h"
 #include "plan.h"
@@ -63,16 +64,17 @@ struct PlanTables {
   FrameLayout frame;
   std::vector<DwtLevel> levels;  ///< [level - 1]
   std::vector<QuantizeJob> quantize;
-  uint64_t frame_words = 0;  ///< 64-bit words of a frame's bit-planes
-  Tier1Layout tier1;         ///< empty with coder = ht
-  HtLayout ht;               ///< empty with coder = ebcot
+  uint64_t frame_words = 0;        ///< 64-bit words of a frame's bit-planes
+  Tier1Layout tier1;               ///< empty with coder = ht
+  HtLayout ht;                     ///< empty with coder = ebcot
+  std::optional<RateTables> rate;  ///< where rate control runs on the device
 
   // Offsets in the device memory of the tables, and its size, in bytes.
   struct Level {
     uint64_t jobs, parts;
   };
   std::vector<Level> level_offsets;
-  uint64_t quantize_offset = 0, tier1_offset = 0, ht_words_offset = 0;
+  uint64_t quantize_offset = 0, tier1_offset = 0, ht_words_offset = 0, rate_offset = 0;
   uint64_t xyz_linear_offset = 0, xyz_codes_offset = 0;  ///< with xyz only
   uint64_t bytes = 0;
 };
@@ -98,6 +100,9 @@ struct GopMemory {
   /// psb and bpi use records and stop_counters; arrays that are not used are empty. stop_counters
   /// counts the coded bytes: by slope (exact, psb) or by component (bpi).
   uint64_t weights = 0, records = 0, stop_counters = 0;
+  // Rate control on the device (cuda/device_rate.h).
+  uint64_t rate_scratch = 0, chosen = 0, outcomes = 0, next_thresholds = 0, paused_passes = 0,
+           final_blocks = 0, contributions = 0;
   /// Sizes of the arrays, which must be zeroed.
   uint64_t records_bytes = 0, stop_counters_bytes = 0;
   // HT alone.
@@ -109,6 +114,7 @@ struct GopMemory {
  private:
   void take_ebcot(const Plan& plan, const PlanTables& tables, Tier1Form form,
                   uint64_t scratch_bytes, Carver& carver);
+  void take_rate(const Plan& plan, const PlanTables& tables, Carver& carver);
 };
 
 }  // namespace cj2k::cuda

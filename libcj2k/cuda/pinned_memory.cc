@@ -65,6 +65,10 @@ PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   packed = carver.take(is_ht ? 0 : blocks * sizeof(PackedBytes));
   frame_jobs = (is_ht ? 2 : 1) * plan.blocks.size();
   gather = carver.take(frames * frame_jobs * sizeof(GatherJob));
+  const bool has_rate = tables.rate.has_value();
+  outcomes = carver.take(has_rate ? frames * sizeof(RateOutcome) : 0);
+  final_blocks = carver.take(has_rate ? blocks * sizeof(FinalBlock) : 0);
+  contributions = carver.take(has_rate ? blocks * sizeof(Contribution) : 0);
   peaks = carver.take(is_ht ? blocks * sizeof(uint32_t) : 0);
   ht_tasks = carver.take(tasks * sizeof(HtTask));
   ht_results = carver.take(tasks * sizeof(HtResult));

@@ -5,10 +5,14 @@
 // input of the packets stage.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "core/codeword_segment.h"
+#include "core/contribution_code.h"
+#include "core/final_block.h"
 #include "core/hull.h"
+#include "core/slope_search.h"
 
 namespace cj2k {
 
@@ -62,7 +66,16 @@ struct CodedBlock {
   bool is_coded = false;           ///< the block coder has processed the block
 };
 
-struct Contribution;
+/// A frame with one layer whose hull points a device has chosen. It stands for the CodedBlocks.
+struct FinalFrame {
+  const FinalBlock* blocks = nullptr;           ///< [plan.blocks]
+  const Contribution* contributions = nullptr;  ///< [plan.blocks]
+  const uint8_t* bytes = nullptr;               ///< FinalBlock::first counts from here
+  /// PrecinctBytes of each component, summed up.
+  std::array<uint64_t, CJ2K_MAX_COMPONENTS> header_bytes{}, body_bytes{};
+  SlopeThresholds exhausted{};  ///< RateControl::exhausted_above
+  uint16_t threshold = 0;       ///< RateControl::threshold
+};
 
 /// Assigns the hull points of each block to layers. Layers 0 .. l hold the points with slope >=
 /// layer_slopes[l] for l < layers - 1 (layer_slopes fall). All layers together hold the first
@@ -79,6 +92,8 @@ struct Selection {
   /// [plan.blocks] contribution_of the chosen points (stages/contribution.h), to save the packets
   /// stage the work; only with one layer. Null: there are none.
   const Contribution* contributions = nullptr;
+  /// Not null: what stands for `blocks`, `final_points` and `layer_slopes`, which are not used.
+  const FinalFrame* final = nullptr;
 
   /// Number of hull points of `block`, which has no codes, in layers 0 .. layer.
   uint32_t points(uint32_t block, uint32_t layer) const {

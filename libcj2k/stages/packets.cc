@@ -240,9 +240,14 @@ class PrecinctCoder {
 
   void add_single_layer_pieces(PrecinctPackets& packets) const {
     const uint32_t first = precinct_.first_block;
+    const FinalFrame* const final = selection_.final;
     for (uint32_t block = first; block < first + precinct_.num_blocks; ++block) {
       const uint32_t bytes = selection_.contributions[block].bytes;
       if (bytes == 0) continue;
+      if (final != nullptr) {
+        packets.pieces.push_back({final->bytes + 16 * uint64_t{final->blocks[block].first}, bytes});
+        continue;
+      }
       const CodedBlock& coded = selection_.blocks[block];
       if (coded.codes == nullptr) {
         packets.pieces.push_back({coded.data, bytes});

@@ -64,9 +64,13 @@ class RateControl {
   /// points down to the quality threshold go in. Deterministic: yes. Allocates: not after the first
   /// frames.
   void allocate(const CodedBlock* blocks);
+  /// Takes over what a device has chosen by the same rules, in place of `allocate`.
+  /// @param frame  valid as long as the selection is used
+  void adopt(const FinalFrame& frame);
   /// The quantisation of the frame, for those who read the selection.
   void set_step_set(uint32_t step_set) { selection_.step_set = step_set; }
 
+  const RateLimits& limits() const { return limits_; }
   /// Whether a cap or the quality threshold limits what goes in, so that blocks need not be coded
   /// to the last plane.
   bool has_limit() const;

@@ -14,6 +14,9 @@
 
 namespace cj2k {
 
+struct FinalFrame;  // stages/coded_block.h
+struct RateLimits;  // stages/rate.h
+
 /// A part of the blocks of a plan, spread evenly over each subband. It stands for all blocks.
 struct BlockShare {
   std::vector<uint32_t> blocks;   ///< indices of its blocks, rising
@@ -67,6 +70,12 @@ struct BlockRequest {
   bool hulls_known = false;
   HtPoints points = HtPoints::kNearSlope;  ///< coder = ht
   bool steps_known = false;                ///< `step_set` is given, with kPredicted too
+  /// Where it is not null, the backend may run rate control and resume blocks by itself, under these
+  /// limits and by the rules of the host (Backend::code_blocks).
+  const RateLimits* limits = nullptr;
+  /// Result: not null if the frame is allocated and no block resumes. Valid until the next GOP with
+  /// the same GopWork.
+  const FinalFrame* final = nullptr;
 };
 
 }  // namespace cj2k

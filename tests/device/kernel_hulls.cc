@@ -442,6 +442,175 @@ TEST_CASE("tier-1 hulls: what the host makes of the same passes") {
                         << " tails equal the host's");
 }
 
+/// The blocks that a call adds: those with Tier1State::stopped keep their results.
+std::vector<uint8_t> stop_some(Gpu& gpu, Gop& gop, uint64_t seed) {
+  auto states = gpu.download<Tier1State>(gop.states, gop.blocks.size());
+  std::mt19937_64 random(seed);
+  std::vector<uint8_t> stopped;
+  for (Tier1State& state : states) stopped.push_back(state.stopped = random() % 2);
+  gop.states = gpu.upload(states);
+  gop.buffers.states = gop.states.as<Tier1State>();
+  return stopped;
+}
+
+uint32_t num_points(const Gop& gop, uint32_t number) {
+  const Coded& b = gop.blocks[number];
+  HullPoint hull[kMaxPasses];
+  double total = 0;
+  return static_cast<uint32_t>(build_hull(b.passes.data(), static_cast<int>(b.passes.size()),
+                                          gop.job(number).weight, false, hull, &total));
+}
+
+/// Chooses points of all blocks at random, and packs them.
+/// @param missing  units of 16 bytes that `room` is too small
+void check_final(Gpu& gpu, const Gop& gop, const std::vector<uint32_t>& numbers,
+                 const Tier1List& list, const Tier1Output& output, uint32_t missing,
+                 Totals& totals) {
+  const size_t count = gop.blocks.size();
+  std::mt19937_64 random(count + missing);
+  std::vector<ChosenBlock> chosen(count);
+  std::vector<uint8_t> paused(count);
+  std::vector<double> left(count);
+  uint32_t units = 0;
+  for (const uint32_t number : numbers) {
+    const Coded& b = gop.blocks[number];
+    const auto num_passes = static_cast<int>(b.passes.size());
+    HullPoint hull[kMaxPasses];
+    double total = 0;
+    const int points =
+        build_hull(b.passes.data(), num_passes, gop.job(number).weight, false, hull, &total);
+    const auto n = static_cast<uint8_t>(random() % static_cast<uint64_t>(points + 1));
+    ChosenBlock& c = chosen[number];
+    if (n > 0)
+      c = {hull[n - 1].distortion,
+           hull[n - 1].length_bytes,
+           n,
+           static_cast<uint8_t>(hull[n - 1].passes),
+           3,
+           0};
+    paused[number] = static_cast<uint8_t>(random() % static_cast<uint64_t>(num_passes + 1));
+    units += (c.length_bytes + 15) / 16;
+  }
+  REQUIRE(units > missing);
+  const uint32_t room = units - missing;
+  const auto d_chosen = gpu.upload(chosen);
+  const auto d_paused = gpu.upload(paused);
+  const auto blocks = gpu.make<FinalBlock>(count);
+  const auto contributions = gpu.make<Contribution>(count);
+  const auto bytes = gpu.make<uint8_t>(room * 16);
+  const auto sum = gpu.upload(std::vector<uint32_t>(1, kPoison));
+  REQUIRE(tier1_final(gpu.stream, gop.buffers, list, output,
+                      {d_chosen.as<ChosenBlock>(), d_paused.as<uint8_t>(), blocks.as<FinalBlock>(),
+                       contributions.as<Contribution>(), bytes.as<uint8_t>(), room,
+                       sum.as<uint32_t>()}) == Status::kOk);
+  REQUIRE(gpu.download<uint32_t>(sum, 1)[0] == units);
+  std::vector<Tier1Result> results(count);
+  REQUIRE(gpu.stream.download(results.data(), output.results, count * sizeof results[0]) ==
+          Status::kOk);
+  REQUIRE(gpu.stream.synchronize() == Status::kOk);
+  const auto host_contributions = gpu.download<Contribution>(contributions, count);
+  const auto host_blocks = gpu.download<FinalBlock>(blocks, count);
+  const auto host_bytes = gpu.download<uint8_t>(bytes, room * 16);
+  std::vector<int> used(room);
+  for (const uint32_t number : numbers) {
+    const FinalBlock& f = host_blocks[number];
+    const Contribution& contribution = host_contributions[number];
+    const Coded& b = gop.blocks[number];
+    const Tier1Result& r = results[number];
+    const ChosenBlock& c = chosen[number];
+    REQUIRE(f.left_distortion == r.total_distortion + r.left_distortion - c.distortion);
+    REQUIRE(f.num_bytes == b.bytes.size());
+    REQUIRE(f.passes == c.passes);
+    if (c.points > 0) {
+      const Contribution expected = plain_contribution(c.length_bytes, c.passes, c.zero_bit_planes);
+      REQUIRE(contribution.code == expected.code);
+      REQUIRE(contribution.bytes == expected.bytes);
+      REQUIRE(contribution.bits == expected.bits);
+      REQUIRE(contribution.zero_planes == expected.zero_planes);
+    } else {
+      REQUIRE(contribution.bits == 0);
+    }
+    REQUIRE(f.num_passes == b.passes.size());
+    REQUIRE(f.num_passes_resumed == (paused[number] > 0 ? f.num_passes - paused[number] : 0));
+    REQUIRE(f.num_passes_left == num_passes_of(b.source.bit_planes()) - f.num_passes);
+    const uint32_t own = (c.length_bytes + 15) / 16;
+    if (own == 0) continue;
+    if (missing > 0 && f.first == 0) {  // no room, or the first of all
+      ++totals.no_room;
+      continue;
+    }
+    REQUIRE(f.first + own <= room);
+    for (uint32_t u = 0; u < own; ++u) REQUIRE(used[f.first + u]++ == 0);
+    REQUIRE(std::memcmp(host_bytes.data() + size_t{16} * f.first, b.bytes.data(), c.length_bytes) ==
+            0);
+    ++totals.packed;
+  }
+}
+
+TEST_CASE("tier-1 hulls by number: a second call adds to the first; final bytes") {
+  Totals totals;
+  for_each_seed("hulls by number", [&](Gpu& gpu, uint64_t seed) {
+    Gop gop(gpu, small_plan("9/7", "97x161", 0, "32x32"), seed);
+    const std::vector<uint32_t> all = gop.pick(gop.blocks.size(), seed);
+    const std::vector<uint32_t> half(all.begin(),
+                                     all.begin() + static_cast<ptrdiff_t>(all.size() / 2));
+    const auto d_all = gpu.upload(all);
+    const auto size = [](const auto& list) { return static_cast<uint32_t>(list.size()); };
+    const Tier1List first{d_all.as<uint32_t>(), {size(half), 0, 0}};
+    const Tier1List list{d_all.as<uint32_t>(), {size(all), 0, 0}};
+    std::vector<uint8_t> stopped = stop_some(gpu, gop, seed);
+    uint32_t points = 0;
+    for (const uint32_t number : half) points += num_points(gop, number);
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (stopped[all[i]] == 0) points += num_points(gop, all[i]);
+    }
+    for (const uint32_t missing : {0u, 9u}) {
+      const auto results = gpu.upload(std::vector<Tier1Result>(all.size()));
+      const auto hull = gpu.make<HullPoint>(points - missing);
+      const auto sums = gpu.upload(std::vector<uint32_t>(2, kPoison));
+      Tier1Output output{results.as<Tier1Result>(),
+                         hull.as<HullPoint>(),
+                         nullptr,
+                         nullptr,
+                         sums.as<uint32_t>(),
+                         true};
+      output.room = points - missing;
+      REQUIRE(tier1_hull(gpu.stream, gop.buffers, first, 0, false, false, output) == Status::kOk);
+      output.adds = true;
+      REQUIRE(tier1_hull(gpu.stream, gop.buffers, list, 0, false, false, output) == Status::kOk);
+      REQUIRE(gpu.download<uint32_t>(sums, 2)[0] == points);
+      const auto host_results = gpu.download<Tier1Result>(results, all.size());
+      const auto host_hull = gpu.download<HullPoint>(hull, points - missing);
+      for (size_t i = 0; i < all.size(); ++i) {
+        const Tier1Result& r = host_results[all[i]];
+        if (stopped[all[i]] != 0 && i >= half.size()) {
+          REQUIRE(r.num_passes == 0);  // not written
+          continue;
+        }
+        if (missing > 0 && r.num_hull == 0 && num_points(gop, all[i]) > 0) {
+          ++totals.cut;
+          continue;
+        }
+        compare_block(gop, all[i], false, r, host_hull.data() + r.first_hull, nullptr, nullptr,
+                      totals);
+      }
+      if (missing > 0) continue;
+      uint32_t all_points = 0;
+      for (const uint32_t number : all) all_points += num_points(gop, number);
+      const auto all_hulls = gpu.make<HullPoint>(all_points);
+      output.hull = all_hulls.as<HullPoint>();
+      output.room = all_points;
+      output.adds = false;
+      REQUIRE(tier1_hull(gpu.stream, gop.buffers, list, 0, false, false, output) == Status::kOk);
+      for (const uint32_t units : {0u, 3u}) check_final(gpu, gop, all, list, output, units, totals);
+    }
+  });
+  CHECK(totals.cut > 0);
+  CHECK(totals.paused > 0);
+  CHECK(totals.packed > 0);
+  CHECK(totals.no_room > 0);
+}
+
 TEST_CASE("tier-1 gather: the first bytes of blocks, and nothing else") {
   Totals totals;
   for_each_seed("gather", [&](Gpu& gpu, uint64_t seed) {

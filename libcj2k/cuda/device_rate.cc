@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cuda/device_rate.h"
+
+#include <algorithm>
+
+#include "kernels/rate/resume.h"
+#include "stages/rate.h"
+
+namespace cj2k::cuda {
+namespace {
+
+constexpr uint64_t kUnit = 16;
+
+FrameRates rates_of(std::span<const BlockRequest> requests) {
+  FrameRates rates{};
+  // Frames that are not asked for have no points, and no limits.
+  for (FrameRate& rate : rates.of) rate = {kNoTarget, kNoTarget, 0};
+  for (const BlockRequest& request : requests) {
+    const RateLimits& limits = *request.limits;
+    rates.of[request.frame] = {limits.frame_bytes, limits.component_bytes, limits.slope};
+  }
+  return rates;
+}
+
+}  // namespace
+
+DeviceRate::DeviceRate(const DeviceCoderSetup& setup)
+    : s_(setup), frames_(static_cast<size_t>(setup.plan.params.gop)) {}
+
+bool DeviceRate::allocates(std::span<const BlockRequest> requests) const {
+  // With measure_mse the samples are asked for later; their memory is where bytes are packed.
+  if (!s_.tables.rate.has_value() || s_.plan.params.measure_mse != 0) return false;
+  return std::all_of(requests.begin(), requests.end(), [&](const BlockRequest& request) {
+    return request.limits != nullptr && request.blocks.size() == s_.plan.blocks.size();
+  });
+}
+
+Status DeviceRate::begin(CudaGopWork& work, std::span<const BlockRequest> requests) {
+  num_frames_ = requests.back().frame + 1;
+  if (requests.size() == num_frames_) return Status::kOk;
+  return work.stream.fill(work.device.as<void>(s_.memory.results), 0,
+                          num_frames_ * s_.plan.blocks.size() * sizeof(Tier1Result));
+}
+
+Status DeviceRate::allocate(CudaGopWork& work, std::span<const BlockRequest> requests,
+                            const Tier1Output& output, bool again) {
+  const simt::DeviceBuffer& d = work.device;
+  const RatePlan plan =
+      s_.tables.rate->on_device(s_.table_memory.as<void>(s_.tables.rate_offset),
+                                s_.table_memory.as<Tier1Job>(s_.tables.tier1_offset));
+  return allocate_rate(
+      work.stream, plan, num_frames_, rates_of(requests), again, {output.results, output.hull},
+      d.as<void>(s_.memory.rate_scratch),
+      {d.as<ChosenBlock>(s_.memory.chosen), d.as<RateOutcome>(s_.memory.outcomes)});
+}
+
+Status DeviceRate::mark_resumed(CudaGopWork& work, const Tier1Buffers& buffers, uint32_t num_frames,
+                                const Tier1Output& output, bool is_last) {
+  const simt::DeviceBuffer& d = work.device;
+  auto* const coded_to = d.as<uint16_t>(s_.memory.thresholds);
+  ResumeOutput resume{d.as<RateOutcome>(s_.memory.outcomes), coded_to, next_thresholds(work),
+                      d.as<uint8_t>(s_.memory.paused_passes)};
+  if (is_last) resume = {resume.outcomes, next_thresholds(work), coded_to, nullptr};
+  return resume_blocks(work.stream, buffers, num_frames,
+                       static_cast<uint32_t>(s_.plan.components.size()), output, resume);
+}
+
+/// Room for the packed bytes, in units of 16: what the caps allow, but at most a quarter more than
+/// the call before had. The guess alone is no reason for more memory.
+uint32_t DeviceRate::room_of(CudaGopWork& work, std::span<const BlockRequest> requests) const {
+  const uint64_t most = std::min(work.bytes.most(), s_.memory.samples_bytes) / kUnit;
+  uint64_t units = 0;
+  for (const BlockRequest& request : requests) {
+    uint64_t cap = request.limits->frame_bytes;
+    if (request.limits->component_bytes <= most * kUnit)
+      cap = std::min(cap, request.limits->component_bytes * s_.plan.components.size());
+    units += std::min(most, cap / kUnit + s_.plan.blocks.size());
+  }
+  const uint64_t guess = (units_per_frame_ + units_per_frame_ / 4 + 1) * requests.size();
+  return static_cast<uint32_t>(std::min<uint64_t>({units, guess, most, UINT32_MAX / 2}));
+}
+
+Status DeviceRate::bring(CudaGopWork& work, std::span<const BlockRequest> requests,
+                         const Tier1Buffers& buffers, const Tier1List& list,
+                         const Tier1Output& output, bool resumes) {
+  const simt::DeviceBuffer& d = work.device;
+  simt::Stream& stream = work.stream;
+  const auto download = [&](uint64_t to, const void* from, size_t bytes) {
+    return stream.download(work.pinned.as<void>(to), from, bytes);
+  };
+  room_ = room_of(work, requests);
+  CJ2K_TRY(work.bytes.take(std::max<uint64_t>(room_, 1) * kUnit, &bytes_));
+  const FinalOutput final{d.as<ChosenBlock>(s_.memory.chosen),
+                          resumes ? d.as<uint8_t>(s_.memory.paused_passes) : nullptr,
+                          d.as<FinalBlock>(s_.memory.final_blocks),
+                          d.as<Contribution>(s_.memory.contributions),
+                          d.as<uint8_t>(s_.memory.samples),
+                          room_,
+                          output.totals + 2};
+  CJ2K_TRY(tier1_final(stream, buffers, list, output, final));
+  CJ2K_TRY(download(s_.pinned.totals, output.totals, kTotals * sizeof(uint32_t)));
+  CJ2K_TRY(download(s_.pinned.outcomes, d.as<void>(s_.memory.outcomes),
+                    num_frames_ * sizeof(RateOutcome)));
+  if (resumes) {
+    CJ2K_TRY(download(s_.pinned.thresholds, next_thresholds(work),
+                      num_frames_ * size_t{CJ2K_MAX_COMPONENTS} * sizeof(uint16_t)));
+  }
+  CJ2K_TRY(download(s_.pinned.final_blocks, final.blocks,
+                    num_frames_ * s_.plan.blocks.size() * sizeof(FinalBlock)));
+  CJ2K_TRY(download(s_.pinned.contributions, final.contributions,
+                    num_frames_ * s_.plan.blocks.size() * sizeof(Contribution)));
+  return stream.download(bytes_, final.bytes, room_ * kUnit);
+}
+
+bool DeviceRate::take(CudaGopWork& work, std::span<BlockRequest> requests, bool resumes) {
+  const auto* totals = work.pinned.as<uint32_t>(s_.pinned.totals);
+  const auto* outcomes = work.pinned.as<RateOutcome>(s_.pinned.outcomes);
+  const auto* thresholds = work.pinned.as<uint16_t>(s_.pinned.thresholds);
+  const auto* blocks = work.pinned.as<FinalBlock>(s_.pinned.final_blocks);
+  const auto* contributions = work.pinned.as<Contribution>(s_.pinned.contributions);
+  units_per_frame_ = totals[2] / requests.size();
+  // If hulls or bytes had no room, no frame can be sure of its own.
+  bool all_final = totals[0] <= hull_room() && totals[2] <= room_;
+  const bool has_room = all_final;
+  for (BlockRequest& request : requests) {
+    const RateOutcome& outcome = outcomes[request.frame];
+    if (resumes) {
+      std::copy_n(thresholds + request.frame * CJ2K_MAX_COMPONENTS, CJ2K_MAX_COMPONENTS,
+                  request.thresholds.begin());
+    }
+    request.final = nullptr;
+    if (!has_room || outcome.flags != 0 || (resumes && outcome.num_resumed > 0)) {
+      all_final = false;
+      continue;
+    }
+    FinalFrame& frame = frames_[request.frame];
+    frame.blocks = blocks + request.frame * s_.plan.blocks.size();
+    frame.contributions = contributions + request.frame * s_.plan.blocks.size();
+    frame.bytes = bytes_;
+    std::copy_n(outcome.header_bytes, CJ2K_MAX_COMPONENTS, frame.header_bytes.begin());
+    std::copy_n(outcome.body_bytes, CJ2K_MAX_COMPONENTS, frame.body_bytes.begin());
+    std::copy_n(outcome.exhausted, CJ2K_MAX_COMPONENTS, frame.exhausted.begin());
+    frame.threshold = outcome.threshold;
+    request.final = &frame;
+  }
+  return all_final;
+}
+
+}  // namespace cj2k::cuda

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Rate control of a GOP on the device, and what comes back of its frames: no hull points, but the
+// chosen bytes and a FinalBlock for each block.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "cuda/block_coder.h"
+#include "kernels/rate/allocate.h"
+#include "stages/coded_block.h"
+
+namespace cj2k::cuda {
+
+/// Part of the EBCOT block coder. All calls but `take` are enqueued in work.stream.
+class DeviceRate {
+ public:
+  explicit DeviceRate(const DeviceCoderSetup& setup);
+
+  /// Whether the frames of a call can be allocated on the device.
+  bool allocates(std::span<const BlockRequest> requests) const;
+  /// Before the first hulls of a call: no block has points.
+  Status begin(CudaGopWork& work, std::span<const BlockRequest> requests);
+  /// Allocates the frames, from hulls by number.
+  /// @param again  only the frames of which blocks went on
+  Status allocate(CudaGopWork& work, std::span<const BlockRequest> requests,
+                  const Tier1Output& output, bool again);
+  /// Marks the blocks that resume, after `allocate`, and lowers the thresholds (resume.h). From the
+  /// second time on nothing is coded after it: it says only which frames are not final.
+  Status mark_resumed(CudaGopWork& work, const Tier1Buffers& buffers, uint32_t num_frames,
+                      const Tier1Output& output, bool is_last);
+  /// The thresholds that blocks which resume are coded to, on the device.
+  uint16_t* next_thresholds(const CudaGopWork& work) const {
+    return work.device.as<uint16_t>(s_.memory.next_thresholds);
+  }
+  /// Packs the chosen bytes and downloads everything that `take` needs.
+  /// @param resumes  mark_resumed was called
+  Status bring(CudaGopWork& work, std::span<const BlockRequest> requests,
+               const Tier1Buffers& buffers, const Tier1List& list, const Tier1Output& output,
+               bool resumes);
+  /// After a wait: sets BlockRequest::final of the frames that are final, and the thresholds of all.
+  /// @return whether all are final
+  bool take(CudaGopWork& work, std::span<BlockRequest> requests, bool resumes);
+  /// CodedBlock::num_passes_resumed of a block that `take` has left to the host.
+  uint8_t passes_resumed(const CudaGopWork& work, uint32_t number) const {
+    return work.pinned.as<FinalBlock>(s_.pinned.final_blocks)[number].num_passes_resumed;
+  }
+
+ private:
+  /// Room for hull points in GopMemory::hull.
+  uint32_t hull_room() const {
+    return static_cast<uint32_t>(s_.plan.params.gop) * s_.tables.tier1.frame_passes;
+  }
+  uint32_t room_of(CudaGopWork& work, std::span<const BlockRequest> requests) const;
+
+  const DeviceCoderSetup s_;
+  std::vector<FinalFrame> frames_;  ///< [gop]
+  uint32_t num_frames_ = 0;         ///< of the call in progress: up to the last requested one
+  uint32_t room_ = 0;               ///< for the packed bytes, in units of 16
+  uint8_t* bytes_ = nullptr;        ///< the packed bytes on the host
+  uint64_t units_per_frame_ = UINT32_MAX;  ///< of packed bytes, in the call before
+};
+
+}  // namespace cj2k::cuda
