@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "block_stats.h"
 
 namespace cj2k {
 namespace {
@@ -536,24 +537,6 @@ void Gop::finish(Frame& frame) {
   collect_stats(frame);
 }
 
-/// What the statistics say of a block.
-Gop::BlockFigures Gop::figures_of(const Frame& frame, size_t b) const {
-  const Selection& selection = frame.rate.selection();
-  if (selection.final != nullptr) {
-    const FinalBlock& block = selection.final->blocks[b];
-    return {block.left_distortion, block.num_bytes,          block.passes,
-            block.num_passes,      block.num_passes_resumed, block.num_passes_left};
-  }
-  const CodedBlock& block = selection.blocks[b];
-  BlockFigures figures{block.total_distortion, block.num_bytes,          0,
-                       block.num_passes,       block.num_passes_resumed, block.num_passes_left};
-  const uint8_t points = selection.final_points[b];
-  if (points == 0) return figures;
-  figures.passes = block.hull[points - 1].passes;
-  figures.left -= block.hull[points - 1].distortion;
-  return figures;
-}
-
 void Gop::collect_stats(const Frame& frame) {
   const Selection& selection = frame.rate.selection();
   cj2k_stats& stats = stats_[frame.number];
@@ -561,28 +544,7 @@ void Gop::collect_stats(const Frame& frame) {
   stats.header_bytes = static_cast<int64_t>(frame.bytes - frame.rate.body_bytes());
   stats.blocks = static_cast<int64_t>(plan_.blocks.size());
   stats.slope_threshold = frame.rate.threshold();
-  for (size_t b = 0; b < plan_.blocks.size(); ++b) {
-    const BlockFigures figures = figures_of(frame, b);
-    stats.passes_coded += figures.num_passes;
-    stats.passes_resumed += figures.num_passes_resumed;
-    stats.bytes_coded += figures.num_bytes;
-    stats.passes_left += figures.num_passes_left;
-    stats.passes_included += figures.passes;
-    double left = figures.left;
-    if (error_ != nullptr) continue;
-    // With more planes left than LeftPlanes looks at, total_distortion is an estimate, so `left`
-    // may be slightly below 0.
-    left = std::max(left, 0.0);
-    const CodeBlock& block = plan_.blocks[b];
-    if (block.in_region) left /= plan_.region_gain;
-    // The error of quantisation itself: uniform over the step, so 1/12 of the squared step.
-    const Subband& band = subband_of(plan_, block, selection.step_set);
-    if (!plan_.reversible) {
-      constexpr double kUniformError = 1.0 / 12;
-      left += kUniformError * block.width * block.height * band.distortion_weight;
-    }
-    stats.mse[block.component] += left / band.visual_weight;
-  }
+  add_block_stats(plan_, selection, &stats);
   if (stats.passes_coded > 0) {
     stats.saved_ms = stats.stage_ms[CJ2K_STAGE_BLOCKS] * static_cast<double>(stats.passes_left) /
                      static_cast<double>(stats.passes_coded);

@@ -106,13 +106,6 @@ class Gop {
   void guard(const Step& step);
   void publish();
   void finish(Frame& frame);
-  struct BlockFigures {
-    double left;  ///< squared error that is left, weighted; below 0 by the error of an estimate
-    uint32_t num_bytes;
-    uint16_t passes;  ///< that are in
-    uint8_t num_passes, num_passes_resumed, num_passes_left;
-  };
-  BlockFigures figures_of(const Frame& frame, size_t b) const;
   void collect_stats(const Frame& frame);
 
   const GopShared& shared_;

@@ -5,6 +5,10 @@
 // thread. A frame is coded once; then these steps are repeated with its blocks.
 //
 //     rate_bench [--rounds N] [--rates 50,250,500] [--size WxH] [--cases NAME,...] [--pnm FILE]
+//                [--final 1]
+//
+// With --final, what is left for the host if a device has chosen (FinalFrame): the step `rate` takes
+// that over. Only cases with one layer and coder = ebcot.
 //
 // The times are medians. For instructions, in callgrind.out.*, one file per step of the last round:
 //
@@ -32,6 +36,7 @@
 #include "backend.h"
 #include "base/clock.h"
 #include "bench/clip.h"
+#include "block_stats.h"
 #include "params.h"
 #include "stages/early_stop.h"
 #include "stages/packets.h"
@@ -74,6 +79,7 @@ struct Options {
   std::vector<std::string> rates = {"50", "250", "500"}, cases;
   int32_t width = 4096, height = 2160;
   std::string pnm;
+  bool is_final = false;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -98,6 +104,8 @@ Options parse(int argc, char** argv) {
       o.cases = split(value);
     } else if (name == "--pnm") {
       o.pnm = value;
+    } else if (name == "--final") {
+      o.is_final = value == "1";
     } else if (name != "--size" || std::sscanf(value.c_str(), "%dx%d", &o.width, &o.height) != 2) {
       fail("no option " + name + " " + value);
     }
@@ -172,6 +180,35 @@ int code(const Plan& plan, Backend& backend, GopWork& work, RateControl& rate) {
   return runs;
 }
 
+/// The choice of rate control, as a device hands it over.
+struct Final {
+  std::vector<FinalBlock> blocks;
+  std::vector<Contribution> contributions;
+  std::vector<uint8_t> bytes;
+  FinalFrame frame;
+
+  Final(const Plan& plan, const RateControl& rate) : blocks(plan.blocks.size()) {
+    const Selection& from = rate.selection();
+    contributions.assign(from.contributions, from.contributions + blocks.size());
+    for (size_t b = 0; b < blocks.size(); ++b) {
+      const CodedBlock& coded = from.blocks[b];
+      blocks[b] = {coded.total_distortion, static_cast<uint32_t>(bytes.size() / 16),
+                   coded.num_bytes,        0,
+                   coded.num_passes,       coded.num_passes_resumed,
+                   coded.num_passes_left};
+      if (from.final_points[b] == 0) continue;
+      const HullPoint& end = coded.hull[from.final_points[b] - 1];
+      blocks[b].left_distortion -= end.distortion;
+      blocks[b].passes = static_cast<uint8_t>(end.passes);
+      bytes.insert(bytes.end(), coded.data, coded.data + end.length_bytes);
+      bytes.resize((bytes.size() + 15) / 16 * 16);
+    }
+    frame.blocks = blocks.data();
+    frame.contributions = contributions.data();
+    frame.bytes = bytes.data();
+  }
+};
+
 uint64_t hash_of(const uint8_t* bytes, size_t count) {
   uint64_t hash = 14695981039346656037u;  // FNV-1a
   for (size_t i = 0; i < count; ++i) hash = (hash ^ bytes[i]) * 1099511628211u;
@@ -179,7 +216,7 @@ uint64_t hash_of(const uint8_t* bytes, size_t count) {
 }
 
 void measure(const Case& c, const Clip& clip, const cj2k_frame& frame, const std::string& rate_text,
-             int rounds) {
+             int rounds, bool is_final) {
   const Plan plan = plan_of(c, clip, rate_text);
   std::vector<PacketScratch> scratch;
   scratch.emplace_back(plan);
@@ -198,17 +235,28 @@ void measure(const Case& c, const Clip& clip, const cj2k_frame& frame, const std
 
   PacketWriter writer(plan);
   std::vector<uint8_t> out;
-  Step steps[] = {{"rate", {}}, {"headers", {}}, {"write", {}}};
+  Step steps[] = {{"rate", {}}, {"headers", {}}, {"write", {}}, {"stats", {}}};
+  std::optional<Final> final;
+  if (is_final) final.emplace(plan, rate);
   uint64_t bytes = 0;
   for (int round = 0; round < rounds; ++round) {
     const bool counted = round + 1 == rounds;
-    steps[0].run(counted, [&] { rate.allocate(work->blocks(0)); });
+    steps[0].run(counted, [&] {
+      if (final.has_value()) {
+        rate.adopt(final->frame);
+      } else {
+        rate.allocate(work->blocks(0));
+      }
+    });
     steps[1].run(counted, [&] {
       for (uint32_t p = 0; p < plan.precincts.size(); ++p)
         writer.encode_headers(rate.selection(), p, scratch[0]);
     });
     out.resize(writer.padded_bytes(0));
     steps[2].run(counted, [&] { bytes = writer.write(rate.selection(), out, 0); });
+    cj2k_stats of_frame{};
+    steps[3].run(counted, [&] { add_block_stats(plan, rate.selection(), &of_frame); });
+    if (of_frame.passes_included == 0) fail("no passes");
   }
   if (bytes != out.size()) fail("wrong size");
   std::printf("%-16s %4s %8zu %6zu %9llu %016llx %d", c.name, rate_text.c_str(), plan.blocks.size(),
@@ -229,12 +277,15 @@ int run(const Options& o) {
     clip = std::move(*read);
   }
   const test::FrameMemory memory(clip.picture(0));
-  std::printf("%-16s %4s %8s %6s %9s %16s %s %8s %8s %8s\n", "case", "Mb/s", "blocks", "prec.",
-              "bytes", "FNV-1a", "n", "rate", "headers", "write");
+  std::printf("%-16s %4s %8s %6s %9s %16s %s %8s %8s %8s %8s\n", "case", "Mb/s", "blocks", "prec.",
+              "bytes", "FNV-1a", "n", "rate", "headers", "write", "stats");
   for (const Case& c : kCases) {
     if (!o.cases.empty() && std::find(o.cases.begin(), o.cases.end(), c.name) == o.cases.end())
       continue;
-    for (const std::string& rate : o.rates) measure(c, clip, memory.frame, rate, o.rounds);
+    const bool is_ht = c.settings[0].second == std::string("ht");
+    if (o.is_final && (c.layers > 1 || is_ht)) continue;
+    for (const std::string& rate : o.rates)
+      measure(c, clip, memory.frame, rate, o.rounds, o.is_final);
   }
   return 0;
 }

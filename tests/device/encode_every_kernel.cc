@@ -23,6 +23,7 @@ const Case kCases[] = {
     {{{"cblk", "4x4"}, {"wavelet", "5/3"}, {"target_bytes", "2500"}}, 67, 49, false},
     {{{"stop", "psb"}, {"target_bytes", "700"}, {"depth", "12"}, {"cblk", "8x8"}}, 50, 41, false},
     {{{"stop", "bpi"}, {"target_bytes", "900"}, {"mct", "off"}, {"cblk", "8x8"}}, 41, 50, false},
+    {{{"stop", "none"}, {"target_bytes", "700"}, {"layers", "2"}, {"cblk", "8x8"}}, 50, 41, false},
     {{{"lossless", "1"}, {"mct", "off"}, {"levels", "1"}, {"cblk", "64x64"}}, 131, 66, false},
     {{{"lossless", "1"}, {"levels", "1"}, {"cblk_style", "bypass+termall"}}, 40, 33, true},
     {{{"lossless", "1"}, {"levels", "0"}, {"cblk_style", "pterm+segsym"}}, 33, 20, false},

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Rate control of GOPs on the device: the bytes and the statistics of the CPU, one wait, and the
+// frames that are left to the host.
+#include "backend_check.h"
+#include "kernels/simt/device.h"
+
+namespace cj2k::simt::test {
+namespace {
+
+constexpr int kFrames = 4;
+
+uint64_t launches_of(const std::string& name) {
+  for (const KernelInfo* kernel = KernelInfo::first(); kernel != nullptr; kernel = kernel->next) {
+    if (kernel->name == "cj2k_" + name) return kernel->num_launches();
+  }
+  FAIL("no kernel ", name);
+  return 0;
+}
+
+/// All that does not depend on time or on the GOP.
+void check_stats(const cj2k_stats& actual, const cj2k_stats& expected) {
+  CHECK(actual.bytes == expected.bytes);
+  CHECK(actual.header_bytes == expected.header_bytes);
+  CHECK(actual.blocks == expected.blocks);
+  CHECK(actual.passes_coded == expected.passes_coded);
+  CHECK(actual.passes_included == expected.passes_included);
+  CHECK(actual.slope_threshold == expected.slope_threshold);
+  CHECK(actual.passes_resumed == expected.passes_resumed);
+  CHECK(actual.bytes_coded == expected.bytes_coded);
+  CHECK(actual.passes_left == expected.passes_left);
+  for (int c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
+    CHECK(actual.component_bytes[c] == expected.component_bytes[c]);
+    CHECK(actual.mse[c] == expected.mse[c]);
+  }
+}
+
+/// Where the frames of a GOP were allocated.
+enum class Where {
+  kDevice,
+  kFinished,  ///< on the device, but blocks of some frames went on: the host did the rest
+  kHost,      ///< the device was not asked
+};
+
+struct Row {
+  const char* name;
+  Settings settings;
+  Content content;
+  Where where;
+};
+
+/// @return passes that were coded after their blocks had paused
+int64_t check_row(const Row& row, const char* tier1) {
+  cj2k_params p = backend_params(92, 92, 1,
+                                 {{"levels", "1"},
+                                  {"cblk", "4x4"},
+                                  {"threads", "2"},
+                                  {"gop", std::to_string(kFrames)},
+                                  {"async_depth", std::to_string(kFrames)}});
+  cj2k::test::set(p, "tier1", tier1);
+  for (const auto& [key, value] : row.settings) cj2k::test::set(p, key, value);
+  std::vector<Picture> pictures;
+  for (uint64_t i = 0; i < kFrames; ++i)
+    pictures.push_back(cj2k::test::make_picture(p, row.content, 40 + i));
+  const std::vector<Encoded> expected = on_cpu(p, pictures);
+  cj2k::test::set(p, "device", "cuda");
+  start_machine();
+  int64_t resumed = 0;
+  {
+    const HostFrames frames(pictures);
+    Session session(p);
+    CAPTURE(session.log.text());
+    REQUIRE(session.opened == CJ2K_OK);
+    const uint64_t packed = launches_of("tier1_final"), released = launches_of("release_blocks");
+    const shim::HostCalls before = shim::host_calls();
+    for (size_t i = 0; i < kFrames; ++i) REQUIRE(session.send(frames[i]) == CJ2K_OK);
+    session.drain();
+    check_packets(session, expected);
+    for (size_t i = 0; i < kFrames; ++i) {
+      CAPTURE(i);
+      check_stats(session.results[i].stats, expected[i].stats);
+      resumed += session.results[i].stats.passes_resumed;
+    }
+    CHECK((launches_of("tier1_final") > packed) == (row.where != Where::kHost));
+    CHECK((launches_of("release_blocks") > released) == (row.where == Where::kFinished));
+    if (row.where == Where::kDevice) CHECK(shim::host_calls().waits - before.waits == 1);
+  }
+  CHECK(left_behind() == "");
+  return resumed;
+}
+
+TEST_CASE("rate control on the device: bytes and statistics of the CPU, with one wait") {
+  using enum Content;
+  const Row rows[] = {
+      // clang-format off
+      {"exact", {{"target_bytes", "2500"}}, kTexture, Where::kDevice},
+      {"5/3, SOP and EPH", {{"target_bytes", "2500"}, {"wavelet", "5/3"}, {"sop", "1"}, {"eph", "1"}}, kEdges, Where::kDevice},
+      {"a round of blocks that resume", {{"target_bytes", "700"}}, kFlat, Where::kDevice},
+      {"blocks go on after it", {{"target_bytes", "700"}}, kTexture, Where::kFinished},
+      {"none", {{"stop", "none"}, {"target_bytes", "900"}}, kTexture, Where::kDevice},
+      {"the cap is not used up", {{"target_bytes", "100000"}}, kFlat, Where::kDevice},
+      {"cap of components", {{"max_component_bytes", "2000"}}, kTexture, Where::kDevice},
+      {"a cap and a quality", {{"target_bytes", "2500"}, {"quality", "8"}}, kNoise, Where::kDevice},
+      {"pst", {{"stop", "pst"}, {"target_bytes", "900"}}, kTexture, Where::kDevice},
+      {"quality alone", {{"quality", "8"}}, kTexture, Where::kHost},
+      {"lossless", {{"lossless", "1"}}, kEdges, Where::kHost},
+      {"segments", {{"target_bytes", "2500"}, {"cblk_style", "bypass"}}, kTexture, Where::kHost},
+      {"layers", {{"target_bytes", "2500"}, {"layers", "3"}}, kTexture, Where::kHost},
+      {"measured errors", {{"target_bytes", "2500"}, {"measure_mse", "1"}}, kTexture, Where::kHost},
+      // clang-format on
+  };
+  int64_t resumed = 0;
+  for (const Row& row : rows) {
+    for (const char* tier1 : {"classic", "cibo", "fused"}) {
+      if (row.where == Where::kHost && std::string(tier1) != "classic") continue;
+      INFO(std::string(row.name), ", ", std::string(tier1));
+      resumed += check_row(row, tier1);
+    }
+  }
+  CHECK(resumed > 0);
+}
+
+TEST_CASE("rate control on the device: short GOPs, and frames with caps of their own") {
+  cj2k_params p = backend_params(92, 92, 1,
+                                 {{"levels", "1"},
+                                  {"cblk", "4x4"},
+                                  {"threads", "2"},
+                                  {"gop", "4"},
+                                  {"async_depth", "4"},
+                                  {"target_bytes", "2500"}});
+  std::vector<Picture> pictures;
+  for (uint64_t i = 0; i < kFrames; ++i)
+    pictures.push_back(cj2k::test::make_picture(p, Content::kTexture, 40 + i));
+  cj2k_params other = p;
+  cj2k::test::set(other, "target_bytes", "1200");
+  const std::vector<Encoded> expected = on_cpu(p, pictures);
+  const std::vector<Encoded> smaller = on_cpu(other, pictures);
+  cj2k::test::set(p, "device", "cuda");
+  for (const int frames : {1, 3, 4}) {
+    start_machine();
+    {
+      const HostFrames host(pictures);
+      Session session(p);
+      REQUIRE(session.opened == CJ2K_OK);
+      for (int i = 0; i < frames; ++i) {
+        cj2k_frame frame = host[static_cast<size_t>(i)];
+        if (i % 2 == 1) frame.target_bytes = 1200;
+        REQUIRE(session.send(frame) == CJ2K_OK);
+      }
+      session.drain();
+      REQUIRE(session.results.size() == static_cast<size_t>(frames));
+      for (size_t i = 0; i < session.results.size(); ++i) {
+        const Encoded& one = i % 2 == 1 ? smaller[i] : expected[i];
+        CHECK(session.results[i].bytes == one.bytes);
+        check_stats(session.results[i].stats, one.stats);
+      }
+    }
+    CHECK(left_behind() == "");
+  }
+}
+
+}  // namespace
+}  // namespace cj2k::simt::test
