@@ -28,21 +28,40 @@ class FrameRateControl {
   CJ2K_KERNEL_FN FrameRateControl(T& t, AllocateSmem& s, const AllocateParams& p, uint32_t frame)
       : t_(t), s_(s), p_(p), frame_(frame), m_(p, frame), order_(t, s, m_) {}
 
-  /// RateControl::allocate.
+  /// RateControl::allocate. There is one place for the steps of the search, so that its code is there
+  /// once.
   CJ2K_KERNEL_FN void allocate() {
-    const uint64_t cap = rate().component_bytes;
+    const uint64_t component_cap = rate().component_bytes;
+    const uint32_t num_components = p_.plan.num_components;
+    const bool has_caps = component_cap != kNoTarget;
+    RateSearch<FrameRateControl> search(*this);
     zero_memory();
-    if (t_.thread() < CJ2K_MAX_COMPONENTS) t_.sstore(s_.caps[t_.thread()], cap);
-    for (int attempt = 0; attempt < kCapTries; ++attempt) {
-      t_.sync();
-      allocate_under(cap != kNoTarget);
-      if (cap == kNoTarget || !lower_caps(cap, attempt)) return;
+    if (t_.thread() < CJ2K_MAX_COMPONENTS) t_.sstore(s_.caps[t_.thread()], component_cap);
+    t_.sync();
+    for (int attempt = 0; attempt <= kCapTries; ++attempt) {
+      // After all tries, components over their caps keep their headers alone.
+      const bool fills = attempt < kCapTries;
+      if (fills) clear_selection();
+      for (uint32_t k = has_caps ? 0 : num_components; k <= num_components; ++k) {
+        const bool is_frame = k == num_components;
+        const RateScope scope = scope_of(k, is_frame ? rate().frame_bytes : t_.sload(s_.caps[k]));
+        if (!fills) {
+          if (is_frame || measured_bytes(scope) <= component_cap) continue;
+          search.begin_empty(scope);
+        } else {
+          if (is_frame && has_caps) {
+            keep_selection();
+            if (measured_bytes(scope) <= scope.cap) break;
+          }
+          if (is_frame || k == 0) fill_histogram();
+          search.begin(scope);
+        }
+        while (search.step()) {
+        }
+        if (fills) raise_exhausted(scope, search.slope());
+      }
+      if (!has_caps || !lower_caps(component_cap, attempt)) return;
     }
-    for (uint32_t c = 0; c < p_.plan.num_components; ++c) {
-      const RateScope scope = scope_of(c, cap);
-      if (measured_bytes(scope) > cap) select(scope, kAboveAllSlopes);
-    }
-    measure(scope_of(p_.plan.num_components, 0));
   }
 
   // ---- for RateSearch ----
@@ -107,14 +126,20 @@ class FrameRateControl {
       const uint32_t precinct = t_.gload(m_.list() + i);
       if (is_large(precinct)) measure_by_block(precinct);
     }
-    add_up(scope);
-    return measured_.bytes;
+    t_.sync();
+    return measured_bytes(scope);
   }
-  /// After measure of the same scope.
-  CJ2K_KERNEL_FN uint64_t measured_body(const RateScope&) { return measured_.body; }
+  CJ2K_KERNEL_FN uint64_t measured_body(const RateScope& scope) {
+    uint64_t bytes = 0;
+    for (uint32_t c = scope.first_component; c < scope.end_component; ++c)
+      bytes += t_.sload(s_.measured.body[c]);
+    return bytes;
+  }
   CJ2K_KERNEL_FN uint64_t measured_bytes(const RateScope& scope) {
-    add_up(scope);
-    return measured_.bytes;
+    uint64_t bytes = scope.fixed + measured_body(scope);
+    for (uint32_t c = scope.first_component; c < scope.end_component; ++c)
+      bytes += t_.sload(s_.measured.header[c]);
+    return bytes;
   }
 
   CJ2K_KERNEL_FN uint64_t estimated_overhead(const RateScope& scope) {
@@ -194,36 +219,35 @@ class FrameRateControl {
     return candidate.points == t_.gload(&m_.blocks()[candidate.block].points) + 1;
   }
 
-  CJ2K_KERNEL_FN uint64_t try_candidate(size_t i, uint64_t total, uint64_t cap) {
-    const Candidate candidate = t_.gload(m_.candidates() + i);
-    const uint32_t precinct = t_.gload_ro(&p_.plan.blocks[candidate.block].precinct);
-    PrecinctRecord* const record = m_.precincts() + precinct;
-    BlockRecord* const block = m_.blocks() + candidate.block;
-    const PrecinctRecord before = t_.gload(record);
-    const BlockCode code = t_.gload(m_.codes() + candidate.block);
-    t_.sync();
+  CJ2K_KERNEL_FN void begin_try(size_t i) {
+    t_.sync();  // all have seen that it is the next point
     if (t_.thread() == 0) {
+      const Candidate candidate = t_.gload(m_.candidates() + i);
+      const uint32_t precinct = t_.gload_ro(&p_.plan.blocks[candidate.block].precinct);
+      BlockRecord* const block = m_.blocks() + candidate.block;
+      t_.sstore(s_.trial, candidate);
+      t_.sstore(s_.trial_code, t_.gload(m_.codes() + candidate.block));
+      t_.sstore(s_.trial_precinct, t_.gload(m_.precincts() + precinct));
       t_.gstore(&block->points, candidate.points);
       update_code(candidate.block, t_.gload(&block->first_hull), candidate.points);
     }
     t_.sync();
-    if (is_large(precinct)) {
-      measure_by_block(precinct);
-    } else if (t_.warp() == 0) {
-      measure_by_warp(precinct);
-    }
-    t_.sync();
-    const uint64_t after = t_.gload(&record->header) + t_.gload(&record->body);
-    const uint64_t with = total - before.header - before.body + after;
-    if (with <= cap) return with;
-    t_.sync();
+  }
+  CJ2K_KERNEL_FN void undo_try() {
+    t_.sync();  // all have read what was measured
     if (t_.thread() == 0) {
-      t_.gstore(&block->points, candidate.points - 1);
-      t_.gstore(m_.codes() + candidate.block, code);
+      const Candidate candidate = t_.sload(s_.trial);
+      const PrecinctRecord before = t_.sload(s_.trial_precinct);
+      PrecinctRecord* const record =
+          m_.precincts() + t_.gload_ro(&p_.plan.blocks[candidate.block].precinct);
+      const PrecinctRecord after = t_.gload(record);
+      t_.gstore(&m_.blocks()[candidate.block].points, candidate.points - 1);
+      t_.gstore(m_.codes() + candidate.block, t_.sload(s_.trial_code));
       t_.gstore(record, before);
+      t_.atomic_add(&s_.measured.header[before.component], before.header - after.header);
+      t_.atomic_add(&s_.measured.body[before.component], before.body - after.body);
     }
     t_.sync();
-    return total;
   }
 
   /// The components' scopes, and the frame's as the last.
@@ -257,30 +281,12 @@ class FrameRateControl {
     }
   }
 
-  /// RateControl::allocate_under.
-  CJ2K_KERNEL_FN void allocate_under(bool has_component_caps) {
-    const uint32_t num_components = p_.plan.num_components;
-    clear_selection();
-    if (t_.thread() < CJ2K_MAX_COMPONENTS) t_.sstore(s_.exhausted[t_.thread()], rate().slope);
-    fill_histogram();
-    RateSearch<FrameRateControl> search(*this);
-    for (uint32_t k = has_component_caps ? 0 : num_components; k <= num_components; ++k) {
-      const bool is_frame = k == num_components;
-      const RateScope scope =
-          scope_of(k, is_frame ? rate().frame_bytes : t_.sload(s_.caps[is_frame ? 0 : k]));
-      if (is_frame && has_component_caps) {
-        keep_selection();
-        if (measured_bytes(scope) <= scope.cap) break;
-        fill_histogram();
-      }
-      const uint16_t slope = search.fill(scope);
-      t_.sync();
-      if (t_.thread() >= scope.first_component && t_.thread() < scope.end_component) {
-        uint16_t& exhausted = s_.exhausted[t_.thread()];
-        if (slope > t_.sload(exhausted)) t_.sstore(exhausted, slope);
-      }
-      t_.sync();
+  CJ2K_KERNEL_FN void raise_exhausted(const RateScope& scope, uint16_t slope) {
+    if (scope.has(t_.thread())) {
+      uint16_t& exhausted = s_.exhausted[t_.thread()];
+      if (slope > t_.sload(exhausted)) t_.sstore(exhausted, slope);
     }
+    t_.sync();
   }
 
   /// Lowers the caps of components that are over `cap`. @return whether there are any
@@ -296,6 +302,7 @@ class FrameRateControl {
         t_.sstore(s_.caps[c], now > less ? now - less : 0);
       }
     }
+    t_.sync();
     return is_over;
   }
 
@@ -312,6 +319,11 @@ class FrameRateControl {
     for (uint32_t i = t_.thread(); i < p_.plan.num_precincts; i += kRateThreads) {
       const uint32_t component = t_.gload_ro(&p_.plan.precincts[i].component);
       t_.gstore(m_.precincts() + i, {0, 1, 1, 0, 0, component, 0});
+    }
+    if (t_.thread() < p_.plan.num_components) {
+      t_.sstore(s_.exhausted[t_.thread()], rate().slope);
+      t_.sstore(s_.measured.header[t_.thread()], p_.plan.component_precincts[t_.thread()]);
+      t_.sstore(s_.measured.body[t_.thread()], 0);
     }
     t_.sync();
   }
@@ -436,7 +448,8 @@ class FrameRateControl {
             m_.words(),
             m_.precincts(),
             p_.plan.packet_marker_bytes,
-            &s_.flags};
+            &s_.flags,
+            &s_.measured};
   }
   CJ2K_KERNEL_FN void measure_by_warp(uint32_t precinct) {
     PacketMeasure<T, WarpGroup<T>>(t_, {t_}, packet_memory()).run(precinct);
@@ -446,19 +459,6 @@ class FrameRateControl {
     PacketMeasure<T, Group>(t_, Group{t_, s_.wide, s_.narrow}, packet_memory()).run(precinct);
   }
 
-  /// Sums up what was measured.
-  CJ2K_KERNEL_FN void add_up(const RateScope& scope) {
-    uint64_t header = 0, body = 0;
-    for (uint32_t i = t_.thread(); i < p_.plan.num_precincts; i += kRateThreads) {
-      const PrecinctRecord record = t_.gload(m_.precincts() + i);
-      if (!scope.has(record.component)) continue;
-      header += record.header;
-      body += record.body;
-    }
-    measured_.body = simt::block_reduce_add(t_, s_.wide, body);
-    measured_.bytes = scope.fixed + measured_.body + simt::block_reduce_add(t_, s_.wide, header);
-  }
-
   T& t_;
   AllocateSmem& s_;
   const AllocateParams& p_;
@@ -466,9 +466,6 @@ class FrameRateControl {
   const FrameMemory m_;
   CandidateOrder<T> order_;
   size_t taken_ = 0;  ///< candidates that are selected
-  struct {
-    uint64_t bytes, body;
-  } measured_{};
 };
 
 }  // namespace cj2k::cuda::rate

@@ -58,7 +58,7 @@ struct RatePlan {
   uint32_t packet_marker_bytes;   ///< SOP and EPH
   uint64_t fixed_bytes;
   uint64_t component_fixed_bytes[CJ2K_MAX_COMPONENTS];
-  uint32_t component_blocks[CJ2K_MAX_COMPONENTS];
+  uint32_t component_blocks[CJ2K_MAX_COMPONENTS], component_precincts[CJ2K_MAX_COMPONENTS];
 };
 
 /// Scratch memory for one frame, in bytes; 256-byte aligned. A GOP needs it once for each frame.

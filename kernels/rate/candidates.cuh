@@ -136,7 +136,7 @@ class CandidateOrder {
 
   T& t_;
   AllocateSmem& s_;
-  const FrameMemory& m_;
+  const FrameMemory m_;
 };
 
 }  // namespace cj2k::cuda::rate

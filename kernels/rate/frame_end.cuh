@@ -73,22 +73,12 @@ class FrameEnd {
   }
 
   CJ2K_KERNEL_FN void store_bytes() {
-    for (uint32_t c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
-      uint64_t header = 0, body = 0;
-      for (uint32_t i = t_.thread(); i < p_.plan.num_precincts; i += kRateThreads) {
-        const PrecinctRecord record = t_.gload(m_.precincts() + i);
-        if (record.component != c) continue;
-        header += record.header;
-        body += record.body;
-      }
-      header = simt::block_reduce_add(t_, s_.wide, header);
-      body = simt::block_reduce_add(t_, s_.wide, body);
-      if (t_.thread() != 0) continue;
-      t_.gstore(&outcome()->header_bytes[c], header);
-      t_.gstore(&outcome()->body_bytes[c], body);
-      t_.gstore(&outcome()->exhausted[c],
-                c < p_.plan.num_components ? t_.sload(s_.exhausted[c]) : uint16_t{0});
-    }
+    const uint32_t c = t_.thread();
+    if (c >= CJ2K_MAX_COMPONENTS) return;
+    const bool is_there = c < p_.plan.num_components;
+    t_.gstore(&outcome()->header_bytes[c], is_there ? t_.sload(s_.measured.header[c]) : 0);
+    t_.gstore(&outcome()->body_bytes[c], is_there ? t_.sload(s_.measured.body[c]) : 0);
+    t_.gstore(&outcome()->exhausted[c], is_there ? t_.sload(s_.exhausted[c]) : uint16_t{0});
   }
 
   T& t_;
@@ -96,7 +86,7 @@ class FrameEnd {
   const AllocateParams& p_;
   const uint32_t frame_;
   FrameRateControl<T>& control_;
-  const FrameMemory& m_;
+  const FrameMemory m_;
 };
 
 /// The kernel of allocate_rate.

@@ -118,6 +118,12 @@ class FrameMemory {
   uint8_t* const base_;
 };
 
+/// Bytes of the components at their last measurement.
+struct MeasuredBytes {
+  uint64_t body[CJ2K_MAX_COMPONENTS];
+  uint32_t header[CJ2K_MAX_COMPONENTS];
+};
+
 /// For CandidateOrder.
 struct OrderSmem {
   static constexpr uint32_t kDigits = 256;
@@ -129,6 +135,11 @@ struct AllocateSmem {
   simt::BlockScratch<uint64_t, kRateThreads> wide;
   simt::BlockScratch<uint32_t, kRateThreads> narrow;
   OrderSmem order;
+  MeasuredBytes measured;
+  // The single point that is tried.
+  Candidate trial;
+  BlockCode trial_code;
+  PrecinctRecord trial_precinct;
   uint64_t caps[CJ2K_MAX_COMPONENTS];       ///< of the components
   uint32_t lowest, end;                     ///< slopes in the histogram
   uint32_t num_listed;                      ///< precincts that have changed

@@ -24,7 +24,8 @@ struct PacketMemory {
   uint32_t* words;  ///< all 0 between two measurements
   PrecinctRecord* records;
   uint32_t marker_bytes;
-  uint32_t* flags;  ///< in shared memory
+  uint32_t* flags;          ///< in shared memory
+  MeasuredBytes* measured;  ///< in shared memory
 };
 
 /// A warp that measures a precinct.
@@ -111,17 +112,22 @@ class PacketMeasure {
       g_.sync();
       for (uint32_t i = g_.rank(); i < (bits + 31) / 32; i += Group::kSize) t_.gstore(words + i, 0);
     }
-    if (g_.rank() == 0) {
-      PrecinctRecord* const record = m_.records + number;
-      t_.gstore(&record->body, body);
-      t_.gstore(&record->header, header + m_.marker_bytes);
-      t_.gstore(&record->is_changed, 0);
-      t_.gstore(&record->measured_bits, t_.gload(&record->header_bits));
-    }
+    if (g_.rank() == 0) store(number, header + m_.marker_bytes, body);
     g_.sync();
   }
 
  private:
+  CJ2K_KERNEL_FN void store(uint32_t number, uint32_t header, uint64_t body) {
+    PrecinctRecord record = t_.gload(m_.records + number);
+    t_.atomic_add(&m_.measured->header[record.component], header - record.header);
+    t_.atomic_add(&m_.measured->body[record.component], body - record.body);
+    record.header = header;
+    record.body = body;
+    record.is_changed = 0;
+    record.measured_bits = record.header_bits;
+    t_.gstore(m_.records + number, record);
+  }
+
   CJ2K_KERNEL_FN uint64_t body_bytes(const RatePrecinct& precinct) {
     uint64_t bytes = 0;
     for (uint32_t i = g_.rank(); i < precinct.num_blocks; i += Group::kSize)
@@ -281,7 +287,7 @@ class PacketMeasure {
 
   T& t_;
   Group g_;
-  const PacketMemory& m_;
+  const PacketMemory m_;
 };
 
 }  // namespace cj2k::cuda::rate

@@ -73,6 +73,7 @@ RateTables::RateTables(const Plan& source, uint32_t max_points) {
     precinct.num_bands = static_cast<uint32_t>(bands.size()) - precinct.first_band;
     plan.num_words += precinct.num_words;
     plan.component_blocks[from.component] += from.num_blocks;
+    ++plan.component_precincts[from.component];
     precincts.push_back(precinct);
   }
   for (const CodeBlock& block : source.blocks) {

@@ -487,20 +487,19 @@ bool RateControl::is_next(size_t i) const {
   return candidates_[i].points == final_points_[candidates_[i].block] + 1;
 }
 
-uint64_t RateControl::try_candidate(size_t i, uint64_t total, uint64_t cap) {
+void RateControl::begin_try(size_t i) {
   const Candidate& candidate = candidates_[i];
   const uint32_t precinct = plan_.blocks[candidate.block].precinct;
-  const PrecinctState state = precincts_[precinct];
-  const PrecinctBytes before = precinct_bytes_[precinct];
+  trial_ = {i, precincts_[precinct], precinct_bytes_[precinct]};
   set_points(candidate.block, precincts_[precinct], candidate.points);
-  measure_one(precinct);
-  const PrecinctBytes after = precinct_bytes_[precinct];
-  const uint64_t with = total - before.header - before.body + after.header + after.body;
-  if (with <= cap) return with;
+}
+
+void RateControl::undo_try() {
+  const Candidate& candidate = candidates_[trial_.candidate];
+  const uint32_t precinct = plan_.blocks[candidate.block].precinct;
   set_points(candidate.block, precincts_[precinct], static_cast<uint8_t>(candidate.points - 1));
-  precincts_[precinct] = state;
-  precinct_bytes_[precinct] = before;
-  return total;
+  precincts_[precinct] = trial_.state;
+  precinct_bytes_[precinct] = trial_.bytes;
 }
 
 }  // namespace cj2k

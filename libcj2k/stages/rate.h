@@ -115,6 +115,13 @@ class RateControl {
     uint64_t body = 0;          ///< bytes of code-block data
   };
 
+  /// What a single point that is tried has changed.
+  struct Trial {
+    size_t candidate;
+    PrecinctState state;
+    PrecinctBytes bytes;
+  };
+
   /// The slopes on both sides of a block's cut.
   struct Cut {
     uint16_t last = 0;          ///< of its last point that is selected; none: 65535
@@ -146,7 +153,8 @@ class RateControl {
   uint32_t candidate_bytes(size_t i) const { return candidates_[i].bytes; }
   void take(size_t count);
   bool is_next(size_t i) const;
-  uint64_t try_candidate(size_t i, uint64_t total, uint64_t cap);
+  void begin_try(size_t i);
+  void undo_try();
 
   const Plan& plan_;
   const bool one_layer_;
@@ -171,6 +179,7 @@ class RateControl {
   std::vector<PrecinctBytes> precinct_bytes_;  ///< at the last measurement
   std::vector<Candidate> candidates_;
   size_t taken_ = 0;  ///< candidates that are in final_points_
+  Trial trial_{};
   /// [candidates + 1] running sum of Candidate::bytes and header_bits, in bits
   std::vector<uint64_t> candidate_bits_;
 };
