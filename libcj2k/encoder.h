@@ -11,7 +11,8 @@
 //   code blocks  quantisation and block coding, as far as a stop     }  the CPU or a GPU
 //                rule says (stages/stop_rule.h)                      }
 //   rate control chooses the truncation points (stages/rate.h); with stop = exact some blocks may
-//                resume after it (stages/early_stop.h), until its choice is final
+//                resume after it (stages/early_stop.h), until its choice is final. A GPU may do both
+//                for a whole GOP, with the fetch (BlockRequest::final)
 //   fetch        copies the bytes up to these points                    the backend again
 //   packets      headers and bytes (stages/packets.h)
 //

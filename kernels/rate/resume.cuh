@@ -17,6 +17,7 @@ struct ResumeParams {
   uint32_t num_components;
   Tier1Output output;
   ResumeOutput resume;
+  bool releases;  ///< resume is not used: Tier1State::stopped of all blocks becomes 0
 };
 
 /// Marks the blocks that resume. A paused block resumes at the thresholds that it reaches
@@ -40,6 +41,13 @@ struct Resume {
   template <typename T>
   CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
     const uint32_t frame = t.block_x();
+    if (p.releases) {
+      Tier1State* const states = p.buffers.states + uint64_t{frame} * p.buffers.num_blocks;
+      for (uint32_t b = t.thread(); b < p.buffers.num_blocks; b += kThreads) {
+        t.gstore(&states[b].stopped, 0);
+      }
+      return;
+    }
     RateOutcome* const outcome = p.resume.outcomes + frame;
     const bool is_allocated = t.gload(&outcome->flags) == 0;
     const uint16_t* thresholds = p.resume.thresholds + frame * CJ2K_MAX_COMPONENTS;
@@ -122,24 +130,6 @@ struct Resume {
     if (exhausted > 0) return static_cast<uint16_t>(threshold < exhausted ? threshold : exhausted);
     const uint64_t all = uint64_t{steps} * lower;
     return static_cast<uint16_t>(all < threshold ? threshold - all : 0);
-  }
-};
-
-/// Grid: x = blocks / kThreads, y = frames. Block: a thread per code-block.
-/// Shared bytes: none. Barriers: none. Global traffic: 1 byte per block.
-struct Release {
-  struct Params {
-    Tier1Buffers buffers;
-  };
-  struct Smem {};
-  static constexpr int kThreads = 256;
-  static constexpr int kMinBlocks = 8;
-
-  template <typename T>
-  CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
-    const uint32_t b = t.block_x() * kThreads + t.thread();
-    if (b >= p.buffers.num_blocks) return;
-    t.gstore(&p.buffers.states[t.block_y() * p.buffers.num_blocks + b].stopped, 0);
   }
 };
 
