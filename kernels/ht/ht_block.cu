@@ -5,6 +5,10 @@
 
 CJ2K_KERNEL(ht_peaks_53, cj2k::cuda::ht::Peaks<true>)
 CJ2K_KERNEL(ht_peaks_97, cj2k::cuda::ht::Peaks<false>)
+CJ2K_KERNEL(ht_count_53, cj2k::cuda::ht::Count<true>)
+CJ2K_KERNEL(ht_count_97, cj2k::cuda::ht::Count<false>)
+CJ2K_KERNEL(ht_choose_53, cj2k::cuda::ht::Choose<true>)
+CJ2K_KERNEL(ht_choose_97, cj2k::cuda::ht::Choose<false>)
 CJ2K_KERNEL(ht_lossless, cj2k::cuda::ht::Encode<true, false>)
 CJ2K_KERNEL(ht_53, cj2k::cuda::ht::Encode<true, true>)
 CJ2K_KERNEL(ht_97, cj2k::cuda::ht::Encode<false, true>)
@@ -21,14 +25,31 @@ Status launch_peaks(simt::Stream& stream, const HtBlocks& blocks, uint32_t* peak
        blocks.samples.frame_samples, peaks});
 }
 
+ht::Source source_of(const HtBlocks& blocks) {
+  return {blocks.jobs, blocks.num_blocks, static_cast<const uint32_t*>(blocks.samples.data),
+          blocks.samples.frame_samples};
+}
+
+template <bool kReversible>
+Status launch_choose(simt::Stream& stream, const HtBlocks& blocks, HtTask* tasks,
+                     const HtChoice* choices, uint32_t count, HtResult* results,
+                     const HtTaskLists& lists) {
+  using Count = ht::Count<kReversible>;
+  using Choose = ht::Choose<kReversible>;
+  constexpr uint32_t kWarps = Count::kThreads / 32;
+  CJ2K_TRY(simt::launch<Count>(stream, {(count + kWarps - 1) / kWarps},
+                               {source_of(blocks), tasks, choices, count, results}));
+  return simt::launch<Choose>(
+      stream, {(count + Choose::kThreads - 1) / Choose::kThreads},
+      {blocks.jobs, blocks.num_blocks, tasks, choices, count, results, lists});
+}
+
 template <typename Kernel>
-Status launch_encode(simt::Stream& stream, const HtBlocks& blocks, const HtTask* tasks,
-                     uint32_t count, bool causal, uint8_t* bytes, HtResult* results) {
+Status launch_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork& work,
+                     uint8_t* bytes, HtResult* results) {
   constexpr uint32_t kWarps = Kernel::kThreads / 32;
-  return simt::launch<Kernel>(
-      stream, {(count + kWarps - 1) / kWarps},
-      {blocks.jobs, blocks.num_blocks, static_cast<const uint32_t*>(blocks.samples.data),
-       blocks.samples.frame_samples, blocks.words, tasks, count, causal, bytes, results});
+  return simt::launch<Kernel>(stream, {(work.count + kWarps - 1) / kWarps},
+                              {source_of(blocks), blocks.words, work, bytes, results});
 }
 
 }  // namespace
@@ -38,12 +59,19 @@ Status ht_peaks(simt::Stream& stream, const HtBlocks& blocks, bool reversible, u
                     : launch_peaks<ht::Peaks<false>>(stream, blocks, peaks);
 }
 
-Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtTask* tasks, uint32_t count,
-                 bool reversible, bool lossless, bool causal, uint8_t* bytes, HtResult* results) {
-  const auto launch = lossless     ? launch_encode<ht::Encode<true, false>>
-                      : reversible ? launch_encode<ht::Encode<true, true>>
-                                   : launch_encode<ht::Encode<false, true>>;
-  return launch(stream, blocks, tasks, count, causal, bytes, results);
+Status ht_choose(simt::Stream& stream, const HtBlocks& blocks, HtTask* tasks,
+                 const HtChoice* choices, uint32_t count, bool reversible, HtResult* results,
+                 const HtTaskLists& lists) {
+  const auto launch = reversible ? launch_choose<true> : launch_choose<false>;
+  return launch(stream, blocks, tasks, choices, count, results, lists);
+}
+
+Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork& work, uint8_t* bytes,
+                 HtResult* results) {
+  const auto launch = work.lossless     ? launch_encode<ht::Encode<true, false>>
+                      : work.reversible ? launch_encode<ht::Encode<true, true>>
+                                        : launch_encode<ht::Encode<false, true>>;
+  return launch(stream, blocks, work, bytes, results);
 }
 
 std::vector<uint16_t> ht_vlc_words() {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "kernels/ht/ht_choose.cuh"
 #include "kernels/ht/ht_cleanup.cuh"
 #include "kernels/ht/ht_refinement.cuh"
 
@@ -64,21 +65,17 @@ struct Peaks {
 
 /// The passes of a block at a cleanup plane.
 ///
-/// Grid: x = tasks / warps per thread block. Block: a warp per task, warps independent.
+/// Grid: x = tasks / warps per thread block. Block: a warp per task, warps independent. With lists,
+///   warps behind the last task in them end at once.
 /// Shared bytes: 8.7 KB per warp, 6.7 KB without refinement. Barriers: none but those of a warp.
 /// Global traffic: reads each coefficient once, with refinement nearly twice; writes the segments.
 /// Not tuned: no GPU was available when it was written.
 template <bool kReversible, bool kRefine>
 struct Encode {
   struct Params {
-    const QuantizeJob* jobs;
-    uint32_t num_blocks;
-    const uint32_t* samples;
-    uint64_t frame_samples;
+    Source source;
     const uint16_t* table;
-    const HtTask* tasks;
-    uint32_t count;
-    bool causal;
+    HtWork work;
     uint8_t* bytes;
     HtResult* results;
   };
@@ -90,77 +87,84 @@ struct Encode {
 
   template <typename T>
   CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
-    const uint32_t entry = t.block_x() * (kThreads / 32) + t.warp();
-    if (entry >= p.count) return;
+    const uint32_t entry = task_at(t, p.work, t.block_x() * (kThreads / 32) + t.warp());
+    if (entry >= p.work.count) return;
     WarpMemory<kRefine>& memory = s.warps[t.warp()];
-    const HtTask task = t.gload(p.tasks + entry);
-    const QuantizeJob job = t.gload(p.jobs + task.block % p.num_blocks);
-    const uint32_t frame = task.block / p.num_blocks;
-    const uint32_t max_magnitude = (1u << task.max_bit_planes) - 1;
-    const BlockReader<kReversible> block{p.samples + frame * p.frame_samples + job.source,
-                                         job.stride,
-                                         job.width,
-                                         job.height,
-                                         max_magnitude,
-                                         task.inverse_step,
-                                         quantizer_limit(max_magnitude),
-                                         ((job.source | job.stride) & 3) == 0};
-    HtResult result{};
+    const HtTask task = t.gload(p.work.tasks + entry);
+    const auto block = read_block<kReversible>(t, p.source, task);
+    HtResult* const to = p.results + entry;
     if (task.passes == 0) {
-      count(t, block, task, result);
-      if (t.lane() == 0) t.gstore(p.results + entry, result);
+      count(t, block, task, to);
       return;
     }
     uint8_t* const cleanup_bytes = p.bytes + task.cleanup;
     Cleanup<T, kReversible, kRefine> cleanup(t, memory, block, task, p.table, cleanup_bytes);
-    result.cleanup_bytes = cleanup.run();
-    result.significant = static_cast<uint16_t>(t.warp_reduce_add(cleanup.significant()));
-    result.left = t.warp_reduce_add(uint64_t{cleanup.left()});
-    result.total_left = t.warp_reduce_add(uint64_t{cleanup.total_left()});
+    const uint32_t num_bytes = cleanup.run();
+    const uint32_t significant = t.warp_reduce_add(cleanup.significant());
+    if (!kRefine || !task.is_counted) {
+      const uint64_t left = t.warp_reduce_add(uint64_t{cleanup.left()});
+      const uint64_t total_left = t.warp_reduce_add(uint64_t{cleanup.total_left()});
+      if (t.lane() == 0) {
+        t.gstore(&to->left, left);
+        t.gstore(&to->total_left, total_left);
+      }
+    }
+    if (t.lane() == 0) {
+      t.gstore(&to->cleanup_bytes, num_bytes);
+      t.gstore(&to->significant, static_cast<uint16_t>(significant));
+      t.gstore(&to->passes, task.passes);
+    }
+    Refinement refinement{};
     if constexpr (kRefine) {
       if (task.passes > 1) {
         t.sync_warp();
-        Refiner<T, kReversible> refiner(t, memory, block, task, p.causal);
-        const Refinement refinement =
-            refiner.run(cleanup_bytes + task.rest, cleanup_bytes + task.both);
-        result.sig_prop_bytes = refinement.sig_prop_bytes;
-        result.both_bytes = refinement.both_bytes;
-        result.sig_prop_last = static_cast<uint16_t>(refinement.sig_prop_last);
-        result.sig_prop_distortion = refinement.sig_prop_distortion;
-        result.mag_ref_distortion = refinement.mag_ref_distortion;
+        Refiner<T, kReversible> refiner(t, memory, block, task, p.work.causal);
+        refinement = refiner.run(cleanup_bytes + task.rest, cleanup_bytes + task.both);
       }
     }
-    if (t.lane() == 0) t.gstore(p.results + entry, result);
+    if (t.lane() == 0) {
+      t.gstore(&to->sig_prop_distortion, refinement.sig_prop_distortion);
+      t.gstore(&to->mag_ref_distortion, refinement.mag_ref_distortion);
+      t.gstore(&to->sig_prop_bytes, refinement.sig_prop_bytes);
+      t.gstore(&to->both_bytes, refinement.both_bytes);
+      t.gstore(&to->sig_prop_last, static_cast<uint8_t>(refinement.sig_prop_last));
+    }
   }
 
+ private:
+  /// The task of a warp. @return p.count or more: none
+  template <typename T>
+  CJ2K_KERNEL_FN static uint32_t task_at(T& t, const HtWork& work, uint32_t at) {
+    if constexpr (kRefine) {
+      if (work.lists.tasks != nullptr) {
+        const auto counts = t.gload(reinterpret_cast<const simt::U32x4*>(work.lists.counts));
+        const uint32_t of_kind[kHtKinds] = {counts.x, counts.y, counts.z, counts.w};
+        // The longest first.
+        CJ2K_UNROLL
+        for (uint32_t k = kHtKinds; k-- > 0;) {
+          if (at < of_kind[k])
+            return t.gload(work.lists.tasks + uint64_t{k} * work.lists.capacity + at);
+          at -= of_kind[k];
+        }
+        return work.count;
+      }
+    }
+    return at;
+  }
   /// What HtResult has of a block that is not coded.
   template <typename T>
   CJ2K_KERNEL_FN static void count(T& t, const BlockReader<kReversible>& block, const HtTask& task,
-                                   HtResult& result) {
-    const bool has_plane = task.plane != kHtNoPlane;
-    const int plane = has_plane ? task.plane : 0;
-    const LeftPlanes left(plane, kReversible), total(task.bit_planes, kReversible);
-    const uint32_t pairs_wide = (block.width + 3) / 4;
-    const uint32_t num_pairs = pairs_wide * ((block.height + 1) / 2);
-    uint32_t significant = 0, left_sum = 0, total_sum = 0;
-    PairPlace place(t.lane(), pairs_wide);
-    for (uint32_t pair = t.lane(); pair < num_pairs; pair += 32, place.step()) {
-      uint32_t value[8];
-      block.read(t, place.x, place.y, value);
-      CJ2K_UNROLL
-      for (uint32_t i = 0; i < 8; ++i) {
-        if (!block.has(place, i)) continue;
-        const uint32_t magnitude = value[i] & 0x7FFFFFFFu;
-        significant += magnitude >> plane != 0 ? 1 : 0;
-        left_sum += plane > 0 ? left.term(value[i]) : magnitude == 0 ? 1 : 0;
-        total_sum += total.term(value[i]);
-      }
+                                   HtResult* to) {
+    HtResult result{};
+    if (task.plane == kHtNoPlane) {
+      result.total_left = BlockSums<0>(t, block, 0, task.bit_planes).total;
+    } else {
+      const BlockSums<1> sums(t, block, task.plane, task.bit_planes);
+      result.significant = static_cast<uint16_t>(sums.significant[0]);
+      result.left = sums.left[0];
+      result.total_left = sums.total;
     }
-    if (has_plane) {
-      result.significant = static_cast<uint16_t>(t.warp_reduce_add(significant));
-      result.left = t.warp_reduce_add(uint64_t{left_sum});
-    }
-    if (task.bit_planes > 0) result.total_left = t.warp_reduce_add(uint64_t{total_sum});
+    if (t.lane() == 0) t.gstore(to, result);
   }
 };
 

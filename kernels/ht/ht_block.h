@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // HT block coding on the GPU (stages/ht/ht_block.h is the CPU version). The host says which cleanup
-// planes of which blocks are coded: each is a task. A warp does one task: the cleanup pass, the
-// refinement passes below it, and the numbers from which the host computes distortions. All
+// planes of which blocks may be coded: each is a task. A kernel may first choose among those of a
+// block. A warp does one task: the cleanup pass, the refinement passes below it, and the numbers from
+// which the host computes distortions. All
 // functions are asynchronous and allocate nothing. They are deterministic: the bytes equal those of
 // ref::ht_cleanup and ref::ht_refinement.
 #pragma once
@@ -30,8 +31,9 @@ struct alignas(16) HtTask {
   uint8_t plane;           ///< of the cleanup pass; at least one magnitude is 2^plane or more
   uint8_t bit_planes;      ///< of the block; 0: HtResult::total_left is not needed
   uint8_t max_bit_planes;  ///< of the step set; not used with 5/3
-  uint8_t passes;  ///< 3: all; 2: no MagRef; 1: cleanup; 0: only the errors and `significant`
-  uint8_t reserved[4];
+  uint8_t passes;   ///< 3: all; 2: no MagRef; 1: cleanup; 0: only the errors and `significant`
+  bool is_counted;  ///< the errors are in the task's result already: those of an HtChoice
+  uint8_t reserved[3];
 };
 
 /// What a task leaves for the host.
@@ -43,8 +45,30 @@ struct alignas(16) HtResult {
   uint32_t cleanup_bytes;
   uint32_t sig_prop_bytes, both_bytes;  ///< HtRefinement; 0 where the pass is not coded
   /// The last byte of SigProp in the segment of both, where the segment of SigProp alone ends.
-  uint16_t sig_prop_last;
+  uint8_t sig_prop_last;
+  uint8_t passes;        ///< of an HtChoice: HtTask::passes that are coded; 0: nothing is
   uint16_t significant;  ///< samples in the cleanup pass
+};
+
+/// HtChoice::slope if all tasks of the block are done as they are.
+inline constexpr int32_t kHtNoChoice = 0;
+
+/// A block, and where its tasks are. ht_choose decides which passes of them are coded.
+struct alignas(8) HtChoice {
+  double weight;  ///< squared error of the picture per squared unit of quantised coefficient
+  int32_t slope;  ///< of ht_passes_near; then there are one or two tasks, of adjacent planes
+  uint32_t first_task;
+  uint32_t num_tasks;  ///< from the highest plane to the lowest
+  uint8_t bit_planes;  ///< of the block
+  uint8_t reserved[3];
+};
+
+/// Tasks by HtTask::passes: a list for each number of them, from 0 to 3.
+inline constexpr uint32_t kHtKinds = 4;
+struct HtTaskLists {
+  uint32_t* tasks;    ///< [kHtKinds][capacity]; null: there are no lists
+  uint32_t* counts;   ///< [kHtKinds], at a multiple of 16
+  uint32_t capacity;  ///< of a list: most tasks of a call
 };
 
 /// Room for a cleanup segment of a block, in bytes.
@@ -82,12 +106,28 @@ struct HtBlocks {
 /// Finds the largest coefficient of every block of all frames.
 /// @param peaks  [frames][num_blocks] the bits of |c|, an integer with 5/3, else a float
 Status ht_peaks(simt::Stream& stream, const HtBlocks& blocks, bool reversible, uint32_t* peaks);
+/// Counts in the blocks that choose, decides which of their passes are coded, and lists the tasks of
+/// all blocks.
+/// @param tasks    [choices' tasks] of blocks that choose: `passes` is written
+/// @param choices  [count] in device memory
+/// @param results  [choices' tasks] of blocks that choose: `left`, `significant` and `passes` are
+///                 written, and total_left of the first task of each
+/// @param lists    of which the counts must be 0
+Status ht_choose(simt::Stream& stream, const HtBlocks& blocks, HtTask* tasks,
+                 const HtChoice* choices, uint32_t count, bool reversible, HtResult* results,
+                 const HtTaskLists& lists);
+/// What ht_encode does.
+struct HtWork {
+  const HtTask* tasks;  ///< [count] in device memory
+  uint32_t count;
+  HtTaskLists lists;  ///< if there are lists, the tasks in them are done; else all
+  bool reversible;
+  bool lossless;  ///< only cleanup passes of plane 0, of the 5/3; no lists
+  bool causal;    ///< with CJ2K_STYLE_VSC
+};
 /// Does the tasks.
-/// @param tasks    [count] in device memory
-/// @param lossless only cleanup passes of plane 0, of the 5/3
-/// @param causal   with CJ2K_STYLE_VSC
-/// @param results  [count]
-Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtTask* tasks, uint32_t count,
-                 bool reversible, bool lossless, bool causal, uint8_t* bytes, HtResult* results);
+/// @param results  [work.count]
+Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork& work, uint8_t* bytes,
+                 HtResult* results);
 
 }  // namespace cj2k::cuda

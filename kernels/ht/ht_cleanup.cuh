@@ -132,6 +132,7 @@ class Cleanup {
   }
 
   CJ2K_KERNEL_FN void add_left_errors(const PairPlace& place) {
+    if (kRefine && task_.is_counted) return;
     CJ2K_UNROLL
     for (uint32_t i = 0; i < 8; ++i) {
       if (!block_.has(place, i)) continue;

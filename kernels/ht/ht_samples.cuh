@@ -54,6 +54,14 @@ struct PairPlace {
   }
 };
 
+/// The coefficients of all blocks: HtBlocks.
+struct Source {
+  const QuantizeJob* jobs;
+  uint32_t num_blocks;
+  const uint32_t* samples;
+  uint64_t frame_samples;
+};
+
 /// A block of the plan, and how its coefficients become samples.
 template <bool kReversible>
 struct BlockReader {
@@ -100,5 +108,20 @@ struct BlockReader {
     }
   }
 };
+
+template <bool kReversible, typename T>
+CJ2K_KERNEL_FN BlockReader<kReversible> read_block(T& t, const Source& source, const HtTask& task) {
+  const QuantizeJob job = t.gload(source.jobs + task.block % source.num_blocks);
+  const uint32_t frame = task.block / source.num_blocks;
+  const uint32_t max_magnitude = (1u << task.max_bit_planes) - 1;
+  return {source.samples + frame * source.frame_samples + job.source,
+          job.stride,
+          job.width,
+          job.height,
+          max_magnitude,
+          task.inverse_step,
+          quantizer_limit(max_magnitude),
+          ((job.source | job.stride) & 3) == 0};
+}
 
 }  // namespace cj2k::cuda::ht

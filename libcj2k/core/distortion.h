@@ -98,6 +98,15 @@ struct LeftPlanes {
     const uint32_t error = 2 * (value & low_bits) + bias - (value > low_bits ? low_bits + 1 : 0);
     return error * error;
   }
+  /// The term of a sample that has no plane above `planes`.
+  CJ2K_HD constexpr uint32_t term_of_all(uint32_t sample) const {
+    const uint32_t error = 2 * ((sample & 0x7FFFFFFF) >> shift) + bias;
+    return error * error;
+  }
+  /// Whether the sample is significant in a higher plane.
+  CJ2K_HD constexpr bool is_significant(uint32_t sample) const {
+    return (sample & 0x7FFFFFFF) >> shift > (uint32_t{1} << count) - 1;
+  }
   CJ2K_HD constexpr double error(uint64_t sum) const {
     return static_cast<double>(sum) * (static_cast<double>(uint64_t{1} << (2 * shift)) / 4);
   }

@@ -121,7 +121,7 @@ double HtRun::left_error(const CodeBlock& block, int planes) const {
       sum += static_cast<uint64_t>(std::count(row, row + block.width, 0u));
     }
   }
-  return ht_left_error(plan_, weight_, planes, sum);
+  return ht_left_error(plan_.reversible, weight_, planes, sum);
 }
 
 const uint8_t* HtRun::keep(const uint8_t* bytes, uint32_t count) {

@@ -6,6 +6,7 @@
 
 #include "kernels/rate/slopes.h"
 #include "stages/early_stop.h"
+#include "stages/ht/ht_points.h"
 
 namespace cj2k::cuda {
 namespace {
@@ -78,6 +79,11 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
     peaks = carver.take(blocks * sizeof(uint32_t));
     ht_tasks = carver.take(frames * tables.ht.frame_tasks * sizeof(HtTask));
     ht_results = carver.take(frames * tables.ht.frame_tasks * sizeof(HtResult));
+    if (may_choose_ht_passes(plan)) {
+      ht_choices = carver.take(blocks * sizeof(HtChoice));
+      ht_lists = carver.take(frames * tables.ht.frame_tasks * kHtKinds * sizeof(uint32_t));
+      ht_counts = carver.take(kHtKinds * sizeof(uint32_t));
+    }
     gather = carver.take(2 * blocks * sizeof(GatherJob));
   } else {
     take_ebcot(plan, tables, form, scratch_bytes, carver);

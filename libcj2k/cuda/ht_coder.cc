@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The HT block coder of the CUDA backend. The device codes all candidate planes of a call at once
-// (kernels/ht). Which planes these are, the truncation points and the hulls are computed on the host,
-// by the functions of the CPU backend (stages/ht/ht_points.h).
+// The HT block coder of the CUDA backend. The device codes all blocks of a call at once (kernels/ht),
+// and chooses the passes that HtPoints::kNearSlope asks for. Which planes it chooses from, the
+// truncation points and the hulls are computed on the host, by the functions of the CPU backend
+// (stages/ht/ht_points.h).
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -60,7 +61,6 @@ class DeviceHt final : public DeviceBlockCoder {
     HtPlanes planes;
     uint32_t step_set;
     int bit_planes;
-    uint16_t threshold;
     HtPoints points;
   };
   struct Prediction {
@@ -78,8 +78,6 @@ class DeviceHt final : public DeviceBlockCoder {
                         const BlockSample& sample);
   void add_item(CudaGopWork& work, const HtPart& part, uint32_t index);
   Status run_tasks(CudaGopWork& work);
-  HtPasses passes_near(const CodeBlock& block, const Item& item, double total,
-                       const HtResult* result) const;
   void finish(CudaGopWork& work, const Item& item);
   void build_hull(CodedBlock& coded, uint32_t number, double weight, HtPoint* points, int count);
   template <typename T>
@@ -101,6 +99,7 @@ class DeviceHt final : public DeviceBlockCoder {
   std::vector<HtPart> parts_;
   std::vector<Prediction> predictions_;  ///< of the frames that are not coded yet
   uint32_t num_tasks_ = 0;
+  bool choose_ = false;   ///< some of items_ are HtPoints::kNearSlope
   bool has_run_ = false;  ///< tasks, in this call of `code`
 };
 
@@ -167,6 +166,7 @@ Status DeviceHt::code_predicted(CudaGopWork& work, std::span<BlockRequest> reque
 Status DeviceHt::code_parts(CudaGopWork& work) {
   items_.clear();
   num_tasks_ = 0;
+  choose_ = false;
   for (const HtPart& part : parts_) {
     step_sets_[part.frame] = part.share.step_set;
     for (const uint32_t index : part.share.blocks) add_item(work, part, index);
@@ -199,10 +199,19 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
       ht_planes_to_code(plan, coded, weight, part.share.thresholds[block.component], bit_planes);
   const uint16_t threshold = part.share.thresholds[block.component];
   const HtPoints points = ht_points_to_make(plan, coded, planes, threshold, part.share.points);
-  items_.push_back(
-      {number, num_tasks_, planes, part.share.step_set, bit_planes, threshold, points});
+  const bool chooses = points == HtPoints::kNearSlope;
+  choose_ |= chooses;
+  HtChoice& choice = work.pinned.as<HtChoice>(s_.pinned.ht_choices)[items_.size()];
+  choice = {weight,
+            chooses ? threshold + kHtExpected : kHtNoChoice,
+            num_tasks_,
+            0,
+            static_cast<uint8_t>(bit_planes),
+            {}};
+  items_.push_back({number, num_tasks_, planes, part.share.step_set, bit_planes, points});
   HtTask task{};
   task.block = number;
+  task.is_counted = chooses;
   task.inverse_step = band.inverse_step;
   task.max_bit_planes = band.max_bit_planes;
   auto* const tasks = work.pinned.as<HtTask>(s_.pinned.ht_tasks);
@@ -220,10 +229,12 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
     tasks[num_tasks_++] = task;
     task.bit_planes = 0;
   }
-  if (task.bit_planes == 0) return;
-  task.plane = kHtNoPlane;
-  task.passes = 0;
-  tasks[num_tasks_++] = task;
+  if (task.bit_planes > 0) {
+    task.plane = kHtNoPlane;
+    task.passes = 0;
+    tasks[num_tasks_++] = task;
+  }
+  choice.num_tasks = num_tasks_ - choice.first_task;
 }
 
 Status DeviceHt::run_tasks(CudaGopWork& work) {
@@ -234,30 +245,23 @@ Status DeviceHt::run_tasks(CudaGopWork& work) {
   const bool causal = (s_.plan.params.cblk_style & CJ2K_STYLE_VSC) != 0;
   CJ2K_TRY(
       stream.upload(tasks, work.pinned.as<void>(s_.pinned.ht_tasks), num_tasks_ * sizeof(HtTask)));
-  CJ2K_TRY(ht_encode(stream, on_device(work, samples_), tasks, num_tasks_, s_.plan.reversible,
-                     lossless(), causal, work.device.as<uint8_t>(s_.memory.coded), results));
+  const HtBlocks blocks = on_device(work, samples_);
+  HtWork all{tasks, num_tasks_, {}, s_.plan.reversible, lossless(), causal};
+  if (choose_) {
+    all.lists = {work.device.as<uint32_t>(s_.memory.ht_lists),
+                 work.device.as<uint32_t>(s_.memory.ht_counts), num_tasks_};
+    auto* const choices = work.device.as<HtChoice>(s_.memory.ht_choices);
+    CJ2K_TRY(stream.upload(choices, work.pinned.as<void>(s_.pinned.ht_choices),
+                           items_.size() * sizeof(HtChoice)));
+    CJ2K_TRY(stream.fill_u32(all.lists.counts, 0, kHtKinds));
+    CJ2K_TRY(ht_choose(stream, blocks, tasks, choices, static_cast<uint32_t>(items_.size()),
+                       s_.plan.reversible, results, all.lists));
+  }
+  CJ2K_TRY(ht_encode(stream, blocks, all, work.device.as<uint8_t>(s_.memory.coded), results));
   CJ2K_TRY(stream.download(work.pinned.as<void>(s_.pinned.ht_results), results,
                            num_tasks_ * sizeof(HtResult)));
   CJ2K_TRY(stream.record(work.end));
   return work.end.synchronize();
-}
-
-/// The device has coded all passes; those that the CPU would not code are left out, so that the
-/// points are the same. @param result  of the block's first task
-HtPasses DeviceHt::passes_near(const CodeBlock& block, const Item& item, double total,
-                               const HtResult* result) const {
-  if (item.points != HtPoints::kNearSlope) return {};
-  // From the highest plane to the lowest.
-  const int count = item.planes.end - item.planes.lowest;
-  double left[2] = {};
-  uint32_t significant[2] = {};
-  for (int i = 0; i < count; ++i) {
-    const HtResult& of = result[count - 1 - i];
-    left[i] = ht_left_error(s_.plan, distortion_weight(s_.plan, block, item.step_set),
-                            item.planes.lowest + i, of.left);
-    significant[i] = of.significant;
-  }
-  return ht_passes_to_code(block, item.planes, item.threshold, total, left, significant);
 }
 
 /// Makes the CodedBlock from the results of the block's tasks.
@@ -270,8 +274,9 @@ void DeviceHt::finish(CudaGopWork& work, const Item& item) {
   const HtResult* result = work.pinned.as<HtResult>(s_.pinned.ht_results) + item.first_task;
   double total = before.total_distortion;
   if (!before.is_coded)
-    total =
-        item.bit_planes > 0 ? ht_left_error(plan, weight, item.bit_planes, result->total_left) : 0;
+    total = item.bit_planes > 0
+                ? ht_left_error(plan.reversible, weight, item.bit_planes, result->total_left)
+                : 0;
   HtPoint points[kMaxHtPoints];
   int count = 0;
   if (before.coder_state != nullptr) {
@@ -279,7 +284,6 @@ void DeviceHt::finish(CudaGopWork& work, const Item& item) {
     std::copy_n(state.points, state.count, points);
     count = state.count;
   }
-  const HtPasses near = passes_near(block, item, total, result);
   uint32_t sixteenths = 0, above = 0;
   for (int plane = item.planes.end - 1; plane >= item.planes.lowest; --plane, ++result) {
     sixteenths += ht_plane_bits(result->significant, above,
@@ -288,15 +292,14 @@ void DeviceHt::finish(CudaGopWork& work, const Item& item) {
     HtPlane code{};
     code.plane = plane;
     code.passes = ht_passes(plane, item.planes.lowest, item.points);
-    if (item.points == HtPoints::kNearSlope)
-      code.passes = plane == item.planes.lowest ? near.lowest : near.above;
+    if (item.points == HtPoints::kNearSlope) code.passes = result->passes;
     if (code.passes == 0) continue;
     code.cleanup_bytes =
         item.points == HtPoints::kEstimate ? sixteenths / 128 + 1 : result->cleanup_bytes;
-    code.left = ht_left_error(plan, weight, plane, result->left);
+    code.left = ht_left_error(plan.reversible, weight, plane, result->left);
     code.refinement = {result->sig_prop_bytes, result->both_bytes, result->sig_prop_distortion,
                        result->mag_ref_distortion};
-    code.sig_prop_last = static_cast<uint8_t>(result->sig_prop_last);
+    code.sig_prop_last = result->sig_prop_last;
     count += make_ht_points(code, subband_of(plan, block, item.step_set), weight, total,
                             points + count, coded);
   }

@@ -72,6 +72,7 @@ PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   peaks = carver.take(is_ht ? blocks * sizeof(uint32_t) : 0);
   ht_tasks = carver.take(tasks * sizeof(HtTask));
   ht_results = carver.take(tasks * sizeof(HtResult));
+  ht_choices = carver.take(is_ht ? blocks * sizeof(HtChoice) : 0);
   bytes = carver.bytes();
 
   // Hulls of HT blocks are made on the host.

@@ -49,8 +49,8 @@ inline std::vector<Picture> sequence(const cj2k_params& p, int frames) {
 
 /// Encodes with both backends and compares every packet.
 /// @return the number of passes that were coded after their block had paused
-inline int64_t check_equal(const cj2k_params& params, int frames, const FrameLayout& layout = {}) {
-  const std::vector<Picture> pictures = sequence(params, frames);
+inline int64_t check_equal(const cj2k_params& params, const std::vector<Picture>& pictures,
+                           const FrameLayout& layout = {}) {
   cj2k_params on_cpu = params, on_device = params;
   cj2k::test::set(on_cpu, "device", "cpu");
   cj2k::test::set(on_device, "device", "cuda");
@@ -76,6 +76,9 @@ inline int64_t check_equal(const cj2k_params& params, int frames, const FrameLay
     resumed += a.passes_resumed;
   }
   return resumed;
+}
+inline int64_t check_equal(const cj2k_params& params, int frames, const FrameLayout& layout = {}) {
+  return check_equal(params, sequence(params, frames), layout);
 }
 
 }  // namespace cj2k::simt::test

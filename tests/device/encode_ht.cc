@@ -100,6 +100,72 @@ TEST_CASE("HT on the device: blocks that go on, other steps, caps from nearly no
   CHECK(resumed > 0);
 }
 
+uint64_t launches(const std::string& kernel) {
+  for (const KernelInfo* k = KernelInfo::first(); k != nullptr; k = k->next) {
+    if (k->name == kernel) return k->num_launches();
+  }
+  FAIL("there is no kernel ", kernel);
+  return 0;
+}
+/// More than the 512 blocks from which on passes are chosen.
+cj2k_params many_blocks(EncodeSettings settings) {
+  cj2k_params p = small(settings);
+  cj2k::test::set(p, "cblk", "8x8");
+  cj2k::test::set(p, "num_components", "1");
+  p.width = 200;
+  p.height = 170;
+  return p;
+}
+
+TEST_CASE("HT on the device: passes that the slope can choose, from 0.1 to 4 bit/pixel") {
+  const uint64_t before = launches("cj2k_ht_choose_97");
+  uint64_t expected = 0;
+  for (const char* bytes : {"425", "1300", "4200", "8500", "17000"}) {
+    for (const char* steps : {"0", "1", "first"}) {
+      start_device(13);
+      check_equal(many_blocks({{"gop", "2"}, {"target_bytes", bytes}, {"frame_steps", steps}}), 2);
+      ++expected;
+    }
+  }
+  CHECK(launches("cj2k_ht_choose_97") - before >= expected);
+  const uint64_t before_53 = launches("cj2k_ht_choose_53");
+  start_device(13);
+  check_equal(many_blocks({{"wavelet", "5/3"}, {"target_bytes", "4200"}}), 2);
+  check_equal(many_blocks({{"wavelet", "5/3"}, {"layers", "2"}, {"target_bytes", "9000"}}), 2);
+  CHECK(launches("cj2k_ht_choose_53") - before_53 >= 2);
+}
+
+TEST_CASE("HT on the device: nothing is chosen of few blocks, without a cap, without loss") {
+  const uint64_t before = launches("cj2k_ht_choose_97") + launches("cj2k_ht_choose_53");
+  start_device(13);
+  check_equal(small({{"target_bytes", "4000"}}), 2);
+  check_equal(many_blocks({{"stop", "none"}, {"target_bytes", "4000"}}), 1);
+  check_equal(many_blocks({{"lossless", "1"}}), 1);
+  CHECK(launches("cj2k_ht_choose_97") + launches("cj2k_ht_choose_53") == before);
+}
+
+/// Most of the bytes are in blocks that the samples do not stand for, so rate control ends far from
+/// the slope that they predict.
+TEST_CASE("HT on the device: a wrong prediction, all passes after it") {
+  cj2k_params p = many_blocks({{"target_bytes", "2500"}, {"frame_steps", "0"}});
+  bool is_coded_again = false;
+  for (const int corner : {40, 64, 90}) {
+    Picture picture = make_picture(p, Content::kTexture, 5);
+    const Picture noise = make_picture(p, Content::kNoise, 6);
+    for (int y = 0; y < corner; ++y)
+      std::copy_n(noise.components[0].samples.begin() + y * p.width, corner,
+                  picture.components[0].samples.begin() + y * p.width);
+    start_device(13);
+    const uint64_t all = launches("cj2k_ht_97"), chosen = launches("cj2k_ht_choose_97");
+    const int64_t resumed = check_equal(p, {picture});
+    // Both samples come before; a choice of passes comes with the rest.
+    const uint64_t without =
+        launches("cj2k_ht_97") - all - (launches("cj2k_ht_choose_97") - chosen);
+    is_coded_again |= without > 2 && resumed == 0;
+  }
+  CHECK(is_coded_again);
+}
+
 #if defined(CJ2K_SIMT_SHIM)
 /// Encodes the frames as one GOP. @return how often the host waited for the device
 uint64_t waits_of_gop(cj2k_params p, const std::vector<Picture>& pictures) {

@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The HT kernels against stages/ht/ht_block.h: every block size, dense and sparse, every plane.
+// The HT kernels against stages/ht/ht_block.h: every block size, dense and sparse, every plane; and the
+// choice of passes against core/ht/plane_choice.h.
+#include <array>
 #include <bit>
 #include <cmath>
+#include <set>
 #include <span>
 
+#include "core/ht/plane_choice.h"
 #include "core/quantizer.h"
 #include "device/kernel_check.h"
 #include "kernels/ht/ht_block.h"
@@ -76,12 +80,15 @@ uint32_t magnitude(std::mt19937_64& random, uint32_t density, uint32_t planes) {
 struct Task {
   cuda::HtTask task;
   uint32_t cleanup_room, refinement_room;
+  int passes;  ///< that are coded
 };
 
 class Check {
  public:
   Check(Gpu& gpu, bool reversible, bool lossless, bool causal)
       : gpu_(gpu), reversible_(reversible), lossless_(lossless), causal_(causal) {}
+  /// Lets most blocks choose among the passes of two planes. `random` must outlive the check.
+  void choose_by(std::mt19937_64& random) { random_ = &random; }
 
   void run(Blocks& blocks, const std::vector<float>& inverse_steps) {
     const auto num_jobs = static_cast<uint32_t>(blocks.jobs.size());
@@ -109,9 +116,25 @@ class Check {
     const simt::DeviceBuffer bytes =
         gpu_.upload(std::vector<uint8_t>(static_cast<size_t>(num_bytes_), kGuard));
     const simt::DeviceBuffer results = gpu_.make<cuda::HtResult>(list.size());
-    REQUIRE(cuda::ht_encode(gpu_.stream, on_device, device_tasks.as<cuda::HtTask>(),
-                            static_cast<uint32_t>(list.size()), reversible_, lossless_, causal_,
-                            bytes.as<uint8_t>(), results.as<cuda::HtResult>()) == Status::kOk);
+    auto work_tasks = device_tasks.as<cuda::HtTask>();
+    cuda::HtWork work{work_tasks, static_cast<uint32_t>(list.size()), {}, reversible_, lossless_,
+                      causal_};
+    const simt::DeviceBuffer choices = gpu_.upload(choices_);
+    const simt::DeviceBuffer lists = gpu_.make<uint32_t>(list.size() * cuda::kHtKinds);
+    const simt::DeviceBuffer counts = gpu_.upload(std::vector<uint32_t>(cuda::kHtKinds));
+    if (random_ != nullptr) {
+      work.lists = {lists.as<uint32_t>(), counts.as<uint32_t>(), work.count};
+      REQUIRE(cuda::ht_choose(gpu_.stream, on_device, work_tasks, choices.as<cuda::HtChoice>(),
+                              static_cast<uint32_t>(choices_.size()), reversible_,
+                              results.as<cuda::HtResult>(), work.lists) == Status::kOk);
+      std::vector<uint32_t> expected(cuda::kHtKinds);
+      for (const Task& task : tasks_) {
+        if (task.passes > 0 || !task.task.is_counted) ++expected[static_cast<size_t>(task.passes)];
+      }
+      REQUIRE(gpu_.download<uint32_t>(counts, cuda::kHtKinds) == expected);
+    }
+    REQUIRE(cuda::ht_encode(gpu_.stream, on_device, work, bytes.as<uint8_t>(),
+                            results.as<cuda::HtResult>()) == Status::kOk);
     const auto actual = gpu_.download<uint8_t>(bytes, static_cast<size_t>(num_bytes_));
     const auto numbers = gpu_.download<cuda::HtResult>(results, list.size());
     for (size_t i = 0; i < tasks_.size(); ++i) {
@@ -120,6 +143,9 @@ class Check {
     }
   }
   size_t tasks() const { return tasks_.size(); }
+  /// Passes that blocks have chosen: 4 * of the plane above + of the lowest plane; 16 more where they
+  /// have one plane.
+  const std::set<int>& chosen() const { return chosen_; }
 
  private:
   void add_block(Blocks& blocks, uint32_t frame, uint32_t index, float inverse_step,
@@ -148,37 +174,91 @@ class Check {
     const auto bit_planes = static_cast<uint8_t>(std::bit_width(all));
     const auto number = static_cast<uint32_t>(quantised.size());
     quantised.push_back(std::move(block));
+    const auto first_task = static_cast<uint32_t>(tasks_.size());
+    const cuda::HtTask task{
+        0, 0, 0, number, inverse_step, cuda::kHtNoPlane, bit_planes, max_bit_planes, 0, false, {}};
+    if (random_ != nullptr && index % 4 != 3 && bit_planes > 0) {
+      add_choice(quantised.back(), job, task);
+      return;
+    }
     const int planes = lossless_ ? std::min<int>(bit_planes, 1) : bit_planes;
     for (int plane = planes - 1; plane >= 0; --plane) {
-      Task task{};
-      task.cleanup_room = cuda::ht_cleanup_room(job.width, job.height, bit_planes - plane);
-      task.refinement_room = cuda::ht_refinement_room(job.width, job.height);
-      task.task = {
-          num_bytes_,
-          task.cleanup_room + static_cast<uint32_t>(kGuardBytes),
-          task.cleanup_room + task.refinement_room + 2 * static_cast<uint32_t>(kGuardBytes),
-          number,
-          inverse_step,
-          static_cast<uint8_t>(plane),
-          plane % 2 == 0 ? bit_planes : uint8_t{0},
-          max_bit_planes,
-          static_cast<uint8_t>(plane % 8 == 7   ? 1
-                               : plane % 8 == 5 ? 0
-                               : plane == 0     ? 1
-                                                : 2 + plane % 2),
-          {}};
-      num_bytes_ += task.cleanup_room + 2 * task.refinement_room + 3 * kGuardBytes;
-      tasks_.push_back(task);
+      add_task(task, job, plane, plane % 2 == 0 ? bit_planes : 0,
+               plane % 8 == 7   ? 1
+               : plane % 8 == 5 ? 0
+               : plane == 0     ? 1
+                                : 2 + plane % 2);
     }
-    if (bit_planes > 0) {
-      Task task{};
-      task.task.block = number;
-      task.task.inverse_step = inverse_step;
-      task.task.plane = cuda::kHtNoPlane;
-      task.task.bit_planes = bit_planes;
-      task.task.max_bit_planes = max_bit_planes;
-      tasks_.push_back(task);
+    if (bit_planes > 0) tasks_.push_back({task, 0, 0, 0});
+    choices_.push_back({1.0,
+                        cuda::kHtNoChoice,
+                        first_task,
+                        static_cast<uint32_t>(tasks_.size()) - first_task,
+                        bit_planes,
+                        {}});
+  }
+  void add_task(cuda::HtTask task, const cuda::QuantizeJob& job, int plane, int bit_planes,
+                int passes) {
+    const auto guard = static_cast<uint32_t>(kGuardBytes);
+    const uint32_t room = cuda::ht_cleanup_room(job.width, job.height, task.bit_planes - plane);
+    const uint32_t refinement_room = cuda::ht_refinement_room(job.width, job.height);
+    task.cleanup = num_bytes_;
+    task.rest = room + guard;
+    task.both = room + refinement_room + 2 * guard;
+    task.plane = static_cast<uint8_t>(plane);
+    task.bit_planes = static_cast<uint8_t>(bit_planes);
+    task.passes = static_cast<uint8_t>(passes);
+    num_bytes_ += room + 2 * refinement_room + 3 * guard;
+    tasks_.push_back({task, room, refinement_room, passes});
+  }
+  /// Adds a block that chooses, at a slope near one of those by which it does.
+  void add_choice(const std::vector<uint32_t>& block, const cuda::QuantizeJob& job,
+                  cuda::HtTask task) {
+    const int bit_planes = task.bit_planes;
+    const int lowest = static_cast<int>((*random_)() % static_cast<uint64_t>(bit_planes));
+    const int planes = std::min(2, bit_planes - lowest);
+    const double weight = std::ldexp(1.3, static_cast<int>((*random_)() % 40) - 20);
+    double left[2] = {};
+    uint32_t significant[2];
+    const HtSamples samples{block.data(), job.width, job.width, job.height};
+    ref::ht_count_significant(samples, lowest, significant);
+    for (int k = 0; k < planes; ++k)
+      left[k] = ht_left_error(reversible_, weight, lowest + k, left_sum(block, job, lowest + k));
+    const double total =
+        ht_left_error(reversible_, weight, bit_planes, left_sum(block, job, bit_planes));
+    const HtBlockSums sums =
+        ht_block_sums(uint32_t{job.width} * job.height, planes, total, left, significant);
+    // The slopes of both planes, of one, and from one to the other.
+    const uint32_t low = significant[0], high = planes > 1 ? significant[1] : 0;
+    const std::array<std::pair<double, uint32_t>, 3> steps = {
+        {{sums.removed[0], ht_plane_bits(low, 0, sums.samples)},
+         {sums.removed[1], ht_plane_bits(high, 0, sums.samples)},
+         {sums.removed[0] - sums.removed[1], ht_plane_bits(low, high, sums.samples)}}};
+    const auto& [gain, bits] = steps[(*random_)() % 3];
+    const int near = gain > 0 ? log_slope(gain, bits / 128 + 1) : 30000;
+    constexpr int kAway[] = {-251, -250, -249, -201, -200, -199, -100, 0, 199, 200, 201, 400};
+    const int slope = std::max(1, near + kAway[(*random_)() % std::size(kAway)]);
+    const HtPasses passes = ht_passes_near(sums, slope, lowest, planes);
+    choices_.push_back({weight,
+                        slope,
+                        static_cast<uint32_t>(tasks_.size()),
+                        static_cast<uint32_t>(planes),
+                        task.bit_planes,
+                        {}});
+    chosen_.insert((planes < 2 ? 16 : 0) + 4 * passes.above + passes.lowest);
+    task.is_counted = true;
+    for (int k = planes - 1; k >= 0; --k) {
+      // The rooms are those of the block's planes.
+      task.bit_planes = static_cast<uint8_t>(bit_planes);
+      add_task(task, job, lowest + k, k == planes - 1 ? bit_planes : 0, 3);
+      tasks_.back().passes = k > 0 ? passes.above : passes.lowest;
     }
+  }
+  uint64_t left_sum(const std::vector<uint32_t>& block, const cuda::QuantizeJob& job,
+                    int planes) const {
+    if (planes == 0) return static_cast<uint64_t>(std::count(block.begin(), block.end(), 0u));
+    return ref::left_distortion(block.data(), job.width, job.width, job.height, planes,
+                                reversible_);
   }
 
   void check_segment(const std::vector<uint8_t>& actual, uint64_t at, uint32_t room,
@@ -194,19 +274,18 @@ class Check {
     const int plane = task.task.plane;
     INFO(job.width, "x", job.height, " plane ", plane, " of ", int{job.max_bit_planes});
     const HtSamples samples{block.data(), job.width, job.width, job.height};
-    const auto left = [&](int planes) {
-      if (planes == 0) return static_cast<uint64_t>(std::count(block.begin(), block.end(), 0u));
-      return ref::left_distortion(block.data(), job.width, job.width, job.height, planes,
-                                  reversible_);
-    };
-    if (task.task.bit_planes > 0) REQUIRE(result.total_left == left(task.task.bit_planes));
+    if (task.task.bit_planes > 0)
+      REQUIRE(result.total_left == left_sum(block, job, task.task.bit_planes));
     if (plane == cuda::kHtNoPlane) return;
-    const int passes = task.task.passes;
+    const int passes = task.passes;
+    REQUIRE(result.passes == passes);
+    for (size_t i = 0; passes == 0 && i < task.cleanup_room; ++i)
+      REQUIRE(actual[static_cast<size_t>(task.task.cleanup) + i] == kGuard);
     std::vector<uint8_t> expected(kMaxHtCleanupBytes);
     check_segment(actual, task.task.cleanup, task.cleanup_room, expected.data(),
                   passes > 0 ? ref::ht_cleanup(samples, plane, expected.data()) : 0,
                   result.cleanup_bytes);
-    REQUIRE(result.left == left(plane));
+    REQUIRE(result.left == left_sum(block, job, plane));
     uint32_t significant[2];
     ref::ht_count_significant(samples, plane, significant);
     REQUIRE(result.significant == significant[0]);
@@ -229,16 +308,16 @@ class Check {
 
   Gpu& gpu_;
   const bool reversible_, lossless_, causal_;
+  std::mt19937_64* random_ = nullptr;
   std::vector<Task> tasks_;
+  std::vector<cuda::HtChoice> choices_;
+  std::set<int> chosen_;
   uint64_t num_bytes_ = 0;
 };
 
-/// Blocks of some sizes, with `most_planes` bit-planes at most.
-void check_sizes(Gpu& gpu, std::span<const Size> sizes, uint32_t salt, bool reversible,
-                 bool lossless, uint32_t most_planes) {
-  Blocks blocks;
-  blocks.place(sizes, salt);
-  std::mt19937_64 random(salt);
+/// Fills blocks of at most `most_planes` bit-planes. @return the inverse step of each
+std::vector<float> fill(Blocks& blocks, std::mt19937_64& random, uint32_t salt, bool reversible,
+                        uint32_t most_planes) {
   std::vector<float> inverse_steps;
   for (uint32_t i = 0; i < blocks.jobs.size(); ++i) {
     cuda::QuantizeJob& job = blocks.jobs[i];
@@ -263,6 +342,16 @@ void check_sizes(Gpu& gpu, std::span<const Size> sizes, uint32_t salt, bool reve
       }
     }
   }
+  return inverse_steps;
+}
+
+/// Blocks of some sizes, with `most_planes` bit-planes at most.
+void check_sizes(Gpu& gpu, std::span<const Size> sizes, uint32_t salt, bool reversible,
+                 bool lossless, uint32_t most_planes) {
+  Blocks blocks;
+  blocks.place(sizes, salt);
+  std::mt19937_64 random(salt);
+  const std::vector<float> inverse_steps = fill(blocks, random, salt, reversible, most_planes);
   Check check(gpu, reversible, lossless, salt % 2 == 1);
   check.run(blocks, inverse_steps);
   REQUIRE(check.tasks() > (lossless ? 40u : 100u));
@@ -282,6 +371,29 @@ TEST_CASE("HT kernels: 9/7, every plane") {
   for_each_seed("HT 9/7", [](Gpu& gpu, uint64_t seed) {
     check_sizes(gpu, kSizes, static_cast<uint32_t>(seed % 1000) + 1, false, false, 9);
   });
+}
+TEST_CASE("HT kernels: the passes that a slope can choose") {
+  std::set<int> chosen;
+  for_each_seed("HT, choice of passes", [&](Gpu& gpu, uint64_t seed) {
+    for (const bool reversible : {false, true}) {
+      std::mt19937_64 random(seed);
+      std::vector<Size> sizes(std::begin(kSizes), std::end(kSizes));
+      for (int i = 0; i < 60; ++i)
+        sizes.push_back(
+            {static_cast<uint16_t>(random() % 16 + 1), static_cast<uint16_t>(random() % 16 + 1)});
+      Blocks blocks;
+      blocks.place(sizes, static_cast<uint32_t>(seed % 1000));
+      const std::vector<float> steps =
+          fill(blocks, random, static_cast<uint32_t>(seed % 1000), reversible, 14);
+      Check check(gpu, reversible, false, seed % 2 == 1);
+      check.choose_by(random);
+      check.run(blocks, steps);
+      chosen.insert(check.chosen().begin(), check.chosen().end());
+    }
+  });
+  // Of one plane: none, cleanup. Of two: none, one or two passes of the lowest, all of the one above,
+  // and all with one or two of the lowest.
+  CHECK(chosen == std::set<int>{16, 17, 0, 1, 2, 12, 13, 14});
 }
 /// The ends of streams: all numbers of bits in the last bytes, dense and sparse.
 TEST_CASE("HT kernels: many tiny blocks") {

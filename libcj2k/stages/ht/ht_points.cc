@@ -54,25 +54,17 @@ HtPlanes ht_planes_to_code(const Plan& plan, const CodedBlock& coded, double wei
 HtPoints ht_points_to_make(const Plan& plan, const CodedBlock& coded, const HtPlanes& planes,
                            uint16_t threshold, HtPoints asked) {
   if (asked != HtPoints::kNearSlope) return asked;
-  const bool is_few = coded.is_coded || plan.params.lossless || threshold == 0 || planes.is_all ||
-                      planes.end <= planes.lowest || plan.blocks.size() < kFewHtBlocks;
+  const bool is_few = !may_choose_ht_passes(plan) || coded.is_coded || threshold == 0 ||
+                      planes.is_all || planes.end <= planes.lowest;
   return is_few ? HtPoints::kAll : asked;
 }
 
 HtPasses ht_passes_to_code(const CodeBlock& block, const HtPlanes& planes, uint16_t threshold,
                            double total, const double* left, const uint32_t* significant) {
   const int count = planes.end - planes.lowest;
-  const HtBlockSums sums{static_cast<uint32_t>(block.width) * static_cast<uint32_t>(block.height),
-                         {significant[0], count > 1 ? significant[1] : 0},
-                         {total - left[0], count > 1 ? total - left[1] : 0}};
+  const auto samples = static_cast<uint32_t>(block.width) * static_cast<uint32_t>(block.height);
+  const HtBlockSums sums = ht_block_sums(samples, count, total, left, significant);
   return ht_passes_near(sums, threshold + kHtExpected, planes.lowest, count);
-}
-
-double ht_left_error(const Plan& plan, double weight, int planes, uint64_t sum) {
-  if (planes > 0) return weight * LeftPlanes(planes, plan.reversible).error(sum);
-  if (plan.reversible) return 0;
-  // Samples of 0 stand for half a step.
-  return weight * static_cast<double>(sum) / 4;
 }
 
 int make_ht_points(const HtPlane& plane, const Subband& band, double weight, double total,

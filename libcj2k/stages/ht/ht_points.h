@@ -54,6 +54,10 @@ HtPlanes ht_planes_to_code(const Plan& plan, const CodedBlock& coded, double wei
 
 /// Frames of fewer blocks are coded with HtPoints::kAll: their prediction rests on few blocks.
 inline constexpr size_t kFewHtBlocks = 512;
+/// Whether there can be HtPoints::kNearSlope.
+inline bool may_choose_ht_passes(const Plan& plan) {
+  return !plan.params.lossless && plan.blocks.size() >= kFewHtBlocks;
+}
 
 /// The points to make in a call, where `asked` are wanted.
 /// @param coded  the block before the call
@@ -64,10 +68,6 @@ HtPoints ht_points_to_make(const Plan& plan, const CodedBlock& coded, const HtPl
 /// @param left  ht_left_error of planes.lowest, and of the plane above where planes has it
 HtPasses ht_passes_to_code(const CodeBlock& block, const HtPlanes& planes, uint16_t threshold,
                            double total, const double* left, const uint32_t* significant);
-
-/// Squared error of the picture if a block is decoded without its lowest `planes` planes.
-/// @param sum  left_distortion (stages/quantize.h); with planes = 0, the number of samples that are 0
-double ht_left_error(const Plan& plan, double weight, int planes, uint64_t sum);
 
 /// Makes the points of a plane, and counts its passes and bytes in `coded`.
 /// @param band    of the block, in the step set that it was coded with

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What is known of a block before its passes are coded, and which of its passes are coded: those that
+// rate control may choose (ht_passes_near in core/ht/plane_choice.h).
+#pragma once
+
+#include "core/ht/plane_choice.h"
+#include "kernels/ht/ht_samples.cuh"
+
+namespace cj2k::cuda::ht {
+
+/// Errors and significant samples of a block: HtResult.
+template <int kPlanes>
+struct BlockSums {
+  static constexpr int kSize = kPlanes > 0 ? kPlanes : 1;
+  uint64_t left[kSize] = {}, total = 0;
+  uint32_t significant[kSize] = {};
+
+  /// Sums over the samples of a block by a warp; all lanes get the sums.
+  /// @param lowest      the cleanup plane; [1] of the sums are of the plane above it
+  /// @param bit_planes  of the block; 0: `total` is not needed
+  template <typename T, bool kReversible>
+  CJ2K_KERNEL_FN BlockSums(T& t, const BlockReader<kReversible>& block, int lowest,
+                           int bit_planes) {
+    const LeftPlanes planes[2] = {{lowest, kReversible}, {lowest + 1, kReversible}};
+    const LeftPlanes all(bit_planes, kReversible);
+    // Of a lane, at most 128 terms.
+    uint32_t lane_left[kSize] = {}, lane_total = 0;
+    const uint32_t pairs_wide = (block.width + 3) / 4;
+    const uint32_t num_pairs = pairs_wide * ((block.height + 1) / 2);
+    PairPlace place(t.lane(), pairs_wide);
+    for (uint32_t pair = t.lane(); pair < num_pairs; pair += 32, place.step()) {
+      uint32_t value[8];
+      block.read(t, place.x, place.y, value);
+      CJ2K_UNROLL
+      for (uint32_t i = 0; i < 8; ++i) {
+        CJ2K_UNROLL
+        for (int k = 0; k < kPlanes; ++k) {
+          lane_left[k] += planes[k].term(value[i]);
+          significant[k] += planes[k].is_significant(value[i]) ? 1 : 0;
+        }
+        if (bit_planes > 0) lane_total += all.term_of_all(value[i]);
+      }
+    }
+    // Samples of pairs that are not in the block were summed up as 0.
+    const uint32_t samples = block.width * block.height, outside = 8 * num_pairs - samples;
+    CJ2K_UNROLL
+    for (int k = 0; k < kPlanes; ++k) {
+      significant[k] = t.warp_reduce_add(significant[k]);
+      left[k] = t.warp_reduce_add(uint64_t{lane_left[k]}) - outside * planes[k].bias;
+      if (kReversible && lowest + k == 0) left[k] = samples - significant[k];
+    }
+    if (bit_planes > 0) total = t.warp_reduce_add(uint64_t{lane_total}) - outside * all.bias;
+  }
+};
+
+/// Counts for the blocks that choose: what HtResult has of their tasks before these are coded.
+///
+/// Grid: x = blocks / warps per thread block. Block: a warp per block, warps independent.
+/// Shared bytes: none. Barriers: none.
+/// Global traffic: reads each coefficient once, 16 bytes at a time where aligned.
+/// Not tuned: no GPU was available when it was written.
+template <bool kReversible>
+struct Count {
+  struct Params {
+    Source source;
+    const HtTask* tasks;
+    const HtChoice* choices;
+    uint32_t num_choices;
+    HtResult* results;
+  };
+  struct Smem {};
+  static constexpr int kThreads = 128;
+  static constexpr int kMinBlocks = 8;
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
+    const uint32_t entry = t.block_x() * (kThreads / 32) + t.warp();
+    if (entry >= p.num_choices) return;
+    const HtChoice choice = t.gload(p.choices + entry);
+    if (choice.slope == kHtNoChoice) return;
+    // The tasks begin with the highest plane.
+    const HtTask task = t.gload(p.tasks + choice.first_task + choice.num_tasks - 1);
+    const auto block = read_block<kReversible>(t, p.source, task);
+    HtResult result{}, above{};
+    if (choice.num_tasks > 1) {
+      const BlockSums<2> sums(t, block, task.plane, choice.bit_planes);
+      above.left = sums.left[1];
+      above.significant = static_cast<uint16_t>(sums.significant[1]);
+      above.total_left = sums.total;
+      result.left = sums.left[0];
+      result.significant = static_cast<uint16_t>(sums.significant[0]);
+    } else {
+      const BlockSums<1> sums(t, block, task.plane, choice.bit_planes);
+      result.left = sums.left[0];
+      result.significant = static_cast<uint16_t>(sums.significant[0]);
+      result.total_left = sums.total;
+    }
+    if (t.lane() >= choice.num_tasks) return;
+    t.gstore(p.results + choice.first_task + t.lane(),
+             t.lane() + 1 == choice.num_tasks ? result : above);
+  }
+};
+
+/// Chooses the passes of the blocks that Count has counted, and lists the tasks of all blocks by
+/// their passes, so that the warps of a thread block have about the same to do.
+///
+/// Grid: x = blocks / threads. Block: a thread per block, warps independent. A warp takes room in a
+///   list by one atomic add, so the order of the lists varies, and nothing depends on it.
+/// Shared bytes: none. Barriers: none but those of a warp.
+/// Global traffic: reads 24 bytes of a block and 64 of a task; writes 6 bytes of a task.
+/// Not tuned: no GPU was available when it was written.
+template <bool kReversible>
+struct Choose {
+  struct Params {
+    const QuantizeJob* jobs;
+    uint32_t num_blocks;
+    HtTask* tasks;
+    const HtChoice* choices;
+    uint32_t num_choices;
+    HtResult* results;
+    HtTaskLists lists;
+  };
+  struct Smem {};
+  static constexpr int kThreads = 128;
+  static constexpr int kMinBlocks = 8;
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
+    const uint32_t entry = t.block_x() * kThreads + t.thread();
+    HtChoice choice{};
+    HtPasses passes{};
+    if (entry < p.num_choices) {
+      choice = t.gload(p.choices + entry);
+      if (choice.slope != kHtNoChoice) passes = choose(t, p, choice);
+    }
+    const uint32_t most = t.warp_reduce_max(choice.num_tasks);
+    for (uint32_t i = 0; i < most; ++i) {
+      const bool has_task = i < choice.num_tasks;
+      const uint32_t task = choice.first_task + i;
+      uint32_t kind = 0;
+      bool is_listed = has_task;
+      if (has_task) {
+        if (choice.slope == kHtNoChoice) {
+          kind = t.gload(&p.tasks[task].passes);
+        } else {
+          kind = static_cast<uint32_t>(i + 1 == choice.num_tasks ? passes.lowest : passes.above);
+          is_listed = kind > 0;
+          t.gstore(&p.tasks[task].passes, static_cast<uint8_t>(kind));
+          t.gstore(&p.results[task].passes, static_cast<uint8_t>(kind));
+        }
+      }
+      list(t, p.lists, is_listed, kind, task);
+    }
+  }
+
+ private:
+  template <typename T>
+  CJ2K_KERNEL_FN static HtPasses choose(T& t, const Params& p, const HtChoice& choice) {
+    // From the lowest plane up.
+    const HtResult* result = p.results + choice.first_task + choice.num_tasks - 1;
+    const HtTask* task = p.tasks + choice.first_task + choice.num_tasks - 1;
+    const QuantizeJob* job = p.jobs + t.gload(&task->block) % p.num_blocks;
+    const int lowest = t.gload(&task->plane), planes = static_cast<int>(choice.num_tasks);
+    const double total = ht_left_error(kReversible, choice.weight, choice.bit_planes,
+                                       t.gload(&p.results[choice.first_task].total_left));
+    double left[2] = {};
+    uint32_t significant[2] = {};
+    CJ2K_UNROLL
+    for (int k = 0; k < 2; ++k) {
+      if (k >= planes) break;
+      left[k] = ht_left_error(kReversible, choice.weight, lowest + k, t.gload(&(result - k)->left));
+      significant[k] = t.gload(&(result - k)->significant);
+    }
+    const uint32_t samples = uint32_t{t.gload(&job->width)} * t.gload(&job->height);
+    return ht_passes_near(ht_block_sums(samples, planes, total, left, significant), choice.slope,
+                          lowest, planes);
+  }
+  template <typename T>
+  CJ2K_KERNEL_FN static void list(T& t, const HtTaskLists& lists, bool is_listed, uint32_t kind,
+                                  uint32_t task) {
+    for (uint32_t k = 0; k < kHtKinds; ++k) {
+      const uint32_t listed = t.ballot(is_listed && kind == k);
+      if (listed == 0) continue;
+      uint32_t at = 0;
+      if (t.lane() == 0) at = t.atomic_add(lists.counts + k, t.popcount(listed));
+      at = t.shuffle(at, 0) + t.popcount(listed & ((1u << t.lane()) - 1));
+      if (is_listed && kind == k) t.gstore(lists.tasks + uint64_t{k} * lists.capacity + at, task);
+    }
+  }
+};
+
+}  // namespace cj2k::cuda::ht
