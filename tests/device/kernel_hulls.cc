@@ -461,6 +461,25 @@ uint32_t num_points(const Gop& gop, uint32_t number) {
                                           gop.job(number).weight, false, hull, &total));
 }
 
+void compare_final(const Coded& b, const Tier1Result& r, const ChosenBlock& c, uint8_t paused,
+                   const FinalBlock& f, const Contribution& contribution) {
+  REQUIRE(f.left_distortion == r.total_distortion + r.left_distortion - c.distortion);
+  REQUIRE(f.num_bytes == b.bytes.size());
+  REQUIRE(f.passes == c.passes);
+  if (c.points > 0) {
+    const Contribution expected = plain_contribution(c.length_bytes, c.passes, c.zero_bit_planes);
+    REQUIRE(contribution.code == expected.code);
+    REQUIRE(contribution.bytes == expected.bytes);
+    REQUIRE(contribution.bits == expected.bits);
+    REQUIRE(contribution.zero_planes == expected.zero_planes);
+  } else {
+    REQUIRE(contribution.bits == 0);
+  }
+  REQUIRE(f.num_passes == b.passes.size());
+  REQUIRE(f.num_passes_resumed == (paused > 0 ? f.num_passes - paused : 0));
+  REQUIRE(f.num_passes_left == num_passes_of(b.source.bit_planes()) - f.num_passes);
+}
+
 /// Chooses points of all blocks at random, and packs them.
 /// @param missing  units of 16 bytes that `room` is too small
 void check_final(Gpu& gpu, const Gop& gop, const std::vector<uint32_t>& numbers,
@@ -514,25 +533,9 @@ void check_final(Gpu& gpu, const Gop& gop, const std::vector<uint32_t>& numbers,
   std::vector<int> used(room);
   for (const uint32_t number : numbers) {
     const FinalBlock& f = host_blocks[number];
-    const Contribution& contribution = host_contributions[number];
     const Coded& b = gop.blocks[number];
-    const Tier1Result& r = results[number];
     const ChosenBlock& c = chosen[number];
-    REQUIRE(f.left_distortion == r.total_distortion + r.left_distortion - c.distortion);
-    REQUIRE(f.num_bytes == b.bytes.size());
-    REQUIRE(f.passes == c.passes);
-    if (c.points > 0) {
-      const Contribution expected = plain_contribution(c.length_bytes, c.passes, c.zero_bit_planes);
-      REQUIRE(contribution.code == expected.code);
-      REQUIRE(contribution.bytes == expected.bytes);
-      REQUIRE(contribution.bits == expected.bits);
-      REQUIRE(contribution.zero_planes == expected.zero_planes);
-    } else {
-      REQUIRE(contribution.bits == 0);
-    }
-    REQUIRE(f.num_passes == b.passes.size());
-    REQUIRE(f.num_passes_resumed == (paused[number] > 0 ? f.num_passes - paused[number] : 0));
-    REQUIRE(f.num_passes_left == num_passes_of(b.source.bit_planes()) - f.num_passes);
+    compare_final(b, results[number], c, paused[number], f, host_contributions[number]);
     const uint32_t own = (c.length_bytes + 15) / 16;
     if (own == 0) continue;
     if (missing > 0 && f.first == 0) {  // no room, or the first of all
