@@ -35,33 +35,24 @@ class FrameRateControl {
     const uint32_t num_components = p_.plan.num_components;
     const bool has_caps = component_cap != kNoTarget;
     RateSearch<FrameRateControl> search(*this);
-    zero_memory();
-    if (t_.thread() < CJ2K_MAX_COMPONENTS) t_.sstore(s_.caps[t_.thread()], component_cap);
-    t_.sync();
-    for (int attempt = 0; attempt <= kCapTries; ++attempt) {
-      // After all tries, components over their caps keep their headers alone.
-      const bool fills = attempt < kCapTries;
-      if (fills) clear_selection();
-      for (uint32_t k = has_caps ? 0 : num_components; k <= num_components; ++k) {
-        const bool is_frame = k == num_components;
-        const RateScope scope = scope_of(k, is_frame ? rate().frame_bytes : t_.sload(s_.caps[k]));
-        if (!fills) {
-          if (is_frame || measured_bytes(scope) <= component_cap) continue;
-          search.begin_empty(scope);
-        } else {
-          if (is_frame && has_caps) {
-            keep_selection();
-            if (measured_bytes(scope) <= scope.cap) break;
-          }
-          if (is_frame || k == 0) fill_histogram();
-          search.begin(scope);
-        }
-        while (search.step()) {
-        }
-        if (fills) raise_exhausted(scope, search.slope());
+    clear();
+    for (uint32_t k = has_caps ? 0 : num_components; k <= num_components; ++k) {
+      const bool is_frame = k == num_components;
+      const RateScope scope = scope_of(k, is_frame ? rate().frame_bytes : component_cap);
+      if (is_frame && has_caps) {
+        keep_selection();
+        if (measured_bytes(scope) <= scope.cap) break;
       }
-      if (!has_caps || !lower_caps(component_cap, attempt)) return;
+      if (is_frame || k == 0) fill_histogram();
+      search.begin(scope);
+      while (search.step()) {
+      }
+      raise_exhausted(scope, search.slope());
     }
+    if (has_caps && t_.thread() < num_components &&
+        measured_bytes(scope_of(t_.thread(), component_cap)) > component_cap)
+      t_.atomic_or(&s_.flags, kRateOverCap);
+    t_.sync();
   }
 
   // ---- for RateSearch ----
@@ -267,20 +258,6 @@ class FrameRateControl {
     return t_.gload(&p_.input.hull[record.first_hull + point].slope);
   }
 
-  /// What must be 0 before the first use.
-  CJ2K_KERNEL_FN void zero_memory() {
-    const uint32_t entries = p_.plan.num_components * kAboveAllSlopes;
-    auto* const histogram = reinterpret_cast<simt::U32x4*>(m_.histogram());
-    for (uint32_t i = t_.thread(); i < entries / 2; i += kRateThreads)
-      t_.gstore(histogram + i, simt::U32x4{0, 0, 0, 0});
-    for (uint32_t i = t_.thread(); i < p_.plan.num_words; i += kRateThreads)
-      t_.gstore(m_.words() + i, 0);
-    if (t_.thread() == 0) {
-      t_.sstore(s_.lowest, kAboveAllSlopes);
-      t_.sstore(s_.end, 0);
-    }
-  }
-
   CJ2K_KERNEL_FN void raise_exhausted(const RateScope& scope, uint16_t slope) {
     if (scope.has(t_.thread())) {
       uint16_t& exhausted = s_.exhausted[t_.thread()];
@@ -289,25 +266,14 @@ class FrameRateControl {
     t_.sync();
   }
 
-  /// Lowers the caps of components that are over `cap`. @return whether there are any
-  CJ2K_KERNEL_FN bool lower_caps(uint64_t cap, int attempt) {
-    bool is_over = false;
-    for (uint32_t c = 0; c < p_.plan.num_components; ++c) {
-      const uint64_t bytes = measured_bytes(scope_of(c, cap));
-      if (bytes <= cap) continue;
-      is_over = true;
-      const uint64_t less = (bytes - cap + kSpareBytes) << attempt;
-      if (t_.thread() == 0) {
-        const uint64_t now = t_.sload(s_.caps[c]);
-        t_.sstore(s_.caps[c], now > less ? now - less : 0);
-      }
-    }
-    t_.sync();
-    return is_over;
-  }
-
-  /// Forgets selection and measurements, and finds the points within the quality.
-  CJ2K_KERNEL_FN void clear_selection() {
+  /// Begins with nothing selected or measured, and finds the points within the quality.
+  CJ2K_KERNEL_FN void clear() {
+    const uint32_t entries = p_.plan.num_components * kAboveAllSlopes;
+    auto* const histogram = reinterpret_cast<simt::U32x4*>(m_.histogram());
+    for (uint32_t i = t_.thread(); i < entries / 2; i += kRateThreads)
+      t_.gstore(histogram + i, simt::U32x4{0, 0, 0, 0});
+    for (uint32_t i = t_.thread(); i < p_.plan.num_words; i += kRateThreads)
+      t_.gstore(m_.words() + i, 0);
     for (uint32_t b = t_.thread(); b < p_.plan.num_blocks; b += kRateThreads) {
       const Tier1Result* const result = results() + b;
       BlockRecord record{t_.gload(&result->first_hull), t_.gload(&result->num_hull), 0, 0};
@@ -324,6 +290,10 @@ class FrameRateControl {
       t_.sstore(s_.exhausted[t_.thread()], rate().slope);
       t_.sstore(s_.measured.header[t_.thread()], p_.plan.component_precincts[t_.thread()]);
       t_.sstore(s_.measured.body[t_.thread()], 0);
+    }
+    if (t_.thread() == 0) {
+      t_.sstore(s_.lowest, kAboveAllSlopes);
+      t_.sstore(s_.end, 0);
     }
     t_.sync();
   }

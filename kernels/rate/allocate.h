@@ -103,6 +103,9 @@ inline constexpr uint32_t kRateLongCode = 1;    ///< a Contribution::is_long
 inline constexpr uint32_t kRateManyPoints = 2;  ///< more candidates than RatePlan::max_candidates
 inline constexpr uint32_t kRateLongHeader = 4;  ///< a packet header has no room in its words
 inline constexpr uint32_t kRateLongBlock = 8;   ///< long_block
+/// A component takes more than its cap after the choice for the frame. With codewords of one segment
+/// none should.
+inline constexpr uint32_t kRateOverCap = 16;
 
 struct RateOutput {
   ChosenBlock* chosen;    ///< [num_frames * num_blocks]

@@ -140,7 +140,6 @@ struct AllocateSmem {
   Candidate trial;
   BlockCode trial_code;
   PrecinctRecord trial_precinct;
-  uint64_t caps[CJ2K_MAX_COMPONENTS];       ///< of the components
   uint32_t lowest, end;                     ///< slopes in the histogram
   uint32_t num_listed;                      ///< precincts that have changed
   uint32_t flags;                           ///< RateOutcome::flags

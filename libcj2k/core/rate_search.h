@@ -37,11 +37,6 @@ struct RateScope {
 /// Estimate of the bits that a block adds to a packet header when its first point goes in: its nodes
 /// of the tag trees. Measured: 3.5 to 4.5 on pictures.
 inline constexpr int kTreeBits = 4;
-/// If the components' caps do not hold after the choice for the frame, it is made again with less
-/// for these components: so many bytes less than needed, so many times at most.
-inline constexpr uint64_t kSpareBytes = 8;
-inline constexpr int kCapTries = 6;
-
 /// log2(cap / bytes) in log-slope steps, 256 per doubling; 0: the cap is used up.
 CJ2K_HD constexpr uint16_t unused_steps(uint64_t cap, uint64_t bytes) {
   if (cap <= bytes) return 0;
@@ -101,12 +96,6 @@ class RateSearch {
     stage_ = Stage::kThreshold;
     if (scope.fixed + ops_.histogram_bytes(scope, 0) <= scope.cap) select(0, true, Stage::kAll);
   }
-  /// Takes no point of a scope, in steps.
-  CJ2K_HD_INLINE constexpr void begin_empty(const RateScope& scope) {
-    scope_ = scope;
-    end_slope_ = 0;
-    select(kAboveAllSlopes, true, Stage::kDone);
-  }
   /// @return whether there is another step
   CJ2K_HD_INLINE constexpr bool step() {
     if (move_ == Move::kSelect) {
@@ -121,7 +110,7 @@ class RateSearch {
     move_ = Move::kNone;
     measures_ = false;
     decide();
-    return stage_ != Stage::kDone || move_ != Move::kNone;
+    return stage_ != Stage::kDone;
   }
   CJ2K_HD_INLINE constexpr uint16_t slope() const { return end_slope_; }
 

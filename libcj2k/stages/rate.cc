@@ -213,7 +213,9 @@ void RateControl::allocate(const CodedBlock* blocks) {
   // for it. With one layer the frame's choice only takes points away, but this can make a header
   // longer too: a raw segment that is cut from two passes to one may need a larger Lblock, and so
   // longer length fields for all segments of the block (B.10.7.1).
-  for (int attempt = 0; attempt < kCapTries; ++attempt) {
+  constexpr int kTries = 6;
+  constexpr uint64_t kSpareBytes = 8;
+  for (int attempt = 0; attempt < kTries; ++attempt) {
     allocate_under(caps);
     bool over = false;
     for (uint32_t c = 0; c < plan_.components.size(); ++c) {

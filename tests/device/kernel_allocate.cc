@@ -5,6 +5,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -20,6 +21,8 @@
 #include "stages/early_stop.h"
 #include "stages/packets.h"
 #include "stages/rate.h"
+#include "support/encode.h"
+#include "support/picture.h"
 
 namespace cj2k::cuda {
 namespace {
@@ -73,12 +76,24 @@ Frame random_frame(const Plan& plan, uint64_t seed, uint32_t most_bytes) {
   return frame;
 }
 
+/// The frames are moved, not copied: their blocks point to their hulls.
+std::vector<Frame> two_frames(const Plan& plan) {
+  std::vector<Frame> frames;
+  for (const uint64_t seed : {1, 2}) frames.push_back(random_frame(plan, seed, 50));
+  return frames;
+}
+
 /// Bytes of the frame when everything goes in.
 uint64_t all_bytes(const Plan& plan, const Frame& frame) {
   uint64_t bytes = fixed_bytes(plan);
   for (const CodedBlock& block : frame.blocks)
     bytes += block.num_hull > 0 ? block.hull[block.num_hull - 1].length_bytes + 4 : 1;
   return bytes;
+}
+
+/// A cap for about half of it.
+RateLimits half_of(const Plan& plan, const Frame& frame) {
+  return {(smallest_bytes(plan).frame + all_bytes(plan, frame)) / 2, kNoTarget, 0};
 }
 
 FrameRate rate_of(const RateLimits& limits) {
@@ -107,6 +122,7 @@ class OnDevice {
             static_cast<uint8_t>(plan.blocks[b].max_bit_planes + plan.blocks[b].planes_above -
                                  frame.blocks[b].zero_bit_planes);
         result.num_bytes = frame.blocks[b].num_bytes;
+        result.planes_left = frame.blocks[b].planes_left;
         results.push_back(result);
         hull.insert(hull.end(), frame.hulls[b].begin(), frame.hulls[b].end());
       }
@@ -120,6 +136,14 @@ class OnDevice {
   }
 
   RatePlan& rate_plan() { return rate_plan_; }
+  /// Gives the packet headers no room.
+  void take_header_room() {
+    for (RatePrecinct& precinct : tables_.precincts) precinct.num_words = 2;
+    std::vector<uint8_t> image(tables_.bytes());
+    tables_.store(image.data());
+    table_memory_ = gpu_.upload(image);
+    rate_plan_ = tables_.on_device(table_memory_.as<void>(), jobs_.as<Tier1Job>());
+  }
 
   void allocate(const std::vector<RateLimits>& limits, bool again = false) {
     FrameRates rates{};
@@ -142,7 +166,7 @@ class OnDevice {
   Gpu& gpu_;
   const Plan& plan_;
   const std::vector<Frame>& frames_;
-  const RateTables tables_;
+  RateTables tables_;
   simt::DeviceBuffer table_memory_, jobs_, results_, hull_, scratch_, chosen_, outcomes_;
   RatePlan rate_plan_{};
 };
@@ -278,6 +302,142 @@ TEST_CASE("rate control on the device: random hulls") {
   CHECK(totals.full > 0);
   CHECK(totals.part > totals.frames / 2);
   MESSAGE(totals.frames << " frames, " << totals.empty << " empty, " << totals.full << " in full");
+}
+
+TEST_CASE("rate control on the device: frames that are left to the host, and a second call") {
+  const Plan plan = plan_of({{"width", "100"}, {"height", "80"}, {"cblk", "8x8"}, {"levels", "2"}});
+  for_each_seed("allocate_rate", [&](Gpu& gpu, uint64_t) {
+    std::vector<Frame> frames = two_frames(plan);
+    const std::vector<RateLimits> limits = {half_of(plan, frames[0]), half_of(plan, frames[1])};
+    const auto flags_of = [&](const auto& change) {
+      OnDevice device(gpu, plan, frames);
+      change(device);
+      device.allocate(limits);
+      return std::array{device.outcomes[0].flags, device.outcomes[1].flags};
+    };
+    using Flags = std::array<uint32_t, 2>;
+    CHECK(flags_of([](OnDevice&) {}) == Flags{0, 0});
+    CHECK(flags_of([](OnDevice& device) { device.rate_plan().max_candidates = 3; }) ==
+          Flags{kRateManyPoints, kRateManyPoints});
+    CHECK(flags_of([](OnDevice& device) { device.take_header_room(); }) ==
+          Flags{kRateLongHeader, kRateLongHeader});
+    const auto with_points = std::find_if(frames[1].hulls.begin(), frames[1].hulls.end(),
+                                          [](const auto& hull) { return !hull.empty(); });
+    const auto block = static_cast<uint32_t>(with_points - frames[1].hulls.begin());
+    frames[1].blocks[block].num_bytes = 5000000;
+    {
+      OnDevice device(gpu, plan, frames);
+      device.allocate(limits);
+      CHECK(device.outcomes[0].flags == 0);
+      CHECK(device.outcomes[0].long_block == UINT32_MAX);
+      CHECK(device.outcomes[1].flags == kRateLongBlock);
+      CHECK(device.outcomes[1].long_block == block);
+    }
+    frames[1].blocks[block].num_bytes = 0;
+    // A point without bytes.
+    (*with_points)[0] = {0, 1, kMaxSlope, 1.0};
+    frames[1].blocks[block].num_hull = 1;
+    CHECK(flags_of([](OnDevice&) {}) == Flags{0, kRateLongCode});
+  });
+}
+
+TEST_CASE("rate control on the device: only frames of which blocks went on are allocated again") {
+  const Plan plan = plan_of({{"width", "64"}, {"height", "64"}, {"cblk", "8x8"}, {"levels", "1"}});
+  for_each_seed("allocate_rate", [&](Gpu& gpu, uint64_t) {
+    const std::vector<Frame> frames = two_frames(plan);
+    std::vector<RateLimits> limits = {half_of(plan, frames[0]), half_of(plan, frames[1])};
+    OnDevice device(gpu, plan, frames);
+    device.allocate(limits);
+    const std::vector<ChosenBlock> first = device.chosen;
+    const std::vector<RateOutcome> outcomes = device.outcomes;
+    CHECK(outcomes[0].rounds == 1);
+    device.set_outcomes({[&] {
+                           RateOutcome done = outcomes[0];
+                           done.num_resumed = 0;
+                           return done;
+                         }(),
+                         [&] {
+                           RateOutcome goes_on = outcomes[1];
+                           goes_on.num_resumed = 1;
+                           return goes_on;
+                         }()});
+    for (RateLimits& of : limits) of.frame_bytes -= of.frame_bytes / 4;
+    device.allocate(limits, true);
+    CHECK(device.outcomes[0].rounds == 1);
+    CHECK(device.outcomes[1].rounds == 2);
+    CHECK(device.outcomes[0].body_bytes[0] == outcomes[0].body_bytes[0]);
+    CHECK(device.outcomes[1].body_bytes[0] < outcomes[1].body_bytes[0]);
+    const auto same = [&](size_t from) {
+      return std::equal(first.begin() + static_cast<ptrdiff_t>(from),
+                        first.begin() + static_cast<ptrdiff_t>(from + plan.blocks.size()),
+                        device.chosen.begin() + static_cast<ptrdiff_t>(from),
+                        [](const auto& a, const auto& b) { return a.points == b.points; });
+    };
+    CHECK(same(0));
+    CHECK_FALSE(same(plan.blocks.size()));
+  });
+}
+
+/// Codes a picture on the CPU, as gop.cc does, and allocates it on the device each time.
+/// @return how often
+size_t check_picture(Gpu& gpu, const Settings& settings, cj2k::test::Content content,
+                     Totals& totals) {
+  const Plan plan = plan_of(settings);
+  REQUIRE(device_allocates(plan));
+  std::vector<PacketScratch> scratch;
+  scratch.emplace_back(plan);
+  RateControl rate(plan, scratch);
+  const BlockSample sample(plan);
+  size_t rounds = 0;
+  tbb::task_arena one_thread(1);
+  one_thread.execute([&] {
+    const cj2k::test::FrameMemory memory(cj2k::test::make_picture(plan.params, content, 3));
+    const std::unique_ptr<Backend> backend = make_cpu_backend(plan);
+    std::unique_ptr<GopWork> work;
+    std::vector<cj2k_stats> stats(static_cast<size_t>(plan.params.gop));
+    const uint32_t number = 0;
+    REQUIRE(backend->make_gop_work(&work) == Status::kOk);
+    REQUIRE(backend->ingest(memory.frame, *work, 0, stats[0]) == Status::kOk);
+    REQUIRE(backend->transform(*work, {&number, 1}, stats.data()) == Status::kOk);
+    EarlyStop stop(plan, sample);
+    stop.begin(0, rate, {});
+    do {
+      BlockRequest& request = stop.request();
+      REQUIRE(backend->code_blocks(*work, {&request, 1}, sample, stats.data()) == Status::kOk);
+      rate.allocate(work->blocks(0));
+      Frame frame;
+      frame.blocks.assign(work->blocks(0), work->blocks(0) + plan.blocks.size());
+      for (const CodedBlock& block : frame.blocks)
+        frame.hulls.emplace_back(block.hull, block.hull + block.num_hull);
+      const std::vector<Frame> frames = {frame};
+      OnDevice device(gpu, plan, frames);
+      const RateLimits limits = rate_limits(plan, plan.params);
+      device.allocate({limits});
+      check_frame(plan, frames[0], limits, rate, device, 0, totals);
+      ++rounds;
+    } while (stop.goes_on(work->blocks(0), rate));
+  });
+  return rounds;
+}
+
+TEST_CASE("rate control on the device: pictures whose blocks pause and go on") {
+  const Settings size = {{"width", "330"}, {"height", "250"}, {"cblk", "16x16"}, {"device", "cpu"}};
+  Gpu gpu(5);
+  Totals totals;
+  size_t rounds = 0, pictures = 0;
+  for (const Settings& more :
+       {Settings{{"target_bytes", "9000"}},
+        {{"target_bytes", "30000"}, {"precincts", "64x64"}},
+        {{"target_bytes", "20000"}, {"max_component_bytes", "9000"}, {"precincts", "128x128"}}}) {
+    Settings settings = size;
+    settings.insert(settings.end(), more.begin(), more.end());
+    for (const auto content : {cj2k::test::Content::kTexture, cj2k::test::Content::kEdges}) {
+      rounds += check_picture(gpu, settings, content, totals);
+      ++pictures;
+    }
+  }
+  CHECK(rounds > pictures);
+  MESSAGE(pictures << " pictures, " << rounds << " times");
 }
 
 }  // namespace
