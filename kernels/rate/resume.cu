@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
+#include <bit>
+
 #include "kernels/rate/resume.cuh"
 #include "kernels/rate/resume.h"
 #include "kernels/simt/launch.h"
@@ -15,8 +17,11 @@ Status resume_blocks(simt::Stream& stream, const Tier1Buffers& buffers, uint32_t
                                       {buffers, num_components, output, resume, false});
 }
 
-Status release_blocks(simt::Stream& stream, const Tier1Buffers& buffers, uint32_t num_frames) {
-  return simt::launch<resume::Resume>(stream, {num_frames}, {buffers, 0, {}, {}, true});
+Status release_blocks(simt::Stream& stream, const Tier1Buffers& buffers, uint64_t frames) {
+  ResumeOutput resume{};
+  resume.frames = frames;
+  return simt::launch<resume::Resume>(stream, {static_cast<uint32_t>(std::bit_width(frames))},
+                                      {buffers, 0, {}, resume, true});
 }
 
 }  // namespace cj2k::cuda

@@ -17,7 +17,7 @@ struct ResumeParams {
   uint32_t num_components;
   Tier1Output output;
   ResumeOutput resume;
-  bool releases;  ///< resume is not used: Tier1State::stopped of all blocks becomes 0
+  bool releases;  ///< Tier1State::stopped of all blocks becomes 0, and nothing else is done
 };
 
 /// Marks the blocks that resume. A paused block resumes at the thresholds that it reaches
@@ -41,6 +41,10 @@ struct Resume {
   template <typename T>
   CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
     const uint32_t frame = t.block_x();
+    if ((p.resume.frames >> frame & 1) == 0) {
+      if (!p.releases && t.thread() == 0) t.gstore(&p.resume.outcomes[frame].num_resumed, 0);
+      return;
+    }
     if (p.releases) {
       Tier1State* const states = p.buffers.states + uint64_t{frame} * p.buffers.num_blocks;
       for (uint32_t b = t.thread(); b < p.buffers.num_blocks; b += kThreads) {

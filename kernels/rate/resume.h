@@ -24,6 +24,7 @@ struct ResumeOutput {
   const uint16_t* thresholds;  ///< [frame][CJ2K_MAX_COMPONENTS] to which the blocks were coded
   uint16_t* next;              ///< the same for the blocks that resume; where none does: thresholds
   uint8_t* paused_passes;      ///< [blocks] Tier1State::num_passes of all blocks; null: not wanted
+  uint64_t frames;  ///< a bit for each frame; all others keep their blocks, of which none resumes
 };
 /// Sets Tier1State::stopped of all blocks of the frames 0 .. num_frames - 1: 0 of those that resume,
 /// so that the next call codes these alone, and 1 of all others. No block resumes of a frame that the
@@ -33,6 +34,7 @@ Status resume_blocks(simt::Stream& stream, const Tier1Buffers& buffers, uint32_t
                      uint32_t num_components, const Tier1Output& output,
                      const ResumeOutput& resume);
 /// Sets Tier1State::stopped of all blocks of the frames to 0.
-Status release_blocks(simt::Stream& stream, const Tier1Buffers& buffers, uint32_t num_frames);
+/// @param frames  a bit for each frame
+Status release_blocks(simt::Stream& stream, const Tier1Buffers& buffers, uint64_t frames);
 
 }  // namespace cj2k::cuda

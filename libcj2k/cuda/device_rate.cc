@@ -25,6 +25,12 @@ FrameRates rates_of(std::span<const BlockRequest> requests) {
 
 }  // namespace
 
+uint64_t frames_of(std::span<const BlockRequest> requests) {
+  uint64_t frames = 0;
+  for (const BlockRequest& request : requests) frames |= uint64_t{1} << request.frame;
+  return frames;
+}
+
 DeviceRate::DeviceRate(const DeviceCoderSetup& setup)
     : s_(setup), frames_(static_cast<size_t>(setup.plan.params.gop)) {}
 
@@ -55,14 +61,15 @@ Status DeviceRate::allocate(CudaGopWork& work, std::span<const BlockRequest> req
       {d.as<ChosenBlock>(s_.memory.chosen), d.as<RateOutcome>(s_.memory.outcomes)});
 }
 
-Status DeviceRate::mark_resumed(CudaGopWork& work, const Tier1Buffers& buffers, uint32_t num_frames,
-                                const Tier1Output& output, bool is_last) {
+Status DeviceRate::mark_resumed(CudaGopWork& work, std::span<const BlockRequest> requests,
+                                const Tier1Buffers& buffers, const Tier1Output& output,
+                                bool is_last) {
   const simt::DeviceBuffer& d = work.device;
   auto* const coded_to = d.as<uint16_t>(s_.memory.thresholds);
   ResumeOutput resume{d.as<RateOutcome>(s_.memory.outcomes), coded_to, next_thresholds(work),
-                      d.as<uint8_t>(s_.memory.paused_passes)};
-  if (is_last) resume = {resume.outcomes, next_thresholds(work), coded_to, nullptr};
-  return resume_blocks(work.stream, buffers, num_frames,
+                      d.as<uint8_t>(s_.memory.paused_passes), frames_of(requests)};
+  if (is_last) resume = {resume.outcomes, next_thresholds(work), coded_to, nullptr, resume.frames};
+  return resume_blocks(work.stream, buffers, num_frames_,
                        static_cast<uint32_t>(s_.plan.components.size()), output, resume);
 }
 

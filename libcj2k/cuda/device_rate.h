@@ -14,6 +14,9 @@
 
 namespace cj2k::cuda {
 
+/// A bit for each frame of the requests.
+uint64_t frames_of(std::span<const BlockRequest> requests);
+
 /// Part of the EBCOT block coder. All calls but `take` are enqueued in work.stream.
 class DeviceRate {
  public:
@@ -29,8 +32,8 @@ class DeviceRate {
                   const Tier1Output& output, bool again);
   /// Marks the blocks that resume, after `allocate`, and lowers the thresholds (resume.h). From the
   /// second time on nothing is coded after it: it says only which frames are not final.
-  Status mark_resumed(CudaGopWork& work, const Tier1Buffers& buffers, uint32_t num_frames,
-                      const Tier1Output& output, bool is_last);
+  Status mark_resumed(CudaGopWork& work, std::span<const BlockRequest> requests,
+                      const Tier1Buffers& buffers, const Tier1Output& output, bool is_last);
   /// The thresholds that blocks which resume are coded to, on the device.
   uint16_t* next_thresholds(const CudaGopWork& work) const {
     return work.device.as<uint16_t>(s_.memory.next_thresholds);

@@ -404,16 +404,15 @@ Status DeviceEbcot::make_hulls(CudaGopWork& work, const Tier1List& list,
 Status DeviceEbcot::finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests,
                                      const Tier1List& all, const Tier1List* may_resume) {
   const Tier1Buffers b = buffers(work);
-  const uint32_t num_frames = requests.back().frame + 1;
   const Tier1Output hulls = output_by_number(work, true);
   const bool resumes = may_resume != nullptr;
   CJ2K_TRY(rate_.allocate(work, requests, hulls, false));
   if (resumes) {
-    CJ2K_TRY(rate_.mark_resumed(work, b, num_frames, hulls, false));
+    CJ2K_TRY(rate_.mark_resumed(work, requests, b, hulls, false));
     CJ2K_TRY(run_tier1(work, *may_resume, {rate_.next_thresholds(work)}));
     CJ2K_TRY(make_hulls(work, *may_resume, hulls));
     CJ2K_TRY(rate_.allocate(work, requests, hulls, true));
-    CJ2K_TRY(rate_.mark_resumed(work, b, num_frames, hulls, true));
+    CJ2K_TRY(rate_.mark_resumed(work, requests, b, hulls, true));
   }
   CJ2K_TRY(rate_.bring(work, requests, b, all, hulls, resumes));
   CJ2K_TRY(work.stream.record(work.end));
@@ -430,7 +429,7 @@ Status DeviceEbcot::leave_to_host(CudaGopWork& work, std::span<const BlockReques
   for (const BlockRequest& request : requests) {
     if (request.final == nullptr) left.push_back(request);
   }
-  CJ2K_TRY(release_blocks(work.stream, buffers(work), left.back().frame + 1));
+  CJ2K_TRY(release_blocks(work.stream, buffers(work), frames_of(left)));
   Listed listed{};
   CJ2K_TRY(list_requests(work, left, &listed));
   CJ2K_TRY(bring_results(work, listed, {resumed, rate_.next_thresholds(work)}));
