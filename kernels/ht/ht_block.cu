@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 #include "kernels/ht/ht_block.cuh"
+#include "kernels/ht/ht_hulls.cuh"
 #include "kernels/simt/launch.h"
 
 CJ2K_KERNEL(ht_peaks_53, cj2k::cuda::ht::Peaks<true>)
@@ -9,6 +10,7 @@ CJ2K_KERNEL(ht_count_53, cj2k::cuda::ht::Count<true>)
 CJ2K_KERNEL(ht_count_97, cj2k::cuda::ht::Count<false>)
 CJ2K_KERNEL(ht_choose_53, cj2k::cuda::ht::Choose<true>)
 CJ2K_KERNEL(ht_choose_97, cj2k::cuda::ht::Choose<false>)
+CJ2K_KERNEL(ht_hulls, cj2k::cuda::ht::Hulls)
 CJ2K_KERNEL(ht_lossless, cj2k::cuda::ht::Encode<true, false>)
 CJ2K_KERNEL(ht_53, cj2k::cuda::ht::Encode<true, true>)
 CJ2K_KERNEL(ht_97, cj2k::cuda::ht::Encode<false, true>)
@@ -72,6 +74,13 @@ Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork& wor
                       : work.reversible ? launch_encode<ht::Encode<true, true>>
                                         : launch_encode<ht::Encode<false, true>>;
   return launch(stream, blocks, work, bytes, results);
+}
+
+Status ht_hulls(simt::Stream& stream, const HtTask* tasks, const HtChoice* choices, uint32_t count,
+                bool reversible, const HtResult* results, HullPoint* hulls) {
+  constexpr uint32_t kThreads = ht::Hulls::kThreads;
+  return simt::launch<ht::Hulls>(stream, {(count + kThreads - 1) / kThreads},
+                                 {reversible, tasks, choices, count, results, hulls});
 }
 
 std::vector<uint16_t> ht_vlc_words() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "core/hull.h"
 #include "kernels/ebcot/quantize.h"
 #include "kernels/pixels/pixels.h"
 
@@ -60,8 +61,14 @@ struct alignas(8) HtChoice {
   uint32_t first_task;
   uint32_t num_tasks;  ///< from the highest plane to the lowest
   uint8_t bit_planes;  ///< of the block
-  uint8_t reserved[3];
+  bool has_hull;       ///< ht_hulls makes its hull; then there are two tasks at most
+  uint8_t reserved[2];
 };
+
+/// Most points on the hull of a block with HtChoice::has_hull.
+inline constexpr uint32_t kMostHtHull = 6;
+/// In HullPoint::passes of ht_hulls, the number of the block's task stands above the passes.
+inline constexpr int kHtHullTaskShift = 8;
 
 /// Tasks by HtTask::passes: a list for each number of them, from 0 to 3.
 inline constexpr uint32_t kHtKinds = 4;
@@ -129,5 +136,10 @@ struct HtWork {
 /// @param results  [work.count]
 Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork& work, uint8_t* bytes,
                  HtResult* results);
+/// Makes the hulls of blocks whose tasks are done.
+/// @param hulls  [count][kMostHtHull] of blocks with HtChoice::has_hull; a hull of fewer points ends
+///               with a point of slope 0
+Status ht_hulls(simt::Stream& stream, const HtTask* tasks, const HtChoice* choices, uint32_t count,
+                bool reversible, const HtResult* results, HullPoint* hulls);
 
 }  // namespace cj2k::cuda

@@ -155,8 +155,9 @@ void HtRun::estimate_planes(const CodeBlock& block, const HtPlanes& planes, doub
     code.plane = plane;
     code.cleanup_bytes = sixteenths / 128 + 1;
     code.left = left_error(block, plane);
+    count_ht_passes(code, coded);
     count_ += make_ht_points(code, subband_of(plan_, block, limits_.step_set), weight_, total,
-                             worker_.points + count_, coded);
+                             worker_.points + count_);
   }
 }
 
@@ -179,8 +180,9 @@ void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double tot
     if (passes > 2 && code.refinement.sig_prop_bytes > 0)
       code.sig_prop_last = worker_.both[code.refinement.sig_prop_bytes - 1];
   }
+  count_ht_passes(code, coded);
   count_ += make_ht_points(code, subband_of(plan_, block, limits_.step_set), weight_, total,
-                           worker_.points + count_, coded);
+                           worker_.points + count_);
 }
 
 /// Builds the hull of all points so far, and keeps them if the block may resume.

@@ -107,7 +107,8 @@ struct GopMemory {
   uint64_t records_bytes = 0, stop_counters_bytes = 0;
   // HT alone.
   uint64_t peaks = 0, ht_tasks = 0, ht_results = 0;
-  uint64_t ht_choices = 0, ht_lists = 0, ht_counts = 0;  ///< ht_choose
+  uint64_t ht_choices = 0, ht_hulls = 0;
+  uint64_t ht_lists = 0, ht_counts = 0;  ///< ht_choose
   /// Size of `samples`. After block coding, the bytes of blocks are packed or gathered there.
   uint64_t samples_bytes = 0;
   uint64_t bytes = 0;  ///< size of the device memory

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The HT block coder of the CUDA backend. The device codes all blocks of a call at once (kernels/ht),
-// and chooses the passes that HtPoints::kNearSlope asks for. Which planes it chooses from, the
-// truncation points and the hulls are computed on the host, by the functions of the CPU backend
-// (stages/ht/ht_points.h).
+// chooses the passes that HtPoints::kNearSlope asks for, and makes the hulls of most blocks. Which
+// planes it chooses from, and the other hulls, are computed on the host by the functions of the CPU
+// backend (stages/ht/ht_points.h): estimates, all planes of a block, blocks that resume, layers.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -62,6 +62,14 @@ class DeviceHt final : public DeviceBlockCoder {
     uint32_t step_set;
     int bit_planes;
     HtPoints points;
+    bool has_hull;  ///< made by the device
+  };
+  /// CodedBlock::coder_state: what was coded so far. Few blocks resume, so the points of a block whose
+  /// hull is the device's are made only then.
+  struct State {
+    HtState points;       ///< if count > 0
+    HtPlanes planes;      ///< otherwise
+    HtResult results[2];  ///< of these planes, from the highest
   };
   struct Prediction {
     uint32_t frame;
@@ -78,7 +86,11 @@ class DeviceHt final : public DeviceBlockCoder {
                         const BlockSample& sample);
   void add_item(CudaGopWork& work, const HtPart& part, uint32_t index);
   Status run_tasks(CudaGopWork& work);
-  void finish(CudaGopWork& work, const Item& item);
+  void finish(CudaGopWork& work, uint32_t number_of_item);
+  int points_before(const Item& item, const State& state, double weight, double total,
+                    HtPoint* points) const;
+  void take_hull(CudaGopWork& work, uint32_t number_of_item, const HtResult* results,
+                 CodedBlock& coded);
   void build_hull(CodedBlock& coded, uint32_t number, double weight, HtPoint* points, int count);
   template <typename T>
   T* keep(const T* from, int count) {
@@ -99,8 +111,9 @@ class DeviceHt final : public DeviceBlockCoder {
   std::vector<HtPart> parts_;
   std::vector<Prediction> predictions_;  ///< of the frames that are not coded yet
   uint32_t num_tasks_ = 0;
-  bool choose_ = false;   ///< some of items_ are HtPoints::kNearSlope
-  bool has_run_ = false;  ///< tasks, in this call of `code`
+  bool choose_ = false;     ///< some of items_ are HtPoints::kNearSlope
+  bool has_hulls_ = false;  ///< some of items_ have hulls from the device
+  bool has_run_ = false;    ///< tasks, in this call of `code`
 };
 
 HtBlocks DeviceHt::on_device(CudaGopWork&, const Samples& samples) const {
@@ -166,7 +179,7 @@ Status DeviceHt::code_predicted(CudaGopWork& work, std::span<BlockRequest> reque
 Status DeviceHt::code_parts(CudaGopWork& work) {
   items_.clear();
   num_tasks_ = 0;
-  choose_ = false;
+  choose_ = has_hulls_ = false;
   for (const HtPart& part : parts_) {
     step_sets_[part.frame] = part.share.step_set;
     for (const uint32_t index : part.share.blocks) add_item(work, part, index);
@@ -174,7 +187,7 @@ Status DeviceHt::code_parts(CudaGopWork& work) {
   if (num_tasks_ > 0) CJ2K_TRY(run_tasks(work));
   constexpr size_t kGrain = 64;
   parallel_for(items_.size(), kGrain, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) finish(work, items_[i]);
+    for (size_t i = begin; i < end; ++i) finish(work, static_cast<uint32_t>(i));
   });
   return Status::kOk;
 }
@@ -200,15 +213,20 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   const uint16_t threshold = part.share.thresholds[block.component];
   const HtPoints points = ht_points_to_make(plan, coded, planes, threshold, part.share.points);
   const bool chooses = points == HtPoints::kNearSlope;
+  const bool has_hull = may_have_ht_hulls(plan) && !coded.is_coded &&
+                        points != HtPoints::kEstimate && planes.end > planes.lowest &&
+                        planes.end - planes.lowest <= 2;
   choose_ |= chooses;
+  has_hulls_ |= has_hull;
   HtChoice& choice = work.pinned.as<HtChoice>(s_.pinned.ht_choices)[items_.size()];
   choice = {weight,
             chooses ? threshold + kHtExpected : kHtNoChoice,
             num_tasks_,
             0,
             static_cast<uint8_t>(bit_planes),
+            has_hull,
             {}};
-  items_.push_back({number, num_tasks_, planes, part.share.step_set, bit_planes, points});
+  items_.push_back({number, num_tasks_, planes, part.share.step_set, bit_planes, points, has_hull});
   HtTask task{};
   task.block = number;
   task.is_counted = chooses;
@@ -247,25 +265,47 @@ Status DeviceHt::run_tasks(CudaGopWork& work) {
       stream.upload(tasks, work.pinned.as<void>(s_.pinned.ht_tasks), num_tasks_ * sizeof(HtTask)));
   const HtBlocks blocks = on_device(work, samples_);
   HtWork all{tasks, num_tasks_, {}, s_.plan.reversible, lossless(), causal};
+  const auto num_items = static_cast<uint32_t>(items_.size());
+  auto* const choices = work.device.as<HtChoice>(s_.memory.ht_choices);
+  if (choose_ || has_hulls_)
+    CJ2K_TRY(stream.upload(choices, work.pinned.as<void>(s_.pinned.ht_choices),
+                           num_items * sizeof(HtChoice)));
   if (choose_) {
     all.lists = {work.device.as<uint32_t>(s_.memory.ht_lists),
                  work.device.as<uint32_t>(s_.memory.ht_counts), num_tasks_};
-    auto* const choices = work.device.as<HtChoice>(s_.memory.ht_choices);
-    CJ2K_TRY(stream.upload(choices, work.pinned.as<void>(s_.pinned.ht_choices),
-                           items_.size() * sizeof(HtChoice)));
     CJ2K_TRY(stream.fill_u32(all.lists.counts, 0, kHtKinds));
-    CJ2K_TRY(ht_choose(stream, blocks, tasks, choices, static_cast<uint32_t>(items_.size()),
-                       s_.plan.reversible, results, all.lists));
+    CJ2K_TRY(ht_choose(stream, blocks, tasks, choices, num_items, s_.plan.reversible, results,
+                       all.lists));
   }
   CJ2K_TRY(ht_encode(stream, blocks, all, work.device.as<uint8_t>(s_.memory.coded), results));
+  if (has_hulls_) {
+    auto* const hulls = work.device.as<HullPoint>(s_.memory.ht_hulls);
+    CJ2K_TRY(ht_hulls(stream, tasks, choices, num_items, s_.plan.reversible, results, hulls));
+    CJ2K_TRY(stream.download(work.pinned.as<void>(s_.pinned.ht_hulls), hulls,
+                             num_items * kMostHtHull * sizeof(HullPoint)));
+  }
   CJ2K_TRY(stream.download(work.pinned.as<void>(s_.pinned.ht_results), results,
                            num_tasks_ * sizeof(HtResult)));
   CJ2K_TRY(stream.record(work.end));
   return work.end.synchronize();
 }
 
+/// The passes of a plane, coded. @param passes  HtTask::passes, unless the device chose
+HtPlane plane_of(const Plan& plan, int number, int passes, double weight, const HtResult& result) {
+  HtPlane code{};
+  code.plane = number;
+  code.passes = passes;
+  code.cleanup_bytes = result.cleanup_bytes;
+  code.left = ht_left_error(plan.reversible, weight, number, result.left);
+  code.refinement = {result.sig_prop_bytes, result.both_bytes, result.sig_prop_distortion,
+                     result.mag_ref_distortion};
+  code.sig_prop_last = result.sig_prop_last;
+  return code;
+}
+
 /// Makes the CodedBlock from the results of the block's tasks.
-void DeviceHt::finish(CudaGopWork& work, const Item& item) {
+void DeviceHt::finish(CudaGopWork& work, uint32_t number_of_item) {
+  const Item& item = items_[number_of_item];
   const Plan& plan = s_.plan;
   const CodeBlock& block = plan.blocks[item.number % num_blocks_];
   CodedBlock& coded = work.block(item.number);
@@ -277,34 +317,87 @@ void DeviceHt::finish(CudaGopWork& work, const Item& item) {
     total = item.bit_planes > 0
                 ? ht_left_error(plan.reversible, weight, item.bit_planes, result->total_left)
                 : 0;
+  const auto end = [&] { end_ht_call(before, item.planes, item.bit_planes, total, coded); };
+  if (item.has_hull) {
+    for (int plane = item.planes.end - 1, i = 0; plane >= item.planes.lowest; --plane, ++i) {
+      if (result[i].passes > 0)
+        count_ht_passes(plane_of(plan, plane, result[i].passes, weight, result[i]), coded);
+    }
+    end();
+    take_hull(work, number_of_item, result, coded);
+    return;
+  }
   HtPoint points[kMaxHtPoints];
   int count = 0;
-  if (before.coder_state != nullptr) {
-    const auto& state = *static_cast<const HtState*>(before.coder_state);
-    std::copy_n(state.points, state.count, points);
-    count = state.count;
-  }
+  if (before.coder_state != nullptr)
+    count =
+        points_before(item, *static_cast<const State*>(before.coder_state), weight, total, points);
   uint32_t sixteenths = 0, above = 0;
   for (int plane = item.planes.end - 1; plane >= item.planes.lowest; --plane, ++result) {
     sixteenths += ht_plane_bits(result->significant, above,
                                 static_cast<uint32_t>(block.width * block.height));
     above = result->significant;
-    HtPlane code{};
-    code.plane = plane;
-    code.passes = ht_passes(plane, item.planes.lowest, item.points);
-    if (item.points == HtPoints::kNearSlope) code.passes = result->passes;
-    if (code.passes == 0) continue;
-    code.cleanup_bytes =
-        item.points == HtPoints::kEstimate ? sixteenths / 128 + 1 : result->cleanup_bytes;
-    code.left = ht_left_error(plan.reversible, weight, plane, result->left);
-    code.refinement = {result->sig_prop_bytes, result->both_bytes, result->sig_prop_distortion,
-                       result->mag_ref_distortion};
-    code.sig_prop_last = result->sig_prop_last;
-    count += make_ht_points(code, subband_of(plan, block, item.step_set), weight, total,
-                            points + count, coded);
+    int passes = ht_passes(plane, item.planes.lowest, item.points);
+    if (item.points == HtPoints::kNearSlope) passes = result->passes;
+    if (passes == 0) continue;
+    HtPlane code = plane_of(plan, plane, passes, weight, *result);
+    if (item.points == HtPoints::kEstimate) code.cleanup_bytes = sixteenths / 128 + 1;
+    count_ht_passes(code, coded);
+    count +=
+        make_ht_points(code, subband_of(plan, block, item.step_set), weight, total, points + count);
   }
-  end_ht_call(before, item.planes, item.bit_planes, total, coded);
+  end();
   build_hull(coded, item.number, weight, points, count);
+}
+
+/// The points of a block before a call. @return their number
+int DeviceHt::points_before(const Item& item, const State& state, double weight, double total,
+                            HtPoint* points) const {
+  if (state.points.count > 0) {
+    std::copy_n(state.points.points, state.points.count, points);
+    return state.points.count;
+  }
+  const Subband& band =
+      subband_of(s_.plan, s_.plan.blocks[item.number % num_blocks_], item.step_set);
+  int count = 0;
+  for (int plane = state.planes.end - 1, i = 0; plane >= state.planes.lowest; --plane, ++i) {
+    const HtResult& result = state.results[i];
+    if (result.passes == 0) continue;
+    count += make_ht_points(plane_of(s_.plan, plane, result.passes, weight, result), band, weight,
+                            total, points + count);
+  }
+  return count;
+}
+
+/// Takes over the hull that the device has made.
+/// @param results  of the block's tasks
+void DeviceHt::take_hull(CudaGopWork& work, uint32_t number_of_item, const HtResult* results,
+                         CodedBlock& coded) {
+  const Item& item = items_[number_of_item];
+  const Subband& band =
+      subband_of(s_.plan, s_.plan.blocks[item.number % num_blocks_], item.step_set);
+  const HullPoint* from =
+      work.pinned.as<HullPoint>(s_.pinned.ht_hulls) + size_t{number_of_item} * kMostHtHull;
+  HullPoint hull[kMostHtHull];
+  PointCode codes[kMostHtHull];
+  int size = 0;
+  for (; size < static_cast<int>(kMostHtHull) && from[size].slope != 0; ++size) {
+    hull[size] = from[size];
+    const int task = hull[size].passes >> kHtHullTaskShift;
+    hull[size].passes &= (1u << kHtHullTaskShift) - 1;
+    const int plane = item.planes.end - 1 - task;
+    codes[size] = {nullptr, nullptr, results[task].cleanup_bytes,
+                   static_cast<uint8_t>(band.max_bit_planes - 1 - plane)};
+  }
+  if (coded.planes_left > 0) {
+    State state{{nullptr, 0}, item.planes, {}};
+    std::copy_n(results, item.planes.end - item.planes.lowest, state.results);
+    coded.coder_state = keep(&state, 1);
+  }
+  if (size == 0) return;
+  coded.hull = keep(hull, size);
+  coded.codes = codes_[item.number] = keep(codes, size);
+  coded.num_hull = static_cast<uint8_t>(size);
 }
 
 void DeviceHt::build_hull(CodedBlock& coded, uint32_t number, double weight, HtPoint* points,
@@ -320,7 +413,7 @@ void DeviceHt::build_hull(CodedBlock& coded, uint32_t number, double weight, HtP
   coded.cuts = has_cuts ? keep(cuts, size) : nullptr;
   coded.num_hull = static_cast<uint8_t>(size);
   if (coded.planes_left == 0) return;
-  const HtState state{keep(points, count), count};
+  const State state{{keep(points, count), count}, {}, {}};
   coded.coder_state = keep(&state, 1);
 }
 

@@ -27,5 +27,10 @@ struct HtLayout {
   uint32_t most_bytes = 0;   ///< most bytes of a point of a block
 };
 HtLayout make_ht_layout(const Plan& plan);
+/// Whether the device makes hulls. Without loss they have one point, and the points of layers need
+/// more than a hull says.
+inline bool may_have_ht_hulls(const Plan& plan) {
+  return !plan.params.lossless && plan.params.layers == 1;
+}
 
 }  // namespace cj2k::cuda

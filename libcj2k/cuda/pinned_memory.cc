@@ -73,9 +73,11 @@ PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   ht_tasks = carver.take(tasks * sizeof(HtTask));
   ht_results = carver.take(tasks * sizeof(HtResult));
   ht_choices = carver.take(is_ht ? blocks * sizeof(HtChoice) : 0);
+  const bool has_hulls = is_ht && may_have_ht_hulls(plan);
+  ht_hulls = carver.take(has_hulls ? blocks * kMostHtHull * sizeof(HullPoint) : 0);
   bytes = carver.bytes();
 
-  // Hulls of HT blocks are made on the host.
+  // Those of HT blocks are in ht_hulls, or made on the host.
   hull_bytes = is_ht ? 0 : blocks * kPlannedHullPoints * sizeof(HullPoint);
   // Without a cap: the size of the uncompressed frame.
   uint64_t frame = 0;

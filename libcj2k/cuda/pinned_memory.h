@@ -45,7 +45,7 @@ struct PinnedLayout {
 
   uint64_t input, list, resumed_list, weights, thresholds, results, totals, packed, gather;
   uint64_t outcomes, final_blocks, contributions;  ///< empty unless rate control runs on the device
-  uint64_t peaks, ht_tasks, ht_results, ht_choices;  ///< empty with coder = ebcot
+  uint64_t peaks, ht_tasks, ht_results, ht_choices, ht_hulls;  ///< empty with coder = ebcot
   uint64_t bytes, hull_bytes, code_bytes;
   uint64_t frame_jobs;  ///< most entries of `gather` for a frame
   uint64_t all_bytes() const { return bytes + hull_bytes + code_bytes; }

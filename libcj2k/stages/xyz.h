@@ -26,32 +26,41 @@
 
 namespace cj2k {
 
-/// scale(e) * polynomial(m), which is a power of x, times a constant. x has the exponent e, biased as in
-/// floats, and the mantissa m in [1, 2). The scale is fine[e % 8] * coarse[e / 8 % 8], rounded; the
-/// polynomial is evaluated by fused multiply-adds, from the highest term on.
-struct XyzCurve {
-  static constexpr uint32_t kScales = 8, kTerms = 5;
+/// Samples to linear light: a quadratic of y = sample + offset in each of 32 segments. With fused
+/// multiply-adds: terms[0] + y * (terms[1] + y * terms[2]). The segments are halves, quarters or
+/// eighths of octaves, one after another: the lowest bits of y's exponent and the highest of its
+/// mantissa number them, modulo 32.
+struct XyzLight {
+  static constexpr uint32_t kSegments = 32;
 
-  float fine[kScales], coarse[kScales];
-  float terms[kTerms];  ///< [power of m]
-  uint32_t least;       ///< bits of a float whose scale is 0: what smaller ones count as
+  float terms[3][kSegments];  ///< [power of y][segment]
+  float offset;               ///< for level-shifted samples
+  int32_t shift;              ///< what the bits of y are shifted by to get the segment
 };
 
-/// Both powers are curves, within 0.05 code values of the formulas: code values are almost always the
-/// nearest, and never more than one off. Instruction sets with fused multiply-add and permutations
-/// compute them. The others, and devices, look the same values up: in `linear`, and in `codes`,
-/// which has the places of the steps of the rounded curve.
-struct XyzTables {
-  std::vector<float> linear;    ///< [2^source bits]: linear_curve of each sample, never negative
-  std::vector<uint32_t> codes;  ///< [XyzCodes::kNumEntries]
-  XyzMatrix matrix;
-  XyzCurve linear_curve;  ///< of samples without level shift
-  XyzCurve code_curve;    ///< of linear light: codes before rounding
+/// Linear light to codes, before rounding: scale(e) * (start(s) + slope(s) * m). The exponent is e,
+/// the mantissa m in [1, 2), and s its highest five bits. All is of x + kXyzBlack for light x.
+struct XyzCurve {
+  static constexpr uint32_t kSegments = 32, kScales = 8;
+  static constexpr int kSegmentShift = 18;  ///< of the bits of a float, modulo 32
 
-  /// The bits of a mantissa that count. Between floats with these bits, the curve of codes rises by
-  /// more than its rounding errors. So the rounded one never falls, and has one step from each code
-  /// to the next.
-  static constexpr uint32_t kMantissaMask = 0x7FFFFF & ~uint32_t{31};
+  float start[kSegments], slope[kSegments];
+  float scale[4 * kScales];              ///< [e, biased as in floats, modulo 32], which is
+  float fine[kScales], coarse[kScales];  ///< fine[e % 8] * coarse[e / 8 % 8], rounded
+};
+
+/// Both powers are curves: light is about within 0.5 codes of the formula, with gammas from 2 to 2.6
+/// within 0.14, and codes of light within 0.05 from code 16 on. So codes are mostly the nearest, and
+/// never more than one off. With AVX2 and AVX-512 the curves are computed. Others, and devices, look
+/// the same values up: light in `linear`, and codes in `codes`, which has the places of the steps of
+/// the rounded curve. That never falls: each operation rises with the mantissa in a segment, and no
+/// segment begins below the end of the last.
+struct XyzTables {
+  std::vector<float> linear;    ///< [2^source bits]: `light` at each sample
+  std::vector<uint32_t> codes;  ///< [XyzCodes::kNumEntries]: `curve`, rounded
+  XyzMatrix matrix;
+  XyzLight light;
+  XyzCurve curve;
 };
 
 /// @param xyz          not CJ2K_XYZ_OFF
@@ -60,12 +69,15 @@ struct XyzTables {
 /// Throws std::bad_alloc.
 XyzTables make_xyz_tables(cj2k_xyz xyz, double gamma, int32_t source_bits);
 
-/// The value of a curve at x >= 0, and the nearest integer to it.
+/// Linear light of a level-shifted sample.
+float xyz_light_at(const XyzLight& light, int32_t sample);
+/// The code of x >= 2^-32, and the nearest integer to it.
 float xyz_curve_at(const XyzCurve& curve, float x);
 int32_t xyz_rounded_curve_at(const XyzCurve& curve, float x);
 
 /// Rows of R', G' and B' as ingest gives them (level-shifted, source bits) become X', Y' and Z' in
-/// place, level-shifted, 12 bits. Deterministic: yes, the same on every target and device.
+/// place, level-shifted, 12 bits. Fast with fused multiply-adds only: a processor of before 2013 has
+/// none, and takes the reference. Deterministic: yes, the same on every target and device.
 /// Allocates: no. Thread-safe: yes.
 namespace ref {
 void xyz_row(const XyzTables& tables, int32_t* r, int32_t* g, int32_t* b, int32_t count);

@@ -10,7 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// Whether there are fused multiply-adds, and registers hold the scales of eight exponents.
+// Whether registers hold the curve of codes.
 #undef CJ2K_XYZ_CURVES
 #define CJ2K_XYZ_CURVES (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
 
@@ -29,69 +29,125 @@ using VF = hn::VFromD<DF>;
 using VI = hn::VFromD<DI>;
 constexpr int32_t kLanes = HWY_TARGET <= HWY_AVX3 ? 16 : 8;
 
-static_assert(XyzCurve::kScales == 8);
-/// The eight floats of a table, in a register; in one of 16, twice.
-HWY_INLINE VF load_scales(const float* table) {
-#if HWY_TARGET <= HWY_AVX3
-  return VF{_mm512_broadcast_f32x8(_mm256_loadu_ps(table))};
-#else
-  return VF{_mm256_loadu_ps(table)};
-#endif
-}
-/// The lowest bits of a lane of `index` choose.
-HWY_INLINE VF pick(VF table, VI index) {
-#if HWY_TARGET <= HWY_AVX3
-  return VF{_mm512_permutexvar_ps(index.raw, table.raw)};
-#else
-  return VF{_mm256_permutevar8x32_ps(table.raw, index.raw)};
-#endif
-}
+constexpr int kMantissaBits = 23;
+static_assert(XyzLight::kSegments == 32 && XyzCurve::kSegments == 32 && XyzCurve::kScales == 8);
 
-class Curve {
+#if HWY_TARGET <= HWY_AVX3
+
+/// 32 floats. The five lowest bits of index, once shifted, choose.
+class Table {
  public:
-  HWY_INLINE explicit Curve(const XyzCurve& from)
-      : fine_(load_scales(from.fine)),
-        coarse_(load_scales(from.coarse)),
-        least_(hn::Set(DI(), static_cast<int32_t>(from.least))) {
-    for (uint32_t k = 0; k < XyzCurve::kTerms; ++k) terms_[k] = hn::Set(DF(), from.terms[k]);
+  HWY_INLINE explicit Table(const float* from)
+      : low_{_mm512_loadu_ps(from)}, high_{_mm512_loadu_ps(from + kLanes)} {}
+  HWY_INLINE VF at(VI index) const {
+    return VF{_mm512_permutex2var_ps(low_.raw, index.raw, high_.raw)};
   }
-  /// The factors of xyz_curve_at(x).
-  HWY_INLINE void factors(VF x, VF& scale, VF& polynomial) const {
-    const VI bits = hn::Max(hn::BitCast(DI(), x), least_);
-    const VI mask = hn::Set(DI(), static_cast<int32_t>(XyzTables::kMantissaMask));
-    const VF mantissa = hn::BitCast(DF(), hn::Or(hn::And(bits, mask), hn::Set(DI(), 127 << 23)));
-    scale = hn::Mul(pick(fine_, hn::ShiftRight<23>(bits)), pick(coarse_, hn::ShiftRight<26>(bits)));
-    polynomial = terms_[XyzCurve::kTerms - 1];
-    for (int k = XyzCurve::kTerms - 2; k >= 0; --k)
-      polynomial = hn::MulAdd(polynomial, mantissa, terms_[k]);
+  template <int kShift>
+  HWY_INLINE VF at(VI bits) const {
+    return at(hn::ShiftRight<kShift>(bits));
   }
 
  private:
-  VF fine_, coarse_;
-  VI least_;
-  VF terms_[XyzCurve::kTerms];
+  VF low_, high_;
+};
+
+class Scale {
+ public:
+  HWY_INLINE explicit Scale(const XyzCurve& from) : table_(from.scale) {}
+  HWY_INLINE VF of(VI bits) const { return table_.at<kMantissaBits>(bits); }
+
+ private:
+  Table table_;
+};
+
+HWY_INLINE VF mantissa_of(VF x) {
+  return VF{_mm512_getmant_ps(x.raw, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src)};
+}
+
+#else
+
+/// Eight floats of a table, by the three lowest bits of an index.
+HWY_INLINE VF pick(const float* table, VI index) {
+  return VF{_mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index.raw)};
+}
+
+/// 32 floats, chosen by five neighbouring bits.
+class Table {
+ public:
+  HWY_INLINE explicit Table(const float* from) : from_(from) {}
+  HWY_INLINE VF at(VI index) const {
+    // A blend looks at the sign.
+    const __m256 bit3 = _mm256_castsi256_ps(hn::ShiftLeft<28>(index).raw);
+    const __m256 bit4 = _mm256_castsi256_ps(hn::ShiftLeft<27>(index).raw);
+    const VF low = VF{_mm256_blendv_ps(pick(from_, index).raw, pick(from_ + 8, index).raw, bit3)};
+    const VF high =
+        VF{_mm256_blendv_ps(pick(from_ + 16, index).raw, pick(from_ + 24, index).raw, bit3)};
+    return VF{_mm256_blendv_ps(low.raw, high.raw, bit4)};
+  }
+  template <int kShift>
+  HWY_INLINE VF at(VI bits) const {
+    return at(hn::ShiftRight<kShift>(bits));
+  }
+
+ private:
+  const float* from_;
+};
+
+class Scale {
+ public:
+  HWY_INLINE explicit Scale(const XyzCurve& from) : from_(from) {}
+  HWY_INLINE VF of(VI bits) const {
+    return hn::Mul(pick(from_.fine, hn::ShiftRight<kMantissaBits>(bits)),
+                   pick(from_.coarse, hn::ShiftRight<kMantissaBits + 3>(bits)));
+  }
+
+ private:
+  const XyzCurve& from_;
+};
+
+HWY_INLINE VF mantissa_of(VF x) {
+  const VI one = hn::Set(DI(), 127 << kMantissaBits);
+  return hn::BitCast(DF(), hn::OrAnd(one, hn::BitCast(DI(), x), hn::Set(DI(), 0x7FFFFF)));
+}
+
+#endif
+
+class Light {
+ public:
+  HWY_INLINE explicit Light(const XyzTables& tables)
+      : offset_(hn::Set(DF(), tables.light.offset)),
+        shift_(hn::Set(DI(), tables.light.shift)),
+        constant_(tables.light.terms[0]),
+        slope_(tables.light.terms[1]),
+        square_(tables.light.terms[2]) {}
+  HWY_INLINE VF of(VI samples) const {
+    const VF y = hn::Add(hn::ConvertTo(DF(), samples), offset_);
+    const VI segment = hn::Shr(hn::BitCast(DI(), y), shift_);
+    return hn::MulAdd(hn::MulAdd(square_.at(segment), y, slope_.at(segment)), y,
+                      constant_.at(segment));
+  }
+
+ private:
+  VF offset_;
+  VI shift_;
+  Table constant_, slope_, square_;
 };
 
 /// Samples become X, Y and Z in linear light: floats in the same memory.
 void to_linear(const XyzTables& tables, int32_t* r, int32_t* g, int32_t* b, int32_t count) {
   const DF df;
   const DI di;
-  const Curve curve(tables.linear_curve);
-  const VI half = hn::Set(di, static_cast<int32_t>(tables.linear.size() / 2));
+  const Light light(tables);
+  const VF black = hn::Set(df, kXyzBlack);
   const float* m = tables.matrix.m;
   for (int32_t x = 0; x < count; x += kLanes) {
-    const auto linear = [&](const int32_t* samples) {
-      VF scale, polynomial;
-      curve.factors(hn::ConvertTo(df, hn::Add(hn::LoadU(di, samples + x), half)), scale,
-                    polynomial);
-      return hn::Mul(scale, polynomial);
-    };
-    const VF red = linear(r), green = linear(g), blue = linear(b);
+    const VF red = light.of(hn::LoadU(di, r + x)), green = light.of(hn::LoadU(di, g + x)),
+             blue = light.of(hn::LoadU(di, b + x));
     const auto store = [&](const float* w, int32_t* to) {
-      // No MulAdd: it would round once where the reference rounds twice.
-      const VF sum = hn::Add(hn::Mul(hn::Set(df, w[0]), red), hn::Mul(hn::Set(df, w[1]), green));
-      const VF light = hn::Add(sum, hn::Mul(hn::Set(df, w[2]), blue));
-      hn::StoreU(hn::BitCast(di, light), di, to + x);
+      VF sum = hn::MulAdd(hn::Set(df, w[0]), red, black);
+      sum = hn::MulAdd(hn::Set(df, w[1]), green, sum);
+      sum = hn::MulAdd(hn::Set(df, w[2]), blue, sum);
+      hn::StoreU(hn::BitCast(di, sum), di, to + x);
     };
     store(m, r);
     store(m + 3, g);
@@ -100,31 +156,37 @@ void to_linear(const XyzTables& tables, int32_t* r, int32_t* g, int32_t* b, int3
 }
 
 /// Linear light becomes code values, in the same memory.
-void to_codes(const XyzTables& tables, int32_t* row, int32_t count) {
+void to_codes(const XyzTables& tables, int32_t* r, int32_t* g, int32_t* b, int32_t count) {
   const DF df;
   const DI di;
-  const Curve curve(tables.code_curve);
+  const Scale scale(tables.curve);
+  const Table start(tables.curve.start), slope(tables.curve.slope);
   // The sum with 1.5 * 2^23 has no bits behind the point.
   const VF round = hn::Set(df, 12582912.0f);
   const VI round_bits = hn::Set(di, 0x4B400000 + 2048);
+  const auto code = [&](int32_t* row) {
+    const VI bits = hn::LoadU(di, row);
+    const VF line =
+        hn::MulAdd(slope.at<XyzCurve::kSegmentShift>(bits), mantissa_of(hn::BitCast(df, bits)),
+                   start.at<XyzCurve::kSegmentShift>(bits));
+    const VF rounded = hn::MulAdd(scale.of(bits), line, round);
+    hn::StoreU(hn::Sub(hn::BitCast(di, rounded), round_bits), di, row);
+  };
   for (int32_t x = 0; x < count; x += kLanes) {
-    VF scale, polynomial;
-    curve.factors(hn::BitCast(df, hn::LoadU(di, row + x)), scale, polynomial);
-    const VF code = hn::MulAdd(scale, polynomial, round);
-    hn::StoreU(hn::Sub(hn::BitCast(di, code), round_bits), di, row + x);
+    code(r + x);
+    code(g + x);
+    code(b + x);
   }
 }
 
 /// Whole vectors. Two loops, because one would have more operations that wait for each other than a
 /// processor looks ahead; in between are few enough pixels to stay in its nearest cache.
 void whole_vectors(const XyzTables& tables, int32_t* r, int32_t* g, int32_t* b, int32_t count) {
-  constexpr int32_t kChunk = 1024;
+  constexpr int32_t kChunk = 384;
   for (int32_t x = 0; x < count; x += kChunk) {
     const int32_t n = std::min(kChunk, count - x);
     to_linear(tables, r + x, g + x, b + x, n);
-    to_codes(tables, r + x, n);
-    to_codes(tables, g + x, n);
-    to_codes(tables, b + x, n);
+    to_codes(tables, r + x, g + x, b + x, n);
   }
 }
 
@@ -134,10 +196,10 @@ void xyz(const XyzTables& tables, int32_t* r, int32_t* g, int32_t* b, int32_t co
   if (whole < count) ref::xyz_row(tables, r + whole, g + whole, b + whole, count - whole);
 }
 
-#else
+#elif HWY_NATIVE_FMA
 
 /// As xyz_bits, xyz_entry and xyz_code, for a vector of linear values.
-template <class DF, class VF = hn::VFromD<DF>, class DI = hn::RebindToSigned<DF>>
+template <class DF, class VF = hn::VFromD<DF>, class DI = hn::RebindToSigned<DF> >
 hn::VFromD<DI> codes_of(DF, VF linear, const int32_t* entries) {
   const DI d;
   const auto set = [&](uint32_t value) { return hn::Set(d, static_cast<int32_t>(value)); };
@@ -176,16 +238,22 @@ void xyz(const XyzTables& tables, int32_t* r, int32_t* g, int32_t* b, int32_t co
       return hn::GatherIndex(df, linear + half, hn::LoadU(di, samples + x));
     };
     const auto red = load(r), green = load(g), blue = load(b);
-    // No MulAdd: it would round once where the reference rounds twice.
     const auto row = [&](const float* w) {
-      const auto sum = hn::Add(hn::Mul(hn::Set(df, w[0]), red), hn::Mul(hn::Set(df, w[1]), green));
-      return codes_of(df, hn::Add(sum, hn::Mul(hn::Set(df, w[2]), blue)), entries);
+      auto sum = hn::MulAdd(hn::Set(df, w[0]), red, hn::Set(df, kXyzBlack));
+      sum = hn::MulAdd(hn::Set(df, w[1]), green, sum);
+      return codes_of(df, hn::MulAdd(hn::Set(df, w[2]), blue, sum), entries);
     };
     hn::StoreU(row(m), di, r + x);
     hn::StoreU(row(m + 3), di, g + x);
     hn::StoreU(row(m + 6), di, b + x);
   }
   if (x < count) ref::xyz_row(tables, r + x, g + x, b + x, count - x);
+}
+
+#else
+
+void xyz(const XyzTables& tables, int32_t* r, int32_t* g, int32_t* b, int32_t count) {
+  ref::xyz_row(tables, r, g, b, count);
 }
 
 #endif

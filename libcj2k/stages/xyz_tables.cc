@@ -80,20 +80,18 @@ float float_of(uint32_t bits) {
 
 constexpr int32_t kMantissaBits = 23, kBias = 127;
 
-/// Polynomial of a mantissa that differs from its power by at most a few millionths. It and the power
-/// have the same quotient of the values at 2 and 1, so that a curve has no step between exponents.
-std::array<double, XyzCurve::kTerms> fit_power(double power) {
-  // The error relative to the power is the same, with alternating signs, at n places: where the
-  // Chebyshev polynomial of degree n - 1 is 1 or -1, both ends included. Unknown: terms and error.
-  constexpr size_t n = XyzCurve::kTerms + 1;
-  constexpr double kPi = 3.14159265358979323846;
+/// Terms of a quadratic in x - begin that is near f from begin to end: the error relative to `weight`
+/// is the same, with alternating signs, at four places: where the Chebyshev polynomial of degree 3 is
+/// 1 or -1, both ends included.
+template <typename F, typename W>
+std::array<double, 3> fit_quadratic(double begin, double end, const F& f, const W& weight) {
+  constexpr size_t n = 4;  // unknown: terms and error
+  constexpr double kPlaces[n] = {0, 0.25, 0.75, 1};
   std::array<std::array<double, n + 1>, n> rows{};  // n equations: coefficients, right-hand side
   for (size_t i = 0; i < n; ++i) {
-    const double x = 1.5 - 0.5 * std::cos(static_cast<double>(i) * kPi / (n - 1));
-    const double y = std::pow(x, power);
-    for (size_t k = 0; k + 1 < n; ++k) rows[i][k] = std::pow(x, static_cast<double>(k));
-    rows[i][n - 1] = i % 2 == 0 ? y : -y;
-    rows[i][n] = y;
+    const double u = (end - begin) * kPlaces[i];
+    const double w = weight(begin + u);
+    rows[i] = {1, u, u * u, i % 2 == 0 ? w : -w, f(begin + u)};
   }
   for (size_t c = 0; c < n; ++c) {  // Gauss and Jordan, with the largest pivot of the column
     const auto pivot = std::max_element(
@@ -106,40 +104,149 @@ std::array<double, XyzCurve::kTerms> fit_power(double power) {
       for (size_t k = c; k <= n; ++k) rows[r][k] -= factor * rows[c][k];
     }
   }
-  std::array<double, XyzCurve::kTerms> terms{};
+  std::array<double, 3> terms{};
   for (size_t k = 0; k < terms.size(); ++k) terms[k] = rows[k][n] / rows[k][k];
   return terms;
 }
 
-/// factor * x^power for floats with a biased exponent / 8 from first_group to last_group, at most seven
-/// groups; 0 for smaller floats.
-XyzCurve make_curve(double power, double factor, int first_group, int last_group) {
-  XyzCurve curve{};
-  constexpr auto kScales = static_cast<int>(XyzCurve::kScales);
-  for (int i = 0; i < kScales; ++i) curve.fine[i] = static_cast<float>(std::exp2(i * power));
-  for (int group = first_group; group <= last_group; ++group) {
-    const double begin = std::exp2(kScales * group - kBias);
-    curve.coarse[group % kScales] = static_cast<float>(factor * std::pow(begin, power));
+uint32_t segment_of(const XyzLight& light, float y) {
+  return (bits_of(y) >> light.shift) % XyzLight::kSegments;
+}
+
+float light_at(const XyzLight& light, float y) {
+  const uint32_t s = segment_of(light, y);
+  return std::fma(y, std::fma(y, light.terms[2][s], light.terms[1][s]), light.terms[0][s]);
+}
+
+/// Rounds the terms of the segment from begin on: those of lower powers make good what is lost, in
+/// the middle.
+void set_terms(XyzLight& light, double begin, double middle, const std::array<double, 3>& terms) {
+  const uint32_t s = segment_of(light, static_cast<float>(begin));
+  const auto square = static_cast<float>(terms[2]);
+  const double square_lost = terms[2] - double{square};
+  const double slope = terms[1] - 2 * terms[2] * begin + 2 * middle * square_lost;
+  light.terms[2][s] = square;
+  light.terms[1][s] = static_cast<float>(slope);
+  light.terms[0][s] = static_cast<float>(terms[0] - terms[1] * begin + terms[2] * begin * begin -
+                                         middle * middle * square_lost +
+                                         middle * (slope - double{light.terms[1][s]}));
+}
+
+/// The terms of black's segment, where light is exactly 0 at black: with u = y - black,
+/// linear * u + square * u^2. They have so few bits that all sums and products at black are exact.
+/// @param step  a power of 2: black is less than 64 of it
+void set_black(XyzLight& light, double black, double step, double linear, double square) {
+  const auto rounded = [](double x, double unit) { return std::nearbyint(x / unit) * unit; };
+  const double unit = std::exp2(std::ilogb(2 * black * square + linear) - 16);
+  square = rounded(square, unit / step);
+  const double slope = rounded(linear, unit) - 2 * black * square;
+  const uint32_t s = segment_of(light, static_cast<float>(black));
+  light.terms[2][s] = static_cast<float>(square);
+  light.terms[1][s] = static_cast<float>(slope);
+  light.terms[0][s] = static_cast<float>(-black * (slope + square * black));
+}
+
+/// Where y begins and how octaves are cut, in 4095ths of the range of samples. The octaves below 4096
+/// fill all segments. The one that begins at 4096 is in the place of the one before black's.
+struct LightRange {
+  double gamma;  ///< up to this one
+  int parts_log2;
+  double begin, black, step;  ///< of black's segment; black; see set_black
+};
+// Long octaves are exact near black, which a gamma near 1 needs; short ones are exact near white. The
+// curve of one sample is at most 0.16, 0.5 and 0.5 codes off, and 0.13 with gammas from 2 to 2.6.
+constexpr LightRange kLightRanges[] = {
+    {2, 1, 6 / 64.0, 7 / 64.0, 1 / 64.0}, {3.4, 2, 20, 23, 1}, {4, 3, 288, 304, 16}};
+
+XyzLight make_light(double gamma, int32_t source_bits) {
+  const double unit = std::exp2(source_bits - 12), max = std::exp2(source_bits) - 1;
+  const LightRange* range = kLightRanges;
+  while (gamma > range->gamma) ++range;
+  const double black = unit * range->black, white = black + max;
+  XyzLight light{};
+  light.shift = kMantissaBits - range->parts_log2;
+  light.offset = static_cast<float>(std::exp2(source_bits - 1) + black);
+  const auto linear = [&](double y) { return std::pow((y - black) / max, gamma); };
+  // What moves a code by the same amount, from about code 1 on.
+  const auto weight = [&](double y) {
+    return std::pow(std::max(linear(y), 0x1p-31), 1 - 1 / kGamma);
+  };
+  for (double begin = unit * range->begin; begin <= white;) {
+    const double end = begin + std::exp2(std::ilogb(begin) - range->parts_log2);
+    const double from = std::max(begin, black), to = std::min(end, white), width = to - from;
+    const std::array<double, 3> terms = fit_quadratic(from, to, linear, weight);
+    if (from > black) {
+      set_terms(light, from, from + width / 2, terms);
+    } else {
+      const double top = linear(to), part = std::clamp(terms[1] * width, 0.0, top);  // rises
+      set_black(light, black, unit * range->step, part / width, (top - part) / (width * width));
+    }
+    begin = end;
   }
-  const auto terms = fit_power(power);
-  for (size_t k = 0; k < terms.size(); ++k) curve.terms[k] = static_cast<float>(terms[k]);
-  curve.least = static_cast<uint32_t>(kScales * first_group - 1) << kMantissaBits;
-  return curve;
+  return light;
+}
+
+uint32_t curve_segment(uint32_t bits) {
+  return (bits >> XyzCurve::kSegmentShift) % XyzCurve::kSegments;
 }
 
 /// The two factors of a curve's value.
 struct CurveValue {
-  float scale, polynomial;
+  float scale, line;
 };
 CurveValue factors_at(const XyzCurve& curve, float x) {
-  const uint32_t bits = std::max(bits_of(x), curve.least);
-  const uint32_t exponent = bits >> kMantissaBits;
-  const float mantissa = float_of((bits & XyzTables::kMantissaMask) | bits_of(1.0f));
-  constexpr uint32_t n = XyzCurve::kScales;
-  float polynomial = curve.terms[XyzCurve::kTerms - 1];
-  for (size_t k = XyzCurve::kTerms - 1; k-- > 0;)
-    polynomial = std::fma(polynomial, mantissa, curve.terms[k]);
-  return {curve.fine[exponent % n] * curve.coarse[exponent / n % n], polynomial};
+  const uint32_t bits = bits_of(x);
+  const uint32_t s = curve_segment(bits);
+  const float mantissa = float_of((bits & 0x7FFFFF) | bits_of(1.0f));
+  return {curve.scale[(bits >> kMantissaBits) % std::size(curve.scale)],
+          std::fma(mantissa, curve.slope[s], curve.start[s])};
+}
+
+/// Lines near m^power for m from 1 to 2. They meet at the ends of segments, so far above the power as they
+/// are below it in between.
+void set_lines(XyzCurve& curve, double power) {
+  constexpr double kStep = 1.0 / XyzCurve::kSegments;
+  const auto knot = [&](double m) {
+    const double second_derivative = power * (1 - power) * std::pow(m, power - 2);
+    return std::pow(m, power) + kStep * kStep / 16 * second_derivative;
+  };
+  float last = 0;  // at the end of the segment before
+  for (uint32_t s = 0; s < XyzCurve::kSegments; ++s) {
+    const double begin = 1 + s * kStep;
+    const float slope = static_cast<float>((knot(begin + kStep) - knot(begin)) / kStep);
+    const auto first_at = [&](float start) {
+      return std::fma(static_cast<float>(begin), slope, start);
+    };
+    auto start = static_cast<float>(knot(begin) - begin * double{slope});
+    while (first_at(start) < last) start = std::nextafter(start, 1.0f);
+    curve.start[s] = start;
+    curve.slope[s] = slope;
+    last = std::fma(std::nextafter(static_cast<float>(begin + kStep), 1.0f), slope, start);
+  }
+}
+
+XyzCurve make_curve() {
+  constexpr double kPower = 1 / kGamma;
+  XyzCurve curve{};
+  set_lines(curve, kPower);
+  constexpr auto kScales = static_cast<int>(XyzCurve::kScales);
+  for (int i = 0; i < kScales; ++i) curve.fine[i] = static_cast<float>(std::exp2(i * kPower));
+  // The exponents from -31 to -1 are in four groups; -32 alone is in the one below.
+  constexpr int kLowest = kBias - 32, kFirstGroup = kLowest / kScales;
+  static_assert(kLowest % kScales == kScales - 1 && (kBias - 1) / kScales == kFirstGroup + 4);
+  for (int group = kFirstGroup + 1; group <= kFirstGroup + 4; ++group) {
+    const double begin = std::exp2(kScales * group - kBias);
+    curve.coarse[group % kScales] = static_cast<float>(kMaxCode * std::pow(begin, kPower));
+  }
+  // From 2^-32 to 2^-31: 0 for black, 1 for light whose code is at least 0.5.
+  const double half = std::pow(0.5 / kMaxCode, kGamma) * 0x1p32 + kXyzBlack * 0x1p32;
+  curve.coarse[kFirstGroup % kScales] =
+      static_cast<float>(0.5 / std::pow(half, kPower) / double{curve.fine[kScales - 1]});
+  for (int e = kLowest; e < kBias; ++e) {
+    curve.scale[static_cast<size_t>(e) % std::size(curve.scale)] =
+        curve.fine[e % kScales] * curve.coarse[e / kScales % kScales];
+  }
+  return curve;
 }
 
 /// The bits of the smallest float that has at least this code.
@@ -180,34 +287,31 @@ std::vector<uint32_t> make_codes(const XyzCurve& curve) {
 
 }  // namespace
 
+float xyz_light_at(const XyzLight& light, int32_t sample) {
+  return light_at(light, static_cast<float>(sample) + light.offset);
+}
+
 float xyz_curve_at(const XyzCurve& curve, float x) {
   const CurveValue value = factors_at(curve, x);
-  return value.scale * value.polynomial;
+  return value.scale * value.line;
 }
 
 int32_t xyz_rounded_curve_at(const XyzCurve& curve, float x) {
   const CurveValue value = factors_at(curve, x);
   // The sum with 1.5 * 2^23 has no bits behind the point.
   constexpr float kRound = 12582912.0f;
-  return static_cast<int32_t>(std::fma(value.scale, value.polynomial, kRound) - kRound);
+  return static_cast<int32_t>(std::fma(value.scale, value.line, kRound) - kRound);
 }
 
 XyzTables make_xyz_tables(cj2k_xyz xyz, double gamma, int32_t source_bits) {
   XyzTables tables{};
   tables.matrix = make_matrix(space_of(xyz));
-  const int32_t count = 1 << source_bits;
-  constexpr int kGroupOf1 = kBias / 8, kGroupOf65535 = (kBias + 15) / 8;
-  tables.linear_curve = make_curve(gamma, std::pow(count - 1, -gamma), kGroupOf1, kGroupOf65535);
-  tables.linear.reserve(static_cast<size_t>(count));
-  for (int32_t i = 0; i < count; ++i)
-    tables.linear.push_back(xyz_curve_at(tables.linear_curve, static_cast<float>(i)));
-  // What stands for all floats with the same bits of the mask: the middle one of a mantissa of 1.5.
-  constexpr double kMiddle = 1 + (0x7FFFFF - XyzTables::kMantissaMask) / 2 * 0x1p-23 / 1.5;
-  // From 2^-55 on, which is a code of 0.002, to below 1.
-  constexpr int kFirstGroup = (kBias - 55) / 8;
-  tables.code_curve =
-      make_curve(1 / kGamma, kMaxCode * std::pow(kMiddle, 1 / kGamma), kFirstGroup, kGroupOf1);
-  tables.codes = make_codes(tables.code_curve);
+  tables.light = make_light(gamma, source_bits);
+  const int32_t half = 1 << (source_bits - 1);
+  tables.linear.reserve(2 * static_cast<size_t>(half));
+  for (int32_t i = -half; i < half; ++i) tables.linear.push_back(xyz_light_at(tables.light, i));
+  tables.curve = make_curve();
+  tables.codes = make_codes(tables.curve);
   return tables;
 }
 

@@ -14,6 +14,7 @@
 #include "device/kernel_check.h"
 #include "kernels/ht/ht_block.h"
 #include "stages/ht/ht_block.h"
+#include "stages/ht/ht_points.h"
 #include "stages/quantize.h"
 
 using namespace cj2k;
@@ -141,8 +142,18 @@ class Check {
       const cuda::QuantizeJob& job = blocks.jobs[list[i].block % num_jobs];
       check(tasks_[i], job, quantised[list[i].block], actual, numbers[i]);
     }
+    const simt::DeviceBuffer hulls = gpu_.make<HullPoint>(choices_.size() * cuda::kMostHtHull + 1);
+    REQUIRE(cuda::ht_hulls(gpu_.stream, work_tasks, choices.as<cuda::HtChoice>(),
+                           static_cast<uint32_t>(choices_.size()), reversible_,
+                           results.as<cuda::HtResult>(), hulls.as<HullPoint>()) == Status::kOk);
+    const auto points = gpu_.download<HullPoint>(hulls, choices_.size() * cuda::kMostHtHull);
+    for (size_t i = 0; i < choices_.size(); ++i) {
+      if (choices_[i].has_hull)
+        check_hull(choices_[i], numbers, points.data() + i * cuda::kMostHtHull);
+    }
   }
   size_t tasks() const { return tasks_.size(); }
+  size_t hulls() const { return hulls_; }
   /// Passes that blocks have chosen: 4 * of the plane above + of the lowest plane; 16 more where they
   /// have one plane.
   const std::set<int>& chosen() const { return chosen_; }
@@ -195,6 +206,7 @@ class Check {
                         first_task,
                         static_cast<uint32_t>(tasks_.size()) - first_task,
                         bit_planes,
+                        bit_planes > 0 && tasks_.size() - first_task <= 2,
                         {}});
   }
   void add_task(cuda::HtTask task, const cuda::QuantizeJob& job, int plane, int bit_planes,
@@ -244,6 +256,7 @@ class Check {
                         static_cast<uint32_t>(tasks_.size()),
                         static_cast<uint32_t>(planes),
                         task.bit_planes,
+                        true,
                         {}});
     chosen_.insert((planes < 2 ? 16 : 0) + 4 * passes.above + passes.lowest);
     task.is_counted = true;
@@ -259,6 +272,42 @@ class Check {
     if (planes == 0) return static_cast<uint64_t>(std::count(block.begin(), block.end(), 0u));
     return ref::left_distortion(block.data(), job.width, job.width, job.height, planes,
                                 reversible_);
+  }
+
+  /// Against the hull that the host makes.
+  void check_hull(const cuda::HtChoice& choice, const std::vector<cuda::HtResult>& results,
+                  const HullPoint* actual) {
+    Subband band{};
+    band.max_bit_planes = 31;
+    HtPoint points[cuda::kMostHtHull];
+    int count = 0;
+    const double total = ht_left_error(reversible_, choice.weight, choice.bit_planes,
+                                       results[choice.first_task].total_left);
+    for (uint32_t i = 0; i < choice.num_tasks; ++i) {
+      const cuda::HtResult& result = results[choice.first_task + i];
+      if (result.passes == 0) continue;
+      HtPlane plane{};
+      plane.plane = tasks_[choice.first_task + i].task.plane;
+      plane.passes = result.passes;
+      plane.cleanup_bytes = result.cleanup_bytes;
+      plane.left = ht_left_error(reversible_, choice.weight, plane.plane, result.left);
+      plane.refinement = {result.sig_prop_bytes, result.both_bytes, result.sig_prop_distortion,
+                          result.mag_ref_distortion};
+      count += make_ht_points(plane, band, choice.weight, total, points + count);
+    }
+    HullPoint hull[cuda::kMostHtHull];
+    PointCode codes[cuda::kMostHtHull];
+    const int size = build_ht_hull(points, count, choice.weight, {hull, codes, nullptr});
+    for (int i = 0; i < size; ++i) {
+      REQUIRE(actual[i].length_bytes == hull[i].length_bytes);
+      REQUIRE(actual[i].slope == hull[i].slope);
+      REQUIRE(actual[i].distortion == hull[i].distortion);
+      const uint32_t task = actual[i].passes >> cuda::kHtHullTaskShift;
+      REQUIRE((actual[i].passes & 0xFF) == hull[i].passes);
+      REQUIRE(30 - tasks_[choice.first_task + task].task.plane == codes[i].zero_bit_planes);
+    }
+    if (size < static_cast<int>(cuda::kMostHtHull)) REQUIRE(actual[size].slope == 0);
+    hulls_ += size > 2 ? 1 : 0;
   }
 
   void check_segment(const std::vector<uint8_t>& actual, uint64_t at, uint32_t room,
@@ -312,6 +361,7 @@ class Check {
   std::vector<Task> tasks_;
   std::vector<cuda::HtChoice> choices_;
   std::set<int> chosen_;
+  size_t hulls_ = 0;  ///< of more than two points
   uint64_t num_bytes_ = 0;
 };
 
@@ -389,6 +439,7 @@ TEST_CASE("HT kernels: the passes that a slope can choose") {
       check.choose_by(random);
       check.run(blocks, steps);
       chosen.insert(check.chosen().begin(), check.chosen().end());
+      CHECK(check.hulls() > 10);
     }
   });
   // Of one plane: none, cleanup. Of two: none, one or two passes of the lowest, all of the one above,

@@ -5,7 +5,8 @@
 
 Rules for every kernel:
 
-    no multiplication is fused with an addition: both are rounded, so that every machine gives the same bits
+    no multiplication is fused with an addition: both are rounded, so that every machine gives the same bits; but for those that
+    the source asks for, whose number is in FUSED
     no local memory (LDL, STL, stack): everything is in registers
     in the loops of the MQ coder (cj2k_tier1_mq*) nobody reads the index of the thread (S2R), which takes some twenty cycles
 
@@ -30,6 +31,8 @@ ROOT = TABLE.parents[2]
 ARCH = "90"
 WHEELS = ("nvidia-cuda-cuobjdump==13.5.37", "nvidia-cuda-nvdisasm==13.5.37")
 
+# The matrix of X'Y'Z' (core/xyz.h) is of fused multiply-adds on every machine: nine for each of the four pixels of a thread.
+FUSED = {"cj2k_xyz_words": 36}
 MQ = re.compile(r"cj2k_tier1_mq")
 THREAD = re.compile(r"SR_(TID|LANEID|[LG][TE]MASK|EQMASK|CTAID)")
 
@@ -133,8 +136,9 @@ def broken_rules(rows):
     """A line for each rule that a kernel breaks."""
     for name, row in sorted(rows.items()):
         for column in ("FFMA", "ptx_fma"):
-            if row[column]:
-                yield f"{name}: {row[column]} {column}: products and sums must be rounded apart"
+            if row[column] != FUSED.get(name, 0):
+                but = f", but for {FUSED[name]}" if name in FUSED else ""
+                yield f"{name}: {row[column]} {column}: products and sums must be rounded apart{but}"
         for column in ("LDL", "STL", "stack", "local", "ptx_local"):
             if row[column]:
                 yield f"{name}: {column} {row[column]}: memory in place of registers"

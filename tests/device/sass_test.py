@@ -74,6 +74,13 @@ class Sass(unittest.TestCase):
                 self.assertIn(text, self.broken(**change))
         self.assertEqual(self.broken(inside="S2UR UR5, SR_CgaCtaId"), "")
 
+    def test_fused_where_the_source_asks_for_it(self):
+        row = self.read()["cj2k_tier1_mq"]
+        for ffma, ptx_fma, text in ((36, 36, ""), (37, 36, "37 FFMA"), (36, 37, "37 ptx_fma"), (0, 36, "0 FFMA")):
+            row["FFMA"], row["ptx_fma"] = ffma, ptx_fma
+            lines = list(sass.broken_rules({"cj2k_xyz_words": row}))
+            self.assertEqual(lines, [f"cj2k_xyz_words: {text}: products and sums must be rounded apart, but for 36"] if text else [])
+
     def test_differences(self):
         old = sass.table_of(self.read(), "13.0.88")
         self.assertEqual(list(sass.differences(old, old)), [])

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
+#include <cstring>
+
+#include "base/buffer.h"
 #include "stages/target.h"
 #include "stages/xyz.h"
 #include "support/check.h"
@@ -45,14 +48,17 @@ void bench_xyz(int32_t bits, XyzRow xyz, const char* name) {
   constexpr int32_t kWidth = 3840, kRows = 270;
   const XyzTables tables = make_xyz_tables(CJ2K_XYZ_REC709, 2.4, bits);
   const int32_t half = 1 << (bits - 1);
-  std::vector<int32_t> source(3 * kWidth), row(source.size());
-  for (int32_t x = 0; x < 3 * kWidth; ++x) source[static_cast<size_t>(x)] = x * 7 % half;
+  // At the start of cache lines, as the encoder's rows.
+  constexpr size_t kBytes = 3 * kWidth * sizeof(int32_t);
+  HostBuffer source(kBytes), rows(kBytes);
+  for (int32_t x = 0; x < 3 * kWidth; ++x) source.as<int32_t>()[x] = x * 7 % (2 * half) - half;
+  auto* row = rows.as<int32_t>();
   const std::string what = "R'G'B' " + std::to_string(bits);
   // Per pixel. The copy is part of it: see "copy".
   bench(what.c_str(), name, double{kWidth} * kRows, double{kWidth} * kRows * 24, [&] {
     for (int32_t y = 0; y < kRows; ++y) {
-      row = source;
-      xyz(tables, row.data(), row.data() + kWidth, row.data() + 2 * kWidth, kWidth);
+      std::memcpy(row, source.as<int32_t>(), kBytes);
+      xyz(tables, row, row + kWidth, row + 2 * kWidth, kWidth);
     }
   });
 }

@@ -49,13 +49,13 @@ double exact_code(const double* matrix, const double* linear) {
 /// Compares pixels; counts code values that are not the nearest.
 class Comparison {
  public:
-  Comparison(const Reference& reference, int32_t bits)
-      : bits_(bits), tables_(make_xyz_tables(reference.xyz, reference.gamma, bits)) {
+  Comparison(cj2k_xyz xyz, double gamma, int32_t bits)
+      : bits_(bits), tables_(make_xyz_tables(xyz, gamma, bits)) {
     for (int i = 0; i < 9; ++i) matrix_[i] = double{tables_.matrix.m[i]} * 52.37 / 48;
     linear_.resize(size_t{1} << bits);
     for (size_t i = 0; i < linear_.size(); ++i) {
-      linear_[i] = std::pow(static_cast<double>(i) / static_cast<double>(linear_.size() - 1),
-                            reference.gamma);
+      linear_[i] =
+          std::pow(static_cast<double>(i) / static_cast<double>(linear_.size() - 1), gamma);
     }
   }
   void add(int32_t r, int32_t g, int32_t b) {
@@ -94,11 +94,11 @@ TEST_CASE("xyz: the matrices are those of the standards") {
   }
 }
 
-TEST_CASE("xyz: at most one code value from the formulas, and almost always the nearest") {
+TEST_CASE("xyz: at most one code value from the formulas, and mostly the nearest") {
   for (const Reference& reference : kReferences) {
     for (const int32_t bits : {8, 9, 10, 12, 14, 16}) {
       INFO("xyz ", static_cast<int>(reference.xyz), " bits ", bits);
-      Comparison compare(reference, bits);
+      Comparison compare(reference.xyz, reference.gamma, bits);
       const int32_t top = (1 << bits) - 1;
       for (int32_t v = 0; v <= top; ++v) compare.add(v, v, v);
       const int32_t step = std::max(1, top / 15);
@@ -113,7 +113,26 @@ TEST_CASE("xyz: at most one code value from the formulas, and almost always the 
         compare.add(random.range(0, most), random.range(0, most), random.range(0, most));
       }
       CHECK(compare.worst <= 1);
-      CHECK(compare.not_nearest * 66 < compare.count);
+      CHECK(compare.not_nearest * 25 < compare.count);
+    }
+  }
+}
+
+// All values of each component alone, and of gray: they are on both sides of each border of segments.
+TEST_CASE("xyz: at most one code value from the formulas at every sample, whatever the gamma") {
+  for (const int32_t bits : {8, 9, 10, 11, 12, 13, 14, 15, 16}) {
+    for (const double gamma : {1.0, 1.3, 1.9, 2.0, 2.2, 2.4, 2.6, 3.4, 3.5, 4.0}) {
+      const auto xyz = static_cast<cj2k_xyz>(1 + bits % 4);
+      INFO("xyz ", static_cast<int>(xyz), " bits ", bits, " gamma ", gamma);
+      Comparison compare(xyz, gamma, bits);
+      for (int32_t v = 0; v < 1 << bits; ++v) {
+        compare.add(v, v, v);
+        compare.add(v, 0, 0);
+        compare.add(0, v, 0);
+        compare.add(0, 0, v);
+      }
+      CHECK(compare.worst <= 1);
+      CHECK(compare.not_nearest * 11 < compare.count);
     }
   }
 }
@@ -140,14 +159,14 @@ TEST_CASE("xyz: black, white and what lies beyond") {
   }
 }
 
-TEST_CASE("xyz: linear light is in [0, 1) and rises with the samples, whatever the gamma") {
+TEST_CASE("xyz: linear light is within [0, 1) and half a code of the formula, whatever the gamma") {
   for (const int32_t bits : {8, 9, 10, 11, 12, 13, 14, 15, 16}) {
     for (const double gamma : {1.0, 1.5, 2.2, 2.4, 2.6, 2.8, 4.0}) {
       const XyzTables tables = make_xyz_tables(CJ2K_XYZ_P3DCI, gamma, bits);
       INFO("bits ", bits, " gamma ", gamma);
       REQUIRE(tables.linear.size() == size_t{1} << bits);
       CHECK(tables.linear.front() == 0);
-      CHECK(std::abs(tables.linear.back() - 1) < 1e-5);
+      CHECK(std::abs(tables.linear.back() - 1) < 1e-4);
       double worst = 0;  // as a code value of the sample alone
       for (size_t i = 0; i < tables.linear.size(); ++i) {
         const double exact =
@@ -155,7 +174,7 @@ TEST_CASE("xyz: linear light is in [0, 1) and rises with the samples, whatever t
         worst = std::max(worst, std::abs(4095 * (std::pow(double{tables.linear[i]}, 1 / 2.6) -
                                                  std::pow(exact, 1 / 2.6))));
       }
-      CHECK(worst < 0.01);
+      CHECK(worst < (gamma >= 2 && gamma <= 2.6 ? 0.14 : 0.5));
     }
     for (int gamma = 100; gamma <= 400; gamma += 5) {
       const std::vector<float> linear = make_xyz_tables(CJ2K_XYZ_P3DCI, gamma / 100.0, bits).linear;
@@ -169,28 +188,78 @@ TEST_CASE("xyz: linear light is in [0, 1) and rises with the samples, whatever t
   }
 }
 
-// Vectors round the curve, all else looks the steps up.
+// Vectors round the curve, all else looks the steps up. Within a segment each operation of the curve
+// rises with the light. So what holds at the ends of an entry and on both sides of its step holds in
+// between.
 TEST_CASE("xyz: the table of codes and the rounded curve agree on every float") {
+  constexpr uint32_t kSegment = 1u << XyzCurve::kSegmentShift;
+  static_assert(kSegment % (1u << XyzCodes::kCoarseShift) == 0);
+  static_assert(kSegment % (1u << XyzCodes::kFineShift) == 0);
   const XyzTables tables = make_xyz_tables(CJ2K_XYZ_REC709, 2.4, 8);
-  constexpr uint32_t kStep = 0x800000 - XyzTables::kMantissaMask;
-  int64_t wrong = 0;
-  double worst = 0;
-  for (uint32_t bits = 0; bits <= XyzCodes::kLast;
-       bits += bits < XyzCodes::kFirst ? 4096 * kStep : kStep) {
+  REQUIRE(*std::min_element(tables.curve.slope, std::end(tables.curve.slope)) > 0);
+  REQUIRE(*std::min_element(tables.curve.scale, std::end(tables.curve.scale)) > 0);
+  const auto rounded = [&](uint32_t bits) {
     float light;
     std::memcpy(&light, &bits, sizeof light);
-    const float code = xyz_curve_at(tables.code_curve, light);
-    const int32_t rounded = xyz_rounded_curve_at(tables.code_curve, light);
-    for (const uint32_t b : {bits, bits + kStep - 1}) {
-      std::memcpy(&light, &b, sizeof light);
-      const uint32_t clipped = xyz_bits(light);
-      wrong += xyz_code(clipped, tables.codes[xyz_entry(clipped)]) != rounded;
-      const double exact = 4095 * std::pow(double{light}, 1 / 2.6);
-      worst = std::max(worst, std::abs(double{code} - exact));
+    return xyz_rounded_curve_at(tables.curve, light);
+  };
+  int64_t wrong = 0;
+  int32_t last = 0;  // code of the float before
+  for (uint32_t begin = XyzCodes::kFirst; begin <= XyzCodes::kLast;) {
+    const uint32_t size =
+        1u << (begin < XyzCodes::kFine ? XyzCodes::kCoarseShift : XyzCodes::kFineShift);
+    const uint32_t entry = tables.codes[xyz_entry(begin)];
+    const auto code = static_cast<int32_t>(entry % (1u << XyzCodes::kCodeBits));
+    const uint32_t step = std::min(entry >> XyzCodes::kCodeBits, size);
+    wrong += code < last || code > last + 1;
+    if (step > 0) wrong += rounded(begin) != code || rounded(begin + step - 1) != code;
+    last = step < size ? code + 1 : code;
+    if (step < size) wrong += rounded(begin + step) != last || rounded(begin + size - 1) != last;
+    for (const uint32_t bits : {begin, begin + step - 1, begin + step, begin + size - 1}) {
+      if (bits < begin || bits >= begin + size) continue;
+      wrong += xyz_code(bits, tables.codes[xyz_entry(bits)]) != rounded(bits);
     }
+    begin += size;
   }
   CHECK(wrong == 0);
+  CHECK(last == 4095);
+}
+
+TEST_CASE("xyz: the curve of codes is near the formula") {
+  const XyzTables tables = make_xyz_tables(CJ2K_XYZ_REC709, 2.4, 8);
+  for (size_t e = 127 - 32; e < 127; ++e) {
+    const XyzCurve& curve = tables.curve;
+    CHECK(curve.scale[e % 32] == curve.fine[e % 8] * curve.coarse[e / 8 % 8]);
+  }
+  double worst = 0, worst_dark = 0;
+  for (uint32_t bits = XyzCodes::kFirst; bits <= XyzCodes::kLast; bits += 97) {
+    float sum;
+    std::memcpy(&sum, &bits, sizeof sum);
+    const double exact = 4095 * std::pow(std::max(0.0, double{sum} - kXyzBlack), 1 / 2.6);
+    double& worst_here = exact < 16 ? worst_dark : worst;
+    worst_here = std::max(worst_here, std::abs(xyz_curve_at(tables.curve, sum) - exact));
+  }
   CHECK(worst < 0.05);
+  CHECK(worst_dark < 0.5);
+}
+
+TEST_CASE("xyz: the fused multiply-add is that of the processor") {
+  test::Random random(1);
+  // Few bits make sums half way between floats; exponents far apart leave little of one part.
+  const auto value = [&](int bits, int exponent) {
+    const int mantissa = random.range(-(1 << bits), 1 << bits);
+    return std::ldexp(static_cast<float>(mantissa), random.range(-exponent, exponent));
+  };
+  int64_t wrong = 0, twice = 0;
+  for (int i = 0; i < 2000000; ++i) {
+    const int bits = random.range(1, 24);
+    const float a = value(bits, 4), b = value(random.range(1, 24), 4), c = value(bits, 40);
+    const float expected = std::fma(a, b, c);
+    wrong += xyz_fma(a, b, c) != expected;
+    twice += static_cast<float>(double{a} * b + c) != expected;  // rounded twice
+  }
+  CHECK(wrong == 0);
+  CHECK(twice > 0);
 }
 
 TEST_CASE("xyz: the codestream is that of ready-made X'Y'Z'") {

@@ -67,47 +67,35 @@ HtPasses ht_passes_to_code(const CodeBlock& block, const HtPlanes& planes, uint1
   return ht_passes_near(sums, threshold + kHtExpected, planes.lowest, count);
 }
 
-int make_ht_points(const HtPlane& plane, const Subband& band, double weight, double total,
-                   HtPoint* points, CodedBlock& coded) {
-  const uint32_t bytes = plane.cleanup_bytes;
-  const auto zero_planes = static_cast<uint8_t>(band.max_bit_planes - 1 - plane.plane);
-  points[0] = {{plane.cleanup, nullptr, bytes, zero_planes},
-               bytes,
-               1,
-               plane.sig_prop_last,
-               total - plane.left};
-  coded.num_bytes += bytes;
-  ++coded.num_passes;
-  if (plane.passes == 1) return 1;
+void count_ht_passes(const HtPlane& plane, CodedBlock& coded) {
   const HtRefinement& refinement = plane.refinement;
-  const auto removed = [&](int64_t distortion) {
-    const struct {
-      int64_t distortion;
-      int plane;
-    } pass{distortion, plane.plane - 1};
-    return weighted(removed_by(pass), weight);
-  };
-  int count = 1;
-  HtPoint point = points[0];
-  point.passes = 2;
-  point.distortion += removed(refinement.sig_prop_distortion);
-  if (refinement.sig_prop_bytes > 0) {
-    point.code.rest = plane.sig_prop;
-    point.bytes = bytes + refinement.sig_prop_bytes;
-    points[count++] = point;
-  }
-  if (plane.passes == 2) {
-    coded.num_bytes += refinement.sig_prop_bytes;
-    ++coded.num_passes;
-    return count;
-  }
-  point.passes = 3;
-  point.distortion += removed(refinement.mag_ref_distortion);
-  point.code.rest = plane.both;
-  point.bytes = bytes + refinement.both_bytes;
-  points[count++] = point;
-  coded.num_bytes += refinement.both_bytes;
-  coded.num_passes = static_cast<uint8_t>(coded.num_passes + 2);
+  coded.num_passes = static_cast<uint8_t>(coded.num_passes + plane.passes);
+  coded.num_bytes += plane.cleanup_bytes;
+  if (plane.passes == 2) coded.num_bytes += refinement.sig_prop_bytes;
+  if (plane.passes == 3) coded.num_bytes += refinement.both_bytes;
+}
+
+int make_ht_points(const HtPlane& plane, const Subband& band, double weight, double total,
+                   HtPoint* points) {
+  const auto zero_planes = static_cast<uint8_t>(band.max_bit_planes - 1 - plane.plane);
+  const HtRefinement& refinement = plane.refinement;
+  const HtPlaneSums sums{plane.plane,
+                         plane.passes,
+                         plane.cleanup_bytes,
+                         refinement.sig_prop_bytes,
+                         refinement.both_bytes,
+                         refinement.sig_prop_distortion,
+                         refinement.mag_ref_distortion,
+                         plane.left};
+  const uint8_t* const rest[] = {nullptr, plane.sig_prop, plane.both};
+  int count = 0;
+  for_each_ht_point(sums, weight, total, [&](int passes, uint32_t bytes, double distortion) {
+    points[count++] = {{plane.cleanup, rest[passes - 1], plane.cleanup_bytes, zero_planes},
+                       bytes,
+                       static_cast<uint16_t>(passes),
+                       plane.sig_prop_last,
+                       distortion};
+  });
   return count;
 }
 
@@ -127,9 +115,8 @@ int build_ht_hull(HtPoint* points, int count, double weight, const HtHull& out) 
   HullPoint* const hull = out.hull;
   if (count == 0) return 0;
   std::sort(points, points + count, [](const HtPoint& a, const HtPoint& b) {
-    if (a.bytes != b.bytes) return a.bytes < b.bytes;
-    if (a.distortion != b.distortion) return a.distortion < b.distortion;
-    return a.passes > b.passes;
+    if (is_ht_point_before(a, b)) return true;
+    return !is_ht_point_before(b, a) && a.code.zero_bit_planes < b.code.zero_bit_planes;
   });
   // HullPoint::passes is the number of the point here, counted from 1.
   HullBuilder<HullArray> builder{{hull}};

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/ht/plane_choice.h"
+#include "core/ht/points.h"
 #include "plan.h"
 #include "stages/coded_block.h"
 #include "stages/ht/ht_block.h"
@@ -25,7 +26,7 @@ struct HtPoint {
   double distortion;      ///< squared error removed, weighted
 };
 
-/// CodedBlock::coder_state: all points of the planes coded so far.
+/// CodedBlock::coder_state of the CPU backend: all points of the planes coded so far.
 struct HtState {
   const HtPoint* points;
   int count;
@@ -69,13 +70,15 @@ HtPoints ht_points_to_make(const Plan& plan, const CodedBlock& coded, const HtPl
 HtPasses ht_passes_to_code(const CodeBlock& block, const HtPlanes& planes, uint16_t threshold,
                            double total, const double* left, const uint32_t* significant);
 
-/// Makes the points of a plane, and counts its passes and bytes in `coded`.
+/// Counts the passes and bytes of a plane in `coded`.
+void count_ht_passes(const HtPlane& plane, CodedBlock& coded);
+/// Makes the points of a plane.
 /// @param band    of the block, in the step set that it was coded with
 /// @param total   ht_left_error without any plane
 /// @param points  written, at most three
 /// @return their number
 int make_ht_points(const HtPlane& plane, const Subband& band, double weight, double total,
-                   HtPoint* points, CodedBlock& coded);
+                   HtPoint* points);
 
 /// Ends a call: counts what is left, and what was coded after a pause.
 /// @param before  the block before the call
