@@ -360,7 +360,8 @@ struct Tier1Fused {
           (threshold == 0 || nobody || round % kStopRounds == 0)) {
         in_plane = true;
         if (plane <= static_cast<int>(p.stop.last_plane) ||
-            (threshold != 0 && may_pause_now(segments, weight_of(t, p, block), threshold))) {
+            (threshold != 0 &&
+             may_pause_now(segments, weight_of(t, p.buffers, block), threshold))) {
           leave(t, p, segments, bank, block, plane == 0);
           block = kNone;
           t.atomic_store_block(&s.done[i], ++done);
@@ -396,11 +397,6 @@ struct Tier1Fused {
     }
   }
 
-  template <typename T>
-  CJ2K_KERNEL_FN static double weight_of(T& t, const Params& p, uint32_t block) {
-    return t.gload(&p.buffers.jobs[block % p.buffers.num_blocks].weight);
-  }
-
   /// Starts a block, or resumes it.
   /// @return the threshold of the block
   template <typename T>
@@ -412,13 +408,7 @@ struct Tier1Fused {
     const StateHead head = load_head(t, state);
     segments = Segments<DeviceStore<T>>(p.style, DeviceStore<T>(t, p.buffers, job, frame));
     segments.resume(head);
-    if (head.num_passes == 0) {
-      mq::reset_bank(bank);
-    } else {
-      for (unsigned c = 0; c < mq::kNumContexts; ++c) {
-        bank.set_context(c, t.gload(state->contexts + c));
-      }
-    }
+    start_contexts(t, bank, state, head.num_passes);
     return threshold_of(t, p.buffers, p.stop, block, job.component);
   }
 
@@ -432,9 +422,7 @@ struct Tier1Fused {
     head.num_bytes = segments.num_bytes();
     head.paused = !finished;
     head.finished = finished;
-    for (unsigned c = 0; !finished && c < mq::kNumContexts; ++c) {
-      t.gstore(state->contexts + c, bank.context(c));
-    }
+    if (!finished) save_contexts(t, bank, state);
     segments.leave();
     store_head(t, state, head);
   }

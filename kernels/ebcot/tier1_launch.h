@@ -76,9 +76,11 @@ struct SortParams {
   uint32_t* counts;   ///< [kSortBuckets] blocks of each bucket; zeroed before the call
   uint32_t* taken;    ///< [kSortBuckets] those that have their place; zeroed before the call
   uint32_t* buckets;  ///< [list.count()] of each entry of the list
-  uint32_t* sorted;   ///< [list.count()] result: the blocks, those with the most decisions first
+  uint32_t*
+      sorted;  ///< [list.count()] result: the blocks, those expected to code the most decisions first
 };
-/// Sorts the blocks of a list by the decisions that tier1_model has made with the same limits.
+/// Sorts the blocks of a list, modelled with the same limits, by the decisions that they are expected
+/// to code (core/ebcot/expected_pause.h).
 Status tier1_sort(simt::Stream& stream, const SortParams& params);
 
 struct StartParams {

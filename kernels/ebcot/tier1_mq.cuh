@@ -89,10 +89,8 @@ class DeviceStore {
       : t_(&t),
         memory_{&t, buffers.bytes + frame * buffers.frame_bytes + job.bytes_offset,
                 job.bytes_capacity} {
-    const uint64_t first_pass = uint64_t{frame} * buffers.frame_passes + job.first_pass;
-    passes_ = buffers.passes + first_pass;
-    tails_ = buffers.tails == nullptr ? nullptr : buffers.tails + first_pass;
-    snapshots_ = buffers.snapshots + first_pass;
+    first_pass_ = uint64_t{frame} * buffers.frame_passes + job.first_pass;
+    buffers_ = &buffers;
   }
 
   CJ2K_KERNEL_FN void start(Coder& coder, uint32_t begin) const { resume(coder, begin, begin, 0); }
@@ -120,33 +118,47 @@ class DeviceStore {
   CJ2K_KERNEL_FN Bytes segment(uint32_t begin) const { return {memory_, begin}; }
 
   CJ2K_KERNEL_FN void set_pass(int pass, const CodingPass& value) const {
-    t_->gstore(passes_ + pass, value);
+    t_->gstore(entry(buffers_->passes, pass), value);
   }
-  CJ2K_KERNEL_FN CodingPass pass(int pass) const { return t_->gload(passes_ + pass); }
-  CJ2K_KERNEL_FN uint32_t length(int pass) const { return t_->gload(&passes_[pass].length_bytes); }
+  CJ2K_KERNEL_FN CodingPass pass(int pass) const {
+    return t_->gload(entry(buffers_->passes, pass));
+  }
+  CJ2K_KERNEL_FN uint32_t length(int pass) const {
+    return t_->gload(&entry(buffers_->passes, pass)->length_bytes);
+  }
   CJ2K_KERNEL_FN void set_length(int pass, uint32_t length) const {
-    t_->gstore(&passes_[pass].length_bytes, length);
+    t_->gstore(&entry(buffers_->passes, pass)->length_bytes, length);
   }
   CJ2K_KERNEL_FN mq::Snapshot snapshot(int pass) const {
-    const Tier1Snapshot s = t_->gload(snapshots_ + pass);
+    const Tier1Snapshot s = t_->gload(entry(buffers_->snapshots, pass));
     return {s.a, s.c, s.ct, s.bytes, static_cast<uint8_t>(s.last)};
   }
   CJ2K_KERNEL_FN void set_snapshot(int pass, const mq::Snapshot& s) const {
-    t_->gstore(snapshots_ + pass, Tier1Snapshot{s.a, s.c, s.ct, s.bytes, s.last});
+    t_->gstore(entry(buffers_->snapshots, pass), Tier1Snapshot{s.a, s.c, s.ct, s.bytes, s.last});
   }
   CJ2K_KERNEL_FN void set_tail(int pass, uint32_t offset, uint32_t count, uint32_t bytes) const {
-    t_->gstore(tails_ + pass, make_tail(offset, count, bytes));
+    t_->gstore(entry(buffers_->tails, pass), make_tail(offset, count, bytes));
   }
   CJ2K_KERNEL_FN void copy_tail(int to, int from) const {
-    t_->gstore(tails_ + to, t_->gload(tails_ + from));
+    t_->gstore(entry(buffers_->tails, to), t_->gload(entry(buffers_->tails, from)));
+  }
+  /// What modelling made of a pass.
+  CJ2K_KERNEL_FN PassSymbols symbols(int pass) const {
+    return t_->gload_ro(entry(buffers_->pass_symbols, pass));
   }
 
  private:
+  /// The entry of a pass in an array with one entry per pass. Its address takes fewer registers than
+  /// a pointer into each array.
+  template <typename E>
+  CJ2K_KERNEL_FN E* entry(E* entries, int pass) const {
+    return entries + (first_pass_ + static_cast<uint64_t>(pass));
+  }
+
   T* t_;
   Memory memory_;
-  CodingPass* passes_;
-  PassTail* tails_;
-  Tier1Snapshot* snapshots_;
+  uint64_t first_pass_;
+  const Tier1Buffers* buffers_;
 };
 
 /// Begins a pass, and resets the contexts where the style asks for it.
@@ -166,6 +178,32 @@ CJ2K_KERNEL_FN bool may_pause_now(Coder& segments, double weight, uint16_t thres
                          weight, threshold);
 }
 
+/// The contexts of a block that starts or resumes.
+/// @param num_passes  passes coded so far
+template <typename T>
+CJ2K_KERNEL_FN void start_contexts(T& t, const SharedBank<T>& bank, const Tier1State* state,
+                                   uint32_t num_passes) {
+  if (num_passes == 0) {
+    mq::reset_bank(bank);
+    return;
+  }
+  for (unsigned i = 0; i < mq::kNumContexts; ++i) {
+    bank.set_context(i, t.gload(state->contexts + i));
+  }
+}
+template <typename T>
+CJ2K_KERNEL_FN void save_contexts(T& t, const SharedBank<T>& bank, Tier1State* state) {
+  for (unsigned i = 0; i < mq::kNumContexts; ++i) {
+    t.gstore(state->contexts + i, bank.context(i));
+  }
+}
+
+/// Tier1Job::weight of a block, which takes no registers until a lane decides on a pause.
+template <typename T>
+CJ2K_KERNEL_FN double weight_of(T& t, const Tier1Buffers& buffers, uint32_t block) {
+  return t.gload(&buffers.jobs[block % buffers.num_blocks].weight);
+}
+
 /// Codes all planes that the blocks of a list have left or, with kByPlane, one plane of the blocks
 /// in that plane's list. Decides after each plane whether a block pauses.
 ///
@@ -177,14 +215,16 @@ CJ2K_KERNEL_FN bool may_pause_now(Coder& segments, double weight, uint16_t thres
 ///   time, and 52 bytes per pass. Reads back the last bytes of each segment, and 20 bytes per pass,
 ///   for the lengths. Moves the state of a block, 128 bytes, once in each direction. With a
 ///   threshold, reads 16 bytes for each pass so far after every plane.
-/// Barriers: one, for the table. Lanes go from pass to pass on their own, so they wait for each
-///   other only at the end, not after every pass.
+/// Barriers: one, for the table. Before every 16 decisions the lanes of a warp meet by a vote, so
+///   that lanes which have begun a pass code together with the others.
+/// Registers: kMinBlocks limits them to 80. The two peaks are where a segment ends and where the
+///   slopes of a block are computed; the loop over decisions needs some 65.
 /// Not tuned: no GPU was available when it was written.
 template <bool kByPlane>
 struct MqCoder {
   using Params = MqParams;
   static constexpr int kThreads = 64;
-  static constexpr int kMinBlocks = 8;
+  static constexpr int kMinBlocks = 12;
   struct Smem {
     mq::State table[94];
     MqWarpSmem warps[kThreads / 32];
@@ -202,8 +242,14 @@ struct MqCoder {
     bank.start();
     if constexpr (!kByPlane) {
       const uint32_t entry = t.block_x() * kThreads + t.thread();
-      if (entry >= p.list.count()) return;
-      code_block(t, p, bank, t.gload_ro(p.list.blocks + entry));
+      uint32_t block = 0;
+      bool codes = entry < p.list.count();
+      if (codes) {
+        block = t.gload_ro(p.list.blocks + entry);
+        codes = start_plane(t, p.buffers, p.stop, block) >= 0;
+      }
+      const uint32_t lanes = t.ballot(codes);
+      if (codes) code_block(t, p, bank, block, lanes);
     } else {
       const uint32_t group = t.block_x(), plane = static_cast<uint32_t>(p.plane);
       const uint32_t size = group >= p.first_group_of[2] ? 2 : group >= p.first_group_of[1] ? 1 : 0;
@@ -213,10 +259,12 @@ struct MqCoder {
       const uint32_t entry = (group - first_group) * kThreads + t.thread();
       uint32_t block = 0;
       bool goes_on = false;
-      if (entry < t.gload_ro(p.to_code.counts + plane * kTier1Sizes + size)) {
+      const bool codes = entry < t.gload_ro(p.to_code.counts + plane * kTier1Sizes + size);
+      const uint32_t lanes = t.ballot(codes);
+      if (codes) {
         block = t.gload_ro(p.to_code.blocks + uint64_t{plane} * p.to_code.stride +
                            first_of(p.to_code, size) + entry);
-        goes_on = code_block(t, p, bank, block);
+        goes_on = code_block(t, p, bank, block, lanes);
       }
       const uint32_t among = t.ballot(goes_on);
       if (among == 0) return;
@@ -227,10 +275,11 @@ struct MqCoder {
 
  private:
   /// Codes the planes of one block.
+  /// @param lanes  those that call together
   /// @return whether the block goes on with the plane below; false without kByPlane
   template <typename T>
   CJ2K_KERNEL_FN static bool code_block(T& t, const Params& p, const SharedBank<T>& bank,
-                                        uint32_t block) {
+                                        uint32_t block, uint32_t lanes) {
     const uint32_t frame = block / p.buffers.num_blocks;
     const Tier1Job job = t.gload(p.buffers.jobs + block % p.buffers.num_blocks);
     Tier1State* state = p.buffers.states + block;
@@ -238,60 +287,60 @@ struct MqCoder {
     const int planes = bit_planes(t, p.buffers, block);
     const int last_plane = kByPlane ? p.plane : static_cast<int>(p.stop.last_plane);
     const int num_passes = num_passes_of(planes - last_plane);
-    int next = head.num_passes;
-    if (!kByPlane && start_plane(t, p.buffers, p.stop, block) < 0) return false;
     const uint16_t threshold = threshold_of(t, p.buffers, p.stop, block, job.component);
 
     Segments<DeviceStore<T>> segments(p.style, DeviceStore<T>(t, p.buffers, job, frame));
     segments.resume(head);
-    if (next == 0) {
-      mq::reset_bank(bank);
-    } else {
-      for (unsigned i = 0; i < mq::kNumContexts; ++i) {
-        bank.set_context(i, t.gload(state->contexts + i));
-      }
-    }
+    start_contexts(t, bank, state, head.num_passes);
     const auto stops = [&] {
-      return threshold != 0 && may_pause_now(segments, job.weight, threshold);
+      return threshold != 0 && may_pause_now(segments, weight_of(t, p.buffers, block), threshold);
     };
 
-    const PassSymbols* pass_symbols =
-        p.buffers.pass_symbols + uint64_t{frame} * p.buffers.frame_passes + job.first_pass;
     const uint8_t* symbols =
         p.buffers.symbols + frame * p.buffers.frame_symbols + job.symbols_offset;
-    PassSymbols pass = t.gload_ro(pass_symbols + next);
+    const auto symbols_of = [&segments](int of) { return segments.store().symbols(of); };
+    PassSymbols pass = symbols_of(head.num_passes), after = pass;
+    // The passes lie one behind the other. What comes next is loaded while a chunk or a pass is
+    // coded, so that a warp does not wait for memory at each of them.
     const auto* from = reinterpret_cast<const simt::U32x4*>(symbols + pass.offset_bytes);
+    simt::U32x4 chunk = t.gload_ro(from);
+    if (segments.num_passes() + 1 < num_passes) after = symbols_of(segments.num_passes() + 1);
     uint32_t left = pass.count;  // decisions that the pass has left
     bool raw = begin_pass(segments, bank);
-    bool paused = false;
+    bool paused = false, done = false;
     while (true) {
-      if (left == 0) {
-        if (++next == num_passes) break;
-        segments.end_pass(static_cast<int>(pass.plane), pass.distortion, false);
-        if (!kByPlane && pass_kind(next) == PassKind::kSignificance && stops()) {
-          paused = true;
+      while (left == 0 && !done) {
+        if (segments.num_passes() + 1 == num_passes) {
+          done = true;
           break;
         }
-        pass = t.gload_ro(pass_symbols + next);
-        from = reinterpret_cast<const simt::U32x4*>(symbols + pass.offset_bytes);
+        segments.end_pass(static_cast<int>(pass.plane), pass.distortion, false);
+        if (!kByPlane && pass_kind(segments.num_passes()) == PassKind::kSignificance && stops()) {
+          paused = done = true;
+          break;
+        }
+        pass = after;
+        if (segments.num_passes() + 1 < num_passes) after = symbols_of(segments.num_passes() + 1);
         left = pass.count;
         raw = begin_pass(segments, bank);
-        // A pass without decisions has no chunk to read.
-        if (left == 0) continue;
       }
-      code_symbols(segments, bank, raw, t.gload_ro(from++), left);
+      // Here the lanes meet, and then they code together.
+      if (!t.any(!done, lanes)) break;
+      if (done) continue;
+      const simt::U32x4 now = chunk;
+      // If no pass has decisions any more, the chunk is of the room that they did not need.
+      if (left > 16 || segments.num_passes() + 1 < num_passes) chunk = t.gload_ro(++from);
+      code_symbols(segments, bank, raw, now, left);
       left -= left < 16 ? left : 16;
     }
-    // The lanes have converged again. With one segment per block, all lengths are computed here.
+    // With one segment per block, all lengths are computed here.
     const bool finished = pass.plane == 0;
     if (!paused) segments.end_pass(static_cast<int>(pass.plane), pass.distortion, finished);
     segments.save(head);
     head.paused = 0;
     head.finished = finished;
     if (!finished) {
-      for (unsigned i = 0; i < mq::kNumContexts; ++i) {
-        t.gstore(state->contexts + i, bank.context(i));
-      }
+      save_contexts(t, bank, state);
       if (!kByPlane || last_plane <= static_cast<int>(p.stop.last_plane) || stops()) {
         head.paused = 1;
         segments.pause();

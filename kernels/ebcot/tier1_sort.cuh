@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Sorts the blocks of a list by the decisions that modelling has made of them, most first. The 32
+// Sorts the blocks of a list by the decisions that they are expected to code, most first. The 32
 // blocks that share a warp of the MQ coder then take about the same time, and the longest ones
 // begin first. A counting sort in two kernels: one counts the blocks of each bucket, the other one
 // gives each block its place. Within a bucket the order is any; no result depends on it.
 #pragma once
 
+#include "core/ebcot/expected_pause.h"
 #include "kernels/ebcot/tier1_block.cuh"
 #include "kernels/ebcot/tier1_launch.h"
 #include "kernels/simt/block.h"
@@ -53,7 +54,8 @@ struct Tier1Count {
   }
 
  private:
-  /// Decisions of all passes that were modelled in this call.
+  /// Decisions of the passes that were modelled in this call, up to the plane after which the block
+  /// is expected to pause.
   template <typename T>
   CJ2K_KERNEL_FN static uint32_t decisions(T& t, const Params& p, uint32_t block) {
     const int planes = bit_planes(t, p.buffers, block);
@@ -63,10 +65,14 @@ struct Tier1Count {
     const PassSymbols* passes = p.buffers.pass_symbols +
                                 uint64_t{block / p.buffers.num_blocks} * p.buffers.frame_passes +
                                 t.gload_ro(&job->first_pass);
+    ExpectedPause expected(t.gload_ro(&job->weight),
+                           threshold_of(t, p.buffers, p.stop, block, t.gload_ro(&job->component)));
     uint32_t sum = 0;
     const int last = num_passes_of(planes - static_cast<int>(p.stop.last_plane));
     for (int pass = num_passes_of(planes - 1 - plane); pass < last; ++pass) {
-      sum += t.gload_ro(&passes[pass].count);
+      const PassSymbols made = t.gload_ro(passes + pass);
+      sum += made.count;
+      if (expected.add(pass_kind(pass), made.count, made.distortion, made.plane)) break;
     }
     return sum;
   }

@@ -156,7 +156,8 @@ struct Encode {
   CJ2K_KERNEL_FN static void count(T& t, const BlockReader<kReversible>& block, const HtTask& task,
                                    HtResult* to) {
     HtResult result{};
-    if (task.plane == kHtNoPlane) {
+    // Without loss, each plane is coded.
+    if (!kRefine || task.plane == kHtNoPlane) {
       result.total_left = BlockSums<0>(t, block, 0, task.bit_planes).total;
     } else {
       const BlockSums<1> sums(t, block, task.plane, task.bit_planes);

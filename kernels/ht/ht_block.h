@@ -3,9 +3,9 @@
 //
 // HT block coding on the GPU (stages/ht/ht_block.h is the CPU version). The host says which cleanup
 // planes of which blocks may be coded: each is a task. A kernel may first choose among those of a
-// block. A warp does one task: the cleanup pass, the refinement passes below it, and the numbers from
-// which the host computes distortions. All
-// functions are asynchronous and allocate nothing. They are deterministic: the bytes equal those of
+// block. A warp does one task: the cleanup pass, the refinement passes below it, and the numbers
+// for distortions. A kernel makes hulls of them, or the host. All functions are asynchronous and
+// allocate nothing. They are deterministic: the bytes equal those of
 // ref::ht_cleanup and ref::ht_refinement.
 #pragma once
 
@@ -113,8 +113,8 @@ struct HtBlocks {
 /// Finds the largest coefficient of every block of all frames.
 /// @param peaks  [frames][num_blocks] the bits of |c|, an integer with 5/3, else a float
 Status ht_peaks(simt::Stream& stream, const HtBlocks& blocks, bool reversible, uint32_t* peaks);
-/// Counts in the blocks that choose, decides which of their passes are coded, and lists the tasks of
-/// all blocks.
+/// Counts in the blocks that choose, decides which of their passes are coded, and lists the tasks
+/// of all blocks.
 /// @param tasks    [choices' tasks] of blocks that choose: `passes` is written
 /// @param choices  [count] in device memory
 /// @param results  [choices' tasks] of blocks that choose: `left`, `significant` and `passes` are
@@ -137,8 +137,8 @@ struct HtWork {
 Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork& work, uint8_t* bytes,
                  HtResult* results);
 /// Makes the hulls of blocks whose tasks are done.
-/// @param hulls  [count][kMostHtHull] of blocks with HtChoice::has_hull; a hull of fewer points ends
-///               with a point of slope 0
+/// @param hulls  [count][kMostHtHull] of blocks with HtChoice::has_hull; a hull of fewer points
+///               ends with a point of slope 0
 Status ht_hulls(simt::Stream& stream, const HtTask* tasks, const HtChoice* choices, uint32_t count,
                 bool reversible, const HtResult* results, HullPoint* hulls);
 

@@ -20,8 +20,8 @@ namespace cj2k::cuda::ht {
 /// Shared bytes: 12,288: the points of 64 blocks, in the order of the hull, and the hulls. Point i
 ///   of a thread is at [i * 64].
 /// Barriers: none.
-/// Global traffic: reads 24 bytes of a block and 49 of a task; writes 16 bytes per hull point, and 16
-///   where a hull ends.
+/// Global traffic: reads 24 bytes of a block and 49 of a task; writes 16 bytes per hull point, and
+///   16 where a hull ends.
 /// Not tuned: no GPU was available when it was written.
 struct Hulls {
   struct Params {

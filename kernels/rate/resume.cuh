@@ -70,7 +70,7 @@ struct Resume {
       if (needed < steps) steps = needed;
     });
     // The maximum of what is left is the minimum of the steps.
-    steps = kNever - simt::block_reduce_max(t, s.scratch, kNever - steps);
+    steps = kNever - simt::block_reduce(t, s.scratch, kNever - steps, simt::op::Max{});
     if (simt::block_reduce_or(t, s.scratch, begins ? 1 : 0) == 0) steps = kNever;
     if (t.thread() < CJ2K_MAX_COMPONENTS) {
       const uint32_t c = t.thread();

@@ -62,11 +62,6 @@ CJ2K_KERNEL_FN V block_reduce_or(T& t, BlockScratch<V, kThreads>& scratch,
   return block_reduce(t, scratch, value, op::Or{});
 }
 template <typename T, typename V, int kThreads>
-CJ2K_KERNEL_FN V block_reduce_max(T& t, BlockScratch<V, kThreads>& scratch,
-                                  std::type_identity_t<V> value) {
-  return block_reduce(t, scratch, value, op::Max{});
-}
-template <typename T, typename V, int kThreads>
 CJ2K_KERNEL_FN V block_exclusive_add(T& t, BlockScratch<V, kThreads>& scratch,
                                      std::type_identity_t<V> value, V* total = nullptr) {
   return block_exclusive_scan(t, scratch, value, op::Add{}, total);

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The HT block coder of the CUDA backend. The device codes all blocks of a call at once (kernels/ht),
-// chooses the passes that HtPoints::kNearSlope asks for, and makes the hulls of most blocks. Which
-// planes it chooses from, and the other hulls, are computed on the host by the functions of the CPU
-// backend (stages/ht/ht_points.h): estimates, all planes of a block, blocks that resume, layers.
+// The HT block coder of the CUDA backend. The device codes all blocks of a call at once
+// (kernels/ht), chooses the passes that HtPoints::kNearSlope asks for, and makes the hulls of most
+// blocks. Which planes it chooses from, and the other hulls, are computed on the host by the
+// functions of the CPU backend (stages/ht/ht_points.h): hulls of estimates, of all planes of a
+// block, of blocks that resume, and with layers.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -64,8 +65,8 @@ class DeviceHt final : public DeviceBlockCoder {
     HtPoints points;
     bool has_hull;  ///< made by the device
   };
-  /// CodedBlock::coder_state: what was coded so far. Few blocks resume, so the points of a block whose
-  /// hull is the device's are made only then.
+  /// CodedBlock::coder_state: what was coded so far. Few blocks resume, so the points of a block
+  /// whose hull is the device's are made only then.
   struct State {
     HtState points;       ///< if count > 0
     HtPlanes planes;      ///< otherwise

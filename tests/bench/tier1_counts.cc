@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bench/tier1_counts.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 
 #include "backend.h"
@@ -94,7 +96,14 @@ class CountingBackend final : public Backend {
   }
   Status code_blocks(GopWork& work, std::span<BlockRequest> requests, const BlockSample& sample,
                      cj2k_stats* stats) override {
-    return cpu_->code_blocks(work, requests, sample, stats);
+    CJ2K_TRY(cpu_->code_blocks(work, requests, sample, stats));
+    for (const BlockRequest& request : requests) {
+      if (request.rule == StopRule::kPredicted) {
+        thresholds_[request.frame] = request.thresholds;
+        sample_ = sample.blocks;
+      }
+    }
+    return Status::kOk;
   }
   Status coefficients(GopWork& work, uint32_t frame, CoefficientPlanes* planes) override {
     return cpu_->coefficients(work, frame, planes);
@@ -114,6 +123,10 @@ class CountingBackend final : public Backend {
     Tier1Scratch scratch;
     std::vector<uint32_t> samples(kMaxBlockSamples + 16 * kMaxBlockSide);
     bench::FrameCounts counts(plan_.blocks.size());
+    std::vector<uint8_t> bytes(kMaxBlockBytes + 1);
+    std::vector<CodingPass> passes(kMaxPasses);
+    std::vector<PassTail> tails(kMaxPasses);
+    Tier1Output out{bytes.data() + 1, passes.data(), tails.data(), 0, 0};
     for (size_t i = 0; i < counts.size(); ++i) {
       const CodeBlock& block = plan_.blocks[i];
       const ptrdiff_t stride = (block.width + 15) / 16 * 16;
@@ -121,7 +134,14 @@ class CountingBackend final : public Backend {
       const Tier1Block source{
           samples.data(),    stride, block.width,      block.height,
           block.orientation, 0,      plan_.reversible, static_cast<int>(std::bit_width(all))};
-      counts[i] = {HWY_NAMESPACE::count_passes(source, scratch.impl()), coded[i].num_passes};
+      out.num_passes = 0;
+      if (source.bit_planes > 0) simd::encode_block(source, scratch, out);
+      counts[i] = {HWY_NAMESPACE::count_passes(source, scratch.impl()),
+                   {out.passes, out.passes + out.num_passes},
+                   static_cast<uint16_t>(coded[i].num_passes - coded[i].num_passes_resumed),
+                   std::binary_search(sample_.begin(), sample_.end(), static_cast<uint32_t>(i)),
+                   thresholds_[frame][block.component],
+                   distortion_weight(plan_, block)};
     }
     g_counts->push_back(std::move(counts));
     return Status::kOk;
@@ -129,6 +149,8 @@ class CountingBackend final : public Backend {
 
   const Plan& plan_;
   const std::unique_ptr<Backend> cpu_;
+  std::vector<uint32_t> sample_;                    ///< rising
+  std::map<uint32_t, SlopeThresholds> thresholds_;  ///< of each frame of the GOP
 };
 
 }  // namespace

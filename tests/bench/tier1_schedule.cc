@@ -17,6 +17,7 @@
 
 #include "bench/clip.h"
 #include "bench/tier1_counts.h"
+#include "core/ebcot/expected_pause.h"
 #include "support/media.h"
 
 namespace cj2k::bench {
@@ -30,10 +31,10 @@ constexpr const char* kUsage = R"(tier1_schedule --clip CLIP [OPTION]...
   --set KEY=VALUE              any parameter of the encoder, may be repeated
   --multiprocessors N          default 132
   --blocks N                   thread blocks of 64 lanes on a multiprocessor; default 12
-  --step N                     warp instructions of a decision; default 85
+  --step N                     warp instructions of a decision; default 56
   --pass N                     warp instructions of the end of a pass; default 200
   --block N                    warp instructions of the begin and end of a block; default 600
-  --latency N                  cycles of a decision of a lone warp; default 350
+  --latency N                  cycles of a decision of a lone warp; default 180
 )";
 
 [[noreturn]] void fail(const std::string& message) {
@@ -43,8 +44,8 @@ constexpr const char* kUsage = R"(tier1_schedule --clip CLIP [OPTION]...
 
 struct Options {
   std::string clip;
-  int frames = 1, multiprocessors = 132, blocks = 12, step = 85, pass = 200, block = 600,
-      latency = 350;
+  int frames = 1, multiprocessors = 132, blocks = 12, step = 56, pass = 200, block = 600,
+      latency = 180;
   std::vector<int> gops = {1, 8, 16};
   std::vector<std::pair<std::string, std::string>> settings = {{"cblk", "32x32"}};
 };
@@ -53,29 +54,35 @@ struct Options {
 struct Work {
   const uint16_t* passes;
   int count;
-  uint32_t key;  ///< all decisions that modelling counts for it, coded or not
+  uint32_t key;  ///< what the list is sorted by
 };
 
 constexpr uint32_t kWarpLanes = 32, kBlockWarps = 2, kChunk = 16;
 
 /// How a launch gives blocks to lanes.
+enum class Key : uint8_t {
+  kNone,      ///< not sorted
+  kModelled,  ///< decisions that are modelled
+  kExpected,  ///< those before the plane after which the block is expected to pause
+  kCoded,     ///< those that will be coded, which nobody knows before
+};
 struct Scheme {
   const char* name;
   bool by_plane;    ///< a launch for each plane
-  bool sorted;      ///< by a counting sort of 256 buckets, most decisions first
+  Key key;          ///< of a counting sort of 256 buckets, most decisions first
   bool persistent;  ///< as many warps as fit; a lane takes a block after the other
   bool gated;       ///< lanes end their passes together, every 4 chunks
 };
 constexpr Scheme kSchemes[] = {
-    {"classic", false, false, false, false},
-    {"classic, pass ends together", false, false, false, true},
-    {"classic, sorted", false, true, false, false},
-    {"classic, sorted, pass ends together", false, true, false, true},
-    {"classic, persistent", false, false, true, true},
-    {"classic, persistent, sorted", false, true, true, true},
-    {"cibo", true, false, false, false},
-    {"cibo, pass ends together", true, false, false, true},
-    {"cibo, sorted, pass ends together", true, true, false, true},
+    {"classic", false, Key::kNone, false, false},
+    {"classic, by what is modelled", false, Key::kModelled, false, false},
+    {"classic, by what is modelled, persistent", false, Key::kModelled, true, false},
+    {"classic, by what is expected", false, Key::kExpected, false, false},
+    {"classic, by what is expected, pass ends together", false, Key::kExpected, false, true},
+    {"classic, by what is expected, persistent", false, Key::kExpected, true, false},
+    {"classic, by what is coded", false, Key::kCoded, false, false},
+    {"cibo", true, Key::kNone, false, false},
+    {"cibo, sorted", true, Key::kModelled, false, false},
 };
 
 struct Result {
@@ -90,7 +97,7 @@ class Launch {
  public:
   Launch(const Options& o, const Scheme& scheme, std::vector<Work> list)
       : o_(o), scheme_(scheme), list_(std::move(list)), active_(o.multiprocessors) {
-    if (!scheme.sorted || list_.empty()) return;
+    if (scheme.key == Key::kNone || list_.empty()) return;
     const auto most =
         std::max_element(list_.begin(), list_.end(), [](const Work& a, const Work& b) {
           return a.key < b.key;
@@ -206,31 +213,48 @@ class Launch {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
 
-Work make_work(const BlockCounts& block, int first, int count) {
-  const uint16_t* const begin = block.passes.data() + first;
-  // The classic form models all planes, and one launch of cibo one plane.
-  return {begin, count, 0};
+/// Decisions up to the plane after which the block is expected to pause, as in tier1_sort.cuh.
+uint32_t expected_decisions(const BlockCounts& block) {
+  ExpectedPause expected(block.weight, block.sampled ? uint16_t{0} : block.threshold);
+  uint32_t sum = 0;
+  for (size_t i = 0; i < block.passes.size(); ++i) {
+    sum += block.passes[i];
+    const CodingPass& pass = block.coding[i];
+    if (expected.add(pass_kind(static_cast<int>(i)), block.passes[i], pass.distortion,
+                     pass.plane)) {
+      break;
+    }
+  }
+  return sum;
+}
+
+uint32_t sum_of(const BlockCounts& block, int first, int count) {
+  return std::accumulate(block.passes.data() + first, block.passes.data() + first + count, 0u);
 }
 
 Result simulate(const Options& o, const Scheme& scheme, const std::vector<FrameCounts>& frames,
                 int gop) {
-  std::vector<std::vector<Work>> launches(1);
-  const auto add = [&](size_t launch, const BlockCounts& block, int first, int count, int all) {
-    Work work = make_work(block, first, count);
-    work.key = std::accumulate(work.passes, work.passes + all, 0u);
+  // The sample of stop = exact comes first.
+  std::vector<std::vector<Work>> launches(2);
+  const auto add = [&](size_t launch, const BlockCounts& block, int first, int count,
+                       uint32_t key) {
     if (launches.size() <= launch) launches.resize(launch + 1);
-    launches[launch].push_back(work);
+    launches[launch].push_back({block.passes.data() + first, count, key});
   };
   for (int f = 0; f < gop; ++f) {
     for (const BlockCounts& block : frames[static_cast<size_t>(f) % frames.size()]) {
       const int coded = block.num_coded, all = static_cast<int>(block.passes.size());
       if (!scheme.by_plane) {
-        add(0, block, 0, coded, all);
+        add(block.sampled ? 0 : 1, block, 0, coded,
+            coded == 0 ? 0
+            : scheme.key == Key::kExpected
+                ? expected_decisions(block)
+                : sum_of(block, 0, scheme.key == Key::kCoded ? coded : all));
         continue;
       }
       for (int first = 0; first < coded; first += first == 0 ? 1 : 3) {
         const int plane = (all - first - 1) / 3, count = first == 0 ? 1 : 3;
-        add(static_cast<size_t>(31 - plane), block, first, count, count);
+        add(static_cast<size_t>(31 - plane), block, first, count, sum_of(block, first, count));
       }
     }
   }

@@ -65,8 +65,8 @@ Status warp_calls(Stream& stream, const uint64_t* in, uint64_t* out) {
   return launch<WarpCalls<uint64_t>>(stream, {1}, {in, out});
 }
 Status block_scan(Stream& stream, const uint32_t* in, uint32_t* before, uint32_t* totals,
-                  uint32_t* maxima, uint32_t num_blocks) {
-  return launch<BlockScan>(stream, {num_blocks}, {in, before, totals, maxima});
+                  uint32_t* bits, uint32_t num_blocks) {
+  return launch<BlockScan>(stream, {num_blocks}, {in, before, totals, bits});
 }
 Status atomics(Stream& stream, const uint32_t* in, uint32_t* out, uint32_t num_blocks) {
   return launch<Atomics<uint32_t>>(stream, {num_blocks}, {in, out});

@@ -90,13 +90,13 @@ struct WarpCalls {
 };
 
 /// The exclusive sum of in[block * threads + thread] within the block, and the block's total and
-/// maximum.
+/// the bits of the values that 61 divides: few, so that not all bits are set.
 struct BlockScan {
   struct Params {
     const uint32_t* in;
     uint32_t* before;
     uint32_t* totals;
-    uint32_t* maxima;
+    uint32_t* bits;
   };
   static constexpr int kThreads = 256;
   static constexpr int kMinBlocks = 4;
@@ -109,10 +109,10 @@ struct BlockScan {
     const uint32_t v = t.gload(p.in + i);
     uint32_t total = 0;
     t.gstore(p.before + i, simt::block_exclusive_add(t, s.scratch, v, &total));
-    const uint32_t maximum = simt::block_reduce_max(t, s.scratch, v);
+    const uint32_t bits = simt::block_reduce_or(t, s.scratch, v % 61 == 0 ? v : 0);
     if (t.thread() == 0) {
       t.gstore(p.totals + t.block_x(), total);
-      t.gstore(p.maxima + t.block_x(), maximum);
+      t.gstore(p.bits + t.block_x(), bits);
     }
   }
 };

@@ -17,7 +17,7 @@ Status warp_calls(simt::Stream& stream, const int32_t* in, int32_t* out);
 Status warp_calls(simt::Stream& stream, const uint64_t* in, uint64_t* out);
 inline constexpr uint32_t kBlockScanThreads = 256;
 Status block_scan(simt::Stream& stream, const uint32_t* in, uint32_t* before, uint32_t* totals,
-                  uint32_t* maxima, uint32_t num_blocks);
+                  uint32_t* bits, uint32_t num_blocks);
 inline constexpr uint32_t kAtomicsThreads = 96;
 Status atomics(simt::Stream& stream, const uint32_t* in, uint32_t* out, uint32_t num_blocks);
 Status atomics(simt::Stream& stream, const uint64_t* in, uint64_t* out, uint32_t num_blocks);

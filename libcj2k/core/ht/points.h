@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The truncation points of an HT block, and the order in which its hull takes them. Used on host and
-// device.
+// The truncation points of an HT block, and the order in which its hull takes them. Used on host
+// and device.
 #pragma once
 
 #include <cstdint>
