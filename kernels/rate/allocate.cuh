@@ -105,7 +105,7 @@ class FrameRateControl {
   }
 
   /// Measures the precincts of the scope that have changed.
-  CJ2K_KERNEL_FN uint64_t measure(const RateScope& scope) {
+  CJ2K_KERNEL_FN uint64_t measure(const RateScope& scope, bool, uint64_t) {
     list_changed(scope);
     const uint32_t changed = t_.sload(s_.num_listed);
     for (uint32_t i = t_.warp(); i < changed; i += kRateThreads / 32) {
@@ -354,7 +354,7 @@ class FrameRateControl {
     if (points > 0) {
       const HullPoint* const point = p_.input.hull + first_hull + points - 1;
       now.bytes = t_.gload(&point->length_bytes);
-      const CodeBits code = contribution_code(now.bytes, t_.gload(&point->passes), 0, 0);
+      const CodeBits code = contribution_code(now.bytes, t_.gload(&point->passes));
       now.code = code.value;
       now.bits = static_cast<uint8_t>(code.count);
       now.zero_planes = static_cast<uint8_t>(planes - t_.gload(&results()[block].bit_planes));
@@ -373,7 +373,7 @@ class FrameRateControl {
   }
 
   CJ2K_KERNEL_FN uint32_t code_bits(uint32_t length, uint32_t passes) {
-    return static_cast<uint32_t>(contribution_code(length, passes, 0, 0).count);
+    return static_cast<uint32_t>(contribution_code(length, passes).count);
   }
 
   /// Stores the points of a block from those selected to `end`.

@@ -22,20 +22,29 @@ struct CodeBits {
   }
 };
 
-/// Makes the code of one or two segments. @param rest_passes  0: there is one segment
+/// Makes the code of one segment.
+CJ2K_HD constexpr CodeBits contribution_code(uint32_t bytes, uint32_t passes) {
+  CodeBits out;
+  put_num_passes(passes, out);
+  const int missing = missing_length_bits(bytes, passes, kFirstLblock);
+  const int growth = missing > 0 ? missing : 0;
+  put_lblock(growth, out);
+  put_length(bytes, passes, kFirstLblock + growth, out);
+  return out;
+}
+
+/// Makes the code of two segments. @param rest_passes  at least 1
 CJ2K_HD constexpr CodeBits contribution_code(uint32_t first_bytes, uint32_t first_passes,
                                              uint32_t rest_bytes, uint32_t rest_passes) {
   CodeBits out;
   put_num_passes(first_passes + rest_passes, out);
-  int growth = missing_length_bits(first_bytes, first_passes, kFirstLblock);
-  if (rest_passes > 0) {
-    const int rest = missing_length_bits(rest_bytes, rest_passes, kFirstLblock);
-    growth = growth > rest ? growth : rest;
-  }
-  growth = growth > 0 ? growth : 0;
+  const int first = missing_length_bits(first_bytes, first_passes, kFirstLblock);
+  const int rest = missing_length_bits(rest_bytes, rest_passes, kFirstLblock);
+  const int missing = first > rest ? first : rest;
+  const int growth = missing > 0 ? missing : 0;
   put_lblock(growth, out);
   put_length(first_bytes, first_passes, kFirstLblock + growth, out);
-  if (rest_passes > 0) put_length(rest_bytes, rest_passes, kFirstLblock + growth, out);
+  put_length(rest_bytes, rest_passes, kFirstLblock + growth, out);
   return out;
 }
 
@@ -56,7 +65,7 @@ inline constexpr uint8_t kLongBits = 48;  ///< Contribution::bits with is_long: 
 /// @param passes  that are in, at least 1
 CJ2K_HD constexpr Contribution plain_contribution(uint32_t bytes, uint32_t passes,
                                                   uint8_t zero_planes) {
-  const CodeBits code = contribution_code(bytes, passes, 0, 0);
+  const CodeBits code = contribution_code(bytes, passes);
   // Without bytes, the last block of a packet gets some (packets.cc).
   if (bytes == 0 || code.count > 64) return {0, bytes, kLongBits, zero_planes, true};
   return {code.value, bytes, static_cast<uint8_t>(code.count), zero_planes, false};

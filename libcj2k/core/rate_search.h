@@ -62,7 +62,8 @@ CJ2K_HD constexpr uint16_t unused_steps(uint64_t cap, uint64_t bytes) {
 ///   uint64_t candidate_bits(i)                estimate of the bits that the first i add
 ///   uint16_t candidate_slope(i)
 ///   uint32_t candidate_bytes(i)               of code-block data that it adds
-///   uint64_t measure(scope)                   exact bytes of the selection
+///   uint64_t measure(scope, tries, total)     exact bytes of the selection; with `tries` they were
+///                                             `total` before begin_try
 ///   uint64_t measured_body(scope)             those of code-block data in the last measurement
 ///   uint64_t estimated_overhead(scope)        with one layer: bytes but for the code-block data
 template <typename Ops>
@@ -106,7 +107,7 @@ class RateSearch {
     } else if (move_ == Move::kTry) {
       ops_.begin_try(next_);
     }
-    if (measures_) bytes_ = ops_.measure(scope_);
+    if (measures_) bytes_ = ops_.measure(scope_, move_ == Move::kTry, total_);
     move_ = Move::kNone;
     measures_ = false;
     decide();

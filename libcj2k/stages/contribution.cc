@@ -5,6 +5,7 @@
 #include "core/contribution_code.h"
 
 namespace cj2k {
+
 Contribution contribution_of(const CodedBlock& block, uint32_t points) {
   if (points == 0) return {};
   const HullPoint& end = block.hull[points - 1];
@@ -12,7 +13,9 @@ Contribution contribution_of(const CodedBlock& block, uint32_t points) {
   if (block.codes != nullptr) {
     const PointCode& own = block.codes[points - 1];
     const CodeBits code =
-        contribution_code(own.first_bytes, 1, bytes - own.first_bytes, end.passes - 1u);
+        end.passes > 1
+            ? contribution_code(own.first_bytes, 1, bytes - own.first_bytes, end.passes - 1u)
+            : contribution_code(own.first_bytes, 1);
     if (code.count > 64) return {0, bytes, kLongBits, own.zero_bit_planes, true};
     return {code.value, bytes, static_cast<uint8_t>(code.count), own.zero_bit_planes, false};
   }

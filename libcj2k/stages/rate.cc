@@ -496,6 +496,15 @@ void RateControl::begin_try(size_t i) {
   set_points(candidate.block, precincts_[precinct], candidate.points);
 }
 
+/// Measures the precinct of the trial alone.
+/// @param total  bytes of the scope before the trial. @return those with it
+uint64_t RateControl::measure_trial(uint64_t total) {
+  const uint32_t precinct = plan_.blocks[candidates_[trial_.candidate].block].precinct;
+  measure_one(precinct);
+  const PrecinctBytes& after = precinct_bytes_[precinct];
+  return total - trial_.bytes.header - trial_.bytes.body + after.header + after.body;
+}
+
 void RateControl::undo_try() {
   const Candidate& candidate = candidates_[trial_.candidate];
   const uint32_t precinct = plan_.blocks[candidate.block].precinct;

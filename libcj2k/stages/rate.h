@@ -140,6 +140,10 @@ class RateControl {
   uint64_t gather_layer_bytes();
   void choose_layers();
   uint64_t measure(const Scope& scope);
+  uint64_t measure(const Scope& scope, bool tries, uint64_t total) {
+    return tries ? measure_trial(total) : measure(scope);
+  }
+  uint64_t measure_trial(uint64_t total);
   void measure_one(uint32_t precinct);
   uint64_t measured_body(const Scope& scope) const;
   uint64_t measured_bytes(const Scope& scope) const;
