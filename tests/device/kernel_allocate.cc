@@ -291,6 +291,19 @@ TEST_CASE("rate control on the device: random hulls") {
         {"cblk", "8x4"},
         {"levels", "2"}},
        12},
+      // Tag trees of 9 levels, with long runs of blocks that are not in: measured by a warp, and by all.
+      {{{"width", "1000"},
+        {"height", "4"},
+        {"num_components", "1"},
+        {"cblk", "4x4"},
+        {"levels", "0"}},
+       20},
+      {{{"width", "8"},
+        {"height", "1000"},
+        {"num_components", "1"},
+        {"cblk", "4x4"},
+        {"levels", "0"}},
+       20},
   };
   Totals totals;
   for_each_seed("allocate_rate", [&](Gpu& gpu, uint64_t seed) {

@@ -35,7 +35,8 @@ struct Ended {
     for (uint32_t b = 0; b < blocks; ++b) {
       Tier1Job job{};
       job.component = static_cast<uint8_t>(random() % kComponents);
-      job.weight = std::ldexp(1.0, static_cast<int>(random() % 5) - 6);
+      job.weight = std::ldexp(1.0 + static_cast<double>(random() % 256) / 256,
+                              static_cast<int>(random() % 5) - 6);
       jobs.push_back(job);
     }
     // Few blocks reach the threshold where many have paused far below it.
@@ -60,6 +61,31 @@ struct Ended {
       outcome.flags = random() % 8 == 0 ? kRateManyPoints : 0;
       outcome.num_resumed = 12345;
       outcomes.push_back(outcome);
+    }
+    end_at_blocks(random);
+  }
+
+ private:
+  /// Most components end exactly at the bound of a block without points, or one step above it.
+  /// Others do not end, and have their threshold there.
+  void end_at_blocks(std::mt19937_64& random) {
+    for (uint32_t f = 0; f < kFrames; ++f) {
+      for (uint32_t c = 0; c < kComponents; ++c) {
+        const uint64_t kind = random() % 4;
+        if (kind == 0) continue;
+        const uint64_t first = random();
+        for (uint32_t i = 0; i < num_blocks; ++i) {
+          const auto b = static_cast<uint32_t>((first + i) % num_blocks);
+          const Tier1Result& result = results[f * num_blocks + b];
+          if (jobs[b].component != c || result.planes_left == 0 || result.num_hull > 0) continue;
+          const uint16_t reach = best_slope_left(jobs[b].weight, result.planes_left);
+          uint16_t& threshold = thresholds[f * CJ2K_MAX_COMPONENTS + c];
+          uint16_t& end = outcomes[f].exhausted[c];
+          end = kind == 1 ? uint16_t{0} : static_cast<uint16_t>(reach + random() % 2);
+          threshold = kind == 1 ? reach : std::max(threshold, end);
+          break;
+        }
+      }
     }
   }
 };
