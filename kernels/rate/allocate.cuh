@@ -26,7 +26,7 @@ template <typename T>
 class FrameRateControl {
  public:
   CJ2K_KERNEL_FN FrameRateControl(T& t, AllocateSmem& s, const AllocateParams& p, uint32_t frame)
-      : t_(t), s_(s), p_(p), frame_(frame), m_(p, frame), order_(t, s, m_) {}
+      : t_(t), s_(s), p_(p), frame_(frame), m_(p.layout, p.scratch, frame), order_(t, s, m_) {}
 
   /// RateControl::allocate. There is one place for the steps of the search, so that its code is there
   /// once.
@@ -410,23 +410,32 @@ class FrameRateControl {
   CJ2K_KERNEL_FN bool is_large(uint32_t precinct) {
     return t_.gload_ro(&p_.plan.precincts[precinct].num_blocks) > kWarpBlocks;
   }
-  CJ2K_KERNEL_FN PacketMemory packet_memory() {
-    return {p_.plan.precincts,
-            p_.plan.bands,
-            m_.codes(),
-            m_.nodes(),
-            m_.words(),
-            m_.precincts(),
-            p_.plan.packet_marker_bytes,
-            &s_.flags,
-            &s_.measured};
-  }
   CJ2K_KERNEL_FN void measure_by_warp(uint32_t precinct) {
-    PacketMeasure<T, WarpGroup<T>>(t_, {t_}, packet_memory()).run(precinct);
+    measure_precinct(WarpGroup<T>{t_}, precinct);
   }
   CJ2K_KERNEL_FN void measure_by_block(uint32_t precinct) {
-    using Group = BlockGroup<T, kRateThreads>;
-    PacketMeasure<T, Group>(t_, Group{t_, s_.wide, s_.narrow}, packet_memory()).run(precinct);
+    measure_precinct(BlockGroup<T, kRateThreads>{t_, s_.wide, s_.narrow}, precinct);
+  }
+  /// measure_precinct of stages/packets.h.
+  template <typename Group>
+  CJ2K_KERNEL_FN void measure_precinct(Group group, uint32_t number) {
+    const RatePrecinct precinct = t_.gload(p_.plan.precincts + number);
+    PacketHeader<T, Group> packet(t_, group,
+                                  {p_.plan.bands, m_.codes(), m_.nodes(), m_.words(), &s_.flags});
+    const uint64_t body = packet.body_bytes(precinct);
+    const uint32_t header = body > 0 ? packet.make(precinct, NoBytes{}) : 1;
+    if (group.rank() == 0) store_measured(number, header + p_.plan.packet_marker_bytes, body);
+    group.sync();
+  }
+  CJ2K_KERNEL_FN void store_measured(uint32_t precinct, uint32_t header, uint64_t body) {
+    PrecinctRecord record = t_.gload(m_.precincts() + precinct);
+    t_.atomic_add(&s_.measured.header[record.component], header - record.header);
+    t_.atomic_add(&s_.measured.body[record.component], body - record.body);
+    record.header = header;
+    record.body = body;
+    record.is_changed = 0;
+    record.measured_bits = record.header_bits;
+    t_.gstore(m_.precincts() + precinct, record);
   }
 
   T& t_;

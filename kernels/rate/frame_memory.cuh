@@ -95,8 +95,8 @@ struct AllocateParams {
 /// Scratch memory of one frame.
 class FrameMemory {
  public:
-  CJ2K_KERNEL_FN FrameMemory(const AllocateParams& p, uint32_t frame)
-      : layout_(p.layout), base_(p.scratch + frame * p.layout.bytes) {}
+  CJ2K_KERNEL_FN FrameMemory(const ScratchLayout& layout, uint8_t* scratch, uint32_t frame)
+      : layout_(layout), base_(scratch + frame * layout.bytes) {}
   /// [component][slope] bytes at the slope and above, between AllocateSmem::lowest and end; else 0
   CJ2K_KERNEL_FN uint64_t* histogram() const { return at<uint64_t>(0); }
   CJ2K_KERNEL_FN BlockRecord* blocks() const { return at<BlockRecord>(layout_.blocks); }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The bytes of a packet in a frame with one layer: measure_precinct (stages/packets.h). All blocks of
+// The packet header of a precinct in a frame with one layer (T.800 B.10), counted or stored. All blocks of
 // a precinct are coded at the same time. Two reductions over each node of the tag trees say which of
 // its bits stand at which block: the least number of zero bit-planes, and the first block that is in.
 // A prefix sum gives the place of each block's bits. Stuffing then walks the joined bits, 128 bytes
@@ -15,20 +15,36 @@
 
 namespace cj2k::cuda::rate {
 
-/// Where the packets of a frame are measured.
-struct PacketMemory {
-  const RatePrecinct* precincts;
+/// Where the headers of a frame are made.
+struct HeaderMemory {
   const RateBand* bands;
   const BlockCode* codes;
   TreeNode* nodes;
-  uint32_t* words;  ///< all 0 between two measurements
-  PrecinctRecord* records;
-  uint32_t marker_bytes;
-  uint32_t* flags;          ///< in shared memory
-  MeasuredBytes* measured;  ///< in shared memory
+  uint32_t* words;  ///< all 0 between two headers
+  uint32_t* flags;  ///< RateOutcome::flags, in shared memory
 };
 
-/// A warp that measures a precinct.
+/// Takes the bytes of a header: they are counted alone.
+struct NoBytes {
+  static constexpr bool kStores = false;
+  template <typename T>
+  CJ2K_KERNEL_FN void put(T&, uint32_t, uint32_t, uint32_t) const {}
+};
+/// Stores them.
+struct StoredBytes {
+  static constexpr bool kStores = true;
+  uint8_t* out;
+  /// Puts the `count` <= 4 highest bytes of `value` at `at`.
+  template <typename T>
+  CJ2K_KERNEL_FN void put(T& t, uint32_t at, uint32_t value, uint32_t count) const {
+    CJ2K_UNROLL
+    for (uint32_t i = 0; i < 4; ++i) {
+      if (i < count) t.gstore(out + at + i, static_cast<uint8_t>(value >> (24 - 8 * i)));
+    }
+  }
+};
+
+/// A warp that makes a header.
 template <typename T>
 struct WarpGroup {
   T& t;
@@ -44,7 +60,7 @@ struct WarpGroup {
   }
 };
 
-/// A block of threads that measures a precinct.
+/// A block of threads that makes a header.
 template <typename T, int kThreads>
 struct BlockGroup {
   T& t;
@@ -89,45 +105,12 @@ struct TreeBits {
 inline constexpr uint32_t kMaxTreeBits = 64;
 
 template <typename T, typename Group>
-class PacketMeasure {
+class PacketHeader {
  public:
-  CJ2K_KERNEL_FN PacketMeasure(T& t, Group group, const PacketMemory& memory)
+  CJ2K_KERNEL_FN PacketHeader(T& t, Group group, const HeaderMemory& memory)
       : t_(t), g_(group), m_(memory) {}
 
-  /// Measures the packet of a precinct, and stores its bytes in its record.
-  CJ2K_KERNEL_FN void run(uint32_t number) {
-    const RatePrecinct precinct = t_.gload(m_.precincts + number);
-    const uint64_t body = body_bytes(precinct);
-    uint32_t header = 1;
-    if (body > 0) {
-      for (uint32_t level = 1; level < precinct.levels; ++level) {
-        for (uint32_t b = 0; b < precinct.num_bands; ++b)
-          build_level(BandTree(t_, m_.bands + precinct.first_band + b), level);
-        g_.sync();
-      }
-      const uint32_t bits = place_bits(precinct);
-      g_.sync();
-      uint32_t* const words = m_.words + precinct.first_word;
-      if (g_.walks()) header = stuffed_bytes(words, bits);
-      g_.sync();
-      for (uint32_t i = g_.rank(); i < (bits + 31) / 32; i += Group::kSize) t_.gstore(words + i, 0);
-    }
-    if (g_.rank() == 0) store(number, header + m_.marker_bytes, body);
-    g_.sync();
-  }
-
- private:
-  CJ2K_KERNEL_FN void store(uint32_t number, uint32_t header, uint64_t body) {
-    PrecinctRecord record = t_.gload(m_.records + number);
-    t_.atomic_add(&m_.measured->header[record.component], header - record.header);
-    t_.atomic_add(&m_.measured->body[record.component], body - record.body);
-    record.header = header;
-    record.body = body;
-    record.is_changed = 0;
-    record.measured_bits = record.header_bits;
-    t_.gstore(m_.records + number, record);
-  }
-
+  /// Bytes of the packet's code-block data.
   CJ2K_KERNEL_FN uint64_t body_bytes(const RatePrecinct& precinct) {
     uint64_t bytes = 0;
     for (uint32_t i = g_.rank(); i < precinct.num_blocks; i += Group::kSize)
@@ -135,6 +118,26 @@ class PacketMeasure {
     return g_.sum(bytes);
   }
 
+  /// Makes the header of a packet that is not empty, without SOP and EPH.
+  /// @return its bytes, in the warp that walks
+  template <typename Bytes>
+  CJ2K_KERNEL_FN uint32_t make(const RatePrecinct& precinct, const Bytes& to) {
+    for (uint32_t level = 1; level < precinct.levels; ++level) {
+      for (uint32_t b = 0; b < precinct.num_bands; ++b)
+        build_level(BandTree(t_, m_.bands + precinct.first_band + b), level);
+      g_.sync();
+    }
+    const uint32_t bits = place_bits(precinct);
+    g_.sync();
+    uint32_t* const words = m_.words + precinct.first_word;
+    uint32_t bytes = 0;
+    if (g_.walks()) bytes = stuffed_bytes(words, bits, to);
+    g_.sync();
+    for (uint32_t i = g_.rank(); i < (bits + 31) / 32; i += Group::kSize) t_.gstore(words + i, 0);
+    return bytes;
+  }
+
+ private:
   /// Node (x, y) of a level.
   CJ2K_KERNEL_FN TreeNode node_of(const BandTree& tree, uint32_t level, uint32_t x, uint32_t y) {
     if (level > 0)
@@ -172,7 +175,7 @@ class PacketMeasure {
     uint32_t* const words = m_.words + precinct.first_word;
     // One word stays 0: the walk reads beyond the last bit.
     const uint32_t room = 32 * (precinct.num_words - 1);
-    if (g_.rank() == 0) put(words, 0, 1, 1);
+    if (g_.rank() == 0) put_bits(words, 0, 1, 1);
     uint32_t end = 1;
     for (uint32_t b = 0; b < precinct.num_bands; ++b) {
       const BandTree tree(t_, m_.bands + precinct.first_band + b);
@@ -188,8 +191,8 @@ class PacketMeasure {
         uint32_t total = 0;
         const uint32_t at = end + g_.place(bits.count + code.bits, &total);
         if (at + bits.count + code.bits <= room && bits.count <= kMaxTreeBits) {
-          put(words, at, bits.value, bits.count);
-          put(words, at + bits.count, code.code, code.bits);
+          put_bits(words, at, bits.value, bits.count);
+          put_bits(words, at + bits.count, code.code, code.bits);
         } else {
           t_.atomic_or(m_.flags, kRateLongHeader);
         }
@@ -242,7 +245,7 @@ class PacketMeasure {
   }
 
   /// Puts the low `count` <= 64 bits of `value` at bit `at` of words that are 0 there.
-  CJ2K_KERNEL_FN void put(uint32_t* words, uint32_t at, uint64_t value, uint32_t count) {
+  CJ2K_KERNEL_FN void put_bits(uint32_t* words, uint32_t at, uint64_t value, uint32_t count) {
     if (value == 0) return;
     const uint64_t bits = value << (64 - count);
     const uint32_t shift = at % 32;
@@ -255,39 +258,56 @@ class PacketMeasure {
     if (third != 0) t_.atomic_or(word + 2, third);
   }
 
+  /// 32 bits of `count` in `words`, from bit `at` on; those behind the last one are 0.
+  CJ2K_KERNEL_FN uint32_t bits_at(const uint32_t* words, uint32_t count, uint32_t at) {
+    if (at >= count) return 0;
+    const uint32_t* const word = words + at / 32;
+    const uint32_t next = at / 32 < (count - 1) / 32 ? t_.gload(word + 1) : 0;
+    return T::funnel_left(next, t_.gload(word), at % 32);
+  }
+
   /// The bytes of BitWriter for `count` bits: after a byte 0xFF, the next one has 7. A warp walks.
-  CJ2K_KERNEL_FN uint32_t stuffed_bytes(const uint32_t* words, uint32_t count) {
+  template <typename Bytes>
+  CJ2K_KERNEL_FN uint32_t stuffed_bytes(const uint32_t* words, uint32_t count, const Bytes& to) {
     uint32_t bytes = 0, at = 0;
     while (at < count) {
-      const uint32_t mine = at + 32 * t_.lane();
-      uint32_t bits = 0;  // those behind the last one are 0
-      if (mine < count) {
-        const uint32_t* const word = words + mine / 32;
-        const uint32_t next = mine / 32 < (count - 1) / 32 ? t_.gload(word + 1) : 0;
-        bits = T::funnel_left(next, t_.gload(word), mine % 32);
-      }
+      const uint32_t bits = bits_at(words, count, at + 32 * t_.lane());
       // The highest bit of each byte whose bits are all 1.
       uint32_t ones = bits & bits << 1;
       ones &= ones << 2;
       ones = ones & ones << 4 & 0x80808080u;
       const uint32_t lanes = t_.ballot(ones != 0);
       if (lanes == 0) {
-        const uint32_t left = (count - at + 7) / 8;
-        bytes += left < 128 ? left : 128;
+        const uint32_t left = (count - at + 7) / 8, whole = left < 128 ? left : 128;
+        put(to, bytes, bits, whole);
+        bytes += whole;
         at += 1024;
         continue;
       }
       const uint32_t lane = T::ctz(lanes);
       const uint32_t whole = 4 * lane + t_.shuffle(T::clz(ones) / 8, lane) + 1;
+      put(to, bytes, bits, whole);
+      if constexpr (Bytes::kStores) {
+        const uint32_t seven = bits_at(words, count, at + 8 * whole) >> 1;
+        to.put(t_, bytes + whole, seven, t_.lane() == 0 ? 1 : 0);
+      }
       bytes += whole + 1;
       at += 8 * whole + 7;
     }
     return bytes;
   }
 
+  /// Puts the first `whole` of the 128 bytes that the lanes have.
+  template <typename Bytes>
+  CJ2K_KERNEL_FN void put(const Bytes& to, uint32_t at, uint32_t bits, uint32_t whole) {
+    const uint32_t before = 4 * t_.lane();
+    const uint32_t own = whole > before ? whole - before : 0;
+    to.put(t_, at + before, bits, own < 4 ? own : 4);
+  }
+
   T& t_;
   Group g_;
-  const PacketMemory m_;
+  const HeaderMemory m_;
 };
 
 }  // namespace cj2k::cuda::rate
