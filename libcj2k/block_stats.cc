@@ -7,25 +7,15 @@
 namespace cj2k {
 namespace {
 
-struct BlockFigures {
-  double left;  ///< squared error that is left, weighted
-  uint32_t num_bytes;
-  uint16_t passes;  ///< that are in
-  uint8_t num_passes, num_passes_resumed, num_passes_left;
-};
-
-BlockFigures figures_of(const CodedBlock& block, uint8_t points) {
-  BlockFigures figures{block.total_distortion, block.num_bytes,          0,
-                       block.num_passes,       block.num_passes_resumed, block.num_passes_left};
-  if (points == 0) return figures;
-  figures.passes = block.hull[points - 1].passes;
-  figures.left -= block.hull[points - 1].distortion;
-  return figures;
-}
-
-BlockFigures figures_of(const FinalBlock& block) {
-  return {block.left_distortion, block.num_bytes,          block.passes,
-          block.num_passes,      block.num_passes_resumed, block.num_passes_left};
+/// Adds what a block says. @return the squared error that is left in it, weighted
+double add_block(const CodedBlock& block, uint8_t points, BlockTotals* totals) {
+  totals->bytes += block.num_bytes;
+  totals->passes += block.num_passes;
+  totals->passes_resumed += block.num_passes_resumed;
+  totals->passes_left += block.num_passes_left;
+  if (points == 0) return block.total_distortion;
+  totals->passes_in += block.hull[points - 1].passes;
+  return block.total_distortion - block.hull[points - 1].distortion;
 }
 
 /// The error that a block adds to that of its component.
@@ -48,19 +38,28 @@ double error_of(const Plan& plan, const CodeBlock& block, uint32_t step_set, dou
 void add_block_stats(const Plan& plan, const Selection& selection, cj2k_stats* stats) {
   const FinalFrame* const final = selection.final;
   const bool is_measured = plan.params.measure_mse != 0;
+  BlockTotals totals = final != nullptr ? final->totals : BlockTotals{};
+  uint32_t component = 0;
+  double error = stats->mse[0];  // of the component
   for (size_t b = 0; b < plan.blocks.size(); ++b) {
-    const BlockFigures figures = final != nullptr
-                                     ? figures_of(final->blocks[b])
-                                     : figures_of(selection.blocks[b], selection.final_points[b]);
-    stats->passes_coded += figures.num_passes;
-    stats->passes_included += figures.passes;
-    stats->passes_resumed += figures.num_passes_resumed;
-    stats->bytes_coded += figures.num_bytes;
-    stats->passes_left += figures.num_passes_left;
+    const double left = final != nullptr
+                            ? final->left[b]
+                            : add_block(selection.blocks[b], selection.final_points[b], &totals);
     if (is_measured) continue;
     const CodeBlock& block = plan.blocks[b];
-    stats->mse[block.component] += error_of(plan, block, selection.step_set, figures.left);
+    if (block.component != component) {
+      stats->mse[component] = error;
+      component = block.component;
+      error = stats->mse[component];
+    }
+    error += error_of(plan, block, selection.step_set, left);
   }
+  if (!is_measured) stats->mse[component] = error;
+  stats->bytes_coded += static_cast<int64_t>(totals.bytes);
+  stats->passes_coded += static_cast<int64_t>(totals.passes);
+  stats->passes_included += static_cast<int64_t>(totals.passes_in);
+  stats->passes_resumed += static_cast<int64_t>(totals.passes_resumed);
+  stats->passes_left += static_cast<int64_t>(totals.passes_left);
 }
 
 }  // namespace cj2k

@@ -508,7 +508,10 @@ void Gop::publish() {
 void Gop::finish(Frame& frame) {
   const auto start = Clock::now();
   const Selection& selection = frame.rate.selection();
-  parallel_for(plan_.precincts.size(), kPrecinctGrain, [&](size_t begin, size_t end) {
+  const FinalFrame* const final = selection.final;
+  frame.writer.set_tile_parts(final != nullptr ? final->tile_parts : std::span<const uint8_t>());
+  const size_t num_precincts = final != nullptr ? 0 : plan_.precincts.size();
+  parallel_for(num_precincts, kPrecinctGrain, [&](size_t begin, size_t end) {
     for (size_t p = begin; p < end; ++p) {
       frame.writer.encode_headers(selection, static_cast<uint32_t>(p),
                                   shared_.packet_scratch[worker_index()]);

@@ -16,9 +16,7 @@
 
 #include "base/status.h"
 #include "core/codeword_segment.h"
-#include "core/contribution_code.h"
 #include "core/ebcot/coding_passes.h"
-#include "core/final_block.h"
 #include "core/hull.h"
 #include "kernels/ebcot/quantize.h"
 
@@ -183,32 +181,6 @@ inline constexpr uint32_t kPackMargin = 64;
 /// @param output  of tier1_hull for this list
 Status tier1_pack(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
                   const Tier1Limits& limits, const Tier1Output& output, const PackedOutput& packed);
-
-/// What rate control on the device chose of a block (kernels/rate/allocate.h).
-struct alignas(16) ChosenBlock {
-  double distortion;      ///< HullPoint::distortion of the last point chosen; 0: none
-  uint32_t length_bytes;  ///< of code-block data
-  uint8_t points;         ///< hull points chosen
-  uint8_t passes;         ///< passes chosen
-  uint8_t zero_bit_planes;
-  uint8_t planes_left;  ///< Tier1Result::planes_left
-};
-
-/// The blocks of frames whose rate control ran on the device.
-struct FinalOutput {
-  const ChosenBlock* chosen;     ///< [blocks] by rate control
-  const uint8_t* paused_passes;  ///< [blocks] Tier1State::num_passes before blocks resumed, or null
-  FinalBlock* blocks;            ///< [blocks] written for those of the list
-  Contribution* contributions;   ///< [blocks] the same
-  uint8_t* bytes;                ///< 16-byte aligned
-  uint32_t room;                 ///< for `bytes`, in units of 16 bytes
-  uint32_t* total;  ///< units that all blocks take, also those without room; zeroed by the call
-};
-/// Packs the chosen bytes of the blocks of a list, in any order, and says what the host needs of
-/// each block. Blocks for which there is no room get no bytes.
-/// @param output  of tier1_hull, by number
-Status tier1_final(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
-                   const Tier1Output& output, const FinalOutput& final);
 
 /// Bytes of a block that go into the codestream.
 struct alignas(16) GatherJob {

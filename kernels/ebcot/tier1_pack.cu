@@ -4,7 +4,6 @@
 #include "kernels/simt/launch.h"
 
 CJ2K_KERNEL(tier1_pack, cj2k::cuda::tier1::Pack)
-CJ2K_KERNEL(tier1_final, cj2k::cuda::tier1::Final)
 
 namespace cj2k::cuda {
 
@@ -15,14 +14,6 @@ Status tier1_pack(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1
   return simt::launch<tier1::Pack>(
       stream, {(list.count() + tier1::Pack::kThreads - 1) / tier1::Pack::kThreads},
       {buffers, list, limits, output, packed});
-}
-
-Status tier1_final(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
-                   const Tier1Output& output, const FinalOutput& final) {
-  CJ2K_TRY(stream.fill_u32(final.total, 0, 1));
-  return simt::launch<tier1::Final>(
-      stream, {(list.count() + tier1::Final::kThreads - 1) / tier1::Final::kThreads},
-      {buffers, list, output, final});
 }
 
 }  // namespace cj2k::cuda

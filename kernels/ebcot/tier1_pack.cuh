@@ -4,7 +4,6 @@
 // The bytes of blocks that rate control will probably choose, packed for the host before it chooses.
 #pragma once
 
-#include "core/contribution_code.h"
 #include "core/hull.h"
 #include "kernels/ebcot/tier1.h"
 #include "kernels/ebcot/tier1_block.cuh"
@@ -94,78 +93,6 @@ struct Pack {
       bytes = point.length_bytes;
     }
     return bytes;
-  }
-};
-
-struct FinalParams {
-  Tier1Buffers buffers;
-  Tier1List list;
-  Tier1Output output;
-  FinalOutput final;
-};
-
-/// Copies the bytes of each block of a list up to its chosen hull point, and writes its FinalBlock and its
-/// Contribution.
-///
-/// Grid: x = blocks / 32 / warps per thread block. Block: warps independent, a lane per code-block;
-///   else as Pack.
-/// Shared bytes: none. Barriers: none.
-/// Global traffic: reads and writes the bytes once, adjacent over the warp; about 120 bytes
-///   per block besides.
-/// Not tuned: no GPU was available when it was written.
-struct Final {
-  using Params = FinalParams;
-  struct Smem {};
-  static constexpr int kThreads = 128;
-  static constexpr int kMinBlocks = 8;
-
-  template <typename T>
-  CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {
-    const uint32_t entry = (t.block_x() * (kThreads / 32) + t.warp()) * 32 + t.lane();
-    const bool listed = entry < p.list.count();
-    FinalBlock final{};
-    Contribution contribution{};
-    uint64_t from = 0;
-    uint32_t number = 0, bytes = 0;
-    if (listed) {
-      const ListedBlock block(t, p.buffers, p.list, entry);
-      from = block.frame * p.buffers.frame_bytes + t.gload_ro(&block.job->bytes_offset);
-      number = block.number;
-      const Tier1Result result = t.gload(p.output.results + number);
-      const ChosenBlock chosen = t.gload(p.final.chosen + number);
-      final = figures(t, p, number, result, chosen);
-      bytes = chosen.length_bytes;
-      if (chosen.points > 0)
-        contribution = plain_contribution(bytes, chosen.passes, chosen.zero_bit_planes);
-      // Its bytes are not valid: it counts as a block without room.
-      if (result.num_bytes > t.gload_ro(&block.job->bytes_capacity)) {
-        bytes = 0;
-        t.atomic_add(p.final.total, p.final.room + 1);
-      }
-    }
-    final.first =
-        pack_bytes(t, p.buffers.bytes, from, &bytes, p.final.bytes, p.final.room, p.final.total);
-    if (!listed) return;
-    t.gstore(p.final.blocks + number, final);
-    t.gstore(p.final.contributions + number, contribution);
-  }
-
- private:
-  template <typename T>
-  CJ2K_KERNEL_FN static FinalBlock figures(T& t, const Params& p, uint32_t number,
-                                           const Tier1Result& result, const ChosenBlock& chosen) {
-    FinalBlock final{};
-    final.left_distortion = result.total_distortion + result.left_distortion - chosen.distortion;
-    final.num_bytes = result.num_bytes;
-    final.passes = chosen.passes;
-    final.num_passes = result.num_passes;
-    final.num_passes_left =
-        static_cast<uint8_t>(num_passes_of(result.bit_planes) - result.num_passes);
-    if (p.final.paused_passes != nullptr) {
-      const uint8_t paused = t.gload(p.final.paused_passes + number);
-      if (paused > 0) final.num_passes_resumed = static_cast<uint8_t>(result.num_passes - paused);
-    }
-    return final;
   }
 };
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "core/block_totals.h"
 #include "core/slope_search.h"
 #include "kernels/ebcot/tier1.h"
 
@@ -46,16 +47,35 @@ struct alignas(8) RateBlock {
   uint8_t reserved;
 };
 
+/// A packet, in the order of the codestream. With one layer each precinct has one.
+struct alignas(8) RatePacket {
+  uint32_t precinct;
+  uint16_t number;  ///< Nsop: in its tile, modulo 65536
+  uint8_t begins;   ///< 1: it is the first one of its tile-part
+  uint8_t reserved;
+};
+
+/// A tile-part: its SOT with Psot = 0, and SOD.
+struct alignas(16) RateTilePart {
+  uint8_t head[14];
+  uint8_t reserved[2];
+};
+inline constexpr uint32_t kPartHeadBytes = 14, kPsotOffset = 6;
+
 /// What the kernel knows of a plan. Pointers are to device memory.
 struct RatePlan {
   const RatePrecinct* precincts;  ///< [num_precincts]
   const RateBand* bands;
-  const RateBlock* blocks;  ///< [num_blocks]
-  const Tier1Job* jobs;     ///< [num_blocks]
+  const RateBlock* blocks;    ///< [num_blocks]
+  const Tier1Job* jobs;       ///< [num_blocks]
+  const RatePacket* packets;  ///< [num_precincts]
+  const RateTilePart* parts;  ///< [num_parts] in the order of their packets
+  uint32_t num_parts;
   uint32_t num_precincts, num_blocks, num_components;
   uint32_t num_nodes, num_words;  ///< of a frame
   uint32_t max_candidates;        ///< hull points of a frame that one search may look at
   uint32_t packet_marker_bytes;   ///< SOP and EPH
+  bool sop, eph;
   uint64_t fixed_bytes;
   uint64_t component_fixed_bytes[CJ2K_MAX_COMPONENTS];
   uint32_t component_blocks[CJ2K_MAX_COMPONENTS], component_precincts[CJ2K_MAX_COMPONENTS];
@@ -93,10 +113,14 @@ struct alignas(16) RateOutcome {
   /// 0: the frame is allocated. Else kRate* flags: the host must allocate it, and nothing else here
   /// but long_block counts. No block resumes then.
   uint32_t flags;
-  uint32_t num_resumed;  ///< blocks that go on, written by resume_blocks (resume.h)
+  uint32_t num_resumed;  ///< blocks that go on, by resume_blocks (resume.h); 0 before it
   /// A block whose Tier1Result::num_bytes is above its capacity; UINT32_MAX: there is none.
   uint32_t long_block;
   uint32_t rounds;  ///< calls that allocated the frame
+  // By write_packets (packets.h):
+  uint32_t first_unit;       ///< where its tile-parts begin, in units of 16 bytes
+  uint32_t tile_part_bytes;  ///< all of its tile-parts together; 0: they are not written
+  BlockTotals totals;
 };
 /// RateOutcome::flags
 inline constexpr uint32_t kRateLongCode = 1;    ///< a Contribution::is_long
@@ -106,6 +130,16 @@ inline constexpr uint32_t kRateLongBlock = 8;   ///< long_block
 /// A component takes more than its cap after the choice for the frame. With codewords of one segment
 /// none should.
 inline constexpr uint32_t kRateOverCap = 16;
+
+/// What was chosen of a block.
+struct alignas(16) ChosenBlock {
+  double distortion;      ///< HullPoint::distortion of the last point chosen; 0: none
+  uint32_t length_bytes;  ///< of code-block data
+  uint8_t points;         ///< hull points chosen
+  uint8_t passes;         ///< passes chosen
+  uint8_t zero_bit_planes;
+  uint8_t planes_left;  ///< Tier1Result::planes_left
+};
 
 struct RateOutput {
   ChosenBlock* chosen;    ///< [num_frames * num_blocks]

@@ -30,6 +30,7 @@ class FrameEnd {
     t_.gstore(&out->threshold, threshold);
     t_.gstore(&out->unused_cap_steps, unused);
     t_.gstore(&out->flags, t_.sload(s_.flags));
+    t_.gstore(&out->num_resumed, 0);
     t_.gstore(&out->long_block, t_.sload(s_.long_block));
     t_.gstore(&out->rounds, p_.again ? t_.gload(&out->rounds) + 1 : 1);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/rate/packets.h"
 #include "kernels/rate/resume.h"
 #include "stages/rate.h"
 
@@ -49,15 +50,17 @@ Status DeviceRate::begin(CudaGopWork& work, std::span<const BlockRequest> reques
                           num_frames_ * s_.plan.blocks.size() * sizeof(Tier1Result));
 }
 
+RatePlan DeviceRate::rate_plan() const {
+  return s_.tables.rate->on_device(s_.table_memory.as<void>(s_.tables.rate_offset),
+                                   s_.table_memory.as<Tier1Job>(s_.tables.tier1_offset));
+}
+
 Status DeviceRate::allocate(CudaGopWork& work, std::span<const BlockRequest> requests,
                             const Tier1Output& output, bool again) {
   const simt::DeviceBuffer& d = work.device;
-  const RatePlan plan =
-      s_.tables.rate->on_device(s_.table_memory.as<void>(s_.tables.rate_offset),
-                                s_.table_memory.as<Tier1Job>(s_.tables.tier1_offset));
   return allocate_rate(
-      work.stream, plan, num_frames_, rates_of(requests), again, {output.results, output.hull},
-      d.as<void>(s_.memory.rate_scratch),
+      work.stream, rate_plan(), num_frames_, rates_of(requests), again,
+      {output.results, output.hull}, d.as<void>(s_.memory.rate_scratch),
       {d.as<ChosenBlock>(s_.memory.chosen), d.as<RateOutcome>(s_.memory.outcomes)});
 }
 
@@ -73,7 +76,7 @@ Status DeviceRate::mark_resumed(CudaGopWork& work, std::span<const BlockRequest>
                        static_cast<uint32_t>(s_.plan.components.size()), output, resume);
 }
 
-/// Room for the packed bytes, in units of 16: what the caps allow, but at most a quarter more than
+/// Room for the tile-parts, in units of 16: what the caps allow, but at most a quarter more than
 /// the call before had. The guess alone is no reason for more memory.
 uint32_t DeviceRate::room_of(CudaGopWork& work, std::span<const BlockRequest> requests) const {
   const uint64_t most = std::min(work.bytes.most(), s_.memory.samples_bytes) / kUnit;
@@ -82,15 +85,14 @@ uint32_t DeviceRate::room_of(CudaGopWork& work, std::span<const BlockRequest> re
     uint64_t cap = request.limits->frame_bytes;
     if (request.limits->component_bytes <= most * kUnit)
       cap = std::min(cap, request.limits->component_bytes * s_.plan.components.size());
-    units += std::min(most, cap / kUnit + s_.plan.blocks.size());
+    units += std::min(most, cap / kUnit + 1);
   }
   const uint64_t guess = (units_per_frame_ + units_per_frame_ / 4 + 1) * requests.size();
   return static_cast<uint32_t>(std::min<uint64_t>({units, guess, most, UINT32_MAX / 2}));
 }
 
 Status DeviceRate::bring(CudaGopWork& work, std::span<const BlockRequest> requests,
-                         const Tier1Buffers& buffers, const Tier1List& list,
-                         const Tier1Output& output, bool resumes) {
+                         const Tier1Buffers& buffers, const Tier1Output& output, bool resumes) {
   const simt::DeviceBuffer& d = work.device;
   simt::Stream& stream = work.stream;
   const auto download = [&](uint64_t to, const void* from, size_t bytes) {
@@ -98,36 +100,45 @@ Status DeviceRate::bring(CudaGopWork& work, std::span<const BlockRequest> reques
   };
   room_ = room_of(work, requests);
   CJ2K_TRY(work.bytes.take(std::max<uint64_t>(room_, 1) * kUnit, &bytes_));
-  const FinalOutput final{d.as<ChosenBlock>(s_.memory.chosen),
-                          resumes ? d.as<uint8_t>(s_.memory.paused_passes) : nullptr,
-                          d.as<FinalBlock>(s_.memory.final_blocks),
-                          d.as<Contribution>(s_.memory.contributions),
-                          d.as<uint8_t>(s_.memory.samples),
-                          room_,
-                          output.totals + 2};
-  CJ2K_TRY(tier1_final(stream, buffers, list, output, final));
+  const PacketInput from{buffers.bytes,
+                         buffers.frame_bytes,
+                         output.results,
+                         d.as<ChosenBlock>(s_.memory.chosen),
+                         resumes ? d.as<uint8_t>(s_.memory.paused_passes) : nullptr,
+                         d.as<uint8_t>(s_.memory.rate_scratch),
+                         frames_of(requests)};
+  const PacketOutput to{d.as<RateOutcome>(s_.memory.outcomes),
+                        d.as<double>(s_.memory.left),
+                        d.as<uint32_t>(s_.memory.part_places),
+                        d.as<uint32_t>(s_.memory.packet_places),
+                        d.as<uint32_t>(s_.memory.block_places),
+                        d.as<uint8_t>(s_.memory.samples),
+                        room_,
+                        output.totals + 2};
+  CJ2K_TRY(write_packets(stream, rate_plan(), num_frames_, from, to));
   CJ2K_TRY(download(s_.pinned.totals, output.totals, kTotals * sizeof(uint32_t)));
-  CJ2K_TRY(download(s_.pinned.outcomes, d.as<void>(s_.memory.outcomes),
-                    num_frames_ * sizeof(RateOutcome)));
+  CJ2K_TRY(download(s_.pinned.outcomes, to.outcomes, num_frames_ * sizeof(RateOutcome)));
   if (resumes) {
     CJ2K_TRY(download(s_.pinned.thresholds, next_thresholds(work),
                       num_frames_ * size_t{CJ2K_MAX_COMPONENTS} * sizeof(uint16_t)));
   }
-  CJ2K_TRY(download(s_.pinned.final_blocks, final.blocks,
-                    num_frames_ * s_.plan.blocks.size() * sizeof(FinalBlock)));
-  CJ2K_TRY(download(s_.pinned.contributions, final.contributions,
-                    num_frames_ * s_.plan.blocks.size() * sizeof(Contribution)));
-  return stream.download(bytes_, final.bytes, room_ * kUnit);
+  CJ2K_TRY(download(s_.pinned.left, to.left, num_frames_ * s_.plan.blocks.size() * sizeof(double)));
+  return stream.download(bytes_, to.bytes, room_ * kUnit);
+}
+
+Status DeviceRate::bring_paused(CudaGopWork& work) {
+  return work.stream.download(work.pinned.as<void>(s_.pinned.paused_passes),
+                              work.device.as<void>(s_.memory.paused_passes),
+                              num_frames_ * s_.plan.blocks.size());
 }
 
 bool DeviceRate::take(CudaGopWork& work, std::span<BlockRequest> requests, bool resumes) {
   const auto* totals = work.pinned.as<uint32_t>(s_.pinned.totals);
   const auto* outcomes = work.pinned.as<RateOutcome>(s_.pinned.outcomes);
   const auto* thresholds = work.pinned.as<uint16_t>(s_.pinned.thresholds);
-  const auto* blocks = work.pinned.as<FinalBlock>(s_.pinned.final_blocks);
-  const auto* contributions = work.pinned.as<Contribution>(s_.pinned.contributions);
+  const auto* left = work.pinned.as<double>(s_.pinned.left);
   units_per_frame_ = totals[2] / requests.size();
-  // If hulls or bytes had no room, no frame can be sure of its own.
+  // If hulls or tile-parts had no room, no frame can be sure of its own.
   bool all_final = totals[0] <= hull_room() && totals[2] <= room_;
   const bool has_room = all_final;
   for (BlockRequest& request : requests) {
@@ -137,14 +148,14 @@ bool DeviceRate::take(CudaGopWork& work, std::span<BlockRequest> requests, bool 
                   request.thresholds.begin());
     }
     request.final = nullptr;
-    if (!has_room || outcome.flags != 0 || (resumes && outcome.num_resumed > 0)) {
+    if (!has_room || outcome.tile_part_bytes == 0) {
       all_final = false;
       continue;
     }
     FinalFrame& frame = frames_[request.frame];
-    frame.blocks = blocks + request.frame * s_.plan.blocks.size();
-    frame.contributions = contributions + request.frame * s_.plan.blocks.size();
-    frame.bytes = bytes_;
+    frame.left = left + request.frame * s_.plan.blocks.size();
+    frame.totals = outcome.totals;
+    frame.tile_parts = {bytes_ + outcome.first_unit * kUnit, outcome.tile_part_bytes};
     std::copy_n(outcome.header_bytes, CJ2K_MAX_COMPONENTS, frame.header_bytes.begin());
     std::copy_n(outcome.body_bytes, CJ2K_MAX_COMPONENTS, frame.body_bytes.begin());
     std::copy_n(outcome.exhausted, CJ2K_MAX_COMPONENTS, frame.exhausted.begin());

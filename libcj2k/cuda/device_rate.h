@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Rate control of a GOP on the device, and what comes back of its frames: no hull points, but the
-// chosen bytes and a FinalBlock for each block.
+// Rate control and packets of a GOP on the device, and what comes back of its frames: no hull points,
+// but their tile-parts and the error that is left of each block.
 #pragma once
 
 #include <span>
@@ -38,20 +38,22 @@ class DeviceRate {
   uint16_t* next_thresholds(const CudaGopWork& work) const {
     return work.device.as<uint16_t>(s_.memory.next_thresholds);
   }
-  /// Packs the chosen bytes and downloads everything that `take` needs.
+  /// Writes the tile-parts and downloads everything that `take` needs.
   /// @param resumes  mark_resumed was called
   Status bring(CudaGopWork& work, std::span<const BlockRequest> requests,
-               const Tier1Buffers& buffers, const Tier1List& list, const Tier1Output& output,
-               bool resumes);
+               const Tier1Buffers& buffers, const Tier1Output& output, bool resumes);
   /// After a wait: sets BlockRequest::final of the frames that are final, and the thresholds of all.
   /// @return whether all are final
   bool take(CudaGopWork& work, std::span<BlockRequest> requests, bool resumes);
-  /// CodedBlock::num_passes_resumed of a block that `take` has left to the host.
-  uint8_t passes_resumed(const CudaGopWork& work, uint32_t number) const {
-    return work.pinned.as<FinalBlock>(s_.pinned.final_blocks)[number].num_passes_resumed;
+  /// Downloads how many passes of each block were coded before any resumed, for frames that `take` has
+  /// left to the host.
+  Status bring_paused(CudaGopWork& work);
+  const uint8_t* paused_passes(const CudaGopWork& work) const {
+    return work.pinned.as<uint8_t>(s_.pinned.paused_passes);
   }
 
  private:
+  RatePlan rate_plan() const;
   /// Room for hull points in GopMemory::hull.
   uint32_t hull_room() const {
     return static_cast<uint32_t>(s_.plan.params.gop) * s_.tables.tier1.frame_passes;
@@ -61,9 +63,9 @@ class DeviceRate {
   const DeviceCoderSetup s_;
   std::vector<FinalFrame> frames_;  ///< [gop]
   uint32_t num_frames_ = 0;         ///< of the call in progress: up to the last requested one
-  uint32_t room_ = 0;               ///< for the packed bytes, in units of 16
-  uint8_t* bytes_ = nullptr;        ///< the packed bytes on the host
-  uint64_t units_per_frame_ = UINT32_MAX;  ///< of packed bytes, in the call before
+  uint32_t room_ = 0;               ///< for the tile-parts, in units of 16
+  uint8_t* bytes_ = nullptr;        ///< the tile-parts on the host
+  uint64_t units_per_frame_ = UINT32_MAX;  ///< of tile-parts, in the call before
 };
 
 }  // namespace cj2k::cuda

@@ -109,7 +109,7 @@ class DeviceEbcot final : public DeviceBlockCoder {
   Status list_requests(CudaGopWork& work, std::span<const BlockRequest> requests, Listed* listed);
   Status run_tier1(CudaGopWork& work, const Tier1List& list, const Tier1Limits& limits);
   Status make_hulls(CudaGopWork& work, const Tier1List& list, const Tier1Output& output);
-  Status finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests, const Tier1List& all,
+  Status finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests,
                           const Tier1List* may_resume);
   Status leave_to_host(CudaGopWork& work, std::span<const BlockRequest> requests, bool resumed);
   Status bring_results(CudaGopWork& work, const Listed& listed, const Pack& pack);
@@ -243,7 +243,7 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<BlockRequest
   if (rate_.allocates(requests)) {
     CJ2K_TRY(rate_.begin(work, requests));
     CJ2K_TRY(make_hulls(work, listed.list, output_by_number(work, false)));
-    return finish_on_device(work, requests, listed.list, nullptr);
+    return finish_on_device(work, requests, nullptr);
   }
   // Without a threshold all points may go in, but under a cap only a part of them will.
   const bool reaches = std::all_of(requests.begin(), requests.end(), [&](const BlockRequest& r) {
@@ -292,13 +292,13 @@ Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> re
                              tables));
   CJ2K_TRY(slopes_predict(stream, tables, num_frames, targets_of(requests), decided));
   CJ2K_TRY(run_tier1(work, rest_, {decided}));
+  if (allocates) {
+    CJ2K_TRY(make_hulls(work, rest_, output_by_number(work, true)));
+    return finish_on_device(work, requests, &rest_);
+  }
   // Hulls do not depend on block sizes, so one list serves.
   const uint32_t count = sampled_.count() + rest_.count();
   const Tier1List all{list, {count, 0, 0}};
-  if (allocates) {
-    CJ2K_TRY(make_hulls(work, rest_, output_by_number(work, true)));
-    return finish_on_device(work, requests, all, &rest_);
-  }
   auto* const predicted = work.pinned.as<uint16_t>(s_.pinned.thresholds);
   CJ2K_TRY(stream.download(predicted, decided,
                            num_frames * size_t{CJ2K_MAX_COMPONENTS} * sizeof(uint16_t)));
@@ -402,7 +402,7 @@ Status DeviceEbcot::make_hulls(CudaGopWork& work, const Tier1List& list,
 /// One wait. Frames that are not final then are left to the host.
 /// @param may_resume  the blocks that may have paused; null: none resumes
 Status DeviceEbcot::finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests,
-                                     const Tier1List& all, const Tier1List* may_resume) {
+                                     const Tier1List* may_resume) {
   const Tier1Buffers b = buffers(work);
   const Tier1Output hulls = output_by_number(work, true);
   const bool resumes = may_resume != nullptr;
@@ -414,7 +414,7 @@ Status DeviceEbcot::finish_on_device(CudaGopWork& work, std::span<BlockRequest> 
     CJ2K_TRY(rate_.allocate(work, requests, hulls, true));
     CJ2K_TRY(rate_.mark_resumed(work, requests, b, hulls, true));
   }
-  CJ2K_TRY(rate_.bring(work, requests, b, all, hulls, resumes));
+  CJ2K_TRY(rate_.bring(work, requests, b, hulls, resumes));
   CJ2K_TRY(work.stream.record(work.end));
   CJ2K_TRY(work.end.synchronize());
   if (rate_.take(work, requests, resumes)) return Status::kOk;
@@ -432,13 +432,18 @@ Status DeviceEbcot::leave_to_host(CudaGopWork& work, std::span<const BlockReques
   CJ2K_TRY(release_blocks(work.stream, buffers(work), frames_of(left)));
   Listed listed{};
   CJ2K_TRY(list_requests(work, left, &listed));
+  if (resumed) CJ2K_TRY(rate_.bring_paused(work));
   CJ2K_TRY(bring_results(work, listed, {resumed, rate_.next_thresholds(work)}));
   if (!resumed) return Status::kOk;
   const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
+  const uint8_t* const paused = rate_.paused_passes(work);
   for (const BlockRequest& request : left) {
     const uint32_t first = request.frame * num_blocks;
-    for (uint32_t number = first; number < first + num_blocks; ++number)
-      work.block(number).num_passes_resumed = rate_.passes_resumed(work, number);
+    for (uint32_t number = first; number < first + num_blocks; ++number) {
+      CodedBlock& coded = work.block(number);
+      const int more = paused[number] > 0 ? coded.num_passes - paused[number] : 0;
+      coded.num_passes_resumed = static_cast<uint8_t>(more);
+    }
   }
   return Status::kOk;
 }

@@ -143,8 +143,11 @@ void GopMemory::take_rate(const Plan& plan, const PlanTables& tables, Carver& ca
   outcomes = carver.take(frames * sizeof(RateOutcome));
   next_thresholds = carver.take(frames * CJ2K_MAX_COMPONENTS * sizeof(uint16_t));
   paused_passes = carver.take(blocks);
-  final_blocks = carver.take(blocks * sizeof(FinalBlock));
-  contributions = carver.take(blocks * sizeof(Contribution));
+  left = carver.take(blocks * sizeof(double));
+  const RatePlan& rate = tables.rate->plan;
+  part_places = carver.take(frames * rate.num_parts * sizeof(uint32_t));
+  packet_places = carver.take(frames * rate.num_precincts * sizeof(uint32_t));
+  block_places = carver.take(blocks * sizeof(uint32_t));
 }
 
 }  // namespace cj2k::cuda

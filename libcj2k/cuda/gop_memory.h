@@ -102,7 +102,7 @@ struct GopMemory {
   uint64_t weights = 0, records = 0, stop_counters = 0;
   // Rate control on the device (cuda/device_rate.h).
   uint64_t rate_scratch = 0, chosen = 0, outcomes = 0, next_thresholds = 0, paused_passes = 0,
-           final_blocks = 0, contributions = 0;
+           left = 0, part_places = 0, packet_places = 0, block_places = 0;
   /// Sizes of the arrays, which must be zeroed.
   uint64_t records_bytes = 0, stop_counters_bytes = 0;
   // HT alone.

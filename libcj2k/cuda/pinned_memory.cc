@@ -67,8 +67,8 @@ PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   gather = carver.take(frames * frame_jobs * sizeof(GatherJob));
   const bool has_rate = tables.rate.has_value();
   outcomes = carver.take(has_rate ? frames * sizeof(RateOutcome) : 0);
-  final_blocks = carver.take(has_rate ? blocks * sizeof(FinalBlock) : 0);
-  contributions = carver.take(has_rate ? blocks * sizeof(Contribution) : 0);
+  left = carver.take(has_rate ? blocks * sizeof(double) : 0);
+  paused_passes = carver.take(has_rate ? blocks : 0);
   peaks = carver.take(is_ht ? blocks * sizeof(uint32_t) : 0);
   ht_tasks = carver.take(tasks * sizeof(HtTask));
   ht_results = carver.take(tasks * sizeof(HtResult));

@@ -3,6 +3,7 @@
 #include "cuda/rate_tables.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "codestream/markers.h"
@@ -89,25 +90,56 @@ RateTables::RateTables(const Plan& source, uint32_t max_points) {
   plan.packet_marker_bytes =
       (source.params.sop ? kSopBytes : 0u) + (source.params.eph ? kEphBytes : 0u);
   plan.fixed_bytes = fixed_bytes(source);
+  plan.sop = source.params.sop != 0;
+  plan.eph = source.params.eph != 0;
   for (uint32_t c = 0; c < plan.num_components; ++c)
     plan.component_fixed_bytes[c] = component_fixed_bytes(source, c);
+  add_packets(source);
+}
+
+void RateTables::add_packets(const Plan& source) {
+  static_assert(kPartHeadBytes == kSotBytes + kSodBytes);
+  packets.reserve(source.packets.size());
+  uint32_t number = 0;
+  for (const TilePart& part : source.tile_parts) {
+    if (part.index == 0) number = 0;
+    for (uint64_t k = 0; k < part.num_packets; ++k) {
+      packets.push_back({source.packets[part.first_packet + k].precinct,
+                         static_cast<uint16_t>(number++), static_cast<uint8_t>(k == 0), 0});
+    }
+    RateTilePart head{};
+    uint8_t* const sod = store_sot(head.head, part, 0);
+    sod[0] = kMarkerSod >> 8;
+    sod[1] = kMarkerSod & 0xFF;
+    parts.push_back(head);
+  }
+  assert(packets.size() == precincts.size());
+  plan.num_parts = static_cast<uint32_t>(parts.size());
 }
 
 uint64_t RateTables::bytes() const {
-  return padded_bytes(precincts) + padded_bytes(bands) + padded_bytes(blocks);
+  return padded_bytes(precincts) + padded_bytes(bands) + padded_bytes(blocks) +
+         padded_bytes(packets) + padded_bytes(parts);
 }
 
 void RateTables::store(uint8_t* image) const {
-  store_array(store_array(store_array(image, precincts), bands), blocks);
+  image = store_array(store_array(store_array(image, precincts), bands), blocks);
+  store_array(store_array(image, packets), parts);
 }
 
 RatePlan RateTables::on_device(const void* tables, const Tier1Job* jobs) const {
-  const auto* const at = static_cast<const uint8_t*>(tables);
+  const auto* at = static_cast<const uint8_t*>(tables);
+  const auto next = [&at]<typename V>(const std::vector<V>& array) {
+    const auto* const begin = reinterpret_cast<const V*>(at);
+    at += padded_bytes(array);
+    return begin;
+  };
   RatePlan result = plan;
-  result.precincts = reinterpret_cast<const RatePrecinct*>(at);
-  result.bands = reinterpret_cast<const RateBand*>(at + padded_bytes(precincts));
-  result.blocks =
-      reinterpret_cast<const RateBlock*>(at + padded_bytes(precincts) + padded_bytes(bands));
+  result.precincts = next(precincts);
+  result.bands = next(bands);
+  result.blocks = next(blocks);
+  result.packets = next(packets);
+  result.parts = next(parts);
   result.jobs = jobs;
   return result;
 }

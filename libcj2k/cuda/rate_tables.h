@@ -32,7 +32,12 @@ struct RateTables {
   std::vector<RatePrecinct> precincts;
   std::vector<RateBand> bands;
   std::vector<RateBlock> blocks;
+  std::vector<RatePacket> packets;
+  std::vector<RateTilePart> parts;
   RatePlan plan{};  ///< its numbers; the pointers are null
+
+ private:
+  void add_packets(const Plan& source);
 };
 
 }  // namespace cj2k::cuda

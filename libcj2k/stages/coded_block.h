@@ -7,10 +7,11 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
+#include "core/block_totals.h"
 #include "core/codeword_segment.h"
 #include "core/contribution_code.h"
-#include "core/final_block.h"
 #include "core/hull.h"
 #include "core/slope_search.h"
 
@@ -66,11 +67,13 @@ struct CodedBlock {
   bool is_coded = false;           ///< the block coder has processed the block
 };
 
-/// A frame with one layer whose hull points a device has chosen. It stands for the CodedBlocks.
+/// A frame with one layer whose hull points a device has chosen, and whose tile-parts it has written.
+/// It stands for the CodedBlocks.
 struct FinalFrame {
-  const FinalBlock* blocks = nullptr;           ///< [plan.blocks]
-  const Contribution* contributions = nullptr;  ///< [plan.blocks]
-  const uint8_t* bytes = nullptr;               ///< FinalBlock::first counts from here
+  /// [plan.blocks] CodedBlock::total_distortion without what the chosen passes remove
+  const double* left = nullptr;
+  BlockTotals totals{};
+  std::span<const uint8_t> tile_parts;  ///< all of them, as they are in the codestream
   /// PrecinctBytes of each component, summed up.
   std::array<uint64_t, CJ2K_MAX_COMPONENTS> header_bytes{}, body_bytes{};
   SlopeThresholds exhausted{};  ///< RateControl::exhausted_above

@@ -240,14 +240,9 @@ class PrecinctCoder {
 
   void add_single_layer_pieces(PrecinctPackets& packets) const {
     const uint32_t first = precinct_.first_block;
-    const FinalFrame* const final = selection_.final;
     for (uint32_t block = first; block < first + precinct_.num_blocks; ++block) {
       const uint32_t bytes = selection_.contributions[block].bytes;
       if (bytes == 0) continue;
-      if (final != nullptr) {
-        packets.pieces.push_back({final->bytes + 16 * uint64_t{final->blocks[block].first}, bytes});
-        continue;
-      }
       const CodedBlock& coded = selection_.blocks[block];
       if (coded.codes == nullptr) {
         packets.pieces.push_back({coded.data, bytes});
@@ -465,6 +460,8 @@ struct PacketWriter::Impl {
   /// Makes the PLT segments of a tile-part and measures them and its packets.
   /// @param plt_out  nullptr: only measures
   PartBytes measure_part(const TilePart& part, uint8_t* plt_out) const;
+  uint8_t* store_tile_parts(uint8_t* header, uint8_t* out) const;
+  uint8_t* copy_tile_parts(uint8_t* header, uint8_t* out) const;
   void rewind(std::vector<Cursor>& cursors) const {
     std::fill(cursors.begin(), cursors.end(), Cursor{});
   }
@@ -476,6 +473,7 @@ struct PacketWriter::Impl {
   const std::vector<MainHeader> finer_headers;  // of the step sets 1 and up
   const std::vector<uint8_t> jp2_boxes;
   std::vector<PrecinctPackets> precincts;
+  std::span<const uint8_t> tile_parts;  // not empty: they stand for `precincts`
   // In every progression, and over their changes (B.12), the packets of a precinct are in the order
   // of the layers, so one cursor per precinct finds them all. One set of cursors runs ahead to
   // measure a tile-part, the other stores it.
@@ -564,6 +562,49 @@ PacketWriter::Impl::PartBytes PacketWriter::Impl::measure_part(const TilePart& p
   return {plt ? plt_writer.finish() : 0, packet_bytes};
 }
 
+/// Stores the tile-parts, and their lengths in the TLM of `header`, the main header. @return their end
+uint8_t* PacketWriter::Impl::store_tile_parts(uint8_t* header, uint8_t* out) const {
+  rewind(measure_cursors);
+  rewind(store_cursors);
+  uint32_t packet_number = 0;
+  for (size_t i = 0; i < plan.tile_parts.size(); ++i) {
+    const TilePart& part = plan.tile_parts[i];
+    const PartBytes part_bytes = measure_part(part, out + kSotBytes);
+    const auto psot =
+        static_cast<uint32_t>(kSotBytes + part_bytes.plt + kSodBytes + part_bytes.packets);
+    uint8_t* const end = out + psot;
+    main_header.set_tile_part_bytes(header, i, psot);
+    out = store_sot(out, part, psot) + part_bytes.plt;
+    *out++ = kMarkerSod >> 8;
+    *out++ = kMarkerSod & 0xFF;
+    if (part.index == 0) packet_number = 0;
+    for (uint64_t k = part.first_packet; k < part.first_packet + part.num_packets; ++k) {
+      const PacketRef& packet = plan.packets[k];
+      out = store_packet(packet, packet_number++, store_cursors[packet.precinct], out);
+    }
+    assert(out == end);
+    out = end;
+  }
+  return out;
+}
+
+/// The same for tile-parts that are written already. @return nullptr: Psot does not fit to the plan
+uint8_t* PacketWriter::Impl::copy_tile_parts(uint8_t* header, uint8_t* out) const {
+  constexpr size_t kPsot = 6;  // offset in SOT (A.4.2)
+  std::memcpy(out, tile_parts.data(), tile_parts.size());
+  uint8_t* const end = out + tile_parts.size();
+  for (size_t i = 0; i < plan.tile_parts.size(); ++i) {
+    const auto left = static_cast<size_t>(end - out);
+    if (left < kSotBytes + kSodBytes) return nullptr;
+    const uint32_t psot = uint32_t{out[kPsot]} << 24 | uint32_t{out[kPsot + 1]} << 16 |
+                          uint32_t{out[kPsot + 2]} << 8 | out[kPsot + 3];
+    if (psot < kSotBytes + kSodBytes || psot > left) return nullptr;
+    main_header.set_tile_part_bytes(header, i, psot);
+    out += psot;
+  }
+  return out == end ? end : nullptr;
+}
+
 PacketWriter::PacketWriter(const Plan& plan) : impl_(std::make_unique<Impl>(plan)) {}
 PacketWriter::~PacketWriter() = default;
 PacketWriter::PacketWriter(PacketWriter&&) noexcept = default;
@@ -575,9 +616,14 @@ void PacketWriter::encode_headers(const Selection& selection, uint32_t precinct,
   PrecinctCoder(impl_->plan, selection, precinct, scratch.impl()).run(&packets);
 }
 
+void PacketWriter::set_tile_parts(std::span<const uint8_t> tile_parts) {
+  impl_->tile_parts = tile_parts;
+}
+
 uint64_t PacketWriter::frame_bytes() const {
   const Impl& w = *impl_;
   uint64_t bytes = w.jp2_boxes.size() + w.main_header.bytes.size() + kEocBytes;
+  if (!w.tile_parts.empty()) return bytes + w.tile_parts.size();
   for (const PrecinctPackets& precinct : w.precincts) bytes += precinct.bytes;
   if (w.plt) w.rewind(w.measure_cursors);
   for (const TilePart& part : w.plan.tile_parts) {
@@ -588,8 +634,8 @@ uint64_t PacketWriter::frame_bytes() const {
 }
 
 bool PacketWriter::fits() const {
-  if (frame_bytes() <= kMaxTilePartBytes) return true;
   const Impl& w = *impl_;
+  if (!w.tile_parts.empty() || frame_bytes() <= kMaxTilePartBytes) return true;
   w.rewind(w.measure_cursors);
   return std::all_of(
       w.plan.tile_parts.begin(), w.plan.tile_parts.end(), [&w](const TilePart& part) {
@@ -629,27 +675,9 @@ uint64_t PacketWriter::write(const Selection& selection, std::span<uint8_t> out,
              ? lengthen_comment(w.main_header, main_header, static_cast<uint32_t>(padding))
              : store_padding(main_header + w.main_header.bytes.size(), padding);
 
-  w.rewind(w.measure_cursors);
-  w.rewind(w.store_cursors);
-  uint32_t packet_number = 0;
-  for (size_t i = 0; i < w.plan.tile_parts.size(); ++i) {
-    const TilePart& part = w.plan.tile_parts[i];
-    const Impl::PartBytes part_bytes = w.measure_part(part, next + kSotBytes);
-    const auto psot =
-        static_cast<uint32_t>(kSotBytes + part_bytes.plt + kSodBytes + part_bytes.packets);
-    uint8_t* const end = next + psot;
-    w.main_header.set_tile_part_bytes(main_header, i, psot);
-    next = store_sot(next, part, psot) + part_bytes.plt;
-    *next++ = kMarkerSod >> 8;
-    *next++ = kMarkerSod & 0xFF;
-    if (part.index == 0) packet_number = 0;
-    for (uint64_t k = part.first_packet; k < part.first_packet + part.num_packets; ++k) {
-      const PacketRef& packet = w.plan.packets[k];
-      next = w.store_packet(packet, packet_number++, w.store_cursors[packet.precinct], next);
-    }
-    assert(next == end);
-    next = end;
-  }
+  next = w.tile_parts.empty() ? w.store_tile_parts(main_header, next)
+                              : w.copy_tile_parts(main_header, next);
+  if (next == nullptr) return 0;
   *next++ = kMarkerEoc >> 8;
   *next++ = kMarkerEoc & 0xFF;
   assert(static_cast<uint64_t>(next - out.data()) == total_bytes);

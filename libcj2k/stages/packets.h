@@ -60,6 +60,9 @@ class PacketWriter {
   /// parallel, each with a scratch of its own. If there are tails, this also stores the tail of
   /// each block's last selected point into CodedBlock::data.
   void encode_headers(const Selection& selection, uint32_t precinct, PacketScratch& scratch);
+  /// Instead of step 1: the tile-parts of the frame are written already (FinalFrame). Empty: they are
+  /// not, and step 1 follows.
+  void set_tile_parts(std::span<const uint8_t> tile_parts);
   /// Step 2, after all precincts: the exact size of the frame, before padding.
   uint64_t frame_bytes() const;
   /// False if a tile-part would be longer than Psot can hold (2^32 - 1 bytes, A.4.2). The frame
@@ -70,7 +73,8 @@ class PacketWriter {
   /// Padding of 1 to 6 bytes is spaces at the end of the comment. If there is no comment, 7 bytes
   /// are added where 1 to 6 are missing. Psot, TLM and PLT are exact.
   /// @param out  at least padded_bytes(min_bytes) bytes
-  /// @return bytes written; 0 if !fits() or `out` is too small
+  /// @return bytes written; 0 if !fits(), `out` is too small, or Psot of tile-parts that are written
+  ///         already do not add up
   uint64_t write(const Selection& selection, std::span<uint8_t> out, uint64_t min_bytes) const;
   uint64_t padded_bytes(uint64_t min_bytes) const;
 

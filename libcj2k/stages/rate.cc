@@ -241,7 +241,7 @@ void RateControl::adopt(const FinalFrame& frame) {
   selection_.final = &frame;
   exhausted_ = frame.exhausted;
   threshold_ = frame.threshold;
-  selection_.contributions = frame.contributions;
+  selection_.contributions = nullptr;
 }
 
 void RateControl::allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>& component_caps) {

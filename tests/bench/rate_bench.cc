@@ -7,8 +7,9 @@
 //     rate_bench [--rounds N] [--rates 50,250,500] [--size WxH] [--cases NAME,...] [--pnm FILE]
 //                [--final 1]
 //
-// With --final, what is left for the host if a device has chosen (FinalFrame): the step `rate` takes
-// that over. Only cases with one layer and coder = ebcot.
+// With --final, what is left for the host if a device has chosen, and has written the tile-parts
+// (FinalFrame): the step `rate` takes the frame over, `headers` does nothing. Only cases with one layer
+// and coder = ebcot.
 //
 // The times are medians. For instructions, in callgrind.out.*, one file per step of the last round:
 //
@@ -22,6 +23,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,7 @@
 #include "base/clock.h"
 #include "bench/clip.h"
 #include "block_stats.h"
+#include "codestream/markers.h"
 #include "params.h"
 #include "stages/early_stop.h"
 #include "stages/packets.h"
@@ -180,32 +183,35 @@ int code(const Plan& plan, Backend& backend, GopWork& work, RateControl& rate) {
   return runs;
 }
 
-/// The choice of rate control, as a device hands it over.
+/// A frame that a device has written, as it hands it over.
 struct Final {
-  std::vector<FinalBlock> blocks;
-  std::vector<Contribution> contributions;
-  std::vector<uint8_t> bytes;
+  std::vector<double> left;  // CodedBlock::total_distortion less what the chosen points remove
+  std::vector<uint8_t> codestream;
   FinalFrame frame;
 
-  Final(const Plan& plan, const RateControl& rate) : blocks(plan.blocks.size()) {
+  Final(const Plan& plan, const RateControl& rate, PacketScratch& scratch)
+      : left(plan.blocks.size()) {
     const Selection& from = rate.selection();
-    contributions.assign(from.contributions, from.contributions + blocks.size());
-    for (size_t b = 0; b < blocks.size(); ++b) {
+    BlockTotals& totals = frame.totals;
+    for (size_t b = 0; b < left.size(); ++b) {
       const CodedBlock& coded = from.blocks[b];
-      blocks[b] = {coded.total_distortion, static_cast<uint32_t>(bytes.size() / 16),
-                   coded.num_bytes,        0,
-                   coded.num_passes,       coded.num_passes_resumed,
-                   coded.num_passes_left};
+      left[b] = coded.total_distortion;
+      totals.bytes += coded.num_bytes;
+      totals.passes += coded.num_passes;
+      totals.passes_resumed += coded.num_passes_resumed;
+      totals.passes_left += coded.num_passes_left;
       if (from.final_points[b] == 0) continue;
       const HullPoint& end = coded.hull[from.final_points[b] - 1];
-      blocks[b].left_distortion -= end.distortion;
-      blocks[b].passes = static_cast<uint8_t>(end.passes);
-      bytes.insert(bytes.end(), coded.data, coded.data + end.length_bytes);
-      bytes.resize((bytes.size() + 15) / 16 * 16);
+      left[b] -= end.distortion;
+      totals.passes_in += end.passes;
     }
-    frame.blocks = blocks.data();
-    frame.contributions = contributions.data();
-    frame.bytes = bytes.data();
+    PacketWriter writer(plan);
+    for (uint32_t p = 0; p < plan.precincts.size(); ++p) writer.encode_headers(from, p, scratch);
+    codestream.resize(writer.padded_bytes(0));
+    if (writer.write(from, codestream, 0) != codestream.size()) fail("wrong size");
+    const size_t begin = make_main_header(plan).bytes.size();
+    frame.left = left.data();
+    frame.tile_parts = std::span(codestream).subspan(begin, codestream.size() - kEocBytes - begin);
   }
 };
 
@@ -237,7 +243,7 @@ void measure(const Case& c, const Clip& clip, const cj2k_frame& frame, const std
   std::vector<uint8_t> out;
   Step steps[] = {{"rate", {}}, {"headers", {}}, {"write", {}}, {"stats", {}}};
   std::optional<Final> final;
-  if (is_final) final.emplace(plan, rate);
+  if (is_final) final.emplace(plan, rate, scratch[0]);
   uint64_t bytes = 0;
   for (int round = 0; round < rounds; ++round) {
     const bool counted = round + 1 == rounds;
@@ -249,6 +255,10 @@ void measure(const Case& c, const Clip& clip, const cj2k_frame& frame, const std
       }
     });
     steps[1].run(counted, [&] {
+      if (final.has_value()) {
+        writer.set_tile_parts(final->frame.tile_parts);
+        return;
+      }
       for (uint32_t p = 0; p < plan.precincts.size(); ++p)
         writer.encode_headers(rate.selection(), p, scratch[0]);
     });

@@ -72,7 +72,7 @@ int64_t check_row(const Row& row, const char* tier1) {
     Session session(p);
     CAPTURE(session.log.text());
     REQUIRE(session.opened == CJ2K_OK);
-    const uint64_t packed = launches_of("tier1_final"), marked = launches_of("resume_blocks");
+    const uint64_t written = launches_of("packet_bodies"), marked = launches_of("resume_blocks");
     const shim::HostCalls before = shim::host_calls();
     for (size_t i = 0; i < kFrames; ++i) REQUIRE(session.send(frames[i]) == CJ2K_OK);
     session.drain();
@@ -82,7 +82,7 @@ int64_t check_row(const Row& row, const char* tier1) {
       check_stats(session.results[i].stats, expected[i].stats);
       resumed += session.results[i].stats.passes_resumed;
     }
-    CHECK((launches_of("tier1_final") > packed) == (row.where != Where::kHost));
+    CHECK((launches_of("packet_bodies") > written) == (row.where != Where::kHost));
     // Before and after a round of blocks that resume, and to let the host go on.
     CHECK((launches_of("resume_blocks") - marked == 3) == (row.where == Where::kFinished));
     if (row.where == Where::kDevice) CHECK(shim::host_calls().waits - before.waits == 1);

@@ -10,166 +10,14 @@
 #include <memory>
 #include <random>
 
-#include "device/kernel_check.h"
-
-// core/ comes after simt/, because both define CJ2K_SIMT_HD.
 #include "backend.h"
-#include "core/ebcot/coding_passes.h"
-#include "core/slope.h"
-#include "cuda/rate_tables.h"
-#include "kernels/rate/allocate.h"
+#include "device/rate_gop.h"
 #include "stages/early_stop.h"
-#include "stages/packets.h"
-#include "stages/rate.h"
 #include "support/encode.h"
 #include "support/picture.h"
 
 namespace cj2k::cuda {
 namespace {
-
-using namespace cj2k::simt::test;
-using Settings = std::vector<std::pair<const char*, const char*>>;
-
-Plan plan_of(const Settings& settings) {
-  cj2k_params params;
-  cj2k_params_init(&params, sizeof params);
-  for (const auto& [key, value] : settings)
-    REQUIRE(cj2k_params_set(&params, key, value) == CJ2K_OK);
-  return checked_plan(params);
-}
-
-/// The coded blocks of a frame.
-struct Frame {
-  std::vector<CodedBlock> blocks;
-  std::vector<std::vector<HullPoint>> hulls;
-};
-
-/// Hulls like those of pictures: slopes fall, also by one step at a time, and many blocks have points
-/// of the same slopes. Where `most_bytes` is small, headers are as long as the bodies.
-Frame random_frame(const Plan& plan, uint64_t seed, uint32_t most_bytes) {
-  std::mt19937_64 random(seed);
-  Frame frame{std::vector<CodedBlock>(plan.blocks.size()), {}};
-  frame.hulls.resize(plan.blocks.size());
-  const uint32_t empty_share = 1 + static_cast<uint32_t>(random() % 4);
-  for (size_t b = 0; b < plan.blocks.size(); ++b) {
-    const CodeBlock& block = plan.blocks[b];
-    CodedBlock& coded = frame.blocks[b];
-    const int most = block.max_bit_planes;
-    const int planes = random() % 5 < empty_share
-                           ? 0
-                           : static_cast<int>(random() % static_cast<uint64_t>(most + 1));
-    coded.zero_bit_planes = static_cast<uint8_t>(most - planes + block.planes_above);
-    if (planes == 0) continue;
-    const int passes = num_passes_of(planes);
-    int slope = kSlopeUnit + 2000 + static_cast<int>(random() % 64) * 40, pass = 0;
-    uint32_t length = 0;
-    while ((pass += 1 + static_cast<int>(random() % 3)) <= passes && slope > 0) {
-      length += 1 + static_cast<uint32_t>(random() % (random() % 3 == 0 ? 3 : most_bytes));
-      frame.hulls[b].push_back(
-          {length, static_cast<uint16_t>(pass), static_cast<uint16_t>(slope), 1.0 * length});
-      slope -= 1 + static_cast<int>(random() % (random() % 4 == 0 ? 3 : 500));
-    }
-    coded.hull = frame.hulls[b].data();
-    coded.num_hull = static_cast<uint8_t>(frame.hulls[b].size());
-    coded.num_passes = static_cast<uint8_t>(passes);
-  }
-  return frame;
-}
-
-/// The frames are moved, not copied: their blocks point to their hulls.
-std::vector<Frame> two_frames(const Plan& plan) {
-  std::vector<Frame> frames;
-  for (const uint64_t seed : {1, 2}) frames.push_back(random_frame(plan, seed, 50));
-  return frames;
-}
-
-/// Bytes of the frame when everything goes in.
-uint64_t all_bytes(const Plan& plan, const Frame& frame) {
-  uint64_t bytes = fixed_bytes(plan);
-  for (const CodedBlock& block : frame.blocks)
-    bytes += block.num_hull > 0 ? block.hull[block.num_hull - 1].length_bytes + 4 : 1;
-  return bytes;
-}
-
-/// A cap for about half of it.
-RateLimits half_of(const Plan& plan, const Frame& frame) {
-  return {(smallest_bytes(plan).frame + all_bytes(plan, frame)) / 2, kNoTarget, 0};
-}
-
-FrameRate rate_of(const RateLimits& limits) {
-  return {limits.frame_bytes, limits.component_bytes, limits.slope};
-}
-
-/// The frames of a GOP, on the device.
-class OnDevice {
- public:
-  OnDevice(Gpu& gpu, const Plan& plan, const std::vector<Frame>& frames)
-      : gpu_(gpu), plan_(plan), frames_(frames), tables_(plan, 150 * num_blocks()) {
-    std::vector<uint8_t> image(tables_.bytes());
-    tables_.store(image.data());
-    table_memory_ = gpu.upload(image);
-    std::vector<Tier1Job> jobs(num_blocks());
-    for (Tier1Job& job : jobs) job.bytes_capacity = 1 << 20;
-    jobs_ = gpu.upload(jobs);
-    std::vector<Tier1Result> results;
-    std::vector<HullPoint> hull(5);
-    for (const Frame& frame : frames) {
-      for (size_t b = 0; b < num_blocks(); ++b) {
-        Tier1Result result{};
-        result.first_hull = static_cast<uint32_t>(hull.size());
-        result.num_hull = frame.blocks[b].num_hull;
-        result.bit_planes =
-            static_cast<uint8_t>(plan.blocks[b].max_bit_planes + plan.blocks[b].planes_above -
-                                 frame.blocks[b].zero_bit_planes);
-        result.num_bytes = frame.blocks[b].num_bytes;
-        result.planes_left = frame.blocks[b].planes_left;
-        results.push_back(result);
-        hull.insert(hull.end(), frame.hulls[b].begin(), frame.hulls[b].end());
-      }
-    }
-    results_ = gpu.upload(results);
-    hull_ = gpu.upload(hull);
-    rate_plan_ = tables_.on_device(table_memory_.as<void>(), jobs_.as<Tier1Job>());
-    scratch_ = gpu.make<uint8_t>(frames.size() * rate_scratch_bytes(rate_plan_));
-    chosen_ = gpu.make<ChosenBlock>(frames.size() * num_blocks());
-    outcomes_ = gpu.make<RateOutcome>(frames.size());
-  }
-
-  RatePlan& rate_plan() { return rate_plan_; }
-  /// Gives the packet headers no room.
-  void take_header_room() {
-    for (RatePrecinct& precinct : tables_.precincts) precinct.num_words = 2;
-    std::vector<uint8_t> image(tables_.bytes());
-    tables_.store(image.data());
-    table_memory_ = gpu_.upload(image);
-    rate_plan_ = tables_.on_device(table_memory_.as<void>(), jobs_.as<Tier1Job>());
-  }
-
-  void allocate(const std::vector<RateLimits>& limits, bool again = false) {
-    FrameRates rates{};
-    for (size_t f = 0; f < limits.size(); ++f) rates.of[f] = rate_of(limits[f]);
-    REQUIRE(allocate_rate(gpu_.stream, rate_plan_, static_cast<uint32_t>(frames_.size()), rates,
-                          again, {results_.as<Tier1Result>(), hull_.as<HullPoint>()},
-                          scratch_.as<void>(),
-                          {chosen_.as<ChosenBlock>(), outcomes_.as<RateOutcome>()}) == Status::kOk);
-    chosen = gpu_.download<ChosenBlock>(chosen_, frames_.size() * num_blocks());
-    outcomes = gpu_.download<RateOutcome>(outcomes_, frames_.size());
-  }
-  void set_outcomes(const std::vector<RateOutcome>& values) { outcomes_ = gpu_.upload(values); }
-
-  uint32_t num_blocks() const { return static_cast<uint32_t>(plan_.blocks.size()); }
-
-  std::vector<ChosenBlock> chosen;
-  std::vector<RateOutcome> outcomes;
-
- private:
-  Gpu& gpu_;
-  const Plan& plan_;
-  const std::vector<Frame>& frames_;
-  RateTables tables_;
-  simt::DeviceBuffer table_memory_, jobs_, results_, hull_, scratch_, chosen_, outcomes_;
-  RatePlan rate_plan_{};
-};
 
 /// How the frames ended, to see that the cases are what they should be.
 struct Totals {
@@ -213,26 +61,6 @@ void check_frame(const Plan& plan, const Frame& frame, const RateLimits& limits,
   REQUIRE(body == rate.body_bytes());
   ++totals.frames;
   ++(in == 0 ? totals.empty : in == all ? totals.full : totals.part);
-}
-
-/// Caps from almost nothing to more than everything, of the frame, of the components, of both, with
-/// and without a quality.
-std::vector<RateLimits> limits_of(const Plan& plan, const Frame& frame, std::mt19937_64& random) {
-  const SmallestBytes least = smallest_bytes(plan);
-  const uint64_t all = all_bytes(plan, frame);
-  const uint64_t more = all > least.frame ? all - least.frame : 1;
-  const uint64_t part = least.frame + random() % more;
-  const uint64_t own = least.component + random() % more / plan.components.size();
-  const uint16_t quality = static_cast<uint16_t>(kSlopeUnit + 1000 + random() % 2500);
-  return {{least.frame, kNoTarget, 0},
-          {least.frame + more / 50 + random() % 40, kNoTarget, 0},
-          {part, kNoTarget, 0},
-          {part, kNoTarget, quality},
-          {2 * all, kNoTarget, 0},
-          {kNoTarget, kNoTarget, quality},
-          {part, own, 0},
-          {kNoTarget, own, quality},
-          {part, least.component, 0}};
 }
 
 void check_plan(Gpu& gpu, const Plan& plan, uint64_t seed, uint32_t most_bytes, Totals& totals) {

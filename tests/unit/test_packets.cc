@@ -9,9 +9,12 @@
 #include <initializer_list>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "codestream/jp2.h"
+#include "codestream/markers.h"
 #include "core/bit_writer.h"
 #include "core/tag_tree.h"
 #include "params.h"
@@ -592,6 +595,53 @@ TEST_CASE("packets: padding") {
       CHECK(padded(plain + more) == more);
     }
     CHECK(padded(plain + 1000000) == 1000000);
+  }
+}
+
+TEST_CASE("packets: tile-parts that are written already") {
+  cj2k_params p = default_params();
+  p.width = p.height = 100;
+  p.layers = 1;
+  p.tlm = 1;
+  p.tile_parts = CJ2K_TILE_PARTS_RESOLUTION;
+  for (const bool jp2 : {false, true}) {
+    p.format = jp2 ? CJ2K_FORMAT_JP2 : CJ2K_FORMAT_J2K;
+    const auto plan = plan_of(p);
+    REQUIRE(plan != nullptr);
+    REQUIRE(plan->tile_parts.size() > 2);
+    const test::SyntheticFrame synthetic(*plan, 3, {});
+    PacketWriter writer(*plan);
+    const size_t bytes = encode(*plan, synthetic.selection(), writer).bytes.size();
+    const size_t begin =
+        make_main_header(*plan).bytes.size() + (jp2 ? make_jp2_boxes(*plan).size() : 0);
+    for (const size_t more : {0, 3, 500}) {
+      const Encoded expected = encode(*plan, synthetic.selection(), writer, bytes + more);
+      const std::vector<uint8_t>& whole = expected.bytes;
+      std::vector<uint8_t> parts(whole.begin() + static_cast<ptrdiff_t>(begin + more),
+                                 whole.end() - kEocBytes);
+      std::vector<uint8_t> out(whole.size());
+      PacketWriter other(*plan);
+      other.set_tile_parts(parts);
+      CHECK(other.fits());
+      CHECK(other.frame_bytes() == bytes);
+      REQUIRE(other.padded_bytes(whole.size()) == whole.size());
+      CHECK(other.write(synthetic.selection(), out, whole.size()) == whole.size());
+      CHECK(out == whole);
+      // Psot does not add up, or is not there.
+      ++parts[9];
+      CHECK(other.write(synthetic.selection(), out, whole.size()) == 0);
+      parts[9] = static_cast<uint8_t>(parts[9] - 2);
+      CHECK(other.write(synthetic.selection(), out, whole.size()) == 0);
+      parts[6] = 0x80;
+      CHECK(other.write(synthetic.selection(), out, whole.size()) == 0);
+      std::fill_n(parts.begin() + 6, 4, uint8_t{0});
+      CHECK(other.write(synthetic.selection(), out, whole.size()) == 0);
+      other.set_tile_parts(std::span(parts).first(11));
+      CHECK(other.write(synthetic.selection(), out, whole.size()) == 0);
+    }
+    // And back.
+    writer.set_tile_parts({});
+    CHECK(encode(*plan, synthetic.selection(), writer).bytes.size() == bytes);
   }
 }
 
