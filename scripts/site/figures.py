@@ -24,6 +24,7 @@ RESULTS = ROOT / "tests/bench/results"
 CPU = RESULTS / "2026-11-21_cpu.txt"
 PEERS = RESULTS / "2026-11-23_peers.tsv"
 EFFORT = RESULTS / "2026-11-23_effort_stills.tsv"
+TUNE = RESULTS / "2026-11-23_tune_stills.tsv"
 HT = RESULTS / "2026-11-22_ht_openjph.tsv"
 STOPS = RESULTS / "2026-11-21_stop_strategies.tsv"
 
@@ -106,6 +107,18 @@ def effort():
     return line_chart("PSNR over OpenJPEG by effort, dB", lines, {name: (colour, mark) for name, colour, mark in names.values()},
                       "Mbit/s by area: 24 frames/s of 4096x2160", f"mean of {pictures} pictures, same bytes; higher is better",
                       zero=True)
+
+
+def tune():
+    """At the rates that all pictures have."""
+    points = gains(TUNE, "ssimulacra2", "cj2k:tune=visual", "cj2k")
+    pictures = max(len(values) for _, values in points)
+    points = [(bits, values) for bits, values in points if len(values) == pictures]
+    lines = {name: [(bits, of(values)) for bits, values in points]
+             for name, of in (("the most", max), ("mean", statistics.fmean), ("the least", min))}
+    looks = {"the most": ("c", "up"), "mean": ("a", "dot"), "the least": ("b", "square")}
+    return line_chart("SSIMULACRA2 of tune visual over mse", lines, looks, "bit/pixel, the same for both",
+                      f"{pictures} whole pictures, same bytes; higher is better", zero=True)
 
 
 def ht_psnr():
@@ -277,7 +290,7 @@ def layers():
     return figure
 
 
-DRAWN = {"summary": summary, "psnr": psnr, "effort": effort, "ht_psnr": ht_psnr, "ssimulacra2": ssimulacra2, "butteraugli": butteraugli, "quality_time": quality_time, "cpu_time": cpu_time,
+DRAWN = {"summary": summary, "psnr": psnr, "effort": effort, "tune": tune, "ht_psnr": ht_psnr, "ssimulacra2": ssimulacra2, "butteraugli": butteraugli, "quality_time": quality_time, "cpu_time": cpu_time,
          "cpu_time_short": cpu_time_short, "lossless": lossless, "film_psnr": film_psnr, "stops": stops,
          "hull": hull, "pipeline": pipeline, "layers": layers}
 
