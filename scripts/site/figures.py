@@ -11,14 +11,20 @@ import pathlib
 import re
 import statistics
 import sys
+import types
 
 from svg import Figure, bar_chart, line_chart
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/bench/quality"))
+import report  # noqa: E402
+
 FIGURES = ROOT / "docs/figures"
 RESULTS = ROOT / "tests/bench/results"
 CPU = RESULTS / "2026-11-21_cpu.txt"
 PEERS = RESULTS / "2026-11-23_peers.tsv"
+EFFORT = RESULTS / "2026-11-23_effort_stills.tsv"
+TUNE = RESULTS / "2026-11-23_tune_stills.tsv"
 HT = RESULTS / "2026-11-22_ht_openjph.tsv"
 STOPS = RESULTS / "2026-11-21_stop_strategies.tsv"
 
@@ -72,6 +78,47 @@ def by_rate(title, column, encoders, better, over=None, path=PEERS):
 def psnr():
     return by_rate("PSNR over OpenJPEG, dB", "psnr", ["cj2k:effort=2", "cj2k", "openjpeg", "grok", "cj2k:coder=ht", "openjph"],
                    "higher", over="openjpeg")
+
+
+def gains(path, column, encoder, reference, without=""):
+    """[(bit/pixel, [by how much better than the reference at the same bytes, picture by picture])]"""
+    rows = [row for row in report.read_rows(path) if not without or not row["picture"].startswith(without)]
+    higher = column != "butteraugli"
+    metric = types.SimpleNamespace(key=column, better=lambda a, b: a - b if higher else b - a)
+    better = {(picture, size): value
+              for picture, size, value in report.Comparison(rows, metric, reference).differences(encoder)}
+    points = collections.defaultdict(list)
+    for row in rows:
+        if row["encoder"] == encoder and (row["picture"], row["bytes"]) in better:
+            points[report.asked_for(row)].append(better[row["picture"], row["bytes"]])
+    return sorted(points.items())
+
+
+def effort():
+    """Without the scan that docs/effort.md sets apart."""
+    names = {"cj2k:effort=3": ("effort 3", "c", "up"), "cj2k:effort=2": ("effort 2", "d", "diamond"),
+             "cj2k": ("effort 1, the default", "a", "dot"), "cj2k:effort=0": ("effort 0", "e", "down")}
+    mbit = {0.12: 25, 0.24: 50, 0.47: 100, 1.18: 250}
+    lines, pictures = {}, 0
+    for encoder, (name, _, _) in names.items():
+        points = gains(EFFORT, "psnr", encoder, "openjpeg", without="mr_")
+        lines[name] = [(mbit[bits], statistics.fmean(values)) for bits, values in points]
+        pictures = len(points[0][1])
+    return line_chart("PSNR over OpenJPEG by effort, dB", lines, {name: (colour, mark) for name, colour, mark in names.values()},
+                      "Mbit/s by area: 24 frames/s of 4096x2160", f"mean of {pictures} pictures, same bytes; higher is better",
+                      zero=True)
+
+
+def tune():
+    """At the rates that all pictures have."""
+    points = gains(TUNE, "ssimulacra2", "cj2k:tune=visual", "cj2k")
+    pictures = max(len(values) for _, values in points)
+    points = [(bits, values) for bits, values in points if len(values) == pictures]
+    lines = {name: [(bits, of(values)) for bits, values in points]
+             for name, of in (("the most", max), ("mean", statistics.fmean), ("the least", min))}
+    looks = {"the most": ("c", "up"), "mean": ("a", "dot"), "the least": ("b", "square")}
+    return line_chart("SSIMULACRA2 of tune visual over mse", lines, looks, "bit/pixel, the same for both",
+                      f"{pictures} whole pictures, same bytes; higher is better", zero=True)
 
 
 def ht_psnr():
@@ -243,7 +290,7 @@ def layers():
     return figure
 
 
-DRAWN = {"summary": summary, "psnr": psnr, "ht_psnr": ht_psnr, "ssimulacra2": ssimulacra2, "butteraugli": butteraugli, "quality_time": quality_time, "cpu_time": cpu_time,
+DRAWN = {"summary": summary, "psnr": psnr, "effort": effort, "tune": tune, "ht_psnr": ht_psnr, "ssimulacra2": ssimulacra2, "butteraugli": butteraugli, "quality_time": quality_time, "cpu_time": cpu_time,
          "cpu_time_short": cpu_time_short, "lossless": lossless, "film_psnr": film_psnr, "stops": stops,
          "hull": hull, "pipeline": pipeline, "layers": layers}
 

@@ -12,11 +12,13 @@ parameters), openjpeg, grok, ffmpeg (its libopenjpeg), openjph. Each makes the l
 the rate: ours by target_bytes, OpenJPEG and Grok by a ratio that is corrected until the file has 99.9 %, OpenJPH by a step
 that is bisected to 99.95 %; FFmpeg's ratios are even numbers, so its bytes are the nearest. Every file is decoded by
 opj_decompress. The visual metrics look at 8 bits. "bytes saved" compares at the same score, between points of the
-reference (--reference, default the first encoder) on a line in log(bytes); scores outside its range are left out.
+reference (--reference, default the first encoder) on a line in log(bytes); scores outside its range are left out. "at the same
+bytes" extends the reference's line by 3 % at its ends. Plots: scores, and below them how much better than the reference.
 
 What is missing is left out, with a line: programs, metrics, parameters that this build of ours has not. --from reads rows
 of earlier runs (--tsv) instead of, or with PICTUREs in addition to, measuring. Needs numpy; plots need matplotlib;
-scripts/install_deps.sh bench installs both, and butteraugli. SSIMULACRA2: `pip install ssimulacra2`, or libjxl's program.
+scripts/install_deps.sh bench installs both, and butteraugli. SSIMULACRA2: `pip install ssimulacra2 "scipy>=1.11"` (its package
+names no version of scipy, and fails with Debian 12's), or libjxl's program.
 """
 import argparse
 import concurrent.futures
@@ -60,6 +62,7 @@ def arguments():
     parser.add_argument("--no-visual", action="store_true", help="PSNR alone")
     parser.add_argument("--tsv", help="file for the rows, one for each codestream")
     parser.add_argument("--plot", action="append", default=[], help="file for the plots, .svg or .png")
+    parser.add_argument("--per-picture", action="store_true", help="tables of each picture, rate by rate")
     parser.add_argument("--worse", action="store_true", help="lists each point that is worse than the reference")
     parser.add_argument("--from", dest="earlier", action="append", default=[], help="rows of an earlier run")
     parser.add_argument("pictures", nargs="*")
@@ -98,12 +101,17 @@ def conditions(args, found, compared):
     return lines
 
 
-def usable_encoders(args, folder):
-    """Those that run here; a line about each of the others."""
-    compared = []
-    probe = os.path.join(folder, "probe.ppm")
+def write_probe(folder):
+    """A small picture that encoders and metrics are tried with. @return its path"""
+    path = os.path.join(folder, "probe.ppm")
     samples = [[[(3 * x + 5 * y + 80 * c) % 256 for c in range(3)] for x in range(64)] for y in range(64)]
-    pictures.write_pnm(probe, pictures.numpy.array(samples), 8)
+    pictures.write_pnm(path, pictures.numpy.array(samples), 8)
+    return path
+
+
+def usable_encoders(args, probe, folder):
+    """Those that code the probe here; a line about each of the others."""
+    compared = []
     for name in args.encoders.split():
         try:
             encoder = encoders.make(name, args)
@@ -175,7 +183,9 @@ def main():
         if not shutil.which("opj_decompress"):
             sys.exit("there is no program `opj_decompress` (Debian: libopenjp2-tools)")
         with tempfile.TemporaryDirectory(prefix="cj2k-quality-") as folder:
-            compared = usable_encoders(args, folder)
+            probe = write_probe(folder)
+            compared = usable_encoders(args, probe, folder)
+            found = metrics.usable(found, pictures.Picture(probe), folder)
             head = conditions(args, found, compared)
             print("\n".join(head), flush=True)
             out = open(args.tsv, "w") if args.tsv else None
@@ -189,10 +199,12 @@ def main():
         sys.exit("nothing was measured")
     reference = args.reference or rows[0]["encoder"]
     report.print_tables(rows, found, reference, sys.stdout)
+    if args.per_picture:
+        report.print_pictures(rows, found, reference, sys.stdout)
     if args.worse:
         report.print_worse(rows, found, reference, sys.stdout)
     if args.plot:
-        refusal = report.plot(rows, found, args.plot)
+        refusal = report.plot(rows, found, reference, args.plot)
         if refusal:
             print(refusal)
 

@@ -7,7 +7,9 @@ import subprocess
 
 from metrics import package_version
 
-DEFAULT = ["cj2k", "cj2k:tune=visual", "cj2k:coder=ht", "cj2k:coder=ht:tune=visual", "openjpeg", "grok", "ffmpeg", "openjph"]
+DEFAULT = ["cj2k", "cj2k:effort=0", "cj2k:effort=2", "cj2k:effort=3", "cj2k:tune=visual", "cj2k:tune=visual:effort=0",
+           "cj2k:tune=visual:effort=2", "cj2k:tune=visual:effort=3", "cj2k:coder=ht", "cj2k:coder=ht:tune=visual", "openjpeg", "grok",
+           "ffmpeg", "openjph"]
 
 
 class Missing(Exception):

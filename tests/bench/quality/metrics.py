@@ -71,6 +71,18 @@ def metrics(ssimulacra2="", butteraugli=""):
     return found
 
 
+def usable(found, probe, folder):
+    """Those that score this picture against itself; a line about each of the others."""
+    judged = []
+    for metric in found:
+        try:
+            Judge(probe, [metric], folder).scores(probe.samples, folder)
+            judged.append(metric)
+        except (SystemExit, ValueError, IndexError, AttributeError) as failure:
+            print("no %s: %s" % (metric.title, failure))
+    return judged
+
+
 class Judge:
     """Scores decoded versions of one picture."""
 

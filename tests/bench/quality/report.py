@@ -40,10 +40,13 @@ def curves(rows, metric):
     return {key: sorted(points) for key, points in found.items()}
 
 
+BEYOND = 1.03  # so far are the ends of a curve extended: files of one rate differ in their bytes
+
+
 def at_bytes(curve, size):
     """The score of a curve at a size, on a line between two points in log(bytes); None outside the curve."""
     sizes = [point[0] for point in curve]
-    if len(curve) < 2 or not sizes[0] <= size <= sizes[-1]:
+    if len(curve) < 2 or not sizes[0] <= size * BEYOND or not size <= sizes[-1] * BEYOND:
         return None
     i = min(max(bisect.bisect_left(sizes, size), 1), len(curve) - 1)
     (x0, y0), (x1, y1) = curve[i - 1], curve[i]
@@ -74,9 +77,6 @@ class Comparison:
                 continue
             for size, score in curve:
                 at = at_bytes(base, size) if encoder != self.reference else score
-                nearest = min(base, key=lambda point: abs(point[0] - size))
-                if at is None and abs(nearest[0] - size) <= 0.002 * size:
-                    at = nearest[1]
                 if at is not None:
                     found.append((picture, size, self.metric.better(score, at)))
         return found
@@ -95,6 +95,11 @@ class Comparison:
         return found
 
 
+def asked_for(row):
+    """The rate of a row in bit/pixel, as tables and plots group rows."""
+    return round(row["target_bytes"] * 8 / (row["width"] * row["height"]), 2)
+
+
 def print_tables(rows, metrics, reference, out):
     encoders = list(dict.fromkeys(row["encoder"] for row in rows))
     wide = max(len(name) for name in encoders) + 2
@@ -102,14 +107,13 @@ def print_tables(rows, metrics, reference, out):
         if not any(metric.key in row for row in rows):
             continue
         print("\n%s (%s is better), mean over pictures" % (metric.title, "higher" if metric.higher_is_better else "lower"), file=out)
-        points = sorted(set(round(row["target_bytes"] * 8 / (row["width"] * row["height"]), 2) for row in rows))
+        points = sorted(set(asked_for(row) for row in rows))
         print("%-*s" % (wide, "bit/pixel asked for") + "".join("%9.2f" % point for point in points), file=out)
         for encoder in encoders:
             line = "%-*s" % (wide, encoder)
             for point in points:
                 scores = [row[metric.key] for row in rows if row["encoder"] == encoder and metric.key in row
-                          and math.isfinite(row[metric.key])
-                          and round(row["target_bytes"] * 8 / (row["width"] * row["height"]), 2) == point]
+                          and math.isfinite(row[metric.key]) and asked_for(row) == point]
                 line += "%9.3f" % mean(scores) if scores else "%9s" % "-"
             print(line, file=out)
         comparison = Comparison(rows, metric, reference)
@@ -125,6 +129,28 @@ def print_tables(rows, metrics, reference, out):
                 100 * mean(savings), len(savings)), file=out)
 
 
+def print_pictures(rows, metrics, reference, out):
+    """By how much each encoder is better than the reference at the same bytes: picture by picture, at each rate and in the mean."""
+    for metric in metrics:
+        comparison = Comparison(rows, metric, reference)
+        for encoder in dict.fromkeys(row["encoder"] for row in rows):
+            better = {(picture, size): value for picture, size, value in comparison.differences(encoder)}
+            if encoder == reference or not better:
+                continue
+            table = {}
+            for row in rows:
+                if row["encoder"] == encoder and (row["picture"], row["bytes"]) in better:
+                    table.setdefault(row["picture"], {})[asked_for(row)] = better[row["picture"], row["bytes"]]
+            points = sorted({point for values in table.values() for point in values})
+            print("\n%s: %s better than %s by, at the same bytes" % (metric.title, encoder, reference), file=out)
+            print("%-36s" % "bit/pixel asked for" + "".join("%9.2f" % point for point in points) + "%9s" % "mean", file=out)
+            for picture, values in table.items():
+                cells = ["%+9.3f" % values[point] if point in values else "%9s" % "-" for point in points]
+                print("%-36s" % picture + "".join(cells) + "%+9.3f" % mean(values.values()), file=out)
+            cells = ["%+9.3f" % mean(values[point] for values in table.values() if point in values) for point in points]
+            print("%-36s" % "mean" + "".join(cells) + "%+9.3f" % mean(better.values()), file=out)
+
+
 def print_worse(rows, metrics, reference, out):
     """Every point at which an encoder is worse than the reference at the same bytes."""
     for metric in metrics:
@@ -137,8 +163,26 @@ def print_worse(rows, metrics, reference, out):
                     print("worse: %s %s at %d bytes, %s %+.3f" % (encoder, picture, size, metric.title, value), file=out)
 
 
-def plot(rows, metrics, paths):
-    """Mean scores over rate, one panel for each metric. @return why there is no plot; empty if there is"""
+def plotted(rows, metric, reference):
+    """{encoder: ([(bit/pixel, mean score)], [(bit/pixel, mean of how much better than the reference at the same bytes)])}"""
+    comparison, lines = Comparison(rows, metric, reference), {}
+    for encoder in dict.fromkeys(row["encoder"] for row in rows):
+        better = {(picture, size): value for picture, size, value in comparison.differences(encoder)}
+        scores, differences = {}, {}
+        for row in rows:
+            if row["encoder"] != encoder or metric.key not in row or not math.isfinite(row[metric.key]):
+                continue
+            scores.setdefault(asked_for(row), []).append((row["bit_per_pixel"], row[metric.key]))
+            if (row["picture"], row["bytes"]) in better:
+                differences.setdefault(asked_for(row), []).append((row["bit_per_pixel"], better[row["picture"], row["bytes"]]))
+        lines[encoder] = tuple(sorted((mean(p[0] for p in group), mean(p[1] for p in group)) for group in groups.values())
+                               for groups in (scores, differences))
+    return lines
+
+
+def plot(rows, metrics, reference, paths):
+    """Mean scores over rate, and below them how much better than the reference; a column for each metric. @return why there is no
+    plot; empty if there is"""
     try:
         import matplotlib
         matplotlib.use("Agg")
@@ -146,28 +190,29 @@ def plot(rows, metrics, paths):
     except ImportError:
         return "no plots: there is no matplotlib (Debian: python3-matplotlib)"
     metrics = [metric for metric in metrics if any(metric.key in row for row in rows)]
-    figure, panels = pyplot.subplots(1, len(metrics), figsize=(6 * len(metrics), 5), squeeze=False)
-    for panel, metric in zip(panels[0], metrics):
-        for encoder in dict.fromkeys(row["encoder"] for row in rows):
-            groups = {}
-            for row in rows:
-                if row["encoder"] == encoder and metric.key in row and math.isfinite(row[metric.key]):
-                    asked = round(row["target_bytes"] * 8 / (row["width"] * row["height"]), 2)
-                    groups.setdefault(asked, []).append((row["bit_per_pixel"], row[metric.key]))
-            points = sorted((mean(p[0] for p in group), mean(p[1] for p in group)) for group in groups.values())
-            dashes = "--" if "ht" in encoder or encoder == "openjph" else "-"
-            panel.plot([p[0] for p in points], [p[1] for p in points], dashes, marker=".", label=encoder)
-        asked = sorted(set(round(row["target_bytes"] * 8 / (row["width"] * row["height"]), 2) for row in rows))
-        panel.set_xscale("log")
-        panel.set_xticks(asked, ["%g" % point for point in asked])
-        panel.set_xticks([], minor=True)
-        panel.set_xlabel("bit/pixel")
-        panel.set_title(metric.title)
-        panel.grid(True, alpha=0.3)
+    encoders = list(dict.fromkeys(row["encoder"] for row in rows))
+    colours = matplotlib.colormaps["tab10" if len(encoders) <= 10 else "tab20"].colors
+    figure, panels = pyplot.subplots(2, len(metrics), figsize=(6 * len(metrics) + 3, 9), squeeze=False)
+    asked = sorted(set(asked_for(row) for row in rows))
+    for (scores, differences), metric in zip(panels.T, metrics):
+        lines = plotted(rows, metric, reference)
+        for i, encoder in enumerate(encoders):
+            dashes = "--" if "coder=ht" in encoder or encoder == "openjph" else "-"
+            for panel, points in zip((scores, differences), lines[encoder]):
+                panel.plot([p[0] for p in points], [p[1] for p in points], dashes, color=colours[i % len(colours)],
+                           marker="osD^v"[i % 5], markersize=4, linewidth=1.2, label=encoder)
+        scores.set_title(metric.title)
+        differences.set_title("better than %s by, at the same bytes" % reference)
         if not metric.higher_is_better:
-            panel.invert_yaxis()
-    panels[0][0].legend()
-    figure.tight_layout()
+            scores.invert_yaxis()
+        for panel in (scores, differences):
+            panel.set_xscale("log")
+            panel.set_xticks(asked, ["%g" % point for point in asked])
+            panel.set_xticks([], minor=True)
+            panel.set_xlabel("bit/pixel")
+            panel.grid(True, alpha=0.3)
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="center right")
+    figure.tight_layout(rect=(0, 0, 1 - 2.7 / figure.get_figwidth(), 1))
     for path in paths:
         figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
     return ""

@@ -65,6 +65,39 @@ def check_side_by_side(folder):
     check(all(row[3 * 208:3 * 214] == b"\xff" * 18 for row in rows), "no gap")
 
 
+def check_plots(folder, tsv, names):
+    """Two panels of each encoder's line, as SVG and PNG; without matplotlib a line says so."""
+    paths = [os.path.join(folder, "plot." + suffix) for suffix in ("svg", "png")]
+    status, text, errors = tool(folder, "--from", tsv, "--plot", paths[0], "--plot", paths[1])
+    check(status == 0, errors)
+    if importlib.util.find_spec("matplotlib") is None:
+        check("no plots: there is no matplotlib" in text, text)
+        return
+    with open(paths[0]) as file:
+        drawing = file.read()
+    for title in ["PSNR, dB", "better than cj2k by, at the same bytes", *names]:
+        check("<!-- %s -->" % title in drawing, title)
+    with open(paths[1], "rb") as file:
+        check(file.read(8) == b"\x89PNG\r\n\x1a\n", "no PNG")
+
+
+def check_metrics(folder, picture):
+    """A metric whose program fails is left out with a line; the others are measured."""
+    broken = os.path.join(folder, "broken")
+    with open(broken, "w") as file:
+        file.write("#!/bin/sh\necho no scipy >&2\nexit 1\n")
+    os.chmod(broken, 0o755)
+    command = [sys.executable, HERE, "--cj2k", sys.argv[1], "--jobs", "1", "--bpp", "1,2", "--encoders", "cj2k",
+               "--ssimulacra2", broken, "--butteraugli", broken, picture]
+    done = subprocess.run(command, capture_output=True, cwd=folder)
+    text = done.stdout.decode()
+    check(done.returncode == 0, done.stderr.decode())
+    for title in ("SSIMULACRA2", "butteraugli, 3-norm"):
+        check("no %s: failed: " % title in text and "no scipy" in text, text)
+        check("\n%s (" % title not in text, text)
+    check("\nPSNR, dB (higher" in text, text)
+
+
 def main():
     if importlib.util.find_spec("numpy") is None:
         skip("this python has no numpy (Debian: python3-numpy)")
@@ -98,6 +131,15 @@ def main():
         check(status == 0, errors)
         table = text[text.index("\nPSNR, dB (higher"):text.index("worse: ")]
         check(again.endswith(table), again)
+        # Picture by picture it says the same: one picture, so its mean is that of all.
+        status, again, errors = tool(folder, "--from", tsv, "--per-picture")
+        check(status == 0, errors)
+        per_picture = again[again.index("PSNR, dB: cj2k:wavelet=5/3 better than cj2k by"):].splitlines()
+        check(per_picture[2].split()[0] == "waves" and len(per_picture[2].split()) == 5, per_picture)
+        of_all = next(line for line in text.splitlines() if line.startswith("cj2k:wavelet=5/3") and "%" in line)
+        check(per_picture[2].split()[-1] == of_all.split()[1] == per_picture[3].split()[-1], (per_picture, of_all))
+        check_plots(folder, tsv, names)
+        check_metrics(folder, picture)
         status, _, errors = tool(folder, "--encoders", "x264", picture)
         check(status != 0 and 'encoder "x264" is none of' in errors, errors)
         check_side_by_side(folder)
