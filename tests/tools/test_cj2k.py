@@ -46,6 +46,16 @@ def test_lossless(cj2k, tmp_path, name, write, components, depth):
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_pipe(cj2k, tmp_path):
+    """A pipe has no size: the memory for its bytes grows, here twice."""
+    (tmp_path / "a.ppm").write_bytes(pnm(300, 200, planes(300, 200, 3, 8), 8))
+    os.mkfifo(tmp_path / "pipe.ppm")
+    with subprocess.Popen(["sh", "-c", "cat a.ppm > pipe.ppm"], cwd=tmp_path):
+        cj2k("-i", "pipe.ppm", "-o", "pipe.j2k", "--lossless")
+    cj2k("-i", "a.ppm", "-o", "a.j2k", "--lossless")
+    assert (tmp_path / "pipe.j2k").read_bytes() == (tmp_path / "a.j2k").read_bytes()
+
+
 def test_bitmap_and_palette(cj2k, tmp_path):
     (tmp_path / "a.pbm").write_bytes(b"P4\n10 2\n" + bytes([0b10110011, 0b01000000, 0xff, 0xc0]))
     cj2k("-i", "a.pbm", "-o", "a.j2k", "--lossless")
@@ -238,6 +248,9 @@ def test_errors(cj2k, tmp_path):
     (tmp_path / "max.pgm").write_bytes(b"P5 2 2 100\n\0\0\0\0")
     (tmp_path / "text.dpx").write_text("no picture")
     (tmp_path / "empty").mkdir()
+    (tmp_path / "zero.ppm").touch()
+    with open(tmp_path / "large.ppm", "wb") as large:
+        large.truncate(3 << 30)
     make_sequence(tmp_path / "gap", 4)
     (tmp_path / "gap/f_0003.dpx").unlink()
     make_sequence(tmp_path / "twice", 1)
@@ -259,6 +272,8 @@ def test_errors(cj2k, tmp_path):
             (1, ("frame 3", "missing"), ("-i", "gap/f_%04d.dpx", "-o", "o_%d.j2k")),
             (1, ("1 to 4",), ("-i", "gap/f_%04d.dpx", "-o", "o_%d.j2k", "--first", 7)),
             (1, ("f_0001.dpx", "f_0001.ppm", "f_0001.j2k"), ("-i", "twice", "-o", "o/")),
+            (1, ("zero.ppm", "empty"), ("-i", "zero.ppm", "-o", "o.j2k")),
+            (1, ("large.ppm", "2 GiB"), ("-i", "large.ppm", "-o", "o.j2k")),
             (1, ("text.dpx", "DPX"), ("-i", "text.dpx", "-o", "o.j2k")),
             (1, ("max.pgm", "100"), ("-i", "max.pgm", "-o", "o.j2k")),
             (1, ("target_bytes", "10"), (*io, "--target_bytes", 10)), (1, ("lossless",), (*io, "--lossless", "--quality", 1)),

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "picture.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -36,31 +38,54 @@ void take_log(void* context, int level, const char* format, va_list arguments) {
   while (!first_error.empty() && first_error.back() == '\n') first_error.pop_back();
 }
 
+constexpr size_t kMostFileBytes = INT32_MAX - 64;
+
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-/// The bytes of a file, and the padding that libavcodec asks for.
-std::vector<uint8_t> read_file(const std::string& path) {
+struct FreeBuffer {
+  void operator()(AVBufferRef* buffer) const { av_buffer_unref(&buffer); }
+};
+
+/// The bytes of a file. Behind them in the buffer is the padding that libavcodec asks for. libavcodec takes the buffer
+/// as it is; without one it would copy the bytes.
+struct FileBytes {
+  std::unique_ptr<AVBufferRef, FreeBuffer> buffer;
+  size_t size = 0;
+
+  std::string_view view() const { return {reinterpret_cast<const char*>(buffer->data), size}; }
+
+  /// Room for `bytes` in all. Throws std::bad_alloc.
+  void resize(size_t bytes) {
+    AVBufferRef* moved = buffer.release();
+    const int status = av_buffer_realloc(&moved, bytes + AV_INPUT_BUFFER_PADDING_SIZE);
+    buffer.reset(moved);
+    if (status < 0) throw std::bad_alloc();
+  }
+};
+
+FileBytes read_file(const std::string& path) {
   const File file(std::fopen(path.c_str(), "rb"), std::fclose);
   if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
-  std::vector<uint8_t> bytes;
-  size_t size = 0;
-  bytes.resize(1 << 16);
-  if (std::fseek(file.get(), 0, SEEK_END) == 0) {  // else a pipe
-    const long end = std::ftell(file.get());
-    if (end > 0) bytes.resize(static_cast<size_t>(end) + 1);
-    std::rewind(file.get());
+  const auto limit = [&path](uint64_t size) {
+    if (size > kMostFileBytes) throw Failure(path + ": the file has more than 2 GiB");
+  };
+  FileBytes bytes;
+  size_t room = 1 << 16;
+  struct stat status;
+  if (fstat(fileno(file.get()), &status) == 0 && S_ISREG(status.st_mode)) {  // else a pipe
+    limit(static_cast<uint64_t>(status.st_size));
+    room = std::max(room, static_cast<size_t>(status.st_size) + 1);
   }
   for (;;) {
-    const size_t got = std::fread(bytes.data() + size, 1, bytes.size() - size, file.get());
-    size += got;
-    if (got == 0) break;
-    if (size == bytes.size()) bytes.resize(2 * size);
+    bytes.resize(room);
+    bytes.size += std::fread(bytes.buffer->data + bytes.size, 1, room - bytes.size, file.get());
+    limit(bytes.size);
+    if (bytes.size < room) break;
+    room *= 2;
   }
   if (std::ferror(file.get())) throw Failure(path + ": " + std::strerror(errno));
-  if (size == 0) throw Failure(path + ": the file is empty");
-  if (size > INT32_MAX - 64) throw Failure(path + ": the file has more than 2 GiB");
-  bytes.resize(size);
-  bytes.resize(size + AV_INPUT_BUFFER_PADDING_SIZE);
+  if (bytes.size == 0) throw Failure(path + ": the file is empty");
+  std::memset(bytes.buffer->data + bytes.size, 0, AV_INPUT_BUFFER_PADDING_SIZE);
   return bytes;
 }
 
@@ -166,7 +191,7 @@ struct FreePacket {
   void operator()(AVPacket* packet) const { av_packet_free(&packet); }
 };
 
-std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, std::vector<uint8_t>& bytes,
+std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes bytes,
                                 const std::string& trc) {
   const AVCodec* codec = avcodec_find_decoder(id);
   if (codec == nullptr)
@@ -185,8 +210,9 @@ std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, std::vect
   static_cast<void>(is_set);
   int status = avcodec_open2(context.get(), codec, &options);
   av_dict_free(&options);
-  packet->data = bytes.data();
-  packet->size = static_cast<int>(bytes.size()) - AV_INPUT_BUFFER_PADDING_SIZE;
+  packet->buf = bytes.buffer.release();
+  packet->data = packet->buf->data;
+  packet->size = static_cast<int>(bytes.size);
   if (status >= 0) status = avcodec_send_packet(context.get(), packet.get());
   if (status >= 0) status = avcodec_receive_frame(context.get(), frame.get());
   if (status == AVERROR(EAGAIN)) {
@@ -320,16 +346,15 @@ void set_format(const AVFrame& frame, const AVPixFmtDescriptor& desc, AVCodecID 
 }  // namespace
 
 std::unique_ptr<Picture> read_picture(const std::string& path, const std::string& trc) {
-  std::vector<uint8_t> bytes = read_file(path);
-  const std::string_view view(reinterpret_cast<const char*>(bytes.data()),
-                              bytes.size() - AV_INPUT_BUFFER_PADDING_SIZE);
+  FileBytes bytes = read_file(path);
+  const std::string_view view = bytes.view();
   const AVCodecID id = format_of(view);
   if (id == AV_CODEC_ID_NONE) throw Failure(path + ": neither DPX, TIFF, PNM, PAM, PNG nor EXR");
   const bool has_maxval = id == AV_CODEC_ID_PGM || id == AV_CODEC_ID_PPM || id == AV_CODEC_ID_PAM;
   const int depth = has_maxval ? depth_of_pnm(path, view) : 0;
   if (id == AV_CODEC_ID_EXR) check_exr(path, view);
   auto picture = std::make_unique<Picture>();
-  picture->frame = decode(path, id, bytes, trc);
+  picture->frame = decode(path, id, std::move(bytes), trc);
   const AVFrame& frame = *picture->frame;
   const auto pixels = static_cast<AVPixelFormat>(frame.format);
   const AVPixFmtDescriptor& desc = *av_pix_fmt_desc_get(pixels);
