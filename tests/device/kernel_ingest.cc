@@ -473,13 +473,14 @@ TEST_CASE("dwt kernels from words: packed pixels of four words") {
         for (const Shape &shape : kShapes) {
           const int parity_x = static_cast<int>((shape.height + turn / 4 + seed) % 2);
           Plan plan = shaped_plan(shape, reversible, 3, true, parity_x, turn & 1);
-          const int32_t depth = std::min(8 * word, 16);
-          for (Component &c : plan.components) c.depth = depth;
+          const int32_t shift = turn % 3, depth = std::min(8 * word, 16) - shift;
+          const bool is_signed = turn % 5 < 2;
+          for (Component &c : plan.components) c.depth = depth, c.is_signed = is_signed;
           const int32_t width = shape.width, height = shape.height;
           const int32_t odd = turn < 12 ? 0 : word;
           const int32_t gap = turn % 3 == 0 ? (4 - width % 4) % 4 * 4 * word : 0;
-          const Source pixels({word, word, 0, depth, false, odd, false, gap}, 4 * width, height,
-                              seed * 5 + 1);
+          const Source pixels({word, word, shift, depth, is_signed, odd, false, gap}, 4 * width,
+                              height, seed * 5 + 1);
           std::vector<uint8_t> bytes = pixels.bytes;
           const int last = std::max(places[0], places[2]);
           bytes.resize(bytes.size() - static_cast<size_t>((3 - last) * word));
