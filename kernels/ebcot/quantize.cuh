@@ -11,11 +11,14 @@
 
 namespace cj2k::cuda {
 
-/// A warp processes units of 4 rows x 32 columns, which are two words in scan order. Lane 4 * g + r
-/// holds columns 4 * g to 4 * g + 3 of row r. The kernel first quantises all units into shared
-/// memory and computes the number of bit-planes. Then each lane reads its own values back, and four
-/// transpositions of 32 x 32 bits over the warp give lane p the bits of plane p (lane 31: the
-/// signs), which it stores. A transposition takes five shuffles; ballots would take one per plane.
+/// A warp processes units of two words in scan order, 16 columns x 4 rows each: lane 16 * h + 4 * g + r
+/// holds columns 4 * g to 4 * g + 3 of row r of word h. The kernel first quantises all units into
+/// shared memory and computes the number of bit-planes. Then four transpositions of 32 x 32 bits over
+/// the warp turn samples into planes. A sample with its sign in bit 0 has planes + 1 bits, mostly at
+/// most 8: the samples of four units side by side in 32 bits are transposed at once, of two units
+/// if there are at most 16 bits. Lane 8 * u + p (16 * u + p) then has the bits p of unit u. So the
+/// lanes store 64 (32) neighbouring bytes of a plane together. A transposition takes five shuffles;
+/// ballots would take one per plane and unit.
 ///
 /// Quantising where the transform stores would not save traffic: the transform writes 4 bytes per
 /// coefficient, and they are read once, quantised or not. The bit-planes take 0.5 to 0.9 bytes per
@@ -24,9 +27,8 @@ namespace cj2k::cuda {
 /// Grid: x = code-block, y = frame. Block: 4 warps.
 /// Shared bytes: 16 KB (4,096 samples) + 16 bytes.
 /// Global traffic: 4 bytes read per sample (16 at a time where aligned); (planes + 1) bits written
-/// per sample in 16-byte stores (8-byte stores where the block is an odd number of words wide).
-/// Barriers: 2, those of the reduction. The samples in shared memory need none, because each lane
-/// reads back only what it wrote itself.
+/// per sample in 16-byte stores (8-byte stores where a plane is an odd number of words).
+/// Barriers: 2, those of the reduction; the first one also orders the samples in shared memory.
 template <bool kReversible>
 struct Quantize {
   static constexpr int kThreads = 128;
@@ -42,37 +44,64 @@ struct Quantize {
     uint32_t* magnitudes;
   };
   struct Smem {
-    simt::U32x4 samples[kMaxSamples / 4];  ///< [stripe][group of 4 columns][row]
+    /// [word][group of 4 columns][row]. A word has 4 groups; in blocks of less than 13 columns as
+    /// many as there are.
+    simt::U32x4 samples[kMaxSamples / 4];
     simt::BlockScratch<uint32_t, kThreads> scratch;
   };
 
-  CJ2K_KERNEL_FN static uint32_t quantize(uint32_t bits, const QuantizeJob& job, float limit,
-                                          uint32_t max_magnitude) {
-    return sample_of_bits<kReversible>(bits, job.inverse_step, limit, max_magnitude);
+  CJ2K_KERNEL_FN static simt::U32x4 quantize(const simt::U32x4& v, const QuantizeJob& job,
+                                             uint32_t max_magnitude) {
+    const auto one = [&](uint32_t bits) {
+      return signed_sample_of_bits<kReversible>(bits, job.inverse_step, max_magnitude);
+    };
+    return {one(v.x), one(v.y), one(v.z), one(v.w)};
   }
 
   /// Transposes 32 x 32 bits over the warp: bit j of lane i becomes bit i of lane j. Swaps ever
-  /// smaller squares off the diagonal.
-  template <typename T>
-  CJ2K_KERNEL_FN static uint32_t transpose(T& t, uint32_t x) {
-    uint32_t low = 0x0000FFFFu;  // columns of each pair of squares that come from the lower lanes
-    CJ2K_UNROLL
-    for (uint32_t d = 16; d > 0; d >>= 1) {
-      const uint32_t other = t.shuffle_xor(x, d);
-      const bool is_upper = (t.lane() & d) != 0;
-      x = is_upper ? ((x & ~low) | (other >> d & low)) : ((x & low) | (other << d & ~low));
-      low ^= low << (d >> 1);
+  /// smaller squares off the diagonal. Of each pair of lanes the upper one keeps the high bits of
+  /// the squares, the other one the low bits, and the rest comes from the partner.
+  class Transpose {
+   public:
+    template <typename T>
+    CJ2K_KERNEL_FN explicit Transpose(T& t) {
+      // Opaque: otherwise nvcc computes them anew for each transposition.
+      const auto choose = [&t](uint32_t d, uint32_t upper, uint32_t lower) {
+        return t.opaque((t.lane() & d) != 0 ? upper : lower);
+      };
+      halves_ = choose(16, 0x3276, 0x5410);
+      bytes_ = choose(8, 0x3715, 0x6240);
+      CJ2K_UNROLL
+      for (uint32_t k = 0; k < 3; ++k) {
+        const uint32_t d = 4u >> k, low = k == 0 ? 0x0F0F0F0Fu : k == 1 ? 0x33333333u : 0x55555555u;
+        keep_[k] = choose(d, ~low, low);
+        rotate_[k] = choose(d, 32 - d, d);
+      }
     }
-    return x;
-  }
+    template <typename T>
+    CJ2K_KERNEL_FN uint32_t operator()(T& t, uint32_t x) const {
+      x = t.byte_permute(x, t.shuffle_xor(x, 16), halves_);
+      x = t.byte_permute(x, t.shuffle_xor(x, 8), bytes_);
+      CJ2K_UNROLL
+      for (uint32_t k = 0; k < 3; ++k) {
+        const uint32_t other = t.shuffle_xor(x, 4u >> k);
+        x = (x & keep_[k]) | (t.funnel_left(other, other, rotate_[k]) & ~keep_[k]);
+      }
+      return x;
+    }
 
-  /// Puts the bits of a unit into scan order. Bit 4 * g + r of b[j] belongs to the sample in column
-  /// 4 * g + j and row r. It goes to bit 4 * (column % 16) + r of word column / 16.
+   private:
+    uint32_t halves_, bytes_;  ///< byte_permute selectors
+    uint32_t keep_[3], rotate_[3];
+  };
+
+  /// Puts the bits of a unit into scan order. Bit 16 * h + 4 * g + r of b[j] belongs to the sample in
+  /// column 4 * g + j and row r of word h. It goes to bit 4 * column + r of that word.
   template <typename T>
   CJ2K_KERNEL_FN static simt::U32x4 words_of(T& t, const uint32_t* b) {
     constexpr uint32_t kEven = 0x0F0F0F0Fu;
-    // Byte n of even01 has columns 0 and 1 of group 2 * n. Byte n of odd01 has columns 0 and 1 of
-    // group 2 * n + 1.
+    // Byte n of even01 has columns 0 and 1 of group 2 * n, those of both words counted. Byte n of
+    // odd01 has columns 0 and 1 of group 2 * n + 1.
     const uint32_t even01 = (b[0] & kEven) | (b[1] & kEven) << 4;
     const uint32_t even23 = (b[2] & kEven) | (b[3] & kEven) << 4;
     const uint32_t odd01 = (b[0] >> 4 & kEven) | (b[1] & ~kEven);
@@ -86,30 +115,57 @@ struct Quantize {
             t.byte_permute(even_high, odd_high, 0x7632)};
   }
 
-  template <typename T>
-  CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
-    const QuantizeJob job = t.gload(p.jobs + t.block_x());
-    const uint32_t frame = t.block_y();
-    const uint32_t* source = p.samples + frame * p.frame_samples + job.source;
-    const uint32_t width = job.width, height = job.height;
-    const uint32_t groups = (width + 3) / 4;
-    const uint32_t units_wide = (width + 31) / 32;
-    const uint32_t num_units = units_wide * ((height + 3) / 4);
-    const uint32_t max_magnitude = (1u << job.max_bit_planes) - 1;
-    const float limit = quantizer_limit(max_magnitude);
-    const bool is_aligned = ((job.source | job.stride) & 3) == 0;
-    const uint32_t row_in_stripe = t.lane() & 3;
+  /// A block as the lanes see it.
+  struct Block {
+    uint32_t words_wide, plane_words, num_units;
+    uint32_t word_groups;  ///< groups of columns that a word has in shared memory
+    uint32_t half;         ///< which word of a unit the lane's samples are in
+    uint32_t group, row;   ///< of the lane in that word
+    CJ2K_KERNEL_FN uint32_t place(uint32_t word) const {
+      return (word * word_groups + group) * 4 + row;
+    }
+  };
 
+  /// Quantises the block into shared memory.
+  /// @return  bitwise OR of what the thread quantised
+  template <typename T>
+  CJ2K_KERNEL_FN static uint32_t load_samples(T& t, Smem& s, const Block& block,
+                                              const QuantizeJob& job, const uint32_t* source) {
+    const uint32_t max_magnitude = (1u << job.max_bit_planes) - 1;
+    const uint32_t width = job.width, height = job.height;
+    const bool is_aligned = ((job.source | job.stride) & 3) == 0;
+    // word / words_wide = word * reciprocal / 2^16 for word < 2^10. Nearly all blocks are 1, 2 or 4
+    // words wide.
+    const bool is_power = (block.words_wide & (block.words_wide - 1)) == 0;
+    const uint32_t reciprocal =
+        is_power ? 0x10000u >> t.ctz(block.words_wide) : 0x10000u / block.words_wide + 1;
     uint32_t all = 0;
-    for (uint32_t unit = t.warp(); unit < num_units; unit += kThreads / 32) {
-      const uint32_t stripe = unit / units_wide;
-      const uint32_t group = (unit - stripe * units_wide) * 8 + (t.lane() >> 2);
-      const uint32_t y = stripe * 4 + row_in_stripe;
-      if (group >= groups) continue;
+    if (is_aligned && width % 16 == 0 && height % 4 == 0 && block.plane_words % 2 == 0) {
+      // Whole units. The word after the last one of a stripe is `step` samples further on.
+      const uint32_t step = 4 * job.stride - 16 * block.words_wide;
+      const uint32_t* const lane_source =
+          source + uint64_t{block.row} * job.stride + 4 * block.group;
+      for (uint32_t unit = t.warp(); unit < block.num_units; unit += kThreads / 32) {
+        const uint32_t word = 2 * unit + block.half;
+        const uint32_t stripe = word * reciprocal >> 16;
+        const uint32_t* const from = lane_source + uint64_t{stripe} * step + 16 * word;
+        const simt::U32x4 v =
+            quantize(t.gload_ro(reinterpret_cast<const simt::U32x4*>(from)), job, max_magnitude);
+        t.sstore(s.samples[unit * 32 + t.lane()], v);
+        all |= v.x | v.y | v.z | v.w;
+      }
+      return all;
+    }
+    for (uint32_t unit = t.warp(); unit < block.num_units; unit += kThreads / 32) {
+      const uint32_t word = 2 * unit + block.half;
+      if (word >= block.plane_words || block.group >= block.word_groups) continue;
+      const uint32_t stripe = word * reciprocal >> 16;
+      const uint32_t x = 16 * (word - stripe * block.words_wide) + 4 * block.group;
+      const uint32_t y = 4 * stripe + block.row;
       simt::U32x4 v{0, 0, 0, 0};
-      if (y < height) {
-        const uint32_t* from = source + uint64_t{y} * job.stride + 4 * group;
-        const uint32_t count = width - 4 * group;
+      if (y < height && x < width) {
+        const uint32_t* from = source + uint64_t{y} * job.stride + x;
+        const uint32_t count = width - x;
         if (is_aligned && count >= 4) {
           v = t.gload_ro(reinterpret_cast<const simt::U32x4*>(from));
         } else {
@@ -118,15 +174,83 @@ struct Quantize {
           if (count > 2) v.z = t.gload_ro(from + 2);
           if (count > 3) v.w = t.gload_ro(from + 3);
         }
-        v.x = quantize(v.x, job, limit, max_magnitude);
-        v.y = quantize(v.y, job, limit, max_magnitude);
-        v.z = quantize(v.z, job, limit, max_magnitude);
-        v.w = quantize(v.w, job, limit, max_magnitude);
+        v = quantize(v, job, max_magnitude);
         all |= v.x | v.y | v.z | v.w;
       }
-      t.sstore(s.samples[(stripe * groups + group) * 4 + row_in_stripe], v);
+      t.sstore(s.samples[block.place(word)], v);
     }
-    const uint32_t magnitudes = simt::block_reduce_or(t, s.scratch, all) & 0x7FFFFFFFu;
+    return all;
+  }
+
+  /// The lowest 32 / kUnits bits of each value, side by side.
+  template <uint32_t kUnits, typename T>
+  CJ2K_KERNEL_FN static uint32_t pack(T& t, const uint32_t* v) {
+    if constexpr (kUnits == 1) return v[0];
+    if constexpr (kUnits == 2) return t.byte_permute(v[0], v[1], 0x5410);
+    return t.byte_permute(t.byte_permute(v[0], v[1], 0x0040), t.byte_permute(v[2], v[3], 0x0040),
+                          0x5410);
+  }
+
+  /// Transposes the samples in shared memory, kUnits units at once, and stores the planes.
+  /// @param to  where the block's words begin
+  template <uint32_t kUnits, typename T>
+  CJ2K_KERNEL_FN static void store_planes(T& t, Smem& s, const Block& block, uint32_t planes,
+                                          uint64_t* to) {
+    constexpr uint32_t kBits = 32 / kUnits;
+    const Transpose transpose(t);
+    const uint32_t bit = t.lane() % kBits, own_unit = t.lane() / kBits;
+    const uint32_t slot = bit == 0 ? 0 : planes + 1 - bit;  // not used where bit > planes
+    const bool is_in_word = block.group < block.word_groups;
+    const uint32_t lane_place = block.place(block.half), unit_places = 8 * block.word_groups;
+    if (bit <= planes) to += slot * block.plane_words;
+    for (uint32_t first = t.warp() * kUnits; first < block.num_units;
+         first += kThreads / 32 * kUnits) {
+      simt::U32x4 v[kUnits];
+      CJ2K_UNROLL
+      for (uint32_t u = 0; u < kUnits; ++u) {
+        v[u] = {0, 0, 0, 0};
+        const uint32_t unit = first + u;
+        if (is_in_word && unit < block.num_units) {
+          v[u] = t.sload(s.samples[unit * unit_places + lane_place]);
+        }
+      }
+      uint32_t b[4];
+      CJ2K_UNROLL
+      for (uint32_t j = 0; j < 4; ++j) {
+        uint32_t column[kUnits];
+        CJ2K_UNROLL
+        for (uint32_t u = 0; u < kUnits; ++u) {
+          column[u] = j == 0 ? v[u].x : j == 1 ? v[u].y : j == 2 ? v[u].z : v[u].w;
+        }
+        b[j] = transpose(t, pack<kUnits>(t, column));
+      }
+      const uint32_t unit = first + own_unit;
+      if (bit > planes || unit >= block.num_units) continue;
+      const simt::U32x4 words = words_of(t, b);
+      uint64_t* const at = to + 2 * unit;
+      if ((block.plane_words & 1) == 0) {
+        t.gstore(reinterpret_cast<simt::U32x4*>(at), words);
+      } else {
+        t.gstore(at, uint64_t{words.y} << 32 | words.x);
+        if (2 * unit + 1 < block.plane_words) t.gstore(at + 1, uint64_t{words.w} << 32 | words.z);
+      }
+    }
+  }
+
+  template <typename T>
+  CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
+    const QuantizeJob job = t.gload(p.jobs + t.block_x());
+    const uint32_t frame = t.block_y();
+    const Block block{job.words_wide,
+                      job.plane_words,
+                      (job.plane_words + 1u) / 2,
+                      job.width > 12 ? 4 : (job.width + 3u) / 4,
+                      t.lane() >> 4,
+                      t.lane() >> 2 & 3,
+                      t.lane() & 3};
+    const uint32_t all =
+        load_samples(t, s, block, job, p.samples + frame * p.frame_samples + job.source);
+    const uint32_t magnitudes = simt::block_reduce_or(t, s.scratch, all) >> 1;
     if (t.thread() == 0) {
       t.gstore(p.magnitudes + uint64_t{frame} * t.grid_x() + t.block_x(), magnitudes);
     }
@@ -136,28 +260,13 @@ struct Quantize {
     // next block.
     uint32_t planes = 32 - t.clz(magnitudes);
     if (planes > job.max_bit_planes) planes = job.max_bit_planes;
-    const uint32_t words_wide = job.words_wide;
-    const uint32_t slot = t.lane() == 31 ? 0 : planes - t.lane();  // not used where !stores
-    const bool stores = t.lane() == 31 || t.lane() < planes;
-    uint64_t* to =
-        p.words + frame * p.frame_words + job.first_word + (stores ? slot * job.plane_words : 0);
-    for (uint32_t unit = t.warp(); unit < num_units; unit += kThreads / 32) {
-      const uint32_t stripe = unit / units_wide;
-      const uint32_t column_unit = unit - stripe * units_wide;
-      const uint32_t group = column_unit * 8 + (t.lane() >> 2);
-      simt::U32x4 v{0, 0, 0, 0};
-      if (group < groups) v = t.sload(s.samples[(stripe * groups + group) * 4 + row_in_stripe]);
-      const uint32_t b[4] = {transpose(t, v.x), transpose(t, v.y), transpose(t, v.z),
-                             transpose(t, v.w)};
-      if (!stores) continue;
-      const simt::U32x4 words = words_of(t, b);
-      uint64_t* const at = to + stripe * words_wide + column_unit * 2;
-      if ((words_wide & 1) == 0) {
-        t.gstore(reinterpret_cast<simt::U32x4*>(at), words);
-      } else {
-        t.gstore(at, uint64_t{words.y} << 32 | words.x);
-        if (column_unit * 2 + 1 < words_wide) t.gstore(at + 1, uint64_t{words.w} << 32 | words.z);
-      }
+    uint64_t* const to = p.words + frame * p.frame_words + job.first_word;
+    if (planes < 8) {
+      store_planes<4>(t, s, block, planes, to);
+    } else if (planes < 16) {
+      store_planes<2>(t, s, block, planes, to);
+    } else {
+      store_planes<1>(t, s, block, planes, to);
     }
   }
 };

@@ -22,7 +22,7 @@ struct WordPlane {
 /// The columns of a thread: four from `x` on, or the last of the row repeated.
 CJ2K_KERNEL_FN FourColumns four_columns(int32_t x, int32_t width) {
   const int32_t count = width - x;
-  FourColumns columns{x, 0, count >= 4};
+  FourColumns columns{x, 0, count >= 4, x >= 4 && count >= 8};
   CJ2K_UNROLL
   for (int32_t i = 1; i < 4; ++i) {
     columns.others |= static_cast<uint32_t>(i < count ? i : count - 1) << (8 * i);

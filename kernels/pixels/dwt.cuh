@@ -184,7 +184,8 @@ struct Dwt {
     // No lifting step reaches columns beyond `reach`, so any column may stand in for them.
     const int32_t reach = job.width + kDwtHaloColumns;
     const int32_t first = mirrored(begin < reach ? begin : reach, job.width);
-    FourColumns columns{first, 0, begin >= 0 && begin + 4 <= job.width};
+    FourColumns columns{first, 0, begin >= 0 && begin + 4 <= job.width,
+                        begin >= 4 && begin + 8 <= job.width};
     CJ2K_UNROLL
     for (int i = 1; i < 4; ++i) {
       const int32_t column = mirrored(begin + i < reach ? begin + i : reach, job.width);

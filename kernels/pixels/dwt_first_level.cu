@@ -48,7 +48,7 @@ template <typename Lifting, IngestMode kColour, IngestMode kOther>
 Status launch_both(simt::Stream& stream, const PixelFormat& format, const DwtLists& lists,
                    const FrameViews& frame, void* samples) {
   const uint32_t colour = lists.num_colour_parts;
-  const bool is_packed = format.use_mct && packed_order(frame) != PixelOrder::kNone;
+  const bool is_packed = format.use_mct && packed_pixels(frame).words != 0;
   CJ2K_TRY((is_packed ? launch_first_level<Lifting, kColour, true>
                       : launch_first_level<Lifting, kColour, false>)(stream, format, lists, 0,
                                                                      colour, frame, samples));

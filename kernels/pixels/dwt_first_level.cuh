@@ -18,8 +18,10 @@ namespace cj2k::cuda {
 /// one thread block make the three transformed components and read the same words, so two of three
 /// reads hit lines that L1 has or is waiting for. The halo is that of Dwt. Four words are one
 /// access of 4, 8 or 16 bytes where the words of a row are neighbours and aligned. Four packed
-/// pixels of 1- or 2-byte words (twelve words) are three accesses. All other words are loaded one
-/// by one.
+/// pixels of 1- or 2-byte words are three accesses (RGB), or one or two (with a fourth word). With a
+/// colour transform neighbours at other addresses are loaded as aligned 4-byte words, one more than
+/// they fill, but for the four columns at either end of a row. All other words are loaded one by
+/// one.
 template <typename Lifting, IngestMode kMode, bool kPixels = false>
 class FirstLevelRows : public WordRows<kMode, kPixels> {
   using Base = WordRows<kMode, kPixels>;

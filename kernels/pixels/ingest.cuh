@@ -46,7 +46,7 @@ struct Ingest {
     const auto x = static_cast<int32_t>(4 * (t.block_x() * kThreads + t.thread()));
     const int32_t count = component.width - x;
     if (count <= 0) return;
-    FourColumns columns{x, 0, count >= 4};
+    FourColumns columns{x, 0, count >= 4, x >= 4 && count >= 8};
     CJ2K_UNROLL
     for (int32_t i = 1; i < 4; ++i) {
       columns.others |= static_cast<uint32_t>(i < count ? i : count - 1) << (8 * i);

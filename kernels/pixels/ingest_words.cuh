@@ -75,6 +75,7 @@ struct FourColumns {
   int32_t first;        ///< column 0
   uint32_t others;      ///< byte i: column i minus column 0, signed
   bool are_neighbours;  ///< each column is the one before plus 1
+  bool is_inner;        ///< so are four more columns of the row on either side
   CJ2K_KERNEL_FN int32_t offset(int i) const { return static_cast<int8_t>(others >> (8 * i)); }
 };
 
@@ -122,34 +123,72 @@ CJ2K_KERNEL_FN simt::U32x2 load_words(T& t, const WordView& view, const uint8_t*
   return {(w[0] & 0xFFFF) | w[1] << 16, (w[2] & 0xFFFF) | w[3] << 16};
 }
 
-/// Order of the three components within a packed pixel; kNone: the words are not packed pixels.
-enum class PixelOrder : uint32_t { kNone, kRgb, kBgr };
+/// Loads `kWords` words at any address, as kWords + 1 aligned ones. So up to 3 bytes before and up
+/// to 4 after them are read.
+template <int kWords, typename T>
+CJ2K_KERNEL_FN void load_shifted(T& t, const uint8_t* p, uint32_t* out) {
+  const auto skew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(p)) & 3;
+  const auto* const from = reinterpret_cast<const uint32_t*>(p - skew);
+  uint32_t w[kWords + 1];
+  CJ2K_UNROLL
+  for (int i = 0; i <= kWords; ++i) w[i] = t.gload_ro(from + i);
+  CJ2K_UNROLL
+  for (int i = 0; i < kWords; ++i) out[i] = t.funnel_right(w[i], w[i + 1], 8 * skew);
+}
 
-/// Finds out whether the words of the first three components are packed pixels of 1- or 2-byte
-/// words (three words side by side, pixel after pixel). Four such pixels are read by three accesses
-/// of 4 or 8 bytes where the address of the first pixel is a multiple of the access size.
-/// @return the order of the components, or kNone
-inline PixelOrder packed_order(const FrameViews& frame) {
-  const auto* const r = static_cast<const uint8_t*>(frame[0].data);
-  const auto* const g = static_cast<const uint8_t*>(frame[1].data);
-  const auto* const b = static_cast<const uint8_t*>(frame[2].data);
-  const int32_t word_bytes = frame[0].word_bytes;
+/// Where the words of the first three components are in packed pixels of 1- or 2-byte words, pixel
+/// after pixel: three words (RGB, BGR) or four (RGBA, ARGB and so on).
+struct PackedPixels {
+  uint32_t words;        ///< of a pixel: 3 or 4; 0: the words are not in packed pixels
+  uint32_t place[3];     ///< of a component's word in a pixel, in bytes
+  uint32_t selector[3];  ///< of 4-word pixels, for byte_permute: the 1-byte words of a component in
+                         ///< two pixels, or its 2-byte word in one
+};
+
+/// Finds out whether the words of the first three components are packed pixels. Four pixels of three
+/// words are then read by three accesses of 4 or 8 bytes where the address of the first one is a
+/// multiple of the access size. A pixel of four words is read by one access; it begins at a multiple
+/// of its size.
+inline PackedPixels packed_pixels(const FrameViews& frame) {
+  const int32_t word_bytes = frame[0].word_bytes, step = frame[0].step_bytes;
+  const auto address = [&frame](size_t c) { return reinterpret_cast<uintptr_t>(frame[c].data); };
   for (size_t c = 0; c < 3; ++c) {
     const cj2k_component_view& v = frame[c];
-    if (v.word_bytes != word_bytes || v.step_bytes != 3 * word_bytes ||
+    if (v.word_bytes != word_bytes || v.step_bytes != step ||
         v.stride_bytes != frame[0].stride_bytes) {
-      return PixelOrder::kNone;
+      return {};
     }
   }
-  if (word_bytes > 2 || frame[0].stride_bytes % (4 * word_bytes) != 0) return PixelOrder::kNone;
-  if (g == r + word_bytes && b == g + word_bytes) return PixelOrder::kRgb;
-  if (g == b + word_bytes && r == g + word_bytes) return PixelOrder::kBgr;
-  return PixelOrder::kNone;
+  if (word_bytes > 2 || frame[0].stride_bytes % (4 * word_bytes) != 0) return {};
+  PackedPixels pixels{};
+  uintptr_t first = 0;
+  if (step == 3 * word_bytes) {
+    const auto word = static_cast<uintptr_t>(word_bytes);
+    const bool is_rgb = address(1) == address(0) + word && address(2) == address(1) + word;
+    const bool is_bgr = address(1) == address(2) + word && address(0) == address(1) + word;
+    if (!is_rgb && !is_bgr) return {};
+    first = address(is_rgb ? 0 : 2);
+  } else if (step == 4 * word_bytes) {
+    first = address(0) & ~static_cast<uintptr_t>(step - 1);
+  } else {
+    return {};
+  }
+  for (size_t c = 0; c < 3; ++c) {
+    const uintptr_t place = address(c) - first;
+    if (place >= static_cast<uintptr_t>(step) || place % static_cast<uintptr_t>(word_bytes) != 0) {
+      return {};
+    }
+    const auto p = static_cast<uint32_t>(place);
+    pixels.place[c] = p;
+    pixels.selector[c] = word_bytes == 1 ? p | (p + 4) << 4 : p | (p + 1) << 4;
+  }
+  pixels.words = static_cast<uint32_t>(step / word_bytes);
+  return pixels;
 }
 
 /// Reads the rows of a rectangle of one component, four columns per thread. With a colour transform
 /// it reads the words of all three components and computes the transformed component.
-/// @tparam kPixels  the words are packed pixels (packed_order)
+/// @tparam kPixels  the words are packed pixels (packed_pixels)
 template <IngestMode kMode, bool kPixels = false>
 class WordRows {
  public:
@@ -161,7 +200,7 @@ class WordRows {
 
   struct Params {
     WordView views[CJ2K_MAX_COMPONENTS];
-    PixelOrder packed;  ///< used with kPixels only
+    PackedPixels packed;  ///< used with kPixels only
   };
   /// The words of a row between load() and samples().
   struct Raw {
@@ -174,25 +213,40 @@ class WordRows {
       : component_(component), columns_(columns) {
     CJ2K_UNROLL
     for (int i = 0; i < kNumPieces; ++i) {
-      const WordView& view = view_of(p, kPixels && p.packed == PixelOrder::kBgr ? 2 : i);
+      const WordView& view = view_of(p, i);
       at_[i] = view.data + y * view.stride_bytes + (int64_t{x} + columns.first) * view.step_bytes;
+      if constexpr (kPixels) at_[i] -= p.packed.place[0];
     }
-    uint32_t usual = kHalves | kBytes;
-    CJ2K_UNROLL
-    for (int c = 0; c < kNumRead; ++c) {
-      const WordView& view = view_of(p, c);
-      const auto address = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(words_at(p, c, 0)));
-      if (!kPixels && columns.are_neighbours && view.aligned != 0 &&
-          (address & view.aligned) == 0) {
-        one_access_ |= 1u << c;
-      }
-      usual &= view.word_bytes == 2 ? kHalves : view.word_bytes == 1 ? kBytes : 0;
-    }
-    if (one_access_ == kAllOneAccess) one_access_ |= usual;
+    const bool is_inner = columns.are_neighbours && columns.is_inner;
     if constexpr (kPixels) {
+      const uint32_t word_bytes = static_cast<uint32_t>(p.views[0].word_bytes);
       const auto address = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(at_[0]));
-      const uint32_t unaligned = address & (4u * static_cast<uint32_t>(p.views[0].word_bytes) - 1);
-      if (columns.are_neighbours && unaligned == 0) one_access_ = usual;
+      const uint32_t usual = word_bytes == 2 ? kHalves : kBytes;
+      if (p.packed.words == 4) {
+        if (is_inner) one_access_ = usual << kWide;
+      } else if (columns.are_neighbours && (address & (4 * word_bytes - 1)) == 0) {
+        one_access_ = usual;
+      } else if (is_inner) {
+        one_access_ = usual << kShifted;
+      }
+    } else {
+      uint32_t usual = kHalves | kBytes;
+      bool are_adjacent = true;
+      CJ2K_UNROLL
+      for (int c = 0; c < kNumRead; ++c) {
+        const WordView& view = view_of(p, c);
+        const auto address = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(at_[c]));
+        if (columns.are_neighbours && view.aligned != 0 && (address & view.aligned) == 0) {
+          one_access_ |= 1u << c;
+        }
+        usual &= view.word_bytes == 2 ? kHalves : view.word_bytes == 1 ? kBytes : 0;
+        are_adjacent = are_adjacent && view.step_bytes == view.word_bytes;
+      }
+      if (one_access_ == kAllOneAccess) {
+        one_access_ |= usual;
+      } else if (kIsColour && is_inner && are_adjacent) {
+        one_access_ |= usual << kShifted;
+      }
     }
     if constexpr (kMode == IngestMode::kIct) {
       weights_[0] = component == 0 ? kIctYr : component == 1 ? kIctCbR : kIctCrR;
@@ -221,6 +275,22 @@ class WordRows {
       }
       return raw;
     }
+    if constexpr (kIsColour) {
+      if ((one_access_ & kHalves << kShifted) != 0) {
+        load_pieces<2>(t, p, y, &raw);
+        return raw;
+      }
+      if ((one_access_ & kBytes << kShifted) != 0) {
+        load_pieces<1>(t, p, y, &raw);
+        return raw;
+      }
+    }
+    if constexpr (kPixels) {
+      if ((one_access_ & (kHalves | kBytes) << kWide) != 0) {
+        load_wide(t, p, y, &raw);
+        return raw;
+      }
+    }
     CJ2K_UNROLL
     for (int c = 0; c < kNumRead; ++c) {
       const WordView& view = view_of(p, c);
@@ -234,7 +304,8 @@ class WordRows {
   CJ2K_KERNEL_FN void samples(T& t, const Params& p, const Raw& raw, Sample* out) const {
     Raw planar = raw;
     if constexpr (kPixels) {
-      if ((one_access_ & (kHalves | kBytes)) != 0) unpack(t, p.packed, raw, &planar);
+      constexpr uint32_t kPacked = (kHalves | kBytes) | (kHalves | kBytes) << kShifted;
+      if ((one_access_ & kPacked) != 0) unpack(t, p.packed.place[0] == 0, raw, &planar);
     }
     Sample in[kNumRead][4];
     CJ2K_UNROLL
@@ -271,12 +342,69 @@ class WordRows {
   }
 
  private:
+  /// Loads words that are side by side, at any address: as the aligned loads would.
+  /// @tparam kWords  registers for four words
+  template <int kWords, typename T>
+  CJ2K_KERNEL_FN void load_pieces(T& t, const Params& p, int32_t y, Raw* raw) const {
+    constexpr int kAtOnce = kPixels ? kNumRead * kWords : kWords;
+    uint32_t w[kNumRead * kWords];
+    CJ2K_UNROLL
+    for (int i = 0; i < kNumPieces; ++i) load_shifted<kAtOnce>(t, row_of(p, i, y), w + kAtOnce * i);
+    CJ2K_UNROLL
+    for (int i = 0; i < kNumRead; ++i) {
+      raw->words[i] = {w[kWords * i], kWords == 2 ? w[kWords * i + 1] : 0};
+    }
+  }
+
+  /// Loads four pixels of four words each.
+  template <typename T>
+  CJ2K_KERNEL_FN void load_wide(T& t, const Params& p, int32_t y, Raw* raw) const {
+    const uint8_t* const first = row_of(p, 0, y);
+    const auto* const fours = reinterpret_cast<const simt::U32x4*>(first);
+    const bool is_aligned = (reinterpret_cast<uintptr_t>(first) & 15) == 0;
+    if ((one_access_ & kBytes << kWide) != 0) {
+      simt::U32x4 w;
+      if (is_aligned) {
+        w = t.gload_ro(fours);
+      } else {
+        const auto* const pixels = reinterpret_cast<const uint32_t*>(first);
+        w = {t.gload_ro(pixels), t.gload_ro(pixels + 1), t.gload_ro(pixels + 2),
+             t.gload_ro(pixels + 3)};
+      }
+      CJ2K_UNROLL
+      for (int c = 0; c < kNumRead; ++c) {
+        const uint32_t s = p.packed.selector[c];
+        raw->words[c] = {
+            t.byte_permute(t.byte_permute(w.x, w.y, s), t.byte_permute(w.z, w.w, s), 0x5410), 0};
+      }
+      return;
+    }
+    simt::U32x4 a, b;
+    if (is_aligned) {
+      a = t.gload_ro(fours);
+      b = t.gload_ro(fours + 1);
+    } else {
+      const auto* const pixels = reinterpret_cast<const simt::U32x2*>(first);
+      const simt::U32x2 p0 = t.gload_ro(pixels), p1 = t.gload_ro(pixels + 1);
+      const simt::U32x2 p2 = t.gload_ro(pixels + 2), p3 = t.gload_ro(pixels + 3);
+      a = {p0.x, p0.y, p1.x, p1.y};
+      b = {p2.x, p2.y, p3.x, p3.y};
+    }
+    CJ2K_UNROLL
+    for (int c = 0; c < kNumRead; ++c) {
+      const uint32_t s = p.packed.selector[c];
+      raw->words[c] = {
+          t.byte_permute(t.byte_permute(a.x, a.y, s), t.byte_permute(a.z, a.w, s), 0x5410),
+          t.byte_permute(t.byte_permute(b.x, b.y, s), t.byte_permute(b.z, b.w, s), 0x5410)};
+    }
+  }
+
   /// Turns four packed pixels of three words each into four words of each component.
   template <typename T>
-  CJ2K_KERNEL_FN void unpack(T& t, PixelOrder order, const Raw& pixels, Raw* planar) const {
+  CJ2K_KERNEL_FN void unpack(T& t, bool is_rgb, const Raw& pixels, Raw* planar) const {
     const simt::U32x2 a = pixels.words[0], b = pixels.words[1], c = pixels.words[2];
     simt::U32x2 first, second, third;
-    if ((one_access_ & kHalves) != 0) {
+    if ((one_access_ & (kHalves | kHalves << kShifted)) != 0) {
       first = {t.byte_permute(a.x, a.y, 0x7610), t.byte_permute(b.y, c.x, 0x7610)};
       second = {t.byte_permute(a.x, b.x, 0x5432), t.byte_permute(b.y, c.y, 0x5432)};
       third = {t.byte_permute(a.y, b.x, 0x7610), t.byte_permute(c.x, c.y, 0x7610)};
@@ -285,7 +413,6 @@ class WordRows {
       second = {t.byte_permute(t.byte_permute(a.x, b.x, 0x0741), c.x, 0x6210), 0};
       third = {t.byte_permute(t.byte_permute(a.x, b.x, 0x0052), c.x, 0x7410), 0};
     }
-    const bool is_rgb = order == PixelOrder::kRgb;
     planar->words[0] = {is_rgb ? first.x : third.x, is_rgb ? first.y : third.y};
     planar->words[1] = second;
     planar->words[2] = {is_rgb ? third.x : first.x, is_rgb ? third.y : first.y};
@@ -297,8 +424,7 @@ class WordRows {
   /// Address of a component's word in the first column.
   CJ2K_KERNEL_FN const uint8_t* words_at(const Params& p, int c, int32_t y) const {
     if constexpr (!kPixels) return row_of(p, c, y);
-    const int32_t place = p.packed == PixelOrder::kBgr ? 2 - c : c;
-    return row_of(p, 0, y) + place * p.views[0].word_bytes;
+    return row_of(p, 0, y) + p.packed.place[c];
   }
   CJ2K_KERNEL_FN const WordView& view_of(const Params& p, int c) const {
     return p.views[kIsColour ? static_cast<uint32_t>(c) : component_];
@@ -317,8 +443,12 @@ class WordRows {
   const uint8_t* at_[kNumPieces];  ///< address of the first column in the rectangle's first row
   static constexpr uint32_t kAllOneAccess = (1u << kNumRead) - 1;
   /// Flags in one_access_: all components have one access, and all words have 2 bytes (kHalves) or
-  /// 1 byte (kBytes). With kPixels: the packed pixels are aligned and have such words.
+  /// 1 byte (kBytes). With kPixels: the packed pixels are aligned and have three such words.
   static constexpr uint32_t kHalves = 8, kBytes = 16;
+  /// The same flags, shifted: words side by side (packed pixels of three words) at any address;
+  /// packed pixels of four words. For lanes beside which there are more columns, since more is read
+  /// than four.
+  static constexpr int kShifted = 2, kWide = 4;
   /// Bit c: one access reads the words of four columns of component c, in every row.
   uint32_t one_access_ = 0;
   uint32_t component_;
@@ -332,7 +462,7 @@ typename Rows::Params make_word_params(const PixelFormat& format, const FrameVie
   for (uint32_t c = 0; c < format.num_components; ++c) {
     params.views[c] = make_word_view(frame[c], format.components[c], Rows::kIsFloat);
   }
-  params.packed = packed_order(frame);
+  params.packed = packed_pixels(frame);
   return params;
 }
 

@@ -47,4 +47,25 @@ CJ2K_HD inline uint32_t sample_of_bits(uint32_t bits, float inverse_step, float 
   }
 }
 
+/// The same sample with its sign in bit 0: twice the magnitude, plus 1 if it is negative.
+template <bool kReversible>
+CJ2K_HD inline uint32_t signed_sample_of_bits(uint32_t bits, float inverse_step,
+                                              uint32_t max_magnitude) {
+  uint32_t magnitude;
+  if constexpr (kReversible) {
+    const auto c = static_cast<int32_t>(bits);
+    magnitude = static_cast<uint32_t>(c < 0 ? -c : c);
+  } else {
+    // The clamp to 2^31 keeps the conversion in range, and is above every max_magnitude.
+    constexpr float kTop = 2147483648.0f;
+    float c;
+    __builtin_memcpy(&c, &bits, sizeof c);
+    const float q = __builtin_fabsf(c) * inverse_step;
+    magnitude = static_cast<uint32_t>(q < kTop ? q : kTop);
+    magnitude = magnitude < max_magnitude ? magnitude : max_magnitude;
+  }
+  const uint32_t negative = bits >> 31;
+  return magnitude << 1 | (negative < magnitude ? negative : magnitude);
+}
+
 }  // namespace cj2k

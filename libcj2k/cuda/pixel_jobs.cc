@@ -146,7 +146,9 @@ std::vector<QuantizeJob> make_quantize_jobs(const Plan& plan, const FrameLayout&
     job.max_bit_planes = block.max_bit_planes;
     job.words_wide = static_cast<uint8_t>((block.width + 15) / 16);
     job.plane_words = static_cast<uint16_t>(job.words_wide * ((block.height + 3) / 4));
-    next += (uint64_t{job.plane_words} * (job.max_bit_planes + 1u) + 1) / 2 * 2;
+    constexpr uint64_t kLineWords = 128 / sizeof(uint64_t);  // a block begins a line of the caches
+    const uint64_t words = uint64_t{job.plane_words} * (job.max_bit_planes + 1u);
+    next += (words + kLineWords - 1) / kLineWords * kLineWords;
     jobs.push_back(job);
   }
   *frame_words = next;

@@ -461,4 +461,45 @@ TEST_CASE("dwt kernels from words: packed pixels") {
   });
 }
 
+TEST_CASE("dwt kernels from words: packed pixels of four words") {
+  for_each_seed("dwt of pixels of four words", [](Gpu &gpu, uint64_t seed) {
+    // The turns cover RGBA, ARGB, BGRA and ABGR, rows at multiples of 16 bytes and others, and both
+    // transforms. The bytes end with the last word that a component has.
+    constexpr int kPlaces[4][3] = {{0, 1, 2}, {1, 2, 3}, {2, 1, 0}, {3, 2, 1}};
+    for (const int32_t word : {1, 2, 4}) {
+      for (int turn = 0; turn < 16; ++turn) {
+        const int *places = kPlaces[turn % 4];
+        const bool reversible = turn % 8 < 4;
+        for (const Shape &shape : kShapes) {
+          const int parity_x = static_cast<int>((shape.height + turn / 4 + seed) % 2);
+          Plan plan = shaped_plan(shape, reversible, 3, true, parity_x, turn & 1);
+          const int32_t shift = turn % 3, depth = std::min(8 * word, 16) - shift;
+          const bool is_signed = turn % 5 < 2;
+          for (Component &c : plan.components) c.depth = depth, c.is_signed = is_signed;
+          const int32_t width = shape.width, height = shape.height;
+          const int32_t odd = turn < 12 ? 0 : word;
+          const int32_t gap = turn % 3 == 0 ? (4 - width % 4) % 4 * 4 * word : 0;
+          const Source pixels({word, word, shift, depth, is_signed, odd, false, gap}, 4 * width,
+                              height, seed * 5 + 1);
+          std::vector<uint8_t> bytes = pixels.bytes;
+          const int last = std::max(places[0], places[2]);
+          bytes.resize(bytes.size() - static_cast<size_t>((3 - last) * word));
+          const simt::DeviceBuffer memory = gpu.upload(bytes);
+          std::vector<Source> parts(3, pixels);
+          cuda::FrameViews views{};
+          for (size_t c = 0; c < 3; ++c) {
+            Source &part = parts[c];
+            part.first += places[c] * word;
+            part.view.step_bytes = 4 * word;
+            views[c] = part.view;
+            views[c].data = memory.as<uint8_t>() + part.first;
+          }
+          INFO(width, "x", height, ", words of ", word, " bytes, turn ", turn);
+          check_level(gpu, plan, pointers_to(parts), views);
+        }
+      }
+    }
+  });
+}
+
 }  // namespace

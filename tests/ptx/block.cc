@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "lanes.h"
+#include "settings.h"
 
 namespace cj2k::ptx {
 namespace {
@@ -42,6 +43,7 @@ void Block::FreeAligned::operator()(unsigned char* p) const { std::free(p); }
 
 Block::Block(Function& function, const Grid& grid, uint64_t seed)
     : executed(function.code.size()),
+      traffic(settings().sectors_dir != nullptr ? function.code.size() : 0),
       function_(function),
       grid_(grid),
       shuffled_(seed != 0),
@@ -130,6 +132,28 @@ void Block::release(uint32_t id) {
   if (barrier.arrived < wanted) return;
   barrier = {};
   for (Warp& w : warps_) w.pass_barrier(id);
+}
+
+void Block::count_traffic(const Insn& insn, const uint64_t* addresses, uint64_t bytes,
+                          uint32_t lanes) {
+  constexpr uint64_t kSector = 32;
+  if (insn.space == Space::kShared || insn.space == Space::kParam) return;
+  const auto smem = reinterpret_cast<uint64_t>(smem_.get());
+  uint64_t sorted[kLanes];
+  size_t count = 0;
+  for_each_lane(lanes, [&](int l) {
+    if (addresses[l] - smem >= smem_bytes_) sorted[count++] = addresses[l];
+  });
+  if (count == 0) return;
+  std::sort(sorted, sorted + count);
+  uint64_t touched = 0, different = 0, next_sector = 0, next_byte = 0;
+  for (size_t k = 0; k < count; ++k) {  // an access is aligned, so it is in one sector
+    const uint64_t sector = sorted[k] / kSector, end = sorted[k] + bytes;
+    if (sector >= next_sector) ++touched, next_sector = sector + 1;
+    if (end > next_byte) different += std::min(bytes, end - next_byte), next_byte = end;
+  }
+  traffic[static_cast<size_t>(&insn - function_.code.data())].add(
+      {1, touched, (different + kSector - 1) / kSector});
 }
 
 unsigned char* Block::locate(Space space, uint64_t address, uint64_t bytes) {

@@ -51,6 +51,9 @@ class Block {
   MemoryRange last_memory;
   uint64_t warp_insns = 0, lane_insns = 0;
   std::vector<uint8_t> executed;  ///< of each instruction: 1 if some lane was there
+  std::vector<Traffic> traffic;   ///< of each instruction; empty: not counted
+  /// Counts an access of these lanes to `bytes` bytes each, if it is one to global memory.
+  void count_traffic(const Insn& insn, const uint64_t* addresses, uint64_t bytes, uint32_t lanes);
 
  private:
   struct Barrier {

@@ -64,6 +64,7 @@ void find_addresses(Warp& w, const Insn& i, int32_t operand, uint64_t bytes, uin
   } else {
     host_addresses<uint64_t>(w, i, operand, bytes, lanes, host);
   }
+  if (!w.block().traffic.empty()) w.block().count_traffic(i, host, bytes, lanes);
 }
 
 /// @tparam Reg  of the registers; a signed T is extended with its sign

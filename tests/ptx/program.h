@@ -76,11 +76,24 @@ struct Insn {
   uint8_t from_bytes = 8;  ///< of the register of the address, or that cvt reads
 };
 
+/// What an instruction asked of global memory: a request is what the lanes of a warp ask at once.
+struct Traffic {
+  uint64_t requests = 0;
+  uint64_t sectors = 0;  ///< pieces of 32 bytes that were touched
+  uint64_t best = 0;     ///< pieces of 32 bytes that as many different bytes fill
+  void add(const Traffic& t) {
+    requests += t.requests;
+    sectors += t.sectors;
+    best += t.best;
+  }
+};
+
 struct Function {
   std::string name;
   std::vector<Insn> code;
   std::vector<std::string> text;         ///< of each instruction
   std::vector<uint8_t> executed;         ///< of each instruction: 1 if some lane ever was there
+  std::vector<Traffic> traffic;          ///< of each instruction; empty without CJ2K_PTX_SECTORS
   std::vector<unsigned char> constants;  ///< a value for each lane
   size_t register_bytes = 0;             ///< of one warp
   std::vector<std::pair<int, int32_t>> specials;  ///< kind (index in kSpecialNames), operand

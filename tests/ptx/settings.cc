@@ -33,6 +33,7 @@ struct Sums {
   uint64_t launches = 0, blocks = 0, warp_insns = 0, lane_insns = 0;
   std::vector<std::string> text;
   std::vector<uint8_t> executed;
+  std::vector<Traffic> traffic;
 };
 
 class Report {
@@ -40,6 +41,7 @@ class Report {
   ~Report() {
     if (settings().stats) print();
     if (settings().cover_dir != nullptr) write_cover();
+    if (settings().sectors_dir != nullptr) write_sectors();
   }
   void add(const Function& f) {
     const std::lock_guard lock(mutex_);
@@ -51,6 +53,8 @@ class Report {
     s.text = f.text;
     s.executed.resize(f.text.size());
     for (size_t k = 0; k < f.executed.size(); ++k) s.executed[k] |= f.executed[k];
+    s.traffic.resize(f.traffic.size());
+    for (size_t k = 0; k < f.traffic.size(); ++k) s.traffic[k].add(f.traffic[k]);
   }
 
  private:
@@ -63,9 +67,24 @@ class Report {
                    name.c_str(), s.launches, s.blocks, s.warp_insns, s.lane_insns);
     }
   }
+  static std::ofstream file_in(const char* folder) {
+    return std::ofstream(std::string(folder) + "/" + std::to_string(getpid()) + ".tsv");
+  }
+  /// Kernel, index, requests, sectors, sectors at best, instruction.
+  void write_sectors() const {
+    std::ofstream file = file_in(settings().sectors_dir);
+    for (const auto& [name, s] : sums_) {
+      for (size_t k = 0; k < s.traffic.size(); ++k) {
+        const Traffic& t = s.traffic[k];
+        if (t.requests == 0) continue;
+        file << name << '\t' << k << '\t' << t.requests << '\t' << t.sectors << '\t' << t.best
+             << '\t' << s.text[k] << '\n';
+      }
+    }
+  }
   /// Kernel, index, 1 if executed, instruction.
   void write_cover() const {
-    std::ofstream file(std::string(settings().cover_dir) + "/" + std::to_string(getpid()) + ".tsv");
+    std::ofstream file = file_in(settings().cover_dir);
     for (const auto& [name, s] : sums_) {
       for (size_t k = 0; k < s.text.size(); ++k) {
         file << name << '\t' << k << '\t' << int{s.executed[k]} << '\t' << s.text[k] << '\n';
@@ -88,6 +107,7 @@ const Settings& settings() {
       .threads = number("CJ2K_PTX_THREADS", 1),
       .stats = number("CJ2K_PTX_STATS", 0) != 0,
       .cover_dir = std::getenv("CJ2K_PTX_COVER"),
+      .sectors_dir = std::getenv("CJ2K_PTX_SECTORS"),
       .mutant = mutant(),
       .ptx_dir = std::getenv("CJ2K_PTX_DIR"),
   };
