@@ -50,7 +50,7 @@ class Block {
   /// The allocation that was touched last.
   MemoryRange last_memory;
   uint64_t warp_insns = 0, lane_insns = 0;
-  std::vector<uint8_t> executed;  ///< of each instruction: 1 if some lane was there
+  std::vector<uint64_t> executed;  ///< of each instruction: how often a warp executed it
 
  private:
   struct Barrier {

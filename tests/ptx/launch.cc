@@ -50,7 +50,7 @@ void launch(Function& f, const Grid& grid, void** params) {
     const std::lock_guard lock(mutex);
     f.warp_insns += block.warp_insns;
     f.lane_insns += block.lane_insns;
-    for (size_t k = 0; k < f.executed.size(); ++k) f.executed[k] |= block.executed[k];
+    for (size_t k = 0; k < f.executed.size(); ++k) f.executed[k] += block.executed[k];
   };
   std::vector<std::thread> others;
   const uint64_t workers = std::min<uint64_t>(settings().threads, order.size());

@@ -32,7 +32,7 @@ Settings::Mutant mutant() {
 struct Sums {
   uint64_t launches = 0, blocks = 0, warp_insns = 0, lane_insns = 0;
   std::vector<std::string> text;
-  std::vector<uint8_t> executed;
+  std::vector<uint64_t> executed;
 };
 
 class Report {
@@ -50,7 +50,7 @@ class Report {
     s.lane_insns += f.lane_insns;
     s.text = f.text;
     s.executed.resize(f.text.size());
-    for (size_t k = 0; k < f.executed.size(); ++k) s.executed[k] |= f.executed[k];
+    for (size_t k = 0; k < f.executed.size(); ++k) s.executed[k] += f.executed[k];
   }
 
  private:
@@ -63,12 +63,12 @@ class Report {
                    name.c_str(), s.launches, s.blocks, s.warp_insns, s.lane_insns);
     }
   }
-  /// Kernel, index, 1 if executed, instruction.
+  /// Kernel, index, warps that executed it, instruction.
   void write_cover() const {
     std::ofstream file(std::string(settings().cover_dir) + "/" + std::to_string(getpid()) + ".tsv");
     for (const auto& [name, s] : sums_) {
       for (size_t k = 0; k < s.text.size(); ++k) {
-        file << name << '\t' << k << '\t' << int{s.executed[k]} << '\t' << s.text[k] << '\n';
+        file << name << '\t' << k << '\t' << s.executed[k] << '\t' << s.text[k] << '\n';
       }
     }
   }
