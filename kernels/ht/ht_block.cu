@@ -54,6 +54,53 @@ Status launch_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork&
                               {source_of(blocks), blocks.words, work, bytes, results});
 }
 
+/// As HtCleanupStreams::put_u_pair has it. There are no extensions, because magnitudes have at most 30
+/// bits.
+ht::Bits uvlc_pair(uint32_t u0, uint32_t u1, bool is_first) {
+  UVlcWord a = uvlc_word(u0), b = uvlc_word(u1);
+  if (is_first && u0 > 2 && u1 > 2) {
+    a = uvlc_word(u0 - 2);
+    b = uvlc_word(u1 - 2);
+  } else if (is_first && u0 > 2 && u1 > 0) {
+    b = {static_cast<uint8_t>(u1 - 1), 1, 0, 0, 0, 0};
+  }
+  ht::Bits pair;
+  pair.add(a.prefix, a.prefix_bits);
+  pair.add(b.prefix, b.prefix_bits);
+  pair.add(a.suffix, a.suffix_bits);
+  pair.add(b.suffix, b.suffix_bits);
+  return pair;
+}
+
+struct MelCoder {
+  uint32_t state, zeros;
+  /// Its number, where those of a state follow each other.
+  uint32_t number() const {
+    uint32_t before = 0;
+    for (uint32_t s = 0; s < state; ++s) before += 1u << kMelExponents[s];
+    return before + zeros;
+  }
+};
+/// @param events  the highest bit that is set stands above them
+uint32_t mel_step(MelCoder coder, uint32_t events) {
+  ht::Bits bits;
+  const bool is_last = events < 16;
+  for (; events > 1; events >>= 1) {
+    const uint32_t exponent = kMelExponents[coder.state];
+    if ((events & 1) != 0) {
+      bits.add(0, 1);
+      for (uint32_t k = exponent; k-- > 0;) bits.add(coder.zeros >> k & 1, 1);
+      coder = {coder.state - (coder.state > 0 ? 1u : 0u), 0};
+    } else if (++coder.zeros == 1u << exponent) {
+      bits.add(1, 1);
+      coder = {coder.state + (coder.state + 1 < kMelStates ? 1u : 0u), 0};
+    }
+  }
+  // If the last run is not over, the decoder may see more zeros than there are.
+  if (is_last && coder.zeros > 0) bits.add(1, 1);
+  return bits.bits | bits.count << kHtMelCount | coder.number() << kHtMelState;
+}
+
 }  // namespace
 
 Status ht_peaks(simt::Stream& stream, const HtBlocks& blocks, bool reversible, uint32_t* peaks) {
@@ -88,6 +135,29 @@ std::vector<uint16_t> ht_vlc_words() {
   for (const CxtVlcTable* table : {&kCxtVlcFirst, &kCxtVlcOther}) {
     for (const CxtVlcWord& word : *table)
       words.push_back(static_cast<uint16_t>(word.codeword | word.length << 7 | word.known << 10));
+  }
+  const auto add = [&words](uint32_t word) {
+    words.push_back(static_cast<uint16_t>(word));
+    words.push_back(static_cast<uint16_t>(word >> 16));
+  };
+  for (uint32_t i = 0; i < 2 * 1024; ++i) {
+    const ht::Bits pair = uvlc_pair(i & 31, i >> 5 & 31, i >= 1024);
+    add(pair.bits | pair.count << 16);
+  }
+  std::vector<uint32_t> steps;
+  for (uint32_t state = 0; state < kMelStates; ++state) {
+    for (uint32_t zeros = 0; zeros < 1u << kMelExponents[state]; ++zeros) {
+      steps.push_back(0);
+      for (uint32_t i = 1; i < 32; ++i) steps.push_back(mel_step({state, zeros}, i));
+    }
+  }
+  for (const uint32_t step : steps) add(step);
+  const auto next = [&steps](uint32_t state, uint32_t events) {
+    return steps[state << 5 | 16 | (events & 15)] >> kHtMelState;
+  };
+  for (uint32_t i = 0; i < steps.size() / 32 * 256; i += 2) {
+    const uint32_t low = next(next(i >> 8, i), i >> 4), high = next(next(i >> 8, i + 1), i >> 4);
+    words.push_back(static_cast<uint16_t>(low | high << 8));
   }
   return words;
 }

@@ -80,7 +80,7 @@ struct Encode {
     HtResult* results;
   };
   static constexpr int kThreads = 128;
-  static constexpr int kMinBlocks = kRefine ? 4 : 6;
+  static constexpr int kMinBlocks = 6;
   struct Smem {
     WarpMemory<kRefine> warps[kThreads / 32];
   };
@@ -100,10 +100,8 @@ struct Encode {
     uint8_t* const cleanup_bytes = p.bytes + task.cleanup;
     Cleanup<T, kReversible, kRefine> cleanup(t, memory, block, task, p.table, cleanup_bytes);
     const uint32_t num_bytes = cleanup.run();
-    const uint32_t significant = t.warp_reduce_add(cleanup.significant());
     if (!kRefine || !task.is_counted) {
-      const uint64_t left = t.warp_reduce_add(uint64_t{cleanup.left()});
-      const uint64_t total_left = t.warp_reduce_add(uint64_t{cleanup.total_left()});
+      const uint64_t left = cleanup.left(), total_left = cleanup.total_left();
       if (t.lane() == 0) {
         t.gstore(&to->left, left);
         t.gstore(&to->total_left, total_left);
@@ -111,7 +109,7 @@ struct Encode {
     }
     if (t.lane() == 0) {
       t.gstore(&to->cleanup_bytes, num_bytes);
-      t.gstore(&to->significant, static_cast<uint16_t>(significant));
+      t.gstore(&to->significant, static_cast<uint16_t>(cleanup.significant()));
       t.gstore(&to->passes, task.passes);
     }
     Refinement refinement{};

@@ -99,8 +99,18 @@ constexpr uint32_t ht_refinement_room(int width, int height) {
   return (static_cast<uint32_t>(width * height) * 2 / 7 + 4 + 15) / 16 * 16;
 }
 
-/// The CxtVLC tables of the first row of quads and of the others as the kernels read them:
-/// codeword | length << 7 | e_k << 10 for each cxt_vlc_index (core/ht/cxt_vlc.h).
+/// The codes of core/ht/cxt_vlc.h as the kernels read them:
+/// - the CxtVLC tables of the first row of quads and of the others: codeword | length << 7 | e_k << 10
+///   for each cxt_vlc_index, 0 where there is no such quad;
+/// - from kHtUvlcPairs on, the U-VLC codewords of a pair: words of 32 bits, the low half first,
+///   bits | count << 16, for each u0 | u1 << 5 | first row << 10;
+/// - from kHtMelSteps on, steps of the MEL coder: words of 32 bits, bits | count << kHtMelCount |
+///   next state << kHtMelState, for each state << 5 | 1 << n | n events, the first one lowest. With
+///   n < 4 they are the last ones. A state is one of MEL with the zeros of a run that is not over;
+/// - from kHtMelStates on, bytes: the next state for each state << 8 | 8 events.
+inline constexpr uint32_t kHtUvlcPairs = 2 * 2048, kHtMelSteps = kHtUvlcPairs + 2 * 2048;
+inline constexpr uint32_t kHtMelStates = kHtMelSteps + 2 * 85 * 32;
+inline constexpr uint32_t kHtMelCount = 20, kHtMelState = 25;
 std::vector<uint16_t> ht_vlc_words();
 
 struct HtBlocks {

@@ -10,6 +10,34 @@
 
 namespace cj2k::cuda::ht {
 
+/// LeftPlanes for magnitudes, in fewer instructions. `opaque` keeps the compiler from computing the
+/// members anew for each sample.
+struct LeftTerms {
+  uint32_t shift, mask, least;  ///< least: the first magnitude that is significant
+  uint32_t bias, significant_bias;
+
+  template <typename T>
+  CJ2K_KERNEL_FN LeftTerms(T& t, int planes, const LeftPlanes& left)
+      : shift(t.opaque(static_cast<uint32_t>(left.shift))),
+        mask(t.opaque((2u << left.count) - 2)),
+        least(t.opaque(1u << planes)),
+        bias(t.opaque(left.bias)),
+        significant_bias(t.opaque(left.bias - (1u << left.count))) {}
+  /// Adds the term and the significance of a sample.
+  CJ2K_KERNEL_FN void add(uint32_t magnitude, uint32_t& left, uint32_t& significant) const {
+    const bool is_significant = magnitude >= least;
+    const uint32_t error =
+        (2 * magnitude >> shift & mask) + (is_significant ? significant_bias : bias);
+    left += error * error;
+    significant += is_significant ? 1 : 0;
+  }
+  /// Adds the term of a sample that is not significant.
+  CJ2K_KERNEL_FN void add_low(uint32_t magnitude, uint32_t& left) const {
+    const uint32_t error = (2 * magnitude >> shift & ~1u) + bias;
+    left += error * error;
+  }
+};
+
 /// Errors and significant samples of a block: HtResult.
 template <int kPlanes>
 struct BlockSums {
@@ -23,28 +51,27 @@ struct BlockSums {
   template <typename T, bool kReversible>
   CJ2K_KERNEL_FN BlockSums(T& t, const BlockReader<kReversible>& block, int lowest,
                            int bit_planes) {
-    const LeftPlanes planes[2] = {{lowest, kReversible}, {lowest + 1, kReversible}};
-    const LeftPlanes all(bit_planes, kReversible);
+    const LeftTerms planes[2] = {{t, lowest, {lowest, kReversible}},
+                                 {t, lowest + 1, {lowest + 1, kReversible}}};
+    const LeftTerms all(t, bit_planes, {bit_planes, kReversible});
     // Of a lane, at most 128 terms.
     uint32_t lane_left[kSize] = {}, lane_total = 0;
-    const uint32_t pairs_wide = (block.width + 3) / 4;
-    const uint32_t num_pairs = pairs_wide * ((block.height + 1) / 2);
-    PairPlace place(t.lane(), pairs_wide);
+    const uint32_t num_pairs = block.num_pairs();
+    PairPlace place(t.lane(), block.pairs_wide());
     for (uint32_t pair = t.lane(); pair < num_pairs; pair += 32, place.step()) {
       uint32_t value[8];
       block.read(t, place.x, place.y, value);
       CJ2K_UNROLL
+      for (uint32_t i = 0; i < 8; ++i) value[i] = block.magnitude(value[i]);
+      CJ2K_UNROLL
       for (uint32_t i = 0; i < 8; ++i) {
         CJ2K_UNROLL
-        for (int k = 0; k < kPlanes; ++k) {
-          lane_left[k] += planes[k].term(value[i]);
-          significant[k] += planes[k].is_significant(value[i]) ? 1 : 0;
-        }
-        if (bit_planes > 0) lane_total += all.term_of_all(value[i]);
+        for (int k = 0; k < kPlanes; ++k) planes[k].add(value[i], lane_left[k], significant[k]);
+        if (bit_planes > 0) all.add_low(value[i], lane_total);
       }
     }
     // Samples of pairs that are not in the block were summed up as 0.
-    const uint32_t samples = block.width * block.height, outside = 8 * num_pairs - samples;
+    const uint32_t samples = block.width * block.height, outside = block.outside();
     CJ2K_UNROLL
     for (int k = 0; k < kPlanes; ++k) {
       significant[k] = t.warp_reduce_add(significant[k]);

@@ -12,16 +12,6 @@
 
 namespace cj2k::cuda::ht {
 
-/// What a lane knows of the pairs around its own: exponents of the lowest row above, one byte each.
-struct Above {
-  uint32_t left, own, right;
-  CJ2K_KERNEL_FN uint32_t exponent(uint32_t column) const { return own >> 8 * column & 0xFF; }
-};
-struct Quad {
-  uint32_t rho = 0, u = 0, bound = 0, known = 0;
-  uint32_t vlc = 0, vlc_bits = 0;
-  bool has_event = false;
-};
 /// Bits of several codewords, first bit lowest.
 struct Bits {
   uint32_t bits = 0, count = 0;
@@ -30,11 +20,6 @@ struct Bits {
     count += more_count;
   }
 };
-
-/// Exponents 0 0 0 1 1 1 2 2 2 3 3 4 5 of kMelExponents, four bits each.
-CJ2K_KERNEL_FN uint32_t mel_exponent(uint32_t state) {
-  return static_cast<uint32_t>(0x5433222111000u >> 4 * state) & 0xF;
-}
 
 template <typename T, bool kReversible, bool kRefine>
 class Cleanup {
@@ -47,9 +32,10 @@ class Cleanup {
         task_(task),
         table_(table),
         out_(out),
-        pairs_wide_((block.width + 3) / 4),
+        pairs_wide_(block.pairs_wide()),
         quads_wide_((block.width + 1) / 2),
-        left_planes_(task.plane, kReversible),
+        plane_(kRefine ? task.plane : 0),
+        left_planes_(plane_, kReversible),
         total_planes_(task.bit_planes, kReversible) {}
 
   /// @return bytes of the segment
@@ -62,13 +48,14 @@ class Cleanup {
     ring.clear(t_, 0, 1);
     t_.sync_warp();
     if (t_.lane() == 0) vlc.put(t_, 0, 0xF);  // the half of the length word
-    const uint32_t num_pairs = pairs_wide_ * ((block_.height + 1) / 2);
+    const uint32_t num_pairs = block_.num_pairs();
     PairPlace place(t_.lane(), pairs_wide_);
     uint32_t mag_end = 0, vlc_end = 4, event_end = 0;
     for (uint32_t first = 0; first < num_pairs; first += 32, place.step()) {
       make_symbols(place, place.index < num_pairs);
       // At most 7936, 960 and 96 bits in all lanes.
-      const uint32_t counts = mag_bits_ | vlc_.count << 13 | events_.count << 23;
+      const uint32_t mag_bits = sum_of_bytes(lengths_[0]) + sum_of_bytes(lengths_[1]);
+      const uint32_t counts = mag_bits | vlc_.count << 13 | events_.count << 23;
       const uint32_t up_to = t_.warp_inclusive_add(counts), all = t_.shuffle(up_to, 31);
       const uint32_t before = up_to - counts;
       const uint32_t mag_all = all & 0x1FFF;
@@ -83,42 +70,65 @@ class Cleanup {
       t_.sync_warp();
       mag_sgn.run(t_, ring, mag_end, 128);
     }
+    significant_ = t_.warp_reduce_add(significant_);
     mag_sgn.run(t_, ring, mag_end, 1);
     const uint32_t mag_bytes = end_mag_sgn(mag_sgn, ring, mag_end);
     t_.sync_warp();
     return mag_bytes + end_mel_and_vlc(vlc, vlc_end, event_end, out_ + mag_bytes);
   }
-  /// Of this lane.
-  CJ2K_KERNEL_FN uint32_t left() const { return left_; }
-  CJ2K_KERNEL_FN uint32_t total_left() const { return total_left_; }
+  /// Samples in the pass.
   CJ2K_KERNEL_FN uint32_t significant() const { return significant_; }
+  /// HtResult, of tasks that are not counted.
+  CJ2K_KERNEL_FN uint64_t left() const {
+    if (plane_ == 0) return block_.width * block_.height - significant_;
+    return t_.warp_reduce_add(uint64_t{left_}) - block_.outside() * left_planes_.bias;
+  }
+  CJ2K_KERNEL_FN uint64_t total_left() const {
+    if (task_.bit_planes == 0) return 0;
+    return t_.warp_reduce_add(uint64_t{total_left_}) - block_.outside() * total_planes_.bias;
+  }
 
  private:
+  // Of each pair, for the pairs below: the bit lengths of 2 * magnitude - 1 in its lower row, of column
+  // 0, of columns 0 to 2, 1 to 3, and 3, five bits each, and which of the four are significant.
+  static constexpr uint32_t kSignificant = 25;
+  // Parts of WarpMemory::words when the MagSgn bytes are made: states of MEL, and its bits.
+  static constexpr uint32_t kMelStateWords = 0, kMelBitWords = kMostEvents / 32 + 1;
+  static constexpr uint32_t kMelWords = kMostEvents * 3 / 2 / 32 + 3;
+  static_assert(kMelBitWords + kMelWords <= 2 * kMostPairs);
+
   CJ2K_KERNEL_FN void make_symbols(const PairPlace& place, bool is_valid) {
-    CJ2K_UNROLL
-    for (uint32_t i = 0; i < 8; ++i) value_[i] = 0;
+    uint32_t c[8] = {};
     if (is_valid) {
-      block_.read(t_, place.x, place.y, value_);
-      add_left_errors(place);
+      block_.read(t_, place.x, place.y, c);
+      if (!kRefine || !task_.is_counted) add_left_errors(c);
     }
-    uint32_t rho = 0, below = 0, signs = 0;
+    // 2 * magnitude - 1 of the samples that are significant, else 0.
+    uint32_t odd[8], rho = 0, below = 0, signs = 0;
     CJ2K_UNROLL
     for (uint32_t i = 0; i < 8; ++i) {
-      const uint32_t sign = value_[i] >> 31, magnitude = value_[i] & 0x7FFFFFFFu;
-      const uint32_t mu = magnitude >> task_.plane;
+      const uint32_t shifted = 2 * block_.magnitude(c[i]) >> plane_;
+      const uint32_t less = 1 - shifted;  // negative where significant
+      const uint32_t mask = static_cast<uint32_t>(static_cast<int32_t>(less) >> 31);
+      odd[i] = (~less | 1) & mask;
+      value_[i] = odd[i] & (static_cast<uint32_t>(static_cast<int32_t>(c[i]) >> 31) | ~1u);
+      // Each enters at the top.
+      rho = t_.funnel_right(rho, mask, 1);
       if constexpr (kRefine) {
-        if (task_.plane > 0) below |= (magnitude >> (task_.plane - 1) & 1) << i;
-        signs |= sign << i;
+        below = t_.funnel_right(below, shifted, 1);
+        signs = t_.funnel_right(signs, c[i] >> 31, 1);
       }
-      exponent_[i] = mu > 0 ? 32 - t_.clz(2 * mu - 1) : 0;
-      value_[i] = 2 * (mu - 1) + sign;
-      if (mu > 0) rho |= 1u << i;
     }
+    rho >>= 24;
     significant_ += t_.popcount(rho);
     if (is_valid) {
-      if constexpr (kRefine) t_.sstore(memory_.pairs[place.index], rho | below << 8 | signs << 16);
-      t_.sstore(memory_.words[place.index],
-                exponent_[1] | exponent_[3] << 8 | exponent_[5] << 16 | exponent_[7] << 24);
+      if constexpr (kRefine)
+        t_.sstore(memory_.pairs[place.index], rho | below >> 24 << 8 | signs >> 24 << 16);
+      const uint32_t inner = odd[3] | odd[5];
+      t_.sstore(memory_.words[place.index], bit_length(odd[1]) | bit_length(odd[1] | inner) << 5 |
+                                                bit_length(inner | odd[7]) << 10 |
+                                                bit_length(odd[7]) << 15 |
+                                                lower_row(rho) << kSignificant);
     }
     uint32_t left = t_.shuffle_up(rho, 1) >> 4;
     if (t_.lane() == 0) left = left_rho_;
@@ -127,120 +137,131 @@ class Cleanup {
     t_.sync_warp();
     vlc_ = {};
     events_ = {};
-    mag_bits_ = 0;
-    if (is_valid) code_pair(place, rho, left);
+    lengths_[0] = lengths_[1] = 0;
+    if (is_valid) code_pair(place, odd, rho, left);
+  }
+  CJ2K_KERNEL_FN uint32_t bit_length(uint32_t x) const { return 32 - t_.clz(x); }
+  /// Bits 1, 3, 5, 7.
+  CJ2K_KERNEL_FN static uint32_t lower_row(uint32_t rho) {
+    const uint32_t x = rho >> 1 & 0x55;
+    const uint32_t y = (x | x >> 1) & 0x33;
+    return (y | y >> 2) & 0xF;
   }
 
-  CJ2K_KERNEL_FN void add_left_errors(const PairPlace& place) {
-    if (kRefine && task_.is_counted) return;
+  CJ2K_KERNEL_FN void add_left_errors(const uint32_t* c) {
     CJ2K_UNROLL
     for (uint32_t i = 0; i < 8; ++i) {
-      if (!block_.has(place, i)) continue;
-      if (task_.plane > 0) {
-        left_ += left_planes_.term(value_[i]);
-      } else {
-        left_ += value_[i] == 0 ? 1 : 0;
-      }
-      if (task_.bit_planes > 0) total_left_ += total_planes_.term(value_[i]);
+      const uint32_t magnitude = block_.magnitude(c[i]);
+      if (plane_ > 0) left_ += left_planes_.term(magnitude);
+      if (task_.bit_planes > 0) total_left_ += total_planes_.term_of_all(magnitude);
     }
   }
 
-  CJ2K_KERNEL_FN void code_pair(const PairPlace& place, uint32_t rho, uint32_t left) {
-    Above above{0, 0, 0};
+  CJ2K_KERNEL_FN void code_pair(const PairPlace& place, const uint32_t* odd, uint32_t rho,
+                                uint32_t left) {
+    uint32_t above = 0, above_left = 0, above_right = 0;
     const bool is_first = place.y == 0;
     if (!is_first) {
-      const uint32_t i = place.index - pairs_wide_;
-      above.own = t_.sload(memory_.words[i]);
-      if (place.x > 0) above.left = t_.sload(memory_.words[i - 1]) >> 24;
-      if (place.x + 1 < pairs_wide_) above.right = t_.sload(memory_.words[i + 1]) & 0xFF;
+      const uint32_t* const own = memory_.words + (place.index - pairs_wide_);
+      above = t_.sload(own[0]);
+      if (place.x > 0) above_left = t_.sload(own[-1]);
+      if (place.x + 1 < pairs_wide_) above_right = t_.sload(own[1]);
     }
-    const uint32_t nearest[6] = {above.left,        above.exponent(0), above.exponent(1),
-                                 above.exponent(2), above.exponent(3), above.right};
-    Quad first = code_quad<0>(nearest, rho & 0xF, left, is_first);
-    Quad second{};
-    if (2 * place.x + 1 < quads_wide_)
-      second = code_quad<4>(nearest + 2, rho >> 4, rho & 0xF, is_first);
-    vlc_.add(first.vlc, first.vlc_bits);
-    vlc_.add(second.vlc, second.vlc_bits);
-    if (first.has_event) events_.add(first.rho != 0 ? 1 : 0, 1);
-    if (second.has_event) events_.add(second.rho != 0 ? 1 : 0, 1);
-    add_u(first.u, second.u, is_first);
-    CJ2K_UNROLL
-    for (uint32_t i = 0; i < 8; ++i) {
-      const Quad& quad = i < 4 ? first : second;
-      length_[i] = (rho >> i & 1) != 0 ? quad.bound - (quad.known >> (i & 3) & 1) : 0;
-      mag_bits_ += length_[i];
+    // Quads: of the pair to the left, first, second.
+    const uint32_t quads = rho << 4 | left, beside = quads | quads >> 1;
+    uint32_t context0 = (beside & 1) | (quads >> 1 & 6);
+    uint32_t context1 = (beside >> 4 & 1) | (quads >> 5 & 6);
+    if (!is_first) {
+      // Six columns above from kSignificant - 1 on, then two at a time.
+      const uint32_t columns = (above & 0xFu << kSignificant) |
+                               (above_left >> 4 & 1u << (kSignificant - 1)) |
+                               (above_right << 4 & 1u << (kSignificant + 4));
+      const uint32_t two = (columns | columns >> 1) >> (kSignificant - 1);
+      context0 = (two & 5) | (beside >> 1 & 2);
+      context1 = (two >> 2 & 5) | (beside >> 5 & 2);
     }
+    const uint32_t table = is_first ? 0 : 2048;
+    const Quad first =
+        code_quad(table, context0, odd, rho & 0xF, max(above >> 5 & 31, above_left >> 15 & 31));
+    Quad second =
+        code_quad(table, context1, odd + 4, rho >> 4, max(above >> 10 & 31, above_right & 31));
+    bool has_event = context1 == 0;
+    if (2 * place.x + 1 >= quads_wide_) {
+      second.word = 0;
+      has_event = false;
+    }
+    lengths_[0] = first.lengths;
+    lengths_[1] = second.lengths;
+    vlc_.add(first.word & 0x7F, first.word >> 7 & 7);
+    vlc_.add(second.word & 0x7F, second.word >> 7 & 7);
+    if (context0 == 0) events_.add((rho & 0xF) != 0 ? 1 : 0, 1);
+    if (has_event) events_.add(rho >> 4 != 0 ? 1 : 0, 1);
+    uint32_t u = first.u | second.u << 5;
+    if (is_first) {
+      if (first.u > 0 && second.u > 0) events_.add(first.u > 2 && second.u > 2 ? 1 : 0, 1);
+      u |= 1024;
+    }
+    const uint32_t u_word =
+        t_.gload_ro(reinterpret_cast<const uint32_t*>(table_ + kHtUvlcPairs) + u);
+    vlc_.add(u_word & 0xFFFF, u_word >> 16);
   }
 
-  /// @param above  exponents above: left of the quad, its columns, right of it
-  template <uint32_t kFirst>
-  CJ2K_KERNEL_FN Quad code_quad(const uint32_t* above, uint32_t rho, uint32_t left,
-                                bool is_first) const {
-    Quad quad;
-    quad.rho = rho;
-    uint32_t context, kappa = 1;
-    if (is_first) {
-      context = (left & 1) | (left >> 1 & 1) | (left >> 1 & 2) | (left >> 1 & 4);
-    } else {
-      context = ((above[0] | above[1]) != 0 ? 1u : 0u) | ((left & 0xC) != 0 ? 2u : 0u) |
-                ((above[2] | above[3]) != 0 ? 4u : 0u);
-      if ((rho & (rho - 1)) != 0) {
-        const uint32_t largest = max(max(above[0], above[1]), max(above[2], above[3]));
-        kappa = max(largest, 2) - 1;
-      }
-    }
-    const uint32_t* e = exponent_ + kFirst;
-    const uint32_t largest = max(max(e[0], e[1]), max(e[2], e[3]));
-    quad.bound = max(largest, kappa);
-    quad.u = quad.bound - kappa;
-    quad.has_event = context == 0;
-    if (context == 0 && rho == 0) return quad;
+  struct Quad {
+    uint32_t u;
+    uint32_t word;     ///< ht_vlc_words
+    uint32_t lengths;  ///< of the samples in MagSgn, a byte each
+  };
+  /// @param odd    2 * magnitude - 1 of its samples
+  /// @param above  bit length of the largest one above: left of the quad, its columns, right of it
+  CJ2K_KERNEL_FN Quad code_quad(uint32_t table, uint32_t context, const uint32_t* odd, uint32_t rho,
+                                uint32_t above) const {
+    const uint32_t kappa = (rho & (rho - 1)) != 0 ? max(above, 2) - 1 : 1;
+    const uint32_t largest = bit_length(odd[0] | odd[1] | odd[2] | odd[3]);
+    const uint32_t bound = max(largest, kappa);
+    // The highest bit of the largest ones.
     uint32_t eps = 0;
-    if (quad.u > 0) {
-      CJ2K_UNROLL
-      for (uint32_t n = 0; n < 4; ++n) eps |= (e[n] == largest ? 1u : 0u) << n;
-    }
-    const uint32_t index = cxt_vlc_index(context, rho, eps);
-    const uint32_t word = t_.gload_ro(table_ + (is_first ? 0 : 2048) + index);
-    quad.vlc = word & 0x7F;
-    quad.vlc_bits = word >> 7 & 7;
-    quad.known = word >> 10;
-    return quad;
+    CJ2K_UNROLL
+    for (uint32_t n = 4; n-- > 0;)
+      eps = t_.funnel_left(t_.funnel_left(0, odd[n], 0 - largest), eps, 1);
+    if (largest <= kappa) eps = 0;
+    const uint32_t word = t_.gload_ro(table_ + (table + cxt_vlc_index(context, rho, eps)));
+    return {bound - kappa, word, bound * bytes_of(rho) - bytes_of(word >> 10)};
   }
   CJ2K_KERNEL_FN static uint32_t max(uint32_t a, uint32_t b) { return a > b ? a : b; }
-
-  CJ2K_KERNEL_FN void add_u(uint32_t u0, uint32_t u1, bool is_first) {
-    if (is_first && u0 > 0 && u1 > 0) {
-      const bool both_above_2 = u0 > 2 && u1 > 2;
-      events_.add(both_above_2 ? 1 : 0, 1);
-      if (both_above_2) {
-        add_u_words(uvlc_word(u0 - 2), uvlc_word(u1 - 2));
-      } else if (u0 > 2) {
-        add_u_words(uvlc_word(u0), {static_cast<uint8_t>(u1 - 1), 1, 0, 0, 0, 0});
-      } else {
-        add_u_words(uvlc_word(u0), uvlc_word(u1));
-      }
-    } else {
-      add_u_words(uvlc_word(u0), uvlc_word(u1));
-    }
+  /// A byte for each of four bits.
+  CJ2K_KERNEL_FN static uint32_t bytes_of(uint32_t bits) {
+    return bits * 0x00204081u & 0x01010101u;
   }
-  /// There are no extensions, because magnitudes have at most 30 bits.
-  CJ2K_KERNEL_FN void add_u_words(const UVlcWord& a, const UVlcWord& b) {
-    vlc_.add(a.prefix, a.prefix_bits);
-    vlc_.add(b.prefix, b.prefix_bits);
-    vlc_.add(a.suffix, a.suffix_bits);
-    vlc_.add(b.suffix, b.suffix_bits);
-  }
+  /// The sum of four bytes, which is below 256.
+  CJ2K_KERNEL_FN static uint32_t sum_of_bytes(uint32_t bytes) { return bytes * 0x01010101u >> 24; }
 
   CJ2K_KERNEL_FN void put_values(const RawBits& ring, uint32_t position) {
-    if (mag_bits_ == 0) return;
+    // Lengths up to 7: a quad in a word.
+    if (t_.any(((lengths_[0] | lengths_[1]) & 0xF8F8F8F8u) != 0)) {
+      put_long_values(ring, position);
+      return;
+    }
+    uint32_t quad[2] = {}, total[2];
+    CJ2K_UNROLL
+    for (uint32_t q = 0; q < 2; ++q) {
+      const uint32_t lengths = lengths_[q], before = lengths * 0x01010100u;
+      CJ2K_UNROLL
+      for (uint32_t n = 0; n < 4; ++n) {
+        const uint32_t bits = value_[4 * q + n] & ~t_.funnel_left(0, ~0u, lengths >> 8 * n);
+        quad[q] |= t_.funnel_left(0, bits, before >> 8 * n);
+      }
+      total[q] = (before + lengths) >> 24;
+    }
+    ring.put_long(t_, position, quad[0] | uint64_t{quad[1]} << total[0]);
+  }
+  CJ2K_KERNEL_FN void put_long_values(const RawBits& ring, uint32_t position) {
     uint32_t at = position >> 5, count = position & 31;
     uint64_t pending = 0;
     CJ2K_UNROLL
     for (uint32_t i = 0; i < 8; ++i) {
-      pending |= uint64_t{value_[i] & ((1u << length_[i]) - 1)} << count;
-      count += length_[i];
+      const uint32_t length = lengths_[i / 4] >> 8 * (i & 3) & 0xFF;
+      pending |= uint64_t{value_[i] & ((1u << length) - 1)} << count;
+      count += length;
       if (count < 32) continue;
       t_.atomic_or(&ring.words[at++ & ring.mask], static_cast<uint32_t>(pending));
       pending >>= 32;
@@ -268,60 +289,69 @@ class Cleanup {
     return bytes;
   }
 
-  /// The last byte of MEL, of which the highest bits are used.
+  /// The bytes of MEL before the last one, and that one, of which the highest bits are used.
   struct MelEnd {
     uint32_t bytes, last, free;
   };
-  /// Codes the events, in one lane: a step codes a run of up to 32.
+  /// Codes the events by tables of all states of the coder. What a byte of events needs of those before
+  /// is the state; so that is looked up in turn, and each lane makes the bits of a byte.
   CJ2K_KERNEL_FN MelEnd code_mel(uint32_t num_events) {
-    const RawBits events{memory_.events, ~0u};
-    uint32_t bytes = 0, word = 0, pending = 0, count = 0, capacity = 8, state = 0;
-    for (uint32_t i = 0; i < num_events;) {
-      const uint32_t exponent = mel_exponent(state), longest = 1u << exponent;
-      const uint32_t left = num_events - i;
-      const uint32_t zeros = t_.ctz(events.get(t_, i, num_events));
-      if (zeros >= longest && left >= longest) {
-        pending = pending << 1 | 1;
-        ++count;
-        i += longest;
-        if (state + 1 < kMelStates) ++state;
-      } else if (zeros < left) {
-        pending = pending << (exponent + 1) | zeros;
-        count += exponent + 1;
-        i += zeros + 1;
-        if (state > 0) --state;
-      } else {
-        // The last run is not over: the decoder may see more zeros than there are.
-        pending = pending << 1 | 1;
-        ++count;
-        i = num_events;
+    uint32_t* const states = memory_.words + kMelStateWords;
+    const uint32_t num_words = num_events / 32 + 1;
+    uint32_t state = 0;
+    for (uint32_t i = 0; i < num_words; ++i) {
+      const uint32_t events = t_.sload(memory_.events[i]);
+      uint32_t begins = 0;
+      CJ2K_UNROLL
+      for (uint32_t k = 0; k < 32; k += 8) {
+        begins |= state << k;
+        state = t_.gload_ro(reinterpret_cast<const uint8_t*>(table_ + kHtMelStates) +
+                            (state << 8 | (events >> k & 0xFF)));
       }
-      while (count >= capacity) {
-        count -= capacity;
-        const uint32_t byte = pending >> count & ((1u << capacity) - 1);
-        word |= byte << 8 * (bytes & 3);
-        if ((++bytes & 3) == 0) {
-          t_.sstore(memory_.mel[bytes / 4 - 1], word);
-          word = 0;
-        }
-        capacity = byte == 0xFF ? 7 : 8;
-      }
+      if (t_.lane() == 0) t_.sstore(states[i], begins);
     }
-    if ((bytes & 3) != 0) t_.sstore(memory_.mel[bytes / 4], word);
-    return {bytes, (pending & ((1u << count) - 1)) << (capacity - count), capacity - count};
+    const RawBits raw{memory_.words + kMelBitWords, ~0u};
+    raw.clear(t_, 0, kMelWords);
+    t_.sync_warp();
+    uint32_t end = 0;
+    for (uint32_t first = 0; first <= num_events; first += 256) {
+      const uint32_t at = first + 8 * t_.lane();
+      Bits bits;
+      if (at <= num_events) {
+        const uint32_t left = num_events - at < 8 ? num_events - at : 8;
+        // The bit above the events says how many they are.
+        const uint32_t events = shared_byte(t_, memory_.events, at >> 3) | 1u << left;
+        const auto* const steps = reinterpret_cast<const uint32_t*>(table_ + kHtMelSteps);
+        const uint32_t first_step = t_.gload_ro(steps + (shared_byte(t_, states, at >> 3) << 5 |
+                                                         (left < 4 ? events : 16 | (events & 15))));
+        const uint32_t second_step =
+            t_.gload_ro(steps + (first_step >> kHtMelState << 5 | (left < 4 ? 0 : events >> 4)));
+        constexpr uint32_t kBits = (1u << kHtMelCount) - 1;
+        bits.add(first_step & kBits, first_step >> kHtMelCount & 31);
+        bits.add(second_step & kBits, second_step >> kHtMelCount & 31);
+      }
+      const uint32_t up_to = t_.warp_inclusive_add(bits.count);
+      raw.put(t_, end + up_to - bits.count, bits.bits);
+      end += t_.shuffle(up_to, 31);
+    }
+    t_.sync_warp();
+    ForwardStuffing<false, true> mel{{memory_.mel}};
+    mel.run(t_, raw, end, 1);
+    mel.out.flush(t_);
+    const uint32_t last = t_.reverse_bits(mel.last_byte(t_, raw, end) << mel.after_ff) >> 24;
+    return {mel.out.bytes, last, 8 - mel.after_ff - (end - mel.position)};
   }
 
   CJ2K_KERNEL_FN uint32_t end_mel_and_vlc(const RawBits& raw_vlc, uint32_t vlc_end,
                                           uint32_t num_events, uint8_t* out) {
+    const MelEnd mel = code_mel(num_events);
+    t_.sync_warp();
     BackwardStuffing vlc{{memory_.words}};
     vlc.run(t_, raw_vlc, vlc_end);
     vlc.out.flush(t_);
     const uint32_t vlc_last = vlc.last_byte(t_, raw_vlc, vlc_end);
-    MelEnd mel{0, 0, 0};
-    if (t_.lane() == 0) mel = code_mel(num_events);
-    const uint32_t packed = t_.shuffle(mel.bytes | mel.last << 16 | mel.free << 24, 0);
-    const uint32_t mel_bytes = packed & 0xFFFF, mel_last = packed >> 16 & 0xFF;
-    const uint32_t mel_mask = 0xFFu << (packed >> 24) & 0xFF;
+    const uint32_t mel_bytes = mel.bytes, mel_last = mel.last;
+    const uint32_t mel_mask = 0xFFu << mel.free & 0xFF;
     const uint32_t vlc_mask = (1u << (vlc_end - vlc.position)) - 1;
     const uint32_t vlc_bytes = vlc.out.bytes;
     uint32_t mel_all = mel_bytes, vlc_all = vlc_bytes, mel_end = mel_last | vlc_last;
@@ -356,13 +386,14 @@ class Cleanup {
   const uint16_t* const table_;
   uint8_t* const out_;
   const uint32_t pairs_wide_, quads_wide_;
+  const int plane_;  ///< 0 without refinement
   const LeftPlanes left_planes_, total_planes_;
   uint32_t left_ = 0, total_left_ = 0, significant_ = 0;
   uint32_t left_rho_ = 0;  ///< of the last quad of the chunk before
 
   // The symbols of a pair.
-  uint32_t value_[8], exponent_[8], length_[8];
-  uint32_t mag_bits_ = 0;
+  uint32_t value_[8];    ///< 2 * (magnitude - 1) + sign, where significant
+  uint32_t lengths_[2];  ///< of their bits, a byte each
   Bits vlc_{}, events_{};
 };
 

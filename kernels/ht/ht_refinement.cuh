@@ -5,9 +5,9 @@
 // have 16 bits in scan order, bit 4 * column + row. Groups are numbered in scan order, and a lane has
 // every 32nd.
 //
-// SigProp adds samples that may make later neighbours members. All groups are looked at again until
-// none changes, which takes one round more than the longest chain of groups. Each sample depends on
-// earlier ones alone, so this ends, and with the samples that the scan finds.
+// SigProp adds samples that may make later neighbours members. 32 groups are looked at again until none
+// changes, which takes one round more than their longest chain; then the next 32 are. Each sample
+// depends on earlier ones alone, so this ends, and with the samples that the scan finds.
 #pragma once
 
 #include "core/ht/segments.h"
@@ -33,32 +33,32 @@ class Refiner {
         plane_(task.plane - 1u),
         causal_(causal),
         has_mag_ref_(task.passes > 2),
-        pairs_wide_((block.width + 3) / 4),
+        pairs_wide_(block.pairs_wide()),
         pairs_high_((block.height + 1) / 2),
         groups_(pairs_wide_ * ((block.height + 3) / 4)) {}
 
   CJ2K_KERNEL_FN Refinement run(uint8_t* sig_prop, uint8_t* both) {
-    find_members();
+    begin_states();
+    PairPlace place(t_.lane(), pairs_wide_);
+    for (uint32_t first = 0; first < groups_; first += 32, place.step()) code_groups(place);
     Refinement result{};
     add_distortions(result);
-    put_bits();
     t_.sync_warp();
     store_segments(sig_prop, both, result);
     return result;
   }
 
  private:
-  // Parts of WarpMemory::words, in words. The states of the groups are not needed when MagRef's
-  // bytes are made.
-  static constexpr uint32_t kStates = 0;  ///< of each group: significant before | found << 16
-  static constexpr uint32_t kMagRefBytes = 0;
-  static constexpr uint32_t kSigPropBits = 256;  ///< two for each sample
-  static constexpr uint32_t kMagRefBits = kSigPropBits + 256 + 2;
-  static constexpr uint32_t kSigPropBytes = kMagRefBits + 128 + 2;
-  static_assert(kSigPropBytes + 8192 / 28 + 2 <= 2 * kMostPairs && 4096 / 28 + 2 <= kSigPropBits);
-  static constexpr uint32_t kLaneGroups = 8;
+  // Parts of WarpMemory::words: the state of each group, significant before | found << 16; when these are
+  // not needed any more, bytes. Parts of WarpMemory::vlc: bits, of SigProp two for each sample.
+  static constexpr uint32_t kSigPropBytes = 0, kMagRefBytes = kSigPropBytes + 8192 / 28 + 2;
+  static constexpr uint32_t kSigPropBits = 0, kMagRefBits = kSigPropBits + 256 + 2;
+  static constexpr uint32_t kBitWords = kMagRefBits + 128 + 2;
+  static constexpr uint32_t kMostGroups = kMostPairs / 2;
+  static_assert(kMostGroups + 2 * (kMostGroups + 1) + 2 <= 2 * kMostPairs);
+  static_assert(kMagRefBytes + 4096 / 28 + 2 <= 2 * kMostPairs && kBitWords <= kVlcWords);
 
-  static constexpr uint32_t kRow0 = 0x1111, kRow3 = 0x8888;
+  static constexpr uint32_t kRow0 = 0x1111;
   /// Rows one further down, and one further up.
   CJ2K_KERNEL_FN static uint32_t down(uint32_t mask) { return mask << 1 & 0xEEEE; }
   CJ2K_KERNEL_FN static uint32_t up(uint32_t mask) { return mask >> 1 & 0x7777; }
@@ -68,30 +68,32 @@ class Refiner {
   CJ2K_KERNEL_FN static uint32_t and_above_below(uint32_t mask) {
     return mask | down(mask) | up(mask);
   }
-  /// From 2-bit columns of a pair to 4-bit columns of a group, and back.
+  /// From 2-bit columns of a pair to 4-bit columns of a group, of two fields at once: bits 0 .. 7 go to
+  /// the low half, bits 8 .. 15 to the high half.
   CJ2K_KERNEL_FN static uint32_t spread(uint32_t x) {
-    x = (x | x << 4) & 0x0F0F;
-    return (x | x << 2) & 0x3333;
+    x = (x | x << 8) & 0x00FF00FF;
+    x = (x | x << 4) & 0x0F0F0F0F;
+    return (x | x << 2) & 0x33333333;
   }
+  /// Back, of the low half.
   CJ2K_KERNEL_FN static uint32_t gather(uint32_t x) {
     x &= 0x3333;
     x = (x | x >> 2) & 0x0F0F;
     return (x | x >> 4) & 0xFF;
   }
 
-  /// State of the group at (x, y), or 0.
-  CJ2K_KERNEL_FN uint32_t state(int32_t x, int32_t y) const {
-    const bool is_inside = x >= 0 && y >= 0 && static_cast<uint32_t>(x) < pairs_wide_;
-    const uint32_t i = static_cast<uint32_t>(y) * pairs_wide_ + static_cast<uint32_t>(x);
-    return is_inside && i < groups_ ? t_.sload(memory_.words[kStates + i]) : 0;
+  /// The state of a group. Around the groups, and between the last of a row and the first of the next,
+  /// are states that are 0.
+  CJ2K_KERNEL_FN uint32_t* state_of(uint32_t index, uint32_t y) const {
+    return memory_.words + (index + y + pairs_wide_ + 2);
   }
-  /// The field of a group that `shift` selects from the words of its pairs.
-  CJ2K_KERNEL_FN uint32_t mask_of(uint32_t x, uint32_t y, uint32_t shift) const {
-    const uint32_t i = 2 * y * pairs_wide_ + x;
-    uint32_t mask = spread(t_.sload(memory_.pairs[i]) >> shift & 0xFF);
-    if (2 * y + 1 < pairs_high_)
-      mask |= spread(t_.sload(memory_.pairs[i + pairs_wide_]) >> shift & 0xFF) << 2;
-    return mask;
+  /// Two fields of a group from `shift` on in the words of its pairs.
+  CJ2K_KERNEL_FN uint32_t masks_of(const PairPlace& group, uint32_t shift) const {
+    const uint32_t* const pair = memory_.pairs + (2 * group.y * pairs_wide_ + group.x);
+    uint32_t masks = spread(t_.sload(pair[0]) >> shift & 0xFFFF);
+    if (2 * group.y + 1 < pairs_high_)
+      masks |= spread(t_.sload(pair[pairs_wide_]) >> shift & 0xFFFF) << 2;
+    return masks;
   }
   /// Samples next to significant ones of earlier groups: of the group before and of the stripe above.
   CJ2K_KERNEL_FN static uint32_t beside_earlier(uint32_t left, uint32_t above_left, uint32_t above,
@@ -99,158 +101,155 @@ class Refiner {
     return and_above_below(left >> 12 & 0xF) | and_beside(above >> 3 & kRow0) |
            (above_left >> 15 & 1) | (above_right & 8) << 9;
   }
-  CJ2K_KERNEL_FN static uint32_t beside_later(uint32_t right, uint32_t below_left, uint32_t below,
-                                              uint32_t below_right) {
-    return (and_above_below(right & 0xF) & 0xF) << 12 | and_beside((below & kRow0) << 3) |
-           (below_left >> 12 & 1) << 3 | (below_right & 1) << 15;
+  /// Samples next to significant ones of the stripe below.
+  CJ2K_KERNEL_FN static uint32_t beside_below(uint32_t left, uint32_t own, uint32_t right) {
+    return and_beside((own & kRow0) << 3) | (left >> 12 & 1) << 3 | (right & 1) << 15;
   }
 
-  CJ2K_KERNEL_FN void find_members() {
+  CJ2K_KERNEL_FN void begin_states() {
+    const uint32_t num_states = (pairs_wide_ + 1) * ((block_.height + 3) / 4 + 2) + 1;
+    RawBits{memory_.words, ~0u}.clear(t_, 0, num_states);
+    RawBits{memory_.vlc, ~0u}.clear(t_, 0, kBitWords);
+    t_.sync_warp();
     PairPlace place(t_.lane(), pairs_wide_);
-    CJ2K_UNROLL
-    for (uint32_t k = 0; k < kLaneGroups; ++k, place.step()) {
-      if (place.index >= groups_) continue;
-      t_.sstore(memory_.words[kStates + place.index], mask_of(place.x, place.y, 0));
+    for (uint32_t first = 0; first < groups_; first += 32, place.step()) {
+      if (place.index < groups_)
+        t_.sstore(*state_of(place.index, place.y), masks_of(place, 0) & 0xFFFF);
     }
     t_.sync_warp();
-    place = PairPlace(t_.lane(), pairs_wide_);
-    CJ2K_UNROLL
-    for (uint32_t k = 0; k < kLaneGroups; ++k, place.step()) {
-      members_[k] = insignificant_[k] = found_[k] = 0;
-      if (place.index < groups_) begin_group(place, k);
+  }
+  /// Finds the members of 32 groups, and puts the bits of both passes side by side.
+  CJ2K_KERNEL_FN void code_groups(const PairPlace& place) {
+    const bool is_valid = place.index < groups_;
+    uint32_t* const own = state_of(is_valid ? place.index : 0, is_valid ? place.y : 0);
+    uint32_t here = 0, ones = 0, signs = 0, insignificant = 0, near = 0;
+    if (is_valid) {
+      here = t_.sload(*own);
+      near = near_significant(own, here);
+      const uint32_t masks = masks_of(place, 8);
+      ones = masks & 0xFFFF;
+      signs = masks >> 16;
+      const uint32_t columns = block_.columns(place.x);
+      const uint32_t rows = block_.height - 4 * place.y < 4 ? block_.height - 4 * place.y : 4;
+      insignificant = ((1u << 4 * columns) - 1) & ((1u << rows) - 1) * kRow0 & ~here;
     }
+    const uint32_t members = find_members(own, here, ones, insignificant, near);
+    put_bits(here, members, ones, signs);
+  }
+  /// The samples of a group next to one that is significant before.
+  CJ2K_KERNEL_FN uint32_t near_significant(const uint32_t* own, uint32_t here) const {
+    const uint32_t* const above = own - (pairs_wide_ + 1);
+    const uint32_t* const below = own + (pairs_wide_ + 1);
+    uint32_t near = and_beside(and_above_below(here)) |
+                    beside_earlier(t_.sload(own[-1]), t_.sload(above[-1]), t_.sload(above[0]),
+                                   t_.sload(above[1])) |
+                    (and_above_below(t_.sload(own[1]) & 0xF) & 0xF) << 12;
+    if (!causal_) near |= beside_below(t_.sload(below[-1]), t_.sload(below[0]), t_.sload(below[1]));
+    return near;
+  }
+  /// @return the members; those that are found stand in the states
+  CJ2K_KERNEL_FN uint32_t find_members(uint32_t* own, uint32_t here, uint32_t ones,
+                                       uint32_t insignificant, uint32_t near) {
+    const uint32_t* const above = own - (pairs_wide_ + 1);
+    uint32_t members = 0, found = 0;
     bool changes = true;
     while (changes) {
-      bool changed = false;
-      place = PairPlace(t_.lane(), pairs_wide_);
-      CJ2K_UNROLL
-      for (uint32_t k = 0; k < kLaneGroups; ++k, place.step()) {
-        if (place.index < groups_) changed |= look_again(place, k);
-      }
+      // Samples found in earlier groups.
+      const uint32_t all_near =
+          near | beside_earlier(t_.sload(own[-1]) >> 16, t_.sload(above[-1]) >> 16,
+                                t_.sload(above[0]) >> 16, t_.sload(above[1]) >> 16);
+      const uint32_t last = found;
+      uint32_t before = 0;
+      do {
+        before = found;
+        members = insignificant & (all_near | down(found) | and_above_below(found << 4 & 0xFFFF));
+        found = members & ones;
+      } while (found != before);
+      changes = t_.any(found != last);
       t_.sync_warp();
-      CJ2K_UNROLL
-      for (uint32_t k = 0; k < kLaneGroups; ++k) {
-        const uint32_t i = t_.lane() + 32 * k;
-        if (i < groups_ && changed)
-          t_.sstore(memory_.words[kStates + i], states_[k] | found_[k] << 16);
-      }
-      changes = t_.any(changed);
+      if (found != last) t_.sstore(*own, here | found << 16);
       t_.sync_warp();
     }
+    return members;
   }
-  CJ2K_KERNEL_FN void begin_group(const PairPlace& place, uint32_t k) {
-    const auto x = static_cast<int32_t>(place.x), y = static_cast<int32_t>(place.y);
-    const uint32_t here = state(x, y);
-    uint32_t near =
-        and_beside(and_above_below(here)) |
-        beside_earlier(state(x - 1, y), state(x - 1, y - 1), state(x, y - 1), state(x + 1, y - 1));
-    const uint32_t right = state(x + 1, y);
-    near |= causal_
-                ? beside_later(right, 0, 0, 0)
-                : beside_later(right, state(x - 1, y + 1), state(x, y + 1), state(x + 1, y + 1));
-    const uint32_t columns = block_.columns(place.x);
-    const uint32_t rows = block_.height - 4 * place.y < 4 ? block_.height - 4 * place.y : 4;
-    const uint32_t inside = ((1u << 4 * columns) - 1) & ((1u << rows) - 1) * kRow0;
-    states_[k] = here;
-    insignificant_[k] = inside & ~here;
-    near_[k] = near & 0xFFFF;
-    ones_[k] = mask_of(place.x, place.y, 8);
-  }
-  /// @return whether more samples are found
-  CJ2K_KERNEL_FN bool look_again(const PairPlace& place, uint32_t k) {
-    const auto x = static_cast<int32_t>(place.x), y = static_cast<int32_t>(place.y);
-    const uint32_t near =
-        near_[k] | beside_earlier(state(x - 1, y) >> 16, state(x - 1, y - 1) >> 16,
-                                  state(x, y - 1) >> 16, state(x + 1, y - 1) >> 16);
-    uint32_t found = found_[k], before = 0;
-    do {
-      before = found;
-      const uint32_t beside = found << 4 & 0xFFFF;
-      members_[k] = insignificant_[k] & (near | down(found) | and_above_below(beside));
-      found = members_[k] & ones_[k];
-    } while (found != before);
-    const bool changed = found != found_[k];
-    found_[k] = found;
-    return changed;
-  }
-
-  CJ2K_KERNEL_FN void add_distortions(Refinement& result) {
-    uint32_t counts = 0, num_ones = 0;
-    CJ2K_UNROLL
-    for (uint32_t k = 0; k < kLaneGroups; ++k) {
-      if (t_.lane() + 32 * k >= groups_) continue;
-      counts += t_.popcount(found_[k]) | t_.popcount(states_[k]) << 16;
-      num_ones += t_.popcount(states_[k] & ones_[k]);
-    }
-    counts = t_.warp_reduce_add(counts);
-    int64_t new_low = 0, low_difference = 0;
-    if (plane_ > 0) add_low_bits(new_low, low_difference);
-    new_low = t_.warp_reduce_add(new_low);
-    const auto plane = static_cast<int>(plane_);
-    result.sig_prop_distortion =
-        significance_distortion(plane, kReversible, static_cast<int32_t>(counts & 0xFFFF), new_low);
-    if (!has_mag_ref_) return;
-    const auto ones = static_cast<int32_t>(t_.warp_reduce_add(num_ones));
-    low_difference = t_.warp_reduce_add(low_difference);
-    result.mag_ref_distortion = refinement_distortion(
-        plane, kReversible, ones, static_cast<int32_t>(counts >> 16) - ones, low_difference);
-  }
-  /// Reads the samples again.
-  CJ2K_KERNEL_FN void add_low_bits(int64_t& new_low, int64_t& low_difference) {
-    PairPlace place(t_.lane(), pairs_wide_);
-    for (uint32_t first = 0; first < pairs_wide_ * pairs_high_; first += 32, place.step()) {
-      if (place.index >= pairs_wide_ * pairs_high_) continue;
-      const uint32_t group = t_.sload(memory_.words[(place.y >> 1) * pairs_wide_ + place.x]);
-      const uint32_t found = gather(group >> 16 >> 2 * (place.y & 1));
-      const uint32_t pair = t_.sload(memory_.pairs[place.index]);
-      const uint32_t refined = has_mag_ref_ ? pair & 0xFF : 0;
-      if ((refined | found) == 0) continue;
-      uint32_t value[8];
-      block_.read(t_, place.x, place.y, value);
-      CJ2K_UNROLL
-      for (uint32_t i = 0; i < 8; ++i) {
-        const auto low = static_cast<int64_t>(value[i] & ((1u << plane_) - 1));
-        if ((found >> i & 1) != 0) new_low += low;
-        if ((refined >> i & 1) != 0) low_difference += (pair >> (8 + i) & 1) != 0 ? low : -low;
-      }
-    }
-  }
-
   /// The bits of `from` at the places of `mask`.
   CJ2K_KERNEL_FN uint32_t extract(uint32_t from, uint32_t mask) const {
     uint32_t bits = 0, count = 0;
     for (; mask != 0; mask &= mask - 1) bits |= (from >> t_.ctz(mask) & 1) << count++;
     return bits;
   }
-  /// Puts the bits of all groups side by side.
-  CJ2K_KERNEL_FN void put_bits() {
-    const RawBits sig_prop{memory_.words + kSigPropBits, ~0u};
-    const RawBits mag_ref{memory_.words + kMagRefBits, ~0u};
-    sig_prop.clear(t_, 0, kSigPropBytes - kSigPropBits);
-    t_.sync_warp();
+  CJ2K_KERNEL_FN void put_bits(uint32_t here, uint32_t members, uint32_t ones, uint32_t signs) {
+    const uint32_t found = members & ones, refined = has_mag_ref_ ? here : 0;
+    const uint32_t num_members = t_.popcount(members), num_found = t_.popcount(found);
+    num_found_ += num_found;
+    const uint32_t counts = (num_members + num_found) | t_.popcount(refined) << 16;
+    const uint32_t up_to = t_.warp_inclusive_add(counts), all = t_.shuffle(up_to, 31);
+    const uint32_t at = up_to - counts;
+    // The signs come after the members of the group.
+    const RawBits sig_prop{memory_.vlc + kSigPropBits, ~0u};
+    sig_prop.put(t_, sig_prop_end_ + (at & 0xFFFF),
+                 extract(ones, members) | extract(signs, found) << num_members);
+    sig_prop_end_ += all & 0xFFFF;
+    if (!has_mag_ref_) return;
+    const uint32_t refined_ones = extract(ones, refined);
+    num_ones_ += t_.popcount(refined_ones);
+    const RawBits mag_ref{memory_.vlc + kMagRefBits, ~0u};
+    mag_ref.put(t_, mag_ref_end_ + (at >> 16), refined_ones);
+    mag_ref_end_ += all >> 16;
+  }
+
+  CJ2K_KERNEL_FN void add_distortions(Refinement& result) {
+    const uint32_t counts = t_.warp_reduce_add(num_found_ | num_ones_ << 16);
+    const auto num_found = static_cast<int32_t>(counts & 0xFFFF);
+    uint64_t found_sum = 0, distances = 0;
+    if (plane_ > 0) add_low_bits(found_sum, distances);
+    // The bit of the plane itself is 1 where a sample was found.
+    const auto plane = static_cast<int>(plane_);
+    const int64_t half = int64_t{plane > 0} << plane;
+    const auto new_low = static_cast<int64_t>(t_.warp_reduce_add(found_sum)) - num_found * half;
+    result.sig_prop_distortion = significance_distortion(plane, kReversible, num_found, new_low);
+    if (!has_mag_ref_) return;
+    const auto ones = static_cast<int32_t>(counts >> 16);
+    const int32_t zeros = static_cast<int32_t>(mag_ref_end_) - ones;
+    const auto low_difference = static_cast<int64_t>(t_.warp_reduce_add(distances)) - zeros * half;
+    result.mag_ref_distortion =
+        refinement_distortion(plane, kReversible, ones, zeros, low_difference);
+  }
+  /// Reads the samples again. The bits below the plane are `low`, and those from the plane on `half`.
+  /// @param found_sum  of the magnitudes that are found
+  /// @param distances  from the middle: low where the bit of a refined sample is 1, else half - low
+  CJ2K_KERNEL_FN void add_low_bits(uint64_t& found_sum, uint64_t& distances) {
+    const int32_t half = 1 << plane_;
     PairPlace place(t_.lane(), pairs_wide_);
-    CJ2K_UNROLL
-    for (uint32_t k = 0; k < kLaneGroups; ++k, place.step()) {
-      if (32 * k >= groups_) continue;
-      const bool is_valid = place.index < groups_;
-      const uint32_t members = is_valid ? members_[k] : 0, found = is_valid ? found_[k] : 0;
-      const uint32_t before = is_valid && has_mag_ref_ ? states_[k] : 0;
-      const uint32_t num_members = t_.popcount(members);
-      const uint32_t counts = (num_members + t_.popcount(found)) | t_.popcount(before) << 16;
-      const uint32_t up_to = t_.warp_inclusive_add(counts), all = t_.shuffle(up_to, 31);
-      const uint32_t at = up_to - counts;
-      uint32_t bits = is_valid ? extract(ones_[k], members) : 0;
-      // The signs come after the members of the group.
-      if (found != 0) bits |= extract(mask_of(place.x, place.y, 16), found) << num_members;
-      sig_prop.put(t_, sig_prop_end_ + (at & 0xFFFF), bits);
-      if (before != 0) mag_ref.put(t_, mag_ref_end_ + (at >> 16), extract(ones_[k], before));
-      sig_prop_end_ += all & 0xFFFF;
-      mag_ref_end_ += all >> 16;
+    for (uint32_t first = 0; first < pairs_wide_ * pairs_high_; first += 32, place.step()) {
+      if (place.index >= pairs_wide_ * pairs_high_) continue;
+      const uint32_t group_y = place.y >> 1;
+      const uint32_t group = t_.sload(*state_of(group_y * pairs_wide_ + place.x, group_y));
+      const uint32_t found = gather(group >> 16 >> 2 * (place.y & 1));
+      const uint32_t refined = has_mag_ref_ ? t_.sload(memory_.pairs[place.index]) & 0xFF : 0;
+      if ((refined | found) == 0) continue;
+      uint32_t magnitude[8], sum = 0;
+      block_.read(t_, place.x, place.y, magnitude);
+      CJ2K_UNROLL
+      for (uint32_t i = 0; i < 8; ++i) {
+        magnitude[i] = block_.magnitude(magnitude[i]);
+        if ((found >> i & 1) != 0) sum += magnitude[i];
+      }
+      found_sum += sum;
+      if (!has_mag_ref_) continue;
+      sum = 0;
+      CJ2K_UNROLL
+      for (uint32_t i = 0; i < 8; ++i) {
+        const int32_t distance = static_cast<int32_t>(magnitude[i] & ((2u << plane_) - 1)) - half;
+        if ((refined >> i & 1) != 0)
+          sum += static_cast<uint32_t>(distance < 0 ? -distance : distance);
+      }
+      distances += sum;
     }
   }
 
   CJ2K_KERNEL_FN void store_segments(uint8_t* to_sig_prop, uint8_t* to_both, Refinement& result) {
-    const RawBits bits{memory_.words + kSigPropBits, ~0u};
+    const RawBits bits{memory_.vlc + kSigPropBits, ~0u};
     ForwardStuffing<false> forward{{memory_.words + kSigPropBytes}};
     forward.run(t_, bits, sig_prop_end_, 1);
     const uint32_t last = forward.last_byte(t_, bits, sig_prop_end_);
@@ -270,7 +269,7 @@ class Refiner {
   /// @param first_mask  bits of that byte that are used
   CJ2K_KERNEL_FN void store_both(uint8_t* to, uint32_t whole, uint32_t first, uint32_t first_mask,
                                  Refinement& result) {
-    const RawBits bits{memory_.words + kMagRefBits, ~0u};
+    const RawBits bits{memory_.vlc + kMagRefBits, ~0u};
     BackwardStuffing backward{{memory_.words + kMagRefBytes}};
     backward.run(t_, bits, mag_ref_end_);
     const uint32_t last = backward.last_byte(t_, bits, mag_ref_end_);
@@ -325,12 +324,7 @@ class Refiner {
   const bool causal_, has_mag_ref_;
   const uint32_t pairs_wide_, pairs_high_, groups_;
 
-  // The groups of this lane.
-  uint32_t states_[kLaneGroups];         ///< significant before
-  uint32_t insignificant_[kLaneGroups];  ///< samples of the block that are not
-  uint32_t near_[kLaneGroups];           ///< samples with a neighbour that is significant before
-  uint32_t ones_[kLaneGroups];           ///< samples whose bit is 1
-  uint32_t members_[kLaneGroups], found_[kLaneGroups];
+  uint32_t num_found_ = 0, num_ones_ = 0;        ///< samples of this lane
   uint32_t sig_prop_end_ = 0, mag_ref_end_ = 0;  ///< bits
 };
 

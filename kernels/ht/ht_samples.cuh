@@ -16,7 +16,8 @@ inline constexpr uint32_t kMostPairs = 512;  ///< of a block of 4,096 samples
 /// Most bits: 4 of the length word and 30 of each pair; one event per quad, one per pair of the
 /// first row.
 inline constexpr uint32_t kVlcWords = (4 + 30 * kMostPairs) / 32 + 2;
-inline constexpr uint32_t kEventWords = (1024 + 256) / 32 + 2;
+inline constexpr uint32_t kMostEvents = 1024 + 256;
+inline constexpr uint32_t kEventWords = kMostEvents / 32 + 2;
 inline constexpr uint32_t kMelBytes = 272;  ///< 1.5 bits per event, with stuffing
 
 template <bool kRefine>
@@ -71,40 +72,51 @@ struct BlockReader {
   float inverse_step, limit;
   bool aligned;
 
-  CJ2K_KERNEL_FN uint32_t sample(uint32_t bits) const {
-    return sample_of_bits<kReversible>(bits, inverse_step, limit, max_magnitude);
+  /// Of a coefficient, as core/quantizer.h has it.
+  CJ2K_KERNEL_FN uint32_t magnitude(uint32_t bits) const {
+#if defined(__CUDA_ARCH__)
+    if constexpr (!kReversible) {
+      // The conversion saturates.
+      const uint32_t all = __float2uint_rz(__uint_as_float(bits & 0x7FFFFFFF) * inverse_step);
+      return all < max_magnitude ? all : max_magnitude;
+    }
+#endif
+    return sample_of_bits<kReversible>(bits, inverse_step, limit, max_magnitude) & 0x7FFFFFFF;
   }
   /// Columns of the pair at x that are in the block, 1 .. 4.
   CJ2K_KERNEL_FN uint32_t columns(uint32_t x) const {
     return width - 4 * x < 4 ? width - 4 * x : 4;
   }
-  /// Whether sample i of a pair, as read() has them, is in the block.
-  CJ2K_KERNEL_FN bool has(const PairPlace& place, uint32_t i) const {
-    return 4 * place.x + i / 2 < width && 2 * place.y + (i & 1) < height;
-  }
-  /// Reads the samples of a pair that is in the block: v[4 * quad + n], where n = 0 .. 3 are top left,
-  /// bottom left, top right, bottom right. Those outside of the block are 0.
+  CJ2K_KERNEL_FN uint32_t pairs_wide() const { return (width + 3) / 4; }
+  CJ2K_KERNEL_FN uint32_t num_pairs() const { return pairs_wide() * ((height + 1) / 2); }
+  /// Samples of the pairs that are not in the block.
+  CJ2K_KERNEL_FN uint32_t outside() const { return 8 * num_pairs() - width * height; }
+  /// Reads the coefficients of a pair that is in the block: c[4 * quad + n], where n = 0 .. 3 are top
+  /// left, bottom left, top right, bottom right. Those outside of the block are 0.
   template <typename T>
-  CJ2K_KERNEL_FN void read(T& t, uint32_t x, uint32_t y, uint32_t* v) const {
-    const uint32_t count = columns(x);
-    CJ2K_UNROLL
-    for (uint32_t row = 0; row < 2; ++row) {
-      simt::U32x4 c{0, 0, 0, 0};
-      if (2 * y + row < height) {
-        const uint32_t* from = source + uint64_t{2 * y + row} * stride + 4 * x;
-        if (aligned && count == 4) {
-          c = t.gload_ro(reinterpret_cast<const simt::U32x4*>(from));
-        } else {
-          c.x = t.gload_ro(from);
-          if (count > 1) c.y = t.gload_ro(from + 1);
-          if (count > 2) c.z = t.gload_ro(from + 2);
-          if (count > 3) c.w = t.gload_ro(from + 3);
-        }
+  CJ2K_KERNEL_FN void read(T& t, uint32_t x, uint32_t y, uint32_t* c) const {
+    const uint32_t* from = source + uint64_t{2 * y} * stride + 4 * x;
+    simt::U32x4 row[2] = {};
+    if (aligned && 4 * x + 3 < width && 2 * y + 1 < height) {
+      row[0] = t.gload_ro(reinterpret_cast<const simt::U32x4*>(from));
+      row[1] = t.gload_ro(reinterpret_cast<const simt::U32x4*>(from + stride));
+    } else {
+      const uint32_t count = columns(x);
+      CJ2K_UNROLL
+      for (uint32_t i = 0; i < 2; ++i) {
+        if (2 * y + i >= height) break;
+        row[i].x = t.gload_ro(from + i * stride);
+        if (count > 1) row[i].y = t.gload_ro(from + i * stride + 1);
+        if (count > 2) row[i].z = t.gload_ro(from + i * stride + 2);
+        if (count > 3) row[i].w = t.gload_ro(from + i * stride + 3);
       }
-      v[row] = sample(c.x);
-      v[row + 2] = sample(c.y);
-      v[row + 4] = sample(c.z);
-      v[row + 6] = sample(c.w);
+    }
+    CJ2K_UNROLL
+    for (uint32_t i = 0; i < 2; ++i) {
+      c[i] = row[i].x;
+      c[i + 2] = row[i].y;
+      c[i + 4] = row[i].z;
+      c[i + 6] = row[i].w;
     }
   }
 };

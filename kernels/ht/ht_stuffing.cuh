@@ -18,14 +18,22 @@ struct RawBits {
   uint32_t mask;
 
   /// Adds bits of one lane. The words must be 0 before.
-  /// @param count  0 .. 32; no bits are set above
   template <typename T>
   CJ2K_KERNEL_FN void put(T& t, uint32_t position, uint32_t bits) const {
-    const uint32_t shift = position & 31;
     if (bits == 0) return;
-    const uint32_t low = bits << shift, high = shift > 0 ? bits >> (32 - shift) : 0;
-    if (low != 0) t.atomic_or(&words[(position >> 5) & mask], low);
-    if (high != 0) t.atomic_or(&words[((position >> 5) + 1) & mask], high);
+    put_word(t, position >> 5, bits << (position & 31));
+    put_word(t, (position >> 5) + 1, t.funnel_left(bits, 0, position));
+  }
+  template <typename T>
+  CJ2K_KERNEL_FN void put_long(T& t, uint32_t position, uint64_t bits) const {
+    const auto low = static_cast<uint32_t>(bits), high = static_cast<uint32_t>(bits >> 32);
+    put_word(t, position >> 5, low << (position & 31));
+    put_word(t, (position >> 5) + 1, t.funnel_left(low, high, position));
+    put_word(t, (position >> 5) + 2, t.funnel_left(high, 0, position));
+  }
+  template <typename T>
+  CJ2K_KERNEL_FN void put_word(T& t, uint32_t index, uint32_t bits) const {
+    if (bits != 0) t.atomic_or(&words[index & mask], bits);
   }
   /// @return the 32 bits from `position` on; those from `end` on have any value
   template <typename T>
@@ -92,8 +100,9 @@ CJ2K_KERNEL_FN FirstMark first_mark(T& t, uint32_t marks, uint32_t count) {
   return {lanes != 0, lane, t.shuffle(byte, lane)};
 }
 
-/// MagSgn and SigProp: the byte after 0xFF has 7 bits.
-template <bool kGlobal>
+/// MagSgn, SigProp and MEL: the byte after 0xFF has 7 bits.
+/// @tparam kReversed  MEL: the first bit of a byte is its highest
+template <bool kGlobal, bool kReversed = false>
 struct ForwardStuffing {
   ByteWriter<kGlobal> out;
   uint32_t position = 0;  ///< of the next bit
@@ -110,11 +119,11 @@ struct ForwardStuffing {
       const bool is_short = after_ff != 0 && t.lane() == 0;
       const uint32_t early = t.lane() > 0 ? after_ff : 0;
       uint32_t word = raw.get(t, position + 32 * t.lane() - early, end);
-      if (is_short) word = (word & 0x7F) | (word << 1 & 0xFFFFFF00);
+      if (is_short) word = kReversed ? word << 1 : (word & 0x7F) | (word << 1 & 0xFFFFFF00);
       const uint32_t inverse = ~word;
       const FirstMark ff = first_mark(t, (inverse - 0x01010101u) & word & 0x80808080u, most);
       const uint32_t count = ff.found ? 4 * ff.lane + ff.byte + 1 : most;
-      out.put(t, word, count);
+      out.put(t, kReversed ? t.byte_permute(t.reverse_bits(word), 0, 0x0123) : word, count);
       position += 8 * count - after_ff;
       after_ff = ff.found ? 1 : 0;
     }

@@ -50,8 +50,8 @@ class Block {
   /// The allocation that was touched last.
   MemoryRange last_memory;
   uint64_t warp_insns = 0, lane_insns = 0;
-  std::vector<uint8_t> executed;  ///< of each instruction: 1 if some lane was there
-  std::vector<Traffic> traffic;   ///< of each instruction; empty: not counted
+  std::vector<uint64_t> executed;  ///< of each instruction: how often a warp executed it
+  std::vector<Traffic> traffic;    ///< of each instruction; empty: not counted
   /// Counts an access of these lanes to `bytes` bytes each, if it is one to global memory.
   void count_traffic(const Insn& insn, const uint64_t* addresses, uint64_t bytes, uint32_t lanes);
 

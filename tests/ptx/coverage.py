@@ -39,7 +39,7 @@ def read(folder):
         for line in file.read_text(encoding="utf-8").splitlines():
             kernel, index, executed, text = line.split("\t", 3)
             entry = kernels[kernel].setdefault(int(index), [False, text])
-            entry[0] = entry[0] or executed == "1"
+            entry[0] = entry[0] or executed != "0"
     return {kernel: [code[k] for k in sorted(code)] for kernel, code in kernels.items()}
 
 

@@ -50,7 +50,7 @@ void launch(Function& f, const Grid& grid, void** params) {
     const std::lock_guard lock(mutex);
     f.warp_insns += block.warp_insns;
     f.lane_insns += block.lane_insns;
-    for (size_t k = 0; k < f.executed.size(); ++k) f.executed[k] |= block.executed[k];
+    for (size_t k = 0; k < f.executed.size(); ++k) f.executed[k] += block.executed[k];
     f.traffic.resize(block.traffic.size());
     for (size_t k = 0; k < f.traffic.size(); ++k) f.traffic[k].add(block.traffic[k]);
   };

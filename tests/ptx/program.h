@@ -92,7 +92,7 @@ struct Function {
   std::string name;
   std::vector<Insn> code;
   std::vector<std::string> text;         ///< of each instruction
-  std::vector<uint8_t> executed;         ///< of each instruction: 1 if some lane ever was there
+  std::vector<uint64_t> executed;        ///< of each instruction: how often a warp was there
   std::vector<Traffic> traffic;          ///< of each instruction; empty without CJ2K_PTX_SECTORS
   std::vector<unsigned char> constants;  ///< a value for each lane
   size_t register_bytes = 0;             ///< of one warp

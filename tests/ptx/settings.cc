@@ -32,7 +32,7 @@ Settings::Mutant mutant() {
 struct Sums {
   uint64_t launches = 0, blocks = 0, warp_insns = 0, lane_insns = 0;
   std::vector<std::string> text;
-  std::vector<uint8_t> executed;
+  std::vector<uint64_t> executed;
   std::vector<Traffic> traffic;
 };
 
@@ -52,7 +52,7 @@ class Report {
     s.lane_insns += f.lane_insns;
     s.text = f.text;
     s.executed.resize(f.text.size());
-    for (size_t k = 0; k < f.executed.size(); ++k) s.executed[k] |= f.executed[k];
+    for (size_t k = 0; k < f.executed.size(); ++k) s.executed[k] += f.executed[k];
     s.traffic.resize(f.traffic.size());
     for (size_t k = 0; k < f.traffic.size(); ++k) s.traffic[k].add(f.traffic[k]);
   }
@@ -82,12 +82,12 @@ class Report {
       }
     }
   }
-  /// Kernel, index, 1 if executed, instruction.
+  /// Kernel, index, warps that executed it, instruction.
   void write_cover() const {
     std::ofstream file = file_in(settings().cover_dir);
     for (const auto& [name, s] : sums_) {
       for (size_t k = 0; k < s.text.size(); ++k) {
-        file << name << '\t' << k << '\t' << int{s.executed[k]} << '\t' << s.text[k] << '\n';
+        file << name << '\t' << k << '\t' << s.executed[k] << '\t' << s.text[k] << '\n';
       }
     }
   }

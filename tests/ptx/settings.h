@@ -17,7 +17,8 @@ struct Settings {
   uint64_t seed;          ///< CJ2K_PTX_SEED, not 0: a random order of blocks, warps, parted lanes
   uint64_t threads;       ///< CJ2K_PTX_THREADS, default 1: threads that share a launch's blocks
   bool stats;             ///< CJ2K_PTX_STATS: launches and instructions of each kernel, on stderr
-  const char* cover_dir;  ///< CJ2K_PTX_COVER: folder for PID.tsv, each instruction: executed or not
+  const char*
+      cover_dir;  ///< CJ2K_PTX_COVER: folder for PID.tsv, how often warps executed each instruction
   /// CJ2K_PTX_SECTORS: folder for PID.tsv, what each instruction asked of global memory
   const char* sectors_dir;
   /// CJ2K_PTX_MUTANT=KERNEL:INDEX:TEXT: this instruction of the kernel becomes another one

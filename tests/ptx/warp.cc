@@ -118,10 +118,10 @@ void Warp::run_group(Group group, int32_t next, uint64_t most) {
   uint32_t lanes = group.lanes;
   const uint64_t last = steps_ + most;
   const Insn* const code = function_.code.data();
-  uint8_t* const executed = block_.executed.data();
+  uint64_t* const executed = block_.executed.data();
   while (lanes != 0) {
     const Insn& i = code[pc];
-    executed[pc] = 1;
+    ++executed[pc];
     ++steps_;
     block_.lane_insns += static_cast<unsigned>(std::popcount(lanes));
     uint32_t active = lanes;
