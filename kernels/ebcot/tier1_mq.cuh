@@ -274,6 +274,17 @@ struct MqCoder {
   }
 
  private:
+  /// Segments::pause, before the new head of the state is stored: the lengths from before are exact
+  /// if the block paused. tier1_mq has no registers for them.
+  template <typename T>
+  CJ2K_KERNEL_FN static void pause(T& t, const Tier1State* state,
+                                   Segments<DeviceStore<T>>& segments) {
+    StateHead before{};
+    if constexpr (kByPlane) before = load_head(t, state);
+    if (before.paused == 0) before.open = 0;
+    segments.pause(before);
+  }
+
   /// Codes the planes of one block.
   /// @param lanes  those that call together
   /// @return whether the block goes on with the plane below; false without kByPlane
@@ -343,7 +354,7 @@ struct MqCoder {
       save_contexts(t, bank, state);
       if (!kByPlane || last_plane <= static_cast<int>(p.stop.last_plane) || stops()) {
         head.paused = 1;
-        segments.pause();
+        pause(t, state, segments);
       } else {
         segments.leave();
       }

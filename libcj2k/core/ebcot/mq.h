@@ -240,6 +240,10 @@ inline size_t flush_predictable(Coder& k, const uint8_t* first_byte) {
   return bytes;
 }
 
+/// Only the bytes before Snapshot::bytes + kPrefixReach, and whether there are more, have an influence
+/// on shortest_prefix: from 4 bytes before Snapshot::bytes on it reads at most 17, of 7 or 8 bits.
+inline constexpr uint32_t kPrefixReach = 20;
+
 /// Length of the shortest prefix of the finished segment that still decodes every symbol coded
 /// before the snapshot `s`.
 ///

@@ -38,6 +38,12 @@ struct SavedCoder {
   /// Entries [first_pass, num_passes) are used. Entries from num_passes on need not be kept.
   mq::Snapshot snapshots[kMaxPasses];
 };
+/// The open segment of a SavedCoder.
+struct SavedSegment {
+  uint32_t bytes_written, closed_bytes;
+  bool open;
+  uint8_t first_pass;
+};
 /// Bytes of a SavedCoder that must be kept, from its start.
 inline size_t saved_bytes(int num_passes) {
   return offsetof(SavedCoder, snapshots) + static_cast<size_t>(num_passes) * sizeof(mq::Snapshot);
@@ -142,15 +148,23 @@ class Segments {
   }
   /// Ends the block's bytes here for now, after a clean-up pass (which is never raw). To resume
   /// later, save first.
-  CJ2K_HD constexpr void pause() {
+  /// `Saved` has the members of SavedSegment.
+  /// @param before  what was saved at the pause before, from which the block has resumed. The lengths
+  ///                that it left are final where they depend on no byte after it, so that many pauses
+  ///                of a block compute each length a few times only. Zeros: none
+  template <typename Saved>
+  CJ2K_HD constexpr void pause(const Saved& before) {
     if (!open_) return;
     if (style_ & CJ2K_STYLE_PTERM) {
       num_bytes_ += bytes_so_far();  // every pass has its own tail
       store_.store_all(coder_);
     } else {
-      end_segment(num_passes_ - 1);
+      const bool is_same =
+          before.open && before.closed_bytes == num_bytes_ && before.first_pass == first_pass_;
+      end_segment(num_passes_ - 1, is_same ? before.bytes_written - before.closed_bytes : 0);
     }
   }
+  CJ2K_HD constexpr void pause() { pause(SavedSegment{}); }
   /// Ends a block whose last end_pass was called with last_of_block = false.
   CJ2K_HD constexpr void finish() {
     if (open_) end_segment(num_passes_ - 1);
@@ -229,9 +243,11 @@ class Segments {
     store_.set_length(pass, offset + count);
   }
 
-  CJ2K_HD constexpr void end_segment(int pass) {
+  /// @param known  bytes of the segment, B included, when the lengths of its passes were last computed
+  CJ2K_HD constexpr void end_segment(int pass, uint32_t known = 0) {
     const uint32_t begin = num_bytes_;
     uint32_t bytes = 0;
+    int first = first_pass_;  // of the passes whose lengths may change
     if (raw_) {
       if (raw_byte_is_empty()) {
         bytes = raw_whole_bytes();
@@ -251,13 +267,20 @@ class Segments {
       const auto segment = store_.segment(begin);
       size_t flushed = bytes_so_far();
       while (flushed > 0 && segment[flushed - 1] == 0xFF) --flushed;
-      for (int i = first_pass_; i <= pass; ++i) {
-        bytes = static_cast<uint32_t>(mq::shortest_prefix(store_.snapshot(i), segment, flushed));
-        store_.set_length(i, begin + bytes);
+      for (int i = pass; i >= first; --i) {
+        const mq::Snapshot snapshot = store_.snapshot(i);
+        // B may change, and so may all bytes after it.
+        if (snapshot.bytes + mq::kPrefixReach < known) {
+          first = i + 1;
+          break;
+        }
+        const auto length = static_cast<uint32_t>(mq::shortest_prefix(snapshot, segment, flushed));
+        if (i == pass) bytes = length;
+        store_.set_length(i, begin + length);
       }
     }
     store_.set_length(pass, begin + bytes);
-    if (pass > first_pass_) order_lengths(pass, begin);
+    if (pass > first) order_lengths(pass, first, begin);
     num_bytes_ += bytes;
     open_ = false;
   }
@@ -284,10 +307,10 @@ class Segments {
   //
   // With PTERM, a pass that takes the length of the next pass takes its tail too. The last pass of
   // the segment has no tail, since the block's bytes contain its ending.
-  CJ2K_HD constexpr void order_lengths(int pass, uint32_t begin) {
+  CJ2K_HD constexpr void order_lengths(int pass, int first, uint32_t begin) {
     const auto block = store_.segment(0);
     uint32_t later = store_.length(pass);
-    for (int i = pass; i > first_pass_; --i) {
+    for (int i = pass; i > first; --i) {
       uint32_t length = store_.length(i - 1);
       const uint32_t before = length;
       if (raw_ && !(style_ & CJ2K_STYLE_PTERM)) {

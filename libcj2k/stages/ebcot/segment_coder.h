@@ -72,6 +72,7 @@ class SegmentCoder {
     std::memcpy(contexts_, saved.contexts, sizeof contexts_);
     std::memcpy(snapshots_, saved.snapshots, saved.num_passes * sizeof(mq::Snapshot));
     segments_.resume(saved);
+    before_ = {saved.bytes_written, saved.closed_bytes, saved.open, saved.first_pass};
     publish();
   }
   SegmentCoder(const SegmentCoder&) = delete;
@@ -83,7 +84,7 @@ class SegmentCoder {
     segments_.save(saved);
     std::memcpy(saved.contexts, contexts_, sizeof contexts_);
     std::memcpy(saved.snapshots, snapshots_, saved.num_passes * sizeof(mq::Snapshot));
-    segments_.pause();
+    segments_.pause(before_);
     publish();
   }
 
@@ -114,6 +115,7 @@ class SegmentCoder {
   mq::State contexts_[mq::kNumContexts];
   mq::Snapshot snapshots_[kMaxPasses];
   Segments<HostStore> segments_;
+  SavedSegment before_{};
 };
 
 }  // namespace cj2k
