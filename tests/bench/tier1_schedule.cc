@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -65,6 +66,8 @@ enum class Key : uint8_t {
   kModelled,  ///< decisions that are modelled
   kExpected,  ///< those before the plane after which the block is expected to pause
   kCoded,     ///< those that will be coded, which nobody knows before
+  kBefore,    ///< by plane: those of the plane before
+  kLists,     ///< the same, but only in which of kNumLists lists they put the block
 };
 struct Scheme {
   const char* name;
@@ -83,6 +86,8 @@ constexpr Scheme kSchemes[] = {
     {"classic, by what is coded", false, Key::kCoded, false, false},
     {"cibo", true, Key::kNone, false, false},
     {"cibo, sorted", true, Key::kModelled, false, false},
+    {"cibo, by the plane before", true, Key::kBefore, false, false},
+    {"cibo, lists by the plane before", true, Key::kLists, false, false},
 };
 
 struct Result {
@@ -228,6 +233,13 @@ uint32_t expected_decisions(const BlockCounts& block) {
   return sum;
 }
 
+/// Lists for each plane: one for each octave of decisions, from 32 on.
+constexpr uint32_t kNumLists = 8;
+uint32_t list_of(uint32_t decisions) {
+  const auto octave = static_cast<uint32_t>(std::bit_width(decisions / 32));
+  return std::min(octave, kNumLists - 1);
+}
+
 uint32_t sum_of(const BlockCounts& block, int first, int count) {
   return std::accumulate(block.passes.data() + first, block.passes.data() + first + count, 0u);
 }
@@ -254,7 +266,12 @@ Result simulate(const Options& o, const Scheme& scheme, const std::vector<FrameC
       }
       for (int first = 0; first < coded; first += first == 0 ? 1 : 3) {
         const int plane = (all - first - 1) / 3, count = first == 0 ? 1 : 3;
-        add(static_cast<size_t>(31 - plane), block, first, count, sum_of(block, first, count));
+        const int before = first == 0 ? 0 : first == 1 ? 1 : 3;
+        const uint32_t coded_before = sum_of(block, first - before, before);
+        add(static_cast<size_t>(31 - plane), block, first, count,
+            scheme.key == Key::kBefore  ? coded_before
+            : scheme.key == Key::kLists ? list_of(coded_before)
+                                        : sum_of(block, first, count));
       }
     }
   }
