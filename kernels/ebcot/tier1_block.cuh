@@ -89,17 +89,19 @@ CJ2K_KERNEL_FN BlockStart start_of(T& t, const Tier1Buffers& buffers, const Tier
 
 /// The plane at which a block starts or resumes in this call. -1: the call codes no plane of it;
 /// then its state is set to finished or paused where it was not yet.
+/// @param one_below  return the plane below stop.last_plane, too
 template <typename T>
 CJ2K_KERNEL_FN int start_plane(T& t, const Tier1Buffers& buffers, const Tier1Limits& stop,
-                               uint32_t block) {
+                               uint32_t block, bool one_below = false) {
   const int planes = bit_planes(t, buffers, block);
   int plane;
   const BlockStart start = start_of(t, buffers, stop, block, planes, &plane);
   if (start == BlockStart::kCodes) return plane;
   Tier1State* state = buffers.states + block;
   if (planes == 0) t.gstore(&state->finished, 1);
-  if (start == BlockStart::kPaused) t.gstore(&state->paused, 1);
-  return -1;
+  if (start != BlockStart::kPaused) return -1;
+  t.gstore(&state->paused, 1);
+  return one_below && plane + 1 == static_cast<int>(stop.last_plane) ? plane : -1;
 }
 
 CJ2K_KERNEL_FN uint32_t first_of(const PlaneLists& lists, uint32_t size) {
@@ -140,19 +142,24 @@ struct Tier1Start {
     int plane = -1;
     if (entry < p.list.count()) {
       block = t.gload_ro(p.list.blocks + entry);
-      plane = start_plane(t, p.buffers, p.stop, block);
+      plane = start_plane(t, p.buffers, p.stop, block, p.by_plane);
     }
     const uint32_t* counts = p.list.counts;
     const uint32_t size = entry < counts[0] ? 0 : entry < counts[0] + counts[1] ? 1 : 2;
     const uint32_t key = static_cast<uint32_t>(plane) * kTier1Sizes + size;
+    const uint32_t last = p.stop.last_plane;
+    const uint32_t last_modelled = p.by_plane && last > 0 ? last - 1 : last;
     uint32_t rest = t.ballot(plane >= 0);
     while (rest != 0) {
       const uint32_t group = t.shuffle(key, T::ctz(rest));
       const uint32_t among = t.ballot((rest >> t.lane() & 1) != 0 && key == group);
       const uint32_t group_plane = group / kTier1Sizes, group_size = group % kTier1Sizes;
-      append(t, p.to_code, group_plane, group_size, among, block);
-      append(t, p.to_model, group_plane, group_size, among, block);
-      if (group_plane > p.stop.last_plane) {
+      const bool is_coded = group_plane >= last;
+      if (is_coded) append(t, p.to_code, group_plane, group_size, among, block);
+      if (!p.by_plane || !is_coded) {
+        append(t, p.to_model, group_plane, group_size, among, block);
+      }
+      if (group_plane > last_modelled) {
         append(t, p.to_model, group_plane - 1, group_size, among, block);
       }
       rest &= ~among;

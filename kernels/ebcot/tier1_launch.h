@@ -88,6 +88,9 @@ struct StartParams {
   Tier1List list;
   Tier1Limits stop;
   PlaneLists to_code, to_model;
+  /// Lists one plane at a time, stop.last_plane: for coding the blocks that have it next, for
+  /// modelling of the plane below these and the blocks that start there.
+  bool by_plane;
 };
 /// Puts each block that has planes left to code into the lists of the plane where it starts or
 /// resumes. The block is also listed for modelling of the plane below, which runs while the first

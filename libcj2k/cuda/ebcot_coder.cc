@@ -5,6 +5,7 @@
 // the hulls. Their kernels are in kernels/ebcot and kernels/rate.
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -107,6 +108,15 @@ class DeviceEbcot final : public DeviceBlockCoder {
   };
   bool is_listed(std::span<const BlockRequest> requests, bool is_sampled);
   Status list_requests(CudaGopWork& work, std::span<const BlockRequest> requests, Listed* listed);
+  /// Enqueues tier-1 in the stream for it, between what comes before and after in work.stream.
+  template <typename Tier1>
+  static Status on_coding_stream(CudaGopWork& work, const Tier1& tier1) {
+    CJ2K_TRY(work.stream.record(work.to_code));
+    CJ2K_TRY(work.coding.wait(work.to_code));
+    CJ2K_TRY(tier1(work.coding));
+    CJ2K_TRY(work.coding.record(work.coded));
+    return work.stream.wait(work.coded);
+  }
   Status run_tier1(CudaGopWork& work, const Tier1List& list, const Tier1Limits& limits);
   Status make_hulls(CudaGopWork& work, const Tier1List& list, const Tier1Output& output);
   Status finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests,
@@ -326,10 +336,14 @@ Status DeviceEbcot::code_planes(CudaGopWork& work, std::span<const BlockRequest>
   simt::Stream& stream = work.stream;
   CJ2K_TRY(stream.fill(decisions.records, 0, s_.memory.records_bytes));
   CJ2K_TRY(stream.fill(decisions.bytes, 0, s_.memory.stop_counters_bytes));
-  for (uint32_t plane = s_.tables.tier1.max_bit_planes; plane-- > 0;) {
-    CJ2K_TRY(run_tier1(work, listed.list, {nullptr, plane, plane}));
-    CJ2K_TRY(stop(stream, b, num_frames, plane, targets, decisions));
-  }
+  const auto after_plane = [&](simt::Stream& coding, uint32_t plane) {
+    return stop(coding, b, num_frames, plane, targets, decisions);
+  };
+  CJ2K_TRY(on_coding_stream(work, [&](simt::Stream& coding) {
+    // By reference, because a function object of this size would take memory from the heap.
+    return coder_->code_planes(coding, b, listed.list, s_.tables.tier1.max_bit_planes,
+                               std::ref(after_plane), d.as<void>(s_.memory.scratch));
+  }));
   CJ2K_TRY(bring_results(work, listed, {true, by_slope ? decisions.thresholds : nullptr}));
   // A block resumed for every plane after its first.
   const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
@@ -376,12 +390,10 @@ Tier1Output DeviceEbcot::output(const CudaGopWork& work) const {
 
 /// Tier-1 of a list, on the stream for it.
 Status DeviceEbcot::run_tier1(CudaGopWork& work, const Tier1List& list, const Tier1Limits& limits) {
-  CJ2K_TRY(work.stream.record(work.to_code));
-  CJ2K_TRY(work.coding.wait(work.to_code));
-  CJ2K_TRY(coder_->code(work.coding, buffers(work), list, limits,
-                        work.device.as<void>(s_.memory.scratch)));
-  CJ2K_TRY(work.coding.record(work.coded));
-  return work.stream.wait(work.coded);
+  return on_coding_stream(work, [&](simt::Stream& coding) {
+    return coder_->code(coding, buffers(work), list, limits,
+                        work.device.as<void>(s_.memory.scratch));
+  });
 }
 
 Tier1Output DeviceEbcot::output_by_number(const CudaGopWork& work, bool adds) const {

@@ -74,6 +74,14 @@ class ClassicCoder final : public Tier1Coder {
 /// pause. It writes to the half of a block's room that the MQ coder of plane p + 1 has read. So its
 /// list has the blocks that go on after plane p + 1, and the blocks that start at plane p or p - 1.
 ///
+/// code_planes lists the blocks anew for each plane, after it is known which of them have stopped:
+///
+///   caller's stream   list p           MQ p   who stops   list p-1   MQ p-1   who stops
+///   own stream                model p  model p-1                     model p-2
+///
+/// What stops after plane p is modelled in plane p - 1 in vain, as in section 5 of Martinez-del-Amor
+/// et al. (2017).
+///
 /// Calls on several streams are correct, but they take turns on the coder's own stream.
 class CiboCoder final : public Tier1Coder {
  public:
@@ -95,29 +103,19 @@ class CiboCoder final : public Tier1Coder {
   Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
               const Tier1Limits& limits, void* scratch) override {
     if (list.count() == 0) return Status::kOk;
-    auto* counters = static_cast<uint32_t*>(scratch);
-    uint32_t* blocks = counters + 2 * counts();
-    const uint32_t first1 = list.counts[0], first2 = first1 + list.counts[1];
-    const PlaneLists to_code{counters, blocks, list.count(), {0, first1, first2}};
-    const PlaneLists to_model{counters + counts(),
-                              blocks + uint64_t{max_planes_} * list.count(),
-                              list.count(),
-                              {0, first1, first2}};
-    if (max_planes_ > 0) CJ2K_TRY(stream.fill_u32(counters, 0, 2 * counts()));
-    CJ2K_TRY(tier1::tier1_start(stream, {buffers, list, limits, to_code, to_model}));
+    MqParams params{};
+    CJ2K_TRY(begin(stream, buffers, list, limits, scratch, &params));
+    CJ2K_TRY(tier1::tier1_start(stream,
+                                {buffers, list, limits, params.to_code, params.to_model, false}));
     CJ2K_TRY(stream.record(started_));
     CJ2K_TRY(model_stream_.wait(started_));
 
-    MqParams params = mq_params(buffers, list, limits, style_);
-    params.to_code = to_code;
-    params.to_model = to_model;
     const int top =
         std::min(static_cast<int>(max_planes_) - 1, static_cast<int>(limits.first_plane));
     for (int plane = top; plane >= static_cast<int>(limits.last_plane); --plane) {
       simt::Event& coded = coded_[plane & 1];
       if (plane <= top - 2) CJ2K_TRY(model_stream_.wait(coded));
-      CJ2K_TRY(model(buffers, list, to_model, plane));
-      CJ2K_TRY(model_stream_.record(modelled_));
+      CJ2K_TRY(model(buffers, list, params.to_model, plane));
       CJ2K_TRY(stream.wait(modelled_));
       params.plane = plane;
       CJ2K_TRY(tier1::tier1_mq_plane(stream, params));
@@ -126,10 +124,50 @@ class CiboCoder final : public Tier1Coder {
     return Status::kOk;
   }
 
+  Status code_planes(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
+                     uint32_t num_planes, const AfterPlane& after_plane, void* scratch) override {
+    if (list.count() == 0) {
+      return Tier1Coder::code_planes(stream, buffers, list, num_planes, after_plane, scratch);
+    }
+    MqParams params{};
+    CJ2K_TRY(begin(stream, buffers, list, {}, scratch, &params));
+    const int top = static_cast<int>(num_planes) - 1;
+    for (int plane = top; plane >= 0; --plane) {
+      params.plane = plane;
+      params.stop.last_plane = static_cast<uint32_t>(plane);
+      CJ2K_TRY(tier1::tier1_start(
+          stream, {buffers, list, params.stop, params.to_code, params.to_model, true}));
+      CJ2K_TRY(stream.record(started_));
+      CJ2K_TRY(model_stream_.wait(started_));
+      if (plane == top) CJ2K_TRY(model(buffers, list, params.to_code, plane));
+      CJ2K_TRY(stream.wait(modelled_));
+      if (plane > 0) CJ2K_TRY(model(buffers, list, params.to_model, plane - 1));
+      CJ2K_TRY(tier1::tier1_mq_plane(stream, params));
+      CJ2K_TRY(after_plane(stream, params.stop.last_plane));
+    }
+    return Status::kOk;
+  }
+
  private:
+  /// Empties the lists of planes.
+  Status begin(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
+               const Tier1Limits& limits, void* scratch, MqParams* params) const {
+    auto* counters = static_cast<uint32_t*>(scratch);
+    uint32_t* blocks = counters + 2 * counts();
+    const uint32_t first1 = list.counts[0], first2 = first1 + list.counts[1];
+    *params = mq_params(buffers, list, limits, style_);
+    params->to_code = {counters, blocks, list.count(), {0, first1, first2}};
+    params->to_model = {counters + counts(),
+                        blocks + uint64_t{max_planes_} * list.count(),
+                        list.count(),
+                        {0, first1, first2}};
+    return max_planes_ > 0 ? stream.fill_u32(counters, 0, 2 * counts()) : Status::kOk;
+  }
+
   /// Number of counters of one of the two sets of lists, rounded up for alignment.
   uint64_t counts() const { return (uint64_t{max_planes_} * kTier1Sizes + 31) / 32 * 32; }
 
+  /// Models a plane, and records modelled_ behind it.
   Status model(const Tier1Buffers& buffers, const Tier1List& list, const PlaneLists& to_model,
                int plane) {
     for (int size = 0; size < kTier1Sizes; ++size) {
@@ -146,7 +184,7 @@ class CiboCoder final : public Tier1Coder {
           reversible_};
       CJ2K_TRY(tier1::tier1_model(model_stream_, params, size));
     }
-    return Status::kOk;
+    return model_stream_.record(modelled_);
   }
 
   const uint32_t max_planes_, style_;
@@ -190,6 +228,16 @@ class FusedCoder final : public Tier1Coder {
 };
 
 }  // namespace
+
+Status Tier1Coder::code_planes(simt::Stream& stream, const Tier1Buffers& buffers,
+                               const Tier1List& list, uint32_t num_planes,
+                               const AfterPlane& after_plane, void* scratch) {
+  for (uint32_t plane = num_planes; plane-- > 0;) {
+    CJ2K_TRY(code(stream, buffers, list, {nullptr, plane, plane}, scratch));
+    CJ2K_TRY(after_plane(stream, plane));
+  }
+  return Status::kOk;
+}
 
 std::unique_ptr<Tier1Coder> make_fused_coder(uint32_t style, bool reversible,
                                              uint32_t max_thread_blocks) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -59,6 +60,16 @@ class Tier1Coder {
   /// @param scratch  scratch_bytes(), 256-byte aligned
   virtual Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
                       const Tier1Limits& limits, void* scratch) = 0;
+
+  /// Enqueues in the stream what decides, after a plane of all blocks is coded, which of them stop
+  /// (Tier1State::stopped).
+  using AfterPlane = std::function<Status(simt::Stream& stream, uint32_t plane)>;
+  /// Codes the blocks of the list plane by plane, from plane num_planes - 1 to 0. All pause after each
+  /// plane, and those that `after_plane` does not stop resume.
+  /// @param num_planes  no block of the list has more bit-planes; at most those of the layout
+  virtual Status code_planes(simt::Stream& stream, const Tier1Buffers& buffers,
+                             const Tier1List& list, uint32_t num_planes,
+                             const AfterPlane& after_plane, void* scratch);
 };
 /// Creates the coder of a form.
 /// @param context  the context of the streams that the coder will be used with; CIBO creates a

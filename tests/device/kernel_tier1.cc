@@ -219,6 +219,31 @@ TEST_CASE("tier-1 kernels: pause after every plane, or at one, and go on, in eve
   report("every plane", totals);
 }
 
+TEST_CASE("tier-1 kernels: plane by plane, with blocks that stop for good, some before the first") {
+  Totals totals;
+  for (uint32_t style = 0; style < 64; ++style) {
+    const auto items = stop_items(9000 + 100 * style, style == 0);
+    for (const Tier1Form form : kForms) {
+      const Options options{form, kSchedules[style % 3], style, style % 2 == 1};
+      {
+        Gop gop(items, options);
+        std::mt19937_64 random(style);
+        std::vector<uint32_t> last(gop.num_blocks());  // plane after which a block stops
+        for (uint32_t& plane : last) plane = static_cast<uint32_t>(random() % 12);
+        gop.code_planes([&](uint32_t b, uint32_t plane) { return plane <= last[b]; }, totals);
+        // CIBO models a plane before it is known who stops; nobody else does.
+        const bool is_cibo = form == Tier1Form::kCibo;
+        CHECK(gop.num_modelled_ahead() == (is_cibo ? gop.num_begun_and_paused() : 0));
+      }
+      Gop gop(items, options);
+      gop.code_planes([](uint32_t, uint32_t) { return false; }, totals);
+      gop.compare_with_whole();
+    }
+  }
+  CHECK(totals.paused > 5000);
+  report("stops", totals);
+}
+
 TEST_CASE("tier-1 kernels: too little room for the bytes is said, and nothing written beyond") {
   std::vector<Item> items;
   for (uint64_t seed = 0; seed < 8; ++seed) {

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <random>
 #include <span>
@@ -177,16 +178,10 @@ class Gop {
   /// @param thresholds  [frame][component]; empty: none
   void code(std::vector<uint32_t> blocks, std::vector<uint16_t> thresholds = {},
             uint32_t last_plane = 0) {
-    // Blocks can be in any order, but those of one size must be together.
-    std::shuffle(blocks.begin(), blocks.end(), random_);
-    const auto size_of = [&](uint32_t block) { return layout_.jobs[block % items_.size()].size; };
-    std::stable_sort(blocks.begin(), blocks.end(),
-                     [&](uint32_t a, uint32_t b) { return size_of(a) < size_of(b); });
-    const auto d_blocks = gpu_.upload(blocks);
+    simt::DeviceBuffer d_blocks;
+    const Tier1List list = upload_list(blocks, &d_blocks);
     const auto d_thresholds =
         gpu_.upload(thresholds.empty() ? std::vector<uint16_t>(1) : thresholds);
-    Tier1List list{d_blocks.as<uint32_t>(), {}};
-    for (const uint32_t block : blocks) ++list.counts[size_of(block)];
     const Tier1Limits stop{thresholds.empty() ? nullptr : d_thresholds.as<uint16_t>(), last_plane};
     REQUIRE(coder_->code(gpu_.stream, buffers_, list, stop, scratch_.as<void>()) == Status::kOk);
     REQUIRE(gpu_.stream.synchronize() == Status::kOk);
@@ -198,6 +193,35 @@ class Gop {
           thresholds.empty() ? uint16_t{0} : thresholds[frame * CJ2K_MAX_COMPONENTS + component],
           static_cast<int>(last_plane));
     }
+  }
+
+  /// Codes all planes of all blocks, but those that stop: `stops` says so of a block after a plane,
+  /// also of blocks that have not been begun or are finished. Compares after each plane.
+  void code_planes(const std::function<bool(uint32_t block, uint32_t plane)>& stops,
+                   Totals& totals) {
+    std::vector<uint32_t> blocks = all();
+    simt::DeviceBuffer d_blocks;
+    const Tier1List list = upload_list(blocks, &d_blocks);
+    std::vector<bool> stopped(num_blocks());
+    uint32_t next = layout_.max_bit_planes;
+    const auto after_plane = [&](simt::Stream& stream, uint32_t plane) {
+      CHECK(plane == --next);
+      for (const uint32_t block : blocks) {
+        if (stopped[block]) continue;
+        code_on_host(block, 0, static_cast<int>(plane));
+        stopped[block] = stops(block, plane);
+        if (!stopped[block]) continue;
+        CJ2K_TRY(stream.fill(&states_.as<Tier1State>()[block].stopped, 1, 1));
+      }
+      CJ2K_TRY(stream.synchronize());
+      compare(totals);
+      return Status::kOk;
+    };
+    REQUIRE(coder_->code_planes(gpu_.stream, buffers_, list, layout_.max_bit_planes, after_plane,
+                                scratch_.as<void>()) == Status::kOk);
+    CHECK(next == 0);
+    REQUIRE(gpu_.stream.synchronize() == Status::kOk);
+    compare(totals);
   }
 
   /// Compares all blocks of the GOP.
@@ -274,6 +298,26 @@ class Gop {
     }
     return sum;
   }
+  size_t num_begun_and_paused() const {
+    return static_cast<size_t>(
+        std::count_if(expected_.begin(), expected_.end(),
+                      [](const Expected& e) { return e.paused && !e.passes.empty(); }));
+  }
+  /// Those of which the plane below the pause is modelled.
+  size_t num_modelled_ahead() {
+    const auto symbols = gpu_.download<PassSymbols>(
+        pass_symbols_, static_cast<size_t>(layout_.frame_passes) * num_frames_);
+    size_t sum = 0;
+    for (size_t i = 0; i < num_blocks(); ++i) {
+      const Expected& e = expected_[i];
+      if (!e.paused || e.passes.empty()) continue;
+      const PassSymbols& next =
+          symbols[i / items_.size() * layout_.frame_passes +
+                  layout_.jobs[i % items_.size()].first_pass + e.passes.size()];
+      if (next.offset_bytes != kUntouched.offset_bytes) ++sum;
+    }
+    return sum;
+  }
   std::vector<uint32_t> num_bytes() {
     std::vector<uint32_t> result;
     for (const Tier1State& s : gpu_.download<Tier1State>(states_, num_blocks())) {
@@ -284,6 +328,18 @@ class Gop {
 
  private:
   static constexpr PassSymbols kUntouched{0xDEADBEEF, 0xDEAD, 0xBEEF, -1};
+
+  /// Blocks can be in any order, but those of one size must be together.
+  Tier1List upload_list(std::vector<uint32_t>& blocks, simt::DeviceBuffer* on_device) {
+    std::shuffle(blocks.begin(), blocks.end(), random_);
+    const auto size_of = [&](uint32_t block) { return layout_.jobs[block % items_.size()].size; };
+    std::stable_sort(blocks.begin(), blocks.end(),
+                     [&](uint32_t a, uint32_t b) { return size_of(a) < size_of(b); });
+    *on_device = gpu_.upload(blocks);
+    Tier1List list{on_device->as<uint32_t>(), {}};
+    for (const uint32_t block : blocks) ++list.counts[size_of(block)];
+    return list;
+  }
 
   /// Lays out the blocks of a frame one after another, in every buffer.
   /// @return words of the planes of a frame
