@@ -57,7 +57,7 @@ struct alignas(16) Tier1State {
   uint8_t paused;    ///< 1: paused after a plane, can resume
   uint8_t finished;  ///< 1: all planes are coded
   uint8_t stopped;   ///< 1: stopped for good (slopes.h); no call codes it any more, in any list
-  uint8_t reserved;
+  uint8_t modelled;  ///< the lowest plane that the classic form has modelled
   uint32_t contexts[21];
 };
 
@@ -130,6 +130,10 @@ struct Tier1Limits {
   uint32_t last_plane = 0;  ///< the lowest plane to code
   /// No block of the list has a plane above this one left to code. Saves launches.
   uint32_t first_plane = kMaxBitPlanes;
+  /// For the classic form, which models first and codes then. kExpected: model down to the plane after
+  /// which a block is expected to pause (core/ebcot/expected_pause.h). A block that does not pause
+  /// there is left open. kOpen: only blocks that were left open, and all their planes.
+  enum class Modelled : uint8_t { kAll, kExpected, kOpen } modelled = Modelled::kAll;
 };
 
 /// What tier1_hull writes, in device memory.

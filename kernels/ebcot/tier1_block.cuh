@@ -18,12 +18,13 @@ struct alignas(16) StateHead {
   uint32_t num_bytes;
   uint8_t last, open, first_pass, num_passes;
   uint8_t paused, finished;
-  uint8_t stopped, reserved;
+  uint8_t stopped, modelled;
 };
 static_assert(sizeof(StateHead) == offsetof(Tier1State, contexts));
 static_assert(offsetof(StateHead, num_passes) == offsetof(Tier1State, num_passes));
 static_assert(offsetof(StateHead, finished) == offsetof(Tier1State, finished));
 static_assert(offsetof(StateHead, stopped) == offsetof(Tier1State, stopped));
+static_assert(offsetof(StateHead, modelled) == offsetof(Tier1State, modelled));
 
 /// Follows the last decision of a pass up to a multiple of 16, so that the MQ coder need not count.
 /// Its context, which no decision has, is in a state that codes it without any effect.
@@ -78,7 +79,8 @@ CJ2K_KERNEL_FN BlockStart start_of(T& t, const Tier1Buffers& buffers, const Tier
   const StateHead head = load_head(t, buffers.states + block);
   const int left = planes_left(bit_planes, head.num_passes);
   *plane = left - 1;
-  if (head.finished != 0 || head.stopped != 0) return BlockStart::kNothing;
+  const bool is_open = head.paused == 0 || stop.modelled != Tier1Limits::Modelled::kOpen;
+  if (head.finished != 0 || head.stopped != 0 || !is_open) return BlockStart::kNothing;
   const auto out_of_reach = [&] {
     const Tier1Job* job = buffers.jobs + block % buffers.num_blocks;
     const uint16_t threshold = threshold_of(t, buffers, stop, block, t.gload_ro(&job->component));

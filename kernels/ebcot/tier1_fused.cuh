@@ -213,6 +213,7 @@ struct Tier1Fused {
       first = 0;
     }
     CJ2K_KERNEL_FN void end_plane() {}
+    CJ2K_KERNEL_FN bool goes_on(int) { return true; }
   };
 
   /// Takes `units` contiguous units of the ring; waits until they are free.

@@ -5,6 +5,7 @@
 // classic and the CIBO form use it.
 #pragma once
 
+#include "core/ebcot/expected_pause.h"
 #include "kernels/ebcot/tier1_block.cuh"
 #include "kernels/ebcot/tier1_launch.h"
 #include "kernels/ebcot/tier1_modeller.cuh"
@@ -12,7 +13,8 @@
 
 namespace cj2k::cuda::tier1 {
 
-/// Models blocks of one size: all planes that they have left (classic), or one plane (CIBO).
+/// Models blocks of one size: all planes that they have left, or those that are expected to be coded
+/// (classic), or one plane (CIBO).
 ///
 /// Grid: x = maximum number of blocks / kGroups. Where the device counts the list, thread blocks
 ///   beyond the count return at once. The kernel is not persistent, because the MQ coder of the
@@ -51,7 +53,7 @@ struct Tier1Model {
   template <typename T>
   CJ2K_KERNEL_FN static void run(T& t, Smem& smem, const Params& p) {
     const uint32_t group = kWarps == 1 ? t.warp() : 0;
-    const uint32_t entry = t.block_x() * kGroups + group;
+    const uint32_t entry = entry_of(t);
     const uint32_t count = p.device_count == nullptr ? p.count : t.gload_ro(p.device_count);
     if (entry >= count) return;
     const uint32_t block = t.gload_ro(p.blocks + entry);
@@ -63,14 +65,19 @@ struct Tier1Model {
     if (plane == kPlanesLeft) {
       if (start_of(t, p.buffers, p.stop, block, planes, &plane) != BlockStart::kCodes) plane = -1;
       last_plane = static_cast<int>(p.stop.last_plane);
+      if (plane >= last_plane && ModelGroup<T>(t, smem.groups[group].model.group).thread() == 0) {
+        t.gstore(&p.buffers.states[block].modelled, static_cast<uint8_t>(last_plane));
+      }
     } else if ((plane & 1) != 0) {
       first = static_cast<uint32_t>(tier1_symbol_capacity(job.width, job.height, 1));
     }
-    StagedSink<T> sink{t, smem.groups[group],
+    StagedSink<T> sink{t,
+                       smem.groups[group],
                        p.buffers.symbols + frame * p.buffers.frame_symbols + job.symbols_offset,
                        p.buffers.pass_symbols + uint64_t{frame} * p.buffers.frame_passes +
                            job.first_pass +
                            static_cast<uint32_t>(num_passes_of(planes - 1 - plane)),
+                       p,
                        first};
     Modeller<T, ModelGroup<T>, kWarps, StagedSink<T>>(t, smem.groups[group].model, p.buffers, job,
                                                       block, p.style, p.reversible, sink)
@@ -78,6 +85,11 @@ struct Tier1Model {
   }
 
  private:
+  template <typename T>
+  CJ2K_KERNEL_FN static uint32_t entry_of(T& t) {
+    return t.block_x() * kGroups + (kWarps == 1 ? t.warp() : 0);
+  }
+
   template <typename T>
   using ModelGroup = Group<T, kWarps, true>;
 
@@ -89,6 +101,7 @@ struct Tier1Model {
     BlockSmem& smem;
     uint8_t* symbols;
     PassSymbols* pass;
+    const Params& p;
     uint32_t cursor;      ///< where the plane begins in `symbols`, in bytes
     uint32_t staged = 0;  ///< bytes of the plane in shared memory
 
@@ -112,6 +125,35 @@ struct Tier1Model {
       cursor += staged;
       staged = 0;
       group.sync();
+    }
+    CJ2K_KERNEL_FN bool goes_on(int plane) {
+      // With eight warps there are no registers for it.
+      if (kWarps == 8 || p.stop.modelled != Tier1Limits::Modelled::kExpected) return true;
+      ModelGroup<T> group(t, smem.model.group);
+      const bool is_first = group.thread() == 0;
+      if (!group.any(is_first && expects_pause(plane))) return true;
+      if (is_first) t.gstore(&p.buffers.states[block()].modelled, static_cast<uint8_t>(plane));
+      return false;
+    }
+    /// Read again, which takes no register meanwhile.
+    CJ2K_KERNEL_FN uint32_t block() const { return t.gload_ro(p.blocks + entry_of(t)); }
+    /// Whether the block is expected to pause after a plane whose passes this thread has published.
+    CJ2K_KERNEL_FN bool expects_pause(int plane) {
+      const uint32_t number = block();
+      const Tier1Job* job = p.buffers.jobs + number % p.buffers.num_blocks;
+      ExpectedPause expected(t.gload_ro(&job->weight), threshold_of(t, p.buffers, p.stop, number,
+                                                                    t.gload_ro(&job->component)));
+      // The highest plane has a clean-up pass alone.
+      const int first = plane + 1 == bit_planes(t, p.buffers, number) ? 2 : 0;
+      bool pauses = false;
+      for (int i = first; i < 3; ++i) {
+        const PassSymbols made = t.gload(pass - 3 + i);
+        pauses = expected.add(i == 0   ? PassKind::kSignificance
+                              : i == 1 ? PassKind::kRefinement
+                                       : PassKind::kCleanup,
+                              made.count, made.distortion, plane);
+      }
+      return pauses;
     }
   };
 };

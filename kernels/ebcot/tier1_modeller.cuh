@@ -349,6 +349,8 @@ constexpr uint32_t model_samples(uint32_t warps) { return warps == 1 ? 1024 : 40
 ///       the decisions of the pass are written, but the group has not synchronised since
 ///   void end_plane()
 ///       all passes of the plane are published
+///   bool goes_on(int plane)
+///       whether the planes below this one are wanted
 template <typename T, typename G, uint32_t kWarps, typename Sink>
 class Modeller {
  public:
@@ -388,9 +390,10 @@ class Modeller {
   CJ2K_KERNEL_FN void planes(int plane, int last_plane) {
     if (plane < last_plane) return;
     begin(plane);
-    for (; plane >= last_plane; --plane) {
+    while (true) {
       code_plane(plane);
-      if (plane > last_plane) bits_ = load_plane(plane - 1);
+      if (plane == last_plane || !sink_.goes_on(plane)) break;
+      bits_ = load_plane(--plane);
     }
   }
 

@@ -279,13 +279,17 @@ struct MqCoder {
   template <typename T>
   CJ2K_KERNEL_FN static void pause(T& t, const Tier1State* state,
                                    Segments<DeviceStore<T>>& segments) {
-    StateHead before{};
-    if constexpr (kByPlane) before = load_head(t, state);
-    if (before.paused == 0) before.open = 0;
-    segments.pause(before);
+    if constexpr (kByPlane) {
+      StateHead before = load_head(t, state);
+      if (before.paused == 0) before.open = 0;
+      segments.pause(before);
+    } else {
+      segments.pause();
+    }
   }
 
-  /// Codes the planes of one block.
+  /// Codes the planes of one block, as far as they are modelled. If it does not pause there, it stays
+  /// open.
   /// @param lanes  those that call together
   /// @return whether the block goes on with the plane below; false without kByPlane
   template <typename T>
@@ -296,7 +300,7 @@ struct MqCoder {
     Tier1State* state = p.buffers.states + block;
     StateHead head = load_head(t, state);
     const int planes = bit_planes(t, p.buffers, block);
-    const int last_plane = kByPlane ? p.plane : static_cast<int>(p.stop.last_plane);
+    const int last_plane = kByPlane ? p.plane : int{head.modelled};
     const int num_passes = num_passes_of(planes - last_plane);
     const uint16_t threshold = threshold_of(t, p.buffers, p.stop, block, job.component);
 
@@ -352,7 +356,7 @@ struct MqCoder {
     head.finished = finished;
     if (!finished) {
       save_contexts(t, bank, state);
-      if (!kByPlane || last_plane <= static_cast<int>(p.stop.last_plane) || stops()) {
+      if (paused || pass.plane <= p.stop.last_plane || stops()) {
         head.paused = 1;
         pause(t, state, segments);
       } else {

@@ -68,7 +68,8 @@ struct Tier1Count {
     ExpectedPause expected(t.gload_ro(&job->weight),
                            threshold_of(t, p.buffers, p.stop, block, t.gload_ro(&job->component)));
     uint32_t sum = 0;
-    const int last = num_passes_of(planes - static_cast<int>(p.stop.last_plane));
+    const int modelled = t.gload(&p.buffers.states[block].modelled);
+    const int last = num_passes_of(planes - modelled);
     for (int pass = num_passes_of(planes - 1 - plane); pass < last; ++pass) {
       const PassSymbols made = t.gload_ro(passes + pass);
       sum += made.count;

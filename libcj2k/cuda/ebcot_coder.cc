@@ -249,7 +249,10 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<BlockRequest
   }
   CJ2K_TRY(work.stream.upload(d.as<void>(s_.memory.thresholds), thresholds,
                               num_thresholds * sizeof(uint16_t)));
-  CJ2K_TRY(run_tier1(work, listed.list, {d.as<uint16_t>(s_.memory.thresholds)}));
+  const bool pauses = std::any_of(thresholds, thresholds + num_thresholds,
+                                  [](uint16_t threshold) { return threshold > 0; });
+  CJ2K_TRY(run_tier1(work, listed.list,
+                     {pauses ? d.as<const uint16_t>(s_.memory.thresholds) : nullptr}));
   if (rate_.allocates(requests)) {
     CJ2K_TRY(rate_.begin(work, requests));
     CJ2K_TRY(make_hulls(work, listed.list, output_by_number(work, false)));

@@ -25,7 +25,9 @@ MqParams mq_params(const Tier1Buffers& buffers, const Tier1List& list, const Tie
   return params;
 }
 
-/// Models all planes that the blocks have left to code, then codes them, sorted by their decisions.
+/// Models the planes that the blocks have left to code, then codes them, sorted by their decisions.
+/// With an early stop it models those that are expected to be coded. Then it models and codes the rest
+/// of the blocks that did not pause there.
 class ClassicCoder final : public Tier1Coder {
  public:
   ClassicCoder(uint32_t style, bool reversible) : style_(style), reversible_(reversible) {}
@@ -37,6 +39,18 @@ class ClassicCoder final : public Tier1Coder {
   Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
               const Tier1Limits& limits, void* scratch) override {
     if (list.count() == 0) return Status::kOk;
+    Tier1Limits part = limits;
+    if (limits.thresholds != nullptr) {
+      part.modelled = Tier1Limits::Modelled::kExpected;
+      CJ2K_TRY(code_part(stream, buffers, list, part, scratch));
+      part.modelled = Tier1Limits::Modelled::kOpen;
+    }
+    return code_part(stream, buffers, list, part, scratch);
+  }
+
+ private:
+  Status code_part(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
+                   const Tier1Limits& limits, void* scratch) {
     uint32_t first = 0;
     for (int size = 0; size < kTier1Sizes; ++size) {
       const uint32_t count = list.counts[size];
@@ -58,7 +72,6 @@ class ClassicCoder final : public Tier1Coder {
     return tier1::tier1_mq(stream, params);
   }
 
- private:
   const uint32_t style_;
   const bool reversible_;
 };

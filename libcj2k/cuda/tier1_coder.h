@@ -24,7 +24,7 @@ namespace cj2k::cuda {
 
 /// How block coding is divided into kernels. All forms give the same bytes.
 enum class Tier1Form : uint8_t {
-  kClassic,  ///< one kernel models all planes, then one codes them
+  kClassic,  ///< one kernel models the planes of a block, then one codes them
   kCibo,     ///< both kernels run plane by plane, beside each other on two streams
   kFused,    ///< one kernel: warps that model feed a warp that codes, through shared memory
 };

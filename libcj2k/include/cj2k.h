@@ -234,7 +234,7 @@ typedef enum cj2k_stop {
 /* How block coding is divided into kernels on a GPU. */
 typedef enum cj2k_tier1 {
   CJ2K_TIER1_AUTO = 0,    /* classic, until a GPU has been measured */
-  CJ2K_TIER1_CLASSIC = 1, /* context modelling of all bit-planes, then the MQ coder */
+  CJ2K_TIER1_CLASSIC = 1, /* context modelling of the bit-planes, then the MQ coder */
   CJ2K_TIER1_CIBO = 2,    /* bit-plane by bit-plane, modelling and MQ coder side by side */
   CJ2K_TIER1_FUSED = 3    /* one kernel for both */
 } cj2k_tier1;

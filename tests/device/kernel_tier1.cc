@@ -181,6 +181,7 @@ TEST_CASE("tier-1 kernels: pause at the CPU's planes, and go on, with falling th
     }
   }
   CHECK(totals.paused > 1500);
+  CHECK(totals.modelled_to_pause > by_form[0] / 3);
   CHECK(by_form[0] == by_form[1]);
   CHECK(by_form[0] == by_form[2]);
   report("thresholds", totals);

@@ -80,6 +80,8 @@ inline void write_planes(const TestBlock& source, uint64_t* words) {
 /// Counts what has been compared so far.
 struct Totals {
   size_t blocks = 0, passes = 0, bytes = 0, paused = 0, resumed = 0;
+  /// Of the paused blocks of the classic form, those that were modelled as far as they were coded.
+  size_t modelled_to_pause = 0;
 };
 
 /// What the CPU has made of a block so far.
@@ -254,6 +256,10 @@ class Gop {
       if (want.paused && !want.passes.empty()) {
         compare_saved(got, {d_snapshots.data() + first, want.passes.size()}, want.saved);
         ++totals.paused;
+        const int coded_to = items_[i % items_.size()].frames[frame].bit_planes() -
+                             num_planes_coded(static_cast<int>(want.passes.size()));
+        totals.modelled_to_pause +=
+            options_.form == Tier1Form::kClassic && got.modelled == coded_to && coded_to > 0;
       }
       // At most one plane after a pause may have been modelled.
       if (options_.form == Tier1Form::kCibo && want.coded) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Where a block is expected to pause, known from context modelling alone: before MQ coding there are
-// decisions and distortions, but no bytes. It serves to sort blocks by the work that they will take;
-// no byte depends on it.
+// decisions and distortions, but no bytes. It serves to end modelling there for the time being, and to
+// sort blocks by the work that they will take; no byte depends on it.
 #pragma once
 
 #include <cstdint>
