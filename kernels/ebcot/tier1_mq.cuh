@@ -275,7 +275,7 @@ struct MqCoder {
 
  private:
   /// Segments::pause, before the new head of the state is stored: the lengths from before are exact
-  /// if the block paused. tier1_mq has no registers for them.
+  /// if the block paused. In tier1_mq that would take more instructions than it saves.
   template <typename T>
   CJ2K_KERNEL_FN static void pause(T& t, const Tier1State* state,
                                    Segments<DeviceStore<T>>& segments) {

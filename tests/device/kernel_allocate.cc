@@ -70,19 +70,14 @@ void check_plan(Gpu& gpu, const Plan& plan, uint64_t seed, uint32_t most_bytes, 
   std::vector<PacketScratch> scratch;
   scratch.emplace_back(plan);
   RateControl rate(plan, scratch);
-  std::vector<Frame> frames;
-  std::vector<std::vector<RateLimits>> limits;
-  for (size_t f = 0; f < kFrames; ++f) {
-    frames.push_back(random_frame(plan, random(), most_bytes));
-    limits.push_back(limits_of(plan, frames.back(), random));
-  }
-  OnDevice device(gpu, plan, frames);
-  for (size_t i = 0; i < limits[0].size(); i += kFrames) {
-    std::vector<RateLimits> of;
-    for (size_t f = 0; f < kFrames; ++f) of.push_back(limits[f][(i + f) % limits[0].size()]);
+  const RandomGop gop(plan, kFrames, random,
+                      [&](uint64_t s) { return random_frame(plan, s, most_bytes); });
+  OnDevice device(gpu, plan, gop.frames);
+  for (size_t round = 0; round < gop.num_rounds(); ++round) {
+    const std::vector<RateLimits> of = gop.of_round(round);
     device.allocate(of);
     for (size_t f = 0; f < kFrames; ++f)
-      check_frame(plan, frames[f], of[f], rate, device, f, totals);
+      check_frame(plan, gop.frames[f], of[f], rate, device, f, totals);
   }
 }
 

@@ -124,28 +124,24 @@ void check_plan(Gpu& gpu, const Plan& plan, uint64_t seed, uint32_t most_bytes, 
   REQUIRE(device_allocates(plan));
   std::mt19937_64 random(seed);
   constexpr size_t kFrames = 3;
-  std::vector<Frame> frames;
-  std::vector<std::vector<RateLimits>> limits;
-  for (size_t f = 0; f < kFrames; ++f) {
-    frames.push_back(frame_with_bytes(plan, random(), most_bytes));
-    limits.push_back(limits_of(plan, frames.back(), random));
-  }
+  const RandomGop gop(plan, kFrames, random,
+                      [&](uint64_t s) { return frame_with_bytes(plan, s, most_bytes); });
+  const std::vector<Frame>& frames = gop.frames;
   OnDevice device(gpu, plan, frames);
   std::vector<uint8_t> paused(kFrames * plan.blocks.size());
   for (size_t i = 0; i < paused.size(); ++i) {
     const CodedBlock& block = frames[i / plan.blocks.size()].blocks[i % plan.blocks.size()];
     paused[i] = static_cast<uint8_t>(random() % (block.num_passes + uint64_t{1}));
   }
-  for (size_t i = 0; i < limits[0].size(); i += kFrames) {
-    std::vector<RateLimits> of;
-    for (size_t f = 0; f < kFrames; ++f) of.push_back(limits[f][(i + f) % limits[0].size()]);
+  for (size_t round = 0; round < gop.num_rounds(); ++round) {
+    const std::vector<RateLimits> of = gop.of_round(round);
     device.allocate(of);
-    const std::vector<uint8_t> own_paused = i == 0 ? std::vector<uint8_t>() : paused;
+    const std::vector<uint8_t> own_paused = round == 0 ? std::vector<uint8_t>() : paused;
     const OnDevice::Written written = device.write(kMuchRoom, 7, own_paused);
     check_stats(plan, device, written, own_paused);
     uint32_t end = 0;
     for (size_t f = 0; f < kFrames; ++f) {
-      INFO("frame ", f, ", limits ", (i + f) % limits[0].size());
+      INFO("frame ", f, ", round ", round);
       REQUIRE(device.outcomes[f].first_unit == end);
       end += units_of(device.outcomes[f]);
       const uint64_t min_bytes = random() % 3 == 0 ? of[f].frame_bytes % 50000 : 0;

@@ -248,4 +248,28 @@ inline std::vector<RateLimits> limits_of(const Plan& plan, const Frame& frame,
           {part, least.component, 0}};
 }
 
+/// Random frames, and for each of them the limits of limits_of.
+struct RandomGop {
+  std::vector<Frame> frames;
+  std::vector<std::vector<RateLimits>> limits;  ///< [frames]
+
+  /// @param make_frame  (seed) -> Frame
+  template <typename MakeFrame>
+  RandomGop(const Plan& plan, size_t num_frames, std::mt19937_64& random,
+            const MakeFrame& make_frame) {
+    for (size_t f = 0; f < num_frames; ++f) {
+      frames.push_back(make_frame(random()));
+      limits.push_back(limits_of(plan, frames.back(), random));
+    }
+  }
+  size_t num_rounds() const { return limits[0].size() / frames.size(); }
+  /// The limits of the frames in a round. Over all rounds each limit has its turn.
+  std::vector<RateLimits> of_round(size_t round) const {
+    std::vector<RateLimits> of;
+    for (size_t f = 0; f < frames.size(); ++f)
+      of.push_back(limits[f][(round * frames.size() + f) % limits[f].size()]);
+    return of;
+  }
+};
+
 }  // namespace cj2k::cuda
