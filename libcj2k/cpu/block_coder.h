@@ -52,7 +52,6 @@ struct BlockLimits {
   bool anew = false;                       ///< blocks that are coded already begin again
   HtPoints points = HtPoints::kNearSlope;  ///< HT
   SlopeThresholds rdoq{};                  ///< as in BlockRequest
-  bool hulls_known = false;                ///< as in BlockRequest
 };
 
 /// There is one per encoder. Its workers call it at the same time, each with its own index.

@@ -124,7 +124,7 @@ class BlockRun final : public Tier1Queue {
   void keep_segments(const Tier1Output& out, CodedBlock& coded);
   void keep_tails(const Tier1Output& out, CodedBlock& coded);
   void keep_samples(const BlockLane& lane, CodedBlock& coded);
-  void optimise(BlockLane& lane, const CodedBlock& before);
+  void optimise(BlockLane& lane);
   double weight(const CodeBlock& block) const {
     return distortion_weight(plan_, block, limits_.step_set);
   }
@@ -166,7 +166,6 @@ bool BlockRun::next(int number, Tier1Task* task) {
 bool BlockRun::begin(BlockLane& lane) {
   CodedBlock& coded = out_[lane.index];
   const CodeBlock& block = plan_.blocks[lane.index];
-  const CodedBlock last = coded;
   if (limits_.anew) coded = CodedBlock{};
   const PausedBlock* before = paused(coded);
   // With PTERM blocks do not pause: each pass has its own ending, and a paused block does not keep
@@ -186,7 +185,7 @@ bool BlockRun::begin(BlockLane& lane) {
   lane.stride = (block.width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
   quantise(lane);
   lane.changes = 0;
-  if (limits_.rdoq[block.component] != 0) optimise(lane, last);
+  if (limits_.rdoq[block.component] != 0) optimise(lane);
   const int planes_left = coded.is_coded ? coded.planes_left : lane.bit_planes;
   const BlockStart start = block_start(planes_left, coded.num_passes, lane.stop.last_plane, [&] {
     return is_out_of_reach(lane.stop.weight, planes_left, lane.stop.threshold);
@@ -271,26 +270,16 @@ void BlockRun::code_triples(std::span<const uint32_t> blocks) {
   colours.count = 0;
 }
 
-/// RDOQ of a block that can reach the slope. Its cut is that of its hull, where it is known.
-/// @param last  the block as it was coded before
-void BlockRun::optimise(BlockLane& lane, const CodedBlock& last) {
+/// RDOQ of a block that can reach the slope.
+void BlockRun::optimise(BlockLane& lane) {
   const CodeBlock& block = plan_.blocks[lane.index];
   const uint16_t slope = limits_.rdoq[block.component];
   if (lane.bit_planes == 0 || best_slope_left(weight(block), lane.bit_planes) < slope) return;
   const double lambda = rdoq_lambda(slope, weight(block));
   PassKind kind;
-  int plane = rdoq_plane(lambda, &kind);
-  if (limits_.hulls_known) {
-    const int passes = passes_at(last, slope);
-    if (passes == 0) return;
-    const int most_planes = subband_of(plan_, block, limits_.step_set).max_bit_planes;
-    plane = most_planes + block.planes_above - last.zero_bit_planes - num_planes_begun(passes);
-    kind = pass_kind(passes - 1);
-  } else if (plane == lane.bit_planes - 1) {
-    // Its one pass hardly ever pays: of 3,500 such blocks of a frame, RDOQ changed 150.
-    return;
-  }
-  if (plane >= lane.bit_planes) return;
+  const int plane = rdoq_plane(lambda, &kind);
+  // One pass hardly ever pays: of 3,500 such blocks of a frame, RDOQ changed 150.
+  if (plane >= lane.bit_planes - 1) return;
   RdoqBlock b{lane.samples.as<uint32_t>(),
               lane.stride,
               block.width,

@@ -56,8 +56,8 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
                        const CodeSome& code) {
   switch (request.rule) {
     case StopRule::kThresholds:
-      code(request.blocks, {request.thresholds, 0, request.step_set, request.anew, request.points,
-                            request.rdoq, request.hulls_known});
+      code(request.blocks,
+           {request.thresholds, 0, request.step_set, request.anew, request.points, request.rdoq});
       break;
     case StopRule::kPredicted:
       if (plan_.params.coder == CJ2K_CODER_HT) {
@@ -68,10 +68,8 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
       request.thresholds = predict_thresholds(plan_, blocks, sample.blocks, sample.weights,
                                               request.targets, *histogram_);
       request.step_set = step_set_of(plan_, request);
-      if (rdoq_follows_prediction(plan_)) {
-        request.rdoq = rdoq_slopes(plan_, request.thresholds);
-        code(request.blocks,
-             {request.thresholds, 0, request.step_set, true, request.points, request.rdoq, false});
+      if (has_rdoq(plan_)) {
+        run_rdoq(request, sample, blocks, code);
         break;
       }
       if (request.step_set != 0)
@@ -92,6 +90,35 @@ void CpuStopRules::run_ht(BlockRequest& request, const BlockSample& sample,
     const HtShare& share = prediction.share();
     code(share.blocks, {share.thresholds, 0, share.step_set, true, share.points});
   } while (prediction.goes_on(blocks, *histogram_));
+}
+
+/// Whether blocks that paused at `below` tell of the slopes of a prediction.
+bool is_reached(const SlopeThresholds& predicted, const SlopeThresholds& below) {
+  bool all = true;
+  for (size_t c = 0; c < below.size(); ++c) all &= predicted[c] >= below[c];
+  return all;
+}
+
+/// Predicts once more, from the larger sample, and codes all blocks with RDOQ.
+void CpuStopRules::run_rdoq(BlockRequest& request, const BlockSample& sample,
+                            const CodedBlock* blocks, const CodeSome& code) {
+  if (request.thresholds[0] != 0) {
+    const BlockShare& larger = sample.larger;
+    SlopeThresholds below;
+    bool anew = true;
+    do {
+      below = below_prediction(request.thresholds);
+      code(larger.blocks, {below, 0, request.step_set, anew});
+      request.thresholds = predict_thresholds(plan_, blocks, larger.blocks, larger.weights,
+                                              request.targets, *histogram_);
+      anew = false;
+    } while (!is_reached(request.thresholds, below));
+    if (!request.steps_known)
+      request.step_set = step_set_after(plan_, request.thresholds, request.step_set);
+  }
+  request.rdoq = rdoq_slopes(plan_, request.thresholds);
+  code(request.blocks,
+       {request.thresholds, 0, request.step_set, true, request.points, request.rdoq});
 }
 
 void CpuStopRules::run_planes(const BlockRequest& request, const CodedBlock* blocks,

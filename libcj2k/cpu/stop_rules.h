@@ -36,6 +36,8 @@ class CpuStopRules {
 
  private:
   struct PlaneTables;
+  void run_rdoq(BlockRequest& request, const BlockSample& sample, const CodedBlock* blocks,
+                const CodeSome& code);
   void run_ht(BlockRequest& request, const BlockSample& sample, const CodedBlock* blocks,
               const CodeSome& code);
   void run_planes(const BlockRequest& request, const CodedBlock* blocks, const CodeSome& code);

@@ -21,14 +21,17 @@ constexpr size_t kMinBlocks = 512;
 /// subband has that many.
 constexpr uint32_t kSampleStride = 64;
 constexpr uint32_t kMinSample = 3;
-/// The larger sample of HT.
-constexpr uint32_t kLargerStride = 8;
+/// The larger sample of HT, and of RDOQ.
+constexpr uint32_t kLargerStride = 8, kRdoqStride = 16;
 constexpr uint32_t kMinLarger = 12;
+/// The larger sample of RDOQ is coded as far below the prediction of the first: half an octave.
+constexpr int kLargerMargin = 128;
 /// With RDOQ more goes in, so rate control ends that much lower: 20/256 octave.
 constexpr int kRdoqShift = 20;
-/// RDOQ is repeated if rate control ends further than this from its slope. It ends higher without
-/// need, because RDOQ leaves few points just below its slope.
-constexpr int kRdoqNear = 64, kRdoqNearAbove = 160;
+/// RDOQ is repeated if rate control ends further than this from its slope, below or above. It ends off
+/// without need, because RDOQ leaves few points just below its slope; so the slope moves by a part.
+constexpr int kRdoqNear = 220, kRdoqNearAbove = 160;
+constexpr int kRdoqMovePercent = 60;
 /// Most times that a frame is coded with RDOQ.
 constexpr int kRdoqTries = 2;
 
@@ -105,6 +108,7 @@ BlockSample::BlockSample(const Plan& plan) : all(plan.blocks.size()) {
   std::iota(all.begin(), all.end(), 0u);
   static_cast<BlockShare&>(*this) = share_of(plan, all, kSampleStride, kMinSample);
   if (plan.params.coder == CJ2K_CODER_HT) larger = share_of(plan, all, kLargerStride, kMinLarger);
+  if (has_rdoq(plan)) larger = share_of(plan, all, kRdoqStride, kMinLarger);
 }
 
 namespace {
@@ -153,8 +157,6 @@ bool has_rdoq(const Plan& plan) {
   return plan.params.effort >= 2 && plan.params.coder == CJ2K_CODER_EBCOT && !plan.params.lossless;
 }
 
-bool rdoq_follows_prediction(const Plan& plan) { return has_rdoq(plan) && plan.params.effort == 2; }
-
 SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds) {
   SlopeThresholds slopes{};
   for (size_t c = 0; c < plan.components.size(); ++c) {
@@ -162,6 +164,17 @@ SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds)
     slopes[c] = static_cast<uint16_t>(thresholds[c] + kPredictionMargin - kRdoqShift);
   }
   return slopes;
+}
+
+SlopeThresholds below_prediction(const SlopeThresholds& thresholds) {
+  SlopeThresholds below{};
+  for (size_t c = 0; c < thresholds.size(); ++c)
+    below[c] = static_cast<uint16_t>(std::max(thresholds[c] - kLargerMargin, 0));
+  return below;
+}
+
+uint32_t step_set_after(const Plan& plan, const SlopeThresholds& thresholds, uint32_t set) {
+  return is_near_step_set(plan, thresholds[0], set) ? set : step_set_at(plan, thresholds);
 }
 
 EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample)
@@ -223,8 +236,9 @@ bool EarlyStop::wants_rdoq(const RateControl& rate) {
     fits |= end == 0;
     const int off = end - request_.rdoq[c];
     is_near &= off >= -kRdoqNear && off <= kRdoqNearAbove;
-    slopes[c] = static_cast<uint16_t>(std::max(is_first ? end - kRdoqShift : end, 1));
-    thresholds[c] = static_cast<uint16_t>(std::max(slopes[c] - kRdoqNear, 0));
+    const int slope = is_first ? end - kRdoqShift : request_.rdoq[c] + off * kRdoqMovePercent / 100;
+    slopes[c] = static_cast<uint16_t>(std::max(slope, 1));
+    thresholds[c] = static_cast<uint16_t>(std::max(slope - static_cast<int>(kPredictionMargin), 0));
   }
   if (is_near || (fits && is_first)) return false;
   const uint16_t thresholds_at = thresholds[0];
@@ -241,11 +255,9 @@ bool EarlyStop::wants_rdoq(const RateControl& rate) {
     return true;
   }
   request_.rdoq = slopes;
-  request_.hulls_known = true;
   if (stop_ == CJ2K_STOP_NONE && is_first && !steps_known && !plan_.finer_subbands.empty()) {
     // Nothing was predicted, so the first coding had the step set 0.
     request_.step_set = ebcot_step_set(plan_.subbands[0].distortion_weight, thresholds_at);
-    request_.hulls_known = request_.step_set == 0;
   }
   return true;
 }

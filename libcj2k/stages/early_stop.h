@@ -58,11 +58,13 @@ inline uint32_t step_set_of(const Plan& plan, const BlockRequest& request) {
 
 /// Whether params.effort asks for RDOQ (stages/ebcot/rdoq.h).
 bool has_rdoq(const Plan& plan);
-/// Whether kPredicted goes on with RDOQ at the slopes predicted: effort 2. With effort 3 rate control
-/// says the slopes, and the hulls of a first coding where each block is cut.
-bool rdoq_follows_prediction(const Plan& plan);
 /// BlockRequest::rdoq for thresholds that were predicted.
 SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds);
+/// Thresholds for the larger sample: low enough to reach the slope that it predicts.
+SlopeThresholds below_prediction(const SlopeThresholds& thresholds);
+/// The step set of a frame of which the larger sample predicts `thresholds`: `set`, with which it was
+/// coded, unless another one is better by more than a step.
+uint32_t step_set_after(const Plan& plan, const SlopeThresholds& thresholds, uint32_t set);
 
 /// The requests of one frame: code request(), let rate control choose, then ask goes_on() whether
 /// blocks resume. The memory is reused from frame to frame.

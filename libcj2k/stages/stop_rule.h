@@ -66,8 +66,6 @@ struct BlockRequest {
   /// Per component, the log-slope at which rate control is expected to end, for RDOQ
   /// (stages/ebcot/rdoq.h); 0: none. With kPredicted a result. Needs `anew`, and effort 2 or 3.
   SlopeThresholds rdoq{};
-  /// The blocks were coded before with the same steps, so their hulls say where they are cut.
-  bool hulls_known = false;
   HtPoints points = HtPoints::kNearSlope;  ///< coder = ht
   bool steps_known = false;                ///< `step_set` is given, with kPredicted too
   /// Where it is not null, the backend may run rate control and resume blocks by itself, under these

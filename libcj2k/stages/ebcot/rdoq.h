@@ -23,9 +23,9 @@
 // p + kTrackedPlanes or above, or if the coefficient is kMostUnits * 2^p or more. Up from 0, D must
 // fall. Nor is a change tried if the plane in which the sample becomes significant changes and the
 // sample's own decisions, its neighbours taken as they end, fail by more than some bits: neighbours
-// seldom make up for that. With two rounds or more these are kSlack bits, and this is asked only if
-// plane p alone changes. With one round they are kSlackOfOneDown for a change down of plane p alone,
-// and none for others.
+// seldom make up for that. These are kSlack bits if plane p alone changes, kSlackLater after the first
+// round, and none up from 0 if there is one round. If higher planes change they are none; but in the
+// first of two rounds or more, changes down of these are not asked at all.
 //
 // Nothing is tried in a block where no pass up to the cut lowers D + lambda R, taken with the passes
 // before it: it would end without a byte. This is asked where the tracked planes hold all bits.
@@ -55,8 +55,8 @@ inline constexpr int kRdoqFraction = 10;  ///< fractional bits of coefficients, 
 inline constexpr int kBitCost = 256;      ///< R of one bit
 inline constexpr int kZeroGate = 8 * kBitCost;
 inline constexpr int kGate = 5 * kBitCost / 2;
-inline constexpr int kSlack = 3 * kBitCost / 2;
-inline constexpr int kSlackOfOneDown = kBitCost;
+inline constexpr int kSlack = kBitCost;
+inline constexpr int kSlackLater = kBitCost / 4;
 inline constexpr uint32_t kFewDecisions = 8;
 /// Coefficients are clamped below this many units of 2^p.
 inline constexpr float kMostUnits = 1 << 19;

@@ -71,11 +71,17 @@ struct Model {
   int highest_changed(uint32_t m, uint32_t other) const;
 };
 
-/// By how much a sample's own decisions may fail.
+/// Whether a sample's own decisions are asked before a trial.
 /// @param highest  the highest plane, less p, that changes
 /// @param up       the magnitude grows
-inline int slack(int rounds, int highest, bool up) {
-  return rounds > 1 ? kSlack : up || highest > 0 ? 0 : kSlackOfOneDown;
+inline bool asks_own(int rounds, bool is_first, int highest, bool up) {
+  return highest == 0 || up || rounds == 1 || !is_first;
+}
+/// By how much they may fail.
+inline int slack(int rounds, bool is_first, int highest, bool up) {
+  if (highest > 0) return 0;
+  if (rounds == 1) return up ? 0 : kSlack;
+  return is_first ? kSlack : kSlackLater;
 }
 
 /// Whether may_pay looks at the counts: the tracked planes hold all bits.

@@ -136,6 +136,7 @@ class Rdoq {
   RdoqScratch& z_;
   Model model_;
   rdoq::Costs costs_;
+  bool is_first_ = true;                     ///< round
   std::vector<char> early_[kTrackedPlanes];  ///< the significance pass codes the sample
   std::vector<char> changed_;
 };
@@ -321,7 +322,7 @@ bool Rdoq::is_promising(Place s, uint32_t old, uint32_t m, int highest) {
     if (highest == 0 && !n.any() && !model_.has_cleanup(0)) return false;
     j += of_decision(up, s, m, n) - of_decision(up, s, old, n);
   }
-  return j < model_.lambda * rdoq::slack(b_.rounds, highest, m > old);
+  return j < model_.lambda * rdoq::slack(b_.rounds, is_first_, highest, m > old);
 }
 
 bool Rdoq::try_change(Place s, uint32_t m) {
@@ -332,7 +333,7 @@ bool Rdoq::try_change(Place s, uint32_t m) {
     set(s, m);
     return true;
   }
-  const bool asks = highest == 0 || b_.rounds == 1;
+  const bool asks = rdoq::asks_own(b_.rounds, is_first_, highest, m > old);
   if (asks && !is_promising(s, old, m, highest)) return false;
   std::vector<char> early[kTrackedPlanes];
   std::copy(std::begin(early_), std::end(early_), early);
@@ -363,6 +364,7 @@ bool Rdoq::visit(Place s) {
 }
 
 bool Rdoq::visit_all(bool is_first) {
+  is_first_ = is_first;
   bool any = false;
   for (int group = 0; group < 9; ++group) {
     for (int y = group / 3; y < b_.height; y += 3) {

@@ -31,7 +31,7 @@ class Rdoq {
         visible_((block.style & CJ2K_STYLE_VSC) != 0 ? ~kRowBelow : ~uint32_t{0}) {}
 
   void run(RdoqResult* result) {
-    rdoq::load(b_, z_);
+    rdoq_words::load(b_, z_);
     *result = {};
     int planes = b_.bit_planes;
     bool changed = false;
@@ -108,6 +108,7 @@ class Rdoq {
   RdoqScratch& z_;
   Model model_;
   rdoq::Costs costs_;
+  bool is_first_ = true;  ///< round
   const int pitch_, stripes_, row_words_;
   const uint32_t visible_;  ///< what the contexts of a window see: not the row below with VSC
 };
@@ -483,7 +484,7 @@ bool Rdoq::try_change(int x, int y, uint32_t m) {
     set_sample(x, y, m);
     return true;
   }
-  const bool asks = highest == 0 || b_.rounds == 1;
+  const bool asks = rdoq::asks_own(b_.rounds, is_first_, highest, m > old);
   if (asks && !is_promising(x, y, old, m, highest)) return false;
   Pair of[kTrackedPlanes];
   int64_t j = 0;
@@ -531,7 +532,7 @@ bool Rdoq::is_promising(int x, int y, uint32_t old, uint32_t m, int highest) {
       j += of_decision(up, v, m, context) - of_decision(up, v, old, context);
     }
   }
-  return j < model_.lambda * rdoq::slack(b_.rounds, highest, m > old);
+  return j < model_.lambda * rdoq::slack(b_.rounds, is_first_, highest, m > old);
 }
 
 void Rdoq::note_change(int x, int y) {
@@ -565,6 +566,7 @@ bool Rdoq::visit(int x, int y) {
 /// After the first round, samples whose neighbours and own value have not changed are left alone.
 bool Rdoq::visit_all(bool is_first) {
   constexpr uint64_t kThird = 0x9249249249249249;  // every third column
+  is_first_ = is_first;
   bool any = false;
   for (int group = 0; group < 9; ++group) {
     for (int y = group / 3; y < b_.height; y += 3) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "stages/ebcot/rdoq_words.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "core/ebcot/mq.h"
@@ -251,6 +252,40 @@ HWY_INLINE hn::Mask<D> passes(D d, const Gates& gates, hn::Vec<D> m, hn::Vec<D> 
 
 }  // namespace
 
+HWY_DLLEXPORT void RdoqLoad(const RdoqBlock& block, RdoqScratch& scratch) {
+  const hn::CappedTag<float, 16> df;
+  const hn::RebindToSigned<decltype(df)> di;
+  const hn::RebindToUnsigned<decltype(df)> du;
+  const int lanes = static_cast<int>(hn::Lanes(df));
+  const auto most = hn::Set(df, kMostUnits * (1 << kRdoqFraction));
+  const auto scale = hn::Set(df, std::ldexp(1.0f, kRdoqFraction - block.plane));
+  const auto inverse_step = hn::Set(df, block.inverse_step);
+  const auto magnitude = hn::Set(du, kMagnitude);
+  float last[16] = {};
+  for (int y = 0; y < block.height; ++y) {
+    const uint32_t* row = block.samples + y * block.stride;
+    for (int x = 0; x < block.width; x += lanes) {
+      auto before = hn::LoadU(du, row + x);
+      const auto m = hn::And(before, magnitude);
+      auto q = hn::ConvertTo(df, hn::BitCast(di, m));
+      if (block.coefficients != nullptr) {
+        const float* from = block.coefficients + y * block.coefficient_stride + x;
+        if (block.width - x < lanes) {
+          std::memcpy(last, from, static_cast<size_t>(block.width - x) * sizeof(float));
+          from = last;
+        }
+        const auto c = hn::LoadU(df, from);
+        before = hn::Or(m, hn::AndNot(magnitude, hn::BitCast(du, c)));
+        q = hn::Mul(hn::Abs(c), inverse_step);
+      }
+      // What is written after a row is the next row's.
+      const int i = y * block.width + x;
+      hn::StoreU(before, du, scratch.before + i);
+      hn::StoreU(hn::ConvertTo(di, hn::Min(hn::Mul(q, scale), most)), di, scratch.value + i);
+    }
+  }
+}
+
 HWY_DLLEXPORT void RdoqFindCandidates(const RdoqBlock& block, const Model& model,
                                       RdoqScratch& scratch) {
   const hn::CappedTag<int32_t, 16> d;
@@ -302,6 +337,7 @@ HWY_AFTER_NAMESPACE();
 namespace cj2k {
 HWY_EXPORT(RdoqCount);
 HWY_EXPORT(RdoqFindCandidates);
+HWY_EXPORT(RdoqLoad);
 HWY_EXPORT(RdoqTarget);
 
 namespace simd {
@@ -314,6 +350,10 @@ const uint64_t* mask_of(RdoqScratch& scratch, int map) { return scratch.tier1.im
 void count(const RdoqBlock& block, const rdoq::Model& model, RdoqScratch& scratch,
            rdoq::PassCounts counts[kTrackedPlanes]) {
   HWY_DYNAMIC_DISPATCH(RdoqCount)(block, model, scratch, counts);
+}
+
+void load(const RdoqBlock& block, RdoqScratch& scratch) {
+  HWY_DYNAMIC_DISPATCH(RdoqLoad)(block, scratch);
 }
 
 void find_candidates(const RdoqBlock& block, const rdoq::Model& model, RdoqScratch& scratch) {

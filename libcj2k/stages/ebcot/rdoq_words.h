@@ -25,6 +25,9 @@ struct Words {
 /// Mask `map` of rdoq_windows.h as the last count() left it.
 const uint64_t* mask_of(RdoqScratch& scratch, int map);
 
+/// rdoq::load.
+void load(const RdoqBlock& block, RdoqScratch& scratch);
+
 /// Makes the masks of the tracked planes, but that of the significance pass of the highest plane,
 /// which has none, and counts the decisions. Errors are not counted. Deterministic: yes; the result
 /// does not depend on the instruction set. Allocates: no.
