@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -320,6 +321,66 @@ TEST_CASE("pst: stop_margin moves the threshold by so much, and stays in 16 bits
     CHECK(frame.begin({30000}).thresholds[0] - kPauseMargin == 30000 - margin);
     CHECK(frame.begin({65535}).thresholds[0] == std::min(65535, 65535 - margin + kPauseMargin));
   }
+}
+
+/// What CpuStopRules asks to be coded.
+struct Call {
+  Blocks blocks;
+  uint16_t threshold;
+  bool anew;
+  uint16_t rdoq;
+  bool operator==(const Call&) const = default;
+};
+
+TEST_CASE("rdoq: a larger sample predicts again, and resumes where it paused too early") {
+  cj2k_params p = three_blocks(CJ2K_STOP_EXACT, 100000);
+  p.width = p.height = 1024;
+  p.effort = 2;
+  p.frame_steps = 0;
+  const Log log(nullptr, nullptr);
+  cj2k_params resolved;
+  REQUIRE(resolve_params(p, log, &resolved) == Status::kOk);
+  Plan plan;
+  REQUIRE(make_plan(resolved, log, &plan) == Status::kOk);
+  const size_t count = plan.blocks.size();
+  REQUIRE(count == 1024);
+  const BlockSample sample(plan);
+  CHECK(sample.blocks.size() == count / 64);
+  CHECK(sample.larger.blocks.size() == count / 16);
+
+  // Ten bytes at each of eight slopes; those of the larger sample are 400 below.
+  std::vector<CodedBlock> coded(count);
+  std::vector<std::array<HullPoint, 8>> hulls(count);
+  std::vector<Call> calls;
+  const auto code = [&](std::span<const uint32_t> blocks, const BlockLimits& limits) {
+    calls.push_back(
+        {{blocks.begin(), blocks.end()}, limits.thresholds[0], limits.anew, limits.rdoq[0]});
+    const int top = calls.size() == 1 ? 30000 : 29600;
+    for (const uint32_t b : blocks) {
+      coded[b] = {};
+      for (int i = 0; i < 8 && top - 100 * i >= limits.thresholds[0]; ++i) {
+        hulls[b][static_cast<size_t>(i)] = {static_cast<uint32_t>(10 * (i + 1)),
+                                            static_cast<uint16_t>(i + 1),
+                                            static_cast<uint16_t>(top - 100 * i), 0.0};
+        ++coded[b].num_hull;
+      }
+      coded[b].hull = hulls[b].data();
+    }
+  };
+  BlockRequest request{};
+  request.rule = StopRule::kPredicted;
+  request.blocks = sample.all;
+  request.targets.frame = 55 * count;
+  for (uint64_t& target : request.targets.component) target = kNoTarget;
+  CpuStopRules(plan).run(request, sample, coded.data(), code);
+  // 55 bytes end above the sixth slope, 29500: threshold 29437, and half an octave below 29309. There
+  // the larger sample has 30 bytes, which do not fill the cap; all of them end above 29100.
+  const std::vector<Call> expected = {{sample.blocks, 0, false, 0},
+                                      {sample.larger.blocks, 29309, true, 0},
+                                      {sample.larger.blocks, 0, false, 0},
+                                      {sample.all, 29037, true, 29081}};
+  CHECK(calls == expected);
+  CHECK(request.rdoq[0] == 29081);
 }
 
 TEST_CASE("without a cap in bytes, and with PTERM, every plane of few blocks is coded") {
