@@ -28,7 +28,7 @@ struct BlockShare {
 struct BlockSample : BlockShare {
   explicit BlockSample(const Plan& plan);
   std::vector<uint32_t> all;  ///< indices of all blocks, rising
-  BlockShare larger;          ///< coder = ht: a second sample; otherwise empty
+  BlockShare larger;          ///< coder = ht, and RDOQ: a second sample; otherwise empty
 };
 
 /// When blocks pause or stop. They do so only after a bit-plane, and never with PTERM.
@@ -40,6 +40,8 @@ enum class StopRule : uint8_t {
   /// All planes of the sample's blocks are coded. Their bytes by slope predict the thresholds at
   /// which the targets are used up (core/slope_search.h). The rest is coded by kThresholds with
   /// these.
+  /// RDOQ: a larger sample, coded to half an octave below that or further, predicts once more; then all
+  /// blocks are coded anew.
   /// HT (stages/ht/ht_prediction.h): of the sample, estimates of the cleanup passes of all planes.
   /// Their prediction gives the step set with which a larger sample is coded, which predicts again;
   /// if other planes or another step set are better then, the larger sample is coded once more.
