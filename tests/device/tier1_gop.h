@@ -169,6 +169,12 @@ class Gop {
   }
   size_t num_blocks() const { return expected_.size(); }
   size_t num_frames() const { return num_frames_; }
+  Gpu& gpu() { return gpu_; }
+  const Tier1Buffers& buffers() const { return buffers_; }
+  const Tier1Layout& layout() const { return layout_; }
+  const TestBlock& source(size_t block) const {
+    return items_[block % items_.size()].frames[block / items_.size()];
+  }
   const Expected& expected(size_t block) const { return expected_[block]; }
   std::vector<uint32_t> all() const {
     std::vector<uint32_t> blocks(num_blocks());
@@ -332,9 +338,6 @@ class Gop {
     return result;
   }
 
- private:
-  static constexpr PassSymbols kUntouched{0xDEADBEEF, 0xDEAD, 0xBEEF, -1};
-
   /// Blocks can be in any order, but those of one size must be together.
   Tier1List upload_list(std::vector<uint32_t>& blocks, simt::DeviceBuffer* on_device) {
     std::shuffle(blocks.begin(), blocks.end(), random_);
@@ -347,6 +350,9 @@ class Gop {
     return list;
   }
 
+  static constexpr PassSymbols kUntouched{0xDEADBEEF, 0xDEAD, 0xBEEF, -1};
+
+ private:
   /// Lays out the blocks of a frame one after another, in every buffer.
   /// @return words of the planes of a frame
   uint64_t make_layout() {
