@@ -102,7 +102,7 @@ TEST_CASE("tier-1 kernels: many blocks of several frames, blocks of zeros among 
   Totals totals;
   for (const uint64_t schedule : kSchedules) {
     std::vector<Item> items;
-    for (uint64_t seed = 0; seed < 70; ++seed) {
+    for (uint64_t seed = 0; seed < 90; ++seed) {  // more than 256 blocks
       const int width = 1 + static_cast<int>(seed * 7 % 40),
                 height = 1 + static_cast<int>(seed * 11 % 36);
       const int planes = seed % 5 == 0 ? 0 : static_cast<int>(seed % 13);
@@ -203,6 +203,62 @@ TEST_CASE("tier-1 kernels: pause at the CPU's planes, and go on, in every style"
   check_thresholds(false);
 }
 
+/// The lowest threshold at which the block pauses after `planes` planes or fewer.
+uint16_t lowest_to_pause(const TestBlock& block, const Item& item, const Options& options,
+                         int planes) {
+  static cj2k::Tier1Scratch scratch;
+  static cj2k::test::TestOutput output;
+  static cj2k::SavedCoder saved;
+  uint32_t low = 0, high = kMaxSlope;
+  while (high - low > 1) {
+    const uint32_t threshold = (low + high) / 2;
+    cj2k::Tier1Stop stop{static_cast<uint16_t>(threshold), 0, item.weight, nullptr, &saved, false};
+    simd::encode_block(block.block(item.orientation, options.style, options.reversible), scratch,
+                       output.out, &stop);
+    const bool pauses = stop.paused && output.out.num_passes <= num_passes_of(planes);
+    (pauses ? high : low) = threshold;
+  }
+  return static_cast<uint16_t>(high);
+}
+
+TEST_CASE("tier-1 kernels: pause at the lowest threshold that lets a block, and at one less") {
+  Totals totals;
+  std::mt19937_64 random(1);
+  uint64_t seed = 11000;
+  for (const uint32_t style : {0u, 1u, 4u, 16u, 63u, 0u, 0u, 2u, 0u, 9u, 0u, 0u}) {
+    const auto items = stop_items(seed += 100, false);
+    for (const Tier1Form form : kForms) {
+      const Options options{form, kSchedules[style % 3], style, style % 2 == 1};
+      Gop gop(items, options);
+      for (int round = 0; round < 2; ++round) {
+        std::vector<uint16_t> thresholds(gop.num_frames() * CJ2K_MAX_COMPONENTS);
+        for (size_t f = 0; f < gop.num_frames(); ++f) {
+          for (size_t i = 0; i < 2 * items.size(); ++i) {
+            const Item& item = items[random() % items.size()];
+            const TestBlock& block = item.frames[f];
+            const int planes = 1 + static_cast<int>(random() % 4) + 2 * round;
+            uint16_t& threshold = thresholds[f * CJ2K_MAX_COMPONENTS + item.component];
+            if (random() % 4 == 0 && block.bit_planes() > 0)  // or no plane at all
+              threshold = static_cast<uint16_t>(best_slope_left(item.weight, block.bit_planes()) +
+                                                random() % 2);
+            if (planes >= block.bit_planes()) continue;
+            if (threshold == 0 || random() % 2 == 0)
+              threshold = static_cast<uint16_t>(lowest_to_pause(block, item, options, planes) -
+                                                random() % 2);
+          }
+        }
+        gop.code(gop.all(), thresholds);
+        gop.compare(totals);
+      }
+      gop.code(gop.all());
+      gop.compare(totals);
+      gop.compare_with_whole();
+    }
+  }
+  CHECK(totals.paused > 150);
+  report("lowest thresholds", totals);
+}
+
 void check_every_plane(bool first_part) {
   Totals totals;
   for (uint32_t style = 0; style < 64; ++style) {
@@ -281,10 +337,13 @@ TEST_CASE("tier-1 kernels: too little room for the bytes is said, and nothing wr
     items.push_back({32, 32, kLH, 0, 1.0, {TestBlock(32, 32, 9, Fill::kUniform, seed)}});
   }
   for (const Tier1Form form : kForms) {
-    for (const uint32_t style : {0u, 63u}) {
-      Gop gop(items, {.form = form, .style = style, .capacity = 64});
-      gop.code(gop.all());
-      for (const uint32_t bytes : gop.num_bytes()) CHECK(bytes > 64);
+    for (const uint32_t style : {0u, 4u, 63u}) {
+      for (const uint32_t capacity : {16u, 64u, 240u, 512u}) {
+        Gop gop(items, {.form = form, .style = style, .capacity = capacity});
+        gop.code(gop.all());
+        for (const uint32_t bytes : gop.num_bytes()) CHECK(bytes > capacity);
+        gop.compare_guards();
+      }
     }
   }
 }
