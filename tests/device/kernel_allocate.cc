@@ -114,6 +114,13 @@ TEST_CASE("rate control on the device: random hulls") {
         {"cblk", "8x4"},
         {"levels", "2"}},
        12},
+      // A band with fewer levels of its tag tree than the next one of the precinct.
+      {{{"width", "33"},
+        {"height", "32"},
+        {"num_components", "1"},
+        {"cblk", "8x8"},
+        {"levels", "1"}},
+       20},
       // Tag trees of 9 levels, with long runs of blocks that are not in: measured by a warp, and by all.
       {{{"width", "1000"},
         {"height", "4"},
@@ -138,6 +145,20 @@ TEST_CASE("rate control on the device: random hulls") {
   CHECK(totals.full > 0);
   CHECK(totals.part > totals.frames / 2);
   MESSAGE(totals.frames << " frames, " << totals.empty << " empty, " << totals.full << " in full");
+}
+
+/// The last candidates decide. A band has fewer levels of its tag tree than the next one of the precinct.
+TEST_CASE("rate control on the device: many small frames") {
+  const Plan plan = plan_of({{"width", "33"},
+                             {"height", "32"},
+                             {"num_components", "1"},
+                             {"cblk", "8x8"},
+                             {"levels", "1"}});
+  Totals totals;
+  for_each_seed("allocate_rate", [&](Gpu& gpu, uint64_t seed) {
+    for (uint64_t i = 0; i < 20; ++i) check_plan(gpu, plan, 1000 * seed + i, 20, totals);
+  });
+  CHECK(totals.part > totals.frames / 2);
 }
 
 TEST_CASE("rate control on the device: frames that are left to the host, and a second call") {

@@ -457,6 +457,47 @@ TEST_CASE("HT kernels: many tiny blocks") {
     check_sizes(gpu, sizes, static_cast<uint32_t>(seed % 1000), true, false, 30);
   });
 }
+/// Every sample of a block has its turn to be the largest.
+TEST_CASE("HT kernels: the peak anywhere in a block") {
+  for_each_seed("HT, peaks", [](Gpu& gpu, uint64_t seed) {
+    std::vector<Size> sizes;
+    std::vector<uint32_t> places;
+    for (const Size& size : {Size{5, 7}, {37, 9}, {1, 70}, {8, 16}, {128, 2}}) {
+      for (uint32_t i = 0; i < uint32_t{size.width} * size.height; ++i) {
+        sizes.push_back(size);
+        places.push_back(i);
+      }
+    }
+    Blocks blocks;
+    blocks.num_frames = 1;
+    blocks.place(sizes, static_cast<uint32_t>(seed % 1000));
+    for (const bool reversible : {true, false}) {
+      std::vector<uint32_t> expected;
+      for (size_t b = 0; b < sizes.size(); ++b) {
+        uint32_t* const samples = blocks.of(0, b);
+        const size_t stride = blocks.jobs[b].stride, width = sizes[b].width;
+        for (size_t i = 0; i < width * sizes[b].height; ++i) {
+          const uint32_t m = i == places[b] ? 1000 + static_cast<uint32_t>(b) : 3;
+          uint32_t& to = samples[i / width * stride + i % width];
+          to = reversible ? (i % 2 == 0 ? m : 0u - m)
+                          : std::bit_cast<uint32_t>(static_cast<float>(m)) |
+                                static_cast<uint32_t>(i % 2) << 31;
+          if (i == places[b]) expected.push_back(reversible ? m : to & 0x7FFFFFFF);
+        }
+      }
+      const simt::DeviceBuffer jobs = gpu.upload(blocks.jobs),
+                               on_device = gpu.upload(blocks.samples);
+      const simt::DeviceBuffer peaks = gpu.make<uint32_t>(sizes.size());
+      REQUIRE(cuda::ht_peaks(gpu.stream,
+                             {jobs.as<cuda::QuantizeJob>(),
+                              static_cast<uint32_t>(sizes.size()),
+                              {on_device.as<void>(), blocks.frame_samples, 1},
+                              nullptr},
+                             reversible, peaks.as<uint32_t>()) == Status::kOk);
+      REQUIRE(first_difference(gpu.download<uint32_t>(peaks, sizes.size()), expected) == -1);
+    }
+  });
+}
 /// SigProp is one byte 0xFF, and MagRef whole bytes: a byte must stand between.
 TEST_CASE("HT kernels: SigProp ends with 0xFF") {
   for_each_seed("HT, SigProp of one byte", [](Gpu& gpu, uint64_t) {

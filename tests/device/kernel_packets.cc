@@ -219,6 +219,9 @@ const Case kCases[] = {
      6},
     {{{"width", "260"}, {"height", "131"}, {"num_components", "1"}, {"cblk", "64x64"}}, 1500},
     {{{"width", "1100"}, {"height", "4"}, {"num_components", "1"}, {"cblk", "1024x4"}}, 900},
+    // A band with fewer levels of its tag tree than the next one of the precinct.
+    {{{"width", "33"}, {"height", "32"}, {"num_components", "1"}, {"cblk", "8x8"}, {"levels", "1"}},
+     20},
     // Headers of 8 KB.
     {{{"width", "1100"},
       {"height", "600"},

@@ -133,8 +133,9 @@ class OnDevice {
     Tier1Buffers buffers{};
     buffers.jobs = jobs.as<Tier1Job>();
     buffers.num_blocks = listed.num_blocks;
+    const auto count = static_cast<uint32_t>(listed.numbers.size());
     const Tier1List list{numbers.as<uint32_t>(),
-                         {static_cast<uint32_t>(listed.numbers.size()), 0, 0}};
+                         {count - count / 3 - count / 4, count / 3, count / 4}};
     const Tier1Output output{d_results.as<Tier1Result>(), d_points.as<HullPoint>(), nullptr,
                              nullptr, nullptr};
     REQUIRE(slopes_accumulate(gpu.stream, buffers, list, output, weights.as<uint32_t>(),
@@ -331,6 +332,8 @@ class Planes {
       Tier1Job job{};
       job.component = static_cast<uint8_t>(random() % num_components);
       job.weight = 0.25 * static_cast<double>(1 + random() % 40);
+      // Slopes over all of their range.
+      if (num_components == 4) job.weight = std::ldexp(job.weight, int(random() % 200) - 100);
       job.first_pass = b * kPasses;
       jobs_.push_back(job);
     }
@@ -342,8 +345,12 @@ class Planes {
       for (uint32_t p = 0; p < kPasses; ++p) {
         length += random() % (random() % 3 == 0 ? 3 : 90);
         const auto plane = static_cast<uint8_t>(planes - 1 - std::min((p + 2) / 3, planes - 1));
-        const int64_t distortion = (static_cast<int64_t>(random() % 60000) - 9000)
-                                   << (planes == 0 ? 0 : plane);
+        // Now and then a pass removes nothing, or as much as the one before it adds.
+        int64_t distortion = (static_cast<int64_t>(random() % 60000) - 9000)
+                             << (planes == 0 ? 0 : plane);
+        if (random() % 8 == 0) distortion = 0;
+        if (p > 0 && passes_.back().plane == plane && random() % 8 == 0)
+          distortion = -passes_.back().distortion;
         passes_.push_back({length, plane, distortion});
       }
     }

@@ -43,10 +43,17 @@ void check_whole(const std::vector<Item>& items, Options options, Totals& totals
   }
 }
 
-TEST_CASE("tier-1 kernels: all styles, orientations and fills") {
+/// The long checks come in two parts, so that the first one notices in seconds what is wrong everywhere.
+bool is_in(bool first_part, uint32_t run) { return (run % 9 == 0) == first_part; }
+
+void check_styles(bool first_part) {
   Totals totals;
   uint64_t seed = 0;
   for (uint32_t style = 0; style < 64; ++style) {
+    if (!is_in(first_part, style)) {
+      seed += 8;
+      continue;
+    }
     std::vector<Item> items;
     for (const auto& [width, height] :
          {std::pair{1, 1}, {3, 5}, {17, 33}, {32, 32}, {16, 4}, {9, 8}, {33, 6}, {64, 64}}) {
@@ -61,6 +68,8 @@ TEST_CASE("tier-1 kernels: all styles, orientations and fills") {
   }
   report("styles", totals);
 }
+TEST_CASE("tier-1 kernels: eight styles, orientations and fills") { check_styles(true); }
+TEST_CASE("tier-1 kernels: all other styles, orientations and fills") { check_styles(false); }
 
 TEST_CASE("tier-1 kernels: all shapes") {
   Totals totals;
@@ -93,7 +102,7 @@ TEST_CASE("tier-1 kernels: many blocks of several frames, blocks of zeros among 
   Totals totals;
   for (const uint64_t schedule : kSchedules) {
     std::vector<Item> items;
-    for (uint64_t seed = 0; seed < 70; ++seed) {
+    for (uint64_t seed = 0; seed < 90; ++seed) {  // more than 256 blocks
       const int width = 1 + static_cast<int>(seed * 7 % 40),
                 height = 1 + static_cast<int>(seed * 11 % 36);
       const int planes = seed % 5 == 0 ? 0 : static_cast<int>(seed % 13);
@@ -149,10 +158,11 @@ std::vector<Item> stop_items(uint64_t seed, bool large) {
   return items;
 }
 
-TEST_CASE("tier-1 kernels: pause at the CPU's planes, and go on, with falling thresholds") {
+void check_thresholds(bool first_part) {
   Totals totals;
   size_t by_form[std::size(kForms)] = {};
   for (uint32_t run = 0; run < 3 * 64; ++run) {
+    if (!is_in(first_part, run)) continue;
     const uint32_t style = run % 64;
     const auto items = stop_items(100 * run, run % 7 == 0);  // large blocks in many styles
     for (const Tier1Form form : kForms) {
@@ -180,16 +190,79 @@ TEST_CASE("tier-1 kernels: pause at the CPU's planes, and go on, with falling th
       gop.compare_with_whole();
     }
   }
-  CHECK(totals.paused > 1500);
+  CHECK(totals.paused > (first_part ? 150 : 1300));
   CHECK(totals.modelled_to_pause > by_form[0] / 3);
   CHECK(by_form[0] == by_form[1]);
   CHECK(by_form[0] == by_form[2]);
   report("thresholds", totals);
 }
+TEST_CASE("tier-1 kernels: pause at the CPU's planes, and go on, with falling thresholds") {
+  check_thresholds(true);
+}
+TEST_CASE("tier-1 kernels: pause at the CPU's planes, and go on, in every style") {
+  check_thresholds(false);
+}
 
-TEST_CASE("tier-1 kernels: pause after every plane, or at one, and go on, in every style") {
+/// The lowest threshold at which the block pauses after `planes` planes or fewer.
+uint16_t lowest_to_pause(const TestBlock& block, const Item& item, const Options& options,
+                         int planes) {
+  static cj2k::Tier1Scratch scratch;
+  static cj2k::test::TestOutput output;
+  static cj2k::SavedCoder saved;
+  uint32_t low = 0, high = kMaxSlope;
+  while (high - low > 1) {
+    const uint32_t threshold = (low + high) / 2;
+    cj2k::Tier1Stop stop{static_cast<uint16_t>(threshold), 0, item.weight, nullptr, &saved, false};
+    simd::encode_block(block.block(item.orientation, options.style, options.reversible), scratch,
+                       output.out, &stop);
+    const bool pauses = stop.paused && output.out.num_passes <= num_passes_of(planes);
+    (pauses ? high : low) = threshold;
+  }
+  return static_cast<uint16_t>(high);
+}
+
+TEST_CASE("tier-1 kernels: pause at the lowest threshold that lets a block, and at one less") {
+  Totals totals;
+  std::mt19937_64 random(1);
+  uint64_t seed = 11000;
+  for (const uint32_t style : {0u, 1u, 4u, 16u, 63u, 0u, 0u, 2u, 0u, 9u, 0u, 0u}) {
+    const auto items = stop_items(seed += 100, false);
+    for (const Tier1Form form : kForms) {
+      const Options options{form, kSchedules[style % 3], style, style % 2 == 1};
+      Gop gop(items, options);
+      for (int round = 0; round < 2; ++round) {
+        std::vector<uint16_t> thresholds(gop.num_frames() * CJ2K_MAX_COMPONENTS);
+        for (size_t f = 0; f < gop.num_frames(); ++f) {
+          for (size_t i = 0; i < 2 * items.size(); ++i) {
+            const Item& item = items[random() % items.size()];
+            const TestBlock& block = item.frames[f];
+            const int planes = 1 + static_cast<int>(random() % 4) + 2 * round;
+            uint16_t& threshold = thresholds[f * CJ2K_MAX_COMPONENTS + item.component];
+            if (random() % 4 == 0 && block.bit_planes() > 0)  // or no plane at all
+              threshold = static_cast<uint16_t>(best_slope_left(item.weight, block.bit_planes()) +
+                                                random() % 2);
+            if (planes >= block.bit_planes()) continue;
+            if (threshold == 0 || random() % 2 == 0)
+              threshold = static_cast<uint16_t>(lowest_to_pause(block, item, options, planes) -
+                                                random() % 2);
+          }
+        }
+        gop.code(gop.all(), thresholds);
+        gop.compare(totals);
+      }
+      gop.code(gop.all());
+      gop.compare(totals);
+      gop.compare_with_whole();
+    }
+  }
+  CHECK(totals.paused > 150);
+  report("lowest thresholds", totals);
+}
+
+void check_every_plane(bool first_part) {
   Totals totals;
   for (uint32_t style = 0; style < 64; ++style) {
+    if (!is_in(first_part, style)) continue;
     const auto items = stop_items(7000 + 100 * style, style == 0);
     for (const Tier1Form form : kForms) {
       Gop gop(items, {form, kSchedules[style % 3], style, style % 2 == 1});
@@ -216,13 +289,20 @@ TEST_CASE("tier-1 kernels: pause after every plane, or at one, and go on, in eve
     gop.compare(totals);
     gop.compare_with_whole();
   }
-  CHECK(totals.paused > 2000);
+  CHECK(totals.paused > (first_part ? 200 : 1700));
   report("every plane", totals);
 }
+TEST_CASE("tier-1 kernels: pause after every plane, or at one, and go on") {
+  check_every_plane(true);
+}
+TEST_CASE("tier-1 kernels: pause after every plane, or at one, and go on, in every style") {
+  check_every_plane(false);
+}
 
-TEST_CASE("tier-1 kernels: plane by plane, with blocks that stop for good, some before the first") {
+void check_stops(bool first_part) {
   Totals totals;
   for (uint32_t style = 0; style < 64; ++style) {
+    if (!is_in(first_part, style)) continue;
     const auto items = stop_items(9000 + 100 * style, style == 0);
     for (const Tier1Form form : kForms) {
       const Options options{form, kSchedules[style % 3], style, style % 2 == 1};
@@ -241,8 +321,14 @@ TEST_CASE("tier-1 kernels: plane by plane, with blocks that stop for good, some 
       gop.compare_with_whole();
     }
   }
-  CHECK(totals.paused > 5000);
+  CHECK(totals.paused > (first_part ? 500 : 4300));
   report("stops", totals);
+}
+TEST_CASE("tier-1 kernels: plane by plane, with blocks that stop for good, some before the first") {
+  check_stops(true);
+}
+TEST_CASE("tier-1 kernels: plane by plane, with blocks that stop for good, in every style") {
+  check_stops(false);
 }
 
 TEST_CASE("tier-1 kernels: too little room for the bytes is said, and nothing written beyond") {
@@ -251,10 +337,13 @@ TEST_CASE("tier-1 kernels: too little room for the bytes is said, and nothing wr
     items.push_back({32, 32, kLH, 0, 1.0, {TestBlock(32, 32, 9, Fill::kUniform, seed)}});
   }
   for (const Tier1Form form : kForms) {
-    for (const uint32_t style : {0u, 63u}) {
-      Gop gop(items, {.form = form, .style = style, .capacity = 64});
-      gop.code(gop.all());
-      for (const uint32_t bytes : gop.num_bytes()) CHECK(bytes > 64);
+    for (const uint32_t style : {0u, 4u, 63u}) {
+      for (const uint32_t capacity : {16u, 64u, 240u, 512u}) {
+        Gop gop(items, {.form = form, .style = style, .capacity = capacity});
+        gop.code(gop.all());
+        for (const uint32_t bytes : gop.num_bytes()) CHECK(bytes > capacity);
+        gop.compare_guards();
+      }
     }
   }
 }

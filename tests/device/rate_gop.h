@@ -17,6 +17,7 @@
 #include "core/slope.h"
 #include "cuda/rate_tables.h"
 #include "kernels/rate/allocate.h"
+#include "kernels/rate/frame_memory.cuh"
 #include "kernels/rate/packets.h"
 #include "stages/packets.h"
 #include "stages/rate.h"
@@ -176,6 +177,7 @@ class OnDevice {
     const auto places = gpu_.make<uint32_t>(count);
     const auto bytes = gpu_.make<uint8_t>(size_t{16} * std::max(room, 1u));
     const auto total = gpu_.upload(std::vector<uint32_t>(1, UINT32_MAX));
+    spoil_nodes();
     REQUIRE(
         write_packets(gpu_.stream, rate_plan_, static_cast<uint32_t>(frames_.size()),
                       {bytes_.as<uint8_t>(), frame_bytes_, results_.as<Tier1Result>(),
@@ -195,6 +197,14 @@ class OnDevice {
   std::vector<RateOutcome> outcomes;
 
  private:
+  /// Tag trees are made for each packet anew, so what rate control has left of them does not matter.
+  void spoil_nodes() {
+    const rate::ScratchLayout layout(rate_plan_);
+    for (size_t f = 0; f < frames_.size(); ++f) {
+      REQUIRE(gpu_.stream.fill(scratch_.as<uint8_t>() + f * layout.bytes + layout.nodes, 0x11,
+                               layout.words - layout.nodes) == Status::kOk);
+    }
+  }
   /// Room for the longest block of all frames, for each block.
   void upload_bytes() {
     std::vector<Tier1Job> jobs(num_blocks());

@@ -98,8 +98,9 @@ struct Options {
   uint64_t seed = 1;
   uint32_t style = 0;
   bool reversible = false;
-  uint32_t capacity = UINT32_MAX;  ///< upper limit of each block's byte capacity
-  int num_multiprocessors = 0;     ///< as for Gpu
+  uint32_t capacity =
+      UINT32_MAX;               ///< upper limit of each block's byte capacity; then guards follow
+  int num_multiprocessors = 0;  ///< as for Gpu
   uint32_t max_thread_blocks = 0;  ///< as for make_fused_coder
 };
 
@@ -133,7 +134,7 @@ class Gop {
     magnitudes_ = gpu_.upload(magnitudes);
     symbols_ = gpu_.make<uint8_t>(layout_.frame_symbols * frames + 16);
     pass_symbols_ = gpu_.upload(std::vector<PassSymbols>(passes, kUntouched));
-    bytes_ = gpu_.make<uint8_t>(layout_.frame_bytes * frames);
+    bytes_ = gpu_.upload(std::vector<uint8_t>(layout_.frame_bytes * frames, kGuard));
     passes_ = gpu_.make<CodingPass>(passes);
     tails_ = gpu_.make<PassTail>(passes);
     snapshots_ = gpu_.make<Tier1Snapshot>(passes);
@@ -169,6 +170,12 @@ class Gop {
   }
   size_t num_blocks() const { return expected_.size(); }
   size_t num_frames() const { return num_frames_; }
+  Gpu& gpu() { return gpu_; }
+  const Tier1Buffers& buffers() const { return buffers_; }
+  const Tier1Layout& layout() const { return layout_; }
+  const TestBlock& source(size_t block) const {
+    return items_[block % items_.size()].frames[block / items_.size()];
+  }
   const Expected& expected(size_t block) const { return expected_[block]; }
   std::vector<uint32_t> all() const {
     std::vector<uint32_t> blocks(num_blocks());
@@ -324,6 +331,16 @@ class Gop {
     }
     return sum;
   }
+  /// The bytes behind each block's room are as they were.
+  void compare_guards() {
+    const auto bytes = gpu_.download<uint8_t>(bytes_, layout_.frame_bytes * num_frames_);
+    for (size_t i = 0; i < num_blocks(); ++i) {
+      const Tier1Job& job = layout_.jobs[i % items_.size()];
+      const auto* guards = bytes.data() + i / items_.size() * layout_.frame_bytes +
+                           job.bytes_offset + job.bytes_capacity;
+      REQUIRE(std::count(guards, guards + num_guards(), kGuard) == num_guards());
+    }
+  }
   std::vector<uint32_t> num_bytes() {
     std::vector<uint32_t> result;
     for (const Tier1State& s : gpu_.download<Tier1State>(states_, num_blocks())) {
@@ -331,9 +348,6 @@ class Gop {
     }
     return result;
   }
-
- private:
-  static constexpr PassSymbols kUntouched{0xDEADBEEF, 0xDEAD, 0xBEEF, -1};
 
   /// Blocks can be in any order, but those of one size must be together.
   Tier1List upload_list(std::vector<uint32_t>& blocks, simt::DeviceBuffer* on_device) {
@@ -346,6 +360,12 @@ class Gop {
     for (const uint32_t block : blocks) ++list.counts[size_of(block)];
     return list;
   }
+
+  static constexpr PassSymbols kUntouched{0xDEADBEEF, 0xDEAD, 0xBEEF, -1};
+
+ private:
+  static constexpr uint8_t kGuard = 0xA5;
+  uint32_t num_guards() const { return options_.capacity == UINT32_MAX ? 0 : 16; }
 
   /// Lays out the blocks of a frame one after another, in every buffer.
   /// @return words of the planes of a frame
@@ -375,7 +395,7 @@ class Gop {
                                : options_.form == Tier1Form::kCibo
                                    ? 2 * tier1_symbol_capacity(item.width, item.height, 1)
                                    : 0;
-      layout_.frame_bytes += job.bytes_capacity;
+      layout_.frame_bytes += job.bytes_capacity + num_guards();
       layout_.frame_passes += static_cast<uint32_t>(num_passes_of(planes));
       layout_.max_bit_planes = std::max<uint32_t>(layout_.max_bit_planes, job.max_bit_planes);
       frame_words += (static_cast<uint64_t>((item.width + 15) / 16 * ((item.height + 3) / 4)) *
