@@ -26,11 +26,14 @@ def lossless_cases():
     for n in (1, 3, 4):
         for depth in (8, 16):
             yield f"{n}_{depth}.tif", tiff, n, depth
+    for depth in (2, 4):
+        yield f"1_{depth}.tif", tiff, 1, depth
+        yield f"1_{depth}.png", png, 1, depth
     yield "mm.tiff", lambda *a: tiff(*a, order=">"), 3, 16
     for n, depth in ((1, 1), (1, 4), (1, 8), (1, 12), (3, 7), (3, 8), (3, 10), (3, 16)):
         yield f"{n}_{depth}.pnm", pnm, n, depth
     for n in (1, 2, 3, 4):
-        for depth in (8, 12, 16):
+        for depth in (1, 5, 8, 12, 16):
             yield f"{n}_{depth}.pam", pam, n, depth
     for n in (1, 2, 3, 4):
         for depth in (8, 16):

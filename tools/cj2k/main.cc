@@ -55,6 +55,7 @@ class Run {
       if (stop_signal != 0) break;
       std::unique_ptr<Picture> picture = input.next();
       note_clipped(frame, *picture);
+      note_left(frame, *picture);
       if (session_ != nullptr && session_->format() != picture->format) change(frame, *picture);
       if (session_ == nullptr)
         session_ = std::make_unique<Session>(options_, frame, *picture, report_);
@@ -76,6 +77,12 @@ class Run {
                     " samples outside 0 to 1 are clipped; later frames are not told");
   }
 
+  void note_left(const Frame& frame, const Picture& picture) {
+    if (picture.note.empty() || options_.quiet || note_told_) return;
+    note_told_ = true;
+    report_.message(frame.input + ": " + picture.note + "; later frames are not told");
+  }
+
   void change(const Frame& frame, const Picture& picture) {
     if (is_sequence(options_.frames.input))
       throw Failure(frame.input + ": " + format_text(picture.format) + ", and the frames before " +
@@ -91,7 +98,7 @@ class Run {
   const std::vector<Frame> frames_;
   Report report_;
   std::unique_ptr<Session> session_;
-  bool clip_told_ = false;
+  bool clip_told_ = false, note_told_ = false;
 };
 
 /// Takes away frames whose output is there.
