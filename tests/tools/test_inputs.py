@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """cj2k: what files say beside their samples, files that a reader would make another picture of, names, and scarce memory."""
 
+import re
 import resource
+import subprocess
 
 import pytest
 from pictures import dpx, pam, planes, png, pnm, tiff
@@ -12,7 +14,7 @@ W, H = 60, 43
 
 @pytest.mark.parametrize("components,more,words", [
     (3, {322: 16, 323: 16}, "tiles"), (4, {262: 5}, "CMYK"), (3, {262: 8}, "L*a*b*"), (1, {262: 4}, "mask"),
-    (1, {262: 32803}, "32803"), (1, {339: 2}, "SampleFormat 2"), (1, {339: 3}, "SampleFormat 3")])
+    (1, {262: 32803}, "32803"), (3, {262: 1}, "2 samples beside"), (1, {317: 2}, "predictor"), (1, {339: 2}, "SampleFormat 2"), (1, {339: 3}, "SampleFormat 3")])
 @pytest.mark.parametrize("order", "<>")
 def test_tiff_that_would_become_another_picture(cj2k, tmp_path, components, more, words, order):
     (tmp_path / "a.tif").write_bytes(tiff(W, H, planes(W, H, components, 16), 16, order, more))
@@ -96,6 +98,31 @@ def test_scarce_memory(cj2k, tmp_path, name):
         cj2k("-i", name, "-o", "a.j2k", "--threads", 1, "--readers", 1, fails=1, words=(name + ": ", "out of memory"),
              preexec_fn=limit)
     assert not list(tmp_path.glob("*.j2k*"))
+
+
+def test_scarce_threads(cj2k, program, tmp_path):
+    """Room for some threads, or for none: a message, not a crash."""
+    for n in range(20):
+        (tmp_path / f"{n:02}.ppm").write_bytes(pnm(W, H, planes(W, H, 3, 8), 8))
+
+    def limit_to(megabytes):
+        return lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+    def starts(megabytes):
+        return subprocess.run([program, "--version"], capture_output=True, preexec_fn=limit_to(megabytes)).returncode == 0
+
+    least, most = 1, 1 << 14
+    while least < most:
+        least, most = (least, (least + most) // 2) if starts((least + most) // 2) else ((least + most) // 2 + 1, most)
+    ends = set()
+    for megabytes in range(least, least + 400, 9):
+        result = subprocess.run([program, "-i", "*.ppm", "-o", "o/", "--readers", "16", "--threads", "2", "--quiet"],
+                                cwd=tmp_path, capture_output=True, text=True, timeout=120, preexec_fn=limit_to(megabytes))
+        assert result.returncode in (0, 1), f"{megabytes} MiB: {result.returncode} {result.stderr}"
+        assert result.returncode == 0 or re.fullmatch("cj2k: .+\n", result.stderr), f"{megabytes} MiB: {result.stderr}"
+        ends.add(result.returncode)
+    assert ends == {0, 1}
+    assert len(list((tmp_path / "o").glob("*.j2k"))) == 20
 
 
 def test_stat_on_a_full_disk(cj2k, tmp_path):

@@ -32,7 +32,8 @@ void catch_signals() {
   action.sa_handler = [](int signal) { stop_signal = signal; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
+  // Errors of the write, which then names the file and takes away what is unfinished.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
 }
 
 std::string format_text(const PictureFormat& f) {

@@ -14,8 +14,11 @@ namespace {
 // Tags and values of TIFF 6.0.
 enum Tag : uint32_t {
   kBitsPerSample = 258,
+  kCompression = 259,
   kPhotometric = 262,
   kOrientation = 274,
+  kSamplesPerPixel = 277,
+  kPredictor = 317,
   kTileWidth = 322,
   kTileOffsets = 324,
   kExtraSamples = 338,
@@ -29,6 +32,7 @@ enum Photometric : uint32_t {
   kYcc = 6
 };
 constexpr uint32_t kUnsigned = 1, kUndefined = 4;  // SampleFormat
+enum Compression : uint32_t { kUncompressed = 1, kPackBits = 32773 };
 
 struct Directory {
   std::string_view bytes;
@@ -94,6 +98,17 @@ TiffTags read_tiff_tags(const std::string& path, std::string_view bytes) {
       throw Failure(path + ": TIFF with SampleFormat " + std::to_string(format) +
                     " is not supported, only unsigned integers (1)");
   }
+  const bool is_grey = photometric <= kBlackIsZero;
+  const uint32_t samples = d.value(kSamplesPerPixel, 1), colours = is_grey ? 1 : 3;
+  if (photometric != kPalette && samples > colours + 1)
+    throw Failure(path + ": TIFF with " + std::to_string(samples - colours) +
+                  " samples beside the colours is not supported, only with one");
+  // The predictor is of LZW and deflate alone (TIFF 6.0, section 14). libavcodec undoes it always.
+  const uint32_t compression = d.value(kCompression, kUncompressed);
+  const bool is_plain = compression == kUncompressed || compression == kPackBits;
+  if (d.value(kPredictor, 1) != 1 && is_plain)
+    throw Failure(path +
+                  ": TIFF with a predictor that its compression does not have is not supported");
   TiffTags tags;
   const uint32_t bits = d.value(kBitsPerSample, 1);
   if (photometric <= kBlackIsZero && (bits == 2 || bits == 4))
