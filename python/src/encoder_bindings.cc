@@ -136,7 +136,7 @@ void bind_encoder(py::module_& module) {
       .def("close", &Encoder::close)
       .def("info", &Encoder::info)
       .def("param",
-           [](const Encoder& self, const std::string& key) { return latin1(self.param(key)); })
+           [](const Encoder& self, const std::string& key) { return latin(self.param(key)); })
       .def_property_readonly("is_closed", &Encoder::is_closed);
 }
 

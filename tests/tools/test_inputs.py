@@ -7,7 +7,7 @@ import resource
 import subprocess
 
 import pytest
-from pictures import dpx, pam, planes, png, pnm, tiff
+from pictures import dpx, pam, planes, png, pnm, segments, tiff
 
 W, H = 60, 43
 
@@ -123,6 +123,18 @@ def test_scarce_threads(cj2k, program, tmp_path):
         ends.add(result.returncode)
     assert ends == {0, 1}
     assert len(list((tmp_path / "o").glob("*.j2k"))) == 20
+
+
+def test_comment_is_latin(cj2k, program, tmp_path):
+    """T.800 A.9.2: Rcom 1 is text of ISO/IEC 8859-15. The shell's is UTF-8, or bytes that are taken as they are."""
+    (tmp_path / "a.ppm").write_bytes(pnm(W, H, planes(W, H, 3, 8), 8))
+    for text, latin in (("Zoë, 5 €", b"Zo\xeb, 5 \xa4"), (b"Zo\xeb", b"Zo\xeb"), ("ŠšŽžŒœŸ", bytes.fromhex("a6a8b4b8bcbdbe")),
+                        ("plain", b"plain")):
+        subprocess.run([program, "-i", "a.ppm", "-o", "a.j2k", "--comment", text], cwd=tmp_path, check=True,
+                       capture_output=True)
+        assert segments((tmp_path / "a.j2k").read_bytes())[0xFF64] == b"\0\1" + latin
+    for text in "日本", "a¤b", "½":
+        cj2k("-i", "a.ppm", "-o", "b.j2k", "--comment", text, fails=2, words=("--comment", "8859-15"))
 
 
 def test_stat_on_a_full_disk(cj2k, tmp_path):

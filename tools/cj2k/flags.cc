@@ -217,7 +217,7 @@ std::vector<Flag> other_flags() {
       {{"C", "comment"},
        "TEXT",
        "--comment",
-       [](O& o, S& f, S& v) { set_param(o, f, "comment", v); }},
+       [](O& o, S& f, S& v) { set_param(o, f, "comment", latin_of(v)); }},
       {{"w", "cinema2K"},
        "24|48",
        "--profile cinema2k --frame_rate 24|48 --cinema_rate full",

@@ -51,6 +51,10 @@ Options parse_options(int argc, const char* const* argv);
 /// "--first 7x": a whole number from `low` on, or UsageError.
 int64_t parse_number(const std::string& name, const std::string& value, int64_t low, int64_t high);
 
+/// The text of a comment as the codestream has it, in ISO/IEC 8859-15 (T.800 A.9.2), or UsageError. What is not UTF-8 is
+/// taken as it is.
+std::string latin_of(const std::string& text);
+
 }  // namespace cj2k_tool
 
 #endif  // CJ2K_TOOLS_OPTIONS_H_
