@@ -5,7 +5,7 @@
 import resource
 
 import pytest
-from pictures import dpx, pam, planes, png, pnm, tiff
+from pictures import dpx, pam, planes, png, pnm, segments, tiff
 
 W, H = 60, 43
 
@@ -82,6 +82,15 @@ def test_percent_signs_in_names(cj2k, tmp_path):
     cj2k("-i", "50%.ppm", "-o", "out/")
     assert (tmp_path / "50%.j2k").read_bytes() == (tmp_path / "out/50%.j2k").read_bytes()
     cj2k("-i", "50%.ppm", "-o", "50%.j2k", fails=2, words=("50%.j2k", "%%"))
+
+
+def test_comment_is_latin1(cj2k, tmp_path):
+    (tmp_path / "a.ppm").write_bytes(pnm(W, H, planes(W, H, 3, 8), 8))
+    cj2k("-i", "a.ppm", "-o", "a.j2k", "--comment", "Bücher ÿ")
+    assert segments((tmp_path / "a.j2k").read_bytes())[0xff64] == b"\0\x01B\xfccher \xff"
+    cj2k("-i", "a.ppm", "-o", "b.j2k", "-C", "é" * 255)
+    cj2k("-i", "a.ppm", "-o", "b.j2k", "--comment", "Młody", fails=2, words=("comment", "byte 1", "Latin-1"))
+    cj2k("-i", "a.ppm", "-o", "b.j2k", "--comment", "100 €", fails=2, words=("comment", "byte 4", "Latin-1"))
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "a.pgm"])

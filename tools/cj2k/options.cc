@@ -164,6 +164,27 @@ struct Arguments {
   }
 };
 
+/// Arguments are UTF-8, the comment of a codestream is Latin-1 (T.800 Table A.44). What is no UTF-8 stays as it is.
+std::string latin1(const std::string& option, const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool is_pair = byte >= 0xC2 && byte < 0xE0 && i + 1 < text.size() &&
+                         (static_cast<unsigned char>(text[i + 1]) & 0xC0) == 0x80;
+    if (byte < 0x80) {
+      out += text[i];
+    } else if (is_pair && byte < 0xC4) {
+      out += static_cast<char>((byte & 3) << 6 | (text[++i] & 0x3F));
+    } else if (is_pair || byte >= 0xE0) {
+      throw UsageError(option + ": the character at byte " + std::to_string(i) +
+                       " is not in Latin-1");
+    } else {
+      return text;
+    }
+  }
+  return out;
+}
+
 void parse_param(const std::string& name, const std::string* attached, Arguments& rest,
                  Options& out) {
   std::string key = name;
@@ -181,11 +202,7 @@ void parse_param(const std::string& name, const std::string* attached, Arguments
   } else if (info != known.end()) {
     value = rest.next("--" + name);
   }
-  cj2k_params scratch;
-  cj2k_params_init(&scratch, sizeof scratch);
-  if (cj2k_params_set(&scratch, key.c_str(), value.c_str()) != CJ2K_OK)
-    throw UsageError("--" + name + ": " + cj2k_encoder_last_error(nullptr));
-  out.params.emplace_back(key, value);
+  set_param(out, "--" + name, key, value);
 }
 
 void parse_long(const std::string& text, Arguments& rest, Options& out) {
@@ -258,6 +275,16 @@ Options parse_options(int argc, const char* const* argv) {
                      std::to_string(*out.frames.last));
   resolve(out);
   return out;
+}
+
+void set_param(Options& options, const std::string& option, const std::string& param,
+               const std::string& value) {
+  const std::string text = param == "comment" ? latin1(option, value) : value;
+  cj2k_params scratch;
+  cj2k_params_init(&scratch, sizeof scratch);
+  if (cj2k_params_set(&scratch, param.c_str(), text.c_str()) != CJ2K_OK)
+    throw UsageError(option + ": " + cj2k_encoder_last_error(nullptr));
+  options.params.emplace_back(param, text);
 }
 
 }  // namespace cj2k_tool
