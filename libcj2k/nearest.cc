@@ -39,6 +39,7 @@ int name_distance(std::string_view a, std::string_view b) {
 }
 
 void NearestName::offer(std::string_view name) {
+  if (text_.size() > kMostLetters) return;  // name_distance does not see the rest
   const bool begins = text_.size() >= 3 && name_distance(text_, name.substr(0, text_.size())) == 0;
   const int distance = begins ? 1 : name_distance(text_, name);
   const auto longer = static_cast<int>(std::max(text_.size(), name.size()));

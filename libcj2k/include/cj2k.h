@@ -117,7 +117,7 @@ typedef enum cj2k_log_level {
   CJ2K_LOG_DEBUG = 3
 } cj2k_log_level;
 
-/* `message` is one line without a line feed, valid during the call. */
+/* `message` is one line of UTF-8 without control characters, valid during the call. */
 typedef void (*cj2k_log_fn)(void* opaque, cj2k_log_level level, const char* message);
 
 typedef enum cj2k_wavelet {

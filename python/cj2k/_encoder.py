@@ -181,6 +181,9 @@ class Encoder:
     def _send(self, frame: _picture.Picture, pts: Optional[int] = None, duration: int = 0, hold: bool = False,
               timeout: Optional[float] = 0, limits: Tuple[int, int, int, float] = (0, 0, 0, 0)) -> None:
         number = self._next_pts if pts is None else pts
+        for name, value in ("pts", number), ("duration", duration):
+            if not -1 << 63 <= value < 1 << 63:
+                raise ValueError(f"{name} {value} not in [-2^63, 2^63 - 1]")
         answer = self._core.send(
             self._views(frame), number, duration, hold, -1 if timeout is None else max(0, timeout), frame.stream, *limits)
         if answer == "again":

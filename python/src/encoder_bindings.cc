@@ -135,7 +135,8 @@ void bind_encoder(py::module_& module) {
       .def("flush", &Encoder::flush)
       .def("close", &Encoder::close)
       .def("info", &Encoder::info)
-      .def("param", &Encoder::param)
+      .def("param",
+           [](const Encoder& self, const std::string& key) { return latin(self.param(key)); })
       .def_property_readonly("is_closed", &Encoder::is_closed);
 }
 

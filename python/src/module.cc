@@ -45,7 +45,11 @@ py::list devices() {
 }  // namespace
 
 void raise(cj2k_status status, const std::string& text, py::object pts) {
-  py::object error = error_type(text.empty() ? cj2k_status_string(status) : text);
+  const std::string said = text.empty() ? cj2k_status_string(status) : text;
+  // It may quote a value that is Latin-1, or cut within a character.
+  PyObject* decoded = PyUnicode_DecodeUTF8(said.data(), std::ssize(said), "backslashreplace");
+  if (decoded == nullptr) throw py::error_already_set();
+  py::object error = error_type(py::reinterpret_steal<py::object>(decoded));
   error.attr("status") = status_name(status);
   error.attr("pts") = pts;
   PyErr_SetObject(error_type.ptr(), error.ptr());

@@ -75,12 +75,18 @@ cj2k_params Params::with_icc_profile() const {
   return p;
 }
 
+py::str latin(const std::string& text) {
+  PyObject* decoded = PyUnicode_Decode(text.data(), std::ssize(text), "iso8859-15", nullptr);
+  if (decoded == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::str>(decoded);
+}
+
 void bind_params(py::module_& module) {
   module.def("describe", &describe);
   py::class_<Params>(module, "Params")
       .def(py::init<>())
       .def("set", &Params::set)
-      .def("get", &Params::get)
+      .def("get", [](const Params& self, const std::string& key) { return latin(self.get(key)); })
       .def("set_icc_profile",
            [](Params& self, const py::bytes& bytes) { self.set_icc_profile(bytes); })
       .def("set_cuda", &Params::set_cuda);

@@ -277,6 +277,17 @@ def test_no_leak_over_many_encoders():
     assert resident_kb() - resident < 10_000
 
 
+def test_times_have_64_bits():
+    with cj2k.Encoder(16, 16, num_components=1, async_depth=2) as encoder:
+        for bad in {"pts": 1 << 63}, {"pts": -(1 << 63) - 1}, {"duration": 1 << 63}:
+            with pytest.raises(ValueError, match=r"(pts|duration) -?922337203685477580\d not in"):
+                encoder.send(picture(16, 16), **bad)
+        encoder.send(picture(16, 16), pts=(1 << 63) - 1, duration=-1 << 63)
+        encoder.drain()
+        (packet,) = encoder.packets()
+        assert (packet.pts, packet.duration) == ((1 << 63) - 1, -1 << 63)
+
+
 def test_log_lines_go_to_logging(caplog):
     with caplog.at_level(logging.DEBUG, logger="cj2k"):
         with cj2k.Encoder(64, 48, profile="cinema2k", profile_strict=0, depth=12, frame_rate=24, cblk=64):

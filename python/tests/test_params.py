@@ -45,7 +45,7 @@ def test_version():
     (dict(frame_rate=24), "24"),
     (dict(roi=(0, 0, 8, 8, 17)), "0,0,8,8,17"), (dict(roi=[(0, 0, 8, 8, 16), (8, 8, 4, 4, 16)]), "0,0,8,8,16/8,8,4,4,16"),
     (dict(poc=[(0, 0, 1, 6, 3, "rlcp")]), "0,0,1,6,3,rlcp"),
-    (dict(comment="text, with = and :"), "text, with = and :"),
+    (dict(comment="text, with = and :"), "text, with = and :"), (dict(comment="Émile © ÿ €"), "Émile © ÿ €"),
 ])
 def test_values(value, text):
     (name,) = value
@@ -81,6 +81,27 @@ def test_values_that_are_none():
     with pytest.raises(TypeError, match="levels: object is not a number, text, tuple or list"):
         cj2k.encode(picture(16, 16), levels=object())
     assert cj2k.encode(picture(16, 16), levels=None) == cj2k.encode(picture(16, 16))
+
+
+def test_comment_is_latin():
+    codestream = cj2k.encode(picture(16, 16), comment="Bücher €")
+    assert b"\xff\x64\0\x0c\0\x01B\xfccher \xa4" in codestream
+    with pytest.raises(ValueError, match="comment: 'ł' at 1 is no character of ISO 8859-15"):
+        cj2k.encode(picture(16, 16), comment="Młody")
+    with pytest.raises(cj2k.Error, match="comment"):
+        cj2k.encode(picture(16, 16), comment="é" * 256)
+
+
+@pytest.mark.parametrize("length", range(200, 204))
+def test_message_that_is_cut_within_a_character(length):
+    with pytest.raises(cj2k.Error, match="levels \"a+é"):
+        cj2k.encode(picture(16, 16), levels="a" * (length - 199) + "é" * length)
+
+
+@pytest.mark.parametrize("name, value", [("comment", "a\0b"), ("levels", "3\0"), ("device", "cpu\0cuda")])
+def test_text_with_a_nul(name, value):
+    with pytest.raises(ValueError, match=f"{name}: .* NUL"):
+        cj2k.encode(picture(16, 16), **{name: value})
 
 
 def test_formats():

@@ -17,7 +17,7 @@ LITERAL = re.compile(r'(?:"(?:[^"\\\n]|\\.)*"(?:\s|PRI\w+)*)+')
 CONVERSION = re.compile(r"%[-+ #0]*[\d*]*(?:\.[\d*]+)?(?:hh|h|ll|l|z|t|j)?[diouxXeEfgGcsp]")
 LEAST = 10  # letters that a quoted message must share with its source
 # Options of FFmpeg's own that docs/migration.md names.
-OF_FFMPEG = {"b:v", "q:v", "profile:v", "threads", "compression_level"}
+OF_FFMPEG = {"b:v", "q:v", "profile:v", "threads", "compression_level", "update"}
 
 
 def literals(text):

@@ -167,12 +167,34 @@ bool lacks_pixel_format(const cj2k_params& p) {
 /// The iterators of opj_decompress skip a precinct whose size on the reference grid exceeds 31
 /// bits.
 bool overflows_precinct_size(const cj2k_params& p) {
-  if (p.progression < CJ2K_RPCL) return false;
+  bool by_position = p.progression >= CJ2K_RPCL;
+  for (int i = 0; i < p.num_poc; ++i) by_position |= p.poc[i].progression >= CJ2K_RPCL;
+  if (!by_position) return false;
   for (int i = 0; i <= p.levels; ++i) {  // i: levels below the highest resolution
     const int entry = std::min(i, p.num_precincts - 1);
     const int32_t larger =
         p.num_precincts == 0 ? 32768 : std::max(p.precinct_width[entry], p.precinct_height[entry]);
     if (std::bit_width(static_cast<uint32_t>(larger)) - 1 + i >= 29) return true;
+  }
+  return false;
+}
+
+/// Whether a tile has no sample of some component along one axis.
+bool has_gap(int32_t offset, int32_t size, int32_t tile, int32_t tile_offset, int32_t step) {
+  const int64_t end = int64_t{offset} + size;
+  if (tile == 0) tile = static_cast<int32_t>(end - tile_offset);
+  for (int64_t at = tile_offset; at < end; at += tile) {
+    const int64_t from = std::max<int64_t>(at, offset), to = std::min(at + tile, end);
+    if (from < to && (from + step - 1) / step == (to + step - 1) / step) return true;
+  }
+  return false;
+}
+
+bool has_empty_tile_component(const cj2k_params& p) {
+  for (int c = 0; c < p.num_components; ++c) {
+    if (has_gap(p.image_offset_x, p.width, p.tile_width, p.tile_offset_x, p.dx[c]) ||
+        has_gap(p.image_offset_y, p.height, p.tile_height, p.tile_offset_y, p.dy[c]))
+      return true;
   }
   return false;
 }
@@ -331,6 +353,9 @@ const char* cannot_decode(Decoder decoder, const cj2k_params& p) {
        "it leaves out precincts of 2^31 and more in the orders by position"},
       {Decoder::kGrok, overflows_precinct_size, "as OpenJPEG"},
       {Decoder::kGrok, looks_like_ycbcr, "its program turns subsampled components into RGB"},
+      {Decoder::kOpenJpeg, has_empty_tile_component,
+       "it refuses tiles without a component's samples"},
+      {Decoder::kFfmpeg, has_empty_tile_component, "as OpenJPEG"},
       {Decoder::kOpenJpeg, has_region_and_bypass,
        "with a region it takes the first raw pass of BYPASS at another plane"},
       {Decoder::kGrok, has_region_and_bypass, "as OpenJPEG"},
@@ -357,6 +382,10 @@ const char* known_refusal(Decoder decoder, const std::string& error) {
     const char* reason;
   };
   static const Row table[] = {
+      {Decoder::kOpenJpeg, "unsupported bpno_plus_one",
+       "it holds 30 bit-planes with a region's shift"},
+      {Decoder::kOpenJpeg, "Tiles don't all have the same dimension",
+       "with poc and resolutions without samples it counts those of a component wrong"},
       {Decoder::kFfmpeg, "Too many tile parts", "it takes 32 tile-parts a tile"},
       {Decoder::kFfmpeg, "outside limits",
        "in the orders by position it miscounts the precincts of tiles that are empty at a "

@@ -26,10 +26,13 @@ def interleaved(samples):
 
 
 def words(values, order, depth=16):
+    if order == "bits":  # fewer than 8 a sample; rows end at a byte
+        step = 8 // depth
+        return bytes(sum(v << depth * (step - 1 - k) for k, v in enumerate(values[i:i + step])) for i in range(0, len(values), step))
     return struct.pack(f"{order}{len(values)}{'H' if depth > 8 else 'B'}", *values)
 
 
-def dpx(width, height, samples, depth):
+def dpx(width, height, samples, depth, orientation=0):
     """DPX as scanners write it: 10 bits as three in a word, 12 bits as the upper ones of 16 (SMPTE ST 268, method A)."""
     values = interleaved(samples)
     if depth == 10:
@@ -41,20 +44,24 @@ def dpx(width, height, samples, depth):
     struct.pack_into(">4sI8sI", head, 0, b"SDPX", 2048, b"V1.0", 2048 + len(body))
     struct.pack_into(">III", head, 20, 1, 1664, 384)
     struct.pack_into(">I", head, 660, 0xffffffff)
-    struct.pack_into(">HHII", head, 768, 0, 1, width, height)
+    struct.pack_into(">HHII", head, 768, orientation, 1, width, height)
     struct.pack_into(">IIfIf", head, 780, 0, 0, 0.0, (1 << depth) - 1, 2.0)
     struct.pack_into(">BBBBHHI", head, 800, 50, 2, 2, depth, 1 if depth in (10, 12) else 0, 0, 2048)
     return bytes(head) + body
 
 
-def tiff(width, height, samples, depth, order="<"):
+def tiff(width, height, samples, depth, order="<", more=None):
+    """@param more  tags with one SHORT each, beside the usual ones or instead of them"""
     n = len(samples)
-    body = words(interleaved(samples), order, depth)
-    extra = 8 + 2 + 10 * 12 + 4  # after the directory
+    body = words(interleaved(samples), "bits" if depth < 8 else order, depth)
+    more = more or {}
+    count = 10 + len(more.keys() - {256, 257, 258, 259, 262, 273, 277, 278, 279, 338 if n == 4 else 284})
+    extra = 8 + 2 + count * 12 + 4  # after the directory
     bits = struct.pack(f"{order}{n}H", *[depth] * n)
     tags = [(256, 3, 1, width), (257, 3, 1, height), (258, 3, n, extra if n > 2 else depth), (259, 3, 1, 1),
             (262, 3, 1, 2 if n >= 3 else 1), (273, 4, 1, extra + len(bits)), (277, 3, 1, n), (278, 3, 1, height),
             (279, 4, 1, len(body)), (338 if n == 4 else 284, 3, 1, 2 if n == 4 else 1)]
+    tags = [tag for tag in tags if tag[0] not in more] + [(tag, 3, 1, value) for tag, value in more.items()]
     directory = b""
     for tag, kind, count, value in sorted(tags):
         short = kind == 3 and count == 1
@@ -75,16 +82,17 @@ def pam(width, height, samples, depth):
         width, height, len(samples), (1 << depth) - 1, names[len(samples)]) + words(interleaved(samples), ">", depth)
 
 
-def png(width, height, samples, depth):
+def png(width, height, samples, depth, chunks=()):
+    """@param chunks  (name, bytes) before the samples"""
     def chunk(name, data):
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
-    body = words(interleaved(samples), ">", depth)
+    body = words(interleaved(samples), "bits" if depth < 8 else ">", depth)
     stride = len(body) // height
     rows = b"".join(b"\0" + body[y * stride:(y + 1) * stride] for y in range(height))
     colour = {1: 0, 2: 4, 3: 2, 4: 6}[len(samples)]
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)) + \
-        chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+        b"".join(chunk(*c) for c in chunks) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
 def exr(width, height, samples):

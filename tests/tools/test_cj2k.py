@@ -26,11 +26,14 @@ def lossless_cases():
     for n in (1, 3, 4):
         for depth in (8, 16):
             yield f"{n}_{depth}.tif", tiff, n, depth
+    for depth in (2, 4):
+        yield f"1_{depth}.tif", tiff, 1, depth
+        yield f"1_{depth}.png", png, 1, depth
     yield "mm.tiff", lambda *a: tiff(*a, order=">"), 3, 16
     for n, depth in ((1, 1), (1, 4), (1, 8), (1, 12), (3, 7), (3, 8), (3, 10), (3, 16)):
         yield f"{n}_{depth}.pnm", pnm, n, depth
     for n in (1, 2, 3, 4):
-        for depth in (8, 12, 16):
+        for depth in (1, 5, 8, 12, 16):
             yield f"{n}_{depth}.pam", pam, n, depth
     for n in (1, 2, 3, 4):
         for depth in (8, 16):
@@ -225,7 +228,7 @@ def test_full_disk(cj2k, tmp_path):
     make_sequence(tmp_path / "in", 3, size=(160, 120))
 
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
         resource.setrlimit(resource.RLIMIT_FSIZE, (10000, 10000))
 
     cj2k("-i", "in/f_%04d.dpx", "-o", "o_%04d.j2k", "--lossless", fails=1, words=("o_0001.j2k", "too large"),

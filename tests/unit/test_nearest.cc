@@ -48,6 +48,7 @@ TEST_CASE("the nearest name") {
   CHECK(nearest("", {"on", "off"}) == "");
   CHECK(nearest("of", {"on", "off"}) == "off");
   CHECK(nearest("abd", {"abc", "abe"}) == "abc");  // the first of two
+  CHECK(nearest(std::string(600, 'a').c_str(), {"width", "height"}) == "");
 }
 
 TEST_CASE("messages about unknown names end with the nearest one") {

@@ -102,6 +102,28 @@ void put(cj2k_params* p, const Field& field, double value) {
   std::memcpy(at, from, size_of(field));
 }
 
+TEST_CASE("messages that quote a value are one line of UTF-8") {
+  const auto refused = [](const std::string& key, const std::string& value) {
+    Messages m;
+    cj2k_params p = valid();
+    CHECK(set(&p, key, value, &m) == Status::kInvalid);
+    REQUIRE(m.lines.size() == 1);
+    return m.last();
+  };
+  CHECK(contains(refused("layers", "1\n\t2\x7F"), "layers \"1??2?\" is not"));
+  CHECK(refused("a\nb", "1") == "unknown parameter \"a?b\"");
+  CHECK(contains(refused("layers", "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x8E\x9E"),
+                 "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x8E\x9E\""));
+  for (const char* wrong : {"\x80", "\xC3", "\xC0\x80", "\xE9", "\xE0\x80\x80", "\xED\xA0\x80",
+                            "\xF0\x80\x80\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF"}) {
+    const std::string marks(std::string(wrong).size(), '?');
+    CHECK(contains(refused("layers", std::string(wrong) + " "), "\"" + marks + " \""));
+  }
+  std::string text = "a";  // 80 bytes are quoted, which ends within a letter
+  for (int i = 0; i < 100; ++i) text += "\xC3\xA9";
+  CHECK(contains(refused("layers", text), "\xC3\xA9?\" is not"));
+}
+
 }  // namespace
 
 TEST_CASE("params: describe covers every field") {

@@ -15,15 +15,6 @@ using S = const std::string;
 /// Until resolve_flags: the precincts of -c, as a parameter of this name.
 constexpr const char* kHalvedPrecincts = "-c";
 
-/// Sets a parameter. What is wrong with the value names the flag.
-void set_param(Options& o, S& flag, const char* param, S& value) {
-  cj2k_params scratch;
-  cj2k_params_init(&scratch, sizeof scratch);
-  if (cj2k_params_set(&scratch, param, value.c_str()) != CJ2K_OK)
-    throw UsageError(flag + ": " + cj2k_encoder_last_error(nullptr));
-  o.params.emplace_back(param, value);
-}
-
 std::vector<std::string> split(S& text, char at) {
   std::vector<std::string> parts(1);
   for (const char c : text) {

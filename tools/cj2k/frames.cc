@@ -132,7 +132,8 @@ std::vector<Frame> find_inputs(const std::string& input) {
   if (input.find('%') != std::string::npos && parse_pattern(input, pattern))
     return frames_of_pattern(input, pattern);
   if (input.find_first_of("*?[") != std::string::npos) return frames_of_glob(input);
-  throw Failure(input + ": there is no such file");
+  throw Failure(input + ": there is no such file" +
+                (input == "-" ? "; the standard input is /dev/stdin" : ""));
 }
 
 void keep_range(const FrameSelection& s, std::vector<Frame>& frames) {
@@ -167,7 +168,7 @@ void name_outputs(const FrameSelection& s, std::vector<Frame>& frames) {
     if (frames.size() > 1)
       throw UsageError("-o " + s.output + " is one file for " + std::to_string(frames.size()) +
                        " frames: give a folder (FOLDER/) or a pattern (NAME_%06d.j2k)");
-    frames[0].output = s.output;
+    frames[0].output = pattern.before;  // s.output, with % for each %%
     return;
   }
   const std::string end = "." + (s.extension.empty() ? std::string("j2k") : s.extension);

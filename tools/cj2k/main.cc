@@ -32,7 +32,8 @@ void catch_signals() {
   action.sa_handler = [](int signal) { stop_signal = signal; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
+  // Errors of the write, which then names the file and takes away what is unfinished.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
 }
 
 std::string format_text(const PictureFormat& f) {
@@ -55,6 +56,7 @@ class Run {
       if (stop_signal != 0) break;
       std::unique_ptr<Picture> picture = input.next();
       note_clipped(frame, *picture);
+      note_left(frame, *picture);
       if (session_ != nullptr && session_->format() != picture->format) change(frame, *picture);
       if (session_ == nullptr)
         session_ = std::make_unique<Session>(options_, frame, *picture, report_);
@@ -76,6 +78,12 @@ class Run {
                     " samples outside 0 to 1 are clipped; later frames are not told");
   }
 
+  void note_left(const Frame& frame, const Picture& picture) {
+    if (picture.note.empty() || options_.quiet || note_told_) return;
+    note_told_ = true;
+    report_.message(frame.input + ": " + picture.note + "; later frames are not told");
+  }
+
   void change(const Frame& frame, const Picture& picture) {
     if (is_sequence(options_.frames.input))
       throw Failure(frame.input + ": " + format_text(picture.format) + ", and the frames before " +
@@ -91,7 +99,7 @@ class Run {
   const std::vector<Frame> frames_;
   Report report_;
   std::unique_ptr<Session> session_;
-  bool clip_told_ = false;
+  bool clip_told_ = false, note_told_ = false;
 };
 
 /// Takes away frames whose output is there.

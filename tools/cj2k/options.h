@@ -48,6 +48,10 @@ const char* group_of(const std::string& param);
 /// Throws UsageError.
 Options parse_options(int argc, const char* const* argv);
 
+/// Adds a parameter. Throws UsageError that begins with `option` if the library refuses the value.
+void set_param(Options& options, const std::string& option, const std::string& param,
+               const std::string& value);
+
 /// "--first 7x": a whole number from `low` on, or UsageError.
 int64_t parse_number(const std::string& name, const std::string& value, int64_t low, int64_t high);
 

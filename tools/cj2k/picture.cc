@@ -19,6 +19,7 @@ extern "C" {
 
 #include "failure.h"
 #include "frames.h"
+#include "tiff.h"
 
 namespace cj2k_tool {
 namespace {
@@ -38,7 +39,8 @@ void take_log(void* context, int level, const char* format, va_list arguments) {
   while (!first_error.empty() && first_error.back() == '\n') first_error.pop_back();
 }
 
-constexpr size_t kMostFileBytes = INT32_MAX - 64;
+/// With the padding behind it, the largest buffer that libavutil allocates.
+constexpr size_t kMostFileBytes = INT32_MAX - 2 * AV_INPUT_BUFFER_PADDING_SIZE;
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
@@ -81,7 +83,7 @@ FileBytes read_file(const std::string& path) {
     bytes.size += std::fread(bytes.buffer->data + bytes.size, 1, room - bytes.size, file.get());
     limit(bytes.size);
     if (bytes.size < room) break;
-    room *= 2;
+    room = std::min(2 * room, kMostFileBytes + 1);
   }
   if (std::ferror(file.get())) throw Failure(path + ": " + std::strerror(errno));
   if (bytes.size == 0) throw Failure(path + ": the file is empty");
@@ -134,11 +136,77 @@ int depth_of_pnm(const std::string& path, std::string_view bytes) {
   }
   const std::string word(next_word(rest));
   const int maxval = std::atoi(word.c_str());
+  if (word.empty()) throw Failure(path + ": damaged: the file ends in its header");
   if (maxval < 1 || maxval > 65535 || (maxval & (maxval + 1)) != 0)
     throw Failure(path + ": maxval " + word + " is not 2^n - 1 with n from 1 to 16");
   int depth = 0;
   while (maxval >> depth) ++depth;
   return depth;
+}
+
+/// Views of planes of samples in Picture::samples.
+void view_samples(Picture& picture, int word_bytes) {
+  const PictureFormat& f = picture.format;
+  const ptrdiff_t stride = static_cast<ptrdiff_t>(f.width) * word_bytes;
+  for (int c = 0; c < f.num_components; ++c)
+    picture.views[c] = {picture.samples.data() + c * stride * f.height, stride, word_bytes,
+                        word_bytes, 0};
+}
+
+/// Samples of PAM, where libavcodec does not scale them to 8 bits: with opacity, below a maxval of 255.
+/// @return whether they are such, and in `picture`
+bool read_small_pam(const std::string& path, std::string_view bytes, int depth, Picture& picture) {
+  PictureFormat& f = picture.format;
+  std::string_view rest = bytes;
+  for (std::string_view word = next_word(rest); !rest.empty() && word != "ENDHDR";
+       word = next_word(rest)) {
+    int* const value = word == "WIDTH"    ? &f.width
+                       : word == "HEIGHT" ? &f.height
+                       : word == "DEPTH"  ? &f.num_components
+                                          : nullptr;
+    if (value != nullptr) *value = std::atoi(std::string(next_word(rest)).c_str());
+  }
+  rest.remove_prefix(std::min<size_t>(rest.size(), 1));  // the line feed
+  const size_t n = f.num_components == 2 || f.num_components == 4 ? f.num_components : 0;
+  if (depth >= 8 || n == 0 || f.width < 1 || f.height < 1) return false;
+  if (rest.size() / n / f.width < static_cast<size_t>(f.height))
+    throw Failure(path + ": damaged: the file ends before its last sample");
+  const size_t pixels = size_t{1} * f.width * f.height;
+  f.depth = depth;
+  f.alpha = 1;
+  for (int c = 0; c < f.num_components; ++c) f.dx[c] = f.dy[c] = 1;
+  picture.samples.resize(n * pixels);
+  view_samples(picture, 1);
+  uint8_t* out = picture.samples.data();
+  for (size_t c = 0; c < n; ++c)
+    for (size_t i = 0; i < pixels; ++i) *out++ = static_cast<uint8_t>(rest[i * n + c]);
+  return true;
+}
+
+/// The bits of grey PNG of 2 and 4 bits, which libavcodec scales to 8; else 0.
+int depth_of_png(const std::string& path, std::string_view bytes) {
+  constexpr size_t kDepth = 24, kColour = 25;  // of IHDR, which comes first
+  if (bytes.size() <= kColour || bytes[kColour] != 0 || bytes[kDepth] > 4) return 0;
+  if (bytes.substr(0, bytes.find("IDAT")).find("tRNS") != std::string_view::npos)
+    throw Failure(path + ": grey of less than 8 bits with a transparent value is not supported");
+  return bytes[kDepth];
+}
+
+/// Where the first sample is, in the words of DPX and TIFF, if it is not the top left one.
+std::string note_of_orientation(AVCodecID id, int orientation) {
+  const int usual = id == AV_CODEC_ID_TIFF ? 1 : 0;
+  if (orientation == usual) return "";
+  return "orientation " + std::to_string(orientation) +
+         " is not applied: rows and columns stay as they are in the file";
+}
+
+int orientation_of_dpx(std::string_view b) {
+  constexpr size_t kOrientation = 768;
+  if (b.size() < kOrientation + 2) return 0;
+  const bool big = b[0] == 'S';
+  const int value = static_cast<unsigned char>(b[kOrientation + (big ? 0 : 1)]) << 8 |
+                    static_cast<unsigned char>(b[kOrientation + (big ? 1 : 0)]);
+  return value <= 7 ? value : 0;  // 0xFFFF: the file does not say
 }
 
 /// A little-endian number of EXR; 0 where the file ends before it.
@@ -219,7 +287,11 @@ std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes
     status = avcodec_send_packet(context.get(), nullptr);
     if (status >= 0) status = avcodec_receive_frame(context.get(), frame.get());
   }
+  if (status == AVERROR(ENOMEM)) throw std::bad_alloc();
   // A damaged file may give a picture with holes, and say so only in the log.
+  if (first_error.find("Picture size") != std::string::npos)
+    throw Failure(path + ": " + first_error +
+                  " for libavcodec: (width + 128) x (height + 128) must be below 268435456");
   if (status < 0 || !first_error.empty() || frame->decode_error_flags != 0)
     throw Failure(path + ": damaged or not supported: " +
                   (first_error.empty() ? text_of(status) : first_error));
@@ -235,15 +307,6 @@ void swap_words(AVFrame* frame, int planes) {
       for (int x = 0; x + 1 < frame->linesize[p]; x += 2) std::swap(row[x], row[x + 1]);
     }
   }
-}
-
-/// Views of planes of samples in Picture::samples.
-void view_samples(Picture& picture, int word_bytes) {
-  const PictureFormat& f = picture.format;
-  const ptrdiff_t stride = static_cast<ptrdiff_t>(f.width) * word_bytes;
-  for (int c = 0; c < f.num_components; ++c)
-    picture.views[c] = {picture.samples.data() + c * stride * f.height, stride, word_bytes,
-                        word_bytes, 0};
 }
 
 /// Linear light becomes integers of 16 bits: 0 .. 1 is 0 .. 65535.
@@ -271,7 +334,8 @@ void convert_float(const AVFrame& frame, const AVPixFmtDescriptor& desc, Picture
   }
 }
 
-void convert_palette(const AVFrame& frame, Picture& picture) {
+/// @param grey_bits  not 0: it is no palette but grey of so many bits
+void convert_palette(const AVFrame& frame, int grey_bits, Picture& picture) {
   PictureFormat& f = picture.format;
   uint32_t palette[256];
   std::memcpy(palette, frame.data[1], sizeof palette);
@@ -280,18 +344,20 @@ void convert_palette(const AVFrame& frame, Picture& picture) {
     for (int x = 0; x < f.width; ++x)
       opaque &=
           palette[frame.data[0][static_cast<ptrdiff_t>(y) * frame.linesize[0] + x]] >> 24 == 255;
-  f.num_components = opaque ? 3 : 4;
-  f.alpha = opaque ? 0 : 1;
-  f.depth = 8;
+  f.num_components = grey_bits != 0 ? 1 : opaque ? 3 : 4;
+  f.alpha = opaque || grey_bits != 0 ? 0 : 1;
+  f.depth = grey_bits != 0 ? grey_bits : 8;
   picture.samples.resize(size_t{1} * f.width * f.height * f.num_components);
   view_samples(picture, 1);
   uint8_t* out = picture.samples.data();
-  for (const int shift : {16, 8, 0, 24}) {
-    if (shift == 24 && opaque) break;
+  constexpr int kShifts[] = {16, 8, 0, 24};
+  for (int c = 0; c < f.num_components; ++c) {
+    const int shift = kShifts[c] + 8 - f.depth;
     for (int y = 0; y < f.height; ++y)
       for (int x = 0; x < f.width; ++x)
         *out++ = static_cast<uint8_t>(
-            palette[frame.data[0][static_cast<ptrdiff_t>(y) * frame.linesize[0] + x]] >> shift);
+            (palette[frame.data[0][static_cast<ptrdiff_t>(y) * frame.linesize[0] + x]] >> shift) &
+            ((1 << f.depth) - 1));
   }
 }
 
@@ -326,8 +392,12 @@ void view_frame(const AVPixFmtDescriptor& desc, int depth, Picture& picture) {
   }
 }
 
-void set_format(const AVFrame& frame, const AVPixFmtDescriptor& desc, AVCodecID id,
-                const std::string& trc, PictureFormat& f) {
+const AVPixFmtDescriptor& kind_of(const AVFrame& frame) {
+  return *av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
+}
+
+void set_format(const AVFrame& frame, AVCodecID id, const std::string& trc, PictureFormat& f) {
+  const AVPixFmtDescriptor& desc = kind_of(frame);
   f.width = frame.width;
   f.height = frame.height;
   f.num_components = desc.nb_components;
@@ -343,38 +413,58 @@ void set_format(const AVFrame& frame, const AVPixFmtDescriptor& desc, AVCodecID 
   if (icc != nullptr) f.icc.assign(icc->data, icc->data + icc->size);
 }
 
-}  // namespace
-
-std::unique_ptr<Picture> read_picture(const std::string& path, const std::string& trc) {
-  FileBytes bytes = read_file(path);
-  const std::string_view view = bytes.view();
-  const AVCodecID id = format_of(view);
-  if (id == AV_CODEC_ID_NONE) throw Failure(path + ": neither DPX, TIFF, PNM, PAM, PNG nor EXR");
-  const bool has_maxval = id == AV_CODEC_ID_PGM || id == AV_CODEC_ID_PPM || id == AV_CODEC_ID_PAM;
-  const int depth = has_maxval ? depth_of_pnm(path, view) : 0;
-  if (id == AV_CODEC_ID_EXR) check_exr(path, view);
-  auto picture = std::make_unique<Picture>();
-  picture->frame = decode(path, id, std::move(bytes), trc);
-  const AVFrame& frame = *picture->frame;
+/// Views of the samples of the frame, or of what they become.
+/// @param depth, grey_bits  as view_frame() and convert_palette() have them
+void take_samples(const std::string& path, int depth, int grey_bits, Picture& picture) {
+  const AVFrame& frame = *picture.frame;
+  const AVPixFmtDescriptor& desc = kind_of(frame);
   const auto pixels = static_cast<AVPixelFormat>(frame.format);
-  const AVPixFmtDescriptor& desc = *av_pix_fmt_desc_get(pixels);
-  set_format(frame, desc, id, trc, picture->format);
   if (desc.flags & AV_PIX_FMT_FLAG_PAL) {
-    convert_palette(frame, *picture);
+    convert_palette(frame, grey_bits, picture);
   } else if (pixels == AV_PIX_FMT_MONOBLACK || pixels == AV_PIX_FMT_MONOWHITE) {
-    convert_bits(frame, pixels == AV_PIX_FMT_MONOWHITE, *picture);
+    convert_bits(frame, pixels == AV_PIX_FMT_MONOWHITE, picture);
   } else if ((desc.flags & AV_PIX_FMT_FLAG_FLOAT) && desc.comp[0].depth == 32 &&
              !(desc.flags & AV_PIX_FMT_FLAG_BE)) {
-    convert_float(frame, desc, *picture);
+    convert_float(frame, desc, picture);
   } else if (desc.comp[0].depth > 16 ||
              (desc.flags & (AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_FLOAT |
                             AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BAYER))) {
     throw Failure(path + ": samples of the kind " + desc.name + " are not supported");
   } else {
-    view_frame(desc, depth, *picture);
+    view_frame(desc, depth, picture);
   }
-  if (!picture->samples.empty()) picture->frame.reset();
+  if (!picture.samples.empty()) picture.frame.reset();
+}
+
+}  // namespace
+
+std::unique_ptr<Picture> read_picture(const std::string& path, const std::string& trc) try {
+  FileBytes bytes = read_file(path);
+  const std::string_view view = bytes.view();  // until decode()
+  const AVCodecID id = format_of(view);
+  if (view.substr(0, 4) == std::string_view("II+\0", 4) ||
+      view.substr(0, 4) == std::string_view("MM\0+", 4))
+    throw Failure(path + ": BigTIFF is not supported");
+  if (id == AV_CODEC_ID_NONE) throw Failure(path + ": neither DPX, TIFF, PNM, PAM, PNG nor EXR");
+  const bool has_maxval = id == AV_CODEC_ID_PGM || id == AV_CODEC_ID_PPM || id == AV_CODEC_ID_PAM;
+  const int depth = has_maxval              ? depth_of_pnm(path, view)
+                    : id == AV_CODEC_ID_PNG ? depth_of_png(path, view)
+                                            : 0;
+  if (id == AV_CODEC_ID_EXR) check_exr(path, view);
+  auto picture = std::make_unique<Picture>();
+  if (id == AV_CODEC_ID_PAM && read_small_pam(path, view, depth, *picture)) return picture;
+  TiffTags tags;
+  if (id == AV_CODEC_ID_TIFF) tags = read_tiff_tags(path, view);
+  if (id == AV_CODEC_ID_TIFF || id == AV_CODEC_ID_DPX)
+    picture->note = note_of_orientation(
+        id, id == AV_CODEC_ID_DPX ? orientation_of_dpx(view) : tags.orientation);
+  picture->frame = decode(path, id, std::move(bytes), trc);
+  set_format(*picture->frame, id, trc, picture->format);
+  if (picture->format.alpha != 0 && tags.alpha >= 0) picture->format.alpha = tags.alpha;
+  take_samples(path, depth, tags.grey_bits, *picture);
   return picture;
+} catch (const std::bad_alloc&) {
+  throw Failure(path + ": out of memory");
 }
 
 bool is_picture_name(const std::string& path) {

@@ -33,6 +33,7 @@ struct Picture {
   PictureFormat format;
   cj2k_component_view views[CJ2K_MAX_COMPONENTS] = {};
   int64_t clipped = 0;  // samples of EXR below 0, above 1, or not a number
+  std::string note;     // what of the file is not in the picture; empty: nothing
 
   std::shared_ptr<AVFrame> frame;  // samples that libavcodec has read
   std::vector<uint8_t> samples;    // or those made from them

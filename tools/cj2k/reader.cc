@@ -2,12 +2,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "reader.h"
 
+#include <system_error>
+
+#include "failure.h"
+
 namespace cj2k_tool {
 
 ReadAhead::ReadAhead(const std::vector<Frame>& frames, const std::string& trc, int readers)
     : frames_(frames), trc_(trc), window_(static_cast<size_t>(readers) + 2) {
-  for (int i = 0; i < readers && static_cast<size_t>(i) < frames.size(); ++i)
-    threads_.emplace_back([this] { run(); });
+  threads_.reserve(static_cast<size_t>(readers));
+  try {
+    for (int i = 0; i < readers && static_cast<size_t>(i) < frames.size(); ++i)
+      threads_.emplace_back([this] { run(); });
+  } catch (const std::system_error& error) {  // those that there are read all
+    if (threads_.empty())
+      throw Failure(std::string("no thread that reads can be started: ") + error.code().message());
+  }
 }
 
 ReadAhead::~ReadAhead() {

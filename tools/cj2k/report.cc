@@ -34,6 +34,7 @@ struct Report::State {
   double error = 0;
   int64_t rate_num = 0, rate_den = 1;
   bool has_line = false;
+  int stat_error = 0;  // errno of the first line of --stat that could not be written
 };
 
 Report::Report(const Options& options, size_t num_frames)
@@ -95,7 +96,7 @@ void Report::add(const Written& w) {
     for (int c = 0; psnr_ && c < w.num_components; ++c)
       std::fprintf(stat_.get(), "%c%.3f", c == 0 ? '\t' : ',', w.component_psnr[c]);
     std::fputc('\n', stat_.get());
-    std::fflush(stat_.get());
+    if (std::fflush(stat_.get()) != 0 && state_->stat_error == 0) state_->stat_error = errno;
   }
   if (!progress_) return;
   const bool is_last = static_cast<size_t>(state_->frames) == num_frames_;
@@ -115,8 +116,7 @@ void Report::message(const std::string& text) {
 
 void Report::finish(int64_t frame_rate_num, int64_t frame_rate_den) {
   clear_line();
-  if (stat_ != nullptr && (std::fflush(stat_.get()) != 0 || std::ferror(stat_.get())))
-    throw Failure(stat_name_ + ": " + std::strerror(errno));
+  if (state_->stat_error != 0) throw Failure(stat_name_ + ": " + std::strerror(state_->stat_error));
   if (quiet_) return;
   std::string text =
       std::to_string(state_->frames) + (state_->frames == 1 ? " frame, " : " frames, ") +

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <system_error>
 
 #include "failure.h"
 
@@ -140,7 +141,12 @@ Session::Session(const Options& options, const Frame& frame, const Picture& like
   used_.struct_size = sizeof used_;
   if (cj2k_encoder_params(encoder_, &used_) != CJ2K_OK)
     throw Failure(cj2k_encoder_last_error(encoder_));
-  receiver_ = std::thread([this] { receive_all(); });
+  try {
+    receiver_ = std::thread([this] { receive_all(); });
+  } catch (const std::system_error& error) {
+    cj2k_encoder_close(encoder_);
+    throw Failure("no thread that writes can be started: " + error.code().message());
+  }
 }
 
 Session::~Session() {
