@@ -373,8 +373,44 @@ static int set_format(AVCodecContext *avctx)
     return 0;
 }
 
+/* Options are UTF-8, the comment of a codestream is ISO/IEC 8859-15 (T.800 Table A.44). What is no
+ * UTF-8 stays as it is. */
+static int set_comment(cj2k_params *p, const char *value)
+{
+    static const struct { uint16_t code; uint8_t latin; } others[] = {
+        { 0x20AC, 0xA4 }, { 0x160, 0xA6 }, { 0x161, 0xA8 }, { 0x17D, 0xB4 },
+        { 0x17E,  0xB8 }, { 0x152, 0xBC }, { 0x153, 0xBD }, { 0x178, 0xBE },
+    };
+    const uint8_t *in = value;
+    char text[CJ2K_MAX_PARAM_TEXT];
+    size_t n = 0;
+
+    while (*in && n < sizeof(text) - 1) {
+        uint32_t code, byte;
+
+        GET_UTF8(code, *in++, return map_status(cj2k_params_set(p, "comment", value));)
+        byte = code;
+        for (int i = 0; i < FF_ARRAY_ELEMS(others); i++) {
+            if (code == others[i].code)
+                byte = others[i].latin;
+            else if (code == others[i].latin)
+                byte = UINT32_MAX;
+        }
+        if (byte > 255) {
+            av_log(p->log_opaque, AV_LOG_ERROR, "comment \"%s\": U+%04"PRIX32" is not in ISO 8859-15 "
+                   "(Latin)\n", value, code);
+            return AVERROR(EINVAL);
+        }
+        text[n++] = byte;
+    }
+    text[n] = 0;
+    return map_status(cj2k_params_set(p, "comment", n < sizeof(p->comment) ? text : value));
+}
+
 static int set_param(cj2k_params *p, const char *key, const char *value)
 {
+    if (value && !strcmp(key, "comment"))
+        return set_comment(p, value);
     return value ? map_status(cj2k_params_set(p, key, value)) : 0;
 }
 

@@ -363,7 +363,7 @@ typedef struct cj2k_params {
   cj2k_tile_parts tile_parts; /* a tile-part begins where this index or the entry of `poc` changes;
                                  default auto */
   int32_t sop, eph, tlm, plt; /* marker segments of T.800 A.8, A.7: 0 or 1; default 0, 0, 1, 0 */
-  char comment[256];  /* COM marker text (Latin-1), "" = none; default "libcj2k " and version */
+  char comment[256];  /* COM marker text (ISO/IEC 8859-15), "" = none; default: name and version */
   cj2k_format format; /* raw codestream (default) or JP2 file (T.800 Annex I) per packet */
 
   /* The colour specification of JP2 files, which raw codestreams do not have. colorspace srgb with

@@ -46,7 +46,7 @@ py::list devices() {
 
 void raise(cj2k_status status, const std::string& text, py::object pts) {
   const std::string said = text.empty() ? cj2k_status_string(status) : text;
-  // It may quote a value that is Latin-1, or cut within a character.
+  // It may quote a value in ISO 8859-15, or cut within a character.
   PyObject* decoded = PyUnicode_DecodeUTF8(said.data(), std::ssize(said), "backslashreplace");
   if (decoded == nullptr) throw py::error_already_set();
   py::object error = error_type(py::reinterpret_steal<py::object>(decoded));

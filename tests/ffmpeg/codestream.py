@@ -33,7 +33,7 @@ class Codestream:
         self._siz(self.main[SIZ][0])
         self._cod(self.main[COD][0])
         self.guard_bits = self.main[QCD][0][0] >> 5
-        self.comments = [c[2:].decode("latin-1") for c in self.main.get(COM, [])]
+        self.comments = [c[2:].decode("iso8859-15") for c in self.main.get(COM, [])]
 
     def _u16(self, at):
         return struct.unpack(">H", self.data[at : at + 2])[0]

@@ -52,6 +52,18 @@ def test_defaults(ff):
     assert re.fullmatch(r"libcj2k \d+\.\d+\.\d+", c.comments[0]), c.comments
 
 
+@pytest.mark.parametrize("options", [("-comment", "Bücher, 5 €"), ("-cj2k-params", "comment=Bücher, 5 €")])
+def test_comment_is_latin(ff, options):
+    """T.800 A.9.2: Rcom 1 is text of ISO/IEC 8859-15."""
+    assert ff.parsed(*options).comments == ["Bücher, 5 €"]
+
+
+def test_comment_that_latin_does_not_have(ff):
+    ff.check_refused("-comment", "Młody", says=["comment", "Młody", "U+0142", "8859-15"])
+    ff.check_refused("-comment", "a¤b", says=["comment", "U+00A4", "8859-15"])
+    ff.check_refused("-comment", "é" * 256, says=["comment", "255"])
+
+
 @pytest.mark.parametrize("option, value, levels", [("-levels", n, n) for n in (0, 1, 4, 32)] +
                          [("-numresolution", n, n - 1) for n in (1, 7, 33)])
 def test_levels(ff, option, value, levels):

@@ -199,7 +199,8 @@ std::string latin(const std::string& option, const std::string& text) {
       throw UsageError(option + ": '" + text.substr(i, count) + "' is not in ISO 8859-15 (Latin)");
     i += count;
   }
-  return out;
+  return out.size() < sizeof cj2k_params::comment ? out
+                                                  : text;  // what is refused is quoted as it was
 }
 
 void parse_param(const std::string& name, const std::string* attached, Arguments& rest,
