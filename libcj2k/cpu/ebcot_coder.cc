@@ -277,7 +277,7 @@ void BlockRun::optimise(BlockLane& lane) {
   if (lane.bit_planes == 0 || best_slope_left(weight(block), lane.bit_planes) < slope) return;
   const double lambda = rdoq_lambda(slope, weight(block));
   PassKind kind;
-  const int plane = rdoq_plane(lambda, &kind);
+  const int plane = rdoq_plane(lambda, plan_.reversible, &kind);
   // One pass hardly ever pays: of 3,500 such blocks of a frame, RDOQ changed 150.
   if (plane >= lane.bit_planes - 1) return;
   RdoqBlock b{lane.samples.as<uint32_t>(),

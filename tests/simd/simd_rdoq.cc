@@ -226,12 +226,20 @@ TEST_CASE("rdoq: lambda and the cut") {
   CHECK(rdoq_lambda(24576 + 256, 2) == doctest::Approx(1.0 / 8));
   CHECK(rdoq_lambda(24576 - 128, 1) == doctest::Approx(std::sqrt(0.5) / 8));
   PassKind kind;
-  CHECK(rdoq_plane(4.0, &kind) == 2);  // log4 = 1, x = 1.75
+  for (const bool reversible : {false, true}) {
+    CHECK(rdoq_plane(4.0, reversible, &kind) == 2);  // log4 = 1, x = 1.75
+    CHECK(kind == PassKind::kCleanup);
+    CHECK(rdoq_plane(7.0, reversible, &kind) == 2);  // log4 = 1.40, x = 2.15
+    CHECK(kind == PassKind::kSignificance);
+    CHECK(rdoq_plane(1e-6, reversible, &kind) == 0);
+    CHECK(kind == PassKind::kCleanup);
+  }
+  CHECK(rdoq_plane(0.8, false, &kind) == 1);  // log4 = -0.16, x = 0.59
   CHECK(kind == PassKind::kCleanup);
-  CHECK(rdoq_plane(7.0, &kind) == 2);  // log4 = 1.40, x = 2.15
+  CHECK(rdoq_plane(0.8, true, &kind) == 0);
+  CHECK(kind == PassKind::kCleanup);
+  CHECK(rdoq_plane(1.2, true, &kind) == 0);  // x = 0.88
   CHECK(kind == PassKind::kSignificance);
-  CHECK(rdoq_plane(1e-6, &kind) == 0);
-  CHECK(kind == PassKind::kCleanup);
 }
 
 }  // namespace

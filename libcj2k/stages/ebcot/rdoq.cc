@@ -33,8 +33,9 @@ double rdoq_lambda(uint16_t slope, double weight) {
   return std::ldexp(kPowers[static_cast<size_t>(above & 255)], octave) / (weight * 8);
 }
 
-int rdoq_plane(double lambda, PassKind* kind) {
-  const int position = log_slope(lambda, 1) - kSlopeUnit + 384;  // 512 (log4(lambda) + 3/4)
+int rdoq_plane(double lambda, bool reversible, PassKind* kind) {
+  int position = log_slope(lambda, 1) - kSlopeUnit + 384;  // 512 (log4(lambda) + 3/4)
+  if (reversible && position < 512) position -= 256;
   const bool early = (position & 511) < 256;
   *kind = early && position >= 0 ? PassKind::kSignificance : PassKind::kCleanup;
   return std::max((position >> 9) + (early ? 0 : 1), 0);

@@ -131,7 +131,8 @@ double rdoq_lambda(uint16_t slope, double weight);
 
 /// Where a block is cut in most cases at this lambda. With x = log4(lambda) + 3/4: if the fraction of
 /// x is below a half, after the significance pass of plane floor(x), else after the clean-up pass of
-/// plane floor(x) + 1; at least plane 0.
-int rdoq_plane(double lambda, PassKind* kind);
+/// plane floor(x) + 1; at least plane 0. Plane 0 of 5/3 leaves no error, so it is worth twice as much:
+/// if x is below 1, x - 1/2 takes its place.
+int rdoq_plane(double lambda, bool reversible, PassKind* kind);
 
 }  // namespace cj2k
