@@ -150,8 +150,14 @@ void HtRun::estimate_planes(const CodeBlock& block, const HtPlanes& planes, doub
   uint32_t sixteenths = 0, above = 0;
   StepVoter voter;
   for (int plane = planes.end - 1; plane >= planes.lowest; --plane) {
-    const HalfCounts counts =
-        simd::count_halves(samples_.data, samples_.stride, block.width, block.height, plane);
+    HalfCounts counts{};
+    if (plane >= kLowestHalves) {
+      counts = simd::count_halves(samples_.data, samples_.stride, block.width, block.height, plane);
+    } else {
+      uint32_t significant[2];
+      simd::ht_count_significant(samples_, plane, significant);
+      counts.significant = significant[0];
+    }
     voter.add(plane, counts);
     sixteenths +=
         ht_plane_bits(counts.significant, above, static_cast<uint32_t>(block.width * block.height));

@@ -68,10 +68,10 @@ TEST_CASE("HT on the device: pictures that were JPEG 2000 before keep their step
     for (const char* device : {"cpu", "cuda"}) {
       cj2k::test::set(p, "device", device);
       const std::string log = encode_sequence(p, pictures).back().log;
-      const bool first = std::string(steps) == "first";
-      CHECK(log.find("frame 0: was JPEG 2000 before") != std::string::npos);
-      CHECK(log.find("frame 1: was JPEG 2000 before") == std::string::npos);
-      CHECK((log.find("frame 2: was JPEG 2000 before") == std::string::npos) == first);
+      int noticed = 0;
+      for (size_t at = 0; (at = log.find("was JPEG 2000 before", at)) != std::string::npos; ++at)
+        ++noticed;
+      CHECK(noticed == (std::string(steps) == "first" ? 1 : 2));
     }
   }
 }
