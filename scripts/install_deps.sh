@@ -2,15 +2,17 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# install_deps.sh [core|tools|test|packages|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|cluster|site|python|all|bench]...
+# install_deps.sh [core|tools|test|aarch64|packages|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|cluster|site|python|all|
+#                  bench]...
 # (default core)
 #
 # Installs missing Debian packages with apt: for the library (core), for cj2k, the command line tool (tools), for the tests
-# and sanitizers (test), for the test of the Debian packages (packages), for building FFmpeg (ffmpeg), for more of its
-# components (ffmpeg_optional, and ffmpeg_full for build.sh --full), for samples/service and its tests (service), for the tests
-# of the image (image) and of samples/cluster (cluster), for the documentation as a site (site), for the Python package and its
-# tests (python), for benchmarks' plots and visual metrics (bench).
-# all: without ffmpeg_full and bench. Of ffmpeg_optional, ffmpeg_full, image and cluster, what the archive lacks is left out.
+# and sanitizers (test), for the tests on 64-bit ARM (aarch64), for the test of the Debian packages (packages), for building
+# FFmpeg (ffmpeg), for more of its components (ffmpeg_optional, and ffmpeg_full for build.sh --full), for samples/service and
+# its tests (service), for the tests of the image (image) and of samples/cluster (cluster), for the documentation as a site
+# (site), for the Python package and its tests (python), for benchmarks' plots and visual metrics (bench).
+# all: without ffmpeg_full and bench. Of aarch64, ffmpeg_optional, ffmpeg_full, image and cluster, what the archive lacks is
+# left out.
 # It asks no questions. If packages are missing, it needs root or sudo without a password.
 set -euo pipefail
 
@@ -19,6 +21,7 @@ readonly tools="libavcodec-dev libavutil-dev"
 readonly test="$tools doctest-dev libboost-context-dev libopenjp2-tools grokj2k-tools openjph-tools ffmpeg python3 python3-pytest
   python3-pytest-xdist python3-numpy clang libclang-rt-14-dev git unifdef spin man-db mandoc
   bsdextrautils"
+readonly aarch64="g++-aarch64-linux-gnu qemu-user-static"
 readonly debian="lintian mmdebstrap"
 readonly ffmpeg="gcc make nasm patch xz-utils util-linux debian-archive-keyring ca-certificates libopenjp2-7-dev
   zlib1g-dev ccache python3 mediainfo"
@@ -40,6 +43,7 @@ for group in "${@:-core}"; do
   case $group in
     core) wanted+=($core) ;;
     packages) wanted+=($debian) ;;
+    aarch64) optional+=($aarch64) ;;
     tools) wanted+=($core $tools) ;;
     test) wanted+=($core $test) ;;
     ffmpeg) wanted+=($core $ffmpeg) ;;
@@ -51,8 +55,8 @@ for group in "${@:-core}"; do
     site) wanted+=($site) ;;
     python) wanted+=($core $python) ;;
     bench) wanted+=($bench) ;;
-    all) wanted+=($core $test $ffmpeg $service $python); optional+=($ffmpeg_optional $image $cluster) ;;
-    *) sed -n '5,14p' "$0" | cut -c3- >&2; exit 2 ;;
+    all) wanted+=($core $test $ffmpeg $service $python); optional+=($aarch64 $ffmpeg_optional $image $cluster) ;;
+    *) sed -n '5,16p' "$0" | cut -c3- >&2; exit 2 ;;
   esac
 done
 

@@ -5,12 +5,12 @@
 # Installs what is missing and runs the tests:
 #
 #     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0, the service, the
-#                                Docker image, several machines, the command line tool, the Python package, the
-#                                documentation as a site
+#                                Docker image, several machines, the command line tool, the Python package, 64-bit ARM by
+#                                qemu, the documentation as a site
 #     tests/run.sh --release     the same and more: tests labelled long, sanitizers with the code that uses the
-#                                CUDA driver, ThreadSanitizer with all fast tests, every FFmpeg as a user builds it, not
-#                                only 7.1, and the image as a user builds it, twice; quickstart on a machine with a
-#                                made-up NVIDIA driver
+#                                CUDA driver, ThreadSanitizer with all fast tests, more tests on ARM, every FFmpeg as a
+#                                user builds it, not only 7.1, and the image as a user builds it, twice; quickstart on a
+#                                machine with a made-up NVIDIA driver
 #     tests/run.sh --fast        the tests labelled fast of the release build, four minutes on two cores
 #     tests/run.sh --only NAME   one step (--list), or the CTest tests NAME and NAME_* of the release build; repeatable
 #     tests/run.sh --list        prints the steps, and the CTest tests if there is a release build
@@ -32,7 +32,7 @@ readonly kSkipped=75 # exit status of a step that cannot run here; the last line
 logs=$root/build/logs
 mkdir -p "$logs"
 
-usage() { sed -n '5,23p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
+usage() { sed -n '5,24p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
 
 list() {
   printf '%s\n' 'build         the release build' 'tests         its CTest tests' \
@@ -43,6 +43,7 @@ list() {
     'service       samples/service with FFmpeg 7.1 and a Redis server of its own' \
     'image         the Docker image, by buildah and podman' \
     'cluster       samples/cluster with FFmpeg 7.1 and a Slurm of four nodes of its own' \
+    'aarch64       golden bytes and SIMD on 64-bit ARM, by qemu' \
     'python        the Python package, with frames in device memory too; --release also installs it by pip'
   [ ! -e build/release/CTestTestfile.cmake ] || ctest --test-dir build/release -N | sed -n 's/^ *Test *#[0-9]*: /  /p'
 }
@@ -224,6 +225,17 @@ python_package() {
   [ "$mode" != release ] || step python-pip python_pip
 }
 
+aarch64() {
+  local targets=(test_golden test_simd) tests='golden|simd'
+  if [ "$mode" = release ]; then
+    targets+=(test_unit test_api test_device)
+    tests+='|unit|api|device_(kernel|encode)_.*'
+  fi
+  step aarch64-build tests/aarch64/build.sh "${targets[@]}" || return
+  test_step aarch64 ctest --test-dir build/aarch64 -j "$jobs" -LE long -R "^($tests)\$" --timeout 1200 \
+    --output-junit "$logs/aarch64.xml"
+}
+
 run_step() { # NAME
   case $1 in
     build) release_build ;;
@@ -241,6 +253,7 @@ run_step() { # NAME
     service) service ;;
     site) site ;;
     cluster) cluster ;;
+    aarch64) aarch64 ;;
     python) python_package ;;
     *) release_build && ctest_step "$1" release -R "^$1(_|\$)" ;;
   esac
@@ -248,13 +261,14 @@ run_step() { # NAME
 
 names=(build harness tests)
 groups=(core test)
-if [ "$mode" != fast ]; then names+=(python asan tsan fuzz site ffmpeg-7.1 service cluster ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0 image); fi
+if [ "$mode" != fast ]; then names+=(python aarch64 asan tsan fuzz site ffmpeg-7.1 service cluster ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0 image); fi
 if [ ${#only[@]} -gt 0 ]; then names=("${only[@]}"); fi
 case " ${names[*]}" in
   *" ffmpeg-"* | *" service"* | *" cluster"*) groups=(all) ;;
   *" image"*) groups+=(image) ;;
 esac
 case " ${names[*]} " in *" site "*) groups+=(site) ;; esac
+case " ${names[*]} " in *" aarch64 "*) groups+=(aarch64) ;; esac
 case " ${names[*]} " in *" python "*) groups+=(python) ;; esac
 case "$mode ${names[*]} " in
   release* | *" package "* | *" package_deb "*) groups+=(packages) ;;

@@ -107,8 +107,7 @@ void load_masks(const RdoqBlock& block, const RdoqScratch& scratch, const Model&
 
 /// Adds up decisions of a context, and those of bit 1.
 struct Tally {
-  V64 all, ones;
-  HWY_INLINE void clear() { all = ones = hn::Zero(D64()); }
+  HWY_INLINE Tally() : all(hn::Zero(D64())), ones(all) {}
   HWY_INLINE void add(V64 mask, V64 bits) {
     all = hn::Add(all, hn::PopulationCount(mask));
     ones = hn::Add(ones, hn::PopulationCount(hn::And(mask, bits)));
@@ -120,6 +119,7 @@ struct Tally {
     n[0] += total(all) - total(ones);
     n[1] += total(ones);
   }
+  V64 all, ones;
 };
 
 /// Counts zero-coding decisions by their labels.
@@ -128,8 +128,6 @@ void count_zero(const Layout& layout, const Tier1Scratch::Impl& z, const uint64_
   constexpr int kLabels = 9;
   const D64 d;
   Tally tallies[kLabels], run;
-  for (Tally& tally : tallies) tally.clear();
-  run.clear();
   for (int i = layout.begin; i < layout.end; i += static_cast<int>(hn::Lanes(d))) {
     const V64 m = load(members + i);
     if (hn::AllTrue(d, hn::Eq(m, hn::Zero(d)))) continue;
@@ -155,7 +153,6 @@ void count_signs(const Layout& layout, const Tier1Scratch::Impl& z, const uint64
   constexpr int kLabels = 5;
   const D64 d;
   Tally tallies[kLabels];
-  for (Tally& tally : tallies) tally.clear();
   for (int i = layout.begin; i < layout.end; i += static_cast<int>(hn::Lanes(d))) {
     const V64 m = load(members + i);
     if (hn::AllTrue(d, hn::Eq(m, hn::Zero(d)))) continue;
@@ -176,7 +173,6 @@ void count_refinement(const Layout& layout, const Tier1Scratch::Impl& z, const u
                       Counts& counts) {
   const D64 d;
   Tally tallies[3];
-  for (Tally& tally : tallies) tally.clear();
   for (int i = layout.begin; i < layout.end; i += static_cast<int>(hn::Lanes(d))) {
     const V64 s = load(z.s + i);
     if (hn::AllTrue(d, hn::Eq(s, hn::Zero(d)))) continue;

@@ -128,18 +128,15 @@ struct Neighbours {
 };
 HWY_INLINE Neighbours neighbours(const Rows& r, const uint64_t* pre, const uint64_t* post, int i,
                                  int pitch) {
-  Neighbours n;
-  const V64 stripe_below_left = left_column(post + i + pitch),
-            stripe_below_right = right_column(post + i + pitch);
-  n.left = left_column(pre + i);
-  n.right = right_column(post + i);
-  n.up = above(r, load(pre + i), load(pre + i - pitch));
-  n.down = below(r, load(post + i), load(post + i + pitch));
-  n.left_up = above(r, n.left, left_column(pre + i - pitch));
-  n.right_up = above(r, n.right, right_column(pre + i - pitch));
-  n.left_down = below(r, n.left, stripe_below_left);
-  n.right_down = below(r, n.right, stripe_below_right);
-  return n;
+  const V64 left = left_column(pre + i), right = right_column(post + i);
+  return {left,
+          right,
+          above(r, load(pre + i), load(pre + i - pitch)),
+          below(r, load(post + i), load(post + i + pitch)),
+          above(r, left, left_column(pre + i - pitch)),
+          below(r, left, left_column(post + i + pitch)),
+          above(r, right, right_column(pre + i - pitch)),
+          below(r, right, right_column(post + i + pitch))};
 }
 
 /// Table D.1 on bit-planes. In the names, h: row neighbours, v: column neighbours, p and q:
