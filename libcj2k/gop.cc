@@ -405,6 +405,12 @@ Status Gop::code_frames(std::span<const uint32_t> frames, const SlopeThresholds&
     CJ2K_TRY(code_requests());
     allocate();
   }
+  for (const uint32_t f : frames) {
+    if (!frames_[f]->early_stop.coded_before()) continue;
+    log_.print(CJ2K_LOG_DEBUG,
+               "frame %" PRId64 ": was JPEG 2000 before; its steps stay those of quant_step",
+               frames_[f]->input.pts);
+  }
   return Status::kOk;
 }
 
@@ -434,13 +440,9 @@ Status Gop::code_requests() {
     CJ2K_TRY(backend_.code_blocks(*work_, requests_, shared_.sample, stats_.data()));
     for (const BlockRequest& request : requests_) {
       Frame& frame = *frames_[request.frame];
-      frame.early_stop.request().thresholds = request.thresholds;
-      frame.early_stop.request().step_set = request.step_set;
-      frame.early_stop.request().rdoq = request.rdoq;
+      frame.early_stop.take(request);
       frame.rate.set_step_set(request.step_set);
       frame.final = request.final;
-      // Further rounds are the host's.
-      frame.early_stop.request().limits = nullptr;
     }
   }
   return Status::kOk;

@@ -158,10 +158,12 @@ struct Encode {
     if (!kRefine || task.plane == kHtNoPlane) {
       result.total_left = BlockSums<0>(t, block, 0, task.bit_planes).total;
     } else {
-      const BlockSums<1> sums(t, block, task.plane, task.bit_planes);
+      const BlockSums<1, !kReversible> sums(t, block, task.plane, task.bit_planes);
       result.significant = static_cast<uint16_t>(sums.significant[0]);
       result.left = sums.left[0];
       result.total_left = sums.total;
+      result.sig_prop_bytes = sums.near_half;
+      result.both_bytes = sums.near_middle;
     }
     if (t.lane() == 0) t.gstore(to, result);
   }

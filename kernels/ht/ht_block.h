@@ -44,11 +44,16 @@ struct alignas(16) HtResult {
   uint64_t left, total_left;
   int64_t sig_prop_distortion, mag_ref_distortion;  ///< HtRefinement; 0 where the pass is not coded
   uint32_t cleanup_bytes;
-  uint32_t sig_prop_bytes, both_bytes;  ///< HtRefinement; 0 where the pass is not coded
+  /// HtRefinement; 0 where the pass is not coded. Of a task without passes, with 9/7: HalfCounts.
+  uint32_t sig_prop_bytes, both_bytes;
   /// The last byte of SigProp in the segment of both, where the segment of SigProp alone ends.
   uint8_t sig_prop_last;
   uint8_t passes;        ///< of an HtChoice: HtTask::passes that are coded; 0: nothing is
   uint16_t significant;  ///< samples in the cleanup pass
+
+  /// HalfCounts (stages/coded_before.h) of a task without passes, with 9/7.
+  uint32_t near_half() const { return sig_prop_bytes; }
+  uint32_t near_middle() const { return both_bytes; }
 };
 
 /// HtChoice::slope if all tasks of the block are done as they are.

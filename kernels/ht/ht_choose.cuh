@@ -38,12 +38,34 @@ struct LeftTerms {
   }
 };
 
+/// HalfCounts (stages/coded_before.h) of the samples of a lane.
+struct LaneHalves {
+  uint32_t shift, one;
+  uint32_t near_half = 0, near_middle = 0;
+
+  CJ2K_KERNEL_FN explicit LaneHalves(int plane)
+      : shift(plane >= kBits ? static_cast<uint32_t>(plane - kBits) : 0),
+        one(plane >= kBits ? 1 : 0) {}
+  CJ2K_KERNEL_FN void add(uint32_t magnitude) {
+    // The bits, plus 1: 0 and 3, 4 and 7 become neighbours.
+    const uint32_t bits = (magnitude >> shift) + 1;
+    const uint32_t significant = bits > 1u << kBits ? one : 0;
+    near_half += (bits & 2) == 0 ? significant : 0;
+    near_middle += (bits & 6) == 4 ? significant : 0;
+  }
+
+ private:
+  static constexpr int kBits = 3;  ///< kLowestHalves
+};
+
 /// Errors and significant samples of a block: HtResult.
-template <int kPlanes>
+/// @tparam kHalves  `near_half` and `near_middle` are counted
+template <int kPlanes, bool kHalves = false>
 struct BlockSums {
   static constexpr int kSize = kPlanes > 0 ? kPlanes : 1;
   uint64_t left[kSize] = {}, total = 0;
   uint32_t significant[kSize] = {};
+  uint32_t near_half = 0, near_middle = 0;  ///< HalfCounts of the cleanup plane
 
   /// Sums over the samples of a block by a warp; all lanes get the sums.
   /// @param lowest      the cleanup plane; [1] of the sums are of the plane above it
@@ -54,6 +76,7 @@ struct BlockSums {
     const LeftTerms planes[2] = {{t, lowest, {lowest, kReversible}},
                                  {t, lowest + 1, {lowest + 1, kReversible}}};
     const LeftTerms all(t, bit_planes, {bit_planes, kReversible});
+    LaneHalves halves(lowest);
     // Of a lane, at most 128 terms.
     uint32_t lane_left[kSize] = {}, lane_total = 0;
     const uint32_t num_pairs = block.num_pairs();
@@ -68,6 +91,7 @@ struct BlockSums {
         CJ2K_UNROLL
         for (int k = 0; k < kPlanes; ++k) planes[k].add(value[i], lane_left[k], significant[k]);
         if (bit_planes > 0) all.add_low(value[i], lane_total);
+        if constexpr (kHalves) halves.add(value[i]);
       }
     }
     // Samples of pairs that are not in the block were summed up as 0.
@@ -79,6 +103,10 @@ struct BlockSums {
       if (kReversible && lowest + k == 0) left[k] = samples - significant[k];
     }
     if (bit_planes > 0) total = t.warp_reduce_add(uint64_t{lane_total}) - outside * all.bias;
+    if constexpr (kHalves) {
+      near_half = t.warp_reduce_add(halves.near_half);
+      near_middle = t.warp_reduce_add(halves.near_middle);
+    }
   }
 };
 

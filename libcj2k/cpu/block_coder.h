@@ -47,11 +47,12 @@ class CpuBlocks {
 /// Where blocks pause in one call.
 struct BlockLimits {
   SlopeThresholds thresholds;              ///< per component (core/stop.h); 0: at no slope
-  uint32_t last_plane;                     ///< planes below are not coded now
+  uint32_t last_plane = 0;                 ///< planes below are not coded now
   uint32_t step_set = 0;                   ///< quantisation of the frame (plan.h)
   bool anew = false;                       ///< blocks that are coded already begin again
   HtPoints points = HtPoints::kNearSlope;  ///< HT
   SlopeThresholds rdoq{};                  ///< as in BlockRequest
+  bool votes = false;                      ///< as in BlockRequest
 };
 
 /// There is one per encoder. Its workers call it at the same time, each with its own index.

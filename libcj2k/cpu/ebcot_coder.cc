@@ -13,6 +13,7 @@
 #include "core/stop.h"
 #include "cpu/block_coder.h"
 #include "cpu/block_samples.h"
+#include "stages/coded_before.h"
 #include "stages/early_stop.h"
 #include "stages/ebcot/colour_errors.h"
 #include "stages/ebcot/rdoq.h"
@@ -76,6 +77,7 @@ struct BlockLane {
   Tier1Output output;
   RdoqResult rdoq;
   int changes;  ///< of RDOQ; 0: `rdoq` does not count
+  StepVote vote;
 };
 
 /// The working memory of one thread.
@@ -185,6 +187,9 @@ bool BlockRun::begin(BlockLane& lane) {
   lane.stride = (block.width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
   quantise(lane);
   lane.changes = 0;
+  lane.vote = StepVote::kNone;
+  if (limits_.votes && block.orientation != kLL)
+    lane.vote = step_vote(block, lane.samples.as<uint32_t>(), lane.stride, lane.bit_planes);
   if (limits_.rdoq[block.component] != 0) optimise(lane);
   const int planes_left = coded.is_coded ? coded.planes_left : lane.bit_planes;
   const BlockStart start = block_start(planes_left, coded.num_passes, lane.stop.last_plane, [&] {
@@ -196,6 +201,7 @@ bool BlockRun::begin(BlockLane& lane) {
   coded.num_passes_left = static_cast<uint8_t>(num_passes_of(lane.bit_planes) - coded.num_passes);
   coded.planes_left = static_cast<uint8_t>(planes_left);
   coded.is_coded = true;
+  coded.step_vote = lane.vote;
   note_error(lane, coded);
   return false;
 }
@@ -320,6 +326,7 @@ void BlockRun::done(int number) {
                           : 0;
   coded = CodedBlock{};
   coded.is_coded = true;
+  coded.step_vote = lane.vote;
   coded.num_passes = static_cast<uint8_t>(lane.output.num_passes);
   coded.num_passes_resumed = static_cast<uint8_t>(resumed);
   coded.num_passes_left =

@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "cpu/block_coder.h"
 #include "cpu/block_samples.h"
+#include "stages/coded_before.h"
 #include "stages/ebcot/tier1.h"
 #include "stages/ht/ht_block.h"
 #include "stages/ht/ht_points.h"
@@ -146,12 +147,21 @@ void HtRun::estimate_planes(const CodeBlock& block, const HtPlanes& planes, doub
                             CodedBlock& coded) {
   HtPlane code{};
   code.passes = 1;
-  uint32_t sixteenths = 0;
+  uint32_t sixteenths = 0, above = 0;
+  StepVoter voter;
   for (int plane = planes.end - 1; plane >= planes.lowest; --plane) {
-    uint32_t significant[2];
-    simd::ht_count_significant(samples_, plane, significant);
-    sixteenths += ht_plane_bits(significant[0], significant[1],
-                                static_cast<uint32_t>(block.width * block.height));
+    HalfCounts counts{};
+    if (plane >= kLowestHalves) {
+      counts = simd::count_halves(samples_.data, samples_.stride, block.width, block.height, plane);
+    } else {
+      uint32_t significant[2];
+      simd::ht_count_significant(samples_, plane, significant);
+      counts.significant = significant[0];
+    }
+    voter.add(plane, counts);
+    sixteenths +=
+        ht_plane_bits(counts.significant, above, static_cast<uint32_t>(block.width * block.height));
+    above = counts.significant;
     code.plane = plane;
     code.cleanup_bytes = sixteenths / 128 + 1;
     code.left = left_error(block, plane);
@@ -159,6 +169,7 @@ void HtRun::estimate_planes(const CodeBlock& block, const HtPlanes& planes, doub
     count_ += make_ht_points(code, subband_of(plan_, block, limits_.step_set), weight_, total,
                              worker_.points + count_);
   }
+  coded.step_vote = block.orientation == kLL ? StepVote::kNone : voter.vote();
 }
 
 /// @param total  squared error of the block without any pass

@@ -56,17 +56,19 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
                        const CodeSome& code) {
   switch (request.rule) {
     case StopRule::kThresholds:
-      code(request.blocks,
-           {request.thresholds, 0, request.step_set, request.anew, request.points, request.rdoq});
+      code(request.blocks, {request.thresholds, 0, request.step_set, request.anew, request.points,
+                            request.rdoq, request.votes});
       break;
     case StopRule::kPredicted:
       if (plan_.params.coder == CJ2K_CODER_HT) {
         run_ht(request, sample, blocks, code);
         break;
       }
-      code(sample.blocks, {{}, 0});
+      code(sample.blocks,
+           {.thresholds = {}, .last_plane = 0, .votes = chooses_steps(plan_, request)});
       request.thresholds = predict_thresholds(plan_, blocks, sample.blocks, sample.weights,
                                               request.targets, *histogram_);
+      keep_steps_if_coded_before(plan_, blocks, sample.blocks, request);
       request.step_set = step_set_of(plan_, request);
       if (has_rdoq(plan_)) {
         run_rdoq(request, sample, blocks, code);

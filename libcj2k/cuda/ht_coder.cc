@@ -17,6 +17,7 @@
 #include "core/quantizer.h"
 #include "cuda/block_coder.h"
 #include "kernels/ht/ht_block.h"
+#include "stages/coded_before.h"
 #include "stages/early_stop.h"
 #include "stages/ht/ht_points.h"
 #include "stages/ht/ht_prediction.h"
@@ -334,6 +335,7 @@ void DeviceHt::finish(CudaGopWork& work, uint32_t number_of_item) {
     count =
         points_before(item, *static_cast<const State*>(before.coder_state), weight, total, points);
   uint32_t sixteenths = 0, above = 0;
+  StepVoter voter;
   for (int plane = item.planes.end - 1; plane >= item.planes.lowest; --plane, ++result) {
     sixteenths += ht_plane_bits(result->significant, above,
                                 static_cast<uint32_t>(block.width * block.height));
@@ -342,11 +344,15 @@ void DeviceHt::finish(CudaGopWork& work, uint32_t number_of_item) {
     if (item.points == HtPoints::kNearSlope) passes = result->passes;
     if (passes == 0) continue;
     HtPlane code = plane_of(plan, plane, passes, weight, *result);
-    if (item.points == HtPoints::kEstimate) code.cleanup_bytes = sixteenths / 128 + 1;
+    if (item.points == HtPoints::kEstimate) {
+      code.cleanup_bytes = sixteenths / 128 + 1;
+      voter.add(plane, {result->significant, result->near_half(), result->near_middle()});
+    }
     count_ht_passes(code, coded);
     count +=
         make_ht_points(code, subband_of(plan, block, item.step_set), weight, total, points + count);
   }
+  if (block.orientation != kLL) coded.step_vote = voter.vote();
   end();
   build_hull(coded, item.number, weight, points, count);
 }

@@ -32,6 +32,10 @@ struct LayerCuts {
   uint16_t slopes[3];  ///< log-slope of the bytes up to there; never rising
 };
 
+/// What the samples of a block say (stages/coded_before.h): nothing; that they lie on the steps of the
+/// step set 0; that they do not.
+enum class StepVote : uint8_t { kNone, kOn, kOff };
+
 /// One code-block as rate control and the packets stage see it, from any block coder. The pointers
 /// are valid as long as the frame slot.
 struct CodedBlock {
@@ -65,6 +69,7 @@ struct CodedBlock {
   uint8_t num_passes_left = 0;     ///< passes that an early stop left uncoded
   uint8_t planes_left = 0;         ///< bit-planes that an early stop left uncoded; 0: finished
   bool is_coded = false;           ///< the block coder has processed the block
+  StepVote step_vote = StepVote::kNone;  ///< if it was asked for (BlockLimits::votes)
 };
 
 /// A frame with one layer whose hull points a device has chosen, and whose tile-parts it has written.

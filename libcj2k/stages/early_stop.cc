@@ -10,6 +10,7 @@
 #include "core/ht/plane_choice.h"
 #include "core/slope.h"
 #include "core/stop.h"
+#include "stages/coded_before.h"
 #include "stages/ht/ht_points.h"
 
 namespace cj2k {
@@ -153,6 +154,13 @@ uint32_t step_set_at(const Plan& plan, const SlopeThresholds& thresholds) {
   return ebcot_step_set(weight, thresholds[0]);
 }
 
+void keep_steps_if_coded_before(const Plan& plan, const CodedBlock* blocks,
+                                std::span<const uint32_t> share, BlockRequest& request) {
+  if (!chooses_steps(plan, request) || !was_coded_before(blocks, share)) return;
+  request.step_set = 0;
+  request.steps_known = request.coded_before = true;
+}
+
 bool has_rdoq(const Plan& plan) {
   return plan.params.effort >= 2 && plan.params.coder == CJ2K_CODER_EBCOT && !plan.params.lossless;
 }
@@ -191,15 +199,17 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
   may_want_points_ =
       may_go_on_ && plan_.params.coder == CJ2K_CODER_HT && plan_.blocks.size() >= kFewHtBlocks;
   rdoq_left_ = has_rdoq(plan_) && rate.has_limit() ? kRdoqTries : 0;
+  coded_before_ = false;
   switch (stop_) {
     case CJ2K_STOP_NONE:
+      request_.votes = rdoq_left_ > 0 && chooses_steps(plan_, request_);
       break;
     case CJ2K_STOP_EXACT:
       if (!may_go_on_) break;
       request_.targets = rate.prediction_targets();
       if (rate.has_cap()) {
         request_.rule = StopRule::kPredicted;
-        may_change_steps_ = !plan_.finer_subbands.empty() && !request_.steps_known;
+        may_change_steps_ = chooses_steps(plan_, request_);
       } else {
         request_.thresholds.fill(request_.targets.floor);
         request_.points = HtPoints::kAll;
@@ -218,14 +228,24 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
   }
 }
 
+void EarlyStop::take(const BlockRequest& coded) {
+  request_.thresholds = coded.thresholds;
+  request_.step_set = coded.step_set;
+  request_.rdoq = coded.rdoq;
+  request_.steps_known = coded.steps_known;
+  coded_before_ |= coded.coded_before;
+  // Further rounds are the host's.
+  request_.limits = nullptr;
+}
+
 bool EarlyStop::goes_on(const CodedBlock* blocks, const RateControl& rate) {
   if (request_.rdoq[0] == 0 && resumes(blocks, rate)) return true;
-  return wants_rdoq(rate);
+  return wants_rdoq(blocks, rate);
 }
 
 /// Requests all blocks anew with RDOQ: after the first coding, and again if rate control ended far
 /// from the slopes of the last time.
-bool EarlyStop::wants_rdoq(const RateControl& rate) {
+bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
   if (rdoq_left_ == 0) return false;
   --rdoq_left_;
   const bool is_first = request_.rdoq[0] == 0;
@@ -242,6 +262,10 @@ bool EarlyStop::wants_rdoq(const RateControl& rate) {
   }
   if (is_near || (fits && is_first)) return false;
   const uint16_t thresholds_at = thresholds[0];
+  if (request_.votes) {
+    keep_steps_if_coded_before(plan_, blocks, sample_.all, request_);
+    coded_before_ = request_.coded_before;
+  }
   const bool steps_known = request_.steps_known;
   if (plan_.params.stop == CJ2K_STOP_NONE) thresholds = {};
   request_ = {request_.frame,   StopRule::kThresholds, sample_.all, thresholds, {},
@@ -287,6 +311,7 @@ bool EarlyStop::resumes(const CodedBlock* blocks, const RateControl& rate) {
 bool EarlyStop::wants_other_steps(const RateControl& rate) {
   if (!may_change_steps_) return false;
   may_change_steps_ = false;
+  if (request_.steps_known) return false;
   SlopeThresholds ended = request_.thresholds;
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     if (rate.exhausted_above(c) == 0) return false;

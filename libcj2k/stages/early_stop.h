@@ -56,6 +56,15 @@ inline uint32_t step_set_of(const Plan& plan, const BlockRequest& request) {
   return request.steps_known ? request.step_set : step_set_at(plan, request.thresholds);
 }
 
+/// Whether the steps of a request are still to be chosen.
+inline bool chooses_steps(const Plan& plan, const BlockRequest& request) {
+  return !plan.finer_subbands.empty() && !request.steps_known;
+}
+/// Keeps the steps of the step set 0 if they are to be chosen and the frame was coded with these
+/// before (stages/coded_before.h), as these blocks say, which were coded with them.
+void keep_steps_if_coded_before(const Plan& plan, const CodedBlock* blocks,
+                                std::span<const uint32_t> share, BlockRequest& request);
+
 /// Whether params.effort asks for RDOQ (stages/ebcot/rdoq.h).
 bool has_rdoq(const Plan& plan);
 /// BlockRequest::rdoq for thresholds that were predicted.
@@ -80,6 +89,10 @@ class EarlyStop {
              std::optional<uint32_t> step_set = {});
   /// What to code. A rule that predicts writes its thresholds here.
   BlockRequest& request() { return request_; }
+  /// Takes over the results of the request, of which a copy was coded.
+  void take(const BlockRequest& coded);
+  /// Whether the steps are kept because the frame was coded with them before.
+  bool coded_before() const { return coded_before_; }
   /// Call it after RateControl::allocate.
   /// @return false: the selection is final; true: request() has the blocks that resume
   bool goes_on(const CodedBlock* blocks, const RateControl& rate);
@@ -88,7 +101,7 @@ class EarlyStop {
   bool wants_other_steps(const RateControl& rate);
   bool wants_all_points(const RateControl& rate);
   bool resumes(const CodedBlock* blocks, const RateControl& rate);
-  bool wants_rdoq(const RateControl& rate);
+  bool wants_rdoq(const CodedBlock* blocks, const RateControl& rate);
   bool want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds);
 
   const Plan& plan_;
@@ -98,6 +111,7 @@ class EarlyStop {
   bool may_go_on_ = false;
   bool may_change_steps_ = false;
   bool may_want_points_ = false;
+  bool coded_before_ = false;
   int rdoq_left_ = 0;  ///< times that RDOQ may still be requested
   std::vector<uint32_t> open_;
 };

@@ -69,7 +69,11 @@ struct BlockRequest {
   /// (stages/ebcot/rdoq.h); 0: none. With kPredicted a result. Needs `anew`, and effort 2 or 3.
   SlopeThresholds rdoq{};
   HtPoints points = HtPoints::kNearSlope;  ///< coder = ht
-  bool steps_known = false;                ///< `step_set` is given, with kPredicted too
+  /// `step_set` is given, with kPredicted too. With kPredicted also a result: it may not change.
+  bool steps_known = false;
+  /// kThresholds: blocks vote on their steps (stages/coded_before.h). Needs step set 0.
+  bool votes = false;
+  bool coded_before = false;  ///< result of kPredicted: so the votes say
   /// Where it is not null, the backend may run rate control and resume blocks by itself, under these
   /// limits and by the rules of the host (Backend::code_blocks).
   const RateLimits* limits = nullptr;

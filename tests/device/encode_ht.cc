@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "device/encode_check.h"
+#include "params.h"
 #include "stages/ht/ht_prediction.h"
+#include "support/on_steps.h"
 #if defined(CJ2K_SIMT_SHIM)
 #include "device/backend_check.h"
 #endif
@@ -46,6 +48,32 @@ TEST_CASE("HT on the device: the first frame chooses the steps of all") {
   }
   cj2k::test::set(p, "stop", "none");
   check_equal(p, 3);
+}
+
+TEST_CASE("HT on the device: pictures that were JPEG 2000 before keep their steps") {
+  cj2k_params p = small({{"num_components", "1"}, {"target_bytes", "9000"}, {"gop", "3"}});
+  p.width = 256;
+  p.height = 192;
+  Plan plan;
+  cj2k_params resolved;
+  REQUIRE(resolve_params(p, Log(), &resolved) == Status::kOk);
+  REQUIRE(make_plan(resolved, Log(), &plan) == Status::kOk);
+  const std::vector<Picture> pictures = {cj2k::test::picture_on_steps(plan, 4, 1, 1),
+                                         make_picture(p, Content::kTexture, 2),
+                                         cj2k::test::picture_on_steps(plan, 4, 1, 3)};
+  for (const char* steps : {"1", "first"}) {
+    cj2k::test::set(p, "frame_steps", steps);
+    start_device(5);
+    check_equal(p, pictures);
+    for (const char* device : {"cpu", "cuda"}) {
+      cj2k::test::set(p, "device", device);
+      const std::string log = encode_sequence(p, pictures).back().log;
+      int noticed = 0;
+      for (size_t at = 0; (at = log.find("was JPEG 2000 before", at)) != std::string::npos; ++at)
+        ++noticed;
+      CHECK(noticed == (std::string(steps) == "first" ? 1 : 2));
+    }
+  }
 }
 
 TEST_CASE("HT on the device: options") {

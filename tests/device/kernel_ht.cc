@@ -13,6 +13,7 @@
 #include "core/quantizer.h"
 #include "device/kernel_check.h"
 #include "kernels/ht/ht_block.h"
+#include "stages/coded_before.h"
 #include "stages/ht/ht_block.h"
 #include "stages/ht/ht_points.h"
 #include "stages/quantize.h"
@@ -319,7 +320,7 @@ class Check {
   }
 
   void check(const Task& task, const cuda::QuantizeJob& job, const std::vector<uint32_t>& block,
-             const std::vector<uint8_t>& actual, const cuda::HtResult& result) const {
+             const std::vector<uint8_t>& actual, cuda::HtResult result) const {
     const int plane = task.task.plane;
     INFO(job.width, "x", job.height, " plane ", plane, " of ", int{job.max_bit_planes});
     const HtSamples samples{block.data(), job.width, job.width, job.height};
@@ -338,6 +339,14 @@ class Check {
     uint32_t significant[2];
     ref::ht_count_significant(samples, plane, significant);
     REQUIRE(result.significant == significant[0]);
+    if (passes == 0 && !task.task.is_counted) {
+      const HalfCounts halves =
+          reversible_ ? HalfCounts{}
+                      : ref::count_halves(block.data(), job.width, job.width, job.height, plane);
+      REQUIRE(result.near_half() == halves.near_half);
+      REQUIRE(result.near_middle() == halves.near_middle);
+      result.sig_prop_bytes = result.both_bytes = 0;
+    }
     HtRefinement refinement{};
     std::vector<uint8_t> sig_prop(kMaxHtRefinementBytes), both(kMaxHtRefinementBytes);
     if (passes > 1)

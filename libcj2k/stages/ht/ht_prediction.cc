@@ -62,6 +62,7 @@ bool HtPrediction::goes_on(const CodedBlock* blocks, SlopeHistogram& histogram) 
       predict_thresholds(plan_, blocks, share.blocks, share.weights, request_.targets, histogram);
   if (is_first) {
     request_.thresholds = next;
+    keep_steps_if_coded_before(plan_, blocks, share.blocks, request_);
   } else if (refine(next, histogram)) {
     take_rest(sample_.larger.rest);
     return true;
