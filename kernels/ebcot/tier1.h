@@ -114,8 +114,7 @@ struct Tier1Buffers {
   Tier1State* states;         ///< [blocks]; zeroed before the first call of a GOP
 };
 
-/// Blocks to code. The list is sorted by tier1_size: 0, 1, 2. With CIBO, neighbours in the list share
-/// a warp of the MQ coder, so they should take about the same work.
+/// Blocks to code. The list is sorted by tier1_size: 0, 1, 2.
 struct Tier1List {
   const uint32_t* blocks;        ///< [count()] numbers of blocks in the GOP, in device memory
   uint32_t counts[kTier1Sizes];  ///< number of blocks of each size

@@ -83,6 +83,19 @@ struct SortParams {
 /// to code (core/ebcot/expected_pause.h).
 Status tier1_sort(simt::Stream& stream, const SortParams& params);
 
+/// Blocks that one thread block of tier1_sort_plane sorts.
+inline constexpr uint32_t kSortTile = 4096;
+struct SortPlaneParams {
+  Tier1Buffers buffers;
+  PlaneLists lists;
+  int32_t plane;
+};
+/// Sorts the blocks in the lists of a plane, which must be modelled in it, by the rounds of 16
+/// decisions that the MQ coder takes: most first, exactly so among up to kSortTile blocks.
+/// @param max_blocks  [kTier1Sizes] most blocks that the list of each size can have
+Status tier1_sort_plane(simt::Stream& stream, const SortPlaneParams& params,
+                        const uint32_t* max_blocks);
+
 struct StartParams {
   Tier1Buffers buffers;
   Tier1List list;

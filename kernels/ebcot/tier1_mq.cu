@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+
 #include "kernels/ebcot/tier1_mq.cuh"
 #include "kernels/ebcot/tier1_sort.cuh"
 #include "kernels/simt/launch.h"
@@ -9,6 +11,7 @@ CJ2K_KERNEL(tier1_mq_plane, cj2k::cuda::tier1::MqCoder<true>)
 CJ2K_KERNEL(tier1_start, cj2k::cuda::tier1::Tier1Start)
 CJ2K_KERNEL(tier1_count, cj2k::cuda::tier1::Tier1Count)
 CJ2K_KERNEL(tier1_sort, cj2k::cuda::tier1::Tier1Sort)
+CJ2K_KERNEL(tier1_sort_plane, cj2k::cuda::tier1::Tier1SortPlane)
 
 namespace cj2k::cuda::tier1 {
 
@@ -33,6 +36,13 @@ Status tier1_sort(simt::Stream& stream, const SortParams& params) {
   const simt::Dim3 grid{(params.list.count() + kThreads - 1) / kThreads};
   CJ2K_TRY(simt::launch<Tier1Count>(stream, grid, params));
   return simt::launch<Tier1Sort>(stream, grid, params);
+}
+
+Status tier1_sort_plane(simt::Stream& stream, const SortPlaneParams& params,
+                        const uint32_t* max_blocks) {
+  const uint32_t most = *std::max_element(max_blocks, max_blocks + kTier1Sizes);
+  return simt::launch<Tier1SortPlane>(
+      stream, {(most + kSortTile - 1) / kSortTile, static_cast<uint32_t>(kTier1Sizes)}, params);
 }
 
 Status tier1_start(simt::Stream& stream, const StartParams& params) {

@@ -78,10 +78,10 @@ class ClassicCoder final : public Tier1Coder {
 
 /// Codes plane by plane, beginning with the highest plane of the plan. Each plane has one list of
 /// blocks for each of the two kernels. The lists are made on the device, so the host need not know
-/// which blocks are still active:
+/// which blocks are still active. What the MQ coder gets is sorted by its decisions (tier1_sort.cuh):
 ///
-///   caller's stream   start            MQ p         MQ p-1       MQ p-2
-///   own stream                model p  model p-1    model p-2
+///   caller's stream   start            sort p  MQ p        sort p-1  MQ p-1
+///   own stream                model p          model p-1             model p-2
 ///
 /// The model kernel of plane p - 1 runs beside the MQ coder of plane p, which may let more blocks
 /// pause. It writes to the half of a block's room that the MQ coder of plane p + 1 has read. So its
@@ -89,8 +89,8 @@ class ClassicCoder final : public Tier1Coder {
 ///
 /// code_planes lists the blocks anew for each plane, after it is known which of them have stopped:
 ///
-///   caller's stream   list p           MQ p   who stops   list p-1   MQ p-1   who stops
-///   own stream                model p  model p-1                     model p-2
+///   caller's stream   list p           sort p  MQ p       who stops  list p-1  sort p-1  MQ p-1
+///   own stream                model p          model p-1                                 model p-2
 ///
 /// What stops after plane p is modelled in plane p - 1 in vain, as in section 5 of Martinez-del-Amor
 /// et al. (2017).
@@ -103,10 +103,8 @@ class CiboCoder final : public Tier1Coder {
 
   Status create(simt::Context& context) {
     CJ2K_TRY(model_stream_.create(context));
-    CJ2K_TRY(started_.create(context));
-    CJ2K_TRY(modelled_.create(context));
-    for (simt::Event& event : coded_) CJ2K_TRY(event.create(context));
-    return Status::kOk;
+    CJ2K_TRY(listed_.create(context));
+    return modelled_.create(context);
   }
 
   uint64_t scratch_bytes(uint32_t max_blocks) const override {
@@ -120,19 +118,14 @@ class CiboCoder final : public Tier1Coder {
     CJ2K_TRY(begin(stream, buffers, list, limits, scratch, &params));
     CJ2K_TRY(tier1::tier1_start(stream,
                                 {buffers, list, limits, params.to_code, params.to_model, false}));
-    CJ2K_TRY(stream.record(started_));
-    CJ2K_TRY(model_stream_.wait(started_));
-
     const int top =
         std::min(static_cast<int>(max_planes_) - 1, static_cast<int>(limits.first_plane));
-    for (int plane = top; plane >= static_cast<int>(limits.last_plane); --plane) {
-      simt::Event& coded = coded_[plane & 1];
-      if (plane <= top - 2) CJ2K_TRY(model_stream_.wait(coded));
-      CJ2K_TRY(model(buffers, list, params.to_model, plane));
-      CJ2K_TRY(stream.wait(modelled_));
-      params.plane = plane;
-      CJ2K_TRY(tier1::tier1_mq_plane(stream, params));
-      CJ2K_TRY(stream.record(coded));
+    const auto last = static_cast<int>(limits.last_plane);
+    if (top < last) return Status::kOk;
+    CJ2K_TRY(stream.record(listed_));
+    CJ2K_TRY(model(buffers, list, params.to_model, top));
+    for (int plane = top; plane >= last; --plane) {
+      CJ2K_TRY(code_plane(stream, list, params, plane, last));
     }
     return Status::kOk;
   }
@@ -146,16 +139,14 @@ class CiboCoder final : public Tier1Coder {
     CJ2K_TRY(begin(stream, buffers, list, {}, scratch, &params));
     const int top = static_cast<int>(num_planes) - 1;
     for (int plane = top; plane >= 0; --plane) {
-      params.plane = plane;
       params.stop.last_plane = static_cast<uint32_t>(plane);
       CJ2K_TRY(tier1::tier1_start(
           stream, {buffers, list, params.stop, params.to_code, params.to_model, true}));
-      CJ2K_TRY(stream.record(started_));
-      CJ2K_TRY(model_stream_.wait(started_));
-      if (plane == top) CJ2K_TRY(model(buffers, list, params.to_code, plane));
-      CJ2K_TRY(stream.wait(modelled_));
-      if (plane > 0) CJ2K_TRY(model(buffers, list, params.to_model, plane - 1));
-      CJ2K_TRY(tier1::tier1_mq_plane(stream, params));
+      if (plane == top) {
+        CJ2K_TRY(stream.record(listed_));
+        CJ2K_TRY(model(buffers, list, params.to_code, plane));
+      }
+      CJ2K_TRY(code_plane(stream, list, params, plane, 0));
       CJ2K_TRY(after_plane(stream, params.stop.last_plane));
     }
     return Status::kOk;
@@ -180,9 +171,23 @@ class CiboCoder final : public Tier1Coder {
   /// Number of counters of one of the two sets of lists, rounded up for alignment.
   uint64_t counts() const { return (uint64_t{max_planes_} * kTier1Sizes + 31) / 32 * 32; }
 
-  /// Models a plane, and records modelled_ behind it.
+  /// Codes a plane that is or will be modelled, and models the plane below meanwhile, if it is not
+  /// below `last`.
+  Status code_plane(simt::Stream& stream, const Tier1List& list, MqParams& params, int plane,
+                    int last) {
+    params.plane = plane;
+    CJ2K_TRY(stream.wait(modelled_));
+    CJ2K_TRY(tier1::tier1_sort_plane(stream, {params.buffers, params.to_code, plane}, list.counts));
+    // Here, so that the launch above need not wait until modelling leaves room for it.
+    CJ2K_TRY(stream.record(listed_));
+    CJ2K_TRY(tier1::tier1_mq_plane(stream, params));
+    return plane > last ? model(params.buffers, list, params.to_model, plane - 1) : Status::kOk;
+  }
+
+  /// Models a plane after listed_, and records modelled_ behind it.
   Status model(const Tier1Buffers& buffers, const Tier1List& list, const PlaneLists& to_model,
                int plane) {
+    CJ2K_TRY(model_stream_.wait(listed_));
     for (int size = 0; size < kTier1Sizes; ++size) {
       if (list.counts[size] == 0) continue;
       const auto row = static_cast<uint64_t>(plane);
@@ -203,7 +208,8 @@ class CiboCoder final : public Tier1Coder {
   const uint32_t max_planes_, style_;
   const bool reversible_;
   simt::Stream model_stream_;
-  simt::Event started_, modelled_, coded_[2];
+  simt::Event listed_;  ///< what is modelled next is known, and nobody reads its room any more
+  simt::Event modelled_;
 };
 
 /// Scratch of the fused form, for any list: one counter of taken entries per tier1_size.

@@ -8,7 +8,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -19,6 +18,7 @@
 #include "bench/clip.h"
 #include "bench/tier1_counts.h"
 #include "core/ebcot/expected_pause.h"
+#include "kernels/ebcot/tier1_launch.h"
 #include "support/media.h"
 
 namespace cj2k::bench {
@@ -36,6 +36,7 @@ constexpr const char* kUsage = R"(tier1_schedule --clip CLIP [OPTION]...
   --pass N                     warp instructions of the end of a pass; default 200
   --block N                    warp instructions of the begin and end of a block; default 600
   --latency N                  cycles of a decision of a lone warp; default 180
+  --sort N                     cycles of a launch that sorts a plane for cibo; default 7000
 )";
 
 [[noreturn]] void fail(const std::string& message) {
@@ -46,7 +47,7 @@ constexpr const char* kUsage = R"(tier1_schedule --clip CLIP [OPTION]...
 struct Options {
   std::string clip;
   int frames = 1, multiprocessors = 132, blocks = 12, step = 56, pass = 200, block = 600,
-      latency = 180;
+      latency = 180, sort = 7000;
   std::vector<int> gops = {1, 8, 16};
   std::vector<std::pair<std::string, std::string>> settings = {{"cblk", "32x32"}};
 };
@@ -59,6 +60,8 @@ struct Work {
 };
 
 constexpr uint32_t kWarpLanes = 32, kBlockWarps = 2, kChunk = 16;
+/// Warp instructions of tier1_sort_plane, counted in PTX: for a tile, and for each 32 blocks of it.
+constexpr double kTileInstructions = 3500, kGroupInstructions = 96;
 
 /// How a launch gives blocks to lanes.
 enum class Key : uint8_t {
@@ -66,28 +69,28 @@ enum class Key : uint8_t {
   kModelled,  ///< decisions that are modelled
   kExpected,  ///< those before the plane after which the block is expected to pause
   kCoded,     ///< those that will be coded, which nobody knows before
-  kBefore,    ///< by plane: those of the plane before
-  kLists,     ///< the same, but only in which of kNumLists lists they put the block
+  kRounds,    ///< rounds of 16 decisions, as in tier1_sort_plane
 };
 struct Scheme {
   const char* name;
   bool by_plane;    ///< a launch for each plane
   Key key;          ///< of a counting sort of 256 buckets, most decisions first
+  uint32_t tile;    ///< blocks that are sorted together (tier1_sort.cuh); 0: all
   bool persistent;  ///< as many warps as fit; a lane takes a block after the other
   bool gated;       ///< lanes end their passes together, every 4 chunks
 };
 constexpr Scheme kSchemes[] = {
-    {"classic", false, Key::kNone, false, false},
-    {"classic, by what is modelled", false, Key::kModelled, false, false},
-    {"classic, by what is modelled, persistent", false, Key::kModelled, true, false},
-    {"classic, by what is expected", false, Key::kExpected, false, false},
-    {"classic, by what is expected, pass ends together", false, Key::kExpected, false, true},
-    {"classic, by what is expected, persistent", false, Key::kExpected, true, false},
-    {"classic, by what is coded", false, Key::kCoded, false, false},
-    {"cibo", true, Key::kNone, false, false},
-    {"cibo, sorted", true, Key::kModelled, false, false},
-    {"cibo, by the plane before", true, Key::kBefore, false, false},
-    {"cibo, lists by the plane before", true, Key::kLists, false, false},
+    {"classic, not sorted", false, Key::kNone, 0, false, false},
+    {"classic, by what is modelled", false, Key::kModelled, 0, false, false},
+    {"classic, by what is modelled, persistent", false, Key::kModelled, 0, true, false},
+    {"classic", false, Key::kExpected, 0, false, false},
+    {"classic, pass ends together", false, Key::kExpected, 0, false, true},
+    {"classic, persistent", false, Key::kExpected, 0, true, false},
+    {"classic, by what is coded", false, Key::kCoded, 0, false, false},
+    {"cibo, not sorted", true, Key::kNone, 0, false, false},
+    {"cibo", true, Key::kRounds, cuda::tier1::kSortTile, false, false},
+    {"cibo, tiles of 1024", true, Key::kRounds, 1024, false, false},
+    {"cibo, sorted as a whole", true, Key::kRounds, 0, false, false},
 };
 
 struct Result {
@@ -103,6 +106,10 @@ class Launch {
   Launch(const Options& o, const Scheme& scheme, std::vector<Work> list)
       : o_(o), scheme_(scheme), list_(std::move(list)), active_(o.multiprocessors) {
     if (scheme.key == Key::kNone || list_.empty()) return;
+    if (scheme.key == Key::kRounds) {
+      sort_tiles();
+      return;
+    }
     const auto most =
         std::max_element(list_.begin(), list_.end(), [](const Work& a, const Work& b) {
           return a.key < b.key;
@@ -117,6 +124,11 @@ class Launch {
     size_t num_blocks = (list_.size() + per_block - 1) / per_block;
     const size_t fit = static_cast<size_t>(o_.multiprocessors) * o_.blocks;
     if (scheme_.persistent) num_blocks = std::min(num_blocks, fit);
+    if (scheme_.key == Key::kRounds) {
+      result.cycles += o_.sort;
+      result.instructions += static_cast<double>(num_tiles()) * kTileInstructions +
+                             static_cast<double>(list_.size()) / kWarpLanes * kGroupInstructions;
+    }
     const double begin = result.cycles;
     for (size_t b = 0; b < std::min(num_blocks, fit); ++b) {
       start_block(static_cast<int>(b % o_.multiprocessors), begin);
@@ -148,6 +160,29 @@ class Launch {
     uint32_t round = 0;
     Lane lanes[kWarpLanes];
   };
+
+  size_t num_tiles() const {
+    const size_t tile = scheme_.tile == 0 ? list_.size() : scheme_.tile;
+    return (list_.size() + tile - 1) / tile;
+  }
+  /// Tier1SortPlane.
+  void sort_tiles() {
+    const size_t num = num_tiles();
+    std::vector<size_t> places;
+    std::vector<Work> tile;
+    for (size_t i = 0; i < num; ++i) {
+      places.clear();
+      tile.clear();
+      for (size_t group = i; group * kWarpLanes < list_.size(); group += num) {
+        const size_t end = std::min((group + 1) * kWarpLanes, list_.size());
+        for (size_t at = group * kWarpLanes; at < end; ++at) places.push_back(at);
+      }
+      for (const size_t at : places) tile.push_back(list_[at]);
+      std::stable_sort(tile.begin(), tile.end(),
+                       [](const Work& a, const Work& b) { return a.key > b.key; });
+      for (size_t k = 0; k < tile.size(); ++k) list_[places[k]] = tile[k];
+    }
+  }
 
   static uint32_t bucket(uint32_t key, uint32_t most) {
     return static_cast<uint32_t>(uint64_t{key} * 255 / std::max(most, 1u));
@@ -233,15 +268,16 @@ uint32_t expected_decisions(const BlockCounts& block) {
   return sum;
 }
 
-/// Lists for each plane: one for each octave of decisions, from 32 on.
-constexpr uint32_t kNumLists = 8;
-uint32_t list_of(uint32_t decisions) {
-  const auto octave = static_cast<uint32_t>(std::bit_width(decisions / 32));
-  return std::min(octave, kNumLists - 1);
-}
-
 uint32_t sum_of(const BlockCounts& block, int first, int count) {
   return std::accumulate(block.passes.data() + first, block.passes.data() + first + count, 0u);
+}
+
+uint32_t rounds_of(const BlockCounts& block, int first, int count) {
+  const auto rounds = [](uint32_t sum, uint16_t decisions) {
+    return sum + (decisions + kChunk - 1) / kChunk;
+  };
+  return std::accumulate(block.passes.data() + first, block.passes.data() + first + count, 0u,
+                         rounds);
 }
 
 Result simulate(const Options& o, const Scheme& scheme, const std::vector<FrameCounts>& frames,
@@ -266,12 +302,9 @@ Result simulate(const Options& o, const Scheme& scheme, const std::vector<FrameC
       }
       for (int first = 0; first < coded; first += first == 0 ? 1 : 3) {
         const int plane = (all - first - 1) / 3, count = first == 0 ? 1 : 3;
-        const int before = first == 0 ? 0 : first == 1 ? 1 : 3;
-        const uint32_t coded_before = sum_of(block, first - before, before);
-        add(static_cast<size_t>(31 - plane), block, first, count,
-            scheme.key == Key::kBefore  ? coded_before
-            : scheme.key == Key::kLists ? list_of(coded_before)
-                                        : sum_of(block, first, count));
+        add(static_cast<size_t>(31 - plane + (block.sampled ? 0 : 32)), block, first, count,
+            scheme.key == Key::kRounds ? rounds_of(block, first, count)
+                                       : sum_of(block, first, count));
       }
     }
   }
@@ -313,10 +346,10 @@ Options parse(int argc, char** argv) {
     const struct {
       const char* name;
       int* value;
-    } numbers[] = {{"--frames", &o.frames},  {"--multiprocessors", &o.multiprocessors},
-                   {"--blocks", &o.blocks},  {"--step", &o.step},
-                   {"--pass", &o.pass},      {"--block", &o.block},
-                   {"--latency", &o.latency}};
+    } numbers[] = {{"--frames", &o.frames},   {"--multiprocessors", &o.multiprocessors},
+                   {"--blocks", &o.blocks},   {"--step", &o.step},
+                   {"--pass", &o.pass},       {"--block", &o.block},
+                   {"--latency", &o.latency}, {"--sort", &o.sort}};
     const auto* number = std::find_if(std::begin(numbers), std::end(numbers),
                                       [&](const auto& n) { return option == n.name; });
     if (number != std::end(numbers)) {

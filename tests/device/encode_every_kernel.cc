@@ -51,7 +51,9 @@ bool belongs_to(const std::string& kernel, const std::string& form) {
   if (is("cj2k_ht_")) return false;
   if (is("cj2k_tier1_fused_") || is("cj2k_tier1_close")) return form == "fused";
   if (is("cj2k_tier1_model_")) return form != "fused";
-  if (is("cj2k_tier1_mq_plane") || is("cj2k_tier1_start")) return form == "cibo";
+  if (is("cj2k_tier1_mq_plane") || is("cj2k_tier1_sort_plane") || is("cj2k_tier1_start")) {
+    return form == "cibo";
+  }
   if (is("cj2k_tier1_mq") || is("cj2k_tier1_count") || is("cj2k_tier1_sort")) {
     return form == "classic";
   }
