@@ -237,9 +237,11 @@ TEST_CASE("rdoq: lambda and the cut") {
   CHECK(rdoq_plane(0.8, false, &kind) == 1);  // log4 = -0.16, x = 0.59
   CHECK(kind == PassKind::kCleanup);
   CHECK(rdoq_plane(0.8, true, &kind) == 0);
-  CHECK(kind == PassKind::kCleanup);
-  CHECK(rdoq_plane(1.2, true, &kind) == 0);  // x = 0.88
   CHECK(kind == PassKind::kSignificance);
+  CHECK(rdoq_plane(0.6, false, &kind) == 0);  // x = 0.38
+  CHECK(kind == PassKind::kSignificance);
+  CHECK(rdoq_plane(0.6, true, &kind) == 0);
+  CHECK(kind == PassKind::kCleanup);
 }
 
 }  // namespace
