@@ -242,6 +242,10 @@ TEST_CASE("rdoq: lambda and the cut") {
   CHECK(kind == PassKind::kSignificance);
   CHECK(rdoq_plane(0.6, true, &kind) == 0);
   CHECK(kind == PassKind::kCleanup);
+  // x = 0.82 and 0.60: both after the clean-up pass of plane 1. 3/8 octave below, 0.63 and 0.41.
+  CHECK(lowest_rdoq_plane(24576 + 1060, 2, false) == 1);
+  CHECK(lowest_rdoq_plane(24576 + 947, 2, false) == 0);
+  CHECK(lowest_rdoq_plane(1, 1, false) == 0);
 }
 
 }  // namespace

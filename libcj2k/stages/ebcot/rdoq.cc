@@ -41,6 +41,12 @@ int rdoq_plane(double lambda, bool reversible, PassKind* kind) {
   return std::max((position >> 9) + (early ? 0 : 1), 0);
 }
 
+int lowest_rdoq_plane(uint16_t slope, double weight, bool reversible) {
+  PassKind kind;
+  const auto lower = static_cast<uint16_t>(std::max(slope - kRdoqDepth, 0));
+  return rdoq_plane(rdoq_lambda(lower, weight), reversible, &kind);
+}
+
 namespace rdoq {
 
 Costs costs_of(const PassCounts counts[kTrackedPlanes]) {

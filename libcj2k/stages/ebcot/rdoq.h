@@ -8,7 +8,8 @@
 // The model. The block is assumed to be cut after a pass of kind `kind` of plane p = `plane`.
 //   R  bits in that part: for each decision, the cost of its context and bit. Costs are measured
 //      on the block itself, as log2(decisions / decisions of that bit) over plane p, with plane
-//      p + 1 where p has fewer than kFewDecisions. Raw decisions and the two of UNIFORM cost 1.
+//      p + 1 where p has fewer than kFewDecisions. Raw decisions and the two of UNIFORM cost 1. They
+//      are measured once, and again where the highest plane has become empty.
 //   D  squared error of what a decoder reconstructs from that part at mid-point, against the
 //      coefficient before quantisation.
 // A change is accepted if it lowers D + lambda R. All of it is integer arithmetic: R in 1/256 bit,
@@ -58,6 +59,7 @@ inline constexpr int kGate = 5 * kBitCost / 2;
 inline constexpr int kSlack = kBitCost;
 inline constexpr int kSlackLater = kBitCost / 4;
 inline constexpr uint32_t kFewDecisions = 8;
+inline constexpr int kRdoqDepth = 96;  ///< 3/8 octave
 /// Coefficients are clamped below this many units of 2^p.
 inline constexpr float kMostUnits = 1 << 19;
 
@@ -134,5 +136,8 @@ double rdoq_lambda(uint16_t slope, double weight);
 /// plane floor(x) + 1; at least plane 0. Plane 0 of 5/3 leaves no error, so it is worth twice as much:
 /// if x is below 1, x - 1/2 takes its place.
 int rdoq_plane(double lambda, bool reversible, PassKind* kind);
+/// The lowest plane that is worth coding after RDOQ, if rate control does not end further than
+/// kRdoqDepth below `slope`.
+int lowest_rdoq_plane(uint16_t slope, double weight, bool reversible);
 
 }  // namespace cj2k

@@ -34,7 +34,7 @@ class Rdoq {
     *result = {};
     int planes = b_.bit_planes;
     for (int round = 0; round < b_.rounds && planes > b_.plane; ++round) {
-      if (!begin_round(planes) && round == 0) break;
+      if (!begin_round(planes, round == 0) && round == 0) break;
       const bool any = visit_all(round == 0);
       planes = rdoq::count_planes(b_);
       if (!any) break;
@@ -109,7 +109,7 @@ class Rdoq {
     return mq::kZero + ebcot::zero_context(b_.orientation, n.h, n.v, n.d);
   }
 
-  bool begin_round(int planes);
+  bool begin_round(int planes, bool is_first);
   template <typename Code>
   void code_column(int up, int x, int stripe, const Code& code);
   template <typename Visit>
@@ -204,7 +204,8 @@ void Rdoq::code_column(int up, int x, int stripe, const Code& code) {
   }
 }
 
-bool Rdoq::begin_round(int planes) {
+bool Rdoq::begin_round(int planes, bool is_first) {
+  if (!is_first && planes == model_.planes) return true;
   model_ = Model(b_, planes);
   rdoq::PassCounts counts[kTrackedPlanes];
   for (int up = 0; up < model_.tracked; ++up) {

@@ -173,6 +173,7 @@ void Rdoq::fill_maps() {
 
 /// @return whether the block may pay
 bool Rdoq::begin_round(int planes, bool is_first) {
+  if (!is_first && planes == model_.planes) return true;
   model_ = Model(b_, planes);
   rdoq::PassCounts counts[kTrackedPlanes];
   rdoq_words::count(b_, model_, z_, counts);
