@@ -2,21 +2,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "reader.h"
 
-#include <system_error>
+#include <exception>
+#include <string>
+#include <utility>
 
 #include "failure.h"
 
 namespace cj2k_tool {
 
 ReadAhead::ReadAhead(const std::vector<Frame>& frames, const std::string& trc, int readers)
-    : frames_(frames), trc_(trc), window_(static_cast<size_t>(readers) + 2) {
+    : frames_(frames), trc_(trc), reads_(static_cast<size_t>(readers) + 2) {
   threads_.reserve(static_cast<size_t>(readers));
   try {
     for (int i = 0; i < readers && static_cast<size_t>(i) < frames.size(); ++i)
       threads_.emplace_back([this] { run(); });
-  } catch (const std::system_error& error) {  // those that there are read all
+  } catch (const std::exception& error) {  // those that there are read all
     if (threads_.empty())
-      throw Failure(std::string("no thread that reads can be started: ") + error.code().message());
+      throw Failure(std::string("no thread that reads can be started: ") + error.what());
   }
 }
 
@@ -34,12 +36,13 @@ void ReadAhead::run() {
     size_t mine;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(
-          lock, [this] { return stop_ || begun_ == frames_.size() || begun_ < taken_ + window_; });
+      changed_.wait(lock, [this] {
+        return stop_ || begun_ == frames_.size() || begun_ < taken_ + reads_.size();
+      });
       if (stop_ || begun_ == frames_.size()) return;
       mine = begun_++;
     }
-    Read read;
+    Read read{true, nullptr, nullptr};
     try {
       read.picture = read_picture(frames_[mine].input, trc_);
     } catch (...) {
@@ -47,7 +50,7 @@ void ReadAhead::run() {
     }
     {
       const std::lock_guard lock(mutex_);
-      done_[mine] = std::move(read);
+      reads_[mine % reads_.size()] = std::move(read);
     }
     changed_.notify_all();
   }
@@ -57,9 +60,10 @@ std::unique_ptr<Picture> ReadAhead::next() {
   Read read;
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return done_.contains(taken_); });
-    read = std::move(done_[taken_]);
-    done_.erase(taken_++);
+    Read& first = reads_[taken_ % reads_.size()];
+    changed_.wait(lock, [&first] { return first.is_done; });
+    read = std::exchange(first, {});
+    ++taken_;
   }
   changed_.notify_all();
   if (read.error) std::rethrow_exception(read.error);

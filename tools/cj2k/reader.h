@@ -7,7 +7,6 @@
 
 #include <condition_variable>
 #include <exception>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,6 +32,7 @@ class ReadAhead {
 
  private:
   struct Read {
+    bool is_done = false;
     std::unique_ptr<Picture> picture;
     std::exception_ptr error;
   };
@@ -40,12 +40,11 @@ class ReadAhead {
 
   const std::vector<Frame>& frames_;
   const std::string trc_;
-  const size_t window_;
   std::mutex mutex_;
   std::condition_variable changed_;
   size_t begun_ = 0, taken_ = 0;
   bool stop_ = false;
-  std::map<size_t, Read> done_;
+  std::vector<Read> reads_;  ///< of frame n at n modulo the size
   std::vector<std::thread> threads_;
 };
 

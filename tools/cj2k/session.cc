@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <system_error>
 
 #include "failure.h"
 
@@ -143,9 +142,9 @@ Session::Session(const Options& options, const Frame& frame, const Picture& like
     throw Failure(cj2k_encoder_last_error(encoder_));
   try {
     receiver_ = std::thread([this] { receive_all(); });
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {
     cj2k_encoder_close(encoder_);
-    throw Failure("no thread that writes can be started: " + error.code().message());
+    throw Failure(std::string("no thread that writes can be started: ") + error.what());
   }
 }
 
