@@ -28,6 +28,7 @@ std::string name_of(uint32_t signature) {
     const char c = static_cast<char>(signature >> shift);
     name += c >= 32 && c < 127 ? c : '?';
   }
+  while (name.size() > 1 && name.back() == ' ') name.pop_back();  // "RGB " is RGB
   return name;
 }
 

@@ -229,7 +229,7 @@ TEST_CASE("ICC: the caller's profile is checked") {
   CHECK(contains(error(gray), "icc_profile is for GRAY, the picture is RGB"));
   p.num_components = 1;
   CHECK(error(gray) == "");
-  CHECK(contains(error(rgb), "icc_profile is for RGB , the picture is GRAY"));
+  CHECK(contains(error(rgb), "icc_profile is for RGB, the picture is GRAY"));
   p.num_components = 3;
   for (const cj2k_colorspace space : {CJ2K_COLOR_SYCC, CJ2K_COLOR_XYZ}) {
     p.colorspace = space;
@@ -247,7 +247,7 @@ TEST_CASE("ICC: the caller's profile is checked") {
   CHECK(contains(spoilt(8, 3), "version 3, not 2 or 4"));
   CHECK(spoilt(8, 4) == "");
   CHECK(contains(spoilt(12, 'p'), "class pcnr"));
-  CHECK(contains(spoilt(20, 'L'), "connects to LYZ "));
+  CHECK(contains(spoilt(20, 'L'), "connects to LYZ,"));
   CHECK(contains(spoilt(128, 1), "tags, not in [1, "));
   CHECK(contains(spoilt(131, 3), "no tag rXYZ"));
   for (const char* tag : {"rXYZ", "gXYZ", "bXYZ", "rTRC", "gTRC", "bTRC"}) {
