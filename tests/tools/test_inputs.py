@@ -4,6 +4,7 @@
 
 import re
 import resource
+import struct
 import subprocess
 
 import pytest
@@ -49,7 +50,13 @@ def test_orientation_is_told_once(cj2k, tmp_path):
     said = cj2k("-i", "a%d.tif", "-o", "a%d.j2k").stderr
     assert said.count("orientation 6 is not applied") == 1 and "a0.tif" in said
     assert "b.dpx: orientation 2 is not applied" in cj2k("-i", "b.dpx", "-o", "b.j2k").stderr
-    for name in "c.dpx", "d.tif":
+    for order, head in (("<", b"II*\0"), (">", b"MM\0*")):
+        exif = head + struct.pack(order + "IHHHIHHI", 8, 1, 274, 3, 1, 8, 0, 0)
+        (tmp_path / "e.png").write_bytes(png(W, H, planes(W, H, 3, 8), 8, [(b"eXIf", exif)]))
+        assert "e.png: orientation 8 is not applied" in cj2k("-i", "e.png", "-o", "e.j2k").stderr
+    (tmp_path / "f.png").write_bytes(png(W, H, planes(W, H, 3, 8), 8, [(b"eXIf", exif[:11])]))
+    (tmp_path / "g.png").write_bytes(png(W, H, planes(W, H, 3, 8), 8))
+    for name in "c.dpx", "d.tif", "f.png", "g.png":
         assert "orientation" not in cj2k("-i", name, "-o", "c.j2k").stderr
     assert not cj2k("-i", "a0.tif", "-o", "a.j2k", "--quiet").stderr
 

@@ -146,10 +146,16 @@ constexpr const char* kTlm = "tlm";
 std::vector<Flag> coding_flags() {
   using O = Options;
   return {
-      {{"in_file"}, "IN", "-i", [](O& o, S&, S& v) { o.frames.input = v; }},
-      {{"out_file"}, "OUT", "-o", [](O& o, S&, S& v) { o.frames.output = v; }},
-      {{"ImgDir", "y", "in_dir"}, "FOLDER", "-i", [](O& o, S&, S& v) { o.frames.input = v; }},
-      {{"a", "out_dir"}, "FOLDER", "-o FOLDER/", [](O& o, S&, S& v) { o.frames.output = v + "/"; }},
+      {{"in_file"}, "IN", "-i", [](O& o, S& f, S& v) { set_name(o.frames.input, f, v); }},
+      {{"out_file"}, "OUT", "-o", [](O& o, S& f, S& v) { set_name(o.frames.output, f, v); }},
+      {{"ImgDir", "y", "in_dir"},
+       "FOLDER",
+       "-i",
+       [](O& o, S& f, S& v) { set_name(o.frames.input, f, v); }},
+      {{"a", "out_dir"},
+       "FOLDER",
+       "-o FOLDER/",
+       [](O& o, S& f, S& v) { set_name(o.frames.output, f, v + "/"); }},
       {{"OutFor", "out_fmt"},
        "EXT",
        "--ext",

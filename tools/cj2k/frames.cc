@@ -143,8 +143,8 @@ void keep_range(const FrameSelection& s, std::vector<Frame>& frames) {
     return (s.first && frame.number < *s.first) || (s.last && frame.number > *s.last);
   });
   if (frames.empty())
-    throw Failure(s.input + ": its frames are " + all +
-                  ", none of them between --first and --last");
+    throw UsageError(s.input + ": its frames are " + all +
+                     ", none of them between --first and --last");
 }
 
 /// Holds a sequence that a pattern names to be whole: a frame that lacks is an error, not a cut.
@@ -199,7 +199,7 @@ std::vector<Frame> list_frames(const FrameSelection& selection) {
   for (const Frame& frame : frames) {
     const auto [place, is_new] = inputs.emplace(frame.output, frame.input);
     if (!is_new)
-      throw Failure(place->second + " and " + frame.input + ": both would be " + frame.output);
+      throw UsageError(place->second + " and " + frame.input + ": both would be " + frame.output);
   }
   return frames;
 }

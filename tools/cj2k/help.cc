@@ -40,7 +40,7 @@ constexpr const char* kTail = R"(
 EXIT STATUS
     0  all frames are written
     1  a picture cannot be read or encoded, or an output not written; frames before it are there
-    2  wrong usage
+    2  wrong usage: an option that is none, or contradicts another one or the picture
     128 + N  signal N stopped the run (130 after Ctrl-C); frames before it are there
 
 EXAMPLES

@@ -65,12 +65,12 @@ const std::vector<ToolOption>& tool_options() {
        "a picture, a pattern as frames_%06d.dpx, a folder, or a glob in quotes; DPX, TIFF, PNM "
        "(PBM, PGM, PPM, PAM), PNG, "
        "EXR",
-       [](O& o, S& v) { o.frames.input = v; }},
+       [](O& o, S& v) { set_name(o.frames.input, "-i", v); }},
       {"output", "o", "OUT", kFiles,
        "a file, a pattern as out_%06d.j2c, or a folder; .j2k, .j2c and .jpc are codestreams, .jhc "
        "one of HTJ2K, .jp2 a JP2 "
        "file, .jph a JPH file (HTJ2K)",
-       [](O& o, S& v) { o.frames.output = v; }},
+       [](O& o, S& v) { set_name(o.frames.output, "-o", v); }},
       {"ext", "O", "EXT", kFiles, "extension of the files in an output folder [j2k]",
        [](O& o, S& v) { o.frames.extension = extension_of(v[0] == '.' ? "x" + v : "x." + v); }},
       {"first", "", "N", kFiles,
@@ -293,6 +293,13 @@ Options parse_options(int argc, const char* const* argv) {
                      std::to_string(*out.frames.last));
   resolve(out);
   return out;
+}
+
+void set_name(std::string& name, const std::string& option, const std::string& value) {
+  if (!name.empty())
+    throw UsageError(option + " " + value + ": " + option + " is " + name +
+                     " already; several files are a pattern, a folder or a glob in quotes");
+  name = value;
 }
 
 void set_param(Options& options, const std::string& option, const std::string& param,

@@ -48,6 +48,9 @@ const char* group_of(const std::string& param);
 /// Throws UsageError.
 Options parse_options(int argc, const char* const* argv);
 
+/// Sets the input or the output. Throws UsageError if it has been set: the last one alone would count.
+void set_name(std::string& name, const std::string& option, const std::string& value);
+
 /// Adds a parameter. Throws UsageError that begins with `option` if the library refuses the value.
 void set_param(Options& options, const std::string& option, const std::string& param,
                const std::string& value);

@@ -192,9 +192,9 @@ int depth_of_png(const std::string& path, std::string_view bytes) {
   return bytes[kDepth];
 }
 
-/// Where the first sample is, in the words of DPX and TIFF, if it is not the top left one.
+/// Where the first sample is, in the words of DPX or of TIFF and Exif, if it is not the top left one.
 std::string note_of_orientation(AVCodecID id, int orientation) {
-  const int usual = id == AV_CODEC_ID_TIFF ? 1 : 0;
+  const int usual = id == AV_CODEC_ID_DPX ? 0 : 1;
   if (orientation == usual) return "";
   return "orientation " + std::to_string(orientation) +
          " is not applied: rows and columns stay as they are in the file";
@@ -207,6 +207,20 @@ int orientation_of_dpx(std::string_view b) {
   const int value = static_cast<unsigned char>(b[kOrientation + (big ? 0 : 1)]) << 8 |
                     static_cast<unsigned char>(b[kOrientation + (big ? 1 : 0)]);
   return value <= 7 ? value : 0;  // 0xFFFF: the file does not say
+}
+
+/// That of the chunk eXIf, before or behind the samples.
+int orientation_of_png(std::string_view b) {
+  const auto byte = [b](size_t at) {
+    return static_cast<size_t>(static_cast<unsigned char>(b[at]));
+  };
+  for (size_t at = 8; at + 12 <= b.size();) {  // a chunk: size, name, bytes, checksum
+    const size_t size = byte(at) << 24 | byte(at + 1) << 16 | byte(at + 2) << 8 | byte(at + 3);
+    if (size > b.size() - at - 12) break;
+    if (b.substr(at + 4, 4) == "eXIf") return read_orientation(b.substr(at + 8, size));
+    at += size + 12;
+  }
+  return 1;
 }
 
 /// A little-endian number of EXR; 0 where the file ends before it.
@@ -278,6 +292,8 @@ std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes
   static_cast<void>(is_set);
   int status = avcodec_open2(context.get(), codec, &options);
   av_dict_free(&options);
+  if (status == AVERROR(EINVAL) && !trc.empty())
+    throw UsageError(path + ": --trc " + trc + " is no transfer function of FFmpeg's EXR decoder");
   packet->buf = bytes.buffer.release();
   packet->data = packet->buf->data;
   packet->size = static_cast<int>(bytes.size);
@@ -455,9 +471,10 @@ std::unique_ptr<Picture> read_picture(const std::string& path, const std::string
   if (id == AV_CODEC_ID_PAM && read_small_pam(path, view, depth, *picture)) return picture;
   TiffTags tags;
   if (id == AV_CODEC_ID_TIFF) tags = read_tiff_tags(path, view);
-  if (id == AV_CODEC_ID_TIFF || id == AV_CODEC_ID_DPX)
-    picture->note = note_of_orientation(
-        id, id == AV_CODEC_ID_DPX ? orientation_of_dpx(view) : tags.orientation);
+  if (id == AV_CODEC_ID_TIFF || id == AV_CODEC_ID_DPX || id == AV_CODEC_ID_PNG)
+    picture->note = note_of_orientation(id, id == AV_CODEC_ID_DPX   ? orientation_of_dpx(view)
+                                            : id == AV_CODEC_ID_PNG ? orientation_of_png(view)
+                                                                    : tags.orientation);
   picture->frame = decode(path, id, std::move(bytes), trc);
   set_format(*picture->frame, id, trc, picture->format);
   if (picture->format.alpha != 0 && tags.alpha >= 0) picture->format.alpha = tags.alpha;

@@ -103,8 +103,11 @@ void Report::add(const Written& w) {
   if (state_->has_line && !is_last && Clock::now() - last_line_ < std::chrono::milliseconds(200))
     return;
   last_line_ = Clock::now();
-  std::fprintf(stderr, "\r%lld/%zu frames, %s\033[K", static_cast<long long>(state_->frames),
-               num_frames_, rate_text(state_->rate_num, state_->rate_den).c_str());
+  std::fprintf(
+      stderr, "\r%lld/%zu frames (%.0f %%), %s\033[K", static_cast<long long>(state_->frames),
+      num_frames_,
+      std::floor(100.0 * static_cast<double>(state_->frames) / static_cast<double>(num_frames_)),
+      rate_text(state_->rate_num, state_->rate_den).c_str());
   state_->has_line = true;
 }
 

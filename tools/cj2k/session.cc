@@ -50,8 +50,8 @@ void set_depth(const Options& options, const Frame& frame, const PictureFormat& 
     if (options.param("depth") == nullptr)
       p.depth[c] = is_xyz || (is_cinema && f.depth > 12) ? 12 : f.depth;
     if (p.depth[c] > f.depth && !is_xyz)
-      throw Failure(frame.input + ": --depth " + std::to_string(p.depth[c]) + " is above its " +
-                    std::to_string(f.depth) + " bits");
+      throw UsageError(frame.input + ": --depth " + std::to_string(p.depth[c]) + " is above its " +
+                       std::to_string(f.depth) + " bits");
     if (is_xyz || p.depth[c] < f.depth) p.source_depth[c] = f.depth;
   }
 }
@@ -135,8 +135,10 @@ Session::Session(const Options& options, const Frame& frame, const Picture& like
     : options_(options), report_(report), format_(like.format) {
   cj2k_params p = make_params(options, frame, format_, report);
   set_icc(options, frame, format_, p, report);
-  if (cj2k_encoder_open(&p, &encoder_) != CJ2K_OK)
-    throw Failure(frame.input + ": " + cj2k_encoder_last_error(nullptr));
+  // What is invalid are options that contradict each other or the picture.
+  if (const cj2k_status status = cj2k_encoder_open(&p, &encoder_); status != CJ2K_OK)
+    throw Failure(frame.input + ": " + cj2k_encoder_last_error(nullptr),
+                  status == CJ2K_INVALID ? kUsage : kFailed);
   used_.struct_size = sizeof used_;
   if (cj2k_encoder_params(encoder_, &used_) != CJ2K_OK)
     throw Failure(cj2k_encoder_last_error(encoder_));

@@ -39,6 +39,13 @@ struct Directory {
   bool is_big_endian;
   size_t first = 0, count = 0;  // entries of 12 bytes
 
+  /// The first one of a file.
+  explicit Directory(std::string_view file) : bytes(file), is_big_endian(file.substr(0, 1) == "M") {
+    const size_t at = number(4, 4);
+    count = number(at, 2);
+    first = at + 2;
+  }
+
   /// 0 where the file ends before it.
   uint32_t number(size_t at, size_t size) const {
     uint32_t value = 0;
@@ -83,10 +90,7 @@ std::string kind_of(uint32_t photometric) {
 }  // namespace
 
 TiffTags read_tiff_tags(const std::string& path, std::string_view bytes) {
-  Directory d{bytes, bytes.substr(0, 1) == "M"};
-  const size_t at = d.number(4, 4);
-  d.count = d.number(at, 2);
-  d.first = at + 2;
+  const Directory d(bytes);
   if (!d.values(kTileWidth).empty() || !d.values(kTileOffsets).empty())
     throw Failure(path + ": TIFF with tiles is not supported, only with strips");
   const uint32_t photometric = d.value(kPhotometric, kBlackIsZero);
@@ -117,6 +121,10 @@ TiffTags read_tiff_tags(const std::string& path, std::string_view bytes) {
     tags.alpha = extra[0] == 1 ? 2 : extra[0] == 2 ? 1 : 0;
   tags.orientation = static_cast<int>(d.value(kOrientation, 1));
   return tags;
+}
+
+int read_orientation(std::string_view bytes) {
+  return static_cast<int>(Directory(bytes).value(kOrientation, 1));
 }
 
 }  // namespace cj2k_tool

@@ -21,6 +21,9 @@ struct TiffTags {
 /// damaged directory it says nothing: libavcodec refuses that.
 TiffTags read_tiff_tags(const std::string& path, std::string_view bytes);
 
+/// The orientation in a directory of TIFF, which Exif is too; 1 where it does not say.
+int read_orientation(std::string_view bytes);
+
 }  // namespace cj2k_tool
 
 #endif  // CJ2K_TOOLS_TIFF_H_
