@@ -9,7 +9,8 @@
 # INPUT is a film, or a sequence of images such as scan/%06d.tiff, at FPS (default 24). The pixel format stays as it is, up to
 # RGB with 16 bits. Audio is kept without loss. The MD5 of every decoded frame of OUTPUT must equal the one of INPUT; both
 # lists stay beside OUTPUT (OUTPUT.source.md5, OUTPUT.md5). Exit status 1, and no OUTPUT, where they differ.
-# --ht takes HTJ2K (Part 15): a third of the time, 7 to 10 % more bytes, and fewer programs read it; needs FFmpeg 8.1 or later.
+# --ht takes HTJ2K (Part 15): a third of the time, 7 to 10 % more bytes, and fewer programs read it; needs FFmpeg 8.1 or later, a
+# second one beside that of the quickstart: where it is missing, it is built first, in about ten minutes.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -27,7 +28,7 @@ while [[ ${1:-} == -* ]]; do
 done
 [[ $# == 2 ]] || usage 2 >&2
 output=$2
-find_ffmpeg ${ht:+8.1}
+find_ffmpeg ${ht:+8.1 "the first that reads films of HTJ2K"}
 coder=()
 if [[ -n $ht ]]; then
   needs_ht_decoder

@@ -14,11 +14,12 @@ usage() {
   exit "${1:-0}"
 }
 
-# find_ffmpeg [VERSION]: puts the programs into `ffmpeg` and `ffprobe`.
+# find_ffmpeg [VERSION [WHY]]: puts the programs into `ffmpeg` and `ffprobe`, which it builds where they are missing.
 find_ffmpeg() {
   local version=${1:-7.1}
   ffmpeg=${CJ2K_FFMPEG:-$root/build/ffmpeg-$version/ffmpeg}
   if [[ -z ${CJ2K_FFMPEG:-} && ! -x $ffmpeg ]]; then
+    echo "FFmpeg $version${2:+, $2,} is built first, in ${ffmpeg%/*}: about ten minutes with two cores"
     "$root/scripts/install_deps.sh" core ffmpeg
     "$root/ffmpeg-patch/build.sh" "$version"
   fi

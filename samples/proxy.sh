@@ -30,7 +30,9 @@ codec=$(stream codec_name -i "$source")
   die "$source is ${codec:-no film}, not jpeg2000; first: $ffmpeg -i $source -c:v j2k_cuda -b:v 250M master.mxf"
 
 # Wavelet levels of the first frame: a byte of COD (FF52), six after its length.
-main=$(quiet_ffmpeg -i "$source" -map 0:v:0 -frames:v 1 -c copy -f rawvideo - 2>/dev/null | od -An -v -tx1 -N 4096 | tr -d ' \n')
+# A reader that stops before the end of the frame would end ffmpeg by a signal.
+main=$(quiet_ffmpeg -i "$source" -map 0:v:0 -frames:v 1 -c copy -f rawvideo - 2>/dev/null |
+  { od -An -v -tx1 -N 4096; cat >/dev/null; } | tr -d ' \n')
 main=${main#*ff4fff51}
 main=${main:2*16#${main:0:4}}
 while [[ -n $main && $main != ff52* ]]; do main=${main:4+2*16#${main:4:4}}; done

@@ -85,7 +85,7 @@ def test_blocks_are_marked(page):
     assert len(marks) == sum(1 for block in blocks_of(page) if block.kind), "a mark does not stand right before a ```sh block"
 
 
-def make_film(ff, path, frames=FRAMES):
+def make_film(ff, path, frames=FRAMES, size="320x180"):
     """The file or the sequence of a command: what every build can decode, or the kind of image that the name says."""
     path.parent.mkdir(exist_ok=True)
     kind = path.suffix[1:]
@@ -95,7 +95,7 @@ def make_film(ff, path, frames=FRAMES):
         for kinds in ("decoders", "encoders"):
             if kind not in names_of(ff.program, kinds):
                 pytest.skip(f"this ffmpeg has no {kind} among its {kinds}")
-    ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=320x180:r=24", "-frames:v", frames, *codec, path)
+    ff.ffmpeg("-f", "lavfi", "-i", f"testsrc2=s={size}:r=24", "-frames:v", frames, *codec, path)
 
 
 def make_inputs(ff, folder, words):
@@ -104,9 +104,10 @@ def make_inputs(ff, folder, words):
         names = [name for word, name in zip(words, words[1:]) if word == "-i" and name != "-"]
     else:
         names = [word for word in words[1:] if FILM.fullmatch(word)][:1]
+    size = "1920x1080" if words[0].startswith("samples/") else "320x180"  # a script must stand real sizes
     for name in names:
         if not (folder / name).exists() and not (folder / (name % 1 if "%" in name else name)).exists():
-            make_film(ff, folder / name, 8 if words[0] == "samples/cluster/encode.sh" else FRAMES)  # one for each segment
+            make_film(ff, folder / name, 8 if words[0] == "samples/cluster/encode.sh" else FRAMES, size)  # one for each segment
 
 
 def check_parts(ff, words):

@@ -126,6 +126,26 @@ def test_proxy(ff, tmp_path, sample):
     assert "not jpeg2000" in sample("proxy", "p.mov", ok=False)
 
 
+def test_real_size(ff, tmp_path, sample):
+    """Frames of a size that films have: each one is more than a pipe holds (64 KiB)."""
+    film(ff, tmp_path / "in.mov", "-c:v", "png", "-pix_fmt", "rgb48be", size="1920x1080")
+    sample("archive", "in.mov", "master.mxf")
+    sizes = [len(packet) for packet in ff.copied_packets("-i", tmp_path / "master.mxf")]
+    assert len(sizes) == FRAMES and min(sizes) > 2 * 65536, sizes
+    if "prores_ks" in names_of(ff.program, "encoders"):
+        assert ", 480x270, 5 frames, " in sample("proxy", "master.mxf", "p.mov")
+    film(ff, tmp_path / "scan/%06d.png", "-pix_fmt", "rgb48be", size="1920x1080")
+    assert f"frames      {FRAMES} in" in sample("sequence", "scan/%06d.png", "out", "200M")
+
+
+@pytest.mark.usefixtures("checker")
+def test_tracks_of_real_size(ff, tmp_path, sample):
+    film(ff, tmp_path / "in.mov", "-c:v", "png", "-pix_fmt", "rgb48be", size="1920x1080")
+    assert "cj2k-check finds nothing" in sample("imf", "in.mov", "imf")
+    if "zscale" in names_of(ff.program, "filters"):
+        assert "conforms    cinema2k at 24 fps" in sample("dcp", "in.mov", "dcp")
+
+
 @pytest.mark.parametrize("kind, pix_fmt, depth", [("png", "rgb48be", 16), ("dpx", "gbrp10le", 10), ("tiff", "rgb48le", 16),
                                                   ("exr", "gbrpf32le", 16)])
 def test_sequence(ff, tmp_path, sample, kind, pix_fmt, depth):

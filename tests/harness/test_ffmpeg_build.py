@@ -40,3 +40,18 @@ def test_no_clang(tmp_path):
     assert done.returncode != 0 and "7.1: unpacking and patching" in done.stdout, done.stdout + done.stderr
     assert "command not found" not in done.stderr, done.stderr
     assert done.stderr.splitlines()[0].startswith("tar: "), done.stderr
+
+
+@pytest.mark.parametrize("options, version", [((), "7.1"), (("--ht",), "8.1")])
+def test_samples_say_that_they_build(tmp_path, options, version):
+    """A build of ten minutes is told before it begins."""
+    shutil.copytree(ROOT / "samples", tmp_path / "samples")
+    for name in ("scripts/install_deps.sh", "ffmpeg-patch/build.sh"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(f'#!/bin/sh\necho "{name} $*"\n')
+        (tmp_path / name).chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if name != "CJ2K_FFMPEG"}
+    done = subprocess.run([tmp_path / "samples/archive.sh", *options, "in.mov", "out.mxf"], text=True, capture_output=True, env=environment)
+    said, *others = done.stdout.splitlines()
+    assert said.startswith(f"FFmpeg {version}") and "is built first" in said and "ten minutes" in said, done.stdout
+    assert others == ["scripts/install_deps.sh core ffmpeg", f"ffmpeg-patch/build.sh {version}"] and done.returncode == 1
