@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 """Serves the service's numbers in Prometheus format: http://HOST:PORT/metrics, PORT from CJ2K_METRICS_PORT (9464).
