@@ -5,7 +5,7 @@
 
 Checked are the targets of relative links, headings in them included (`page.md#part`), and the paths in `code` that begin with a
 folder of the project (`libcj2k/cpu/`, `tests/unit/test_stop.cc`, `kernels/pixels/dwt_first_level.*`). Prints file, line and name for each that does
-not exist. The exit status is 1 if there is one.
+not exist. In tables no `code` has an escaped bar, whose backslash the site shows. The exit status is 1 if there is a problem.
 """
 
 import functools
@@ -16,6 +16,7 @@ import sys
 FOLDERS = ("libcj2k", "kernels", "tests", "scripts", "samples", "docs", "cmake", "ffmpeg-patch", "python", "tools")
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 PATH = re.compile(r"`((?:%s)/[\w./*{},-]*)`" % "|".join(FOLDERS))
+BAR = re.compile(r"`[^`|]*\\\|[^`]*`")
 # Names that stand for many, in instructions.
 PLACEHOLDER = re.compile(r"NAME|FOLDER|VERSION")
 
@@ -59,6 +60,13 @@ def missing(root, document):
                 yield number, name
 
 
+def bars(document):
+    """Yields (line number, code) of each escaped bar in a table's code. GitHub takes the backslash away, the site does not."""
+    for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
+        if line.startswith("|"):
+            yield from ((number, code) for code in BAR.findall(line))
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
     documents = [path for path in sorted(root.rglob("*.md")) if "build" not in path.relative_to(root).parts]
@@ -66,6 +74,9 @@ def main():
     for document in documents:
         for number, name in missing(root, document):
             print(f"{document.relative_to(root)}:{number}: {name} does not exist")
+            problems += 1
+        for number, code in bars(document):
+            print(f"{document.relative_to(root)}:{number}: {code} has a bar: <code>a &#124; b</code> is shown everywhere")
             problems += 1
     print(f"{len(documents)} documents, {problems} problems")
     return 1 if problems or not documents else 0

@@ -39,6 +39,11 @@ def main():
         result = check(script, root)
         found = [line.removesuffix(" does not exist") for line in result.stdout.splitlines()[:-1]]
         assert result.returncode == 1 and found == EXPECTED, result.stdout
+        (root / "README.md").write_text("| `a \\| b` | `c` |\n`a \\| b`\n| `c` \\| <code>a &#124; b</code> |\n", encoding="utf-8")
+        (root / "docs/page.md").unlink()
+        result = check(script, root)
+        assert result.returncode == 1 and result.stdout.startswith("README.md:1: `a \\| b` has a bar"), result.stdout
+        assert result.stdout.endswith("1 documents, 1 problems\n"), result.stdout
         (root / "README.md").write_text("[a page](docs/page.md)", encoding="utf-8")
         (root / "docs/page.md").write_text("# Part\n`samples/encode` [here](#part)", encoding="utf-8")
         result = check(script, root)
