@@ -120,7 +120,8 @@ cj2k_status receive_packet(cj2k_encoder* encoder, cj2k_packet* packet, const cha
                            const Receive& receive) {
   return run(encoder, where, [&](const Log& log) {
     if (packet == nullptr) return null_argument(log, where, "packet");
-    CJ2K_TRY(cj2k::check_struct_size("packet", packet->struct_size, kMinPacketBytes, log));
+    CJ2K_TRY(
+        cj2k::check_struct_size<cj2k_packet>("packet", packet->struct_size, kMinPacketBytes, log));
     cj2k_packet all{};
     const Status status = receive(*encoder->encoder, &all);
     if (status == Status::kAgain || status == Status::kEof) return status;
@@ -170,7 +171,8 @@ cj2k_status cj2k_params_init(cj2k_params* p, size_t struct_size) {
     if (p == nullptr) return null_argument(silent, kName, "p");
     cj2k_params defaults;
     cj2k::set_default_params(&defaults);
-    CJ2K_TRY(cj2k::check_struct_size("params", struct_size, cj2k::kMinParamsBytes, silent));
+    CJ2K_TRY(
+        cj2k::check_struct_size<cj2k_params>("params", struct_size, cj2k::kMinParamsBytes, silent));
     p->struct_size = struct_size;
     return cj2k::write_struct("params", defaults, cj2k::kMinParamsBytes, silent, p);
   });
@@ -292,7 +294,8 @@ cj2k_status cj2k_packet_stats(const cj2k_packet* packet, cj2k_stats* stats) {
   return run(nullptr, silent, kName, [&] {
     if (packet == nullptr) return null_argument(silent, kName, "packet");
     if (stats == nullptr) return null_argument(silent, kName, "stats");
-    CJ2K_TRY(cj2k::check_struct_size("packet", packet->struct_size, kMinPacketBytes, silent));
+    CJ2K_TRY(cj2k::check_struct_size<cj2k_packet>("packet", packet->struct_size, kMinPacketBytes,
+                                                  silent));
     if (packet->slot == nullptr) {
       return silent.fail(Status::kInvalid,
                          "%s: the packet has no bytes: its frame failed, or it has been released",

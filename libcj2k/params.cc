@@ -30,6 +30,28 @@ static_assert(std::all_of(std::begin(kRows), std::end(kRows), [](const Row& row)
          (row.min == kMinQuality && row.max == kMaxQuality);
 }));
 
+// check_struct_size knows every array that the oldest header lacks.
+static_assert(std::all_of(std::begin(kRows), std::end(kRows), [](const Row& row) {
+  const auto is_known = [](size_t offset) {
+    return offset < kMinParamsBytes ||
+           std::any_of(kArrays<cj2k_params>.begin(), kArrays<cj2k_params>.end(),
+                       [offset](const ArrayField& array) { return array.begin == offset; });
+  };
+  switch (row.kind) {
+    case Kind::kText:
+    case Kind::kDevices:
+    case Kind::kComponents:
+    case Kind::kRates:
+    case Kind::kProgressions:
+    case Kind::kRegions:
+      return is_known(row.offset);
+    case Kind::kPrecincts:
+      return is_known(row.offset) && is_known(row.second_offset);
+    default:
+      return true;
+  }
+}));
+
 // get and put access enumerations as int32_t too, because a caller may have stored any number.
 static_assert(sizeof(cj2k_wavelet) == sizeof(int32_t));
 

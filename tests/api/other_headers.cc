@@ -62,6 +62,15 @@ void check_sizes(const char* name, Struct valid, size_t least,
     CHECK(text == std::string(name) + ": struct_size " + std::to_string(bytes) + " not in [" +
                       std::to_string(least) + ", 65536]");
   }
+  for (const size_t bytes : {least + 1, sizeof(Struct) - 4, sizeof(Struct) + 4}) {
+    roomy->s = valid;
+    roomy->s.struct_size = bytes;
+    INFO(std::string(name), " of ", bytes, " bytes");
+    if (bytes < least) continue;  // a packet
+    CHECK(call(&roomy->s) == CJ2K_INVALID);
+    CHECK(std::string(cj2k_encoder_last_error(encoder)) ==
+          std::string(name) + ": struct_size " + std::to_string(bytes) + " is not a multiple of 8");
+  }
   for (const size_t bytes : {least, sizeof(Struct), size_t{65536}}) {
     roomy->s = valid;
     roomy->s.struct_size = bytes;
@@ -130,12 +139,53 @@ TEST_CASE("struct_size 0, too small for the first fields, or absurdly large is r
   check_sizes<cj2k_stats>(
       "stats", {}, offsetof(cj2k_stats, component_bytes),
       [&](cj2k_stats* s) { return cj2k_packet_stats(&packet, s); }, nullptr);
+  cj2k_stats stats = {};
+  for (const size_t inside : {offsetof(cj2k_stats, component_bytes), offsetof(cj2k_stats, mse),
+                              offsetof(cj2k_stats, stage_ms)}) {
+    stats.struct_size = inside + 8;
+    CHECK(cj2k_packet_stats(&packet, &stats) == CJ2K_INVALID);
+    CHECK(std::string(cj2k_encoder_last_error(nullptr)).find("ends inside") != std::string::npos);
+    stats.struct_size = inside;
+    CHECK(cj2k_packet_stats(&packet, &stats) == CJ2K_OK);
+  }
   cj2k_packet_release(&packet);
   cj2k_encoder_close(encoder);
 
   cj2k_params none;
   for (const size_t bytes : {size_t{0}, offsetof(cj2k_params, lossless) - 1, size_t{65537}})
     CHECK(cj2k_params_init(&none, bytes) == CJ2K_INVALID);
+}
+
+#define SIZES_IN(Struct, field) \
+#field, offsetof(Struct, field), offsetof(Struct, field) + sizeof(Struct::field)
+
+TEST_CASE("struct_size that ends inside an array is refused") {
+  const cj2k_params p = make_params(48, 40, 1, 8);
+  const struct {
+    const char* name;
+    size_t begin, end;
+  } kArrays[] = {
+      {SIZES_IN(cj2k_params, roi)},         {SIZES_IN(cj2k_params, precinct_width)},
+      {SIZES_IN(cj2k_params, layer_rates)}, {SIZES_IN(cj2k_params, precinct_height)},
+      {SIZES_IN(cj2k_params, poc)},         {SIZES_IN(cj2k_params, comment)},
+      {SIZES_IN(cj2k_params, device)},
+  };
+  for (size_t bytes = offsetof(cj2k_params, lossless); bytes <= sizeof p; bytes += 8) {
+    cj2k_params part = p;
+    part.struct_size = bytes;
+    std::string expected;
+    for (const auto& array : kArrays)
+      if (bytes > array.begin && bytes < array.end)
+        expected = "params: struct_size " + std::to_string(bytes) + " ends inside " + array.name +
+                   ", bytes " + std::to_string(array.begin) + " to " +
+                   std::to_string(array.end - 1);
+    INFO(bytes);
+    const bool is_taken = cj2k_params_set(&part, "depth", "8") == CJ2K_OK;
+    CHECK(is_taken == expected.empty());
+    if (!is_taken) CHECK(std::string(cj2k_encoder_last_error(nullptr)) == expected);
+    cj2k_params fresh = p;
+    CHECK((cj2k_params_init(&fresh, bytes) == CJ2K_OK) == expected.empty());
+  }
 }
 
 }  // namespace
