@@ -42,6 +42,10 @@ Status Encoder::open(const cj2k_params& params, const Log& log, std::unique_ptr<
   CJ2K_TRY(make_plan(resolved, log, &e->plan_));
   CJ2K_TRY(e->make_frame_check(params));
   CJ2K_TRY(e->open_backends());
+  if (resolved.num_roi > 0 && (resolved.cblk_style & CJ2K_STYLE_BYPASS) != 0)
+    log.print(
+        CJ2K_LOG_WARNING,
+        "roi with cblk_style bypass: OpenJPEG and programs that use it decode another picture");
   e->header_bytes_ = fixed_bytes(e->plan_);
   cj2k_info info;
   e->info(&info);

@@ -276,10 +276,11 @@ double chosen_quant_step(const cj2k_params& p) {
   for (int c = 0; c < p.num_components; ++c) depth = std::max(depth, p.depth[c]);
   double step = depth <= 8 ? 0.5 : 1.0;
   if (p.num_roi > 0) {
-    // The region's bit-planes lie above those of the background, and decoders hold 31 (plan_region).
-    // Half an LSB of 8 bits takes all of them at 5 levels; each level more takes two planes more,
-    // and a step twice as large gives two back.
-    step = std::clamp(std::ldexp(0.5, depth - 8 + std::max(p.levels - 5, 0)), step, 1024.0);
+    // The region's bit-planes lie above those of the background, and decoders hold 30 (plan_region).
+    // Half an LSB of 8 bits takes all of them at 5 levels and two guard bits; each level more takes
+    // two planes more, each guard bit one, and a step twice as large gives two back.
+    const int doublings = std::max(p.levels - 5, 0) + (p.guard_bits - 1) / 2;
+    step = std::clamp(std::ldexp(0.5, depth - 8 + doublings), step, 1024.0);
     return step;
   }
   if (p.quality == 0) return step;

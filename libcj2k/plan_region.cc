@@ -10,10 +10,9 @@
 namespace cj2k {
 namespace {
 
-/// Most bit-planes of a shifted coefficient of any picture: a sign and 31 bits. OpenJPEG holds 30
-/// bits and a half, so it refuses a picture whose coefficients take all 31; only patterns at full
-/// swing have them.
-constexpr int kMaxShiftedPlanes = 31;
+/// Most bit-planes of a shifted coefficient of any picture. At 31, which only patterns at full swing
+/// take, OpenJPEG refuses the picture, and FFmpeg decodes another one.
+constexpr int kMaxShiftedPlanes = 30;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -98,11 +97,13 @@ Status choose_shifts(Plan* plan, const Log& log) {
     // shift is above the bits of the largest coefficient, even where these are all of M_b.
     const int shift = asked != 0 ? asked : std::max(most_planes[c], most_bits[c] + 1);
     if (shift + most_bits[c] > kMaxShiftedPlanes) {
-      return log.fail(Status::kNotSupported,
-                      "roi: component %d (depth %d, levels %d, %s) has coefficients of up to %d "
-                      "bits, and %d with the shift of %d; the library and decoders hold %d",
-                      c, p.depth[c], p.levels, plan->reversible ? "5/3" : "9/7", most_bits[c],
-                      shift + most_bits[c], shift, kMaxShiftedPlanes);
+      return log.fail(
+          Status::kNotSupported,
+          "roi: component %d (depth %d, levels %d, %s, mct %s, guard_bits %d) has "
+          "coefficients of up to %d bits, and %d with the shift of %d; decoders hold %d",
+          c, p.depth[c], p.levels, plan->reversible ? "5/3" : "9/7",
+          p.mct == CJ2K_MCT_ON ? "on" : "off", p.guard_bits, most_bits[c], shift + most_bits[c],
+          shift, kMaxShiftedPlanes);
     }
     plan->roi_shifts[static_cast<size_t>(c)] = static_cast<uint8_t>(shift);
     most_shift = std::max(most_shift, shift);

@@ -39,6 +39,74 @@ TEST_CASE("random regions, lossless and lossy") {
   }
 }
 
+/// Full swing that makes a large coefficient: samples by the signs of the analysis filter of the 5/3,
+/// high-pass of level 2 in both directions, around a coefficient in the middle. Component 1 is the
+/// opposite of the others, so the chroma of the RCT has twice the swing.
+Picture full_swing(const cj2k_params& p) {
+  constexpr int kSigns[] = {1, -1, -1, 1, 1, 1, -1, -1, 1};
+  constexpr int kCentre = 66, kReach = 4;  // 2 (2 k + 1) is a position of the level
+  Picture picture = make_picture(p, Content::kTexture, 1);
+  const auto sign = [&kSigns](int32_t at) {
+    const int32_t off = at - kCentre;
+    return off < -kReach || off > kReach ? 1 : kSigns[off + kReach];
+  };
+  for (size_t c = 0; c < picture.components.size(); ++c) {
+    ComponentPlane& plane = picture.components[c];
+    const int32_t top = (1 << p.depth[c]) - 1;
+    for (int32_t y = 0; y < plane.height; ++y)
+      for (int32_t x = 0; x < plane.width; ++x)
+        plane.samples[static_cast<size_t>(y) * static_cast<size_t>(plane.width) +
+                      static_cast<size_t>(x)] = (sign(x) * sign(y) > 0) != (c == 1) ? top : 0;
+  }
+  return picture;
+}
+
+TEST_CASE("full swing in the region, in as many bit-planes as are taken") {
+  for (const char* depth : {"8", "10", "11", "12", "13"}) {
+    for (const char* mct : {"on", "off"}) {
+      for (const int32_t guard_bits : {0, 1, 2, 3, 4}) {
+        cj2k_params p = make_params(132, 132, 3, 8);
+        set(p, "depth", depth);
+        set(p, "mct", mct);
+        set(p, "roi", "50,50,32,32");
+        p.guard_bits = guard_bits;
+        p.lossless = 1;
+        INFO(describe(p));
+        cj2k_info info = {};
+        info.struct_size = sizeof info;
+        if (cj2k_params_info(&p, &info) != CJ2K_OK) {
+          CHECK(std::string(cj2k_encoder_last_error(nullptr)).find("decoders hold 30") !=
+                std::string::npos);
+          continue;
+        }
+        const Encoded encoded = encode(p, full_swing(p));
+        REQUIRE(encoded.status == CJ2K_OK);
+        const Decoded decoded = decode(Decoder::kOpenJpeg, encoded.bytes, p);
+        INFO(decoded.error);
+        REQUIRE(decoded.picture.has_value());
+        for (size_t c = 0; c < 3; ++c)
+          CHECK(decoded.picture->components[c].samples == full_swing(p).components[c].samples);
+      }
+    }
+  }
+}
+
+TEST_CASE("bypass with a region: a warning, and OpenJPEG decodes another picture") {
+  cj2k_params p = make_params(96, 96, 1, 8);
+  p.lossless = 1;
+  set(p, "cblk_style", "bypass");
+  const Picture picture = make_picture(p, Content::kTexture, 3);
+  for (const bool with : {false, true}) {
+    if (with) set(p, "roi", "32,32,32,32");
+    const Encoded encoded = encode(p, picture);
+    REQUIRE(encoded.status == CJ2K_OK);
+    CHECK((encoded.log.find("roi with cblk_style bypass: OpenJPEG") != std::string::npos) == with);
+    const Decoded decoded = decode(Decoder::kOpenJpeg, encoded.bytes, p);
+    REQUIRE(decoded.picture.has_value());
+    CHECK((decoded.picture->components[0].samples == picture.components[0].samples) == !with);
+  }
+}
+
 /// Mean squared error of component 0 inside (1) and outside (0) of a rectangle.
 struct Errors {
   double mse[2];

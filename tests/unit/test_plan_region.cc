@@ -239,8 +239,24 @@ TEST_CASE("roi: too many bit-planes are refused with the figures; the chosen ste
     }
   }
   p.levels = 5;
-  p.quant_step = 1;
-  CHECK(contains(plan_error(p, Status::kNotSupported), "(depth 16, levels 5, 9/7)"));
+  for (p.guard_bits = 1; p.guard_bits <= 7; ++p.guard_bits) {
+    const Plan plan = plan_of(p);
+    int planes = 0;
+    for (const cj2k::Subband& band : plan.subbands)
+      planes = std::max(planes, plan.roi_shifts[0] + band.magnitude_bits);
+    CHECK(planes >= 29);
+    CHECK(planes <= 30);
+  }
+  p.guard_bits = 3;
+  p.quant_step = 128;
+  CHECK(contains(plan_error(p, Status::kNotSupported),
+                 "(depth 16, levels 5, 9/7, mct on, guard_bits 3) has coefficients of up to 14 "
+                 "bits, and 31 with the shift of 17; decoders hold 30"));
+  p.guard_bits = 0;
+  p.quant_step = 0;
   p.lossless = 1;
-  CHECK(contains(plan_error(p, Status::kNotSupported), "; the library and decoders hold 31"));
+  REQUIRE(set(&p, "depth", "12") == Status::kOk);
+  CHECK(contains(plan_error(p, Status::kNotSupported), "and 31 with the shift of 16"));
+  p.mct = CJ2K_MCT_OFF;
+  CHECK(plan_of(p).roi_shifts[0] == 15);
 }
