@@ -1751,7 +1751,7 @@ static void log_summary(AVCodecContext *avctx)
     if (!s->used.lossless)
         snprintf(quality, sizeof(quality), "PSNR %.2f dB, %.2f dB at worst (frame %"PRIuPTR"), %s",
                  psnr(s->sum.error / frames), psnr(s->sum.worst_error), s->sum.worst,
-                 s->used.measure_mse ? "measured" : "estimated");
+                 s->used.measure_mse ? "measured" : "estimated before rounding and clipping");
     av_log(avctx, AV_LOG_INFO, "%"PRId64" %s%s of %.0f bytes on average%s, %"PRId64" at most%s; "
            "%s; ms per %s: ingest %.2f, transform %.2f, blocks %.2f, rate %.2f, packets %.2f\n",
            frames, picture_name(s), frames == 1 ? "" : "s", mean_bytes, mean,

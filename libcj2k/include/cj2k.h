@@ -544,8 +544,8 @@ typedef struct cj2k_stats {
                               everything is included */
   int32_t frame_in_gop;    /* 0 .. gop - 1 */
   /* Mean squared error in LSB^2, never negative. measure_mse = 1: of each component as decoders
-   * show it. Else an estimate from the coefficients: entry c is what coded component c (after the
-   * colour transform) adds to the sum of the errors of the picture's components. */
+   * show it. Else an estimate without their rounding and clipping: entry c is what coded component
+   * c (after the colour transform) adds to the sum of the errors of the picture's components. */
   double mse[CJ2K_MAX_COMPONENTS];
   double stage_ms[CJ2K_MAX_STAGES]; /* wall time of each cj2k_stage; the other entries are 0 */
   int64_t passes_resumed; /* those of passes_coded that were coded after a block resumed */

@@ -417,5 +417,29 @@ TEST_CASE("low_bits: a frame with bits that would be lost is refused, and the en
   CHECK(finish(encoder.get()) == expected);
 }
 
+// Decoders clip, so at the ends of the range the picture is better than its coefficients say.
+TEST_CASE("an estimated error is that before decoders round and clip") {
+  for (const bool at_the_ends : {false, true}) {
+    cj2k_params p = make_params(160, 120, 3, 12);
+    p.target_bytes = 12000;
+    Picture picture = make_picture(p, Content::kTexture, 5);
+    for (ComponentPlane& plane : picture.components)
+      for (int32_t& sample : plane.samples)
+        sample = at_the_ends ? (sample < 2048 ? 0 : 4095) : 1024 + sample / 2;
+    double mean[2] = {};
+    for (const int measured : {0, 1}) {
+      p.measure_mse = measured;
+      const Encoded encoded = encode(p, picture);
+      REQUIRE(encoded.status == CJ2K_OK);
+      for (int c = 0; c < 3; ++c) mean[measured] += encoded.stats.mse[c] / 3;
+    }
+    INFO("estimated ", mean[0], ", measured ", mean[1]);
+    if (at_the_ends)
+      CHECK(mean[1] < 0.9 * mean[0]);
+    else
+      CHECK(mean[1] == doctest::Approx(mean[0]).epsilon(0.1));
+  }
+}
+
 }  // namespace
 }  // namespace cj2k::test
