@@ -23,8 +23,10 @@
 #                   source (headers of the NVIDIA driver's interface, no library); 0: without CUDA frames
 #     CJ2K_FFMPEG_PARTS   all (default); tests: only what tests/ffmpeg cannot do without, in less time; full: as --full
 #     CJ2K_FFMPEG_FLAGS   more flags for FFmpeg's configure, such as "--enable-gpl --enable-libx264"
-#     CJ2K_FFMPEG_PATCHES more patches for FFmpeg, separated by blanks; stop-8.1.patch: ffmpeg ends soon after a signal
+#     CJ2K_FFMPEG_PATCHES more patches for FFmpeg, separated by blanks
 #     CJ2K_MXF_PATCH      1 (default): with mxf-VERSION.patch, where there is one; 0: with FFmpeg's own MXF muxer and demuxer
+#     CJ2K_STOP_PATCH     1 (default): with stop.patch: ffmpeg ends soon after a signal (5.1 has no queue that it would need it
+#                         for); 0: frames that wait are encoded first
 #     JOBS          number of parallel jobs; default the number of cores
 #
 # The cache has three parts, which are safe to delete. A hash of all that goes into a tree or into programs names them:
@@ -54,7 +56,7 @@ hash_of() { sha256sum | cut -c1-16; }
 
 # --- the command line ------------------------------------------------------------------------------------------------
 
-usage() { sed -n '5,28p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
+usage() { sed -n '5,30p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
 
 versions=()
 export_to=
@@ -355,6 +357,7 @@ build() {
   local version=$1 start=$SECONDS module tree_key bin_key tree bin to=$root/build/ffmpeg-$1 flags=()
   local patches=("$root/ffmpeg-patch/j2k_cuda.patch") mxf_patch=$root/ffmpeg-patch/mxf-$1.patch
   if [[ ${CJ2K_MXF_PATCH:-1} == 1 && -e $mxf_patch ]]; then patches+=("$mxf_patch"); fi
+  if [[ ${CJ2K_STOP_PATCH:-1} == 1 && $version != 5.1 ]]; then patches+=("$root/ffmpeg-patch/stop.patch"); fi
   # shellcheck disable=SC2206 # paths without blanks
   patches+=(${CJ2K_FFMPEG_PATCHES:-})
   set_flags "$version"

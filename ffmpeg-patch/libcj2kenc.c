@@ -254,6 +254,7 @@ typedef struct CJ2KContext {
     } sum;
     AVBufferRef *icc;       ///< ICC profile of the first frame; NULL: none
     int warned_icc;
+    enum AVPixelFormat fitting[FF_ARRAY_ELEMS(cj2k_pix_fmts)]; ///< list_formats()
 
     /* The options. Those that are parameters have the parameter's name. */
 #define NUMBER_MEMBER_(c_type, opt_type, member, name) c_type name;
@@ -326,6 +327,17 @@ static int is_chroma(const AVPixFmtDescriptor *desc, int c)
 static int is_rgb_or_xyz(const CJ2KContext *s)
 {
     return s->desc->flags & AV_PIX_FMT_FLAG_RGB || s->sw_format == AV_PIX_FMT_XYZ12;
+}
+
+static int is_cinema(const cj2k_params *p)
+{
+    return p->profile == CJ2K_PROFILE_CINEMA_2K || p->profile == CJ2K_PROFILE_CINEMA_4K;
+}
+
+static int is_imf(const cj2k_params *p)
+{
+    return p->profile >= CJ2K_PROFILE_IMF_2K && p->profile <= CJ2K_PROFILE_IMF_8K_R ||
+           p->profile == CJ2K_PROFILE_IMF_HT || p->profile == CJ2K_PROFILE_IMF_HT_R;
 }
 
 /* The value of the option xyz that stands for the primaries of the frames. */
@@ -615,10 +627,15 @@ static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
         avctx->profile != CJ2K_PROFILE_CINEMA_2K && avctx->profile != CJ2K_PROFILE_CINEMA_4K)
         av_log(avctx, AV_LOG_WARNING, "FFmpeg reads X'Y'Z' as RGB, except with the profile of digital "
                "cinema, and from MXF with the MXF patch of j2k_cuda\n");
-    if (avctx->color_trc == AVCOL_TRC_LINEAR)
-        av_log(avctx, AV_LOG_WARNING, "The frames are linear light in %d bit integers, which have "
-               "few steps in dark tones. Convert them before: -vf zscale=pin=bt709:tin=linear:"
-               "min=gbr:p=bt709:t=bt709:m=gbr,format=gbrp12\n", p->depth[0]);
+    /* Nobody keeps linear light in 12 bits or less: what says so there is DPX, which says it of all. */
+    if (avctx->color_trc == AVCOL_TRC_LINEAR && s->xyz && !s->xyz_gamma)
+        av_log(avctx, AV_LOG_WARNING, "xyz takes the frames for linear light, as they say. If they are "
+               "DPX, which says so whatever it holds: -vf setparams=color_trc=bt709 for video, a LUT "
+               "for log\n");
+    else if (avctx->color_trc == AVCOL_TRC_LINEAR && s->desc->comp[0].depth == 16)
+        av_log(avctx, AV_LOG_WARNING, "The frames say that they are linear light, which has few steps "
+               "in dark tones in 16 bits. EXR: -apply_trc bt709 before -i; DPX, which says so whatever "
+               "it holds: -vf setparams=color_trc=bt709 for video\n");
 }
 
 /* The primaries of the frames, for xyz=auto. */
@@ -671,9 +688,9 @@ static int set_xyz(AVCodecContext *avctx, cj2k_params *p)
     if (desc->nb_components != 3 ||
         (!(desc->flags & AV_PIX_FMT_FLAG_RGB) && !is_gbr_in_yuv(avctx)) ||
         s->sw_format == AV_PIX_FMT_XYZ12) {
-        av_log(avctx, AV_LOG_ERROR, "xyz needs R'G'B' frames without alpha, not %s%s\n", desc->name,
-               s->sw_format == AV_PIX_FMT_XYZ12 ? ", which is X'Y'Z' already" :
-               "; put format=gbrp12 at the end of the filters");
+        av_log(avctx, AV_LOG_ERROR, "xyz needs R'G'B' frames without alpha, not %s; %sput "
+               "format=gbrp12 at the end of the filters\n", desc->name, s->sw_format == AV_PIX_FMT_XYZ12 ?
+               "leave xyz out if they are X'Y'Z', else " : "");
         return AVERROR(EINVAL);
     }
     if (avctx->color_trc == AVCOL_TRC_SMPTE2084 || avctx->color_trc == AVCOL_TRC_ARIB_STD_B67) {
@@ -870,8 +887,7 @@ static int set_profile(AVCodecContext *avctx, cj2k_params *p)
     }
     if ((ret = set_cinema_mode(avctx, p)) < 0)
         return ret;
-    if (s->fields == 2 &&
-        (p->profile == CJ2K_PROFILE_CINEMA_2K || p->profile == CJ2K_PROFILE_CINEMA_4K)) {
+    if (s->fields == 2 && is_cinema(p)) {
         av_log(avctx, AV_LOG_ERROR, "flags +ildct contradicts the profile: digital cinema has no "
                "fields\n");
         return AVERROR(EINVAL);
@@ -1048,6 +1064,79 @@ static int set_running(AVCodecContext *avctx, cj2k_params *p)
         return AVERROR(EINVAL);
     }
     return 0;
+}
+
+/* An error, or with -strict unofficial a warning.
+ * @return AVERROR(EINVAL), or 0 with -strict unofficial */
+static int contradicts(AVCodecContext *avctx, const cj2k_params *p, const char *what)
+{
+    char profile[CJ2K_MAX_PARAM_TEXT] = "";
+
+    cj2k_params_get(p, "profile", profile, sizeof(profile));
+    if (!p->profile_strict) {
+        av_log(avctx, AV_LOG_WARNING, "profile %s %s\n", profile, what);
+        return 0;
+    }
+    av_log(avctx, AV_LOG_ERROR, "profile %s %s; -strict unofficial takes them as they are\n", profile,
+           what);
+    return AVERROR(EINVAL);
+}
+
+/* The frame rates of ST 428-1, ST 428-11 and ST 429-13. */
+static int check_cinema_rate(AVCodecContext *avctx, const cj2k_params *p)
+{
+    static const int rates[] = { 24, 25, 30, 48, 50, 60, 96, 100, 120 };
+    const AVRational rate = { p->frame_rate_num, p->frame_rate_den };
+    int nearest = rates[0];
+    char what[512];
+
+    if (!rate.num) /* libcj2k asks for it */
+        return 0;
+    for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++)
+        if (fabs(rates[i] - av_q2d(rate)) < fabs(nearest - av_q2d(rate)))
+            nearest = rates[i];
+    if (!av_cmp_q(rate, (AVRational) { nearest, 1 }))
+        return 0;
+    snprintf(what, sizeof(what), "has 24, 25, 30, 48, 50, 60, 96, 100 or 120 frames per second, these "
+             "are %d/%d: -r %d, before -i to play each frame, behind it to repeat or drop some",
+             rate.num, rate.den, nearest);
+    return contradicts(avctx, p, what);
+}
+
+/* What contradicts a profile in a way that no codestream shows: other colours than it has, or none, and
+ * a frame rate that players do not have. */
+static int check_profile(AVCodecContext *avctx, const cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const int is_rgb = is_rgb_or_xyz(s), is_xyz = p->colorspace == CJ2K_COLOR_XYZ || p->xyz;
+    const int no_primaries = avctx->color_primaries == AVCOL_PRI_UNSPECIFIED;
+    const int no_transfer  = avctx->color_trc == AVCOL_TRC_UNSPECIFIED;
+    const int is_yuv       = p->colorspace == CJ2K_COLOR_SYCC;
+    const int no_matrix    = is_yuv && avctx->colorspace == AVCOL_SPC_UNSPECIFIED;
+    char what[512];
+    int ret = 0;
+
+    if (is_cinema(p) && !is_xyz) {
+        snprintf(what, sizeof(what), "is X'Y'Z', the frames are %s: %s-xyz auto (or rec709, p3d65, "
+                 "p3dci, rec2020) makes X'Y'Z' of them", s->desc->name,
+                 is_rgb && s->desc->nb_components == 3 ? "" : "-vf format=gbrp12 ");
+        ret = contradicts(avctx, p, what);
+    }
+    if (is_cinema(p) && ret >= 0)
+        ret = check_cinema_rate(avctx, p);
+    if (is_imf(p) && is_xyz)
+        ret = contradicts(avctx, p, "is R'G'B' or Y'CbCr (ST 2067-21), the frames are X'Y'Z'");
+    if (is_imf(p) && !is_xyz && (no_primaries || no_transfer || no_matrix)) {
+        snprintf(what, sizeof(what), "says what the colours are, the frames have no%s%s%s: name them with "
+                 "-vf setparams=color_primaries=bt709:color_trc=bt709%s, for HD",
+                 no_primaries ? " primaries" : "", no_transfer ? " transfer" : "",
+                 no_matrix ? " matrix" : "", is_yuv ? ":colorspace=bt709" : "");
+        ret = contradicts(avctx, p, what);
+    }
+    if (is_imf(p) && ret >= 0 && is_yuv && avctx->color_range == AVCOL_RANGE_JPEG)
+        ret = contradicts(avctx, p, "has Y'CbCr of limited range, the frames are of full range: "
+                          "-vf scale=out_range=tv");
+    return ret;
 }
 
 #if CONFIG_CUDA
@@ -1352,6 +1441,7 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         (ret = set_rate(avctx, &p)) < 0 ||
         (ret = set_running(avctx, &p)) < 0 ||
         (ret = check_lossless(avctx, &p)) < 0 ||
+        (ret = check_profile(avctx, &p)) < 0 ||
         (ret = set_hw_device(avctx, &p)) < 0)
         return ret;
     warn_ignored(avctx);
@@ -2100,6 +2190,97 @@ static void cj2k_flush(AVCodecContext *avctx)
     s->draining = 0;
 }
 
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100) /* 7.1 on */
+/* The profile and what else decides over formats, as far as the options say it. */
+static int set_restrictions(const AVCodecContext *avctx, cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const AVDictionaryEntry *e = NULL;
+
+    if (cj2k_params_init(p, sizeof(*p)) != CJ2K_OK)
+        return -1;
+    p->profile        = s->cinema_mode ? cinema_modes[s->cinema_mode].profile : s->profile;
+    p->coder          = s->coder;
+    p->profile_strict = avctx->strict_std_compliance > FF_COMPLIANCE_UNOFFICIAL;
+    p->frame_rate_num = 24;
+    p->frame_rate_den = 1;
+    if (avctx->profile != PROFILE_UNKNOWN && avctx->profile != PROFILE_NO_RESTRICTION)
+        split_rsiz(avctx->profile, p);
+    while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX)))
+        cj2k_params_set(p, e->key, e->value);
+    return 0;
+}
+
+/* Whether frames of this format can be coded, whatever their size. */
+static int fits(const AVCodecContext *avctx, const cj2k_params *restrictions, enum AVPixelFormat fmt)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(fmt);
+    cj2k_info info = { .struct_size = sizeof(info) };
+    cj2k_params p = *restrictions;
+
+    if (s->xyz)
+        return desc->flags & AV_PIX_FMT_FLAG_RGB && desc->nb_components == 3;
+    if (is_cinema(&p)) /* other colours are refused, not converted: only -xyz does it right */
+        return 1;
+    p.width = p.height = 64;
+    p.num_components   = desc->nb_components;
+    for (int c = 0; c < desc->nb_components; c++) {
+        p.depth[c] = desc->comp[c].depth;
+        p.dx[c]    = is_chroma(desc, c) ? 1 << desc->log2_chroma_w : 1;
+        p.dy[c]    = is_chroma(desc, c) ? 1 << desc->log2_chroma_h : 1;
+    }
+    return cj2k_params_info(&p, &info) == CJ2K_OK;
+}
+
+/* Lists the formats that the options leave. X'Y'Z' stays, for check_profile() and set_xyz() to refuse it:
+ * ffmpeg would convert it by libswscale, which has another white and other curves. So ffmpeg takes YUV of
+ * 12 bits for X'Y'Z' where xyz asks for R'G'B', and set_xyz() names the filter.
+ * @return how many; 0 if the options leave none, and cj2k_init() will say why */
+static int list_formats(const AVCodecContext *avctx, const cj2k_params *p)
+{
+    CJ2KContext *s = avctx->priv_data;
+    int num = 0, any = 0;
+
+    for (int i = 0; cj2k_pix_fmts[i] != AV_PIX_FMT_NONE; i++) {
+        const enum AVPixelFormat fmt = cj2k_pix_fmts[i];
+        const int stays = fmt == AV_PIX_FMT_XYZ12 ||
+                          av_pix_fmt_desc_get(fmt)->flags & AV_PIX_FMT_FLAG_HWACCEL;
+
+        if (stays || fits(avctx, p, fmt)) {
+            s->fitting[num++] = fmt;
+            any |= !stays;
+        }
+    }
+    s->fitting[num] = AV_PIX_FMT_NONE;
+    return any ? num : 0;
+}
+
+/* ffmpeg asks when the options are set, and inserts a scaler. When the encoder opens, its pix_fmt is set,
+ * and cj2k_init() says more than "not supported". */
+static int cj2k_get_supported_config(const AVCodecContext *avctx, const AVCodec *codec,
+                                     enum AVCodecConfig config, unsigned flags,
+                                     const void **out, int *out_num)
+{
+    static const enum AVColorRange limited[] = { AVCOL_RANGE_MPEG, AVCOL_RANGE_UNSPECIFIED };
+    cj2k_params p;
+
+    if (avctx && avctx->priv_data && avctx->codec == codec && set_restrictions(avctx, &p) >= 0) {
+        if (config == AV_CODEC_CONFIG_PIX_FORMAT && avctx->pix_fmt == AV_PIX_FMT_NONE &&
+            (*out_num = list_formats(avctx, &p))) {
+            *out = ((const CJ2KContext *)avctx->priv_data)->fitting;
+            return 0;
+        }
+        if (config == AV_CODEC_CONFIG_COLOR_RANGE && is_imf(&p) && p.profile_strict) {
+            *out     = limited; /* of Y'CbCr; R'G'B' and X'Y'Z' have no range in filters */
+            *out_num = 1;
+            return 0;
+        }
+    }
+    return ff_default_get_supported_config(avctx, codec, config, flags, out, out_num);
+}
+#endif
+
 #define OFFSET(x) offsetof(CJ2KContext, x)
 #define VE AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_ENCODING_PARAM
 #define NUMBER_OPTION_(c_type, opt_type, member, name, min, max, value, help) \
@@ -2183,7 +2364,10 @@ static const AVCodecHWConfigInternal *const cj2k_hw_configs[] = {
 };
 #endif
 
-const FFCodec ff_j2k_cuda_encoder = {
+#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100) || LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 0, 100) /* 7.1 writes into it */
+const
+#endif
+FFCodec ff_j2k_cuda_encoder = {
     .p.name         = "j2k_cuda",
     CODEC_LONG_NAME("libcj2k JPEG 2000"),
     .p.type         = AVMEDIA_TYPE_VIDEO,
@@ -2205,6 +2389,7 @@ const FFCodec ff_j2k_cuda_encoder = {
 #endif
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100) /* 7.1 on */
     .color_ranges   = AVCOL_RANGE_MPEG | AVCOL_RANGE_JPEG,
+    .get_supported_config = cj2k_get_supported_config,
 #endif
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 15, 100) /* 8.1 on */
     .alpha_modes    = AVALPHA_MODE_STRAIGHT | AVALPHA_MODE_PREMULTIPLIED,

@@ -54,7 +54,7 @@ set_input() {
   input=(-i "$1")
   if is_sequence "$1"; then set_sequence "$1" "$2"; else [[ -e $1 ]] || die "there is no $1"; fi
   probed=$("$ffprobe" -v error -select_streams v:0 -of default=nw=1 -show_entries \
-    stream=pix_fmt,width,height,avg_frame_rate,field_order,color_space,color_primaries "${input[@]}") ||
+    stream=pix_fmt,width,height,avg_frame_rate,field_order,color_space,color_primaries,color_transfer "${input[@]}") ||
     die "$1 cannot be read, see above"
 }
 
@@ -129,6 +129,9 @@ input_matrix() {
     *) if [[ $(input_field height) -ge 720 ]]; then echo bt709; else echo smpte170m; fi ;;
   esac
 }
+
+# is_kind INPUT KIND: whether the name of a file or sequence ends so.
+is_kind() { [[ ${1,,} == *.$2 ]]; }
 
 # refuse_interlaced INPUT: a film with fields needs a choice of its owner's.
 refuse_interlaced() {

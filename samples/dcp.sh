@@ -4,7 +4,7 @@
 #
 # A picture track for a Digital Cinema Package:
 #
-#     samples/dcp.sh [--4k] [--size WxH] [--rate FPS] [--bitrate RATE] [--colour NAME] INPUT OUTPUT_FOLDER
+#     samples/dcp.sh [--4k] [--size WxH] [--rate FPS] [--bitrate RATE] [--colour NAME] [--trc CURVE] INPUT OUTPUT_FOLDER
 #
 # INPUT is a film such as ProRes, or a sequence of images such as scan/%06d.tiff (at FPS, default 24). The picture is fitted
 # into 1998x1080 or 2048x858, whichever is nearer (--4k: twice that; --size: another), with black around it, taken to X'Y'Z'
@@ -14,14 +14,16 @@
 #     picture.mxf          the track, wrapped by asdcp-wrap if it is installed, else by FFmpeg (mxf_opatom)
 #
 # FPS is 24, 25, 30, 48, 50 or 60; 23.976 and the like are played at the whole rate. RATE is at most 250M (default: what
-# -cinema_rate safe gives). NAME is what RGB is: auto (as the file says, else rec709), rec709, p3d65, p3dci, rec2020.
+# -cinema_rate safe gives; 240M leaves room for encryption). NAME is what RGB is: auto (as the file says, else rec709),
+# rec709, p3d65, p3dci, rec2020. CURVE is the transfer function of its samples, by FFmpeg's name (default: as the file says;
+# DPX is taken for bt709, because it says linear whatever it holds). Log needs a LUT before.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR
 source "$root/samples/common.sh"
 
-scale=1 size='' wanted='' target=() colour=auto
+scale=1 size='' wanted='' target=() colour=auto trc=''
 while [[ ${1:-} == -* ]]; do
   case $1 in
     -h | --help) usage ;;
@@ -30,6 +32,7 @@ while [[ ${1:-} == -* ]]; do
     --rate) wanted=${2:?--rate FPS}; shift 2 ;;
     --bitrate) target=(-b:v "${2:?--bitrate RATE}"); shift 2 ;;
     --colour) colour=${2:?--colour NAME}; shift 2 ;;
+    --trc) trc=${2:?--trc CURVE}; shift 2 ;;
     *) usage 2 >&2 ;;
   esac
 done
@@ -39,11 +42,16 @@ find_ffmpeg
 find_check
 set_input "$1" "${wanted:-24}"
 refuse_interlaced "$1"
+case $(input_field pix_fmt) in xyz*) die "$1 is X'Y'Z' already: ffmpeg -i $1 -c:v j2k_cuda -profile:v cinema2k, without -xyz" ;; esac
 if [[ $colour == auto ]]; then
   case $(input_field color_primaries) in
     bt709 | bt2020 | smpte431 | smpte432) ;;
     *) colour=rec709; echo "colour      the file names no primaries that -xyz knows: taken for rec709 (--colour)" ;;
   esac
+fi
+if [[ -z $trc ]] && is_kind "$1" dpx && [[ $(input_field color_transfer) == linear ]]; then
+  trc=bt709
+  echo "curve       DPX says linear whatever it holds: taken for bt709 (--trc)"
 fi
 set_rate "$1" "$wanted" 24 25 30 48 50 60
 
@@ -68,6 +76,7 @@ if [[ $("$ffmpeg" -hide_banner -h filter=zscale 2>&1) == "Filter zscale"* ]]; th
 else
   filter=scale=$fitted:flags=lanczos+accurate_rnd:in_color_matrix=$(input_matrix)
 fi
+[[ -z $trc ]] || filter+=,setparams=color_trc=$trc
 filter="$rate_filter$filter,format=gbrp16le,pad=$width:$height:(ow-iw)/2:(oh-ih)/2"
 start=$EPOCHREALTIME
 run_ffmpeg -v warning -stats "${retime[@]}" "${input[@]}" -map 0:v:0 -vf "$filter" -c:v j2k_cuda -profile:v "$profile" \

@@ -19,6 +19,13 @@ PROFILES = ("profile0", "profile1", "cinema2k", "cinema4k", "imf_2k", "imf_4k", 
             "imf_8k_r", "broadcast_single", "broadcast_multi", "broadcast_multi_r", "imf_ht", "imf_ht_r", "dicom_ht",
             "dicom_ht_r", "dicom_ht_rpcl")
 AUDIO = {"none": ["-an"], "copy": ["-c:a", "copy"], "pcm_s16le": ["-c:a", "pcm_s16le"], "pcm_s24le": ["-c:a", "pcm_s24le"]}
+# What the colours of the input are, where it does not say it: a filter that converts nothing. YUV has a matrix, too; R'G'B' leaves
+# it alone.
+COLOURS = {name: f"setparams=color_primaries={primaries}:color_trc={transfer}:colorspace={matrix}"
+           for name, primaries, transfer, matrix in (
+               ("rec601_525", "smpte170m", "bt709", "smpte170m"), ("rec601_625", "bt470bg", "bt709", "bt470bg"),
+               ("rec709", "bt709", "bt709", "bt709"), ("rec2020", "bt2020", "bt2020-10", "bt2020nc"),
+               ("rec2020pq", "bt2020", "smpte2084", "bt2020nc"), ("rec2020hlg", "bt2020", "arib-std-b67", "bt2020nc"))}
 LEAST_RATE, MOST_RATE = 100_000, 10_000_000_000
 LONGEST_NAME = 200  # of a file name; part files add to it
 
@@ -88,6 +95,7 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "device": ("-device", Text(r"auto|cpu|cuda(:\d{1,2}(,\d{1,2})*)?", "auto, cpu, cuda or cuda:1")),
     "threads": ("-threads", Number(1, 256)),
     "audio": ("", OneOf(tuple(AUDIO))),
+    "colours": ("", OneOf(tuple(COLOURS))),
 }
 
 
@@ -187,6 +195,8 @@ class Job:
         if threads:
             options.setdefault("threads", threads)
         arguments += AUDIO[options.pop("audio", "pcm_s24le")]
+        if "colours" in options:
+            arguments += ["-vf", COLOURS[options.pop("colours")]]
         for name, value in options.items():
             arguments += [OPTIONS[name][0], "1" if value is True else str(value)]
         return arguments + ["-f", FORMATS[pathlib.PurePosixPath(self.output).suffix], f"file:{part}"]

@@ -28,12 +28,9 @@ cmake -S . -B build/image -G Ninja -DCMAKE_BUILD_TYPE=Release -DCJ2K_BUILD_TESTS
 cmake --build build/image -j "$jobs" --target cj2k cj2k_check
 cmake --install build/image --prefix /opt/cj2k --strip
 patches=() # beside the encoder's
-for patch in ffmpeg-patch/{mxf,stop}-"$FFMPEG_VERSION".patch; do
-  if [ -e "$patch" ]; then patches+=("$patch"); fi
-done
-stop=$root/ffmpeg-patch/stop-$FFMPEG_VERSION.patch
-if [ ! -e "$stop" ]; then stop=; fi
-CJ2K_PREFIX=/opt/cj2k CJ2K_FFMPEG_PARTS=$FFMPEG_PARTS CJ2K_FFMPEG_FLAGS=$FFMPEG_FLAGS CJ2K_FFMPEG_PATCHES=$stop JOBS=$jobs \
+if [ -e "ffmpeg-patch/mxf-$FFMPEG_VERSION.patch" ]; then patches+=("ffmpeg-patch/mxf-$FFMPEG_VERSION.patch"); fi
+if [ "$FFMPEG_VERSION" != 5.1 ]; then patches+=(ffmpeg-patch/stop.patch); fi
+CJ2K_PREFIX=/opt/cj2k CJ2K_FFMPEG_PARTS=$FFMPEG_PARTS CJ2K_FFMPEG_FLAGS=$FFMPEG_FLAGS JOBS=$jobs \
   ffmpeg-patch/build.sh "$FFMPEG_VERSION"
 
 # --- programs ---

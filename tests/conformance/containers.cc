@@ -46,10 +46,13 @@ const Bytes kPictureEnd = {0x0D, 0x01, 0x03, 0x01, 0x15, 0x01, 0x08, 0x01};
 const Bytes kDescriptorEnd = {0x0D, 0x01, 0x01, 0x01, 0x01, 0x01, 0x29, 0x00};
 constexpr size_t kKlvHeader = 20;
 
-/// What the checker looks at in an MXF file: a descriptor with a frame rate of 48, and frames.
-Bytes mxf(const std::vector<Bytes>& frames) {
-  Bytes out;
-  append_klv(out, kDescriptorEnd, {0x30, 0x01, 0, 8, 0, 0, 0, 48, 0, 0, 0, 1}, kSetKey);
+/// What the checker looks at in an MXF file: a descriptor of `kind` (default RGBA) with a frame rate of
+/// 48 and `items`, and frames.
+Bytes mxf(const std::vector<Bytes>& frames, const Bytes& items = {}, uint8_t kind = 0x29) {
+  Bytes out, key = kDescriptorEnd, set = {0x30, 0x01, 0, 8, 0, 0, 0, 48, 0, 0, 0, 1};
+  key[6] = kind;
+  append(set, items);
+  append_klv(out, key, set, kSetKey);
   for (const Bytes& frame : frames) append_klv(out, kPictureEnd, frame, kElementKey);
   return out;
 }
@@ -123,6 +126,62 @@ TEST_CASE("MXF files: every frame, the rate of the file, sequences, planted faul
   Bytes clip = mxf({first});
   clip[clip.size() - first.size() - 6] = 0x09;
   CHECK(cj2k_check::check_bytes(clip, {}).error.find("clip-wrapped") != std::string::npos);
+}
+
+/// A label as an item: primaries 0x3219, transfer 0x3210, matrix 0x321A.
+Bytes label(uint8_t tag, uint8_t group, uint8_t value) {
+  return {0x32, tag,  0,    16,   0x06, 0x0E, 0x2B,  0x34,  0x04, 0x01,
+          0x01, 0x0D, 0x04, 0x01, 0x01, 0x01, group, value, 0,    0};
+}
+
+/// The layout of three components as an item.
+Bytes layout(const Bytes& kinds) {
+  Bytes item = {0x34, 0x01, 0, 16};
+  for (uint8_t kind : kinds) append(item, {kind, 12});
+  item.resize(20);
+  return item;
+}
+
+Bytes joined(Bytes first, const Bytes& second) {
+  append(first, second);
+  return first;
+}
+
+TEST_CASE("MXF files: what the picture descriptor says of colour, against the profile") {
+  constexpr uint8_t kRgba = 0x29, kCdci = 0x28;
+  const Bytes frame = encoded();
+  const Bytes xyz = joined(label(0x19, 3, 5), label(0x10, 1, 7)), rec709 = label(0x19, 3, 3);
+  const Bytes named = joined(rec709, label(0x10, 1, 2));
+  const auto finds = [&](const char* profile, const Bytes& items, uint8_t kind) {
+    cj2k_check::Options options;
+    options.profile = profile;
+    const cj2k_check::FileResult result =
+        cj2k_check::check_bytes(mxf({frame, frame}, items, kind), options);
+    int found = 0;
+    for (const cj2k_check::Finding& f : result.report.findings()) {
+      if (f.rule != "mxf-colour") continue;
+      CHECK(f.offset == kKlvHeader);
+      found += f.severity == cj2k_check::Severity::kError ? 10 : 1;
+    }
+    return found;
+  };
+  for (const char* cinema : {"cinema2k", "cinema4k"}) {
+    CHECK(finds(cinema, {}, kRgba) == 0);
+    CHECK(finds(cinema, layout({}), kRgba) == 0);
+    CHECK(finds(cinema, joined(xyz, layout({0xD8, 0xD9, 0xDA})), kRgba) == 0);
+    CHECK(finds(cinema, layout({'R', 'G', 'B'}), kRgba) == 10);
+    CHECK(finds(cinema, rec709, kRgba) == 10);
+    CHECK(finds(cinema, label(0x10, 1, 2), kRgba) == 10);
+    CHECK(finds(cinema, {}, kCdci) == 10);
+  }
+  for (const char* imf : {"imf_2k", "imf_ht_r"}) {
+    CHECK(finds(imf, {}, kRgba) == 1);
+    CHECK(finds(imf, rec709, kRgba) == 1);
+    CHECK(finds(imf, named, kRgba) == 0);
+    CHECK(finds(imf, named, kCdci) == 1);
+    CHECK(finds(imf, joined(named, label(0x1A, 2, 2)), kCdci) == 0);
+  }
+  CHECK(finds("none", {}, kCdci) == 0);
 }
 
 TEST_CASE("MXF files: two fields in each element are two pictures at twice the rate") {

@@ -544,6 +544,9 @@ static void open_profile(const char *option, enum AVPixelFormat format, int *pro
   encoder->pix_fmt = format;
   encoder->time_base = (AVRational){1, 25};
   encoder->framerate = (AVRational){25, 1};
+  encoder->color_primaries = AVCOL_PRI_BT709; /* IMF asks for them */
+  encoder->color_trc = AVCOL_TRC_BT709;
+  encoder->colorspace = AVCOL_SPC_BT709;
   encoder->profile = *profile;
   encoder->level = *level;
   *profile = -1;

@@ -12,7 +12,7 @@ import pytest
 import pixfmt
 from codestream import JP2_SIGNATURE, from_jp2
 from pictures import noise
-from tools import mxf_is_patched, run, scratch_folder
+from tools import mxf_is_patched, names_of, run, scratch_folder
 
 DEBIAN = "/usr/bin/ffmpeg"  # any FFmpeg without our patches
 W, H = 64, 16
@@ -238,11 +238,35 @@ def test_warnings(ff, tmp_path, fmt_name, name, options, says):
     assert len(lines) == bool(says) and says in "".join(lines), text
 
 
-@pytest.mark.parametrize("params, warns", [("color_trc=linear", True), ("color_trc=bt709", False)])
-def test_linear_light(ff, params, warns):
-    """EXR files are decoded to linear light in floats; FFmpeg converts them to integers without a word."""
-    log = ff.encode("-vf", f"setparams={params}", fmt="rgb48le").log
-    assert log.count("linear light in 16 bit integers") == warns, log
+@pytest.mark.parametrize("fmt, trc, options, says", [
+    ("rgb48le", "linear", (), "The frames say that they are linear light"), ("rgb48le", "bt709", (), ""),
+    ("gbrp10le", "linear", (), ""), ("gbrp12le", "linear", (), ""),
+    ("gbrp10le", "linear", ("-xyz", "rec709"), "xyz takes the frames for linear light"),
+    ("gbrp10le", "linear", ("-xyz", "rec709", "-xyz_gamma", 2.4), ""), ("gbrp10le", "bt709", ("-xyz", "rec709"), "")])
+def test_linear_light(ff, fmt, trc, options, says):
+    """EXR files are decoded to linear light in floats; FFmpeg converts them to 16 bits without a word. Frames of fewer bits that
+    say linear are DPX, which says it of all, and only xyz acts on it."""
+    log = ff.encode("-vf", f"setparams=color_trc={trc}", *options, fmt=fmt).log
+    lines = [line for line in log.splitlines() if "linear" in line]
+    assert len(lines) == bool(says) and says in "".join(lines), log
+
+
+def test_dpx(ff, tmp_path):
+    """A film as DPX, video that its header calls linear: no warning, and with its name put right the same X'Y'Z' as before."""
+    if not {"dpx"} <= names_of(ff.program, "encoders") & names_of(ff.program, "decoders"):
+        pytest.skip("this ffmpeg does not both write and read dpx")
+    source = ["-f", "lavfi", "-i", f"testsrc2=s={W}x{H}:r=24,format=gbrp10le,setparams=color_trc=bt709", "-frames:v", 1]
+    ff.ffmpeg(*source, tmp_path / "in.dpx")
+    encode = ["-c:v", "j2k_cuda", "-lossless", 1, "-update", 1]
+    assert not ff.ffmpeg("-i", tmp_path / "in.dpx", *encode, tmp_path / "a.j2c").text.strip()
+    xyz = [*encode, "-xyz", "rec709"]
+    ff.ffmpeg(*source, *xyz, tmp_path / "want.j2c")
+    text = ff.ffmpeg("-i", tmp_path / "in.dpx", *xyz, tmp_path / "linear.j2c").text
+    assert "xyz takes the frames for linear light" in text, text
+    text = ff.ffmpeg("-i", tmp_path / "in.dpx", "-vf", "setparams=color_trc=bt709", *xyz, tmp_path / "video.j2c").text
+    assert "linear" not in text, text
+    want, linear, video = ((tmp_path / f"{name}.j2c").read_bytes() for name in ("want", "linear", "video"))
+    assert video == want and linear != want
 
 
 # --- the boxes of JP2 files -------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import subprocess
 
 import pytest
 
-from tools import find_checker, names_of
+from tools import find_checker, hd, names_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -91,6 +91,7 @@ def make_film(ff, path, frames=FRAMES, size="320x180"):
     kind = path.suffix[1:]
     codec = {"mxf": ["-c:v", "jpeg2000", "-pix_fmt", "yuv422p10le"], "dpx": ["-pix_fmt", "gbrp10le"],
              "tiff": ["-pix_fmt", "rgb48le"], "exr": ["-pix_fmt", "gbrpf32le"]}.get(kind, ["-c:v", "png", "-pix_fmt", "rgb48be", "-f", "mov"])
+    codec = ["-vf", hd("rgb" if kind == "mov" else "yuv"), *codec]  # films say what their colours are
     if kind in ("dpx", "tiff", "exr"):
         for kinds in ("decoders", "encoders"):
             if kind not in names_of(ff.program, kinds):

@@ -10,7 +10,7 @@ import pytest
 import pixfmt
 from klv import Mxf
 from pictures import H, W, noise
-from tools import bytes_per_frame, find_checker, mxf_is_patched, reads_ht, run
+from tools import bytes_per_frame, find_checker, hd, mxf_is_patched, reads_ht, run
 
 
 @pytest.mark.parametrize("fmt", ["rgb24", "gray12le", "yuv422p10le", "yuv420p", "rgb48le"])
@@ -77,7 +77,7 @@ def test_imf_in_mxf(ff, tmp_path, profile, fmt):
     if not mxf_is_patched(ff):
         pytest.skip("this FFmpeg has no MXF patch")
     path = tmp_path / "a.mxf"
-    source = ["-f", "lavfi", "-i", f"testsrc2=s=2304x72:r=24,format={fmt}", "-frames:v", 3]
+    source = ["-f", "lavfi", "-i", f"testsrc2=s=2304x72:r=24,format={fmt},{hd(fmt)}", "-frames:v", 3]
     rate = [] if profile.endswith("_r") else ["-b:v", "20M"]
     ff.ffmpeg(*source, "-c:v", "j2k_cuda", "-profile:v", profile, *rate, path)
     mxf = Mxf(path.read_bytes())
@@ -111,7 +111,7 @@ def test_imf_in_mxf(ff, tmp_path, profile, fmt):
     (["-profile:v", "dicom_ht_r", "-b:v", "4M"], "lossless 0: profile dicom_ht_r is lossless"),
 ])
 def test_profile_contradicted(ff, options, says):
-    ff.check_refused(*options, says=[says])
+    ff.check_refused(*options, is_hd=True, says=[says])
 
 
 @pytest.mark.parametrize("options, says", [

@@ -16,7 +16,7 @@ import pytest
 from codestream import COD, QCD, Codestream
 from klv import INDEX, PRIMER, SET, Mxf
 from pictures import H, W, noise
-from tools import run
+from tools import hd, run
 
 PICTURE, SOUND = 0x15, 0x16
 CONTAINER = bytes.fromhex("060e2b34040101070d010301020c0100")
@@ -166,9 +166,10 @@ def profile_packets(pytestconfig):
 
 
 @pytest.mark.parametrize("profile, options, fmt, rsiz, last", [
-    ("cinema2k", (), "xyz12le", 3, "090401020203010103"), ("cinema4k", (), "gbrp12le", 4, "090401020203010104"),
-    ("imf_2k", ("-b:v", "100M"), "gbrp12le", 0x0411, "0d0401020203010203"),
-    ("imf_4k_r", (), "yuv422p10le", 0x0801, "0d0401020203010602"),
+    ("cinema2k", (), "xyz12le", 3, "090401020203010103"),
+    ("cinema4k", ("-strict", "unofficial"), "gbrp12le", 4, "090401020203010104"),
+    ("imf_2k", ("-b:v", "100M", "-vf", hd("gbrp")), "gbrp12le", 0x0411, "0d0401020203010203"),
+    ("imf_4k_r", ("-vf", hd("yuv")), "yuv422p10le", 0x0801, "0d0401020203010602"),
     ("broadcast_single", ("-b:v", "100M"), "yuv422p10le", 0x0101, "0d0401020203010111")])
 def test_encoder_profile(ff, tmp_path, profile, options, fmt, rsiz, last):
     """The encoder's profile is the file's. A cinema profile means X'Y'Z', whatever the pixel format is called."""

@@ -12,7 +12,7 @@ from tools import bytes_per_frame, raw_input, scratch_folder
 
 W, H = 256, 144
 CINEMA = dict(fmt="xyz12le", width=W, height=H, rate=24)
-IMF = dict(fmt="yuv422p10le", width=W, height=H, rate=25)
+IMF = dict(fmt="yuv422p10le", width=W, height=H, rate=25, is_hd=True)
 
 # name, Rsiz, how the pictures are
 PROFILES = [("profile0", 1, CINEMA), ("profile1", 2, CINEMA), ("cinema2k", 3, CINEMA), ("cinema4k", 4, CINEMA),
@@ -61,7 +61,8 @@ def test_cinema2k(ff, flags):
 def test_cinema_caps(ff, rate, cinema_rate, mbits):
     num, den = (rate + "/1").split("/")[:2]
     fast = f"{int(num) * 64}/{den}"  # 256x144 has about a 64th of the samples of 2K
-    size = len(ff.packets("-profile:v", "cinema2k", "-cinema_rate", cinema_rate, **{**CINEMA, "rate": fast})[0])
+    size = len(ff.packets("-profile:v", "cinema2k", "-strict", "unofficial", "-cinema_rate", cinema_rate,
+                          **{**CINEMA, "rate": fast})[0])
     cap = bytes_per_frame(mbits * 1000000, fast)
     assert 0.99 * cap - 512 <= size <= cap, (size, cap)
 
@@ -69,7 +70,7 @@ def test_cinema_caps(ff, rate, cinema_rate, mbits):
 def test_rate_below_the_cap_is_honoured(ff):
     fast = {**CINEMA, "rate": 2400}
     cap = bytes_per_frame(100000000, 2400)
-    size = len(ff.packets("-profile:v", "cinema2k", "-b:v", "100M", **fast)[0])
+    size = len(ff.packets("-profile:v", "cinema2k", "-strict", "unofficial", "-b:v", "100M", **fast)[0])
     assert 0.99 * cap - 512 <= size <= cap, (size, cap)
     ff.packets("-profile:v", "cinema2k", "-b:v", "250M", **CINEMA)
     ff.check_refused("-profile:v", "cinema2k", "-b:v", "251M", says=["cinema2k", "1302083"], **CINEMA)
@@ -92,7 +93,16 @@ def test_contradictions(ff, options, says):
 @pytest.mark.parametrize("fmt, says", [("rgb24", ["depth[0] 8", "has 12"]), ("yuv422p12le", ["has components of one size"]),
                                        ("gray12le", ["num_components 1", "has 3"])])
 def test_pictures_that_contradict(ff, fmt, says):
-    ff.check_refused("-profile:v", "cinema2k", says=["cinema2k", *says], **{**CINEMA, "fmt": fmt})
+    """An error says first what the colours are; without it, what else is."""
+    how = {**CINEMA, "fmt": fmt}
+    ff.check_refused("-profile:v", "cinema2k", says=[f"cinema2k is X'Y'Z', the frames are {fmt}"], **how)
+    log = ff.encode("-profile:v", "cinema2k", "-strict", "unofficial", **how).log
+    assert all(text in log for text in says), log
+
+
+def test_xyz_under_another_name(ff):
+    """TIFF files of a DCDM are X'Y'Z' that decoders take for RGB."""
+    assert rsiz(ff.parsed("-profile:v", "cinema2k", "-cj2k-params", "colorspace=xyz", **{**CINEMA, "fmt": "gbrp12le"})) == 3
 
 
 def test_level(ff):

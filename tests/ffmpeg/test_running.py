@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How the encoder runs: options that change no byte, the stop strategies, the log."""
 
+import os
 import re
+import signal
+import subprocess
 
 import pytest
 
@@ -59,6 +62,32 @@ def test_stop_keeps_the_cap(ff, stop):
         Codestream(data)
         if stop in ("none", "exact"):
             check_used(len(data), cap, stop)
+
+
+# --- a signal ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_signal_drops_what_waits(ff, tmp_path):
+    """ffmpeg-patch/stop.patch: after Ctrl-C only what the encoder has is finished. Without it 10 to 20 frames more follow, which wait
+    in ffmpeg's queues; that of FFmpeg 5.1 has none."""
+    if os.environ.get("CJ2K_STOP_PATCH") == "0":
+        pytest.skip("this FFmpeg was built without the stop patch (CJ2K_STOP_PATCH=0)")
+    path = tmp_path / "a.mov"
+    command = [ff.program, "-hide_banner", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=1280x720:r=24", "-c:v",
+               "j2k_cuda", "-threads", "1", "-async_depth", "1", "-gop", "1", "-lossless", "1", "-progress", "pipe:1",
+               "-stats_period", "0.05", path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        frames = at_signal = 0
+        for line in process.stdout:
+            if line.startswith("frame="):
+                frames = int(line.split("=")[1])
+                if frames >= 20 and not at_signal:
+                    at_signal = frames
+                    process.send_signal(signal.SIGINT)
+    assert process.returncode == 255
+    assert at_signal <= frames <= at_signal + 5, f"{frames - at_signal} frames after the signal"
+    info = ff.probe(path, "-count_packets", "-show_streams")["streams"][0]
+    assert int(info["nb_read_packets"]) == frames, info
 
 
 # --- the log ----------------------------------------------------------------------------------------------------------

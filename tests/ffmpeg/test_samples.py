@@ -231,6 +231,36 @@ def test_imf(ff, tmp_path, sample, options, pix_fmt, becomes, rsiz):
 
 
 @pytest.mark.usefixtures("checker")
+@pytest.mark.parametrize("options, size, tags, becomes", [
+    ((), "64x720", "", "bt709 bt709 bt709"), ((), "128x72", "", "smpte170m bt709 bt470bg"), ((), "64x576", "", "bt470bg bt709 bt470bg"),
+    ((), "64x720", "color_primaries=bt2020:colorspace=bt2020nc", "bt2020 bt709 bt2020nc"),
+    (("--colour", "rec2020pq"), "64x720", "color_primaries=bt709:color_trc=bt709:colorspace=bt709", "bt2020 smpte2084 bt2020nc")])
+def test_imf_colours(ff, tmp_path, sample, options, size, tags, becomes):
+    """As the file says; what it does not say is that of its size. MXF has one label for both matrices of BT.601."""
+    needs(ff, "ffv1")
+    film(ff, tmp_path / "in.mkv", *(("-vf", f"setparams={tags}") if tags else ()), "-c:v", "ffv1", "-pix_fmt", "yuv422p10le", size=size)
+    sample("imf", *options, "in.mkv", "out")
+    stream = ff.probe(tmp_path / "out/picture.mxf", "-show_streams")["streams"][0]
+    assert " ".join(stream[f"color_{name}"] for name in ("primaries", "transfer", "space")) == becomes, stream
+
+
+@pytest.mark.usefixtures("checker")
+def test_dpx_and_exr(ff, tmp_path, sample):
+    """DPX says linear light whatever it holds, EXR holds it."""
+    needs(ff, "dpx", "exr")
+    film(ff, tmp_path / "scan/%06d.dpx", "-pix_fmt", "gbrp10le")
+    film(ff, tmp_path / "render/%06d.exr", "-pix_fmt", "gbrpf32le")
+    log = sample("dcp", "--size", "128x72", "scan/%06d.dpx", "video")
+    assert "taken for bt709 (--trc)" in log and "xyz takes the frames for linear" not in log, log
+    assert "xyz takes the frames for linear" in sample("dcp", "--size", "128x72", "--trc", "linear", "scan/%06d.dpx", "linear")
+    assert (tmp_path / "video/j2c/000000.j2c").read_bytes() != (tmp_path / "linear/j2c/000000.j2c").read_bytes()
+    for folder in ("scan/%06d.dpx", "render/%06d.exr"):
+        log = sample("imf", "--reversible", "--colour", "rec709", folder, folder.split("/", maxsplit=1)[0] + "_imf")
+        assert "curve bt709" in log and "linear" not in log, log
+    assert "--colour mauve is not auto" in sample("imf", "--colour", "mauve", "scan/%06d.dpx", "out", ok=False)
+
+
+@pytest.mark.usefixtures("checker")
 def test_wrappers_of_the_user(ff, tmp_path, sample, monkeypatch):
     """asdcp-wrap and as-02-wrap are used where they are; these note what they were asked."""
     film(ff, tmp_path / "in.mov", "-c:v", "png", "-pix_fmt", "rgb24")

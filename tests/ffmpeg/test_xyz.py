@@ -3,12 +3,13 @@
 """R'G'B' coded as X'Y'Z', against the formulas of SMPTE ST 428-1 in double precision."""
 
 import random
+import re
 
 import pytest
 
 import pixfmt
 from codestream import Codestream
-from tools import mxf_is_patched
+from tools import mxf_is_patched, version_of
 
 WIDTH, HEIGHT = 64, 16
 MATRICES = {
@@ -88,11 +89,21 @@ def test_gamma(ff, transfer, options, gamma):
     check_xyz(ff, data, rgb, "gbrp16le", "rec709", gamma)
 
 
+@pytest.mark.parametrize("fmt", ["yuv420p", "yuv422p10le", "yuv444p16le", "rgba", "gray", "gbrap16le"])
+def test_what_is_no_rgb(ff, fmt):
+    """Where ffmpeg asks which formats fit, it makes R'G'B'; elsewhere the message names the filter."""
+    how = {"fmt": fmt, "width": WIDTH, "height": HEIGHT, "log": "info"}
+    if version_of(ff) < (7, 1):
+        ff.check_refused("-xyz", "rec709", says=[f"needs R'G'B' frames without alpha, not {fmt}; put format=gbrp12"], **how)
+        return
+    log = ff.encode("-xyz", "rec709", **how).log
+    shown = re.findall(r"Video: jpeg2000.*?, (\w+)\(", log)[-1]
+    assert pixfmt.parse(shown).kind == "rgb" and pixfmt.parse(shown).depth >= pixfmt.parse(fmt).depth, shown
+    assert pixfmt.parse(shown).num_components == 3 and shown != "xyz12le", shown
+
+
 @pytest.mark.parametrize("fmt, options, says", [
-    ("yuv420p", ("-xyz", "rec709"), "needs R'G'B' frames without alpha, not yuv420p; put format=gbrp12"),
-    ("rgba", ("-xyz", "rec709"), "needs R'G'B' frames without alpha, not rgba"),
-    ("gray", ("-xyz", "rec709"), "needs R'G'B' frames without alpha, not gray"),
-    ("xyz12le", ("-xyz", "rec709"), "which is X'Y'Z' already"),
+    ("xyz12le", ("-xyz", "rec709"), "leave xyz out if they are X'Y'Z'"),
     ("gbrp12le", ("-xyz", "auto"), "use -xyz rec709, rec2020, p3dci or p3d65"),
     ("gbrp12le", ("-xyz", "auto", "-vf", "setparams=color_primaries=bt2020:color_trc=smpte2084"), "PQ (SMPTE ST 2084)"),
     ("gbrp12le", ("-xyz", "rec2020", "-vf", "setparams=color_trc=arib-std-b67"), "HLG (ARIB STD-B67)"),

@@ -97,6 +97,16 @@ def raw_input(fmt, width, height, rate):
             "-i", "pipe:0"]
 
 
+def version_of(ff):
+    """Major and minor version of this FFmpeg."""
+    return tuple(map(int, re.match(r"n?(\d+)\.(\d+)", run(ff.program, "-version").stdout.decode().split()[2]).groups()))
+
+
+def hd(fmt):
+    """The filter that says that frames have the colours of HD, as IMF asks of them."""
+    return "setparams=color_primaries=bt709:color_trc=bt709" + ("" if re.search("rgb|gbr", fmt) else ":colorspace=bt709")
+
+
 class Tools:
     """One built FFmpeg, its ffprobe, and opj_decompress (None if it is not installed)."""
 
@@ -131,8 +141,9 @@ class Tools:
     # --- encoding -----------------------------------------------------------------------------------------------------
 
     def encode(self, *options, fmt="rgb24", width=W, height=H, frames=None, rate=25, ext="j2c", ok=True, log="warning",
-               data=None):
+               data=None, is_hd=False):
         """Encodes `frames` (default: one frame of noise), or `data`, raw video with that many frames."""
+        options = [*(("-vf", hd(fmt)) if is_hd else ()), *options]
         frames = noise(fmt, width, height, 1) if frames is None else frames
         data = packed(fmt, width, height, frames) if data is None else data
         with scratch_folder() as out:

@@ -146,7 +146,7 @@ def test_sigterm_leaves_a_readable_file(image, folder, name):
 
 
 def test_frames_that_wait_are_dropped(image, folder):
-    """ffmpeg-patch/stop-8.1.patch: only what the encoder has is finished, so that large frames end soon, too. Without it, 16 or
+    """ffmpeg-patch/stop.patch: only what the encoder has is finished, so that large frames end soon, too. Without it, 16 or
     more frames follow the signal."""
     *_, written = interrupted(image, folder, "out.mov", [signal.SIGTERM], "3840x2160", 3)
     assert written <= decoded(image, folder, "out.mov") <= written + 10

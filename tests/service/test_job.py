@@ -80,6 +80,9 @@ def test_arguments():
     for words in ("-i file:/in/a.mov", "-profile:v imf_2k", "-b:v 100000000", "-levels 4", "-an", "-lossless 1",
                   "-threads 3", "-f mxf file:/out/p"):
         assert words in arguments
+    named = Job.parse(GOOD | {"profile": "imf_2k", "options": {"colours": "rec709"}})
+    filters = "-vf setparams=color_primaries=bt709:color_trc=bt709:colorspace=bt709 "
+    assert filters in " ".join(named.ffmpeg_arguments(pathlib.Path("a"), pathlib.Path("b"), None))
     one_thread = Job.parse(GOOD | {"options": {"threads": 1}})
     assert "-threads 1 " in " ".join(one_thread.ffmpeg_arguments(pathlib.Path("a"), pathlib.Path("b"), 3))
 

@@ -64,6 +64,32 @@ void check_image_header(const ImageHeader& h, const Codestream& cs, const Frame&
                  hex(alike ? first : 255, 2) + " as in SIZ");
 }
 
+/// What MXF says of colour against what the profile is. Digital cinema is X'Y'Z'; nothing said is
+/// nothing wrong, as common wrappers of it leave the labels out.
+void check_colour(const PictureColour& said, const Profile& profile, Report& report) {
+  // The labels of DCDM, and of cinema mezzanine with the same primaries.
+  constexpr uint8_t kDcdmPrimaries = 0x05, kMezzaninePrimaries = 0x08, kDcdmTransfer = 0x07;
+  const auto fail = [&](const std::string& found) {
+    report.error("mxf-colour", "SMPTE ST 428-1", said.offset, found, "X'Y'Z'");
+  };
+  if (profile.rate == Rate::kCinema) {
+    if (said.ycbcr) fail("Y'CbCr (a CDCI descriptor)");
+    if (!said.components.empty() && said.components != "XYZ") fail("components " + said.components);
+    if (said.primaries != 0 && said.primaries != kDcdmPrimaries &&
+        said.primaries != kMezzaninePrimaries)
+      fail("primaries of label 04.01.01.01.03." + hex(said.primaries, 2).substr(2));
+    if (said.transfer != 0 && said.transfer != kDcdmTransfer)
+      fail("transfer of label 04.01.01.01.01." + hex(said.transfer, 2).substr(2));
+  }
+  const bool imf = profile.rate == Rate::kImf || profile.part_15 == PartFifteen::kImf;
+  if (imf && (said.primaries == 0 || said.transfer == 0 || (said.ycbcr && said.matrix == 0)))
+    report.warning("mxf-colour", "SMPTE ST 2067-21, common IMF validators", said.offset,
+                   std::string("no") + (said.primaries == 0 ? " primaries" : "") +
+                       (said.transfer == 0 ? " transfer" : "") +
+                       (said.ycbcr && said.matrix == 0 ? " matrix" : ""),
+                   "all of them");
+}
+
 void note_facts(const Codestream& cs, const Profile& profile, Facts& facts) {
   facts.largest = std::max<uint64_t>(facts.largest, cs.size);
   facts.smallest = facts.frames == 0 ? cs.size : std::min<uint64_t>(facts.smallest, cs.size);
@@ -103,6 +129,10 @@ void check_frame(const Frame& frame, const FrameSource& source, const Options& o
   note_facts(cs, *profile, result.facts);
   // The main header of a frame that cannot be read would break rules over and over.
   if (cs.usable || report.errors() == errors) check_sequence(cs, sequence, report);
+  if (source.colour && result.facts.frames == 1) {
+    report.set_frame(0, 0);  // its offset is that in the file
+    check_colour(*source.colour, *profile, report);
+  }
 }
 
 FileResult check_input(const std::string& path, std::unique_ptr<Input> input,

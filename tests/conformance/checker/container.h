@@ -62,6 +62,15 @@ struct ImageHeader {
   uint64_t offset = 0;
 };
 
+/// What the picture descriptor of an MXF file says of colour (SMPTE ST 377-1 G.2). Labels are the
+/// byte that tells them apart (ST 400: byte 14); 0: not said.
+struct PictureColour {
+  uint64_t offset = 0;
+  bool ycbcr = false;      ///< a CDCI descriptor
+  std::string components;  ///< letters of PixelLayout; "XYZ" is X'Y'Z'; "": not said
+  uint8_t primaries = 0, transfer = 0, matrix = 0;
+};
+
 class FrameSource {
  public:
   virtual ~FrameSource() = default;
@@ -72,6 +81,7 @@ class FrameSource {
   std::optional<FrameRate> fps;  ///< from the file
   uint32_t fields = 1;           ///< codestreams of a frame: 2 if each field has its own
   std::optional<ImageHeader> image_header;
+  std::optional<PictureColour> colour;
 };
 
 /// Chooses by the first bytes. The source owns the input.

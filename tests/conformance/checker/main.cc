@@ -36,6 +36,9 @@ DESCRIPTION
     offset in the file. Nothing is decoded, but for the cleanup passes of HT code-blocks that could
     exceed what CAP promises. Warnings are not violations.
 
+    Of an MXF file the picture descriptor is read, too: with a profile of digital cinema it must not
+    name colours that are not X'Y'Z'; with one of IMF a warning says what it leaves out.
+
     Clauses are those of T.800, and T.814 for HTJ2K. "Common cinema checkers" stands for what programs that verify DCPs
     demand beyond it.
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// MXF (SMPTE ST 377-1): the frames, or fields, of frame-wrapped JPEG 2000 essence (ST 422), and the
-// frame rate.
+// MXF (SMPTE ST 377-1): the frames, or fields, of frame-wrapped JPEG 2000 essence (ST 422), the frame
+// rate, and what is said of colour.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -15,7 +15,12 @@ namespace {
 
 constexpr size_t kKeyBytes = 16;
 constexpr uint64_t kMostSetBytes = 1 << 16;
-constexpr uint16_t kSampleRateTag = 0x3001;  // of a file descriptor
+// Tags of a file descriptor and of picture descriptors.
+constexpr uint16_t kSampleRateTag = 0x3001;
+constexpr uint16_t kTransferTag = 0x3210, kPrimariesTag = 0x3219, kMatrixTag = 0x321A;
+constexpr uint16_t kPixelLayoutTag = 0x3401;
+constexpr uint8_t kCdci = 0x28;
+constexpr size_t kLabelBytes = 16;
 
 /// Byte 7 is the version of the register and is not compared.
 bool key_is(Bytes key, const std::array<uint8_t, 16>& pattern, size_t bytes) {
@@ -43,7 +48,7 @@ class MxfSource : public FrameSource {
 
  private:
   bool begin(std::array<uint8_t, kKeyBytes>& key, uint64_t& length, Report& report);
-  void picture_descriptor(uint64_t bytes);
+  void picture_descriptor(uint8_t kind, uint64_t bytes);
   void split_fields(Frame& frame, Report& report);
 
   std::unique_ptr<Input> input_;
@@ -75,7 +80,21 @@ bool MxfSource::begin(std::array<uint8_t, kKeyBytes>& key, uint64_t& length, Rep
   return true;
 }
 
-void MxfSource::picture_descriptor(uint64_t bytes) {
+/// The letters of a pixel layout: pairs of a kind and a depth, up to a kind of 0.
+std::string components_of(Bytes layout) {
+  std::string letters;
+  for (size_t i = 0; i + 1 < layout.size() && layout[i] != 0; i += 2) {
+    const uint8_t kind = layout[i];
+    const bool xyz = kind >= 0xD8 && kind <= 0xDA;
+    letters += xyz ? static_cast<char>('X' + kind - 0xD8) : static_cast<char>(kind & 0x7F);
+  }
+  return letters;
+}
+
+void MxfSource::picture_descriptor(uint8_t kind, uint64_t bytes) {
+  PictureColour said;
+  said.offset = input_->offset();
+  said.ycbcr = kind == kCdci;
   std::vector<uint8_t> set;
   const uint64_t taken = input_->take(std::min(bytes, kMostSetBytes), set);
   input_->skip(bytes - taken);
@@ -86,8 +105,15 @@ void MxfSource::picture_descriptor(uint64_t bytes) {
     const FrameRate rate = {value.u32(), value.u32()};
     if (tag == kSampleRateTag && length == 8 && rate.numerator > 0 && rate.denominator > 0)
       fps = rate;
-    in = Reader(set, std::min(set.size(), in.at() + length));
+    const Bytes item = Bytes(set).subspan(in.at(), std::min<size_t>(length, in.left()));
+    const uint8_t label = item.size() == kLabelBytes ? item[13] : uint8_t{0};
+    if (tag == kTransferTag) said.transfer = label;
+    if (tag == kPrimariesTag) said.primaries = label;
+    if (tag == kMatrixTag) said.matrix = label;
+    if (tag == kPixelLayoutTag) said.components = components_of(item);
+    in = Reader(set, in.at() + item.size());
   }
+  colour = said;
 }
 
 /// SMPTE ST 422, "I2": an element has the codestreams of both fields. All elements must be alike.
@@ -143,7 +169,7 @@ bool MxfSource::next(Frame& frame, Report& report) {
       return false;
     }
     if (key_is(key, kMetadataSet, 14) && key[14] >= 0x27 && key[14] <= 0x29) {
-      picture_descriptor(length);
+      picture_descriptor(key[14], length);
     } else {
       input_->skip(length);
     }
