@@ -158,6 +158,7 @@ const std::vector<Coding>& scan_codings() {
       add(name + "_steps0", {{"effort", effort}, {"frame_steps", "0"}});
       add(name + "_none", {{"effort", effort}, {"frame_steps", "0"}, {"stop", "none"}});
     }
+    add("planted_bpi", {{"stop", "bpi"}});
     add("ht", {{"coder", "ht"}});
     add("ht_steps0", {{"coder", "ht"}, {"frame_steps", "0"}});
     add("ht_none", {{"coder", "ht"}, {"frame_steps", "0"}, {"stop", "none"}});
@@ -218,8 +219,10 @@ std::string options(const Subject& subject, const Coding& coding, const Limits& 
 
 Point code(const Subject& subject, const Coding& coding, const Limits& limits,
            std::vector<uint8_t>* codestream) {
-  Encoded encoded = encode(params_of(subject, coding, limits), *subject.picture);
+  const cj2k_params params = params_of(subject, coding, limits);
+  Encoded encoded = encode(params, *subject.picture);
   Point point = point_of(encoded, *subject.picture);
+  point.is_visual = params.tune == CJ2K_TUNE_VISUAL;
   if (codestream != nullptr) *codestream = std::move(encoded.bytes);
   return point;
 }

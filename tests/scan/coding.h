@@ -51,7 +51,8 @@ struct Point {
   int64_t most_component_bytes = 0;
   int64_t passes_coded = 0;
   double coding_ms = 0;  ///< block coding and rate control
-  std::string error;     ///< why there is no point
+  bool is_visual = false;
+  std::string error;  ///< why there is no point
 };
 
 /// The picture, and what is the same for all its codings.

@@ -3,17 +3,8 @@
 //
 // The scan: many pictures, coders and limits, and what `stop = exact` promises of each.
 //
-// A rule is broken by a pair of codings of one picture under the same limits, or by two neighbours
-// on a curve of rising caps:
-//
-//   1  exact against none, efforts 0 and 1:                     at most 0.01 dB
-//   2  exact against none, HT and efforts 2 and 3:              at most 0.02 dB with the same step
-//      set, 0.1 dB with steps to choose
-//   3  efforts 2 and 3 against effort 1:                        at most 0.02 dB
-//   4  the picture does not become worse as its cap grows:      at most 0.05 dB
-//   5  no cap is broken, and constant quality takes at most 0.3 % more bytes than with none
-//
-// Errors are those that the library measures on the decoded frame, which OpenJPEG confirms for some.
+// rules.h has the rules. Errors are those that the library measures on the decoded frame; OpenJPEG
+// confirms some.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +13,18 @@
 #include <utility>
 #include <vector>
 
-#include "scan/coding.h"
 #include "scan/pictures.h"
+#include "scan/rules.h"
 
 namespace cj2k::test {
 
-inline constexpr int kNumRules = 5;
-
-/// How much of everything a scan codes.
+/// How much a scan codes.
 struct ScanSize {
-  int32_t width, height;
-  int limits = 60;       ///< of each kind
-  int percent = 100;     ///< of the limits that each group of codings is tried with
-  int decoded_in = 100;  ///< one coding in so many is decoded by OpenJPEG, too
+  int32_t width, height;  ///< of the pictures, at most
+  int percent = 100;      ///< of the limits that each group of codings is tried with
+  int limits = 60;        ///< of each kind
+  int decoded_in = 100;   ///< one coding in so many is decoded by OpenJPEG, too
+  uint64_t seed = 1;      ///< of pictures and limits
 };
 
 /// What became of one rule for one coding.
@@ -46,34 +36,42 @@ struct Tally {
 
 class Scan {
  public:
-  Scan();
+  Scan();  ///< with all comparisons
+  explicit Scan(std::vector<Comparison> comparisons);
 
-  /// Codes a picture under limits of one kind and judges. Environment (for one who looks for a
-  /// cause): CJ2K_SCAN_PICTURE, CJ2K_SCAN_KIND, CJ2K_SCAN_CODING (comma-separated names; others are
-  /// left out), CJ2K_SCAN_BYTES (comma-separated, in place of the drawn limits), CJ2K_SCAN_WRITE (a
-  /// folder for the pictures), CJ2K_SCAN_TSV (a file that gets a line for each pair).
+  /// Codes a picture under limits of one kind and judges. Environment, for who looks for a cause:
+  /// CJ2K_SCAN_PICTURE, CJ2K_SCAN_KIND and CJ2K_SCAN_CODING leave out all but what they name (items
+  /// separated by commas); CJ2K_SCAN_LIMITS has limits in place of those that are drawn
+  /// ("5000,quality=3+max_frame_bytes=9000"), CJ2K_SCAN_CBLK the code-blocks; CJ2K_SCAN_WRITE is a
+  /// folder for the pictures, CJ2K_SCAN_TSV a file that gets a line for each pair.
   void run(const ScanPicture& picture, LimitKind kind, const ScanSize& size);
+  /// All pictures, all kinds.
+  void run_all(const ScanSize& size);
 
-  /// Prints the table.
   void print() const;
+  /// Prints the table, and fails the running test for each rule that is broken.
+  void check() const;
   const std::map<std::pair<int, std::string>, Tally>& tallies() const { return tallies_; }
-  int64_t decoded() const { return decoded_; }
-  const std::vector<std::string>& wrong_measures() const { return wrong_measures_; }
-  const std::vector<std::string>& errors() const { return errors_; }
 
  private:
   struct Row;
+  static Row make_row(const ScanPicture& of, const Picture& picture, LimitKind kind,
+                      const ScanSize& size);
+
   const Point& point(Row& row, const std::string& coding, size_t limits);
-  void judge_pair(Row& row, const struct Comparison& comparison, size_t limits);
-  void judge_curves(Row& row, const std::string& coding);
-  void judge_caps(Row& row, const std::string& coding, size_t limits, const Point& point);
+  void judge_pair(Row& row, const Comparison& comparison, size_t limits);
+  void judge_curve(Row& row, const Comparison& comparison);
   void confirm(Row& row, const std::string& coding, size_t limits, const Point& point,
                const std::vector<uint8_t>& codestream);
   void count(int rule, const Row& row, const std::string& coding, size_t limits, double loss,
              double most, const Point& point, const std::string& against, const Point& other);
 
+  std::vector<Comparison> comparisons_;
   std::map<std::pair<int, std::string>, Tally> tallies_;
-  std::map<std::string, std::pair<double, double>> passes_;  ///< by coding: its own, those of none
+  struct Passes {
+    double coded = 0, of_none = 0;
+  };
+  std::map<std::string, Passes> passes_;  ///< by coding
   int64_t codings_ = 0, decoded_ = 0;
   std::vector<std::string> wrong_measures_, errors_;
   std::string tsv_;
