@@ -18,13 +18,15 @@ bool is_by_quality(const Point& point, const Limits& limits) {
 
 double loss_db(const Point& mine, const Point& other, const Limits& limits, int32_t depth,
                bool is_same_coding) {
+  const bool is_quality = is_by_quality(other, limits);
   double more = mine.squared_error - other.squared_error;
   double error = std::max(other.squared_error, 1.0);
-  const double few = other.samples / (is_same_coding ? 100 : 4);
+  const double few = other.samples / (is_same_coding && !is_quality ? 100 : 4);
   if (other.squared_error < few) more -= 3 * std::sqrt(2 * error);
-  if (is_by_quality(other, limits)) {
+  if (is_quality) {
     const double cost = error_per_byte(limits.quality, depth);
-    more += cost * static_cast<double>(mine.bytes - other.bytes);
+    const int64_t bytes = mine.bytes - other.bytes;
+    more += cost * static_cast<double>(bytes > 0 ? std::max<int64_t>(0, bytes - kFewBytes) : bytes);
     error = std::max(error, cost * static_cast<double>(other.bytes) / 10);
   }
   return more <= -error ? kLosesNothing : 10 * std::log10(1 + more / error);

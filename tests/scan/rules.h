@@ -34,18 +34,18 @@ struct Comparison {
 
 inline constexpr double kMostFall = 0.05;       ///< rule 4, dB
 inline constexpr double kMostMoreBytes = 0.3;   ///< rule 5, percent
-inline constexpr int64_t kFewBytes = 4;         ///< rule 5, besides
+inline constexpr int64_t kFewBytes = 4;         ///< more bytes that are not counted: a header's
 inline constexpr double kLosesNothing = -1000;  ///< dB
 
 /// dB by which `mine` is worse than `other`; negative where it is better.
 ///
 /// Where quality alone limits, both should end at the same slope, on any point of the curve there,
-/// so a byte more counts as much squared error as quality pays for it. An error of `other` below a
-/// tenth of what its bytes cost counts as that tenth.
+/// so a byte more counts as much squared error as quality pays for it, but for kFewBytes. An error of
+/// `other` below a tenth of what its bytes cost counts as that tenth.
 ///
 /// Where few samples are wrong, each is wrong by 1 by the chance of its rounding, and two codings of
 /// the same quality differ by the root of their number. Three deviations are allowed: under one
-/// wrong sample in 100, or one in 4 where the codings are different.
+/// wrong sample in 100, or one in 4 where the codings or their bytes are different.
 double loss_db(const Point& mine, const Point& other, const Limits& limits, int32_t depth,
                bool is_same_coding);
 

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "support/image_io.h"
@@ -44,12 +46,6 @@ std::vector<std::string> list(const char* name) {
   std::stringstream text(environment(name));
   for (std::string item; std::getline(text, item, ',');) items.push_back(item);
   return items;
-}
-
-/// Whether the environment asks for it, or for nothing.
-bool is_asked(const char* name, const std::string& item) {
-  const std::vector<std::string> asked = list(name);
-  return asked.empty() || std::find(asked.begin(), asked.end(), item) != asked.end();
 }
 
 /// "5000" is target_bytes; "quality=3+max_frame_bytes=5000" says what is meant.
@@ -94,18 +90,21 @@ struct Scan::Row {
   std::string name() const { return subject.name + " " + limit_kind_name(kind); }
 };
 
-Scan::Scan() : Scan({std::begin(kComparisons), std::end(kComparisons)}) {}
+Scan::Scan() : Scan({std::begin(kComparisons), std::end(kComparisons)}) {
+  obeys_environment_ = true;
+  tsv_ = environment("CJ2K_SCAN_TSV");
+  if (tsv_.empty() || std::filesystem::exists(tsv_)) return;
+  append(
+      "rule\tpicture\tsize\tcoding\tagainst\tloss\tmost\tbroken\tbytes\tagainst_bytes\tdb\t"
+      "against_db\tpasses\tagainst_passes\toptions\n");
+}
 
-Scan::Scan(std::vector<Comparison> comparisons)
-    : comparisons_(std::move(comparisons)), tsv_(environment("CJ2K_SCAN_TSV")) {
-  if (tsv_.empty()) return;
-  if (std::FILE* file = std::fopen(tsv_.c_str(), "w")) {
-    std::fputs(
-        "rule\tpicture\tcoding\tagainst\tloss\tmost\tbroken\tbytes\tagainst_bytes\tdb\t"
-        "against_db\tpasses\tagainst_passes\toptions\n",
-        file);
-    std::fclose(file);
-  }
+Scan::Scan(std::vector<Comparison> comparisons) : comparisons_(std::move(comparisons)) {}
+
+void Scan::append(const std::string& line) const {
+  std::ofstream file(tsv_, std::ios::app);
+  file << line;
+  CHECK_MESSAGE(file.good(), "CJ2K_SCAN_TSV: cannot write ", tsv_);
 }
 
 void Scan::count(int rule, const Row& row, const std::string& coding, size_t limits, double loss,
@@ -115,19 +114,22 @@ void Scan::count(int rule, const Row& row, const std::string& coding, size_t lim
   const std::string text = options(row.subject, scan_coding(coding), row.limits[limits]);
   ++tally.pairs;
   tally.broken += is_broken;
-  if (loss > tally.worst || tally.where.empty()) {
+  const bool is_first_broken = is_broken && tally.broken == 1;
+  if (is_first_broken || (loss > tally.worst && is_broken == (tally.broken > 0)) ||
+      tally.where.empty()) {
     tally.worst = loss;
     tally.where = row.name() + " " + text;
   }
   if (tsv_.empty()) return;
-  if (std::FILE* file = std::fopen(tsv_.c_str(), "a")) {
-    std::fprintf(file, "%d\t%s\t%s\t%s\t%.4f\t%.4f\t%d\t%lld\t%lld\t%.4f\t%.4f\t%lld\t%lld\t%s\n",
-                 rule, row.name().c_str(), coding.c_str(), against.c_str(), loss, most, is_broken,
-                 static_cast<long long>(point.bytes), static_cast<long long>(other.bytes),
-                 point.psnr, other.psnr, static_cast<long long>(point.passes_coded),
-                 static_cast<long long>(other.passes_coded), text.c_str());
-    std::fclose(file);
-  }
+  char numbers[200];
+  std::snprintf(numbers, sizeof numbers, "%.4f\t%.4f\t%d\t%lld\t%lld\t%.4f\t%.4f\t%lld\t%lld\t",
+                loss, most, is_broken, static_cast<long long>(point.bytes),
+                static_cast<long long>(other.bytes), point.psnr, other.psnr,
+                static_cast<long long>(point.passes_coded),
+                static_cast<long long>(other.passes_coded));
+  append(std::to_string(rule) + "\t" + row.name() + "\t" + std::to_string(row.size.width) + "x" +
+         std::to_string(row.size.height) + "\t" + coding + "\t" + against + "\t" + numbers + text +
+         "\n");
 }
 
 void Scan::confirm(Row& row, const std::string& coding, size_t limits, const Point& point,
@@ -173,9 +175,11 @@ void Scan::judge_pair(Row& row, const Comparison& comparison, size_t limits) {
   if (!mine.error.empty() || !other.error.empty()) return;
   const Limits& l = row.limits[limits];
   if (comparison.rule != 3) {
-    Passes& passes = passes_[comparison.coding];
-    passes.coded += static_cast<double>(mine.passes_coded);
-    passes.of_none += static_cast<double>(other.passes_coded);
+    Cost& cost = costs_[comparison.coding];
+    cost.passes += static_cast<double>(mine.passes_coded);
+    cost.passes_of_none += static_cast<double>(other.passes_coded);
+    cost.ms += mine.coding_ms;
+    cost.ms_of_none += other.coding_ms;
   }
   if (is_another_strategy(comparison.coding, l, mine)) return;
   const bool is_quality = is_by_quality(other, l);
@@ -221,8 +225,14 @@ void Scan::judge_curve(Row& row, const Comparison& comparison) {
   }
 }
 
+bool Scan::is_asked(const char* name, const std::string& item) const {
+  if (!obeys_environment_) return true;
+  const std::vector<std::string> asked = list(name);
+  return asked.empty() || std::find(asked.begin(), asked.end(), item) != asked.end();
+}
+
 Scan::Row Scan::make_row(const ScanPicture& of, const Picture& picture, LimitKind kind,
-                         const ScanSize& size) {
+                         const ScanSize& size) const {
   // Fewer than 512 blocks of EBCOT are all coded in full (docs/stop.md).
   const int32_t side = (size.width < 500 ? 16 : 32) / (of.is_grey && size.width < 1000 ? 2 : 1);
   const std::string block = std::to_string(side) + "x" + std::to_string(side);
@@ -231,9 +241,15 @@ Scan::Row Scan::make_row(const ScanPicture& of, const Picture& picture, LimitKin
   row.size = size;
   Random random(seed_of(of.name + limit_kind_name(kind)) + size.seed - 1);
   row.subject = {of.name, &picture, block, random.pick<std::string>({block, "32x32", "64x64"})};
-  const std::string asked = environment("CJ2K_SCAN_CBLK");
+  const std::string asked = obeys_environment_ ? environment("CJ2K_SCAN_CBLK") : "";
   if (!asked.empty()) row.subject.cblk = row.subject.ht_cblk = asked;
-  for (const std::string& text : list("CJ2K_SCAN_LIMITS")) row.limits.push_back(read_limits(text));
+  for (const std::string& text :
+       obeys_environment_ ? list("CJ2K_SCAN_LIMITS") : std::vector<std::string>{}) {
+    row.limits.push_back(read_limits(text));
+    // Numbers alone are one curve.
+    if (text.find('=') != std::string::npos)
+      row.limits.back().curve = static_cast<int>(row.limits.size());
+  }
   if (row.limits.empty()) row.limits = draw_limits(row.subject, kind, size.limits, random.next());
   return row;
 }
@@ -247,7 +263,7 @@ void Scan::run(const ScanPicture& of, LimitKind kind, const ScanSize& size) {
   if (!folder.empty())
     CHECK(write_pnm(folder + "/" + of.name + (of.is_grey ? ".pgm" : ".ppm"), *picture));
   Row row = make_row(of, *picture, kind, size);
-  const bool takes_all = !environment("CJ2K_SCAN_LIMITS").empty();
+  const bool takes_all = obeys_environment_ && !environment("CJ2K_SCAN_LIMITS").empty();
   for (const Comparison& comparison : comparisons_) {
     if (!is_asked("CJ2K_SCAN_CODING", comparison.coding)) continue;
     const uint64_t group = seed_of(row.name() + comparison.against) + size.seed - 1;
@@ -282,10 +298,13 @@ void Scan::print() const {
                 static_cast<long long>(tally.pairs), static_cast<long long>(tally.broken),
                 tally.worst, tally.where.c_str());
   }
-  std::printf("\n%-20s passes coded, of those with none\n", "coding");
-  for (const auto& [coding, passes] : passes_)
-    std::printf("%-20s %5.1f %%\n", coding.c_str(),
-                100 * passes.coded / std::max(1.0, passes.of_none));
+  std::printf("\n%-20s passes coded and time for blocks and rate control, against none\n",
+              "coding");
+  for (const auto& [coding, cost] : costs_) {
+    std::printf("%-20s %5.1f %% %5.1f %%\n", coding.c_str(),
+                100 * cost.passes / std::max(1.0, cost.passes_of_none),
+                100 * cost.ms / std::max(1e-9, cost.ms_of_none));
+  }
   std::printf("%lld codings, %lld decoded by OpenJPEG, %zu measured wrongly\n",
               static_cast<long long>(codings_), static_cast<long long>(decoded_),
               wrong_measures_.size());

@@ -31,19 +31,20 @@ struct ScanSize {
 struct Tally {
   int64_t pairs = 0, broken = 0;
   double worst = 0;   ///< dB; rule 5: percent of bytes
-  std::string where;  ///< of the worst, broken or not
+  std::string where;  ///< of the worst, of those that break the rule if any does
 };
 
 class Scan {
  public:
-  Scan();  ///< with all comparisons
+  Scan();  ///< all comparisons
+  /// The environment is not read.
   explicit Scan(std::vector<Comparison> comparisons);
 
   /// Codes a picture under limits of one kind and judges. Environment, for who looks for a cause:
   /// CJ2K_SCAN_PICTURE, CJ2K_SCAN_KIND and CJ2K_SCAN_CODING leave out all but what they name (items
   /// separated by commas); CJ2K_SCAN_LIMITS has limits in place of those that are drawn
   /// ("5000,quality=3+max_frame_bytes=9000"), CJ2K_SCAN_CBLK the code-blocks; CJ2K_SCAN_WRITE is a
-  /// folder for the pictures, CJ2K_SCAN_TSV a file that gets a line for each pair.
+  /// folder for the pictures, CJ2K_SCAN_TSV a file to which a line is appended for each pair.
   void run(const ScanPicture& picture, LimitKind kind, const ScanSize& size);
   /// All pictures, all kinds.
   void run_all(const ScanSize& size);
@@ -55,9 +56,12 @@ class Scan {
 
  private:
   struct Row;
-  static Row make_row(const ScanPicture& of, const Picture& picture, LimitKind kind,
-                      const ScanSize& size);
+  Row make_row(const ScanPicture& of, const Picture& picture, LimitKind kind,
+               const ScanSize& size) const;
+  /// Whether the environment variable names the item, or nothing.
+  bool is_asked(const char* name, const std::string& item) const;
 
+  void append(const std::string& line) const;
   const Point& point(Row& row, const std::string& coding, size_t limits);
   void judge_pair(Row& row, const Comparison& comparison, size_t limits);
   void judge_curve(Row& row, const Comparison& comparison);
@@ -68,10 +72,11 @@ class Scan {
 
   std::vector<Comparison> comparisons_;
   std::map<std::pair<int, std::string>, Tally> tallies_;
-  struct Passes {
-    double coded = 0, of_none = 0;
+  struct Cost {
+    double passes = 0, passes_of_none = 0, ms = 0, ms_of_none = 0;
   };
-  std::map<std::string, Passes> passes_;  ///< by coding
+  std::map<std::string, Cost> costs_;  ///< by coding
+  bool obeys_environment_ = false;
   int64_t codings_ = 0, decoded_ = 0;
   std::vector<std::string> wrong_measures_, errors_;
   std::string tsv_;

@@ -43,9 +43,10 @@ TEST_CASE("rules: what counts as a loss") {
   const double worth = error_per_byte(4, 8) * 500;
   CHECK(worth == doctest::Approx(7393.57));
   const Point none = made_point(1e6, 5000);
-  CHECK(loss_db(made_point(1e6 - worth, 5500), none, quality, 8, true) ==
+  CHECK(loss_db(made_point(1e6, 5004), none, quality, 8, true) == 0);
+  CHECK(loss_db(made_point(1e6 - worth, 5504), none, quality, 8, true) ==
         doctest::Approx(0).epsilon(1e-9));
-  CHECK(loss_db(made_point(1e6, 5500), none, quality, 8, true) > 0.03);
+  CHECK(loss_db(made_point(1e6, 5504), none, quality, 8, true) > 0.03);
   // A cap that binds: bytes count nothing.
   CHECK(loss_db(made_point(1e6, 5500), made_point(1e6, 99900), quality, 8, true) == 0);
   CHECK(percent_over_caps(made_point(1, 1000), cap) == 0);
