@@ -8,9 +8,12 @@
 //   2  exact against none, HT with the same steps:               at most 0.02 dB
 //      HT with steps to choose, and efforts 2 and 3:             at most 0.1 dB
 //   3  efforts 2 and 3 against effort 1, at the same bytes:      at most 0.02 dB
-//   4  no picture becomes worse as its cap grows:                at most 0.05 dB
+//   4  no picture becomes worse as its cap grows:                at most 0.05 dB more than with none
 //   5  no cap is broken; and where quality alone limits, exact takes at most 0.3 % and 4 bytes more
 //      than none with the same steps
+//
+// Pictures that were JPEG 2000 before have caps that suit their old steps, so there more bytes can be
+// worse whatever `stop` is. The table has the falls of none, too, which are not judged.
 //
 // Efforts 2 and 3 choose coefficients for a slope that they predict, and nobody can set it from
 // outside. exact and none predict differently, so the bound is that of steps to choose.

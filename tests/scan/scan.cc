@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "support/image_io.h"
@@ -33,6 +34,7 @@ constexpr Comparison kComparisons[] = {{1, "effort0", "effort1_none", 0.01, true
                                        {3, "effort3", "effort1", 0.02, false},
                                        {3, "effort2_steps0", "effort1", 0.02, false},
                                        {3, "effort3_steps0", "effort1", 0.02, false}};
+constexpr double kNotJudged = 1e9;  // dB
 /// What OpenJPEG shows may differ by so much from what the library has measured, in dB.
 constexpr double kMostWrong = 0.05;
 
@@ -86,6 +88,7 @@ struct Scan::Row {
   ScanSize size;
   std::vector<Limits> limits;
   std::map<std::pair<std::string, size_t>, Point> points;
+  std::set<std::string> told;  ///< codings of none whose falls are in the table
 
   std::string name() const { return subject.name + " " + limit_kind_name(kind); }
 };
@@ -204,6 +207,7 @@ void Scan::judge_curve(Row& row, const Comparison& comparison) {
     const Point* none = nullptr;
   } best;
   int curve = -1;
+  const bool tells_none = row.told.insert(comparison.against).second;
   const int32_t depth = row.subject.picture->components[0].depth;
   const auto better = [](const Point* a, const Point* b) {
     return a == nullptr || b->squared_error < a->squared_error ? b : a;
@@ -218,8 +222,11 @@ void Scan::judge_curve(Row& row, const Comparison& comparison) {
     if (best.mine != nullptr) {
       const double fall = loss_db(mine->second, *best.mine, {}, depth, false);
       const double fall_of_none = loss_db(none->second, *best.none, {}, depth, false);
-      count(4, row, comparison.coding, i, fall, kMostFall + std::max(0.0, fall_of_none),
+      count(4, row, comparison.coding, i, fall - std::max(0.0, fall_of_none), kMostFall,
             mine->second, "less", *best.mine);
+      if (tells_none)
+        count(4, row, comparison.against, i, fall_of_none, kNotJudged, none->second, "less",
+              *best.none);
     }
     best = {better(best.mine, &mine->second), better(best.none, &none->second)};
   }
