@@ -31,7 +31,7 @@ readonly kSkipped=75 # exit status of a step that cannot run here; the last line
 logs=$root/build/logs
 mkdir -p "$logs"
 
-usage() { sed -n '5,25p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
+usage() { sed -n '5,24p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
 
 list() {
   printf '%s\n' 'build         the release build' 'tests         its CTest tests' \
