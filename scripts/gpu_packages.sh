@@ -81,13 +81,13 @@ if [ $cmake = 1 ]; then
   done
 fi
 
-# To save size, remove documentation, unused tools, and all Boost headers that the tests do not include.
+# To save size, remove documentation, unused tools, and all Boost headers that kernels/ does not include.
 rm -rf "$dir"/usr/share/{doc,doc-base,man,lintian,locale,bug} "$dir"/wheels/cmake/data/{doc,man} \
   "$dir"/usr/lib/*/libhwy_test* "$dir"/wheels/cmake/data/bin/{ccmake,cpack}
 boost=$dir/usr/include/boost
 if [ -d "$boost" ] && command -v g++ > /dev/null; then
   root=$(cd "$(dirname "$0")/.." && pwd)
-  grep -rhE '^#include <boost/' "$root/tests" > "$work/boost.cc"
+  grep -rhE '^#include <boost/' "$root/kernels" > "$work/boost.cc"
   echo '#include <boost/version.hpp>' >> "$work/boost.cc"
   g++ -std=c++20 -I"$dir/usr/include" -M "$work/boost.cc" | tr -s '[:space:]' '\n' | grep -F "$boost/" | sort -u > "$work/used"
   find "$boost" -type f | sort > "$work/all"

@@ -10,7 +10,7 @@
 #     tests/run.sh --release     the same and more: tests labelled long, sanitizers with the code that uses the
 #                                CUDA driver, ThreadSanitizer with all fast tests, more tests on ARM, every FFmpeg as a
 #                                user builds it, not only 7.1, and the image as a user builds it, twice; quickstart on a
-#                                machine with a made-up NVIDIA driver
+#                                machine with a made-up NVIDIA driver; quickstart, and these tests, on a fresh Debian 12
 #     tests/run.sh --fast        the tests labelled fast of the release build, four minutes on two cores
 #     tests/run.sh --only NAME   one step (--list), or the CTest tests NAME and NAME_* of the release build; repeatable
 #     tests/run.sh --list        prints the steps, and the CTest tests if there is a release build
@@ -20,14 +20,13 @@
 #
 # Environment: JOBS (default: cores), CJ2K_TEST_MEDIA (folder of test pictures), CJ2K_ALLOW_MISSING_DECODERS=1,
 # CJ2K_FUZZ_SECONDS (default 60), CJ2K_FULL_SIZE (frames of 2K and of 4K that --release holds against the caps of cinema;
-# default 12 and 6; 2000 take 24 minutes of a core).
+# default 12 and 6; 2000 take 24 minutes of a core), CJ2K_FRESH_STEPS (the tests that --release runs on a fresh Debian 12, as
+# names for --only; default: all that run without --release).
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
 jobs=${JOBS:-$(nproc)}
-# Debian's Python, for which install_deps.sh installs pytest. Another one may come first in PATH.
-python=$(command -v /usr/bin/python3 python3 | head -n 1)
 readonly kSkipped=75 # exit status of a step that cannot run here; the last line of its log gives the reason
 logs=$root/build/logs
 mkdir -p "$logs"
@@ -44,7 +43,8 @@ list() {
     'image         the Docker image, by buildah and podman' \
     'cluster       samples/cluster with FFmpeg 7.1 and a Slurm of four nodes of its own' \
     'aarch64       golden bytes and SIMD on 64-bit ARM, by qemu' \
-    'python        the Python package, with frames in device memory too; --release also installs it by pip'
+    'python        the Python package, with frames in device memory too; --release also installs it by pip' \
+    'fresh         samples/quickstart.sh and tests/run.sh, each on a fresh Debian 12 in a chroot; with --release'
   [ ! -e build/release/CTestTestfile.cmake ] || ctest --test-dir build/release -N | sed -n 's/^ *Test *#[0-9]*: /  /p'
 }
 
@@ -124,7 +124,8 @@ build() { # PRESET CMAKE_ARGUMENTS...
 release_status= # empty: not built by this run
 release_build() {
   if [ -z "$release_status" ]; then
-    step build build release -DCJ2K_WERROR=ON -DCJ2K_TOOLS=ON # AUTO would leave out the tests of cj2k where libavcodec is missing
+    # AUTO would leave out tests where something is missing
+    step build build release -DCJ2K_WERROR=ON -DCJ2K_BUILD_TESTS=ON -DCJ2K_TOOLS=ON
     release_status=$?
   fi
   return $release_status
@@ -135,7 +136,8 @@ sanitizer() { # NAME LABEL
   # release build; building it here would add only the search for a driver.
   local cuda=OFF
   [ "$mode" != release ] || cuda=AUTO
-  step "$1-build" build "$1" -DCJ2K_WERROR=ON -DCJ2K_BUILD_SAMPLES=OFF -DCJ2K_SLOW_TESTS=OFF -DCJ2K_CUDA=$cuda &&
+  step "$1-build" build "$1" -DCJ2K_WERROR=ON -DCJ2K_BUILD_TESTS=ON -DCJ2K_BUILD_SAMPLES=OFF -DCJ2K_SLOW_TESTS=OFF \
+    -DCJ2K_CUDA=$cuda &&
     ctest_step "$1" "$1" -L "$2"
 }
 
@@ -236,6 +238,14 @@ aarch64() {
     --output-junit "$logs/aarch64.xml"
 }
 
+# What is installed is only what a command of the README installs by itself.
+fresh() {
+  local name steps=()
+  for name in ${CJ2K_FRESH_STEPS:-}; do steps+=(--only "$name"); done
+  step fresh-quickstart tests/fresh/run.sh fresh-quickstart samples/quickstart.sh
+  step fresh-tests tests/fresh/run.sh fresh-tests tests/run.sh "${steps[@]}"
+}
+
 run_step() { # NAME
   case $1 in
     build) release_build ;;
@@ -255,6 +265,7 @@ run_step() { # NAME
     cluster) cluster ;;
     aarch64) aarch64 ;;
     python) python_package ;;
+    fresh) fresh ;;
     *) release_build && ctest_step "$1" release -R "^$1(_|\$)" ;;
   esac
 }
@@ -262,6 +273,7 @@ run_step() { # NAME
 names=(build harness tests)
 groups=(core test)
 if [ "$mode" != fast ]; then names+=(python aarch64 asan tsan fuzz site ffmpeg-7.1 service cluster ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0 image); fi
+if [ "$mode" = release ]; then names+=(fresh); fi
 if [ ${#only[@]} -gt 0 ]; then names=("${only[@]}"); fi
 case " ${names[*]}" in
   *" ffmpeg-"* | *" service"* | *" cluster"*) groups=(all) ;;
@@ -270,10 +282,13 @@ esac
 case " ${names[*]} " in *" site "*) groups+=(site) ;; esac
 case " ${names[*]} " in *" aarch64 "*) groups+=(aarch64) ;; esac
 case " ${names[*]} " in *" python "*) groups+=(python) ;; esac
+case " ${names[*]} " in *" fresh "*) groups+=(fresh) ;; esac
 case "$mode ${names[*]} " in
   release* | *" package "* | *" package_deb "*) groups+=(packages) ;;
 esac
 scripts/install_deps.sh "${groups[@]}" || exit 1
+# Debian's Python, for which install_deps.sh has installed pytest. Another one may come first in PATH.
+python=$(command -v /usr/bin/python3 python3 | head -n 1)
 
 for name in "${names[@]}"; do run_step "$name"; done
 

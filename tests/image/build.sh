@@ -27,6 +27,8 @@ skip() { echo "$*"; exit 75; }
 for tool in buildah podman runc mmdebstrap; do
   command -v $tool > /dev/null || skip "no $tool (Debian: scripts/install_deps.sh image)"
 done
+# buildah makes / private before it unpacks a layer, which only a mount point can be.
+mountpoint -q / || skip "the root of this machine is no mount point (a chroot?): buildah fails with \"remount /: invalid argument\""
 # A container of nothing shows whether this user may mount and have namespaces at all.
 probe=$(in_storage buildah from scratch 2> "$work/probe.log") || skip "buildah: $(tail -n 1 "$work/probe.log")"
 in_storage buildah rm "$probe" > /dev/null

@@ -1,0 +1,320 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "scan/scan.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "support/image_io.h"
+
+namespace cj2k::test {
+
+namespace {
+
+constexpr Comparison kComparisons[] = {{1, "effort0", "effort1_none", 0.01, true},
+                                       {1, "effort1", "effort1_none", 0.01, true},
+                                       {1, "visual", "visual_none", 0.01, true},
+                                       {2, "ht_steps0", "ht_none", 0.02, true},
+                                       {2, "visual_ht_steps0", "visual_ht_none", 0.02, true},
+                                       {2, "ht", "ht_none", 0.1, false},
+                                       {2, "visual_ht", "visual_ht_none", 0.1, false},
+                                       {2, "effort2", "effort2_none", 0.1, false},
+                                       {2, "effort3", "effort3_none", 0.1, false},
+                                       {2, "effort2_steps0", "effort2_none", 0.1, false},
+                                       {2, "effort3_steps0", "effort3_none", 0.1, false},
+                                       {3, "effort2", "effort1", 0.02, false},
+                                       {3, "effort3", "effort1", 0.02, false},
+                                       {3, "effort2_steps0", "effort1", 0.02, false},
+                                       {3, "effort3_steps0", "effort1", 0.02, false}};
+constexpr double kNotJudged = 1e9;  // dB
+/// What OpenJPEG shows may differ by so much from what the library has measured, in dB.
+constexpr double kMostWrong = 0.05;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::vector<std::string> list(const char* name) {
+  std::vector<std::string> items;
+  std::stringstream text(environment(name));
+  for (std::string item; std::getline(text, item, ',');) items.push_back(item);
+  return items;
+}
+
+/// "5000" is target_bytes; "quality=3+max_frame_bytes=5000" says what is meant.
+Limits read_limits(const std::string& text) {
+  Limits limits;
+  std::stringstream fields(text);
+  for (std::string field; std::getline(fields, field, '+');) {
+    const size_t equals = field.find('=');
+    const std::string key = equals == std::string::npos ? "target_bytes" : field.substr(0, equals);
+    const double value =
+        std::strtod(field.c_str() + (equals == std::string::npos ? 0 : equals + 1), nullptr);
+    const auto bytes = static_cast<int64_t>(value);
+    if (key == "target_bytes") limits.target_bytes = bytes;
+    if (key == "max_frame_bytes") limits.max_frame_bytes = bytes;
+    if (key == "max_component_bytes") limits.max_component_bytes = bytes;
+    if (key == "quality") limits.quality = value;
+  }
+  REQUIRE_MESSAGE(!limits.settings().empty(), "CJ2K_SCAN_LIMITS: ", text);
+  return limits;
+}
+
+uint64_t seed_of(const std::string& text) {
+  return hash_bytes(std::vector<uint8_t>(text.begin(), text.end()));
+}
+
+/// effort 0 codes with another strategy than exact, which loses quality by design, where a cap leaves
+/// under 0.25 bits a sample (cj2k_params::effort).
+bool is_another_strategy(const std::string& coding, const Limits& limits, const Point& point) {
+  const int64_t cap = limits.target_bytes > 0 ? limits.target_bytes : limits.max_frame_bytes;
+  return coding == "effort0" && static_cast<double>(cap) * 8 < 0.25 * point.samples;
+}
+
+}  // namespace
+
+struct Scan::Row {
+  Subject subject;
+  LimitKind kind;
+  ScanSize size;
+  std::vector<Limits> limits;
+  std::map<std::pair<std::string, size_t>, Point> points;
+  std::set<std::string> told;  ///< codings of none whose falls are in the table
+
+  std::string name() const { return subject.name + " " + limit_kind_name(kind); }
+};
+
+Scan::Scan() : Scan({std::begin(kComparisons), std::end(kComparisons)}) {
+  obeys_environment_ = true;
+  tsv_ = environment("CJ2K_SCAN_TSV");
+  if (tsv_.empty() || std::filesystem::exists(tsv_)) return;
+  append(
+      "rule\tpicture\tsize\tcoding\tagainst\tloss\tmost\tbroken\tbytes\tagainst_bytes\tdb\t"
+      "against_db\tpasses\tagainst_passes\toptions\n");
+}
+
+Scan::Scan(std::vector<Comparison> comparisons) : comparisons_(std::move(comparisons)) {}
+
+void Scan::append(const std::string& line) const {
+  std::ofstream file(tsv_, std::ios::app);
+  file << line;
+  CHECK_MESSAGE(file.good(), "CJ2K_SCAN_TSV: cannot write ", tsv_);
+}
+
+void Scan::count(int rule, const Row& row, const std::string& coding, size_t limits, double loss,
+                 double most, const Point& point, const std::string& against, const Point& other) {
+  Tally& tally = tallies_[{rule, against == "cap" ? "all : cap" : coding + " : " + against}];
+  const bool is_broken = loss > most;
+  const std::string text = options(row.subject, scan_coding(coding), row.limits[limits]);
+  ++tally.pairs;
+  tally.broken += is_broken;
+  const bool is_first_broken = is_broken && tally.broken == 1;
+  if (is_first_broken || (loss > tally.worst && is_broken == (tally.broken > 0)) ||
+      tally.where.empty()) {
+    tally.worst = loss;
+    tally.where = row.name() + " " + text;
+  }
+  if (tsv_.empty()) return;
+  char numbers[200];
+  std::snprintf(numbers, sizeof numbers, "%.4f\t%.4f\t%d\t%lld\t%lld\t%.4f\t%.4f\t%lld\t%lld\t",
+                loss, most, is_broken, static_cast<long long>(point.bytes),
+                static_cast<long long>(other.bytes), point.psnr, other.psnr,
+                static_cast<long long>(point.passes_coded),
+                static_cast<long long>(other.passes_coded));
+  append(std::to_string(rule) + "\t" + row.name() + "\t" + std::to_string(row.size.width) + "x" +
+         std::to_string(row.size.height) + "\t" + coding + "\t" + against + "\t" + numbers + text +
+         "\n");
+}
+
+void Scan::confirm(Row& row, const std::string& coding, size_t limits, const Point& point,
+                   const std::vector<uint8_t>& codestream) {
+  const double shown =
+      decoded_psnr(row.subject, scan_coding(coding), row.limits[limits], codestream);
+  ++decoded_;
+  if (std::abs(shown - point.psnr) <= kMostWrong) return;
+  // Decoders round differently. That counts where few samples are wrong.
+  const double error = point.squared_error * std::pow(10, (point.psnr - shown) / 10);
+  if (shown > 0 && std::abs(error - point.squared_error) <= 0.01 * point.samples) return;
+  char text[96];
+  std::snprintf(text, sizeof text, ": measured %.3f dB, OpenJPEG %.3f dB", point.psnr, shown);
+  wrong_measures_.push_back(row.name() + " " +
+                            options(row.subject, scan_coding(coding), row.limits[limits]) + text);
+}
+
+const Point& Scan::point(Row& row, const std::string& coding, size_t limits) {
+  const auto [at, is_new] = row.points.try_emplace({coding, limits});
+  if (!is_new) return at->second;
+  const uint64_t draw = seed_of(row.name() + coding + std::to_string(limits));
+  const bool is_decoded = draw % static_cast<uint64_t>(row.size.decoded_in) == 0;
+  std::vector<uint8_t> codestream;
+  at->second = code(row.subject, scan_coding(coding), row.limits[limits],
+                    is_decoded ? &codestream : nullptr);
+  ++codings_;
+  const Point& point = at->second;
+  if (!point.error.empty()) {
+    errors_.push_back(row.name() + " " +
+                      options(row.subject, scan_coding(coding), row.limits[limits]) + ": " +
+                      point.error);
+    return point;
+  }
+  count(5, row, coding, limits, percent_over_caps(point, row.limits[limits]), 0, point, "cap",
+        point);
+  if (is_decoded) confirm(row, coding, limits, point, codestream);
+  return point;
+}
+
+void Scan::judge_pair(Row& row, const Comparison& comparison, size_t limits) {
+  const Point& mine = point(row, comparison.coding, limits);
+  const Point& other = point(row, comparison.against, limits);
+  if (!mine.error.empty() || !other.error.empty()) return;
+  const Limits& l = row.limits[limits];
+  if (comparison.rule != 3) {
+    Cost& cost = costs_[comparison.coding];
+    cost.passes += static_cast<double>(mine.passes_coded);
+    cost.passes_of_none += static_cast<double>(other.passes_coded);
+    cost.ms += mine.coding_ms;
+    cost.ms_of_none += other.coding_ms;
+  }
+  if (is_another_strategy(comparison.coding, l, mine)) return;
+  const bool is_quality = is_by_quality(other, l);
+  // Errors of the eye have other weights than those of quality, so bytes are no measure of them.
+  const bool is_visual = mine.is_visual && is_quality;
+  if (is_visual && !comparison.is_same_coding) return;
+  // Efforts differ in where constant quality ends.
+  if (comparison.rule == 3 && (is_quality || is_by_quality(mine, l))) return;
+  const int32_t depth = row.subject.picture->components[0].depth;
+  count(comparison.rule, row, comparison.coding, limits,
+        loss_db(mine, other, is_visual ? Limits{} : l, depth, comparison.is_same_coding),
+        comparison.most_loss, mine, comparison.against, other);
+  if (!is_quality || !comparison.is_same_coding) return;
+  const double more = static_cast<double>(mine.bytes - other.bytes - kFewBytes);
+  count(5, row, comparison.coding, limits, 100 * more / static_cast<double>(other.bytes),
+        kMostMoreBytes, mine, comparison.against, other);
+}
+
+void Scan::judge_curve(Row& row, const Comparison& comparison) {
+  struct Best {
+    const Point* mine = nullptr;
+    const Point* none = nullptr;
+  } best;
+  int curve = -1;
+  const bool tells_none = row.told.insert(comparison.against).second;
+  const int32_t depth = row.subject.picture->components[0].depth;
+  const auto better = [](const Point* a, const Point* b) {
+    return a == nullptr || b->squared_error < a->squared_error ? b : a;
+  };
+  for (size_t i = 0; i < row.limits.size(); ++i) {
+    const auto mine = row.points.find({comparison.coding, i});
+    const auto none = row.points.find({comparison.against, i});
+    if (mine == row.points.end() || none == row.points.end()) continue;
+    if (!mine->second.error.empty() || !none->second.error.empty()) continue;
+    if (row.limits[i].curve != curve) best = {};
+    curve = row.limits[i].curve;
+    if (best.mine != nullptr) {
+      const double fall = loss_db(mine->second, *best.mine, {}, depth, false);
+      const double fall_of_none = loss_db(none->second, *best.none, {}, depth, false);
+      count(4, row, comparison.coding, i, fall - std::max(0.0, fall_of_none), kMostFall,
+            mine->second, "less", *best.mine);
+      if (tells_none)
+        count(4, row, comparison.against, i, fall_of_none, kNotJudged, none->second, "less",
+              *best.none);
+    }
+    best = {better(best.mine, &mine->second), better(best.none, &none->second)};
+  }
+}
+
+bool Scan::is_asked(const char* name, const std::string& item) const {
+  if (!obeys_environment_) return true;
+  const std::vector<std::string> asked = list(name);
+  return asked.empty() || std::find(asked.begin(), asked.end(), item) != asked.end();
+}
+
+Scan::Row Scan::make_row(const ScanPicture& of, const Picture& picture, LimitKind kind,
+                         const ScanSize& size) const {
+  // Fewer than 512 blocks of EBCOT are all coded in full (docs/stop.md).
+  const int32_t side = (size.width < 500 ? 16 : 32) / (of.is_grey && size.width < 1000 ? 2 : 1);
+  const std::string block = std::to_string(side) + "x" + std::to_string(side);
+  Row row;
+  row.kind = kind;
+  row.size = size;
+  Random random(seed_of(of.name + limit_kind_name(kind)) + size.seed - 1);
+  row.subject = {of.name, &picture, block, random.pick<std::string>({block, "32x32", "64x64"})};
+  const std::string asked = obeys_environment_ ? environment("CJ2K_SCAN_CBLK") : "";
+  if (!asked.empty()) row.subject.cblk = row.subject.ht_cblk = asked;
+  for (const std::string& text :
+       obeys_environment_ ? list("CJ2K_SCAN_LIMITS") : std::vector<std::string>{}) {
+    row.limits.push_back(read_limits(text));
+    // Numbers alone are one curve.
+    if (text.find('=') != std::string::npos)
+      row.limits.back().curve = static_cast<int>(row.limits.size());
+  }
+  if (row.limits.empty()) row.limits = draw_limits(row.subject, kind, size.limits, random.next());
+  return row;
+}
+
+void Scan::run(const ScanPicture& of, LimitKind kind, const ScanSize& size) {
+  if (!is_asked("CJ2K_SCAN_PICTURE", of.name) || !is_asked("CJ2K_SCAN_KIND", limit_kind_name(kind)))
+    return;
+  const std::optional<Picture> picture = scan_picture(of, size.width, size.height, size.seed);
+  if (!picture) return;
+  const std::string folder = environment("CJ2K_SCAN_WRITE");
+  if (!folder.empty())
+    CHECK(write_pnm(folder + "/" + of.name + (of.is_grey ? ".pgm" : ".ppm"), *picture));
+  Row row = make_row(of, *picture, kind, size);
+  const bool takes_all = obeys_environment_ && !environment("CJ2K_SCAN_LIMITS").empty();
+  for (const Comparison& comparison : comparisons_) {
+    if (!is_asked("CJ2K_SCAN_CODING", comparison.coding)) continue;
+    const uint64_t group = seed_of(row.name() + comparison.against) + size.seed - 1;
+    for (size_t i = 0; i < row.limits.size(); ++i) {
+      if (takes_all || Random(group + i).chance(size.percent)) judge_pair(row, comparison, i);
+    }
+    if (comparison.rule != 3) judge_curve(row, comparison);
+  }
+}
+
+void Scan::run_all(const ScanSize& size) {
+  for (const ScanPicture& picture : scan_pictures()) {
+    for (const LimitKind kind : kLimitKinds) run(picture, kind, size);
+  }
+}
+
+void Scan::check() const {
+  print();
+  for (const std::string& error : errors_) FAIL_CHECK(error);
+  for (const std::string& wrong : wrong_measures_) FAIL_CHECK(wrong);
+  for (const auto& [key, tally] : tallies_) {
+    INFO("rule ", key.first, ", ", key.second, ": worst ", tally.worst, ", ", tally.where);
+    CHECK(tally.broken == 0);
+  }
+}
+
+void Scan::print() const {
+  std::printf("\n%-5s%-32s%8s%8s%9s  %s\n", "rule", "coding : against", "pairs", "broken", "worst",
+              "where");
+  for (const auto& [key, tally] : tallies_) {
+    std::printf("%-5d%-32s%8lld%8lld%9.3f  %s\n", key.first, key.second.c_str(),
+                static_cast<long long>(tally.pairs), static_cast<long long>(tally.broken),
+                tally.worst, tally.where.c_str());
+  }
+  std::printf("\n%-20s passes coded and time for blocks and rate control, against none\n",
+              "coding");
+  for (const auto& [coding, cost] : costs_) {
+    std::printf("%-20s %5.1f %% %5.1f %%\n", coding.c_str(),
+                100 * cost.passes / std::max(1.0, cost.passes_of_none),
+                100 * cost.ms / std::max(1e-9, cost.ms_of_none));
+  }
+  std::printf("%lld codings, %lld decoded by OpenJPEG, %zu measured wrongly\n",
+              static_cast<long long>(codings_), static_cast<long long>(decoded_),
+              wrong_measures_.size());
+}
+
+}  // namespace cj2k::test
