@@ -550,6 +550,8 @@ void Gop::collect_stats(const Frame& frame) {
   stats.blocks = static_cast<int64_t>(plan_.blocks.size());
   stats.slope_threshold = frame.rate.threshold();
   add_block_stats(plan_, selection, &stats);
+  // A device has one round.
+  stats.rounds = frame.final != nullptr ? stats.passes_resumed > 0 : frame.early_stop.rounds();
   if (stats.passes_coded > 0) {
     stats.saved_ms = stats.stage_ms[CJ2K_STAGE_BLOCKS] * static_cast<double>(stats.passes_left) /
                      static_cast<double>(stats.passes_coded);

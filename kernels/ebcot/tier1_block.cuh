@@ -65,10 +65,22 @@ struct ListedBlock {
 /// Log-slope at which a block may pause; 0: none.
 template <typename T>
 CJ2K_KERNEL_FN uint16_t threshold_of(T& t, const Tier1Buffers& buffers, const Tier1Limits& stop,
-                                     uint32_t block, uint32_t component) {
+                                     uint32_t block, uint32_t component, uint32_t orientation) {
   if (stop.thresholds == nullptr) return 0;
   const uint32_t frame = block / buffers.num_blocks;
-  return t.gload_ro(stop.thresholds + frame * CJ2K_MAX_COMPONENTS + component);
+  return pause_threshold(t.gload_ro(stop.thresholds + frame * CJ2K_MAX_COMPONENTS + component),
+                         static_cast<Orientation>(orientation));
+}
+template <typename T>
+CJ2K_KERNEL_FN uint16_t threshold_of(T& t, const Tier1Buffers& buffers, const Tier1Limits& stop,
+                                     uint32_t block, const Tier1Job& job) {
+  return threshold_of(t, buffers, stop, block, job.component, job.orientation);
+}
+template <typename T>
+CJ2K_KERNEL_FN uint16_t threshold_of(T& t, const Tier1Buffers& buffers, const Tier1Limits& stop,
+                                     uint32_t block, const Tier1Job* job) {
+  return threshold_of(t, buffers, stop, block, t.gload_ro(&job->component),
+                      t.gload_ro(&job->orientation));
 }
 
 /// Decides whether a call codes planes of a block.
@@ -83,7 +95,7 @@ CJ2K_KERNEL_FN BlockStart start_of(T& t, const Tier1Buffers& buffers, const Tier
   if (head.finished != 0 || head.stopped != 0 || !is_open) return BlockStart::kNothing;
   const auto out_of_reach = [&] {
     const Tier1Job* job = buffers.jobs + block % buffers.num_blocks;
-    const uint16_t threshold = threshold_of(t, buffers, stop, block, t.gload_ro(&job->component));
+    const uint16_t threshold = threshold_of(t, buffers, stop, block, job);
     return is_out_of_reach(t.gload_ro(&job->weight), left, threshold);
   };
   return block_start(left, head.num_passes, static_cast<int>(stop.last_plane), out_of_reach);

@@ -410,7 +410,7 @@ struct Tier1Fused {
     segments = Segments<DeviceStore<T>>(p.style, DeviceStore<T>(t, p.buffers, job, frame));
     segments.resume(head);
     start_contexts(t, bank, state, head.num_passes);
-    return threshold_of(t, p.buffers, p.stop, block, job.component);
+    return threshold_of(t, p.buffers, p.stop, block, job);
   }
 
   /// Saves the state of a block that is finished or pauses. Its codeword stays open.

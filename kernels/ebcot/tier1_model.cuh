@@ -141,8 +141,8 @@ struct Tier1Model {
     CJ2K_KERNEL_FN bool expects_pause(int plane) {
       const uint32_t number = block();
       const Tier1Job* job = p.buffers.jobs + number % p.buffers.num_blocks;
-      ExpectedPause expected(t.gload_ro(&job->weight), threshold_of(t, p.buffers, p.stop, number,
-                                                                    t.gload_ro(&job->component)));
+      ExpectedPause expected(t.gload_ro(&job->weight),
+                             threshold_of(t, p.buffers, p.stop, number, job));
       // The highest plane has a clean-up pass alone.
       const int first = plane + 1 == bit_planes(t, p.buffers, number) ? 2 : 0;
       bool pauses = false;

@@ -302,7 +302,7 @@ struct MqCoder {
     const int planes = bit_planes(t, p.buffers, block);
     const int last_plane = kByPlane ? p.plane : int{head.modelled};
     const int num_passes = num_passes_of(planes - last_plane);
-    const uint16_t threshold = threshold_of(t, p.buffers, p.stop, block, job.component);
+    const uint16_t threshold = threshold_of(t, p.buffers, p.stop, block, job);
 
     Segments<DeviceStore<T>> segments(p.style, DeviceStore<T>(t, p.buffers, job, frame));
     segments.resume(head);

@@ -67,8 +67,7 @@ struct Pack {
       const ListedBlock block(t, p.buffers, p.list, entry);
       const Tier1Job* job = block.job;
       from = block.frame * p.buffers.frame_bytes + t.gload_ro(&job->bytes_offset);
-      const uint32_t threshold =
-          threshold_of(t, p.buffers, p.limits, block.number, t.gload_ro(&job->component));
+      const uint32_t threshold = threshold_of(t, p.buffers, p.limits, block.number, job);
       packed.length_bytes = length(t, p, entry, threshold, t.gload_ro(&job->bytes_capacity));
     }
     packed.first = pack_bytes(t, p.buffers.bytes, from, &packed.length_bytes, p.packed.bytes,

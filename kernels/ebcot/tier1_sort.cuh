@@ -70,7 +70,7 @@ struct Tier1Count {
                                 uint64_t{block / p.buffers.num_blocks} * p.buffers.frame_passes +
                                 t.gload_ro(&job->first_pass);
     ExpectedPause expected(t.gload_ro(&job->weight),
-                           threshold_of(t, p.buffers, p.stop, block, t.gload_ro(&job->component)));
+                           threshold_of(t, p.buffers, p.stop, block, job));
     uint32_t sum = 0;
     const int modelled = t.gload(&p.buffers.states[block].modelled);
     const int last = num_passes_of(planes - modelled);

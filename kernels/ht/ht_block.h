@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "core/ht/plane_choice.h"
 #include "core/hull.h"
 #include "kernels/ebcot/quantize.h"
 #include "kernels/pixels/pixels.h"
@@ -62,16 +63,18 @@ inline constexpr int32_t kHtNoChoice = 0;
 /// A block, and where its tasks are. ht_choose decides which passes of them are coded.
 struct alignas(8) HtChoice {
   double weight;  ///< squared error of the picture per squared unit of quantised coefficient
-  int32_t slope;  ///< of ht_passes_near; then there are one or two tasks, of adjacent planes
+  int32_t
+      slope;  ///< of ht_passes_near; then there are at most kHtNearPlanes tasks, of adjacent planes
   uint32_t first_task;
   uint32_t num_tasks;  ///< from the highest plane to the lowest
   uint8_t bit_planes;  ///< of the block
-  bool has_hull;       ///< ht_hulls makes its hull; then there are two tasks at most
+  bool has_hull;       ///< ht_hulls makes its hull; then there are at most kHtNearPlanes tasks
   uint8_t reserved[2];
 };
 
-/// Most points on the hull of a block with HtChoice::has_hull.
-inline constexpr uint32_t kMostHtHull = 6;
+/// Most points on the hull of a block with HtChoice::has_hull: three of each plane, but the lowest one
+/// has no MagRef.
+inline constexpr uint32_t kMostHtHull = 3 * kHtNearPlanes - 1;
 /// In HullPoint::passes of ht_hulls, the number of the block's task stands above the passes.
 inline constexpr int kHtHullTaskShift = 8;
 

@@ -63,22 +63,31 @@ struct LaneHalves {
 template <int kPlanes, bool kHalves = false>
 struct BlockSums {
   static constexpr int kSize = kPlanes > 0 ? kPlanes : 1;
-  uint64_t left[kSize] = {}, total = 0;
-  uint32_t significant[kSize] = {};
+  uint64_t left[kSize], total = 0;
+  uint32_t significant[kSize];
   uint32_t near_half = 0, near_middle = 0;  ///< HalfCounts of the cleanup plane
 
   /// Sums over the samples of a block by a warp; all lanes get the sums.
-  /// @param lowest      the cleanup plane; [1] of the sums are of the plane above it
+  /// @param lowest      the cleanup plane; [k] of the sums are of the plane k above it
   /// @param bit_planes  of the block; 0: `total` is not needed
   template <typename T, bool kReversible>
   CJ2K_KERNEL_FN BlockSums(T& t, const BlockReader<kReversible>& block, int lowest,
                            int bit_planes) {
-    const LeftTerms planes[2] = {{t, lowest, {lowest, kReversible}},
-                                 {t, lowest + 1, {lowest + 1, kReversible}}};
+    static_assert(kPlanes <= 4);
+    const LeftTerms planes[4] = {{t, lowest, {lowest, kReversible}},
+                                 {t, lowest + 1, {lowest + 1, kReversible}},
+                                 {t, lowest + 2, {lowest + 2, kReversible}},
+                                 {t, lowest + 3, {lowest + 3, kReversible}}};
     const LeftTerms all(t, bit_planes, {bit_planes, kReversible});
     LaneHalves halves(lowest);
     // Of a lane, at most 128 terms.
-    uint32_t lane_left[kSize] = {}, lane_total = 0;
+    uint32_t lane_left[kSize], lane_total = 0;
+    // One by one: a list would be a variable of the module.
+    CJ2K_UNROLL
+    for (int k = 0; k < kSize; ++k) {
+      left[k] = 0;
+      lane_left[k] = significant[k] = 0;
+    }
     const uint32_t num_pairs = block.num_pairs();
     PairPlace place(t.lane(), block.pairs_wide());
     for (uint32_t pair = t.lane(); pair < num_pairs; pair += 32, place.step()) {
@@ -100,7 +109,7 @@ struct BlockSums {
     for (int k = 0; k < kPlanes; ++k) {
       significant[k] = t.warp_reduce_add(significant[k]);
       left[k] = t.warp_reduce_add(uint64_t{lane_left[k]}) - outside * planes[k].bias;
-      if (kReversible && lowest + k == 0) left[k] = samples - significant[k];
+      if (kReversible && k == 0 && lowest == 0) left[0] = samples - significant[0];
     }
     if (bit_planes > 0) total = t.warp_reduce_add(uint64_t{lane_total}) - outside * all.bias;
     if constexpr (kHalves) {
@@ -138,23 +147,28 @@ struct Count {
     // The tasks begin with the highest plane.
     const HtTask task = t.gload(p.tasks + choice.first_task + choice.num_tasks - 1);
     const auto block = read_block<kReversible>(t, p.source, task);
-    HtResult result{}, above{};
-    if (choice.num_tasks > 1) {
-      const BlockSums<2> sums(t, block, task.plane, choice.bit_planes);
-      above.left = sums.left[1];
-      above.significant = static_cast<uint16_t>(sums.significant[1]);
-      above.total_left = sums.total;
-      result.left = sums.left[0];
-      result.significant = static_cast<uint16_t>(sums.significant[0]);
-    } else {
-      const BlockSums<1> sums(t, block, task.plane, choice.bit_planes);
-      result.left = sums.left[0];
-      result.significant = static_cast<uint16_t>(sums.significant[0]);
-      result.total_left = sums.total;
+    // A switch would become a table of jumps.
+    if (choice.num_tasks == 1) return count<1>(t, p, choice, block, task.plane);
+    if (choice.num_tasks == 2) return count<2>(t, p, choice, block, task.plane);
+    if (choice.num_tasks == 3) return count<3>(t, p, choice, block, task.plane);
+    count<kHtNearPlanes>(t, p, choice, block, task.plane);
+  }
+
+ private:
+  template <int kPlanes, typename T>
+  CJ2K_KERNEL_FN static void count(T& t, const Params& p, const HtChoice& choice,
+                                   const BlockReader<kReversible>& block, int lowest) {
+    const BlockSums<kPlanes> sums(t, block, lowest, choice.bit_planes);
+    HtResult result{};
+    CJ2K_UNROLL
+    for (uint32_t k = 0; k < kPlanes; ++k) {
+      const bool is_mine = t.lane() + k + 1 == kPlanes;
+      result.left = is_mine ? sums.left[k] : result.left;
+      result.significant =
+          is_mine ? static_cast<uint16_t>(sums.significant[k]) : result.significant;
     }
-    if (t.lane() >= choice.num_tasks) return;
-    t.gstore(p.results + choice.first_task + t.lane(),
-             t.lane() + 1 == choice.num_tasks ? result : above);
+    if (t.lane() == 0) result.total_left = sums.total;
+    if (t.lane() < kPlanes) t.gstore(p.results + choice.first_task + t.lane(), result);
   }
 };
 
@@ -200,7 +214,10 @@ struct Choose {
         if (choice.slope == kHtNoChoice) {
           kind = t.gload(&p.tasks[task].passes);
         } else {
-          kind = static_cast<uint32_t>(i + 1 == choice.num_tasks ? passes.lowest : passes.above);
+          CJ2K_UNROLL
+          for (uint32_t k = 0; k < kHtNearPlanes; ++k) {
+            kind = i + k + 1 == choice.num_tasks ? static_cast<uint32_t>(passes.of[k]) : kind;
+          }
           is_listed = kind > 0;
           t.gstore(&p.tasks[task].passes, static_cast<uint8_t>(kind));
           t.gstore(&p.results[task].passes, static_cast<uint8_t>(kind));
@@ -220,17 +237,18 @@ struct Choose {
     const int lowest = t.gload(&task->plane), planes = static_cast<int>(choice.num_tasks);
     const double total = ht_left_error(kReversible, choice.weight, choice.bit_planes,
                                        t.gload(&p.results[choice.first_task].total_left));
-    double left[2] = {};
-    uint32_t significant[2] = {};
+    double left[kHtNearPlanes] = {};
+    uint32_t significant[kHtNearPlanes] = {};
     CJ2K_UNROLL
-    for (int k = 0; k < 2; ++k) {
-      if (k >= planes) break;
+    for (int k = 0; k < kHtNearPlanes; ++k) {
+      if (k >= planes) continue;
       left[k] = ht_left_error(kReversible, choice.weight, lowest + k, t.gload(&(result - k)->left));
       significant[k] = t.gload(&(result - k)->significant);
     }
     const uint32_t samples = uint32_t{t.gload(&job->width)} * t.gload(&job->height);
-    return ht_passes_near(ht_block_sums(samples, planes, total, left, significant), choice.slope,
-                          lowest, planes);
+    return ht_passes_near(
+        ht_block_sums(samples, choice.weight, lowest, planes, total, left, significant),
+        choice.slope, lowest, planes);
   }
   template <typename T>
   CJ2K_KERNEL_FN static void list(T& t, const HtTaskLists& lists, bool is_listed, uint32_t kind,

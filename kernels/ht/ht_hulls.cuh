@@ -17,7 +17,7 @@ namespace cj2k::cuda::ht {
 /// Makes the hulls of blocks with HtChoice::has_hull.
 ///
 /// Grid: x = blocks / threads. Block: a thread per block, threads independent.
-/// Shared bytes: 12,288: the points of 64 blocks, in the order of the hull, and the hulls. Point i
+/// Shared bytes: 22,528: the points of 64 blocks, in the order of the hull, and the hulls. Point i
 ///   of a thread is at [i * 64].
 /// Barriers: none.
 /// Global traffic: reads 24 bytes of a block and 49 of a task; writes 16 bytes per hull point, and

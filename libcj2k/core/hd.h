@@ -10,3 +10,13 @@
 #define CJ2K_HD
 #endif
 #endif
+
+/// CJ2K_HD for functions that the device must not call, and loops of them that it must unroll: an
+/// array that is read at a variable place is in memory instead of registers.
+#ifdef __CUDACC__
+#define CJ2K_HD_INLINE __host__ __device__ __forceinline__
+#define CJ2K_HD_UNROLL _Pragma("unroll")
+#else
+#define CJ2K_HD_INLINE
+#define CJ2K_HD_UNROLL
+#endif

@@ -12,14 +12,6 @@
 #include "core/hd.h"
 #include "core/slope_search.h"
 
-/// CJ2K_HD for functions that the device must not call: the search is in one kernel, and its state in
-/// registers.
-#ifdef __CUDACC__
-#define CJ2K_HD_INLINE __host__ __device__ __forceinline__
-#else
-#define CJ2K_HD_INLINE
-#endif
-
 namespace cj2k {
 
 /// What a cap applies to: components [first_component, end_component), of which `fixed` bytes

@@ -61,4 +61,12 @@ CJ2K_HD constexpr uint16_t log_slope(double gain, uint32_t bytes) {
                                                    : slope);
 }
 
+/// The least gain per byte whose log-slope is not below this one. Without libm, as log_slope.
+constexpr double slope_value(uint16_t slope) {
+  const int fraction = slope & 255, exponent = (slope - kSlopeUnit - fraction) / 256;
+  uint64_t bits = 0;
+  while (internal::kLog2Table[static_cast<size_t>(bits)] < fraction) ++bits;
+  return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52 | bits << 44);
+}
+
 }  // namespace cj2k

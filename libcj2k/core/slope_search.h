@@ -50,6 +50,11 @@ CJ2K_HD constexpr uint16_t predicted_threshold(uint16_t floor, uint32_t own, uin
 /// One log-slope per component: the threshold at which its blocks may pause; 0: at no slope.
 using SlopeThresholds = std::array<uint16_t, CJ2K_MAX_COMPONENTS>;
 
+/// Log-slopes from the lowest to the highest, both included.
+struct SlopeRange {
+  uint16_t lowest, highest;
+};
+
 /// Bytes that a frame and each of its components may take; kNoTarget: no limit.
 struct ByteTargets {
   uint64_t frame;

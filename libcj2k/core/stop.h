@@ -5,14 +5,15 @@
 // the same integers and doubles.
 //
 // A pause is a prediction: slopes are expected to keep falling, or to stay below kBestSlope. Where
-// a paused block would have had a steeper pass further down, stop = exact loses that pass
-// (stages/early_stop.h has the figures).
+// a paused block would have had a steeper pass further down, stop = exact loses that pass, unless
+// slope_left sees it.
 #pragma once
 
 #include <cstdint>
 
 #include "core/distortion.h"
 #include "core/hd.h"
+#include "core/orientation.h"
 #include "core/slope.h"
 
 namespace cj2k {
@@ -67,6 +68,14 @@ CJ2K_HD constexpr BlockStart block_start(int planes_left, int num_passes, int la
 /// Whether no plane of a block can reach the threshold, by the same bound as in may_pause_after.
 CJ2K_HD constexpr bool is_out_of_reach(double weight, int planes_left, uint16_t threshold) {
   return threshold != 0 && best_slope_left(weight, planes_left) < threshold;
+}
+
+/// The threshold at which a block may pause; 0: never. Blocks of LL never do: a constant makes many
+/// samples significant at once, in a plane that is flatter than the next ones, and there are few
+/// such blocks.
+/// @param threshold  of its component
+CJ2K_HD constexpr uint16_t pause_threshold(uint16_t threshold, Orientation orientation) {
+  return orientation == kLL ? uint16_t{0} : threshold;
 }
 
 /// How far thresholds are lowered, after rate control, where the caps are not used up: bytes grow
@@ -136,6 +145,25 @@ CJ2K_HD constexpr uint16_t last_hull_slope(const Passes& pass, int num_passes, d
     }
   }
   return least_bytes == 0 ? kMaxSlope : log_slope(weighted(least_gain, weight), least_bytes);
+}
+
+/// The steepest slope that the planes left of a paused block are expected to have: that of the last
+/// point, or if the error that is left is larger than the last plane was worth, of a plane of as
+/// many bytes that removes it all. In charts and text a plane may be flat before steep ones. The block
+/// resumes if this reaches the slope where rate control ended.
+/// @param point   HullPoint point(int)
+/// @param points  on the hull so far; there are at most three in a plane
+/// @param left    squared error that is left at the last point, weighted
+template <typename Point>
+CJ2K_HD constexpr uint16_t slope_left(const Point& point, int points, double left, double weight,
+                                      int planes_left) {
+  const uint16_t best = best_slope_left(weight, planes_left);
+  if (points == 0) return best;
+  const auto last = point(points - 1);
+  const uint32_t before = points > 3 ? point(points - 4).length_bytes : 0;
+  const uint16_t next = left > 0 ? log_slope(left, last.length_bytes - before) : kMinSlope;
+  const uint16_t slope = next > last.slope ? next : last.slope;
+  return slope < best ? slope : best;
 }
 
 /// Whether a block may pause after these passes. The last pass ends a plane above plane 0. The

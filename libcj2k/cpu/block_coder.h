@@ -53,6 +53,7 @@ struct BlockLimits {
   HtPoints points = HtPoints::kNearSlope;  ///< HT
   SlopeThresholds rdoq{};                  ///< as in BlockRequest
   bool votes = false;                      ///< as in BlockRequest
+  SlopeThresholds highest{};               ///< as in BlockRequest
 };
 
 /// There is one per encoder. Its workers call it at the same time, each with its own index.

@@ -173,7 +173,8 @@ bool BlockRun::begin(BlockLane& lane) {
   // With PTERM blocks do not pause: each pass has its own ending, and a paused block does not keep
   // them.
   const bool may_pause = (style() & CJ2K_STYLE_PTERM) == 0;
-  lane.stop = {may_pause ? limits_.thresholds[block.component] : uint16_t{0},
+  lane.stop = {may_pause ? pause_threshold(limits_.thresholds[block.component], block.orientation)
+                         : uint16_t{0},
                may_pause ? static_cast<int>(limits_.last_plane) : 0,
                weight(block),
                before != nullptr ? before->saved : nullptr,

@@ -3,12 +3,13 @@
 //
 // The HT block coder of the CPU backend. A block is coded at the cleanup planes that the slope
 // threshold asks for, each with its refinement passes. All of these are points that rate control
-// may take; the hull is built of them. A block resumes with lower planes.
+// may take; the hull is built of them. A block that lacks planes is coded anew with more of them.
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "base/buffer.h"
+#include "core/stop.h"
 #include "cpu/block_coder.h"
 #include "cpu/block_samples.h"
 #include "stages/coded_before.h"
@@ -82,23 +83,20 @@ void HtRun::code(uint32_t index) {
       std::bit_width(quantize_block(plan_, planes_, block, limits_.step_set, samples, stride));
   samples_ = {samples, stride, block.width, block.height};
   weight_ = distortion_weight(plan_, block, limits_.step_set);
-  const HtPlanes planes =
-      ht_planes_to_code(plan_, coded, weight_, limits_.thresholds[block.component], bit_planes);
+  const uint16_t threshold =
+      pause_threshold(limits_.thresholds[block.component], block.orientation);
+  const SlopeRange slopes{threshold, std::max(threshold, limits_.highest[block.component])};
+  const HtPlanes planes = ht_planes_to_code(plan_, weight_, slopes, bit_planes);
+  const HtPoints points = ht_points_to_make(threshold, planes, limits_.points);
   const double total = bit_planes > 0 ? left_error(block, bit_planes) : 0;
   count_ = 0;
-  if (coded.coder_state != nullptr) {
-    const auto& state = *static_cast<const HtState*>(coded.coder_state);
-    std::copy_n(state.points, state.count, worker_.points);
-    count_ = state.count;
-  }
-  const CodedBlock before = coded;
-  const HtPoints points =
-      ht_points_to_make(plan_, before, planes, limits_.thresholds[block.component], limits_.points);
   if (points == HtPoints::kNearSlope) {
-    double left[2];
+    double left[kHtNearPlanes];
     const HtPasses passes = passes_near(block, planes, total, left);
-    if (passes.above > 0) code_plane(block, planes.lowest + 1, passes.above, total, left[1], coded);
-    if (passes.lowest > 0) code_plane(block, planes.lowest, passes.lowest, total, left[0], coded);
+    for (int k = planes.end - planes.lowest - 1; k >= 0; --k) {
+      if (passes.of[k] > 0)
+        code_plane(block, planes.lowest + k, passes.of[k], total, left[k], coded);
+    }
   } else if (points == HtPoints::kEstimate) {
     estimate_planes(block, planes, total, coded);
   } else {
@@ -106,7 +104,7 @@ void HtRun::code(uint32_t index) {
       code_plane(block, plane, ht_passes(plane, planes.lowest, points), total,
                  left_error(block, plane), coded);
   }
-  end_ht_call(before, planes, bit_planes, total, coded);
+  end_ht_call(planes, bit_planes, total, coded);
   build_hull(coded);
 }
 
@@ -131,14 +129,14 @@ const uint8_t* HtRun::keep(const uint8_t* bytes, uint32_t count) {
   return kept;
 }
 
-/// @param left  written: ht_left_error of the lowest plane and of the one above
+/// @param left  written: ht_left_error from the lowest plane up
 HtPasses HtRun::passes_near(const CodeBlock& block, const HtPlanes& planes, double total,
                             double* left) const {
-  uint32_t significant[2];
+  uint32_t significant[kHtNearPlanes];
   simd::ht_count_significant(samples_, planes.lowest, significant);
-  left[0] = left_error(block, planes.lowest);
-  left[1] = planes.end - planes.lowest > 1 ? left_error(block, planes.lowest + 1) : 0;
-  return ht_passes_to_code(block, planes, limits_.thresholds[block.component], total, left,
+  for (int k = 0; k < planes.end - planes.lowest; ++k)
+    left[k] = significant[k] > 0 ? left_error(block, planes.lowest + k) : total;
+  return ht_passes_to_code(block, weight_, planes, limits_.thresholds[block.component], total, left,
                            significant);
 }
 
@@ -154,7 +152,7 @@ void HtRun::estimate_planes(const CodeBlock& block, const HtPlanes& planes, doub
     if (plane >= kLowestHalves) {
       counts = simd::count_halves(samples_.data, samples_.stride, block.width, block.height, plane);
     } else {
-      uint32_t significant[2];
+      uint32_t significant[kHtNearPlanes];
       simd::ht_count_significant(samples_, plane, significant);
       counts.significant = significant[0];
     }
@@ -196,7 +194,7 @@ void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double tot
                            worker_.points + count_);
 }
 
-/// Builds the hull of all points so far, and keeps them if the block may resume.
+/// Builds the hull of all points.
 void HtRun::build_hull(CodedBlock& coded) {
   if (count_ == 0) return;
   LayerCuts* const worker_cuts = plan_.params.layers > 1 ? worker_.cuts : nullptr;
@@ -214,12 +212,6 @@ void HtRun::build_hull(CodedBlock& coded) {
     std::copy_n(worker_.cuts, size, cuts);
     coded.cuts = cuts;
   }
-  if (coded.planes_left == 0) return;
-  auto* kept = out_.take<HtPoint>(worker_index_, static_cast<size_t>(count_));
-  std::copy_n(worker_.points, count_, kept);
-  auto* state = out_.take<HtState>(worker_index_, 1);
-  *state = {kept, count_};
-  coded.coder_state = state;
 }
 
 class CpuHt final : public CpuBlockCoder {

@@ -57,7 +57,7 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
   switch (request.rule) {
     case StopRule::kThresholds:
       code(request.blocks, {request.thresholds, 0, request.step_set, request.anew, request.points,
-                            request.rdoq, request.votes});
+                            request.rdoq, request.votes, request.highest});
       break;
     case StopRule::kPredicted:
       if (plan_.params.coder == CJ2K_CODER_HT) {
@@ -70,7 +70,7 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
                                               request.targets, *histogram_);
       keep_steps_if_coded_before(plan_, blocks, sample.blocks, request);
       request.step_set = step_set_of(plan_, request);
-      if (has_rdoq(plan_)) {
+      if (may_use_rdoq(plan_, request.targets)) {
         run_rdoq(request, sample, blocks, code);
         break;
       }
@@ -101,10 +101,30 @@ bool is_reached(const SlopeThresholds& predicted, const SlopeThresholds& below) 
   return all;
 }
 
+/// RDOQ gains from other steps, the sample without it does not.
+constexpr double kMuchWorse = 1.0625;
+
+/// Codes the sample with the steps that were chosen, and keeps those of the step set 0, with which it
+/// was coded before, if they are better: where samples are multiples of something coarse.
+void CpuStopRules::keep_better_steps(BlockRequest& request, const BlockSample& sample,
+                                     const CodedBlock* blocks, const CodeSome& code) {
+  if (request.steps_known || request.step_set == 0) return;
+  const auto cost = [&](uint32_t set) {
+    return cost_at(plan_, sample, set, request.thresholds,
+                   [&](size_t i) -> const CodedBlock& { return blocks[sample.blocks[i]]; });
+  };
+  const double first = cost(0);
+  code(sample.blocks, {below_prediction(request.thresholds), 0, request.step_set, true});
+  if (cost(request.step_set) <= first * kMuchWorse) return;
+  request.step_set = 0;
+  request.steps_known = true;
+}
+
 /// Predicts once more, from the larger sample, and codes all blocks with RDOQ.
 void CpuStopRules::run_rdoq(BlockRequest& request, const BlockSample& sample,
                             const CodedBlock* blocks, const CodeSome& code) {
   if (request.thresholds[0] != 0) {
+    keep_better_steps(request, sample, blocks, code);
     const BlockShare& larger = sample.larger;
     SlopeThresholds below;
     bool anew = true;
@@ -118,7 +138,12 @@ void CpuStopRules::run_rdoq(BlockRequest& request, const BlockSample& sample,
     if (!request.steps_known)
       request.step_set = step_set_after(plan_, request.thresholds, request.step_set);
   }
-  request.rdoq = rdoq_slopes(plan_, request.thresholds);
+  request.rdoq = rdoq_slopes(plan_, request.thresholds, request.targets.floor);
+  plain_.clear();
+  if (request.rdoq[0] != 0) {
+    for (const uint32_t b : sample.larger.blocks) plain_.push_back(blocks[b]);
+  }
+  request.plain = plain_;
   code(request.blocks,
        {request.thresholds, 0, request.step_set, true, request.points, request.rdoq});
 }

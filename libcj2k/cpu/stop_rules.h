@@ -38,6 +38,8 @@ class CpuStopRules {
   struct PlaneTables;
   void run_rdoq(BlockRequest& request, const BlockSample& sample, const CodedBlock* blocks,
                 const CodeSome& code);
+  void keep_better_steps(BlockRequest& request, const BlockSample& sample, const CodedBlock* blocks,
+                         const CodeSome& code);
   void run_ht(BlockRequest& request, const BlockSample& sample, const CodedBlock* blocks,
               const CodeSome& code);
   void run_planes(const BlockRequest& request, const CodedBlock* blocks, const CodeSome& code);
@@ -46,6 +48,7 @@ class CpuStopRules {
 
   const Plan& plan_;
   std::unique_ptr<SlopeHistogram> histogram_;  ///< for kPredicted
+  std::vector<CodedBlock> plain_;              ///< BlockRequest::plain
   // The rest is for kSlopeBytes and kBytes.
   uint32_t max_planes_ = 0;
   std::vector<uint32_t> open_;         ///< blocks that are coded in the plane

@@ -81,7 +81,7 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
     ht_results = carver.take(frames * tables.ht.frame_tasks * sizeof(HtResult));
     if (plan.params.lossless == 0) ht_choices = carver.take(blocks * sizeof(HtChoice));
     if (may_have_ht_hulls(plan)) ht_hulls = carver.take(blocks * kMostHtHull * sizeof(HullPoint));
-    if (may_choose_ht_passes(plan)) {
+    if (!plan.params.lossless) {
       ht_lists = carver.take(frames * tables.ht.frame_tasks * kHtKinds * sizeof(uint32_t));
       ht_counts = carver.take(kHtKinds * sizeof(uint32_t));
     }

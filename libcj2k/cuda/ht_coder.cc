@@ -4,8 +4,8 @@
 // The HT block coder of the CUDA backend. The device codes all blocks of a call at once
 // (kernels/ht), chooses the passes that HtPoints::kNearSlope asks for, and makes the hulls of most
 // blocks. Which planes it chooses from, and the other hulls, are computed on the host by the
-// functions of the CPU backend (stages/ht/ht_points.h): hulls of estimates, of all planes of a
-// block, of blocks that resume, and with layers.
+// functions of the CPU backend (stages/ht/ht_points.h): hulls of estimates, of more planes than one
+// slope may want, and with layers.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/parallel.h"
 #include "core/quantizer.h"
+#include "core/stop.h"
 #include "cuda/block_coder.h"
 #include "kernels/ht/ht_block.h"
 #include "stages/coded_before.h"
@@ -66,13 +67,6 @@ class DeviceHt final : public DeviceBlockCoder {
     HtPoints points;
     bool has_hull;  ///< made by the device
   };
-  /// CodedBlock::coder_state: what was coded so far. Few blocks resume, so the points of a block
-  /// whose hull is the device's are made only then.
-  struct State {
-    HtState points;       ///< if count > 0
-    HtPlanes planes;      ///< otherwise
-    HtResult results[2];  ///< of these planes, from the highest
-  };
   struct Prediction {
     uint32_t frame;
     HtPrediction of;
@@ -89,8 +83,6 @@ class DeviceHt final : public DeviceBlockCoder {
   void add_item(CudaGopWork& work, const HtPart& part, uint32_t index);
   Status run_tasks(CudaGopWork& work);
   void finish(CudaGopWork& work, uint32_t number_of_item);
-  int points_before(const Item& item, const State& state, double weight, double total,
-                    HtPoint* points) const;
   void take_hull(CudaGopWork& work, uint32_t number_of_item, const HtResult* results,
                  CodedBlock& coded);
   void build_hull(CodedBlock& coded, uint32_t number, double weight, HtPoint* points, int count);
@@ -146,7 +138,8 @@ Status DeviceHt::code(CudaGopWork& work, std::span<BlockRequest> requests,
   } else {
     parts_.clear();
     for (const BlockRequest& r : requests)
-      parts_.push_back({r.frame, {r.blocks, r.thresholds, r.step_set, r.points}, r.anew});
+      parts_.push_back(
+          {r.frame, {r.blocks, r.thresholds, r.step_set, r.points, r.highest}, r.anew});
     CJ2K_TRY(code_parts(work));
   }
   // run_tasks has waited for work.end.
@@ -210,14 +203,14 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   }
   const int bit_planes = std::bit_width(magnitude);
   const double weight = distortion_weight(plan, block, part.share.step_set);
-  const HtPlanes planes =
-      ht_planes_to_code(plan, coded, weight, part.share.thresholds[block.component], bit_planes);
-  const uint16_t threshold = part.share.thresholds[block.component];
-  const HtPoints points = ht_points_to_make(plan, coded, planes, threshold, part.share.points);
+  const uint16_t threshold =
+      pause_threshold(part.share.thresholds[block.component], block.orientation);
+  const SlopeRange slopes{threshold, std::max(threshold, part.share.highest[block.component])};
+  const HtPlanes planes = ht_planes_to_code(plan, weight, slopes, bit_planes);
+  const HtPoints points = ht_points_to_make(threshold, planes, part.share.points);
   const bool chooses = points == HtPoints::kNearSlope;
-  const bool has_hull = may_have_ht_hulls(plan) && !coded.is_coded &&
-                        points != HtPoints::kEstimate && planes.end > planes.lowest &&
-                        planes.end - planes.lowest <= 2;
+  const bool has_hull = may_have_ht_hulls(plan) && points != HtPoints::kEstimate &&
+                        planes.end > planes.lowest && planes.end - planes.lowest <= kHtNearPlanes;
   choose_ |= chooses;
   has_hulls_ |= has_hull;
   HtChoice& choice = work.pinned.as<HtChoice>(s_.pinned.ht_choices)[items_.size()];
@@ -236,7 +229,7 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   task.max_bit_planes = band.max_bit_planes;
   auto* const tasks = work.pinned.as<HtTask>(s_.pinned.ht_tasks);
   // The error without any plane is asked for once.
-  if (!coded.is_coded) task.bit_planes = static_cast<uint8_t>(bit_planes);
+  task.bit_planes = static_cast<uint8_t>(bit_planes);
   const bool is_estimate = points == HtPoints::kEstimate;
   for (int plane = planes.end - 1; plane >= planes.lowest; --plane) {
     const HtSlot& slot =
@@ -311,29 +304,22 @@ void DeviceHt::finish(CudaGopWork& work, uint32_t number_of_item) {
   const Plan& plan = s_.plan;
   const CodeBlock& block = plan.blocks[item.number % num_blocks_];
   CodedBlock& coded = work.block(item.number);
-  const CodedBlock before = coded;
   const double weight = distortion_weight(plan, block, item.step_set);
   const HtResult* result = work.pinned.as<HtResult>(s_.pinned.ht_results) + item.first_task;
-  double total = before.total_distortion;
-  if (!before.is_coded)
-    total = item.bit_planes > 0
-                ? ht_left_error(plan.reversible, weight, item.bit_planes, result->total_left)
-                : 0;
-  const auto end = [&] { end_ht_call(before, item.planes, item.bit_planes, total, coded); };
+  const double total = item.bit_planes > 0 ? ht_left_error(plan.reversible, weight, item.bit_planes,
+                                                           result->total_left)
+                                           : 0;
+  end_ht_call(item.planes, item.bit_planes, total, coded);
   if (item.has_hull) {
     for (int plane = item.planes.end - 1, i = 0; plane >= item.planes.lowest; --plane, ++i) {
       if (result[i].passes > 0)
         count_ht_passes(plane_of(plan, plane, result[i].passes, weight, result[i]), coded);
     }
-    end();
     take_hull(work, number_of_item, result, coded);
     return;
   }
   HtPoint points[kMaxHtPoints];
   int count = 0;
-  if (before.coder_state != nullptr)
-    count =
-        points_before(item, *static_cast<const State*>(before.coder_state), weight, total, points);
   uint32_t sixteenths = 0, above = 0;
   StepVoter voter;
   for (int plane = item.planes.end - 1; plane >= item.planes.lowest; --plane, ++result) {
@@ -353,27 +339,7 @@ void DeviceHt::finish(CudaGopWork& work, uint32_t number_of_item) {
         make_ht_points(code, subband_of(plan, block, item.step_set), weight, total, points + count);
   }
   if (block.orientation != kLL) coded.step_vote = voter.vote();
-  end();
   build_hull(coded, item.number, weight, points, count);
-}
-
-/// The points of a block before a call. @return their number
-int DeviceHt::points_before(const Item& item, const State& state, double weight, double total,
-                            HtPoint* points) const {
-  if (state.points.count > 0) {
-    std::copy_n(state.points.points, state.points.count, points);
-    return state.points.count;
-  }
-  const Subband& band =
-      subband_of(s_.plan, s_.plan.blocks[item.number % num_blocks_], item.step_set);
-  int count = 0;
-  for (int plane = state.planes.end - 1, i = 0; plane >= state.planes.lowest; --plane, ++i) {
-    const HtResult& result = state.results[i];
-    if (result.passes == 0) continue;
-    count += make_ht_points(plane_of(s_.plan, plane, result.passes, weight, result), band, weight,
-                            total, points + count);
-  }
-  return count;
 }
 
 /// Takes over the hull that the device has made.
@@ -396,11 +362,6 @@ void DeviceHt::take_hull(CudaGopWork& work, uint32_t number_of_item, const HtRes
     codes[size] = {nullptr, nullptr, results[task].cleanup_bytes,
                    static_cast<uint8_t>(band.max_bit_planes - 1 - plane)};
   }
-  if (coded.planes_left > 0) {
-    State state{{nullptr, 0}, item.planes, {}};
-    std::copy_n(results, item.planes.end - item.planes.lowest, state.results);
-    coded.coder_state = keep(&state, 1);
-  }
   if (size == 0) return;
   coded.hull = keep(hull, size);
   coded.codes = codes_[item.number] = keep(codes, size);
@@ -419,9 +380,6 @@ void DeviceHt::build_hull(CodedBlock& coded, uint32_t number, double weight, HtP
   coded.codes = codes_[number] = keep(codes, size);
   coded.cuts = has_cuts ? keep(cuts, size) : nullptr;
   coded.num_hull = static_cast<uint8_t>(size);
-  if (coded.planes_left == 0) return;
-  const State state{{keep(points, count), count}, {}, {}};
-  coded.coder_state = keep(&state, 1);
 }
 
 uint32_t DeviceHt::pieces(CudaGopWork& work, uint32_t number, uint32_t points, BlockPiece* pieces) {

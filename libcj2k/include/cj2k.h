@@ -224,8 +224,8 @@ typedef enum cj2k_transfer {
 /* How far code-blocks are coded if a cap or `quality` limits what the codestream has of them. */
 typedef enum cj2k_stop {
   CJ2K_STOP_NONE = 0,  /* every bit-plane */
-  CJ2K_STOP_EXACT = 1, /* as far as rate control looks, in a fraction of the time; measured: at most
-                          0.003 dB from NONE, 0.08 dB above 80 dB */
+  CJ2K_STOP_EXACT = 1, /* as far as rate control looks, in a fraction of the time: meant to equal NONE;
+                          docs/stop.md has the rule and what is measured */
   CJ2K_STOP_PST = 2,   /* to the slope threshold of the GOP before, less stop_margin; loses
                           decibels at scene cuts */
   CJ2K_STOP_PSB = 3,   /* to the slope at which a table of the frame's passes fills the cap */
@@ -414,9 +414,9 @@ typedef struct cj2k_params {
                              (default) = 1700 samples, whatever the picture's size */
   cj2k_stop stop;         /* how far code-blocks are coded; default exact */
   int32_t effort; /* EBCOT: time spent for picture quality at the same bytes, 0 .. 3; default 1.
-                          0: stop = bpi in place of exact at low rates. 2 and 3: rate-distortion
-                          optimised quantisation (docs/effort.md), on the CPU, with stop exact or
-                          none; lossless excepted, where it changes nothing */
+                          0: as 1. 2 and 3: rate-distortion optimised quantisation
+                          (docs/effort.md), on the CPU, with stop exact or none; lossless
+                          excepted, where it changes nothing */
   int32_t stop_margin; /* PST: how far coding goes below the threshold of the GOP before, in 1/256
                           octave of slope; 0 .. 4096; default 128 */
 
@@ -552,6 +552,8 @@ typedef struct cj2k_stats {
   int64_t bytes_coded;    /* code-block bytes made by tier-1 */
   int64_t passes_left;    /* not coded because of `stop`; none codes passes_coded + passes_left */
   double saved_ms;        /* estimate: tier-1 time of passes_left, at the frame's time per pass */
+  int64_t rounds; /* with stop = exact: times that blocks were coded further, or again, because
+                             rate control ended where they lacked points (docs/stop.md) */
 } cj2k_stats;
 
 /* The codestream of one frame, or a frame that failed and has none. */

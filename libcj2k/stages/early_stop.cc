@@ -3,6 +3,8 @@
 #include "stages/early_stop.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <numeric>
@@ -33,6 +35,14 @@ constexpr int kRdoqShift = 20;
 /// without need, because RDOQ leaves few points just below its slope; so the slope moves by a part.
 constexpr int kRdoqNear = 220, kRdoqNearAbove = 160;
 constexpr int kRdoqMovePercent = 60;
+/// HT: where blocks have fewer bytes on average, whole bytes count more than slopes.
+constexpr uint64_t kFewBytes = 8;
+/// HT: one block in so many may choose a plane at an end of those that were coded.
+constexpr uint32_t kMostFar = 64;
+/// Rounds after which a frame is coded in full.
+constexpr int kMostRounds = 8;
+/// RDOQ that gains less in the larger sample, which is not certain, is not worth its risk: a 512th.
+constexpr double kLeastGain = 511.0 / 512;
 /// Most times that a frame is coded with RDOQ.
 constexpr int kRdoqTries = 2;
 
@@ -112,32 +122,9 @@ BlockSample::BlockSample(const Plan& plan) : all(plan.blocks.size()) {
   if (has_rdoq(plan)) larger = share_of(plan, all, kRdoqStride, kMinLarger);
 }
 
-namespace {
-
-/// Whether a plan's cap leaves so few bits per sample that bpi is faster than exact.
-bool is_low_rate(const Plan& plan) {
-  constexpr double kBitsPerSample = 0.25;
-  double samples = 0;
-  for (const Component& c : plan.components)
-    samples += static_cast<double>(c.rect.width()) * c.rect.height();
-  return static_cast<double>(rate_limits(plan, plan.params).frame_bytes) * 8 <
-         kBitsPerSample * samples;
-}
-
-/// The strategy that effort 0 takes in place of exact. Only where steps are error-normalised do all
-/// blocks end at about the same plane; with the 5/3, bpi lost 2.6 dB.
-cj2k_stop chosen_stop(const Plan& plan) {
-  const cj2k_params& p = plan.params;
-  const bool is_cheap = p.effort == 0 && p.stop == CJ2K_STOP_EXACT && p.coder == CJ2K_CODER_EBCOT &&
-                        !plan.reversible && p.qfactor == 0 && is_low_rate(plan);
-  return is_cheap ? CJ2K_STOP_BPI : p.stop;
-}
-
-}  // namespace
-
 cj2k_stop stop_in_force(const Plan& plan) {
   const cj2k_params& p = plan.params;
-  const cj2k_stop stop = chosen_stop(plan);
+  const cj2k_stop stop = p.stop;
   if (stop == CJ2K_STOP_NONE || (p.cblk_style & CJ2K_STYLE_PTERM) != 0) return CJ2K_STOP_NONE;
   // Bit-plane by bit-plane, a region of interest would not come first.
   const bool is_possible = stop != CJ2K_STOP_BPI || p.num_roi == 0;
@@ -165,13 +152,29 @@ bool has_rdoq(const Plan& plan) {
   return plan.params.effort >= 2 && plan.params.coder == CJ2K_CODER_EBCOT && !plan.params.lossless;
 }
 
-SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds) {
+bool may_use_rdoq(const Plan& plan, const ByteTargets& targets) {
+  return has_rdoq(plan) && targets.frame >= plan.blocks.size();
+}
+
+SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds, uint16_t floor) {
   SlopeThresholds slopes{};
   for (size_t c = 0; c < plan.components.size(); ++c) {
     if (thresholds[c] == 0) return {};
-    slopes[c] = static_cast<uint16_t>(thresholds[c] + kPredictionMargin - kRdoqShift);
+    // The floor of constant quality has no margin.
+    const uint32_t margin = thresholds[c] > floor ? kPredictionMargin : 0;
+    slopes[c] =
+        static_cast<uint16_t>(std::max(static_cast<int>(thresholds[c] + margin) - kRdoqShift, 1));
   }
   return slopes;
+}
+
+double least_cost(const CodedBlock& coded, double slope) {
+  double least = coded.total_distortion;
+  for (int i = 0; i < coded.num_hull; ++i) {
+    least = std::min(least, coded.total_distortion - coded.hull[i].distortion +
+                                slope * coded.hull[i].length_bytes);
+  }
+  return least;
 }
 
 SlopeThresholds below_prediction(const SlopeThresholds& thresholds) {
@@ -192,13 +195,16 @@ EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample)
 
 void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresholds& previous,
                       std::optional<uint32_t> step_set) {
-  request_ = {frame, StopRule::kThresholds, sample_.all, {}, {}, step_set.value_or(0)};
+  first_set_ = step_set.value_or(0);
+  request_ = {frame, StopRule::kThresholds, sample_.all, {}, {}, first_set_};
   request_.steps_known = step_set.has_value();
   may_go_on_ = stop_ == CJ2K_STOP_EXACT && rate.has_limit();
   may_change_steps_ = false;
-  may_want_points_ =
-      may_go_on_ && plan_.params.coder == CJ2K_CODER_HT && plan_.blocks.size() >= kFewHtBlocks;
-  rdoq_left_ = has_rdoq(plan_) && rate.has_limit() ? kRdoqTries : 0;
+  rounds_ = 0;
+  plain_error_ = -1;
+  rdoq_left_ = rate.has_limit() && may_use_rdoq(plan_, rate.prediction_targets()) ? kRdoqTries : 0;
+  // Without RDOQ the steps are those of effort 1.
+  request_.steps_known |= has_rdoq(plan_) && rdoq_left_ == 0;
   coded_before_ = false;
   switch (stop_) {
     case CJ2K_STOP_NONE:
@@ -207,12 +213,12 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
     case CJ2K_STOP_EXACT:
       if (!may_go_on_) break;
       request_.targets = rate.prediction_targets();
-      if (rate.has_cap()) {
+      // HT also has to know whether a frame is regular (HtChoices).
+      if (rate.has_cap() || plan_.params.coder == CJ2K_CODER_HT) {
         request_.rule = StopRule::kPredicted;
         may_change_steps_ = chooses_steps(plan_, request_);
       } else {
         request_.thresholds.fill(request_.targets.floor);
-        request_.points = HtPoints::kAll;
         request_.step_set = step_set_of(plan_, request_);
       }
       break;
@@ -232,6 +238,7 @@ void EarlyStop::take(const BlockRequest& coded) {
   request_.thresholds = coded.thresholds;
   request_.step_set = coded.step_set;
   request_.rdoq = coded.rdoq;
+  if (!coded.plain.empty()) request_.plain = coded.plain;
   request_.steps_known = coded.steps_known;
   coded_before_ |= coded.coded_before;
   // Further rounds are the host's.
@@ -239,8 +246,52 @@ void EarlyStop::take(const BlockRequest& coded) {
 }
 
 bool EarlyStop::goes_on(const CodedBlock* blocks, const RateControl& rate) {
-  if (request_.rdoq[0] == 0 && resumes(blocks, rate)) return true;
-  return wants_rdoq(blocks, rate);
+  const bool is_plain = request_.rdoq[0] == 0;
+  if (is_plain && resumes(blocks, rate)) return true;
+  if (is_plain && rdoq_left_ > 0) plain_error_ = error_of(blocks, rate);
+  if (wants_rdoq(blocks, rate)) return true;
+  return !is_plain && wants_no_rdoq(blocks, rate);
+}
+
+/// Squared error of the frame, weighted.
+double EarlyStop::error_of(const CodedBlock* blocks, const RateControl& rate) const {
+  double error = 0;
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
+    const CodedBlock& coded = blocks[b];
+    const int points = rate.selection().final_points[b];
+    error += coded.total_distortion - (points > 0 ? coded.hull[points - 1].distortion : 0);
+    error += step_error(plan_, plan_.blocks[b], request_.step_set);
+  }
+  return error;
+}
+
+/// Requests all blocks anew without RDOQ if the frame is worse with it: by the error of all blocks where
+/// these were coded without it, else by the larger sample at the slopes where rate control ended.
+bool EarlyStop::wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate) {
+  bool is_worse = false;
+  if (!request_.plain.empty()) {
+    SlopeThresholds ended{};
+    for (uint32_t c = 0; c < plan_.components.size(); ++c) ended[c] = rate.exhausted_above(c);
+    const auto cost = [&](const auto& of) {
+      return cost_at(plan_, sample_.larger, request_.step_set, ended, of);
+    };
+    is_worse =
+        cost([&](size_t i) -> const CodedBlock& { return blocks[sample_.larger.blocks[i]]; }) >
+        cost([&](size_t i) -> const CodedBlock& { return request_.plain[i]; }) * kLeastGain;
+  } else {
+    is_worse = plain_error_ >= 0 && error_of(blocks, rate) > plain_error_;
+  }
+  if (!is_worse) return false;
+  SlopeThresholds thresholds{};
+  for (uint32_t c = 0; c < plan_.components.size() && stop_ == CJ2K_STOP_EXACT; ++c)
+    thresholds[c] = static_cast<uint16_t>(
+        std::max(rate.exhausted_above(c) - static_cast<int>(kPredictionMargin), 0));
+  request_ = {request_.frame, StopRule::kThresholds, sample_.all, thresholds, {}, first_set_};
+  request_.anew = true;
+  rdoq_left_ = 0;
+  may_change_steps_ = false;
+  ++rounds_;
+  return true;
 }
 
 /// Requests all blocks anew with RDOQ: after the first coding, and again if rate control ended far
@@ -267,9 +318,11 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
     coded_before_ = request_.coded_before;
   }
   const bool steps_known = request_.steps_known;
+  const std::span<const CodedBlock> plain = request_.plain;
   if (plan_.params.stop == CJ2K_STOP_NONE) thresholds = {};
   request_ = {request_.frame,   StopRule::kThresholds, sample_.all, thresholds, {},
               request_.step_set};
+  request_.plain = plain;
   request_.anew = true;
   request_.steps_known = steps_known;
   if (fits) {
@@ -289,7 +342,9 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
 bool EarlyStop::resumes(const CodedBlock* blocks, const RateControl& rate) {
   if (!may_go_on_) return false;
   request_.anew = false;
-  if (wants_other_steps(rate) || wants_all_points(rate)) return true;
+  if (plan_.params.coder == CJ2K_CODER_HT)
+    return wants_ht_points(blocks, rate) || wants_other_steps(rate);
+  if (wants_other_steps(rate)) return true;
   SlopeThresholds exhausted{};
   for (uint32_t c = 0; c < plan_.components.size(); ++c) exhausted[c] = rate.exhausted_above(c);
   if (!want_open(blocks, exhausted)) return false;
@@ -303,6 +358,7 @@ bool EarlyStop::resumes(const CodedBlock* blocks, const RateControl& rate) {
       thresholds[c] = exhausted[c] > 0 ? std::min(thresholds[c], exhausted[c]) : next;
     }
   } while (!want_open(blocks, thresholds));
+  ++rounds_;
   return true;
 }
 
@@ -321,48 +377,81 @@ bool EarlyStop::wants_other_steps(const RateControl& rate) {
   const uint32_t best = step_set_at(plan_, ended);
   if (best == request_.step_set || is_near_step_set(plan_, ended[0], request_.step_set))
     return false;
+  const bool is_full = request_.thresholds[0] == 0;
+  if (is_full) ended = {};
   request_ = {request_.frame, StopRule::kThresholds, sample_.all, ended, {}, best, true};
+  request_.steps_known = true;
+  ++rounds_;
   return true;
 }
 
-/// Requests all blocks anew with all points, once, if rate control ended so far from the prediction
-/// that points that were left out would be chosen.
-bool EarlyStop::wants_all_points(const RateControl& rate) {
-  if (!may_want_points_ || request_.points == HtPoints::kAll) return false;
-  may_want_points_ = false;
-  bool is_near = true;
-  SlopeThresholds ended{};
-  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
-    const int end = rate.exhausted_above(c), threshold = request_.thresholds[c];
-    is_near &= threshold == 0 || std::abs(end - threshold - kHtExpected) <= kHtNear;
-    const int lower = resume_step(rate.unused_cap_steps());
-    ended[c] = static_cast<uint16_t>(
-        std::max(end > 0 ? end - static_cast<int>(kPredictionMargin) : threshold - lower, 0));
+/// HT: whether the selected points are in the middle of the planes that were coded.
+bool EarlyStop::are_regular(const CodedBlock* blocks, const RateControl& rate) const {
+  if (rate.body_bytes() < kFewBytes * plan_.blocks.size()) return false;
+  HtChoices choices;
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
+    const uint16_t end = rate.exhausted_above(plan_.blocks[b].component);
+    choices.add(plan_, b, blocks[b], rate.selection().final_points[b], end, request_.step_set);
   }
-  if (is_near) return false;
-  request_ = {
-      request_.frame, StopRule::kThresholds, sample_.all, ended, {}, request_.step_set, true};
+  return choices.are_regular(kMostFar);
+}
+
+/// HT: requests the blocks of components anew whose slope is outside of those that their points are
+/// known to hold, with the points of all slopes from there to it.
+bool EarlyStop::wants_ht_points(const CodedBlock* blocks, const RateControl& rate) {
+  SlopeThresholds lowest = request_.thresholds, highest = request_.highest;
+  std::array<bool, CJ2K_MAX_COMPONENTS> lacks{};
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+    if (lowest[c] == 0) continue;
+    highest[c] = std::max(highest[c], lowest[c]);
+    const int end = rate.exhausted_above(c);
+    const int off = end - kHtExpected;
+    lacks[c] = end == 0 || off < lowest[c] - kHtNear || off > highest[c] + kHtNear;
+    if (!lacks[c]) continue;
+    // Where points are missing, the end may be far below the one that full coding would have.
+    const int lower =
+        end == 0 ? lowest[c] - std::max(resume_step(rate.unused_cap_steps()), kHtPlaneSlopes)
+                 : std::max(end - static_cast<int>(kPredictionMargin), lowest[c] - kHtPlaneSlopes);
+    lowest[c] =
+        static_cast<uint16_t>(std::clamp(end == 0 && rounds_ > 0 ? 0 : lower, 0, int{lowest[c]}));
+    highest[c] = static_cast<uint16_t>(std::max(end, int{highest[c]}));
+  }
+  const bool is_done = std::none_of(lacks.begin(), lacks.end(), [](bool lack) { return lack; });
+  if (is_done && (lowest == SlopeThresholds{} || are_regular(blocks, rate))) return false;
+  if (++rounds_ >= kMostRounds || is_done) {
+    lacks.fill(true);
+    lowest = {};
+    // Other steps suit photographs.
+    if (may_change_steps_) request_.step_set = first_set_;
+    may_change_steps_ = false;
+  }
+  open_.clear();
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
+    if (lacks[plan_.blocks[b].component]) open_.push_back(b);
+  }
+  request_.rule = StopRule::kThresholds;
+  request_.blocks = open_;
+  request_.thresholds = lowest;
+  request_.highest = highest;
   request_.points = HtPoints::kAll;
+  request_.anew = true;
   return true;
 }
 
-/// Requests the paused blocks whose last slope and whose bound on the slopes left both reach the
-/// threshold of their component. @return whether there are any
+/// Requests the paused blocks whose planes left are expected to reach the threshold of their component
+/// (slope_left). @return whether there are any
 bool EarlyStop::want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds) {
   open_.clear();
   for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
     const CodedBlock& block = blocks[b];
     if (block.planes_left == 0) continue;
     const uint16_t threshold = thresholds[plan_.blocks[b].component];
-    if (plan_.params.coder == CJ2K_CODER_HT) {
-      const double block_weight = distortion_weight(plan_, plan_.blocks[b], request_.step_set);
-      if (ht_resumes(block_weight, threshold, block.planes_left)) open_.push_back(b);
-      continue;
-    }
-    const uint16_t last = block.num_hull > 0 ? block.hull[block.num_hull - 1].slope : kMaxSlope;
     const double weight = distortion_weight(plan_, plan_.blocks[b], request_.step_set);
-    if (last < threshold || best_slope_left(weight, block.planes_left) < threshold) continue;
-    open_.push_back(b);
+    const auto point = [&block](int i) { return block.hull[i]; };
+    const double removed = block.num_hull > 0 ? block.hull[block.num_hull - 1].distortion : 0;
+    const double left = block.total_distortion - removed;
+    if (slope_left(point, block.num_hull, left, weight, block.planes_left) >= threshold)
+      open_.push_back(b);
   }
   request_.blocks = open_;
   return !open_.empty();

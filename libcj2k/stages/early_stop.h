@@ -10,15 +10,11 @@
 //          1. A sample of the blocks predicts the slope at which rate control will end. (With
 //             constant quality and no cap, that slope is known.)
 //          2. The other blocks are coded until they may pause at that slope (core/stop.h).
-//          3. Rate control runs and says where it really ended. A block resumes if it paused above
-//             that slope and its planes left could reach it. Then rate control runs again, until no
-//             block resumes.
-//          The result is that of full coding, except where a block pauses that would have had a
-//          steeper pass further down; and single bytes may differ where a paused block is cut
-//          (docs/rate-control.md). Measured: at 63 of 80 still-picture points the bytes are the
-//          same as with none; 16 points are within 0.003 dB either way; one, an MR scan at 82.3 dB,
-//          loses 0.083 dB. This rests on kBestSlope, a bound tuned on pictures, and on slopes that
-//          keep falling in planes of many bytes (core/stop.h).
+//          3. Rate control runs and says where it really ended. The frame is done if its blocks are
+//             expected to hold every point that full coding would choose there; else blocks are
+//             coded further, and rate control runs again. docs/stop.md has the rule for each coder,
+//             the argument why it is enough, and what the scan (tests/scan) finds.
+//          Single bytes may differ from none where a paused block is cut (docs/rate-control.md).
 //   pst, psb, bpi
 //          The strategies of Martinez-del-Amor, Bruns and Sparenberg, "Parallel efficient rate
 //          control methods for JPEG 2000" (2017), sections 5.1 to 5.3. A block that has stopped
@@ -67,8 +63,31 @@ void keep_steps_if_coded_before(const Plan& plan, const CodedBlock* blocks,
 
 /// Whether params.effort asks for RDOQ (stages/ebcot/rdoq.h).
 bool has_rdoq(const Plan& plan);
-/// BlockRequest::rdoq for thresholds that were predicted.
-SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds);
+/// The same for a frame: not where blocks have less than a byte each.
+bool may_use_rdoq(const Plan& plan, const ByteTargets& targets);
+/// BlockRequest::rdoq for thresholds that were predicted. @param floor  ByteTargets::floor
+SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds, uint16_t floor);
+/// Squared error of quantisation itself: uniform over the step.
+inline double step_error(const Plan& plan, const CodeBlock& block, uint32_t step_set) {
+  if (plan.reversible) return 0;
+  return distortion_weight(plan, block, step_set) * block.width * block.height / 12;
+}
+/// Least of squared error and bytes of a block, at an exchange rate. @param slope  error per byte
+double least_cost(const CodedBlock& coded, double slope);
+/// The same of the frame for which a share stands.
+/// @param slopes    log-slopes
+/// @param coded     CodedBlock of the share's block i
+template <typename Coded>
+double cost_at(const Plan& plan, const BlockShare& share, uint32_t step_set,
+               const SlopeThresholds& slopes, const Coded& coded) {
+  double cost = 0;
+  for (size_t i = 0; i < share.blocks.size(); ++i) {
+    const CodeBlock& block = plan.blocks[share.blocks[i]];
+    cost += share.weights[i] * (least_cost(coded(i), slope_value(slopes[block.component])) +
+                                step_error(plan, block, step_set));
+  }
+  return cost;
+}
 /// Thresholds for the larger sample: low enough to reach the slope that it predicts.
 SlopeThresholds below_prediction(const SlopeThresholds& thresholds);
 /// The step set of a frame of which the larger sample predicts `thresholds`: `set`, with which it was
@@ -91,6 +110,8 @@ class EarlyStop {
   BlockRequest& request() { return request_; }
   /// Takes over the results of the request, of which a copy was coded.
   void take(const BlockRequest& coded);
+  /// How often blocks of the frame were coded again because a prediction was wrong.
+  int rounds() const { return rounds_; }
   /// Whether the steps are kept because the frame was coded with them before.
   bool coded_before() const { return coded_before_; }
   /// Call it after RateControl::allocate.
@@ -99,9 +120,12 @@ class EarlyStop {
 
  private:
   bool wants_other_steps(const RateControl& rate);
-  bool wants_all_points(const RateControl& rate);
+  bool are_regular(const CodedBlock* blocks, const RateControl& rate) const;
+  bool wants_ht_points(const CodedBlock* blocks, const RateControl& rate);
   bool resumes(const CodedBlock* blocks, const RateControl& rate);
   bool wants_rdoq(const CodedBlock* blocks, const RateControl& rate);
+  double error_of(const CodedBlock* blocks, const RateControl& rate) const;
+  bool wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate);
   bool want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds);
 
   const Plan& plan_;
@@ -110,7 +134,9 @@ class EarlyStop {
   BlockRequest request_{};
   bool may_go_on_ = false;
   bool may_change_steps_ = false;
-  bool may_want_points_ = false;
+  uint32_t first_set_ = 0;   ///< the step set that is given, or 0
+  int rounds_ = 0;           ///< times that blocks were coded again because a prediction was wrong
+  double plain_error_ = -1;  ///< error_of the frame without RDOQ; negative: not known
   bool coded_before_ = false;
   int rdoq_left_ = 0;  ///< times that RDOQ may still be requested
   std::vector<uint32_t> open_;

@@ -14,6 +14,7 @@
 
 namespace cj2k {
 
+struct CodedBlock;  // stages/coded_block.h
 struct FinalFrame;  // stages/coded_block.h
 struct RateLimits;  // stages/rate.h
 
@@ -69,11 +70,16 @@ struct BlockRequest {
   /// (stages/ebcot/rdoq.h); 0: none. With kPredicted a result. Needs `anew`, and effort 2 or 3.
   SlopeThresholds rdoq{};
   HtPoints points = HtPoints::kNearSlope;  ///< coder = ht
+  /// coder = ht, HtPoints::kAll: the planes are those of all slopes from `thresholds` to these, which
+  /// are not below.
+  SlopeThresholds highest{};
   /// `step_set` is given, with kPredicted too. With kPredicted also a result: it may not change.
   bool steps_known = false;
   /// kThresholds: blocks vote on their steps (stages/coded_before.h). Needs step set 0.
   bool votes = false;
   bool coded_before = false;  ///< result of kPredicted: so the votes say
+  /// Result of kPredicted with RDOQ: the blocks of the larger sample (BlockSample::larger) without it.
+  std::span<const CodedBlock> plain{};
   /// Where it is not null, the backend may run rate control and resume blocks by itself, under these
   /// limits and by the rules of the host (Backend::code_blocks).
   const RateLimits* limits = nullptr;

@@ -81,6 +81,7 @@ void bind_packet(py::module_& module) {
       .CJ2K_STAT(passes_left)
       .CJ2K_STAT(bytes_coded)
       .CJ2K_STAT(saved_ms)
+      .CJ2K_STAT(rounds)
       .CJ2K_STAT(slope_threshold)
       .CJ2K_STAT(frame_in_gop);
 #undef CJ2K_STAT

@@ -73,7 +73,7 @@ inline int64_t check_equal(const cj2k_params& params, const std::vector<Picture>
     CHECK(a.passes_left == e.passes_left);
     CHECK(a.slope_threshold == e.slope_threshold);
     for (int c = 0; c < params.num_components; ++c) CHECK(a.mse[c] == e.mse[c]);
-    resumed += a.passes_resumed;
+    resumed += a.rounds;
   }
   return resumed;
 }

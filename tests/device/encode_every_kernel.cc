@@ -35,10 +35,17 @@ const Case kCases[] = {
 };
 
 const Case kHtCases[] = {
-    {{{"coder", "ht"}, {"cblk", "4x4"}, {"levels", "2"}, {"target_bytes", "1500"}}, 67, 49, true},
-    {{{"coder", "ht"}, {"cblk", "4x4"}, {"wavelet", "5/3"}, {"target_bytes", "2500"}},
-     67,
-     49,
+    {{{"coder", "ht"}, {"cblk", "8x8"}, {"num_components", "1"}, {"target_bytes", "8500"}},
+     200,
+     170,
+     true},
+    {{{"coder", "ht"},
+      {"cblk", "8x8"},
+      {"num_components", "1"},
+      {"wavelet", "5/3"},
+      {"target_bytes", "8500"}},
+     200,
+     170,
      false},
     {{{"coder", "ht"}, {"wavelet", "5/3"}, {"quality", "2"}, {"cblk_style", "vsc"}}, 67, 49, false},
     {{{"coder", "ht"}, {"lossless", "1"}, {"cblk", "64x64"}, {"levels", "1"}}, 80, 66, false},

@@ -174,7 +174,7 @@ TEST_CASE("HT on the device: nothing is chosen of few blocks, without a cap, wit
 
 /// Most of the bytes are in blocks that the samples do not stand for, so rate control ends far from
 /// the slope that they predict.
-TEST_CASE("HT on the device: a wrong prediction, all passes after it") {
+TEST_CASE("HT on the device: a wrong prediction, and the blocks coded again") {
   cj2k_params p = many_blocks({{"target_bytes", "2500"}, {"frame_steps", "0"}});
   bool is_coded_again = false;
   for (const int corner : {40, 64, 90}) {
@@ -184,12 +184,7 @@ TEST_CASE("HT on the device: a wrong prediction, all passes after it") {
       std::copy_n(noise.components[0].samples.begin() + y * p.width, corner,
                   picture.components[0].samples.begin() + y * p.width);
     start_device(13);
-    const uint64_t all = launches("cj2k_ht_97"), chosen = launches("cj2k_ht_choose_97");
-    const int64_t resumed = check_equal(p, {picture});
-    // Both samples come before; a choice of passes comes with the rest.
-    const uint64_t without =
-        launches("cj2k_ht_97") - all - (launches("cj2k_ht_choose_97") - chosen);
-    is_coded_again |= without > 2 && resumed == 0;
+    is_coded_again |= check_equal(p, {picture}) > 0;
   }
   CHECK(is_coded_again);
 }
@@ -219,9 +214,9 @@ TEST_CASE("HT on the device: a GOP waits no more often than a frame") {
   // Frames need different numbers of predictions and rounds. The most count.
   const std::vector<Picture> pictures = sequence(p, 8);
   uint64_t least = ~uint64_t{0}, most = 0;
-  for (size_t i = 0; i < 3; ++i) {
+  for (size_t i = 0; i < pictures.size(); ++i) {
     const uint64_t waits = waits_of_gop(p, {pictures[i]});
-    CHECK(waits_of_gop(p, std::vector<Picture>(5, pictures[i])) == waits);
+    if (i < 3) CHECK(waits_of_gop(p, std::vector<Picture>(5, pictures[i])) == waits);
     least = std::min(least, waits);
     most = std::max(most, waits);
   }

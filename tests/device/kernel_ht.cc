@@ -207,7 +207,7 @@ class Check {
                         first_task,
                         static_cast<uint32_t>(tasks_.size()) - first_task,
                         bit_planes,
-                        bit_planes > 0 && tasks_.size() - first_task <= 2,
+                        bit_planes > 0 && tasks_.size() - first_task <= kHtNearPlanes,
                         {}});
   }
   void add_task(cuda::HtTask task, const cuda::QuantizeJob& job, int plane, int bit_planes,
@@ -229,25 +229,26 @@ class Check {
                   cuda::HtTask task) {
     const int bit_planes = task.bit_planes;
     const int lowest = static_cast<int>((*random_)() % static_cast<uint64_t>(bit_planes));
-    const int planes = std::min(2, bit_planes - lowest);
+    const int planes = std::min(kHtNearPlanes, bit_planes - lowest);
     const double weight = std::ldexp(1.3, static_cast<int>((*random_)() % 40) - 20);
-    double left[2] = {};
-    uint32_t significant[2];
+    double left[kHtNearPlanes] = {};
+    uint32_t significant[kHtNearPlanes];
     const HtSamples samples{block.data(), job.width, job.width, job.height};
     ref::ht_count_significant(samples, lowest, significant);
     for (int k = 0; k < planes; ++k)
       left[k] = ht_left_error(reversible_, weight, lowest + k, left_sum(block, job, lowest + k));
     const double total =
         ht_left_error(reversible_, weight, bit_planes, left_sum(block, job, bit_planes));
-    const HtBlockSums sums =
-        ht_block_sums(uint32_t{job.width} * job.height, planes, total, left, significant);
-    // The slopes of both planes, of one, and from one to the other.
-    const uint32_t low = significant[0], high = planes > 1 ? significant[1] : 0;
-    const std::array<std::pair<double, uint32_t>, 3> steps = {
-        {{sums.removed[0], ht_plane_bits(low, 0, sums.samples)},
-         {sums.removed[1], ht_plane_bits(high, 0, sums.samples)},
-         {sums.removed[0] - sums.removed[1], ht_plane_bits(low, high, sums.samples)}}};
-    const auto& [gain, bits] = steps[(*random_)() % 3];
+    const HtBlockSums sums = ht_block_sums(uint32_t{job.width} * job.height, weight, lowest, planes,
+                                           total, left, significant);
+    // The slopes of each plane, and from one to the other.
+    const auto step = [&](int to, int from) {
+      return std::pair(sums.removed[to] - (from < planes ? sums.removed[from] : 0),
+                       ht_plane_bits(sums.significant[to],
+                                     from < planes ? sums.significant[from] : 0, sums.samples));
+    };
+    const std::array steps = {step(0, 3), step(1, 3), step(2, 3), step(0, 1), step(1, 2)};
+    const auto& [gain, bits] = steps[(*random_)() % steps.size()];
     const int near = gain > 0 ? log_slope(gain, bits / 128 + 1) : 30000;
     constexpr int kAway[] = {-251, -250, -249, -201, -200, -199, -100, 0, 199, 200, 201, 400};
     const int slope = std::max(1, near + kAway[(*random_)() % std::size(kAway)]);
@@ -259,13 +260,13 @@ class Check {
                         task.bit_planes,
                         true,
                         {}});
-    chosen_.insert((planes < 2 ? 16 : 0) + 4 * passes.above + passes.lowest);
+    chosen_.insert(64 * planes + 16 * passes.of[2] + 4 * passes.of[1] + passes.of[0]);
     task.is_counted = true;
     for (int k = planes - 1; k >= 0; --k) {
       // The rooms are those of the block's planes.
       task.bit_planes = static_cast<uint8_t>(bit_planes);
       add_task(task, job, lowest + k, k == planes - 1 ? bit_planes : 0, 3);
-      tasks_.back().passes = k > 0 ? passes.above : passes.lowest;
+      tasks_.back().passes = passes.of[k];
     }
   }
   uint64_t left_sum(const std::vector<uint32_t>& block, const cuda::QuantizeJob& job,
@@ -451,9 +452,12 @@ TEST_CASE("HT kernels: the passes that a slope can choose") {
       CHECK(check.hulls() > 10);
     }
   });
-  // Of one plane: none, cleanup. Of two: none, one or two passes of the lowest, all of the one above,
-  // and all with one or two of the lowest.
-  CHECK(chosen == std::set<int>{16, 17, 0, 1, 2, 12, 13, 14});
+  // Many combinations, of each number of planes: none, and one, two and three planes of it.
+  CHECK(chosen.size() > 30);
+  for (int planes = 1; planes <= kHtNearPlanes; ++planes) {
+    CHECK(chosen.count(64 * planes) == 1);
+    CHECK(chosen.count(64 * planes + 1) == 1);
+  }
 }
 /// The ends of streams: all numbers of bits in the last bytes, dense and sparse.
 TEST_CASE("HT kernels: many tiny blocks") {

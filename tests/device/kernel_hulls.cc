@@ -15,6 +15,7 @@
 // core/ comes after simt/, because both define CJ2K_SIMT_HD.
 #include "core/distortion.h"
 #include "core/ebcot/segments.h"
+#include "core/stop.h"
 #include "kernels/ebcot/tier1.h"
 #include "stages/hull.h"
 #include "stages/quantize.h"
@@ -307,8 +308,11 @@ void check_packed(Gpu& gpu, const Gop& gop, const std::vector<uint32_t>& list,
     const int points = build_hull(b.passes.data(), static_cast<int>(b.passes.size()),
                                   gop.job(number).weight, keep_all, hull, &removed);
     const size_t frame = number / gop.buffers.num_blocks;
+    const Tier1Job& job = gop.job(number);
     const uint32_t threshold =
-        has_thresholds ? thresholds[frame * CJ2K_MAX_COMPONENTS + gop.job(number).component] : 0;
+        has_thresholds ? pause_threshold(thresholds[frame * CJ2K_MAX_COMPONENTS + job.component],
+                                         static_cast<Orientation>(job.orientation))
+                       : 0;
     uint32_t length = 0;
     int taken = 0;
     while (taken < points && hull[taken].slope + kPackMargin >= threshold)

@@ -110,10 +110,11 @@ Expected expect(const Ended& gop, uint32_t frame) {
       const Tier1Result& r = gop.results[frame * gop.num_blocks + b];
       if (r.planes_left == 0) continue;
       const uint16_t threshold = thresholds[gop.jobs[b].component];
-      const uint16_t last =
-          r.num_hull > 0 ? gop.hull[r.first_hull + r.num_hull - 1].slope : kMaxSlope;
-      if (last < threshold) continue;
-      if (best_slope_left(gop.jobs[b].weight, r.planes_left) < threshold) continue;
+      double left = r.total_distortion + r.left_distortion;
+      if (r.num_hull > 0) left -= gop.hull[r.first_hull + r.num_hull - 1].distortion;
+      const auto point = [&](int i) { return gop.hull[r.first_hull + static_cast<uint32_t>(i)]; };
+      if (slope_left(point, r.num_hull, left, gop.jobs[b].weight, r.planes_left) < threshold)
+        continue;
       expected.stopped[b] = 0;
       ++expected.num_resumed;
     }

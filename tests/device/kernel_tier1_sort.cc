@@ -116,9 +116,10 @@ class Check {
   }
 
   Modelled expected(size_t block, uint32_t last_plane) const {
+    const uint16_t threshold =
+        thresholds_[block / gop_.buffers().num_blocks * CJ2K_MAX_COMPONENTS + job(block).component];
     return expected(block, last_plane, symbols_,
-                    thresholds_[block / gop_.buffers().num_blocks * CJ2K_MAX_COMPONENTS +
-                                job(block).component]);
+                    pause_threshold(threshold, static_cast<Orientation>(job(block).orientation)));
   }
   Modelled expected(size_t block, uint32_t last_plane, const std::vector<PassSymbols>& symbols,
                     uint16_t threshold) const {
@@ -199,8 +200,12 @@ class Check {
         thresholds_[block / gop_.buffers().num_blocks * CJ2K_MAX_COMPONENTS + job(block).component];
     const Modelled modelled = expected(block, last_plane);
     const int to = job(block).size == 2 ? static_cast<int>(last_plane) : modelled.last;
-    return modelled.codes ? expected(block, static_cast<uint32_t>(to), made, threshold).decisions
-                          : 0;
+    return modelled.codes
+               ? expected(
+                     block, static_cast<uint32_t>(to), made,
+                     pause_threshold(threshold, static_cast<Orientation>(job(block).orientation)))
+                     .decisions
+               : 0;
   }
 
   /// Sorts the blocks as `model` left them.

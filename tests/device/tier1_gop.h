@@ -195,12 +195,13 @@ class Gop {
     REQUIRE(coder_->code(gpu_.stream, buffers_, list, stop, scratch_.as<void>()) == Status::kOk);
     REQUIRE(gpu_.stream.synchronize() == Status::kOk);
     for (const uint32_t block : blocks) {
-      const size_t component = items_[block % items_.size()].component;
+      const auto& item = items_[block % items_.size()];
       const size_t frame = block / items_.size();
-      code_on_host(
-          block,
-          thresholds.empty() ? uint16_t{0} : thresholds[frame * CJ2K_MAX_COMPONENTS + component],
-          static_cast<int>(last_plane));
+      const uint16_t threshold = thresholds.empty()
+                                     ? uint16_t{0}
+                                     : thresholds[frame * CJ2K_MAX_COMPONENTS + item.component];
+      code_on_host(block, pause_threshold(threshold, item.orientation),
+                   static_cast<int>(last_plane));
     }
   }
 

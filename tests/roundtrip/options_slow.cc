@@ -115,7 +115,7 @@ const std::vector<Settings> kEachOption = {
      {"tile_parts", "resolution"},
      {"sop", "1"}},
     {{"roi", "40,20,30,30"}},
-    {{"roi", "40,20,30,30"}, {"depth", "12"}},
+    {{"roi", "40,20,30,30"}, {"depth", "12"}, {"mct", "off"}},
     {{"roi", "0,0,1,1/140,80,9,9"}, {"levels", "2"}, {"cblk", "8x8"}},
     {{"sop", "1"}},
     {{"eph", "1"}},

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
+#include <array>
 #include <bit>
 #include <utility>
 
+#include "core/ht/plane_choice.h"
 #include "stages/ht/ht_block.h"
 #include "stages/target.h"
 #include "support/check.h"
@@ -21,11 +23,11 @@ std::vector<uint8_t> cleanup(const TestBlock& block, int plane, bool simd) {
   return out;
 }
 
-std::pair<uint32_t, uint32_t> significant(const TestBlock& block, int plane, bool simd) {
+std::array<uint32_t, kHtNearPlanes> significant(const TestBlock& block, int plane, bool simd) {
   const HtSamples samples{block.samples().data(), block.stride(), block.width(), block.height()};
-  uint32_t counts[2];
-  (simd ? simd::ht_count_significant : ref::ht_count_significant)(samples, plane, counts);
-  return {counts[0], counts[1]};
+  std::array<uint32_t, kHtNearPlanes> counts;
+  (simd ? simd::ht_count_significant : ref::ht_count_significant)(samples, plane, counts.data());
+  return counts;
 }
 
 struct Refined {

@@ -183,58 +183,81 @@ TEST_CASE("HT: planes and passes at a slope") {
     const double squared = std::ldexp(1.0, 2 * n) * 8 * std::log(2.0) / 6;
     const auto slope = static_cast<uint16_t>(log_slope(1.01 * squared, 1));
     CHECK(ht_lowest_plane(1.0, slope) == n);
-    CHECK(ht_planes_at(1.0, slope, 12).lowest == n);
-    CHECK(ht_planes_at(1.0, slope, 12).end == n + 2);
-    CHECK(ht_planes_at(1.0, slope, n + 1).end == n + 1);
+    // The plane below it, if there is one, and two above.
+    CHECK(ht_planes_at(1.0, {slope, slope}, 12).lowest == std::max(n - 1, 0));
+    CHECK(ht_planes_at(1.0, {slope, slope}, 12).end == n + 3);
+    CHECK(ht_planes_at(1.0, {slope, slope}, n + 1).end == n + 1);
+    // Of a range of slopes, all planes.
+    const auto high = static_cast<uint16_t>(slope + 2 * kHtPlaneSlopes);
+    CHECK(ht_planes_at(1.0, {slope, high}, 12).lowest == std::max(n - 1, 0));
+    CHECK(ht_planes_at(1.0, {slope, high}, 12).end == std::min(n + 5, 12));
+    CHECK(ht_planes_at(1.0, {0, slope}, 12).lowest == 0);
+    CHECK(ht_planes_at(1.0, {0, slope}, 12).end == 12);
     // Steps of 2^-(7/8) put S that much higher in steps.
     CHECK(ht_lowest_plane(1.0, slope, 7) == n);
     CHECK(ht_lowest_plane(1.0, static_cast<uint16_t>(slope + 64), 7) == n + 1);
-    // A block with planes below n paused resumes only for a lower slope.
-    CHECK_FALSE(ht_resumes(1.0, slope, n));
-    CHECK(ht_resumes(1.0, slope, n + 1));
-    CHECK(ht_resumes(1.0, static_cast<uint16_t>(slope - 2 * kHtPlaneSlopes), n) == (n > 0));
   }
   CHECK(ht_lowest_plane(1.0, 0) == 0);
-  CHECK(ht_resumes(1.0, 0, 1));
-  CHECK_FALSE(ht_resumes(1.0, 0, 0));
   CHECK(ht_passes(4, 3, HtPoints::kAll) == 3);
   CHECK(ht_passes(3, 3, HtPoints::kAll) == 2);
   CHECK(ht_passes(0, 0, HtPoints::kAll) == 1);
   CHECK(ht_passes(4, 3, HtPoints::kEstimate) == 1);
 }
 
-/// A block of 4096 samples, of which 400 are significant at the lowest plane and 100 above. From
-/// plane to plane the cleanup pass takes (100 + 300 * 6.25) / 8 + 1 = 247 bytes more.
-HtPasses passes_near(double step_gain, int slope, uint32_t high = 100, int lowest = 3) {
-  return ht_passes_near({4096, {400, high}, {1e9 + step_gain, 1e9}}, slope, lowest, 2);
-}
+/// A block of 4096 samples at planes 3 to 6, dense at the lowest. Each plane has a third of the
+/// samples of the one below. Plane 5 removes `steep` per byte over plane 6, and each plane below it an
+/// `octaves`th octave less.
+struct PassesNear {
+  HtBlockSums sums{4096, {1350, 450, 150, 50}, {}, {}};
+  uint32_t bits(int k) const {
+    return ht_plane_bits(sums.significant[k], k < 3 ? sums.significant[k + 1] : 0, sums.samples);
+  }
+  double bytes(int k) const { return bits(k) / 128 + 1; }
+  explicit PassesNear(double per_byte, double ratio = 8) {
+    double slope = per_byte, removed = 0;
+    for (int k = 3; k >= 0; --k, slope /= ratio) sums.removed[k] = removed += slope * bytes(k);
+  }
+  /// The digits are the passes, from the lowest plane up.
+  int at(int slope, int lowest = 3, int planes = 4) const {
+    const HtPasses p = ht_passes_near(sums, slope, lowest, planes);
+    return p.of[0] * 1000 + p.of[1] * 100 + p.of[2] * 10 + p.of[3];
+  }
+};
 
 TEST_CASE("HT: the passes that a slope may choose") {
-  const auto is = [](const HtPasses& passes, int lowest, int above) {
-    return passes.lowest == lowest && passes.above == above;
-  };
-  const double gain = 247 * 1000.0;
-  const int step = log_slope(1000, 1);
-  CHECK(is(passes_near(gain, step), 1, 3));
-  CHECK(is(passes_near(gain, step - kHtNear), 1, 3));
-  CHECK(is(passes_near(gain, step + kHtNear), 1, 3));
-  // Steeper: the lowest plane alone; with SigProp, if there is a plane below; dense blocks.
-  CHECK(is(passes_near(gain, step - kHtNear - 1), 1, 0));
-  CHECK(is(passes_near(gain, step - kHtSteep - 1), 2, 0));
-  CHECK(is(passes_near(gain, step - kHtSteep - 1, 100, 0), 1, 0));
-  CHECK(is(passes_near(gain, step - kHtSteep - 200, 400), 2, 0));
-  CHECK(is(ht_passes_near({4096, {700, 600}, {3e9, 1e9}}, 24576, 3, 2), 2, 3));
-  // Flatter: the plane above alone, or nothing.
-  CHECK(is(passes_near(gain, step + kHtNear + 1), 0, 3));
-  const int whole = log_slope(1e9, 100 * ht_new_sample_bits(100, 4096) / 128 + 1);
-  CHECK(is(passes_near(gain, whole + kHtNear), 0, 3));
-  CHECK(is(passes_near(gain, whole + kHtNear + 1), 0, 0));
-  // One plane.
-  const int single = log_slope(1e6, 400 * ht_new_sample_bits(400, 4096) / 128 + 1);
-  CHECK(is(ht_passes_near({4096, {400, 0}, {1e6, 0}}, single + kHtNear, 3, 1), 1, 0));
-  CHECK(is(ht_passes_near({4096, {400, 0}, {1e6, 0}}, single + kHtNear + 1, 3, 1), 0, 0));
-  // A plane that removes no error.
-  CHECK(is(ht_passes_near({16, {1, 0}, {-1, 0}}, 24576, 0, 1), 0, 0));
+  const PassesNear block(512 * 64);
+  const int step[] = {log_slope(64, 1), log_slope(512, 1), log_slope(512 * 8, 1),
+                      log_slope(512 * 64, 1)};
+  // Three octaves lie between the planes. At the slope of a step, the planes on both sides of it may be
+  // chosen; the nearest plane with SigProp, because its own step is steep.
+  CHECK(block.at(step[0]) == 1200);
+  CHECK(block.at(step[1]) == 130);
+  CHECK(block.at(step[2]) == 33);
+  CHECK(block.at(step[3]) == 3);
+  CHECK(block.at(step[3] + kHtNear + 1) == 0);
+  // Further away than kHtNear, one of them.
+  CHECK(block.at(step[0] + kHtNear) == 1200);
+  CHECK(block.at(step[0] + kHtNear + 1) == 200);
+  CHECK(block.at(step[0] - kHtNear) == 1200);
+  CHECK(block.at(step[0] - kHtNear - 1) == 1000);
+  CHECK(block.at(step[0] - kHtSteep - 1) == 2000);
+  CHECK(block.at(step[0] - kHtSteep - 1, 0) == 1000);  // there is no plane below 0
+  // At plane 0 there is none below the nearest one: the next one has MagRef.
+  CHECK(block.at(step[1] - kHtNear - 1, 0) == 300);
+  // A flat plane before a steep one: the coarser plane may be chosen, too.
+  PassesNear flat(512 * 64);
+  flat.sums.removed[1] = flat.sums.removed[2] + 0.01;
+  CHECK(flat.at(log_slope(150, 1)) % 1000 == 30);
+  // MagRef at a plane that removes as much as the plane below.
+  PassesNear refined(512 * 64);
+  refined.sums.refined[2] = refined.sums.removed[1] - refined.sums.removed[2];
+  CHECK(block.at(step[1] - kHtNear - 1) == 100);
+  CHECK(refined.at(step[1] - kHtNear - 1) == 130);
+  // Planes without samples are not there, nor those that remove no error.
+  PassesNear empty(512 * 64);
+  empty.sums.significant[3] = 0;
+  CHECK(empty.at(step[3]) % 10 == 0);
+  CHECK(ht_passes_near({16, {1, 0, 0, 0}, {-1, 0, 0, 0}, {}}, 24576, 0, 1).of[0] == 0);
 }
 
 TEST_CASE("HT blocks have the bytes of the model, and decode to its values") {

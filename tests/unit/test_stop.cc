@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <random>
 #include <vector>
@@ -90,6 +91,39 @@ TEST_CASE("the best slope left, by hand") {
   CHECK(best_slope_left(1.0, 31) == kSlopeUnit + 65 * 256);
   CHECK(best_slope_left(0.25, 1) == kSlopeUnit + 3 * 256);
   CHECK(best_slope_left(0x1p100, 31) == kMaxSlope);
+}
+
+TEST_CASE("a paused block resumes for the error that is left, not for its last slope alone") {
+  const HullPoint hull[] = {{100, 1, 30000, 9000},
+                            {150, 4, 29000, 9500},
+                            {260, 5, 28500, 9600},
+                            {300, 6, 28000, 9700},
+                            {400, 7, 26000, 9800}};
+  const auto point = [&](int i) { return hull[i]; };
+  // Little is left: the last slope counts.
+  CHECK(slope_left(point, 5, 1, 1e9, 4) == 26000);
+  // As much as would be steeper in the bytes of the last plane, those of three points.
+  const double left = 300.0 * 250;  // 400 - 150 bytes
+  CHECK(slope_left(point, 5, left, 1e9, 4) == log_slope(300, 1));
+  CHECK(log_slope(300, 1) > 26000);
+  // With three points or fewer, in all bytes.
+  CHECK(slope_left(point, 3, 400.0 * 260, 1e9, 4) == std::max<int>(28500, log_slope(400, 1)));
+  // Never above what the planes can have at all.
+  CHECK(slope_left(point, 5, 1e30, 1.0, 2) == best_slope_left(1.0, 2));
+  CHECK(slope_left(point, 0, 1e30, 1.0, 2) == best_slope_left(1.0, 2));
+}
+
+TEST_CASE("blocks of LL never pause") {
+  CHECK(pause_threshold(1234, kLL) == 0);
+  CHECK(pause_threshold(1234, kHL) == 1234);
+}
+
+TEST_CASE("the value of a slope is the least that reaches it") {
+  for (int slope = 2; slope < 65536; slope += 7) {
+    const double value = slope_value(static_cast<uint16_t>(slope));
+    CHECK(log_slope(value, 1) >= slope);
+    CHECK(log_slope(value * (1 - 0x1p-52), 1) < slope);
+  }
 }
 
 TEST_CASE("a pause from passes: what lies below the last plane, and the last plane's bytes") {

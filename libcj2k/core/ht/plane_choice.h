@@ -12,6 +12,7 @@
 #include "core/distortion.h"
 #include "core/hd.h"
 #include "core/slope.h"
+#include "core/slope_search.h"
 
 namespace cj2k {
 
@@ -48,17 +49,22 @@ CJ2K_HD constexpr int ht_lowest_plane(double weight, uint16_t slope, uint32_t st
   return position < 0 ? 0 : position / kHtPlaneSlopes;
 }
 
+/// Planes that rate control may want at one slope.
+inline constexpr int kHtNearPlanes = 4;
+
 /// At a slope, all coefficients want about the same step in the picture: S^2 = 6 slope / (8 ln 2),
 /// from D = S^2 / 12 and dD/dR = -2 ln 2 D per bit, as in quality_slope with S twice as large for
-/// the dead zone. Measured, the plane that rate control takes is the nearest one or the one beside
-/// it; together with the refinement passes, that is plane floor(log2 S) and the one above.
+/// the dead zone. Measured, photographs take plane floor(log2 S) or the one above, with its
+/// refinement passes. Sharp edges and text also take the next one above, and blocks of few bytes the
+/// one below: there a plane may cost no whole byte.
 /// @param weight      squared error of the picture per squared unit of quantised coefficient
-/// @param slope       log-slope; 0: all planes
+/// @param slopes      the lowest and the highest; lowest 0: all planes
 /// @param bit_planes  of the block's magnitudes
-CJ2K_HD constexpr HtPlanes ht_planes_at(double weight, uint16_t slope, int bit_planes) {
-  if (slope == 0) return {0, bit_planes};
-  const int lowest = ht_lowest_plane(weight, slope);
-  const int end = lowest + 2;
+CJ2K_HD constexpr HtPlanes ht_planes_at(double weight, SlopeRange slopes, int bit_planes) {
+  if (slopes.lowest == 0) return {0, bit_planes};
+  const int nearest = ht_lowest_plane(weight, slopes.lowest);
+  const int lowest = nearest > 0 ? nearest - 1 : 0;
+  const int end = ht_lowest_plane(weight, slopes.highest) + kHtNearPlanes - 1;
   return {lowest, end < bit_planes ? end : bit_planes};
 }
 
@@ -70,12 +76,14 @@ CJ2K_HD constexpr int ht_passes(int plane, int lowest, HtPoints points) {
   return plane == lowest ? 2 : 3;
 }
 
-/// What is known of a block before its passes are coded.
+/// What is known of a block before its passes are coded. [0] is of the lowest plane.
 struct HtBlockSums {
   uint32_t samples;
-  uint32_t significant[2];  ///< samples of 2^lowest or more; and of 2^(lowest + 1) or more
-  double removed[2];  ///< weighted squared error that the cleanup pass at each of them removes
+  uint32_t significant[kHtNearPlanes];  ///< samples in the cleanup pass
+  double removed[kHtNearPlanes];        ///< weighted squared error that the cleanup pass removes
+  double refined[kHtNearPlanes];        ///< about what MagRef below it removes
 };
+
 /// Squared error of the picture if a block is decoded without its lowest `planes` planes.
 /// @param weight  squared error of the picture per squared unit of quantised coefficient
 /// @param sum     of LeftPlanes (core/distortion.h); with planes = 0, the number of samples that are 0
@@ -86,20 +94,31 @@ CJ2K_HD constexpr double ht_left_error(bool reversible, double weight, int plane
   return weight * static_cast<double>(sum) / 4;
 }
 
-/// @param planes       from the lowest plane up, in which the block is coded: 1 or 2
+/// @param weight       of the block, as in ht_left_error
+/// @param lowest       plane
+/// @param planes       from the lowest plane up, 1 .. kHtNearPlanes
 /// @param total        ht_left_error without any plane
-/// @param left         [planes] ht_left_error of the lowest plane, and of the plane above
+/// @param left         [planes] ht_left_error, from the lowest plane up
 /// @param significant  [planes] samples
-CJ2K_HD constexpr HtBlockSums ht_block_sums(uint32_t samples, int planes, double total,
-                                            const double* left, const uint32_t* significant) {
-  return {samples,
-          {significant[0], planes > 1 ? significant[1] : 0},
-          {total - left[0], planes > 1 ? total - left[1] : 0}};
+CJ2K_HD_INLINE constexpr HtBlockSums ht_block_sums(uint32_t samples, double weight, int lowest,
+                                                   int planes, double total, const double* left,
+                                                   const uint32_t* significant) {
+  HtBlockSums sums{samples, {}, {}, {}};
+  CJ2K_HD_UNROLL
+  for (int k = 0; k < kHtNearPlanes; ++k) {
+    if (k >= planes) continue;
+    sums.significant[k] = significant[k];
+    sums.removed[k] = total - left[k];
+    // Three quarters of 4^plane / 12 for each sample.
+    sums.refined[k] =
+        weight * significant[k] * (static_cast<double>(uint64_t{1} << 2 * (lowest + k)) / 16);
+  }
+  return sums;
 }
 
-/// Passes to code at the lowest plane, and at the one above; 0: none of that plane.
+/// Passes to code, from the lowest plane up; 0: none of that plane.
 struct HtPasses {
-  int lowest, above;
+  int of[kHtNearPlanes];
 };
 
 /// Where rate control is expected to end, above the threshold for coding.
@@ -158,37 +177,65 @@ CJ2K_HD constexpr uint32_t ht_plane_bits(uint32_t low, uint32_t high, uint32_t s
   return 16 * high + (low - high) * ht_new_sample_bits(low, samples);
 }
 
-/// The passes whose points rate control may choose if it ends near a slope. Where the step
-/// from one cleanup plane to the next is much steeper than the slope, the plane above is left out,
-/// but in dense blocks its MagRef may be as good as the next plane; where it is much flatter, the
-/// lowest plane is.
+/// The passes whose points rate control may choose if it ends near a slope. A point may be chosen if
+/// no step to a finer plane is much steeper than the slope, and no step to it, from a coarser plane or
+/// from nothing, is much flatter. At plane floor(log2 S) and below, MagRef would make a step of half of
+/// S or less. Above, it may be as good as the plane below, where that finds few new samples.
 /// @param slope   where rate control is expected to end
-/// @param lowest  plane
-/// @param planes  1: there is no plane above in the block; 2
-CJ2K_HD constexpr HtPasses ht_passes_near(const HtBlockSums& sums, int slope, int lowest,
-                                          int planes) {
+/// @param lowest  plane: that of ht_planes_at
+/// @param planes  of the block, 1 .. kHtNearPlanes
+CJ2K_HD_INLINE constexpr HtPasses ht_passes_near(const HtBlockSums& sums, int slope, int lowest,
+                                                 int planes) {
   const auto estimate = [](double gain, uint32_t sixteenths) {
     return gain > 0 ? int{log_slope(gain, sixteenths / 128 + 1)} : 0;
   };
-  const uint32_t low = sums.significant[0], high = sums.significant[1];
-  const int first = estimate(sums.removed[0], ht_plane_bits(low, 0, sums.samples));
-  if (planes < 2) return {first < slope - kHtNear ? 0 : 1, 0};
-  const int step =
-      estimate(sums.removed[0] - sums.removed[1], ht_plane_bits(low, high, sums.samples));
-  if (step > slope + kHtNear) {
-    const bool has_sig_prop = lowest > 0 && step > slope + kHtSteep;
-    return {has_sig_prop ? 2 : 1, high >= sums.samples / 8 ? 3 : 0};
+  const auto& significant = sums.significant;
+  CJ2K_HD_UNROLL
+  for (int k = kHtNearPlanes - 1; k >= 0; --k) {
+    if (k < planes && significant[k] == 0) planes = k;
   }
-  if (step >= slope - kHtNear) return {1, 3};
-  const int above = estimate(sums.removed[1], ht_plane_bits(high, 0, sums.samples));
-  return {0, first < slope - kHtNear && above < slope - kHtNear ? 0 : 3};
-}
-
-/// Whether a block that paused has planes that a slope asks for. What is paused below them has not
-/// been chosen in any measurement, however steep the last slope of the block is.
-/// @param planes_left  of the block, that are not coded
-CJ2K_HD constexpr bool ht_resumes(double weight, uint16_t slope, int planes_left) {
-  return planes_left > 0 && ht_planes_at(weight, slope, planes_left).lowest < planes_left;
+  const auto is_dense = [&](uint32_t count) { return count >= sums.samples / 8; };
+  const int nearest = lowest > 0 ? 1 : 0;
+  bool is_steep = false;  // the step to the nearest plane
+  HtPasses passes{};
+  CJ2K_HD_UNROLL
+  for (int k = 0; k < kHtNearPlanes; ++k) {
+    if (k >= planes) continue;
+    CJ2K_HD_UNROLL
+    for (int refined = 0; refined < 2; ++refined) {
+      if (refined != 0 && k <= nearest) continue;
+      // MagRef takes a bit of each significant sample, and three quarters of its error.
+      const uint32_t more_bits = refined != 0 ? 16 * significant[k] : 0;
+      const double removed = sums.removed[k] + (refined != 0 ? sums.refined[k] : 0);
+      const uint32_t first_bits = ht_plane_bits(significant[k], 0, sums.samples);
+      int to = estimate(removed, first_bits + more_bits), from = 0, last = to;
+      uint32_t bits = more_bits;
+      CJ2K_HD_UNROLL
+      for (int coarser = 1; coarser < kHtNearPlanes; ++coarser) {
+        if (coarser <= k || coarser >= planes) continue;
+        bits += ht_plane_bits(significant[coarser - 1], significant[coarser], sums.samples);
+        const int step = estimate(removed - sums.removed[coarser], bits);
+        if (coarser == k + 1) last = step;
+        if (step < to) to = step;
+      }
+      bits = 0;
+      CJ2K_HD_UNROLL
+      for (int finer = kHtNearPlanes - 2; finer >= 0; --finer) {
+        if (finer >= k) continue;
+        bits += ht_plane_bits(significant[finer], significant[finer + 1], sums.samples);
+        const int step =
+            estimate(sums.removed[finer] - removed, bits > more_bits ? bits - more_bits : 0);
+        if (step > from) from = step;
+      }
+      if (from > slope + kHtNear || to < slope - kHtNear) continue;
+      const bool has_sig_prop = lowest + k > 0 && last > slope + kHtSteep;
+      passes.of[k] = k > nearest ? 3 : has_sig_prop ? 2 : 1;
+      is_steep |= k == nearest && last > slope + kHtNear;
+    }
+    // In dense blocks SigProp finds more than MagRef alone.
+    if (k == nearest + 1 && is_steep && is_dense(significant[k])) passes.of[k] = 3;
+  }
+  return passes;
 }
 
 /// How far a step set s (plan.h) puts S from the best position, 2^n * 2^(kHtBestPosition / 512)

@@ -45,8 +45,8 @@ struct HtRefinement {
 ///   @param reversible  the samples are those of the 5/3
 ///   @param sig_prop, both  kMaxHtRefinementBytes each: the two segments that may be chosen from.
 ///                          `both` may be null: then there is SigProp alone, and both_bytes is 0
-/// ht_count_significant: the samples of 2^plane or more, and of 2^(plane + 1) or more; `plane` is
-/// 0 .. 29.
+/// ht_count_significant: counts[k] = the samples of 2^(plane + k) or more, for k < kHtNearPlanes;
+/// `plane` is 0 .. 29.
 /// Allocate: no. Deterministic: yes. Thread-safe: yes.
 namespace ref {
 uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "core/distortion.h"
+#include "core/ht/plane_choice.h"
 #include "core/ht/segments.h"
 #include "stages/ht/ht_block.h"
 
@@ -211,12 +212,11 @@ uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out) {
 }
 
 void ht_count_significant(const HtSamples& samples, int plane, uint32_t* counts) {
-  counts[0] = counts[1] = 0;
+  std::fill_n(counts, kHtNearPlanes, 0u);
   for (int y = 0; y < samples.height; ++y) {
     for (int x = 0; x < samples.width; ++x) {
       const uint32_t bits = (samples.data[y * samples.stride + x] & ~kSign) >> plane;
-      counts[0] += bits > 0 ? 1 : 0;
-      counts[1] += bits > 1 ? 1 : 0;
+      for (int k = 0; k < kHtNearPlanes; ++k) counts[k] += bits >> k > 0 ? 1 : 0;
     }
   }
 }

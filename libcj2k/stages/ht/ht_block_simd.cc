@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/distortion.h"
+#include "core/ht/plane_choice.h"
 #include "core/ht/segments.h"
 #include "stages/ht/ht_block.h"
 #include "stages/target.h"
@@ -552,9 +553,14 @@ void count_significant(const HtSamples& samples, int plane, uint32_t* counts) {
   const hn::ScalableTag<int32_t> di;
   const int lanes = static_cast<int>(hn::Lanes(di));
   const auto magnitude_bits = hn::Set(di, 0x7FFFFFFF);
-  const auto most0 = hn::Set(di, (1 << plane) - 1), most1 = hn::Set(di, (2 << plane) - 1);
-  auto sum0 = hn::Zero(di), sum1 = hn::Zero(di);
-  counts[0] = counts[1] = 0;
+  // Magnitudes have 31 bits.
+  const auto most_of = [&](int planes) {
+    return hn::Set(di, static_cast<int32_t>((uint32_t{1} << std::min(planes, 31)) - 1));
+  };
+  const auto most0 = most_of(plane), most1 = most_of(plane + 1);
+  const auto most2 = most_of(plane + 2), most3 = most_of(plane + 3);
+  auto sum0 = hn::Zero(di), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  std::fill_n(counts, kHtNearPlanes, 0u);
   for (int y = 0; y < samples.height; ++y) {
     const uint32_t* row = samples.data + y * samples.stride;
     int x = 0;
@@ -564,15 +570,18 @@ void count_significant(const HtSamples& samples, int plane, uint32_t* counts) {
       // A mask is -1 in its lanes.
       sum0 = hn::Sub(sum0, hn::VecFromMask(di, hn::Gt(magnitude, most0)));
       sum1 = hn::Sub(sum1, hn::VecFromMask(di, hn::Gt(magnitude, most1)));
+      sum2 = hn::Sub(sum2, hn::VecFromMask(di, hn::Gt(magnitude, most2)));
+      sum3 = hn::Sub(sum3, hn::VecFromMask(di, hn::Gt(magnitude, most3)));
     }
     for (; x < samples.width; ++x) {
       const uint32_t bits = (row[x] & 0x7FFFFFFF) >> plane;
-      counts[0] += bits > 0 ? 1 : 0;
-      counts[1] += bits > 1 ? 1 : 0;
+      for (int k = 0; k < kHtNearPlanes; ++k) counts[k] += bits >> k > 0 ? 1 : 0;
     }
   }
   counts[0] += static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(di, sum0)));
   counts[1] += static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(di, sum1)));
+  counts[2] += static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(di, sum2)));
+  counts[3] += static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(di, sum3)));
 }
 
 int64_t target() { return HWY_TARGET; }

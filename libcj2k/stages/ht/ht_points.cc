@@ -34,37 +34,41 @@ HtPlanes within_bound(const Plan& plan, HtPlanes planes, int bit_planes) {
   const int bound = magnitude_bound_of(plan.params);
   const int least = bound > 0 ? bit_planes - bound : 0;
   if (least <= 0 || planes.lowest > least) return planes;
-  return {least, std::max(planes.end, std::min(least + 2, bit_planes)), true};
+  return {least, std::max(planes.end, std::min(least + kHtNearPlanes, bit_planes)), true};
 }
 
 }  // namespace
 
-HtPlanes ht_planes_to_code(const Plan& plan, const CodedBlock& coded, double weight,
-                           uint16_t threshold, int bit_planes) {
+HtPlanes ht_planes_to_code(const Plan& plan, double weight, SlopeRange slopes, int bit_planes) {
   if (plan.params.lossless) return {0, std::min(bit_planes, 1)};
-  HtPlanes planes = ht_planes_at(weight, threshold, bit_planes);
-  if (!coded.is_coded) return within_bound(plan, planes, bit_planes);
-  // A block that resumes takes one more plane at least.
-  planes.lowest = std::min(planes.lowest, coded.planes_left - 1);
-  planes = within_bound(plan, planes, bit_planes);
-  planes.end = coded.planes_left;
-  return planes;
+  return within_bound(plan, ht_planes_at(weight, slopes, bit_planes), bit_planes);
 }
 
-HtPoints ht_points_to_make(const Plan& plan, const CodedBlock& coded, const HtPlanes& planes,
-                           uint16_t threshold, HtPoints asked) {
-  if (asked != HtPoints::kNearSlope) return asked;
-  const bool is_few = !may_choose_ht_passes(plan) || coded.is_coded || threshold == 0 ||
-                      planes.is_all || planes.end <= planes.lowest;
-  return is_few ? HtPoints::kAll : asked;
+HtPoints ht_points_to_make(uint16_t threshold, const HtPlanes& planes, HtPoints asked) {
+  const bool has_choice = threshold > 0 && !planes.is_all && planes.lowest < planes.end;
+  return asked == HtPoints::kNearSlope && !has_choice ? HtPoints::kAll : asked;
 }
 
-HtPasses ht_passes_to_code(const CodeBlock& block, const HtPlanes& planes, uint16_t threshold,
-                           double total, const double* left, const uint32_t* significant) {
+HtPasses ht_passes_to_code(const CodeBlock& block, double weight, const HtPlanes& planes,
+                           uint16_t threshold, double total, const double* left,
+                           const uint32_t* significant) {
   const int count = planes.end - planes.lowest;
   const auto samples = static_cast<uint32_t>(block.width) * static_cast<uint32_t>(block.height);
-  const HtBlockSums sums = ht_block_sums(samples, count, total, left, significant);
+  const HtBlockSums sums =
+      ht_block_sums(samples, weight, planes.lowest, count, total, left, significant);
   return ht_passes_near(sums, threshold + kHtExpected, planes.lowest, count);
+}
+
+void HtChoices::add(const Plan& plan, uint32_t index, const CodedBlock& coded, int points,
+                    uint16_t slope, uint32_t step_set) {
+  const CodeBlock& block = plan.blocks[index];
+  if (points == 0 || block.orientation == kLL) return;
+  const Subband& band = subband_of(plan, block, step_set);
+  const int plane = band.max_bit_planes - 1 - coded.codes[points - 1].zero_bit_planes;
+  const HtPlanes planes =
+      ht_planes_at(distortion_weight(plan, block, step_set), {slope, slope}, band.max_bit_planes);
+  ++all_;
+  far_ += plane > planes.end - 2 || (plane == planes.lowest && plane > 0);
 }
 
 void count_ht_passes(const HtPlane& plane, CodedBlock& coded) {
@@ -99,16 +103,12 @@ int make_ht_points(const HtPlane& plane, const Subband& band, double weight, dou
   return count;
 }
 
-void end_ht_call(const CodedBlock& before, const HtPlanes& planes, int bit_planes, double total,
-                 CodedBlock& coded) {
+void end_ht_call(const HtPlanes& planes, int bit_planes, double total, CodedBlock& coded) {
   coded.is_coded = true;
   coded.total_distortion = total;
   const int planes_left = planes.is_all ? 0 : planes.lowest;
   coded.planes_left = static_cast<uint8_t>(std::min(planes_left, bit_planes));
   coded.num_passes_left = static_cast<uint8_t>(3 * coded.planes_left);
-  if (before.is_coded)
-    coded.num_passes_resumed =
-        static_cast<uint8_t>(coded.num_passes_resumed + coded.num_passes - before.num_passes);
 }
 
 int build_ht_hull(HtPoint* points, int count, double weight, const HtHull& out) {

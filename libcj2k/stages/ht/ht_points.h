@@ -26,12 +26,6 @@ struct HtPoint {
   double distortion;      ///< squared error removed, weighted
 };
 
-/// CodedBlock::coder_state of the CPU backend: all points of the planes coded so far.
-struct HtState {
-  const HtPoint* points;
-  int count;
-};
-
 /// The passes of one cleanup plane, coded.
 struct HtPlane {
   int plane;
@@ -45,30 +39,41 @@ struct HtPlane {
   const uint8_t *cleanup, *sig_prop, *both;
 };
 
-/// The cleanup planes that a call codes, of which there may be none.
-/// @param coded       the block before the call
+/// The cleanup planes of a block, of which there may be none.
 /// @param weight      distortion_weight of the block
-/// @param threshold   BlockLimits of its component
+/// @param slopes      for which it is coded
 /// @param bit_planes  of the block's magnitudes
-HtPlanes ht_planes_to_code(const Plan& plan, const CodedBlock& coded, double weight,
-                           uint16_t threshold, int bit_planes);
+HtPlanes ht_planes_to_code(const Plan& plan, double weight, SlopeRange slopes, int bit_planes);
 
-/// Frames of fewer blocks are coded with HtPoints::kAll: their prediction rests on few blocks.
+/// Frames of fewer blocks are coded in full: a prediction of their planes takes as long.
 inline constexpr size_t kFewHtBlocks = 512;
-/// Whether there can be HtPoints::kNearSlope.
-inline bool may_choose_ht_passes(const Plan& plan) {
-  return !plan.params.lossless && plan.blocks.size() >= kFewHtBlocks;
+inline bool is_small_ht(const Plan& plan) {
+  return plan.params.coder == CJ2K_CODER_HT && plan.blocks.size() < kFewHtBlocks;
 }
 
-/// The points to make in a call, where `asked` are wanted.
-/// @param coded  the block before the call
-HtPoints ht_points_to_make(const Plan& plan, const CodedBlock& coded, const HtPlanes& planes,
-                           uint16_t threshold, HtPoints asked);
+/// The points to make of a block's planes, where `asked` are wanted.
+HtPoints ht_points_to_make(uint16_t threshold, const HtPlanes& planes, HtPoints asked);
 
-/// The passes to code at the lowest plane and at the one above it, by HtPoints::kNearSlope.
-/// @param left  ht_left_error of planes.lowest, and of the plane above where planes has it
-HtPasses ht_passes_to_code(const CodeBlock& block, const HtPlanes& planes, uint16_t threshold,
-                           double total, const double* left, const uint32_t* significant);
+/// The passes to code by HtPoints::kNearSlope.
+/// @param left, significant  as in ht_block_sums
+HtPasses ht_passes_to_code(const CodeBlock& block, double weight, const HtPlanes& planes,
+                           uint16_t threshold, double total, const double* left,
+                           const uint32_t* significant);
+
+/// Counts which planes blocks choose. Of photographs, hardly one takes the plane at either end of
+/// ht_planes_at. In frames where some do, others would take planes beyond: charts, text, and pictures
+/// that were coded before, whose samples are multiples of something coarse.
+class HtChoices {
+ public:
+  /// Adds what block `index` has at its hull point `points`, counted from 1; 0: nothing.
+  void add(const Plan& plan, uint32_t index, const CodedBlock& coded, int points, uint16_t slope,
+           uint32_t step_set);
+  /// @param most  one in so many may be at an end
+  bool are_regular(uint32_t most) const { return far_ * most <= all_; }
+
+ private:
+  uint64_t all_ = 0, far_ = 0;
+};
 
 /// Counts the passes and bytes of a plane in `coded`.
 void count_ht_passes(const HtPlane& plane, CodedBlock& coded);
@@ -80,10 +85,8 @@ void count_ht_passes(const HtPlane& plane, CodedBlock& coded);
 int make_ht_points(const HtPlane& plane, const Subband& band, double weight, double total,
                    HtPoint* points);
 
-/// Ends a call: counts what is left, and what was coded after a pause.
-/// @param before  the block before the call
-void end_ht_call(const CodedBlock& before, const HtPlanes& planes, int bit_planes, double total,
-                 CodedBlock& coded);
+/// Ends a call: counts what is left.
+void end_ht_call(const HtPlanes& planes, int bit_planes, double total, CodedBlock& coded);
 
 /// The hull of a block, and what belongs to each of its points. [kMaxHtPoints] each.
 struct HtHull {

@@ -23,10 +23,11 @@ struct HtShare {
   SlopeThresholds thresholds;
   uint32_t step_set;
   HtPoints points;
+  SlopeThresholds highest{};  ///< as in BlockRequest
 };
 
-/// Most shares of a frame: the sample, the larger sample four times, and the rest.
-inline constexpr int kMostHtShares = 6;
+/// Most shares of a frame: the sample twice, the larger sample four times, and the rest.
+inline constexpr int kMostHtShares = 7;
 
 /// One frame: code share(), then call goes_on, until it returns false.
 class HtPrediction {
@@ -43,6 +44,12 @@ class HtPrediction {
   bool goes_on(const CodedBlock* blocks, SlopeHistogram& histogram);
 
  private:
+  const BlockShare& first_share() const;
+  bool is_regular(const CodedBlock* blocks, const BlockShare& share,
+                  const SlopeThresholds& slopes) const;
+  double estimated_cost(const CodedBlock* blocks) const;
+  void keep_steps();
+  bool begin_larger();
   bool refine(SlopeThresholds next, const SlopeHistogram& histogram);
   void take_rest(std::span<const uint32_t> blocks);
 
@@ -50,7 +57,9 @@ class HtPrediction {
   const BlockSample& sample_;
   BlockRequest& request_;
   HtShare share_;
-  int predictions_ = 0;  ///< so far
+  int predictions_ = 0;     ///< from the larger sample, so far
+  bool is_regular_ = true;  ///< HtChoices::are_regular, of the first share
+  double first_cost_ = -1;  ///< estimated_cost with the step set 0; negative: not to be compared
   bool is_rest_ = false;
 };
 
