@@ -136,7 +136,7 @@ struct Count {
   };
   struct Smem {};
   static constexpr int kThreads = 128;
-  static constexpr int kMinBlocks = 8;
+  static constexpr int kMinBlocks = 6;  // the sums of four planes take 80 registers
 
   template <typename T>
   CJ2K_KERNEL_FN static void run(T& t, Smem&, const Params& p) {

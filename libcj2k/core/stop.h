@@ -147,23 +147,29 @@ CJ2K_HD constexpr uint16_t last_hull_slope(const Passes& pass, int num_passes, d
   return least_bytes == 0 ? kMaxSlope : log_slope(weighted(least_gain, weight), least_bytes);
 }
 
-/// The steepest slope that the planes left of a paused block are expected to have: that of the last
-/// point, or if the error that is left is larger than the last plane was worth, of a plane of as
-/// many bytes that removes it all. In charts and text a plane may be flat before steep ones. The block
-/// resumes if this reaches the slope where rate control ended.
+/// The steepest slope that the planes left of a paused block are expected to have. For a block that
+/// was begun: that of the last point, or of a plane of eight times as many bytes as the last that
+/// removes all of the error left, if that is steeper. In charts and text a plane may be flat before
+/// steep ones, and contexts adapt to two octaves more than kBestSlope. The block resumes if this
+/// reaches the slope where rate control ended. The factors were tuned: with them no picture of
+/// tests/scan loses 0.01 dB with efforts 0 and 1, and photographs take 0.3 % more instructions.
 /// @param point   HullPoint point(int)
 /// @param points  on the hull so far; there are at most three in a plane
 /// @param left    squared error that is left at the last point, weighted
 template <typename Point>
 CJ2K_HD constexpr uint16_t slope_left(const Point& point, int points, double left, double weight,
                                       int planes_left) {
-  const uint16_t best = best_slope_left(weight, planes_left);
-  if (points == 0) return best;
+  constexpr int kAboveBest = 512;
+  constexpr uint32_t kMoreBytes = 8;
+  const int best = best_slope_left(weight, planes_left);
+  if (points == 0) return static_cast<uint16_t>(best);
   const auto last = point(points - 1);
   const uint32_t before = points > 3 ? point(points - 4).length_bytes : 0;
-  const uint16_t next = left > 0 ? log_slope(left, last.length_bytes - before) : kMinSlope;
-  const uint16_t slope = next > last.slope ? next : last.slope;
-  return slope < best ? slope : best;
+  const uint32_t bytes = kMoreBytes * (last.length_bytes - before);
+  const uint16_t next = left > 0 ? log_slope(left, bytes) : kMinSlope;
+  const int slope = next > last.slope ? next : last.slope;
+  const int most = best + kAboveBest < kMaxSlope ? best + kAboveBest : kMaxSlope;
+  return static_cast<uint16_t>(slope < most ? slope : most);
 }
 
 /// Whether a block may pause after these passes. The last pass ends a plane above plane 0. The

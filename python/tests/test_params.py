@@ -43,7 +43,7 @@ def test_version():
     (dict(layer_rates=[20, 10.5, 5]), "20,10.5,5"),
     (dict(frame_rate=(24000, 1001)), "24000/1001"), (dict(frame_rate=fractions.Fraction(30000, 1001)), "30000/1001"),
     (dict(frame_rate=24), "24"),
-    (dict(roi=(0, 0, 8, 8, 17)), "0,0,8,8,17"), (dict(roi=[(0, 0, 8, 8, 16), (8, 8, 4, 4, 16)]), "0,0,8,8,16/8,8,4,4,16"),
+    (dict(roi=(0, 0, 8, 8, 16)), "0,0,8,8,16"), (dict(roi=[(0, 0, 8, 8, 16), (8, 8, 4, 4, 16)]), "0,0,8,8,16/8,8,4,4,16"),
     (dict(poc=[(0, 0, 1, 6, 3, "rlcp")]), "0,0,1,6,3,rlcp"),
     (dict(comment="text, with = and :"), "text, with = and :"), (dict(comment="Émile © ÿ €"), "Émile © ÿ €"),
 ])

@@ -35,7 +35,11 @@ const Case kCases[] = {
 };
 
 const Case kHtCases[] = {
-    {{{"coder", "ht"}, {"cblk", "8x8"}, {"num_components", "1"}, {"target_bytes", "8500"}},
+    {{{"coder", "ht"},
+      {"cblk", "8x8"},
+      {"num_components", "1"},
+      {"levels", "3"},
+      {"target_bytes", "4200"}},
      200,
      170,
      true},

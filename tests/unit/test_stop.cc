@@ -102,14 +102,15 @@ TEST_CASE("a paused block resumes for the error that is left, not for its last s
   const auto point = [&](int i) { return hull[i]; };
   // Little is left: the last slope counts.
   CHECK(slope_left(point, 5, 1, 1e9, 4) == 26000);
-  // As much as would be steeper in the bytes of the last plane, those of three points.
-  const double left = 300.0 * 250;  // 400 - 150 bytes
+  // As much as would be steeper in eight times the bytes of the last plane, those of three points.
+  const double left = 300.0 * 8 * 250;  // 400 - 150 bytes
   CHECK(slope_left(point, 5, left, 1e9, 4) == log_slope(300, 1));
   CHECK(log_slope(300, 1) > 26000);
   // With three points or fewer, in all bytes.
-  CHECK(slope_left(point, 3, 400.0 * 260, 1e9, 4) == std::max<int>(28500, log_slope(400, 1)));
-  // Never above what the planes can have at all.
-  CHECK(slope_left(point, 5, 1e30, 1.0, 2) == best_slope_left(1.0, 2));
+  CHECK(slope_left(point, 3, 400.0 * 8 * 260, 1e9, 4) == std::max<int>(28500, log_slope(400, 1)));
+  // Never two octaves above the bound, and not above it where nothing was coded.
+  CHECK(slope_left(point, 5, 1e30, 1.0, 2) == best_slope_left(1.0, 2) + 512);
+  CHECK(slope_left(point, 5, 1e300, 0x1p100, 31) == kMaxSlope);
   CHECK(slope_left(point, 0, 1e30, 1.0, 2) == best_slope_left(1.0, 2));
 }
 

@@ -194,7 +194,6 @@ CJ2K_HD_INLINE constexpr HtPasses ht_passes_near(const HtBlockSums& sums, int sl
   for (int k = kHtNearPlanes - 1; k >= 0; --k) {
     if (k < planes && significant[k] == 0) planes = k;
   }
-  const auto is_dense = [&](uint32_t count) { return count >= sums.samples / 8; };
   const int nearest = lowest > 0 ? 1 : 0;
   bool is_steep = false;  // the step to the nearest plane
   HtPasses passes{};
@@ -232,8 +231,15 @@ CJ2K_HD_INLINE constexpr HtPasses ht_passes_near(const HtBlockSums& sums, int sl
       passes.of[k] = k > nearest ? 3 : has_sig_prop ? 2 : 1;
       is_steep |= k == nearest && last > slope + kHtNear;
     }
-    // In dense blocks SigProp finds more than MagRef alone.
-    if (k == nearest + 1 && is_steep && is_dense(significant[k])) passes.of[k] = 3;
+  }
+  // In dense blocks SigProp above the nearest plane finds more than MagRef alone.
+  const uint32_t above = nearest == 0 ? significant[1] : significant[2];
+  if (is_steep && planes > nearest + 1 && above >= sums.samples / 8) {
+    if (nearest == 0) {
+      passes.of[1] = 3;
+    } else {
+      passes.of[2] = 3;
+    }
   }
   return passes;
 }
