@@ -53,10 +53,15 @@ class HtRun {
 
  private:
   double left_error(const CodeBlock& block, int planes) const;
-  void estimate_planes(const CodeBlock& block, const HtPlanes& planes, double total,
-                       CodedBlock& coded);
-  HtPasses passes_near(const CodeBlock& block, const HtPlanes& planes, double total,
-                       double* left) const;
+  /// Squared error of the picture without the lowest `planes` planes. @param sum  of HtCounts
+  double error_of(int planes, uint64_t sum) const {
+    return ht_left_error(plan_.reversible, weight_, planes, sum);
+  }
+  void estimate_planes(const CodeBlock& block, const HtPlanes& planes, int bit_planes,
+                       HtCounts counts, double total, CodedBlock& coded);
+  HtCounts count(int plane, int bit_planes) const {
+    return simd::ht_count(samples_, plane, bit_planes, plan_.reversible);
+  }
   void code_plane(const CodeBlock& block, int plane, int passes, double total, double left,
                   CodedBlock& coded);
   void build_hull(CodedBlock& coded);
@@ -88,17 +93,28 @@ void HtRun::code(uint32_t index) {
   const SlopeRange slopes{threshold, std::max(threshold, limits_.highest[block.component])};
   const HtPlanes planes = ht_planes_to_code(plan_, weight_, slopes, bit_planes);
   const HtPoints points = ht_points_to_make(threshold, planes, limits_.points);
-  const double total = bit_planes > 0 ? left_error(block, bit_planes) : 0;
+  HtCounts counts{};  // of plane `first` and those above
+  const int first = std::max(planes.end - kHtNearPlanes, planes.lowest);
+  double total = 0;
+  if (bit_planes > 0 && points == HtPoints::kAll) total = left_error(block, bit_planes);
+  if (bit_planes > 0 && points != HtPoints::kAll) {
+    counts = count(first, bit_planes);
+    total = error_of(bit_planes, counts.total);
+  }
   count_ = 0;
   if (points == HtPoints::kNearSlope) {
     double left[kHtNearPlanes];
-    const HtPasses passes = passes_near(block, planes, total, left);
+    for (int k = 0; k < planes.end - planes.lowest; ++k)
+      left[k] = error_of(planes.lowest + k, counts.left[k]);
+    const HtPasses passes =
+        ht_passes_to_code(block, weight_, planes, limits_.thresholds[block.component], total, left,
+                          counts.significant);
     for (int k = planes.end - planes.lowest - 1; k >= 0; --k) {
       if (passes.of[k] > 0)
         code_plane(block, planes.lowest + k, passes.of[k], total, left[k], coded);
     }
   } else if (points == HtPoints::kEstimate) {
-    estimate_planes(block, planes, total, coded);
+    estimate_planes(block, planes, bit_planes, counts, total, coded);
   } else {
     for (int plane = planes.end - 1; plane >= planes.lowest; --plane)
       code_plane(block, plane, ht_passes(plane, planes.lowest, points), total,
@@ -129,40 +145,29 @@ const uint8_t* HtRun::keep(const uint8_t* bytes, uint32_t count) {
   return kept;
 }
 
-/// @param left  written: ht_left_error from the lowest plane up
-HtPasses HtRun::passes_near(const CodeBlock& block, const HtPlanes& planes, double total,
-                            double* left) const {
-  uint32_t significant[kHtNearPlanes];
-  simd::ht_count_significant(samples_, planes.lowest, significant);
-  for (int k = 0; k < planes.end - planes.lowest; ++k)
-    left[k] = significant[k] > 0 ? left_error(block, planes.lowest + k) : total;
-  return ht_passes_to_code(block, weight_, planes, limits_.thresholds[block.component], total, left,
-                           significant);
-}
-
-/// Makes the points of HtPoints::kEstimate.
-void HtRun::estimate_planes(const CodeBlock& block, const HtPlanes& planes, double total,
-                            CodedBlock& coded) {
+/// Makes the points of HtPoints::kEstimate. @param counts  of the highest planes
+void HtRun::estimate_planes(const CodeBlock& block, const HtPlanes& planes, int bit_planes,
+                            HtCounts counts, double total, CodedBlock& coded) {
   HtPlane code{};
   code.passes = 1;
   uint32_t sixteenths = 0, above = 0;
   StepVoter voter;
+  int first = std::max(planes.end - kHtNearPlanes, planes.lowest);  // the plane of counts.left[0]
   for (int plane = planes.end - 1; plane >= planes.lowest; --plane) {
-    HalfCounts counts{};
-    if (plane >= kLowestHalves) {
-      counts = simd::count_halves(samples_.data, samples_.stride, block.width, block.height, plane);
-    } else {
-      uint32_t significant[kHtNearPlanes];
-      simd::ht_count_significant(samples_, plane, significant);
-      counts.significant = significant[0];
+    if (plane < first) {
+      first = std::max(first - kHtNearPlanes, planes.lowest);
+      counts = count(first, bit_planes);
     }
-    voter.add(plane, counts);
+    HalfCounts halves{counts.significant[plane - first], 0, 0};
+    if (plane >= kLowestHalves)
+      halves = simd::count_halves(samples_.data, samples_.stride, block.width, block.height, plane);
+    voter.add(plane, halves);
     sixteenths +=
-        ht_plane_bits(counts.significant, above, static_cast<uint32_t>(block.width * block.height));
-    above = counts.significant;
+        ht_plane_bits(halves.significant, above, static_cast<uint32_t>(block.width * block.height));
+    above = halves.significant;
     code.plane = plane;
     code.cleanup_bytes = sixteenths / 128 + 1;
-    code.left = left_error(block, plane);
+    code.left = error_of(plane, counts.left[plane - first]);
     count_ht_passes(code, coded);
     count_ += make_ht_points(code, subband_of(plan_, block, limits_.step_set), weight_, total,
                              worker_.points + count_);

@@ -232,15 +232,13 @@ class Check {
     const int planes = std::min(kHtNearPlanes, bit_planes - lowest);
     const double weight = std::ldexp(1.3, static_cast<int>((*random_)() % 40) - 20);
     double left[kHtNearPlanes] = {};
-    uint32_t significant[kHtNearPlanes];
     const HtSamples samples{block.data(), job.width, job.width, job.height};
-    ref::ht_count_significant(samples, lowest, significant);
+    const HtCounts counts = ref::ht_count(samples, lowest, bit_planes, reversible_);
     for (int k = 0; k < planes; ++k)
-      left[k] = ht_left_error(reversible_, weight, lowest + k, left_sum(block, job, lowest + k));
-    const double total =
-        ht_left_error(reversible_, weight, bit_planes, left_sum(block, job, bit_planes));
+      left[k] = ht_left_error(reversible_, weight, lowest + k, counts.left[k]);
+    const double total = ht_left_error(reversible_, weight, bit_planes, counts.total);
     const HtBlockSums sums = ht_block_sums(uint32_t{job.width} * job.height, weight, lowest, planes,
-                                           total, left, significant);
+                                           total, left, counts.significant);
     // The slopes of each plane, and from one to the other.
     const auto step = [&](int to, int from) {
       return std::pair(sums.removed[to] - (from < planes ? sums.removed[from] : 0),
@@ -337,9 +335,8 @@ class Check {
                   passes > 0 ? ref::ht_cleanup(samples, plane, expected.data()) : 0,
                   result.cleanup_bytes);
     REQUIRE(result.left == left_sum(block, job, plane));
-    uint32_t significant[2];
-    ref::ht_count_significant(samples, plane, significant);
-    REQUIRE(result.significant == significant[0]);
+    REQUIRE(result.significant ==
+            ref::ht_count(samples, plane, task.task.bit_planes, reversible_).significant[0]);
     if (passes == 0 && !task.task.is_counted) {
       const HalfCounts halves =
           reversible_ ? HalfCounts{}

@@ -36,6 +36,13 @@ struct HtRefinement {
   int64_t sig_prop_distortion, mag_ref_distortion;
 };
 
+/// Of the samples of a block; [k] is of plane `plane` + k.
+struct HtCounts {
+  uint32_t significant[kHtNearPlanes];  ///< samples of 2^(plane + k) or more
+  uint64_t left[kHtNearPlanes];         ///< sums for ht_left_error (core/ht/plane_choice.h)
+  uint64_t total;                       ///< the same of all planes
+};
+
 /// ht_cleanup: codes planes `plane` and up.
 ///   @param plane  0 .. 30; at least one magnitude is 2^plane or more
 ///   @param out    kMaxHtCleanupBytes; also the working memory
@@ -45,20 +52,21 @@ struct HtRefinement {
 ///   @param reversible  the samples are those of the 5/3
 ///   @param sig_prop, both  kMaxHtRefinementBytes each: the two segments that may be chosen from.
 ///                          `both` may be null: then there is SigProp alone, and both_bytes is 0
-/// ht_count_significant: counts[k] = the samples of 2^(plane + k) or more, for k < kHtNearPlanes;
-/// `plane` is 0 .. 29.
+/// ht_count: what is known of planes `plane` .. plane + kHtNearPlanes - 1 before they are coded.
+///   @param plane       0 .. 30
+///   @param bit_planes  of the block's magnitudes, 1 .. 31
 /// Allocate: no. Deterministic: yes. Thread-safe: yes.
 namespace ref {
 uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);
 HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
                            uint8_t* sig_prop, uint8_t* both);
-void ht_count_significant(const HtSamples& samples, int plane, uint32_t* counts);
+HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible);
 }  // namespace ref
 namespace simd {
 uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);
 HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
                            uint8_t* sig_prop, uint8_t* both);
-void ht_count_significant(const HtSamples& samples, int plane, uint32_t* counts);
+HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible);
 }  // namespace simd
 
 }  // namespace cj2k

@@ -211,14 +211,22 @@ uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out) {
   return CleanupPass(samples, plane, memory).run(out);
 }
 
-void ht_count_significant(const HtSamples& samples, int plane, uint32_t* counts) {
-  std::fill_n(counts, kHtNearPlanes, 0u);
+HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible) {
+  const LeftPlanes all(bit_planes, reversible);
+  HtCounts counts{};
   for (int y = 0; y < samples.height; ++y) {
     for (int x = 0; x < samples.width; ++x) {
-      const uint32_t bits = (samples.data[y * samples.stride + x] & ~kSign) >> plane;
-      for (int k = 0; k < kHtNearPlanes; ++k) counts[k] += bits >> k > 0 ? 1 : 0;
+      const uint32_t sample = samples.data[y * samples.stride + x];
+      counts.total += all.term(sample);
+      for (int k = 0; k < kHtNearPlanes; ++k) {
+        counts.significant[k] += (sample & ~kSign) >> plane >> k > 0 ? 1 : 0;
+        if (plane + k > 0) counts.left[k] += LeftPlanes(plane + k, reversible).term(sample);
+      }
     }
   }
+  if (plane == 0)
+    counts.left[0] = static_cast<uint64_t>(samples.width * samples.height) - counts.significant[0];
+  return counts;
 }
 
 HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
 #include "core/distortion.h"
 #include "core/ht/plane_choice.h"
@@ -549,39 +550,86 @@ HtRefinement refinement(const HtSamples& samples, int plane, bool causal, bool r
           passes.sig_prop_distortion(reversible), passes.mag_ref_distortion(reversible)};
 }
 
-void count_significant(const HtSamples& samples, int plane, uint32_t* counts) {
+/// @tparam kShifts  a plane has more than kLeftPlanes below it
+template <bool kShifts>
+HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool reversible) {
   const hn::ScalableTag<int32_t> di;
+  using V = hn::Vec<decltype(di)>;
   const int lanes = static_cast<int>(hn::Lanes(di));
+  const auto set = [&](uint32_t value) { return hn::Set(di, static_cast<int32_t>(value)); };
   const auto magnitude_bits = hn::Set(di, 0x7FFFFFFF);
-  // Magnitudes have 31 bits.
-  const auto most_of = [&](int planes) {
-    return hn::Set(di, static_cast<int32_t>((uint32_t{1} << std::min(planes, 31)) - 1));
+  const LeftPlanes all(bit_planes, reversible);
+  const V all_bias = set(all.bias), bias0 = set(kShifts || !reversible ? 1 : 0);
+  struct Plane {
+    LeftPlanes left;
+    V most, low_bits, half, bias;  ///< low_bits: of twice the magnitude
   };
-  const auto most0 = most_of(plane), most1 = most_of(plane + 1);
-  const auto most2 = most_of(plane + 2), most3 = most_of(plane + 3);
-  auto sum0 = hn::Zero(di), sum1 = sum0, sum2 = sum0, sum3 = sum0;
-  std::fill_n(counts, kHtNearPlanes, 0u);
+  const auto plane_of = [&](int k) {
+    const LeftPlanes left(plane + k, reversible);
+    const uint32_t half = uint32_t{1} << left.count;
+    // Magnitudes have 31 bits.
+    return Plane{left, set((uint32_t{1} << std::min(plane + k, 31)) - 1), set(2 * half - 1),
+                 set(half), set(left.bias)};
+  };
+  static_assert(kHtNearPlanes == 4);
+  const Plane planes[] = {plane_of(0), plane_of(1), plane_of(2), plane_of(3)};
+  V significant[4], left[4], total = hn::Zero(di);
+  for (int k = 0; k < 4; ++k) significant[k] = left[k] = hn::Zero(di);
+  HtCounts counts{};
+  constexpr int kFewestLanes = 4;  // then 32-bit sums hold 4096 terms of at most 2047^2
   for (int y = 0; y < samples.height; ++y) {
     const uint32_t* row = samples.data + y * samples.stride;
     int x = 0;
-    for (; x + lanes <= samples.width; x += lanes) {
+    for (; lanes >= kFewestLanes && x + lanes <= samples.width; x += lanes) {
       const auto sample = hn::BitCast(di, hn::LoadU(hn::RebindToUnsigned<decltype(di)>(), row + x));
       const auto magnitude = hn::And(sample, magnitude_bits);
-      // A mask is -1 in its lanes.
-      sum0 = hn::Sub(sum0, hn::VecFromMask(di, hn::Gt(magnitude, most0)));
-      sum1 = hn::Sub(sum1, hn::VecFromMask(di, hn::Gt(magnitude, most1)));
-      sum2 = hn::Sub(sum2, hn::VecFromMask(di, hn::Gt(magnitude, most2)));
-      sum3 = hn::Sub(sum3, hn::VecFromMask(di, hn::Gt(magnitude, most3)));
+      const auto shifted = hn::ShiftRightSame(magnitude, all.shift);
+      const auto error_of_all = hn::Add(hn::Add(shifted, shifted), all_bias);
+      total = hn::Add(total, hn::Mul(error_of_all, error_of_all));
+      const auto twice = hn::Add(hn::Add(magnitude, magnitude), bias0);
+      for (int k = 0; k < 4; ++k) {
+        const Plane& of = planes[k];
+        const auto is_significant = hn::VecFromMask(di, hn::Gt(magnitude, of.most));
+        auto value = twice;
+        if constexpr (kShifts) {
+          const auto high = hn::ShiftRightSame(magnitude, of.left.shift);
+          value = hn::Add(hn::Add(high, high), of.bias);
+        }
+        const auto error =
+            hn::Sub(hn::And(value, of.low_bits), hn::And(is_significant, of.half));
+        left[k] = hn::Add(left[k], hn::Mul(error, error));
+        // A mask is -1 in its lanes.
+        significant[k] = hn::Sub(significant[k], is_significant);
+      }
     }
     for (; x < samples.width; ++x) {
-      const uint32_t bits = (row[x] & 0x7FFFFFFF) >> plane;
-      for (int k = 0; k < kHtNearPlanes; ++k) counts[k] += bits >> k > 0 ? 1 : 0;
+      counts.total += all.term(row[x]);
+      for (int k = 0; k < 4; ++k) {
+        counts.left[k] += planes[k].left.term(row[x]);
+        counts.significant[k] += (row[x] & 0x7FFFFFFF) >> plane >> k > 0 ? 1 : 0;
+      }
     }
   }
-  counts[0] += static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(di, sum0)));
-  counts[1] += static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(di, sum1)));
-  counts[2] += static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(di, sum2)));
-  counts[3] += static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(di, sum3)));
+  const auto sum = [&](V v) {
+    HWY_ALIGN uint32_t sums[HWY_MAX_BYTES / sizeof(uint32_t)];
+    hn::Store(hn::BitCast(hn::RebindToUnsigned<decltype(di)>(), v),
+              hn::RebindToUnsigned<decltype(di)>(), sums);
+    return std::accumulate(sums, sums + lanes, uint64_t{0});
+  };
+  counts.total += sum(total);
+  for (int k = 0; k < 4; ++k) {
+    counts.left[k] += sum(left[k]);
+    counts.significant[k] += static_cast<uint32_t>(sum(significant[k]));
+  }
+  if (plane == 0)
+    counts.left[0] = static_cast<uint64_t>(samples.width * samples.height) - counts.significant[0];
+  return counts;
+}
+
+HtCounts count(const HtSamples& samples, int plane, int bit_planes, bool reversible) {
+  return plane + kHtNearPlanes - 1 > kLeftPlanes
+             ? count_planes<true>(samples, plane, bit_planes, reversible)
+             : count_planes<false>(samples, plane, bit_planes, reversible);
 }
 
 int64_t target() { return HWY_TARGET; }
@@ -596,7 +644,7 @@ namespace cj2k::simd {
 namespace {
 HWY_EXPORT(cleanup);
 HWY_EXPORT(refinement);
-HWY_EXPORT(count_significant);
+HWY_EXPORT(count);
 HWY_EXPORT(target);
 }  // namespace
 
@@ -609,8 +657,8 @@ HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, boo
   return HWY_DYNAMIC_DISPATCH(refinement)(samples, plane, causal, reversible, sig_prop, both);
 }
 
-void ht_count_significant(const HtSamples& samples, int plane, uint32_t* counts) {
-  HWY_DYNAMIC_DISPATCH(count_significant)(samples, plane, counts);
+HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible) {
+  return HWY_DYNAMIC_DISPATCH(count)(samples, plane, bit_planes, reversible);
 }
 
 int64_t ht_block_target() { return HWY_DYNAMIC_DISPATCH(target)(); }
