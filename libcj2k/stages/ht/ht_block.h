@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/ht/plane_choice.h"
+
 namespace cj2k {
 
 /// Quantised samples as stages/quantize.h makes them: bit 31 = sign, bits 30..0 = magnitude, which is
