@@ -65,12 +65,14 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
         break;
       }
       code(sample.blocks,
-           {.thresholds = {}, .last_plane = 0, .votes = chooses_steps(plan_, request)});
+           {.thresholds = {},
+            .last_plane = 0,
+            .votes = request.votes || chooses_steps(plan_, request)});
       request.thresholds = predict_thresholds(plan_, blocks, sample.blocks, sample.weights,
                                               request.targets, *histogram_);
       keep_steps_if_coded_before(plan_, blocks, sample.blocks, request);
       request.step_set = step_set_of(plan_, request);
-      if (may_use_rdoq(plan_, request.targets)) {
+      if (may_use_rdoq(plan_, request.targets) && !codes_plain_first(plan_)) {
         run_rdoq(request, sample, blocks, code);
         break;
       }

@@ -20,6 +20,8 @@ namespace {
 
 /// exact is not used for fewer blocks: the sample would be most of the frame.
 constexpr size_t kMinBlocks = 512;
+/// With fewer blocks, RDOQ's larger sample would be most of the frame.
+constexpr size_t kMinRdoqBlocks = 1024;
 /// The sample has one block in kSampleStride of each subband, and at least kMinSample blocks if the
 /// subband has that many.
 constexpr uint32_t kSampleStride = 64;
@@ -156,6 +158,11 @@ bool may_use_rdoq(const Plan& plan, const ByteTargets& targets) {
   return has_rdoq(plan) && targets.frame >= plan.blocks.size();
 }
 
+bool codes_plain_first(const Plan& plan) {
+  return has_rdoq(plan) &&
+         (plan.blocks.size() < kMinRdoqBlocks || stop_in_force(plan) == CJ2K_STOP_NONE);
+}
+
 SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds, uint16_t floor) {
   SlopeThresholds slopes{};
   for (size_t c = 0; c < plan.components.size(); ++c) {
@@ -205,10 +212,14 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
   rdoq_left_ = rate.has_limit() && may_use_rdoq(plan_, rate.prediction_targets()) ? kRdoqTries : 0;
   // Without RDOQ the steps are those of effort 1.
   request_.steps_known |= has_rdoq(plan_) && rdoq_left_ == 0;
+  rdoq_steps_known_ = request_.steps_known;
+  if (rdoq_left_ > 0 && codes_plain_first(plan_)) {
+    request_.votes = chooses_steps(plan_, request_);
+    request_.steps_known = true;
+  }
   coded_before_ = false;
   switch (stop_) {
     case CJ2K_STOP_NONE:
-      request_.votes = rdoq_left_ > 0 && chooses_steps(plan_, request_);
       break;
     case CJ2K_STOP_EXACT:
       if (!may_go_on_) break;
@@ -313,6 +324,8 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
   }
   if (is_near || (fits && is_first)) return false;
   const uint16_t thresholds_at = thresholds[0];
+  const bool was_plain = is_first && codes_plain_first(plan_);
+  if (was_plain) request_.steps_known = rdoq_steps_known_;
   if (request_.votes) {
     keep_steps_if_coded_before(plan_, blocks, sample_.all, request_);
     coded_before_ = request_.coded_before;
@@ -332,8 +345,8 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
     return true;
   }
   request_.rdoq = slopes;
-  if (stop_ == CJ2K_STOP_NONE && is_first && !steps_known && !plan_.finer_subbands.empty()) {
-    // Nothing was predicted, so the first coding had the step set 0.
+  if (was_plain && !steps_known && !plan_.finer_subbands.empty()) {
+    // The first coding had the step set 0.
     request_.step_set = ebcot_step_set(plan_.subbands[0].distortion_weight, thresholds_at);
   }
   return true;

@@ -65,6 +65,8 @@ void keep_steps_if_coded_before(const Plan& plan, const CodedBlock* blocks,
 bool has_rdoq(const Plan& plan);
 /// The same for a frame: not where blocks have less than a byte each.
 bool may_use_rdoq(const Plan& plan, const ByteTargets& targets);
+/// Whether frames are coded as with effort 1 first. RDOQ then has the slope and the error to compare with.
+bool codes_plain_first(const Plan& plan);
 /// BlockRequest::rdoq for thresholds that were predicted. @param floor  ByteTargets::floor
 SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds, uint16_t floor);
 /// Squared error of quantisation itself: uniform over the step.
@@ -139,6 +141,7 @@ class EarlyStop {
   double plain_error_ = -1;  ///< error_of the frame without RDOQ; negative: not known
   bool coded_before_ = false;
   int rdoq_left_ = 0;  ///< times that RDOQ may still be requested
+  bool rdoq_steps_known_ = false;  ///< BlockRequest::steps_known for RDOQ
   std::vector<uint32_t> open_;
 };
 
