@@ -295,17 +295,17 @@ static int known_share(const std::pair<int, std::string>& key) {
   if (what == "all : cap") return 0;
   switch (rule) {
     case 1:
-      return begins("visual") ? 15 : 10;
+      return begins("visual") ? 5 : 2;
     case 2:
-      if (begins("ht_steps0 ")) return 15;
-      if (begins("visual_ht_steps0 ")) return 45;
-      return 200;
+      if (begins("ht_steps0 ")) return 8;
+      if (begins("visual_ht_steps0 ")) return 40;
+      return 140;
     case 3:
-      return 40;
-    case 4:
       return 15;
+    case 4:
+      return 4;
     default:
-      return 60;
+      return begins("ht") || begins("visual_ht") ? 55 : 10;
   }
 }
 

@@ -90,7 +90,8 @@ bool HtPrediction::goes_on(const CodedBlock* blocks, SlopeHistogram& histogram) 
   request_.thresholds = next;
   keep_steps_if_coded_before(plan_, blocks, share.blocks, request_);
   is_regular_ = is_regular(blocks, share, next);
-  if (!is_regular_) keep_steps();
+  const bool has_few_bytes = request_.targets.frame < plan_.blocks.size();
+  if (!is_regular_ || has_few_bytes) keep_steps();
   const double cost = estimated_cost(blocks);
   request_.step_set = step_set_of(plan_, request_);
   if (request_.steps_known || request_.step_set == 0) return begin_larger();
