@@ -64,10 +64,9 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
         run_ht(request, sample, blocks, code);
         break;
       }
-      code(sample.blocks,
-           {.thresholds = {},
-            .last_plane = 0,
-            .votes = request.votes || chooses_steps(plan_, request)});
+      code(sample.blocks, {.thresholds = {},
+                           .last_plane = 0,
+                           .votes = request.votes || chooses_steps(plan_, request)});
       request.thresholds = predict_thresholds(plan_, blocks, sample.blocks, sample.weights,
                                               request.targets, *histogram_);
       keep_steps_if_coded_before(plan_, blocks, sample.blocks, request);

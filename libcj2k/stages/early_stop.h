@@ -140,7 +140,7 @@ class EarlyStop {
   int rounds_ = 0;           ///< times that blocks were coded again because a prediction was wrong
   double plain_error_ = -1;  ///< error_of the frame without RDOQ; negative: not known
   bool coded_before_ = false;
-  int rdoq_left_ = 0;  ///< times that RDOQ may still be requested
+  int rdoq_left_ = 0;              ///< times that RDOQ may still be requested
   bool rdoq_steps_known_ = false;  ///< BlockRequest::steps_known for RDOQ
   std::vector<uint32_t> open_;
 };

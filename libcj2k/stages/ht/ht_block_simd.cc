@@ -595,8 +595,7 @@ HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool 
           const auto high = hn::ShiftRightSame(magnitude, of.left.shift);
           value = hn::Add(hn::Add(high, high), of.bias);
         }
-        const auto error =
-            hn::Sub(hn::And(value, of.low_bits), hn::And(is_significant, of.half));
+        const auto error = hn::Sub(hn::And(value, of.low_bits), hn::And(is_significant, of.half));
         left[k] = hn::Add(left[k], hn::Mul(error, error));
         // A mask is -1 in its lanes.
         significant[k] = hn::Sub(significant[k], is_significant);
