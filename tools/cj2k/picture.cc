@@ -27,16 +27,17 @@ namespace {
 constexpr const char* kExtensions[] = {"dpx", "tif", "tiff", "pbm", "pgm",
                                        "ppm", "pnm", "pam",  "png", "exr"};
 
-/// Errors that libavcodec logs while this thread decodes; the first one.
-thread_local std::string first_error;
+/// The first error that libavcodec logs while this thread decodes. An array, because a thread needs memory to begin
+/// to use a string.
+constinit thread_local char t_first_error[512] = "";
 
 void take_log(void* context, int level, const char* format, va_list arguments) {
-  if (level > AV_LOG_ERROR || !first_error.empty()) return;
-  char line[512];
+  if (level > AV_LOG_ERROR || t_first_error[0] != 0) return;
   int print_prefix = 0;
-  av_log_format_line2(context, level, format, arguments, line, sizeof line, &print_prefix);
-  first_error = line;
-  while (!first_error.empty() && first_error.back() == '\n') first_error.pop_back();
+  av_log_format_line2(context, level, format, arguments, t_first_error, sizeof t_first_error,
+                      &print_prefix);
+  for (size_t end = std::strlen(t_first_error); end > 0 && t_first_error[end - 1] == '\n'; --end)
+    t_first_error[end - 1] = 0;
 }
 
 /// With the padding behind it, the largest buffer that libavutil allocates.
@@ -287,7 +288,7 @@ std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes
   if (id == AV_CODEC_ID_PNG) context->err_recognition |= AV_EF_EXPLODE;  // TIFF: at any unknown tag
   AVDictionary* options = nullptr;
   if (id == AV_CODEC_ID_EXR && !trc.empty()) av_dict_set(&options, "apply_trc", trc.c_str(), 0);
-  first_error.clear();
+  t_first_error[0] = 0;
   static const bool is_set = (av_log_set_callback(take_log), true);
   static_cast<void>(is_set);
   int status = avcodec_open2(context.get(), codec, &options);
@@ -305,6 +306,7 @@ std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes
   }
   if (status == AVERROR(ENOMEM)) throw std::bad_alloc();
   // A damaged file may give a picture with holes, and say so only in the log.
+  const std::string first_error = t_first_error;
   if (first_error.find("Picture size") != std::string::npos)
     throw Failure(path + ": " + first_error +
                   " for libavcodec: (width + 128) x (height + 128) must be below 268435456");
