@@ -74,10 +74,12 @@ struct BlockSums {
   CJ2K_KERNEL_FN BlockSums(T& t, const BlockReader<kReversible>& block, int lowest,
                            int bit_planes) {
     static_assert(kPlanes <= 4);
+    // Those behind kPlanes are not used, and there may be no such planes.
+    constexpr auto above = [](int k) { return k < kPlanes ? k : 0; };
     const LeftTerms planes[4] = {{t, lowest, {lowest, kReversible}},
-                                 {t, lowest + 1, {lowest + 1, kReversible}},
-                                 {t, lowest + 2, {lowest + 2, kReversible}},
-                                 {t, lowest + 3, {lowest + 3, kReversible}}};
+                                 {t, lowest + above(1), {lowest + above(1), kReversible}},
+                                 {t, lowest + above(2), {lowest + above(2), kReversible}},
+                                 {t, lowest + above(3), {lowest + above(3), kReversible}}};
     const LeftTerms all(t, bit_planes, {bit_planes, kReversible});
     LaneHalves halves(lowest);
     // Of a lane, at most 128 terms.
