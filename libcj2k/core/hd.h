@@ -11,12 +11,13 @@
 #endif
 #endif
 
-/// CJ2K_HD for functions that the device must not call, and loops of them that it must unroll: an
-/// array that is read at a variable place is in memory instead of registers.
+/// CJ2K_HD for functions that must not be calls, and loops of them that the device must unroll: an
+/// array that is read at a variable place is in memory instead of registers. On the host a call would
+/// leave the instruction set of the caller.
 #ifdef __CUDACC__
 #define CJ2K_HD_INLINE __host__ __device__ __forceinline__
 #define CJ2K_HD_UNROLL _Pragma("unroll")
 #else
-#define CJ2K_HD_INLINE
+#define CJ2K_HD_INLINE [[gnu::always_inline]] inline
 #define CJ2K_HD_UNROLL
 #endif

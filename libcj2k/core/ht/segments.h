@@ -80,7 +80,7 @@ class HtCleanupStreams {
     }
   }
   /// Ends the streams. @return bytes of the segment
-  CJ2K_HD constexpr uint32_t finish(uint8_t* out) {
+  CJ2K_HD_INLINE constexpr uint32_t finish(uint8_t* out) {
     mag_sgn_.drain();
     vlc_.drain();
     const uint32_t mag_sgn_bytes = end_mag_sgn();
