@@ -108,7 +108,7 @@ TEST_CASE("a paused block resumes for the error that is left, not for its last s
   CHECK(log_slope(300, 1) > 26000);
   // With three points or fewer, in all bytes.
   CHECK(slope_left(point, 3, 400.0 * 8 * 260, 1e9, 4) == std::max<int>(28500, log_slope(400, 1)));
-  // Never two octaves above the bound, and not above it where nothing was coded.
+  // At most two octaves above the bound, and at most the bound where nothing was coded.
   CHECK(slope_left(point, 5, 1e30, 1.0, 2) == best_slope_left(1.0, 2) + 512);
   CHECK(slope_left(point, 5, 1e300, 0x1p100, 31) == kMaxSlope);
   CHECK(slope_left(point, 0, 1e30, 1.0, 2) == best_slope_left(1.0, 2));
