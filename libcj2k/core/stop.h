@@ -147,29 +147,41 @@ CJ2K_HD constexpr uint16_t last_hull_slope(const Passes& pass, int num_passes, d
   return least_bytes == 0 ? kMaxSlope : log_slope(weighted(least_gain, weight), least_bytes);
 }
 
-/// The steepest slope that the planes left of a paused block are expected to have. For a block that
-/// was begun: that of the last point, or of a plane of eight times as many bytes as the last that
-/// removes all of the error left, if that is steeper. In charts and text a plane may be flat before
-/// steep ones, and contexts adapt to two octaves more than kBestSlope. The block resumes if this
-/// reaches the slope where rate control ended. The factors were tuned: with them no small picture of
-/// tests/scan loses 0.01 dB with efforts 0 and 1, and photographs take 0.3 % more instructions. With
-/// the bytes of one plane instead of eight a test chart of 640x480 loses 0.02 dB instead of 0.5, and
-/// photographs take over 3 % more.
+/// The slope that the next planes of a paused block are expected to have: that of a plane that removes
+/// all of the error left, in eight times the bytes of the last plane. If the clean-up pass of that took
+/// few bytes, nearly all of the error is of samples that are significant, and one plane of as many bytes
+/// may remove it; in charts and text, where many samples are equal, it does. The factors were tuned with
+/// tests/scan. With the bytes of one plane for all blocks, photographs take 3 % more instructions.
 /// @param point   HullPoint point(int)
-/// @param points  on the hull so far; there are at most three in a plane
+/// @param points  on the hull so far, at least 1; there are at most three in a plane
 /// @param left    squared error that is left at the last point, weighted
+template <typename Point>
+CJ2K_HD constexpr uint16_t next_slope(const Point& point, int points, double left) {
+  constexpr uint32_t kMoreBytes = 8, kFewCleanup = 8;
+  if (left <= 0) return kMinSlope;
+  const auto last = point(points - 1);
+  const uint32_t bytes = last.length_bytes - (points > 3 ? point(points - 4).length_bytes : 0);
+  const bool ends_in_cleanup = last.passes % 3 == 1;
+  const uint32_t cleanup = !ends_in_cleanup ? 0
+                           : points > 1     ? last.length_bytes - point(points - 2).length_bytes
+                                            : bytes;
+  return log_slope(left, kFewCleanup * cleanup < bytes ? bytes : kMoreBytes * bytes);
+}
+
+/// The steepest slope that the planes left of a paused block are expected to have: if it was begun, that
+/// of the last point, or next_slope if that is steeper. In charts and text a plane may be flat before
+/// steep ones, and contexts adapt to two octaves more than kBestSlope. The block resumes if this reaches
+/// the slope where rate control ended.
+/// @param point, points, left  as in next_slope; points may be 0
 template <typename Point>
 CJ2K_HD constexpr uint16_t slope_left(const Point& point, int points, double left, double weight,
                                       int planes_left) {
   constexpr int kAboveBest = 512;
-  constexpr uint32_t kMoreBytes = 8;
   const int best = best_slope_left(weight, planes_left);
   if (points == 0) return static_cast<uint16_t>(best);
-  const auto last = point(points - 1);
-  const uint32_t before = points > 3 ? point(points - 4).length_bytes : 0;
-  const uint32_t bytes = kMoreBytes * (last.length_bytes - before);
-  const uint16_t next = left > 0 ? log_slope(left, bytes) : kMinSlope;
-  const int slope = next > last.slope ? next : last.slope;
+  const uint16_t last = point(points - 1).slope;
+  const uint16_t next = next_slope(point, points, left);
+  const int slope = next > last ? next : last;
   const int most = best + kAboveBest < kMaxSlope ? best + kAboveBest : kMaxSlope;
   return static_cast<uint16_t>(slope < most ? slope : most);
 }

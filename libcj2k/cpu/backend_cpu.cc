@@ -127,15 +127,17 @@ Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
     const auto start = Clock::now();
     CpuFrameWork& work = frame_of(gop, request.frame);
     const auto code = [&](std::span<const uint32_t> blocks, const BlockLimits& limits) {
+      ColourOrder some;
       if (limits.rdoq[0] != 0 && !colours_.triples.empty()) {
-        // With RDOQ all blocks are coded.
-        const std::span<const uint32_t> triples(colours_.triples);
+        if (blocks.size() < plan_.blocks.size()) some = colours_.some(blocks);
+        const ColourOrder& order = blocks.size() < plan_.blocks.size() ? some : colours_;
+        const std::span<const uint32_t> triples(order.triples);
         const size_t count = triples.size() / 3;
         parallel_for(count, block_grain(count), [&](size_t begin, size_t end) {
           coder_->code_triples(work.planes, triples.subspan(3 * begin, 3 * (end - begin)), limits,
                                worker_index(), work.blocks);
         });
-        blocks = colours_.rest;
+        blocks = order.rest;
       }
       parallel_for(blocks.size(), block_grain(blocks.size()), [&](size_t begin, size_t end) {
         coder_->code(work.planes, blocks.subspan(begin, end - begin), limits, worker_index(),

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <iterator>
 #include <numeric>
 
@@ -13,6 +11,7 @@
 #include "core/slope.h"
 #include "core/stop.h"
 #include "stages/coded_before.h"
+#include "stages/ebcot/rdoq.h"
 #include "stages/ht/ht_points.h"
 
 namespace cj2k {
@@ -198,6 +197,7 @@ uint32_t step_set_after(const Plan& plan, const SlopeThresholds& thresholds, uin
 EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample)
     : plan_(plan), sample_(sample), stop_(stop_in_force(plan)) {
   open_.reserve(sample.all.size());
+  if (codes_plain_first(plan)) resumed_.reserve(sample.all.size());
 }
 
 void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresholds& previous,
@@ -209,6 +209,7 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
   may_change_steps_ = false;
   rounds_ = 0;
   plain_error_ = -1;
+  resumed_.clear();
   rdoq_left_ = rate.has_limit() && may_use_rdoq(plan_, rate.prediction_targets()) ? kRdoqTries : 0;
   // Without RDOQ the steps are those of effort 1.
   request_.steps_known |= has_rdoq(plan_) && rdoq_left_ == 0;
@@ -259,9 +260,17 @@ void EarlyStop::take(const BlockRequest& coded) {
 bool EarlyStop::goes_on(const CodedBlock* blocks, const RateControl& rate) {
   const bool is_plain = request_.rdoq[0] == 0;
   if (is_plain && resumes(blocks, rate)) return true;
-  if (is_plain && rdoq_left_ > 0) plain_error_ = error_of(blocks, rate);
+  if (is_plain && rdoq_left_ > 0) note_plain(blocks, rate);
   if (wants_rdoq(blocks, rate)) return true;
-  return !is_plain && wants_no_rdoq(blocks, rate);
+  if (is_plain) return false;
+  return wants_rdoq_open(blocks, rate) || wants_no_rdoq(blocks, rate);
+}
+
+/// Notes of the frame without RDOQ what is compared with it later.
+void EarlyStop::note_plain(const CodedBlock* blocks, const RateControl& rate) {
+  plain_error_ = error_of(blocks, rate);
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b)
+    resumed_.push_back(blocks[b].num_passes_resumed > 0 ? 1 : 0);
 }
 
 /// Squared error of the frame, weighted.
@@ -349,6 +358,36 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
     // The first coding had the step set 0.
     request_.step_set = ebcot_step_set(plan_.subbands[0].distortion_weight, thresholds_at);
   }
+  return true;
+}
+
+/// Requests anew with RDOQ, and in full, the paused blocks that are expected to go on to planes worth
+/// their bytes: those that went on without RDOQ, and those above the plane for which RDOQ chose their
+/// samples whose next_slope reaches the end. The slope of the last point does not count, since RDOQ makes
+/// blocks end there.
+bool EarlyStop::wants_rdoq_open(const CodedBlock* blocks, const RateControl& rate) {
+  if (!may_go_on_ || rounds_ >= kMostRounds) return false;
+  open_.clear();
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
+    const CodedBlock& block = blocks[b];
+    if (block.planes_left == 0 || block.num_hull == 0) continue;
+    const uint32_t c = plan_.blocks[b].component;
+    const double weight = distortion_weight(plan_, plan_.blocks[b], request_.step_set);
+    const auto point = [&block](int i) { return block.hull[i]; };
+    const double left = block.total_distortion - block.hull[block.num_hull - 1].distortion;
+    const bool resumed = !resumed_.empty() && resumed_[b] != 0;
+    const bool goes_on =
+        block.planes_left > lowest_rdoq_plane(request_.rdoq[c], weight, plan_.reversible) &&
+        next_slope(point, block.num_hull, left) >= rate.exhausted_above(c);
+    if (resumed || goes_on) open_.push_back(b);
+  }
+  if (open_.empty()) return false;
+  request_.rule = StopRule::kThresholds;
+  request_.blocks = open_;
+  request_.thresholds = {};
+  request_.anew = true;
+  rdoq_left_ = 0;
+  ++rounds_;
   return true;
 }
 

@@ -126,7 +126,9 @@ class EarlyStop {
   bool wants_ht_points(const CodedBlock* blocks, const RateControl& rate);
   bool resumes(const CodedBlock* blocks, const RateControl& rate);
   bool wants_rdoq(const CodedBlock* blocks, const RateControl& rate);
+  void note_plain(const CodedBlock* blocks, const RateControl& rate);
   double error_of(const CodedBlock* blocks, const RateControl& rate) const;
+  bool wants_rdoq_open(const CodedBlock* blocks, const RateControl& rate);
   bool wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate);
   bool want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds);
 
@@ -142,6 +144,7 @@ class EarlyStop {
   bool coded_before_ = false;
   int rdoq_left_ = 0;              ///< times that RDOQ may still be requested
   bool rdoq_steps_known_ = false;  ///< BlockRequest::steps_known for RDOQ
+  std::vector<uint8_t> resumed_;   ///< [blocks] whether it went on without RDOQ; empty: not known
   std::vector<uint32_t> open_;
 };
 

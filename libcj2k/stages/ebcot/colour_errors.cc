@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "stages/ebcot/colour_errors.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "stages/early_stop.h"
 
 namespace cj2k {
@@ -41,6 +44,18 @@ ColourOrder colour_order(const Plan& plan) {
         order.rest.push_back(tc[component].first_block + b);
     }
   }
+  return order;
+}
+
+ColourOrder ColourOrder::some(std::span<const uint32_t> blocks) const {
+  ColourOrder order;
+  const auto is_asked = [&](uint32_t b) { return std::ranges::binary_search(blocks, b); };
+  for (size_t i = 0; i < triples.size(); i += 3) {
+    const auto triple = std::span(triples).subspan(i, 3);
+    if (std::ranges::any_of(triple, is_asked))
+      order.triples.insert(order.triples.end(), triple.begin(), triple.end());
+  }
+  std::ranges::copy_if(rest, std::back_inserter(order.rest), is_asked);
   return order;
 }
 

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/ebcot/coding_passes.h"
@@ -31,6 +32,8 @@ bool couples_colours(const Plan& plan);
 struct ColourOrder {
   std::vector<uint32_t> triples;  ///< three after three
   std::vector<uint32_t> rest;     ///< those of further components, rising
+  /// The same for some of the blocks, rising, and the others of their triples. Throws std::bad_alloc.
+  ColourOrder some(std::span<const uint32_t> blocks) const;
 };
 /// Empty unless couples_colours. Throws std::bad_alloc.
 ColourOrder colour_order(const Plan& plan);
