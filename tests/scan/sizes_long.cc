@@ -10,8 +10,8 @@
 namespace cj2k::test {
 namespace {
 
-/// testsrc loses up to 0.5 dB in blocks of 32x32 (docs/stop.md): 16 pairs of 1000.
-constexpr int64_t kMoreAllowed = 8;
+/// Of these there are fewer pairs, and in blocks of 32x32 charts lose a little more (docs/stop.md).
+constexpr int64_t kMoreAllowed = 4;
 
 TEST_CASE("exact loses nothing: small pictures, all limits") {
   if (!use_decoder(Decoder::kOpenJpeg)) return;

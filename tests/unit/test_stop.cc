@@ -106,12 +106,28 @@ TEST_CASE("a paused block resumes for the error that is left, not for its last s
   const double left = 300.0 * 8 * 250;  // 400 - 150 bytes
   CHECK(slope_left(point, 5, left, 1e9, 4) == log_slope(300, 1));
   CHECK(log_slope(300, 1) > 26000);
-  // With three points or fewer, in all bytes.
-  CHECK(slope_left(point, 3, 400.0 * 8 * 260, 1e9, 4) == std::max<int>(28500, log_slope(400, 1)));
+  // With three points or fewer, in all bytes. The last pass is a significance pass: the clean-up pass
+  // removed nothing, so the bytes of one plane count.
+  CHECK(slope_left(point, 3, 400.0 * 260, 1e9, 4) == std::max<int>(28500, log_slope(400, 1)));
   // At most two octaves above the bound, and at most the bound where nothing was coded.
   CHECK(slope_left(point, 5, 1e30, 1.0, 2) == best_slope_left(1.0, 2) + 512);
   CHECK(slope_left(point, 5, 1e300, 0x1p100, 31) == kMaxSlope);
   CHECK(slope_left(point, 0, 1e30, 1.0, 2) == best_slope_left(1.0, 2));
+}
+
+TEST_CASE("the next slope counts one plane's bytes where the clean-up pass took less than an eighth") {
+  for (const uint32_t cleanup : {31u, 32u}) {
+    const HullPoint hull[] = {{100, 1, 30000, 9000},
+                              {300 - cleanup, 5, 28500, 9600},
+                              {350 - cleanup, 6, 28000, 9700},
+                              {350, 7, 26000, 9800}};
+    const auto point = [&](int i) { return hull[i]; };
+    // 350 - 100 bytes
+    CHECK(next_slope(point, 4, 5000) == log_slope(5000, cleanup == 31 ? 250 : 8 * 250));
+    CHECK(next_slope(point, 3, 5000) == log_slope(5000, 350 - cleanup));
+    CHECK(next_slope(point, 1, 5000) == log_slope(5000, 8 * 100));
+    CHECK(next_slope(point, 4, 0) == kMinSlope);
+  }
 }
 
 TEST_CASE("blocks of LL never pause") {
