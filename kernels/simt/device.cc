@@ -4,8 +4,11 @@
 
 #include <cassert>
 #include <cctype>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "kernels/simt/driver.h"
 
@@ -136,12 +139,21 @@ Status count_devices(const Driver& driver, const Log& log, int* count) {
 /// act on them.
 template <typename Call>
 void release(Context& context, const Call& call) {
+  if (context.hung()) return;
   for (int attempt = 0; attempt < 2; ++attempt) {
     const Context::Scope scope(context, true);
     if (!scope.current()) continue;
     call(context.driver());
     return;
   }
+}
+
+double watchdog_seconds() {
+  const char* text = std::getenv("CJ2K_DEVICE_TIMEOUT");
+  if (text == nullptr) return kWatchdogSeconds;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  return end != text && seconds >= 0 ? seconds : kWatchdogSeconds;
 }
 
 CuDeviceAddress address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
@@ -212,6 +224,7 @@ Status Context::open(const DeviceChoice& choice, const Log& log, std::unique_ptr
   const Driver* driver = nullptr;
   CJ2K_TRY(load_driver(log, &driver));
   std::unique_ptr<Context> context(new Context(driver, log));
+  context->watchdog_seconds_ = watchdog_seconds();
   int count = 0;
   CJ2K_TRY(count_devices(*driver, log, &count));
 
@@ -265,7 +278,7 @@ Status Context::open(const DeviceChoice& choice, const Log& log, std::unique_ptr
 }
 
 Context::~Context() {
-  if (cu_context_ == nullptr) return;
+  if (cu_context_ == nullptr || hung()) return;
   release(*this, [this](const Driver& driver) {
     for (const auto& [image, module] : modules_) driver.module_unload(module);
   });
@@ -295,10 +308,25 @@ Status Context::memory(size_t* free_bytes, size_t* total_bytes) {
   return check(driver_->memory_info(free_bytes, total_bytes), "querying free device memory");
 }
 
-Status Context::synchronize() {
-  const Scope scope(*this);
-  CJ2K_TRY(scope.status());
-  return check(driver_->context_synchronize(), "waiting for the device");
+Status Context::wait(int (*query)(void*), void* handle, const char* what) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kPause = std::chrono::microseconds(50);
+  const auto begin = Clock::now();
+  for (;;) {
+    const int error = query(handle);
+    if (error != cu::kErrorNotReady) return check(error, what);
+    if (hung()) return Status::kDevice;
+    const std::chrono::duration<double> waited = Clock::now() - begin;
+    if (watchdog_seconds_ > 0 && waited.count() > watchdog_seconds_) break;
+    std::this_thread::sleep_for(kPause);
+  }
+  if (hung_.exchange(true, std::memory_order_acq_rel)) return Status::kDevice;
+  poisoned_.store(true, std::memory_order_release);
+  return log_.fail(
+      Status::kDevice,
+      "%s took more than %g s on CUDA device %d (%s), which cannot be used any more: its work does "
+      "not end, or other programs keep it busy (CJ2K_DEVICE_TIMEOUT sets the seconds)",
+      what, watchdog_seconds_, info_.ordinal, info_.name.c_str());
 }
 
 Status Context::function(const KernelInfo& kernel, void** cu_function) {
@@ -321,6 +349,9 @@ Status Context::function(const KernelInfo& kernel, void** cu_function) {
                                                      static_cast<int>(kernel.sizes.smem_bytes)),
                      kernel.name));
     }
+    // Kernels that divide the memory of a multiprocessor alike run on it at the same time.
+    CJ2K_TRY(check(driver_->function_set_attribute(found, cu::kFunctionSmemCarveout, cu::kMostSmem),
+                   kernel.name));
     function = found;
   }
   *cu_function = function;
@@ -421,7 +452,7 @@ Status Event::create(Context& context, bool timing) {
   const Context::Scope scope(context);
   CJ2K_TRY(scope.status());
   void* event = nullptr;
-  const unsigned flags = cu::kEventBlockingSync | (timing ? 0 : cu::kEventDisableTiming);
+  const unsigned flags = timing ? 0 : cu::kEventDisableTiming;
   CJ2K_TRY(context.check(context.driver().event_create(&event, flags), "creating an event"));
   context_ = &context;
   cu_event_ = event;
@@ -438,15 +469,7 @@ void Event::reset() {
 Status Event::synchronize() {
   const Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
-  return context_->check(context_->driver().event_synchronize(cu_event_), "waiting for an event");
-}
-
-Status Event::query(bool* passed) {
-  const Context::Scope scope(*context_);
-  CJ2K_TRY(scope.status());
-  const int error = context_->driver().event_query(cu_event_);
-  *passed = error == cu::kSuccess;
-  return error == cu::kErrorNotReady ? Status::kOk : context_->check(error, "querying an event");
+  return context_->wait(context_->driver().event_query, cu_event_, "waiting for an event");
 }
 
 Status Event::elapsed_ms(const Event& since, float* milliseconds) {
@@ -589,15 +612,7 @@ Status Stream::wait(const Event& event) {
 Status Stream::synchronize() {
   const Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
-  return context_->check(context_->driver().stream_synchronize(cu_stream_), "waiting for a stream");
-}
-
-Status Stream::query(bool* done) {
-  const Context::Scope scope(*context_);
-  CJ2K_TRY(scope.status());
-  const int error = context_->driver().stream_query(cu_stream_);
-  *done = error == cu::kSuccess;
-  return error == cu::kErrorNotReady ? Status::kOk : context_->check(error, "querying a stream");
+  return context_->wait(context_->driver().stream_query, cu_stream_, "waiting for a stream");
 }
 
 }  // namespace cj2k::simt

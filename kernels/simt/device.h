@@ -7,7 +7,9 @@
 // Errors: a function returns a Status and writes one line to the context's log where the error
 // occurs. Out of memory is kNoMemory and leaves the context usable. A sticky error of the driver,
 // or a lost device, poisons the context: every later call fails at once with kDevice, and owners
-// release their resources without logging errors.
+// release their resources without logging errors. So does work that does not end within the time of
+// the watchdog, kWatchdogSeconds or CJ2K_DEVICE_TIMEOUT of the environment; then nothing is released,
+// because the driver would wait for that work.
 //
 // Device addresses are plain pointers that the host must not dereference. Copies are asynchronous:
 // their host memory must stay unchanged until the stream has passed the copy. It should be a
@@ -58,6 +60,10 @@ Status check_usable(const DeviceInfo& info, const Log& log);
 /// device.
 Status list_devices(const Log& log, std::vector<DeviceInfo>* devices);
 
+/// How long a wait may take, in seconds. CJ2K_DEVICE_TIMEOUT replaces it, e.g. for debuggers; 0: for
+/// ever.
+inline constexpr double kWatchdogSeconds = 60;
+
 /// Selects a device and a context on it.
 struct DeviceChoice {
   int ordinal = 0;
@@ -107,15 +113,17 @@ class Context {
   Status memory(size_t* free_bytes, size_t* total_bytes);
   /// Loads all kernels of the program, so that no launch has to load one.
   Status load_kernels();
-  /// Waits for all streams. Not meant for the frame loop.
-  Status synchronize();
   bool poisoned() const { return poisoned_.load(std::memory_order_acquire); }
+  /// Poisoned because work did not end: no call of the driver is safe that may wait for it.
+  bool hung() const { return hung_.load(std::memory_order_acquire); }
 
   // For the owner classes below.
   const Driver& driver() const { return *driver_; }
   /// Turns a result of the driver into a Status and logs an error once, as "`what` failed ...".
   Status check(int cu_result, const char* what);
   Status function(const KernelInfo& kernel, void** cu_function);
+  /// Asks the driver again and again, and sleeps in between, until an event or a stream is done.
+  Status wait(int (*query)(void*), void* handle, const char* what);
 
   /// Makes the context current for the calling thread during the Scope's lifetime; Scopes may nest.
   /// Every call of this header makes its own. A Scope around a longer sequence saves their cost.
@@ -145,7 +153,8 @@ class Context {
   void* cu_context_ = nullptr;
   int cu_device_ = 0;
   bool primary_ = false;  ///< cu_context_ is a primary context that we retained
-  std::atomic<bool> poisoned_ = false;
+  std::atomic<bool> poisoned_ = false, hung_ = false;
+  double watchdog_seconds_ = kWatchdogSeconds;
   std::mutex functions_mutex_;
   std::vector<void*> functions_;                        ///< CUfunction by KernelInfo::index
   std::vector<std::pair<const void*, void*>> modules_;  ///< image and its CUmodule
@@ -228,7 +237,6 @@ class Event {
 
   /// Sleeps until the stream has passed the last record of this event.
   Status synchronize();
-  Status query(bool* passed);
   /// Time from `since` to this event. Both must have been created with timing, and passed.
   Status elapsed_ms(const Event& since, float* milliseconds);
 
@@ -284,7 +292,6 @@ class Stream {
   Status record(Event& event);
   Status wait(const Event& event);
   Status synchronize();
-  Status query(bool* done);
 
   Context& context() const { return *context_; }
   void* cu_stream() const { return cu_stream_; }

@@ -45,10 +45,11 @@ inline constexpr int kSuccess = 0, kErrorInvalidValue = 1, kErrorOutOfMemory = 2
                      kErrorIllegalAddress = 700, kErrorLaunchOutOfResources = 701,
                      kErrorLaunchFailed = 719, kErrorUnknown = 999;
 inline constexpr unsigned kMemoryHost = 1, kMemoryDevice = 2;
-inline constexpr unsigned kStreamNonBlocking = 1, kEventBlockingSync = 1, kEventDisableTiming = 2;
+inline constexpr unsigned kStreamNonBlocking = 1, kEventDisableTiming = 2;
 inline constexpr int kAttributeMultiprocessors = 16, kAttributeMajor = 75, kAttributeMinor = 76,
                      kAttributeMaxSmem = 97;
-inline constexpr int kFunctionMaxDynamicSmem = 8;
+inline constexpr int kFunctionMaxDynamicSmem = 8, kFunctionSmemCarveout = 9;
+inline constexpr int kMostSmem = 100;  ///< carve-out: as much shared memory as there is
 }  // namespace cu
 
 // F(name of the member, name in libcuda, parameters)
@@ -68,7 +69,6 @@ inline constexpr int kFunctionMaxDynamicSmem = 8;
   F(context_push, "cuCtxPushCurrent_v2", (void* context))                                       \
   F(context_pop, "cuCtxPopCurrent_v2", (void** context))                                        \
   F(context_device, "cuCtxGetDevice", (int* device))                                            \
-  F(context_synchronize, "cuCtxSynchronize", ())                                                \
   F(memory_info, "cuMemGetInfo_v2", (size_t * free_bytes, size_t * total_bytes))                \
   F(memory_allocate, "cuMemAlloc_v2", (CuDeviceAddress * address, size_t bytes))                \
   F(memory_free, "cuMemFree_v2", (CuDeviceAddress address))                                     \
@@ -87,14 +87,12 @@ inline constexpr int kFunctionMaxDynamicSmem = 8;
     (CuDeviceAddress to, unsigned value, size_t count, void* stream))                           \
   F(stream_create, "cuStreamCreateWithPriority", (void** stream, unsigned flags, int priority)) \
   F(stream_destroy, "cuStreamDestroy_v2", (void* stream))                                       \
-  F(stream_synchronize, "cuStreamSynchronize", (void* stream))                                  \
   F(stream_query, "cuStreamQuery", (void* stream))                                              \
   F(stream_wait, "cuStreamWaitEvent", (void* stream, void* event, unsigned flags))              \
   F(event_create, "cuEventCreate", (void** event, unsigned flags))                              \
   F(event_destroy, "cuEventDestroy_v2", (void* event))                                          \
   F(event_record, "cuEventRecord", (void* event, void* stream))                                 \
   F(event_query, "cuEventQuery", (void* event))                                                 \
-  F(event_synchronize, "cuEventSynchronize", (void* event))                                     \
   F(event_elapsed_ms, "cuEventElapsedTime", (float* milliseconds, void* start, void* end))      \
   F(module_load, "cuModuleLoadData", (void** module, const void* image))                        \
   F(module_unload, "cuModuleUnload", (void* module))                                            \

@@ -108,8 +108,11 @@ class CudaBackend final : public Backend {
  private:
   /// After an error, work that was enqueued before it may still run. This waits until it has ended,
   /// because until then the caller must not write to its memory or release it.
-  Status settled(Status status) {
-    if (status != Status::kOk && !context_->poisoned()) (void)context_->synchronize();
+  Status settled(CudaGopWork& work, Status status) {
+    if (status == Status::kOk) return status;
+    for (simt::Stream* stream : {&work.stream, &work.coding}) {
+      if (!context_->poisoned() && stream->cu_stream() != nullptr) (void)stream->synchronize();
+    }
     return status;
   }
   Status run_transform(CudaGopWork& work, std::span<const uint32_t> frames);
@@ -181,7 +184,7 @@ Status CudaBackend::make_gop_work(std::unique_ptr<GopWork>* result) {
   if (plan_.params.measure_mse != 0)
     work->coefficients = HostBuffer(coefficient_bytes(plan_, tables_));
   CJ2K_TRY(work->stream.create(*context_, true));
-  CJ2K_TRY(work->coding.create(*context_));
+  if (plan_.params.coder == CJ2K_CODER_EBCOT) CJ2K_TRY(work->coding.create(*context_));
   CJ2K_TRY(work->to_code.create(*context_));
   CJ2K_TRY(work->coded.create(*context_));
   CJ2K_TRY(work->begin.create(*context_, true));
@@ -227,17 +230,19 @@ Status CudaBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t numbe
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
   const cuda::DwtLists level = tables_.levels.empty() ? cuda::DwtLists{} : lists(0);
-  CJ2K_TRY(settled(reader_.enqueue(frame, staged, place, level, work.stream, work.frame_events)));
+  CJ2K_TRY(
+      settled(work, reader_.enqueue(frame, staged, place, level, work.stream, work.frame_events)));
   // run_transform adds the device time of this step.
   stats.stage_ms[CJ2K_STAGE_INGEST] += ms_since(start);
   if (frame.memory != CJ2K_MEMORY_CUDA || reads_later(frame)) return Status::kOk;
-  return settled(work.frame_events.read.synchronize());
+  return settled(work, work.frame_events.read.synchronize());
 }
 
 Status CudaBackend::frames_read(GopWork& gop) {
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
-  return settled(static_cast<CudaGopWork&>(gop).frame_events.read.synchronize());
+  auto& work = static_cast<CudaGopWork&>(gop);
+  return settled(work, work.frame_events.read.synchronize());
 }
 
 cuda::DeviceXyz CudaBackend::device_xyz() const {
@@ -260,7 +265,8 @@ cuda::DwtLists CudaBackend::lists(size_t level) const {
 Status CudaBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats*) {
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
-  return settled(run_transform(static_cast<CudaGopWork&>(gop), frames));
+  auto& work = static_cast<CudaGopWork&>(gop);
+  return settled(work, run_transform(work, frames));
 }
 
 Status CudaBackend::run_transform(CudaGopWork& work, std::span<const uint32_t> frames) {
@@ -303,7 +309,8 @@ Status CudaBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
                                 const BlockSample& sample, cj2k_stats* stats) {
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
-  return settled(run_code(static_cast<CudaGopWork&>(gop), requests, sample, stats));
+  auto& work = static_cast<CudaGopWork&>(gop);
+  return settled(work, run_code(work, requests, sample, stats));
 }
 
 Status CudaBackend::run_code(CudaGopWork& work, std::span<BlockRequest> requests,
@@ -341,7 +348,8 @@ Status CudaBackend::fetch(GopWork& gop, std::span<const FetchRequest> requests, 
   if (requests.empty()) return Status::kOk;
   const simt::Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
-  return settled(run_fetch(static_cast<CudaGopWork&>(gop), requests, stats));
+  auto& work = static_cast<CudaGopWork&>(gop);
+  return settled(work, run_fetch(work, requests, stats));
 }
 
 /// `fetch` gathers into the same device memory, so it overwrites the coefficients.
@@ -351,10 +359,11 @@ Status CudaBackend::coefficients(GopWork& gop, uint32_t frame, CoefficientPlanes
   auto& work = static_cast<CudaGopWork&>(gop);
   const cuda::FrameLayout& layout = tables_.frame;
   auto* samples = work.coefficients.as<int32_t>();
-  CJ2K_TRY(settled(work.stream.download(
-      samples, work.device.as<int32_t>(memory_.samples) + frame * layout.frame_samples,
-      layout.frame_samples * sizeof(int32_t))));
-  CJ2K_TRY(settled(work.stream.synchronize()));
+  CJ2K_TRY(settled(
+      work, work.stream.download(
+                samples, work.device.as<int32_t>(memory_.samples) + frame * layout.frame_samples,
+                layout.frame_samples * sizeof(int32_t))));
+  CJ2K_TRY(settled(work, work.stream.synchronize()));
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     const cuda::FrameLayout::Component& component = layout.components[c];
     for (uint32_t i = 0; i < 2; ++i) {

@@ -52,13 +52,14 @@ static_assert(cu::kErrorLaunchFailed == CUDA_ERROR_LAUNCH_FAILED &&
               cu::kErrorUnknown == CUDA_ERROR_UNKNOWN);
 static_assert(cu::kMemoryHost == CU_MEMORYTYPE_HOST && cu::kMemoryDevice == CU_MEMORYTYPE_DEVICE);
 static_assert(cu::kStreamNonBlocking == CU_STREAM_NON_BLOCKING &&
-              cu::kEventBlockingSync == CU_EVENT_BLOCKING_SYNC);
-static_assert(cu::kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
+              cu::kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(cu::kAttributeMultiprocessors == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 static_assert(cu::kAttributeMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 static_assert(cu::kAttributeMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(cu::kAttributeMaxSmem == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-static_assert(cu::kFunctionMaxDynamicSmem == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+static_assert(cu::kFunctionMaxDynamicSmem == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
+              cu::kFunctionSmemCarveout == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT &&
+              cu::kMostSmem == CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
 
 /// Whether both types are passed the same way: both pointers, both integers of one size, or the
 /// same float type.
@@ -107,14 +108,12 @@ CJ2K_CHECK(fill_u8, cuMemsetD8Async);
 CJ2K_CHECK(fill_u32, cuMemsetD32Async);
 CJ2K_CHECK(stream_create, cuStreamCreateWithPriority);
 CJ2K_CHECK(stream_destroy, cuStreamDestroy_v2);
-CJ2K_CHECK(stream_synchronize, cuStreamSynchronize);
 CJ2K_CHECK(stream_query, cuStreamQuery);
 CJ2K_CHECK(stream_wait, cuStreamWaitEvent);
 CJ2K_CHECK(event_create, cuEventCreate);
 CJ2K_CHECK(event_destroy, cuEventDestroy_v2);
 CJ2K_CHECK(event_record, cuEventRecord);
 CJ2K_CHECK(event_query, cuEventQuery);
-CJ2K_CHECK(event_synchronize, cuEventSynchronize);
 CJ2K_CHECK(module_load, cuModuleLoadData);
 CJ2K_CHECK(module_unload, cuModuleUnload);
 CJ2K_CHECK(module_function, cuModuleGetFunction);

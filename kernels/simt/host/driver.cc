@@ -148,12 +148,6 @@ int context_device(int* device) {
   *device = current()->device;
   return cu::kSuccess;
 }
-int context_synchronize() {
-  CJ2K_ENTER("cuCtxSynchronize", kWaits);
-  ++state().host_calls.waits;
-  FakeContext& context = *current();
-  return run_until(context, [&] { return idle(context); });
-}
 
 int memory_info(size_t* free_bytes, size_t* total_bytes) {
   CJ2K_ENTER("cuMemGetInfo_v2", kContext);
@@ -330,19 +324,13 @@ int stream_destroy(void* handle) {
   }
   return error;
 }
-int stream_synchronize(void* handle) {
-  CJ2K_ENTER("cuStreamSynchronize", kWaits);
-  ++state().host_calls.waits;
-  const FakeStream* stream = find_stream("cuStreamSynchronize", handle);
-  if (stream == nullptr) return cu::kErrorInvalidHandle;
-  return run_until(*current(), [&] { return stream->entries.empty(); });
-}
 int stream_query(void* handle) {
   CJ2K_ENTER("cuStreamQuery", kWaits);
-  const FakeStream* stream = find_stream("cuStreamQuery", handle);
+  FakeStream* stream = find_stream("cuStreamQuery", handle);
   if (stream == nullptr) return cu::kErrorInvalidHandle;
   FakeContext& context = *current();
-  if (!stream->entries.empty()) run_one(context);  // so that a loop of queries ends
+  state().host_calls.waits += std::exchange(stream->asked, true) ? 0 : 1;
+  run_some(context, [&] { return stream->entries.empty(); });
   if (context.error != cu::kSuccess) return context.error;
   return stream->entries.empty() ? cu::kSuccess : cu::kErrorNotReady;
 }
@@ -388,16 +376,11 @@ int event_query(void* handle) {
   const std::shared_ptr<FakeEvent> event = find_event("cuEventQuery", handle);
   if (event == nullptr) return cu::kErrorInvalidHandle;
   FakeContext& context = *event->context;
-  if (event->passed < event->recorded) run_one(context);
+  state().host_calls.waits +=
+      std::exchange(event->asked, event->recorded) < event->recorded ? 1 : 0;
+  run_some(context, [&] { return event->passed >= event->recorded; });
   if (context.error != cu::kSuccess) return context.error;
   return event->passed >= event->recorded ? cu::kSuccess : cu::kErrorNotReady;
-}
-int event_synchronize(void* handle) {
-  CJ2K_ENTER("cuEventSynchronize", kWaits);
-  ++state().host_calls.waits;
-  const std::shared_ptr<FakeEvent> event = find_event("cuEventSynchronize", handle);
-  if (event == nullptr) return cu::kErrorInvalidHandle;
-  return run_until(*event->context, [&] { return event->passed >= event->recorded; });
 }
 int event_elapsed_ms(float* milliseconds, void* start_handle, void* end_handle) {
   CJ2K_ENTER("cuEventElapsedTime", kWaits);
@@ -441,8 +424,14 @@ int module_function(void** function, void* module, const char* name) {
 }
 int function_set_attribute(void* function, int attribute, int value) {
   CJ2K_ENTER("cuFuncSetAttribute", kContext);
-  if (attribute != cu::kFunctionMaxDynamicSmem || value > 227 * 1024) return cu::kErrorInvalidValue;
-  static_cast<FakeFunction*>(function)->max_dynamic_smem = value;
+  auto* f = static_cast<FakeFunction*>(function);
+  if (attribute == cu::kFunctionMaxDynamicSmem && value <= 227 * 1024) {
+    f->max_dynamic_smem = value;
+    return cu::kSuccess;
+  }
+  if (attribute != cu::kFunctionSmemCarveout || value < 0 || value > cu::kMostSmem)
+    return cu::kErrorInvalidValue;
+  f->carveout = value;
   return cu::kSuccess;
 }
 int launch(void* handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -459,6 +448,8 @@ int launch(void* handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsi
            kernel.name, grid_x, grid_y, grid_z, block_x, block_y, block_z, smem_bytes);
     return cu::kErrorInvalidValue;
   }
+  if (function->carveout < 0)
+    report(Bug::kApiMisuse, "%s: launched without a carve-out of shared memory", kernel.name);
   // The copy is aligned for any type of parameter.
   auto copy = std::make_shared<std::vector<std::max_align_t>>(
       kernel.sizes.param_bytes / sizeof(std::max_align_t) + 1);

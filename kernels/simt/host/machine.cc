@@ -67,6 +67,9 @@ int enter(const char* call, Needs needs) {
       case Fault::kAsyncFailure:
         if (context != nullptr) context->pending_error = cu::kErrorLaunchFailed;
         break;
+      case Fault::kHang:
+        s.hangs_next = true;
+        break;
       case Fault::kNone:
         break;
     }
@@ -131,6 +134,13 @@ std::shared_ptr<FakeEvent> find_event(const char* call, void* handle) {
 int enqueue(const char* call, void* handle, std::function<int()> work) {
   FakeStream* stream = find_stream(call, handle);
   if (stream == nullptr) return cu::kErrorInvalidHandle;
+  if (state().hangs_next && std::strcmp(call, "cuLaunchKernel") == 0) {
+    // The stream waits for an event that is never recorded.
+    state().hangs_next = false;
+    current()->hangs = true;
+    stream->entries.push_back({nullptr, std::make_shared<FakeEvent>(), 1});
+  }
+  stream->asked = false;
   stream->entries.push_back({std::move(work), nullptr, 0});
   // A device starts work before anybody waits for it.
   FakeContext& context = *current();
@@ -150,15 +160,28 @@ uint8_t* bytes_at(const char* what, CuDeviceAddress address, size_t bytes, int o
   return p;
 }
 
+/// Runs an entry of the context, or of another device's, for whose event it may wait.
+/// @return false, and the context has an error: there is none, and there never will be
+bool run_any(FakeContext& context) {
+  bool ran = run_one(context);
+  for (const auto& other : state().contexts) ran = ran || run_one(*other);
+  if (ran) return true;
+  if (context.hangs) return false;
+  report(Bug::kApiMisuse, "waiting for work that can never run: streams wait for each other");
+  context.error = cu::kErrorLaunchFailed;
+  return false;
+}
+
+void run_some(FakeContext& context, const std::function<bool()>& done) {
+  constexpr int kEntries = 16;
+  for (int i = 0; i < kEntries && !done() && run_any(context);) ++i;
+}
+
 int run_until(FakeContext& context, const std::function<bool()>& done) {
   while (!done()) {
-    // The work may wait for an event in the context of another device.
-    bool ran = run_one(context);
-    for (const auto& other : state().contexts) ran = ran || run_one(*other);
-    if (!ran) {
-      report(Bug::kApiMisuse, "waiting for work that can never run: streams wait for each other");
-      return context.error = cu::kErrorLaunchFailed;
-    }
+    if (run_any(context)) continue;
+    if (context.hangs) report(Bug::kApiMisuse, "a call that never returns: a kernel does not end");
+    return context.error = cu::kErrorLaunchFailed;
   }
   return context.error;
 }
@@ -188,6 +211,10 @@ void reset(const Options& options) {
   DeviceMemory& memory = DeviceMemory::instance();
   size_t device_buffers = 0;
   for (const auto& context : s.contexts) {
+    if (context->hangs) {
+      (void)memory.free_all(context->device);
+      continue;  // nothing of it can be released
+    }
     if (context->retained != 0) report(Bug::kLeak, "a context is still retained");
     const auto streams = std::count_if(context->streams.begin(), context->streams.end(),
                                        [](const auto& stream) { return !stream->destroyed; });
@@ -203,7 +230,9 @@ void reset(const Options& options) {
     }
   }
   if (device_buffers != 0) report(Bug::kLeak, "%zu device buffers were not freed", device_buffers);
-  if (!s.host.empty()) report(Bug::kLeak, "%zu pinned buffers were not freed", s.host.size());
+  const auto pinned = std::count_if(s.host.begin(), s.host.end(),
+                                    [](const auto& host) { return !host.second.context->hangs; });
+  if (pinned != 0) report(Bug::kLeak, "%td pinned buffers were not freed", pinned);
   for (const auto& [p, allocation] : s.host) std::free(p);
   s.host.clear();
   s.contexts.clear();
@@ -214,7 +243,7 @@ void reset(const Options& options) {
   s.launches.clear();
   s.host_calls = {};
   s.fault = Fault::kNone;
-  s.fault_hit = false;
+  s.fault_hit = s.hangs_next = false;
   s.faulty_call.clear();
   engine_stats() = {};
 }

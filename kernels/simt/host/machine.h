@@ -30,6 +30,7 @@ struct FakeEvent {
   FakeContext* context = nullptr;
   bool timing = false;
   uint64_t recorded = 0, passed = 0;  ///< number of records that were enqueued, that have run
+  uint64_t asked = 0;                 ///< the last record that a caller waited for
   SteadyClock::time_point when;
 };
 
@@ -43,11 +44,13 @@ struct FakeStream {
   FakeContext* context = nullptr;
   std::deque<Entry> entries;
   bool destroyed = false;
+  bool asked = false;  ///< a caller has waited since the last entry
 };
 
 struct FakeFunction {
   const HostKernel* kernel = nullptr;
   int max_dynamic_smem = 0;
+  int carveout = -1;  ///< -1: not set
 };
 
 struct FakeContext {
@@ -56,6 +59,7 @@ struct FakeContext {
   bool alive = true;
   int error = cu::kSuccess;          ///< sticky error
   int pending_error = cu::kSuccess;  ///< becomes sticky at the next call that waits or queries
+  bool hangs = false;                ///< a kernel does not end (Fault::kHang)
   FakeStream default_stream;
   std::vector<std::unique_ptr<FakeStream>> streams;
   std::map<void*, std::shared_ptr<FakeEvent>> events;
@@ -81,6 +85,7 @@ struct State {
   Fault fault = Fault::kNone;
   uint64_t fault_call = 0;
   bool fault_hit = false;
+  bool hangs_next = false;  ///< the next launch does not end
   std::string faulty_call;
   std::vector<std::unique_ptr<FakeContext>> contexts;  ///< first the primary one of each device
   std::map<void*, HostAllocation> host;
@@ -116,6 +121,8 @@ int enter(const char* call, Needs needs);
 /// @return false: no entry can run
 bool run_one(FakeContext& context);
 bool idle(const FakeContext& context);
+/// Runs some entries, as long as done() is false, so that a loop of queries ends.
+void run_some(FakeContext& context, const std::function<bool()>& done);
 /// Runs entries until done() is true.
 /// @return the error of the context
 int run_until(FakeContext& context, const std::function<bool()>& done);

@@ -89,6 +89,7 @@ enum class Fault {
   kLaunchFailed,  ///< the call returns "launch failed", sticky: so does every later call
   kDeviceLost,    ///< the call returns "unknown error", sticky in all contexts
   kAsyncFailure,  ///< the call succeeds; the next that waits or queries fails as kLaunchFailed
+  kHang,          ///< the next launch succeeds, and its kernel never ends
 };
 /// Makes the `nth` call from now on (1 = the next) fail.
 void inject(Fault fault, uint64_t nth);
@@ -106,8 +107,8 @@ uint64_t num_primary_contexts_made();
 uint64_t num_launches(int device);
 /// What the host has asked of the driver since reset, on all devices.
 struct HostCalls {
-  /// Calls that return only when earlier work is done: synchronisation of an event, a stream or a
-  /// context, release of memory, and copies from or to host memory that is not page-locked.
+  /// Calls that return only when earlier work is done: release of memory, copies from or to host
+  /// memory that is not page-locked; and first queries of what an event or a stream was last given.
   uint64_t waits = 0;
   uint64_t launches = 0;
   uint64_t fills = 0;
