@@ -11,7 +11,7 @@
 
 namespace cj2k::cuda::rate {
 
-inline constexpr int kRateThreads = 512;
+inline constexpr int kRateThreads = 256;
 
 struct alignas(16) BlockRecord {
   uint32_t first_hull;

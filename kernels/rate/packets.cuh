@@ -32,14 +32,14 @@ CJ2K_KERNEL_FN uint8_t* tile_parts_of(T& t, const PacketParams& p, uint32_t fram
 
 /// The places of the packets, and the heads of the tile-parts.
 ///
-/// Grid: x = frames. Block: a thread takes every 512th packet; their sums are those of the block.
-/// Shared bytes: 192. Barriers: 2 for each 512 packets, and 5.
+/// Grid: x = frames. Block: a thread takes every 256th packet; their sums are those of the block.
+/// Shared bytes: 96. Barriers: 2 for each 256 packets, and 5.
 /// Global traffic: 44 bytes per packet, 34 per tile-part.
 /// Not tuned: no GPU was available when it was written.
 struct PacketPlaces {
   using Params = PacketParams;
-  static constexpr int kThreads = 512;
-  static constexpr int kMinBlocks = 1;
+  static constexpr int kThreads = 256;
+  static constexpr int kMinBlocks = 4;
   static_assert(FrameRates::kMostFrames <= kThreads);
   struct Smem {
     simt::BlockScratch<uint64_t, kThreads> wide;

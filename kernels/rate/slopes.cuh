@@ -113,7 +113,7 @@ struct PredictParams {
 /// frame. It searches in three steps, each of which divides the range over the 32 lanes (in the
 /// last step a lane has two entries).
 ///
-/// Grid: x = frames. Block: each warp first adds up 2,048 slopes of each component; then one warp
+/// Grid: x = frames. Block: the warps first add up chunks of 2,048 slopes of each component; then one warp
 ///   per scope searches.
 /// Shared bytes: 1,048.
 /// Global traffic: the tables once, 16 bytes per lane, adjacent, 512 KB per component; 17 KB of
@@ -122,8 +122,8 @@ struct PredictParams {
 /// Not tuned: no GPU was available when it was written.
 struct Predict {
   using Params = PredictParams;
-  static constexpr int kThreads = 1024;
-  static constexpr int kMinBlocks = 1;
+  static constexpr int kThreads = 256;
+  static constexpr int kMinBlocks = 4;
   static constexpr uint32_t kChunk = kAboveAllSlopes / 32, kPart = kChunk / 32;
   static_assert(kPart == 64);
   struct Smem {
@@ -136,14 +136,16 @@ struct Predict {
     const uint32_t frame = t.block_x(), num_components = p.tables.num_components;
     const uint64_t* table = p.tables.bytes + uint64_t{frame} * num_components * kAboveAllSlopes;
     for (uint32_t c = 0; c < num_components; ++c) {
-      const uint64_t* from = table + c * kAboveAllSlopes + t.warp() * kChunk + 2 * t.lane();
-      uint64_t sum = 0;
-      for (uint32_t i = 0; i < kChunk; i += 64) {
-        const Pair pair = load_pair(t, from + i);
-        sum += pair.low + pair.high;
+      for (uint32_t chunk = t.warp(); chunk < 32; chunk += kThreads / 32) {
+        const uint64_t* from = table + c * kAboveAllSlopes + chunk * kChunk + 2 * t.lane();
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < kChunk; i += 64) {
+          const Pair pair = load_pair(t, from + i);
+          sum += pair.low + pair.high;
+        }
+        sum = t.warp_reduce_add(sum);
+        if (t.lane() == 0) t.sstore(s.chunks[c][chunk], sum);
       }
-      sum = t.warp_reduce_add(sum);
-      if (t.lane() == 0) t.sstore(s.chunks[c][t.warp()], sum);
     }
     t.sync();
     if (t.warp() <= num_components) {

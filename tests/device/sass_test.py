@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """sass.py finds what it is for, in machine code and PTX as cuobjdump prints them. Needs no nvcc."""
 
+import collections
 import pathlib
 import sys
 import tempfile
@@ -35,7 +36,7 @@ CODE = """
         /*00a0*/                   NOP;                        /* 0x0 */
 """
 USAGE = " Function cj2k_tier1_mq:\n  REG:{reg} STACK:{stack} SHARED:5752 LOCAL:0 CONSTANT[0]:680\n"
-PTX = ".visible .entry cj2k_tier1_mq(\n)\n{{\n{ptx}\n\tret;\n}}\n"
+PTX = ".visible .entry cj2k_tier1_mq(\n)\n.maxntid 192\n{{\n{ptx}\n\tret;\n}}\n"
 
 
 class Sass(unittest.TestCase):
@@ -55,7 +56,7 @@ class Sass(unittest.TestCase):
     def test_counts(self):
         row = self.read()["cj2k_tier1_mq"]
         counts = {c: row[c] for c in sass.COLUMNS if row[c]}
-        self.assertEqual(counts, {"registers": 80, "shared": 5752, "instructions": 10, "LDG": 2, "LDG.128": 1, "STG": 1,
+        self.assertEqual(counts, {"threads": 192, "registers": 80, "shared": 5752, "instructions": 10, "LDG": 2, "LDG.128": 1, "STG": 1,
                                   "STG.128": 1, "S2R": 1})
         self.assertEqual(self.broken(), "")
 
@@ -73,6 +74,17 @@ class Sass(unittest.TestCase):
             with self.subTest(change):
                 self.assertIn(text, self.broken(**change))
         self.assertEqual(self.broken(inside="S2UR UR5, SR_CgaCtaId"), "")
+
+    def test_rate_control_needs_a_quarter_of_a_multiprocessor(self):
+        row = self.read()["cj2k_tier1_mq"]
+        for change, text in (({}, ""), ({"threads": 256, "registers": 64}, ""), ({"threads": 256, "registers": 65}, "18432 registers"),
+                             ({"threads": 768, "registers": 16}, "768 threads"), ({"shared": 60000}, "60000 shared"),
+                             ({"stack": 144, "LDL": 3, "STL": 2}, ""), ({"stack": 152, "LDL": 3}, "stack 152: memory")):
+            with self.subTest(change):
+                lines = "\n".join(sass.broken_rules({"cj2k_rate_allocate": collections.Counter({**row, **change})}))
+                self.assertIn(text, lines)
+                self.assertEqual(lines == "", text == "")
+        self.assertEqual("\n".join(sass.broken_rules({"cj2k_tier1_mq": collections.Counter({**row, "threads": 1024})})), "")
 
     def test_fused_where_the_source_asks_for_it(self):
         row = self.read()["cj2k_tier1_mq"]
