@@ -301,7 +301,7 @@ static int known_share(const std::pair<int, std::string>& key) {
       if (begins("visual_ht_steps0 ")) return 40;
       return 140;
     case 3:
-      return 15;
+      return 20;
     case 4:
       return 4;
     default:
