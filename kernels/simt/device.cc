@@ -308,6 +308,18 @@ Status Context::memory(size_t* free_bytes, size_t* total_bytes) {
   return check(driver_->memory_info(free_bytes, total_bytes), "querying free device memory");
 }
 
+bool Context::is_page_locked(const void* data, size_t bytes) {
+  const Scope scope(*this, true);
+  if (scope.status() != Status::kOk) return false;
+  for (const size_t at : {size_t{0}, bytes - 1}) {
+    unsigned type = 0;
+    const int error = driver_->pointer_attribute(&type, cu::kPointerMemoryType,
+                                                 address(static_cast<const uint8_t*>(data) + at));
+    if (error != cu::kSuccess || type != cu::kMemoryHost) return false;
+  }
+  return true;
+}
+
 Status Context::wait(int (*query)(void*), void* handle, const char* what) {
   using Clock = std::chrono::steady_clock;
   constexpr auto kPause = std::chrono::microseconds(50);
@@ -538,6 +550,9 @@ Status Stream::copy(void* to_device, const void* from_device, size_t bytes) {
 
 Status Stream::copy_2d(const Copy2D& copy) {
   if (copy.row_bytes == 0 || copy.num_rows == 0) return Status::kOk;
+  // The driver limits the bytes of a row.
+  if (copy.num_rows == 1 && copy.kind == CopyKind::kUpload)
+    return upload(copy.to, copy.from, copy.row_bytes);
   const Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
   CuCopy2D c = {};

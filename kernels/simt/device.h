@@ -111,6 +111,8 @@ class Context {
   /// Must not be called while other threads use the context.
   void set_log(const Log& log) { log_ = log; }
   Status memory(size_t* free_bytes, size_t* total_bytes);
+  /// Whether host memory is page-locked, at both ends.
+  bool is_page_locked(const void* data, size_t bytes);
   /// Loads all kernels of the program, so that no launch has to load one.
   Status load_kernels();
   bool poisoned() const { return poisoned_.load(std::memory_order_acquire); }

@@ -44,6 +44,7 @@ inline constexpr int kSuccess = 0, kErrorInvalidValue = 1, kErrorOutOfMemory = 2
                      kErrorInvalidHandle = 400, kErrorNotFound = 500, kErrorNotReady = 600,
                      kErrorIllegalAddress = 700, kErrorLaunchOutOfResources = 701,
                      kErrorLaunchFailed = 719, kErrorUnknown = 999;
+inline constexpr int kPointerMemoryType = 2;
 inline constexpr unsigned kMemoryHost = 1, kMemoryDevice = 2;
 inline constexpr unsigned kStreamNonBlocking = 1, kEventDisableTiming = 2;
 inline constexpr int kAttributeMultiprocessors = 16, kAttributeMajor = 75, kAttributeMinor = 76,
@@ -74,6 +75,8 @@ inline constexpr int kMostSmem = 100;  ///< carve-out: as much shared memory as 
   F(memory_free, "cuMemFree_v2", (CuDeviceAddress address))                                     \
   F(host_allocate, "cuMemHostAlloc", (void** data, size_t bytes, unsigned flags))               \
   F(host_free, "cuMemFreeHost", (void* data))                                                   \
+  F(pointer_attribute, "cuPointerGetAttribute",                                                 \
+    (void* value, int attribute, CuDeviceAddress address))                                      \
   F(copy_upload, "cuMemcpyHtoDAsync_v2",                                                        \
     (CuDeviceAddress to, const void* from, size_t bytes, void* stream))                         \
   F(copy_download, "cuMemcpyDtoHAsync_v2",                                                      \

@@ -94,9 +94,9 @@ class CudaBackend final : public Backend {
   bool takes_device_frames() const override { return true; }
 
   Status ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number, cj2k_stats& stats) override;
-  /// A frame with `release` is read when the stream has come to it.
+  /// A frame with `release` that is not staged is read when the stream has come to it.
   bool reads_later(const cj2k_frame& frame) const override {
-    return frame.memory == CJ2K_MEMORY_CUDA && frame.release != nullptr;
+    return frame.release != nullptr && reader_.is_read_in_place(frame, *context_);
   }
   Status frames_read(GopWork& gop) override;
   Status transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) override;
@@ -217,14 +217,19 @@ Status CudaBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t numbe
   CudaGopWork& work = static_cast<CudaGopWork&>(gop);
   if (context_->poisoned()) return Status::kDevice;
   const uint64_t at = number * tables_.input.bytes;
+  const bool in_place = reader_.is_read_in_place(frame, *context_);
+  if (!in_place) {
+    const std::lock_guard lock(work.ingest);
+    if (work.input.bytes() == 0) CJ2K_TRY(work.input.allocate(*context_, pinned_.input_bytes));
+  }
   const cuda::FramePlace place{
       number,
-      work.pinned.as<uint8_t>(pinned_.input + at),
+      work.input.as<uint8_t>(at),
       work.device.as<uint8_t>(memory_.input + at),
       work.device.as<uint8_t>(memory_.coded_words),
       work.device.as<int32_t>(memory_.samples) + number * tables_.frame.frame_samples,
       device_xyz()};
-  const cuda::StagedFrame staged = reader_.stage(frame, place);
+  const cuda::StagedFrame staged = reader_.stage(frame, in_place, place);
   // parallel_for must not run while the lock is held, because one of its tasks could want the lock.
   const std::lock_guard lock(work.ingest);
   const simt::Context::Scope scope(*context_);

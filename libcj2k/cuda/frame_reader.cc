@@ -25,19 +25,8 @@ Status FrameEvents::create(simt::Context& context, int num_frames) {
   return Status::kOk;
 }
 
-/// Copies the rows as they are. Components whose samples are interleaved are one piece.
-/// @return false: the rows do not fit into tables_.input.bytes
-bool FrameReader::stage_rows(const cj2k_frame& frame, const FramePlace& to,
-                             StagedFrame* staged) const {
-  struct Piece {
-    const uint8_t* begin;
-    const uint8_t* end;  ///< of the first row
-    ptrdiff_t stride;
-    int32_t rows;
-    uint64_t offset, row_bytes;
-  } pieces[CJ2K_MAX_COMPONENTS];
-  size_t piece_of[CJ2K_MAX_COMPONENTS];
-  size_t num_pieces = 0;
+FrameReader::Pieces FrameReader::pieces_of(const cj2k_frame& frame) const {
+  Pieces pieces{};
   for (size_t c = 0; c < plan_.components.size(); ++c) {
     const cj2k_component_view& v = frame.components[c];
     const Rect& rect = plan_.components[c].rect;
@@ -45,32 +34,59 @@ bool FrameReader::stage_rows(const cj2k_frame& frame, const FramePlace& to,
     const auto* end =
         begin + static_cast<ptrdiff_t>(rect.width() - 1) * v.step_bytes + v.word_bytes;
     size_t p = 0;
-    for (; p < num_pieces; ++p) {
-      Piece& piece = pieces[p];
+    for (; p < pieces.count; ++p) {
+      Piece& piece = pieces.of[p];
       if (piece.stride == v.stride_bytes && piece.rows == rect.height() && begin < piece.end &&
           piece.begin < end)
         break;
     }
-    if (p == num_pieces) {
-      pieces[num_pieces++] = {begin, end, v.stride_bytes, rect.height(), 0, 0};
+    if (p == pieces.count) {
+      pieces.of[pieces.count++] = {begin, end, v.stride_bytes, rect.height(), 0, 0};
     } else {
-      pieces[p].begin = std::min(pieces[p].begin, begin);
-      pieces[p].end = std::max(pieces[p].end, end);
+      pieces.of[p].begin = std::min(pieces.of[p].begin, begin);
+      pieces.of[p].end = std::max(pieces.of[p].end, end);
     }
-    piece_of[c] = p;
+    pieces.of_component[c] = p;
   }
-  uint64_t total = 0;
-  for (size_t p = 0; p < num_pieces; ++p) {
-    Piece& piece = pieces[p];
-    piece.offset = total;
+  for (size_t p = 0; p < pieces.count; ++p) {
+    Piece& piece = pieces.of[p];
+    piece.offset = pieces.bytes;
     piece.row_bytes = (static_cast<uint64_t>(piece.end - piece.begin) + 15) / 16 * 16;
-    total += piece.row_bytes * static_cast<uint64_t>(piece.rows);
+    pieces.bytes += piece.row_bytes * static_cast<uint64_t>(piece.rows);
   }
-  if (total > tables_.input.bytes) return false;
+  return pieces;
+}
 
-  for (size_t p = 0; p < num_pieces; ++p) {
-    const Piece& piece = pieces[p];
+bool FrameReader::is_read_in_place(const cj2k_frame& frame, simt::Context& context) const {
+  if (frame.memory == CJ2K_MEMORY_CUDA) return true;
+  if (frame.release == nullptr) return false;
+  const Pieces pieces = pieces_of(frame);
+  if (pieces.bytes > tables_.input.bytes) return false;
+  return std::all_of(pieces.of, pieces.of + pieces.count, [&](const Piece& piece) {
+    const ptrdiff_t used = piece.end - piece.begin;
+    return piece.stride >= used &&
+           context.is_page_locked(piece.begin, static_cast<size_t>(piece.stride) *
+                                                       static_cast<size_t>(piece.rows - 1) +
+                                                   static_cast<size_t>(used));
+  });
+}
+
+/// Takes the rows as they are.
+void FrameReader::stage_rows(const cj2k_frame& frame, const Pieces& pieces, bool in_place,
+                             const FramePlace& to, StagedFrame* staged) const {
+  for (size_t p = 0; p < pieces.count; ++p) {
+    const Piece& piece = pieces.of[p];
     const auto used = static_cast<size_t>(piece.end - piece.begin);
+    if (in_place) {
+      staged->rows[staged->num_rows++] = {simt::CopyKind::kUpload,
+                                          to.device + piece.offset,
+                                          piece.row_bytes,
+                                          piece.begin,
+                                          static_cast<size_t>(piece.stride),
+                                          used,
+                                          static_cast<size_t>(piece.rows)};
+      continue;
+    }
     parallel_for(static_cast<size_t>(piece.rows), kRowGrain, [&](size_t begin, size_t end) {
       for (size_t y = begin; y < end; ++y) {
         std::memcpy(to.pinned + piece.offset + y * piece.row_bytes,
@@ -78,22 +94,25 @@ bool FrameReader::stage_rows(const cj2k_frame& frame, const FramePlace& to,
       }
     });
   }
+  if (!in_place) {
+    staged->rows[staged->num_rows++] = {
+        simt::CopyKind::kUpload, to.device, pieces.bytes, to.pinned, pieces.bytes, pieces.bytes, 1};
+  }
   for (size_t c = 0; c < plan_.components.size(); ++c) {
-    const Piece& piece = pieces[piece_of[c]];
+    const Piece& piece = pieces.of[pieces.of_component[c]];
     cj2k_component_view& v = staged->views[c];
     v = frame.components[c];
     v.data = to.device + piece.offset +
              (static_cast<const uint8_t*>(frame.components[c].data) - piece.begin);
     v.stride_bytes = static_cast<ptrdiff_t>(piece.row_bytes);
   }
-  staged->bytes = total;
-  return true;
 }
 
 /// Packs the samples. For samples that lie so far apart that copying the bytes between them would
 /// cost more.
 void FrameReader::stage_packed(const cj2k_frame& frame, const FramePlace& to,
                                StagedFrame* staged) const {
+  uint64_t bytes = 0;
   for (size_t c = 0; c < plan_.components.size(); ++c) {
     const cj2k_component_view& v = frame.components[c];
     const Component& component = plan_.components[c];
@@ -119,9 +138,11 @@ void FrameReader::stage_packed(const cj2k_frame& frame, const FramePlace& to,
     staged->views[c] = {to.device + packed.offset, static_cast<ptrdiff_t>(packed.row_bytes),
                         static_cast<int32_t>(packed.word_bytes),
                         static_cast<int32_t>(packed.word_bytes), 0};
-    staged->bytes =
+    bytes =
         packed.offset + uint64_t{packed.row_bytes} * static_cast<uint64_t>(component.rect.height());
   }
+  staged->rows[staged->num_rows++] = {
+      simt::CopyKind::kUpload, to.device, bytes, to.pinned, bytes, bytes, 1};
 }
 
 /// Moves the views of words as the application has them to the bits that are read.
@@ -132,13 +153,17 @@ void FrameReader::skip_low_bits(StagedFrame* staged) const {
   }
 }
 
-StagedFrame FrameReader::stage(const cj2k_frame& frame, const FramePlace& to) const {
+StagedFrame FrameReader::stage(const cj2k_frame& frame, bool in_place, const FramePlace& to) const {
   StagedFrame staged{};
   if (frame.memory == CJ2K_MEMORY_CUDA) {
     for (size_t c = 0; c < plan_.components.size(); ++c) staged.views[c] = frame.components[c];
-  } else if (!stage_rows(frame, to, &staged)) {
-    stage_packed(frame, to, &staged);
-    return staged;
+  } else {
+    const Pieces pieces = pieces_of(frame);
+    if (pieces.bytes > tables_.input.bytes) {
+      stage_packed(frame, to, &staged);
+      return staged;
+    }
+    stage_rows(frame, pieces, in_place, to, &staged);
   }
   skip_low_bits(&staged);
   return staged;
@@ -166,7 +191,7 @@ Status FrameReader::enqueue(const cj2k_frame& frame, const StagedFrame& staged,
   }
   FrameEvents::Span& span = events.reading[to.number];
   CJ2K_TRY(stream.record(span.begin));
-  CJ2K_TRY(stream.upload(to.device, to.pinned, staged.bytes));
+  for (uint32_t i = 0; i < staged.num_rows; ++i) CJ2K_TRY(stream.copy_2d(staged.rows[i]));
   FrameViews views = staged.views;
   if (tables_.coded_words.bytes > 0) {
     CJ2K_TRY(tables_.xyz.has_value() ? xyz_words(stream, tables_.stored, to.xyz,
@@ -179,7 +204,7 @@ Status FrameReader::enqueue(const cj2k_frame& frame, const StagedFrame& staged,
                ? dwt_first_level(stream, tables_.format, lists, views, to.samples)
                : cuda::ingest(stream, tables_.format, tables_.frame, views, to.samples));
   CJ2K_TRY(stream.record(span.end));
-  return frame.memory == CJ2K_MEMORY_CUDA ? stream.record(events.read) : Status::kOk;
+  return stream.record(events.read);
 }
 
 }  // namespace cj2k::cuda

@@ -65,7 +65,6 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
   const auto frames = static_cast<uint64_t>(plan.params.gop);
   const uint64_t blocks = frames * plan.blocks.size();
   Carver carver;
-  input = carver.take(frames * tables.input.bytes);
   coded_words = carver.take(tables.coded_words.bytes);
   samples_bytes = frames * tables.frame.frame_samples * sizeof(int32_t);
   // The bytes of a block are gathered there, and a block of few samples can take more bytes coded.
@@ -74,6 +73,7 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
   }
   samples_bytes = std::max<uint64_t>(samples_bytes, tables.ht.most_bytes);
   samples = carver.take(samples_bytes);
+  input = carver.bytes();
   if (plan.params.coder == CJ2K_CODER_HT) {
     coded = carver.take(frames * tables.ht.frame_bytes);
     peaks = carver.take(blocks * sizeof(uint32_t));
@@ -89,7 +89,7 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form,
   } else {
     take_ebcot(plan, tables, form, scratch_bytes, carver);
   }
-  bytes = carver.bytes();
+  bytes = std::max(carver.bytes(), input + frames * tables.input.bytes);
 }
 
 void GopMemory::take_ebcot(const Plan& plan, const PlanTables& tables, Tier1Form form,

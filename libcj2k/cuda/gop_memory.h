@@ -86,7 +86,10 @@ inline constexpr uint32_t kTotals = 3;
 struct GopMemory {
   GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form, uint64_t scratch_bytes);
 
-  uint64_t input = 0, samples = 0;
+  /// Frames from host memory. All arrays below but samples and coded_words lie there too: they are
+  /// written when the last frame has been read.
+  uint64_t input = 0;
+  uint64_t samples = 0;
   uint64_t coded_words = 0;  ///< of one frame: the frames of a GOP are read one after the other
   uint64_t coded = 0, gather = 0;
   // EBCOT alone.

@@ -38,6 +38,7 @@ class CudaGopWork final : public GopWork {
 
   simt::DeviceBuffer device;  ///< laid out by GopMemory
   simt::PinnedBuffer pinned;  ///< laid out by PinnedLayout
+  simt::PinnedBuffer input;   ///< [PinnedLayout::input_bytes] empty before the first frame needs it
   PinnedPool hulls, bytes;
   /// Everything but tier-1, with a high priority: what waits behind the long kernels of another GOP
   /// is short, and this GOP's tier-1 waits for it. `coding` runs tier-1 (EBCOT alone), in turn with

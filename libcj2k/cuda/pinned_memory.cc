@@ -55,7 +55,6 @@ PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   const bool is_ht = plan.params.coder == CJ2K_CODER_HT;
   const uint64_t tasks = frames * tables.ht.frame_tasks;
   Carver carver;
-  input = carver.take(frames * tables.input.bytes);
   list = carver.take(is_ht ? 0 : blocks * sizeof(uint32_t));
   resumed_list = carver.take(is_ht ? 0 : blocks * sizeof(uint32_t));
   weights = carver.take(blocks * sizeof(uint32_t));
@@ -76,6 +75,7 @@ PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   const bool has_hulls = is_ht && may_have_ht_hulls(plan);
   ht_hulls = carver.take(has_hulls ? blocks * kMostHtHull * sizeof(HullPoint) : 0);
   bytes = carver.bytes();
+  input_bytes = frames * tables.input.bytes;
 
   // Those of HT blocks are in ht_hulls, or made on the host.
   hull_bytes = is_ht ? 0 : blocks * kPlannedHullPoints * sizeof(HullPoint);

@@ -43,12 +43,14 @@ class PinnedPool {
 struct PinnedLayout {
   PinnedLayout(const Plan& plan, const PlanTables& tables);
 
-  uint64_t input, list, resumed_list, weights, thresholds, results, totals, packed, gather;
+  uint64_t list, resumed_list, weights, thresholds, results, totals, packed, gather;
   uint64_t outcomes, left, paused_passes;  ///< empty unless rate control runs on the device
   uint64_t peaks, ht_tasks, ht_results, ht_choices, ht_hulls;  ///< empty with coder = ebcot
   uint64_t bytes, hull_bytes, code_bytes;
+  /// Of CudaGopWork::input: for frames in host memory that is not page-locked, from the first on.
+  uint64_t input_bytes;
   uint64_t frame_jobs;  ///< most entries of `gather` for a frame
-  uint64_t all_bytes() const { return bytes + hull_bytes + code_bytes; }
+  uint64_t all_bytes() const { return bytes + hull_bytes + code_bytes + input_bytes; }
 };
 
 }  // namespace cj2k::cuda

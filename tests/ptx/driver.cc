@@ -257,6 +257,9 @@ CJ2K_DRIVER cuMemsetD32Async(CuDeviceAddress to, unsigned value, size_t count, v
   return state();
 }
 
+// No host memory is page-locked.
+CJ2K_DRIVER cuPointerGetAttribute(void*, int, CuDeviceAddress) { return cu::kErrorInvalidValue; }
+
 // Streams and events: nothing is ever under way.
 CJ2K_DRIVER cuStreamCreateWithPriority(void** stream, unsigned, int) {
   *stream = new int;

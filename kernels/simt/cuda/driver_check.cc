@@ -50,6 +50,7 @@ static_assert(cu::kErrorNotReady == CUDA_ERROR_NOT_READY &&
 static_assert(cu::kErrorLaunchOutOfResources == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 static_assert(cu::kErrorLaunchFailed == CUDA_ERROR_LAUNCH_FAILED &&
               cu::kErrorUnknown == CUDA_ERROR_UNKNOWN);
+static_assert(cu::kPointerMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
 static_assert(cu::kMemoryHost == CU_MEMORYTYPE_HOST && cu::kMemoryDevice == CU_MEMORYTYPE_DEVICE);
 static_assert(cu::kStreamNonBlocking == CU_STREAM_NON_BLOCKING &&
               cu::kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
@@ -100,6 +101,7 @@ CJ2K_CHECK(memory_allocate, cuMemAlloc_v2);
 CJ2K_CHECK(memory_free, cuMemFree_v2);
 CJ2K_CHECK(host_allocate, cuMemHostAlloc);
 CJ2K_CHECK(host_free, cuMemFreeHost);
+CJ2K_CHECK(pointer_attribute, cuPointerGetAttribute);
 CJ2K_CHECK(copy_upload, cuMemcpyHtoDAsync_v2);
 CJ2K_CHECK(copy_download, cuMemcpyDtoHAsync_v2);
 CJ2K_CHECK(copy_device, cuMemcpyDtoDAsync_v2);

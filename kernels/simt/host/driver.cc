@@ -209,6 +209,14 @@ int host_free(void* data) {
   return error;
 }
 
+int pointer_attribute(void* value, int attribute, CuDeviceAddress address) {
+  CJ2K_ENTER("cuPointerGetAttribute", kContext);
+  if (attribute != cu::kPointerMemoryType) return cu::kErrorInvalidValue;
+  if (!is_page_locked(reinterpret_cast<const void*>(address), 1)) return cu::kErrorInvalidValue;
+  *static_cast<unsigned*>(value) = cu::kMemoryHost;
+  return cu::kSuccess;
+}
+
 /// Counts a copy, and the wait for it if the host memory is not page-locked.
 void count_copy(bool is_upload, const void* host, size_t bytes) {
   HostCalls& calls = state().host_calls;
