@@ -377,8 +377,10 @@ int event_record(void* handle, void* stream) {
   CJ2K_ENTER("cuEventRecord", kContext);
   const std::shared_ptr<FakeEvent> event = find_event("cuEventRecord", handle);
   if (event == nullptr) return cu::kErrorInvalidHandle;
-  return enqueue("cuEventRecord", stream, [event, record = ++event->recorded] {
-    event->passed = std::max(event->passed, record);
+  const uint64_t record = ++event->recorded;
+  event->pending.insert(record);
+  return enqueue("cuEventRecord", stream, [event, record] {
+    event->pending.erase(record);
     event->when = SteadyClock::now();
     return cu::kSuccess;
   });
@@ -388,16 +390,16 @@ int event_query(void* handle) {
   const std::shared_ptr<FakeEvent> event = find_event("cuEventQuery", handle);
   if (event == nullptr) return cu::kErrorInvalidHandle;
   FakeContext& context = *event->context;
-  if (event->passed < event->recorded) run_one(context);
+  if (!event->passed(event->recorded)) run_one(context);
   if (context.error != cu::kSuccess) return context.error;
-  return event->passed >= event->recorded ? cu::kSuccess : cu::kErrorNotReady;
+  return event->passed(event->recorded) ? cu::kSuccess : cu::kErrorNotReady;
 }
 int event_synchronize(void* handle) {
   CJ2K_ENTER("cuEventSynchronize", kWaits);
   ++state().host_calls.waits;
   const std::shared_ptr<FakeEvent> event = find_event("cuEventSynchronize", handle);
   if (event == nullptr) return cu::kErrorInvalidHandle;
-  return run_until(*event->context, [&] { return event->passed >= event->recorded; });
+  return run_until(*event->context, [&] { return event->passed(event->recorded); });
 }
 int event_elapsed_ms(float* milliseconds, void* start_handle, void* end_handle) {
   CJ2K_ENTER("cuEventElapsedTime", kWaits);
@@ -407,7 +409,7 @@ int event_elapsed_ms(float* milliseconds, void* start_handle, void* end_handle) 
       start->recorded == 0 || end->recorded == 0) {
     return cu::kErrorInvalidHandle;
   }
-  if (start->passed < start->recorded || end->passed < end->recorded) return cu::kErrorNotReady;
+  if (!start->passed(start->recorded) || !end->passed(end->recorded)) return cu::kErrorNotReady;
   *milliseconds = std::chrono::duration<float, std::milli>(end->when - start->when).count();
   return cu::kSuccess;
 }

@@ -15,7 +15,7 @@ constexpr uintptr_t kStreamLegacy = 1, kStreamPerThread = 2;
 bool runnable(const FakeStream& stream) {
   if (stream.entries.empty()) return false;
   const Entry& first = stream.entries.front();
-  return first.work != nullptr || first.event->passed >= first.record;
+  return first.work != nullptr || first.event->passed(first.record);
 }
 
 }  // namespace
