@@ -79,7 +79,7 @@ Status DeviceRate::mark_resumed(CudaGopWork& work, std::span<const BlockRequest>
 /// Room for the tile-parts, in units of 16: what the caps allow, but at most a quarter more than
 /// the call before had. The guess alone is no reason for more memory.
 uint32_t DeviceRate::room_of(CudaGopWork& work, std::span<const BlockRequest> requests) const {
-  const uint64_t most = std::min(work.bytes.most(), s_.memory.samples_bytes) / kUnit;
+  const uint64_t most = std::min(s_.pinned.most_ahead(work.bytes), s_.memory.samples_bytes) / kUnit;
   uint64_t units = 0;
   for (const BlockRequest& request : requests) {
     uint64_t cap = request.limits->frame_bytes;

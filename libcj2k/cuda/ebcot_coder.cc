@@ -511,7 +511,7 @@ Status DeviceEbcot::bring_packed(CudaGopWork& work, const Tier1List& list, const
   // With measure_mse the samples are asked for later.
   if (!pack.wanted || list.count() == 0 || s_.plan.params.measure_mse != 0) return Status::kOk;
   constexpr uint64_t kUnit = 16;
-  const uint64_t most = std::min(work.bytes.most(), s_.memory.samples_bytes) / kUnit;
+  const uint64_t most = std::min(s_.pinned.most_ahead(work.bytes), s_.memory.samples_bytes) / kUnit;
   const uint32_t room = guesses_[resumes_ ? 1 : 0].bytes.of(
       list.count(), static_cast<uint32_t>(std::min<uint64_t>(most, UINT32_MAX)));
   if (room == 0) return Status::kOk;

@@ -25,13 +25,16 @@ HtLayout make_ht_layout(const Plan& plan) {
     const uint32_t both_room = ht_refinement_room(block.width, block.height);
     layout.first_slots.push_back(static_cast<uint32_t>(layout.slots.size()));
     const int num_slots = plan.params.lossless != 0 ? std::min(planes, 1) : planes;
+    uint32_t most_bytes = 0;
     for (int plane = 0; plane < num_slots; ++plane) {
       const uint32_t room = ht_cleanup_room(block.width, block.height, planes - plane);
       const uint32_t rest = plan.params.lossless != 0 ? 0 : both_room;
       layout.slots.push_back({layout.frame_bytes, room, room + rest});
       layout.frame_bytes += room + uint64_t{2} * rest;
-      layout.most_bytes = std::max(layout.most_bytes, room + rest);
+      most_bytes = std::max(most_bytes, room + rest);
     }
+    layout.most_bytes = std::max(layout.most_bytes, most_bytes);
+    layout.frame_point_bytes += most_bytes;
     // One task at least, for the squared error.
     layout.frame_tasks += static_cast<uint32_t>(std::max(num_slots, 1));
   }

@@ -22,9 +22,10 @@ struct HtLayout {
   std::vector<uint16_t> words;        ///< ht_vlc_words
   std::vector<uint32_t> first_slots;  ///< [plan.blocks] of plane 0 of a block; one slot per plane
   std::vector<HtSlot> slots;
-  uint64_t frame_bytes = 0;  ///< a multiple of 16
-  uint32_t frame_tasks = 0;  ///< most tasks of a call for one frame
-  uint32_t most_bytes = 0;   ///< most bytes of a point of a block
+  uint64_t frame_bytes = 0;        ///< a multiple of 16
+  uint32_t frame_tasks = 0;        ///< most tasks of a call for one frame
+  uint32_t most_bytes = 0;         ///< most bytes of a point of a block
+  uint64_t frame_point_bytes = 0;  ///< most bytes of one point of each block of a frame
 };
 HtLayout make_ht_layout(const Plan& plan);
 /// Whether the device makes hulls. Without loss they have one point, and the points of layers need

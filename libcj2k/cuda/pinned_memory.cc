@@ -9,8 +9,32 @@
 namespace cj2k::cuda {
 namespace {
 
-/// Planned average of hull points per block. The pool grows when a GOP has more.
-constexpr uint64_t kPlannedHullPoints = 12;
+/// Of what PinnedPool::take gives.
+constexpr uint64_t kAlignment = 64;
+/// Arrays of the pool of hulls in a GOP, at most: three for each call that codes blocks.
+constexpr uint64_t kMostHullArrays = 64;
+
+/// Bytes of a frame without coding.
+uint64_t raw_bytes(const Plan& plan) {
+  uint64_t bytes = 0;
+  for (const Component& c : plan.components) {
+    bytes += static_cast<uint64_t>(c.rect.width()) * static_cast<uint64_t>(c.rect.height()) *
+             static_cast<uint64_t>(c.depth) / 8;
+  }
+  return bytes;
+}
+
+/// The cap of a frame by the parameters; UINT64_MAX: none.
+uint64_t cap_of(const Plan& plan) {
+  const cj2k_params& p = plan.params;
+  const auto components = static_cast<int64_t>(plan.components.size());
+  uint64_t most = UINT64_MAX;
+  for (const int64_t cap :
+       {p.target_bytes, p.max_frame_bytes, p.max_component_bytes * components}) {
+    if (cap > 0) most = std::min(most, static_cast<uint64_t>(cap));
+  }
+  return most;
+}
 
 }  // namespace
 
@@ -21,7 +45,7 @@ Status PinnedPool::reserve(simt::Context& context, uint64_t bytes) {
 }
 
 Status PinnedPool::take(uint64_t bytes, uint8_t** memory) {
-  bytes = (bytes + 63) / 64 * 64;
+  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   while (chunk_ < chunks_.size() && used_ + bytes > chunks_[chunk_].bytes()) {
     ++chunk_;
     used_ = 0;
@@ -44,7 +68,7 @@ uint64_t PinnedPool::most() const {
   uint64_t most = 0;
   for (size_t i = chunk_; i < chunks_.size(); ++i) {
     const uint64_t used = i == chunk_ ? used_ : 0;
-    most = std::max<uint64_t>(most, (chunks_[i].bytes() - used) / 64 * 64);
+    most = std::max<uint64_t>(most, (chunks_[i].bytes() - used) / kAlignment * kAlignment);
   }
   return most;
 }
@@ -76,21 +100,32 @@ PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   ht_hulls = carver.take(has_hulls ? blocks * kMostHtHull * sizeof(HullPoint) : 0);
   bytes = carver.bytes();
   input_bytes = frames * tables.input.bytes;
+  size_pools(plan, tables);
+}
 
+void PinnedLayout::size_pools(const Plan& plan, const PlanTables& tables) {
+  const auto frames = static_cast<uint64_t>(plan.params.gop);
+  const bool is_ht = plan.params.coder == CJ2K_CODER_HT;
+  const auto style = static_cast<uint32_t>(plan.params.cblk_style);
   // Those of HT blocks are in ht_hulls, or made on the host.
-  hull_bytes = is_ht ? 0 : blocks * kPlannedHullPoints * sizeof(HullPoint);
-  // Without a cap: the size of the uncompressed frame.
-  uint64_t frame = 0;
-  for (const Component& c : plan.components) {
-    frame += static_cast<uint64_t>(c.rect.width()) * static_cast<uint64_t>(c.rect.height()) *
-             static_cast<uint64_t>(c.depth) / 8;
+  hull_bytes = 0;
+  if (!is_ht) {
+    const uint64_t point_bytes = sizeof(HullPoint) +
+                                 (style & CJ2K_STYLE_PTERM ? sizeof(PassTail) : 0) +
+                                 (has_segments(style) ? sizeof(SegmentEnd) : 0);
+    hull_bytes = frames * tables.tier1.frame_passes * point_bytes + kMostHullArrays * kAlignment;
   }
-  for (const int64_t cap : {plan.params.target_bytes, plan.params.max_frame_bytes}) {
-    if (cap > 0) frame = std::min(frame, static_cast<uint64_t>(cap));
-  }
-  code_bytes = frames * (frame + 16 * plan.blocks.size());
+  // Each piece of a block begins at a multiple of 16.
+  const uint64_t gaps = 16 * frame_jobs, cap = cap_of(plan);
+  const uint64_t most = is_ht ? tables.ht.frame_point_bytes : tables.tier1.frame_bytes;
+  code_bytes = frames * (std::min(most, cap) + gaps) + kAlignment;
+  chosen_bytes = 0;
+  // HT brings nothing before the choice. Without a cap all that is brought is chosen.
+  if (is_ht || cap == UINT64_MAX) return;
+  chosen_bytes = code_bytes;
   // With EBCOT, more bytes come than are chosen (tier1_pack).
-  if (!is_ht) code_bytes += code_bytes / 4;
+  const uint64_t ahead = frames * (std::min(raw_bytes(plan), cap) + gaps);
+  code_bytes += ahead + ahead / 4;
 }
 
 }  // namespace cj2k::cuda

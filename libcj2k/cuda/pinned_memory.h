@@ -14,8 +14,8 @@
 
 namespace cj2k::cuda {
 
-/// Page-locked memory for data from the device. It begins with one chunk of the planned size and
-/// adds chunks when a frame needs more.
+/// Page-locked memory for data from the device: one chunk, allocated at open. PinnedLayout says for
+/// what it is enough. Beyond that the pool adds chunks and keeps them; a device may stop for each.
 class PinnedPool {
  public:
   Status reserve(simt::Context& context, uint64_t bytes);
@@ -28,6 +28,8 @@ class PinnedPool {
   Place place() const { return {chunk_, used_}; }
   /// Most bytes that `take` gives without a new chunk.
   uint64_t most() const;
+  /// What is left of the memory that was allocated at open.
+  uint64_t left_of_first() const { return chunk_ == 0 ? chunks_[0].bytes() - used_ : 0; }
   void return_to(const Place& place) {
     chunk_ = place.chunk;
     used_ = place.used;
@@ -39,7 +41,13 @@ class PinnedPool {
   size_t chunk_ = 0, used_ = 0;
 };
 
-/// Offsets in CudaGopWork::pinned, its size, and the planned sizes of the pools, in bytes.
+/// Offsets in CudaGopWork::pinned, its size, and the sizes of the pools, in bytes.
+///
+/// The pool of hulls holds every pass of every block as a point, once. A block that goes on brings
+/// its points again, but those that stopped early have few. The pool of bytes holds what may be
+/// chosen: the caps of the parameters, or without one the most that blocks can take; and with a cap
+/// what is brought before the choice, which may take nothing of the first part. So it grows only for
+/// a frame with a cap of its own above that of the parameters, whose bytes are not known at open.
 struct PinnedLayout {
   PinnedLayout(const Plan& plan, const PlanTables& tables);
 
@@ -49,8 +57,17 @@ struct PinnedLayout {
   uint64_t bytes, hull_bytes, code_bytes;
   /// Of CudaGopWork::input: for frames in host memory that is not page-locked, from the first on.
   uint64_t input_bytes;
-  uint64_t frame_jobs;  ///< most entries of `gather` for a frame
+  uint64_t chosen_bytes;  ///< part of code_bytes that is kept for the bytes that are chosen
+  uint64_t frame_jobs;    ///< most entries of `gather` for a frame
   uint64_t all_bytes() const { return bytes + hull_bytes + code_bytes + input_bytes; }
+  /// Most bytes that may be brought before they are chosen.
+  uint64_t most_ahead(const PinnedPool& pool) const {
+    const uint64_t left = pool.left_of_first();
+    return left > chosen_bytes ? left - chosen_bytes : 0;
+  }
+
+ private:
+  void size_pools(const Plan& plan, const PlanTables& tables);
 };
 
 }  // namespace cj2k::cuda

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Shared by the checks of how the CUDA backend behaves: an encoder on the shim's device, all its
-// log lines, and the result of every frame.
+// Shared by the checks of how the CUDA backend behaves: an encoder with all its log lines and the
+// result of every frame. With CJ2K_SIMT_SHIM on a device of the shim, otherwise on the GPU.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -15,8 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/simt/host/shim.h"
 #include "support/encode.h"
+
+#if defined(CJ2K_SIMT_SHIM)
+#include "kernels/simt/host/shim.h"
+#endif
 
 namespace cj2k::simt::test {
 
@@ -35,10 +38,32 @@ inline cj2k_params backend_params(int32_t width, int32_t height, int32_t num_com
   return p;
 }
 
+/// Parameters of tiny frames on the device.
+inline cj2k_params tiny_params(Settings settings) {
+  cj2k_params p = backend_params(
+      23, 14, 3, {{"levels", "2"}, {"cblk", "8x8"}, {"threads", "2"}, {"device", "cuda"}});
+  for (const auto& [key, value] : settings) cj2k::test::set(p, key, value);
+  return p;
+}
+
+inline cj2k_info planned(const cj2k_params& p) {
+  cj2k_info info = {};
+  info.struct_size = sizeof info;
+  REQUIRE(cj2k_params_info(&p, &info) == CJ2K_OK);
+  return info;
+}
+
+#if defined(CJ2K_SIMT_SHIM)
 /// A device without race checks; the checks of each kernel have them.
-inline void start_machine(shim::Options options = {}) {
+inline void start_machine(shim::Options options) {
   options.check_races = false;
   shim::reset(options);
+}
+/// @param seed  of the order in which work runs
+inline void start_machine(uint64_t seed = 1) {
+  shim::Options options;
+  options.seed = seed;
+  start_machine(options);
 }
 
 /// What the device still holds, as text. Then starts another device.
@@ -49,6 +74,11 @@ inline std::string left_behind() {
   return (device_bytes != 0 ? std::to_string(device_bytes) + " bytes of device memory; " : "") +
          recorder.text();
 }
+#else
+inline void start_machine(uint64_t = 1) {}
+/// A GPU does not say.
+inline std::string left_behind() { return {}; }
+#endif
 
 inline std::vector<Picture> pictures_of(const cj2k_params& p, int count) {
   constexpr Content kContents[] = {Content::kTexture, Content::kNoise, Content::kEdges};
@@ -215,5 +245,14 @@ class HostFrames {
   std::vector<std::unique_ptr<FrameMemory>> memory_;
   std::vector<std::atomic<int>> released_;
 };
+
+/// Sends all frames, drains the encoder and compares the packets.
+inline void check_sequence(Session& session, const HostFrames& frames,
+                           const std::vector<Encoded>& expected) {
+  REQUIRE(session.opened == CJ2K_OK);
+  for (size_t i = 0; i < frames.size(); ++i) REQUIRE(session.send(frames[i]) == CJ2K_OK);
+  session.drain();
+  check_packets(session, expected);
+}
 
 }  // namespace cj2k::simt::test

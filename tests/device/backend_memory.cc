@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// After the first GOPs a frame allocates nothing: neither from the driver nor on the host. The
+// Open allocates all memory of the driver. After the first GOPs a frame allocates nothing on the host either. The
 // operators new of the whole program are replaced here, as in tests/api/memory.cc; the shim's own
 // allocations do not count.
 #ifndef __SANITIZE_THREAD__  // it has its own operators new
@@ -10,6 +10,7 @@
 #include <new>
 
 #include "backend_check.h"
+#include "kernels/simt/device.h"
 
 namespace {
 
@@ -111,41 +112,156 @@ TEST_CASE("backend: after the first GOPs nothing is allocated, on the host or of
   }
 }
 
-TEST_CASE("backend: frames of other sizes than planned grow the memory once") {
-  // Without a cap, the page-locked memory is planned for the raw size. Noise at full depth needs
-  // more.
-  const cj2k_params p = backend_params(40, 32, 1,
+namespace {
+
+/// The frames in the memory of an application on the device.
+class DeviceFrames {
+ public:
+  explicit DeviceFrames(const HostFrames& frames, const std::vector<Picture>& pictures) {
+    const Log quiet;
+    REQUIRE(Context::open({}, quiet, &context_) == Status::kOk);
+    Stream stream;
+    REQUIRE(stream.create(*context_) == Status::kOk);
+    for (size_t i = 0; i < frames.size(); ++i) {
+      frames_.push_back(frames[i]);
+      frames_.back().memory = CJ2K_MEMORY_CUDA;
+      for (size_t c = 0; c < pictures[i].components.size(); ++c) {
+        cj2k_component_view& view = frames_.back().components[c];
+        const auto bytes = static_cast<size_t>(view.stride_bytes) *
+                           static_cast<size_t>(pictures[i].components[c].height);
+        buffers_.emplace_back();
+        REQUIRE(buffers_.back().allocate(*context_, bytes) == Status::kOk);
+        REQUIRE(stream.upload(buffers_.back().as<uint8_t>(), view.data, bytes) == Status::kOk);
+        REQUIRE(stream.synchronize() == Status::kOk);
+        view.data = buffers_.back().as<uint8_t>();
+      }
+    }
+  }
+  const cj2k_frame& operator[](size_t i) const { return frames_[i]; }
+
+ private:
+  std::unique_ptr<Context> context_;
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<cj2k_frame> frames_;
+};
+
+/// Sends frames that differ in every way, and checks that open allocated for all of them, but for the
+/// memory that stages frames.
+void check_allocates_at_open(cj2k_params p, bool on_device) {
+  CAPTURE(cj2k::test::describe(p));
+  CAPTURE(on_device);
+  constexpr Content kContents[] = {Content::kFlat, Content::kNoise, Content::kEdges,
+                                   Content::kNoise, Content::kTexture};
+  std::vector<Picture> pictures;
+  for (uint64_t i = 0; i < 15; ++i)
+    pictures.push_back(cj2k::test::make_picture(p, kContents[(i + i / 5) % 5], 70 + i));
+  start_machine();
+  {
+    const HostFrames frames(pictures);
+    const DeviceFrames device_frames(frames, pictures);
+    Session session(p);
+    CAPTURE(session.log.text());
+    REQUIRE(session.opened == CJ2K_OK);
+    const size_t at_open = shim::pinned_bytes_in_use();
+    const auto most = static_cast<size_t>(session.info().pinned_bytes);
+    const uint64_t allocations = shim::num_allocations();
+    for (size_t i = 0; i < frames.size(); ++i) {
+      cj2k_frame frame = on_device ? device_frames[i] : frames[i];
+      // Some have a cap of their own, below that of the parameters.
+      if (i % 4 == 3 && p.lossless == 0) frame.target_bytes = 600;
+      REQUIRE(session.send(frame) == CJ2K_OK);
+    }
+    session.drain();
+    for (const Result& result : session.results) REQUIRE(result.status == CJ2K_OK);
+    // Memory to stage frames comes with the first frame of each GOP in flight that needs it.
+    const int num_gops = p.async_depth / p.gop;
+    CHECK(shim::num_allocations() - allocations ==
+          (on_device ? 0u : static_cast<unsigned>(num_gops)));
+    CHECK(at_open < most);
+    CHECK(shim::pinned_bytes_in_use() == (on_device ? at_open : most));
+  }
+  CHECK(left_behind() == "");
+}
+
+}  // namespace
+
+TEST_CASE(
+    "backend: open allocates all memory of the driver but for staging, whatever the frames are") {
+  const Settings kCodings[] = {
+      {{"tier1", "classic"}, {"cblk", "4x4"}},
+      {{"tier1", "cibo"}, {"cblk", "8x8"}, {"cblk_style", "bypass"}},
+      {{"tier1", "fused"}, {"cblk", "4x4"}, {"cblk_style", "termall+pterm"}},
+      {{"coder", "ht"}, {"cblk", "4x4"}},
+      {{"coder", "ht"}, {"cblk", "16x16"}, {"layers", "2"}},
+  };
+  const Settings kLimits[] = {
+      {{"lossless", "1"}, {"mct", "off"}},
+      {{"quality", "0.5"}},
+      {{"target_bytes", "900"}},
+      {{"target_bytes", "4000"}},
+      {{"target_bytes", "100000"}},
+      {{"target_bytes", "1500"}, {"stop", "none"}},
+      {{"target_bytes", "1500"}, {"quality", "2"}, {"measure_mse", "1"}},
+      {{"max_component_bytes", "2500"}},
+  };
+  bool on_device = false;
+  for (const Settings& coding : kCodings) {
+    for (const Settings& limits : kLimits) {
+      cj2k_params p = backend_params(56, 44, 1,
+                                     {{"levels", "1"},
+                                      {"threads", "2"},
+                                      {"gop", "2"},
+                                      {"async_depth", "4"},
+                                      {"device", "cuda"}});
+      for (const Settings& settings : {coding, limits}) {
+        for (const auto& [key, value] : settings) cj2k::test::set(p, key, value);
+      }
+      check_allocates_at_open(p, on_device);
+      on_device = !on_device;
+    }
+    on_device = !on_device;
+  }
+}
+
+TEST_CASE("backend: frames with caps above that of the parameters grow the memory once") {
+  const cj2k_params p = backend_params(96, 80, 1,
                                        {{"levels", "1"},
-                                        {"cblk", "4x4"},
+                                        {"cblk", "8x8"},
                                         {"threads", "2"},
                                         {"gop", "1"},
-                                        {"lossless", "1"},
-                                        {"cblk_style", "termall"},
-                                        {"mct", "off"},
+                                        {"async_depth", "2"},
+                                        {"target_bytes", "500"},
                                         {"tier1", "fused"},
                                         {"device", "cuda"}});
-  const std::vector<Picture> pictures = {cj2k::test::make_picture(p, Content::kFlat, 1),
+  const std::vector<Picture> pictures = {cj2k::test::make_picture(p, Content::kTexture, 1),
                                          cj2k::test::make_picture(p, Content::kNoise, 2)};
-  const std::vector<Encoded> expected = on_cpu(p, pictures);
+  cj2k_params larger = p;
+  larger.target_bytes = 9000;
+  const std::vector<Encoded> expected = {on_cpu(p, {pictures[0]})[0],
+                                         on_cpu(larger, {pictures[1]})[0]};
+  REQUIRE(expected[1].bytes.size() > 8000);
   start_machine();
   {
     Session session(p);
     REQUIRE(session.opened == CJ2K_OK);
     const HostFrames frames(pictures);
-    const size_t planned = shim::pinned_bytes_in_use();
-    CHECK(planned == static_cast<size_t>(session.info().pinned_bytes));
+    const int depth = session.info().async_depth;
+    const uint64_t allocations = shim::num_allocations();
     const auto round = [&](size_t i) {
-      for (int n = 0; n < session.info().async_depth; ++n)
-        REQUIRE(session.send(frames[i]) == CJ2K_OK);
+      for (int n = 0; n < depth; ++n) {
+        cj2k_frame frame = frames[i];
+        if (i == 1) frame.target_bytes = larger.target_bytes;
+        REQUIRE(session.send(frame) == CJ2K_OK);
+      }
       session.drain();
       REQUIRE(cj2k_encoder_flush(session.encoder) == CJ2K_OK);
-      return shim::pinned_bytes_in_use();
+      return shim::num_allocations() - allocations;
     };
-    CHECK(round(0) == planned);
-    const size_t grown = round(1);
-    CHECK(grown > planned);
-    CHECK(round(1) == grown);
-    CHECK(round(0) == grown);
+    // Once for each GOP in flight, first to stage frames, then for the larger cap.
+    CHECK(round(0) == static_cast<uint64_t>(depth));
+    CHECK(round(1) == 2 * static_cast<uint64_t>(depth));
+    CHECK(round(1) == 2 * static_cast<uint64_t>(depth));
+    CHECK(round(0) == 2 * static_cast<uint64_t>(depth));
     check_packets(session, expected);
   }
   CHECK(left_behind() == "");

@@ -191,6 +191,27 @@ TEST_CASE("streams run ahead of each other, events order them") {
   CHECK(late);
 }
 
+TEST_CASE("a wait is for the record before it, wherever the event is recorded after it") {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    Gpu gpu(seed);
+    Stream idle, reader;
+    REQUIRE(idle.create(*gpu.context) == Status::kOk);
+    REQUIRE(reader.create(*gpu.context) == Status::kOk);
+    const DeviceBuffer buffer = gpu.make<uint32_t>(1);
+    Event event;
+    REQUIRE(event.create(*gpu.context) == Status::kOk);
+    REQUIRE(gpu.stream.fill_u32(buffer.as<uint32_t>(), 1, 1) == Status::kOk);
+    REQUIRE(gpu.stream.record(event) == Status::kOk);
+    REQUIRE(reader.wait(event) == Status::kOk);
+    REQUIRE(idle.record(event) == Status::kOk);
+    uint32_t seen = 99;
+    REQUIRE(reader.download(&seen, buffer.as<uint32_t>(), 4) == Status::kOk);
+    REQUIRE(reader.synchronize() == Status::kOk);
+    REQUIRE(idle.synchronize() == Status::kOk);
+    REQUIRE(seen == 1);
+  }
+}
+
 TEST_CASE("work that was enqueued is not done yet: changing its host memory shows") {
   bool shown = false;
   for (uint64_t seed = 1; seed <= 8 && !shown; ++seed) {

@@ -183,6 +183,15 @@ CJ2K_DRIVER cuDevicePrimaryCtxRetain(void** context, int) {
   return cu::kSuccess;
 }
 CJ2K_DRIVER cuDevicePrimaryCtxRelease_v2(int) { return cu::kSuccess; }
+CJ2K_DRIVER cuCtxCreate_v2(void** context, unsigned, int) {
+  *context = new int;
+  t_contexts.push_back(*context);
+  return cu::kSuccess;
+}
+CJ2K_DRIVER cuCtxDestroy_v2(void* context) {
+  delete static_cast<int*>(context);
+  return cu::kSuccess;
+}
 CJ2K_DRIVER cuCtxPushCurrent_v2(void* context) {
   t_contexts.push_back(context);
   return cu::kSuccess;

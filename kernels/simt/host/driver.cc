@@ -373,8 +373,10 @@ int event_record(void* handle, void* stream) {
   CJ2K_ENTER("cuEventRecord", kContext);
   const std::shared_ptr<FakeEvent> event = find_event("cuEventRecord", handle);
   if (event == nullptr) return cu::kErrorInvalidHandle;
-  return enqueue("cuEventRecord", stream, [event, record = ++event->recorded] {
-    event->passed = std::max(event->passed, record);
+  const uint64_t record = ++event->recorded;
+  event->pending.insert(record);
+  return enqueue("cuEventRecord", stream, [event, record] {
+    event->pending.erase(record);
     event->when = SteadyClock::now();
     return cu::kSuccess;
   });
@@ -386,9 +388,9 @@ int event_query(void* handle) {
   FakeContext& context = *event->context;
   state().host_calls.waits +=
       std::exchange(event->asked, event->recorded) < event->recorded ? 1 : 0;
-  run_some(context, [&] { return event->passed >= event->recorded; });
+  run_some(context, [&] { return event->passed(event->recorded); });
   if (context.error != cu::kSuccess) return context.error;
-  return event->passed >= event->recorded ? cu::kSuccess : cu::kErrorNotReady;
+  return event->passed(event->recorded) ? cu::kSuccess : cu::kErrorNotReady;
 }
 int event_elapsed_ms(float* milliseconds, void* start_handle, void* end_handle) {
   CJ2K_ENTER("cuEventElapsedTime", kWaits);
@@ -398,7 +400,7 @@ int event_elapsed_ms(float* milliseconds, void* start_handle, void* end_handle) 
       start->recorded == 0 || end->recorded == 0) {
     return cu::kErrorInvalidHandle;
   }
-  if (start->passed < start->recorded || end->passed < end->recorded) return cu::kErrorNotReady;
+  if (!start->passed(start->recorded) || !end->passed(end->recorded)) return cu::kErrorNotReady;
   *milliseconds = std::chrono::duration<float, std::milli>(end->when - start->when).count();
   return cu::kSuccess;
 }

@@ -15,7 +15,7 @@ constexpr uintptr_t kStreamLegacy = 1, kStreamPerThread = 2;
 bool runnable(const FakeStream& stream) {
   if (stream.entries.empty()) return false;
   const Entry& first = stream.entries.front();
-  return first.work != nullptr || first.event->passed >= first.record;
+  return first.work != nullptr || first.event->passed(first.record);
 }
 
 }  // namespace
@@ -138,7 +138,9 @@ int enqueue(const char* call, void* handle, std::function<int()> work) {
     // The stream waits for an event that is never recorded.
     state().hangs_next = false;
     current()->hangs = true;
-    stream->entries.push_back({nullptr, std::make_shared<FakeEvent>(), 1});
+    auto never = std::make_shared<FakeEvent>();
+    never->pending = {1};
+    stream->entries.push_back({nullptr, never, 1});
   }
   stream->asked = false;
   stream->entries.push_back({std::move(work), nullptr, 0});

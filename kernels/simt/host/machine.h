@@ -29,8 +29,11 @@ struct FakeContext;
 struct FakeEvent {
   FakeContext* context = nullptr;
   bool timing = false;
-  uint64_t recorded = 0, passed = 0;  ///< number of records that were enqueued, that have run
-  uint64_t asked = 0;                 ///< the last record that a caller waited for
+  uint64_t recorded = 0;  ///< number of records that were enqueued
+  /// Those that have not run. Records in different streams run in any order.
+  std::set<uint64_t> pending;
+  bool passed(uint64_t record) const { return !pending.contains(record); }
+  uint64_t asked = 0;  ///< the last record that a caller waited for
   SteadyClock::time_point when;
 };
 
