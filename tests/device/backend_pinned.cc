@@ -62,7 +62,15 @@ class PinnedFrames {
   std::deque<Frame> frames_;
 };
 
-/// @return page-locked bytes of the encoder after all frames
+size_t pinned_bytes() {
+#if defined(CJ2K_SIMT_SHIM)
+  return shim::pinned_bytes_in_use();
+#else
+  return 0;
+#endif
+}
+
+/// @return page-locked bytes of the encoder after all frames, where they are known
 size_t encode_all(const cj2k_params& params, const std::vector<Picture>& pictures,
                   const std::vector<Encoded>& expected, const FrameLayout& layout,
                   bool with_release) {
@@ -70,7 +78,7 @@ size_t encode_all(const cj2k_params& params, const std::vector<Picture>& picture
   size_t encoder_bytes = 0;
   {
     PinnedFrames frames(pictures, layout);
-    const size_t frame_bytes = shim::pinned_bytes_in_use();
+    const size_t frame_bytes = pinned_bytes();
     Session session(params);
     REQUIRE(session.opened == CJ2K_OK);
     for (size_t i = 0; i < pictures.size(); ++i) {
@@ -81,7 +89,7 @@ size_t encode_all(const cj2k_params& params, const std::vector<Picture>& picture
     check_packets(session, expected);
     for (size_t i = 0; i < pictures.size(); ++i)
       CHECK(frames.released(i) == (with_release ? 1 : 0));
-    encoder_bytes = shim::pinned_bytes_in_use() - frame_bytes;
+    encoder_bytes = pinned_bytes() - frame_bytes;
   }
   CHECK(left_behind() == "");
   return encoder_bytes;
@@ -101,8 +109,12 @@ TEST_CASE("backend: page-locked frames with release are not copied on the host")
          {FrameLayout{}, FrameLayout{.gap_bytes = 24}, FrameLayout{.interleaved = true}}) {
       const size_t in_place = encode_all(p, pictures, expected, layout, true);
       const size_t staged = encode_all(p, pictures, expected, layout, false);
+#if defined(CJ2K_SIMT_SHIM)
       // Two GOPs of two frames of three components.
       CHECK(staged - in_place >= 4 * 67 * 45 * 3);
+#else
+      CHECK(staged == in_place);
+#endif
     }
   }
 }
