@@ -5,8 +5,9 @@
 # For a machine with an NVIDIA GPU, which may be offline. Builds for that GPU, runs every check on it against the CPU's
 # bytes, then the benchmark, then compute-sanitizer, and prints one table.
 #
-#     tests/gpu.sh [--build] [--check] [--bench] [--sanitize]    these phases; default: --build --check --bench
-#         --all             all four
+#     tests/gpu.sh [--build] [--check] [--bench] [--jit] [--sanitize]    these phases; default: --build --check --bench
+#         --jit             one check with the kernels' PTX instead of their machine code, and how long open takes then
+#         --all             all five
 #         --keep-going      continues after a failed check; the exit status is still 1
 #         --budget SECONDS  ends within this time: every step gets a share of the time left, and is ended if it takes
 #                           more; the list of steps says what was cut short or left out
@@ -17,11 +18,13 @@
 #         -- OPTION...      options of gpu_bench, e.g. -- --full --picture in.ppm
 #
 # One call for a machine that is lent for ten minutes: tests/gpu.sh --all --keep-going --budget 540. Each phase can be run
-# again by itself. Needs an NVIDIA driver, nvcc, g++ and CMake; anything else that is missing comes from CJ2K_DEPS, a folder
+# again by itself. A first, short look: tests/gpu.sh --build --check --bench --keep-going --budget 540 -- --gop 8 --tier1
+# classic,fused. Needs an NVIDIA driver, nvcc, g++ and CMake; anything else that is missing comes from CJ2K_DEPS, a folder
 # that scripts/gpu_packages.sh makes.
 #
 # Environment: CJ2K_DEPS, CUDA_PATH (default: nvcc's folder, or /usr/local/cuda), NVJPEG2K_ROOT (default: in CJ2K_DEPS),
-# CJ2K_FFMPEG (an ffmpeg with j2k_cuda, to time whole commands), JOBS (default: cores).
+# CJ2K_FFMPEG (an ffmpeg with j2k_cuda, to time whole commands), JOBS (default: cores), CJ2K_SOAK_SECONDS and
+# CJ2K_SOAK_FRAMES (how long the check gpu_backend_soak encodes).
 #
 # Exit status: 0 all passed; 1 something failed; 77 there is no CUDA device.
 # Without a device the same is built for CJ2K_GPU_ARCH (default 90), and the kernels' tests run on the host instead. If
@@ -39,15 +42,15 @@ tests=.
 bench_options=()
 while [ $# -gt 0 ]; do
   case $1 in
-    --build | --check | --sanitize | --bench) phases+=" ${1#--} " ;;
-    --all) phases=" build check sanitize bench " ;;
+    --build | --check | --sanitize | --bench | --jit) phases+=" ${1#--} " ;;
+    --all) phases=" build check bench jit sanitize " ;;
     --keep-going) keep_going=1 ;;
     --budget) budget=${2:?--budget SECONDS}; shift ;;
     --tests) tests=${2:?--tests REGEX}; shift ;;
     --out) out=${2:?--out PREFIX}; shift ;;
     --build-dir) mkdir -p "${2:?--build-dir DIR}" && build=$(cd "$2" && pwd); shift ;;
     --) shift; bench_options=("$@"); break ;;
-    *) sed -n '5,28p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2 ;;
+    *) sed -n '5,31p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2 ;;
   esac
   shift
 done
@@ -159,16 +162,27 @@ step() {
     fi
   fi
   note "$(printf '%-28s %5d s  %s' "$name" $((SECONDS - start)) "$verdict")"
-  return $status
+  return "$status"
 }
 note() { # LINE
   summary+=("$1")
   printf '== %s\n' "$1"
 }
+# What compute-sanitizer says where it does not know the device or the driver, or may not attach.
+readonly unsupported='Target application terminated before first instrumented API call|[Dd]evice (is )?not supported|[Uu]nsupported (device|driver|GPU|CUDA)|using an unsupported|[Dd]river version is insufficient|Insufficient driver|does not have permission|Unable to find injection library|Internal Sanitizer Error|No attachable process found'
 sanitizer_found() { # LOG: findings other than the end of the program by a signal
   grep -E '^=+ +(Invalid|Misaligned|Error|Warning: Race|Program hit|.* hazard)|ERROR: ' "$1" |
     grep -qvE "didn't terminate|0 errors|0 hazards|SIGTERM"
 }
+
+# The device stays open in a process of its own during all steps.
+holder=
+clips=
+clean_up() {
+  [ -z "$holder" ] || kill "$holder" 2> /dev/null
+  [ -z "$clips" ] || rm -rf "$clips"
+}
+trap clean_up EXIT
 
 finish() { # STATUS LINE
   {
@@ -200,6 +214,8 @@ gcc -O1 -o "$build/gpu_probe" "$root/tests/bench/gpu_probe.c" -ldl 2> "$build/lo
 devices=$("$build/gpu_probe")
 have_gpu=$?
 if [ $have_gpu = 0 ]; then
+  "$build/gpu_probe" --hold > "$build/logs/hold.log" 2>&1 < /dev/null &
+  holder=$!
   IFS=$'\t' read -r _ arch cuda_version memory name <<< "$devices"
   echo "GPU: $name, compute capability ${arch%?}.${arch: -1}, $memory MiB; the driver knows CUDA $cuda_version"
 else
@@ -283,6 +299,8 @@ export -f device_checks
 export tests limit
 if [[ $phases == *" check "* ]]; then
   limit=$(share 55 bench sanitize)
+  # Without a budget gpu_backend_soak takes its 5,000 frames.
+  [ "$budget" = 0 ] || export CJ2K_SOAK_SECONDS=${CJ2K_SOAK_SECONDS:-$((limit / 8 + 1))}
   step device-checks "$limit" 5 bash -c device_checks
   # Each check by name, including those without a result because the step was ended.
   for check in $(ctest --test-dir "$build" -N -L gpu -R "$tests" | sed -nE 's/^ *Test +#[0-9]+: //p'); do
@@ -290,6 +308,8 @@ if [[ $phases == *" check "* ]]; then
       tail -n 1)
     note "  $check: ${result:-no result}"
   done
+  while read -r line; do note "  soak: $line"; done < <(sed -nE 's/.*MESSAGE: ([0-9]+ frames of .*)/\1/p' \
+    "$build/logs/device-checks.log")
 fi
 
 # --- benchmark --------------------------------------------------------------------------------------------------------
@@ -343,7 +363,6 @@ if [[ $phases == *" bench "* ]] && go_on; then
   status=$?
   if [ -n "${CJ2K_FFMPEG:-}" ] && [ $status != 75 ]; then
     clips=$(mktemp -d "${TMPDIR:-/tmp}/gpu_bench_XXXXXX")
-    trap 'rm -rf "$clips"' EXIT
     export -f ffmpeg_bench
     export CJ2K_FFMPEG
     step bench-ffmpeg "$(share 40 sanitize)" 60 bash -c 'bench_options=("${@:2}"); ffmpeg_bench "$1"' - "$clips" \
@@ -354,20 +373,60 @@ elif [[ $phases == *" bench "* ]]; then
   note "bench                            0 s  left out: a check failed (--keep-going)"
 fi
 
+# --- PTX --------------------------------------------------------------------------------------------------------------
+
+# The driver compiles the kernels' PTX, as it does for a GPU that is newer than the build, and keeps the result in a folder
+# that is empty at first.
+jit() {
+  local cache status=0
+  cache=$(mktemp -d "${TMPDIR:-/tmp}/gpu_jit_XXXXXX")
+  CUDA_FORCE_PTX_JIT=1 CUDA_CACHE_PATH=$cache CUDA_CACHE_MAXSIZE=1073741824 \
+    "$build/tests/device/test_device_gpu" '--test-case=backend: how long open takes' || status=$?
+  rm -rf "$cache"
+  return "$status"
+}
+if [[ $phases == *" jit "* ]] && go_on; then
+  export -f jit
+  step ptx-jit "$(share 50 sanitize)" 20 bash -c jit
+  while read -r line; do note "  $line"; done < <(sed -nE 's/.*MESSAGE: (open: .*)/\1/p' "$build/logs/ptx-jit.log")
+elif [[ $phases == *" jit "* ]]; then
+  note "ptx-jit                          0 s  left out: a check failed (--keep-going)"
+fi
+
 # --- sanitizer --------------------------------------------------------------------------------------------------------
 
 # Encodes of tiny pictures that launch every kernel of the library (the check asserts this), and the operations that
 # kernels are made of. racecheck knows barriers, but not counters in shared memory. It would report code that synchronizes
 # by counters (tier1=fused, one of the operations) as hazards only, so that code is left out of racecheck.
 sanitizer_runs=9
+declare -A without=() # tools that do not work on this machine
+# run_sanitizer TOOL OPTION_OF_THE_TESTS...: 77 and the reason if the tool says that it cannot watch the program, or ends well
+# without the program's last line.
+run_sanitizer() {
+  local log=$build/logs/sanitizer.log status reason
+  compute-sanitizer --tool "$1" --error-exitcode 9 --print-limit 20 "$build/tests/device/test_device_gpu" "${@:2}" 2>&1 |
+    tee "$log"
+  status=${PIPESTATUS[0]}
+  if reason=$(grep -m 1 -E "$unsupported" "$log") && ! grep -qE '^=+ +(Invalid|Misaligned|Warning: Race|Error: Race)' "$log"; then
+    echo "${reason##*=== }"
+    return 77
+  fi
+  [ "$status" = 0 ] || return "$status"
+  grep -q '^\[doctest\] Status: SUCCESS!' "$log" && return
+  echo "compute-sanitizer ended without an error, but did not run the tests"
+  return 77
+}
 sanitize() { # TOOL WHAT OPTION_OF_THE_TESTS...
   local tool=$1 name=$1-$2
   shift 2
+  [ -z "${without[$tool]:-}" ] || return
   # Twice an even share, because the first runs are the most useful.
-  step "$name" $(($(left) * 2 / (sanitizer_runs + 1))) 5 \
-    compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 20 "$build/tests/device/test_device_gpu" "$@"
+  step "$name" $(($(left) * 2 / (sanitizer_runs + 1))) 5 bash -c 'run_sanitizer "$@"' - "$tool" "$@"
+  [ $? != 77 ] || without[$tool]=yes
   sanitizer_runs=$((sanitizer_runs - 1))
 }
+export unsupported
+export -f run_sanitizer
 if [[ $phases != *" sanitize "* ]]; then
   :
 elif ! go_on; then

@@ -4,6 +4,7 @@
 // One encoder with one set of options and one clip, as the benchmark uses it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,13 @@ struct Task {
   int32_t cblk = 32, levels = 5;
   std::string stop;                                           ///< cj2k_params::stop
   std::vector<std::pair<const char*, std::string>> settings;  ///< more settings for cj2k_params_set
+
+  /// coder = ht
+  bool is_ht() const {
+    return std::any_of(settings.begin(), settings.end(), [](const auto& setting) {
+      return std::string(setting.first) == "coder" && setting.second == "ht";
+    });
+  }
 };
 
 /// Where the samples are before the encode, and the codestream after it.
@@ -103,7 +111,7 @@ std::unique_ptr<Contender> open_cj2k(const Task& task, const Cj2kOptions& option
 enum class NvQuality { kPsnr, kStep };
 /// nvJPEG2000 from device memory, with the quality that brings frame 0 closest to
 /// task.target_bytes. Null and the reason if this program was built without its header or the
-/// library is not found.
+/// library is not found. HT blocks with NvQuality::kStep alone.
 /// @param threads  each has its own state and stream
 std::unique_ptr<Contender> open_nvjpeg2k(const Task& task, NvQuality quality, int32_t threads,
                                          Device* device, const DeviceClip* copy,

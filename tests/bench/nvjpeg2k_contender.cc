@@ -116,7 +116,8 @@ class NvContender final : public Contender {
     }
     if (device->context->memory(&after, &total) == Status::kOk && after < before)
       device_bytes = static_cast<int64_t>(before - after);
-    encoder = "nvJPEG2000 " + nv_->version + " x" + std::to_string(threads) + setting_;
+    encoder = "nvJPEG2000 " + nv_->version + (task.is_ht() ? " HT" : "") + " x" +
+              std::to_string(threads) + setting_;
     tier1 = gop = std::string(1, '-');
     boundary = Boundary::kDeviceToHost;
     frames_in_flight = threads;
@@ -192,6 +193,15 @@ class NvContender final : public Contender {
     config.num_resolutions = static_cast<uint32_t>(task.levels) + 1;
     config.code_block_w = config.code_block_h = static_cast<uint32_t>(task.cblk);
     config.irreversible = task.lossless ? 0 : 1;
+    if (task.is_ht()) {
+#ifdef NVJPEG2K_MODE_HT  // in 0.11
+      config.rsiz = NVJPEG2K_RSIZ_HT;
+      config.encode_modes = NVJPEG2K_MODE_HT;
+#else
+      error_ = "nvjpeg2k.h of this build has no HT";
+      return false;
+#endif
+    }
     return check(nv_->EncodeParamsSetEncodeConfig(params_, &config),
                  "nvjpeg2kEncodeParamsSetEncodeConfig");
   }

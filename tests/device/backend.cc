@@ -3,6 +3,8 @@
 //
 // How the CUDA backend behaves, on any device: the figures and names that it tells, frames with
 // limits of their own, layouts in host memory, flush, close and bad frames.
+#include <chrono>
+
 #include "backend_check.h"
 #include "cuda/gop_memory.h"
 #include "device/kernel_check.h"
@@ -60,6 +62,24 @@ TEST_CASE(
     }
     CHECK(left_behind() == "");
   }
+}
+
+TEST_CASE("backend: how long open takes") {
+  const cj2k_params p = tiny_params({{"gop", "1"}, {"target_bytes", "700"}});
+  const std::vector<Picture> pictures = pictures_of(p, 2);
+  const std::vector<Encoded> expected = on_cpu(p, pictures);
+  start_machine();
+  {
+    const HostFrames frames(pictures);
+    for (const char* which : {"the first of the process", "the second"}) {
+      const auto start = std::chrono::steady_clock::now();
+      Session session(p);
+      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+      MESSAGE("open: ", elapsed.count(), " s, ", std::string(which));
+      check_sequence(session, frames, expected);
+    }
+  }
+  CHECK(left_behind() == "");
 }
 
 TEST_CASE("backend: frames with limits of their own beside others in their GOP") {

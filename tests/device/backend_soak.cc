@@ -23,7 +23,7 @@ struct Soak {
   int32_t width = 64, height = 48, gop = 2;
 #else
   int64_t frames = 5000;
-  int32_t width = 4096, height = 2160, gop = 8;
+  int32_t width = 4096, height = 2160, gop = 0;  // what the encoder chooses for the device
 #endif
   double seconds = 0;
 

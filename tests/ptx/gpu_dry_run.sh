@@ -33,19 +33,20 @@ gpu() {
 
 export LD_LIBRARY_PATH=$build/tests/ptx/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export PATH=$root/tests/ptx/tools:$PATH
+export CJ2K_SOAK_SIZE=32x24 CJ2K_SOAK_FRAMES=64
 mkdir -p "$dry"
 bench=(-- --smoke --workloads "4k12-250M-none,4k8-lossless,4k8-1.25bpp-ht")
-checks=(gpu_simt_ops gpu_kernel_dwt gpu_kernel_ht gpu_kernel_hulls gpu_encode_every_kernel)
+checks=(gpu_simt_ops gpu_kernel_dwt gpu_kernel_ht gpu_kernel_hulls gpu_encode_every_kernel gpu_backend_soak)
 if [ "$mode" = links ]; then
   # gpu.sh writes its logs and results into the build folder, so it gets one that is made of links.
   find "$dry" -mindepth 1 -delete
   for entry in CTestTestfile.cmake tests kernels samples; do
     [ ! -e "$build/$entry" ] || ln -s "$build/$entry" "$dry/$entry"
   done
-  gpu whole 0 --check --bench --sanitize --budget 280 --tests "$(IFS='|' && echo "^(${checks[*]})\$")" "${bench[@]}"
+  gpu whole 0 --check --bench --jit --sanitize --budget 280 --tests "$(IFS='|' && echo "^(${checks[*]})\$")" "${bench[@]}"
 else
   checks+=(gpu_kernel_decisions gpu_kernel_ingest gpu_kernel_quantize gpu_kernel_slopes gpu_kernel_tier1
-    gpu_kernel_tier1_fused gpu_encode gpu_encode_ht)
+    gpu_kernel_tier1_fused gpu_encode gpu_encode_ht gpu_backend gpu_backend_frames gpu_backend_rate)
   gpu whole 0 --all --budget 3000 "${bench[@]}"
 fi
 
@@ -53,10 +54,12 @@ expect "$dry/whole.log" '^GPU: PTX interpreter, compute_[0-9]+, compute capabili
 expect "$dry/whole.log" '^gpu\.sh: all passed on PTX interpreter'
 steps=$dry/whole.steps.txt
 expect "$steps" 'steps of tests/gpu.sh on PTX interpreter'
-for step in device-checks bench memcheck-classic memcheck-cibo memcheck-fused memcheck-HT racecheck-classic \
+for step in device-checks bench ptx-jit memcheck-classic memcheck-cibo memcheck-fused memcheck-HT racecheck-classic \
   racecheck-cibo racecheck-HT memcheck-operations racecheck-operations; do
   expect "$steps" "^ +$step +[0-9]+ s  passed$"
 done
+expect "$steps" '^ +open: [0-9.e-]+ s, the first of the process$'
+expect "$steps" '^ +soak: [0-9]+ frames of 32x24, '
 for check in "${checks[@]}"; do expect "$steps" "^ +$check: +Passed"; done
 expect "$dry/whole.txt" 'PTX interpreter'
 [ "$(tail -n +2 "$dry/whole.tsv" | wc -l)" -ge 3 ] || fail "whole.tsv has fewer than three rows"
