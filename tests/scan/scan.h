@@ -52,7 +52,8 @@ class Scan {
   void print() const;
   /// Prints the table, and fails the running test for each rule that is broken.
   /// @param times  the shares that may break a rule are that many times those of small pictures
-  void check(int64_t times = 1) const;
+  /// @param few    pairs of a rule that may break it in any case
+  void check(int64_t times = 1, int64_t few = 0) const;
   const std::map<std::pair<int, std::string>, Tally>& tallies() const { return tallies_; }
 
  private:

@@ -10,8 +10,9 @@
 namespace cj2k::test {
 namespace {
 
-/// Of these there are fewer pairs, and in blocks of 32x32 charts lose a little more (docs/stop.md).
-constexpr int64_t kMoreAllowed = 4;
+/// In blocks of 32x32 charts lose a little more (docs/stop.md), and a few of a hundred pairs are a large
+/// share.
+constexpr int64_t kMoreAllowed = 4, kFew = 3;
 
 TEST_CASE("exact loses nothing: small pictures, all limits") {
   if (!use_decoder(Decoder::kOpenJpeg)) return;
@@ -24,14 +25,14 @@ TEST_CASE("exact loses nothing: pictures of 640x480, some of the limits") {
   if (!use_decoder(Decoder::kOpenJpeg)) return;
   Scan scan;
   scan.run_all({640, 480, 12});
-  scan.check(kMoreAllowed);
+  scan.check(kMoreAllowed, kFew);
 }
 
 TEST_CASE("exact loses nothing: 2K pictures, few of the limits") {
   if (!use_decoder(Decoder::kOpenJpeg)) return;
   Scan scan;
   scan.run_all({2048, 1080, 3});
-  scan.check(kMoreAllowed);
+  scan.check(kMoreAllowed, kFew);
 }
 
 }  // namespace
