@@ -125,7 +125,8 @@ release_status= # empty: not built by this run
 release_build() {
   if [ -z "$release_status" ]; then
     # AUTO would leave out tests where something is missing
-    step build build release -DCJ2K_WERROR=ON -DCJ2K_BUILD_TESTS=ON -DCJ2K_TOOLS=ON
+    step build build release -DCJ2K_WERROR=ON -DCJ2K_BUILD_TESTS=ON -DCJ2K_TOOLS=ON \
+      "-DCJ2K_CUDA_ARCHITECTURES=75-virtual;90" # what the tests look at
     release_status=$?
   fi
   return $release_status

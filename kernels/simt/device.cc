@@ -370,12 +370,12 @@ Status Context::function(const KernelInfo& kernel, void** cu_function) {
   return Status::kOk;
 }
 
-Status Context::load_kernels() {
+Status Context::load_kernels(const std::function<bool(const KernelInfo&)>& is_needed) {
   const Scope scope(*this);
   CJ2K_TRY(scope.status());
   for (const KernelInfo* kernel = KernelInfo::first(); kernel != nullptr; kernel = kernel->next) {
     void* unused = nullptr;
-    CJ2K_TRY(function(*kernel, &unused));
+    if (is_needed(*kernel)) CJ2K_TRY(function(*kernel, &unused));
   }
   return Status::kOk;
 }

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -113,8 +114,9 @@ class Context {
   Status memory(size_t* free_bytes, size_t* total_bytes);
   /// Whether host memory is page-locked, at both ends.
   bool is_page_locked(const void* data, size_t bytes);
-  /// Loads all kernels of the program, so that no launch has to load one.
-  Status load_kernels();
+  /// Loads the kernels of the program that are needed, so that no launch has to load one. A driver may
+  /// have to compile them, which takes seconds for all.
+  Status load_kernels(const std::function<bool(const KernelInfo&)>& is_needed);
   bool poisoned() const { return poisoned_.load(std::memory_order_acquire); }
   /// Poisoned because work did not end: no call of the driver is safe that may wait for it.
   bool hung() const { return hung_.load(std::memory_order_acquire); }

@@ -12,8 +12,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <initializer_list>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "backend.h"
 #include "base/clock.h"
@@ -48,6 +50,22 @@ uint64_t coefficient_bytes(const Plan& plan, const PlanTables& tables) {
 /// cj2k_info::tier1.
 const char* tier1_name(const Plan& plan, Tier1Form form) {
   return plan.params.coder == CJ2K_CODER_HT ? "" : cuda::form_name(form);
+}
+
+/// Whether an encoder may launch a kernel, by its name without "cj2k_".
+bool may_launch(const Plan& plan, Tier1Form form, std::string_view name) {
+  const auto is_one_of = [name](std::initializer_list<std::string_view> beginnings) {
+    return std::any_of(beginnings.begin(), beginnings.end(),
+                       [name](std::string_view b) { return name.starts_with(b); });
+  };
+  if (plan.params.coder == CJ2K_CODER_HT) {
+    return name == "tier1_gather" ||
+           !is_one_of({"quantize_", "tier1_", "slopes_", "plane_", "rate_", "resume_", "packet_"});
+  }
+  if (form == Tier1Form::kFused)
+    return !is_one_of(
+        {"ht_", "tier1_model_", "tier1_mq", "tier1_start", "tier1_count", "tier1_sort"});
+  return !is_one_of({"ht_", "tier1_fused_", "tier1_close"});
 }
 
 /// Adds the device time from `begin` to `end` to a stage, divided equally among the frames. `end`
@@ -143,7 +161,10 @@ class CudaBackend final : public Backend {
 };
 
 Status CudaBackend::open() {
-  CJ2K_TRY(context_->load_kernels());
+  constexpr std::string_view kPrefix = "cj2k_";
+  CJ2K_TRY(context_->load_kernels([this, kPrefix](const simt::KernelInfo& kernel) {
+    return may_launch(plan_, form_, std::string_view(kernel.name).substr(kPrefix.size()));
+  }));
   CJ2K_TRY(table_memory_.allocate(*context_, tables_.bytes));
   return upload_tables();
 }
