@@ -197,7 +197,7 @@ uint32_t step_set_after(const Plan& plan, const SlopeThresholds& thresholds, uin
 EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample)
     : plan_(plan), sample_(sample), stop_(stop_in_force(plan)) {
   open_.reserve(sample.all.size());
-  if (codes_plain_first(plan)) resumed_.reserve(sample.all.size());
+  if (has_rdoq(plan)) resumed_.reserve(sample.all.size());
 }
 
 void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresholds& previous,
@@ -269,6 +269,7 @@ bool EarlyStop::goes_on(const CodedBlock* blocks, const RateControl& rate) {
 /// Notes of the frame without RDOQ what is compared with it later.
 void EarlyStop::note_plain(const CodedBlock* blocks, const RateControl& rate) {
   plain_error_ = error_of(blocks, rate);
+  resumed_.clear();
   for (uint32_t b = 0; b < plan_.blocks.size(); ++b)
     resumed_.push_back(blocks[b].num_passes_resumed > 0 ? 1 : 0);
 }
