@@ -404,7 +404,8 @@ declare -A without=() # tools that do not work on this machine
 # without the program's last line.
 run_sanitizer() {
   local log=$build/logs/sanitizer.log status reason
-  compute-sanitizer --tool "$1" --error-exitcode 9 --print-limit 20 "$build/tests/device/test_device_gpu" "${@:2}" 2>&1 |
+  # Its kernels take too long for the watchdog of the library.
+  CJ2K_DEVICE_TIMEOUT=0 compute-sanitizer --tool "$1" --error-exitcode 9 --print-limit 20 "$build/tests/device/test_device_gpu" "${@:2}" 2>&1 |
     tee "$log"
   status=${PIPESTATUS[0]}
   if reason=$(grep -m 1 -E "$unsupported" "$log") && ! grep -qE '^=+ +(Invalid|Misaligned|Warning: Race|Error: Race)' "$log"; then

@@ -81,6 +81,23 @@ TEST_CASE("colour errors: triples lie at one place, and each block is coded once
   }
 }
 
+TEST_CASE("colour errors: some blocks bring the others of their triples, and no more") {
+  const Plan plan = plan_of(coupled());
+  const ColourOrder order = colour_order(plan);
+  REQUIRE(order.triples.size() >= 9);
+  REQUIRE(order.rest.size() >= 2);
+  CHECK(order.some({}).triples.empty());
+  CHECK(order.some({}).rest.empty());
+  // One of the second triple, two of the third, and one without a triple.
+  std::vector<uint32_t> blocks = {order.triples[4], order.triples[6], order.triples[8],
+                                  order.rest[1]};
+  std::sort(blocks.begin(), blocks.end());
+  const ColourOrder some = order.some(blocks);
+  CHECK(some.triples ==
+        std::vector<uint32_t>(order.triples.begin() + 3, order.triples.begin() + 9));
+  CHECK(some.rest == std::vector<uint32_t>{order.rest[1]});
+}
+
 TEST_CASE("colour errors: the factor makes R, G and B best") {
   // The columns of T.800 G.3.2.
   constexpr double kColumns[3][3] = {{1, 1, 1}, {0, -0.344136, 1.772}, {1.402, -0.714136, 0}};
