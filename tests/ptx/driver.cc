@@ -113,14 +113,17 @@ struct Event {
   std::chrono::steady_clock::time_point at;
 };
 
+// Whether CUDA_DEVICE_MAX_CONNECTIONS was set when the driver read it.
+bool has_queues = false;
+
 }  // namespace
 }  // namespace cj2k::ptx
 
 using namespace cj2k::ptx;
 
 CJ2K_DRIVER cuInit(unsigned) {
-  // The driver reads it here.
-  return std::getenv("CUDA_DEVICE_MAX_CONNECTIONS") != nullptr ? cu::kSuccess : cu::kErrorUnknown;
+  has_queues = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS") != nullptr;
+  return cu::kSuccess;
 }
 CJ2K_DRIVER cuDriverGetVersion(int* version) {
   *version = 13000;
@@ -271,6 +274,8 @@ CJ2K_DRIVER cuPointerGetAttribute(void*, int, CuDeviceAddress) { return cu::kErr
 
 // Streams and events: nothing is ever under way.
 CJ2K_DRIVER cuStreamCreateWithPriority(void** stream, unsigned, int) {
+  // The library sets it before cuInit. Other programs that make no streams, as gpu_probe, need not.
+  if (!has_queues) return cu::kErrorUnknown;
   *stream = new int;
   return cu::kSuccess;
 }
