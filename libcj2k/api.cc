@@ -12,11 +12,11 @@
 
 #include "backend.h"
 #include "base/log.h"
-#include "caller_struct.h"
 #include "cj2k.h"
-#include "encoder.h"
-#include "packet_memory.h"
-#include "params.h"
+#include "params/caller_struct.h"
+#include "params/params.h"
+#include "run/encoder.h"
+#include "run/packet_memory.h"
 
 struct cj2k_encoder {
   std::unique_ptr<cj2k::Encoder> encoder;

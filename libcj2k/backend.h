@@ -19,11 +19,11 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "cj2k.h"
-#include "device_choice.h"
-#include "plan.h"
-#include "stages/coded_block.h"
-#include "stages/coefficients.h"
-#include "stages/stop_rule.h"
+#include "coders/coded_block.h"
+#include "depth/stop_rule.h"
+#include "params/device_choice.h"
+#include "pixels/coefficients.h"
+#include "plan/plan.h"
 
 namespace cj2k {
 

@@ -79,7 +79,7 @@ seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b 
 
 # Puts the checker into `check`: CJ2K_CHECK, the installed one, or one that is built in build/check.
 find_check() {
-  local built=$root/build/check/tests/conformance/checker/cj2k-check
+  local built=$root/build/check/tools/check/cj2k-check
   check=${CJ2K_CHECK:-$(command -v cj2k-check || echo "$built")}
   if [[ ! -x $check && -z ${CJ2K_CHECK:-} ]]; then
     "$root/scripts/install_deps.sh" core

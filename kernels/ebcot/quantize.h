@@ -34,7 +34,7 @@ struct BitPlanes {
   /// bit-planes. For a block with 0, no words are written.
   uint32_t* magnitudes;
 };
-/// Turns the coefficients of all frames into sign and magnitude (stages/quantize.h), and those into
+/// Turns the coefficients of all frames into sign and magnitude (pixels/quantize.h), and those into
 /// bit-planes.
 /// @param jobs  [num_jobs] in device memory
 Status quantize53(simt::Stream& stream, const QuantizeJob* jobs, uint32_t num_jobs,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// EBCOT block coding on the GPU (stages/ebcot/tier1.h is the CPU version). Context modelling writes
+// EBCOT block coding on the GPU (coders/ebcot/tier1.h is the CPU version). Context modelling writes
 // the decisions of every coding pass, the MQ coder turns them into bytes. This file declares the
 // host functions, and the records in device memory that they share with the other stages.
 //
@@ -159,7 +159,7 @@ struct Tier1Output {
     return by_number ? number : entry;
   }
 };
-/// Computes the convex hulls of the blocks of a list (stages/hull.h), packed for the host.
+/// Computes the convex hulls of the blocks of a list (coders/hull.h), packed for the host.
 /// Tier1Result::left_distortion is weight * (estimate of core/distortion.h for the planes that are
 /// not coded), the same number as on the CPU.
 Status tier1_hull(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Context modelling with all samples of a bit-plane in parallel. The method is that of
-// stages/ebcot/tier1_model-inl.h, which explains it, and so are the letters of the masks:
+// coders/ebcot/tier1_model-inl.h, which explains it, and so are the letters of the masks:
 //   S  samples significant before the plane      N  samples that the significance pass finds
 //   B  bits of the plane                         C  samples that the clean-up pass finds
 //   A = S | N                                    E = A | C
@@ -560,7 +560,7 @@ class Modeller {
   CJ2K_KERNEL_FN int64_t refined_distortion(int plane, uint64_t differ_low) const {
     const auto ones = static_cast<int32_t>(T::popcount(significant_ & bits_));
     const auto zeros = static_cast<int32_t>(T::popcount(significant_ & ~bits_));
-    // The same formula as in plane_sums of stages/ebcot/tier1_model-inl.h.
+    // The same formula as in plane_sums of coders/ebcot/tier1_model-inl.h.
     const int64_t difference =
         ((int64_t{1} << plane) - 1) * ones - static_cast<int64_t>(differ_low);
     return refinement_distortion(plane, reversible_, ones, zeros, difference);

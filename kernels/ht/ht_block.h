@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// HT block coding on the GPU (stages/ht/ht_block.h is the CPU version). The host says which cleanup
+// HT block coding on the GPU (coders/ht/ht_block.h is the CPU version). The host says which cleanup
 // planes of which blocks may be coded: each is a task. A kernel may first choose among those of a
 // block. A warp does one task: the cleanup pass, the refinement passes below it, and the numbers
 // for distortions. A kernel makes hulls of them, or the host. All functions are asynchronous and
@@ -52,7 +52,7 @@ struct alignas(16) HtResult {
   uint8_t passes;        ///< of an HtChoice: HtTask::passes that are coded; 0: nothing is
   uint16_t significant;  ///< samples in the cleanup pass
 
-  /// HalfCounts (stages/coded_before.h) of a task without passes, with 9/7.
+  /// HalfCounts (coders/coded_before.h) of a task without passes, with 9/7.
   uint32_t near_half() const { return sig_prop_bytes; }
   uint32_t near_middle() const { return both_bytes; }
 };

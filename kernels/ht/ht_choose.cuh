@@ -38,7 +38,7 @@ struct LeftTerms {
   }
 };
 
-/// HalfCounts (stages/coded_before.h) of the samples of a lane.
+/// HalfCounts (coders/coded_before.h) of the samples of a lane.
 struct LaneHalves {
   uint32_t shift, one;
   uint32_t near_half = 0, near_middle = 0;

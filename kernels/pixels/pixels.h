@@ -91,7 +91,7 @@ struct DwtLists {
 };
 
 /// Level 1 of one frame, from stored words of any layout: level shift (T.800 G.1), RCT, ICT or
-/// int-to-float as the format says, then the transform of columns and of rows (stages/dwt.h). Reads
+/// int-to-float as the format says, then the transform of columns and of rows (pixels/dwt.h). Reads
 /// only the words of the samples, and has read them when the launch has ended.
 /// @param lists    level 1
 /// @param frame    checked views

@@ -416,7 +416,7 @@ class FrameRateControl {
   CJ2K_KERNEL_FN void measure_by_block(uint32_t precinct) {
     measure_precinct(BlockGroup<T, kRateThreads>{t_, s_.wide, s_.narrow}, precinct);
   }
-  /// measure_precinct of stages/packets.h.
+  /// measure_precinct of packets/packets.h.
   template <typename Group>
   CJ2K_KERNEL_FN void measure_precinct(Group group, uint32_t number) {
     const RatePrecinct precinct = t_.gload(p_.plan.precincts + number);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Rate control on the device: RateControl::allocate (stages/rate.h) for EBCOT frames with one layer.
+// Rate control on the device: RateControl::allocate (rate/rate.h) for EBCOT frames with one layer.
 // Which blocks go on after it: resume.h. The rules and all numbers that
 // decide are those of the host, so points, bytes and thresholds are exactly the same.
 //

@@ -20,7 +20,7 @@ struct alignas(16) BlockRecord {
   uint32_t reserved;
 };
 
-/// Contribution (stages/contribution.h).
+/// Contribution (packets/contribution.h).
 struct alignas(16) BlockCode {
   uint64_t code;
   uint32_t bytes;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which blocks resume after rate control (EarlyStop::goes_on in stages/early_stop.h), on the device:
+// Which blocks resume after rate control (EarlyStop::goes_on in depth/early_stop.h), on the device:
 // the same blocks, and the same thresholds. Asynchronous; allocates nothing.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The decisions of the early stops (stages/early_stop.h) on the device, so that a GOP is coded
+// The decisions of the early stops (depth/early_stop.h) on the device, so that a GOP is coded
 // without asking the host. For exact: the bytes by slope, and the thresholds that follow from them.
 // For psb and bpi: the bytes that each plane took, and the blocks that stop. All sums are integers
 // and all rules are those of core/, so the results equal those of the host in any order of threads.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The upper convex hull of distortion over bytes (stages/hull.h), built pass by pass: Graham's scan
+// The upper convex hull of distortion over bytes (coders/hull.h), built pass by pass: Graham's scan
 // over points whose lengths never fall. Used on host and device.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The dead-zone quantiser of T.800 E.2: one coefficient to sign and magnitude (stages/quantize.h).
+// The dead-zone quantiser of T.800 E.2: one coefficient to sign and magnitude (pixels/quantize.h).
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 //
 // How rate control looks for the longest prefix of the hull points that fits a cap
 // (docs/rate-control.md), on host and device. The search decides; what it asks for is done by Ops:
-// stages/rate.h on the host, kernels/rate/allocate.cuh on the device.
+// rate/rate.h on the host, kernels/rate/allocate.cuh on the device.
 #pragma once
 
 #include <cstddef>

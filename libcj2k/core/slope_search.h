@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The slope at which a number of bytes is used up, found from the bytes at each slope. Rate
-// control, the stop rules (stages/stop_rule.h) and their kernels share these integers and rules.
+// control, the stop rules (depth/stop_rule.h) and their kernels share these integers and rules.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// When a code-block is begun, pauses and stops (stages/stop_rule.h). The CPU and the GPU decide by
+// When a code-block is begun, pauses and stops (depth/stop_rule.h). The CPU and the GPU decide by
 // the same integers and doubles.
 //
 // A pause is a prediction: slopes are expected to keep falling, or to stay below kBestSlope. Where
@@ -103,7 +103,7 @@ CJ2K_HD constexpr uint16_t stop_threshold(uint16_t own, uint16_t frame) {
 }
 
 /// stop = psb: whether a block stops after a bit-plane, decided by the slope alone.
-/// @param slope        log-slope of the last hull segment so far (stages/hull.h)
+/// @param slope        log-slope of the last hull segment so far (coders/hull.h)
 /// @param plane_bytes  bytes that the last bit-plane took
 /// @param threshold    log-slope that rate control is expected to reach; 0: code everything
 CJ2K_HD constexpr bool may_pause(uint16_t slope, uint32_t plane_bytes, uint16_t threshold) {

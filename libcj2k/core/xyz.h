@@ -3,7 +3,7 @@
 //
 // R'G'B' becomes X'Y'Z' of SMPTE ST 428-1: linear light by a table, a matrix, and code values by
 // another table. Fused multiply-adds round once, so that every machine gets the same bits. What the
-// tables hold, and what computes it without them: stages/xyz.h.
+// tables hold, and what computes it without them: pixels/xyz.h.
 #pragma once
 
 #include <cmath>

@@ -11,10 +11,10 @@
 #include "backend.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "coders/ebcot/colour_errors.h"
 #include "cpu/block_coder.h"
 #include "cpu/cpu_pixels.h"
 #include "cpu/stop_rules.h"
-#include "stages/ebcot/colour_errors.h"
 
 namespace cj2k {
 namespace {

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "coders/coded_block.h"
 #include "core/ht/plane_choice.h"
-#include "plan.h"
-#include "stages/coded_block.h"
-#include "stages/coefficients.h"
-#include "stages/stop_rule.h"
+#include "depth/stop_rule.h"
+#include "pixels/coefficients.h"
+#include "plan/plan.h"
 
 namespace cj2k {
 
@@ -64,7 +64,7 @@ class CpuBlockCoder {
   /// earlier call resumes. Deterministic: yes. Throws std::bad_alloc.
   virtual void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
                     const BlockLimits& limits, size_t worker, CpuBlocks& out) = 0;
-  /// The same for triples of ColourOrder (stages/ebcot/colour_errors.h), with RDOQ.
+  /// The same for triples of ColourOrder (coders/ebcot/colour_errors.h), with RDOQ.
   virtual void code_triples(const CoefficientPlanes& planes, std::span<const uint32_t> triples,
                             const BlockLimits& limits, size_t worker, CpuBlocks& out) {
     code(planes, triples, limits, worker, out);

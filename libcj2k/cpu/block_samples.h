@@ -8,9 +8,9 @@
 #include <cstdint>
 
 #include "base/buffer.h"
-#include "plan.h"
-#include "stages/coefficients.h"
-#include "stages/quantize.h"
+#include "pixels/coefficients.h"
+#include "pixels/quantize.h"
+#include "plan/plan.h"
 
 namespace cj2k {
 
@@ -25,7 +25,7 @@ inline void prefetch_block(const CoefficientPlanes& planes, const CodeBlock& blo
   }
 }
 
-/// Quantises a block (stages/quantize.h). @return the bitwise OR of all magnitudes
+/// Quantises a block (pixels/quantize.h). @return the bitwise OR of all magnitudes
 inline uint32_t quantize_block(const Plan& plan, const CoefficientPlanes& planes,
                                const CodeBlock& block, uint32_t step_set, uint32_t* samples,
                                ptrdiff_t stride) {

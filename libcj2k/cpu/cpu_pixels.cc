@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/parallel.h"
-#include "stages/colour.h"
-#include "stages/ingest.h"
+#include "pixels/colour.h"
+#include "pixels/ingest.h"
 
 namespace cj2k {
 namespace {

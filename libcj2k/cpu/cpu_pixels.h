@@ -11,10 +11,10 @@
 
 #include "base/buffer.h"
 #include "cj2k.h"
-#include "plan.h"
-#include "stages/coefficients.h"
-#include "stages/dwt.h"
-#include "stages/xyz.h"
+#include "pixels/coefficients.h"
+#include "pixels/dwt.h"
+#include "pixels/xyz.h"
+#include "plan/plan.h"
 
 namespace cj2k {
 

@@ -8,18 +8,18 @@
 #include <cstring>
 
 #include "base/buffer.h"
+#include "coders/coded_before.h"
+#include "coders/ebcot/colour_errors.h"
+#include "coders/ebcot/rdoq.h"
+#include "coders/ebcot/tier1.h"
+#include "coders/hull.h"
 #include "core/distortion.h"
 #include "core/ebcot/segments.h"
 #include "core/stop.h"
 #include "cpu/block_coder.h"
 #include "cpu/block_samples.h"
-#include "stages/coded_before.h"
-#include "stages/early_stop.h"
-#include "stages/ebcot/colour_errors.h"
-#include "stages/ebcot/rdoq.h"
-#include "stages/ebcot/tier1.h"
-#include "stages/hull.h"
-#include "stages/quantize.h"
+#include "depth/early_stop.h"
+#include "pixels/quantize.h"
 
 namespace cj2k {
 namespace {
@@ -422,7 +422,7 @@ class CpuEbcot final : public CpuBlockCoder {
   CpuEbcot(const Plan& plan, size_t workers) : plan_(plan) {
     for (size_t i = 0; i < workers; ++i) {
       workers_.push_back(std::make_unique<BlockWorker>());
-      if (has_rdoq(plan)) workers_.back()->rdoq = std::make_unique<RdoqScratch>();
+      if (plan.has_rdoq) workers_.back()->rdoq = std::make_unique<RdoqScratch>();
       if (couples_colours(plan)) workers_.back()->colours = std::make_unique<ColourShifts>();
     }
   }

@@ -9,13 +9,13 @@
 #include <cstring>
 
 #include "base/buffer.h"
+#include "coders/coded_before.h"
+#include "coders/ebcot/tier1.h"
+#include "coders/ht/ht_block.h"
+#include "coders/ht/ht_points.h"
 #include "core/stop.h"
 #include "cpu/block_coder.h"
 #include "cpu/block_samples.h"
-#include "stages/coded_before.h"
-#include "stages/ebcot/tier1.h"
-#include "stages/ht/ht_block.h"
-#include "stages/ht/ht_points.h"
 
 namespace cj2k {
 namespace {

@@ -6,17 +6,15 @@
 #include <numeric>
 
 #include "core/stop.h"
-#include "stages/early_stop.h"
-#include "stages/ht/ht_prediction.h"
+#include "depth/early_stop.h"
+#include "depth/ht_prediction.h"
 
 namespace cj2k {
 namespace {
 
 /// Whether frames may need StopRule::kPredicted. The plan may have no cap, since a frame may have a
 /// cap of its own.
-bool predicts(const Plan& plan) {
-  return stop_in_force(plan) == CJ2K_STOP_EXACT && !plan.params.lossless;
-}
+bool predicts(const Plan& plan) { return plan.stop == CJ2K_STOP_EXACT && !plan.params.lossless; }
 
 }  // namespace
 
@@ -34,7 +32,7 @@ struct CpuStopRules::PlaneTables {
 };
 
 CpuStopRules::CpuStopRules(const Plan& plan) : plan_(plan) {
-  const cj2k_stop stop = stop_in_force(plan);
+  const cj2k_stop stop = plan.stop;
   if (predicts(plan)) histogram_ = std::make_unique<SlopeHistogram>(plan.components.size());
   if (stop != CJ2K_STOP_PSB && stop != CJ2K_STOP_BPI) return;
   for (const CodeBlock& block : plan.blocks)

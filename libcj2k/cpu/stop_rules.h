@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The rules of stages/stop_rule.h on the CPU. kernels/rate/slopes.h has them on the GPU.
+// The rules of depth/stop_rule.h on the CPU. kernels/rate/slopes.h has them on the GPU.
 #pragma once
 
 #include <array>
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "cpu/block_coder.h"
-#include "plan.h"
-#include "stages/slope_histogram.h"
-#include "stages/stop_rule.h"
+#include "depth/stop_rule.h"
+#include "plan/plan.h"
+#include "rate/slope_histogram.h"
 
 namespace cj2k {
 

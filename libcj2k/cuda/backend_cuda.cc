@@ -30,7 +30,6 @@
 #include "kernels/pixels/pixels.h"
 #include "kernels/rate/slopes.h"
 #include "kernels/simt/device.h"
-#include "stages/picture_error.h"
 
 namespace cj2k {
 namespace {
@@ -521,15 +520,13 @@ void describe_cuda_backend(const Plan& plan, int num_devices, cj2k_info* info) {
   const int num_gops = plan.params.async_depth / plan.params.gop;
   const PlanTables tables(plan, form);
   const PinnedLayout pinned(plan, tables);
-  const int64_t measure_bytes =
-      static_cast<int64_t>(coefficient_bytes(plan, tables)) + PictureError::bytes(plan);
   info->backend = "cuda";
   info->tier1 = tier1_name(plan, form);
   info->device_bytes = static_cast<int64_t>(cuda::device_bytes(
       plan, cuda::gops_of_device(num_gops, 0, static_cast<size_t>(num_devices))));
   info->pinned_bytes = static_cast<int64_t>(pinned.all_bytes()) * num_gops;
   info->host_bytes =
-      info->pinned_bytes + measure_bytes * num_gops +
+      info->pinned_bytes + static_cast<int64_t>(coefficient_bytes(plan, tables)) * num_gops +
       static_cast<int64_t>(plan.blocks.size() * sizeof(CodedBlock)) * plan.params.gop * num_gops;
 }
 

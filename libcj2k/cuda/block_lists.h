@@ -8,8 +8,8 @@
 #include <span>
 
 #include "backend.h"
+#include "coders/coded_block.h"
 #include "cuda/tier1_coder.h"
-#include "stages/coded_block.h"
 
 namespace cj2k::cuda {
 

@@ -6,7 +6,7 @@
 
 #include "kernels/rate/packets.h"
 #include "kernels/rate/resume.h"
-#include "stages/rate.h"
+#include "rate/rate.h"
 
 namespace cj2k::cuda {
 namespace {

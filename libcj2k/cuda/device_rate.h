@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "coders/coded_block.h"
 #include "cuda/block_coder.h"
 #include "kernels/rate/allocate.h"
-#include "stages/coded_block.h"
 
 namespace cj2k::cuda {
 

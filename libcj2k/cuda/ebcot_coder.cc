@@ -18,7 +18,7 @@
 #include "kernels/ebcot/tier1.h"
 #include "kernels/rate/resume.h"
 #include "kernels/rate/slopes.h"
-#include "stages/rate.h"
+#include "rate/rate.h"
 
 namespace cj2k::cuda {
 namespace {

@@ -17,7 +17,7 @@
 #include "cuda/gop_memory.h"
 #include "kernels/pixels/pixels.h"
 #include "kernels/simt/device.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 namespace cj2k::cuda {
 

@@ -6,7 +6,7 @@
 #include <cinttypes>
 
 #include "cuda/gop_memory.h"
-#include "params.h"
+#include "params/params.h"
 
 namespace cj2k::cuda {
 namespace {

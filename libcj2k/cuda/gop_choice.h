@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "cuda/tier1_coder.h"
 #include "kernels/simt/device.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 namespace cj2k::cuda {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "coders/ht/ht_points.h"
+#include "depth/early_stop.h"
 #include "kernels/rate/slopes.h"
-#include "stages/early_stop.h"
-#include "stages/ht/ht_points.h"
 
 namespace cj2k::cuda {
 namespace {
@@ -121,7 +121,7 @@ void GopMemory::take_ebcot(const Plan& plan, const PlanTables& tables, Tier1Form
   scratch = carver.take(scratch_bytes);
 
   // Also needed without a cap in the parameters, because a frame may have its own cap.
-  const cj2k_stop stop = plan.params.lossless ? CJ2K_STOP_NONE : stop_in_force(plan);
+  const cj2k_stop stop = plan.params.lossless ? CJ2K_STOP_NONE : plan.stop;
   const auto num_components = static_cast<uint32_t>(plan.components.size());
   const bool by_plane = stop == CJ2K_STOP_PSB || stop == CJ2K_STOP_BPI;
   weights = carver.take(stop == CJ2K_STOP_EXACT ? blocks * sizeof(uint32_t) : 0);

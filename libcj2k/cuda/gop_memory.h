@@ -14,8 +14,8 @@
 #include "cuda/rate_tables.h"
 #include "cuda/tier1_coder.h"
 #include "kernels/pixels/pixels.h"
-#include "plan.h"
-#include "stages/xyz.h"
+#include "pixels/xyz.h"
+#include "plan/plan.h"
 
 namespace cj2k::cuda {
 

@@ -4,7 +4,7 @@
 // The HT block coder of the CUDA backend. The device codes all blocks of a call at once
 // (kernels/ht), chooses the passes that HtPoints::kNearSlope asks for, and makes the hulls of most
 // blocks. Which planes it chooses from, and the other hulls, are computed on the host by the
-// functions of the CPU backend (stages/ht/ht_points.h): hulls of estimates, of more planes than one
+// functions of the CPU backend (coders/ht/ht_points.h): hulls of estimates, of more planes than one
 // slope may want, and with layers.
 #include <algorithm>
 #include <bit>
@@ -14,15 +14,15 @@
 
 #include "base/arena.h"
 #include "base/parallel.h"
+#include "coders/coded_before.h"
+#include "coders/ht/ht_points.h"
 #include "core/quantizer.h"
 #include "core/stop.h"
 #include "cuda/block_coder.h"
+#include "depth/early_stop.h"
+#include "depth/ht_prediction.h"
 #include "kernels/ht/ht_block.h"
-#include "stages/coded_before.h"
-#include "stages/early_stop.h"
-#include "stages/ht/ht_points.h"
-#include "stages/ht/ht_prediction.h"
-#include "stages/slope_histogram.h"
+#include "rate/slope_histogram.h"
 
 namespace cj2k::cuda {
 namespace {
@@ -45,7 +45,7 @@ class DeviceHt final : public DeviceBlockCoder {
         step_sets_(static_cast<size_t>(setup.plan.params.gop)) {
     items_.reserve(codes_.size());
     predictions_.reserve(step_sets_.size());
-    if (stop_in_force(setup.plan) == CJ2K_STOP_EXACT && !setup.plan.params.lossless)
+    if (setup.plan.stop == CJ2K_STOP_EXACT && !setup.plan.params.lossless)
       histograms_.resize(step_sets_.size(), SlopeHistogram(setup.plan.components.size()));
   }
 

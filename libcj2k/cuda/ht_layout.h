@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/ht/ht_block.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 namespace cj2k::cuda {
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
-#include "stages/coded_block.h"
+#include "coders/coded_block.h"
+#include "core/slope_search.h"
+#include "plan/plan_caps.h"
 
 namespace cj2k::cuda {
 namespace {
@@ -14,26 +16,11 @@ constexpr uint64_t kAlignment = 64;
 /// Arrays of the pool of hulls in a GOP, at most: three for each call that codes blocks.
 constexpr uint64_t kMostHullArrays = 64;
 
-/// Bytes of a frame without coding.
-uint64_t raw_bytes(const Plan& plan) {
-  uint64_t bytes = 0;
-  for (const Component& c : plan.components) {
-    bytes += static_cast<uint64_t>(c.rect.width()) * static_cast<uint64_t>(c.rect.height()) *
-             static_cast<uint64_t>(c.depth) / 8;
-  }
-  return bytes;
-}
-
-/// The cap of a frame by the parameters; UINT64_MAX: none.
+/// The cap of a frame by the parameters; kNoTarget: none.
 uint64_t cap_of(const Plan& plan) {
-  const cj2k_params& p = plan.params;
-  const auto components = static_cast<int64_t>(plan.components.size());
-  uint64_t most = UINT64_MAX;
-  for (const int64_t cap :
-       {p.target_bytes, p.max_frame_bytes, p.max_component_bytes * components}) {
-    if (cap > 0) most = std::min(most, static_cast<uint64_t>(cap));
-  }
-  return most;
+  const RateLimits limits = rate_limits(plan, plan.params);
+  if (limits.component_bytes == kNoTarget) return limits.frame_bytes;
+  return std::min(limits.frame_bytes, limits.component_bytes * plan.components.size());
 }
 
 }  // namespace
@@ -121,10 +108,10 @@ void PinnedLayout::size_pools(const Plan& plan, const PlanTables& tables) {
   code_bytes = frames * (std::min(most, cap) + gaps) + kAlignment;
   chosen_bytes = 0;
   // HT brings nothing before the choice. Without a cap all that is brought is chosen.
-  if (is_ht || cap == UINT64_MAX) return;
+  if (is_ht || cap == kNoTarget) return;
   chosen_bytes = code_bytes;
   // With EBCOT, more bytes come than are chosen (tier1_pack).
-  const uint64_t ahead = frames * (std::min(raw_bytes(plan), cap) + gaps);
+  const uint64_t ahead = frames * (std::min(raw_frame_bytes(plan), cap) + gaps);
   code_bytes += ahead + ahead / 4;
 }
 

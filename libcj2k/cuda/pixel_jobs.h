@@ -9,7 +9,7 @@
 
 #include "kernels/ebcot/quantize.h"
 #include "kernels/pixels/pixels.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 namespace cj2k::cuda {
 

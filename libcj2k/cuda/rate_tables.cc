@@ -6,10 +6,10 @@
 #include <cassert>
 #include <cstring>
 
-#include "codestream/markers.h"
 #include "core/tag_tree.h"
-#include "stages/early_stop.h"
-#include "stages/packets.h"
+#include "depth/early_stop.h"
+#include "packets/markers.h"
+#include "packets/packets.h"
 
 namespace cj2k::cuda {
 namespace {
@@ -51,7 +51,7 @@ bool device_allocates(const Plan& plan) {
   const cj2k_params& p = plan.params;
   return p.coder == CJ2K_CODER_EBCOT && p.layers == 1 && !p.lossless && !has_plt(plan) &&
          (static_cast<uint32_t>(p.cblk_style) & kSegments) == 0 && plan.finer_subbands.empty() &&
-         !has_rdoq(plan);
+         !plan.has_rdoq;
 }
 
 RateTables::RateTables(const Plan& source, uint32_t max_points) {

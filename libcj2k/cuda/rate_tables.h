@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/rate/allocate.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 namespace cj2k::cuda {
 

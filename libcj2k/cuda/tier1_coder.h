@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "kernels/ebcot/tier1.h"
 #include "kernels/ebcot/tier1_launch.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 namespace cj2k::simt {
 class Context;

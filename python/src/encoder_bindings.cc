@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "encoder.h"
+#include "run/encoder.h"
 
 namespace cj2k_python {
 

@@ -269,10 +269,11 @@ def pipeline():
 
 def layers():
     """Folders; each includes only what lies below it."""
-    figure = Figure(420, 452)
-    rows = [["ffmpeg-patch, samples", "know the C API alone"], ["encoder, GOP", "libcj2k/*.cc"], None, ["backend.h", "what a backend gives"],
-            ["stages/", "each stage; rate control, packets"], ["codestream/", "marker segments, JP2 boxes"],
-            ["plan", "parameters, geometry, profiles"], ["base/, core/", "threads, memory; arithmetic"],
+    figure = Figure(420, 500)
+    rows = [["ffmpeg-patch, samples", "know the C API alone"], ["run/", "encoder, GOP, statistics"], None, ["depth/", "how far to code; backend.h"],
+            ["rate/, packets/", "passes under the caps; headers, files"], ["coders/", "EBCOT, HT"],
+            ["pixels/", "samples to coefficients"], ["params/, plan/", "profiles, geometry, facts"],
+            ["base/, core/", "threads, memory; arithmetic"],
             ["include/cj2k.h", "the C API"]]
     y = 12
     for row in rows:
@@ -285,8 +286,8 @@ def layers():
             figure.arrow([(290, y + 21), (310, y + 21)])
             kernels = y + 42
         y += 48
-    figure.arrow([(359, kernels), (359, 375), (290, 375)])
-    figure.text(304, 394, "core/ alone", 13, fill="soft")
+    figure.arrow([(359, kernels), (359, 423), (290, 423)])
+    figure.text(304, 442, "core/ alone", 13, fill="soft")
     return figure
 
 

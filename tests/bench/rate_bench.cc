@@ -38,12 +38,12 @@
 #include "backend.h"
 #include "base/clock.h"
 #include "bench/clip.h"
-#include "block_stats.h"
-#include "codestream/markers.h"
-#include "params.h"
-#include "stages/early_stop.h"
-#include "stages/packets.h"
-#include "stages/rate.h"
+#include "depth/early_stop.h"
+#include "packets/markers.h"
+#include "packets/packets.h"
+#include "params/params.h"
+#include "rate/rate.h"
+#include "run/block_stats.h"
 #include "support/encode.h"
 
 namespace cj2k::bench {

@@ -11,14 +11,14 @@
 
 #include "backend.h"
 #include "cj2k.h"
+#include "coders/ebcot/tier1.h"
 #include "cpu/block_samples.h"
-#include "stages/ebcot/tier1.h"
 #include "support/encode.h"
 
 // For the instruction set that this file is compiled for.
 #include <hwy/highway.h>
 
-#include "stages/ebcot/tier1_model-inl.h"
+#include "coders/ebcot/tier1_model-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cj2k {

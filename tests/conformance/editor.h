@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/checker/check.h"
+#include "tools/check/check.h"
 
 namespace cj2k::test {
 

@@ -248,7 +248,7 @@ TEST_CASE("backend: calls fail with two GOPs of 2 in flight, every form of tier-
 }
 
 TEST_CASE("backend: calls fail while blocks stop and go on") {
-  // Enough blocks for a sample (stages/early_stop.cc).
+  // Enough blocks for a sample (depth/early_stop.cc).
   const Job job(backend_params(92, 92, 1,
                                {{"levels", "1"},
                                 {"cblk", "4x4"},

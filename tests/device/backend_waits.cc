@@ -97,7 +97,7 @@ Counts count(cj2k_params p, Content content, uint64_t seed) {
   return counts;
 }
 
-/// @param has_sample  enough blocks for the sample of exact (stages/early_stop.cc)
+/// @param has_sample  enough blocks for the sample of exact (depth/early_stop.cc)
 cj2k_params params_of(const char* tier1, bool has_sample, Settings settings) {
   const int32_t side = has_sample ? 92 : 40;
   cj2k_params p = backend_params(

@@ -82,7 +82,7 @@ TEST_CASE("encodes on the device: options") {
 TEST_CASE("encodes on the device: early stop with blocks that go on later") {
   for (const char* tier1 : {"classic", "cibo", "fused"}) {
     start_device(11);
-    // Enough blocks for a sample (stages/early_stop.cc).
+    // Enough blocks for a sample (depth/early_stop.cc).
     cj2k_params p =
         small({{"cblk", "8x8"}, {"tier1", tier1}, {"gop", "3"}, {"target_bytes", "6000"}});
     p.width = 130;

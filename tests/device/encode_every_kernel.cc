@@ -16,7 +16,7 @@ struct Case {
   bool packed;  ///< R, G and B interleaved
 };
 /// 67x49 in blocks of 4x4 gives more blocks than the 512 that an early stop needs
-/// (stages/early_stop.cc), with no more samples than sixteen blocks of 32x32. The other cases are
+/// (depth/early_stop.cc), with no more samples than sixteen blocks of 32x32. The other cases are
 /// for one or two kernels each.
 const Case kCases[] = {
     {{{"cblk", "4x4"}, {"levels", "2"}, {"target_bytes", "1500"}}, 67, 49, true},

@@ -4,9 +4,9 @@
 // Whole encodes with coder = ht: the CUDA backend's codestreams equal those of the CPU backend.
 #include <algorithm>
 
+#include "depth/ht_prediction.h"
 #include "device/encode_check.h"
-#include "params.h"
-#include "stages/ht/ht_prediction.h"
+#include "params/params.h"
 #include "support/on_steps.h"
 #if defined(CJ2K_SIMT_SHIM)
 #include "device/backend_check.h"

@@ -11,8 +11,8 @@
 #include <random>
 
 #include "backend.h"
+#include "depth/early_stop.h"
 #include "device/rate_gop.h"
-#include "stages/early_stop.h"
 #include "support/encode.h"
 #include "support/picture.h"
 

@@ -10,8 +10,8 @@
 
 #include "device/support.h"
 #include "kernels/pixels/pixels.h"
-#include "params.h"
-#include "plan.h"
+#include "params/params.h"
+#include "plan/plan.h"
 #include "support/check.h"
 
 namespace cj2k::simt::test {

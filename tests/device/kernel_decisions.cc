@@ -9,9 +9,9 @@
 #include <cstring>
 
 #include "backend.h"
+#include "depth/early_stop.h"
 #include "device/kernel_check.h"
-#include "stages/early_stop.h"
-#include "stages/rate.h"
+#include "rate/rate.h"
 #include "support/encode.h"
 
 namespace cj2k::simt::test {

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One level of the wavelet transform, from plane to plane, on the device against stages/dwt.h.
+// One level of the wavelet transform, from plane to plane, on the device against pixels/dwt.h.
 // kernel_ingest.cc tests level 1, kernel_quantize.cc all levels of whole frames.
 #include "cuda/pixel_jobs.h"
 #include "device/kernel_check.h"
 #include "kernels/pixels/dwt_tiling.h"
-#include "stages/dwt.h"
+#include "pixels/dwt.h"
 
 using namespace cj2k;
 using namespace cj2k::simt::test;

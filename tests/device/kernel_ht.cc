@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The HT kernels against stages/ht/ht_block.h: every block size, dense and sparse, every plane; and the
+// The HT kernels against coders/ht/ht_block.h: every block size, dense and sparse, every plane; and the
 // choice of passes against core/ht/plane_choice.h.
 #include <array>
 #include <bit>
@@ -9,14 +9,14 @@
 #include <set>
 #include <span>
 
+#include "coders/coded_before.h"
+#include "coders/ht/ht_block.h"
+#include "coders/ht/ht_points.h"
 #include "core/ht/plane_choice.h"
 #include "core/quantizer.h"
 #include "device/kernel_check.h"
 #include "kernels/ht/ht_block.h"
-#include "stages/coded_before.h"
-#include "stages/ht/ht_block.h"
-#include "stages/ht/ht_points.h"
-#include "stages/quantize.h"
+#include "pixels/quantize.h"
 
 using namespace cj2k;
 using namespace cj2k::simt::test;

@@ -13,12 +13,12 @@
 #include "device/kernel_check.h"
 
 // core/ comes after simt/, because both define CJ2K_SIMT_HD.
+#include "coders/hull.h"
 #include "core/distortion.h"
 #include "core/ebcot/segments.h"
 #include "core/stop.h"
 #include "kernels/ebcot/tier1.h"
-#include "stages/hull.h"
-#include "stages/quantize.h"
+#include "pixels/quantize.h"
 #include "support/test_blocks.h"
 
 namespace cj2k::cuda {

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Ingest and colour on the device, and the first level of the transform straight from the words of
-// the frame, against stages/ingest.h, stages/colour.h and stages/dwt.h.
+// the frame, against pixels/ingest.h, pixels/colour.h and pixels/dwt.h.
 #include "cuda/pixel_jobs.h"
 #include "device/kernel_check.h"
-#include "stages/colour.h"
-#include "stages/dwt.h"
-#include "stages/ingest.h"
-#include "stages/xyz.h"
+#include "pixels/colour.h"
+#include "pixels/dwt.h"
+#include "pixels/ingest.h"
+#include "pixels/xyz.h"
 
 using namespace cj2k;
 using namespace cj2k::simt::test;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Quantisation to bit-planes on the device against stages/quantize.h, and whole frames through all
+// Quantisation to bit-planes on the device against pixels/quantize.h, and whole frames through all
 // pixel kernels.
 #include <bit>
 #include <cmath>
@@ -9,10 +9,10 @@
 
 #include "cuda/pixel_jobs.h"
 #include "device/kernel_check.h"
-#include "stages/colour.h"
-#include "stages/dwt.h"
-#include "stages/ingest.h"
-#include "stages/quantize.h"
+#include "pixels/colour.h"
+#include "pixels/dwt.h"
+#include "pixels/ingest.h"
+#include "pixels/quantize.h"
 
 using namespace cj2k;
 using namespace cj2k::simt::test;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which blocks resume: the kernel against the host's rule, step by step (stages/early_stop.cc).
+// Which blocks resume: the kernel against the host's rule, step by step (depth/early_stop.cc).
 #include <algorithm>
 #include <random>
 

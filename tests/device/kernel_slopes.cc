@@ -12,11 +12,11 @@
 #include "device/kernel_check.h"
 
 // core/ comes after simt/, because both define CJ2K_SIMT_HD.
+#include "coders/hull.h"
 #include "core/stop.h"
+#include "depth/early_stop.h"
 #include "kernels/rate/slopes.h"
-#include "stages/early_stop.h"
-#include "stages/hull.h"
-#include "stages/rate.h"
+#include "rate/rate.h"
 
 namespace cj2k::cuda {
 namespace {

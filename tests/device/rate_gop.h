@@ -19,8 +19,8 @@
 #include "kernels/rate/allocate.h"
 #include "kernels/rate/frame_memory.cuh"
 #include "kernels/rate/packets.h"
-#include "stages/packets.h"
-#include "stages/rate.h"
+#include "packets/packets.h"
+#include "rate/rate.h"
 
 namespace cj2k::cuda {
 

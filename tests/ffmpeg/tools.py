@@ -73,7 +73,7 @@ def names_of(program, what):
 def find_checker():
     """The path of cj2k-check: CJ2K_CHECK, the installed one, or one of a build; None if there is none."""
     root = pathlib.Path(__file__).resolve().parents[2]
-    built = sorted(root.glob("build/*/tests/conformance/checker/cj2k-check"))
+    built = sorted(root.glob("build/*/tools/check/cj2k-check"))
     found = [os.environ.get("CJ2K_CHECK"), shutil.which("cj2k-check"), *map(str, built)]
     return next((path for path in found if path), None)
 

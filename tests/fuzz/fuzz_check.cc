@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cj2k.h"
-#include "conformance/checker/check.h"
+#include "tools/check/check.h"
 
 namespace {
 

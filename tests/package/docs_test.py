@@ -18,7 +18,7 @@ TREE = {
 [here](#the-first-part-one) [there](page.md#part) [gone](#second)
 <a id="part"></a>
 """,
-    "libcj2k/plan.h": "", "libcj2k/plan.cc": "", "tests/a.cc": "", "samples/encode.c": "",
+    "libcj2k/plan/plan.h": "", "libcj2k/plan/plan.cc": "", "tests/a.cc": "", "samples/encode.c": "",
 }
 EXPECTED = ["README.md:2: docs/gone.md", "README.md:2: libcj2k/gone.h", "docs/page.md:3: README.md",
             "docs/page.md:3: tests/{a,gone}.cc", "docs/page.md:4: #second"]
@@ -34,7 +34,7 @@ def main():
         root = pathlib.Path(name)
         assert check(script, root).returncode == 1, "a tree without documents passes"
         for path, text in TREE.items():
-            (root / path).parent.mkdir(exist_ok=True)
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")
         result = check(script, root)
         found = [line.removesuffix(" does not exist") for line in result.stdout.splitlines()[:-1]]

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "conformance/checker/check.h"
 #include "support/codestream.h"
 #include "support/image_io.h"
+#include "tools/check/check.h"
 
 namespace cj2k::test {
 namespace {

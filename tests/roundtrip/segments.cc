@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Codestreams with many codeword segments, some of them empty. The last segment of a tile-part must
-// not be empty (stages/packets.cc).
+// not be empty (packets/packets.cc).
 #include <doctest/doctest.h>
 
 #include "roundtrip/roundtrip.h"

@@ -3,8 +3,8 @@
 #include <random>
 #include <vector>
 
-#include "stages/coded_before.h"
-#include "stages/target.h"
+#include "coders/coded_before.h"
+#include "pixels/target.h"
 #include "support/check.h"
 #include "support/test_blocks.h"
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <cmath>
 
-#include "stages/colour.h"
-#include "stages/ingest.h"
-#include "stages/target.h"
+#include "pixels/colour.h"
+#include "pixels/ingest.h"
+#include "pixels/target.h"
 #include "support/check.h"
 
 namespace cj2k {

@@ -4,9 +4,9 @@
 #include <random>
 #include <vector>
 
-#include "stages/ebcot/colour_errors.h"
-#include "stages/quantize.h"
-#include "stages/target.h"
+#include "coders/ebcot/colour_errors.h"
+#include "pixels/quantize.h"
+#include "pixels/target.h"
 #include "support/check.h"
 
 namespace cj2k {

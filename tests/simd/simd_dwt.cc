@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "stages/dwt.h"
-#include "stages/target.h"
+#include "pixels/dwt.h"
+#include "pixels/target.h"
 #include "support/check.h"
 
 namespace cj2k {

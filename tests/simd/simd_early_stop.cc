@@ -9,11 +9,11 @@
 #include <cstring>
 #include <vector>
 
+#include "coders/ebcot/tier1.h"
+#include "coders/hull.h"
 #include "core/ebcot/segments.h"
 #include "core/slope.h"
 #include "core/stop.h"
-#include "stages/ebcot/tier1.h"
-#include "stages/hull.h"
 #include "support/picture.h"
 
 namespace cj2k::test {

@@ -4,9 +4,9 @@
 #include <bit>
 #include <utility>
 
+#include "coders/ht/ht_block.h"
 #include "core/ht/plane_choice.h"
-#include "stages/ht/ht_block.h"
-#include "stages/target.h"
+#include "pixels/target.h"
 #include "support/check.h"
 #include "support/test_blocks.h"
 

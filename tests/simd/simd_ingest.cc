@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "stages/ingest.h"
-#include "stages/target.h"
+#include "pixels/ingest.h"
+#include "pixels/target.h"
 #include "support/check.h"
 
 namespace cj2k {

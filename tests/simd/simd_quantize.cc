@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/quantizer.h"
-#include "stages/quantize.h"
-#include "stages/target.h"
+#include "pixels/quantize.h"
+#include "pixels/target.h"
 #include "support/check.h"
 
 namespace cj2k {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "coders/ebcot/rdoq.h"
 #include "core/distortion.h"
-#include "stages/ebcot/rdoq.h"
-#include "stages/target.h"
+#include "pixels/target.h"
 #include "support/check.h"
 
 namespace cj2k {

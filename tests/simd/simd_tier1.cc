@@ -3,9 +3,9 @@
 #include <cstring>
 #include <memory>
 
+#include "coders/ebcot/tier1.h"
 #include "core/ebcot/segments.h"
-#include "stages/ebcot/tier1.h"
-#include "stages/target.h"
+#include "pixels/target.h"
 #include "support/check.h"
 #include "support/test_blocks.h"
 

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "base/buffer.h"
-#include "stages/target.h"
-#include "stages/xyz.h"
+#include "pixels/target.h"
+#include "pixels/xyz.h"
 #include "support/check.h"
 
 namespace cj2k {

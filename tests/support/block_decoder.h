@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "plan.h"
+#include "plan/plan.h"
 #include "support/mq_decoder.h"
 
 namespace cj2k::test {

@@ -46,7 +46,7 @@ class ForceTarget {
 };
 
 /// Runs `fn` once per instruction set. `stage_target` returns the instruction set that the stage
-/// under test dispatches to (stages/target.h).
+/// under test dispatches to (pixels/target.h).
 template <typename StageTarget, typename Fn>
 void for_each_target(StageTarget stage_target, Fn fn) {
   const std::vector<int64_t> all = targets();

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "plan.h"
+#include "plan/plan.h"
 
 namespace cj2k::test {
 

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "plan.h"
+#include "plan/plan.h"
 #include "support/picture.h"
 
 namespace cj2k::test {

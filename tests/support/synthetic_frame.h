@@ -11,9 +11,9 @@
 #include <random>
 #include <vector>
 
-#include "plan.h"
-#include "stages/coded_block.h"
-#include "stages/ebcot/tier1.h"
+#include "coders/coded_block.h"
+#include "coders/ebcot/tier1.h"
+#include "plan/plan.h"
 
 namespace cj2k::test {
 

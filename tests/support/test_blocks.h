@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "stages/ebcot/tier1.h"
+#include "coders/ebcot/tier1.h"
 
 namespace cj2k::test {
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "plan.h"
+#include "plan/plan.h"
 
 namespace cj2k::test {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "params.h"
+#include "params/params.h"
 
 namespace cj2k::test {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "coders/coded_before.h"
 #include "params_support.h"
-#include "stages/coded_before.h"
 #include "support/encode.h"
 #include "support/on_steps.h"
 

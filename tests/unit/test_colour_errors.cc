@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "coders/ebcot/colour_errors.h"
 #include "params_support.h"
-#include "plan.h"
-#include "stages/ebcot/colour_errors.h"
+#include "plan/plan.h"
 
 namespace cj2k {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The packets of frames with one layer are made from contributions (stages/contribution.h). They must
+// The packets of frames with one layer are made from contributions (packets/contribution.h). They must
 // be those that the coder for any number of layers makes from the blocks.
 #include <doctest/doctest.h>
 
@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "params.h"
-#include "plan.h"
-#include "stages/contribution.h"
-#include "stages/packets.h"
+#include "packets/contribution.h"
+#include "packets/packets.h"
+#include "params/params.h"
+#include "plan/plan.h"
 #include "support/synthetic_frame.h"
 
 namespace cj2k {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/distortion.h"
-#include "stages/quantize.h"
+#include "pixels/quantize.h"
 
 namespace cj2k {
 namespace {

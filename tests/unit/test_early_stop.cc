@@ -15,9 +15,9 @@
 #include "base/parallel.h"
 #include "core/stop.h"
 #include "cpu/stop_rules.h"
-#include "params.h"
-#include "plan.h"
-#include "stages/early_stop.h"
+#include "depth/early_stop.h"
+#include "params/params.h"
+#include "plan/plan.h"
 
 namespace cj2k {
 namespace {

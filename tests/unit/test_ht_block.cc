@@ -10,12 +10,12 @@
 #include <sstream>
 #include <string>
 
+#include "coders/ht/ht_block.h"
 #include "core/distortion.h"
 #include "core/ht/bit_streams.h"
 #include "core/ht/cxt_vlc.h"
 #include "core/ht/plane_choice.h"
-#include "stages/ht/ht_block.h"
-#include "stages/quantize.h"
+#include "pixels/quantize.h"
 #include "support/ht_decoder.h"
 #include "support/test_blocks.h"
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "params.h"
-#include "plan.h"
-#include "plan_quant.h"
-#include "stages/ht/ht_block.h"
+#include "coders/ht/ht_block.h"
+#include "params/params.h"
+#include "plan/plan.h"
+#include "plan/plan_quant.h"
 #include "support/ht_decoder.h"
 
 namespace cj2k {

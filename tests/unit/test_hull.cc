@@ -6,9 +6,9 @@
 #include <random>
 #include <vector>
 
+#include "coders/hull.h"
 #include "core/distortion.h"
 #include "core/slope.h"
-#include "stages/hull.h"
 
 namespace cj2k {
 namespace {

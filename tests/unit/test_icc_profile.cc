@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "icc_profile.h"
+#include "params/icc_profile.h"
 #include "params_support.h"
 
 namespace cj2k {

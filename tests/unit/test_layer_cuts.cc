@@ -6,10 +6,10 @@
 #include <random>
 #include <vector>
 
+#include "coders/layer_cuts.h"
 #include "core/slope.h"
-#include "params.h"
-#include "plan.h"
-#include "stages/layer_cuts.h"
+#include "params/params.h"
+#include "plan/plan.h"
 #include "support/codestream_parser.h"
 #include "support/encode.h"
 #include "support/ht_decoder.h"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "stages/low_bits.h"
+#include "pixels/low_bits.h"
 #include "support/picture.h"
 
 namespace cj2k {

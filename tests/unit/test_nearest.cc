@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "nearest.h"
+#include "params/nearest.h"
 #include "params_support.h"
 
 namespace cj2k::test {

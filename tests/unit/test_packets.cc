@@ -13,13 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "codestream/jp2.h"
-#include "codestream/markers.h"
 #include "core/bit_writer.h"
 #include "core/tag_tree.h"
-#include "params.h"
-#include "plan.h"
-#include "stages/packets.h"
+#include "packets/jp2.h"
+#include "packets/markers.h"
+#include "packets/packets.h"
+#include "params/params.h"
+#include "plan/plan.h"
 #include "support/codestream_parser.h"
 #include "support/synthetic_frame.h"
 

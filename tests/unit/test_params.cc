@@ -19,7 +19,7 @@
 #include <tuple>
 #include <vector>
 
-#include "params.h"
+#include "params/params.h"
 #include "unit/params_support.h"
 
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "device_choice.h"
-#include "params.h"
+#include "params/device_choice.h"
+#include "params/params.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "params.h"
+#include "params/params.h"
 #include "unit/params_support.h"
 
 namespace {

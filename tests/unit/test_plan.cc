@@ -16,8 +16,8 @@
 #include <tuple>
 #include <vector>
 
-#include "params.h"
-#include "plan.h"
+#include "params/params.h"
+#include "plan/plan.h"
 #include "unit/packet_order.h"
 
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "params.h"
-#include "plan.h"
-#include "plan_quant.h"
+#include "params/params.h"
+#include "plan/plan.h"
+#include "plan/plan_quant.h"
 
 namespace {
 

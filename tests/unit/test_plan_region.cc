@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "plan.h"
-#include "plan_region.h"
+#include "plan/plan.h"
+#include "plan/plan_region.h"
 #include "unit/params_support.h"
 
 namespace {

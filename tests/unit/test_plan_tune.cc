@@ -6,9 +6,9 @@
 
 #include <cmath>
 
-#include "params.h"
-#include "plan.h"
-#include "plan_tune.h"
+#include "params/params.h"
+#include "plan/plan.h"
+#include "plan/plan_tune.h"
 
 namespace cj2k {
 namespace {

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "params.h"
-#include "plan.h"
-#include "plan_visual.h"
+#include "params/params.h"
+#include "plan/plan.h"
+#include "plan/plan_visual.h"
 
 namespace cj2k {
 namespace {

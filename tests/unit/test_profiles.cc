@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "profiles.h"
+#include "params/profiles.h"
 #include "unit/params_support.h"
 
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "codestream/markers.h"
-#include "plan.h"
-#include "profiles.h"
+#include "packets/markers.h"
+#include "params/profiles.h"
+#include "plan/plan.h"
 #include "unit/params_support.h"
 
 namespace {

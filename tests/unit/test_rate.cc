@@ -13,9 +13,9 @@
 
 #include "core/ebcot/coding_passes.h"
 #include "core/slope.h"
-#include "params.h"
-#include "plan.h"
-#include "stages/rate.h"
+#include "params/params.h"
+#include "plan/plan.h"
+#include "rate/rate.h"
 
 namespace cj2k {
 namespace {

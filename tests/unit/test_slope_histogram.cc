@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "stages/slope_histogram.h"
+#include "rate/slope_histogram.h"
 
 namespace cj2k {
 namespace {

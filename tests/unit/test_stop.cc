@@ -7,9 +7,9 @@
 #include <random>
 #include <vector>
 
+#include "coders/hull.h"
 #include "core/slope.h"
 #include "core/stop.h"
-#include "stages/hull.h"
 
 namespace cj2k {
 namespace {
@@ -115,7 +115,8 @@ TEST_CASE("a paused block resumes for the error that is left, not for its last s
   CHECK(slope_left(point, 0, 1e30, 1.0, 2) == best_slope_left(1.0, 2));
 }
 
-TEST_CASE("the next slope counts one plane's bytes where the clean-up pass took less than an eighth") {
+TEST_CASE(
+    "the next slope counts one plane's bytes where the clean-up pass took less than an eighth") {
   for (const uint32_t cleanup : {31u, 32u}) {
     const HullPoint hull[] = {{100, 1, 30000, 9000},
                               {300 - cleanup, 5, 28500, 9600},

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "stop_feedback.h"
+#include "run/stop_feedback.h"
 
 namespace cj2k {
 namespace {

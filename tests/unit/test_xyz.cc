@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "stages/xyz.h"
+#include "pixels/xyz.h"
 #include "support/encode.h"
 
 namespace cj2k {

@@ -68,7 +68,7 @@ struct TailCoder {
 /// in a raw pass, to raw_bit().
 ///
 /// `Store` keeps the block's bytes, passes, snapshots and tails. HostStore
-/// (stages/ebcot/segment_coder.h) documents its functions. Store::Coder is a coder of mq.h whose
+/// (coders/ebcot/segment_coder.h) documents its functions. Store::Coder is a coder of mq.h whose
 /// bytes the Store can count.
 template <typename Store>
 class Segments {

@@ -17,7 +17,7 @@ struct HtPlaneSums {
   int plane;
   int passes;  ///< 1 .. 3: ht_passes
   uint32_t cleanup_bytes;
-  uint32_t sig_prop_bytes, both_bytes;              ///< HtRefinement (stages/ht/ht_block.h)
+  uint32_t sig_prop_bytes, both_bytes;              ///< HtRefinement (coders/ht/ht_block.h)
   int64_t sig_prop_distortion, mag_ref_distortion;  ///< the same
   double left;                                      ///< ht_left_error of the planes below
 };

@@ -22,7 +22,7 @@ import pictures
 import report
 
 LUMA = numpy.array([.299, .587, .114])
-#: SMPTE RP 177 for BT.709, with white at 48 / 52.37 (libcj2k/stages/xyz.h); `xyz` expects R'G'B' of gamma 2.4.
+#: SMPTE RP 177 for BT.709, with white at 48 / 52.37 (libcj2k/pixels/xyz.h); `xyz` expects R'G'B' of gamma 2.4.
 TO_XYZ = numpy.array([[.4123908, .3575843, .1804808], [.2126390, .7151687, .0721923], [.0193308, .1191948, .9505322]]) * 48 / 52.37
 XYZ_GAMMA, SOURCE_GAMMA = 2.6, 2.4
 TUNES = ("mse", "visual")

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The result of block coding for each code-block, and the part of it that rate control chose: the
+// input of the packets stage.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "core/block_totals.h"
+#include "core/codeword_segment.h"
+#include "core/contribution_code.h"
+#include "core/hull.h"
+#include "core/slope_search.h"
+
+namespace cj2k {
+
+/// A hull point with bytes of its own: those of HT cleanup passes of different planes are
+/// alternatives.
+struct PointCode {
+  const uint8_t* first;  ///< segment of the first pass
+  const uint8_t* rest;   ///< segment of all other passes: the rest of the point's length
+  uint32_t first_bytes;
+  uint8_t zero_bit_planes;  ///< for the packet header: planes above that of the cleanup pass
+};
+
+/// Where lower layers may cut a point with bytes of its own: after each of its passes.
+struct LayerCuts {
+  uint32_t bytes[3];   ///< from the start of the point to the end of pass i + 1; never falling
+  uint16_t slopes[3];  ///< log-slope of the bytes up to there; never rising
+};
+
+/// What the samples of a block say (coders/coded_before.h): nothing; that they lie on the steps of the
+/// step set 0; that they do not.
+enum class StepVote : uint8_t { kNone, kOn, kOff };
+
+/// One code-block as rate control and the packets stage see it, from any block coder. The pointers
+/// are valid as long as the frame slot.
+struct CodedBlock {
+  uint8_t* data = nullptr;          ///< the block's bytes
+  const HullPoint* hull = nullptr;  ///< [num_hull] points where the block may be cut
+  /// [num_segments] ends of the codeword segments that end wherever the block is cut, rising. The
+  /// last hull point in the codestream ends a segment too.
+  const SegmentEnd* segments = nullptr;
+  /// [num_hull] the tail that ends the block at each point; null: no point needs one.
+  const PassTail* tails = nullptr;
+  /// [num_hull] null: the bytes of each hull point are the start of `data`. Otherwise they are the
+  /// point's own, as `data`, `segments`, `tails` and `zero_bit_planes` are not used.
+  const PointCode* codes = nullptr;
+  /// [num_hull] with `codes` and more than one layer; else null.
+  const LayerCuts* cuts = nullptr;
+  /// [height][width] with RDOQ and params.measure_mse: the samples that were coded, as in Tier1Block;
+  /// null: the quantised coefficients.
+  const uint32_t* samples = nullptr;
+  const void* coder_state = nullptr;  ///< if planes_left > 0: what the block coder needs to resume
+  /// Squared error that all planes together remove, weighted as in HullPoint. For planes that are
+  /// not coded it is an estimate.
+  double total_distortion = 0;
+  uint32_t num_bytes = 0;  ///< bytes that the block coder made, chosen or not
+  /// With stop = psb, if planes_left > 0: last_hull_slope of the passes (core/stop.h).
+  uint16_t last_slope = 0;
+  uint8_t num_hull = 0;
+  uint8_t num_segments = 0;
+  uint8_t zero_bit_planes = 0;     ///< for the packet header (T.800 B.10.5)
+  uint8_t num_passes = 0;          ///< passes coded; some of them are not on the hull
+  uint8_t num_passes_resumed = 0;  ///< passes coded after the block first paused
+  uint8_t num_passes_left = 0;     ///< passes that an early stop left uncoded
+  uint8_t planes_left = 0;         ///< bit-planes that an early stop left uncoded; 0: finished
+  bool is_coded = false;           ///< the block coder has processed the block
+  StepVote step_vote = StepVote::kNone;  ///< if it was asked for (BlockLimits::votes)
+};
+
+/// A frame with one layer whose hull points a device has chosen, and whose tile-parts it has written.
+/// It stands for the CodedBlocks.
+struct FinalFrame {
+  /// [plan.blocks] CodedBlock::total_distortion without what the chosen passes remove
+  const double* left = nullptr;
+  BlockTotals totals{};
+  std::span<const uint8_t> tile_parts;  ///< all of them, as they are in the codestream
+  /// PrecinctBytes of each component, summed up.
+  std::array<uint64_t, CJ2K_MAX_COMPONENTS> header_bytes{}, body_bytes{};
+  SlopeThresholds exhausted{};  ///< RateControl::exhausted_above
+  uint16_t threshold = 0;       ///< RateControl::threshold
+};
+
+/// Assigns the hull points of each block to layers. Layers 0 .. l hold the points with slope >=
+/// layer_slopes[l] for l < layers - 1 (layer_slopes fall). All layers together hold the first
+/// final_points[block] points. A point beyond final_points is in no layer.
+///
+/// Of a block with CodedBlock::codes, all layers together hold the point final_points[block] - 1 and
+/// no other; layers 0 .. l hold its passes with LayerCuts::slopes >= layer_slopes[l].
+struct Selection {
+  const CodedBlock* blocks;      ///< [plan.blocks]
+  const uint8_t* final_points;   ///< [plan.blocks], <= num_hull
+  const uint16_t* layer_slopes;  ///< [layers - 1]
+  uint32_t layers;
+  uint32_t step_set = 0;  ///< the quantisation that the blocks were coded with (plan.h)
+  /// [plan.blocks] contribution_of the chosen points (packets/contribution.h), to save the packets
+  /// stage the work; only with one layer. Null: there are none.
+  const Contribution* contributions = nullptr;
+  /// Not null: what stands for `blocks`, `final_points` and `layer_slopes`, which are not used.
+  const FinalFrame* final = nullptr;
+
+  /// Number of hull points of `block`, which has no codes, in layers 0 .. layer.
+  uint32_t points(uint32_t block, uint32_t layer) const {
+    const uint32_t last = final_points[block];
+    if (layer + 1 == layers) return last;
+    uint32_t n = 0;
+    while (n < last && blocks[block].hull[n].slope >= layer_slopes[layer]) ++n;
+    return n;
+  }
+};
+
+}  // namespace cj2k

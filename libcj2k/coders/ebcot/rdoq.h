@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Rate-distortion optimised quantisation (RDOQ) of one code-block for the EBCOT coder: magnitudes
+// move to a neighbouring value of the quantiser where the bits saved are worth more than the error
+// added. Any decoder of Part 1 reads the result. docs/effort.md explains it.
+//
+// The model. The block is assumed to be cut after a pass of kind `kind` of plane p = `plane`.
+//   R  bits in that part: for each decision, the cost of its context and bit. Costs are measured
+//      on the block itself, as log2(decisions / decisions of that bit) over plane p, with plane
+//      p + 1 where p has fewer than kFewDecisions. Raw decisions and the two of UNIFORM cost 1. They
+//      are measured once, and again where the highest plane has become empty.
+//   D  squared error of what a decoder reconstructs from that part at mid-point, against the
+//      coefficient before quantisation.
+// A change is accepted if it lowers D + lambda R. All of it is integer arithmetic: R in 1/256 bit,
+// D in 4^p / 2^20 squared units.
+//
+// The changes of a sample with magnitude m, at s = p and, unless the cut is after a clean-up pass,
+// at s = p + 1, with q = m >> s:
+//   down  to (q << s) - 1, if q > 0
+//   up    to 1 << s, if q = 0
+// A change is not tried if D, for a decoder that has all planes from s on, rises by more than lambda
+// times kZeroGate bits (q = 1 down) or kGate bits (others), if it changes a bit of plane
+// p + kTrackedPlanes or above, or if the coefficient is kMostUnits * 2^p or more. Up from 0, D must
+// fall. Nor is a change tried if the plane in which the sample becomes significant changes and the
+// sample's own decisions, its neighbours taken as they end, fail by more than some bits: neighbours
+// seldom make up for that. These are kSlack bits if plane p alone changes, kSlackLater after the first
+// round, and none up from 0 if there is one round. If higher planes change they are none; but in the
+// first of two rounds or more, changes down of these are not asked at all.
+//
+// Nothing is tried in a block where no pass up to the cut lowers D + lambda R, taken with the passes
+// before it: it would end without a byte. This is asked where the tracked planes hold all bits.
+//
+// What is counted for a change. If the plane in which the sample becomes significant stays, only
+// the sample's own refinement decisions change. Otherwise decisions of plane p up to the highest
+// changed bit are counted: those of clean-up passes in columns x - 1 .. x + 1 of the stripes of rows
+// y - 1 .. y + 1, those of other passes in these columns of the rows y - 1 .. y + 1. Which samples the
+// significance pass codes is found anew in these rows and taken as last found outside of them.
+//
+// Samples are visited in nine groups by (x mod 3, y mod 3), y slowest, which suits parallel
+// machines. Rounds after the first visit only samples that have changed, or one beside which has
+// changed, since their last visit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "coders/ebcot/tier1.h"
+#include "core/ebcot/coding_passes.h"
+#include "core/orientation.h"
+
+namespace cj2k {
+
+inline constexpr int kTrackedPlanes = 3;
+inline constexpr int kRdoqFraction = 10;  ///< fractional bits of coefficients, in units of 2^p
+inline constexpr int kBitCost = 256;      ///< R of one bit
+inline constexpr int kZeroGate = 8 * kBitCost;
+inline constexpr int kGate = 5 * kBitCost / 2;
+inline constexpr int kSlack = kBitCost;
+inline constexpr int kSlackLater = kBitCost / 4;
+inline constexpr uint32_t kFewDecisions = 8;
+inline constexpr int kRdoqDepth = 96;  ///< 3/8 octave
+/// Coefficients are clamped below this many units of 2^p.
+inline constexpr float kMostUnits = 1 << 19;
+
+struct RdoqBlock {
+  /// As in Tier1Block. Changed in place; signs stay, except that a magnitude of 0 has none.
+  uint32_t* samples;
+  ptrdiff_t stride;
+  int width, height;
+  Orientation orientation;
+  uint32_t style;  ///< CJ2K_STYLE_*
+  /// 9/7: the block's coefficients and the factor to quantiser steps; null: 5/3, the magnitudes are
+  /// the coefficients.
+  const float* coefficients;
+  ptrdiff_t coefficient_stride;
+  float inverse_step;
+  int bit_planes;  ///< bits of the largest magnitude
+  int plane;       ///< 0 .. bit_planes - 1
+  PassKind kind;   ///< kCleanup if plane = bit_planes - 1
+  double lambda;   ///< squared units of the quantised coefficient per bit
+  int rounds;      ///< times that all samples are visited; fewer if a round changes nothing
+};
+
+struct RdoqResult {
+  int bit_planes;  ///< after the changes
+  int changes;     ///< accepted
+  /// What each pass removes, in units of CodingPass::distortion, beyond what tier-1 counts: tier-1
+  /// takes the magnitudes for the coefficients. Passes of the planes below p are not corrected.
+  int64_t removed[kMaxPasses];
+  /// Squared units of the quantised coefficient that all planes would remove beyond that.
+  double total;
+};
+
+inline constexpr int kRdoqMaps = 12;
+
+/// Coefficients below 3/4 of 2^p are left as they are: significance never pays.
+inline constexpr int32_t kLeastValue = 3 << (kRdoqFraction - 2);
+
+/// Most words of 64 samples of a row: one for each row of a narrow block.
+inline constexpr int kMaxRowWords = 1024;
+
+struct RdoqScratch {
+  /// |coefficient| in 2^p / 2^kRdoqFraction. Rows are read in vectors.
+  int32_t value[kMaxBlockSamples + 16];
+  /// Magnitudes, and in bit 31 the coefficients' signs.
+  uint32_t before[kMaxBlockSamples + 16];
+  uint64_t candidates[kMaxRowWords];  ///< bits of the samples to visit, row by row
+  /// The sample or one beside it has changed since its visit.
+  uint64_t changed[kMaxRowWords];
+  /// 6 bits are a column of a stripe (rdoq_simd.cc): at most (256 + 2) * 11 bytes.
+  uint8_t maps[kRdoqMaps][2880];
+  /// Costs by the 3x3 window of significance, and by the four neighbours' significance and signs.
+  /// Bits 0 .. 15: of bit 0, bits 16 .. 31: of bit 1.
+  uint32_t zero_cost[512];
+  uint32_t sign_cost[256];
+  Tier1Scratch tier1;  ///< words of the statistics
+};
+
+/// Deterministic: yes; all implementations give the same samples. Allocates: simd:: no, ref:: yes.
+namespace ref {
+void rdoq_block(const RdoqBlock& block, RdoqScratch& scratch, RdoqResult* result);
+}
+namespace simd {
+/// Scalar: a window of significance is one machine word, so there is nothing to gain from vectors.
+void rdoq_block(const RdoqBlock& block, RdoqScratch& scratch, RdoqResult* result);
+}  // namespace simd
+
+/// Lambda of a block at which rate control ends at log-slope `slope`. No libm, so every machine
+/// computes the same bits.
+/// @param weight  squared error of the picture per squared unit of quantised coefficient
+double rdoq_lambda(uint16_t slope, double weight);
+
+/// Where a block is cut in most cases at this lambda. With x = log4(lambda) + 3/4: if the fraction of
+/// x is below a half, after the significance pass of plane floor(x), else after the clean-up pass of
+/// plane floor(x) + 1; at least plane 0. Plane 0 of 5/3 leaves no error, so it is worth twice as much:
+/// if x is below 1, x - 1/2 takes its place.
+int rdoq_plane(double lambda, bool reversible, PassKind* kind);
+/// The lowest plane that is worth coding after RDOQ, if rate control does not end further than
+/// kRdoqDepth below `slope`.
+int lowest_rdoq_plane(uint16_t slope, double weight, bool reversible);
+
+}  // namespace cj2k

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The coding passes of one HT code-block (T.814). A cleanup pass at plane p codes all planes from p
+// up, in one go. Two more passes may refine it by plane p - 1: SigProp, and after it MagRef. So
+// cleanup passes of different planes are alternatives, not increments.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/ht/plane_choice.h"
+
+namespace cj2k {
+
+/// Quantised samples as pixels/quantize.h makes them: bit 31 = sign, bits 30..0 = magnitude, which is
+/// below 2^30 (kMaxHtBitPlanes in plan_quant.h).
+/// width * height <= 4096, each at most 1024.
+struct HtSamples {
+  const uint32_t* data;
+  ptrdiff_t stride;
+  int width, height;
+};
+
+/// Most bytes of a cleanup segment: 4096 samples of 33 bits with a stuffed bit in 16, and 4079
+/// bytes of MEL and VLC.
+inline constexpr uint32_t kMaxHtCleanupBytes = 24576;
+/// Most bytes of a refinement segment: two bits per sample, with a stuffed bit in 8. A decoder may
+/// refuse more than 2046.
+inline constexpr uint32_t kMaxHtRefinementBytes = 1280;
+
+/// The passes below a cleanup pass.
+struct HtRefinement {
+  uint32_t sig_prop_bytes;  ///< of the segment that has SigProp alone; 0: no sample is a member
+  uint32_t both_bytes;      ///< of the segment that has SigProp and MagRef
+  /// Squared error that the passes remove, as CodingPass::distortion (core/distortion.h) of plane
+  /// p - 1.
+  int64_t sig_prop_distortion, mag_ref_distortion;
+};
+
+/// Of the samples of a block; [k] is of plane `plane` + k.
+struct HtCounts {
+  uint32_t significant[kHtNearPlanes];  ///< samples of 2^(plane + k) or more
+  uint64_t left[kHtNearPlanes];         ///< sums for ht_left_error (core/ht/plane_choice.h)
+  uint64_t total;                       ///< the same of all planes
+};
+
+/// ht_cleanup: codes planes `plane` and up.
+///   @param plane  0 .. 30; at least one magnitude is 2^plane or more
+///   @param out    kMaxHtCleanupBytes; also the working memory
+///   @return bytes of the segment, at least 2
+/// ht_refinement: codes plane `plane` - 1 below a cleanup pass of `plane` >= 1.
+///   @param causal      with CJ2K_STYLE_VSC
+///   @param reversible  the samples are those of the 5/3
+///   @param sig_prop, both  kMaxHtRefinementBytes each: the two segments that may be chosen from.
+///                          `both` may be null: then there is SigProp alone, and both_bytes is 0
+/// ht_count: what is known of planes `plane` .. plane + kHtNearPlanes - 1 before they are coded.
+///   @param plane       0 .. 30
+///   @param bit_planes  of the block's magnitudes, 1 .. 31
+/// Allocate: no. Deterministic: yes. Thread-safe: yes.
+namespace ref {
+uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);
+HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
+                           uint8_t* sig_prop, uint8_t* both);
+HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible);
+}  // namespace ref
+namespace simd {
+uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);
+HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
+                           uint8_t* sig_prop, uint8_t* both);
+HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible);
+}  // namespace simd
+
+}  // namespace cj2k

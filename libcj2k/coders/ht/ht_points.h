@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// From the coded planes of HT blocks to what rate control sees: truncation points and their hull.
+// Both backends make them here, so their doubles are the same.
+#pragma once
+
+#include <cstdint>
+
+#include "coders/coded_block.h"
+#include "coders/ht/ht_block.h"
+#include "core/ht/plane_choice.h"
+#include "core/ht/points.h"
+#include "plan/plan.h"
+
+namespace cj2k {
+
+inline constexpr int kMaxHtPoints = 3 * 31;  ///< of a block: three for each plane
+
+/// A truncation point, on the hull or not.
+struct HtPoint {
+  PointCode code;
+  uint32_t bytes;
+  uint16_t passes;
+  uint8_t sig_prop_last;  ///< HtPlane::sig_prop_last
+  double distortion;      ///< squared error removed, weighted
+};
+
+/// The passes of one cleanup plane, coded.
+struct HtPlane {
+  int plane;
+  int passes;  ///< ht_passes
+  uint32_t cleanup_bytes;
+  double left;              ///< ht_left_error of the planes below
+  HtRefinement refinement;  ///< if passes > 1; of MagRef if passes > 2
+  /// The byte of the segment of both refinement passes where the one of SigProp alone ends.
+  uint8_t sig_prop_last;
+  /// The segments; null on a device.
+  const uint8_t *cleanup, *sig_prop, *both;
+};
+
+/// The cleanup planes of a block, of which there may be none.
+/// @param weight      distortion_weight of the block
+/// @param slopes      for which it is coded
+/// @param bit_planes  of the block's magnitudes
+HtPlanes ht_planes_to_code(const Plan& plan, double weight, SlopeRange slopes, int bit_planes);
+
+/// Frames of fewer blocks are coded in full: a prediction of their planes takes as long.
+inline constexpr size_t kFewHtBlocks = 512;
+inline bool is_small_ht(const Plan& plan) {
+  return plan.params.coder == CJ2K_CODER_HT && plan.blocks.size() < kFewHtBlocks;
+}
+
+/// The points to make of a block's planes, where `asked` are wanted.
+HtPoints ht_points_to_make(uint16_t threshold, const HtPlanes& planes, HtPoints asked);
+
+/// The passes to code by HtPoints::kNearSlope.
+/// @param left, significant  as in ht_block_sums
+HtPasses ht_passes_to_code(const CodeBlock& block, double weight, const HtPlanes& planes,
+                           uint16_t threshold, double total, const double* left,
+                           const uint32_t* significant);
+
+/// Counts which planes blocks choose. Of photographs, hardly one takes the plane at either end of
+/// ht_planes_at. In frames where some do, others would take planes beyond: charts, text, and pictures
+/// that were coded before, whose samples are multiples of something coarse.
+class HtChoices {
+ public:
+  /// Adds what block `index` has at its hull point `points`, counted from 1; 0: nothing.
+  void add(const Plan& plan, uint32_t index, const CodedBlock& coded, int points, uint16_t slope,
+           uint32_t step_set);
+  /// @param most  one in so many may be at an end
+  bool are_regular(uint32_t most) const { return far_ * most <= all_; }
+
+ private:
+  uint64_t all_ = 0, far_ = 0;
+};
+
+/// Counts the passes and bytes of a plane in `coded`.
+void count_ht_passes(const HtPlane& plane, CodedBlock& coded);
+/// Makes the points of a plane.
+/// @param band    of the block, in the step set that it was coded with
+/// @param total   ht_left_error without any plane
+/// @param points  written, at most three
+/// @return their number
+int make_ht_points(const HtPlane& plane, const Subband& band, double weight, double total,
+                   HtPoint* points);
+
+/// Ends a call: counts what is left.
+void end_ht_call(const HtPlanes& planes, int bit_planes, double total, CodedBlock& coded);
+
+/// The hull of a block, and what belongs to each of its points. [kMaxHtPoints] each.
+struct HtHull {
+  HullPoint* hull;
+  PointCode* codes;
+  LayerCuts* cuts;  ///< null with one layer
+};
+/// Sorts the points and finds their hull.
+/// @return points on the hull
+int build_ht_hull(HtPoint* points, int count, double weight, const HtHull& out);
+
+}  // namespace cj2k

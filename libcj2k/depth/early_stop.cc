@@ -1,0 +1,494 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "depth/early_stop.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <numeric>
+
+#include "coders/coded_before.h"
+#include "coders/ebcot/rdoq.h"
+#include "coders/ht/ht_points.h"
+#include "core/ht/plane_choice.h"
+#include "core/slope.h"
+#include "core/stop.h"
+
+namespace cj2k {
+namespace {
+
+/// With fewer blocks, RDOQ's larger sample would be most of the frame.
+constexpr size_t kMinRdoqBlocks = 1024;
+/// The sample has one block in kSampleStride of each subband, and at least kMinSample blocks if the
+/// subband has that many.
+constexpr uint32_t kSampleStride = 64;
+constexpr uint32_t kMinSample = 3;
+/// The larger sample of HT, and of RDOQ.
+constexpr uint32_t kLargerStride = 8, kRdoqStride = 16;
+constexpr uint32_t kMinLarger = 12;
+/// The larger sample of RDOQ is coded as far below the prediction of the first: half an octave.
+constexpr int kLargerMargin = 128;
+/// With RDOQ more goes in, so rate control ends that much lower: 20/256 octave.
+constexpr int kRdoqShift = 20;
+/// RDOQ is repeated if rate control ends further than this from its slope, below or above. It ends off
+/// without need, because RDOQ leaves few points just below its slope; so the slope moves by a part.
+constexpr int kRdoqNear = 220, kRdoqNearAbove = 160;
+constexpr int kRdoqMovePercent = 60;
+/// HT: where blocks have fewer bytes on average, whole bytes count more than slopes.
+constexpr uint64_t kFewBytes = 8;
+/// HT: one block in so many may choose a plane at an end of those that were coded.
+constexpr uint32_t kMostFar = 64;
+/// Rounds after which a frame is coded in full.
+constexpr int kMostRounds = 8;
+/// RDOQ that gains less in the larger sample, which is not certain, is not worth its risk: a 512th.
+constexpr double kLeastGain = 511.0 / 512;
+/// Most times that a frame is coded with RDOQ.
+constexpr int kRdoqTries = 2;
+
+/// EBCOT's step sets. The slope over the square of the step, as a log-slope, stands best at
+/// kBestPhase between two planes, where the cut falls after a clean-up pass (docs/effort.md).
+constexpr int kBestPhase = 285;
+constexpr int kPlaneSlopes = 512;
+constexpr int kSetSlopes = kPlaneSlopes / static_cast<int>(kStepSets);
+
+/// How far a step set stands from that, 0 .. kPlaneSlopes / 2.
+/// @param weight     of any band, with step set 0
+/// @param threshold  for coding, as in step_set_at
+int phase_error(double weight, uint16_t threshold, uint32_t set) {
+  const int slope = threshold + static_cast<int>(kPredictionMargin) - kRdoqShift;
+  const int position = slope - log_slope(weight, 1) + kSetSlopes * static_cast<int>(set);
+  const int phase = ((position - kBestPhase) % kPlaneSlopes + kPlaneSlopes) % kPlaneSlopes;
+  return std::min(phase, kPlaneSlopes - phase);
+}
+
+uint32_t ebcot_step_set(double weight, uint16_t threshold) {
+  uint32_t best = 0;
+  for (uint32_t set = 1; set < kStepSets; ++set) {
+    if (phase_error(weight, threshold, set) < phase_error(weight, threshold, best)) best = set;
+  }
+  return best;
+}
+
+/// Whether another step set would gain less than it costs to code the frame again.
+bool is_near_step_set(const Plan& plan, uint16_t threshold, uint32_t set) {
+  const double weight = plan.subbands[0].distortion_weight;
+  if (plan.params.coder == CJ2K_CODER_HT)
+    return is_near_ht_step_set(weight, threshold, set, 2 * kHtSetSlopes);
+  return phase_error(weight, threshold, set) <= kSetSlopes;
+}
+
+/// pst: the threshold of the GOP before, less `margin` (section 5.1); 0 if there is none.
+uint16_t threshold_after(uint16_t previous, int32_t margin) {
+  if (previous == 0) return 0;
+  // may_pause_after subtracts kPauseMargin, so it is added here.
+  return static_cast<uint16_t>(std::clamp(previous - margin + kPauseMargin, 0, int{kMaxSlope}));
+}
+
+/// @param stride  one block in so many of each subband
+/// @param least   blocks of each subband, if it has that many
+///
+/// The blocks of a subband are contiguous only inside a precinct, so the count of blocks seen runs
+/// on from precinct to precinct.
+BlockShare share_of(const Plan& plan, const std::vector<uint32_t>& all, uint32_t stride,
+                    uint32_t least) {
+  BlockShare share;
+  std::vector<uint32_t> blocks_of(plan.subbands.size());
+  for (const CodeBlock& b : plan.blocks) ++blocks_of[b.subband];
+  std::vector<uint32_t> seen(plan.subbands.size());
+  for (uint32_t b = 0; b < plan.blocks.size(); ++b) {
+    const uint32_t band = plan.blocks[b].subband;
+    const uint64_t count = blocks_of[band];
+    const uint64_t samples = std::min<uint64_t>(count, std::max<uint64_t>(least, count / stride));
+    // Sample k is the block in the middle of the k-th of `samples` equal parts.
+    const uint64_t k = seen[band] * samples / count;
+    const uint64_t middle = (2 * k + 1) * count / (2 * samples);
+    if (seen[band]++ != middle) continue;
+    share.blocks.push_back(b);
+    share.weights.push_back(
+        static_cast<uint32_t>(((k + 1) * count) / samples - (k * count) / samples));
+  }
+  std::set_difference(all.begin(), all.end(), share.blocks.begin(), share.blocks.end(),
+                      std::back_inserter(share.rest));
+  return share;
+}
+
+}  // namespace
+
+BlockSample::BlockSample(const Plan& plan) : all(plan.blocks.size()) {
+  std::iota(all.begin(), all.end(), 0u);
+  static_cast<BlockShare&>(*this) = share_of(plan, all, kSampleStride, kMinSample);
+  if (plan.params.coder == CJ2K_CODER_HT) larger = share_of(plan, all, kLargerStride, kMinLarger);
+  if (plan.has_rdoq) larger = share_of(plan, all, kRdoqStride, kMinLarger);
+}
+
+uint32_t step_set_at(const Plan& plan, const SlopeThresholds& thresholds) {
+  if (plan.finer_subbands.empty() || thresholds[0] == 0) return 0;
+  const double weight = plan.subbands[0].distortion_weight;
+  if (plan.params.coder == CJ2K_CODER_HT) return ht_step_set(weight, thresholds[0]);
+  return ebcot_step_set(weight, thresholds[0]);
+}
+
+void keep_steps_if_coded_before(const Plan& plan, const CodedBlock* blocks,
+                                std::span<const uint32_t> share, BlockRequest& request) {
+  if (!chooses_steps(plan, request) || !was_coded_before(blocks, share)) return;
+  request.step_set = 0;
+  request.steps_known = request.coded_before = true;
+}
+
+bool may_use_rdoq(const Plan& plan, const ByteTargets& targets) {
+  return plan.has_rdoq && targets.frame >= plan.blocks.size();
+}
+
+bool codes_plain_first(const Plan& plan) {
+  return plan.has_rdoq && (plan.blocks.size() < kMinRdoqBlocks || plan.stop == CJ2K_STOP_NONE);
+}
+
+SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds, uint16_t floor) {
+  SlopeThresholds slopes{};
+  for (size_t c = 0; c < plan.components.size(); ++c) {
+    if (thresholds[c] == 0) return {};
+    // The floor of constant quality has no margin.
+    const uint32_t margin = thresholds[c] > floor ? kPredictionMargin : 0;
+    slopes[c] =
+        static_cast<uint16_t>(std::max(static_cast<int>(thresholds[c] + margin) - kRdoqShift, 1));
+  }
+  return slopes;
+}
+
+double least_cost(const CodedBlock& coded, double slope) {
+  double least = coded.total_distortion;
+  for (int i = 0; i < coded.num_hull; ++i) {
+    least = std::min(least, coded.total_distortion - coded.hull[i].distortion +
+                                slope * coded.hull[i].length_bytes);
+  }
+  return least;
+}
+
+SlopeThresholds below_prediction(const SlopeThresholds& thresholds) {
+  SlopeThresholds below{};
+  for (size_t c = 0; c < thresholds.size(); ++c)
+    below[c] = static_cast<uint16_t>(std::max(thresholds[c] - kLargerMargin, 0));
+  return below;
+}
+
+uint32_t step_set_after(const Plan& plan, const SlopeThresholds& thresholds, uint32_t set) {
+  return is_near_step_set(plan, thresholds[0], set) ? set : step_set_at(plan, thresholds);
+}
+
+EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample)
+    : plan_(plan), sample_(sample), stop_(plan.stop) {
+  open_.reserve(sample.all.size());
+  if (plan.has_rdoq) resumed_.reserve(sample.all.size());
+}
+
+void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresholds& previous,
+                      std::optional<uint32_t> step_set) {
+  first_set_ = step_set.value_or(0);
+  request_ = {frame, StopRule::kThresholds, sample_.all, {}, {}, first_set_};
+  request_.steps_known = step_set.has_value();
+  may_go_on_ = stop_ == CJ2K_STOP_EXACT && rate.has_limit();
+  may_change_steps_ = false;
+  rounds_ = 0;
+  plain_error_ = -1;
+  resumed_.clear();
+  rdoq_left_ = rate.has_limit() && may_use_rdoq(plan_, rate.prediction_targets()) ? kRdoqTries : 0;
+  // Without RDOQ the steps are those of effort 1.
+  request_.steps_known |= plan_.has_rdoq && rdoq_left_ == 0;
+  rdoq_steps_known_ = request_.steps_known;
+  if (rdoq_left_ > 0 && codes_plain_first(plan_)) {
+    request_.votes = chooses_steps(plan_, request_);
+    request_.steps_known = true;
+  }
+  coded_before_ = false;
+  switch (stop_) {
+    case CJ2K_STOP_NONE:
+      break;
+    case CJ2K_STOP_EXACT:
+      if (!may_go_on_) break;
+      request_.targets = rate.prediction_targets();
+      // HT also has to know whether a frame is regular (HtChoices).
+      if (rate.has_cap() || plan_.params.coder == CJ2K_CODER_HT) {
+        request_.rule = StopRule::kPredicted;
+        may_change_steps_ = chooses_steps(plan_, request_);
+      } else {
+        request_.thresholds.fill(request_.targets.floor);
+        request_.step_set = step_set_of(plan_, request_);
+      }
+      break;
+    case CJ2K_STOP_PST:
+      for (size_t c = 0; c < previous.size(); ++c)
+        request_.thresholds[c] = threshold_after(previous[c], plan_.params.stop_margin);
+      break;
+    case CJ2K_STOP_PSB:
+    case CJ2K_STOP_BPI:
+      request_.rule = stop_ == CJ2K_STOP_PSB ? StopRule::kSlopeBytes : StopRule::kBytes;
+      request_.targets = rate.caps();
+      break;
+  }
+}
+
+void EarlyStop::take(const BlockRequest& coded) {
+  request_.thresholds = coded.thresholds;
+  request_.step_set = coded.step_set;
+  request_.rdoq = coded.rdoq;
+  if (!coded.plain.empty()) request_.plain = coded.plain;
+  request_.steps_known = coded.steps_known;
+  coded_before_ |= coded.coded_before;
+  // Further rounds are the host's.
+  request_.limits = nullptr;
+}
+
+bool EarlyStop::goes_on(const CodedBlock* blocks, const RateControl& rate) {
+  const bool is_plain = request_.rdoq[0] == 0;
+  if (is_plain && resumes(blocks, rate)) return true;
+  if (is_plain && rdoq_left_ > 0) note_plain(blocks, rate);
+  if (wants_rdoq(blocks, rate)) return true;
+  if (is_plain) return false;
+  return wants_rdoq_open(blocks, rate) || wants_no_rdoq(blocks, rate);
+}
+
+/// Notes of the frame without RDOQ what is compared with it later.
+void EarlyStop::note_plain(const CodedBlock* blocks, const RateControl& rate) {
+  plain_error_ = error_of(blocks, rate);
+  resumed_.clear();
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b)
+    resumed_.push_back(blocks[b].num_passes_resumed > 0 ? 1 : 0);
+}
+
+/// Squared error of the frame, weighted.
+double EarlyStop::error_of(const CodedBlock* blocks, const RateControl& rate) const {
+  double error = 0;
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
+    const CodedBlock& coded = blocks[b];
+    const int points = rate.selection().final_points[b];
+    error += coded.total_distortion - (points > 0 ? coded.hull[points - 1].distortion : 0);
+    error += step_error(plan_, plan_.blocks[b], request_.step_set);
+  }
+  return error;
+}
+
+/// Requests all blocks anew without RDOQ if the frame is worse with it: by the error of all blocks where
+/// these were coded without it, else by the larger sample at the slopes where rate control ended.
+bool EarlyStop::wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate) {
+  bool is_worse = false;
+  if (!request_.plain.empty()) {
+    SlopeThresholds ended{};
+    for (uint32_t c = 0; c < plan_.components.size(); ++c) ended[c] = rate.exhausted_above(c);
+    const auto cost = [&](const auto& of) {
+      return cost_at(plan_, sample_.larger, request_.step_set, ended, of);
+    };
+    is_worse =
+        cost([&](size_t i) -> const CodedBlock& { return blocks[sample_.larger.blocks[i]]; }) >
+        cost([&](size_t i) -> const CodedBlock& { return request_.plain[i]; }) * kLeastGain;
+  } else {
+    is_worse = plain_error_ >= 0 && error_of(blocks, rate) > plain_error_;
+  }
+  if (!is_worse) return false;
+  SlopeThresholds thresholds{};
+  for (uint32_t c = 0; c < plan_.components.size() && stop_ == CJ2K_STOP_EXACT; ++c)
+    thresholds[c] = static_cast<uint16_t>(
+        std::max(rate.exhausted_above(c) - static_cast<int>(kPredictionMargin), 0));
+  request_ = {request_.frame, StopRule::kThresholds, sample_.all, thresholds, {}, first_set_};
+  request_.anew = true;
+  rdoq_left_ = 0;
+  may_change_steps_ = false;
+  ++rounds_;
+  return true;
+}
+
+/// Requests all blocks anew with RDOQ: after the first coding, and again if rate control ended far
+/// from the slopes of the last time.
+bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
+  if (rdoq_left_ == 0) return false;
+  --rdoq_left_;
+  const bool is_first = request_.rdoq[0] == 0;
+  bool is_near = !is_first, fits = false;
+  SlopeThresholds slopes{}, thresholds{};
+  for (size_t c = 0; c < plan_.components.size(); ++c) {
+    const int end = rate.exhausted_above(static_cast<uint32_t>(c));
+    fits |= end == 0;
+    const int off = end - request_.rdoq[c];
+    is_near &= off >= -kRdoqNear && off <= kRdoqNearAbove;
+    const int slope = is_first ? end - kRdoqShift : request_.rdoq[c] + off * kRdoqMovePercent / 100;
+    slopes[c] = static_cast<uint16_t>(std::max(slope, 1));
+    thresholds[c] = static_cast<uint16_t>(std::max(slope - static_cast<int>(kPredictionMargin), 0));
+  }
+  if (is_near || (fits && is_first)) return false;
+  const uint16_t thresholds_at = thresholds[0];
+  const bool was_plain = is_first && codes_plain_first(plan_);
+  if (was_plain) request_.steps_known = rdoq_steps_known_;
+  if (request_.votes) {
+    keep_steps_if_coded_before(plan_, blocks, sample_.all, request_);
+    coded_before_ = request_.coded_before;
+  }
+  const bool steps_known = request_.steps_known;
+  const std::span<const CodedBlock> plain = request_.plain;
+  if (plan_.params.stop == CJ2K_STOP_NONE) thresholds = {};
+  request_ = {request_.frame,   StopRule::kThresholds, sample_.all, thresholds, {},
+              request_.step_set};
+  request_.plain = plain;
+  request_.anew = true;
+  request_.steps_known = steps_known;
+  if (fits) {
+    // Without RDOQ everything may go in.
+    rdoq_left_ = 0;
+    request_.thresholds = {};
+    return true;
+  }
+  request_.rdoq = slopes;
+  if (was_plain && !steps_known && !plan_.finer_subbands.empty()) {
+    // The first coding had the step set 0.
+    request_.step_set = ebcot_step_set(plan_.subbands[0].distortion_weight, thresholds_at);
+  }
+  return true;
+}
+
+/// Requests anew with RDOQ, and in full, the paused blocks that are expected to go on to planes worth
+/// their bytes: those that went on without RDOQ, and those above the plane for which RDOQ chose their
+/// samples whose next_slope reaches the end. The slope of the last point does not count, since RDOQ makes
+/// blocks end there.
+bool EarlyStop::wants_rdoq_open(const CodedBlock* blocks, const RateControl& rate) {
+  if (!may_go_on_ || rounds_ >= kMostRounds) return false;
+  open_.clear();
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
+    const CodedBlock& block = blocks[b];
+    if (block.planes_left == 0 || block.num_hull == 0) continue;
+    const uint32_t c = plan_.blocks[b].component;
+    const double weight = distortion_weight(plan_, plan_.blocks[b], request_.step_set);
+    const auto point = [&block](int i) { return block.hull[i]; };
+    const double left = block.total_distortion - block.hull[block.num_hull - 1].distortion;
+    const bool resumed = !resumed_.empty() && resumed_[b] != 0;
+    const bool goes_on =
+        block.planes_left > lowest_rdoq_plane(request_.rdoq[c], weight, plan_.reversible) &&
+        next_slope(point, block.num_hull, left) >= rate.exhausted_above(c);
+    if (resumed || goes_on) open_.push_back(b);
+  }
+  if (open_.empty()) return false;
+  request_.rule = StopRule::kThresholds;
+  request_.blocks = open_;
+  request_.thresholds = {};
+  request_.anew = true;
+  rdoq_left_ = 0;
+  ++rounds_;
+  return true;
+}
+
+bool EarlyStop::resumes(const CodedBlock* blocks, const RateControl& rate) {
+  if (!may_go_on_) return false;
+  request_.anew = false;
+  if (plan_.params.coder == CJ2K_CODER_HT)
+    return wants_ht_points(blocks, rate) || wants_other_steps(rate);
+  if (wants_other_steps(rate)) return true;
+  SlopeThresholds exhausted{};
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) exhausted[c] = rate.exhausted_above(c);
+  if (!want_open(blocks, exhausted)) return false;
+  request_.rule = StopRule::kThresholds;
+  SlopeThresholds& thresholds = request_.thresholds;
+  const int lower = resume_step(rate.unused_cap_steps());
+  do {
+    for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+      // Where the caps are used up, only blocks that paused above the slope of their end resume.
+      const uint16_t next = static_cast<uint16_t>(std::max(thresholds[c] - lower, 0));
+      thresholds[c] = exhausted[c] > 0 ? std::min(thresholds[c], exhausted[c]) : next;
+    }
+  } while (!want_open(blocks, thresholds));
+  ++rounds_;
+  return true;
+}
+
+/// Requests all blocks anew, once, if rate control ended so far from the prediction that another
+/// step set is the best.
+bool EarlyStop::wants_other_steps(const RateControl& rate) {
+  if (!may_change_steps_) return false;
+  may_change_steps_ = false;
+  if (request_.steps_known) return false;
+  SlopeThresholds ended = request_.thresholds;
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+    if (rate.exhausted_above(c) == 0) return false;
+    const uint32_t lower = std::max<uint32_t>(rate.exhausted_above(c), kPredictionMargin + 1);
+    ended[c] = static_cast<uint16_t>(lower - kPredictionMargin);
+  }
+  const uint32_t best = step_set_at(plan_, ended);
+  if (best == request_.step_set || is_near_step_set(plan_, ended[0], request_.step_set))
+    return false;
+  const bool is_full = request_.thresholds[0] == 0;
+  if (is_full) ended = {};
+  request_ = {request_.frame, StopRule::kThresholds, sample_.all, ended, {}, best, true};
+  request_.steps_known = true;
+  ++rounds_;
+  return true;
+}
+
+/// HT: whether the selected points are in the middle of the planes that were coded.
+bool EarlyStop::are_regular(const CodedBlock* blocks, const RateControl& rate) const {
+  if (rate.body_bytes() < kFewBytes * plan_.blocks.size()) return false;
+  HtChoices choices;
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
+    const uint16_t end = rate.exhausted_above(plan_.blocks[b].component);
+    choices.add(plan_, b, blocks[b], rate.selection().final_points[b], end, request_.step_set);
+  }
+  return choices.are_regular(kMostFar);
+}
+
+/// HT: requests the blocks of components anew whose slope is outside of those that their points are
+/// known to hold, with the points of all slopes from there to it.
+bool EarlyStop::wants_ht_points(const CodedBlock* blocks, const RateControl& rate) {
+  SlopeThresholds lowest = request_.thresholds, highest = request_.highest;
+  std::array<bool, CJ2K_MAX_COMPONENTS> lacks{};
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+    if (lowest[c] == 0) continue;
+    highest[c] = std::max(highest[c], lowest[c]);
+    const int end = rate.exhausted_above(c);
+    const int off = end - kHtExpected;
+    lacks[c] = end == 0 || off < lowest[c] - kHtNear || off > highest[c] + kHtNear;
+    if (!lacks[c]) continue;
+    // Where points are missing, the end may be far below the one that full coding would have.
+    const int lower =
+        end == 0 ? lowest[c] - std::max(resume_step(rate.unused_cap_steps()), kHtPlaneSlopes)
+                 : std::max(end - static_cast<int>(kPredictionMargin), lowest[c] - kHtPlaneSlopes);
+    lowest[c] =
+        static_cast<uint16_t>(std::clamp(end == 0 && rounds_ > 0 ? 0 : lower, 0, int{lowest[c]}));
+    highest[c] = static_cast<uint16_t>(std::max(end, int{highest[c]}));
+  }
+  const bool is_done = std::none_of(lacks.begin(), lacks.end(), [](bool lack) { return lack; });
+  if (is_done && (lowest == SlopeThresholds{} || are_regular(blocks, rate))) return false;
+  if (++rounds_ >= kMostRounds || is_done) {
+    lacks.fill(true);
+    lowest = {};
+    // Other steps suit photographs.
+    if (may_change_steps_) request_.step_set = first_set_;
+    may_change_steps_ = false;
+  }
+  open_.clear();
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
+    if (lacks[plan_.blocks[b].component]) open_.push_back(b);
+  }
+  request_.rule = StopRule::kThresholds;
+  request_.blocks = open_;
+  request_.thresholds = lowest;
+  request_.highest = highest;
+  request_.points = HtPoints::kAll;
+  request_.anew = true;
+  return true;
+}
+
+/// Requests the paused blocks whose planes left are expected to reach the threshold of their component
+/// (slope_left). @return whether there are any
+bool EarlyStop::want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds) {
+  open_.clear();
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
+    const CodedBlock& block = blocks[b];
+    if (block.planes_left == 0) continue;
+    const uint16_t threshold = thresholds[plan_.blocks[b].component];
+    const double weight = distortion_weight(plan_, plan_.blocks[b], request_.step_set);
+    const auto point = [&block](int i) { return block.hull[i]; };
+    const double removed = block.num_hull > 0 ? block.hull[block.num_hull - 1].distortion : 0;
+    const double left = block.total_distortion - removed;
+    if (slope_left(point, block.num_hull, left, weight, block.planes_left) >= threshold)
+      open_.push_back(b);
+  }
+  request_.blocks = open_;
+  return !open_.empty();
+}
+
+}  // namespace cj2k

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "depth/ht_prediction.h"
+
+#include <algorithm>
+
+#include "coders/ht/ht_points.h"
+#include "core/slope.h"
+#include "core/stop.h"
+#include "depth/early_stop.h"
+
+namespace cj2k {
+namespace {
+
+/// One block in so many of a share may choose a plane at the edge.
+constexpr uint32_t kMostFarInShare = 256;
+/// Frames of fewer blocks are estimated from the larger sample.
+constexpr size_t kFewForSample = 4096;
+/// Predictions from the larger sample.
+constexpr int kMostHtPredictions = kMostHtShares - 3;
+
+/// Whether coding at threshold `next` instead of the request's would take the same planes, with
+/// steps that are as good. @param slack  as in is_near_ht_step_set
+bool is_same_ht_coding(const Plan& plan, const BlockRequest& request, const SlopeThresholds& next,
+                       int slack) {
+  const SlopeThresholds& now = request.thresholds;
+  const uint32_t step_set = request.step_set;
+  const double weight = plan.subbands[0].distortion_weight;
+  for (size_t c = 0; c < plan.components.size(); ++c) {
+    if (ht_lowest_plane(weight, now[c], step_set) != ht_lowest_plane(weight, next[c], step_set))
+      return false;
+  }
+  return request.steps_known || plan.finer_subbands.empty() || next[0] == 0 ||
+         is_near_ht_step_set(weight, next[0], step_set, slack);
+}
+
+/// By how much the bytes of all blocks of the histogram leave the targets of a component unused, as
+/// RateControl::unused_cap_steps; 0: a target is used up.
+int unused_steps(const Plan& plan, const ByteTargets& targets, uint32_t component,
+                 const SlopeHistogram& histogram) {
+  const auto steps = [](uint64_t target, uint64_t bytes) {
+    if (bytes > target) return 0;
+    if (target == kNoTarget) return int{kMaxSlope};
+    return 1 + log_slope(static_cast<double>(target) + 1, 1) -
+           log_slope(static_cast<double>(bytes) + 1, 1);
+  };
+  const auto components = static_cast<uint32_t>(plan.components.size());
+  return std::min(
+      steps(targets.frame, histogram.bytes_at_least(0, components, 0)),
+      steps(targets.component[component], histogram.bytes_at_least(component, component + 1, 0)));
+}
+
+}  // namespace
+
+/// Whether the blocks of a share choose planes in the middle of those that are coded at the slopes, by
+/// their estimates.
+bool HtPrediction::is_regular(const CodedBlock* blocks, const BlockShare& share,
+                              const SlopeThresholds& slopes) const {
+  HtChoices choices;
+  for (const uint32_t b : share.blocks) {
+    const uint16_t slope = slopes[plan_.blocks[b].component];
+    int points = blocks[b].num_hull;
+    while (points > 0 && blocks[b].hull[points - 1].slope < slope + kHtExpected) --points;
+    choices.add(plan_, b, blocks[b], points, slope, 0);
+  }
+  return choices.are_regular(kMostFarInShare);
+}
+
+HtPrediction::HtPrediction(const Plan& plan, const BlockSample& sample, BlockRequest& request)
+    : plan_(plan),
+      sample_(sample),
+      request_(request),
+      share_{first_share().blocks, {}, 0, HtPoints::kEstimate} {}
+
+bool HtPrediction::goes_on(const CodedBlock* blocks, SlopeHistogram& histogram) {
+  if (is_rest_) return false;
+  const BlockShare& share = predictions_ == 0 ? first_share() : sample_.larger;
+  if (first_cost_ >= 0) {
+    if (estimated_cost(blocks) > first_cost_) keep_steps();
+    first_cost_ = -1;
+    return begin_larger();
+  }
+  const SlopeThresholds next =
+      predict_thresholds(plan_, blocks, share.blocks, share.weights, request_.targets, histogram);
+  if (predictions_ > 0) {
+    if (!refine(next, histogram)) return begin_larger();
+    take_rest(sample_.larger.rest);
+    return true;
+  }
+  request_.thresholds = next;
+  keep_steps_if_coded_before(plan_, blocks, share.blocks, request_);
+  is_regular_ = is_regular(blocks, share, next);
+  const bool has_few_bytes = request_.targets.frame < plan_.blocks.size();
+  if (!is_regular_ || has_few_bytes) keep_steps();
+  const double cost = estimated_cost(blocks);
+  request_.step_set = step_set_of(plan_, request_);
+  if (request_.steps_known || request_.step_set == 0) return begin_larger();
+  // The same estimates with the steps that were chosen say whether these are better.
+  first_cost_ = cost;
+  share_ = {share.blocks, {}, request_.step_set, HtPoints::kEstimate};
+  return true;
+}
+
+/// Squared error and bytes of the frame where it is expected to end, by the estimates of the first
+/// share.
+double HtPrediction::estimated_cost(const CodedBlock* blocks) const {
+  const BlockShare& share = first_share();
+  return cost_at(plan_, share, request_.step_set, request_.thresholds,
+                 [&](size_t i) -> const CodedBlock& { return blocks[share.blocks[i]]; });
+}
+
+/// Keeps the steps of quant_step, unless others are given.
+void HtPrediction::keep_steps() {
+  if (!request_.steps_known) request_.step_set = 0;
+  request_.steps_known = true;
+}
+
+/// Codes the larger sample, or all blocks if it has been coded often enough, or if the frame is small
+/// or irregular: then in full.
+bool HtPrediction::begin_larger() {
+  request_.step_set = step_set_of(plan_, request_);
+  const bool is_full = !is_regular_ || is_small_ht(plan_);
+  if (is_full) request_.thresholds = {};
+  if (is_full || predictions_++ == kMostHtPredictions) {
+    take_rest(sample_.all);
+  } else {
+    share_ = {sample_.larger.blocks, request_.thresholds, request_.step_set, request_.points};
+  }
+  return true;
+}
+
+/// Takes over the slopes that the larger sample predicts.
+/// @return whether it is coded as they ask
+bool HtPrediction::refine(SlopeThresholds next, const SlopeHistogram& histogram) {
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+    const int unused = unused_steps(plan_, request_.targets, c, histogram);
+    if (unused == 0) continue;
+    // The slopes of planes that are not coded are not known.
+    const int lower = resume_step(unused);
+    next[c] = static_cast<uint16_t>(
+        std::max(request_.thresholds[c] - lower, int{request_.targets.floor}));
+  }
+  // Each time costs an eighth of the frame, and gains less than the time before.
+  const int before = predictions_ - 1;
+  const int slack = kHtSetSlopes * (4 + before) / 4;
+  const bool is_same = is_same_ht_coding(plan_, request_, next, slack);
+  // The predicted slope moves against the step, so two step sets may point to each other. The
+  // middle is best then.
+  for (size_t c = 0; c < next.size() && before > 0 && !is_same; ++c)
+    next[c] = static_cast<uint16_t>((next[c] + request_.thresholds[c]) / 2);
+  request_.thresholds = next;
+  return is_same;
+}
+
+const BlockShare& HtPrediction::first_share() const {
+  return plan_.blocks.size() < kFewForSample ? sample_.larger : sample_;
+}
+
+void HtPrediction::take_rest(std::span<const uint32_t> blocks) {
+  is_rest_ = true;
+  share_ = {blocks, request_.thresholds, request_.step_set, request_.points};
+}
+
+}  // namespace cj2k

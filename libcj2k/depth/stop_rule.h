@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// How far blocks are coded, as data: the request of a strategy (depth/early_stop.h) to a backend.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/ht/plane_choice.h"
+#include "core/slope_search.h"
+#include "plan/plan.h"
+
+namespace cj2k {
+
+struct CodedBlock;  // coders/coded_block.h
+struct FinalFrame;  // coders/coded_block.h
+struct RateLimits;  // plan/plan_caps.h
+
+/// A part of the blocks of a plan, spread evenly over each subband. It stands for all blocks.
+struct BlockShare {
+  std::vector<uint32_t> blocks;   ///< indices of its blocks, rising
+  std::vector<uint32_t> weights;  ///< [blocks] blocks of the same subband that each one stands for
+  std::vector<uint32_t> rest;     ///< indices of all other blocks, rising
+};
+
+/// The share that is coded first, to predict from.
+struct BlockSample : BlockShare {
+  explicit BlockSample(const Plan& plan);
+  std::vector<uint32_t> all;  ///< indices of all blocks, rising
+  BlockShare larger;          ///< coder = ht, and RDOQ: a second sample; otherwise empty
+};
+
+/// When blocks pause or stop. They do so only after a bit-plane, and never with PTERM.
+enum class StopRule : uint8_t {
+  /// Each block is coded until it may pause at the threshold of its component (core/stop.h); with
+  /// threshold 0, to its last plane. A paused block resumes and codes at least one plane. A block
+  /// that cannot reach the threshold in any plane is not begun.
+  kThresholds,
+  /// All planes of the sample's blocks are coded. Their bytes by slope predict the thresholds at
+  /// which the targets are used up (core/slope_search.h). The rest is coded by kThresholds with
+  /// these.
+  /// RDOQ: a larger sample, coded to half an octave below that or further, predicts once more; then all
+  /// blocks are coded anew.
+  /// HT (depth/ht_prediction.h): of the sample, estimates of the cleanup passes of all planes.
+  /// Their prediction gives the step set with which a larger sample is coded, which predicts again;
+  /// if other planes or another step set are better then, the larger sample is coded once more.
+  kPredicted,
+  /// psb and bpi: all blocks are coded together, plane by plane from the highest. After each plane
+  /// some blocks stop for good: psb decides by the bytes at each slope, bpi by the sum of bytes
+  /// (core/stop.h).
+  kSlopeBytes,
+  kBytes,
+};
+
+inline constexpr StopRule kStopRules[] = {StopRule::kThresholds, StopRule::kPredicted,
+                                          StopRule::kSlopeBytes, StopRule::kBytes};
+
+/// Blocks of one frame to code.
+struct BlockRequest {
+  uint32_t frame;
+  StopRule rule;
+  std::span<const uint32_t> blocks;  ///< indices, rising; only kThresholds allows a part of them
+  SlopeThresholds thresholds;        ///< kThresholds: input; kPredicted: result
+  ByteTargets targets;               ///< for all rules but kThresholds
+  uint32_t step_set = 0;             ///< quantisation of the frame; with kPredicted a result
+  bool anew = false;                 ///< blocks that are coded already begin again
+  /// Per component, the log-slope at which rate control is expected to end, for RDOQ
+  /// (coders/ebcot/rdoq.h); 0: none. With kPredicted a result. Needs `anew`, and effort 2 or 3.
+  SlopeThresholds rdoq{};
+  HtPoints points = HtPoints::kNearSlope;  ///< coder = ht
+  /// coder = ht, HtPoints::kAll: the planes are those of all slopes from `thresholds` to these, which
+  /// are not below.
+  SlopeThresholds highest{};
+  /// `step_set` is given, with kPredicted too. With kPredicted also a result: it may not change.
+  bool steps_known = false;
+  /// kThresholds: blocks vote on their steps (coders/coded_before.h). Needs step set 0.
+  bool votes = false;
+  bool coded_before = false;  ///< result of kPredicted: so the votes say
+  /// Result of kPredicted with RDOQ: the blocks of the larger sample (BlockSample::larger) without it.
+  std::span<const CodedBlock> plain{};
+  /// Where it is not null, the backend may run rate control and resume blocks by itself, under these
+  /// limits and by the rules of the host (Backend::code_blocks).
+  const RateLimits* limits = nullptr;
+  /// Result: not null if the frame is allocated and no block resumes. Valid until the next GOP with
+  /// the same GopWork.
+  const FinalFrame* final = nullptr;
+};
+
+}  // namespace cj2k

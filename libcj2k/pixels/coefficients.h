@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A view of the coefficients of one frame.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/view.h"
+#include "plan/plan.h"
+
+namespace cj2k {
+
+/// The two planes of each component (coefficient_plane in plan.h): integers with 5/3, floats with
+/// 9/7. The memory belongs to the backend.
+class CoefficientPlanes {
+ public:
+  /// `plan` must outlive it.
+  explicit CoefficientPlanes(const Plan& plan) : plan_(&plan) {}
+
+  void set_plane(uint32_t component, uint32_t i, const Plane<int32_t>& plane) {
+    planes_[component][i] = plane;
+  }
+
+  /// The width x height rectangle at the corner of a tile-component, in the plane of a level.
+  template <typename Sample>
+  Plane<Sample> tile_component(const TileComponent& tc, uint32_t level, int32_t width,
+                               int32_t height) const {
+    const Plane<int32_t>& p = planes_[tc.component][level & 1];
+    const PlanePoint corner = tile_component_corner(*plan_, tc, level & 1);
+    return Plane<Sample>{reinterpret_cast<Sample*>(p.data), p.width, p.height, p.stride_samples}
+        .sub(corner.x, corner.y, width, height);
+  }
+  /// The coefficients of a code-block.
+  template <typename Sample>
+  Plane<Sample> block(const CodeBlock& block) const {
+    const Subband& band = plan_->subbands[block.subband];
+    const TileComponent& tc =
+        plan_->tile_components[plan_->resolutions[band.resolution].tile_component];
+    return tile_component<Sample>(tc, band.level, tc.rect.width(), tc.rect.height())
+        .sub(block.plane_x - tc.plane_x, block.plane_y - tc.plane_y, block.width, block.height);
+  }
+
+ private:
+  const Plan* plan_;
+  std::array<std::array<Plane<int32_t>, 2>, CJ2K_MAX_COMPONENTS> planes_;
+};
+
+}  // namespace cj2k

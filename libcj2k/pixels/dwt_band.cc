@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include <hwy/cache_control.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "core/lifting.h"
+#include "pixels/dwt.h"
+
+namespace cj2k {
+namespace {
+
+constexpr ptrdiff_t whole_vectors(int32_t samples) {
+  return (ptrdiff_t{samples} + kDwtVector - 1) / kDwtVector * kDwtVector;
+}
+
+template <typename Sample>
+struct Steps;
+// kDelay: step t finishes pair t - kDelay. kWarmUp: steps before the first pair that is valid.
+template <>
+struct Steps<int32_t> {
+  static constexpr int32_t kDelay = 0, kWarmUp = 1, kStateLines = 1;
+};
+template <>
+struct Steps<float> {
+  static constexpr int32_t kDelay = 1, kWarmUp = 2, kStateLines = 3;
+};
+
+/// Symmetric extension of n samples (T.800 F.4.7). For i near the samples, the loop is short.
+int32_t mirrored(int32_t i, int32_t n) {
+  while (i < 0 || i >= n) i = i < 0 ? -i : 2 * (n - 1) - i;
+  return i;
+}
+
+}  // namespace
+
+DwtLine::DwtLine(int32_t width, int parity_x)
+    : parity(parity_x),
+      num_low(lifting_low_count(width, parity)),
+      num_high(width - num_low),
+      low(kDwtVector),
+      high(low + whole_vectors(num_low) + kDwtVector),
+      samples(high + whole_vectors(num_high) + kDwtVector) {}
+
+template <typename Sample>
+size_t DwtBand<Sample>::scratch_samples(int32_t width) {
+  return kLines * static_cast<size_t>(DwtLine(width, 1).samples);
+}
+
+template <typename Sample>
+DwtBand<Sample>::DwtBand(const DwtShape& shape, Plane<Sample> target, int32_t begin, int32_t end,
+                         Sample* scratch)
+    : shape_(shape),
+      layout_(shape.width, shape.parity_x),
+      target_(target),
+      begin_(begin),
+      end_(end),
+      next_(2 * (begin - Steps<Sample>::kWarmUp)),
+      last_(2 * (end + Steps<Sample>::kDelay)) {
+  // Vector steps also compute values around the samples. They are not used, but must be finite.
+  std::fill_n(scratch, scratch_samples(shape.width), Sample{0});
+  const auto line = [&](int i) { return scratch + i * layout_.samples; };
+  s0_ = line(0);
+  d_ = line(1);
+  s1_ = line(2);
+  low_ = line(3);
+  high_ = line(4);
+  state_ = line(5);
+  static_assert(5 + Steps<Sample>::kStateLines <= kLines);
+  if (shape.height == 1) last_ = next_;
+}
+
+template <typename Sample>
+int32_t DwtBand<Sample>::next_row() const {
+  if (next_ > last_) return -1;
+  return shape_.height == 1 ? 0 : mirrored(next_ - shape_.parity_y, shape_.height);
+}
+
+template <typename Sample>
+void DwtBand<Sample>::push(const Sample* row) {
+  const bool is_first = next_ == 2 * (begin_ - Steps<Sample>::kWarmUp);
+  Sample* line = is_first ? s0_ : (next_ & 1) != 0 ? d_ : s1_;
+  ++next_;
+  simd::dwt_split(layout_, row, line);
+  if (shape_.height == 1) {  // F.4.8: no neighbours to lift with
+    if (shape_.parity_y == 1) {
+      for (ptrdiff_t i = 0; i < layout_.samples; ++i) line[i] *= 2;
+    }
+    finish(line, 0);
+  } else if (line == s1_) {
+    step();
+  }
+  if (next_ > last_) hwy::FlushStream();  // dwt_row uses streaming stores
+}
+
+template <typename Sample>
+void DwtBand<Sample>::step() {
+  const int32_t pair = (next_ - 1) / 2 - 1 - Steps<Sample>::kDelay;
+  simd::dwt_step(layout_.samples, s0_, d_, s1_, state_, low_, high_);
+  std::swap(s0_, s1_);
+  if (pair < begin_ || pair >= end_) return;
+  const int32_t num_low = lifting_low_count(shape_.height, shape_.parity_y);
+  const int32_t low_row = pair - shape_.parity_y;
+  if (low_row >= 0 && low_row < num_low) finish(low_, low_row);
+  if (pair < shape_.height - num_low) finish(high_, num_low + pair);
+}
+
+template <typename Sample>
+void DwtBand<Sample>::finish(Sample* line, int32_t y) {
+  Sample* row = target_.row(y);
+  simd::dwt_row(layout_, line, row, row + layout_.num_low);
+}
+
+template class DwtBand<int32_t>;
+template class DwtBand<float>;
+
+}  // namespace cj2k

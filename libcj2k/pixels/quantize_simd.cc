@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/distortion.h"
+#include "core/quantizer.h"
+#include "pixels/quantize.h"
+#include "pixels/target.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pixels/quantize_simd.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace cj2k::simd {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class DU>
+uint32_t or_of_lanes(DU d, hn::VFromD<DU> v) {
+  HWY_ALIGN uint32_t lanes[HWY_MAX_BYTES / sizeof(uint32_t)];
+  hn::Store(v, d, lanes);
+  uint32_t all = 0;
+  for (size_t i = 0; i < hn::Lanes(d); ++i) all |= lanes[i];
+  return all;
+}
+
+/// The magnitude with the sign bit of `sign_source`, or 0 without a sign.
+template <class DU, class V>
+V with_sign(DU d, V sign_source, V magnitude) {
+  const V sign = hn::And(sign_source, hn::Set(d, kSignBit));
+  return hn::Or(magnitude, hn::IfThenZeroElse(hn::Eq(magnitude, hn::Zero(d)), sign));
+}
+
+uint32_t quantize97(const float* src, ptrdiff_t src_stride, int width, int height,
+                    float inverse_step, uint32_t max_magnitude, uint32_t* out,
+                    ptrdiff_t out_stride) {
+  const hn::ScalableTag<float> df;
+  const hn::RebindToSigned<decltype(df)> di;
+  const hn::RebindToUnsigned<decltype(df)> du;
+  const int lanes = static_cast<int>(hn::Lanes(df));
+  const float limit = quantizer_limit(max_magnitude);
+  const auto limit_v = hn::Set(df, limit);
+  const auto max_v = hn::Set(du, max_magnitude);
+  const auto inverse_v = hn::Set(df, inverse_step);
+  auto all_v = hn::Zero(du);
+  uint32_t all = 0;
+  for (int y = 0; y < height; ++y, src += src_stride, out += out_stride) {
+    int x = 0;
+    for (; x + lanes <= width; x += lanes) {
+      const auto c = hn::LoadU(df, src + x);
+      const auto q = hn::Mul(hn::Abs(c), inverse_v);
+      const auto truncated = hn::BitCast(du, hn::ConvertTo(di, hn::Min(q, limit_v)));
+      const auto clamped = hn::RebindMask(du, hn::Gt(q, limit_v));
+      const auto magnitude = hn::IfThenElse(clamped, max_v, truncated);
+      hn::StoreU(with_sign(du, hn::BitCast(du, c), magnitude), du, out + x);
+      all_v = hn::Or(all_v, magnitude);
+    }
+    for (; x < width; ++x) {
+      const uint32_t magnitude = quantize97_magnitude(src[x], inverse_step, limit, max_magnitude);
+      out[x] = sign_magnitude(src[x] < 0, magnitude);
+      all |= magnitude;
+    }
+  }
+  return all | or_of_lanes(du, all_v);
+}
+
+uint32_t quantize53(const int32_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,
+                    ptrdiff_t out_stride) {
+  const hn::ScalableTag<int32_t> di;
+  const hn::RebindToUnsigned<decltype(di)> du;
+  const int lanes = static_cast<int>(hn::Lanes(di));
+  auto all_v = hn::Zero(du);
+  uint32_t all = 0;
+  for (int y = 0; y < height; ++y, src += src_stride, out += out_stride) {
+    int x = 0;
+    for (; x + lanes <= width; x += lanes) {
+      const auto c = hn::LoadU(di, src + x);
+      const auto magnitude = hn::BitCast(du, hn::Abs(c));
+      hn::StoreU(hn::Or(magnitude, hn::And(hn::BitCast(du, c), hn::Set(du, kSignBit))), du,
+                 out + x);
+      all_v = hn::Or(all_v, magnitude);
+    }
+    for (; x < width; ++x) {
+      const uint32_t magnitude = static_cast<uint32_t>(src[x] < 0 ? -src[x] : src[x]);
+      out[x] = sign_magnitude(src[x] < 0, magnitude);
+      all |= magnitude;
+    }
+  }
+  return all | or_of_lanes(du, all_v);
+}
+
+uint64_t left_error(const uint32_t* samples, ptrdiff_t stride, int width, int height, int planes,
+                    bool reversible) {
+  const hn::ScalableTag<uint32_t> du;
+  const hn::RebindToSigned<decltype(du)> di;
+  const int lanes = static_cast<int>(hn::Lanes(du));
+  const LeftPlanes left(planes, reversible);
+  const uint32_t low_bits = (uint32_t{1} << left.count) - 1;
+  const auto magnitude_bits = hn::Set(du, 0x7FFFFFFFu);
+  const auto low_v = hn::Set(du, low_bits);
+  const auto bias = hn::Set(du, left.bias);
+  const auto middle = hn::Set(du, low_bits + 1);
+  constexpr int kFewestLanes = 4;  // then 32-bit sums hold 4096 terms of at most 2047^2
+  auto sum_v = hn::Zero(du);
+  uint64_t sum = 0;
+  for (int y = 0; y < height; ++y, samples += stride) {
+    int x = 0;
+    for (; lanes >= kFewestLanes && x + lanes <= width; x += lanes) {
+      const auto magnitude = hn::And(hn::LoadU(du, samples + x), magnitude_bits);
+      const auto value = hn::ShiftRightSame(magnitude, left.shift);
+      const auto low = hn::And(value, low_v);
+      const auto is_above = hn::Gt(hn::BitCast(di, value), hn::BitCast(di, low_v));
+      const auto reconstructed = hn::IfThenElseZero(hn::RebindMask(du, is_above), middle);
+      const auto error = hn::Sub(hn::Add(hn::Add(low, low), bias), reconstructed);
+      sum_v = hn::Add(sum_v, hn::Mul(error, error));
+    }
+    for (; x < width; ++x) sum += left.term(samples[x]);
+  }
+  HWY_ALIGN uint32_t sums[HWY_MAX_BYTES / sizeof(uint32_t)];
+  hn::Store(sum_v, du, sums);
+  for (int i = 0; i < lanes; ++i) sum += sums[i];
+  return sum;
+}
+
+int64_t target() { return HWY_TARGET; }
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace cj2k::simd
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cj2k::simd {
+namespace {
+HWY_EXPORT(quantize97);
+HWY_EXPORT(quantize53);
+HWY_EXPORT(left_error);
+HWY_EXPORT(target);
+}  // namespace
+
+uint32_t quantize_97(const float* src, ptrdiff_t src_stride, int width, int height,
+                     float inverse_step, uint32_t max_magnitude, uint32_t* out,
+                     ptrdiff_t out_stride) {
+  return HWY_DYNAMIC_DISPATCH(quantize97)(src, src_stride, width, height, inverse_step,
+                                          max_magnitude, out, out_stride);
+}
+
+uint32_t quantize_53(const int32_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,
+                     ptrdiff_t out_stride) {
+  return HWY_DYNAMIC_DISPATCH(quantize53)(src, src_stride, width, height, out, out_stride);
+}
+
+uint64_t left_distortion(const uint32_t* samples, ptrdiff_t stride, int width, int height,
+                         int planes, bool reversible) {
+  return HWY_DYNAMIC_DISPATCH(left_error)(samples, stride, width, height, planes, reversible);
+}
+
+int64_t quantize_target() { return HWY_DYNAMIC_DISPATCH(target)(); }
+
+}  // namespace cj2k::simd
+#endif
