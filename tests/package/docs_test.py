@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 TREE = {
-    "README.md": """[a page](docs/page.md#part) [outside](https://example.org/x) `libcj2k/plan.{h,cc}` `tests/*.cc`
+    "README.md": """[a page](docs/page.md#part) [outside](https://example.org/x) `libcj2k/plan/plan.{h,cc}` `tests/*.cc`
 `samples/encode` `kernels/FOLDER/x.cu` [gone](docs/gone.md) `libcj2k/gone.h`
 """,
     "docs/page.md": """# The `first` part: one
