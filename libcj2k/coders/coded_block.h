@@ -69,7 +69,7 @@ struct CodedBlock {
   uint8_t num_passes_left = 0;     ///< passes that an early stop left uncoded
   uint8_t planes_left = 0;         ///< bit-planes that an early stop left uncoded; 0: finished
   bool is_coded = false;           ///< the block coder has processed the block
-  StepVote step_vote = StepVote::kNone;  ///< if it was asked for (BlockLimits::votes)
+  StepVote step_vote = StepVote::kNone;  ///< if it was asked for (BlockOrder::votes)
 };
 
 /// A frame with one layer whose hull points a device has chosen, and whose tile-parts it has written.

@@ -126,21 +126,22 @@ Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
   for (BlockRequest& request : requests) {
     const auto start = Clock::now();
     CpuFrameWork& work = frame_of(gop, request.frame);
-    const auto code = [&](std::span<const uint32_t> blocks, const BlockLimits& limits) {
+    const auto code = [&](const BlockOrder& order) {
+      std::span<const uint32_t> blocks = order.blocks;
       ColourOrder some;
-      if (limits.rdoq[0] != 0 && !colours_.triples.empty()) {
+      if (order.rdoq[0] != 0 && !colours_.triples.empty()) {
         if (blocks.size() < plan_.blocks.size()) some = colours_.some(blocks);
-        const ColourOrder& order = blocks.size() < plan_.blocks.size() ? some : colours_;
-        const std::span<const uint32_t> triples(order.triples);
+        const ColourOrder& colours = blocks.size() < plan_.blocks.size() ? some : colours_;
+        const std::span<const uint32_t> triples(colours.triples);
         const size_t count = triples.size() / 3;
         parallel_for(count, block_grain(count), [&](size_t begin, size_t end) {
-          coder_->code_triples(work.planes, triples.subspan(3 * begin, 3 * (end - begin)), limits,
+          coder_->code_triples(work.planes, triples.subspan(3 * begin, 3 * (end - begin)), order,
                                worker_index(), work.blocks);
         });
-        blocks = order.rest;
+        blocks = colours.rest;
       }
       parallel_for(blocks.size(), block_grain(blocks.size()), [&](size_t begin, size_t end) {
-        coder_->code(work.planes, blocks.subspan(begin, end - begin), limits, worker_index(),
+        coder_->code(work.planes, blocks.subspan(begin, end - begin), order, worker_index(),
                      work.blocks);
       });
     };

@@ -44,30 +44,18 @@ class CpuBlocks {
   std::vector<CodedBlock> blocks_;
 };
 
-/// Where blocks pause in one call.
-struct BlockLimits {
-  SlopeThresholds thresholds;              ///< per component (core/stop.h); 0: at no slope
-  uint32_t last_plane = 0;                 ///< planes below are not coded now
-  uint32_t step_set = 0;                   ///< quantisation of the frame (plan.h)
-  bool anew = false;                       ///< blocks that are coded already begin again
-  HtPoints points = HtPoints::kNearSlope;  ///< HT
-  SlopeThresholds rdoq{};                  ///< as in BlockRequest
-  bool votes = false;                      ///< as in BlockRequest
-  SlopeThresholds highest{};               ///< as in BlockRequest
-};
-
 /// There is one per encoder. Its workers call it at the same time, each with its own index.
 class CpuBlockCoder {
  public:
   virtual ~CpuBlockCoder() = default;
-  /// Quantises and codes some blocks of a frame, in the calling thread. A block that paused in an
+  /// Quantises and codes some blocks of an order, in the calling thread. A block that paused in an
   /// earlier call resumes. Deterministic: yes. Throws std::bad_alloc.
   virtual void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
-                    const BlockLimits& limits, size_t worker, CpuBlocks& out) = 0;
+                    const BlockOrder& order, size_t worker, CpuBlocks& out) = 0;
   /// The same for triples of ColourOrder (coders/ebcot/colour_errors.h), with RDOQ.
   virtual void code_triples(const CoefficientPlanes& planes, std::span<const uint32_t> triples,
-                            const BlockLimits& limits, size_t worker, CpuBlocks& out) {
-    code(planes, triples, limits, worker, out);
+                            const BlockOrder& order, size_t worker, CpuBlocks& out) {
+    code(planes, triples, order, worker, out);
   }
 };
 

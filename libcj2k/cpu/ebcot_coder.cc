@@ -99,7 +99,7 @@ int passes_at(const CodedBlock& coded, uint16_t slope) {
 /// Codes a list of blocks on one thread: quantises them, and keeps the results of tier-1.
 class BlockRun final : public Tier1Queue {
  public:
-  BlockRun(const Plan& plan, const CoefficientPlanes& planes, const BlockLimits& limits,
+  BlockRun(const Plan& plan, const CoefficientPlanes& planes, const BlockOrder& limits,
            size_t worker_index, BlockWorker& worker, CpuBlocks& out)
       : plan_(plan),
         planes_(planes),
@@ -138,7 +138,7 @@ class BlockRun final : public Tier1Queue {
 
   const Plan& plan_;
   const CoefficientPlanes& planes_;
-  const BlockLimits& limits_;
+  const BlockOrder& limits_;
   const size_t worker_index_;
   BlockWorker& worker_;
   CpuBlocks& out_;
@@ -427,11 +427,11 @@ class CpuEbcot final : public CpuBlockCoder {
     }
   }
   void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
-            const BlockLimits& limits, size_t worker, CpuBlocks& out) override {
+            const BlockOrder& limits, size_t worker, CpuBlocks& out) override {
     BlockRun(plan_, planes, limits, worker, *workers_[worker], out).code(blocks);
   }
   void code_triples(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
-                    const BlockLimits& limits, size_t worker, CpuBlocks& out) override {
+                    const BlockOrder& limits, size_t worker, CpuBlocks& out) override {
     BlockRun(plan_, planes, limits, worker, *workers_[worker], out).code_triples(blocks);
   }
 

@@ -40,11 +40,11 @@ struct HtWorker {
 /// Codes blocks on one thread.
 class HtRun {
  public:
-  HtRun(const Plan& plan, const CoefficientPlanes& planes, const BlockLimits& limits,
+  HtRun(const Plan& plan, const CoefficientPlanes& planes, const BlockOrder& order,
         size_t worker_index, HtWorker& worker, CpuBlocks& out)
       : plan_(plan),
         planes_(planes),
-        limits_(limits),
+        order_(order),
         worker_index_(worker_index),
         worker_(worker),
         out_(out) {}
@@ -69,7 +69,7 @@ class HtRun {
 
   const Plan& plan_;
   const CoefficientPlanes& planes_;
-  const BlockLimits& limits_;
+  const BlockOrder& order_;
   const size_t worker_index_;
   HtWorker& worker_;
   CpuBlocks& out_;
@@ -81,18 +81,17 @@ class HtRun {
 void HtRun::code(uint32_t index) {
   const CodeBlock& block = plan_.blocks[index];
   CodedBlock& coded = out_[index];
-  if (limits_.anew) coded = CodedBlock{};
+  if (order_.anew) coded = CodedBlock{};
   const ptrdiff_t stride = (block.width + kColumns - 1) / kColumns * kColumns;
   uint32_t* samples = worker_.samples.as<uint32_t>();
   const int bit_planes =
-      std::bit_width(quantize_block(plan_, planes_, block, limits_.step_set, samples, stride));
+      std::bit_width(quantize_block(plan_, planes_, block, order_.step_set, samples, stride));
   samples_ = {samples, stride, block.width, block.height};
-  weight_ = distortion_weight(plan_, block, limits_.step_set);
-  const uint16_t threshold =
-      pause_threshold(limits_.thresholds[block.component], block.orientation);
-  const SlopeRange slopes{threshold, std::max(threshold, limits_.highest[block.component])};
+  weight_ = distortion_weight(plan_, block, order_.step_set);
+  const uint16_t threshold = pause_threshold(order_.thresholds[block.component], block.orientation);
+  const SlopeRange slopes{threshold, std::max(threshold, order_.highest[block.component])};
   const HtPlanes planes = ht_planes_to_code(plan_, weight_, slopes, bit_planes);
-  const HtPoints points = ht_points_to_make(threshold, planes, limits_.points);
+  const HtPoints points = ht_points_to_make(threshold, planes, order_.points);
   HtCounts counts{};  // of plane `first` and those above
   const int first = std::max(planes.end - kHtNearPlanes, planes.lowest);
   double total = 0;
@@ -107,7 +106,7 @@ void HtRun::code(uint32_t index) {
     for (int k = 0; k < planes.end - planes.lowest; ++k)
       left[k] = error_of(planes.lowest + k, counts.left[k]);
     const HtPasses passes =
-        ht_passes_to_code(block, weight_, planes, limits_.thresholds[block.component], total, left,
+        ht_passes_to_code(block, weight_, planes, order_.thresholds[block.component], total, left,
                           counts.significant);
     for (int k = planes.end - planes.lowest - 1; k >= 0; --k) {
       if (passes.of[k] > 0)
@@ -169,7 +168,7 @@ void HtRun::estimate_planes(const CodeBlock& block, const HtPlanes& planes, int 
     code.cleanup_bytes = sixteenths / 128 + 1;
     code.left = error_of(plane, counts.left[plane - first]);
     count_ht_passes(code, coded);
-    count_ += make_ht_points(code, subband_of(plan_, block, limits_.step_set), weight_, total,
+    count_ += make_ht_points(code, subband_of(plan_, block, order_.step_set), weight_, total,
                              worker_.points + count_);
   }
   coded.step_vote = block.orientation == kLL ? StepVote::kNone : voter.vote();
@@ -195,7 +194,7 @@ void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double tot
       code.sig_prop_last = worker_.both[code.refinement.sig_prop_bytes - 1];
   }
   count_ht_passes(code, coded);
-  count_ += make_ht_points(code, subband_of(plan_, block, limits_.step_set), weight_, total,
+  count_ += make_ht_points(code, subband_of(plan_, block, order_.step_set), weight_, total,
                            worker_.points + count_);
 }
 
@@ -225,8 +224,8 @@ class CpuHt final : public CpuBlockCoder {
     for (size_t i = 0; i < workers; ++i) workers_.push_back(std::make_unique<HtWorker>());
   }
   void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
-            const BlockLimits& limits, size_t worker, CpuBlocks& out) override {
-    HtRun run(plan_, planes, limits, worker, *workers_[worker], out);
+            const BlockOrder& order, size_t worker, CpuBlocks& out) override {
+    HtRun run(plan_, planes, order, worker, *workers_[worker], out);
     for (size_t i = 0; i < blocks.size(); ++i) {
       if (i + 1 < blocks.size()) prefetch_block(planes, plan_.blocks[blocks[i + 1]]);
       run.code(blocks[i]);

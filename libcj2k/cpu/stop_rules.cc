@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/stop.h"
-#include "depth/early_stop.h"
+#include "depth/ebcot_prediction.h"
 #include "depth/ht_prediction.h"
 
 namespace cj2k {
@@ -52,30 +52,21 @@ int64_t CpuStopRules::bytes(const Plan& plan) {
 
 void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const CodedBlock* blocks,
                        const CodeSome& code) {
+  const auto follow = [&](auto prediction) {
+    do {
+      code(prediction.order());
+    } while (prediction.goes_on(blocks, *histogram_));
+  };
   switch (request.rule) {
     case StopRule::kThresholds:
-      code(request.blocks, {request.thresholds, 0, request.step_set, request.anew, request.points,
-                            request.rdoq, request.votes, request.highest});
+      code(request);
       break;
     case StopRule::kPredicted:
       if (plan_.params.coder == CJ2K_CODER_HT) {
-        run_ht(request, sample, blocks, code);
-        break;
+        follow(HtPrediction(plan_, sample, request));
+      } else {
+        follow(EbcotPrediction(plan_, sample, request, plain_));
       }
-      code(sample.blocks, {.thresholds = {},
-                           .last_plane = 0,
-                           .votes = request.votes || chooses_steps(plan_, request)});
-      request.thresholds = predict_thresholds(plan_, blocks, sample.blocks, sample.weights,
-                                              request.targets, *histogram_);
-      keep_steps_if_coded_before(plan_, blocks, sample.blocks, request);
-      request.step_set = step_set_of(plan_, request);
-      if (may_use_rdoq(plan_, request.targets) && !codes_plain_first(plan_)) {
-        run_rdoq(request, sample, blocks, code);
-        break;
-      }
-      if (request.step_set != 0)
-        code(sample.blocks, {request.thresholds, 0, request.step_set, true});
-      code(sample.rest, {request.thresholds, 0, request.step_set});
       break;
     case StopRule::kSlopeBytes:
     case StopRule::kBytes:
@@ -84,82 +75,19 @@ void CpuStopRules::run(BlockRequest& request, const BlockSample& sample, const C
   }
 }
 
-void CpuStopRules::run_ht(BlockRequest& request, const BlockSample& sample,
-                          const CodedBlock* blocks, const CodeSome& code) {
-  HtPrediction prediction(plan_, sample, request);
-  do {
-    const HtShare& share = prediction.share();
-    code(share.blocks, {share.thresholds, 0, share.step_set, true, share.points});
-  } while (prediction.goes_on(blocks, *histogram_));
-}
-
-/// Whether blocks that paused at `below` tell of the slopes of a prediction.
-bool is_reached(const SlopeThresholds& predicted, const SlopeThresholds& below) {
-  bool all = true;
-  for (size_t c = 0; c < below.size(); ++c) all &= predicted[c] >= below[c];
-  return all;
-}
-
-/// RDOQ gains from other steps, the sample without it does not.
-constexpr double kMuchWorse = 1.0625;
-
-/// Codes the sample with the steps that were chosen, and keeps those of the step set 0, with which it
-/// was coded before, if they are better: where samples are multiples of something coarse.
-void CpuStopRules::keep_better_steps(BlockRequest& request, const BlockSample& sample,
-                                     const CodedBlock* blocks, const CodeSome& code) {
-  if (request.steps_known || request.step_set == 0) return;
-  const auto cost = [&](uint32_t set) {
-    return cost_at(plan_, sample, set, request.thresholds,
-                   [&](size_t i) -> const CodedBlock& { return blocks[sample.blocks[i]]; });
-  };
-  const double first = cost(0);
-  code(sample.blocks, {below_prediction(request.thresholds), 0, request.step_set, true});
-  if (cost(request.step_set) <= first * kMuchWorse) return;
-  request.step_set = 0;
-  request.steps_known = true;
-}
-
-/// Predicts once more, from the larger sample, and codes all blocks with RDOQ.
-void CpuStopRules::run_rdoq(BlockRequest& request, const BlockSample& sample,
-                            const CodedBlock* blocks, const CodeSome& code) {
-  if (request.thresholds[0] != 0) {
-    keep_better_steps(request, sample, blocks, code);
-    const BlockShare& larger = sample.larger;
-    SlopeThresholds below;
-    bool anew = true;
-    do {
-      below = below_prediction(request.thresholds);
-      code(larger.blocks, {below, 0, request.step_set, anew});
-      request.thresholds = predict_thresholds(plan_, blocks, larger.blocks, larger.weights,
-                                              request.targets, *histogram_);
-      anew = false;
-    } while (!is_reached(request.thresholds, below));
-    if (!request.steps_known)
-      request.step_set = step_set_after(plan_, request.thresholds, request.step_set);
-  }
-  request.rdoq = rdoq_slopes(plan_, request.thresholds, request.targets.floor);
-  plain_.clear();
-  if (request.rdoq[0] != 0) {
-    for (const uint32_t b : sample.larger.blocks) plain_.push_back(blocks[b]);
-  }
-  request.plain = plain_;
-  code(request.blocks,
-       {request.thresholds, 0, request.step_set, true, request.points, request.rdoq});
-}
-
 void CpuStopRules::run_planes(const BlockRequest& request, const CodedBlock* blocks,
                               const CodeSome& code) {
   std::fill(bytes_.begin(), bytes_.end(), 0u);
   std::fill(stopped_.begin(), stopped_.end(), uint8_t{0});
   tables_->clear();
   // With max_planes_ as the last plane nothing is coded, but blocks[b].planes_left is set.
-  code(request.blocks, {{}, max_planes_});
+  code({.blocks = request.blocks, .last_plane = max_planes_});
   for (uint32_t plane = max_planes_; plane-- > 0;) {
     open_.clear();
     for (const uint32_t b : request.blocks) {
       if (stopped_[b] == 0 && blocks[b].planes_left > plane) open_.push_back(b);
     }
-    code(open_, {{}, plane});
+    code({.blocks = open_, .last_plane = plane});
     if (plane == 0) break;
     plane_bytes_.clear();
     for (const uint32_t b : open_) {

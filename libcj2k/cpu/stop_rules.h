@@ -10,15 +10,15 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/block_coder.h"
+#include "coders/coded_block.h"
 #include "depth/stop_rule.h"
 #include "plan/plan.h"
 #include "rate/slope_histogram.h"
 
 namespace cj2k {
 
-/// Codes some blocks of a frame.
-using CodeSome = std::function<void(std::span<const uint32_t>, const BlockLimits&)>;
+/// Codes blocks of a frame.
+using CodeSome = std::function<void(const BlockOrder&)>;
 
 /// There is one per frame in flight. The memory is reused from frame to frame.
 class CpuStopRules {
@@ -36,19 +36,13 @@ class CpuStopRules {
 
  private:
   struct PlaneTables;
-  void run_rdoq(BlockRequest& request, const BlockSample& sample, const CodedBlock* blocks,
-                const CodeSome& code);
-  void keep_better_steps(BlockRequest& request, const BlockSample& sample, const CodedBlock* blocks,
-                         const CodeSome& code);
-  void run_ht(BlockRequest& request, const BlockSample& sample, const CodedBlock* blocks,
-              const CodeSome& code);
   void run_planes(const BlockRequest& request, const CodedBlock* blocks, const CodeSome& code);
   void stop_by_slope(const ByteTargets& targets, const CodedBlock* blocks);
   void stop_by_bytes(const BlockRequest& request);
 
   const Plan& plan_;
   std::unique_ptr<SlopeHistogram> histogram_;  ///< for kPredicted
-  std::vector<CodedBlock> plain_;              ///< BlockRequest::plain
+  std::vector<CodedBlock> plain_;              ///< BlockOutcome::plain
   // The rest is for kSlopeBytes and kBytes.
   uint32_t max_planes_ = 0;
   std::vector<uint32_t> open_;         ///< blocks that are coded in the plane

@@ -147,7 +147,7 @@ bool DeviceRate::take(CudaGopWork& work, std::span<BlockRequest> requests, bool 
       std::copy_n(thresholds + request.frame * CJ2K_MAX_COMPONENTS, CJ2K_MAX_COMPONENTS,
                   request.thresholds.begin());
     }
-    request.final = nullptr;
+    request.outcome.final = nullptr;
     if (!has_room || outcome.tile_part_bytes == 0) {
       all_final = false;
       continue;
@@ -160,7 +160,7 @@ bool DeviceRate::take(CudaGopWork& work, std::span<BlockRequest> requests, bool 
     std::copy_n(outcome.body_bytes, CJ2K_MAX_COMPONENTS, frame.body_bytes.begin());
     std::copy_n(outcome.exhausted, CJ2K_MAX_COMPONENTS, frame.exhausted.begin());
     frame.threshold = outcome.threshold;
-    request.final = &frame;
+    request.outcome.final = &frame;
   }
   return all_final;
 }

@@ -42,7 +42,7 @@ class DeviceRate {
   /// @param resumes  mark_resumed was called
   Status bring(CudaGopWork& work, std::span<const BlockRequest> requests,
                const Tier1Buffers& buffers, const Tier1Output& output, bool resumes);
-  /// After a wait: sets BlockRequest::final of the frames that are final, and the thresholds of all.
+  /// After a wait: sets BlockOutcome::final of the frames that are final, and the thresholds of all.
   /// @return whether all are final
   bool take(CudaGopWork& work, std::span<BlockRequest> requests, bool resumes);
   /// Downloads how many passes of each block were coded before any resumed, for frames that `take` has

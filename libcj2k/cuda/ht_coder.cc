@@ -30,8 +30,7 @@ namespace {
 /// Blocks of a frame to code in one launch.
 struct HtPart {
   uint32_t frame;
-  HtShare share;
-  bool anew;
+  BlockOrder order;
 };
 
 class DeviceHt final : public DeviceBlockCoder {
@@ -137,9 +136,7 @@ Status DeviceHt::code(CudaGopWork& work, std::span<BlockRequest> requests,
     CJ2K_TRY(code_predicted(work, requests, sample));
   } else {
     parts_.clear();
-    for (const BlockRequest& r : requests)
-      parts_.push_back(
-          {r.frame, {r.blocks, r.thresholds, r.step_set, r.points, r.highest}, r.anew});
+    for (const BlockRequest& r : requests) parts_.push_back({r.frame, r});
     CJ2K_TRY(code_parts(work));
   }
   // run_tasks has waited for work.end.
@@ -156,7 +153,7 @@ Status DeviceHt::code_predicted(CudaGopWork& work, std::span<BlockRequest> reque
   do {
     parts_.clear();
     for (const Prediction& p : predictions_) {
-      if (p.goes_on) parts_.push_back({p.frame, p.of.share(), true});
+      if (p.goes_on) parts_.push_back({p.frame, p.of.order()});
     }
     CJ2K_TRY(code_parts(work));
     parallel_for(predictions_.size(), 1, [&](size_t begin, size_t end) {
@@ -176,8 +173,8 @@ Status DeviceHt::code_parts(CudaGopWork& work) {
   num_tasks_ = 0;
   choose_ = has_hulls_ = false;
   for (const HtPart& part : parts_) {
-    step_sets_[part.frame] = part.share.step_set;
-    for (const uint32_t index : part.share.blocks) add_item(work, part, index);
+    step_sets_[part.frame] = part.order.step_set;
+    for (const uint32_t index : part.order.blocks) add_item(work, part, index);
   }
   if (num_tasks_ > 0) CJ2K_TRY(run_tasks(work));
   constexpr size_t kGrain = 64;
@@ -193,8 +190,8 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   const CodeBlock& block = plan.blocks[index];
   const uint32_t number = part.frame * num_blocks_ + index;
   CodedBlock& coded = work.block(number);
-  if (part.anew) coded = CodedBlock{};
-  const Subband& band = subband_of(plan, block, part.share.step_set);
+  if (part.order.anew) coded = CodedBlock{};
+  const Subband& band = subband_of(plan, block, part.order.step_set);
   uint32_t magnitude = work.pinned.as<uint32_t>(s_.pinned.peaks)[number];
   if (!plan.reversible) {
     const uint32_t most = (uint32_t{1} << band.max_bit_planes) - 1;
@@ -202,12 +199,12 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
                                      quantizer_limit(most), most);
   }
   const int bit_planes = std::bit_width(magnitude);
-  const double weight = distortion_weight(plan, block, part.share.step_set);
+  const double weight = distortion_weight(plan, block, part.order.step_set);
   const uint16_t threshold =
-      pause_threshold(part.share.thresholds[block.component], block.orientation);
-  const SlopeRange slopes{threshold, std::max(threshold, part.share.highest[block.component])};
+      pause_threshold(part.order.thresholds[block.component], block.orientation);
+  const SlopeRange slopes{threshold, std::max(threshold, part.order.highest[block.component])};
   const HtPlanes planes = ht_planes_to_code(plan, weight, slopes, bit_planes);
-  const HtPoints points = ht_points_to_make(threshold, planes, part.share.points);
+  const HtPoints points = ht_points_to_make(threshold, planes, part.order.points);
   const bool chooses = points == HtPoints::kNearSlope;
   const bool has_hull = may_have_ht_hulls(plan) && points != HtPoints::kEstimate &&
                         planes.end > planes.lowest && planes.end - planes.lowest <= kHtNearPlanes;
@@ -221,7 +218,7 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
             static_cast<uint8_t>(bit_planes),
             has_hull,
             {}};
-  items_.push_back({number, num_tasks_, planes, part.share.step_set, bit_planes, points, has_hull});
+  items_.push_back({number, num_tasks_, planes, part.order.step_set, bit_planes, points, has_hull});
   HtTask task{};
   task.block = number;
   task.is_counted = chooses;

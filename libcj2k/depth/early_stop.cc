@@ -132,7 +132,7 @@ void keep_steps_if_coded_before(const Plan& plan, const CodedBlock* blocks,
                                 std::span<const uint32_t> share, BlockRequest& request) {
   if (!chooses_steps(plan, request) || !was_coded_before(blocks, share)) return;
   request.step_set = 0;
-  request.steps_known = request.coded_before = true;
+  request.steps_known = request.outcome.coded_before = true;
 }
 
 bool may_use_rdoq(const Plan& plan, const ByteTargets& targets) {
@@ -184,7 +184,9 @@ EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample)
 void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresholds& previous,
                       std::optional<uint32_t> step_set) {
   first_set_ = step_set.value_or(0);
-  request_ = {frame, StopRule::kThresholds, sample_.all, {}, {}, first_set_};
+  request_ = {{.blocks = sample_.all, .step_set = first_set_}};
+  request_.frame = frame;
+  round_ = Round::kFirst;
   request_.steps_known = step_set.has_value();
   may_go_on_ = stop_ == CJ2K_STOP_EXACT && rate.has_limit();
   may_change_steps_ = false;
@@ -231,20 +233,46 @@ void EarlyStop::take(const BlockRequest& coded) {
   request_.thresholds = coded.thresholds;
   request_.step_set = coded.step_set;
   request_.rdoq = coded.rdoq;
-  if (!coded.plain.empty()) request_.plain = coded.plain;
+  if (!coded.outcome.plain.empty()) request_.outcome.plain = coded.outcome.plain;
   request_.steps_known = coded.steps_known;
-  coded_before_ |= coded.coded_before;
+  coded_before_ |= coded.outcome.coded_before;
   // Further rounds are the host's.
   request_.limits = nullptr;
 }
 
 bool EarlyStop::goes_on(const CodedBlock* blocks, const RateControl& rate) {
+  const std::optional<Round> next = next_round(blocks, rate);
+  if (next) round_ = *next;
+  return next.has_value();
+}
+
+/// What the frame lacks, in the order in which it is mended. Each test writes the request.
+std::optional<EarlyStop::Round> EarlyStop::next_round(const CodedBlock* blocks,
+                                                      const RateControl& rate) {
   const bool is_plain = request_.rdoq[0] == 0;
-  if (is_plain && resumes(blocks, rate)) return true;
-  if (is_plain && rdoq_left_ > 0) note_plain(blocks, rate);
-  if (wants_rdoq(blocks, rate)) return true;
-  if (is_plain) return false;
-  return wants_rdoq_open(blocks, rate) || wants_no_rdoq(blocks, rate);
+  if (is_plain && may_go_on_) {
+    request_.anew = false;
+    if (plan_.params.coder == CJ2K_CODER_HT && wants_ht_points(blocks, rate))
+      return Round::kHtPoints;
+    if (wants_other_steps(rate)) return Round::kOtherSteps;
+    if (plan_.params.coder == CJ2K_CODER_EBCOT && resumes(blocks, rate)) return Round::kResume;
+  }
+  if (rdoq_left_ > 0) {
+    if (is_plain) note_plain(blocks, rate);
+    if (wants_rdoq(blocks, rate)) return Round::kRdoq;
+  }
+  if (is_plain) return {};
+  if (wants_rdoq_open(blocks, rate)) return Round::kRdoqOpen;
+  if (wants_no_rdoq(blocks, rate)) return Round::kPlain;
+  return {};
+}
+
+/// Requests all blocks anew.
+void EarlyStop::request_all(const SlopeThresholds& thresholds, uint32_t step_set) {
+  const uint32_t frame = request_.frame;
+  request_ = {
+      {.blocks = sample_.all, .thresholds = thresholds, .step_set = step_set, .anew = true}};
+  request_.frame = frame;
 }
 
 /// Notes of the frame without RDOQ what is compared with it later.
@@ -271,7 +299,7 @@ double EarlyStop::error_of(const CodedBlock* blocks, const RateControl& rate) co
 /// these were coded without it, else by the larger sample at the slopes where rate control ended.
 bool EarlyStop::wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate) {
   bool is_worse = false;
-  if (!request_.plain.empty()) {
+  if (!request_.outcome.plain.empty()) {
     SlopeThresholds ended{};
     for (uint32_t c = 0; c < plan_.components.size(); ++c) ended[c] = rate.exhausted_above(c);
     const auto cost = [&](const auto& of) {
@@ -279,7 +307,7 @@ bool EarlyStop::wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate)
     };
     is_worse =
         cost([&](size_t i) -> const CodedBlock& { return blocks[sample_.larger.blocks[i]]; }) >
-        cost([&](size_t i) -> const CodedBlock& { return request_.plain[i]; }) * kLeastGain;
+        cost([&](size_t i) -> const CodedBlock& { return request_.outcome.plain[i]; }) * kLeastGain;
   } else {
     is_worse = plain_error_ >= 0 && error_of(blocks, rate) > plain_error_;
   }
@@ -288,8 +316,7 @@ bool EarlyStop::wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate)
   for (uint32_t c = 0; c < plan_.components.size() && stop_ == CJ2K_STOP_EXACT; ++c)
     thresholds[c] = static_cast<uint16_t>(
         std::max(rate.exhausted_above(c) - static_cast<int>(kPredictionMargin), 0));
-  request_ = {request_.frame, StopRule::kThresholds, sample_.all, thresholds, {}, first_set_};
-  request_.anew = true;
+  request_all(thresholds, first_set_);
   rdoq_left_ = 0;
   may_change_steps_ = false;
   ++rounds_;
@@ -299,7 +326,6 @@ bool EarlyStop::wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate)
 /// Requests all blocks anew with RDOQ: after the first coding, and again if rate control ended far
 /// from the slopes of the last time.
 bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
-  if (rdoq_left_ == 0) return false;
   --rdoq_left_;
   const bool is_first = request_.rdoq[0] == 0;
   bool is_near = !is_first, fits = false;
@@ -319,15 +345,13 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
   if (was_plain) request_.steps_known = rdoq_steps_known_;
   if (request_.votes) {
     keep_steps_if_coded_before(plan_, blocks, sample_.all, request_);
-    coded_before_ = request_.coded_before;
+    coded_before_ = request_.outcome.coded_before;
   }
   const bool steps_known = request_.steps_known;
-  const std::span<const CodedBlock> plain = request_.plain;
+  const std::span<const CodedBlock> plain = request_.outcome.plain;
   if (plan_.params.stop == CJ2K_STOP_NONE) thresholds = {};
-  request_ = {request_.frame,   StopRule::kThresholds, sample_.all, thresholds, {},
-              request_.step_set};
-  request_.plain = plain;
-  request_.anew = true;
+  request_all(thresholds, request_.step_set);
+  request_.outcome.plain = plain;
   request_.steps_known = steps_known;
   if (fits) {
     // Without RDOQ everything may go in.
@@ -373,12 +397,9 @@ bool EarlyStop::wants_rdoq_open(const CodedBlock* blocks, const RateControl& rat
   return true;
 }
 
+/// Requests the paused blocks that are expected to go on to points above the slope where rate control
+/// ended (docs/stop.md).
 bool EarlyStop::resumes(const CodedBlock* blocks, const RateControl& rate) {
-  if (!may_go_on_) return false;
-  request_.anew = false;
-  if (plan_.params.coder == CJ2K_CODER_HT)
-    return wants_ht_points(blocks, rate) || wants_other_steps(rate);
-  if (wants_other_steps(rate)) return true;
   SlopeThresholds exhausted{};
   for (uint32_t c = 0; c < plan_.components.size(); ++c) exhausted[c] = rate.exhausted_above(c);
   if (!want_open(blocks, exhausted)) return false;
@@ -413,7 +434,7 @@ bool EarlyStop::wants_other_steps(const RateControl& rate) {
     return false;
   const bool is_full = request_.thresholds[0] == 0;
   if (is_full) ended = {};
-  request_ = {request_.frame, StopRule::kThresholds, sample_.all, ended, {}, best, true};
+  request_all(ended, best);
   request_.steps_known = true;
   ++rounds_;
   return true;

@@ -61,7 +61,7 @@ void keep_steps_if_coded_before(const Plan& plan, const CodedBlock* blocks,
 bool may_use_rdoq(const Plan& plan, const ByteTargets& targets);
 /// Whether frames are coded as with effort 1 first. RDOQ then has the slope and the error to compare with.
 bool codes_plain_first(const Plan& plan);
-/// BlockRequest::rdoq for thresholds that were predicted. @param floor  ByteTargets::floor
+/// BlockOrder::rdoq for thresholds that were predicted. @param floor  ByteTargets::floor
 SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds, uint16_t floor);
 /// Squared error of quantisation itself: uniform over the step.
 inline double step_error(const Plan& plan, const CodeBlock& block, uint32_t step_set) {
@@ -94,6 +94,17 @@ uint32_t step_set_after(const Plan& plan, const SlopeThresholds& thresholds, uin
 /// blocks resume. The memory is reused from frame to frame.
 class EarlyStop {
  public:
+  /// What a request of a frame is for. next_round says which follows which.
+  enum class Round : uint8_t {
+    kFirst,       ///< what the strategy asks for
+    kResume,      ///< EBCOT: paused blocks go on
+    kOtherSteps,  ///< all blocks anew, with another step set
+    kHtPoints,    ///< HT: blocks anew, with the planes of more slopes
+    kRdoq,        ///< all blocks anew, with RDOQ
+    kRdoqOpen,    ///< blocks anew, with RDOQ and in full
+    kPlain,       ///< all blocks anew, without RDOQ, which did not pay
+  };
+
   /// `plan` and `sample` must outlive it. Throws std::bad_alloc.
   EarlyStop(const Plan& plan, const BlockSample& sample);
 
@@ -106,6 +117,7 @@ class EarlyStop {
   BlockRequest& request() { return request_; }
   /// Takes over the results of the request, of which a copy was coded.
   void take(const BlockRequest& coded);
+  Round round() const { return round_; }
   /// How often blocks of the frame were coded again because a prediction was wrong.
   int rounds() const { return rounds_; }
   /// Whether the steps are kept because the frame was coded with them before.
@@ -115,6 +127,8 @@ class EarlyStop {
   bool goes_on(const CodedBlock* blocks, const RateControl& rate);
 
  private:
+  std::optional<Round> next_round(const CodedBlock* blocks, const RateControl& rate);
+  void request_all(const SlopeThresholds& thresholds, uint32_t step_set);
   bool wants_other_steps(const RateControl& rate);
   bool are_regular(const CodedBlock* blocks, const RateControl& rate) const;
   bool wants_ht_points(const CodedBlock* blocks, const RateControl& rate);
@@ -130,6 +144,7 @@ class EarlyStop {
   const BlockSample& sample_;
   const cj2k_stop stop_;
   BlockRequest request_{};
+  Round round_ = Round::kFirst;
   bool may_go_on_ = false;
   bool may_change_steps_ = false;
   uint32_t first_set_ = 0;   ///< the step set that is given, or 0

@@ -17,7 +17,7 @@ constexpr uint32_t kMostFarInShare = 256;
 /// Frames of fewer blocks are estimated from the larger sample.
 constexpr size_t kFewForSample = 4096;
 /// Predictions from the larger sample.
-constexpr int kMostHtPredictions = kMostHtShares - 3;
+constexpr int kMostHtPredictions = kMostHtOrders - 3;
 
 /// Whether coding at threshold `next` instead of the request's would take the same planes, with
 /// steps that are as good. @param slack  as in is_near_ht_step_set
@@ -70,7 +70,7 @@ HtPrediction::HtPrediction(const Plan& plan, const BlockSample& sample, BlockReq
     : plan_(plan),
       sample_(sample),
       request_(request),
-      share_{first_share().blocks, {}, 0, HtPoints::kEstimate} {}
+      order_{.blocks = first_share().blocks, .anew = true, .points = HtPoints::kEstimate} {}
 
 bool HtPrediction::goes_on(const CodedBlock* blocks, SlopeHistogram& histogram) {
   if (is_rest_) return false;
@@ -97,7 +97,7 @@ bool HtPrediction::goes_on(const CodedBlock* blocks, SlopeHistogram& histogram) 
   if (request_.steps_known || request_.step_set == 0) return begin_larger();
   // The same estimates with the steps that were chosen say whether these are better.
   first_cost_ = cost;
-  share_ = {share.blocks, {}, request_.step_set, HtPoints::kEstimate};
+  order_.step_set = request_.step_set;
   return true;
 }
 
@@ -124,7 +124,7 @@ bool HtPrediction::begin_larger() {
   if (is_full || predictions_++ == kMostHtPredictions) {
     take_rest(sample_.all);
   } else {
-    share_ = {sample_.larger.blocks, request_.thresholds, request_.step_set, request_.points};
+    code(sample_.larger.blocks);
   }
   return true;
 }
@@ -156,9 +156,17 @@ const BlockShare& HtPrediction::first_share() const {
   return plan_.blocks.size() < kFewForSample ? sample_.larger : sample_;
 }
 
+void HtPrediction::code(std::span<const uint32_t> blocks) {
+  order_ = {.blocks = blocks,
+            .thresholds = request_.thresholds,
+            .step_set = request_.step_set,
+            .anew = true,
+            .points = request_.points};
+}
+
 void HtPrediction::take_rest(std::span<const uint32_t> blocks) {
   is_rest_ = true;
-  share_ = {blocks, request_.thresholds, request_.step_set, request_.points};
+  code(blocks);
 }
 
 }  // namespace cj2k

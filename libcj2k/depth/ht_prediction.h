@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// StopRule::kPredicted for HT: which blocks of a frame a backend codes, one share after the other.
-// From the results of one share follows what the next one is, so frames that are coded together
-// share their waits: a backend codes the shares of all of them, and then asks each for its next.
+// StopRule::kPredicted for HT: which blocks of a frame a backend codes, one order after the other.
+// The results of one give the next, so frames that are coded together share their waits: a backend
+// codes the orders of all of them, and then asks each for its next.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +17,21 @@
 
 namespace cj2k {
 
-/// Blocks to code anew, and how.
-struct HtShare {
-  std::span<const uint32_t> blocks;
-  SlopeThresholds thresholds;
-  uint32_t step_set;
-  HtPoints points;
-  SlopeThresholds highest{};  ///< as in BlockRequest
-};
+/// Most orders of a frame: the sample twice, the larger sample four times, and the rest.
+inline constexpr int kMostHtOrders = 7;
 
-/// Most shares of a frame: the sample twice, the larger sample four times, and the rest.
-inline constexpr int kMostHtShares = 7;
-
-/// One frame: code share(), then call goes_on, until it returns false.
+/// One frame: code order(), then call goes_on, until it returns false.
 class HtPrediction {
  public:
   /// All must outlive it.
-  /// @param request  thresholds and step_set are written; they are those of the last share
+  /// @param request  thresholds and step_set are written; they are those of the last order
   HtPrediction(const Plan& plan, const BlockSample& sample, BlockRequest& request);
 
-  const HtShare& share() const { return share_; }
-  /// Call it when share() is coded.
+  const BlockOrder& order() const { return order_; }
+  /// Call it when order() is coded.
   /// @param blocks     [plan.blocks] of the frame
   /// @param histogram  working memory
-  /// @return false: share() was the last
+  /// @return false: order() was the last
   bool goes_on(const CodedBlock* blocks, SlopeHistogram& histogram);
 
  private:
@@ -51,14 +42,15 @@ class HtPrediction {
   void keep_steps();
   bool begin_larger();
   bool refine(SlopeThresholds next, const SlopeHistogram& histogram);
+  void code(std::span<const uint32_t> blocks);
   void take_rest(std::span<const uint32_t> blocks);
 
   const Plan& plan_;
   const BlockSample& sample_;
   BlockRequest& request_;
-  HtShare share_;
+  BlockOrder order_;
   int predictions_ = 0;     ///< from the larger sample, so far
-  bool is_regular_ = true;  ///< HtChoices::are_regular, of the first share
+  bool is_regular_ = true;  ///< HtChoices::are_regular, of the first order
   double first_cost_ = -1;  ///< estimated_cost with the step set 0; negative: not to be compared
   bool is_rest_ = false;
 };

@@ -41,11 +41,7 @@ enum class StopRule : uint8_t {
   /// All planes of the sample's blocks are coded. Their bytes by slope predict the thresholds at
   /// which the targets are used up (core/slope_search.h). The rest is coded by kThresholds with
   /// these.
-  /// RDOQ: a larger sample, coded to half an octave below that or further, predicts once more; then all
-  /// blocks are coded anew.
-  /// HT (depth/ht_prediction.h): of the sample, estimates of the cleanup passes of all planes.
-  /// Their prediction gives the step set with which a larger sample is coded, which predicts again;
-  /// if other planes or another step set are better then, the larger sample is coded once more.
+  /// depth/ebcot_prediction.h and depth/ht_prediction.h have the orders of a frame.
   kPredicted,
   /// psb and bpi: all blocks are coded together, plane by plane from the highest. After each plane
   /// some blocks stop for good: psb decides by the bytes at each slope, bpi by the sum of bytes
@@ -57,35 +53,46 @@ enum class StopRule : uint8_t {
 inline constexpr StopRule kStopRules[] = {StopRule::kThresholds, StopRule::kPredicted,
                                           StopRule::kSlopeBytes, StopRule::kBytes};
 
-/// Blocks of one frame to code.
-struct BlockRequest {
-  uint32_t frame;
-  StopRule rule;
-  std::span<const uint32_t> blocks;  ///< indices, rising; only kThresholds allows a part of them
-  SlopeThresholds thresholds;        ///< kThresholds: input; kPredicted: result
-  ByteTargets targets;               ///< for all rules but kThresholds
-  uint32_t step_set = 0;             ///< quantisation of the frame; with kPredicted a result
+/// Blocks of one frame to code, and how far.
+struct BlockOrder {
+  std::span<const uint32_t> blocks;  ///< indices, rising
+  SlopeThresholds thresholds{};      ///< per component (core/stop.h); 0: blocks pause at no slope
+  uint32_t last_plane = 0;           ///< planes below are not coded now
+  uint32_t step_set = 0;             ///< quantisation of the frame (plan/plan.h)
   bool anew = false;                 ///< blocks that are coded already begin again
-  /// Per component, the log-slope at which rate control is expected to end, for RDOQ
-  /// (coders/ebcot/rdoq.h); 0: none. With kPredicted a result. Needs `anew`, and effort 2 or 3.
-  SlopeThresholds rdoq{};
+  /// Blocks vote on their steps (coders/coded_before.h). Needs step set 0.
+  bool votes = false;
   HtPoints points = HtPoints::kNearSlope;  ///< coder = ht
   /// coder = ht, HtPoints::kAll: the planes are those of all slopes from `thresholds` to these, which
   /// are not below.
   SlopeThresholds highest{};
-  /// `step_set` is given, with kPredicted too. With kPredicted also a result: it may not change.
-  bool steps_known = false;
-  /// kThresholds: blocks vote on their steps (coders/coded_before.h). Needs step set 0.
-  bool votes = false;
-  bool coded_before = false;  ///< result of kPredicted: so the votes say
-  /// Result of kPredicted with RDOQ: the blocks of the larger sample (BlockSample::larger) without it.
+  /// Per component, the log-slope at which rate control is expected to end, for RDOQ
+  /// (coders/ebcot/rdoq.h); 0: none. Needs `anew`, and effort 2 or 3.
+  SlopeThresholds rdoq{};
+};
+
+/// What a backend says of a request besides the coded blocks.
+struct BlockOutcome {
+  bool coded_before = false;  ///< kPredicted: so the votes say
+  /// kPredicted with RDOQ: the blocks of the larger sample (BlockSample::larger) without it.
   std::span<const CodedBlock> plain{};
+  /// Not null if the frame is allocated and no block resumes. Valid until the next GOP with the same
+  /// GopWork.
+  const FinalFrame* final = nullptr;
+};
+
+/// What a strategy asks for: for kThresholds an order. For the other rules all blocks, and the order
+/// says at the end how they were coded: thresholds, step_set and rdoq.
+struct BlockRequest : BlockOrder {
+  uint32_t frame = 0;
+  StopRule rule = StopRule::kThresholds;
+  ByteTargets targets{};  ///< for all rules but kThresholds
+  bool steps_known =
+      false;  ///< step_set is given, with kPredicted too; then also a result: it may not change
   /// Where it is not null, the backend may run rate control and resume blocks by itself, under these
   /// limits and by the rules of the host (Backend::code_blocks).
   const RateLimits* limits = nullptr;
-  /// Result: not null if the frame is allocated and no block resumes. Valid until the next GOP with
-  /// the same GopWork.
-  const FinalFrame* final = nullptr;
+  BlockOutcome outcome{};
 };
 
 }  // namespace cj2k

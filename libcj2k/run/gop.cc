@@ -40,7 +40,7 @@ struct Gop::Frame {
   bool ingested = false;
   bool is_held = false;  ///< ingested, but not read yet: its release is still to be called
   bool goes_on = false;  ///< some of its blocks resume
-  const FinalFrame* final = nullptr;  ///< BlockRequest::final of the last request
+  const FinalFrame* final = nullptr;  ///< BlockOutcome::final of the last request
   Status status = Status::kOk;
   char error[kMaxMessageBytes] = "";       ///< the log line that belongs to `status`
   PacketMemory::Packet* packet = nullptr;  ///< null before the frame is done
@@ -442,7 +442,7 @@ Status Gop::code_requests() {
       Frame& frame = *frames_[request.frame];
       frame.early_stop.take(request);
       frame.rate.set_step_set(request.step_set);
-      frame.final = request.final;
+      frame.final = request.outcome.final;
     }
   }
   return Status::kOk;

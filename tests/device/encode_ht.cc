@@ -223,7 +223,7 @@ TEST_CASE("HT on the device: a GOP waits no more often than a frame") {
   CHECK(least < most);
   CHECK(waits_of_gop(p, pictures) == most);
   // The transform, the shares, and the bytes.
-  CHECK(most <= 2 + kMostHtShares);
+  CHECK(most <= 2 + kMostHtOrders);
 }
 #endif
 

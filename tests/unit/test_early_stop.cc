@@ -89,7 +89,8 @@ class Frame {
     std::vector<Blocks> asked(kPlanes);
     uint32_t expected = plan_.blocks[0].max_bit_planes;
     bool is_first = true;
-    const auto code = [&](std::span<const uint32_t> blocks, const BlockLimits& limits) {
+    const auto code = [&](const BlockOrder& limits) {
+      const std::span<const uint32_t> blocks = limits.blocks;
       CHECK(limits.thresholds == SlopeThresholds{});
       // The first limit is above the highest plane: it finds how many planes each block has.
       CHECK(limits.last_plane == expected--);
@@ -352,7 +353,8 @@ TEST_CASE("rdoq: a larger sample predicts again, and resumes where it paused too
   std::vector<CodedBlock> coded(count);
   std::vector<std::array<HullPoint, 8>> hulls(count);
   std::vector<Call> calls;
-  const auto code = [&](std::span<const uint32_t> blocks, const BlockLimits& limits) {
+  const auto code = [&](const BlockOrder& limits) {
+    const std::span<const uint32_t> blocks = limits.blocks;
     calls.push_back(
         {{blocks.begin(), blocks.end()}, limits.thresholds[0], limits.anew, limits.rdoq[0]});
     const int top = calls.size() == 1 ? 30000 : 29600;
