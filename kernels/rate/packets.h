@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The tile-parts of frames that allocate_rate has allocated: SOT, packet headers and code-block data in
-// their final places (PacketWriter in packets/packets.h). Asynchronous; allocates nothing.
+// their final places (PacketWriter in packets/packet_writer.h). Asynchronous; allocates nothing.
 #pragma once
 
 #include <cstdint>

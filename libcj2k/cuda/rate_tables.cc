@@ -9,7 +9,7 @@
 #include "core/tag_tree.h"
 #include "depth/early_stop.h"
 #include "packets/markers.h"
-#include "packets/packets.h"
+#include "packets/packet_writer.h"
 
 namespace cj2k::cuda {
 namespace {

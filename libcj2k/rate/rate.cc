@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/parallel.h"
+#include "packets/packet_writer.h"
 
 namespace cj2k {
 namespace {

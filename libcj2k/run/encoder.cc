@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "base/parallel.h"
-#include "packets/packets.h"
+#include "packets/packet_writer.h"
 #include "params/caller_struct.h"
 #include "params/params.h"
 #include "params/profiles.h"

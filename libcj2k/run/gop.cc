@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "packets/packet_writer.h"
 #include "run/block_stats.h"
 
 namespace cj2k {

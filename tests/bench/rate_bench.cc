@@ -40,7 +40,7 @@
 #include "bench/clip.h"
 #include "depth/early_stop.h"
 #include "packets/markers.h"
-#include "packets/packets.h"
+#include "packets/packet_writer.h"
 #include "params/params.h"
 #include "rate/rate.h"
 #include "run/block_stats.h"

@@ -19,7 +19,7 @@
 #include "kernels/rate/allocate.h"
 #include "kernels/rate/frame_memory.cuh"
 #include "kernels/rate/packets.h"
-#include "packets/packets.h"
+#include "packets/packet_writer.h"
 #include "rate/rate.h"
 
 namespace cj2k::cuda {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "packets/contribution.h"
-#include "packets/packets.h"
+#include "packets/packet_writer.h"
 #include "params/params.h"
 #include "plan/plan.h"
 #include "support/synthetic_frame.h"

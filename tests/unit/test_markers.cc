@@ -10,7 +10,7 @@
 
 #include "packets/jp2.h"
 #include "packets/markers.h"
-#include "packets/packets.h"
+#include "packets/packet_writer.h"
 #include "params/icc_profile.h"
 #include "params/params.h"
 #include "plan/plan.h"

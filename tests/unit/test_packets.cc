@@ -17,7 +17,7 @@
 #include "core/tag_tree.h"
 #include "packets/jp2.h"
 #include "packets/markers.h"
-#include "packets/packets.h"
+#include "packets/packet_writer.h"
 #include "params/params.h"
 #include "plan/plan.h"
 #include "support/codestream_parser.h"

@@ -13,6 +13,7 @@
 
 #include "core/ebcot/coding_passes.h"
 #include "core/slope.h"
+#include "packets/packet_writer.h"
 #include "params/params.h"
 #include "plan/plan.h"
 #include "rate/rate.h"
