@@ -21,9 +21,8 @@ struct ResumeParams {
 };
 
 /// Marks the blocks that resume. A paused block resumes at the thresholds that it reaches
-/// (`reach`). The host lowers the thresholds step by step until a block reaches them; here each
-/// block says how many steps it needs, and the least number counts, if a block reaches where the caps
-/// were used up.
+/// (`reach`), which are lowered as often as the first block needs, if a block reaches where the caps
+/// were used up (core/stop.h).
 ///
 /// Grid: x = frames. Block: each thread takes one block after the other, twice.
 /// Shared bytes: 40. Barriers: 7.
@@ -64,9 +63,10 @@ struct Resume {
       }
       if (!is_allocated) return;
       const uint32_t exhausted = t.gload(&outcome->exhausted[component]);
+      if (reach == kNever) return;
       const uint32_t needed =
-          steps_needed(t.gload(thresholds + component), exhausted, lower, reach);
-      begins |= reach != kNever && reach >= exhausted;
+          times_to_resume(t.gload(thresholds + component), exhausted, lower, reach);
+      begins |= reach >= exhausted;
       if (needed < steps) steps = needed;
     });
     // The maximum of what is left is the minimum of the steps.
@@ -76,7 +76,7 @@ struct Resume {
       const uint32_t c = t.thread();
       uint16_t next = t.gload(thresholds + c);
       if (steps != kNever && c < p.num_components) {
-        next = lowered(next, t.gload(&outcome->exhausted[c]), lower, steps);
+        next = lowered_threshold(next, t.gload(&outcome->exhausted[c]), lower, steps);
       }
       t.sstore(s.next[c], next);
       t.gstore(p.resume.next + frame * CJ2K_MAX_COMPONENTS + c, next);
@@ -94,7 +94,7 @@ struct Resume {
   }
 
  private:
-  static constexpr uint32_t kNever = UINT32_MAX;
+  static constexpr uint32_t kNever = kNeverResumes;
 
   /// Calls work(number, component, reach) for the blocks of a frame.
   /// reach: the highest threshold at which the block resumes; kNever: at none, it is finished
@@ -116,23 +116,6 @@ struct Resume {
       }
       work(number, t.gload_ro(&job->component), reach);
     }
-  }
-
-  /// How often the threshold is lowered until a block reaches it.
-  CJ2K_KERNEL_FN static uint32_t steps_needed(uint32_t threshold, uint32_t exhausted,
-                                              uint32_t lower, uint32_t reach) {
-    if (reach == kNever) return kNever;
-    if (exhausted > 0) {
-      // It is lowered once.
-      return reach >= lowered(threshold, exhausted, lower, 1) ? 1 : kNever;
-    }
-    return reach >= threshold ? 1 : (threshold - reach + lower - 1) / lower;
-  }
-  CJ2K_KERNEL_FN static uint16_t lowered(uint32_t threshold, uint32_t exhausted, uint32_t lower,
-                                         uint32_t steps) {
-    if (exhausted > 0) return static_cast<uint16_t>(threshold < exhausted ? threshold : exhausted);
-    const uint64_t all = uint64_t{steps} * lower;
-    return static_cast<uint16_t>(all < threshold ? threshold - all : 0);
   }
 };
 

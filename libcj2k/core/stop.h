@@ -87,6 +87,26 @@ CJ2K_HD constexpr int resume_step(int unused_cap_steps) {
   return kStepDown + kSlopePerByteDoubling * unused_cap_steps;
 }
 
+/// The threshold of a component after it has been lowered so often. Where the caps are used up, only
+/// blocks resume that reach the slope where the component ended, so it is lowered once.
+/// @param exhausted  RateControl::exhausted_above of the component; 0: its points are all in
+/// @param lower      resume_step
+CJ2K_HD constexpr uint16_t lowered_threshold(uint32_t threshold, uint32_t exhausted, uint32_t lower,
+                                             uint32_t times) {
+  if (exhausted > 0) return static_cast<uint16_t>(threshold < exhausted ? threshold : exhausted);
+  const uint64_t all = uint64_t{times} * lower;
+  return static_cast<uint16_t>(all < threshold ? threshold - all : 0);
+}
+
+/// How often a threshold is lowered until a paused block that reaches `reach` (slope_left) resumes.
+inline constexpr uint32_t kNeverResumes = UINT32_MAX;
+CJ2K_HD constexpr uint32_t times_to_resume(uint32_t threshold, uint32_t exhausted, uint32_t lower,
+                                           uint32_t reach) {
+  if (exhausted > 0)
+    return reach >= lowered_threshold(threshold, exhausted, lower, 1) ? 1 : kNeverResumes;
+  return reach >= threshold ? 1 : (threshold - reach + lower - 1) / lower;
+}
+
 /// stop = bpi, after a bit-plane of all blocks: whether a block stops for good. When the frame is
 /// over its target, all blocks stop, also those that have not been begun. When only a component is
 /// over its target, those of its blocks stop that were coded in this plane.

@@ -400,21 +400,43 @@ bool EarlyStop::wants_rdoq_open(const CodedBlock* blocks, const RateControl& rat
 /// Requests the paused blocks that are expected to go on to points above the slope where rate control
 /// ended (docs/stop.md).
 bool EarlyStop::resumes(const CodedBlock* blocks, const RateControl& rate) {
-  SlopeThresholds exhausted{};
-  for (uint32_t c = 0; c < plan_.components.size(); ++c) exhausted[c] = rate.exhausted_above(c);
-  if (!want_open(blocks, exhausted)) return false;
+  const auto lower = static_cast<uint32_t>(resume_step(rate.unused_cap_steps()));
+  uint32_t times = kNeverResumes;
+  bool begins = false;
+  for_paused(blocks, [&](uint32_t, uint32_t component, uint16_t reach) {
+    const uint16_t end = rate.exhausted_above(component);
+    times = std::min(times, times_to_resume(request_.thresholds[component], end, lower, reach));
+    begins |= reach >= end;
+  });
+  if (!begins) return false;
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+    request_.thresholds[c] =
+        lowered_threshold(request_.thresholds[c], rate.exhausted_above(c), lower, times);
+  }
+  open_.clear();
+  for_paused(blocks, [&](uint32_t b, uint32_t component, uint16_t reach) {
+    if (reach >= request_.thresholds[component]) open_.push_back(b);
+  });
   request_.rule = StopRule::kThresholds;
-  SlopeThresholds& thresholds = request_.thresholds;
-  const int lower = resume_step(rate.unused_cap_steps());
-  do {
-    for (uint32_t c = 0; c < plan_.components.size(); ++c) {
-      // Where the caps are used up, only blocks that paused above the slope of their end resume.
-      const uint16_t next = static_cast<uint16_t>(std::max(thresholds[c] - lower, 0));
-      thresholds[c] = exhausted[c] > 0 ? std::min(thresholds[c], exhausted[c]) : next;
-    }
-  } while (!want_open(blocks, thresholds));
+  request_.blocks = open_;
   ++rounds_;
   return true;
+}
+
+/// Calls work(block, component, reach) for the paused blocks; they are expected to make points of the
+/// slope `reach` if they go on (slope_left).
+template <typename Work>
+void EarlyStop::for_paused(const CodedBlock* blocks, const Work& work) const {
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
+    const CodedBlock& block = blocks[b];
+    if (block.planes_left == 0) continue;
+    const double weight = distortion_weight(plan_, plan_.blocks[b], request_.step_set);
+    const auto point = [&block](int i) { return block.hull[i]; };
+    const double removed = block.num_hull > 0 ? block.hull[block.num_hull - 1].distortion : 0;
+    const double left = block.total_distortion - removed;
+    work(b, plan_.blocks[b].component,
+         slope_left(point, block.num_hull, left, weight, block.planes_left));
+  }
 }
 
 /// Requests all blocks anew, once, if rate control ended so far from the prediction that another
@@ -491,25 +513,6 @@ bool EarlyStop::wants_ht_points(const CodedBlock* blocks, const RateControl& rat
   request_.points = HtPoints::kAll;
   request_.anew = true;
   return true;
-}
-
-/// Requests the paused blocks whose planes left are expected to reach the threshold of their component
-/// (slope_left). @return whether there are any
-bool EarlyStop::want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds) {
-  open_.clear();
-  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
-    const CodedBlock& block = blocks[b];
-    if (block.planes_left == 0) continue;
-    const uint16_t threshold = thresholds[plan_.blocks[b].component];
-    const double weight = distortion_weight(plan_, plan_.blocks[b], request_.step_set);
-    const auto point = [&block](int i) { return block.hull[i]; };
-    const double removed = block.num_hull > 0 ? block.hull[block.num_hull - 1].distortion : 0;
-    const double left = block.total_distortion - removed;
-    if (slope_left(point, block.num_hull, left, weight, block.planes_left) >= threshold)
-      open_.push_back(b);
-  }
-  request_.blocks = open_;
-  return !open_.empty();
 }
 
 }  // namespace cj2k

@@ -138,7 +138,8 @@ class EarlyStop {
   double error_of(const CodedBlock* blocks, const RateControl& rate) const;
   bool wants_rdoq_open(const CodedBlock* blocks, const RateControl& rate);
   bool wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate);
-  bool want_open(const CodedBlock* blocks, const SlopeThresholds& thresholds);
+  template <typename Work>
+  void for_paused(const CodedBlock* blocks, const Work& work) const;
 
   const Plan& plan_;
   const BlockSample& sample_;
