@@ -110,7 +110,7 @@ set(CPACK_DEBIAN_DEB_RUNTIME_PACKAGE_CONTROL_EXTRA ${deb_work}/shlibs/shlibs ${d
 set(CPACK_DEBIAN_DEB_DEV_PACKAGE_NAME libcj2k-dev)
 set(CPACK_DEBIAN_DEB_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEB_DEV_PACKAGE_DEPENDS
-    "libcj2k${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}), libhwy-dev, libtbb-dev")
+    "libcj2k${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}), libhwy-dev")
 set(CPACK_COMPONENT_DEB_DEV_DESCRIPTION
     "JPEG 2000 and HTJ2K encoder (development files)\n${more}\n\nThis package has the header, the static library, and files\nfor pkg-config and CMake.")
 set(CPACK_DEBIAN_DEB_TOOLS_PACKAGE_NAME cj2k-tools)

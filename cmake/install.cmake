@@ -14,7 +14,7 @@ function(cj2k_install_package target libdir includedir export)
   # All that a C linker needs for the archive. In cj2k.pc of the archive it stands in Libs, because callers do not pass --static.
   list(TRANSFORM CJ2K_CXX_LIBRARIES PREPEND -l OUTPUT_VARIABLE libraries)
   list(JOIN libraries " " libraries)
-  set(libraries "-lhwy -ltbb ${libraries} -lpthread -ldl -lrt -lm")
+  set(libraries "-lhwy ${libraries} -lpthread -ldl -lrt -lm")
   if(CJ2K_KIND STREQUAL "static")
     set(CJ2K_PC_LIBS " ${libraries}")
   else()

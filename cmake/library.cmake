@@ -13,11 +13,11 @@ function(cj2k_link target)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME cj2k EXPORT_NAME cj2k)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/libcj2k/include>
                                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${target} PRIVATE PkgConfig::HWY TBB::tbb Threads::Threads ${CMAKE_DL_LIBS} ${CJ2K_CXX_LIBRARIES} m)
+  target_link_libraries(${target} PRIVATE PkgConfig::HWY Threads::Threads ${CMAKE_DL_LIBS} ${CJ2K_CXX_LIBRARIES} m)
 endfunction()
 
 # The archive is one relocatable object. All symbols but cj2k_* are local in it, so that our symbols, and the inline functions
-# of std:: and tbb:: that the archive contains, cannot collide with those of the program. Section groups are dissolved first.
+# of std:: and hwy:: that the archive contains, cannot collide with those of the program. Section groups are dissolved first.
 # Otherwise a linker that keeps another copy of a group would drop ours, and our references could not find that other copy:
 # they are local and have no names to the linker.
 function(cj2k_add_static target)

@@ -87,7 +87,7 @@ have_packages() {
   done
   [[ -n ${CJ2K_PREFIX:-} ]] || command -v cmake >/dev/null || return 1
   [[ -e /usr/share/keyrings/debian-archive-keyring.gpg ]] || return 1
-  pkg-config --exists libopenjp2 zlib libhwy tbb
+  pkg-config --exists libopenjp2 zlib libhwy
 }
 
 # have_library CONDITION: whether pkg-config finds it or, if it is a path, whether it exists.
@@ -120,7 +120,7 @@ install_required() {
   have_packages && return
   local helper=$root/scripts/install_deps.sh
   [[ -x $helper ]] || die "packages are missing; on Debian: apt-get install build-essential cmake ninja-build nasm \
-pkg-config patch xz-utils util-linux debian-archive-keyring libopenjp2-7-dev zlib1g-dev libhwy-dev libtbb-dev ccache"
+pkg-config patch xz-utils util-linux debian-archive-keyring libopenjp2-7-dev zlib1g-dev libhwy-dev ccache"
   say "installing missing packages"
   "$helper" ffmpeg
   have_packages || die "packages are still missing after $helper ffmpeg"
@@ -374,7 +374,7 @@ build() {
   } | sed "s|$cache||" | hash_of)
   bin_key=$({
     printf '%s\n' "$version" "$tree_key"
-    pkg-config --modversion libhwy tbb || true
+    pkg-config --modversion libhwy || true
     sed "s|$prefix||g" "$pc" # without its path
     cat "$root/ffmpeg-patch/"{libcj2kenc.c,build.sh} "$root/tests/ffmpeg/"{api_test,cuda_frames_test}.c "$library"
     cat "${kHeaders[@]/#/$prefix/include/}"

@@ -78,7 +78,7 @@ void keep_error(const cj2k_encoder* encoder, const char* where, Status status) {
   std::memcpy(encoder->last_error, text, sizeof text);
 }
 
-/// Runs a function of the API and keeps the text of its error. std::bad_alloc (ours or oneTBB's)
+/// Runs a function of the API and keeps the text of its error. std::bad_alloc
 /// becomes NO_MEMORY, any other exception INTERNAL.
 template <typename Call>
 cj2k_status run(const cj2k_encoder* encoder, const Log& log, const char* where, const Call& call) {

@@ -8,7 +8,7 @@
 // on that frame alone. The frames of a GOP are numbered from 0. Calls for different GopWorks may
 // come at the same time. Calls for one GopWork come one after the other, with one exception:
 // `ingest` of different frames may come from two threads, the caller's and the GOP's. All calls
-// come from inside the encoder's arena.
+// come from inside Threads::run.
 #pragma once
 
 #include <array>
@@ -63,8 +63,8 @@ class Backend {
                         cj2k_stats& stats) = 0;
   /// Whether this frame may still be in use after `ingest`, until frames_read.
   virtual bool reads_later(const cj2k_frame&) const { return false; }
-  /// Waits until all frames that were ingested have been read. It may come from outside of the
-  /// arena, and at the same time as `ingest`.
+  /// Waits until all frames that were ingested have been read. It may come from outside
+  /// of Threads::run, and at the same time as `ingest`.
   virtual Status frames_read(GopWork&) { return Status::kOk; }
   /// The other wavelet levels. Drops the coded blocks of the GOP before.
   /// @param frames  numbers of the ingested frames, rising
@@ -87,7 +87,7 @@ class Backend {
                        cj2k_stats* stats) = 0;
 };
 
-/// Throws std::bad_alloc. `plan` must outlive the backend. Call inside the arena that will run it.
+/// Throws std::bad_alloc. `plan` must outlive the backend. Call inside Threads::run.
 std::unique_ptr<Backend> make_cpu_backend(const Plan& plan);
 
 /// @return planned host bytes of one GopWork of the CPU backend

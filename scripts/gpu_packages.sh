@@ -35,7 +35,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # Packages that are left out: every machine with g++ has them, or they only serve a desktop or NUMA.
-readonly present='^(libc6|libc6-dev|libc-dev-bin|libc-bin|libcrypt.*|libgcc-s1|libgcc-[0-9]+-dev|libstdc\+\+6|libstdc\+\+-.*|gcc.*|g\+\+.*|cpp.*|linux-libc-dev|libc-dev|rpcsvc-proto|libnsl.*|libtirpc.*|debconf.*|cdebconf.*|perl.*|dpkg.*|install-info|libhwloc.*|libpciaccess.*|libxml2.*|libicu.*|libnuma.*|python3.*|tzdata|cmake|googletest|libgtest.*|libtbbbind.*|libtbbmalloc.*)$'
+readonly present='^(libc6|libc6-dev|libc-dev-bin|libc-bin|libcrypt.*|libgcc-s1|libgcc-[0-9]+-dev|libstdc\+\+6|libstdc\+\+-.*|gcc.*|g\+\+.*|cpp.*|linux-libc-dev|libc-dev|rpcsvc-proto|libnsl.*|libtirpc.*|debconf.*|cdebconf.*|perl.*|dpkg.*|install-info|libhwloc.*|libpciaccess.*|libxml2.*|libicu.*|libnuma.*|python3.*|tzdata|cmake|googletest|libgtest.*)$'
 
 # closure PACKAGE...: prints the packages and all that they depend on, without those in `present`.
 closure() {
@@ -53,10 +53,7 @@ closure() {
   done
 }
 
-mapfile -t packages < <(closure libhwy-dev libtbb-dev doctest-dev libboost-context-dev pkgconf libopenjp2-tools)
-# TBB's CMake package requires all libraries of TBB.
-mapfile -t -O "${#packages[@]}" packages < <(apt-cache depends libtbb12 libtbb-dev 2> /dev/null |
-  sed -nE 's/^ +Depends: (libtbb(malloc|bind)[^ ]*)$/\1/p' | sort -u)
+mapfile -t packages < <(closure libhwy-dev doctest-dev libboost-context-dev pkgconf libopenjp2-tools)
 echo "packages: ${packages[*]}"
 (cd "$work" && apt-get -qq -o APT::Sandbox::User=root download "${packages[@]}")
 for deb in "$work"/*.deb; do dpkg-deb -x "$deb" "$dir"; done

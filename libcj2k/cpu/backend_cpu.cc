@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The CPU backend: bands of rows (cpu/cpu_pixels.h) and code-blocks (cpu/block_coder.h) are tasks
-// in the encoder's arena.
+// of the encoder's threads.
 #include <algorithm>
 #include <functional>
 #include <memory>

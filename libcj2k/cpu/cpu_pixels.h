@@ -29,7 +29,7 @@ class CpuPlanes : public CoefficientPlanes {
   std::vector<HostBuffer> memory_;
 };
 
-/// Call it inside the encoder's arena, like the backend. Two threads may read frames at the same
+/// Call it inside Threads::run, like the backend. Two threads may read frames at the same
 /// time.
 class CpuPixels {
  public:

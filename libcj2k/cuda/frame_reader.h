@@ -58,8 +58,8 @@ class FrameReader {
 
   /// Whether the frame is read where it is, after `stage` and `enqueue` have returned.
   bool is_read_in_place(const cj2k_frame& frame, simt::Context& context) const;
-  /// Copies a frame to the page-locked memory of `to`, unless it is read in place. Runs parallel_for, so the caller must not hold a lock that another thread
-  /// of the arena could want.
+  /// Copies a frame to the page-locked memory of `to`, unless it is read in place. Runs parallel_for,
+  /// so the caller must not hold a lock that a part of another loop could want.
   StagedFrame stage(const cj2k_frame& frame, bool in_place, const FramePlace& to) const;
   /// Enqueues the upload and the first level, and records events.read. A frame in device memory is
   /// read when the work that its producer's stream has at this moment is done. That stream is frame.ready_stream or, if

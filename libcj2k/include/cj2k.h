@@ -223,13 +223,14 @@ typedef enum cj2k_transfer {
 } cj2k_transfer;
 /* How far code-blocks are coded if a cap or `quality` limits what the codestream has of them. */
 typedef enum cj2k_stop {
-  CJ2K_STOP_NONE = 0,  /* every bit-plane */
-  CJ2K_STOP_EXACT = 1, /* as far as rate control looks, in a fraction of the time: meant to equal NONE;
+  CJ2K_STOP_NONE = 0, /* every bit-plane */
+  CJ2K_STOP_EXACT =
+      1, /* as far as rate control looks, in a fraction of the time: meant to equal NONE;
                           docs/stop.md has the rule and what is measured */
-  CJ2K_STOP_PST = 2,   /* to the slope threshold of the GOP before, less stop_margin; loses
+  CJ2K_STOP_PST = 2, /* to the slope threshold of the GOP before, less stop_margin; loses
                           decibels at scene cuts */
-  CJ2K_STOP_PSB = 3,   /* to the slope at which a table of the frame's passes fills the cap */
-  CJ2K_STOP_BPI = 4    /* all blocks of a frame to the same bit-plane */
+  CJ2K_STOP_PSB = 3, /* to the slope at which a table of the frame's passes fills the cap */
+  CJ2K_STOP_BPI = 4  /* all blocks of a frame to the same bit-plane */
 } cj2k_stop;
 /* How block coding is divided into kernels on a GPU. */
 typedef enum cj2k_tier1 {

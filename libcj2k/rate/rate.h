@@ -31,7 +31,7 @@ SmallestBytes smallest_bytes(const Plan& plan);
 /// The rate control of one frame at a time. The memory is reused from frame to frame.
 class RateControl {
  public:
-  /// @param scratch  one per worker of the arena that runs allocate; other frames of that arena may
+  /// @param scratch  one per worker (base/parallel.h) where allocate runs; other frames there may
   ///                 share it
   RateControl(const Plan& plan, std::vector<PacketScratch>& scratch);
   /// Sets the limits of the next frame. Before the first call they are those of the plan.

@@ -121,7 +121,7 @@ Status Encoder::open_cuda(const DeviceList& devices, const Log& log) {
   return Status::kOk;
 }
 
-/// Call it inside the arena, by Threads::run.
+/// Call it inside Threads::run.
 Status Encoder::reserve(bool own_threads) {
   const int num_gops = plan_.params.async_depth / plan_.params.gop;
   packet_scratch_.clear();
@@ -145,8 +145,8 @@ Status Encoder::reserve(bool own_threads) {
   return Status::kOk;
 }
 
-/// Starts the threads of the arena. One warning says which threads are missing, if any are: those
-/// of the arena, or those of GOPs.
+/// Starts the helpers. One warning says which threads are missing, if any are: helpers,
+/// or those of GOPs.
 void Encoder::start_threads() {
   const int asked = plan_.params.threads;
   threads_->start();

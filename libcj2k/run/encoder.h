@@ -18,7 +18,7 @@
 //
 // A GOP is `gop` frames that go through the stages together (gop.h). The encoder has
 // async_depth / gop GOPs in a ring. Each has a thread of its own that drives it, and the loops of
-// that thread share the threads of the encoder's arena (base/threads.h). On the CPU with one
+// that thread share the encoder's threads (base/threads.h). On the CPU with one
 // thread, GOPs have no threads: the call that fills a GOP encodes it. open starts all threads. If
 // the system refuses some, the encoder works with fewer.
 #pragma once

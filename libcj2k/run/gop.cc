@@ -81,42 +81,6 @@ Gop::~Gop() {
   thread_.join();
 }
 
-/// Runs `work` in the arena. oneTBB is not instrumented, so the annotations tell ThreadSanitizer
-/// the order that it guarantees. oneTBB also hands this object from thread to thread, so its call
-/// operator is not checked.
-template <typename Work>
-class Drive {
- public:
-  Drive(const Work& work, char* enter, char* leave) : work_(work), enter_(enter), leave_(leave) {}
-#if defined(__SANITIZE_THREAD__)
-  [[clang::no_sanitize("thread")]]
-#endif
-  void
-  operator()() const {
-    CJ2K_TSAN_ACQUIRE(enter_);
-    run(work_);
-    CJ2K_TSAN_RELEASE(leave_);
-  }
-
- private:
-  static void run(const Work& work) {
-    const WorkerPlace place;
-    work();
-  }
-  const Work& work_;
-  char* enter_;
-  char* leave_;
-};
-
-template <typename Work>
-void Gop::drive(const Work& work) {
-  char enter = 0, leave = 0;
-  const Drive<Work> drive(work, &enter, &leave);
-  CJ2K_TSAN_RELEASE(&enter);
-  shared_.threads.run(drive);
-  CJ2K_TSAN_ACQUIRE(&leave);
-}
-
 /// Ends a frame without a packet. The last Log::fail of this thread has the reason.
 void Gop::fail(Frame& frame, Status status) {
   shared_.packets.give(frame.packet);
@@ -147,13 +111,13 @@ Status Gop::add(const cj2k_frame& input, const RateLimits& limits) {
   const bool own_thread = thread_.joinable();
   if (input.release == nullptr) {
     // The samples belong to the caller again when this call returns, so they are read now.
-    drive(
+    shared_.threads.run(
         [&] { frame.status = backend_.ingest(input, *work_, frame.number, stats_[frame.number]); });
     warn_if_device_failed(frame);
     CJ2K_TRY(frame.status);
     frame.ingested = true;
   } else if (!own_thread) {
-    drive([&] { ingest(frame); });
+    shared_.threads.run([&] { ingest(frame); });
     release_frames();
   }
   if (num_frames_ == 0) {
@@ -261,7 +225,7 @@ void Gop::run() {
     lock.unlock();
     try {
       if (next < sent) {
-        drive([&] {
+        shared_.threads.run([&] {
           for (; next < sent; ++next) ingest(*frames_[next]);
         });
       }
@@ -355,16 +319,17 @@ void Gop::encode() {
     if (frames_[f]->status == Status::kOk) live_.push_back(f);
   }
   if (live_.empty()) return;
-  drive([this] { guard([this] { return backend_.transform(*work_, live_, stats_.data()); }); });
+  shared_.threads.run(
+      [this] { guard([this] { return backend_.transform(*work_, live_, stats_.data()); }); });
   // Meanwhile the device has the transform to do.
   release_frames();
-  // pst waits for the GOP before, outside of the arena, because that GOP may need this place.
+  // pst waits for the GOP before, without a place, because that GOP may need it.
   SlopeThresholds previous{};
   if (plan_.params.stop == CJ2K_STOP_PST) previous = shared_.feedback.previous(number_);
   // So do frames whose steps the first frame of the sequence chooses.
   std::optional<uint32_t> step_set;
   if (keeps_steps(plan_) && !chooses_steps_) step_set = shared_.steps.wait();
-  drive([&] {
+  shared_.threads.run([&] {
     guard([&] { return code_blocks(previous, step_set); });
     publish();
     guard([this] { return measure_errors(); });

@@ -84,8 +84,6 @@ class Gop {
 
  private:
   void run();
-  template <typename Work>
-  void drive(const Work& work);
   Status fail_caught(const Frame& frame) const;
   void fail(Frame& frame, Status status);
   void warn_if_device_failed(Frame& frame) const;

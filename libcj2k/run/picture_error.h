@@ -27,7 +27,7 @@ class PictureError {
   /// Bytes of memory that it needs: two copies of a tile; 0 if params.measure_mse is 0.
   static int64_t bytes(const Plan& plan);
 
-  /// Call it inside the encoder's arena. Deterministic: yes. Allocates: no.
+  /// Call it inside Threads::run. Deterministic: yes. Allocates: no.
   /// @param mse  [components] result: mean squared error of each component of the picture, LSB^2
   void measure(const CoefficientPlanes& coefficients, const Selection& selection, double* mse);
 

@@ -16,7 +16,6 @@
 //     valgrind --tool=callgrind --instr-atstart=no rate_bench --rounds 2 --rates 250 --cases ebcot32
 #define DOCTEST_CONFIG_IMPLEMENT  // for the test support library, which reports through doctest
 #include <doctest/doctest.h>
-#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -305,6 +304,5 @@ int run(const Options& o) {
 
 int main(int argc, char** argv) {
   const cj2k::bench::Options options = cj2k::bench::parse(argc, argv);
-  tbb::task_arena arena(1);
-  return arena.execute([&] { return cj2k::bench::run(options); });
+  return cj2k::bench::run(options);
 }

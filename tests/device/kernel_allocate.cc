@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Rate control on the device against RateControl: points, codes, bytes and thresholds are the same.
-#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <array>
@@ -27,8 +26,7 @@ struct Totals {
 void check_frame(const Plan& plan, const Frame& frame, const RateLimits& limits, RateControl& rate,
                  const OnDevice& device, size_t f, Totals& totals) {
   rate.set_limits(limits);
-  tbb::task_arena one_thread(1);  // there is scratch memory for one
-  one_thread.execute([&] { rate.allocate(frame.blocks.data()); });
+  rate.allocate(frame.blocks.data());
   const RateOutcome& outcome = device.outcomes[f];
   INFO("frame ", f, ", cap ", limits.frame_bytes, ", of components ", limits.component_bytes,
        ", quality ", limits.slope);
@@ -246,34 +244,31 @@ size_t check_picture(Gpu& gpu, const Settings& settings, cj2k::test::Content con
   RateControl rate(plan, scratch);
   const BlockSample sample(plan);
   size_t rounds = 0;
-  tbb::task_arena one_thread(1);
-  one_thread.execute([&] {
-    const cj2k::test::FrameMemory memory(cj2k::test::make_picture(plan.params, content, 3));
-    const std::unique_ptr<Backend> backend = make_cpu_backend(plan);
-    std::unique_ptr<GopWork> work;
-    std::vector<cj2k_stats> stats(static_cast<size_t>(plan.params.gop));
-    const uint32_t number = 0;
-    REQUIRE(backend->make_gop_work(&work) == Status::kOk);
-    REQUIRE(backend->ingest(memory.frame, *work, 0, stats[0]) == Status::kOk);
-    REQUIRE(backend->transform(*work, {&number, 1}, stats.data()) == Status::kOk);
-    EarlyStop stop(plan, sample);
-    stop.begin(0, rate, {});
-    do {
-      BlockRequest& request = stop.request();
-      REQUIRE(backend->code_blocks(*work, {&request, 1}, sample, stats.data()) == Status::kOk);
-      rate.allocate(work->blocks(0));
-      Frame frame;
-      frame.blocks.assign(work->blocks(0), work->blocks(0) + plan.blocks.size());
-      for (const CodedBlock& block : frame.blocks)
-        frame.hulls.emplace_back(block.hull, block.hull + block.num_hull);
-      const std::vector<Frame> frames = {frame};
-      OnDevice device(gpu, plan, frames);
-      const RateLimits limits = rate_limits(plan, plan.params);
-      device.allocate({limits});
-      check_frame(plan, frames[0], limits, rate, device, 0, totals);
-      ++rounds;
-    } while (stop.goes_on(work->blocks(0), rate));
-  });
+  const cj2k::test::FrameMemory memory(cj2k::test::make_picture(plan.params, content, 3));
+  const std::unique_ptr<Backend> backend = make_cpu_backend(plan);
+  std::unique_ptr<GopWork> work;
+  std::vector<cj2k_stats> stats(static_cast<size_t>(plan.params.gop));
+  const uint32_t number = 0;
+  REQUIRE(backend->make_gop_work(&work) == Status::kOk);
+  REQUIRE(backend->ingest(memory.frame, *work, 0, stats[0]) == Status::kOk);
+  REQUIRE(backend->transform(*work, {&number, 1}, stats.data()) == Status::kOk);
+  EarlyStop stop(plan, sample);
+  stop.begin(0, rate, {});
+  do {
+    BlockRequest& request = stop.request();
+    REQUIRE(backend->code_blocks(*work, {&request, 1}, sample, stats.data()) == Status::kOk);
+    rate.allocate(work->blocks(0));
+    Frame frame;
+    frame.blocks.assign(work->blocks(0), work->blocks(0) + plan.blocks.size());
+    for (const CodedBlock& block : frame.blocks)
+      frame.hulls.emplace_back(block.hull, block.hull + block.num_hull);
+    const std::vector<Frame> frames = {frame};
+    OnDevice device(gpu, plan, frames);
+    const RateLimits limits = rate_limits(plan, plan.params);
+    device.allocate({limits});
+    check_frame(plan, frames[0], limits, rate, device, 0, totals);
+    ++rounds;
+  } while (stop.goes_on(work->blocks(0), rate));
   return rounds;
 }
 

@@ -3,7 +3,6 @@
 //
 // The steps whose decisions the CUDA backend makes on the device. It must code the same blocks as
 // the CPU backend, where the host decides.
-#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <cstring>
@@ -120,19 +119,16 @@ TEST_CASE("decisions on the device: the blocks that the CPU's give") {
       INFO(stop, " ", c.tier1, " caps ", c.frame_cap, " ", c.component_cap);
       const cj2k_params params = decided_params(c.tier1, stop, c.frame_cap, c.component_cap);
       Plan plan = checked_plan(params);
-      tbb::task_arena arena(1);
-      arena.execute([&] {
-        LogLines lines;
-        std::vector<std::unique_ptr<Backend>> backends;
-        REQUIRE(make_cuda_backends(&plan, {}, lines.log(), &backends) == Status::kOk);
-        REQUIRE(plan.params.gop == kGop);
-        Side cpu(make_cpu_backend(plan), plan), cuda(std::move(backends[0]), plan);
-        const BlockSample sample(plan);
-        std::vector<PacketScratch> scratch;
-        scratch.emplace_back(plan);
-        RateControl rate(plan, scratch);
-        check_rule(plan, cpu, cuda, rate, sample, totals);
-      });
+      LogLines lines;
+      std::vector<std::unique_ptr<Backend>> backends;
+      REQUIRE(make_cuda_backends(&plan, {}, lines.log(), &backends) == Status::kOk);
+      REQUIRE(plan.params.gop == kGop);
+      Side cpu(make_cpu_backend(plan), plan), cuda(std::move(backends[0]), plan);
+      const BlockSample sample(plan);
+      std::vector<PacketScratch> scratch;
+      scratch.emplace_back(plan);
+      RateControl rate(plan, scratch);
+      check_rule(plan, cpu, cuda, rate, sample, totals);
     }
     INFO(stop);
     CHECK(totals.paused > 0);

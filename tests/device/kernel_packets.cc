@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The tile-parts that the device writes, against PacketWriter: every byte of the codestreams is the same.
-#include <oneapi/tbb/task_arena.h>
 
 #include <numeric>
 
@@ -49,8 +48,7 @@ std::vector<uint8_t> on_host(const Plan& plan, const Frame& frame, const RateLim
   scratch.emplace_back(plan);
   RateControl rate(plan, scratch);
   rate.set_limits(limits);
-  tbb::task_arena one_thread(1);  // there is scratch memory for one
-  one_thread.execute([&] { rate.allocate(frame.blocks.data()); });
+  rate.allocate(frame.blocks.data());
   PacketWriter writer(plan);
   for (uint32_t p = 0; p < plan.precincts.size(); ++p)
     writer.encode_headers(rate.selection(), p, scratch[0]);

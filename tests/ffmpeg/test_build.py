@@ -34,7 +34,7 @@ def _flags(ff):
 
 
 def test_licence(ff, flags):
-    """Highway and oneTBB ask for version 3."""
+    """Highway asks for version 3."""
     assert "--enable-version3" in flags and "--enable-nonfree" not in flags, flags
     text = run(ff.program, "-hide_banner", "-L").stdout.decode()
     licence = "GNU General Public" if "--enable-gpl" in flags else "GNU Lesser General Public"

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = ("gcc", "g++", "make", "nasm", "pkg-config", "patch", "xz", "apt-get", "flock")
-LIBRARIES = ("libopenjp2", "zlib", "libhwy", "tbb", "zimg", "dav1d", "libxml-2.0", "freetype2", "harfbuzz", "fontconfig")
+LIBRARIES = ("libopenjp2", "zlib", "libhwy", "zimg", "dav1d", "libxml-2.0", "freetype2", "harfbuzz", "fontconfig")
 
 
 def test_no_clang(tmp_path):

@@ -4,7 +4,6 @@
 // The blocks that the stop strategies ask for, and the blocks that stop by the rules, in a frame of
 // three code-blocks. No coder runs: slopes and bytes are made up, the results worked out by hand.
 #include <doctest/doctest.h>
-#include <oneapi/tbb/task_arena.h>
 
 #include <array>
 #include <cstdlib>
@@ -12,7 +11,6 @@
 #include <memory>
 #include <vector>
 
-#include "base/parallel.h"
 #include "core/stop.h"
 #include "cpu/stop_rules.h"
 #include "depth/early_stop.h"
@@ -60,10 +58,8 @@ class Frame {
     REQUIRE(make_plan(resolved, log, &plan_) == Status::kOk);
     REQUIRE(plan_.blocks.size() == 3);
     sample_ = std::make_unique<BlockSample>(plan_);
-    arena_.execute([&] {
-      for (size_t i = 0; i < num_workers(); ++i) scratch_.emplace_back(plan_);
-      rate_ = std::make_unique<RateControl>(plan_, scratch_);
-    });
+    scratch_.emplace_back(plan_);
+    rate_ = std::make_unique<RateControl>(plan_, scratch_);
     stop_ = std::make_unique<EarlyStop>(plan_, *sample_);
     rules_ = std::make_unique<CpuStopRules>(plan_);
   }
@@ -110,10 +106,8 @@ class Frame {
     };
     rules_->run(stop_->request(), *sample_, blocks_, code);
     CHECK(expected == UINT32_MAX);
-    arena_.execute([&] {
-      rate_->allocate(blocks_);
-      CHECK_FALSE(stop_->goes_on(blocks_, *rate_));
-    });
+    rate_->allocate(blocks_);
+    CHECK_FALSE(stop_->goes_on(blocks_, *rate_));
     return asked;
   }
   const RateControl& rate() const { return *rate_; }
@@ -146,7 +140,6 @@ class Frame {
   std::unique_ptr<CpuStopRules> rules_;
   CodedBlock blocks_[3];
   std::vector<HullPoint> hulls_[3];
-  tbb::task_arena arena_{1};
 };
 
 TEST_CASE("slope-byte table: entries are quarter octaves, the steepest come first") {

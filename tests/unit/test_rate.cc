@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 #include <doctest/doctest.h>
-#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "base/threads.h"
 #include "core/ebcot/coding_passes.h"
 #include "core/slope.h"
 #include "packets/packet_writer.h"
@@ -118,9 +118,10 @@ struct Choice {
 };
 
 Choice allocate(const Plan& plan, const SyntheticBlocks& frame, int threads = 1) {
-  tbb::task_arena arena(threads);
+  Threads pool(threads, 0);
+  pool.start();
   Choice choice;
-  arena.execute([&] {
+  pool.run([&] {
     std::vector<PacketScratch> scratch;
     for (int i = 0; i < threads; ++i) scratch.emplace_back(plan);
     RateControl rate(plan, scratch);
