@@ -54,7 +54,7 @@ class Backend {
   virtual void set_log(const Log&) {}
   /// Fills in the members of `info` that describe the device.
   virtual void describe(cj2k_info*) const {}
-  /// Whether frames may be in the device's memory.
+  /// Whether frames may lie in the device's memory.
   virtual bool takes_device_frames() const { return false; }
 
   /// Reads the samples of a checked frame: ingest, colour transform, and the first level of the
@@ -70,11 +70,11 @@ class Backend {
   /// @param frames  numbers of the ingested frames, rising
   /// @param stats   [gop]; times are added
   virtual Status transform(GopWork& work, std::span<const uint32_t> frames, cj2k_stats* stats) = 0;
-  /// Quantisation and block coding under a stop rule. A backend may also run rate control, and code
-  /// the blocks that resume, of any frames whose request has limits. It then sets BlockRequest::final
-  /// instead of GopWork::blocks, and `fetch` is not called for them. If blocks would go on after
-  /// that, it leaves the frame to the host: with the blocks as they are coded, and the thresholds
-  /// that they were last coded to.
+  /// Quantisation and block coding under a stop rule. For any frames whose request has limits, a
+  /// backend may also run rate control and code the blocks that resume. It then sets
+  /// BlockRequest::final instead of GopWork::blocks, and `fetch` is not called for them. If blocks
+  /// would go on after that, it leaves the frame to the host, with the blocks as they are coded and
+  /// the thresholds that they were last coded to.
   /// @param requests  one per frame at most, all with the same rule
   /// @param sample    the sample of the plan's blocks, for StopRule::kPredicted
   virtual Status code_blocks(GopWork& work, std::span<BlockRequest> requests,

@@ -85,7 +85,7 @@ class KernelInfo {
   const char* const name;
   const void* const image;
   const Sizes sizes;
-  const size_t index;            ///< 0 .. num_kernels() - 1
+  const size_t index;            ///< 0 .. number of kernels - 1
   const KernelInfo* const next;  ///< the next in the list of all kernels of the program
   static const KernelInfo* first();
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // StopRule::kPredicted for HT: which blocks of a frame a backend codes, one share after the other.
-// From the results of one share follows what the next one is, so frames that are coded together
-// share their waits: a backend codes the shares of all of them, and then asks each for its next.
+// The results of a share decide the next one. Frames that are coded together share their waits: a
+// backend codes one share of each frame, then asks each frame for its next share.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +33,11 @@ inline constexpr int kMostHtShares = 7;
 class HtPrediction {
  public:
   /// All must outlive it.
-  /// @param request  thresholds and step_set are written; they are those of the last share
+  /// @param request  receives thresholds and step_set of the last share
   HtPrediction(const Plan& plan, const BlockSample& sample, BlockRequest& request);
 
   const HtShare& share() const { return share_; }
-  /// Call it when share() is coded.
+  /// Call it after share() is coded.
   /// @param blocks     [plan.blocks] of the frame
   /// @param histogram  working memory
   /// @return false: share() was the last

@@ -39,13 +39,13 @@ enum class StopRule : uint8_t {
   /// that cannot reach the threshold in any plane is not begun.
   kThresholds,
   /// All planes of the sample's blocks are coded. Their bytes by slope predict the thresholds at
-  /// which the targets are used up (core/slope_search.h). The rest is coded by kThresholds with
-  /// these.
-  /// RDOQ: a larger sample, coded to half an octave below that or further, predicts once more; then all
-  /// blocks are coded anew.
-  /// HT (depth/ht_prediction.h): of the sample, estimates of the cleanup passes of all planes.
-  /// Their prediction gives the step set with which a larger sample is coded, which predicts again;
-  /// if other planes or another step set are better then, the larger sample is coded once more.
+  /// which the targets are used up (core/slope_search.h). The other blocks are coded by kThresholds
+  /// with these thresholds.
+  /// RDOQ: a larger sample, coded to half an octave below the prediction or further, predicts once
+  /// more. Then all blocks are coded anew.
+  /// HT (depth/ht_prediction.h): the sample gives estimates of the cleanup passes of all planes.
+  /// They predict the step set with which a larger sample is coded. That sample predicts again; if
+  /// other planes or another step set are better then, it is coded once more.
   kPredicted,
   /// psb and bpi: all blocks are coded together, plane by plane from the highest. After each plane
   /// some blocks stop for good: psb decides by the bytes at each slope, bpi by the sum of bytes
@@ -65,23 +65,22 @@ struct BlockRequest {
   SlopeThresholds thresholds;        ///< kThresholds: input; kPredicted: result
   ByteTargets targets;               ///< for all rules but kThresholds
   uint32_t step_set = 0;             ///< quantisation of the frame; with kPredicted a result
-  bool anew = false;                 ///< blocks that are coded already begin again
+  bool anew = false;                 ///< blocks that have been coded begin again
   /// Per component, the log-slope at which rate control is expected to end, for RDOQ
   /// (coders/ebcot/rdoq.h); 0: none. With kPredicted a result. Needs `anew`, and effort 2 or 3.
   SlopeThresholds rdoq{};
   HtPoints points = HtPoints::kNearSlope;  ///< coder = ht
-  /// coder = ht, HtPoints::kAll: the planes are those of all slopes from `thresholds` to these, which
-  /// are not below.
+  /// coder = ht, HtPoints::kAll: the planes of all slopes from `thresholds` up to these are coded.
   SlopeThresholds highest{};
   /// `step_set` is given, with kPredicted too. With kPredicted also a result: it may not change.
   bool steps_known = false;
   /// kThresholds: blocks vote on their steps (coders/coded_before.h). Needs step set 0.
   bool votes = false;
-  bool coded_before = false;  ///< result of kPredicted: so the votes say
+  bool coded_before = false;  ///< result of kPredicted: what the votes say
   /// Result of kPredicted with RDOQ: the blocks of the larger sample (BlockSample::larger) without it.
   std::span<const CodedBlock> plain{};
-  /// Where it is not null, the backend may run rate control and resume blocks by itself, under these
-  /// limits and by the rules of the host (Backend::code_blocks).
+  /// Not null: the backend may run rate control and resume blocks by itself, under these limits and
+  /// by the rules of the host (Backend::code_blocks).
   const RateLimits* limits = nullptr;
   /// Result: not null if the frame is allocated and no block resumes. Valid until the next GOP with
   /// the same GopWork.
