@@ -89,7 +89,7 @@ CJ2K_HD constexpr int resume_step(int unused_cap_steps) {
 
 /// stop = bpi, after a bit-plane of all blocks: whether a block stops for good. When the frame is
 /// over its target, all blocks stop, also those that have not been begun. When only a component is
-/// over its target, those of its blocks stop that were coded in this plane.
+/// over its target, its blocks that were coded in this plane stop.
 CJ2K_HD constexpr bool stops_by_bytes(uint64_t frame_bytes, uint64_t frame_target,
                                       uint64_t component_bytes, uint64_t component_target,
                                       bool was_coded) {
@@ -97,7 +97,7 @@ CJ2K_HD constexpr bool stops_by_bytes(uint64_t frame_bytes, uint64_t frame_targe
 }
 
 /// stop = psb, after a bit-plane of all blocks: the threshold for may_pause.
-/// @param own, frame  slopes at which the target of the component and that of the frame are used up
+/// @param own, frame  slopes at which the targets of the component and of the frame are used up
 CJ2K_HD constexpr uint16_t stop_threshold(uint16_t own, uint16_t frame) {
   return own > frame ? own : frame;
 }

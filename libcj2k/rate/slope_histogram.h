@@ -55,7 +55,7 @@ class SlopeHistogram {
 };
 
 /// The thresholds of StopRule::kPredicted, from a coded sample.
-/// @param blocks   [plan.blocks]; those of the sample are coded
+/// @param blocks   [plan.blocks]; the blocks of the sample are coded
 /// @param sample   BlockSample::blocks
 /// @param weights  BlockSample::weights
 SlopeThresholds predict_thresholds(const Plan& plan, const CodedBlock* blocks,

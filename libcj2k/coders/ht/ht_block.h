@@ -51,7 +51,7 @@ struct HtCounts {
 ///   @return bytes of the segment, at least 2
 /// ht_refinement: codes plane `plane` - 1 below a cleanup pass of `plane` >= 1.
 ///   @param causal      with CJ2K_STYLE_VSC
-///   @param reversible  the samples are those of the 5/3
+///   @param reversible  the samples come from the 5/3
 ///   @param sig_prop, both  kMaxHtRefinementBytes each: the two segments to choose from. If `both`
 ///                          is null, only SigProp is coded, and both_bytes is 0
 /// ht_count: what is known of planes `plane` .. plane + kHtNearPlanes - 1 before they are coded.

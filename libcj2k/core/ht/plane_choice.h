@@ -124,8 +124,8 @@ struct HtPasses {
 /// Where rate control is expected to end, above the threshold for coding.
 inline constexpr int kHtExpected = 32;
 /// How far from there, in log-slopes, a step must be for passes to be left out. It covers the error
-/// of the prediction (measured: 105 at most) and that of the lengths. 30 points of six photographs,
-/// against all passes with the same steps: 0.001 dB lost at most; with 150, 0.002 dB.
+/// of the prediction (measured: 105 at most) and of the lengths. At 30 points of six photographs,
+/// 0.001 dB is lost at most against all passes with the same steps; with 150, 0.002 dB.
 inline constexpr int kHtNear = 200;
 /// SigProp at the lowest plane is chosen only where that plane is steeper than this.
 inline constexpr int kHtSteep = 250;
