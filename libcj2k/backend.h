@@ -54,7 +54,7 @@ class Backend {
   virtual void set_log(const Log&) {}
   /// Fills in the members of `info` that describe the device.
   virtual void describe(cj2k_info*) const {}
-  /// Whether frames may be in the device's memory.
+  /// Whether frames may lie in the device's memory.
   virtual bool takes_device_frames() const { return false; }
 
   /// Reads the samples of a checked frame: ingest, colour transform, and the first level of the

@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """check_docs.py [ROOT]: checks that what the Markdown files name exists.
 
-Checked are the targets of relative links, headings in them included (`page.md#part`), and the paths in `code` that begin with a
-folder of the project (`libcj2k/cpu/`, `tests/unit/test_stop.cc`, `kernels/pixels/dwt_first_level.*`). Prints file, line and name for each that does
-not exist. In tables no `code` has an escaped bar, whose backslash the site shows. The exit status is 1 if there is a problem.
+Checked are the targets of relative links, headings in them included (`page.md#part`), the paths in `code` that begin with a
+folder of the project (`libcj2k/cpu/`, `tests/unit/test_stop.cc`, `kernels/pixels/dwt_first_level.*`), and the symbols in `code`
+with a class or namespace (`Class::member`): a source must have both names. CHANGELOG.md and the results of benchmarks are history
+and may name what is gone. Prints file, line and name for each that does not exist. In tables no `code` has an escaped bar, whose
+backslash the site shows. The exit status is 1 if there is a problem.
 """
 
 import functools
@@ -17,6 +19,12 @@ FOLDERS = ("libcj2k", "kernels", "tests", "scripts", "samples", "docs", "cmake",
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 PATH = re.compile(r"`((?:%s)/[\w./*{},-]*)`" % "|".join(FOLDERS))
 BAR = re.compile(r"`[^`|]*\\\|[^`]*`")
+SYMBOL = re.compile(r"`((?:\w+::)+~?\w+)[^`]*`")
+SOURCES = ("libcj2k", "kernels", "tools", "tests", "python", "samples")
+ENDINGS = {".h", ".cc", ".c", ".cuh", ".cu", ".def", ".inc"}
+HISTORY = ("CHANGELOG.md", "tests/bench/results/")
+# Namespaces whose symbols are not the project's.
+FOREIGN = {"std", "hwy", "tbb", "cub"}
 # Names that stand for many, in instructions.
 PLACEHOLDER = re.compile(r"NAME|FOLDER|VERSION")
 
@@ -40,6 +48,29 @@ def anchors(document):
     text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings} | set(re.findall(r'<a id="([^"]+)"', text))
+
+
+@functools.cache
+def identifiers(root):
+    """The names that each source has."""
+    paths = [path for folder in SOURCES for path in (root / folder).rglob("*") if path.suffix in ENDINGS]
+    return [frozenset(re.findall(r"\w+", path.read_text(encoding="utf-8"))) for path in paths]
+
+
+def known(root, symbol):
+    """Whether a source has the symbol's last two names."""
+    names = set(symbol.replace("~", "").split("::")[-2:])
+    return any(names <= source for source in identifiers(root))
+
+
+def gone(root, document):
+    """Yields (line number, symbol) of each symbol that no source has."""
+    if str(document.relative_to(root)).startswith(HISTORY):
+        return
+    for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
+        for symbol in SYMBOL.findall(line):
+            if symbol.split("::")[0] not in FOREIGN and not known(root, symbol):
+                yield number, symbol
 
 
 def missing(root, document):
@@ -72,7 +103,7 @@ def main():
     documents = [path for path in sorted(root.rglob("*.md")) if "build" not in path.relative_to(root).parts]
     problems = 0
     for document in documents:
-        for number, name in missing(root, document):
+        for number, name in [*missing(root, document), *gone(root, document)]:
             print(f"{document.relative_to(root)}:{number}: {name} does not exist")
             problems += 1
         for number, code in bars(document):

@@ -7,9 +7,9 @@
 // Errors: a function returns a Status and writes one line to the context's log where the error
 // occurs. Out of memory is kNoMemory and leaves the context usable. A sticky error of the driver,
 // or a lost device, poisons the context: every later call fails at once with kDevice, and owners
-// release their resources without logging errors. So does work that does not end within the time of
-// the watchdog, kWatchdogSeconds or CJ2K_DEVICE_TIMEOUT of the environment; then nothing is released,
-// because the driver would wait for that work.
+// release their resources without logging errors. Work that does not end within the watchdog's time
+// (kWatchdogSeconds, or CJ2K_DEVICE_TIMEOUT in the environment) also poisons it; then nothing is
+// released, because the driver would wait for that work.
 //
 // Device addresses are plain pointers that the host must not dereference. Copies are asynchronous:
 // their host memory must stay unchanged until the stream has passed the copy. It should be a
@@ -85,7 +85,7 @@ class KernelInfo {
   const char* const name;
   const void* const image;
   const Sizes sizes;
-  const size_t index;            ///< 0 .. num_kernels() - 1
+  const size_t index;            ///< 0 .. number of kernels - 1
   const KernelInfo* const next;  ///< the next in the list of all kernels of the program
   static const KernelInfo* first();
 

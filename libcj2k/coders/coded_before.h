@@ -3,10 +3,10 @@
 //
 // Whether a picture was JPEG 2000 before, with the steps of this plan: its coefficients then lie on
 // the reconstruction points of that coding, up to the rounding of its pixels. A block that was cut at
-// plane p has magnitudes (q + 1/2) 2^p, and (q + 1/2) 2^(p+1) where its last passes did not come. So
-// in plane p and some below, nearly all are near a multiple of half a plane; in a picture that was
-// not coded, half of them are. Near the bytes of the first coding, other steps cost up to 9 dB
-// (docs/effort.md).
+// plane p has magnitudes (q + 1/2) 2^p, and (q + 1/2) 2^(p+1) for samples that its last passes did
+// not reach. So in plane p and some below, nearly all are near a multiple of half a plane; in a
+// picture that was not coded, half of them are. Near the bytes of the first coding, other steps
+// cost up to 9 dB (docs/effort.md).
 //
 // Only counts decide, so the decision is the same on every backend.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace cj2k {
 
-/// The lowest plane that has bits enough below it.
+/// The lowest plane with enough bits below it.
 inline constexpr int kLowestHalves = 3;
 
 /// Samples of a block with magnitudes m >= 2^p, at plane p; r = m mod 2^p, to the 3 bits below p.
@@ -53,7 +53,7 @@ class StepVoter {
  private:
   uint32_t above_ = 0;  ///< significant samples of the plane above
   bool has_voted_ = false, is_on_steps_ = false;
-  bool is_between_ = false;  ///< in plane kLowestHalves, hardly any is near a half
+  bool is_between_ = false;  ///< in plane kLowestHalves, hardly any sample is near a half
 };
 
 /// The vote of a block that is quantised with the step set 0.

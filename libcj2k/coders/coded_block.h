@@ -17,13 +17,13 @@
 
 namespace cj2k {
 
-/// A hull point with bytes of its own: those of HT cleanup passes of different planes are
+/// A hull point with bytes of its own: the cleanup passes of different planes of an HT block are
 /// alternatives.
 struct PointCode {
   const uint8_t* first;  ///< segment of the first pass
   const uint8_t* rest;   ///< segment of all other passes: the rest of the point's length
   uint32_t first_bytes;
-  uint8_t zero_bit_planes;  ///< for the packet header: planes above that of the cleanup pass
+  uint8_t zero_bit_planes;  ///< for the packet header: planes above the cleanup pass
 };
 
 /// Where lower layers may cut a point with bytes of its own: after each of its passes.
@@ -32,8 +32,8 @@ struct LayerCuts {
   uint16_t slopes[3];  ///< log-slope of the bytes up to there; never rising
 };
 
-/// What the samples of a block say (coders/coded_before.h): nothing; that they lie on the steps of the
-/// step set 0; that they do not.
+/// A block's vote whether its samples lie on the steps of the step set 0 (coders/coded_before.h).
+/// kNone: no vote.
 enum class StepVote : uint8_t { kNone, kOn, kOff };
 
 /// One code-block as rate control and the packets stage see it, from any block coder. The pointers
@@ -46,8 +46,8 @@ struct CodedBlock {
   const SegmentEnd* segments = nullptr;
   /// [num_hull] the tail that ends the block at each point; null: no point needs one.
   const PassTail* tails = nullptr;
-  /// [num_hull] null: the bytes of each hull point are the start of `data`. Otherwise they are the
-  /// point's own, as `data`, `segments`, `tails` and `zero_bit_planes` are not used.
+  /// [num_hull] null: the bytes of each hull point are the start of `data`. Otherwise each point
+  /// has its own bytes, and `data`, `segments`, `tails` and `zero_bit_planes` are not used.
   const PointCode* codes = nullptr;
   /// [num_hull] with `codes` and more than one layer; else null.
   const LayerCuts* cuts = nullptr;
@@ -89,18 +89,18 @@ struct FinalFrame {
 /// layer_slopes[l] for l < layers - 1 (layer_slopes fall). All layers together hold the first
 /// final_points[block] points. A point beyond final_points is in no layer.
 ///
-/// Of a block with CodedBlock::codes, all layers together hold the point final_points[block] - 1 and
-/// no other; layers 0 .. l hold its passes with LayerCuts::slopes >= layer_slopes[l].
+/// If a block has CodedBlock::codes, all layers together hold only its last point, which is
+/// final_points[block] - 1. Layers 0 .. l hold its passes with LayerCuts::slopes >= layer_slopes[l].
 struct Selection {
   const CodedBlock* blocks;      ///< [plan.blocks]
   const uint8_t* final_points;   ///< [plan.blocks], <= num_hull
   const uint16_t* layer_slopes;  ///< [layers - 1]
   uint32_t layers;
   uint32_t step_set = 0;  ///< the quantisation that the blocks were coded with (plan.h)
-  /// [plan.blocks] contribution_of the chosen points (packets/contribution.h), to save the packets
-  /// stage the work; only with one layer. Null: there are none.
+  /// [plan.blocks] contribution_of the chosen points (packets/contribution.h), which saves the
+  /// packets stage the work; only with one layer. Null: not known.
   const Contribution* contributions = nullptr;
-  /// Not null: what stands for `blocks`, `final_points` and `layer_slopes`, which are not used.
+  /// Not null: replaces `blocks`, `final_points` and `layer_slopes`, which are not used.
   const FinalFrame* final = nullptr;
 
   /// Number of hull points of `block`, which has no codes, in layers 0 .. layer.

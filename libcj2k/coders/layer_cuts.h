@@ -13,8 +13,8 @@ namespace cj2k {
 /// @param passes      1 .. 3
 /// @param bytes       [passes] from the start of the point to the end of each pass; never falling
 /// @param distortion  [passes] squared error removed up to there, weighted
-/// @return the slopes of the upper convex hull. Passes on one edge of it have the same slope, so
-///         they are in the same layer: no layer ends where the next bytes gain more.
+/// @return the slopes of the upper convex hull. Passes on one edge have the same slope, so they are
+///         in the same layer: no layer ends just before bytes that gain more.
 LayerCuts make_layer_cuts(int passes, const uint32_t* bytes, const double* distortion);
 
 }  // namespace cj2k

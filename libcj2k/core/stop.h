@@ -4,9 +4,9 @@
 // When a code-block is begun, pauses and stops (depth/stop_rule.h). The CPU and the GPU decide by
 // the same integers and doubles.
 //
-// A pause is a prediction: slopes are expected to keep falling, or to stay below kBestSlope. Where
-// a paused block would have had a steeper pass further down, stop = exact loses that pass, unless
-// slope_left sees it.
+// A pause is a prediction: slopes are expected to keep falling, or to stay below kBestSlope. If a
+// paused block has a steeper pass further down, stop = exact loses that pass, unless slope_left
+// sees it.
 #pragma once
 
 #include <cstdint>
@@ -109,7 +109,7 @@ CJ2K_HD constexpr uint32_t times_to_resume(uint32_t threshold, uint32_t exhauste
 
 /// stop = bpi, after a bit-plane of all blocks: whether a block stops for good. When the frame is
 /// over its target, all blocks stop, also those that have not been begun. When only a component is
-/// over its target, those of its blocks stop that were coded in this plane.
+/// over its target, its blocks that were coded in this plane stop.
 CJ2K_HD constexpr bool stops_by_bytes(uint64_t frame_bytes, uint64_t frame_target,
                                       uint64_t component_bytes, uint64_t component_target,
                                       bool was_coded) {
@@ -117,7 +117,7 @@ CJ2K_HD constexpr bool stops_by_bytes(uint64_t frame_bytes, uint64_t frame_targe
 }
 
 /// stop = psb, after a bit-plane of all blocks: the threshold for may_pause.
-/// @param own, frame  slopes at which the target of the component and that of the frame are used up
+/// @param own, frame  slopes at which the targets of the component and of the frame are used up
 CJ2K_HD constexpr uint16_t stop_threshold(uint16_t own, uint16_t frame) {
   return own > frame ? own : frame;
 }
@@ -167,11 +167,12 @@ CJ2K_HD constexpr uint16_t last_hull_slope(const Passes& pass, int num_passes, d
   return least_bytes == 0 ? kMaxSlope : log_slope(weighted(least_gain, weight), least_bytes);
 }
 
-/// The slope that the next planes of a paused block are expected to have: that of a plane that removes
-/// all of the error left, in eight times the bytes of the last plane. If the clean-up pass of that took
-/// few bytes, nearly all of the error is of samples that are significant, and one plane of as many bytes
-/// may remove it; in charts and text, where many samples are equal, it does. The factors were tuned with
-/// tests/scan. With the bytes of one plane for all blocks, photographs take 3 % more instructions.
+/// The expected slope of the next planes of a paused block: one plane removes all error that is
+/// left, in eight times the bytes of the last plane. If the last clean-up pass took few bytes,
+/// significant samples have nearly all of the error, and one plane of as many bytes as the last may
+/// remove it. In charts and text, where many samples are equal, it does. The factors were tuned
+/// with tests/scan. With the bytes of one plane for all blocks, photographs take 3 % more
+/// instructions.
 /// @param point   HullPoint point(int)
 /// @param points  on the hull so far, at least 1; there are at most three in a plane
 /// @param left    squared error that is left at the last point, weighted
@@ -188,10 +189,10 @@ CJ2K_HD constexpr uint16_t next_slope(const Point& point, int points, double lef
   return log_slope(left, kFewCleanup * cleanup < bytes ? bytes : kMoreBytes * bytes);
 }
 
-/// The steepest slope that the planes left of a paused block are expected to have: if it was begun, that
-/// of the last point, or next_slope if that is steeper. In charts and text a plane may be flat before
-/// steep ones, and contexts adapt to two octaves more than kBestSlope. The block resumes if this reaches
-/// the slope where rate control ended.
+/// The steepest slope that a paused block's uncoded planes are expected to have. For a block that
+/// was begun it is the slope of the last point, or next_slope if steeper, up to two octaves above
+/// kBestSlope, since contexts adapt in charts and text, where a flat plane may come before steep
+/// ones. The block resumes if this reaches the slope where rate control ended.
 /// @param point, points, left  as in next_slope; points may be 0
 template <typename Point>
 CJ2K_HD constexpr uint16_t slope_left(const Point& point, int points, double left, double weight,

@@ -39,8 +39,8 @@ struct XyzMatrix {
 /// are 32 neighbours. Code 1 begins at 1.3 times this value.
 constexpr float kXyzBlack = 0x1.1p-32f;
 
-/// a * b + c, rounded once. The C library's function calls none of the processor where that has none,
-/// and then takes 50 ns.
+/// a * b + c, rounded once. On a processor without that instruction the C library's function takes
+/// 50 ns.
 CJ2K_HD inline float xyz_fma(float a, float b, float c) {
 #ifdef __CUDA_ARCH__
   return fmaf(a, b, c);

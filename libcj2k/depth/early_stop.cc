@@ -26,21 +26,22 @@ constexpr uint32_t kMinSample = 3;
 /// The larger sample of HT, and of RDOQ.
 constexpr uint32_t kLargerStride = 8, kRdoqStride = 16;
 constexpr uint32_t kMinLarger = 12;
-/// The larger sample of RDOQ is coded as far below the prediction of the first: half an octave.
+/// The larger sample of RDOQ is coded to half an octave below the prediction of the first.
 constexpr int kLargerMargin = 128;
-/// With RDOQ more goes in, so rate control ends that much lower: 20/256 octave.
+/// With RDOQ more goes in, so rate control ends 20/256 octave lower.
 constexpr int kRdoqShift = 20;
-/// RDOQ is repeated if rate control ends further than this from its slope, below or above. It ends off
-/// without need, because RDOQ leaves few points just below its slope; so the slope moves by a part.
+/// RDOQ is repeated if rate control ends further than this from its slope, below or above. It often
+/// overshoots harmlessly: RDOQ leaves few points just below its slope. So the slope moves by a
+/// part.
 constexpr int kRdoqNear = 220, kRdoqNearAbove = 160;
 constexpr int kRdoqMovePercent = 60;
 /// HT: where blocks have fewer bytes on average, whole bytes count more than slopes.
 constexpr uint64_t kFewBytes = 8;
-/// HT: one block in so many may choose a plane at an end of those that were coded.
+/// HT: one block in this many may choose a plane at an end of those that were coded.
 constexpr uint32_t kMostFar = 64;
 /// Rounds after which a frame is coded in full.
 constexpr int kMostRounds = 8;
-/// RDOQ that gains less in the larger sample, which is not certain, is not worth its risk: a 512th.
+/// The sample's gain is not certain. RDOQ must gain at least a 512th in it.
 constexpr double kLeastGain = 511.0 / 512;
 /// Most times that a frame is coded with RDOQ.
 constexpr int kRdoqTries = 2;
@@ -51,7 +52,7 @@ constexpr int kBestPhase = 285;
 constexpr int kPlaneSlopes = 512;
 constexpr int kSetSlopes = kPlaneSlopes / static_cast<int>(kStepSets);
 
-/// How far a step set stands from that, 0 .. kPlaneSlopes / 2.
+/// Distance of a step set from kBestPhase, 0 .. kPlaneSlopes / 2.
 /// @param weight     of any band, with step set 0
 /// @param threshold  for coding, as in step_set_at
 int phase_error(double weight, uint16_t threshold, uint32_t set) {
@@ -84,7 +85,7 @@ uint16_t threshold_after(uint16_t previous, int32_t margin) {
   return static_cast<uint16_t>(std::clamp(previous - margin + kPauseMargin, 0, int{kMaxSlope}));
 }
 
-/// @param stride  one block in so many of each subband
+/// @param stride  one block in `stride` of each subband
 /// @param least   blocks of each subband, if it has that many
 ///
 /// The blocks of a subband are contiguous only inside a precinct, so the count of blocks seen runs
@@ -275,7 +276,7 @@ void EarlyStop::request_all(const SlopeThresholds& thresholds, uint32_t step_set
   request_.frame = frame;
 }
 
-/// Notes of the frame without RDOQ what is compared with it later.
+/// Notes what is known of the frame without RDOQ, to compare with later.
 void EarlyStop::note_plain(const CodedBlock* blocks, const RateControl& rate) {
   plain_error_ = error_of(blocks, rate);
   resumed_.clear();
@@ -295,8 +296,9 @@ double EarlyStop::error_of(const CodedBlock* blocks, const RateControl& rate) co
   return error;
 }
 
-/// Requests all blocks anew without RDOQ if the frame is worse with it: by the error of all blocks where
-/// these were coded without it, else by the larger sample at the slopes where rate control ended.
+/// Requests all blocks anew without RDOQ if the frame is worse with it. It compares the error of
+/// all blocks, if they were coded without RDOQ; else the larger sample, at the slopes where rate
+/// control ended.
 bool EarlyStop::wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate) {
   bool is_worse = false;
   if (!request_.outcome.plain.empty()) {
@@ -367,10 +369,10 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
   return true;
 }
 
-/// Requests anew with RDOQ, and in full, the paused blocks that are expected to go on to planes worth
-/// their bytes: those that went on without RDOQ, and those above the plane for which RDOQ chose their
-/// samples whose next_slope reaches the end. The slope of the last point does not count, since RDOQ makes
-/// blocks end there.
+/// Requests anew with RDOQ, and in full, the paused blocks whose next planes are expected to be
+/// worth their bytes. These are the blocks that went on without RDOQ, and the blocks that paused
+/// above the plane for which RDOQ chose their samples and whose next_slope reaches the end. The
+/// slope of the last point does not count, since RDOQ makes blocks end there.
 bool EarlyStop::wants_rdoq_open(const CodedBlock* blocks, const RateControl& rate) {
   if (!may_go_on_ || rounds_ >= kMostRounds) return false;
   open_.clear();
@@ -473,8 +475,8 @@ bool EarlyStop::are_regular(const CodedBlock* blocks, const RateControl& rate) c
   return choices.are_regular(kMostFar);
 }
 
-/// HT: requests the blocks of components anew whose slope is outside of those that their points are
-/// known to hold, with the points of all slopes from there to it.
+/// HT: requests anew the blocks of components whose slope is outside of the range that their points
+/// cover, with the points of all slopes from that range to it.
 bool EarlyStop::wants_ht_points(const CodedBlock* blocks, const RateControl& rate) {
   SlopeThresholds lowest = request_.thresholds, highest = request_.highest;
   std::array<bool, CJ2K_MAX_COMPONENTS> lacks{};
@@ -485,7 +487,7 @@ bool EarlyStop::wants_ht_points(const CodedBlock* blocks, const RateControl& rat
     const int off = end - kHtExpected;
     lacks[c] = end == 0 || off < lowest[c] - kHtNear || off > highest[c] + kHtNear;
     if (!lacks[c]) continue;
-    // Where points are missing, the end may be far below the one that full coding would have.
+    // If points are missing, rate control may end far below where it would end after full coding.
     const int lower =
         end == 0 ? lowest[c] - std::max(resume_step(rate.unused_cap_steps()), kHtPlaneSlopes)
                  : std::max(end - static_cast<int>(kPredictionMargin), lowest[c] - kHtPlaneSlopes);

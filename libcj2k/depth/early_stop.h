@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// How far the blocks of a frame are coded (cj2k_params::stop). A strategy is a stop rule by which a
-// backend codes the blocks (depth/stop_rule.h). For exact, it also says which blocks resume after
-// rate control has run:
+// How far the blocks of a frame are coded (cj2k_params::stop). A strategy gives the backend a stop
+// rule (depth/stop_rule.h). For exact, it also says which blocks resume after rate control:
 //
 //   none   Every block is coded to its last plane.
 //   exact  Blocks are coded only as far as rate control looks:
@@ -11,9 +10,9 @@
 //             constant quality and no cap, that slope is known.)
 //          2. The other blocks are coded until they may pause at that slope (core/stop.h).
 //          3. Rate control runs and says where it really ended. The frame is done if its blocks are
-//             expected to hold every point that full coding would choose there; else blocks are
-//             coded further, and rate control runs again. docs/stop.md has the rule for each coder,
-//             the argument why it is enough, and what the scan (tests/scan) finds.
+//             expected to hold every point that full coding would choose there. Otherwise blocks
+//             are coded further, and rate control runs again. docs/stop.md has the rule for each
+//             coder, why it suffices, and what the scan (tests/scan) finds.
 //          Single bytes may differ from none where a paused block is cut (docs/rate-control.md).
 //   pst, psb, bpi
 //          The strategies of Martinez-del-Amor, Bruns and Sparenberg, "Parallel efficient rate
@@ -52,14 +51,15 @@ inline uint32_t step_set_of(const Plan& plan, const BlockRequest& request) {
 inline bool chooses_steps(const Plan& plan, const BlockRequest& request) {
   return !plan.finer_subbands.empty() && !request.steps_known;
 }
-/// Keeps the steps of the step set 0 if they are to be chosen and the frame was coded with these
-/// before (coders/coded_before.h), as these blocks say, which were coded with them.
+/// Keeps the step set 0 if the step set is still to be chosen and these blocks, which were coded
+/// with it, vote that the frame was coded with its steps before (coders/coded_before.h).
 void keep_steps_if_coded_before(const Plan& plan, const CodedBlock* blocks,
                                 std::span<const uint32_t> share, BlockRequest& request);
 
-/// Whether a frame is coded with RDOQ: not where blocks have less than a byte each.
+/// Whether a frame is coded with RDOQ: not if its blocks have less than a byte each.
 bool may_use_rdoq(const Plan& plan, const ByteTargets& targets);
-/// Whether frames are coded as with effort 1 first. RDOQ then has the slope and the error to compare with.
+/// Whether frames are coded as with effort 1 first. RDOQ then knows the slope, and the error to
+/// compare with.
 bool codes_plain_first(const Plan& plan);
 /// BlockOrder::rdoq for thresholds that were predicted. @param floor  ByteTargets::floor
 SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds, uint16_t floor);
@@ -68,9 +68,10 @@ inline double step_error(const Plan& plan, const CodeBlock& block, uint32_t step
   if (plan.reversible) return 0;
   return distortion_weight(plan, block, step_set) * block.width * block.height / 12;
 }
-/// Least of squared error and bytes of a block, at an exchange rate. @param slope  error per byte
+/// The least cost of a block, squared error plus `slope` x bytes, over its points.
+/// @param slope  the exchange rate: error per byte
 double least_cost(const CodedBlock& coded, double slope);
-/// The same of the frame for which a share stands.
+/// The cost of the frame for which a share stands.
 /// @param slopes    log-slopes
 /// @param coded     CodedBlock of the share's block i
 template <typename Coded>
@@ -84,10 +85,10 @@ double cost_at(const Plan& plan, const BlockShare& share, uint32_t step_set,
   }
   return cost;
 }
-/// Thresholds for the larger sample: low enough to reach the slope that it predicts.
+/// Thresholds to code the larger sample to: low enough to reach the slope that it predicts.
 SlopeThresholds below_prediction(const SlopeThresholds& thresholds);
-/// The step set of a frame of which the larger sample predicts `thresholds`: `set`, with which it was
-/// coded, unless another one is better by more than a step.
+/// The step set of a frame whose larger sample was coded with `set` and predicts `thresholds`:
+/// `set`, unless another one is better by more than a step.
 uint32_t step_set_after(const Plan& plan, const SlopeThresholds& thresholds, uint32_t set);
 
 /// The requests of one frame: code request(), let rate control choose, then ask goes_on() whether
@@ -115,7 +116,7 @@ class EarlyStop {
              std::optional<uint32_t> step_set = {});
   /// What to code. A rule that predicts writes its thresholds here.
   BlockRequest& request() { return request_; }
-  /// Takes over the results of the request, of which a copy was coded.
+  /// Takes over the results of the request; the backend coded a copy of it.
   void take(const BlockRequest& coded);
   Round round() const { return round_; }
   /// How often blocks of the frame were coded again because a prediction was wrong.

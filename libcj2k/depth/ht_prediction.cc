@@ -12,15 +12,15 @@
 namespace cj2k {
 namespace {
 
-/// One block in so many of a share may choose a plane at the edge.
+/// One block in this many of a share may choose a plane at the edge.
 constexpr uint32_t kMostFarInShare = 256;
 /// Frames of fewer blocks are estimated from the larger sample.
 constexpr size_t kFewForSample = 4096;
 /// Predictions from the larger sample.
 constexpr int kMostHtPredictions = kMostHtOrders - 3;
 
-/// Whether coding at threshold `next` instead of the request's would take the same planes, with
-/// steps that are as good. @param slack  as in is_near_ht_step_set
+/// Whether threshold `next` takes the same planes as the request's threshold, with steps that are
+/// as good. @param slack  as in is_near_ht_step_set
 bool is_same_ht_coding(const Plan& plan, const BlockRequest& request, const SlopeThresholds& next,
                        int slack) {
   const SlopeThresholds& now = request.thresholds;
@@ -34,7 +34,7 @@ bool is_same_ht_coding(const Plan& plan, const BlockRequest& request, const Slop
          is_near_ht_step_set(weight, next[0], step_set, slack);
 }
 
-/// By how much the bytes of all blocks of the histogram leave the targets of a component unused, as
+/// How much of a component's targets all blocks of the histogram leave unused, in the unit of
 /// RateControl::unused_cap_steps; 0: a target is used up.
 int unused_steps(const Plan& plan, const ByteTargets& targets, uint32_t component,
                  const SlopeHistogram& histogram) {
@@ -101,8 +101,8 @@ bool HtPrediction::goes_on(const CodedBlock* blocks, SlopeHistogram& histogram) 
   return true;
 }
 
-/// Squared error and bytes of the frame where it is expected to end, by the estimates of the first
-/// share.
+/// Cost (squared error and bytes) of the frame at the slope where it is expected to end, by the
+/// estimates of the first share.
 double HtPrediction::estimated_cost(const CodedBlock* blocks) const {
   const BlockShare& share = first_share();
   return cost_at(plan_, share, request_.step_set, request_.thresholds,
@@ -115,8 +115,8 @@ void HtPrediction::keep_steps() {
   request_.steps_known = true;
 }
 
-/// Codes the larger sample, or all blocks if it has been coded often enough, or if the frame is small
-/// or irregular: then in full.
+/// Codes the larger sample. Codes all blocks instead if the sample has been coded often enough;
+/// codes them in full if the frame is small or irregular.
 bool HtPrediction::begin_larger() {
   request_.step_set = step_set_of(plan_, request_);
   const bool is_full = !is_regular_ || is_small_ht(plan_);

@@ -63,8 +63,7 @@ struct BlockOrder {
   /// Blocks vote on their steps (coders/coded_before.h). Needs step set 0.
   bool votes = false;
   HtPoints points = HtPoints::kNearSlope;  ///< coder = ht
-  /// coder = ht, HtPoints::kAll: the planes are those of all slopes from `thresholds` to these, which
-  /// are not below.
+  /// coder = ht, HtPoints::kAll: the planes of all slopes from `thresholds` up to these are coded.
   SlopeThresholds highest{};
   /// Per component, the log-slope at which rate control is expected to end, for RDOQ
   /// (coders/ebcot/rdoq.h); 0: none. Needs `anew`, and effort 2 or 3.

@@ -193,7 +193,7 @@ typedef enum cj2k_tile_parts {
   CJ2K_TILE_PARTS_COMPONENT = 2
 } cj2k_tile_parts;
 typedef enum cj2k_format { CJ2K_FORMAT_J2K = 0, CJ2K_FORMAT_JP2 = 1 } cj2k_format;
-/* Enumerated colour space of a JP2 file (T.800 I.5.3.3). sRGB and sYCC are those of the first three
+/* Enumerated colour space of a JP2 file (T.800 I.5.3.3). sRGB and sYCC describe the first three
  * components; opacity does not count. AUTO: grey if there are fewer than three, sYCC if they have
  * different subsampling, else sRGB. */
 typedef enum cj2k_colorspace {
@@ -221,16 +221,15 @@ typedef enum cj2k_transfer {
   CJ2K_TRANSFER_PQ = 6,
   CJ2K_TRANSFER_HLG = 7
 } cj2k_transfer;
-/* How far code-blocks are coded if a cap or `quality` limits what the codestream has of them. */
+/* How far code-blocks are coded if a cap or `quality` limits how much of each block is kept. */
 typedef enum cj2k_stop {
-  CJ2K_STOP_NONE = 0, /* every bit-plane */
-  CJ2K_STOP_EXACT =
-      1, /* as far as rate control looks, in a fraction of the time: meant to equal NONE;
-                          docs/stop.md has the rule and what is measured */
-  CJ2K_STOP_PST = 2, /* to the slope threshold of the GOP before, less stop_margin; loses
+  CJ2K_STOP_NONE = 0,  /* every bit-plane */
+  CJ2K_STOP_EXACT = 1, /* as far as rate control looks, in a fraction of the time: meant to equal
+                          NONE; docs/stop.md has the rule and the measurements */
+  CJ2K_STOP_PST = 2,   /* to the slope threshold of the GOP before, less stop_margin; loses
                           decibels at scene cuts */
-  CJ2K_STOP_PSB = 3, /* to the slope at which a table of the frame's passes fills the cap */
-  CJ2K_STOP_BPI = 4  /* all blocks of a frame to the same bit-plane */
+  CJ2K_STOP_PSB = 3,   /* to the slope at which a table of the frame's passes fills the cap */
+  CJ2K_STOP_BPI = 4    /* all blocks of a frame to the same bit-plane */
 } cj2k_stop;
 /* How block coding is divided into kernels on a GPU. */
 typedef enum cj2k_tier1 {
@@ -240,9 +239,9 @@ typedef enum cj2k_tier1 {
   CJ2K_TIER1_FUSED = 3    /* one kernel for both */
 } cj2k_tier1;
 
-/* Profiles of T.800 A.10. The first five have the numbers of Rsiz. Those with HT have the block coder
- * of Part 15 (HTJ2K): they are sets of rules of SMPTE ST 2067-21 and DICOM PS3.5, and Rsiz says no more
- * than Part 15. */
+/* Profiles of T.800 A.10. The first five have the numbers of Rsiz. Profiles with HT have the block
+ * coder of Part 15 (HTJ2K): they are sets of rules of SMPTE ST 2067-21 and DICOM PS3.5, and Rsiz says
+ * only Part 15. */
 typedef enum cj2k_profile {
   CJ2K_PROFILE_NONE = 0,
   CJ2K_PROFILE_0 = 1,
@@ -403,7 +402,7 @@ typedef struct cj2k_params {
                      with the same rate-distortion slope; 2^-8 .. 2^8, smaller is better; 0
                      (default): 2 if none of lossless, target_bytes, layer_rates and qfactor is
                      set, else no limit */
-  int32_t qfactor; /* quality of 1 (worst) to 100, on a scale like that of JPEG: fixes the quantiser
+  int32_t qfactor; /* quality of 1 (worst) to 100, on a scale like JPEG's: fixes the quantiser
                       steps of the 9/7, by what the eye sees of each subband and component. Blocks
                       are coded in full; max_frame_bytes and max_component_bytes remain caps.
                       Excludes lossless, quality, quant_step, target_bytes, layer_rates and the 5/3;
@@ -415,9 +414,9 @@ typedef struct cj2k_params {
                              (default) = 1700 samples, whatever the picture's size */
   cj2k_stop stop;         /* how far code-blocks are coded; default exact */
   int32_t effort; /* EBCOT: time spent for picture quality at the same bytes, 0 .. 3; default 1.
-                          0: as 1. 2 and 3: rate-distortion optimised quantisation
-                          (docs/effort.md), on the CPU, with stop exact or none; lossless
-                          excepted, where it changes nothing */
+                          0: the same as 1. 2 and 3: rate-distortion optimised quantisation
+                          (docs/effort.md), on the CPU, with stop exact or none. lossless ignores
+                          it */
   int32_t stop_margin; /* PST: how far coding goes below the threshold of the GOP before, in 1/256
                           octave of slope; 0 .. 4096; default 128 */
 

@@ -313,7 +313,7 @@ Status print_flags(const Row& row, int32_t sum, const Log& log, TextOut* out) {
     if ((rest & 1) == 0) continue;
     const char* name = value_name(row.name, int64_t{1} << bit);
     if (name == nullptr)
-      return log.fail(Status::kInvalid, "%s %d is no sum of %s", row.name, sum, row.values);
+      return log.fail(Status::kInvalid, "%s %d is not a sum of %s", row.name, sum, row.values);
     if (out->size() > 0) out->add("+");
     out->add(name);
   }
@@ -380,8 +380,7 @@ Status print(const Row& row, const cj2k_params& p, const Log& log, TextOut* out)
       const auto value = get<int32_t>(p, row.offset);
       const char* name = value_name(row.name, value);
       if (name == nullptr)
-        return log.fail(Status::kInvalid, "%s %d is no number of one of %s", row.name, value,
-                        row.values);
+        return log.fail(Status::kInvalid, "%s %d is not one of %s", row.name, value, row.values);
       out->add(name);
       return Status::kOk;
     }

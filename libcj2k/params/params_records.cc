@@ -83,8 +83,8 @@ Status print_progressions(const cj2k_params& p, const Log& log, TextOut* out) {
     const auto order = static_cast<int32_t>(entry.progression);
     const std::string_view name = name_at(order_names(), order);
     if (name.empty()) {
-      return log.fail(Status::kInvalid, "poc[%d].progression %d is no number of one of %s", i,
-                      order, order_names().data());
+      return log.fail(Status::kInvalid, "poc[%d].progression %d is not one of %s", i, order,
+                      order_names().data());
     }
     if (i > 0) out->add("/");
     out->add_numbers({entry.resolution_begin, entry.component_begin, entry.layer_end,

@@ -11,11 +11,12 @@ namespace cj2k {
 
 /// The factor of a subband: its visual weight (plan_visual.h) to the power 2 * visual_strength; 1 with
 /// tune = mse, for LL and for opacity. Subsampling counts as levels: a chroma plane of half the width
-/// has one level less along rows. So does the viewing distance: twice as far is one level finer.
-/// Levels that are not whole are on a line in log(weight); below the finest one, its weight is kept.
+/// has one level less along rows. The viewing distance also counts as levels: twice as far is one
+/// level finer. Weights between two levels lie on a line in log(weight); below the finest level,
+/// its weight is kept.
 /// @param params   resolved
-/// @param use_mct  components 1 and 2 are colour differences, as with colorspace sycc. Without
-///                 them, and with X'Y'Z', all components have the weights of luma
+/// @param use_mct  components 1 and 2 are colour differences, like those of colorspace sycc.
+///                 Without them, and with X'Y'Z', all components have the weights of luma
 double tune_weight(const cj2k_params& params, bool use_mct, int component, int level,
                    Orientation orientation);
 

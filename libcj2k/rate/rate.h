@@ -21,7 +21,7 @@
 
 namespace cj2k {
 
-/// Bytes with headers and no code-block data. A cap below these cannot be met.
+/// Bytes of the headers without any code-block data. A smaller cap cannot be met.
 struct SmallestBytes {
   uint64_t frame;
   uint64_t component;  ///< packets of the component that takes the most bytes
@@ -43,10 +43,10 @@ class RateControl {
   /// points down to the quality threshold go in. Deterministic: yes. Allocates: not after the first
   /// frames.
   void allocate(const CodedBlock* blocks);
-  /// Takes over what a device has chosen by the same rules, in place of `allocate`.
+  /// Takes over what a device has chosen by the same rules. It replaces `allocate`.
   /// @param frame  valid as long as the selection is used
   void adopt(const FinalFrame& frame);
-  /// The quantisation of the frame, for those who read the selection.
+  /// The quantisation of the frame, for the readers of the selection.
   void set_step_set(uint32_t step_set) { selection_.step_set = step_set; }
 
   const RateLimits& limits() const { return limits_; }
@@ -94,7 +94,7 @@ class RateControl {
     uint64_t body = 0;          ///< bytes of code-block data
   };
 
-  /// What a single point that is tried has changed.
+  /// What trying a single point has changed.
   struct Trial {
     size_t candidate;
     PrecinctState state;

@@ -41,7 +41,7 @@ class SlopeHistogram {
   uint32_t lowest_slope(uint32_t first, uint32_t end, uint64_t bytes) const;
 
  private:
-  /// The slopes that bytes were added at: all entries outside are 0. Pictures use a tenth of them.
+  /// The range of slopes with bytes: all entries outside are 0. Pictures use a tenth of the slopes.
   struct Range {
     uint32_t lowest = kAboveAllSlopes, end = 0;
     void add(uint32_t slope) {
@@ -55,7 +55,7 @@ class SlopeHistogram {
 };
 
 /// The thresholds of StopRule::kPredicted, from a coded sample.
-/// @param blocks   [plan.blocks]; those of the sample are coded
+/// @param blocks   [plan.blocks]; the blocks of the sample are coded
 /// @param sample   BlockSample::blocks
 /// @param weights  BlockSample::weights
 SlopeThresholds predict_thresholds(const Plan& plan, const CodedBlock* blocks,

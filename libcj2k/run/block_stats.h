@@ -8,8 +8,8 @@
 
 namespace cj2k {
 
-/// Adds what a frame's blocks say: passes, bytes, and, unless params.measure_mse, the squared error of
-/// each component, which is not divided by its samples yet.
+/// Adds the passes and bytes of a frame's blocks to the statistics; without params.measure_mse also
+/// the squared error of each component, not yet divided by its samples.
 void add_block_stats(const Plan& plan, const Selection& selection, cj2k_stats* stats);
 
 }  // namespace cj2k

@@ -114,7 +114,7 @@ class Gop {
   std::vector<std::unique_ptr<Frame>> frames_;  ///< [gop]
   std::vector<cj2k_stats> stats_;               ///< [gop]
   std::vector<uint32_t> live_;                  ///< frames without an error so far
-  std::vector<uint32_t> open_;                  ///< those of live_ that have blocks to code
+  std::vector<uint32_t> open_;                  ///< frames of live_ that have blocks to code
   std::vector<BlockRequest> requests_;
   std::vector<FetchRequest> fetches_;
   std::unique_ptr<PictureError> error_;  ///< with measure_mse

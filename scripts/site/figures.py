@@ -27,6 +27,7 @@ EFFORT = RESULTS / "2026-11-23_effort_stills.tsv"
 TUNE = RESULTS / "2026-11-23_tune_stills.tsv"
 HT = RESULTS / "2026-11-22_ht_openjph.tsv"
 STOPS = RESULTS / "2026-11-21_stop_strategies.tsv"
+EXAMPLE = RESULTS / "2026-11-24_rate_example.md"
 
 # encoder of PEERS and HT: its name, colour and mark
 LOOKS = {"cj2k": ("libcj2k", "a", "dot"), "cj2k:effort=2": ("libcj2k, effort 2", "d", "diamond"),
@@ -209,8 +210,8 @@ def label(figure, x, y, width, height, lines, fill="fill"):
 
 
 def hull():
-    """The block `skin` of the example in docs/rate-control.md: its passes, and the hull that rate control chooses from."""
-    text = (ROOT / "docs/rate-control.md").read_text(encoding="utf-8")
+    """The block `skin` of the example of rate control: its passes, and the hull that rate control chooses from."""
+    text = EXAMPLE.read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| \d [\w-]+ \| (\d+) \| \d+ \| ([\d.]+) \| ?(\**\d*)", text, re.MULTILINE)
     figure = Figure(420, 330)
     left, top, right, bottom = 56, 60, 404, 270

@@ -4,13 +4,13 @@
 """What samples/cluster costs, and how it scales:
 
     cluster.py measure --ffmpeg FFMPEG [--film FILM] > tests/bench/results/DATE_cluster.json
-    cluster.py tables tests/bench/results/DATE_cluster.json            the Markdown of docs/cluster.md, between its marks
+    cluster.py tables tests/bench/results/DATE_cluster.json            the Markdown of DATE_cluster_scaling.md, between its marks
 
 `measure` runs encode.sh and segment.sh on a film of 4K, 4:2:2, 10 bits at 250 Mbit/s (a generated one in ProRes by default), and
 notes processor time, which other programs on the machine hardly change. Each figure is the median of --runs runs. With Slurm
 installed and as root it also measures what a task costs there (wall time, on four slurmd of its own).
 
-`tables` puts these figures into the model that docs/cluster.md explains. No number in the tables is typed.
+`tables` puts these figures into the model that DATE_cluster_scaling.md explains. No number in the tables is typed.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tables in docs/cluster.md are those of tests/bench/cluster.py, and its model is sound."""
+"""The tables of how a cluster scales are those of tests/bench/cluster.py, and its model is sound."""
 
 import importlib.util
 import json
@@ -10,7 +10,7 @@ import pathlib
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs/cluster.md"
+DOCUMENT = ROOT / "tests/bench/results/2026-11-24_cluster_scaling.md"
 BEGIN, END = "<!-- tables: begin, by tests/bench/cluster.py tables -->\n", "<!-- tables: end -->"
 
 

@@ -12,7 +12,7 @@
 #include "cuda/tier1_coder.h"
 #include "device/kernel_check.h"
 
-// core/ comes after simt/, because both define CJ2K_SIMT_HD.
+// The headers of what is tested.
 #include "coders/hull.h"
 #include "core/distortion.h"
 #include "core/ebcot/segments.h"
@@ -139,7 +139,7 @@ Coded code(const Tier1Job& job, uint32_t style, bool reversible, uint64_t seed) 
   return coded;
 }
 
-/// Writes bit-planes in the layout of kernels.h.
+/// Writes bit-planes in the layout of kernels/ebcot/quantize.h.
 void write_planes(const TestBlock& source, uint64_t* words) {
   const int width = source.width(), bits = source.bit_planes();
   const size_t words_wide = static_cast<size_t>((width + 15) / 16);

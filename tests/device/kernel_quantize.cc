@@ -19,8 +19,8 @@ using namespace cj2k::simt::test;
 
 namespace {
 
-/// Writes the block's planes in the layout of kernels.h. Words that a block does not write stay as
-/// they are.
+/// Writes the block's planes in the layout of kernels/ebcot/quantize.h. Words that a block does not
+/// write stay as they are.
 void expect_planes(const cuda::QuantizeJob &job, bool reversible, const uint32_t *samples,
                    uint64_t *words, uint32_t *magnitudes) {
   const size_t width = job.width, height = job.height;

@@ -7,7 +7,7 @@
 
 #include "device/kernel_check.h"
 
-// core/ comes after simt/, because both define CJ2K_SIMT_HD.
+// The headers of what is tested.
 #include "core/stop.h"
 #include "kernels/rate/resume.h"
 

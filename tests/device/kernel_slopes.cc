@@ -11,7 +11,7 @@
 
 #include "device/kernel_check.h"
 
-// core/ comes after simt/, because both define CJ2K_SIMT_HD.
+// The headers of what is tested.
 #include "coders/hull.h"
 #include "core/stop.h"
 #include "depth/early_stop.h"

@@ -8,7 +8,7 @@
 
 #include "device/kernel_check.h"
 
-// core/ comes after simt/, because both define CJ2K_SIMT_HD.
+// The headers of what is tested.
 #include "kernels/ebcot/tier1_launch.h"
 
 namespace cj2k::cuda {

@@ -12,7 +12,7 @@
 
 #include "device/kernel_check.h"
 
-// core/ comes after simt/, because both define CJ2K_SIMT_HD.
+// The headers of what is tested.
 #include "core/ebcot/coding_passes.h"
 #include "core/slope.h"
 #include "cuda/rate_tables.h"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The launchers of sample_kernels.cuh, in the way of kernels.h: no CUDA types and no kernel code.
+// The launchers of sample_kernels.cuh, like those in kernels/: no CUDA types and no kernel code.
 #pragma once
 
 #include <cstdint>

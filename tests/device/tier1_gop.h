@@ -17,7 +17,7 @@
 
 #include "device/support.h"
 
-// core/ comes after simt/, because both define CJ2K_SIMT_HD.
+// The headers of what is tested.
 #include "core/ebcot/segments.h"
 #include "core/slope.h"
 #include "core/stop.h"
@@ -59,7 +59,7 @@ inline Item make_item(int width, int height, std::vector<int> planes, uint64_t s
   return item;
 }
 
-/// Writes bit-planes in the layout of kernels.h.
+/// Writes bit-planes in the layout of kernels/ebcot/quantize.h.
 inline void write_planes(const TestBlock& source, uint64_t* words) {
   const int width = source.width();
   const size_t words_wide = static_cast<size_t>((width + 15) / 16);

@@ -48,6 +48,21 @@ def main():
         (root / "docs/page.md").write_text("# Part\n`samples/encode` [here](#part)", encoding="utf-8")
         result = check(script, root)
         assert result.returncode == 0, result.stdout
+        check_symbols(script, root)
+
+
+def check_symbols(script, root):
+    """Symbols that no source has together with their class are found, but not in the history."""
+    names = "`Plan::of` `Plan::gone(x)` `plan::Plan::gone` `Gone::of` `Plan::~Plan` `std::gone` Plan::gone\n`a::far`"
+    for path in ("docs/page.md", "CHANGELOG.md", "tests/bench/results/page.md"):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(names, encoding="utf-8")
+    (root / "README.md").write_text("", encoding="utf-8")
+    (root / "libcj2k/plan/plan.h").write_text("struct Plan { static Plan of(); };\nint a;", encoding="utf-8")
+    (root / "libcj2k/plan/plan.cc").write_text("int far;", encoding="utf-8")
+    found = [line.removesuffix(" does not exist") for line in check(script, root).stdout.splitlines()[:-1]]
+    assert found == ["docs/page.md:1: Plan::gone", "docs/page.md:1: plan::Plan::gone", "docs/page.md:1: Gone::of",
+                     "docs/page.md:2: a::far"], found
 
 
 main()

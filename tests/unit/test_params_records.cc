@@ -79,7 +79,7 @@ TEST_CASE("params: text of poc") {
   CHECK(cj2k::get_param(p, "poc", text, sizeof text, m.log) == Status::kOk);
   p.poc[31].progression = static_cast<cj2k_progression>(5);
   CHECK(cj2k::get_param(p, "poc", text, sizeof text, m.log) == Status::kInvalid);
-  CHECK(m.last() == "poc[31].progression 5 is no number of one of lrcp|rlcp|rpcl|pcrl|cprl");
+  CHECK(m.last() == "poc[31].progression 5 is not one of lrcp|rlcp|rpcl|pcrl|cprl");
 }
 
 TEST_CASE("params: rules of poc") {

@@ -99,7 +99,8 @@ std::string set_value(Options& options, const std::string& name, const std::stri
   }
   if (name == "--fps") {
     FrameRate rate;
-    if (!parse_rate(value, rate)) return "--fps " + value + " is not a rate as 24 or 24000/1001";
+    if (!parse_rate(value, rate))
+      return "--fps " + value + " must be a rate, e.g. 24 or 24000/1001";
     options.fps = rate;
     return "";
   }

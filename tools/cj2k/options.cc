@@ -42,7 +42,7 @@ double parse_bitrate(const std::string& value) {
   else if (*end == 'G')
     rate *= 1e9, ++end;
   if (end == value.c_str() || *end != '\0' || !(rate >= 1000 && rate <= 1e12))
-    throw UsageError("--bitrate " + value + " is not a rate from 1k to 1000G, as 250M");
+    throw UsageError("--bitrate " + value + " must be 1k to 1000G, e.g. 250M");
   return rate;
 }
 
@@ -93,7 +93,7 @@ const std::vector<ToolOption>& tool_options() {
        "pictures that are read at the same time [one per core, at most 16]",
        [](O& o, S& v) { o.readers = static_cast<int>(parse_number("--readers", v, 1, 256)); }},
       {"bitrate", "", "RATE", kReports,
-       "bit/s, as 250M, at --fps frames a second: sets target_bytes to RATE / 8 / fps",
+       "bit/s, e.g. 250M, at --fps frames a second: sets target_bytes to RATE / 8 / fps",
        [](O& o, S& v) { o.bitrate = parse_bitrate(v); }},
       {"fps", "", "RATE", kReports, "the same as --frame_rate",
        [](O& o, S& v) { o.params.emplace_back("frame_rate", v); }},
@@ -107,7 +107,7 @@ const std::vector<ToolOption>& tool_options() {
        "standard output",
        [](O& o, S& v) { o.stat = v; }},
       {"progress", "", "", kReports,
-       "the progress line even where the standard error is no terminal",
+       "the progress line even if the standard error is not a terminal",
        [](O& o, S&) { o.progress = true; }},
       {"quiet", "", "", kReports, "errors alone", [](O& o, S&) { o.quiet = true; }},
       {"verbose", "v", "", kReports, "also what the library has to tell",

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// cj2k: the command line. Three kinds of options: those of the tool (kToolOptions), those of the library, which come from
+// cj2k: the command line. Three kinds of options: those of the tool (tool_options), those of the library, which come from
 // cj2k_params_describe, and the flags of other encoders (flags.h).
 #ifndef CJ2K_TOOLS_OPTIONS_H_
 #define CJ2K_TOOLS_OPTIONS_H_

@@ -294,7 +294,8 @@ std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes
   int status = avcodec_open2(context.get(), codec, &options);
   av_dict_free(&options);
   if (status == AVERROR(EINVAL) && !trc.empty())
-    throw UsageError(path + ": --trc " + trc + " is no transfer function of FFmpeg's EXR decoder");
+    throw UsageError(path + ": --trc " + trc +
+                     " is not a transfer function of FFmpeg's EXR decoder");
   packet->buf = bytes.buffer.release();
   packet->data = packet->buf->data;
   packet->size = static_cast<int>(bytes.size);

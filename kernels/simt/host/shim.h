@@ -86,7 +86,7 @@ enum class Fault {
   kNone,
   kOutOfMemory,   ///< the call returns "out of memory" and does nothing
   kRefused,       ///< the call returns an error that is not sticky ("launch out of resources")
-  kLaunchFailed,  ///< the call returns "launch failed", sticky: so does every later call
+  kLaunchFailed,  ///< the call and every later one return "launch failed" (sticky)
   kDeviceLost,    ///< the call returns "unknown error", sticky in all contexts
   kAsyncFailure,  ///< the call succeeds; the next that waits or queries fails as kLaunchFailed
   kHang,          ///< the next launch succeeds, and its kernel never ends

@@ -20,11 +20,12 @@
 
 namespace cj2k {
 
-/// The part of s that Y aims at. Rate control may cut Cb and Cr elsewhere, so all of it gains less.
+/// The part of s that Y aims at. All of s gains less, because rate control may cut Cb and Cr
+/// elsewhere.
 inline constexpr double kColourShift = 0.875;
 
-/// Whether RDOQ looks at more than one component. Not with tune = visual: to the eye, the errors of
-/// luma and of colour are separate.
+/// Whether RDOQ looks at more than one component. It does not with tune = visual: the eye sees the
+/// errors of luma and of colour separately.
 bool couples_colours(const Plan& plan);
 
 /// The blocks of a plan in the order that couples_colours asks for. The three blocks of a triple
@@ -32,7 +33,8 @@ bool couples_colours(const Plan& plan);
 struct ColourOrder {
   std::vector<uint32_t> triples;  ///< three after three
   std::vector<uint32_t> rest;     ///< those of further components, rising
-  /// The same for some of the blocks, rising, and the others of their triples. Throws std::bad_alloc.
+  /// The order of some of the blocks, rising, and of the other blocks of their triples.
+  /// Throws std::bad_alloc.
   ColourOrder some(std::span<const uint32_t> blocks) const;
 };
 /// Empty unless couples_colours. Throws std::bad_alloc.
@@ -40,7 +42,7 @@ ColourOrder colour_order(const Plan& plan);
 
 /// The block of component 0 at the place of a block of component 0, 1 or 2.
 uint32_t luma_block(const Plan& plan, uint32_t block);
-/// What an error of the block's component, 1 or 2, shifts Y by: kColourShift * g.
+/// By how much an error of the block's component, 1 or 2, shifts Y: kColourShift * g.
 float colour_factor(const Plan& plan, uint32_t block);
 
 /// A coded block, and where it is cut. A sample's bits below `plane` are unknown to a decoder; with
@@ -53,8 +55,8 @@ struct ChromaBlock {
   ptrdiff_t coefficient_stride;
   float step;
   int plane;  ///< 0 .. 31; 31: nothing is decoded
-  /// The last pass is a significance pass. Samples that it makes significant are taken to be all
-  /// whose highest bit is `plane`.
+  /// The last pass is a significance pass. It is taken to make every sample significant whose
+  /// highest bit is `plane`.
   bool upper;
   float factor;
 };

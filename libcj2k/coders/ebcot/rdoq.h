@@ -6,11 +6,11 @@
 // added. Any decoder of Part 1 reads the result. docs/effort.md explains it.
 //
 // The model. The block is assumed to be cut after a pass of kind `kind` of plane p = `plane`.
-//   R  bits in that part: for each decision, the cost of its context and bit. Costs are measured
+//   R  bits up to the cut: for each decision, the cost of its context and bit. Costs are measured
 //      on the block itself, as log2(decisions / decisions of that bit) over plane p, with plane
-//      p + 1 where p has fewer than kFewDecisions. Raw decisions and the two of UNIFORM cost 1. They
-//      are measured once, and again where the highest plane has become empty.
-//   D  squared error of what a decoder reconstructs from that part at mid-point, against the
+//      p + 1 if p has fewer than kFewDecisions. Raw decisions and the two of UNIFORM cost 1. Costs
+//      are measured once, and again if the highest plane has become empty.
+//   D  squared error of what a decoder reconstructs up to the cut at mid-point, against the
 //      coefficient before quantisation.
 // A change is accepted if it lowers D + lambda R. All of it is integer arithmetic: R in 1/256 bit,
 // D in 4^p / 2^20 squared units.
@@ -19,27 +19,31 @@
 // at s = p + 1, with q = m >> s:
 //   down  to (q << s) - 1, if q > 0
 //   up    to 1 << s, if q = 0
-// A change is not tried if D, for a decoder that has all planes from s on, rises by more than lambda
-// times kZeroGate bits (q = 1 down) or kGate bits (others), if it changes a bit of plane
-// p + kTrackedPlanes or above, or if the coefficient is kMostUnits * 2^p or more. Up from 0, D must
-// fall. Nor is a change tried if the plane in which the sample becomes significant changes and the
-// sample's own decisions, its neighbours taken as they end, fail by more than some bits: neighbours
-// seldom make up for that. These are kSlack bits if plane p alone changes, kSlackLater after the first
-// round, and none up from 0 if there is one round. If higher planes change they are none; but in the
-// first of two rounds or more, changes down of these are not asked at all.
+// A change is not tried in any of these cases:
+//   - D, for a decoder that has all planes from s on, rises by more than lambda times kZeroGate
+//     bits (q = 1 down) or kGate bits (others); up from 0, D does not fall;
+//   - it changes a bit of plane p + kTrackedPlanes or above;
+//   - the coefficient is kMostUnits * 2^p or more;
+//   - the plane in which the sample becomes significant changes, and the sample's own decisions,
+//     with its neighbours as they end, fail by more than a slack: neighbours seldom make up for
+//     that.
+// The slack is kSlack bits if plane p alone changes, kSlackLater after the first round, and none up
+// from 0 if there is one round. Changes to higher planes get no slack, except that the first round
+// of several accepts downward changes unchecked.
 //
-// Nothing is tried in a block where no pass up to the cut lowers D + lambda R, taken with the passes
-// before it: it would end without a byte. This is asked where the tracked planes hold all bits.
+// Nothing is tried in a block if no pass up to the cut, with the passes before it, lowers
+// D + lambda R: the block would end without a byte. This is checked if the tracked planes hold all
+// bits.
 //
 // What is counted for a change. If the plane in which the sample becomes significant stays, only
 // the sample's own refinement decisions change. Otherwise decisions of plane p up to the highest
-// changed bit are counted: those of clean-up passes in columns x - 1 .. x + 1 of the stripes of rows
-// y - 1 .. y + 1, those of other passes in these columns of the rows y - 1 .. y + 1. Which samples the
-// significance pass codes is found anew in these rows and taken as last found outside of them.
+// changed bit are counted, in columns x - 1 .. x + 1: for clean-up passes in the stripes of rows
+// y - 1 .. y + 1, for other passes in these rows. In these rows, the samples that the significance
+// pass codes are found anew; outside, they are taken as last found.
 //
 // Samples are visited in nine groups by (x mod 3, y mod 3), y slowest, which suits parallel
-// machines. Rounds after the first visit only samples that have changed, or one beside which has
-// changed, since their last visit.
+// machines. Rounds after the first visit a sample only if it, or a sample beside it, has changed
+// since the last visit.
 #pragma once
 
 #include <cstddef>
@@ -88,13 +92,13 @@ struct RdoqResult {
   /// What each pass removes, in units of CodingPass::distortion, beyond what tier-1 counts: tier-1
   /// takes the magnitudes for the coefficients. Passes of the planes below p are not corrected.
   int64_t removed[kMaxPasses];
-  /// Squared units of the quantised coefficient that all planes would remove beyond that.
+  /// The same for all planes together, in squared units of the quantised coefficient.
   double total;
 };
 
 inline constexpr int kRdoqMaps = 12;
 
-/// Coefficients below 3/4 of 2^p are left as they are: significance never pays.
+/// Coefficients below 3/4 of 2^p stay as they are: significance never pays.
 inline constexpr int32_t kLeastValue = 3 << (kRdoqFraction - 2);
 
 /// Most words of 64 samples of a row: one for each row of a narrow block.
@@ -131,13 +135,13 @@ void rdoq_block(const RdoqBlock& block, RdoqScratch& scratch, RdoqResult* result
 /// @param weight  squared error of the picture per squared unit of quantised coefficient
 double rdoq_lambda(uint16_t slope, double weight);
 
-/// Where a block is cut in most cases at this lambda. With x = log4(lambda) + 3/4: if the fraction of
-/// x is below a half, after the significance pass of plane floor(x), else after the clean-up pass of
-/// plane floor(x) + 1; at least plane 0. Plane 0 of 5/3 leaves no error, so it is worth twice as much:
-/// if x is below 1, x - 1/2 takes its place.
+/// Where a block is cut in most cases at this lambda. With x = log4(lambda) + 3/4: after the
+/// significance pass of plane floor(x) if the fraction of x is below a half, else after the
+/// clean-up pass of plane floor(x) + 1; at least plane 0. Plane 0 of 5/3 leaves no error, so it is
+/// worth twice as much: x - 1/2 replaces an x below 1.
 int rdoq_plane(double lambda, bool reversible, PassKind* kind);
-/// The lowest plane that is worth coding after RDOQ, if rate control does not end further than
-/// kRdoqDepth below `slope`.
+/// The lowest plane that is worth coding after RDOQ, if rate control ends at most kRdoqDepth below
+/// `slope`.
 int lowest_rdoq_plane(uint16_t slope, double weight, bool reversible);
 
 }  // namespace cj2k

@@ -71,13 +71,13 @@ struct Model {
   int highest_changed(uint32_t m, uint32_t other) const;
 };
 
-/// Whether a sample's own decisions are asked before a trial.
+/// Whether a sample's own decisions are checked before a trial.
 /// @param highest  the highest plane, less p, that changes
 /// @param up       the magnitude grows
 inline bool asks_own(int rounds, bool is_first, int highest, bool up) {
   return highest == 0 || up || rounds == 1 || !is_first;
 }
-/// By how much they may fail.
+/// The slack by which they may fail.
 inline int slack(int rounds, bool is_first, int highest, bool up) {
   if (highest > 0) return 0;
   if (rounds == 1) return up ? 0 : kSlack;

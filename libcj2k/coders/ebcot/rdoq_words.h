@@ -28,13 +28,13 @@ const uint64_t* mask_of(RdoqScratch& scratch, int map);
 /// rdoq::load.
 void load(const RdoqBlock& block, RdoqScratch& scratch);
 
-/// Makes the masks of the tracked planes, but that of the significance pass of the highest plane,
-/// which has none, and counts the decisions. Errors are not counted. Deterministic: yes; the result
-/// does not depend on the instruction set. Allocates: no.
+/// Makes the masks of the tracked planes and counts the decisions. The highest plane has no
+/// significance pass, so no mask of it. Errors are not counted. Deterministic: yes; the result does
+/// not depend on the instruction set. Allocates: no.
 void count(const RdoqBlock& block, const rdoq::Model& model, RdoqScratch& scratch,
            rdoq::PassCounts counts[kTrackedPlanes]);
 
-/// Fills in scratch.candidates: the samples of which Model::changed gives another magnitude.
+/// Fills in scratch.candidates: the samples to which Model::changed gives another magnitude.
 void find_candidates(const RdoqBlock& block, const rdoq::Model& model, RdoqScratch& scratch);
 
 }  // namespace cj2k::simd::rdoq_words

@@ -31,14 +31,14 @@ inline constexpr uint32_t kMaxHtRefinementBytes = 1280;
 
 /// The passes below a cleanup pass.
 struct HtRefinement {
-  uint32_t sig_prop_bytes;  ///< of the segment that has SigProp alone; 0: no sample is a member
+  uint32_t sig_prop_bytes;  ///< of the segment with SigProp alone; 0: SigProp codes no sample
   uint32_t both_bytes;      ///< of the segment that has SigProp and MagRef
   /// Squared error that the passes remove, as CodingPass::distortion (core/distortion.h) of plane
   /// p - 1.
   int64_t sig_prop_distortion, mag_ref_distortion;
 };
 
-/// Of the samples of a block; [k] is of plane `plane` + k.
+/// Counts over the samples of a block; [k] is for plane `plane` + k.
 struct HtCounts {
   uint32_t significant[kHtNearPlanes];  ///< samples of 2^(plane + k) or more
   uint64_t left[kHtNearPlanes];         ///< sums for ht_left_error (core/ht/plane_choice.h)
@@ -51,9 +51,9 @@ struct HtCounts {
 ///   @return bytes of the segment, at least 2
 /// ht_refinement: codes plane `plane` - 1 below a cleanup pass of `plane` >= 1.
 ///   @param causal      with CJ2K_STYLE_VSC
-///   @param reversible  the samples are those of the 5/3
-///   @param sig_prop, both  kMaxHtRefinementBytes each: the two segments that may be chosen from.
-///                          `both` may be null: then there is SigProp alone, and both_bytes is 0
+///   @param reversible  the samples come from the 5/3
+///   @param sig_prop, both  kMaxHtRefinementBytes each: the two segments to choose from. If `both`
+///                          is null, only SigProp is coded, and both_bytes is 0
 /// ht_count: what is known of planes `plane` .. plane + kHtNearPlanes - 1 before they are coded.
 ///   @param plane       0 .. 30
 ///   @param bit_planes  of the block's magnitudes, 1 .. 31

@@ -32,14 +32,14 @@ struct HtPlane {
   int passes;  ///< ht_passes
   uint32_t cleanup_bytes;
   double left;              ///< ht_left_error of the planes below
-  HtRefinement refinement;  ///< if passes > 1; of MagRef if passes > 2
-  /// The byte of the segment of both refinement passes where the one of SigProp alone ends.
+  HtRefinement refinement;  ///< set if passes > 1; its MagRef part if passes > 2
+  /// The last byte of SigProp in the segment of both refinement passes.
   uint8_t sig_prop_last;
   /// The segments; null on a device.
   const uint8_t *cleanup, *sig_prop, *both;
 };
 
-/// The cleanup planes of a block, of which there may be none.
+/// The cleanup planes of a block; possibly none.
 /// @param weight      distortion_weight of the block
 /// @param slopes      for which it is coded
 /// @param bit_planes  of the block's magnitudes
@@ -51,7 +51,7 @@ inline bool is_small_ht(const Plan& plan) {
   return plan.params.coder == CJ2K_CODER_HT && plan.blocks.size() < kFewHtBlocks;
 }
 
-/// The points to make of a block's planes, where `asked` are wanted.
+/// The points to make of a block's planes if `asked` are wanted.
 HtPoints ht_points_to_make(uint16_t threshold, const HtPlanes& planes, HtPoints asked);
 
 /// The passes to code by HtPoints::kNearSlope.
@@ -60,15 +60,15 @@ HtPasses ht_passes_to_code(const CodeBlock& block, double weight, const HtPlanes
                            uint16_t threshold, double total, const double* left,
                            const uint32_t* significant);
 
-/// Counts which planes blocks choose. Of photographs, hardly one takes the plane at either end of
-/// ht_planes_at. In frames where some do, others would take planes beyond: charts, text, and pictures
-/// that were coded before, whose samples are multiples of something coarse.
+/// Counts which planes blocks choose. In photographs, hardly a block takes the plane at either end
+/// of ht_planes_at. In frames where some do, others would take planes beyond: charts, text, and
+/// pictures that were coded before, whose samples are multiples of a coarse step.
 class HtChoices {
  public:
   /// Adds what block `index` has at its hull point `points`, counted from 1; 0: nothing.
   void add(const Plan& plan, uint32_t index, const CodedBlock& coded, int points, uint16_t slope,
            uint32_t step_set);
-  /// @param most  one in so many may be at an end
+  /// @param most  one block in `most` may be at an end
   bool are_regular(uint32_t most) const { return far_ * most <= all_; }
 
  private:

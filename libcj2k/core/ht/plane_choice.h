@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which cleanup planes of an HT block rate control can want at a slope. Each plane costs a whole
+// Which cleanup planes of an HT block rate control may choose at a slope. Each plane costs a whole
 // cleanup pass, so it pays to know them before coding.
 #pragma once
 
@@ -19,13 +19,13 @@ namespace cj2k {
 /// Planes [lowest, end).
 struct HtPlanes {
   int lowest, end;
-  bool is_all = false;  ///< no plane below may be coded
+  bool is_all = false;  ///< no plane below `lowest` may be coded
 };
 
 /// Which points of a block a call makes.
 enum class HtPoints : uint8_t {
-  kNearSlope,  ///< those that the threshold may choose (ht_passes_near)
-  kAll,        ///< of the planes of the threshold
+  kNearSlope,  ///< the points that may be chosen at the threshold (ht_passes_near)
+  kAll,        ///< all points of the planes of the threshold
   kEstimate,   ///< cleanup passes at all planes with estimated lengths, to predict from; not coded
 };
 
@@ -49,14 +49,14 @@ CJ2K_HD constexpr int ht_lowest_plane(double weight, uint16_t slope, uint32_t st
   return position < 0 ? 0 : position / kHtPlaneSlopes;
 }
 
-/// Planes that rate control may want at one slope.
+/// Planes that rate control may choose at one slope.
 inline constexpr int kHtNearPlanes = 4;
 
 /// At a slope, all coefficients want about the same step in the picture: S^2 = 6 slope / (8 ln 2),
 /// from D = S^2 / 12 and dD/dR = -2 ln 2 D per bit, as in quality_slope with S twice as large for
-/// the dead zone. Measured, photographs take plane floor(log2 S) or the one above, with its
-/// refinement passes. Sharp edges and text also take the next one above, and blocks of few bytes the
-/// one below: there a plane may cost no whole byte.
+/// the dead zone. Measured: photographs take plane floor(log2 S) or the one above, with its
+/// refinement passes. Sharp edges and text also take the next one above. Blocks of few bytes also
+/// take the one below, because a plane may cost less than a byte there.
 /// @param weight      squared error of the picture per squared unit of quantised coefficient
 /// @param slopes      the lowest and the highest; lowest 0: all planes
 /// @param bit_planes  of the block's magnitudes
@@ -68,15 +68,15 @@ CJ2K_HD constexpr HtPlanes ht_planes_at(double weight, SlopeRange slopes, int bi
   return {lowest, end < bit_planes ? end : bit_planes};
 }
 
-/// Passes of a cleanup plane, where coding goes down to plane `lowest`: cleanup; with SigProp; with
-/// SigProp and MagRef. At the lowest plane, MagRef would make a step of half of S or less. Measured:
-/// of 35,198 points chosen, 1 had it, while SigProp alone is chosen where bytes are left over.
+/// Passes of a cleanup plane if coding goes down to plane `lowest`. 1: cleanup; 2: with SigProp;
+/// 3: with SigProp and MagRef. At the lowest plane, MagRef would make a step of S / 2 or less.
+/// Measured: 1 of 35,198 chosen points had it. SigProp alone is chosen where bytes are left over.
 CJ2K_HD constexpr int ht_passes(int plane, int lowest, HtPoints points) {
   if (plane == 0 || points == HtPoints::kEstimate) return 1;
   return plane == lowest ? 2 : 3;
 }
 
-/// What is known of a block before its passes are coded. [0] is of the lowest plane.
+/// What is known of a block before its passes are coded. [0] is for the lowest plane.
 struct HtBlockSums {
   uint32_t samples;
   uint32_t significant[kHtNearPlanes];  ///< samples in the cleanup pass
@@ -116,7 +116,7 @@ CJ2K_HD_INLINE constexpr HtBlockSums ht_block_sums(uint32_t samples, double weig
   return sums;
 }
 
-/// Passes to code, from the lowest plane up; 0: none of that plane.
+/// Passes to code of each plane, from the lowest up; 0: the plane is not coded.
 struct HtPasses {
   int of[kHtNearPlanes];
 };
@@ -124,8 +124,8 @@ struct HtPasses {
 /// Where rate control is expected to end, above the threshold for coding.
 inline constexpr int kHtExpected = 32;
 /// How far from there, in log-slopes, a step must be for passes to be left out. It covers the error
-/// of the prediction (measured: 105 at most) and that of the lengths. 30 points of six photographs,
-/// against all passes with the same steps: 0.001 dB lost at most; with 150, 0.002 dB.
+/// of the prediction (measured: 105 at most) and of the lengths. At 30 points of six photographs,
+/// 0.001 dB is lost at most against all passes with the same steps; with 150, 0.002 dB.
 inline constexpr int kHtNear = 200;
 /// SigProp at the lowest plane is chosen only where that plane is steeper than this.
 inline constexpr int kHtSteep = 250;
@@ -134,8 +134,8 @@ namespace internal {
 /// By the logarithm of the density in 4096ths.
 inline constexpr uint8_t kNewSampleBits[] = {144, 144, 144, 144, 144, 136, 128,
                                              120, 112, 100, 88,  72,  62,  56};
-/// The entries behind the equal ones at the start, halved, 7 bits each: on a device the lanes of a
-/// warp would read a table one after the other.
+/// The entries after the equal ones at the start, halved, 7 bits each. The lanes of a warp would
+/// read a table one after the other.
 inline constexpr int kFirstPacked = 5, kLastPacked = 13;
 constexpr uint64_t pack_new_sample_bits() {
   uint64_t packed = 0;
@@ -170,8 +170,8 @@ CJ2K_HD constexpr uint32_t ht_new_sample_bits(uint32_t count, uint32_t samples) 
 #endif
 }
 
-/// By how much a cleanup pass is longer than that of the plane above, in sixteenths of a bit: a
-/// sample that was significant takes a bit more, and a new one what its density asks for.
+/// By how much a cleanup pass is longer than the one of the plane above, in sixteenths of a bit: a
+/// significant sample takes one bit more, and a new one takes ht_new_sample_bits.
 /// @param low, high  significant samples at the plane, and at the one above
 CJ2K_HD constexpr uint32_t ht_plane_bits(uint32_t low, uint32_t high, uint32_t samples) {
   return 16 * high + (low - high) * ht_new_sample_bits(low, samples);
@@ -179,8 +179,8 @@ CJ2K_HD constexpr uint32_t ht_plane_bits(uint32_t low, uint32_t high, uint32_t s
 
 /// The passes whose points rate control may choose if it ends near a slope. A point may be chosen if
 /// no step to a finer plane is much steeper than the slope, and no step to it, from a coarser plane or
-/// from nothing, is much flatter. At plane floor(log2 S) and below, MagRef would make a step of half of
-/// S or less. Above, it may be as good as the plane below, where that finds few new samples.
+/// from nothing, is much flatter. At plane floor(log2 S) and below, MagRef would halve S or
+/// more. Above, MagRef may be as good as the plane below, if that plane finds few new samples.
 /// @param slope   where rate control is expected to end
 /// @param lowest  plane: that of ht_planes_at
 /// @param planes  of the block, 1 .. kHtNearPlanes
