@@ -30,8 +30,8 @@ inline constexpr uint8_t kLaneContext[kLaneContexts] = {
 struct MqLaneMemory {
   /// State of each context in each lane: row of Table C.2 | MPS << 7.
   alignas(64) uint8_t contexts[kLaneContexts][kMaxMqLanes];
-  /// Registers. C is in two halves; B is the byte last written, which is not in memory yet. Their
-  /// order is not that of the lanes: `register_of` in mq_lanes_simd.cc.
+  /// Registers, in the order of mq_lanes::register_of. C is in two halves; B is the byte last written,
+  /// which is not in memory yet.
   alignas(64) uint16_t a[kMaxMqLanes], c_low[kMaxMqLanes], c_high[kMaxMqLanes], ct[kMaxMqLanes],
       b[kMaxMqLanes];
   /// One chunk of all lanes, symbol by symbol.

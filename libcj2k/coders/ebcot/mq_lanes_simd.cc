@@ -22,6 +22,9 @@
 #if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX3_DL
 #define CJ2K_MQ_LANES 64
 #include "coders/ebcot/mq_lanes_avx512-inl.h"
+#elif HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX2
+#define CJ2K_MQ_LANES 32
+#include "coders/ebcot/mq_lanes_avx2-inl.h"
 #else
 #define CJ2K_MQ_LANES 0
 #endif
@@ -32,11 +35,6 @@ namespace HWY_NAMESPACE {
 namespace {
 
 #if CJ2K_MQ_LANES > 0
-/// Where the registers of a lane lie: words are unpacked from bytes within 16 lanes.
-constexpr int register_of(int lane) {
-  return lane % 16 / 8 * (kLanes / 2) + lane / 16 * 8 + lane % 8;
-}
-
 /// One of the 16 x 16 transpositions has four steps of unpacking.
 HWY_INLINE void interleave(const Vector* from, Vector* to) {
 #pragma GCC unroll 8
@@ -105,7 +103,7 @@ class LaneCoder {
   }
 
   void load(int lane, const mq::Coder& coder, uint8_t b) {
-    const int i = register_of(lane);
+    const int i = mq_lanes::register_of(lane, kLanes);
     m_.a[i] = static_cast<uint16_t>(coder.a);
     m_.c_low[i] = static_cast<uint16_t>(coder.c);
     m_.c_high[i] = static_cast<uint16_t>(coder.c >> 16);
@@ -113,7 +111,7 @@ class LaneCoder {
     m_.b[i] = b;
   }
   mq::Coder registers(int lane) const {
-    const int i = register_of(lane);
+    const int i = mq_lanes::register_of(lane, kLanes);
     return {m_.a[i], static_cast<uint32_t>(m_.c_high[i]) << 16 | m_.c_low[i], m_.ct[i],
             m_.last[lane]};
   }
@@ -159,7 +157,7 @@ class LaneCoder {
       idle(lane);
       return;
     }
-    *m_.last[lane] = static_cast<uint8_t>(m_.b[register_of(lane)]);
+    *m_.last[lane] = static_cast<uint8_t>(m_.b[mq_lanes::register_of(lane, kLanes)]);
     LanePass pass{};
     if (source_.pass_end(lane, registers(lane), contexts(lane), &pass)) {
       begin(lane, pass);
@@ -176,7 +174,7 @@ class LaneCoder {
     const int lane = next_lone_++;
     lone.lane = lane;
     lone.coder = registers(lane);
-    *lone.coder.last = static_cast<uint8_t>(m_.b[register_of(lane)]);
+    *lone.coder.last = static_cast<uint8_t>(m_.b[mq_lanes::register_of(lane, kLanes)]);
     mq::reset_contexts(lone.contexts);  // sets UNIFORM
     contexts(lane).copy_to(lone.contexts);
     lone.symbols = m_.symbols[lane];

@@ -11,6 +11,12 @@
 
 namespace cj2k::mq_lanes {
 
+/// Where the registers of a lane lie: words are unpacked from the bytes of each 16 lanes, first the lower
+/// eight of all, then the upper eight.
+constexpr int register_of(int lane, int lanes) {
+  return lane % 16 / 8 * (lanes / 2) + lane / 16 * 8 + lane % 8;
+}
+
 /// The row of kLaneIdle: Qe = 0, and it stays.
 inline constexpr uint8_t kIdleRow = 47;
 inline constexpr uint8_t kUniformRow = 46;
