@@ -140,7 +140,7 @@ class Blocks final : public Tier1Queue {
         false};
     std::memset(lane.bytes.data(), 0x55, std::min<size_t>(lane.bytes.count(), 5000));
     if (work.calls > 0) {  // only what SavedCoder counts is carried over
-      std::memcpy(lane.out.bytes, work.kept.data(), work.kept.size());
+      std::copy(work.kept.begin(), work.kept.end(), lane.out.bytes);
       std::copy(work.now.passes.begin(), work.now.passes.end(), lane.out.passes);
       lane.out.num_passes = static_cast<int>(work.now.passes.size());
       lane.stop.resume = &work.saved;
