@@ -140,6 +140,13 @@ Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
         });
         blocks = colours.rest;
       }
+      if (coder_->shares(blocks.size())) {
+        SharedBlocks shared(blocks);
+        parallel_for(num_workers(), 1, [&](size_t, size_t) {
+          coder_->code_shared(work.planes, shared, order, worker_index(), work.blocks);
+        });
+        return;
+      }
       parallel_for(blocks.size(), block_grain(blocks.size()), [&](size_t begin, size_t end) {
         coder_->code(work.planes, blocks.subspan(begin, end - begin), order, worker_index(),
                      work.blocks);

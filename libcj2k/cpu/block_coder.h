@@ -5,6 +5,7 @@
 // CodedBlocks.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -44,6 +45,26 @@ class CpuBlocks {
   std::vector<CodedBlock> blocks_;
 };
 
+/// A list of blocks from which several workers take one after the other.
+class SharedBlocks {
+ public:
+  explicit SharedBlocks(std::span<const uint32_t> blocks) : blocks_(blocks) {}
+  /// @param following  the next one in the list, or the same one
+  /// @return false: there are no more
+  bool take(uint32_t* block, uint32_t* following) {
+    const size_t i = next_.fetch_add(1, std::memory_order_relaxed);
+    if (i >= blocks_.size()) return false;
+    *block = blocks_[i];
+    *following = blocks_[i + 1 < blocks_.size() ? i + 1 : i];
+    return true;
+  }
+  size_t size() const { return blocks_.size(); }
+
+ private:
+  const std::span<const uint32_t> blocks_;
+  std::atomic<size_t> next_ = 0;
+};
+
 /// There is one per encoder. Its workers call it at the same time, each with its own index.
 class CpuBlockCoder {
  public:
@@ -52,6 +73,11 @@ class CpuBlockCoder {
   /// earlier call resumes. Deterministic: yes. Throws std::bad_alloc.
   virtual void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
                     const BlockOrder& order, size_t worker, CpuBlocks& out) = 0;
+  /// Whether lists of this many blocks are coded faster by `code_shared`.
+  virtual bool shares(size_t) const { return false; }
+  /// The same, with blocks that all workers take from one list.
+  virtual void code_shared(const CoefficientPlanes&, SharedBlocks&, const BlockOrder&, size_t,
+                           CpuBlocks&) {}
   /// The same for triples of ColourOrder (coders/ebcot/colour_errors.h), with RDOQ.
   virtual void code_triples(const CoefficientPlanes& planes, std::span<const uint32_t> triples,
                             const BlockOrder& order, size_t worker, CpuBlocks& out) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// EBCOT as the block coder of the CPU backend: quantisation, tier-1 of two blocks at a time, hulls.
+// EBCOT as the block coder of the CPU backend: quantisation, tier-1 of blocks in lanes or of two blocks
+// at a time, hulls.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -10,6 +11,7 @@
 #include "base/buffer.h"
 #include "coders/coded_before.h"
 #include "coders/ebcot/colour_errors.h"
+#include "coders/ebcot/mq_lanes.h"
 #include "coders/ebcot/rdoq.h"
 #include "coders/ebcot/tier1.h"
 #include "coders/hull.h"
@@ -25,6 +27,9 @@ namespace cj2k {
 namespace {
 
 constexpr int kTier1Columns = 16;  ///< tier-1 reads rows in units of this many samples
+constexpr int tier1_stride(int width) {
+  return (width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
+}
 
 /// CodedBlock::coder_state: what is needed to resume a block, with the bytes that `saved`
 /// describes.
@@ -57,10 +62,10 @@ struct ColourShifts {
 
 /// A block that is being coded, and its results.
 struct BlockLane {
-  BlockLane()
-      : samples(static_cast<size_t>(kTier1Columns * kMaxBlockSide + kMaxBlockSamples) *
-                sizeof(uint32_t)),
-        bytes(kMaxBlockBytes + kCacheLineBytes) {
+  /// @param num_samples, most_planes  of any block
+  BlockLane(size_t num_samples, int most_planes)
+      : samples(num_samples * sizeof(uint32_t)),
+        bytes(max_block_bytes(num_samples, most_planes) + kCacheLineBytes) {
     output = {bytes.as<uint8_t>() + kCacheLineBytes, passes, tails, 0, 0};
   }
   uint32_t index;
@@ -80,10 +85,37 @@ struct BlockLane {
   StepVote vote;
 };
 
+/// What the blocks of a plan need.
+struct BlockBounds {
+  explicit BlockBounds(const Plan& plan) {
+    for (const CodeBlock& block : plan.blocks) {
+      const auto stride = static_cast<size_t>(tier1_stride(block.width));
+      samples = std::max(samples, stride * static_cast<size_t>(block.height));
+      planes = std::max(planes, static_cast<int>(block.max_bit_planes));
+    }
+    planes = std::min(planes + 1, kMaxBitPlanes);
+  }
+  size_t samples = 0;
+  int planes = 0;
+};
+
+/// Blocks for each worker from which on lanes are faster than pairs.
+constexpr size_t kManyBlocks = 24;
+
 /// The working memory of one thread.
 struct BlockWorker {
-  BlockLane lanes[kTier1Lanes];
+  /// @param in_lanes  blocks may be coded in lanes
+  BlockWorker(const Plan& plan, const BlockBounds& bounds, bool in_lanes) {
+    const int num_lanes = in_lanes ? std::max(simd::mq_lanes(), kTier1Lanes) : kTier1Lanes;
+    for (int i = 0; i < num_lanes; ++i)
+      lanes.push_back(std::make_unique<BlockLane>(bounds.samples, bounds.planes));
+    if (in_lanes) tier1_lanes = std::make_unique<Tier1Lanes>(bounds.samples, bounds.planes);
+    if (plan.has_rdoq) rdoq = std::make_unique<RdoqScratch>();
+    if (couples_colours(plan)) colours = std::make_unique<ColourShifts>();
+  }
+  std::vector<std::unique_ptr<BlockLane>> lanes;
   Tier1Scratch scratch[kTier1Lanes];
+  std::unique_ptr<Tier1Lanes> tier1_lanes;  ///< null: blocks are coded in pairs
   HullPoint hull[kMaxPasses];
   std::unique_ptr<RdoqScratch> rdoq;      ///< null without RDOQ
   std::unique_ptr<ColourShifts> colours;  ///< null without couples_colours
@@ -109,8 +141,16 @@ class BlockRun final : public Tier1Queue {
         out_(out) {}
 
   void code(std::span<const uint32_t> blocks) {
-    blocks_ = blocks;
+    SharedBlocks own(blocks);
+    blocks_ = &own;
+    most_lanes_ = kTier1Lanes;
     simd::encode_blocks(*this, worker_.scratch);
+  }
+  /// @param num_workers  that share the list
+  void code_in_lanes(SharedBlocks& blocks, size_t num_workers) {
+    blocks_ = &blocks;
+    most_lanes_ = (blocks.size() + num_workers - 1) / num_workers;
+    simd::encode_in_lanes(*this, worker_.scratch[0], *worker_.tier1_lanes);
   }
   void code_triples(std::span<const uint32_t> blocks);
   bool next(int lane, Tier1Task* task) override;
@@ -142,15 +182,16 @@ class BlockRun final : public Tier1Queue {
   const size_t worker_index_;
   BlockWorker& worker_;
   CpuBlocks& out_;
-  std::span<const uint32_t> blocks_;  ///< blocks that were not taken yet
+  SharedBlocks* blocks_ = nullptr;
+  size_t most_lanes_ = 0;  ///< so that one worker does not take all blocks
 };
 
 bool BlockRun::next(int number, Tier1Task* task) {
-  BlockLane& lane = worker_.lanes[number];
-  while (!blocks_.empty()) {
-    lane.index = blocks_.front();
-    blocks_ = blocks_.subspan(1);
-    if (!blocks_.empty()) prefetch_block(planes_, plan_.blocks[blocks_.front()]);
+  if (static_cast<size_t>(number) >= most_lanes_) return false;
+  BlockLane& lane = *worker_.lanes[static_cast<size_t>(number)];
+  uint32_t following;
+  while (blocks_->take(&lane.index, &following)) {
+    if (following != lane.index) prefetch_block(planes_, plan_.blocks[following]);
     if (!begin(lane)) continue;
     const CodeBlock& block = plan_.blocks[lane.index];
     *task = {{lane.samples.as<uint32_t>(), lane.stride, block.width, block.height,
@@ -185,7 +226,7 @@ bool BlockRun::begin(BlockLane& lane) {
     std::memcpy(lane.output.passes, before->passes, coded.num_passes * sizeof(CodingPass));
     lane.output.num_passes = coded.num_passes;
   }
-  lane.stride = (block.width + kTier1Columns - 1) / kTier1Columns * kTier1Columns;
+  lane.stride = tier1_stride(block.width);
   quantise(lane);
   lane.changes = 0;
   lane.vote = StepVote::kNone;
@@ -324,7 +365,7 @@ double BlockRun::left_error(const BlockLane& lane, int planes) const {
 }
 
 void BlockRun::done(int number) {
-  BlockLane& lane = worker_.lanes[number];
+  BlockLane& lane = *worker_.lanes[static_cast<size_t>(number)];
   CodedBlock& coded = out_[lane.index];
   const int resumed = lane.stop.resume != nullptr
                           ? lane.output.num_passes - coded.num_passes + coded.num_passes_resumed
@@ -420,11 +461,18 @@ void BlockRun::keep_samples(const BlockLane& lane, CodedBlock& coded) {
 class CpuEbcot final : public CpuBlockCoder {
  public:
   CpuEbcot(const Plan& plan, size_t workers) : plan_(plan) {
-    for (size_t i = 0; i < workers; ++i) {
-      workers_.push_back(std::make_unique<BlockWorker>());
-      if (plan.has_rdoq) workers_.back()->rdoq = std::make_unique<RdoqScratch>();
-      if (couples_colours(plan)) workers_.back()->colours = std::make_unique<ColourShifts>();
-    }
+    const BlockBounds bounds(plan);
+    const bool in_lanes = simd::mq_lanes() > 0 && plan.blocks.size() >= kManyBlocks * workers;
+    for (size_t i = 0; i < workers; ++i)
+      workers_.push_back(std::make_unique<BlockWorker>(plan, bounds, in_lanes));
+  }
+  bool shares(size_t blocks) const override {
+    return workers_[0]->tier1_lanes != nullptr && blocks >= kManyBlocks * workers_.size();
+  }
+  void code_shared(const CoefficientPlanes& planes, SharedBlocks& blocks, const BlockOrder& limits,
+                   size_t worker, CpuBlocks& out) override {
+    BlockRun(plan_, planes, limits, worker, *workers_[worker], out)
+        .code_in_lanes(blocks, workers_.size());
   }
   void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
             const BlockOrder& limits, size_t worker, CpuBlocks& out) override {

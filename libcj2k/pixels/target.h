@@ -16,6 +16,7 @@ int64_t colour_target();
 int64_t dwt_target();
 int64_t quantize_target();
 int64_t tier1_target();
+int64_t mq_lanes_target();
 int64_t rdoq_target();
 int64_t coded_before_target();
 int64_t ht_block_target();

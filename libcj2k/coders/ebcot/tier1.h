@@ -40,6 +40,18 @@ struct Tier1Block {
 inline constexpr size_t kMaxBlockBytes =
     size_t{kMaxBlockSamples / 4 * 10 * 3} * kMaxBitPlanes + 8 * static_cast<size_t>(kMaxPasses);
 
+/// The same for blocks of at most so many samples and planes. Each sample has one decision per plane
+/// and one sign, a broken run has two decisions more than samples (once per stripe column at most),
+/// SEGSYM has four per plane.
+constexpr size_t max_block_symbols(size_t samples, int bit_planes) {
+  return samples * static_cast<size_t>(bit_planes + 1) + samples / 2 +
+         4 * static_cast<size_t>(bit_planes);
+}
+constexpr size_t max_block_bytes(size_t samples, int bit_planes) {
+  return 3 * max_block_symbols(samples, bit_planes) +
+         8 * static_cast<size_t>(num_passes_of(bit_planes));
+}
+
 /// Results of one block. The memory is reused from block to block.
 struct Tier1Output {
   uint8_t* bytes;      ///< kMaxBlockBytes; bytes[-1] must be writable
@@ -55,6 +67,22 @@ class Tier1Scratch {
   Tier1Scratch();
   ~Tier1Scratch();
   Tier1Scratch(Tier1Scratch&&) noexcept;
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  Impl* impl_;
+};
+
+/// Working memory of one thread for encode_in_lanes, beside a Tier1Scratch. Only what blocks need is
+/// touched.
+class Tier1Lanes {
+ public:
+  /// @param samples, bit_planes  most that a block may have
+  Tier1Lanes(size_t samples, int bit_planes);
+  ~Tier1Lanes();
+  Tier1Lanes(const Tier1Lanes&) = delete;
+  Tier1Lanes& operator=(const Tier1Lanes&) = delete;
   struct Impl;
   Impl& impl() { return *impl_; }
 
@@ -82,14 +110,14 @@ struct Tier1Task {
   Tier1Stop* stop;  ///< null: code every plane
 };
 
-/// Blocks are coded two at a time. Each decision of the MQ coder waits for the one before it, so
+/// encode_blocks codes two blocks at a time. Each decision of the MQ coder waits for the one before it, so
 /// the processor has time for the decisions of another block.
 inline constexpr int kTier1Lanes = 2;
 
 /// Where the blocks come from. The block and the results of a lane must stay in place until `done`.
 class Tier1Queue {
  public:
-  /// @param lane  0 .. kTier1Lanes - 1
+  /// @param lane  0 .. kTier1Lanes - 1, or 0 .. mq_lanes() - 1
   /// @return false: there are no more blocks for this lane
   virtual bool next(int lane, Tier1Task* task) = 0;
   virtual void done(int lane) = 0;
@@ -107,6 +135,9 @@ namespace simd {
 /// Codes all blocks of a queue.
 /// @param scratch  [kTier1Lanes]
 void encode_blocks(Tier1Queue& queue, Tier1Scratch* scratch);
+/// The same in the lanes of coders/ebcot/mq_lanes.h, for queues with many blocks where mq_lanes() is
+/// not 0. A lane takes a block when it has coded the one before. Threads: one per `scratch` and `lanes`.
+void encode_in_lanes(Tier1Queue& queue, Tier1Scratch& scratch, Tier1Lanes& lanes);
 /// Codes one block.
 /// @param stop  null: code every plane
 void encode_block(const Tier1Block& block, Tier1Scratch& scratch, Tier1Output& out,

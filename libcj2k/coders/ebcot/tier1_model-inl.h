@@ -558,20 +558,21 @@ HWY_INLINE void for_each_word(const Layout& layout, Visit visit) {
   }
 }
 
+/// @param symbols  where they go
 size_t emit_pass(const Layout& layout, Tier1Scratch::Impl& z, const uint64_t* bits,
-                 const uint64_t* zc, const uint64_t* sc) {
-  mq::Symbol* out = z.symbols;
+                 const uint64_t* zc, const uint64_t* sc, mq::Symbol* symbols) {
+  mq::Symbol* out = symbols;
   for_each_word(layout, [&](int i) HWY_ATTR {
     if (zc[i] == 0) return;
     const uint64_t signs = sc != nullptr ? sc[i] : 0;
     out = WordEmitter(z, i, bits[i], signs != 0).emit(zc[i], signs, out);
   });
-  return static_cast<size_t>(out - z.symbols);
+  return static_cast<size_t>(out - symbols);
 }
 
-size_t emit_cleanup(const Layout& layout, Tier1Scratch::Impl& z, const uint64_t* bits,
-                    bool segsym) {
-  mq::Symbol* out = z.symbols;
+size_t emit_cleanup(const Layout& layout, Tier1Scratch::Impl& z, const uint64_t* bits, bool segsym,
+                    mq::Symbol* symbols) {
+  mq::Symbol* out = symbols;
   for_each_word(layout, [&](int i) HWY_ATTR {
     const uint64_t zc = z.zc_mask[i], sc = z.sc_mask[i];
     if ((zc | sc) == 0) return;
@@ -591,7 +592,7 @@ size_t emit_cleanup(const Layout& layout, Tier1Scratch::Impl& z, const uint64_t*
   if (segsym) {
     for (unsigned b : {1u, 0u, 1u, 0u}) *out++ = mq::symbol(mq::kUniform, b);
   }
-  return static_cast<size_t>(out - z.symbols);
+  return static_cast<size_t>(out - symbols);
 }
 
 /// Sets S, A and `refined` as the planes above `plane` leave them.
