@@ -5,6 +5,7 @@
 // at a time, hulls.
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstring>
 
 #include "base/buffer.h"
@@ -88,6 +89,10 @@ struct BlockLane {
   StepVote vote;
 };
 
+/// With few guard bits, the 5/3 wavelet and the colour transform can make more planes than M_b: the guard
+/// bit that is missing, two by the wavelet, one by the colours. The memory must hold these, too.
+constexpr int kPlanesAbove = 4;
+
 /// What the blocks of a plan need.
 struct BlockBounds {
   explicit BlockBounds(const Plan& plan) {
@@ -96,7 +101,7 @@ struct BlockBounds {
       samples = std::max(samples, stride * static_cast<size_t>(block.height));
       planes = std::max(planes, static_cast<int>(block.max_bit_planes));
     }
-    planes = std::min(planes + 1, kMaxBitPlanes);
+    planes = std::min(planes + kPlanesAbove, kMaxBitPlanes);
   }
   size_t samples = 0;
   int planes = 0;
@@ -283,6 +288,9 @@ void BlockRun::quantise(BlockLane& lane) {
                             lane.stride);
   }
   lane.bit_planes = std::bit_width(all);
+  assert(lane.bit_planes <= kMaxBitPlanes &&
+         lane.bit_planes <=
+             subband_of(plan_, block, limits_.step_set).max_bit_planes + kPlanesAbove);
 }
 
 /// Adds the error of a block of Cb or Cr to what Y is shifted by.
