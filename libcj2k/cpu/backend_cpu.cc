@@ -25,8 +25,8 @@ constexpr size_t kMaxBlockGrain = 16;
 constexpr size_t kPartsPerWorker = 8;
 
 /// Blocks in one part of a loop.
-size_t block_grain(size_t blocks) {
-  return std::clamp(blocks / (kPartsPerWorker * num_workers()), size_t{2}, kMaxBlockGrain);
+size_t block_grain(size_t blocks, size_t most = kMaxBlockGrain) {
+  return std::clamp(blocks / (kPartsPerWorker * num_workers()), size_t{2}, most);
 }
 
 struct CpuFrameWork {
@@ -134,7 +134,8 @@ Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
         const ColourOrder& colours = blocks.size() < plan_.blocks.size() ? some : colours_;
         const std::span<const uint32_t> triples(colours.triples);
         const size_t count = triples.size() / 3;
-        parallel_for(count, block_grain(count), [&](size_t begin, size_t end) {
+        const size_t most = std::max(kMaxBlockGrain, coder_->triples_at_once());
+        parallel_for(count, block_grain(count, most), [&](size_t begin, size_t end) {
           coder_->code_triples(work.planes, triples.subspan(3 * begin, 3 * (end - begin)), order,
                                worker_index(), work.blocks);
         });

@@ -78,6 +78,8 @@ class CpuBlockCoder {
   /// The same, with blocks that all workers take from one list.
   virtual void code_shared(const CoefficientPlanes&, SharedBlocks&, const BlockOrder&, size_t,
                            CpuBlocks&) {}
+  /// Triples that `code_triples` codes together, if the list has so many; 0: any number.
+  virtual size_t triples_at_once() const { return 0; }
   /// The same for triples of ColourOrder (coders/ebcot/colour_errors.h), with RDOQ.
   virtual void code_triples(const CoefficientPlanes& planes, std::span<const uint32_t> triples,
                             const BlockOrder& order, size_t worker, CpuBlocks& out) {

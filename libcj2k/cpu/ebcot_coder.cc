@@ -4,8 +4,8 @@
 // EBCOT as the block coder of the CPU backend: quantisation, tier-1 of blocks in lanes or of two blocks
 // at a time, hulls.
 #include <algorithm>
-#include <array>
 #include <bit>
+#include <cassert>
 #include <cstring>
 
 #include "base/buffer.h"
@@ -41,20 +41,24 @@ const PausedBlock* paused(const CodedBlock& block) {
   return static_cast<const PausedBlock*>(block.coder_state);
 }
 
-/// Triples of blocks (ColourOrder) that one thread codes together. Six of Cb and Cr and three of Y
-/// fill the lanes of tier-1 evenly.
+/// Triples of blocks (ColourOrder) that one thread codes together, in pairs: six of Cb and Cr and three
+/// of Y fill both lanes evenly. In lanes: as many as there are lanes.
 constexpr size_t kTriples = 6;
 
 /// What blocks of component 0 are shifted by; then the shifted coefficients.
 struct ColourShifts {
-  uint32_t luma[kTriples];  ///< their blocks
+  /// @param most  triples
+  explicit ColourShifts(size_t most)
+      : chroma(2 * most), luma(most), values(most * kMaxBlockSamples * sizeof(float)) {}
+  std::vector<uint32_t> chroma, luma;  ///< their blocks
   size_t count = 0;
-  float values[kTriples][kMaxBlockSamples];
+  HostBuffer values;
 
+  float* at(size_t triple) const { return values.as<float>() + triple * kMaxBlockSamples; }
   /// @return null: none for this block
-  float* of(uint32_t block) {
+  float* of(uint32_t block) const {
     for (size_t i = 0; i < count; ++i) {
-      if (luma[i] == block) return values[i];
+      if (luma[i] == block) return at(i);
     }
     return nullptr;
   }
@@ -85,6 +89,10 @@ struct BlockLane {
   StepVote vote;
 };
 
+/// With few guard bits, the 5/3 wavelet and the colour transform can make more planes than M_b: the guard
+/// bit that is missing, two by the wavelet, one by the colours. The memory must hold these, too.
+constexpr int kPlanesAbove = 4;
+
 /// What the blocks of a plan need.
 struct BlockBounds {
   explicit BlockBounds(const Plan& plan) {
@@ -93,7 +101,7 @@ struct BlockBounds {
       samples = std::max(samples, stride * static_cast<size_t>(block.height));
       planes = std::max(planes, static_cast<int>(block.max_bit_planes));
     }
-    planes = std::min(planes + 1, kMaxBitPlanes);
+    planes = std::min(planes + kPlanesAbove, kMaxBitPlanes);
   }
   size_t samples = 0;
   int planes = 0;
@@ -111,7 +119,8 @@ struct BlockWorker {
       lanes.push_back(std::make_unique<BlockLane>(bounds.samples, bounds.planes));
     if (in_lanes) tier1_lanes = std::make_unique<Tier1Lanes>(bounds.samples, bounds.planes);
     if (plan.has_rdoq) rdoq = std::make_unique<RdoqScratch>();
-    if (couples_colours(plan)) colours = std::make_unique<ColourShifts>();
+    if (couples_colours(plan))
+      colours = std::make_unique<ColourShifts>(in_lanes ? lanes.size() : kTriples);
   }
   std::vector<std::unique_ptr<BlockLane>> lanes;
   Tier1Scratch scratch[kTier1Lanes];
@@ -142,6 +151,10 @@ class BlockRun final : public Tier1Queue {
 
   void code(std::span<const uint32_t> blocks) {
     SharedBlocks own(blocks);
+    if (worker_.tier1_lanes != nullptr && blocks.size() >= kManyBlocks) {
+      code_in_lanes(own, 1);
+      return;
+    }
     blocks_ = &own;
     most_lanes_ = kTier1Lanes;
     simd::encode_blocks(*this, worker_.scratch);
@@ -275,6 +288,9 @@ void BlockRun::quantise(BlockLane& lane) {
                             lane.stride);
   }
   lane.bit_planes = std::bit_width(all);
+  assert(lane.bit_planes <= kMaxBitPlanes &&
+         lane.bit_planes <=
+             subband_of(plan_, block, limits_.step_set).max_bit_planes + kPlanesAbove);
 }
 
 /// Adds the error of a block of Cb or Cr to what Y is shifted by.
@@ -301,18 +317,17 @@ void BlockRun::note_error(BlockLane& lane, const CodedBlock& coded) {
 void BlockRun::code_triples(std::span<const uint32_t> blocks) {
   ColourShifts& colours = *worker_.colours;
   while (!blocks.empty()) {
-    const auto some = blocks.first(std::min(blocks.size(), 3 * kTriples));
+    const auto some = blocks.first(std::min(blocks.size(), 3 * colours.luma.size()));
     blocks = blocks.subspan(some.size());
-    std::array<uint32_t, 2 * kTriples> chroma;
     colours.count = some.size() / 3;
     for (size_t i = 0; i < colours.count; ++i) {
-      chroma[2 * i] = some[3 * i];
-      chroma[2 * i + 1] = some[3 * i + 1];
+      colours.chroma[2 * i] = some[3 * i];
+      colours.chroma[2 * i + 1] = some[3 * i + 1];
       colours.luma[i] = some[3 * i + 2];
       const CodeBlock& block = plan_.blocks[colours.luma[i]];
-      std::fill_n(colours.values[i], block.width * block.height, 0.0f);
+      std::fill_n(colours.at(i), block.width * block.height, 0.0f);
     }
-    code(std::span(chroma).first(2 * colours.count));
+    code(std::span(colours.chroma).first(2 * colours.count));
     code(std::span(colours.luma).first(colours.count));
   }
   colours.count = 0;
@@ -468,6 +483,9 @@ class CpuEbcot final : public CpuBlockCoder {
   }
   bool shares(size_t blocks) const override {
     return workers_[0]->tier1_lanes != nullptr && blocks >= kManyBlocks * workers_.size();
+  }
+  size_t triples_at_once() const override {
+    return workers_[0]->colours != nullptr ? workers_[0]->colours->luma.size() : 0;
   }
   void code_shared(const CoefficientPlanes& planes, SharedBlocks& blocks, const BlockOrder& limits,
                    size_t worker, CpuBlocks& out) override {
