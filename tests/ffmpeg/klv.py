@@ -26,7 +26,7 @@ SETS = {0x2F: "Preface", 0x30: "Identification", 0x18: "ContentStorage", 0x23: "
         0x44: "MultipleDescriptor", 0x28: "CDCI", 0x29: "RGBA", 0x47: "AES3", 0x48: "Wave", 0x5A: "JPEG2000"}
 
 REFERENCES = {0x3B03: False, 0x3B06: True, 0x1901: True, 0x1902: True, 0x4403: True, 0x4701: False, 0x4803: False,
-              0x1001: True, 0x3F01: True, 0x8100: True}  # tag: an array of them?
+              0x1001: True, 0x3F01: True, 0x8100: True, 0x3B08: False}  # tag: an array of them?
 
 
 @dataclasses.dataclass
@@ -135,6 +135,9 @@ class Mxf:
         assert self._take(items, lambda key: key == INDEX, self._read_index) == partition.index_bytes, what
         assert bool(partition.index_bytes) == bool(partition.index_sid), what
         partition.items = items
+        assert not (partition.index_bytes and items), f"{what} has both index and essence"
+        assert not partition.header_bytes or self.only("Preface")[0x3B08] in (
+            items[0x3C0A] for kind, items in self.sets if kind == "SourcePackage"), "no primary package"
         if partition.kind != 3:
             assert not items, f"{what}: {items[0].key.hex()}"
 

@@ -188,12 +188,12 @@ def test_part_15(ff, tmp_path, profile_packets):
 
 
 def test_many_frames(ff, tmp_path):
-    """Several partitions, each with its part of the index, and two tracks of sound whose packets have two sizes."""
+    """Partitions of 250 frames, each with one of the index behind it, and two tracks of sound whose packets have two sizes."""
     path = tmp_path / "a.mxf"
     ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=32x32:r=24:d=22", "-f", "lavfi", "-i", "sine=r=44100:d=22", "-map", 0, "-map", 1,
               "-map", 1, "-c:v", "j2k_cuda", "-c:a", "pcm_s16le", "-ac:a:0", 1, "-ac:a:1", 2, path)
     mxf = Mxf(path.read_bytes())
-    assert len(mxf.partitions) == 5 and mxf.duration == 528, (len(mxf.partitions), mxf.duration)
+    assert len(mxf.partitions) == 7 and mxf.duration == 528, (len(mxf.partitions), mxf.duration)
     sizes = {len(value) for value in mxf.elements(SOUND)}
     assert sizes == {1837 * 2, 1838 * 2, 1837 * 4, 1838 * 4}, sizes
 
