@@ -222,6 +222,11 @@ class Mxf:
             keys.insert(0, SYSTEM)  # it starts an edit unit
         starts = [at for at, item in stream.items() if item.key == keys[0]]
         position = 0
+        if not starts:
+            raise AssertionError("no essence")
+        if all(0x3F0A not in segment for segment in self.index):
+            self._check_constant_index(starts)
+            return
         for segment in self.index:
             start, duration = (struct.unpack(">Q", segment[tag])[0] for tag in (0x3F0C, 0x3F0D))
             assert start == position, f"index segment starts at {start}, not {position}"
@@ -234,6 +239,20 @@ class Mxf:
                 position += 1
         assert position == len(starts), f"{position} index entries of {len(starts)} edit units"
         self.duration = position
+
+    def _check_constant_index(self, starts):
+        """An index without entries: all edit units have one size."""
+        segment, = self.index
+        start, duration = (struct.unpack(">Q", segment[tag])[0] for tag in (0x3F0C, 0x3F0D))
+        size = _u32(segment[0x3F05])
+        body, = (part for part in self.partitions if part.body_sid)
+        if len(starts) == 1 and starts[0] == 0 and size * duration == len(self.value(body.items[0])):  # clip-wrapped
+            pass
+        else:
+            assert starts == [n * size for n in range(duration)], f"edit units of {size} bytes, but elements at {starts}"
+            assert body.items[-1].end - body.items[0].at == size * duration
+        assert start == 0
+        self.duration = duration
 
     def _check_entry(self, stream, unit, entry, elements):
         temporal, key_frame, flags, offset = struct.unpack_from(">bbBQ", entry)

@@ -64,6 +64,25 @@ def as_dcp(path):
     return _unwrapped("asdcp-unwrap", path, ".j2c")
 
 
+def _unwrapped_sound(tool, path):
+    """The samples of the WAV file that asdcplib writes, or its message."""
+    with tempfile.TemporaryDirectory(prefix="cj2k-unwrap-") as folder:
+        result = run(find(f"bin/{tool}"), path, pathlib.Path(folder) / "out.wav", ok=None)
+        if result.returncode:
+            return result.text.strip()
+        data = (pathlib.Path(folder) / "out.wav").read_bytes()
+    assert data[:4] == b"RIFF" and data[38:42] == b"data", data[:64]
+    return data[data.index(b"data") + 8:]
+
+
+def as_02_sound(path):
+    return _unwrapped_sound("as-02-unwrap", path)
+
+
+def as_dcp_sound(path):
+    return _unwrapped_sound("asdcp-unwrap", path)
+
+
 def bmx(path, kind="v0"):
     """The essence that bmx takes out, and what it says of the file."""
     with tempfile.TemporaryDirectory(prefix="cj2k-bmx-") as folder:
@@ -71,10 +90,10 @@ def bmx(path, kind="v0"):
         return (pathlib.Path(folder) / f"out_{kind}.raw").read_bytes(), result.stdout.decode()
 
 
-def copied(program, path):
-    """The pictures that an ffmpeg copies."""
+def copied(program, path, kind="v"):
+    """The packets of pictures (kind v) or sound (a) that an ffmpeg copies."""
     with tempfile.TemporaryDirectory(prefix="cj2k-copy-") as folder:
-        run(program, "-v", "error", "-nostdin", "-i", path, "-map", "0:v", "-c", "copy", "-f", "image2", f"{folder}/%06d")
+        run(program, "-v", "error", "-nostdin", "-i", path, "-map", f"0:{kind}", "-c", "copy", "-f", "image2", f"{folder}/%06d")
         return [file.read_bytes() for file in sorted(pathlib.Path(folder).iterdir())]
 
 
