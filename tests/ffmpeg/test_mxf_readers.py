@@ -97,7 +97,7 @@ def test_imf(ff, tmp_path, profile, rate, size):
     """A picture track file: no error of Photon, alone and, of a size of Application 2E, in a delivery."""
     path = tmp_path / "a.mxf"
     colours = () if "imf" in profile else ("-vf", hd("yuv"))  # Application 2E wants them told
-    packets = encode(ff, path, profile, rate, *colours, "-f", "mxf_imf", size=size)
+    packets = encode(ff, path, profile, rate, *colours, "-f", "mxf_imf", frames=3, size=size)
     check_readers(ff, path, packets, rate)
     assert readers.as_02(path) == packets
     if size != "192x108":
@@ -130,7 +130,7 @@ def test_imf_structure(ff, tmp_path):
 def test_dcp(ff, tmp_path, profile, rate, size, muxer):
     """A picture track file of digital cinema, which is none of IMF. mxf_opatom writes the same."""
     path = tmp_path / "a.mxf"
-    packets = encode(ff, path, profile, rate, "-f", muxer, size=size)
+    packets = encode(ff, path, profile, rate, "-f", muxer, frames=3, size=size)
     check_readers(ff, path, packets, rate, photon=False)
     assert readers.as_dcp(path) == packets
     errors = readers.photon(path)

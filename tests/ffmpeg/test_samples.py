@@ -286,7 +286,8 @@ def test_sound(ff, tmp_path, sample, name, rate, channels):
     assert picture.duration == frames and abs(samples - frames * 48000 / played) <= 1602 * (played.denominator > 1), samples
     assert any(b"".join(sound.elements(0x16))), "silence"
     unwrapped = (readers.as_dcp_sound if name == "dcp" else readers.as_02_sound)(tmp_path / "out/sound.mxf")
-    assert len(unwrapped) == samples * 3 * max(channels, 2)
+    # as-02-unwrap fills up to whole frames of its own rate, 24.
+    assert unwrapped.startswith(b"".join(sound.elements(0x16))) and (len(unwrapped) == samples * 3 * max(channels, 2) or name == "imf")
 
 
 def clairmeta(folder):
