@@ -188,6 +188,8 @@ def test_sound_language(ff, tmp_path):
     log = ff.ffmpeg(*sound, "-ac", 1, "-f", "mxf_dcp", path).text
     assert "1 channels without labels" in log and not labels_of(Mxf(path.read_bytes()))
     assert len(readers.as_dcp_sound(path)) == 3 * 48000
+    ff.ffmpeg(*sound, "-ac", 1, "-f", "mxf_imf", path)
+    assert readers.photon(path) != []
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
