@@ -46,7 +46,7 @@ case ${CJ2K_FFMPEG_PARTS:-all} in
       image2 image2pipe image_{bmp,dpx,exr,j2k,jpeg,pam,pbm,pgm,ppm,png,sgi,tiff}_pipe rawvideo yuv4mpegpipe \
       h264 hevc vc1 obu ivf dnxhd mjpeg m4v aac ac3 eac3 dts truehd flac mp3 wav w64 aiff au caf \
       pcm_{s16,s24,s32,f32}{le,be} concat ffmetadata framecrc srt)
-    kMuxers=$(join mxf mxf_opatom mxf_d10 mov mp4 matroska webm avi nut mpegts gxf image2 image2pipe rawvideo \
+    kMuxers=$(join mxf mxf_opatom mxf_dcp mxf_imf mxf_d10 mov mp4 matroska webm avi nut mpegts gxf image2 image2pipe rawvideo \
       yuv4mpegpipe null wav w64 aiff flac adts pcm_{s16,s24,s32}le framecrc framehash framemd5 hash md5 streamhash crc \
       segment tee ffmetadata)
     kDecoders=$(join jpeg2000 h264 hevc vp8 vp9 libdav1d prores prores_raw apv cfhd dnxhd ffv1 huffyuv ffvhuff utvideo \
@@ -84,9 +84,9 @@ case ${CJ2K_FFMPEG_PARTS:-all} in
   # What tests/ffmpeg cannot do without, in less time.
   tests)
     kDemuxers=mov,mxf,matroska,avi,nut,image2,image2pipe,image_j2k_pipe,image_png_pipe,rawvideo
-    kMuxers=mxf,mxf_opatom,mov,mp4,matroska,avi,nut,image2,rawvideo,null,framemd5
-    kDecoders=jpeg2000,png,dpx,tiff,ppm,rawvideo,v210,wrapped_avframe,pcm_s16le
-    kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,v210,png,wrapped_avframe,pcm_s16le
+    kMuxers=mxf,mxf_opatom,mxf_dcp,mxf_imf,mov,mp4,matroska,avi,nut,image2,rawvideo,null,framemd5
+    kDecoders=jpeg2000,png,dpx,tiff,ppm,rawvideo,v210,wrapped_avframe,pcm_s16le,pcm_s24le
+    kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,v210,png,wrapped_avframe,pcm_s16le,pcm_s24le
     kParsers=jpeg2000,png
     kFilters=$(join scale format null color testsrc2 psnr trim setpts settb setparams setfield fps select vflip hwupload \
       hwdownload sine anull aformat aresample)

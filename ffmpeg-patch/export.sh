@@ -46,10 +46,10 @@ strip_shims() {
   sed -e 's/ One file for FFmpeg [0-9., and]*$//' -e '/^$/N;/^\n$/D' <<<"$source"
 }
 
-# add_changelog FILE: a line at the end of the list of the newest version.
+# add_changelog FILE LINE: a line at the end of the list of the newest version.
 add_changelog() {
-  awk '/^version / { ++versions }
-       versions == 1 && /^$/ { print " avcodec: add j2k_cuda, a JPEG 2000 encoder through libcj2k"; ++versions }
+  awk -v line="$2" '/^version / { ++versions }
+       versions == 1 && /^$/ { print " " line; ++versions }
        { print }' "$1" >"$1.new"
   mv "$1.new" "$1"
 }
@@ -68,7 +68,7 @@ export_encoder() {
   local tree=$1 patch=$root/ffmpeg-patch/j2k_cuda.patch subject
   quietly "$tree/.git/patch.log" patch -d "$tree" -p1 --fuzz=0 --no-backup-if-mismatch -i "$patch"
   strip_shims "$tree" <"$root/ffmpeg-patch/libcj2kenc.c" >"$tree/libavcodec/libcj2kenc.c"
-  add_changelog "$tree/Changelog"
+  add_changelog "$tree/Changelog" "avcodec: add j2k_cuda, a JPEG 2000 encoder through libcj2k"
   subject=$(tree_git "$tree" mailinfo "$tree/.git/body" /dev/null <"$patch" | sed -n 's/^Subject: //p')
   tree_git "$tree" add -A
   # The last paragraph of the message is about the patch for all versions.
@@ -98,6 +98,8 @@ export_series() {
   export_encoder "$tree"
   if [[ -e $mxf ]]; then
     quietly "$tree/.git/mxf.log" tree_git "$tree" am -q "$mxf"
+    add_changelog "$tree/Changelog" "avformat/mxf: JPEG 2000 profiles, RGB and X'Y'Z', track files of digital cinema and IMF"
+    tree_git "$tree" commit -q -a --amend --no-edit
     commits=2
   fi
   mkdir -p "$to"

@@ -154,21 +154,34 @@ check_track() {
   "$check" --profile "$2" --fps "$3" --quiet "$1/picture.mxf" || die "cj2k-check found what stands above in picture.mxf"
 }
 
-# finish_track FOLDER PROFILE RATE ELSE WRAPPER OPTION...: checks picture.mxf as FFmpeg has written it, and puts its codestreams
-# into j2c and their number into `frames`. If the program WRAPPER is installed, it wraps them anew, and the result is checked,
-# too. `wrapper` says who made the track: WRAPPER or ELSE.
+# finish_track FOLDER PROFILE RATE: checks picture.mxf, and puts its codestreams into j2c and their number into `frames`.
 finish_track() {
   local folder=$1 profile=$2 rate=$3
-  wrapper=$4
-  shift 4
   extract_codestreams "$folder"
   frames=$(count_codestreams "$folder/j2c")
   [[ $frames -gt 0 ]] || die "no frame was written"
   echo "checking $frames codestreams"
   check_track "$folder" "$profile" "$rate"
-  if command -v "$1" >/dev/null; then
-    wrapper=$1
-    "$@" "$folder/j2c" "$folder/picture.mxf"
-    check_track "$folder" "$profile" "$rate"
+}
+
+# write_sound INPUT FOLDER RATE MUXER: the first sound track of INPUT as sound.mxf, as long as the `frames` of the picture, and what
+# it is in `sound`; that is empty if there is none. Where `retime` plays the picture faster or slower, sound follows.
+write_sound() {
+  local source=$1 folder=$2 rate=$3 muxer=$4 hertz channels speed have filter
+  sound=
+  is_sequence "$source" && return
+  IFS=, read -r hertz channels < <("$ffprobe" -v error -select_streams a:0 -show_entries stream=sample_rate,channels \
+    -of csv=p=0 "$source") || return 0
+  have=$(input_field avg_frame_rate)
+  filter=
+  if [[ ${#retime[@]} -gt 0 ]]; then
+    speed=$(awk -v r="$rate" -v h="$have" -v z="$hertz" 'BEGIN { split(r "/1", a, "/"); split(h, b, "/"); print z * a[1] / a[2] / b[1] * b[2] }')
+    filter=asetrate=$speed,
   fi
+  ((channels != 1)) || channels=2 # a soundfield that has a label
+  filter+="aresample=48000,apad,atrim=end_sample=$(awk -v n="$frames" -v r="$rate" 'BEGIN {
+    split(r "/1", a, "/"); printf "%d", n * 48000 * a[2] / a[1] }')"
+  run_ffmpeg -v warning -i "$source" -map 0:a:0 -af "$filter" -ac "$channels" -c:a pcm_s24le -mxf_audio_edit_rate "$rate" -f "$muxer" \
+    "$folder/sound.mxf" || die "ffmpeg failed, see above"
+  sound="$channels channels"
 }

@@ -2,16 +2,22 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A picture track for a Digital Cinema Package:
+# The tracks of a Digital Cinema Package:
 #
-#     samples/dcp.sh [--4k] [--size WxH] [--rate FPS] [--bitrate RATE] [--colour NAME] [--trc CURVE] INPUT OUTPUT_FOLDER
+#     samples/dcp.sh [--4k] [--size WxH] [--rate FPS] [--bitrate RATE] [--colour NAME] [--trc CURVE] [--package TITLE]
+#         INPUT OUTPUT_FOLDER
 #
 # INPUT is a film such as ProRes, or a sequence of images such as scan/%06d.tiff (at FPS, default 24). The picture is fitted
 # into 1998x1080 or 2048x858, whichever is nearer (--4k: twice that; --size: another), with black around it, taken to X'Y'Z'
 # with 12 bits, encoded as cinema2k or cinema4k, and checked by cj2k-check frame by frame. OUTPUT_FOLDER gets
 #
 #     j2c/000000.j2c ...   the codestreams
-#     picture.mxf          the track, wrapped by asdcp-wrap if it is installed, else by FFmpeg (mxf_opatom)
+#     picture.mxf          the picture as a track file (SMPTE ST 429-3)
+#     sound.mxf            the first sound track of INPUT, if it has one: 48 kHz, 24 bits, as long as the picture; mono becomes
+#                          stereo
+#
+# With --package both go to OUTPUT_FOLDER/package, with the composition playlist, packing list, asset map and volume index of an
+# unencrypted package of that title.
 #
 # FPS is 24, 25, 30, 48, 50 or 60; 23.976 and the like are played at the whole rate. RATE is at most 250M (default: what
 # -cinema_rate safe gives; 240M leaves room for encryption). NAME is what RGB is: auto (as the file says, else rec709),
@@ -22,8 +28,10 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR
 source "$root/samples/common.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$root/samples/dcp_package.sh"
 
-scale=1 size='' wanted='' target=() colour=auto trc=''
+scale=1 size='' wanted='' target=() colour=auto trc='' title=''
 while [[ ${1:-} == -* ]]; do
   case $1 in
     -h | --help) usage ;;
@@ -33,6 +41,7 @@ while [[ ${1:-} == -* ]]; do
     --bitrate) target=(-b:v "${2:?--bitrate RATE}"); shift 2 ;;
     --colour) colour=${2:?--colour NAME}; shift 2 ;;
     --trc) trc=${2:?--trc CURVE}; shift 2 ;;
+    --package) title=${2:?--package TITLE}; shift 2 ;;
     *) usage 2 >&2 ;;
   esac
 done
@@ -80,10 +89,16 @@ fi
 filter="$rate_filter$filter,format=gbrp16le,pad=$width:$height:(ow-iw)/2:(oh-ih)/2"
 start=$EPOCHREALTIME
 run_ffmpeg -v warning -stats "${retime[@]}" "${input[@]}" -map 0:v:0 -vf "$filter" -c:v j2k_cuda -profile:v "$profile" \
-  -xyz "$colour" "${target[@]}" -f mxf_opatom "$folder/picture.mxf" || die "ffmpeg failed, see above"
+  -xyz "$colour" "${target[@]}" -f mxf_dcp "$folder/picture.mxf" || die "ffmpeg failed, see above"
 seconds=$(seconds_since "$start")
-finish_track "$folder" "$profile" "$rate" "FFmpeg (mxf_opatom)" asdcp-wrap -L -p "$rate"
+finish_track "$folder" "$profile" "$rate"
+write_sound "$1" "$folder" "$rate" mxf_dcp
 awk -v n="$frames" -v s="$seconds" 'BEGIN { printf "frames      %d in %s s, %.2f fps\n", n, s, n / s }'
 echo "bytes       at most $(largest_codestream "$folder/j2c") in a frame, of $((250000000 / 8 / rate)) allowed"
 echo "conforms    $profile at $rate fps, $size: cj2k-check finds nothing"
-echo "file        $folder/picture.mxf, by $wrapper"
+if [[ -n $title ]]; then
+  write_package "$folder" "$title"
+  folder+=/package
+  echo "package     $folder"
+fi
+echo "files       $folder/picture.mxf${sound:+, $folder/sound.mxf ($sound)}"

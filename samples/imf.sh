@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A picture track for an Interoperable Master Format package (Application 2E):
+# The tracks of an Interoperable Master Format package (Application 2E):
 #
 #     samples/imf.sh [--ht] [--reversible] [--rate FPS] [--bitrate RATE] [--colour NAME] INPUT OUTPUT_FOLDER
 #
@@ -15,8 +15,9 @@
 # whose linear light goes through the curve of NAME. cj2k-check checks every frame. OUTPUT_FOLDER gets
 #
 #     j2c/000000.j2c ...   the codestreams
-#     picture.mxf          the track, wrapped by as-02-wrap (AS-02) if it is installed, else by FFmpeg (OP1a: for players and
-#                          quality control; a package needs as-02-wrap)
+#     picture.mxf          the picture as a track file (SMPTE ST 2067-5)
+#     sound.mxf            the first sound track of INPUT, if it has one: 48 kHz, 24 bits, as long as the picture; mono becomes
+#                          stereo
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -105,12 +106,12 @@ mkdir -p "$folder/j2c"
 [[ $(count_codestreams "$folder/j2c") == 0 ]] || die "there are .j2c files in $folder/j2c already"
 start=$EPOCHREALTIME
 run_ffmpeg -v warning -stats "${retime[@]}" "${input[@]}" -map 0:v:0 -vf "${rate_filter}format=$format,setparams=$tags" -c:v j2k_cuda \
-  -profile:v "$profile" "${target[@]}" "$folder/picture.mxf" || die "ffmpeg failed, see above"
+  -profile:v "$profile" "${target[@]}" -f mxf_imf "$folder/picture.mxf" || die "ffmpeg failed, see above"
 seconds=$(seconds_since "$start")
-finish_track "$folder" "$profile" "$rate" "FFmpeg (OP1a; a package needs AS-02: as-02-wrap -r $rate $folder/j2c picture.mxf)" \
-  as-02-wrap -r "$rate"
+finish_track "$folder" "$profile" "$rate"
+write_sound "$1" "$folder" "$rate" mxf_imf
 awk -v n="$frames" -v s="$seconds" 'BEGIN { printf "frames      %d in %s s, %.2f fps\n", n, s, n / s }'
 echo "pixels      $format, at most $(largest_codestream "$folder/j2c") bytes in a frame"
 echo "colours     primaries $primaries, curve $trc, matrix $matrix$([[ $colour != auto ]] || echo ", as the file says or by its size (--colour)")"
 echo "conforms    $profile at $rate fps: cj2k-check finds nothing"
-echo "file        $folder/picture.mxf, by $wrapper"
+echo "files       $folder/picture.mxf${sound:+, $folder/sound.mxf ($sound)}"

@@ -26,7 +26,7 @@ SETS = {0x2F: "Preface", 0x30: "Identification", 0x18: "ContentStorage", 0x23: "
         0x44: "MultipleDescriptor", 0x28: "CDCI", 0x29: "RGBA", 0x47: "AES3", 0x48: "Wave", 0x5A: "JPEG2000"}
 
 REFERENCES = {0x3B03: False, 0x3B06: True, 0x1901: True, 0x1902: True, 0x4403: True, 0x4701: False, 0x4803: False,
-              0x1001: True, 0x3F01: True, 0x8100: True}  # tag: an array of them?
+              0x1001: True, 0x3F01: True, 0x8100: True, 0x3B08: False}  # tag: an array of them?
 
 
 @dataclasses.dataclass
@@ -135,6 +135,9 @@ class Mxf:
         assert self._take(items, lambda key: key == INDEX, self._read_index) == partition.index_bytes, what
         assert bool(partition.index_bytes) == bool(partition.index_sid), what
         partition.items = items
+        assert not (partition.index_bytes and items), f"{what} has both index and essence"
+        assert not partition.header_bytes or self.only("Preface")[0x3B08] in (
+            items[0x3C0A] for kind, items in self.sets if kind == "SourcePackage"), "no primary package"
         if partition.kind != 3:
             assert not items, f"{what}: {items[0].key.hex()}"
 
@@ -219,6 +222,11 @@ class Mxf:
             keys.insert(0, SYSTEM)  # it starts an edit unit
         starts = [at for at, item in stream.items() if item.key == keys[0]]
         position = 0
+        if not starts:
+            raise AssertionError("no essence")
+        if all(0x3F0A not in segment for segment in self.index):
+            self._check_constant_index(starts)
+            return
         for segment in self.index:
             start, duration = (struct.unpack(">Q", segment[tag])[0] for tag in (0x3F0C, 0x3F0D))
             assert start == position, f"index segment starts at {start}, not {position}"
@@ -231,6 +239,20 @@ class Mxf:
                 position += 1
         assert position == len(starts), f"{position} index entries of {len(starts)} edit units"
         self.duration = position
+
+    def _check_constant_index(self, starts):
+        """An index without entries: all edit units have one size."""
+        segment, = self.index
+        start, duration = (struct.unpack(">Q", segment[tag])[0] for tag in (0x3F0C, 0x3F0D))
+        size = _u32(segment[0x3F05])
+        body, = (part for part in self.partitions if part.body_sid)
+        if len(starts) == 1 and starts[0] == 0 and size * duration == len(self.value(body.items[0])):  # clip-wrapped
+            pass
+        else:
+            assert starts == [n * size for n in range(duration)], f"edit units of {size} bytes, but elements at {starts}"
+            assert body.items[-1].end - body.items[0].at == size * duration
+        assert start == 0
+        self.duration = duration
 
     def _check_entry(self, stream, unit, entry, elements):
         temporal, key_frame, flags, offset = struct.unpack_from(">bbBQ", entry)

@@ -15,7 +15,7 @@ NEEDED = {
         aac ac3 eac3 mp3float flac opus pcm_s24le pcm_s24be""",
     "encoders": "j2k_cuda libopenjpeg prores_ks dnxhd dpx tiff exr ffv1 mpeg2video aac flac pcm_s24le",
     "demuxers": "mov mxf matroska mpegts avi image2 yuv4mpegpipe wav flac concat",
-    "muxers": "mxf mxf_d10 mxf_opatom mov matroska mpegts image2 wav framemd5",
+    "muxers": "mxf mxf_d10 mxf_opatom mxf_dcp mxf_imf mov matroska mpegts image2 wav framemd5",
 }
 # Components that come with a library, and its flag.
 WITH = {

@@ -19,7 +19,7 @@ import subprocess
 
 import pytest
 
-from tools import find_checker, hd, names_of
+from tools import find_checker, hd, mxf_is_patched, names_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -85,7 +85,7 @@ def test_blocks_are_marked(page):
     assert len(marks) == sum(1 for block in blocks_of(page) if block.kind), "a mark does not stand right before a ```sh block"
 
 
-def make_film(ff, path, frames=FRAMES, size="320x180"):
+def make_film(ff, path, frames=FRAMES, size="320x180", sound=False):
     """The file or the sequence of a command: what every build can decode, or the kind of image that the name says."""
     path.parent.mkdir(exist_ok=True)
     kind = path.suffix[1:]
@@ -96,7 +96,8 @@ def make_film(ff, path, frames=FRAMES, size="320x180"):
         for kinds in ("decoders", "encoders"):
             if kind not in names_of(ff.program, kinds):
                 pytest.skip(f"this ffmpeg has no {kind} among its {kinds}")
-    ff.ffmpeg("-f", "lavfi", "-i", f"testsrc2=s={size}:r=24", "-frames:v", frames, *codec, path)
+    tone = ["-f", "lavfi", "-i", "sine=r=48000:d=0.5", "-ac", 2, "-c:a", "pcm_s16le"] if sound else []
+    ff.ffmpeg("-f", "lavfi", "-i", f"testsrc2=s={size}:r=24", *tone, "-frames:v", frames, *codec, path)
 
 
 def make_inputs(ff, folder, words):
@@ -106,9 +107,10 @@ def make_inputs(ff, folder, words):
     else:
         names = [word for word in words[1:] if FILM.fullmatch(word)][:1]
     size = "1920x1080" if words[0].startswith("samples/") else "320x180"  # a script must stand real sizes
+    sound = "0:a:0" in words
     for name in names:
-        if not (folder / name).exists() and not (folder / (name % 1 if "%" in name else name)).exists():
-            make_film(ff, folder / name, 8 if words[0] == "samples/cluster/encode.sh" else FRAMES, size)  # one for each segment
+        if sound or not (folder / name).exists() and not (folder / (name % 1 if "%" in name else name)).exists():
+            make_film(ff, folder / name, 8 if words[0] == "samples/cluster/encode.sh" else FRAMES, size, sound)  # 8: one for each segment
 
 
 def check_parts(ff, words):
@@ -145,6 +147,8 @@ def needed(ff, words, tools):
         return f"there is no {words[0]} in PATH or in build"
     if words[0] == "samples/proxy.sh" and "prores_ks" not in names_of(ff.program, "encoders"):
         return "this ffmpeg has no encoder prores_ks"
+    if {"mxf_dcp", "mxf_imf"} & set(words) and not mxf_is_patched(ff):
+        return "this FFmpeg has no MXF patch"
     if words[0] in ("samples/dcp.sh", "samples/imf.sh"):
         if not (tools / "cj2k-check").exists():
             return "there is no cj2k-check in PATH or in build"
@@ -168,8 +172,11 @@ def execute(ff, folder, tools, command):
 
 
 def check_output(ff, folder, words):
-    """What an encode of the film leaves: as many packets of JPEG 2000."""
+    """What an encode of the film leaves: as many packets of JPEG 2000; or its sound."""
     info = ff.probe(folder / words[-1], "-count_packets", "-show_streams")["streams"][0]
+    if "0:a:0" in words:
+        assert (info["codec_name"], info["channels"]) == ("pcm_s24le", 2), info
+        return
     expected = "jpeg2000" if "j2k_cuda" in words else words[words.index("-c:v") + 1].removesuffix("_ks")
     assert (info["codec_name"], info["nb_read_packets"]) == (expected, str(FRAMES)), info
 

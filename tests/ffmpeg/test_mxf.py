@@ -188,12 +188,12 @@ def test_part_15(ff, tmp_path, profile_packets):
 
 
 def test_many_frames(ff, tmp_path):
-    """Several partitions, each with its part of the index, and two tracks of sound whose packets have two sizes."""
+    """Partitions of 250 frames, each with one of the index behind it, and two tracks of sound whose packets have two sizes."""
     path = tmp_path / "a.mxf"
     ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=32x32:r=24:d=22", "-f", "lavfi", "-i", "sine=r=44100:d=22", "-map", 0, "-map", 1,
               "-map", 1, "-c:v", "j2k_cuda", "-c:a", "pcm_s16le", "-ac:a:0", 1, "-ac:a:1", 2, path)
     mxf = Mxf(path.read_bytes())
-    assert len(mxf.partitions) == 5 and mxf.duration == 528, (len(mxf.partitions), mxf.duration)
+    assert len(mxf.partitions) == 7 and mxf.duration == 528, (len(mxf.partitions), mxf.duration)
     sizes = {len(value) for value in mxf.elements(SOUND)}
     assert sizes == {1837 * 2, 1838 * 2, 1837 * 4, 1838 * 4}, sizes
 
@@ -210,9 +210,9 @@ def test_big_packet(ff, tmp_path):
 
 
 def test_cinema(ff, tmp_path):
-    """OP-Atom as digital cinema has it: frame-wrapped, nothing but pictures behind the body partition."""
+    """A track file of digital cinema: frame-wrapped, nothing but pictures behind the body partition."""
     packets = [with_rsiz(packet, 3) for packet in codestreams(ff, frames=3)]
-    mxf, _ = wrap(ff, tmp_path, packets, "-f", "mxf_opatom")
+    mxf, _ = wrap(ff, tmp_path, packets, "-f", "mxf_dcp")
     header, body, footer = mxf.partitions
     assert {part.pattern.hex() for part in mxf.partitions} == {"060e2b34040101020d01020110000000"}
     assert mxf.elements(PICTURE) == packets and mxf.duration == 3 and {part.kag for part in mxf.partitions} == {1}
@@ -233,7 +233,8 @@ def test_cinema(ff, tmp_path):
 def test_long_cinema(ff, tmp_path):
     """An index of two segments, because a local set item has 16 bits of length."""
     path = tmp_path / "a.mxf"
-    ff.ffmpeg("-f", "lavfi", "-i", "color=red:s=16x16:r=24", "-frames:v", 5001, "-c:v", "j2k_cuda", "-f", "mxf_opatom", path)
+    ff.ffmpeg("-f", "lavfi", "-i", "color=red:s=16x16:r=24", "-frames:v", 5001, "-c:v", "j2k_cuda", "-strict", "unofficial", "-f",
+              "mxf_dcp", path)
     mxf = Mxf(path.read_bytes())
     assert [struct.unpack(">Q", part[0x3F0D])[0] for part in mxf.index] == [5000, 1] and mxf.duration == 5001
     assert len(ff.probe(path, "-show_packets")["packets"]) == 5001
@@ -312,16 +313,17 @@ MEDIAINFO = {  # Rsiz: pixel format, profile, level and the rest
 
 
 @pytest.mark.parametrize("rsiz", MEDIAINFO, ids=lambda rsiz: f"{rsiz:04x}")
-@pytest.mark.parametrize("muxer", ["mxf", "mxf_opatom"])
+@pytest.mark.parametrize("muxer", ["mxf", "mxf_dcp", "mxf_imf"])
 def test_mediainfo(ff, tmp_path, muxer, rsiz):
     """Profile, level, colour space and depth, as another program reads them."""
     if not shutil.which("mediainfo"):
         pytest.skip("mediainfo is not installed")
     fmt, profile, level, rest = MEDIAINFO[rsiz]
-    wrap(ff, tmp_path, [with_rsiz(packet, rsiz) for packet in codestreams(ff, fmt)], "-f", muxer)
+    wrap(ff, tmp_path, [with_rsiz(packet, rsiz) for packet in codestreams(ff, fmt)], "-strict", "unofficial", "-f", muxer)
     video = mediainfo(tmp_path / "copy.mxf", "Video")
     want = {"Format": "JPEG 2000", "Width": "96", "Height": "64", "FrameRate": "24.000", "FrameCount": "2",
-            "Format_Settings_Wrapping": "Frame", "Format_Profile": profile, "Format_Level": level, **rest}
+            "Format_Settings_Wrapping": None if muxer == "mxf_imf" else "Frame",  # it does not know P1
+            "Format_Profile": profile, "Format_Level": level, **rest}
     assert {name: video.get(name) for name in want} == want, video
 
 

@@ -2,15 +2,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The scripts in samples/ on small pictures, with the ffmpeg under test."""
 
+import base64
+import fractions
+import hashlib
+import importlib.util
 import os
 import pathlib
 import shutil
 import re
 import subprocess
+import sys
+import uuid
+from xml.etree import ElementTree
 
 import pytest
 
 import pixfmt
+import readers
+from klv import Mxf
 from codestream import Codestream
 from tools import find_checker, mxf_is_patched, names_of, raw_input, reads_ht, run
 
@@ -261,16 +270,65 @@ def test_dpx_and_exr(ff, tmp_path, sample):
 
 
 @pytest.mark.usefixtures("checker")
-def test_wrappers_of_the_user(ff, tmp_path, sample, monkeypatch):
-    """asdcp-wrap and as-02-wrap are used where they are; these note what they were asked."""
-    film(ff, tmp_path / "in.mov", "-c:v", "png", "-pix_fmt", "rgb24")
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    for name in ("asdcp-wrap", "as-02-wrap"):
-        (tools / name).write_text(f'#!/bin/bash\necho "$@" > "{tmp_path}/{name}.log"\n')
-        (tools / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
-    assert "picture.mxf, by asdcp-wrap" in sample("dcp", "--size", "128x72", "in.mov", "dcp")
-    assert (tmp_path / "asdcp-wrap.log").read_text() == "-L -p 24 dcp/j2c dcp/picture.mxf\n"
-    assert "picture.mxf, by as-02-wrap" in sample("imf", "in.mov", "imf")
-    assert (tmp_path / "as-02-wrap.log").read_text() == "-r 24 imf/j2c imf/picture.mxf\n"
+@pytest.mark.parametrize("name, rate, channels", [("imf", "30000/1001", 6), ("imf", 24, 2), ("dcp", 25, 6), ("dcp", "24000/1001", 1)])
+def test_sound(ff, tmp_path, sample, name, rate, channels):
+    """The sound becomes a track file of its own, as long as the picture."""
+    needs(ff, "pcm_s16le")
+    frames, hertz = 12, 44100
+    ff.ffmpeg("-f", "lavfi", "-i", f"testsrc2=s=128x72:r={rate}", "-f", "lavfi", "-i", f"sine=r={hertz}", "-ac", channels, "-frames:v",
+              frames, "-t", 0.3, "-c:v", "png", "-pix_fmt", "rgb24", "-c:a", "pcm_s16le", tmp_path / "in.mov")
+    frames = len(ff.probe(tmp_path / "in.mov", "-select_streams", "v", "-show_packets")["packets"])
+    log = sample(name, *(("--size", "128x72") if name == "dcp" else ()), "in.mov", "out")
+    assert f"sound.mxf ({max(channels, 2)} channels)" in log, log
+    picture, sound = (Mxf((tmp_path / f"out/{part}.mxf").read_bytes()) for part in ("picture", "sound"))
+    played = fractions.Fraction(24 if rate == "24000/1001" and name == "dcp" else rate)
+    samples = len(b"".join(sound.elements(0x16))) // 3 // max(channels, 2)
+    assert picture.duration == frames and abs(samples - frames * 48000 / played) <= 1602 * (played.denominator > 1), samples
+    assert any(b"".join(sound.elements(0x16))), "silence"
+    unwrapped = (readers.as_dcp_sound if name == "dcp" else readers.as_02_sound)(tmp_path / "out/sound.mxf")
+    # as-02-unwrap fills up to whole frames of its own rate, 24.
+    assert unwrapped.startswith(b"".join(sound.elements(0x16))) and (len(unwrapped) == samples * 3 * max(channels, 2) or name == "imf")
+
+
+def clairmeta(folder):
+    """What ClairMeta (PyPI) says of a package."""
+    python = os.environ.get("CJ2K_CLAIRMETA") or importlib.util.find_spec("clairmeta") and sys.executable
+    if not python:
+        pytest.skip("ClairMeta is not installed (pip install clairmeta; CJ2K_CLAIRMETA names its Python): its verdict is missing")
+    path = f"{readers.find('bin/asdcp-info').parent}:{os.environ['PATH']}"  # it calls asdcplib's programs
+    result = subprocess.run([python, "-m", "clairmeta.cli", "check", "-type", "dcp", str(folder)], capture_output=True, text=True, timeout=300, check=False,
+                            env=os.environ | {"PATH": path})
+    return result.stdout + result.stderr
+
+
+@pytest.mark.usefixtures("checker")
+@pytest.mark.parametrize("sound", [False, True])
+def test_dcp_package(ff, tmp_path, sample, sound):
+    """A package whose identifiers, sizes and hashes agree with its files, and which another program accepts."""
+    needs(ff, "pcm_s16le")
+    tone = ["-f", "lavfi", "-i", "sine=r=48000:d=1", "-ac", 6, "-c:a", "pcm_s16le"] if sound else []
+    ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=1998x1080:r=24:d=1", *tone, "-c:v", "png", "-pix_fmt", "rgb24", tmp_path / "in.mov")
+    log = sample("dcp", "--bitrate", "50M", "--package", "Fish & Chips", "in.mov", "out")
+    folder = tmp_path / "out/package"
+    assert "package     out/package" in log and not (tmp_path / "out/picture.mxf").exists()
+    tracks = {name for name in ("picture.mxf", "sound.mxf") if (folder / name).exists()}
+    assert tracks == {"picture.mxf", "sound.mxf"} - (set() if sound else {"sound.mxf"})
+    xml = {file.name[:3]: ElementTree.parse(file).getroot() for file in folder.glob("*.xml")}
+    assert sorted(xml) == ["ASS", "CPL", "PKL", "VOL"] and len(list(folder.iterdir())) == 4 + len(tracks)
+
+    def text(node, name):
+        return node.find(f"{{*}}{name}").text
+    paths = {text(node, "Id"): folder / node.find(".//{*}Path").text for node in xml["ASS"].iter() if node.tag.endswith("}Asset")}
+    listed = [node for node in xml["PKL"].iter() if node.tag.endswith("}Asset")]
+    assert len(listed) == len(paths) - 1 == len(tracks) + 1
+    for node in listed:
+        data = paths[text(node, "Id")].read_bytes()
+        assert int(text(node, "Size")) == len(data)
+        assert base64.b64decode(text(node, "Hash")) == hashlib.sha1(data).digest()
+        if paths[text(node, "Id")].suffix == ".mxf":
+            umid = Mxf(data).only("SourcePackage")[0x4401]
+            assert text(node, "Id") == f"urn:uuid:{uuid.UUID(bytes=umid[16:])}"
+    assert text(xml["CPL"], "ContentTitleText") == "Fish & Chips"
+    assert {text(node, "Duration") for node in xml["CPL"].iter() if node.tag.endswith(("}MainPicture", "}MainSound"))} == {"24"}
+    report = clairmeta(folder)
+    assert "Check succeeded" in report and "Error(s)" not in report, report
