@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-#include "run/encoder.h"
+#include "encoder.h"
 
 #include <algorithm>
 #include <chrono>

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "memory.h"
-#include "params/params.h"
+#include "params.h"
 
 namespace cj2k_python {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "run/encoder.h"
+#include "encoder.h"
 
 namespace cj2k_python {
 

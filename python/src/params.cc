@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-#include "params/params.h"
+#include "params.h"
 
 namespace cj2k_python {
 
