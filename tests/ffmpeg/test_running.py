@@ -73,7 +73,7 @@ def test_a_signal_drops_what_waits(ff, tmp_path):
     if os.environ.get("CJ2K_STOP_PATCH") == "0":
         pytest.skip("this FFmpeg was built without the stop patch (CJ2K_STOP_PATCH=0)")
     path = tmp_path / "a.mov"
-    command = [ff.program, "-hide_banner", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=1280x720:r=24", "-c:v",
+    command = [ff.program, "-hide_banner", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=3840x2160:r=24", "-c:v",
                "j2k_cuda", "-threads", "1", "-async_depth", "1", "-gop", "1", "-lossless", "1", "-progress", "pipe:1",
                "-stats_period", "0.05", path]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
