@@ -166,8 +166,9 @@ def test_sound_shorter_than_the_picture(ff, tmp_path, write):
           needs=("prores_ks",))
     if mxf_is_patched(ff):
         log = encode(ff, tmp_path, ["-i", "in.mov"]).log
-        assert "The end of the picture is not written (3 frames)" in log and "-af apad -shortest" in log, log
-    result = encode(ff, tmp_path, ["-i", "in.mov"], "-af", "apad", "-shortest")
+        assert "The end of the picture is not written (3 frames)" in log and "-af apad=whole_dur=SECONDS" in log, log
+    # With -shortest FFmpeg drops the last frame in one run of ten, whatever the encoder.
+    result = encode(ff, tmp_path, ["-i", "in.mov"], "-af", "apad=whole_dur=0.24")
     result.check((128, 72), 25, 6, 10, audio=["pcm_s16le"])
 
 
