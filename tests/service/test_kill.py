@@ -8,6 +8,7 @@ import signal
 import time
 
 from conftest import packet_hashes, run_ffmpeg
+from rq import Worker
 
 JOBS, WORKERS, SECONDS_BETWEEN_KILLS = 50, 4, 3.0
 MOST_KILLS = 20  # on a machine so slow that jobs would not end between two kills
@@ -44,6 +45,8 @@ def test_killed_workers_lose_and_double_nothing(service):
     service.wait(step, "all jobs are finished", seconds=400)
     seconds = time.monotonic() - start
     service.wait(lambda: not service.queue.connection.scard(service.store.OPEN), "no job is open")
+    # The last one may have started just now, and does not know signals yet.
+    service.wait(lambda: {worker.pid for worker in workers} <= ready_workers(service), "all workers are ready")
     for worker in workers:
         worker.terminate()
     assert [worker.wait(60) for worker in workers] == [0] * WORKERS
@@ -67,6 +70,12 @@ def test_killed_workers_lose_and_double_nothing(service):
     assert len(set(expected.values())) == len(expected), "the jobs are unlike"
     for clip, rate, name in jobs.values():
         assert packet_hashes(service.ffmpeg, service.output / name) == expected[clip, rate], name
+
+
+def ready_workers(service):
+    """The process numbers of the workers that wait for a job or have one."""
+    return {int(worker.name.split(".")[-2]) for worker in Worker.all(queue=service.queue)
+            if worker.get_state() in ("idle", "busy")}
 
 
 def busy_workers(service):
