@@ -8,8 +8,8 @@
 namespace cj2k {
 namespace {
 
-/// How often a thread looks for work, or for the end of a loop, before it sleeps. Waking one takes as
-/// long as many parts do.
+/// How often a thread looks for work, or for the end of a loop, before it sleeps: to wake it would take
+/// longer than many parts.
 constexpr int kLooks = 200;
 
 /// @return whether `is_ready` became true
@@ -121,6 +121,7 @@ void Threads::join(Loop& loop, const IsOver& is_over, Lock& lock) {
   if (loop.users.fetch_sub(1, std::memory_order_release) == 1) changed_.notify_all();
 }
 
+/// Runs parts of a loop until `is_over` or none is left. The lock is held before and after.
 template <typename IsOver>
 void Threads::run_parts(Loop& loop, const IsOver& is_over, Lock& lock) {
   lock.unlock();
@@ -169,7 +170,7 @@ void Threads::add(Loop& loop) {
   changed_.notify_all();
 }
 
-/// No helper finds the loop afterwards.
+/// Takes the loop from the list, so that no helper finds it.
 void Threads::remove(const Loop& loop) {
   Loop* newer = newest_.load(std::memory_order_relaxed);
   if (newer == &loop) {

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Failures at every allocation, leaks, and the promise that frames need no allocation. The
-// operators new of the whole program are replaced here. oneTBB's own memory comes from malloc and
-// is not checked.
+// operators new of the whole program are replaced here.
 #ifndef __SANITIZE_THREAD__  // it has its own operators new
 #include <doctest/doctest.h>
 

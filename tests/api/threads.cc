@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A system that refuses threads. pthread_create is replaced in the whole program, so that oneTBB's
-// calls are counted too.
+// A system that refuses threads. pthread_create is replaced in the whole program, so that all
+// calls are counted.
 #ifndef __SANITIZE_THREAD__  // it has its own pthread_create
 #include <dlfcn.h>
 #include <doctest/doctest.h>
