@@ -102,15 +102,6 @@ struct Selection {
   const Contribution* contributions = nullptr;
   /// Not null: replaces `blocks`, `final_points` and `layer_slopes`, which are not used.
   const FinalFrame* final = nullptr;
-
-  /// Number of hull points of `block`, which has no codes, in layers 0 .. layer.
-  uint32_t points(uint32_t block, uint32_t layer) const {
-    const uint32_t last = final_points[block];
-    if (layer + 1 == layers) return last;
-    uint32_t n = 0;
-    while (n < last && blocks[block].hull[n].slope >= layer_slopes[layer]) ++n;
-    return n;
-  }
 };
 
 }  // namespace cj2k
