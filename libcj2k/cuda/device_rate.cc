@@ -33,7 +33,7 @@ uint64_t frames_of(std::span<const BlockRequest> requests) {
 }
 
 DeviceRate::DeviceRate(const DeviceCoderSetup& setup)
-    : s_(setup), frames_(static_cast<size_t>(setup.plan.params.gop)) {}
+    : s_(setup), results_(static_cast<size_t>(setup.plan.params.gop)) {}
 
 bool DeviceRate::allocates(std::span<const BlockRequest> requests) const {
   // With measure_mse the samples are asked for later; their memory is where bytes are packed.
@@ -132,11 +132,29 @@ Status DeviceRate::bring_paused(CudaGopWork& work) {
                               num_frames_ * s_.plan.blocks.size());
 }
 
+FrameResult DeviceRate::result_of(const CudaGopWork& work, const BlockRequest& request,
+                                  const RateOutcome& outcome) const {
+  FrameResult result;
+  for (uint32_t c = 0; c < s_.plan.components.size(); ++c) {
+    result.component_bytes[c] = outcome.header_bytes[c] + outcome.body_bytes[c];
+    result.body_bytes += outcome.body_bytes[c];
+    result.exhausted[c] = outcome.exhausted[c];
+  }
+  const double* const left =
+      work.pinned.as<double>(s_.pinned.left) + request.frame * s_.plan.blocks.size();
+  result.squared_error =
+      sum_errors(s_.plan, request.step_set, [left](uint32_t block) { return left[block]; });
+  result.totals = outcome.totals;
+  result.threshold = outcome.threshold;
+  result.rounds = outcome.totals.passes_resumed > 0 ? 1 : 0;
+  result.tile_parts = {bytes_ + outcome.first_unit * kUnit, outcome.tile_part_bytes};
+  return result;
+}
+
 bool DeviceRate::take(CudaGopWork& work, std::span<BlockRequest> requests, bool resumes) {
   const auto* totals = work.pinned.as<uint32_t>(s_.pinned.totals);
   const auto* outcomes = work.pinned.as<RateOutcome>(s_.pinned.outcomes);
   const auto* thresholds = work.pinned.as<uint16_t>(s_.pinned.thresholds);
-  const auto* left = work.pinned.as<double>(s_.pinned.left);
   units_per_frame_ = totals[2] / requests.size();
   // If hulls or tile-parts had no room, no frame can be sure of its own.
   bool all_final = totals[0] <= hull_room() && totals[2] <= room_;
@@ -147,20 +165,13 @@ bool DeviceRate::take(CudaGopWork& work, std::span<BlockRequest> requests, bool 
       std::copy_n(thresholds + request.frame * CJ2K_MAX_COMPONENTS, CJ2K_MAX_COMPONENTS,
                   request.thresholds.begin());
     }
-    request.outcome.final = nullptr;
+    request.outcome.result = nullptr;
     if (!has_room || outcome.tile_part_bytes == 0) {
       all_final = false;
       continue;
     }
-    FinalFrame& frame = frames_[request.frame];
-    frame.left = left + request.frame * s_.plan.blocks.size();
-    frame.totals = outcome.totals;
-    frame.tile_parts = {bytes_ + outcome.first_unit * kUnit, outcome.tile_part_bytes};
-    std::copy_n(outcome.header_bytes, CJ2K_MAX_COMPONENTS, frame.header_bytes.begin());
-    std::copy_n(outcome.body_bytes, CJ2K_MAX_COMPONENTS, frame.body_bytes.begin());
-    std::copy_n(outcome.exhausted, CJ2K_MAX_COMPONENTS, frame.exhausted.begin());
-    frame.threshold = outcome.threshold;
-    request.outcome.final = &frame;
+    results_[request.frame] = result_of(work, request, outcome);
+    request.outcome.result = &results_[request.frame];
   }
   return all_final;
 }

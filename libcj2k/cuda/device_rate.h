@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "coders/coded_block.h"
 #include "cuda/block_coder.h"
 #include "kernels/rate/allocate.h"
+#include "rate/frame_result.h"
 
 namespace cj2k::cuda {
 
@@ -42,7 +42,7 @@ class DeviceRate {
   /// @param resumes  mark_resumed was called
   Status bring(CudaGopWork& work, std::span<const BlockRequest> requests,
                const Tier1Buffers& buffers, const Tier1Output& output, bool resumes);
-  /// After a wait: sets BlockOutcome::final of the frames that are final, and the thresholds of all.
+  /// After a wait: sets BlockOutcome::result of the frames that are final, and the thresholds of all.
   /// @return whether all are final
   bool take(CudaGopWork& work, std::span<BlockRequest> requests, bool resumes);
   /// Downloads how many passes of each block were coded before any resumed, for frames that `take` has
@@ -54,6 +54,8 @@ class DeviceRate {
 
  private:
   RatePlan rate_plan() const;
+  FrameResult result_of(const CudaGopWork& work, const BlockRequest& request,
+                        const RateOutcome& outcome) const;
   /// Room for hull points in GopMemory::hull.
   uint32_t hull_room() const {
     return static_cast<uint32_t>(s_.plan.params.gop) * s_.tables.tier1.frame_passes;
@@ -61,10 +63,10 @@ class DeviceRate {
   uint32_t room_of(CudaGopWork& work, std::span<const BlockRequest> requests) const;
 
   const DeviceCoderSetup s_;
-  std::vector<FinalFrame> frames_;  ///< [gop]
-  uint32_t num_frames_ = 0;         ///< of the call in progress: up to the last requested one
-  uint32_t room_ = 0;               ///< for the tile-parts, in units of 16
-  uint8_t* bytes_ = nullptr;        ///< the tile-parts on the host
+  std::vector<FrameResult> results_;  ///< [gop]
+  uint32_t num_frames_ = 0;           ///< of the call in progress: up to the last requested one
+  uint32_t room_ = 0;                 ///< for the tile-parts, in units of 16
+  uint8_t* bytes_ = nullptr;          ///< the tile-parts on the host
   uint64_t units_per_frame_ = UINT32_MAX;  ///< of tile-parts, in the call before
 };
 

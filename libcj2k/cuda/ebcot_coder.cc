@@ -442,7 +442,7 @@ Status DeviceEbcot::leave_to_host(CudaGopWork& work, std::span<const BlockReques
                                   bool resumed) {
   std::vector<BlockRequest> left;
   for (const BlockRequest& request : requests) {
-    if (request.outcome.final == nullptr) left.push_back(request);
+    if (request.outcome.result == nullptr) left.push_back(request);
   }
   CJ2K_TRY(release_blocks(work.stream, buffers(work), frames_of(left)));
   Listed listed{};

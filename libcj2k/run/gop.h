@@ -97,12 +97,13 @@ class Gop {
                      std::optional<uint32_t> step_set);
   Status code_requests();
   void allocate();
+  void allocate(Frame& frame);
   Status measure_errors();
-  Status fetch();
   void make_packets();
   template <typename Step>
   void guard(const Step& step);
   void publish();
+  void encode_headers(Frame& frame);
   void finish(Frame& frame);
   void collect_stats(const Frame& frame);
 
@@ -116,7 +117,7 @@ class Gop {
   std::vector<uint32_t> live_;                  ///< frames without an error so far
   std::vector<uint32_t> open_;                  ///< frames of live_ that have blocks to code
   std::vector<BlockRequest> requests_;
-  std::vector<FetchRequest> fetches_;
+  std::vector<FetchRequest> fetches_;    ///< of frames whose hull points the host has chosen
   std::unique_ptr<PictureError> error_;  ///< with measure_mse
   uint64_t number_ = 0;                  ///< of the GOP, from StopFeedback::begin
   bool has_number_ = false;              ///< number_ is set and not published yet
