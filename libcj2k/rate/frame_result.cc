@@ -22,7 +22,8 @@ double add_block(const CodedBlock& block, uint8_t points, BlockTotals* totals) {
 
 }  // namespace
 
-double error_of(const Plan& plan, const CodeBlock& block, uint32_t step_set, double left) {
+void FrameResult::add_error(const Plan& plan, const CodeBlock& block, uint32_t step_set,
+                            double left) {
   // With more planes left than LeftPlanes looks at, total_distortion is an estimate, so `left` may be
   // slightly below 0.
   left = std::max(left, 0.0);
@@ -33,16 +34,16 @@ double error_of(const Plan& plan, const CodeBlock& block, uint32_t step_set, dou
     constexpr double kUniformError = 1.0 / 12;
     left += kUniformError * block.width * block.height * band.distortion_weight;
   }
-  return left / band.visual_weight;
+  squared_error[block.component] += left / band.visual_weight;
 }
 
 FrameResult host_result(const Plan& plan, const RateControl& rate) {
   FrameResult result;
   const Selection& selection = rate.selection();
-  const auto left = [&](uint32_t block) {
-    return add_block(selection.blocks[block], selection.final_points[block], &result.totals);
-  };
-  result.squared_error = sum_errors(plan, selection.step_set, left);
+  for (size_t b = 0; b < plan.blocks.size(); ++b) {
+    const double left = add_block(selection.blocks[b], selection.final_points[b], &result.totals);
+    result.add_error(plan, plan.blocks[b], selection.step_set, left);
+  }
   for (uint32_t c = 0; c < plan.components.size(); ++c) {
     result.component_bytes[c] = rate.component_bytes(c);
     result.exhausted[c] = rate.exhausted_above(c);

@@ -27,24 +27,12 @@ struct FrameResult {
   int rounds = 0;               ///< cj2k_stats::rounds
   /// All of them, as they are in the codestream; empty: the host writes them.
   std::span<const uint8_t> tile_parts;
+
+  /// Adds the squared error of a block. Called in the order of the plan.
+  /// @param step_set  the quantisation of the frame
+  /// @param left      CodedBlock::total_distortion without what the chosen passes remove
+  void add_error(const Plan& plan, const CodeBlock& block, uint32_t step_set, double left);
 };
-
-/// The error that a block adds to its component, from the error that is left of it.
-double error_of(const Plan& plan, const CodeBlock& block, uint32_t step_set, double left);
-
-/// Sums up the squared error of blocks, in the order of the plan.
-/// @param step_set  the quantisation of the frame
-/// @param left      left(block): CodedBlock::total_distortion without what the chosen passes remove
-template <typename Left>
-std::array<double, CJ2K_MAX_COMPONENTS> sum_errors(const Plan& plan, uint32_t step_set,
-                                                   const Left& left) {
-  std::array<double, CJ2K_MAX_COMPONENTS> sums{};
-  for (uint32_t b = 0; b < plan.blocks.size(); ++b) {
-    const CodeBlock& block = plan.blocks[b];
-    sums[block.component] += error_of(plan, block, step_set, left(b));
-  }
-  return sums;
-}
 
 /// Makes the result of a frame from what rate control of the host has chosen last.
 FrameResult host_result(const Plan& plan, const RateControl& rate);

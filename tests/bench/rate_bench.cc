@@ -252,7 +252,8 @@ void measure(const Case& c, const Clip& clip, const cj2k_frame& frame, const std
     FrameResult result;
     steps[3].run(counted, [&] {
       if (final.has_value()) {
-        result.squared_error = sum_errors(plan, 0, [&](uint32_t b) { return final->left[b]; });
+        for (size_t b = 0; b < plan.blocks.size(); ++b)
+          result.add_error(plan, plan.blocks[b], 0, final->left[b]);
       } else {
         result = host_result(plan, rate);
       }
