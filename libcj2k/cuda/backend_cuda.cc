@@ -82,12 +82,11 @@ class CudaBackend final : public Backend {
  public:
   CudaBackend(const Plan& plan, std::unique_ptr<simt::Context> context, int num_gops)
       : plan_(plan),
-        form_(cuda::tier1_form(plan)),
         context_(std::move(context)),
         device_names_(context_->info().name),
-        tables_(plan, form_),
+        tables_(plan),
         reader_(plan, tables_),
-        memory_(plan, tables_, form_),
+        memory_(plan, tables_),
         pinned_(plan, tables_),
         num_gops_(num_gops) {}
   ~CudaBackend() override = default;
@@ -145,7 +144,6 @@ class CudaBackend final : public Backend {
                   cj2k_stats* stats);
 
   const Plan& plan_;
-  const Tier1Form form_;
   std::unique_ptr<simt::Context> context_;
   std::string device_names_;
   const PlanTables tables_;
@@ -159,7 +157,7 @@ class CudaBackend final : public Backend {
 Status CudaBackend::open() {
   constexpr std::string_view kPrefix = "cj2k_";
   CJ2K_TRY(context_->load_kernels([this, kPrefix](const simt::KernelInfo& kernel) {
-    return may_launch(plan_, form_, std::string_view(kernel.name).substr(kPrefix.size()));
+    return may_launch(plan_, tables_.form, std::string_view(kernel.name).substr(kPrefix.size()));
   }));
   CJ2K_TRY(table_memory_.allocate(*context_, tables_.bytes));
   return upload_tables();
@@ -212,8 +210,7 @@ Status CudaBackend::make_gop_work(std::unique_ptr<GopWork>* result) {
   CJ2K_TRY(work->frame_events.create(*context_, plan_.params.gop));
   const auto make_coder =
       plan_.params.coder == CJ2K_CODER_HT ? cuda::make_device_ht : cuda::make_device_ebcot;
-  CJ2K_TRY(make_coder({plan_, *context_, form_, tables_, memory_, pinned_, table_memory_},
-                      &work->coder));
+  CJ2K_TRY(make_coder({plan_, *context_, tables_, memory_, pinned_, table_memory_}, &work->coder));
   *result = std::move(work);
   return Status::kOk;
 }
@@ -223,7 +220,7 @@ void CudaBackend::describe(cj2k_info* info) const {
   info->device_bytes = static_cast<int64_t>(device_bytes());
   info->pinned_bytes =
       static_cast<int64_t>(pinned_.all_bytes()) * (plan_.params.async_depth / plan_.params.gop);
-  info->tier1 = tier1_name(plan_, form_);
+  info->tier1 = tier1_name(plan_, tables_.form);
 }
 
 // ---- Ingest ----
@@ -512,12 +509,11 @@ Status make_cuda_backends(Plan* plan, const DeviceList& devices, const Log& log,
 }
 
 void describe_cuda_backend(const Plan& plan, int num_devices, cj2k_info* info) {
-  const Tier1Form form = cuda::tier1_form(plan);
   const int num_gops = plan.params.async_depth / plan.params.gop;
-  const PlanTables tables(plan, form);
+  const PlanTables tables(plan);
   const PinnedLayout pinned(plan, tables);
   info->backend = "cuda";
-  info->tier1 = tier1_name(plan, form);
+  info->tier1 = tier1_name(plan, tables.form);
   info->device_bytes = static_cast<int64_t>(cuda::device_bytes(
       plan, cuda::gops_of_device(num_gops, 0, static_cast<size_t>(num_devices))));
   info->pinned_bytes = static_cast<int64_t>(pinned.all_bytes()) * num_gops;

@@ -50,7 +50,7 @@ class DeviceRate {
 
   const DeviceCoderSetup s_;
   const EbcotMemory& m_ = s_.memory.ebcot;
-  const EbcotPinned& p_ = s_.pinned.ebcot;
+  const EbcotMemory& p_ = s_.pinned.ebcot;
   std::vector<FrameResult> results_;  ///< [gop]
   uint32_t num_frames_ = 0;           ///< of the call in progress: up to the last requested one
   uint32_t room_ = 0;                 ///< for the tile-parts, in units of 16

@@ -59,8 +59,8 @@ class DeviceEbcot final : public DeviceBlockCoder {
     listed_frames_.reserve(begins_.size());
   }
   Status create() {
-    return make_tier1_coder(s_.context, s_.form, s_.tables.tier1, style(), s_.plan.reversible,
-                            &coder_);
+    return make_tier1_coder(s_.context, s_.tables.form, s_.tables.tier1, style(),
+                            s_.plan.reversible, &coder_);
   }
 
   Status begin(CudaGopWork& work, const Samples& samples) override;
@@ -107,6 +107,10 @@ class DeviceEbcot final : public DeviceBlockCoder {
     uint8_t* bytes;
   };
   bool is_listed(std::span<const BlockRequest> requests, bool is_sampled);
+  void remember_list(std::span<const BlockRequest> requests, bool is_sampled) {
+    listed_sampled_ = is_sampled;
+    for (const BlockRequest& request : requests) listed_frames_.push_back(request.frame);
+  }
   Status list_requests(CudaGopWork& work, std::span<const BlockRequest> requests, Listed* listed);
   /// Enqueues tier-1 in the stream for it, between what comes before and after in work.stream.
   template <typename Tier1>
@@ -137,7 +141,7 @@ class DeviceEbcot final : public DeviceBlockCoder {
 
   const DeviceCoderSetup s_;
   const EbcotMemory& m_ = s_.memory.ebcot;
-  const EbcotPinned& p_ = s_.pinned.ebcot;
+  const EbcotMemory& p_ = s_.pinned.ebcot;
   std::unique_ptr<Tier1Coder> coder_;
   std::vector<uint8_t> begins_;       ///< [frame] 1: no block of it has been coded in this GOP
   std::vector<uint32_t> here_bytes_;  ///< of each block of the GOP: bytes at CodedBlock::data
@@ -227,8 +231,7 @@ Status DeviceEbcot::list_requests(CudaGopWork& work, std::span<const BlockReques
   CJ2K_TRY(work.stream.upload(on_device, numbers, listed->list.count() * sizeof(uint32_t)));
   if (!are_all) return Status::kOk;
   all_ = listed->list;
-  listed_sampled_ = false;
-  for (const BlockRequest& request : requests) listed_frames_.push_back(request.frame);
+  remember_list(requests, false);
   return Status::kOk;
 }
 
@@ -266,10 +269,7 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<BlockRequest
 /// and codes the remaining blocks to them, all on the device without a wait in between.
 Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> requests,
                                    const BlockSample& sample) {
-  std::vector<uint32_t>& frames = work.coded_frames;
-  frames.clear();
-  for (const BlockRequest& request : requests) frames.push_back(request.frame);
-  const uint32_t num_frames = frames.back() + 1;
+  const uint32_t num_frames = requests.back().frame + 1;
   // The two lists follow one another in one piece of memory.
   auto* const numbers = p_.list.in(work.pinned);
   auto* const weights = p_.weights.in(work.pinned);
@@ -277,15 +277,14 @@ Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> re
   auto* const list = m_.list.in(d);
   simt::Stream& stream = work.stream;
   if (!is_listed(requests, true)) {
+    const Tier1Layout& layout = s_.tables.tier1;
     sampled_ =
-        list_blocks(s_.tables.tier1, frames, sample.blocks, sample.weights, list, numbers, weights);
+        list_blocks(layout, requests, list, numbers, &sample.blocks, &sample.weights, weights);
     const uint32_t behind = sampled_.count();
-    rest_ = list_blocks(s_.tables.tier1, frames, sample.rest, {}, list + behind, numbers + behind,
-                        nullptr);
+    rest_ = list_blocks(layout, requests, list + behind, numbers + behind, &sample.rest);
     CJ2K_TRY(stream.upload(list, numbers, (behind + rest_.count()) * sizeof(uint32_t)));
     CJ2K_TRY(stream.upload(m_.weights.in(d), weights, behind * sizeof(uint32_t)));
-    listed_sampled_ = true;
-    listed_frames_ = frames;
+    remember_list(requests, true);
   }
   const Tier1Buffers b = buffers(work);
   const SlopeTables tables{m_.stop_counters.in(d),

@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the EBCOT block coder of a GOP has in memory beside GopMemory and PinnedLayout. On the device,
-// in this order; an array in brackets may be empty:
+// What the EBCOT block coder of a GOP has in memory beside GopMemory and PinnedLayout, in this order. An
+// array in brackets may be empty. Those marked P are in page-locked memory, too, the others are not.
 //
 //   of the samples   | words | magnitudes |
 //   of decisions     | [symbols] | [pass_symbols] |                    classic, CIBO
 //   of the passes    | passes | [tails] | snapshots | states |         written by tier-1
-//   what is coded    | list | resumed_list | thresholds |
-//   for the host     | results | hull | [segments] | [hull_tails] | totals | packed |
+//   what is coded    | list P | resumed_list P | thresholds P |
+//   for the host     | results P | hull | [segments] | [hull_tails] | totals P | packed P |
 //   of tier-1        | scratch |
-//   of a stop rule   | [weights] | [records] | [stop_counters] |
-//   of rate control  | [rate_scratch .. block_places] |                     on the device (device_rate.h)
+//   of a stop rule   | [weights P] | [records] | [stop_counters] |
+//   of rate control  | [rate_scratch] | [chosen] | [outcomes P] | [next_thresholds] |
+//                    | [paused_passes P] | [left P] | [part_places] | ..     where it runs on the device
 //
 // Entries are by frame and then by block or pass of the plan, but for those that follow a list.
 #pragma once
@@ -31,7 +32,7 @@ inline constexpr uint32_t kTotals = 3;
 
 struct EbcotMemory {
   EbcotMemory() = default;
-  EbcotMemory(const Plan& plan, const PlanTables& tables, Tier1Form form, Carver& carver);
+  EbcotMemory(const Plan& plan, const PlanTables& tables, bool on_device, Carver& carver);
 
   Span<uint64_t> words;
   Span<uint32_t> magnitudes;
@@ -61,22 +62,6 @@ struct EbcotMemory {
   Span<uint8_t> paused_passes;     ///< of each block, coded before any resumed
   Span<double> left;
   Span<uint32_t> part_places, packet_places, block_places;
-};
-
-/// The same in page-locked memory: what goes to and comes from these arrays.
-struct EbcotPinned {
-  EbcotPinned() = default;
-  EbcotPinned(const Plan& plan, const PlanTables& tables, Carver& carver);
-
-  Span<uint32_t> list, resumed_list, weights;
-  Span<uint16_t> thresholds;
-  Span<Tier1Result> results;
-  Span<uint32_t> totals;
-  Span<PackedBytes> packed;
-  // Rate control on the device.
-  Span<RateOutcome> outcomes;
-  Span<double> left;
-  Span<uint8_t> paused_passes;
 };
 
 }  // namespace cj2k::cuda

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "cuda/block_coder.h"
+#include "cuda/gop_choice.h"
 
 namespace cj2k::cuda {
+
 InputLayout::InputLayout(const Plan& plan) {
   uint64_t next = 0;
   for (const cj2k::Component& c : plan.components) {
@@ -19,8 +21,9 @@ InputLayout::InputLayout(const Plan& plan) {
   bytes = (next + next / 3 + 255) / 256 * 256;
 }
 
-PlanTables::PlanTables(const Plan& plan, Tier1Form form)
-    : input(plan),
+PlanTables::PlanTables(const Plan& plan)
+    : form(tier1_form(plan)),
+      input(plan),
       stored(make_stored_format(plan)),
       format(make_pixel_format(plan)),
       coded_words(make_coded_words(plan)),
@@ -53,7 +56,7 @@ PlanTables::PlanTables(const Plan& plan, Tier1Form form)
   bytes = carver.bytes();
 }
 
-GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form) {
+GopMemory::GopMemory(const Plan& plan, const PlanTables& tables) {
   const auto frames = static_cast<uint64_t>(plan.params.gop);
   Carver carver;
   coded_words = carver.take<uint8_t>(tables.coded_words.bytes);
@@ -69,7 +72,7 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form)
   if (plan.params.coder == CJ2K_CODER_HT) {
     ht = HtMemory(plan, tables.ht, true, carver);
   } else {
-    ebcot = EbcotMemory(plan, tables, form, carver);
+    ebcot = EbcotMemory(plan, tables, true, carver);
   }
   bytes = std::max(carver.bytes(), input.offset + input.bytes());
 }

@@ -40,8 +40,9 @@ struct InputLayout {
 /// The tables of a plan, and where they lie in device memory.
 struct PlanTables {
   /// Throws std::bad_alloc.
-  PlanTables(const Plan& plan, Tier1Form form);
+  explicit PlanTables(const Plan& plan);
 
+  const Tier1Form form;
   InputLayout input;
   PixelFormat stored;  ///< of the samples in a frame
   PixelFormat format;  ///< of the coded samples
@@ -82,7 +83,7 @@ struct PlanTables {
 /// After block coding the samples are not needed any more, unless errors are measured. Then the bytes of
 /// blocks are packed or gathered, or tile-parts written, in their place.
 struct GopMemory {
-  GopMemory(const Plan& plan, const PlanTables& tables, Tier1Form form);
+  GopMemory(const Plan& plan, const PlanTables& tables);
 
   Span<uint8_t> coded_words;  ///< of one frame: the frames of a GOP are read one after the other
   Span<int32_t> samples;      ///< coefficients; the room may be larger, for the bytes of one block

@@ -68,7 +68,7 @@ PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   if (plan.params.coder == CJ2K_CODER_HT) {
     ht = HtMemory(plan, tables.ht, false, carver);
   } else {
-    ebcot = EbcotPinned(plan, tables, carver);
+    ebcot = EbcotMemory(plan, tables, false, carver);
   }
   bytes = carver.bytes();
   input_bytes = frames * tables.input.bytes;

@@ -57,7 +57,7 @@ struct PinnedLayout {
   PinnedLayout(const Plan& plan, const PlanTables& tables);
 
   Span<GatherJob> gather;
-  EbcotPinned ebcot;  ///< empty with coder = ht
+  EbcotMemory ebcot;  ///< empty with coder = ht
   HtMemory ht;        ///< empty with coder = ebcot
   uint64_t bytes, hull_bytes, code_bytes;
   /// Of CudaGopWork::input: for frames in host memory that is not page-locked, from the first on.
