@@ -41,9 +41,11 @@ constexpr uint64_t kFewBytes = 8;
 constexpr uint32_t kMostFar = 64;
 /// Rounds after which a frame is coded in full.
 constexpr int kMostRounds = 8;
-/// The sample's gain is not certain. RDOQ must gain at least a 512th in it.
-constexpr double kLeastGain = 511.0 / 512;
-/// Most times that a frame is coded with RDOQ.
+/// The gain is an estimate. RDOQ must gain at least a 256th.
+constexpr double kLeastGain = 255.0 / 256;
+/// RDOQ takes more than that from the cost of nearly every frame whose steps suit it.
+constexpr double kUsualRdoqCost = 0.97;
+/// Most times that a frame is coded with RDOQ at slopes of its own.
 constexpr int kRdoqTries = 2;
 
 /// EBCOT's step sets. The slope over the square of the step, as a log-slope, stands best at
@@ -51,6 +53,10 @@ constexpr int kRdoqTries = 2;
 constexpr int kBestPhase = 285;
 constexpr int kPlaneSlopes = 512;
 constexpr int kSetSlopes = kPlaneSlopes / static_cast<int>(kStepSets);
+
+/// Squared error per byte, in LSB^2, at which steps in the picture are two LSB: S^2 = 6 slope / (8 ln 2)
+/// (core/ht/plane_choice.h).
+constexpr double kRoundedSlope = 3.7;
 
 /// Distance of a step set from kBestPhase, 0 .. kPlaneSlopes / 2.
 /// @param weight     of any band, with step set 0
@@ -60,6 +66,12 @@ int phase_error(double weight, uint16_t threshold, uint32_t set) {
   const int position = slope - log_slope(weight, 1) + kSetSlopes * static_cast<int>(set);
   const int phase = ((position - kBestPhase) % kPlaneSlopes + kPlaneSlopes) % kPlaneSlopes;
   return std::min(phase, kPlaneSlopes - phase);
+}
+
+/// Whether decoders round most of the error at a slope away. The estimates of errors say little there.
+/// @param threshold  for coding, as in step_set_at
+bool is_rounded_away(uint16_t threshold) {
+  return threshold == 0 || slope_value(threshold + kPredictionMargin) < kRoundedSlope;
 }
 
 uint32_t ebcot_step_set(double weight, uint16_t threshold) {
@@ -123,7 +135,7 @@ BlockSample::BlockSample(const Plan& plan) : all(plan.blocks.size()) {
 }
 
 uint32_t step_set_at(const Plan& plan, const SlopeThresholds& thresholds) {
-  if (plan.finer_subbands.empty() || thresholds[0] == 0) return 0;
+  if (plan.finer_subbands.empty() || is_rounded_away(thresholds[0])) return 0;
   const double weight = plan.subbands[0].distortion_weight;
   if (plan.params.coder == CJ2K_CODER_HT) return ht_step_set(weight, thresholds[0]);
   return ebcot_step_set(weight, thresholds[0]);
@@ -192,7 +204,7 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
   may_go_on_ = stop_ == CJ2K_STOP_EXACT && rate.has_limit();
   may_change_steps_ = false;
   rounds_ = 0;
-  plain_error_ = -1;
+  plain_cost_ = first_cost_ = -1;
   resumed_.clear();
   rdoq_left_ = rate.has_limit() && may_use_rdoq(plan_, rate.prediction_targets()) ? kRdoqTries : 0;
   // Without RDOQ the steps are those of effort 1.
@@ -255,7 +267,8 @@ std::optional<EarlyStop::Round> EarlyStop::next_round(const CodedBlock* blocks,
     request_.anew = false;
     if (plan_.params.coder == CJ2K_CODER_HT && wants_ht_points(blocks, rate))
       return Round::kHtPoints;
-    if (wants_other_steps(rate)) return Round::kOtherSteps;
+    if (wants_first_steps(blocks, rate)) return Round::kFirstSteps;
+    if (wants_other_steps(blocks, rate)) return Round::kOtherSteps;
     if (plan_.params.coder == CJ2K_CODER_EBCOT && resumes(blocks, rate)) return Round::kResume;
   }
   if (rdoq_left_ > 0) {
@@ -264,6 +277,7 @@ std::optional<EarlyStop::Round> EarlyStop::next_round(const CodedBlock* blocks,
   }
   if (is_plain) return {};
   if (wants_rdoq_open(blocks, rate)) return Round::kRdoqOpen;
+  if (wants_rdoq_first_steps(blocks, rate)) return Round::kRdoqFirstSteps;
   if (wants_no_rdoq(blocks, rate)) return Round::kPlain;
   return {};
 }
@@ -278,15 +292,16 @@ void EarlyStop::request_all(const SlopeThresholds& thresholds, uint32_t step_set
 
 /// Notes what is known of the frame without RDOQ, to compare with later.
 void EarlyStop::note_plain(const CodedBlock* blocks, const RateControl& rate) {
-  plain_error_ = error_of(blocks, rate);
+  plain_cost_ = cost_of(blocks, rate);
   resumed_.clear();
   for (uint32_t b = 0; b < plan_.blocks.size(); ++b)
     resumed_.push_back(blocks[b].num_passes_resumed > 0 ? 1 : 0);
 }
 
-/// Squared error of the frame, weighted.
-double EarlyStop::error_of(const CodedBlock* blocks, const RateControl& rate) const {
-  double error = 0;
+/// Squared error of the frame, weighted; with constant quality also what the bytes are worth.
+double EarlyStop::cost_of(const CodedBlock* blocks, const RateControl& rate) const {
+  const uint16_t floor = rate.prediction_targets().floor;
+  double error = floor > 0 ? slope_value(floor) * static_cast<double>(rate.body_bytes()) : 0;
   for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
     const CodedBlock& coded = blocks[b];
     const int points = rate.selection().final_points[b];
@@ -296,7 +311,7 @@ double EarlyStop::error_of(const CodedBlock* blocks, const RateControl& rate) co
   return error;
 }
 
-/// Requests all blocks anew without RDOQ if the frame is worse with it. It compares the error of
+/// Requests all blocks anew without RDOQ if the frame is worse with it. It compares the cost of
 /// all blocks, if they were coded without RDOQ; else the larger sample, at the slopes where rate
 /// control ended.
 bool EarlyStop::wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate) {
@@ -311,7 +326,7 @@ bool EarlyStop::wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate)
         cost([&](size_t i) -> const CodedBlock& { return blocks[sample_.larger.blocks[i]]; }) >
         cost([&](size_t i) -> const CodedBlock& { return request_.outcome.plain[i]; }) * kLeastGain;
   } else {
-    is_worse = plain_error_ >= 0 && error_of(blocks, rate) > plain_error_;
+    is_worse = plain_cost_ >= 0 && cost_of(blocks, rate) > plain_cost_ * kLeastGain;
   }
   if (!is_worse) return false;
   SlopeThresholds thresholds{};
@@ -341,7 +356,9 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
     slopes[c] = static_cast<uint16_t>(std::max(slope, 1));
     thresholds[c] = static_cast<uint16_t>(std::max(slope - static_cast<int>(kPredictionMargin), 0));
   }
-  if (is_near || (fits && is_first)) return false;
+  // With steps of less than an LSB in the picture there is nothing to gain.
+  const bool is_lost = slope_value(std::max<uint16_t>(slopes[0], 1)) < kRoundedSlope / 4;
+  if (is_near || (is_first && (fits || is_lost))) return false;
   const uint16_t thresholds_at = thresholds[0];
   const bool was_plain = is_first && codes_plain_first(plan_);
   if (was_plain) request_.steps_known = rdoq_steps_known_;
@@ -351,7 +368,7 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
   }
   const bool steps_known = request_.steps_known;
   const std::span<const CodedBlock> plain = request_.outcome.plain;
-  if (plan_.params.stop == CJ2K_STOP_NONE) thresholds = {};
+  if (codes_plain_first(plan_)) thresholds = {};
   request_all(thresholds, request_.step_set);
   request_.outcome.plain = plain;
   request_.steps_known = steps_known;
@@ -366,6 +383,19 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
     // The first coding had the step set 0.
     request_.step_set = ebcot_step_set(plan_.subbands[0].distortion_weight, thresholds_at);
   }
+  return true;
+}
+
+/// Requests all blocks anew with RDOQ and the first steps, once, if RDOQ with other steps gains so
+/// little that these must be worse.
+bool EarlyStop::wants_rdoq_first_steps(const CodedBlock* blocks, const RateControl& rate) {
+  if (plain_cost_ < 0 || request_.step_set == first_set_) return false;
+  if (cost_of(blocks, rate) < plain_cost_ * kUsualRdoqCost) return false;
+  const SlopeThresholds slopes = request_.rdoq;
+  request_all({}, first_set_);
+  request_.rdoq = slopes;
+  rdoq_left_ = 0;
+  ++rounds_;
   return true;
 }
 
@@ -443,7 +473,7 @@ void EarlyStop::for_paused(const CodedBlock* blocks, const Work& work) const {
 
 /// Requests all blocks anew, once, if rate control ended so far from the prediction that another
 /// step set is the best.
-bool EarlyStop::wants_other_steps(const RateControl& rate) {
+bool EarlyStop::wants_other_steps(const CodedBlock* blocks, const RateControl& rate) {
   if (!may_change_steps_) return false;
   may_change_steps_ = false;
   if (request_.steps_known) return false;
@@ -457,11 +487,24 @@ bool EarlyStop::wants_other_steps(const RateControl& rate) {
   if (best == request_.step_set || is_near_step_set(plan_, ended[0], request_.step_set))
     return false;
   const bool is_full = request_.thresholds[0] == 0;
-  if (is_full) ended = {};
+  if (is_full) {
+    ended = {};
+    first_cost_ = cost_of(blocks, rate);
+  }
   request_all(ended, best);
   request_.steps_known = true;
   ++rounds_;
   return true;
+}
+
+/// Requests all blocks anew with the first steps, if the frame was coded in full with both and is
+/// worse with the others.
+bool EarlyStop::wants_first_steps(const CodedBlock* blocks, const RateControl& rate) {
+  if (first_cost_ < 0) return false;
+  const bool is_worse = cost_of(blocks, rate) > first_cost_;
+  first_cost_ = -1;
+  if (is_worse) request_all({}, first_set_);
+  return is_worse;
 }
 
 /// HT: whether the selected points are in the middle of the planes that were coded.

@@ -100,10 +100,12 @@ class EarlyStop {
     kFirst,       ///< what the strategy asks for
     kResume,      ///< EBCOT: paused blocks go on
     kOtherSteps,  ///< all blocks anew, with another step set
+    kFirstSteps,  ///< all blocks anew, with the first step set, because the other one did not pay
     kHtPoints,    ///< HT: blocks anew, with the planes of more slopes
     kRdoq,        ///< all blocks anew, with RDOQ
-    kRdoqOpen,    ///< blocks anew, with RDOQ and in full
-    kPlain,       ///< all blocks anew, without RDOQ, which did not pay
+    kRdoqFirstSteps,  ///< all blocks anew, with RDOQ and the first step set
+    kRdoqOpen,        ///< blocks anew, with RDOQ and in full
+    kPlain,           ///< all blocks anew, without RDOQ, which did not pay
   };
 
   /// `plan` and `sample` must outlive it. Throws std::bad_alloc.
@@ -130,13 +132,15 @@ class EarlyStop {
  private:
   std::optional<Round> next_round(const CodedBlock* blocks, const RateControl& rate);
   void request_all(const SlopeThresholds& thresholds, uint32_t step_set);
-  bool wants_other_steps(const RateControl& rate);
+  bool wants_other_steps(const CodedBlock* blocks, const RateControl& rate);
+  bool wants_first_steps(const CodedBlock* blocks, const RateControl& rate);
   bool are_regular(const CodedBlock* blocks, const RateControl& rate) const;
   bool wants_ht_points(const CodedBlock* blocks, const RateControl& rate);
   bool resumes(const CodedBlock* blocks, const RateControl& rate);
   bool wants_rdoq(const CodedBlock* blocks, const RateControl& rate);
   void note_plain(const CodedBlock* blocks, const RateControl& rate);
-  double error_of(const CodedBlock* blocks, const RateControl& rate) const;
+  double cost_of(const CodedBlock* blocks, const RateControl& rate) const;
+  bool wants_rdoq_first_steps(const CodedBlock* blocks, const RateControl& rate);
   bool wants_rdoq_open(const CodedBlock* blocks, const RateControl& rate);
   bool wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate);
   template <typename Work>
@@ -149,9 +153,11 @@ class EarlyStop {
   Round round_ = Round::kFirst;
   bool may_go_on_ = false;
   bool may_change_steps_ = false;
-  uint32_t first_set_ = 0;   ///< the step set that is given, or 0
-  int rounds_ = 0;           ///< times that blocks were coded again because a prediction was wrong
-  double plain_error_ = -1;  ///< error_of the frame without RDOQ; negative: not known
+  uint32_t first_set_ = 0;  ///< the step set that is given, or 0
+  int rounds_ = 0;          ///< times that blocks were coded again because a prediction was wrong
+  double plain_cost_ = -1;  ///< cost_of the frame without RDOQ; negative: not known
+  double first_cost_ =
+      -1;  ///< cost_of the frame with the first steps; negative: not to be compared
   bool coded_before_ = false;
   int rdoq_left_ = 0;              ///< times that RDOQ may still be requested
   bool rdoq_steps_known_ = false;  ///< BlockRequest::steps_known for RDOQ

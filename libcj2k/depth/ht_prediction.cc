@@ -17,7 +17,7 @@ constexpr uint32_t kMostFarInShare = 256;
 /// Frames of fewer blocks are estimated from the larger sample.
 constexpr size_t kFewForSample = 4096;
 /// Predictions from the larger sample.
-constexpr int kMostHtPredictions = kMostHtOrders - 3;
+constexpr int kMostHtPredictions = kMostHtOrders - 4;
 
 /// Whether threshold `next` takes the same planes as the request's threshold, with steps that are
 /// as good. @param slack  as in is_near_ht_step_set
@@ -73,39 +73,66 @@ HtPrediction::HtPrediction(const Plan& plan, const BlockSample& sample, BlockReq
       order_{.blocks = first_share().blocks, .anew = true, .points = HtPoints::kEstimate} {}
 
 bool HtPrediction::goes_on(const CodedBlock* blocks, SlopeHistogram& histogram) {
-  if (is_rest_) return false;
-  const BlockShare& share = predictions_ == 0 ? first_share() : sample_.larger;
-  if (first_cost_ >= 0) {
-    if (estimated_cost(blocks) > first_cost_) keep_steps();
-    first_cost_ = -1;
-    return begin_larger();
+  switch (part_) {
+    case Part::kEstimate:
+      return after_estimate(blocks, histogram);
+    case Part::kFirstSteps:
+      first_cost_ = sample_cost(blocks);
+      part_ = Part::kOtherSteps;
+      request_.step_set = step_set_of(plan_, request_);
+      code(sample_.larger.blocks);
+      return true;
+    case Part::kOtherSteps:
+      if (sample_cost(blocks) > first_cost_) {
+        keep_steps();
+        return begin_larger();
+      }
+      predictions_ = 1;
+      break;
+    case Part::kLarger:
+      break;
+    case Part::kRest:
+      return false;
   }
-  const SlopeThresholds next =
-      predict_thresholds(plan_, blocks, share.blocks, share.weights, request_.targets, histogram);
-  if (predictions_ > 0) {
-    if (!refine(next, histogram)) return begin_larger();
-    take_rest(sample_.larger.rest);
-    return true;
-  }
-  request_.thresholds = next;
-  keep_steps_if_coded_before(plan_, blocks, share.blocks, request_);
-  is_regular_ = is_regular(blocks, share, next);
-  const bool has_few_bytes = request_.targets.frame < plan_.blocks.size();
-  if (!is_regular_ || has_few_bytes) keep_steps();
-  const double cost = estimated_cost(blocks);
-  request_.step_set = step_set_of(plan_, request_);
-  if (request_.steps_known || request_.step_set == 0) return begin_larger();
-  // The same estimates with the steps that were chosen say whether these are better.
-  first_cost_ = cost;
-  order_.step_set = request_.step_set;
+  if (!refine(predict(blocks, sample_.larger, histogram), histogram)) return begin_larger();
+  take_rest(sample_.larger.rest);
   return true;
 }
 
-/// Cost (squared error and bytes) of the frame at the slope where it is expected to end, by the
-/// estimates of the first share.
-double HtPrediction::estimated_cost(const CodedBlock* blocks) const {
+bool HtPrediction::after_estimate(const CodedBlock* blocks, SlopeHistogram& histogram) {
   const BlockShare& share = first_share();
-  return cost_at(plan_, share, request_.step_set, request_.thresholds,
+  request_.thresholds = predict(blocks, share, histogram);
+  keep_steps_if_coded_before(plan_, blocks, share.blocks, request_);
+  is_regular_ = is_regular(blocks, share, request_.thresholds);
+  if (is_small_ht(plan_)) {
+    // Rate control then says which steps to try (EarlyStop::wants_other_steps).
+    request_.thresholds = {};
+    take_rest(sample_.all);
+    return true;
+  }
+  const bool has_few_bytes = request_.targets.frame < plan_.blocks.size();
+  if (!is_regular_ || has_few_bytes) keep_steps();
+  if (request_.steps_known || step_set_of(plan_, request_) == 0) return begin_larger();
+  // The estimates do not tell which steps are better, so the larger sample is coded with both.
+  part_ = Part::kFirstSteps;
+  slopes_ = request_.thresholds;
+  for (uint16_t& slope : slopes_) slope = static_cast<uint16_t>(slope + kHtExpected);
+  request_.step_set = 0;
+  code(sample_.larger.blocks);
+  return true;
+}
+
+SlopeThresholds HtPrediction::predict(const CodedBlock* blocks, const BlockShare& share,
+                                      SlopeHistogram& histogram) const {
+  return predict_thresholds(plan_, blocks, share.blocks, share.weights, request_.targets,
+                            histogram);
+}
+
+/// Cost (squared error and bytes) of the frame at the slopes where it is expected to end, by the
+/// larger sample.
+double HtPrediction::sample_cost(const CodedBlock* blocks) const {
+  const BlockShare& share = sample_.larger;
+  return cost_at(plan_, share, request_.step_set, slopes_,
                  [&](size_t i) -> const CodedBlock& { return blocks[share.blocks[i]]; });
 }
 
@@ -116,12 +143,12 @@ void HtPrediction::keep_steps() {
 }
 
 /// Codes the larger sample. Codes all blocks instead if the sample has been coded often enough;
-/// codes them in full if the frame is small or irregular.
+/// codes them in full if the frame is irregular.
 bool HtPrediction::begin_larger() {
+  part_ = Part::kLarger;
   request_.step_set = step_set_of(plan_, request_);
-  const bool is_full = !is_regular_ || is_small_ht(plan_);
-  if (is_full) request_.thresholds = {};
-  if (is_full || predictions_++ == kMostHtPredictions) {
+  if (!is_regular_) request_.thresholds = {};
+  if (!is_regular_ || predictions_++ == kMostHtPredictions) {
     take_rest(sample_.all);
   } else {
     code(sample_.larger.blocks);
@@ -165,7 +192,7 @@ void HtPrediction::code(std::span<const uint32_t> blocks) {
 }
 
 void HtPrediction::take_rest(std::span<const uint32_t> blocks) {
-  is_rest_ = true;
+  part_ = Part::kRest;
   code(blocks);
 }
 

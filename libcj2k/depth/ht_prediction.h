@@ -17,8 +17,9 @@
 
 namespace cj2k {
 
-/// Most orders of a frame: the sample twice, the larger sample four times, and the rest.
-inline constexpr int kMostHtOrders = 7;
+/// Most orders of a frame: the first share, the larger sample twice to choose the steps and four times
+/// to predict, and the rest.
+inline constexpr int kMostHtOrders = 8;
 
 /// One frame: code order(), then call goes_on, until it returns false.
 class HtPrediction {
@@ -35,10 +36,21 @@ class HtPrediction {
   bool goes_on(const CodedBlock* blocks, SlopeHistogram& histogram);
 
  private:
+  /// What order() is for.
+  enum class Part : uint8_t {
+    kEstimate,    ///< a share, whose estimates predict
+    kFirstSteps,  ///< the larger sample, with the step set 0
+    kOtherSteps,  ///< the larger sample, with the steps that the estimates ask for
+    kLarger,      ///< the larger sample, with the steps that were chosen
+    kRest,        ///< the other blocks, or all
+  };
+  bool after_estimate(const CodedBlock* blocks, SlopeHistogram& histogram);
+  SlopeThresholds predict(const CodedBlock* blocks, const BlockShare& share,
+                          SlopeHistogram& histogram) const;
   const BlockShare& first_share() const;
   bool is_regular(const CodedBlock* blocks, const BlockShare& share,
                   const SlopeThresholds& slopes) const;
-  double estimated_cost(const CodedBlock* blocks) const;
+  double sample_cost(const CodedBlock* blocks) const;
   void keep_steps();
   bool begin_larger();
   bool refine(SlopeThresholds next, const SlopeHistogram& histogram);
@@ -49,10 +61,11 @@ class HtPrediction {
   const BlockSample& sample_;
   BlockRequest& request_;
   BlockOrder order_;
-  int predictions_ = 0;     ///< from the larger sample, so far
-  bool is_regular_ = true;  ///< HtChoices::are_regular, of the first order
-  double first_cost_ = -1;  ///< estimated_cost with the step set 0; negative: not to be compared
-  bool is_rest_ = false;
+  int predictions_ = 0;       ///< from the larger sample, so far
+  bool is_regular_ = true;    ///< HtChoices::are_regular, of the first order
+  double first_cost_ = 0;     ///< sample_cost with the step set 0
+  SlopeThresholds slopes_{};  ///< of sample_cost
+  Part part_ = Part::kEstimate;
 };
 
 }  // namespace cj2k
