@@ -356,9 +356,7 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
     slopes[c] = static_cast<uint16_t>(std::max(slope, 1));
     thresholds[c] = static_cast<uint16_t>(std::max(slope - static_cast<int>(kPredictionMargin), 0));
   }
-  // With steps of less than an LSB in the picture there is nothing to gain.
-  const bool is_lost = slope_value(std::max<uint16_t>(slopes[0], 1)) < kRoundedSlope / 4;
-  if (is_near || (is_first && (fits || is_lost))) return false;
+  if (is_near || (is_first && fits)) return false;
   const uint16_t thresholds_at = thresholds[0];
   const bool was_plain = is_first && codes_plain_first(plan_);
   if (was_plain) request_.steps_known = rdoq_steps_known_;
@@ -366,6 +364,8 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
     keep_steps_if_coded_before(plan_, blocks, sample_.all, request_);
     coded_before_ = request_.outcome.coded_before;
   }
+  // With steps of less than an LSB in the picture there is nothing to gain.
+  if (is_first && slope_value(slopes[0]) < kRoundedSlope / 4) return false;
   const bool steps_known = request_.steps_known;
   const std::span<const CodedBlock> plain = request_.outcome.plain;
   if (codes_plain_first(plan_)) thresholds = {};

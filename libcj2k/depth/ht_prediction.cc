@@ -80,15 +80,15 @@ bool HtPrediction::goes_on(const CodedBlock* blocks, SlopeHistogram& histogram) 
       first_cost_ = sample_cost(blocks);
       part_ = Part::kOtherSteps;
       request_.step_set = step_set_of(plan_, request_);
-      code(sample_.larger.blocks);
+      code(first_share().blocks);
       return true;
-    case Part::kOtherSteps:
-      if (sample_cost(blocks) > first_cost_) {
-        keep_steps();
-        return begin_larger();
-      }
+    case Part::kOtherSteps: {
+      const bool is_worse = sample_cost(blocks) > first_cost_;
+      if (is_worse) keep_steps();
+      if (is_worse || &first_share() != &sample_.larger) return begin_larger();
       predictions_ = 1;
       break;
+    }
     case Part::kLarger:
       break;
     case Part::kRest:
@@ -113,12 +113,12 @@ bool HtPrediction::after_estimate(const CodedBlock* blocks, SlopeHistogram& hist
   const bool has_few_bytes = request_.targets.frame < plan_.blocks.size();
   if (!is_regular_ || has_few_bytes) keep_steps();
   if (request_.steps_known || step_set_of(plan_, request_) == 0) return begin_larger();
-  // The estimates do not tell which steps are better, so the larger sample is coded with both.
+  // The estimates do not tell which steps are better, so the share is coded with both.
   part_ = Part::kFirstSteps;
   slopes_ = request_.thresholds;
   for (uint16_t& slope : slopes_) slope = static_cast<uint16_t>(slope + kHtExpected);
   request_.step_set = 0;
-  code(sample_.larger.blocks);
+  code(share.blocks);
   return true;
 }
 
@@ -129,9 +129,9 @@ SlopeThresholds HtPrediction::predict(const CodedBlock* blocks, const BlockShare
 }
 
 /// Cost (squared error and bytes) of the frame at the slopes where it is expected to end, by the
-/// larger sample.
+/// first share.
 double HtPrediction::sample_cost(const CodedBlock* blocks) const {
-  const BlockShare& share = sample_.larger;
+  const BlockShare& share = first_share();
   return cost_at(plan_, share, request_.step_set, slopes_,
                  [&](size_t i) -> const CodedBlock& { return blocks[share.blocks[i]]; });
 }

@@ -17,8 +17,8 @@
 
 namespace cj2k {
 
-/// Most orders of a frame: the first share, the larger sample twice to choose the steps and four times
-/// to predict, and the rest.
+/// Most orders of a frame: the first share once to predict and twice to choose the steps, the larger
+/// sample four times, and the rest.
 inline constexpr int kMostHtOrders = 8;
 
 /// One frame: code order(), then call goes_on, until it returns false.
@@ -38,9 +38,9 @@ class HtPrediction {
  private:
   /// What order() is for.
   enum class Part : uint8_t {
-    kEstimate,    ///< a share, whose estimates predict
-    kFirstSteps,  ///< the larger sample, with the step set 0
-    kOtherSteps,  ///< the larger sample, with the steps that the estimates ask for
+    kEstimate,    ///< the first share, whose estimates predict
+    kFirstSteps,  ///< the first share, with the step set 0
+    kOtherSteps,  ///< the first share, with the steps that the estimates ask for
     kLarger,      ///< the larger sample, with the steps that were chosen
     kRest,        ///< the other blocks, or all
   };
