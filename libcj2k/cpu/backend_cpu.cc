@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backend.h"
@@ -15,6 +16,7 @@
 #include "cpu/block_coder.h"
 #include "cpu/cpu_pixels.h"
 #include "cpu/stop_rules.h"
+#include "film/analysis.h"
 
 namespace cj2k {
 namespace {
@@ -31,10 +33,13 @@ size_t block_grain(size_t blocks, size_t most = kMaxBlockGrain) {
 
 struct CpuFrameWork {
   CpuFrameWork(const Plan& plan, size_t workers)
-      : planes(plan), blocks(plan, workers), rules(plan) {}
+      : planes(plan), blocks(plan, workers), rules(plan) {
+    if (plan.params.curves == CJ2K_CURVES_ONLY) analysis.emplace(plan);
+  }
   CpuPlanes planes;
   CpuBlocks blocks;
   CpuStopRules rules;
+  std::optional<FrameAnalysis> analysis;  ///< with curves = only
 };
 
 class CpuGopWork final : public GopWork {
@@ -85,6 +90,8 @@ class CpuBackend final : public Backend {
   Status transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) override;
   Status code_blocks(GopWork& gop, std::span<BlockRequest> requests, const BlockSample& sample,
                      cj2k_stats* stats) override;
+  Status analyse(GopWork& gop, uint32_t frame, const RateLimits& limits,
+                 cj2k_curve* curve) override;
   Status coefficients(GopWork& gop, uint32_t frame, CoefficientPlanes* planes) override {
     *planes = frame_of(gop, frame).planes;
     return Status::kOk;
@@ -95,6 +102,8 @@ class CpuBackend final : public Backend {
   }
 
  private:
+  void code(CpuFrameWork& work, const BlockOrder& order);
+
   const Plan& plan_;
   size_t workers_;
   CpuPixels pixels_;
@@ -121,41 +130,58 @@ Status CpuBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2
   return Status::kOk;
 }
 
+/// Codes the blocks of an order.
+void CpuBackend::code(CpuFrameWork& work, const BlockOrder& order) {
+  std::span<const uint32_t> blocks = order.blocks;
+  ColourOrder some;
+  if (order.rdoq[0] != 0 && !colours_.triples.empty()) {
+    if (blocks.size() < plan_.blocks.size()) some = colours_.some(blocks);
+    const ColourOrder& colours = blocks.size() < plan_.blocks.size() ? some : colours_;
+    const std::span<const uint32_t> triples(colours.triples);
+    const size_t count = triples.size() / 3;
+    const size_t most = std::max(kMaxBlockGrain, coder_->triples_at_once());
+    parallel_for(count, block_grain(count, most), [&](size_t begin, size_t end) {
+      coder_->code_triples(work.planes, triples.subspan(3 * begin, 3 * (end - begin)), order,
+                           worker_index(), work.blocks);
+    });
+    blocks = colours.rest;
+  }
+  if (coder_->shares(blocks.size())) {
+    SharedBlocks shared(blocks);
+    parallel_for(num_workers(), 1, [&](size_t, size_t) {
+      coder_->code_shared(work.planes, shared, order, worker_index(), work.blocks);
+    });
+    return;
+  }
+  parallel_for(blocks.size(), block_grain(blocks.size()), [&](size_t begin, size_t end) {
+    coder_->code(work.planes, blocks.subspan(begin, end - begin), order, worker_index(),
+                 work.blocks);
+  });
+}
+
 Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
                                const BlockSample& sample, cj2k_stats* stats) {
   for (BlockRequest& request : requests) {
     const auto start = Clock::now();
     CpuFrameWork& work = frame_of(gop, request.frame);
-    const auto code = [&](const BlockOrder& order) {
-      std::span<const uint32_t> blocks = order.blocks;
-      ColourOrder some;
-      if (order.rdoq[0] != 0 && !colours_.triples.empty()) {
-        if (blocks.size() < plan_.blocks.size()) some = colours_.some(blocks);
-        const ColourOrder& colours = blocks.size() < plan_.blocks.size() ? some : colours_;
-        const std::span<const uint32_t> triples(colours.triples);
-        const size_t count = triples.size() / 3;
-        const size_t most = std::max(kMaxBlockGrain, coder_->triples_at_once());
-        parallel_for(count, block_grain(count, most), [&](size_t begin, size_t end) {
-          coder_->code_triples(work.planes, triples.subspan(3 * begin, 3 * (end - begin)), order,
-                               worker_index(), work.blocks);
-        });
-        blocks = colours.rest;
-      }
-      if (coder_->shares(blocks.size())) {
-        SharedBlocks shared(blocks);
-        parallel_for(num_workers(), 1, [&](size_t, size_t) {
-          coder_->code_shared(work.planes, shared, order, worker_index(), work.blocks);
-        });
-        return;
-      }
-      parallel_for(blocks.size(), block_grain(blocks.size()), [&](size_t begin, size_t end) {
-        coder_->code(work.planes, blocks.subspan(begin, end - begin), order, worker_index(),
-                     work.blocks);
-      });
-    };
-    work.rules.run(request, sample, work.blocks.all(), std::ref(code));
+    const auto code_some = [&](const BlockOrder& order) { code(work, order); };
+    work.rules.run(request, sample, work.blocks.all(), std::ref(code_some));
     stats[request.frame].stage_ms[CJ2K_STAGE_BLOCKS] += ms_since(start);
   }
+  return Status::kOk;
+}
+
+Status CpuBackend::analyse(GopWork& gop, uint32_t frame, const RateLimits& limits,
+                           cj2k_curve* curve) {
+  CpuFrameWork& work = frame_of(gop, frame);
+  FrameAnalysis& analysis = *work.analysis;
+  parallel_for(plan_.blocks.size(), kMaxBlockGrain,
+               [&](size_t begin, size_t end) { analysis.measure(work.planes, begin, end); });
+  analysis.begin(limits);
+  do {
+    code(work, analysis.order());
+  } while (analysis.goes_on(work.blocks.all()));
+  *curve = analysis.curve();
   return Status::kOk;
 }
 
