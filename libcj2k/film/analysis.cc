@@ -25,10 +25,13 @@ constexpr int kMostShift = 1024;
 /// points there (core/stop.h).
 constexpr int kMargin = 32;
 
+/// Every fourth row tells enough of a block.
+constexpr int kRowStep = 4;
+
 template <typename Sample>
 uint32_t magnitude_sum(const Sample* row, ptrdiff_t stride, int width, int height, float scale) {
   uint32_t sum = 0;
-  for (int y = 0; y < height; ++y, row += stride) {
+  for (int y = 0; y < height; y += kRowStep, row += kRowStep * stride) {
     for (int x = 0; x < width; ++x) {
       const float magnitude = std::fabs(static_cast<float>(row[x])) * scale;
       sum +=
@@ -49,7 +52,8 @@ FrameAnalysis::FrameAnalysis(const Plan& plan)
       kind_(plan.blocks.size()),
       sum_(plan.blocks.size()),
       by_kind_(plan.blocks.size()),
-      stands_(plan.blocks.size()) {
+      stands_(plan.blocks.size()),
+      log_means_(plan.blocks.size()) {
   for (size_t b = 0; b < plan.blocks.size(); ++b) {
     const Subband& band = plan.subbands[plan.blocks[b].subband];
     kind_[b] = (band.component * CJ2K_MAX_RESOLUTIONS + band.level) * 4 + band.orientation;
@@ -117,27 +121,29 @@ void FrameAnalysis::set_point(int point) {
 double FrameAnalysis::expected_bytes(int point) const {
   double bits = 0;
   for (size_t b = 0; b < plan_.blocks.size(); ++b) {
-    const CodeBlock& block = plan_.blocks[b];
-    const double samples = block.width * block.height;
-    // The step S in the picture that trades at this slope has S^2 = 6 slope / (8 ln 2).
-    constexpr double kSlopeToStep = 1.082;
-    const int step =
-        log2_steps(kSlopeToStep * slope_value(static_cast<uint16_t>(curve_slope(point))) /
-                   distortion_weight(plan_, block)) /
-        2;
-    const int mean = log2_steps(1.443 * 5.437 * (sum_[b] + 0.5) / (kSumScale * samples));
-    const double ratio =
-        slope_value(static_cast<uint16_t>(kSlopeUnit + std::clamp(mean - step, -4096, 4096)));
-    bits += samples * log2_steps(1 + ratio) / 256;
+    const int ratio = log_means_[b] - (curve_slope(point) - kSlopeUnit) / 2;
+    if (ratio < -2048) continue;
+    const double samples = plan_.blocks[b].width * plan_.blocks[b].height;
+    const double ratio_value =
+        slope_value(static_cast<uint16_t>(kSlopeUnit + std::min(ratio, 4096)));
+    bits += samples * log2_steps(1 + ratio_value) / 256;
   }
   return bits / 8;
 }
 
 /// The point at which the frame's cap is expected to be used up.
-int FrameAnalysis::first_point() const {
+int FrameAnalysis::first_point() {
   int low = 0, high = CJ2K_CURVE_POINTS - 1;
   if (limits_.frame_bytes == kNoTarget)
     return limits_.slope == 0 ? -1 : std::min((limits_.slope - kCurveLowest) / kCurveStep, high);
+  for (size_t b = 0; b < plan_.blocks.size(); ++b) {
+    const CodeBlock& block = plan_.blocks[b];
+    const int rows = (block.height + kRowStep - 1) / kRowStep;
+    // The step S in the picture that trades at a slope has S^2 = 6 slope / (8 ln 2) = 1.082 slope.
+    constexpr double kBits = 2 * 2.71828 / 0.69315;
+    log_means_[b] = log2_steps(kBits * (sum_[b] + 0.5) / (kSumScale * block.width * rows)) -
+                    (log2_steps(1.082) - log2_steps(distortion_weight(plan_, block))) / 2;
+  }
   while (low < high) {
     const int middle = (low + high) / 2;
     if (expected_bytes(middle) <= static_cast<double>(limits_.frame_bytes))

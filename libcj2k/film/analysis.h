@@ -39,7 +39,7 @@ class FrameAnalysis {
   const cj2k_curve& curve() const { return curve_; }
 
  private:
-  int first_point() const;
+  int first_point();
   double expected_bytes(int point) const;
   void set_point(int point);
 
@@ -49,6 +49,8 @@ class FrameAnalysis {
   std::vector<uint32_t> sum_;      ///< [blocks] of magnitudes
   std::vector<uint32_t> by_kind_;  ///< all blocks, by kind and sum
   std::vector<uint32_t> stands_;   ///< [blocks] the coded block that stands for this one
+  /// [blocks] 256 log2 of what an expected sample is, over the step that trades at slope 1
+  std::vector<int> log_means_;
   std::vector<uint32_t> sample_;
   RateLimits limits_{};
   BlockOrder order_{};

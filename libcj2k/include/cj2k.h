@@ -245,7 +245,7 @@ typedef enum cj2k_curves {
   CJ2K_CURVES_OFF = 0,
   CJ2K_CURVES_WITH = 1, /* beside the codestream, as far down as blocks were coded for it: with
                            stop = exact to where the frame was cut, with stop = none all of it */
-  CJ2K_CURVES_ONLY = 2  /* packets have no bytes. An eighth of the blocks is coded, as far as
+  CJ2K_CURVES_ONLY = 2  /* packets have no bytes. One block in eight is coded, as far as
                            target_bytes and max_frame_bytes reach */
 } cj2k_curves;
 
