@@ -28,6 +28,12 @@ constexpr int kMargin = 32;
 /// Every fourth row tells enough of a block.
 constexpr int kRowStep = 4;
 
+/// Coding ends where this share of the cap is reached; from there to the cap the curve is extended, by
+/// at most kMostGrowth from point to point.
+constexpr double kEnough = 0.65, kMostGrowth = 1.4;
+/// What the first coding aims at.
+constexpr double kGuess = 0.8;
+
 template <typename Sample>
 uint32_t magnitude_sum(const Sample* row, ptrdiff_t stride, int width, int height, float scale) {
   uint32_t sum = 0;
@@ -146,7 +152,7 @@ int FrameAnalysis::first_point() {
   }
   while (low < high) {
     const int middle = (low + high) / 2;
-    if (expected_bytes(middle) <= static_cast<double>(limits_.frame_bytes))
+    if (expected_bytes(middle) <= kGuess * most_bytes())
       high = middle;
     else
       low = middle + 1;
@@ -165,11 +171,43 @@ bool FrameAnalysis::goes_on(const CodedBlock* blocks) {
   const bool is_full = order_.thresholds[0] == 0;
   curve_ = sum.curve(empty_bytes_, limits_, is_full ? 0 : curve_slope(point_));
   if (is_full || limits_.frame_bytes == kNoTarget) return false;
-  const double used = curve_.bytes[0], cap = static_cast<double>(limits_.frame_bytes);
-  if (used >= cap) return false;
+  const double used = curve_.bytes[0], cap = most_bytes();
+  if (used >= kEnough * cap) {
+    extend();
+    return false;
+  }
   // Bytes grow about with the square root of the falling slope.
   set_point(point_ - 1 - 2 * log2_steps(cap / used) / kCurveStep);
   return true;
+}
+
+/// Bytes beyond which a curve is of no use.
+double FrameAnalysis::most_bytes() const {
+  double most = static_cast<double>(limits_.frame_bytes);
+  if (limits_.component_bytes != kNoTarget) {
+    most = std::min(most, static_cast<double>(limits_.component_bytes) *
+                              static_cast<double>(plan_.components.size()));
+  }
+  return most;
+}
+
+/// Goes on below the point where coding ended: bytes grow as they did last, and each removes the error
+/// that the slope says.
+void FrameAnalysis::extend() {
+  if (point_ + 2 >= CJ2K_CURVE_POINTS) return;
+  const auto body = [this](int point) {
+    return static_cast<double>(curve_.bytes[point]) - static_cast<double>(empty_bytes_);
+  };
+  const double growth =
+      std::clamp(body(point_) / std::max(body(point_ + 1), 1.0), 1.0, kMostGrowth);
+  for (int i = point_ - 1; i >= 0; --i) {
+    const double bytes =
+        std::min(static_cast<double>(empty_bytes_) + growth * body(i + 1), most_bytes());
+    curve_.bytes[i] = std::max(curve_.bytes[i + 1], static_cast<uint32_t>(bytes));
+    const double slope = slope_value(static_cast<uint16_t>(curve_slope(i) + kCurveStep / 2));
+    const double less = slope * (curve_.bytes[i] - curve_.bytes[i + 1]);
+    curve_.error[i] = static_cast<float>(std::max(curve_.error[i + 1] - less, 0.0));
+  }
 }
 
 }  // namespace cj2k

@@ -42,6 +42,8 @@ class FrameAnalysis {
   int first_point();
   double expected_bytes(int point) const;
   void set_point(int point);
+  double most_bytes() const;
+  void extend();
 
   const Plan& plan_;
   const uint64_t empty_bytes_;
