@@ -209,6 +209,14 @@ TEST_CASE("film: what is refused is named") {
   film = film_of(5000);
   film.min_frame_bytes = INT64_MAX;
   check_refused(film, curves, "total_bytes 5000");
+  film = film_of(5000);
+  film.struct_size = 8;
+  check_refused(film, curves, "struct_size");
+  int64_t target = 0;
+  film = film_of(5000);
+  CHECK(cj2k_film_allocate(nullptr, curves.data(), 1, nullptr, nullptr, &target) == CJ2K_INVALID);
+  CHECK(cj2k_film_allocate(&film, nullptr, 1, nullptr, nullptr, &target) == CJ2K_INVALID);
+  CHECK(cj2k_film_allocate(&film, curves.data(), 1, nullptr, nullptr, nullptr) == CJ2K_INVALID);
   for (const double power : {0.5, 8.5, -1.0, std::nan("")}) {
     film = film_of(5000);
     film.power = power;
