@@ -71,7 +71,7 @@ class Backend {
   /// @param stats   [gop]; times are added
   virtual Status transform(GopWork& work, std::span<const uint32_t> frames, cj2k_stats* stats) = 0;
   /// Quantisation and block coding under a stop rule. A backend may also run rate control, and code
-  /// the blocks that resume, of any frames whose request has limits. It then sets BlockOutcome::final
+  /// the blocks that resume, of any frames whose request has limits. It then sets BlockOutcome::result
   /// instead of GopWork::blocks, and `fetch` is not called for them. If blocks would go on after
   /// that, it leaves the frame to the host: with the blocks as they are coded, and the thresholds
   /// that they were last coded to.

@@ -5,8 +5,8 @@
 
 Checked are the targets of relative links, headings in them included (`page.md#part`), the paths in `code` that begin with a
 folder of the project (`libcj2k/cpu/`, `tests/unit/test_stop.cc`, `kernels/pixels/dwt_first_level.*`), and the symbols in `code`
-with a class or namespace (`Class::member`): a source must have both names. CHANGELOG.md and the results of benchmarks are history
-and may name what is gone. Prints file, line and name for each that does not exist. In tables no `code` has an escaped bar, whose
+with a class or namespace (`Class::member`): a source must have both names outside its comments. Comments in sources may name only
+such symbols, too. CHANGELOG.md and the results of benchmarks are history and may name what is gone. Prints file, line and name for each that does not exist. In tables no `code` has an escaped bar, whose
 backslash the site shows. The exit status is 1 if there is a problem.
 """
 
@@ -20,6 +20,8 @@ LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 PATH = re.compile(r"`((?:%s)/[\w./*{},-]*)`" % "|".join(FOLDERS))
 BAR = re.compile(r"`[^`|]*\\\|[^`]*`")
 SYMBOL = re.compile(r"`((?:\w+::)+~?\w+)[^`]*`")
+COMMENT = re.compile(r"//.*")
+NAMED = re.compile(r"(?<![\w:])(?:\w+::)+~?\w+")
 SOURCES = ("libcj2k", "kernels", "tools", "tests", "python", "samples")
 ENDINGS = {".h", ".cc", ".c", ".cuh", ".cu", ".def", ".inc"}
 HISTORY = ("CHANGELOG.md", "tests/bench/results/")
@@ -51,10 +53,14 @@ def anchors(document):
 
 
 @functools.cache
+def sources(root):
+    return [path for folder in SOURCES for path in sorted((root / folder).rglob("*")) if path.suffix in ENDINGS]
+
+
+@functools.cache
 def identifiers(root):
-    """The names that each source has."""
-    paths = [path for folder in SOURCES for path in (root / folder).rglob("*") if path.suffix in ENDINGS]
-    return [frozenset(re.findall(r"\w+", path.read_text(encoding="utf-8"))) for path in paths]
+    """The names that each source has outside its comments."""
+    return [frozenset(re.findall(r"\w+", COMMENT.sub("", path.read_text(encoding="utf-8")))) for path in sources(root)]
 
 
 def known(root, symbol):
@@ -63,12 +69,13 @@ def known(root, symbol):
     return any(names <= source for source in identifiers(root))
 
 
-def gone(root, document):
-    """Yields (line number, symbol) of each symbol that no source has."""
-    if str(document.relative_to(root)).startswith(HISTORY):
+def gone(root, file):
+    """Yields (line number, symbol) of each symbol of a page, or of a source's comments, that no source has."""
+    if str(file.relative_to(root)).startswith(HISTORY):
         return
-    for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
-        for symbol in SYMBOL.findall(line):
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        symbols = SYMBOL.findall(line) if file.suffix == ".md" else NAMED.findall("".join(COMMENT.findall(line)))
+        for symbol in symbols:
             if symbol.split("::")[0] not in FOREIGN and not known(root, symbol):
                 yield number, symbol
 
@@ -102,6 +109,10 @@ def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
     documents = [path for path in sorted(root.rglob("*.md")) if "build" not in path.relative_to(root).parts]
     problems = 0
+    for source in sources(root):
+        for number, name in gone(root, source):
+            print(f"{source.relative_to(root)}:{number}: {name} does not exist")
+            problems += 1
     for document in documents:
         for number, name in [*missing(root, document), *gone(root, document)]:
             print(f"{document.relative_to(root)}:{number}: {name} does not exist")

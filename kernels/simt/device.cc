@@ -548,33 +548,22 @@ Status Stream::copy(void* to_device, const void* from_device, size_t bytes) {
       "copying");
 }
 
-Status Stream::copy_2d(const Copy2D& copy) {
-  if (copy.row_bytes == 0 || copy.num_rows == 0) return Status::kOk;
+Status Stream::upload_rows(const RowsUpload& rows) {
+  if (rows.row_bytes == 0 || rows.num_rows == 0) return Status::kOk;
   // The driver limits the bytes of a row.
-  if (copy.num_rows == 1 && copy.kind == CopyKind::kUpload)
-    return upload(copy.to, copy.from, copy.row_bytes);
+  if (rows.num_rows == 1) return upload(rows.to, rows.from, rows.row_bytes);
   const Context::Scope scope(*context_);
   CJ2K_TRY(scope.status());
   CuCopy2D c = {};
-  if (copy.kind == CopyKind::kUpload) {
-    c.src_memory_type = cu::kMemoryHost;
-    c.src_host = copy.from;
-  } else {
-    c.src_memory_type = cu::kMemoryDevice;
-    c.src_device = address(copy.from);
-  }
-  if (copy.kind == CopyKind::kDownload) {
-    c.dst_memory_type = cu::kMemoryHost;
-    c.dst_host = copy.to;
-  } else {
-    c.dst_memory_type = cu::kMemoryDevice;
-    c.dst_device = address(copy.to);
-  }
-  c.src_pitch = copy.from_pitch_bytes;
-  c.dst_pitch = copy.to_pitch_bytes;
-  c.width_bytes = copy.row_bytes;
-  c.height = copy.num_rows;
-  return context_->check(context_->driver().copy_2d(&c, cu_stream_), "copying rows");
+  c.src_memory_type = cu::kMemoryHost;
+  c.src_host = rows.from;
+  c.src_pitch = rows.from_pitch_bytes;
+  c.dst_memory_type = cu::kMemoryDevice;
+  c.dst_device = address(rows.to);
+  c.dst_pitch = rows.to_pitch_bytes;
+  c.width_bytes = rows.row_bytes;
+  c.height = rows.num_rows;
+  return context_->check(context_->driver().copy_2d(&c, cu_stream_), "uploading rows");
 }
 
 Status Stream::fill(void* device, uint8_t value, size_t bytes) {

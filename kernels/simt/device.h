@@ -254,10 +254,8 @@ class Event {
   void* cu_event_ = nullptr;
 };
 
-enum class CopyKind { kUpload, kDownload, kDevice };
-
-struct Copy2D {
-  CopyKind kind;
+/// Rows of host memory to upload.
+struct RowsUpload {
   void* to;
   size_t to_pitch_bytes;
   const void* from;
@@ -287,7 +285,7 @@ class Stream {
   Status upload(void* to_device, const void* from_host, size_t bytes);
   Status download(void* to_host, const void* from_device, size_t bytes);
   Status copy(void* to_device, const void* from_device, size_t bytes);
-  Status copy_2d(const Copy2D& copy);
+  Status upload_rows(const RowsUpload& rows);
   Status fill(void* device, uint8_t value, size_t bytes);
   Status fill_u32(void* device, uint32_t value, size_t count);
   /// Launches a kernel; call simt::launch (launch.h) instead.

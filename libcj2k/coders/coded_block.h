@@ -5,15 +5,11 @@
 // input of the packets stage.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <span>
 
-#include "core/block_totals.h"
 #include "core/codeword_segment.h"
 #include "core/contribution_code.h"
 #include "core/hull.h"
-#include "core/slope_search.h"
 
 namespace cj2k {
 
@@ -72,19 +68,6 @@ struct CodedBlock {
   StepVote step_vote = StepVote::kNone;  ///< if it was asked for (BlockOrder::votes)
 };
 
-/// A frame with one layer whose hull points a device has chosen, and whose tile-parts it has written.
-/// It stands for the CodedBlocks.
-struct FinalFrame {
-  /// [plan.blocks] CodedBlock::total_distortion without what the chosen passes remove
-  const double* left = nullptr;
-  BlockTotals totals{};
-  std::span<const uint8_t> tile_parts;  ///< all of them, as they are in the codestream
-  /// PrecinctBytes of each component, summed up.
-  std::array<uint64_t, CJ2K_MAX_COMPONENTS> header_bytes{}, body_bytes{};
-  SlopeThresholds exhausted{};  ///< RateControl::exhausted_above
-  uint16_t threshold = 0;       ///< RateControl::threshold
-};
-
 /// Assigns the hull points of each block to layers. Layers 0 .. l hold the points with slope >=
 /// layer_slopes[l] for l < layers - 1 (layer_slopes fall). All layers together hold the first
 /// final_points[block] points. A point beyond final_points is in no layer.
@@ -100,17 +83,6 @@ struct Selection {
   /// [plan.blocks] contribution_of the chosen points (packets/contribution.h), which saves the
   /// packets stage the work; only with one layer. Null: not known.
   const Contribution* contributions = nullptr;
-  /// Not null: replaces `blocks`, `final_points` and `layer_slopes`, which are not used.
-  const FinalFrame* final = nullptr;
-
-  /// Number of hull points of `block`, which has no codes, in layers 0 .. layer.
-  uint32_t points(uint32_t block, uint32_t layer) const {
-    const uint32_t last = final_points[block];
-    if (layer + 1 == layers) return last;
-    uint32_t n = 0;
-    while (n < last && blocks[block].hull[n].slope >= layer_slopes[layer]) ++n;
-    return n;
-  }
 };
 
 }  // namespace cj2k

@@ -6,8 +6,8 @@
 
 namespace cj2k {
 
-/// What the statistics say of the code-blocks of a frame whose hull points a device has chosen: sums
-/// over all blocks.
+/// What the statistics say of the code-blocks of a frame whose hull points are chosen: sums over all
+/// blocks.
 struct BlockTotals {
   uint64_t bytes;           ///< CodedBlock::num_bytes
   uint64_t passes;          ///< CodedBlock::num_passes

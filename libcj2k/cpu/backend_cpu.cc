@@ -12,7 +12,6 @@
 #include "backend.h"
 #include "base/clock.h"
 #include "base/parallel.h"
-#include "coders/ebcot/colour_errors.h"
 #include "cpu/block_coder.h"
 #include "cpu/cpu_pixels.h"
 #include "cpu/stop_rules.h"
@@ -21,15 +20,8 @@
 namespace cj2k {
 namespace {
 
-/// Most blocks in one part of a loop. A part codes its blocks in pairs; at its end one may be left
-/// alone.
-constexpr size_t kMaxBlockGrain = 16;
-constexpr size_t kPartsPerWorker = 8;
-
-/// Blocks in one part of a loop.
-size_t block_grain(size_t blocks, size_t most = kMaxBlockGrain) {
-  return std::clamp(blocks / (kPartsPerWorker * num_workers()), size_t{2}, most);
-}
+/// Blocks in one part of the analysis.
+constexpr size_t kMeasureGrain = 16;
 
 struct CpuFrameWork {
   CpuFrameWork(const Plan& plan, size_t workers)
@@ -76,8 +68,7 @@ class CpuBackend final : public Backend {
       : plan_(plan),
         workers_(num_workers()),
         pixels_(plan, workers_),
-        coder_(make_block_coder(plan, workers_)),
-        colours_(colour_order(plan)) {}
+        coder_(make_block_coder(plan, workers_)) {}
 
   const char* name() const override { return "cpu"; }
   Status make_gop_work(std::unique_ptr<GopWork>* work) override {
@@ -102,13 +93,10 @@ class CpuBackend final : public Backend {
   }
 
  private:
-  void code(CpuFrameWork& work, const BlockOrder& order);
-
   const Plan& plan_;
   size_t workers_;
   CpuPixels pixels_;
   std::unique_ptr<CpuBlockCoder> coder_;
-  const ColourOrder colours_;
 };
 
 Status CpuBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number,
@@ -130,42 +118,15 @@ Status CpuBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2
   return Status::kOk;
 }
 
-/// Codes the blocks of an order.
-void CpuBackend::code(CpuFrameWork& work, const BlockOrder& order) {
-  std::span<const uint32_t> blocks = order.blocks;
-  ColourOrder some;
-  if (order.rdoq[0] != 0 && !colours_.triples.empty()) {
-    if (blocks.size() < plan_.blocks.size()) some = colours_.some(blocks);
-    const ColourOrder& colours = blocks.size() < plan_.blocks.size() ? some : colours_;
-    const std::span<const uint32_t> triples(colours.triples);
-    const size_t count = triples.size() / 3;
-    const size_t most = std::max(kMaxBlockGrain, coder_->triples_at_once());
-    parallel_for(count, block_grain(count, most), [&](size_t begin, size_t end) {
-      coder_->code_triples(work.planes, triples.subspan(3 * begin, 3 * (end - begin)), order,
-                           worker_index(), work.blocks);
-    });
-    blocks = colours.rest;
-  }
-  if (coder_->shares(blocks.size())) {
-    SharedBlocks shared(blocks);
-    parallel_for(num_workers(), 1, [&](size_t, size_t) {
-      coder_->code_shared(work.planes, shared, order, worker_index(), work.blocks);
-    });
-    return;
-  }
-  parallel_for(blocks.size(), block_grain(blocks.size()), [&](size_t begin, size_t end) {
-    coder_->code(work.planes, blocks.subspan(begin, end - begin), order, worker_index(),
-                 work.blocks);
-  });
-}
-
 Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
                                const BlockSample& sample, cj2k_stats* stats) {
   for (BlockRequest& request : requests) {
     const auto start = Clock::now();
     CpuFrameWork& work = frame_of(gop, request.frame);
-    const auto code_some = [&](const BlockOrder& order) { code(work, order); };
-    work.rules.run(request, sample, work.blocks.all(), std::ref(code_some));
+    const auto code = [&](const BlockOrder& order) {
+      coder_->code(work.planes, order, work.blocks);
+    };
+    work.rules.run(request, sample, work.blocks.all(), std::ref(code));
     stats[request.frame].stage_ms[CJ2K_STAGE_BLOCKS] += ms_since(start);
   }
   return Status::kOk;
@@ -175,11 +136,11 @@ Status CpuBackend::analyse(GopWork& gop, uint32_t frame, const RateLimits& limit
                            cj2k_curve* curve) {
   CpuFrameWork& work = frame_of(gop, frame);
   FrameAnalysis& analysis = *work.analysis;
-  parallel_for(plan_.blocks.size(), kMaxBlockGrain,
+  parallel_for(plan_.blocks.size(), kMeasureGrain,
                [&](size_t begin, size_t end) { analysis.measure(work.planes, begin, end); });
   analysis.begin(limits);
   do {
-    code(work, analysis.order());
+    coder_->code(work.planes, analysis.order(), work.blocks);
   } while (analysis.goes_on(work.blocks.all()));
   *curve = analysis.curve();
   return Status::kOk;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/parallel.h"
 #include "depth/early_stop.h"
 
 namespace cj2k {
@@ -22,7 +23,14 @@ size_t planned_block_bytes(const Plan& plan) {
   return bits / 8 + plan.blocks.size() * 40 * sizeof(HullPoint) / 2;
 }
 
+constexpr size_t kPartsPerWorker = 8;
+
 }  // namespace
+
+// A part codes its blocks in pairs; at its end one may be left alone.
+size_t block_grain(size_t count, size_t most) {
+  return std::clamp(count / (kPartsPerWorker * num_workers()), size_t{2}, most);
+}
 
 CpuBlocks::CpuBlocks(const Plan& plan, size_t workers)
     // Each worker may have one chunk that is not full.

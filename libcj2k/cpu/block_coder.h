@@ -5,7 +5,6 @@
 // CodedBlocks.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,47 +44,20 @@ class CpuBlocks {
   std::vector<CodedBlock> blocks_;
 };
 
-/// A list of blocks from which several workers take one after the other.
-class SharedBlocks {
- public:
-  explicit SharedBlocks(std::span<const uint32_t> blocks) : blocks_(blocks) {}
-  /// @param following  the next one in the list, or the same one
-  /// @return false: there are no more
-  bool take(uint32_t* block, uint32_t* following) {
-    const size_t i = next_.fetch_add(1, std::memory_order_relaxed);
-    if (i >= blocks_.size()) return false;
-    *block = blocks_[i];
-    *following = blocks_[i + 1 < blocks_.size() ? i + 1 : i];
-    return true;
-  }
-  size_t size() const { return blocks_.size(); }
-
- private:
-  const std::span<const uint32_t> blocks_;
-  std::atomic<size_t> next_ = 0;
-};
-
-/// There is one per encoder. Its workers call it at the same time, each with its own index.
+/// There is one per encoder. GOPs call it at the same time.
 class CpuBlockCoder {
  public:
   virtual ~CpuBlockCoder() = default;
-  /// Quantises and codes some blocks of an order, in the calling thread. A block that paused in an
-  /// earlier call resumes. Deterministic: yes. Throws std::bad_alloc.
-  virtual void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
-                    const BlockOrder& order, size_t worker, CpuBlocks& out) = 0;
-  /// Whether lists of this many blocks are coded faster by `code_shared`.
-  virtual bool shares(size_t) const { return false; }
-  /// The same, with blocks that all workers take from one list.
-  virtual void code_shared(const CoefficientPlanes&, SharedBlocks&, const BlockOrder&, size_t,
-                           CpuBlocks&) {}
-  /// Triples that `code_triples` codes together, if the list has so many; 0: any number.
-  virtual size_t triples_at_once() const { return 0; }
-  /// The same for triples of ColourOrder (coders/ebcot/colour_errors.h), with RDOQ.
-  virtual void code_triples(const CoefficientPlanes& planes, std::span<const uint32_t> triples,
-                            const BlockOrder& order, size_t worker, CpuBlocks& out) {
-    code(planes, triples, order, worker, out);
-  }
+  /// Quantises and codes the blocks of an order as tasks of the encoder's threads, and waits for
+  /// them. A block that paused in an earlier call resumes. Deterministic: yes. Throws
+  /// std::bad_alloc.
+  virtual void code(const CoefficientPlanes& planes, const BlockOrder& order, CpuBlocks& out) = 0;
 };
+
+/// Most blocks in one part of a loop.
+inline constexpr size_t kMaxBlockGrain = 16;
+/// Blocks, or triples of them, in one part of a loop over so many.
+size_t block_grain(size_t count, size_t most = kMaxBlockGrain);
 
 /// The block coder for the parameter coder = ebcot. Throws std::bad_alloc.
 std::unique_ptr<CpuBlockCoder> make_cpu_ebcot(const Plan& plan, size_t workers);

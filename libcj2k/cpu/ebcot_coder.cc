@@ -4,11 +4,13 @@
 // EBCOT as the block coder of the CPU backend: quantisation, tier-1 of blocks in lanes or of two blocks
 // at a time, hulls.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cassert>
 #include <cstring>
 
 #include "base/buffer.h"
+#include "base/parallel.h"
 #include "coders/coded_before.h"
 #include "coders/ebcot/colour_errors.h"
 #include "coders/ebcot/mq_lanes.h"
@@ -136,6 +138,26 @@ int passes_at(const CodedBlock& coded, uint16_t slope) {
   while (points > 0 && coded.hull[points - 1].slope < slope) --points;
   return points == 0 ? 0 : coded.hull[points - 1].passes;
 }
+
+/// A list of blocks from which several workers take one after the other.
+class SharedBlocks {
+ public:
+  explicit SharedBlocks(std::span<const uint32_t> blocks) : blocks_(blocks) {}
+  /// @param following  the next one in the list, or the same one
+  /// @return false: there are no more
+  bool take(uint32_t* block, uint32_t* following) {
+    const size_t i = next_.fetch_add(1, std::memory_order_relaxed);
+    if (i >= blocks_.size()) return false;
+    *block = blocks_[i];
+    *following = blocks_[i + 1 < blocks_.size() ? i + 1 : i];
+    return true;
+  }
+  size_t size() const { return blocks_.size(); }
+
+ private:
+  const std::span<const uint32_t> blocks_;
+  std::atomic<size_t> next_ = 0;
+};
 
 /// Codes a list of blocks on one thread: quantises them, and keeps the results of tier-1.
 class BlockRun final : public Tier1Queue {
@@ -475,36 +497,51 @@ void BlockRun::keep_samples(const BlockLane& lane, CodedBlock& coded) {
 
 class CpuEbcot final : public CpuBlockCoder {
  public:
-  CpuEbcot(const Plan& plan, size_t workers) : plan_(plan) {
+  CpuEbcot(const Plan& plan, size_t workers) : plan_(plan), colours_(colour_order(plan)) {
     const BlockBounds bounds(plan);
     const bool in_lanes = simd::mq_lanes() > 0 && plan.blocks.size() >= kManyBlocks * workers;
     for (size_t i = 0; i < workers; ++i)
       workers_.push_back(std::make_unique<BlockWorker>(plan, bounds, in_lanes));
   }
-  bool shares(size_t blocks) const override {
-    return workers_[0]->tier1_lanes != nullptr && blocks >= kManyBlocks * workers_.size();
-  }
-  size_t triples_at_once() const override {
-    return workers_[0]->colours != nullptr ? workers_[0]->colours->luma.size() : 0;
-  }
-  void code_shared(const CoefficientPlanes& planes, SharedBlocks& blocks, const BlockOrder& limits,
-                   size_t worker, CpuBlocks& out) override {
-    BlockRun(plan_, planes, limits, worker, *workers_[worker], out)
-        .code_in_lanes(blocks, workers_.size());
-  }
-  void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
-            const BlockOrder& limits, size_t worker, CpuBlocks& out) override {
-    BlockRun(plan_, planes, limits, worker, *workers_[worker], out).code(blocks);
-  }
-  void code_triples(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
-                    const BlockOrder& limits, size_t worker, CpuBlocks& out) override {
-    BlockRun(plan_, planes, limits, worker, *workers_[worker], out).code_triples(blocks);
-  }
+  void code(const CoefficientPlanes& planes, const BlockOrder& order, CpuBlocks& out) override;
 
  private:
   const Plan& plan_;
+  const ColourOrder colours_;
   std::vector<std::unique_ptr<BlockWorker>> workers_;
 };
+
+/// RDOQ codes whole triples first, three blocks at one place; what is left is coded in lanes from one
+/// list, or in parts of pairs.
+void CpuEbcot::code(const CoefficientPlanes& planes, const BlockOrder& order, CpuBlocks& out) {
+  const auto run_of_worker = [&] {
+    const size_t worker = worker_index();
+    return BlockRun(plan_, planes, order, worker, *workers_[worker], out);
+  };
+  std::span<const uint32_t> blocks = order.blocks;
+  ColourOrder some;
+  if (order.rdoq[0] != 0 && !colours_.triples.empty()) {
+    const bool are_all = blocks.size() == plan_.blocks.size();
+    if (!are_all) some = colours_.some(blocks);
+    const ColourOrder& colours = are_all ? colours_ : some;
+    const std::span<const uint32_t> triples(colours.triples);
+    const size_t count = triples.size() / 3;
+    const size_t most = std::max(kMaxBlockGrain, workers_[0]->colours->luma.size());
+    parallel_for(count, block_grain(count, most), [&](size_t begin, size_t end) {
+      run_of_worker().code_triples(triples.subspan(3 * begin, 3 * (end - begin)));
+    });
+    blocks = colours.rest;
+  }
+  if (workers_[0]->tier1_lanes != nullptr && blocks.size() >= kManyBlocks * workers_.size()) {
+    SharedBlocks shared(blocks);
+    parallel_for(num_workers(), 1,
+                 [&](size_t, size_t) { run_of_worker().code_in_lanes(shared, workers_.size()); });
+    return;
+  }
+  parallel_for(blocks.size(), block_grain(blocks.size()), [&](size_t begin, size_t end) {
+    run_of_worker().code(blocks.subspan(begin, end - begin));
+  });
+}
 
 }  // namespace
 

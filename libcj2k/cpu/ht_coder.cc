@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/buffer.h"
+#include "base/parallel.h"
 #include "coders/coded_before.h"
 #include "coders/ebcot/tier1.h"
 #include "coders/ht/ht_block.h"
@@ -223,13 +224,16 @@ class CpuHt final : public CpuBlockCoder {
   CpuHt(const Plan& plan, size_t workers) : plan_(plan) {
     for (size_t i = 0; i < workers; ++i) workers_.push_back(std::make_unique<HtWorker>());
   }
-  void code(const CoefficientPlanes& planes, std::span<const uint32_t> blocks,
-            const BlockOrder& order, size_t worker, CpuBlocks& out) override {
-    HtRun run(plan_, planes, order, worker, *workers_[worker], out);
-    for (size_t i = 0; i < blocks.size(); ++i) {
-      if (i + 1 < blocks.size()) prefetch_block(planes, plan_.blocks[blocks[i + 1]]);
-      run.code(blocks[i]);
-    }
+  void code(const CoefficientPlanes& planes, const BlockOrder& order, CpuBlocks& out) override {
+    const std::span<const uint32_t> blocks = order.blocks;
+    parallel_for(blocks.size(), block_grain(blocks.size()), [&](size_t begin, size_t end) {
+      const size_t worker = worker_index();
+      HtRun run(plan_, planes, order, worker, *workers_[worker], out);
+      for (size_t i = begin; i < end; ++i) {
+        if (i + 1 < end) prefetch_block(planes, plan_.blocks[blocks[i + 1]]);
+        run.code(blocks[i]);
+      }
+    });
   }
 
  private:

@@ -82,15 +82,11 @@ class CudaBackend final : public Backend {
  public:
   CudaBackend(const Plan& plan, std::unique_ptr<simt::Context> context, int num_gops)
       : plan_(plan),
-        form_(cuda::tier1_form(plan)),
         context_(std::move(context)),
         device_names_(context_->info().name),
-        tables_(plan, form_),
+        tables_(plan),
         reader_(plan, tables_),
-        memory_(plan, tables_, form_,
-                cuda::tier1_scratch_bytes(form_, tables_.tier1,
-                                          static_cast<uint32_t>(plan.params.gop) *
-                                              static_cast<uint32_t>(plan.blocks.size()))),
+        memory_(plan, tables_),
         pinned_(plan, tables_),
         num_gops_(num_gops) {}
   ~CudaBackend() override = default;
@@ -148,7 +144,6 @@ class CudaBackend final : public Backend {
                   cj2k_stats* stats);
 
   const Plan& plan_;
-  const Tier1Form form_;
   std::unique_ptr<simt::Context> context_;
   std::string device_names_;
   const PlanTables tables_;
@@ -162,7 +157,7 @@ class CudaBackend final : public Backend {
 Status CudaBackend::open() {
   constexpr std::string_view kPrefix = "cj2k_";
   CJ2K_TRY(context_->load_kernels([this, kPrefix](const simt::KernelInfo& kernel) {
-    return may_launch(plan_, form_, std::string_view(kernel.name).substr(kPrefix.size()));
+    return may_launch(plan_, tables_.form, std::string_view(kernel.name).substr(kPrefix.size()));
   }));
   CJ2K_TRY(table_memory_.allocate(*context_, tables_.bytes));
   return upload_tables();
@@ -172,25 +167,25 @@ Status CudaBackend::upload_tables() {
   std::vector<uint8_t> image;  // must outlive the copies
   simt::Stream stream;
   CJ2K_TRY(stream.create(*context_));
-  const auto put = [&](uint64_t offset, const auto& entries) {
-    return stream.upload(table_memory_.as<uint8_t>(offset), entries.data(),
-                         entries.size() * sizeof entries[0]);
+  const auto put = [&](const auto& place, const auto& entries) {
+    return stream.upload(place.in(table_memory_), entries.data(), place.bytes());
   };
+  const PlanTables::OnDevice& to = tables_.on_device;
   for (size_t i = 0; i < tables_.levels.size(); ++i) {
-    CJ2K_TRY(put(tables_.level_offsets[i].jobs, tables_.levels[i].jobs));
-    CJ2K_TRY(put(tables_.level_offsets[i].parts, tables_.levels[i].parts));
+    CJ2K_TRY(put(to.levels[i].jobs, tables_.levels[i].jobs));
+    CJ2K_TRY(put(to.levels[i].parts, tables_.levels[i].parts));
   }
-  CJ2K_TRY(put(tables_.quantize_offset, tables_.quantize));
-  CJ2K_TRY(put(tables_.tier1_offset, tables_.tier1.jobs));
-  CJ2K_TRY(put(tables_.ht_words_offset, tables_.ht.words));
+  CJ2K_TRY(put(to.quantize, tables_.quantize));
+  CJ2K_TRY(put(to.tier1, tables_.tier1.jobs));
+  CJ2K_TRY(put(to.ht_words, tables_.ht.words));
   if (tables_.rate.has_value()) {
     image.resize(tables_.rate->bytes());
     tables_.rate->store(image.data());
-    CJ2K_TRY(put(tables_.rate_offset, image));
+    CJ2K_TRY(put(to.rate, image));
   }
   if (tables_.xyz.has_value()) {
-    CJ2K_TRY(put(tables_.xyz_linear_offset, tables_.xyz->linear));
-    CJ2K_TRY(put(tables_.xyz_codes_offset, tables_.xyz->codes));
+    CJ2K_TRY(put(to.xyz_linear, tables_.xyz->linear));
+    CJ2K_TRY(put(to.xyz_codes, tables_.xyz->codes));
   }
   return stream.synchronize();
 }
@@ -215,8 +210,7 @@ Status CudaBackend::make_gop_work(std::unique_ptr<GopWork>* result) {
   CJ2K_TRY(work->frame_events.create(*context_, plan_.params.gop));
   const auto make_coder =
       plan_.params.coder == CJ2K_CODER_HT ? cuda::make_device_ht : cuda::make_device_ebcot;
-  CJ2K_TRY(make_coder({plan_, *context_, form_, tables_, memory_, pinned_, table_memory_},
-                      &work->coder));
+  CJ2K_TRY(make_coder({plan_, *context_, tables_, memory_, pinned_, table_memory_}, &work->coder));
   *result = std::move(work);
   return Status::kOk;
 }
@@ -226,7 +220,7 @@ void CudaBackend::describe(cj2k_info* info) const {
   info->device_bytes = static_cast<int64_t>(device_bytes());
   info->pinned_bytes =
       static_cast<int64_t>(pinned_.all_bytes()) * (plan_.params.async_depth / plan_.params.gop);
-  info->tier1 = tier1_name(plan_, form_);
+  info->tier1 = tier1_name(plan_, tables_.form);
 }
 
 // ---- Ingest ----
@@ -245,9 +239,9 @@ Status CudaBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t numbe
   const cuda::FramePlace place{
       number,
       work.input.as<uint8_t>(at),
-      work.device.as<uint8_t>(memory_.input + at),
-      work.device.as<uint8_t>(memory_.coded_words),
-      work.device.as<int32_t>(memory_.samples) + number * tables_.frame.frame_samples,
+      memory_.input.in(work.device) + at,
+      memory_.coded_words.in(work.device),
+      memory_.samples.in(work.device) + number * tables_.frame.frame_samples,
       device_xyz()};
   const cuda::StagedFrame staged = reader_.stage(frame, in_place, place);
   // parallel_for must not run while the lock is held, because one of its tasks could want the lock.
@@ -272,16 +266,15 @@ Status CudaBackend::frames_read(GopWork& gop) {
 
 cuda::DeviceXyz CudaBackend::device_xyz() const {
   if (!tables_.xyz.has_value()) return {};
-  return {table_memory_.as<float>(tables_.xyz_linear_offset),
-          table_memory_.as<uint32_t>(tables_.xyz_codes_offset), tables_.xyz->matrix.m};
+  return {tables_.on_device.xyz_linear.in(table_memory_),
+          tables_.on_device.xyz_codes.in(table_memory_), tables_.xyz->matrix.m};
 }
 
 cuda::DwtLists CudaBackend::lists(size_t level) const {
-  const PlanTables::Level& offsets = tables_.level_offsets[level];
+  const PlanTables::OnDevice::Level& places = tables_.on_device.levels[level];
   const cuda::DwtLevel& made = tables_.levels[level];
-  return {table_memory_.as<cuda::DwtJob>(offsets.jobs),
-          table_memory_.as<cuda::DwtPart>(offsets.parts), static_cast<uint32_t>(made.parts.size()),
-          made.num_colour_parts};
+  return {places.jobs.in(table_memory_), places.parts.in(table_memory_),
+          static_cast<uint32_t>(made.parts.size()), made.num_colour_parts};
 }
 
 // ---- Transform ----
@@ -300,7 +293,7 @@ Status CudaBackend::run_transform(CudaGopWork& work, std::span<const uint32_t> f
   simt::Stream& stream = work.stream;
   CJ2K_TRY(stream.record(work.transform_begin));
   // Frames that could not be read are processed too, but nobody asks for their blocks.
-  const cuda::Samples samples{work.device.as<void>(memory_.samples), tables_.frame.frame_samples,
+  const cuda::Samples samples{memory_.samples.in(work.device), tables_.frame.frame_samples,
                               frames.back() + 1};
   for (size_t i = 1; i < tables_.levels.size(); ++i) {
     CJ2K_TRY((plan_.reversible ? cuda::dwt53 : cuda::dwt97)(stream, lists(i), samples));
@@ -352,14 +345,14 @@ Status CudaBackend::run_code(CudaGopWork& work, std::span<BlockRequest> requests
 /// Gathers the bytes of the jobs [first, end), `bytes` in total, and downloads them.
 Status CudaBackend::gather(CudaGopWork& work, size_t first, size_t end, uint64_t bytes) {
   if (first == end) return Status::kOk;
-  const auto* jobs = work.pinned.as<GatherJob>(pinned_.gather);
-  const auto* on_device = work.device.as<GatherJob>(memory_.gather) + first;
-  auto* const from = work.device.as<uint8_t>(memory_.samples);
+  const auto* jobs = pinned_.gather.in(work.pinned);
+  const auto* on_device = memory_.gather.in(work.device) + first;
+  auto* const from = reinterpret_cast<uint8_t*>(memory_.samples.in(work.device));
   uint8_t* to = nullptr;
   CJ2K_TRY(work.bytes.take(bytes, &to));
-  CJ2K_TRY(work.stream.upload(work.device.as<GatherJob>(memory_.gather) + first, jobs + first,
+  CJ2K_TRY(work.stream.upload(memory_.gather.in(work.device) + first, jobs + first,
                               (end - first) * sizeof(GatherJob)));
-  CJ2K_TRY(cuda::tier1_gather(work.stream, work.device.as<uint8_t>(memory_.coded), on_device,
+  CJ2K_TRY(cuda::tier1_gather(work.stream, memory_.coded.in(work.device), on_device,
                               static_cast<uint32_t>(end - first), from));
   CJ2K_TRY(work.stream.download(to, from, bytes));
   for (size_t i = first; i < end; ++i) {
@@ -385,9 +378,9 @@ Status CudaBackend::coefficients(GopWork& gop, uint32_t frame, CoefficientPlanes
   const cuda::FrameLayout& layout = tables_.frame;
   auto* samples = work.coefficients.as<int32_t>();
   CJ2K_TRY(settled(
-      work, work.stream.download(
-                samples, work.device.as<int32_t>(memory_.samples) + frame * layout.frame_samples,
-                layout.frame_samples * sizeof(int32_t))));
+      work,
+      work.stream.download(samples, memory_.samples.in(work.device) + frame * layout.frame_samples,
+                           layout.frame_samples * sizeof(int32_t))));
   CJ2K_TRY(settled(work, work.stream.synchronize()));
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     const cuda::FrameLayout::Component& component = layout.components[c];
@@ -425,7 +418,7 @@ uint32_t CudaBackend::list_jobs(CudaGopWork& work, const FetchRequest& request, 
 Status CudaBackend::run_fetch(CudaGopWork& work, std::span<const FetchRequest> requests,
                               cj2k_stats* stats) {
   const auto start = Clock::now();
-  auto* jobs = work.pinned.as<GatherJob>(pinned_.gather);
+  auto* jobs = pinned_.gather.in(work.pinned);
   const size_t frame_jobs = pinned_.frame_jobs;
   std::array<uint32_t, cuda::FrameTargets::kMostFrames> counts;
   parallel_for(requests.size(), 1, [&](size_t begin, size_t end) {
@@ -438,7 +431,7 @@ Status CudaBackend::run_fetch(CudaGopWork& work, std::span<const FetchRequest> r
     for (size_t i = r * frame_jobs; i < r * frame_jobs + counts[r]; ++i) {
       GatherJob job = jobs[i];
       const uint64_t room = (uint64_t{job.length_bytes} + 15) / 16 * 16;
-      if (bytes + room > memory_.samples_bytes) {
+      if (bytes + room > memory_.samples.bytes()) {
         CJ2K_TRY(gather(work, first, count, bytes));
         first = count;
         bytes = 0;
@@ -516,12 +509,11 @@ Status make_cuda_backends(Plan* plan, const DeviceList& devices, const Log& log,
 }
 
 void describe_cuda_backend(const Plan& plan, int num_devices, cj2k_info* info) {
-  const Tier1Form form = cuda::tier1_form(plan);
   const int num_gops = plan.params.async_depth / plan.params.gop;
-  const PlanTables tables(plan, form);
+  const PlanTables tables(plan);
   const PinnedLayout pinned(plan, tables);
   info->backend = "cuda";
-  info->tier1 = tier1_name(plan, form);
+  info->tier1 = tier1_name(plan, tables.form);
   info->device_bytes = static_cast<int64_t>(cuda::device_bytes(
       plan, cuda::gops_of_device(num_gops, 0, static_cast<size_t>(num_devices))));
   info->pinned_bytes = static_cast<int64_t>(pinned.all_bytes()) * num_gops;

@@ -21,7 +21,6 @@ namespace cj2k::cuda {
 struct DeviceCoderSetup {
   const Plan& plan;
   simt::Context& context;
-  Tier1Form form;
   const PlanTables& tables;
   const GopMemory& memory;
   const PinnedLayout& pinned;

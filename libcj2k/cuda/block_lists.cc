@@ -5,33 +5,18 @@
 namespace cj2k::cuda {
 
 Tier1List list_blocks(const Tier1Layout& layout, std::span<const BlockRequest> requests,
-                      const uint32_t* on_device, uint32_t* list) {
+                      const uint32_t* on_device, uint32_t* list, const std::vector<uint32_t>* share,
+                      const std::vector<uint32_t>* share_weights, uint32_t* weights) {
   const auto num_blocks = static_cast<uint32_t>(layout.jobs.size());
   Tier1List result{on_device, {}};
   for (int size = 0; size < kTier1Sizes; ++size) {
     const uint32_t* const first = list;
     for (const BlockRequest& request : requests) {
-      for (const uint32_t b : request.blocks) {
-        if (layout.jobs[b].size == size) *list++ = request.frame * num_blocks + b;
-      }
-    }
-    result.counts[size] = static_cast<uint32_t>(list - first);
-  }
-  return result;
-}
-
-Tier1List list_blocks(const Tier1Layout& layout, std::span<const uint32_t> frames,
-                      std::span<const uint32_t> blocks, std::span<const uint32_t> weights,
-                      const uint32_t* on_device, uint32_t* list, uint32_t* list_weights) {
-  const auto num_blocks = static_cast<uint32_t>(layout.jobs.size());
-  Tier1List result{on_device, {}};
-  for (int size = 0; size < kTier1Sizes; ++size) {
-    const uint32_t* const first = list;
-    for (const uint32_t frame : frames) {
+      const std::span<const uint32_t> blocks = share != nullptr ? *share : request.blocks;
       for (size_t i = 0; i < blocks.size(); ++i) {
         if (layout.jobs[blocks[i]].size != size) continue;
-        *list++ = frame * num_blocks + blocks[i];
-        if (!weights.empty()) *list_weights++ = weights[i];
+        *list++ = request.frame * num_blocks + blocks[i];
+        if (share_weights != nullptr) *weights++ = (*share_weights)[i];
       }
     }
     result.counts[size] = static_cast<uint32_t>(list - first);

@@ -18,14 +18,13 @@ namespace cj2k::cuda {
 /// work.
 /// @param on_device  where the list will be in device memory
 /// @param list       written; needs room for all blocks
+/// @param share      blocks of each frame in place of those of the request
+/// @param weights    written: the one of share_weights for each entry of `list`
 Tier1List list_blocks(const Tier1Layout& layout, std::span<const BlockRequest> requests,
-                      const uint32_t* on_device, uint32_t* list);
-/// Lists the same blocks of several frames in the same way.
-/// @param weights       of the blocks, or empty
-/// @param list_weights  written: the weight of each entry of `list`
-Tier1List list_blocks(const Tier1Layout& layout, std::span<const uint32_t> frames,
-                      std::span<const uint32_t> blocks, std::span<const uint32_t> weights,
-                      const uint32_t* on_device, uint32_t* list, uint32_t* list_weights);
+                      const uint32_t* on_device, uint32_t* list,
+                      const std::vector<uint32_t>* share = nullptr,
+                      const std::vector<uint32_t>* share_weights = nullptr,
+                      uint32_t* weights = nullptr);
 
 /// The results of the device for a list. segments and tails are null where there are none.
 struct ListOutput {

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "coders/coded_block.h"
 #include "cuda/block_coder.h"
 #include "kernels/rate/allocate.h"
+#include "rate/frame_result.h"
 
 namespace cj2k::cuda {
 
@@ -34,37 +34,27 @@ class DeviceRate {
   /// second time on nothing is coded after it: it says only which frames are not final.
   Status mark_resumed(CudaGopWork& work, std::span<const BlockRequest> requests,
                       const Tier1Buffers& buffers, const Tier1Output& output, bool is_last);
-  /// The thresholds that blocks which resume are coded to, on the device.
-  uint16_t* next_thresholds(const CudaGopWork& work) const {
-    return work.device.as<uint16_t>(s_.memory.next_thresholds);
-  }
   /// Writes the tile-parts and downloads everything that `take` needs.
   /// @param resumes  mark_resumed was called
   Status bring(CudaGopWork& work, std::span<const BlockRequest> requests,
                const Tier1Buffers& buffers, const Tier1Output& output, bool resumes);
-  /// After a wait: sets BlockOutcome::final of the frames that are final, and the thresholds of all.
+  /// After a wait: sets BlockOutcome::result of the frames that are final, and the thresholds of all.
   /// @return whether all are final
   bool take(CudaGopWork& work, std::span<BlockRequest> requests, bool resumes);
-  /// Downloads how many passes of each block were coded before any resumed, for frames that `take` has
-  /// left to the host.
-  Status bring_paused(CudaGopWork& work);
-  const uint8_t* paused_passes(const CudaGopWork& work) const {
-    return work.pinned.as<uint8_t>(s_.pinned.paused_passes);
-  }
 
  private:
   RatePlan rate_plan() const;
-  /// Room for hull points in GopMemory::hull.
-  uint32_t hull_room() const {
-    return static_cast<uint32_t>(s_.plan.params.gop) * s_.tables.tier1.frame_passes;
-  }
+  FrameResult result_of(const CudaGopWork& work, const BlockRequest& request,
+                        const RateOutcome& outcome) const;
   uint32_t room_of(CudaGopWork& work, std::span<const BlockRequest> requests) const;
 
   const DeviceCoderSetup s_;
-  std::vector<FinalFrame> frames_;  ///< [gop]
-  uint32_t num_frames_ = 0;         ///< of the call in progress: up to the last requested one
-  uint32_t room_ = 0;               ///< for the tile-parts, in units of 16
-  uint8_t* bytes_ = nullptr;        ///< the tile-parts on the host
+  const EbcotMemory& m_ = s_.memory.ebcot;
+  const EbcotMemory& p_ = s_.pinned.ebcot;
+  std::vector<FrameResult> results_;  ///< [gop]
+  uint32_t num_frames_ = 0;           ///< of the call in progress: up to the last requested one
+  uint32_t room_ = 0;                 ///< for the tile-parts, in units of 16
+  uint8_t* bytes_ = nullptr;          ///< the tile-parts on the host
   uint64_t units_per_frame_ = UINT32_MAX;  ///< of tile-parts, in the call before
 };
 

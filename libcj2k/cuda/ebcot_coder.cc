@@ -59,8 +59,8 @@ class DeviceEbcot final : public DeviceBlockCoder {
     listed_frames_.reserve(begins_.size());
   }
   Status create() {
-    return make_tier1_coder(s_.context, s_.form, s_.tables.tier1, style(), s_.plan.reversible,
-                            &coder_);
+    return make_tier1_coder(s_.context, s_.tables.form, s_.tables.tier1, style(),
+                            s_.plan.reversible, &coder_);
   }
 
   Status begin(CudaGopWork& work, const Samples& samples) override;
@@ -107,6 +107,10 @@ class DeviceEbcot final : public DeviceBlockCoder {
     uint8_t* bytes;
   };
   bool is_listed(std::span<const BlockRequest> requests, bool is_sampled);
+  void remember_list(std::span<const BlockRequest> requests, bool is_sampled) {
+    listed_sampled_ = is_sampled;
+    for (const BlockRequest& request : requests) listed_frames_.push_back(request.frame);
+  }
   Status list_requests(CudaGopWork& work, std::span<const BlockRequest> requests, Listed* listed);
   /// Enqueues tier-1 in the stream for it, between what comes before and after in work.stream.
   template <typename Tier1>
@@ -136,6 +140,8 @@ class DeviceEbcot final : public DeviceBlockCoder {
   uint32_t style() const { return static_cast<uint32_t>(s_.plan.params.cblk_style); }
 
   const DeviceCoderSetup s_;
+  const EbcotMemory& m_ = s_.memory.ebcot;
+  const EbcotMemory& p_ = s_.pinned.ebcot;
   std::unique_ptr<Tier1Coder> coder_;
   std::vector<uint8_t> begins_;       ///< [frame] 1: no block of it has been coded in this GOP
   std::vector<uint32_t> here_bytes_;  ///< of each block of the GOP: bytes at CodedBlock::data
@@ -159,12 +165,11 @@ class DeviceEbcot final : public DeviceBlockCoder {
 Status DeviceEbcot::begin(CudaGopWork& work, const Samples& samples) {
   simt::Stream& stream = work.stream;
   const BitPlanes planes = buffers(work).planes;
-  const auto* jobs = s_.table_memory.as<QuantizeJob>(s_.tables.quantize_offset);
+  const auto* jobs = s_.tables.on_device.quantize.in(s_.table_memory);
   const auto count = static_cast<uint32_t>(s_.tables.quantize.size());
   CJ2K_TRY((s_.plan.reversible ? quantize53 : quantize97)(stream, jobs, count, samples, planes));
   std::fill(begins_.begin(), begins_.end(), uint8_t{1});
-  return stream.fill(work.device.as<void>(s_.memory.states), 0,
-                     work.num_blocks() * sizeof(Tier1State));
+  return stream.fill(m_.states.in(work.device), 0, m_.states.bytes());
 }
 
 Status DeviceEbcot::code(CudaGopWork& work, std::span<BlockRequest> requests,
@@ -218,17 +223,15 @@ Status DeviceEbcot::list_requests(CudaGopWork& work, std::span<const BlockReques
   const bool are_all = std::all_of(requests.begin(), requests.end(), [&](const BlockRequest& r) {
     return r.blocks.size() == s_.plan.blocks.size();
   });
-  auto* const numbers = work.pinned.as<uint32_t>(are_all ? s_.pinned.list : s_.pinned.resumed_list);
-  auto* const on_device =
-      work.device.as<uint32_t>(are_all ? s_.memory.list : s_.memory.resumed_list);
+  auto* const numbers = (are_all ? p_.list : p_.resumed_list).in(work.pinned);
+  auto* const on_device = (are_all ? m_.list : m_.resumed_list).in(work.device);
   *listed = {all_, numbers};
   if (are_all && is_listed(requests, false)) return Status::kOk;
   listed->list = list_blocks(s_.tables.tier1, requests, on_device, numbers);
   CJ2K_TRY(work.stream.upload(on_device, numbers, listed->list.count() * sizeof(uint32_t)));
   if (!are_all) return Status::kOk;
   all_ = listed->list;
-  listed_sampled_ = false;
-  for (const BlockRequest& request : requests) listed_frames_.push_back(request.frame);
+  remember_list(requests, false);
   return Status::kOk;
 }
 
@@ -238,21 +241,18 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<BlockRequest
   CJ2K_TRY(list_requests(work, requests, &listed));
   // With PTERM blocks do not pause: each pass has its own ending, and these are not kept.
   const bool may_pause = (style() & CJ2K_STYLE_PTERM) == 0;
-  auto* thresholds = work.pinned.as<uint16_t>(s_.pinned.thresholds);
-  const size_t num_thresholds =
-      static_cast<size_t>(s_.plan.params.gop) * size_t{CJ2K_MAX_COMPONENTS};
+  auto* thresholds = p_.thresholds.in(work.pinned);
+  const size_t num_thresholds = p_.thresholds.count;
   std::fill_n(thresholds, num_thresholds, uint16_t{0});
   for (const BlockRequest& request : requests) {
     if (!may_pause) break;
     std::copy(request.thresholds.begin(), request.thresholds.end(),
               thresholds + request.frame * CJ2K_MAX_COMPONENTS);
   }
-  CJ2K_TRY(work.stream.upload(d.as<void>(s_.memory.thresholds), thresholds,
-                              num_thresholds * sizeof(uint16_t)));
+  CJ2K_TRY(work.stream.upload(m_.thresholds.in(d), thresholds, p_.thresholds.bytes()));
   const bool pauses = std::any_of(thresholds, thresholds + num_thresholds,
                                   [](uint16_t threshold) { return threshold > 0; });
-  CJ2K_TRY(run_tier1(work, listed.list,
-                     {pauses ? d.as<const uint16_t>(s_.memory.thresholds) : nullptr}));
+  CJ2K_TRY(run_tier1(work, listed.list, {pauses ? m_.thresholds.in(d) : nullptr}));
   if (rate_.allocates(requests)) {
     CJ2K_TRY(rate_.begin(work, requests));
     CJ2K_TRY(make_hulls(work, listed.list, output_by_number(work, false)));
@@ -262,47 +262,41 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<BlockRequest
   const bool reaches = std::all_of(requests.begin(), requests.end(), [&](const BlockRequest& r) {
     return may_pause && r.thresholds[0] > 0;
   });
-  return bring_results(work, listed,
-                       {reaches || !has_byte_cap(s_.plan), d.as<uint16_t>(s_.memory.thresholds)});
+  return bring_results(work, listed, {reaches || !has_byte_cap(s_.plan), m_.thresholds.in(d)});
 }
 
 /// Codes the sample of blocks, makes their hulls, counts bytes by slope, predicts the thresholds
 /// and codes the remaining blocks to them, all on the device without a wait in between.
 Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> requests,
                                    const BlockSample& sample) {
-  std::vector<uint32_t>& frames = work.coded_frames;
-  frames.clear();
-  for (const BlockRequest& request : requests) frames.push_back(request.frame);
-  const uint32_t num_frames = frames.back() + 1;
+  const uint32_t num_frames = requests.back().frame + 1;
   // The two lists follow one another in one piece of memory.
-  auto* const numbers = work.pinned.as<uint32_t>(s_.pinned.list);
-  auto* const weights = work.pinned.as<uint32_t>(s_.pinned.weights);
+  auto* const numbers = p_.list.in(work.pinned);
+  auto* const weights = p_.weights.in(work.pinned);
   const simt::DeviceBuffer& d = work.device;
-  auto* const list = d.as<uint32_t>(s_.memory.list);
+  auto* const list = m_.list.in(d);
   simt::Stream& stream = work.stream;
   if (!is_listed(requests, true)) {
+    const Tier1Layout& layout = s_.tables.tier1;
     sampled_ =
-        list_blocks(s_.tables.tier1, frames, sample.blocks, sample.weights, list, numbers, weights);
+        list_blocks(layout, requests, list, numbers, &sample.blocks, &sample.weights, weights);
     const uint32_t behind = sampled_.count();
-    rest_ = list_blocks(s_.tables.tier1, frames, sample.rest, {}, list + behind, numbers + behind,
-                        nullptr);
+    rest_ = list_blocks(layout, requests, list + behind, numbers + behind, &sample.rest);
     CJ2K_TRY(stream.upload(list, numbers, (behind + rest_.count()) * sizeof(uint32_t)));
-    CJ2K_TRY(stream.upload(d.as<void>(s_.memory.weights), weights, behind * sizeof(uint32_t)));
-    listed_sampled_ = true;
-    listed_frames_ = frames;
+    CJ2K_TRY(stream.upload(m_.weights.in(d), weights, behind * sizeof(uint32_t)));
+    remember_list(requests, true);
   }
   const Tier1Buffers b = buffers(work);
-  const SlopeTables tables{d.as<uint64_t>(s_.memory.stop_counters),
+  const SlopeTables tables{m_.stop_counters.in(d),
                            static_cast<uint32_t>(s_.plan.components.size())};
-  auto* const decided = d.as<uint16_t>(s_.memory.thresholds);
-  CJ2K_TRY(stream.fill(tables.bytes, 0, s_.memory.stop_counters_bytes));
+  auto* const decided = m_.thresholds.in(d);
+  CJ2K_TRY(stream.fill(tables.bytes, 0, m_.stop_counters.bytes()));
   CJ2K_TRY(run_tier1(work, sampled_, {nullptr}));
   const bool allocates = rate_.allocates(requests);
   if (allocates) CJ2K_TRY(rate_.begin(work, requests));
   const Tier1Output sample_output = allocates ? output_by_number(work, false) : output(work);
   CJ2K_TRY(make_hulls(work, sampled_, sample_output));
-  CJ2K_TRY(slopes_accumulate(stream, b, sampled_, sample_output, d.as<uint32_t>(s_.memory.weights),
-                             tables));
+  CJ2K_TRY(slopes_accumulate(stream, b, sampled_, sample_output, m_.weights.in(d), tables));
   CJ2K_TRY(slopes_predict(stream, tables, num_frames, targets_of(requests), decided));
   CJ2K_TRY(run_tier1(work, rest_, {decided}));
   if (allocates) {
@@ -312,7 +306,7 @@ Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> re
   // Hulls do not depend on block sizes, so one list serves.
   const uint32_t count = sampled_.count() + rest_.count();
   const Tier1List all{list, {count, 0, 0}};
-  auto* const predicted = work.pinned.as<uint16_t>(s_.pinned.thresholds);
+  auto* const predicted = p_.thresholds.in(work.pinned);
   CJ2K_TRY(stream.download(predicted, decided,
                            num_frames * size_t{CJ2K_MAX_COMPONENTS} * sizeof(uint16_t)));
   CJ2K_TRY(bring_results(work, {all, numbers}, {true, decided}));
@@ -329,23 +323,22 @@ Status DeviceEbcot::code_planes(CudaGopWork& work, std::span<const BlockRequest>
   Listed listed{};
   CJ2K_TRY(list_requests(work, requests, &listed));
   const Tier1Buffers b = buffers(work);
-  const PlaneDecisions decisions{
-      d.as<PlaneRecord>(s_.memory.records), d.as<uint64_t>(s_.memory.stop_counters),
-      d.as<uint16_t>(s_.memory.thresholds), static_cast<uint32_t>(s_.plan.components.size())};
+  const PlaneDecisions decisions{m_.records.in(d), m_.stop_counters.in(d), m_.thresholds.in(d),
+                                 static_cast<uint32_t>(s_.plan.components.size())};
   const uint32_t num_frames = requests.back().frame + 1;
   const bool by_slope = requests[0].rule == StopRule::kSlopeBytes;
   const auto stop = by_slope ? stop_by_slope_bytes : stop_by_bytes;
   const FrameTargets targets = targets_of(requests);
   simt::Stream& stream = work.stream;
-  CJ2K_TRY(stream.fill(decisions.records, 0, s_.memory.records_bytes));
-  CJ2K_TRY(stream.fill(decisions.bytes, 0, s_.memory.stop_counters_bytes));
+  CJ2K_TRY(stream.fill(decisions.records, 0, m_.records.bytes()));
+  CJ2K_TRY(stream.fill(decisions.bytes, 0, m_.stop_counters.bytes()));
   const auto after_plane = [&](simt::Stream& coding, uint32_t plane) {
     return stop(coding, b, num_frames, plane, targets, decisions);
   };
   CJ2K_TRY(on_coding_stream(work, [&](simt::Stream& coding) {
     // By reference, because a function object of this size would take memory from the heap.
     return coder_->code_planes(coding, b, listed.list, s_.tables.tier1.max_bit_planes,
-                               std::ref(after_plane), d.as<void>(s_.memory.scratch));
+                               std::ref(after_plane), m_.scratch.in(d));
   }));
   CJ2K_TRY(bring_results(work, listed, {true, by_slope ? decisions.thresholds : nullptr}));
   // A block resumed for every plane after its first.
@@ -363,39 +356,31 @@ Status DeviceEbcot::code_planes(CudaGopWork& work, std::span<const BlockRequest>
 Tier1Buffers DeviceEbcot::buffers(const CudaGopWork& work) const {
   const simt::DeviceBuffer& d = work.device;
   Tier1Buffers b{};
-  b.jobs = s_.table_memory.as<Tier1Job>(s_.tables.tier1_offset);
+  b.jobs = s_.tables.on_device.tier1.in(s_.table_memory);
   b.num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
-  b.planes = {d.as<uint64_t>(s_.memory.words), s_.tables.frame_words,
-              d.as<uint32_t>(s_.memory.magnitudes)};
+  b.planes = {m_.words.in(d), s_.tables.frame_words, m_.magnitudes.in(d)};
   b.frame_symbols = s_.tables.tier1.frame_symbols;
   b.frame_bytes = s_.tables.tier1.frame_bytes;
   b.frame_passes = s_.tables.tier1.frame_passes;
-  if (s_.form != Tier1Form::kFused) {
-    b.symbols = d.as<uint8_t>(s_.memory.symbols);
-    b.pass_symbols = d.as<PassSymbols>(s_.memory.pass_symbols);
-  }
-  b.bytes = d.as<uint8_t>(s_.memory.coded);
-  b.passes = d.as<CodingPass>(s_.memory.passes);
-  if (style() & CJ2K_STYLE_PTERM) b.tails = d.as<PassTail>(s_.memory.tails);
-  b.snapshots = d.as<Tier1Snapshot>(s_.memory.snapshots);
-  b.states = d.as<Tier1State>(s_.memory.states);
+  b.symbols = m_.symbols.in(d);
+  b.pass_symbols = m_.pass_symbols.in(d);
+  b.bytes = s_.memory.coded.in(d);
+  b.passes = m_.passes.in(d);
+  b.tails = m_.tails.in(d);
+  b.snapshots = m_.snapshots.in(d);
+  b.states = m_.states.in(d);
   return b;
 }
 
 Tier1Output DeviceEbcot::output(const CudaGopWork& work) const {
   const simt::DeviceBuffer& d = work.device;
-  const bool has_tails = (style() & CJ2K_STYLE_PTERM) != 0;
-  return {d.as<Tier1Result>(s_.memory.results), d.as<HullPoint>(s_.memory.hull),
-          has_segments(style()) ? d.as<SegmentEnd>(s_.memory.segments) : nullptr,
-          has_tails ? d.as<PassTail>(s_.memory.hull_tails) : nullptr,
-          d.as<uint32_t>(s_.memory.totals)};
+  return {m_.results.in(d), m_.hull.in(d), m_.segments.in(d), m_.hull_tails.in(d), m_.totals.in(d)};
 }
 
 /// Tier-1 of a list, on the stream for it.
 Status DeviceEbcot::run_tier1(CudaGopWork& work, const Tier1List& list, const Tier1Limits& limits) {
   return on_coding_stream(work, [&](simt::Stream& coding) {
-    return coder_->code(coding, buffers(work), list, limits,
-                        work.device.as<void>(s_.memory.scratch));
+    return coder_->code(coding, buffers(work), list, limits, m_.scratch.in(work.device));
   });
 }
 
@@ -403,7 +388,7 @@ Tier1Output DeviceEbcot::output_by_number(const CudaGopWork& work, bool adds) co
   Tier1Output by_number = output(work);
   by_number.by_number = true;
   by_number.adds = adds;
-  by_number.room = static_cast<uint32_t>(s_.plan.params.gop) * s_.tables.tier1.frame_passes;
+  by_number.room = static_cast<uint32_t>(m_.hull.count);
   return by_number;
 }
 
@@ -424,7 +409,7 @@ Status DeviceEbcot::finish_on_device(CudaGopWork& work, std::span<BlockRequest> 
   CJ2K_TRY(rate_.allocate(work, requests, hulls, false));
   if (resumes) {
     CJ2K_TRY(rate_.mark_resumed(work, requests, b, hulls, false));
-    CJ2K_TRY(run_tier1(work, *may_resume, {rate_.next_thresholds(work)}));
+    CJ2K_TRY(run_tier1(work, *may_resume, {m_.next_thresholds.in(work.device)}));
     CJ2K_TRY(make_hulls(work, *may_resume, hulls));
     CJ2K_TRY(rate_.allocate(work, requests, hulls, true));
     CJ2K_TRY(rate_.mark_resumed(work, requests, b, hulls, true));
@@ -442,16 +427,17 @@ Status DeviceEbcot::leave_to_host(CudaGopWork& work, std::span<const BlockReques
                                   bool resumed) {
   std::vector<BlockRequest> left;
   for (const BlockRequest& request : requests) {
-    if (request.outcome.final == nullptr) left.push_back(request);
+    if (request.outcome.result == nullptr) left.push_back(request);
   }
   CJ2K_TRY(release_blocks(work.stream, buffers(work), frames_of(left)));
   Listed listed{};
   CJ2K_TRY(list_requests(work, left, &listed));
-  if (resumed) CJ2K_TRY(rate_.bring_paused(work));
-  CJ2K_TRY(bring_results(work, listed, {resumed, rate_.next_thresholds(work)}));
+  auto* const paused = p_.paused_passes.in(work.pinned);
+  const size_t up_to_last = (requests.back().frame + 1) * s_.plan.blocks.size();
+  if (resumed) CJ2K_TRY(work.stream.download(paused, m_.paused_passes.in(work.device), up_to_last));
+  CJ2K_TRY(bring_results(work, listed, {resumed, m_.next_thresholds.in(work.device)}));
   if (!resumed) return Status::kOk;
   const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
-  const uint8_t* const paused = rate_.paused_passes(work);
   for (const BlockRequest& request : left) {
     const uint32_t first = request.frame * num_blocks;
     for (uint32_t number = first; number < first + num_blocks; ++number) {
@@ -469,14 +455,14 @@ Status DeviceEbcot::bring_results(CudaGopWork& work, const Listed& listed, const
   simt::Stream& stream = work.stream;
   const uint32_t count = listed.list.count();
   CJ2K_TRY(make_hulls(work, listed.list, output(work)));
-  auto* results = work.pinned.as<Tier1Result>(s_.pinned.results);
+  auto* results = p_.results.in(work.pinned);
   CJ2K_TRY(stream.download(results, output(work).results, count * sizeof(Tier1Result)));
   Packed packed{};
   CJ2K_TRY(bring_packed(work, listed.list, pack, &packed));
   ListOutput from_device;
   CJ2K_TRY(bring_hulls(work, count, &from_device));
   if (packed.blocks != nullptr) {
-    guesses_[resumes_ ? 1 : 0].bytes.learn(count, work.pinned.as<uint32_t>(s_.pinned.totals)[2]);
+    guesses_[resumes_ ? 1 : 0].bytes.learn(count, p_.totals.in(work.pinned)[2]);
   }
   const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
   std::atomic<uint32_t> too_long = UINT32_MAX;  // entry of a block that needs more room
@@ -511,17 +497,18 @@ Status DeviceEbcot::bring_packed(CudaGopWork& work, const Tier1List& list, const
   // With measure_mse the samples are asked for later.
   if (!pack.wanted || list.count() == 0 || s_.plan.params.measure_mse != 0) return Status::kOk;
   constexpr uint64_t kUnit = 16;
-  const uint64_t most = std::min(s_.pinned.most_ahead(work.bytes), s_.memory.samples_bytes) / kUnit;
+  const uint64_t most =
+      std::min(s_.pinned.most_ahead(work.bytes), s_.memory.samples.bytes()) / kUnit;
   const uint32_t room = guesses_[resumes_ ? 1 : 0].bytes.of(
       list.count(), static_cast<uint32_t>(std::min<uint64_t>(most, UINT32_MAX)));
   if (room == 0) return Status::kOk;
   const simt::DeviceBuffer& d = work.device;
-  const PackedOutput to{d.as<PackedBytes>(s_.memory.packed), d.as<uint8_t>(s_.memory.samples), room,
+  const PackedOutput to{m_.packed.in(d), reinterpret_cast<uint8_t*>(s_.memory.samples.in(d)), room,
                         output(work).totals + 2};
   CJ2K_TRY(tier1_pack(work.stream, buffers(work), list, {pack.thresholds}, output(work), to));
   CJ2K_TRY(work.bytes.take(room * kUnit, &packed->bytes));
-  packed->blocks = work.pinned.as<PackedBytes>(s_.pinned.packed);
-  CJ2K_TRY(work.stream.download(work.pinned.as<void>(s_.pinned.packed), to.blocks,
+  packed->blocks = p_.packed.in(work.pinned);
+  CJ2K_TRY(work.stream.download(p_.packed.in(work.pinned), to.blocks,
                                 list.count() * sizeof(PackedBytes)));
   return work.stream.download(packed->bytes, to.bytes, room * kUnit);
 }
@@ -530,10 +517,10 @@ Status DeviceEbcot::bring_packed(CudaGopWork& work, const Tier1List& list, const
 /// there are more, it downloads them again and waits once more.
 Status DeviceEbcot::bring_hulls(CudaGopWork& work, uint32_t num_blocks, ListOutput* result) {
   simt::Stream& stream = work.stream;
-  auto* totals = work.pinned.as<uint32_t>(s_.pinned.totals);
+  auto* totals = p_.totals.in(work.pinned);
   CJ2K_TRY(stream.download(totals, output(work).totals, kTotals * sizeof(uint32_t)));
   Guesses& guesses = guesses_[resumes_ ? 1 : 0];
-  const uint32_t most = static_cast<uint32_t>(s_.plan.params.gop) * s_.tables.tier1.frame_passes;
+  const uint32_t most = static_cast<uint32_t>(m_.hull.count);
   uint32_t guess[2] = {guesses.points.of(num_blocks, most), guesses.segments.of(num_blocks, most)};
   // The guess alone is no reason for more memory.
   constexpr uint64_t kRounding = 64;

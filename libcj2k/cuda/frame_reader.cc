@@ -78,8 +78,7 @@ void FrameReader::stage_rows(const cj2k_frame& frame, const Pieces& pieces, bool
     const Piece& piece = pieces.of[p];
     const auto used = static_cast<size_t>(piece.end - piece.begin);
     if (in_place) {
-      staged->rows[staged->num_rows++] = {simt::CopyKind::kUpload,
-                                          to.device + piece.offset,
+      staged->rows[staged->num_rows++] = {to.device + piece.offset,
                                           piece.row_bytes,
                                           piece.begin,
                                           static_cast<size_t>(piece.stride),
@@ -95,8 +94,8 @@ void FrameReader::stage_rows(const cj2k_frame& frame, const Pieces& pieces, bool
     });
   }
   if (!in_place) {
-    staged->rows[staged->num_rows++] = {
-        simt::CopyKind::kUpload, to.device, pieces.bytes, to.pinned, pieces.bytes, pieces.bytes, 1};
+    staged->rows[staged->num_rows++] = {to.device,    pieces.bytes, to.pinned,
+                                        pieces.bytes, pieces.bytes, 1};
   }
   for (size_t c = 0; c < plan_.components.size(); ++c) {
     const Piece& piece = pieces.of[pieces.of_component[c]];
@@ -141,8 +140,7 @@ void FrameReader::stage_packed(const cj2k_frame& frame, const FramePlace& to,
     bytes =
         packed.offset + uint64_t{packed.row_bytes} * static_cast<uint64_t>(component.rect.height());
   }
-  staged->rows[staged->num_rows++] = {
-      simt::CopyKind::kUpload, to.device, bytes, to.pinned, bytes, bytes, 1};
+  staged->rows[staged->num_rows++] = {to.device, bytes, to.pinned, bytes, bytes, 1};
 }
 
 /// Moves the views of words as the application has them to the bits that are read.
@@ -191,7 +189,7 @@ Status FrameReader::enqueue(const cj2k_frame& frame, const StagedFrame& staged,
   }
   FrameEvents::Span& span = events.reading[to.number];
   CJ2K_TRY(stream.record(span.begin));
-  for (uint32_t i = 0; i < staged.num_rows; ++i) CJ2K_TRY(stream.copy_2d(staged.rows[i]));
+  for (uint32_t i = 0; i < staged.num_rows; ++i) CJ2K_TRY(stream.upload_rows(staged.rows[i]));
   FrameViews views = staged.views;
   if (tables_.coded_words.bytes > 0) {
     CJ2K_TRY(tables_.xyz.has_value() ? xyz_words(stream, tables_.stored, to.xyz,

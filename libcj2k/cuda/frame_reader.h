@@ -47,7 +47,7 @@ struct FramePlace {
 
 struct StagedFrame {
   FrameViews views;  ///< in device memory; valid when the rows are uploaded
-  simt::Copy2D rows[CJ2K_MAX_COMPONENTS];
+  simt::RowsUpload rows[CJ2K_MAX_COMPONENTS];
   uint32_t num_rows;  ///< entries of `rows`; 0 for a frame in device memory
 };
 

@@ -48,11 +48,8 @@ int gops_of_device(int num_gops, size_t device, size_t num_devices) {
 }
 
 uint64_t device_bytes(const Plan& plan, int num_gops) {
-  const Tier1Form form = tier1_form(plan);
-  const PlanTables tables(plan, form);
-  const auto blocks =
-      static_cast<uint32_t>(plan.params.gop) * static_cast<uint32_t>(plan.blocks.size());
-  const GopMemory memory(plan, tables, form, tier1_scratch_bytes(form, tables.tier1, blocks));
+  const PlanTables tables(plan);
+  const GopMemory memory(plan, tables);
   return tables.bytes + static_cast<uint64_t>(num_gops) * memory.bytes;
 }
 

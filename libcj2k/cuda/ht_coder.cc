@@ -93,6 +93,8 @@ class DeviceHt final : public DeviceBlockCoder {
   }
 
   const DeviceCoderSetup s_;
+  const HtMemory& m_ = s_.memory.ht;
+  const HtMemory& p_ = s_.pinned.ht;
   const uint32_t num_blocks_;
   Samples samples_{};
   ChunkPool pool_;
@@ -110,8 +112,8 @@ class DeviceHt final : public DeviceBlockCoder {
 };
 
 HtBlocks DeviceHt::on_device(CudaGopWork&, const Samples& samples) const {
-  return {s_.table_memory.as<QuantizeJob>(s_.tables.quantize_offset), num_blocks_, samples,
-          s_.table_memory.as<uint16_t>(s_.tables.ht_words_offset)};
+  return {s_.tables.on_device.quantize.in(s_.table_memory), num_blocks_, samples,
+          s_.tables.on_device.ht_words.in(s_.table_memory)};
 }
 
 /// The largest coefficients give the number of bit-planes in each step set.
@@ -120,9 +122,9 @@ Status DeviceHt::begin(CudaGopWork& work, const Samples& samples) {
   work.forget_blocks();
   pool_.reset();
   for (Arena& arena : arenas_) arena.reset();
-  auto* const peaks = work.device.as<uint32_t>(s_.memory.peaks);
+  auto* const peaks = m_.peaks.in(work.device);
   CJ2K_TRY(ht_peaks(work.stream, on_device(work, samples), s_.plan.reversible, peaks));
-  CJ2K_TRY(work.stream.download(work.pinned.as<void>(s_.pinned.peaks), peaks,
+  CJ2K_TRY(work.stream.download(p_.peaks.in(work.pinned), peaks,
                                 uint64_t{samples.num_frames} * num_blocks_ * sizeof(uint32_t)));
   CJ2K_TRY(work.stream.record(work.end));
   return work.end.synchronize();
@@ -192,7 +194,7 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   CodedBlock& coded = work.block(number);
   if (part.order.anew) coded = CodedBlock{};
   const Subband& band = subband_of(plan, block, part.order.step_set);
-  uint32_t magnitude = work.pinned.as<uint32_t>(s_.pinned.peaks)[number];
+  uint32_t magnitude = p_.peaks.in(work.pinned)[number];
   if (!plan.reversible) {
     const uint32_t most = (uint32_t{1} << band.max_bit_planes) - 1;
     magnitude = quantize97_magnitude(std::bit_cast<float>(magnitude), band.inverse_step,
@@ -210,7 +212,7 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
                         planes.end > planes.lowest && planes.end - planes.lowest <= kHtNearPlanes;
   choose_ |= chooses;
   has_hulls_ |= has_hull;
-  HtChoice& choice = work.pinned.as<HtChoice>(s_.pinned.ht_choices)[items_.size()];
+  HtChoice& choice = p_.choices.in(work.pinned)[items_.size()];
   choice = {weight,
             chooses ? threshold + kHtExpected : kHtNoChoice,
             num_tasks_,
@@ -224,7 +226,7 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   task.is_counted = chooses;
   task.inverse_step = band.inverse_step;
   task.max_bit_planes = band.max_bit_planes;
-  auto* const tasks = work.pinned.as<HtTask>(s_.pinned.ht_tasks);
+  auto* const tasks = p_.tasks.in(work.pinned);
   // The error without any plane is asked for once.
   task.bit_planes = static_cast<uint8_t>(bit_planes);
   const bool is_estimate = points == HtPoints::kEstimate;
@@ -250,34 +252,30 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
 Status DeviceHt::run_tasks(CudaGopWork& work) {
   has_run_ = true;
   simt::Stream& stream = work.stream;
-  auto* const tasks = work.device.as<HtTask>(s_.memory.ht_tasks);
-  auto* const results = work.device.as<HtResult>(s_.memory.ht_results);
+  auto* const tasks = m_.tasks.in(work.device);
+  auto* const results = m_.results.in(work.device);
   const bool causal = (s_.plan.params.cblk_style & CJ2K_STYLE_VSC) != 0;
-  CJ2K_TRY(
-      stream.upload(tasks, work.pinned.as<void>(s_.pinned.ht_tasks), num_tasks_ * sizeof(HtTask)));
+  CJ2K_TRY(stream.upload(tasks, p_.tasks.in(work.pinned), num_tasks_ * sizeof(HtTask)));
   const HtBlocks blocks = on_device(work, samples_);
   HtWork all{tasks, num_tasks_, {}, s_.plan.reversible, lossless(), causal};
   const auto num_items = static_cast<uint32_t>(items_.size());
-  auto* const choices = work.device.as<HtChoice>(s_.memory.ht_choices);
+  auto* const choices = m_.choices.in(work.device);
   if (choose_ || has_hulls_)
-    CJ2K_TRY(stream.upload(choices, work.pinned.as<void>(s_.pinned.ht_choices),
-                           num_items * sizeof(HtChoice)));
+    CJ2K_TRY(stream.upload(choices, p_.choices.in(work.pinned), num_items * sizeof(HtChoice)));
   if (choose_) {
-    all.lists = {work.device.as<uint32_t>(s_.memory.ht_lists),
-                 work.device.as<uint32_t>(s_.memory.ht_counts), num_tasks_};
+    all.lists = {m_.lists.in(work.device), m_.counts.in(work.device), num_tasks_};
     CJ2K_TRY(stream.fill_u32(all.lists.counts, 0, kHtKinds));
     CJ2K_TRY(ht_choose(stream, blocks, tasks, choices, num_items, s_.plan.reversible, results,
                        all.lists));
   }
-  CJ2K_TRY(ht_encode(stream, blocks, all, work.device.as<uint8_t>(s_.memory.coded), results));
+  CJ2K_TRY(ht_encode(stream, blocks, all, s_.memory.coded.in(work.device), results));
   if (has_hulls_) {
-    auto* const hulls = work.device.as<HullPoint>(s_.memory.ht_hulls);
+    auto* const hulls = m_.hulls.in(work.device);
     CJ2K_TRY(ht_hulls(stream, tasks, choices, num_items, s_.plan.reversible, results, hulls));
-    CJ2K_TRY(stream.download(work.pinned.as<void>(s_.pinned.ht_hulls), hulls,
+    CJ2K_TRY(stream.download(p_.hulls.in(work.pinned), hulls,
                              num_items * kMostHtHull * sizeof(HullPoint)));
   }
-  CJ2K_TRY(stream.download(work.pinned.as<void>(s_.pinned.ht_results), results,
-                           num_tasks_ * sizeof(HtResult)));
+  CJ2K_TRY(stream.download(p_.results.in(work.pinned), results, num_tasks_ * sizeof(HtResult)));
   CJ2K_TRY(stream.record(work.end));
   return work.end.synchronize();
 }
@@ -302,7 +300,7 @@ void DeviceHt::finish(CudaGopWork& work, uint32_t number_of_item) {
   const CodeBlock& block = plan.blocks[item.number % num_blocks_];
   CodedBlock& coded = work.block(item.number);
   const double weight = distortion_weight(plan, block, item.step_set);
-  const HtResult* result = work.pinned.as<HtResult>(s_.pinned.ht_results) + item.first_task;
+  const HtResult* result = p_.results.in(work.pinned) + item.first_task;
   const double total = item.bit_planes > 0 ? ht_left_error(plan.reversible, weight, item.bit_planes,
                                                            result->total_left)
                                            : 0;
@@ -346,8 +344,7 @@ void DeviceHt::take_hull(CudaGopWork& work, uint32_t number_of_item, const HtRes
   const Item& item = items_[number_of_item];
   const Subband& band =
       subband_of(s_.plan, s_.plan.blocks[item.number % num_blocks_], item.step_set);
-  const HullPoint* from =
-      work.pinned.as<HullPoint>(s_.pinned.ht_hulls) + size_t{number_of_item} * kMostHtHull;
+  const HullPoint* from = p_.hulls.in(work.pinned) + size_t{number_of_item} * kMostHtHull;
   HullPoint hull[kMostHtHull];
   PointCode codes[kMostHtHull];
   int size = 0;

@@ -41,4 +41,17 @@ HtLayout make_ht_layout(const Plan& plan) {
   return layout;
 }
 
+HtMemory::HtMemory(const Plan& plan, const HtLayout& layout, bool on_device, Carver& carver) {
+  const auto frames = static_cast<uint64_t>(plan.params.gop);
+  const uint64_t blocks = frames * plan.blocks.size(), most_tasks = frames * layout.frame_tasks;
+  const bool chooses = on_device && plan.params.lossless == 0;
+  peaks = carver.take<uint32_t>(blocks);
+  tasks = carver.take<HtTask>(most_tasks);
+  results = carver.take<HtResult>(most_tasks);
+  choices = carver.take<HtChoice>(chooses || !on_device ? blocks : 0);
+  hulls = carver.take<HullPoint>(may_have_ht_hulls(plan) ? blocks * kMostHtHull : 0);
+  lists = carver.take<uint32_t>(chooses ? most_tasks * kHtKinds : 0);
+  counts = carver.take<uint32_t>(chooses ? kHtKinds : 0);
+}
+
 }  // namespace cj2k::cuda

@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where the segments of HT blocks lie in device memory: each cleanup plane of each block has a place
-// for its worst case.
+// What the HT block coder of a GOP has in memory beside GopMemory and PinnedLayout, and where the
+// segments of its blocks lie in GopMemory::coded: each cleanup plane of each block has a place for its
+// worst case.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "cuda/carver.h"
 #include "kernels/ht/ht_block.h"
 #include "plan/plan.h"
 
@@ -33,5 +35,24 @@ HtLayout make_ht_layout(const Plan& plan);
 inline bool may_have_ht_hulls(const Plan& plan) {
   return !plan.params.lossless && plan.params.layers == 1;
 }
+
+/// In device and in page-locked memory:
+///
+///   of the samples   | peaks |                       by block of the GOP
+///   of a call        | tasks | results | [choices] | [hulls] |
+///   of ht_choose     | [lists] | [counts] |          on the device alone
+///
+/// Arrays in brackets are empty without loss.
+struct HtMemory {
+  HtMemory() = default;
+  HtMemory(const Plan& plan, const HtLayout& layout, bool on_device, Carver& carver);
+
+  Span<uint32_t> peaks;
+  Span<HtTask> tasks;
+  Span<HtResult> results;
+  Span<HtChoice> choices;  ///< in page-locked memory always
+  Span<HullPoint> hulls;   ///< also empty unless may_have_ht_hulls
+  Span<uint32_t> lists, counts;
+};
 
 }  // namespace cj2k::cuda

@@ -62,29 +62,14 @@ uint64_t PinnedPool::most() const {
 
 PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   const auto frames = static_cast<uint64_t>(plan.params.gop);
-  const uint64_t blocks = frames * plan.blocks.size();
-  const bool is_ht = plan.params.coder == CJ2K_CODER_HT;
-  const uint64_t tasks = frames * tables.ht.frame_tasks;
   Carver carver;
-  list = carver.take(is_ht ? 0 : blocks * sizeof(uint32_t));
-  resumed_list = carver.take(is_ht ? 0 : blocks * sizeof(uint32_t));
-  weights = carver.take(blocks * sizeof(uint32_t));
-  thresholds = carver.take(frames * CJ2K_MAX_COMPONENTS * sizeof(uint16_t));
-  results = carver.take(blocks * sizeof(Tier1Result));
-  totals = carver.take(kTotals * sizeof(uint32_t));
-  packed = carver.take(is_ht ? 0 : blocks * sizeof(PackedBytes));
-  frame_jobs = (is_ht ? 2 : 1) * plan.blocks.size();
-  gather = carver.take(frames * frame_jobs * sizeof(GatherJob));
-  const bool has_rate = tables.rate.has_value();
-  outcomes = carver.take(has_rate ? frames * sizeof(RateOutcome) : 0);
-  left = carver.take(has_rate ? blocks * sizeof(double) : 0);
-  paused_passes = carver.take(has_rate ? blocks : 0);
-  peaks = carver.take(is_ht ? blocks * sizeof(uint32_t) : 0);
-  ht_tasks = carver.take(tasks * sizeof(HtTask));
-  ht_results = carver.take(tasks * sizeof(HtResult));
-  ht_choices = carver.take(is_ht ? blocks * sizeof(HtChoice) : 0);
-  const bool has_hulls = is_ht && may_have_ht_hulls(plan);
-  ht_hulls = carver.take(has_hulls ? blocks * kMostHtHull * sizeof(HullPoint) : 0);
+  frame_jobs = plan.blocks.size() * tables.most_pieces;
+  gather = carver.take<GatherJob>(frames * frame_jobs);
+  if (plan.params.coder == CJ2K_CODER_HT) {
+    ht = HtMemory(plan, tables.ht, false, carver);
+  } else {
+    ebcot = EbcotMemory(plan, tables, false, carver);
+  }
   bytes = carver.bytes();
   input_bytes = frames * tables.input.bytes;
   size_pools(plan, tables);
@@ -94,7 +79,7 @@ void PinnedLayout::size_pools(const Plan& plan, const PlanTables& tables) {
   const auto frames = static_cast<uint64_t>(plan.params.gop);
   const bool is_ht = plan.params.coder == CJ2K_CODER_HT;
   const auto style = static_cast<uint32_t>(plan.params.cblk_style);
-  // Those of HT blocks are in ht_hulls, or made on the host.
+  // Those of HT blocks are in HtMemory::hulls, or made on the host.
   hull_bytes = 0;
   if (!is_ht) {
     const uint64_t point_bytes = sizeof(HullPoint) +

@@ -41,7 +41,12 @@ class PinnedPool {
   size_t chunk_ = 0, used_ = 0;
 };
 
-/// Offsets in CudaGopWork::pinned, its size, and the sizes of the pools, in bytes.
+/// The arrays in CudaGopWork::pinned, its size, and the sizes of the pools, in bytes.
+///
+///     CudaGopWork::pinned   | gather | arrays of the block coder |
+///     CudaGopWork::hulls    | points, tails, segments |                  a pool, EBCOT alone
+///     CudaGopWork::bytes    | brought ahead | chosen |                   a pool
+///     CudaGopWork::input    | frames on their way up |                   when the first one needs it
 ///
 /// The pool of hulls holds every pass of every block as a point, once. A block that goes on brings
 /// its points again, but those that stopped early have few. The pool of bytes holds what may be
@@ -51,9 +56,9 @@ class PinnedPool {
 struct PinnedLayout {
   PinnedLayout(const Plan& plan, const PlanTables& tables);
 
-  uint64_t list, resumed_list, weights, thresholds, results, totals, packed, gather;
-  uint64_t outcomes, left, paused_passes;  ///< empty unless rate control runs on the device
-  uint64_t peaks, ht_tasks, ht_results, ht_choices, ht_hulls;  ///< empty with coder = ebcot
+  Span<GatherJob> gather;
+  EbcotMemory ebcot;  ///< empty with coder = ht
+  HtMemory ht;        ///< empty with coder = ebcot
   uint64_t bytes, hull_bytes, code_bytes;
   /// Of CudaGopWork::input: for frames in host memory that is not page-locked, from the first on.
   uint64_t input_bytes;

@@ -14,9 +14,9 @@
 
 namespace cj2k {
 
-struct CodedBlock;  // coders/coded_block.h
-struct FinalFrame;  // coders/coded_block.h
-struct RateLimits;  // plan/plan_caps.h
+struct CodedBlock;   // coders/coded_block.h
+struct FrameResult;  // rate/frame_result.h
+struct RateLimits;   // plan/plan_caps.h
 
 /// A part of the blocks of a plan, spread evenly over each subband. It stands for all blocks.
 struct BlockShare {
@@ -75,9 +75,9 @@ struct BlockOutcome {
   bool coded_before = false;  ///< kPredicted: so the votes say
   /// kPredicted with RDOQ: the blocks of the larger sample (BlockSample::larger) without it.
   std::span<const CodedBlock> plain{};
-  /// Not null if the frame is allocated and no block resumes. Valid until the next GOP with the same
-  /// GopWork.
-  const FinalFrame* final = nullptr;
+  /// Not null if the backend has run rate control, and no block resumes. Valid until the next GOP with
+  /// the same GopWork.
+  const FrameResult* result = nullptr;
 };
 
 /// What a strategy asks for: for kThresholds an order. For the other rules all blocks, and the order

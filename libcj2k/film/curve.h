@@ -10,6 +10,8 @@
 
 #include "cj2k.h"
 #include "coders/coded_block.h"
+#include "core/slope.h"
+#include "core/slope_search.h"
 #include "plan/plan.h"
 #include "plan/plan_caps.h"
 

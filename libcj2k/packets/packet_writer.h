@@ -34,8 +34,7 @@ class PacketWriter {
   /// parallel, each with a scratch of its own. If there are tails, this also stores the tail of
   /// each block's last selected point into CodedBlock::data.
   void encode_headers(const Selection& selection, uint32_t precinct, PacketScratch& scratch);
-  /// Instead of step 1: the tile-parts of the frame are written already (FinalFrame). Empty: they are
-  /// not, and step 1 follows.
+  /// Instead of step 1: the tile-parts of the frame are written already. Empty: step 1 makes them.
   void set_tile_parts(std::span<const uint8_t> tile_parts);
   /// Step 2, after all precincts: the exact size of the frame, before padding.
   uint64_t frame_bytes() const;

@@ -6,7 +6,6 @@
 #include <array>
 #include <cassert>
 #include <cmath>
-#include <numeric>
 
 #include "base/parallel.h"
 #include "packets/packet_writer.h"
@@ -77,16 +76,10 @@ RateControl::RateControl(const Plan& plan, std::vector<PacketScratch>& scratch)
 }
 
 uint64_t RateControl::component_bytes(uint32_t component) const {
-  const FinalFrame* const final = selection_.final;
-  if (final != nullptr) return final->header_bytes[component] + final->body_bytes[component];
   return measured_bytes({component, component + 1, 0, 0});
 }
 
 uint64_t RateControl::body_bytes() const {
-  if (selection_.final != nullptr) {
-    const auto& bodies = selection_.final->body_bytes;
-    return std::accumulate(bodies.begin(), bodies.end(), uint64_t{0});
-  }
   return measured_body({0, static_cast<uint32_t>(plan_.components.size()), 0, 0});
 }
 
@@ -159,8 +152,6 @@ void RateControl::for_precincts(const Scope& scope, const Work& work) const {
 void RateControl::allocate(const CodedBlock* blocks) {
   blocks_ = blocks;
   selection_.blocks = blocks;
-  selection_.final = nullptr;
-  if (one_layer_) selection_.contributions = contributions_.data();
   const uint64_t component_cap = limits_.component_bytes;
   std::array<uint64_t, CJ2K_MAX_COMPONENTS> caps;
   caps.fill(component_cap);
@@ -194,14 +185,6 @@ void RateControl::allocate(const CodedBlock* blocks) {
     if (measured_bytes(scope) > component_cap) select(scope, kAboveAllSlopes);
   }
   measure({0, static_cast<uint32_t>(plan_.components.size()), 0, 0});
-}
-
-void RateControl::adopt(const FinalFrame& frame) {
-  assert(one_layer_);
-  selection_.final = &frame;
-  exhausted_ = frame.exhausted;
-  threshold_ = frame.threshold;
-  selection_.contributions = nullptr;
 }
 
 void RateControl::allocate_under(const std::array<uint64_t, CJ2K_MAX_COMPONENTS>& component_caps) {

@@ -43,9 +43,6 @@ class RateControl {
   /// points down to the quality threshold go in. Deterministic: yes. Allocates: not after the first
   /// frames.
   void allocate(const CodedBlock* blocks);
-  /// Takes over what a device has chosen by the same rules. It replaces `allocate`.
-  /// @param frame  valid as long as the selection is used
-  void adopt(const FinalFrame& frame);
   /// The quantisation of the frame, for the readers of the selection.
   void set_step_set(uint32_t step_set) { selection_.step_set = step_set; }
 

@@ -12,7 +12,7 @@
 //                rule says (depth/stop_rule.h)                      }
 //   rate control chooses the truncation points (rate/rate.h); with stop = exact some blocks may
 //                resume after it (depth/early_stop.h), until its choice is final. A GPU may do both
-//                for a whole GOP, with the fetch (BlockOutcome::final)
+//                for a whole GOP, with the fetch (BlockOutcome::result)
 //   fetch        copies the bytes up to these points                    the backend again
 //   packets      headers and bytes (packets/packets.h)
 //

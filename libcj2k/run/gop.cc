@@ -15,7 +15,7 @@
 #include "base/parallel.h"
 #include "film/curve.h"
 #include "packets/packet_writer.h"
-#include "run/block_stats.h"
+#include "rate/frame_result.h"
 
 namespace cj2k {
 namespace {
@@ -42,7 +42,8 @@ struct Gop::Frame {
   bool ingested = false;
   bool is_held = false;  ///< ingested, but not read yet: its release is still to be called
   bool goes_on = false;  ///< some of its blocks resume
-  const FinalFrame* final = nullptr;  ///< BlockOutcome::final of the last request
+  const FrameResult* from_device = nullptr;  ///< BlockOutcome::result of the last request
+  FrameResult result;
   Status status = Status::kOk;
   char error[kMaxMessageBytes] = "";       ///< the log line that belongs to `status`
   PacketMemory::Packet* packet = nullptr;  ///< null before the frame is done
@@ -317,6 +318,7 @@ void Gop::release_frames() {
 void Gop::encode() {
   ended_ = {};
   live_.clear();
+  fetches_.clear();
   for (uint32_t f = 0; f < num_frames_; ++f) {
     if (frames_[f]->status == Status::kOk) live_.push_back(f);
   }
@@ -340,7 +342,8 @@ void Gop::encode() {
     guard([&] { return code_blocks(previous, step_set); });
     publish();
     guard([this] { return measure_errors(); });
-    guard([this] { return fetch(); });
+    // The bytes of the chosen hull points.
+    guard([this] { return backend_.fetch(*work_, fetches_, stats_.data()); });
     guard([this] {
       make_packets();
       return Status::kOk;
@@ -411,8 +414,7 @@ Status Gop::code_blocks(const SlopeThresholds& previous, std::optional<uint32_t>
     frames = frames.subspan(1);
   }
   CJ2K_TRY(code_frames(frames, previous, step_set));
-  const RateControl& last = frames_[live_.back()]->rate;
-  for (uint32_t c = 0; c < plan_.components.size(); ++c) ended_[c] = last.exhausted_above(c);
+  ended_ = frames_[live_.back()]->result.exhausted;
   return Status::kOk;
 }
 
@@ -430,7 +432,7 @@ Status Gop::code_requests() {
       Frame& frame = *frames_[request.frame];
       frame.early_stop.take(request);
       frame.rate.set_step_set(request.step_set);
-      frame.final = request.outcome.final;
+      frame.from_device = request.outcome.result;
     }
   }
   return Status::kOk;
@@ -442,18 +444,31 @@ void Gop::allocate() {
     for (size_t i = begin; i < end; ++i) {
       const auto start = Clock::now();
       Frame& frame = *frames_[open_[i]];
-      const CodedBlock* blocks = work_->blocks(frame.number);
-      if (frame.final != nullptr) {
-        frame.rate.adopt(*frame.final);
+      if (frame.from_device != nullptr) {
+        frame.result = *frame.from_device;
         frame.goes_on = false;
       } else {
-        frame.rate.allocate(blocks);
-        frame.goes_on = frame.early_stop.goes_on(blocks, frame.rate);
+        allocate(frame);
       }
       stats_[frame.number].stage_ms[CJ2K_STAGE_RATE] += ms_since(start);
     }
   });
+  for (const uint32_t f : open_) {
+    const Frame& frame = *frames_[f];
+    if (frame.goes_on || frame.from_device != nullptr) continue;
+    fetches_.push_back({f, frame.rate.selection().final_points});
+  }
   std::erase_if(open_, [this](uint32_t f) { return !frames_[f]->goes_on; });
+}
+
+/// Rate control on the host.
+void Gop::allocate(Frame& frame) {
+  const CodedBlock* const blocks = work_->blocks(frame.number);
+  frame.rate.allocate(blocks);
+  frame.goes_on = frame.early_stop.goes_on(blocks, frame.rate);
+  if (frame.goes_on) return;
+  frame.result = host_result(plan_, frame.rate);
+  frame.result.rounds = frame.early_stop.rounds();
 }
 
 /// Measures one frame after the other, because they share the memory for it.
@@ -469,17 +484,10 @@ Status Gop::measure_errors() {
   return Status::kOk;
 }
 
-/// Fetches the bytes of the chosen hull points, where the backend has not brought them.
-Status Gop::fetch() {
-  fetches_.clear();
-  for (const uint32_t f : live_) {
-    if (frames_[f]->final == nullptr)
-      fetches_.push_back({f, frames_[f]->rate.selection().final_points});
-  }
-  return backend_.fetch(*work_, fetches_, stats_.data());
-}
-
 void Gop::make_packets() {
+  parallel_for(fetches_.size(), 1, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) encode_headers(*frames_[fetches_[i].frame]);
+  });
   parallel_for(live_.size(), 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) finish(*frames_[live_[i]]);
   });
@@ -495,18 +503,21 @@ void Gop::publish() {
   has_number_ = false;
 }
 
-void Gop::finish(Frame& frame) {
+void Gop::encode_headers(Frame& frame) {
   const auto start = Clock::now();
-  const Selection& selection = frame.rate.selection();
-  const FinalFrame* const final = selection.final;
-  frame.writer.set_tile_parts(final != nullptr ? final->tile_parts : std::span<const uint8_t>());
-  const size_t num_precincts = final != nullptr ? 0 : plan_.precincts.size();
-  parallel_for(num_precincts, kPrecinctGrain, [&](size_t begin, size_t end) {
+  parallel_for(plan_.precincts.size(), kPrecinctGrain, [&](size_t begin, size_t end) {
     for (size_t p = begin; p < end; ++p) {
-      frame.writer.encode_headers(selection, static_cast<uint32_t>(p),
+      frame.writer.encode_headers(frame.rate.selection(), static_cast<uint32_t>(p),
                                   shared_.packet_scratch[worker_index()]);
     }
   });
+  stats_[frame.number].stage_ms[CJ2K_STAGE_PACKETS] += ms_since(start);
+}
+
+void Gop::finish(Frame& frame) {
+  const auto start = Clock::now();
+  const Selection& selection = frame.rate.selection();
+  frame.writer.set_tile_parts(frame.result.tile_parts);
   if (!frame.writer.fits()) {
     fail(frame,
          log_.fail(Status::kNotSupported,
@@ -548,24 +559,27 @@ void Gop::keep_curve(const Frame& frame) {
 }
 
 void Gop::collect_stats(const Frame& frame) {
-  const Selection& selection = frame.rate.selection();
+  const FrameResult& result = frame.result;
   cj2k_stats& stats = stats_[frame.number];
   stats.bytes = static_cast<int64_t>(frame.bytes);
-  stats.header_bytes = static_cast<int64_t>(frame.bytes - frame.rate.body_bytes());
+  stats.header_bytes = static_cast<int64_t>(frame.bytes - result.body_bytes);
   stats.blocks = static_cast<int64_t>(plan_.blocks.size());
-  stats.slope_threshold = frame.rate.threshold();
-  add_block_stats(plan_, selection, &stats);
-  // A device has one round.
-  stats.rounds = frame.final != nullptr ? stats.passes_resumed > 0 : frame.early_stop.rounds();
+  stats.slope_threshold = result.threshold;
+  stats.bytes_coded = static_cast<int64_t>(result.totals.bytes);
+  stats.passes_coded = static_cast<int64_t>(result.totals.passes);
+  stats.passes_included = static_cast<int64_t>(result.totals.passes_in);
+  stats.passes_resumed = static_cast<int64_t>(result.totals.passes_resumed);
+  stats.passes_left = static_cast<int64_t>(result.totals.passes_left);
+  stats.rounds = result.rounds;
   if (stats.passes_coded > 0) {
     stats.saved_ms = stats.stage_ms[CJ2K_STAGE_BLOCKS] * static_cast<double>(stats.passes_left) /
                      static_cast<double>(stats.passes_coded);
   }
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
-    stats.component_bytes[c] = static_cast<int64_t>(frame.rate.component_bytes(c));
+    stats.component_bytes[c] = static_cast<int64_t>(result.component_bytes[c]);
     if (error_ != nullptr) continue;
     const Rect& rect = plan_.components[c].rect;
-    stats.mse[c] /= static_cast<double>(rect.width()) * rect.height();
+    stats.mse[c] = result.squared_error[c] / (static_cast<double>(rect.width()) * rect.height());
   }
 }
 

@@ -98,12 +98,13 @@ class Gop {
   Status code_requests();
   Status analyse();
   void allocate();
+  void allocate(Frame& frame);
   Status measure_errors();
-  Status fetch();
   void make_packets();
   template <typename Step>
   void guard(const Step& step);
   void publish();
+  void encode_headers(Frame& frame);
   void finish(Frame& frame);
   void collect_stats(const Frame& frame);
   void keep_curve(const Frame& frame);
@@ -118,7 +119,7 @@ class Gop {
   std::vector<uint32_t> live_;                  ///< frames without an error so far
   std::vector<uint32_t> open_;                  ///< frames of live_ that have blocks to code
   std::vector<BlockRequest> requests_;
-  std::vector<FetchRequest> fetches_;
+  std::vector<FetchRequest> fetches_;    ///< of frames whose hull points the host has chosen
   uint64_t empty_bytes_ = 0;             ///< with curves = with: of a frame without any block
   std::unique_ptr<PictureError> error_;  ///< with measure_mse
   uint64_t number_ = 0;                  ///< of the GOP, from StopFeedback::begin

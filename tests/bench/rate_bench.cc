@@ -8,8 +8,7 @@
 //                [--final 1]
 //
 // With --final, what is left for the host if a device has chosen, and has written the tile-parts
-// (FinalFrame): the step `rate` takes the frame over, `headers` does nothing. Only cases with one layer
-// and coder = ebcot.
+// (FrameResult): the steps `rate` and `headers` do nothing. Only cases with one layer and coder = ebcot.
 //
 // The times are medians. For instructions, in callgrind.out.*, one file per step of the last round:
 //
@@ -41,8 +40,8 @@
 #include "packets/markers.h"
 #include "packets/packet_writer.h"
 #include "params/params.h"
+#include "rate/frame_result.h"
 #include "rate/rate.h"
-#include "run/block_stats.h"
 #include "support/encode.h"
 
 namespace cj2k::bench {
@@ -186,31 +185,22 @@ int code(const Plan& plan, Backend& backend, GopWork& work, RateControl& rate) {
 struct Final {
   std::vector<double> left;  // CodedBlock::total_distortion less what the chosen points remove
   std::vector<uint8_t> codestream;
-  FinalFrame frame;
+  std::span<const uint8_t> tile_parts;
 
   Final(const Plan& plan, const RateControl& rate, PacketScratch& scratch)
       : left(plan.blocks.size()) {
     const Selection& from = rate.selection();
-    BlockTotals& totals = frame.totals;
     for (size_t b = 0; b < left.size(); ++b) {
       const CodedBlock& coded = from.blocks[b];
       left[b] = coded.total_distortion;
-      totals.bytes += coded.num_bytes;
-      totals.passes += coded.num_passes;
-      totals.passes_resumed += coded.num_passes_resumed;
-      totals.passes_left += coded.num_passes_left;
-      if (from.final_points[b] == 0) continue;
-      const HullPoint& end = coded.hull[from.final_points[b] - 1];
-      left[b] -= end.distortion;
-      totals.passes_in += end.passes;
+      if (from.final_points[b] > 0) left[b] -= coded.hull[from.final_points[b] - 1].distortion;
     }
     PacketWriter writer(plan);
     for (uint32_t p = 0; p < plan.precincts.size(); ++p) writer.encode_headers(from, p, scratch);
     codestream.resize(writer.padded_bytes(0));
     if (writer.write(from, codestream, 0) != codestream.size()) fail("wrong size");
     const size_t begin = make_main_header(plan).bytes.size();
-    frame.left = left.data();
-    frame.tile_parts = std::span(codestream).subspan(begin, codestream.size() - kEocBytes - begin);
+    tile_parts = std::span(codestream).subspan(begin, codestream.size() - kEocBytes - begin);
   }
 };
 
@@ -247,15 +237,11 @@ void measure(const Case& c, const Clip& clip, const cj2k_frame& frame, const std
   for (int round = 0; round < rounds; ++round) {
     const bool counted = round + 1 == rounds;
     steps[0].run(counted, [&] {
-      if (final.has_value()) {
-        rate.adopt(final->frame);
-      } else {
-        rate.allocate(work->blocks(0));
-      }
+      if (!final.has_value()) rate.allocate(work->blocks(0));
     });
     steps[1].run(counted, [&] {
       if (final.has_value()) {
-        writer.set_tile_parts(final->frame.tile_parts);
+        writer.set_tile_parts(final->tile_parts);
         return;
       }
       for (uint32_t p = 0; p < plan.precincts.size(); ++p)
@@ -263,9 +249,16 @@ void measure(const Case& c, const Clip& clip, const cj2k_frame& frame, const std
     });
     out.resize(writer.padded_bytes(0));
     steps[2].run(counted, [&] { bytes = writer.write(rate.selection(), out, 0); });
-    cj2k_stats of_frame{};
-    steps[3].run(counted, [&] { add_block_stats(plan, rate.selection(), &of_frame); });
-    if (of_frame.passes_included == 0) fail("no passes");
+    FrameResult result;
+    steps[3].run(counted, [&] {
+      if (final.has_value()) {
+        for (size_t b = 0; b < plan.blocks.size(); ++b)
+          result.add_error(plan, plan.blocks[b], 0, final->left[b]);
+      } else {
+        result = host_result(plan, rate);
+      }
+    });
+    if (result.squared_error[0] <= 0) fail("no error");
   }
   if (bytes != out.size()) fail("wrong size");
   std::printf("%-16s %4s %8zu %6zu %9llu %016llx %d", c.name, rate_text.c_str(), plan.blocks.size(),

@@ -167,8 +167,7 @@ TEST_CASE("copies and fills out of bounds") {
     if (what == 2) status = gpu.stream.copy(buffer.as<uint8_t>(), other.as<uint8_t>(), 101);
     if (what == 3) status = gpu.stream.fill(buffer.as<uint8_t>(), 1, 101);
     if (what == 4)
-      status = gpu.stream.copy_2d(
-          {CopyKind::kUpload, buffer.as<uint8_t>(), 10, host.data(), 50, 10, 11});
+      status = gpu.stream.upload_rows({buffer.as<uint8_t>(), 10, host.data(), 50, 10, 11});
     REQUIRE(status == Status::kOk);
     (void)gpu.stream.synchronize();
     CHECK(recorder.caught(Bug::kOutOfBounds));

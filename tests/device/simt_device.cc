@@ -118,7 +118,7 @@ TEST_CASE("a context that somebody holds is not made again") {
   CHECK(shim::num_primary_contexts_made() - drivers == 10);
 }
 
-TEST_CASE("copies: one and two dimensions, pinned memory, fills") {
+TEST_CASE("copies, uploads of rows, pinned memory, fills") {
   Gpu gpu;
   PinnedBuffer pinned;
   REQUIRE(pinned.allocate(*gpu.context, 1000) == Status::kOk);
@@ -133,15 +133,13 @@ TEST_CASE("copies: one and two dimensions, pinned memory, fills") {
   }
   // 6 rows of 20 bytes, from rows of 40 to rows of 32.
   REQUIRE(gpu.stream.fill(b.as<uint8_t>(), 0, 1000) == Status::kOk);
-  REQUIRE(gpu.stream.copy_2d({CopyKind::kUpload, b.as<uint8_t>(4), 32, pinned.as<uint8_t>(), 40, 20,
-                              6}) == Status::kOk);
-  REQUIRE(gpu.stream.copy_2d({CopyKind::kDevice, a.as<uint8_t>(), 20, b.as<uint8_t>(4), 32, 20,
-                              6}) == Status::kOk);
-  std::vector<uint8_t> rows(120);
-  REQUIRE(gpu.stream.copy_2d({CopyKind::kDownload, rows.data(), 20, a.as<uint8_t>(), 20, 20, 6}) ==
+  REQUIRE(gpu.stream.upload_rows({b.as<uint8_t>(4), 32, pinned.as<uint8_t>(), 40, 20, 6}) ==
           Status::kOk);
-  REQUIRE(gpu.stream.synchronize() == Status::kOk);
-  for (size_t i = 0; i < 120; ++i) REQUIRE(rows[i] == static_cast<uint8_t>(i / 20 * 40 + i % 20));
+  const auto rows = gpu.download<uint8_t>(b, 4 + 6 * 32);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const size_t row = (i - 4) / 32, at = (i - 4) % 32;
+    REQUIRE(rows[i] == (i >= 4 && at < 20 ? static_cast<uint8_t>(row * 40 + at) : 0));
+  }
 }
 
 TEST_CASE("out of memory says the figures and leaves the context usable") {

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 """Every profile with every kind of source: taken as which pixel format with which colours, or refused and why. The table in
-docs/profiles.md is what FFmpeg 7.1 does; CJ2K_UPDATE_README=1 writes it. Older releases refuse what these convert."""
+profile_sources.md is what FFmpeg 7.1 does; CJ2K_UPDATE_README=1 writes it. Older releases refuse what these convert."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ import pytest
 import pixfmt
 from tools import hd, version_of
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/profiles.md"
+PAGE = pathlib.Path(__file__).resolve().parent / "profile_sources.md"
 BEGIN, END = "<!-- table of tests/ffmpeg/test_profile_table.py -->\n", "<!-- end of the table -->\n"
 SOURCES = ["xyz12le", "gbrp12le", "yuv444p12le", "yuv422p10le", "yuv420p"]
 # What the row is called, the options, whether the sources say what their colours are.

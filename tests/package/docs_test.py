@@ -52,16 +52,16 @@ def main():
 
 
 def check_symbols(script, root):
-    """Symbols that no source has together with their class are found, but not in the history."""
+    """Symbols that no source has together with their class are found, in comments too, but not in the history."""
     names = "`Plan::of` `Plan::gone(x)` `plan::Plan::gone` `Gone::of` `Plan::~Plan` `std::gone` Plan::gone\n`a::far`"
     for path in ("docs/page.md", "CHANGELOG.md", "tests/bench/results/page.md"):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(names, encoding="utf-8")
     (root / "README.md").write_text("", encoding="utf-8")
     (root / "libcj2k/plan/plan.h").write_text("struct Plan { static Plan of(); };\nint a;", encoding="utf-8")
-    (root / "libcj2k/plan/plan.cc").write_text("int far;", encoding="utf-8")
+    (root / "libcj2k/plan/plan.cc").write_text("int far;  // Plan::of, std::gone and Plan::old\nPlan::of();", encoding="utf-8")
     found = [line.removesuffix(" does not exist") for line in check(script, root).stdout.splitlines()[:-1]]
-    assert found == ["docs/page.md:1: Plan::gone", "docs/page.md:1: plan::Plan::gone", "docs/page.md:1: Gone::of",
+    assert found == ["libcj2k/plan/plan.cc:1: Plan::old", "docs/page.md:1: Plan::gone", "docs/page.md:1: plan::Plan::gone", "docs/page.md:1: Gone::of",
                      "docs/page.md:2: a::far"], found
 
 

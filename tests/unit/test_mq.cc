@@ -54,7 +54,14 @@ Encoded encode(const std::vector<mq::Symbol>& symbols, bool predictable) {
     mq::encode(coder, contexts, s);
     e.snapshots.push_back(mq::snapshot(coder, first));
   }
-  const size_t size = predictable ? mq::flush_predictable(coder, first) : mq::flush(coder, first);
+  if (!predictable) {
+    const size_t size = mq::flush(coder, first);
+    e.bytes.assign(first, first + size);
+    return e;
+  }
+  mq::flush_registers_predictable(coder);
+  auto size = static_cast<size_t>(coder.last + 1 - first);
+  if (size > 0 && first[size - 1] == 0xFF) --size;  // the decoder supplies it
   e.bytes.assign(first, first + size);
   return e;
 }

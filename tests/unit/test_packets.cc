@@ -21,6 +21,7 @@
 #include "params/params.h"
 #include "plan/plan.h"
 #include "support/codestream_parser.h"
+#include "support/layers.h"
 #include "support/synthetic_frame.h"
 
 namespace cj2k {
@@ -217,7 +218,7 @@ void check_blocks(const Plan& plan, const Selection& selection, const test::Pack
     const test::ParsedBlock& read = reader.blocks[i];
     if (!read.included) continue;
     REQUIRE(read.zero_planes == coded.zero_bit_planes);
-    REQUIRE(selection.points(static_cast<uint32_t>(i), read.first_layer) > 0);
+    REQUIRE(test::points_in_layers(selection, static_cast<uint32_t>(i), read.first_layer) > 0);
     REQUIRE(std::memcmp(read.data.data(), coded.data, read.data.size()) == 0);
     if (coded.tails != nullptr) {
       const PassTail& tail = coded.tails[selection.final_points[i] - 1];
@@ -275,7 +276,7 @@ size_t check_codestream(const Plan& plan, const Selection& selection, Bytes byte
       if (reader.last != nullptr) {
         const auto block = static_cast<uint32_t>(reader.last - reader.blocks.data());
         const CodedBlock& coded = selection.blocks[block];
-        const uint32_t points = selection.points(block, ref.layer);
+        const uint32_t points = test::points_in_layers(selection, block, ref.layer);
         REQUIRE(points > 0);
         with_implied_bytes += take_implied_bytes(
             coded, coded.hull[points - 1], static_cast<uint32_t>(plan.params.cblk_style),
@@ -287,7 +288,7 @@ size_t check_codestream(const Plan& plan, const Selection& selection, Bytes byte
       const Precinct& precinct = plan.precincts[ref.precinct];
       for (uint32_t b = 0; b < precinct.num_blocks; ++b) {
         const uint32_t block = precinct.first_block + b;
-        const uint32_t points = selection.points(block, ref.layer);
+        const uint32_t points = test::points_in_layers(selection, block, ref.layer);
         const CodedBlock& coded = selection.blocks[block];
         const test::ParsedBlock& read = reader.blocks[block];
         REQUIRE(read.included == (points > 0));

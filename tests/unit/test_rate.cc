@@ -17,6 +17,7 @@
 #include "params/params.h"
 #include "plan/plan.h"
 #include "rate/rate.h"
+#include "support/layers.h"
 
 namespace cj2k {
 namespace {
@@ -495,7 +496,7 @@ uint64_t body_until(const Choice& choice, const SyntheticBlocks& frame, const Pl
                        static_cast<uint32_t>(plan.params.layers)};
   uint64_t sum = 0;
   for (uint32_t b = 0; b < frame.blocks.size(); ++b) {
-    const uint32_t n = s.points(b, l);
+    const uint32_t n = test::points_in_layers(s, b, l);
     if (n > 0) sum += frame.hulls[b][n - 1].length_bytes;
   }
   return sum;

@@ -231,14 +231,6 @@ CJ2K_HD constexpr void flush_registers_predictable(K& k) {
     byte_out(k);
   }
 }
-/// Predictable termination.
-/// @return bytes of the segment, without a final 0xFF, which the decoder supplies
-inline size_t flush_predictable(Coder& k, const uint8_t* first_byte) {
-  flush_registers_predictable(k);
-  size_t bytes = static_cast<size_t>(k.last + 1 - first_byte);
-  if (bytes > 0 && first_byte[bytes - 1] == 0xFF) --bytes;
-  return bytes;
-}
 
 /// Only the bytes before Snapshot::bytes + kPrefixReach, and whether there are more, have an influence
 /// on shortest_prefix: from 4 bytes before Snapshot::bytes on it reads at most 17, of 7 or 8 bits.
