@@ -13,6 +13,8 @@
 #include "backend.h"
 #include "base/log.h"
 #include "cj2k.h"
+#include "film/allocate.h"
+#include "film/film_log.h"
 #include "params/caller_struct.h"
 #include "params/params.h"
 #include "run/encoder.h"
@@ -34,11 +36,13 @@ using cj2k::Status;
 constexpr size_t kMinInfoBytes = CJ2K_END_OF(cj2k_info, simd);
 constexpr size_t kMinStatsBytes = CJ2K_END_OF(cj2k_stats, bytes);
 constexpr size_t kMinPacketBytes = CJ2K_END_OF(cj2k_packet, slot);
+constexpr size_t kMinFilmBytes = CJ2K_END_OF(cj2k_film, power);
 constexpr size_t kMinDeviceBytes = CJ2K_END_OF(cj2k_device_info, uuid);
 
 // A struct that the caller fills has no padding after its last field. A field added later could lie
 // in the padding, which an older caller counts in struct_size but does not set.
 static_assert(CJ2K_END_OF(cj2k_params, log_opaque) == sizeof(cj2k_params));
+static_assert(CJ2K_END_OF(cj2k_film, power) == sizeof(cj2k_film));
 static_assert(CJ2K_END_OF(cj2k_frame, quality) == sizeof(cj2k_frame));
 
 /// Per thread: the text of the last failed call without an encoder, and the text that
@@ -303,6 +307,67 @@ cj2k_status cj2k_packet_stats(const cj2k_packet* packet, cj2k_stats* stats) {
     }
     const auto* slot = static_cast<const cj2k::PacketMemory::Packet*>(packet->slot);
     return cj2k::write_struct("stats", slot->stats, kMinStatsBytes, silent, stats);
+  });
+}
+
+cj2k_status cj2k_packet_curve(const cj2k_packet* packet, cj2k_curve* curve) {
+  constexpr const char* kName = "cj2k_packet_curve";
+  const Log silent;
+  return run(nullptr, silent, kName, [&] {
+    if (packet == nullptr) return null_argument(silent, kName, "packet");
+    if (curve == nullptr) return null_argument(silent, kName, "curve");
+    CJ2K_TRY(cj2k::check_struct_size<cj2k_packet>("packet", packet->struct_size, kMinPacketBytes,
+                                                  silent));
+    const auto* slot = static_cast<const cj2k::PacketMemory::Packet*>(packet->slot);
+    if (slot == nullptr || !slot->has_curve) {
+      return silent.fail(Status::kInvalid, "%s: the packet has no curve: %s", kName,
+                         slot == nullptr ? "its frame failed, or it has been released"
+                                         : "the parameter curves is off");
+    }
+    *curve = slot->curve;
+    return Status::kOk;
+  });
+}
+
+cj2k_status cj2k_film_allocate(const cj2k_film* film, const cj2k_curve* curves, size_t num_frames,
+                               const int64_t* caps, const int64_t* floors, int64_t* targets) {
+  constexpr const char* kName = "cj2k_film_allocate";
+  const Log silent;
+  return run(nullptr, silent, kName, [&] {
+    if (film == nullptr) return null_argument(silent, kName, "film");
+    if (curves == nullptr && num_frames > 0) return null_argument(silent, kName, "curves");
+    if (targets == nullptr) return null_argument(silent, kName, "targets");
+    cj2k_film all{};
+    CJ2K_TRY(cj2k::read_struct("film", *film, kMinFilmBytes, silent, &all));
+    const size_t num_caps = caps == nullptr ? 0 : num_frames;
+    const size_t num_floors = floors == nullptr ? 0 : num_frames;
+    return cj2k::allocate_film(all, {curves, num_frames}, {caps, num_caps}, {floors, num_floors},
+                               silent, {targets, num_frames});
+  });
+}
+
+size_t cj2k_film_log_size(size_t num_frames) {
+  return cj2k::kFilmHeadBytes + num_frames * cj2k::kFilmFrameBytes;
+}
+
+cj2k_status cj2k_film_log_write(const cj2k_params* p, const cj2k_curve* curves, size_t num_frames,
+                                void* log) {
+  constexpr const char* kName = "cj2k_film_log_write";
+  return run(p, kName, [&](const Log& to) {
+    if (curves == nullptr) return null_argument(to, kName, "curves");
+    if (log == nullptr) return null_argument(to, kName, "log");
+    return cj2k::write_film_log(*p, {curves, num_frames}, to, static_cast<uint8_t*>(log));
+  });
+}
+
+cj2k_status cj2k_film_log_read(const cj2k_params* p, const void* log, size_t bytes,
+                               cj2k_curve* curves, size_t* num_frames) {
+  constexpr const char* kName = "cj2k_film_log_read";
+  return run(p, kName, [&](const Log& to) {
+    if (log == nullptr) return null_argument(to, kName, "log");
+    if (num_frames == nullptr) return null_argument(to, kName, "num_frames");
+    return cj2k::read_film_log(*p, {static_cast<const uint8_t*>(log), bytes}, to, curves,
+                               num_frames);
   });
 }
 

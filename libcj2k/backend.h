@@ -79,6 +79,11 @@ class Backend {
   /// @param sample    the sample of the plan's blocks, for StopRule::kPredicted
   virtual Status code_blocks(GopWork& work, std::span<BlockRequest> requests,
                              const BlockSample& sample, cj2k_stats* stats) = 0;
+  /// Makes the curve of a transformed frame, for curves = only (film/analysis.h). It takes the place
+  /// of code_blocks. Never called on a device.
+  virtual Status analyse(GopWork&, uint32_t, const RateLimits&, cj2k_curve*) {
+    return Status::kNotSupported;
+  }
   /// Gives the coefficients of a frame, for params.measure_mse. They are valid until the next call
   /// for the same GopWork. Call it before `fetch`.
   virtual Status coefficients(GopWork& work, uint32_t frame, CoefficientPlanes* planes) = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backend.h"
@@ -14,16 +15,23 @@
 #include "cpu/block_coder.h"
 #include "cpu/cpu_pixels.h"
 #include "cpu/stop_rules.h"
+#include "film/analysis.h"
 
 namespace cj2k {
 namespace {
 
+/// Blocks in one part of the analysis.
+constexpr size_t kMeasureGrain = 16;
+
 struct CpuFrameWork {
   CpuFrameWork(const Plan& plan, size_t workers)
-      : planes(plan), blocks(plan, workers), rules(plan) {}
+      : planes(plan), blocks(plan, workers), rules(plan) {
+    if (plan.params.curves == CJ2K_CURVES_ONLY) analysis.emplace(plan);
+  }
   CpuPlanes planes;
   CpuBlocks blocks;
   CpuStopRules rules;
+  std::optional<FrameAnalysis> analysis;  ///< with curves = only
 };
 
 class CpuGopWork final : public GopWork {
@@ -73,6 +81,8 @@ class CpuBackend final : public Backend {
   Status transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) override;
   Status code_blocks(GopWork& gop, std::span<BlockRequest> requests, const BlockSample& sample,
                      cj2k_stats* stats) override;
+  Status analyse(GopWork& gop, uint32_t frame, const RateLimits& limits,
+                 cj2k_curve* curve) override;
   Status coefficients(GopWork& gop, uint32_t frame, CoefficientPlanes* planes) override {
     *planes = frame_of(gop, frame).planes;
     return Status::kOk;
@@ -119,6 +129,20 @@ Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
     work.rules.run(request, sample, work.blocks.all(), std::ref(code));
     stats[request.frame].stage_ms[CJ2K_STAGE_BLOCKS] += ms_since(start);
   }
+  return Status::kOk;
+}
+
+Status CpuBackend::analyse(GopWork& gop, uint32_t frame, const RateLimits& limits,
+                           cj2k_curve* curve) {
+  CpuFrameWork& work = frame_of(gop, frame);
+  FrameAnalysis& analysis = *work.analysis;
+  parallel_for(plan_.blocks.size(), kMeasureGrain,
+               [&](size_t begin, size_t end) { analysis.measure(work.planes, begin, end); });
+  analysis.begin(limits);
+  do {
+    coder_->code(work.planes, analysis.order(), work.blocks);
+  } while (analysis.goes_on(work.blocks.all()));
+  *curve = analysis.curve();
   return Status::kOk;
 }
 

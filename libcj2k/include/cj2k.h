@@ -86,6 +86,7 @@ extern "C" {
 #define CJ2K_MAX_PARAM_TEXT 4096 /* bytes of the longest value as text, with its final zero */
 #define CJ2K_MAX_STAGES 8        /* entries of cj2k_stats::stage_ms */
 #define CJ2K_PACKET_PADDING 64   /* zero bytes after the bytes of a packet */
+#define CJ2K_CURVE_POINTS 72     /* points of a cj2k_curve */
 
 #if defined(__GNUC__)
 #define CJ2K_API __attribute__((visibility("default")))
@@ -238,6 +239,15 @@ typedef enum cj2k_tier1 {
   CJ2K_TIER1_CIBO = 2,    /* bit-plane by bit-plane, modelling and MQ coder side by side */
   CJ2K_TIER1_FUSED = 3    /* one kernel for both */
 } cj2k_tier1;
+
+/* Whether each packet has the curve of its frame (cj2k_packet_curve). */
+typedef enum cj2k_curves {
+  CJ2K_CURVES_OFF = 0,
+  CJ2K_CURVES_WITH = 1, /* beside the codestream, as far down as blocks were coded for it: with
+                           stop = exact to where the frame was cut, with stop = none all of it */
+  CJ2K_CURVES_ONLY = 2  /* packets have no bytes. One block in eight is coded, as far as
+                           target_bytes and max_frame_bytes reach */
+} cj2k_curves;
 
 /* Profiles of T.800 A.10. The first five have the numbers of Rsiz. Profiles with HT have the block
  * coder of Part 15 (HTJ2K): they are sets of rules of SMPTE ST 2067-21 and DICOM PS3.5, and Rsiz says
@@ -431,6 +441,8 @@ typedef struct cj2k_params {
   cj2k_tier1 tier1;    /* used only on a GPU; default auto */
   int32_t measure_mse; /* 1: cj2k_stats::mse is measured on the frame as a decoder shows it; 0
                           (default): estimated */
+  cj2k_curves curves;  /* (*) default off. Otherwise device = auto is the CPU, and cuda and lossless
+                         are refused */
   /* "auto" (default), "cpu", "cuda" (= "cuda:0"), or "cuda:" and up to 8 devices separated by ',',
    * each by its number or as "GPU-uuid" in full. Several devices take GOPs in turn. auto: CUDA
    * device 0 if this library has the CUDA backend, the device is usable (driver, compute capability
@@ -567,6 +579,26 @@ typedef struct cj2k_packet {
   void* slot;            /* for the library only: the memory of `data` */
 } cj2k_packet;
 
+/* What a frame costs and what it loses, over the slope at which it is cut. Point i is the slope of
+ * 2^(i / 2 - 6) units of squared error (LSB^2 of the deepest component, weighted with tune = visual) per
+ * byte. Bytes never rise from point to point, errors never fall. A plain record without struct_size,
+ * which never changes: films keep arrays of it. */
+typedef struct cj2k_curve {
+  uint32_t bytes[CJ2K_CURVE_POINTS]; /* of the codestream, an estimate; under max_component_bytes */
+  float error[CJ2K_CURVE_POINTS];    /* squared error of the frame, summed over its samples */
+} cj2k_curve;
+
+/* One budget for all frames of a film. */
+typedef struct cj2k_film {
+  size_t struct_size;
+  int64_t total_bytes;     /* of all frames together, 1 .. 2^50 */
+  int64_t max_frame_bytes; /* cap of each frame; 0 = none */
+  int64_t min_frame_bytes; /* floor of each frame; 0 = none */
+  /* The sum over the frames of error^power is made small, 1 .. 8; 0 = 1: the least mean error, with
+   * one slope for all frames. Larger values favour hard frames, up to nearly equal quality. */
+  double power;
+} cj2k_film;
+
 typedef struct cj2k_info {
   size_t struct_size;
   const char* backend; /* "cpu", "cuda" */
@@ -651,6 +683,8 @@ CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_receive_packet_timed(cj2k_encod
                                                                       int timeout_ms);
 /* Gives the statistics of a packet that has been received and not released. */
 CJ2K_API cj2k_status cj2k_packet_stats(const cj2k_packet* packet, cj2k_stats* stats);
+/* Gives the curve of a packet's frame, with cj2k_params::curves; CJ2K_INVALID without. */
+CJ2K_API cj2k_status cj2k_packet_curve(const cj2k_packet* packet, cj2k_curve* curve);
 /* Gives the bytes back to the library. A packet that is not released uses memory, but does not
  * count as a frame in flight, and stays valid after flush and close. NULL and a packet that was
  * released before are allowed. */
@@ -661,6 +695,29 @@ CJ2K_API cj2k_status cj2k_encoder_flush(cj2k_encoder* encoder);
 /* Waits for the work in flight and frees everything except packets that have not been released.
  * NULL is allowed. */
 CJ2K_API void cj2k_encoder_close(cj2k_encoder* encoder);
+
+/* Gives each frame of a film its bytes, for cj2k_frame::target_bytes: those at one slope for all
+ * frames, between each frame's floor and cap. They sum up to total_bytes exactly or, if that is less,
+ * to the sum of the caps. The result depends on the arguments alone.
+ * `caps` and `floors`, of each frame, may be NULL; 0 in them = none. They count beside those of `film`. No
+ * frame gets less than the headers that its curve has.
+ * CJ2K_INVALID: no frame, total_bytes below the sum of the floors, a floor above its cap, or a curve that
+ * is none. */
+CJ2K_API cj2k_status cj2k_film_allocate(const cj2k_film* film, const cj2k_curve* curves,
+                                        size_t num_frames, const int64_t* caps,
+                                        const int64_t* floors, int64_t* targets);
+/* The log of a first pass: the curves of a film's frames as bytes, the same on every machine. */
+CJ2K_API size_t cj2k_film_log_size(size_t num_frames);
+/* Writes cj2k_film_log_size(num_frames) bytes. `p` are the parameters of the pass. */
+CJ2K_API cj2k_status cj2k_film_log_write(const cj2k_params* p, const cj2k_curve* curves,
+                                         size_t num_frames, void* log);
+/* Reads a log. CJ2K_INVALID if it is no such log, damaged, of another version, or if it was made with
+ * other parameters than `p`: those of the picture, the transform, the coder and the codestream, and a
+ * cap per frame below that of `p`. Rates, quality, stop and how the encoder runs may differ.
+ * `curves` may be NULL: then the log is only checked, and *num_frames set. Else *num_frames says how
+ * many curves there is room for; CJ2K_INVALID if the log has more. */
+CJ2K_API cj2k_status cj2k_film_log_read(const cj2k_params* p, const void* log, size_t bytes,
+                                        cj2k_curve* curves, size_t* num_frames);
 
 #ifdef __cplusplus
 }

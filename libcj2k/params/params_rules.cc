@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <thread>
 
@@ -414,6 +415,21 @@ Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log&
                   most == cap ? "" : " less 6 (the comment is empty)");
 }
 
+/// Curves come from hulls, which a device keeps to itself, and which a lossless frame does not cut.
+Status resolve_curves(cj2k_params* p, const DeviceList& devices, const Log& log) {
+  if (p->curves == CJ2K_CURVES_OFF) return Status::kOk;
+  const int value = p->curves;
+  if (value < CJ2K_CURVES_OFF || value > CJ2K_CURVES_ONLY)
+    return log.fail(Status::kInvalid, "curves %d not in [0, %d]", value, CJ2K_CURVES_ONLY);
+  if (p->lossless) return log.fail(Status::kInvalid, "curves %d with lossless 1", value);
+  if (devices.kind == DeviceList::kCuda) {
+    return log.fail(Status::kNotSupported, "curves %d needs device cpu or auto, not \"%s\"", value,
+                    p->device);
+  }
+  std::snprintf(p->device, sizeof p->device, "cpu");
+  return Status::kOk;
+}
+
 Status apply_param_rules(cj2k_params* p, const Log& log) {
   CJ2K_TRY(apply_profile(p, log));
   CJ2K_TRY(check_coder(*p, log));
@@ -436,6 +452,8 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
     return log.fail(Status::kNotSupported, "effort %d needs device cpu or auto, not \"%s\"",
                     p->effort, p->device);
   }
+  CJ2K_TRY(resolve_curves(p, devices, log));
+  CJ2K_TRY(parse_devices(p->device, log, &devices));
   if (devices.kind == DeviceList::kCpu) choose_depth(p, false, 0);
   return Status::kOk;
 }

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "film/curve.h"
 #include "packets/packet_writer.h"
 #include "rate/frame_result.h"
 
@@ -63,6 +64,7 @@ Gop::Gop(const GopShared& shared, Backend& backend, std::unique_ptr<GopWork> wor
   requests_.reserve(gop);
   fetches_.reserve(gop);
   if (plan_.params.measure_mse != 0) error_ = std::make_unique<PictureError>(plan_);
+  if (plan_.params.curves == CJ2K_CURVES_WITH) empty_bytes_ = smallest_bytes(plan_).frame;
   if (!own_thread) return;
   try {
     thread_ = std::thread([this] { run(); });
@@ -325,6 +327,11 @@ void Gop::encode() {
       [this] { guard([this] { return backend_.transform(*work_, live_, stats_.data()); }); });
   // Meanwhile the device has the transform to do.
   release_frames();
+  if (plan_.params.curves == CJ2K_CURVES_ONLY) {
+    shared_.threads.run([&] { guard([this] { return analyse(); }); });
+    publish();
+    return;
+  }
   // pst waits for the GOP before, without a place, because that GOP may need it.
   SlopeThresholds previous{};
   if (plan_.params.stop == CJ2K_STOP_PST) previous = shared_.feedback.previous(number_);
@@ -379,6 +386,21 @@ Status Gop::code_frames(std::span<const uint32_t> frames, const SlopeThresholds&
     log_.print(CJ2K_LOG_DEBUG,
                "frame %" PRId64 ": was JPEG 2000 before; its steps stay those of quant_step",
                frames_[f]->input.pts);
+  }
+  return Status::kOk;
+}
+
+/// Makes the curves alone, in packets without bytes.
+Status Gop::analyse() {
+  for (const uint32_t f : live_) {
+    const auto start = Clock::now();
+    Frame& frame = *frames_[f];
+    frame.bytes = 0;
+    frame.packet = shared_.packets.take(0);
+    CJ2K_TRY(backend_.analyse(*work_, f, frame.limits, &frame.packet->curve));
+    frame.packet->has_curve = true;
+    stats_[f].blocks = static_cast<int64_t>(plan_.blocks.size());
+    stats_[f].stage_ms[CJ2K_STAGE_BLOCKS] += ms_since(start);
   }
   return Status::kOk;
 }
@@ -517,6 +539,23 @@ void Gop::finish(Frame& frame) {
     return;
   }
   collect_stats(frame);
+  if (plan_.params.curves == CJ2K_CURVES_WITH) keep_curve(frame);
+}
+
+/// The curve of a frame that is coded, down to where its blocks are known.
+void Gop::keep_curve(const Frame& frame) {
+  const Selection& selection = frame.rate.selection();
+  CurveSum sum;
+  uint16_t lowest = 0;
+  for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
+    const CodeBlock& block = plan_.blocks[b];
+    const CodedBlock& coded = selection.blocks[b];
+    sum.add(block.component, coded, 0, step_error(plan_, block, selection.step_set));
+    if (coded.planes_left > 0)
+      lowest = std::max(lowest, frame.rate.exhausted_above(block.component));
+  }
+  frame.packet->curve = sum.curve(empty_bytes_, frame.limits, lowest);
+  frame.packet->has_curve = true;
 }
 
 void Gop::collect_stats(const Frame& frame) {

@@ -96,6 +96,7 @@ class Gop {
   Status code_frames(std::span<const uint32_t> frames, const SlopeThresholds& previous,
                      std::optional<uint32_t> step_set);
   Status code_requests();
+  Status analyse();
   void allocate();
   void allocate(Frame& frame);
   Status measure_errors();
@@ -106,6 +107,7 @@ class Gop {
   void encode_headers(Frame& frame);
   void finish(Frame& frame);
   void collect_stats(const Frame& frame);
+  void keep_curve(const Frame& frame);
 
   const GopShared& shared_;
   const Plan& plan_;
@@ -118,6 +120,7 @@ class Gop {
   std::vector<uint32_t> open_;                  ///< frames of live_ that have blocks to code
   std::vector<BlockRequest> requests_;
   std::vector<FetchRequest> fetches_;    ///< of frames whose hull points the host has chosen
+  uint64_t empty_bytes_ = 0;             ///< with curves = with: of a frame without any block
   std::unique_ptr<PictureError> error_;  ///< with measure_mse
   uint64_t number_ = 0;                  ///< of the GOP, from StopFeedback::begin
   bool has_number_ = false;              ///< number_ is set and not published yet

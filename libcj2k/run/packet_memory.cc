@@ -39,6 +39,7 @@ PacketMemory::Packet* PacketMemory::take(size_t bytes) {
   if (packet->bytes.bytes() < needed) packet->bytes = HostBuffer(needed + bytes / 2);
   if (was_idle) --num_idle_;
   packet->in_use = true;
+  packet->has_curve = false;
   std::memset(packet->bytes.as<uint8_t>() + bytes, 0, CJ2K_PACKET_PADDING);
   return packet;
 }

@@ -21,6 +21,8 @@ class PacketMemory : public std::enable_shared_from_this<PacketMemory> {
   struct Packet {
     HostBuffer bytes;
     cj2k_stats stats{};
+    cj2k_curve curve{};  ///< with params.curves
+    bool has_curve = false;
     bool in_use = false;
     /// Set while the caller holds the packet. It keeps the memory when the encoder is closed.
     std::shared_ptr<PacketMemory> lender;

@@ -80,6 +80,14 @@ def _with_layout(
     return given
 
 
+def given_params(width: int, height: int, params: Dict[str, Any]) -> Dict[str, Any]:
+    """The parameters of an encoder, in the library's names."""
+    given = {"subsampling": None, "colour": None, **params}
+    subsampling, colour = given.pop("subsampling"), given.pop("colour")
+    components = int(given.get("num_components", _cj2k.Params().get("num_components")))
+    return {"width": width, "height": height, **_with_layout(given, components, subsampling, colour)}
+
+
 class Encoder:
     """Encodes a sequence of pictures of one size. See also `encode`, for one picture.
 
@@ -95,14 +103,12 @@ class Encoder:
     One thread may send while another receives. Lines that the library logs go to the logger "cj2k".
     """
 
-    def __init__(self, width: int, height: int, *, subsampling: Any = None, colour: Optional[str] = None,
-                 icc_profile: Optional[bytes] = None, cuda_context: int = 0, cuda_stream: int = 0,
-                 **params: Any) -> None:
+    def __init__(self, width: int, height: int, *, icc_profile: Optional[bytes] = None, cuda_context: int = 0,
+                 cuda_stream: int = 0, _curves: str = "off", **params: Any) -> None:
         raw = _cj2k.Params()
-        components = int(params.get("num_components", raw.get("num_components")))
-        given = _with_layout(params, components, subsampling, colour)
-        _params.fill(raw, {"width": width, "height": height, **given})
+        _params.fill(raw, given_params(width, height, params))
         raw.set_cuda(cuda_context, cuda_stream)
+        raw.set_curves(_curves == "only")
         if icc_profile is not None:
             raw.set_icc_profile(bytes(icc_profile))
         self._core = _cj2k.Encoder(raw)

@@ -21,6 +21,7 @@ namespace py = pybind11;
 void bind_memory(py::module_& module);
 void bind_params(py::module_& module);
 void bind_encoder(py::module_& module);
+void bind_film(py::module_& module);
 #if defined(CJ2K_SIMT_SHIM)
 void bind_shim(py::module_& module);
 #endif

@@ -32,6 +32,9 @@ struct Packet {
   std::vector<int> measured_depth;  ///< of each component, if the errors are measured
 };
 
+/// The curve of a packet's frame as bytes, or None.
+py::object curve_of(const Packet& packet);
+
 /// What send is given beside the views.
 struct FrameValues {
   int64_t pts = 0, duration = 0;

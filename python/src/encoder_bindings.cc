@@ -67,6 +67,7 @@ void bind_packet(py::module_& module) {
       .def_property_readonly("size", [](const Packet& p) { return p.raw.size; })
       .def_property_readonly("pts", [](const Packet& p) { return p.raw.pts; })
       .def_property_readonly("duration", [](const Packet& p) { return p.raw.duration; })
+      .def_property_readonly("curve", &curve_of)
       .def_property_readonly("psnr", &psnr)
       .def_property_readonly("stage_ms", &stage_ms)
       .def_property_readonly("mse", [](const Packet& p) { return per_component(p, p.stats.mse); })

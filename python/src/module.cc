@@ -71,6 +71,7 @@ PYBIND11_MODULE(_cj2k, module) {
   bind_memory(module);
   bind_params(module);
   bind_encoder(module);
+  bind_film(module);
 #if defined(CJ2K_SIMT_SHIM)
   bind_shim(module);
 #endif

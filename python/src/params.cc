@@ -89,6 +89,10 @@ void bind_params(py::module_& module) {
       .def("get", [](const Params& self, const std::string& key) { return latin(self.get(key)); })
       .def("set_icc_profile",
            [](Params& self, const py::bytes& bytes) { self.set_icc_profile(bytes); })
+      .def("set_curves",
+           [](Params& self, bool only) {
+             self.raw.curves = only ? CJ2K_CURVES_ONLY : CJ2K_CURVES_OFF;
+           })
       .def("set_cuda", &Params::set_cuda);
 }
 

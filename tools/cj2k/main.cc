@@ -9,9 +9,12 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include "failure.h"
+#include "film.h"
 #include "frames.h"
 #include "help.h"
 #include "options.h"
@@ -45,10 +48,15 @@ std::string format_text(const PictureFormat& f) {
 /// Frames as the encoder wants them: one session after the other, where formats change.
 class Run {
  public:
-  Run(const Options& options, std::vector<Frame> frames)
-      : options_(options), frames_(std::move(frames)), report_(options, frames_.size()) {}
+  /// @param film  null: each frame by the options; else as Session has it
+  Run(const Options& options, const std::vector<Frame>& frames, Film* film)
+      : options_(options),
+        frames_(frames),
+        film_(film),
+        report_(options, frames_.size(),
+                film != nullptr && film->targets.empty() ? "analysis: " : "") {}
 
-  void encode() {
+  void run() {
     const int cores = static_cast<int>(std::thread::hardware_concurrency());
     const int readers = options_.readers != 0 ? options_.readers : std::clamp(cores, 1, 16);
     ReadAhead input(frames_, options_.trc, readers);
@@ -59,7 +67,7 @@ class Run {
       note_left(frame, *picture);
       if (session_ != nullptr && session_->format() != picture->format) change(frame, *picture);
       if (session_ == nullptr)
-        session_ = std::make_unique<Session>(options_, frame, *picture, report_);
+        session_ = std::make_unique<Session>(options_, frame, *picture, report_, film_);
       session_->send(frame, std::move(picture));
     }
     if (session_ == nullptr) return;
@@ -85,7 +93,7 @@ class Run {
   }
 
   void change(const Frame& frame, const Picture& picture) {
-    if (is_sequence(options_.frames.input))
+    if (is_sequence(options_.frames.input) || film_ != nullptr)
       throw Failure(frame.input + ": " + format_text(picture.format) + ", and the frames before " +
                     format_text(session_->format()) +
                     (format_text(picture.format) == format_text(session_->format())
@@ -96,7 +104,8 @@ class Run {
   }
 
   const Options& options_;
-  const std::vector<Frame> frames_;
+  const std::vector<Frame>& frames_;
+  Film* const film_;
   Report report_;
   std::unique_ptr<Session> session_;
   bool clip_told_ = false, note_told_ = false;
@@ -110,8 +119,32 @@ void skip_existing(std::vector<Frame>& frames, bool quiet) {
     std::fprintf(stderr, "cj2k: %zu of %zu frames are there already\n", all - frames.size(), all);
 }
 
+/// Makes the targets of a film: from its log, or from a first pass. A signal leaves them empty.
+/// @param options  result: those of both passes
+Film make_film(Options& options, const std::vector<Frame>& frames) {
+  Film film;
+  const std::unique_ptr<Picture> first = read_picture(frames.front().input, options.trc);
+  Report quiet(options, frames.size(), "film: ");
+  options = film_options(options, frames.size(),
+                         make_params(options, frames.front(), first->format, quiet));
+  const cj2k_params p = make_params(options, frames.front(), first->format, quiet);
+  const std::string& log = options.film_log;
+  if (log.empty() || !read_log(log, p, frames.size(), film)) {
+    film.curves.resize(frames.size());
+    Run(options, frames, &film).run();
+    if (stop_signal != 0) return film;
+    if (!log.empty()) write_log(log, p, film);
+  }
+  const int64_t sum = allocate(options, p, film);
+  const int64_t asked = film_bytes(options, frames.size());
+  if (sum < asked && !options.quiet)
+    quiet.message("the film gets " + std::to_string(sum) + " of " + std::to_string(asked) +
+                  " bytes: the caps of its frames allow no more");
+  return film;
+}
+
 int run(int argc, char** argv) {
-  const Options options = parse_options(argc, argv);
+  Options options = parse_options(argc, argv);
   if (options.help) {
     std::fputs(help_text().c_str(), stdout);
     return kDone;
@@ -129,8 +162,10 @@ int run(int argc, char** argv) {
   if (options.skip_existing) skip_existing(frames, options.quiet);
   if (frames.empty()) return kDone;
   catch_signals();
-  Run job(options, std::move(frames));
-  job.encode();
+  std::optional<Film> film;
+  if (is_film(options)) film = make_film(options, frames);
+  Run job(options, frames, film ? &*film : nullptr);
+  if (stop_signal == 0) job.run();
   if (stop_signal == 0) return kDone;
   job.report().message("stopped by signal " + std::to_string(stop_signal));
   return 128 + stop_signal;

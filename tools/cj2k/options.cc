@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "failure.h"
+#include "film.h"
 #include "flags.h"
 
 namespace cj2k_tool {
@@ -32,7 +33,7 @@ constexpr const char* kReports = "Rate and reports";
 
 constexpr int64_t kMostFrames = 1000000000;
 
-double parse_bitrate(const std::string& value) {
+double parse_bitrate(const std::string& option, const std::string& value) {
   char* end = nullptr;
   double rate = std::strtod(value.c_str(), &end);
   if (*end == 'k')
@@ -42,8 +43,16 @@ double parse_bitrate(const std::string& value) {
   else if (*end == 'G')
     rate *= 1e9, ++end;
   if (end == value.c_str() || *end != '\0' || !(rate >= 1000 && rate <= 1e12))
-    throw UsageError("--bitrate " + value + " must be 1k to 1000G, e.g. 250M");
+    throw UsageError(option + " " + value + " must be 1k to 1000G, e.g. 250M");
   return rate;
+}
+
+double parse_power(const std::string& value) {
+  char* end = nullptr;
+  const double power = std::strtod(value.c_str(), &end);
+  if (end == value.c_str() || *end != '\0' || !(power >= 1 && power <= 8))
+    throw UsageError("--film-power " + value + " must be 1 to 8");
+  return power;
 }
 
 }  // namespace
@@ -94,7 +103,21 @@ const std::vector<ToolOption>& tool_options() {
        [](O& o, S& v) { o.readers = static_cast<int>(parse_number("--readers", v, 1, 256)); }},
       {"bitrate", "", "RATE", kReports,
        "bit/s, e.g. 250M, at --fps frames a second: sets target_bytes to RATE / 8 / fps",
-       [](O& o, S& v) { o.bitrate = parse_bitrate(v); }},
+       [](O& o, S& v) { o.bitrate = parse_bitrate("--bitrate", v); }},
+      {"film-bytes", "", "BYTES", kReports,
+       "bytes of all frames together, never exceeded: two passes give each frame its part, at one "
+       "slope for all. "
+       "--max_frame_bytes caps each frame [twice the mean, or what the profile allows]",
+       [](O& o, S& v) { o.film_bytes = parse_number("--film-bytes", v, 1, int64_t{1} << 50); }},
+      {"film-rate", "", "RATE", kReports,
+       "the same as a mean rate in bit/s, at --fps frames a second",
+       [](O& o, S& v) { o.film_rate = parse_bitrate("--film-rate", v); }},
+      {"film-power", "", "POWER", kReports,
+       "1 to 8: makes the sum of the frames' errors to this power small; hard frames get more [1]",
+       [](O& o, S& v) { o.film_power = parse_power(v); }},
+      {"film-log", "", "FILE", kReports,
+       "keeps what the first pass finds; if FILE is there, it is read, and there is no first pass",
+       [](O& o, S& v) { o.film_log = v; }},
       {"fps", "", "RATE", kReports, "the same as --frame_rate",
        [](O& o, S& v) { o.params.emplace_back("frame_rate", v); }},
       {"psnr", "", "", kReports,
@@ -259,6 +282,7 @@ void parse_short(const std::string& text, Arguments& rest, Options& out) {
 void resolve(Options& out) {
   resolve_flags(out);
   if (out.psnr) out.params.emplace_back("measure_mse", "1");
+  check_film_options(out);
   if (out.bitrate == 0) return;
   cj2k_params p;
   cj2k_params_init(&p, sizeof p);

@@ -20,7 +20,10 @@ struct Options {
   FrameSelection frames;
   std::vector<std::pair<std::string, std::string>> params;  // for cj2k_params_set, in their order
   double bitrate = 0;                                       // bit/s; 0: none
-  std::string trc, stat;
+  int64_t film_bytes = 0;                                   // of all frames; 0: none
+  double film_rate = 0;                                     // bit/s of all frames; 0: none
+  double film_power = 0;                                    // cj2k_film::power
+  std::string trc, stat, film_log;
   int readers = 0;  // 0: one per core
   bool psnr = false, quiet = false, progress = false, verbose = false, skip_existing = false;
   bool help = false, version = false;

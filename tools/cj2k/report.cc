@@ -37,11 +37,12 @@ struct Report::State {
   int stat_error = 0;  // errno of the first line of --stat that could not be written
 };
 
-Report::Report(const Options& options, size_t num_frames)
-    : quiet_(options.quiet),
-      psnr_(options.psnr),
+Report::Report(const Options& options, size_t num_frames, const std::string& pass)
+    : pass_(pass),
+      quiet_(options.quiet),
+      psnr_(options.psnr && pass.empty()),
       progress_(!options.quiet && (options.progress || isatty(STDERR_FILENO))),
-      stat_name_(options.stat),
+      stat_name_(pass.empty() ? options.stat : ""),
       num_frames_(num_frames),
       stat_(nullptr, no_close),
       state_(std::make_unique<State>()) {
@@ -73,8 +74,9 @@ void Report::clear_line() {
 /// "12.3 fps, 31250000 bytes, 250.0 Mbit/s at 24 frames/s"
 std::string Report::rate_text(int64_t num, int64_t den) const {
   std::string text =
-      number("%.4g fps, ", static_cast<double>(state_->frames) / seconds_since(start_)) +
-      std::to_string(state_->bytes) + " bytes";
+      number("%.4g fps", static_cast<double>(state_->frames) / seconds_since(start_));
+  if (!pass_.empty()) return text;
+  text += ", " + std::to_string(state_->bytes) + " bytes";
   if (num == 0 || state_->frames == 0) return text;
   const double rate = static_cast<double>(num) / static_cast<double>(den);
   return text +
@@ -104,8 +106,8 @@ void Report::add(const Written& w) {
     return;
   last_line_ = Clock::now();
   std::fprintf(
-      stderr, "\r%lld/%zu frames (%.0f %%), %s\033[K", static_cast<long long>(state_->frames),
-      num_frames_,
+      stderr, "\r%s%lld/%zu frames (%.0f %%), %s\033[K", pass_.c_str(),
+      static_cast<long long>(state_->frames), num_frames_,
       std::floor(100.0 * static_cast<double>(state_->frames) / static_cast<double>(num_frames_)),
       rate_text(state_->rate_num, state_->rate_den).c_str());
   state_->has_line = true;
@@ -122,7 +124,7 @@ void Report::finish(int64_t frame_rate_num, int64_t frame_rate_den) {
   if (state_->stat_error != 0) throw Failure(stat_name_ + ": " + std::strerror(state_->stat_error));
   if (quiet_) return;
   std::string text =
-      std::to_string(state_->frames) + (state_->frames == 1 ? " frame, " : " frames, ") +
+      pass_ + std::to_string(state_->frames) + (state_->frames == 1 ? " frame, " : " frames, ") +
       number("%.2f s, ", seconds_since(start_)) + rate_text(frame_rate_num, frame_rate_den);
   if (psnr_ && state_->frames > 0) {
     const double error = state_->error / static_cast<double>(state_->frames);

@@ -34,7 +34,8 @@ struct Written {
 class Report {
  public:
   /// Throws Failure if the file of --stat cannot be opened.
-  Report(const Options& options, size_t num_frames);
+  /// @param pass  what the frames are written for; not "": no files, which have no bytes and no --stat
+  Report(const Options& options, size_t num_frames, const std::string& pass = "");
   ~Report();
 
   void add(const Written& written);       // thread of the output
@@ -46,6 +47,7 @@ class Report {
   void clear_line();
   std::string rate_text(int64_t num, int64_t den) const;
 
+  const std::string pass_;
   const bool quiet_, psnr_, progress_;
   const std::string stat_name_;
   const size_t num_frames_;

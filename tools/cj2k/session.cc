@@ -56,30 +56,6 @@ void set_depth(const Options& options, const Frame& frame, const PictureFormat& 
   }
 }
 
-cj2k_params make_params(const Options& options, const Frame& frame, const PictureFormat& f,
-                        Report& report) {
-  cj2k_params p;
-  cj2k_params_init(&p, sizeof p);
-  p.log = options.verbose ? log_line : options.quiet ? nullptr : log_warning;
-  p.log_opaque = &report;
-  p.width = f.width;
-  p.height = f.height;
-  p.num_components = f.num_components;
-  p.alpha = f.alpha;
-  for (int c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
-    p.dx[c] = f.dx[c];
-    p.dy[c] = f.dy[c];
-  }
-  if (f.is_yuv) p.colorspace = CJ2K_COLOR_SYCC;
-  if (f.is_linear) p.transfer = CJ2K_TRANSFER_LINEAR;
-  for (const auto& [name, value] : options.params)
-    if (cj2k_params_set(&p, name.c_str(), value.c_str()) != CJ2K_OK)
-      throw UsageError("--" + name + ": " + cj2k_encoder_last_error(nullptr));
-  set_container(options, frame, p);
-  set_depth(options, frame, f, p);
-  return p;
-}
-
 /// Takes the profile of the picture into a JP2 file where the library can, and says so where it cannot.
 void set_icc(const Options& options, const Frame& frame, const PictureFormat& f, cj2k_params& p,
              Report& report) {
@@ -109,6 +85,30 @@ double psnr(double error) {
 
 }  // namespace
 
+cj2k_params make_params(const Options& options, const Frame& frame, const PictureFormat& f,
+                        Report& report) {
+  cj2k_params p;
+  cj2k_params_init(&p, sizeof p);
+  p.log = options.verbose ? log_line : options.quiet ? nullptr : log_warning;
+  p.log_opaque = &report;
+  p.width = f.width;
+  p.height = f.height;
+  p.num_components = f.num_components;
+  p.alpha = f.alpha;
+  for (int c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
+    p.dx[c] = f.dx[c];
+    p.dy[c] = f.dy[c];
+  }
+  if (f.is_yuv) p.colorspace = CJ2K_COLOR_SYCC;
+  if (f.is_linear) p.transfer = CJ2K_TRANSFER_LINEAR;
+  for (const auto& [name, value] : options.params)
+    if (cj2k_params_set(&p, name.c_str(), value.c_str()) != CJ2K_OK)
+      throw UsageError("--" + name + ": " + cj2k_encoder_last_error(nullptr));
+  set_container(options, frame, p);
+  set_depth(options, frame, f, p);
+  return p;
+}
+
 void write_file(const std::string& name, const void* data, size_t size) {
   const std::string part = name + ".part";
   std::FILE* file = std::fopen(part.c_str(), "wb");
@@ -128,12 +128,18 @@ void write_file(const std::string& name, const void* data, size_t size) {
 /// A frame that the encoder has.
 struct Session::InFlight {
   const Frame* frame;
+  size_t index;  ///< in the session
   Clock::time_point sent;
 };
 
-Session::Session(const Options& options, const Frame& frame, const Picture& like, Report& report)
-    : options_(options), report_(report), format_(like.format) {
+Session::Session(const Options& options, const Frame& frame, const Picture& like, Report& report,
+                 Film* film)
+    : options_(options), report_(report), format_(like.format), film_(film) {
   cj2k_params p = make_params(options, frame, format_, report);
+  if (film_ != nullptr && film_->targets.empty()) {
+    p.curves = CJ2K_CURVES_ONLY;
+    std::strcpy(p.device, "cpu");  // whichever encodes: the curves are the same
+  }
   set_icc(options, frame, format_, p, report);
   // What is invalid are options that contradict each other or the picture.
   if (const cj2k_status status = cj2k_encoder_open(&p, &encoder_); status != CJ2K_OK)
@@ -169,8 +175,9 @@ void Session::send(const Frame& frame, std::unique_ptr<Picture> picture) {
   in.width = format_.width;
   in.height = format_.height;
   for (int c = 0; c < format_.num_components; ++c) in.components[c] = picture->views[c];
-  auto in_flight = std::make_unique<InFlight>(InFlight{&frame, Clock::now()});
+  auto in_flight = std::make_unique<InFlight>(InFlight{&frame, sent_, Clock::now()});
   in.opaque = in_flight.get();
+  if (film_ != nullptr && !film_->targets.empty()) in.target_bytes = film_->targets.at(sent_);
   in.release = [](void* owned) { delete static_cast<Picture*>(owned); };
   in.release_opaque = picture.get();
   for (;;) {
@@ -186,6 +193,7 @@ void Session::send(const Frame& frame, std::unique_ptr<Picture> picture) {
     std::unique_lock lock(mutex_);
     received_one_.wait(lock, [this, received] { return received_ != received || error_; });
   }
+  ++sent_;
   static_cast<void>(picture.release());    // now the encoder's, which calls in.release
   static_cast<void>(in_flight.release());  // comes back with the packet
 }
@@ -232,6 +240,12 @@ void Session::receive(const cj2k_packet& packet, cj2k_status status) {
   }
   const std::chrono::duration<double, std::milli> time = Clock::now() - of->sent;
   Written w = {of->frame, static_cast<int64_t>(packet.size), time.count()};
+  if (film_ != nullptr && film_->targets.empty()) {
+    if (cj2k_packet_curve(&packet, &film_->curves.at(of->index)) != CJ2K_OK)
+      throw Failure(cj2k_encoder_last_error(nullptr));
+    report_.add(w);
+    return;
+  }
   if (options_.psnr) {
     cj2k_stats stats = {};
     stats.struct_size = sizeof stats;

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 
+#include "film.h"
 #include "frames.h"
 #include "options.h"
 #include "picture.h"
@@ -23,8 +24,10 @@ namespace cj2k_tool {
 class Session {
  public:
   /// Opens an encoder for pictures like this one. Throws Failure.
-  /// @param options, report  must outlive this
-  Session(const Options& options, const Frame& frame, const Picture& like, Report& report);
+  /// @param options, report, film  must outlive this
+  /// @param film  not null: with its targets; without, the frames' curves go there, and no file is written
+  Session(const Options& options, const Frame& frame, const Picture& like, Report& report,
+          Film* film);
   ~Session();  // drops what has not been written
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -46,6 +49,8 @@ class Session {
   const Options& options_;
   Report& report_;
   const PictureFormat format_;
+  Film* const film_;
+  size_t sent_ = 0;
   cj2k_params used_ = {};
   cj2k_encoder* encoder_ = nullptr;
   std::thread receiver_;
@@ -54,6 +59,10 @@ class Session {
   int64_t received_ = 0;
   std::exception_ptr error_;
 };
+
+/// The parameters of an encoder for pictures like this one. Throws UsageError.
+cj2k_params make_params(const Options& options, const Frame& frame, const PictureFormat& f,
+                        Report& report);
 
 /// Writes a file as NAME.part and renames it, so that NAME is whole if it is there. Throws Failure.
 void write_file(const std::string& name, const void* data, size_t size);
