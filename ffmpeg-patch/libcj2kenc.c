@@ -39,7 +39,6 @@
 #endif
 
 #include "libavutil/avstring.h"
-#include "libavutil/bprint.h"
 #include "libavutil/common.h"
 #include "libavutil/dict.h"
 #include "libavutil/fifo.h"
@@ -97,7 +96,6 @@
  * releases have the same names for them. */
 #define PROFILE_UNKNOWN         -99
 #define PROFILE_NO_RESTRICTION  0x8000
-#define PROFILE_HTJ2K           0x4000
 #define LEVEL_UNKNOWN           -99
 
 /* lavc's default of gop_size, which no user has asked for. */
@@ -244,14 +242,6 @@ typedef struct CJ2KContext {
     FILE *stats;            ///< the open stats_file; NULL: none, or writing to it has failed
     int64_t stats_bytes;    ///< bytes of the complete lines in it
 
-    /** Of the frames that have a packet, for the summary. */
-    struct {
-        int64_t frames, bytes, largest_bytes;
-        double error;       ///< sum of frame_error()
-        double worst_error;
-        uintptr_t worst;    ///< number of the frame with worst_error
-        double stage_ms[CJ2K_NUM_STAGES];
-    } sum;
     AVBufferRef *icc;       ///< ICC profile of the first frame; NULL: none
     int warned_icc;
     enum AVPixelFormat fitting[FF_ARRAY_ELEMS(cj2k_pix_fmts)]; ///< list_formats()
@@ -385,44 +375,8 @@ static int set_format(AVCodecContext *avctx)
     return 0;
 }
 
-/* Options are UTF-8, the comment of a codestream is ISO/IEC 8859-15 (T.800 Table A.44). What is no
- * UTF-8 stays as it is. */
-static int set_comment(cj2k_params *p, const char *value)
-{
-    static const struct { uint16_t code; uint8_t latin; } others[] = {
-        { 0x20AC, 0xA4 }, { 0x160, 0xA6 }, { 0x161, 0xA8 }, { 0x17D, 0xB4 },
-        { 0x17E,  0xB8 }, { 0x152, 0xBC }, { 0x153, 0xBD }, { 0x178, 0xBE },
-    };
-    const uint8_t *in = value;
-    char text[CJ2K_MAX_PARAM_TEXT];
-    size_t n = 0;
-
-    while (*in && n < sizeof(text) - 1) {
-        uint32_t code, byte;
-
-        GET_UTF8(code, *in++, return map_status(cj2k_params_set(p, "comment", value));)
-        byte = code;
-        for (int i = 0; i < FF_ARRAY_ELEMS(others); i++) {
-            if (code == others[i].code)
-                byte = others[i].latin;
-            else if (code == others[i].latin)
-                byte = UINT32_MAX;
-        }
-        if (byte > 255) {
-            av_log(p->log_opaque, AV_LOG_ERROR, "comment \"%s\": U+%04"PRIX32" is not in ISO 8859-15 "
-                   "(Latin)\n", value, code);
-            return AVERROR(EINVAL);
-        }
-        text[n++] = byte;
-    }
-    text[n] = 0;
-    return map_status(cj2k_params_set(p, "comment", n < sizeof(p->comment) ? text : value));
-}
-
 static int set_param(cj2k_params *p, const char *key, const char *value)
 {
-    if (value && !strcmp(key, "comment"))
-        return set_comment(p, value);
     return value ? map_status(cj2k_params_set(p, key, value)) : 0;
 }
 
@@ -821,35 +775,11 @@ static int set_cinema_mode(AVCodecContext *avctx, cj2k_params *p)
     return 0;
 }
 
-/* Finds the profile and the levels that a value of Rsiz stands for. */
-static int split_rsiz(int rsiz, cj2k_params *p)
-{
-    const int levels = rsiz >= 0x100 && rsiz < 0xA00;
-    const int imf    = rsiz >= 0x400;
-
-    if (rsiz >= 0 && rsiz <= CJ2K_PROFILE_CINEMA_4K) {
-        p->profile = rsiz;
-        return 0;
-    }
-    if (rsiz == PROFILE_HTJ2K) {
-        p->coder = CJ2K_CODER_HT; /* it names none of the profiles of HTJ2K */
-        return 0;
-    }
-    if (!levels || !(rsiz & 15) || (rsiz & 15) > 11 || (!imf && (rsiz & 0xF0)))
-        return AVERROR(EINVAL);
-    p->profile = imf ? CJ2K_PROFILE_IMF_2K + (rsiz >> 8) - 4 :
-                       CJ2K_PROFILE_BROADCAST_SINGLE + (rsiz >> 8) - 1;
-    p->main_level = rsiz & 15;
-    p->sub_level  = imf ? rsiz >> 4 & 15 : -1;
-    return 0;
-}
-
 /* Sets the profile from the options or, where they have none, from AVCodecContext. */
 static int set_profile(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
     const AVRational rate = frame_rate(avctx);
-    cj2k_params from_rsiz = *p;
     int ret;
 
     p->profile_strict = avctx->strict_std_compliance > FF_COMPLIANCE_UNOFFICIAL;
@@ -857,26 +787,9 @@ static int set_profile(AVCodecContext *avctx, cj2k_params *p)
         p->frame_rate_num = codestream_rate(avctx).num;
         p->frame_rate_den = codestream_rate(avctx).den;
     }
-    if (avctx->profile != PROFILE_UNKNOWN && avctx->profile != PROFILE_NO_RESTRICTION) {
-        if (split_rsiz(avctx->profile, &from_rsiz) < 0) {
-            av_log(avctx, AV_LOG_ERROR, "profile 0x%04x is no profile (Rsiz) of this encoder\n",
-                   avctx->profile);
-            return AVERROR(EINVAL);
-        }
-        if (p->profile && p->profile != from_rsiz.profile && avctx->profile != PROFILE_HTJ2K) {
-            av_log(avctx, AV_LOG_ERROR, "profile 0x%04x of the codec context contradicts the option "
-                   "profile\n", avctx->profile);
-            return AVERROR(EINVAL);
-        }
-        if (avctx->profile != PROFILE_HTJ2K)
-            p->profile = from_rsiz.profile;
-        else if (p->coder == CJ2K_CODER_AUTO)
-            p->coder = from_rsiz.coder;
-        if (!p->main_level)
-            p->main_level = from_rsiz.main_level;
-        if (p->sub_level < 0)
-            p->sub_level = from_rsiz.sub_level;
-    }
+    if (avctx->profile != PROFILE_UNKNOWN && avctx->profile != PROFILE_NO_RESTRICTION &&
+        (ret = map_status(cj2k_params_set_rsiz(p, avctx->profile))) < 0)
+        return ret;
     if (avctx->level != LEVEL_UNKNOWN) {
         if (s->main_level && avctx->level != s->main_level) {
             av_log(avctx, AV_LOG_ERROR, "level %d contradicts main_level %d\n", avctx->level,
@@ -1038,8 +951,6 @@ static int set_running(AVCodecContext *avctx, cj2k_params *p)
     int ret;
 
     p->threads = avctx->thread_count;
-    if (avctx->flags & AV_CODEC_FLAG_PSNR)
-        p->measure_mse = 1;
     if (avctx->flags & AV_CODEC_FLAG_LOW_DELAY) {
         if (!s->gop)
             p->gop = 1;
@@ -1057,6 +968,8 @@ static int set_running(AVCodecContext *avctx, cj2k_params *p)
         if ((ret = set_param(p, e->key, e->value)) < 0)
             return ret;
     }
+    if (avctx->flags & AV_CODEC_FLAG_PSNR)
+        p->measure_mse = 1;
     /* The library has no such limit: it would encode the frame, but no AVPacket could hold it. */
     if (p->min_frame_bytes > MAX_PACKET_BYTES / s->fields) {
         av_log(avctx, AV_LOG_ERROR, "min_frame_bytes %"PRId64" not in [0, %d], the bytes that a "
@@ -1250,37 +1163,6 @@ static void warn_without_effect(AVCodecContext *avctx, const cj2k_params *p)
                "encoder runs on the CPU\n", text);
 }
 
-/* One line: what a frame gets, and who codes it. */
-static void log_open(AVCodecContext *avctx, const cj2k_info *info)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const cj2k_params *p = &s->used;
-    const AVRational rate = frame_rate(avctx), codestreams = codestream_rate(avctx);
-    const int64_t cap = frame_cap(p);
-    char text[CJ2K_MAX_PARAM_TEXT], line[1024] = "";
-
-    if (p->profile && cj2k_params_get(p, "profile", text, sizeof(text)) == CJ2K_OK)
-        av_strlcatf(line, sizeof(line), "%s, ", text);
-    if (s->fields == 2)
-        av_strlcatf(line, sizeof(line), "%s field first, ", s->bottom_first ? "bottom" : "top");
-    if (p->lossless)
-        av_strlcatf(line, sizeof(line), "lossless, ");
-    if (p->qfactor > 0)
-        av_strlcatf(line, sizeof(line), "qfactor %d%s", p->qfactor, cap ? " within " : ", ");
-    if (p->quality > 0)
-        av_strlcatf(line, sizeof(line), "quality %g%s", p->quality, cap ? " within " : ", ");
-    if (cap && rate.num)
-        av_strlcatf(line, sizeof(line), "%"PRId64" bytes a %s at %d/%d fps (%.1f Mbit/s), ",
-                    cap, picture_name(s), rate.num, rate.den, 8e-6 * cap * av_q2d(codestreams));
-    else if (cap)
-        av_strlcatf(line, sizeof(line), "%"PRId64" bytes a %s, ", cap, picture_name(s));
-    if (p->num_layer_rates && cj2k_params_get(p, "layer_rates", text, sizeof(text)) == CJ2K_OK)
-        av_strlcatf(line, sizeof(line), "layer_rates %.100s, ", text);
-    av_log(avctx, AV_LOG_INFO, "%s%s%s%s, %d thread%s\n", line, info->backend,
-           info->device_name[0] ? " on " : "", info->device_name, info->threads,
-           info->threads == 1 ? "" : "s");
-}
-
 /* Tells muxers the highest bit rate. */
 static int add_cpb(AVCodecContext *avctx)
 {
@@ -1320,81 +1202,58 @@ static int open_stats_file(AVCodecContext *avctx)
     return 0;
 }
 
-/* A rate as an option and as a parameter. */
-typedef struct Rate {
-    const char *option, *param;
-    int64_t bits_per_second, bytes;
-    const int64_t *least_bytes;
-} Rate;
-
-/* Whether the bytes are those of the option. cj2k-params can have set others. */
-static int is_from_option(const Rate *r, AVRational rate)
-{
-    return r->bits_per_second > 0 &&
-           r->bytes == av_rescale_rnd(r->bits_per_second, rate.den, 8LL * rate.num, AV_ROUND_DOWN);
-}
-
-/* Says why the encoder could not be opened: in the names and units of the options if a rate is too
- * low, else in the words of the library, with the option if they name a parameter made from it. */
+/* Says why the encoder could not be opened: in the name and unit of the option if a rate is the reason,
+ * else in the words of the library. */
 static void explain_error(AVCodecContext *avctx, const cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
     const AVRational rate = frame_rate(avctx), codestreams = codestream_rate(avctx);
-    cj2k_info info = { .struct_size = sizeof(info) };
-    const int64_t none = 0;
-    const Rate rates[] = {
-        { "b", "target_bytes", avctx->bit_rate, p->target_bytes, &info.least_frame_bytes },
-        { "maxrate", "max_frame_bytes", avctx->rc_max_rate, p->max_frame_bytes,
-          &info.least_frame_bytes },
-        { "max_component_rate", "max_component_bytes", s->max_component_rate,
-          p->max_component_bytes, &info.least_component_bytes },
-        { "minrate", "min_frame_bytes", avctx->rc_min_rate, p->min_frame_bytes, &none },
+    const struct {
+        const char *option, *param;
+        int64_t bits_per_second;
+    } rates[] = {
+        { "b",                  "target_bytes",        avctx->bit_rate       },
+        { "maxrate",            "max_frame_bytes",     avctx->rc_max_rate    },
+        { "max_component_rate", "max_component_bytes", s->max_component_rate },
+        { "minrate",            "min_frame_bytes",     avctx->rc_min_rate    },
     };
-    cj2k_params free_p = *p;
-    char reason[1024];
+    cj2k_error e = { .struct_size = sizeof(e) };
 
-    av_strlcpy(reason, cj2k_encoder_last_error(NULL), sizeof(reason));
-    free_p.target_bytes = free_p.max_frame_bytes = free_p.max_component_bytes = 0;
-    free_p.min_frame_bytes = 0;
-    if (cj2k_params_info(&free_p, &info) != CJ2K_OK)
-        info.least_frame_bytes = info.least_component_bytes = 0; /* the rate is not the reason */
-
+    cj2k_last_error(NULL, &e);
     for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++) {
-        const Rate *r = &rates[i];
+        const int64_t bits = rates[i].bits_per_second;
+        const int64_t bytes = bits > 0 ? av_rescale_rnd(bits, codestreams.den, 8LL * codestreams.num,
+                                                        AV_ROUND_DOWN) : 0;
 
-        if (!is_from_option(r, codestreams))
+        /* cj2k-params can have set other bytes than those of the option. */
+        if (!bytes || strcmp(e.param, rates[i].param) || e.value && e.value != bytes)
             continue;
-        if (r->bytes < *r->least_bytes) {
-            av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" is %"PRId64" bytes a %s at %d/%d fps; at "
-                   "least %"PRId64" bytes (%"PRId64" bit/s) are needed for the headers\n",
-                   r->option, r->bits_per_second, r->bytes, picture_name(s), rate.num, rate.den,
-                   *r->least_bytes, av_rescale_rnd(*r->least_bytes, 8LL * codestreams.num,
-                                                   codestreams.den, AV_ROUND_UP));
-            return;
-        }
-        if (strstr(reason, r->param))
-            av_strlcatf(reason, sizeof(reason), "; %s %"PRId64" is %s %"PRId64" at %d/%d fps",
-                        r->option, r->bits_per_second, r->param, r->bytes, rate.num, rate.den);
-    }
-    if (avctx->compression_level > 0 && p->target_bytes < info.least_frame_bytes) {
-        av_log(avctx, AV_LOG_ERROR, "compression_level %d not in [0, %"PRId64"]: the headers of "
-               "a %s alone take %"PRId64" bytes\n", avctx->compression_level,
-               raw_frame_bits(p) / (16 * info.least_frame_bytes), picture_name(s),
-               info.least_frame_bytes);
+        if (e.value < e.min)
+            av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" is %"PRId64" bytes a %s at %d/%d fps; at least %.0f "
+                   "bytes (%"PRId64" bit/s) are needed for the headers\n", rates[i].option, bits,
+                   bytes, picture_name(s), rate.num, rate.den, e.min,
+                   av_rescale_rnd(e.min, 8LL * codestreams.num, codestreams.den, AV_ROUND_UP));
+        else
+            av_log(avctx, AV_LOG_ERROR, "%s; %s %"PRId64" is %s %"PRId64" at %d/%d fps\n", e.message,
+                   rates[i].option, bits, e.param, bytes, rate.num, rate.den);
         return;
     }
-    av_log(avctx, AV_LOG_ERROR, "%s\n", reason);
+    if (avctx->compression_level > 0 && !strcmp(e.param, "target_bytes") && e.value < e.min)
+        av_log(avctx, AV_LOG_ERROR, "compression_level %d not in [0, %"PRId64"]: the headers of a %s "
+               "alone take %.0f bytes\n", avctx->compression_level,
+               raw_frame_bits(p) / (16 * (int64_t)e.min), picture_name(s), e.min);
+    else
+        av_log(avctx, AV_LOG_ERROR, "%s\n", e.message);
 }
 
 /* What follows when the encoder is open. */
 static av_cold int finish_init(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
-    cj2k_info info = { .struct_size = sizeof(info) };
+    char text[CJ2K_MAX_PARAM_TEXT];
     int ret;
 
-    if ((ret = map_status(cj2k_encoder_info(s->encoder, &info))) < 0 ||
-        (ret = add_cpb(avctx)) < 0 ||
+    if ((ret = add_cpb(avctx)) < 0 ||
         (ret = open_stats_file(avctx)) < 0)
         return ret;
     if (s->used.xyz != CJ2K_XYZ_OFF) { /* containers label the packets, not the frames */
@@ -1402,7 +1261,9 @@ static av_cold int finish_init(AVCodecContext *avctx)
         avctx->color_trc       = AVCOL_TRC_SMPTE428;
         avctx->color_range     = AVCOL_RANGE_JPEG;
     }
-    log_open(avctx, &info);
+    if (cj2k_encoder_headline(s->encoder, s->fields, text, sizeof(text)) == CJ2K_OK)
+        av_log(avctx, AV_LOG_INFO, "%s%s\n", s->fields == 1 ? "" : s->bottom_first ?
+               "bottom field first, " : "top field first, ", text);
     return 0;
 }
 
@@ -1740,47 +1601,6 @@ static void take_props(CJ2KContext *s, uintptr_t number, FrameProps *props)
     memset(props, 0, sizeof(*props));
 }
 
-/* The mean squared error of component c, relative to the square of its largest value. Estimates are
- * of the coded components; if these are the result of a colour transform, the sum of the first three
- * is known, but not what each component of the picture has of it. */
-static double component_error(const CJ2KContext *s, const cj2k_stats *st, int c)
-{
-    const double peak = (1 << s->used.depth[c]) - 1;
-    const int mixed = s->used.mct == CJ2K_MCT_ON && !s->used.measure_mse && c < 3;
-
-    return (mixed ? (st->mse[0] + st->mse[1] + st->mse[2]) / 3 : st->mse[c]) / (peak * peak);
-}
-
-/* The mean over all samples of a frame, as in the average of FFmpeg's psnr filter. */
-static double frame_error(const CJ2KContext *s, const cj2k_stats *st)
-{
-    double error = 0, samples = 0;
-
-    for (int c = 0; c < s->used.num_components; c++) {
-        error   += component_error(s, st, c) * component_samples(&s->used, c);
-        samples += component_samples(&s->used, c);
-    }
-    return error / samples;
-}
-
-static double psnr(double error)
-{
-    return -10 * log10(error);
-}
-
-/* The step of the uniform quantiser that has the slope of the frame, as in the option q. Its slope
- * is 16 ln 2 / 12 step^2 per byte. 0: everything is included. */
-static double equivalent_q(const CJ2KContext *s, const cj2k_stats *st)
-{
-    int depth = 0;
-
-    if (!st->slope_threshold)
-        return 0;
-    for (int c = 0; c < s->used.num_components; c++)
-        depth = FFMAX(depth, s->used.depth[c]);
-    return ldexp(sqrt(exp2((st->slope_threshold - 24576) / 256.0) * 12 / (16 * M_LN2)), 8 - depth);
-}
-
 /* `st` has an entry for each codestream of the packet. */
 static int add_stats(AVCodecContext *avctx, AVPacket *pkt, const cj2k_stats *st)
 {
@@ -1790,12 +1610,15 @@ static int add_stats(AVCodecContext *avctx, AVPacket *pkt, const cj2k_stats *st)
     int count = 0;
 
     for (int i = 0; i < s->fields; i++)
-        q = FFMAX(q, equivalent_q(s, &st[i]));
-    /* Sums of squared errors on the scale of 8 bits, which readers expect of every depth. */
+        q = FFMAX(q, st[i].q);
+    /* Sums of squared errors on the scale of 8 bits, which readers expect of every depth. They are
+     * measured: see set_running(). */
     if (avctx->flags & AV_CODEC_FLAG_PSNR) {
         for (; count < s->used.num_components; count++) {
+            const double scale = 255.0 / ((1 << s->used.depth[count]) - 1);
+
             for (int i = 0; i < s->fields; i++)
-                errors[count] += llrint(component_error(s, &st[i], count) * 255 * 255 *
+                errors[count] += llrint(st[i].mse[count] * scale * scale *
                                         component_samples(&s->used, count));
             avctx->error[count] += errors[count];
         }
@@ -1804,107 +1627,26 @@ static int add_stats(AVCodecContext *avctx, AVPacket *pkt, const cj2k_stats *st)
                                          AV_PICTURE_TYPE_I);
 }
 
-static void sum_up(CJ2KContext *s, uintptr_t number, const cj2k_stats *st)
-{
-    const double error = frame_error(s, st);
-
-    if (!s->sum.frames || error > s->sum.worst_error) {
-        s->sum.worst_error = error;
-        s->sum.worst       = number;
-    }
-    s->sum.frames++;
-    s->sum.error         += error;
-    s->sum.bytes         += st->bytes;
-    s->sum.largest_bytes  = FFMAX(s->sum.largest_bytes, st->bytes);
-    for (int i = 0; i < CJ2K_NUM_STAGES; i++)
-        s->sum.stage_ms[i] += st->stage_ms[i];
-}
-
-static void share_of_cap(char *text, size_t size, double bytes, int64_t cap)
-{
-    text[0] = 0;
-    if (cap)
-        snprintf(text, size, " (%.2f %% of the cap)", 100 * bytes / cap);
-}
-
-static void log_summary(AVCodecContext *avctx)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const int64_t frames = s->sum.frames, cap = frame_cap(&s->used);
-    const double mean_bytes = (double)s->sum.bytes / FFMAX(frames, 1);
-    char quality[128] = "lossless", mean[64], largest[64];
-
-    if (!frames)
-        return;
-    share_of_cap(mean, sizeof(mean), mean_bytes, cap);
-    share_of_cap(largest, sizeof(largest), s->sum.largest_bytes, cap);
-    if (!s->used.lossless)
-        snprintf(quality, sizeof(quality), "PSNR %.2f dB, %.2f dB at worst (frame %"PRIuPTR"), %s",
-                 psnr(s->sum.error / frames), psnr(s->sum.worst_error), s->sum.worst,
-                 s->used.measure_mse ? "measured" : "estimated before rounding and clipping");
-    av_log(avctx, AV_LOG_INFO, "%"PRId64" %s%s of %.0f bytes on average%s, %"PRId64" at most%s; "
-           "%s; ms per %s: ingest %.2f, transform %.2f, blocks %.2f, rate %.2f, packets %.2f\n",
-           frames, picture_name(s), frames == 1 ? "" : "s", mean_bytes, mean,
-           s->sum.largest_bytes, largest, quality, picture_name(s),
-           s->sum.stage_ms[CJ2K_STAGE_INGEST]    / frames,
-           s->sum.stage_ms[CJ2K_STAGE_TRANSFORM] / frames,
-           s->sum.stage_ms[CJ2K_STAGE_BLOCKS]    / frames,
-           s->sum.stage_ms[CJ2K_STAGE_RATE]      / frames,
-           s->sum.stage_ms[CJ2K_STAGE_PACKETS]   / frames);
-}
-
-/* Numbers have a point in every locale; JSON has no infinity. */
-static void json_number(AVBPrint *line, const char *format, double value)
-{
-    char text[64];
-
-    snprintf(text, sizeof(text), format, value);
-    for (char *p = strchr(text, ','); p; p = strchr(p, ','))
-        *p = '.';
-    av_bprintf(line, "%s", isfinite(value) ? text : "null");
-}
-
-static void json_string(AVBPrint *line, const char *text)
-{
-    av_bprint_chars(line, '"', 1);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            av_bprintf(line, "\\%c", *text);
-        else if ((unsigned char)*text < 32 || (unsigned char)*text > 126)
-            av_bprintf(line, "\\u%04x", (unsigned char)*text);
-        else
-            av_bprint_chars(line, *text, 1);
-    }
-    av_bprint_chars(line, '"', 1);
-}
-
-static void json_begin(const CJ2KContext *s, AVBPrint *line, const cj2k_packet *packet)
-{
-    av_bprint_init(line, 1024, AV_BPRINT_SIZE_UNLIMITED);
-    av_bprintf(line, "{\"frame\":%"PRIuPTR",", frame_of(s, packet));
-    if (s->fields == 2)
-        av_bprintf(line, "\"field\":%d,", field_of(s, packet));
-    av_bprintf(line, "\"pts\":");
-    if (packet->pts == AV_NOPTS_VALUE)
-        av_bprintf(line, "null");
-    else
-        av_bprintf(line, "%"PRId64, packet->pts);
-}
-
-/* Writes the line and frees it. A write that fails ends the file, not the encoding. */
-static void json_end(AVCodecContext *avctx, AVBPrint *line, const cj2k_packet *packet)
+/* Logs what the library tells of a frame, and writes it to stats_file. The packet of a frame that
+ * failed has no bytes. A write that fails ends the file, not the encoding. */
+static void tell_stats(AVCodecContext *avctx, const cj2k_packet *packet)
 {
     CJ2KContext *s = avctx->priv_data;
-    int ret = 0;
+    char text[CJ2K_MAX_PARAM_TEXT], line[sizeof(text) + 96], field[16] = "", pts[24] = "null";
+    int size;
 
-    av_bprintf(line, "}\n");
-    if (!av_bprint_is_complete(line))
-        ret = AVERROR(ENOMEM);
-    else if (fwrite(line->str, 1, line->len, s->stats) != line->len)
-        ret = AVERROR(errno);
-    if (ret < 0) {
+    if (cj2k_packet_json(s->encoder, packet, text, sizeof(text)) != CJ2K_OK)
+        return;
+    if (s->fields == 2)
+        snprintf(field, sizeof(field), "\"field\":%d,", field_of(s, packet));
+    if (packet->pts != AV_NOPTS_VALUE)
+        snprintf(pts, sizeof(pts), "%"PRId64, packet->pts);
+    size = snprintf(line, sizeof(line), "{\"frame\":%"PRIuPTR",%s\"pts\":%s,%s\n",
+                    frame_of(s, packet), field, pts, text + 1);
+    av_log(avctx, AV_LOG_VERBOSE, "%s", line);
+    if (s->stats && fwrite(line, 1, size, s->stats) != size) {
         av_log(avctx, AV_LOG_ERROR, "stats_file %s: %s; it ends before frame %"PRIuPTR", and "
-               "encoding goes on\n", s->stats_file, av_err2str(ret), frame_of(s, packet));
+               "encoding goes on\n", s->stats_file, av_err2str(AVERROR(errno)), frame_of(s, packet));
 #if HAVE_UNISTD_H
         if (ftruncate(fileno(s->stats), s->stats_bytes) < 0) /* no part of a line is left */
             av_log(avctx, AV_LOG_DEBUG, "stats_file %s cannot be cut\n", s->stats_file);
@@ -1912,81 +1654,7 @@ static void json_end(AVCodecContext *avctx, AVBPrint *line, const cj2k_packet *p
         fclose(s->stats);
         s->stats = NULL;
     }
-    s->stats_bytes += line->len;
-    av_bprint_finalize(line, NULL);
-}
-
-static void write_stats(AVCodecContext *avctx, const cj2k_packet *packet, const cj2k_stats *st)
-{
-    static const char *const stages[] = { "ingest", "transform", "blocks", "rate", "packets" };
-    const CJ2KContext *s = avctx->priv_data;
-    const int64_t cap = frame_cap(&s->used);
-    AVBPrint line;
-
-    if (!s->stats)
-        return;
-    json_begin(s, &line, packet);
-    av_bprintf(&line, ",\"bytes\":%"PRId64",\"cap\":", st->bytes);
-    json_number(&line, "%.0f", cap ? cap : INFINITY);
-    av_bprintf(&line, ",\"header_bytes\":%"PRId64",\"slope_threshold\":%"PRId32",\"q\":",
-               st->header_bytes, st->slope_threshold);
-    json_number(&line, "%.4f", equivalent_q(s, st));
-    av_bprintf(&line, ",\"measured\":%s,\"psnr\":", s->used.measure_mse ? "true" : "false");
-    json_number(&line, "%.4f", psnr(frame_error(s, st)));
-    for (int c = 0; c < s->used.num_components; c++) {
-        av_bprintf(&line, "%s", c ? "," : ",\"component_psnr\":[");
-        json_number(&line, "%.4f", psnr(component_error(s, st, c)));
-    }
-    for (int c = 0; c < s->used.num_components; c++) {
-        av_bprintf(&line, "%s", c ? "," : "],\"mse\":[");
-        json_number(&line, "%.6g", st->mse[c]);
-    }
-    for (int c = 0; c < s->used.num_components; c++)
-        av_bprintf(&line, "%s%"PRId64, c ? "," : "],\"component_bytes\":[", st->component_bytes[c]);
-    av_bprintf(&line, "],\"passes_coded\":%"PRId64",\"passes_included\":%"PRId64
-               ",\"passes_left\":%"PRId64, st->passes_coded, st->passes_included, st->passes_left);
-    for (int i = 0; i < FF_ARRAY_ELEMS(stages); i++) {
-        av_bprintf(&line, "%s\"%s\":", i ? "," : ",\"ms\":{", stages[i]);
-        json_number(&line, "%.3f", st->stage_ms[i]);
-    }
-    av_bprintf(&line, "}");
-    json_end(avctx, &line, packet);
-}
-
-/* The line of a frame that failed. */
-static void write_failure(AVCodecContext *avctx, const cj2k_packet *packet)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    AVBPrint line;
-
-    if (!s->stats)
-        return;
-    json_begin(s, &line, packet);
-    av_bprintf(&line, ",\"error\":");
-    json_string(&line, cj2k_encoder_last_error(s->encoder));
-    json_end(avctx, &line, packet);
-}
-
-static void log_stats(AVCodecContext *avctx, const cj2k_packet *packet, const cj2k_stats *stats)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const cj2k_stats st = *stats;
-    char mse[64] = "";
-
-    for (int c = 0; c < s->desc->nb_components; c++)
-        av_strlcatf(mse, sizeof(mse), " %.4g", st.mse[c]);
-    av_log(avctx, AV_LOG_VERBOSE, "frame %"PRIuPTR"%s (%"PRId32" of its GOP): %"PRId64
-           " bytes, headers %"PRId64", passes %"PRId64" coded %"PRId64" included %"PRId64
-           " resumed %"PRId64" left out, %"PRId64" bytes coded, slope %"PRId32
-           ", ms: ingest %.2f dwt %.2f tier-1 %.2f (about %.0f saved) rate %.2f packets %.2f"
-           ", mse%s\n",
-           frame_of(s, packet), field_of(s, packet) ? ", second field" : "", st.frame_in_gop,
-           st.bytes, st.header_bytes,
-           st.passes_coded, st.passes_included, st.passes_resumed, st.passes_left,
-           st.bytes_coded, st.slope_threshold,
-           st.stage_ms[CJ2K_STAGE_INGEST], st.stage_ms[CJ2K_STAGE_TRANSFORM],
-           st.stage_ms[CJ2K_STAGE_BLOCKS], st.saved_ms,
-           st.stage_ms[CJ2K_STAGE_RATE], st.stage_ms[CJ2K_STAGE_PACKETS], mse);
+    s->stats_bytes += size;
 }
 
 static void free_bytes(void *opaque, uint8_t *data)
@@ -2100,7 +1768,7 @@ static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet, cj2k_s
     }
     if (ret < 0) {
         if (ret != AVERROR_EOF && ret != AVERROR(EINVAL)) /* EINVAL: there is no frame to it */
-            write_failure(avctx, packet);
+            tell_stats(avctx, packet);
         return ret;
     }
 
@@ -2109,9 +1777,7 @@ static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet, cj2k_s
         cj2k_packet_release(packet);
         return ret;
     }
-    log_stats(avctx, packet, stats);
-    sum_up(s, frame_of(s, packet), stats);
-    write_stats(avctx, packet, stats);
+    tell_stats(avctx, packet);
     return 0;
 }
 
@@ -2162,8 +1828,10 @@ static void drop_props(CJ2KContext *s)
 static av_cold int cj2k_close(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
+    char text[CJ2K_MAX_PARAM_TEXT];
 
-    log_summary(avctx);
+    if (s->encoder && cj2k_encoder_summary(s->encoder, s->fields, text, sizeof(text)) == CJ2K_OK && *text)
+        av_log(avctx, AV_LOG_INFO, "%s\n", text);
     if (s->stats)
         fclose(s->stats);
     s->stats = NULL;
@@ -2205,7 +1873,7 @@ static int set_restrictions(const AVCodecContext *avctx, cj2k_params *p)
     p->frame_rate_num = 24;
     p->frame_rate_den = 1;
     if (avctx->profile != PROFILE_UNKNOWN && avctx->profile != PROFILE_NO_RESTRICTION)
-        split_rsiz(avctx->profile, p);
+        cj2k_params_set_rsiz(p, avctx->profile);
     while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX)))
         cj2k_params_set(p, e->key, e->value);
     return 0;

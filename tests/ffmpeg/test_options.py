@@ -280,5 +280,5 @@ def test_parameters_as_options_are_checked(ff):
 @pytest.mark.parametrize("measure", [0, 1])
 def test_errors_in_the_verbose_log(ff, measure):
     log = ff.encode("-measure_mse", measure, log="verbose").log
-    errors = [float(x) for x in re.search(r", mse ([\d.]+) ([\d.]+) ([\d.]+)$", log, re.M).groups()]
+    errors = [float(x) for x in re.search(r'"mse":\[([\d.]+),([\d.]+),([\d.]+)\]', log).groups()]
     assert all(0 < error < 10 for error in errors), errors
