@@ -68,7 +68,7 @@ export_encoder() {
   local tree=$1 patch=$root/ffmpeg-patch/j2k_cuda.patch subject
   quietly "$tree/.git/patch.log" patch -d "$tree" -p1 --fuzz=0 --no-backup-if-mismatch -i "$patch"
   strip_shims "$tree" <"$root/ffmpeg-patch/libcj2kenc.c" >"$tree/libavcodec/libcj2kenc.c"
-  add_changelog "$tree/Changelog" "avcodec: add j2k_cuda, a JPEG 2000 encoder through libcj2k"
+  add_changelog "$tree/Changelog" "avcodec: add libcj2k, a JPEG 2000 encoder, which is also j2k_cuda"
   subject=$(tree_git "$tree" mailinfo "$tree/.git/body" /dev/null <"$patch" | sed -n 's/^Subject: //p')
   tree_git "$tree" add -A
   # The last paragraph of the message is about the patch for all versions.

@@ -21,7 +21,7 @@
 
 /**
  * @file
- * JPEG 2000 encoder "j2k_cuda". One file for FFmpeg 5.1, 7.1, 8.1 and 9.0.
+ * JPEG 2000 encoder "libcj2k", which is also "j2k_cuda". One file for FFmpeg 5.1, 7.1, 8.1 and 9.0.
  */
 
 #include <errno.h>
@@ -167,47 +167,6 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_NONE
 };
 
-/* Each parameter of libcj2k is an option, with the name, range, default and help of
- * cj2k_params.def. That file is included for the members of CJ2KContext, for the AVOptions and to
- * fill cj2k_params. The parameters below are left out: FFmpeg has names of its own for them. */
-#define OWN_width               OWN /* width to dy, colorspace to source_depth: from the frames */
-#define OWN_height              OWN
-#define OWN_num_components      OWN
-#define OWN_depth               OWN
-#define OWN_is_signed           OWN
-#define OWN_dx                  OWN
-#define OWN_dy                  OWN
-#define OWN_colorspace          OWN
-#define OWN_primaries           OWN
-#define OWN_transfer            OWN
-#define OWN_alpha               OWN
-#define OWN_format              OWN /* format, which has auto */
-#define OWN_source_depth        OWN
-#define OWN_xyz                 OWN /* xyz, with auto */
-#define OWN_target_bytes        OWN /* b */
-#define OWN_max_frame_bytes     OWN /* maxrate */
-#define OWN_max_component_bytes OWN /* max_component_rate */
-#define OWN_quality             OWN /* q */
-#define OWN_threads             OWN /* threads */
-#define OWN_frame_rate          OWN /* r */
-#define OWN_profile_strict      OWN /* strict */
-
-/* USE(name, macro) is NOTHING for the parameters above, and `macro` for all others. For a parameter
- * above, OWN_name is a macro whose comma makes NOTHING the second argument of SECOND. */
-#define OWN                     , NOTHING
-#define NOTHING(...)
-#define USE(name, macro)        SECOND(OWN_##name, macro, )
-#define SECOND(...)             SECOND_(__VA_ARGS__)
-#define SECOND_(a, b, ...)      b
-
-/* For each kind of number: the C type, the type of the AVOption, the member of its default_val. */
-#define KIND_INT                int,     AV_OPT_TYPE_INT,    i64
-#define KIND_INT64              int64_t, AV_OPT_TYPE_INT64,  i64
-#define KIND_BOOL               int,     AV_OPT_TYPE_BOOL,   i64
-#define KIND_DOUBLE             double,  AV_OPT_TYPE_DOUBLE, dbl
-#define KIND_ENUM               int,     AV_OPT_TYPE_INT,    i64
-#define KIND_FLAGS              int,     AV_OPT_TYPE_FLAGS,  i64
-
 /* What a packet gets from its frame. The time stamps are not here: libcj2k carries them. */
 typedef struct FrameProps {
     uintptr_t number; ///< number of the frame, which is also its cj2k_frame.opaque
@@ -246,24 +205,14 @@ typedef struct CJ2KContext {
     int warned_icc;
     enum AVPixelFormat fitting[FF_ARRAY_ELEMS(cj2k_pix_fmts)]; ///< list_formats()
 
-    /* The options. Those that are parameters have the parameter's name. */
-#define NUMBER_MEMBER_(c_type, opt_type, member, name) c_type name;
-#define NUMBER_MEMBER(...)           NUMBER_MEMBER_(__VA_ARGS__)
-#define TEXT_MEMBER(name)            char *name;
-#define CJ2K_NUMBER(name, kind, ...) USE(name, NUMBER_MEMBER)(KIND_##kind, name)
-#define CJ2K_TEXT(name, kind, ...)   USE(name, TEXT_MEMBER)(name)
-#include <cj2k_params.def>
+    /* The options, with the names of the library's parameters. */
+    int lossless, qfactor, profile, main_level, sub_level, cinema_rate;
+    int coder, effort, tune, stop, levels, progression, layers, tile_parts;
+    char *cblk, *tile, *precincts, *layer_rates, *comment, *device;
+    int gop, async_depth;
     int format; ///< cj2k_format; -1: auto
-    int pred;
-    int irreversible;
-    int numresolution;
-    int prog;
-    int preset;
-    int cinema_mode;
-    int tile_width;
-    int tile_height;
+    int xyz;    ///< cj2k_xyz; XYZ_AUTO
     int64_t max_component_rate;
-    int xyz;
     char *stats_file;
     AVDictionary *cj2k_params;
 } CJ2KContext;
@@ -582,7 +531,7 @@ static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
         av_log(avctx, AV_LOG_WARNING, "FFmpeg reads X'Y'Z' as RGB, except with the profile of digital "
                "cinema, and from MXF with the MXF patch of j2k_cuda\n");
     /* Nobody keeps linear light in 12 bits or less: what says so there is DPX, which says it of all. */
-    if (avctx->color_trc == AVCOL_TRC_LINEAR && s->xyz && !s->xyz_gamma)
+    if (avctx->color_trc == AVCOL_TRC_LINEAR && s->xyz && p->xyz_gamma == 1)
         av_log(avctx, AV_LOG_WARNING, "xyz takes the frames for linear light, as they say. If they are "
                "DPX, which says so whatever it holds: -vf setparams=color_trc=bt709 for video, a LUT "
                "for log\n");
@@ -592,31 +541,12 @@ static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
                "it holds: -vf setparams=color_trc=bt709 for video\n");
 }
 
-/* The primaries of the frames, for xyz=auto. */
-static int primaries_of_frames(AVCodecContext *avctx, cj2k_xyz *xyz)
-{
-    static const struct {
-        enum AVColorPrimaries primaries;
-        cj2k_xyz xyz;
-    } table[] = {
-        { AVCOL_PRI_BT709,    CJ2K_XYZ_REC709  },
-        { AVCOL_PRI_BT2020,   CJ2K_XYZ_REC2020 },
-        { AVCOL_PRI_SMPTE431, CJ2K_XYZ_P3DCI   },
-        { AVCOL_PRI_SMPTE432, CJ2K_XYZ_P3D65   },
-    };
-    const char *name = av_color_primaries_name(avctx->color_primaries);
-
-    for (int i = 0; i < FF_ARRAY_ELEMS(table); i++) {
-        if (table[i].primaries == avctx->color_primaries) {
-            *xyz = table[i].xyz;
-            return 0;
-        }
-    }
-    av_log(avctx, AV_LOG_ERROR, "xyz auto: the primaries of the frames are %s, none of bt709, "
-           "bt2020, smpte431, smpte432; use -xyz rec709, rec2020, p3dci or p3d65\n",
-           name ? name : "not known");
-    return AVERROR(EINVAL);
-}
+static const ColourName xyz_table[] = {
+    { AVCOL_PRI_BT709,    CJ2K_XYZ_REC709  },
+    { AVCOL_PRI_BT2020,   CJ2K_XYZ_REC2020 },
+    { AVCOL_PRI_SMPTE431, CJ2K_XYZ_P3DCI   },
+    { AVCOL_PRI_SMPTE432, CJ2K_XYZ_P3D65   },
+};
 
 /* The exponent that the transfer characteristic of the frames names; 0 leaves it to the library. */
 static double gamma_of_frames(const AVCodecContext *avctx)
@@ -635,7 +565,9 @@ static int set_xyz(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
     const AVPixFmtDescriptor *desc = s->desc;
-    int ret;
+    const char *name = av_color_primaries_name(avctx->color_primaries);
+    const int of_frames = find_colour(xyz_table, FF_ARRAY_ELEMS(xyz_table),
+                                      avctx->color_primaries);
 
     if (!s->xyz)
         return 0;
@@ -653,11 +585,14 @@ static int set_xyz(AVCodecContext *avctx, cj2k_params *p)
                avctx->color_trc == AVCOL_TRC_SMPTE2084 ? "PQ (SMPTE ST 2084)" : "HLG (ARIB STD-B67)");
         return AVERROR(EINVAL);
     }
-    p->xyz = s->xyz;
-    if (s->xyz == XYZ_AUTO && (ret = primaries_of_frames(avctx, &p->xyz)) < 0)
-        return ret;
-    if (!p->xyz_gamma)
-        p->xyz_gamma = gamma_of_frames(avctx);
+    if (s->xyz == XYZ_AUTO && of_frames < 0) {
+        av_log(avctx, AV_LOG_ERROR, "xyz auto: the primaries of the frames are %s, none of bt709, "
+               "bt2020, smpte431, smpte432; use -xyz rec709, rec2020, p3dci or p3d65\n",
+               name ? name : "not known");
+        return AVERROR(EINVAL);
+    }
+    p->xyz = s->xyz == XYZ_AUTO ? of_frames : s->xyz;
+    p->xyz_gamma = gamma_of_frames(avctx);
     /* Samples of fewer bits in a 16-bit format are read as 16 bits: white is at most 0.02 % off. */
     for (int c = 0; c < 3; c++) {
         p->depth[c]        = 12;
@@ -668,53 +603,65 @@ static int set_xyz(AVCodecContext *avctx, cj2k_params *p)
     return 0;
 }
 
+/* Sets what -cj2k-params has, or checks that it has nothing that the frames say. */
+static int set_further_params(AVCodecContext *avctx, cj2k_params *p)
+{
+    static const char *const of_picture[] = {
+        "width", "height", "num_components", "depth", "source_depth", "is_signed", "dx", "dy",
+    };
+    const CJ2KContext *s = avctx->priv_data;
+    const AVDictionaryEntry *e = NULL;
+    int ret;
+
+    while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX))) {
+        for (int i = 0; i < FF_ARRAY_ELEMS(of_picture); i++) {
+            if (!strcmp(e->key, of_picture[i])) {
+                av_log(avctx, AV_LOG_ERROR, "cj2k-params: %s is given by the picture\n", e->key);
+                return AVERROR(EINVAL);
+            }
+        }
+        if ((ret = set_param(p, e->key, e->value)) < 0)
+            return ret;
+    }
+    return 0;
+}
+
 /* Copies the options that are parameters. */
 static int set_params(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
     int ret;
 
-#define SET_NUMBER(name)             p->name = s->name;
-#define SET_TEXT(name)               if ((ret = set_param(p, #name, s->name)) < 0) return ret;
-#define CJ2K_NUMBER(name, kind, ...) USE(name, SET_NUMBER)(name)
-#define CJ2K_TEXT(name, kind, ...)   USE(name, SET_TEXT)(name)
-#include <cj2k_params.def>
-    return 0;
-}
-
-/* Sets the parameters that have options under other names. */
-static int set_coding(AVCodecContext *avctx, cj2k_params *p)
-{
-    const CJ2KContext *s = avctx->priv_data;
-
-    if (s->pred >= 0)
-        p->wavelet = s->pred;
-    if (s->irreversible == 1 && (s->lossless || p->wavelet == CJ2K_WAVELET_53)) {
-        av_log(avctx, AV_LOG_ERROR, "irreversible 1 (the 9/7 wavelet) contradicts %s\n",
-               s->lossless  ? "lossless 1" :
-               s->pred >= 0 ? "pred dwt53" : "wavelet 5/3");
-        return AVERROR(EINVAL);
+    p->lossless    = s->lossless;
+    p->qfactor     = s->qfactor;
+    p->profile     = s->profile;
+    p->main_level  = s->main_level;
+    p->sub_level   = s->sub_level;
+    p->cinema_rate = s->cinema_rate;
+    p->coder       = s->coder;
+    p->effort      = s->effort;
+    p->tune        = s->tune;
+    p->stop        = s->stop;
+    p->levels      = s->levels;
+    p->progression = s->progression;
+    p->layers      = s->layers;
+    p->tile_parts  = s->tile_parts;
+    p->gop         = s->gop;
+    p->async_depth = s->async_depth;
+    p->threads     = avctx->thread_count;
+    if (avctx->flags & AV_CODEC_FLAG_LOW_DELAY) {
+        p->gop         = s->gop         ? s->gop         : 1;
+        p->async_depth = s->async_depth ? s->async_depth : s->fields;
     }
-    if (s->irreversible >= 0)
-        p->wavelet = s->irreversible ? CJ2K_WAVELET_97 : CJ2K_WAVELET_53;
-    if (s->prog >= 0)
-        p->progression = s->prog;
-    if (s->preset >= 0)
-        p->effort = s->preset;
-    if (s->numresolution)
-        p->levels = s->numresolution - 1;
-    if (s->tile_width)
-        p->tile_width = s->tile_width;
-    if (s->tile_height)
-        p->tile_height = s->tile_height;
-
-    /* The default of cj2k_params.def has the version of the header. The library's can differ. */
-    if (!s->comment || !strcmp(s->comment, "libcj2k " CJ2K_VERSION_STRING)) {
-        av_strlcpy(p->comment, "libcj2k", sizeof(p->comment));
-        if (!(avctx->flags & AV_CODEC_FLAG_BITEXACT))
-            av_strlcatf(p->comment, sizeof(p->comment), " %s", cj2k_version());
-    }
-    return 0;
+    if (avctx->flags & AV_CODEC_FLAG_BITEXACT)
+        av_strlcpy(p->comment, "libcj2k", sizeof(p->comment)); /* no version */
+    if ((ret = set_param(p, "cblk", s->cblk)) < 0 ||
+        (ret = set_param(p, "tile", s->tile)) < 0 ||
+        (ret = set_param(p, "precincts", s->precincts)) < 0 ||
+        (ret = set_param(p, "layer_rates", s->layer_rates)) < 0 ||
+        (ret = set_param(p, "comment", s->comment)) < 0)
+        return ret;
+    return set_param(p, "device", s->device);
 }
 
 /* The frame rate. A program may set only time_base, to the duration of a frame.
@@ -734,45 +681,6 @@ static AVRational codestream_rate(const AVCodecContext *avctx)
     const CJ2KContext *s = avctx->priv_data;
 
     return av_mul_q(frame_rate(avctx), av_make_q(s->fields, 1));
-}
-
-/* As in libopenjpeg: a profile and its frame rate. */
-static const struct {
-    const char *name;
-    cj2k_profile profile;
-    int frame_rate;
-} cinema_modes[] = {
-    { "off",   CJ2K_PROFILE_NONE,      0  },
-    { "2k_24", CJ2K_PROFILE_CINEMA_2K, 24 },
-    { "2k_48", CJ2K_PROFILE_CINEMA_2K, 48 },
-    { "4k_24", CJ2K_PROFILE_CINEMA_4K, 24 },
-};
-
-static int set_cinema_mode(AVCodecContext *avctx, cj2k_params *p)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const char *name = cinema_modes[s->cinema_mode].name;
-    const AVRational rate = { cinema_modes[s->cinema_mode].frame_rate, 1 };
-
-    if (!s->cinema_mode)
-        return 0;
-    if (p->profile && p->profile != cinema_modes[s->cinema_mode].profile) {
-        char profile[CJ2K_MAX_PARAM_TEXT] = "";
-        cj2k_params_get(p, "profile", profile, sizeof(profile));
-        av_log(avctx, AV_LOG_ERROR, "cinema_mode %s contradicts profile %s\n", name, profile);
-        return AVERROR(EINVAL);
-    }
-    p->profile = cinema_modes[s->cinema_mode].profile;
-    if (p->frame_rate_num &&
-        av_cmp_q((AVRational) { p->frame_rate_num, p->frame_rate_den }, rate)) {
-        av_log(avctx, AV_LOG_ERROR, "cinema_mode %s is for %d frames per second, not for %d/%d; use "
-               "-r %d, or -profile:v for other frame rates\n", name, rate.num, p->frame_rate_num,
-               p->frame_rate_den, rate.num);
-        return AVERROR(EINVAL);
-    }
-    p->frame_rate_num = rate.num;
-    p->frame_rate_den = 1;
-    return 0;
 }
 
 /* Sets the profile from the options or, where they have none, from AVCodecContext. */
@@ -798,26 +706,12 @@ static int set_profile(AVCodecContext *avctx, cj2k_params *p)
         }
         p->main_level = avctx->level;
     }
-    if ((ret = set_cinema_mode(avctx, p)) < 0)
-        return ret;
     if (s->fields == 2 && is_cinema(p)) {
         av_log(avctx, AV_LOG_ERROR, "flags +ildct contradicts the profile: digital cinema has no "
                "fields\n");
         return AVERROR(EINVAL);
     }
     return 0;
-}
-
-/* Tells muxers which profile and level were written. */
-static void tell_profile(AVCodecContext *avctx)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    cj2k_info info = { .struct_size = sizeof(info) };
-
-    if (cj2k_encoder_info(s->encoder, &info) != CJ2K_OK)
-        return;
-    avctx->profile = info.rsiz ? info.rsiz : PROFILE_NO_RESTRICTION;
-    avctx->level   = info.rsiz & 15 && info.rsiz >= 0x100 ? info.rsiz & 15 : LEVEL_UNKNOWN;
 }
 
 /* Computes the bytes of one codestream at `bits_per_second`, rounded down. */
@@ -858,16 +752,6 @@ static int64_t component_samples(const cj2k_params *p, int c)
                     ((p->height + p->dy[c] - 1) / p->dy[c]);
 }
 
-/* The bits of all samples of a frame, without padding. */
-static int64_t raw_frame_bits(const cj2k_params *p)
-{
-    int64_t bits = 0;
-
-    for (int c = 0; c < p->num_components; c++)
-        bits += component_samples(p, c) * p->depth[c];
-    return bits;
-}
-
 /* The most bytes that a frame can have; 0: no limit. */
 static int64_t frame_cap(const cj2k_params *p)
 {
@@ -876,32 +760,9 @@ static int64_t frame_cap(const cj2k_params *p)
     return FFMIN(p->target_bytes, p->max_frame_bytes);
 }
 
-/* As in libopenjpeg, the compression ratio is twice the level. */
-static int set_compression_level(AVCodecContext *avctx, cj2k_params *p)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const int64_t most = FFMIN(raw_frame_bits(p) / 16, INT_MAX);
-    const int level = avctx->compression_level;
-
-    if (level == FF_COMPRESSION_DEFAULT || !level)
-        return 0;
-    if (level < 0 || level > most) {
-        av_log(avctx, AV_LOG_ERROR, "compression_level %d not in [0, %"PRId64"]: a %s of ratio "
-               "%"PRId64":1 has less than one byte\n", level, most, picture_name(s),
-               (int64_t)2 * level);
-        return AVERROR(EINVAL);
-    }
-    if (p->target_bytes)
-        av_log(avctx, AV_LOG_WARNING, "compression_level is ignored: a bit rate is set\n");
-    else
-        p->target_bytes = raw_frame_bits(p) / (16LL * level);
-    return 0;
-}
-
 /* Every frame is padded to the bytes of minrate, so that minrate = maxrate is a constant rate. */
 static int set_min_rate(AVCodecContext *avctx, cj2k_params *p)
 {
-    const CJ2KContext *s = avctx->priv_data;
     int64_t bytes = 0, cap = FFMIN(avctx->bit_rate    > 0 ? avctx->bit_rate    : INT64_MAX,
                                    avctx->rc_max_rate > 0 ? avctx->rc_max_rate : INT64_MAX);
     int ret = bytes_per_codestream(avctx, "minrate", avctx->rc_min_rate, &bytes);
@@ -913,7 +774,7 @@ static int set_min_rate(AVCodecContext *avctx, cj2k_params *p)
                (int64_t)avctx->rc_min_rate, cap == avctx->bit_rate ? "b" : "maxrate", cap);
         return AVERROR(EINVAL);
     }
-    p->min_frame_bytes = FFMAX((p->min_frame_bytes + s->fields - 1) / s->fields, bytes);
+    p->min_frame_bytes = bytes;
     return 0;
 }
 
@@ -936,45 +797,6 @@ static int set_rate(AVCodecContext *avctx, cj2k_params *p)
                    "exact picture\n", p->quality);
             return AVERROR(EINVAL);
         }
-    }
-
-    return set_compression_level(avctx, p);
-}
-
-static int set_running(AVCodecContext *avctx, cj2k_params *p)
-{
-    static const char *const picture_keys[] = {
-        "width", "height", "num_components", "depth", "source_depth", "is_signed", "dx", "dy",
-    };
-    const CJ2KContext *s = avctx->priv_data;
-    const AVDictionaryEntry *e = NULL;
-    int ret;
-
-    p->threads = avctx->thread_count;
-    if (avctx->flags & AV_CODEC_FLAG_LOW_DELAY) {
-        if (!s->gop)
-            p->gop = 1;
-        if (!s->async_depth)
-            p->async_depth = s->fields;
-    }
-
-    while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX))) {
-        for (int i = 0; i < FF_ARRAY_ELEMS(picture_keys); i++) {
-            if (!strcmp(e->key, picture_keys[i])) {
-                av_log(avctx, AV_LOG_ERROR, "cj2k-params: %s is given by the picture\n", e->key);
-                return AVERROR(EINVAL);
-            }
-        }
-        if ((ret = set_param(p, e->key, e->value)) < 0)
-            return ret;
-    }
-    if (avctx->flags & AV_CODEC_FLAG_PSNR)
-        p->measure_mse = 1;
-    /* The library has no such limit: it would encode the frame, but no AVPacket could hold it. */
-    if (p->min_frame_bytes > MAX_PACKET_BYTES / s->fields) {
-        av_log(avctx, AV_LOG_ERROR, "min_frame_bytes %"PRId64" not in [0, %d], the bytes that a "
-               "packet can have\n", p->min_frame_bytes * s->fields, MAX_PACKET_BYTES);
-        return AVERROR(EINVAL);
     }
     return 0;
 }
@@ -1097,31 +919,6 @@ static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
 }
 #endif
 
-/* Rates and qualities, which lossless excludes, in the names of the options. */
-static int check_lossless(AVCodecContext *avctx, const cj2k_params *p)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const struct {
-        const char *name;
-        double value;
-    } others[] = {
-        { "b",                  avctx->bit_rate },
-        { "maxrate",            avctx->rc_max_rate },
-        { "max_component_rate", s->max_component_rate },
-        { "compression_level",  avctx->compression_level },
-        { "q",                  avctx->flags & AV_CODEC_FLAG_QSCALE ? p->quality : 0 },
-    };
-
-    for (int i = 0; p->lossless && i < FF_ARRAY_ELEMS(others); i++) {
-        if (others[i].value > 0) {
-            av_log(avctx, AV_LOG_ERROR, "lossless 1 contradicts %s %.15g\n", others[i].name,
-                   others[i].value);
-            return AVERROR(EINVAL);
-        }
-    }
-    return 0;
-}
-
 /* Options of FFmpeg that mean nothing to this encoder. */
 static void warn_ignored(AVCodecContext *avctx)
 {
@@ -1140,44 +937,30 @@ static void warn_ignored(AVCodecContext *avctx)
     if (avctx->slices > 0)
         av_log(avctx, AV_LOG_WARNING, "slices %d is ignored: JPEG 2000 has no slices; use tile or "
                "tile_parts\n", avctx->slices);
+    if (avctx->compression_level > 0)
+        av_log(avctx, AV_LOG_WARNING, "compression_level %d is ignored: libopenjpeg's ratio of it is "
+               "layer_rates %"PRId64"\n", avctx->compression_level, (int64_t)2 * avctx->compression_level);
 }
 
-/* Options that have no effect beside the others. */
-static void warn_without_effect(AVCodecContext *avctx, const cj2k_params *p)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const cj2k_params *used = &s->used; /* a profile can have added caps */
-    const int capped = used->target_bytes || used->max_frame_bytes || used->max_component_bytes ||
-                       used->num_layer_rates;
-    cj2k_info info = { .struct_size = sizeof(info) };
-    char text[CJ2K_MAX_PARAM_TEXT];
-
-    if (p->stop > CJ2K_STOP_EXACT && !capped &&
-        cj2k_params_get(p, "stop", text, sizeof(text)) == CJ2K_OK)
-        av_log(avctx, AV_LOG_WARNING, "stop %s is ignored: it needs a rate (b or maxrate); without "
-               "one it is %s\n", text, used->lossless ? "none" : "exact");
-    if (p->tier1 != CJ2K_TIER1_AUTO && cj2k_encoder_info(s->encoder, &info) == CJ2K_OK &&
-        !strcmp(info.backend, "cpu") &&
-        cj2k_params_get(p, "tier1", text, sizeof(text)) == CJ2K_OK)
-        av_log(avctx, AV_LOG_WARNING, "tier1 %s is ignored: it is for CUDA devices, and this "
-               "encoder runs on the CPU\n", text);
-}
-
-/* Tells muxers the highest bit rate. */
-static int add_cpb(AVCodecContext *avctx)
+/* Tells muxers which profile and level were written, and the highest bit rate. */
+static int tell_muxers(AVCodecContext *avctx)
 {
     const CJ2KContext *s = avctx->priv_data;
     const AVRational rate = codestream_rate(avctx);
     const int64_t cap = frame_cap(&s->used);
+    cj2k_info info = { .struct_size = sizeof(info) };
     AVCPBProperties *cpb;
+    int ret = map_status(cj2k_encoder_info(s->encoder, &info));
 
+    if (ret < 0)
+        return ret;
+    avctx->profile = info.rsiz ? info.rsiz : PROFILE_NO_RESTRICTION;
+    avctx->level   = info.rsiz & 15 && info.rsiz >= 0x100 ? info.rsiz & 15 : LEVEL_UNKNOWN;
     if (!cap || !rate.num)
         return 0;
     cpb = ff_encode_add_cpb_side_data(avctx);
-    if (!cpb) {
-        av_log(avctx, AV_LOG_ERROR, "Out of memory for the properties of the rate\n");
+    if (!cpb)
         return AVERROR(ENOMEM);
-    }
     cpb->max_bitrate = av_rescale(8 * cap, rate.num, rate.den);
     cpb->avg_bitrate = avctx->bit_rate;
     cpb->min_bitrate = avctx->rc_min_rate;
@@ -1204,7 +987,7 @@ static int open_stats_file(AVCodecContext *avctx)
 
 /* Says why the encoder could not be opened: in the name and unit of the option if a rate is the reason,
  * else in the words of the library. */
-static void explain_error(AVCodecContext *avctx, const cj2k_params *p)
+static void explain_error(AVCodecContext *avctx)
 {
     const CJ2KContext *s = avctx->priv_data;
     const AVRational rate = frame_rate(avctx), codestreams = codestream_rate(avctx);
@@ -1238,38 +1021,13 @@ static void explain_error(AVCodecContext *avctx, const cj2k_params *p)
                    rates[i].option, bits, e.param, bytes, rate.num, rate.den);
         return;
     }
-    if (avctx->compression_level > 0 && !strcmp(e.param, "target_bytes") && e.value < e.min)
-        av_log(avctx, AV_LOG_ERROR, "compression_level %d not in [0, %"PRId64"]: the headers of a %s "
-               "alone take %.0f bytes\n", avctx->compression_level,
-               raw_frame_bits(p) / (16 * (int64_t)e.min), picture_name(s), e.min);
-    else
-        av_log(avctx, AV_LOG_ERROR, "%s\n", e.message);
-}
-
-/* What follows when the encoder is open. */
-static av_cold int finish_init(AVCodecContext *avctx)
-{
-    CJ2KContext *s = avctx->priv_data;
-    char text[CJ2K_MAX_PARAM_TEXT];
-    int ret;
-
-    if ((ret = add_cpb(avctx)) < 0 ||
-        (ret = open_stats_file(avctx)) < 0)
-        return ret;
-    if (s->used.xyz != CJ2K_XYZ_OFF) { /* containers label the packets, not the frames */
-        avctx->color_primaries = AVCOL_PRI_SMPTE428;
-        avctx->color_trc       = AVCOL_TRC_SMPTE428;
-        avctx->color_range     = AVCOL_RANGE_JPEG;
-    }
-    if (cj2k_encoder_headline(s->encoder, s->fields, text, sizeof(text)) == CJ2K_OK)
-        av_log(avctx, AV_LOG_INFO, "%s%s\n", s->fields == 1 ? "" : s->bottom_first ?
-               "bottom field first, " : "top field first, ", text);
-    return 0;
+    av_log(avctx, AV_LOG_ERROR, "%s\n", e.message);
 }
 
 static av_cold int cj2k_init(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
+    char text[CJ2K_MAX_PARAM_TEXT];
     cj2k_params p;
     int ret;
 
@@ -1278,10 +1036,8 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         return ret;
 
     s->props = av_fifo_alloc2(16, sizeof(FrameProps), AV_FIFO_FLAG_AUTO_GROW);
-    if (!s->props) {
-        av_log(avctx, AV_LOG_ERROR, "Out of memory for the properties of frames\n");
+    if (!s->props)
         return AVERROR(ENOMEM);
-    }
 
     ret = map_status(cj2k_params_init(&p, sizeof(p)));
     if (ret < 0) {
@@ -1298,19 +1054,19 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         (ret = set_xyz(avctx, &p)) < 0 ||
         (ret = set_colours(avctx, &p)) < 0 ||
         (ret = set_profile(avctx, &p)) < 0 ||
-        (ret = set_coding(avctx, &p)) < 0 ||
         (ret = set_rate(avctx, &p)) < 0 ||
-        (ret = set_running(avctx, &p)) < 0 ||
-        (ret = check_lossless(avctx, &p)) < 0 ||
+        (ret = set_further_params(avctx, &p)) < 0 ||
         (ret = check_profile(avctx, &p)) < 0 ||
         (ret = set_hw_device(avctx, &p)) < 0)
         return ret;
+    if (avctx->flags & AV_CODEC_FLAG_PSNR)
+        p.measure_mse = 1;
     warn_ignored(avctx);
 
     s->opening = 1;
     ret = map_status(cj2k_encoder_open(&p, &s->encoder));
     if (ret < 0)
-        explain_error(avctx, &p);
+        explain_error(avctx);
     s->opening = 0;
     if (ret < 0)
         return ret;
@@ -1318,12 +1074,21 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     s->params = p;
     s->used.struct_size = sizeof(s->used);
     ret = map_status(cj2k_encoder_params(s->encoder, &s->used));
-    if (ret < 0)
+    if (ret < 0 ||
+        (ret = tell_muxers(avctx)) < 0 ||
+        (ret = open_stats_file(avctx)) < 0)
         return ret;
-    warn_without_effect(avctx, &p);
-    tell_profile(avctx);
     warn_colours(avctx, &p);
-    return finish_init(avctx);
+    if (s->used.xyz != CJ2K_XYZ_OFF) { /* containers label the packets, not the frames */
+        avctx->color_primaries = AVCOL_PRI_SMPTE428;
+        avctx->color_trc       = AVCOL_TRC_SMPTE428;
+        avctx->color_range     = AVCOL_RANGE_JPEG;
+    }
+    ret = map_status(cj2k_encoder_headline(s->encoder, s->fields, text, sizeof(text)));
+    if (ret >= 0)
+        av_log(avctx, AV_LOG_INFO, "%s%s\n", s->fields == 1 ? "" : s->bottom_first ?
+               "bottom field first, " : "top field first, ", text);
+    return ret;
 }
 
 /* May be called from the library's worker threads. */
@@ -1867,7 +1632,7 @@ static int set_restrictions(const AVCodecContext *avctx, cj2k_params *p)
 
     if (cj2k_params_init(p, sizeof(*p)) != CJ2K_OK)
         return -1;
-    p->profile        = s->cinema_mode ? cinema_modes[s->cinema_mode].profile : s->profile;
+    p->profile        = s->profile;
     p->coder          = s->coder;
     p->profile_strict = avctx->strict_std_compliance > FF_COMPLIANCE_UNOFFICIAL;
     p->frame_rate_num = 24;
@@ -1951,62 +1716,97 @@ static int cj2k_get_supported_config(const AVCodecContext *avctx, const AVCodec 
 
 #define OFFSET(x) offsetof(CJ2KContext, x)
 #define VE AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_ENCODING_PARAM
-#define NUMBER_OPTION_(c_type, opt_type, member, name, min, max, value, help) \
-    { #name, help, OFFSET(name), opt_type, { .member = value }, FFMIN(min, value), max, VE, .unit = #name },
-#define NUMBER_OPTION(...) NUMBER_OPTION_(__VA_ARGS__)
-#define TEXT_OPTION(name, value, help) \
-    { #name, help, OFFSET(name), AV_OPT_TYPE_STRING, { .str = value }, 0, 0, VE },
-#define CONST(unit_name, name, value, help) \
-    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = value }, 0, 0, VE, .unit = #unit_name },
+#define OPT(name, value, min, max, help) \
+    { #name, help, OFFSET(name), AV_OPT_TYPE_INT, { .i64 = value }, min, max, VE, .unit = #name }
+#define STR(name, help) \
+    { #name, help, OFFSET(name), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE }
+#define VAL(unit_name, name, value, help) \
+    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = value }, 0, 0, VE, .unit = #unit_name }
 static const AVOption cj2k_options[] = {
-    /* If a default of 0 ("chosen" or "none") is below the range of a number, the range of the
-     * option begins at 0. libcj2k refuses the values in between. */
-#define CJ2K_NUMBER(name, kind, min, max, value, unit, clause, help) \
-    USE(name, NUMBER_OPTION)(KIND_##kind, name, min, max, value, help)
-#define CJ2K_TEXT(name, kind, min, max, value, unit, clause, help) \
-    USE(name, TEXT_OPTION)(name, value, help)
-#define CJ2K_VALUE(name, value_name, value, help) \
-    USE(name, CONST)(name, value_name, value, help)
-#include <cj2k_params.def>
-
-    { "format", "what a packet holds", OFFSET(format), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_FORMAT_JP2, VE, .unit = "format" },
-        CONST(format, "auto", -1,              "JP2 file for YUV 4:4:4 in MOV, MP4, MKV and NUT, else raw codestream")
-        CONST(format, "j2k",  CJ2K_FORMAT_J2K, "raw codestream")
-        CONST(format, "jp2",  CJ2K_FORMAT_JP2, "JP2 file")
-
-    /* Names that other encoders use for the same parameters. They are unset by default, so that
-     * each default has one place. */
-    { "pred", "alias of wavelet, as in the jpeg2000 encoder (-1 = unset)", OFFSET(pred), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_WAVELET_53, VE, .unit = "pred" },
-        CONST(pred, "dwt97int", CJ2K_WAVELET_97, "irreversible 9/7")
-        CONST(pred, "dwt53",    CJ2K_WAVELET_53, "reversible 5/3")
-    { "irreversible", "alias of wavelet, as in libopenjpeg: 1 = 9/7, 0 = 5/3 (-1 = unset)", OFFSET(irreversible), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 1, VE },
-    { "numresolution", "alias of levels, as in libopenjpeg: one more than levels (0 = unset)", OFFSET(numresolution), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 33, VE },
-    { "cinema_mode", "Digital Cinema profile and frame rate, as in libopenjpeg", OFFSET(cinema_mode), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, FF_ARRAY_ELEMS(cinema_modes) - 1, VE, .unit = "cinema_mode" },
-        CONST(cinema_mode, "off",   0, "as profile says")
-        CONST(cinema_mode, "2k_24", 1, "profile cinema2k at 24 frames per second")
-        CONST(cinema_mode, "2k_48", 2, "profile cinema2k at 48 frames per second")
-        CONST(cinema_mode, "4k_24", 3, "profile cinema4k at 24 frames per second")
-    { "tile_width", "alias of the width in tile, as in the jpeg2000 encoder (0 = unset)", OFFSET(tile_width), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, VE },
-    { "tile_height", "alias of the height in tile, as in the jpeg2000 encoder (0 = unset)", OFFSET(tile_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, VE },
-    { "prog", "alias of progression, as in the jpeg2000 encoder (-1 = unset)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_CPRL, VE, .unit = "progression" },
-    { "prog_order", "alias of progression, as in libopenjpeg (-1 = unset)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_CPRL, VE, .unit = "progression" },
-
-    { "preset", "alias of effort, with the names of other encoders (-1 = unset)", OFFSET(preset), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 3, VE, .unit = "preset" },
-        CONST(preset, "faster", 0, "effort 0")
-        CONST(preset, "fast",   0, "effort 0")
-        CONST(preset, "medium", 1, "effort 1, the default")
-        CONST(preset, "slow",   2, "effort 2")
-        CONST(preset, "slower", 3, "effort 3")
-
+    { "lossless", "5/3 wavelet with every bit kept", OFFSET(lossless), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, VE },
+    OPT(qfactor, 0, 0, 100, "quality of 1 (worst) to 100, as JPEG has it (0 = none)"),
     { "max_component_rate", "cap of each component in bits/s (0 = none)", OFFSET(max_component_rate), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX, VE },
-    { "stats_file", "write a line of JSON about each frame to this file", OFFSET(stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE },
-    { "xyz", "R'G'B' frames are coded as X'Y'Z' (SMPTE ST 428-1): the primaries of R'G'B'", OFFSET(xyz), AV_OPT_TYPE_INT, { .i64 = CJ2K_XYZ_OFF }, XYZ_AUTO, CJ2K_XYZ_REC2020, VE, .unit = "xyz" },
-        CONST(xyz, "auto",    XYZ_AUTO,         "as the frames say")
-        CONST(xyz, "off",     CJ2K_XYZ_OFF,     "frames are coded as they are")
-        CONST(xyz, "rec709",  CJ2K_XYZ_REC709,  "ITU-R BT.709, white D65")
-        CONST(xyz, "p3d65",   CJ2K_XYZ_P3D65,   "P3 with white D65")
-        CONST(xyz, "p3dci",   CJ2K_XYZ_P3DCI,   "P3 with the white of DCI projectors")
-        CONST(xyz, "rec2020", CJ2K_XYZ_REC2020, "ITU-R BT.2020, white D65")
+
+    OPT(profile, CJ2K_PROFILE_NONE, 0, CJ2K_PROFILE_DICOM_HT_RPCL, "profile: sets what it fixes, refuses what contradicts it"),
+        VAL(profile, "none",              CJ2K_PROFILE_NONE,              "no restriction beyond Part 1"),
+        VAL(profile, "profile0",          CJ2K_PROFILE_0,                 "Profile-0"),
+        VAL(profile, "profile1",          CJ2K_PROFILE_1,                 "Profile-1"),
+        VAL(profile, "cinema2k",          CJ2K_PROFILE_CINEMA_2K,         "Digital Cinema, up to 2048x1080"),
+        VAL(profile, "cinema4k",          CJ2K_PROFILE_CINEMA_4K,         "Digital Cinema, up to 4096x2160"),
+        VAL(profile, "imf_2k",            CJ2K_PROFILE_IMF_2K,            "IMF, lossy, up to 2048x1556"),
+        VAL(profile, "imf_4k",            CJ2K_PROFILE_IMF_4K,            "IMF, lossy, up to 4096x3112"),
+        VAL(profile, "imf_8k",            CJ2K_PROFILE_IMF_8K,            "IMF, lossy, up to 8192x6224"),
+        VAL(profile, "imf_2k_r",          CJ2K_PROFILE_IMF_2K_R,          "IMF, reversible, up to 2048x1556"),
+        VAL(profile, "imf_4k_r",          CJ2K_PROFILE_IMF_4K_R,          "IMF, reversible, up to 4096x3112"),
+        VAL(profile, "imf_8k_r",          CJ2K_PROFILE_IMF_8K_R,          "IMF, reversible, up to 8192x6224"),
+        VAL(profile, "broadcast_single",  CJ2K_PROFILE_BROADCAST_SINGLE,  "broadcast contribution, one tile"),
+        VAL(profile, "broadcast_multi",   CJ2K_PROFILE_BROADCAST_MULTI,   "broadcast contribution, four tiles"),
+        VAL(profile, "broadcast_multi_r", CJ2K_PROFILE_BROADCAST_MULTI_R, "broadcast contribution, reversible"),
+        VAL(profile, "imf_ht",            CJ2K_PROFILE_IMF_HT,            "IMF, HTJ2K, lossy"),
+        VAL(profile, "imf_ht_r",          CJ2K_PROFILE_IMF_HT_R,          "IMF, HTJ2K, reversible"),
+        VAL(profile, "dicom_ht",          CJ2K_PROFILE_DICOM_HT,          "DICOM, HTJ2K, lossy or lossless"),
+        VAL(profile, "dicom_ht_r",        CJ2K_PROFILE_DICOM_HT_R,        "DICOM, HTJ2K, lossless"),
+        VAL(profile, "dicom_ht_rpcl",     CJ2K_PROFILE_DICOM_HT_RPCL,     "DICOM, HTJ2K, lossless, RPCL"),
+    OPT(main_level, 0, 0, 11, "main level of IMF and broadcast"),
+        VAL(main_level, "auto", 0, "the lowest that fits"),
+    OPT(sub_level, -1, -1, 9, "sub level of IMF"),
+        VAL(sub_level, "auto", -1, "the lowest that fits"),
+    OPT(cinema_rate, CJ2K_CINEMA_RATE_SAFE, 0, CJ2K_CINEMA_RATE_HFR, "what a cinema profile takes where no rate or quality is set"),
+        VAL(cinema_rate, "safe", CJ2K_CINEMA_RATE_SAFE, "230 of 250 Mbit/s"),
+        VAL(cinema_rate, "full", CJ2K_CINEMA_RATE_FULL, "250 Mbit/s"),
+        VAL(cinema_rate, "hfr",  CJ2K_CINEMA_RATE_HFR,  "500 Mbit/s, above 30 frames/s"),
+
+    OPT(coder, CJ2K_CODER_AUTO, CJ2K_CODER_AUTO, CJ2K_CODER_HT, "block coder"),
+        VAL(coder, "auto",  CJ2K_CODER_AUTO,  "what the profile says, else ebcot"),
+        VAL(coder, "ebcot", CJ2K_CODER_EBCOT, "bit-planes and the MQ coder"),
+        VAL(coder, "ht",    CJ2K_CODER_HT,    "high throughput (HTJ2K)"),
+    OPT(effort, 1, 0, 3, "time spent for quality at the same bytes"),
+    OPT(tune, CJ2K_TUNE_MSE, 0, CJ2K_TUNE_VISUAL, "what rate control keeps small"),
+        VAL(tune, "mse",    CJ2K_TUNE_MSE,    "the squared error"),
+        VAL(tune, "visual", CJ2K_TUNE_VISUAL, "the error that is seen"),
+    OPT(stop, CJ2K_STOP_EXACT, 0, CJ2K_STOP_BPI, "how far code-blocks are coded"),
+        VAL(stop, "none",  CJ2K_STOP_NONE,  "every bit-plane"),
+        VAL(stop, "exact", CJ2K_STOP_EXACT, "as far as rate control looks"),
+        VAL(stop, "pst",   CJ2K_STOP_PST,   "to the threshold of the last GOP"),
+        VAL(stop, "psb",   CJ2K_STOP_PSB,   "to the slope that fills the cap"),
+        VAL(stop, "bpi",   CJ2K_STOP_BPI,   "all blocks to the same bit-plane"),
+
+    OPT(levels, -1, -1, 32, "wavelet decomposition levels"),
+        VAL(levels, "auto", -1, "what the profile says, else 5"),
+    STR(cblk, "code-block size, WxH (default: what the profile says, else 64x64)"),
+    STR(tile, "tile size, WxH (default: one tile)"),
+    STR(precincts, "precinct sizes, highest resolution first, WxH,WxH..."),
+    OPT(progression, CJ2K_PROGRESSION_AUTO, CJ2K_PROGRESSION_AUTO, CJ2K_CPRL, "progression order"),
+        VAL(progression, "auto", CJ2K_PROGRESSION_AUTO, "what the profile says, else lrcp"),
+        VAL(progression, "lrcp", CJ2K_LRCP, "layer, resolution, component, position"),
+        VAL(progression, "rlcp", CJ2K_RLCP, "resolution, layer, component, position"),
+        VAL(progression, "rpcl", CJ2K_RPCL, "resolution, position, component, layer"),
+        VAL(progression, "pcrl", CJ2K_PCRL, "position, component, resolution, layer"),
+        VAL(progression, "cprl", CJ2K_CPRL, "component, position, resolution, layer"),
+    OPT(layers, 1, 1, 65535, "quality layers"),
+    STR(layer_rates, "compression ratio of each layer, falling; sets layers"),
+    OPT(tile_parts, CJ2K_TILE_PARTS_AUTO, CJ2K_TILE_PARTS_AUTO, CJ2K_TILE_PARTS_COMPONENT, "where a new tile-part begins"),
+        VAL(tile_parts, "auto",       CJ2K_TILE_PARTS_AUTO,       "what the profile says, else none"),
+        VAL(tile_parts, "none",       CJ2K_TILE_PARTS_NONE,       "one tile-part per tile"),
+        VAL(tile_parts, "resolution", CJ2K_TILE_PARTS_RESOLUTION, "one per resolution"),
+        VAL(tile_parts, "component",  CJ2K_TILE_PARTS_COMPONENT,  "one per component"),
+    OPT(format, -1, -1, CJ2K_FORMAT_JP2, "what a packet holds"),
+        VAL(format, "auto", -1,              "JP2 file for YUV 4:4:4 in MOV, MP4, MKV and NUT, else raw codestream"),
+        VAL(format, "j2k",  CJ2K_FORMAT_J2K, "raw codestream"),
+        VAL(format, "jp2",  CJ2K_FORMAT_JP2, "JP2 file"),
+    OPT(xyz, CJ2K_XYZ_OFF, XYZ_AUTO, CJ2K_XYZ_REC2020, "R'G'B' frames are coded as X'Y'Z' (SMPTE ST 428-1): the primaries of R'G'B'"),
+        VAL(xyz, "auto",    XYZ_AUTO,         "as the frames say"),
+        VAL(xyz, "off",     CJ2K_XYZ_OFF,     "frames are coded as they are"),
+        VAL(xyz, "rec709",  CJ2K_XYZ_REC709,  "ITU-R BT.709, white D65"),
+        VAL(xyz, "p3d65",   CJ2K_XYZ_P3D65,   "P3 with white D65"),
+        VAL(xyz, "p3dci",   CJ2K_XYZ_P3DCI,   "P3 with the white of DCI projectors"),
+        VAL(xyz, "rec2020", CJ2K_XYZ_REC2020, "ITU-R BT.2020, white D65"),
+    STR(comment, "text of the COM marker segment (default: libcj2k and its version)"),
+
+    STR(device, "auto (default), cpu, cuda, or cuda: and devices separated by ','"),
+    OPT(gop, 0, 0, 64, "frames that go through each stage together (0 = chosen)"),
+    OPT(async_depth, 0, 0, 64, "frames accepted before the first packet (0 = chosen)"),
+    STR(stats_file, "write a line of JSON about each frame to this file"),
     { "cj2k-params", "any parameters of libcj2k, key=value:key=value; they come last", OFFSET(cj2k_params), AV_OPT_TYPE_DICT, { 0 }, 0, 0, VE },
     { NULL }
 };
@@ -2032,36 +1832,52 @@ static const AVCodecHWConfigInternal *const cj2k_hw_configs[] = {
 };
 #endif
 
-#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100) || LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 0, 100) /* 7.1 writes into it */
-const
-#endif
-FFCodec ff_j2k_cuda_encoder = {
-    .p.name         = "j2k_cuda",
-    CODEC_LONG_NAME("libcj2k JPEG 2000"),
-    .p.type         = AVMEDIA_TYPE_VIDEO,
-    .p.id           = AV_CODEC_ID_JPEG2000,
-    .p.capabilities = AV_CODEC_CAP_DR1 | AV_CODEC_CAP_DELAY | AV_CODEC_CAP_HYBRID |
-                      AV_CODEC_CAP_OTHER_THREADS | AV_CODEC_CAP_ENCODER_FLUSH |
-                      AV_CODEC_CAP_ENCODER_REORDERED_OPAQUE,
-    .caps_internal  = FF_CODEC_CAP_INIT_THREADSAFE | FF_CODEC_CAP_INIT_CLEANUP |
-                      FF_CODEC_CAP_AUTO_THREADS | FF_CODEC_CAP_ICC_PROFILES,
-    .priv_data_size = sizeof(CJ2KContext),
-    .init           = cj2k_init,
-    FF_CODEC_RECEIVE_PACKET_CB(cj2k_receive_packet),
-    .close          = cj2k_close,
-    .flush          = cj2k_flush,
-    .defaults       = cj2k_defaults,
-    CODEC_PIXFMTS_ARRAY(cj2k_pix_fmts),
 #if CONFIG_CUDA
-    .hw_configs     = cj2k_hw_configs,
+#define HW_CONFIGS .hw_configs = cj2k_hw_configs,
+#else
+#define HW_CONFIGS
 #endif
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100) /* 7.1 on */
-    .color_ranges   = AVCOL_RANGE_MPEG | AVCOL_RANGE_JPEG,
-    .get_supported_config = cj2k_get_supported_config,
+#define CONFIG .get_supported_config = cj2k_get_supported_config, \
+               .color_ranges = AVCOL_RANGE_MPEG | AVCOL_RANGE_JPEG,
+#else
+#define CONFIG
 #endif
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 15, 100) /* 8.1 on */
-    .alpha_modes    = AVALPHA_MODE_STRAIGHT | AVALPHA_MODE_PREMULTIPLIED,
+#define ALPHA_MODES .alpha_modes = AVALPHA_MODE_STRAIGHT | AVALPHA_MODE_PREMULTIPLIED,
+#else
+#define ALPHA_MODES
 #endif
-    .p.priv_class   = &cj2k_class,
-    .p.wrapper_name = "cj2k",
+#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100) || LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 0, 100)
+#define CONST_CODEC const
+#else /* 7.1 writes into it */
+#define CONST_CODEC
+#endif
+
+#define CJ2K_ENCODER(name_, symbol) \
+CONST_CODEC FFCodec symbol = { \
+    .p.name         = name_, \
+    CODEC_LONG_NAME("libcj2k JPEG 2000"), \
+    .p.type         = AVMEDIA_TYPE_VIDEO, \
+    .p.id           = AV_CODEC_ID_JPEG2000, \
+    .p.capabilities = AV_CODEC_CAP_DR1 | AV_CODEC_CAP_DELAY | AV_CODEC_CAP_HYBRID | \
+                      AV_CODEC_CAP_OTHER_THREADS | AV_CODEC_CAP_ENCODER_FLUSH | \
+                      AV_CODEC_CAP_ENCODER_REORDERED_OPAQUE, \
+    .caps_internal  = FF_CODEC_CAP_INIT_THREADSAFE | FF_CODEC_CAP_INIT_CLEANUP | \
+                      FF_CODEC_CAP_AUTO_THREADS | FF_CODEC_CAP_ICC_PROFILES, \
+    .priv_data_size = sizeof(CJ2KContext), \
+    .init           = cj2k_init, \
+    FF_CODEC_RECEIVE_PACKET_CB(cj2k_receive_packet), \
+    .close          = cj2k_close, \
+    .flush          = cj2k_flush, \
+    .defaults       = cj2k_defaults, \
+    CODEC_PIXFMTS_ARRAY(cj2k_pix_fmts), \
+    HW_CONFIGS \
+    CONFIG \
+    ALPHA_MODES \
+    .p.priv_class   = &cj2k_class, \
+    .p.wrapper_name = "cj2k", \
 };
+
+CJ2K_ENCODER("j2k_cuda", ff_j2k_cuda_encoder)
+CJ2K_ENCODER("libcj2k",  ff_libcj2k_encoder)

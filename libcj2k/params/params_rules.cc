@@ -419,6 +419,16 @@ Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log&
             most == cap ? "" : " less 6 (the comment is empty)");
 }
 
+// Where no cap is set, what PST, PSB and BPI stop at is missing.
+static void warn_of_stop(const cj2k_params& p, const Log& log) {
+  if (p.stop <= CJ2K_STOP_EXACT || p.target_bytes != 0 || p.max_frame_bytes != 0 ||
+      p.max_component_bytes != 0 || p.num_layer_rates != 0) {
+    return;
+  }
+  log.print(CJ2K_LOG_WARNING, "stop %s is ignored: it needs a rate or a cap; without one it is %s",
+            value_name("stop", p.stop), p.lossless ? "none" : "exact");
+}
+
 Status apply_param_rules(cj2k_params* p, const Log& log) {
   CJ2K_TRY(apply_profile(p, log));
   CJ2K_TRY(check_coder(*p, log));
@@ -442,6 +452,7 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
                     p->effort, p->device);
   }
   if (devices.kind == DeviceList::kCpu) choose_depth(p, false, 0);
+  warn_of_stop(*p, log);
   return Status::kOk;
 }
 

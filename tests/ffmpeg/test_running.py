@@ -29,8 +29,9 @@ def ten_bit_packets(pytestconfig, ten_bit_frames):
 
 @pytest.mark.parametrize("options", """-threads 1 | -threads 2 | -threads 7 | -gop 1 | -gop 4 | -async_depth 1 |
     -async_depth 8 | -flags +low_delay | -device cpu | -device auto | -stop none | -gop 3 -threads 3 |
-    -gop 4 -async_depth 3 | -gop 2 -flags +low_delay | -tier1 classic | -tier1 cibo | -tier1 fused |
-    -stop exact -stop_margin 0""".split("|"), ids=str.strip)
+    -gop 4 -async_depth 3 | -gop 2 -flags +low_delay | -cj2k-params tier1=classic |
+    -cj2k-params tier1=cibo | -cj2k-params tier1=fused |
+    -stop exact -cj2k-params stop_margin=0""".split("|"), ids=str.strip)
 def test_running_option_changes_no_byte(ff, ten_bit_frames, ten_bit_packets, options):
     assert ff.packets(*options.split(), frames=ten_bit_frames, **TEN_BIT) == ten_bit_packets
 

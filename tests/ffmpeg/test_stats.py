@@ -42,7 +42,7 @@ def encoder_lines(log):
     (("-b:v", "12M", "-maxrate", "8M"), "40000 bytes a frame at 25/1 fps (8.0 Mbit/s), cpu, 2 threads"),
     (("-lossless", 1), "lossless, cpu, 2 threads"),
     (("-layer_rates", "20,10"), "layer_rates 20,10, cpu, 2 threads"),
-    (("-compression_level", 10), "11520 bytes a frame at 25/1 fps (2.3 Mbit/s), cpu, 2 threads")])
+    (("-qfactor", 50), "qfactor 50, cpu, 2 threads")])
 def test_one_line_at_open(ff, options, says):
     lines = encoder_lines(ff.encode("-device", "cpu", "-threads", 2, *options, log="info", **SIZE).log)
     assert lines[0] == says and len(lines) == 2, lines
@@ -53,7 +53,7 @@ def test_rate_of_digital_cinema_at_open(ff):
     assert lines[0] == "1302083 bytes a frame at 24/1 fps (250.0 Mbit/s), cpu, 1 thread", lines
 
 
-@pytest.mark.parametrize("options, how", [((), "estimated before rounding and clipping"), (("-measure_mse", 1), "measured"),
+@pytest.mark.parametrize("options, how", [((), "estimated before rounding and clipping"), (("-cj2k-params", "measure_mse=1"), "measured"),
                                           (("-flags", "+psnr"), "measured")], ids=lambda x: str(x))
 def test_summary_at_close(ff, tmp_path, options, how):
     frames = smooth("rgb24", W, H, 1) + noise("rgb24", W, H, 2)
@@ -108,7 +108,7 @@ def test_summary_and_stats_after_an_error(ff, tmp_path):
 
 def test_stats_file(ff, tmp_path):
     frames = noise("yuv422p10le", W, H, 3)
-    packets = ff.packets("-b:v", "8M", "-measure_mse", 1, "-stats_file", tmp_path / "s.json", fmt="yuv422p10le",
+    packets = ff.packets("-b:v", "8M", "-cj2k-params", "measure_mse=1", "-stats_file", tmp_path / "s.json", fmt="yuv422p10le",
                          frames=frames, **SIZE)
     stats = lines_of(tmp_path / "s.json")
     assert [s["frame"] for s in stats] == [s["pts"] for s in stats] == [0, 1, 2]
