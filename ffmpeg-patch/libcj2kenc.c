@@ -63,7 +63,7 @@
 #include "codec_internal.h"
 #include "encode.h"
 #include "hwconfig.h"
-#include "version.h" /* defines LIBAVCODEC_VERSION_INT, which would be 0 in #if without it */
+#include "version.h" /* LIBAVCODEC_VERSION_INT would be 0 without it */
 #if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(62, 0, 100) /* until 7.1 */
 #include "packet_internal.h"
 #define ff_encode_add_stats_side_data ff_side_data_set_encoder_stats
@@ -79,7 +79,8 @@
 #ifndef CODEC_PIXFMTS_ARRAY /* 5.1, 7.1 */
 #define CODEC_PIXFMTS_ARRAY(array) .p.pix_fmts = (array)
 #endif
-#ifndef FF_CODEC_CAP_INIT_THREADSAFE /* the default from 7.1 on; the bit now means the opposite */
+/* The default from 7.1 on; the bit now means the opposite. */
+#ifndef FF_CODEC_CAP_INIT_THREADSAFE
 #define FF_CODEC_CAP_INIT_THREADSAFE 0
 #endif
 #ifndef FF_CODEC_CAP_ICC_PROFILES /* 5.1 */
@@ -107,15 +108,20 @@
 
 /* The formats whose samples the library can read in place with a shift, at their own depth. */
 static const enum AVPixelFormat cj2k_pix_fmts[] = {
-    AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV440P,
+    AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P,
+    AV_PIX_FMT_YUV440P,
     AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV410P,
-#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100) /* without color_ranges, these keep full range as it is */
-    AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P, AV_PIX_FMT_YUVJ440P,
+#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100)
+    /* without color_ranges, these keep full range as it is */
+    AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P,
+    AV_PIX_FMT_YUVJ440P,
     AV_PIX_FMT_YUVJ411P,
 #endif
     AV_PIX_FMT_YUV420P9,  AV_PIX_FMT_YUV422P9,  AV_PIX_FMT_YUV444P9,
-    AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10, AV_PIX_FMT_YUV440P10,
-    AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV444P12, AV_PIX_FMT_YUV440P12,
+    AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10,
+    AV_PIX_FMT_YUV440P10,
+    AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV444P12,
+    AV_PIX_FMT_YUV440P12,
     AV_PIX_FMT_YUV420P14, AV_PIX_FMT_YUV422P14, AV_PIX_FMT_YUV444P14,
     AV_PIX_FMT_YUV420P16, AV_PIX_FMT_YUV422P16, AV_PIX_FMT_YUV444P16,
     AV_PIX_FMT_YUVA420P,   AV_PIX_FMT_YUVA422P,   AV_PIX_FMT_YUVA444P,
@@ -136,12 +142,15 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_YUV444P10MSB, AV_PIX_FMT_YUV444P12MSB,
 #endif
     AV_PIX_FMT_NV42, AV_PIX_FMT_NV20,
-    AV_PIX_FMT_YUYV422, AV_PIX_FMT_UYVY422, AV_PIX_FMT_YVYU422, AV_PIX_FMT_Y210, AV_PIX_FMT_AYUV64,
+    AV_PIX_FMT_YUYV422, AV_PIX_FMT_UYVY422, AV_PIX_FMT_YVYU422, AV_PIX_FMT_Y210,
+    AV_PIX_FMT_AYUV64,
 #ifdef AV_PIX_FMT_Y212 /* 6.0 */
-    AV_PIX_FMT_Y212, AV_PIX_FMT_XV30, AV_PIX_FMT_XV36, AV_PIX_FMT_VUYA, AV_PIX_FMT_VUYX,
+    AV_PIX_FMT_Y212, AV_PIX_FMT_XV30, AV_PIX_FMT_XV36, AV_PIX_FMT_VUYA,
+    AV_PIX_FMT_VUYX,
 #endif
 #ifdef AV_PIX_FMT_XV48 /* 8.0 */
-    AV_PIX_FMT_AYUV, AV_PIX_FMT_UYVA, AV_PIX_FMT_VYU444, AV_PIX_FMT_V30X, AV_PIX_FMT_Y216,
+    AV_PIX_FMT_AYUV, AV_PIX_FMT_UYVA, AV_PIX_FMT_VYU444, AV_PIX_FMT_V30X,
+    AV_PIX_FMT_Y216,
     AV_PIX_FMT_XV48,
 #endif
     AV_PIX_FMT_RGB24, AV_PIX_FMT_BGR24,
@@ -150,16 +159,19 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_X2RGB10, AV_PIX_FMT_X2BGR10,
     AV_PIX_FMT_RGB48, AV_PIX_FMT_BGR48, AV_PIX_FMT_RGBA64, AV_PIX_FMT_BGRA64,
     AV_PIX_FMT_XYZ12,
-    AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP9, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12, AV_PIX_FMT_GBRP14,
+    AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP9, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12,
+    AV_PIX_FMT_GBRP14,
     AV_PIX_FMT_GBRP16,
-    AV_PIX_FMT_GBRAP, AV_PIX_FMT_GBRAP10, AV_PIX_FMT_GBRAP12, AV_PIX_FMT_GBRAP16,
+    AV_PIX_FMT_GBRAP, AV_PIX_FMT_GBRAP10, AV_PIX_FMT_GBRAP12,
+    AV_PIX_FMT_GBRAP16,
 #ifdef AV_PIX_FMT_GBRAP14
     AV_PIX_FMT_GBRAP14,
 #endif
 #ifdef AV_PIX_FMT_GBRP10MSB
     AV_PIX_FMT_GBRP10MSB, AV_PIX_FMT_GBRP12MSB,
 #endif
-    AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY12, AV_PIX_FMT_GRAY14,
+    AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY12,
+    AV_PIX_FMT_GRAY14,
     AV_PIX_FMT_GRAY16, AV_PIX_FMT_YA8, AV_PIX_FMT_YA16,
 #if CONFIG_CUDA
     AV_PIX_FMT_CUDA, /* with any sw_format of this list */
@@ -169,7 +181,7 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
 
 /* What a packet gets from its frame. The time stamps are not here: libcj2k carries them. */
 typedef struct FrameProps {
-    uintptr_t number; ///< number of the frame, which is also its cj2k_frame.opaque
+    uintptr_t number; ///< of the frame
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
     void *opaque;
     AVBufferRef *opaque_ref;
@@ -182,28 +194,28 @@ typedef struct CJ2KContext {
     const AVClass *class;
 
     cj2k_encoder *encoder;
-    enum AVPixelFormat sw_format; ///< format of the samples, also of those in CUDA frames
+    enum AVPixelFormat sw_format; ///< of the samples, also in CUDA frames
     const AVPixFmtDescriptor *desc; ///< descriptor of sw_format
-    void *cuda_context;     ///< CUcontext of the frames; NULL for frames in system memory
+    void *cuda_context;     ///< of the frames; NULL: in system memory
     AVFifo *props;          ///< FrameProps of the frames in flight, in order
-    AVFrame *frame;         ///< the next frame to send; empty while there is none
+    AVFrame *frame;         ///< the next to send; empty: none
     uintptr_t frame_number; ///< number of the next frame, from 0
     int draining;
-    int fields;             ///< codestreams of a frame: 2 if each field has its own, else 1
+    int fields;             ///< codestreams of a frame, 1 or 2
     int bottom_first;       ///< the first field has the lines 1, 3, 5, ...
     int field;              ///< field of `frame` to send next, in order of time
-    cj2k_packet first;      ///< first field of the packet that waits for the second; slot NULL: none
+    cj2k_packet first;      ///< a first field; slot NULL: none
     cj2k_stats first_stats;
     int warned_interlaced;
     int opening;            ///< the library's errors wait for explain_error()
     cj2k_params params;     ///< what the encoder was opened with
-    cj2k_params used;       ///< the parameters of the open encoder, with each "chosen" replaced
-    FILE *stats;            ///< the open stats_file; NULL: none, or writing to it has failed
+    cj2k_params used;       ///< the same with each "chosen" replaced
+    FILE *stats;            ///< the open stats_file; NULL: none
     int64_t stats_bytes;    ///< bytes of the complete lines in it
 
     AVBufferRef *icc;       ///< ICC profile of the first frame; NULL: none
     int warned_icc;
-    enum AVPixelFormat fitting[FF_ARRAY_ELEMS(cj2k_pix_fmts)]; ///< list_formats()
+    enum AVPixelFormat fitting[FF_ARRAY_ELEMS(cj2k_pix_fmts)];
 
     /* The options, with the names of the library's parameters. */
     int lossless, qfactor, profile, main_level, sub_level, cinema_rate;
@@ -668,11 +680,12 @@ static int set_params(AVCodecContext *avctx, cj2k_params *p)
  * @return the rate; its num is 0 if there is none */
 static AVRational frame_rate(const AVCodecContext *avctx)
 {
-    AVRational rate = avctx->framerate;
+    const AVRational most = { MAX_TIME_BASE_RATE, 1 }, none = { 0, 1 };
+    const AVRational rate = av_inv_q(avctx->time_base);
 
-    if (rate.num <= 0 || rate.den <= 0)
-        rate = av_inv_q(avctx->time_base);
-    return rate.num > 0 && rate.den > 0 ? rate : (AVRational) { 0, 1 };
+    if (avctx->framerate.num > 0 && avctx->framerate.den > 0)
+        return avctx->framerate;
+    return rate.num > 0 && rate.den > 0 && av_cmp_q(rate, most) <= 0 ? rate : none;
 }
 
 /* The rate of the codestreams: of the frames or of the fields. */
@@ -687,14 +700,11 @@ static AVRational codestream_rate(const AVCodecContext *avctx)
 static int set_profile(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const AVRational rate = frame_rate(avctx);
     int ret;
 
     p->profile_strict = avctx->strict_std_compliance > FF_COMPLIANCE_UNOFFICIAL;
-    if (av_cmp_q(rate, (AVRational) { MAX_TIME_BASE_RATE, 1 }) <= 0 || avctx->framerate.num > 0) {
-        p->frame_rate_num = codestream_rate(avctx).num;
-        p->frame_rate_den = codestream_rate(avctx).den;
-    }
+    p->frame_rate_num = codestream_rate(avctx).num;
+    p->frame_rate_den = codestream_rate(avctx).den;
     if (avctx->profile != PROFILE_UNKNOWN && avctx->profile != PROFILE_NO_RESTRICTION &&
         (ret = map_status(cj2k_params_set_rsiz(p, avctx->profile))) < 0)
         return ret;
@@ -714,36 +724,14 @@ static int set_profile(AVCodecContext *avctx, cj2k_params *p)
     return 0;
 }
 
-/* Computes the bytes of one codestream at `bits_per_second`, rounded down. */
-static int bytes_per_codestream(AVCodecContext *avctx, const char *option,
-                                int64_t bits_per_second, int64_t *bytes)
+/* The bytes of one codestream at `bits_per_second`, rounded down; 0 if there is no such rate. */
+static int64_t bytes_per_codestream(const AVCodecContext *avctx, int64_t bits_per_second)
 {
-    const CJ2KContext *s = avctx->priv_data;
-    const AVRational rate = frame_rate(avctx), codestreams = codestream_rate(avctx);
+    const AVRational rate = codestream_rate(avctx);
 
-    if (bits_per_second <= 0)
+    if (bits_per_second <= 0 || !rate.num)
         return 0;
-    if (!rate.num) {
-        av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" needs a frame rate: neither framerate nor "
-               "time_base is set\n", option, bits_per_second);
-        return AVERROR(EINVAL);
-    }
-    if ((avctx->framerate.num <= 0 || avctx->framerate.den <= 0) &&
-        av_cmp_q(rate, (AVRational) { MAX_TIME_BASE_RATE, 1 }) > 0) {
-        av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" needs a frame rate: set framerate; time_base "
-               "%d/%d is too fine to be the duration of a frame (more than %d frames per "
-               "second)\n", option, bits_per_second, avctx->time_base.num, avctx->time_base.den,
-               MAX_TIME_BASE_RATE);
-        return AVERROR(EINVAL);
-    }
-    *bytes = av_rescale_rnd(bits_per_second, codestreams.den, 8LL * codestreams.num,
-                            AV_ROUND_DOWN);
-    if (*bytes < 1) {
-        av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" is less than one byte per %s at %d/%d "
-               "frames per second\n", option, bits_per_second, picture_name(s), rate.num, rate.den);
-        return AVERROR(EINVAL);
-    }
-    return 0;
+    return FFMAX(av_rescale_rnd(bits_per_second, rate.den, 8LL * rate.num, AV_ROUND_DOWN), 1);
 }
 
 static int64_t component_samples(const cj2k_params *p, int c)
@@ -760,35 +748,22 @@ static int64_t frame_cap(const cj2k_params *p)
     return FFMIN(p->target_bytes, p->max_frame_bytes);
 }
 
-/* Every frame is padded to the bytes of minrate, so that minrate = maxrate is a constant rate. */
-static int set_min_rate(AVCodecContext *avctx, cj2k_params *p)
-{
-    int64_t bytes = 0, cap = FFMIN(avctx->bit_rate    > 0 ? avctx->bit_rate    : INT64_MAX,
-                                   avctx->rc_max_rate > 0 ? avctx->rc_max_rate : INT64_MAX);
-    int ret = bytes_per_codestream(avctx, "minrate", avctx->rc_min_rate, &bytes);
-
-    if (ret < 0)
-        return ret;
-    if (avctx->rc_min_rate > cap) {
-        av_log(avctx, AV_LOG_ERROR, "minrate %"PRId64" is above %s %"PRId64"\n",
-               (int64_t)avctx->rc_min_rate, cap == avctx->bit_rate ? "b" : "maxrate", cap);
-        return AVERROR(EINVAL);
-    }
-    p->min_frame_bytes = bytes;
-    return 0;
-}
-
 static int set_rate(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    int ret;
+    const int64_t any = FFMAX(FFMAX(avctx->bit_rate, avctx->rc_max_rate),
+                              FFMAX(avctx->rc_min_rate, s->max_component_rate));
 
-    if ((ret = bytes_per_codestream(avctx, "b", avctx->bit_rate, &p->target_bytes)) < 0 ||
-        (ret = bytes_per_codestream(avctx, "maxrate", avctx->rc_max_rate, &p->max_frame_bytes)) < 0 ||
-        (ret = bytes_per_codestream(avctx, "max_component_rate", s->max_component_rate,
-                                    &p->max_component_bytes)) < 0 ||
-        (ret = set_min_rate(avctx, p)) < 0)
-        return ret;
+    if (any > 0 && !frame_rate(avctx).num) {
+        av_log(avctx, AV_LOG_ERROR, "b, maxrate, minrate and max_component_rate need a frame rate: set "
+               "framerate; time_base %d/%d is not set or too fine to be the duration of a frame\n",
+               avctx->time_base.num, avctx->time_base.den);
+        return AVERROR(EINVAL);
+    }
+    p->target_bytes        = bytes_per_codestream(avctx, avctx->bit_rate);
+    p->max_frame_bytes     = bytes_per_codestream(avctx, avctx->rc_max_rate);
+    p->min_frame_bytes     = bytes_per_codestream(avctx, avctx->rc_min_rate);
+    p->max_component_bytes = bytes_per_codestream(avctx, s->max_component_rate);
 
     if (avctx->flags & AV_CODEC_FLAG_QSCALE) {
         p->quality = avctx->global_quality / (double)FF_QP2LAMBDA;
@@ -922,24 +897,27 @@ static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
 /* Options of FFmpeg that mean nothing to this encoder. */
 static void warn_ignored(AVCodecContext *avctx)
 {
-    if (avctx->rc_buffer_size > 0)
-        av_log(avctx, AV_LOG_WARNING, "bufsize %d is ignored: b and maxrate are caps of every "
-               "single frame, so there is no buffer\n", avctx->rc_buffer_size);
-    if (avctx->gop_size > 1 && avctx->gop_size != LAVC_GOP_SIZE)
-        av_log(avctx, AV_LOG_WARNING, "g %d is ignored: every frame is a key frame\n",
-               avctx->gop_size);
-    if (avctx->max_b_frames > 0)
-        av_log(avctx, AV_LOG_WARNING, "bf %d is ignored: every frame is a key frame\n",
-               avctx->max_b_frames);
+    const int gop = avctx->gop_size == LAVC_GOP_SIZE ? 0 : avctx->gop_size;
+    const struct {
+        const char *name;
+        int64_t value, least;
+        const char *why;
+    } options[] = {
+        { "bufsize", avctx->rc_buffer_size, 1, "b and maxrate are caps of every single frame" },
+        { "g", gop, 2, "every frame is a key frame" },
+        { "bf", avctx->max_b_frames, 1, "every frame is a key frame" },
+        { "slices", avctx->slices, 1, "JPEG 2000 has none; use tile or tile_parts" },
+        { "compression_level", avctx->compression_level, 1, "layer_rates of twice the number is the "
+          "same ratio" },
+    };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(options); i++)
+        if (options[i].value >= options[i].least)
+            av_log(avctx, AV_LOG_WARNING, "%s %"PRId64" is ignored: %s\n", options[i].name,
+                   options[i].value, options[i].why);
     if (avctx->flags & (AV_CODEC_FLAG_PASS1 | AV_CODEC_FLAG_PASS2))
         av_log(avctx, AV_LOG_WARNING, "pass is ignored: every frame is fitted into its own bytes, "
                "in one pass\n");
-    if (avctx->slices > 0)
-        av_log(avctx, AV_LOG_WARNING, "slices %d is ignored: JPEG 2000 has no slices; use tile or "
-               "tile_parts\n", avctx->slices);
-    if (avctx->compression_level > 0)
-        av_log(avctx, AV_LOG_WARNING, "compression_level %d is ignored: libopenjpeg's ratio of it is "
-               "layer_rates %"PRId64"\n", avctx->compression_level, (int64_t)2 * avctx->compression_level);
 }
 
 /* Tells muxers which profile and level were written, and the highest bit rate. */
@@ -1005,8 +983,7 @@ static void explain_error(AVCodecContext *avctx)
     cj2k_last_error(NULL, &e);
     for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++) {
         const int64_t bits = rates[i].bits_per_second;
-        const int64_t bytes = bits > 0 ? av_rescale_rnd(bits, codestreams.den, 8LL * codestreams.num,
-                                                        AV_ROUND_DOWN) : 0;
+        const int64_t bytes = bytes_per_codestream(avctx, bits);
 
         /* cj2k-params can have set other bytes than those of the option. */
         if (!bytes || strcmp(e.param, rates[i].param) || e.value && e.value != bytes)

@@ -79,8 +79,8 @@ def test_what_lossless_contradicts(ff, options, says):
 
 
 @pytest.mark.parametrize("options, says", [
-    (("-minrate", "20M", "-maxrate", "10M"), "minrate 20000000 is above maxrate 10000000"),
-    (("-minrate", "20M", "-b:v", "10M", "-maxrate", "30M"), "minrate 20000000 is above b 10000000")])
+    (("-minrate", "20M", "-maxrate", "10M"), "; minrate 20000000 is min_frame_bytes 100000 at 25/1 fps"),
+    (("-minrate", "20M", "-b:v", "10M", "-maxrate", "30M"), "; minrate 20000000 is min_frame_bytes 100000 at 25/1 fps")])
 def test_minrate_above_the_cap(ff, options, says):
     ff.check_refused(*options, says=[says])
 
