@@ -21,8 +21,8 @@
 
 /**
  * @file
- * JPEG 2000 encoder "libcj2k", which is also "j2k_cuda". One file for FFmpeg 5.1, 7.1, 8.1 and 9.0.
- */
+ * JPEG 2000 encoder "libcj2k", which is also "j2k_cuda". One file for
+ * FFmpeg 5.1, 7.1, 8.1 and 9.0. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -90,14 +90,15 @@
 /* The largest packet that ff_get_encode_buffer() gives. */
 #define MAX_PACKET_BYTES (INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE)
 
-/* The highest frame rate that is believed if it comes from time_base alone. Clocks are finer. */
+/* The highest frame rate that is believed if it comes from time_base alone.
+ * Clocks are finer. */
 #define MAX_TIME_BASE_RATE 1000
 
-/* Values of AVCodecContext.profile, which is Rsiz, and .level that are no profile and no level. Not all
- * releases have the same names for them. */
-#define PROFILE_UNKNOWN         -99
-#define PROFILE_NO_RESTRICTION  0x8000
-#define LEVEL_UNKNOWN           -99
+/* Values of AVCodecContext.profile, which is Rsiz, and .level that are no
+ * profile and no level. Not all releases have the same names for them. */
+#define PROFILE_UNKNOWN        -99
+#define PROFILE_NO_RESTRICTION 0x8000
+#define LEVEL_UNKNOWN          -99
 
 /* lavc's default of gop_size, which no user has asked for. */
 #define LAVC_GOP_SIZE 12
@@ -106,7 +107,8 @@
 #error "libcj2k does not pad its packets enough to use them without a copy"
 #endif
 
-/* The formats whose samples the library can read in place with a shift, at their own depth. */
+/* The formats whose samples the library can read in place with a shift, at
+ * their own depth. */
 static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P,
     AV_PIX_FMT_YUV440P,
@@ -179,7 +181,8 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_NONE
 };
 
-/* What a packet gets from its frame. The time stamps are not here: libcj2k carries them. */
+/* What a packet gets from its frame. The time stamps are not here: libcj2k
+ * carries them. */
 typedef struct FrameProps {
     uintptr_t number; ///< of the frame
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
@@ -243,7 +246,8 @@ static const struct {
     { CJ2K_INTERNAL,      AVERROR_EXTERNAL },
 };
 
-/* Logs nothing, because the library has already logged the reason of an error. */
+/* Logs nothing, because the library has already logged the reason of an error.
+ */
 static int map_status(cj2k_status status)
 {
     for (int i = 0; i < FF_ARRAY_ELEMS(error_table); i++)
@@ -265,11 +269,14 @@ static void log_callback(void *avctx, cj2k_log_level level, const char *message)
 
     if (level == CJ2K_LOG_ERROR && s->opening)
         return;
-    av_log(avctx, (unsigned)level < FF_ARRAY_ELEMS(levels) ? levels[level] : AV_LOG_DEBUG,
+    av_log(avctx,
+           (unsigned)level < FF_ARRAY_ELEMS(levels) ? levels[level]
+                                                    : AV_LOG_DEBUG,
            "%s\n", message);
 }
 
-/* Components 1 and 2 of a YUV format can be subsampled, an alpha component cannot. */
+/* Components 1 and 2 of a YUV format can be subsampled, an alpha component
+ * cannot. */
 static int is_chroma(const AVPixFmtDescriptor *desc, int c)
 {
     return desc->nb_components >= 3 && (c == 1 || c == 2);
@@ -277,60 +284,70 @@ static int is_chroma(const AVPixFmtDescriptor *desc, int c)
 
 static int is_rgb_or_xyz(const CJ2KContext *s)
 {
-    return s->desc->flags & AV_PIX_FMT_FLAG_RGB || s->sw_format == AV_PIX_FMT_XYZ12;
+    return s->desc->flags & AV_PIX_FMT_FLAG_RGB ||
+           s->sw_format == AV_PIX_FMT_XYZ12;
 }
 
 static int is_cinema(const cj2k_params *p)
 {
-    return p->profile == CJ2K_PROFILE_CINEMA_2K || p->profile == CJ2K_PROFILE_CINEMA_4K;
+    return p->profile == CJ2K_PROFILE_CINEMA_2K ||
+           p->profile == CJ2K_PROFILE_CINEMA_4K;
 }
 
 static int is_imf(const cj2k_params *p)
 {
-    return p->profile >= CJ2K_PROFILE_IMF_2K && p->profile <= CJ2K_PROFILE_IMF_8K_R ||
-           p->profile == CJ2K_PROFILE_IMF_HT || p->profile == CJ2K_PROFILE_IMF_HT_R;
+    return p->profile >= CJ2K_PROFILE_IMF_2K &&
+               p->profile <= CJ2K_PROFILE_IMF_8K_R ||
+           p->profile == CJ2K_PROFILE_IMF_HT ||
+           p->profile == CJ2K_PROFILE_IMF_HT_R;
 }
 
 /* The value of the option xyz that stands for the primaries of the frames. */
 #define XYZ_AUTO -1
 
-/* R'G'B' in the planes of a YUV format, as decoders give it in CUDA memory, which has no other
- * planar format for it: G, B, R. */
+/* R'G'B' in the planes of a YUV format, as decoders give it in CUDA memory,
+ * which has no other planar format for it: G, B, R. */
 static int is_gbr_in_yuv(const AVCodecContext *avctx)
 {
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s           = avctx->priv_data;
     const AVPixFmtDescriptor *desc = s->desc;
 
-    return s->xyz && avctx->colorspace == AVCOL_SPC_RGB && desc->nb_components == 3 &&
-           !(desc->flags & AV_PIX_FMT_FLAG_RGB) && s->sw_format != AV_PIX_FMT_XYZ12 &&
-           !desc->log2_chroma_w && !desc->log2_chroma_h;
+    return s->xyz && avctx->colorspace == AVCOL_SPC_RGB &&
+           desc->nb_components == 3 && !(desc->flags & AV_PIX_FMT_FLAG_RGB) &&
+           s->sw_format != AV_PIX_FMT_XYZ12 && !desc->log2_chroma_w &&
+           !desc->log2_chroma_h;
 }
 
-/* Finds the format of the samples. For CUDA frames it is the sw_format of their pool. */
+/* Finds the format of the samples. For CUDA frames it is the sw_format of their
+ * pool. */
 static int set_format(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
-    int known = 0;
+    int known      = 0;
 
     s->sw_format = avctx->pix_fmt;
     if (avctx->pix_fmt == AV_PIX_FMT_CUDA) {
         if (!avctx->hw_frames_ctx) {
-            av_log(avctx, AV_LOG_ERROR, "pixel format cuda needs hw_frames_ctx\n");
+            av_log(avctx, AV_LOG_ERROR,
+                   "pixel format cuda needs hw_frames_ctx\n");
             return AVERROR(EINVAL);
         }
-        s->sw_format = ((AVHWFramesContext *)avctx->hw_frames_ctx->data)->sw_format;
+        s->sw_format =
+            ((AVHWFramesContext *)avctx->hw_frames_ctx->data)->sw_format;
         for (int i = 0; cj2k_pix_fmts[i] != AV_PIX_FMT_NONE; i++)
             known |= cj2k_pix_fmts[i] == s->sw_format;
         if (!known) {
             const char *name = av_get_pix_fmt_name(s->sw_format);
-            av_log(avctx, AV_LOG_ERROR, "CUDA frames of format %s are not supported\n",
+            av_log(avctx, AV_LOG_ERROR,
+                   "CUDA frames of format %s are not supported\n",
                    name ? name : "(unknown)");
             return AVERROR(EINVAL);
         }
     }
     s->desc = av_pix_fmt_desc_get(s->sw_format);
     if (!s->desc) {
-        av_log(avctx, AV_LOG_ERROR, "pixel format %d is unknown\n", s->sw_format);
+        av_log(avctx, AV_LOG_ERROR, "pixel format %d is unknown\n",
+               s->sw_format);
         return AVERROR_BUG;
     }
     return 0;
@@ -341,41 +358,45 @@ static int set_param(cj2k_params *p, const char *key, const char *value)
     return value ? map_status(cj2k_params_set(p, key, value)) : 0;
 }
 
-/* The bits of a sample that are coded. Decoders put 9 to 15 bits into the upper bits of a 16-bit
- * format if there is no format of that depth, and say how many they are. In CUDA memory, nothing
- * could check that the other bits are free. */
+/* The bits of a sample that are coded. Decoders put 9 to 15 bits into the upper
+ * bits of a 16-bit format if there is no format of that depth, and say how many
+ * they are. In CUDA memory, nothing could check that the other bits are free.
+ */
 static int coded_depth(AVCodecContext *avctx)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const int depth = s->desc->comp[0].depth;
-    const int bits  = avctx->bits_per_raw_sample;
+    const int depth      = s->desc->comp[0].depth;
+    const int bits       = avctx->bits_per_raw_sample;
 
-    if (depth != 16 || bits < 1 || bits >= depth || avctx->pix_fmt == AV_PIX_FMT_CUDA)
+    if (depth != 16 || bits < 1 || bits >= depth ||
+        avctx->pix_fmt == AV_PIX_FMT_CUDA)
         return depth;
-    av_log(avctx, AV_LOG_INFO, "coding the upper %d bits of %s, as bits_per_raw_sample says "
-           "(-bits_per_raw_sample %d: all)\n", bits, s->desc->name, depth);
+    av_log(avctx, AV_LOG_INFO,
+           "coding the upper %d bits of %s, as bits_per_raw_sample says "
+           "(-bits_per_raw_sample %d: all)\n",
+           bits, s->desc->name, depth);
     return bits;
 }
 
 static void set_picture(AVCodecContext *avctx, cj2k_params *p)
 {
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s           = avctx->priv_data;
     const AVPixFmtDescriptor *desc = s->desc;
 
     avctx->bits_per_raw_sample = coded_depth(avctx);
-    p->width          = avctx->width;
-    p->height         = avctx->height;
-    p->num_components = desc->nb_components;
-    p->alpha          = !!(desc->flags & AV_PIX_FMT_FLAG_ALPHA);
+    p->width                   = avctx->width;
+    p->height                  = avctx->height;
+    p->num_components          = desc->nb_components;
+    p->alpha                   = !!(desc->flags & AV_PIX_FMT_FLAG_ALPHA);
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 15, 100) /* 8.1 on */
     if (p->alpha && avctx->alpha_mode == AVALPHA_MODE_PREMULTIPLIED)
         p->alpha = 2;
 #endif
     for (int c = 0; c < desc->nb_components; c++) {
-        p->depth[c]        = FFMIN(desc->comp[c].depth, avctx->bits_per_raw_sample);
+        p->depth[c] = FFMIN(desc->comp[c].depth, avctx->bits_per_raw_sample);
         p->source_depth[c] = desc->comp[c].depth;
-        p->dx[c]    = is_chroma(desc, c) ? 1 << desc->log2_chroma_w : 1;
-        p->dy[c]    = is_chroma(desc, c) ? 1 << desc->log2_chroma_h : 1;
+        p->dx[c]           = is_chroma(desc, c) ? 1 << desc->log2_chroma_w : 1;
+        p->dy[c]           = is_chroma(desc, c) ? 1 << desc->log2_chroma_h : 1;
     }
     if (desc->nb_components < 3)
         p->colorspace = CJ2K_COLOR_GRAY;
@@ -385,29 +406,36 @@ static void set_picture(AVCodecContext *avctx, cj2k_params *p)
         p->colorspace = is_rgb_or_xyz(s) ? CJ2K_COLOR_SRGB : CJ2K_COLOR_SYCC;
 }
 
-/* The flag ildct makes each field a picture of its own, with half of the lines. A packet holds the
- * codestreams of both, in order of time, as SMPTE ST 422 has it. */
+/* The flag ildct makes each field a picture of its own, with half of the lines.
+ * A packet holds the codestreams of both, in order of time, as SMPTE ST 422 has
+ * it. */
 static int set_fields(AVCodecContext *avctx, cj2k_params *p)
 {
-    CJ2KContext *s = avctx->priv_data;
-    const int lines = 2 << (s->desc->nb_components >= 3 ? s->desc->log2_chroma_h : 0);
+    CJ2KContext *s  = avctx->priv_data;
+    const int lines = 2 << (s->desc->nb_components >= 3 ? s->desc->log2_chroma_h
+                                                        : 0);
 
     s->fields = 1;
     if (!(avctx->flags & AV_CODEC_FLAG_INTERLACED_DCT))
         return 0;
     if (avctx->height % lines) {
-        av_log(avctx, AV_LOG_ERROR, "flags +ildct codes each field: the height of %s must be a "
-               "multiple of %d, not %d\n", s->desc->name, lines, avctx->height);
+        av_log(avctx, AV_LOG_ERROR,
+               "flags +ildct codes each field: the height of %s must be a "
+               "multiple of %d, not %d\n",
+               s->desc->name, lines, avctx->height);
         return AVERROR(EINVAL);
     }
     if (s->format == CJ2K_FORMAT_JP2) {
-        av_log(avctx, AV_LOG_ERROR, "format jp2 contradicts flags +ildct: a JP2 file has one "
+        av_log(avctx, AV_LOG_ERROR,
+               "format jp2 contradicts flags +ildct: a JP2 file has one "
                "codestream, two fields have two; use format j2k\n");
         return AVERROR(EINVAL);
     }
-    s->fields          = 2;
-    s->bottom_first    = avctx->field_order == AV_FIELD_BB || avctx->field_order == AV_FIELD_BT;
-    avctx->field_order = s->bottom_first ? AV_FIELD_BB : AV_FIELD_TT; /* as coded, as shown */
+    s->fields       = 2;
+    s->bottom_first = avctx->field_order == AV_FIELD_BB ||
+                      avctx->field_order == AV_FIELD_BT;
+    avctx->field_order = s->bottom_first ? AV_FIELD_BB
+                                         : AV_FIELD_TT; /* as coded, as shown */
     p->height /= 2;
     return 0;
 }
@@ -418,7 +446,8 @@ static const char *picture_name(const CJ2KContext *s)
     return s->fields == 2 ? "field" : "frame";
 }
 
-/* The frame that a packet of the library belongs to, and which of its fields it is. */
+/* The frame that a packet of the library belongs to, and which of its fields it
+ * is. */
 static uintptr_t frame_of(const CJ2KContext *s, const cj2k_packet *packet)
 {
     return (uintptr_t)packet->opaque / s->fields;
@@ -429,7 +458,8 @@ static int field_of(const CJ2KContext *s, const cj2k_packet *packet)
     return (uintptr_t)packet->opaque % s->fields;
 }
 
-/* What avctx says of the colours, in the words of the library: AVCOL_* and cj2k_*. */
+/* What avctx says of the colours, in the words of the library: AVCOL_* and
+ * cj2k_*. */
 typedef struct ColourName {
     int av, cj2k;
 } ColourName;
@@ -445,7 +475,8 @@ static const ColourName primaries_table[] = {
     { AVCOL_PRI_SMPTE432,    CJ2K_PRIMARIES_P3D65      },
 };
 
-/* The curve of BT.709 and its kin is taken for that of sRGB, as other writers of JP2 do. */
+/* The curve of BT.709 and its kin is taken for that of sRGB, as other writers
+ * of JP2 do. */
 static const ColourName transfer_table[] = {
     { AVCOL_TRC_UNSPECIFIED,  CJ2K_TRANSFER_SRGB    },
     { AVCOL_TRC_BT709,        CJ2K_TRANSFER_SRGB    },
@@ -481,28 +512,36 @@ static int is_yuv444(const CJ2KContext *s)
 
 /* Chooses the format, and says what a JP2 file shall say of the colours.
  *
- * A raw codestream does not tell YUV from RGB. FFmpeg's decoder takes three or four components of
- * the same size for RGB, but believes the colour space of a JP2 file. So in containers that may
- * hold JP2 files YUV 4:4:4 is written as such. AV_CODEC_FLAG_GLOBAL_HEADER tells MOV, MP4, MKV and
- * NUT from MXF, where JP2 files are wrong, and from AVI and image sequences. All else is read alike
+ * A raw codestream does not tell YUV from RGB. FFmpeg's decoder takes three or
+ * four components of the same size for RGB, but believes the colour space of a
+ * JP2 file. So in containers that may hold JP2 files YUV 4:4:4 is written as
+ * such. AV_CODEC_FLAG_GLOBAL_HEADER tells MOV, MP4, MKV and NUT from MXF, where
+ * JP2 files are wrong, and from AVI and image sequences. All else is read alike
  * from raw codestreams and from JP2 files. */
 static int set_colours(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const int primaries = find_colour(primaries_table, FF_ARRAY_ELEMS(primaries_table),
-                                      avctx->color_primaries);
-    const int transfer = find_colour(transfer_table, FF_ARRAY_ELEMS(transfer_table),
-                                     avctx->color_trc);
+    const int primaries  = find_colour(primaries_table,
+                                       FF_ARRAY_ELEMS(primaries_table),
+                                       avctx->color_primaries);
+    const int transfer   = find_colour(transfer_table,
+                                       FF_ARRAY_ELEMS(transfer_table),
+                                       avctx->color_trc);
 
     p->format = s->format;
     if (s->format < 0)
-        p->format = is_yuv444(s) && avctx->flags & AV_CODEC_FLAG_GLOBAL_HEADER && s->fields == 1 ?
-                    CJ2K_FORMAT_JP2 : CJ2K_FORMAT_J2K;
+        p->format = is_yuv444(s) &&
+                            avctx->flags & AV_CODEC_FLAG_GLOBAL_HEADER &&
+                            s->fields == 1
+                        ? CJ2K_FORMAT_JP2
+                        : CJ2K_FORMAT_J2K;
     if (p->format == CJ2K_FORMAT_JP2 && p->colorspace != CJ2K_COLOR_XYZ &&
         p->colorspace != CJ2K_COLOR_SYCC &&
         (transfer < 0 || primaries < 0 && p->colorspace == CJ2K_COLOR_SRGB)) {
-        av_log(avctx, AV_LOG_ERROR, "format jp2 has no colour space for %s %s; use format j2k, or "
-               "convert the colours\n", transfer < 0 ? "color_trc" : "color_primaries",
+        av_log(avctx, AV_LOG_ERROR,
+               "format jp2 has no colour space for %s %s; use format j2k, or "
+               "convert the colours\n",
+               transfer < 0 ? "color_trc" : "color_primaries",
                transfer < 0 ? av_color_transfer_name(avctx->color_trc)
                             : av_color_primaries_name(avctx->color_primaries));
         return AVERROR(ENOSYS);
@@ -512,45 +551,63 @@ static int set_colours(AVCodecContext *avctx, cj2k_params *p)
     return 0;
 }
 
-/* Warns where a reader will guess other colours than those that were meant. avctx->profile is
- * Rsiz. */
+/* Warns where a reader will guess other colours than those that were meant.
+ * avctx->profile is Rsiz. */
 static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const char *name = s->desc->name;
+    const char *name     = s->desc->name;
 
     if (is_yuv444(s) && p->format == CJ2K_FORMAT_J2K)
-        av_log(avctx, AV_LOG_WARNING, "A raw codestream does not say that %s is YUV: FFmpeg and "
-               "others read it as RGB from AVI and .j2k files, and without the MXF patch of j2k_cuda "
-               "from MXF. For AVI and .jp2 files use -format jp2, for MXF RGB or 4:2:2\n", name);
+        av_log(avctx, AV_LOG_WARNING,
+               "A raw codestream does not say that %s is YUV: FFmpeg and "
+               "others read it as RGB from AVI and .j2k files, and without the "
+               "MXF patch of j2k_cuda from MXF. For AVI and .jp2 files use "
+               "-format jp2, for MXF RGB or 4:2:2\n",
+               name);
     if (is_yuv444(s) && p->format == CJ2K_FORMAT_JP2 &&
         !(avctx->flags & AV_CODEC_FLAG_GLOBAL_HEADER) &&
         (avctx->color_range != AVCOL_RANGE_JPEG ||
-         avctx->colorspace != AVCOL_SPC_BT470BG && avctx->colorspace != AVCOL_SPC_SMPTE170M))
-        av_log(avctx, AV_LOG_WARNING, "A JP2 file knows YUV of full range with the matrix of BT.601 "
-               "alone, this is %s range with matrix %s: other readers than FFmpeg show other "
-               "colours\n", avctx->color_range == AVCOL_RANGE_JPEG ? "full" : "limited",
+         avctx->colorspace != AVCOL_SPC_BT470BG &&
+             avctx->colorspace != AVCOL_SPC_SMPTE170M))
+        av_log(avctx, AV_LOG_WARNING,
+               "A JP2 file knows YUV of full range with the matrix of BT.601 "
+               "alone, this is %s range with matrix %s: other readers than "
+               "FFmpeg show other colours\n",
+               avctx->color_range == AVCOL_RANGE_JPEG ? "full" : "limited",
                av_color_space_name(avctx->colorspace));
-    if (s->desc->nb_components == 4 && p->depth[0] > 10 && p->depth[0] < 16 && !is_rgb_or_xyz(s))
-        av_log(avctx, AV_LOG_WARNING, "FFmpeg takes %s for 16 bits, too dark, or for RGB%s; 10 or 16 "
-               "bits are read back\n", name, is_yuv444(s) ?
-               ", except from MXF with the MXF patch of j2k_cuda" : "");
+    if (s->desc->nb_components == 4 && p->depth[0] > 10 && p->depth[0] < 16 &&
+        !is_rgb_or_xyz(s))
+        av_log(avctx, AV_LOG_WARNING,
+               "FFmpeg takes %s for 16 bits, too dark, or for RGB%s; 10 or 16 "
+               "bits are read back\n",
+               name,
+               is_yuv444(s) ? ", except from MXF with the MXF patch of j2k_cuda"
+                            : "");
     if (s->desc->nb_components == 3 && s->desc->comp[0].depth > 8 &&
         !s->desc->log2_chroma_w && s->desc->log2_chroma_h)
-        av_log(avctx, AV_LOG_WARNING, "FFmpeg's decoder has no %s and refuses it\n", name);
+        av_log(avctx, AV_LOG_WARNING,
+               "FFmpeg's decoder has no %s and refuses it\n", name);
     if (p->colorspace == CJ2K_COLOR_XYZ &&
-        avctx->profile != CJ2K_PROFILE_CINEMA_2K && avctx->profile != CJ2K_PROFILE_CINEMA_4K)
-        av_log(avctx, AV_LOG_WARNING, "FFmpeg reads X'Y'Z' as RGB, except with the profile of digital "
+        avctx->profile != CJ2K_PROFILE_CINEMA_2K &&
+        avctx->profile != CJ2K_PROFILE_CINEMA_4K)
+        av_log(avctx, AV_LOG_WARNING,
+               "FFmpeg reads X'Y'Z' as RGB, except with the profile of digital "
                "cinema, and from MXF with the MXF patch of j2k_cuda\n");
-    /* Nobody keeps linear light in 12 bits or less: what says so there is DPX, which says it of all. */
+    /* Nobody keeps linear light in 12 bits or less: what says so there is DPX,
+     * which says it of all. */
     if (avctx->color_trc == AVCOL_TRC_LINEAR && s->xyz && p->xyz_gamma == 1)
-        av_log(avctx, AV_LOG_WARNING, "xyz takes the frames for linear light, as they say. If they are "
-               "DPX, which says so whatever it holds: -vf setparams=color_trc=bt709 for video, a LUT "
-               "for log\n");
-    else if (avctx->color_trc == AVCOL_TRC_LINEAR && s->desc->comp[0].depth == 16)
-        av_log(avctx, AV_LOG_WARNING, "The frames say that they are linear light, which has few steps "
-               "in dark tones in 16 bits. EXR: -apply_trc bt709 before -i; DPX, which says so whatever "
-               "it holds: -vf setparams=color_trc=bt709 for video\n");
+        av_log(avctx, AV_LOG_WARNING,
+               "xyz takes the frames for linear light, as they say. If they "
+               "are DPX, which says so whatever it holds: -vf "
+               "setparams=color_trc=bt709 for video, a LUT for log\n");
+    else if (avctx->color_trc == AVCOL_TRC_LINEAR &&
+             s->desc->comp[0].depth == 16)
+        av_log(avctx, AV_LOG_WARNING,
+               "The frames say that they are linear light, which has few steps "
+               "in dark tones in 16 bits. EXR: -apply_trc bt709 before -i; "
+               "DPX, which says so whatever it holds: -vf "
+               "setparams=color_trc=bt709 for video\n");
 }
 
 static const ColourName xyz_table[] = {
@@ -560,24 +617,24 @@ static const ColourName xyz_table[] = {
     { AVCOL_PRI_SMPTE432, CJ2K_XYZ_P3D65   },
 };
 
-/* The exponent that the transfer characteristic of the frames names; 0 leaves it to the library. */
+/* The exponent that the transfer characteristic of the frames names; 0 leaves
+ * it to the library. */
 static double gamma_of_frames(const AVCodecContext *avctx)
 {
-    switch (avctx->color_trc) {
-    case AVCOL_TRC_LINEAR:       return 1.0;
-    case AVCOL_TRC_GAMMA22:
-    case AVCOL_TRC_IEC61966_2_1: return 2.2;
-    case AVCOL_TRC_GAMMA28:      return 2.8;
-    case AVCOL_TRC_SMPTE428:     return 2.6;
-    default:                     return 0.0;
-    }
+    const enum AVColorTransferCharacteristic trc = avctx->color_trc;
+
+    return trc == AVCOL_TRC_LINEAR       ? 1.0 :
+           trc == AVCOL_TRC_GAMMA22      ? 2.2 :
+           trc == AVCOL_TRC_IEC61966_2_1 ? 2.2 :
+           trc == AVCOL_TRC_GAMMA28      ? 2.8 :
+           trc == AVCOL_TRC_SMPTE428     ? 2.6 : 0;
 }
 
 static int set_xyz(AVCodecContext *avctx, cj2k_params *p)
 {
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s           = avctx->priv_data;
     const AVPixFmtDescriptor *desc = s->desc;
-    const char *name = av_color_primaries_name(avctx->color_primaries);
+    const char *name    = av_color_primaries_name(avctx->color_primaries);
     const int of_frames = find_colour(xyz_table, FF_ARRAY_ELEMS(xyz_table),
                                       avctx->color_primaries);
 
@@ -586,49 +643,63 @@ static int set_xyz(AVCodecContext *avctx, cj2k_params *p)
     if (desc->nb_components != 3 ||
         (!(desc->flags & AV_PIX_FMT_FLAG_RGB) && !is_gbr_in_yuv(avctx)) ||
         s->sw_format == AV_PIX_FMT_XYZ12) {
-        av_log(avctx, AV_LOG_ERROR, "xyz needs R'G'B' frames without alpha, not %s; %sput "
-               "format=gbrp12 at the end of the filters\n", desc->name, s->sw_format == AV_PIX_FMT_XYZ12 ?
-               "leave xyz out if they are X'Y'Z', else " : "");
+        av_log(avctx, AV_LOG_ERROR,
+               "xyz needs R'G'B' frames without alpha, not %s; %sput "
+               "format=gbrp12 at the end of the filters\n",
+               desc->name,
+               s->sw_format == AV_PIX_FMT_XYZ12
+                   ? "leave xyz out if they are X'Y'Z', else "
+                   : "");
         return AVERROR(EINVAL);
     }
-    if (avctx->color_trc == AVCOL_TRC_SMPTE2084 || avctx->color_trc == AVCOL_TRC_ARIB_STD_B67) {
-        av_log(avctx, AV_LOG_ERROR, "xyz has no place for the highlights of %s: tone-map the frames "
+    if (avctx->color_trc == AVCOL_TRC_SMPTE2084 ||
+        avctx->color_trc == AVCOL_TRC_ARIB_STD_B67) {
+        av_log(avctx, AV_LOG_ERROR,
+               "xyz has no place for the highlights of %s: tone-map the frames "
                "before, for example to bt709\n",
-               avctx->color_trc == AVCOL_TRC_SMPTE2084 ? "PQ (SMPTE ST 2084)" : "HLG (ARIB STD-B67)");
+               avctx->color_trc == AVCOL_TRC_SMPTE2084 ? "PQ (SMPTE ST 2084)"
+                                                       : "HLG (ARIB STD-B67)");
         return AVERROR(EINVAL);
     }
     if (s->xyz == XYZ_AUTO && of_frames < 0) {
-        av_log(avctx, AV_LOG_ERROR, "xyz auto: the primaries of the frames are %s, none of bt709, "
-               "bt2020, smpte431, smpte432; use -xyz rec709, rec2020, p3dci or p3d65\n",
+        av_log(avctx, AV_LOG_ERROR,
+               "xyz auto: the primaries of the frames are %s, none of bt709, "
+               "bt2020, smpte431, smpte432; use -xyz rec709, rec2020, p3dci or "
+               "p3d65\n",
                name ? name : "not known");
         return AVERROR(EINVAL);
     }
-    p->xyz = s->xyz == XYZ_AUTO ? of_frames : s->xyz;
+    p->xyz       = s->xyz == XYZ_AUTO ? of_frames : s->xyz;
     p->xyz_gamma = gamma_of_frames(avctx);
-    /* Samples of fewer bits in a 16-bit format are read as 16 bits: white is at most 0.02 % off. */
+    /* Samples of fewer bits in a 16-bit format are read as 16 bits: white is at
+     * most 0.02 % off. */
     for (int c = 0; c < 3; c++) {
         p->depth[c]        = 12;
         p->source_depth[c] = desc->comp[c].depth;
     }
-    p->colorspace = CJ2K_COLOR_XYZ;
+    p->colorspace              = CJ2K_COLOR_XYZ;
     avctx->bits_per_raw_sample = 12;
     return 0;
 }
 
-/* Sets what -cj2k-params has, or checks that it has nothing that the frames say. */
+/* Sets what -cj2k-params has, or checks that it has nothing that the frames
+ * say. */
 static int set_further_params(AVCodecContext *avctx, cj2k_params *p)
 {
     static const char *const of_picture[] = {
-        "width", "height", "num_components", "depth", "source_depth", "is_signed", "dx", "dy",
+        "width", "height",       "num_components",
+        "depth", "source_depth", "is_signed",
+        "dx",    "dy",
     };
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s       = avctx->priv_data;
     const AVDictionaryEntry *e = NULL;
     int ret;
 
     while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX))) {
         for (int i = 0; i < FF_ARRAY_ELEMS(of_picture); i++) {
             if (!strcmp(e->key, of_picture[i])) {
-                av_log(avctx, AV_LOG_ERROR, "cj2k-params: %s is given by the picture\n", e->key);
+                av_log(avctx, AV_LOG_ERROR,
+                       "cj2k-params: %s is given by the picture\n", e->key);
                 return AVERROR(EINVAL);
             }
         }
@@ -662,7 +733,7 @@ static int set_params(AVCodecContext *avctx, cj2k_params *p)
     p->async_depth = s->async_depth;
     p->threads     = avctx->thread_count;
     if (avctx->flags & AV_CODEC_FLAG_LOW_DELAY) {
-        p->gop         = s->gop         ? s->gop         : 1;
+        p->gop         = s->gop ? s->gop : 1;
         p->async_depth = s->async_depth ? s->async_depth : s->fields;
     }
     if (avctx->flags & AV_CODEC_FLAG_BITEXACT)
@@ -685,7 +756,8 @@ static AVRational frame_rate(const AVCodecContext *avctx)
 
     if (avctx->framerate.num > 0 && avctx->framerate.den > 0)
         return avctx->framerate;
-    return rate.num > 0 && rate.den > 0 && av_cmp_q(rate, most) <= 0 ? rate : none;
+    return rate.num > 0 && rate.den > 0 && av_cmp_q(rate, most) <= 0 ? rate
+                                                                     : none;
 }
 
 /* The rate of the codestreams: of the frames or of the fields. */
@@ -696,7 +768,8 @@ static AVRational codestream_rate(const AVCodecContext *avctx)
     return av_mul_q(frame_rate(avctx), av_make_q(s->fields, 1));
 }
 
-/* Sets the profile from the options or, where they have none, from AVCodecContext. */
+/* Sets the profile from the options or, where they have none, from
+ * AVCodecContext. */
 static int set_profile(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
@@ -705,39 +778,45 @@ static int set_profile(AVCodecContext *avctx, cj2k_params *p)
     p->profile_strict = avctx->strict_std_compliance > FF_COMPLIANCE_UNOFFICIAL;
     p->frame_rate_num = codestream_rate(avctx).num;
     p->frame_rate_den = codestream_rate(avctx).den;
-    if (avctx->profile != PROFILE_UNKNOWN && avctx->profile != PROFILE_NO_RESTRICTION &&
+    if (avctx->profile != PROFILE_UNKNOWN &&
+        avctx->profile != PROFILE_NO_RESTRICTION &&
         (ret = map_status(cj2k_params_set_rsiz(p, avctx->profile))) < 0)
         return ret;
     if (avctx->level != LEVEL_UNKNOWN) {
         if (s->main_level && avctx->level != s->main_level) {
-            av_log(avctx, AV_LOG_ERROR, "level %d contradicts main_level %d\n", avctx->level,
-                   s->main_level);
+            av_log(avctx, AV_LOG_ERROR, "level %d contradicts main_level %d\n",
+                   avctx->level, s->main_level);
             return AVERROR(EINVAL);
         }
         p->main_level = avctx->level;
     }
     if (s->fields == 2 && is_cinema(p)) {
-        av_log(avctx, AV_LOG_ERROR, "flags +ildct contradicts the profile: digital cinema has no "
+        av_log(avctx, AV_LOG_ERROR,
+               "flags +ildct contradicts the profile: digital cinema has no "
                "fields\n");
         return AVERROR(EINVAL);
     }
     return 0;
 }
 
-/* The bytes of one codestream at `bits_per_second`, rounded down; 0 if there is no such rate. */
-static int64_t bytes_per_codestream(const AVCodecContext *avctx, int64_t bits_per_second)
+/* The bytes of one codestream at `bits_per_second`, rounded down; 0 if there is
+ * no such rate. */
+static int64_t bytes_per_codestream(const AVCodecContext *avctx,
+                                    int64_t bits_per_second)
 {
     const AVRational rate = codestream_rate(avctx);
 
     if (bits_per_second <= 0 || !rate.num)
         return 0;
-    return FFMAX(av_rescale_rnd(bits_per_second, rate.den, 8LL * rate.num, AV_ROUND_DOWN), 1);
+    return FFMAX(av_rescale_rnd(bits_per_second, rate.den, 8LL * rate.num,
+                                AV_ROUND_DOWN),
+                 1);
 }
 
 static int64_t component_samples(const cj2k_params *p, int c)
 {
-    return (int64_t)((p->width  + p->dx[c] - 1) / p->dx[c]) *
-                    ((p->height + p->dy[c] - 1) / p->dy[c]);
+    return (int64_t)((p->width + p->dx[c] - 1) / p->dx[c]) *
+           ((p->height + p->dy[c] - 1) / p->dy[c]);
 }
 
 /* The most bytes that a frame can have; 0: no limit. */
@@ -751,12 +830,14 @@ static int64_t frame_cap(const cj2k_params *p)
 static int set_rate(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const int64_t any = FFMAX(FFMAX(avctx->bit_rate, avctx->rc_max_rate),
-                              FFMAX(avctx->rc_min_rate, s->max_component_rate));
+    const int64_t rate = FFMAX(avctx->bit_rate, avctx->rc_max_rate);
+    const int64_t cap  = FFMAX(avctx->rc_min_rate, s->max_component_rate);
 
-    if (any > 0 && !frame_rate(avctx).num) {
-        av_log(avctx, AV_LOG_ERROR, "b, maxrate, minrate and max_component_rate need a frame rate: set "
-               "framerate; time_base %d/%d is not set or too fine to be the duration of a frame\n",
+    if (FFMAX(rate, cap) > 0 && !frame_rate(avctx).num) {
+        av_log(avctx, AV_LOG_ERROR,
+               "b, maxrate, minrate and max_component_rate need a frame rate: "
+               "set framerate; time_base %d/%d is not set or too fine to be "
+               "the duration of a frame\n",
                avctx->time_base.num, avctx->time_base.den);
         return AVERROR(EINVAL);
     }
@@ -768,8 +849,10 @@ static int set_rate(AVCodecContext *avctx, cj2k_params *p)
     if (avctx->flags & AV_CODEC_FLAG_QSCALE) {
         p->quality = avctx->global_quality / (double)FF_QP2LAMBDA;
         if (p->quality <= 0) { /* 0 would ask for the library's default */
-            av_log(avctx, AV_LOG_ERROR, "q %g not in [0.00390625, 256]; use -lossless 1 for the "
-                   "exact picture\n", p->quality);
+            av_log(avctx, AV_LOG_ERROR,
+                   "q %g not in [0.00390625, 256]; use -lossless 1 for the "
+                   "exact picture\n",
+                   p->quality);
             return AVERROR(EINVAL);
         }
     }
@@ -778,7 +861,8 @@ static int set_rate(AVCodecContext *avctx, cj2k_params *p)
 
 /* An error, or with -strict unofficial a warning.
  * @return AVERROR(EINVAL), or 0 with -strict unofficial */
-static int contradicts(AVCodecContext *avctx, const cj2k_params *p, const char *what)
+static int contradicts(AVCodecContext *avctx, const cj2k_params *p,
+                       const char *what)
 {
     char profile[CJ2K_MAX_PARAM_TEXT] = "";
 
@@ -787,8 +871,9 @@ static int contradicts(AVCodecContext *avctx, const cj2k_params *p, const char *
         av_log(avctx, AV_LOG_WARNING, "profile %s %s\n", profile, what);
         return 0;
     }
-    av_log(avctx, AV_LOG_ERROR, "profile %s %s; -strict unofficial takes them as they are\n", profile,
-           what);
+    av_log(avctx, AV_LOG_ERROR,
+           "profile %s %s; -strict unofficial takes them as they are\n",
+           profile, what);
     return AVERROR(EINVAL);
 }
 
@@ -796,8 +881,8 @@ static int contradicts(AVCodecContext *avctx, const cj2k_params *p, const char *
 static int check_cinema_rate(AVCodecContext *avctx, const cj2k_params *p)
 {
     static const int rates[] = { 24, 25, 30, 48, 50, 60, 96, 100, 120 };
-    const AVRational rate = { p->frame_rate_num, p->frame_rate_den };
-    int nearest = rates[0];
+    const AVRational rate    = { p->frame_rate_num, p->frame_rate_den };
+    int nearest              = rates[0];
     char what[512];
 
     if (!rate.num) /* libcj2k asks for it */
@@ -807,62 +892,78 @@ static int check_cinema_rate(AVCodecContext *avctx, const cj2k_params *p)
             nearest = rates[i];
     if (!av_cmp_q(rate, (AVRational) { nearest, 1 }))
         return 0;
-    snprintf(what, sizeof(what), "has 24, 25, 30, 48, 50, 60, 96, 100 or 120 frames per second, these "
-             "are %d/%d: -r %d, before -i to play each frame, behind it to repeat or drop some",
+    snprintf(what, sizeof(what),
+             "has 24, 25, 30, 48, 50, 60, 96, 100 or 120 frames per second, "
+             "these are %d/%d: -r %d, before -i to play each frame, behind it "
+             "to repeat or drop some",
              rate.num, rate.den, nearest);
     return contradicts(avctx, p, what);
 }
 
-/* What contradicts a profile in a way that no codestream shows: other colours than it has, or none, and
- * a frame rate that players do not have. */
+/* What contradicts a profile in a way that no codestream shows: other colours
+ * than it has, or none, and a frame rate that players do not have. */
 static int check_profile(AVCodecContext *avctx, const cj2k_params *p)
 {
-    const CJ2KContext *s = avctx->priv_data;
-    const int is_rgb = is_rgb_or_xyz(s), is_xyz = p->colorspace == CJ2K_COLOR_XYZ || p->xyz;
+    const CJ2KContext *s   = avctx->priv_data;
+    const int is_rgb       = is_rgb_or_xyz(s);
+    const int is_xyz       = p->colorspace == CJ2K_COLOR_XYZ || p->xyz;
     const int no_primaries = avctx->color_primaries == AVCOL_PRI_UNSPECIFIED;
     const int no_transfer  = avctx->color_trc == AVCOL_TRC_UNSPECIFIED;
     const int is_yuv       = p->colorspace == CJ2K_COLOR_SYCC;
-    const int no_matrix    = is_yuv && avctx->colorspace == AVCOL_SPC_UNSPECIFIED;
+    const int no_matrix = is_yuv && avctx->colorspace == AVCOL_SPC_UNSPECIFIED;
     char what[512];
     int ret = 0;
 
     if (is_cinema(p) && !is_xyz) {
-        snprintf(what, sizeof(what), "is X'Y'Z', the frames are %s: %s-xyz auto (or rec709, p3d65, "
-                 "p3dci, rec2020) makes X'Y'Z' of them", s->desc->name,
-                 is_rgb && s->desc->nb_components == 3 ? "" : "-vf format=gbrp12 ");
+        snprintf(what, sizeof(what),
+                 "is X'Y'Z', the frames are %s: %s-xyz auto (or rec709, p3d65, "
+                 "p3dci, rec2020) makes X'Y'Z' of them",
+                 s->desc->name,
+                 is_rgb && s->desc->nb_components == 3 ? ""
+                                                       : "-vf format=gbrp12 ");
         ret = contradicts(avctx, p, what);
     }
     if (is_cinema(p) && ret >= 0)
         ret = check_cinema_rate(avctx, p);
     if (is_imf(p) && is_xyz)
-        ret = contradicts(avctx, p, "is R'G'B' or Y'CbCr (ST 2067-21), the frames are X'Y'Z'");
+        ret = contradicts(avctx, p,
+                          "is R'G'B' or Y'CbCr (ST 2067-21), the frames are "
+                          "X'Y'Z'");
     if (is_imf(p) && !is_xyz && (no_primaries || no_transfer || no_matrix)) {
-        snprintf(what, sizeof(what), "says what the colours are, the frames have no%s%s%s: name them with "
-                 "-vf setparams=color_primaries=bt709:color_trc=bt709%s, for HD",
-                 no_primaries ? " primaries" : "", no_transfer ? " transfer" : "",
-                 no_matrix ? " matrix" : "", is_yuv ? ":colorspace=bt709" : "");
+        snprintf(what, sizeof(what),
+                 "says what the colours are, the frames have no%s%s%s: name "
+                 "them with -vf "
+                 "setparams=color_primaries=bt709:color_trc=bt709%s, for HD",
+                 no_primaries ? " primaries" : "",
+                 no_transfer ? " transfer" : "", no_matrix ? " matrix" : "",
+                 is_yuv ? ":colorspace=bt709" : "");
         ret = contradicts(avctx, p, what);
     }
-    if (is_imf(p) && ret >= 0 && is_yuv && avctx->color_range == AVCOL_RANGE_JPEG)
-        ret = contradicts(avctx, p, "has Y'CbCr of limited range, the frames are of full range: "
-                          "-vf scale=out_range=tv");
+    if (is_imf(p) && ret >= 0 && is_yuv &&
+        avctx->color_range == AVCOL_RANGE_JPEG)
+        ret = contradicts(avctx, p,
+                          "has Y'CbCr of limited range, the frames are of full "
+                          "range: -vf scale=out_range=tv");
     return ret;
 }
 
 #if CONFIG_CUDA
-/* The stream that writes the frames of a device. NULL tells the library that the samples are ready.
- * In CUDA and FFmpeg, NULL is the legacy default stream; its handle is CU_STREAM_LEGACY = 1. */
+/* The stream that writes the frames of a device. NULL tells the library that
+ * the samples are ready. In CUDA and FFmpeg, NULL is the legacy default stream;
+ * its handle is CU_STREAM_LEGACY = 1. */
 static void *frames_stream(const AVCUDADeviceContext *device)
 {
     return device->stream ? device->stream : (void *)(uintptr_t)1;
 }
 
-/* Chooses the CUDA context. CUDA frames are encoded in the context that they are in. For other
- * frames, the device of -init_hw_device is used if the option `device` is auto or cuda. */
+/* Chooses the CUDA context. CUDA frames are encoded in the context that they
+ * are in. For other frames, the device of -init_hw_device is used if the option
+ * `device` is auto or cuda. */
 static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
 {
     CJ2KContext *s = avctx->priv_data;
-    const int open = !av_strcasecmp(p->device, "auto") || !av_strcasecmp(p->device, "cuda");
+    const int open = !av_strcasecmp(p->device, "auto") ||
+                     !av_strcasecmp(p->device, "cuda");
     AVHWDeviceContext *device;
 
     if (avctx->pix_fmt == AV_PIX_FMT_CUDA)
@@ -877,8 +978,10 @@ static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
     p->cuda_context = ((AVCUDADeviceContext *)device->hwctx)->cuda_ctx;
     if (avctx->pix_fmt == AV_PIX_FMT_CUDA) {
         if (!open) {
-            av_log(avctx, AV_LOG_ERROR, "device %s: CUDA frames are encoded on the device they "
-                   "are on; use auto or cuda, or hwdownload before the encoder\n", p->device);
+            av_log(avctx, AV_LOG_ERROR,
+                   "device %s: CUDA frames are encoded on the device they are "
+                   "on; use auto or cuda, or hwdownload before the encoder\n",
+                   p->device);
             return AVERROR(EINVAL);
         }
         av_strlcpy(p->device, "cuda", sizeof(p->device));
@@ -903,37 +1006,42 @@ static void warn_ignored(AVCodecContext *avctx)
         int64_t value, least;
         const char *why;
     } options[] = {
-        { "bufsize", avctx->rc_buffer_size, 1, "b and maxrate are caps of every single frame" },
+        { "bufsize", avctx->rc_buffer_size, 1,
+          "b and maxrate are caps of every single frame" },
         { "g", gop, 2, "every frame is a key frame" },
         { "bf", avctx->max_b_frames, 1, "every frame is a key frame" },
-        { "slices", avctx->slices, 1, "JPEG 2000 has none; use tile or tile_parts" },
-        { "compression_level", avctx->compression_level, 1, "layer_rates of twice the number is the "
-          "same ratio" },
+        { "slices", avctx->slices, 1,
+          "JPEG 2000 has none; use tile or tile_parts" },
+        { "compression_level", avctx->compression_level, 1,
+          "layer_rates of twice the number is the same ratio" },
     };
 
     for (int i = 0; i < FF_ARRAY_ELEMS(options); i++)
         if (options[i].value >= options[i].least)
-            av_log(avctx, AV_LOG_WARNING, "%s %"PRId64" is ignored: %s\n", options[i].name,
-                   options[i].value, options[i].why);
+            av_log(avctx, AV_LOG_WARNING, "%s %" PRId64 " is ignored: %s\n",
+                   options[i].name, options[i].value, options[i].why);
     if (avctx->flags & (AV_CODEC_FLAG_PASS1 | AV_CODEC_FLAG_PASS2))
-        av_log(avctx, AV_LOG_WARNING, "pass is ignored: every frame is fitted into its own bytes, "
-               "in one pass\n");
+        av_log(avctx, AV_LOG_WARNING,
+               "pass is ignored: every frame is fitted into its own bytes, in "
+               "one pass\n");
 }
 
-/* Tells muxers which profile and level were written, and the highest bit rate. */
+/* Tells muxers which profile and level were written, and the highest bit rate.
+ */
 static int tell_muxers(AVCodecContext *avctx)
 {
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s  = avctx->priv_data;
     const AVRational rate = codestream_rate(avctx);
-    const int64_t cap = frame_cap(&s->used);
-    cj2k_info info = { .struct_size = sizeof(info) };
+    const int64_t cap     = frame_cap(&s->used);
+    cj2k_info info        = { .struct_size = sizeof(info) };
     AVCPBProperties *cpb;
     int ret = map_status(cj2k_encoder_info(s->encoder, &info));
 
     if (ret < 0)
         return ret;
     avctx->profile = info.rsiz ? info.rsiz : PROFILE_NO_RESTRICTION;
-    avctx->level   = info.rsiz & 15 && info.rsiz >= 0x100 ? info.rsiz & 15 : LEVEL_UNKNOWN;
+    avctx->level   = info.rsiz & 15 && info.rsiz >= 0x100 ? info.rsiz & 15
+                                                          : LEVEL_UNKNOWN;
     if (!cap || !rate.num)
         return 0;
     cpb = ff_encode_add_cpb_side_data(avctx);
@@ -956,46 +1064,55 @@ static int open_stats_file(AVCodecContext *avctx)
     s->stats = avpriv_fopen_utf8(s->stats_file, "w");
     if (!s->stats) {
         ret = AVERROR(errno);
-        av_log(avctx, AV_LOG_ERROR, "stats_file %s: %s\n", s->stats_file, av_err2str(ret));
+        av_log(avctx, AV_LOG_ERROR, "stats_file %s: %s\n", s->stats_file,
+               av_err2str(ret));
         return ret;
     }
     setvbuf(s->stats, NULL, _IONBF, 0); /* each line is written at once */
     return 0;
 }
 
-/* Says why the encoder could not be opened: in the name and unit of the option if a rate is the reason,
- * else in the words of the library. */
+/* Says why the encoder could not be opened: in the name and unit of the option
+ * if a rate is the reason, else in the words of the library. */
 static void explain_error(AVCodecContext *avctx)
 {
-    const CJ2KContext *s = avctx->priv_data;
-    const AVRational rate = frame_rate(avctx), codestreams = codestream_rate(avctx);
+    const CJ2KContext *s         = avctx->priv_data;
+    const AVRational rate        = frame_rate(avctx);
+    const AVRational codestreams = codestream_rate(avctx);
     const struct {
         const char *option, *param;
         int64_t bits_per_second;
     } rates[] = {
-        { "b",                  "target_bytes",        avctx->bit_rate       },
-        { "maxrate",            "max_frame_bytes",     avctx->rc_max_rate    },
+        { "b", "target_bytes", avctx->bit_rate },
+        { "maxrate", "max_frame_bytes", avctx->rc_max_rate },
         { "max_component_rate", "max_component_bytes", s->max_component_rate },
-        { "minrate",            "min_frame_bytes",     avctx->rc_min_rate    },
+        { "minrate", "min_frame_bytes", avctx->rc_min_rate },
     };
     cj2k_error e = { .struct_size = sizeof(e) };
 
     cj2k_last_error(NULL, &e);
     for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++) {
-        const int64_t bits = rates[i].bits_per_second;
+        const int64_t bits  = rates[i].bits_per_second;
         const int64_t bytes = bytes_per_codestream(avctx, bits);
 
         /* cj2k-params can have set other bytes than those of the option. */
-        if (!bytes || strcmp(e.param, rates[i].param) || e.value && e.value != bytes)
+        if (!bytes || strcmp(e.param, rates[i].param) ||
+            e.value && e.value != bytes)
             continue;
         if (e.value < e.min)
-            av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" is %"PRId64" bytes a %s at %d/%d fps; at least %.0f "
-                   "bytes (%"PRId64" bit/s) are needed for the headers\n", rates[i].option, bits,
-                   bytes, picture_name(s), rate.num, rate.den, e.min,
-                   av_rescale_rnd(e.min, 8LL * codestreams.num, codestreams.den, AV_ROUND_UP));
+            av_log(avctx, AV_LOG_ERROR,
+                   "%s %" PRId64 " is %" PRId64
+                   " bytes a %s at %d/%d fps; at least %.0f "
+                   "bytes (%" PRId64 " bit/s) are needed for the headers\n",
+                   rates[i].option, bits, bytes, picture_name(s), rate.num,
+                   rate.den, e.min,
+                   av_rescale_rnd(e.min, 8LL * codestreams.num, codestreams.den,
+                                  AV_ROUND_UP));
         else
-            av_log(avctx, AV_LOG_ERROR, "%s; %s %"PRId64" is %s %"PRId64" at %d/%d fps\n", e.message,
-                   rates[i].option, bits, e.param, bytes, rate.num, rate.den);
+            av_log(avctx, AV_LOG_ERROR,
+                   "%s; %s %" PRId64 " is %s %" PRId64 " at %d/%d fps\n",
+                   e.message, rates[i].option, bits, e.param, bytes, rate.num,
+                   rate.den);
         return;
     }
     av_log(avctx, AV_LOG_ERROR, "%s\n", e.message);
@@ -1018,8 +1135,10 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
 
     ret = map_status(cj2k_params_init(&p, sizeof(p)));
     if (ret < 0) {
-        av_log(avctx, AV_LOG_ERROR, "libcj2k %s does not fit the header " CJ2K_VERSION_STRING
-               " this encoder was built with\n", cj2k_version());
+        av_log(avctx, AV_LOG_ERROR,
+               "libcj2k %s does not fit the header " CJ2K_VERSION_STRING
+               " this encoder was built with\n",
+               cj2k_version());
         return ret;
     }
     p.log        = log_callback;
@@ -1048,23 +1167,27 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     if (ret < 0)
         return ret;
 
-    s->params = p;
+    s->params           = p;
     s->used.struct_size = sizeof(s->used);
-    ret = map_status(cj2k_encoder_params(s->encoder, &s->used));
-    if (ret < 0 ||
+    if ((ret = map_status(cj2k_encoder_params(s->encoder, &s->used))) < 0 ||
         (ret = tell_muxers(avctx)) < 0 ||
         (ret = open_stats_file(avctx)) < 0)
         return ret;
     warn_colours(avctx, &p);
-    if (s->used.xyz != CJ2K_XYZ_OFF) { /* containers label the packets, not the frames */
+    /* Containers label the packets, not the frames. */
+    if (s->used.xyz != CJ2K_XYZ_OFF) {
         avctx->color_primaries = AVCOL_PRI_SMPTE428;
         avctx->color_trc       = AVCOL_TRC_SMPTE428;
         avctx->color_range     = AVCOL_RANGE_JPEG;
     }
-    ret = map_status(cj2k_encoder_headline(s->encoder, s->fields, text, sizeof(text)));
+    ret = map_status(
+        cj2k_encoder_headline(s->encoder, s->fields, text, sizeof(text)));
     if (ret >= 0)
-        av_log(avctx, AV_LOG_INFO, "%s%s\n", s->fields == 1 ? "" : s->bottom_first ?
-               "bottom field first, " : "top field first, ", text);
+        av_log(avctx, AV_LOG_INFO, "%s%s\n",
+               s->fields == 1    ? ""
+               : s->bottom_first ? "bottom field first, "
+                                 : "top field first, ",
+               text);
     return ret;
 }
 
@@ -1086,72 +1209,85 @@ static void free_props(FrameProps *props)
 /* For allocations of this file. The library logs its own. */
 static int no_memory(AVCodecContext *avctx, uintptr_t frame_number)
 {
-    av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": out of memory\n", frame_number);
+    av_log(avctx, AV_LOG_ERROR, "Frame %" PRIuPTR ": out of memory\n",
+           frame_number);
     return AVERROR(ENOMEM);
 }
 
 static int check_frame(AVCodecContext *avctx, const AVFrame *frame)
 {
-    CJ2KContext *s = avctx->priv_data;
+    CJ2KContext *s   = avctx->priv_data;
     const char *name = av_get_pix_fmt_name(frame->format);
 #ifdef AV_FRAME_FLAG_INTERLACED
     const int interlaced   = frame->flags & AV_FRAME_FLAG_INTERLACED;
     const int bottom_first = !(frame->flags & AV_FRAME_FLAG_TOP_FIELD_FIRST);
 #else
-    const int interlaced   = frame->interlaced_frame;
-    const int bottom_first = !frame->top_field_first;
+    const int interlaced    = frame->interlaced_frame;
+    const int bottom_first  = !frame->top_field_first;
 #endif
 
     if (frame->width != avctx->width || frame->height != avctx->height ||
         frame->format != avctx->pix_fmt) {
         av_log(avctx, AV_LOG_ERROR,
-               "Frame %"PRIuPTR" is %dx%d %s, but the encoder was opened for %dx%d %s\n",
+               "Frame %" PRIuPTR
+               " is %dx%d %s, but the encoder was opened for %dx%d %s\n",
                s->frame_number, frame->width, frame->height,
-               name ? name : "(unknown format)",
-               avctx->width, avctx->height, av_get_pix_fmt_name(avctx->pix_fmt));
+               name ? name : "(unknown format)", avctx->width, avctx->height,
+               av_get_pix_fmt_name(avctx->pix_fmt));
         return AVERROR(EINVAL);
     }
     if (interlaced && !s->warned_interlaced && s->fields == 1) {
         s->warned_interlaced = 1;
-        av_log(avctx, AV_LOG_WARNING, "JPEG 2000 has no interlace syntax: both fields of a frame "
-               "go into one picture; -flags +ildct codes each field\n");
+        av_log(avctx, AV_LOG_WARNING,
+               "JPEG 2000 has no interlace syntax: both fields of a frame go "
+               "into one picture; -flags +ildct codes each field\n");
     }
-    if (interlaced && !s->warned_interlaced && s->fields == 2 && bottom_first != s->bottom_first) {
+    if (interlaced && !s->warned_interlaced && s->fields == 2 &&
+        bottom_first != s->bottom_first) {
         s->warned_interlaced = 1;
-        av_log(avctx, AV_LOG_WARNING, "Frame %"PRIuPTR" has its %s field first, but the encoder was "
-               "opened for %s field first and goes on so\n", s->frame_number,
-               bottom_first ? "bottom" : "top", s->bottom_first ? "bottom" : "top");
+        av_log(avctx, AV_LOG_WARNING,
+               "Frame %" PRIuPTR " has its %s field first, but the encoder was "
+               "opened for %s field first and goes on so\n",
+               s->frame_number, bottom_first ? "bottom" : "top",
+               s->bottom_first ? "bottom" : "top");
     }
     return 0;
 }
 
 /* Logs the reason why a profile is not taken, which is no error. */
-static void log_as_warning(void *avctx, cj2k_log_level level, const char *message)
+static void log_as_warning(void *avctx, cj2k_log_level level,
+                           const char *message)
 {
-    log_callback(avctx, level == CJ2K_LOG_ERROR ? CJ2K_LOG_WARNING : level, message);
+    log_callback(avctx, level == CJ2K_LOG_ERROR ? CJ2K_LOG_WARNING : level,
+                 message);
 }
 
-/* JP2 files get the ICC profile of the first frame, if it is one that they may contain. The encoder
- * was opened without it, because FFmpeg gives profiles with the frames. */
+/* JP2 files get the ICC profile of the first frame, if it is one that they may
+ * contain. The encoder was opened without it, because FFmpeg gives profiles
+ * with the frames. */
 static int set_icc_profile(AVCodecContext *avctx, const AVFrame *frame)
 {
     CJ2KContext *s = avctx->priv_data;
-    const AVFrameSideData *side = av_frame_get_side_data(frame, AV_FRAME_DATA_ICC_PROFILE);
+    const AVFrameSideData *side =
+        av_frame_get_side_data(frame, AV_FRAME_DATA_ICC_PROFILE);
     cj2k_info info = { .struct_size = sizeof(info) };
     cj2k_params p;
 
     if (s->params.format != CJ2K_FORMAT_JP2 ||
-        s->params.colorspace != CJ2K_COLOR_SRGB && s->params.colorspace != CJ2K_COLOR_GRAY)
+        s->params.colorspace != CJ2K_COLOR_SRGB &&
+            s->params.colorspace != CJ2K_COLOR_GRAY)
         return 0;
     if (s->frame_number) {
         const size_t size = side ? side->size : 0;
-        const int same = size == (s->icc ? s->icc->size : 0) &&
+        const int same    = size == (s->icc ? s->icc->size : 0) &&
                          (!size || !memcmp(side->data, s->icc->data, size));
 
         if (!same && !s->warned_icc) {
             s->warned_icc = 1;
-            av_log(avctx, AV_LOG_WARNING, "Frame %"PRIuPTR" has another ICC profile than the first, "
-                   "whose colours are written to all\n", s->frame_number);
+            av_log(avctx, AV_LOG_WARNING,
+                   "Frame %" PRIuPTR " has another ICC profile than the first, "
+                   "whose colours are written to all\n",
+                   s->frame_number);
         }
         return 0;
     }
@@ -1161,12 +1297,13 @@ static int set_icc_profile(AVCodecContext *avctx, const AVFrame *frame)
     s->icc = av_buffer_ref(side->buf);
     if (!s->icc)
         return no_memory(avctx, s->frame_number);
-    p = s->params;
+    p                   = s->params;
     p.icc_profile       = side->data;
     p.icc_profile_bytes = side->size;
     p.log               = log_as_warning;
     if (cj2k_params_info(&p, &info) != CJ2K_OK) {
-        av_log(avctx, AV_LOG_WARNING, "The ICC profile of the frames is not written: a JP2 file "
+        av_log(avctx, AV_LOG_WARNING,
+               "The ICC profile of the frames is not written: a JP2 file "
                "cannot contain it\n");
         return 0;
     }
@@ -1175,24 +1312,30 @@ static int set_icc_profile(AVCodecContext *avctx, const AVFrame *frame)
     return map_status(cj2k_encoder_open(&p, &s->encoder));
 }
 
-/* Says in which memory the samples are. CUDA frames must have the format and the context of the
- * pool that was known at init. */
-static int set_memory(AVCodecContext *avctx, const AVFrame *frame, cj2k_frame *out)
+/* Says in which memory the samples are. CUDA frames must have the format and
+ * the context of the pool that was known at init. */
+static int set_memory(AVCodecContext *avctx, const AVFrame *frame,
+                      cj2k_frame *out)
 {
 #if CONFIG_CUDA
     const CJ2KContext *s = avctx->priv_data;
 
     if (frame->format == AV_PIX_FMT_CUDA) {
-        const AVHWFramesContext *frames = (const AVHWFramesContext *)
-            (frame->hw_frames_ctx ? frame->hw_frames_ctx : avctx->hw_frames_ctx)->data;
+        const AVHWFramesContext *frames =
+            (const AVHWFramesContext *)(frame->hw_frames_ctx
+                                            ? frame->hw_frames_ctx
+                                            : avctx->hw_frames_ctx)
+                ->data;
         const AVCUDADeviceContext *device = frames->device_ctx->hwctx;
 
-        if (frames->sw_format != s->sw_format || device->cuda_ctx != s->cuda_context) {
+        if (frames->sw_format != s->sw_format ||
+            device->cuda_ctx != s->cuda_context) {
             const char *name = av_get_pix_fmt_name(frames->sw_format);
-            av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR" is %s in CUDA context %p, but the "
-                   "encoder was opened for %s in %p\n", s->frame_number,
-                   name ? name : "(unknown format)", (void *)device->cuda_ctx, s->desc->name,
-                   s->cuda_context);
+            av_log(avctx, AV_LOG_ERROR,
+                   "Frame %" PRIuPTR " is %s in CUDA context %p, but the "
+                   "encoder was opened for %s in %p\n",
+                   s->frame_number, name ? name : "(unknown format)",
+                   (void *)device->cuda_ctx, s->desc->name, s->cuda_context);
             return AVERROR(EINVAL);
         }
         out->memory       = CJ2K_MEMORY_CUDA;
@@ -1204,22 +1347,23 @@ static int set_memory(AVCodecContext *avctx, const AVFrame *frame, cj2k_frame *o
     return 0;
 }
 
-/* Samples are words of one or two bytes in native byte order. If a component straddles a byte
- * boundary (x2rgb10), the descriptor gives an offset at which two bytes hold it. A field is every
- * second line. */
-static void set_views(const AVCodecContext *avctx, const AVFrame *frame, cj2k_frame *out)
+/* Samples are words of one or two bytes in native byte order. If a component
+ * straddles a byte boundary (x2rgb10), the descriptor gives an offset at which
+ * two bytes hold it. A field is every second line. */
+static void set_views(const AVCodecContext *avctx, const AVFrame *frame,
+                      cj2k_frame *out)
 {
     static const uint8_t gbr[] = { 2, 0, 1 };
-    const CJ2KContext *s = avctx->priv_data;
-    const int is_gbr = is_gbr_in_yuv(avctx);
-    const int line   = s->fields == 2 && s->field != s->bottom_first;
+    const CJ2KContext *s       = avctx->priv_data;
+    const int is_gbr           = is_gbr_in_yuv(avctx);
+    const int line             = s->fields == 2 && s->field != s->bottom_first;
 
     for (int c = 0; c < s->desc->nb_components; c++) {
         const AVComponentDescriptor *comp = &s->desc->comp[is_gbr ? gbr[c] : c];
 
         out->components[c] = (cj2k_component_view) {
-            .data         = frame->data[comp->plane] + line * frame->linesize[comp->plane] +
-                            comp->offset,
+            .data = frame->data[comp->plane] +
+                    line * frame->linesize[comp->plane] + comp->offset,
             .stride_bytes = (ptrdiff_t)frame->linesize[comp->plane] * s->fields,
             .step_bytes   = comp->step,
             .word_bytes   = comp->shift + comp->depth > 8 ? 2 : 1,
@@ -1229,12 +1373,13 @@ static void set_views(const AVCodecContext *avctx, const AVFrame *frame, cj2k_fr
 }
 
 /* Gets the next frame and queues its properties.
- * @return 0, AVERROR(EAGAIN) if there is no frame yet, AVERROR_EOF, or another error */
+ * @return 0, AVERROR(EAGAIN) if there is no frame yet, AVERROR_EOF, or another
+ * error */
 static int get_frame(AVCodecContext *avctx)
 {
-    CJ2KContext *s = avctx->priv_data;
+    CJ2KContext *s   = avctx->priv_data;
     FrameProps props = { .number = s->frame_number };
-    cj2k_frame in = { .struct_size = sizeof(in) };
+    cj2k_frame in    = { .struct_size = sizeof(in) };
     int ret;
 
     /* An empty frame is kept for the next call. */
@@ -1244,7 +1389,8 @@ static int get_frame(AVCodecContext *avctx)
     if (ret < 0)
         return ret;
 
-    if ((ret = check_frame(avctx, s->frame)) >= 0 && (ret = set_icc_profile(avctx, s->frame)) >= 0)
+    if ((ret = check_frame(avctx, s->frame)) >= 0 &&
+        (ret = set_icc_profile(avctx, s->frame)) >= 0)
         ret = set_memory(avctx, s->frame, &in);
     s->frame_number++;
     if (ret < 0)
@@ -1260,9 +1406,10 @@ static int get_frame(AVCodecContext *avctx)
         }
     }
 #else
-    props.reordered_opaque = s->frame->reordered_opaque;
+    props.reordered_opaque  = s->frame->reordered_opaque;
 #endif
-    /* Write the properties first: once the library has the frame, it cannot be taken back. */
+    /* Write the properties first: once the library has the frame, it cannot be
+     * taken back. */
     ret = av_fifo_write(s->props, &props, 1);
     if (ret >= 0)
         return 0;
@@ -1274,12 +1421,13 @@ fail:
     return ret;
 }
 
-/* Sends the next frame or field to the library, or tells it that there are no more.
+/* Sends the next frame or field to the library, or tells it that there are no
+ * more.
  * @return 0, AVERROR(EAGAIN) if there is no frame yet, or another error */
 static int send_frame(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
-    cj2k_frame in = { .struct_size = sizeof(in) };
+    cj2k_frame in  = { .struct_size = sizeof(in) };
     AVFrame *owner = NULL;
     int ret;
 
@@ -1309,7 +1457,8 @@ static int send_frame(AVCodecContext *avctx)
     in.release        = release_frame;
     in.release_opaque = owner;
 
-    /* If this fails, the properties stay queued. take_props() for the next packet skips them. */
+    /* If this fails, the properties stay queued. take_props() for the next
+     * packet skips them. */
     ret = map_status(cj2k_encoder_send_frame(s->encoder, &in));
     if (ret >= 0) {
         if (owner == s->frame)
@@ -1318,8 +1467,11 @@ static int send_frame(AVCodecContext *avctx)
         return 0;
     }
     if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) {
-        av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": libcj2k has asked for it and does not take "
-               "it: %s\n", s->frame_number - 1, ret == AVERROR_EOF ? "it drains" : "it is full");
+        av_log(avctx, AV_LOG_ERROR,
+               "Frame %" PRIuPTR ": libcj2k has asked for it and does not take "
+               "it: %s\n",
+               s->frame_number - 1,
+               ret == AVERROR_EOF ? "it drains" : "it is full");
         ret = AVERROR_EXTERNAL;
     }
 
@@ -1331,8 +1483,8 @@ fail:
     return ret;
 }
 
-/* Takes the properties of frame `number` and drops those before it: their frames failed and have no
- * packet. */
+/* Takes the properties of frame `number` and drops those before it: their
+ * frames failed and have no packet. */
 static void take_props(CJ2KContext *s, uintptr_t number, FrameProps *props)
 {
     while (av_fifo_read(s->props, props, 1) >= 0) {
@@ -1346,15 +1498,15 @@ static void take_props(CJ2KContext *s, uintptr_t number, FrameProps *props)
 /* `st` has an entry for each codestream of the packet. */
 static int add_stats(AVCodecContext *avctx, AVPacket *pkt, const cj2k_stats *st)
 {
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s                = avctx->priv_data;
     int64_t errors[CJ2K_MAX_COMPONENTS] = { 0 };
-    double q = 0;
-    int count = 0;
+    double q                            = 0;
+    int count                           = 0;
 
     for (int i = 0; i < s->fields; i++)
         q = FFMAX(q, st[i].q);
-    /* Sums of squared errors on the scale of 8 bits, which readers expect of every depth. They are
-     * measured: see set_running(). */
+    /* Sums of squared errors on the scale of 8 bits, which readers expect of
+     * every depth. They are measured. */
     if (avctx->flags & AV_CODEC_FLAG_PSNR) {
         for (; count < s->used.num_components; count++) {
             const double scale = 255.0 / ((1 << s->used.depth[count]) - 1);
@@ -1365,16 +1517,19 @@ static int add_stats(AVCodecContext *avctx, AVPacket *pkt, const cj2k_stats *st)
             avctx->error[count] += errors[count];
         }
     }
-    return ff_encode_add_stats_side_data(pkt, lrint(FFMIN(q, 1e6) * FF_QP2LAMBDA), errors, count,
-                                         AV_PICTURE_TYPE_I);
+    return ff_encode_add_stats_side_data(pkt,
+                                         lrint(FFMIN(q, 1e6) * FF_QP2LAMBDA),
+                                         errors, count, AV_PICTURE_TYPE_I);
 }
 
-/* Logs what the library tells of a frame, and writes it to stats_file. The packet of a frame that
- * failed has no bytes. A write that fails ends the file, not the encoding. */
+/* Logs what the library tells of a frame, and writes it to stats_file. The
+ * packet of a frame that failed has no bytes. A write that fails ends the file,
+ * not the encoding. */
 static void tell_stats(AVCodecContext *avctx, const cj2k_packet *packet)
 {
     CJ2KContext *s = avctx->priv_data;
-    char text[CJ2K_MAX_PARAM_TEXT], line[sizeof(text) + 96], field[16] = "", pts[24] = "null";
+    char text[CJ2K_MAX_PARAM_TEXT], line[sizeof(text) + 96], field[16] = "",
+                                                             pts[24] = "null";
     int size;
 
     if (cj2k_packet_json(s->encoder, packet, text, sizeof(text)) != CJ2K_OK)
@@ -1382,16 +1537,21 @@ static void tell_stats(AVCodecContext *avctx, const cj2k_packet *packet)
     if (s->fields == 2)
         snprintf(field, sizeof(field), "\"field\":%d,", field_of(s, packet));
     if (packet->pts != AV_NOPTS_VALUE)
-        snprintf(pts, sizeof(pts), "%"PRId64, packet->pts);
-    size = snprintf(line, sizeof(line), "{\"frame\":%"PRIuPTR",%s\"pts\":%s,%s\n",
+        snprintf(pts, sizeof(pts), "%" PRId64, packet->pts);
+    size = snprintf(line, sizeof(line),
+                    "{\"frame\":%" PRIuPTR ",%s\"pts\":%s,%s\n",
                     frame_of(s, packet), field, pts, text + 1);
     av_log(avctx, AV_LOG_VERBOSE, "%s", line);
     if (s->stats && fwrite(line, 1, size, s->stats) != size) {
-        av_log(avctx, AV_LOG_ERROR, "stats_file %s: %s; it ends before frame %"PRIuPTR", and "
-               "encoding goes on\n", s->stats_file, av_err2str(AVERROR(errno)), frame_of(s, packet));
+        av_log(avctx, AV_LOG_ERROR,
+               "stats_file %s: %s; it ends before frame %" PRIuPTR ", and "
+               "encoding goes on\n",
+               s->stats_file, av_err2str(AVERROR(errno)), frame_of(s, packet));
 #if HAVE_UNISTD_H
-        if (ftruncate(fileno(s->stats), s->stats_bytes) < 0) /* no part of a line is left */
-            av_log(avctx, AV_LOG_DEBUG, "stats_file %s cannot be cut\n", s->stats_file);
+        if (ftruncate(fileno(s->stats), s->stats_bytes) <
+            0) /* no part of a line is left */
+            av_log(avctx, AV_LOG_DEBUG, "stats_file %s cannot be cut\n",
+                   s->stats_file);
 #endif
         fclose(s->stats);
         s->stats = NULL;
@@ -1407,15 +1567,17 @@ static void free_bytes(void *opaque, uint8_t *data)
     av_free(packet);
 }
 
-/* Makes the bytes of the library's packet the bytes of an AVPacket, without a copy. They go back to
- * the library with the last reference, which may be after the encoder is closed. */
+/* Makes the bytes of the library's packet the bytes of an AVPacket, without a
+ * copy. They go back to the library with the last reference, which may be after
+ * the encoder is closed. */
 static int wrap_bytes(AVPacket *pkt, cj2k_packet *packet)
 {
     cj2k_packet *owner = av_memdup(packet, sizeof(*packet));
 
     if (!owner)
         return AVERROR(ENOMEM);
-    pkt->buf = av_buffer_create(packet->data, packet->size + AV_INPUT_BUFFER_PADDING_SIZE,
+    pkt->buf = av_buffer_create(packet->data,
+                                packet->size + AV_INPUT_BUFFER_PADDING_SIZE,
                                 free_bytes, owner, 0);
     if (!pkt->buf) {
         av_free(owner);
@@ -1431,7 +1593,8 @@ static int wrap_bytes(AVPacket *pkt, cj2k_packet *packet)
 static int set_bytes(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packets)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const int own_buffer = avctx->get_encode_buffer != avcodec_default_get_encode_buffer;
+    const int own_buffer = avctx->get_encode_buffer !=
+                           avcodec_default_get_encode_buffer;
     size_t size = 0;
     int ret;
 
@@ -1441,7 +1604,8 @@ static int set_bytes(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packets)
     if (ret >= 0 && s->fields == 1 && !own_buffer) {
         ret = wrap_bytes(pkt, packets);
     } else if (ret >= 0) {
-        /* The application gives its own buffers, or there are two codestreams: a copy. */
+        /* The application gives its own buffers, or there are two codestreams:
+         * a copy. */
         uint8_t *out;
 
         ret = ff_get_encode_buffer(avctx, pkt, size, 0);
@@ -1452,13 +1616,15 @@ static int set_bytes(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packets)
         }
     }
     if (ret < 0)
-        av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": no packet of %zu bytes, of at "
-               "most %d: %s\n", frame_of(s, packets), size, MAX_PACKET_BYTES, av_err2str(ret));
+        av_log(avctx, AV_LOG_ERROR,
+               "Frame %" PRIuPTR ": no packet of %zu bytes, of at "
+               "most %d: %s\n",
+               frame_of(s, packets), size, MAX_PACKET_BYTES, av_err2str(ret));
     return ret;
 }
 
-static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packets,
-                       const cj2k_stats *stats)
+static int fill_packet(AVCodecContext *avctx, AVPacket *pkt,
+                       cj2k_packet *packets, const cj2k_stats *stats)
 {
     CJ2KContext *s = avctx->priv_data;
     FrameProps props;
@@ -1477,7 +1643,9 @@ static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet
     }
 
     pkt->pts = pkt->dts = packets->pts;
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* in 5.1 the ffmpeg program sets it and warns of others */
+#if LIBAVUTIL_VERSION_INT >=                                                   \
+    AV_VERSION_INT(57, 30, 100) /* in 5.1 the ffmpeg program sets it and warns \
+                                   of others */
     pkt->duration = packets->duration;
 #endif
     pkt->flags |= AV_PKT_FLAG_KEY;
@@ -1491,17 +1659,21 @@ static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet
 }
 
 /* Receives one codestream, and sends frames until there is one. */
-static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet, cj2k_stats *stats)
+static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet,
+                              cj2k_stats *stats)
 {
     CJ2KContext *s = avctx->priv_data;
     int ret;
 
-    /* The library gives a packet only when it has async_depth frames in flight, when another packet
-     * of the same GOP has been received, or when it drains. Until then, send frames. */
-    while ((ret = map_status(cj2k_encoder_receive_packet(s->encoder, packet))) ==
-           AVERROR(EAGAIN)) {
+    /* The library gives a packet only when it has async_depth frames in flight,
+     * when another packet of the same GOP has been received, or when it drains.
+     * Until then, send frames. */
+    while (
+        (ret = map_status(cj2k_encoder_receive_packet(s->encoder, packet))) ==
+        AVERROR(EAGAIN)) {
         if (s->draining) {
-            av_log(avctx, AV_LOG_ERROR, "libcj2k drains and asks for a frame\n");
+            av_log(avctx, AV_LOG_ERROR,
+                   "libcj2k drains and asks for a frame\n");
             return AVERROR_EXTERNAL;
         }
         ret = send_frame(avctx);
@@ -1509,7 +1681,8 @@ static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet, cj2k_s
             return ret;
     }
     if (ret < 0) {
-        if (ret != AVERROR_EOF && ret != AVERROR(EINVAL)) /* EINVAL: there is no frame to it */
+        if (ret != AVERROR_EOF &&
+            ret != AVERROR(EINVAL)) /* EINVAL: there is no frame to it */
             tell_stats(avctx, packet);
         return ret;
     }
@@ -1529,14 +1702,15 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
 
     while (1) {
         cj2k_packet packets[2] = { { .struct_size = sizeof(packets[0]) } };
-        cj2k_stats stats[2] = { { .struct_size = sizeof(stats[0]) } };
+        cj2k_stats stats[2]    = { { .struct_size = sizeof(stats[0]) } };
         int whole, ret = receive_codestream(avctx, packets, stats);
 
         if (ret < 0)
             return ret;
         if (s->fields == 2) {
             if (!field_of(s, packets)) {
-                cj2k_packet_release(&s->first); /* its second field has failed */
+                cj2k_packet_release(
+                    &s->first); /* its second field has failed */
                 s->first       = packets[0];
                 s->first_stats = stats[0];
                 continue;
@@ -1547,9 +1721,11 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
             stats[0]   = s->first_stats;
             s->first   = (cj2k_packet) { .struct_size = sizeof(s->first) };
         }
-        /* A field alone is no frame. The error of the other one has been returned. */
+        /* A field alone is no frame. The error of the other one has been
+         * returned. */
         whole = s->fields == 1 ||
-                packets[0].slot && frame_of(s, packets) == frame_of(s, &packets[1]);
+                packets[0].slot &&
+                    frame_of(s, packets) == frame_of(s, &packets[1]);
         if (whole)
             ret = fill_packet(avctx, pkt, packets, stats);
         for (int i = 0; i < s->fields; i++)
@@ -1572,7 +1748,10 @@ static av_cold int cj2k_close(AVCodecContext *avctx)
     CJ2KContext *s = avctx->priv_data;
     char text[CJ2K_MAX_PARAM_TEXT];
 
-    if (s->encoder && cj2k_encoder_summary(s->encoder, s->fields, text, sizeof(text)) == CJ2K_OK && *text)
+    if (s->encoder &&
+        cj2k_encoder_summary(s->encoder, s->fields, text, sizeof(text)) ==
+            CJ2K_OK &&
+        *text)
         av_log(avctx, AV_LOG_INFO, "%s\n", text);
     if (s->stats)
         fclose(s->stats);
@@ -1601,10 +1780,11 @@ static void cj2k_flush(AVCodecContext *avctx)
 }
 
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100) /* 7.1 on */
-/* The profile and what else decides over formats, as far as the options say it. */
+/* The profile and what else decides over formats, as far as the options say it.
+ */
 static int set_restrictions(const AVCodecContext *avctx, cj2k_params *p)
 {
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s       = avctx->priv_data;
     const AVDictionaryEntry *e = NULL;
 
     if (cj2k_params_init(p, sizeof(*p)) != CJ2K_OK)
@@ -1614,7 +1794,8 @@ static int set_restrictions(const AVCodecContext *avctx, cj2k_params *p)
     p->profile_strict = avctx->strict_std_compliance > FF_COMPLIANCE_UNOFFICIAL;
     p->frame_rate_num = 24;
     p->frame_rate_den = 1;
-    if (avctx->profile != PROFILE_UNKNOWN && avctx->profile != PROFILE_NO_RESTRICTION)
+    if (avctx->profile != PROFILE_UNKNOWN &&
+        avctx->profile != PROFILE_NO_RESTRICTION)
         cj2k_params_set_rsiz(p, avctx->profile);
     while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX)))
         cj2k_params_set(p, e->key, e->value);
@@ -1622,16 +1803,18 @@ static int set_restrictions(const AVCodecContext *avctx, cj2k_params *p)
 }
 
 /* Whether frames of this format can be coded, whatever their size. */
-static int fits(const AVCodecContext *avctx, const cj2k_params *restrictions, enum AVPixelFormat fmt)
+static int fits(const AVCodecContext *avctx, const cj2k_params *restrictions,
+                enum AVPixelFormat fmt)
 {
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s           = avctx->priv_data;
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(fmt);
-    cj2k_info info = { .struct_size = sizeof(info) };
-    cj2k_params p = *restrictions;
+    cj2k_info info                 = { .struct_size = sizeof(info) };
+    cj2k_params p                  = *restrictions;
 
     if (s->xyz)
         return desc->flags & AV_PIX_FMT_FLAG_RGB && desc->nb_components == 3;
-    if (is_cinema(&p)) /* other colours are refused, not converted: only -xyz does it right */
+    if (is_cinema(&p)) /* other colours are refused, not converted: only -xyz
+                          does it right */
         return 1;
     p.width = p.height = 64;
     p.num_components   = desc->nb_components;
@@ -1643,10 +1826,12 @@ static int fits(const AVCodecContext *avctx, const cj2k_params *restrictions, en
     return cj2k_params_info(&p, &info) == CJ2K_OK;
 }
 
-/* Lists the formats that the options leave. X'Y'Z' stays, for check_profile() and set_xyz() to refuse it:
- * ffmpeg would convert it by libswscale, which has another white and other curves. So ffmpeg takes YUV of
- * 12 bits for X'Y'Z' where xyz asks for R'G'B', and set_xyz() names the filter.
- * @return how many; 0 if the options leave none, and cj2k_init() will say why */
+/* Lists the formats that the options leave. X'Y'Z' stays, for check_profile()
+ * and set_xyz() to refuse it: ffmpeg would convert it by libswscale, which has
+ * another white and other curves. So ffmpeg takes YUV of 12 bits for X'Y'Z'
+ * where xyz asks for R'G'B', and set_xyz() names the filter.
+ * @return how many; 0 if the options leave none, and cj2k_init() will say why
+ */
 static int list_formats(const AVCodecContext *avctx, const cj2k_params *p)
 {
     CJ2KContext *s = avctx->priv_data;
@@ -1654,8 +1839,9 @@ static int list_formats(const AVCodecContext *avctx, const cj2k_params *p)
 
     for (int i = 0; cj2k_pix_fmts[i] != AV_PIX_FMT_NONE; i++) {
         const enum AVPixelFormat fmt = cj2k_pix_fmts[i];
-        const int stays = fmt == AV_PIX_FMT_XYZ12 ||
-                          av_pix_fmt_desc_get(fmt)->flags & AV_PIX_FMT_FLAG_HWACCEL;
+        const int stays              = fmt == AV_PIX_FMT_XYZ12 ||
+                          av_pix_fmt_desc_get(fmt)->flags &
+                              AV_PIX_FMT_FLAG_HWACCEL;
 
         if (stays || fits(avctx, p, fmt)) {
             s->fitting[num++] = fmt;
@@ -1666,28 +1852,35 @@ static int list_formats(const AVCodecContext *avctx, const cj2k_params *p)
     return any ? num : 0;
 }
 
-/* ffmpeg asks when the options are set, and inserts a scaler. When the encoder opens, its pix_fmt is set,
- * and cj2k_init() says more than "not supported". */
-static int cj2k_get_supported_config(const AVCodecContext *avctx, const AVCodec *codec,
+/* ffmpeg asks when the options are set, and inserts a scaler. When the encoder
+ * opens, its pix_fmt is set, and cj2k_init() says more than "not supported". */
+static int cj2k_get_supported_config(const AVCodecContext *avctx,
+                                     const AVCodec *codec,
                                      enum AVCodecConfig config, unsigned flags,
                                      const void **out, int *out_num)
 {
-    static const enum AVColorRange limited[] = { AVCOL_RANGE_MPEG, AVCOL_RANGE_UNSPECIFIED };
+    static const enum AVColorRange limited[] = { AVCOL_RANGE_MPEG,
+                                                 AVCOL_RANGE_UNSPECIFIED };
     cj2k_params p;
 
-    if (avctx && avctx->priv_data && avctx->codec == codec && set_restrictions(avctx, &p) >= 0) {
-        if (config == AV_CODEC_CONFIG_PIX_FORMAT && avctx->pix_fmt == AV_PIX_FMT_NONE &&
+    if (avctx && avctx->priv_data && avctx->codec == codec &&
+        set_restrictions(avctx, &p) >= 0) {
+        if (config == AV_CODEC_CONFIG_PIX_FORMAT &&
+            avctx->pix_fmt == AV_PIX_FMT_NONE &&
             (*out_num = list_formats(avctx, &p))) {
             *out = ((const CJ2KContext *)avctx->priv_data)->fitting;
             return 0;
         }
-        if (config == AV_CODEC_CONFIG_COLOR_RANGE && is_imf(&p) && p.profile_strict) {
-            *out     = limited; /* of Y'CbCr; R'G'B' and X'Y'Z' have no range in filters */
+        if (config == AV_CODEC_CONFIG_COLOR_RANGE && is_imf(&p) &&
+            p.profile_strict) {
+            *out = limited; /* of Y'CbCr; R'G'B' and X'Y'Z' have no range in
+                               filters */
             *out_num = 1;
             return 0;
         }
     }
-    return ff_default_get_supported_config(avctx, codec, config, flags, out, out_num);
+    return ff_default_get_supported_config(avctx, codec, config, flags, out,
+                                           out_num);
 }
 #endif
 
@@ -1831,9 +2024,9 @@ static const AVCodecHWConfigInternal *const cj2k_hw_configs[] = {
 #define CONST_CODEC
 #endif
 
-#define CJ2K_ENCODER(name_, symbol) \
-CONST_CODEC FFCodec symbol = { \
-    .p.name         = name_, \
+#define CJ2K_ENCODER(name_) \
+CONST_CODEC FFCodec ff_##name_##_encoder = { \
+    .p.name         = #name_, \
     CODEC_LONG_NAME("libcj2k JPEG 2000"), \
     .p.type         = AVMEDIA_TYPE_VIDEO, \
     .p.id           = AV_CODEC_ID_JPEG2000, \
@@ -1856,5 +2049,5 @@ CONST_CODEC FFCodec symbol = { \
     .p.wrapper_name = "cj2k", \
 };
 
-CJ2K_ENCODER("j2k_cuda", ff_j2k_cuda_encoder)
-CJ2K_ENCODER("libcj2k",  ff_libcj2k_encoder)
+CJ2K_ENCODER(j2k_cuda)
+CJ2K_ENCODER(libcj2k)
