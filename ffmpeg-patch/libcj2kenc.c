@@ -79,8 +79,7 @@
 #ifndef CODEC_PIXFMTS_ARRAY /* 5.1, 7.1 */
 #define CODEC_PIXFMTS_ARRAY(array) .p.pix_fmts = (array)
 #endif
-/* The default from 7.1 on; the bit now means the opposite. */
-#ifndef FF_CODEC_CAP_INIT_THREADSAFE
+#ifndef FF_CODEC_CAP_INIT_THREADSAFE /* default from 7.1 on; now the opposite */
 #define FF_CODEC_CAP_INIT_THREADSAFE 0
 #endif
 #ifndef FF_CODEC_CAP_ICC_PROFILES /* 5.1 */
@@ -2024,9 +2023,8 @@ static const AVCodecHWConfigInternal *const cj2k_hw_configs[] = {
 #define CONST_CODEC
 #endif
 
-#define CJ2K_ENCODER(name_) \
-CONST_CODEC FFCodec ff_##name_##_encoder = { \
-    .p.name         = #name_, \
+/* The encoder, whatever its name. */
+#define CJ2K_ENCODER \
     CODEC_LONG_NAME("libcj2k JPEG 2000"), \
     .p.type         = AVMEDIA_TYPE_VIDEO, \
     .p.id           = AV_CODEC_ID_JPEG2000, \
@@ -2046,8 +2044,14 @@ CONST_CODEC FFCodec ff_##name_##_encoder = { \
     CONFIG \
     ALPHA_MODES \
     .p.priv_class   = &cj2k_class, \
-    .p.wrapper_name = "cj2k", \
+    .p.wrapper_name = "cj2k",
+
+CONST_CODEC FFCodec ff_j2k_cuda_encoder = {
+    .p.name         = "j2k_cuda",
+    CJ2K_ENCODER
 };
 
-CJ2K_ENCODER(j2k_cuda)
-CJ2K_ENCODER(libcj2k)
+CONST_CODEC FFCodec ff_libcj2k_encoder = {
+    .p.name         = "libcj2k",
+    CJ2K_ENCODER
+};
