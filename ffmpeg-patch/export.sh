@@ -43,7 +43,7 @@ strip_shims() {
   grep -q 'LIBAVCODEC_VERSION_INT' <<<"${source//defines LIBAVCODEC_VERSION_INT/}" ||
     source=$(sed '/^#include "version\.h"/d' <<<"$source")
   # One file for all versions it is no more.
-  sed -e 's/ One file for FFmpeg [0-9., and]*$//' -e '/^$/N;/^\n$/D' <<<"$source"
+  sed -e '/^ \* One file for FFmpeg/d' -e '/^$/N;/^\n$/D' <<<"$source"
 }
 
 # add_changelog FILE LINE: a line at the end of the list of the newest version.

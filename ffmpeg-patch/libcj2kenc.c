@@ -21,8 +21,9 @@
 
 /**
  * @file
- * JPEG 2000 encoder "libcj2k", which is also "j2k_cuda". One file for
- * FFmpeg 5.1, 7.1, 8.1 and 9.0. */
+ * JPEG 2000 encoder "libcj2k", which is also "j2k_cuda".
+ * One file for FFmpeg 5.1, 7.1, 8.1 and 9.0.
+ */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -1642,9 +1643,7 @@ static int fill_packet(AVCodecContext *avctx, AVPacket *pkt,
     }
 
     pkt->pts = pkt->dts = packets->pts;
-#if LIBAVUTIL_VERSION_INT >=                                                   \
-    AV_VERSION_INT(57, 30, 100) /* in 5.1 the ffmpeg program sets it and warns \
-                                   of others */
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
     pkt->duration = packets->duration;
 #endif
     pkt->flags |= AV_PKT_FLAG_KEY;
