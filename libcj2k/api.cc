@@ -292,6 +292,7 @@ cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder) {
     cj2k_params used;
     handle->encoder->params(&used);
     handle->report = std::make_unique<cj2k::Report>(used);
+    cj2k::warn_of_stop(used, log);
     *encoder = handle.release();
     return Status::kOk;
   });

@@ -419,8 +419,7 @@ Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log&
             most == cap ? "" : " less 6 (the comment is empty)");
 }
 
-// Where no cap is set, what PST, PSB and BPI stop at is missing.
-static void warn_of_stop(const cj2k_params& p, const Log& log) {
+void warn_of_stop(const cj2k_params& p, const Log& log) {
   if (p.stop <= CJ2K_STOP_EXACT || p.target_bytes != 0 || p.max_frame_bytes != 0 ||
       p.max_component_bytes != 0 || p.num_layer_rates != 0) {
     return;
@@ -452,7 +451,6 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
                     p->effort, p->device);
   }
   if (devices.kind == DeviceList::kCpu) choose_depth(p, false, 0);
-  warn_of_stop(*p, log);
   return Status::kOk;
 }
 
