@@ -272,6 +272,19 @@ install_library_into() {
   sed -e "s|^prefix=.*|prefix=$to|" -e "s|^libdir=.*|libdir=$to/lib|" "$pc" >"$to/lib/pkgconfig/cj2k.pc"
 }
 
+# mxf_patch_of VERSION: the path of the patch of the MXF muxer and demuxer; nothing where there is none. For 7.1 it is made from
+# that for 8.1: mxf-7.1.diff is the difference of the two.
+mxf_patch_of() {
+  local patch=$root/ffmpeg-patch/mxf-$1.patch difference=$root/ffmpeg-patch/mxf-$1.diff
+  if [[ -e $difference ]]; then
+    patch=$root/build/mxf-$1.patch
+    mkdir -p "$root/build"
+    patch -s --fuzz=0 -o "$patch" "$root/ffmpeg-patch/mxf-8.1.patch" "$difference" >&2 ||
+      die "mxf-$1.diff does not fit mxf-8.1.patch"
+  fi
+  if [[ -e $patch ]]; then echo "$patch"; fi
+}
+
 # prepare_tree VERSION TREE: unpacks, patches and configures FFmpeg in TREE. Steps that are done already are left out.
 prepare_tree() {
   local version=$1 tree=$2 cc=gcc stamp patch
@@ -333,7 +346,7 @@ compile_tree() {
   if [[ $tree/cj2k/lib/libcj2k.a -nt $tree/src/ffmpeg_g ]]; then rm -f "$tree/src/"{ffmpeg,ffprobe}{,_g}; fi
   say "$version: compiling with $jobs jobs"
   quietly "$tree/make.log" make -C "$tree/src" -j "$jobs" ffmpeg ffprobe
-  build_tool "$tree" api_test -Wl,--wrap={av_frame_alloc,cj2k_encoder_receive_packet,cj2k_encoder_last_error}
+  build_tool "$tree" api_test -Wl,--wrap={av_frame_alloc,cj2k_encoder_receive_packet}
   if [[ -n $headers ]]; then
     build_tool "$tree" cuda_frames_test -rdynamic -Wl,--wrap={dlopen,cj2k_encoder_open,cj2k_encoder_send_frame}
   fi
@@ -355,8 +368,9 @@ prune() {
 
 build() {
   local version=$1 start=$SECONDS module tree_key bin_key tree bin to=$root/build/ffmpeg-$1 flags=()
-  local patches=("$root/ffmpeg-patch/j2k_cuda.patch") mxf_patch=$root/ffmpeg-patch/mxf-$1.patch
-  if [[ ${CJ2K_MXF_PATCH:-1} == 1 && -e $mxf_patch ]]; then patches+=("$mxf_patch"); fi
+  local patches=("$root/ffmpeg-patch/j2k_cuda.patch") mxf_patch
+  mxf_patch=$(mxf_patch_of "$version")
+  if [[ ${CJ2K_MXF_PATCH:-1} == 1 && -n $mxf_patch ]]; then patches+=("$mxf_patch"); fi
   if [[ ${CJ2K_STOP_PATCH:-1} == 1 && $version != 5.1 ]]; then patches+=("$root/ffmpeg-patch/stop.patch"); fi
   # shellcheck disable=SC2206 # paths without blanks
   patches+=(${CJ2K_FFMPEG_PATCHES:-})

@@ -56,7 +56,7 @@ case ${CJ2K_FFMPEG_PARTS:-all} in
       aac aac_latm ac3 eac3 dca truehd mlp flac alac mp2float mp3float opus vorbis wmav2 wmapro s302m dolby_e \
       pcm_{s16,s24,s32,f32,f64}{le,be} pcm_{s16,s24}{le,be}_planar pcm_{u8,s8,alaw,mulaw,bluray,dvd,s24daud} \
       adpcm_{ms,ima_wav,ima_qt} ssa srt subrip mov_text)
-    kEncoders=$(join j2k_cuda libopenjpeg jpeg2000 rawvideo wrapped_avframe png tiff dpx exr bmp targa sgi mjpeg \
+    kEncoders=$(join j2k_cuda libcj2k libopenjpeg jpeg2000 rawvideo wrapped_avframe png tiff dpx exr bmp targa sgi mjpeg \
       pam pbm pgm pgmyuv ppm ffv1 ffvhuff huffyuv utvideo magicyuv prores prores_aw prores_ks dnxhd cfhd mpeg2video \
       v210 v308 v408 v410 r210 r10k aac ac3 eac3 flac alac pcm_{s16,s24,s32,f32}le pcm_{s16,s24}be srt subrip)
     kParsers=$(join jpeg2000 h264 hevc vp8 vp9 av1 vc1 mpegvideo mpeg4video mjpeg dnxhd dpx prores png bmp pnm webp ffv1 \
@@ -86,7 +86,7 @@ case ${CJ2K_FFMPEG_PARTS:-all} in
     kDemuxers=mov,mxf,matroska,avi,nut,image2,image2pipe,image_j2k_pipe,image_png_pipe,rawvideo
     kMuxers=mxf,mxf_opatom,mxf_dcp,mxf_imf,mov,mp4,matroska,avi,nut,image2,rawvideo,null,framemd5
     kDecoders=jpeg2000,png,dpx,tiff,ppm,rawvideo,v210,wrapped_avframe,pcm_s16le,pcm_s24le
-    kEncoders=j2k_cuda,libopenjpeg,jpeg2000,rawvideo,v210,png,wrapped_avframe,pcm_s16le,pcm_s24le
+    kEncoders=j2k_cuda,libcj2k,libopenjpeg,jpeg2000,rawvideo,v210,png,wrapped_avframe,pcm_s16le,pcm_s24le
     kParsers=jpeg2000,png
     kFilters=$(join scale format null color testsrc2 psnr trim setpts settb setparams setfield fps select vflip hwupload \
       hwdownload sine anull aformat aresample)

@@ -5,7 +5,7 @@
 # build.sh --export DIR VERSION: the patches as FFmpeg's developers read them, for one version and without a trace of others.
 #
 #     0001-*.patch   the encoder, with libcj2kenc.c and lines for doc/general_contents.texi and the Changelog
-#     0002-*.patch   the MXF muxer and demuxer, where there is a mxf-VERSION.patch
+#     0002-*.patch   the MXF muxer and demuxer, where there is one for the version (mxf_patch_of)
 #
 # They apply with "git am" to the release of that version.
 
@@ -43,7 +43,7 @@ strip_shims() {
   grep -q 'LIBAVCODEC_VERSION_INT' <<<"${source//defines LIBAVCODEC_VERSION_INT/}" ||
     source=$(sed '/^#include "version\.h"/d' <<<"$source")
   # One file for all versions it is no more.
-  sed -e 's/ One file for FFmpeg [0-9., and]*$//' -e '/^$/N;/^\n$/D' <<<"$source"
+  sed -e '/^ \* One file for FFmpeg/d' -e '/^$/N;/^\n$/D' <<<"$source"
 }
 
 # add_changelog FILE LINE: a line at the end of the list of the newest version.
@@ -68,7 +68,7 @@ export_encoder() {
   local tree=$1 patch=$root/ffmpeg-patch/j2k_cuda.patch subject
   quietly "$tree/.git/patch.log" patch -d "$tree" -p1 --fuzz=0 --no-backup-if-mismatch -i "$patch"
   strip_shims "$tree" <"$root/ffmpeg-patch/libcj2kenc.c" >"$tree/libavcodec/libcj2kenc.c"
-  add_changelog "$tree/Changelog" "avcodec: add j2k_cuda, a JPEG 2000 encoder through libcj2k"
+  add_changelog "$tree/Changelog" "avcodec: add libcj2k, a JPEG 2000 encoder, which is also j2k_cuda"
   subject=$(tree_git "$tree" mailinfo "$tree/.git/body" /dev/null <"$patch" | sed -n 's/^Subject: //p')
   tree_git "$tree" add -A
   # The last paragraph of the message is about the patch for all versions.
@@ -77,7 +77,8 @@ export_encoder() {
 
 # export_series DIR VERSION
 export_series() {
-  local to=$1 version=$2 tree mxf=$root/ffmpeg-patch/mxf-$2.patch tool names commits=1
+  local to=$1 version=$2 tree mxf tool names commits=1
+  mxf=$(mxf_patch_of "$version")
   for tool in git unifdef perl; do
     command -v "$tool" >/dev/null || die "--export needs $tool (Debian: apt-get install $tool)"
   done
@@ -89,14 +90,14 @@ export_series() {
   trap "rm -rf '$tree'" EXIT
   say "$version: unpacking"
   # What the patches change, and the headers: git takes long for all of FFmpeg.
-  mapfile -t names < <(cat "$root/ffmpeg-patch/j2k_cuda.patch" "$mxf" 2>/dev/null | sed -n 's|^--- a/|*/|p' |
+  mapfile -t names < <(cat "$root/ffmpeg-patch/j2k_cuda.patch" ${mxf:+"$mxf"} | sed -n 's|^--- a/|*/|p' |
     grep -v -e '^\*/Changelog$' -e '^\*/libav[a-z]*/[^/]*\.h$' | sort -u) # tar finds a file for one pattern only
   tar -xf "$tarball" -C "$tree" --strip-components=1 --wildcards '*/Changelog' '*/libav*/*.h' "${names[@]}"
   tree_git "$tree" -c init.defaultBranch=main init -q
   tree_git "$tree" add -A
   tree_git "$tree" commit -q -m "FFmpeg $version"
   export_encoder "$tree"
-  if [[ -e $mxf ]]; then
+  if [[ -n $mxf ]]; then
     quietly "$tree/.git/mxf.log" tree_git "$tree" am -q "$mxf"
     add_changelog "$tree/Changelog" "avformat/mxf: JPEG 2000 profiles, RGB and X'Y'Z', track files of digital cinema and IMF"
     tree_git "$tree" commit -q -a --amend --no-edit

@@ -21,7 +21,8 @@
 
 /**
  * @file
- * JPEG 2000 encoder "j2k_cuda". One file for FFmpeg 5.1, 7.1, 8.1 and 9.0.
+ * JPEG 2000 encoder "libcj2k", which is also "j2k_cuda".
+ * One file for FFmpeg 5.1, 7.1, 8.1 and 9.0.
  */
 
 #include <errno.h>
@@ -39,7 +40,6 @@
 #endif
 
 #include "libavutil/avstring.h"
-#include "libavutil/bprint.h"
 #include "libavutil/common.h"
 #include "libavutil/dict.h"
 #include "libavutil/fifo.h"
@@ -64,7 +64,7 @@
 #include "codec_internal.h"
 #include "encode.h"
 #include "hwconfig.h"
-#include "version.h" /* defines LIBAVCODEC_VERSION_INT, which would be 0 in #if without it */
+#include "version.h" /* LIBAVCODEC_VERSION_INT would be 0 without it */
 #if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(62, 0, 100) /* until 7.1 */
 #include "packet_internal.h"
 #define ff_encode_add_stats_side_data ff_side_data_set_encoder_stats
@@ -80,7 +80,7 @@
 #ifndef CODEC_PIXFMTS_ARRAY /* 5.1, 7.1 */
 #define CODEC_PIXFMTS_ARRAY(array) .p.pix_fmts = (array)
 #endif
-#ifndef FF_CODEC_CAP_INIT_THREADSAFE /* the default from 7.1 on; the bit now means the opposite */
+#ifndef FF_CODEC_CAP_INIT_THREADSAFE /* default from 7.1 on; now the opposite */
 #define FF_CODEC_CAP_INIT_THREADSAFE 0
 #endif
 #ifndef FF_CODEC_CAP_ICC_PROFILES /* 5.1 */
@@ -90,15 +90,15 @@
 /* The largest packet that ff_get_encode_buffer() gives. */
 #define MAX_PACKET_BYTES (INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE)
 
-/* The highest frame rate that is believed if it comes from time_base alone. Clocks are finer. */
+/* The highest frame rate that is believed if it comes from time_base alone.
+ * Clocks are finer. */
 #define MAX_TIME_BASE_RATE 1000
 
-/* Values of AVCodecContext.profile, which is Rsiz, and .level that are no profile and no level. Not all
- * releases have the same names for them. */
-#define PROFILE_UNKNOWN         -99
-#define PROFILE_NO_RESTRICTION  0x8000
-#define PROFILE_HTJ2K           0x4000
-#define LEVEL_UNKNOWN           -99
+/* Values of AVCodecContext.profile, which is Rsiz, and .level that are no
+ * profile and no level. Not all releases have the same names for them. */
+#define PROFILE_UNKNOWN        -99
+#define PROFILE_NO_RESTRICTION 0x8000
+#define LEVEL_UNKNOWN          -99
 
 /* lavc's default of gop_size, which no user has asked for. */
 #define LAVC_GOP_SIZE 12
@@ -107,17 +107,23 @@
 #error "libcj2k does not pad its packets enough to use them without a copy"
 #endif
 
-/* The formats whose samples the library can read in place with a shift, at their own depth. */
+/* The formats whose samples the library can read in place with a shift, at
+ * their own depth. */
 static const enum AVPixelFormat cj2k_pix_fmts[] = {
-    AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV440P,
+    AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P,
+    AV_PIX_FMT_YUV440P,
     AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV410P,
-#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100) /* without color_ranges, these keep full range as it is */
-    AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P, AV_PIX_FMT_YUVJ440P,
+#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100)
+    /* without color_ranges, these keep full range as it is */
+    AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P,
+    AV_PIX_FMT_YUVJ440P,
     AV_PIX_FMT_YUVJ411P,
 #endif
     AV_PIX_FMT_YUV420P9,  AV_PIX_FMT_YUV422P9,  AV_PIX_FMT_YUV444P9,
-    AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10, AV_PIX_FMT_YUV440P10,
-    AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV444P12, AV_PIX_FMT_YUV440P12,
+    AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10,
+    AV_PIX_FMT_YUV440P10,
+    AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV444P12,
+    AV_PIX_FMT_YUV440P12,
     AV_PIX_FMT_YUV420P14, AV_PIX_FMT_YUV422P14, AV_PIX_FMT_YUV444P14,
     AV_PIX_FMT_YUV420P16, AV_PIX_FMT_YUV422P16, AV_PIX_FMT_YUV444P16,
     AV_PIX_FMT_YUVA420P,   AV_PIX_FMT_YUVA422P,   AV_PIX_FMT_YUVA444P,
@@ -138,12 +144,15 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_YUV444P10MSB, AV_PIX_FMT_YUV444P12MSB,
 #endif
     AV_PIX_FMT_NV42, AV_PIX_FMT_NV20,
-    AV_PIX_FMT_YUYV422, AV_PIX_FMT_UYVY422, AV_PIX_FMT_YVYU422, AV_PIX_FMT_Y210, AV_PIX_FMT_AYUV64,
+    AV_PIX_FMT_YUYV422, AV_PIX_FMT_UYVY422, AV_PIX_FMT_YVYU422, AV_PIX_FMT_Y210,
+    AV_PIX_FMT_AYUV64,
 #ifdef AV_PIX_FMT_Y212 /* 6.0 */
-    AV_PIX_FMT_Y212, AV_PIX_FMT_XV30, AV_PIX_FMT_XV36, AV_PIX_FMT_VUYA, AV_PIX_FMT_VUYX,
+    AV_PIX_FMT_Y212, AV_PIX_FMT_XV30, AV_PIX_FMT_XV36, AV_PIX_FMT_VUYA,
+    AV_PIX_FMT_VUYX,
 #endif
 #ifdef AV_PIX_FMT_XV48 /* 8.0 */
-    AV_PIX_FMT_AYUV, AV_PIX_FMT_UYVA, AV_PIX_FMT_VYU444, AV_PIX_FMT_V30X, AV_PIX_FMT_Y216,
+    AV_PIX_FMT_AYUV, AV_PIX_FMT_UYVA, AV_PIX_FMT_VYU444, AV_PIX_FMT_V30X,
+    AV_PIX_FMT_Y216,
     AV_PIX_FMT_XV48,
 #endif
     AV_PIX_FMT_RGB24, AV_PIX_FMT_BGR24,
@@ -152,16 +161,19 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_X2RGB10, AV_PIX_FMT_X2BGR10,
     AV_PIX_FMT_RGB48, AV_PIX_FMT_BGR48, AV_PIX_FMT_RGBA64, AV_PIX_FMT_BGRA64,
     AV_PIX_FMT_XYZ12,
-    AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP9, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12, AV_PIX_FMT_GBRP14,
+    AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP9, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12,
+    AV_PIX_FMT_GBRP14,
     AV_PIX_FMT_GBRP16,
-    AV_PIX_FMT_GBRAP, AV_PIX_FMT_GBRAP10, AV_PIX_FMT_GBRAP12, AV_PIX_FMT_GBRAP16,
+    AV_PIX_FMT_GBRAP, AV_PIX_FMT_GBRAP10, AV_PIX_FMT_GBRAP12,
+    AV_PIX_FMT_GBRAP16,
 #ifdef AV_PIX_FMT_GBRAP14
     AV_PIX_FMT_GBRAP14,
 #endif
 #ifdef AV_PIX_FMT_GBRP10MSB
     AV_PIX_FMT_GBRP10MSB, AV_PIX_FMT_GBRP12MSB,
 #endif
-    AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY12, AV_PIX_FMT_GRAY14,
+    AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY12,
+    AV_PIX_FMT_GRAY14,
     AV_PIX_FMT_GRAY16, AV_PIX_FMT_YA8, AV_PIX_FMT_YA16,
 #if CONFIG_CUDA
     AV_PIX_FMT_CUDA, /* with any sw_format of this list */
@@ -169,50 +181,10 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_NONE
 };
 
-/* Each parameter of libcj2k is an option, with the name, range, default and help of
- * cj2k_params.def. That file is included for the members of CJ2KContext, for the AVOptions and to
- * fill cj2k_params. The parameters below are left out: FFmpeg has names of its own for them. */
-#define OWN_width               OWN /* width to dy, colorspace to source_depth: from the frames */
-#define OWN_height              OWN
-#define OWN_num_components      OWN
-#define OWN_depth               OWN
-#define OWN_is_signed           OWN
-#define OWN_dx                  OWN
-#define OWN_dy                  OWN
-#define OWN_colorspace          OWN
-#define OWN_primaries           OWN
-#define OWN_transfer            OWN
-#define OWN_alpha               OWN
-#define OWN_format              OWN /* format, which has auto */
-#define OWN_source_depth        OWN
-#define OWN_xyz                 OWN /* xyz, with auto */
-#define OWN_target_bytes        OWN /* b */
-#define OWN_max_frame_bytes     OWN /* maxrate */
-#define OWN_max_component_bytes OWN /* max_component_rate */
-#define OWN_quality             OWN /* q */
-#define OWN_threads             OWN /* threads */
-#define OWN_frame_rate          OWN /* r */
-#define OWN_profile_strict      OWN /* strict */
-
-/* USE(name, macro) is NOTHING for the parameters above, and `macro` for all others. For a parameter
- * above, OWN_name is a macro whose comma makes NOTHING the second argument of SECOND. */
-#define OWN                     , NOTHING
-#define NOTHING(...)
-#define USE(name, macro)        SECOND(OWN_##name, macro, )
-#define SECOND(...)             SECOND_(__VA_ARGS__)
-#define SECOND_(a, b, ...)      b
-
-/* For each kind of number: the C type, the type of the AVOption, the member of its default_val. */
-#define KIND_INT                int,     AV_OPT_TYPE_INT,    i64
-#define KIND_INT64              int64_t, AV_OPT_TYPE_INT64,  i64
-#define KIND_BOOL               int,     AV_OPT_TYPE_BOOL,   i64
-#define KIND_DOUBLE             double,  AV_OPT_TYPE_DOUBLE, dbl
-#define KIND_ENUM               int,     AV_OPT_TYPE_INT,    i64
-#define KIND_FLAGS              int,     AV_OPT_TYPE_FLAGS,  i64
-
-/* What a packet gets from its frame. The time stamps are not here: libcj2k carries them. */
+/* What a packet gets from its frame. The time stamps are not here: libcj2k
+ * carries them. */
 typedef struct FrameProps {
-    uintptr_t number; ///< number of the frame, which is also its cj2k_frame.opaque
+    uintptr_t number; ///< of the frame
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
     void *opaque;
     AVBufferRef *opaque_ref;
@@ -225,55 +197,37 @@ typedef struct CJ2KContext {
     const AVClass *class;
 
     cj2k_encoder *encoder;
-    enum AVPixelFormat sw_format; ///< format of the samples, also of those in CUDA frames
+    enum AVPixelFormat sw_format; ///< of the samples, also in CUDA frames
     const AVPixFmtDescriptor *desc; ///< descriptor of sw_format
-    void *cuda_context;     ///< CUcontext of the frames; NULL for frames in system memory
+    void *cuda_context;     ///< of the frames; NULL: in system memory
     AVFifo *props;          ///< FrameProps of the frames in flight, in order
-    AVFrame *frame;         ///< the next frame to send; empty while there is none
+    AVFrame *frame;         ///< the next to send; empty: none
     uintptr_t frame_number; ///< number of the next frame, from 0
     int draining;
-    int fields;             ///< codestreams of a frame: 2 if each field has its own, else 1
+    int fields;             ///< codestreams of a frame, 1 or 2
     int bottom_first;       ///< the first field has the lines 1, 3, 5, ...
     int field;              ///< field of `frame` to send next, in order of time
-    cj2k_packet first;      ///< first field of the packet that waits for the second; slot NULL: none
+    cj2k_packet first;      ///< a first field; slot NULL: none
     cj2k_stats first_stats;
     int warned_interlaced;
     int opening;            ///< the library's errors wait for explain_error()
     cj2k_params params;     ///< what the encoder was opened with
-    cj2k_params used;       ///< the parameters of the open encoder, with each "chosen" replaced
-    FILE *stats;            ///< the open stats_file; NULL: none, or writing to it has failed
+    cj2k_params used;       ///< the same with each "chosen" replaced
+    FILE *stats;            ///< the open stats_file; NULL: none
     int64_t stats_bytes;    ///< bytes of the complete lines in it
 
-    /** Of the frames that have a packet, for the summary. */
-    struct {
-        int64_t frames, bytes, largest_bytes;
-        double error;       ///< sum of frame_error()
-        double worst_error;
-        uintptr_t worst;    ///< number of the frame with worst_error
-        double stage_ms[CJ2K_NUM_STAGES];
-    } sum;
     AVBufferRef *icc;       ///< ICC profile of the first frame; NULL: none
     int warned_icc;
-    enum AVPixelFormat fitting[FF_ARRAY_ELEMS(cj2k_pix_fmts)]; ///< list_formats()
+    enum AVPixelFormat fitting[FF_ARRAY_ELEMS(cj2k_pix_fmts)];
 
-    /* The options. Those that are parameters have the parameter's name. */
-#define NUMBER_MEMBER_(c_type, opt_type, member, name) c_type name;
-#define NUMBER_MEMBER(...)           NUMBER_MEMBER_(__VA_ARGS__)
-#define TEXT_MEMBER(name)            char *name;
-#define CJ2K_NUMBER(name, kind, ...) USE(name, NUMBER_MEMBER)(KIND_##kind, name)
-#define CJ2K_TEXT(name, kind, ...)   USE(name, TEXT_MEMBER)(name)
-#include <cj2k_params.def>
+    /* The options, with the names of the library's parameters. */
+    int lossless, qfactor, profile, main_level, sub_level, cinema_rate;
+    int coder, effort, tune, stop, levels, progression, layers, tile_parts;
+    char *cblk, *tile, *precincts, *layer_rates, *comment, *device;
+    int gop, async_depth;
     int format; ///< cj2k_format; -1: auto
-    int pred;
-    int irreversible;
-    int numresolution;
-    int prog;
-    int preset;
-    int cinema_mode;
-    int tile_width;
-    int tile_height;
+    int xyz;    ///< cj2k_xyz; XYZ_AUTO
     int64_t max_component_rate;
-    int xyz;
     char *stats_file;
     AVDictionary *cj2k_params;
 } CJ2KContext;
@@ -292,7 +246,8 @@ static const struct {
     { CJ2K_INTERNAL,      AVERROR_EXTERNAL },
 };
 
-/* Logs nothing, because the library has already logged the reason of an error. */
+/* Logs nothing, because the library has already logged the reason of an error.
+ */
 static int map_status(cj2k_status status)
 {
     for (int i = 0; i < FF_ARRAY_ELEMS(error_table); i++)
@@ -314,11 +269,14 @@ static void log_callback(void *avctx, cj2k_log_level level, const char *message)
 
     if (level == CJ2K_LOG_ERROR && s->opening)
         return;
-    av_log(avctx, (unsigned)level < FF_ARRAY_ELEMS(levels) ? levels[level] : AV_LOG_DEBUG,
+    av_log(avctx,
+           (unsigned)level < FF_ARRAY_ELEMS(levels) ? levels[level]
+                                                    : AV_LOG_DEBUG,
            "%s\n", message);
 }
 
-/* Components 1 and 2 of a YUV format can be subsampled, an alpha component cannot. */
+/* Components 1 and 2 of a YUV format can be subsampled, an alpha component
+ * cannot. */
 static int is_chroma(const AVPixFmtDescriptor *desc, int c)
 {
     return desc->nb_components >= 3 && (c == 1 || c == 2);
@@ -326,141 +284,119 @@ static int is_chroma(const AVPixFmtDescriptor *desc, int c)
 
 static int is_rgb_or_xyz(const CJ2KContext *s)
 {
-    return s->desc->flags & AV_PIX_FMT_FLAG_RGB || s->sw_format == AV_PIX_FMT_XYZ12;
+    return s->desc->flags & AV_PIX_FMT_FLAG_RGB ||
+           s->sw_format == AV_PIX_FMT_XYZ12;
 }
 
 static int is_cinema(const cj2k_params *p)
 {
-    return p->profile == CJ2K_PROFILE_CINEMA_2K || p->profile == CJ2K_PROFILE_CINEMA_4K;
+    return p->profile == CJ2K_PROFILE_CINEMA_2K ||
+           p->profile == CJ2K_PROFILE_CINEMA_4K;
 }
 
 static int is_imf(const cj2k_params *p)
 {
-    return p->profile >= CJ2K_PROFILE_IMF_2K && p->profile <= CJ2K_PROFILE_IMF_8K_R ||
-           p->profile == CJ2K_PROFILE_IMF_HT || p->profile == CJ2K_PROFILE_IMF_HT_R;
+    return p->profile >= CJ2K_PROFILE_IMF_2K &&
+               p->profile <= CJ2K_PROFILE_IMF_8K_R ||
+           p->profile == CJ2K_PROFILE_IMF_HT ||
+           p->profile == CJ2K_PROFILE_IMF_HT_R;
 }
 
 /* The value of the option xyz that stands for the primaries of the frames. */
 #define XYZ_AUTO -1
 
-/* R'G'B' in the planes of a YUV format, as decoders give it in CUDA memory, which has no other
- * planar format for it: G, B, R. */
+/* R'G'B' in the planes of a YUV format, as decoders give it in CUDA memory,
+ * which has no other planar format for it: G, B, R. */
 static int is_gbr_in_yuv(const AVCodecContext *avctx)
 {
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s           = avctx->priv_data;
     const AVPixFmtDescriptor *desc = s->desc;
 
-    return s->xyz && avctx->colorspace == AVCOL_SPC_RGB && desc->nb_components == 3 &&
-           !(desc->flags & AV_PIX_FMT_FLAG_RGB) && s->sw_format != AV_PIX_FMT_XYZ12 &&
-           !desc->log2_chroma_w && !desc->log2_chroma_h;
+    return s->xyz && avctx->colorspace == AVCOL_SPC_RGB &&
+           desc->nb_components == 3 && !(desc->flags & AV_PIX_FMT_FLAG_RGB) &&
+           s->sw_format != AV_PIX_FMT_XYZ12 && !desc->log2_chroma_w &&
+           !desc->log2_chroma_h;
 }
 
-/* Finds the format of the samples. For CUDA frames it is the sw_format of their pool. */
+/* Finds the format of the samples. For CUDA frames it is the sw_format of their
+ * pool. */
 static int set_format(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
-    int known = 0;
+    int known      = 0;
 
     s->sw_format = avctx->pix_fmt;
     if (avctx->pix_fmt == AV_PIX_FMT_CUDA) {
         if (!avctx->hw_frames_ctx) {
-            av_log(avctx, AV_LOG_ERROR, "pixel format cuda needs hw_frames_ctx\n");
+            av_log(avctx, AV_LOG_ERROR,
+                   "pixel format cuda needs hw_frames_ctx\n");
             return AVERROR(EINVAL);
         }
-        s->sw_format = ((AVHWFramesContext *)avctx->hw_frames_ctx->data)->sw_format;
+        s->sw_format =
+            ((AVHWFramesContext *)avctx->hw_frames_ctx->data)->sw_format;
         for (int i = 0; cj2k_pix_fmts[i] != AV_PIX_FMT_NONE; i++)
             known |= cj2k_pix_fmts[i] == s->sw_format;
         if (!known) {
             const char *name = av_get_pix_fmt_name(s->sw_format);
-            av_log(avctx, AV_LOG_ERROR, "CUDA frames of format %s are not supported\n",
+            av_log(avctx, AV_LOG_ERROR,
+                   "CUDA frames of format %s are not supported\n",
                    name ? name : "(unknown)");
             return AVERROR(EINVAL);
         }
     }
     s->desc = av_pix_fmt_desc_get(s->sw_format);
     if (!s->desc) {
-        av_log(avctx, AV_LOG_ERROR, "pixel format %d is unknown\n", s->sw_format);
+        av_log(avctx, AV_LOG_ERROR, "pixel format %d is unknown\n",
+               s->sw_format);
         return AVERROR_BUG;
     }
     return 0;
 }
 
-/* Options are UTF-8, the comment of a codestream is ISO/IEC 8859-15 (T.800 Table A.44). What is no
- * UTF-8 stays as it is. */
-static int set_comment(cj2k_params *p, const char *value)
-{
-    static const struct { uint16_t code; uint8_t latin; } others[] = {
-        { 0x20AC, 0xA4 }, { 0x160, 0xA6 }, { 0x161, 0xA8 }, { 0x17D, 0xB4 },
-        { 0x17E,  0xB8 }, { 0x152, 0xBC }, { 0x153, 0xBD }, { 0x178, 0xBE },
-    };
-    const uint8_t *in = value;
-    char text[CJ2K_MAX_PARAM_TEXT];
-    size_t n = 0;
-
-    while (*in && n < sizeof(text) - 1) {
-        uint32_t code, byte;
-
-        GET_UTF8(code, *in++, return map_status(cj2k_params_set(p, "comment", value));)
-        byte = code;
-        for (int i = 0; i < FF_ARRAY_ELEMS(others); i++) {
-            if (code == others[i].code)
-                byte = others[i].latin;
-            else if (code == others[i].latin)
-                byte = UINT32_MAX;
-        }
-        if (byte > 255) {
-            av_log(p->log_opaque, AV_LOG_ERROR, "comment \"%s\": U+%04"PRIX32" is not in ISO 8859-15 "
-                   "(Latin)\n", value, code);
-            return AVERROR(EINVAL);
-        }
-        text[n++] = byte;
-    }
-    text[n] = 0;
-    return map_status(cj2k_params_set(p, "comment", n < sizeof(p->comment) ? text : value));
-}
-
 static int set_param(cj2k_params *p, const char *key, const char *value)
 {
-    if (value && !strcmp(key, "comment"))
-        return set_comment(p, value);
     return value ? map_status(cj2k_params_set(p, key, value)) : 0;
 }
 
-/* The bits of a sample that are coded. Decoders put 9 to 15 bits into the upper bits of a 16-bit
- * format if there is no format of that depth, and say how many they are. In CUDA memory, nothing
- * could check that the other bits are free. */
+/* The bits of a sample that are coded. Decoders put 9 to 15 bits into the upper
+ * bits of a 16-bit format if there is no format of that depth, and say how many
+ * they are. In CUDA memory, nothing could check that the other bits are free.
+ */
 static int coded_depth(AVCodecContext *avctx)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const int depth = s->desc->comp[0].depth;
-    const int bits  = avctx->bits_per_raw_sample;
+    const int depth      = s->desc->comp[0].depth;
+    const int bits       = avctx->bits_per_raw_sample;
 
-    if (depth != 16 || bits < 1 || bits >= depth || avctx->pix_fmt == AV_PIX_FMT_CUDA)
+    if (depth != 16 || bits < 1 || bits >= depth ||
+        avctx->pix_fmt == AV_PIX_FMT_CUDA)
         return depth;
-    av_log(avctx, AV_LOG_INFO, "coding the upper %d bits of %s, as bits_per_raw_sample says "
-           "(-bits_per_raw_sample %d: all)\n", bits, s->desc->name, depth);
+    av_log(avctx, AV_LOG_INFO,
+           "coding the upper %d bits of %s, as bits_per_raw_sample says "
+           "(-bits_per_raw_sample %d: all)\n",
+           bits, s->desc->name, depth);
     return bits;
 }
 
 static void set_picture(AVCodecContext *avctx, cj2k_params *p)
 {
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s           = avctx->priv_data;
     const AVPixFmtDescriptor *desc = s->desc;
 
     avctx->bits_per_raw_sample = coded_depth(avctx);
-    p->width          = avctx->width;
-    p->height         = avctx->height;
-    p->num_components = desc->nb_components;
-    p->alpha          = !!(desc->flags & AV_PIX_FMT_FLAG_ALPHA);
+    p->width                   = avctx->width;
+    p->height                  = avctx->height;
+    p->num_components          = desc->nb_components;
+    p->alpha                   = !!(desc->flags & AV_PIX_FMT_FLAG_ALPHA);
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 15, 100) /* 8.1 on */
     if (p->alpha && avctx->alpha_mode == AVALPHA_MODE_PREMULTIPLIED)
         p->alpha = 2;
 #endif
     for (int c = 0; c < desc->nb_components; c++) {
-        p->depth[c]        = FFMIN(desc->comp[c].depth, avctx->bits_per_raw_sample);
+        p->depth[c] = FFMIN(desc->comp[c].depth, avctx->bits_per_raw_sample);
         p->source_depth[c] = desc->comp[c].depth;
-        p->dx[c]    = is_chroma(desc, c) ? 1 << desc->log2_chroma_w : 1;
-        p->dy[c]    = is_chroma(desc, c) ? 1 << desc->log2_chroma_h : 1;
+        p->dx[c]           = is_chroma(desc, c) ? 1 << desc->log2_chroma_w : 1;
+        p->dy[c]           = is_chroma(desc, c) ? 1 << desc->log2_chroma_h : 1;
     }
     if (desc->nb_components < 3)
         p->colorspace = CJ2K_COLOR_GRAY;
@@ -470,29 +406,36 @@ static void set_picture(AVCodecContext *avctx, cj2k_params *p)
         p->colorspace = is_rgb_or_xyz(s) ? CJ2K_COLOR_SRGB : CJ2K_COLOR_SYCC;
 }
 
-/* The flag ildct makes each field a picture of its own, with half of the lines. A packet holds the
- * codestreams of both, in order of time, as SMPTE ST 422 has it. */
+/* The flag ildct makes each field a picture of its own, with half of the lines.
+ * A packet holds the codestreams of both, in order of time, as SMPTE ST 422 has
+ * it. */
 static int set_fields(AVCodecContext *avctx, cj2k_params *p)
 {
-    CJ2KContext *s = avctx->priv_data;
-    const int lines = 2 << (s->desc->nb_components >= 3 ? s->desc->log2_chroma_h : 0);
+    CJ2KContext *s  = avctx->priv_data;
+    const int lines = 2 << (s->desc->nb_components >= 3 ? s->desc->log2_chroma_h
+                                                        : 0);
 
     s->fields = 1;
     if (!(avctx->flags & AV_CODEC_FLAG_INTERLACED_DCT))
         return 0;
     if (avctx->height % lines) {
-        av_log(avctx, AV_LOG_ERROR, "flags +ildct codes each field: the height of %s must be a "
-               "multiple of %d, not %d\n", s->desc->name, lines, avctx->height);
+        av_log(avctx, AV_LOG_ERROR,
+               "flags +ildct codes each field: the height of %s must be a "
+               "multiple of %d, not %d\n",
+               s->desc->name, lines, avctx->height);
         return AVERROR(EINVAL);
     }
     if (s->format == CJ2K_FORMAT_JP2) {
-        av_log(avctx, AV_LOG_ERROR, "format jp2 contradicts flags +ildct: a JP2 file has one "
+        av_log(avctx, AV_LOG_ERROR,
+               "format jp2 contradicts flags +ildct: a JP2 file has one "
                "codestream, two fields have two; use format j2k\n");
         return AVERROR(EINVAL);
     }
-    s->fields          = 2;
-    s->bottom_first    = avctx->field_order == AV_FIELD_BB || avctx->field_order == AV_FIELD_BT;
-    avctx->field_order = s->bottom_first ? AV_FIELD_BB : AV_FIELD_TT; /* as coded, as shown */
+    s->fields       = 2;
+    s->bottom_first = avctx->field_order == AV_FIELD_BB ||
+                      avctx->field_order == AV_FIELD_BT;
+    avctx->field_order = s->bottom_first ? AV_FIELD_BB
+                                         : AV_FIELD_TT; /* as coded, as shown */
     p->height /= 2;
     return 0;
 }
@@ -503,7 +446,8 @@ static const char *picture_name(const CJ2KContext *s)
     return s->fields == 2 ? "field" : "frame";
 }
 
-/* The frame that a packet of the library belongs to, and which of its fields it is. */
+/* The frame that a packet of the library belongs to, and which of its fields it
+ * is. */
 static uintptr_t frame_of(const CJ2KContext *s, const cj2k_packet *packet)
 {
     return (uintptr_t)packet->opaque / s->fields;
@@ -514,7 +458,8 @@ static int field_of(const CJ2KContext *s, const cj2k_packet *packet)
     return (uintptr_t)packet->opaque % s->fields;
 }
 
-/* What avctx says of the colours, in the words of the library: AVCOL_* and cj2k_*. */
+/* What avctx says of the colours, in the words of the library: AVCOL_* and
+ * cj2k_*. */
 typedef struct ColourName {
     int av, cj2k;
 } ColourName;
@@ -530,7 +475,8 @@ static const ColourName primaries_table[] = {
     { AVCOL_PRI_SMPTE432,    CJ2K_PRIMARIES_P3D65      },
 };
 
-/* The curve of BT.709 and its kin is taken for that of sRGB, as other writers of JP2 do. */
+/* The curve of BT.709 and its kin is taken for that of sRGB, as other writers
+ * of JP2 do. */
 static const ColourName transfer_table[] = {
     { AVCOL_TRC_UNSPECIFIED,  CJ2K_TRANSFER_SRGB    },
     { AVCOL_TRC_BT709,        CJ2K_TRANSFER_SRGB    },
@@ -566,28 +512,36 @@ static int is_yuv444(const CJ2KContext *s)
 
 /* Chooses the format, and says what a JP2 file shall say of the colours.
  *
- * A raw codestream does not tell YUV from RGB. FFmpeg's decoder takes three or four components of
- * the same size for RGB, but believes the colour space of a JP2 file. So in containers that may
- * hold JP2 files YUV 4:4:4 is written as such. AV_CODEC_FLAG_GLOBAL_HEADER tells MOV, MP4, MKV and
- * NUT from MXF, where JP2 files are wrong, and from AVI and image sequences. All else is read alike
+ * A raw codestream does not tell YUV from RGB. FFmpeg's decoder takes three or
+ * four components of the same size for RGB, but believes the colour space of a
+ * JP2 file. So in containers that may hold JP2 files YUV 4:4:4 is written as
+ * such. AV_CODEC_FLAG_GLOBAL_HEADER tells MOV, MP4, MKV and NUT from MXF, where
+ * JP2 files are wrong, and from AVI and image sequences. All else is read alike
  * from raw codestreams and from JP2 files. */
 static int set_colours(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const int primaries = find_colour(primaries_table, FF_ARRAY_ELEMS(primaries_table),
-                                      avctx->color_primaries);
-    const int transfer = find_colour(transfer_table, FF_ARRAY_ELEMS(transfer_table),
-                                     avctx->color_trc);
+    const int primaries  = find_colour(primaries_table,
+                                       FF_ARRAY_ELEMS(primaries_table),
+                                       avctx->color_primaries);
+    const int transfer   = find_colour(transfer_table,
+                                       FF_ARRAY_ELEMS(transfer_table),
+                                       avctx->color_trc);
 
     p->format = s->format;
     if (s->format < 0)
-        p->format = is_yuv444(s) && avctx->flags & AV_CODEC_FLAG_GLOBAL_HEADER && s->fields == 1 ?
-                    CJ2K_FORMAT_JP2 : CJ2K_FORMAT_J2K;
+        p->format = is_yuv444(s) &&
+                            avctx->flags & AV_CODEC_FLAG_GLOBAL_HEADER &&
+                            s->fields == 1
+                        ? CJ2K_FORMAT_JP2
+                        : CJ2K_FORMAT_J2K;
     if (p->format == CJ2K_FORMAT_JP2 && p->colorspace != CJ2K_COLOR_XYZ &&
         p->colorspace != CJ2K_COLOR_SYCC &&
         (transfer < 0 || primaries < 0 && p->colorspace == CJ2K_COLOR_SRGB)) {
-        av_log(avctx, AV_LOG_ERROR, "format jp2 has no colour space for %s %s; use format j2k, or "
-               "convert the colours\n", transfer < 0 ? "color_trc" : "color_primaries",
+        av_log(avctx, AV_LOG_ERROR,
+               "format jp2 has no colour space for %s %s; use format j2k, or "
+               "convert the colours\n",
+               transfer < 0 ? "color_trc" : "color_primaries",
                transfer < 0 ? av_color_transfer_name(avctx->color_trc)
                             : av_color_primaries_name(avctx->color_primaries));
         return AVERROR(ENOSYS);
@@ -597,120 +551,161 @@ static int set_colours(AVCodecContext *avctx, cj2k_params *p)
     return 0;
 }
 
-/* Warns where a reader will guess other colours than those that were meant. avctx->profile is
- * Rsiz. */
+/* Warns where a reader will guess other colours than those that were meant.
+ * avctx->profile is Rsiz. */
 static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const char *name = s->desc->name;
+    const char *name     = s->desc->name;
 
     if (is_yuv444(s) && p->format == CJ2K_FORMAT_J2K)
-        av_log(avctx, AV_LOG_WARNING, "A raw codestream does not say that %s is YUV: FFmpeg and "
-               "others read it as RGB from AVI and .j2k files, and without the MXF patch of j2k_cuda "
-               "from MXF. For AVI and .jp2 files use -format jp2, for MXF RGB or 4:2:2\n", name);
+        av_log(avctx, AV_LOG_WARNING,
+               "A raw codestream does not say that %s is YUV: FFmpeg and "
+               "others read it as RGB from AVI and .j2k files, and without the "
+               "MXF patch of j2k_cuda from MXF. For AVI and .jp2 files use "
+               "-format jp2, for MXF RGB or 4:2:2\n",
+               name);
     if (is_yuv444(s) && p->format == CJ2K_FORMAT_JP2 &&
         !(avctx->flags & AV_CODEC_FLAG_GLOBAL_HEADER) &&
         (avctx->color_range != AVCOL_RANGE_JPEG ||
-         avctx->colorspace != AVCOL_SPC_BT470BG && avctx->colorspace != AVCOL_SPC_SMPTE170M))
-        av_log(avctx, AV_LOG_WARNING, "A JP2 file knows YUV of full range with the matrix of BT.601 "
-               "alone, this is %s range with matrix %s: other readers than FFmpeg show other "
-               "colours\n", avctx->color_range == AVCOL_RANGE_JPEG ? "full" : "limited",
+         avctx->colorspace != AVCOL_SPC_BT470BG &&
+             avctx->colorspace != AVCOL_SPC_SMPTE170M))
+        av_log(avctx, AV_LOG_WARNING,
+               "A JP2 file knows YUV of full range with the matrix of BT.601 "
+               "alone, this is %s range with matrix %s: other readers than "
+               "FFmpeg show other colours\n",
+               avctx->color_range == AVCOL_RANGE_JPEG ? "full" : "limited",
                av_color_space_name(avctx->colorspace));
-    if (s->desc->nb_components == 4 && p->depth[0] > 10 && p->depth[0] < 16 && !is_rgb_or_xyz(s))
-        av_log(avctx, AV_LOG_WARNING, "FFmpeg takes %s for 16 bits, too dark, or for RGB%s; 10 or 16 "
-               "bits are read back\n", name, is_yuv444(s) ?
-               ", except from MXF with the MXF patch of j2k_cuda" : "");
+    if (s->desc->nb_components == 4 && p->depth[0] > 10 && p->depth[0] < 16 &&
+        !is_rgb_or_xyz(s))
+        av_log(avctx, AV_LOG_WARNING,
+               "FFmpeg takes %s for 16 bits, too dark, or for RGB%s; 10 or 16 "
+               "bits are read back\n",
+               name,
+               is_yuv444(s) ? ", except from MXF with the MXF patch of j2k_cuda"
+                            : "");
     if (s->desc->nb_components == 3 && s->desc->comp[0].depth > 8 &&
         !s->desc->log2_chroma_w && s->desc->log2_chroma_h)
-        av_log(avctx, AV_LOG_WARNING, "FFmpeg's decoder has no %s and refuses it\n", name);
+        av_log(avctx, AV_LOG_WARNING,
+               "FFmpeg's decoder has no %s and refuses it\n", name);
     if (p->colorspace == CJ2K_COLOR_XYZ &&
-        avctx->profile != CJ2K_PROFILE_CINEMA_2K && avctx->profile != CJ2K_PROFILE_CINEMA_4K)
-        av_log(avctx, AV_LOG_WARNING, "FFmpeg reads X'Y'Z' as RGB, except with the profile of digital "
+        avctx->profile != CJ2K_PROFILE_CINEMA_2K &&
+        avctx->profile != CJ2K_PROFILE_CINEMA_4K)
+        av_log(avctx, AV_LOG_WARNING,
+               "FFmpeg reads X'Y'Z' as RGB, except with the profile of digital "
                "cinema, and from MXF with the MXF patch of j2k_cuda\n");
-    /* Nobody keeps linear light in 12 bits or less: what says so there is DPX, which says it of all. */
-    if (avctx->color_trc == AVCOL_TRC_LINEAR && s->xyz && !s->xyz_gamma)
-        av_log(avctx, AV_LOG_WARNING, "xyz takes the frames for linear light, as they say. If they are "
-               "DPX, which says so whatever it holds: -vf setparams=color_trc=bt709 for video, a LUT "
-               "for log\n");
-    else if (avctx->color_trc == AVCOL_TRC_LINEAR && s->desc->comp[0].depth == 16)
-        av_log(avctx, AV_LOG_WARNING, "The frames say that they are linear light, which has few steps "
-               "in dark tones in 16 bits. EXR: -apply_trc bt709 before -i; DPX, which says so whatever "
-               "it holds: -vf setparams=color_trc=bt709 for video\n");
+    /* Nobody keeps linear light in 12 bits or less: what says so there is DPX,
+     * which says it of all. */
+    if (avctx->color_trc == AVCOL_TRC_LINEAR && s->xyz && p->xyz_gamma == 1)
+        av_log(avctx, AV_LOG_WARNING,
+               "xyz takes the frames for linear light, as they say. If they "
+               "are DPX, which says so whatever it holds: -vf "
+               "setparams=color_trc=bt709 for video, a LUT for log\n");
+    else if (avctx->color_trc == AVCOL_TRC_LINEAR &&
+             s->desc->comp[0].depth == 16)
+        av_log(avctx, AV_LOG_WARNING,
+               "The frames say that they are linear light, which has few steps "
+               "in dark tones in 16 bits. EXR: -apply_trc bt709 before -i; "
+               "DPX, which says so whatever it holds: -vf "
+               "setparams=color_trc=bt709 for video\n");
 }
 
-/* The primaries of the frames, for xyz=auto. */
-static int primaries_of_frames(AVCodecContext *avctx, cj2k_xyz *xyz)
-{
-    static const struct {
-        enum AVColorPrimaries primaries;
-        cj2k_xyz xyz;
-    } table[] = {
-        { AVCOL_PRI_BT709,    CJ2K_XYZ_REC709  },
-        { AVCOL_PRI_BT2020,   CJ2K_XYZ_REC2020 },
-        { AVCOL_PRI_SMPTE431, CJ2K_XYZ_P3DCI   },
-        { AVCOL_PRI_SMPTE432, CJ2K_XYZ_P3D65   },
-    };
-    const char *name = av_color_primaries_name(avctx->color_primaries);
+static const ColourName xyz_table[] = {
+    { AVCOL_PRI_BT709,    CJ2K_XYZ_REC709  },
+    { AVCOL_PRI_BT2020,   CJ2K_XYZ_REC2020 },
+    { AVCOL_PRI_SMPTE431, CJ2K_XYZ_P3DCI   },
+    { AVCOL_PRI_SMPTE432, CJ2K_XYZ_P3D65   },
+};
 
-    for (int i = 0; i < FF_ARRAY_ELEMS(table); i++) {
-        if (table[i].primaries == avctx->color_primaries) {
-            *xyz = table[i].xyz;
-            return 0;
-        }
-    }
-    av_log(avctx, AV_LOG_ERROR, "xyz auto: the primaries of the frames are %s, none of bt709, "
-           "bt2020, smpte431, smpte432; use -xyz rec709, rec2020, p3dci or p3d65\n",
-           name ? name : "not known");
-    return AVERROR(EINVAL);
-}
-
-/* The exponent that the transfer characteristic of the frames names; 0 leaves it to the library. */
+/* The exponent that the transfer characteristic of the frames names; 0 leaves
+ * it to the library. */
 static double gamma_of_frames(const AVCodecContext *avctx)
 {
-    switch (avctx->color_trc) {
-    case AVCOL_TRC_LINEAR:       return 1.0;
-    case AVCOL_TRC_GAMMA22:
-    case AVCOL_TRC_IEC61966_2_1: return 2.2;
-    case AVCOL_TRC_GAMMA28:      return 2.8;
-    case AVCOL_TRC_SMPTE428:     return 2.6;
-    default:                     return 0.0;
-    }
+    const enum AVColorTransferCharacteristic trc = avctx->color_trc;
+
+    return trc == AVCOL_TRC_LINEAR       ? 1.0 :
+           trc == AVCOL_TRC_GAMMA22      ? 2.2 :
+           trc == AVCOL_TRC_IEC61966_2_1 ? 2.2 :
+           trc == AVCOL_TRC_GAMMA28      ? 2.8 :
+           trc == AVCOL_TRC_SMPTE428     ? 2.6 : 0;
 }
 
 static int set_xyz(AVCodecContext *avctx, cj2k_params *p)
 {
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s           = avctx->priv_data;
     const AVPixFmtDescriptor *desc = s->desc;
-    int ret;
+    const char *name    = av_color_primaries_name(avctx->color_primaries);
+    const int of_frames = find_colour(xyz_table, FF_ARRAY_ELEMS(xyz_table),
+                                      avctx->color_primaries);
 
     if (!s->xyz)
         return 0;
     if (desc->nb_components != 3 ||
         (!(desc->flags & AV_PIX_FMT_FLAG_RGB) && !is_gbr_in_yuv(avctx)) ||
         s->sw_format == AV_PIX_FMT_XYZ12) {
-        av_log(avctx, AV_LOG_ERROR, "xyz needs R'G'B' frames without alpha, not %s; %sput "
-               "format=gbrp12 at the end of the filters\n", desc->name, s->sw_format == AV_PIX_FMT_XYZ12 ?
-               "leave xyz out if they are X'Y'Z', else " : "");
+        av_log(avctx, AV_LOG_ERROR,
+               "xyz needs R'G'B' frames without alpha, not %s; %sput "
+               "format=gbrp12 at the end of the filters\n",
+               desc->name,
+               s->sw_format == AV_PIX_FMT_XYZ12
+                   ? "leave xyz out if they are X'Y'Z', else "
+                   : "");
         return AVERROR(EINVAL);
     }
-    if (avctx->color_trc == AVCOL_TRC_SMPTE2084 || avctx->color_trc == AVCOL_TRC_ARIB_STD_B67) {
-        av_log(avctx, AV_LOG_ERROR, "xyz has no place for the highlights of %s: tone-map the frames "
+    if (avctx->color_trc == AVCOL_TRC_SMPTE2084 ||
+        avctx->color_trc == AVCOL_TRC_ARIB_STD_B67) {
+        av_log(avctx, AV_LOG_ERROR,
+               "xyz has no place for the highlights of %s: tone-map the frames "
                "before, for example to bt709\n",
-               avctx->color_trc == AVCOL_TRC_SMPTE2084 ? "PQ (SMPTE ST 2084)" : "HLG (ARIB STD-B67)");
+               avctx->color_trc == AVCOL_TRC_SMPTE2084 ? "PQ (SMPTE ST 2084)"
+                                                       : "HLG (ARIB STD-B67)");
         return AVERROR(EINVAL);
     }
-    p->xyz = s->xyz;
-    if (s->xyz == XYZ_AUTO && (ret = primaries_of_frames(avctx, &p->xyz)) < 0)
-        return ret;
-    if (!p->xyz_gamma)
-        p->xyz_gamma = gamma_of_frames(avctx);
-    /* Samples of fewer bits in a 16-bit format are read as 16 bits: white is at most 0.02 % off. */
+    if (s->xyz == XYZ_AUTO && of_frames < 0) {
+        av_log(avctx, AV_LOG_ERROR,
+               "xyz auto: the primaries of the frames are %s, none of bt709, "
+               "bt2020, smpte431, smpte432; use -xyz rec709, rec2020, p3dci or "
+               "p3d65\n",
+               name ? name : "not known");
+        return AVERROR(EINVAL);
+    }
+    p->xyz       = s->xyz == XYZ_AUTO ? of_frames : s->xyz;
+    p->xyz_gamma = gamma_of_frames(avctx);
+    /* Samples of fewer bits in a 16-bit format are read as 16 bits: white is at
+     * most 0.02 % off. */
     for (int c = 0; c < 3; c++) {
         p->depth[c]        = 12;
         p->source_depth[c] = desc->comp[c].depth;
     }
-    p->colorspace = CJ2K_COLOR_XYZ;
+    p->colorspace              = CJ2K_COLOR_XYZ;
     avctx->bits_per_raw_sample = 12;
+    return 0;
+}
+
+/* Sets what -cj2k-params has, or checks that it has nothing that the frames
+ * say. */
+static int set_further_params(AVCodecContext *avctx, cj2k_params *p)
+{
+    static const char *const of_picture[] = {
+        "width", "height",       "num_components",
+        "depth", "source_depth", "is_signed",
+        "dx",    "dy",
+    };
+    const CJ2KContext *s       = avctx->priv_data;
+    const AVDictionaryEntry *e = NULL;
+    int ret;
+
+    while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX))) {
+        for (int i = 0; i < FF_ARRAY_ELEMS(of_picture); i++) {
+            if (!strcmp(e->key, of_picture[i])) {
+                av_log(avctx, AV_LOG_ERROR,
+                       "cj2k-params: %s is given by the picture\n", e->key);
+                return AVERROR(EINVAL);
+            }
+        }
+        if ((ret = set_param(p, e->key, e->value)) < 0)
+            return ret;
+    }
     return 0;
 }
 
@@ -720,58 +715,49 @@ static int set_params(AVCodecContext *avctx, cj2k_params *p)
     const CJ2KContext *s = avctx->priv_data;
     int ret;
 
-#define SET_NUMBER(name)             p->name = s->name;
-#define SET_TEXT(name)               if ((ret = set_param(p, #name, s->name)) < 0) return ret;
-#define CJ2K_NUMBER(name, kind, ...) USE(name, SET_NUMBER)(name)
-#define CJ2K_TEXT(name, kind, ...)   USE(name, SET_TEXT)(name)
-#include <cj2k_params.def>
-    return 0;
-}
-
-/* Sets the parameters that have options under other names. */
-static int set_coding(AVCodecContext *avctx, cj2k_params *p)
-{
-    const CJ2KContext *s = avctx->priv_data;
-
-    if (s->pred >= 0)
-        p->wavelet = s->pred;
-    if (s->irreversible == 1 && (s->lossless || p->wavelet == CJ2K_WAVELET_53)) {
-        av_log(avctx, AV_LOG_ERROR, "irreversible 1 (the 9/7 wavelet) contradicts %s\n",
-               s->lossless  ? "lossless 1" :
-               s->pred >= 0 ? "pred dwt53" : "wavelet 5/3");
-        return AVERROR(EINVAL);
+    p->lossless    = s->lossless;
+    p->qfactor     = s->qfactor;
+    p->profile     = s->profile;
+    p->main_level  = s->main_level;
+    p->sub_level   = s->sub_level;
+    p->cinema_rate = s->cinema_rate;
+    p->coder       = s->coder;
+    p->effort      = s->effort;
+    p->tune        = s->tune;
+    p->stop        = s->stop;
+    p->levels      = s->levels;
+    p->progression = s->progression;
+    p->layers      = s->layers;
+    p->tile_parts  = s->tile_parts;
+    p->gop         = s->gop;
+    p->async_depth = s->async_depth;
+    p->threads     = avctx->thread_count;
+    if (avctx->flags & AV_CODEC_FLAG_LOW_DELAY) {
+        p->gop         = s->gop ? s->gop : 1;
+        p->async_depth = s->async_depth ? s->async_depth : s->fields;
     }
-    if (s->irreversible >= 0)
-        p->wavelet = s->irreversible ? CJ2K_WAVELET_97 : CJ2K_WAVELET_53;
-    if (s->prog >= 0)
-        p->progression = s->prog;
-    if (s->preset >= 0)
-        p->effort = s->preset;
-    if (s->numresolution)
-        p->levels = s->numresolution - 1;
-    if (s->tile_width)
-        p->tile_width = s->tile_width;
-    if (s->tile_height)
-        p->tile_height = s->tile_height;
-
-    /* The default of cj2k_params.def has the version of the header. The library's can differ. */
-    if (!s->comment || !strcmp(s->comment, "libcj2k " CJ2K_VERSION_STRING)) {
-        av_strlcpy(p->comment, "libcj2k", sizeof(p->comment));
-        if (!(avctx->flags & AV_CODEC_FLAG_BITEXACT))
-            av_strlcatf(p->comment, sizeof(p->comment), " %s", cj2k_version());
-    }
-    return 0;
+    if (avctx->flags & AV_CODEC_FLAG_BITEXACT)
+        av_strlcpy(p->comment, "libcj2k", sizeof(p->comment)); /* no version */
+    if ((ret = set_param(p, "cblk", s->cblk)) < 0 ||
+        (ret = set_param(p, "tile", s->tile)) < 0 ||
+        (ret = set_param(p, "precincts", s->precincts)) < 0 ||
+        (ret = set_param(p, "layer_rates", s->layer_rates)) < 0 ||
+        (ret = set_param(p, "comment", s->comment)) < 0)
+        return ret;
+    return set_param(p, "device", s->device);
 }
 
 /* The frame rate. A program may set only time_base, to the duration of a frame.
  * @return the rate; its num is 0 if there is none */
 static AVRational frame_rate(const AVCodecContext *avctx)
 {
-    AVRational rate = avctx->framerate;
+    const AVRational most = { MAX_TIME_BASE_RATE, 1 }, none = { 0, 1 };
+    const AVRational rate = av_inv_q(avctx->time_base);
 
-    if (rate.num <= 0 || rate.den <= 0)
-        rate = av_inv_q(avctx->time_base);
-    return rate.num > 0 && rate.den > 0 ? rate : (AVRational) { 0, 1 };
+    if (avctx->framerate.num > 0 && avctx->framerate.den > 0)
+        return avctx->framerate;
+    return rate.num > 0 && rate.den > 0 && av_cmp_q(rate, most) <= 0 ? rate
+                                                                     : none;
 }
 
 /* The rate of the codestreams: of the frames or of the fields. */
@@ -782,177 +768,55 @@ static AVRational codestream_rate(const AVCodecContext *avctx)
     return av_mul_q(frame_rate(avctx), av_make_q(s->fields, 1));
 }
 
-/* As in libopenjpeg: a profile and its frame rate. */
-static const struct {
-    const char *name;
-    cj2k_profile profile;
-    int frame_rate;
-} cinema_modes[] = {
-    { "off",   CJ2K_PROFILE_NONE,      0  },
-    { "2k_24", CJ2K_PROFILE_CINEMA_2K, 24 },
-    { "2k_48", CJ2K_PROFILE_CINEMA_2K, 48 },
-    { "4k_24", CJ2K_PROFILE_CINEMA_4K, 24 },
-};
-
-static int set_cinema_mode(AVCodecContext *avctx, cj2k_params *p)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const char *name = cinema_modes[s->cinema_mode].name;
-    const AVRational rate = { cinema_modes[s->cinema_mode].frame_rate, 1 };
-
-    if (!s->cinema_mode)
-        return 0;
-    if (p->profile && p->profile != cinema_modes[s->cinema_mode].profile) {
-        char profile[CJ2K_MAX_PARAM_TEXT] = "";
-        cj2k_params_get(p, "profile", profile, sizeof(profile));
-        av_log(avctx, AV_LOG_ERROR, "cinema_mode %s contradicts profile %s\n", name, profile);
-        return AVERROR(EINVAL);
-    }
-    p->profile = cinema_modes[s->cinema_mode].profile;
-    if (p->frame_rate_num &&
-        av_cmp_q((AVRational) { p->frame_rate_num, p->frame_rate_den }, rate)) {
-        av_log(avctx, AV_LOG_ERROR, "cinema_mode %s is for %d frames per second, not for %d/%d; use "
-               "-r %d, or -profile:v for other frame rates\n", name, rate.num, p->frame_rate_num,
-               p->frame_rate_den, rate.num);
-        return AVERROR(EINVAL);
-    }
-    p->frame_rate_num = rate.num;
-    p->frame_rate_den = 1;
-    return 0;
-}
-
-/* Finds the profile and the levels that a value of Rsiz stands for. */
-static int split_rsiz(int rsiz, cj2k_params *p)
-{
-    const int levels = rsiz >= 0x100 && rsiz < 0xA00;
-    const int imf    = rsiz >= 0x400;
-
-    if (rsiz >= 0 && rsiz <= CJ2K_PROFILE_CINEMA_4K) {
-        p->profile = rsiz;
-        return 0;
-    }
-    if (rsiz == PROFILE_HTJ2K) {
-        p->coder = CJ2K_CODER_HT; /* it names none of the profiles of HTJ2K */
-        return 0;
-    }
-    if (!levels || !(rsiz & 15) || (rsiz & 15) > 11 || (!imf && (rsiz & 0xF0)))
-        return AVERROR(EINVAL);
-    p->profile = imf ? CJ2K_PROFILE_IMF_2K + (rsiz >> 8) - 4 :
-                       CJ2K_PROFILE_BROADCAST_SINGLE + (rsiz >> 8) - 1;
-    p->main_level = rsiz & 15;
-    p->sub_level  = imf ? rsiz >> 4 & 15 : -1;
-    return 0;
-}
-
-/* Sets the profile from the options or, where they have none, from AVCodecContext. */
+/* Sets the profile from the options or, where they have none, from
+ * AVCodecContext. */
 static int set_profile(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const AVRational rate = frame_rate(avctx);
-    cj2k_params from_rsiz = *p;
     int ret;
 
     p->profile_strict = avctx->strict_std_compliance > FF_COMPLIANCE_UNOFFICIAL;
-    if (av_cmp_q(rate, (AVRational) { MAX_TIME_BASE_RATE, 1 }) <= 0 || avctx->framerate.num > 0) {
-        p->frame_rate_num = codestream_rate(avctx).num;
-        p->frame_rate_den = codestream_rate(avctx).den;
-    }
-    if (avctx->profile != PROFILE_UNKNOWN && avctx->profile != PROFILE_NO_RESTRICTION) {
-        if (split_rsiz(avctx->profile, &from_rsiz) < 0) {
-            av_log(avctx, AV_LOG_ERROR, "profile 0x%04x is no profile (Rsiz) of this encoder\n",
-                   avctx->profile);
-            return AVERROR(EINVAL);
-        }
-        if (p->profile && p->profile != from_rsiz.profile && avctx->profile != PROFILE_HTJ2K) {
-            av_log(avctx, AV_LOG_ERROR, "profile 0x%04x of the codec context contradicts the option "
-                   "profile\n", avctx->profile);
-            return AVERROR(EINVAL);
-        }
-        if (avctx->profile != PROFILE_HTJ2K)
-            p->profile = from_rsiz.profile;
-        else if (p->coder == CJ2K_CODER_AUTO)
-            p->coder = from_rsiz.coder;
-        if (!p->main_level)
-            p->main_level = from_rsiz.main_level;
-        if (p->sub_level < 0)
-            p->sub_level = from_rsiz.sub_level;
-    }
+    p->frame_rate_num = codestream_rate(avctx).num;
+    p->frame_rate_den = codestream_rate(avctx).den;
+    if (avctx->profile != PROFILE_UNKNOWN &&
+        avctx->profile != PROFILE_NO_RESTRICTION &&
+        (ret = map_status(cj2k_params_set_rsiz(p, avctx->profile))) < 0)
+        return ret;
     if (avctx->level != LEVEL_UNKNOWN) {
         if (s->main_level && avctx->level != s->main_level) {
-            av_log(avctx, AV_LOG_ERROR, "level %d contradicts main_level %d\n", avctx->level,
-                   s->main_level);
+            av_log(avctx, AV_LOG_ERROR, "level %d contradicts main_level %d\n",
+                   avctx->level, s->main_level);
             return AVERROR(EINVAL);
         }
         p->main_level = avctx->level;
     }
-    if ((ret = set_cinema_mode(avctx, p)) < 0)
-        return ret;
     if (s->fields == 2 && is_cinema(p)) {
-        av_log(avctx, AV_LOG_ERROR, "flags +ildct contradicts the profile: digital cinema has no "
+        av_log(avctx, AV_LOG_ERROR,
+               "flags +ildct contradicts the profile: digital cinema has no "
                "fields\n");
         return AVERROR(EINVAL);
     }
     return 0;
 }
 
-/* Tells muxers which profile and level were written. */
-static void tell_profile(AVCodecContext *avctx)
+/* The bytes of one codestream at `bits_per_second`, rounded down; 0 if there is
+ * no such rate. */
+static int64_t bytes_per_codestream(const AVCodecContext *avctx,
+                                    int64_t bits_per_second)
 {
-    const CJ2KContext *s = avctx->priv_data;
-    cj2k_info info = { .struct_size = sizeof(info) };
+    const AVRational rate = codestream_rate(avctx);
 
-    if (cj2k_encoder_info(s->encoder, &info) != CJ2K_OK)
-        return;
-    avctx->profile = info.rsiz ? info.rsiz : PROFILE_NO_RESTRICTION;
-    avctx->level   = info.rsiz & 15 && info.rsiz >= 0x100 ? info.rsiz & 15 : LEVEL_UNKNOWN;
-}
-
-/* Computes the bytes of one codestream at `bits_per_second`, rounded down. */
-static int bytes_per_codestream(AVCodecContext *avctx, const char *option,
-                                int64_t bits_per_second, int64_t *bytes)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const AVRational rate = frame_rate(avctx), codestreams = codestream_rate(avctx);
-
-    if (bits_per_second <= 0)
+    if (bits_per_second <= 0 || !rate.num)
         return 0;
-    if (!rate.num) {
-        av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" needs a frame rate: neither framerate nor "
-               "time_base is set\n", option, bits_per_second);
-        return AVERROR(EINVAL);
-    }
-    if ((avctx->framerate.num <= 0 || avctx->framerate.den <= 0) &&
-        av_cmp_q(rate, (AVRational) { MAX_TIME_BASE_RATE, 1 }) > 0) {
-        av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" needs a frame rate: set framerate; time_base "
-               "%d/%d is too fine to be the duration of a frame (more than %d frames per "
-               "second)\n", option, bits_per_second, avctx->time_base.num, avctx->time_base.den,
-               MAX_TIME_BASE_RATE);
-        return AVERROR(EINVAL);
-    }
-    *bytes = av_rescale_rnd(bits_per_second, codestreams.den, 8LL * codestreams.num,
-                            AV_ROUND_DOWN);
-    if (*bytes < 1) {
-        av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" is less than one byte per %s at %d/%d "
-               "frames per second\n", option, bits_per_second, picture_name(s), rate.num, rate.den);
-        return AVERROR(EINVAL);
-    }
-    return 0;
+    return FFMAX(av_rescale_rnd(bits_per_second, rate.den, 8LL * rate.num,
+                                AV_ROUND_DOWN),
+                 1);
 }
 
 static int64_t component_samples(const cj2k_params *p, int c)
 {
-    return (int64_t)((p->width  + p->dx[c] - 1) / p->dx[c]) *
-                    ((p->height + p->dy[c] - 1) / p->dy[c]);
-}
-
-/* The bits of all samples of a frame, without padding. */
-static int64_t raw_frame_bits(const cj2k_params *p)
-{
-    int64_t bits = 0;
-
-    for (int c = 0; c < p->num_components; c++)
-        bits += component_samples(p, c) * p->depth[c];
-    return bits;
+    return (int64_t)((p->width + p->dx[c] - 1) / p->dx[c]) *
+           ((p->height + p->dy[c] - 1) / p->dy[c]);
 }
 
 /* The most bytes that a frame can have; 0: no limit. */
@@ -963,112 +827,42 @@ static int64_t frame_cap(const cj2k_params *p)
     return FFMIN(p->target_bytes, p->max_frame_bytes);
 }
 
-/* As in libopenjpeg, the compression ratio is twice the level. */
-static int set_compression_level(AVCodecContext *avctx, cj2k_params *p)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const int64_t most = FFMIN(raw_frame_bits(p) / 16, INT_MAX);
-    const int level = avctx->compression_level;
-
-    if (level == FF_COMPRESSION_DEFAULT || !level)
-        return 0;
-    if (level < 0 || level > most) {
-        av_log(avctx, AV_LOG_ERROR, "compression_level %d not in [0, %"PRId64"]: a %s of ratio "
-               "%"PRId64":1 has less than one byte\n", level, most, picture_name(s),
-               (int64_t)2 * level);
-        return AVERROR(EINVAL);
-    }
-    if (p->target_bytes)
-        av_log(avctx, AV_LOG_WARNING, "compression_level is ignored: a bit rate is set\n");
-    else
-        p->target_bytes = raw_frame_bits(p) / (16LL * level);
-    return 0;
-}
-
-/* Every frame is padded to the bytes of minrate, so that minrate = maxrate is a constant rate. */
-static int set_min_rate(AVCodecContext *avctx, cj2k_params *p)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    int64_t bytes = 0, cap = FFMIN(avctx->bit_rate    > 0 ? avctx->bit_rate    : INT64_MAX,
-                                   avctx->rc_max_rate > 0 ? avctx->rc_max_rate : INT64_MAX);
-    int ret = bytes_per_codestream(avctx, "minrate", avctx->rc_min_rate, &bytes);
-
-    if (ret < 0)
-        return ret;
-    if (avctx->rc_min_rate > cap) {
-        av_log(avctx, AV_LOG_ERROR, "minrate %"PRId64" is above %s %"PRId64"\n",
-               (int64_t)avctx->rc_min_rate, cap == avctx->bit_rate ? "b" : "maxrate", cap);
-        return AVERROR(EINVAL);
-    }
-    p->min_frame_bytes = FFMAX((p->min_frame_bytes + s->fields - 1) / s->fields, bytes);
-    return 0;
-}
-
 static int set_rate(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    int ret;
+    const int64_t rate = FFMAX(avctx->bit_rate, avctx->rc_max_rate);
+    const int64_t cap  = FFMAX(avctx->rc_min_rate, s->max_component_rate);
 
-    if ((ret = bytes_per_codestream(avctx, "b", avctx->bit_rate, &p->target_bytes)) < 0 ||
-        (ret = bytes_per_codestream(avctx, "maxrate", avctx->rc_max_rate, &p->max_frame_bytes)) < 0 ||
-        (ret = bytes_per_codestream(avctx, "max_component_rate", s->max_component_rate,
-                                    &p->max_component_bytes)) < 0 ||
-        (ret = set_min_rate(avctx, p)) < 0)
-        return ret;
+    if (FFMAX(rate, cap) > 0 && !frame_rate(avctx).num) {
+        av_log(avctx, AV_LOG_ERROR,
+               "b, maxrate, minrate and max_component_rate need a frame rate: "
+               "set framerate; time_base %d/%d is not set or too fine to be "
+               "the duration of a frame\n",
+               avctx->time_base.num, avctx->time_base.den);
+        return AVERROR(EINVAL);
+    }
+    p->target_bytes        = bytes_per_codestream(avctx, avctx->bit_rate);
+    p->max_frame_bytes     = bytes_per_codestream(avctx, avctx->rc_max_rate);
+    p->min_frame_bytes     = bytes_per_codestream(avctx, avctx->rc_min_rate);
+    p->max_component_bytes = bytes_per_codestream(avctx, s->max_component_rate);
 
     if (avctx->flags & AV_CODEC_FLAG_QSCALE) {
         p->quality = avctx->global_quality / (double)FF_QP2LAMBDA;
         if (p->quality <= 0) { /* 0 would ask for the library's default */
-            av_log(avctx, AV_LOG_ERROR, "q %g not in [0.00390625, 256]; use -lossless 1 for the "
-                   "exact picture\n", p->quality);
+            av_log(avctx, AV_LOG_ERROR,
+                   "q %g not in [0.00390625, 256]; use -lossless 1 for the "
+                   "exact picture\n",
+                   p->quality);
             return AVERROR(EINVAL);
         }
-    }
-
-    return set_compression_level(avctx, p);
-}
-
-static int set_running(AVCodecContext *avctx, cj2k_params *p)
-{
-    static const char *const picture_keys[] = {
-        "width", "height", "num_components", "depth", "source_depth", "is_signed", "dx", "dy",
-    };
-    const CJ2KContext *s = avctx->priv_data;
-    const AVDictionaryEntry *e = NULL;
-    int ret;
-
-    p->threads = avctx->thread_count;
-    if (avctx->flags & AV_CODEC_FLAG_PSNR)
-        p->measure_mse = 1;
-    if (avctx->flags & AV_CODEC_FLAG_LOW_DELAY) {
-        if (!s->gop)
-            p->gop = 1;
-        if (!s->async_depth)
-            p->async_depth = s->fields;
-    }
-
-    while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX))) {
-        for (int i = 0; i < FF_ARRAY_ELEMS(picture_keys); i++) {
-            if (!strcmp(e->key, picture_keys[i])) {
-                av_log(avctx, AV_LOG_ERROR, "cj2k-params: %s is given by the picture\n", e->key);
-                return AVERROR(EINVAL);
-            }
-        }
-        if ((ret = set_param(p, e->key, e->value)) < 0)
-            return ret;
-    }
-    /* The library has no such limit: it would encode the frame, but no AVPacket could hold it. */
-    if (p->min_frame_bytes > MAX_PACKET_BYTES / s->fields) {
-        av_log(avctx, AV_LOG_ERROR, "min_frame_bytes %"PRId64" not in [0, %d], the bytes that a "
-               "packet can have\n", p->min_frame_bytes * s->fields, MAX_PACKET_BYTES);
-        return AVERROR(EINVAL);
     }
     return 0;
 }
 
 /* An error, or with -strict unofficial a warning.
  * @return AVERROR(EINVAL), or 0 with -strict unofficial */
-static int contradicts(AVCodecContext *avctx, const cj2k_params *p, const char *what)
+static int contradicts(AVCodecContext *avctx, const cj2k_params *p,
+                       const char *what)
 {
     char profile[CJ2K_MAX_PARAM_TEXT] = "";
 
@@ -1077,8 +871,9 @@ static int contradicts(AVCodecContext *avctx, const cj2k_params *p, const char *
         av_log(avctx, AV_LOG_WARNING, "profile %s %s\n", profile, what);
         return 0;
     }
-    av_log(avctx, AV_LOG_ERROR, "profile %s %s; -strict unofficial takes them as they are\n", profile,
-           what);
+    av_log(avctx, AV_LOG_ERROR,
+           "profile %s %s; -strict unofficial takes them as they are\n",
+           profile, what);
     return AVERROR(EINVAL);
 }
 
@@ -1086,8 +881,8 @@ static int contradicts(AVCodecContext *avctx, const cj2k_params *p, const char *
 static int check_cinema_rate(AVCodecContext *avctx, const cj2k_params *p)
 {
     static const int rates[] = { 24, 25, 30, 48, 50, 60, 96, 100, 120 };
-    const AVRational rate = { p->frame_rate_num, p->frame_rate_den };
-    int nearest = rates[0];
+    const AVRational rate    = { p->frame_rate_num, p->frame_rate_den };
+    int nearest              = rates[0];
     char what[512];
 
     if (!rate.num) /* libcj2k asks for it */
@@ -1097,62 +892,78 @@ static int check_cinema_rate(AVCodecContext *avctx, const cj2k_params *p)
             nearest = rates[i];
     if (!av_cmp_q(rate, (AVRational) { nearest, 1 }))
         return 0;
-    snprintf(what, sizeof(what), "has 24, 25, 30, 48, 50, 60, 96, 100 or 120 frames per second, these "
-             "are %d/%d: -r %d, before -i to play each frame, behind it to repeat or drop some",
+    snprintf(what, sizeof(what),
+             "has 24, 25, 30, 48, 50, 60, 96, 100 or 120 frames per second, "
+             "these are %d/%d: -r %d, before -i to play each frame, behind it "
+             "to repeat or drop some",
              rate.num, rate.den, nearest);
     return contradicts(avctx, p, what);
 }
 
-/* What contradicts a profile in a way that no codestream shows: other colours than it has, or none, and
- * a frame rate that players do not have. */
+/* What contradicts a profile in a way that no codestream shows: other colours
+ * than it has, or none, and a frame rate that players do not have. */
 static int check_profile(AVCodecContext *avctx, const cj2k_params *p)
 {
-    const CJ2KContext *s = avctx->priv_data;
-    const int is_rgb = is_rgb_or_xyz(s), is_xyz = p->colorspace == CJ2K_COLOR_XYZ || p->xyz;
+    const CJ2KContext *s   = avctx->priv_data;
+    const int is_rgb       = is_rgb_or_xyz(s);
+    const int is_xyz       = p->colorspace == CJ2K_COLOR_XYZ || p->xyz;
     const int no_primaries = avctx->color_primaries == AVCOL_PRI_UNSPECIFIED;
     const int no_transfer  = avctx->color_trc == AVCOL_TRC_UNSPECIFIED;
     const int is_yuv       = p->colorspace == CJ2K_COLOR_SYCC;
-    const int no_matrix    = is_yuv && avctx->colorspace == AVCOL_SPC_UNSPECIFIED;
+    const int no_matrix = is_yuv && avctx->colorspace == AVCOL_SPC_UNSPECIFIED;
     char what[512];
     int ret = 0;
 
     if (is_cinema(p) && !is_xyz) {
-        snprintf(what, sizeof(what), "is X'Y'Z', the frames are %s: %s-xyz auto (or rec709, p3d65, "
-                 "p3dci, rec2020) makes X'Y'Z' of them", s->desc->name,
-                 is_rgb && s->desc->nb_components == 3 ? "" : "-vf format=gbrp12 ");
+        snprintf(what, sizeof(what),
+                 "is X'Y'Z', the frames are %s: %s-xyz auto (or rec709, p3d65, "
+                 "p3dci, rec2020) makes X'Y'Z' of them",
+                 s->desc->name,
+                 is_rgb && s->desc->nb_components == 3 ? ""
+                                                       : "-vf format=gbrp12 ");
         ret = contradicts(avctx, p, what);
     }
     if (is_cinema(p) && ret >= 0)
         ret = check_cinema_rate(avctx, p);
     if (is_imf(p) && is_xyz)
-        ret = contradicts(avctx, p, "is R'G'B' or Y'CbCr (ST 2067-21), the frames are X'Y'Z'");
+        ret = contradicts(avctx, p,
+                          "is R'G'B' or Y'CbCr (ST 2067-21), the frames are "
+                          "X'Y'Z'");
     if (is_imf(p) && !is_xyz && (no_primaries || no_transfer || no_matrix)) {
-        snprintf(what, sizeof(what), "says what the colours are, the frames have no%s%s%s: name them with "
-                 "-vf setparams=color_primaries=bt709:color_trc=bt709%s, for HD",
-                 no_primaries ? " primaries" : "", no_transfer ? " transfer" : "",
-                 no_matrix ? " matrix" : "", is_yuv ? ":colorspace=bt709" : "");
+        snprintf(what, sizeof(what),
+                 "says what the colours are, the frames have no%s%s%s: name "
+                 "them with -vf "
+                 "setparams=color_primaries=bt709:color_trc=bt709%s, for HD",
+                 no_primaries ? " primaries" : "",
+                 no_transfer ? " transfer" : "", no_matrix ? " matrix" : "",
+                 is_yuv ? ":colorspace=bt709" : "");
         ret = contradicts(avctx, p, what);
     }
-    if (is_imf(p) && ret >= 0 && is_yuv && avctx->color_range == AVCOL_RANGE_JPEG)
-        ret = contradicts(avctx, p, "has Y'CbCr of limited range, the frames are of full range: "
-                          "-vf scale=out_range=tv");
+    if (is_imf(p) && ret >= 0 && is_yuv &&
+        avctx->color_range == AVCOL_RANGE_JPEG)
+        ret = contradicts(avctx, p,
+                          "has Y'CbCr of limited range, the frames are of full "
+                          "range: -vf scale=out_range=tv");
     return ret;
 }
 
 #if CONFIG_CUDA
-/* The stream that writes the frames of a device. NULL tells the library that the samples are ready.
- * In CUDA and FFmpeg, NULL is the legacy default stream; its handle is CU_STREAM_LEGACY = 1. */
+/* The stream that writes the frames of a device. NULL tells the library that
+ * the samples are ready. In CUDA and FFmpeg, NULL is the legacy default stream;
+ * its handle is CU_STREAM_LEGACY = 1. */
 static void *frames_stream(const AVCUDADeviceContext *device)
 {
     return device->stream ? device->stream : (void *)(uintptr_t)1;
 }
 
-/* Chooses the CUDA context. CUDA frames are encoded in the context that they are in. For other
- * frames, the device of -init_hw_device is used if the option `device` is auto or cuda. */
+/* Chooses the CUDA context. CUDA frames are encoded in the context that they
+ * are in. For other frames, the device of -init_hw_device is used if the option
+ * `device` is auto or cuda. */
 static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
 {
     CJ2KContext *s = avctx->priv_data;
-    const int open = !av_strcasecmp(p->device, "auto") || !av_strcasecmp(p->device, "cuda");
+    const int open = !av_strcasecmp(p->device, "auto") ||
+                     !av_strcasecmp(p->device, "cuda");
     AVHWDeviceContext *device;
 
     if (avctx->pix_fmt == AV_PIX_FMT_CUDA)
@@ -1167,8 +978,10 @@ static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
     p->cuda_context = ((AVCUDADeviceContext *)device->hwctx)->cuda_ctx;
     if (avctx->pix_fmt == AV_PIX_FMT_CUDA) {
         if (!open) {
-            av_log(avctx, AV_LOG_ERROR, "device %s: CUDA frames are encoded on the device they "
-                   "are on; use auto or cuda, or hwdownload before the encoder\n", p->device);
+            av_log(avctx, AV_LOG_ERROR,
+                   "device %s: CUDA frames are encoded on the device they are "
+                   "on; use auto or cuda, or hwdownload before the encoder\n",
+                   p->device);
             return AVERROR(EINVAL);
         }
         av_strlcpy(p->device, "cuda", sizeof(p->device));
@@ -1184,118 +997,56 @@ static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
 }
 #endif
 
-/* Rates and qualities, which lossless excludes, in the names of the options. */
-static int check_lossless(AVCodecContext *avctx, const cj2k_params *p)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const struct {
-        const char *name;
-        double value;
-    } others[] = {
-        { "b",                  avctx->bit_rate },
-        { "maxrate",            avctx->rc_max_rate },
-        { "max_component_rate", s->max_component_rate },
-        { "compression_level",  avctx->compression_level },
-        { "q",                  avctx->flags & AV_CODEC_FLAG_QSCALE ? p->quality : 0 },
-    };
-
-    for (int i = 0; p->lossless && i < FF_ARRAY_ELEMS(others); i++) {
-        if (others[i].value > 0) {
-            av_log(avctx, AV_LOG_ERROR, "lossless 1 contradicts %s %.15g\n", others[i].name,
-                   others[i].value);
-            return AVERROR(EINVAL);
-        }
-    }
-    return 0;
-}
-
 /* Options of FFmpeg that mean nothing to this encoder. */
 static void warn_ignored(AVCodecContext *avctx)
 {
-    if (avctx->rc_buffer_size > 0)
-        av_log(avctx, AV_LOG_WARNING, "bufsize %d is ignored: b and maxrate are caps of every "
-               "single frame, so there is no buffer\n", avctx->rc_buffer_size);
-    if (avctx->gop_size > 1 && avctx->gop_size != LAVC_GOP_SIZE)
-        av_log(avctx, AV_LOG_WARNING, "g %d is ignored: every frame is a key frame\n",
-               avctx->gop_size);
-    if (avctx->max_b_frames > 0)
-        av_log(avctx, AV_LOG_WARNING, "bf %d is ignored: every frame is a key frame\n",
-               avctx->max_b_frames);
+    const int gop = avctx->gop_size == LAVC_GOP_SIZE ? 0 : avctx->gop_size;
+    const struct {
+        const char *name;
+        int64_t value, least;
+        const char *why;
+    } options[] = {
+        { "bufsize", avctx->rc_buffer_size, 1,
+          "b and maxrate are caps of every single frame" },
+        { "g", gop, 2, "every frame is a key frame" },
+        { "bf", avctx->max_b_frames, 1, "every frame is a key frame" },
+        { "slices", avctx->slices, 1,
+          "JPEG 2000 has none; use tile or tile_parts" },
+        { "compression_level", avctx->compression_level, 1,
+          "layer_rates of twice the number is the same ratio" },
+    };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(options); i++)
+        if (options[i].value >= options[i].least)
+            av_log(avctx, AV_LOG_WARNING, "%s %" PRId64 " is ignored: %s\n",
+                   options[i].name, options[i].value, options[i].why);
     if (avctx->flags & (AV_CODEC_FLAG_PASS1 | AV_CODEC_FLAG_PASS2))
-        av_log(avctx, AV_LOG_WARNING, "pass is ignored: every frame is fitted into its own bytes, "
-               "in one pass\n");
-    if (avctx->slices > 0)
-        av_log(avctx, AV_LOG_WARNING, "slices %d is ignored: JPEG 2000 has no slices; use tile or "
-               "tile_parts\n", avctx->slices);
+        av_log(avctx, AV_LOG_WARNING,
+               "pass is ignored: every frame is fitted into its own bytes, in "
+               "one pass\n");
 }
 
-/* Options that have no effect beside the others. */
-static void warn_without_effect(AVCodecContext *avctx, const cj2k_params *p)
+/* Tells muxers which profile and level were written, and the highest bit rate.
+ */
+static int tell_muxers(AVCodecContext *avctx)
 {
-    const CJ2KContext *s = avctx->priv_data;
-    const cj2k_params *used = &s->used; /* a profile can have added caps */
-    const int capped = used->target_bytes || used->max_frame_bytes || used->max_component_bytes ||
-                       used->num_layer_rates;
-    cj2k_info info = { .struct_size = sizeof(info) };
-    char text[CJ2K_MAX_PARAM_TEXT];
-
-    if (p->stop > CJ2K_STOP_EXACT && !capped &&
-        cj2k_params_get(p, "stop", text, sizeof(text)) == CJ2K_OK)
-        av_log(avctx, AV_LOG_WARNING, "stop %s is ignored: it needs a rate (b or maxrate); without "
-               "one it is %s\n", text, used->lossless ? "none" : "exact");
-    if (p->tier1 != CJ2K_TIER1_AUTO && cj2k_encoder_info(s->encoder, &info) == CJ2K_OK &&
-        !strcmp(info.backend, "cpu") &&
-        cj2k_params_get(p, "tier1", text, sizeof(text)) == CJ2K_OK)
-        av_log(avctx, AV_LOG_WARNING, "tier1 %s is ignored: it is for CUDA devices, and this "
-               "encoder runs on the CPU\n", text);
-}
-
-/* One line: what a frame gets, and who codes it. */
-static void log_open(AVCodecContext *avctx, const cj2k_info *info)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const cj2k_params *p = &s->used;
-    const AVRational rate = frame_rate(avctx), codestreams = codestream_rate(avctx);
-    const int64_t cap = frame_cap(p);
-    char text[CJ2K_MAX_PARAM_TEXT], line[1024] = "";
-
-    if (p->profile && cj2k_params_get(p, "profile", text, sizeof(text)) == CJ2K_OK)
-        av_strlcatf(line, sizeof(line), "%s, ", text);
-    if (s->fields == 2)
-        av_strlcatf(line, sizeof(line), "%s field first, ", s->bottom_first ? "bottom" : "top");
-    if (p->lossless)
-        av_strlcatf(line, sizeof(line), "lossless, ");
-    if (p->qfactor > 0)
-        av_strlcatf(line, sizeof(line), "qfactor %d%s", p->qfactor, cap ? " within " : ", ");
-    if (p->quality > 0)
-        av_strlcatf(line, sizeof(line), "quality %g%s", p->quality, cap ? " within " : ", ");
-    if (cap && rate.num)
-        av_strlcatf(line, sizeof(line), "%"PRId64" bytes a %s at %d/%d fps (%.1f Mbit/s), ",
-                    cap, picture_name(s), rate.num, rate.den, 8e-6 * cap * av_q2d(codestreams));
-    else if (cap)
-        av_strlcatf(line, sizeof(line), "%"PRId64" bytes a %s, ", cap, picture_name(s));
-    if (p->num_layer_rates && cj2k_params_get(p, "layer_rates", text, sizeof(text)) == CJ2K_OK)
-        av_strlcatf(line, sizeof(line), "layer_rates %.100s, ", text);
-    av_log(avctx, AV_LOG_INFO, "%s%s%s%s, %d thread%s\n", line, info->backend,
-           info->device_name[0] ? " on " : "", info->device_name, info->threads,
-           info->threads == 1 ? "" : "s");
-}
-
-/* Tells muxers the highest bit rate. */
-static int add_cpb(AVCodecContext *avctx)
-{
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s  = avctx->priv_data;
     const AVRational rate = codestream_rate(avctx);
-    const int64_t cap = frame_cap(&s->used);
+    const int64_t cap     = frame_cap(&s->used);
+    cj2k_info info        = { .struct_size = sizeof(info) };
     AVCPBProperties *cpb;
+    int ret = map_status(cj2k_encoder_info(s->encoder, &info));
 
+    if (ret < 0)
+        return ret;
+    avctx->profile = info.rsiz ? info.rsiz : PROFILE_NO_RESTRICTION;
+    avctx->level   = info.rsiz & 15 && info.rsiz >= 0x100 ? info.rsiz & 15
+                                                          : LEVEL_UNKNOWN;
     if (!cap || !rate.num)
         return 0;
     cpb = ff_encode_add_cpb_side_data(avctx);
-    if (!cpb) {
-        av_log(avctx, AV_LOG_ERROR, "Out of memory for the properties of the rate\n");
+    if (!cpb)
         return AVERROR(ENOMEM);
-    }
     cpb->max_bitrate = av_rescale(8 * cap, rate.num, rate.den);
     cpb->avg_bitrate = avctx->bit_rate;
     cpb->min_bitrate = avctx->rc_min_rate;
@@ -1313,102 +1064,64 @@ static int open_stats_file(AVCodecContext *avctx)
     s->stats = avpriv_fopen_utf8(s->stats_file, "w");
     if (!s->stats) {
         ret = AVERROR(errno);
-        av_log(avctx, AV_LOG_ERROR, "stats_file %s: %s\n", s->stats_file, av_err2str(ret));
+        av_log(avctx, AV_LOG_ERROR, "stats_file %s: %s\n", s->stats_file,
+               av_err2str(ret));
         return ret;
     }
     setvbuf(s->stats, NULL, _IONBF, 0); /* each line is written at once */
     return 0;
 }
 
-/* A rate as an option and as a parameter. */
-typedef struct Rate {
-    const char *option, *param;
-    int64_t bits_per_second, bytes;
-    const int64_t *least_bytes;
-} Rate;
-
-/* Whether the bytes are those of the option. cj2k-params can have set others. */
-static int is_from_option(const Rate *r, AVRational rate)
+/* Says why the encoder could not be opened: in the name and unit of the option
+ * if a rate is the reason, else in the words of the library. */
+static void explain_error(AVCodecContext *avctx)
 {
-    return r->bits_per_second > 0 &&
-           r->bytes == av_rescale_rnd(r->bits_per_second, rate.den, 8LL * rate.num, AV_ROUND_DOWN);
-}
-
-/* Says why the encoder could not be opened: in the names and units of the options if a rate is too
- * low, else in the words of the library, with the option if they name a parameter made from it. */
-static void explain_error(AVCodecContext *avctx, const cj2k_params *p)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const AVRational rate = frame_rate(avctx), codestreams = codestream_rate(avctx);
-    cj2k_info info = { .struct_size = sizeof(info) };
-    const int64_t none = 0;
-    const Rate rates[] = {
-        { "b", "target_bytes", avctx->bit_rate, p->target_bytes, &info.least_frame_bytes },
-        { "maxrate", "max_frame_bytes", avctx->rc_max_rate, p->max_frame_bytes,
-          &info.least_frame_bytes },
-        { "max_component_rate", "max_component_bytes", s->max_component_rate,
-          p->max_component_bytes, &info.least_component_bytes },
-        { "minrate", "min_frame_bytes", avctx->rc_min_rate, p->min_frame_bytes, &none },
+    const CJ2KContext *s         = avctx->priv_data;
+    const AVRational rate        = frame_rate(avctx);
+    const AVRational codestreams = codestream_rate(avctx);
+    const struct {
+        const char *option, *param;
+        int64_t bits_per_second;
+    } rates[] = {
+        { "b", "target_bytes", avctx->bit_rate },
+        { "maxrate", "max_frame_bytes", avctx->rc_max_rate },
+        { "max_component_rate", "max_component_bytes", s->max_component_rate },
+        { "minrate", "min_frame_bytes", avctx->rc_min_rate },
     };
-    cj2k_params free_p = *p;
-    char reason[1024];
+    cj2k_error e = { .struct_size = sizeof(e) };
 
-    av_strlcpy(reason, cj2k_encoder_last_error(NULL), sizeof(reason));
-    free_p.target_bytes = free_p.max_frame_bytes = free_p.max_component_bytes = 0;
-    free_p.min_frame_bytes = 0;
-    if (cj2k_params_info(&free_p, &info) != CJ2K_OK)
-        info.least_frame_bytes = info.least_component_bytes = 0; /* the rate is not the reason */
-
+    cj2k_last_error(NULL, &e);
     for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++) {
-        const Rate *r = &rates[i];
+        const int64_t bits  = rates[i].bits_per_second;
+        const int64_t bytes = bytes_per_codestream(avctx, bits);
 
-        if (!is_from_option(r, codestreams))
+        /* cj2k-params can have set other bytes than those of the option. */
+        if (!bytes || strcmp(e.param, rates[i].param) ||
+            e.value && e.value != bytes)
             continue;
-        if (r->bytes < *r->least_bytes) {
-            av_log(avctx, AV_LOG_ERROR, "%s %"PRId64" is %"PRId64" bytes a %s at %d/%d fps; at "
-                   "least %"PRId64" bytes (%"PRId64" bit/s) are needed for the headers\n",
-                   r->option, r->bits_per_second, r->bytes, picture_name(s), rate.num, rate.den,
-                   *r->least_bytes, av_rescale_rnd(*r->least_bytes, 8LL * codestreams.num,
-                                                   codestreams.den, AV_ROUND_UP));
-            return;
-        }
-        if (strstr(reason, r->param))
-            av_strlcatf(reason, sizeof(reason), "; %s %"PRId64" is %s %"PRId64" at %d/%d fps",
-                        r->option, r->bits_per_second, r->param, r->bytes, rate.num, rate.den);
-    }
-    if (avctx->compression_level > 0 && p->target_bytes < info.least_frame_bytes) {
-        av_log(avctx, AV_LOG_ERROR, "compression_level %d not in [0, %"PRId64"]: the headers of "
-               "a %s alone take %"PRId64" bytes\n", avctx->compression_level,
-               raw_frame_bits(p) / (16 * info.least_frame_bytes), picture_name(s),
-               info.least_frame_bytes);
+        if (e.value < e.min)
+            av_log(avctx, AV_LOG_ERROR,
+                   "%s %" PRId64 " is %" PRId64
+                   " bytes a %s at %d/%d fps; at least %.0f "
+                   "bytes (%" PRId64 " bit/s) are needed for the headers\n",
+                   rates[i].option, bits, bytes, picture_name(s), rate.num,
+                   rate.den, e.min,
+                   av_rescale_rnd(e.min, 8LL * codestreams.num, codestreams.den,
+                                  AV_ROUND_UP));
+        else
+            av_log(avctx, AV_LOG_ERROR,
+                   "%s; %s %" PRId64 " is %s %" PRId64 " at %d/%d fps\n",
+                   e.message, rates[i].option, bits, e.param, bytes, rate.num,
+                   rate.den);
         return;
     }
-    av_log(avctx, AV_LOG_ERROR, "%s\n", reason);
-}
-
-/* What follows when the encoder is open. */
-static av_cold int finish_init(AVCodecContext *avctx)
-{
-    CJ2KContext *s = avctx->priv_data;
-    cj2k_info info = { .struct_size = sizeof(info) };
-    int ret;
-
-    if ((ret = map_status(cj2k_encoder_info(s->encoder, &info))) < 0 ||
-        (ret = add_cpb(avctx)) < 0 ||
-        (ret = open_stats_file(avctx)) < 0)
-        return ret;
-    if (s->used.xyz != CJ2K_XYZ_OFF) { /* containers label the packets, not the frames */
-        avctx->color_primaries = AVCOL_PRI_SMPTE428;
-        avctx->color_trc       = AVCOL_TRC_SMPTE428;
-        avctx->color_range     = AVCOL_RANGE_JPEG;
-    }
-    log_open(avctx, &info);
-    return 0;
+    av_log(avctx, AV_LOG_ERROR, "%s\n", e.message);
 }
 
 static av_cold int cj2k_init(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
+    char text[CJ2K_MAX_PARAM_TEXT];
     cj2k_params p;
     int ret;
 
@@ -1417,15 +1130,15 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         return ret;
 
     s->props = av_fifo_alloc2(16, sizeof(FrameProps), AV_FIFO_FLAG_AUTO_GROW);
-    if (!s->props) {
-        av_log(avctx, AV_LOG_ERROR, "Out of memory for the properties of frames\n");
+    if (!s->props)
         return AVERROR(ENOMEM);
-    }
 
     ret = map_status(cj2k_params_init(&p, sizeof(p)));
     if (ret < 0) {
-        av_log(avctx, AV_LOG_ERROR, "libcj2k %s does not fit the header " CJ2K_VERSION_STRING
-               " this encoder was built with\n", cj2k_version());
+        av_log(avctx, AV_LOG_ERROR,
+               "libcj2k %s does not fit the header " CJ2K_VERSION_STRING
+               " this encoder was built with\n",
+               cj2k_version());
         return ret;
     }
     p.log        = log_callback;
@@ -1437,32 +1150,45 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         (ret = set_xyz(avctx, &p)) < 0 ||
         (ret = set_colours(avctx, &p)) < 0 ||
         (ret = set_profile(avctx, &p)) < 0 ||
-        (ret = set_coding(avctx, &p)) < 0 ||
         (ret = set_rate(avctx, &p)) < 0 ||
-        (ret = set_running(avctx, &p)) < 0 ||
-        (ret = check_lossless(avctx, &p)) < 0 ||
+        (ret = set_further_params(avctx, &p)) < 0 ||
         (ret = check_profile(avctx, &p)) < 0 ||
         (ret = set_hw_device(avctx, &p)) < 0)
         return ret;
+    if (avctx->flags & AV_CODEC_FLAG_PSNR)
+        p.measure_mse = 1;
     warn_ignored(avctx);
 
     s->opening = 1;
     ret = map_status(cj2k_encoder_open(&p, &s->encoder));
     if (ret < 0)
-        explain_error(avctx, &p);
+        explain_error(avctx);
     s->opening = 0;
     if (ret < 0)
         return ret;
 
-    s->params = p;
+    s->params           = p;
     s->used.struct_size = sizeof(s->used);
-    ret = map_status(cj2k_encoder_params(s->encoder, &s->used));
-    if (ret < 0)
+    if ((ret = map_status(cj2k_encoder_params(s->encoder, &s->used))) < 0 ||
+        (ret = tell_muxers(avctx)) < 0 ||
+        (ret = open_stats_file(avctx)) < 0)
         return ret;
-    warn_without_effect(avctx, &p);
-    tell_profile(avctx);
     warn_colours(avctx, &p);
-    return finish_init(avctx);
+    /* Containers label the packets, not the frames. */
+    if (s->used.xyz != CJ2K_XYZ_OFF) {
+        avctx->color_primaries = AVCOL_PRI_SMPTE428;
+        avctx->color_trc       = AVCOL_TRC_SMPTE428;
+        avctx->color_range     = AVCOL_RANGE_JPEG;
+    }
+    ret = map_status(
+        cj2k_encoder_headline(s->encoder, s->fields, text, sizeof(text)));
+    if (ret >= 0)
+        av_log(avctx, AV_LOG_INFO, "%s%s\n",
+               s->fields == 1    ? ""
+               : s->bottom_first ? "bottom field first, "
+                                 : "top field first, ",
+               text);
+    return ret;
 }
 
 /* May be called from the library's worker threads. */
@@ -1483,72 +1209,85 @@ static void free_props(FrameProps *props)
 /* For allocations of this file. The library logs its own. */
 static int no_memory(AVCodecContext *avctx, uintptr_t frame_number)
 {
-    av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": out of memory\n", frame_number);
+    av_log(avctx, AV_LOG_ERROR, "Frame %" PRIuPTR ": out of memory\n",
+           frame_number);
     return AVERROR(ENOMEM);
 }
 
 static int check_frame(AVCodecContext *avctx, const AVFrame *frame)
 {
-    CJ2KContext *s = avctx->priv_data;
+    CJ2KContext *s   = avctx->priv_data;
     const char *name = av_get_pix_fmt_name(frame->format);
 #ifdef AV_FRAME_FLAG_INTERLACED
     const int interlaced   = frame->flags & AV_FRAME_FLAG_INTERLACED;
     const int bottom_first = !(frame->flags & AV_FRAME_FLAG_TOP_FIELD_FIRST);
 #else
-    const int interlaced   = frame->interlaced_frame;
-    const int bottom_first = !frame->top_field_first;
+    const int interlaced    = frame->interlaced_frame;
+    const int bottom_first  = !frame->top_field_first;
 #endif
 
     if (frame->width != avctx->width || frame->height != avctx->height ||
         frame->format != avctx->pix_fmt) {
         av_log(avctx, AV_LOG_ERROR,
-               "Frame %"PRIuPTR" is %dx%d %s, but the encoder was opened for %dx%d %s\n",
+               "Frame %" PRIuPTR
+               " is %dx%d %s, but the encoder was opened for %dx%d %s\n",
                s->frame_number, frame->width, frame->height,
-               name ? name : "(unknown format)",
-               avctx->width, avctx->height, av_get_pix_fmt_name(avctx->pix_fmt));
+               name ? name : "(unknown format)", avctx->width, avctx->height,
+               av_get_pix_fmt_name(avctx->pix_fmt));
         return AVERROR(EINVAL);
     }
     if (interlaced && !s->warned_interlaced && s->fields == 1) {
         s->warned_interlaced = 1;
-        av_log(avctx, AV_LOG_WARNING, "JPEG 2000 has no interlace syntax: both fields of a frame "
-               "go into one picture; -flags +ildct codes each field\n");
+        av_log(avctx, AV_LOG_WARNING,
+               "JPEG 2000 has no interlace syntax: both fields of a frame go "
+               "into one picture; -flags +ildct codes each field\n");
     }
-    if (interlaced && !s->warned_interlaced && s->fields == 2 && bottom_first != s->bottom_first) {
+    if (interlaced && !s->warned_interlaced && s->fields == 2 &&
+        bottom_first != s->bottom_first) {
         s->warned_interlaced = 1;
-        av_log(avctx, AV_LOG_WARNING, "Frame %"PRIuPTR" has its %s field first, but the encoder was "
-               "opened for %s field first and goes on so\n", s->frame_number,
-               bottom_first ? "bottom" : "top", s->bottom_first ? "bottom" : "top");
+        av_log(avctx, AV_LOG_WARNING,
+               "Frame %" PRIuPTR " has its %s field first, but the encoder was "
+               "opened for %s field first and goes on so\n",
+               s->frame_number, bottom_first ? "bottom" : "top",
+               s->bottom_first ? "bottom" : "top");
     }
     return 0;
 }
 
 /* Logs the reason why a profile is not taken, which is no error. */
-static void log_as_warning(void *avctx, cj2k_log_level level, const char *message)
+static void log_as_warning(void *avctx, cj2k_log_level level,
+                           const char *message)
 {
-    log_callback(avctx, level == CJ2K_LOG_ERROR ? CJ2K_LOG_WARNING : level, message);
+    log_callback(avctx, level == CJ2K_LOG_ERROR ? CJ2K_LOG_WARNING : level,
+                 message);
 }
 
-/* JP2 files get the ICC profile of the first frame, if it is one that they may contain. The encoder
- * was opened without it, because FFmpeg gives profiles with the frames. */
+/* JP2 files get the ICC profile of the first frame, if it is one that they may
+ * contain. The encoder was opened without it, because FFmpeg gives profiles
+ * with the frames. */
 static int set_icc_profile(AVCodecContext *avctx, const AVFrame *frame)
 {
     CJ2KContext *s = avctx->priv_data;
-    const AVFrameSideData *side = av_frame_get_side_data(frame, AV_FRAME_DATA_ICC_PROFILE);
+    const AVFrameSideData *side =
+        av_frame_get_side_data(frame, AV_FRAME_DATA_ICC_PROFILE);
     cj2k_info info = { .struct_size = sizeof(info) };
     cj2k_params p;
 
     if (s->params.format != CJ2K_FORMAT_JP2 ||
-        s->params.colorspace != CJ2K_COLOR_SRGB && s->params.colorspace != CJ2K_COLOR_GRAY)
+        s->params.colorspace != CJ2K_COLOR_SRGB &&
+            s->params.colorspace != CJ2K_COLOR_GRAY)
         return 0;
     if (s->frame_number) {
         const size_t size = side ? side->size : 0;
-        const int same = size == (s->icc ? s->icc->size : 0) &&
+        const int same    = size == (s->icc ? s->icc->size : 0) &&
                          (!size || !memcmp(side->data, s->icc->data, size));
 
         if (!same && !s->warned_icc) {
             s->warned_icc = 1;
-            av_log(avctx, AV_LOG_WARNING, "Frame %"PRIuPTR" has another ICC profile than the first, "
-                   "whose colours are written to all\n", s->frame_number);
+            av_log(avctx, AV_LOG_WARNING,
+                   "Frame %" PRIuPTR " has another ICC profile than the first, "
+                   "whose colours are written to all\n",
+                   s->frame_number);
         }
         return 0;
     }
@@ -1558,12 +1297,13 @@ static int set_icc_profile(AVCodecContext *avctx, const AVFrame *frame)
     s->icc = av_buffer_ref(side->buf);
     if (!s->icc)
         return no_memory(avctx, s->frame_number);
-    p = s->params;
+    p                   = s->params;
     p.icc_profile       = side->data;
     p.icc_profile_bytes = side->size;
     p.log               = log_as_warning;
     if (cj2k_params_info(&p, &info) != CJ2K_OK) {
-        av_log(avctx, AV_LOG_WARNING, "The ICC profile of the frames is not written: a JP2 file "
+        av_log(avctx, AV_LOG_WARNING,
+               "The ICC profile of the frames is not written: a JP2 file "
                "cannot contain it\n");
         return 0;
     }
@@ -1572,24 +1312,30 @@ static int set_icc_profile(AVCodecContext *avctx, const AVFrame *frame)
     return map_status(cj2k_encoder_open(&p, &s->encoder));
 }
 
-/* Says in which memory the samples are. CUDA frames must have the format and the context of the
- * pool that was known at init. */
-static int set_memory(AVCodecContext *avctx, const AVFrame *frame, cj2k_frame *out)
+/* Says in which memory the samples are. CUDA frames must have the format and
+ * the context of the pool that was known at init. */
+static int set_memory(AVCodecContext *avctx, const AVFrame *frame,
+                      cj2k_frame *out)
 {
 #if CONFIG_CUDA
     const CJ2KContext *s = avctx->priv_data;
 
     if (frame->format == AV_PIX_FMT_CUDA) {
-        const AVHWFramesContext *frames = (const AVHWFramesContext *)
-            (frame->hw_frames_ctx ? frame->hw_frames_ctx : avctx->hw_frames_ctx)->data;
+        const AVHWFramesContext *frames =
+            (const AVHWFramesContext *)(frame->hw_frames_ctx
+                                            ? frame->hw_frames_ctx
+                                            : avctx->hw_frames_ctx)
+                ->data;
         const AVCUDADeviceContext *device = frames->device_ctx->hwctx;
 
-        if (frames->sw_format != s->sw_format || device->cuda_ctx != s->cuda_context) {
+        if (frames->sw_format != s->sw_format ||
+            device->cuda_ctx != s->cuda_context) {
             const char *name = av_get_pix_fmt_name(frames->sw_format);
-            av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR" is %s in CUDA context %p, but the "
-                   "encoder was opened for %s in %p\n", s->frame_number,
-                   name ? name : "(unknown format)", (void *)device->cuda_ctx, s->desc->name,
-                   s->cuda_context);
+            av_log(avctx, AV_LOG_ERROR,
+                   "Frame %" PRIuPTR " is %s in CUDA context %p, but the "
+                   "encoder was opened for %s in %p\n",
+                   s->frame_number, name ? name : "(unknown format)",
+                   (void *)device->cuda_ctx, s->desc->name, s->cuda_context);
             return AVERROR(EINVAL);
         }
         out->memory       = CJ2K_MEMORY_CUDA;
@@ -1601,22 +1347,23 @@ static int set_memory(AVCodecContext *avctx, const AVFrame *frame, cj2k_frame *o
     return 0;
 }
 
-/* Samples are words of one or two bytes in native byte order. If a component straddles a byte
- * boundary (x2rgb10), the descriptor gives an offset at which two bytes hold it. A field is every
- * second line. */
-static void set_views(const AVCodecContext *avctx, const AVFrame *frame, cj2k_frame *out)
+/* Samples are words of one or two bytes in native byte order. If a component
+ * straddles a byte boundary (x2rgb10), the descriptor gives an offset at which
+ * two bytes hold it. A field is every second line. */
+static void set_views(const AVCodecContext *avctx, const AVFrame *frame,
+                      cj2k_frame *out)
 {
     static const uint8_t gbr[] = { 2, 0, 1 };
-    const CJ2KContext *s = avctx->priv_data;
-    const int is_gbr = is_gbr_in_yuv(avctx);
-    const int line   = s->fields == 2 && s->field != s->bottom_first;
+    const CJ2KContext *s       = avctx->priv_data;
+    const int is_gbr           = is_gbr_in_yuv(avctx);
+    const int line             = s->fields == 2 && s->field != s->bottom_first;
 
     for (int c = 0; c < s->desc->nb_components; c++) {
         const AVComponentDescriptor *comp = &s->desc->comp[is_gbr ? gbr[c] : c];
 
         out->components[c] = (cj2k_component_view) {
-            .data         = frame->data[comp->plane] + line * frame->linesize[comp->plane] +
-                            comp->offset,
+            .data = frame->data[comp->plane] +
+                    line * frame->linesize[comp->plane] + comp->offset,
             .stride_bytes = (ptrdiff_t)frame->linesize[comp->plane] * s->fields,
             .step_bytes   = comp->step,
             .word_bytes   = comp->shift + comp->depth > 8 ? 2 : 1,
@@ -1626,12 +1373,13 @@ static void set_views(const AVCodecContext *avctx, const AVFrame *frame, cj2k_fr
 }
 
 /* Gets the next frame and queues its properties.
- * @return 0, AVERROR(EAGAIN) if there is no frame yet, AVERROR_EOF, or another error */
+ * @return 0, AVERROR(EAGAIN) if there is no frame yet, AVERROR_EOF, or another
+ * error */
 static int get_frame(AVCodecContext *avctx)
 {
-    CJ2KContext *s = avctx->priv_data;
+    CJ2KContext *s   = avctx->priv_data;
     FrameProps props = { .number = s->frame_number };
-    cj2k_frame in = { .struct_size = sizeof(in) };
+    cj2k_frame in    = { .struct_size = sizeof(in) };
     int ret;
 
     /* An empty frame is kept for the next call. */
@@ -1641,7 +1389,8 @@ static int get_frame(AVCodecContext *avctx)
     if (ret < 0)
         return ret;
 
-    if ((ret = check_frame(avctx, s->frame)) >= 0 && (ret = set_icc_profile(avctx, s->frame)) >= 0)
+    if ((ret = check_frame(avctx, s->frame)) >= 0 &&
+        (ret = set_icc_profile(avctx, s->frame)) >= 0)
         ret = set_memory(avctx, s->frame, &in);
     s->frame_number++;
     if (ret < 0)
@@ -1657,9 +1406,10 @@ static int get_frame(AVCodecContext *avctx)
         }
     }
 #else
-    props.reordered_opaque = s->frame->reordered_opaque;
+    props.reordered_opaque  = s->frame->reordered_opaque;
 #endif
-    /* Write the properties first: once the library has the frame, it cannot be taken back. */
+    /* Write the properties first: once the library has the frame, it cannot be
+     * taken back. */
     ret = av_fifo_write(s->props, &props, 1);
     if (ret >= 0)
         return 0;
@@ -1671,12 +1421,13 @@ fail:
     return ret;
 }
 
-/* Sends the next frame or field to the library, or tells it that there are no more.
+/* Sends the next frame or field to the library, or tells it that there are no
+ * more.
  * @return 0, AVERROR(EAGAIN) if there is no frame yet, or another error */
 static int send_frame(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
-    cj2k_frame in = { .struct_size = sizeof(in) };
+    cj2k_frame in  = { .struct_size = sizeof(in) };
     AVFrame *owner = NULL;
     int ret;
 
@@ -1706,7 +1457,8 @@ static int send_frame(AVCodecContext *avctx)
     in.release        = release_frame;
     in.release_opaque = owner;
 
-    /* If this fails, the properties stay queued. take_props() for the next packet skips them. */
+    /* If this fails, the properties stay queued. take_props() for the next
+     * packet skips them. */
     ret = map_status(cj2k_encoder_send_frame(s->encoder, &in));
     if (ret >= 0) {
         if (owner == s->frame)
@@ -1715,8 +1467,11 @@ static int send_frame(AVCodecContext *avctx)
         return 0;
     }
     if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) {
-        av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": libcj2k has asked for it and does not take "
-               "it: %s\n", s->frame_number - 1, ret == AVERROR_EOF ? "it drains" : "it is full");
+        av_log(avctx, AV_LOG_ERROR,
+               "Frame %" PRIuPTR ": libcj2k has asked for it and does not take "
+               "it: %s\n",
+               s->frame_number - 1,
+               ret == AVERROR_EOF ? "it drains" : "it is full");
         ret = AVERROR_EXTERNAL;
     }
 
@@ -1728,8 +1483,8 @@ fail:
     return ret;
 }
 
-/* Takes the properties of frame `number` and drops those before it: their frames failed and have no
- * packet. */
+/* Takes the properties of frame `number` and drops those before it: their
+ * frames failed and have no packet. */
 static void take_props(CJ2KContext *s, uintptr_t number, FrameProps *props)
 {
     while (av_fifo_read(s->props, props, 1) >= 0) {
@@ -1740,253 +1495,68 @@ static void take_props(CJ2KContext *s, uintptr_t number, FrameProps *props)
     memset(props, 0, sizeof(*props));
 }
 
-/* The mean squared error of component c, relative to the square of its largest value. Estimates are
- * of the coded components; if these are the result of a colour transform, the sum of the first three
- * is known, but not what each component of the picture has of it. */
-static double component_error(const CJ2KContext *s, const cj2k_stats *st, int c)
-{
-    const double peak = (1 << s->used.depth[c]) - 1;
-    const int mixed = s->used.mct == CJ2K_MCT_ON && !s->used.measure_mse && c < 3;
-
-    return (mixed ? (st->mse[0] + st->mse[1] + st->mse[2]) / 3 : st->mse[c]) / (peak * peak);
-}
-
-/* The mean over all samples of a frame, as in the average of FFmpeg's psnr filter. */
-static double frame_error(const CJ2KContext *s, const cj2k_stats *st)
-{
-    double error = 0, samples = 0;
-
-    for (int c = 0; c < s->used.num_components; c++) {
-        error   += component_error(s, st, c) * component_samples(&s->used, c);
-        samples += component_samples(&s->used, c);
-    }
-    return error / samples;
-}
-
-static double psnr(double error)
-{
-    return -10 * log10(error);
-}
-
-/* The step of the uniform quantiser that has the slope of the frame, as in the option q. Its slope
- * is 16 ln 2 / 12 step^2 per byte. 0: everything is included. */
-static double equivalent_q(const CJ2KContext *s, const cj2k_stats *st)
-{
-    int depth = 0;
-
-    if (!st->slope_threshold)
-        return 0;
-    for (int c = 0; c < s->used.num_components; c++)
-        depth = FFMAX(depth, s->used.depth[c]);
-    return ldexp(sqrt(exp2((st->slope_threshold - 24576) / 256.0) * 12 / (16 * M_LN2)), 8 - depth);
-}
-
 /* `st` has an entry for each codestream of the packet. */
 static int add_stats(AVCodecContext *avctx, AVPacket *pkt, const cj2k_stats *st)
 {
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s                = avctx->priv_data;
     int64_t errors[CJ2K_MAX_COMPONENTS] = { 0 };
-    double q = 0;
-    int count = 0;
+    double q                            = 0;
+    int count                           = 0;
 
     for (int i = 0; i < s->fields; i++)
-        q = FFMAX(q, equivalent_q(s, &st[i]));
-    /* Sums of squared errors on the scale of 8 bits, which readers expect of every depth. */
+        q = FFMAX(q, st[i].q);
+    /* Sums of squared errors on the scale of 8 bits, which readers expect of
+     * every depth. They are measured. */
     if (avctx->flags & AV_CODEC_FLAG_PSNR) {
         for (; count < s->used.num_components; count++) {
+            const double scale = 255.0 / ((1 << s->used.depth[count]) - 1);
+
             for (int i = 0; i < s->fields; i++)
-                errors[count] += llrint(component_error(s, &st[i], count) * 255 * 255 *
+                errors[count] += llrint(st[i].mse[count] * scale * scale *
                                         component_samples(&s->used, count));
             avctx->error[count] += errors[count];
         }
     }
-    return ff_encode_add_stats_side_data(pkt, lrint(FFMIN(q, 1e6) * FF_QP2LAMBDA), errors, count,
-                                         AV_PICTURE_TYPE_I);
+    return ff_encode_add_stats_side_data(pkt,
+                                         lrint(FFMIN(q, 1e6) * FF_QP2LAMBDA),
+                                         errors, count, AV_PICTURE_TYPE_I);
 }
 
-static void sum_up(CJ2KContext *s, uintptr_t number, const cj2k_stats *st)
-{
-    const double error = frame_error(s, st);
-
-    if (!s->sum.frames || error > s->sum.worst_error) {
-        s->sum.worst_error = error;
-        s->sum.worst       = number;
-    }
-    s->sum.frames++;
-    s->sum.error         += error;
-    s->sum.bytes         += st->bytes;
-    s->sum.largest_bytes  = FFMAX(s->sum.largest_bytes, st->bytes);
-    for (int i = 0; i < CJ2K_NUM_STAGES; i++)
-        s->sum.stage_ms[i] += st->stage_ms[i];
-}
-
-static void share_of_cap(char *text, size_t size, double bytes, int64_t cap)
-{
-    text[0] = 0;
-    if (cap)
-        snprintf(text, size, " (%.2f %% of the cap)", 100 * bytes / cap);
-}
-
-static void log_summary(AVCodecContext *avctx)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const int64_t frames = s->sum.frames, cap = frame_cap(&s->used);
-    const double mean_bytes = (double)s->sum.bytes / FFMAX(frames, 1);
-    char quality[128] = "lossless", mean[64], largest[64];
-
-    if (!frames)
-        return;
-    share_of_cap(mean, sizeof(mean), mean_bytes, cap);
-    share_of_cap(largest, sizeof(largest), s->sum.largest_bytes, cap);
-    if (!s->used.lossless)
-        snprintf(quality, sizeof(quality), "PSNR %.2f dB, %.2f dB at worst (frame %"PRIuPTR"), %s",
-                 psnr(s->sum.error / frames), psnr(s->sum.worst_error), s->sum.worst,
-                 s->used.measure_mse ? "measured" : "estimated before rounding and clipping");
-    av_log(avctx, AV_LOG_INFO, "%"PRId64" %s%s of %.0f bytes on average%s, %"PRId64" at most%s; "
-           "%s; ms per %s: ingest %.2f, transform %.2f, blocks %.2f, rate %.2f, packets %.2f\n",
-           frames, picture_name(s), frames == 1 ? "" : "s", mean_bytes, mean,
-           s->sum.largest_bytes, largest, quality, picture_name(s),
-           s->sum.stage_ms[CJ2K_STAGE_INGEST]    / frames,
-           s->sum.stage_ms[CJ2K_STAGE_TRANSFORM] / frames,
-           s->sum.stage_ms[CJ2K_STAGE_BLOCKS]    / frames,
-           s->sum.stage_ms[CJ2K_STAGE_RATE]      / frames,
-           s->sum.stage_ms[CJ2K_STAGE_PACKETS]   / frames);
-}
-
-/* Numbers have a point in every locale; JSON has no infinity. */
-static void json_number(AVBPrint *line, const char *format, double value)
-{
-    char text[64];
-
-    snprintf(text, sizeof(text), format, value);
-    for (char *p = strchr(text, ','); p; p = strchr(p, ','))
-        *p = '.';
-    av_bprintf(line, "%s", isfinite(value) ? text : "null");
-}
-
-static void json_string(AVBPrint *line, const char *text)
-{
-    av_bprint_chars(line, '"', 1);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            av_bprintf(line, "\\%c", *text);
-        else if ((unsigned char)*text < 32 || (unsigned char)*text > 126)
-            av_bprintf(line, "\\u%04x", (unsigned char)*text);
-        else
-            av_bprint_chars(line, *text, 1);
-    }
-    av_bprint_chars(line, '"', 1);
-}
-
-static void json_begin(const CJ2KContext *s, AVBPrint *line, const cj2k_packet *packet)
-{
-    av_bprint_init(line, 1024, AV_BPRINT_SIZE_UNLIMITED);
-    av_bprintf(line, "{\"frame\":%"PRIuPTR",", frame_of(s, packet));
-    if (s->fields == 2)
-        av_bprintf(line, "\"field\":%d,", field_of(s, packet));
-    av_bprintf(line, "\"pts\":");
-    if (packet->pts == AV_NOPTS_VALUE)
-        av_bprintf(line, "null");
-    else
-        av_bprintf(line, "%"PRId64, packet->pts);
-}
-
-/* Writes the line and frees it. A write that fails ends the file, not the encoding. */
-static void json_end(AVCodecContext *avctx, AVBPrint *line, const cj2k_packet *packet)
+/* Logs what the library tells of a frame, and writes it to stats_file. The
+ * packet of a frame that failed has no bytes. A write that fails ends the file,
+ * not the encoding. */
+static void tell_stats(AVCodecContext *avctx, const cj2k_packet *packet)
 {
     CJ2KContext *s = avctx->priv_data;
-    int ret = 0;
+    char text[CJ2K_MAX_PARAM_TEXT], line[sizeof(text) + 96], field[16] = "",
+                                                             pts[24] = "null";
+    int size;
 
-    av_bprintf(line, "}\n");
-    if (!av_bprint_is_complete(line))
-        ret = AVERROR(ENOMEM);
-    else if (fwrite(line->str, 1, line->len, s->stats) != line->len)
-        ret = AVERROR(errno);
-    if (ret < 0) {
-        av_log(avctx, AV_LOG_ERROR, "stats_file %s: %s; it ends before frame %"PRIuPTR", and "
-               "encoding goes on\n", s->stats_file, av_err2str(ret), frame_of(s, packet));
+    if (cj2k_packet_json(s->encoder, packet, text, sizeof(text)) != CJ2K_OK)
+        return;
+    if (s->fields == 2)
+        snprintf(field, sizeof(field), "\"field\":%d,", field_of(s, packet));
+    if (packet->pts != AV_NOPTS_VALUE)
+        snprintf(pts, sizeof(pts), "%" PRId64, packet->pts);
+    size = snprintf(line, sizeof(line),
+                    "{\"frame\":%" PRIuPTR ",%s\"pts\":%s,%s\n",
+                    frame_of(s, packet), field, pts, text + 1);
+    av_log(avctx, AV_LOG_VERBOSE, "%s", line);
+    if (s->stats && fwrite(line, 1, size, s->stats) != size) {
+        av_log(avctx, AV_LOG_ERROR,
+               "stats_file %s: %s; it ends before frame %" PRIuPTR ", and "
+               "encoding goes on\n",
+               s->stats_file, av_err2str(AVERROR(errno)), frame_of(s, packet));
 #if HAVE_UNISTD_H
-        if (ftruncate(fileno(s->stats), s->stats_bytes) < 0) /* no part of a line is left */
-            av_log(avctx, AV_LOG_DEBUG, "stats_file %s cannot be cut\n", s->stats_file);
+        if (ftruncate(fileno(s->stats), s->stats_bytes) <
+            0) /* no part of a line is left */
+            av_log(avctx, AV_LOG_DEBUG, "stats_file %s cannot be cut\n",
+                   s->stats_file);
 #endif
         fclose(s->stats);
         s->stats = NULL;
     }
-    s->stats_bytes += line->len;
-    av_bprint_finalize(line, NULL);
-}
-
-static void write_stats(AVCodecContext *avctx, const cj2k_packet *packet, const cj2k_stats *st)
-{
-    static const char *const stages[] = { "ingest", "transform", "blocks", "rate", "packets" };
-    const CJ2KContext *s = avctx->priv_data;
-    const int64_t cap = frame_cap(&s->used);
-    AVBPrint line;
-
-    if (!s->stats)
-        return;
-    json_begin(s, &line, packet);
-    av_bprintf(&line, ",\"bytes\":%"PRId64",\"cap\":", st->bytes);
-    json_number(&line, "%.0f", cap ? cap : INFINITY);
-    av_bprintf(&line, ",\"header_bytes\":%"PRId64",\"slope_threshold\":%"PRId32",\"q\":",
-               st->header_bytes, st->slope_threshold);
-    json_number(&line, "%.4f", equivalent_q(s, st));
-    av_bprintf(&line, ",\"measured\":%s,\"psnr\":", s->used.measure_mse ? "true" : "false");
-    json_number(&line, "%.4f", psnr(frame_error(s, st)));
-    for (int c = 0; c < s->used.num_components; c++) {
-        av_bprintf(&line, "%s", c ? "," : ",\"component_psnr\":[");
-        json_number(&line, "%.4f", psnr(component_error(s, st, c)));
-    }
-    for (int c = 0; c < s->used.num_components; c++) {
-        av_bprintf(&line, "%s", c ? "," : "],\"mse\":[");
-        json_number(&line, "%.6g", st->mse[c]);
-    }
-    for (int c = 0; c < s->used.num_components; c++)
-        av_bprintf(&line, "%s%"PRId64, c ? "," : "],\"component_bytes\":[", st->component_bytes[c]);
-    av_bprintf(&line, "],\"passes_coded\":%"PRId64",\"passes_included\":%"PRId64
-               ",\"passes_left\":%"PRId64, st->passes_coded, st->passes_included, st->passes_left);
-    for (int i = 0; i < FF_ARRAY_ELEMS(stages); i++) {
-        av_bprintf(&line, "%s\"%s\":", i ? "," : ",\"ms\":{", stages[i]);
-        json_number(&line, "%.3f", st->stage_ms[i]);
-    }
-    av_bprintf(&line, "}");
-    json_end(avctx, &line, packet);
-}
-
-/* The line of a frame that failed. */
-static void write_failure(AVCodecContext *avctx, const cj2k_packet *packet)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    AVBPrint line;
-
-    if (!s->stats)
-        return;
-    json_begin(s, &line, packet);
-    av_bprintf(&line, ",\"error\":");
-    json_string(&line, cj2k_encoder_last_error(s->encoder));
-    json_end(avctx, &line, packet);
-}
-
-static void log_stats(AVCodecContext *avctx, const cj2k_packet *packet, const cj2k_stats *stats)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const cj2k_stats st = *stats;
-    char mse[64] = "";
-
-    for (int c = 0; c < s->desc->nb_components; c++)
-        av_strlcatf(mse, sizeof(mse), " %.4g", st.mse[c]);
-    av_log(avctx, AV_LOG_VERBOSE, "frame %"PRIuPTR"%s (%"PRId32" of its GOP): %"PRId64
-           " bytes, headers %"PRId64", passes %"PRId64" coded %"PRId64" included %"PRId64
-           " resumed %"PRId64" left out, %"PRId64" bytes coded, slope %"PRId32
-           ", ms: ingest %.2f dwt %.2f tier-1 %.2f (about %.0f saved) rate %.2f packets %.2f"
-           ", mse%s\n",
-           frame_of(s, packet), field_of(s, packet) ? ", second field" : "", st.frame_in_gop,
-           st.bytes, st.header_bytes,
-           st.passes_coded, st.passes_included, st.passes_resumed, st.passes_left,
-           st.bytes_coded, st.slope_threshold,
-           st.stage_ms[CJ2K_STAGE_INGEST], st.stage_ms[CJ2K_STAGE_TRANSFORM],
-           st.stage_ms[CJ2K_STAGE_BLOCKS], st.saved_ms,
-           st.stage_ms[CJ2K_STAGE_RATE], st.stage_ms[CJ2K_STAGE_PACKETS], mse);
+    s->stats_bytes += size;
 }
 
 static void free_bytes(void *opaque, uint8_t *data)
@@ -1997,15 +1567,17 @@ static void free_bytes(void *opaque, uint8_t *data)
     av_free(packet);
 }
 
-/* Makes the bytes of the library's packet the bytes of an AVPacket, without a copy. They go back to
- * the library with the last reference, which may be after the encoder is closed. */
+/* Makes the bytes of the library's packet the bytes of an AVPacket, without a
+ * copy. They go back to the library with the last reference, which may be after
+ * the encoder is closed. */
 static int wrap_bytes(AVPacket *pkt, cj2k_packet *packet)
 {
     cj2k_packet *owner = av_memdup(packet, sizeof(*packet));
 
     if (!owner)
         return AVERROR(ENOMEM);
-    pkt->buf = av_buffer_create(packet->data, packet->size + AV_INPUT_BUFFER_PADDING_SIZE,
+    pkt->buf = av_buffer_create(packet->data,
+                                packet->size + AV_INPUT_BUFFER_PADDING_SIZE,
                                 free_bytes, owner, 0);
     if (!pkt->buf) {
         av_free(owner);
@@ -2021,7 +1593,8 @@ static int wrap_bytes(AVPacket *pkt, cj2k_packet *packet)
 static int set_bytes(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packets)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const int own_buffer = avctx->get_encode_buffer != avcodec_default_get_encode_buffer;
+    const int own_buffer = avctx->get_encode_buffer !=
+                           avcodec_default_get_encode_buffer;
     size_t size = 0;
     int ret;
 
@@ -2031,7 +1604,8 @@ static int set_bytes(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packets)
     if (ret >= 0 && s->fields == 1 && !own_buffer) {
         ret = wrap_bytes(pkt, packets);
     } else if (ret >= 0) {
-        /* The application gives its own buffers, or there are two codestreams: a copy. */
+        /* The application gives its own buffers, or there are two codestreams:
+         * a copy. */
         uint8_t *out;
 
         ret = ff_get_encode_buffer(avctx, pkt, size, 0);
@@ -2042,13 +1616,15 @@ static int set_bytes(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packets)
         }
     }
     if (ret < 0)
-        av_log(avctx, AV_LOG_ERROR, "Frame %"PRIuPTR": no packet of %zu bytes, of at "
-               "most %d: %s\n", frame_of(s, packets), size, MAX_PACKET_BYTES, av_err2str(ret));
+        av_log(avctx, AV_LOG_ERROR,
+               "Frame %" PRIuPTR ": no packet of %zu bytes, of at "
+               "most %d: %s\n",
+               frame_of(s, packets), size, MAX_PACKET_BYTES, av_err2str(ret));
     return ret;
 }
 
-static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packets,
-                       const cj2k_stats *stats)
+static int fill_packet(AVCodecContext *avctx, AVPacket *pkt,
+                       cj2k_packet *packets, const cj2k_stats *stats)
 {
     CJ2KContext *s = avctx->priv_data;
     FrameProps props;
@@ -2067,7 +1643,7 @@ static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet
     }
 
     pkt->pts = pkt->dts = packets->pts;
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* in 5.1 the ffmpeg program sets it and warns of others */
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
     pkt->duration = packets->duration;
 #endif
     pkt->flags |= AV_PKT_FLAG_KEY;
@@ -2081,17 +1657,21 @@ static int fill_packet(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packet
 }
 
 /* Receives one codestream, and sends frames until there is one. */
-static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet, cj2k_stats *stats)
+static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet,
+                              cj2k_stats *stats)
 {
     CJ2KContext *s = avctx->priv_data;
     int ret;
 
-    /* The library gives a packet only when it has async_depth frames in flight, when another packet
-     * of the same GOP has been received, or when it drains. Until then, send frames. */
-    while ((ret = map_status(cj2k_encoder_receive_packet(s->encoder, packet))) ==
-           AVERROR(EAGAIN)) {
+    /* The library gives a packet only when it has async_depth frames in flight,
+     * when another packet of the same GOP has been received, or when it drains.
+     * Until then, send frames. */
+    while (
+        (ret = map_status(cj2k_encoder_receive_packet(s->encoder, packet))) ==
+        AVERROR(EAGAIN)) {
         if (s->draining) {
-            av_log(avctx, AV_LOG_ERROR, "libcj2k drains and asks for a frame\n");
+            av_log(avctx, AV_LOG_ERROR,
+                   "libcj2k drains and asks for a frame\n");
             return AVERROR_EXTERNAL;
         }
         ret = send_frame(avctx);
@@ -2099,8 +1679,9 @@ static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet, cj2k_s
             return ret;
     }
     if (ret < 0) {
-        if (ret != AVERROR_EOF && ret != AVERROR(EINVAL)) /* EINVAL: there is no frame to it */
-            write_failure(avctx, packet);
+        if (ret != AVERROR_EOF &&
+            ret != AVERROR(EINVAL)) /* EINVAL: there is no frame to it */
+            tell_stats(avctx, packet);
         return ret;
     }
 
@@ -2109,9 +1690,7 @@ static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet, cj2k_s
         cj2k_packet_release(packet);
         return ret;
     }
-    log_stats(avctx, packet, stats);
-    sum_up(s, frame_of(s, packet), stats);
-    write_stats(avctx, packet, stats);
+    tell_stats(avctx, packet);
     return 0;
 }
 
@@ -2121,14 +1700,15 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
 
     while (1) {
         cj2k_packet packets[2] = { { .struct_size = sizeof(packets[0]) } };
-        cj2k_stats stats[2] = { { .struct_size = sizeof(stats[0]) } };
+        cj2k_stats stats[2]    = { { .struct_size = sizeof(stats[0]) } };
         int whole, ret = receive_codestream(avctx, packets, stats);
 
         if (ret < 0)
             return ret;
         if (s->fields == 2) {
             if (!field_of(s, packets)) {
-                cj2k_packet_release(&s->first); /* its second field has failed */
+                cj2k_packet_release(
+                    &s->first); /* its second field has failed */
                 s->first       = packets[0];
                 s->first_stats = stats[0];
                 continue;
@@ -2139,9 +1719,11 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
             stats[0]   = s->first_stats;
             s->first   = (cj2k_packet) { .struct_size = sizeof(s->first) };
         }
-        /* A field alone is no frame. The error of the other one has been returned. */
+        /* A field alone is no frame. The error of the other one has been
+         * returned. */
         whole = s->fields == 1 ||
-                packets[0].slot && frame_of(s, packets) == frame_of(s, &packets[1]);
+                packets[0].slot &&
+                    frame_of(s, packets) == frame_of(s, &packets[1]);
         if (whole)
             ret = fill_packet(avctx, pkt, packets, stats);
         for (int i = 0; i < s->fields; i++)
@@ -2162,8 +1744,13 @@ static void drop_props(CJ2KContext *s)
 static av_cold int cj2k_close(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
+    char text[CJ2K_MAX_PARAM_TEXT];
 
-    log_summary(avctx);
+    if (s->encoder &&
+        cj2k_encoder_summary(s->encoder, s->fields, text, sizeof(text)) ==
+            CJ2K_OK &&
+        *text)
+        av_log(avctx, AV_LOG_INFO, "%s\n", text);
     if (s->stats)
         fclose(s->stats);
     s->stats = NULL;
@@ -2191,37 +1778,41 @@ static void cj2k_flush(AVCodecContext *avctx)
 }
 
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100) /* 7.1 on */
-/* The profile and what else decides over formats, as far as the options say it. */
+/* The profile and what else decides over formats, as far as the options say it.
+ */
 static int set_restrictions(const AVCodecContext *avctx, cj2k_params *p)
 {
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s       = avctx->priv_data;
     const AVDictionaryEntry *e = NULL;
 
     if (cj2k_params_init(p, sizeof(*p)) != CJ2K_OK)
         return -1;
-    p->profile        = s->cinema_mode ? cinema_modes[s->cinema_mode].profile : s->profile;
+    p->profile        = s->profile;
     p->coder          = s->coder;
     p->profile_strict = avctx->strict_std_compliance > FF_COMPLIANCE_UNOFFICIAL;
     p->frame_rate_num = 24;
     p->frame_rate_den = 1;
-    if (avctx->profile != PROFILE_UNKNOWN && avctx->profile != PROFILE_NO_RESTRICTION)
-        split_rsiz(avctx->profile, p);
+    if (avctx->profile != PROFILE_UNKNOWN &&
+        avctx->profile != PROFILE_NO_RESTRICTION)
+        cj2k_params_set_rsiz(p, avctx->profile);
     while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX)))
         cj2k_params_set(p, e->key, e->value);
     return 0;
 }
 
 /* Whether frames of this format can be coded, whatever their size. */
-static int fits(const AVCodecContext *avctx, const cj2k_params *restrictions, enum AVPixelFormat fmt)
+static int fits(const AVCodecContext *avctx, const cj2k_params *restrictions,
+                enum AVPixelFormat fmt)
 {
-    const CJ2KContext *s = avctx->priv_data;
+    const CJ2KContext *s           = avctx->priv_data;
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(fmt);
-    cj2k_info info = { .struct_size = sizeof(info) };
-    cj2k_params p = *restrictions;
+    cj2k_info info                 = { .struct_size = sizeof(info) };
+    cj2k_params p                  = *restrictions;
 
     if (s->xyz)
         return desc->flags & AV_PIX_FMT_FLAG_RGB && desc->nb_components == 3;
-    if (is_cinema(&p)) /* other colours are refused, not converted: only -xyz does it right */
+    if (is_cinema(&p)) /* other colours are refused, not converted: only -xyz
+                          does it right */
         return 1;
     p.width = p.height = 64;
     p.num_components   = desc->nb_components;
@@ -2233,10 +1824,12 @@ static int fits(const AVCodecContext *avctx, const cj2k_params *restrictions, en
     return cj2k_params_info(&p, &info) == CJ2K_OK;
 }
 
-/* Lists the formats that the options leave. X'Y'Z' stays, for check_profile() and set_xyz() to refuse it:
- * ffmpeg would convert it by libswscale, which has another white and other curves. So ffmpeg takes YUV of
- * 12 bits for X'Y'Z' where xyz asks for R'G'B', and set_xyz() names the filter.
- * @return how many; 0 if the options leave none, and cj2k_init() will say why */
+/* Lists the formats that the options leave. X'Y'Z' stays, for check_profile()
+ * and set_xyz() to refuse it: ffmpeg would convert it by libswscale, which has
+ * another white and other curves. So ffmpeg takes YUV of 12 bits for X'Y'Z'
+ * where xyz asks for R'G'B', and set_xyz() names the filter.
+ * @return how many; 0 if the options leave none, and cj2k_init() will say why
+ */
 static int list_formats(const AVCodecContext *avctx, const cj2k_params *p)
 {
     CJ2KContext *s = avctx->priv_data;
@@ -2244,8 +1837,9 @@ static int list_formats(const AVCodecContext *avctx, const cj2k_params *p)
 
     for (int i = 0; cj2k_pix_fmts[i] != AV_PIX_FMT_NONE; i++) {
         const enum AVPixelFormat fmt = cj2k_pix_fmts[i];
-        const int stays = fmt == AV_PIX_FMT_XYZ12 ||
-                          av_pix_fmt_desc_get(fmt)->flags & AV_PIX_FMT_FLAG_HWACCEL;
+        const int stays              = fmt == AV_PIX_FMT_XYZ12 ||
+                          av_pix_fmt_desc_get(fmt)->flags &
+                              AV_PIX_FMT_FLAG_HWACCEL;
 
         if (stays || fits(avctx, p, fmt)) {
             s->fitting[num++] = fmt;
@@ -2256,89 +1850,131 @@ static int list_formats(const AVCodecContext *avctx, const cj2k_params *p)
     return any ? num : 0;
 }
 
-/* ffmpeg asks when the options are set, and inserts a scaler. When the encoder opens, its pix_fmt is set,
- * and cj2k_init() says more than "not supported". */
-static int cj2k_get_supported_config(const AVCodecContext *avctx, const AVCodec *codec,
+/* ffmpeg asks when the options are set, and inserts a scaler. When the encoder
+ * opens, its pix_fmt is set, and cj2k_init() says more than "not supported". */
+static int cj2k_get_supported_config(const AVCodecContext *avctx,
+                                     const AVCodec *codec,
                                      enum AVCodecConfig config, unsigned flags,
                                      const void **out, int *out_num)
 {
-    static const enum AVColorRange limited[] = { AVCOL_RANGE_MPEG, AVCOL_RANGE_UNSPECIFIED };
+    static const enum AVColorRange limited[] = { AVCOL_RANGE_MPEG,
+                                                 AVCOL_RANGE_UNSPECIFIED };
     cj2k_params p;
 
-    if (avctx && avctx->priv_data && avctx->codec == codec && set_restrictions(avctx, &p) >= 0) {
-        if (config == AV_CODEC_CONFIG_PIX_FORMAT && avctx->pix_fmt == AV_PIX_FMT_NONE &&
+    if (avctx && avctx->priv_data && avctx->codec == codec &&
+        set_restrictions(avctx, &p) >= 0) {
+        if (config == AV_CODEC_CONFIG_PIX_FORMAT &&
+            avctx->pix_fmt == AV_PIX_FMT_NONE &&
             (*out_num = list_formats(avctx, &p))) {
             *out = ((const CJ2KContext *)avctx->priv_data)->fitting;
             return 0;
         }
-        if (config == AV_CODEC_CONFIG_COLOR_RANGE && is_imf(&p) && p.profile_strict) {
-            *out     = limited; /* of Y'CbCr; R'G'B' and X'Y'Z' have no range in filters */
+        if (config == AV_CODEC_CONFIG_COLOR_RANGE && is_imf(&p) &&
+            p.profile_strict) {
+            *out = limited; /* of Y'CbCr; R'G'B' and X'Y'Z' have no range in
+                               filters */
             *out_num = 1;
             return 0;
         }
     }
-    return ff_default_get_supported_config(avctx, codec, config, flags, out, out_num);
+    return ff_default_get_supported_config(avctx, codec, config, flags, out,
+                                           out_num);
 }
 #endif
 
 #define OFFSET(x) offsetof(CJ2KContext, x)
 #define VE AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_ENCODING_PARAM
-#define NUMBER_OPTION_(c_type, opt_type, member, name, min, max, value, help) \
-    { #name, help, OFFSET(name), opt_type, { .member = value }, FFMIN(min, value), max, VE, .unit = #name },
-#define NUMBER_OPTION(...) NUMBER_OPTION_(__VA_ARGS__)
-#define TEXT_OPTION(name, value, help) \
-    { #name, help, OFFSET(name), AV_OPT_TYPE_STRING, { .str = value }, 0, 0, VE },
-#define CONST(unit_name, name, value, help) \
-    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = value }, 0, 0, VE, .unit = #unit_name },
+#define OPT(name, value, min, max, help) \
+    { #name, help, OFFSET(name), AV_OPT_TYPE_INT, { .i64 = value }, min, max, VE, .unit = #name }
+#define STR(name, help) \
+    { #name, help, OFFSET(name), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE }
+#define VAL(unit_name, name, value, help) \
+    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = value }, 0, 0, VE, .unit = #unit_name }
 static const AVOption cj2k_options[] = {
-    /* If a default of 0 ("chosen" or "none") is below the range of a number, the range of the
-     * option begins at 0. libcj2k refuses the values in between. */
-#define CJ2K_NUMBER(name, kind, min, max, value, unit, clause, help) \
-    USE(name, NUMBER_OPTION)(KIND_##kind, name, min, max, value, help)
-#define CJ2K_TEXT(name, kind, min, max, value, unit, clause, help) \
-    USE(name, TEXT_OPTION)(name, value, help)
-#define CJ2K_VALUE(name, value_name, value, help) \
-    USE(name, CONST)(name, value_name, value, help)
-#include <cj2k_params.def>
-
-    { "format", "what a packet holds", OFFSET(format), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_FORMAT_JP2, VE, .unit = "format" },
-        CONST(format, "auto", -1,              "JP2 file for YUV 4:4:4 in MOV, MP4, MKV and NUT, else raw codestream")
-        CONST(format, "j2k",  CJ2K_FORMAT_J2K, "raw codestream")
-        CONST(format, "jp2",  CJ2K_FORMAT_JP2, "JP2 file")
-
-    /* Names that other encoders use for the same parameters. They are unset by default, so that
-     * each default has one place. */
-    { "pred", "alias of wavelet, as in the jpeg2000 encoder (-1 = unset)", OFFSET(pred), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_WAVELET_53, VE, .unit = "pred" },
-        CONST(pred, "dwt97int", CJ2K_WAVELET_97, "irreversible 9/7")
-        CONST(pred, "dwt53",    CJ2K_WAVELET_53, "reversible 5/3")
-    { "irreversible", "alias of wavelet, as in libopenjpeg: 1 = 9/7, 0 = 5/3 (-1 = unset)", OFFSET(irreversible), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 1, VE },
-    { "numresolution", "alias of levels, as in libopenjpeg: one more than levels (0 = unset)", OFFSET(numresolution), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 33, VE },
-    { "cinema_mode", "Digital Cinema profile and frame rate, as in libopenjpeg", OFFSET(cinema_mode), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, FF_ARRAY_ELEMS(cinema_modes) - 1, VE, .unit = "cinema_mode" },
-        CONST(cinema_mode, "off",   0, "as profile says")
-        CONST(cinema_mode, "2k_24", 1, "profile cinema2k at 24 frames per second")
-        CONST(cinema_mode, "2k_48", 2, "profile cinema2k at 48 frames per second")
-        CONST(cinema_mode, "4k_24", 3, "profile cinema4k at 24 frames per second")
-    { "tile_width", "alias of the width in tile, as in the jpeg2000 encoder (0 = unset)", OFFSET(tile_width), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, VE },
-    { "tile_height", "alias of the height in tile, as in the jpeg2000 encoder (0 = unset)", OFFSET(tile_height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, VE },
-    { "prog", "alias of progression, as in the jpeg2000 encoder (-1 = unset)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_CPRL, VE, .unit = "progression" },
-    { "prog_order", "alias of progression, as in libopenjpeg (-1 = unset)", OFFSET(prog), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, CJ2K_CPRL, VE, .unit = "progression" },
-
-    { "preset", "alias of effort, with the names of other encoders (-1 = unset)", OFFSET(preset), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 3, VE, .unit = "preset" },
-        CONST(preset, "faster", 0, "effort 0")
-        CONST(preset, "fast",   0, "effort 0")
-        CONST(preset, "medium", 1, "effort 1, the default")
-        CONST(preset, "slow",   2, "effort 2")
-        CONST(preset, "slower", 3, "effort 3")
-
+    { "lossless", "5/3 wavelet with every bit kept", OFFSET(lossless), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, VE },
+    OPT(qfactor, 0, 0, 100, "quality of 1 (worst) to 100, as JPEG has it (0 = none)"),
     { "max_component_rate", "cap of each component in bits/s (0 = none)", OFFSET(max_component_rate), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX, VE },
-    { "stats_file", "write a line of JSON about each frame to this file", OFFSET(stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE },
-    { "xyz", "R'G'B' frames are coded as X'Y'Z' (SMPTE ST 428-1): the primaries of R'G'B'", OFFSET(xyz), AV_OPT_TYPE_INT, { .i64 = CJ2K_XYZ_OFF }, XYZ_AUTO, CJ2K_XYZ_REC2020, VE, .unit = "xyz" },
-        CONST(xyz, "auto",    XYZ_AUTO,         "as the frames say")
-        CONST(xyz, "off",     CJ2K_XYZ_OFF,     "frames are coded as they are")
-        CONST(xyz, "rec709",  CJ2K_XYZ_REC709,  "ITU-R BT.709, white D65")
-        CONST(xyz, "p3d65",   CJ2K_XYZ_P3D65,   "P3 with white D65")
-        CONST(xyz, "p3dci",   CJ2K_XYZ_P3DCI,   "P3 with the white of DCI projectors")
-        CONST(xyz, "rec2020", CJ2K_XYZ_REC2020, "ITU-R BT.2020, white D65")
+
+    OPT(profile, CJ2K_PROFILE_NONE, 0, CJ2K_PROFILE_DICOM_HT_RPCL, "profile: sets what it fixes, refuses what contradicts it"),
+        VAL(profile, "none",              CJ2K_PROFILE_NONE,              "no restriction beyond Part 1"),
+        VAL(profile, "profile0",          CJ2K_PROFILE_0,                 "Profile-0"),
+        VAL(profile, "profile1",          CJ2K_PROFILE_1,                 "Profile-1"),
+        VAL(profile, "cinema2k",          CJ2K_PROFILE_CINEMA_2K,         "Digital Cinema, up to 2048x1080"),
+        VAL(profile, "cinema4k",          CJ2K_PROFILE_CINEMA_4K,         "Digital Cinema, up to 4096x2160"),
+        VAL(profile, "imf_2k",            CJ2K_PROFILE_IMF_2K,            "IMF, lossy, up to 2048x1556"),
+        VAL(profile, "imf_4k",            CJ2K_PROFILE_IMF_4K,            "IMF, lossy, up to 4096x3112"),
+        VAL(profile, "imf_8k",            CJ2K_PROFILE_IMF_8K,            "IMF, lossy, up to 8192x6224"),
+        VAL(profile, "imf_2k_r",          CJ2K_PROFILE_IMF_2K_R,          "IMF, reversible, up to 2048x1556"),
+        VAL(profile, "imf_4k_r",          CJ2K_PROFILE_IMF_4K_R,          "IMF, reversible, up to 4096x3112"),
+        VAL(profile, "imf_8k_r",          CJ2K_PROFILE_IMF_8K_R,          "IMF, reversible, up to 8192x6224"),
+        VAL(profile, "broadcast_single",  CJ2K_PROFILE_BROADCAST_SINGLE,  "broadcast contribution, one tile"),
+        VAL(profile, "broadcast_multi",   CJ2K_PROFILE_BROADCAST_MULTI,   "broadcast contribution, four tiles"),
+        VAL(profile, "broadcast_multi_r", CJ2K_PROFILE_BROADCAST_MULTI_R, "broadcast contribution, reversible"),
+        VAL(profile, "imf_ht",            CJ2K_PROFILE_IMF_HT,            "IMF, HTJ2K, lossy"),
+        VAL(profile, "imf_ht_r",          CJ2K_PROFILE_IMF_HT_R,          "IMF, HTJ2K, reversible"),
+        VAL(profile, "dicom_ht",          CJ2K_PROFILE_DICOM_HT,          "DICOM, HTJ2K, lossy or lossless"),
+        VAL(profile, "dicom_ht_r",        CJ2K_PROFILE_DICOM_HT_R,        "DICOM, HTJ2K, lossless"),
+        VAL(profile, "dicom_ht_rpcl",     CJ2K_PROFILE_DICOM_HT_RPCL,     "DICOM, HTJ2K, lossless, RPCL"),
+    OPT(main_level, 0, 0, 11, "main level of IMF and broadcast"),
+        VAL(main_level, "auto", 0, "the lowest that fits"),
+    OPT(sub_level, -1, -1, 9, "sub level of IMF"),
+        VAL(sub_level, "auto", -1, "the lowest that fits"),
+    OPT(cinema_rate, CJ2K_CINEMA_RATE_SAFE, 0, CJ2K_CINEMA_RATE_HFR, "what a cinema profile takes where no rate or quality is set"),
+        VAL(cinema_rate, "safe", CJ2K_CINEMA_RATE_SAFE, "230 of 250 Mbit/s"),
+        VAL(cinema_rate, "full", CJ2K_CINEMA_RATE_FULL, "250 Mbit/s"),
+        VAL(cinema_rate, "hfr",  CJ2K_CINEMA_RATE_HFR,  "500 Mbit/s, above 30 frames/s"),
+
+    OPT(coder, CJ2K_CODER_AUTO, CJ2K_CODER_AUTO, CJ2K_CODER_HT, "block coder"),
+        VAL(coder, "auto",  CJ2K_CODER_AUTO,  "what the profile says, else ebcot"),
+        VAL(coder, "ebcot", CJ2K_CODER_EBCOT, "bit-planes and the MQ coder"),
+        VAL(coder, "ht",    CJ2K_CODER_HT,    "high throughput (HTJ2K)"),
+    OPT(effort, 1, 0, 3, "time spent for quality at the same bytes"),
+    OPT(tune, CJ2K_TUNE_MSE, 0, CJ2K_TUNE_VISUAL, "what rate control keeps small"),
+        VAL(tune, "mse",    CJ2K_TUNE_MSE,    "the squared error"),
+        VAL(tune, "visual", CJ2K_TUNE_VISUAL, "the error that is seen"),
+    OPT(stop, CJ2K_STOP_EXACT, 0, CJ2K_STOP_BPI, "how far code-blocks are coded"),
+        VAL(stop, "none",  CJ2K_STOP_NONE,  "every bit-plane"),
+        VAL(stop, "exact", CJ2K_STOP_EXACT, "as far as rate control looks"),
+        VAL(stop, "pst",   CJ2K_STOP_PST,   "to the threshold of the last GOP"),
+        VAL(stop, "psb",   CJ2K_STOP_PSB,   "to the slope that fills the cap"),
+        VAL(stop, "bpi",   CJ2K_STOP_BPI,   "all blocks to the same bit-plane"),
+
+    OPT(levels, -1, -1, 32, "wavelet decomposition levels"),
+        VAL(levels, "auto", -1, "what the profile says, else 5"),
+    STR(cblk, "code-block size, WxH (default: what the profile says, else 64x64)"),
+    STR(tile, "tile size, WxH (default: one tile)"),
+    STR(precincts, "precinct sizes, highest resolution first, WxH,WxH..."),
+    OPT(progression, CJ2K_PROGRESSION_AUTO, CJ2K_PROGRESSION_AUTO, CJ2K_CPRL, "progression order"),
+        VAL(progression, "auto", CJ2K_PROGRESSION_AUTO, "what the profile says, else lrcp"),
+        VAL(progression, "lrcp", CJ2K_LRCP, "layer, resolution, component, position"),
+        VAL(progression, "rlcp", CJ2K_RLCP, "resolution, layer, component, position"),
+        VAL(progression, "rpcl", CJ2K_RPCL, "resolution, position, component, layer"),
+        VAL(progression, "pcrl", CJ2K_PCRL, "position, component, resolution, layer"),
+        VAL(progression, "cprl", CJ2K_CPRL, "component, position, resolution, layer"),
+    OPT(layers, 1, 1, 65535, "quality layers"),
+    STR(layer_rates, "compression ratio of each layer, falling; sets layers"),
+    OPT(tile_parts, CJ2K_TILE_PARTS_AUTO, CJ2K_TILE_PARTS_AUTO, CJ2K_TILE_PARTS_COMPONENT, "where a new tile-part begins"),
+        VAL(tile_parts, "auto",       CJ2K_TILE_PARTS_AUTO,       "what the profile says, else none"),
+        VAL(tile_parts, "none",       CJ2K_TILE_PARTS_NONE,       "one tile-part per tile"),
+        VAL(tile_parts, "resolution", CJ2K_TILE_PARTS_RESOLUTION, "one per resolution"),
+        VAL(tile_parts, "component",  CJ2K_TILE_PARTS_COMPONENT,  "one per component"),
+    OPT(format, -1, -1, CJ2K_FORMAT_JP2, "what a packet holds"),
+        VAL(format, "auto", -1,              "JP2 file for YUV 4:4:4 in MOV, MP4, MKV and NUT, else raw codestream"),
+        VAL(format, "j2k",  CJ2K_FORMAT_J2K, "raw codestream"),
+        VAL(format, "jp2",  CJ2K_FORMAT_JP2, "JP2 file"),
+    OPT(xyz, CJ2K_XYZ_OFF, XYZ_AUTO, CJ2K_XYZ_REC2020, "R'G'B' frames are coded as X'Y'Z' (SMPTE ST 428-1): the primaries of R'G'B'"),
+        VAL(xyz, "auto",    XYZ_AUTO,         "as the frames say"),
+        VAL(xyz, "off",     CJ2K_XYZ_OFF,     "frames are coded as they are"),
+        VAL(xyz, "rec709",  CJ2K_XYZ_REC709,  "ITU-R BT.709, white D65"),
+        VAL(xyz, "p3d65",   CJ2K_XYZ_P3D65,   "P3 with white D65"),
+        VAL(xyz, "p3dci",   CJ2K_XYZ_P3DCI,   "P3 with the white of DCI projectors"),
+        VAL(xyz, "rec2020", CJ2K_XYZ_REC2020, "ITU-R BT.2020, white D65"),
+    STR(comment, "text of the COM marker segment (default: libcj2k and its version)"),
+
+    STR(device, "auto (default), cpu, cuda, or cuda: and devices separated by ','"),
+    OPT(gop, 0, 0, 64, "frames that go through each stage together (0 = chosen)"),
+    OPT(async_depth, 0, 0, 64, "frames accepted before the first packet (0 = chosen)"),
+    STR(stats_file, "write a line of JSON about each frame to this file"),
     { "cj2k-params", "any parameters of libcj2k, key=value:key=value; they come last", OFFSET(cj2k_params), AV_OPT_TYPE_DICT, { 0 }, 0, 0, VE },
     { NULL }
 };
@@ -2364,36 +2000,57 @@ static const AVCodecHWConfigInternal *const cj2k_hw_configs[] = {
 };
 #endif
 
-#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100) || LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 0, 100) /* 7.1 writes into it */
-const
-#endif
-FFCodec ff_j2k_cuda_encoder = {
-    .p.name         = "j2k_cuda",
-    CODEC_LONG_NAME("libcj2k JPEG 2000"),
-    .p.type         = AVMEDIA_TYPE_VIDEO,
-    .p.id           = AV_CODEC_ID_JPEG2000,
-    .p.capabilities = AV_CODEC_CAP_DR1 | AV_CODEC_CAP_DELAY | AV_CODEC_CAP_HYBRID |
-                      AV_CODEC_CAP_OTHER_THREADS | AV_CODEC_CAP_ENCODER_FLUSH |
-                      AV_CODEC_CAP_ENCODER_REORDERED_OPAQUE,
-    .caps_internal  = FF_CODEC_CAP_INIT_THREADSAFE | FF_CODEC_CAP_INIT_CLEANUP |
-                      FF_CODEC_CAP_AUTO_THREADS | FF_CODEC_CAP_ICC_PROFILES,
-    .priv_data_size = sizeof(CJ2KContext),
-    .init           = cj2k_init,
-    FF_CODEC_RECEIVE_PACKET_CB(cj2k_receive_packet),
-    .close          = cj2k_close,
-    .flush          = cj2k_flush,
-    .defaults       = cj2k_defaults,
-    CODEC_PIXFMTS_ARRAY(cj2k_pix_fmts),
 #if CONFIG_CUDA
-    .hw_configs     = cj2k_hw_configs,
+#define HW_CONFIGS .hw_configs = cj2k_hw_configs,
+#else
+#define HW_CONFIGS
 #endif
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100) /* 7.1 on */
-    .color_ranges   = AVCOL_RANGE_MPEG | AVCOL_RANGE_JPEG,
-    .get_supported_config = cj2k_get_supported_config,
+#define CONFIG .get_supported_config = cj2k_get_supported_config, \
+               .color_ranges = AVCOL_RANGE_MPEG | AVCOL_RANGE_JPEG,
+#else
+#define CONFIG
 #endif
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 15, 100) /* 8.1 on */
-    .alpha_modes    = AVALPHA_MODE_STRAIGHT | AVALPHA_MODE_PREMULTIPLIED,
+#define ALPHA_MODES .alpha_modes = AVALPHA_MODE_STRAIGHT | AVALPHA_MODE_PREMULTIPLIED,
+#else
+#define ALPHA_MODES
 #endif
-    .p.priv_class   = &cj2k_class,
+#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100) || LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 0, 100)
+#define CONST_CODEC const
+#else /* 7.1 writes into it */
+#define CONST_CODEC
+#endif
+
+/* The encoder, whatever its name. */
+#define CJ2K_ENCODER \
+    CODEC_LONG_NAME("libcj2k JPEG 2000"), \
+    .p.type         = AVMEDIA_TYPE_VIDEO, \
+    .p.id           = AV_CODEC_ID_JPEG2000, \
+    .p.capabilities = AV_CODEC_CAP_DR1 | AV_CODEC_CAP_DELAY | AV_CODEC_CAP_HYBRID | \
+                      AV_CODEC_CAP_OTHER_THREADS | AV_CODEC_CAP_ENCODER_FLUSH | \
+                      AV_CODEC_CAP_ENCODER_REORDERED_OPAQUE, \
+    .caps_internal  = FF_CODEC_CAP_INIT_THREADSAFE | FF_CODEC_CAP_INIT_CLEANUP | \
+                      FF_CODEC_CAP_AUTO_THREADS | FF_CODEC_CAP_ICC_PROFILES, \
+    .priv_data_size = sizeof(CJ2KContext), \
+    .init           = cj2k_init, \
+    FF_CODEC_RECEIVE_PACKET_CB(cj2k_receive_packet), \
+    .close          = cj2k_close, \
+    .flush          = cj2k_flush, \
+    .defaults       = cj2k_defaults, \
+    CODEC_PIXFMTS_ARRAY(cj2k_pix_fmts), \
+    HW_CONFIGS \
+    CONFIG \
+    ALPHA_MODES \
+    .p.priv_class   = &cj2k_class, \
     .p.wrapper_name = "cj2k",
+
+CONST_CODEC FFCodec ff_j2k_cuda_encoder = {
+    .p.name         = "j2k_cuda",
+    CJ2K_ENCODER
+};
+
+CONST_CODEC FFCodec ff_libcj2k_encoder = {
+    .p.name         = "libcj2k",
+    CJ2K_ENCODER
 };

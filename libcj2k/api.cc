@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string>
 
 #include "backend.h"
 #include "base/log.h"
@@ -17,14 +18,17 @@
 #include "film/film_log.h"
 #include "params/caller_struct.h"
 #include "params/params.h"
+#include "params/profiles.h"
 #include "run/encoder.h"
 #include "run/packet_memory.h"
+#include "run/report.h"
 
 struct cj2k_encoder {
   std::unique_ptr<cj2k::Encoder> encoder;
+  std::unique_ptr<cj2k::Report> report;
   cj2k::Log log;
   mutable std::mutex mutex;  ///< guards last_error
-  mutable char last_error[cj2k::kMaxMessageBytes] = "";
+  mutable cj2k_error last_error = {};
 };
 
 namespace {
@@ -37,6 +41,7 @@ constexpr size_t kMinInfoBytes = CJ2K_END_OF(cj2k_info, simd);
 constexpr size_t kMinStatsBytes = CJ2K_END_OF(cj2k_stats, bytes);
 constexpr size_t kMinPacketBytes = CJ2K_END_OF(cj2k_packet, slot);
 constexpr size_t kMinFilmBytes = CJ2K_END_OF(cj2k_film, power);
+constexpr size_t kMinErrorBytes = CJ2K_END_OF(cj2k_error, message);
 constexpr size_t kMinDeviceBytes = CJ2K_END_OF(cj2k_device_info, uuid);
 
 // A struct that the caller fills has no padding after its last field. A field added later could lie
@@ -45,9 +50,11 @@ static_assert(CJ2K_END_OF(cj2k_params, log_opaque) == sizeof(cj2k_params));
 static_assert(CJ2K_END_OF(cj2k_film, power) == sizeof(cj2k_film));
 static_assert(CJ2K_END_OF(cj2k_frame, quality) == sizeof(cj2k_frame));
 
-/// Per thread: the text of the last failed call without an encoder, and the text that
-/// cj2k_encoder_last_error has returned.
-constinit thread_local char t_last_error[cj2k::kMaxMessageBytes] = "";
+static_assert(sizeof cj2k_error::message == cj2k::kMaxMessageBytes);
+
+/// Per thread: the last failed call without an encoder, and the text that cj2k_encoder_last_error
+/// has returned.
+constinit thread_local cj2k_error t_last_error = {};
 constinit thread_local char t_returned[cj2k::kMaxMessageBytes] = "";
 
 /// The caller's log function. It is silent if an older caller's struct ends before the function.
@@ -65,21 +72,52 @@ Status null_argument(const Log& log, const char* where, const char* what) {
   return log.fail(Status::kInvalid, "%s: %s is NULL", where, what);
 }
 
-/// Keeps the text of an error for cj2k_encoder_last_error.
+/// Keeps an error for cj2k_last_error.
 void keep_error(const cj2k_encoder* encoder, const char* where, Status status) {
-  char text[cj2k::kMaxMessageBytes];
+  const cj2k::ErrorSubject& subject = cj2k::error_subject();
+  cj2k_error error = {};
+  error.struct_size = sizeof error;
+  error.status = static_cast<cj2k_status>(status);
+  static_assert(sizeof error.param == sizeof subject.param);
+  std::memcpy(error.param, subject.param, sizeof error.param);
+  error.value = subject.value;
+  error.min = subject.min;
+  error.max = subject.max;
   if (cj2k::error_text()[0] != '\0') {
-    std::snprintf(text, sizeof text, "%s", cj2k::error_text());
+    std::snprintf(error.message, sizeof error.message, "%s", cj2k::error_text());
   } else {
-    std::snprintf(text, sizeof text, "%s: %s", where,
-                  cj2k_status_string(static_cast<cj2k_status>(status)));
+    std::snprintf(error.message, sizeof error.message, "%s: %s", where,
+                  cj2k_status_string(error.status));
   }
   if (encoder == nullptr) {
-    std::memcpy(t_last_error, text, sizeof text);
+    t_last_error = error;
     return;
   }
   const std::lock_guard lock(encoder->mutex);
-  std::memcpy(encoder->last_error, text, sizeof text);
+  encoder->last_error = error;
+}
+
+cj2k_error last_error(const cj2k_encoder* encoder) {
+  if (encoder == nullptr) return t_last_error;
+  const std::lock_guard lock(encoder->mutex);
+  return encoder->last_error;
+}
+
+/// Copies a text to the caller's buffer.
+Status give_text(const std::string& text, const char* where, char* buffer, size_t size,
+                 const Log& log) {
+  if (buffer == nullptr) return null_argument(log, where, "text");
+  if (text.size() >= size) {
+    return log.fail(Status::kInvalid, "%s: a buffer of %zu bytes, but the text takes %zu", where,
+                    size, text.size() + 1);
+  }
+  std::memcpy(buffer, text.c_str(), text.size() + 1);
+  return Status::kOk;
+}
+
+Status check_fields(int fields, const char* where, const Log& log) {
+  if (fields == 1 || fields == 2) return Status::kOk;
+  return log.fail(Status::kInvalid, "%s: fields %d not in [1, 2]", where, fields);
 }
 
 /// Runs a function of the API and keeps the text of its error. std::bad_alloc
@@ -129,6 +167,11 @@ cj2k_status receive_packet(cj2k_encoder* encoder, cj2k_packet* packet, const cha
     cj2k_packet all{};
     const Status status = receive(*encoder->encoder, &all);
     if (status == Status::kAgain || status == Status::kEof) return status;
+    if (status == Status::kOk) {
+      encoder->report->add(&static_cast<cj2k::PacketMemory::Packet*>(all.slot)->stats);
+    } else {
+      encoder->report->add_failed();
+    }
     CJ2K_TRY(cj2k::write_struct("packet", all, kMinPacketBytes, log, packet));
     return status;
   });
@@ -190,6 +233,16 @@ cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char* value) 
   });
 }
 
+cj2k_status cj2k_params_set_rsiz(cj2k_params* p, int rsiz) {
+  return run(p, "cj2k_params_set_rsiz", [&](const Log& log) {
+    cj2k_params all;
+    cj2k::set_default_params(&all);
+    CJ2K_TRY(cj2k::read_struct("params", *p, cj2k::kMinParamsBytes, log, &all));
+    CJ2K_TRY(cj2k::set_rsiz(&all, rsiz, log));
+    return cj2k::write_struct("params", all, cj2k::kMinParamsBytes, log, p);
+  });
+}
+
 cj2k_status cj2k_params_get(const cj2k_params* p, const char* key, char* buffer, size_t size) {
   constexpr const char* kName = "cj2k_params_get";
   return run(p, kName, [&](const Log& log) {
@@ -240,6 +293,10 @@ cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder) {
     auto handle = std::make_unique<cj2k_encoder>();
     handle->log = log;
     CJ2K_TRY(cj2k::Encoder::open(*p, log, &handle->encoder));
+    cj2k_params used;
+    handle->encoder->params(&used);
+    handle->report = std::make_unique<cj2k::Report>(used);
+    cj2k::warn_of_stop(used, log);
     *encoder = handle.release();
     return Status::kOk;
   });
@@ -266,13 +323,48 @@ cj2k_status cj2k_encoder_params(const cj2k_encoder* encoder, cj2k_params* p) {
 }
 
 const char* cj2k_encoder_last_error(const cj2k_encoder* encoder) {
-  if (encoder == nullptr) {
-    std::memcpy(t_returned, t_last_error, sizeof t_returned);
-  } else {
-    const std::lock_guard lock(encoder->mutex);
-    std::memcpy(t_returned, encoder->last_error, sizeof t_returned);
-  }
+  std::memcpy(t_returned, last_error(encoder).message, sizeof t_returned);
   return t_returned;
+}
+
+cj2k_status cj2k_last_error(const cj2k_encoder* encoder, cj2k_error* error) {
+  const Log silent;
+  if (error == nullptr) return CJ2K_INVALID;  // and the last error stays what it is
+  return static_cast<cj2k_status>(
+      cj2k::write_struct("error", last_error(encoder), kMinErrorBytes, silent, error));
+}
+
+cj2k_status cj2k_encoder_headline(const cj2k_encoder* encoder, int fields, char* text,
+                                  size_t size) {
+  constexpr const char* kName = "cj2k_encoder_headline";
+  return run(encoder, kName, [&](const Log& log) {
+    CJ2K_TRY(check_fields(fields, kName, log));
+    cj2k_info info;
+    encoder->encoder->info(&info);
+    return give_text(encoder->report->headline(info, fields), kName, text, size, log);
+  });
+}
+
+cj2k_status cj2k_encoder_summary(const cj2k_encoder* encoder, int fields, char* text, size_t size) {
+  constexpr const char* kName = "cj2k_encoder_summary";
+  return run(encoder, kName, [&](const Log& log) {
+    CJ2K_TRY(check_fields(fields, kName, log));
+    return give_text(encoder->report->summary(fields), kName, text, size, log);
+  });
+}
+
+cj2k_status cj2k_packet_json(const cj2k_encoder* encoder, const cj2k_packet* packet, char* text,
+                             size_t size) {
+  constexpr const char* kName = "cj2k_packet_json";
+  return run(encoder, kName, [&](const Log& log) {
+    if (packet == nullptr) return null_argument(log, kName, "packet");
+    CJ2K_TRY(
+        cj2k::check_struct_size<cj2k_packet>("packet", packet->struct_size, kMinPacketBytes, log));
+    const auto* slot = static_cast<const cj2k::PacketMemory::Packet*>(packet->slot);
+    const std::string json = slot == nullptr ? cj2k::json_error(last_error(encoder).message)
+                                             : encoder->report->json(slot->stats);
+    return give_text(json, kName, text, size, log);
+  });
 }
 
 cj2k_status cj2k_encoder_send_frame(cj2k_encoder* encoder, const cj2k_frame* frame) {

@@ -5,29 +5,15 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
+
+#include "base/utf8.h"
 
 namespace cj2k {
 namespace {
 
 constinit thread_local char t_error[kMaxMessageBytes] = "";
-
-/// @return the bytes of the character of UTF-8 at `text`, which ends in a zero; 0 if there is none
-size_t utf8_bytes(const char* text) {
-  const auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const size_t count = byte(0) < 0x80   ? 1
-                       : byte(0) < 0xC2 ? 0
-                       : byte(0) < 0xE0 ? 2
-                       : byte(0) < 0xF0 ? 3
-                       : byte(0) < 0xF5 ? 4
-                                        : 0;
-  for (size_t i = 1; i < count; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  const bool is_too_long =
-      (byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xF0 && byte(1) < 0x90);
-  const bool is_no_character =  // half of a UTF-16 pair; above U+10FFFF
-      (byte(0) == 0xED && byte(1) > 0x9F) || (byte(0) == 0xF4 && byte(1) > 0x8F);
-  return is_too_long || is_no_character ? 0 : count;
-}
+constinit thread_local ErrorSubject t_subject;
 
 /// Makes one line of UTF-8 of a message that quotes what a caller has given.
 void make_line(char* text) {
@@ -43,7 +29,22 @@ void make_line(char* text) {
 
 const char* error_text() { return t_error; }
 
-void set_error_text(const char* text) { std::snprintf(t_error, sizeof t_error, "%s", text); }
+void set_error_text(const char* text) {
+  std::snprintf(t_error, sizeof t_error, "%s", text);
+  t_subject = {};
+}
+
+const ErrorSubject& error_subject() { return t_subject; }
+
+Log Log::about(const char* param, double value, double min, double max) const {
+  Log log = *this;
+  log.subject_ = {{}, value, min, max};
+  const char* const colon = std::strrchr(param, ' ');
+  const char* const name = colon == nullptr ? param : colon + 1;
+  std::snprintf(log.subject_.param, sizeof log.subject_.param, "%.*s",
+                static_cast<int>(std::strcspn(name, "[")), name);
+  return log;
+}
 
 Status Log::fail(Status status, const char* format, ...) const {
   char message[kMaxMessageBytes];
@@ -53,6 +54,7 @@ Status Log::fail(Status status, const char* format, ...) const {
   va_end(args);
   make_line(message);
   set_error_text(message);
+  t_subject = subject_;
   if (fn_ != nullptr) fn_(opaque_, CJ2K_LOG_ERROR, message);
   return status;
 }

@@ -566,6 +566,11 @@ typedef struct cj2k_stats {
   double saved_ms;        /* estimate: tier-1 time of passes_left, at the frame's time per pass */
   int64_t rounds; /* with stop = exact: times that blocks were coded further, or again, because
                              rate control ended where they lacked points (docs/stop.md) */
+  /* Of `mse`, in dB; infinity: no error. Of an estimate with a colour transform, each of the first
+   * three components has their mean. */
+  double psnr;                                /* of all samples together */
+  double component_psnr[CJ2K_MAX_COMPONENTS]; /* of each component */
+  double q; /* the value of `quality` that has the slope of this frame; 0: everything is included */
 } cj2k_stats;
 
 /* The codestream of one frame, or a frame that failed and has none. */
@@ -617,6 +622,16 @@ typedef struct cj2k_info {
   int64_t least_component_bytes; /* the smallest max_component_bytes */
 } cj2k_info;
 
+/* A call that failed, for programs. */
+typedef struct cj2k_error {
+  size_t struct_size;
+  cj2k_status status;  /* CJ2K_OK: no call has failed */
+  char param[32];      /* the parameter that must be changed; "" if it is not known, or not one */
+  double value;        /* of `param`; 0 where that is no single number */
+  double min, max;     /* the range of `value` beside the other parameters; min > max: none */
+  char message[1024];  /* one line for people, as from cj2k_encoder_last_error */
+} cj2k_error;
+
 /* A CUDA device, for the parameter `device`. */
 typedef struct cj2k_device_info {
   size_t struct_size;
@@ -636,8 +651,13 @@ CJ2K_API void cj2k_log_stderr(void* opaque, cj2k_log_level level, const char* me
 
 /* Fills `p` with the defaults. */
 CJ2K_API cj2k_status cj2k_params_init(cj2k_params* p, size_t struct_size);
-/* Sets one parameter from text. An error leaves `p` as it was. */
+/* Sets one parameter from text. An error leaves `p` as it was. `comment` is taken as UTF-8 and
+ * becomes ISO/IEC 8859-15, of which it must be; what is not UTF-8 stays as it is. */
 CJ2K_API cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char* value);
+/* Sets `profile`, `main_level`, `sub_level` and `coder` to what a value of Rsiz (T.800 Table A.10)
+ * says, each where it is not set. CJ2K_INVALID: the value is of no profile of the library, or
+ * contradicts `profile`. */
+CJ2K_API cj2k_status cj2k_params_set_rsiz(cj2k_params* p, int rsiz);
 /* Writes the value of one parameter as text that cj2k_params_set takes. CJ2K_MAX_PARAM_TEXT bytes
  * are enough for every value; CJ2K_INVALID if `size` is too small for this one. */
 CJ2K_API cj2k_status cj2k_params_get(const cj2k_params* p, const char* key, char* buffer,
@@ -664,6 +684,22 @@ CJ2K_API cj2k_status cj2k_encoder_params(const cj2k_encoder* encoder, cj2k_param
  * thread, such as cj2k_params_set or cj2k_encoder_open. The text is valid until this thread calls
  * cj2k_encoder_last_error again. */
 CJ2K_API const char* cj2k_encoder_last_error(const cj2k_encoder* encoder);
+/* The same call as data. With NULL in place of `error`, and with a wrong struct_size: CJ2K_INVALID. */
+CJ2K_API cj2k_status cj2k_last_error(const cj2k_encoder* encoder, cj2k_error* error);
+/* One line for people: the profile, the quality, the most bytes that a codestream can have, and what
+ * it runs on. `fields`: 1, or 2 if each field of a frame has a codestream, so that frame_rate counts
+ * fields. CJ2K_MAX_PARAM_TEXT bytes are enough for this text and those below; CJ2K_INVALID if `size`
+ * is too small. */
+CJ2K_API cj2k_status cj2k_encoder_headline(const cj2k_encoder* encoder, int fields, char* text,
+                                           size_t size);
+/* One line for people about all packets received since open: their number and bytes, the PSNR of all
+ * together and of the worst, and the time in each stage. "" if there was none. */
+CJ2K_API cj2k_status cj2k_encoder_summary(const cj2k_encoder* encoder, int fields, char* text,
+                                          size_t size);
+/* What cj2k_packet_stats tells of a packet, as a JSON object in one line (docs/library.md names
+ * its members). If receive has returned the error of a frame, the object says why: {"error":"..."}. */
+CJ2K_API cj2k_status cj2k_packet_json(const cj2k_encoder* encoder, const cj2k_packet* packet,
+                                      char* text, size_t size);
 /* Takes one frame, or NULL to drain. */
 CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_send_frame(cj2k_encoder* encoder,
                                                             const cj2k_frame* frame);

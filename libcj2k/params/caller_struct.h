@@ -47,7 +47,8 @@ inline constexpr std::array kArrays<cj2k_params>{CJ2K_ARRAY(cj2k_params, roi),
 template <>
 inline constexpr std::array kArrays<cj2k_stats>{CJ2K_ARRAY(cj2k_stats, component_bytes),
                                                 CJ2K_ARRAY(cj2k_stats, mse),
-                                                CJ2K_ARRAY(cj2k_stats, stage_ms)};
+                                                CJ2K_ARRAY(cj2k_stats, stage_ms),
+                                                CJ2K_ARRAY(cj2k_stats, component_psnr)};
 template <>
 inline constexpr std::array kArrays<cj2k_device_info>{CJ2K_ARRAY(cj2k_device_info, reason)};
 

@@ -13,6 +13,7 @@
 
 #include "params/caller_struct.h"
 #include "params/device_choice.h"
+#include "params/latin.h"
 #include "params/nearest.h"
 #include "params/params_records.h"
 #include "params/params_rules.h"
@@ -327,7 +328,8 @@ Status print_text(const Row& row, const cj2k_params& p, const Log& log, TextOut*
   if (end == nullptr) {
     return log.fail(Status::kInvalid, "%s has no terminating zero in %zu bytes", row.name, bytes);
   }
-  out->add({field, static_cast<const char*>(end)});
+  const std::string_view text(field, static_cast<const char*>(end));
+  out->add(row.kind == Kind::kText ? std::string_view(from_latin(text)) : text);
   return Status::kOk;
 }
 
@@ -455,20 +457,21 @@ Status unknown_value(const Row& row, std::string_view text, const Log& log) {
     nearest.offer(name);
     return true;
   });
-  return log.fail(Status::kInvalid, "%s \"%.80s\" is not %s %s%s", row.name, text.data(),
-                  syntax(row.kind), row.values, DidYouMean(nearest.name()).text);
+  return log.about(row.name).fail(Status::kInvalid, "%s \"%.80s\" is not %s %s%s", row.name,
+                                  text.data(), syntax(row.kind), row.values,
+                                  DidYouMean(nearest.name()).text);
 }
 
 // ---- Ranges ----
 
 Status check_number(const Row& row, const char* field, double value, const Log& log) {
   if (in_range(row, value) || is_default(row, value)) return Status::kOk;
-  return log.fail(Status::kInvalid, "%s %.15g not in [%.15g, %.15g]%s", field, value, row.min,
-                  row.max,
-                  std::string_view(row.default_value) == "auto" ? " and not auto"
-                  : row.default_value[0] == '0' && row.min > 0 && row.kind != Kind::kComponents
-                      ? " and not 0 (chosen or none)"
-                      : "");
+  return log.about(row.name, value, row.min, row.max)
+      .fail(Status::kInvalid, "%s %.15g not in [%.15g, %.15g]%s", field, value, row.min, row.max,
+            std::string_view(row.default_value) == "auto" ? " and not auto"
+            : row.default_value[0] == '0' && row.min > 0 && row.kind != Kind::kComponents
+                ? " and not 0 (chosen or none)"
+                : "");
 }
 
 struct FieldName {
@@ -498,8 +501,9 @@ Status check_row(const Row& row, const cj2k_params& p, const Log& log) {
       const auto value = get<int64_t>(p, row.offset);
       if (in_range(row, static_cast<double>(value))) return Status::kOk;
       // Printed as int64_t, because a double cannot hold all of its digits.
-      return log.fail(Status::kInvalid, "%s %" PRId64 " not in [%.15g, %.15g]", row.name, value,
-                      row.min, row.max);
+      return log.about(row.name, static_cast<double>(value), row.min, row.max)
+          .fail(Status::kInvalid, "%s %" PRId64 " not in [%.15g, %.15g]", row.name, value, row.min,
+                row.max);
     }
     case Kind::kDouble:
       return check_number(row, row.name, get<double>(p, row.offset), log);
@@ -578,13 +582,23 @@ Status set_param(cj2k_params* p, const char* key, const char* value, const Log& 
   const Row* const found = find_row(key);
   if (found == nullptr) return unknown_parameter(key, log);
   const Row& row = *found;
-  if (!parse(row, value, &changed)) {
+  Latin latin;
+  if (row.kind == Kind::kText) latin = to_latin(value);
+  if (latin.missing != 0) {
+    return log.about(key).fail(Status::kInvalid,
+                               "%s \"%.80s\": U+%04" PRIX32 " is not in ISO 8859-15", key, value,
+                               latin.missing);
+  }
+  if (!parse(row, row.kind == Kind::kText ? latin.text : std::string_view(value), &changed)) {
     if (row.values[0] != '\0' && row.kind != Kind::kInt) return unknown_value(row, value, log);
-    return log.fail(Status::kInvalid, "%s \"%.80s\" is not %s in [%.15g, %.15g]%s", key, value,
-                    syntax(row.kind), row.min, row.max,
-                    row.kind == Kind::kText                         ? " bytes"
-                    : std::string_view(row.default_value) == "auto" ? " or auto"
-                                                                    : "");
+    double number = 0;
+    parse_number(std::string_view(value), &number);
+    return log.about(key, number, row.min, row.max)
+        .fail(Status::kInvalid, "%s \"%.80s\" is not %s in [%.15g, %.15g]%s", key, value,
+              syntax(row.kind), row.min, row.max,
+              row.kind == Kind::kText                         ? " bytes"
+              : std::string_view(row.default_value) == "auto" ? " or auto"
+                                                              : "");
   }
   if (row.kind == Kind::kDevices) {
     DeviceList devices;

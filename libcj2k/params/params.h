@@ -58,6 +58,10 @@ Status resolve_params(const cj2k_params& p, const Log& log, cj2k_params* resolve
 /// The least of target_bytes and max_frame_bytes that is set; 0: none.
 int64_t byte_cap(const cj2k_params& p);
 
+/// Warns if `stop` needs a cap and there is none: what PST, PSB and BPI stop at is missing then.
+/// @param p  resolved
+void warn_of_stop(const cj2k_params& p, const Log& log);
+
 /// Checks that padding to min_frame_bytes fits under the caps of a frame.
 /// @param where  the beginning of the message
 Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log& log);

@@ -7,6 +7,7 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
+#include <utility>
 
 #include "params/params.h"
 #include "params/profiles.h"
@@ -45,13 +46,16 @@ class ProfileRules {
     va_start(args, format);
     std::vsnprintf(what, sizeof what, format, args);
     va_end(args);
+    const ErrorSubject subject = std::exchange(subject_, {});
     if (p_.profile_strict) {
-      return log_.fail(Status::kInvalid, "%s: profile %s %s", what, name(), has);
+      return log_.about(subject.param, subject.value, subject.min, subject.max)
+          .fail(Status::kInvalid, "%s: profile %s %s", what, name(), has);
     }
     log_.print(CJ2K_LOG_WARNING, "%s: profile %s %s", what, name(), has);
     contradicted_ = true;
     return Status::kOk;
   }
+  void about(const char* param, int64_t value, int64_t min, int64_t max);
   Status check(const char* name, int64_t value, int64_t min, int64_t max);
   Status check_picture();
   Status check_component(int c);
@@ -85,7 +89,15 @@ class ProfileRules {
   const Log& log_;
   const Profile& profile_;
   bool contradicted_ = false;
+  ErrorSubject subject_;  ///< of the next contradiction
 };
+
+void ProfileRules::about(const char* param, int64_t value, int64_t min, int64_t max) {
+  std::snprintf(subject_.param, sizeof subject_.param, "%s", param);
+  subject_.value = static_cast<double>(value);
+  subject_.min = static_cast<double>(min);
+  subject_.max = static_cast<double>(max);
+}
 
 Status ProfileRules::check(const char* name, int64_t value, int64_t min, int64_t max) {
   if (value >= min && value <= max) return Status::kOk;
@@ -95,6 +107,7 @@ Status ProfileRules::check(const char* name, int64_t value, int64_t min, int64_t
   } else {
     std::snprintf(has, sizeof has, "has %" PRId64 " to %" PRId64, min, max);
   }
+  about(name, value, min, max);
   return contradicts(has, "%s %" PRId64, name, value);
 }
 
@@ -409,6 +422,7 @@ Status ProfileRules::check_cap(const char* name, int64_t bytes, int64_t cap, int
   char has[128];
   std::snprintf(has, sizeof has, "has at most %" PRId64 " (%.6g Mbit/s at %.6g frames/s)", cap,
                 static_cast<double>(bits) / 1e6, rate);
+  about(name, bytes, 0, cap);
   return contradicts(has, "%s %" PRId64 " (%.6g Mbit/s)", name, bytes,
                      static_cast<double>(bytes) * 8 * rate / 1e6);
 }

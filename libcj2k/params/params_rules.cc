@@ -298,8 +298,9 @@ Status check_qfactor(cj2k_params* p, const Log& log) {
                       : p->num_layer_rates != 0 ? "layer_rates"
                                                 : nullptr;
   if (other != nullptr) {
-    return log.fail(Status::kInvalid, "qfactor %d excludes %s (which must be 0)%s", p->qfactor,
-                    other, p->lossless == 0 ? "; a cap is max_frame_bytes" : "");
+    return log.about(other).fail(Status::kInvalid, "qfactor %d excludes %s (which must be 0)%s",
+                                 p->qfactor, other,
+                                 p->lossless == 0 ? "; a cap is max_frame_bytes" : "");
   }
   if (p->wavelet == CJ2K_WAVELET_53) {
     return log.fail(Status::kInvalid, "qfactor %d excludes wavelet 5/3, which has no steps",
@@ -318,7 +319,8 @@ Status resolve_rate(cj2k_params* p, const Log& log) {
                         : p->quality != 0             ? "quality"
                                                       : nullptr;
     if (other != nullptr) {
-      return log.fail(Status::kInvalid, "lossless 1 excludes %s (which must be 0)", other);
+      return log.about(other).fail(Status::kInvalid, "lossless 1 excludes %s (which must be 0)",
+                                   other);
     }
     if (p->wavelet == CJ2K_WAVELET_97) {
       return log.fail(Status::kInvalid, "lossless 1 excludes wavelet 9/7");
@@ -410,9 +412,21 @@ Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log&
   // (packets/markers.h), which can exceed min_frame_bytes by 6.
   const int64_t most = p.comment[0] != '\0' ? cap : std::max<int64_t>(cap - 6, 0);
   if (cap == 0 || p.min_frame_bytes <= most) return Status::kOk;
-  return log.fail(Status::kInvalid, "%smin_frame_bytes %lld not in [0, %lld], the cap per frame%s",
-                  where, static_cast<long long>(p.min_frame_bytes), static_cast<long long>(most),
-                  most == cap ? "" : " less 6 (the comment is empty)");
+  return log
+      .about("min_frame_bytes", static_cast<double>(p.min_frame_bytes), 0,
+             static_cast<double>(most))
+      .fail(Status::kInvalid, "%smin_frame_bytes %lld not in [0, %lld], the cap per frame%s", where,
+            static_cast<long long>(p.min_frame_bytes), static_cast<long long>(most),
+            most == cap ? "" : " less 6 (the comment is empty)");
+}
+
+void warn_of_stop(const cj2k_params& p, const Log& log) {
+  if (p.stop <= CJ2K_STOP_EXACT || p.target_bytes != 0 || p.max_frame_bytes != 0 ||
+      p.max_component_bytes != 0 || p.num_layer_rates != 0) {
+    return;
+  }
+  log.print(CJ2K_LOG_WARNING, "stop %s is ignored: it needs a rate or a cap; without one it is %s",
+            value_name("stop", p.stop), p.lossless ? "none" : "exact");
 }
 
 /// Curves come from hulls, which a device keeps to itself, and which a lossless frame does not cut.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "params/params.h"
 
@@ -332,6 +333,32 @@ uint16_t rsiz_of(const cj2k_params& p) {
   if (profile.family == ProfileFamily::kImf) rsiz |= static_cast<uint32_t>(p.sub_level) << 4;
   if (p.coder == CJ2K_CODER_HT) rsiz |= 0x4000;  // there is a CAP marker segment (T.814)
   return static_cast<uint16_t>(rsiz);
+}
+
+Status set_rsiz(cj2k_params* p, int32_t rsiz, const Log& log) {
+  if (rsiz == 0) return Status::kOk;
+  if (rsiz == 0x4000) {  // Part 15 has no numbers of profiles
+    if (p->coder == CJ2K_CODER_AUTO) p->coder = CJ2K_CODER_HT;
+    return Status::kOk;
+  }
+  const auto found = std::find_if(kProfiles.begin(), kProfiles.end(), [rsiz](const Profile& row) {
+    const bool imf = row.family == ProfileFamily::kImf;
+    if (!imf && row.family != ProfileFamily::kBroadcast) return row.rsiz == rsiz;
+    const int32_t main = rsiz & 15, rest = rsiz & ~(imf ? 0xFF : 0xF);
+    return rest == row.rsiz && main >= 1 && main <= kMaxMainLevel;
+  });
+  if (found == kProfiles.end())
+    return log.fail(Status::kInvalid, "Rsiz 0x%04x is of no profile", static_cast<unsigned>(rsiz));
+  if (p->profile != CJ2K_PROFILE_NONE && p->profile != found->id) {
+    return log.about("profile").fail(Status::kInvalid, "Rsiz 0x%04x contradicts profile %s",
+                                     static_cast<unsigned>(rsiz),
+                                     value_name("profile", p->profile));
+  }
+  p->profile = found->id;
+  if (rsiz < 0x100) return Status::kOk;
+  if (p->main_level == 0) p->main_level = rsiz & 15;
+  if (p->sub_level < 0 && found->family == ProfileFamily::kImf) p->sub_level = rsiz >> 4 & 15;
+  return Status::kOk;
 }
 
 ProfileCaps profile_caps(const cj2k_params& p) {

@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "base/log.h"
+#include "base/status.h"
 #include "cj2k.h"
 
 namespace cj2k {
@@ -119,6 +121,11 @@ int64_t max_bits_per_second(const Profile& profile, int32_t main_level, int32_t 
 
 /// Rsiz of resolved parameters, T.800 Table A.10.
 uint16_t rsiz_of(const cj2k_params& p);
+
+/// Sets profile, levels and coder as a value of Rsiz says, where they are not set.
+/// @param p  all fields are known
+/// @return kOk | kInvalid: it is none of a profile here, or contradicts the profile that is set
+Status set_rsiz(cj2k_params* p, int32_t rsiz, const Log& log);
 
 /// The caps that the profile of resolved parameters puts on a frame and on a component, in bytes.
 /// 0: none.

@@ -34,10 +34,13 @@ Status FrameCheck::check_cap(const char* name, int64_t cap, uint64_t least_bytes
                              const Log& log) const {
   const auto least = static_cast<int64_t>(least_bytes);
   if (cap == 0 || (cap >= least && cap <= kMaxBytes)) return Status::kOk;
-  return log.fail(Status::kInvalid,
-                  "%s %" PRId64 " not in [%" PRId64 ", %" PRId64
-                  "]: the headers of %s alone take %" PRId64 " bytes",
-                  name, cap, least, kMaxBytes, what, least);
+  return log
+      .about(name, static_cast<double>(cap), static_cast<double>(least),
+             static_cast<double>(kMaxBytes))
+      .fail(Status::kInvalid,
+            "%s %" PRId64 " not in [%" PRId64 ", %" PRId64
+            "]: the headers of %s alone take %" PRId64 " bytes",
+            name, cap, least, kMaxBytes, what, least);
 }
 
 Status FrameCheck::check_profile_cap(const char* name, int64_t cap, int64_t most,

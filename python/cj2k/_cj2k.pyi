@@ -5,6 +5,9 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 class Error(Exception):
     status: str
     pts: Optional[int]
+    param: Optional[str]
+    value: float
+    range: Optional[Tuple[float, float]]
 
 class Memory:
     @staticmethod

@@ -100,14 +100,6 @@ def to_text(name: str, value: Any) -> str:
     return _part(name, value, inner)
 
 
-def _latin(text: str) -> bytes:
-    """The text of a COM marker segment (T.800 Table A.44)."""
-    try:
-        return text.encode("iso8859-15")
-    except UnicodeEncodeError as error:
-        raise ValueError(f"comment: {text[error.start]!r} at {error.start} is no character of ISO 8859-15") from None
-
-
 def fill(raw: _cj2k.Params, values: Dict[str, Any]) -> None:
     """Sets parameters in the order of the table, which is the order that rules count on; None: not set."""
     order = {name: i for i, name in enumerate(_TABLE)}
@@ -117,4 +109,4 @@ def fill(raw: _cj2k.Params, values: Dict[str, Any]) -> None:
         text = to_text(name, values[name])
         if "\0" in text:
             raise ValueError(f"{name}: a text ends at its NUL, which is at {text.index(chr(0))}")
-        raw.set(name, _latin(text) if name == "comment" else text)
+        raw.set(name, text)

@@ -15,8 +15,12 @@ namespace cj2k_python {
 
 namespace py = pybind11;
 
+/// The last failed call for `encoder`, or of this thread without one.
+cj2k_error last_error(const cj2k_encoder* encoder);
+cj2k_error make_error(cj2k_status status, const char* text);
+
 /// Raises cj2k.Error with a short name of the status, and the pts of the frame that failed.
-[[noreturn]] void raise(cj2k_status status, const std::string& text, py::object pts = py::none());
+[[noreturn]] void raise(const cj2k_error& error, py::object pts = py::none());
 
 void bind_memory(py::module_& module);
 void bind_params(py::module_& module);

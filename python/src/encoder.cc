@@ -76,7 +76,7 @@ Encoder::Encoder(const Params& params) : params_(params) {
   {
     py::gil_scoped_release no_gil;
     result.status = cj2k_encoder_open(&p, &encoder_);
-    if (result.status != CJ2K_OK) result.text = cj2k_encoder_last_error(nullptr);
+    if (result.status != CJ2K_OK) result.error = last_error(nullptr);
   }
   if (result.status == CJ2K_OK) {
     params_.raw.struct_size = sizeof params_.raw;
@@ -88,7 +88,7 @@ Encoder::Encoder(const Params& params) : params_(params) {
     close();
     throw;
   }
-  if (result.status != CJ2K_OK) raise(result.status, result.text);
+  if (result.status != CJ2K_OK) raise(result.error);
 }
 
 Encoder::~Encoder() {
@@ -127,30 +127,30 @@ void Encoder::settle() {
 
 template <typename Call>
 Encoder::Result Encoder::run(Call call) {
-  Result result{CJ2K_INVALID, "the encoder is closed"};
+  Result result{CJ2K_INVALID, make_error(CJ2K_INVALID, "the encoder is closed")};
   if (closing_) return result;
   py::gil_scoped_release no_gil;
   const std::shared_lock lock(use_);
   if (encoder_ == nullptr) return result;
   result.status = call();
-  result.text = result.status < 0 ? cj2k_encoder_last_error(encoder_) : "";
+  if (result.status < 0) result.error = last_error(encoder_);
   return result;
 }
 
 template <typename Call>
 Encoder::Result Encoder::run_alone(Call call) {
-  Result result{CJ2K_OK, ""};
+  Result result{};
   py::gil_scoped_release no_gil;
   const std::unique_lock lock(use_);
-  if (encoder_ == nullptr) return {CJ2K_INVALID, "the encoder is closed"};
+  if (encoder_ == nullptr) return {CJ2K_INVALID, make_error(CJ2K_INVALID, "the encoder is closed")};
   result.status = call();
-  if (result.status < 0 && encoder_ != nullptr) result.text = cj2k_encoder_last_error(encoder_);
+  if (result.status < 0 && encoder_ != nullptr) result.error = last_error(encoder_);
   return result;
 }
 
 void Encoder::check(const Result& result, py::object pts) {
   settle();
-  if (result.status < 0) raise(result.status, result.text, std::move(pts));
+  if (result.status < 0) raise(result.error, std::move(pts));
 }
 
 Encoder::Answer Encoder::send(std::vector<View> views, const FrameValues& values, bool hold,
@@ -218,8 +218,7 @@ std::unique_ptr<Packet> Encoder::take(std::unique_ptr<Packet> packet, const Resu
   check(result, py::int_(packet->raw.pts));
   cj2k_packet_stats(&packet->raw, &packet->stats);
   packet->num_components = params_.raw.num_components;
-  if (params_.raw.measure_mse)
-    packet->measured_depth.assign(params_.raw.depth, params_.raw.depth + packet->num_components);
+  packet->measured = params_.raw.measure_mse != 0;
   return packet;
 }
 

@@ -29,7 +29,7 @@ struct Packet {
   cj2k_packet raw;
   cj2k_stats stats;
   int num_components = 0;
-  std::vector<int> measured_depth;  ///< of each component, if the errors are measured
+  bool measured = false;  ///< the errors
 };
 
 /// The curve of a packet's frame as bytes, or None.
@@ -69,7 +69,7 @@ class Encoder {
   struct Held;
   struct Result {
     cj2k_status status;
-    std::string text;
+    cj2k_error error;
   };
   /// Calls into the library without the GIL. Close waits for it.
   template <typename Call>

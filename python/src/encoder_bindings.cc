@@ -1,8 +1,5 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-#include <cmath>
-#include <limits>
-
 #include "encoder.h"
 
 namespace cj2k_python {
@@ -19,14 +16,8 @@ py::tuple per_component(const Packet& packet, const Value* values) {
 
 /// PSNR of each component in dB; None where the errors are estimates.
 py::object psnr(const Packet& packet) {
-  if (packet.measured_depth.empty()) return py::none();
-  py::tuple all(packet.num_components);
-  for (int c = 0; c < packet.num_components; ++c) {
-    const double peak = std::ldexp(1.0, packet.measured_depth[c]) - 1;
-    const double mse = packet.stats.mse[c];
-    all[c] = mse > 0 ? 10 * std::log10(peak * peak / mse) : std::numeric_limits<double>::infinity();
-  }
-  return all;
+  if (!packet.measured) return py::none();
+  return per_component(packet, packet.stats.component_psnr);
 }
 
 py::dict stage_ms(const Packet& packet) {
@@ -137,8 +128,7 @@ void bind_encoder(py::module_& module) {
       .def("flush", &Encoder::flush)
       .def("close", &Encoder::close)
       .def("info", &Encoder::info)
-      .def("param",
-           [](const Encoder& self, const std::string& key) { return latin(self.param(key)); })
+      .def("param", &Encoder::param)
       .def_property_readonly("is_closed", &Encoder::is_closed);
 }
 

@@ -49,13 +49,13 @@ Params::Params() { cj2k_params_init(&raw, sizeof raw); }
 
 void Params::set(const std::string& key, const std::string& value) {
   const cj2k_status status = cj2k_params_set(&raw, key.c_str(), value.c_str());
-  if (status != CJ2K_OK) raise(status, cj2k_encoder_last_error(nullptr));
+  if (status != CJ2K_OK) raise(last_error(nullptr));
 }
 
 std::string Params::get(const std::string& key) const {
   char text[CJ2K_MAX_PARAM_TEXT];
   const cj2k_status status = cj2k_params_get(&raw, key.c_str(), text, sizeof text);
-  if (status != CJ2K_OK) raise(status, cj2k_encoder_last_error(nullptr));
+  if (status != CJ2K_OK) raise(last_error(nullptr));
   return text;
 }
 
@@ -75,18 +75,12 @@ cj2k_params Params::with_icc_profile() const {
   return p;
 }
 
-py::str latin(const std::string& text) {
-  PyObject* decoded = PyUnicode_Decode(text.data(), std::ssize(text), "iso8859-15", nullptr);
-  if (decoded == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::str>(decoded);
-}
-
 void bind_params(py::module_& module) {
   module.def("describe", &describe);
   py::class_<Params>(module, "Params")
       .def(py::init<>())
       .def("set", &Params::set)
-      .def("get", [](const Params& self, const std::string& key) { return latin(self.get(key)); })
+      .def("get", &Params::get)
       .def("set_icc_profile",
            [](Params& self, const py::bytes& bytes) { self.set_icc_profile(bytes); })
       .def("set_curves",

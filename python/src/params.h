@@ -22,7 +22,4 @@ class Params {
   std::string icc_profile_;
 };
 
-/// Values as text are ASCII but for `comment`, which is ISO/IEC 8859-15 (T.800 Table A.44).
-py::str latin(const std::string& text);
-
 }  // namespace cj2k_python

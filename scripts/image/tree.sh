@@ -28,10 +28,12 @@ cmake -S . -B build/image -G Ninja -DCMAKE_BUILD_TYPE=Release -DCJ2K_BUILD_TESTS
 cmake --build build/image -j "$jobs" --target cj2k cj2k_check
 cmake --install build/image --prefix /opt/cj2k --strip
 patches=() # beside the encoder's
-if [ -e "ffmpeg-patch/mxf-$FFMPEG_VERSION.patch" ]; then patches+=("ffmpeg-patch/mxf-$FFMPEG_VERSION.patch"); fi
 if [ "$FFMPEG_VERSION" != 5.1 ]; then patches+=(ffmpeg-patch/stop.patch); fi
 CJ2K_PREFIX=/opt/cj2k CJ2K_FFMPEG_PARTS=$FFMPEG_PARTS CJ2K_FFMPEG_FLAGS=$FFMPEG_FLAGS JOBS=$jobs \
   ffmpeg-patch/build.sh "$FFMPEG_VERSION"
+for folder in ffmpeg-patch build; do # build.sh makes that for 7.1
+  if [ -e "$folder/mxf-$FFMPEG_VERSION.patch" ]; then patches+=("$folder/mxf-$FFMPEG_VERSION.patch"); fi
+done
 
 # --- programs ---
 

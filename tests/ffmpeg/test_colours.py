@@ -242,7 +242,7 @@ def test_warnings(ff, tmp_path, fmt_name, name, options, says):
     ("rgb48le", "linear", (), "The frames say that they are linear light"), ("rgb48le", "bt709", (), ""),
     ("gbrp10le", "linear", (), ""), ("gbrp12le", "linear", (), ""),
     ("gbrp10le", "linear", ("-xyz", "rec709"), "xyz takes the frames for linear light"),
-    ("gbrp10le", "linear", ("-xyz", "rec709", "-xyz_gamma", 2.4), ""), ("gbrp10le", "bt709", ("-xyz", "rec709"), "")])
+    ("gbrp10le", "linear", ("-xyz", "rec709", "-cj2k-params", "xyz_gamma=2.4"), ""), ("gbrp10le", "bt709", ("-xyz", "rec709"), "")])
 def test_linear_light(ff, fmt, trc, options, says):
     """EXR files are decoded to linear light in floats; FFmpeg converts them to 16 bits without a word. Frames of fewer bits that
     say linear are DPX, which says it of all, and only xyz acts on it."""

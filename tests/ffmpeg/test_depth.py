@@ -156,7 +156,7 @@ def test_low_bits_are_refused_rounded_or_cut(ff):
     ff.check_refused(*options, frames=frames, **picture,
                      says=["component 1 is 4664 at (5, 7)", "lowest 4 of its 16 bits", "low_bits round"])
     for low_bits, expected in (("round", 0x124), ("cut", 0x123)):
-        data = ff.packets(*options, "-low_bits", low_bits, frames=frames, **picture)[0]
+        data = ff.packets(*options, "-cj2k-params", f"low_bits={low_bits}", frames=frames, **picture)[0]
         samples = [[v >> 4 for v in plane] for plane in frames[0]]
         samples[1][WIDTH * 7 + 5] = expected
         check_coded(ff, data, samples, 12)

@@ -18,12 +18,12 @@ BAD_OPTIONS = [
     (("-layer_rates", "x"), ["layer_rates", "x"]),
     (("-precincts", "100x100"), ["precincts", "100"]),
     (("-tile", "-4x4"), ["tile", "-4"]),
-    (("-prog", "abcd"), ["abcd"]),
+    (("-progression", "abcd"), ["abcd"]),
     (("-stop", "never"), ["never"]),
     (("-stop", 5), ["stop", "5"]),
-    (("-stop_margin", 4097), ["stop_margin", "4097", "4096"]),
-    (("-stop_margin", -1), ["stop_margin", "-1", "0"]),
-    (("-tier1", "quick"), ["quick"]),
+    (("-cj2k-params", "stop_margin=4097"), ["stop_margin", "4097", "4096"]),
+    (("-cj2k-params", "stop_margin=-1"), ["stop_margin", "-1", "0"]),
+    (("-cj2k-params", "tier1=quick"), ["tier1", "quick"]),
     (("-device", "toaster"), ["device", "toaster", "auto", "cpu", "cuda"]),
     (("-device", "cuda:x"), ["device", "cuda:x", "[0, 255]"]),
     (("-device", "cuda:1,1"), ["device", "cuda:1,1", "twice"]),
@@ -34,11 +34,7 @@ BAD_OPTIONS = [
     (("-threads", 5000), ["threads", "5000", "1024"]),
     (("-gop", 65), ["gop", "65", "64"]),
     (("-async_depth", 65), ["async_depth", "65", "64"]),
-    (("-min_frame_bytes", -5), ["min_frame_bytes", "-5"]),
-    (("-min_frame_bytes", 2147483584), ["min_frame_bytes 2147483584 not in [0, 2147483583]"]),
-    (("-min_frame_bytes", 2147483648), ["min_frame_bytes 2147483648 not in [0, 2147483583]"]),
-    (("-min_frame_bytes", 1099511627777), ["min_frame_bytes", "1099511627777", "out of range"]),
-    (("-cj2k-params", "min_frame_bytes=2147483648"), ["min_frame_bytes 2147483648 not in [0, 2147483583]"]),
+    (("-cj2k-params", "min_frame_bytes=-5"), ["min_frame_bytes", "-5"]),
     (("-cj2k-params", "max_frame_bytes=1"), ["max_frame_bytes 1 not in [", ", 1099511627776]"]),
     (("-cj2k-params", "max_frame_bytes=1099511627777"), ["max_frame_bytes", "1099511627777", "[0, 1099511627776]"]),
     (("-cj2k-params", "alpha=1"), ["colorspace srgb", "num_components 3", "alpha 1", "[3, 4]"]),
@@ -99,5 +95,5 @@ def test_through_the_api(ff):
     result = run(program, ok=None)
     assert result.returncode == 0 and result.stdout == b"0 failures\n", result.stdout.decode()
     assert "Frame 5 is 160x120 yuv420p, but the encoder was opened for 320x240 yuv420p" in result.text, result.text
-    assert "b 2400000 needs a frame rate: set framerate; time_base 1/90000 is too fine" in result.text, result.text
+    assert "need a frame rate: set framerate; time_base 1/90000 is not set or too fine" in result.text, result.text
     assert "Frame 7 is 320x240 yuv444p, but the encoder was opened for 320x240 yuv420p" in result.text, result.text

@@ -47,7 +47,7 @@ def test_decoded_alike(ff):
     """FFmpeg's decoder and OpenJPEG differ by rounding at most."""
     if not reads_ht(ff):
         pytest.skip("this FFmpeg does not read HTJ2K")
-    for options in ([], ["-cblk_style", "vsc"], ["-cblk", "32x32"]):
+    for options in ([], ["-cj2k-params", "cblk_style=vsc"], ["-cblk", "32x32"]):
         packet = ff.packets("-coder", "ht", "-b:v", "1M", *options, fmt="gray")[0]
         _, ours = ff.ffmpeg_samples(packet, W, H)
         theirs = ff.opj_samples(packet, pixfmt.parse("gray"), W, H)
@@ -115,7 +115,7 @@ def test_profile_contradicted(ff, options, says):
 
 
 @pytest.mark.parametrize("options, says", [
-    (["-cblk_style", "bypass"], "coder ht excludes cblk_style 1"),
+    (["-cj2k-params", "cblk_style=bypass"], "coder ht excludes cblk_style 1"),
     (["-profile:v", "profile1"], "coder ht: profile profile1 has ebcot"),
 ])
 def test_refused(ff, options, says):

@@ -137,7 +137,7 @@ def test_odd_sizes_in_tiles(ff, fmt, options):
     check_round_trip(ff, fmt, 101, 67, *options)
 
 
-@pytest.mark.parametrize("options", """-prog rpcl | -layers 7 | -sop 1 -eph 1 | -levels 0 | -mct off | -format j2k |
+@pytest.mark.parametrize("options", """-progression rpcl | -layers 7 | -cj2k-params sop=1:eph=1 | -levels 0 | -cj2k-params mct=off | -format j2k |
     -cj2k-params cblk_style=bypass+reset+termall+vsc+pterm+segsym | -cblk 4x256""".split("|"), ids=str.strip)
 def test_lossless_with_coding_options(ff, options):
     check_round_trip(ff, "rgb48le", 75, 53, *options.split())

@@ -41,9 +41,8 @@ def test_none_writes_no_profile(ff):
 
 
 def test_defaults_are_listed_as_auto(ff):
-    for name in "levels guard_bits wavelet progression tile_parts main_level sub_level".split():
+    for name in "levels progression tile_parts main_level sub_level coder".split():
         assert re.search(rf"^\s+-{name} .*\(default auto\)", ff.encoder_help, re.M), name
-    assert re.search(r'^\s+-cblk .*\(default "auto"\)', ff.encoder_help, re.M), ff.encoder_help
 
 
 @pytest.mark.parametrize("flags", [(), ("-flags", "+bitexact")])
@@ -78,9 +77,9 @@ def test_rate_below_the_cap_is_honoured(ff):
 
 
 @pytest.mark.parametrize("options, says", [
-    (("-levels", 4), ["levels 4", "cinema2k has 5"]), (("-numresolution", 7), ["levels 6", "cinema2k"]),
-    (("-prog", "lrcp"), ["progression lrcp", "cprl"]), (("-lossless", 1), ["lossless 1", "cinema2k"]),
-    (("-pred", "dwt53"), ["wavelet 5/3", "9/7"]), (("-irreversible", 0), ["wavelet 5/3", "9/7"]),
+    (("-levels", 4), ["levels 4", "cinema2k has 5"]), (("-levels", 6), ["levels 6", "cinema2k"]),
+    (("-progression", "lrcp"), ["progression lrcp", "cprl"]), (("-lossless", 1), ["lossless 1", "cinema2k"]),
+    (("-cj2k-params", "wavelet=5/3"), ["wavelet 5/3", "9/7"]),
     (("-comment", ""), ["comment", "cinema2k"]), (("-level", 3), ["main_level 3", "cinema2k has no levels"])])
 def test_contradictions(ff, options, says):
     ff.check_refused("-profile:v", "cinema2k", *options, says=says, **CINEMA)
@@ -111,17 +110,6 @@ def test_level(ff):
     ff.check_refused("-profile:v", "imf_2k", "-level", 4, "-main_level", 5, says=["level 4", "main_level 5"], **IMF)
     ff.check_refused("-profile:v", "imf_2k", "-level", 12, says=["main_level 12", "11"], **IMF)
     ff.check_refused("-level", 2, says=["main_level 2", "profile none"], **IMF)
-
-
-@pytest.mark.parametrize("mode, rate, number", [("off", 24, 0), ("2k_24", 24, 3), ("2k_48", 48, 3), ("4k_24", 24, 4)])
-def test_cinema_mode(ff, mode, rate, number):
-    assert rsiz(ff.parsed("-cinema_mode", mode, **{**CINEMA, "rate": rate})) == number
-
-
-def test_cinema_mode_contradicts(ff):
-    ff.check_refused("-cinema_mode", "2k_24", says=["cinema_mode 2k_24", "25/1", "-r 24"], **{**CINEMA, "rate": 25})
-    ff.check_refused("-cinema_mode", "2k_24", "-profile:v", "cinema4k",
-                     says=["cinema_mode 2k_24 contradicts profile cinema4k"], **CINEMA)
 
 
 @pytest.mark.parametrize("name, how, told", [("cinema2k", CINEMA, "JPEG 2000 digital cinema 2K"),

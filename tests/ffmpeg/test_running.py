@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How the encoder runs: options that change no byte, the stop strategies, the log."""
 
+import json
 import os
 import re
 import signal
@@ -28,8 +29,9 @@ def ten_bit_packets(pytestconfig, ten_bit_frames):
 
 @pytest.mark.parametrize("options", """-threads 1 | -threads 2 | -threads 7 | -gop 1 | -gop 4 | -async_depth 1 |
     -async_depth 8 | -flags +low_delay | -device cpu | -device auto | -stop none | -gop 3 -threads 3 |
-    -gop 4 -async_depth 3 | -gop 2 -flags +low_delay | -tier1 classic | -tier1 cibo | -tier1 fused |
-    -stop exact -stop_margin 0""".split("|"), ids=str.strip)
+    -gop 4 -async_depth 3 | -gop 2 -flags +low_delay | -cj2k-params tier1=classic |
+    -cj2k-params tier1=cibo | -cj2k-params tier1=fused |
+    -stop exact -cj2k-params stop_margin=0""".split("|"), ids=str.strip)
 def test_running_option_changes_no_byte(ff, ten_bit_frames, ten_bit_packets, options):
     assert ff.packets(*options.split(), frames=ten_bit_frames, **TEN_BIT) == ten_bit_packets
 
@@ -39,6 +41,11 @@ def test_running_options_change_no_byte_under_a_cap(ff, ten_bit_frames):
                   frames=ten_bit_frames, **TEN_BIT)
 
 
+def frames_of(log):
+    """What -loglevel verbose says of each frame."""
+    return [json.loads(line[line.index("{"):]) for line in log.splitlines() if '] {"frame":' in line]
+
+
 # --- stop strategies --------------------------------------------------------------------------------------------------
 
 
@@ -46,7 +53,8 @@ def test_stop_exact_codes_less_for_the_same_size(ff):
     def passes(stop):
         log = ff.encode("-b:v", "20M", "-cblk", "16x16", "-stop", stop, width=512, height=256,
                         frames=noise("rgb24", 512, 256, 1), log="verbose").log
-        return tuple(map(int, re.search(r"passes (\d+) coded (\d+) included \d+ resumed (\d+) left out", log).groups()))
+        frame = frames_of(log)[0]
+        return frame["passes_coded"], frame["passes_included"], frame["passes_left"]
 
     (all_coded, all_kept, none_left), (coded, kept, left) = passes("none"), passes("exact")
     assert none_left == 0 and coded + left == all_coded, (all_coded, none_left, coded, left)
@@ -95,15 +103,12 @@ def test_a_signal_drops_what_waits(ff, tmp_path):
 
 def test_verbose_tells_of_every_frame(ff):
     encoded = ff.encode("-gop", 2, frames=noise("rgb24", W, H, 3), log="verbose")
-    lines = [tuple(map(int, x)) for x in re.findall(
-        r"frame (\d+) \((\d+) of its GOP\): (\d+) bytes, headers \d+, passes (\d+) coded (\d+) included (\d+) resumed "
-        r"\d+ left out, (\d+) bytes coded, slope \d+, ms: ingest [\d.]+ dwt [\d.]+ tier-1 [\d.]+ \(about \d+ saved\) "
-        r"rate [\d.]+ packets [\d.]+", encoded.log)]
-    assert [(n, size) for n, _, size, *_ in lines] == [(n, len(p)) for n, p in enumerate(encoded.packets)], encoded.log
-    assert [x[1] for x in lines] == [0, 1, 0], lines
-    for _, _, size, coded, included, resumed, made in lines:
-        assert coded >= included > 0 and 0 <= resumed <= coded and 0 < made, lines
-        assert made > 0.9 * size, lines  # at the default quality of noise, only bytes that no packet needs are left out
+    frames = frames_of(encoded.log)
+    assert [(f["frame"], f["bytes"]) for f in frames] == [(n, len(p)) for n, p in enumerate(encoded.packets)], encoded.log
+    assert [f["frame_in_gop"] for f in frames] == [0, 1, 0], frames
+    for f in frames:
+        assert f["passes_coded"] >= f["passes_included"] > 0 and 0 <= f["passes_resumed"] <= f["passes_coded"], f
+        assert f["bytes_coded"] > 0.9 * f["bytes"], f  # at the default quality of noise, few bytes are left out
     # The backend and the number of threads.
     assert re.search(r"(cpu|cuda) backend", encoded.log) and "threads" in encoded.log, encoded.log
 

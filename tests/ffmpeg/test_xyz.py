@@ -83,7 +83,7 @@ def test_auto_takes_the_primaries_of_the_frames(ff, primaries, space):
 
 @pytest.mark.parametrize("transfer, options, gamma", [
     ("linear", (), 1.0), ("bt470m", (), 2.2), ("iec61966-2-1", (), 2.2), ("bt470bg", (), 2.8), ("smpte428", (), 2.6),
-    ("bt709", (), 2.4), ("bt709", ("-xyz_gamma", 2.2), 2.2)])
+    ("bt709", (), 2.4), ("bt709", ("-cj2k-params", "xyz_gamma=2.2"), 2.2)])
 def test_gamma(ff, transfer, options, gamma):
     data, rgb = encode(ff, "gbrp16le", "-vf", f"setparams=color_trc={transfer}", "-xyz", "rec709", *options)
     check_xyz(ff, data, rgb, "gbrp16le", "rec709", gamma)
@@ -107,7 +107,7 @@ def test_what_is_no_rgb(ff, fmt):
     ("gbrp12le", ("-xyz", "auto"), "use -xyz rec709, rec2020, p3dci or p3d65"),
     ("gbrp12le", ("-xyz", "auto", "-vf", "setparams=color_primaries=bt2020:color_trc=smpte2084"), "PQ (SMPTE ST 2084)"),
     ("gbrp12le", ("-xyz", "rec2020", "-vf", "setparams=color_trc=arib-std-b67"), "HLG (ARIB STD-B67)"),
-    ("gbrp12le", ("-xyz", "rec709", "-xyz_gamma", 5), "xyz_gamma"),
+    ("gbrp12le", ("-xyz", "rec709", "-cj2k-params", "xyz_gamma=5"), "xyz_gamma"),
 ])
 def test_what_is_refused(ff, fmt, options, says):
     ff.check_refused(*options, fmt=fmt, width=WIDTH, height=HEIGHT, says=[says])

@@ -44,10 +44,10 @@ def run(tool, *args, data=None, ok=True):
 
 
 def mxf_is_patched(ff):
-    """Whether this FFmpeg has ffmpeg-patch/mxf-VERSION.patch."""
+    """Whether this FFmpeg has the MXF patch: mxf-VERSION.patch, or what mxf-VERSION.diff makes of another."""
     version = run(ff.program, "-version").stdout.decode().split()[2]
-    patch = PATCHES / f"mxf-{'.'.join(version.split('.')[:2])}.patch"
-    return patch.exists() and os.environ.get("CJ2K_MXF_PATCH") != "0"
+    name = f"mxf-{'.'.join(version.split('.')[:2])}"
+    return any((PATCHES / f"{name}.{kind}").exists() for kind in ("patch", "diff")) and os.environ.get("CJ2K_MXF_PATCH") != "0"
 
 
 def reads_ht(ff, first=7):

@@ -17,7 +17,7 @@ LITERAL = re.compile(r'(?:"(?:[^"\\\n]|\\.)*"(?:\s|PRI\w+)*)+')
 CONVERSION = re.compile(r"%[-+ #0]*[\d*]*(?:\.[\d*]+)?(?:hh|h|ll|l|z|t|j)?[diouxXeEfgGcsp]")
 LEAST = 10  # letters that a quoted message must share with its source
 # Options of FFmpeg's own that docs/migration.md names.
-OF_FFMPEG = {"b:v", "q:v", "profile:v", "threads", "compression_level", "update"}
+OF_FFMPEG = {"b:v", "q:v", "r", "profile:v", "threads", "update"}
 
 
 def literals(text):
@@ -70,11 +70,14 @@ def parameters(root):
 def unknown_options(root):
     """The second column of the tables of migration.md."""
     encoder = (root / "ffmpeg-patch/libcj2kenc.c").read_text(encoding="utf-8")
-    known = {*parameters(root), *re.findall(r'^    \{ "([\w-]+)", "', encoder, re.MULTILINE), *OF_FFMPEG}
+    known = {*re.findall(r'^    (?:\{ "|OPT\(|STR\()([\w-]+)', encoder, re.MULTILINE), *OF_FFMPEG}
     rows = re.findall(r"^\|[^|]*\|([^|]*)\|", (root / "docs/migration.md").read_text(encoding="utf-8"), re.MULTILINE)
-    options = [option for cell in rows for code in re.findall(r"`([^`]*)`", cell) for option in re.findall(r"(?:^| )-([a-z][\w:]*)", code)]
+    options = [option for cell in rows for code in re.findall(r"`([^`]*)`", cell) for option in re.findall(r"(?:^| )-([a-z][\w:-]*)", code)]
+    keys = [key for cell in rows for code in re.findall(r"`([^`]*)`", cell) for key in re.findall(r"(?:^| |:)(\w+)=", code)]
     assert len(options) > 50, "docs/migration.md names no options"
-    return [f"docs/migration.md: there is no option -{option}" for option in sorted(set(options) - known)]
+    assert len(keys) > 20, "docs/migration.md names no parameters"
+    return [f"docs/migration.md: there is no option -{option}" for option in sorted(set(options) - known)] + [
+        f"docs/migration.md: there is no parameter {key}" for key in sorted(set(keys) - set(parameters(root)))]
 
 
 def without_example(root):

@@ -187,45 +187,6 @@ struct Arguments {
   }
 };
 
-/// Arguments are UTF-8, the comment of a codestream is ISO/IEC 8859-15 (T.800 Table A.44). What is no UTF-8 stays as it is.
-std::string latin(const std::string& option, const std::string& text) {
-  constexpr struct {
-    char32_t code;
-    char latin;
-  } kOthers[] = {{0x20AC, '\xA4'}, {0x160, '\xA6'}, {0x161, '\xA8'}, {0x17D, '\xB4'},
-                 {0x17E, '\xB8'},  {0x152, '\xBC'}, {0x153, '\xBD'}, {0x178, '\xBE'}};
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    const auto first = static_cast<unsigned char>(text[i]);
-    const size_t count = first < 0x80   ? 1
-                         : first < 0xC2 ? 0
-                         : first < 0xE0 ? 2
-                         : first < 0xF0 ? 3
-                                        : 0;
-    if (count == 0 || i + count > text.size()) return text;
-    char32_t code = count == 1 ? first : first & (0xFF >> (count + 1));
-    for (size_t k = 1; k < count; ++k) {
-      if ((text[i + k] & 0xC0) != 0x80) return text;
-      code = code << 6 | (text[i + k] & 0x3F);
-    }
-    const auto* other = std::find_if(std::begin(kOthers), std::end(kOthers),
-                                     [code](const auto& row) { return row.code == code; });
-    const auto byte = static_cast<char>(code);
-    const bool is_taken =
-        code > 0xFF || std::any_of(std::begin(kOthers), std::end(kOthers),
-                                   [byte](const auto& row) { return row.latin == byte; });
-    if (other != std::end(kOthers))
-      out += other->latin;
-    else if (!is_taken)
-      out += byte;
-    else
-      throw UsageError(option + ": '" + text.substr(i, count) + "' is not in ISO 8859-15 (Latin)");
-    i += count;
-  }
-  return out.size() < sizeof cj2k_params::comment ? out
-                                                  : text;  // what is refused is quoted as it was
-}
-
 void parse_param(const std::string& name, const std::string* attached, Arguments& rest,
                  Options& out) {
   std::string key = name;
@@ -328,12 +289,11 @@ void set_name(std::string& name, const std::string& option, const std::string& v
 
 void set_param(Options& options, const std::string& option, const std::string& param,
                const std::string& value) {
-  const std::string text = param == "comment" ? latin(option, value) : value;
   cj2k_params scratch;
   cj2k_params_init(&scratch, sizeof scratch);
-  if (cj2k_params_set(&scratch, param.c_str(), text.c_str()) != CJ2K_OK)
+  if (cj2k_params_set(&scratch, param.c_str(), value.c_str()) != CJ2K_OK)
     throw UsageError(option + ": " + cj2k_encoder_last_error(nullptr));
-  options.params.emplace_back(param, text);
+  options.params.emplace_back(param, value);
 }
 
 }  // namespace cj2k_tool

@@ -89,7 +89,7 @@ void Report::add(const Written& w) {
   const std::lock_guard lock(state_->mutex);
   ++state_->frames;
   state_->bytes += w.bytes;
-  state_->error += w.error;
+  if (psnr_) state_->error += std::pow(10, -w.psnr / 10);
   if (stat_ != nullptr) {
     std::fprintf(stat_.get(), "%lld\t%s\t%s\t%lld\t%.1f", static_cast<long long>(w.frame->number),
                  w.frame->input.c_str(), w.frame->output.c_str(), static_cast<long long>(w.bytes),

@@ -28,7 +28,6 @@ struct Written {
   int num_components = 0;  // with --psnr
   double psnr = 0;         // of all samples
   double component_psnr[CJ2K_MAX_COMPONENTS] = {};
-  double error = 0;  // mean squared error over the square of the largest value
 };
 
 class Report {

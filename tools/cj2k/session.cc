@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "session.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 
 #include "failure.h"
 
@@ -77,10 +76,6 @@ void set_icc(const Options& options, const Frame& frame, const PictureFormat& f,
                      ": its ICC profile is not written: " + cj2k_encoder_last_error(nullptr));
   }
   p.log = log;
-}
-
-double psnr(double error) {
-  return error > 0 ? -10 * std::log10(error) : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
@@ -251,18 +246,9 @@ void Session::receive(const cj2k_packet& packet, cj2k_status status) {
     stats.struct_size = sizeof stats;
     if (cj2k_packet_stats(&packet, &stats) != CJ2K_OK)
       throw Failure(cj2k_encoder_last_error(nullptr));
-    double samples = 0;
     w.num_components = format_.num_components;
-    for (int c = 0; c < format_.num_components; ++c) {
-      const double peak = (1 << used_.depth[c]) - 1;
-      const double error = stats.mse[c] / (peak * peak);
-      const double share = 1.0 / (format_.dx[c] * format_.dy[c]);
-      w.component_psnr[c] = psnr(error);
-      w.error += share * error;
-      samples += share;
-    }
-    w.error /= samples;
-    w.psnr = psnr(w.error);
+    std::copy_n(stats.component_psnr, format_.num_components, w.component_psnr);
+    w.psnr = stats.psnr;
   }
   write_file(of->frame->output, packet.data, packet.size);
   report_.add(w);

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "params/latin.h"
+#include "params/params.h"
+#include "run/report.h"
+
+namespace cj2k {
+namespace {
+
+TEST_CASE("report: errors as JSON strings") {
+  CHECK(json_error("roi \"x\\\" é") == "{\"error\":\"roi \\\"x\\\\\\\" é\"}");
+  CHECK(json_error("") == "{\"error\":\"\"}");
+}
+
+TEST_CASE("report: PSNR, q and JSON of an estimate after the colour transform") {
+  cj2k_params p;
+  set_default_params(&p);
+  p.width = p.height = 64;
+  p.mct = CJ2K_MCT_ON;
+  Report report(p);
+  cj2k_stats stats = {};
+  stats.bytes = 1000;
+  stats.mse[0] = 6;
+  stats.slope_threshold = 24576;
+  report.add(&stats);
+  const double expected = 10 * std::log10(255 * 255 / 2.0);
+  for (const double value : {stats.psnr, stats.component_psnr[0], stats.component_psnr[2]})
+    CHECK(value == doctest::Approx(expected));
+  CHECK(stats.q == doctest::Approx(std::sqrt(12 / (16 * std::log(2.0)))));
+
+  cj2k_stats exact = {};
+  report.add_failed();
+  report.add(&exact);
+  CHECK(std::isinf(exact.psnr));
+  CHECK(exact.q == 0);
+  CHECK(report.json(exact).find("\"q\":0.0000,\"measured\":false,\"psnr\":null,") !=
+        std::string::npos);
+  CHECK(report.summary(1).find("500 bytes on average, 1000 at most; PSNR ") != std::string::npos);
+  CHECK(report.summary(1).find("at worst (frame 0), estimated before") != std::string::npos);
+}
+
+TEST_CASE("latin: every byte there and back") {
+  for (int byte = 1; byte < 256; ++byte) {
+    const std::string one(1, static_cast<char>(byte));
+    const Latin back = to_latin(from_latin(one).c_str());
+    CHECK(back.text == one);
+    CHECK(back.missing == 0);
+  }
+}
+
+}  // namespace
+}  // namespace cj2k
