@@ -18,7 +18,7 @@ std::vector<cj2k_curve> curves_of(const std::string& bytes) {
 }
 
 void check(cj2k_status status) {
-  if (status != CJ2K_OK) raise(status, cj2k_encoder_last_error(nullptr));
+  if (status != CJ2K_OK) raise(last_error(nullptr));
 }
 
 std::vector<int64_t> allocate(const py::bytes& curve_bytes, int64_t total, int64_t cap,
