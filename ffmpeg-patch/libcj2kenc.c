@@ -40,6 +40,7 @@
 #endif
 
 #include "libavutil/avstring.h"
+#include "libavutil/base64.h"
 #include "libavutil/common.h"
 #include "libavutil/dict.h"
 #include "libavutil/fifo.h"
@@ -215,6 +216,10 @@ typedef struct CJ2KContext {
     cj2k_params used;       ///< the same with each "chosen" replaced
     FILE *stats;            ///< the open stats_file; NULL: none
     int64_t stats_bytes;    ///< bytes of the complete lines in it
+    cj2k_curve *curves;     ///< pass 1: of the frames so far
+    unsigned curves_bytes;  ///< room in `curves`
+    int64_t *targets;       ///< pass 2: bytes of each frame; NULL: no pass 2
+    size_t film_frames;     ///< entries of `curves` or `targets`
 
     AVBufferRef *icc;       ///< ICC profile of the first frame; NULL: none
     int warned_icc;
@@ -706,6 +711,8 @@ static int set_further_params(AVCodecContext *avctx, cj2k_params *p)
         if ((ret = set_param(p, e->key, e->value)) < 0)
             return ret;
     }
+    if (avctx->flags & AV_CODEC_FLAG_PSNR)
+        p->measure_mse = 1;
     return 0;
 }
 
@@ -1020,10 +1027,157 @@ static void warn_ignored(AVCodecContext *avctx)
         if (options[i].value >= options[i].least)
             av_log(avctx, AV_LOG_WARNING, "%s %" PRId64 " is ignored: %s\n",
                    options[i].name, options[i].value, options[i].why);
-    if (avctx->flags & (AV_CODEC_FLAG_PASS1 | AV_CODEC_FLAG_PASS2))
-        av_log(avctx, AV_LOG_WARNING,
-               "pass is ignored: every frame is fitted into its own bytes, in "
-               "one pass\n");
+}
+
+/* -pass. Of a film, pass 1 finds the curve of each frame: bytes and error at
+ * each slope. Pass 2 gives each frame its part of all bytes, at one slope. */
+static int film_pass(const AVCodecContext *avctx)
+{
+    return !!(avctx->flags & AV_CODEC_FLAG_PASS1) +
+           2 * !!(avctx->flags & AV_CODEC_FLAG_PASS2);
+}
+
+/* The cap per frame that a profile has; 0: none. */
+static int64_t profile_cap(cj2k_params p)
+{
+    cj2k_params used      = { .struct_size = sizeof(used) };
+    cj2k_encoder *encoder = NULL;
+    int64_t cap           = 0;
+
+    if (p.profile == CJ2K_PROFILE_NONE)
+        return 0;
+    p.log          = NULL;
+    p.target_bytes = p.min_frame_bytes = 0;
+    p.threads      = p.gop = p.async_depth = 1;
+    av_strlcpy(p.device, "cpu", sizeof(p.device));
+    if (cj2k_encoder_open(&p, &encoder) == CJ2K_OK &&
+        cj2k_encoder_params(encoder, &used) == CJ2K_OK)
+        cap = frame_cap(&used);
+    cj2k_encoder_close(encoder);
+    return cap;
+}
+
+/* Sets what -pass asks for: b is then the mean of the film. The cap of a frame
+ * says in pass 1 how far the curves must reach.
+ *
+ * Pass 1 only analyses, in a fraction of the time of an encode. So its packets
+ * are empty: nobody keeps those of a first pass. */
+static int set_film(AVCodecContext *avctx, cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const int pass       = film_pass(avctx);
+    const int64_t mean   = bytes_per_codestream(avctx, avctx->bit_rate);
+    const int on_device  = avctx->pix_fmt == AV_PIX_FMT_CUDA;
+    const char *other =
+        pass == 3               ? "this encoder; use 1, then 2" :
+        s->fields == 2          ? "flags +ildct" :
+        p->lossless             ? "lossless" :
+        p->quality > 0          ? "q" :
+        p->qfactor              ? "qfactor" :
+        p->num_layer_rates      ? "layer_rates" :
+        pass == 1 && on_device  ? "CUDA frames; use hwdownload" :
+        pass == 2 && !mean      ? "b 0, which is the mean of the film" :
+        p->target_bytes != mean ? "target_bytes in cj2k-params" : NULL;
+
+    if (!pass)
+        return 0;
+    if (other) {
+        av_log(avctx, AV_LOG_ERROR, "pass %d does not go with %s\n", pass,
+               other);
+        return AVERROR(EINVAL);
+    }
+    p->target_bytes = 0;
+    if (!p->max_frame_bytes && mean &&
+        !(p->max_frame_bytes = profile_cap(*p)))
+        p->max_frame_bytes = bytes_per_codestream(avctx, 2 * avctx->bit_rate);
+    if (pass == 1) {
+        p->curves = CJ2K_CURVES_ONLY;
+        avctx->flags &= ~AV_CODEC_FLAG_PSNR; /* there is no picture */
+        av_strlcpy(p->device, "cpu", sizeof(p->device));
+        av_log(avctx, AV_LOG_INFO,
+               "pass 1 runs on the CPU, and its packets have no bytes: -f "
+               "null -\n");
+    }
+    return 0;
+}
+
+/* Reads the log of pass 1 into `curves`, an array of film_frames entries that
+ * the caller frees. */
+static int read_film_log(AVCodecContext *avctx, cj2k_curve **curves)
+{
+    CJ2KContext *s       = avctx->priv_data;
+    const char *in       = avctx->stats_in ? avctx->stats_in : "";
+    const size_t in_size = strlen(in);
+    const int size  = FFMIN(AV_BASE64_DECODE_SIZE(in_size), INT_MAX - 1);
+    uint8_t *log    = av_malloc(size + 1LL);
+    const int bytes = log ? av_base64_decode(log, in, size) : AVERROR(ENOMEM);
+    int ret         = FFMIN(bytes, 0);
+
+    if (log && (bytes <= 0 || AV_BASE64_SIZE((size_t)bytes) != in_size + 1)) {
+        av_log(avctx, AV_LOG_ERROR,
+               "pass 2: passlogfile is no log of pass 1 of this encoder, or it "
+               "is damaged\n");
+        ret = AVERROR_INVALIDDATA;
+    }
+    /* The library says what is wrong. */
+    if (ret >= 0 && cj2k_film_log_read(&s->params, log, bytes, NULL,
+                                       &s->film_frames) != CJ2K_OK)
+        ret = AVERROR_INVALIDDATA;
+    if (ret >= 0 &&
+        !(*curves = av_malloc_array(s->film_frames, sizeof(**curves))))
+        ret = AVERROR(ENOMEM);
+    if (ret >= 0)
+        ret = map_status(cj2k_film_log_read(&s->params, log, bytes, *curves,
+                                            &s->film_frames));
+    av_free(log);
+    return ret;
+}
+
+/* Gives each frame of pass 2 its bytes. */
+static int allocate_film(AVCodecContext *avctx)
+{
+    CJ2KContext *s        = avctx->priv_data;
+    const AVRational rate = codestream_rate(avctx);
+    cj2k_film film = { .struct_size     = sizeof(film),
+                       .max_frame_bytes = s->params.max_frame_bytes,
+                       .min_frame_bytes = s->params.min_frame_bytes };
+    cj2k_error e       = { .struct_size = sizeof(e) };
+    cj2k_info info     = { .struct_size = sizeof(info) };
+    cj2k_curve *curves = NULL;
+    int64_t sum        = 0;
+    int ret;
+
+    if (film_pass(avctx) != 2)
+        return 0;
+    if ((ret = map_status(cj2k_encoder_info(s->encoder, &info))) < 0 ||
+        (ret = read_film_log(avctx, &curves)) < 0)
+        goto end;
+    film.total_bytes = av_rescale_rnd(avctx->bit_rate,
+                                      s->film_frames * rate.den,
+                                      8LL * rate.num, AV_ROUND_DOWN);
+    s->targets = av_malloc_array(s->film_frames, sizeof(*s->targets));
+    if (!s->targets) {
+        ret = AVERROR(ENOMEM);
+        goto end;
+    }
+    ret = map_status(cj2k_film_allocate(&film, curves, s->film_frames, NULL,
+                                        NULL, s->targets));
+    if (ret < 0) {
+        cj2k_last_error(NULL, &e);
+        av_log(avctx, AV_LOG_ERROR, "pass 2: %s\n", e.message);
+        goto end;
+    }
+    for (size_t i = 0; i < s->film_frames; i++)
+        sum += s->targets[i];
+    av_log(avctx, AV_LOG_INFO,
+           "pass 2: %zu frames get %" PRId64 " of %" PRId64 " bytes, each at "
+           "most %" PRId64 "; %s\n",
+           s->film_frames, sum, film.total_bytes, film.max_frame_bytes,
+           info.backend);
+
+end:
+    av_free(curves);
+    return ret;
 }
 
 /* Tells muxers which profile and level were written, and the highest bit rate.
@@ -1153,10 +1307,9 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         (ret = set_rate(avctx, &p)) < 0 ||
         (ret = set_further_params(avctx, &p)) < 0 ||
         (ret = check_profile(avctx, &p)) < 0 ||
+        (ret = set_film(avctx, &p)) < 0 ||
         (ret = set_hw_device(avctx, &p)) < 0)
         return ret;
-    if (avctx->flags & AV_CODEC_FLAG_PSNR)
-        p.measure_mse = 1;
     warn_ignored(avctx);
 
     s->opening = 1;
@@ -1171,6 +1324,7 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     s->used.struct_size = sizeof(s->used);
     if ((ret = map_status(cj2k_encoder_params(s->encoder, &s->used))) < 0 ||
         (ret = tell_muxers(avctx)) < 0 ||
+        (ret = allocate_film(avctx)) < 0 ||
         (ret = open_stats_file(avctx)) < 0)
         return ret;
     warn_colours(avctx, &p);
@@ -1180,6 +1334,8 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         avctx->color_trc       = AVCOL_TRC_SMPTE428;
         avctx->color_range     = AVCOL_RANGE_JPEG;
     }
+    if (film_pass(avctx)) /* set_film() or allocate_film() has told what is */
+        return 0;
     ret = map_status(
         cj2k_encoder_headline(s->encoder, s->fields, text, sizeof(text)));
     if (ret >= 0)
@@ -1453,6 +1609,15 @@ static int send_frame(AVCodecContext *avctx)
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
     in.duration = s->frame->duration;
 #endif
+    if (s->targets && s->frame_number > s->film_frames) {
+        av_log(avctx, AV_LOG_ERROR,
+               "Frame %" PRIuPTR ": the log of pass 1 has only %zu frames\n",
+               s->frame_number - 1, s->film_frames);
+        ret = AVERROR_INVALIDDATA;
+        goto fail;
+    }
+    if (s->targets)
+        in.target_bytes = s->targets[s->frame_number - 1];
     in.opaque         = (void *)((s->frame_number - 1) * s->fields + s->field);
     in.release        = release_frame;
     in.release_opaque = owner;
@@ -1656,12 +1821,55 @@ static int fill_packet(AVCodecContext *avctx, AVPacket *pkt,
     return 0;
 }
 
+/* Keeps the curve of the next frame for the log of pass 1. */
+static int keep_curve(AVCodecContext *avctx, const cj2k_packet *packet)
+{
+    CJ2KContext *s = avctx->priv_data;
+    void *grown    = av_fast_realloc(s->curves, &s->curves_bytes,
+                                     (s->film_frames + 1) * sizeof(*s->curves));
+
+    if (!grown)
+        return no_memory(avctx, s->film_frames);
+    s->curves = grown;
+    return map_status(cj2k_packet_curve(packet, &s->curves[s->film_frames++]));
+}
+
+/* Writes the log of pass 1 when the last packet is out. Programs write
+ * stats_out to a file when they get AVERROR_EOF, too. One text with one hash:
+ * a log that has been cut or changed anywhere is no log. */
+static int write_film_log(AVCodecContext *avctx)
+{
+    CJ2KContext *s     = avctx->priv_data;
+    const size_t bytes = cj2k_film_log_size(s->film_frames);
+    const size_t size  = AV_BASE64_SIZE(bytes);
+    uint8_t *log;
+    int ret;
+
+    if (s->film_frames != s->frame_number || bytes >= INT_MAX / 2) {
+        av_log(avctx, AV_LOG_ERROR,
+               "pass 1: %zu curves of %" PRIuPTR " frames make no log\n",
+               s->film_frames, s->frame_number);
+        return AVERROR_EXTERNAL;
+    }
+    av_freep(&avctx->stats_out);
+    log              = av_malloc(bytes);
+    avctx->stats_out = av_mallocz(size);
+    ret = log && avctx->stats_out ? 0 : AVERROR(ENOMEM);
+    if (ret >= 0)
+        ret = map_status(cj2k_film_log_write(&s->params, s->curves,
+                                             s->film_frames, log));
+    if (ret >= 0)
+        av_base64_encode(avctx->stats_out, size, log, bytes);
+    av_free(log);
+    return ret;
+}
+
 /* Receives one codestream, and sends frames until there is one. */
 static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet,
                               cj2k_stats *stats)
 {
     CJ2KContext *s = avctx->priv_data;
-    int ret;
+    int ret, log_ret;
 
     /* The library gives a packet only when it has async_depth frames in flight,
      * when another packet of the same GOP has been received, or when it drains.
@@ -1682,10 +1890,15 @@ static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet,
         if (ret != AVERROR_EOF &&
             ret != AVERROR(EINVAL)) /* EINVAL: there is no frame to it */
             tell_stats(avctx, packet);
+        if (ret == AVERROR_EOF && film_pass(avctx) == 1 && s->frame_number &&
+            (log_ret = write_film_log(avctx)) < 0)
+            return log_ret;
         return ret;
     }
 
     ret = map_status(cj2k_packet_stats(packet, stats));
+    if (ret >= 0 && film_pass(avctx) == 1)
+        ret = keep_curve(avctx, packet);
     if (ret < 0) {
         cj2k_packet_release(packet);
         return ret;
@@ -1746,11 +1959,19 @@ static av_cold int cj2k_close(AVCodecContext *avctx)
     CJ2KContext *s = avctx->priv_data;
     char text[CJ2K_MAX_PARAM_TEXT];
 
-    if (s->encoder &&
+    if (s->encoder && film_pass(avctx) != 1 &&
         cj2k_encoder_summary(s->encoder, s->fields, text, sizeof(text)) ==
             CJ2K_OK &&
         *text)
         av_log(avctx, AV_LOG_INFO, "%s\n", text);
+    if (s->targets && s->draining && s->frame_number < s->film_frames)
+        av_log(avctx, AV_LOG_WARNING,
+               "pass 2: the film has %" PRIuPTR " frames, and the log of pass "
+               "1 %zu: the bytes of the others are left over\n",
+               s->frame_number, s->film_frames);
+    av_freep(&s->curves);
+    av_freep(&s->targets);
+    av_freep(&avctx->stats_out);
     if (s->stats)
         fclose(s->stats);
     s->stats = NULL;

@@ -30,11 +30,6 @@ def test_ignored_option_is_named_once(ff, options, says):
     assert not without.strip(), without
 
 
-def test_passes_are_named(ff, tmp_path):
-    log = ff.encode("-pass", 1, "-passlogfile", tmp_path / "log").log
-    assert log.count("pass is ignored: ") == 1, log
-
-
 @pytest.mark.parametrize("options", [
     ("-g", 0), ("-g", 1), ("-bf", 0), ("-slices", 0), ("-stop", "exact"), ("-stop", "none"),
     ("-stop", "pst", "-b:v", "10M"), ("-stop", "psb", "-maxrate", "10M"), ("-stop", "bpi", "-layer_rates", "20,10"),
