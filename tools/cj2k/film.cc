@@ -16,7 +16,7 @@
 namespace cj2k_tool {
 namespace {
 
-/// The cap of a frame over the mean, unless another is given.
+/// The cap of a frame over the mean, unless another is given or the profile has one.
 constexpr int64_t kMostOverMean = 2;
 
 const char* option_name(const Options& options) {
@@ -82,7 +82,7 @@ Options film_options(const Options& options, size_t num_frames, cj2k_params like
   const auto frames = static_cast<int64_t>(num_frames);
   const int64_t mean = (film_bytes(options, num_frames) + frames - 1) / frames;
   const int64_t profile = profile_cap(like);
-  const int64_t cap = profile != 0 ? std::min(profile, kMostOverMean * mean) : kMostOverMean * mean;
+  const int64_t cap = profile != 0 ? profile : kMostOverMean * mean;
   out.params.emplace_back("max_frame_bytes", std::to_string(cap));
   return out;
 }

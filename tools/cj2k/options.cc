@@ -107,7 +107,7 @@ const std::vector<ToolOption>& tool_options() {
       {"film-bytes", "", "BYTES", kReports,
        "bytes of all frames together, never exceeded: two passes give each frame its part, at one "
        "slope for all. "
-       "--max_frame_bytes caps each frame [twice the mean, or what the profile allows]",
+       "--max_frame_bytes caps each frame [what the profile allows, else twice the mean]",
        [](O& o, S& v) { o.film_bytes = parse_number("--film-bytes", v, 1, int64_t{1} << 50); }},
       {"film-rate", "", "RATE", kReports,
        "the same as a mean rate in bit/s, at --fps frames a second",
