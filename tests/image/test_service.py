@@ -67,7 +67,7 @@ CASES = {
     "done": Case([*CLIP, "-frames:v", 2, *ENCODE, "out.mxf"]),
     "input is missing": Case(["-i", "missing.mov", *ENCODE, "out.mxf"]),
     "input may not be read": Case(["-i", "in.mov", *ENCODE, "out.mxf"], write("in.mov", "secret", 0o600)),
-    "input is no film": Case(["-i", "in.mov", *ENCODE, "out.mxf"], write("in.mov", "no film")),
+    "input is not a film": Case(["-i", "in.mov", *ENCODE, "out.mxf"], write("in.mov", "no film")),
     "input is damaged almost everywhere": Case(["-i", "in.mov", *ENCODE, "out.mxf"], damage(*range(12))),
     "input is damaged, with `-xerror`": Case(["-xerror", "-i", "in.mov", *ENCODE, "out.mxf"], damage(5)),
     "output folder is missing": Case([*CLIP, "-frames:v", 2, *ENCODE, "missing/out.mxf"]),
