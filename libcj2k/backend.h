@@ -63,6 +63,9 @@ class Backend {
                         cj2k_stats& stats) = 0;
   /// Whether this frame may still be in use after `ingest`, until frames_read.
   virtual bool reads_later(const cj2k_frame&) const { return false; }
+  /// Whether frames that are read later are in use until their blocks are coded. Then frames_read
+  /// does not wait for that.
+  virtual bool reads_until_coded() const { return false; }
   /// Waits until all frames that were ingested have been read. It may come from outside
   /// of Threads::run, and at the same time as `ingest`.
   virtual Status frames_read(GopWork&) { return Status::kOk; }
@@ -96,7 +99,7 @@ class Backend {
 std::unique_ptr<Backend> make_cpu_backend(const Plan& plan);
 
 /// @return planned host bytes of one GopWork of the CPU backend
-int64_t cpu_gop_bytes(const Plan& plan);
+int64_t cpu_gop_bytes(const Plan& plan, size_t workers);
 
 /// Whether the library was built with the CUDA backend.
 bool has_cuda_backend();

@@ -4,6 +4,7 @@
 // The CPU backend: bands of rows (cpu/cpu_pixels.h) and code-blocks (cpu/block_coder.h) are tasks
 // of the encoder's threads.
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,13 +23,59 @@ namespace {
 
 /// Blocks in one part of the analysis.
 constexpr size_t kMeasureGrain = 16;
+/// Rows in one part of a copy.
+constexpr size_t kCopyGrain = 64;
+
+/// The samples of a frame that is read group by group. Where the frame has no `release`, they are
+/// copied, and the memory is kept for the next frame.
+class FrameSource {
+ public:
+  /// Throws std::bad_alloc.
+  void take(const Plan& plan, const cj2k_frame& frame);
+  const cj2k_frame& frame() const { return frame_; }
+
+ private:
+  cj2k_frame frame_{};
+  HostBuffer copies_[CJ2K_MAX_COMPONENTS];
+};
+
+void FrameSource::take(const Plan& plan, const cj2k_frame& frame) {
+  frame_ = frame;
+  if (frame.release != nullptr) return;
+  for (uint32_t c = 0; c < plan.components.size(); ++c) {
+    const Rect& rect = plan.components[c].rect;
+    const cj2k_component_view& from = frame.components[c];
+    const auto word = static_cast<size_t>(from.word_bytes);
+    const size_t row_bytes = word * static_cast<size_t>(rect.width());
+    const size_t bytes = row_bytes * static_cast<size_t>(rect.height());
+    if (copies_[c].bytes() < bytes) copies_[c] = HostBuffer(bytes);
+    auto* const to = copies_[c].as<uint8_t>();
+    parallel_for(static_cast<size_t>(rect.height()), kCopyGrain, [&](size_t begin, size_t end) {
+      for (size_t y = begin; y < end; ++y) {
+        const auto* in =
+            static_cast<const uint8_t*>(from.data) + static_cast<ptrdiff_t>(y) * from.stride_bytes;
+        uint8_t* out = to + y * row_bytes;
+        if (from.step_bytes == from.word_bytes) {
+          std::memcpy(out, in, row_bytes);
+          continue;
+        }
+        for (int32_t x = 0; x < rect.width(); ++x, in += from.step_bytes, out += word)
+          std::memcpy(out, in, word);
+      }
+    });
+    frame_.components[c] = {to, static_cast<ptrdiff_t>(row_bytes), from.word_bytes, from.word_bytes,
+                            from.shift};
+  }
+}
 
 struct CpuFrameWork {
-  CpuFrameWork(const Plan& plan, size_t workers)
-      : planes(plan), blocks(plan, workers), rules(plan) {
+  CpuFrameWork(const Plan& plan, std::span<const TileGroup> groups, size_t workers)
+      : planes(plan, groups), blocks(plan, workers), rules(plan) {
     if (plan.params.curves == CJ2K_CURVES_ONLY) analysis.emplace(plan);
   }
   CpuPlanes planes;
+  std::optional<size_t> group;  ///< whose coefficients are in `planes`; none: of a frame before
+  FrameSource source;           ///< if there are several groups
   CpuBlocks blocks;
   CpuStopRules rules;
   std::optional<FrameAnalysis> analysis;  ///< with curves = only
@@ -36,9 +83,9 @@ struct CpuFrameWork {
 
 class CpuGopWork final : public GopWork {
  public:
-  CpuGopWork(const Plan& plan, size_t workers) {
+  CpuGopWork(const Plan& plan, std::span<const TileGroup> groups, size_t workers) {
     for (int i = 0; i < plan.params.gop; ++i)
-      frames_.push_back(std::make_unique<CpuFrameWork>(plan, workers));
+      frames_.push_back(std::make_unique<CpuFrameWork>(plan, groups, workers));
   }
   const CodedBlock* blocks(uint32_t frame) const override { return frames_[frame]->blocks.all(); }
   CpuFrameWork& frame(uint32_t number) { return *frames_[number]; }
@@ -67,15 +114,20 @@ class CpuBackend final : public Backend {
   explicit CpuBackend(const Plan& plan)
       : plan_(plan),
         workers_(num_workers()),
-        pixels_(plan, workers_),
+        groups_(tile_groups(plan, workers_)),
+        pixels_(plan, groups_, workers_),
         coder_(make_block_coder(plan, workers_)) {}
 
   const char* name() const override { return "cpu"; }
   Status make_gop_work(std::unique_ptr<GopWork>* work) override {
-    *work = std::make_unique<CpuGopWork>(plan_, workers_);
+    *work = std::make_unique<CpuGopWork>(plan_, groups_, workers_);
     return Status::kOk;
   }
-  int64_t gop_work_bytes() const override { return cpu_gop_bytes(plan_); }
+  int64_t gop_work_bytes() const override { return cpu_gop_bytes(plan_, workers_); }
+  bool reads_later(const cj2k_frame& frame) const override {
+    return groups_.size() > 1 && frame.release != nullptr;
+  }
+  bool reads_until_coded() const override { return groups_.size() > 1; }
 
   Status ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number, cj2k_stats& stats) override;
   Status transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) override;
@@ -93,8 +145,12 @@ class CpuBackend final : public Backend {
   }
 
  private:
+  void load(CpuFrameWork& work, size_t group, cj2k_stats& stats);
+  void code(CpuFrameWork& work, const BlockOrder& order, cj2k_stats& stats);
+
   const Plan& plan_;
   size_t workers_;
+  std::vector<TileGroup> groups_;
   CpuPixels pixels_;
   std::unique_ptr<CpuBlockCoder> coder_;
 };
@@ -102,7 +158,12 @@ class CpuBackend final : public Backend {
 Status CpuBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number,
                           cj2k_stats& stats) {
   const auto start = Clock::now();
-  pixels_.read(frame, frame_of(gop, number).planes);
+  CpuFrameWork& work = frame_of(gop, number);
+  if (groups_.size() > 1) {
+    work.source.take(plan_, frame);
+  } else {
+    pixels_.read(frame, work.planes, 0);
+  }
   stats.stage_ms[CJ2K_STAGE_INGEST] = ms_since(start);
   return Status::kOk;
 }
@@ -112,10 +173,43 @@ Status CpuBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2
     const auto start = Clock::now();
     CpuFrameWork& work = frame_of(gop, f);
     work.blocks.reset();
-    pixels_.transform(work.planes);
+    work.group.reset();
+    if (groups_.size() == 1) pixels_.transform(work.planes, 0);
     stats[f].stage_ms[CJ2K_STAGE_TRANSFORM] += ms_since(start);
   }
   return Status::kOk;
+}
+
+/// Makes the coefficients of a group of tiles, in place of those of another one.
+void CpuBackend::load(CpuFrameWork& work, size_t group, cj2k_stats& stats) {
+  if (work.group == group) return;
+  const auto start = Clock::now();
+  work.group = group;
+  work.planes.hold(groups_[group]);
+  pixels_.read(work.source.frame(), work.planes, group);
+  const double read_ms = ms_since(start);
+  pixels_.transform(work.planes, group);
+  const double ms = ms_since(start);
+  stats.stage_ms[CJ2K_STAGE_INGEST] += read_ms;
+  stats.stage_ms[CJ2K_STAGE_TRANSFORM] += ms - read_ms;
+  stats.stage_ms[CJ2K_STAGE_BLOCKS] -= ms;  // code_blocks adds the time of the call
+}
+
+/// Codes an order group by group. The blocks of a group are a range of the indices.
+void CpuBackend::code(CpuFrameWork& work, const BlockOrder& order, cj2k_stats& stats) {
+  if (groups_.size() == 1) return coder_->code(work.planes, order, work.blocks);
+  auto begin = order.blocks.begin();
+  for (size_t g = 0; g < groups_.size() && begin != order.blocks.end(); ++g) {
+    const TileComponent& last = plan_.tile_components[groups_[g].end * plan_.components.size() - 1];
+    const auto end =
+        std::lower_bound(begin, order.blocks.end(), last.first_block + last.num_blocks);
+    if (begin == end) continue;
+    load(work, g, stats);
+    BlockOrder part = order;
+    part.blocks = {begin, end};
+    coder_->code(work.planes, part, work.blocks);
+    begin = end;
+  }
 }
 
 Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
@@ -124,7 +218,7 @@ Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
     const auto start = Clock::now();
     CpuFrameWork& work = frame_of(gop, request.frame);
     const auto code = [&](const BlockOrder& order) {
-      coder_->code(work.planes, order, work.blocks);
+      this->code(work, order, stats[request.frame]);
     };
     work.rules.run(request, sample, work.blocks.all(), std::ref(code));
     stats[request.frame].stage_ms[CJ2K_STAGE_BLOCKS] += ms_since(start);
@@ -148,8 +242,9 @@ Status CpuBackend::analyse(GopWork& gop, uint32_t frame, const RateLimits& limit
 
 }  // namespace
 
-int64_t cpu_gop_bytes(const Plan& plan) {
-  const auto frame = static_cast<int64_t>(CpuBlocks::bytes(plan) + CpuPlanes::bytes(plan)) +
+int64_t cpu_gop_bytes(const Plan& plan, size_t workers) {
+  const auto frame = static_cast<int64_t>(CpuBlocks::bytes(plan) +
+                                          CpuPlanes::bytes(plan, tile_groups(plan, workers))) +
                      CpuStopRules::bytes(plan);
   return frame * plan.params.gop;
 }

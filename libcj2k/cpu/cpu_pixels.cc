@@ -29,25 +29,99 @@ ptrdiff_t plane_stride(int32_t width) {
   return static_cast<ptrdiff_t>(stride);
 }
 
+/// Samples of a group of tiles: enough blocks for full lanes (coders/ebcot/mq_lanes.h), and for all
+/// workers.
+constexpr size_t kGroupSamples = size_t{1} << 22, kGroupSamplesPerWorker = size_t{1} << 21;
+/// Samples from which on a frame whose blocks are coded in several orders is coded in groups, too,
+/// although each order transforms it again: clearing memory for all coefficients then takes longer.
+constexpr size_t kManySamples = size_t{1} << 26;
+
+/// Whether something looks at the coefficients of the whole frame, or at each of them for each
+/// bit-plane.
+bool needs_whole_frame(const Plan& plan) {
+  return plan.params.measure_mse != 0 || plan.params.curves == CJ2K_CURVES_ONLY ||
+         plan.stop == CJ2K_STOP_PSB || plan.stop == CJ2K_STOP_BPI;
+}
+
+/// Whether all blocks are coded once, in one order.
+bool has_one_order(const Plan& plan) {
+  return plan.params.lossless != 0 || (plan.stop == CJ2K_STOP_NONE && !plan.has_rdoq);
+}
+
+/// The part of a plane of a component (coefficient_plane) that a group has.
+Rect plane_of(const Plan& plan, const TileGroup& group, uint32_t component, uint32_t plane) {
+  if (coefficient_plane(plan, component, plane).empty()) return {};
+  const auto tile_component = [&](uint32_t tile) -> const TileComponent& {
+    return plan.tile_components[tile * plan.components.size() + component];
+  };
+  const TileComponent& last = tile_component(group.end - 1);
+  const auto levels = static_cast<uint32_t>(plan.params.levels);
+  const Rect& size =
+      plan.resolutions[last.first_resolution + (plane == 1 || levels == 0 ? levels : levels - 1)]
+          .rect;
+  const PlanePoint begin = tile_component_corner(plan, tile_component(group.begin), plane);
+  const PlanePoint end = tile_component_corner(plan, last, plane);
+  return {begin.x, begin.y, end.x + size.width(), end.y + size.height()};
+}
+
+/// The size of a plane that has room for each group.
+Rect largest_plane(const Plan& plan, std::span<const TileGroup> groups, uint32_t component,
+                   uint32_t plane) {
+  Rect largest;
+  for (const TileGroup& group : groups) {
+    const Rect part = plane_of(plan, group, component, plane);
+    largest.x1 = std::max(largest.x1, part.width());
+    largest.y1 = std::max(largest.y1, part.height());
+  }
+  return largest;
+}
+
 }  // namespace
 
-CpuPlanes::CpuPlanes(const Plan& plan) : CoefficientPlanes(plan) {
+std::vector<TileGroup> tile_groups(const Plan& plan, size_t workers) {
+  const auto num_tiles = static_cast<uint32_t>(plan.tiles.size());
+  const auto samples_of = [](const Rect& r) {
+    return static_cast<size_t>(r.width()) * static_cast<size_t>(r.height());
+  };
+  size_t all = 0, largest_tile = 1, tile = 0;
+  for (const TileComponent& tc : plan.tile_components) {
+    tile = (tc.component == 0 ? 0 : tile) + samples_of(tc.rect);
+    all += samples_of(tc.rect);
+    largest_tile = std::max(largest_tile, tile);
+  }
+  const size_t wanted = std::max(kGroupSamples, workers * kGroupSamplesPerWorker);
+  if (needs_whole_frame(plan) || all <= (has_one_order(plan) ? wanted : kManySamples))
+    return {{0, num_tiles}};
+  const auto wide = static_cast<uint32_t>(plan.tiles_wide);
+  auto most = static_cast<uint32_t>(std::max(wanted / largest_tile, size_t{1}));
+  if (most > wide) most -= most % wide;
+  std::vector<TileGroup> groups;
+  for (uint32_t begin = 0; begin < num_tiles; begin = groups.back().end) {
+    const uint32_t row_end = begin - begin % wide + wide;
+    groups.push_back({begin, std::min(begin + most, most < wide ? row_end : num_tiles)});
+  }
+  return groups;
+}
+
+CpuPlanes::CpuPlanes(const Plan& plan, std::span<const TileGroup> groups)
+    : CoefficientPlanes(plan), plan_(plan) {
   for (uint32_t c = 0; c < plan.components.size(); ++c) {
     for (uint32_t i = 0; i < 2; ++i) {
-      const Rect shape = coefficient_plane(plan, c, i);
+      const Rect shape = largest_plane(plan, groups, c, i);
       const ptrdiff_t stride = plane_stride(shape.width());
       memory_.emplace_back(static_cast<size_t>(stride) * static_cast<size_t>(shape.height()) *
                            sizeof(int32_t));
       set_plane(c, i, {memory_.back().as<int32_t>(), shape.width(), shape.height(), stride});
     }
   }
+  hold(groups[0]);
 }
 
-size_t CpuPlanes::bytes(const Plan& plan) {
+size_t CpuPlanes::bytes(const Plan& plan, std::span<const TileGroup> groups) {
   size_t samples = 0;
   for (uint32_t c = 0; c < plan.components.size(); ++c) {
     for (uint32_t i = 0; i < 2; ++i) {
-      const Rect shape = coefficient_plane(plan, c, i);
+      const Rect shape = largest_plane(plan, groups, c, i);
       samples +=
           static_cast<size_t>(plane_stride(shape.width())) * static_cast<size_t>(shape.height());
     }
@@ -55,7 +129,17 @@ size_t CpuPlanes::bytes(const Plan& plan) {
   return samples * sizeof(int32_t);
 }
 
-CpuPixels::CpuPixels(const Plan& plan, size_t workers) : plan_(plan) {
+void CpuPlanes::hold(const TileGroup& group) {
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+    for (uint32_t i = 0; i < 2; ++i) {
+      const Rect part = plane_of(plan_, group, c, i);
+      set_origin(c, i, {part.x0, part.y0});
+    }
+  }
+}
+
+CpuPixels::CpuPixels(const Plan& plan, std::span<const TileGroup> groups, size_t workers)
+    : plan_(plan) {
   const cj2k_params& p = plan.params;
   if (p.xyz != CJ2K_XYZ_OFF) xyz_ = make_xyz_tables(p.xyz, p.xyz_gamma, p.source_depth[0]);
   int32_t widest = 0;
@@ -66,15 +150,21 @@ CpuPixels::CpuPixels(const Plan& plan, size_t workers) : plan_(plan) {
     scratch_.emplace_back(kColourComponents * (row_samples_ + band_samples_) * sizeof(int32_t));
   }
   const auto levels = static_cast<uint32_t>(plan.params.levels);
-  levels_.resize(levels + 1);
-  if (levels == 0) plan_level(0, workers);
-  for (uint32_t level = 1; level <= levels; ++level) plan_level(level, workers);
+  for (const TileGroup& group : groups) {
+    Levels& jobs = groups_.emplace_back(levels + 1);
+    if (levels == 0) jobs[0] = plan_level(group, 0, workers);
+    for (uint32_t level = 1; level <= levels; ++level)
+      jobs[level] = plan_level(group, level, workers);
+  }
 }
 
 /// Splits the work of a level into jobs. Level 0 is the reading of rows if there are no levels.
-void CpuPixels::plan_level(uint32_t level, size_t workers) {
+std::vector<CpuPixels::Job> CpuPixels::plan_level(const TileGroup& group, uint32_t level,
+                                                  size_t workers) const {
   const bool reads = level <= 1;
-  for (uint32_t t = 0; t < plan_.tile_components.size(); ++t) {
+  const auto num_components = static_cast<uint32_t>(plan_.components.size());
+  std::vector<Job> jobs;
+  for (uint32_t t = group.begin * num_components; t < group.end * num_components; ++t) {
     const TileComponent& tc = plan_.tile_components[t];
     const bool is_colour =
         reads && (plan_.use_mct || xyz_.has_value()) && tc.component < kColourComponents;
@@ -88,10 +178,10 @@ void CpuPixels::plan_level(uint32_t level, size_t workers) {
     const auto bands = workers == 1 ? 1 : static_cast<int32_t>(workers) * kBandsPerWorker;
     const int32_t band = std::max(kMinBandPairs, (pairs + bands - 1) / bands);
     for (int32_t begin = 0; begin < pairs; begin += band) {
-      levels_[level].push_back(
-          {t, is_colour ? kColourComponents : 1, begin, std::min(begin + band, pairs)});
+      jobs.push_back({t, is_colour ? kColourComponents : 1, begin, std::min(begin + band, pairs)});
     }
   }
+  return jobs;
 }
 
 /// Reads row y of the job's tile-components as integers; with 9/7 as floats in the same memory.
@@ -162,9 +252,9 @@ void CpuPixels::read_rows(const cj2k_frame& frame, const CpuPlanes& planes, cons
   }
 }
 
-void CpuPixels::read(const cj2k_frame& frame, const CpuPlanes& planes) {
+void CpuPixels::read(const cj2k_frame& frame, const CpuPlanes& planes, size_t group) {
   const bool has_levels = plan_.params.levels > 0;
-  const std::vector<Job>& jobs = levels_[has_levels ? 1 : 0];
+  const std::vector<Job>& jobs = groups_[group][has_levels ? 1 : 0];
   parallel_for(jobs.size(), 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       if (!has_levels) {
@@ -178,9 +268,9 @@ void CpuPixels::read(const cj2k_frame& frame, const CpuPlanes& planes) {
   });
 }
 
-void CpuPixels::transform(const CpuPlanes& planes) {
-  for (uint32_t level = 2; level < levels_.size(); ++level) {
-    const std::vector<Job>& jobs = levels_[level];
+void CpuPixels::transform(const CpuPlanes& planes, size_t group) {
+  for (uint32_t level = 2; level < groups_[group].size(); ++level) {
+    const std::vector<Job>& jobs = groups_[group][level];
     parallel_for(jobs.size(), 1, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
         if (plan_.reversible) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/buffer.h"
@@ -18,14 +19,29 @@
 
 namespace cj2k {
 
-/// The coefficients of one frame, and their memory.
+/// Tiles whose coefficients are in memory at the same time: a part of a row of tiles, or whole rows.
+struct TileGroup {
+  uint32_t begin, end;  ///< tiles, in raster order
+};
+
+/// The groups of a frame, in raster order. There is one if all coefficients must be in memory, or
+/// take little of it.
+/// @param workers  that code a group together
+std::vector<TileGroup> tile_groups(const Plan& plan, size_t workers);
+
+/// The coefficients of one group of tiles, and their memory.
 class CpuPlanes : public CoefficientPlanes {
  public:
-  /// `plan` must outlive it. Throws std::bad_alloc.
-  explicit CpuPlanes(const Plan& plan);
-  static size_t bytes(const Plan& plan);
+  /// Reserves memory for the largest of the groups and holds the first. `plan` must outlive it.
+  /// Throws std::bad_alloc.
+  CpuPlanes(const Plan& plan, std::span<const TileGroup> groups);
+  static size_t bytes(const Plan& plan, std::span<const TileGroup> groups);
+
+  /// From now on the memory is that of this group.
+  void hold(const TileGroup& group);
 
  private:
+  const Plan& plan_;
   std::vector<HostBuffer> memory_;
 };
 
@@ -34,12 +50,13 @@ class CpuPlanes : public CoefficientPlanes {
 class CpuPixels {
  public:
   /// `plan` must outlive it. Throws std::bad_alloc.
-  CpuPixels(const Plan& plan, size_t workers);
+  CpuPixels(const Plan& plan, std::span<const TileGroup> groups, size_t workers);
 
-  /// Ingest, colour transform and the first wavelet level.
-  void read(const cj2k_frame& frame, const CpuPlanes& planes);
+  /// Ingest, colour transform and the first wavelet level of a group of tiles.
+  /// @param planes  hold this group
+  void read(const cj2k_frame& frame, const CpuPlanes& planes, size_t group);
   /// The other wavelet levels.
-  void transform(const CpuPlanes& planes);
+  void transform(const CpuPlanes& planes, size_t group);
 
  private:
   /// The pairs of rows [begin, end) of one rectangle: of one tile-component, or of three with a
@@ -49,7 +66,10 @@ class CpuPixels {
     int32_t begin, end;
   };
 
-  void plan_level(uint32_t level, size_t workers);
+  using Levels =
+      std::vector<std::vector<Job>>;  ///< [level]; [0]: rows, used if there are no levels
+
+  std::vector<Job> plan_level(const TileGroup& group, uint32_t level, size_t workers) const;
   template <typename Sample>
   void first_level(const cj2k_frame& frame, const CpuPlanes& planes, const Job& job);
   template <typename Sample>
@@ -59,7 +79,7 @@ class CpuPixels {
 
   const Plan& plan_;
   std::optional<XyzTables> xyz_;
-  std::vector<std::vector<Job>> levels_;       ///< [level]; [0]: rows, used if there are no levels
+  std::vector<Levels> groups_;                 ///< the work of each group
   size_t row_samples_ = 0, band_samples_ = 0;  ///< in scratch_, whole cache lines
   std::vector<HostBuffer> scratch_;            ///< [worker]
 };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A view of the coefficients of one frame.
+// A view of the coefficients of one frame, or of some of its tiles.
 #pragma once
 
 #include <array>
@@ -22,6 +22,10 @@ class CoefficientPlanes {
   void set_plane(uint32_t component, uint32_t i, const Plane<int32_t>& plane) {
     planes_[component][i] = plane;
   }
+  /// Which coefficient of the whole plane is the first one in memory.
+  void set_origin(uint32_t component, uint32_t i, PlanePoint origin) {
+    origins_[component][i] = origin;
+  }
 
   /// The width x height rectangle at the corner of a tile-component, in the plane of a level.
   template <typename Sample>
@@ -29,8 +33,9 @@ class CoefficientPlanes {
                                int32_t height) const {
     const Plane<int32_t>& p = planes_[tc.component][level & 1];
     const PlanePoint corner = tile_component_corner(*plan_, tc, level & 1);
+    const PlanePoint origin = origins_[tc.component][level & 1];
     return Plane<Sample>{reinterpret_cast<Sample*>(p.data), p.width, p.height, p.stride_samples}
-        .sub(corner.x, corner.y, width, height);
+        .sub(corner.x - origin.x, corner.y - origin.y, width, height);
   }
   /// The coefficients of a code-block.
   template <typename Sample>
@@ -45,6 +50,7 @@ class CoefficientPlanes {
  private:
   const Plan* plan_;
   std::array<std::array<Plane<int32_t>, 2>, CJ2K_MAX_COMPONENTS> planes_;
+  std::array<std::array<PlanePoint, 2>, CJ2K_MAX_COMPONENTS> origins_{};
 };
 
 }  // namespace cj2k

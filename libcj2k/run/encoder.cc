@@ -189,7 +189,8 @@ Status Encoder::describe(const cj2k_params& params, const Log& log, cj2k_info* i
     describe_cuda_backend(e.plan_, devices.count, info);
   } else {
     info->backend = devices.kind == DeviceList::kAuto ? "" : "cpu";
-    info->host_bytes = cpu_gop_bytes(e.plan_) * (p.async_depth / p.gop);
+    info->host_bytes =
+        cpu_gop_bytes(e.plan_, static_cast<size_t>(p.threads)) * (p.async_depth / p.gop);
   }
   info->host_bytes += PictureError::bytes(e.plan_) * (p.async_depth / p.gop);
   return Status::kOk;

@@ -121,7 +121,7 @@ Status Gop::add(const cj2k_frame& input, const RateLimits& limits) {
     frame.ingested = true;
   } else if (!own_thread) {
     shared_.threads.run([&] { ingest(frame); });
-    release_frames();
+    release_read_frames();
   }
   if (num_frames_ == 0) {
     number_ = shared_.feedback.begin();
@@ -151,6 +151,7 @@ void Gop::close() {
   } catch (...) {
     fail_all(num_frames_);
   }
+  release_frames();
   publish();
   {
     const std::lock_guard lock(mutex_);
@@ -189,6 +190,7 @@ void Gop::clear() {
     changed_.notify_all();
     if (num_frames_ > 0) wait_done();
   }
+  release_frames();
   publish();
   for (const std::unique_ptr<Frame>& frame : frames_) {
     shared_.packets.give(frame->packet);
@@ -217,7 +219,7 @@ void Gop::run() {
     const auto has_work = [&] { return quit_ || (!done_ && (num_frames_ > next || closed_)); };
     if (!has_work() && holds_frames()) {
       lock.unlock();
-      release_frames();
+      release_read_frames();
       lock.lock();
     }
     changed_.wait(lock, has_work);
@@ -314,6 +316,11 @@ void Gop::release_frames() {
   }
 }
 
+/// The same before their blocks are coded.
+void Gop::release_read_frames() {
+  if (!backend_.reads_until_coded()) release_frames();
+}
+
 /// Takes all frames from samples to packets; encoder.h has a drawing. Errors are kept for take.
 void Gop::encode() {
   ended_ = {};
@@ -326,7 +333,7 @@ void Gop::encode() {
   shared_.threads.run(
       [this] { guard([this] { return backend_.transform(*work_, live_, stats_.data()); }); });
   // Meanwhile the device has the transform to do.
-  release_frames();
+  release_read_frames();
   if (plan_.params.curves == CJ2K_CURVES_ONLY) {
     shared_.threads.run([&] { guard([this] { return analyse(); }); });
     publish();
@@ -340,6 +347,7 @@ void Gop::encode() {
   if (keeps_steps(plan_) && !chooses_steps_) step_set = shared_.steps.wait();
   shared_.threads.run([&] {
     guard([&] { return code_blocks(previous, step_set); });
+    release_frames();
     publish();
     guard([this] { return measure_errors(); });
     // The bytes of the chosen hull points.

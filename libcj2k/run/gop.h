@@ -90,6 +90,7 @@ class Gop {
   void fail_all(size_t frames);
   void ingest(Frame& frame);
   void release_frames();
+  void release_read_frames();
   bool holds_frames() const;
   void encode();
   Status code_blocks(const SlopeThresholds& previous, std::optional<uint32_t> step_set);

@@ -72,8 +72,12 @@ def test_cut_and_too_large(cj2k, tmp_path):
     cj2k("-i", "head.ppm", "-o", "a.j2k", fails=1, words=("head.ppm", "ends in its header"))
     (tmp_path / "cut.pam").write_bytes(pam(W, H, planes(W, H, 4, 5), 5)[:-1])
     cj2k("-i", "cut.pam", "-o", "a.j2k", fails=1, words=("cut.pam", "ends before"))
-    (tmp_path / "large.pgm").write_bytes(b"P5\n20000 20000\n255\n" + bytes(1000))
-    cj2k("-i", "large.pgm", "-o", "a.j2k", fails=1, words=("large.pgm", "20000x20000", "268435456"))
+    (tmp_path / "cut.ppm").write_bytes(pnm(W, H, planes(W, H, 3, 12), 12)[:-1])
+    cj2k("-i", "cut.ppm", "-o", "a.j2k", fails=1, words=("cut.ppm", "ends before"))
+    (tmp_path / "none.pgm").write_bytes(b"P5\n0 5\n255\n" + bytes(1000))
+    cj2k("-i", "none.pgm", "-o", "a.j2k", fails=1, words=("none.pgm", "without samples"))
+    (tmp_path / "large.pbm").write_bytes(b"P4\n20000 20000\n" + bytes(1000))
+    cj2k("-i", "large.pbm", "-o", "a.j2k", fails=1, words=("large.pbm", "20000x20000", "268435456"))
 
 
 def test_standard_input(cj2k, tmp_path):

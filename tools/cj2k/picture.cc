@@ -184,6 +184,37 @@ bool read_small_pam(const std::string& path, std::string_view bytes, int depth, 
   return true;
 }
 
+/// Takes binary PGM and PPM as they are in the file, without a copy. Words of 16 bits become those of this machine.
+/// @return whether the file is such, and in `picture`
+bool view_pnm(const std::string& path, FileBytes& bytes, int depth, Picture& picture) {
+  PictureFormat& f = picture.format;
+  std::string_view rest = bytes.view();
+  const std::string_view kind = next_word(rest);
+  if (kind != "P5" && kind != "P6") return false;
+  const auto number = [&rest] { return std::atoi(std::string(next_word(rest)).c_str()); };
+  f.width = number();
+  f.height = number();
+  next_word(rest);                                       // maxval
+  rest.remove_prefix(std::min<size_t>(rest.size(), 1));  // one blank
+  f.num_components = kind == "P5" ? 1 : 3;
+  f.depth = depth;
+  for (int c = 0; c < CJ2K_MAX_COMPONENTS; ++c) f.dx[c] = f.dy[c] = 1;
+  if (f.width < 1 || f.height < 1) throw Failure(path + ": damaged: a picture without samples");
+  const int word_bytes = depth > 8 ? 2 : 1;
+  const size_t row_bytes = size_t{1} * f.width * f.num_components * word_bytes;
+  if (rest.size() / row_bytes < static_cast<size_t>(f.height))
+    throw Failure(path + ": damaged: the file ends before its last sample");
+  uint8_t* const samples = bytes.buffer->data + (bytes.size - rest.size());
+  if (word_bytes == 2) {
+    for (size_t i = 0; i < row_bytes * f.height; i += 2) std::swap(samples[i], samples[i + 1]);
+  }
+  for (int c = 0; c < f.num_components; ++c)
+    picture.views[c] = {samples + c * word_bytes, static_cast<ptrdiff_t>(row_bytes),
+                        f.num_components * word_bytes, word_bytes, 0};
+  picture.file.reset(bytes.buffer.release(), FreeBuffer());
+  return true;
+}
+
 /// The bits of grey PNG of 2 and 4 bits, which libavcodec scales to 8; else 0.
 int depth_of_png(const std::string& path, std::string_view bytes) {
   constexpr size_t kDepth = 24, kColour = 25;  // of IHDR, which comes first
@@ -472,6 +503,7 @@ std::unique_ptr<Picture> read_picture(const std::string& path, const std::string
   if (id == AV_CODEC_ID_EXR) check_exr(path, view);
   auto picture = std::make_unique<Picture>();
   if (id == AV_CODEC_ID_PAM && read_small_pam(path, view, depth, *picture)) return picture;
+  if (has_maxval && view_pnm(path, bytes, depth, *picture)) return picture;
   TiffTags tags;
   if (id == AV_CODEC_ID_TIFF) tags = read_tiff_tags(path, view);
   if (id == AV_CODEC_ID_TIFF || id == AV_CODEC_ID_DPX || id == AV_CODEC_ID_PNG)

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+struct AVBufferRef;
 struct AVFrame;
 
 namespace cj2k_tool {
@@ -35,8 +36,9 @@ struct Picture {
   int64_t clipped = 0;  // samples of EXR below 0, above 1, or not a number
   std::string note;     // what of the file is not in the picture; empty: nothing
 
-  std::shared_ptr<AVFrame> frame;  // samples that libavcodec has read
-  std::vector<uint8_t> samples;    // or those made from them
+  std::shared_ptr<AVFrame> frame;     // samples that libavcodec has read
+  std::vector<uint8_t> samples;       // or those made from them
+  std::shared_ptr<AVBufferRef> file;  // or the file, if it has them as they are coded
 };
 
 /// Reads one file. Thread-safe. Throws Failure.

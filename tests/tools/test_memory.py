@@ -1,0 +1,32 @@
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Peak memory of cj2k, so that it does not grow unseen. The bounds are a sixth above what was measured."""
+import os
+import subprocess
+
+import pytest
+
+
+def peak_megabytes(program, folder, *arguments):
+    process = subprocess.Popen([program, "--quiet", *map(str, arguments)], cwd=folder)
+    _, status, used = os.wait4(process.pid, 0)
+    assert status == 0
+    return used.ru_maxrss / 1000
+
+
+@pytest.mark.parametrize("name, size, options, bound", [
+    ("a.ppm", (4096, 2160), (), 170),
+    ("a.ppm", (4096, 2160), ("--tile", "1024x1024"), 90),
+    ("a.ppm", (4096, 2160), ("--lossless=0", "--target_bytes", 500000), 180),
+    ("a.pgm", (9000, 8000), ("--tile", "1024x1024"), 150),
+    ("a.pgm", (9000, 8000), ("--tile", "1024x1024", "--lossless=0", "--target_bytes", 500000), 150)])
+def test_peak(program, tmp_path, name, size, options, bound):
+    """Pictures of tiles need the coefficients of the tiles at work."""
+    width, height = size
+    ramp = bytes(range(256)) * (3 * width // 256 + 2)
+    step = 3 if name == "a.ppm" else 1
+    with open(tmp_path / name, "wb") as file:
+        file.write(b"P%d\n%d %d\n255\n" % (6 if step == 3 else 5, width, height))
+        for y in range(height):
+            file.write(ramp[y * y // 512 % 256:][:step * width])
+    assert peak_megabytes(program, tmp_path, "-i", name, "-o", "a.jhc", "--lossless", "--threads", 1, *options) < bound
