@@ -17,11 +17,17 @@ namespace cj2k {
 /// Prefetches the coefficients of a block to the second-level cache. The rows of a block are too far
 /// apart for the processor to predict.
 inline void prefetch_block(const CoefficientPlanes& planes, const CodeBlock& block) {
-  constexpr int kLine = kCacheLineBytes / sizeof(int32_t);
-  const auto plane = planes.block<int32_t>(block);
-  const int32_t* row = plane.data;
-  for (int y = 0; y < block.height; ++y, row += plane.stride_samples) {
-    for (int x = 0; x < block.width; x += kLine) __builtin_prefetch(row + x, 0, 2);
+  const auto prefetch = [&block](const auto& plane) {
+    constexpr int kLine = kCacheLineBytes / sizeof(*plane.data);
+    const auto* row = plane.data;
+    for (int y = 0; y < block.height; ++y, row += plane.stride_samples) {
+      for (int x = 0; x < block.width; x += kLine) __builtin_prefetch(row + x, 0, 2);
+    }
+  };
+  if (planes.is_narrow()) {
+    prefetch(planes.block<int16_t>(block));
+  } else {
+    prefetch(planes.block<int32_t>(block));
   }
 }
 
@@ -30,6 +36,11 @@ inline uint32_t quantize_block(const Plan& plan, const CoefficientPlanes& planes
                                const CodeBlock& block, uint32_t step_set, uint32_t* samples,
                                ptrdiff_t stride) {
   const Subband& band = subband_of(plan, block, step_set);
+  if (planes.is_narrow()) {
+    const auto plane = planes.block<int16_t>(block);
+    return simd::quantize_53(plane.data, plane.stride_samples, block.width, block.height, samples,
+                             stride);
+  }
   if (plan.reversible) {
     const auto plane = planes.block<int32_t>(block);
     return simd::quantize_53(plane.data, plane.stride_samples, block.width, block.height, samples,

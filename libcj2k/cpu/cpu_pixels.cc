@@ -20,13 +20,14 @@ constexpr size_t kLine = kCacheLineBytes / sizeof(int32_t);
 
 size_t whole_lines(size_t samples) { return (samples + kLine - 1) / kLine * kLine; }
 
-/// Samples from row to row. It is not a multiple of 4 KiB, which would map a column to one cache
-/// set.
-ptrdiff_t plane_stride(int32_t width) {
-  constexpr size_t kPage = 1024;
-  size_t stride = whole_lines(static_cast<size_t>(width));
-  if (stride % kPage == 0) stride += kLine;
-  return static_cast<ptrdiff_t>(stride);
+/// Samples from row to row, whole cache lines. It is not a multiple of 4 KiB, which would map a column to
+/// one cache set.
+ptrdiff_t plane_stride(int32_t width, size_t sample_bytes) {
+  constexpr size_t kPageBytes = 4096;
+  size_t bytes = (static_cast<size_t>(width) * sample_bytes + kCacheLineBytes - 1) /
+                 kCacheLineBytes * kCacheLineBytes;
+  if (bytes % kPageBytes == 0) bytes += kCacheLineBytes;
+  return static_cast<ptrdiff_t>(bytes / sample_bytes);
 }
 
 /// Samples of a group of tiles: enough blocks for full lanes (coders/ebcot/mq_lanes.h), and for all
@@ -41,6 +42,19 @@ constexpr size_t kManySamples = size_t{1} << 26;
 bool needs_whole_frame(const Plan& plan) {
   return plan.params.measure_mse != 0 || plan.params.curves == CJ2K_CURVES_ONLY ||
          plan.stop == CJ2K_STOP_PSB || plan.stop == CJ2K_STOP_BPI;
+}
+
+/// Whether coefficients are kept in 16 bits: of the 5/3, if they fit for any picture. The low-pass
+/// samples between two levels are smaller than the largest of a band. Without levels there are samples
+/// only, and what looks at the whole frame reads 32 bits.
+bool has_narrow_planes(const Plan& plan) {
+  constexpr int kMostBits = 15;
+  return plan.reversible && plan.params.levels > 0 && !needs_whole_frame(plan) &&
+         std::all_of(plan.subbands.begin(), plan.subbands.end(),
+                     [](const Subband& band) { return band.magnitude_bits <= kMostBits; });
+}
+size_t sample_bytes(const Plan& plan) {
+  return has_narrow_planes(plan) ? sizeof(int16_t) : sizeof(int32_t);
 }
 
 /// Whether all blocks are coded once, in one order.
@@ -104,13 +118,13 @@ std::vector<TileGroup> tile_groups(const Plan& plan, size_t workers) {
 }
 
 CpuPlanes::CpuPlanes(const Plan& plan, std::span<const TileGroup> groups)
-    : CoefficientPlanes(plan), plan_(plan) {
+    : CoefficientPlanes(plan, has_narrow_planes(plan)), plan_(plan) {
   for (uint32_t c = 0; c < plan.components.size(); ++c) {
     for (uint32_t i = 0; i < 2; ++i) {
       const Rect shape = largest_plane(plan, groups, c, i);
-      const ptrdiff_t stride = plane_stride(shape.width());
+      const ptrdiff_t stride = plane_stride(shape.width(), sample_bytes(plan));
       memory_.emplace_back(static_cast<size_t>(stride) * static_cast<size_t>(shape.height()) *
-                           sizeof(int32_t));
+                           sample_bytes(plan));
       set_plane(c, i, {memory_.back().as<int32_t>(), shape.width(), shape.height(), stride});
     }
   }
@@ -122,11 +136,11 @@ size_t CpuPlanes::bytes(const Plan& plan, std::span<const TileGroup> groups) {
   for (uint32_t c = 0; c < plan.components.size(); ++c) {
     for (uint32_t i = 0; i < 2; ++i) {
       const Rect shape = largest_plane(plan, groups, c, i);
-      samples +=
-          static_cast<size_t>(plane_stride(shape.width())) * static_cast<size_t>(shape.height());
+      samples += static_cast<size_t>(plane_stride(shape.width(), sample_bytes(plan))) *
+                 static_cast<size_t>(shape.height());
     }
   }
-  return samples * sizeof(int32_t);
+  return samples * sample_bytes(plan);
 }
 
 void CpuPlanes::hold(const TileGroup& group) {
@@ -205,17 +219,17 @@ void CpuPixels::read_row(const cj2k_frame& frame, const Job& job, int32_t y,
   }
 }
 
-template <typename Sample>
+template <typename Sample, typename Stored>
 void CpuPixels::first_level(const cj2k_frame& frame, const CpuPlanes& planes, const Job& job) {
   auto* memory = scratch_[worker_index()].as<int32_t>();
   int32_t* rows[kColourComponents];
-  std::optional<DwtBand<Sample>> bands[kColourComponents];
+  std::optional<DwtBand<Sample, Stored>> bands[kColourComponents];
   for (uint32_t i = 0; i < job.num_components; ++i) {
     const TileComponent& tc = plan_.tile_components[job.tile_component + i];
     rows[i] = memory + i * row_samples_;
     bands[i].emplace(
         DwtShape{tc.rect.width(), tc.rect.height(), tc.rect.x0 & 1, tc.rect.y0 & 1},
-        planes.tile_component<Sample>(tc, 1, tc.rect.width(), tc.rect.height()), job.begin, job.end,
+        planes.tile_component<Stored>(tc, 1, tc.rect.width(), tc.rect.height()), job.begin, job.end,
         reinterpret_cast<Sample*>(memory + kColourComponents * row_samples_ + i * band_samples_));
   }
   while (true) {
@@ -227,17 +241,17 @@ void CpuPixels::first_level(const cj2k_frame& frame, const CpuPlanes& planes, co
   }
 }
 
-template <typename Sample>
+template <typename Sample, typename Stored>
 void CpuPixels::next_level(const CpuPlanes& planes, uint32_t level, const Job& job) {
   const TileComponent& tc = plan_.tile_components[job.tile_component];
   const auto r = static_cast<uint32_t>(plan_.params.levels) - level + 1;
   const Rect& rect = plan_.resolutions[tc.first_resolution + r].rect;
   const auto in = [&](uint32_t l) {
-    return planes.tile_component<Sample>(tc, l, rect.width(), rect.height());
+    return planes.tile_component<Stored>(tc, l, rect.width(), rect.height());
   };
-  const Plane<Sample> source = in(level - 1);
-  DwtBand<Sample> band({rect.width(), rect.height(), rect.x0 & 1, rect.y0 & 1}, in(level),
-                       job.begin, job.end, scratch_[worker_index()].as<Sample>());
+  const Plane<Stored> source = in(level - 1);
+  DwtBand<Sample, Stored> band({rect.width(), rect.height(), rect.x0 & 1, rect.y0 & 1}, in(level),
+                               job.begin, job.end, scratch_[worker_index()].as<Sample>());
   for (int32_t y; (y = band.next_row()) >= 0;) band.push(source.row(y));
 }
 
@@ -259,10 +273,12 @@ void CpuPixels::read(const cj2k_frame& frame, const CpuPlanes& planes, size_t gr
     for (size_t i = begin; i < end; ++i) {
       if (!has_levels) {
         read_rows(frame, planes, jobs[i]);
+      } else if (planes.is_narrow()) {
+        first_level<int32_t, int16_t>(frame, planes, jobs[i]);
       } else if (plan_.reversible) {
-        first_level<int32_t>(frame, planes, jobs[i]);
+        first_level<int32_t, int32_t>(frame, planes, jobs[i]);
       } else {
-        first_level<float>(frame, planes, jobs[i]);
+        first_level<float, float>(frame, planes, jobs[i]);
       }
     }
   });
@@ -273,10 +289,12 @@ void CpuPixels::transform(const CpuPlanes& planes, size_t group) {
     const std::vector<Job>& jobs = groups_[group][level];
     parallel_for(jobs.size(), 1, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
-        if (plan_.reversible) {
-          next_level<int32_t>(planes, level, jobs[i]);
+        if (planes.is_narrow()) {
+          next_level<int32_t, int16_t>(planes, level, jobs[i]);
+        } else if (plan_.reversible) {
+          next_level<int32_t, int32_t>(planes, level, jobs[i]);
         } else {
-          next_level<float>(planes, level, jobs[i]);
+          next_level<float, float>(planes, level, jobs[i]);
         }
       }
     });

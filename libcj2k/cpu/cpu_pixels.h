@@ -70,9 +70,9 @@ class CpuPixels {
       std::vector<std::vector<Job>>;  ///< [level]; [0]: rows, used if there are no levels
 
   std::vector<Job> plan_level(const TileGroup& group, uint32_t level, size_t workers) const;
-  template <typename Sample>
+  template <typename Sample, typename Stored>
   void first_level(const cj2k_frame& frame, const CpuPlanes& planes, const Job& job);
-  template <typename Sample>
+  template <typename Sample, typename Stored>
   void next_level(const CpuPlanes& planes, uint32_t level, const Job& job);
   void read_rows(const cj2k_frame& frame, const CpuPlanes& planes, const Job& job);
   void read_row(const cj2k_frame& frame, const Job& job, int32_t y, int32_t* const* rows) const;

@@ -12,13 +12,17 @@
 
 namespace cj2k {
 
-/// The two planes of each component (coefficient_plane in plan.h): integers with 5/3, floats with
-/// 9/7. The memory belongs to the backend.
+/// The two planes of each component (coefficient_plane in plan.h): integers of 32 or 16 bits with
+/// 5/3, floats with 9/7. The memory belongs to the backend.
 class CoefficientPlanes {
  public:
   /// `plan` must outlive it.
-  explicit CoefficientPlanes(const Plan& plan) : plan_(&plan) {}
+  explicit CoefficientPlanes(const Plan& plan, bool is_narrow = false)
+      : plan_(&plan), is_narrow_(is_narrow) {}
 
+  /// Whether they are integers of 16 bits.
+  bool is_narrow() const { return is_narrow_; }
+  /// @param plane  its stride is in samples of their type
   void set_plane(uint32_t component, uint32_t i, const Plane<int32_t>& plane) {
     planes_[component][i] = plane;
   }
@@ -49,6 +53,7 @@ class CoefficientPlanes {
 
  private:
   const Plan* plan_;
+  bool is_narrow_;
   std::array<std::array<Plane<int32_t>, 2>, CJ2K_MAX_COMPONENTS> planes_;
   std::array<std::array<PlanePoint, 2>, CJ2K_MAX_COMPONENTS> origins_{};
 };

@@ -11,7 +11,7 @@
 //   9/7  float32, with a fixed order of operations and no contraction: d += alpha * (s0 + s1) is
 //        one rounded add, one rounded multiply, one rounded add. The scaling comes last:
 //        low *= 1/K, high *= K, with the K of Table F.4.
-//   5/3  int32, |x| < 2^30 / 4.
+//   5/3  int32, |x| < 2^30 / 4. Results that fit may be stored in 16 bits.
 //
 // `parity` of a direction is the coordinate of the first sample & 1; with 1, that sample is
 // high-pass. Deterministic: yes. Allocates: no. Any alignment and stride.
@@ -68,7 +68,8 @@ struct DwtShape {
 /// num_pairs(shape)). Bands of one rectangle may run in parallel. At its ends, a band also reads up
 /// to three rows of the neighbouring bands, or rows mirrored at the border. Lifting mirrored rows
 /// gives mirrored results, bit for bit.
-template <typename Sample>  // int32_t: 5/3, float: 9/7
+/// Sample is int32_t for 5/3, float for 9/7; Stored is Sample, or int16_t for 5/3.
+template <typename Sample, typename Stored = Sample>
 class DwtBand {
  public:
   static int32_t num_pairs(const DwtShape& shape) {
@@ -78,12 +79,13 @@ class DwtBand {
 
   /// @param target   the whole rectangle, Mallat order; only the band's rows are written
   /// @param scratch  [scratch_samples(width)], aligned to 64 bytes, for as long as the band lives
-  DwtBand(const DwtShape& shape, Plane<Sample> target, int32_t begin, int32_t end, Sample* scratch);
+  DwtBand(const DwtShape& shape, Plane<Stored> target, int32_t begin, int32_t end, Sample* scratch);
 
   /// @return y of the row to push next; -1: the band is complete
   int32_t next_row() const;
-  /// @param row  [width]; read during the call only, not written
-  void push(const Sample* row);
+  /// @param row  [width] of Sample or Stored; read during the call only, not written
+  template <typename Row>
+  void push(const Row* row);
 
  private:
   static constexpr int kLines = 8;
@@ -93,7 +95,7 @@ class DwtBand {
 
   DwtShape shape_;
   DwtLine layout_;
-  Plane<Sample> target_;
+  Plane<Stored> target_;
   int32_t begin_, end_;
   /// The next and the last row to push. Row 0 is at the last even coordinate that is not below the
   /// first row; mirrored rows beyond the borders count too.
@@ -107,6 +109,7 @@ namespace simd {
 
 /// Copies a row to a line.
 void dwt_split(const DwtLine& layout, const int32_t* row, int32_t* line);
+void dwt_split(const DwtLine& layout, const int16_t* row, int32_t* line);
 void dwt_split(const DwtLine& layout, const float* row, float* line);
 
 /// One vertical step, with the lines s0, d, s1 of the rows 2t, 2t + 1, 2t + 2. Steps go from top to
@@ -123,6 +126,7 @@ void dwt_step(ptrdiff_t samples, const float* s0, const float* d, const float* s
 /// The horizontal transform of a line. It overwrites the line.
 /// @param low, high  [num_low] and [num_high] results
 void dwt_row(const DwtLine& layout, int32_t* line, int32_t* low, int32_t* high);
+void dwt_row(const DwtLine& layout, int32_t* line, int16_t* low, int16_t* high);
 void dwt_row(const DwtLine& layout, float* line, float* low, float* high);
 
 }  // namespace simd

@@ -44,14 +44,14 @@ DwtLine::DwtLine(int32_t width, int parity_x)
       high(low + whole_vectors(num_low) + kDwtVector),
       samples(high + whole_vectors(num_high) + kDwtVector) {}
 
-template <typename Sample>
-size_t DwtBand<Sample>::scratch_samples(int32_t width) {
+template <typename Sample, typename Stored>
+size_t DwtBand<Sample, Stored>::scratch_samples(int32_t width) {
   return kLines * static_cast<size_t>(DwtLine(width, 1).samples);
 }
 
-template <typename Sample>
-DwtBand<Sample>::DwtBand(const DwtShape& shape, Plane<Sample> target, int32_t begin, int32_t end,
-                         Sample* scratch)
+template <typename Sample, typename Stored>
+DwtBand<Sample, Stored>::DwtBand(const DwtShape& shape, Plane<Stored> target, int32_t begin,
+                                 int32_t end, Sample* scratch)
     : shape_(shape),
       layout_(shape.width, shape.parity_x),
       target_(target),
@@ -72,14 +72,15 @@ DwtBand<Sample>::DwtBand(const DwtShape& shape, Plane<Sample> target, int32_t be
   if (shape.height == 1) last_ = next_;
 }
 
-template <typename Sample>
-int32_t DwtBand<Sample>::next_row() const {
+template <typename Sample, typename Stored>
+int32_t DwtBand<Sample, Stored>::next_row() const {
   if (next_ > last_) return -1;
   return shape_.height == 1 ? 0 : mirrored(next_ - shape_.parity_y, shape_.height);
 }
 
-template <typename Sample>
-void DwtBand<Sample>::push(const Sample* row) {
+template <typename Sample, typename Stored>
+template <typename Row>
+void DwtBand<Sample, Stored>::push(const Row* row) {
   const bool is_first = next_ == 2 * (begin_ - Steps<Sample>::kWarmUp);
   Sample* line = is_first ? s0_ : (next_ & 1) != 0 ? d_ : s1_;
   ++next_;
@@ -95,8 +96,8 @@ void DwtBand<Sample>::push(const Sample* row) {
   if (next_ > last_) hwy::FlushStream();  // dwt_row uses streaming stores
 }
 
-template <typename Sample>
-void DwtBand<Sample>::step() {
+template <typename Sample, typename Stored>
+void DwtBand<Sample, Stored>::step() {
   const int32_t pair = (next_ - 1) / 2 - 1 - Steps<Sample>::kDelay;
   simd::dwt_step(layout_.samples, s0_, d_, s1_, state_, low_, high_);
   std::swap(s0_, s1_);
@@ -107,13 +108,18 @@ void DwtBand<Sample>::step() {
   if (pair < shape_.height - num_low) finish(high_, num_low + pair);
 }
 
-template <typename Sample>
-void DwtBand<Sample>::finish(Sample* line, int32_t y) {
-  Sample* row = target_.row(y);
+template <typename Sample, typename Stored>
+void DwtBand<Sample, Stored>::finish(Sample* line, int32_t y) {
+  Stored* row = target_.row(y);
   simd::dwt_row(layout_, line, row, row + layout_.num_low);
 }
 
 template class DwtBand<int32_t>;
+template class DwtBand<int32_t, int16_t>;
 template class DwtBand<float>;
+template void DwtBand<int32_t>::push(const int32_t*);
+template void DwtBand<int32_t, int16_t>::push(const int32_t*);
+template void DwtBand<int32_t, int16_t>::push(const int16_t*);
+template void DwtBand<float>::push(const float*);
 
 }  // namespace cj2k

@@ -40,19 +40,29 @@ V lift53_low_v(V x, V a, V b, V two) {
   return hn::Add(x, hn::ShiftRight<2>(hn::Add(hn::Add(a, b), two)));
 }
 
-template <typename T>
-void split(const DwtLine& layout, const T* row, T* line) {
+template <class D, class V>
+auto widened(D d, V v) {
+  if constexpr (sizeof(hn::TFromV<V>) < sizeof(hn::TFromD<D>)) {
+    return hn::PromoteTo(d, v);
+  } else {
+    return v;
+  }
+}
+
+template <typename Row, typename T>
+void split(const DwtLine& layout, const Row* row, T* line) {
   const hn::ScalableTag<T> d;
+  const hn::Rebind<Row, decltype(d)> d_row;
   const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
   T* even = line + (layout.parity == 0 ? layout.low : layout.high);
   T* odd = line + (layout.parity == 0 ? layout.high : layout.low);
   const int32_t width = layout.num_low + layout.num_high;
   int32_t i = 0;
   for (; i + lanes <= width / 2; i += lanes) {
-    hn::VFromD<decltype(d)> v0, v1;
-    hn::LoadInterleaved2(d, row + 2 * i, v0, v1);
-    hn::StoreU(v0, d, even + i);
-    hn::StoreU(v1, d, odd + i);
+    hn::VFromD<decltype(d_row)> v0, v1;
+    hn::LoadInterleaved2(d_row, row + 2 * i, v0, v1);
+    hn::StoreU(widened(d, v0), d, even + i);
+    hn::StoreU(widened(d, v1), d, odd + i);
   }
   for (; i < width / 2; ++i) {
     even[i] = row[2 * i];
@@ -62,6 +72,9 @@ void split(const DwtLine& layout, const T* row, T* line) {
 }
 
 void split53(const DwtLine& layout, const int32_t* row, int32_t* line) { split(layout, row, line); }
+void split53_16(const DwtLine& layout, const int16_t* row, int32_t* line) {
+  split(layout, row, line);
+}
 void split97(const DwtLine& layout, const float* row, float* line) { split(layout, row, line); }
 
 // ---- Vertical ----
@@ -152,15 +165,21 @@ class Results {
   /// Stores a vector at index i; lanes at index n and beyond are dropped.
   template <class D, class V>
   void store(D d, V v, int32_t i) const {
-    const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
-    if (i + lanes > n_) {
-      HWY_ALIGN T tail[HWY_MAX_BYTES / sizeof(T)];
-      hn::Store(v, d, tail);
-      for (int32_t lane = 0; i + lane < n_; ++lane) out_[i + lane] = tail[lane];
-    } else if (is_aligned_) {
-      hn::Stream(v, d, out_ + i);
+    if constexpr (sizeof(T) < sizeof(hn::TFromD<D>)) {
+      const hn::Rebind<T, D> narrow;
+      store(narrow, hn::DemoteTo(narrow, v), i);
     } else {
-      hn::StoreU(v, d, out_ + i);
+      constexpr size_t kLeastStreamed = 16;  // less cannot be streamed
+      const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
+      if (i + lanes > n_) {
+        HWY_ALIGN T tail[HWY_MAX_BYTES / sizeof(T)];
+        hn::Store(v, d, tail);
+        for (int32_t lane = 0; i + lane < n_; ++lane) out_[i + lane] = tail[lane];
+      } else if (is_aligned_ && hn::Lanes(d) * sizeof(T) >= kLeastStreamed) {
+        hn::Stream(v, d, out_ + i);
+      } else {
+        hn::StoreU(v, d, out_ + i);
+      }
     }
   }
 
@@ -186,11 +205,11 @@ void lift97_half(float k, float* x, const float* a, const float* b, int32_t n, f
 
 /// Handles a row of one sample, which has no neighbours to lift with (F.4.8). @return whether it is
 /// one
-template <typename T>
-bool is_single(const Halves<T>& h, T* low, T* high) {
+template <typename T, typename Out>
+bool is_single(const Halves<T>& h, Out* low, Out* high) {
   if (h.num_low + h.num_high != 1) return false;
-  if (h.num_low == 1) low[0] = h.low[0];
-  if (h.num_high == 1) high[0] = h.high[0] * 2;
+  if (h.num_low == 1) low[0] = static_cast<Out>(h.low[0]);
+  if (h.num_high == 1) high[0] = static_cast<Out>(h.high[0] * 2);
   return true;
 }
 
@@ -210,13 +229,14 @@ void row97(const DwtLine& layout, float* line, float* low, float* high) {
               &low_results);
 }
 
-void row53(const DwtLine& layout, int32_t* line, int32_t* low, int32_t* high) {
+template <typename Out>
+void row53_to(const DwtLine& layout, int32_t* line, Out* low, Out* high) {
   const Halves<int32_t> h(layout, line);
   if (is_single(h, low, high)) return;
   const hn::ScalableTag<int32_t> d;
   const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
   const auto two = hn::Set(d, 2);
-  const Results<int32_t> high_results(high, h.num_high), low_results(low, h.num_low);
+  const Results<Out> high_results(high, h.num_high), low_results(low, h.num_low);
   extend(h.low, h.num_low);
   for (int32_t i = 0; i < h.num_high; i += lanes) {
     const auto v = lift53_high_v(hn::LoadU(d, h.high + i), hn::LoadU(d, h.low_before() + i),
@@ -232,6 +252,13 @@ void row53(const DwtLine& layout, int32_t* line, int32_t* low, int32_t* high) {
   }
 }
 
+void row53(const DwtLine& layout, int32_t* line, int32_t* low, int32_t* high) {
+  row53_to(layout, line, low, high);
+}
+void row53_16(const DwtLine& layout, int32_t* line, int16_t* low, int16_t* high) {
+  row53_to(layout, line, low, high);
+}
+
 int64_t target() { return HWY_TARGET; }
 
 }  // namespace
@@ -243,16 +270,22 @@ HWY_AFTER_NAMESPACE();
 namespace cj2k::simd {
 namespace {
 HWY_EXPORT(split53);
+HWY_EXPORT(split53_16);
 HWY_EXPORT(split97);
 HWY_EXPORT(step53);
 HWY_EXPORT(step97);
 HWY_EXPORT(row53);
+HWY_EXPORT(row53_16);
 HWY_EXPORT(row97);
 HWY_EXPORT(target);
 }  // namespace
 
 void dwt_split(const DwtLine& layout, const int32_t* row, int32_t* line) {
   HWY_DYNAMIC_DISPATCH(split53)(layout, row, line);
+}
+
+void dwt_split(const DwtLine& layout, const int16_t* row, int32_t* line) {
+  HWY_DYNAMIC_DISPATCH(split53_16)(layout, row, line);
 }
 
 void dwt_split(const DwtLine& layout, const float* row, float* line) {
@@ -271,6 +304,10 @@ void dwt_step(ptrdiff_t samples, const float* s0, const float* d, const float* s
 
 void dwt_row(const DwtLine& layout, int32_t* line, int32_t* low, int32_t* high) {
   HWY_DYNAMIC_DISPATCH(row53)(layout, line, low, high);
+}
+
+void dwt_row(const DwtLine& layout, int32_t* line, int16_t* low, int16_t* high) {
+  HWY_DYNAMIC_DISPATCH(row53_16)(layout, line, low, high);
 }
 
 void dwt_row(const DwtLine& layout, float* line, float* low, float* high) {

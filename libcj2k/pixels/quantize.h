@@ -17,7 +17,7 @@ inline constexpr uint32_t kSignBit = 0x80000000u;
 /// Strides are in samples. They return the bitwise OR of all magnitudes.
 ///   9/7  magnitude = min(floor(|c| * inverse_step), max_magnitude), max_magnitude < 2^31: one
 ///        rounded float multiply, a clamp, then truncation. Inputs are finite, so NaN cannot occur.
-///   5/3  magnitude = |c|. The plan makes M_b large enough for it (T.800 E.1.2).
+///   5/3  magnitude = |c|, of 32 or 16 bits. The plan makes M_b large enough for it (T.800 E.1.2).
 /// left_distortion: the sum of LeftPlanes::term (core/distortion.h) over a block of at most 4096
 /// quantised samples; `planes` is 1 .. 31.
 /// Allocates: no. Thread-safe: yes.
@@ -27,6 +27,8 @@ uint32_t quantize_97(const float* src, ptrdiff_t src_stride, int width, int heig
                      ptrdiff_t out_stride);
 uint32_t quantize_53(const int32_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,
                      ptrdiff_t out_stride);
+uint32_t quantize_53(const int16_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,
+                     ptrdiff_t out_stride);
 uint64_t left_distortion(const uint32_t* samples, ptrdiff_t stride, int width, int height,
                          int planes, bool reversible);
 }  // namespace ref
@@ -35,6 +37,8 @@ uint32_t quantize_97(const float* src, ptrdiff_t src_stride, int width, int heig
                      float inverse_step, uint32_t max_magnitude, uint32_t* out,
                      ptrdiff_t out_stride);
 uint32_t quantize_53(const int32_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,
+                     ptrdiff_t out_stride);
+uint32_t quantize_53(const int16_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,
                      ptrdiff_t out_stride);
 uint64_t left_distortion(const uint32_t* samples, ptrdiff_t stride, int width, int height,
                          int planes, bool reversible);

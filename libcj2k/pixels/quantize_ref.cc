@@ -5,6 +5,23 @@
 #include "pixels/quantize.h"
 
 namespace cj2k::ref {
+namespace {
+
+template <typename Sample>
+uint32_t quantize_53_of(const Sample* src, ptrdiff_t src_stride, int width, int height,
+                        uint32_t* out, ptrdiff_t out_stride) {
+  uint32_t all = 0;
+  for (int y = 0; y < height; ++y, src += src_stride, out += out_stride) {
+    for (int x = 0; x < width; ++x) {
+      const uint32_t magnitude = static_cast<uint32_t>(src[x] < 0 ? -src[x] : src[x]);
+      out[x] = sign_magnitude(src[x] < 0, magnitude);
+      all |= magnitude;
+    }
+  }
+  return all;
+}
+
+}  // namespace
 
 uint32_t quantize_97(const float* src, ptrdiff_t src_stride, int width, int height,
                      float inverse_step, uint32_t max_magnitude, uint32_t* out,
@@ -23,15 +40,12 @@ uint32_t quantize_97(const float* src, ptrdiff_t src_stride, int width, int heig
 
 uint32_t quantize_53(const int32_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,
                      ptrdiff_t out_stride) {
-  uint32_t all = 0;
-  for (int y = 0; y < height; ++y, src += src_stride, out += out_stride) {
-    for (int x = 0; x < width; ++x) {
-      const uint32_t magnitude = static_cast<uint32_t>(src[x] < 0 ? -src[x] : src[x]);
-      out[x] = sign_magnitude(src[x] < 0, magnitude);
-      all |= magnitude;
-    }
-  }
-  return all;
+  return quantize_53_of(src, src_stride, width, height, out, out_stride);
+}
+
+uint32_t quantize_53(const int16_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,
+                     ptrdiff_t out_stride) {
+  return quantize_53_of(src, src_stride, width, height, out, out_stride);
 }
 
 uint64_t left_distortion(const uint32_t* samples, ptrdiff_t stride, int width, int height,

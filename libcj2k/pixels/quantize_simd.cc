@@ -66,8 +66,18 @@ uint32_t quantize97(const float* src, ptrdiff_t src_stride, int width, int heigh
   return all | or_of_lanes(du, all_v);
 }
 
-uint32_t quantize53(const int32_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,
-                    ptrdiff_t out_stride) {
+template <class D>
+hn::VFromD<D> load_widened(D d, const int32_t* from) {
+  return hn::LoadU(d, from);
+}
+template <class D>
+hn::VFromD<D> load_widened(D d, const int16_t* from) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<int16_t, D>(), from));
+}
+
+template <typename Sample>
+uint32_t quantize53_of(const Sample* src, ptrdiff_t src_stride, int width, int height,
+                       uint32_t* out, ptrdiff_t out_stride) {
   const hn::ScalableTag<int32_t> di;
   const hn::RebindToUnsigned<decltype(di)> du;
   const int lanes = static_cast<int>(hn::Lanes(di));
@@ -76,7 +86,7 @@ uint32_t quantize53(const int32_t* src, ptrdiff_t src_stride, int width, int hei
   for (int y = 0; y < height; ++y, src += src_stride, out += out_stride) {
     int x = 0;
     for (; x + lanes <= width; x += lanes) {
-      const auto c = hn::LoadU(di, src + x);
+      const auto c = load_widened(di, src + x);
       const auto magnitude = hn::BitCast(du, hn::Abs(c));
       hn::StoreU(hn::Or(magnitude, hn::And(hn::BitCast(du, c), hn::Set(du, kSignBit))), du,
                  out + x);
@@ -89,6 +99,15 @@ uint32_t quantize53(const int32_t* src, ptrdiff_t src_stride, int width, int hei
     }
   }
   return all | or_of_lanes(du, all_v);
+}
+
+uint32_t quantize53(const int32_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,
+                    ptrdiff_t out_stride) {
+  return quantize53_of(src, src_stride, width, height, out, out_stride);
+}
+uint32_t quantize53_16(const int16_t* src, ptrdiff_t src_stride, int width, int height,
+                       uint32_t* out, ptrdiff_t out_stride) {
+  return quantize53_of(src, src_stride, width, height, out, out_stride);
 }
 
 uint64_t left_error(const uint32_t* samples, ptrdiff_t stride, int width, int height, int planes,
@@ -136,6 +155,7 @@ namespace cj2k::simd {
 namespace {
 HWY_EXPORT(quantize97);
 HWY_EXPORT(quantize53);
+HWY_EXPORT(quantize53_16);
 HWY_EXPORT(left_error);
 HWY_EXPORT(target);
 }  // namespace
@@ -150,6 +170,11 @@ uint32_t quantize_97(const float* src, ptrdiff_t src_stride, int width, int heig
 uint32_t quantize_53(const int32_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,
                      ptrdiff_t out_stride) {
   return HWY_DYNAMIC_DISPATCH(quantize53)(src, src_stride, width, height, out, out_stride);
+}
+
+uint32_t quantize_53(const int16_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,
+                     ptrdiff_t out_stride) {
+  return HWY_DYNAMIC_DISPATCH(quantize53_16)(src, src_stride, width, height, out, out_stride);
 }
 
 uint64_t left_distortion(const uint32_t* samples, ptrdiff_t stride, int width, int height,

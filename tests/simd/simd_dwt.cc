@@ -91,6 +91,40 @@ TEST_CASE("dwt 5/3: bands of every target equal the reference") {
   compare_sizes<int32_t>((1 << 27) - 1);
 }
 
+TEST_CASE("dwt 5/3: rows of 16 bits, read and stored, hold the values of the reference") {
+  for (const int32_t width : odd_lengths()) {
+    for (const int32_t height : {1, 2, 19}) {
+      constexpr int32_t kLimit = (1 << 13) - 1;  // a level makes at most four times as much
+      const auto count = static_cast<size_t>(width * height);
+      Guarded<int32_t> scratch(DwtBand<int32_t>::scratch_samples(width), 0);
+      for (const Pattern pattern : kPatterns) {
+        for (const int parity : {0, 3}) {
+          const DwtShape shape{width, height, parity & 1, parity >> 1};
+          const int32_t pairs = DwtBand<int32_t>::num_pairs(shape);
+          Guarded<int32_t> source(count, 1), expected(count, 1);
+          fill(source.data(), width, height, width, pattern, -kLimit, kLimit, width);
+          run_band<int32_t>(shape, source.data(), width, {expected.data(), width, height, width}, 0,
+                            pairs, scratch.data());
+          const std::vector<int16_t> narrow(source.data(), source.data() + count);
+          for_each_target(simd::dwt_target, [&](const char*) {
+            Guarded<int16_t> actual(count, width % 32), again(count, 1);
+            const auto run = [&](const auto* rows, Guarded<int16_t>& to) {
+              DwtBand<int32_t, int16_t> band(shape, {to.data(), width, height, width}, 0, pairs,
+                                             scratch.data());
+              for (int32_t y; (y = band.next_row()) >= 0;) band.push(rows + y * width);
+              REQUIRE(to.guards_intact());
+              REQUIRE(std::equal(to.data(), to.data() + count, expected.data()));
+            };
+            INFO(width, "x", height, " parity ", parity, " pattern ", static_cast<int>(pattern));
+            run(source.data(), actual);
+            run(narrow.data(), again);
+          });
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("dwt 9/7: bands of every target equal the reference") {
   compare_sizes<float>((1 << 19) - 1);
 }

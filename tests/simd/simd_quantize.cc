@@ -113,6 +113,16 @@ TEST_CASE("quantize: every target equals the reference") {
             [&](const int32_t* src, ptrdiff_t stride, uint32_t* out, ptrdiff_t out_stride) {
               return simd::quantize_53(src, stride, width, height, out, out_stride);
             });
+        std::vector<int16_t> narrow(values.size());
+        fill(narrow.data(), width, height, width + 5, pattern, -0x7FFF, 0x7FFF, width);
+        compare(
+            narrow, width, height,
+            [&](const int16_t* src, ptrdiff_t stride, uint32_t* out, ptrdiff_t out_stride) {
+              return ref::quantize_53(src, stride, width, height, out, out_stride);
+            },
+            [&](const int16_t* src, ptrdiff_t stride, uint32_t* out, ptrdiff_t out_stride) {
+              return simd::quantize_53(src, stride, width, height, out, out_stride);
+            });
       }
     }
   }
@@ -176,9 +186,12 @@ TEST_CASE("bench quantize" * doctest::skip()) {
       });
     });
   };
-  run("ref", ref::quantize_97, ref::quantize_53);
-  for_each_target(simd::quantize_target,
-                  [&](const char* name) { run(name, simd::quantize_97, simd::quantize_53); });
+  run("ref", ref::quantize_97,
+      [](const int32_t* src, auto... rest) { return ref::quantize_53(src, rest...); });
+  for_each_target(simd::quantize_target, [&](const char* name) {
+    run(name, simd::quantize_97,
+        [](const int32_t* src, auto... rest) { return simd::quantize_53(src, rest...); });
+  });
   CHECK(sink != 0);
 }
 
