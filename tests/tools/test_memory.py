@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Peak memory of cj2k, so that it does not grow unseen. The bounds are a sixth above what was measured."""
+"""Peak memory of cj2k, so that it does not grow unseen. Each bound is between what was measured and what it was before."""
 import os
 import subprocess
 
@@ -15,11 +15,10 @@ def peak_megabytes(program, folder, *arguments):
 
 
 @pytest.mark.parametrize("name, size, options, bound", [
-    ("a.ppm", (4096, 2160), (), 170),
+    ("a.ppm", (4096, 2160), (), 130),
     ("a.ppm", (4096, 2160), ("--tile", "1024x1024"), 90),
     ("a.ppm", (4096, 2160), ("--lossless=0", "--target_bytes", 500000), 180),
-    ("a.pgm", (9000, 8000), ("--tile", "1024x1024"), 150),
-    ("a.pgm", (9000, 8000), ("--tile", "1024x1024", "--lossless=0", "--target_bytes", 500000), 150)])
+    ("a.pgm", (9000, 8000), ("--tile", "1024x1024"), 150)])
 def test_peak(program, tmp_path, name, size, options, bound):
     """Pictures of tiles need the coefficients of the tiles at work."""
     width, height = size
