@@ -44,7 +44,7 @@ share_budget() {
 }
 
 # lay_out: finds out where everything lies in the output, which is `part` until it is done. Its muxer sees stubs instead of packets,
-# so this takes no time; mxf.py says how.
+# so this takes little time; mxf.py says how.
 lay_out() {
   local index first frames rest total
   if [[ -e $folder/layout ]]; then

@@ -7,10 +7,10 @@
     mxf.py layout STUBS.mxf SIZES GLUE LAYOUT   what lies around the packets where they have SIZES
     mxf.py place LAYOUT GLUE FIRST SEGMENT.mxf SHA256 OUTPUT.mxf
 
-A muxer that gets stubs does all that it does for whole packets, in no time. Only lengths and offsets are others then: those of
-the packets, of fill behind them, in partition packs, index tables and the random index pack. `layout` puts the right ones, and writes the bytes before,
-between and behind the packets to GLUE, and to LAYOUT a line for each packet: bytes of glue before it, their CRC-32, bytes of the
-packet. The last line is the glue at the end. SIZES has the size of a packet as the second word of each line.
+A muxer that gets stubs does all that it does for whole packets, in little time. Only lengths and offsets are others then: those of
+the packets, of fill behind them, in partition packs, index tables and the random index pack. `layout` puts in the right ones. It
+writes the bytes before, between and behind the packets to GLUE, and to LAYOUT a line for each packet: bytes of glue before it, their
+CRC-32, bytes of the packet. The last line is the glue at the end. SIZES has the size of a packet as the second word of each line.
 
 `place` writes the packets of SEGMENT, of which the first is number FIRST, with the glue before them (and, behind the last one,
 at the end) to their places in OUTPUT, and reads them back. It fails if SEGMENT does not have the hash SHA256.

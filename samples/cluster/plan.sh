@@ -12,7 +12,8 @@ refuse_options() {
         -c | -c:* | -codec* | -vcodec | -acodec | -an | -vn | -filter_complex | -lavfi | -start_number | -framerate | -timecode | \
         -copyts | -progress | -y | -n | -fflags | -metadata*)
         die "$option is set by encode.sh and cannot be an encoder option" ;;
-      -stats_file | -vstats | -vstats_file | -pass | -pass:* | -passlogfile*) die "$option writes one file for all frames: segments would overwrite it" ;;
+      -stats_file | -vstats | -vstats_file) die "$option writes one file for all frames: segments would overwrite it" ;;
+      -pass | -pass:* | -passlogfile*) die "$option is for one machine: --film-rate does both passes" ;;
     esac
   done
   [[ " $* " != *" -stop pst "* && ! " $* " =~ stop=pst ]] ||
