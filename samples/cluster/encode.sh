@@ -10,21 +10,24 @@
 #     --segment-seconds S   cut into segments of S seconds (default: 60)
 #     --local N             N tasks at a time on this machine, without Slurm
 #     --rate FPS            frame rate of a sequence of images (default 24)
+#     --film-rate RATE      one budget for the film, such as 100M: RATE is its mean, -maxrate the cap of each frame (docs/film.md)
 #     --max-tasks N         at most N Slurm tasks at a time
 #     --gpus N              each Slurm task gets N GPUs (--gres=gpu:N) and encodes on them (-device cuda:0,...)
 #     --sbatch OPTION       one more option for sbatch, such as --partition=film or --cpus-per-task=16; may be repeated
 #     --requeue-limit N     how often Slurm may start a task again after a node has failed (default 3)
 #     --verify              encode INPUT once more, in one piece on this machine, and compare the packets
 #     --keep                keep the segments
-#     --plan, --join        only the first, only the last step: what lies between is for another engine, see indexed-job.yaml
+#     --plan, --join        what comes before a step of the segments, after the last step: their tasks are for another engine, see
+#                           indexed-job.yaml
 #
-# INPUT, OUTPUT and this folder must have the same path on all machines, and ffmpeg must be the same program. INPUT needs a
-# constant frame rate. ENCODER OPTIONS are those of j2k_cuda, and -vf with filters that look at one frame at a time.
+# INPUT, OUTPUT and this folder must have the same path on all machines, and ffmpeg must be the same program. They need python3.
+# INPUT needs a constant frame rate. ENCODER OPTIONS are those of j2k_cuda, and -vf with filters that look at one frame at a time.
 #
-# The segments are encoded by segment.sh into OUTPUT.mxf.segments, as a Slurm array job, then joined without coding again. Audio
-# (as PCM) and timecode come from INPUT. A frame is coded without regard to its neighbours, so the packets are those of one
-# encode; OUTPUT.mxf.hashes lists their sizes and hashes. If something fails, the last lines say what: the same command goes on
-# from there, with segments that are done, and right, left as they are.
+# The segments are encoded by segment.sh into OUTPUT.mxf.segments, as a Slurm array job. When all sizes are known, a second array
+# job writes them to their places in the output and reads them back; with --film-rate, one before both analyses them. Audio (as PCM)
+# and timecode come from INPUT. A frame is coded without regard to its neighbours, so the packets are those of one encode;
+# OUTPUT.mxf.hashes lists their sizes and hashes. If something fails, the last lines say what: the same command goes on from there,
+# with segments that are done, and right, left as they are.
 #
 # Environment: CJ2K_FFMPEG         the ffmpeg to use, ffprobe beside it; default: build/ffmpeg-7.1/ffmpeg
 #              CJ2K_POLL_SECONDS   seconds between two looks at the tasks; default: 1, with Slurm 5
@@ -41,7 +44,7 @@ source "$root/samples/cluster/plan.sh"
 source "$root/samples/cluster/join.sh"
 readonly kSegment=$root/samples/cluster/segment.sh
 
-wanted_segments='' wanted_seconds='' wanted_rate='' local_tasks='' max_tasks='' gpus='' limit=3
+wanted_segments='' wanted_seconds='' wanted_rate='' film_rate='' local_tasks='' max_tasks='' gpus='' limit=3
 steps=all verify='' keep='' sbatch_options=()
 number() { [[ $2 =~ ^[1-9][0-9]{0,5}$ ]] || die "$1 $2 is not a whole number from 1 to 999999"; }
 while [[ ${1:-} == -* ]]; do
@@ -49,6 +52,7 @@ while [[ ${1:-} == -* ]]; do
     -h | --help) usage ;;
     --segments) number "$1" "${2:-}"; wanted_segments=$2; shift 2 ;;
     --segment-seconds) wanted_seconds=${2:?--segment-seconds S}; shift 2 ;;
+    --film-rate) film_rate=$(bits_of "${2:-}") || die "--film-rate ${2:-} is no rate such as 100M"; shift 2 ;;
     --local) number "$1" "${2:-}"; local_tasks=$2; shift 2 ;;
     --rate) wanted_rate=${2:?--rate FPS}; shift 2 ;;
     --max-tasks) number "$1" "${2:-}"; max_tasks=$2; shift 2 ;;
@@ -71,11 +75,13 @@ shift 2
 [[ $output == *.mxf ]] || die "$output is not named .mxf"
 [[ -z $local_tasks || -z $gpus$max_tasks ]] || die "--gpus and --max-tasks are for Slurm, not for --local"
 refuse_options "$@"
+refuse_film_options "$@"
 options=("$@")
 [[ ! -e $output ]] || die "there is $output already"
 if [[ $steps == all && -z $local_tasks ]] && ! command -v sbatch >/dev/null; then
   die "there is no sbatch here: install Slurm (Debian: slurm-client), or use --local N"
 fi
+command -v python3 >/dev/null || die "there is no python3 here"
 find_ffmpeg
 export CJ2K_FFMPEG=$ffmpeg
 is_sequence "$film" || [[ -f $film ]] || die "there is no $film"
@@ -91,7 +97,7 @@ flock -n 9 || die "another encode.sh, or one of its tasks, works in $folder"
 # request: the part of the job that the command line decides.
 request() {
   printf '%s=%s\n' input "$job_input" kind "$job_kind" program "$(identity_of_program)" \
-    cut "${wanted_segments:+$wanted_segments segments}${wanted_seconds:+$wanted_seconds s}" wanted_rate "$wanted_rate"
+    cut "${wanted_segments:+$wanted_segments segments}${wanted_seconds:+$wanted_seconds s}" wanted_rate "$wanted_rate" film_rate "$film_rate"
 }
 
 # plan: makes the job, or takes up the one that is there.
@@ -130,8 +136,8 @@ take_up() {
   local now
   cmp -s "$folder/options.new" "$folder/options" ||
     die "$folder has segments with other encoder options: remove it, or name another OUTPUT"
-  head -n 5 "$folder/job" | cmp -s - "$folder/request.new" ||
-    die "$folder belongs to another job ($(head -n 5 "$folder/job" | diff - "$folder/request.new" | sed -n 's/^< //p' |
+  head -n "$(wc -l <"$folder/request.new")" "$folder/job" | cmp -s - "$folder/request.new" ||
+    die "$folder belongs to another job ($(head -n "$(wc -l <"$folder/request.new")" "$folder/job" | diff - "$folder/request.new" | sed -n 's/^< //p' |
       paste -s -d ' ')): \
 remove it, or name another OUTPUT"
   rm "$folder/options.new" "$folder/request.new"
@@ -151,14 +157,19 @@ check_input() {
   [[ $now == "$job_identity" ]] || die "$film has changed since $folder was planned: remove that folder"
 }
 
-# find_missing: puts the segments that are not done into `missing`. Those that claim to be done are checked by their hashes.
+# find_missing: puts the segments whose step is not done into `missing`. Those that an earlier run has encoded are read and
+# checked by their hashes; others are read when they are placed.
 find_missing() {
   local index first frames rest
   missing=()
   while read -r index first frames rest; do
-    if check_segment "$index" "$first" "$frames"; then continue; fi
-    [[ ! -e $(name_of "$index").sums ]] || echo "segment $index is damaged, or of another job: it is encoded again"
-    rm -f "$(name_of "$index")".{sums,progress}
+    if [[ $step == encode && $steps == all ]]; then
+      if check_segment "$index" "$first" "$frames"; then continue; fi
+      [[ ! -e $(name_of "$index").sums ]] || echo "segment $index is damaged, or of another job: it is encoded again"
+    elif check_proof "$step" "$index" "$first" "$frames"; then
+      continue
+    fi
+    rm -f "$(proof_of "$step" "$index")" "$(name_of "$index").progress"
     missing+=("$index")
   done <"$folder/plan"
 }
@@ -167,14 +178,14 @@ find_missing() {
 show_progress() {
   local index first frames rest done_segments=0 done_frames=0 line
   while read -r index first frames rest; do
-    if [[ -e $(name_of "$index").sums ]]; then
+    if [[ -e $(proof_of "$step" "$index") ]]; then
       done_segments=$((done_segments + 1)) done_frames=$((done_frames + frames))
-    elif [[ -s $(name_of "$index").progress ]]; then
+    elif [[ $step != place && -s $(name_of "$index").progress ]]; then
       line=$(tail -n 30 "$(name_of "$index").progress" 2>/dev/null | sed -n 's/^frame=//p' | tail -n 1) || line=
       done_frames=$((done_frames + ${line:-0}))
     fi
   done <"$folder/plan"
-  line="segments $done_segments of $job_segments, frames $done_frames of $job_frames${1:+, $1}"
+  line="$step: segments $done_segments of $job_segments, frames $done_frames of $job_frames${1:+, $1}"
   [[ $line != "${shown:-}" ]] || return 0
   shown=$line
   printf '[%4d s] %s\n' "$SECONDS" "$line"
@@ -193,7 +204,7 @@ end_local() {
 run_local() {
   local tasks
   printf '%s\n' "${missing[@]}" |
-    xargs -P "$local_tasks" -I{} bash -c "exec \"\$1\" \"\$2\" {} >>\"\$2/\$(printf %06d {}).log\" 2>&1" - "$kSegment" "$folder" &
+    xargs -P "${local_tasks:-1}" -I{} bash -c "exec \"\$1\" --step $step \"\$2\" {} >>\"\$2/\$(printf %06d {}).log\" 2>&1" - "$kSegment" "$folder" &
   tasks=$!
   trap 'end_local "$tasks"' INT TERM
   while kill -0 "$tasks" 2>/dev/null; do
@@ -214,20 +225,20 @@ ranges() {
 # submit: the missing segments as an array job, whose number is put into `number` and the file `slurm`. If the job of an
 # earlier run is still there, its number is taken.
 submit() {
-  local device=() words
+  local device=() resources=() words
   if [[ -s $folder/slurm ]]; then
     number=$(cat "$folder/slurm")
     if job_is_there && [[ -n $there ]]; then echo "Slurm job $number is still there: waiting for it"; return; fi
   fi
-  if [[ -n $gpus ]]; then
-    sbatch_options+=("--gres=gpu:$gpus")
+  if [[ -n $gpus && $step == encode ]]; then
+    resources=("--gres=gpu:$gpus")
     device=(-device "cuda:$(seq -s , 0 $((gpus - 1)))")
   fi
-  printf -v words '%q ' "$kSegment" --requeue-limit "$limit" "$folder"
-  [[ -z $gpus ]] || printf -v words '%s%q %q' "$words" "${device[@]}"
+  printf -v words '%q ' "$kSegment" --step "$step" --requeue-limit "$limit" "$folder"
+  [[ ${#device[@]} == 0 ]] || printf -v words '%s%q %q' "$words" "${device[@]}"
   number=$(sbatch --parsable --requeue --job-name="cj2k-${output##*/}" \
     --array="$(ranges "${missing[@]}")${max_tasks:+%$max_tasks}" \
-    --chdir="$folder" --open-mode=append --output="$folder/%6a.log" "${sbatch_options[@]}" --wrap="exec $words") ||
+    --chdir="$folder" --open-mode=append --output="$folder/%6a.log" "${resources[@]}" "${sbatch_options[@]}" --wrap="exec $words") ||
     die "sbatch failed, see above"
   number=${number%%;*}
   echo "$number" >"$folder/slurm"
@@ -246,11 +257,11 @@ job_is_there() {
   fi
 }
 
-# all_done: whether each segment has its proof.
+# all_done: whether each segment has the proof of the step.
 all_done() {
   local index first frames rest
   while read -r index first frames rest; do
-    [[ -e $(name_of "$index").sums ]] || return 1
+    [[ -e $(proof_of "$step" "$index") ]] || return 1
   done <"$folder/plan"
 }
 
@@ -282,6 +293,10 @@ run_slurm() {
 # report_missing: what is missing, and why.
 report_missing() {
   local index said room
+  case $step in
+    place) find_damage ;;
+    encode) rm -f "$folder/budget" ;; # it is made again, since a log that has come of it may be damaged
+  esac
   for index in "${missing[@]:0:10}"; do
     said=$(grep -v '^$' "$(name_of "$index").log" 2>/dev/null | tail -n 1) || true
     room=$(df -h --output=avail "$folder" | tail -n 1 | tr -d ' ')
@@ -292,27 +307,42 @@ report_missing() {
 goes on from here"
 }
 
+# run_step STEP: ends when all segments have done it, or with what is missing.
+run_step() {
+  local index kept
+  step=$1
+  find_missing
+  kept=$((job_segments - ${#missing[@]}))
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+  if [[ $steps == plan ]]; then
+    printf 'folder      %s\nnext        %s segments %s\n' "$folder" "$step" "$(ranges "${missing[@]}")"
+    exit
+  fi
+  if [[ $steps == all || $step == place ]]; then
+    [[ $kept == 0 ]] || echo "$kept segments are done and right"
+    if [[ -n $local_tasks || $steps == join ]]; then run_local; else run_slurm; fi
+    for index in "${!missing[@]}"; do
+      read_segment "${missing[index]}"
+      if check_proof "$step" "${missing[index]}" "$first" "$frames"; then unset "missing[index]"; fi
+    done
+    missing=("${missing[@]}")
+  fi
+  show_progress ''
+  [[ ${#missing[@]} == 0 ]] || report_missing
+}
+
 plan
 read_job
 printf 'input       %s\nframes      %s at %s fps, in %s segments\n' "$job_input" "$job_frames" "${job_rate%/1}" "$job_segments"
-if [[ $steps == plan ]]; then
-  echo "folder      $folder"
-  exit
+if [[ -n $job_film_rate && ! -e $folder/budget ]]; then
+  run_step analyse
+  share_budget
 fi
-find_missing
-kept=$((job_segments - ${#missing[@]}))
-if [[ ${#missing[@]} -gt 0 && $steps == all ]]; then
-  [[ $kept == 0 ]] || echo "$kept segments are done and right"
-  if [[ -n $local_tasks ]]; then run_local; else run_slurm; fi
-  for index in "${!missing[@]}"; do
-    read_segment "${missing[index]}"
-    if check_sums "${missing[index]}" "$first" "$frames"; then unset "missing[index]"; fi
-  done
-  missing=("${missing[@]}")
-fi
-show_progress ''
-[[ ${#missing[@]} == 0 ]] || report_missing
+[[ -e $folder/layout ]] || run_step encode
+lay_out
+run_step place
 check_input
-join
+[[ $steps != plan ]] || { echo "next        --join"; exit; }
+check_output
 if [[ -n $verify ]]; then verify_once; fi
 finish

@@ -3,13 +3,21 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # `root`, `ffmpeg` and `folder` are the scripts'; they use what is read here
 # What encode.sh and segment.sh share: the job folder. Each sets `folder` and reads ../common.sh first.
 #
-#     job             NAME=VALUE lines: input, its kind and identity, program, frames, rate, segments, time of the first frame
-#     options         options of the encoder, each ended by a NUL
-#     plan            a line for each segment: index, first frame, frames, seek, start, end, identity of its images ('-': none)
-#     000000.mxf      a segment, and in 000000.sums the proof that it is done:
-#                         job ID / segment INDEX FIRST FRAMES / file SHA256 BYTES / packet SIZE MURMUR3, for each frame
-#     000000.log      what its tasks said
-#     000000.progress what ffmpeg told last
+#     job              NAME=VALUE lines: input, its kind and identity, program, frames, rate, segments, time of the first frame
+#     options          options of the encoder, each ended by a NUL
+#     plan             a line for each segment: index, first frame, frames, seek, start, end, identity of its images ('-': none)
+#     000000.log       what its tasks said
+#     000000.progress  what ffmpeg told last
+#
+# A segment goes through up to three steps, each with a proof that it is done. Its first lines are job ID / segment INDEX FIRST
+# FRAMES. The step in which all segments are follows from the files that encode.sh makes between them.
+#
+#     analyse  000000-1.log, its log of pass 1; 000000.analysis: file SHA256 BYTES of that log. Only with --film-rate
+#     encode   000000.mxf, the segment, and 000000.stubs, for the layout (mxf.py); 000000.sums: file SHA256 BYTES and stubs SHA256
+#              BYTES of these, and packet SIZE MURMUR3 for each frame. With --film-rate once there is `budget`, and for each segment
+#              000000-0.log and 000000.rate (film.py)
+#     place    its bytes in OUTPUT.LAYOUT.part, once there are `glue` and `layout` (mxf.py); LAYOUT is the hash of the latter.
+#              000000.placed: layout LAYOUT
 
 # name_of INDEX: a segment's file without its ending.
 name_of() { printf '%s/%06d' "$folder" "$1"; }
@@ -60,19 +68,41 @@ read_segment() {
   die "the plan in $folder has no segment $1, but 0 to $((job_segments - 1))"
 }
 
-# check_sums INDEX FIRST FRAMES: whether 000000.sums is complete and of this job.
-check_sums() {
-  awk -v job="job $id" -v segment="segment $*" -v frames="$3" '
-    NR == 1 { good = $0 == job } NR == 2 { good = good && $0 == segment } NR == 3 { good = good && $1 == "file" && NF == 3 }
-    NR > 3 { good = good && $1 == "packet" && NF == 3 } END { exit !(good && NR == frames + 3) }' "$(name_of "$1").sums" 2>/dev/null
+# first_packet INDEX: the number of its first frame in the film.
+first_packet() { awk -v index_of="$1" '$1 < index_of { sum += $3 } END { print sum + 0 }' "$folder/plan"; }
+
+declare -rA kProof=([analyse]=analysis [encode]=sums [place]=placed)
+
+# proof_of STEP INDEX: the file that says that the step is done.
+proof_of() { printf '%s.%s' "$(name_of "$2")" "${kProof[$1]}"; }
+
+# file_line NAME FILE: as it stands in a proof.
+file_line() { printf '%s %s %s\n' "$1" "$(hash_of_file "$2")" "$(stat -c %s "$2")"; }
+
+# id_of_layout: a hash of where everything lies in the output.
+id_of_layout() { hash_of_file "$folder/layout" | cut -c 1-16; }
+
+# check_proof STEP INDEX FIRST FRAMES: whether the proof is complete and of this job. Logs are small enough to be read.
+check_proof() {
+  local step=$1
+  shift
+  awk -v job="job $id" -v segment="segment $*" -v step="$step" -v frames="$3" '
+    NR == 1 { good = $0 == job } NR == 2 { good = good && $0 == segment }
+    NR == 3 { good = good && $1 == (step == "place" ? "layout" : "file") } NR == 4 { good = good && $1 == "stubs" && NF == 3 }
+    NR > 4 { good = good && $1 == "packet" && NF == 3 } END { exit !(good && NR == (step == "encode" ? frames + 4 : 3)) }' \
+    "$(proof_of "$step" "$1")" 2>/dev/null || return 1
+  case $step in
+    analyse) [[ $(sed -n 3p "$(proof_of analyse "$1")") == "$(file_line file "$(name_of "$1")-1.log" 2>/dev/null)" ]] ;;
+    place) [[ $(sed -n 3p "$(proof_of place "$1")") == "layout $(id_of_layout)" ]] ;;
+  esac
 }
 
-# check_segment INDEX FIRST FRAMES: whether the segment is done: its proof is of this job and fits its file.
+# check_segment INDEX FIRST FRAMES: whether the segment is encoded: its proof is of this job and fits its files.
 check_segment() {
   local name
   name=$(name_of "$1")
-  [[ -s $name.mxf ]] && check_sums "$@" || return 1
-  [[ $(sed -n 3p "$name.sums") == "file $(hash_of_file "$name.mxf") $(stat -c %s "$name.mxf")" ]]
+  [[ -s $name.mxf && -s $name.stubs ]] && check_proof encode "$@" || return 1
+  [[ $(sed -n 3,4p "$name.sums") == "$(file_line file "$name.mxf")"$'\n'"$(file_line stubs "$name.stubs")" ]]
 }
 
 # hash_packets INPUT...: "packet SIZE MURMUR3" for each packet of the video. MurmurHash3 (128 bits) finds every accident, and
@@ -106,4 +136,5 @@ set_coding() {
   split_options
   chain=${1:+$1,}settb=${job_rate#*/}/${job_rate%/*},setpts=N${filters:+,$filters}
   how=(-map 0:v:0 -vf "$chain" -r "$job_rate" -fps_mode cfr -c:v j2k_cuda "${coding[@]}")
+  [[ -z $job_film_rate ]] || how+=(-b:v "$job_film_rate")
 }

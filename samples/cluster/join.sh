@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2034,SC2154 # encode.sh and job.sh set what is used here
-# How encode.sh joins segments and proves the result.
+# How encode.sh makes one file of the segments and proves the result, and what it does between their steps.
 
 # audio_codecs, timecode_of: of the input.
 audio_codecs() { "$ffprobe" -v error -select_streams a -show_entries stream=codec_name -of csv=p=0 "$job_input"; }
@@ -33,37 +33,72 @@ set_sound() {
   echo "audio       $track tracks"
 }
 
-# join: all segments into `part`. What lies in the file then must be what the tasks have hashed.
-join() {
-  local index first frames rest
-  part=$output.part
+# share_budget: gives each frame of the film its bytes, from what the segments' analyses have found.
+share_budget() {
+  local index rest names=()
+  while read -r index rest; do names+=("$(name_of "$index")"); done <"$folder/plan"
+  "$root/samples/cluster/film.py" "$job_film_rate" "$job_rate" "$least" "${names[@]}" >"$folder/budget.new" || die "there is no budget, see above"
+  cat "$folder/budget.new"
+  sync "$folder"/*-0.log "$folder"/*.rate "$folder/budget.new"
+  mv "$folder/budget.new" "$folder/budget"
+}
+
+# lay_out: finds out where everything lies in the output, which is `part` until it is done. Its muxer sees stubs instead of packets,
+# so this takes little time; mxf.py says how.
+lay_out() {
+  local index first frames rest total
+  if [[ -e $folder/layout ]]; then
+    part=$output.$(id_of_layout).part
+    if [[ -e $part ]]; then return; fi
+    rm -f "$folder/layout"
+  fi
+  rm -f "$output".????????????????.part "$folder"/*.placed
   while read -r index first frames rest; do
-    sed 1,3d "$(name_of "$index").sums"
-    printf "file '%06d.mxf'\n" "$index" >&3
+    [[ $(sed -n 4p "$(name_of "$index").sums") == "$(file_line stubs "$(name_of "$index").stubs")" ]] || find_damage
+    sed 1,4d "$(name_of "$index").sums"
+    printf "file '%06d.stubs'\n" "$index" >&3
   done <"$folder/plan" >"$folder/expected" 3>"$folder/list"
   [[ $(wc -l <"$folder/expected") == "$job_frames" ]] || die "the segments have $(wc -l <"$folder/expected") frames, not $job_frames"
   set_sound
-  echo "joining $job_segments segments"
-  run_ffmpeg -v warning -f concat -safe 0 -i "$folder/list" "${sound[@]}" -map 0:v:0 -c:v copy "${tracks[@]}" -f mxf "$part" || {
-    rm -f "$part"
+  echo "laying out $job_segments segments"
+  if ! run_ffmpeg -v warning -f concat -safe 0 -i "$folder/list" "${sound[@]}" -map 0:v:0 -c:v copy "${tracks[@]}" -f mxf "$folder/stubs" ||
+    ! total=$("$root/samples/cluster/mxf.py" layout "$folder/stubs" "$folder/expected" "$folder/glue" "$folder/layout.new"); then
     find_damage
     die "the segments cannot be joined, see above"
-  }
-  echo "reading what was written"
-  hash_packets -i "$part" >"$folder/written" || true
-  if ! cmp -s "$folder/expected" "$folder/written"; then
-    mv "$part" "$output.failed"
-    find_damage
-    die "$(different expected written) packets in the joined file are not those of the segments; it is $output.failed"
   fi
+  rm "$folder/stubs"
+  part=$output.$(hash_of_file "$folder/layout.new" | cut -c 1-16).part
+  truncate -s "$total" "$part"
+  sync "$folder/glue" "$folder/layout.new" "$folder/expected" "$part"
+  mv "$folder/layout.new" "$folder/layout"
 }
 
 different() { diff "$folder/$1" "$folder/$2" | grep -c '^[<>]' || true; }
 
 # find_damage: ends with the names of the segments whose files are not what they were.
 find_damage() {
-  find_missing
-  [[ ${#missing[@]} == 0 ]] || { rm -f "$output.failed"; die "segments $(ranges "${missing[@]}") have changed since they were done; the same command makes them again"; }
+  local step=encode steps=all missing
+  find_missing >/dev/null
+  [[ ${#missing[@]} != 0 ]] || return 0
+  rm -f "$folder/layout" "${part:-}"
+  die "segments $(ranges "${missing[@]}") have changed since they were done; the same command makes them again"
+}
+
+# check_output: the tasks have read back all bytes. Whoever opens the file finds the first frame of each segment, and the last of
+# all, in its place.
+check_output() {
+  local index rest number numbers=() intervals=''
+  while read -r index rest; do numbers+=("$(first_packet "$index")"); done <"$folder/plan"
+  for number in "${numbers[@]}" $((job_frames - 1)); do
+    intervals+=${intervals:+,}$(awk -v n="$number" -v rate="$job_rate" 'BEGIN { split(rate, r, "/"); printf "%.6f%%+#1", (n + .25) * r[2] / r[1] }')
+    sed -n "$((number + 1))p" "$folder/expected"
+  done >"$folder/sought"
+  "$ffprobe" -v error -select_streams v:0 -show_data_hash murmur3 -show_entries packet=size,data_hash -read_intervals "$intervals" -of csv=p=0 \
+    "$part" | sed 's/^\([0-9]*\),murmur3:/packet \1 /i' >"$folder/found" || true
+  cmp -s "$folder/sought" "$folder/found" || {
+    mv "$part" "$output.failed"
+    die "$(different sought found) packets of the joined file are not where they should be; it is $output.failed"
+  }
 }
 
 # verify_once: the whole input through the same options, in one piece.
@@ -74,10 +109,15 @@ verify_once() {
   set_job_input "$first"
   set_coding ''
   [[ $job_kind != images ]] || limits=(-frames:v "$job_frames")
+  if [[ -n $job_film_rate ]]; then
+    run_ffmpeg -v warning "${input[@]}" "${how[@]}" "${limits[@]}" -pass 1 -passlogfile "$whole" -f null - ||
+      die "the input cannot be analysed in one piece, see above"
+    how+=(-pass 2 -passlogfile "$whole")
+  fi
   run_ffmpeg -v warning -stats "${input[@]}" "${how[@]}" "${limits[@]}" -fflags +bitexact -f mxf "$whole" ||
     die "the input cannot be encoded in one piece, see above"
   hash_packets -i "$whole" >"$folder/whole"
-  rm "$whole"
+  rm "$whole"*
   if ! cmp -s "$folder/expected" "$folder/whole"; then
     mv "$part" "$output.failed"
     die "$(different expected whole) packets differ between one encode and the joined file, which is $output.failed"
@@ -87,7 +127,7 @@ verify_once() {
 
 # finish: the joined file gets its name.
 finish() {
-  awk '{ print $2, $3 }' "$folder/written" >"$output.hashes"
+  awk '{ print $2, $3 }' "$folder/expected" >"$output.hashes"
   sync "$part"
   mv -T "$part" "$output"
   sync "$(dirname "$output")"

@@ -12,12 +12,36 @@ refuse_options() {
         -c | -c:* | -codec* | -vcodec | -acodec | -an | -vn | -filter_complex | -lavfi | -start_number | -framerate | -timecode | \
         -copyts | -progress | -y | -n | -fflags | -metadata*)
         die "$option is set by encode.sh and cannot be an encoder option" ;;
-      -stats_file | -vstats | -vstats_file | -pass) die "$option writes one file for all frames: segments would overwrite it" ;;
+      -stats_file | -vstats | -vstats_file) die "$option writes one file for all frames: segments would overwrite it" ;;
+      -pass | -pass:* | -passlogfile*) die "$option is for one machine: --film-rate does both passes" ;;
     esac
   done
   [[ " $* " != *" -stop pst "* && ! " $* " =~ stop=pst ]] ||
     die "stop=pst looks back at the frames before, which are in another segment: use -stop exact"
   refuse_filters "$@"
+}
+
+# bits_of RATE: a number of bits per second, such as 2500k, as a whole number.
+bits_of() {
+  [[ $1 =~ ^([0-9]+(\.[0-9]+)?)([kKMG]?)$ ]] || return
+  awk -v n="${BASH_REMATCH[1]}" -v unit="${BASH_REMATCH[3]}" 'BEGIN {
+    n = int(n * (unit ? 1000 ^ index("KMG", toupper(unit)) : 1) + .5); printf "%.0f", n; exit n < 1 }'
+}
+
+# refuse_film_options OPTION...: with --film-rate, those that say a rate, too. Puts -minrate into `least`.
+refuse_film_options() {
+  local option before=''
+  least=0
+  [[ -n $film_rate ]] || return 0
+  for option in "$@"; do
+    case $option in
+      -b | -b:*) die "$option is set by --film-rate" ;;
+    esac
+    case $before in
+      -minrate | -minrate:*) least=$(bits_of "$option") || die "$before $option is no rate such as 100M" ;;
+    esac
+    before=$option
+  done
 }
 
 # refuse_filters OPTION...: filters that look at more than one frame, or change their number.

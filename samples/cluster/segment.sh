@@ -2,14 +2,15 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Encodes one segment of a job that samples/cluster/encode.sh has planned:
+# Does the next step of one segment of a job that samples/cluster/encode.sh has planned:
 #
-#     samples/cluster/segment.sh [--requeue-limit N] FOLDER [INDEX] [OPTION...]
+#     samples/cluster/segment.sh [--step STEP] [--requeue-limit N] FOLDER [INDEX] [OPTION...]
 #
-# INDEX is SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX where it is not given. OPTION is for the encoder and must not change its
-# bytes: -device cuda:0, -threads 8. A segment that is done and right is left alone, so the script may run as often as it likes,
-# even twice at a time. Exit status 0: FOLDER has INDEX.mxf with the right frames, and INDEX.sums with its hashes; else 1, and
-# the last line says why. Slurm starts it anew at most N times (default 3) where a node fails.
+# STEP is analyse (with encode.sh --film-rate), encode, or place, which writes the segment into the output; without it, what FOLDER
+# says comes next. job.sh has the steps. INDEX is SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX where it is not given. OPTION is for the encoder and must not change
+# its bytes: -device cuda:0, -threads 8. A step that is done and right is left alone, so the script may run as often as it likes,
+# even twice at a time. Exit status 0: FOLDER has the proof of the step; else 1, and the last line says why. Slurm starts it anew
+# at most N times (default 3) where a node fails.
 #
 # Environment: CJ2K_FFMPEG   the ffmpeg to use, ffprobe beside it; it must be the one that made the plan
 set -euo pipefail
@@ -20,15 +21,16 @@ source "$root/samples/common.sh"
 # shellcheck source-path=SCRIPTDIR
 source "$root/samples/cluster/job.sh"
 
-limit=3
+limit=3 step=
 while [[ ${1:-} == -* ]]; do
   case $1 in
     -h | --help) usage ;;
+    --step) step=${2:?--step STEP}; shift 2 ;;
     --requeue-limit) limit=${2:?--requeue-limit N}; shift 2 ;;
     *) usage 2 >&2 ;;
   esac
 done
-[[ $# -ge 1 && $limit =~ ^[0-9]+$ ]] || usage 2 >&2
+[[ $# -ge 1 && $limit =~ ^[0-9]+$ && $step =~ ^(analyse|encode|place)?$ ]] || usage 2 >&2
 folder=$1
 shift
 index=${SLURM_ARRAY_TASK_ID:-${JOB_COMPLETION_INDEX:-}}
@@ -68,11 +70,12 @@ check_source() {
   fi
 }
 
-# encode SEEK: writes the segment into `part`, its packets into `packets`, and what ffmpeg says into `said`. SEEK is a time at
-# which a key frame is shown, or 0 to read from the beginning.
+# encode SEEK: codes the frames of the segment, and puts into `said` what ffmpeg says, into `found` the number of frames. Writes
+# the segment into `part` and its packets into `packets`, or its log of pass 1 into `part`. SEEK is a time at which a key frame is
+# shown, or 0 to read from the beginning.
 encode() {
-  local range='' limits=()
-  packets=
+  local range='' limits=() output=(-f mxf "$part") bits cap
+  packets='' found=0
   set_job_input "$first"
   if [[ $job_kind == images ]]; then
     limits=(-frames:v "$frames")
@@ -82,8 +85,20 @@ encode() {
     if [[ $1 != 0 ]]; then input=(-seek_timestamp 1 -noaccurate_seek -ss "$1" "${input[@]}"); fi
   fi
   set_coding "$range"
+  if [[ $step == analyse ]]; then
+    output=(-pass 1 -passlogfile "$part" -f null -)
+  elif [[ -n $job_film_rate ]]; then
+    read -r bits cap <"$name.rate"
+    how+=(-b:v "$bits" -maxrate "$cap" -pass 2 -passlogfile "$name")
+  fi
   said=$(run_ffmpeg -v warning -progress "$name.progress" "${input[@]}" "${how[@]}" "${more[@]}" "${limits[@]}" -fflags +bitexact \
-    -f mxf "$part" 2>&1 >/dev/null) && packets=$(hash_packets -i "$part")
+    "${output[@]}" 2>&1 >/dev/null) || return
+  if [[ $step == analyse ]]; then
+    [[ ! -e $part-0.log ]] || found=$((($(base64 -d <"$part-0.log" | wc -c) - 56) / 576)) # libcj2k/film/film_log.h
+  else
+    packets=$(hash_packets -i "$part")
+    found=$(printf '%s\n' "$packets" | grep -c '^packet ') || true # a here-string needs a file, which a read-only /tmp refuses
+  fi
 }
 
 # failed STATUS: ends with what ffmpeg has said of the cause. If it was killed (by a lack of memory, say), the exit status says
@@ -99,39 +114,65 @@ failed() {
 # encoded_none: whether not one frame has come out.
 encoded_none() { ! grep -q '^frame=[1-9]' "$name.progress" 2>/dev/null; }
 
-# count: without a here-string, whose file a read-only /tmp refuses.
-count() { printf '%s\n' "$packets" | grep -c '^packet ' || true; }
+# place_segment: writes the segment to its place in the output.
+place_segment() {
+  local layout hash
+  layout=$(id_of_layout)
+  check_proof encode "$index" "$first" "$frames" || die "$name.sums has changed since it was written"
+  hash=$(awk 'NR == 3 { print $2 }' "$name.sums")
+  said=$("$root/samples/cluster/mxf.py" place "$folder/layout" "$folder/glue" "$(first_packet "$index")" "$name.mxf" "$hash" \
+    "${folder%.segments}.$layout.part" 2>&1) || die "${said##*$'\n'}"
+  proof="layout $layout"
+}
 
 # shellcheck disable=SC2154 # read_job sets job_NAME
 [[ $(identity_of_program) == "$job_program" ]] || die "$ffmpeg is another program than the one that made the plan"
-check_source
-if check_segment "$index" "$first" "$frames"; then
+# encode.sh names the step: with NFS, a node may see for a while that a file is not there.
+if [[ -z $step ]]; then
+  step=encode
+  if [[ -e $folder/layout ]]; then step=place; elif [[ -n $job_film_rate && ! -e $folder/budget ]]; then step=analyse; fi
+fi
+if if [[ $step == encode ]]; then check_segment "$index" "$first" "$frames"; else check_proof "$step" "$index" "$first" "$frames"; fi; then
   say "done already"
   exit 0
 fi
-
-# What an earlier task has left goes. A task that still runs elsewhere then fails, or writes the same bytes.
-rm -f "$name.sums" "$name.mxf" "$name".*.part*
-part=$name.$(uname -n).$$.part
-trap 'rm -f "$part" "$part".*' EXIT
 began=$EPOCHREALTIME
-rm -f "$name.progress"
-packets=
-if [[ $seek != 0 ]]; then
-  encode "$seek" || { status=$?; encoded_none || failed "$status"; }
-  [[ $(count) == "$frames" ]] ||
-    say "$(count) of $frames frames after a seek to $seek s; reading $job_input from its beginning"
+part=$name.$(uname -n).$$.part
+trap 'rm -f "$part"*' EXIT
+if [[ $step == place ]]; then
+  place_segment
+else
+  check_source
+  # What an earlier task has left goes. A task that still runs elsewhere then fails, or writes the same bytes.
+  rm -f "$(proof_of "$step" "$index")" "$name".*.part*
+  rm -f "$name.progress"
+  found=0
+  if [[ $seek != 0 ]]; then
+    encode "$seek" || { status=$?; encoded_none || failed "$status"; }
+    [[ $found == "$frames" ]] || say "$found of $frames frames after a seek to $seek s; reading $job_input from its beginning"
+  fi
+  if [[ $found != "$frames" ]]; then encode 0 || failed $?; fi
+  [[ -z $said ]] || say "$said"
+  [[ $found == "$frames" ]] || die "$found frames, not $frames: $job_input cannot be decoded as its packets say"
+  check_source
+  if [[ $step == analyse ]]; then
+    proof=$(file_line file "$part-0.log")
+    sync "$part-0.log" || die "what was written cannot be synchronized"
+    mv -T "$part-0.log" "$name-1.log"
+  else
+    said=$("$root/samples/cluster/mxf.py" stubs "$part" "$part.stubs" 2>&1) || { rm -f "$part"*; die "${said##*$'\n'}"; }
+    proof=$(file_line file "$part" && file_line stubs "$part.stubs" && printf '%s\n' "$packets")
+    sync "$part" "$part.stubs" || die "what was written cannot be synchronized"
+    mv -T "$part" "$name.mxf"
+    mv -T "$part.stubs" "$name.stubs"
+  fi
 fi
-if [[ $(count) != "$frames" ]]; then encode 0 || failed $?; fi
-[[ -z $said ]] || say "$said"
-[[ $(count) == "$frames" ]] || die "$(count) frames, not $frames: $job_input cannot be decoded as its packets say"
-check_source
-
-proof=$(printf 'job %s\nsegment %s %s %s\nfile %s %s\n%s' "$id" "$index" "$first" "$frames" "$(hash_of_file "$part")" \
-  "$(stat -c %s "$part")" "$packets")
-printf '%s\n' "$proof" >"$part.sums" || { rm -f "$part"*; die "$part.sums cannot be written: is the disk full?"; }
-sync "$part" "$part.sums" || die "what was written cannot be synchronized"
-mv -T "$part" "$name.mxf"
-mv -T "$part.sums" "$name.sums"
+printf 'job %s\nsegment %s %s %s\n%s\n' "$id" "$index" "$first" "$frames" "$proof" >"$part.proof" || {
+  rm -f "$part"*
+  die "$part.proof cannot be written: is the disk full?"
+}
+sync "$part.proof" || die "what was written cannot be synchronized"
+mv -T "$part.proof" "$(proof_of "$step" "$index")"
 sync "$folder"
-say "frames $first to $((first + frames - 1)) in $(seconds_since "$began") s on $(uname -n)"
+case $step in analyse) did=analysed ;; encode) did=encoded ;; place) did=placed ;; esac
+say "$did $frames frames from $first in $(seconds_since "$began") s on $(uname -n)"

@@ -49,8 +49,9 @@ def test_command(ff, job, tmp_path, manifest):
     assert count == manifest["spec"]["completions"] and [e["name"] for e in container["env"]] == ["CJ2K_FFMPEG"]
     ff.film(tmp_path / "in.mov", 24, "-c:v", "prores_ks", "-pix_fmt", "yuv422p10le")
     task = job("in.mov", *planned[0][3].split())
-    task.run("--plan", "--segments", count)
-    for index in reversed(range(count)):
-        task.segment(index)
+    for step in re.search("for step in (.*);", FILE.read_text(encoding="utf-8"))[1].split():
+        assert f"next        {step} segments 0-{count - 1}" in task.run("--plan", "--segments", count)
+        for index in reversed(range(count)):
+            task.segment(index)
     task.run("--join", "--segments", count)
     task.check()

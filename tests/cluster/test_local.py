@@ -30,14 +30,30 @@ def streams(ff, path):
     return stream
 
 
+def with_serial_join(ff, folder):
+    """An ffmpeg that joins the segments themselves, too, one after the other, into `folder`/serial.mxf. Both joins write no dates
+    and numbers that differ from file to file."""
+    return ff.wrapped(folder / "bin", f'''if [[ "$*" == *concat* ]]; then
+  out=${{@: -1}}
+  sed s/stubs/mxf/ "${{out%stubs}}list" >"${{out%stubs}}serial_list"
+  set -- "${{@:1:$#-1}}" -fflags +bitexact
+  "$real" "${{@/%\\/list//serial_list}}" {folder}/serial.mxf && exec "$real" "$@" "$out"
+fi
+exec "$real" "$@"''')
+
+
 @pytest.mark.parametrize("name", FILMS)
 def test_equals_one_encode(ff, job, tmp_path, name):
-    """Also from sources whose frames lean on others, with state that spans frames inside the encoder (GOPs, threads)."""
+    """Also from sources whose frames lean on others, with state that spans frames inside the encoder (GOPs, threads). The file is
+    the one of a join by one ffmpeg, byte by byte."""
     source, options = FILMS[name]
     ff.film(tmp_path / name, 41, *source, rate="30000/1001")
     task = job(name, *options)
+    task.ff = with_serial_join(ff, tmp_path)
     log = task.run("--local", 2, "--segments", 7)
     assert "frames      41 at 30000/1001 fps, in 7 segments" in log
+    assert task.output.read_bytes() == (tmp_path / "serial.mxf").read_bytes()
+    task.ff = ff
     task.check()
     assert streams(ff, task.output) == streams(ff, tmp_path / "alone.mxf")
 
@@ -68,7 +84,10 @@ def test_sound_and_timecode(ff, job, tmp_path):
        "sine=f=300:r=48000:d=1.3", "-map", 0, "-map", 1, "-map", 2, "-c:v", "ffv1", "-frames:v", 50, "-c:a:0", "pcm_s16le", "-c:a:1",
        "pcm_s24le", "-timecode", "10:00:00:00", tmp_path / "in.mov")
     task = job("in.mov", *RATE)
+    task.ff = with_serial_join(ff, tmp_path)
     task.run("--local", 2, "--segments", 4)
+    assert task.output.read_bytes() == (tmp_path / "serial.mxf").read_bytes()
+    task.ff = ff
     task.check()
     found = ff.probe(task.output, "-show_streams", "-show_format")
     assert [s["codec_name"] for s in found["streams"]] == ["jpeg2000", "pcm_s16le", "pcm_s24le"]
@@ -165,38 +184,101 @@ def test_nothing_wrong_is_joined(ff, job, tmp_path, what):
     else:
         (task.segments / "000001.sums").unlink()
     log = task.run("--join", "--segments", 3, ok=False)
-    assert "1 of 3 segments are missing: 1;" in log and "segment 1: " in log
+    assert "segments 1 have changed since they were done" in log or what == "no proof" and "1 of 3 segments are missing: 1;" in log
+    assert not list(tmp_path.glob("*.part"))
     task.segment(1)
     task.run("--join", "--segments", 3)
     task.check()
 
 
-def test_damage_between_task_and_join(ff, job, tmp_path):
-    """Segments of this run are not read before the join, which finds it out all the same."""
+def test_damage_between_encode_and_place(ff, job, tmp_path):
+    """Segments of this run are not read before they are placed, which finds it out all the same."""
     ff.film(tmp_path / "in.mkv", 12, *MPEG2)
-    bad = ff.wrapped(tmp_path / "bin", '''if [[ "$*" == *concat* ]]; then
-  part=${@: -1}
-  printf X | dd of="${part%.part}.segments/000001.mxf" bs=1 seek=30000 conv=notrunc status=none
+    bad = ff.wrapped(tmp_path / "bin", '''if [[ "$*" == *concat* && ! -e healed ]]; then
+  touch healed
+  out=${@: -1}
+  printf X | dd of="${out%stubs}000001.mxf" bs=1 seek=30000 conv=notrunc status=none
 fi
 exec "$real" "$@"''')
     task = job("in.mkv", *RATE)
     task.ff = bad
     log = task.run("--local", 2, "--segments", 3, ok=False)
     assert "segments 1 have changed since they were done" in log
-    assert not (tmp_path / "out.mxf.part").exists()
+    assert not list(tmp_path.glob("*.part"))
+    task.run("--local", 2, "--segments", 3)
+    task.ff = ff
+    task.check()
 
 
-def test_a_bad_copy_is_found(ff, job, tmp_path):
-    """What lies in the joined file is read again."""
+def test_placing_goes_on(ff, job, tmp_path):
+    """What is placed stays; without the output all is placed again."""
     ff.film(tmp_path / "in.mkv", 12, *MPEG2)
-    bad = ff.wrapped(tmp_path / "bin", '''"$real" "$@" || exit
-if [[ "$*" == *concat* ]]; then
-  for last; do [[ $last != *.part ]] || printf X | dd of="$last" bs=1 seek=30000 conv=notrunc status=none; done
-fi''')
     task = job("in.mkv", *RATE)
-    task.ff = bad
-    log = task.run("--local", 2, "--segments", 3, ok=False)
-    assert "packets in the joined file are not those of the segments" in log
+    task.run("--plan", "--segments", 3)
+    for index in range(3):
+        task.segment(index)
+    assert "next        place segments 0-2" in task.run("--plan", "--segments", 3)
+    task.segment(1)
+    assert "next        place segments 0,2" in task.run("--plan", "--segments", 3)
+    assert "done already" in task.segment(1)
+    (part,) = tmp_path.glob("*.part")
+    part.unlink()
+    task.segment(0, ok=False)
+    assert "next        place segments 0-2" in task.run("--plan", "--segments", 3)
+    glue = task.segments / "glue"
+    damage(glue)
+    assert "glue is damaged" in "".join(task.segment(index, ok=None) for index in range(3))
+    for path in (glue, task.segments / "layout", *tmp_path.glob("*.part")):
+        path.unlink()
+    task.run("--join", "--segments", 3)
+    task.check()
+
+
+def three_shots(ff, path, frames=36):
+    """A test picture, black and noise."""
+    ff("-f", "lavfi", "-i", f"testsrc2=s=160x90:r=24:d={frames / 72}", "-f", "lavfi", "-i", f"color=s=160x90:r=24:d={frames / 72}",
+       "-f", "lavfi", "-i", f"testsrc2=s=160x90:r=24:d={frames / 72},noise=alls=60:allf=t", "-lavfi", "[0][1][2]concat=n=3", "-c:v", "ffv1",
+       path)
+
+
+@pytest.mark.parametrize("options", [(), ("-maxrate", "2M", "-minrate", "0.4M", "-coder", "ht")], ids=["default", "bounds"])
+def test_film(ff, job, tmp_path, options):
+    """One budget for all frames: the packets are those of both passes on one machine."""
+    three_shots(ff, tmp_path / "in.mkv")
+    task = job("in.mkv", *options)
+    log = task.run("--local", 2, "--segments", 5, "--film-rate", "1.5M", "--verify")
+    total = 1500000 * 36 // (8 * 24)
+    assert f"budget      {total} of {total} bytes, each frame at most {min(2 * 1500000, 2000000 if options else 1e9) // 192:.0f}" in log
+    assert "one encode on this machine gives the same 36 packets" in log
+    task.options += ["-b:v", "1.5M"]
+    for number, output in ((1, ("-f", "null", "-")), (2, (tmp_path / "alone.mxf",))):
+        ff("-i", tmp_path / "in.mkv", "-c:v", "j2k_cuda", *task.options, "-pass", number, "-passlogfile", tmp_path / "film", *output)
+    packets = ff.packets(task.output)
+    assert packets == ff.packets(tmp_path / "alone.mxf")
+    sizes = [int(size) for size, _ in packets]
+    assert sum(sizes) <= total and max(sizes[24:]) > 1.5 * max(sizes[12:24])
+
+
+def test_film_goes_on(ff, job, tmp_path):
+    """A log of pass 1 that is damaged is made again; a budget that cannot be is refused."""
+    three_shots(ff, tmp_path / "in.mkv")
+    task = job("in.mkv")
+    flags = ("--segments", 4, "--film-rate", "1.5M")
+    assert "next        analyse segments 0-3" in task.run("--plan", *flags)
+    for index in range(4):
+        task.segment(index)
+    damage(task.segments / "000002-1.log")
+    assert "next        analyse segments 2" in task.run("--plan", *flags)
+    task.segment(2)
+    assert "next        encode segments 0-3" in task.run("--plan", *flags)
+    damage(task.segments / "000001-0.log")
+    assert "damaged" in task.segment(1, ok=False)
+    assert re.search("segment 1: .*damaged", task.run("--local", 2, *flags, ok=False))
+    task.run("--local", 2, *flags, "--keep")
+    task.output.unlink()
+    assert "another job (film_rate=1500000)" in task.run("--local", 1, "--segments", 4, "--film-rate", "1M", ok=False)
+    low = job("in.mkv", "-minrate", "1M", output="low.mxf").run("--local", 2, "--segments", 2, "--film-rate", "900k", ok=False)
+    assert "are too few: they need" in low or "min_frame_bytes" in low
 
 
 def test_another_job(ff, job, tmp_path):
@@ -341,7 +423,7 @@ def test_usage(ff, job, tmp_path):
         assert f"samples/cluster/{script}.sh" in shown and "set -euo" not in shown
     for flags, message in [(("--segments", 3), "has only 2 frames"), (("--segments", 0), "--segments 0 is not a whole number"),
                            (("--segment-seconds", "x"), "--segment-seconds x is not"), (("--rate", 25), "--rate is for images"),
-                           (("--gpus", 1), "not for --local"), (("--what",), "usage")]:
+                           (("--gpus", 1), "not for --local"), (("--film-rate", "fast"), "--film-rate fast is no rate"), (("--what",), "usage")]:
         log = task.run("--local", 1, *flags, ok=False)
         assert message in log or message == "usage" and "samples/cluster/encode.sh" in log
     assert "there is no gone.mkv" in job("gone.mkv").run("--local", 1, ok=False)

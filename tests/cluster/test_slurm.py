@@ -66,6 +66,22 @@ def test_two_nodes_are_killed(ff, slurm, task):
     made.check()
 
 
+def test_film(ff, slurm, task, tmp_path):
+    """One budget, on four nodes of which one is killed while it analyses: both passes on one machine give the same packets."""
+    made = task(4 * 24, IN_REAL_TIME)
+    made.options = []
+    flags = ("--segments", 4, "--film-rate", "1.5M")
+    made.start(*flags)
+    made.wait_for(lambda: made.segments.exists() and len(list(made.segments.glob("*.progress"))) == 4, "four segments in analysis")
+    assert slurm.kill_node("n1") >= 2, "nothing ran there"
+    log = made.finish()
+    assert "analyse: segments 4 of 4, frames 96 of 96" in log and "budget      750000 of 750000 bytes" in log
+    assert sum(restarts(slurm)) >= 1, "no task was started again"
+    for number, output in ((1, ("-f", "null", "-")), (2, (tmp_path / "alone.mxf",))):
+        ff("-i", tmp_path / "in.mkv", "-c:v", "j2k_cuda", "-b:v", "1.5M", "-pass", number, "-passlogfile", tmp_path / "film", *output)
+    assert ff.packets(made.output) == ff.packets(tmp_path / "alone.mxf")
+
+
 def test_requeue_limit(ff, slurm, task, tmp_path):
     """A task that is killed each time is given up; the rest is done, and the next run does what is missing, with a segment that
     was damaged since."""
@@ -112,6 +128,9 @@ def test_full_disk(ff, slurm, task, tmp_path):
         made.output, made.segments = shared / "out.mxf", shared / "out.mxf.segments"
         log = made.run("--segments", 4, ok=False)
         assert re.search("No space left on device|is the disk full\\?", log) and "segments are missing" in log
+        subprocess.run(["mount", "-o", "remount,size=1200k", shared], check=True)
+        log = made.run("--segments", 4, ok=False)
+        assert "place: segments" in log and "No space left on device" in log and "segments are missing" in log
         subprocess.run(["mount", "-o", "remount,size=100m", shared], check=True)
         made.run("--segments", 4)
         made.ff = ff
