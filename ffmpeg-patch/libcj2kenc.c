@@ -231,7 +231,7 @@ typedef struct CJ2KContext {
     char *cblk, *tile, *precincts, *layer_rates, *comment, *device;
     int gop, async_depth;
     int format; ///< cj2k_format; -1: auto
-    int xyz;    ///< cj2k_xyz; XYZ_AUTO
+    int xyz;    ///< cj2k_xyz; CJ2K_XYZ_AUTO
     int64_t max_component_rate;
     char *stats_file;
     AVDictionary *cj2k_params;
@@ -306,9 +306,6 @@ static int is_imf(const cj2k_params *p)
            p->profile == CJ2K_PROFILE_IMF_HT ||
            p->profile == CJ2K_PROFILE_IMF_HT_R;
 }
-
-/* The value of the option xyz that stands for the primaries of the frames. */
-#define XYZ_AUTO -1
 
 /* R'G'B' in the planes of a YUV format, as decoders give it in CUDA memory,
  * which has no other planar format for it: G, B, R. */
@@ -463,52 +460,6 @@ static int field_of(const CJ2KContext *s, const cj2k_packet *packet)
     return (uintptr_t)packet->opaque % s->fields;
 }
 
-/* What avctx says of the colours, in the words of the library: AVCOL_* and
- * cj2k_*. */
-typedef struct ColourName {
-    int av, cj2k;
-} ColourName;
-
-static const ColourName primaries_table[] = {
-    { AVCOL_PRI_UNSPECIFIED, CJ2K_PRIMARIES_REC709     },
-    { AVCOL_PRI_BT709,       CJ2K_PRIMARIES_REC709     },
-    { AVCOL_PRI_BT470BG,     CJ2K_PRIMARIES_REC601_625 },
-    { AVCOL_PRI_SMPTE170M,   CJ2K_PRIMARIES_REC601_525 },
-    { AVCOL_PRI_SMPTE240M,   CJ2K_PRIMARIES_REC601_525 },
-    { AVCOL_PRI_BT2020,      CJ2K_PRIMARIES_REC2020    },
-    { AVCOL_PRI_SMPTE431,    CJ2K_PRIMARIES_P3DCI      },
-    { AVCOL_PRI_SMPTE432,    CJ2K_PRIMARIES_P3D65      },
-};
-
-/* The curve of BT.709 and its kin is taken for that of sRGB, as other writers
- * of JP2 do. */
-static const ColourName transfer_table[] = {
-    { AVCOL_TRC_UNSPECIFIED,  CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_BT709,        CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_SMPTE170M,    CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_SMPTE240M,    CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_IEC61966_2_4, CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_BT1361_ECG,   CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_IEC61966_2_1, CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_BT2020_10,    CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_BT2020_12,    CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_LINEAR,       CJ2K_TRANSFER_LINEAR  },
-    { AVCOL_TRC_GAMMA22,      CJ2K_TRANSFER_GAMMA22 },
-    { AVCOL_TRC_GAMMA28,      CJ2K_TRANSFER_GAMMA28 },
-    { AVCOL_TRC_SMPTE428,     CJ2K_TRANSFER_GAMMA26 },
-    { AVCOL_TRC_SMPTE2084,    CJ2K_TRANSFER_PQ      },
-    { AVCOL_TRC_ARIB_STD_B67, CJ2K_TRANSFER_HLG     },
-};
-
-/* @return the cj2k_* value; -1 if there is none */
-static int find_colour(const ColourName *table, int size, int av)
-{
-    for (int i = 0; i < size; i++)
-        if (table[i].av == av)
-            return table[i].cj2k;
-    return -1;
-}
-
 static int is_yuv444(const CJ2KContext *s)
 {
     return s->desc->nb_components >= 3 && !is_rgb_or_xyz(s) && !s->xyz &&
@@ -526,12 +477,6 @@ static int is_yuv444(const CJ2KContext *s)
 static int set_colours(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const int primaries  = find_colour(primaries_table,
-                                       FF_ARRAY_ELEMS(primaries_table),
-                                       avctx->color_primaries);
-    const int transfer   = find_colour(transfer_table,
-                                       FF_ARRAY_ELEMS(transfer_table),
-                                       avctx->color_trc);
 
     p->format = s->format;
     if (s->format < 0)
@@ -540,20 +485,9 @@ static int set_colours(AVCodecContext *avctx, cj2k_params *p)
                             s->fields == 1
                         ? CJ2K_FORMAT_JP2
                         : CJ2K_FORMAT_J2K;
-    if (p->format == CJ2K_FORMAT_JP2 && p->colorspace != CJ2K_COLOR_XYZ &&
-        p->colorspace != CJ2K_COLOR_SYCC &&
-        (transfer < 0 || primaries < 0 && p->colorspace == CJ2K_COLOR_SRGB)) {
-        av_log(avctx, AV_LOG_ERROR,
-               "format jp2 has no colour space for %s %s; use format j2k, or "
-               "convert the colours\n",
-               transfer < 0 ? "color_trc" : "color_primaries",
-               transfer < 0 ? av_color_transfer_name(avctx->color_trc)
-                            : av_color_primaries_name(avctx->color_primaries));
-        return AVERROR(ENOSYS);
-    }
-    p->primaries = FFMAX(primaries, 0);
-    p->transfer  = FFMAX(transfer, 0);
-    return 0;
+    /* AVCOL_PRI_* and AVCOL_TRC_* are code points of H.273. */
+    return map_status(
+        cj2k_params_set_colours(p, avctx->color_primaries, avctx->color_trc));
 }
 
 /* Warns where a reader will guess other colours than those that were meant.
@@ -615,33 +549,10 @@ static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
                "setparams=color_trc=bt709 for video\n");
 }
 
-static const ColourName xyz_table[] = {
-    { AVCOL_PRI_BT709,    CJ2K_XYZ_REC709  },
-    { AVCOL_PRI_BT2020,   CJ2K_XYZ_REC2020 },
-    { AVCOL_PRI_SMPTE431, CJ2K_XYZ_P3DCI   },
-    { AVCOL_PRI_SMPTE432, CJ2K_XYZ_P3D65   },
-};
-
-/* The exponent that the transfer characteristic of the frames names; 0 leaves
- * it to the library. */
-static double gamma_of_frames(const AVCodecContext *avctx)
-{
-    const enum AVColorTransferCharacteristic trc = avctx->color_trc;
-
-    return trc == AVCOL_TRC_LINEAR       ? 1.0 :
-           trc == AVCOL_TRC_GAMMA22      ? 2.2 :
-           trc == AVCOL_TRC_IEC61966_2_1 ? 2.2 :
-           trc == AVCOL_TRC_GAMMA28      ? 2.8 :
-           trc == AVCOL_TRC_SMPTE428     ? 2.6 : 0;
-}
-
 static int set_xyz(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s           = avctx->priv_data;
     const AVPixFmtDescriptor *desc = s->desc;
-    const char *name    = av_color_primaries_name(avctx->color_primaries);
-    const int of_frames = find_colour(xyz_table, FF_ARRAY_ELEMS(xyz_table),
-                                      avctx->color_primaries);
 
     if (!s->xyz)
         return 0;
@@ -657,25 +568,7 @@ static int set_xyz(AVCodecContext *avctx, cj2k_params *p)
                    : "");
         return AVERROR(EINVAL);
     }
-    if (avctx->color_trc == AVCOL_TRC_SMPTE2084 ||
-        avctx->color_trc == AVCOL_TRC_ARIB_STD_B67) {
-        av_log(avctx, AV_LOG_ERROR,
-               "xyz has no place for the highlights of %s: tone-map the frames "
-               "before, for example to bt709\n",
-               avctx->color_trc == AVCOL_TRC_SMPTE2084 ? "PQ (SMPTE ST 2084)"
-                                                       : "HLG (ARIB STD-B67)");
-        return AVERROR(EINVAL);
-    }
-    if (s->xyz == XYZ_AUTO && of_frames < 0) {
-        av_log(avctx, AV_LOG_ERROR,
-               "xyz auto: the primaries of the frames are %s, none of bt709, "
-               "bt2020, smpte431, smpte432; use -xyz rec709, rec2020, p3dci or "
-               "p3d65\n",
-               name ? name : "not known");
-        return AVERROR(EINVAL);
-    }
-    p->xyz       = s->xyz == XYZ_AUTO ? of_frames : s->xyz;
-    p->xyz_gamma = gamma_of_frames(avctx);
+    p->xyz = s->xyz;
     /* Samples of fewer bits in a 16-bit format are read as 16 bits: white is at
      * most 0.02 % off. */
     for (int c = 0; c < 3; c++) {
@@ -824,14 +717,6 @@ static int64_t component_samples(const cj2k_params *p, int c)
 {
     return (int64_t)((p->width + p->dx[c] - 1) / p->dx[c]) *
            ((p->height + p->dy[c] - 1) / p->dy[c]);
-}
-
-/* The most bytes that a frame can have; 0: no limit. */
-static int64_t frame_cap(const cj2k_params *p)
-{
-    if (!p->target_bytes || !p->max_frame_bytes)
-        return p->target_bytes + p->max_frame_bytes;
-    return FFMIN(p->target_bytes, p->max_frame_bytes);
 }
 
 static int set_rate(AVCodecContext *avctx, cj2k_params *p)
@@ -1004,6 +889,14 @@ static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
 }
 #endif
 
+/* -pass. Of a film, pass 1 finds the curve of each frame: bytes and error at
+ * each slope. Pass 2 gives each frame its part of all bytes, at one slope. */
+static int film_pass(const AVCodecContext *avctx)
+{
+    return !!(avctx->flags & AV_CODEC_FLAG_PASS1) +
+           2 * !!(avctx->flags & AV_CODEC_FLAG_PASS2);
+}
+
 /* Options of FFmpeg that mean nothing to this encoder. */
 static void warn_ignored(AVCodecContext *avctx)
 {
@@ -1014,7 +907,8 @@ static void warn_ignored(AVCodecContext *avctx)
         const char *why;
     } options[] = {
         { "bufsize", avctx->rc_buffer_size, 1,
-          "b and maxrate are caps of every single frame" },
+          film_pass(avctx) ? "the film has one budget, b is its mean"
+                           : "b and maxrate are caps of every single frame" },
         { "g", gop, 2, "every frame is a key frame" },
         { "bf", avctx->max_b_frames, 1, "every frame is a key frame" },
         { "slices", avctx->slices, 1,
@@ -1029,34 +923,6 @@ static void warn_ignored(AVCodecContext *avctx)
                    options[i].name, options[i].value, options[i].why);
 }
 
-/* -pass. Of a film, pass 1 finds the curve of each frame: bytes and error at
- * each slope. Pass 2 gives each frame its part of all bytes, at one slope. */
-static int film_pass(const AVCodecContext *avctx)
-{
-    return !!(avctx->flags & AV_CODEC_FLAG_PASS1) +
-           2 * !!(avctx->flags & AV_CODEC_FLAG_PASS2);
-}
-
-/* The cap per frame that a profile has; 0: none. */
-static int64_t profile_cap(cj2k_params p)
-{
-    cj2k_params used      = { .struct_size = sizeof(used) };
-    cj2k_encoder *encoder = NULL;
-    int64_t cap           = 0;
-
-    if (p.profile == CJ2K_PROFILE_NONE)
-        return 0;
-    p.log          = NULL;
-    p.target_bytes = p.min_frame_bytes = 0;
-    p.threads      = p.gop = p.async_depth = 1;
-    av_strlcpy(p.device, "cpu", sizeof(p.device));
-    if (cj2k_encoder_open(&p, &encoder) == CJ2K_OK &&
-        cj2k_encoder_params(encoder, &used) == CJ2K_OK)
-        cap = frame_cap(&used);
-    cj2k_encoder_close(encoder);
-    return cap;
-}
-
 /* Sets what -pass asks for: b is then the mean of the film. The cap of a frame
  * says in pass 1 how far the curves must reach.
  *
@@ -1068,6 +934,8 @@ static int set_film(AVCodecContext *avctx, cj2k_params *p)
     const int pass       = film_pass(avctx);
     const int64_t mean   = bytes_per_codestream(avctx, avctx->bit_rate);
     const int on_device  = avctx->pix_fmt == AV_PIX_FMT_CUDA;
+    cj2k_info info       = { .struct_size = sizeof(info) };
+    cj2k_params quiet;
     const char *other =
         pass == 3               ? "this encoder; use 1, then 2" :
         s->fields == 2          ? "flags +ildct" :
@@ -1087,9 +955,15 @@ static int set_film(AVCodecContext *avctx, cj2k_params *p)
         return AVERROR(EINVAL);
     }
     p->target_bytes = 0;
-    if (!p->max_frame_bytes && mean &&
-        !(p->max_frame_bytes = profile_cap(*p)))
-        p->max_frame_bytes = bytes_per_codestream(avctx, 2 * avctx->bit_rate);
+    if (!p->max_frame_bytes && mean) {
+        quiet     = *p;
+        quiet.log = NULL; /* what is wrong, open will say */
+        cj2k_params_info(&quiet, &info);
+        p->max_frame_bytes =
+            info.most_frame_bytes
+                ? info.most_frame_bytes
+                : bytes_per_codestream(avctx, 2 * avctx->bit_rate);
+    }
     if (pass == 1) {
         p->curves = CJ2K_CURVES_ONLY;
         avctx->flags &= ~AV_CODEC_FLAG_PSNR; /* there is no picture */
@@ -1115,8 +989,8 @@ static int read_film_log(AVCodecContext *avctx, cj2k_curve **curves)
 
     if (log && (bytes <= 0 || AV_BASE64_SIZE((size_t)bytes) != in_size + 1)) {
         av_log(avctx, AV_LOG_ERROR,
-               "pass 2: passlogfile is no log of pass 1 of this encoder, or it "
-               "is damaged\n");
+               "pass 2: passlogfile is not a log of pass 1 of this encoder, "
+               "or it is damaged\n");
         ret = AVERROR_INVALIDDATA;
     }
     /* The library says what is wrong. */
@@ -1186,13 +1060,14 @@ static int tell_muxers(AVCodecContext *avctx)
 {
     const CJ2KContext *s  = avctx->priv_data;
     const AVRational rate = codestream_rate(avctx);
-    const int64_t cap     = frame_cap(&s->used);
     cj2k_info info        = { .struct_size = sizeof(info) };
     AVCPBProperties *cpb;
     int ret = map_status(cj2k_encoder_info(s->encoder, &info));
+    int64_t cap;
 
     if (ret < 0)
         return ret;
+    cap            = info.most_frame_bytes;
     avctx->profile = info.rsiz ? info.rsiz : PROFILE_NO_RESTRICTION;
     avctx->level   = info.rsiz & 15 && info.rsiz >= 0x100 ? info.rsiz & 15
                                                           : LEVEL_UNKNOWN;
@@ -2183,8 +2058,8 @@ static const AVOption cj2k_options[] = {
         VAL(format, "auto", -1,              "JP2 file for YUV 4:4:4 in MOV, MP4, MKV and NUT, else raw codestream"),
         VAL(format, "j2k",  CJ2K_FORMAT_J2K, "raw codestream"),
         VAL(format, "jp2",  CJ2K_FORMAT_JP2, "JP2 file"),
-    OPT(xyz, CJ2K_XYZ_OFF, XYZ_AUTO, CJ2K_XYZ_REC2020, "R'G'B' frames are coded as X'Y'Z' (SMPTE ST 428-1): the primaries of R'G'B'"),
-        VAL(xyz, "auto",    XYZ_AUTO,         "as the frames say"),
+    OPT(xyz, CJ2K_XYZ_OFF, CJ2K_XYZ_AUTO, CJ2K_XYZ_REC2020, "R'G'B' frames are coded as X'Y'Z' (SMPTE ST 428-1): the primaries of R'G'B'"),
+        VAL(xyz, "auto",    CJ2K_XYZ_AUTO,         "as the frames say"),
         VAL(xyz, "off",     CJ2K_XYZ_OFF,     "frames are coded as they are"),
         VAL(xyz, "rec709",  CJ2K_XYZ_REC709,  "ITU-R BT.709, white D65"),
         VAL(xyz, "p3d65",   CJ2K_XYZ_P3D65,   "P3 with white D65"),

@@ -17,6 +17,7 @@
 #include "film/allocate.h"
 #include "film/film_log.h"
 #include "params/caller_struct.h"
+#include "params/colours.h"
 #include "params/params.h"
 #include "params/profiles.h"
 #include "run/encoder.h"
@@ -155,6 +156,18 @@ cj2k_status run(const cj2k_params* p, const char* where, const Call& call) {
              [&] { return p == nullptr ? null_argument(log, where, "p") : call(log); });
 }
 
+/// Calls `change` with all fields of the caller's parameters, and writes them back.
+template <typename Change>
+cj2k_status change_params(cj2k_params* p, const char* where, const Change& change) {
+  return run(p, where, [&](const Log& log) {
+    cj2k_params all;
+    cj2k::set_default_params(&all);
+    CJ2K_TRY(cj2k::read_struct("params", *p, cj2k::kMinParamsBytes, log, &all));
+    CJ2K_TRY(change(&all, log));
+    return cj2k::write_struct("params", all, cj2k::kMinParamsBytes, log, p);
+  });
+}
+
 /// Calls `receive` and copies its result to the caller's `packet`: the packet of a frame, or the
 /// pts, duration and opaque of a frame that failed.
 template <typename Receive>
@@ -234,12 +247,14 @@ cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char* value) 
 }
 
 cj2k_status cj2k_params_set_rsiz(cj2k_params* p, int rsiz) {
-  return run(p, "cj2k_params_set_rsiz", [&](const Log& log) {
-    cj2k_params all;
-    cj2k::set_default_params(&all);
-    CJ2K_TRY(cj2k::read_struct("params", *p, cj2k::kMinParamsBytes, log, &all));
-    CJ2K_TRY(cj2k::set_rsiz(&all, rsiz, log));
-    return cj2k::write_struct("params", all, cj2k::kMinParamsBytes, log, p);
+  return change_params(p, "cj2k_params_set_rsiz", [=](cj2k_params* all, const Log& log) {
+    return cj2k::set_rsiz(all, rsiz, log);
+  });
+}
+
+cj2k_status cj2k_params_set_colours(cj2k_params* p, int primaries, int transfer) {
+  return change_params(p, "cj2k_params_set_colours", [=](cj2k_params* all, const Log& log) {
+    return cj2k::set_colours(all, primaries, transfer, log);
   });
 }
 

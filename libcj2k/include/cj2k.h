@@ -174,6 +174,7 @@ typedef enum cj2k_cblk_style {
 /* Frames of R'G'B' are coded as X'Y'Z' of digital cinema (SMPTE ST 428-1): the primaries and the
  * white of R'G'B'. */
 typedef enum cj2k_xyz {
+  CJ2K_XYZ_AUTO = -1, /* only for cj2k_params_set_colours, which replaces it */
   CJ2K_XYZ_OFF = 0,
   CJ2K_XYZ_REC709 = 1, /* ITU-R BT.709, white D65 */
   CJ2K_XYZ_P3D65 = 2,  /* SMPTE EG 432-1, white D65 */
@@ -620,6 +621,7 @@ typedef struct cj2k_info {
   int32_t rsiz; /* the codestream's claim (T.800 Table A.10); 0 without a profile */
   int64_t least_frame_bytes;     /* the smallest target_bytes and max_frame_bytes that open takes */
   int64_t least_component_bytes; /* the smallest max_component_bytes */
+  int64_t most_frame_bytes;      /* the cap of a frame by the parameters and the profile; 0: none */
 } cj2k_info;
 
 /* A call that failed, for programs. */
@@ -658,6 +660,10 @@ CJ2K_API cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char
  * says, each where it is not set. CJ2K_INVALID: the value is of no profile of the library, or
  * contradicts `profile`. */
 CJ2K_API cj2k_status cj2k_params_set_rsiz(cj2k_params* p, int rsiz);
+/* Sets `primaries` and `transfer` to code points of ITU-T H.273 (2: not known) and, unless `xyz` is OFF,
+ * xyz_gamma to the exponent of the transfer, and an `xyz` that is AUTO to the primaries. Set format,
+ * colorspace and xyz before. An error says that a JP2 file or X'Y'Z' has no place for the colours. */
+CJ2K_API cj2k_status cj2k_params_set_colours(cj2k_params* p, int primaries, int transfer);
 /* Writes the value of one parameter as text that cj2k_params_set takes. CJ2K_MAX_PARAM_TEXT bytes
  * are enough for every value; CJ2K_INVALID if `size` is too small for this one. */
 CJ2K_API cj2k_status cj2k_params_get(const cj2k_params* p, const char* key, char* buffer,

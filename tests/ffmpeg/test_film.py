@@ -129,7 +129,7 @@ def damaged(log):
     changed = bytearray(raw)
     changed[1000] ^= 1
     version = raw[:8] + b"\x63" + raw[9:]
-    none = "passlogfile is no log of pass 1 of this encoder, or it is damaged"
+    none = "passlogfile is not a log of pass 1 of this encoder, or it is damaged"
     yield "empty", b"", none
     yield "x264's", b"#options: 1920x1080 fps=25/1\n", none
     yield "cut", log[:len(log) // 2 // 4 * 4], "film log: "
