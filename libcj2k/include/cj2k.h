@@ -605,6 +605,19 @@ typedef struct cj2k_film {
   double power;
 } cj2k_film;
 
+/* One pass over a film: a mean rate, and bytes that easy frames save up for hard ones. */
+typedef struct cj2k_lookahead {
+  size_t struct_size;
+  int64_t bits_per_second; /* the mean: after n frames, the targets of all are at most n times its part */
+  int64_t frame_rate_num, frame_rate_den;
+  int64_t max_frame_bytes; /* cap of each frame; 0 = none */
+  int64_t min_frame_bytes; /* floor of each frame; 0 = none */
+  int64_t reservoir_bytes; /* what may be saved up: any n frames have at most n times the mean and this */
+  int64_t ended;           /* 1: no frames come after those ahead, so what is saved is for them */
+  /* How far the film is; 0 before the first frame. The library changes them. */
+  int64_t frames, saved_bytes;
+} cj2k_lookahead;
+
 typedef struct cj2k_info {
   size_t struct_size;
   const char* backend; /* "cpu", "cuda" */
@@ -748,6 +761,11 @@ CJ2K_API void cj2k_encoder_close(cj2k_encoder* encoder);
 CJ2K_API cj2k_status cj2k_film_allocate(const cj2k_film* film, const cj2k_curve* curves,
                                         size_t num_frames, const int64_t* caps,
                                         const int64_t* floors, int64_t* targets);
+/* Gives the next frame of a film its bytes, from the curves of num_before frames before it (ten seconds
+ * are enough), its own, and those of the frames ahead, num_curves together. The result depends on the
+ * arguments alone. CJ2K_INVALID: the rate gives less than the floor or the headers of a frame. */
+CJ2K_API cj2k_status cj2k_film_next(cj2k_lookahead* film, const cj2k_curve* curves, size_t num_before,
+                                    size_t num_curves, int64_t* target);
 /* The log of a first pass: the curves of a film's frames as bytes, the same on every machine. */
 CJ2K_API size_t cj2k_film_log_size(size_t num_frames);
 /* Writes cj2k_film_log_size(num_frames) bytes. `p` are the parameters of the pass. */
