@@ -91,6 +91,10 @@
 /* The largest packet that ff_get_encode_buffer() gives. */
 #define MAX_PACKET_BYTES (INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE)
 
+/* Lookahead: the most frames ahead, and how many behind a frame count. */
+#define MAX_LOOKAHEAD 240
+#define HISTORY       240
+
 /* The highest frame rate that is believed if it comes from time_base alone.
  * Clocks are finer. */
 #define MAX_TIME_BASE_RATE 1000
@@ -194,6 +198,12 @@ typedef struct FrameProps {
 #endif
 } FrameProps;
 
+/* A frame that waits until enough is known of those behind it. */
+typedef struct Waiting {
+    AVFrame *frame;
+    uintptr_t number;
+} Waiting;
+
 typedef struct CJ2KContext {
     const AVClass *class;
 
@@ -204,6 +214,7 @@ typedef struct CJ2KContext {
     AVFifo *props;          ///< FrameProps of the frames in flight, in order
     AVFrame *frame;         ///< the next to send; empty: none
     uintptr_t frame_number; ///< number of the next frame, from 0
+    uintptr_t sending;      ///< number of `frame`
     int draining;
     int fields;             ///< codestreams of a frame, 1 or 2
     int bottom_first;       ///< the first field has the lines 1, 3, 5, ...
@@ -211,15 +222,22 @@ typedef struct CJ2KContext {
     cj2k_packet first;      ///< a first field; slot NULL: none
     cj2k_stats first_stats;
     int warned_interlaced;
-    int opening;            ///< the library's errors wait for explain_error()
+    int opening;            ///< the library's errors wait for explain_error();
+                            ///< 2: all else is left out
     cj2k_params params;     ///< what the encoder was opened with
     cj2k_params used;       ///< the same with each "chosen" replaced
     FILE *stats;            ///< the open stats_file; NULL: none
     int64_t stats_bytes;    ///< bytes of the complete lines in it
-    cj2k_curve *curves;     ///< pass 1: of the frames so far
+    cj2k_curve *curves;     ///< pass 1: of the frames so far; lookahead: of
+                            ///< frames sent and of those that wait
     unsigned curves_bytes;  ///< room in `curves`
     int64_t *targets;       ///< pass 2: bytes of each frame; NULL: no pass 2
     size_t film_frames;     ///< entries of `curves` or `targets`
+    cj2k_encoder *analysis; ///< lookahead: makes the curves; NULL: none
+    cj2k_lookahead film;    ///< lookahead: the budget, and what is left of it
+    AVFifo *waiting;        ///< lookahead: Waiting, in order
+    size_t sent_curves;     ///< entries of `curves` of frames sent
+    int64_t target;         ///< lookahead: bytes of the next frame to send
 
     AVBufferRef *icc;       ///< ICC profile of the first frame; NULL: none
     int warned_icc;
@@ -229,9 +247,9 @@ typedef struct CJ2KContext {
     int lossless, qfactor, profile, main_level, sub_level, cinema_rate;
     int coder, effort, tune, stop, levels, progression, layers, tile_parts;
     char *cblk, *tile, *precincts, *layer_rates, *comment, *device;
-    int gop, async_depth;
+    int gop, async_depth, rc_lookahead;
     int format; ///< cj2k_format; -1: auto
-    int xyz;    ///< cj2k_xyz; XYZ_AUTO
+    int xyz;    ///< cj2k_xyz; CJ2K_XYZ_AUTO
     int64_t max_component_rate;
     char *stats_file;
     AVDictionary *cj2k_params;
@@ -272,7 +290,7 @@ static void log_callback(void *avctx, cj2k_log_level level, const char *message)
     };
     const CJ2KContext *s = ((AVCodecContext *)avctx)->priv_data;
 
-    if (level == CJ2K_LOG_ERROR && s->opening)
+    if (s->opening && (level == CJ2K_LOG_ERROR || s->opening == 2))
         return;
     av_log(avctx,
            (unsigned)level < FF_ARRAY_ELEMS(levels) ? levels[level]
@@ -306,9 +324,6 @@ static int is_imf(const cj2k_params *p)
            p->profile == CJ2K_PROFILE_IMF_HT ||
            p->profile == CJ2K_PROFILE_IMF_HT_R;
 }
-
-/* The value of the option xyz that stands for the primaries of the frames. */
-#define XYZ_AUTO -1
 
 /* R'G'B' in the planes of a YUV format, as decoders give it in CUDA memory,
  * which has no other planar format for it: G, B, R. */
@@ -463,52 +478,6 @@ static int field_of(const CJ2KContext *s, const cj2k_packet *packet)
     return (uintptr_t)packet->opaque % s->fields;
 }
 
-/* What avctx says of the colours, in the words of the library: AVCOL_* and
- * cj2k_*. */
-typedef struct ColourName {
-    int av, cj2k;
-} ColourName;
-
-static const ColourName primaries_table[] = {
-    { AVCOL_PRI_UNSPECIFIED, CJ2K_PRIMARIES_REC709     },
-    { AVCOL_PRI_BT709,       CJ2K_PRIMARIES_REC709     },
-    { AVCOL_PRI_BT470BG,     CJ2K_PRIMARIES_REC601_625 },
-    { AVCOL_PRI_SMPTE170M,   CJ2K_PRIMARIES_REC601_525 },
-    { AVCOL_PRI_SMPTE240M,   CJ2K_PRIMARIES_REC601_525 },
-    { AVCOL_PRI_BT2020,      CJ2K_PRIMARIES_REC2020    },
-    { AVCOL_PRI_SMPTE431,    CJ2K_PRIMARIES_P3DCI      },
-    { AVCOL_PRI_SMPTE432,    CJ2K_PRIMARIES_P3D65      },
-};
-
-/* The curve of BT.709 and its kin is taken for that of sRGB, as other writers
- * of JP2 do. */
-static const ColourName transfer_table[] = {
-    { AVCOL_TRC_UNSPECIFIED,  CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_BT709,        CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_SMPTE170M,    CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_SMPTE240M,    CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_IEC61966_2_4, CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_BT1361_ECG,   CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_IEC61966_2_1, CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_BT2020_10,    CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_BT2020_12,    CJ2K_TRANSFER_SRGB    },
-    { AVCOL_TRC_LINEAR,       CJ2K_TRANSFER_LINEAR  },
-    { AVCOL_TRC_GAMMA22,      CJ2K_TRANSFER_GAMMA22 },
-    { AVCOL_TRC_GAMMA28,      CJ2K_TRANSFER_GAMMA28 },
-    { AVCOL_TRC_SMPTE428,     CJ2K_TRANSFER_GAMMA26 },
-    { AVCOL_TRC_SMPTE2084,    CJ2K_TRANSFER_PQ      },
-    { AVCOL_TRC_ARIB_STD_B67, CJ2K_TRANSFER_HLG     },
-};
-
-/* @return the cj2k_* value; -1 if there is none */
-static int find_colour(const ColourName *table, int size, int av)
-{
-    for (int i = 0; i < size; i++)
-        if (table[i].av == av)
-            return table[i].cj2k;
-    return -1;
-}
-
 static int is_yuv444(const CJ2KContext *s)
 {
     return s->desc->nb_components >= 3 && !is_rgb_or_xyz(s) && !s->xyz &&
@@ -526,12 +495,6 @@ static int is_yuv444(const CJ2KContext *s)
 static int set_colours(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    const int primaries  = find_colour(primaries_table,
-                                       FF_ARRAY_ELEMS(primaries_table),
-                                       avctx->color_primaries);
-    const int transfer   = find_colour(transfer_table,
-                                       FF_ARRAY_ELEMS(transfer_table),
-                                       avctx->color_trc);
 
     p->format = s->format;
     if (s->format < 0)
@@ -540,20 +503,9 @@ static int set_colours(AVCodecContext *avctx, cj2k_params *p)
                             s->fields == 1
                         ? CJ2K_FORMAT_JP2
                         : CJ2K_FORMAT_J2K;
-    if (p->format == CJ2K_FORMAT_JP2 && p->colorspace != CJ2K_COLOR_XYZ &&
-        p->colorspace != CJ2K_COLOR_SYCC &&
-        (transfer < 0 || primaries < 0 && p->colorspace == CJ2K_COLOR_SRGB)) {
-        av_log(avctx, AV_LOG_ERROR,
-               "format jp2 has no colour space for %s %s; use format j2k, or "
-               "convert the colours\n",
-               transfer < 0 ? "color_trc" : "color_primaries",
-               transfer < 0 ? av_color_transfer_name(avctx->color_trc)
-                            : av_color_primaries_name(avctx->color_primaries));
-        return AVERROR(ENOSYS);
-    }
-    p->primaries = FFMAX(primaries, 0);
-    p->transfer  = FFMAX(transfer, 0);
-    return 0;
+    /* AVCOL_PRI_* and AVCOL_TRC_* are code points of H.273. */
+    return map_status(
+        cj2k_params_set_colours(p, avctx->color_primaries, avctx->color_trc));
 }
 
 /* Warns where a reader will guess other colours than those that were meant.
@@ -615,33 +567,10 @@ static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
                "setparams=color_trc=bt709 for video\n");
 }
 
-static const ColourName xyz_table[] = {
-    { AVCOL_PRI_BT709,    CJ2K_XYZ_REC709  },
-    { AVCOL_PRI_BT2020,   CJ2K_XYZ_REC2020 },
-    { AVCOL_PRI_SMPTE431, CJ2K_XYZ_P3DCI   },
-    { AVCOL_PRI_SMPTE432, CJ2K_XYZ_P3D65   },
-};
-
-/* The exponent that the transfer characteristic of the frames names; 0 leaves
- * it to the library. */
-static double gamma_of_frames(const AVCodecContext *avctx)
-{
-    const enum AVColorTransferCharacteristic trc = avctx->color_trc;
-
-    return trc == AVCOL_TRC_LINEAR       ? 1.0 :
-           trc == AVCOL_TRC_GAMMA22      ? 2.2 :
-           trc == AVCOL_TRC_IEC61966_2_1 ? 2.2 :
-           trc == AVCOL_TRC_GAMMA28      ? 2.8 :
-           trc == AVCOL_TRC_SMPTE428     ? 2.6 : 0;
-}
-
 static int set_xyz(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s           = avctx->priv_data;
     const AVPixFmtDescriptor *desc = s->desc;
-    const char *name    = av_color_primaries_name(avctx->color_primaries);
-    const int of_frames = find_colour(xyz_table, FF_ARRAY_ELEMS(xyz_table),
-                                      avctx->color_primaries);
 
     if (!s->xyz)
         return 0;
@@ -657,25 +586,7 @@ static int set_xyz(AVCodecContext *avctx, cj2k_params *p)
                    : "");
         return AVERROR(EINVAL);
     }
-    if (avctx->color_trc == AVCOL_TRC_SMPTE2084 ||
-        avctx->color_trc == AVCOL_TRC_ARIB_STD_B67) {
-        av_log(avctx, AV_LOG_ERROR,
-               "xyz has no place for the highlights of %s: tone-map the frames "
-               "before, for example to bt709\n",
-               avctx->color_trc == AVCOL_TRC_SMPTE2084 ? "PQ (SMPTE ST 2084)"
-                                                       : "HLG (ARIB STD-B67)");
-        return AVERROR(EINVAL);
-    }
-    if (s->xyz == XYZ_AUTO && of_frames < 0) {
-        av_log(avctx, AV_LOG_ERROR,
-               "xyz auto: the primaries of the frames are %s, none of bt709, "
-               "bt2020, smpte431, smpte432; use -xyz rec709, rec2020, p3dci or "
-               "p3d65\n",
-               name ? name : "not known");
-        return AVERROR(EINVAL);
-    }
-    p->xyz       = s->xyz == XYZ_AUTO ? of_frames : s->xyz;
-    p->xyz_gamma = gamma_of_frames(avctx);
+    p->xyz = s->xyz;
     /* Samples of fewer bits in a 16-bit format are read as 16 bits: white is at
      * most 0.02 % off. */
     for (int c = 0; c < 3; c++) {
@@ -824,14 +735,6 @@ static int64_t component_samples(const cj2k_params *p, int c)
 {
     return (int64_t)((p->width + p->dx[c] - 1) / p->dx[c]) *
            ((p->height + p->dy[c] - 1) / p->dy[c]);
-}
-
-/* The most bytes that a frame can have; 0: no limit. */
-static int64_t frame_cap(const cj2k_params *p)
-{
-    if (!p->target_bytes || !p->max_frame_bytes)
-        return p->target_bytes + p->max_frame_bytes;
-    return FFMIN(p->target_bytes, p->max_frame_bytes);
 }
 
 static int set_rate(AVCodecContext *avctx, cj2k_params *p)
@@ -1004,6 +907,26 @@ static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
 }
 #endif
 
+/* -pass. Of a film, pass 1 finds the curve of each frame: bytes and error at
+ * each slope. Pass 2 gives each frame its part of all bytes, at one slope. */
+static int film_pass(const AVCodecContext *avctx)
+{
+    return !!(avctx->flags & AV_CODEC_FLAG_PASS1) +
+           2 * !!(avctx->flags & AV_CODEC_FLAG_PASS2);
+}
+
+/* One pass with lookahead: maxrate is above b, and nothing but the rates says
+ * how much of a frame is kept. */
+static int has_lookahead(const AVCodecContext *avctx)
+{
+    const CJ2KContext *s = avctx->priv_data;
+
+    return !film_pass(avctx) && avctx->bit_rate > 0 &&
+           avctx->rc_max_rate > avctx->bit_rate && !s->lossless &&
+           !s->qfactor && !s->layer_rates &&
+           !(avctx->flags & AV_CODEC_FLAG_QSCALE);
+}
+
 /* Options of FFmpeg that mean nothing to this encoder. */
 static void warn_ignored(AVCodecContext *avctx)
 {
@@ -1013,8 +936,9 @@ static void warn_ignored(AVCodecContext *avctx)
         int64_t value, least;
         const char *why;
     } options[] = {
-        { "bufsize", avctx->rc_buffer_size, 1,
-          "b and maxrate are caps of every single frame" },
+        { "bufsize", has_lookahead(avctx) ? 0 : avctx->rc_buffer_size, 1,
+          film_pass(avctx) ? "the film has one budget, b is its mean"
+                           : "b and maxrate are caps of every single frame" },
         { "g", gop, 2, "every frame is a key frame" },
         { "bf", avctx->max_b_frames, 1, "every frame is a key frame" },
         { "slices", avctx->slices, 1,
@@ -1029,36 +953,8 @@ static void warn_ignored(AVCodecContext *avctx)
                    options[i].name, options[i].value, options[i].why);
 }
 
-/* -pass. Of a film, pass 1 finds the curve of each frame: bytes and error at
- * each slope. Pass 2 gives each frame its part of all bytes, at one slope. */
-static int film_pass(const AVCodecContext *avctx)
-{
-    return !!(avctx->flags & AV_CODEC_FLAG_PASS1) +
-           2 * !!(avctx->flags & AV_CODEC_FLAG_PASS2);
-}
-
-/* The cap per frame that a profile has; 0: none. */
-static int64_t profile_cap(cj2k_params p)
-{
-    cj2k_params used      = { .struct_size = sizeof(used) };
-    cj2k_encoder *encoder = NULL;
-    int64_t cap           = 0;
-
-    if (p.profile == CJ2K_PROFILE_NONE)
-        return 0;
-    p.log          = NULL;
-    p.target_bytes = p.min_frame_bytes = 0;
-    p.threads      = p.gop = p.async_depth = 1;
-    av_strlcpy(p.device, "cpu", sizeof(p.device));
-    if (cj2k_encoder_open(&p, &encoder) == CJ2K_OK &&
-        cj2k_encoder_params(encoder, &used) == CJ2K_OK)
-        cap = frame_cap(&used);
-    cj2k_encoder_close(encoder);
-    return cap;
-}
-
-/* Sets what -pass asks for: b is then the mean of the film. The cap of a frame
- * says in pass 1 how far the curves must reach.
+/* Sets what -pass and lookahead ask for: b is then the mean of the film. The
+ * cap of a frame says how far the curves must reach.
  *
  * Pass 1 only analyses, in a fraction of the time of an encode. So its packets
  * are empty: nobody keeps those of a first pass. */
@@ -1066,8 +962,11 @@ static int set_film(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
     const int pass       = film_pass(avctx);
+    const int lookahead  = has_lookahead(avctx);
     const int64_t mean   = bytes_per_codestream(avctx, avctx->bit_rate);
     const int on_device  = avctx->pix_fmt == AV_PIX_FMT_CUDA;
+    cj2k_info info       = { .struct_size = sizeof(info) };
+    cj2k_params quiet;
     const char *other =
         pass == 3               ? "this encoder; use 1, then 2" :
         s->fields == 2          ? "flags +ildct" :
@@ -1075,21 +974,32 @@ static int set_film(AVCodecContext *avctx, cj2k_params *p)
         p->quality > 0          ? "q" :
         p->qfactor              ? "qfactor" :
         p->num_layer_rates      ? "layer_rates" :
-        pass == 1 && on_device  ? "CUDA frames; use hwdownload" :
+        pass != 2 && on_device  ? "CUDA frames; use hwdownload" :
         pass == 2 && !mean      ? "b 0, which is the mean of the film" :
         p->target_bytes != mean ? "target_bytes in cj2k-params" : NULL;
 
-    if (!pass)
+    if (!pass && !lookahead)
         return 0;
     if (other) {
-        av_log(avctx, AV_LOG_ERROR, "pass %d does not go with %s\n", pass,
-               other);
+        if (pass)
+            av_log(avctx, AV_LOG_ERROR, "pass %d does not go with %s\n", pass,
+                   other);
+        else
+            av_log(avctx, AV_LOG_ERROR,
+                   "lookahead, as maxrate is above b, does not go with %s\n",
+                   other);
         return AVERROR(EINVAL);
     }
     p->target_bytes = 0;
-    if (!p->max_frame_bytes && mean &&
-        !(p->max_frame_bytes = profile_cap(*p)))
-        p->max_frame_bytes = bytes_per_codestream(avctx, 2 * avctx->bit_rate);
+    if (!p->max_frame_bytes && mean) {
+        quiet     = *p;
+        quiet.log = NULL; /* what is wrong, open will say */
+        cj2k_params_info(&quiet, &info);
+        p->max_frame_bytes =
+            info.most_frame_bytes
+                ? info.most_frame_bytes
+                : bytes_per_codestream(avctx, 2 * avctx->bit_rate);
+    }
     if (pass == 1) {
         p->curves = CJ2K_CURVES_ONLY;
         avctx->flags &= ~AV_CODEC_FLAG_PSNR; /* there is no picture */
@@ -1115,8 +1025,8 @@ static int read_film_log(AVCodecContext *avctx, cj2k_curve **curves)
 
     if (log && (bytes <= 0 || AV_BASE64_SIZE((size_t)bytes) != in_size + 1)) {
         av_log(avctx, AV_LOG_ERROR,
-               "pass 2: passlogfile is no log of pass 1 of this encoder, or it "
-               "is damaged\n");
+               "pass 2: passlogfile is not a log of pass 1 of this encoder, "
+               "or it is damaged\n");
         ret = AVERROR_INVALIDDATA;
     }
     /* The library says what is wrong. */
@@ -1186,13 +1096,14 @@ static int tell_muxers(AVCodecContext *avctx)
 {
     const CJ2KContext *s  = avctx->priv_data;
     const AVRational rate = codestream_rate(avctx);
-    const int64_t cap     = frame_cap(&s->used);
     cj2k_info info        = { .struct_size = sizeof(info) };
     AVCPBProperties *cpb;
     int ret = map_status(cj2k_encoder_info(s->encoder, &info));
+    int64_t cap;
 
     if (ret < 0)
         return ret;
+    cap            = info.most_frame_bytes;
     avctx->profile = info.rsiz ? info.rsiz : PROFILE_NO_RESTRICTION;
     avctx->level   = info.rsiz & 15 && info.rsiz >= 0x100 ? info.rsiz & 15
                                                           : LEVEL_UNKNOWN;
@@ -1272,6 +1183,60 @@ static void explain_error(AVCodecContext *avctx)
     av_log(avctx, AV_LOG_ERROR, "%s\n", e.message);
 }
 
+/* Lookahead: opens the encoder that makes the curves, and says what runs. */
+static int open_lookahead(AVCodecContext *avctx)
+{
+    CJ2KContext *s        = avctx->priv_data;
+    const AVRational rate = codestream_rate(avctx);
+    cj2k_info info        = { .struct_size = sizeof(info) };
+    cj2k_info of_mean     = { .struct_size = sizeof(of_mean) };
+    cj2k_params p         = s->params;
+    int ret;
+
+    if (!has_lookahead(avctx))
+        return 0;
+    if (s->rc_lookahead < 0)
+        s->rc_lookahead = av_clip(lrint(av_q2d(rate)), 1, MAX_LOOKAHEAD);
+    s->opening     = 2;
+    p.target_bytes = bytes_per_codestream(avctx, avctx->bit_rate);
+    ret            = map_status(cj2k_params_info(&p, &of_mean));
+    p.target_bytes = 0;
+    p.curves       = CJ2K_CURVES_ONLY;
+    p.gop = p.async_depth = 1;
+    p.measure_mse         = 0;
+    av_strlcpy(p.device, "cpu", sizeof(p.device));
+    if (ret >= 0)
+        ret = map_status(cj2k_encoder_open(&p, &s->analysis));
+    if (ret < 0)
+        explain_error(avctx);
+    s->opening = 0;
+    if (ret < 0 ||
+        (ret = map_status(cj2k_encoder_info(s->encoder, &info))) < 0)
+        return ret;
+    s->film = (cj2k_lookahead) {
+        .struct_size     = sizeof(s->film),
+        .bits_per_second = avctx->bit_rate,
+        .frame_rate_num  = rate.num,
+        .frame_rate_den  = rate.den,
+        .max_frame_bytes = s->params.max_frame_bytes,
+        .min_frame_bytes = FFMAX(p.min_frame_bytes, info.least_frame_bytes),
+        .reservoir_bytes = avctx->rc_buffer_size ? avctx->rc_buffer_size / 8
+                                                 : avctx->bit_rate / 4,
+    };
+    s->curves  = av_malloc_array(HISTORY + s->rc_lookahead + 1,
+                                 sizeof(*s->curves));
+    s->waiting = av_fifo_alloc2(s->rc_lookahead + 1, sizeof(Waiting), 0);
+    if (!s->curves || !s->waiting)
+        return AVERROR(ENOMEM);
+    av_log(avctx, AV_LOG_INFO,
+           "one pass with lookahead: mean %" PRId64 " bit/s, each frame at "
+           "most %" PRId64 " bytes, reservoir %" PRId64 " bytes, %d frames "
+           "ahead; %s\n",
+           s->film.bits_per_second, s->film.max_frame_bytes,
+           s->film.reservoir_bytes, s->rc_lookahead, info.backend);
+    return 0;
+}
+
 static av_cold int cj2k_init(AVCodecContext *avctx)
 {
     CJ2KContext *s = avctx->priv_data;
@@ -1325,6 +1290,7 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     if ((ret = map_status(cj2k_encoder_params(s->encoder, &s->used))) < 0 ||
         (ret = tell_muxers(avctx)) < 0 ||
         (ret = allocate_film(avctx)) < 0 ||
+        (ret = open_lookahead(avctx)) < 0 ||
         (ret = open_stats_file(avctx)) < 0)
         return ret;
     warn_colours(avctx, &p);
@@ -1334,7 +1300,7 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         avctx->color_trc       = AVCOL_TRC_SMPTE428;
         avctx->color_range     = AVCOL_RANGE_JPEG;
     }
-    if (film_pass(avctx)) /* set_film() or allocate_film() has told what is */
+    if (film_pass(avctx) || s->analysis) /* what runs has been said */
         return 0;
     ret = map_status(
         cj2k_encoder_headline(s->encoder, s->fields, text, sizeof(text)));
@@ -1464,6 +1430,8 @@ static int set_icc_profile(AVCodecContext *avctx, const AVFrame *frame)
         return 0;
     }
     p.log = log_callback;
+    s->film.min_frame_bytes =
+        FFMAX(s->film.min_frame_bytes, info.least_frame_bytes);
     cj2k_encoder_close(s->encoder);
     return map_status(cj2k_encoder_open(&p, &s->encoder));
 }
@@ -1528,6 +1496,20 @@ static void set_views(const AVCodecContext *avctx, const AVFrame *frame,
     }
 }
 
+/* Says where the samples of `frame` or of its field are. */
+static int set_samples(AVCodecContext *avctx, cj2k_frame *out)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const int ret        = set_memory(avctx, s->frame, out);
+
+    if (ret < 0)
+        return ret;
+    out->width  = s->frame->width;
+    out->height = s->frame->height / s->fields;
+    set_views(avctx, s->frame, out);
+    return 0;
+}
+
 /* Gets the next frame and queues its properties.
  * @return 0, AVERROR(EAGAIN) if there is no frame yet, AVERROR_EOF, or another
  * error */
@@ -1548,7 +1530,7 @@ static int get_frame(AVCodecContext *avctx)
     if ((ret = check_frame(avctx, s->frame)) >= 0 &&
         (ret = set_icc_profile(avctx, s->frame)) >= 0)
         ret = set_memory(avctx, s->frame, &in);
-    s->frame_number++;
+    s->sending = s->frame_number++;
     if (ret < 0)
         goto fail;
 
@@ -1577,6 +1559,83 @@ fail:
     return ret;
 }
 
+/* Lookahead: makes the curve of `frame`, which then waits. */
+static int add_waiting(AVCodecContext *avctx)
+{
+    CJ2KContext *s     = avctx->priv_data;
+    Waiting waiting    = { s->frame, s->sending };
+    cj2k_packet packet = { .struct_size = sizeof(packet) };
+    cj2k_frame in      = { .struct_size = sizeof(in) };
+    int ret            = set_samples(avctx, &in);
+
+    if (s->sent_curves > HISTORY) {
+        const size_t old = s->sent_curves - HISTORY;
+
+        s->sent_curves -= old;
+        s->film_frames -= old;
+        memmove(s->curves, s->curves + old,
+                s->film_frames * sizeof(*s->curves));
+    }
+    if (ret >= 0)
+        ret = map_status(cj2k_encoder_send_frame(s->analysis, &in));
+    if (ret >= 0)
+        ret = map_status(
+            cj2k_encoder_receive_packet_timed(s->analysis, &packet, -1));
+    if (ret >= 0)
+        ret = map_status(
+            cj2k_packet_curve(&packet, &s->curves[s->film_frames]));
+    cj2k_packet_release(&packet);
+    if (ret >= 0)
+        ret = av_fifo_write(s->waiting, &waiting, 1);
+    if (ret < 0) {
+        av_frame_unref(s->frame);
+        return ret;
+    }
+    s->film_frames++;
+    s->frame = NULL;
+    return 0;
+}
+
+/* Lookahead: gets frames until enough wait, and takes the first of them. The
+ * same values as those of get_frame() are returned. */
+static int get_waiting(AVCodecContext *avctx)
+{
+    CJ2KContext *s = avctx->priv_data;
+    cj2k_error e   = { .struct_size = sizeof(e) };
+    Waiting next;
+    int ret;
+
+    while (!s->film.ended && av_fifo_can_write(s->waiting)) {
+        ret      = get_frame(avctx);
+        s->film.ended = ret == AVERROR_EOF;
+        if (!s->film.ended && (ret < 0 || (ret = add_waiting(avctx)) < 0))
+            return ret;
+    }
+    if (av_fifo_read(s->waiting, &next, 1) < 0)
+        return AVERROR_EOF;
+    av_frame_free(&s->frame);
+    s->frame   = next.frame;
+    s->sending = next.number;
+    ret        = map_status(cj2k_film_next(&s->film, s->curves, s->sent_curves,
+                                           s->film_frames, &s->target));
+    s->sent_curves++;
+    if (ret < 0) {
+        cj2k_last_error(NULL, &e);
+        av_log(avctx, AV_LOG_ERROR, "Frame %" PRIuPTR ": %s\n", s->sending,
+               e.message);
+        av_frame_unref(s->frame);
+    }
+    return ret;
+}
+
+static void drop_waiting(CJ2KContext *s)
+{
+    Waiting waiting;
+
+    while (s->waiting && av_fifo_read(s->waiting, &waiting, 1) >= 0)
+        av_frame_free(&waiting.frame);
+}
+
 /* Sends the next frame or field to the library, or tells it that there are no
  * more.
  * @return 0, AVERROR(EAGAIN) if there is no frame yet, or another error */
@@ -1587,7 +1646,8 @@ static int send_frame(AVCodecContext *avctx)
     AVFrame *owner = NULL;
     int ret;
 
-    if (!s->field && (ret = get_frame(avctx)) < 0) {
+    if (!s->field && (ret = s->analysis ? get_waiting(avctx)
+                                        : get_frame(avctx)) < 0) {
         if (ret != AVERROR_EOF)
             return ret;
         s->draining = 1;
@@ -1597,28 +1657,24 @@ static int send_frame(AVCodecContext *avctx)
     /* Each field keeps the frame by a reference of its own. */
     owner = s->field + 1 < s->fields ? av_frame_clone(s->frame) : s->frame;
     if (!owner) {
-        ret = no_memory(avctx, s->frame_number - 1);
+        ret = no_memory(avctx, s->sending);
         goto fail;
     }
-    if ((ret = set_memory(avctx, s->frame, &in)) < 0)
+    if ((ret = set_samples(avctx, &in)) < 0)
         goto fail;
-    in.width  = s->frame->width;
-    in.height = s->frame->height / s->fields;
-    set_views(avctx, s->frame, &in);
     in.pts = s->frame->pts;
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
     in.duration = s->frame->duration;
 #endif
-    if (s->targets && s->frame_number > s->film_frames) {
+    if (s->targets && s->sending >= s->film_frames) {
         av_log(avctx, AV_LOG_ERROR,
                "Frame %" PRIuPTR ": the log of pass 1 has only %zu frames\n",
-               s->frame_number - 1, s->film_frames);
+               s->sending, s->film_frames);
         ret = AVERROR_INVALIDDATA;
         goto fail;
     }
-    if (s->targets)
-        in.target_bytes = s->targets[s->frame_number - 1];
-    in.opaque         = (void *)((s->frame_number - 1) * s->fields + s->field);
+    in.target_bytes   = s->targets ? s->targets[s->sending] : s->target;
+    in.opaque         = (void *)(s->sending * s->fields + s->field);
     in.release        = release_frame;
     in.release_opaque = owner;
 
@@ -1635,7 +1691,7 @@ static int send_frame(AVCodecContext *avctx)
         av_log(avctx, AV_LOG_ERROR,
                "Frame %" PRIuPTR ": libcj2k has asked for it and does not take "
                "it: %s\n",
-               s->frame_number - 1,
+               s->sending,
                ret == AVERROR_EOF ? "it drains" : "it is full");
         ret = AVERROR_EXTERNAL;
     }
@@ -1977,8 +2033,11 @@ static av_cold int cj2k_close(AVCodecContext *avctx)
     s->stats = NULL;
     cj2k_packet_release(&s->first);
     cj2k_encoder_close(s->encoder);
-    s->encoder = NULL;
+    cj2k_encoder_close(s->analysis);
+    s->encoder = s->analysis = NULL;
     av_frame_free(&s->frame);
+    drop_waiting(s);
+    av_fifo_freep2(&s->waiting);
     drop_props(s);
     av_fifo_freep2(&s->props);
     av_buffer_unref(&s->icc);
@@ -1996,6 +2055,13 @@ static void cj2k_flush(AVCodecContext *avctx)
     s->field = 0;
     drop_props(s);
     s->draining = 0;
+    if (s->analysis) {
+        cj2k_encoder_flush(s->analysis);
+        drop_waiting(s);
+        s->film.ended       = 0;
+        s->film_frames = s->sent_curves = 0;
+        s->film.frames = s->film.saved_bytes = 0;
+    }
 }
 
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100) /* 7.1 on */
@@ -2183,8 +2249,8 @@ static const AVOption cj2k_options[] = {
         VAL(format, "auto", -1,              "JP2 file for YUV 4:4:4 in MOV, MP4, MKV and NUT, else raw codestream"),
         VAL(format, "j2k",  CJ2K_FORMAT_J2K, "raw codestream"),
         VAL(format, "jp2",  CJ2K_FORMAT_JP2, "JP2 file"),
-    OPT(xyz, CJ2K_XYZ_OFF, XYZ_AUTO, CJ2K_XYZ_REC2020, "R'G'B' frames are coded as X'Y'Z' (SMPTE ST 428-1): the primaries of R'G'B'"),
-        VAL(xyz, "auto",    XYZ_AUTO,         "as the frames say"),
+    OPT(xyz, CJ2K_XYZ_OFF, CJ2K_XYZ_AUTO, CJ2K_XYZ_REC2020, "R'G'B' frames are coded as X'Y'Z' (SMPTE ST 428-1): the primaries of R'G'B'"),
+        VAL(xyz, "auto",    CJ2K_XYZ_AUTO,    "as the frames say"),
         VAL(xyz, "off",     CJ2K_XYZ_OFF,     "frames are coded as they are"),
         VAL(xyz, "rec709",  CJ2K_XYZ_REC709,  "ITU-R BT.709, white D65"),
         VAL(xyz, "p3d65",   CJ2K_XYZ_P3D65,   "P3 with white D65"),
@@ -2195,6 +2261,7 @@ static const AVOption cj2k_options[] = {
     STR(device, "auto (default), cpu, cuda, or cuda: and devices separated by ','"),
     OPT(gop, 0, 0, 64, "frames that go through each stage together (0 = chosen)"),
     OPT(async_depth, 0, 0, 64, "frames accepted before the first packet (0 = chosen)"),
+    { "rc-lookahead", "with maxrate above b: frames that are looked at before one is coded (-1 = those of a second)", OFFSET(rc_lookahead), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, MAX_LOOKAHEAD, VE },
     STR(stats_file, "write a line of JSON about each frame to this file"),
     { "cj2k-params", "any parameters of libcj2k, key=value:key=value; they come last", OFFSET(cj2k_params), AV_OPT_TYPE_DICT, { 0 }, 0, 0, VE },
     { NULL }

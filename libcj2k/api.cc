@@ -17,6 +17,7 @@
 #include "film/allocate.h"
 #include "film/film_log.h"
 #include "params/caller_struct.h"
+#include "params/colours.h"
 #include "params/params.h"
 #include "params/profiles.h"
 #include "run/encoder.h"
@@ -41,6 +42,7 @@ constexpr size_t kMinInfoBytes = CJ2K_END_OF(cj2k_info, simd);
 constexpr size_t kMinStatsBytes = CJ2K_END_OF(cj2k_stats, bytes);
 constexpr size_t kMinPacketBytes = CJ2K_END_OF(cj2k_packet, slot);
 constexpr size_t kMinFilmBytes = CJ2K_END_OF(cj2k_film, power);
+constexpr size_t kMinLookaheadBytes = CJ2K_END_OF(cj2k_lookahead, saved_bytes);
 constexpr size_t kMinErrorBytes = CJ2K_END_OF(cj2k_error, message);
 constexpr size_t kMinDeviceBytes = CJ2K_END_OF(cj2k_device_info, uuid);
 
@@ -48,6 +50,7 @@ constexpr size_t kMinDeviceBytes = CJ2K_END_OF(cj2k_device_info, uuid);
 // in the padding, which an older caller counts in struct_size but does not set.
 static_assert(CJ2K_END_OF(cj2k_params, log_opaque) == sizeof(cj2k_params));
 static_assert(CJ2K_END_OF(cj2k_film, power) == sizeof(cj2k_film));
+static_assert(CJ2K_END_OF(cj2k_lookahead, saved_bytes) == sizeof(cj2k_lookahead));
 static_assert(CJ2K_END_OF(cj2k_frame, quality) == sizeof(cj2k_frame));
 
 static_assert(sizeof cj2k_error::message == cj2k::kMaxMessageBytes);
@@ -155,6 +158,18 @@ cj2k_status run(const cj2k_params* p, const char* where, const Call& call) {
              [&] { return p == nullptr ? null_argument(log, where, "p") : call(log); });
 }
 
+/// Calls `change` with all fields of the caller's parameters, and writes them back.
+template <typename Change>
+cj2k_status change_params(cj2k_params* p, const char* where, const Change& change) {
+  return run(p, where, [&](const Log& log) {
+    cj2k_params all;
+    cj2k::set_default_params(&all);
+    CJ2K_TRY(cj2k::read_struct("params", *p, cj2k::kMinParamsBytes, log, &all));
+    CJ2K_TRY(change(&all, log));
+    return cj2k::write_struct("params", all, cj2k::kMinParamsBytes, log, p);
+  });
+}
+
 /// Calls `receive` and copies its result to the caller's `packet`: the packet of a frame, or the
 /// pts, duration and opaque of a frame that failed.
 template <typename Receive>
@@ -234,12 +249,14 @@ cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char* value) 
 }
 
 cj2k_status cj2k_params_set_rsiz(cj2k_params* p, int rsiz) {
-  return run(p, "cj2k_params_set_rsiz", [&](const Log& log) {
-    cj2k_params all;
-    cj2k::set_default_params(&all);
-    CJ2K_TRY(cj2k::read_struct("params", *p, cj2k::kMinParamsBytes, log, &all));
-    CJ2K_TRY(cj2k::set_rsiz(&all, rsiz, log));
-    return cj2k::write_struct("params", all, cj2k::kMinParamsBytes, log, p);
+  return change_params(p, "cj2k_params_set_rsiz", [=](cj2k_params* all, const Log& log) {
+    return cj2k::set_rsiz(all, rsiz, log);
+  });
+}
+
+cj2k_status cj2k_params_set_colours(cj2k_params* p, int primaries, int transfer) {
+  return change_params(p, "cj2k_params_set_colours", [=](cj2k_params* all, const Log& log) {
+    return cj2k::set_colours(all, primaries, transfer, log);
   });
 }
 
@@ -435,6 +452,21 @@ cj2k_status cj2k_film_allocate(const cj2k_film* film, const cj2k_curve* curves, 
     const size_t num_floors = floors == nullptr ? 0 : num_frames;
     return cj2k::allocate_film(all, {curves, num_frames}, {caps, num_caps}, {floors, num_floors},
                                silent, {targets, num_frames});
+  });
+}
+
+cj2k_status cj2k_film_next(cj2k_lookahead* film, const cj2k_curve* curves, size_t num_before,
+                           size_t num_curves, int64_t* target) {
+  constexpr const char* kName = "cj2k_film_next";
+  const Log silent;
+  return run(nullptr, silent, kName, [&] {
+    if (film == nullptr) return null_argument(silent, kName, "film");
+    if (curves == nullptr) return null_argument(silent, kName, "curves");
+    if (target == nullptr) return null_argument(silent, kName, "target");
+    cj2k_lookahead all{};
+    CJ2K_TRY(cj2k::read_struct("lookahead", *film, kMinLookaheadBytes, silent, &all));
+    CJ2K_TRY(cj2k::next_target({curves, num_curves}, num_before, silent, &all, target));
+    return cj2k::write_struct("lookahead", all, kMinLookaheadBytes, silent, film);
   });
 }
 

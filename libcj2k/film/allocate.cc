@@ -60,6 +60,11 @@ struct Film {
   std::vector<FilmFrame> frames;
   int64_t lowest = INT64_MAX, highest = INT64_MIN;
 
+  void add(const FilmFrame& frame) {
+    lowest = std::min(lowest, frame.levels.front());
+    highest = std::max(highest, frame.levels.back());
+    frames.push_back(frame);
+  }
   int64_t bytes(size_t f, int64_t level) const {
     if (level < lowest) return frames[f].cap;
     return level > highest ? frames[f].floor : bytes_at(frames[f], level);
@@ -142,6 +147,36 @@ void spread(const Film& film, int64_t total, std::span<int64_t> targets) {
   }
 }
 
+/// Bytes of `frames` frames at the mean rate.
+int64_t allowed(const cj2k_lookahead& film, int64_t frames) {
+  return static_cast<int64_t>(Wide{film.bits_per_second} * film.frame_rate_den * frames /
+                              (Wide{8} * film.frame_rate_num));
+}
+
+Status check_lookahead(const cj2k_lookahead& film, size_t curves, size_t before, const Log& log) {
+  constexpr int64_t kMostRate = INT32_MAX, kMostNumber = int64_t{1} << 40;
+  const struct {
+    const char* name;
+    int64_t value, least, most;
+  } numbers[] = {{"bits_per_second", film.bits_per_second, 1, kMostNumber},
+                 {"frame_rate_num", film.frame_rate_num, 1, kMostRate},
+                 {"frame_rate_den", film.frame_rate_den, 1, kMostRate},
+                 {"max_frame_bytes", film.max_frame_bytes, 0, kMostNumber},
+                 {"min_frame_bytes", film.min_frame_bytes, 0, kMostNumber},
+                 {"reservoir_bytes", film.reservoir_bytes, 0, kMostNumber},
+                 {"ended", film.ended, 0, 1},
+                 {"frames", film.frames, 0, kMostNumber},
+                 {"saved_bytes", film.saved_bytes, 0, film.reservoir_bytes}};
+  for (const auto& number : numbers) {
+    if (number.value >= number.least && number.value <= number.most) continue;
+    return log.fail(Status::kInvalid, "film: %s %" PRId64 " not in [%" PRId64 ", %" PRId64 "]",
+                    number.name, number.value, number.least, number.most);
+  }
+  if (before < curves && curves <= kMostFrames) return Status::kOk;
+  return log.fail(Status::kInvalid, "film: %zu curves, not in [%zu, %zu]", curves, before + 1,
+                  kMostFrames);
+}
+
 }  // namespace
 
 Status check_curve(const cj2k_curve& curve, size_t frame, const Log& log) {
@@ -164,17 +199,15 @@ Status allocate_film(const cj2k_film& asked, std::span<const cj2k_curve> curves,
   CJ2K_TRY(check_film(asked, curves.size(), log));
   const double power = asked.power == 0 ? 1 : asked.power;
   Film film;
-  film.frames.resize(curves.size());
+  film.frames.reserve(curves.size());
   int64_t least = 0, most = 0;
   for (size_t f = 0; f < curves.size(); ++f) {
-    FilmFrame& frame = film.frames[f];
-    frame.curve = &curves[f];
+    FilmFrame frame{&curves[f], 0, 0, {}};
     CJ2K_TRY(check_curve(curves[f], f, log));
     CJ2K_TRY(set_bounds(asked, caps.empty() ? 0 : caps[f], floors.empty() ? 0 : floors[f], f, log,
                         &frame));
     set_levels(power, frame);
-    film.lowest = std::min(film.lowest, frame.levels.front());
-    film.highest = std::max(film.highest, frame.levels.back());
+    film.add(frame);
     least = std::min(least + frame.floor, kMostTotal + 1);
     most = std::min(most + std::min(frame.cap, asked.total_bytes), asked.total_bytes);
   }
@@ -184,6 +217,48 @@ Status allocate_film(const cj2k_film& asked, std::span<const cj2k_curve> curves,
                     asked.total_bytes, curves.size(), least);
   }
   spread(film, most, targets);
+  return Status::kOk;
+}
+
+Status next_target(std::span<const cj2k_curve> curves, size_t before, const Log& log,
+                   cj2k_lookahead* state, int64_t* target) {
+  const cj2k_lookahead& film = *state;
+  CJ2K_TRY(check_lookahead(film, curves.size(), before, log));
+  const int64_t mean = allowed(film, film.frames + 1) - allowed(film, film.frames);
+  const int64_t available = film.saved_bytes + mean;
+  Film all, ahead;
+  for (size_t f = 0; f < curves.size(); ++f) {
+    CJ2K_TRY(check_curve(curves[f], f, log));
+    FilmFrame frame{
+        &curves[f], 0, film.max_frame_bytes != 0 ? film.max_frame_bytes : kMostTotal, {}};
+    frame.floor = std::max(film.min_frame_bytes, int64_t{curves[f].bytes[CJ2K_CURVE_POINTS - 1]});
+    frame.cap = std::max(frame.cap, frame.floor);
+    set_levels(1, frame);
+    all.add(frame);
+    if (f >= before) ahead.add(frame);
+  }
+  const FilmFrame& frame = ahead.frames[0];
+  if (frame.floor > mean) {
+    return log.fail(Status::kInvalid,
+                    "film: frame %" PRId64 " needs %" PRId64
+                    " bytes, its part of the rate is %" PRId64,
+                    film.frames, frame.floor, mean);
+  }
+  // All frames that are seen have the mean at one slope. That is where this one is cut, unless the frames
+  // ahead would then take more than there is, or less than their mean: for frames that nobody has seen
+  // nothing is saved but what others cannot use.
+  const int64_t of_ahead = allowed(film, film.frames + static_cast<int64_t>(ahead.frames.size())) -
+                           allowed(film, film.frames);
+  const int64_t usual = all.level_for(allowed(film, static_cast<int64_t>(curves.size())));
+  const int64_t lowest = ahead.level_for(of_ahead + film.saved_bytes);
+  const int64_t highest = ahead.level_for(of_ahead);
+  const int64_t level = film.ended != 0 ? lowest : std::clamp(usual, lowest, highest);
+  const int64_t most = std::min({available, frame.cap, int64_t{frame.curve->bytes[0]}});
+  // What the reservoir cannot take is spent where it can be.
+  const int64_t surplus = available - film.reservoir_bytes;
+  *target = std::max(std::clamp(ahead.bytes(0, level), std::min(surplus, most), most), frame.floor);
+  state->saved_bytes = std::min(available - *target, film.reservoir_bytes);
+  ++state->frames;
   return Status::kOk;
 }
 

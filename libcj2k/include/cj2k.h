@@ -174,6 +174,7 @@ typedef enum cj2k_cblk_style {
 /* Frames of R'G'B' are coded as X'Y'Z' of digital cinema (SMPTE ST 428-1): the primaries and the
  * white of R'G'B'. */
 typedef enum cj2k_xyz {
+  CJ2K_XYZ_AUTO = -1, /* only for cj2k_params_set_colours, which replaces it */
   CJ2K_XYZ_OFF = 0,
   CJ2K_XYZ_REC709 = 1, /* ITU-R BT.709, white D65 */
   CJ2K_XYZ_P3D65 = 2,  /* SMPTE EG 432-1, white D65 */
@@ -604,6 +605,19 @@ typedef struct cj2k_film {
   double power;
 } cj2k_film;
 
+/* One pass over a film: a mean rate, and bytes that easy frames save up for hard ones. */
+typedef struct cj2k_lookahead {
+  size_t struct_size;
+  int64_t bits_per_second; /* the mean: after n frames, the targets of all are at most n times its part */
+  int64_t frame_rate_num, frame_rate_den;
+  int64_t max_frame_bytes; /* cap of each frame; 0 = none */
+  int64_t min_frame_bytes; /* floor of each frame; 0 = none */
+  int64_t reservoir_bytes; /* what may be saved up: any n frames have at most n times the mean and this */
+  int64_t ended;           /* 1: no frames come after those ahead, so what is saved is for them */
+  /* How far the film is; 0 before the first frame. The library changes them. */
+  int64_t frames, saved_bytes;
+} cj2k_lookahead;
+
 typedef struct cj2k_info {
   size_t struct_size;
   const char* backend; /* "cpu", "cuda" */
@@ -620,6 +634,7 @@ typedef struct cj2k_info {
   int32_t rsiz; /* the codestream's claim (T.800 Table A.10); 0 without a profile */
   int64_t least_frame_bytes;     /* the smallest target_bytes and max_frame_bytes that open takes */
   int64_t least_component_bytes; /* the smallest max_component_bytes */
+  int64_t most_frame_bytes;      /* the cap of a frame by the parameters and the profile; 0: none */
 } cj2k_info;
 
 /* A call that failed, for programs. */
@@ -658,6 +673,10 @@ CJ2K_API cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char
  * says, each where it is not set. CJ2K_INVALID: the value is of no profile of the library, or
  * contradicts `profile`. */
 CJ2K_API cj2k_status cj2k_params_set_rsiz(cj2k_params* p, int rsiz);
+/* Sets `primaries` and `transfer` to code points of ITU-T H.273 (2: not known) and, unless `xyz` is OFF,
+ * xyz_gamma to the exponent of the transfer, and an `xyz` that is AUTO to the primaries. Set format,
+ * colorspace and xyz before. An error says that a JP2 file or X'Y'Z' has no place for the colours. */
+CJ2K_API cj2k_status cj2k_params_set_colours(cj2k_params* p, int primaries, int transfer);
 /* Writes the value of one parameter as text that cj2k_params_set takes. CJ2K_MAX_PARAM_TEXT bytes
  * are enough for every value; CJ2K_INVALID if `size` is too small for this one. */
 CJ2K_API cj2k_status cj2k_params_get(const cj2k_params* p, const char* key, char* buffer,
@@ -742,6 +761,11 @@ CJ2K_API void cj2k_encoder_close(cj2k_encoder* encoder);
 CJ2K_API cj2k_status cj2k_film_allocate(const cj2k_film* film, const cj2k_curve* curves,
                                         size_t num_frames, const int64_t* caps,
                                         const int64_t* floors, int64_t* targets);
+/* Gives the next frame of a film its bytes, from the curves of num_before frames before it (ten seconds
+ * are enough), its own, and those of the frames ahead, num_curves together. The result depends on the
+ * arguments alone. CJ2K_INVALID: the rate gives less than the floor or the headers of a frame. */
+CJ2K_API cj2k_status cj2k_film_next(cj2k_lookahead* film, const cj2k_curve* curves, size_t num_before,
+                                    size_t num_curves, int64_t* target);
 /* The log of a first pass: the curves of a film's frames as bytes, the same on every machine. */
 CJ2K_API size_t cj2k_film_log_size(size_t num_frames);
 /* Writes cj2k_film_log_size(num_frames) bytes. `p` are the parameters of the pass. */

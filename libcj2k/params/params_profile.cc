@@ -531,8 +531,9 @@ Status ProfileRules::apply_rate() {
   const bool levels =
       profile_.family == ProfileFamily::kImf || profile_.family == ProfileFamily::kBroadcast;
   if ((cinema || levels) && p_.frame_rate_num == 0) {
-    return log_.fail(Status::kInvalid, "frame_rate 0 (unknown): profile %s needs it for its %s",
-                     name(), cinema ? "caps" : "levels");
+    return log_.about("frame_rate")
+        .fail(Status::kInvalid, "frame_rate 0 (unknown): profile %s needs it for its %s", name(),
+              cinema ? "caps" : "levels");
   }
   if (levels) return apply_levels();
   if (p_.main_level != 0) {
@@ -547,8 +548,9 @@ Status ProfileRules::apply_rate() {
 
 Status apply_profile(cj2k_params* p, const Log& log) {
   if (p->frame_rate_num > 0 && p->frame_rate_den == 0) {
-    return log.fail(Status::kInvalid, "frame_rate %d/0: the denominator is not in [1, 2147483647]",
-                    p->frame_rate_num);
+    return log.about("frame_rate", p->frame_rate_num)
+        .fail(Status::kInvalid, "frame_rate %d/0: the denominator is not in [1, 2147483647]",
+              p->frame_rate_num);
   }
   ProfileRules rules(p, log);
   CJ2K_TRY(rules.apply());

@@ -55,8 +55,8 @@ Status check_progression(const cj2k_params& p, int index, const Log& log) {
   };
   for (const auto& field : fields) {
     if (field.value >= field.min && field.value <= field.max) continue;
-    return log.fail(Status::kInvalid, "poc[%d].%s %d not in [%d, %d] (%s)", index, field.name,
-                    field.value, field.min, field.max, field.range);
+    return log.about("poc").fail(Status::kInvalid, "poc[%d].%s %d not in [%d, %d] (%s)", index,
+                                 field.name, field.value, field.min, field.max, field.range);
   }
   return Status::kOk;
 }
@@ -83,8 +83,9 @@ Status print_progressions(const cj2k_params& p, const Log& log, TextOut* out) {
     const auto order = static_cast<int32_t>(entry.progression);
     const std::string_view name = name_at(order_names(), order);
     if (name.empty()) {
-      return log.fail(Status::kInvalid, "poc[%d].progression %d is not one of %s", i, order,
-                      order_names().data());
+      return log.about("poc", order)
+          .fail(Status::kInvalid, "poc[%d].progression %d is not one of %s", i, order,
+                order_names().data());
     }
     if (i > 0) out->add("/");
     out->add_numbers({entry.resolution_begin, entry.component_begin, entry.layer_end,
@@ -112,10 +113,11 @@ Status check_progressions(const cj2k_params& p, const Log& log) {
   for (int32_t c = 0; c < p.num_components; ++c) {
     for (int32_t r = 0; r <= p.levels; ++r) {
       if (layers[c][r] == p.layers) continue;
-      return log.fail(Status::kInvalid,
-                      "poc leaves out component %d, resolution %d, layers [%d, %d): its entries "
-                      "must hold every packet",
-                      c, r, layers[c][r], p.layers);
+      return log.about("poc").fail(
+          Status::kInvalid,
+          "poc leaves out component %d, resolution %d, layers [%d, %d): its entries "
+          "must hold every packet",
+          c, r, layers[c][r], p.layers);
     }
   }
   return Status::kOk;
@@ -164,8 +166,8 @@ Status check_regions(const cj2k_params& p, const Log& log) {
                   {"shift", region.shift, 0, 255}};
     for (const auto& field : fields) {
       if (field.value >= field.min && field.value <= field.max) continue;
-      return log.fail(Status::kInvalid, "roi[%d].%s %d not in [%d, %d]", i, field.name, field.value,
-                      field.min, field.max);
+      return log.about("roi").fail(Status::kInvalid, "roi[%d].%s %d not in [%d, %d]", i, field.name,
+                                   field.value, field.min, field.max);
     }
     const int64_t right = int64_t{p.image_offset_x} + p.width;
     const int64_t bottom = int64_t{p.image_offset_y} + p.height;
@@ -174,7 +176,7 @@ Status check_regions(const cj2k_params& p, const Log& log) {
         int64_t{region.y} + region.height > p.image_offset_y) {
       continue;
     }
-    return log.fail(
+    return log.about("roi").fail(
         Status::kInvalid,
         "roi[%d] %dx%d at %d,%d lies outside of the picture, [%d, %lld) x [%d, %lld) on "
         "the reference grid",

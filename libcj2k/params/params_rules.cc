@@ -46,29 +46,34 @@ struct Axis {
 Status resolve_axis(const Axis& axis, int num_components, const Log& log, int64_t* num_tiles) {
   const int64_t end = int64_t{axis.offset} + axis.size;
   if (end > kMaxCoordinate) {
-    return log.fail(Status::kInvalid, "%s %d + %s %d = %lld not in [1, %lld]", axis.offset_name,
-                    axis.offset, axis.size_name, axis.size, static_cast<long long>(end),
-                    static_cast<long long>(kMaxCoordinate));
+    return log.about(axis.offset_name, axis.offset)
+        .fail(Status::kInvalid, "%s %d + %s %d = %lld not in [1, %lld]", axis.offset_name,
+              axis.offset, axis.size_name, axis.size, static_cast<long long>(end),
+              static_cast<long long>(kMaxCoordinate));
   }
   if (axis.tile_offset > axis.offset) {
-    return log.fail(Status::kInvalid, "%s %d not in [0, %s = %d]", axis.tile_offset_name,
-                    axis.tile_offset, axis.offset_name, axis.offset);
+    return log.about(axis.tile_offset_name, axis.tile_offset, 0, axis.offset)
+        .fail(Status::kInvalid, "%s %d not in [0, %s = %d]", axis.tile_offset_name,
+              axis.tile_offset, axis.offset_name, axis.offset);
   }
   if (*axis.tile == 0) *axis.tile = static_cast<int32_t>(end - axis.tile_offset);
   if (int64_t{axis.tile_offset} + *axis.tile <= axis.offset) {
-    return log.fail(Status::kInvalid,
-                    "%s %d not in [%d, %lld]: the first tile must reach into the picture "
-                    "(%s %d, %s %d)",
-                    axis.tile_name, *axis.tile, axis.offset - axis.tile_offset + 1,
-                    static_cast<long long>(kMaxCoordinate), axis.tile_offset_name, axis.tile_offset,
-                    axis.offset_name, axis.offset);
+    return log
+        .about(axis.tile_name, *axis.tile, axis.offset - axis.tile_offset + 1,
+               static_cast<double>(kMaxCoordinate))
+        .fail(Status::kInvalid,
+              "%s %d not in [%d, %lld]: the first tile must reach into the picture "
+              "(%s %d, %s %d)",
+              axis.tile_name, *axis.tile, axis.offset - axis.tile_offset + 1,
+              static_cast<long long>(kMaxCoordinate), axis.tile_offset_name, axis.tile_offset,
+              axis.offset_name, axis.offset);
   }
   *num_tiles = ceil_div(end - axis.tile_offset, *axis.tile);
   for (int c = 0; c < num_components; ++c) {
     const int32_t d = axis.subsampling[c];
     if (!is_power_of_two(d)) {
-      return log.fail(Status::kInvalid, "%s[%d] %d is none of 1, 2, 4", axis.subsampling_name, c,
-                      d);
+      return log.about(axis.subsampling_name, d)
+          .fail(Status::kInvalid, "%s[%d] %d is none of 1, 2, 4", axis.subsampling_name, c, d);
     }
     if (ceil_div(end, d) == ceil_div(axis.offset, d)) {
       return log.fail(
@@ -88,10 +93,10 @@ Status resolve_grid(cj2k_params* p, const Log& log) {
   CJ2K_TRY(resolve_axis(x, p->num_components, log, &tiles_wide));
   CJ2K_TRY(resolve_axis(y, p->num_components, log, &tiles_high));
   if (tiles_wide * tiles_high > kMaxTiles) {
-    return log.fail(Status::kInvalid,
-                    "%lld x %lld tiles of %dx%d: their number is not in [1, %lld]",
-                    static_cast<long long>(tiles_wide), static_cast<long long>(tiles_high),
-                    p->tile_width, p->tile_height, static_cast<long long>(kMaxTiles));
+    return log.about("tile").fail(
+        Status::kInvalid, "%lld x %lld tiles of %dx%d: their number is not in [1, %lld]",
+        static_cast<long long>(tiles_wide), static_cast<long long>(tiles_high), p->tile_width,
+        p->tile_height, static_cast<long long>(kMaxTiles));
   }
   return Status::kOk;
 }
@@ -99,16 +104,18 @@ Status resolve_grid(cj2k_params* p, const Log& log) {
 // The limits of T.800 Tables A.18 (code-blocks) and A.21 (precincts).
 Status check_blocks_and_precincts(const cj2k_params& p, const Log& log) {
   if (!is_power_of_two(p.cblk_width) || !is_power_of_two(p.cblk_height)) {
-    return log.fail(Status::kInvalid, "cblk %dx%d: each side must be a power of two in [4, 1024]",
-                    p.cblk_width, p.cblk_height);
+    return log.about("cblk").fail(Status::kInvalid,
+                                  "cblk %dx%d: each side must be a power of two in [4, 1024]",
+                                  p.cblk_width, p.cblk_height);
   }
   if (p.cblk_width * p.cblk_height > 4096) {
-    return log.fail(Status::kInvalid, "cblk %dx%d: %d samples not in [16, 4096]", p.cblk_width,
-                    p.cblk_height, p.cblk_width * p.cblk_height);
+    return log.about("cblk").fail(Status::kInvalid, "cblk %dx%d: %d samples not in [16, 4096]",
+                                  p.cblk_width, p.cblk_height, p.cblk_width * p.cblk_height);
   }
   if (p.num_precincts > p.levels + 1) {
-    return log.fail(Status::kInvalid, "num_precincts %d not in [0, levels + 1 = %d]",
-                    p.num_precincts, p.levels + 1);
+    return log.about("num_precincts", p.num_precincts)
+        .fail(Status::kInvalid, "num_precincts %d not in [0, levels + 1 = %d]", p.num_precincts,
+              p.levels + 1);
   }
   for (int i = 0; i < p.num_precincts; ++i) {
     // Entry i is for resolution levels - i, and the last entry is also for all resolutions below.
@@ -116,9 +123,10 @@ Status check_blocks_and_precincts(const cj2k_params& p, const Log& log) {
     const int32_t min = i < p.levels ? 2 : 1;
     for (const int32_t side : {p.precinct_width[i], p.precinct_height[i]}) {
       if (!is_power_of_two(side) || side < min) {
-        return log.fail(Status::kInvalid,
-                        "precincts[%d] %dx%d: each side must be a power of two in [%d, 32768]", i,
-                        p.precinct_width[i], p.precinct_height[i], min);
+        return log.about("precincts")
+            .fail(Status::kInvalid,
+                  "precincts[%d] %dx%d: each side must be a power of two in [%d, 32768]", i,
+                  p.precinct_width[i], p.precinct_height[i], min);
       }
     }
   }
@@ -135,8 +143,8 @@ Status resolve_mct(cj2k_params* p, const Log& log) {
   const bool forced = p->mct == CJ2K_MCT_ON;
   if (p->num_components < 3) {
     if (forced) {
-      return log.fail(Status::kInvalid, "mct on with num_components %d not in [3, %d]",
-                      p->num_components, CJ2K_MAX_COMPONENTS);
+      return log.about("mct").fail(Status::kInvalid, "mct on with num_components %d not in [3, %d]",
+                                   p->num_components, CJ2K_MAX_COMPONENTS);
     }
     p->mct = CJ2K_MCT_OFF;
     return Status::kOk;
@@ -147,11 +155,12 @@ Status resolve_mct(cj2k_params* p, const Log& log) {
       continue;
     }
     if (forced) {
-      return log.fail(Status::kInvalid,
-                      "mct on with unlike components: component 0 has depth %d, is_signed %d, "
-                      "dx %d, dy %d; component %d has %d, %d, %d, %d",
-                      p->depth[0], p->is_signed[0], p->dx[0], p->dy[0], c, p->depth[c],
-                      p->is_signed[c], p->dx[c], p->dy[c]);
+      return log.about("mct").fail(
+          Status::kInvalid,
+          "mct on with unlike components: component 0 has depth %d, is_signed %d, "
+          "dx %d, dy %d; component %d has %d, %d, %d, %d",
+          p->depth[0], p->is_signed[0], p->dx[0], p->dy[0], c, p->depth[c], p->is_signed[c],
+          p->dx[c], p->dy[c]);
     }
     p->mct = CJ2K_MCT_OFF;
     return Status::kOk;
@@ -182,27 +191,29 @@ Status resolve_xyz(cj2k_params* p, const Log& log) {
     p->xyz_gamma = is_p3 ? 2.6 : 2.4;
   }
   if (p->num_components != 3 || p->alpha != 0) {
-    return log.fail(Status::kInvalid, "xyz needs num_components 3 and alpha 0, not %d and %d",
-                    p->num_components, p->alpha);
+    return log.about("xyz").fail(Status::kInvalid,
+                                 "xyz needs num_components 3 and alpha 0, not %d and %d",
+                                 p->num_components, p->alpha);
   }
   if (p->colorspace == CJ2K_COLOR_AUTO) p->colorspace = CJ2K_COLOR_XYZ;
   if (p->colorspace != CJ2K_COLOR_XYZ)
-    return log.fail(Status::kInvalid, "xyz needs colorspace xyz or auto: that is what is coded");
+    return log.about("xyz").fail(Status::kInvalid,
+                                 "xyz needs colorspace xyz or auto: that is what is coded");
   for (int c = 0; c < 3; ++c) {
     if (p->source_depth[c] == 0) p->source_depth[c] = p->depth[c];
     if (p->depth[c] != 12 || p->is_signed[c] != 0) {
-      return log.fail(Status::kInvalid,
-                      "xyz needs depth 12 and is_signed 0: component %d has %d, %d", c, p->depth[c],
-                      p->is_signed[c]);
+      return log.about("xyz").fail(Status::kInvalid,
+                                   "xyz needs depth 12 and is_signed 0: component %d has %d, %d", c,
+                                   p->depth[c], p->is_signed[c]);
     }
     if (p->source_depth[c] < 8 || p->source_depth[c] != p->source_depth[0]) {
-      return log.fail(Status::kInvalid,
-                      "xyz needs one source_depth in [8, 16]: source_depth[%d] is %d, "
-                      "source_depth[0] %d",
-                      c, p->source_depth[c], p->source_depth[0]);
+      return log.about("xyz").fail(Status::kInvalid,
+                                   "xyz needs one source_depth in [8, 16]: source_depth[%d] is %d, "
+                                   "source_depth[0] %d",
+                                   c, p->source_depth[c], p->source_depth[0]);
     }
     if (p->dx[c] != p->dx[0] || p->dy[c] != p->dy[0]) {
-      return log.fail(
+      return log.about("xyz").fail(
           Status::kInvalid,
           "xyz needs components alike: component %d has dx %d, dy %d, component 0 %d, %d", c,
           p->dx[c], p->dy[c], p->dx[0], p->dy[0]);
@@ -217,9 +228,9 @@ Status resolve_source(cj2k_params* p, const Log& log) {
   for (int c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
     if (p->source_depth[c] == 0 || c >= p->num_components) p->source_depth[c] = p->depth[c];
     if (p->source_depth[c] < p->depth[c] && p->xyz == CJ2K_XYZ_OFF) {
-      return log.fail(Status::kInvalid,
-                      "source_depth[%d] %d not in [%d, 16], and not 0: depth[%d] is %d", c,
-                      p->source_depth[c], p->depth[c], c, p->depth[c]);
+      return log.about("source_depth", p->source_depth[c])
+          .fail(Status::kInvalid, "source_depth[%d] %d not in [%d, 16], and not 0: depth[%d] is %d",
+                c, p->source_depth[c], p->depth[c], c, p->depth[c]);
     }
   }
   return Status::kOk;
@@ -229,27 +240,30 @@ Status resolve_source(cj2k_params* p, const Log& log) {
 Status check_colour_specification(const cj2k_params& p, const Log& log) {
   if (p.icc_profile != nullptr || p.icc_profile_bytes != 0) {
     if (p.colorspace != CJ2K_COLOR_SRGB && p.colorspace != CJ2K_COLOR_GRAY) {
-      return log.fail(Status::kInvalid, "icc_profile with colorspace %s, not srgb or gray",
-                      p.colorspace == CJ2K_COLOR_SYCC ? "sycc" : "xyz");
+      return log.about("icc_profile")
+          .fail(Status::kInvalid, "icc_profile with colorspace %s, not srgb or gray",
+                p.colorspace == CJ2K_COLOR_SYCC ? "sycc" : "xyz");
     }
     const int colours = p.colorspace == CJ2K_COLOR_GRAY ? 1 : 3;
-    return check_icc_profile(p.icc_profile, p.icc_profile_bytes, colours, log);
+    return check_icc_profile(p.icc_profile, p.icc_profile_bytes, colours, log.about("icc_profile"));
   }
   const bool hdr = p.transfer == CJ2K_TRANSFER_PQ || p.transfer == CJ2K_TRANSFER_HLG;
   if (p.format == CJ2K_FORMAT_JP2 && hdr && needs_icc_profile(p) &&
       p.colorspace != CJ2K_COLOR_XYZ) {
-    return log.fail(Status::kNotSupported,
-                    "format jp2 with transfer %s: JP2 files have no colour space for it; a raw "
-                    "codestream (format j2k) leaves it to its container",
-                    p.transfer == CJ2K_TRANSFER_PQ ? "pq" : "hlg");
+    return log.about("format").fail(
+        Status::kNotSupported,
+        "format jp2 with transfer %s: JP2 files have no colour space for it; a raw "
+        "codestream (format j2k) leaves it to its container",
+        p.transfer == CJ2K_TRANSFER_PQ ? "pq" : "hlg");
   }
   return Status::kOk;
 }
 
 Status resolve_colour(cj2k_params* p, const Log& log) {
   if (p->alpha && p->num_components < 2) {
-    return log.fail(Status::kInvalid, "alpha %d with num_components %d not in [2, %d]", p->alpha,
-                    p->num_components, CJ2K_MAX_COMPONENTS);
+    return log.about("alpha", p->alpha)
+        .fail(Status::kInvalid, "alpha %d with num_components %d not in [2, %d]", p->alpha,
+              p->num_components, CJ2K_MAX_COMPONENTS);
   }
   // sRGB, sYCC and X'Y'Z' need three components beside opacity.
   const int colours = colours_of(*p);
@@ -258,10 +272,11 @@ Status resolve_colour(cj2k_params* p, const Log& log) {
                             : p->colorspace == CJ2K_COLOR_XYZ  ? "xyz"
                                                                : nullptr;
   if (three != nullptr && colours < 3) {
-    return log.fail(Status::kInvalid,
-                    "colorspace %s with num_components %d and alpha %d: %d beside alpha not in "
-                    "[3, %d]",
-                    three, p->num_components, p->alpha, colours, CJ2K_MAX_COMPONENTS);
+    return log.about("colorspace")
+        .fail(Status::kInvalid,
+              "colorspace %s with num_components %d and alpha %d: %d beside alpha not in "
+              "[3, %d]",
+              three, p->num_components, p->alpha, colours, CJ2K_MAX_COMPONENTS);
   }
   if (p->colorspace == CJ2K_COLOR_AUTO) p->colorspace = chosen_colorspace(*p);
   CJ2K_TRY(check_colour_specification(*p, log));
@@ -303,8 +318,8 @@ Status check_qfactor(cj2k_params* p, const Log& log) {
                                  p->lossless == 0 ? "; a cap is max_frame_bytes" : "");
   }
   if (p->wavelet == CJ2K_WAVELET_53) {
-    return log.fail(Status::kInvalid, "qfactor %d excludes wavelet 5/3, which has no steps",
-                    p->qfactor);
+    return log.about("qfactor", p->qfactor)
+        .fail(Status::kInvalid, "qfactor %d excludes wavelet 5/3, which has no steps", p->qfactor);
   }
   p->frame_steps = 0;
   return Status::kOk;
@@ -323,7 +338,7 @@ Status resolve_rate(cj2k_params* p, const Log& log) {
                                    other);
     }
     if (p->wavelet == CJ2K_WAVELET_97) {
-      return log.fail(Status::kInvalid, "lossless 1 excludes wavelet 9/7");
+      return log.about("lossless", 1).fail(Status::kInvalid, "lossless 1 excludes wavelet 9/7");
     }
     p->tune = CJ2K_TUNE_MSE;  // nothing is lost that could be seen
   } else if (p->target_bytes == 0 && p->num_layer_rates == 0 && p->quality == 0 &&
@@ -336,13 +351,15 @@ Status resolve_rate(cj2k_params* p, const Log& log) {
   CJ2K_TRY(check_min_frame_bytes("", *p, log));
   if (p->num_layer_rates == 0) return Status::kOk;
   if (p->num_layer_rates != p->layers) {
-    return log.fail(Status::kInvalid, "num_layer_rates %d is not layers %d", p->num_layer_rates,
-                    p->layers);
+    return log.about("num_layer_rates", p->num_layer_rates)
+        .fail(Status::kInvalid, "num_layer_rates %d is not layers %d", p->num_layer_rates,
+              p->layers);
   }
   for (int i = 1; i < p->num_layer_rates; ++i) {
     if (!(p->layer_rates[i] < p->layer_rates[i - 1])) {
-      return log.fail(Status::kInvalid, "layer_rates[%d] %.15g not below layer_rates[%d] %.15g", i,
-                      p->layer_rates[i], i - 1, p->layer_rates[i - 1]);
+      return log.about("layer_rates")
+          .fail(Status::kInvalid, "layer_rates[%d] %.15g not below layer_rates[%d] %.15g", i,
+                p->layer_rates[i], i - 1, p->layer_rates[i - 1]);
     }
   }
   return Status::kOk;
@@ -353,18 +370,19 @@ Status check_coder(const cj2k_params& p, const Log& log) {
   if (p.coder != CJ2K_CODER_HT) return Status::kOk;
   const int32_t styles = p.cblk_style & ~CJ2K_STYLE_VSC;
   if (styles != 0) {
-    return log.fail(Status::kInvalid,
-                    "coder ht excludes cblk_style %d: of the styles, Part 15 has vsc (8) alone",
-                    styles);
+    return log.about("coder").fail(
+        Status::kInvalid,
+        "coder ht excludes cblk_style %d: of the styles, Part 15 has vsc (8) alone", styles);
   }
   if (p.num_roi != 0) {
-    return log.fail(Status::kNotSupported,
-                    "coder ht needs an empty roi, not one of %d rectangles: decoders do not read "
-                    "regions in HT blocks (OpenJPEG refuses them, OpenJPH ignores the shift)",
-                    p.num_roi);
+    return log.about("coder").fail(
+        Status::kNotSupported,
+        "coder ht needs an empty roi, not one of %d rectangles: decoders do not read "
+        "regions in HT blocks (OpenJPEG refuses them, OpenJPH ignores the shift)",
+        p.num_roi);
   }
   if (p.stop != CJ2K_STOP_NONE && p.stop != CJ2K_STOP_EXACT) {
-    return log.fail(
+    return log.about("coder").fail(
         Status::kNotSupported,
         "coder ht needs stop exact (the default) or none: pst, psb and bpi stop between "
         "bit-planes of the MQ coder, and an HT block has no such places; exact leaves "
@@ -377,14 +395,16 @@ Status check_coder(const cj2k_params& p, const Log& log) {
 Status check_effort(const cj2k_params& p, const Log& log) {
   if (p.effort < 2 || p.lossless) return Status::kOk;
   if (p.coder == CJ2K_CODER_HT) {
-    return log.fail(Status::kNotSupported,
-                    "effort %d needs coder ebcot: for coder ht it has 0 and 1 so far", p.effort);
+    return log.about("effort", p.effort)
+        .fail(Status::kNotSupported,
+              "effort %d needs coder ebcot: for coder ht it has 0 and 1 so far", p.effort);
   }
   if (p.stop != CJ2K_STOP_NONE && p.stop != CJ2K_STOP_EXACT) {
-    return log.fail(Status::kNotSupported,
-                    "effort %d needs stop exact or none: it codes blocks again at the slope that "
-                    "rate control finds",
-                    p.effort);
+    return log.about("effort", p.effort)
+        .fail(Status::kNotSupported,
+              "effort %d needs stop exact or none: it codes blocks again at the slope that "
+              "rate control finds",
+              p.effort);
   }
   return Status::kOk;
 }
@@ -434,11 +454,14 @@ Status resolve_curves(cj2k_params* p, const DeviceList& devices, const Log& log)
   if (p->curves == CJ2K_CURVES_OFF) return Status::kOk;
   const int value = p->curves;
   if (value < CJ2K_CURVES_OFF || value > CJ2K_CURVES_ONLY)
-    return log.fail(Status::kInvalid, "curves %d not in [0, %d]", value, CJ2K_CURVES_ONLY);
-  if (p->lossless) return log.fail(Status::kInvalid, "curves %d with lossless 1", value);
+    return log.about("curves", value)
+        .fail(Status::kInvalid, "curves %d not in [0, %d]", value, CJ2K_CURVES_ONLY);
+  if (p->lossless)
+    return log.about("curves", value).fail(Status::kInvalid, "curves %d with lossless 1", value);
   if (devices.kind == DeviceList::kCuda) {
-    return log.fail(Status::kNotSupported, "curves %d needs device cpu or auto, not \"%s\"", value,
-                    p->device);
+    return log.about("curves", value)
+        .fail(Status::kNotSupported, "curves %d needs device cpu or auto, not \"%s\"", value,
+              p->device);
   }
   std::snprintf(p->device, sizeof p->device, "cpu");
   return Status::kOk;
@@ -463,8 +486,9 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
                     p->device);
   }
   if (p->effort >= 2 && !p->lossless && devices.kind == DeviceList::kCuda) {
-    return log.fail(Status::kNotSupported, "effort %d needs device cpu or auto, not \"%s\"",
-                    p->effort, p->device);
+    return log.about("effort", p->effort)
+        .fail(Status::kNotSupported, "effort %d needs device cpu or auto, not \"%s\"", p->effort,
+              p->device);
   }
   CJ2K_TRY(resolve_curves(p, devices, log));
   CJ2K_TRY(parse_devices(p->device, log, &devices));

@@ -210,6 +210,7 @@ void Encoder::info(cj2k_info* info) const {
   info->header_bytes = static_cast<int64_t>(header_bytes_);
   info->least_frame_bytes = static_cast<int64_t>(frame_check_->smallest().frame);
   info->least_component_bytes = static_cast<int64_t>(frame_check_->smallest().component);
+  info->most_frame_bytes = byte_cap(p);
   info->rsiz = plan_.rsiz;
   info->backend = info->device_name = info->tier1 = "";
   if (backends_.empty()) return;

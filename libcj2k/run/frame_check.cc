@@ -46,8 +46,9 @@ Status FrameCheck::check_cap(const char* name, int64_t cap, uint64_t least_bytes
 Status FrameCheck::check_profile_cap(const char* name, int64_t cap, int64_t most,
                                      const Log& log) const {
   if (most == 0 || cap <= most) return Status::kOk;
-  return log.fail(Status::kInvalid, "frame: %s %" PRId64 ": profile %s has at most %" PRId64, name,
-                  cap, value_name("profile", plan_.params.profile), most);
+  return log.about(name, static_cast<double>(cap), 0, static_cast<double>(most))
+      .fail(Status::kInvalid, "frame: %s %" PRId64 ": profile %s has at most %" PRId64, name, cap,
+            value_name("profile", plan_.params.profile), most);
 }
 
 Status FrameCheck::check_plan(const Log& log) const {
@@ -60,10 +61,11 @@ Status FrameCheck::check_plan(const Log& log) const {
     const double ratio = p.layer_rates[p.num_layer_rates - 1];
     const double bytes = static_cast<double>(raw_frame_bytes(plan_)) / ratio;
     if (ratio > 1 && bytes < static_cast<double>(smallest_.frame)) {
-      return log.fail(Status::kInvalid,
-                      "layer_rates: ratio %g leaves %.0f bytes, not in [%" PRIu64 ", %" PRId64
-                      "]: the headers of a frame alone take %" PRIu64 " bytes",
-                      ratio, bytes, smallest_.frame, kMaxBytes, smallest_.frame);
+      return log.about("layer_rates")
+          .fail(Status::kInvalid,
+                "layer_rates: ratio %g leaves %.0f bytes, not in [%" PRIu64 ", %" PRId64
+                "]: the headers of a frame alone take %" PRIu64 " bytes",
+                ratio, bytes, smallest_.frame, kMaxBytes, smallest_.frame);
     }
   }
   return Status::kOk;
@@ -149,15 +151,16 @@ Status FrameCheck::limits(const cj2k_frame& frame, const Log& log, RateLimits* l
                                                      : nullptr;
   if (own == nullptr) return Status::kOk;
   if (p.lossless)
-    return log.fail(Status::kInvalid, "frame: lossless 1 excludes %s (which must be 0)", own);
+    return log.about("lossless", 1)
+        .fail(Status::kInvalid, "frame: lossless 1 excludes %s (which must be 0)", own);
   CJ2K_TRY(check_cap("frame: target_bytes", frame.target_bytes, smallest_.frame, "a frame", log));
   CJ2K_TRY(
       check_cap("frame: max_frame_bytes", frame.max_frame_bytes, smallest_.frame, "a frame", log));
   CJ2K_TRY(check_cap("frame: max_component_bytes", frame.max_component_bytes, smallest_.component,
                      "a component", log));
   if (frame.quality != 0 && !(frame.quality >= kMinQuality && frame.quality <= kMaxQuality)) {
-    return log.fail(Status::kInvalid, "frame: quality %.15g not in [%.15g, %.15g]", frame.quality,
-                    kMinQuality, kMaxQuality);
+    return log.about("quality").fail(Status::kInvalid, "frame: quality %.15g not in [%.15g, %.15g]",
+                                     frame.quality, kMinQuality, kMaxQuality);
   }
   const ProfileCaps profile = profile_caps(p);
   CJ2K_TRY(check_profile_cap("target_bytes", frame.target_bytes, profile.frame, log));

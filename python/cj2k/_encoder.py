@@ -41,6 +41,7 @@ class Info(NamedTuple):
     rsiz: int
     least_frame_bytes: int
     least_component_bytes: int
+    most_frame_bytes: int
 
 
 @dataclass(frozen=True)

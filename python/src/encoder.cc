@@ -277,7 +277,7 @@ py::tuple Encoder::info() const {
   return py::make_tuple(i.backend, i.simd, i.threads, i.gop, i.async_depth, i.num_tiles,
                         i.num_blocks, i.num_packets, i.host_bytes, i.header_bytes, i.device_name,
                         i.device_bytes, i.pinned_bytes, i.tier1, i.rsiz, i.least_frame_bytes,
-                        i.least_component_bytes);
+                        i.least_component_bytes, i.most_frame_bytes);
 }
 
 }  // namespace cj2k_python

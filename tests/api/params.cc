@@ -499,6 +499,7 @@ TEST_CASE("params_info: the smallest caps are those that open takes") {
       CHECK(cj2k_encoder_info(encoder, &open) == CJ2K_OK);
       CHECK(open.least_frame_bytes == info.least_frame_bytes);
       CHECK(open.least_component_bytes == info.least_component_bytes);
+      CHECK(open.most_frame_bytes == (which == 2 ? 0 : info.least_frame_bytes));
       cj2k_encoder_close(encoder);
     }
   }

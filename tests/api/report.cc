@@ -97,6 +97,30 @@ TEST_CASE("last_error: under a profile, of text, of no parameter, and of wrong a
   CHECK(cj2k_last_error(nullptr, &error) == CJ2K_INVALID);
 }
 
+TEST_CASE("last_error: rules between parameters name the one to change") {
+  const struct {
+    const char *key, *value, *param;
+    double number;
+  } kRows[] = {{"tile_offset", "1x0", "tile_offset_x", 1},
+               {"cblk", "128x64", "cblk", 0},
+               {"mct", "on", "mct", 0},
+               {"alpha", "1", "alpha", 1},
+               {"layer_rates", "2,3", "layer_rates", 0},
+               {"depth", "16", "", 0}};
+  for (const auto& row : kRows) {
+    CAPTURE(row.key);
+    cj2k_params p = make_params(64, 48, 1, 8);
+    REQUIRE(cj2k_params_set(&p, row.key, row.value) == CJ2K_OK);
+    cj2k_encoder* encoder = nullptr;
+    const cj2k_status status = cj2k_encoder_open(&p, &encoder);
+    CHECK(status == (row.param[0] == '\0' ? CJ2K_OK : CJ2K_INVALID));
+    cj2k_encoder_close(encoder);
+    if (status == CJ2K_OK) continue;
+    CHECK(std::string(last_error().param) == row.param);
+    CHECK(last_error().value == row.number);
+  }
+}
+
 TEST_CASE("the lines of a sequence, and JSON of its frames") {
   cj2k_params p = make_params(320, 240);
   p.target_bytes = 20000;
@@ -148,6 +172,50 @@ TEST_CASE("the lines of a sequence, and JSON of its frames") {
   CHECK(std::string(text).find(" dB at worst (frame 0), measured; ms per frame: ingest ") !=
         std::string::npos);
   cj2k_encoder_close(e);
+}
+
+TEST_CASE("set_colours: code points of H.273") {
+  cj2k_params p = make_params(64, 48);
+  p.format = CJ2K_FORMAT_JP2;
+  p.colorspace = CJ2K_COLOR_SRGB;
+  REQUIRE(cj2k_params_set_colours(&p, 12, 17) == CJ2K_OK);
+  CHECK(get(p, "primaries") == "p3d65");
+  CHECK(get(p, "transfer") == "gamma26");
+  CHECK(p.xyz == CJ2K_XYZ_OFF);
+  CHECK(p.xyz_gamma == 0);
+  CHECK(cj2k_params_set_colours(&p, 8, 1) == CJ2K_NOT_SUPPORTED);
+  CHECK(std::string(last_error().param) == "primaries");
+  CHECK(cj2k_params_set_colours(&p, 1, 10) == CJ2K_NOT_SUPPORTED);
+  CHECK(std::string(last_error().param) == "transfer");
+  CHECK(get(p, "primaries") == "p3d65");  // an error changes nothing
+  p.format = CJ2K_FORMAT_J2K;
+  CHECK(cj2k_params_set_colours(&p, 8, 10) == CJ2K_OK);
+  CHECK(get(p, "primaries") == "rec709");
+}
+
+TEST_CASE("set_colours: xyz") {
+  const struct {
+    int primaries, transfer;
+    cj2k_xyz xyz;  ///< OFF: refused
+    double gamma;
+  } kRows[] = {{1, 1, CJ2K_XYZ_REC709, 0},    {9, 14, CJ2K_XYZ_REC2020, 0},
+               {11, 17, CJ2K_XYZ_P3DCI, 2.6}, {12, 8, CJ2K_XYZ_P3D65, 1},
+               {2, 1, CJ2K_XYZ_OFF, 0},       {5, 1, CJ2K_XYZ_OFF, 0},
+               {9, 16, CJ2K_XYZ_OFF, 0},      {9, 18, CJ2K_XYZ_OFF, 0}};
+  for (const auto& row : kRows) {
+    CAPTURE(row.primaries);
+    CAPTURE(row.transfer);
+    cj2k_params p = make_params(64, 48);
+    p.xyz = CJ2K_XYZ_AUTO;
+    CHECK(cj2k_params_set_colours(&p, row.primaries, row.transfer) ==
+          (row.xyz == CJ2K_XYZ_OFF ? CJ2K_INVALID : CJ2K_OK));
+    CHECK(p.xyz == (row.xyz == CJ2K_XYZ_OFF ? CJ2K_XYZ_AUTO : row.xyz));
+    CHECK(p.xyz_gamma == row.gamma);
+  }
+  cj2k_params p = make_params(64, 48);
+  p.xyz = CJ2K_XYZ_P3D65;  // what is set, stays
+  REQUIRE(cj2k_params_set_colours(&p, 1, 1) == CJ2K_OK);
+  CHECK(get(p, "xyz") == "p3d65");
 }
 
 TEST_CASE("set_rsiz: profile and levels, where they are not set") {

@@ -78,12 +78,13 @@ static int send(AVCodecContext *encoder, AVFrame *frame) {
 
 /* Receives every packet that is due. Their time stamps continue from `pts`. */
 static int receive(AVCodecContext *encoder, int64_t *pts) {
+  const int most = encoder->rc_max_rate > 0 ? (int)(encoder->rc_max_rate / 8 / kRate) : kMaxBytes;
   AVPacket *packet = av_packet_alloc();
   int count = 0;
   while (avcodec_receive_packet(encoder, packet) >= 0) {
     CHECK(packet->flags & AV_PKT_FLAG_KEY);
     CHECK(packet->dts == packet->pts);
-    CHECK(packet->size > 100 && packet->size <= kMaxBytes);
+    CHECK(packet->size > 100 && packet->size <= most);
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
     CHECK(packet->opaque == (void *)(intptr_t)(packet->pts + 77));
     CHECK(packet->opaque_ref);
@@ -115,7 +116,7 @@ static AVCodecContext *open_encoder(const char *key, const char *value, AVRation
 #ifdef AV_CODEC_FLAG_FRAME_DURATION
   encoder->flags |= AV_CODEC_FLAG_FRAME_DURATION;
 #endif
-  if (av_opt_set(encoder->priv_data, key, value, 0) < 0 || avcodec_open2(encoder, NULL, NULL) < 0)
+  if (av_opt_set(encoder, key, value, AV_OPT_SEARCH_CHILDREN) < 0 || avcodec_open2(encoder, NULL, NULL) < 0)
     avcodec_free_context(&encoder);
   return encoder;
 }
@@ -385,7 +386,7 @@ static const char *const kWithAuto[][2] = {{"format", "auto"}, {"xyz", "off"}};
 
 /* Options that are not parameters. */
 static const char *const kNoParameters[][2] = {
-    {"max_component_rate"}, {"cj2k-params"}, {"stats_file"},
+    {"max_component_rate"}, {"cj2k-params"}, {"stats_file"}, {"rc-lookahead"},
 };
 
 /* Whether the option has `auto`, and the default of kWithAuto. */
@@ -555,15 +556,18 @@ static void profiles(void) {
 
 int main(int argc, char **argv) {
   const AVRational no_rate = {0, 1}, rate = {kRate, 1};
-  AVCodecContext *encoder =
-      open_encoder("async_depth", "4", no_rate); /* the rate comes from the time base */
-  CHECK(encoder);
-  if (encoder) {
-    CHECK(encoder->bits_per_raw_sample == 8);
-    bad_frames(encoder);
-    flushing(encoder);
+  AVCodecContext *encoder;
+  for (int lookahead = 0; lookahead < 2; lookahead++) {
+    encoder = open_encoder(lookahead ? "maxrate" : "async_depth", lookahead ? "20M" : "4",
+                           no_rate); /* the rate comes from the time base */
+    CHECK(encoder);
+    if (encoder) {
+      CHECK(encoder->bits_per_raw_sample == 8);
+      bad_frames(encoder);
+      flushing(encoder);
+    }
+    avcodec_free_context(&encoder);
   }
-  avcodec_free_context(&encoder);
 
   CHECK(!open_encoder("cblk", "5x5", rate));
   CHECK(!open_encoder("device", "cuda:7,7", rate));

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""-pass 1 and -pass 2: one budget for a film."""
+"""-pass 1 and -pass 2: one budget for a film. One pass with lookahead: a mean and a reservoir."""
 
 import base64
 import math
@@ -129,7 +129,7 @@ def damaged(log):
     changed = bytearray(raw)
     changed[1000] ^= 1
     version = raw[:8] + b"\x63" + raw[9:]
-    none = "passlogfile is no log of pass 1 of this encoder, or it is damaged"
+    none = "passlogfile is not a log of pass 1 of this encoder, or it is damaged"
     yield "empty", b"", none
     yield "x264's", b"#options: 1920x1080 fps=25/1\n", none
     yield "cut", log[:len(log) // 2 // 4 * 4], "film log: "
@@ -179,3 +179,75 @@ def test_what_a_pass_excludes(ff, made, tmp_path, number, more, says):
     (tmp_path / "film-0.log").write_text("Q0oyS0ZJTE0=")
     of, args = options(number, tmp_path / "film", *more, film=made)
     ff.check_refused(*args, frames=range(FRAMES), says=[f"pass {number} does not go with {says}\n"], **of)
+
+
+# --- one pass with lookahead ------------------------------------------------------------------------------------------
+
+
+def above_mean(sizes):
+    """The most bytes that any frames in a row have above their mean."""
+    most = above = 0
+    for size in sizes:
+        above = max(above, 0) + size - MEAN
+        most = max(most, above)
+    return most
+
+
+def keeps(sizes, reservoir, cap):
+    """The checker: all bytes so far are at most those of the mean, the reservoir and the cap hold."""
+    so_far = all(sum(sizes[:n]) <= n * MEAN for n in range(len(sizes) + 1))
+    return so_far and above_mean(sizes) <= reservoir and max(sizes) <= cap
+
+
+def one_pass(ff, film, *more, frames=FRAMES):
+    return ff.encode("-b:v", BITS, "-maxrate", 2 * BITS, *more, data=film, frames=range(frames), rate=RATE, fmt="gray", width=W,
+                     height=H, log="info")
+
+
+def test_lookahead(ff, made, tmp_path):
+    """More quality than with equal frames, and the reservoir is never exceeded. Two passes do not keep it: the checker sees it."""
+    equal = ff.packets("-b:v", BITS, data=made, frames=range(FRAMES), fmt="gray", width=W, height=H)
+    coded = one_pass(ff, made)
+    assert (f"one pass with lookahead: mean {BITS} bit/s, each frame at most {2 * MEAN} bytes, reservoir {2 * MEAN * RATE} bytes, "
+            f"{RATE} frames ahead; cpu") in coded.log
+    sizes = [len(packet) for packet in coded.packets]
+    assert keeps(sizes, 2 * MEAN * RATE, 2 * MEAN) and min(sizes[-EACH:]) > MEAN, sizes
+    assert psnr(ff, coded.packets, made) > psnr(ff, equal, made) + 1
+    for bufsize in (3 * MEAN, 8 * MEAN * 3 + 7, 8 * MEAN * 8):
+        sizes = [len(packet) for packet in one_pass(ff, made, "-bufsize", bufsize).packets]
+        assert keeps(sizes, bufsize // 8, 2 * MEAN), sizes
+    first(ff, tmp_path / "film", made, "-b:v", BITS)
+    sizes = [len(packet) for packet in second(ff, tmp_path / "film", made, "-b:v", BITS).packets]
+    assert not keeps(sizes, 3 * MEAN, 2 * MEAN), sizes
+
+
+def test_lookahead_is_deterministic(ff, made):
+    """Threads change no byte. Frames beyond the lookahead change none either."""
+    ahead = ("-rc-lookahead", 4)
+    film = one_pass(ff, made, *ahead).packets
+    for more in (("-threads", 1), ("-threads", 3, "-gop", 2), ("-flags", "+psnr")):
+        assert one_pass(ff, made, *ahead, *more).packets == film
+    cut = 3 * EACH - 4
+    assert one_pass(ff, made[:cut * W * H], *ahead, frames=cut).packets[:cut - 4] == film[:cut - 4]
+    assert keeps([len(packet) for packet in one_pass(ff, made, "-rc-lookahead", 0, "-coder", "ht").packets], 2 * MEAN * RATE, 2 * MEAN)
+
+
+def test_lookahead_is_asked_for(ff, made):
+    """maxrate at or below b: every frame has the same cap, as without maxrate."""
+    same = dict(data=made, frames=range(FRAMES), fmt="gray", width=W, height=H)
+    plain = ff.encode("-b:v", BITS, log="info", **same)
+    assert "lookahead" not in plain.log and f"{MEAN} bytes a frame" in plain.log
+    assert ff.packets("-b:v", BITS, "-maxrate", BITS, **same) == plain.packets
+    capped = ff.encode("-b:v", BITS, "-maxrate", 2 * BITS, "-q:v", 0.5, log="info", **same)
+    assert "lookahead" not in capped.log and "quality 0.5 within" in capped.log
+    floor = one_pass(ff, made, "-minrate", BITS // 2)
+    assert min(map(len, floor.packets)) == MEAN // 2
+
+
+@pytest.mark.parametrize("more, says", [
+    (("-flags", "+ildct"), "lookahead, as maxrate is above b, does not go with flags +ildct"),
+    (("-cj2k-params", "target_bytes=1000"), "does not go with target_bytes in cj2k-params"),
+    (("-minrate", 3 * BITS // 2), f"minrate {3 * BITS // 2} is min_frame_bytes"), (("-rc-lookahead", 241), "rc-lookahead")])
+def test_lookahead_refused(ff, made, more, says):
+    ff.check_refused("-b:v", BITS, "-maxrate", 2 * BITS, *more, data=made, frames=range(FRAMES), fmt="gray", width=W, height=H,
+                     rate=RATE, says=[says])

@@ -15,7 +15,7 @@ from tools import bytes_per_frame
 
 
 @pytest.mark.parametrize("name", """lossless qfactor max_component_rate profile main_level sub_level cinema_rate coder effort tune stop levels
-    cblk tile precincts progression layers layer_rates tile_parts format xyz comment device gop async_depth stats_file cj2k-params""".split())
+    cblk tile precincts progression layers layer_rates tile_parts format xyz comment device gop async_depth rc-lookahead stats_file cj2k-params""".split())
 def test_help_lists_option(ff, name):
     assert re.search(rf"^\s+-{name} ", ff.encoder_help, re.M), ff.encoder_help
 

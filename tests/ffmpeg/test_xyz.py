@@ -104,7 +104,7 @@ def test_what_is_no_rgb(ff, fmt):
 
 @pytest.mark.parametrize("fmt, options, says", [
     ("xyz12le", ("-xyz", "rec709"), "leave xyz out if they are X'Y'Z'"),
-    ("gbrp12le", ("-xyz", "auto"), "use -xyz rec709, rec2020, p3dci or p3d65"),
+    ("gbrp12le", ("-xyz", "auto"), "use xyz rec709, rec2020, p3dci or p3d65"),
     ("gbrp12le", ("-xyz", "auto", "-vf", "setparams=color_primaries=bt2020:color_trc=smpte2084"), "PQ (SMPTE ST 2084)"),
     ("gbrp12le", ("-xyz", "rec2020", "-vf", "setparams=color_trc=arib-std-b67"), "HLG (ARIB STD-B67)"),
     ("gbrp12le", ("-xyz", "rec709", "-cj2k-params", "xyz_gamma=5"), "xyz_gamma"),

@@ -230,6 +230,117 @@ TEST_CASE("film: what is refused is named") {
   check_refused(film_of(5000), wrong, "frame 0: point 9");
 }
 
+cj2k_lookahead lookahead_of(int64_t bits, int64_t reservoir) {
+  cj2k_lookahead film{};
+  film.struct_size = sizeof film;
+  film.bits_per_second = bits;
+  film.frame_rate_num = 24000;
+  film.frame_rate_den = 1001;
+  film.reservoir_bytes = reservoir;
+  return film;
+}
+
+/// The targets of one pass that sees `before` frames behind and `ahead` frames ahead.
+Bytes one_pass(cj2k_lookahead film, const std::vector<cj2k_curve>& curves, size_t ahead,
+               size_t before = 30) {
+  Bytes targets(curves.size(), -1);
+  for (size_t f = 0; f < curves.size(); ++f) {
+    const size_t first = f - std::min(f, before);
+    const size_t end = std::min(curves.size(), f + ahead + 1);
+    const cj2k_status status =
+        cj2k_film_next(&film, curves.data() + first, f - first, end - first, &targets[f]);
+    INFO(cj2k_encoder_last_error(nullptr));
+    REQUIRE(status == CJ2K_OK);
+  }
+  return targets;
+}
+
+/// Shots of frames that are alike.
+std::vector<cj2k_curve> random_film(Random& random) {
+  std::vector<cj2k_curve> curves;
+  for (int shot = 0; shot < 6; ++shot)
+    curves.insert(curves.end(), static_cast<size_t>(random.range(1, 40)),
+                  random_curve(random, random.range(1, 600)));
+  return curves;
+}
+
+TEST_CASE("lookahead: mean, reservoir, cap and floor hold at every frame") {
+  Random random(8);
+  for (int trial = 0; trial < 40; ++trial) {
+    CAPTURE(trial);
+    const std::vector<cj2k_curve> curves = random_film(random);
+    cj2k_lookahead film =
+        lookahead_of(random.range(100000, 3000000), random.chance(20) ? 0 : random.range(1, 90000));
+    const int64_t bits = film.bits_per_second;
+    film.max_frame_bytes = random.chance(50) ? bits / 8 * 3 / 2 / 23 : 0;
+    film.min_frame_bytes = random.chance(50) ? bits / 8 / 2 / 24 : 0;
+    const Bytes targets = one_pass(film, curves, static_cast<size_t>(random.range(0, 30)));
+    int64_t all = 0, behind = 0;  // behind: the most that any frames up to here have above the mean
+    for (size_t f = 0; f < targets.size(); ++f) {
+      CAPTURE(f);
+      const auto allowed = [&](size_t n) { return bits * 1001 * static_cast<int64_t>(n) / 192000; };
+      all += targets[f];
+      behind = std::max<int64_t>(behind, 0) + targets[f] - (allowed(f + 1) - allowed(f));
+      REQUIRE(all <= allowed(f + 1));
+      REQUIRE(behind <= film.reservoir_bytes);
+      REQUIRE(targets[f] >= std::max<int64_t>(film.min_frame_bytes, 100));
+      if (film.max_frame_bytes != 0) REQUIRE(targets[f] <= film.max_frame_bytes);
+    }
+  }
+}
+
+TEST_CASE("lookahead: easy frames save for hard ones, and for none that are not seen") {
+  Random random(9);
+  const cj2k_curve easy = random_curve(random, 100), hard = random_curve(random, 1000);
+  std::vector<cj2k_curve> curves(60, easy);
+  const cj2k_lookahead film = lookahead_of(int64_t{1500} * 8 * 24000 / 1001, 30000);
+  for (const int64_t target : one_pass(film, curves, 24)) CHECK(target >= 1499);
+  curves.insert(curves.end(), 30, hard);
+  const Bytes equal(curves.size(), 1500), targets = one_pass(film, curves, 24);
+  CHECK(error_of(curves, targets) < 0.9 * error_of(curves, equal));
+  CHECK(sum(targets) <= sum(equal));
+  CHECK(*std::min_element(targets.begin() + 60, targets.end()) > 1500);
+  // Without a reservoir nothing moves.
+  for (const int64_t target : one_pass(lookahead_of(film.bits_per_second, 0), curves, 24)) {
+    CHECK(target <= 1500);
+    CHECK(target >= 1499);
+  }
+}
+
+TEST_CASE("lookahead: what is refused is named") {
+  Random random(10);
+  const std::vector<cj2k_curve> curves{random_curve(random, 50), random_curve(random, 50)};
+  const auto refused = [&](cj2k_lookahead film, const char* word, size_t before = 0) {
+    const cj2k_lookahead was = film;
+    int64_t target = -1;
+    CHECK(cj2k_film_next(&film, curves.data(), before, 2, &target) == CJ2K_INVALID);
+    const std::string error = cj2k_encoder_last_error(nullptr);
+    INFO(error);
+    CHECK(error.find(word) != std::string::npos);
+    CHECK(target == -1);
+    CHECK(film.frames == was.frames);
+  };
+  const cj2k_lookahead good = lookahead_of(100000, 500);
+  refused(lookahead_of(0, 500), "bits_per_second 0");
+  refused(lookahead_of(100000, -1), "reservoir_bytes -1");
+  refused(lookahead_of(10000, 500), "frame 0 needs 100 bytes, its part of the rate is 52");
+  refused(good, "2 curves, not in [3", 2);
+  cj2k_lookahead film = good;
+  film.frame_rate_den = 0;
+  refused(film, "frame_rate_den 0");
+  film = good;
+  film.saved_bytes = 501;
+  refused(film, "saved_bytes 501 not in [0, 500]");
+  film = good;
+  film.struct_size = 8;
+  refused(film, "struct_size");
+  int64_t target = 0;
+  film = good;
+  CHECK(cj2k_film_next(nullptr, curves.data(), 0, 2, &target) == CJ2K_INVALID);
+  CHECK(cj2k_film_next(&film, nullptr, 0, 2, &target) == CJ2K_INVALID);
+  CHECK(cj2k_film_next(&film, curves.data(), 0, 2, nullptr) == CJ2K_INVALID);
+}
+
 struct Log {
   cj2k_params params = make_params(640, 360, 3, 10);
   std::vector<cj2k_curve> curves;

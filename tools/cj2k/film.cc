@@ -23,21 +23,6 @@ const char* option_name(const Options& options) {
   return options.film_bytes != 0 ? "--film-bytes" : "--film-rate";
 }
 
-/// The cap per frame that a profile has; 0: none.
-int64_t profile_cap(cj2k_params p) {
-  if (p.profile == CJ2K_PROFILE_NONE) return 0;
-  p.threads = p.async_depth = p.gop = 1;
-  p.log = nullptr;
-  cj2k_encoder* encoder = nullptr;
-  cj2k_params used = {};
-  used.struct_size = sizeof used;
-  if (cj2k_encoder_open(&p, &encoder) == CJ2K_OK && cj2k_encoder_params(encoder, &used) != CJ2K_OK)
-    used = {};
-  cj2k_encoder_close(encoder);
-  const int64_t least = std::min(used.target_bytes, used.max_frame_bytes);
-  return least != 0 ? least : std::max(used.target_bytes, used.max_frame_bytes);
-}
-
 }  // namespace
 
 bool is_film(const Options& options) { return options.film_bytes != 0 || options.film_rate != 0; }
@@ -81,8 +66,11 @@ Options film_options(const Options& options, size_t num_frames, cj2k_params like
   if (asked != nullptr && *asked != "0") return out;
   const auto frames = static_cast<int64_t>(num_frames);
   const int64_t mean = (film_bytes(options, num_frames) + frames - 1) / frames;
-  const int64_t profile = profile_cap(like);
-  const int64_t cap = profile != 0 ? profile : kMostOverMean * mean;
+  cj2k_info info = {};
+  info.struct_size = sizeof info;
+  like.log = nullptr;  // what is wrong, open will say
+  (void)cj2k_params_info(&like, &info);
+  const int64_t cap = info.most_frame_bytes != 0 ? info.most_frame_bytes : kMostOverMean * mean;
   out.params.emplace_back("max_frame_bytes", std::to_string(cap));
   return out;
 }

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The colours of the frames, from code points of ITU-T H.273 to parameters.
+#pragma once
+
+#include "base/log.h"
+#include "base/status.h"
+#include "cj2k.h"
+
+namespace cj2k {
+
+/// cj2k_params_set_colours.
+/// @param p  all fields are known; not changed after an error
+Status set_colours(cj2k_params* p, int primaries, int transfer, const Log& log);
+
+}  // namespace cj2k
