@@ -66,10 +66,11 @@ struct alignas(8) HtChoice {
   int32_t
       slope;  ///< of ht_passes_near; then there are at most kHtNearPlanes tasks, of adjacent planes
   uint32_t first_task;
-  uint32_t num_tasks;  ///< from the highest plane to the lowest
-  uint8_t bit_planes;  ///< of the block
-  bool has_hull;       ///< ht_hulls makes its hull; then there are at most kHtNearPlanes tasks
-  uint8_t reserved[2];
+  uint32_t num_tasks;   ///< from the highest plane to the lowest
+  uint8_t bit_planes;   ///< of the block
+  bool has_hull;        ///< ht_hulls makes its hull; then there are at most kHtNearPlanes tasks
+  uint8_t most_passes;  ///< of ht_passes_near
+  uint8_t reserved;
 };
 
 /// Most points on the hull of a block with HtChoice::has_hull: three of each plane, but the lowest one

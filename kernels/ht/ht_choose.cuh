@@ -250,7 +250,7 @@ struct Choose {
     const uint32_t samples = uint32_t{t.gload(&job->width)} * t.gload(&job->height);
     return ht_passes_near(
         ht_block_sums(samples, choice.weight, lowest, planes, total, left, significant),
-        choice.slope, lowest, planes);
+        choice.slope, lowest, planes, choice.most_passes);
   }
   template <typename T>
   CJ2K_KERNEL_FN static void list(T& t, const HtTaskLists& lists, bool is_listed, uint32_t kind,

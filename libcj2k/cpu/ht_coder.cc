@@ -108,7 +108,7 @@ void HtRun::code(uint32_t index) {
       left[k] = error_of(planes.lowest + k, counts.left[k]);
     const HtPasses passes =
         ht_passes_to_code(block, weight_, planes, order_.thresholds[block.component], total, left,
-                          counts.significant);
+                          counts.significant, most_ht_passes(plan_, order_));
     for (int k = planes.end - planes.lowest - 1; k >= 0; --k) {
       if (passes.of[k] > 0)
         code_plane(block, planes.lowest + k, passes.of[k], total, left[k], coded);
@@ -117,7 +117,8 @@ void HtRun::code(uint32_t index) {
     estimate_planes(block, planes, bit_planes, counts, total, coded);
   } else {
     for (int plane = planes.end - 1; plane >= planes.lowest; --plane)
-      code_plane(block, plane, ht_passes(plane, planes.lowest, points), total,
+      code_plane(block, plane,
+                 ht_passes(plane, planes.lowest, points, most_ht_passes(plan_, order_)), total,
                  left_error(block, plane), coded);
   }
   end_ht_call(planes, bit_planes, total, coded);

@@ -64,7 +64,8 @@ class DeviceHt final : public DeviceBlockCoder {
     uint32_t step_set;
     int bit_planes;
     HtPoints points;
-    bool has_hull;  ///< made by the device
+    int most_passes;  ///< 1 or kAllHtPasses
+    bool has_hull;    ///< made by the device
   };
   struct Prediction {
     uint32_t frame;
@@ -208,6 +209,7 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   const HtPlanes planes = ht_planes_to_code(plan, weight, slopes, bit_planes);
   const HtPoints points = ht_points_to_make(threshold, planes, part.order.points);
   const bool chooses = points == HtPoints::kNearSlope;
+  const int most_passes = most_ht_passes(plan, part.order);
   const bool has_hull = may_have_ht_hulls(plan) && points != HtPoints::kEstimate &&
                         planes.end > planes.lowest && planes.end - planes.lowest <= kHtNearPlanes;
   choose_ |= chooses;
@@ -219,8 +221,10 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
             0,
             static_cast<uint8_t>(bit_planes),
             has_hull,
+            static_cast<uint8_t>(most_passes),
             {}};
-  items_.push_back({number, num_tasks_, planes, part.order.step_set, bit_planes, points, has_hull});
+  items_.push_back(
+      {number, num_tasks_, planes, part.order.step_set, bit_planes, points, most_passes, has_hull});
   HtTask task{};
   task.block = number;
   task.is_counted = chooses;
@@ -237,7 +241,8 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
     task.rest = slot.rest;
     task.both = slot.both;
     task.plane = static_cast<uint8_t>(plane);
-    task.passes = is_estimate ? 0 : static_cast<uint8_t>(ht_passes(plane, planes.lowest, points));
+    const int passes = ht_passes(plane, planes.lowest, points, most_passes);
+    task.passes = is_estimate ? 0 : static_cast<uint8_t>(passes);
     tasks[num_tasks_++] = task;
     task.bit_planes = 0;
   }
@@ -321,7 +326,7 @@ void DeviceHt::finish(CudaGopWork& work, uint32_t number_of_item) {
     sixteenths += ht_plane_bits(result->significant, above,
                                 static_cast<uint32_t>(block.width * block.height));
     above = result->significant;
-    int passes = ht_passes(plane, item.planes.lowest, item.points);
+    int passes = ht_passes(plane, item.planes.lowest, item.points, item.most_passes);
     if (item.points == HtPoints::kNearSlope) passes = result->passes;
     if (passes == 0) continue;
     HtPlane code = plane_of(plan, plane, passes, weight, *result);

@@ -203,6 +203,7 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
   request_.steps_known = step_set.has_value();
   may_go_on_ = stop_ == CJ2K_STOP_EXACT && rate.has_limit();
   may_change_steps_ = false;
+  tried_.reset();
   rounds_ = 0;
   plain_cost_ = first_cost_ = -1;
   resumed_.clear();
@@ -248,6 +249,7 @@ void EarlyStop::take(const BlockRequest& coded) {
   request_.rdoq = coded.rdoq;
   if (!coded.outcome.plain.empty()) request_.outcome.plain = coded.outcome.plain;
   request_.steps_known = coded.steps_known;
+  request_.is_trial = coded.is_trial;
   coded_before_ |= coded.outcome.coded_before;
   // Further rounds are the host's.
   request_.limits = nullptr;
@@ -267,6 +269,12 @@ std::optional<EarlyStop::Round> EarlyStop::next_round(const CodedBlock* blocks,
     request_.anew = false;
     if (plan_.params.coder == CJ2K_CODER_HT && wants_ht_points(blocks, rate))
       return Round::kHtPoints;
+    if (request_.is_trial) {
+      tried_ = other_steps_at(rate);
+      may_change_steps_ = false;
+      request_all({}, first_set_);
+      return Round::kCleanup;
+    }
     if (wants_first_steps(blocks, rate)) return Round::kFirstSteps;
     if (wants_other_steps(blocks, rate)) return Round::kOtherSteps;
     if (plan_.params.coder == CJ2K_CODER_EBCOT && resumes(blocks, rate)) return Round::kResume;
@@ -471,27 +479,34 @@ void EarlyStop::for_paused(const CodedBlock* blocks, const Work& work) const {
   }
 }
 
-/// Requests all blocks anew, once, if rate control ended so far from the prediction that another
-/// step set is the best.
-bool EarlyStop::wants_other_steps(const CodedBlock* blocks, const RateControl& rate) {
-  if (!may_change_steps_) return false;
-  may_change_steps_ = false;
-  if (request_.steps_known) return false;
+/// The thresholds of another step set where rate control ended so far from the prediction that it is
+/// the best.
+std::optional<SlopeThresholds> EarlyStop::other_steps_at(const RateControl& rate) const {
+  if (request_.steps_known) return {};
   SlopeThresholds ended = request_.thresholds;
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
-    if (rate.exhausted_above(c) == 0) return false;
+    if (rate.exhausted_above(c) == 0) return {};
     const uint32_t lower = std::max<uint32_t>(rate.exhausted_above(c), kPredictionMargin + 1);
     ended[c] = static_cast<uint16_t>(lower - kPredictionMargin);
   }
-  const uint32_t best = step_set_at(plan_, ended);
-  if (best == request_.step_set || is_near_step_set(plan_, ended[0], request_.step_set))
-    return false;
-  const bool is_full = request_.thresholds[0] == 0;
-  if (is_full) {
-    ended = {};
+  // A trial is coded again in any case.
+  const bool is_near = !request_.is_trial && is_near_step_set(plan_, ended[0], request_.step_set);
+  if (is_near || step_set_at(plan_, ended) == request_.step_set) return {};
+  return ended;
+}
+
+/// Requests all blocks anew, once, with other steps if these are the best (other_steps_at).
+bool EarlyStop::wants_other_steps(const CodedBlock* blocks, const RateControl& rate) {
+  std::optional<SlopeThresholds> at = may_change_steps_ ? other_steps_at(rate) : tried_;
+  may_change_steps_ = false;
+  tried_.reset();
+  if (!at) return false;
+  const uint32_t best = step_set_at(plan_, *at);
+  if (request_.thresholds[0] == 0) {
+    at = SlopeThresholds{};
     first_cost_ = cost_of(blocks, rate);
   }
-  request_all(ended, best);
+  request_all(*at, best);
   request_.steps_known = true;
   ++rounds_;
   return true;

@@ -101,6 +101,7 @@ class EarlyStop {
     kResume,      ///< EBCOT: paused blocks go on
     kOtherSteps,  ///< all blocks anew, with another step set
     kFirstSteps,  ///< all blocks anew, with the first step set, because the other one did not pay
+    kCleanup,     ///< all blocks anew, with cleanup passes alone, after trials with all passes
     kHtPoints,    ///< HT: blocks anew, with the planes of more slopes
     kRdoq,        ///< all blocks anew, with RDOQ
     kRdoqFirstSteps,  ///< all blocks anew, with RDOQ and the first step set
@@ -132,6 +133,7 @@ class EarlyStop {
  private:
   std::optional<Round> next_round(const CodedBlock* blocks, const RateControl& rate);
   void request_all(const SlopeThresholds& thresholds, uint32_t step_set);
+  std::optional<SlopeThresholds> other_steps_at(const RateControl& rate) const;
   bool wants_other_steps(const CodedBlock* blocks, const RateControl& rate);
   bool wants_first_steps(const CodedBlock* blocks, const RateControl& rate);
   bool are_regular(const CodedBlock* blocks, const RateControl& rate) const;
@@ -153,7 +155,8 @@ class EarlyStop {
   Round round_ = Round::kFirst;
   bool may_go_on_ = false;
   bool may_change_steps_ = false;
-  uint32_t first_set_ = 0;  ///< the step set that is given, or 0
+  std::optional<SlopeThresholds> tried_;  ///< other_steps_at, of a trial (BlockOrder::is_trial)
+  uint32_t first_set_ = 0;                ///< the step set that is given, or 0
   int rounds_ = 0;          ///< times that blocks were coded again because a prediction was wrong
   double plain_cost_ = -1;  ///< cost_of the frame without RDOQ; negative: not known
   double first_cost_ =

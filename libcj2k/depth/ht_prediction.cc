@@ -85,7 +85,7 @@ bool HtPrediction::goes_on(const CodedBlock* blocks, SlopeHistogram& histogram) 
     case Part::kOtherSteps: {
       const bool is_worse = sample_cost(blocks) > first_cost_;
       if (is_worse) keep_steps();
-      if (is_worse || &first_share() != &sample_.larger) return begin_larger();
+      if (is_worse || codes_again() || &first_share() != &sample_.larger) return begin_larger();
       predictions_ = 1;
       break;
     }
@@ -99,6 +99,13 @@ bool HtPrediction::goes_on(const CodedBlock* blocks, SlopeHistogram& histogram) 
   return true;
 }
 
+/// Whether what predicts the steps is coded again. The slope at which cleanup passes alone use up a
+/// target says little: where the steps suit the frame, there are hardly points for two octaves around
+/// it. So the larger sample, and a small frame's first coding, have all passes.
+bool HtPrediction::codes_again() const {
+  return plan_.most_ht_passes == 1 && !plan_.finer_subbands.empty();
+}
+
 bool HtPrediction::after_estimate(const CodedBlock* blocks, SlopeHistogram& histogram) {
   const BlockShare& share = first_share();
   request_.thresholds = predict(blocks, share, histogram);
@@ -107,6 +114,7 @@ bool HtPrediction::after_estimate(const CodedBlock* blocks, SlopeHistogram& hist
   if (is_small_ht(plan_)) {
     // Rate control then says which steps to try (EarlyStop::wants_other_steps).
     request_.thresholds = {};
+    request_.is_trial = codes_again() && !request_.steps_known;
     take_rest(sample_.all);
     return true;
   }
@@ -188,11 +196,17 @@ void HtPrediction::code(std::span<const uint32_t> blocks) {
             .thresholds = request_.thresholds,
             .step_set = request_.step_set,
             .anew = true,
-            .points = request_.points};
+            .points = request_.points,
+            .is_trial = part_ == Part::kLarger || (part_ == Part::kRest && request_.is_trial)};
 }
 
 void HtPrediction::take_rest(std::span<const uint32_t> blocks) {
   part_ = Part::kRest;
+  if (codes_again() && !request_.is_trial) {
+    blocks = sample_.all;
+    request_.step_set = step_set_of(plan_, request_);
+    request_.steps_known = true;
+  }
   code(blocks);
 }
 

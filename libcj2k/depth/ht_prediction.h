@@ -52,6 +52,7 @@ class HtPrediction {
                   const SlopeThresholds& slopes) const;
   double sample_cost(const CodedBlock* blocks) const;
   void keep_steps();
+  bool codes_again() const;
   bool begin_larger();
   bool refine(SlopeThresholds next, const SlopeHistogram& histogram);
   void code(std::span<const uint32_t> blocks);

@@ -63,12 +63,18 @@ struct BlockOrder {
   /// Blocks vote on their steps (coders/coded_before.h). Needs step set 0.
   bool votes = false;
   HtPoints points = HtPoints::kNearSlope;  ///< coder = ht
+  bool is_trial = false;                   ///< coder = ht: to predict from, with all passes
   /// coder = ht, HtPoints::kAll: the planes of all slopes from `thresholds` up to these are coded.
   SlopeThresholds highest{};
   /// Per component, the log-slope at which rate control is expected to end, for RDOQ
   /// (coders/ebcot/rdoq.h); 0: none. Needs `anew`, and effort 2 or 3.
   SlopeThresholds rdoq{};
 };
+
+/// Most passes of a cleanup plane: 1 or kAllHtPasses.
+inline int most_ht_passes(const Plan& plan, const BlockOrder& order) {
+  return order.is_trial ? kAllHtPasses : plan.most_ht_passes;
+}
 
 /// What a backend says of a request besides the coded blocks.
 struct BlockOutcome {

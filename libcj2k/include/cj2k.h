@@ -161,6 +161,12 @@ typedef enum cj2k_coder {
   CJ2K_CODER_HT = 1     /* the high-throughput block coder of T.814 (JPEG 2000 Part 15, HTJ2K) */
 } cj2k_coder;
 
+/* The passes of an HT code-block, T.814 clause 7. */
+typedef enum cj2k_ht_passes {
+  CJ2K_HT_PASSES_ALL = 0,    /* cleanup, SigProp and MagRef */
+  CJ2K_HT_PASSES_CLEANUP = 1 /* cleanup alone, for decoders that read nothing more */
+} cj2k_ht_passes;
+
 /* Code-block style, T.800 Table A.19, same bits. */
 typedef enum cj2k_cblk_style {
   CJ2K_STYLE_BYPASS = 1,  /* selective arithmetic coding bypass, D.6 */
@@ -344,6 +350,7 @@ typedef struct cj2k_params {
 
   /* Code-blocks, precincts, tier-2. */
   cj2k_coder coder;                /* default: auto */
+  cj2k_ht_passes ht_passes;        /* coder = ht: passes that may be coded; default all */
   int32_t frame_steps;             /* coder = ht, or effort 2 and 3 without region of
                                       interest, with the 9/7. 1: the steps of a frame are
                                       those of quant_step over 2^(n/8), n = 0 .. 7, with the n that

@@ -367,7 +367,10 @@ Status resolve_rate(cj2k_params* p, const Log& log) {
 
 // What coder = ht excludes: styles that T.814 has no meaning for, and what decoders do not read.
 Status check_coder(const cj2k_params& p, const Log& log) {
-  if (p.coder != CJ2K_CODER_HT) return Status::kOk;
+  if (p.coder != CJ2K_CODER_HT) {
+    if (p.ht_passes == CJ2K_HT_PASSES_ALL) return Status::kOk;
+    return log.about("ht_passes").fail(Status::kInvalid, "ht_passes cleanup needs coder ht");
+  }
   const int32_t styles = p.cblk_style & ~CJ2K_STYLE_VSC;
   if (styles != 0) {
     return log.about("coder").fail(

@@ -151,6 +151,7 @@ struct Plan {
   /// B of Ccap15 (T.814) as the profile fixes it: magnitudes of cleanup passes are below 2^B. 0: no
   /// such rule.
   int32_t magnitude_bound;
+  int most_ht_passes;  ///< of a block's cleanup plane: 1, cleanup alone, or 3
   /// The strategy by which the frames are coded: params.stop, or the one that replaces it. With
   /// exact there may still be no cap to predict for (RateControl::has_cap).
   cj2k_stop stop;

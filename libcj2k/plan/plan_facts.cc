@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "plan/plan_facts.h"
 
+#include "core/ht/plane_choice.h"
 #include "params/profiles.h"
 #include "plan/plan_caps.h"
 
@@ -29,6 +30,7 @@ void add_facts(Plan* plan) {
   const cj2k_params& p = plan->params;
   plan->rsiz = rsiz_of(p);
   plan->magnitude_bound = magnitude_bound_of(p);
+  plan->most_ht_passes = p.ht_passes == CJ2K_HT_PASSES_CLEANUP ? 1 : kAllHtPasses;
   plan->stop = stop_in_force(*plan);
   plan->has_rdoq = p.effort >= 2 && p.coder == CJ2K_CODER_EBCOT && !p.lossless;
 }

@@ -303,6 +303,7 @@ TEST_CASE("open: every field at and outside its range") {
   for (int value : {-2, 5, kMax})
     BAD(progression, static_cast<cj2k_progression>(value), "progression");
   for (int value : {-2, 2, kMax}) BAD(coder, static_cast<cj2k_coder>(value), "coder");
+  for (int value : {-1, 2}) BAD(ht_passes, static_cast<cj2k_ht_passes>(value), "ht_passes");
   for (int value : {-2, 2, kMax}) BAD(wavelet, static_cast<cj2k_wavelet>(value), "wavelet");
   for (int value : {-1, 3, kMax}) BAD(mct, static_cast<cj2k_mct>(value), "mct");
   for (int value : {-2, 3, kMax})

@@ -96,6 +96,8 @@ TEST_CASE("HT on the device: options") {
       small({{"stop", "none"}, {"target_bytes", "2500"}}),
       small({{"stop", "none"}, {"lossless", "1"}, {"layers", "2"}}),
       small({{"layers", "3"}, {"target_bytes", "5000"}}),
+      small({{"ht_passes", "cleanup"}, {"target_bytes", "5000"}, {"gop", "2"}}),
+      small({{"ht_passes", "cleanup"}, {"frame_steps", "0"}, {"layers", "2"}, {"quality", "3"}}),
       small({{"layers", "2"}, {"wavelet", "5/3"}, {"layer_rates", "2"}, {"quality", "5"}}),
       small({{"format", "jp2"}, {"precincts", "32x32"}, {"progression", "rpcl"}, {"plt", "1"}}),
       small({{"measure_mse", "1"}, {"target_bytes", "3000"}, {"gop", "2"}}),
@@ -154,6 +156,7 @@ TEST_CASE("HT on the device: passes that the slope can choose, from 0.1 to 4 bit
       check_equal(many_blocks({{"gop", "2"}, {"target_bytes", bytes}, {"frame_steps", steps}}), 2);
       ++expected;
     }
+    check_equal(many_blocks({{"ht_passes", "cleanup"}, {"target_bytes", bytes}}), 2);
   }
   CHECK(launches("cj2k_ht_choose_97") - before >= expected);
   const uint64_t before_53 = launches("cj2k_ht_choose_53");

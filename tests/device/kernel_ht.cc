@@ -250,13 +250,15 @@ class Check {
     const int near = gain > 0 ? log_slope(gain, bits / 128 + 1) : 30000;
     constexpr int kAway[] = {-251, -250, -249, -201, -200, -199, -100, 0, 199, 200, 201, 400};
     const int slope = std::max(1, near + kAway[(*random_)() % std::size(kAway)]);
-    const HtPasses passes = ht_passes_near(sums, slope, lowest, planes);
+    const int most = (*random_)() % 4 == 0 ? 1 : 3;
+    const HtPasses passes = ht_passes_near(sums, slope, lowest, planes, most);
     choices_.push_back({weight,
                         slope,
                         static_cast<uint32_t>(tasks_.size()),
                         static_cast<uint32_t>(planes),
                         task.bit_planes,
                         true,
+                        static_cast<uint8_t>(most),
                         {}});
     chosen_.insert(64 * planes + 16 * passes.of[2] + 4 * passes.of[1] + passes.of[0]);
     task.is_counted = true;

@@ -85,6 +85,8 @@ const std::vector<std::string> kConfigurations = {
     "width=416 height=272 coder=ht wavelet=5/3 quality=4",
     "width=416 height=272 coder=ht target_bytes=40000",
     "width=416 height=272 coder=ht target_bytes=40000 frame_steps=0 cblk=32x32",
+    "width=416 height=272 coder=ht target_bytes=40000 ht_passes=cleanup",
+    "width=416 height=272 coder=ht target_bytes=40000 ht_passes=cleanup cblk=16x16 layers=2",
     "width=500 height=300 depth=10 tile=256x128 precincts=64x64 progression=rpcl coder=ht "
     "target_bytes=60000 format=jp2",
     "width=416 height=272 coder=ht lossless=1 layers=4",

@@ -12,6 +12,7 @@
 
 #include "roundtrip/roundtrip.h"
 #include "support/codestream.h"
+#include "tools/check/check.h"
 
 namespace cj2k::test {
 namespace {
@@ -101,6 +102,38 @@ TEST_CASE("HT: a frame never exceeds its cap, nor do components") {
           std::max<int64_t>(16, target / 1000));
     for (int c = 0; c < 3; ++c) CHECK(encoded.stats.component_bytes[c] <= target / 2);
   }
+}
+
+/// In frames of fewer than 512 blocks, which are coded in full, and of more.
+TEST_CASE("HT: cleanup passes alone, under the same caps") {
+  for (const auto& [width, height] : {std::pair{512, 270}, {800, 500}}) {
+    cj2k_params p = ht_params(width, height, 3, 8);
+    set(p, "cblk", "32x32");
+    p.measure_mse = 1;
+    const Picture picture = make_picture(p, Content::kTexture, 3);
+    for (const int64_t target : {4000, 20000, 100000}) {
+      CAPTURE(width);
+      CAPTURE(target);
+      p.target_bytes = target;
+      p.max_component_bytes = target / 2;
+      p.ht_passes = CJ2K_HT_PASSES_ALL;
+      const Encoded all = encode(p, picture);
+      REQUIRE(all.status == CJ2K_OK);
+      CHECK(cj2k_check::check_bytes(all.bytes, {}).facts.refined_blocks > 0);
+      p.ht_passes = CJ2K_HT_PASSES_CLEANUP;
+      const Encoded cleanup = check_roundtrip(p, picture, kHtDecoders, 20);
+      const auto bytes = static_cast<int64_t>(cleanup.bytes.size());
+      CHECK(cj2k_check::check_bytes(cleanup.bytes, {}).facts.refined_blocks == 0);
+      CHECK(bytes <= target);
+      CHECK(bytes >= target * 99 / 100);
+      const auto error = [](const double* mse) { return mse[0] + mse[1] + mse[2]; };
+      CHECK(10 * std::log10(error(cleanup.stats.mse) / error(all.stats.mse)) < 0.6);
+    }
+  }
+  cj2k_params p = ht_params(64, 64);
+  p.ht_passes = CJ2K_HT_PASSES_CLEANUP;
+  p.coder = CJ2K_CODER_EBCOT;
+  CHECK(encode(p, make_picture(p, Content::kTexture, 1)).status == CJ2K_INVALID);
 }
 
 TEST_CASE("HT: padding to the smallest size, and JPH files") {

@@ -198,10 +198,11 @@ TEST_CASE("HT: planes and passes at a slope") {
     CHECK(ht_lowest_plane(1.0, static_cast<uint16_t>(slope + 64), 7) == n + 1);
   }
   CHECK(ht_lowest_plane(1.0, 0) == 0);
-  CHECK(ht_passes(4, 3, HtPoints::kAll) == 3);
-  CHECK(ht_passes(3, 3, HtPoints::kAll) == 2);
-  CHECK(ht_passes(0, 0, HtPoints::kAll) == 1);
-  CHECK(ht_passes(4, 3, HtPoints::kEstimate) == 1);
+  CHECK(ht_passes(4, 3, HtPoints::kAll, 3) == 3);
+  CHECK(ht_passes(3, 3, HtPoints::kAll, 3) == 2);
+  CHECK(ht_passes(0, 0, HtPoints::kAll, 3) == 1);
+  CHECK(ht_passes(4, 3, HtPoints::kEstimate, 3) == 1);
+  CHECK(ht_passes(4, 3, HtPoints::kAll, 1) == 1);
 }
 
 /// A block of 4096 samples at planes 3 to 6, dense at the lowest. Each plane has a third of the
@@ -218,8 +219,8 @@ struct PassesNear {
     for (int k = 3; k >= 0; --k, slope /= ratio) sums.removed[k] = removed += slope * bytes(k);
   }
   /// The digits are the passes, from the lowest plane up.
-  int at(int slope, int lowest = 3, int planes = 4) const {
-    const HtPasses p = ht_passes_near(sums, slope, lowest, planes);
+  int at(int slope, int lowest = 3, int planes = 4, int most = 3) const {
+    const HtPasses p = ht_passes_near(sums, slope, lowest, planes, most);
     return p.of[0] * 1000 + p.of[1] * 100 + p.of[2] * 10 + p.of[3];
   }
 };
@@ -257,7 +258,10 @@ TEST_CASE("HT: the passes that a slope may choose") {
   PassesNear empty(512 * 64);
   empty.sums.significant[3] = 0;
   CHECK(empty.at(step[3]) % 10 == 0);
-  CHECK(ht_passes_near({16, {1, 0, 0, 0}, {-1, 0, 0, 0}, {}}, 24576, 0, 1).of[0] == 0);
+  CHECK(ht_passes_near({16, {1, 0, 0, 0}, {-1, 0, 0, 0}, {}}, 24576, 0, 1, 3).of[0] == 0);
+  // Cleanup passes alone: those of the same planes, but none for what MagRef would have added.
+  CHECK(block.at(step[1], 3, 4, 1) == 110);
+  CHECK(refined.at(step[1] - kHtNear - 1, 3, 4, 1) == 100);
 }
 
 TEST_CASE("HT blocks have the bytes of the model, and decode to its values") {

@@ -71,7 +71,7 @@ const std::vector<Field> kFields = {
     AT(tile_offset_y, 'i', "tile_offset"), I(num_components), AT(depth[2], 'i', "depth"),
     AT(is_signed[2], 'i', "is_signed"), AT(dx[2], 'i', "dx"), AT(dy[2], 'i', "dy"), I(colorspace),
     I(alpha), AT(source_depth[2], 'i', "source_depth"), I(low_bits), I(xyz), D(xyz_gamma), I(lossless), I(wavelet), I(mct), I(levels), I(guard_bits), D(quant_step),
-    I(coder), I(frame_steps),
+    I(coder), I(ht_passes), I(frame_steps),
     AT(cblk_width, 'i', "cblk"), AT(cblk_height, 'i', "cblk"), I(cblk_style),
     AT(precinct_width[0], 'i', "precincts"), AT(precinct_height[0], 'i', "precincts"),
     I(progression), I(layers), AT(layer_rates[0], 'd', "layer_rates"),
@@ -133,7 +133,8 @@ TEST_CASE("params: describe covers every field") {
       "is_signed 1 dx 2 dy 2 colorspace gray alpha 1 source_depth 16 low_bits round xyz p3dci "
       "xyz_gamma 2.2 lossless 1 "
       "wavelet 5/3 mct off levels 3 "
-      "guard_bits 3 quant_step 3 coder ht frame_steps 0 cblk 32x32 cblk_style 63 precincts 64x32 "
+      "guard_bits 3 quant_step 3 coder ht ht_passes cleanup frame_steps 0 cblk 32x32 cblk_style 63 "
+      "precincts 64x32 "
       "progression cprl layers "
       "4 "
       "layer_rates 20,10,5 poc 0,0,9,6,3,cprl roi 1,2,3,4,5 tile_parts component sop 1 eph 1 tlm 0 "

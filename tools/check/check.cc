@@ -94,6 +94,7 @@ void note_facts(const Codestream& cs, const Profile& profile, Facts& facts) {
   facts.largest = std::max<uint64_t>(facts.largest, cs.size);
   facts.smallest = facts.frames == 0 ? cs.size : std::min<uint64_t>(facts.smallest, cs.size);
   facts.total += cs.size;
+  for (const TilePart& part : cs.parts) facts.refined_blocks += part.refined_blocks;
   if (facts.frames++ > 0) return;
   facts.profile = profile.name;
   facts.siz = cs.siz;

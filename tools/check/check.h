@@ -23,10 +23,11 @@ struct Options {
   Limits limits;
 };
 
-/// What was seen, beside violations. Numbers of frames and bytes are of the whole file.
+/// What was seen, beside violations. Numbers of frames, bytes and refined blocks are of the whole file.
 struct Facts {
   std::string kind, profile, fps;
   uint64_t frames = 0, smallest = 0, largest = 0, total = 0;
+  uint64_t refined_blocks = 0;  ///< TilePart::refined_blocks
   // Of the first frame:
   Siz siz;
   std::optional<Cod> cod;

@@ -183,6 +183,7 @@ struct TilePart {
   uint64_t num_packets = 0;
   uint32_t first_component = UINT32_MAX, last_component = 0;
   uint32_t first_resolution = UINT32_MAX, last_resolution = 0;
+  uint64_t refined_blocks = 0;     ///< HT: with SigProp or MagRef, counted in each layer
   uint64_t unfinished_blocks = 0;  ///< HT: whose cleanup pass is above bit-plane 0
   size_t first_unfinished = 0;     ///< offset of the first
 };

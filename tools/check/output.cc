@@ -37,6 +37,8 @@ std::string describe_facts(const Facts& f) {
   if (f.pcap != 0) {
     out += "  CAP: Pcap " + hex(f.pcap, 8);
     for (const uint16_t ccap : f.ccap) out += ", Ccap " + hex(ccap);
+    if ((style.block_style & kHighThroughput) != 0)
+      out += f.refined_blocks > 0 ? ", with refinement passes" : ", cleanup passes alone";
     out += "\n";
   }
   out += "  bytes per frame: " + text(f.smallest) + " to " + text(f.largest) + ", mean " +
@@ -84,6 +86,7 @@ std::string result_json(const FileResult& r) {
       ", \"largest_bytes\": " + text(f.largest) + ", \"width\": " + text(f.siz.x1 - f.siz.x0) +
       ", \"height\": " + text(f.siz.y1 - f.siz.y0) +
       ", \"components\": " + text(f.siz.components.size()) + ", \"pcap\": " + text(f.pcap) +
+      ", \"refined_blocks\": " + text(f.refined_blocks) +
       ",\n   \"errors\": " + text(r.report.errors()) +
       ", \"warnings\": " + text(r.report.warnings()) + ",\n   \"counts\": {";
   const char* separator = "";

@@ -238,6 +238,7 @@ bool TileChecker::ht_block_lengths(HeaderBits& in, const BandBlocks& band, uint3
   if (block.set_passes + passes > 3 && !in.overrun())
     return fail("ht-sets", "T.814 Annex B", text(block.set_passes + passes) + " passes in a set",
                 "cleanup, SigProp, MagRef: one HT set in a code-block with SINGLEHT");
+  ++part().refined_blocks;
   contributions_.push_back({&block, length(passes), false, false, Segments::kRefinement});
   block.set_passes = static_cast<uint8_t>(block.set_passes + passes);
   block.passes = static_cast<uint16_t>(block.passes + passes);

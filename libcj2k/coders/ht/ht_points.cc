@@ -50,12 +50,12 @@ HtPoints ht_points_to_make(uint16_t threshold, const HtPlanes& planes, HtPoints 
 
 HtPasses ht_passes_to_code(const CodeBlock& block, double weight, const HtPlanes& planes,
                            uint16_t threshold, double total, const double* left,
-                           const uint32_t* significant) {
+                           const uint32_t* significant, int most_passes) {
   const int count = planes.end - planes.lowest;
   const auto samples = static_cast<uint32_t>(block.width) * static_cast<uint32_t>(block.height);
   const HtBlockSums sums =
       ht_block_sums(samples, weight, planes.lowest, count, total, left, significant);
-  return ht_passes_near(sums, threshold + kHtExpected, planes.lowest, count);
+  return ht_passes_near(sums, threshold + kHtExpected, planes.lowest, count, most_passes);
 }
 
 void HtChoices::add(const Plan& plan, uint32_t index, const CodedBlock& coded, int points,

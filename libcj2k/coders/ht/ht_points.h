@@ -56,9 +56,10 @@ HtPoints ht_points_to_make(uint16_t threshold, const HtPlanes& planes, HtPoints 
 
 /// The passes to code by HtPoints::kNearSlope.
 /// @param left, significant  as in ht_block_sums
+/// @param most_passes        1 or kAllHtPasses
 HtPasses ht_passes_to_code(const CodeBlock& block, double weight, const HtPlanes& planes,
                            uint16_t threshold, double total, const double* left,
-                           const uint32_t* significant);
+                           const uint32_t* significant, int most_passes);
 
 /// Counts which planes blocks choose. In photographs, hardly a block takes the plane at either end
 /// of ht_planes_at. In frames where some do, others would take planes beyond: charts, text, and

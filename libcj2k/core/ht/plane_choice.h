@@ -29,6 +29,7 @@ enum class HtPoints : uint8_t {
   kEstimate,   ///< cleanup passes at all planes with estimated lengths, to predict from; not coded
 };
 
+inline constexpr int kAllHtPasses = 3;      ///< of a cleanup plane
 inline constexpr int kHtPlaneSlopes = 512;  ///< two octaves of slope are one plane
 inline constexpr int kHtStepOfSlope = 29;   ///< 256 log2(6 / (8 ln 2))
 inline constexpr int kHtSetSlopes = 64;     ///< from one step set to the next
@@ -71,8 +72,9 @@ CJ2K_HD constexpr HtPlanes ht_planes_at(double weight, SlopeRange slopes, int bi
 /// Passes of a cleanup plane if coding goes down to plane `lowest`. 1: cleanup; 2: with SigProp;
 /// 3: with SigProp and MagRef. At the lowest plane, MagRef would make a step of S / 2 or less.
 /// Measured: 1 of 35,198 chosen points had it. SigProp alone is chosen where bytes are left over.
-CJ2K_HD constexpr int ht_passes(int plane, int lowest, HtPoints points) {
-  if (plane == 0 || points == HtPoints::kEstimate) return 1;
+/// @param most  1, cleanup alone, or kAllHtPasses
+CJ2K_HD constexpr int ht_passes(int plane, int lowest, HtPoints points, int most) {
+  if (most == 1 || plane == 0 || points == HtPoints::kEstimate) return 1;
   return plane == lowest ? 2 : 3;
 }
 
@@ -184,8 +186,9 @@ CJ2K_HD constexpr uint32_t ht_plane_bits(uint32_t low, uint32_t high, uint32_t s
 /// @param slope   where rate control is expected to end
 /// @param lowest  plane: that of ht_planes_at
 /// @param planes  of the block, 1 .. kHtNearPlanes
+/// @param most    1, cleanup alone, or kAllHtPasses
 CJ2K_HD_INLINE constexpr HtPasses ht_passes_near(const HtBlockSums& sums, int slope, int lowest,
-                                                 int planes) {
+                                                 int planes, int most) {
   const auto estimate = [](double gain, uint32_t sixteenths) {
     return gain > 0 ? int{log_slope(gain, sixteenths / 128 + 1)} : 0;
   };
@@ -202,7 +205,7 @@ CJ2K_HD_INLINE constexpr HtPasses ht_passes_near(const HtBlockSums& sums, int sl
     if (k >= planes) continue;
     CJ2K_HD_UNROLL
     for (int refined = 0; refined < 2; ++refined) {
-      if (refined != 0 && k <= nearest) continue;
+      if (refined != 0 && (k <= nearest || most == 1)) continue;
       // MagRef takes a bit of each significant sample, and three quarters of its error.
       const uint32_t more_bits = refined != 0 ? 16 * significant[k] : 0;
       const double removed = sums.removed[k] + (refined != 0 ? sums.refined[k] : 0);
@@ -228,13 +231,13 @@ CJ2K_HD_INLINE constexpr HtPasses ht_passes_near(const HtBlockSums& sums, int sl
       }
       if (from > slope + kHtNear || to < slope - kHtNear) continue;
       const bool has_sig_prop = lowest + k > 0 && last > slope + kHtSteep;
-      passes.of[k] = k > nearest ? 3 : has_sig_prop ? 2 : 1;
+      passes.of[k] = most == 1 ? 1 : k > nearest ? 3 : has_sig_prop ? 2 : 1;
       is_steep |= k == nearest && last > slope + kHtNear;
     }
   }
   // In dense blocks SigProp above the nearest plane finds more than MagRef alone.
   const uint32_t above = nearest == 0 ? significant[1] : significant[2];
-  if (is_steep && planes > nearest + 1 && above >= sums.samples / 8) {
+  if (most > 1 && is_steep && planes > nearest + 1 && above >= sums.samples / 8) {
     if (nearest == 0) {
       passes.of[1] = 3;
     } else {
