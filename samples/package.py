@@ -101,8 +101,8 @@ def new_id():
     return node("Id", urn(uuid.uuid4()))
 
 
-def rational(value, between=" "):
-    return f"{value.numerator}{between}{value.denominator}"
+def rational(value):
+    return f"{value.numerator} {value.denominator}"
 
 
 def sha1(path):
@@ -347,4 +347,6 @@ class Imf(Package):
 if __name__ == "__main__":
     if len(sys.argv) != 4 or sys.argv[1] not in ("dcp", "imf"):
         sys.exit(__doc__)
+    if not pathlib.Path(sys.argv[3], "picture.mxf").exists():
+        sys.exit(f"package.py: there is no {sys.argv[3]}/picture.mxf")
     {"dcp": Dcp, "imf": Imf}[sys.argv[1]](pathlib.Path(sys.argv[3]), sys.argv[2])
