@@ -91,8 +91,8 @@ find_check() {
   [[ -x $check ]] || die "$check is no program (CJ2K_CHECK)"
 }
 
-# set_rate INPUT WANTED RATES...: puts the frame rate of the output into `rate`: WANTED, or the one of RATES that INPUT has, at
-# most 0.1 % off. Then `retime` are the options before -i that play each frame at that rate, and `rate_filter` is a filter
+# set_rate INPUT WANTED RATES...: puts the frame rate of the output into `rate`: WANTED, or the one of RATES that is nearest to
+# that of INPUT, at most 0.1 % off. Then `retime` are the options before -i that play each frame at that rate, and `rate_filter` is a filter
 # that repeats or drops frames where WANTED is another rate.
 set_rate() {
   local source=$1 wanted=$2 have known
@@ -101,7 +101,11 @@ set_rate() {
   have=$(input_field avg_frame_rate)
   rate=$(awk -v have="$have" -v known="$*" 'BEGIN {
     split(have, h, "/"); n = split(known, k, " ")
-    for (i = 1; i <= n; ++i) { split(k[i] "/1", r, "/"); x = h[1] / h[2] * r[2] / r[1] - 1; if (x * x < 1e-6) { print k[i]; exit } } }')
+    for (i = 1; i <= n; ++i) {
+      split(k[i] "/1", r, "/"); x = h[1] / h[2] * r[2] / r[1] - 1
+      if (x * x < 1e-6 && (nearest == "" || x * x < least)) { nearest = k[i]; least = x * x }
+    }
+    print nearest }')
   if [[ -n $wanted && $wanted != "$rate" ]]; then
     for known in "$@"; do
       if [[ $known == "$wanted" ]]; then
@@ -165,7 +169,8 @@ finish_track() {
 }
 
 # write_sound INPUT FOLDER RATE MUXER: the first sound track of INPUT as sound.mxf, as long as the `frames` of the picture, and what
-# it is in `sound`; that is empty if there is none. Where `retime` plays the picture faster or slower, sound follows.
+# it is in `sound`; that is empty if there is none. Where `retime` plays the picture faster or slower, sound follows. At rates such
+# as 30000/1001 it is up to four frames longer: as many as have a whole number of samples, which IMF asks for.
 write_sound() {
   local source=$1 folder=$2 rate=$3 muxer=$4 hertz channels speed have filter
   sound=
@@ -180,8 +185,21 @@ write_sound() {
   fi
   ((channels != 1)) || channels=2 # a soundfield that has a label
   filter+="aresample=48000,apad,atrim=end_sample=$(awk -v n="$frames" -v r="$rate" 'BEGIN {
-    split(r "/1", a, "/"); printf "%d", n * 48000 * a[2] / a[1] }')"
+    split(r "/1", a, "/"); while (n * 48000 * a[2] % a[1]) ++n; printf "%d", n * 48000 * a[2] / a[1] }')"
   run_ffmpeg -v warning -i "$source" -map 0:a:0 -af "$filter" -ac "$channels" -c:a pcm_s24le -mxf_audio_edit_rate "$rate" -f "$muxer" \
     "$folder/sound.mxf" || die "ffmpeg failed, see above"
   sound="$channels channels"
+}
+
+# needs_python: ends where --package cannot run.
+needs_python() { command -v python3 >/dev/null || die "--package needs python3"; }
+
+# write_package KIND FOLDER TITLE: moves the tracks of FOLDER into FOLDER/package and writes the package's files beside them. FOLDER
+# becomes that folder.
+write_package() {
+  mkdir -p "$2/package"
+  mv "$2/picture.mxf" ${sound:+"$2/sound.mxf"} "$2/package/"
+  python3 -B "$root/samples/package.py" "$1" "$3" "$2/package"
+  folder=$2/package
+  echo "package     $folder"
 }

@@ -28,8 +28,6 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR
 source "$root/samples/common.sh"
-# shellcheck source-path=SCRIPTDIR
-source "$root/samples/dcp_package.sh"
 
 scale=1 size='' wanted='' target=() colour=auto trc='' title=''
 while [[ ${1:-} == -* ]]; do
@@ -47,6 +45,7 @@ while [[ ${1:-} == -* ]]; do
 done
 [[ $# == 2 ]] || usage 2 >&2
 folder=$2
+[[ -z $title ]] || needs_python
 find_ffmpeg
 find_check
 set_input "$1" "${wanted:-24}"
@@ -96,9 +95,5 @@ write_sound "$1" "$folder" "$rate" mxf_dcp
 awk -v n="$frames" -v s="$seconds" 'BEGIN { printf "frames      %d in %s s, %.2f fps\n", n, s, n / s }'
 echo "bytes       at most $(largest_codestream "$folder/j2c") in a frame, of $((250000000 / 8 / rate)) allowed"
 echo "conforms    $profile at $rate fps, $size: cj2k-check finds nothing"
-if [[ -n $title ]]; then
-  write_package "$folder" "$title"
-  folder+=/package
-  echo "package     $folder"
-fi
+[[ -z $title ]] || write_package dcp "$folder" "$title"
 echo "files       $folder/picture.mxf${sound:+, $folder/sound.mxf ($sound)}"

@@ -4,7 +4,7 @@
 #
 # The tracks of an Interoperable Master Format package (Application 2E):
 #
-#     samples/imf.sh [--ht] [--reversible] [--rate FPS] [--bitrate RATE] [--colour NAME] INPUT OUTPUT_FOLDER
+#     samples/imf.sh [--ht] [--reversible] [--rate FPS] [--bitrate RATE] [--colour NAME] [--package TITLE] INPUT OUTPUT_FOLDER
 #
 # INPUT is a film such as ProRes, or a sequence of images such as scan/%06d.dpx (at FPS, default 24). Size and depth stay as
 # they are, RGB stays RGB, YUV stays YUV (4:2:0 becomes 4:2:2, which IMF asks for); alpha is left out. The profile is imf_2k,
@@ -18,13 +18,16 @@
 #     picture.mxf          the picture as a track file (SMPTE ST 2067-5)
 #     sound.mxf            the first sound track of INPUT, if it has one: 48 kHz, 24 bits, as long as the picture; mono becomes
 #                          stereo
+#
+# With --package both go to OUTPUT_FOLDER/package, with the composition playlist, packing list, asset map and volume index of a
+# package of that title.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR
 source "$root/samples/common.sh"
 
-reversible='' wanted='' bitrate='' ht='' colour=auto
+reversible='' wanted='' bitrate='' ht='' colour=auto title=''
 while [[ ${1:-} == -* ]]; do
   case $1 in
     -h | --help) usage ;;
@@ -33,11 +36,13 @@ while [[ ${1:-} == -* ]]; do
     --rate) wanted=${2:?--rate FPS}; shift 2 ;;
     --bitrate) bitrate=${2:?--bitrate RATE}; shift 2 ;;
     --colour) colour=${2:?--colour NAME}; shift 2 ;;
+    --package) title=${2:?--package TITLE}; shift 2 ;;
     *) usage 2 >&2 ;;
   esac
 done
 [[ $# == 2 && ! (-n $reversible && -n $bitrate) ]] || usage 2 >&2
 folder=$2
+[[ -z $title ]] || needs_python
 find_ffmpeg
 find_check
 set_input "$1" "${wanted:-24}"
@@ -114,4 +119,5 @@ awk -v n="$frames" -v s="$seconds" 'BEGIN { printf "frames      %d in %s s, %.2f
 echo "pixels      $format, at most $(largest_codestream "$folder/j2c") bytes in a frame"
 echo "colours     primaries $primaries, curve $trc, matrix $matrix$([[ $colour != auto ]] || echo ", as the file says or by its size (--colour)")"
 echo "conforms    $profile at $rate fps: cj2k-check finds nothing"
+[[ -z $title ]] || write_package imf "$folder" "$title"
 echo "files       $folder/picture.mxf${sound:+, $folder/sound.mxf ($sound)}"

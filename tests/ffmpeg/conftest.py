@@ -26,6 +26,7 @@ def pytest_addoption(parser):
     group.addoption("--media", help="folder of test films (default: $CJ2K_TEST_MEDIA, or "
                     "../shared/media)",
                     default=os.environ.get("CJ2K_TEST_MEDIA") or str(ROOT.parent / "shared/media"))
+    group.addoption("--release", action="store_true", help="the tests marked release, too, which take long")
     group.addoption("--frames", type=int, default=2, help="frames of the film")
 
 
@@ -36,6 +37,13 @@ def pytest_configure(config):
     program = pathlib.Path(path).resolve()
     ffprobe = pathlib.Path(config.getoption("ffprobe") or program.with_name("ffprobe")).resolve()
     config.ff = Tools(program, ffprobe, config.getoption("opj"))
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("release"):
+        long = [item for item in items if item.get_closest_marker("release")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
 
 
 def pytest_report_header(config):

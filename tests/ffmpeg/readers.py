@@ -3,12 +3,14 @@
 """Programs by others that read MXF: what each makes of a file. A test skips, saying so, where one is missing."""
 
 import functools
+import importlib.util
 import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import pytest
@@ -103,3 +105,29 @@ def mediainfo(path, kind):
         pytest.skip("mediainfo is not installed")
     report = json.loads(run("mediainfo", "--Output=JSON", path).stdout)
     return next(track for track in report["media"]["track"] if track["@type"] == kind)
+
+
+def needs(judge):
+    """The command of a judge of whole packages: ClairMeta (PyPI) or libdcp's dcpverify. Skips where it is not installed."""
+    if judge == "dcpverify":
+        return [os.environ.get("CJ2K_DCPVERIFY") or shutil.which("dcpverify") or find("bin/dcpverify"), "--quiet"]
+    python = os.environ.get("CJ2K_CLAIRMETA") or importlib.util.find_spec("clairmeta") and sys.executable
+    if not python:
+        pytest.skip("ClairMeta is not installed (pip install clairmeta; CJ2K_CLAIRMETA names its Python): its verdict is missing")
+    return [python, "-m", "clairmeta.cli", "check", "-type", "dcp"]
+
+
+def clairmeta(folder):
+    """What ClairMeta says of a package of digital cinema."""
+    path = f"{find('bin/asdcp-info').parent}:{os.environ['PATH']}"  # it calls asdcplib's programs
+    result = subprocess.run([*needs("clairmeta"), str(folder)], capture_output=True, text=True, timeout=300, check=False,
+                            env=os.environ | {"PATH": path})
+    return result.stdout + result.stderr
+
+
+def dcpverify(folder):
+    """What libdcp's verifier notes of a package: errors, also against Bv2.1, and warnings."""
+    result = run(*needs("dcpverify"), folder, ok=None)
+    notes = re.findall(r"^(?:Error|Bv2.1 error|Warning): .*", result.stdout.decode(), re.MULTILINE)
+    assert (result.returncode == 0) == (not any(note.startswith("Error") for note in notes)), result.stdout.decode() + result.text
+    return notes

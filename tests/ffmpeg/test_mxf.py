@@ -10,6 +10,7 @@ import re
 import shutil
 import struct
 import uuid
+import zlib
 
 import pytest
 
@@ -357,6 +358,69 @@ def test_old_files_stay(ff, tmp_path):
     assert data.count(entry) == 1
     path.write_bytes(data.replace(entry, entry[:-2] + b"\x7f\x7f"))  # the layout becomes an unknown property
     assert pixel_format(ff, path) == "rgb24"
+
+
+# --- what a copy keeps ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fmt, limits", [("gbrp", (16, 235)), ("gbrp10le", (64, 940)), ("gbrp12le", (256, 3760))])
+@pytest.mark.parametrize("kind", ["tv", "pc"])
+def test_range_of_rgb(ff, tmp_path, fmt, limits, kind):
+    """The demuxer reads the range of RGB, so that a copy describes it as the first file did."""
+    write(ff, tmp_path / "a.mxf", "-vf", f"format={fmt},setparams=range={kind}", fmt=fmt)
+    assert ff.probe(tmp_path / "a.mxf", "-show_streams")["streams"][0]["color_range"] == kind
+    ff.ffmpeg("-i", tmp_path / "a.mxf", "-c", "copy", tmp_path / "b.mxf")
+    _, items = Mxf((tmp_path / "b.mxf").read_bytes()).picture()
+    depth = items[0x3401][1]
+    assert (u32(items, 0x3407), u32(items, 0x3406)) == (limits if kind == "tv" else (0, (1 << depth) - 1))
+
+
+def hdr_picture():
+    """A PNG file of a picture with mastering display (P3, 1000 cd/m2), MaxCLL 993 and MaxFALL 362."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    lines = b"".join(b"\0" + bytes((x * 3 + y * c) % 256 for x in range(96) for c in range(3)) for y in range(64))
+    display = struct.pack(">8HII", 34000, 16000, 13250, 34500, 7500, 3000, 15635, 16450, 10000000, 50)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in (
+        (b"IHDR", struct.pack(">IIBBBBB", 96, 64, 8, 2, 0, 0, 0)), (b"mDCv", display), (b"cLLi", struct.pack(">II", 9930000, 3620000)),
+        (b"IDAT", zlib.compress(lines)), (b"IEND", b"")))
+
+
+def hdr_of(ff, path):
+    return {entry["side_data_type"]: {key: value for key, value in entry.items() if key != "side_data_type"}
+            for entry in ff.probe(path, "-show_streams")["streams"][0].get("side_data_list", [])}
+
+
+@pytest.mark.parametrize("muxer", ["mxf", "mxf_imf"])
+def test_hdr_metadata(ff, tmp_path, muxer):
+    """MaxCLL and MaxFALL are in the descriptor beside the mastering display, and go from MXF to MOV and back."""
+    (tmp_path / "a.png").write_bytes(hdr_picture())
+    ff.ffmpeg("-i", tmp_path / "a.png", "-vf", "setparams=color_primaries=smpte432:color_trc=smpte2084", "-c:v", "j2k_cuda", "-r", 24,
+              "-profile:v", "imf_2k", "-b:v", "20M", "-f", muxer, tmp_path / "a.mxf")
+    mxf = Mxf((tmp_path / "a.mxf").read_bytes())
+    _, items = mxf.picture()
+    assert (items[0x8305], items[0x8306]) == (struct.pack(">H", 993), struct.pack(">H", 362))
+    assert mxf.primer[0x8305].hex() == "060e2b340101010e0e20040105030101" and len(items[0x8301]) == 12
+    for name, source_name in (("b.mov", "a.mxf"), ("b.mxf", "b.mov")):
+        ff.ffmpeg("-i", tmp_path / source_name, "-c", "copy", *(("-f", muxer) if name == "b.mxf" else ()), tmp_path / name)
+        seen = hdr_of(ff, tmp_path / name)
+        assert seen["Content light level metadata"] == {"max_content": 993, "max_average": 362}, seen
+        assert seen == hdr_of(ff, tmp_path / "a.mxf")
+    _, again = Mxf((tmp_path / "b.mxf").read_bytes()).picture()
+    assert {tag: again[tag] for tag in range(0x8301, 0x8307)} == {tag: items[tag] for tag in range(0x8301, 0x8307)}
+
+
+@pytest.mark.parametrize("muxer, rate", [("mxf", 25), ("mxf", "30000/1001"), ("mxf_imf", 24), ("mxf_dcp", 24)])
+def test_timecode_of_one_frame(ff, tmp_path, muxer, rate):
+    """One packet alone tells the frame rate, without which the MOV muxer has no timecode."""
+    options = {"mxf": (), "mxf_imf": ("-profile:v", "imf_2k", "-b:v", "20M", "-vf", hd("gbrp")), "mxf_dcp": ("-profile:v", "cinema2k")}
+    ff.ffmpeg(*source({"mxf": "yuv422p10le", "mxf_imf": "gbrp12le", "mxf_dcp": "xyz12le"}[muxer], rate, 1), "-timecode", "10:11:12:13",
+              "-c:v", "j2k_cuda", *options[muxer], "-f", muxer, tmp_path / "a.mxf")
+    stream = ff.probe(tmp_path / "a.mxf", "-show_streams")["streams"][0]
+    assert fractions.Fraction(stream["avg_frame_rate"]) == fractions.Fraction(rate), stream
+    log = ff.ffmpeg("-i", tmp_path / "a.mxf", "-c", "copy", tmp_path / "a.mov").text
+    streams = ff.probe(tmp_path / "a.mov", "-show_streams")["streams"]
+    assert [(s["codec_tag_string"], s["tags"]["timecode"]) for s in streams] == [(tag, "10:11:12:13") for tag in ("mjp2", "tmcd")], log
 
 
 # --- frame rates ------------------------------------------------------------------------------------------------------

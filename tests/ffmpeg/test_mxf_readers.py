@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What programs by others make of our MXF files: Photon, asdcplib, bmx, MediaInfo, the distribution's FFmpeg and ours."""
 
+import pathlib
+import sys
 import uuid
 
 import pytest
 
 import readers
 from klv import FILL, Mxf
-from tools import hd, mxf_is_patched
+from tools import hd, mxf_is_patched, run
 
 PICTURE, SOUND = 0x15, 0x16
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "samples/package.py"
 
 
 def pytest_generate_tests(metafunc):
@@ -26,7 +29,8 @@ PROFILES = {  # profile: pixel format, options
     "none": ("yuv422p10le", ()), "broadcast_single": ("yuv422p10le", ("-b:v", "20M")),
     "cinema2k": ("xyz12le", ("-b:v", "20M")), "cinema4k": ("xyz12le", ("-b:v", "20M", "-strict", "unofficial")),
     "imf_2k": ("gbrp12le", ("-b:v", "20M", "-vf", hd("gbrp"))), "imf_2k_r": ("yuv422p10le", ("-vf", hd("yuv"))),
-    "imf_4k": ("gbrp12le", ("-b:v", "20M", "-vf", hd("gbrp"))), "imf_ht": ("gbrp12le", ("-b:v", "20M", "-vf", hd("gbrp")))}
+    "imf_4k": ("gbrp12le", ("-b:v", "20M", "-vf", hd("gbrp"))), "imf_4k_r": ("yuv422p10le", ("-vf", hd("yuv"))),
+    "imf_ht_r": ("gbrp12le", ("-vf", hd("gbrp"))), "imf_ht": ("gbrp12le", ("-b:v", "20M", "-vf", hd("gbrp")))}
 
 
 def encode(ff, path, profile, rate, *options, frames=4, size="192x108"):
@@ -87,22 +91,89 @@ def test_plain_with_sound(ff, tmp_path):
     assert [readers.copied(program, path) for program in (ff.program, readers.system_ffmpeg())] == [packets, packets]
 
 
+# --- the table of readers ---------------------------------------------------------------------------------------------
+
+TRACKS = {  # profile: muxer of its track files, sizes
+    "cinema2k": ("mxf_dcp", "1998x1080"), "cinema4k": ("mxf_dcp", "4096x2160"), "imf_2k": ("mxf_imf", "1920x1080"),
+    "imf_2k_r": ("mxf_imf", "1920x1080"), "imf_4k": ("mxf_imf", "3840x2160"), "imf_4k_r": ("mxf_imf", "3840x2160"),
+    "imf_ht": ("mxf_imf", "1920x1080", "3840x2160"), "imf_ht_r": ("mxf_imf", "2048x1080", "4096x2160"),
+    "broadcast_single": ("mxf_imf", "1920x1080", "3840x2160"), "none": ("mxf", "1920x1080", "3840x2160")}
+RATES = (24, 25, 30, 48, 60)
+
+
+def cells():
+    """Each profile, size and rate, as a picture and as a picture and its sound. All but a few run with --release."""
+    for number, (profile, (muxer, *sizes)) in enumerate(TRACKS.items()):
+        for size in sizes:
+            for rate in RATES:
+                for sound in (False, True):
+                    short = rate == RATES[number % 5] and size == sizes[0] and sound and not profile.endswith("_r")
+                    yield pytest.param(profile, muxer, size, rate, sound, marks=() if short else pytest.mark.release)
+
+
+@pytest.mark.parametrize("profile, muxer, size, rate, sound", cells())
+def test_table(ff, tmp_path, profile, muxer, size, rate, sound):
+    """Two frames, as a plain file and as track files, and what each reader makes of them."""
+    track, plain = tmp_path / "picture.mxf", tmp_path / "plain.mxf"
+    colours = () if muxer == "mxf_dcp" or "imf" in profile else ("-vf", hd("yuv"))
+    packets = encode(ff, track, profile, rate, *colours, "-f", muxer, frames=2, size=size)
+    tone = ["-i", tmp_path / "sound.mov", "-map", 0, "-map", 1] if sound else []
+    if sound:
+        ff.ffmpeg("-f", "lavfi", "-i", f"sine=r=48000:samples_per_frame={2 * 48000 // rate}", "-frames:a", 1, "-ac", 6, "-c:a", "pcm_s24le",
+                  tmp_path / "sound.mov")
+    ff.ffmpeg("-i", track, *tone, "-c", "copy", plain)
+    check_readers(ff, track, packets, rate, photon=muxer != "mxf_dcp")
+    check_readers(ff, plain, packets, rate, photon=not sound)
+    if sound:
+        assert "not proper OP-Atom/AS-DCP" in readers.as_02(plain)
+        errors = readers.photon(plain)
+        assert len(errors) == 1 and "Number of essence tracks in FilePackage" in errors[0], errors
+        assert readers.mediainfo(plain, "Audio")["SamplingRate"] == "48000"
+    else:
+        assert readers.as_02(plain) == packets
+    if muxer != "mxf":
+        (check_dcp if muxer == "mxf_dcp" else check_imf)(ff, tmp_path, packets, profile, rate, sound)
+
+
+def check_track_sound(ff, folder, rate, muxer):
+    """The sound track file beside a picture. Returns its samples."""
+    ff.ffmpeg("-i", folder / "sound.mov", "-c", "copy", "-mxf_audio_edit_rate", rate, "-f", muxer, folder / "sound.mxf")
+    want = ff.ffmpeg("-i", folder / "sound.mov", "-map", 0, "-c", "copy", "-f", "rawvideo", "-").stdout
+    assert len(want) == 3 * 6 * 2 * 48000 // rate and readers.bmx(folder / "sound.mxf", "a0")[0] == want
+    for program in (ff.program, readers.system_ffmpeg()):
+        assert b"".join(readers.copied(program, folder / "sound.mxf", "a")) == want
+    return want
+
+
+def check_dcp(ff, folder, packets, profile, rate, sound):
+    """A track file of digital cinema, which is none of IMF."""
+    track = folder / "picture.mxf"
+    assert readers.as_dcp(track) == packets
+    errors = readers.photon(track)
+    assert len(errors) == 1 and "violate IMF OP1A compliance" in errors[0], errors
+    assert "not AS-02 essence" in readers.as_02(track)
+    assert readers.mediainfo(track, "Video")["Format_Profile"] == {"cinema2k": "D-Cinema 2k", "cinema4k": "D-Cinema 4k"}[profile]
+    if sound:
+        want = check_track_sound(ff, folder, rate, "mxf_dcp")
+        assert readers.as_dcp_sound(folder / "sound.mxf") == want
+
+
+def check_imf(ff, folder, packets, profile, rate, sound):
+    """A track file of IMF: no error of Photon, alone and, of Application 2E, in a package."""
+    track = folder / "picture.mxf"
+    assert readers.as_02(track) == packets
+    assert "not ASDCP essence" in readers.as_dcp(track)
+    if sound:
+        want = check_track_sound(ff, folder, rate, "mxf_imf")
+        assert readers.as_02_sound(folder / "sound.mxf").startswith(want)  # as-02-unwrap fills up whole frames of its own rate, 24
+        assert readers.photon(folder / "sound.mxf") == []
+    if "imf" in profile:
+        run(sys.executable, "-B", PACKAGE, "imf", "A film", folder)
+        errors = readers.photon(folder)  # Application 2E has no 48 frames/s
+        assert len(errors) == 1 and "SampleRate: 48/1" in errors[0] if rate == 48 else not errors, errors
+
+
 # --- track files of IMF -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("profile, rate, size", [
-    ("imf_2k", 24, "1920x1080"), ("imf_2k", 60, "192x108"), ("imf_2k_r", 25, "1920x1080"), ("imf_4k", 30, "3840x2160"),
-    ("imf_4k", 48, "192x108"), ("imf_ht", 24, "1920x1080"), ("imf_ht", 50, "192x108"), ("broadcast_single", 25, "192x108")])
-def test_imf(ff, tmp_path, profile, rate, size):
-    """A picture track file: no error of Photon, alone and, of a size of Application 2E, in a delivery."""
-    path = tmp_path / "a.mxf"
-    colours = () if "imf" in profile else ("-vf", hd("yuv"))  # Application 2E wants them told
-    packets = encode(ff, path, profile, rate, *colours, "-f", "mxf_imf", frames=3, size=size)
-    check_readers(ff, path, packets, rate)
-    assert readers.as_02(path) == packets
-    if size != "192x108":
-        assert readers.photon(path, deliver=True) == []
-    assert "not ASDCP essence" in readers.as_dcp(path)
 
 
 def test_imf_structure(ff, tmp_path):
@@ -118,26 +189,6 @@ def test_imf_structure(ff, tmp_path):
     for name in ("MaterialPackage", "SourcePackage"):
         umid = mxf.only(name)[0x4401]
         assert umid[:16].hex() == "060a2b340101010501010f2013000000" and uuid.UUID(bytes=umid[16:]).version == 4
-
-
-# --- track files of digital cinema ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("profile, rate, size, muxer", [
-    ("cinema2k", 24, "1998x1080", "mxf_dcp"), ("cinema2k", 25, "192x108", "mxf_dcp"), ("cinema2k", 30, "192x108", "mxf_opatom"),
-    ("cinema2k", 48, "192x108", "mxf_dcp"), ("cinema2k", 50, "192x108", "mxf_dcp"), ("cinema2k", 60, "192x108", "mxf_dcp"),
-    ("cinema4k", 24, "4096x1716", "mxf_dcp"), ("cinema4k", 30, "2050x108", "mxf_dcp")])
-def test_dcp(ff, tmp_path, profile, rate, size, muxer):
-    """A picture track file of digital cinema, which is none of IMF. mxf_opatom writes the same."""
-    path = tmp_path / "a.mxf"
-    packets = encode(ff, path, profile, rate, "-f", muxer, frames=3, size=size)
-    check_readers(ff, path, packets, rate, photon=False)
-    assert readers.as_dcp(path) == packets
-    errors = readers.photon(path)
-    assert len(errors) == 1 and "violate IMF OP1A compliance" in errors[0], errors
-    assert "not AS-02 essence" in readers.as_02(path)
-    profile_shown = readers.mediainfo(path, "Video")["Format_Profile"]
-    assert profile_shown == {"cinema2k": "D-Cinema 2k", "cinema4k": "D-Cinema 4k"}[profile]
 
 
 # --- sound ------------------------------------------------------------------------------------------------------------
