@@ -208,6 +208,7 @@ class Check {
                         static_cast<uint32_t>(tasks_.size()) - first_task,
                         bit_planes,
                         bit_planes > 0 && tasks_.size() - first_task <= kHtNearPlanes,
+                        kAllHtPasses,
                         {}});
   }
   void add_task(cuda::HtTask task, const cuda::QuantizeJob& job, int plane, int bit_planes,
