@@ -495,6 +495,9 @@ static int is_yuv444(const CJ2KContext *s)
 static int set_colours(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
+    const char *from     = av_color_primaries_name(avctx->color_primaries);
+    const char *curve    = av_color_transfer_name(avctx->color_trc);
+    int ret;
 
     p->format = s->format;
     if (s->format < 0)
@@ -504,8 +507,13 @@ static int set_colours(AVCodecContext *avctx, cj2k_params *p)
                         ? CJ2K_FORMAT_JP2
                         : CJ2K_FORMAT_J2K;
     /* AVCOL_PRI_* and AVCOL_TRC_* are code points of H.273. */
-    return map_status(
+    ret = map_status(
         cj2k_params_set_colours(p, avctx->color_primaries, avctx->color_trc));
+    if (ret < 0)
+        av_log(avctx, AV_LOG_ERROR,
+               "The frames have color_primaries %s, color_trc %s\n",
+               from ? from : "(unknown)", curve ? curve : "(unknown)");
+    return ret;
 }
 
 /* Warns where a reader will guess other colours than those that were meant.
@@ -992,8 +1000,9 @@ static int set_film(AVCodecContext *avctx, cj2k_params *p)
     }
     p->target_bytes = 0;
     if (!p->max_frame_bytes && mean) {
-        quiet     = *p;
-        quiet.log = NULL; /* what is wrong, open will say */
+        quiet                 = *p;
+        quiet.min_frame_bytes = 0;
+        quiet.log             = NULL; /* what is wrong, open will say */
         cj2k_params_info(&quiet, &info);
         p->max_frame_bytes =
             info.most_frame_bytes
@@ -1043,6 +1052,12 @@ static int read_film_log(AVCodecContext *avctx, cj2k_curve **curves)
     return ret;
 }
 
+/* The floor of a target. Padding without a comment may take 6 bytes more. */
+static int64_t least_target(const cj2k_params *p)
+{
+    return p->min_frame_bytes + (p->min_frame_bytes && !*p->comment ? 6 : 0);
+}
+
 /* Gives each frame of pass 2 its bytes. */
 static int allocate_film(AVCodecContext *avctx)
 {
@@ -1050,7 +1065,7 @@ static int allocate_film(AVCodecContext *avctx)
     const AVRational rate = codestream_rate(avctx);
     cj2k_film film = { .struct_size     = sizeof(film),
                        .max_frame_bytes = s->params.max_frame_bytes,
-                       .min_frame_bytes = s->params.min_frame_bytes };
+                       .min_frame_bytes = least_target(&s->params) };
     cj2k_error e       = { .struct_size = sizeof(e) };
     cj2k_info info     = { .struct_size = sizeof(info) };
     cj2k_curve *curves = NULL;
@@ -1189,17 +1204,19 @@ static int open_lookahead(AVCodecContext *avctx)
     CJ2KContext *s        = avctx->priv_data;
     const AVRational rate = codestream_rate(avctx);
     cj2k_info info        = { .struct_size = sizeof(info) };
-    cj2k_info of_mean     = { .struct_size = sizeof(of_mean) };
     cj2k_params p         = s->params;
     int ret;
 
     if (!has_lookahead(avctx))
         return 0;
     if (s->rc_lookahead < 0)
-        s->rc_lookahead = av_clip(lrint(av_q2d(rate)), 1, MAX_LOOKAHEAD);
+        s->rc_lookahead =
+            avctx->flags & AV_CODEC_FLAG_LOW_DELAY
+                ? 0
+                : av_clip(lrint(av_q2d(rate)), 1, MAX_LOOKAHEAD);
     s->opening     = 2;
     p.target_bytes = bytes_per_codestream(avctx, avctx->bit_rate);
-    ret            = map_status(cj2k_params_info(&p, &of_mean));
+    ret            = map_status(cj2k_params_info(&p, &info));
     p.target_bytes = 0;
     p.curves       = CJ2K_CURVES_ONLY;
     p.gop = p.async_depth = 1;
@@ -1219,7 +1236,7 @@ static int open_lookahead(AVCodecContext *avctx)
         .frame_rate_num  = rate.num,
         .frame_rate_den  = rate.den,
         .max_frame_bytes = s->params.max_frame_bytes,
-        .min_frame_bytes = FFMAX(p.min_frame_bytes, info.least_frame_bytes),
+        .min_frame_bytes = FFMAX(least_target(&p), info.least_frame_bytes),
         .reservoir_bytes = avctx->rc_buffer_size ? avctx->rc_buffer_size / 8
                                                  : avctx->bit_rate / 4,
     };
@@ -1568,6 +1585,7 @@ static int add_waiting(AVCodecContext *avctx)
     cj2k_frame in      = { .struct_size = sizeof(in) };
     int ret            = set_samples(avctx, &in);
 
+    in.pts = s->frame->pts;
     if (s->sent_curves > HISTORY) {
         const size_t old = s->sent_curves - HISTORY;
 
@@ -2058,9 +2076,9 @@ static void cj2k_flush(AVCodecContext *avctx)
     if (s->analysis) {
         cj2k_encoder_flush(s->analysis);
         drop_waiting(s);
-        s->film.ended       = 0;
-        s->film_frames = s->sent_curves = 0;
+        s->film.ended  = 0;
         s->film.frames = s->film.saved_bytes = 0;
+        s->film_frames = s->sent_curves      = 0;
     }
 }
 

@@ -148,9 +148,13 @@ void spread(const Film& film, int64_t total, std::span<int64_t> targets) {
 }
 
 /// Bytes of `frames` frames at the mean rate.
+Wide mean_bytes(const cj2k_lookahead& film, int64_t frames) {
+  return Wide{film.bits_per_second} * film.frame_rate_den * frames /
+         (Wide{8} * film.frame_rate_num);
+}
+/// The same, for frames that check_lookahead has seen.
 int64_t allowed(const cj2k_lookahead& film, int64_t frames) {
-  return static_cast<int64_t>(Wide{film.bits_per_second} * film.frame_rate_den * frames /
-                              (Wide{8} * film.frame_rate_num));
+  return static_cast<int64_t>(mean_bytes(film, frames));
 }
 
 Status check_lookahead(const cj2k_lookahead& film, size_t curves, size_t before, const Log& log) {
@@ -172,9 +176,19 @@ Status check_lookahead(const cj2k_lookahead& film, size_t curves, size_t before,
     return log.fail(Status::kInvalid, "film: %s %" PRId64 " not in [%" PRId64 ", %" PRId64 "]",
                     number.name, number.value, number.least, number.most);
   }
-  if (before < curves && curves <= kMostFrames) return Status::kOk;
-  return log.fail(Status::kInvalid, "film: %zu curves, not in [%zu, %zu]", curves, before + 1,
-                  kMostFrames);
+  if (before >= curves || curves > kMostFrames) {
+    return log.fail(Status::kInvalid, "film: %zu curves, not in [%zu, %zu]", curves, before + 1,
+                    kMostFrames);
+  }
+  const auto frames = film.frames + static_cast<int64_t>(curves);
+  if (mean_bytes(film, frames) > kMostTotal) {
+    return log.fail(Status::kInvalid, "film: %" PRId64 " frames have more than %" PRId64 " bytes",
+                    frames, kMostTotal);
+  }
+  if (film.max_frame_bytes == 0 || film.min_frame_bytes <= film.max_frame_bytes) return Status::kOk;
+  return log.fail(Status::kInvalid,
+                  "film: min_frame_bytes %" PRId64 " is above max_frame_bytes %" PRId64,
+                  film.min_frame_bytes, film.max_frame_bytes);
 }
 
 }  // namespace
@@ -226,24 +240,26 @@ Status next_target(std::span<const cj2k_curve> curves, size_t before, const Log&
   CJ2K_TRY(check_lookahead(film, curves.size(), before, log));
   const int64_t mean = allowed(film, film.frames + 1) - allowed(film, film.frames);
   const int64_t available = film.saved_bytes + mean;
+  if (film.min_frame_bytes > mean) {
+    return log.fail(Status::kInvalid,
+                    "film: min_frame_bytes %" PRId64 " is above the mean of a frame, %" PRId64,
+                    film.min_frame_bytes, mean);
+  }
   Film all, ahead;
+  all.frames.reserve(curves.size());
+  ahead.frames.reserve(curves.size() - before);
   for (size_t f = 0; f < curves.size(); ++f) {
     CJ2K_TRY(check_curve(curves[f], f, log));
     FilmFrame frame{
         &curves[f], 0, film.max_frame_bytes != 0 ? film.max_frame_bytes : kMostTotal, {}};
-    frame.floor = std::max(film.min_frame_bytes, int64_t{curves[f].bytes[CJ2K_CURVE_POINTS - 1]});
-    frame.cap = std::max(frame.cap, frame.floor);
+    // The last point of a curve is that of the headers, or still a picture where it is of 16 bits.
+    const int64_t last = curves[f].bytes[CJ2K_CURVE_POINTS - 1];
+    frame.floor = std::max(film.min_frame_bytes, std::min({last, frame.cap, mean}));
     set_levels(1, frame);
     all.add(frame);
     if (f >= before) ahead.add(frame);
   }
   const FilmFrame& frame = ahead.frames[0];
-  if (frame.floor > mean) {
-    return log.fail(Status::kInvalid,
-                    "film: frame %" PRId64 " needs %" PRId64
-                    " bytes, its part of the rate is %" PRId64,
-                    film.frames, frame.floor, mean);
-  }
   // All frames that are seen have the mean at one slope. That is where this one is cut, unless the frames
   // ahead would then take more than there is, or less than their mean: for frames that nobody has seen
   // nothing is saved but what others cannot use.

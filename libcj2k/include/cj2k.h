@@ -524,8 +524,9 @@ typedef struct cj2k_frame {
   int64_t pts, duration; /* returned with the packet, not looked at */
   void* opaque;          /* returned with the packet, not looked at */
   /* If send returns CJ2K_OK, the samples belong to the encoder until it calls this function. It
-   * calls it exactly once, possibly from a worker thread, possibly before send returns. NULL: the
-   * samples are read before send returns. */
+   * calls it exactly once, possibly from a worker thread, possibly before send returns. With many
+   * tiles it may come only when the GOP is full, or the encoder drains. NULL: the samples are read
+   * before send returns. */
   void (*release)(void* release_opaque);
   void* release_opaque;
   /* CJ2K_MEMORY_CUDA: the CUstream that writes the samples. They are read after the work that is in
@@ -615,11 +616,12 @@ typedef struct cj2k_film {
 /* One pass over a film: a mean rate, and bytes that easy frames save up for hard ones. */
 typedef struct cj2k_lookahead {
   size_t struct_size;
-  int64_t bits_per_second; /* the mean: after n frames, the targets of all are at most n times its part */
+  int64_t bits_per_second; /* the mean: after n frames, their targets are at most n times its part */
   int64_t frame_rate_num, frame_rate_den;
   int64_t max_frame_bytes; /* cap of each frame; 0 = none */
-  int64_t min_frame_bytes; /* floor of each frame; 0 = none */
-  int64_t reservoir_bytes; /* what may be saved up: any n frames have at most n times the mean and this */
+  int64_t min_frame_bytes; /* floor of each frame, at least cj2k_info::least_frame_bytes */
+  int64_t reservoir_bytes; /* what may be saved up: any n frames have at most n times the mean, and
+                              this, rounded up */
   int64_t ended;           /* 1: no frames come after those ahead, so what is saved is for them */
   /* How far the film is; 0 before the first frame. The library changes them. */
   int64_t frames, saved_bytes;
@@ -631,7 +633,8 @@ typedef struct cj2k_info {
   const char* simd;    /* instruction set in use, e.g. "AVX2" */
   int32_t threads, gop, async_depth;
   int64_t num_tiles, num_blocks, num_packets;
-  int64_t host_bytes;      /* planned host memory, all frames in flight */
+  int64_t host_bytes;      /* planned host memory, all frames in flight; without copies of frames
+                              that have no release */
   int64_t header_bytes;    /* main and tile-part headers of every codestream */
   const char* device_name; /* "" on the CPU; the names of several devices are joined by ", " */
   int64_t device_bytes;    /* device memory reserved, per device; 0 on the CPU */
@@ -641,14 +644,16 @@ typedef struct cj2k_info {
   int32_t rsiz; /* the codestream's claim (T.800 Table A.10); 0 without a profile */
   int64_t least_frame_bytes;     /* the smallest target_bytes and max_frame_bytes that open takes */
   int64_t least_component_bytes; /* the smallest max_component_bytes */
-  int64_t most_frame_bytes;      /* the cap of a frame by the parameters and the profile; 0: none */
+  int64_t most_frame_bytes;      /* the cap of a frame by the parameters but layer_rates, and the
+                                    profile; 0: none */
 } cj2k_info;
 
 /* A call that failed, for programs. */
 typedef struct cj2k_error {
   size_t struct_size;
   cj2k_status status;  /* CJ2K_OK: no call has failed */
-  char param[32];      /* the parameter that must be changed; "" if it is not known, or not one */
+  char param[32];      /* the parameter that must be changed, by its name or that of its field; ""
+                          if it is not known, or not one */
   double value;        /* of `param`; 0 where that is no single number */
   double min, max;     /* the range of `value` beside the other parameters; min > max: none */
   char message[1024];  /* one line for people, as from cj2k_encoder_last_error */
@@ -680,8 +685,9 @@ CJ2K_API cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char
  * says, each where it is not set. CJ2K_INVALID: the value is of no profile of the library, or
  * contradicts `profile`. */
 CJ2K_API cj2k_status cj2k_params_set_rsiz(cj2k_params* p, int rsiz);
-/* Sets `primaries` and `transfer` to code points of ITU-T H.273 (2: not known) and, unless `xyz` is OFF,
- * xyz_gamma to the exponent of the transfer, and an `xyz` that is AUTO to the primaries. Set format,
+/* Sets `primaries` and `transfer` to code points of ITU-T H.273 (2: not known) and, unless `xyz` is
+ * OFF, xyz_gamma to the exponent of the transfer (0, chosen, where it is not known), and an `xyz`
+ * that is AUTO to the primaries. Set format,
  * colorspace and xyz before. An error says that a JP2 file or X'Y'Z' has no place for the colours. */
 CJ2K_API cj2k_status cj2k_params_set_colours(cj2k_params* p, int primaries, int transfer);
 /* Writes the value of one parameter as text that cj2k_params_set takes. CJ2K_MAX_PARAM_TEXT bytes
@@ -769,10 +775,11 @@ CJ2K_API cj2k_status cj2k_film_allocate(const cj2k_film* film, const cj2k_curve*
                                         size_t num_frames, const int64_t* caps,
                                         const int64_t* floors, int64_t* targets);
 /* Gives the next frame of a film its bytes, from the curves of num_before frames before it (ten seconds
- * are enough), its own, and those of the frames ahead, num_curves together. The result depends on the
- * arguments alone. CJ2K_INVALID: the rate gives less than the floor or the headers of a frame. */
-CJ2K_API cj2k_status cj2k_film_next(cj2k_lookahead* film, const cj2k_curve* curves, size_t num_before,
-                                    size_t num_curves, int64_t* target);
+ * are enough), its own, and those of the frames ahead, num_curves together. The result depends on
+ * the arguments alone. CJ2K_INVALID: the mean is below the floor, the floor above the cap, or a
+ * curve is none. */
+CJ2K_API cj2k_status cj2k_film_next(cj2k_lookahead* film, const cj2k_curve* curves,
+                                    size_t num_before, size_t num_curves, int64_t* target);
 /* The log of a first pass: the curves of a film's frames as bytes, the same on every machine. */
 CJ2K_API size_t cj2k_film_log_size(size_t num_frames);
 /* Writes cj2k_film_log_size(num_frames) bytes. `p` are the parameters of the pass. */

@@ -62,12 +62,17 @@ Status set_colours(cj2k_params* p, int primaries, int transfer, const Log& log) 
     return log.about("primaries", primaries)
         .fail(Status::kInvalid,
               "xyz auto: the frames have primaries %d of H.273%s, not 1 (BT.709), 9 (BT.2020), 11 "
-              "(P3, "
-              "white of DCI) or 12 (P3, D65); use xyz rec709, rec2020, p3dci or p3d65",
+              "(P3, white of DCI) or 12 (P3, D65); use xyz rec709, rec2020, p3dci or p3d65",
               primaries, primaries == 2 ? " (not known)" : "");
   }
-  const bool is_rgb = p->colorspace == CJ2K_COLOR_SRGB || p->colorspace == CJ2K_COLOR_AUTO;
-  const bool is_said = p->format == CJ2K_FORMAT_JP2 && (is_rgb || p->colorspace == CJ2K_COLOR_GRAY);
+  // AUTO becomes xyz, or gray, by itself (params_rules.cc).
+  const int colours = p->num_components - (p->alpha != 0 ? 1 : 0);
+  const bool is_rgb =
+      p->xyz == CJ2K_XYZ_OFF &&
+      (p->colorspace == CJ2K_COLOR_SRGB || (p->colorspace == CJ2K_COLOR_AUTO && colours >= 3));
+  const bool is_gray =
+      p->colorspace == CJ2K_COLOR_GRAY || (p->colorspace == CJ2K_COLOR_AUTO && colours < 3);
+  const bool is_said = p->format == CJ2K_FORMAT_JP2 && (is_rgb || is_gray);
   if (is_said && (curve == nullptr || (is_rgb && from == nullptr))) {
     const char* const name = curve == nullptr ? "transfer" : "primaries";
     const int code = curve == nullptr ? transfer : primaries;
@@ -80,7 +85,7 @@ Status set_colours(cj2k_params* p, int primaries, int transfer, const Log& log) 
   p->primaries = from == nullptr ? CJ2K_PRIMARIES_REC709 : from->jp2;
   p->transfer = curve == nullptr ? CJ2K_TRANSFER_SRGB : curve->jp2;
   if (is_auto) p->xyz = from->xyz;
-  if (p->xyz != CJ2K_XYZ_OFF && curve != nullptr) p->xyz_gamma = curve->gamma;
+  if (p->xyz != CJ2K_XYZ_OFF) p->xyz_gamma = curve == nullptr ? 0 : curve->gamma;
   return Status::kOk;
 }
 
