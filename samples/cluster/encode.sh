@@ -17,8 +17,8 @@
 #     --requeue-limit N     how often Slurm may start a task again after a node has failed (default 3)
 #     --verify              encode INPUT once more, in one piece on this machine, and compare the packets
 #     --keep                keep the segments
-#     --plan, --join        what comes before a step of the segments, after the last step: their tasks are for another engine, see
-#                           indexed-job.yaml
+#     --plan                only what comes before the next step of the segments, which another engine does (indexed-job.yaml)
+#     --join                only what comes after their last step
 #
 # INPUT, OUTPUT and this folder must have the same path on all machines, and ffmpeg must be the same program. They need python3.
 # INPUT needs a constant frame rate. ENCODER OPTIONS are those of j2k_cuda, and -vf with filters that look at one frame at a time.
@@ -75,7 +75,7 @@ shift 2
 [[ $output == *.mxf ]] || die "$output is not named .mxf"
 [[ -z $local_tasks || -z $gpus$max_tasks ]] || die "--gpus and --max-tasks are for Slurm, not for --local"
 refuse_options "$@"
-refuse_film_options "$@"
+refuse_rates "$@"
 options=("$@")
 [[ ! -e $output ]] || die "there is $output already"
 if [[ $steps == all && -z $local_tasks ]] && ! command -v sbatch >/dev/null; then
@@ -89,6 +89,7 @@ is_sequence "$film" || [[ -f $film ]] || die "there is no $film"
 job_input=$(cd "$(dirname "$film")" && pwd)/${film##*/}
 [[ -d $(dirname "$output") ]] || die "there is no folder $(dirname "$output")"
 output=$(cd "$(dirname "$output")" && pwd)/${output##*/}
+[[ $output != *[?#]* ]] || die "ffmpeg cannot join files in a path with ? or #: $output"
 folder=$output.segments
 mkdir -p "$folder" || die "the folder $folder cannot be made"
 exec 9>"$folder/lock"
@@ -157,12 +158,13 @@ check_input() {
   [[ $now == "$job_identity" ]] || die "$film has changed since $folder was planned: remove that folder"
 }
 
-# find_missing: puts the segments whose step is not done into `missing`. Those that an earlier run has encoded are read and
-# checked by their hashes; others are read when they are placed.
+# find_missing [INDEX...]: puts those segments, or all, whose step is not done into `missing`. Those that an earlier run has encoded
+# are read and checked by their hashes; others are read when they are placed.
 find_missing() {
   local index first frames rest
   missing=()
   while read -r index first frames rest; do
+    [[ $# == 0 || " $* " == *" $index "* ]] || continue
     if [[ $step == encode && $steps == all ]]; then
       if check_segment "$index" "$first" "$frames"; then continue; fi
       [[ ! -e $(name_of "$index").sums ]] || echo "segment $index is damaged, or of another job: it is encoded again"
@@ -222,13 +224,16 @@ ranges() {
     NR == 1 { a = b = $1; next } $1 == b + 1 { b = $1; next } { put(); a = b = $1 } END { put() }'
 }
 
-# submit: the missing segments as an array job, whose number is put into `number` and the file `slurm`. If the job of an
-# earlier run is still there, its number is taken.
+# submit: the missing segments as an array job, whose number is put into `number`, and with the step into the file `slurm`. If the
+# job of an earlier run of that step is still there, its number is taken.
 submit() {
-  local device=() resources=() words
+  local device=() resources=() words earlier
   if [[ -s $folder/slurm ]]; then
-    number=$(cat "$folder/slurm")
-    if job_is_there && [[ -n $there ]]; then echo "Slurm job $number is still there: waiting for it"; return; fi
+    read -r number earlier <"$folder/slurm"
+    if [[ $earlier == "$step" ]] && job_is_there && [[ -n $there ]]; then
+      echo "Slurm job $number is still there: waiting for it"
+      return
+    fi
   fi
   if [[ -n $gpus && $step == encode ]]; then
     resources=("--gres=gpu:$gpus")
@@ -241,7 +246,7 @@ submit() {
     --chdir="$folder" --open-mode=append --output="$folder/%6a.log" "${resources[@]}" "${sbatch_options[@]}" --wrap="exec $words") ||
     die "sbatch failed, see above"
   number=${number%%;*}
-  echo "$number" >"$folder/slurm"
+  echo "$number $step" >"$folder/slurm"
   echo "Slurm job $number: ${#missing[@]} tasks (scancel $number ends it)"
 }
 
@@ -294,7 +299,7 @@ run_slurm() {
 report_missing() {
   local index said room
   case $step in
-    place) find_damage ;;
+    place) find_damage "${missing[@]}" ;;
     encode) rm -f "$folder/budget" ;; # it is made again, since a log that has come of it may be damaged
   esac
   for index in "${missing[@]:0:10}"; do
@@ -309,17 +314,20 @@ goes on from here"
 
 # run_step STEP: ends when all segments have done it, or with what is missing.
 run_step() {
-  local index kept
+  local index kept state='done and right'
   step=$1
+  [[ $step != place ]] || state=placed
   find_missing
   kept=$((job_segments - ${#missing[@]}))
   [[ ${#missing[@]} -gt 0 ]] || return 0
   if [[ $steps == plan ]]; then
+    # Where others are placed, these may have failed because they are damaged.
+    [[ $step != place || $kept == 0 ]] || find_damage "${missing[@]}"
     printf 'folder      %s\nnext        %s segments %s\n' "$folder" "$step" "$(ranges "${missing[@]}")"
     exit
   fi
   if [[ $steps == all || $step == place ]]; then
-    [[ $kept == 0 ]] || echo "$kept segments are done and right"
+    [[ $kept == 0 ]] || echo "$kept segments are $state"
     if [[ -n $local_tasks || $steps == join ]]; then run_local; else run_slurm; fi
     for index in "${!missing[@]}"; do
       read_segment "${missing[index]}"

@@ -16,8 +16,8 @@
 #     encode   000000.mxf, the segment, and 000000.stubs, for the layout (mxf.py); 000000.sums: file SHA256 BYTES and stubs SHA256
 #              BYTES of these, and packet SIZE MURMUR3 for each frame. With --film-rate once there is `budget`, and for each segment
 #              000000-0.log and 000000.rate (film.py)
-#     place    its bytes in OUTPUT.LAYOUT.part, once there are `glue` and `layout` (mxf.py); LAYOUT is the hash of the latter.
-#              000000.placed: layout LAYOUT
+#     place    its bytes in OUTPUT.LAYOUT.part, once there are `glue` and `layout` (mxf.py); LAYOUT is the hash of the latter,
+#              `glue.sum` that of the former. 000000.placed: layout LAYOUT
 
 # name_of INDEX: a segment's file without its ending.
 name_of() { printf '%s/%06d' "$folder" "$1"; }
@@ -123,7 +123,7 @@ split_options() {
   filters='' coding=()
   for ((i = 0; i < ${#options[@]}; ++i)); do
     case ${options[i]} in
-      -vf | -filter:v) filters=${options[++i]:-} ;;
+      -vf | -filter | -filter:*) filters=${options[++i]:-} ;;
       *) coding+=("${options[i]}") ;;
     esac
   done

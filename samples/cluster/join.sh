@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck shell=bash disable=SC2034,SC2154 # encode.sh and job.sh set what is used here
+# shellcheck shell=bash disable=SC2034,SC2120,SC2154 # encode.sh and job.sh set and call what is here
 # How encode.sh makes one file of the segments and proves the result, and what it does between their steps.
 
 # audio_codecs, timecode_of: of the input.
@@ -49,7 +49,7 @@ lay_out() {
   local index first frames rest total
   if [[ -e $folder/layout ]]; then
     part=$output.$(id_of_layout).part
-    if [[ -e $part ]]; then return; fi
+    if [[ -e $part && $(file_line glue "$folder/glue" 2>/dev/null) == "$(cat "$folder/glue.sum")" ]]; then return; fi
     rm -f "$folder/layout"
   fi
   rm -f "$output".????????????????.part "$folder"/*.placed
@@ -69,32 +69,35 @@ lay_out() {
   rm "$folder/stubs"
   part=$output.$(hash_of_file "$folder/layout.new" | cut -c 1-16).part
   truncate -s "$total" "$part"
-  sync "$folder/glue" "$folder/layout.new" "$folder/expected" "$part"
+  file_line glue "$folder/glue" >"$folder/glue.sum" || die "$folder/glue.sum cannot be written: is the disk full?"
+  sync "$folder/glue" "$folder/glue.sum" "$folder/layout.new" "$folder/expected" "$part"
   mv "$folder/layout.new" "$folder/layout"
 }
 
 different() { diff "$folder/$1" "$folder/$2" | grep -c '^[<>]' || true; }
 
-# find_damage: ends with the names of the segments whose files are not what they were.
+# find_damage [INDEX...]: ends with the names of those segments, or of all, whose files are not what they were.
 find_damage() {
   local step=encode steps=all missing
-  find_missing >/dev/null
+  echo "checking the segments" >&2
+  find_missing "$@" >/dev/null
   [[ ${#missing[@]} != 0 ]] || return 0
   rm -f "$folder/layout" "${part:-}"
   die "segments $(ranges "${missing[@]}") have changed since they were done; the same command makes them again"
 }
 
-# check_output: the tasks have read back all bytes. Whoever opens the file finds the first frame of each segment, and the last of
-# all, in its place.
+# check_output: the tasks have read back all bytes. Whoever opens the file finds the first and the last frame of each segment in
+# their places.
 check_output() {
-  local index rest number numbers=() intervals=''
-  while read -r index rest; do numbers+=("$(first_packet "$index")"); done <"$folder/plan"
-  for number in "${numbers[@]}" $((job_frames - 1)); do
-    intervals+=${intervals:+,}$(awk -v n="$number" -v rate="$job_rate" 'BEGIN { split(rate, r, "/"); printf "%.6f%%+#1", (n + .25) * r[2] / r[1] }')
-    sed -n "$((number + 1))p" "$folder/expected"
-  done >"$folder/sought"
-  "$ffprobe" -v error -select_streams v:0 -show_data_hash murmur3 -show_entries packet=size,data_hash -read_intervals "$intervals" -of csv=p=0 \
-    "$part" | sed 's/^\([0-9]*\),murmur3:/packet \1 /i' >"$folder/found" || true
+  local intervals
+  awk '{ print at + 0; if ($3 > 1) print at + $3 - 1; at += $3 }' "$folder/plan" >"$folder/numbers"
+  awk 'NR == FNR { wanted[$1]; next } FNR - 1 in wanted' "$folder/numbers" "$folder/expected" >"$folder/sought"
+  # An argument has at most 128 KiB.
+  awk -v rate="$job_rate" 'BEGIN { split(rate, r, "/") } { printf "%.6f%%+#1\n", ($1 + .25) * r[2] / r[1] }' "$folder/numbers" |
+    xargs -n 2000 | tr ' ' , | while read -r intervals; do
+    "$ffprobe" -v error -select_streams v:0 -show_data_hash murmur3 -show_entries packet=size,data_hash -read_intervals "$intervals" \
+      -of csv=p=0 "$part"
+  done | sed 's/^\([0-9]*\),murmur3:/packet \1 /i' >"$folder/found" || true
   cmp -s "$folder/sought" "$folder/found" || {
     mv "$part" "$output.failed"
     die "$(different sought found) packets of the joined file are not where they should be; it is $output.failed"
@@ -127,11 +130,15 @@ verify_once() {
 
 # finish: the joined file gets its name.
 finish() {
+  [[ ! -e $output ]] || die "there is $output now, which is not of this job; the joined file is $part"
   awk '{ print $2, $3 }' "$folder/expected" >"$output.hashes"
   sync "$part"
   mv -T "$part" "$output"
   sync "$(dirname "$output")"
-  if [[ -z $keep ]]; then rm -r "$folder"; fi
+  if [[ -z $keep ]]; then
+    exec 9>&- # NFS keeps a file that is open, and so the folder
+    rm -r "$folder"
+  fi
   echo "packets     $job_frames, with the sizes and hashes of the segments ($output.hashes)"
   echo "file        $output"
 }

@@ -229,7 +229,8 @@ def place(layout_path, glue_path, first, segment, sha256, output):
     begin = glue_at + sum(int(size) for _, _, size in lines[:first])
     lines = lines[first:first + count + (first + count == len(lines) - 1)]
     found = hashlib.sha256()
-    with open(output, "r+b") as out:
+    # For writing alone: a client of NFS that may read, too, writes whole pages, with stale bytes of the segments beside.
+    with open(os.open(output, os.O_WRONLY), "wb") as out:
         out.seek(begin)
         for piece in pieces(lines, glue_path, glue_at, data, found.update):
             out.write(piece)
@@ -238,10 +239,11 @@ def place(layout_path, glue_path, first, segment, sha256, output):
         out.flush()
         os.fsync(out.fileno())
         os.posix_fadvise(out.fileno(), begin, out.tell() - begin, os.POSIX_FADV_DONTNEED)  # what is read then is not this memory
-        out.seek(begin)
+    with open(output, "rb") as made:
+        made.seek(begin)
         for piece in pieces(lines, glue_path, glue_at, data, len):
-            if out.read(len(piece)) != piece:
-                raise Failure(f"{output} does not have what was written, before byte {out.tell()}")
+            if made.read(len(piece)) != piece:
+                raise Failure(f"{output} does not have what was written, before byte {made.tell()}")
 
 
 def main():

@@ -10,13 +10,13 @@ refuse_options() {
     case $option in
       -i | -ss | -sseof | -to | -t | -itsoffset | -frames | -frames:* | -vframes | -map | -r | -r:* | -fps_mode* | -vsync | -f | \
         -c | -c:* | -codec* | -vcodec | -acodec | -an | -vn | -filter_complex | -lavfi | -start_number | -framerate | -timecode | \
-        -copyts | -progress | -y | -n | -fflags | -metadata*)
+        -copyts | -progress | -y | -n | -fflags | -metadata* | -filter_script* | -/*)
         die "$option is set by encode.sh and cannot be an encoder option" ;;
       -stats_file | -vstats | -vstats_file) die "$option writes one file for all frames: segments would overwrite it" ;;
       -pass | -pass:* | -passlogfile*) die "$option is for one machine: --film-rate does both passes" ;;
     esac
   done
-  [[ " $* " != *" -stop pst "* && ! " $* " =~ stop=pst ]] ||
+  [[ ! " $* " =~ " -stop"(:[[:graph:]]*)?" "(pst|2)" "|stop=(pst|2) ]] ||
     die "stop=pst looks back at the frames before, which are in another segment: use -stop exact"
   refuse_filters "$@"
 }
@@ -28,20 +28,28 @@ bits_of() {
     n = int(n * (unit ? 1000 ^ index("KMG", toupper(unit)) : 1) + .5); printf "%.0f", n; exit n < 1 }'
 }
 
-# refuse_film_options OPTION...: with --film-rate, those that say a rate, too. Puts -minrate into `least`.
-refuse_film_options() {
-  local option before=''
-  least=0
-  [[ -n $film_rate ]] || return 0
+# refuse_rates OPTION...: rates under which the frames of a segment share bytes, and with --film-rate those that it sets. Puts
+# -minrate into `least`.
+refuse_rates() {
+  local option before='' mean='' most='' floor=''
   for option in "$@"; do
-    case $option in
-      -b | -b:*) die "$option is set by --film-rate" ;;
-    esac
     case $before in
-      -minrate | -minrate:*) least=$(bits_of "$option") || die "$before $option is no rate such as 100M" ;;
+      -b | -b:*) mean=$option ;;
+      -maxrate | -maxrate:*) most=$option ;;
+      -minrate | -minrate:*) floor=$option ;;
     esac
     before=$option
   done
+  least=0
+  if [[ -n $film_rate ]]; then
+    [[ -z $mean ]] || die "-b:v is set by --film-rate"
+    [[ ! $* =~ min_frame_bytes ]] || die "min_frame_bytes does not go with --film-rate: use -minrate"
+    [[ -z $floor ]] || least=$(bits_of "$floor") || die "-minrate $floor is no rate such as 100M"
+  elif [[ -n $mean && -n $most ]]; then
+    for option in "$mean" "$most"; do bits_of "$option" >/dev/null || die "-b:v or -maxrate $option is no rate such as 100M"; done
+    (($(bits_of "$most") <= $(bits_of "$mean"))) ||
+      die "-maxrate above -b:v shares bytes among frames (lookahead): --film-rate does that for all segments"
+  fi
 }
 
 # refuse_filters OPTION...: filters that look at more than one frame, or change their number.

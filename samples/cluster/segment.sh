@@ -6,11 +6,11 @@
 #
 #     samples/cluster/segment.sh [--step STEP] [--requeue-limit N] FOLDER [INDEX] [OPTION...]
 #
-# STEP is analyse (with encode.sh --film-rate), encode, or place, which writes the segment into the output; without it, what FOLDER
-# says comes next. job.sh has the steps. INDEX is SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX where it is not given. OPTION is for the encoder and must not change
-# its bytes: -device cuda:0, -threads 8. A step that is done and right is left alone, so the script may run as often as it likes,
-# even twice at a time. Exit status 0: FOLDER has the proof of the step; else 1, and the last line says why. Slurm starts it anew
-# at most N times (default 3) where a node fails.
+# STEP is analyse (with encode.sh --film-rate), encode, or place, which writes the segment into the output (job.sh). Default: the
+# next one, as the files of FOLDER tell. INDEX is SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX where it is not given. OPTION is for
+# the encoder and must not change its bytes: -device cuda:0, -threads 8. A step that is done and right is left alone, so the script
+# may run as often as you like, even twice at a time. Exit status 0: FOLDER has the proof of the step; else the last line says why:
+# 137 or 143 if a program was killed, or 1. Slurm starts it anew at most N times (default 3) where a node fails.
 #
 # Environment: CJ2K_FFMPEG   the ffmpeg to use, ffprobe beside it; it must be the one that made the plan
 set -euo pipefail
@@ -31,7 +31,7 @@ while [[ ${1:-} == -* ]]; do
   esac
 done
 [[ $# -ge 1 && $limit =~ ^[0-9]+$ && $step =~ ^(analyse|encode|place)?$ ]] || usage 2 >&2
-folder=$1
+folder=${1%/}
 shift
 index=${SLURM_ARRAY_TASK_ID:-${JOB_COMPLETION_INDEX:-}}
 if [[ ${1:-} =~ ^[0-9]+$ ]]; then index=$1; shift; fi
@@ -101,15 +101,21 @@ encode() {
   fi
 }
 
-# failed STATUS: ends with what ffmpeg has said of the cause. If it was killed (by a lack of memory, say), the exit status says
-# so, for RequeueExit=137,143 in slurm.conf.
+# failed STATUS [PROGRAM]: ends with what the program, by default ffmpeg, has said of the cause. If it was killed (by a lack of
+# memory, say), the exit status says so, for RequeueExit=137,143 in slurm.conf.
 failed() {
+  local program=${2:-ffmpeg} cause=${said##*$'\n'}
   rm -f "$part"* # where the disk is full, there is room for the message now
   printf '%s\n' "$said" >&2 2>/dev/null || true
-  if [[ $1 == 137 || $1 == 143 ]]; then (die "ffmpeg was ended by signal $(($1 - 128))") || exit "$1"; fi
-  die "ffmpeg failed: $(printf '%s\n' "$said" | awk '
-    NR == 1 { first = $0 } /No space left|^.j2k_cuda/ && !cause { cause = $0 } END { print cause ? cause : first }')"
+  if [[ $1 == 137 || $1 == 143 ]]; then (die "$program was ended by signal $(($1 - 128))") || exit "$1"; fi
+  [[ $program != ffmpeg ]] || cause=$(printf '%s\n' "$said" | awk '
+    NR == 1 { first = $0 } /No space left|^.j2k_cuda/ && !cause { cause = $0 } END { print cause ? cause : first }')
+  cause=${cause#mxf.py: }
+  die "$program failed: ${cause:-exit status $1}"
 }
+
+# mxf ARGUMENT...: runs mxf.py.
+mxf() { said=$("$root/samples/cluster/mxf.py" "$@" 2>&1) || failed $? mxf.py; }
 
 # encoded_none: whether not one frame has come out.
 encoded_none() { ! grep -q '^frame=[1-9]' "$name.progress" 2>/dev/null; }
@@ -120,19 +126,21 @@ place_segment() {
   layout=$(id_of_layout)
   check_proof encode "$index" "$first" "$frames" || die "$name.sums has changed since it was written"
   hash=$(awk 'NR == 3 { print $2 }' "$name.sums")
-  said=$("$root/samples/cluster/mxf.py" place "$folder/layout" "$folder/glue" "$(first_packet "$index")" "$name.mxf" "$hash" \
-    "${folder%.segments}.$layout.part" 2>&1) || die "${said##*$'\n'}"
+  mxf place "$folder/layout" "$folder/glue" "$(first_packet "$index")" "$name.mxf" "$hash" "${folder%.segments}.$layout.part"
   proof="layout $layout"
 }
 
 # shellcheck disable=SC2154 # read_job sets job_NAME
 [[ $(identity_of_program) == "$job_program" ]] || die "$ffmpeg is another program than the one that made the plan"
-# encode.sh names the step: with NFS, a node may see for a while that a file is not there.
+# encode.sh names the step: with NFS, a node may see for a while that a file is not there, until it opens the folder.
 if [[ -z $step ]]; then
+  ls "$folder" >/dev/null
   step=encode
   if [[ -e $folder/layout ]]; then step=place; elif [[ -n $job_film_rate && ! -e $folder/budget ]]; then step=analyse; fi
 fi
-if if [[ $step == encode ]]; then check_segment "$index" "$first" "$frames"; else check_proof "$step" "$index" "$first" "$frames"; fi; then
+check=(check_proof "$step")
+[[ $step != encode ]] || check=(check_segment)
+if "${check[@]}" "$index" "$first" "$frames"; then
   say "done already"
   exit 0
 fi
@@ -160,7 +168,7 @@ else
     sync "$part-0.log" || die "what was written cannot be synchronized"
     mv -T "$part-0.log" "$name-1.log"
   else
-    said=$("$root/samples/cluster/mxf.py" stubs "$part" "$part.stubs" 2>&1) || { rm -f "$part"*; die "${said##*$'\n'}"; }
+    mxf stubs "$part" "$part.stubs"
     proof=$(file_line file "$part" && file_line stubs "$part.stubs" && printf '%s\n' "$packets")
     sync "$part" "$part.stubs" || die "what was written cannot be synchronized"
     mv -T "$part" "$name.mxf"

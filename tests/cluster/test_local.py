@@ -210,8 +210,21 @@ exec "$real" "$@"''')
     task.check()
 
 
+def test_an_output_that_appears(ff, job, tmp_path):
+    """Another's file is not overwritten, and with it out of the way the same command ends."""
+    ff.film(tmp_path / "in.mkv", 2, *MPEG2)
+    task = job("in.mkv", *RATE)
+    task.ff = ff.wrapped(tmp_path / "bin", f'[[ "$*" != *concat* ]] || echo another >{task.output}; exec "$real" "$@"')
+    assert f"there is {task.output} now" in task.run("--local", 2, "--segments", 2, ok=None)
+    assert task.output.read_text() == "another\n"
+    task.output.unlink()
+    task.run("--local", 2, "--segments", 2)
+    task.ff = ff
+    task.check()
+
+
 def test_placing_goes_on(ff, job, tmp_path):
-    """What is placed stays; without the output all is placed again."""
+    """What is placed stays; without the output, or the glue, all is placed again."""
     ff.film(tmp_path / "in.mkv", 12, *MPEG2)
     task = job("in.mkv", *RATE)
     task.run("--plan", "--segments", 3)
@@ -221,15 +234,21 @@ def test_placing_goes_on(ff, job, tmp_path):
     task.segment(1)
     assert "next        place segments 0,2" in task.run("--plan", "--segments", 3)
     assert "done already" in task.segment(1)
+    damage(task.segments / "000002.mxf")
+    assert "has changed since it was done" in task.segment(2, ok=False)
+    assert "segments 2 have changed since they were done" in task.run("--plan", "--segments", 3, ok=False)
+    assert "next        encode segments 2" in task.run("--plan", "--segments", 3)
+    task.segment(2)
+    assert "next        place segments 0-2" in task.run("--plan", "--segments", 3)
     (part,) = tmp_path.glob("*.part")
     part.unlink()
     task.segment(0, ok=False)
     assert "next        place segments 0-2" in task.run("--plan", "--segments", 3)
     glue = task.segments / "glue"
+    glue.unlink()
+    assert "next        place segments 0-2" in task.run("--plan", "--segments", 3) and glue.exists()
     damage(glue)
     assert "glue is damaged" in "".join(task.segment(index, ok=None) for index in range(3))
-    for path in (glue, task.segments / "layout", *tmp_path.glob("*.part")):
-        path.unlink()
     task.run("--join", "--segments", 3)
     task.check()
 
@@ -403,13 +422,21 @@ def test_failures_are_named(ff, job, tmp_path):
     log = task.run("--plan", "--segments", 2, "--requeue-limit", 0) and task.segment(0, ok=False, SLURM_RESTART_COUNT="4")
     assert "given up: started again 3 times (--requeue-limit 3)" in log
     assert "has no segment 7, but 0 to 1" in task.segment(7, ok=False)
+    (tmp_path / "tools").mkdir()
+    python = tmp_path / "tools/python3"
+    for name, said in (("KILL", "mxf.py was ended by signal 9"), ("BUS", "mxf.py failed: exit status 135")):
+        python.write_text(f"#!/bin/bash\nkill -{name} $$\n")
+        python.chmod(0o755)
+        assert said in task.segment(0, ok=False, PATH=f"{python.parent}:{os.environ['PATH']}")
 
 
 @pytest.mark.parametrize("options, message", [
     (("-stop", "pst"), "stop=pst looks back"), (("-cj2k-params", "stop=pst:levels=3"), "stop=pst looks back"),
     (("-stats_file", "a.json"), "-stats_file writes one file"), (("-ss", "1"), "-ss is set by encode.sh"),
     (("-frames:v", "3"), "-frames:v is set by"), (("-vf", "scale=64:48,yadif"), "the filter yadif"),
-    (("-vf", "fps=25"), "the filter fps"), (("-c:v", "libopenjpeg"), "-c:v is set by")])
+    (("-vf", "fps=25"), "the filter fps"), (("-filter:v:0", "yadif"), "the filter yadif"), (("-stop:v", "pst"), "stop=pst looks back"),
+    (("-b:v", "3M", "-maxrate", "4M"), "-maxrate above -b:v shares bytes"), (("-b:v", "1e6", "-maxrate", "4M"), "1e6 is no rate"),
+    (("-c:v", "libopenjpeg"), "-c:v is set by")])
 def test_options_that_cannot_be(ff, job, tmp_path, options, message):
     ff.film(tmp_path / "in.mkv", 2, *MPEG2)
     assert message in job("in.mkv", *options).run("--local", 1, ok=False)
@@ -423,10 +450,12 @@ def test_usage(ff, job, tmp_path):
         assert f"samples/cluster/{script}.sh" in shown and "set -euo" not in shown
     for flags, message in [(("--segments", 3), "has only 2 frames"), (("--segments", 0), "--segments 0 is not a whole number"),
                            (("--segment-seconds", "x"), "--segment-seconds x is not"), (("--rate", 25), "--rate is for images"),
-                           (("--gpus", 1), "not for --local"), (("--film-rate", "fast"), "--film-rate fast is no rate"), (("--what",), "usage")]:
+                           (("--gpus", 1), "not for --local"), (("--film-rate", "fast"), "--film-rate fast is no rate"),
+                           (("--film-rate", "3M"), "-b:v is set by --film-rate"), (("--what",), "usage")]:
         log = task.run("--local", 1, *flags, ok=False)
         assert message in log or message == "usage" and "samples/cluster/encode.sh" in log
     assert "there is no gone.mkv" in job("gone.mkv").run("--local", 1, ok=False)
+    assert "in a path with ? or #" in job("in.mkv", output="out#1.mxf").run("--local", 1, ok=False)
     assert "is not named .mxf" in job("in.mkv", output="out.mov").run("--local", 1, ok=False)
 
 
