@@ -172,27 +172,30 @@ finish_track() {
 # it is in `sound`; that is empty if there is none. Where `retime` plays the picture faster or slower, sound follows. At rates such
 # as 30000/1001 it is up to four frames longer: as many as have a whole number of samples, which IMF asks for.
 write_sound() {
-  local source=$1 folder=$2 rate=$3 muxer=$4 hertz channels speed have filter
+  local source=$1 folder=$2 rate=$3 muxer=$4 channels speed have filter
   sound=
   is_sequence "$source" && return
-  IFS=, read -r hertz channels < <("$ffprobe" -v error -select_streams a:0 -show_entries stream=sample_rate,channels \
-    -of csv=p=0 "$source") || return 0
+  IFS=, read -r channels _ < <("$ffprobe" -v error -select_streams a:0 -show_entries stream=channels -of csv=p=0 "$source") || return 0
   have=$(input_field avg_frame_rate)
   filter=
   if [[ ${#retime[@]} -gt 0 ]]; then
-    speed=$(awk -v r="$rate" -v h="$have" -v z="$hertz" 'BEGIN { split(r "/1", a, "/"); split(h, b, "/"); print z * a[1] / a[2] / b[1] * b[2] }')
-    filter=asetrate=$speed,
+    speed=$(awk -v r="$rate" -v h="$have" 'BEGIN {
+      split(r "/1", a, "/"); split(h, b, "/"); printf "%.0f", 48000 * a[1] / a[2] / b[1] * b[2] }')
+    filter=aresample=48000,asetrate=$speed, # asetrate takes whole numbers: 48048 is exact
   fi
   ((channels != 1)) || channels=2 # a soundfield that has a label
   filter+="aresample=48000,apad,atrim=end_sample=$(awk -v n="$frames" -v r="$rate" 'BEGIN {
-    split(r "/1", a, "/"); while (n * 48000 * a[2] % a[1]) ++n; printf "%d", n * 48000 * a[2] / a[1] }')"
+    split(r "/1", a, "/"); while (n * 48000 * a[2] % a[1]) ++n; printf "%.0f", n * 48000 * a[2] / a[1] }')"
   run_ffmpeg -v warning -i "$source" -map 0:a:0 -af "$filter" -ac "$channels" -c:a pcm_s24le -mxf_audio_edit_rate "$rate" -f "$muxer" \
     "$folder/sound.mxf" || die "ffmpeg failed, see above"
   sound="$channels channels"
 }
 
-# needs_python: ends where --package cannot run.
-needs_python() { command -v python3 >/dev/null || die "--package needs python3"; }
+# needs_package TITLE FOLDER: ends where --package cannot make one.
+needs_package() {
+  python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || die "--package needs Python 3.9 or later as python3"
+  python3 -B "$root/samples/package.py" check "$1" "$2/package" || die "--package cannot be made, see above"
+}
 
 # write_package KIND FOLDER TITLE: moves the tracks of FOLDER into FOLDER/package and writes the package's files beside them. FOLDER
 # becomes that folder.

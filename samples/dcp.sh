@@ -45,7 +45,7 @@ while [[ ${1:-} == -* ]]; do
 done
 [[ $# == 2 ]] || usage 2 >&2
 folder=$2
-[[ -z $title ]] || needs_python
+[[ -z $title ]] || needs_package "$title" "$folder"
 find_ffmpeg
 find_check
 set_input "$1" "${wanted:-24}"

@@ -20,7 +20,7 @@
 #                          stereo
 #
 # With --package both go to OUTPUT_FOLDER/package, with the composition playlist, packing list, asset map and volume index of a
-# package of that title.
+# package of that title. Application 2E has no 48 frames per second.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -42,12 +42,13 @@ while [[ ${1:-} == -* ]]; do
 done
 [[ $# == 2 && ! (-n $reversible && -n $bitrate) ]] || usage 2 >&2
 folder=$2
-[[ -z $title ]] || needs_python
+[[ -z $title ]] || needs_package "$title" "$folder"
 find_ffmpeg
 find_check
 set_input "$1" "${wanted:-24}"
 refuse_interlaced "$1"
 set_rate "$1" "$wanted" 24 25 30 48 50 60 120 24000/1001 30000/1001 60000/1001
+[[ -z $title || $rate != 48 ]] || die "--package: Application 2E has no 48 frames/s; --rate converts"
 
 # said FIELD DEFAULT: what the file says, else DEFAULT. DPX says linear whatever it holds, and EXR is made what is said here.
 said() {

@@ -3,13 +3,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Writes the package of a picture and its sound. samples/dcp.sh and samples/imf.sh call it.
 
-    samples/package.py dcp | imf TITLE FOLDER
+    samples/package.py dcp | imf | check TITLE FOLDER
 
 FOLDER has picture.mxf and maybe sound.mxf, as FFmpeg's -f mxf_dcp or -f mxf_imf writes them. Beside them it gets a composition
 playlist, a packing list, an asset map and a volume index, unencrypted:
 
     dcp     digital cinema, SMPTE ST 429-7, -8, -9, with the metadata of ST 429-16 and RDD 52 (Bv2.1)
     imf     the Interoperable Master Format, ST 2067-2, -3, Application 2E (ST 2067-21), with the descriptors as RegXML (ST 2001-1)
+    check   nothing: it only refuses a TITLE that XML cannot hold, and a FOLDER that has a package
 
 Identifiers, rates, durations and descriptors are those of the MXF files.
 """
@@ -19,6 +20,7 @@ import datetime
 import fractions
 import hashlib
 import pathlib
+import re
 import struct
 import sys
 import uuid
@@ -26,16 +28,18 @@ from xml.etree import ElementTree
 
 # --- MXF (SMPTE ST 377-1) ---------------------------------------------------------------------------------------------
 
-SET, PRIMER = bytes.fromhex("060e2b34025301010d01010101"), bytes.fromhex("060e2b34020501010d01020101050100")
+LABEL = bytes.fromhex("060e2b34")
+SET = bytes.fromhex("060e2b34025301010d01010101")
 KINDS = {0x2F: "Preface", 0x37: "SourcePackage", 0x3B: "Track", 0x28: "CDCIDescriptor", 0x29: "RGBADescriptor", 0x48: "WAVEPCMDescriptor",
          0x5A: "JPEG2000SubDescriptor", 0x6B: "AudioChannelLabelSubDescriptor", 0x6C: "SoundfieldGroupLabelSubDescriptor"}
+ESSENCES = {"picture": "JPEG2000SubDescriptor", "sound": "WAVEPCMDescriptor"}
 
 
 def read_sets(path):
     """The sets of the header partition: {instance: (kind, {tag: value})}."""
     sets = {}
     with open(path, "rb") as file:
-        while len(key := file.read(16)) == 16:
+        while (key := file.read(16)).startswith(LABEL):
             form = file.read(1)[0]
             value = file.read(int.from_bytes(file.read(form & 127), "big") if form & 128 else form)
             if key[:13] == SET:
@@ -46,8 +50,8 @@ def read_sets(path):
                     at += 4 + size
                 sets[items[0x3C0A]] = KINDS.get(key[14], ""), items
             elif sets:
-                return sets
-    sys.exit(f"package.py: {path} is no MXF file of -f mxf_dcp or -f mxf_imf")
+                break
+    return sets
 
 
 def batch(value):
@@ -69,14 +73,29 @@ class Track:
         self.rate = fractions.Fraction(*struct.unpack(">II", track[0x4B01]))
         self.duration = int.from_bytes(self.sets[track[0x4803]][1][0x0202], "big")
         self.kind, self.descriptor = self.sets[package[0x4701]]
+        self.subs = [self.sets[ref] for ref in batch(self.descriptor.get(0x8100, bytes(8)))]
+        self.xml = regxml(self, self.kind, self.descriptor, **REGXML)
+
+    def __str__(self):
+        return f"{self.path} ({self.duration} at {self.rate}/s)"
 
     def number(self, tag):
         return int.from_bytes(self.descriptor[tag], "big")
 
     def labels(self):
         """The symbols of soundfield and channels."""
-        subs = [self.sets[ref][1] for ref in batch(self.descriptor.get(0x8100, bytes(8)))]
-        return [items[0x8503].decode("utf-16-be") for items in subs]
+        return [text(items[0x8503]) for _, items in self.subs]
+
+
+def read_track(path):
+    """A picture or sound by the name of its file. What is no such track ends the program."""
+    try:
+        track = Track(path)
+        if ESSENCES[path.stem] in (track.kind, *(kind for kind, _ in track.subs)):
+            return track
+    except (ArithmeticError, LookupError, MemoryError, StopIteration, ValueError, struct.error):
+        pass
+    sys.exit(f"package.py: {path} is no {path.stem} track of -f mxf_dcp or -f mxf_imf")
 
 
 # --- XML --------------------------------------------------------------------------------------------------------------
@@ -128,8 +147,17 @@ class Package:
         self.folder, self.title = folder, title
         self.issue = [node("IssueDate", datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")),
                       node("Issuer", "libcj2k"), node("Creator", creator)]
-        self.tracks = [Track(folder / name) for name in ("picture.mxf", "sound.mxf") if (folder / name).exists()]
+        self.tracks = [read_track(path) for name in ESSENCES if (path := folder / f"{name}.mxf").exists()]
+        if len({track.id for track in self.tracks}) < len(self.tracks):
+            sys.exit(f"package.py: picture and sound in {folder} have the same identifier")
+        if not self.fits(self.tracks[0], self.tracks[-1], self.frames_more()):
+            sys.exit(f"package.py: {self.tracks[0]} and {self.tracks[1]} do not end together")
         self.assets = [(track.id, track.path, "application/mxf", sha1(track.path)) for track in self.tracks]
+
+    def frames_more(self):
+        """How much longer the sound is than the picture."""
+        picture, sound = self.tracks[0], self.tracks[-1]
+        return sound.duration / sound.rate * picture.rate - picture.duration
 
     def hash_of(self, track):
         return next(digest for _, path, _, digest in self.assets if path == track.path)
@@ -271,6 +299,9 @@ class Dcp(Package):
             node("ReelList", node("Reel", new_id(), node("AssetList", self.markers(), *assets, self.metadata()))), xmlns=cpl))
         self.write_lists("http://www.smpte-ra.org/schemas/429-8/2007/PKL")
 
+    def fits(self, picture, sound, more):
+        return picture.rate == sound.rate and more == 0
+
     def times(self, track):
         return [node("EditRate", rational(track.rate)), node("IntrinsicDuration", track.duration)]
 
@@ -296,7 +327,7 @@ class Dcp(Package):
             return None
         size = [node("meta:Width", picture.number(0x3203)), node("meta:Height", picture.number(0x3202))]
         channels = ",".join(symbol.removeprefix("ch") for symbol in symbols[1:])
-        labels = [regxml(sound[0], *sound[0].sets[ref]) for ref in batch(sound[0].descriptor[0x8100])]
+        labels = [regxml(sound[0], *sub) for sub in sound[0].subs]
         return node(
             "meta:CompositionMetadataAsset", new_id(), *self.times(picture), node("meta:FullContentTitleText", self.title),
             node("meta:VersionNumber", 1, status="final"), node("meta:MainSoundConfiguration", f"{symbols[0].removeprefix('sg')}/{channels}"),
@@ -313,8 +344,7 @@ class Imf(Package):
     def __init__(self, folder, title):
         super().__init__(folder, title, "samples/imf.sh")
         encodings = [uuid.uuid4() for _ in self.tracks]
-        descriptors = [node("EssenceDescriptor", node("Id", urn(encoding)), regxml(track, track.kind, track.descriptor, **REGXML))
-                       for track, encoding in zip(self.tracks, encodings)]
+        descriptors = [node("EssenceDescriptor", node("Id", urn(encoding)), track.xml) for track, encoding in zip(self.tracks, encodings)]
         sequences = [node(f"cc:{name}", new_id(), node("TrackId", urn(uuid.uuid4())), node("ResourceList", *self.resources(track, encoding)))
                      for name, track, encoding in zip(("MainImageSequence", "MainAudioSequence"), self.tracks, encodings)]
         self.write_playlist(node(
@@ -332,12 +362,14 @@ class Imf(Package):
         return [node(f"app2e:{name}", picture.number(tag), xmlns__app2e="http://www.smpte-ra.org/schemas/2067-21/2016")
                 for tag, name in LIGHT_LEVEL.items() if tag in picture.descriptor]
 
+    def fits(self, picture, sound, more):
+        """A sequence lasts a whole number of frames: where sound can only do so with some frames more than the picture (30000/1001:
+        8008 samples in 5 frames), the last picture is repeated."""
+        return more in range((sound.rate / picture.rate).denominator)
+
     def resources(self, track, encoding):
-        """The whole track. A sequence lasts a whole number of frames: where sound can only do so with some frames more than the picture
-        (30000/1001: 8008 samples in 5 frames), the last picture is repeated."""
-        ends = [each.duration / each.rate for each in self.tracks]
-        more = (max(ends) - track.duration / track.rate) * track.rate
-        parts = [(0, track.duration, 1)] + ([(track.duration - 1, 1, int(more))] if more >= 1 and track is self.tracks[0] else [])
+        more = self.frames_more() if track is self.tracks[0] else 0
+        parts = [(0, track.duration, 1)] + ([(track.duration - 1, 1, more)] if more else [])
         return [node("Resource", new_id(), node("EditRate", rational(track.rate)), node("IntrinsicDuration", track.duration),
                      node("EntryPoint", entry), node("SourceDuration", duration), node("RepeatCount", times),
                      node("SourceEncoding", urn(encoding)), node("TrackFileId", urn(track.id)), node("Hash", self.hash_of(track)), SHA1,
@@ -345,8 +377,15 @@ class Imf(Package):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4 or sys.argv[1] not in ("dcp", "imf"):
+    makers = {"dcp": Dcp, "imf": Imf, "check": None}
+    if len(sys.argv) != 4 or sys.argv[1] not in makers:
         sys.exit(__doc__)
-    if not pathlib.Path(sys.argv[3], "picture.mxf").exists():
-        sys.exit(f"package.py: there is no {sys.argv[3]}/picture.mxf")
-    {"dcp": Dcp, "imf": Imf}[sys.argv[1]](pathlib.Path(sys.argv[3]), sys.argv[2])
+    maker, name, to = makers[sys.argv[1]], sys.argv[2], pathlib.Path(sys.argv[3])
+    if re.search("[^ -~\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", name):
+        sys.exit(f"package.py: the title {ascii(name)} has control characters, or bytes that are no UTF-8")
+    if (to / "ASSETMAP.xml").exists():
+        sys.exit(f"package.py: there is a package in {to} already")
+    if maker:
+        if not (to / "picture.mxf").exists():
+            sys.exit(f"package.py: there is no {to}/picture.mxf")
+        maker(to, name)

@@ -20,7 +20,7 @@ import pixfmt
 import readers
 from klv import Mxf
 from codestream import Codestream
-from tools import find_checker, mxf_is_patched, names_of, raw_input, reads_ht, run
+from tools import find_checker, hd, mxf_is_patched, names_of, raw_input, reads_ht, run
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 FRAMES = 5
@@ -60,6 +60,13 @@ def _checker(ff, monkeypatch):
     if not find_checker():
         pytest.skip("there is no cj2k-check in PATH or in build")
     monkeypatch.setenv("CJ2K_CHECK", find_checker())
+
+
+@pytest.mark.parametrize("name, title", [("imf", "two\nlines"), ("dcp", "\udcff")])
+def test_title(sample, name, title):
+    """A title that XML cannot hold, and bytes that are no UTF-8, are refused before anything is read."""
+    log = sample(name, "--package", title, "none.mov", "out", ok=False)
+    assert f"the title {ascii(title)} has control characters, or bytes that are no UTF-8" in log and "none.mov" not in log, log
 
 
 def test_help_and_usage(sample):
@@ -350,3 +357,38 @@ def test_imf_package(ff, tmp_path, sample, options, rate, channels):
                 int(part.find("{*}SourceDuration").text) * int(part.find("{*}RepeatCount").text) for part in sequence.findall(".//{*}Resource"))
     assert durations == {"Image": 5 if rate != 24 else 4} | ({"Audio": 8000 if rate == 24 else 8008} if channels else {})
 
+
+
+def package(folder, kind, **tracks):
+    """What package.py says, and whether it makes the package, of files of these contents."""
+    folder.mkdir()
+    for name, data in tracks.items():
+        (folder / f"{name}.mxf").write_bytes(data)
+    result = run(sys.executable, "-B", SAMPLES / "package.py", kind, "A film", folder, ok=None)
+    assert "Traceback" not in result.text and (result.returncode == 0) == (folder / "ASSETMAP.xml").exists(), result.text
+    return result.text
+
+
+@pytest.mark.usefixtures("checker")
+def test_package_refuses(ff, tmp_path, sample):
+    """A rate that IMF has not, tracks that do not end together, and what is no track."""
+    film(ff, tmp_path / "scan/%06d.png", "-pix_fmt", "rgb24")
+    assert "Application 2E has no 48" in sample("imf", "--rate", 48, "--package", "A film", "scan/%06d.png", "out", ok=False)
+    tracks = {}
+    for kind, options in (("dcp", ("cinema2k", "-pix_fmt", "xyz12le")), ("imf", ("imf_2k_r", "-pix_fmt", "yuv422p10le", "-vf", hd("yuv")))):
+        ff.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=128x72:r=24", "-frames:v", 4, "-c:v", "j2k_cuda", "-profile:v", *options,
+                  "-f", f"mxf_{kind}", tmp_path / "picture.mxf")
+        tracks[kind] = (tmp_path / "picture.mxf").read_bytes()
+        for samples, rate in ((8000, 24), (9000, 24), (6000, 24), (488000, 24), (8000, 48)):
+            ff.ffmpeg("-f", "lavfi", "-i", f"sine=r=48000,atrim=end_sample={samples}", "-ac", 2, "-c:a", "pcm_s24le",
+                      "-mxf_audio_edit_rate", rate, "-f", f"mxf_{kind}", tmp_path / "sound.mxf")
+            sound = (tmp_path / "sound.mxf").read_bytes()
+            text = package(tmp_path / f"{kind}_{samples}_{rate}", kind, picture=tracks[kind], sound=sound)
+            refused = samples != 8000 or (kind == "dcp" and rate != 24)
+            assert bool(re.search(r"picture.mxf \(4 at 24/s\) and .*sound.mxf \(\d+ at \d+/s\) do not end together", text)) == refused, text
+    text = run(sys.executable, "-B", SAMPLES / "package.py", "imf", "A film", tmp_path / "imf_8000_24", ok=False).text
+    assert "there is a package" in text, text
+    assert "is no sound track" in package(tmp_path / "same", "dcp", picture=tracks["dcp"], sound=tracks["dcp"])
+    picture = tracks["imf"]
+    for number, data in enumerate((b"", b"\xff" * 40, picture[:16], picture[:16] + b"\x88" + b"\xff" * 16, picture[:2000], sound)):
+        assert "picture.mxf is no picture track of" in package(tmp_path / f"bad_{number}", "imf", picture=data)
