@@ -243,7 +243,7 @@ def test_lookahead_is_asked_for(ff, made):
     floor = one_pass(ff, made, "-minrate", BITS // 2)
     assert min(map(len, floor.packets)) == MEAN // 2
     # Padding without a comment takes up to 6 bytes more.
-    bare = one_pass(ff, made, "-minrate", BITS // 2, "-cj2k-params", "comment=")
+    bare = one_pass(ff, made, "-minrate", BITS // 2, "-comment", "")
     assert MEAN // 2 <= min(map(len, bare.packets)) <= MEAN // 2 + 6
 
 
