@@ -152,7 +152,8 @@ TEST_CASE("a frame that meets a failed allocation gives NO_MEMORY, and the encod
 }
 
 TEST_CASE("after the first frames nothing is allocated") {
-  for (const auto& [threads, measures] : {std::pair{1, 0}, {2, 0}, {1, 1}, {2, 1}}) {
+  for (const auto& row : {std::pair{1, 0}, {2, 0}, {1, 1}, {2, 1}}) {
+    const int threads = row.first, measures = row.second;  // clang 14 captures no structured binding
     cj2k_params p = small_params(threads);
     p.async_depth = 1;
     p.gop = 1;

@@ -107,7 +107,7 @@ TEST_CASE("HT: a frame never exceeds its cap, nor do components") {
 /// In frames of fewer than 512 blocks, which are coded in full, and of more.
 TEST_CASE("HT: cleanup passes alone, under the same caps") {
   for (const auto& size : {std::pair{512, 270}, {800, 500}}) {
-    const int width = size.first; // clang 14 captures no structured binding
+    const int width = size.first;  // clang 14 captures no structured binding
     cj2k_params p = ht_params(width, size.second, 3, 8);
     set(p, "cblk", "32x32");
     p.measure_mse = 1;

@@ -43,10 +43,10 @@ TEST_CASE("random regions, lossless and lossy") {
 /// high-pass of level 2 in both directions, around a coefficient in the middle. Component 1 is the
 /// opposite of the others, so the chroma of the RCT has twice the swing.
 Picture full_swing(const cj2k_params& p) {
-  constexpr int kSigns[] = {1, -1, -1, 1, 1, 1, -1, -1, 1};
-  constexpr int kCentre = 66, kReach = 4;  // 2 (2 k + 1) is a position of the level
+  static constexpr int kSigns[] = {1, -1, -1, 1, 1, 1, -1, -1, 1};
+  static constexpr int kCentre = 66, kReach = 4;  // 2 (2 k + 1) is a position of the level
   Picture picture = make_picture(p, Content::kTexture, 1);
-  const auto sign = [&kSigns](int32_t at) {
+  const auto sign = [](int32_t at) {
     const int32_t off = at - kCentre;
     return off < -kReach || off > kReach ? 1 : kSigns[off + kReach];
   };

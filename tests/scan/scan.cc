@@ -315,7 +315,9 @@ void Scan::check(int64_t times, int64_t few) const {
   print();
   for (const std::string& error : errors_) FAIL_CHECK(error);
   for (const std::string& wrong : wrong_measures_) FAIL_CHECK(wrong);
-  for (const auto& [key, tally] : tallies_) {
+  for (const auto& rule : tallies_) {
+    const auto& key = rule.first;  // clang 14 captures no structured binding
+    const auto& tally = rule.second;
     INFO("rule ", key.first, ", ", key.second, ": worst ", tally.worst, ", ", tally.where);
     const int share = known_share(key);
     const int64_t allowed = times * share * tally.pairs / 1000;
