@@ -87,7 +87,7 @@ class Backend {
   virtual Status analyse(GopWork&, uint32_t, const RateLimits&, cj2k_curve*) {
     return Status::kNotSupported;
   }
-  /// Gives the coefficients of a frame, for params.measure_mse. They are valid until the next call
+  /// Gives the coefficients of a frame, if keeps_coefficients. They are valid until the next call
   /// for the same GopWork. Call it before `fetch`.
   virtual Status coefficients(GopWork& work, uint32_t frame, CoefficientPlanes* planes) = 0;
   /// Makes the bytes of the chosen hull points available on the host, in CodedBlock::data.

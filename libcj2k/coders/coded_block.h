@@ -47,7 +47,7 @@ struct CodedBlock {
   const PointCode* codes = nullptr;
   /// [num_hull] with `codes` and more than one layer; else null.
   const LayerCuts* cuts = nullptr;
-  /// [height][width] with RDOQ and params.measure_mse: the samples that were coded, as in Tier1Block;
+  /// [height][width] with RDOQ and keeps_coefficients: the samples that were coded, as in Tier1Block;
   /// null: the quantised coefficients.
   const uint32_t* samples = nullptr;
   const void* coder_state = nullptr;  ///< if planes_left > 0: what the block coder needs to resume

@@ -13,7 +13,7 @@ namespace {
 /// Planned bytes for coded blocks: depth + 2 bits per sample, and the hulls; and their samples, if
 /// they are kept (CodedBlock::samples).
 size_t planned_block_bytes(const Plan& plan) {
-  const bool keeps_samples = plan.params.measure_mse != 0 && plan.has_rdoq;
+  const bool keeps_samples = keeps_coefficients(plan) && plan.has_rdoq;
   const size_t kept_bits = keeps_samples ? 8 * sizeof(uint32_t) : 0;
   size_t bits = 0;
   for (const Component& c : plan.components) {

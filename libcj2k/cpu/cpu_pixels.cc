@@ -40,7 +40,7 @@ constexpr size_t kManySamples = size_t{1} << 26;
 /// Whether something looks at the coefficients of the whole frame, or at each of them for each
 /// bit-plane.
 bool needs_whole_frame(const Plan& plan) {
-  return plan.params.measure_mse != 0 || plan.params.curves == CJ2K_CURVES_ONLY ||
+  return keeps_coefficients(plan) || plan.params.curves == CJ2K_CURVES_ONLY ||
          plan.stop == CJ2K_STOP_PSB || plan.stop == CJ2K_STOP_BPI;
 }
 

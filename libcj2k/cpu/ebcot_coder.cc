@@ -450,7 +450,7 @@ void BlockRun::keep(const BlockLane& lane, CodedBlock& coded) {
   std::memcpy(coded.data, out.bytes, bytes);
   if (has_segments(style())) keep_segments(out, coded);
   if (style() & CJ2K_STYLE_PTERM) keep_tails(out, coded);
-  if (plan_.params.measure_mse != 0 && limits_.rdoq[0] != 0) keep_samples(lane, coded);
+  if (keeps_coefficients(plan_) && limits_.rdoq[0] != 0) keep_samples(lane, coded);
 }
 
 void BlockRun::keep_state(const BlockLane& lane, CodedBlock& coded) {

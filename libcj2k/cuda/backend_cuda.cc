@@ -41,9 +41,9 @@ using cuda::PinnedLayout;
 using cuda::PlanTables;
 using cuda::Tier1Form;
 
-/// Host memory for the coefficients of a frame, in bytes; 0 unless measure_mse is set.
+/// Host memory for the coefficients of a frame, in bytes; 0 unless they are kept.
 uint64_t coefficient_bytes(const Plan& plan, const PlanTables& tables) {
-  return plan.params.measure_mse == 0 ? 0 : tables.frame.frame_samples * sizeof(int32_t);
+  return !keeps_coefficients(plan) ? 0 : tables.frame.frame_samples * sizeof(int32_t);
 }
 
 /// cj2k_info::tier1.
@@ -196,8 +196,7 @@ Status CudaBackend::make_gop_work(std::unique_ptr<GopWork>* result) {
   CJ2K_TRY(work->pinned.allocate(*context_, pinned_.bytes));
   CJ2K_TRY(work->hulls.reserve(*context_, pinned_.hull_bytes));
   CJ2K_TRY(work->bytes.reserve(*context_, pinned_.code_bytes));
-  if (plan_.params.measure_mse != 0)
-    work->coefficients = HostBuffer(coefficient_bytes(plan_, tables_));
+  if (keeps_coefficients(plan_)) work->coefficients = HostBuffer(coefficient_bytes(plan_, tables_));
   CJ2K_TRY(work->stream.create(*context_, true));
   if (plan_.params.coder == CJ2K_CODER_EBCOT) CJ2K_TRY(work->coding.create(*context_));
   CJ2K_TRY(work->to_code.create(*context_));

@@ -36,8 +36,8 @@ DeviceRate::DeviceRate(const DeviceCoderSetup& setup)
     : s_(setup), results_(static_cast<size_t>(setup.plan.params.gop)) {}
 
 bool DeviceRate::allocates(std::span<const BlockRequest> requests) const {
-  // With measure_mse the samples are asked for later; their memory is where bytes are packed.
-  if (!s_.tables.rate.has_value() || s_.plan.params.measure_mse != 0) return false;
+  // The samples may be asked for later; their memory is where bytes are packed.
+  if (!s_.tables.rate.has_value() || keeps_coefficients(s_.plan)) return false;
   return std::all_of(requests.begin(), requests.end(), [&](const BlockRequest& request) {
     return request.limits != nullptr && request.blocks.size() == s_.plan.blocks.size();
   });

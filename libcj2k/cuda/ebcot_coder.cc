@@ -494,8 +494,8 @@ Status DeviceEbcot::bring_results(CudaGopWork& work, const Listed& listed, const
 /// download.
 Status DeviceEbcot::bring_packed(CudaGopWork& work, const Tier1List& list, const Pack& pack,
                                  Packed* packed) {
-  // With measure_mse the samples are asked for later.
-  if (!pack.wanted || list.count() == 0 || s_.plan.params.measure_mse != 0) return Status::kOk;
+  // The samples may be asked for later.
+  if (!pack.wanted || list.count() == 0 || keeps_coefficients(s_.plan)) return Status::kOk;
   constexpr uint64_t kUnit = 16;
   const uint64_t most =
       std::min(s_.pinned.most_ahead(work.bytes), s_.memory.samples.bytes()) / kUnit;

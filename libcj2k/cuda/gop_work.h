@@ -52,7 +52,7 @@ class CudaGopWork final : public GopWork {
   std::vector<uint32_t> coded_frames;  ///< frames of the call in progress
   /// Frames whose times of the transform are not in their statistics yet.
   std::vector<uint32_t> transformed_frames;
-  HostBuffer coefficients;  ///< coefficients of one frame, with measure_mse
+  HostBuffer coefficients;  ///< coefficients of one frame, if keeps_coefficients
   std::mutex ingest;        ///< two threads may read frames: the caller's and the GOP's
 
  private:

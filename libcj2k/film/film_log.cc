@@ -22,8 +22,8 @@ constexpr size_t kHashAt = 48;
 constexpr std::string_view kMayDiffer[] = {
     "target_bytes", "max_frame_bytes", "min_frame_bytes", "quality",       "stop",
     "stop_margin",  "effort",          "threads",         "gop",           "async_depth",
-    "tier1",        "measure_mse",     "device",          "comment",       "main_level",
-    "sub_level",    "frame_rate",      "cinema_rate",     "profile_strict"};
+    "tier1",        "measure_mse",     "verify",          "device",        "comment",
+    "main_level",   "sub_level",       "frame_rate",      "cinema_rate",   "profile_strict"};
 
 /// FNV-1a.
 class Hash {

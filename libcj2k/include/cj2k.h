@@ -449,6 +449,10 @@ typedef struct cj2k_params {
   cj2k_tier1 tier1;    /* used only on a GPU; default auto */
   int32_t measure_mse; /* 1: cj2k_stats::mse is measured on the frame as a decoder shows it; 0
                           (default): estimated */
+  int32_t verify;      /* 1: each codestream is read back before it leaves: headers, packets and blocks,
+                          and with lossless the caller's samples, if they are in host memory; a
+                          frame that differs is CJ2K_INTERNAL. cj2k_stats::verified says how much was
+                          proved. 0 (default): no */
   cj2k_curves curves;  /* (*) default off. Otherwise device = auto is the CPU, and cuda and lossless
                          are refused */
   /* "auto" (default), "cpu", "cuda" (= "cuda:0"), or "cuda:" and up to 8 devices separated by ',',
@@ -580,6 +584,8 @@ typedef struct cj2k_stats {
   double psnr;                                /* of all samples together */
   double component_psnr[CJ2K_MAX_COMPONENTS]; /* of each component */
   double q; /* the value of `quality` that has the slope of this frame; 0: everything is included */
+  int32_t verified; /* verify = 1: 1 = the code-blocks were decoded and are what was coded; 2 = and the
+                       frame decodes to the samples that were sent. Else 0 */
 } cj2k_stats;
 
 /* The codestream of one frame, or a frame that failed and has none. */

@@ -178,6 +178,11 @@ struct Plan {
   double region_gain = 1;
 };
 
+/// Whether the coefficients of a frame are looked at after its blocks are coded.
+inline bool keeps_coefficients(const Plan& plan) {
+  return plan.params.measure_mse != 0 || plan.params.verify != 0;
+}
+
 /// The bits of a stored sample that ingest reads: all, if the lowest are rounded away and with xyz,
 /// else those that are coded.
 inline int32_t read_depth(const Plan& plan, const Component& component) {

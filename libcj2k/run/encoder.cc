@@ -192,8 +192,14 @@ Status Encoder::describe(const cj2k_params& params, const Log& log, cj2k_info* i
     info->host_bytes =
         cpu_gop_bytes(e.plan_, static_cast<size_t>(p.threads)) * (p.async_depth / p.gop);
   }
-  info->host_bytes += PictureError::bytes(e.plan_) * (p.async_depth / p.gop);
+  info->host_bytes += e.extra_bytes() * (p.async_depth / p.gop);
   return Status::kOk;
+}
+
+/// Bytes of one GOP for what is measured and proved.
+int64_t Encoder::extra_bytes() const {
+  return PictureError::bytes(plan_) +
+         FrameProof::bytes(plan_, static_cast<size_t>(plan_.params.threads));
 }
 
 void Encoder::info(cj2k_info* info) const {
@@ -215,8 +221,7 @@ void Encoder::info(cj2k_info* info) const {
   info->backend = info->device_name = info->tier1 = "";
   if (backends_.empty()) return;
   info->backend = backends_[0]->name();
-  info->host_bytes =
-      (backends_[0]->gop_work_bytes() + PictureError::bytes(plan_)) * (p.async_depth / p.gop);
+  info->host_bytes = (backends_[0]->gop_work_bytes() + extra_bytes()) * (p.async_depth / p.gop);
   backends_[0]->describe(info);
 }
 

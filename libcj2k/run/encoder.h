@@ -70,6 +70,7 @@ class Encoder {
   explicit Encoder(const Log& log);
   Status make_frame_check(const cj2k_params& asked);
   Status check_frame(const cj2k_frame& frame, RateLimits* limits) const;
+  int64_t extra_bytes() const;
   Status open_backends();
   Status open_cuda(const DeviceList& devices, const Log& log);
   Status reserve(bool own_threads);

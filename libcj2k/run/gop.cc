@@ -44,6 +44,7 @@ struct Gop::Frame {
   bool goes_on = false;  ///< some of its blocks resume
   const FrameResult* from_device = nullptr;  ///< BlockOutcome::result of the last request
   FrameResult result;
+  FrameSums sums;
   Status status = Status::kOk;
   char error[kMaxMessageBytes] = "";       ///< the log line that belongs to `status`
   PacketMemory::Packet* packet = nullptr;  ///< null before the frame is done
@@ -64,6 +65,8 @@ Gop::Gop(const GopShared& shared, Backend& backend, std::unique_ptr<GopWork> wor
   requests_.reserve(gop);
   fetches_.reserve(gop);
   if (plan_.params.measure_mse != 0) error_ = std::make_unique<PictureError>(plan_);
+  if (plan_.params.verify != 0)
+    proof_ = std::make_unique<FrameProof>(plan_, shared.packet_scratch.size());
   if (plan_.params.curves == CJ2K_CURVES_WITH) empty_bytes_ = smallest_bytes(plan_).frame;
   if (!own_thread) return;
   try {
@@ -114,8 +117,10 @@ Status Gop::add(const cj2k_frame& input, const RateLimits& limits) {
   const bool own_thread = thread_.joinable();
   if (input.release == nullptr) {
     // The samples belong to the caller again when this call returns, so they are read now.
-    shared_.threads.run(
-        [&] { frame.status = backend_.ingest(input, *work_, frame.number, stats_[frame.number]); });
+    shared_.threads.run([&] {
+      if (proof_ != nullptr) FrameProof::sum_samples(plan_, input, frame.sums);
+      frame.status = backend_.ingest(input, *work_, frame.number, stats_[frame.number]);
+    });
     warn_if_device_failed(frame);
     CJ2K_TRY(frame.status);
     frame.ingested = true;
@@ -285,6 +290,7 @@ void Gop::ingest(Frame& frame) {
   clear_error_text();
   Status status;
   try {
+    if (proof_ != nullptr) FrameProof::sum_samples(plan_, frame.input, frame.sums);
     status = backend_.ingest(frame.input, *work_, frame.number, stats_[frame.number]);
   } catch (...) {
     status = fail_caught(frame);
@@ -349,7 +355,7 @@ void Gop::encode() {
     guard([&] { return code_blocks(previous, step_set); });
     release_frames();
     publish();
-    guard([this] { return measure_errors(); });
+    guard([this] { return look_at_coefficients(); });
     // The bytes of the chosen hull points.
     guard([this] { return backend_.fetch(*work_, fetches_, stats_.data()); });
     guard([this] {
@@ -480,13 +486,15 @@ void Gop::allocate(Frame& frame) {
 }
 
 /// Measures one frame after the other, because they share the memory for it.
-Status Gop::measure_errors() {
-  if (error_ == nullptr) return Status::kOk;
+Status Gop::look_at_coefficients() {
+  if (!keeps_coefficients(plan_)) return Status::kOk;
   for (const uint32_t f : live_) {
     const auto start = Clock::now();
     CoefficientPlanes planes(plan_);
     CJ2K_TRY(backend_.coefficients(*work_, f, &planes));
-    error_->measure(planes, frames_[f]->rate.selection(), stats_[f].mse);
+    const Selection& selection = frames_[f]->rate.selection();
+    if (error_ != nullptr) error_->measure(planes, selection, stats_[f].mse);
+    if (proof_ != nullptr) FrameProof::sum_blocks(plan_, planes, selection, frames_[f]->sums);
     stats_[f].stage_ms[CJ2K_STAGE_PACKETS] += ms_since(start);
   }
   return Status::kOk;
@@ -499,6 +507,23 @@ void Gop::make_packets() {
   parallel_for(live_.size(), 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) finish(*frames_[live_[i]]);
   });
+  for (const uint32_t f : live_) {
+    if (proof_ != nullptr && frames_[f]->status == Status::kOk) prove(*frames_[f]);
+  }
+}
+
+/// Reads the codestream of a frame back.
+void Gop::prove(Frame& frame) {
+  const auto start = Clock::now();
+  char why[160];
+  const Proof proof = proof_->prove({frame.packet->bytes.as<uint8_t>(), frame.bytes},
+                                    frame.rate.selection().step_set, frame.sums, why);
+  stats_[frame.number].verified = static_cast<int32_t>(proof);
+  stats_[frame.number].stage_ms[CJ2K_STAGE_PACKETS] += ms_since(start);
+  if (proof != Proof::kNone) return;
+  fail(frame,
+       log_.fail(Status::kInternal, "frame %" PRId64 ": its codestream is not what was coded: %s",
+                 frame.input.pts, why));
 }
 
 /// Tells the next GOP where this one ended. Only the first call does. If no frame of the first GOP

@@ -24,6 +24,7 @@
 #include "packets/packets.h"
 #include "plan/plan.h"
 #include "rate/rate.h"
+#include "run/frame_proof.h"
 #include "run/packet_memory.h"
 #include "run/picture_error.h"
 #include "run/step_choice.h"
@@ -100,8 +101,9 @@ class Gop {
   Status analyse();
   void allocate();
   void allocate(Frame& frame);
-  Status measure_errors();
+  Status look_at_coefficients();
   void make_packets();
+  void prove(Frame& frame);
   template <typename Step>
   void guard(const Step& step);
   void publish();
@@ -123,6 +125,7 @@ class Gop {
   std::vector<FetchRequest> fetches_;    ///< of frames whose hull points the host has chosen
   uint64_t empty_bytes_ = 0;             ///< with curves = with: of a frame without any block
   std::unique_ptr<PictureError> error_;  ///< with measure_mse
+  std::unique_ptr<FrameProof> proof_;    ///< with verify
   uint64_t number_ = 0;                  ///< of the GOP, from StopFeedback::begin
   bool has_number_ = false;              ///< number_ is set and not published yet
   bool chooses_steps_ = false;           ///< with keeps_steps: this GOP has not published them yet

@@ -108,6 +108,7 @@ void Report::add(cj2k_stats* stats) {
   ++frames_;
   error_ += error;
   bytes_ += stats->bytes;
+  least_proof_ = std::min(least_proof_, stats->verified);
   largest_bytes_ = std::max(largest_bytes_, stats->bytes);
   for (int i = 0; i < CJ2K_NUM_STAGES; ++i) stage_ms_[i] += stats->stage_ms[i];
 }
@@ -164,6 +165,7 @@ std::string Report::summary(int fields) const {
             " dB at worst (frame " + std::to_string(worst_ / fields) + "), " +
             (p_.measure_mse ? "measured" : "estimated before rounding and clipping");
   }
+  if (p_.verify) line += least_proof_ == 2 ? "; verified down to the samples" : "; verified";
   line += "; ms per " + picture + ":";
   for (int i = 0; i < CJ2K_NUM_STAGES; ++i)
     line += (i == 0 ? " " : ", ") + std::string(kStages[i]) + " " + number(stage_ms_[i] / count, 2);
@@ -178,6 +180,7 @@ std::string Report::json(const cj2k_stats& stats) const {
   json.member("cap", cap == 0 ? "null" : std::to_string(cap));
   json.member("header_bytes", stats.header_bytes);
   json.member("slope_threshold", stats.slope_threshold);
+  json.member("verified", stats.verified);
   json.member("q", number(stats.q, 4));
   json.member("measured", p_.measure_mse ? "true" : "false");
   json.member("psnr", number(stats.psnr, 4));

@@ -109,6 +109,7 @@ void choose_coding(cj2k_params& p, Random& random) {
   p.threads = random.range(1, 3);
   p.gop = random.range(0, 3);
   p.async_depth = random.range(0, 3);
+  p.verify = (p.threads + p.gop) % 2;
 }
 
 void choose_ht(cj2k_params& p) {

@@ -50,10 +50,12 @@ double quality_floor(const cj2k_params& params, double quality) {
 Encoded check_roundtrip(const cj2k_params& params, const Picture& picture,
                         const std::vector<Decoder>& decoders, double psnr_floor) {
   const Encoded encoded = encode(params, picture);
+  const int least_proof = params.verify == 0 ? 0 : params.lossless != 0 ? 2 : 1;
   INFO("parameters: ", describe(params));
   INFO("log: ", encoded.log);
   CHECK(encoded.status == CJ2K_OK);
   if (encoded.status != CJ2K_OK) return encoded;
+  CHECK(encoded.stats.verified >= least_proof);
   CHECK(encoded.stats.bytes == static_cast<int64_t>(encoded.bytes.size()));
   // Keeps the file, to examine a failure with the decoders' own tools.
   if (const char* folder = std::getenv("CJ2K_KEEP")) {

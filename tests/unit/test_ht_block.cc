@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 
+#include "coders/ht/block_decoder.h"
 #include "coders/ht/ht_block.h"
 #include "core/distortion.h"
 #include "core/ht/bit_streams.h"
@@ -89,11 +90,21 @@ void check_block(const HtSamples& s, int plane, bool causal) {
         test::decode_ht_block(coded.cleanup, passes == 2 ? coded.sig_prop : coded.both, s.width,
                               s.height, passes, plane, causal);
     REQUIRE_MESSAGE(decoded.error == nullptr, decoded.error);
+    static HtDecoder decoder;
+    std::vector<uint32_t> own(static_cast<size_t>(s.width * s.height));
+    REQUIRE(decoder.decode({s.width, s.height, plane, passes, causal}, coded.cleanup,
+                           passes == 2 ? coded.sig_prop : coded.both, own.data()));
     int wrong = 0;
     for (int y = 0; y < s.height; ++y) {
       for (int x = 0; x < s.width; ++x) {
         const uint32_t sample = s.data[y * s.stride + x];
         const int64_t doubled = decoded.doubled[static_cast<size_t>(y * s.width + x)];
+        // The library's own decoder gives the known bits alone.
+        const auto known_bits = static_cast<uint64_t>(std::llabs(doubled) / 2);
+        const uint64_t half =
+            doubled == 0 ? 0 : uint64_t{1} << std::countr_zero(static_cast<uint64_t>(doubled)) >> 1;
+        wrong += own[static_cast<size_t>(y * s.width + x)] !=
+                 ((known_bits - half) | (doubled < 0 ? kSignBit : 0u));
         const bool refined =
             doubled != 0 && std::countr_zero(static_cast<uint64_t>(doubled)) < plane;
         const int known = refined ? plane - 1 : plane;

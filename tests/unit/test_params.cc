@@ -82,7 +82,7 @@ const std::vector<Field> kFields = {
     I(profile_strict), L(target_bytes),
     L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(qfactor), I(tune),
     D(visual_strength), D(visual_distance), I(stop),
-    I(effort), I(stop_margin), I(threads), I(gop), I(async_depth), I(tier1), I(measure_mse), AT(device, 's', "device")};
+    I(effort), I(stop_margin), I(threads), I(gop), I(async_depth), I(tier1), I(measure_mse), I(verify), AT(device, 's', "device")};
 #undef AT
 #undef I
 #undef L
@@ -146,7 +146,7 @@ TEST_CASE("params: describe covers every field") {
       "3 threads "
       "3 "
       "tune visual visual_strength 0.25 visual_distance 3 "
-      "gop 3 async_depth 3 tier1 cibo measure_mse 1 stop none effort 3 stop_margin 3 device "
+      "gop 3 async_depth 3 tier1 cibo measure_mse 1 verify 1 stop none effort 3 stop_margin 3 device "
       "cuda:1");
   std::map<std::string, std::string> other;
   for (std::string key, value; pairs >> key >> value;) other[key] = value;

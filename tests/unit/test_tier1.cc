@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "coders/ebcot/block_decoder.h"
 #include "core/distortion.h"
 #include "core/ebcot/segments.h"
 #include "support/block_decoder.h"
@@ -63,6 +64,26 @@ struct Cut {
 DecodedBlock decode(const Tier1Block& b, const Cut& cut, int passes) {
   return BlockDecoder(b.width, b.height, b.orientation, b.style, b.bit_planes)
       .decode(cut.segments, passes);
+}
+
+/// The same by the library's own decoder.
+void check_own_decoder(const Tier1Block& b, const Cut& cut, int passes,
+                       const DecodedBlock& expected) {
+  static EbcotDecoder decoder;
+  std::vector<CodedSegment> segments;
+  int first = 0;
+  for (const Bytes segment : cut.segments) {
+    const int count = std::min(test::passes_of_segment(b.style, first), passes - first);
+    segments.push_back({segment, count});
+    first += count;
+  }
+  std::vector<uint32_t> samples(expected.magnitudes.size(), 0xFFFFFFFFu);
+  REQUIRE(decoder.decode({b.width, b.height, b.orientation, b.style, b.bit_planes}, segments,
+                         samples.data()));
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const uint32_t sign = expected.magnitudes[i] != 0 && expected.negative[i] != 0 ? 1u << 31 : 0;
+    REQUIRE(samples[i] == (expected.magnitudes[i] | sign));
+  }
 }
 
 /// Whether `decoded` agrees with the samples of the block in every bit that was decoded.
@@ -129,6 +150,7 @@ void check_block(const TestBlock& source, const Tier1Block& b, TestOutput& outpu
     REQUIRE(is_prefix_of_truth(source, expected));
     const DecodedBlock decoded = decode(b, cut, pass + 1);
     REQUIRE(decoded == expected);
+    check_own_decoder(b, cut, pass + 1, decoded);
     // A tail that was replaced by that of the next pass also holds that pass's symbols.
     if (with_tail && length < out.passes[pass + 1].length_bytes) REQUIRE(decoded.predictable);
   }

@@ -1,0 +1,304 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "run/frame_proof.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+
+#include "base/parallel.h"
+#include "coders/ebcot/block_decoder.h"
+#include "coders/ht/block_decoder.h"
+#include "core/ebcot/coding_passes.h"
+#include "packets/jp2.h"
+#include "pixels/ingest.h"
+#include "run/chosen_block.h"
+#include "run/inverse.h"
+
+namespace cj2k {
+namespace {
+
+constexpr size_t kBlockGrain = 4;
+constexpr size_t kRowGrain = 16;
+
+template <typename Sample>
+uint64_t sum_of(const Sample* samples, size_t count) {
+  uint64_t sum = 0x9E3779B97F4A7C15u;
+  for (size_t i = 0; i < count; ++i)
+    sum = (sum ^ static_cast<uint32_t>(samples[i])) * 0xD6E8FEB86659FD93u;
+  return sum ^ sum >> 32;
+}
+uint64_t sum_of_block(const uint32_t* samples, const CodeBlock& block) {
+  return sum_of(samples, size_t{block.width} * block.height);
+}
+
+/// Whether the caller's samples can come back.
+bool proves_samples(const Plan& plan) { return plan.reversible && plan.params.xyz == CJ2K_XYZ_OFF; }
+/// How many components a colour transform mixes, from `first` on.
+uint32_t num_together(const Plan& plan, uint32_t first) {
+  return first == 0 && plan.use_mct ? 3 : 1;
+}
+size_t num_rows(const Plan& plan) {
+  size_t rows = 0;
+  for (const TileComponent& tc : plan.tile_components)
+    rows += static_cast<size_t>(tc.rect.height());
+  return rows;
+}
+
+}  // namespace
+
+struct FrameProof::Decoders {
+  EbcotDecoder ebcot;
+  HtDecoder ht;
+  std::vector<CodedSegment> segments;
+  std::vector<uint8_t> joined;  ///< segments whose bytes are in several packets
+  uint32_t samples[kMaxBlockSamples];
+};
+
+FrameProof::FrameProof(const Plan& plan, size_t workers)
+    : plan_(plan),
+      boxes_(plan.params.format == CJ2K_FORMAT_JP2 ? make_jp2_boxes(plan) : std::vector<uint8_t>()),
+      reader_(plan) {
+  for (uint32_t set = 0; set <= plan.finer_subbands.size(); ++set)
+    headers_.push_back(make_main_header(plan, set));
+  for (size_t i = 0; i < workers; ++i) decoders_.push_back(std::make_unique<Decoders>());
+  if (!proves_samples(plan)) return;
+  for (uint32_t c = 0; c < plan.components.size(); ++c) {
+    const TileSize size = largest_tile(plan, c);
+    tile_samples_.push_back(size.samples());
+    planes_.emplace_back((size.samples() + scratch_samples(size)) * sizeof(int32_t));
+  }
+}
+
+FrameProof::~FrameProof() = default;
+
+int64_t FrameProof::bytes(const Plan& plan, size_t workers) {
+  if (plan.params.verify == 0) return 0;
+  size_t bytes = workers * (sizeof(Decoders) + (size_t{1} << 16));
+  const auto gop = static_cast<size_t>(plan.params.gop);
+  bytes += gop * plan.blocks.size() * sizeof(uint64_t);
+  if (proves_samples(plan)) {
+    bytes += gop * num_rows(plan) * sizeof(uint64_t);
+    for (uint32_t c = 0; c < plan.components.size(); ++c) {
+      const TileSize size = largest_tile(plan, c);
+      bytes += (size.samples() + scratch_samples(size)) * sizeof(int32_t);
+    }
+  }
+  return static_cast<int64_t>(bytes) + PacketReader::bytes(plan);
+}
+
+void FrameProof::sum_samples(const Plan& plan, const cj2k_frame& frame, FrameSums& sums) {
+  sums.rows.clear();
+  if (!proves_samples(plan) || frame.memory != CJ2K_MEMORY_HOST) return;
+  sums.rows.resize(num_rows(plan));
+  uint64_t* rows = sums.rows.data();
+  for (const TileComponent& tc : plan.tile_components) {
+    const Component& component = plan.components[tc.component];
+    const cj2k_component_view& view = frame.components[tc.component];
+    const auto width = static_cast<size_t>(tc.rect.width());
+    const auto height = static_cast<size_t>(tc.rect.height());
+    parallel_for(height, kRowGrain, [&](size_t begin, size_t end) {
+      std::vector<int32_t> row(width);
+      for (size_t y = begin; y < end; ++y) {
+        const ptrdiff_t line = tc.rect.y0 - component.rect.y0 + static_cast<ptrdiff_t>(y);
+        const ptrdiff_t column = tc.rect.x0 - component.rect.x0;
+        const auto* data = static_cast<const uint8_t*>(view.data) + line * view.stride_bytes +
+                           column * view.step_bytes;
+        simd::ingest_row(component_row(plan, component, view, data), row.data(),
+                         static_cast<int32_t>(width));
+        rows[y] = sum_of(row.data(), width);
+      }
+    });
+    rows += height;
+  }
+}
+
+void FrameProof::sum_blocks(const Plan& plan, const CoefficientPlanes& coefficients,
+                            const Selection& selection, FrameSums& sums) {
+  sums.blocks.resize(plan.blocks.size());
+  std::atomic<bool> is_whole = true;
+  parallel_for(plan.blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
+    uint32_t known[kMaxBlockSamples];
+    for (size_t i = begin; i < end; ++i) {
+      const CodeBlock& block = plan.blocks[i];
+      const ChosenBlock chosen(plan, coefficients, selection, static_cast<uint32_t>(i));
+      chosen.for_known([&](int x, int y, int lowest) {
+        const int at = y * chosen.width + x;
+        const uint32_t sample = chosen.samples[at];
+        const uint32_t magnitude = (sample & ~kSignBit) >> lowest << lowest;
+        known[at] = magnitude != 0 ? magnitude | (sample & kSignBit) : 0;
+      });
+      sums.blocks[i] = sum_of_block(known, block);
+      if (sums.blocks[i] != sum_of_block(chosen.samples, block)) is_whole = false;
+    }
+  });
+  sums.is_whole = is_whole;
+}
+
+/// Compares the main header with the one of the plan. Bytes after it in the codestream are comments.
+/// @return null; or what is wrong
+const char* FrameProof::check_header(std::span<const uint8_t> codestream, uint32_t step_set) const {
+  const MainHeader& header = headers_[step_set];
+  std::vector<uint8_t> expected = header.bytes;
+  for (size_t i = 0; i < reader_.tile_part_bytes().size(); ++i)
+    header.set_tile_part_bytes(expected.data(), i, reader_.tile_part_bytes()[i]);
+  const size_t bytes = header.comment_offset > 0 ? header.comment_offset : expected.size();
+  if (reader_.header_bytes() < bytes ||
+      !std::equal(expected.begin(), expected.begin() + static_cast<ptrdiff_t>(bytes),
+                  codestream.begin()))
+    return "the main header is another one";
+  return nullptr;
+}
+
+/// Decodes what the packets have of a block. @return false: they are not the bytes of a block
+bool FrameProof::decode(uint32_t number, uint32_t step_set, Decoders& d) const {
+  const CodeBlock& block = plan_.blocks[number];
+  const ReadBlock& read = reader_.blocks()[number];
+  if (read.passes == 0) {
+    std::fill_n(d.samples, block.width * block.height, 0u);
+    return true;
+  }
+  const auto style = static_cast<uint32_t>(plan_.params.cblk_style);
+  const bool is_ht = plan_.params.coder == CJ2K_CODER_HT;
+  size_t bytes = 0;
+  for (uint32_t p = read.first_piece; p != kNoPiece; p = reader_.pieces()[p].next)
+    bytes += reader_.pieces()[p].bytes.size();
+  d.joined.resize(bytes);
+  d.segments.clear();
+  uint8_t* end = d.joined.data();
+  int pass = 0;
+  bool is_open = false;
+  for (uint32_t p = read.first_piece; p != kNoPiece; p = reader_.pieces()[p].next) {
+    const ReadPiece& piece = reader_.pieces()[p];
+    if (!is_open) d.segments.push_back({{end, 0}, 0});
+    CodedSegment& segment = d.segments.back();
+    if (!piece.bytes.empty()) std::memcpy(end, piece.bytes.data(), piece.bytes.size());
+    end += piece.bytes.size();
+    segment.bytes = {segment.bytes.data(), segment.bytes.size() + piece.bytes.size()};
+    segment.passes += static_cast<int>(piece.passes);
+    pass += static_cast<int>(piece.passes);
+    is_open = is_ht ? pass > 1 : !pass_terminates(style, pass - 1);
+  }
+  const Subband& band = subband_of(plan_, block, step_set);
+  const int planes = band.max_bit_planes + block.planes_above - read.zero_bit_planes;
+  if (!is_ht) {
+    if (planes > kMaxBitPlanes || read.passes > num_passes_of(planes)) return false;
+    return d.ebcot.decode({block.width, block.height, block.orientation, style, planes}, d.segments,
+                          d.samples);
+  }
+  const int plane = planes - 1;
+  if (plane >= kMaxBitPlanes || (plane == 0 && read.passes > 1)) return false;
+  const bool is_causal = (style & CJ2K_STYLE_VSC) != 0;
+  return d.ht.decode(
+      {block.width, block.height, plane, read.passes, is_causal}, d.segments[0].bytes,
+      d.segments.size() > 1 ? d.segments[1].bytes : std::span<const uint8_t>(), d.samples);
+}
+
+/// Transforms the decoded blocks of a tile back, and compares the sums of its rows.
+bool FrameProof::prove_rows(uint32_t tile, const uint64_t*& rows) {
+  const auto num_components = static_cast<uint32_t>(plan_.components.size());
+  const TileComponent* const tcs = plan_.tile_components.data() + tile * num_components;
+  std::array<Plane<int32_t>, CJ2K_MAX_COMPONENTS> planes;
+  for (uint32_t c = 0; c < num_components; ++c) {
+    const Rect& rect = tcs[c].rect;
+    planes[c] = {planes_[c].as<int32_t>(), rect.width(), rect.height(), rect.width()};
+  }
+  parallel_for(num_components, 1, [&](size_t begin, size_t end) {
+    for (size_t c = begin; c < end; ++c)
+      inverse_transform(plan_, tcs[c], planes[c], planes[c].data + tile_samples_[c]);
+  });
+  std::atomic<bool> is_right = true;
+  for (uint32_t first = 0, together; first < num_components; first += together) {
+    together = num_together(plan_, first);
+    const auto height = static_cast<size_t>(planes[first].height);
+    parallel_for(height, kRowGrain, [&](size_t begin, size_t end) {
+      for (size_t y = begin; y < end; ++y) {
+        const auto line = static_cast<int32_t>(y);
+        for (int32_t x = 0; together == 3 && x < planes[first].width; ++x) {
+          int32_t sample[3];
+          for (uint32_t k = 0; k < 3; ++k) sample[k] = planes[k].row(line)[x];
+          inverse_colour(sample);
+          for (uint32_t k = 0; k < 3; ++k) planes[k].row(line)[x] = sample[k];
+        }
+        for (uint32_t k = 0; k < together; ++k) {
+          const Plane<int32_t>& p = planes[first + k];
+          if (sum_of(p.row(line), static_cast<size_t>(p.width)) != rows[k * height + y])
+            is_right = false;
+        }
+      }
+    });
+    rows += together * height;
+  }
+  return is_right;
+}
+
+Proof FrameProof::prove(std::span<const uint8_t> frame, uint32_t step_set, const FrameSums& sums,
+                        std::span<char> why) {
+  const auto wrong = [&](const char* text) {
+    std::snprintf(why.data(), why.size(), "%s, at byte %zu", text, boxes_.size() + reader_.at());
+    return Proof::kNone;
+  };
+  if (frame.size() < boxes_.size()) return wrong("no JP2 boxes");
+  const std::span<const uint8_t> codestream = frame.subspan(boxes_.size());
+  std::vector<uint8_t> boxes = boxes_;
+  if (!boxes.empty()) set_jp2c_bytes(boxes.data() + boxes.size(), codestream.size());
+  if (const char* text = reader_.read(codestream)) return wrong(text);
+  if (!std::equal(boxes.begin(), boxes.end(), frame.begin())) return wrong("the boxes are others");
+  if (const char* text = check_header(codestream, step_set)) return wrong(text);
+
+  const bool proves_rows = sums.is_whole && !sums.rows.empty();
+  const auto num_components = static_cast<uint32_t>(plan_.components.size());
+  const uint64_t* rows = sums.rows.data();
+  for (uint32_t tile = 0; tile < plan_.tiles.size(); ++tile) {
+    const TileComponent* const tcs = plan_.tile_components.data() + tile * num_components;
+    // The blocks of a tile are contiguous.
+    const uint32_t first = tcs[0].first_block;
+    const uint32_t count =
+        tcs[num_components - 1].first_block + tcs[num_components - 1].num_blocks - first;
+    std::atomic<uint32_t> first_wrong = UINT32_MAX;
+    parallel_for(count, kBlockGrain, [&](size_t begin, size_t end) {
+      Decoders& d = *decoders_[worker_index()];
+      for (size_t i = begin; i < end; ++i) {
+        const uint32_t number = first + static_cast<uint32_t>(i);
+        const CodeBlock& block = plan_.blocks[number];
+        if (!decode(number, step_set, d) || sum_of_block(d.samples, block) != sums.blocks[number]) {
+          uint32_t lowest = first_wrong;
+          while (number < lowest && !first_wrong.compare_exchange_weak(lowest, number)) {
+          }
+          continue;
+        }
+        if (!proves_rows) continue;
+        const TileComponent& tc = tcs[block.component];
+        int32_t* to = planes_[block.component].as<int32_t>() +
+                      ptrdiff_t{block.plane_y - tc.plane_y} * tc.rect.width() +
+                      (block.plane_x - tc.plane_x);
+        const uint32_t* from = d.samples;
+        for (int y = 0; y < block.height; ++y, to += tc.rect.width(), from += block.width) {
+          for (int x = 0; x < block.width; ++x) {
+            const auto magnitude = static_cast<int32_t>(from[x] & ~kSignBit);
+            to[x] = (from[x] & kSignBit) != 0 ? -magnitude : magnitude;
+          }
+        }
+      }
+    });
+    if (first_wrong != UINT32_MAX) {
+      const CodeBlock& block = plan_.blocks[first_wrong];
+      const Subband& band = plan_.subbands[block.subband];
+      constexpr const char* kNames[] = {"LL", "HL", "LH", "HH"};
+      std::snprintf(
+          why.data(), why.size(),
+          "code-block %u (tile %u, component %d, %s of level %d) decodes to other samples",
+          first_wrong.load(), tile, block.component, kNames[block.orientation], band.level);
+      return Proof::kNone;
+    }
+    if (proves_rows && !prove_rows(tile, rows)) {
+      std::snprintf(why.data(), why.size(), "tile %u decodes to samples that were not sent", tile);
+      return Proof::kNone;
+    }
+  }
+  return proves_rows ? Proof::kSamples : Proof::kBlocks;
+}
+
+}  // namespace cj2k
