@@ -149,7 +149,10 @@ fuzz() {
     -artifact_prefix="$logs/fuzz/" -print_final_stats=1 || return 1
   mkdir -p "$corpus-check"
   "$root/build/fuzz/tests/fuzz/fuzz_check" "$corpus-check" -max_total_time=$((seconds / 3)) -timeout=30 \
-    -rss_limit_mb=4096 -max_len=20000 -artifact_prefix="$logs/fuzz/check-" -print_final_stats=1
+    -rss_limit_mb=4096 -max_len=20000 -artifact_prefix="$logs/fuzz/check-" -print_final_stats=1 || return 1
+  mkdir -p "$corpus-decode"
+  "$root/build/fuzz/tests/fuzz/fuzz_decode" "$corpus-decode" -max_total_time=$((seconds / 3)) -timeout=30 \
+    -rss_limit_mb=4096 -max_len=20000 -artifact_prefix="$logs/fuzz/decode-" -print_final_stats=1
 }
 
 ffmpeg_build() { # VERSION PARTS

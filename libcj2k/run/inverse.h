@@ -28,16 +28,25 @@ struct Lines {
 };
 
 /// target[i] = step(target[i], a, b), with the neighbours a = neighbours[i + first] and
-/// b = neighbours[i + first + 1].
+/// b = neighbours[i + first + 1]. Neighbours beyond the ends are those at the ends.
 template <typename Sample, typename Step>
 void lift_lines(const Lines<Sample>& target, const Lines<Sample>& neighbours, int32_t first,
                 Step step) {
-  for (int32_t i = 0; i < target.count; ++i) {
+  const auto lift = [&](int32_t i) {
     Sample* t = target[i];
     const Sample* a = neighbours[lifting_clamp(i + first, neighbours.count)];
     const Sample* b = neighbours[lifting_clamp(i + first + 1, neighbours.count)];
     for (int32_t k = 0; k < target.width; ++k) t[k] = step(t[k], a[k], b[k]);
+  };
+  int32_t i = 0;
+  if (target.width == 1) {  // the compiler can vectorise along the line
+    for (; i < std::min(-first, target.count); ++i) lift(i);
+    const int32_t end = std::min(target.count, neighbours.count - first - 1);
+    Sample* __restrict t = target.data;
+    const Sample* __restrict a = neighbours.data;
+    for (; i < end; ++i) t[i] = step(t[i], a[i + first], a[i + first + 1]);
   }
+  for (; i < target.count; ++i) lift(i);
 }
 
 /// Inverse lifting of `width` lines of `n` samples, low samples first, in place.

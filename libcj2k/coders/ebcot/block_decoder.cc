@@ -82,7 +82,7 @@ constexpr Labels sign_labels() {
     const int h = std::clamp(one(kWest) + one(kEast), -1, 1);
     const int v = std::clamp(one(kNorth) + one(kSouth), -1, 1);
     const bool flips = h < 0 || (h == 0 && v < 0);
-    const int label = h == 0 ? std::abs(v) : 3 + (flips ? -v : v);
+    const int label = h == 0 ? v * v : 3 + (flips ? -v : v);
     labels[index] = mq::symbol(static_cast<unsigned>(mq::kSign + label), flips ? 1 : 0);
   }
   return labels;

@@ -283,7 +283,7 @@ void HtDecoder::Impl::read_u(bool is_first, const CxtVlcRow* quads, int* u) {
 /// Reads magnitudes and signs of the significant samples of a quad.
 bool HtDecoder::Impl::values(int x, int y, const CxtVlcRow& quad, int u) {
   int kappa = 1;
-  if (y > 0 && std::popcount(quad.rho) > 1) {
+  if (y > 0 && (quad.rho & (quad.rho - 1)) != 0) {  // more than one is significant
     const uint8_t* const above = exponents_above.data() + kBorder + x;
     kappa = std::max(1, std::max({above[-1], above[0], above[1], above[2]}) - 1);
   }

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Bytes -> the block decoders and the packet reader behind verify = 1. Every result is right except a
+// crash or a hang. An empty corpus folder gets codestreams to start from.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coders/ebcot/block_decoder.h"
+#include "coders/ht/block_decoder.h"
+#include "core/ebcot/coding_passes.h"
+#include "params/params.h"
+#include "run/frame_proof.h"
+
+namespace {
+
+using namespace cj2k;
+
+void must(bool condition) {
+  if (!condition) std::abort();
+}
+
+/// Plans whose frames are read, by the first byte of the input.
+const std::vector<std::vector<std::pair<const char*, const char*>>> kSettings = {
+    {{"lossless", "1"}, {"plt", "1"}},
+    {{"layers", "3"}, {"tile", "20x30"}, {"sop", "1"}, {"eph", "1"}, {"cblk_style", "vsc"}},
+    {{"cblk", "8x8"}, {"precincts", "16x16"}, {"progression", "rpcl"}, {"levels", "2"}},
+    {{"tile_parts", "component"}, {"progression", "cprl"}, {"cblk_style", "bypass+termall"}},
+    {{"coder", "ht"}, {"layers", "2"}, {"format", "jp2"}},
+};
+
+class Reader {
+ public:
+  explicit Reader(size_t settings) {
+    cj2k_params p, resolved;
+    set_default_params(&p);
+    p.width = 50;
+    p.height = 40;
+    p.gop = p.verify = 1;
+    for (const auto& [key, value] : kSettings[settings])
+      must(set_param(&p, key, value, Log()) == Status::kOk);
+    must(resolve_params(p, Log(), &resolved) == Status::kOk);
+    must(make_plan(resolved, Log(), &plan_) == Status::kOk);
+    proof_ = std::make_unique<FrameProof>(plan_, 1);
+    sums_.blocks.resize(plan_.blocks.size());
+  }
+  void read(std::span<const uint8_t> frame) {
+    char why[160];
+    proof_->prove(frame, 0, sums_, why);
+  }
+
+ private:
+  Plan plan_;
+  std::unique_ptr<FrameProof> proof_;
+  FrameSums sums_;
+};
+
+void read_frame(size_t settings, std::span<const uint8_t> frame) {
+  static std::array<std::unique_ptr<Reader>, 5> readers;
+  if (readers[settings] == nullptr) readers[settings] = std::make_unique<Reader>(settings);
+  readers[settings]->read(frame);
+}
+
+/// Sizes of blocks, which are not all multiples of four.
+constexpr std::pair<int, int> kSizes[] = {{64, 64},  {1, 1},    {3, 7},   {5, 64},
+                                          {1024, 4}, {4, 1024}, {37, 30}, {1, 1000}};
+
+void decode_ebcot(std::span<const uint8_t> bytes, uint8_t a, uint8_t b, uint8_t c) {
+  static EbcotDecoder decoder;
+  std::array<uint32_t, 4096> samples;
+  const auto [width, height] = kSizes[a % 8];
+  const uint32_t style = b % 64;
+  const int planes = 1 + c % 31;
+  std::vector<CodedSegment> segments;
+  int pass = 0;
+  while (pass < num_passes_of(planes) && segments.size() < 100) {
+    int last = pass;
+    while (last + 1 < num_passes_of(planes) && !pass_terminates(style, last)) ++last;
+    // The first byte of what is left says how much of it the segment has.
+    const size_t most = bytes.size(), size = most == 0 ? 0 : std::min<size_t>(bytes[0], most);
+    segments.push_back({bytes.first(has_segments(style) ? size : most), last + 1 - pass});
+    bytes = bytes.subspan(segments.back().bytes.size());
+    pass = last + 1;
+  }
+  decoder.decode({width, height, static_cast<Orientation>(a >> 3 & 3), style, planes}, segments,
+                 samples.data());
+}
+
+void decode_ht(std::span<const uint8_t> bytes, uint8_t a, uint8_t b, uint8_t c) {
+  static HtDecoder decoder;
+  std::array<uint32_t, 4096> samples;
+  const auto [width, height] = kSizes[a % 8];
+  const int plane = c % 31, passes = plane == 0 ? 1 : 1 + b % 3;
+  const size_t cleanup = bytes.size() * (256u - (a >> 3)) / 256;
+  decoder.decode({width, height, plane, passes, (b & 64) != 0}, bytes.first(cleanup),
+                 bytes.subspan(cleanup), samples.data());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  if (*argc < 2 || !std::filesystem::is_directory((*argv)[1])) return 0;
+  const std::filesystem::path folder = (*argv)[1];
+  if (!std::filesystem::is_empty(folder)) return 0;
+  for (size_t i = 0; i < kSettings.size(); ++i) {
+    cj2k_params p;
+    must(cj2k_params_init(&p, sizeof p) == CJ2K_OK);
+    p.width = 50;
+    p.height = 40;
+    p.threads = 1;
+    for (const auto& [key, value] : kSettings[i]) must(cj2k_params_set(&p, key, value) == CJ2K_OK);
+    std::vector<uint8_t> samples(6000);
+    uint32_t state = 1;
+    for (uint8_t& sample : samples)
+      sample = static_cast<uint8_t>((state = state * 69069 + 1) >> 26);
+    cj2k_frame frame = {};
+    frame.struct_size = sizeof frame;
+    frame.width = 50;
+    frame.height = 40;
+    for (int c = 0; c < 3; ++c) frame.components[c] = {samples.data() + c, 150, 3, 1, 0};
+    cj2k_encoder* encoder = nullptr;
+    cj2k_packet packet = {};
+    packet.struct_size = sizeof packet;
+    must(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
+    must(cj2k_encoder_send_frame(encoder, &frame) == CJ2K_OK);
+    must(cj2k_encoder_send_frame(encoder, nullptr) == CJ2K_OK);
+    must(cj2k_encoder_receive_packet(encoder, &packet) == CJ2K_OK);
+    std::FILE* out = std::fopen((folder / ("seed" + std::to_string(i))).c_str(), "wb");
+    const uint8_t head[4] = {static_cast<uint8_t>(i), 0, 0, 0};
+    must(out != nullptr && std::fwrite(head, 1, 4, out) == 4);
+    must(std::fwrite(packet.data, 1, packet.size, out) == packet.size);
+    std::fclose(out);
+    cj2k_packet_release(&packet);
+    cj2k_encoder_close(encoder);
+  }
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 4) return 0;
+  const std::span<const uint8_t> bytes(data + 4, size - 4);
+  switch (data[0] % 8) {
+    case 5:
+    case 6:
+      decode_ebcot(bytes, data[1], data[2], data[3]);
+      break;
+    case 7:
+      decode_ht(bytes, data[1], data[2], data[3]);
+      break;
+    default:
+      read_frame(data[0] % 8, bytes);
+  }
+  return 0;
+}
