@@ -75,7 +75,8 @@ void bind_packet(py::module_& module) {
       .CJ2K_STAT(saved_ms)
       .CJ2K_STAT(rounds)
       .CJ2K_STAT(slope_threshold)
-      .CJ2K_STAT(frame_in_gop);
+      .CJ2K_STAT(frame_in_gop)
+      .CJ2K_STAT(verified);
 #undef CJ2K_STAT
 }
 

@@ -129,7 +129,7 @@ def test_packet(tmp_path):
         assert math.isclose(psnr, 10 * math.log10(255**2 / mse))
     assert set(packet.stage_ms) == {"ingest", "transform", "blocks", "rate", "packets"}
     assert sum(packet.stage_ms.values()) > 0
-    for name in ("passes_resumed", "passes_left", "bytes_coded", "saved_ms", "rounds", "slope_threshold", "frame_in_gop"):
+    for name in ("passes_resumed", "passes_left", "bytes_coded", "saved_ms", "rounds", "slope_threshold", "frame_in_gop", "verified"):
         assert getattr(packet, name) >= 0
 
 

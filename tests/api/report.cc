@@ -128,7 +128,7 @@ TEST_CASE("the lines of a sequence, and JSON of its frames") {
   p.frame_rate_den = 1;
   p.threads = 1;
   std::snprintf(p.device, sizeof p.device, "cpu");
-  p.measure_mse = 1;
+  p.measure_mse = p.verify = 1;
   cj2k_encoder* e = nullptr;
   REQUIRE(cj2k_encoder_open(&p, &e) == CJ2K_OK);
   char text[CJ2K_MAX_PARAM_TEXT];
@@ -158,6 +158,7 @@ TEST_CASE("the lines of a sequence, and JSON of its frames") {
   REQUIRE(cj2k_packet_json(e, &packet, text, sizeof text) == CJ2K_OK);
   const std::string json = text;
   CHECK(json.starts_with("{\"bytes\":" + std::to_string(packet.size) + ",\"cap\":20000,"));
+  CHECK(json.find(",\"verified\":1,\"q\":") != std::string::npos);
   CHECK(json.find(",\"measured\":true,\"psnr\":") != std::string::npos);
   CHECK(json.ends_with("}}"));
   CHECK(cj2k_packet_json(e, &packet, text, 10) == CJ2K_INVALID);
@@ -169,8 +170,9 @@ TEST_CASE("the lines of a sequence, and JSON of its frames") {
   REQUIRE(cj2k_encoder_summary(e, 1, text, sizeof text) == CJ2K_OK);
   CHECK(std::string(text).starts_with("1 frame of " + std::to_string(stats.bytes) +
                                       " bytes on average ("));
-  CHECK(std::string(text).find(" dB at worst (frame 0), measured; ms per frame: ingest ") !=
-        std::string::npos);
+  CHECK(
+      std::string(text).find(" dB at worst (frame 0), measured; verified; ms per frame: ingest ") !=
+      std::string::npos);
   cj2k_encoder_close(e);
 }
 

@@ -62,6 +62,8 @@ TEST_CASE("encodes on the device: options") {
       small({{"stop", "none"}, {"target_bytes", "2500"}}),
       small({{"format", "jp2"}, {"precincts", "32x32"}, {"progression", "rpcl"}, {"plt", "1"}}),
       small({{"measure_mse", "1"}, {"target_bytes", "3000"}, {"gop", "2"}}),
+      small({{"verify", "1"}, {"target_bytes", "3000"}, {"gop", "2"}}),
+      small({{"verify", "1"}, {"lossless", "1"}, {"tile", "40x33"}}),
       small({{"roi", "30,20,25,20"}, {"cblk", "8x8"}, {"target_bytes", "4000"}}),
       small({{"roi", "30,20,25,20/0,0,5,5"}, {"lossless", "1"}, {"layers", "3"}}),
       small({{"roi", "30,20,25,20"}, {"stop", "psb"}, {"cblk", "8x8"}, {"target_bytes", "2500"}}),

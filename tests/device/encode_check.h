@@ -72,6 +72,7 @@ inline int64_t check_equal(const cj2k_params& params, const std::vector<Picture>
     CHECK(a.bytes_coded == e.bytes_coded);
     CHECK(a.passes_left == e.passes_left);
     CHECK(a.slope_threshold == e.slope_threshold);
+    CHECK(a.verified == e.verified);
     for (int c = 0; c < params.num_components; ++c) CHECK(a.mse[c] == e.mse[c]);
     resumed += a.rounds;
   }

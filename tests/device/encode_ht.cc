@@ -102,6 +102,8 @@ TEST_CASE("HT on the device: options") {
       small({{"format", "jp2"}, {"precincts", "32x32"}, {"progression", "rpcl"}, {"plt", "1"}}),
       small({{"measure_mse", "1"}, {"target_bytes", "3000"}, {"gop", "2"}}),
       small({{"measure_mse", "1"}, {"tile", "40x33"}, {"wavelet", "5/3"}, {"quality", "9"}}),
+      small({{"verify", "1"}, {"target_bytes", "3000"}, {"gop", "2"}}),
+      small({{"verify", "1"}, {"lossless", "1"}, {"layers", "2"}}),
       small({{"source_depth", "10"}, {"xyz", "rec709"}, {"depth", "12"}, {"target_bytes", "5000"}}),
   };
   for (const cj2k_params& p : table) {

@@ -18,7 +18,7 @@ from tools import bytes_per_frame, raw_input, run
 
 W, H = 320, 240
 SIZE = {"width": W, "height": H}
-KEYS = """frame pts bytes cap header_bytes slope_threshold q measured psnr component_psnr mse component_bytes passes_coded
+KEYS = """frame pts bytes cap header_bytes slope_threshold verified q measured psnr component_psnr mse component_bytes passes_coded
     passes_included passes_left passes_resumed bytes_coded frame_in_gop ms""".split()
 
 

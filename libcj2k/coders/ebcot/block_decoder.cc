@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstring>
 
-#include "cj2k.h"
 #include "core/ebcot/coding_passes.h"
 #include "core/ebcot/mq.h"
 
