@@ -119,7 +119,7 @@ class RateSearch {
   /// all of them together gain less than the bytes of one point.
   static constexpr int kSingleTrials = 32;
   /// Up to cap / kNegligible bytes may stay unused without a trial.
-  static constexpr uint64_t kNegligible = 4096;
+  static constexpr uint64_t kNegligible = 32768;
   /// Bytes of candidates that are collected beyond those expected to fit, in addition to a 64th of
   /// the cap: small points may follow large ones.
   static constexpr uint64_t kCandidateBytes = 4096;

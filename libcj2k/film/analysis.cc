@@ -13,8 +13,9 @@
 namespace cj2k {
 namespace {
 
-/// One block in kStride of each kind is coded, but at least kLeast.
-constexpr uint32_t kStride = 8, kLeast = 3;
+/// One block in kStride of each kind is coded, but at least kLeast. The error of a sum falls with the root
+/// of their number, so kMost are enough: those of the largest kind of 1920x1080 are 17.
+constexpr uint32_t kStride = 8, kLeast = 3, kMost = 24;
 /// Magnitudes are summed in quarters of the quantiser step, so that blocks whose samples are all in the
 /// dead zone differ too.
 constexpr float kSumScale = 4;
@@ -96,7 +97,7 @@ void FrameAnalysis::begin(const RateLimits& limits) {
     while (end < all && kind_[by_kind_[end]] == kind_[by_kind_[first]]) ++end;
     const size_t count = end - first;
     const size_t groups =
-        std::min(count, std::max<size_t>(kLeast, (count + kStride - 1) / kStride));
+        std::min(count, std::clamp<size_t>((count + kStride - 1) / kStride, kLeast, kMost));
     for (size_t g = 0; g < groups; ++g) {
       const size_t from = first + g * count / groups, to = first + (g + 1) * count / groups;
       const uint32_t middle = by_kind_[(from + to) / 2];
