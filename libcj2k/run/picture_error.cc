@@ -323,7 +323,11 @@ void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Sel
         const Subband& band = subband_of(plan_, block, selection.step_set);
         const Plane<Sample> from = coefficients.block<Sample>(block);
         const int32_t x = block.plane_x - tc.plane_x, y = block.plane_y - tc.plane_y;
-        const uint32_t* coded = selection.blocks[number].samples;
+        const uint8_t points = selection.final_points[number];
+        const CodedBlock& result = selection.blocks[number];
+        const uint32_t* coded = points > 0 && result.codes != nullptr
+                                    ? result.codes[points - 1].samples
+                                    : result.samples;
         uint32_t all = 0;
         if (coded != nullptr) {
           for (int j = 0; j < block.width * block.height; ++j) {
@@ -341,10 +345,8 @@ void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Sel
         const Plane<Sample> source = plane(c, 0).sub(x, y, block.width, block.height);
         for (int32_t row = 0; row < block.height; ++row)
           std::copy_n(from.row(row), block.width, source.row(row));
-        const uint8_t points = selection.final_points[number];
         const int planes = std::bit_width(all);
-        const int passes =
-            points > 0 ? passes_from_the_top(selection.blocks[number], points, band, planes) : 0;
+        const int passes = points > 0 ? passes_from_the_top(result, points, band, planes) : 0;
         decode_block(samples.data(), block.width, block.height, planes, passes,
                      static_cast<uint32_t>(plan_.params.cblk_style), double{band.step},
                      plane(c, 1).sub(x, y, block.width, block.height));
