@@ -411,13 +411,14 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
 }
 
 /// HT: requests all blocks anew with RDOQ, with the same steps. Blocks keep their points without RDOQ,
-/// so no frame loses.
+/// so no frame is worse by the estimate of the error.
 bool EarlyStop::wants_ht_rdoq(const RateControl& rate) {
   rdoq_left_ = 0;
   SlopeThresholds slopes{}, thresholds{};
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
-    const int end = rate.exhausted_above(c);
-    if (end == 0) return false;
+    const uint16_t end = rate.exhausted_above(c);
+    // Where decoders round most of the error away, it could lose.
+    if (end == 0 || slope_value(end) < kRoundedSlope) return false;
     slopes[c] = static_cast<uint16_t>(std::max(end - kHtRdoqShift, 1));
     // Frames that were coded in full without RDOQ are again.
     if (request_.thresholds[c] > 0)
