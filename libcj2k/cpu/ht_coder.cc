@@ -11,9 +11,11 @@
 #include "base/buffer.h"
 #include "base/parallel.h"
 #include "coders/coded_before.h"
+#include "coders/ebcot/rdoq.h"
 #include "coders/ebcot/tier1.h"
 #include "coders/ht/ht_block.h"
 #include "coders/ht/ht_points.h"
+#include "coders/ht/ht_rdoq.h"
 #include "core/stop.h"
 #include "cpu/block_coder.h"
 #include "cpu/block_samples.h"
@@ -22,20 +24,31 @@ namespace cj2k {
 namespace {
 
 constexpr int kColumns = 16;  ///< rows of samples are a multiple of this long
+constexpr int kMostPoints = kMaxHtPoints + 3 * kMostHtRdoqPlanes;
+
+constexpr size_t kSampleBytes =
+    static_cast<size_t>(kColumns * kMaxBlockSide + kMaxBlockSamples) * sizeof(uint32_t);
+
+/// What RDOQ needs of a thread's memory.
+struct RdoqWorker {
+  HostBuffer samples{kSampleBytes};
+  HtRdoqScratch scratch;
+};
 
 /// The working memory of one thread.
 struct HtWorker {
-  HtWorker()
-      : samples(static_cast<size_t>(kColumns * kMaxBlockSide + kMaxBlockSamples) *
-                sizeof(uint32_t)) {}
+  explicit HtWorker(bool has_rdoq) : samples(kSampleBytes) {
+    if (has_rdoq) rdoq = std::make_unique<RdoqWorker>();
+  }
   HostBuffer samples;
+  std::unique_ptr<RdoqWorker> rdoq;
   uint8_t cleanup[kMaxHtCleanupBytes];
   uint8_t sig_prop[kMaxHtRefinementBytes];
   uint8_t both[kMaxHtRefinementBytes];
-  HtPoint points[kMaxHtPoints];
-  HullPoint hull[kMaxHtPoints];
-  PointCode codes[kMaxHtPoints];
-  LayerCuts cuts[kMaxHtPoints];
+  HtPoint points[kMostPoints];
+  HullPoint hull[kMostPoints];
+  PointCode codes[kMostPoints];
+  LayerCuts cuts[kMostPoints];
 };
 
 /// Codes blocks on one thread.
@@ -65,6 +78,9 @@ class HtRun {
   }
   void code_plane(const CodeBlock& block, int plane, int passes, double total, double left,
                   CodedBlock& coded);
+  void code_samples(const HtSamples& samples, HtPlane code, const CodeBlock& block, double total,
+                    CodedBlock& coded);
+  const uint32_t* keep_samples(const HtSamples& samples);
   void build_hull(CodedBlock& coded);
   const uint8_t* keep(const uint8_t* bytes, uint32_t count);
 
@@ -146,6 +162,14 @@ const uint8_t* HtRun::keep(const uint8_t* bytes, uint32_t count) {
   return kept;
 }
 
+const uint32_t* HtRun::keep_samples(const HtSamples& samples) {
+  const auto width = static_cast<size_t>(samples.width);
+  auto* kept = out_.take<uint32_t>(worker_index_, width * static_cast<size_t>(samples.height));
+  for (int y = 0; y < samples.height; ++y)
+    std::copy_n(samples.data + y * samples.stride, width, kept + static_cast<size_t>(y) * width);
+  return kept;
+}
+
 /// Makes the points of HtPoints::kEstimate. @param counts  of the highest planes
 void HtRun::estimate_planes(const CodeBlock& block, const HtPlanes& planes, int bit_planes,
                             HtCounts counts, double total, CodedBlock& coded) {
@@ -183,16 +207,41 @@ void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double tot
   HtPlane code{};
   code.plane = plane;
   code.passes = passes;
-  code.cleanup_bytes = simd::ht_cleanup(samples_, plane, worker_.cleanup);
-  code.cleanup = keep(worker_.cleanup, code.cleanup_bytes);
   code.left = left;
-  if (passes > 1) {
+  code_samples(samples_, code, block, total, coded);
+  const uint16_t slope = order_.rdoq[block.component];
+  if (slope == 0) return;
+  const double lambda = rdoq_lambda(slope, weight_);
+  if (!is_ht_rdoq_plane(lambda, plane)) return;
+  HtRdoqBlock b{samples_, plane, nullptr, 0, 1, lambda};
+  if (!plan_.reversible) {
+    const auto coefficients = planes_.block<float>(block);
+    b.coefficients = coefficients.data;
+    b.coefficient_stride = coefficients.stride_samples;
+    b.inverse_step = subband_of(plan_, block, order_.step_set).inverse_step;
+  }
+  uint32_t* out = worker_.rdoq->samples.as<uint32_t>();
+  const HtRdoqResult result = ht_rdoq(b, worker_.rdoq->scratch, out);
+  if (result.changes == 0 || result.is_empty) return;
+  const HtSamples changed{out, samples_.stride, samples_.width, samples_.height};
+  code.left += weight_ * result.added;
+  if (keeps_coefficients(plan_)) code.samples = keep_samples(changed);
+  code_samples(changed, code, block, total, coded);
+}
+
+/// Makes the points of `code` with its passes. @param code  plane, passes, left and samples are set
+void HtRun::code_samples(const HtSamples& samples, HtPlane code, const CodeBlock& block,
+                         double total, CodedBlock& coded) {
+  code.cleanup_bytes = simd::ht_cleanup(samples, code.plane, worker_.cleanup);
+  code.cleanup = keep(worker_.cleanup, code.cleanup_bytes);
+  if (code.passes > 1) {
     const bool causal = (plan_.params.cblk_style & CJ2K_STYLE_VSC) != 0;
-    code.refinement = simd::ht_refinement(samples_, plane, causal, plan_.reversible,
-                                          worker_.sig_prop, passes > 2 ? worker_.both : nullptr);
+    uint8_t* both = code.passes > 2 ? worker_.both : nullptr;
+    code.refinement =
+        simd::ht_refinement(samples, code.plane, causal, plan_.reversible, worker_.sig_prop, both);
     code.sig_prop = keep(worker_.sig_prop, code.refinement.sig_prop_bytes);
-    if (passes > 2) code.both = keep(worker_.both, code.refinement.both_bytes);
-    if (passes > 2 && code.refinement.sig_prop_bytes > 0)
+    if (code.passes > 2) code.both = keep(worker_.both, code.refinement.both_bytes);
+    if (code.passes > 2 && code.refinement.sig_prop_bytes > 0)
       code.sig_prop_last = worker_.both[code.refinement.sig_prop_bytes - 1];
   }
   count_ht_passes(code, coded);
@@ -223,7 +272,8 @@ void HtRun::build_hull(CodedBlock& coded) {
 class CpuHt final : public CpuBlockCoder {
  public:
   CpuHt(const Plan& plan, size_t workers) : plan_(plan) {
-    for (size_t i = 0; i < workers; ++i) workers_.push_back(std::make_unique<HtWorker>());
+    for (size_t i = 0; i < workers; ++i)
+      workers_.push_back(std::make_unique<HtWorker>(plan.has_rdoq));
   }
   void code(const CoefficientPlanes& planes, const BlockOrder& order, CpuBlocks& out) override {
     const std::span<const uint32_t> blocks = order.blocks;

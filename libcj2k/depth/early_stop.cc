@@ -30,6 +30,9 @@ constexpr uint32_t kMinLarger = 12;
 constexpr int kLargerMargin = 128;
 /// With RDOQ more goes in, so rate control ends 20/256 octave lower.
 constexpr int kRdoqShift = 20;
+/// HT: the slope for RDOQ is so far below the one where rate control ended without, and rate control
+/// ends about kHtRdoqEnd below that.
+constexpr int kHtRdoqShift = 30, kHtRdoqEnd = 120;
 /// RDOQ is repeated if rate control ends further than this from its slope, below or above. It often
 /// overshoots harmlessly: RDOQ leaves few points just below its slope. So the slope moves by a
 /// part.
@@ -125,13 +128,20 @@ BlockShare share_of(const Plan& plan, const std::vector<uint32_t>& all, uint32_t
   return share;
 }
 
+bool has_ebcot_rdoq(const Plan& plan) {
+  return plan.has_rdoq && plan.params.coder == CJ2K_CODER_EBCOT;
+}
+
 }  // namespace
 
 BlockSample::BlockSample(const Plan& plan) : all(plan.blocks.size()) {
   std::iota(all.begin(), all.end(), 0u);
   static_cast<BlockShare&>(*this) = share_of(plan, all, kSampleStride, kMinSample);
-  if (plan.params.coder == CJ2K_CODER_HT) larger = share_of(plan, all, kLargerStride, kMinLarger);
-  if (plan.has_rdoq) larger = share_of(plan, all, kRdoqStride, kMinLarger);
+  if (plan.params.coder == CJ2K_CODER_HT) {
+    larger = share_of(plan, all, kLargerStride, kMinLarger);
+  } else if (plan.has_rdoq) {
+    larger = share_of(plan, all, kRdoqStride, kMinLarger);
+  }
 }
 
 uint32_t step_set_at(const Plan& plan, const SlopeThresholds& thresholds) {
@@ -153,7 +163,8 @@ bool may_use_rdoq(const Plan& plan, const ByteTargets& targets) {
 }
 
 bool codes_plain_first(const Plan& plan) {
-  return plan.has_rdoq && (plan.blocks.size() < kMinRdoqBlocks || plan.stop == CJ2K_STOP_NONE);
+  return has_ebcot_rdoq(plan) &&
+         (plan.blocks.size() < kMinRdoqBlocks || plan.stop == CJ2K_STOP_NONE);
 }
 
 SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds, uint16_t floor) {
@@ -209,7 +220,7 @@ void EarlyStop::begin(uint32_t frame, const RateControl& rate, const SlopeThresh
   resumed_.clear();
   rdoq_left_ = rate.has_limit() && may_use_rdoq(plan_, rate.prediction_targets()) ? kRdoqTries : 0;
   // Without RDOQ the steps are those of effort 1.
-  request_.steps_known |= plan_.has_rdoq && rdoq_left_ == 0;
+  request_.steps_known |= has_ebcot_rdoq(plan_) && rdoq_left_ == 0;
   rdoq_steps_known_ = request_.steps_known;
   if (rdoq_left_ > 0 && codes_plain_first(plan_)) {
     request_.votes = chooses_steps(plan_, request_);
@@ -278,6 +289,11 @@ std::optional<EarlyStop::Round> EarlyStop::next_round(const CodedBlock* blocks,
     if (wants_first_steps(blocks, rate)) return Round::kFirstSteps;
     if (wants_other_steps(blocks, rate)) return Round::kOtherSteps;
     if (plan_.params.coder == CJ2K_CODER_EBCOT && resumes(blocks, rate)) return Round::kResume;
+  }
+  if (plan_.params.coder == CJ2K_CODER_HT) {
+    if (is_plain && rdoq_left_ > 0 && wants_ht_rdoq(rate)) return Round::kRdoq;
+    if (!is_plain && may_go_on_ && wants_ht_points(blocks, rate)) return Round::kHtPoints;
+    return {};
   }
   if (rdoq_left_ > 0) {
     if (is_plain) note_plain(blocks, rate);
@@ -391,6 +407,26 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
     // The first coding had the step set 0.
     request_.step_set = ebcot_step_set(plan_.subbands[0].distortion_weight, thresholds_at);
   }
+  return true;
+}
+
+/// HT: requests all blocks anew with RDOQ, with the same steps. Blocks keep their points without RDOQ,
+/// so no frame is worse by the estimate of the error.
+bool EarlyStop::wants_ht_rdoq(const RateControl& rate) {
+  rdoq_left_ = 0;
+  SlopeThresholds slopes{}, thresholds{};
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
+    const uint16_t end = rate.exhausted_above(c);
+    // Where decoders round most of the error away, it could lose.
+    if (end == 0 || slope_value(end) < kRoundedSlope) return false;
+    slopes[c] = static_cast<uint16_t>(std::max(end - kHtRdoqShift, 1));
+    // Frames that were coded in full without RDOQ are again.
+    if (request_.thresholds[c] > 0)
+      thresholds[c] = static_cast<uint16_t>(std::max(end - kHtRdoqEnd - kHtExpected, 0));
+  }
+  request_all(thresholds, request_.step_set);
+  request_.steps_known = true;
+  request_.rdoq = slopes;
   return true;
 }
 
@@ -554,7 +590,10 @@ bool EarlyStop::wants_ht_points(const CodedBlock* blocks, const RateControl& rat
     highest[c] = static_cast<uint16_t>(std::max(end, int{highest[c]}));
   }
   const bool is_done = std::none_of(lacks.begin(), lacks.end(), [](bool lack) { return lack; });
-  if (is_done && (lowest == SlopeThresholds{} || are_regular(blocks, rate))) return false;
+  // With RDOQ finer planes pay more often. Irregular frames were found before.
+  const bool has_rdoq = request_.rdoq[0] != 0;
+  if (is_done && (lowest == SlopeThresholds{} || has_rdoq || are_regular(blocks, rate)))
+    return false;
   if (++rounds_ >= kMostRounds || is_done) {
     lacks.fill(true);
     lowest = {};

@@ -140,6 +140,7 @@ class EarlyStop {
   bool wants_ht_points(const CodedBlock* blocks, const RateControl& rate);
   bool resumes(const CodedBlock* blocks, const RateControl& rate);
   bool wants_rdoq(const CodedBlock* blocks, const RateControl& rate);
+  bool wants_ht_rdoq(const RateControl& rate);
   void note_plain(const CodedBlock* blocks, const RateControl& rate);
   double cost_of(const CodedBlock* blocks, const RateControl& rate) const;
   bool wants_rdoq_first_steps(const CodedBlock* blocks, const RateControl& rate);

@@ -397,11 +397,6 @@ Status check_coder(const cj2k_params& p, const Log& log) {
 // What effort 2 and 3 exclude. Without loss they change nothing.
 Status check_effort(const cj2k_params& p, const Log& log) {
   if (p.effort < 2 || p.lossless) return Status::kOk;
-  if (p.coder == CJ2K_CODER_HT) {
-    return log.about("effort", p.effort)
-        .fail(Status::kNotSupported,
-              "effort %d needs coder ebcot: for coder ht it has 0 and 1 so far", p.effort);
-  }
   if (p.stop != CJ2K_STOP_NONE && p.stop != CJ2K_STOP_EXACT) {
     return log.about("effort", p.effort)
         .fail(Status::kNotSupported,

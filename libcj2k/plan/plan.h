@@ -155,7 +155,7 @@ struct Plan {
   /// The strategy by which the frames are coded: params.stop, or the one that replaces it. With
   /// exact there may still be no cap to predict for (RateControl::has_cap).
   cj2k_stop stop;
-  bool has_rdoq;  ///< effort 2 and 3: RDOQ (coders/ebcot/rdoq.h)
+  bool has_rdoq;  ///< effort 2 and 3: RDOQ (rdoq.h, ht_rdoq.h in coders/)
   Rect image;     ///< on the reference grid
   int32_t tiles_wide, tiles_high;
   std::vector<Component> components;

@@ -32,7 +32,7 @@ void add_facts(Plan* plan) {
   plan->magnitude_bound = magnitude_bound_of(p);
   plan->most_ht_passes = p.ht_passes == CJ2K_HT_PASSES_CLEANUP ? 1 : kAllHtPasses;
   plan->stop = stop_in_force(*plan);
-  plan->has_rdoq = p.effort >= 2 && p.coder == CJ2K_CODER_EBCOT && !p.lossless;
+  plan->has_rdoq = p.effort >= 2 && !p.lossless;
 }
 
 }  // namespace cj2k

@@ -55,10 +55,13 @@ ChosenBlock::ChosenBlock(const Plan& plan, const CoefficientPlanes& coefficients
   width = block.width;
   height = block.height;
   is_causal = (plan.params.cblk_style & CJ2K_STYLE_VSC) != 0;
+  const uint8_t points = selection.final_points[number];
+  const uint32_t* changed =
+      points > 0 && coded.codes != nullptr ? coded.codes[points - 1].samples : coded.samples;
   uint32_t all = 0;
-  if (coded.samples != nullptr) {
+  if (changed != nullptr) {
     for (int i = 0; i < width * height; ++i) {
-      samples[i] = coded.samples[i];
+      samples[i] = changed[i];
       all |= samples[i] & ~kSignBit;
     }
   } else if (plan.reversible) {
@@ -70,7 +73,6 @@ ChosenBlock::ChosenBlock(const Plan& plan, const CoefficientPlanes& coefficients
                             (uint32_t{1} << band.max_bit_planes) - 1, samples, width);
   }
   planes = std::bit_width(all);
-  const uint8_t points = selection.final_points[number];
   passes = points > 0 ? passes_from_the_top(coded, points, band, planes) : 0;
 }
 

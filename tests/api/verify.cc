@@ -27,6 +27,7 @@ TEST_CASE("verify changes no byte, and says how much was proved") {
       {1, {{"target_bytes", "20000"}}},
       {1, {{"target_bytes", "20000"}, {"effort", "3"}, {"gop", "2"}}},
       {1, {{"target_bytes", "20000"}, {"coder", "ht"}, {"ht_passes", "cleanup"}}},
+      {1, {{"target_bytes", "20000"}, {"coder", "ht"}, {"effort", "2"}}},
       {1, {{"target_bytes", "20000"}, {"stop", "psb"}, {"measure_mse", "1"}}},
       {1, {{"quality", "2"}, {"roi", "20,30,100,80"}}},
   };

@@ -247,8 +247,14 @@ def test_other_bytes_within_the_same_cap(ff, options):
     assert other != plain and 0.9 * cap < len(other) <= cap, (len(plain), len(other), cap)
 
 
+def test_effort_with_ht(ff):
+    kw = {"fmt": "rgb24", "width": 320, "height": 240, "frames": smooth("rgb24", 320, 240, 1)}
+    plain, better = (ff.packets("-b:v", "2M", "-coder", "ht", "-effort", effort, **kw)[0] for effort in (1, 2))
+    cap = bytes_per_frame(2000000, 25)
+    assert better != plain and 0.9 * cap < len(better) <= cap, (len(plain), len(better), cap)
+
+
 def test_effort_is_refused_by_name(ff):
-    ff.check_refused("-effort", 2, "-coder", "ht", says=["effort 2 needs coder ebcot"])
     ff.check_refused("-effort", 2, "-b:v", "2M", "-stop", "bpi", says=["effort 2 needs stop exact or none"])
 
 

@@ -74,7 +74,6 @@ void choose_effort(cj2k_params& p, Input& in) {
   if (kind & 0x80) return;
   p.stop = kind & 8 ? CJ2K_STOP_NONE : CJ2K_STOP_EXACT;
   p.lossless = 0;
-  p.coder = CJ2K_CODER_EBCOT;
 }
 
 /// The HT block coder, mostly without what it excludes.

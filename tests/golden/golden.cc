@@ -125,6 +125,10 @@ const std::vector<std::string> kConfigurations = {
     "width=416 height=272 wavelet=5/3 effort=3 quality=4 cblk=32x32",
     "width=500 height=300 tile=256x128 layers=4 progression=rpcl effort=3 target_bytes=60000 "
     "max_component_bytes=30000",
+    "width=1024 height=576 depth=12 cblk=32x32 target_bytes=100000 coder=ht effort=2 frames=2",
+    "width=416 height=272 wavelet=5/3 coder=ht effort=3 quality=4 cblk=1024x4",
+    "width=500 height=300 tile=256x128 layers=4 progression=rpcl coder=ht effort=2 "
+    "ht_passes=cleanup target_bytes=60000 max_component_bytes=30000",
 };
 
 TEST_CASE("codestreams are those of the table") { check_table("golden.tsv", kConfigurations); }

@@ -21,6 +21,16 @@ cj2k_params params_with(int effort, int width, int height, int components = 3, i
   return p;
 }
 
+/// @param text  "name=value name=value"
+void set_all(cj2k_params& p, std::string text) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    const size_t equals = text.find('=');
+    set(p, text.substr(0, equals).c_str(), text.substr(equals + 1, end - equals - 1));
+    text.erase(0, end + 1);
+  }
+}
+
 /// PSNR under a cap, as OpenJPEG shows it.
 double psnr_at(cj2k_params p, const Picture& picture, int64_t bytes) {
   p.target_bytes = bytes;
@@ -117,13 +127,7 @@ TEST_CASE(
   for (const char* settings : kSets) {
     CAPTURE(settings);
     cj2k_params p = params_with(2 + i % 2, 203, 147, 3, i % 3 == 0 ? 12 : 8);
-    std::string text = settings;
-    while (!text.empty()) {
-      const size_t end = std::min(text.find(' '), text.size());
-      const size_t equals = text.find('=');
-      set(p, text.substr(0, equals).c_str(), text.substr(equals + 1, end - equals - 1));
-      text.erase(0, end + 1);
-    }
+    set_all(p, settings);
     const bool has_cap = p.max_frame_bytes != 0;
     p.quality = 3;
     check_roundtrip(p, make_picture(p, Content::kTexture, 6), kTwoDecoders,
@@ -141,8 +145,10 @@ TEST_CASE(
 }
 
 TEST_CASE("effort 2 and 3: the bytes do not depend on threads; without loss nothing changes") {
-  for (const int effort : {2, 3}) {
+  for (const auto& [effort, coder] :
+       {std::pair{2, CJ2K_CODER_EBCOT}, {3, CJ2K_CODER_EBCOT}, {2, CJ2K_CODER_HT}}) {
     cj2k_params p = params_with(effort, 800, 600);
+    p.coder = coder;
     set(p, "cblk", "16x16");
     p.target_bytes = 50000;
     const Picture picture = make_picture(p, Content::kTexture, 9);
@@ -159,6 +165,88 @@ TEST_CASE("effort 2 and 3: the bytes do not depend on threads; without loss noth
     p.effort = 1;
     CHECK(encode(p, picture).bytes == lossless.bytes);
   }
+}
+
+TEST_CASE("effort 2 and 3 with HT: more PSNR at equal bytes, as decoders show it") {
+  if (!use_decoder(Decoder::kOpenJpeg)) return;
+  // Frames of less than 512 blocks, and of more; with refinement passes, and without.
+  for (const char* cblk : {"64x64", "16x16"}) {
+    for (const char* passes : {"all", "cleanup"}) {
+      for (const cj2k_wavelet wavelet : {CJ2K_WAVELET_97, CJ2K_WAVELET_53}) {
+        cj2k_params p = params_with(1, 640, 480);
+        p.coder = CJ2K_CODER_HT;
+        p.wavelet = wavelet;
+        set(p, "cblk", cblk);
+        set(p, "ht_passes", passes);
+        const Picture picture = make_picture(p, Content::kTexture, 3);
+        const double plain = psnr_at(p, picture, 60000);
+        p.effort = 2;
+        CAPTURE(cblk);
+        CAPTURE(passes);
+        CAPTURE(static_cast<int>(wavelet));
+        const double exact = psnr_at(p, picture, 60000);
+        CHECK(exact > plain + 0.05);
+        p.stop = CJ2K_STOP_NONE;
+        CHECK(exact == doctest::Approx(psnr_at(p, picture, 60000)).epsilon(0.002));
+      }
+    }
+  }
+}
+
+TEST_CASE("effort 2 and 3 with HT: the mean squared error that is measured is that of a decoder") {
+  if (!use_decoder(Decoder::kOpenJpeg)) return;
+  for (const char* wavelet : {"9/7", "5/3"}) {
+    cj2k_params p = params_with(2, 320, 240);
+    p.coder = CJ2K_CODER_HT;
+    set(p, "wavelet", wavelet);
+    p.target_bytes = 20000;
+    p.measure_mse = 1;
+    const Picture picture = make_picture(p, Content::kTexture, 5);
+    const Encoded ours = encode(p, picture);
+    REQUIRE(ours.status == CJ2K_OK);
+    const Decoded shown = decode(Decoder::kOpenJpeg, ours.bytes, p);
+    REQUIRE(shown.picture);
+    double mean = 0;
+    for (int c = 0; c < 3; ++c) mean += ours.stats.mse[c] / 3;
+    CAPTURE(wavelet);
+    CHECK(10 * std::log10(255 * 255 / mean) ==
+          doctest::Approx(psnr(picture, *shown.picture)).epsilon(0.0002));
+  }
+}
+
+TEST_CASE("effort 2 and 3 with HT: shapes, layers, tiles and caps: decoders agree") {
+  const char* const kSets[] = {
+      "cblk_style=vsc cblk=16x64",
+      "cblk=1024x4",
+      "cblk=4x1024 levels=2",
+      "cblk=4x4 wavelet=5/3",
+      "tile=100x90 progression=rpcl precincts=64x64,32x32",
+      "wavelet=5/3 mct=off ht_passes=cleanup",
+      "stop=none frame_steps=0",
+      "max_component_bytes=4000 max_frame_bytes=9000",
+      "tune=visual frame_steps=2",
+  };
+  int i = 0;
+  for (const char* settings : kSets) {
+    CAPTURE(settings);
+    cj2k_params p = params_with(2 + i % 2, 203, 147, 3, i % 3 == 0 ? 12 : 8);
+    p.coder = CJ2K_CODER_HT;
+    set_all(p, settings);
+    const bool has_cap = p.max_frame_bytes != 0;
+    p.quality = 3;
+    check_roundtrip(p, make_picture(p, Content::kTexture, 6), kHtDecoders,
+                    has_cap ? 20 : quality_floor(p, 3) - 3);
+    p.target_bytes = 12000;
+    p.quality = 0;
+    check_roundtrip(p, make_picture(p, Content::kNoise, 7), kHtDecoders, 5);
+    ++i;
+  }
+  // OpenJPH shows the first of several layers.
+  cj2k_params p = params_with(2, 203, 147);
+  p.coder = CJ2K_CODER_HT;
+  set(p, "layers", "4");
+  p.target_bytes = 12000;
+  check_roundtrip(p, make_picture(p, Content::kTexture, 8), {Decoder::kOpenJpeg}, 15);
 }
 
 TEST_CASE("effort 2 and 3: empty, tiny and flat pictures, and caps that everything fits") {

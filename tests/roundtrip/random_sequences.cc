@@ -77,7 +77,6 @@ void choose_coder(cj2k_params& p, Random& random) {
   if (!random.chance(25)) return;
   choose_ht(p);
   if (random.chance(25)) p.ht_passes = CJ2K_HT_PASSES_CLEANUP;
-  p.effort = std::min(p.effort, 1);
   if (p.stop > CJ2K_STOP_EXACT) p.stop = CJ2K_STOP_EXACT;
 }
 

@@ -162,6 +162,10 @@ const std::vector<Coding>& scan_codings() {
     add("ht", {{"coder", "ht"}});
     add("ht_steps0", {{"coder", "ht"}, {"frame_steps", "0"}});
     add("ht_none", {{"coder", "ht"}, {"frame_steps", "0"}, {"stop", "none"}});
+    add("ht_effort2", {{"coder", "ht"}, {"effort", "2"}});
+    add("ht_effort2_steps0", {{"coder", "ht"}, {"effort", "2"}, {"frame_steps", "0"}});
+    add("ht_effort2_none",
+        {{"coder", "ht"}, {"effort", "2"}, {"frame_steps", "0"}, {"stop", "none"}});
     add("visual", {{"tune", "visual"}});
     add("visual_none", {{"tune", "visual"}, {"stop", "none"}});
     const Settings visual_ht = {{"tune", "visual"}, {"coder", "ht"}};

@@ -26,12 +26,16 @@ constexpr Comparison kComparisons[] = {{1, "effort0", "effort1_none", 0.01, true
                                        {2, "visual_ht_steps0", "visual_ht_none", 0.02, true},
                                        {2, "ht", "ht_none", 0.1, false},
                                        {2, "visual_ht", "visual_ht_none", 0.1, false},
+                                       {2, "ht_effort2", "ht_effort2_none", 0.1, false},
+                                       {2, "ht_effort2_steps0", "ht_effort2_none", 0.02, true},
                                        {2, "effort2", "effort2_none", 0.1, false},
                                        {2, "effort3", "effort3_none", 0.1, false},
                                        {2, "effort2_steps0", "effort2_none", 0.1, false},
                                        {2, "effort3_steps0", "effort3_none", 0.1, false},
                                        {3, "effort2", "effort1", 0.02, false},
                                        {3, "effort3", "effort1", 0.02, false},
+                                       {3, "ht_effort2", "ht", 0.02, false},
+                                       {3, "ht_effort2_steps0", "ht_steps0", 0.02, false},
                                        {3, "effort2_steps0", "effort1", 0.02, false},
                                        {3, "effort3_steps0", "effort1", 0.02, false}};
 constexpr double kNotJudged = 1e9;  // dB

@@ -26,6 +26,8 @@ const char* program_of(Decoder decoder) {
       return "grk_decompress";
     case Decoder::kOpenJph:
       return "ojph_expand";
+    case Decoder::kOpenHtj2k:
+      return "open_htj2k_dec";
   }
   return "";
 }
@@ -89,13 +91,15 @@ bool has_deep_region(const cj2k_params& p) {
   return !reversible || deepest > 8 || p.guard_bits > 3 || p.roi[0].shift != 0;
 }
 
-/// @param layers  that are decoded; 0: all
-Decoded decode_pgx(const char* program, const TempDir& dir, const std::string& input,
-                   const cj2k_params& params, int layers) {
+/// @param layers      that are decoded; 0: all
+/// @param one_by_one  a component in each run
+/// @param digits      of a component's number in a file name
+Decoded decode_pgx(const std::string& program, const TempDir& dir, const std::string& input,
+                   const cj2k_params& params, int layers, bool one_by_one, size_t digits) {
   const Picture shape = picture_shape(params);
-  const bool one_by_one = looks_like_ycbcr(params);
   Decoded result;
   Picture picture = shape;
+  std::string printed;
   for (size_t c = 0; c < shape.components.size(); ++c) {
     if (one_by_one || c == 0) {
       std::vector<std::string> command = {program, "-i", input, "-o", (dir / "out.pgx").string()};
@@ -103,17 +107,20 @@ Decoded decode_pgx(const char* program, const TempDir& dir, const std::string& i
       if (one_by_one) command.insert(command.end(), {"-c", std::to_string(c)});
       const ProcessResult run = run_process(command);
       if (run.exit_code != 0) {
-        result.error = std::string(program) + " ended with " + std::to_string(run.exit_code) +
-                       ":\n" + run.output;
+        result.error =
+            program + " ended with " + std::to_string(run.exit_code) + ":\n" + run.output;
         return result;
       }
+      printed = run.output;
     }
-    const auto plane = read_pgx(dir / ("out_" + std::to_string(one_by_one ? 0 : c) + ".pgx"));
+    const std::string number = std::to_string(one_by_one ? 0 : c);
+    const auto plane =
+        read_pgx(dir / ("out_" + std::string(digits - number.size(), '0') + number + ".pgx"));
     const ComponentPlane& expected = shape.components[c];
     if (!plane || plane->width != expected.width || plane->height != expected.height ||
         plane->depth != expected.depth || plane->is_signed != expected.is_signed) {
-      result.error = std::string(program) + " wrote no component " + std::to_string(c) +
-                     " of the shape expected";
+      result.error = program + " wrote no component " + std::to_string(c) +
+                     " of the shape expected:\n" + printed;
       return result;
     }
     picture.components[c] = *plane;
@@ -206,11 +213,16 @@ bool differ_in_depth(const cj2k_params& p) {
   return false;
 }
 
-Decoded decode_ffmpeg(const TempDir& dir, const std::string& input, const cj2k_params& params) {
+Decoded decode_ffmpeg(const std::string& program, const TempDir& dir, const std::string& input,
+                      const cj2k_params& params) {
   const std::string output = (dir / "out.raw").string();
-  const ProcessResult run =
-      run_process({"ffmpeg", "-hide_banner", "-nostdin", "-threads", "1", "-c:v", "jpeg2000", "-i",
-                   input, "-frames:v", "1", "-f", "rawvideo", output});
+  std::vector<std::string> command = {program, "-hide_banner", "-nostdin", "-threads",
+                                      "1",     "-c:v",         "jpeg2000"};
+  // Its probe takes a JPH file for a film.
+  if (params.coder == CJ2K_CODER_HT && params.format == CJ2K_FORMAT_JP2)
+    command.insert(command.end(), {"-f", "image2"});
+  command.insert(command.end(), {"-i", input, "-frames:v", "1", "-f", "rawvideo", output});
+  const ProcessResult run = run_process(command);
   Decoded result;
   const auto format = parse_format(run.output);
   const auto bytes = read_file(output);
@@ -258,11 +270,34 @@ Decoded decode_ffmpeg(const TempDir& dir, const std::string& input, const cj2k_p
   return result;
 }
 
-Decoded decode_openjph(const TempDir& dir, const std::string& input, const cj2k_params& params) {
-  const std::string output = (dir / (params.num_components == 1 ? "out.pgm" : "out.ppm")).string();
-  const ProcessResult run = run_process({"ojph_expand", "-i", input, "-o", output});
+/// Planes one after the other: bytes, or words of 16 bits, the low byte first.
+std::optional<Picture> read_planes(const std::string& path, const cj2k_params& params) {
+  const auto bytes = read_file(path);
+  if (!bytes) return std::nullopt;
+  Picture picture = picture_shape(params);
+  size_t at = 0;
+  for (ComponentPlane& plane : picture.components) {
+    const size_t word = plane.depth > 8 ? 2 : 1;
+    if (bytes->size() < at + plane.samples.size() * word) return std::nullopt;
+    for (auto& sample : plane.samples) {
+      sample = (*bytes)[at] | (word == 2 ? (*bytes)[at + 1] << 8 : 0);
+      at += word;
+    }
+  }
+  return picture;
+}
+
+Decoded decode_openjph(const std::string& program, const TempDir& dir, const std::string& input,
+                       const cj2k_params& params) {
+  const bool in_planes = !subsampled_alike(params);
+  const std::string output = (dir / (in_planes                    ? "out.yuv"
+                                     : params.num_components == 1 ? "out.pgm"
+                                                                  : "out.ppm"))
+                                 .string();
+  const ProcessResult run = run_process({program, "-i", input, "-o", output});
   Decoded result;
-  if (run.exit_code == 0) result.picture = read_pnm(output);
+  if (run.exit_code == 0)
+    result.picture = in_planes ? read_planes(output, params) : read_pnm(output);
   if (!result.picture) {
     result.error = "ojph_expand ended with " + std::to_string(run.exit_code) + ":\n" + run.output;
   }
@@ -309,6 +344,8 @@ const char* decoder_name(Decoder decoder) {
       return "Grok";
     case Decoder::kOpenJph:
       return "OpenJPH";
+    case Decoder::kOpenHtj2k:
+      return "OpenHTJ2K";
   }
   return "";
 }
@@ -329,16 +366,20 @@ bool use_decoder(Decoder decoder) {
 }
 
 Decoded decode(Decoder decoder, const std::vector<uint8_t>& bytes, const cj2k_params& params,
-               int layers) {
+               int layers, const std::string& program) {
   const TempDir dir;
-  const std::string input = (dir / (params.format == CJ2K_FORMAT_JP2 ? "in.jp2"
-                                    : decoder == Decoder::kOpenJph   ? "in.j2c"
-                                                                     : "in.j2k"))
-                                .string();
+  // Programs go by the name.
+  const bool is_for_ht = decoder == Decoder::kOpenJph || decoder == Decoder::kOpenHtj2k;
+  const bool is_file = params.format == CJ2K_FORMAT_JP2;
+  const char* name = is_for_ht ? (is_file ? "in.jph" : "in.j2c") : is_file ? "in.jp2" : "in.j2k";
+  const std::string input = (dir / name).string();
+  const std::string run = program.empty() ? program_of(decoder) : program;
   if (!write_file(input, bytes)) return {std::nullopt, "cannot write " + input};
-  if (decoder == Decoder::kFfmpeg) return decode_ffmpeg(dir, input, params);
-  if (decoder == Decoder::kOpenJph) return decode_openjph(dir, input, params);
-  return decode_pgx(program_of(decoder), dir, input, params, layers);
+  if (decoder == Decoder::kFfmpeg) return decode_ffmpeg(run, dir, input, params);
+  if (decoder == Decoder::kOpenJph) return decode_openjph(run, dir, input, params);
+  const bool one_by_one = decoder != Decoder::kOpenHtj2k && looks_like_ycbcr(params);
+  return decode_pgx(run, dir, input, params, layers, one_by_one,
+                    decoder == Decoder::kOpenHtj2k ? 2 : 1);
 }
 
 const char* cannot_decode(Decoder decoder, const cj2k_params& p) {

@@ -15,10 +15,11 @@
 namespace cj2k::test {
 
 enum class Decoder {
-  kOpenJpeg,  ///< opj_decompress
-  kFfmpeg,    ///< FFmpeg's own decoder (not its libopenjpeg wrapper)
-  kGrok,      ///< grk_decompress, a fork of OpenJPEG
-  kOpenJph,   ///< ojph_expand: Part 15 alone
+  kOpenJpeg,   ///< opj_decompress
+  kFfmpeg,     ///< FFmpeg's own decoder (not its libopenjpeg wrapper)
+  kGrok,       ///< grk_decompress, a fork of OpenJPEG
+  kOpenJph,    ///< ojph_expand: Part 15 alone
+  kOpenHtj2k,  ///< open_htj2k_dec
 };
 const char* decoder_name(Decoder decoder);
 
@@ -33,9 +34,10 @@ struct Decoded {
 
 /// Decodes a codestream or JP2 file that was made with `params`, which give the expected shape.
 /// Warnings are not errors.
-/// @param layers  that are decoded, with OpenJPEG and Grok; 0: all
+/// @param layers   that are decoded, with OpenJPEG and Grok; 0: all
+/// @param program  to run; empty: the one in PATH
 Decoded decode(Decoder decoder, const std::vector<uint8_t>& bytes, const cj2k_params& params,
-               int layers = 0);
+               int layers = 0, const std::string& program = "");
 
 /// The reason why the decoder (FFmpeg 5.1, OpenJPEG 2.5.0, Grok 10.0) cannot return the samples of
 /// a legal picture made with `params`; null if it can. This is the only list of what comparisons

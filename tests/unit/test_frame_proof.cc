@@ -101,6 +101,7 @@ const Settings kSettings[] = {
     {{"target_bytes", "9000"}, {"cblk_style", "bypass+termall+vsc+segsym+reset"}, {"comment", ""}},
     {{"target_bytes", "9000"}, {"cblk_style", "bypass+pterm"}, {"layers", "3"}, {"comment", ""}},
     {{"lossless", "1"}, {"coder", "ht"}, {"comment", ""}},
+    {{"target_bytes", "9000"}, {"coder", "ht"}, {"effort", "2"}, {"cblk", "16x16"}},
     {{"target_bytes", "9000"}, {"coder", "ht"}, {"layers", "3"}, {"cblk", "32x32"}},
 };
 
@@ -142,7 +143,7 @@ TEST_CASE("verify: a changed bit, a missing byte and an added one are named") {
     }
   }
   MESSAGE(named << " named, " << harmless << " of bits that change no picture");
-  CHECK(named > 1100);
+  CHECK(named > 1240);
 }
 
 /// Writes the frame anew, with one block changed.

@@ -383,8 +383,7 @@ TEST_CASE("params: what effort 2 and 3 exclude is refused by name; lossless take
     struct Case {
       const char *name, *value, *needs;
     };
-    for (const Case& c : std::initializer_list<Case>{{"coder", "ht", "needs coder ebcot"},
-                                                     {"stop", "psb", "needs stop exact or none"},
+    for (const Case& c : std::initializer_list<Case>{{"stop", "psb", "needs stop exact or none"},
                                                      {"stop", "pst", "needs stop exact or none"},
                                                      {"stop", "bpi", "needs stop exact or none"},
                                                      {"device", "cuda", "needs device cpu"}}) {

@@ -24,8 +24,8 @@ uint32_t first_luma_block(const Plan& plan, const TileComponent& tc) {
 }  // namespace
 
 bool couples_colours(const Plan& plan) {
-  return plan.has_rdoq && plan.use_mct && !plan.reversible && plan.params.num_roi == 0 &&
-         plan.params.tune == CJ2K_TUNE_MSE;
+  return plan.has_rdoq && plan.params.coder == CJ2K_CODER_EBCOT && plan.use_mct &&
+         !plan.reversible && plan.params.num_roi == 0 && plan.params.tune == CJ2K_TUNE_MSE;
 }
 
 ColourOrder colour_order(const Plan& plan) {

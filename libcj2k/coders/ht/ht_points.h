@@ -16,6 +16,8 @@
 namespace cj2k {
 
 inline constexpr int kMaxHtPoints = 3 * 31;  ///< of a block: three for each plane
+/// RDOQ codes at most this many planes of a block once more.
+inline constexpr int kMostHtRdoqPlanes = 2;
 
 /// A truncation point, on the hull or not.
 struct HtPoint {
@@ -37,6 +39,7 @@ struct HtPlane {
   uint8_t sig_prop_last;
   /// The segments; null on a device.
   const uint8_t *cleanup, *sig_prop, *both;
+  const uint32_t* samples = nullptr;  ///< PointCode::samples
 };
 
 /// The cleanup planes of a block; possibly none.

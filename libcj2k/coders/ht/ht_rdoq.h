@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Rate-distortion optimised quantisation (RDOQ) of an HT block: magnitudes of a cleanup pass move to
+// a neighbouring value where the bits saved are worth more than the error added. Any decoder of HT
+// reads the result. docs/effort.md explains it.
+//
+// The model. The block is cut after the cleanup pass of plane p, so a sample has the magnitude
+// mu = m >> p.
+//   R  bits of the cleanup pass. Those of a quad are its CxtVLC and U-VLC codewords, its bits of
+//      MagSgn, and if its context is 0 a MEL event, which costs log2(events / events of that
+//      kind). MEL events of the first row for pairs of U-VLC are left out.
+//   D  squared error of what a decoder reconstructs at mid-point, against the coefficient before
+//      quantisation.
+// A change is accepted if it lowers D + lambda R. All of it is integer arithmetic: R in 1/256 bit,
+// D in 4^p / 2^20 squared units.
+//
+// The changes of a sample, quad by quad in the order of coding, each sample once:
+//   down by one, if its exponent falls: mu is 1, or 1 more than a power of two;
+//   from 0 to 1, if the coefficient is above 1/2.
+// A change alters the bits of the sample's quad, of the one at its right, and of two below. If the
+// sample's quad says that the change does not pay, the others are not asked, but for kNearSaved bits.
+// A second round gains nothing, and changes of several samples at once gain nothing either
+// (tests/bench/results/2026-11-26_ht_rdoq.md).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "coders/ht/ht_block.h"
+
+namespace cj2k {
+
+struct HtRdoqBlock {
+  HtSamples samples;
+  int plane;  ///< p; at least one magnitude is 2^p or more
+  /// 9/7: the block's coefficients and the factor to quantiser steps; null: 5/3, the magnitudes are
+  /// the coefficients.
+  const float* coefficients;
+  ptrdiff_t coefficient_stride;
+  float inverse_step;
+  double lambda;  ///< squared units of the quantised coefficient per bit
+};
+
+struct HtRdoqResult {
+  int changes = 0;        ///< samples; 0: `out` is not written
+  bool is_empty = false;  ///< no sample is significant any more
+  /// What the changes add to the squared error after the cleanup pass, in squared units of the
+  /// quantised coefficient.
+  double added = 0;
+};
+
+/// Whether RDOQ changes the samples of a cleanup pass: of the two planes beside S
+/// (core/ht/plane_choice.h), where lambda is ln 2 / 6 of S^2. Others gain nothing.
+inline bool is_ht_rdoq_plane(double lambda, int plane) {
+  constexpr double kLeast = 0.0577623, kMost = 16 * kLeast;
+  const double unit = lambda / static_cast<double>(uint64_t{1} << 2 * plane);
+  return unit >= kLeast && unit < kMost;
+}
+
+/// Working memory.
+struct HtRdoqScratch {
+  /// With borders. Blocks of 4 x 1024 need most: 2 samples at each side, 1 quad left, right and below.
+  static constexpr size_t kSamples = 1028 * 8, kQuads = 513 * 4;
+  std::array<uint8_t, kSamples> exponent;
+  std::array<int32_t, kSamples> value;       ///< |coefficient| in 2^p / 2^kFraction
+  std::array<uint32_t, kSamples> magnitude;  ///< mu
+  std::array<int32_t, kQuads> bits;          ///< of each quad
+};
+
+/// @param out  as samples.data, with the same stride. Of a changed sample, the bits below p are all 1
+///             if it went down, and 0 if it went up; so SigProp and MagRef move it back
+/// Deterministic: yes. Allocates: no. Thread-safe: yes.
+HtRdoqResult ht_rdoq(const HtRdoqBlock& block, HtRdoqScratch& scratch, uint32_t* out);
+
+}  // namespace cj2k
