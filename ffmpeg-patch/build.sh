@@ -24,7 +24,8 @@
 #     CJ2K_FFMPEG_PARTS   all (default); tests: only what tests/ffmpeg cannot do without, in less time; full: as --full
 #     CJ2K_FFMPEG_FLAGS   more flags for FFmpeg's configure, such as "--enable-gpl --enable-libx264"
 #     CJ2K_FFMPEG_PATCHES more patches for FFmpeg, separated by blanks
-#     CJ2K_MXF_PATCH      1 (default): with the patches in mxf/ (5.1 has none); 0: with FFmpeg's own MXF muxer and demuxer
+#     CJ2K_MXF_PATCH      1 (default): with the patches in mxf/ (5.1 has none); 0: with FFmpeg's own MXF muxer and demuxer. Those
+#                         in jpeg2000dec/ are always applied, but to 5.1
 #     CJ2K_STOP_PATCH     1 (default): with stop.patch: ffmpeg ends soon after a signal (5.1 has no queue that it would need it
 #                         for); 0: frames that wait are encoded first
 #     JOBS          number of parallel jobs; default the number of cores
@@ -272,13 +273,12 @@ install_library_into() {
   sed -e "s|^prefix=.*|prefix=$to|" -e "s|^libdir=.*|libdir=$to/lib|" "$pc" >"$to/lib/pkgconfig/cj2k.pc"
 }
 
-# mxf_patches_of VERSION: the paths of the patches of the MXF muxer and demuxer, in order; nothing where there are none. They are
-# made for 8.1 and fit 9.0. For 7.1, mxf-7.1.patch comes first: what 8.1 changed in the muxer.
-mxf_patches_of() {
-  case $1 in
-    7.1) printf '%s\n' "$root/ffmpeg-patch/mxf-7.1.patch" "$root"/ffmpeg-patch/mxf/*.patch ;;
-    8.1 | 9.0) printf '%s\n' "$root"/ffmpeg-patch/mxf/*.patch ;;
-  esac
+# patches_of SERIES VERSION: the paths of the patches in ffmpeg-patch/SERIES, in order. They are made for 8.1 and fit 9.0; 5.1 has
+# none. For 7.1, mxf-7.1.patch comes first: what 8.1 changed in the muxer.
+patches_of() {
+  [[ $2 != 5.1 ]] || return 0
+  if [[ $1 == mxf && $2 == 7.1 ]]; then echo "$root/ffmpeg-patch/mxf-7.1.patch"; fi
+  printf '%s\n' "$root/ffmpeg-patch/$1"/*.patch
 }
 
 # prepare_tree VERSION TREE: unpacks, patches and configures FFmpeg in TREE. Steps that are done already are left out.
@@ -364,9 +364,11 @@ prune() {
 
 build() {
   local version=$1 start=$SECONDS module tree_key bin_key tree bin to=$root/build/ffmpeg-$1 flags=()
-  local patches=("$root/ffmpeg-patch/j2k_cuda.patch") mxf
-  mapfile -t mxf < <(mxf_patches_of "$version")
-  if [[ ${CJ2K_MXF_PATCH:-1} == 1 ]]; then patches+=("${mxf[@]}"); fi
+  local patches=("$root/ffmpeg-patch/j2k_cuda.patch")
+  mapfile -t -O 1 patches < <(
+    if [[ ${CJ2K_MXF_PATCH:-1} == 1 ]]; then patches_of mxf "$version"; fi
+    patches_of jpeg2000dec "$version"
+  )
   if [[ ${CJ2K_STOP_PATCH:-1} == 1 && $version != 5.1 ]]; then patches+=("$root/ffmpeg-patch/stop.patch"); fi
   # shellcheck disable=SC2206 # paths without blanks
   patches+=(${CJ2K_FFMPEG_PATCHES:-})

@@ -5,8 +5,9 @@
 # build.sh --export DIR VERSION: the patches as FFmpeg's developers read them, for one version and without a trace of others.
 # Each folder is a series of its own, which "git am" applies to the release of that version:
 #
-#     DIR/libcj2k   the encoder, and its manual
-#     DIR/mxf       the MXF muxer and demuxer (not for 5.1), from ffmpeg-patch/mxf
+#     DIR/libcj2k       the encoder, and its manual
+#     DIR/mxf           the MXF muxer and demuxer, from ffmpeg-patch/mxf (not for 5.1)
+#     DIR/jpeg2000dec   faults of the native decoder, from ffmpeg-patch/jpeg2000dec (not for 5.1)
 #
 # What differs between releases comes in here: entries of the Changelog and the versions of the libraries.
 
@@ -88,11 +89,12 @@ make_libcj2k() {
   tree_git "$tree" commit -q -a -m "doc/encoders: add libcj2k"
 }
 
-# make_mxf TREE: commits ffmpeg-patch/mxf, and the releases' own lines with the patches that add a muxer.
-make_mxf() {
+# make_series TREE PATCH...: commits the patches, and the release's own lines with those that add a muxer.
+make_series() {
   local tree=$1 patch name
-  for patch in "${mxf[@]}"; do
-    quietly "$tree/.git/mxf.log" tree_git "$tree" am -q "$patch"
+  shift
+  for patch in "$@"; do
+    quietly "$tree/.git/am.log" tree_git "$tree" am -q "$patch"
     name=$(tree_git "$tree" log -1 --format=%s | sed -n 's/.*: add the muxer //p')
     [[ -n $name ]] || continue
     add_changelog "$tree" end "avformat: add the muxer $name"
@@ -103,8 +105,7 @@ make_mxf() {
 
 # export_series DIR VERSION
 export_series() {
-  local to=$1 version=$2 tree tool series mxf names
-  mapfile -t mxf < <(mxf_patches_of "$version")
+  local to=$1 version=$2 tree tool series patches names
   for tool in git unifdef perl; do
     command -v "$tool" >/dev/null || die "--export needs $tool (Debian: apt-get install $tool)"
   done
@@ -116,7 +117,8 @@ export_series() {
   trap "rm -rf '$tree'" EXIT
   say "$version: unpacking"
   # What the patches change, and the headers: git takes long for all of FFmpeg.
-  mapfile -t names < <(cat "$root/ffmpeg-patch/j2k_cuda.patch" "${mxf[@]}" | sed -n 's|^--- a/|*/|p' |
+  mapfile -t patches < <(patches_of mxf "$version"; patches_of jpeg2000dec "$version")
+  mapfile -t names < <(cat "$root/ffmpeg-patch/j2k_cuda.patch" "${patches[@]}" | sed -n 's|^--- a/|*/|p' |
     grep -v -e '^\*/Changelog$' -e '^\*/libav[a-z]*/[^/]*\.h$' -e '^\*/tests/ref/' | sort -u) # tar finds a file for one pattern only
   tar -xf "$tarball" -C "$tree" --strip-components=1 --wildcards '*/Changelog' '*/MAINTAINERS' '*/libav*/*.h' "${names[@]}"
   tree_git "$tree" -c init.defaultBranch=main init -q
@@ -125,10 +127,15 @@ export_series() {
   tree_git "$tree" tag release
   mkdir -p "$to"
   to=$(cd "$to" && pwd)
-  for series in libcj2k ${mxf:+mxf}; do
-    tree_git "$tree" checkout -q --detach release
-    "make_$series" "$tree"
+  for series in libcj2k mxf jpeg2000dec; do
     rm -rf "${to:?}/$series"
+    tree_git "$tree" checkout -q --detach release
+    if [[ $series == libcj2k ]]; then
+      make_libcj2k "$tree"
+    else
+      mapfile -t patches < <(patches_of "$series" "$version")
+      make_series "$tree" "${patches[@]}"
+    fi
     tree_git "$tree" format-patch -q --zero-commit --signature=libcj2k -o "$to/$series" release
   done
   (cd "$to" && ls -1 -- */0*.patch)

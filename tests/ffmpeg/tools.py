@@ -42,10 +42,14 @@ def run(tool, *args, data=None, ok=True):
     return result
 
 
+def decoder_is_patched(ff):
+    """Whether this FFmpeg has the patches in ffmpeg-patch/jpeg2000dec."""
+    return not run(ff.program, "-version").stdout.decode().split()[2].startswith("5.1")
+
+
 def mxf_is_patched(ff):
     """Whether this FFmpeg has the patches in ffmpeg-patch/mxf."""
-    version = run(ff.program, "-version").stdout.decode().split()[2]
-    return not version.startswith("5.1") and os.environ.get("CJ2K_MXF_PATCH") != "0"
+    return decoder_is_patched(ff) and os.environ.get("CJ2K_MXF_PATCH") != "0"
 
 
 def reads_ht(ff, first=7):
