@@ -25,7 +25,7 @@
 #     CJ2K_FFMPEG_FLAGS   more flags for FFmpeg's configure, such as "--enable-gpl --enable-libx264"
 #     CJ2K_FFMPEG_PATCHES more patches for FFmpeg, separated by blanks
 #     CJ2K_MXF_PATCH      1 (default): with the patches in mxf/ (5.1 has none); 0: with FFmpeg's own MXF muxer and demuxer. Those
-#                         in jpeg2000dec/ are always applied, but to 5.1
+#                         in jpeg2000/ are always applied, but to 5.1
 #     CJ2K_STOP_PATCH     1 (default): with stop.patch: ffmpeg ends soon after a signal (5.1 has no queue that it would need it
 #                         for); 0: frames that wait are encoded first
 #     JOBS          number of parallel jobs; default the number of cores
@@ -367,7 +367,7 @@ build() {
   local patches=("$root/ffmpeg-patch/j2k_cuda.patch")
   mapfile -t -O 1 patches < <(
     if [[ ${CJ2K_MXF_PATCH:-1} == 1 ]]; then patches_of mxf "$version"; fi
-    patches_of jpeg2000dec "$version"
+    patches_of jpeg2000 "$version"
   )
   if [[ ${CJ2K_STOP_PATCH:-1} == 1 && $version != 5.1 ]]; then patches+=("$root/ffmpeg-patch/stop.patch"); fi
   # shellcheck disable=SC2206 # paths without blanks

@@ -5,9 +5,9 @@
 # build.sh --export DIR VERSION: the patches as FFmpeg's developers read them, for one version and without a trace of others.
 # Each folder is a series of its own, which "git am" applies to the release of that version:
 #
-#     DIR/libcj2k       the encoder, and its manual
-#     DIR/mxf           the MXF muxer and demuxer, from ffmpeg-patch/mxf (not for 5.1)
-#     DIR/jpeg2000dec   faults of the native decoder, from ffmpeg-patch/jpeg2000dec (not for 5.1)
+#     DIR/libcj2k    the encoder, and its manual
+#     DIR/mxf        the MXF muxer and demuxer, from ffmpeg-patch/mxf (not for 5.1)
+#     DIR/jpeg2000   faults around JPEG 2000 elsewhere, from ffmpeg-patch/jpeg2000 (not for 5.1)
 #
 # What differs between releases comes in here: entries of the Changelog and the versions of the libraries.
 
@@ -117,7 +117,7 @@ export_series() {
   trap "rm -rf '$tree'" EXIT
   say "$version: unpacking"
   # What the patches change, and the headers: git takes long for all of FFmpeg.
-  mapfile -t patches < <(patches_of mxf "$version"; patches_of jpeg2000dec "$version")
+  mapfile -t patches < <(patches_of mxf "$version"; patches_of jpeg2000 "$version")
   mapfile -t names < <(cat "$root/ffmpeg-patch/j2k_cuda.patch" "${patches[@]}" | sed -n 's|^--- a/|*/|p' |
     grep -v -e '^\*/Changelog$' -e '^\*/libav[a-z]*/[^/]*\.h$' -e '^\*/tests/ref/' | sort -u) # tar finds a file for one pattern only
   tar -xf "$tarball" -C "$tree" --strip-components=1 --wildcards '*/Changelog' '*/MAINTAINERS' '*/libav*/*.h' "${names[@]}"
@@ -127,7 +127,7 @@ export_series() {
   tree_git "$tree" tag release
   mkdir -p "$to"
   to=$(cd "$to" && pwd)
-  for series in libcj2k mxf jpeg2000dec; do
+  for series in libcj2k mxf jpeg2000; do
     rm -rf "${to:?}/$series"
     tree_git "$tree" checkout -q --detach release
     if [[ $series == libcj2k ]]; then

@@ -155,6 +155,18 @@ def test_jp2_in_avi_and_files(ff, reader, tmp_path, fmt_name):
         assert shown.name == fmt_name and samples == bars(shown), f"{name} is shown as {shown.name}"
 
 
+@pytest.mark.parametrize("fmt_name, name, warns", [("yuv444p12le", "a.mxf", 1), ("yuv444p12le", "a.mov", 0), ("gbrp", "a.mxf", 0),
+                                                   ("yuv422p", "a.mxf", 0)])
+def test_copies_that_lose_the_colours(ff, tmp_path, fmt_name, name, warns):
+    """MOV and Matroska do not tell raw codestreams of YUV 4:4:4 from RGB, and the muxers say so. The packets of a.mov are JP2."""
+    if not mxf_is_patched(ff):
+        pytest.skip("this FFmpeg has none of our patches")
+    write(ff, tmp_path, fmt_name, [name])
+    for copy in ("b.mov", "b.mp4", "b.mkv"):
+        text = ff.ffmpeg("-i", tmp_path / name, "-c", "copy", tmp_path / copy, log="warning").text
+        assert text.count("it will be shown as RGB") == warns, text
+
+
 # What FFmpeg's decoder makes wrong of the other formats without our patch: frames that it refuses, and 12 bits that it leaves in
 # the lower bits of 16.
 REFUSED = {"yuv440p10le", "yuv440p12le"}

@@ -43,7 +43,7 @@ def run(tool, *args, data=None, ok=True):
 
 
 def decoder_is_patched(ff):
-    """Whether this FFmpeg has the patches in ffmpeg-patch/jpeg2000dec."""
+    """Whether this FFmpeg has the patches in ffmpeg-patch/jpeg2000."""
     return not run(ff.program, "-version").stdout.decode().split()[2].startswith("5.1")
 
 

@@ -68,7 +68,7 @@ def apply(tree, series):
     run("git", "-c", "init.defaultBranch=main", "init", "-q", cwd=tree)
     text = "".join(patch.read_text(encoding="utf-8") for patch in sum(series, []))
     names = sorted(name for name in set(re.findall(r"^--- a/(.*)$", text, flags=re.M)) if (tree / name).exists())
-    run("git", "add", "-f", *names, cwd=tree)  # all of FFmpeg takes long
+    run("git", "add", "-f", *(["."] if BUILD else names), cwd=tree)  # all of FFmpeg, which fate-source reads, takes long
     run(*git, "commit", "-q", "-m", "release", cwd=tree)
     run("git", "tag", "release", cwd=tree)
     for patches in (*series, sum(series, [])):
