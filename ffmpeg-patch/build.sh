@@ -293,7 +293,7 @@ prepare_tree() {
       quietly "$tree/patch.log" patch -d "$tree/src" -p1 --fuzz=0 -i "$patch"
     done
     check_manual "$version" "$tree"
-    touch "$tree/.patched"
+    printf '%s\n' "${patches[@]#"$root/"}" >"$tree/.patched"
   fi
   cmp -s "$root/ffmpeg-patch/libcj2kenc.c" "$tree/src/libavcodec/libcj2kenc.c" ||
     cp "$root/ffmpeg-patch/libcj2kenc.c" "$tree/src/libavcodec/"
