@@ -5,7 +5,7 @@
 # Builds FFmpeg with the encoder j2k_cuda:
 #
 #     ffmpeg-patch/build.sh [--full] [5.1 | 7.1 | 8.1 | 9.0 | all]...       (default 7.1)
-#     ffmpeg-patch/build.sh --export DIR 5.1 | 7.1 | 8.1 | 9.0              the patches of one version, for "git am"
+#     ffmpeg-patch/build.sh --export DIR 5.1 | 7.1 | 8.1 | 9.0              the series of one version, for "git am"
 #
 # --full builds every component of FFmpeg's own, not only what post-production uses around JPEG 2000. The programs ffmpeg,
 # ffprobe and, for the tests, api_test and cuda_frames_test go to build/ffmpeg-VERSION/. They are under the LGPL, version 3 or
@@ -24,7 +24,8 @@
 #     CJ2K_FFMPEG_PARTS   all (default); tests: only what tests/ffmpeg cannot do without, in less time; full: as --full
 #     CJ2K_FFMPEG_FLAGS   more flags for FFmpeg's configure, such as "--enable-gpl --enable-libx264"
 #     CJ2K_FFMPEG_PATCHES more patches for FFmpeg, separated by blanks
-#     CJ2K_MXF_PATCH      1 (default): with mxf-VERSION.patch, where there is one; 0: with FFmpeg's own MXF muxer and demuxer
+#     CJ2K_MXF_PATCH      1 (default): with the patches in mxf/ (5.1 has none); 0: with FFmpeg's own MXF muxer and demuxer. Those
+#                         in jpeg2000/ are always applied, but to 5.1
 #     CJ2K_STOP_PATCH     1 (default): with stop.patch: ffmpeg ends soon after a signal (5.1 has no queue that it would need it
 #                         for); 0: frames that wait are encoded first
 #     JOBS          number of parallel jobs; default the number of cores
@@ -272,17 +273,12 @@ install_library_into() {
   sed -e "s|^prefix=.*|prefix=$to|" -e "s|^libdir=.*|libdir=$to/lib|" "$pc" >"$to/lib/pkgconfig/cj2k.pc"
 }
 
-# mxf_patch_of VERSION: the path of the patch of the MXF muxer and demuxer; nothing where there is none. For 7.1 it is made from
-# that for 8.1: mxf-7.1.diff is the difference of the two.
-mxf_patch_of() {
-  local patch=$root/ffmpeg-patch/mxf-$1.patch difference=$root/ffmpeg-patch/mxf-$1.diff
-  if [[ -e $difference ]]; then
-    patch=$root/build/mxf-$1.patch
-    mkdir -p "$root/build"
-    patch -s --fuzz=0 -o "$patch" "$root/ffmpeg-patch/mxf-8.1.patch" "$difference" >&2 ||
-      die "mxf-$1.diff does not fit mxf-8.1.patch"
-  fi
-  if [[ -e $patch ]]; then echo "$patch"; fi
+# patches_of SERIES VERSION: the paths of the patches in ffmpeg-patch/SERIES, in order. They are made for 8.1 and fit 9.0; 5.1 has
+# none. For 7.1, mxf-7.1.patch comes first: what 8.1 changed in the muxer.
+patches_of() {
+  [[ $2 != 5.1 ]] || return 0
+  if [[ $1 == mxf && $2 == 7.1 ]]; then echo "$root/ffmpeg-patch/mxf-7.1.patch"; fi
+  printf '%s\n' "$root/ffmpeg-patch/$1"/*.patch
 }
 
 # prepare_tree VERSION TREE: unpacks, patches and configures FFmpeg in TREE. Steps that are done already are left out.
@@ -297,7 +293,7 @@ prepare_tree() {
       quietly "$tree/patch.log" patch -d "$tree/src" -p1 --fuzz=0 -i "$patch"
     done
     check_manual "$version" "$tree"
-    touch "$tree/.patched"
+    printf '%s\n' "${patches[@]#"$root/"}" >"$tree/.patched"
   fi
   cmp -s "$root/ffmpeg-patch/libcj2kenc.c" "$tree/src/libavcodec/libcj2kenc.c" ||
     cp "$root/ffmpeg-patch/libcj2kenc.c" "$tree/src/libavcodec/"
@@ -368,9 +364,11 @@ prune() {
 
 build() {
   local version=$1 start=$SECONDS module tree_key bin_key tree bin to=$root/build/ffmpeg-$1 flags=()
-  local patches=("$root/ffmpeg-patch/j2k_cuda.patch") mxf_patch
-  mxf_patch=$(mxf_patch_of "$version")
-  if [[ ${CJ2K_MXF_PATCH:-1} == 1 && -n $mxf_patch ]]; then patches+=("$mxf_patch"); fi
+  local patches=("$root/ffmpeg-patch/j2k_cuda.patch")
+  mapfile -t -O 1 patches < <(
+    if [[ ${CJ2K_MXF_PATCH:-1} == 1 ]]; then patches_of mxf "$version"; fi
+    patches_of jpeg2000 "$version"
+  )
   if [[ ${CJ2K_STOP_PATCH:-1} == 1 && $version != 5.1 ]]; then patches+=("$root/ffmpeg-patch/stop.patch"); fi
   # shellcheck disable=SC2206 # paths without blanks
   patches+=(${CJ2K_FFMPEG_PATCHES:-})

@@ -3,11 +3,13 @@
 # shellcheck shell=bash disable=SC2154 # build.sh reads this file: root, tarball and kAbsent are its variables
 #
 # build.sh --export DIR VERSION: the patches as FFmpeg's developers read them, for one version and without a trace of others.
+# Each folder is a series of its own, which "git am" applies to the release of that version:
 #
-#     0001-*.patch   the encoder, with libcj2kenc.c and lines for doc/general_contents.texi and the Changelog
-#     0002-*.patch   the MXF muxer and demuxer, where there is one for the version (mxf_patch_of)
+#     DIR/libcj2k    the encoder, and its manual
+#     DIR/mxf        the MXF muxer and demuxer, from ffmpeg-patch/mxf (not for 5.1)
+#     DIR/jpeg2000   faults around JPEG 2000 elsewhere, from ffmpeg-patch/jpeg2000 (not for 5.1)
 #
-# They apply with "git am" to the release of that version.
+# What differs between releases comes in here: entries of the Changelog and the versions of the libraries.
 
 readonly kIdentity="libcj2k authors"
 readonly kMail=libcj2k@localhost
@@ -46,12 +48,20 @@ strip_shims() {
   sed -e '/^ \* One file for FFmpeg/d' -e '/^$/N;/^\n$/D' <<<"$source"
 }
 
-# add_changelog FILE LINE: a line at the end of the list of the newest version.
+# add_changelog TREE PLACE LINE: a line at the top or the end of the list of the newest version. Each series has its place, so
+# that both fit one tree.
 add_changelog() {
-  awk -v line="$2" '/^version / { ++versions }
-       versions == 1 && /^$/ { print " " line; ++versions }
-       { print }' "$1" >"$1.new"
-  mv "$1.new" "$1"
+  awk -v line=" $3" -v place="$2" '
+    versions == 1 && place == "end" && /^$/ { print line; ++versions }
+    { print }
+    /^version / && ++versions == 1 && place == "top" { print line; ++versions }' "$1/Changelog" >"$1/Changelog.new"
+  mv "$1/Changelog.new" "$1/Changelog"
+}
+
+# bump_minor TREE LIBRARY
+bump_minor() {
+  perl -i -pe 's/^(#define LIB\w+_VERSION_MINOR +)(\d+)/$1 . ($2 + 1)/e; s/^(#define LIB\w+_VERSION_MICRO +)\d+/${1}100/' \
+    "$1/lib$2/version.h"
 }
 
 # tree_git TREE ARGUMENT...: git with settings and an identity of its own.
@@ -63,22 +73,39 @@ tree_git() {
     git -C "$tree" "$@"
 }
 
-# export_encoder TREE: commits the encoder in TREE.
-export_encoder() {
+# make_libcj2k TREE: commits the encoder, and its manual.
+make_libcj2k() {
   local tree=$1 patch=$root/ffmpeg-patch/j2k_cuda.patch subject
   quietly "$tree/.git/patch.log" patch -d "$tree" -p1 --fuzz=0 --no-backup-if-mismatch -i "$patch"
   strip_shims "$tree" <"$root/ffmpeg-patch/libcj2kenc.c" >"$tree/libavcodec/libcj2kenc.c"
-  add_changelog "$tree/Changelog" "avcodec: add libcj2k, a JPEG 2000 encoder, which is also j2k_cuda"
+  add_changelog "$tree" top "avcodec: add libcj2k, a JPEG 2000 encoder, which is also j2k_cuda"
+  bump_minor "$tree" avcodec
+  sed -i "/^  libcodec2\.c /i\\  libcj2kenc.c                          $kIdentity" "$tree/MAINTAINERS"
   subject=$(tree_git "$tree" mailinfo "$tree/.git/body" /dev/null <"$patch" | sed -n 's/^Subject: //p')
   tree_git "$tree" add -A
+  tree_git "$tree" reset -q doc/encoders.texi
   # The last paragraph of the message is about the patch for all versions.
   tree_git "$tree" commit -q -m "$subject" -m "$(sed '/^The patch fits/,$d' "$tree/.git/body")"
+  tree_git "$tree" commit -q -a -m "doc/encoders: add libcj2k"
+}
+
+# make_series TREE PATCH...: commits the patches, and the release's own lines with those that add a muxer.
+make_series() {
+  local tree=$1 patch name
+  shift
+  for patch in "$@"; do
+    quietly "$tree/.git/am.log" tree_git "$tree" am -q "$patch"
+    name=$(tree_git "$tree" log -1 --format=%s | sed -n 's/.*: add the muxer //p')
+    [[ -n $name ]] || continue
+    add_changelog "$tree" end "avformat: add the muxer $name"
+    bump_minor "$tree" avformat
+    tree_git "$tree" commit -q -a --amend --no-edit
+  done
 }
 
 # export_series DIR VERSION
 export_series() {
-  local to=$1 version=$2 tree mxf tool names commits=1
-  mxf=$(mxf_patch_of "$version")
+  local to=$1 version=$2 tree tool series patches names
   for tool in git unifdef perl; do
     command -v "$tool" >/dev/null || die "--export needs $tool (Debian: apt-get install $tool)"
   done
@@ -90,21 +117,26 @@ export_series() {
   trap "rm -rf '$tree'" EXIT
   say "$version: unpacking"
   # What the patches change, and the headers: git takes long for all of FFmpeg.
-  mapfile -t names < <(cat "$root/ffmpeg-patch/j2k_cuda.patch" ${mxf:+"$mxf"} | sed -n 's|^--- a/|*/|p' |
-    grep -v -e '^\*/Changelog$' -e '^\*/libav[a-z]*/[^/]*\.h$' | sort -u) # tar finds a file for one pattern only
-  tar -xf "$tarball" -C "$tree" --strip-components=1 --wildcards '*/Changelog' '*/libav*/*.h' "${names[@]}"
+  mapfile -t patches < <(patches_of mxf "$version"; patches_of jpeg2000 "$version")
+  mapfile -t names < <(cat "$root/ffmpeg-patch/j2k_cuda.patch" "${patches[@]}" | sed -n 's|^--- a/|*/|p' |
+    grep -v -e '^\*/Changelog$' -e '^\*/libav[a-z]*/[^/]*\.h$' -e '^\*/tests/ref/' | sort -u) # tar finds a file for one pattern only
+  tar -xf "$tarball" -C "$tree" --strip-components=1 --wildcards '*/Changelog' '*/MAINTAINERS' '*/libav*/*.h' "${names[@]}"
   tree_git "$tree" -c init.defaultBranch=main init -q
   tree_git "$tree" add -A
   tree_git "$tree" commit -q -m "FFmpeg $version"
-  export_encoder "$tree"
-  if [[ -n $mxf ]]; then
-    quietly "$tree/.git/mxf.log" tree_git "$tree" am -q "$mxf"
-    add_changelog "$tree/Changelog" "avformat/mxf: JPEG 2000 profiles, RGB and X'Y'Z', track files of digital cinema and IMF"
-    tree_git "$tree" commit -q -a --amend --no-edit
-    commits=2
-  fi
+  tree_git "$tree" tag release
   mkdir -p "$to"
-  rm -f "$to"/000[12]-*.patch
-  tree_git "$tree" format-patch -q --zero-commit --signature=libcj2k -o "$(cd "$to" && pwd)" "HEAD~$commits"
-  (cd "$to" && ls -1 000*.patch)
+  to=$(cd "$to" && pwd)
+  for series in libcj2k mxf jpeg2000; do
+    rm -rf "${to:?}/$series"
+    tree_git "$tree" checkout -q --detach release
+    if [[ $series == libcj2k ]]; then
+      make_libcj2k "$tree"
+    else
+      mapfile -t patches < <(patches_of "$series" "$version")
+      make_series "$tree" "${patches[@]}"
+    fi
+    tree_git "$tree" format-patch -q --zero-commit --signature=libcj2k -o "$to/$series" release
+  done
+  (cd "$to" && ls -1 -- */0*.patch)
 }

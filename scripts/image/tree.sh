@@ -27,13 +27,8 @@ cmake -S . -B build/image -G Ninja -DCMAKE_BUILD_TYPE=Release -DCJ2K_BUILD_TESTS
   -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "${cuda[@]}"
 cmake --build build/image -j "$jobs" --target cj2k cj2k_check
 cmake --install build/image --prefix /opt/cj2k --strip
-patches=() # beside the encoder's
-if [ "$FFMPEG_VERSION" != 5.1 ]; then patches+=(ffmpeg-patch/stop.patch); fi
 CJ2K_PREFIX=/opt/cj2k CJ2K_FFMPEG_PARTS=$FFMPEG_PARTS CJ2K_FFMPEG_FLAGS=$FFMPEG_FLAGS JOBS=$jobs \
   ffmpeg-patch/build.sh "$FFMPEG_VERSION"
-for folder in ffmpeg-patch build; do # build.sh makes that for 7.1
-  if [ -e "$folder/mxf-$FFMPEG_VERSION.patch" ]; then patches+=("$folder/mxf-$FFMPEG_VERSION.patch"); fi
-done
 
 # --- programs ---
 
@@ -52,10 +47,14 @@ tarball=$(find "$CJ2K_CACHE/ffmpeg/source" -name "ffmpeg_$FFMPEG_VERSION.*.orig.
 tree=$(find "$CJ2K_CACHE/ffmpeg/tree" -maxdepth 1 -name "$FFMPEG_VERSION-*" -type d | head -n 1)
 sources=$out/usr/share/doc/ffmpeg-j2k_cuda
 install -D -m 644 -t "$sources" "$tree"/src/{LICENSE.md,COPYING.LGPLv2.1,COPYING.LGPLv3,COPYING.GPLv2,COPYING.GPLv3} \
-  ffmpeg-patch/{j2k_cuda.patch,libcj2kenc.c,components.sh,build.sh} "${patches[@]}"
+  ffmpeg-patch/{libcj2kenc.c,components.sh,build.sh}
+while read -r patch; do
+  install -D -m 644 "$patch" "$sources/${patch#ffmpeg-patch/}"
+done < "$tree/.patched"
 {
   printf 'tarball: %s, of the Debian archive\n' "${tarball##*/}"
   printf 'sha256: %s\n' "$(sha256sum < "$tarball" | cut -d' ' -f1)"
+  sed 's|^ffmpeg-patch/|patch: |' "$tree/.patched"
   "$out/usr/local/bin/ffmpeg" -version | sed -n '1s/ Copyright.*//p; /^configuration/p'
 } > "$sources/SOURCE"
 

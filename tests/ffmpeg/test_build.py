@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What ffmpeg-patch/build.sh makes: the licence, and the components that post-production needs."""
 
+import pathlib
 import re
+import sys
 
 import pytest
 
@@ -48,3 +50,13 @@ def test_components(ff, flags, what):
     missing = {*NEEDED[what].split()} - names_of(ff.program, what)
     missing |= {name for flag, (kind, name) in WITH.items() if kind == what and flag in flags} - names_of(ff.program, what)
     assert not missing, f"no {what} {missing}"
+
+
+def test_exported_series(ff):
+    """What build.sh --export writes for this version applies by "git am" to the release."""
+    version = ".".join(run(ff.program, "-version").stdout.decode().split()[2].split(".")[:2])
+    script = pathlib.Path(__file__).resolve().parents[1] / "package/export_test.py"
+    result = run(sys.executable, "-B", script, version, ok=None)
+    if result.returncode == 77:
+        pytest.skip(result.stdout.decode().splitlines()[-1])
+    assert result.returncode == 0, result.stdout.decode()

@@ -12,7 +12,7 @@ import pytest
 import pixfmt
 from codestream import JP2_SIGNATURE, from_jp2
 from pictures import noise
-from tools import mxf_is_patched, names_of, run, scratch_folder
+from tools import decoder_is_patched, mxf_is_patched, names_of, run, scratch_folder
 
 DEBIAN = "/usr/bin/ffmpeg"  # any FFmpeg without our patches
 W, H = 64, 16
@@ -32,7 +32,7 @@ SHOWN_AS = {
     **{("yuv444p12le", name): "rgb48le" for name in OTHERS},
     **{("yuva444p10le", name): "rgba64le" for name in OTHERS},
     **{("yuva444p12le", name): "rgba64le" for name in OTHERS},
-    # The decoder has no such format. It takes the next deeper one, and leaves the samples 16 times too small.
+    # Without our patch the decoder has no such format. It takes the next deeper one, and leaves the samples 16 times too small.
     **{("yuva444p12le", name): "yuva444p16le" for name in NAMED},
     # X'Y'Z' without the profile of digital cinema.
     **{("xyz12le", name): "rgb48le" for name in NAMED + OTHERS},
@@ -134,9 +134,11 @@ def test_containers(ff, reader, tmp_path, fmt_name):
     write(ff, tmp_path, fmt_name, names)
     fmt = pixfmt.parse(fmt_name)
     want = colours(fmt, bars(fmt))
-    patched = reader == ff.program and mxf_is_patched(ff)
+    right = {"a.mxf"} if reader == ff.program and mxf_is_patched(ff) else set()
+    if fmt_name == "yuva444p12le" and reader == ff.program and decoder_is_patched(ff):
+        right |= {*NAMED}
     for name, (shown, samples) in zip(names, read(reader, tmp_path, names)):
-        if (fmt_name, name) in SHOWN_AS and not (patched and name == "a.mxf"):
+        if (fmt_name, name) in SHOWN_AS and name not in right:
             assert shown.name == SHOWN_AS[fmt_name, name], f"{name} is shown as {shown.name}: is it right now?"
             continue
         got = colours(shown, samples)
@@ -153,15 +155,28 @@ def test_jp2_in_avi_and_files(ff, reader, tmp_path, fmt_name):
         assert shown.name == fmt_name and samples == bars(shown), f"{name} is shown as {shown.name}"
 
 
-# What FFmpeg's decoder makes wrong of the other formats: frames that it refuses, and 12 bits that it leaves in the
-# lower bits of 16.
+@pytest.mark.parametrize("fmt_name, name, warns", [("yuv444p12le", "a.mxf", 1), ("yuv444p12le", "a.mov", 0), ("gbrp", "a.mxf", 0),
+                                                   ("yuv422p", "a.mxf", 0)])
+def test_copies_that_lose_the_colours(ff, tmp_path, fmt_name, name, warns):
+    """MOV and Matroska do not tell raw codestreams of YUV 4:4:4 from RGB, and the muxers say so. The packets of a.mov are JP2."""
+    if not mxf_is_patched(ff):
+        pytest.skip("this FFmpeg has none of our patches")
+    write(ff, tmp_path, fmt_name, [name])
+    for copy in ("b.mov", "b.mp4", "b.mkv"):
+        text = ff.ffmpeg("-i", tmp_path / name, "-c", "copy", tmp_path / copy, log="warning").text
+        assert text.count("it will be shown as RGB") == warns, text
+
+
+# What FFmpeg's decoder makes wrong of the other formats without our patch: frames that it refuses, and 12 bits that it leaves in
+# the lower bits of 16.
 REFUSED = {"yuv440p10le", "yuv440p12le"}
 NOT_SHIFTED = {"yuva422p12le", "yuva444p12le"}
 
 
 def test_every_format_is_read_back(ff, reader, tmp_path):
     """From MOV: the components, and the samples at their depth, or shifted up to that of the format shown."""
-    names = [name for name in ff.pixel_formats if name not in REFUSED | {"cuda", "xyz12le"}]
+    patched = reader == ff.program and decoder_is_patched(ff)
+    names = [name for name in ff.pixel_formats if name not in {"cuda", "xyz12le"} | (set() if patched else REFUSED)]
     for some in (names[i : i + 24] for i in range(0, len(names), 24)):
         inputs, outputs, frames = [], [], {}
         for i, name in enumerate(some):
@@ -172,7 +187,7 @@ def test_every_format_is_read_back(ff, reader, tmp_path):
         ff.ffmpeg(*inputs, *outputs)
         for name, (shown, samples) in zip(some, read(reader, tmp_path, [f"{name}.mov" for name in some])):
             fmt = pixfmt.parse(name)
-            up = 0 if name in NOT_SHIFTED else shown.depth - fmt.depth
+            up = 0 if name in NOT_SHIFTED and not patched else shown.depth - fmt.depth
             layout = [shown.subsampling(c) for c in range(shown.num_components)]
             assert shown.kind == fmt.kind and layout == [fmt.subsampling(c) for c in range(fmt.num_components)], name
             assert [list(s) for s in samples] == [[v << up for v in s] for s in frames[name]], f"{name}: {shown.name}"
@@ -180,6 +195,8 @@ def test_every_format_is_read_back(ff, reader, tmp_path):
 
 @pytest.mark.parametrize("fmt_name", sorted(REFUSED))
 def test_formats_that_decoders_refuse(ff, reader, tmp_path, fmt_name):
+    if reader == ff.program and decoder_is_patched(ff):
+        pytest.skip("this decoder has our patch")
     write(ff, tmp_path, fmt_name, ["a.mov"])
     result = run(reader, "-v", "error", "-nostdin", "-xerror", "-i", tmp_path / "a.mov", "-f", "null", "-", ok=None)
     assert "Unknown pix_fmt" in result.text, result.text

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""MXF files of an FFmpeg that has ffmpeg-patch/mxf-VERSION.patch, read by a strict reader, mediainfo and FFmpeg itself."""
+"""MXF files of an FFmpeg that has the patches in ffmpeg-patch/mxf, read by a strict reader, mediainfo and FFmpeg itself."""
 
 import fractions
 import functools
@@ -350,14 +350,16 @@ def test_red_stays_red(ff, tmp_path, fmt):
 
 
 def test_old_files_stay(ff, tmp_path):
-    """FFmpeg wrote CDCI for RGB, too, and no layout: such files are read as before."""
+    """FFmpeg wrote CDCI for RGB, too, without layout and coding style: such files are read as before."""
     path = tmp_path / "a.mxf"
     write(ff, path, "-lossless", 1, fmt="yuv444p")
     data, mxf = path.read_bytes(), Mxf(path.read_bytes())
-    entry = struct.pack(">H", 0x840C) + mxf.primer[0x840C]
-    assert data.count(entry) == 1
-    path.write_bytes(data.replace(entry, entry[:-2] + b"\x7f\x7f"))  # the layout becomes an unknown property
-    assert pixel_format(ff, path) == "rgb24"
+    for tag, shown in (0x840C, "yuv444p"), (0x840D, "rgb24"):  # layout, coding style
+        entry = struct.pack(">H", tag) + mxf.primer[tag]
+        assert data.count(entry) == 1
+        data = data.replace(entry, entry[:-2] + b"\x7f\x7f")  # it becomes an unknown property
+        path.write_bytes(data)
+        assert pixel_format(ff, path) == shown
 
 
 # --- what a copy keeps ------------------------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ import pixfmt
 from codestream import Codestream
 from pictures import H, W, noise, packed
 
-PATCHES = pathlib.Path(__file__).resolve().parents[2] / "ffmpeg-patch"
 
 
 @dataclasses.dataclass
@@ -43,11 +42,14 @@ def run(tool, *args, data=None, ok=True):
     return result
 
 
+def decoder_is_patched(ff):
+    """Whether this FFmpeg has the patches in ffmpeg-patch/jpeg2000."""
+    return not run(ff.program, "-version").stdout.decode().split()[2].startswith("5.1")
+
+
 def mxf_is_patched(ff):
-    """Whether this FFmpeg has the MXF patch: mxf-VERSION.patch, or what mxf-VERSION.diff makes of another."""
-    version = run(ff.program, "-version").stdout.decode().split()[2]
-    name = f"mxf-{'.'.join(version.split('.')[:2])}"
-    return any((PATCHES / f"{name}.{kind}").exists() for kind in ("patch", "diff")) and os.environ.get("CJ2K_MXF_PATCH") != "0"
+    """Whether this FFmpeg has the patches in ffmpeg-patch/mxf."""
+    return decoder_is_patched(ff) and os.environ.get("CJ2K_MXF_PATCH") != "0"
 
 
 def reads_ht(ff, first=7):

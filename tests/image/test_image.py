@@ -87,6 +87,8 @@ def test_licences_and_documents(image):
         assert name in files
     source = image.run("-c", "cat /usr/share/doc/ffmpeg-j2k_cuda/SOURCE", entrypoint=["/bin/sh"]).stdout.decode()
     assert re.search(r"^tarball: ffmpeg_\S+\.orig\.tar\.\wz", source, re.M) and "--enable-libcj2k" in source
+    patches = re.findall(r"^patch: (\S+)$", source, re.M)
+    assert "j2k_cuda.patch" in patches and len(patches) > 20 and all(f"ffmpeg-j2k_cuda/{name}" in files for name in patches), patches
 
 
 def sbom_of(image):
