@@ -70,7 +70,7 @@ void FrameSource::take(const Plan& plan, const cj2k_frame& frame) {
 
 struct CpuFrameWork {
   CpuFrameWork(const Plan& plan, std::span<const TileGroup> groups, size_t workers)
-      : planes(plan, groups), blocks(plan, workers), rules(plan) {
+      : planes(plan, groups, workers), blocks(plan, workers), rules(plan) {
     if (plan.params.curves == CJ2K_CURVES_ONLY) analysis.emplace(plan);
   }
   CpuPlanes planes;
@@ -243,9 +243,10 @@ Status CpuBackend::analyse(GopWork& gop, uint32_t frame, const RateLimits& limit
 }  // namespace
 
 int64_t cpu_gop_bytes(const Plan& plan, size_t workers) {
-  const auto frame = static_cast<int64_t>(CpuBlocks::bytes(plan) +
-                                          CpuPlanes::bytes(plan, tile_groups(plan, workers))) +
-                     CpuStopRules::bytes(plan);
+  const auto frame =
+      static_cast<int64_t>(CpuBlocks::bytes(plan) +
+                           CpuPlanes::bytes(plan, tile_groups(plan, workers), workers)) +
+      CpuStopRules::bytes(plan);
   return frame * plan.params.gop;
 }
 

@@ -24,19 +24,20 @@ inline void prefetch_block(const CoefficientPlanes& planes, const CodeBlock& blo
       for (int x = 0; x < block.width; x += kLine) __builtin_prefetch(row + x, 0, 2);
     }
   };
-  if (planes.is_narrow()) {
+  if (planes.is_narrow(block)) {
     prefetch(planes.block<int16_t>(block));
   } else {
     prefetch(planes.block<int32_t>(block));
   }
 }
 
-/// Quantises a block (pixels/quantize.h). @return the bitwise OR of all magnitudes
+/// Quantises a block (pixels/quantize.h), if its plane is not quantised. @return the bitwise OR of
+/// all magnitudes
 inline uint32_t quantize_block(const Plan& plan, const CoefficientPlanes& planes,
                                const CodeBlock& block, uint32_t step_set, uint32_t* samples,
                                ptrdiff_t stride) {
   const Subband& band = subband_of(plan, block, step_set);
-  if (planes.is_narrow()) {
+  if (planes.is_narrow(block)) {
     const auto plane = planes.block<int16_t>(block);
     return simd::quantize_53(plane.data, plane.stride_samples, block.width, block.height, samples,
                              stride);

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The pixel stages on the CPU: the samples of a frame become transform coefficients. Each level of
-// the wavelet transform is one pass over memory. The first level reads the frame itself: each row
-// is read, level-shifted and colour-transformed just before the wavelet transform takes it.
+// The pixel stages on the CPU: the samples of a frame become transform coefficients. The first level
+// reads the frame itself: each row is read, level-shifted and colour-transformed just before the
+// wavelet transform takes it. One worker makes all levels at once: each takes the low-pass rows of the
+// level before as they are made. With several workers each level is one pass over memory.
 #pragma once
 
 #include <optional>
@@ -34,14 +35,21 @@ class CpuPlanes : public CoefficientPlanes {
  public:
   /// Reserves memory for the largest of the groups and holds the first. `plan` must outlive it.
   /// Throws std::bad_alloc.
-  CpuPlanes(const Plan& plan, std::span<const TileGroup> groups);
-  static size_t bytes(const Plan& plan, std::span<const TileGroup> groups);
+  CpuPlanes(const Plan& plan, std::span<const TileGroup> groups, size_t workers);
+  static size_t bytes(const Plan& plan, std::span<const TileGroup> groups, size_t workers);
 
   /// From now on the memory is that of this group.
   void hold(const TileGroup& group);
 
+  /// What a level of a tile-component above the first reads, and what a level writes.
+  template <typename Sample, typename Stored>
+  auto source(const TileComponent& tc, uint32_t level) const;
+  template <typename Sample, typename Stored>
+  DwtTarget<Sample, Stored> target(const TileComponent& tc, uint32_t level) const;
+
  private:
   const Plan& plan_;
+  const size_t workers_;
   std::vector<HostBuffer> memory_;
 };
 
@@ -52,7 +60,8 @@ class CpuPixels {
   /// `plan` must outlive it. Throws std::bad_alloc.
   CpuPixels(const Plan& plan, std::span<const TileGroup> groups, size_t workers);
 
-  /// Ingest, colour transform and the first wavelet level of a group of tiles.
+  /// Ingest, colour transform and the first wavelet level of a group of tiles; all levels with one
+  /// worker.
   /// @param planes  hold this group
   void read(const cj2k_frame& frame, const CpuPlanes& planes, size_t group);
   /// The other wavelet levels.
@@ -71,6 +80,8 @@ class CpuPixels {
 
   std::vector<Job> plan_level(const TileGroup& group, uint32_t level, size_t workers) const;
   template <typename Sample, typename Stored>
+  class Chain;
+  template <typename Sample, typename Stored>
   void first_level(const cj2k_frame& frame, const CpuPlanes& planes, const Job& job);
   template <typename Sample, typename Stored>
   void next_level(const CpuPlanes& planes, uint32_t level, const Job& job);
@@ -79,9 +90,11 @@ class CpuPixels {
 
   const Plan& plan_;
   std::optional<XyzTables> xyz_;
-  std::vector<Levels> groups_;                 ///< the work of each group
-  size_t row_samples_ = 0, band_samples_ = 0;  ///< in scratch_, whole cache lines
-  std::vector<HostBuffer> scratch_;            ///< [worker]
+  std::vector<Levels> groups_;  ///< the work of each group
+  /// In scratch_, whole cache lines. `band`: also those of the next levels, if there is one worker.
+  size_t row_samples_ = 0, band_samples_ = 0;
+  const bool has_chain_;
+  std::vector<HostBuffer> scratch_;  ///< [worker]
 };
 
 }  // namespace cj2k

@@ -77,7 +77,7 @@ struct BlockLane {
   uint32_t index;
   int bit_planes;
   ptrdiff_t stride;
-  const float* coefficients;  ///< what is quantised; null: integers
+  const float* coefficients;  ///< what is quantised; null: there are integers only
   ptrdiff_t coefficient_stride;
   Tier1Stop stop;
   HostBuffer samples;
@@ -288,7 +288,7 @@ void BlockRun::quantise(BlockLane& lane) {
   const CodeBlock& block = plan_.blocks[lane.index];
   float* shifted = worker_.colours != nullptr ? worker_.colours->of(lane.index) : nullptr;
   lane.coefficients = nullptr;
-  if (!plan_.reversible) {
+  if (!plan_.reversible && !planes_.is_narrow(block)) {
     const Plane<float> plane = planes_.block<float>(block);
     lane.coefficients = plane.data;
     lane.coefficient_stride = plane.stride_samples;

@@ -547,7 +547,8 @@ typedef struct cj2k_frame {
 
 /* The stages of a frame, the same on every backend. */
 typedef enum cj2k_stage {
-  CJ2K_STAGE_INGEST = 0,    /* reading the samples, colour, the first wavelet level */
+  CJ2K_STAGE_INGEST = 0,    /* reading the samples, colour, the first wavelet level; on the CPU with
+                               one thread all levels */
   CJ2K_STAGE_TRANSFORM = 1, /* the other wavelet levels */
   CJ2K_STAGE_BLOCKS = 2,    /* quantisation and block coding */
   CJ2K_STAGE_RATE = 3,      /* rate control */

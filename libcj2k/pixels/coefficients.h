@@ -12,16 +12,30 @@
 
 namespace cj2k {
 
-/// The two planes of each component (coefficient_plane in plan.h): integers of 32 or 16 bits with
-/// 5/3, floats with 9/7. The memory belongs to the backend.
+/// The two planes of each component (coefficient_plane in plan.h): integers of 32 or 16 bits with 5/3,
+/// floats with 9/7. Or all levels are in plane 1, in Mallat order. Or, with 9/7, the first levels are in
+/// plane 1, as integers of 16 bits, quantised with the steps of step set 0; and the others are floats,
+/// odd levels in plane 0 and even ones in plane 2, which has the same size. The memory belongs to the
+/// backend.
 class CoefficientPlanes {
  public:
-  /// `plan` must outlive it.
-  explicit CoefficientPlanes(const Plan& plan, bool is_narrow = false)
-      : plan_(&plan), is_narrow_(is_narrow) {}
+  static constexpr uint32_t kPlanes = 3;
+  /// The plane of the floats of a level beside quantised ones.
+  static uint32_t float_plane(uint32_t level) { return (level & 1) != 0 ? 0 : 2; }
 
-  /// Whether they are integers of 16 bits.
-  bool is_narrow() const { return is_narrow_; }
+  /// `plan` must outlive it.
+  /// @param narrow_levels  from the first on; with 5/3 none or all
+  explicit CoefficientPlanes(const Plan& plan, int narrow_levels = 0, bool is_in_one = false)
+      : plan_(&plan), narrow_levels_(narrow_levels), is_in_one_(is_in_one) {}
+
+  /// Whether coefficients of a level, of a block, are integers of 16 bits.
+  bool is_narrow(uint32_t level) const {
+    return narrow_levels_ > 0 && static_cast<int>(level) <= narrow_levels_;
+  }
+  bool is_narrow(const CodeBlock& block) const {
+    return is_narrow(plan_->subbands[block.subband].level);
+  }
+  bool is_quantised() const { return narrow_levels_ > 0 && !plan_->reversible; }
   /// @param plane  its stride is in samples of their type
   void set_plane(uint32_t component, uint32_t i, const Plane<int32_t>& plane) {
     planes_[component][i] = plane;
@@ -35,11 +49,7 @@ class CoefficientPlanes {
   template <typename Sample>
   Plane<Sample> tile_component(const TileComponent& tc, uint32_t level, int32_t width,
                                int32_t height) const {
-    const Plane<int32_t>& p = planes_[tc.component][level & 1];
-    const PlanePoint corner = tile_component_corner(*plan_, tc, level & 1);
-    const PlanePoint origin = origins_[tc.component][level & 1];
-    return Plane<Sample>{reinterpret_cast<Sample*>(p.data), p.width, p.height, p.stride_samples}
-        .sub(corner.x - origin.x, corner.y - origin.y, width, height);
+    return rectangle<Sample>(tc, plane_index(level), width, height);
   }
   /// The coefficients of a code-block.
   template <typename Sample>
@@ -51,11 +61,29 @@ class CoefficientPlanes {
         .sub(block.plane_x - tc.plane_x, block.plane_y - tc.plane_y, block.width, block.height);
   }
 
+ protected:
+  /// The width x height rectangle at the corner of a tile-component in a plane.
+  template <typename Sample>
+  Plane<Sample> rectangle(const TileComponent& tc, uint32_t i, int32_t width,
+                          int32_t height) const {
+    const Plane<int32_t>& p = planes_[tc.component][i];
+    const PlanePoint corner = tile_component_corner(*plan_, tc, i & 1);
+    const PlanePoint origin = origins_[tc.component][i];
+    return Plane<Sample>{reinterpret_cast<Sample*>(p.data), p.width, p.height, p.stride_samples}
+        .sub(corner.x - origin.x, corner.y - origin.y, width, height);
+  }
+
  private:
+  uint32_t plane_index(uint32_t level) const {
+    if (is_quantised()) return is_narrow(level) ? 1 : float_plane(level);
+    return is_in_one_ ? 1 : level & 1;
+  }
+
   const Plan* plan_;
-  bool is_narrow_;
-  std::array<std::array<Plane<int32_t>, 2>, CJ2K_MAX_COMPONENTS> planes_;
-  std::array<std::array<PlanePoint, 2>, CJ2K_MAX_COMPONENTS> origins_{};
+  int narrow_levels_;
+  bool is_in_one_;
+  std::array<std::array<Plane<int32_t>, kPlanes>, CJ2K_MAX_COMPONENTS> planes_;
+  std::array<std::array<PlanePoint, kPlanes>, CJ2K_MAX_COMPONENTS> origins_{};
 };
 
 }  // namespace cj2k

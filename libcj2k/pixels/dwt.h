@@ -10,7 +10,7 @@
 // (F.4.8), with 5/3 and with 9/7.
 //   9/7  float32, with a fixed order of operations and no contraction: d += alpha * (s0 + s1) is
 //        one rounded add, one rounded multiply, one rounded add. The scaling comes last:
-//        low *= 1/K, high *= K, with the K of Table F.4.
+//        low *= 1/K, high *= K, with the K of Table F.4. Results may be quantised to 16 bits.
 //   5/3  int32, |x| < 2^30 / 4. Results that fit may be stored in 16 bits.
 //
 // `parity` of a direction is the coordinate of the first sample & 1; with 1, that sample is
@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/view.h"
 
@@ -62,13 +63,47 @@ struct DwtShape {
   int parity_x, parity_y;
 };
 
+/// Quantises coefficients of the 9/7 to integers of 16 bits: the values of quantize_97
+/// (pixels/quantize.h) with their signs, of bands whose magnitudes are below 2^15.
+struct DwtQuantizer {
+  float inverse_step;
+  float most;  ///< max_magnitude, below 2^15
+};
+
+/// Takes rows of LL as they are made, from top to bottom.
+class DwtLowRows {
+ public:
+  virtual ~DwtLowRows() = default;
+  virtual void take(int32_t y) = 0;
+};
+
+/// Rows that `low` of a DwtTarget keeps if they are taken: a band reads back as far as this.
+inline constexpr int32_t kDwtKeptRows = 8;
+
+/// Whether a level quantises its results.
+template <typename Sample, typename Stored>
+inline constexpr bool kDwtQuantises =
+    std::conjunction_v<std::is_same<Sample, float>, std::is_same<Stored, int16_t>>;
+
+/// Where a level goes.
+template <typename Sample, typename Stored>
+struct DwtTarget {
+  Plane<Stored> bands;  ///< the whole rectangle, Mallat order
+  /// LL, for the next level. Without data, LL is in `bands`, too.
+  Plane<Sample> low = {};
+  DwtLowRows* taker = nullptr;  ///< not null: row y of `low` is in its row y % kDwtKeptRows
+  /// For kDwtQuantises. With data in `wide`, results are not quantised, and go there.
+  DwtQuantizer ll = {}, hl = {}, lh = {}, hh = {};
+  Plane<Sample> wide = {};
+};
+
 /// One level of a rectangle whose rows are pushed one by one. Each row is read once and written
 /// once: the vertical steps run on a few lines that stay in the cache, and each finished row is
 /// transformed horizontally at once. A band makes the pairs of rows [begin, end) of [0,
 /// num_pairs(shape)). Bands of one rectangle may run in parallel. At its ends, a band also reads up
 /// to three rows of the neighbouring bands, or rows mirrored at the border. Lifting mirrored rows
 /// gives mirrored results, bit for bit.
-/// Sample is int32_t for 5/3, float for 9/7; Stored is Sample, or int16_t for 5/3.
+/// Sample is int32_t for 5/3, float for 9/7; Stored is Sample or int16_t.
 template <typename Sample, typename Stored = Sample>
 class DwtBand {
  public:
@@ -77,13 +112,14 @@ class DwtBand {
   }
   static size_t scratch_samples(int32_t width);
 
-  /// @param target   the whole rectangle, Mallat order; only the band's rows are written
+  /// @param target   only the band's rows are written
   /// @param scratch  [scratch_samples(width)], aligned to 64 bytes, for as long as the band lives
-  DwtBand(const DwtShape& shape, Plane<Stored> target, int32_t begin, int32_t end, Sample* scratch);
+  DwtBand(const DwtShape& shape, const DwtTarget<Sample, Stored>& target, int32_t begin,
+          int32_t end, Sample* scratch);
 
   /// @return y of the row to push next; -1: the band is complete
   int32_t next_row() const;
-  /// @param row  [width] of Sample or Stored; read during the call only, not written
+  /// @param row  [width] of Sample, with 5/3 also of Stored; read during the call only, not written
   template <typename Row>
   void push(const Row* row);
 
@@ -95,7 +131,7 @@ class DwtBand {
 
   DwtShape shape_;
   DwtLine layout_;
-  Plane<Stored> target_;
+  DwtTarget<Sample, Stored> target_;
   int32_t begin_, end_;
   /// The next and the last row to push. Row 0 is at the last even coordinate that is not below the
   /// first row; mirrored rows beyond the borders count too.
@@ -128,6 +164,20 @@ void dwt_step(ptrdiff_t samples, const float* s0, const float* d, const float* s
 void dwt_row(const DwtLine& layout, int32_t* line, int32_t* low, int32_t* high);
 void dwt_row(const DwtLine& layout, int32_t* line, int16_t* low, int16_t* high);
 void dwt_row(const DwtLine& layout, float* line, float* low, float* high);
+/// Results that are read again soon, so they stay in the cache; and quantised results.
+template <typename Sample>
+struct CachedRow {
+  Sample* out;
+};
+struct QuantizedRow {
+  int16_t* out;
+  DwtQuantizer quantizer;
+};
+void dwt_row(const DwtLine& layout, int32_t* line, CachedRow<int32_t> low, int32_t* high);
+void dwt_row(const DwtLine& layout, int32_t* line, CachedRow<int32_t> low, int16_t* high);
+void dwt_row(const DwtLine& layout, float* line, CachedRow<float> low, float* high);
+void dwt_row(const DwtLine& layout, float* line, CachedRow<float> low, const QuantizedRow& high);
+void dwt_row(const DwtLine& layout, float* line, const QuantizedRow& low, const QuantizedRow& high);
 
 }  // namespace simd
 }  // namespace cj2k

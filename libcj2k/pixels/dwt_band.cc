@@ -3,7 +3,6 @@
 #include <hwy/cache_control.h>
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 
 #include "core/lifting.h"
@@ -34,6 +33,34 @@ int32_t mirrored(int32_t i, int32_t n) {
   return i;
 }
 
+/// Writes row y of the result. @param num_low  rows of LL and HL
+template <typename Sample, typename Stored>
+void write_row(const DwtLine& layout, Sample* line, const DwtTarget<Sample, Stored>& to, int32_t y,
+               int32_t num_low) {
+  if constexpr (kDwtQuantises<Sample, Stored>) {
+    if (to.wide.data != nullptr)
+      return write_row<float, float>(layout, line, {to.wide, to.low, to.taker}, y, num_low);
+  }
+  const auto result = [](Stored* out, const DwtQuantizer& quantizer) {
+    if constexpr (kDwtQuantises<Sample, Stored>) {
+      return simd::QuantizedRow{out, quantizer};
+    } else {
+      return out;
+    }
+  };
+  Stored* low = to.bands.row(y);
+  Stored* high = low + layout.num_low;
+  if (y >= num_low) {
+    simd::dwt_row(layout, line, result(low, to.lh), result(high, to.hh));
+  } else if (to.low.data == nullptr) {
+    simd::dwt_row(layout, line, result(low, to.ll), result(high, to.hl));
+  } else {
+    Sample* row = to.low.row(to.taker == nullptr ? y : y % kDwtKeptRows);
+    simd::dwt_row(layout, line, simd::CachedRow<Sample>{row}, result(high, to.hl));
+    if (to.taker != nullptr) to.taker->take(y);
+  }
+}
+
 }  // namespace
 
 DwtLine::DwtLine(int32_t width, int parity_x)
@@ -50,8 +77,8 @@ size_t DwtBand<Sample, Stored>::scratch_samples(int32_t width) {
 }
 
 template <typename Sample, typename Stored>
-DwtBand<Sample, Stored>::DwtBand(const DwtShape& shape, Plane<Stored> target, int32_t begin,
-                                 int32_t end, Sample* scratch)
+DwtBand<Sample, Stored>::DwtBand(const DwtShape& shape, const DwtTarget<Sample, Stored>& target,
+                                 int32_t begin, int32_t end, Sample* scratch)
     : shape_(shape),
       layout_(shape.width, shape.parity_x),
       target_(target),
@@ -110,16 +137,17 @@ void DwtBand<Sample, Stored>::step() {
 
 template <typename Sample, typename Stored>
 void DwtBand<Sample, Stored>::finish(Sample* line, int32_t y) {
-  Stored* row = target_.row(y);
-  simd::dwt_row(layout_, line, row, row + layout_.num_low);
+  write_row(layout_, line, target_, y, lifting_low_count(shape_.height, shape_.parity_y));
 }
 
 template class DwtBand<int32_t>;
 template class DwtBand<int32_t, int16_t>;
 template class DwtBand<float>;
+template class DwtBand<float, int16_t>;
 template void DwtBand<int32_t>::push(const int32_t*);
 template void DwtBand<int32_t, int16_t>::push(const int32_t*);
 template void DwtBand<int32_t, int16_t>::push(const int16_t*);
 template void DwtBand<float>::push(const float*);
+template void DwtBand<float, int16_t>::push(const float*);
 
 }  // namespace cj2k

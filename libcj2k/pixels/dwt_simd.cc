@@ -9,6 +9,8 @@
 // In the vertical direction all samples of a line do this at once, in any order. In the horizontal
 // direction the neighbours are in the other half of the line, at the same index or next to it, and
 // each lifting step is a loop over one half.
+#include <algorithm>
+
 #include "core/lifting.h"
 #include "pixels/dwt.h"
 #include "pixels/target.h"
@@ -153,7 +155,7 @@ void extend(T* half, int32_t n) {
 
 /// The memory for the results of a row. If it is aligned, streaming stores bypass the caches:
 /// results are read again only when the whole level has been written.
-template <typename T>
+template <typename T, bool kStreams = true>
 class Results {
  public:
   Results(T* out, int32_t n)
@@ -161,6 +163,10 @@ class Results {
         n_(n),
         is_aligned_(
             reinterpret_cast<uintptr_t>(out) % (hn::Lanes(hn::ScalableTag<T>()) * sizeof(T)) == 0) {
+  }
+  template <typename V>
+  void set_single(V v) const {
+    out_[0] = static_cast<T>(v);
   }
   /// Stores a vector at index i; lanes at index n and beyond are dropped.
   template <class D, class V>
@@ -175,7 +181,7 @@ class Results {
         HWY_ALIGN T tail[HWY_MAX_BYTES / sizeof(T)];
         hn::Store(v, d, tail);
         for (int32_t lane = 0; i + lane < n_; ++lane) out_[i + lane] = tail[lane];
-      } else if (is_aligned_ && hn::Lanes(d) * sizeof(T) >= kLeastStreamed) {
+      } else if (kStreams && is_aligned_ && hn::Lanes(d) * sizeof(T) >= kLeastStreamed) {
         hn::Stream(v, d, out_ + i);
       } else {
         hn::StoreU(v, d, out_ + i);
@@ -189,9 +195,38 @@ class Results {
   bool is_aligned_;
 };
 
-/// x[i] = lift97(x[i], k, a[i], b[i]). Unless `out` is null, stores x[i] * scale there.
+/// The same with floats that are quantised. The limit comes before the conversion, which truncates.
+class QuantizedResults {
+ public:
+  QuantizedResults(const QuantizedRow& row, int32_t n)
+      : results_(row.out, n), quantizer_(row.quantizer) {}
+  void set_single(float v) const {
+    const float most = quantizer_.most;
+    results_.set_single(static_cast<int16_t>(std::clamp(v * quantizer_.inverse_step, -most, most)));
+  }
+  template <class D, class V>
+  void store(D d, V v, int32_t i) const {
+    const auto most = hn::Set(d, quantizer_.most);
+    const auto q = hn::Mul(v, hn::Set(d, quantizer_.inverse_step));
+    const hn::RebindToSigned<D> d_integer;
+    const auto limited = hn::Max(hn::Min(q, most), hn::Neg(most));
+    results_.store(d_integer, hn::ConvertTo(d_integer, limited), i);
+  }
+
+ private:
+  Results<int16_t> results_;
+  DwtQuantizer quantizer_;
+};
+
+struct NoResults {
+  template <class D, class V>
+  void store(D, V, int32_t) const {}
+};
+
+/// x[i] = lift97(x[i], k, a[i], b[i]). Stores x[i] * scale to `out`.
+template <class Out>
 void lift97_half(float k, float* x, const float* a, const float* b, int32_t n, float scale,
-                 const Results<float>* out) {
+                 const Out out) {
   const hn::ScalableTag<float> d;
   const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
   const auto k_v = hn::Set(d, k);
@@ -199,64 +234,87 @@ void lift97_half(float k, float* x, const float* a, const float* b, int32_t n, f
   for (int32_t i = 0; i < n; i += lanes) {
     const auto v = lift97_v(hn::LoadU(d, x + i), k_v, hn::LoadU(d, a + i), hn::LoadU(d, b + i));
     hn::StoreU(v, d, x + i);
-    if (out != nullptr) out->store(d, hn::Mul(v, scale_v), i);
+    out.store(d, hn::Mul(v, scale_v), i);
   }
 }
 
 /// Handles a row of one sample, which has no neighbours to lift with (F.4.8). @return whether it is
 /// one
-template <typename T, typename Out>
-bool is_single(const Halves<T>& h, Out* low, Out* high) {
+template <typename T, class Low, class High>
+bool is_single(const Halves<T>& h, const Low& low, const High& high) {
   if (h.num_low + h.num_high != 1) return false;
-  if (h.num_low == 1) low[0] = static_cast<Out>(h.low[0]);
-  if (h.num_high == 1) high[0] = static_cast<Out>(h.high[0] * 2);
+  if (h.num_low == 1) low.set_single(h.low[0]);
+  if (h.num_high == 1) high.set_single(h.high[0] * 2);
   return true;
+}
+
+template <class Low, class High>
+void row97_to(const Halves<float>& h, const Low& low, const High& high) {
+  if (is_single(h, low, high)) return;
+  extend(h.low, h.num_low);
+  lift97_half(kAlpha97, h.high, h.low_before(), h.low_after(), h.num_high, 1.0f, NoResults());
+  extend(h.high, h.num_high);
+  lift97_half(kBeta97, h.low, h.high_before(), h.high_after(), h.num_low, 1.0f, NoResults());
+  extend(h.low, h.num_low);
+  lift97_half(kGamma97, h.high, h.low_before(), h.low_after(), h.num_high, kHighScale97, high);
+  extend(h.high, h.num_high);
+  lift97_half(kDelta97, h.low, h.high_before(), h.high_after(), h.num_low, kLowScale97, low);
 }
 
 void row97(const DwtLine& layout, float* line, float* low, float* high) {
   const Halves<float> h(layout, line);
-  if (is_single(h, low, high)) return;
-  extend(h.low, h.num_low);
-  lift97_half(kAlpha97, h.high, h.low_before(), h.low_after(), h.num_high, 1.0f, nullptr);
-  extend(h.high, h.num_high);
-  lift97_half(kBeta97, h.low, h.high_before(), h.high_after(), h.num_low, 1.0f, nullptr);
-  const Results<float> high_results(high, h.num_high), low_results(low, h.num_low);
-  extend(h.low, h.num_low);
-  lift97_half(kGamma97, h.high, h.low_before(), h.low_after(), h.num_high, kHighScale97,
-              &high_results);
-  extend(h.high, h.num_high);
-  lift97_half(kDelta97, h.low, h.high_before(), h.high_after(), h.num_low, kLowScale97,
-              &low_results);
+  row97_to(h, Results<float>(low, h.num_low), Results<float>(high, h.num_high));
+}
+void row97_cached(const DwtLine& layout, float* line, float* low, float* high) {
+  const Halves<float> h(layout, line);
+  row97_to(h, Results<float, false>(low, h.num_low), Results<float>(high, h.num_high));
+}
+void row97_cached_16(const DwtLine& layout, float* line, float* low, const QuantizedRow& high) {
+  const Halves<float> h(layout, line);
+  row97_to(h, Results<float, false>(low, h.num_low), QuantizedResults(high, h.num_high));
+}
+void row97_16(const DwtLine& layout, float* line, const QuantizedRow& low,
+              const QuantizedRow& high) {
+  const Halves<float> h(layout, line);
+  row97_to(h, QuantizedResults(low, h.num_low), QuantizedResults(high, h.num_high));
 }
 
-template <typename Out>
-void row53_to(const DwtLine& layout, int32_t* line, Out* low, Out* high) {
-  const Halves<int32_t> h(layout, line);
+template <class Low, class High>
+void row53_to(const Halves<int32_t>& h, const Low low, const High high) {
   if (is_single(h, low, high)) return;
   const hn::ScalableTag<int32_t> d;
   const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
   const auto two = hn::Set(d, 2);
-  const Results<Out> high_results(high, h.num_high), low_results(low, h.num_low);
   extend(h.low, h.num_low);
   for (int32_t i = 0; i < h.num_high; i += lanes) {
     const auto v = lift53_high_v(hn::LoadU(d, h.high + i), hn::LoadU(d, h.low_before() + i),
                                  hn::LoadU(d, h.low_after() + i));
     hn::StoreU(v, d, h.high + i);
-    high_results.store(d, v, i);
+    high.store(d, v, i);
   }
   extend(h.high, h.num_high);
   for (int32_t i = 0; i < h.num_low; i += lanes) {
     const auto v = lift53_low_v(hn::LoadU(d, h.low + i), hn::LoadU(d, h.high_before() + i),
                                 hn::LoadU(d, h.high_after() + i), two);
-    low_results.store(d, v, i);
+    low.store(d, v, i);
   }
 }
 
 void row53(const DwtLine& layout, int32_t* line, int32_t* low, int32_t* high) {
-  row53_to(layout, line, low, high);
+  const Halves<int32_t> h(layout, line);
+  row53_to(h, Results<int32_t>(low, h.num_low), Results<int32_t>(high, h.num_high));
 }
 void row53_16(const DwtLine& layout, int32_t* line, int16_t* low, int16_t* high) {
-  row53_to(layout, line, low, high);
+  const Halves<int32_t> h(layout, line);
+  row53_to(h, Results<int16_t>(low, h.num_low), Results<int16_t>(high, h.num_high));
+}
+void row53_cached(const DwtLine& layout, int32_t* line, int32_t* low, int32_t* high) {
+  const Halves<int32_t> h(layout, line);
+  row53_to(h, Results<int32_t, false>(low, h.num_low), Results<int32_t>(high, h.num_high));
+}
+void row53_cached_16(const DwtLine& layout, int32_t* line, int32_t* low, int16_t* high) {
+  const Halves<int32_t> h(layout, line);
+  row53_to(h, Results<int32_t, false>(low, h.num_low), Results<int16_t>(high, h.num_high));
 }
 
 int64_t target() { return HWY_TARGET; }
@@ -276,7 +334,12 @@ HWY_EXPORT(step53);
 HWY_EXPORT(step97);
 HWY_EXPORT(row53);
 HWY_EXPORT(row53_16);
+HWY_EXPORT(row53_cached);
+HWY_EXPORT(row53_cached_16);
 HWY_EXPORT(row97);
+HWY_EXPORT(row97_cached);
+HWY_EXPORT(row97_cached_16);
+HWY_EXPORT(row97_16);
 HWY_EXPORT(target);
 }  // namespace
 
@@ -312,6 +375,27 @@ void dwt_row(const DwtLine& layout, int32_t* line, int16_t* low, int16_t* high) 
 
 void dwt_row(const DwtLine& layout, float* line, float* low, float* high) {
   HWY_DYNAMIC_DISPATCH(row97)(layout, line, low, high);
+}
+
+void dwt_row(const DwtLine& layout, int32_t* line, CachedRow<int32_t> low, int32_t* high) {
+  HWY_DYNAMIC_DISPATCH(row53_cached)(layout, line, low.out, high);
+}
+
+void dwt_row(const DwtLine& layout, int32_t* line, CachedRow<int32_t> low, int16_t* high) {
+  HWY_DYNAMIC_DISPATCH(row53_cached_16)(layout, line, low.out, high);
+}
+
+void dwt_row(const DwtLine& layout, float* line, CachedRow<float> low, float* high) {
+  HWY_DYNAMIC_DISPATCH(row97_cached)(layout, line, low.out, high);
+}
+
+void dwt_row(const DwtLine& layout, float* line, CachedRow<float> low, const QuantizedRow& high) {
+  HWY_DYNAMIC_DISPATCH(row97_cached_16)(layout, line, low.out, high);
+}
+
+void dwt_row(const DwtLine& layout, float* line, const QuantizedRow& low,
+             const QuantizedRow& high) {
+  HWY_DYNAMIC_DISPATCH(row97_16)(layout, line, low, high);
 }
 
 int64_t dwt_target() { return HWY_DYNAMIC_DISPATCH(target)(); }

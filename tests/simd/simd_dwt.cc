@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 #include <vector>
 
+#include "core/lifting.h"
 #include "pixels/dwt.h"
+#include "pixels/quantize.h"
 #include "pixels/target.h"
 #include "support/check.h"
 
@@ -29,7 +32,7 @@ void reference_level(Plane<T> plane, int parity_x, int parity_y, T* scratch) {
 template <typename T>
 void run_band(const DwtShape& shape, const T* source, ptrdiff_t stride, Plane<T> target,
               int32_t begin, int32_t end, T* scratch) {
-  DwtBand<T> band(shape, target, begin, end, scratch);
+  DwtBand<T> band(shape, {target}, begin, end, scratch);
   std::vector<T> row(static_cast<size_t>(shape.width));
   for (int32_t y; (y = band.next_row()) >= 0;) {
     REQUIRE(y < shape.height);
@@ -109,7 +112,7 @@ TEST_CASE("dwt 5/3: rows of 16 bits, read and stored, hold the values of the ref
           for_each_target(simd::dwt_target, [&](const char*) {
             Guarded<int16_t> actual(count, width % 32), again(count, 1);
             const auto run = [&](const auto* rows, Guarded<int16_t>& to) {
-              DwtBand<int32_t, int16_t> band(shape, {to.data(), width, height, width}, 0, pairs,
+              DwtBand<int32_t, int16_t> band(shape, {{to.data(), width, height, width}}, 0, pairs,
                                              scratch.data());
               for (int32_t y; (y = band.next_row()) >= 0;) band.push(rows + y * width);
               REQUIRE(to.guards_intact());
@@ -118,6 +121,70 @@ TEST_CASE("dwt 5/3: rows of 16 bits, read and stored, hold the values of the ref
             INFO(width, "x", height, " parity ", parity, " pattern ", static_cast<int>(pattern));
             run(source.data(), actual);
             run(narrow.data(), again);
+          });
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("dwt 9/7: what is quantised at once equals the quantised reference") {
+  const DwtQuantizer hl{1.9f, 32767}, lh{0.37f, 8191}, hh{3.1f, 255}, ll{2.3f, 32767};
+  for (const int32_t width : odd_lengths()) {
+    for (const int32_t height : {1, 2, 19}) {
+      const auto count = static_cast<size_t>(width * height);
+      Guarded<float> scratch(DwtBand<float>::scratch_samples(width), 0);
+      for (const Pattern pattern : kPatterns) {
+        for (const int parity : {0, 3}) {
+          const DwtShape shape{width, height, parity & 1, parity >> 1};
+          const int32_t pairs = DwtBand<float>::num_pairs(shape);
+          const int32_t wide = lifting_low_count(width, shape.parity_x);
+          const int32_t high = lifting_low_count(height, shape.parity_y);
+          Guarded<float> source(count, 1), reference(count, 1);
+          fill(source.data(), width, height, width, pattern, -4095, 4095, width);
+          run_band<float>(shape, source.data(), width, {reference.data(), width, height, width}, 0,
+                          pairs, scratch.data());
+          std::vector<int16_t> expected(count);
+          const auto quantise = [&](int32_t x, int32_t y, const DwtQuantizer& q) {
+            const auto at = static_cast<size_t>(y * width + x);
+            uint32_t sample;
+            ref::quantize_97(reference.data() + at, width, 1, 1, q.inverse_step,
+                             static_cast<uint32_t>(q.most), &sample, 1);
+            const auto magnitude = static_cast<int16_t>(sample & 0x7FFF);
+            expected[at] = static_cast<int16_t>((sample & kSignBit) != 0 ? -magnitude : magnitude);
+          };
+          for (int32_t y = 0; y < height; ++y) {
+            for (int32_t x = 0; x < width; ++x)
+              quantise(x, y, y < high ? (x < wide ? ll : hl) : (x < wide ? lh : hh));
+          }
+          for_each_target(simd::dwt_target, [&](const char*) {
+            INFO(width, "x", height, " parity ", parity, " pattern ", static_cast<int>(pattern));
+            for (const bool is_last : {true, false}) {
+              Guarded<int16_t> bands(count, width % 32);
+              Guarded<float> low(count, 1);
+              DwtBand<float, int16_t> band(shape,
+                                           {{bands.data(), width, height, width},
+                                            {is_last ? nullptr : low.data(), wide, high, wide},
+                                            nullptr,
+                                            ll,
+                                            hl,
+                                            lh,
+                                            hh},
+                                           0, pairs, scratch.data());
+              for (int32_t y; (y = band.next_row()) >= 0;) band.push(source.data() + y * width);
+              REQUIRE(bands.guards_intact());
+              REQUIRE(low.guards_intact());
+              for (int32_t y = 0; y < height; ++y) {
+                const bool is_float = !is_last && y < high;
+                const auto row = static_cast<size_t>(y * width);
+                const int32_t first = is_float ? wide : 0;
+                REQUIRE(std::equal(bands.data() + row + first, bands.data() + row + width,
+                                   expected.data() + row + first));
+                if (is_float)
+                  REQUIRE(std::equal(low.data() + y * wide, low.data() + (y + 1) * wide,
+                                     reference.data() + row));
+              }
+            }
           });
         }
       }
@@ -299,7 +366,7 @@ void bench_all(const char* name) {
     Guarded<T> scratch(DwtBand<T>::scratch_samples(3840), 0);
     bench_levels<T>(name, target_name, [&](Plane<T> source, Plane<T> target) {
       const DwtShape shape{source.width, source.height, 0, 0};
-      DwtBand<T> band(shape, target, 0, DwtBand<T>::num_pairs(shape), scratch.data());
+      DwtBand<T> band(shape, {target}, 0, DwtBand<T>::num_pairs(shape), scratch.data());
       for (int32_t y; (y = band.next_row()) >= 0;) band.push(source.row(y));
     });
   });
