@@ -13,7 +13,7 @@ import statistics
 import sys
 import types
 
-from svg import Figure, bar_chart, line_chart
+from svg import Figure, bar_chart, legend, line_chart, panel
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/bench/quality"))
@@ -27,6 +27,7 @@ EFFORT = RESULTS / "2026-11-23_effort_stills.tsv"
 TUNE = RESULTS / "2026-11-23_tune_stills.tsv"
 HT = RESULTS / "2026-11-22_ht_openjph.tsv"
 STOPS = RESULTS / "2026-11-21_stop_strategies.tsv"
+FILM = RESULTS / "2026-11-26_film.tsv"
 EXAMPLE = RESULTS / "2026-11-24_rate_example.md"
 
 # encoder of PEERS and HT: its name, colour and mark
@@ -190,6 +191,32 @@ def stops():
                       {"none": ("b", "square"), "psb": ("e", "down"), "exact": ("a", "dot"), "bpi": ("c", "up")}, "Mbit/s at 24 frames/s", "ms, 3840x2160, 12 bit, one thread", zero=True)
 
 
+def over_time(sequence, coder, rate, title):
+    """Bytes and PSNR of each frame: equal frames, and one budget."""
+    names, most = {"equal": "equal frames", "film": "one budget"}, 60
+    colours, sizes, decibels = {"equal frames": "b", "one budget": "a"}, collections.defaultdict(list), collections.defaultdict(list)
+    for row in table(FILM):
+        if (row["sequence"], row["coder"], row["rate"]) == (sequence, coder, str(rate)):
+            sizes[names[row["way"]]].append(int(row["bytes"]) / 1000)
+            decibels[names[row["way"]]].append(min(float(row["psnr"]), most))
+    figure = Figure(640, 412)
+    last = len(sizes["one budget"]) - 1
+    figure.text(12, 26, title, 17, weight=600)
+    panel(figure, 68, 108, "kB of each frame", sizes, colours, 0, last)
+    panel(figure, 232, 108, "dB of each frame (60: 60 or more)" if max(map(max, decibels.values())) == most else "dB of each frame", decibels, colours, 0, last)
+    figure.text(346, 378, "frame", 13, "middle", "soft")
+    legend(figure, list(colours), {name: (colour, "dot") for name, colour in colours.items()}, 14, 398, 600)
+    return figure
+
+
+def film_shots():
+    return over_time("shots", "ebcot", 60, "CGI, a building, a street, parrots: 60 Mbit/s by area")
+
+
+def film_stills():
+    return over_time("stills", "ebcot", 60, "Titles, pans over stills, a still held, black: 60 Mbit/s by area")
+
+
 def summary():
     """For the README: three panels beside each other."""
     panels = [psnr(), quality_time(), cpu_time_short()]
@@ -293,7 +320,7 @@ def layers():
 
 
 DRAWN = {"summary": summary, "psnr": psnr, "effort": effort, "tune": tune, "ht_psnr": ht_psnr, "ssimulacra2": ssimulacra2, "butteraugli": butteraugli, "quality_time": quality_time, "cpu_time": cpu_time,
-         "cpu_time_short": cpu_time_short, "lossless": lossless, "film_psnr": film_psnr, "stops": stops,
+         "cpu_time_short": cpu_time_short, "lossless": lossless, "film_psnr": film_psnr, "stops": stops, "film_shots": film_shots, "film_stills": film_stills,
          "hull": hull, "pipeline": pipeline, "layers": layers}
 
 

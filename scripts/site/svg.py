@@ -133,6 +133,24 @@ def line_chart(title, series, looks, x_title, note, zero=False, x_ticks=None, la
     return figure
 
 
+def panel(figure, top, height, title, series, colours, first, last):
+    """Lines over whole numbers `first` .. `last`, in a part of a figure: `series` is name -> [y]."""
+    left, right, bottom = 52, figure.width - 16, top + height
+    ys = [y for values in series.values() for y in values]
+    ticks = ticks_of(min(ys), max(ys))
+    across = lambda x: left + (right - left) * (x - first) / (last - first)
+    up = lambda y: bottom - height * (y - ticks[0]) / (ticks[-1] - ticks[0])
+    figure.text(12, top - 12, title, 13, fill="soft")
+    for tick in ticks:
+        figure.line([(left, up(tick)), (right, up(tick))])
+        figure.text(left - 6, up(tick) + 5, number(tick), 13, "end", "soft")
+    for x in ticks_of(first, last):
+        if first <= x <= last:
+            figure.text(across(x), bottom + 18, number(x), 13, "middle", "soft")
+    for name, values in series.items():
+        figure.line([(across(first + i), up(y)) for i, y in enumerate(values)], colours[name], 2)
+
+
 def bar_chart(title, groups, unit, note):
     """`groups`: name -> [(label, value, text)], of two labels; horizontal bars, the longest value at full width."""
     figure = Figure(420, 0)
