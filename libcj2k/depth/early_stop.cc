@@ -291,8 +291,10 @@ std::optional<EarlyStop::Round> EarlyStop::next_round(const CodedBlock* blocks,
     if (plan_.params.coder == CJ2K_CODER_EBCOT && resumes(blocks, rate)) return Round::kResume;
   }
   if (plan_.params.coder == CJ2K_CODER_HT) {
-    if (is_plain && rdoq_left_ > 0 && wants_ht_rdoq(rate)) return Round::kRdoq;
-    if (!is_plain && may_go_on_ && wants_ht_points(blocks, rate)) return Round::kHtPoints;
+    if (is_plain && rdoq_left_ > 0 && wants_ht_rdoq(blocks, rate)) return Round::kRdoq;
+    if (is_plain) return {};
+    if (may_go_on_ && wants_ht_points(blocks, rate)) return Round::kHtPoints;
+    if (wants_no_ht_rdoq(blocks, rate)) return Round::kPlain;
     return {};
   }
   if (rdoq_left_ > 0) {
@@ -410,9 +412,8 @@ bool EarlyStop::wants_rdoq(const CodedBlock* blocks, const RateControl& rate) {
   return true;
 }
 
-/// HT: requests all blocks anew with RDOQ, with the same steps. Blocks keep their points without RDOQ,
-/// so no frame is worse by the estimate of the error.
-bool EarlyStop::wants_ht_rdoq(const RateControl& rate) {
+/// HT: requests all blocks anew with RDOQ, with the same steps. Blocks keep their points without RDOQ.
+bool EarlyStop::wants_ht_rdoq(const CodedBlock* blocks, const RateControl& rate) {
   rdoq_left_ = 0;
   SlopeThresholds slopes{}, thresholds{};
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
@@ -424,9 +425,23 @@ bool EarlyStop::wants_ht_rdoq(const RateControl& rate) {
     if (request_.thresholds[c] > 0)
       thresholds[c] = static_cast<uint16_t>(std::max(end - kHtRdoqEnd - kHtExpected, 0));
   }
+  plain_cost_ = cost_of(blocks, rate);
+  plain_ = request_;
   request_all(thresholds, request_.step_set);
   request_.steps_known = true;
   request_.rdoq = slopes;
+  return true;
+}
+
+/// HT: requests all blocks as before RDOQ if that gains next to nothing: where blocks have few points,
+/// other ones may fill a cap less.
+bool EarlyStop::wants_no_ht_rdoq(const CodedBlock* blocks, const RateControl& rate) {
+  if (cost_of(blocks, rate) <= plain_cost_ * kLeastGain) return false;
+  request_all(plain_.thresholds, plain_.step_set);
+  request_.highest = plain_.highest;
+  request_.points = plain_.points;
+  request_.steps_known = true;
+  ++rounds_;
   return true;
 }
 

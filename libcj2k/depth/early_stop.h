@@ -140,7 +140,8 @@ class EarlyStop {
   bool wants_ht_points(const CodedBlock* blocks, const RateControl& rate);
   bool resumes(const CodedBlock* blocks, const RateControl& rate);
   bool wants_rdoq(const CodedBlock* blocks, const RateControl& rate);
-  bool wants_ht_rdoq(const RateControl& rate);
+  bool wants_ht_rdoq(const CodedBlock* blocks, const RateControl& rate);
+  bool wants_no_ht_rdoq(const CodedBlock* blocks, const RateControl& rate);
   void note_plain(const CodedBlock* blocks, const RateControl& rate);
   double cost_of(const CodedBlock* blocks, const RateControl& rate) const;
   bool wants_rdoq_first_steps(const CodedBlock* blocks, const RateControl& rate);
@@ -163,6 +164,7 @@ class EarlyStop {
   double first_cost_ =
       -1;  ///< cost_of the frame with the first steps; negative: not to be compared
   bool coded_before_ = false;
+  BlockOrder plain_;               ///< HT: how the frame was coded without RDOQ
   int rdoq_left_ = 0;              ///< times that RDOQ may still be requested
   bool rdoq_steps_known_ = false;  ///< BlockRequest::steps_known for RDOQ
   std::vector<uint8_t> resumed_;   ///< [blocks] whether it went on without RDOQ; empty: not known

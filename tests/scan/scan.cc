@@ -307,7 +307,7 @@ static int known_share(const std::pair<int, std::string>& key) {
       if (begins("effort")) return 35;
       return 48;
     case 3:
-      return 15;
+      return begins("ht_effort2 ") ? 37 : 15;
     case 4:
       return 4;
     default:
