@@ -337,7 +337,7 @@ typedef struct cj2k_params {
   cj2k_mct mct;         /* RCT or ICT on components 0..2; AUTO (default): on if they are alike and
                            all are colour, but not for sYCC */
   int32_t levels; /* decomposition levels, 0 .. 32; -1 (default) = auto: what the profile says,
-                           else 5 */
+                           else 5, or 6 for the 9/7 of more than 2048 samples along a side of a tile */
   int32_t
       guard_bits;    /* G of T.800 E.1, 1 .. 7; 0 (default) = auto: what the profile says, else 2 */
   double quant_step; /* 9/7: error-normalised base step, in LSB of the deepest component; 2^-6 ..

@@ -15,6 +15,10 @@
 namespace cj2k {
 namespace {
 
+/// The 9/7 of tiles with a longer side has a sixth level, where no profile says how many: it is worth
+/// 0.00 to 0.28 dB, and costs nothing (tests/bench/results/2026-11-26_levels.md).
+constexpr int32_t kLargeSide = 2048;
+
 /// The parameters under one profile. Contradictions are errors or warnings.
 class ProfileRules {
  public:
@@ -252,6 +256,9 @@ void ProfileRules::set_coding() {
     p_.levels = profile_.levels;
     const int32_t tile_width = p_.tile_width != 0 ? p_.tile_width : p_.width;
     const int32_t tile_height = p_.tile_height != 0 ? p_.tile_height : p_.height;
+    const bool is_free = p_.profile == CJ2K_PROFILE_NONE && p_.wavelet == CJ2K_WAVELET_97;
+    const int32_t side = std::max(std::min(tile_width, p_.width), std::min(tile_height, p_.height));
+    if (is_free && side > kLargeSide) ++p_.levels;
     p_.levels = std::min(p_.levels, max_levels_of(profile_, tile_width, tile_height));
     while (profile_.small_ll && std::max(tile_width, tile_height) > int64_t{128} << p_.levels) {
       ++p_.levels;

@@ -66,6 +66,27 @@ TEST_CASE("params: code-block and precinct rules") {
   CHECK(contains(resolve_error(p), "num_precincts 3"));
 }
 
+TEST_CASE("params: the levels that are chosen") {
+  struct Row {
+    int32_t width, height, tile, lossless, levels;
+  };
+  for (const Row& row : {Row{2048, 2048, 0, 0, 5},
+                         {2049, 16, 0, 0, 6},
+                         {16, 2049, 0, 0, 6},
+                         {2049, 2049, 0, 1, 5},
+                         {4096, 2160, 1024, 0, 5},
+                         {32, 24, 4096, 0, 5}}) {
+    CAPTURE(row.width);
+    CAPTURE(row.height);
+    cj2k_params p = valid();
+    p.width = row.width;
+    p.height = row.height;
+    p.tile_width = p.tile_height = row.tile;
+    p.lossless = row.lossless;
+    CHECK(resolved(p).levels == row.levels);
+  }
+}
+
 TEST_CASE("params: colour rules") {
   CHECK(resolved(valid()).mct == CJ2K_MCT_ON);
   CHECK(resolved(valid()).colorspace == CJ2K_COLOR_SRGB);
