@@ -76,7 +76,7 @@ int narrow_levels(const Plan& plan) {
     if (magnitude_bits(plan, band) > kMostNarrowBits)
       levels = plan.reversible ? 0 : std::min(levels, band.level - 1);
   }
-  return levels;
+  return std::max(levels, 0);  // without levels, that of LL is 0
 }
 
 /// Whether each level takes the low-pass rows of the level before as they are made. Several workers

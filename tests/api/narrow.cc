@@ -46,6 +46,7 @@ TEST_CASE("16 bits: the bytes are those with coefficients of 32 bits") {
       {14, "target_bytes=40000 levels=3"},
       {16, "target_bytes=40000 quant_step=0.0625"},
       {8, "target_bytes=40000 levels=0"},
+      {16, "target_bytes=40000 levels=0"},
       {8, "target_bytes=40000 coder=ht"},
       {8, "wavelet=5/3 stop=psb target_bytes=40000"},
   };

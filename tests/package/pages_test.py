@@ -28,10 +28,10 @@ def literals(text):
 
 
 def known_messages(root):
-    """The plain parts, between conversions, of each literal of the library, the encoder and the patches for MXF."""
+    """The plain parts, between conversions, of each literal of the library, the encoder and the patches for FFmpeg."""
     sources = [*root.glob("libcj2k/**/*.cc"), *root.glob("libcj2k/**/*.h"), root / "ffmpeg-patch/libcj2kenc.c"]
     texts = [path.read_text(encoding="utf-8") for path in sources]
-    for patch in root.glob("ffmpeg-patch/mxf-*.patch"):
+    for patch in root.glob("ffmpeg-patch/**/*.patch"):
         lines = patch.read_text(encoding="utf-8").splitlines()
         texts.append("\n".join(line[1:] for line in lines if line.startswith("+")))
     found = {tuple(part.replace("%%", "%") for part in CONVERSION.split(literal)) for text in texts for literal in literals(text)}
