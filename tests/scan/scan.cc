@@ -302,12 +302,12 @@ static int known_share(const std::pair<int, std::string>& key) {
       return begins("visual") ? 5 : 2;
     case 2:
       if (begins("ht_steps0 ")) return 8;
-      if (begins("ht ")) return 18;
+      if (begins("ht ")) return 20;
       if (begins("effort2_steps0 ") || begins("effort3_steps0 ")) return 4;
-      if (begins("effort")) return 35;
+      if (begins("effort")) return 40;
       return 48;
     case 3:
-      return begins("ht_effort2 ") ? 37 : 15;
+      return begins("ht_effort2 ") ? 40 : 15;
     case 4:
       return 4;
     default:
