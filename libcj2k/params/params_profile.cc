@@ -16,7 +16,7 @@ namespace cj2k {
 namespace {
 
 /// The 9/7 of tiles with a longer side has a sixth level, where no profile says how many: it is worth
-/// 0.00 to 0.28 dB, and costs nothing (tests/bench/results/2026-11-26_levels.md).
+/// 0.00 to 0.28 dB (tests/bench/results/2026-11-26_levels.md).
 constexpr int32_t kLargeSide = 2048;
 
 /// The parameters under one profile. Contradictions are errors or warnings.

@@ -5,52 +5,23 @@
 // hang, or findings without text. An empty corpus folder gets codestreams to start from.
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "cj2k.h"
+#include "seeds.h"
 #include "tools/check/check.h"
 
 namespace {
 
-void must(bool condition) {
-  if (!condition) std::abort();
-}
-
-using Settings = std::vector<std::pair<const char*, const char*>>;
+using cj2k_fuzz::must;
+using cj2k_fuzz::Settings;
 
 void write_seed(const std::filesystem::path& file, const Settings& settings) {
-  constexpr int kWidth = 50, kHeight = 40;
-  cj2k_params p;
-  must(cj2k_params_init(&p, sizeof p) == CJ2K_OK);
-  p.width = kWidth;
-  p.height = kHeight;
-  p.threads = 1;
-  for (const auto& [key, value] : settings) must(cj2k_params_set(&p, key, value) == CJ2K_OK);
-  std::vector<uint8_t> samples(3 * kWidth * kHeight);
-  uint32_t state = 1;
-  for (uint8_t& sample : samples) sample = static_cast<uint8_t>((state = state * 69069 + 1) >> 26);
-  cj2k_frame frame = {};
-  frame.struct_size = sizeof frame;
-  frame.width = kWidth;
-  frame.height = kHeight;
-  for (int c = 0; c < 3; ++c)
-    frame.components[c] = {&samples[static_cast<size_t>(c)], 150, 3, 1, 0};
-  cj2k_encoder* encoder = nullptr;
-  cj2k_packet packet = {};
-  packet.struct_size = sizeof packet;
-  must(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
-  must(cj2k_encoder_send_frame(encoder, &frame) == CJ2K_OK);
-  must(cj2k_encoder_send_frame(encoder, nullptr) == CJ2K_OK);
-  must(cj2k_encoder_receive_packet(encoder, &packet) == CJ2K_OK);
+  const std::vector<uint8_t> bytes = cj2k_fuzz::encode_noise(settings);
   std::FILE* out = std::fopen(file.c_str(), "wb");
-  must(out != nullptr && std::fwrite(packet.data, 1, packet.size, out) == packet.size);
+  must(out != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size());
   std::fclose(out);
-  cj2k_packet_release(&packet);
-  cj2k_encoder_close(encoder);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -18,17 +17,17 @@
 #include "core/ebcot/coding_passes.h"
 #include "params/params.h"
 #include "run/frame_proof.h"
+#include "seeds.h"
 
 namespace {
 
 using namespace cj2k;
 
-void must(bool condition) {
-  if (!condition) std::abort();
-}
+using cj2k_fuzz::must;
+using cj2k_fuzz::Settings;
 
 /// Plans whose frames are read, by the first byte of the input.
-const std::vector<std::vector<std::pair<const char*, const char*>>> kSettings = {
+const std::vector<Settings> kSettings = {
     {{"lossless", "1"}, {"plt", "1"}},
     {{"layers", "3"}, {"tile", "20x30"}, {"sop", "1"}, {"eph", "1"}, {"cblk_style", "vsc"}},
     {{"cblk", "8x8"}, {"precincts", "16x16"}, {"progression", "rpcl"}, {"levels", "2"}},
@@ -41,8 +40,8 @@ class Reader {
   explicit Reader(size_t settings) {
     cj2k_params p, resolved;
     set_default_params(&p);
-    p.width = 50;
-    p.height = 40;
+    p.width = cj2k_fuzz::kWidth;
+    p.height = cj2k_fuzz::kHeight;
     p.gop = p.verify = 1;
     for (const auto& [key, value] : kSettings[settings])
       must(set_param(&p, key, value, Log()) == Status::kOk);
@@ -110,35 +109,12 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   const std::filesystem::path folder = (*argv)[1];
   if (!std::filesystem::is_empty(folder)) return 0;
   for (size_t i = 0; i < kSettings.size(); ++i) {
-    cj2k_params p;
-    must(cj2k_params_init(&p, sizeof p) == CJ2K_OK);
-    p.width = 50;
-    p.height = 40;
-    p.threads = 1;
-    for (const auto& [key, value] : kSettings[i]) must(cj2k_params_set(&p, key, value) == CJ2K_OK);
-    std::vector<uint8_t> samples(6000);
-    uint32_t state = 1;
-    for (uint8_t& sample : samples)
-      sample = static_cast<uint8_t>((state = state * 69069 + 1) >> 26);
-    cj2k_frame frame = {};
-    frame.struct_size = sizeof frame;
-    frame.width = 50;
-    frame.height = 40;
-    for (int c = 0; c < 3; ++c) frame.components[c] = {samples.data() + c, 150, 3, 1, 0};
-    cj2k_encoder* encoder = nullptr;
-    cj2k_packet packet = {};
-    packet.struct_size = sizeof packet;
-    must(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
-    must(cj2k_encoder_send_frame(encoder, &frame) == CJ2K_OK);
-    must(cj2k_encoder_send_frame(encoder, nullptr) == CJ2K_OK);
-    must(cj2k_encoder_receive_packet(encoder, &packet) == CJ2K_OK);
+    const std::vector<uint8_t> bytes = cj2k_fuzz::encode_noise(kSettings[i]);
     std::FILE* out = std::fopen((folder / ("seed" + std::to_string(i))).c_str(), "wb");
     const uint8_t head[4] = {static_cast<uint8_t>(i), 0, 0, 0};
     must(out != nullptr && std::fwrite(head, 1, 4, out) == 4);
-    must(std::fwrite(packet.data, 1, packet.size, out) == packet.size);
+    must(std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size());
     std::fclose(out);
-    cj2k_packet_release(&packet);
-    cj2k_encoder_close(encoder);
   }
   return 0;
 }
