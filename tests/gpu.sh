@@ -179,7 +179,10 @@ sanitizer_found() { # LOG: findings other than the end of the program by a signa
 holder=
 clips=
 clean_up() {
-  [ -z "$holder" ] || kill "$holder" 2> /dev/null
+  if [ -n "$holder" ]; then
+    kill "$holder" 2> /dev/null
+    wait "$holder" 2> /dev/null # until the device is closed
+  fi
   [ -z "$clips" ] || rm -rf "$clips"
 }
 trap clean_up EXIT
