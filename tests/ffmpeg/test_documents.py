@@ -7,6 +7,7 @@ The commands are those of ```sh blocks. A comment before a block says if it is n
     <!-- needs: a GPU -->             skipped with this reason
     <!-- run by: tests/cluster -->    skipped: this runs it
     <!-- says: part of a line -->     its last command prints this; it may fail, all others must not
+    <!-- says: the heading -->        the same, of the `message` that is the heading above
 """
 
 import functools
@@ -55,7 +56,10 @@ def blocks_of(page):
     text = page.read_text(encoding="utf-8")
     for match in BLOCK.finditer(text):
         line = text.count("\n", 0, match.start(3)) + 1
-        yield Block(f"{page.name}:{line}", match[3], match[1], match[2])
+        note = match[2]
+        if note == "the heading":
+            note = re.findall(r"^### `(.*)`$", text[:match.start()], re.MULTILINE)[-1]
+        yield Block(f"{page.name}:{line}", match[3], match[1], note)
     for match in INLINE.finditer(text):
         yield Block(f"{page.name}:{text.count(chr(10), 0, match.start()) + 1}", match[1])
 
