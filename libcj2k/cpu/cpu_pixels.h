@@ -25,13 +25,10 @@ struct TileGroup {
   uint32_t begin, end;  ///< tiles, in raster order
 };
 
-/// The groups of a frame, in raster order: of 4 million samples, or of 2 million for each worker if
-/// that is more. If all blocks are coded in one order (lossless, stop = none without RDOQ), each
-/// sample is read and transformed once. Otherwise each order (the sample, the rest, blocks that
-/// resume) transforms the tiles of its blocks again: this is done above 67 million samples only,
-/// where it is faster than clearing the memory of all coefficients. There is one group for smaller
-/// pictures and where all coefficients must be in memory: measure_mse, verify, curves = only, stop =
-/// psb and bpi.
+/// The groups of a frame, in raster order. There is one if all coefficients must be in memory
+/// (measure_mse, verify, curves = only, stop = psb and bpi), or take little of it. If all blocks are
+/// coded in one order (lossless, stop = none without RDOQ), each sample is read and transformed
+/// once; else each order (the sample, the rest, blocks that resume) transforms its tiles again.
 /// @param workers  that code a group together
 std::vector<TileGroup> tile_groups(const Plan& plan, size_t workers);
 
