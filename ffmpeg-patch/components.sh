@@ -84,13 +84,14 @@ case ${CJ2K_FFMPEG_PARTS:-all} in
   # What tests/ffmpeg cannot do without, in less time.
   tests)
     kDemuxers=mov,mxf,matroska,avi,nut,image2,image2pipe,image_j2k_pipe,image_png_pipe,rawvideo
-    kMuxers=mxf,mxf_opatom,mxf_dcp,mxf_imf,mov,mp4,matroska,avi,nut,image2,rawvideo,null,framemd5
+    kMuxers=mxf,mxf_opatom,mxf_dcp,mxf_imf,mov,mp4,matroska,avi,nut,image2,rawvideo,null,framemd5,tee
     kDecoders=jpeg2000,png,dpx,tiff,ppm,rawvideo,v210,wrapped_avframe,pcm_s16le,pcm_s24le
     kEncoders=j2k_cuda,libcj2k,libopenjpeg,jpeg2000,rawvideo,v210,png,wrapped_avframe,pcm_s16le,pcm_s24le
     kParsers=jpeg2000,png
     kFilters=$(join scale format null color testsrc2 psnr trim setpts settb setparams setfield fps select vflip hwupload \
       hwdownload sine anull aformat aresample)
-    parts=(--disable-everything --disable-network --enable-indev=lavfi --enable-protocol=file,pipe,fd,concat)
+    parts=(--disable-everything --disable-network --enable-bsf=j2k_jp2 --enable-indev=lavfi
+      --enable-protocol=file,pipe,fd,concat)
     cuda_parts=(--enable-filter=hwupload_cuda)
     ;;
   # Every component of FFmpeg's own.

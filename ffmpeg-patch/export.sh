@@ -48,11 +48,11 @@ strip_shims() {
   sed -e '/^ \* One file for FFmpeg/d' -e '/^$/N;/^\n$/D' <<<"$source"
 }
 
-# add_changelog TREE PLACE LINE: a line at the top or the end of the list of the newest version. Each series has its place, so
-# that both fit one tree.
+# add_changelog TREE PLACE LINE: a line at the top, in the middle (as sixth) or at the end of the list of the newest version. Each
+# series has its place, so that all fit one tree.
 add_changelog() {
   awk -v line=" $3" -v place="$2" '
-    versions == 1 && place == "end" && /^$/ { print line; ++versions }
+    versions == 1 && (place == "end" && /^$/ || place == "middle" && ++entries == 6) { print line; ++versions }
     { print }
     /^version / && ++versions == 1 && place == "top" { print line; ++versions }' "$1/Changelog" >"$1/Changelog.new"
   mv "$1/Changelog.new" "$1/Changelog"
@@ -89,16 +89,18 @@ make_libcj2k() {
   tree_git "$tree" commit -q -a -m "doc/encoders: add libcj2k"
 }
 
-# make_series TREE PATCH...: commits the patches, and the release's own lines with those that add a muxer.
+# make_series TREE PLACE PATCH...: commits the patches, and the release's own lines with those that add a component. The version
+# of libavcodec is raised by the series libcj2k alone.
 make_series() {
-  local tree=$1 patch name
-  shift
+  local tree=$1 place=$2 patch subject library
+  shift 2
   for patch in "$@"; do
     quietly "$tree/.git/am.log" tree_git "$tree" am -q "$patch"
-    name=$(tree_git "$tree" log -1 --format=%s | sed -n 's/.*: add the muxer //p')
-    [[ -n $name ]] || continue
-    add_changelog "$tree" end "avformat: add the muxer $name"
-    bump_minor "$tree" avformat
+    subject=$(tree_git "$tree" log -1 --format=%s)
+    [[ $subject == *": add the "* ]] || continue
+    library=${subject%%/*}
+    add_changelog "$tree" "$place" "$library: add ${subject#*: add }"
+    [[ $library == avcodec ]] || bump_minor "$tree" "$library"
     tree_git "$tree" commit -q -a --amend --no-edit
   done
 }
@@ -134,7 +136,7 @@ export_series() {
       make_libcj2k "$tree"
     else
       mapfile -t patches < <(patches_of "$series" "$version")
-      make_series "$tree" "${patches[@]}"
+      make_series "$tree" "$([[ $series == mxf ]] && echo end || echo middle)" "${patches[@]}"
     fi
     tree_git "$tree" format-patch -q --zero-commit --signature=libcj2k -o "$to/$series" release
   done

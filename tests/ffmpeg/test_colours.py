@@ -138,8 +138,10 @@ def test_containers(ff, reader, tmp_path, fmt_name):
     if fmt_name == "yuva444p12le" and reader == ff.program and decoder_is_patched(ff):
         right |= {*NAMED}
     for name, (shown, samples) in zip(names, read(reader, tmp_path, names)):
-        if (fmt_name, name) in SHOWN_AS and name not in right:
-            assert shown.name == SHOWN_AS[fmt_name, name], f"{name} is shown as {shown.name}: is it right now?"
+        # With our patch, what is written as a.jp2 is a JP2 file, if such files have its colours.
+        like = "a.mov" if name == "a.jp2" and decoder_is_patched(ff) and fmt_name != "xyz12le" else name
+        if (fmt_name, like) in SHOWN_AS and like not in right:
+            assert shown.name == SHOWN_AS[fmt_name, like], f"{name} is shown as {shown.name}: is it right now?"
             continue
         got = colours(shown, samples)
         worst = max(abs(a - b) for x, y in zip(want, got) for a, b in zip(x, y))
@@ -155,16 +157,75 @@ def test_jp2_in_avi_and_files(ff, reader, tmp_path, fmt_name):
         assert shown.name == fmt_name and samples == bars(shown), f"{name} is shown as {shown.name}"
 
 
-@pytest.mark.parametrize("fmt_name, name, warns", [("yuv444p12le", "a.mxf", 1), ("yuv444p12le", "a.mov", 0), ("gbrp", "a.mxf", 0),
-                                                   ("yuv422p", "a.mxf", 0)])
-def test_copies_that_lose_the_colours(ff, tmp_path, fmt_name, name, warns):
-    """MOV and Matroska do not tell raw codestreams of YUV 4:4:4 from RGB, and the muxers say so. The packets of a.mov are JP2."""
-    if not mxf_is_patched(ff):
+@pytest.mark.parametrize("fmt_name", ["yuv444p12le", "yuv444p", "yuv422p", "gbrp"])
+def test_copies_keep_the_colours(ff, reader, tmp_path, fmt_name):
+    """The muxers for MOV and Matroska put raw codestreams of YUV 4:4:4 into JP2 files. Back in MXF they are as before."""
+    if not (mxf_is_patched(ff) and decoder_is_patched(ff)):
         pytest.skip("this FFmpeg has none of our patches")
-    write(ff, tmp_path, fmt_name, [name])
-    for copy in ("b.mov", "b.mp4", "b.mkv"):
-        text = ff.ffmpeg("-i", tmp_path / name, "-c", "copy", tmp_path / copy, log="warning").text
-        assert text.count("it will be shown as RGB") == warns, text
+    write(ff, tmp_path, fmt_name, ["a.mxf"])
+    copies = ["b.mov", "b.mp4", "b.mkv", "c.mov", "c.mkv"]
+    for copy in copies[:3]:
+        ff.ffmpeg("-i", tmp_path / "a.mxf", "-c", "copy", tmp_path / copy)
+    ff.ffmpeg("-i", tmp_path / "a.mxf", "-map", 0, "-c", "copy", "-f", "tee", f"{tmp_path}/c.mov|{tmp_path}/c.mkv")
+    for name, (shown, samples) in zip(copies, read(reader, tmp_path, copies)):
+        # The decoder takes all planar RGB for packed RGB.
+        assert shown.name == fmt_name.replace("gbrp", "rgb24") and samples == bars(shown), f"{name} is shown as {shown.name}"
+    ff.ffmpeg("-i", tmp_path / "b.mov", "-c", "copy", tmp_path / "d.mxf")
+    assert packet_bytes(ff, tmp_path / "d.mxf") == packet_bytes(ff, tmp_path / "a.mxf")
+
+
+def packet_bytes(ff, path):
+    return ff.ffmpeg("-i", path, "-map", "0:v", "-c", "copy", "-f", "rawvideo", "-").stdout
+
+
+JP2_SIGNATURE = bytes.fromhex("0000000c6a5020200d0a870a")
+
+
+@pytest.mark.parametrize("fmt_name, name, options, box", [
+    ("yuv420p", "a.jp2", [], (b"jp2 ", 18)), ("yuv444p12le", "a.jp2", [], (b"jp2 ", 18)), ("gbrp12le", "a.jp2", [], (b"jp2 ", 16)),
+    ("gray", "a.jp2", [], (b"jp2 ", 17)), ("ya8", "a.jp2", [], (b"jp2 ", 17)), ("rgba", "a.jp2", [], (b"jp2 ", 16)),
+    ("gbrp", "a.jph", ["-coder", "ht"], (b"jph ", 16)), ("gbrp", "a.j2k", [], None), ("xyz12le", "a.jp2", [], None),
+    ("gbrp12le", "a.jp2", ["-vf", "setparams=color_trc=smpte2084"], None),
+    ("gbrp12le", "a.jp2", ["-vf", "setparams=color_primaries=bt2020"], None), ("yuv420p", "a.jp2", ["-flags", "+ildct"], None)])
+def test_names_say_jp2(ff, tmp_path, fmt_name, name, options, box):
+    """Files named .jp2 and .jph are JP2 files, unless these cannot say what the codestream holds. The codestream stays."""
+    if not decoder_is_patched(ff):
+        pytest.skip("this FFmpeg has none of our patches")
+    if options == ["-flags", "+ildct"] and not mxf_is_patched(ff):
+        pytest.skip("only our MXF patch reads fields")
+    log = write(ff, tmp_path, fmt_name, ["a.avi", name], *options).text
+    raw, file = packet_bytes(ff, tmp_path / "a.avi"), (tmp_path / name).read_bytes()
+    if box is None:
+        assert file == raw
+        assert ("stays a raw codestream" in log) == (name == "a.jp2"), log
+        return
+    assert file.startswith(JP2_SIGNATURE) and file.endswith(raw) and "raw codestream: " not in log
+    header = boxes(boxes(file)["jp2h"])
+    assert boxes(file)["ftyp"][:4] == box[0] and boxes(file)["jp2c"] == raw
+    assert header["colr"] == bytes([1, 0, 0]) + box[1].to_bytes(4, "big")
+    fmt = pixfmt.parse(fmt_name)
+    assert ("cdef" in header) == (fmt.num_components in (2, 4))
+    # The encoder writes the same boxes.
+    write(ff, tmp_path, fmt_name, [f"b{name[1:]}"], *options, "-format", "jp2")
+    assert (tmp_path / f"b{name[1:]}").read_bytes() == file
+    ff.ffmpeg("-f", "image2", "-c:v", "jpeg2000", "-i", tmp_path / name, "-c", "copy", "-bsf:v", "j2k_jp2=mode=unwrap", tmp_path / "c.j2k")
+    assert (tmp_path / "c.j2k").read_bytes() == raw
+
+
+def test_filter_refuses_what_is_damaged(ff, tmp_path):
+    """Cut at any byte of its headers, a codestream or JP2 file is refused or kept, and the program ends."""
+    if not decoder_is_patched(ff):
+        pytest.skip("this FFmpeg has none of our patches")
+    write(ff, tmp_path, "yuv444p", ["a.jp2", "a.j2k"])
+    cut, seen = tmp_path / "cut.j2k", set()
+    for name, mode in (("a.j2k", "wrap"), ("a.jp2", "unwrap")):
+        whole = (tmp_path / name).read_bytes()
+        for size in [*range(1, 120, 7), len(whole) - 1]:
+            cut.write_bytes(whole[:size])
+            log = ff.ffmpeg("-f", "image2", "-video_size", f"{W}x{H}", "-pixel_format", "yuv444p", "-c:v", "jpeg2000", "-i", cut,
+                            "-c", "copy", "-bsf:v", f"j2k_jp2=mode={mode}", "-f", "rawvideo", tmp_path / "out", ok=None).text
+            seen |= {word for word in ("neither a codestream", "is damaged", "or is damaged") if word in log}
+    assert seen == {"neither a codestream", "is damaged", "or is damaged"}
 
 
 # What FFmpeg's decoder makes wrong of the other formats without our patch: frames that it refuses, and 12 bits that it leaves in
@@ -207,8 +268,8 @@ def test_formats_that_decoders_refuse(ff, reader, tmp_path, fmt_name):
     ("gbrp12le", False, False), ("rgba", False, False), ("gray", False, False), ("ya8", False, False),
     ("xyz12le", False, False)])
 def test_auto(ff, tmp_path, fmt_name, named, other):
-    """auto is jp2 only where readers need it."""
-    names = NAMED + OTHERS
+    """auto is jp2 only where readers need it. With our patch, files named .jp2 are JP2 files."""
+    names = [name for name in NAMED + OTHERS if name != "a.jp2" or not decoder_is_patched(ff)]
     write(ff, tmp_path, fmt_name, names)
     for name in names:
         packet = ff.copied_packets("-i", tmp_path / name)[0]
@@ -228,11 +289,15 @@ def test_xyz_of_a_cinema_profile(ff, reader, tmp_path):
 
 @pytest.mark.parametrize("choice", ["j2k", "jp2"])
 def test_a_choice_is_honoured(ff, tmp_path, choice):
-    for fmt_name in ("yuv444p", "rgb24"):
-        write(ff, tmp_path, fmt_name, ["a.mov", "a.j2c"], "-format", choice)
+    """The muxers of our patch put YUV 4:4:4 into JP2 files, unless they may insert no filter."""
+    for fmt_name, options in (("yuv444p", ["-fflags", "-autobsf"]), ("rgb24", [])):
+        write(ff, tmp_path, fmt_name, ["a.mov", "a.j2c"], "-format", choice, *options)
         for name in ("a.mov", "a.j2c"):
             packet = ff.copied_packets("-i", tmp_path / name)[0]
             assert packet.startswith(JP2_SIGNATURE) == (choice == "jp2"), name
+    if decoder_is_patched(ff):
+        write(ff, tmp_path, "yuv444p", ["a.mov"], "-format", choice)
+        assert ff.copied_packets("-i", tmp_path / "a.mov")[0].startswith(JP2_SIGNATURE)
 
 
 @pytest.mark.parametrize("fmt_name, name, options, says", [
@@ -419,7 +484,8 @@ def test_icc_profile_of_the_frames(ff, tmp_path, profiles):
     found, log = encode_pngs(ff, tmp_path, [profiles[0]] * 3, "-format", "jp2")
     assert [profile_of(c) for c in found] == [profiles[0]] * 3, log
     assert "ICC" not in log, log
-    assert encode_pngs(ff, tmp_path, profiles[:1])[0] == []  # raw codestreams
+    # Without -format jp2: raw codestreams, or JP2 files of the muxer.
+    assert encode_pngs(ff, tmp_path, profiles[:1])[0] == (found[:1] if decoder_is_patched(ff) else [])
 
 
 @pytest.mark.parametrize("second", ["other", "none"])
@@ -435,6 +501,8 @@ def test_icc_profile_that_jp2_cannot_contain(ff, tmp_path, profiles):
     found, log = encode_pngs(ff, tmp_path, [table] * 2, "-format", "jp2")
     assert found == [struct.pack(">BBBI", 1, 0, 0, 16)] * 2
     assert "tag A2B0, a lookup table" in log and log.count("The ICC profile of the frames is not written") == 1, log
+    found, log = encode_pngs(ff, tmp_path, [table] * 2)
+    assert found == [] and log.count("JP2 files cannot contain its ICC profile") == decoder_is_patched(ff), log
 
 
 def test_other_readers_take_the_profiles(ff, tmp_path):

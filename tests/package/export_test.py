@@ -34,9 +34,9 @@ FALSE_ALARMS = {
 # Components for the FATE tests of the series.
 FATE = {
     "encoders": "jpeg2000,rawvideo,pcm_s16le,pcm_s24le,wrapped_avframe",
-    "decoders": "jpeg2000,rawvideo,pcm_s16le,pcm_s24le,wrapped_avframe",
-    "demuxers": "mxf,nut,rawvideo,image2,wav",
-    "muxers": "mxf,mxf_opatom,mxf_dcp,mxf_imf,nut,rawvideo,framecrc",
+    "decoders": "jpeg2000,rawvideo,pcm_s16le,pcm_s24le,wrapped_avframe,pgmyuv",
+    "demuxers": "mxf,nut,rawvideo,image2,wav,mov,matroska",
+    "muxers": "mxf,mxf_opatom,mxf_dcp,mxf_imf,nut,rawvideo,framecrc,mov,matroska,image2,crc",
     "filters": "scale,format,setparams,setfield,separatefields,aresample",
 }
 
@@ -120,7 +120,7 @@ def check_build(tree, scratch):
     small = ["./configure", "--disable-everything", "--disable-autodetect", "--disable-doc",
              "--enable-libcj2k", "--enable-encoder=j2k_cuda", f"--enable-encoder={FATE['encoders']}",
              f"--enable-decoder={FATE['decoders']}", f"--enable-demuxer={FATE['demuxers']}", f"--enable-muxer={FATE['muxers']}",
-             f"--enable-filter={FATE['filters']}", "--enable-parser=jpeg2000", "--enable-protocol=file,pipe"]
+             f"--enable-filter={FATE['filters']}", "--enable-bsf=j2k_jp2", "--enable-parser=jpeg2000", "--enable-protocol=file,pipe"]
     if shutil.which("ccache"):
         small.append("--cc=ccache gcc")
     refused = run(*small, cwd=tree, env=env, ok=None)
@@ -130,9 +130,10 @@ def check_build(tree, scratch):
     assert "CC\tlibavcodec/libcj2kenc.o" in log, log
     assert "warning:" not in log.split("CC\tlibavcodec/libcj2kenc.o")[1], log
     run("make", "fate-source", f"SAMPLES={scratch}", cwd=tree)
-    fate = run("make", f"-j{os.cpu_count()}", "fate-mxf-j2k", "fate-jpeg2000-fields", "fate-jpeg2000-yuv440p10", cwd=tree).stdout
+    fate = run("make", f"-j{os.cpu_count()}", "fate-mxf-j2k", "fate-jpeg2000-fields", "fate-jpeg2000-yuv440p10", "fate-bsf-j2k-jp2",
+               "fate-bsf-j2k-jp2-unwrap", "fate-jpeg2000-yuv444p-mov", "fate-jpeg2000-yuv444p-matroska", "fate-lavf-jp2", cwd=tree).stdout
     print(f"{fate.count('TEST')} tests of FATE pass")
-    assert fate.count("TEST") >= 10, fate
+    assert fate.count("TEST") >= 15, fate
 
 
 def main():
