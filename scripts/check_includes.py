@@ -35,7 +35,7 @@ ROWS = {
     "samples": ("samples/*", "api"),
     # The checker is evidence only if it shares nothing with the library.
     "checker": ("tools/check/*", ""),
-    "tools": ("tools/cj2k/*", "api"),
+    "tools": ("tools/cj2k/*", "api tools/check/check.h"),
     "tests": ("tests/**", "**"),
 }
 

@@ -11,12 +11,14 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include "failure.h"
 #include "film.h"
 #include "frames.h"
 #include "help.h"
+#include "info.h"
 #include "options.h"
 #include "reader.h"
 #include "report.h"
@@ -144,6 +146,8 @@ Film make_film(Options& options, const std::vector<Frame>& frames) {
 }
 
 int run(int argc, char** argv) {
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "info") return run_info(argc - 2, argv + 2);
   Options options = parse_options(argc, argv);
   if (options.help) {
     std::fputs(help_text().c_str(), stdout);
