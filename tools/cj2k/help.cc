@@ -22,6 +22,7 @@ constexpr const char* kHead = R"(NAME
 SYNOPSIS
     cj2k -i IN -o OUT [OPTION]...
     cj2k info [--json] FILE...
+    cj2k transcode [--coder ht|ebcot] IN OUT
 
 DESCRIPTION
     Encodes one picture, or the frames of a sequence, each to a file. Without options the result is
@@ -36,7 +37,8 @@ DESCRIPTION
     whole. A sequence that a pattern names must have no gap and one format; the pictures of a folder
     or a glob may differ.
 
-    cj2k info says what JPEG 2000 files are (cj2k info --help).
+    cj2k info says what JPEG 2000 files are (cj2k info --help). cj2k transcode changes the block
+    coder of a file, from Part 1 to HTJ2K or back, without a loss (cj2k transcode --help).
 )";
 
 constexpr const char* kTail = R"(
