@@ -289,7 +289,7 @@ void read_main_header(Fields& in, const Target& target, Codestream& cs) {
     if (marker == kMarkerCap) {
       check_cap(body);
     } else if (marker == kMarkerTlm) {
-      cs.has_tlm = true;
+      if (cs.tlm_at == 0) cs.tlm_at = cs.header.size();
     } else if (marker == kCrg) {
       append_u16(cs.header, marker);
       append_u16(cs.header, static_cast<uint32_t>(body.size() + 2));

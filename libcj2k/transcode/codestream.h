@@ -100,10 +100,10 @@ struct InputPart {
 
 struct Codestream {
   Siz siz{};
-  Coding coding;                ///< of the main header
-  std::vector<uint8_t> header;  ///< of the output, from SOC on, without CAP and TLM
-  size_t siz_end = 0;           ///< in `header`: where CAP belongs
-  bool has_tlm = false;
+  Coding coding;                 ///< of the main header
+  std::vector<uint8_t> header;   ///< of the output, from SOC on, without CAP and TLM
+  size_t siz_end = 0;            ///< in `header`: where CAP belongs
+  size_t tlm_at = 0;             ///< in `header`: where the first TLM was; 0: none
   Claims claims;                 ///< of the main header
   std::vector<InputPart> parts;  ///< in their order
 };

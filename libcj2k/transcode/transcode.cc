@@ -231,15 +231,20 @@ class Transcoder {
   }
 
   std::vector<uint8_t> join() const {
-    std::vector<uint8_t> out(cs_.header.begin(),
-                             cs_.header.begin() + static_cast<ptrdiff_t>(cs_.siz_end));
+    std::vector<uint8_t> out;
+    const auto add_header = [&](size_t begin, size_t end) {
+      out.insert(out.end(), cs_.header.begin() + static_cast<ptrdiff_t>(begin),
+                 cs_.header.begin() + static_cast<ptrdiff_t>(end));
+    };
+    add_header(0, cs_.siz_end);
     if (target_.is_ht) {
       const std::vector<uint8_t> cap = cap_segment(claims_, is_heterogeneous_, most_planes_);
       out.insert(out.end(), cap.begin(), cap.end());
     }
-    out.insert(out.end(), cs_.header.begin() + static_cast<ptrdiff_t>(cs_.siz_end),
-               cs_.header.end());
-    if (cs_.has_tlm) append_tlm(out);
+    const size_t tlm_at = std::max(cs_.tlm_at, cs_.siz_end);
+    add_header(cs_.siz_end, tlm_at);
+    if (cs_.tlm_at > 0) append_tlm(out);
+    add_header(tlm_at, cs_.header.size());
     for (const std::vector<uint8_t>& part : written_)
       out.insert(out.end(), part.begin(), part.end());
     append_u16(out, kMarkerEoc);
@@ -253,15 +258,21 @@ class Transcoder {
     }
     constexpr size_t kMostSegments = 256;
     if (parts.size() > kMostSegments * kMaxTlmEntries) return;
+    const uint32_t tile_bytes = cs_.siz.num_tiles() <= 255 ? 1 : 2;  // Table A.33
     for (size_t i = 0; i < parts.size(); ++i) {
       if (i % kMaxTlmEntries == 0) {
-        const size_t entries = std::min<size_t>(kMaxTlmEntries, parts.size() - i);
+        const auto entries =
+            static_cast<uint32_t>(std::min<size_t>(kMaxTlmEntries, parts.size() - i));
         append_u16(out, kMarkerTlm);
-        append_u16(out, static_cast<uint32_t>(4 + 6 * entries));
+        append_u16(out, 4 + (4 + tile_bytes) * entries);
         append_u8(out, static_cast<uint32_t>(i / kMaxTlmEntries));
-        append_u8(out, 0x60);  // Ttlm of 16 bits, Ptlm of 32 bits
+        append_u8(out, 0x40 | tile_bytes << 4);  // Ptlm of 32 bits
       }
-      append_u16(out, cs_.parts[parts[i]].tile);
+      const uint32_t tile = cs_.parts[parts[i]].tile;
+      if (tile_bytes == 1)
+        append_u8(out, tile);
+      else
+        append_u16(out, tile);
       append_u32(out, static_cast<uint32_t>(written_[parts[i]].size()));
     }
   }
