@@ -33,7 +33,8 @@ int64_t PacketReader::bytes(const Plan& plan) {
                               plan.blocks.size() * (sizeof(ReadBlock) + sizeof(ReadPiece)));
 }
 
-const char* PacketReader::read(std::span<const uint8_t> codestream) {
+const char* PacketReader::read(std::span<const uint8_t> codestream, uint32_t step_set) {
+  step_set_ = step_set;
   bytes_ = codestream;
   at_ = 0;
   tile_part_bytes_.clear();
@@ -111,7 +112,8 @@ void PacketReader::packet(const PacketRef& packet, uint32_t index) {
                           band.first_block},
                          packet.layer, coding, [&](uint32_t i) {
                            const CodeBlock& block = plan_.blocks[band.first_block + i];
-                           return block.max_bit_planes + uint32_t{block.planes_above};
+                           return subband_of(plan_, block, step_set_).max_bit_planes +
+                                  uint32_t{block.planes_above};
                          });
     }
   }

@@ -23,8 +23,9 @@ class PacketReader {
   static int64_t bytes(const Plan& plan);
 
   /// Reads a codestream. The results below are valid as long as its bytes.
+  /// @param step_set  that the frame was coded with
   /// @return null; or what is wrong, near the offset at()
-  const char* read(std::span<const uint8_t> codestream);
+  const char* read(std::span<const uint8_t> codestream, uint32_t step_set);
   size_t at() const { return at_; }
   size_t header_bytes() const { return header_bytes_; }  ///< of the main header
   const std::vector<uint32_t>& tile_part_bytes() const {
@@ -46,6 +47,7 @@ class PacketReader {
   std::vector<uint32_t> tile_part_bytes_;
   std::span<const uint8_t> bytes_;
   size_t at_ = 0, header_bytes_ = 0;
+  uint32_t step_set_ = 0;
 };
 
 }  // namespace cj2k

@@ -217,7 +217,7 @@ Proof FrameProof::prove(std::span<const uint8_t> frame, uint32_t step_set, const
   const std::span<const uint8_t> codestream = frame.subspan(boxes_.size());
   std::vector<uint8_t> boxes = boxes_;
   if (!boxes.empty()) set_jp2c_bytes(boxes.data() + boxes.size(), codestream.size());
-  if (const char* text = reader_.read(codestream)) return wrong(text);
+  if (const char* text = reader_.read(codestream, step_set)) return wrong(text);
   if (!std::equal(boxes.begin(), boxes.end(), frame.begin())) return wrong("the boxes are others");
   if (const char* text = check_header(codestream, step_set)) return wrong(text);
 
