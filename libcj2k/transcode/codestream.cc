@@ -186,7 +186,8 @@ class Header {
     const uint32_t c = component(in);
     if (in.number(1) != 0) not_supported("a region of interest that is not max-shift", body.data());
     coding_.shifts[c] = static_cast<uint8_t>(in.number(1));
-    claims_.has_regions = true;
+    // OpenJPEG refuses such codestreams, OpenJPH shows them without the shift (docs/htj2k.md).
+    if (target_.is_ht) not_supported("a region of interest (RGN) with HT", body.data());
   }
 
   void poc(std::span<const uint8_t> body, uint8_t* copy) {

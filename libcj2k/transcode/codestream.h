@@ -70,7 +70,6 @@ struct Progression {
 /// What CAP of Part 15 says of headers.
 struct Claims {
   bool has_coding = false;  ///< COD, COC, QCD, QCC, RGN or POC
-  bool has_regions = false;
   bool is_irreversible = false;
 };
 

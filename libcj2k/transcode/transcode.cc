@@ -33,8 +33,7 @@ std::vector<uint8_t> cap_segment(const Claims& claims, bool is_heterogeneous,
   append_u16(out, kMarkerCap);
   append_u16(out, 8);
   append_u32(out, 1u << (32 - 15));
-  append_u16(out, (claims.has_regions ? 0x1000u : 0) | (is_heterogeneous ? 0x800u : 0) |
-                      (claims.is_irreversible ? 0x20u : 0) | magb);
+  append_u16(out, (is_heterogeneous ? 0x800u : 0) | (claims.is_irreversible ? 0x20u : 0) | magb);
   return out;
 }
 
@@ -161,7 +160,6 @@ class Transcoder {
       out[i].header = read_part_header(part, target_, coding);
       const Claims& claims = out[i].header.claims;
       is_heterogeneous_ |= claims.has_coding;
-      claims_.has_regions |= claims.has_regions;
       claims_.is_irreversible |= claims.is_irreversible;
     }
     const TileLayout layout = lay_out_tile(cs_.siz, number, coding, bytes, options_.most_blocks);

@@ -231,6 +231,11 @@ TEST_CASE("transcode: what is damaged or not supported is refused by name") {
   bytes = encoded.bytes;
   bytes.insert(bytes.begin() + 51, ppm, ppm + sizeof ppm);  // after SIZ of three components
   refused(bytes, CJ2K_NOT_SUPPORTED, "PPM");
+  cj2k_params region = p;
+  set(region, "roi", "20,30,50,40");
+  bytes = encode(region, make_picture(p, Content::kTexture, 5)).bytes;
+  refused(bytes, CJ2K_NOT_SUPPORTED, "RGN");
+  CHECK(transcode(CJ2K_CODER_EBCOT, bytes) == bytes);
   // A random byte somewhere: an error with its place, or another picture.
   Random random(4);
   int errors = 0;
