@@ -45,21 +45,22 @@ const char* BlockRecoder::recode(const PacketBlocks& packets, const ReadBlock& b
   shape_ = shape;
   if (shape.planes > kMaxBitPlanes) return "it has more than 31 bit-planes";
   if (!decoder_.decode(packets, block, shape, decoded_)) return "its bytes are damaged";
-  const Known known = known_of(block, shape);
-  stride_ = (shape.width + kColumns - 1) / kColumns * kColumns;
+  Known known = known_of(block, shape);
   uint32_t all = 0;
+  for (int i = 0; i < shape.width * shape.height; ++i) all |= decoded_[i] & ~kSign;
+  if (all == 0) return nullptr;
+  // A significance pass that found no sample: it adds to what is known of zeros alone.
+  if (known.more == 1 && (all >> known.lowest & 1) == 0) known = {known.lowest + 1, 0};
+  bit_planes_ = std::bit_width(all >> known.lowest);
+  stride_ = (shape.width + kColumns - 1) / kColumns * kColumns;
   for (int y = 0; y < shape.height; ++y) {
     uint32_t* const row = samples_.data() + y * stride_;
     for (int x = 0; x < shape.width; ++x) {
       const uint32_t sample = decoded_[y * shape.width + x];
-      const uint32_t magnitude = (sample & ~kSign) >> known.lowest;
-      all |= magnitude;
-      row[x] = magnitude | (sample & kSign);
+      row[x] = (sample & ~kSign) >> known.lowest | (sample & kSign);
     }
     std::fill(row + shape.width, row + stride_, 0u);
   }
-  bit_planes_ = std::bit_width(all);
-  if (all == 0) return nullptr;
   if (known.lowest + bit_planes_ > most_planes) return "it has more bit-planes than QCD says";
   return to_ht ? code_ht(known, most_planes, out) : code_ebcot(known, most_planes, out);
 }
@@ -77,8 +78,7 @@ const char* BlockRecoder::code_ht(const Known& known, int most_planes, RecodedBl
   }
   out.zero_bit_planes = static_cast<uint8_t>(most_planes - 1 - known.lowest - plane);
   const uint32_t rest = known.more > 1 ? refinement.both_bytes : refinement.sig_prop_bytes;
-  // Without a sample for SigProp, there is nothing to say about plane `lowest`.
-  out.passes = static_cast<uint8_t>(rest > 0 ? 1 + known.more : 1);
+  out.passes = static_cast<uint8_t>(1 + known.more);
   keep(cleanup_, bytes, known.more > 1 ? both_ : sig_prop_, rest, out);
   return nullptr;
 }
