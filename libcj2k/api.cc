@@ -522,15 +522,17 @@ cj2k_status cj2k_transcode(cj2k_coder coder, int threads, const void* in, size_t
     if (out_bytes == nullptr) return null_argument(silent, kName, "out_bytes");
     *out = nullptr;
     *out_bytes = 0;
-    if (coder != CJ2K_CODER_EBCOT && coder != CJ2K_CODER_HT)
-      return silent.about("coder", coder, CJ2K_CODER_EBCOT, CJ2K_CODER_HT)
-          .fail(Status::kInvalid, "%s: coder %d is not ebcot or ht", kName, coder);
+    if (coder < CJ2K_CODER_AUTO || coder > CJ2K_CODER_HT)
+      return silent.about("coder", coder, CJ2K_CODER_AUTO, CJ2K_CODER_HT)
+          .fail(Status::kInvalid, "coder %d not in [%d, %d]", coder, CJ2K_CODER_AUTO,
+                CJ2K_CODER_HT);
     if (threads < 0 || threads > 1024)
       return silent.about("threads", threads, 0, 1024)
           .fail(Status::kInvalid, "threads %d not in [0, 1024]", threads);
     std::vector<uint8_t> bytes;
     CJ2K_TRY(cj2k::transcode({static_cast<const uint8_t*>(in), in_bytes},
-                             {coder == CJ2K_CODER_HT, threads > 0 ? threads : cj2k::usable_cores()}, silent, &bytes));
+                             {coder, threads > 0 ? threads : cj2k::usable_cores()}, silent,
+                             &bytes));
     *out = std::malloc(bytes.size());
     if (*out == nullptr) throw std::bad_alloc();
     std::memcpy(*out, bytes.data(), bytes.size());

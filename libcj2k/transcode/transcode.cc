@@ -116,12 +116,14 @@ class TileReader {
   size_t part_ = 0, at_ = 0;
 };
 
+bool is_ht(const Style& style) { return TileReader::coding_of(style).is_ht; }
+
 class Transcoder {
  public:
-  Transcoder(std::span<const uint8_t> input, const TranscodeOptions& options)
-      : options_(options),
-        target_{options.to_ht},
-        cs_(read_codestream(input, target_)),
+  Transcoder(Codestream codestream, const Target& target, uint64_t most_blocks)
+      : most_blocks_(most_blocks),
+        target_(target),
+        cs_(std::move(codestream)),
         recoders_(num_workers()) {}
 
   /// @return the codestream
@@ -162,7 +164,7 @@ class Transcoder {
       is_heterogeneous_ |= claims.has_coding;
       claims_.is_irreversible |= claims.is_irreversible;
     }
-    const TileLayout layout = lay_out_tile(cs_.siz, number, coding, bytes, options_.most_blocks);
+    const TileLayout layout = lay_out_tile(cs_.siz, number, coding, bytes, most_blocks_);
     TileReader reader(layout, coding, parts);
     reader.read(order_packets(layout, coding), out);
     for (const TileResolution& res : layout.resolutions) {
@@ -275,7 +277,7 @@ class Transcoder {
     }
   }
 
-  const TranscodeOptions& options_;
+  const uint64_t most_blocks_;
   const Target target_;
   const Codestream cs_;
   std::vector<std::unique_ptr<BlockRecoder>> recoders_;  ///< [worker]
@@ -293,11 +295,19 @@ Status transcode(std::span<const uint8_t> input, const TranscodeOptions& options
   using transcoding::Refused;
   try {
     const transcoding::Boxes boxes(input);
+    transcoding::Target target{options.coder != CJ2K_CODER_EBCOT};
+    transcoding::Codestream read = read_codestream(boxes.codestream(), target);
+    if (options.coder == CJ2K_CODER_AUTO && transcoding::is_ht(read.coding.styles[0])) {
+      target.is_ht = false;
+      read = read_codestream(boxes.codestream(), target);
+    }
     Threads threads(options.threads, 0);
     threads.start();
     std::vector<uint8_t> codestream;
-    threads.run([&] { codestream = transcoding::Transcoder(boxes.codestream(), options).run(); });
-    *output = boxes.around(std::move(codestream), options.to_ht);
+    threads.run([&] {
+      codestream = transcoding::Transcoder(std::move(read), target, options.most_blocks).run();
+    });
+    *output = boxes.around(std::move(codestream), target.is_ht);
     return Status::kOk;
   } catch (const Refused& refused) {
     if (refused.at == nullptr) return log.fail(refused.status, "%s", refused.what.c_str());

@@ -25,7 +25,7 @@
 namespace cj2k {
 
 struct TranscodeOptions {
-  bool to_ht;
+  cj2k_coder coder;  ///< AUTO: the one that the input does not have
   int threads = 1;
   uint64_t most_blocks = uint64_t{1} << 23;  ///< code-blocks in a tile
 };

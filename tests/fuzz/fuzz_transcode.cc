@@ -27,8 +27,8 @@ const std::vector<cj2k_fuzz::Settings> kSettings = {
     {{"target_bytes", "2000"}, {"roi", "5,5,20,20"}, {"cblk_style", "segsym+reset"}},
 };
 
-bool transcode_to(bool to_ht, std::span<const uint8_t> in, std::vector<uint8_t>* out) {
-  return transcode(in, {.to_ht = to_ht, .most_blocks = 1 << 12}, Log(), out) == Status::kOk;
+bool transcode_to(cj2k_coder coder, std::span<const uint8_t> in, std::vector<uint8_t>* out) {
+  return transcode(in, {.coder = coder, .most_blocks = 1 << 12}, Log(), out) == Status::kOk;
 }
 
 }  // namespace
@@ -49,11 +49,11 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const uint8_t> in(data, size);
   std::vector<uint8_t> ebcot, ht, again;
-  const bool has_ebcot = transcode_to(false, in, &ebcot);
-  if (transcode_to(true, in, &ht)) {
+  const bool has_ebcot = transcode_to(CJ2K_CODER_EBCOT, in, &ebcot);
+  if (transcode_to(CJ2K_CODER_HT, in, &ht)) {
     must(has_ebcot);
-    must(transcode_to(false, ht, &again) && again == ebcot);
-    must(transcode_to(true, ebcot, &again) && again == ht);
+    must(transcode_to(CJ2K_CODER_EBCOT, ht, &again) && again == ebcot);
+    must(transcode_to(CJ2K_CODER_HT, ebcot, &again) && again == ht);
   }
   return 0;
 }

@@ -196,6 +196,8 @@ TEST_CASE("transcode: boxes stay but for the brand") {
   CHECK(std::string(ht.begin() + 28, ht.begin() + 32) == "jph ");
   check_rules(ht);
   CHECK(transcode(CJ2K_CODER_EBCOT, ht) == encoded.bytes);
+  CHECK(transcode(CJ2K_CODER_AUTO, encoded.bytes) == ht);
+  CHECK(transcode(CJ2K_CODER_AUTO, ht) == encoded.bytes);
 }
 
 TEST_CASE("transcode: what is damaged or not supported is refused by name") {
@@ -238,7 +240,8 @@ TEST_CASE("transcode: what is damaged or not supported is refused by name") {
   CHECK(transcode(CJ2K_CODER_EBCOT, bytes) == bytes);
   void* out = nullptr;
   size_t count = 0;
-  CHECK(cj2k_transcode(CJ2K_CODER_AUTO, 1, bytes.data(), 9, &out, &count) == CJ2K_INVALID);
+  CHECK(cj2k_transcode(static_cast<cj2k_coder>(2), 1, bytes.data(), 9, &out, &count) ==
+        CJ2K_INVALID);
   CHECK(cj2k_transcode(CJ2K_CODER_HT, -1, bytes.data(), 9, &out, &count) == CJ2K_INVALID);
   CHECK(cj2k_transcode(CJ2K_CODER_HT, 1, nullptr, 9, &out, &count) == CJ2K_INVALID);
   CHECK(cj2k_transcode(CJ2K_CODER_HT, 1, bytes.data(), 9, nullptr, &count) == CJ2K_INVALID);

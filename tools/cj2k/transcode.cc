@@ -79,16 +79,6 @@ void write(const std::string& name, const void* bytes, size_t count) {
   fail(name);
 }
 
-/// Whether the code-blocks of the first COD are HT.
-bool is_ht(const std::vector<uint8_t>& bytes) {
-  constexpr std::string_view kCap("\xFF\x50", 2), kSiz("\xFF\x4F\xFF\x51", 4);
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const size_t siz = text.find(kSiz);
-  if (siz == std::string_view::npos || siz + 8 > text.size()) return false;
-  const size_t length = static_cast<size_t>(bytes[siz + 4]) << 8 | bytes[siz + 5];
-  return text.substr(std::min(siz + 4 + length, text.size())).starts_with(kCap);
-}
-
 bool has_boxes(const std::vector<uint8_t>& bytes) {
   constexpr std::string_view kSignature("\0\0\0\x0CjP  ", 8);
   return bytes.size() >= kSignature.size() &&
@@ -110,7 +100,7 @@ void check_name(const std::string& name, bool boxes) {
 
 struct Arguments {
   std::vector<std::string> files;
-  std::string coder;
+  cj2k_coder coder = CJ2K_CODER_AUTO;
   int threads = 0;
   bool help = false;
 };
@@ -119,7 +109,7 @@ void set_value(Arguments& out, const std::string& name, const std::string& value
   if (name == "--coder") {
     if (value != "ht" && value != "ebcot")
       throw UsageError("transcode: --coder " + value + " is not ht or ebcot");
-    out.coder = value;
+    out.coder = value == "ht" ? CJ2K_CODER_HT : CJ2K_CODER_EBCOT;
     return;
   }
   const char* const end = value.data() + value.size();
@@ -170,12 +160,10 @@ int run_transcode(int argc, char** argv) {
   const std::string& output = arguments.files[1];
   const std::vector<uint8_t> bytes = read(input);
   check_name(output, has_boxes(bytes));
-  const bool to_ht = arguments.coder.empty() ? !is_ht(bytes) : arguments.coder == "ht";
   void* out = nullptr;
   size_t out_bytes = 0;
-  const cj2k_status status =
-      cj2k_transcode(to_ht ? CJ2K_CODER_HT : CJ2K_CODER_EBCOT, arguments.threads, bytes.data(),
-                     bytes.size(), &out, &out_bytes);
+  const cj2k_status status = cj2k_transcode(arguments.coder, arguments.threads, bytes.data(),
+                                            bytes.size(), &out, &out_bytes);
   if (status != CJ2K_OK) throw Failure(input + ": " + cj2k_encoder_last_error(nullptr));
   const std::unique_ptr<void, decltype(&cj2k_free)> owner(out, cj2k_free);
   write(output, out, out_bytes);
