@@ -4,12 +4,14 @@
 // The C boundary: null checks, status translation, and the one place where exceptions end.
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "backend.h"
 #include "base/log.h"
@@ -23,6 +25,7 @@
 #include "run/encoder.h"
 #include "run/packet_memory.h"
 #include "run/report.h"
+#include "transcode/transcode.h"
 
 struct cj2k_encoder {
   std::unique_ptr<cj2k::Encoder> encoder;
@@ -508,3 +511,34 @@ cj2k_status cj2k_encoder_flush(cj2k_encoder* encoder) {
 }
 
 void cj2k_encoder_close(cj2k_encoder* encoder) { delete encoder; }
+
+cj2k_status cj2k_transcode(cj2k_coder coder, int threads, const void* in, size_t in_bytes,
+                           void** out, size_t* out_bytes) {
+  constexpr const char* kName = "cj2k_transcode";
+  const Log silent;
+  return run(nullptr, silent, kName, [&] {
+    if (in == nullptr) return null_argument(silent, kName, "in");
+    if (out == nullptr) return null_argument(silent, kName, "out");
+    if (out_bytes == nullptr) return null_argument(silent, kName, "out_bytes");
+    *out = nullptr;
+    *out_bytes = 0;
+    if (coder < CJ2K_CODER_AUTO || coder > CJ2K_CODER_HT)
+      return silent.about("coder", coder, CJ2K_CODER_AUTO, CJ2K_CODER_HT)
+          .fail(Status::kInvalid, "coder %d not in [%d, %d]", coder, CJ2K_CODER_AUTO,
+                CJ2K_CODER_HT);
+    if (threads < 0 || threads > 1024)
+      return silent.about("threads", threads, 0, 1024)
+          .fail(Status::kInvalid, "threads %d not in [0, 1024]", threads);
+    std::vector<uint8_t> bytes;
+    CJ2K_TRY(cj2k::transcode({static_cast<const uint8_t*>(in), in_bytes},
+                             {coder, threads > 0 ? threads : cj2k::usable_cores()}, silent,
+                             &bytes));
+    *out = std::malloc(bytes.size());
+    if (*out == nullptr) throw std::bad_alloc();
+    std::memcpy(*out, bytes.data(), bytes.size());
+    *out_bytes = bytes.size();
+    return Status::kOk;
+  });
+}
+
+void cj2k_free(void* out) { std::free(out); }

@@ -22,6 +22,7 @@ ROWS = {
     "pixels": ("libcj2k/pixels/*", "api base core plan"),
     "coders": ("libcj2k/coders/**", "core plan pixels"),
     "packets": ("libcj2k/packets/*", "core plan coders libcj2k/params/icc_profile.h"),
+    "transcode": ("libcj2k/transcode/*", "api base core coders packets"),
     "rate": ("libcj2k/rate/*", "base core plan coders packets"),
     "depth": ("libcj2k/depth/*", "core plan coders rate"),
     "film": ("libcj2k/film/*", "api base core params plan pixels coders rate depth"),
@@ -31,11 +32,11 @@ ROWS = {
     "cpu": ("libcj2k/cpu/*", "api base core plan pixels coders rate depth film backend"),
     "cuda": ("libcj2k/cuda/*", "api base core params plan pixels coders packets rate depth backend kernels/**.h"),
     "run": ("libcj2k/run/*", "api base core params plan pixels coders packets rate depth film backend"),
-    "boundary": ("libcj2k/api.cc", "api base params film backend run"),
+    "boundary": ("libcj2k/api.cc", "api base params film backend run libcj2k/transcode/transcode.h"),
     "samples": ("samples/*", "api"),
     # The checker is evidence only if it shares nothing with the library.
     "checker": ("tools/check/*", ""),
-    "tools": ("tools/cj2k/*", "api"),
+    "tools": ("tools/cj2k/*", "api tools/check/check.h"),
     "tests": ("tests/**", "**"),
 }
 

@@ -147,12 +147,12 @@ fuzz() {
   mkdir -p "$corpus" "$logs/fuzz"
   "$root/build/fuzz/tests/fuzz/fuzz_encode" "$corpus" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=4096 \
     -artifact_prefix="$logs/fuzz/" -print_final_stats=1 || return 1
-  mkdir -p "$corpus-check"
-  "$root/build/fuzz/tests/fuzz/fuzz_check" "$corpus-check" -max_total_time=$((seconds / 3)) -timeout=30 \
-    -rss_limit_mb=4096 -max_len=20000 -artifact_prefix="$logs/fuzz/check-" -print_final_stats=1 || return 1
-  mkdir -p "$corpus-decode"
-  "$root/build/fuzz/tests/fuzz/fuzz_decode" "$corpus-decode" -max_total_time=$((seconds / 3)) -timeout=30 \
-    -rss_limit_mb=4096 -max_len=20000 -artifact_prefix="$logs/fuzz/decode-" -print_final_stats=1
+  local reader
+  for reader in check decode transcode; do
+    mkdir -p "$corpus-$reader"
+    "$root/build/fuzz/tests/fuzz/fuzz_$reader" "$corpus-$reader" -max_total_time=$((seconds / 3)) -timeout=30 \
+      -rss_limit_mb=4096 -max_len=20000 -artifact_prefix="$logs/fuzz/$reader-" -print_final_stats=1 || return 1
+  done
 }
 
 ffmpeg_build() { # VERSION PARTS

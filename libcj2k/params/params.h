@@ -58,6 +58,9 @@ Status resolve_params(const cj2k_params& p, const Log& log, cj2k_params* resolve
 /// The least of target_bytes and max_frame_bytes that is set; 0: none.
 int64_t byte_cap(const cj2k_params& p);
 
+/// Threads = 0: the cores that this process may use, 1 .. 1024.
+int32_t usable_cores();
+
 /// Warns if `stop` needs a cap and there is none: what PST, PSB and BPI stop at is missing then.
 /// @param p  resolved
 void warn_of_stop(const cj2k_params& p, const Log& log);

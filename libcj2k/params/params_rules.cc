@@ -407,6 +407,8 @@ Status check_effort(const cj2k_params& p, const Log& log) {
   return Status::kOk;
 }
 
+}  // namespace
+
 int32_t usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -415,8 +417,6 @@ int32_t usable_cores() {
   if (count <= 0) count = static_cast<int>(std::thread::hardware_concurrency());
   return std::clamp(count, 1, 1024);
 }
-
-}  // namespace
 
 int64_t byte_cap(const cj2k_params& p) {
   if (p.target_bytes == 0 || p.max_frame_bytes == 0)

@@ -9,9 +9,6 @@
 #include <cstring>
 
 #include "base/parallel.h"
-#include "coders/ebcot/block_decoder.h"
-#include "coders/ht/block_decoder.h"
-#include "core/ebcot/coding_passes.h"
 #include "packets/jp2.h"
 #include "pixels/ingest.h"
 #include "run/chosen_block.h"
@@ -59,10 +56,7 @@ size_t num_rows(const Plan& plan) {
 }  // namespace
 
 struct FrameProof::Decoders {
-  EbcotDecoder ebcot;
-  HtDecoder ht;
-  std::vector<CodedSegment> segments;
-  std::vector<uint8_t> joined;  ///< segments whose bytes are in several packets
+  ReadBlockDecoder decoder;
   uint32_t samples[kMaxBlockSamples];
 };
 
@@ -165,45 +159,14 @@ const char* FrameProof::check_header(std::span<const uint8_t> codestream, uint32
 /// Decodes what the packets have of a block. @return false: they are not the bytes of a block
 bool FrameProof::decode(uint32_t number, uint32_t step_set, Decoders& d) const {
   const CodeBlock& block = plan_.blocks[number];
-  const ReadBlock& read = reader_.blocks()[number];
-  if (read.passes == 0) {
-    std::fill_n(d.samples, block.width * block.height, 0u);
-    return true;
-  }
-  const auto style = static_cast<uint32_t>(plan_.params.cblk_style);
-  const bool is_ht = plan_.params.coder == CJ2K_CODER_HT;
-  size_t bytes = 0;
-  for (uint32_t p = read.first_piece; p != kNoPiece; p = reader_.pieces()[p].next)
-    bytes += reader_.pieces()[p].bytes.size();
-  d.joined.resize(bytes);
-  d.segments.clear();
-  uint8_t* end = d.joined.data();
-  int pass = 0;
-  bool is_open = false;
-  for (uint32_t p = read.first_piece; p != kNoPiece; p = reader_.pieces()[p].next) {
-    const ReadPiece& piece = reader_.pieces()[p];
-    if (!is_open) d.segments.push_back({{end, 0}, 0});
-    CodedSegment& segment = d.segments.back();
-    if (!piece.bytes.empty()) std::memcpy(end, piece.bytes.data(), piece.bytes.size());
-    end += piece.bytes.size();
-    segment.bytes = {segment.bytes.data(), segment.bytes.size() + piece.bytes.size()};
-    segment.passes += static_cast<int>(piece.passes);
-    pass += static_cast<int>(piece.passes);
-    is_open = is_ht ? pass > 1 : !pass_terminates(style, pass - 1);
-  }
-  const Subband& band = subband_of(plan_, block, step_set);
-  const int planes = band.max_bit_planes + block.planes_above - read.zero_bit_planes;
-  if (!is_ht) {
-    if (planes > kMaxBitPlanes || read.passes > num_passes_of(planes)) return false;
-    return d.ebcot.decode({block.width, block.height, block.orientation, style, planes}, d.segments,
-                          d.samples);
-  }
-  const int plane = planes - 1;
-  if (plane >= kMaxBitPlanes || (plane == 0 && read.passes > 1)) return false;
-  const bool is_causal = (style & CJ2K_STYLE_VSC) != 0;
-  return d.ht.decode(
-      {block.width, block.height, plane, read.passes, is_causal}, d.segments[0].bytes,
-      d.segments.size() > 1 ? d.segments[1].bytes : std::span<const uint8_t>(), d.samples);
+  const ReadBlock& read = reader_.packets().blocks()[number];
+  const int planes = subband_of(plan_, block, step_set).max_bit_planes + block.planes_above;
+  const BlockCoding coding{static_cast<uint32_t>(plan_.params.cblk_style),
+                           plan_.params.coder == CJ2K_CODER_HT};
+  return d.decoder.decode(
+      reader_.packets(), read,
+      {block.width, block.height, block.orientation, coding, planes - read.zero_bit_planes},
+      d.samples);
 }
 
 /// Transforms the decoded blocks of a tile back, and compares the sums of its rows.
@@ -254,7 +217,7 @@ Proof FrameProof::prove(std::span<const uint8_t> frame, uint32_t step_set, const
   const std::span<const uint8_t> codestream = frame.subspan(boxes_.size());
   std::vector<uint8_t> boxes = boxes_;
   if (!boxes.empty()) set_jp2c_bytes(boxes.data() + boxes.size(), codestream.size());
-  if (const char* text = reader_.read(codestream)) return wrong(text);
+  if (const char* text = reader_.read(codestream, step_set)) return wrong(text);
   if (!std::equal(boxes.begin(), boxes.end(), frame.begin())) return wrong("the boxes are others");
   if (const char* text = check_header(codestream, step_set)) return wrong(text);
 

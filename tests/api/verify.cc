@@ -47,5 +47,23 @@ TEST_CASE("verify changes no byte, and says how much was proved") {
   }
 }
 
+// Finer steps have more bit-planes, so a block of theirs may have more zero bit-planes than the base
+// steps have planes.
+TEST_CASE("verify knows the steps that a frame chose") {
+  cj2k_params p = make_params(41, 1, 2, 10);
+  set(p, "coder", "ht");
+  set(p, "tile", "8x10");
+  set(p, "quality", "4");
+  set(p, "frame_steps", "1");
+  p.verify = 1;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    for (const Content content : kAllContents) {
+      INFO("seed ", seed, " content ", std::string(content_name(content)));
+      const Encoded encoded = encode(p, make_picture(p, content, seed));
+      CHECK_MESSAGE(encoded.status == CJ2K_OK, encoded.log);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cj2k::test

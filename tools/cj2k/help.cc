@@ -21,6 +21,8 @@ constexpr const char* kHead = R"(NAME
 
 SYNOPSIS
     cj2k -i IN -o OUT [OPTION]...
+    cj2k info [--json] FILE...
+    cj2k transcode [--coder ht|ebcot] IN OUT
 
 DESCRIPTION
     Encodes one picture, or the frames of a sequence, each to a file. Without options the result is
@@ -34,6 +36,9 @@ DESCRIPTION
     An output is written as OUT.part and renamed: whatever stops a run, each output that is there is
     whole. A sequence that a pattern names must have no gap and one format; the pictures of a folder
     or a glob may differ.
+
+    cj2k info says what JPEG 2000 files are (cj2k info --help). cj2k transcode changes the block
+    coder of a file, from Part 1 to HTJ2K or back, without a loss (cj2k transcode --help).
 )";
 
 constexpr const char* kTail = R"(
@@ -49,6 +54,7 @@ EXAMPLES
     cj2k -i dcdm/ -o j2c/ --profile cinema2k --fps 24 --stat frames.tsv
     cj2k -i 'stills/*.png' -o stills/ --ext jph --quality 1 --psnr
     cj2k -i in.ppm -o out.j2k -I -r 20 -n 6 -b 64,64 -p RPCL
+    cj2k info scan.jp2
 )";
 
 /// Appends `text` in lines of at most kWidth columns, from `column` on; the cursor is at `at`.

@@ -11,16 +11,19 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include "failure.h"
 #include "film.h"
 #include "frames.h"
 #include "help.h"
+#include "info.h"
 #include "options.h"
 #include "reader.h"
 #include "report.h"
 #include "session.h"
+#include "transcode.h"
 
 namespace cj2k_tool {
 namespace {
@@ -144,6 +147,9 @@ Film make_film(Options& options, const std::vector<Frame>& frames) {
 }
 
 int run(int argc, char** argv) {
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "info") return run_info(argc - 2, argv + 2);
+  if (command == "transcode") return run_transcode(argc - 2, argv + 2);
   Options options = parse_options(argc, argv);
   if (options.help) {
     std::fputs(help_text().c_str(), stdout);

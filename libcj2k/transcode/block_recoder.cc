@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transcode/block_recoder.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace cj2k::transcoding {
+namespace {
+
+constexpr uint32_t kSign = 0x80000000u;
+constexpr ptrdiff_t kColumns = 16;  ///< rows of samples are a multiple of this long
+constexpr int kMostHtPlanes = 30;   ///< of HtSamples
+
+/// What a decoder assumes after the end of a segment (D.4.1). A segment of T.800 without bytes is
+/// legal, but Grok 10 takes a packet that ends with one for truncated.
+constexpr uint8_t kImpliedBytes[] = {0xFF, 0x7F};
+
+}  // namespace
+
+BlockRecoder::BlockRecoder()
+    : samples_(static_cast<size_t>(kColumns) * kMaxBlockSide + kMaxBlockSamples),
+      bytes_(kMaxBlockBytes + 1) {}
+
+BlockRecoder::Known BlockRecoder::known_of(const ReadBlock& block,
+                                           const ReadBlockDecoder::Shape& shape) {
+  if (shape.coding.is_ht) return {shape.planes - 1 - (block.passes > 1 ? 1 : 0), block.passes - 1};
+  const int lowest = shape.planes - num_planes_begun(block.passes);
+  switch (pass_kind(block.passes - 1)) {
+    case PassKind::kSignificance:
+      return {lowest, 1};
+    case PassKind::kRefinement:
+      return {lowest, 2};
+    default:
+      return {lowest, 0};
+  }
+}
+
+const char* BlockRecoder::recode(const PacketBlocks& packets, const ReadBlock& block,
+                                 ReadBlockDecoder::Shape shape, int most_planes, bool to_ht,
+                                 RecodedBlock& out) {
+  out = {};
+  if (block.passes == 0) return nullptr;
+  shape_ = shape;
+  if (shape.planes > kMaxBitPlanes) return "it has more than 31 bit-planes";
+  if (!decoder_.decode(packets, block, shape, decoded_)) return "its bytes are damaged";
+  Known known = known_of(block, shape);
+  uint32_t all = 0;
+  for (int i = 0; i < shape.width * shape.height; ++i) all |= decoded_[i] & ~kSign;
+  if (all == 0) return nullptr;
+  // A significance pass that found no sample: it adds to what is known of zeros alone.
+  if (known.more == 1 && (all >> known.lowest & 1) == 0) known = {known.lowest + 1, 0};
+  bit_planes_ = std::bit_width(all >> known.lowest);
+  stride_ = (shape.width + kColumns - 1) / kColumns * kColumns;
+  for (int y = 0; y < shape.height; ++y) {
+    uint32_t* const row = samples_.data() + y * stride_;
+    for (int x = 0; x < shape.width; ++x) {
+      const uint32_t sample = decoded_[y * shape.width + x];
+      row[x] = (sample & ~kSign) >> known.lowest | (sample & kSign);
+    }
+    std::fill(row + shape.width, row + stride_, 0u);
+  }
+  if (known.lowest + bit_planes_ > most_planes) return "it has more bit-planes than QCD says";
+  return to_ht ? code_ht(known, most_planes, out) : code_ebcot(known, most_planes, out);
+}
+
+const char* BlockRecoder::code_ht(const Known& known, int most_planes, RecodedBlock& out) {
+  if (bit_planes_ > kMostHtPlanes) return "it has more bit-planes than are supported with HT";
+  const HtSamples samples{samples_.data(), stride_, shape_.width, shape_.height};
+  const int plane = known.more > 0 ? 1 : 0;
+  const uint32_t bytes = simd::ht_cleanup(samples, plane, cleanup_);
+  HtRefinement refinement{};
+  if (known.more > 0) {
+    const bool is_causal = (shape_.coding.style & CJ2K_STYLE_VSC) != 0;
+    refinement = simd::ht_refinement(samples, plane, is_causal, true, sig_prop_,
+                                     known.more > 1 ? both_ : nullptr);
+  }
+  out.zero_bit_planes = static_cast<uint8_t>(most_planes - 1 - known.lowest - plane);
+  const uint32_t rest = known.more > 1 ? refinement.both_bytes : refinement.sig_prop_bytes;
+  out.passes = static_cast<uint8_t>(1 + known.more);
+  keep(cleanup_, bytes, known.more > 1 ? both_ : sig_prop_, rest, out);
+  return nullptr;
+}
+
+const char* BlockRecoder::code_ebcot(const Known& known, int most_planes, RecodedBlock& out) {
+  const Tier1Block block{samples_.data(),
+                         stride_,
+                         shape_.width,
+                         shape_.height,
+                         shape_.orientation,
+                         shape_.coding.style & CJ2K_STYLE_VSC,
+                         true,
+                         bit_planes_};
+  Tier1Output coded{bytes_.data() + 1, passes_, tails_, 0, 0};
+  simd::encode_block(block, scratch_, coded);
+  const int passes = num_passes_of(bit_planes_) - (known.more == 0 ? 0 : 3 - known.more);
+  out.zero_bit_planes = static_cast<uint8_t>(most_planes - known.lowest - bit_planes_);
+  out.passes = static_cast<uint8_t>(passes);
+  const uint32_t bytes = passes_[passes - 1].length_bytes;
+  if (bytes == 0)
+    keep(kImpliedBytes, sizeof kImpliedBytes, nullptr, 0, out);
+  else
+    keep(coded.bytes, bytes, nullptr, 0, out);
+  return nullptr;
+}
+
+void BlockRecoder::keep(const uint8_t* first, uint32_t first_bytes, const uint8_t* rest,
+                        uint32_t rest_bytes, RecodedBlock& out) const {
+  out.bytes = std::make_unique_for_overwrite<uint8_t[]>(size_t{first_bytes} + rest_bytes);
+  std::memcpy(out.bytes.get(), first, first_bytes);
+  if (rest_bytes > 0) std::memcpy(out.bytes.get() + first_bytes, rest, rest_bytes);
+  out.first_bytes = first_bytes;
+  out.rest_bytes = rest_bytes;
+}
+
+}  // namespace cj2k::transcoding

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// One code-block from the bytes of one block coder to those of the other.
+//
+// A decoder knows of each sample its sign and its magnitude down to some plane. Where a block ends with a
+// cleanup pass of plane p, of either coder, this is p for all samples. Where it ends with the
+// significance or refinement pass of plane p, it is p for the samples of these passes and p + 1 for the
+// others. SigProp and MagRef of T.814 have the same samples as these two passes of T.800, so each end
+// of a block in one coder is an end in the other, with the same planes known of each sample.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "coders/ebcot/tier1.h"
+#include "coders/ht/ht_block.h"
+#include "packets/packet_blocks.h"
+
+namespace cj2k::transcoding {
+
+/// A block as packets will have it, in one layer.
+struct RecodedBlock {
+  std::unique_ptr<uint8_t[]> bytes;
+  uint32_t first_bytes = 0;  ///< of the first codeword segment
+  uint32_t rest_bytes = 0;   ///< of the second one: SigProp and MagRef
+  uint8_t passes = 0;        ///< 0: no sample is known to be other than 0; no packet has the block
+  uint8_t zero_bit_planes = 0;
+};
+
+/// Working memory of one thread, about 1.5 MB.
+class BlockRecoder {
+ public:
+  BlockRecoder();
+  /// Throws std::bad_alloc.
+  /// @param most_planes  M_b and the shift of a region of interest
+  /// @return null; or why not
+  const char* recode(const PacketBlocks& packets, const ReadBlock& block,
+                     ReadBlockDecoder::Shape shape, int most_planes, bool to_ht, RecodedBlock& out);
+
+ private:
+  /// What is known of the samples of a block.
+  struct Known {
+    int lowest;  ///< plane
+    int more;  ///< passes of this plane after a cleanup pass of the plane above; 0: the plane is whole
+  };
+  static Known known_of(const ReadBlock& block, const ReadBlockDecoder::Shape& shape);
+  const char* code_ht(const Known& known, int most_planes, RecodedBlock& out);
+  const char* code_ebcot(const Known& known, int most_planes, RecodedBlock& out);
+  void keep(const uint8_t* first, uint32_t first_bytes, const uint8_t* rest, uint32_t rest_bytes,
+            RecodedBlock& out) const;
+
+  ReadBlockDecoder decoder_;
+  ReadBlockDecoder::Shape shape_{};
+  uint32_t decoded_[kMaxBlockSamples];
+  std::vector<uint32_t> samples_;  ///< the same without the planes that are not known
+  ptrdiff_t stride_ = 0;
+  int bit_planes_ = 0;  ///< of samples_
+  Tier1Scratch scratch_;
+  std::vector<uint8_t> bytes_;  ///< of a block of T.800, after one more byte
+  CodingPass passes_[kMaxPasses];
+  PassTail tails_[kMaxPasses];
+  uint8_t cleanup_[kMaxHtCleanupBytes];
+  uint8_t sig_prop_[kMaxHtRefinementBytes], both_[kMaxHtRefinementBytes];
+};
+
+}  // namespace cj2k::transcoding

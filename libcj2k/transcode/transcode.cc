@@ -1,0 +1,319 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transcode/transcode.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/parallel.h"
+#include "packets/bytes.h"
+#include "packets/markers.h"
+#include "packets/packet_blocks.h"
+#include "transcode/block_recoder.h"
+#include "transcode/boxes.h"
+#include "transcode/codestream.h"
+#include "transcode/tile_layout.h"
+#include "transcode/tile_writer.h"
+
+namespace cj2k {
+namespace transcoding {
+namespace {
+
+constexpr size_t kBlockGrain = 4;
+
+/// CAP of Part 15 (T.814 Annex A): all code-blocks are HT, with one set of passes.
+/// @param most_planes  of any code-block
+std::vector<uint8_t> cap_segment(const Claims& claims, bool is_heterogeneous,
+                                 uint32_t most_planes) {
+  const uint32_t b = std::max(most_planes, 8u), magb = b <= 27 ? b - 8 : 19 + (b - 27 + 3) / 4;
+  std::vector<uint8_t> out;
+  append_u16(out, kMarkerCap);
+  append_u16(out, 8);
+  append_u32(out, 1u << (32 - 15));
+  append_u16(out, (is_heterogeneous ? 0x800u : 0) | (claims.is_irreversible ? 0x20u : 0) | magb);
+  return out;
+}
+
+/// Reads the packets of a tile, part by part.
+class TileReader {
+ public:
+  TileReader(const TileLayout& layout, const Coding& coding,
+             const std::vector<const InputPart*>& parts)
+      : layout_(layout), coding_(coding), parts_(parts), nodes_(layout.num_nodes) {
+    packets_.begin(layout.blocks.size());
+  }
+  /// @param out  [parts] result: the precincts whose first packet is in each
+  void read(const std::vector<TilePacket>& order, std::vector<OutputPart>& out) {
+    for (const TilePacket& packet : order) {
+      while (at_ == bytes().size()) {
+        if (part_ + 1 == parts_.size())
+          throw Refused{Status::kInvalid, "the data end before the last packet", here()};
+        ++part_;
+        at_ = 0;
+      }
+      if (packet.layer == 0) out[part_].precincts.push_back(packet.precinct);
+      try {
+        read(packet);
+      } catch (const WrongPacket& wrong) {
+        throw Refused{Status::kInvalid, wrong.what, here()};
+      }
+    }
+    for (; part_ < parts_.size(); ++part_, at_ = 0) {
+      if (at_ < bytes().size())
+        throw Refused{Status::kInvalid, "bytes after the last packet", here()};
+    }
+  }
+  const PacketBlocks& packets() const { return packets_; }
+
+ private:
+  std::span<const uint8_t> bytes() const { return parts_[part_]->body; }
+  const uint8_t* here() const { return bytes().data() + at_; }
+  bool has_marker(uint32_t marker) const {
+    return bytes().size() - at_ >= 2 && here()[0] == marker >> 8 && here()[1] == (marker & 0xFF);
+  }
+
+  void read(const TilePacket& packet) {
+    if (coding_.has_sop && has_marker(kMarkerSop)) {
+      if (bytes().size() - at_ < kSopBytes) throw WrongPacket{"the end of the data inside SOP"};
+      at_ += kSopBytes;
+    }
+    const TilePrecinct& precinct = layout_.precincts[packet.precinct];
+    const TileResolution& resolution = layout_.resolutions[precinct.resolution];
+    const BlockCoding coding = coding_of(coding_.styles[resolution.component]);
+    const size_t first_piece = packets_.num_pieces();
+    HeaderBits in(bytes(), at_);
+    if (in.bit() != 0) {
+      for (uint32_t b = 0; b < resolution.num_bands; ++b) {
+        const PrecinctBlocks& band = layout_.bands[precinct.first_band + b];
+        packets_.read_band(
+            in, {nodes_.data() + band.first_node, band.wide, band.high, band.first_block},
+            packet.layer, coding, [&](uint32_t) { return resolution.bands[b].planes; });
+      }
+    }
+    in.finish();
+    if (coding_.has_eph) {
+      if (!has_marker(kMarkerEph)) throw WrongPacket{"no EPH"};
+      at_ += kEphBytes;
+    }
+    packets_.take_bodies(first_piece, bytes(), at_);
+  }
+
+ public:
+  static BlockCoding coding_of(const Style& style) {
+    constexpr uint32_t kHtBlocks = 0x40;
+    return {style.block_style & (kHtBlocks - 1), (style.block_style & kHtBlocks) != 0};
+  }
+
+ private:
+  const TileLayout& layout_;
+  const Coding& coding_;
+  const std::vector<const InputPart*>& parts_;
+  std::vector<ReadNode> nodes_;
+  PacketBlocks packets_;
+  size_t part_ = 0, at_ = 0;
+};
+
+bool is_ht(const Style& style) { return TileReader::coding_of(style).is_ht; }
+
+class Transcoder {
+ public:
+  Transcoder(Codestream codestream, const Target& target, uint64_t most_blocks)
+      : most_blocks_(most_blocks),
+        target_(target),
+        cs_(std::move(codestream)),
+        recoders_(num_workers()) {}
+
+  /// @return the codestream
+  std::vector<uint8_t> run() {
+    std::map<uint32_t, std::vector<size_t>> tiles;
+    for (size_t i = 0; i < cs_.parts.size(); ++i) tiles[cs_.parts[i].tile].push_back(i);
+    if (tiles.size() < cs_.siz.num_tiles())
+      throw Refused{Status::kInvalid, std::to_string(tiles.size()) + " of " +
+                                          std::to_string(cs_.siz.num_tiles()) +
+                                          " tiles have a tile-part"};
+    written_.resize(cs_.parts.size());
+    for (const auto& [number, parts] : tiles) {
+      try {
+        tile(number, parts);
+      } catch (Refused& refused) {
+        refused.what = "tile " + std::to_string(number) + ": " + refused.what;
+        throw;
+      }
+    }
+    return join();
+  }
+
+ private:
+  void tile(uint32_t number, const std::vector<size_t>& numbers) {
+    std::vector<const InputPart*> parts;
+    std::vector<OutputPart> out(numbers.size());
+    Coding coding = cs_.coding;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const InputPart& part = cs_.parts[numbers[i]];
+      if (part.index != i)
+        throw Refused{Status::kInvalid, "tile-part " + std::to_string(part.index) + " instead of " +
+                                            std::to_string(i)};
+      parts.push_back(&part);
+      bytes += part.body.size();
+      out[i].header = read_part_header(part, target_, coding);
+      const Claims& claims = out[i].header.claims;
+      is_heterogeneous_ |= claims.has_coding;
+      claims_.is_irreversible |= claims.is_irreversible;
+    }
+    const TileLayout layout = lay_out_tile(cs_.siz, number, coding, bytes, most_blocks_);
+    TileReader reader(layout, coding, parts);
+    reader.read(order_packets(layout, coding), out);
+    for (const TileResolution& res : layout.resolutions) {
+      for (uint32_t b = 0; b < res.num_bands; ++b)
+        most_planes_ = std::max(most_planes_, res.bands[b].planes);
+    }
+    std::vector<RecodedBlock> blocks = recode(layout, coding, reader.packets());
+    write(number, numbers, layout, coding, out, blocks);
+  }
+
+  std::vector<RecodedBlock> recode(const TileLayout& layout, const Coding& coding,
+                                   const PacketBlocks& packets) {
+    std::vector<RecodedBlock> blocks(layout.blocks.size());
+    std::atomic<size_t> first_wrong = SIZE_MAX;
+    parallel_for(blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
+      std::unique_ptr<BlockRecoder>& recoder = recoders_[worker_index()];
+      if (recoder == nullptr) recoder = std::make_unique<BlockRecoder>();
+      for (size_t i = begin; i < end; ++i) {
+        if (recode(*recoder, layout, coding, packets, i, blocks[i]) == nullptr) continue;
+        size_t lowest = first_wrong;
+        while (i < lowest && !first_wrong.compare_exchange_weak(lowest, i)) {
+        }
+      }
+    });
+    if (first_wrong != SIZE_MAX) {
+      const size_t i = first_wrong;
+      const char* const why = recode(*recoders_[0], layout, coding, packets, i, blocks[i]);
+      const PrecinctBlocks& band = layout.bands[layout.blocks[i].band];
+      const TileResolution& res = layout.resolutions[band.resolution];
+      const ReadBlock& block = packets.blocks()[i];
+      throw Refused{Status::kInvalid,
+                    "a code-block of component " + std::to_string(res.component) + ", resolution " +
+                        std::to_string(res.r) + ": " + why,
+                    packets.pieces()[block.first_piece].bytes.data()};
+    }
+    return blocks;
+  }
+
+  const char* recode(BlockRecoder& recoder, const TileLayout& layout, const Coding& coding,
+                     const PacketBlocks& packets, size_t number, RecodedBlock& out) const {
+    const TileBlock& block = layout.blocks[number];
+    const PrecinctBlocks& band = layout.bands[block.band];
+    const TileResolution& res = layout.resolutions[band.resolution];
+    const auto planes = static_cast<int>(res.bands[band.band].planes);
+    const ReadBlock& read = packets.blocks()[number];
+    return recoder.recode(
+        packets, read,
+        {block.width, block.height, res.bands[band.band].orientation,
+         TileReader::coding_of(coding.styles[res.component]), planes - read.zero_bit_planes},
+        planes, target_.is_ht, out);
+  }
+
+  void write(uint32_t number, const std::vector<size_t>& numbers, const TileLayout& layout,
+             const Coding& coding, const std::vector<OutputPart>& parts,
+             std::vector<RecodedBlock>& blocks) {
+    // A later tile-part may have had packets of later layers alone.
+    const auto stays = [&parts](size_t i) { return i == 0 || !parts[i].precincts.empty(); };
+    uint32_t count = 0, index = 0;
+    for (size_t i = 0; i < parts.size(); ++i) count += stays(i) ? 1 : 0;
+    TileWriter writer(layout, coding, blocks);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (stays(i)) written_[numbers[i]] = writer.write(parts[i], number, index++, count);
+    }
+  }
+
+  std::vector<uint8_t> join() const {
+    std::vector<uint8_t> out;
+    const auto add_header = [&](size_t begin, size_t end) {
+      out.insert(out.end(), cs_.header.begin() + static_cast<ptrdiff_t>(begin),
+                 cs_.header.begin() + static_cast<ptrdiff_t>(end));
+    };
+    add_header(0, cs_.siz_end);
+    if (target_.is_ht) {
+      const std::vector<uint8_t> cap = cap_segment(claims_, is_heterogeneous_, most_planes_);
+      out.insert(out.end(), cap.begin(), cap.end());
+    }
+    const size_t tlm_at = std::max(cs_.tlm_at, cs_.siz_end);
+    add_header(cs_.siz_end, tlm_at);
+    if (cs_.tlm_at > 0) append_tlm(out);
+    add_header(tlm_at, cs_.header.size());
+    for (const std::vector<uint8_t>& part : written_)
+      out.insert(out.end(), part.begin(), part.end());
+    append_u16(out, kMarkerEoc);
+    return out;
+  }
+
+  void append_tlm(std::vector<uint8_t>& out) const {
+    std::vector<size_t> parts;
+    for (size_t i = 0; i < written_.size(); ++i) {
+      if (!written_[i].empty()) parts.push_back(i);
+    }
+    constexpr size_t kMostSegments = 256;
+    if (parts.size() > kMostSegments * kMaxTlmEntries) return;
+    const uint32_t tile_bytes = cs_.siz.num_tiles() <= 255 ? 1 : 2;  // Table A.33
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (i % kMaxTlmEntries == 0) {
+        const auto entries =
+            static_cast<uint32_t>(std::min<size_t>(kMaxTlmEntries, parts.size() - i));
+        append_u16(out, kMarkerTlm);
+        append_u16(out, 4 + (4 + tile_bytes) * entries);
+        append_u8(out, static_cast<uint32_t>(i / kMaxTlmEntries));
+        append_u8(out, 0x40 | tile_bytes << 4);  // Ptlm of 32 bits
+      }
+      const uint32_t tile = cs_.parts[parts[i]].tile;
+      if (tile_bytes == 1)
+        append_u8(out, tile);
+      else
+        append_u16(out, tile);
+      append_u32(out, static_cast<uint32_t>(written_[parts[i]].size()));
+    }
+  }
+
+  const uint64_t most_blocks_;
+  const Target target_;
+  const Codestream cs_;
+  std::vector<std::unique_ptr<BlockRecoder>> recoders_;  ///< [worker]
+  Claims claims_ = cs_.claims;
+  bool is_heterogeneous_ = false;
+  uint32_t most_planes_ = 0;
+  std::vector<std::vector<uint8_t>> written_;  ///< [parts] empty: left out
+};
+
+}  // namespace
+}  // namespace transcoding
+
+Status transcode(std::span<const uint8_t> input, const TranscodeOptions& options, const Log& log,
+                 std::vector<uint8_t>* output) {
+  using transcoding::Refused;
+  try {
+    const transcoding::Boxes boxes(input);
+    transcoding::Target target{options.coder != CJ2K_CODER_EBCOT};
+    transcoding::Codestream read = read_codestream(boxes.codestream(), target);
+    if (options.coder == CJ2K_CODER_AUTO && transcoding::is_ht(read.coding.styles[0])) {
+      target.is_ht = false;
+      read = read_codestream(boxes.codestream(), target);
+    }
+    Threads threads(options.threads, 0);
+    threads.start();
+    std::vector<uint8_t> codestream;
+    threads.run([&] {
+      codestream = transcoding::Transcoder(std::move(read), target, options.most_blocks).run();
+    });
+    *output = boxes.around(std::move(codestream), target.is_ht);
+    return Status::kOk;
+  } catch (const Refused& refused) {
+    if (refused.at == nullptr) return log.fail(refused.status, "%s", refused.what.c_str());
+    return log.fail(refused.status, "%s, at byte %td", refused.what.c_str(),
+                    refused.at - input.data());
+  }
+}
+
+}  // namespace cj2k

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Bytes -> cj2k_transcode's code, with fewer code-blocks allowed. What it takes must come back: with either
+// coder, the way through the other one ends in the same bytes. An empty corpus folder gets codestreams
+// to start from.
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "seeds.h"
+#include "transcode/transcode.h"
+
+namespace {
+
+using namespace cj2k;
+using cj2k_fuzz::must;
+
+const std::vector<cj2k_fuzz::Settings> kSettings = {
+    {{"lossless", "1"}, {"plt", "1"}},
+    {{"layers", "3"}, {"tile", "20x30"}, {"sop", "1"}, {"eph", "1"}, {"cblk_style", "vsc"}},
+    {{"cblk", "8x8"}, {"precincts", "16x16"}, {"progression", "rpcl"}, {"levels", "2"}},
+    {{"tile_parts", "component"}, {"progression", "cprl"}, {"cblk_style", "bypass+termall"}},
+    {{"coder", "ht"}, {"target_bytes", "3000"}, {"format", "jp2"}},
+    {{"layers", "2"}, {"poc", "0,0,1,3,2,cprl/0,0,2,6,3,pcrl"}, {"dx", "1,2,2"}, {"tlm", "1"}},
+    {{"target_bytes", "2000"}, {"roi", "5,5,20,20"}, {"cblk_style", "segsym+reset"}},
+};
+
+bool transcode_to(cj2k_coder coder, std::span<const uint8_t> in, std::vector<uint8_t>* out) {
+  return transcode(in, {.coder = coder, .most_blocks = 1 << 12}, Log(), out) == Status::kOk;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  if (*argc < 2 || !std::filesystem::is_directory((*argv)[1])) return 0;
+  const std::filesystem::path folder = (*argv)[1];
+  if (!std::filesystem::is_empty(folder)) return 0;
+  for (size_t i = 0; i < kSettings.size(); ++i) {
+    const std::vector<uint8_t> bytes = cj2k_fuzz::encode_noise(kSettings[i]);
+    std::FILE* out = std::fopen((folder / ("seed" + std::to_string(i))).c_str(), "wb");
+    must(out != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size());
+    std::fclose(out);
+  }
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::span<const uint8_t> in(data, size);
+  std::vector<uint8_t> ebcot, ht, again;
+  const bool has_ebcot = transcode_to(CJ2K_CODER_EBCOT, in, &ebcot);
+  if (transcode_to(CJ2K_CODER_HT, in, &ht)) {
+    must(has_ebcot);
+    must(transcode_to(CJ2K_CODER_EBCOT, ht, &again) && again == ebcot);
+    must(transcode_to(CJ2K_CODER_HT, ebcot, &again) && again == ht);
+  }
+  return 0;
+}

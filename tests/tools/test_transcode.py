@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: The libcj2k authors
+# SPDX-License-Identifier: BSD-2-Clause
+"""cj2k transcode: there and back over files of other encoders and of the media folder, names, errors."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+from pictures import decode, planes, pnm
+
+MEDIA = pathlib.Path(os.environ.get("CJ2K_TEST_MEDIA", pathlib.Path(__file__).parents[3] / "shared/media"))
+#: opj_compress and grk_compress: rates, layers, tiles, styles, progressions, tile-parts, a subsampled grid.
+OTHERS = {
+    "opj_compress": ("-r 20", "-r 40,20,10 -SOP -EPH -p RPCL -t 64,50 -c [64,64]", "-I -q 30,35 -p PCRL -n 4 -b 32,32",
+                     "-r 10 -M 63 -p CPRL", "-r 30,10 -M 1 -TP R -p RLCP", "-d 33,17 -T 10,5 -t 111,97 -r 8,4", "-I -r 100",
+                     "-r 8 -M 8 -TLM -PLT"),
+    "grk_compress": ("-r 20", "-I -q 30,40 -p RPCL -c [128,128] -L -X", "-M 64", "-M 64 -I -r 10"),
+}
+
+
+def there_and_back(cj2k, name, suffix):
+    """Returns the names with HT and with Part 1."""
+    ht, back, again = (f"{kind}{suffix}" for kind in ("ht", "back", "again"))
+    cj2k("transcode", "--coder", "ht", name, ht)
+    cj2k("transcode", ht, back)
+    cj2k("transcode", "--coder=ebcot", "--threads", "2", name, again)
+    return ht, back, again
+
+
+@pytest.mark.parametrize("encoder,options", [(e, o) for e, all in OTHERS.items() for o in all])
+def test_other_encoders(cj2k, tmp_path, encoder, options):
+    (tmp_path / "a.ppm").write_bytes(pnm(150, 110, planes(150, 110, 3, 8, noise=0.2), 8))
+    subprocess.run([encoder, "-i", "a.ppm", "-o", "a.j2k", *options.split()], cwd=tmp_path, check=True, capture_output=True)
+    ht, back, again = there_and_back(cj2k, "a.j2k", ".j2k")
+    assert (tmp_path / back).read_bytes() == (tmp_path / again).read_bytes()
+    want = decode(tmp_path / "a.j2k", tmp_path)
+    assert decode(tmp_path / back, tmp_path) == want
+    assert decode(tmp_path / ht, tmp_path) == want
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in (MEDIA / "conformance").glob("*.j2k")) or ["none"])
+def test_conformance(cj2k, tmp_path, name):
+    """p0 and p1: ITU-T T.803, with layers and blocks that end in any pass; ds0, ds1, hifi: those of HTJ2K."""
+    source = MEDIA / "conformance" / name
+    if not source.exists():
+        pytest.skip(f"no {source}")
+    ht, back, again = there_and_back(cj2k, source, ".j2k")
+    assert (tmp_path / back).read_bytes() == (tmp_path / again).read_bytes()
+    cj2k("transcode", "--coder", "ht", back, "ht2.j2k")
+    assert (tmp_path / "ht2.j2k").read_bytes() == (tmp_path / ht).read_bytes()
+
+
+def test_files_with_boxes(cj2k, tmp_path):
+    samples = planes(60, 43, 3, 8)
+    (tmp_path / "a.ppm").write_bytes(pnm(60, 43, samples, 8))
+    cj2k("-i", "a.ppm", "-o", "a.jp2", "--lossless")
+    cj2k("transcode", "a.jp2", "b.jph")
+    assert b"ftypjph " in (tmp_path / "b.jph").read_bytes()
+    cj2k("transcode", "b.jph", "c.jp2")
+    assert (tmp_path / "c.jp2").read_bytes() == (tmp_path / "a.jp2").read_bytes()
+    cj2k("transcode", "a.jp2", "d.j2k", fails=2, words=("d.j2k", "boxes"))
+    cj2k("-i", "a.ppm", "-o", "a.j2k", "--lossless")
+    cj2k("transcode", "a.j2k", "d.jph", fails=2, words=("d.jph", "no boxes"))
+    assert not (tmp_path / "d.j2k").exists() and not list(tmp_path.glob("*.part"))
+
+
+def test_refused(cj2k, tmp_path):
+    (tmp_path / "a.ppm").write_bytes(pnm(60, 43, planes(60, 43, 3, 8), 8))
+    cj2k("-i", "a.ppm", "-o", "a.j2k", "--lossless")
+    (tmp_path / "cut.j2k").write_bytes((tmp_path / "a.j2k").read_bytes()[:-200])
+    for arguments, status, words in (
+            ((), 2, ("IN and OUT",)), (("a.j2k",), 2, ("IN and OUT",)), (("a.j2k", "b", "c"), 2, ("3 names",)),
+            (("--coder", "mq", "a.j2k", "b.j2k"), 2, ("--coder mq",)), (("a.j2k", "b.j2k", "--coder"), 2, ("needs a value",)),
+            (("--threads=0", "a.j2k", "b.j2k"), 2, ("--threads 0",)), (("--recap", "a.j2k", "b.j2k"), 2, ("--recap",)),
+            (("no.j2k", "b.j2k"), 1, ("no.j2k", "No such file")), (("a.ppm", "b.j2k"), 1, ("a.ppm", "no SOC")),
+            (("cut.j2k", "b.j2k"), 1, ("cut.j2k", "Psot", "at byte")), (("a.j2k", "no/b.j2k"), 1, ("no/b.j2k",))):
+        cj2k("transcode", *arguments, fails=status, words=words)
+    assert not (tmp_path / "b.j2k").exists()
+    assert "usage: cj2k transcode" in cj2k("transcode", "--help").stdout

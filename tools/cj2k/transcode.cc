@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The libcj2k authors
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transcode.h"
+
+#include <cj2k.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "failure.h"
+
+namespace cj2k_tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHelp = R"(usage: cj2k transcode [--coder ht|ebcot] [--threads N] IN OUT
+
+Changes the block coder of a codestream, or of a JP2 or JPH file: from Part 1 to HTJ2K, or back. Each
+code-block is decoded to its quantised coefficients and coded again, so the picture stays, without a
+loss and without a wavelet. OUT is of the kind of IN: a codestream, or a file with the same boxes.
+
+Stay: size, tiles, precincts, code-blocks, wavelet, quantisation, regions of interest, progression,
+tile-parts, SOP, EPH, comments, boxes; TLM and PLT are written anew. All layers become one, Rsiz says
+no profile, and code-block styles other than vsc end.
+
+    --coder NAME   ht or ebcot; default: the other one
+    --threads N    default: one per core
+
+EXIT STATUS
+    0  OUT is written    1  IN is damaged, is not supported, or OUT not written    2  wrong usage
+)";
+
+/// A file and what it is called.
+struct Closer {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Closer>;
+
+[[noreturn]] void fail(const std::string& name) {
+  throw Failure(name + ": " + std::strerror(errno));
+}
+
+std::vector<uint8_t> read(const std::string& name) {
+  const File file(std::fopen(name.c_str(), "rb"));
+  if (file == nullptr) fail(name);
+  std::vector<uint8_t> bytes;
+  for (size_t count = 1; count > 0;) {
+    constexpr size_t kChunk = size_t{1} << 20;
+    const size_t before = bytes.size();
+    bytes.resize(before + std::max(kChunk, before));
+    count = std::fread(bytes.data() + before, 1, bytes.size() - before, file.get());
+    bytes.resize(before + count);
+  }
+  if (std::ferror(file.get()) != 0) fail(name);
+  return bytes;
+}
+
+/// Writes NAME.part and renames it.
+void write(const std::string& name, const void* bytes, size_t count) {
+  const std::string part = name + ".part";
+  File file(std::fopen(part.c_str(), "wb"));
+  if (file == nullptr) fail(name);
+  const bool is_whole = std::fwrite(bytes, 1, count, file.get()) == count;
+  if (std::fclose(file.release()) == 0 && is_whole && std::rename(part.c_str(), name.c_str()) == 0)
+    return;
+  const int error = errno;
+  std::remove(part.c_str());
+  errno = error;
+  fail(name);
+}
+
+bool has_boxes(const std::vector<uint8_t>& bytes) {
+  constexpr std::string_view kSignature("\0\0\0\x0CjP  ", 8);
+  return bytes.size() >= kSignature.size() &&
+         std::equal(kSignature.begin(), kSignature.end(), bytes.begin(),
+                    [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; });
+}
+
+/// The name says whether there are boxes, where it says something.
+void check_name(const std::string& name, bool boxes) {
+  const std::string extension = fs::path(name).extension();
+  const bool is_file = extension == ".jp2" || extension == ".jph";
+  const bool is_stream =
+      extension == ".j2k" || extension == ".j2c" || extension == ".jpc" || extension == ".jhc";
+  if (is_file && !boxes) throw UsageError("transcode: " + name + ", but the input has no boxes");
+  if (is_stream && boxes)
+    throw UsageError("transcode: " + name +
+                     " is a codestream, but the input has boxes, with its colours");
+}
+
+struct Arguments {
+  std::vector<std::string> files;
+  cj2k_coder coder = CJ2K_CODER_AUTO;
+  int threads = 0;
+  bool help = false;
+};
+
+void set_value(Arguments& out, const std::string& name, const std::string& value) {
+  if (name == "--coder") {
+    if (value != "ht" && value != "ebcot")
+      throw UsageError("transcode: --coder " + value + " is not ht or ebcot");
+    out.coder = value == "ht" ? CJ2K_CODER_HT : CJ2K_CODER_EBCOT;
+    return;
+  }
+  const char* const end = value.data() + value.size();
+  const auto [next, status] = std::from_chars(value.data(), end, out.threads);
+  if (status != std::errc() || next != end || out.threads < 1 || out.threads > 1024)
+    throw UsageError("transcode: --threads " + value + " is not in 1 to 1024");
+}
+
+Arguments parse(int argc, char** argv) {
+  Arguments out;
+  bool only_files = false;
+  for (int i = 0; i < argc; ++i) {
+    std::string name = argv[i];
+    if (only_files || !name.starts_with('-')) {
+      out.files.push_back(name);
+    } else if (name == "--") {
+      only_files = true;
+    } else if (name == "--help" || name == "-h") {
+      out.help = true;
+    } else {
+      const size_t equals = name.find('=');
+      const bool attached = equals != std::string::npos;
+      const std::string value = attached       ? name.substr(equals + 1)
+                                : i + 1 < argc ? argv[i + 1]
+                                               : "";
+      name = name.substr(0, equals);
+      if (name != "--coder" && name != "--threads")
+        throw UsageError("transcode: unknown option " + name + " (cj2k transcode --help)");
+      if (!attached && ++i == argc) throw UsageError("transcode: " + name + " needs a value");
+      set_value(out, name, value);
+    }
+  }
+  if (out.files.size() != 2 && !out.help)
+    throw UsageError("transcode: IN and OUT, not " + std::to_string(out.files.size()) +
+                     " names (cj2k transcode --help)");
+  return out;
+}
+
+}  // namespace
+
+int run_transcode(int argc, char** argv) {
+  const Arguments arguments = parse(argc, argv);
+  if (arguments.help) {
+    std::fputs(kHelp, stdout);
+    return kDone;
+  }
+  const std::string& input = arguments.files[0];
+  const std::string& output = arguments.files[1];
+  const std::vector<uint8_t> bytes = read(input);
+  check_name(output, has_boxes(bytes));
+  void* out = nullptr;
+  size_t out_bytes = 0;
+  const cj2k_status status = cj2k_transcode(arguments.coder, arguments.threads, bytes.data(),
+                                            bytes.size(), &out, &out_bytes);
+  if (status != CJ2K_OK) throw Failure(input + ": " + cj2k_encoder_last_error(nullptr));
+  const std::unique_ptr<void, decltype(&cj2k_free)> owner(out, cj2k_free);
+  write(output, out, out_bytes);
+  return kDone;
+}
+
+}  // namespace cj2k_tool
