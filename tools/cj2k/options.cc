@@ -89,6 +89,10 @@ const std::vector<ToolOption>& tool_options() {
        [](O& o, S& v) { o.frames.last = parse_number("--last", v, 0, kMostFrames); }},
       {"start", "", "N", kFiles, "number of the first output [that of the first frame]",
        [](O& o, S& v) { o.frames.start = parse_number("--start", v, 0, kMostFrames); }},
+      {"page", "", "N", kFiles, "TIFF: the page, from 1 [all, each a frame]",
+       [](O& o, S& v) {
+         o.frames.page = static_cast<int>(parse_number("--page", v, 1, kMostFrames));
+       }},
       {"skip-existing", "", "", kFiles,
        "leaves out frames whose output is there: goes on where a run has stopped",
        [](O& o, S&) { o.skip_existing = true; }},

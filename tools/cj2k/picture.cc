@@ -17,6 +17,7 @@ extern "C" {
 #include <libavutil/pixdesc.h>
 }
 
+#include "exif.h"
 #include "failure.h"
 #include "frames.h"
 #include "tiff.h"
@@ -97,7 +98,6 @@ AVCodecID format_of(std::string_view b) {
   const auto begins = [b](std::string_view with) { return b.substr(0, with.size()) == with; };
   using namespace std::string_view_literals;
   if (begins("SDPX") || begins("XPDS")) return AV_CODEC_ID_DPX;
-  if (begins("II*\0"sv) || begins("MM\0*"sv)) return AV_CODEC_ID_TIFF;
   if (begins("\x89PNG")) return AV_CODEC_ID_PNG;
   if (begins("\x76\x2f\x31\x01")) return AV_CODEC_ID_EXR;
   if (b.size() > 2 && b[0] == 'P' &&
@@ -224,14 +224,6 @@ int depth_of_png(const std::string& path, std::string_view bytes) {
   return bytes[kDepth];
 }
 
-/// Where the first sample is, in the words of DPX or of TIFF and Exif, if it is not the top left one.
-std::string note_of_orientation(AVCodecID id, int orientation) {
-  const int usual = id == AV_CODEC_ID_DPX ? 0 : 1;
-  if (orientation == usual) return "";
-  return "orientation " + std::to_string(orientation) +
-         " is not applied: rows and columns stay as they are in the file";
-}
-
 int orientation_of_dpx(std::string_view b) {
   constexpr size_t kOrientation = 768;
   if (b.size() < kOrientation + 2) return 0;
@@ -316,7 +308,7 @@ std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes
   if (!context || !packet || !frame) throw std::bad_alloc();
   context->thread_count = 1;  // files are decoded side by side
   context->err_recognition = AV_EF_CRCCHECK;
-  if (id == AV_CODEC_ID_PNG) context->err_recognition |= AV_EF_EXPLODE;  // TIFF: at any unknown tag
+  if (id == AV_CODEC_ID_PNG) context->err_recognition |= AV_EF_EXPLODE;
   AVDictionary* options = nullptr;
   if (id == AV_CODEC_ID_EXR && !trc.empty()) av_dict_set(&options, "apply_trc", trc.c_str(), 0);
   t_first_error[0] = 0;
@@ -384,8 +376,7 @@ void convert_float(const AVFrame& frame, const AVPixFmtDescriptor& desc, Picture
   }
 }
 
-/// @param grey_bits  not 0: it is no palette but grey of so many bits
-void convert_palette(const AVFrame& frame, int grey_bits, Picture& picture) {
+void convert_palette(const AVFrame& frame, Picture& picture) {
   PictureFormat& f = picture.format;
   uint32_t palette[256];
   std::memcpy(palette, frame.data[1], sizeof palette);
@@ -394,20 +385,20 @@ void convert_palette(const AVFrame& frame, int grey_bits, Picture& picture) {
     for (int x = 0; x < f.width; ++x)
       opaque &=
           palette[frame.data[0][static_cast<ptrdiff_t>(y) * frame.linesize[0] + x]] >> 24 == 255;
-  f.num_components = grey_bits != 0 ? 1 : opaque ? 3 : 4;
-  f.alpha = opaque || grey_bits != 0 ? 0 : 1;
-  f.depth = grey_bits != 0 ? grey_bits : 8;
+  f.num_components = opaque ? 3 : 4;
+  f.alpha = opaque ? 0 : 1;
+  f.depth = 8;
   picture.samples.resize(size_t{1} * f.width * f.height * f.num_components);
   view_samples(picture, 1);
   uint8_t* out = picture.samples.data();
   constexpr int kShifts[] = {16, 8, 0, 24};
   for (int c = 0; c < f.num_components; ++c) {
-    const int shift = kShifts[c] + 8 - f.depth;
     for (int y = 0; y < f.height; ++y)
       for (int x = 0; x < f.width; ++x)
         *out++ = static_cast<uint8_t>(
-            (palette[frame.data[0][static_cast<ptrdiff_t>(y) * frame.linesize[0] + x]] >> shift) &
-            ((1 << f.depth) - 1));
+            (palette[frame.data[0][static_cast<ptrdiff_t>(y) * frame.linesize[0] + x]] >>
+             kShifts[c]) &
+            255);
   }
 }
 
@@ -464,13 +455,13 @@ void set_format(const AVFrame& frame, AVCodecID id, const std::string& trc, Pict
 }
 
 /// Views of the samples of the frame, or of what they become.
-/// @param depth, grey_bits  as view_frame() and convert_palette() have them
-void take_samples(const std::string& path, int depth, int grey_bits, Picture& picture) {
+/// @param depth  as view_frame() has it
+void take_samples(const std::string& path, int depth, Picture& picture) {
   const AVFrame& frame = *picture.frame;
   const AVPixFmtDescriptor& desc = kind_of(frame);
   const auto pixels = static_cast<AVPixelFormat>(frame.format);
   if (desc.flags & AV_PIX_FMT_FLAG_PAL) {
-    convert_palette(frame, grey_bits, picture);
+    convert_palette(frame, picture);
   } else if (pixels == AV_PIX_FMT_MONOBLACK || pixels == AV_PIX_FMT_MONOWHITE) {
     convert_bits(frame, pixels == AV_PIX_FMT_MONOWHITE, picture);
   } else if ((desc.flags & AV_PIX_FMT_FLAG_FLOAT) && desc.comp[0].depth == 32 &&
@@ -488,13 +479,74 @@ void take_samples(const std::string& path, int depth, int grey_bits, Picture& pi
 
 }  // namespace
 
-std::unique_ptr<Picture> read_picture(const std::string& path, const std::string& trc) try {
+std::string note_of_orientation(int orientation, int usual) {
+  if (orientation == usual) return "";
+  return "orientation " + std::to_string(orientation) +
+         " is not applied: rows and columns stay as they are in the file";
+}
+
+void take_source(std::unique_ptr<SampleSource> source, Picture& picture) {
+  constexpr int64_t kManySamples = int64_t{1} << 26;
+  const PictureFormat& f = picture.format;
+  const int word_bytes = f.depth > 8 ? 2 : 1;
+  cj2k_read_part parts[CJ2K_MAX_COMPONENTS] = {};
+  int64_t samples = 0;
+  for (int c = 0; c < f.num_components; ++c) {
+    cj2k_read_part& part = parts[c];
+    part.width = (f.width - 1) / f.dx[c] + 1;
+    part.height = (f.height - 1) / f.dy[c] + 1;
+    part.stride_bytes = static_cast<ptrdiff_t>(part.width) * word_bytes;
+    samples += int64_t{part.width} * part.height;
+    picture.views[c] = {nullptr, part.stride_bytes, word_bytes, word_bytes, 0};
+  }
+  if (samples > kManySamples) {
+    picture.source = std::move(source);
+    return;
+  }
+  picture.samples.resize(static_cast<size_t>(samples * word_bytes));
+  uint8_t* data = picture.samples.data();
+  for (int c = 0; c < f.num_components; ++c) {
+    picture.views[c].data = parts[c].data = data;
+    data += parts[c].stride_bytes * parts[c].height;
+  }
+  source->read(parts);
+}
+
+namespace {
+
+/// Whether a path is a regular file of TIFF. Another kind, as a pipe, is not opened: it can be read once.
+bool is_tiff_file(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const File file(std::fopen(path.c_str(), "rb"), std::fclose);
+  char head[4];
+  return file != nullptr && std::fread(head, 1, sizeof head, file.get()) == sizeof head &&
+         is_tiff({head, sizeof head});
+}
+
+/// TIFF that came through a pipe becomes a file, because it is read to and fro.
+std::unique_ptr<Picture> read_piped_tiff(const std::string& path, std::string_view bytes,
+                                         int page) {
+  const File file(std::tmpfile(), std::fclose);
+  if (file == nullptr || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() ||
+      std::fseek(file.get(), 0, SEEK_SET) != 0)
+    throw Failure(path + ": no temporary file for TIFF from a pipe: " + std::strerror(errno));
+  return read_tiff(path, page, fileno(file.get()));
+}
+
+}  // namespace
+
+int count_pages(const std::string& path) { return is_tiff_file(path) ? count_tiff_pages(path) : 1; }
+
+std::unique_ptr<Picture> read_picture(const Frame& from, const std::string& trc) try {
+  const std::string& path = from.input;
+  if (is_tiff_file(path)) return read_tiff(path, from.page);
   FileBytes bytes = read_file(path);
   const std::string_view view = bytes.view();  // until decode()
   const AVCodecID id = format_of(view);
-  if (view.substr(0, 4) == std::string_view("II+\0", 4) ||
-      view.substr(0, 4) == std::string_view("MM\0+", 4))
-    throw Failure(path + ": BigTIFF is not supported");
+  if (is_tiff(view)) return read_piped_tiff(path, view, from.page);
+  if (from.page > 1)
+    throw Failure(path + ": there is no page " + std::to_string(from.page) + " of 1");
   if (id == AV_CODEC_ID_NONE) throw Failure(path + ": neither DPX, TIFF, PNM, PAM, PNG nor EXR");
   const bool has_maxval = id == AV_CODEC_ID_PGM || id == AV_CODEC_ID_PPM || id == AV_CODEC_ID_PAM;
   const int depth = has_maxval              ? depth_of_pnm(path, view)
@@ -504,19 +556,14 @@ std::unique_ptr<Picture> read_picture(const std::string& path, const std::string
   auto picture = std::make_unique<Picture>();
   if (id == AV_CODEC_ID_PAM && read_small_pam(path, view, depth, *picture)) return picture;
   if (has_maxval && view_pnm(path, bytes, depth, *picture)) return picture;
-  TiffTags tags;
-  if (id == AV_CODEC_ID_TIFF) tags = read_tiff_tags(path, view);
-  if (id == AV_CODEC_ID_TIFF || id == AV_CODEC_ID_DPX || id == AV_CODEC_ID_PNG)
-    picture->note = note_of_orientation(id, id == AV_CODEC_ID_DPX   ? orientation_of_dpx(view)
-                                            : id == AV_CODEC_ID_PNG ? orientation_of_png(view)
-                                                                    : tags.orientation);
+  if (id == AV_CODEC_ID_DPX) picture->note = note_of_orientation(orientation_of_dpx(view), 0);
+  if (id == AV_CODEC_ID_PNG) picture->note = note_of_orientation(orientation_of_png(view), 1);
   picture->frame = decode(path, id, std::move(bytes), trc);
   set_format(*picture->frame, id, trc, picture->format);
-  if (picture->format.alpha != 0 && tags.alpha >= 0) picture->format.alpha = tags.alpha;
-  take_samples(path, depth, tags.grey_bits, *picture);
+  take_samples(path, depth, *picture);
   return picture;
 } catch (const std::bad_alloc&) {
-  throw Failure(path + ": out of memory");
+  throw Failure(from.input + ": out of memory");
 }
 
 bool is_picture_name(const std::string& path) {
