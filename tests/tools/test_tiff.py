@@ -1,13 +1,17 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""cj2k: TIFF as archives have it, and pictures whose samples are read as the encoder asks for them."""
+"""cj2k: TIFF as archives have it, and pictures, PNM too, whose samples are read as the encoder asks for them."""
+import filecmp
+import functools
+import multiprocessing
 import os
 import subprocess
 import threading
 import zlib
 
+import pictures
 import pytest
-from pictures import decode, planes, png, pnm, segments, tiff, tiff_file
+from pictures import decode, planes, png, pnm, segments, tiff_file
 
 W, H = 60, 43
 LAYOUTS = {"strip": {}, "strips": {"rows": 7}, "deflate": {"rows": 10, "deflate": True}, "tiles": {"tile": (16, 32)},
@@ -165,61 +169,81 @@ def test_damaged(cj2k, tmp_path):
     cj2k("-i", "a.tif", "-o", "a.j2k", fails=1, words=("a.tif: damaged",))
 
 
-def large_planes(width, height, components):
-    """Rows of samples, quick to make."""
-    ramp = bytes(v * v // 300 % 256 for v in range(width + 4096))
-    return [[ramp[(y * (7 + c) + y * y // 512) % 4096:][:width] for y in range(height)] for c in range(components)]
+def apart(make, *arguments):
+    """Calls a function in a process of its own: what this one has in memory, the programs that it starts have at first, too."""
+    process = multiprocessing.get_context("fork").Process(target=make, args=arguments)
+    process.start()
+    process.join()
+    assert process.exitcode == 0
 
 
-def large_tiff(path, width, height, rows, tile=None, strip=None, deflate=False):
-    """Like tiff_page(), of 8 bits, planar, from rows of bytes."""
+def large_row(width, component, y):
+    ramp = bytes(v * v // 300 % 256 for v in range(256)) * (width // 256 + 3)
+    return ramp[(y * (7 + component) + y * y // 512) % 256:][:width]
+
+
+def large_tiff(path, width, height, components, damage=False, tile=None, strip=None, deflate=False):
+    """Planar, of 8 bits.
+    @param damage  spoils a chunk in the middle"""
     wide, high = tile or (width, strip or height)
     chunks = []
-    for plane in rows:
+    for c in range(components):
         for top in range(0, height, high):
-            band = plane[top:top + high]
+            band = [large_row(width, c, y) for y in range(top, min(top + high, height))]
             for left in range(0, width, wide):
                 chunk = b"".join(row[left:left + wide].ljust(wide, b"\0") for row in band)
                 chunk = chunk.ljust(wide * high, b"\0") if tile else chunk
                 chunks.append(zlib.compress(chunk, 1) if deflate else chunk)
-    empty = dict(width=1, height=1, samples=[[0]] * len(rows), depth=8, planar=True)
-    more = {256: ("I", [width]), 257: ("I", [height]), 259: ("H", [8 if deflate else 1]),
-            **({322: ("I", [wide]), 323: ("I", [high]), 278: None} if tile else {278: ("I", [high])})}
-    import pictures
-    made = pictures.tiff_page
-    pictures.tiff_page = lambda order, **page: (chunks, made(order, **page)[1])
-    try:
-        path.write_bytes(tiff_file([{**empty, "more": more}]))
-    finally:
-        pictures.tiff_page = made
-    return chunks
+    if damage:
+        chunks[len(chunks) // 2] = bytes(len(chunks[len(chunks) // 2]))
+    tags = pictures.tiff_page("<", 1, 1, [[0]] * components, 8, planar=True, tile=tile)[1]
+    tags.update({256: ("I", [width]), 257: ("I", [height]), 259: ("H", [8 if deflate else 1])})
+    if not tile:
+        tags[278] = "I", [high]
+    pictures.tiff_page = lambda order: (chunks, tags)
+    path.write_bytes(tiff_file([{}]))
+
+
+def large_pnm(path, width, height, components, depth=8):
+    with open(path, "wb") as file:
+        file.write(b"P%d\n%d %d\n%d\n" % (5 if components == 1 else 6, width, height, (1 << depth) - 1))
+        for y in range(height):
+            bytes_ = components * (2 if depth > 8 else 1)
+            line = bytearray(bytes_ * width)
+            for i in range(bytes_):
+                row = large_row(width, i, y)
+                line[i::bytes_] = row if depth == 8 or i % 2 else row.translate(bytes(v >> (16 - depth) for v in range(256)))
+            file.write(line)
+
+
+def same_codestreams(cj2k, tmp_path, names, options):
+    for i, (name, *more) in enumerate(names):
+        cj2k("-i", name, "-o", f"{i}.j2k", "--tile", "1024x1024", "--threads", 2, *options, *more)
+        assert filecmp.cmp(tmp_path / "0.j2k", tmp_path / f"{i}.j2k", shallow=False), name
 
 
 @pytest.mark.parametrize("components,size,layout", [
     (1, (8300, 8200), dict(tile=(1008, 496), deflate=True)), (1, (8300, 8200), dict(deflate=True)),
     (1, (8300, 8200), dict(strip=100)), (3, (4800, 4700), dict(strip=333, deflate=True)), (3, (4800, 4700), dict(tile=(512, 512)))])
 def test_large(cj2k, tmp_path, components, size, layout):
-    """More than 2^26 samples: read in parts. The bytes are those of the picture in memory."""
-    width, height = size
-    rows = large_planes(width, height, components)
-    large_tiff(tmp_path / "a.tif", width, height, rows, **layout)
-    with open(tmp_path / "a.pnm", "wb") as file:
-        file.write(b"P%d\n%d %d\n255\n" % (5 if components == 1 else 6, width, height))
-        for parts in zip(*rows):
-            line = bytearray(components * width)
-            for c, part in enumerate(parts):
-                line[c::components] = part
-            file.write(line)
-    for options in (["--lossless", "--coder", "ht"], ["--target_bytes", 900000]):
-        for name in "a.tif", "a.pnm":
-            cj2k("-i", name, "-o", name[:5] + ".j2k", "--tile", "1024x1024", "--threads", 2, *options)
-        assert (tmp_path / "a.tif.j2k").read_bytes() == (tmp_path / "a.pnm.j2k").read_bytes()
+    """More than 2^26 samples: read in parts, as of PNM. The bytes are those of the picture in memory, as --psnr asks for it."""
+    apart(functools.partial(large_tiff, **layout), tmp_path / "a.tif", *size, components)
+    apart(large_pnm, tmp_path / "a.pnm", *size, components)
+    same_codestreams(cj2k, tmp_path, [("a.tif",), ("a.pnm",), ("a.pnm", "--psnr")], ["--lossless", "--coder", "ht"])
+    if layout == dict(deflate=True):  # one strip, which is read from its begin twice
+        same_codestreams(cj2k, tmp_path, [("a.tif",), ("a.pnm",), ("a.pnm", "--psnr")], ["--target_bytes", 900000])
+
+
+@pytest.mark.parametrize("components,size", [(1, (8300, 8200)), (3, (4800, 4700))])
+def test_large_words(cj2k, tmp_path, components, size):
+    apart(large_pnm, tmp_path / "a.pnm", *size, components, 12)
+    same_codestreams(cj2k, tmp_path, [("a.pnm",), ("a.pnm", "--psnr"), ("a.pnm", "--verify")], ["--lossless", "--coder", "ht"])
+    with open(tmp_path / "a.pnm", "r+b") as file:
+        file.truncate(120000000)
+    cj2k("-i", "a.pnm", "-o", "b.j2k", fails=1, words=("a.pnm", "ends before its last sample"))
 
 
 def test_large_and_damaged(cj2k, tmp_path):
-    chunks = large_tiff(tmp_path / "a.tif", 8300, 8200, large_planes(8300, 8200, 1), tile=(1024, 1024), deflate=True)
-    with open(tmp_path / "a.tif", "r+b") as file:
-        file.seek(8 + sum(len(chunk) for chunk in chunks[:40]))
-        file.write(bytes(2))
+    apart(functools.partial(large_tiff, tile=(1024, 1024), deflate=True), tmp_path / "a.tif", 8300, 8200, 1, True)
     cj2k("-i", "a.tif", "-o", "a.j2k", "--tile", "1024x1024", "--lossless", "--coder", "ht", fails=1, words=("a.tif: damaged",))
     assert not list(tmp_path.glob("*.j2k*"))

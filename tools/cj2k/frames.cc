@@ -139,7 +139,7 @@ std::vector<Frame> find_inputs(const std::string& input) {
 /// Makes a frame of each page; of a sequence that a pattern names each file is one.
 void split_pages(const FrameSelection& s, std::vector<Frame>& frames) {
   if (s.page != 0) {
-    for (Frame& frame : frames) frame.page = s.page;
+    for (Frame& frame : frames) frame.page = static_cast<int>(s.page);
     return;
   }
   if (is_sequence(s.input)) return;

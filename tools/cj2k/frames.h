@@ -23,7 +23,7 @@ struct FrameSelection {
   std::string input, output;
   std::string extension;  // of the output in a folder, without the dot; "" = j2k
   std::optional<int64_t> first, last, start;
-  int page = 0;  // 0: all
+  int64_t page = 0;  // 0: all
 };
 
 /// The frames of a run in their order, each with its output. Throws Failure.

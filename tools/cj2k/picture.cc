@@ -20,6 +20,7 @@ extern "C" {
 #include "exif.h"
 #include "failure.h"
 #include "frames.h"
+#include "pnm.h"
 #include "tiff.h"
 
 namespace cj2k_tool {
@@ -184,11 +185,13 @@ bool read_small_pam(const std::string& path, std::string_view bytes, int depth, 
   return true;
 }
 
-/// Takes binary PGM and PPM as they are in the file, without a copy. Words of 16 bits become those of this machine.
-/// @return whether the file is such, and in `picture`
-bool view_pnm(const std::string& path, FileBytes& bytes, int depth, Picture& picture) {
-  PictureFormat& f = picture.format;
-  std::string_view rest = bytes.view();
+/// Reads the header of binary PGM and PPM, but not its maxval.
+/// @param rest  the file; result: its samples
+/// @param size  of the file
+/// @return false: it is another kind
+bool read_pnm_header(const std::string& path, std::string_view& rest, size_t size,
+                     PictureFormat& f) {
+  const size_t begin = rest.size();
   const std::string_view kind = next_word(rest);
   if (kind != "P5" && kind != "P6") return false;
   const auto number = [&rest] { return std::atoi(std::string(next_word(rest)).c_str()); };
@@ -197,13 +200,23 @@ bool view_pnm(const std::string& path, FileBytes& bytes, int depth, Picture& pic
   next_word(rest);                                       // maxval
   rest.remove_prefix(std::min<size_t>(rest.size(), 1));  // one blank
   f.num_components = kind == "P5" ? 1 : 3;
-  f.depth = depth;
   for (int c = 0; c < CJ2K_MAX_COMPONENTS; ++c) f.dx[c] = f.dy[c] = 1;
   if (f.width < 1 || f.height < 1) throw Failure(path + ": damaged: a picture without samples");
+  const size_t row_bytes = size_t{1} * f.width * f.num_components * (f.depth > 8 ? 2 : 1);
+  if ((size - (begin - rest.size())) / row_bytes < static_cast<size_t>(f.height))
+    throw Failure(path + ": damaged: the file ends before its last sample");
+  return true;
+}
+
+/// Takes binary PGM and PPM as they are in the file, without a copy. Words of 16 bits become those of this machine.
+/// @return whether the file is such, and in `picture`
+bool view_pnm(const std::string& path, FileBytes& bytes, int depth, Picture& picture) {
+  PictureFormat& f = picture.format;
+  f.depth = depth;
+  std::string_view rest = bytes.view();
+  if (!read_pnm_header(path, rest, bytes.size, f)) return false;
   const int word_bytes = depth > 8 ? 2 : 1;
   const size_t row_bytes = size_t{1} * f.width * f.num_components * word_bytes;
-  if (rest.size() / row_bytes < static_cast<size_t>(f.height))
-    throw Failure(path + ": damaged: the file ends before its last sample");
   uint8_t* const samples = bytes.buffer->data + (bytes.size - rest.size());
   if (word_bytes == 2) {
     for (size_t i = 0; i < row_bytes * f.height; i += 2) std::swap(samples[i], samples[i + 1]);
@@ -514,14 +527,32 @@ void take_source(std::unique_ptr<SampleSource> source, Picture& picture) {
 
 namespace {
 
-/// Whether a path is a regular file of TIFF. Another kind, as a pipe, is not opened: it can be read once.
-bool is_tiff_file(const std::string& path) {
+/// The first bytes of a regular file, and its size. Another kind, as a pipe, is not opened: it can be read once.
+std::string read_head(const std::string& path, size_t* size) {
   struct stat status;
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  *size = 0;
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
   const File file(std::fopen(path.c_str(), "rb"), std::fclose);
-  char head[4];
-  return file != nullptr && std::fread(head, 1, sizeof head, file.get()) == sizeof head &&
-         is_tiff({head, sizeof head});
+  if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
+  *size = static_cast<size_t>(status.st_size);
+  std::string head(std::min(*size, size_t{1} << 16), '\0');
+  head.resize(std::fread(head.data(), 1, head.size(), file.get()));
+  return head;
+}
+
+/// Binary PGM and PPM of many bytes.
+/// @return null: another file
+std::unique_ptr<Picture> read_large_pnm(const std::string& path, std::string_view head,
+                                        size_t size) {
+  constexpr size_t kManyBytes = size_t{1} << 26;
+  const AVCodecID id = format_of(head);
+  if (size <= kManyBytes || (id != AV_CODEC_ID_PGM && id != AV_CODEC_ID_PPM)) return nullptr;
+  auto picture = std::make_unique<Picture>();
+  picture->format.depth = depth_of_pnm(path, head);
+  std::string_view rest = head;
+  if (!read_pnm_header(path, rest, size, picture->format)) return nullptr;
+  take_source(open_pnm(path, head.size() - rest.size(), picture->format), *picture);
+  return picture;
 }
 
 /// TIFF that came through a pipe becomes a file, because it is read to and fro.
@@ -536,11 +567,19 @@ std::unique_ptr<Picture> read_piped_tiff(const std::string& path, std::string_vi
 
 }  // namespace
 
-int count_pages(const std::string& path) { return is_tiff_file(path) ? count_tiff_pages(path) : 1; }
+int count_pages(const std::string& path) {
+  size_t size;
+  return is_tiff(read_head(path, &size)) ? count_tiff_pages(path) : 1;
+}
 
 std::unique_ptr<Picture> read_picture(const Frame& from, const std::string& trc) try {
   const std::string& path = from.input;
-  if (is_tiff_file(path)) return read_tiff(path, from.page);
+  size_t size;
+  const std::string head = read_head(path, &size);
+  if (is_tiff(head)) return read_tiff(path, from.page);
+  if (from.page <= 1) {
+    if (auto large = read_large_pnm(path, head, size)) return large;
+  }
   FileBytes bytes = read_file(path);
   const std::string_view view = bytes.view();  // until decode()
   const AVCodecID id = format_of(view);
