@@ -566,7 +566,7 @@ typedef struct cj2k_frame {
    *   then of whole tiles in a row, or of whole rows of tiles. Else it asks once, for everything:
    *   without `release` in send; on a GPU; with verify, measure_mse, curves = only, stop = psb or bpi.
    * - It may ask for the same samples again, in any order, until it calls `release`: with a cap or
-   *   `quality`, and stop = exact, two to five times. Each time they must be the same.
+   *   `quality`, and stop = exact, two to six times or more. Each time they must be the same.
    * - The calls for one frame come one after the other, each from any thread; those for different
    *   frames may come at the same time.
    * - If the function does not return 0, no more calls for the frame come. The frame fails with

@@ -110,6 +110,8 @@ def test_pages(cj2k, tmp_path):
     cj2k("-i", "a.tif", "-o", "a.j2k", fails=2, words=("one file for 3 frames", "--page"))
     cj2k("-i", "a.tif", "-o", "a.j2k", "--page", 4, fails=1, words=("a.tif", "no page 4 of 3"))
     cj2k("-i", "b.tif", "-o", "b.j2k")
+    (tmp_path / "none.tif").write_bytes(tiff_file([small]))
+    cj2k("-i", "none.tif", "-o", "none.j2k", fails=1, words=("none.tif", "no page 1 of 0"))
     (tmp_path / "s1.tif").write_bytes((tmp_path / "a.tif").read_bytes())
     cj2k("-i", "s%d.tif", "-o", "s%d.j2k", fails=1, words=("s1.tif", "3 pages", "--page"))
     (tmp_path / "c.ppm").write_bytes(pnm(W, H, planes(W, H, 3, 8), 8))

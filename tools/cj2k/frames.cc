@@ -146,7 +146,7 @@ void split_pages(const FrameSelection& s, std::vector<Frame>& frames) {
   std::vector<Frame> all;
   const bool is_one_file = frames.size() == 1;
   for (const Frame& frame : frames) {
-    const int pages = count_pages(frame.input);
+    const int pages = std::max(count_pages(frame.input), 1);
     for (int page = 1; page <= pages; ++page) {
       Frame& one = all.emplace_back(frame);
       one.number = is_one_file && pages > 1 ? page : static_cast<int64_t>(all.size()) - 1;
