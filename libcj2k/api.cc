@@ -54,7 +54,7 @@ constexpr size_t kMinDeviceBytes = CJ2K_END_OF(cj2k_device_info, uuid);
 static_assert(CJ2K_END_OF(cj2k_params, log_opaque) == sizeof(cj2k_params));
 static_assert(CJ2K_END_OF(cj2k_film, power) == sizeof(cj2k_film));
 static_assert(CJ2K_END_OF(cj2k_lookahead, saved_bytes) == sizeof(cj2k_lookahead));
-static_assert(CJ2K_END_OF(cj2k_frame, quality) == sizeof(cj2k_frame));
+static_assert(CJ2K_END_OF(cj2k_frame, read_opaque) == sizeof(cj2k_frame));
 
 static_assert(sizeof cj2k_error::message == cj2k::kMaxMessageBytes);
 
@@ -219,6 +219,8 @@ const char* cj2k_status_string(cj2k_status status) {
       return "device error";
     case CJ2K_INTERNAL:
       return "internal error";
+    case CJ2K_READ:
+      return "samples could not be read";
   }
   return "unknown status";
 }

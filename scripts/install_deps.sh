@@ -17,7 +17,7 @@
 set -euo pipefail
 
 readonly core="g++ cmake ninja-build pkg-config libhwy-dev"
-readonly tools="libavcodec-dev libavutil-dev"
+readonly tools="libavcodec-dev libavutil-dev libtiff-dev"
 readonly test="$tools doctest-dev libboost-context-dev libopenjp2-tools grokj2k-tools openjph-tools ffmpeg python3 python3-pytest
   python3-pytest-xdist python3-numpy clang libclang-rt-14-dev git unifdef spin man-db mandoc
   bsdextrautils"

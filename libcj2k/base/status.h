@@ -10,7 +10,7 @@ namespace cj2k {
 enum class [[nodiscard]] Status : int{
     kOk = CJ2K_OK,           kAgain = CJ2K_AGAIN,        kEof = CJ2K_EOF,
     kInvalid = CJ2K_INVALID, kNoMemory = CJ2K_NO_MEMORY, kNotSupported = CJ2K_NOT_SUPPORTED,
-    kDevice = CJ2K_DEVICE,   kInternal = CJ2K_INTERNAL,
+    kDevice = CJ2K_DEVICE,   kInternal = CJ2K_INTERNAL,  kRead = CJ2K_READ,
 };
 
 }  // namespace cj2k

@@ -17,6 +17,7 @@
 #include "cpu/cpu_pixels.h"
 #include "cpu/stop_rules.h"
 #include "film/analysis.h"
+#include "pixels/read_samples.h"
 
 namespace cj2k {
 namespace {
@@ -26,22 +27,31 @@ constexpr size_t kMeasureGrain = 16;
 /// Rows in one part of a copy.
 constexpr size_t kCopyGrain = 64;
 
-/// The samples of a frame that is read group by group. Where the frame has no `release`, they are
-/// copied, and the memory is kept for the next frame.
+/// Thrown where a group cannot be read.
+struct ReadError {
+  int number;  ///< what cj2k_frame::read returned
+};
+
+/// The samples of a frame that is read group by group. Where a frame in memory has no `release`, they
+/// are copied, and the memory is kept for the next frame.
 class FrameSource {
  public:
   /// Throws std::bad_alloc.
   void take(const Plan& plan, const cj2k_frame& frame);
-  const cj2k_frame& frame() const { return frame_; }
+  /// The samples of a group, valid until the next call. Throws ReadError, std::bad_alloc.
+  const FrameSamples& load(const Plan& plan, const TileGroup& group);
 
  private:
   cj2k_frame frame_{};
+  FrameSamples samples_;
+  ReadSamples part_;  ///< with cj2k_frame::read
   HostBuffer copies_[CJ2K_MAX_COMPONENTS];
 };
 
 void FrameSource::take(const Plan& plan, const cj2k_frame& frame) {
   frame_ = frame;
-  if (frame.release != nullptr) return;
+  samples_ = FrameSamples(frame);
+  if (frame.release != nullptr || frame.read != nullptr) return;
   for (uint32_t c = 0; c < plan.components.size(); ++c) {
     const Rect& rect = plan.components[c].rect;
     const cj2k_component_view& from = frame.components[c];
@@ -63,9 +73,23 @@ void FrameSource::take(const Plan& plan, const cj2k_frame& frame) {
           std::memcpy(out, in, word);
       }
     });
-    frame_.components[c] = {to, static_cast<ptrdiff_t>(row_bytes), from.word_bytes, from.word_bytes,
-                            from.shift};
+    samples_.views[c] = {to, static_cast<ptrdiff_t>(row_bytes), from.word_bytes, from.word_bytes,
+                         from.shift};
   }
+}
+
+const FrameSamples& FrameSource::load(const Plan& plan, const TileGroup& group) {
+  if (!needs_read(frame_)) return samples_;
+  const size_t num_components = plan.components.size();
+  Rect rects[CJ2K_MAX_COMPONENTS];
+  for (size_t c = 0; c < num_components; ++c) {
+    const TileComponent& first = plan.tile_components[group.begin * num_components + c];
+    const TileComponent& last = plan.tile_components[(group.end - 1) * num_components + c];
+    rects[c] = {first.rect.x0, first.rect.y0, last.rect.x1, last.rect.y1};
+    samples_.corners[c] = {first.plane_x, first.plane_y};
+  }
+  if (const int error = part_.read(plan, frame_, rects, samples_.views)) throw ReadError{error};
+  return samples_;
 }
 
 struct CpuFrameWork {
@@ -162,7 +186,7 @@ Status CpuBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number
   if (groups_.size() > 1) {
     work.source.take(plan_, frame);
   } else {
-    pixels_.read(frame, work.planes, 0);
+    pixels_.read(FrameSamples(frame), work.planes, 0);
   }
   stats.stage_ms[CJ2K_STAGE_INGEST] = ms_since(start);
   return Status::kOk;
@@ -184,9 +208,11 @@ Status CpuBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2
 void CpuBackend::load(CpuFrameWork& work, size_t group, cj2k_stats& stats) {
   if (work.group == group) return;
   const auto start = Clock::now();
+  work.group.reset();
+  const FrameSamples& samples = work.source.load(plan_, groups_[group]);
   work.group = group;
   work.planes.hold(groups_[group]);
-  pixels_.read(work.source.frame(), work.planes, group);
+  pixels_.read(samples, work.planes, group);
   const double read_ms = ms_since(start);
   pixels_.transform(work.planes, group);
   const double ms = ms_since(start);
@@ -220,7 +246,11 @@ Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
     const auto code = [&](const BlockOrder& order) {
       this->code(work, order, stats[request.frame]);
     };
-    work.rules.run(request, sample, work.blocks.all(), std::ref(code));
+    try {
+      work.rules.run(request, sample, work.blocks.all(), std::ref(code));
+    } catch (const ReadError& error) {
+      request.outcome.read_error = error.number;
+    }
     stats[request.frame].stage_ms[CJ2K_STAGE_BLOCKS] += ms_since(start);
   }
   return Status::kOk;

@@ -349,16 +349,17 @@ std::vector<CpuPixels::Job> CpuPixels::plan_level(const TileGroup& group, uint32
 }
 
 /// Reads row y of the job's tile-components as integers; with 9/7 as floats in the same memory.
-void CpuPixels::read_row(const cj2k_frame& frame, const Job& job, int32_t y,
+void CpuPixels::read_row(const FrameSamples& samples, const Job& job, int32_t y,
                          int32_t* const* rows) const {
   const TileComponent& tc = plan_.tile_components[job.tile_component];
   const int32_t width = tc.rect.width();
   for (uint32_t i = 0; i < job.num_components; ++i) {
-    const cj2k_component_view& view = frame.components[tc.component + i];
+    const cj2k_component_view& view = samples.views[tc.component + i];
+    const PlanePoint& corner = samples.corners[tc.component + i];
     const Component& component = plan_.components[tc.component + i];
     const uint8_t* data = static_cast<const uint8_t*>(view.data) +
-                          (ptrdiff_t{tc.plane_y} + y) * view.stride_bytes +
-                          ptrdiff_t{tc.plane_x} * view.step_bytes;
+                          (ptrdiff_t{tc.plane_y} - corner.y + y) * view.stride_bytes +
+                          (ptrdiff_t{tc.plane_x} - corner.x) * view.step_bytes;
     simd::ingest_row(component_row(plan_, component, view, data), rows[i], width);
   }
   if (xyz_.has_value()) simd::xyz_row(*xyz_, rows[0], rows[1], rows[2], width);
@@ -370,7 +371,7 @@ void CpuPixels::read_row(const cj2k_frame& frame, const Job& job, int32_t y,
 }
 
 template <typename Sample, typename Stored>
-void CpuPixels::first_level(const cj2k_frame& frame, const CpuPlanes& planes, const Job& job) {
+void CpuPixels::first_level(const FrameSamples& samples, const CpuPlanes& planes, const Job& job) {
   auto* memory = scratch_[worker_index()].as<int32_t>();
   int32_t* rows[kColourComponents];
   std::optional<DwtBand<Sample, Stored>> bands[kColourComponents];
@@ -390,7 +391,7 @@ void CpuPixels::first_level(const cj2k_frame& frame, const CpuPlanes& planes, co
   while (true) {
     const int32_t y = bands[0]->next_row();
     if (y < 0) break;
-    read_row(frame, job, y, rows);
+    read_row(samples, job, y, rows);
     for (uint32_t i = 0; i < job.num_components; ++i)
       bands[i]->push(reinterpret_cast<const Sample*>(rows[i]));
   }
@@ -406,32 +407,32 @@ void CpuPixels::next_level(const CpuPlanes& planes, uint32_t level, const Job& j
   for (int32_t y; (y = band.next_row()) >= 0;) band.push(source.row(y));
 }
 
-void CpuPixels::read_rows(const cj2k_frame& frame, const CpuPlanes& planes, const Job& job) {
+void CpuPixels::read_rows(const FrameSamples& samples, const CpuPlanes& planes, const Job& job) {
   for (int32_t y = job.begin; y < job.end; ++y) {
     int32_t* rows[kColourComponents];
     for (uint32_t i = 0; i < job.num_components; ++i) {
       const TileComponent& tc = plan_.tile_components[job.tile_component + i];
       rows[i] = planes.tile_component<int32_t>(tc, 0, tc.rect.width(), tc.rect.height()).row(y);
     }
-    read_row(frame, job, y, rows);
+    read_row(samples, job, y, rows);
   }
 }
 
-void CpuPixels::read(const cj2k_frame& frame, const CpuPlanes& planes, size_t group) {
+void CpuPixels::read(const FrameSamples& samples, const CpuPlanes& planes, size_t group) {
   const bool has_levels = plan_.params.levels > 0;
   const std::vector<Job>& jobs = groups_[group][has_levels ? 1 : 0];
   parallel_for(jobs.size(), 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       if (!has_levels) {
-        read_rows(frame, planes, jobs[i]);
+        read_rows(samples, planes, jobs[i]);
       } else if (planes.is_quantised()) {
-        first_level<float, int16_t>(frame, planes, jobs[i]);
+        first_level<float, int16_t>(samples, planes, jobs[i]);
       } else if (planes.is_narrow(1)) {
-        first_level<int32_t, int16_t>(frame, planes, jobs[i]);
+        first_level<int32_t, int16_t>(samples, planes, jobs[i]);
       } else if (plan_.reversible) {
-        first_level<int32_t, int32_t>(frame, planes, jobs[i]);
+        first_level<int32_t, int32_t>(samples, planes, jobs[i]);
       } else {
-        first_level<float, float>(frame, planes, jobs[i]);
+        first_level<float, float>(samples, planes, jobs[i]);
       }
     }
   });

@@ -7,6 +7,8 @@
 // level before as they are made. With several workers each level is one pass over memory.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <vector>
@@ -19,6 +21,17 @@
 #include "plan/plan.h"
 
 namespace cj2k {
+
+/// A frame, or a part of it that has been read, in memory.
+struct FrameSamples {
+  cj2k_component_view views[CJ2K_MAX_COMPONENTS];
+  PlanePoint corners[CJ2K_MAX_COMPONENTS];  ///< of the parts, in their components
+
+  FrameSamples() = default;
+  explicit FrameSamples(const cj2k_frame& frame) : corners{} {
+    std::copy(std::begin(frame.components), std::end(frame.components), views);
+  }
+};
 
 /// Tiles whose coefficients are in memory at the same time: a part of a row of tiles, or whole rows.
 struct TileGroup {
@@ -65,7 +78,7 @@ class CpuPixels {
   /// Ingest, colour transform and the first wavelet level of a group of tiles; all levels with one
   /// worker.
   /// @param planes  hold this group
-  void read(const cj2k_frame& frame, const CpuPlanes& planes, size_t group);
+  void read(const FrameSamples& samples, const CpuPlanes& planes, size_t group);
   /// The other wavelet levels.
   void transform(const CpuPlanes& planes, size_t group);
 
@@ -84,11 +97,11 @@ class CpuPixels {
   template <typename Sample, typename Stored>
   class Chain;
   template <typename Sample, typename Stored>
-  void first_level(const cj2k_frame& frame, const CpuPlanes& planes, const Job& job);
+  void first_level(const FrameSamples& samples, const CpuPlanes& planes, const Job& job);
   template <typename Sample, typename Stored>
   void next_level(const CpuPlanes& planes, uint32_t level, const Job& job);
-  void read_rows(const cj2k_frame& frame, const CpuPlanes& planes, const Job& job);
-  void read_row(const cj2k_frame& frame, const Job& job, int32_t y, int32_t* const* rows) const;
+  void read_rows(const FrameSamples& samples, const CpuPlanes& planes, const Job& job);
+  void read_row(const FrameSamples& samples, const Job& job, int32_t y, int32_t* const* rows) const;
 
   const Plan& plan_;
   std::optional<XyzTables> xyz_;

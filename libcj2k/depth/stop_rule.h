@@ -84,6 +84,8 @@ struct BlockOutcome {
   /// Not null if the backend has run rate control, and no block resumes. Valid until the next GOP with
   /// the same GopWork.
   const FrameResult* result = nullptr;
+  /// Not 0: cj2k_frame::read returned this, and the blocks are not coded.
+  int read_error = 0;
 };
 
 /// What a strategy asks for: for kThresholds an order. For the other rules all blocks, and the order

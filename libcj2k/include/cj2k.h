@@ -47,8 +47,8 @@
  * - Different encoders are independent. For one encoder, one thread may send while another
  *   receives; any thread may release packets at any time. Two calls of send wait for each other,
  *   and so do two of receive. During a flush or close no other call for the encoder may run.
- * - The library may call the caller's functions `log` and `release` from any thread, and from
- *   several at a time. They must not call functions for the same encoder.
+ * - The library may call the caller's functions `log`, `release` and `read` from any thread, and
+ *   from several at a time. They must not call functions for the same encoder.
  * - No function throws or aborts. A call that fails gives the reason in one line, to
  *   cj2k_params::log and through cj2k_encoder_last_error.
  * - A struct begins with `struct_size`, its size in bytes in the caller's header. Its _init
@@ -108,7 +108,8 @@ typedef enum cj2k_status {
   CJ2K_NO_MEMORY = -2,     /* an allocation failed; the encoder stays usable */
   CJ2K_NOT_SUPPORTED = -3, /* legal JPEG 2000, but not in this library or build */
   CJ2K_DEVICE = -4,        /* the device failed or is absent; after a loss, later calls fail too */
-  CJ2K_INTERNAL = -5       /* a bug in the library; the encoder can only be closed */
+  CJ2K_INTERNAL = -5,      /* a bug in the library; the encoder can only be closed */
+  CJ2K_READ = -6           /* cj2k_frame::read has failed; the encoder stays usable */
 } cj2k_status;
 
 typedef enum cj2k_log_level {
@@ -520,6 +521,20 @@ typedef enum cj2k_memory {
                           have only one */
 } cj2k_memory;
 
+/* A rectangle of one component that cj2k_frame::read is asked for. A plain record without
+ * struct_size, which never changes. */
+typedef struct cj2k_read_part {
+  void* data;             /* where sample (x, y) goes; it is the library's, for the call */
+  ptrdiff_t stride_bytes; /* from row to row; samples are word_bytes apart */
+  int32_t x, y;           /* samples of the component; (0, 0) is its first */
+  int32_t width, height;  /* >= 1 */
+} cj2k_read_part;
+
+/* Writes samples as words of `word_bytes` and `shift` of cj2k_frame::components, in host byte order.
+ * @param parts  [num_components]
+ * @return 0, or a number that the frame's error names */
+typedef int (*cj2k_read_fn)(void* read_opaque, const cj2k_read_part* parts);
+
 typedef struct cj2k_frame {
   size_t struct_size;
   cj2k_memory memory;
@@ -543,6 +558,23 @@ typedef struct cj2k_frame {
    * without one they are `exact`. */
   int64_t target_bytes, max_frame_bytes, max_component_bytes;
   double quality;
+  /* Not NULL: the samples are not in memory, and the library calls this function for them, a
+   * rectangle at a time. Of `components` only word_bytes and shift count, and data must be NULL.
+   *
+   * - With tiles, `release` and the CPU, and more than 4 to 64 M samples, the library asks for a few
+   *   tiles at a time, so the picture need not fit in memory. The rectangles of one component are
+   *   then of whole tiles in a row, or of whole rows of tiles. Else it asks once, for everything:
+   *   without `release` in send; on a GPU; with verify, measure_mse, curves = only, stop = psb or bpi.
+   * - It may ask for the same samples again, in any order, until it calls `release`: with a cap or
+   *   `quality`, and stop = exact, two to six times or more. Each time they must be the same.
+   * - The calls for one frame come one after the other, each from any thread; those for different
+   *   frames may come at the same time.
+   * - If the function does not return 0, no more calls for the frame come. The frame fails with
+   *   CJ2K_READ; other frames do not.
+   *
+   * Refused with CUDA memory, and where low_bits = refuse would have to look. */
+  cj2k_read_fn read;
+  void* read_opaque;
 } cj2k_frame;
 
 /* The stages of a frame, the same on every backend. */

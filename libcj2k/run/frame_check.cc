@@ -80,24 +80,30 @@ Status FrameCheck::check_samples(const cj2k_frame& frame, const Log& log) const 
     return log.fail(Status::kInvalid, "frame: memory %d not in {%d (host), %d (CUDA)}", memory,
                     static_cast<int>(CJ2K_MEMORY_HOST), static_cast<int>(CJ2K_MEMORY_CUDA));
   }
+  if (frame.read != nullptr && memory != CJ2K_MEMORY_HOST)
+    return log.fail(Status::kInvalid,
+                    "frame: in CUDA memory, but it has `read`, which writes to host memory");
   if (frame.width != p.width || frame.height != p.height) {
     return log.fail(Status::kInvalid, "frame: size %dx%d is not the encoder's %dx%d", frame.width,
                     frame.height, p.width, p.height);
   }
-  for (uint32_t c = 0; c < plan_.components.size(); ++c)
-    CJ2K_TRY(check_component(frame.components[c], c, log));
+  for (uint32_t c = 0; c < plan_.components.size(); ++c) CJ2K_TRY(check_component(frame, c, log));
   return Status::kOk;
 }
 
-Status FrameCheck::check_component(const cj2k_component_view& v, uint32_t c, const Log& log) const {
+Status FrameCheck::check_component(const cj2k_frame& frame, uint32_t c, const Log& log) const {
+  const cj2k_component_view& v = frame.components[c];
   const Component& component = plan_.components[c];
-  if (v.data == nullptr)
+  const bool is_read = frame.read != nullptr;
+  if (v.data == nullptr && !is_read)
     return log.fail(Status::kInvalid, "frame: component %u has no data (NULL)", c);
+  if (v.data != nullptr && is_read)
+    return log.fail(Status::kInvalid, "frame: component %u has data, but the frame has `read`", c);
   if (v.word_bytes != 1 && v.word_bytes != 2 && v.word_bytes != 4) {
     return log.fail(Status::kInvalid, "frame: component %u: word_bytes %d not in {1, 2, 4}", c,
                     v.word_bytes);
   }
-  if (v.step_bytes < v.word_bytes || v.step_bytes > 64) {
+  if (!is_read && (v.step_bytes < v.word_bytes || v.step_bytes > 64)) {
     return log.fail(Status::kInvalid, "frame: component %u: step_bytes %d not in [%d, 64]", c,
                     v.step_bytes, v.word_bytes);
   }
@@ -114,7 +120,8 @@ Status FrameCheck::check_component(const cj2k_component_view& v, uint32_t c, con
   }
   const int64_t row =
       static_cast<int64_t>(component.rect.width() - 1) * v.step_bytes + v.word_bytes;
-  if (component.rect.height() > 1 && std::abs(static_cast<int64_t>(v.stride_bytes)) < row) {
+  if (!is_read && component.rect.height() > 1 &&
+      std::abs(static_cast<int64_t>(v.stride_bytes)) < row) {
     return log.fail(Status::kInvalid, "frame: component %u: stride_bytes %td, a row takes %" PRId64,
                     c, v.stride_bytes, row);
   }
@@ -126,6 +133,10 @@ Status FrameCheck::check_low_bits(const cj2k_frame& frame, Threads& threads, con
   if (frame.memory == CJ2K_MEMORY_CUDA) {
     return log.fail(Status::kNotSupported,
                     "frame: in CUDA memory, where low_bits refuse cannot look; use round or cut");
+  }
+  if (frame.read != nullptr) {
+    return log.fail(Status::kNotSupported,
+                    "frame: it has `read`, where low_bits refuse cannot look; use round or cut");
   }
   LowBitsSample s{};
   bool is_found = false;

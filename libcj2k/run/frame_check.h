@@ -35,7 +35,7 @@ class FrameCheck {
   Status limits(const cj2k_frame& frame, const Log& log, RateLimits* limits) const;
 
  private:
-  Status check_component(const cj2k_component_view& view, uint32_t c, const Log& log) const;
+  Status check_component(const cj2k_frame& frame, uint32_t c, const Log& log) const;
   Status check_cap(const char* name, int64_t cap, uint64_t least_bytes, const char* what,
                    const Log& log) const;
   Status check_profile_cap(const char* name, int64_t cap, int64_t most, const Log& log) const;

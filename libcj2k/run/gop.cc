@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "film/curve.h"
 #include "packets/packet_writer.h"
+#include "pixels/read_samples.h"
 #include "rate/frame_result.h"
 
 namespace cj2k {
@@ -38,6 +39,7 @@ struct Gop::Frame {
   PacketWriter writer;
 
   cj2k_frame input{};
+  ReadSamples whole;  ///< of a frame whose samples are read at once
   RateLimits limits{};
   bool ingested = false;
   bool is_held = false;  ///< ingested, but not read yet: its release is still to be called
@@ -117,10 +119,7 @@ Status Gop::add(const cj2k_frame& input, const RateLimits& limits) {
   const bool own_thread = thread_.joinable();
   if (input.release == nullptr) {
     // The samples belong to the caller again when this call returns, so they are read now.
-    shared_.threads.run([&] {
-      if (proof_ != nullptr) FrameProof::sum_samples(plan_, input, frame.sums);
-      frame.status = backend_.ingest(input, *work_, frame.number, stats_[frame.number]);
-    });
+    shared_.threads.run([&] { frame.status = read(frame); });
     warn_if_device_failed(frame);
     CJ2K_TRY(frame.status);
     frame.ingested = true;
@@ -284,14 +283,32 @@ void Gop::fail_all(size_t frames) {
   }
 }
 
+Status Gop::fail_read(const Frame& frame, int error) const {
+  return log_.fail(Status::kRead, "frame %" PRId64 ": its function `read` returned %d",
+                   frame.input.pts, error);
+}
+
+/// Gives a frame to the backend. Samples that it does not ask for in parts are read here.
+Status Gop::read(Frame& frame) {
+  cj2k_frame& input = frame.input;
+  const bool in_parts = backend_.reads_until_coded() && input.release != nullptr;
+  if (needs_read(input) && !in_parts) {
+    Rect rects[CJ2K_MAX_COMPONENTS];
+    for (size_t c = 0; c < plan_.components.size(); ++c) rects[c] = plan_.components[c].rect;
+    if (const int error = frame.whole.read(plan_, input, rects, input.components))
+      return fail_read(frame, error);
+  }
+  if (proof_ != nullptr) FrameProof::sum_samples(plan_, input, frame.sums);
+  return backend_.ingest(input, *work_, frame.number, stats_[frame.number]);
+}
+
 /// Reads a frame that has a `release`. An error is kept for take.
 void Gop::ingest(Frame& frame) {
   if (frame.ingested) return;
   clear_error_text();
   Status status;
   try {
-    if (proof_ != nullptr) FrameProof::sum_samples(plan_, frame.input, frame.sums);
-    status = backend_.ingest(frame.input, *work_, frame.number, stats_[frame.number]);
+    status = read(frame);
   } catch (...) {
     status = fail_caught(frame);
   }
@@ -396,7 +413,7 @@ Status Gop::code_frames(std::span<const uint32_t> frames, const SlopeThresholds&
     allocate();
   }
   for (const uint32_t f : frames) {
-    if (!frames_[f]->early_stop.coded_before()) continue;
+    if (frames_[f]->status != Status::kOk || !frames_[f]->early_stop.coded_before()) continue;
     log_.print(CJ2K_LOG_DEBUG,
                "frame %" PRId64 ": was JPEG 2000 before; its steps stay those of quant_step",
                frames_[f]->input.pts);
@@ -428,7 +445,8 @@ Status Gop::code_blocks(const SlopeThresholds& previous, std::optional<uint32_t>
     frames = frames.subspan(1);
   }
   CJ2K_TRY(code_frames(frames, previous, step_set));
-  ended_ = frames_[live_.back()]->result.exhausted;
+  drop_failed(live_);
+  if (!live_.empty()) ended_ = frames_[live_.back()]->result.exhausted;
   return Status::kOk;
 }
 
@@ -444,12 +462,22 @@ Status Gop::code_requests() {
     CJ2K_TRY(backend_.code_blocks(*work_, requests_, shared_.sample, stats_.data()));
     for (const BlockRequest& request : requests_) {
       Frame& frame = *frames_[request.frame];
+      if (const int error = request.outcome.read_error) {
+        fail(frame, fail_read(frame, error));
+        continue;
+      }
       frame.early_stop.take(request);
       frame.rate.set_step_set(request.step_set);
       frame.from_device = request.outcome.result;
     }
   }
+  drop_failed(open_);
   return Status::kOk;
+}
+
+/// Takes away frames that could not be read.
+void Gop::drop_failed(std::vector<uint32_t>& frames) const {
+  std::erase_if(frames, [this](uint32_t f) { return frames_[f]->status != Status::kOk; });
 }
 
 /// Runs rate control for the open frames, and removes those whose selection is final.

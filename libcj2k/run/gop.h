@@ -89,6 +89,8 @@ class Gop {
   void fail(Frame& frame, Status status);
   void warn_if_device_failed(Frame& frame) const;
   void fail_all(size_t frames);
+  Status read(Frame& frame);
+  Status fail_read(const Frame& frame, int error) const;
   void ingest(Frame& frame);
   void release_frames();
   void release_read_frames();
@@ -98,6 +100,7 @@ class Gop {
   Status code_frames(std::span<const uint32_t> frames, const SlopeThresholds& previous,
                      std::optional<uint32_t> step_set);
   Status code_requests();
+  void drop_failed(std::vector<uint32_t>& frames) const;
   Status analyse();
   void allocate();
   void allocate(Frame& frame);

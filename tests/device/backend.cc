@@ -4,6 +4,7 @@
 // How the CUDA backend behaves, on any device: the figures and names that it tells, frames with
 // limits of their own, layouts in host memory, flush, close and bad frames.
 #include <chrono>
+#include <cstring>
 
 #include "backend_check.h"
 #include "cuda/gop_memory.h"
@@ -166,6 +167,55 @@ TEST_CASE("backend: frames in host memory, however their samples lie") {
     }
   }
   CHECK(num_packed > 0);  // cases without room for the unpacked rows
+}
+
+/// cj2k_read_fn: the samples of a frame of three alike components, words side by side.
+static int copy_samples(void* opaque, const cj2k_read_part* parts) {
+  const auto& from = *static_cast<const cj2k_frame*>(opaque);
+  if (from.pts == 1) return 7;
+  for (int c = 0; c < 3; ++c) {
+    const cj2k_component_view& view = from.components[c];
+    for (int32_t y = 0; y < parts[c].height; ++y) {
+      const auto* row =
+          static_cast<const uint8_t*>(view.data) + (parts[c].y + y) * view.stride_bytes;
+      std::memcpy(static_cast<uint8_t*>(parts[c].data) + y * parts[c].stride_bytes,
+                  row + parts[c].x * view.step_bytes,
+                  static_cast<size_t>(parts[c].width) * static_cast<size_t>(view.step_bytes));
+    }
+  }
+  return 0;
+}
+
+TEST_CASE("backend: samples that the caller's function gives") {
+  const cj2k_params p = tiny_params({{"gop", "2"}, {"target_bytes", "800"}});
+  const std::vector<Picture> pictures = pictures_of(p, 4);
+  const std::vector<Encoded> expected = on_cpu(p, pictures);
+  for (const bool with_release : {false, true}) {
+    start_machine();
+    {
+      const HostFrames frames(pictures, with_release);
+      std::vector<cj2k_frame> in_memory;
+      for (size_t i = 0; i < pictures.size(); ++i) in_memory.push_back(frames[i]);
+      Session session(p);
+      for (cj2k_frame& from : in_memory) {
+        cj2k_frame frame = from;
+        for (cj2k_component_view& view : frame.components) view.data = nullptr;
+        frame.read = copy_samples;
+        frame.read_opaque = &from;
+        const bool is_taken = with_release || from.pts != 1;
+        CHECK(session.send(frame) == (is_taken ? CJ2K_OK : CJ2K_READ));
+      }
+      session.drain();
+      CHECK(session.results.size() == (with_release ? 4 : 3));
+      for (const Result& result : session.results) {
+        CHECK(result.status == (result.pts == 1 ? CJ2K_READ : CJ2K_OK));
+        if (result.pts != 1) CHECK(result.bytes == expected[static_cast<size_t>(result.pts)].bytes);
+      }
+      for (size_t i = 0; i < pictures.size(); ++i)
+        CHECK(frames.released(i) == (with_release ? 1 : 0));
+    }
+    CHECK(left_behind() == "");
+  }
 }
 
 TEST_CASE("backend: drain, flush and close with GOPs that are not full") {

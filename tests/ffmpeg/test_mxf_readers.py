@@ -106,6 +106,8 @@ def cells():
     for number, (profile, (muxer, *sizes)) in enumerate(TRACKS.items()):
         for size in sizes:
             for rate in RATES:
+                if profile.startswith("broadcast") and size == "3840x2160" and rate > 30:
+                    continue  # main level 6, for which there is no label
                 for sound in (False, True):
                     short = rate == RATES[number % 5] and size == sizes[0] and sound and not profile.endswith("_r")
                     yield pytest.param(profile, muxer, size, rate, sound, marks=() if short else pytest.mark.release)

@@ -70,6 +70,74 @@ def tiff(width, height, samples, depth, order="<", more=None):
     return head + directory + struct.pack(f"{order}I", 0) + bits + body
 
 
+def packed(values, order, depth):
+    """A row of TIFF: words of 8 or 16 bits, or bits from the upper one on."""
+    if depth in (8, 16):
+        return words(values, order, depth)
+    bits = "".join(f"{v:0{depth}b}" for v in values)
+    bits += "0" * (-len(bits) % 8)
+    return int(bits, 2).to_bytes(len(bits) // 8, "big")
+
+
+def tiff_file(pages, order="<", big=False):
+    """TIFF of several pages, each the arguments of tiff_page() after the order."""
+    offset = "Q" if big else "I"
+    out = bytearray((b"II" if order == "<" else b"MM") + struct.pack(order + ("HHHQ" if big else "HI"), *([43, 8, 0] if big else [42]), 0))
+    link = len(out) - (8 if big else 4)
+    for page in pages:
+        chunks, tags = tiff_page(order, **page)
+        offsets = []
+        for chunk in chunks:
+            offsets.append(len(out))
+            out += chunk
+        tiled = 322 in tags
+        tags[324 if tiled else 273] = offset, offsets
+        tags[325 if tiled else 279] = "I", [len(chunk) for chunk in chunks]
+        entries = b""
+        for tag, (kind, values) in sorted(tags.items()):
+            data = struct.pack(f"{order}{len(values)}{kind}", *values)
+            if len(data) > struct.calcsize(offset):
+                at, data = len(out), data + bytes(len(data) % 2)
+                out += data
+                data = struct.pack(order + offset, at)
+            entries += struct.pack(order + "HH" + offset, tag, {"B": 1, "H": 3, "I": 4, "Q": 16}[kind], len(values)) + \
+                data.ljust(struct.calcsize(offset), b"\0")
+        struct.pack_into(order + offset, out, link, len(out))
+        out += struct.pack(order + ("Q" if big else "H"), len(tags)) + entries
+        link = len(out)
+        out += struct.pack(order + offset, 0)
+    return bytes(out)
+
+
+def tiff_page(order, width, height, samples, depth, tile=None, rows=None, planar=False, deflate=False, more=None):
+    """@param samples  lists; below 0 in two's complement
+    @param more  tags: (kind, values)
+    @return chunks, tags"""
+    n = len(samples)
+    planes_ = [[s] for s in samples] if planar else [samples]
+    wide, high = tile or (width, rows or height)
+    chunks = []
+    for group in planes_:
+        for top in range(0, height, high):
+            for left in range(0, width, wide):
+                chunk = b""
+                for y in range(top, top + high if tile else min(top + high, height)):
+                    at = min(y, height - 1) * width
+                    cut = [s[at + left:at + min(left + wide, width)] for s in group]
+                    chunk += packed(interleaved(c + [0] * (wide - len(c)) for c in cut), order, depth)
+                chunks.append(zlib.compress(chunk, 1) if deflate else chunk)
+    tags = {256: ("I", [width]), 257: ("I", [height]), 258: ("H", [depth] * n), 259: ("H", [8 if deflate else 1]),
+            262: ("H", [2 if n >= 3 else 1]), 277: ("H", [n]), 284: ("H", [2 if planar else 1])}
+    if n in (2, 4):
+        tags[338] = "H", [2]
+    if tile:
+        tags.update({322: ("I", [wide]), 323: ("I", [high])})
+    else:
+        tags[278] = "I", [high]
+    tags.update(more or {})
+    return chunks, {tag: value for tag, value in tags.items() if value is not None}
+
+
 def pnm(width, height, samples, depth):
     kind = b"P5" if len(samples) == 1 else b"P6"
     return kind + b"\n# made by a test\n%d %d\n%d\n" % (width, height, (1 << depth) - 1) + \

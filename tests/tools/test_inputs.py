@@ -13,22 +13,6 @@ from pictures import dpx, pam, planes, png, pnm, segments, tiff
 W, H = 60, 43
 
 
-@pytest.mark.parametrize("components,more,words", [
-    (3, {322: 16, 323: 16}, "tiles"), (4, {262: 5}, "CMYK"), (3, {262: 8}, "L*a*b*"), (1, {262: 4}, "mask"),
-    (1, {262: 32803}, "32803"), (3, {262: 1}, "2 samples beside"), (1, {317: 2}, "predictor"), (1, {339: 2}, "SampleFormat 2"), (1, {339: 3}, "SampleFormat 3")])
-@pytest.mark.parametrize("order", "<>")
-def test_tiff_that_would_become_another_picture(cj2k, tmp_path, components, more, words, order):
-    (tmp_path / "a.tif").write_bytes(tiff(W, H, planes(W, H, components, 16), 16, order, more))
-    cj2k("-i", "a.tif", "-o", "a.j2k", "--lossless", fails=1, words=("a.tif", words))
-    assert not (tmp_path / "a.j2k").exists()
-
-
-def test_big_tiff(cj2k, tmp_path):
-    whole = tiff(W, H, planes(W, H, 1, 8), 8)
-    (tmp_path / "a.tif").write_bytes(whole[:2] + b"\x2b" + whole[3:])
-    cj2k("-i", "a.tif", "-o", "a.j2k", fails=1, words=("a.tif", "BigTIFF"))
-
-
 def test_extra_samples_of_tiff(cj2k, tmp_path):
     """1: the colours are multiplied by the opacity; 2: they are not; 0: the fourth sample is no opacity."""
     samples = planes(W, H, 4, 8)

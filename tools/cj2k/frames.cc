@@ -83,7 +83,7 @@ std::vector<Frame> frames_of_pattern(const std::string& input, const Pattern& pa
     // The number must be written as the pattern writes it: 7 is no %06d.
     if (status != std::errc() || stop != end || number < 0) continue;
     if (fs::path(pattern.name(number)).filename() != name) continue;
-    frames.push_back({number, pattern.name(number), ""});
+    frames.push_back({number, pattern.name(number), "", 0});
   }
   if (error) throw Failure(folder.string() + ": " + error.message());
   if (frames.empty()) throw Failure(input + ": no file has such a name");
@@ -96,7 +96,7 @@ std::vector<Frame> frames_of_names(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   std::vector<Frame> frames;
   for (std::string& name : names)
-    frames.push_back({static_cast<int64_t>(frames.size()), std::move(name), ""});
+    frames.push_back({static_cast<int64_t>(frames.size()), std::move(name), "", 0});
   return frames;
 }
 
@@ -136,6 +136,26 @@ std::vector<Frame> find_inputs(const std::string& input) {
                 (input == "-" ? "; the standard input is /dev/stdin" : ""));
 }
 
+/// Makes a frame of each page; of a sequence that a pattern names each file is one.
+void split_pages(const FrameSelection& s, std::vector<Frame>& frames) {
+  if (s.page != 0) {
+    for (Frame& frame : frames) frame.page = static_cast<int>(s.page);
+    return;
+  }
+  if (is_sequence(s.input)) return;
+  std::vector<Frame> all;
+  const bool is_one_file = frames.size() == 1;
+  for (const Frame& frame : frames) {
+    const int pages = std::max(count_pages(frame.input), 1);
+    for (int page = 1; page <= pages; ++page) {
+      Frame& one = all.emplace_back(frame);
+      one.number = is_one_file && pages > 1 ? page : static_cast<int64_t>(all.size()) - 1;
+      if (pages > 1) one.page = page;
+    }
+  }
+  frames = std::move(all);
+}
+
 void keep_range(const FrameSelection& s, std::vector<Frame>& frames) {
   const std::string all =
       std::to_string(frames.front().number) + " to " + std::to_string(frames.back().number);
@@ -167,13 +187,15 @@ void name_outputs(const FrameSelection& s, std::vector<Frame>& frames) {
   if (!into_folder) {
     if (frames.size() > 1)
       throw UsageError("-o " + s.output + " is one file for " + std::to_string(frames.size()) +
-                       " frames: give a folder (FOLDER/) or a pattern (NAME_%06d.j2k)");
+                       " frames: give a folder (FOLDER/) or a pattern (NAME_%06d.j2k)" +
+                       (frames[0].page != 0 ? "; --page takes one page" : ""));
     frames[0].output = pattern.before;  // s.output, with % for each %%
     return;
   }
   const std::string end = "." + (s.extension.empty() ? std::string("j2k") : s.extension);
   for (Frame& frame : frames)
-    frame.output = (fs::path(s.output) / fs::path(frame.input).stem()).string() + end;
+    frame.output = (fs::path(s.output) / fs::path(frame.input).stem()).string() +
+                   (frame.page != 0 && s.page == 0 ? "-" + std::to_string(frame.page) : "") + end;
 }
 
 }  // namespace
@@ -192,6 +214,7 @@ std::string extension_of(const std::string& path) {
 
 std::vector<Frame> list_frames(const FrameSelection& selection) {
   std::vector<Frame> frames = find_inputs(selection.input);
+  split_pages(selection, frames);
   keep_range(selection, frames);
   if (is_sequence(selection.input)) check_gaps(selection, frames);
   name_outputs(selection, frames);

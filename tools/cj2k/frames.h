@@ -13,14 +13,17 @@
 namespace cj2k_tool {
 
 struct Frame {
-  int64_t number;  // in the name of the input where that is a pattern, else its place from 0
+  // In the name of the input where that is a pattern; that of the page where it is one file of several; else its place from 0.
+  int64_t number;
   std::string input, output;
+  int page = 0;  // of the input, from 1; 0: the only one
 };
 
 struct FrameSelection {
   std::string input, output;
   std::string extension;  // of the output in a folder, without the dot; "" = j2k
   std::optional<int64_t> first, last, start;
+  int64_t page = 0;  // 0: all
 };
 
 /// The frames of a run in their order, each with its output. Throws Failure.

@@ -126,7 +126,7 @@ void skip_existing(std::vector<Frame>& frames, bool quiet) {
 /// @param options  result: those of both passes
 Film make_film(Options& options, const std::vector<Frame>& frames) {
   Film film;
-  const std::unique_ptr<Picture> first = read_picture(frames.front().input, options.trc);
+  const std::unique_ptr<Picture> first = read_picture(frames.front(), options.trc);
   Report quiet(options, frames.size(), "film: ");
   options = film_options(options, frames.size(),
                          make_params(options, frames.front(), first->format, quiet));
@@ -167,6 +167,8 @@ int run(int argc, char** argv) {
   }
   if (options.skip_existing) skip_existing(frames, options.quiet);
   if (frames.empty()) return kDone;
+  if (frames.size() == 1 && options.param("async_depth") == nullptr)
+    options.params.emplace_back("async_depth", "1");  // no memory for a frame that does not come
   catch_signals();
   std::optional<Film> film;
   if (is_film(options)) film = make_film(options, frames);

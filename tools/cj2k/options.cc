@@ -72,8 +72,7 @@ const std::vector<ToolOption>& tool_options() {
   static const std::vector<ToolOption> table = {
       {"input", "i", "IN", kFiles,
        "a picture, a pattern as frames_%06d.dpx, a folder, or a glob in quotes; DPX, TIFF, PNM "
-       "(PBM, PGM, PPM, PAM), PNG, "
-       "EXR",
+       "(PBM, PGM, PPM, PAM), PNG, EXR",
        [](O& o, S& v) { set_name(o.frames.input, "-i", v); }},
       {"output", "o", "OUT", kFiles,
        "a file, a pattern as out_%06d.j2c, or a folder; .j2k, .j2c and .jpc are codestreams, .jhc "
@@ -89,6 +88,8 @@ const std::vector<ToolOption>& tool_options() {
        [](O& o, S& v) { o.frames.last = parse_number("--last", v, 0, kMostFrames); }},
       {"start", "", "N", kFiles, "number of the first output [that of the first frame]",
        [](O& o, S& v) { o.frames.start = parse_number("--start", v, 0, kMostFrames); }},
+      {"page", "", "N", kFiles, "TIFF: the page, from 1 [all, each a frame]",
+       [](O& o, S& v) { o.frames.page = parse_number("--page", v, 1, kMostFrames); }},
       {"skip-existing", "", "", kFiles,
        "leaves out frames whose output is there: goes on where a run has stopped",
        [](O& o, S&) { o.skip_existing = true; }},

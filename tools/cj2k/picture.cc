@@ -17,8 +17,10 @@ extern "C" {
 #include <libavutil/pixdesc.h>
 }
 
+#include "exif.h"
 #include "failure.h"
 #include "frames.h"
+#include "pnm.h"
 #include "tiff.h"
 
 namespace cj2k_tool {
@@ -97,7 +99,6 @@ AVCodecID format_of(std::string_view b) {
   const auto begins = [b](std::string_view with) { return b.substr(0, with.size()) == with; };
   using namespace std::string_view_literals;
   if (begins("SDPX") || begins("XPDS")) return AV_CODEC_ID_DPX;
-  if (begins("II*\0"sv) || begins("MM\0*"sv)) return AV_CODEC_ID_TIFF;
   if (begins("\x89PNG")) return AV_CODEC_ID_PNG;
   if (begins("\x76\x2f\x31\x01")) return AV_CODEC_ID_EXR;
   if (b.size() > 2 && b[0] == 'P' &&
@@ -184,11 +185,13 @@ bool read_small_pam(const std::string& path, std::string_view bytes, int depth, 
   return true;
 }
 
-/// Takes binary PGM and PPM as they are in the file, without a copy. Words of 16 bits become those of this machine.
-/// @return whether the file is such, and in `picture`
-bool view_pnm(const std::string& path, FileBytes& bytes, int depth, Picture& picture) {
-  PictureFormat& f = picture.format;
-  std::string_view rest = bytes.view();
+/// Reads the header of binary PGM and PPM, but not its maxval.
+/// @param rest  the file; result: its samples
+/// @param size  of the file
+/// @return false: it is another kind
+bool read_pnm_header(const std::string& path, std::string_view& rest, size_t size,
+                     PictureFormat& f) {
+  const size_t begin = rest.size();
   const std::string_view kind = next_word(rest);
   if (kind != "P5" && kind != "P6") return false;
   const auto number = [&rest] { return std::atoi(std::string(next_word(rest)).c_str()); };
@@ -197,13 +200,23 @@ bool view_pnm(const std::string& path, FileBytes& bytes, int depth, Picture& pic
   next_word(rest);                                       // maxval
   rest.remove_prefix(std::min<size_t>(rest.size(), 1));  // one blank
   f.num_components = kind == "P5" ? 1 : 3;
-  f.depth = depth;
   for (int c = 0; c < CJ2K_MAX_COMPONENTS; ++c) f.dx[c] = f.dy[c] = 1;
   if (f.width < 1 || f.height < 1) throw Failure(path + ": damaged: a picture without samples");
+  const size_t row_bytes = size_t{1} * f.width * f.num_components * (f.depth > 8 ? 2 : 1);
+  if ((size - (begin - rest.size())) / row_bytes < static_cast<size_t>(f.height))
+    throw Failure(path + ": damaged: the file ends before its last sample");
+  return true;
+}
+
+/// Takes binary PGM and PPM as they are in the file, without a copy. Words of 16 bits become those of this machine.
+/// @return whether the file is such, and in `picture`
+bool view_pnm(const std::string& path, FileBytes& bytes, int depth, Picture& picture) {
+  PictureFormat& f = picture.format;
+  f.depth = depth;
+  std::string_view rest = bytes.view();
+  if (!read_pnm_header(path, rest, bytes.size, f)) return false;
   const int word_bytes = depth > 8 ? 2 : 1;
   const size_t row_bytes = size_t{1} * f.width * f.num_components * word_bytes;
-  if (rest.size() / row_bytes < static_cast<size_t>(f.height))
-    throw Failure(path + ": damaged: the file ends before its last sample");
   uint8_t* const samples = bytes.buffer->data + (bytes.size - rest.size());
   if (word_bytes == 2) {
     for (size_t i = 0; i < row_bytes * f.height; i += 2) std::swap(samples[i], samples[i + 1]);
@@ -222,14 +235,6 @@ int depth_of_png(const std::string& path, std::string_view bytes) {
   if (bytes.substr(0, bytes.find("IDAT")).find("tRNS") != std::string_view::npos)
     throw Failure(path + ": grey of less than 8 bits with a transparent value is not supported");
   return bytes[kDepth];
-}
-
-/// Where the first sample is, in the words of DPX or of TIFF and Exif, if it is not the top left one.
-std::string note_of_orientation(AVCodecID id, int orientation) {
-  const int usual = id == AV_CODEC_ID_DPX ? 0 : 1;
-  if (orientation == usual) return "";
-  return "orientation " + std::to_string(orientation) +
-         " is not applied: rows and columns stay as they are in the file";
 }
 
 int orientation_of_dpx(std::string_view b) {
@@ -316,7 +321,7 @@ std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes
   if (!context || !packet || !frame) throw std::bad_alloc();
   context->thread_count = 1;  // files are decoded side by side
   context->err_recognition = AV_EF_CRCCHECK;
-  if (id == AV_CODEC_ID_PNG) context->err_recognition |= AV_EF_EXPLODE;  // TIFF: at any unknown tag
+  if (id == AV_CODEC_ID_PNG) context->err_recognition |= AV_EF_EXPLODE;
   AVDictionary* options = nullptr;
   if (id == AV_CODEC_ID_EXR && !trc.empty()) av_dict_set(&options, "apply_trc", trc.c_str(), 0);
   t_first_error[0] = 0;
@@ -384,8 +389,7 @@ void convert_float(const AVFrame& frame, const AVPixFmtDescriptor& desc, Picture
   }
 }
 
-/// @param grey_bits  not 0: it is no palette but grey of so many bits
-void convert_palette(const AVFrame& frame, int grey_bits, Picture& picture) {
+void convert_palette(const AVFrame& frame, Picture& picture) {
   PictureFormat& f = picture.format;
   uint32_t palette[256];
   std::memcpy(palette, frame.data[1], sizeof palette);
@@ -394,20 +398,20 @@ void convert_palette(const AVFrame& frame, int grey_bits, Picture& picture) {
     for (int x = 0; x < f.width; ++x)
       opaque &=
           palette[frame.data[0][static_cast<ptrdiff_t>(y) * frame.linesize[0] + x]] >> 24 == 255;
-  f.num_components = grey_bits != 0 ? 1 : opaque ? 3 : 4;
-  f.alpha = opaque || grey_bits != 0 ? 0 : 1;
-  f.depth = grey_bits != 0 ? grey_bits : 8;
+  f.num_components = opaque ? 3 : 4;
+  f.alpha = opaque ? 0 : 1;
+  f.depth = 8;
   picture.samples.resize(size_t{1} * f.width * f.height * f.num_components);
   view_samples(picture, 1);
   uint8_t* out = picture.samples.data();
   constexpr int kShifts[] = {16, 8, 0, 24};
   for (int c = 0; c < f.num_components; ++c) {
-    const int shift = kShifts[c] + 8 - f.depth;
     for (int y = 0; y < f.height; ++y)
       for (int x = 0; x < f.width; ++x)
         *out++ = static_cast<uint8_t>(
-            (palette[frame.data[0][static_cast<ptrdiff_t>(y) * frame.linesize[0] + x]] >> shift) &
-            ((1 << f.depth) - 1));
+            (palette[frame.data[0][static_cast<ptrdiff_t>(y) * frame.linesize[0] + x]] >>
+             kShifts[c]) &
+            255);
   }
 }
 
@@ -464,13 +468,13 @@ void set_format(const AVFrame& frame, AVCodecID id, const std::string& trc, Pict
 }
 
 /// Views of the samples of the frame, or of what they become.
-/// @param depth, grey_bits  as view_frame() and convert_palette() have them
-void take_samples(const std::string& path, int depth, int grey_bits, Picture& picture) {
+/// @param depth  as view_frame() has it
+void take_samples(const std::string& path, int depth, Picture& picture) {
   const AVFrame& frame = *picture.frame;
   const AVPixFmtDescriptor& desc = kind_of(frame);
   const auto pixels = static_cast<AVPixelFormat>(frame.format);
   if (desc.flags & AV_PIX_FMT_FLAG_PAL) {
-    convert_palette(frame, grey_bits, picture);
+    convert_palette(frame, picture);
   } else if (pixels == AV_PIX_FMT_MONOBLACK || pixels == AV_PIX_FMT_MONOWHITE) {
     convert_bits(frame, pixels == AV_PIX_FMT_MONOWHITE, picture);
   } else if ((desc.flags & AV_PIX_FMT_FLAG_FLOAT) && desc.comp[0].depth == 32 &&
@@ -488,13 +492,100 @@ void take_samples(const std::string& path, int depth, int grey_bits, Picture& pi
 
 }  // namespace
 
-std::unique_ptr<Picture> read_picture(const std::string& path, const std::string& trc) try {
+std::string note_of_orientation(int orientation, int usual) {
+  if (orientation == usual) return "";
+  return "orientation " + std::to_string(orientation) +
+         " is not applied: rows and columns stay as they are in the file";
+}
+
+void take_source(std::unique_ptr<SampleSource> source, Picture& picture) {
+  constexpr int64_t kManySamples = int64_t{1} << 26;
+  const PictureFormat& f = picture.format;
+  const int word_bytes = f.depth > 8 ? 2 : 1;
+  cj2k_read_part parts[CJ2K_MAX_COMPONENTS] = {};
+  int64_t samples = 0;
+  for (int c = 0; c < f.num_components; ++c) {
+    cj2k_read_part& part = parts[c];
+    part.width = (f.width - 1) / f.dx[c] + 1;
+    part.height = (f.height - 1) / f.dy[c] + 1;
+    part.stride_bytes = static_cast<ptrdiff_t>(part.width) * word_bytes;
+    samples += int64_t{part.width} * part.height;
+    picture.views[c] = {nullptr, part.stride_bytes, word_bytes, word_bytes, 0};
+  }
+  if (samples > kManySamples) {
+    picture.source = std::move(source);
+    return;
+  }
+  picture.samples.resize(static_cast<size_t>(samples * word_bytes));
+  uint8_t* data = picture.samples.data();
+  for (int c = 0; c < f.num_components; ++c) {
+    picture.views[c].data = parts[c].data = data;
+    data += parts[c].stride_bytes * parts[c].height;
+  }
+  source->read(parts);
+}
+
+namespace {
+
+/// The first bytes of a regular file, and its size. Another kind, as a pipe, is not opened: it can be read once.
+std::string read_head(const std::string& path, size_t* size) {
+  struct stat status;
+  *size = 0;
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
+  const File file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
+  *size = static_cast<size_t>(status.st_size);
+  std::string head(std::min(*size, size_t{1} << 16), '\0');
+  head.resize(std::fread(head.data(), 1, head.size(), file.get()));
+  return head;
+}
+
+/// Binary PGM and PPM of many bytes.
+/// @return null: another file
+std::unique_ptr<Picture> read_large_pnm(const std::string& path, std::string_view head,
+                                        size_t size) {
+  constexpr size_t kManyBytes = size_t{1} << 26;
+  const AVCodecID id = format_of(head);
+  if (size <= kManyBytes || (id != AV_CODEC_ID_PGM && id != AV_CODEC_ID_PPM)) return nullptr;
+  auto picture = std::make_unique<Picture>();
+  picture->format.depth = depth_of_pnm(path, head);
+  std::string_view rest = head;
+  if (!read_pnm_header(path, rest, size, picture->format)) return nullptr;
+  take_source(open_pnm(path, head.size() - rest.size(), picture->format), *picture);
+  return picture;
+}
+
+/// TIFF that came through a pipe becomes a file, because it is read to and fro.
+std::unique_ptr<Picture> read_piped_tiff(const std::string& path, std::string_view bytes,
+                                         int page) {
+  const File file(std::tmpfile(), std::fclose);
+  if (file == nullptr || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() ||
+      std::fseek(file.get(), 0, SEEK_SET) != 0)
+    throw Failure(path + ": no temporary file for TIFF from a pipe: " + std::strerror(errno));
+  return read_tiff(path, page, fileno(file.get()));
+}
+
+}  // namespace
+
+int count_pages(const std::string& path) {
+  size_t size;
+  return is_tiff(read_head(path, &size)) ? count_tiff_pages(path) : 1;
+}
+
+std::unique_ptr<Picture> read_picture(const Frame& from, const std::string& trc) try {
+  const std::string& path = from.input;
+  size_t size;
+  const std::string head = read_head(path, &size);
+  if (is_tiff(head)) return read_tiff(path, from.page);
+  if (from.page <= 1) {
+    if (auto large = read_large_pnm(path, head, size)) return large;
+  }
   FileBytes bytes = read_file(path);
   const std::string_view view = bytes.view();  // until decode()
   const AVCodecID id = format_of(view);
-  if (view.substr(0, 4) == std::string_view("II+\0", 4) ||
-      view.substr(0, 4) == std::string_view("MM\0+", 4))
-    throw Failure(path + ": BigTIFF is not supported");
+  if (is_tiff(view)) return read_piped_tiff(path, view, from.page);
+  if (from.page > 1)
+    throw Failure(path + ": there is no page " + std::to_string(from.page) + " of 1");
   if (id == AV_CODEC_ID_NONE) throw Failure(path + ": neither DPX, TIFF, PNM, PAM, PNG nor EXR");
   const bool has_maxval = id == AV_CODEC_ID_PGM || id == AV_CODEC_ID_PPM || id == AV_CODEC_ID_PAM;
   const int depth = has_maxval              ? depth_of_pnm(path, view)
@@ -504,19 +595,14 @@ std::unique_ptr<Picture> read_picture(const std::string& path, const std::string
   auto picture = std::make_unique<Picture>();
   if (id == AV_CODEC_ID_PAM && read_small_pam(path, view, depth, *picture)) return picture;
   if (has_maxval && view_pnm(path, bytes, depth, *picture)) return picture;
-  TiffTags tags;
-  if (id == AV_CODEC_ID_TIFF) tags = read_tiff_tags(path, view);
-  if (id == AV_CODEC_ID_TIFF || id == AV_CODEC_ID_DPX || id == AV_CODEC_ID_PNG)
-    picture->note = note_of_orientation(id, id == AV_CODEC_ID_DPX   ? orientation_of_dpx(view)
-                                            : id == AV_CODEC_ID_PNG ? orientation_of_png(view)
-                                                                    : tags.orientation);
+  if (id == AV_CODEC_ID_DPX) picture->note = note_of_orientation(orientation_of_dpx(view), 0);
+  if (id == AV_CODEC_ID_PNG) picture->note = note_of_orientation(orientation_of_png(view), 1);
   picture->frame = decode(path, id, std::move(bytes), trc);
   set_format(*picture->frame, id, trc, picture->format);
-  if (picture->format.alpha != 0 && tags.alpha >= 0) picture->format.alpha = tags.alpha;
-  take_samples(path, depth, tags.grey_bits, *picture);
+  take_samples(path, depth, *picture);
   return picture;
 } catch (const std::bad_alloc&) {
-  throw Failure(path + ": out of memory");
+  throw Failure(from.input + ": out of memory");
 }
 
 bool is_picture_name(const std::string& path) {

@@ -44,7 +44,7 @@ void ReadAhead::run() {
     }
     Read read{true, nullptr, nullptr};
     try {
-      read.picture = read_picture(frames_[mine].input, trc_);
+      read.picture = read_picture(frames_[mine], trc_);
     } catch (...) {
       read.error = std::current_exception();
     }

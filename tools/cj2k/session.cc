@@ -93,6 +93,7 @@ cj2k_params make_params(const Options& options, const Frame& frame, const Pictur
   for (int c = 0; c < CJ2K_MAX_COMPONENTS; ++c) {
     p.dx[c] = f.dx[c];
     p.dy[c] = f.dy[c];
+    p.is_signed[c] = f.is_signed;
   }
   if (f.is_yuv) p.colorspace = CJ2K_COLOR_SYCC;
   if (f.is_linear) p.transfer = CJ2K_TRANSFER_LINEAR;
@@ -100,6 +101,10 @@ cj2k_params make_params(const Options& options, const Frame& frame, const Pictur
     if (cj2k_params_set(&p, name.c_str(), value.c_str()) != CJ2K_OK)
       throw UsageError("--" + name + ": " + cj2k_encoder_last_error(nullptr));
   set_container(options, frame, p);
+  if (f.is_cmyk && p.format == CJ2K_FORMAT_JP2)
+    throw UsageError(
+        frame.input +
+        ": it is CMYK, which JP2 files have no colour space for; .j2k is a codestream alone");
   set_depth(options, frame, f, p);
   return p;
 }
@@ -125,6 +130,20 @@ struct Session::InFlight {
   const Frame* frame;
   size_t index;  ///< in the session
   Clock::time_point sent;
+  SampleSource* source = nullptr;  ///< until the frame is released
+  std::exception_ptr error;        ///< of the source
+
+  /// cj2k_read_fn
+  static int read(void* opaque, const cj2k_read_part* parts) {
+    auto& self = *static_cast<InFlight*>(opaque);
+    try {
+      self.source->read(parts);
+      return 0;
+    } catch (...) {
+      self.error = std::current_exception();
+      return 1;
+    }
+  }
 };
 
 Session::Session(const Options& options, const Frame& frame, const Picture& like, Report& report,
@@ -170,11 +189,16 @@ void Session::send(const Frame& frame, std::unique_ptr<Picture> picture) {
   in.width = format_.width;
   in.height = format_.height;
   for (int c = 0; c < format_.num_components; ++c) in.components[c] = picture->views[c];
-  auto in_flight = std::make_unique<InFlight>(InFlight{&frame, sent_, Clock::now()});
+  auto in_flight =
+      std::make_unique<InFlight>(InFlight{&frame, sent_, Clock::now(), picture->source.get(), {}});
   in.opaque = in_flight.get();
   if (film_ != nullptr && !film_->targets.empty()) in.target_bytes = film_->targets.at(sent_);
   in.release = [](void* owned) { delete static_cast<Picture*>(owned); };
   in.release_opaque = picture.get();
+  if (picture->source != nullptr) {
+    in.read = InFlight::read;
+    in.read_opaque = in_flight.get();
+  }
   for (;;) {
     int64_t received;
     {
@@ -227,6 +251,7 @@ void Session::receive_all() {
 
 void Session::receive(const cj2k_packet& packet, cj2k_status status) {
   const std::unique_ptr<InFlight> of(static_cast<InFlight*>(packet.opaque));
+  if (of && of->error) std::rethrow_exception(of->error);
   if (status != CJ2K_OK)
     throw Failure((of ? of->frame->input + ": " : "") + cj2k_encoder_last_error(encoder_));
   {

@@ -1,28 +1,28 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// cj2k: what libavcodec leaves out of TIFF files, or decodes to something else than is in them.
+// cj2k: reads TIFF through libtiff: strips and tiles, planar and chunky, BigTIFF, every page.
 #ifndef CJ2K_TOOLS_TIFF_H_
 #define CJ2K_TOOLS_TIFF_H_
 
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "picture.h"
+
 namespace cj2k_tool {
 
-struct TiffTags {
-  int grey_bits =
-      0;  // bits of a sample where they are 2 or 4 of grey, which libavcodec takes for a palette
-  int alpha = -1;       // as cj2k_params::alpha, by ExtraSamples; -1: the file does not say
-  int orientation = 1;  // 1: the first row is the top, the first column the left
-};
+/// By the first four bytes of a file.
+bool is_tiff(std::string_view bytes);
 
-/// Reads the first directory. Throws Failure where libavcodec would make another picture of the samples than the file has. Of a
-/// damaged directory it says nothing: libavcodec refuses that.
-TiffTags read_tiff_tags(const std::string& path, std::string_view bytes);
+/// Directories that are pictures: neither reduced ones nor masks. Throws Failure.
+int count_tiff_pages(const std::string& path);
 
-/// The orientation in a directory of TIFF, which Exif is too; 1 where it does not say.
-int read_orientation(std::string_view bytes);
+/// Reads a page. Large ones only as far as their samples are asked for. Thread-safe. Throws Failure.
+/// @param page  from 1; 0: the only one
+/// @param file  not -1: it is open already, and `path` is for messages
+std::unique_ptr<Picture> read_tiff(const std::string& path, int page, int file = -1);
 
 }  // namespace cj2k_tool
 
