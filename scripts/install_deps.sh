@@ -3,16 +3,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # install_deps.sh [core|tools|test|aarch64|packages|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|cluster|site|python|
-#                  fresh|all|bench]...
+#                  fresh|readers|all|bench]...
 # (default core)
 #
 # Installs missing Debian packages with apt: for the library (core), for cj2k, the command line tool (tools), for the tests
 # and sanitizers (test), for the tests on 64-bit ARM (aarch64), for the test of the Debian packages (packages), for building
 # FFmpeg (ffmpeg), for more of its components (ffmpeg_optional, and ffmpeg_full for build.sh --full), for samples/service and
 # its tests (service), for the tests of the image (image) and of samples/cluster (cluster), for the documentation as a site
-# (site), for the Python package and its tests (python), for tests on a fresh Debian 12 (fresh), for benchmarks' plots and
-# visual metrics (bench). all: without ffmpeg_full, fresh and bench. Of aarch64, ffmpeg_optional, ffmpeg_full, image, cluster
-# and fresh, what the archive lacks is left out.
+# (site), for the Python package and its tests (python), for tests on a fresh Debian 12 (fresh), for Netflix Photon, which
+# reads our MXF files in tests (readers), for benchmarks' plots and visual metrics (bench). all: without ffmpeg_full, fresh,
+# readers and bench. Of aarch64, ffmpeg_optional, ffmpeg_full, image, cluster, fresh and readers, what the archive lacks is left
+# out.
 # It asks no questions. If packages are missing, it needs root or sudo without a password.
 set -euo pipefail
 
@@ -35,6 +36,7 @@ readonly cluster="slurmctld slurmd slurm-client munge python3-yaml python3-pip"
 readonly site="python3 python3-pip python3-pytest"
 readonly python="python3 python3-dev python3-venv pybind11-dev python3-numpy python3-pytest python3-pil libopenjp2-tools"
 readonly fresh="mmdebstrap git"
+readonly readers="default-jre-headless libjaxb-java libslf4j-java libactivation-java libjsr305-java"
 readonly bench="python3-matplotlib python3-numpy libjxl-devtools"
 
 wanted=()
@@ -56,9 +58,10 @@ for group in "${@:-core}"; do
     site) wanted+=($site) ;;
     python) wanted+=($core $python) ;;
     fresh) optional+=($fresh) ;;
+    readers) optional+=($readers) ;;
     bench) wanted+=($bench) ;;
     all) wanted+=($core $test $ffmpeg $service $python); optional+=($aarch64 $ffmpeg_optional $image $cluster) ;;
-    *) sed -n '5,16p' "$0" | cut -c3- >&2; exit 2 ;;
+    *) sed -n '5,17p' "$0" | cut -c3- >&2; exit 2 ;;
   esac
 done
 

@@ -284,6 +284,7 @@ case " ${names[*]}" in
   *" ffmpeg-"* | *" service"* | *" cluster"*) groups=(all) ;;
   *" image"*) groups+=(image) ;;
 esac
+if [[ " ${names[*]}" == *" ffmpeg-"* && -e ${CJ2K_READERS:-../shared/readers}/photon ]]; then groups+=(readers); fi
 case " ${names[*]} " in *" site "*) groups+=(site) ;; esac
 case " ${names[*]} " in *" aarch64 "*) groups+=(aarch64) ;; esac
 case " ${names[*]} " in *" python "*) groups+=(python) ;; esac
