@@ -23,6 +23,7 @@ SYNOPSIS
     cj2k -i IN -o OUT [OPTION]...
     cj2k info [--json] FILE...
     cj2k transcode [--coder ht|ebcot] IN OUT
+    cj2k verify [--psnr DB] IN OUT
 
 DESCRIPTION
     Encodes one picture, or the frames of a sequence, each to a file. Without options the result is
@@ -38,7 +39,8 @@ DESCRIPTION
     or a glob may differ.
 
     cj2k info says what JPEG 2000 files are (cj2k info --help). cj2k transcode changes the block
-    coder of a file, from Part 1 to HTJ2K or back, without a loss (cj2k transcode --help).
+    coder of a file, from Part 1 to HTJ2K or back, without a loss (cj2k transcode --help). cj2k verify
+    decodes files and compares them with their source (cj2k verify --help).
 )";
 
 constexpr const char* kTail = R"(
@@ -55,6 +57,7 @@ EXAMPLES
     cj2k -i 'stills/*.png' -o stills/ --ext jph --quality 1 --psnr
     cj2k -i in.ppm -o out.j2k -I -r 20 -n 6 -b 64,64 -p RPCL
     cj2k info scan.jp2
+    cj2k verify scan.tif scan.jp2
 )";
 
 /// Appends `text` in lines of at most kWidth columns, from `column` on; the cursor is at `at`.

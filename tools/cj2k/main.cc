@@ -24,6 +24,7 @@
 #include "report.h"
 #include "session.h"
 #include "transcode.h"
+#include "verify.h"
 
 namespace cj2k_tool {
 namespace {
@@ -150,6 +151,7 @@ int run(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "info") return run_info(argc - 2, argv + 2);
   if (command == "transcode") return run_transcode(argc - 2, argv + 2);
+  if (command == "verify") return run_verify(argc - 2, argv + 2);
   Options options = parse_options(argc, argv);
   if (options.help) {
     std::fputs(help_text().c_str(), stdout);

@@ -17,6 +17,7 @@ extern "C" {
 #include <libavutil/pixdesc.h>
 }
 
+#include "../check/check.h"
 #include "exif.h"
 #include "failure.h"
 #include "frames.h"
@@ -603,6 +604,43 @@ std::unique_ptr<Picture> read_picture(const Frame& from, const std::string& trc)
   return picture;
 } catch (const std::bad_alloc&) {
   throw Failure(from.input + ": out of memory");
+}
+
+std::unique_ptr<Picture> read_coded(const std::string& path) try {
+  constexpr uint32_t kPart15 = 1 << 17;  // of Pcap
+  size_t size;
+  const std::string head = read_head(path, &size);
+  if (!head.starts_with("\xff\x4f\xff\x51") && head.find("jP  ") != 4) return nullptr;
+  cj2k_check::SequenceState sequence;
+  const cj2k_check::FileResult checked = cj2k_check::check_file(path, {}, sequence);
+  const auto& components = checked.facts.siz.components;
+  if (!checked.error.empty() || components.empty())
+    throw Failure(path + ": " + (checked.error.empty() ? "has no codestream" : checked.error));
+  for (const auto& component : components)
+    if (component.depth() != components[0].depth() ||
+        component.is_signed() != components[0].is_signed())
+      throw Failure(path + ": components of different bits are not supported");
+  FileBytes bytes = read_file(path);
+  if ((checked.facts.pcap & kPart15) != 0) {
+    void* out = nullptr;
+    size_t out_bytes = 0;
+    if (cj2k_transcode(CJ2K_CODER_EBCOT, 0, bytes.buffer->data, bytes.size, &out, &out_bytes) !=
+        CJ2K_OK)
+      throw Failure(path + ": " + cj2k_encoder_last_error(nullptr));
+    const std::unique_ptr<void, decltype(&cj2k_free)> owner(out, cj2k_free);
+    bytes.resize(out_bytes);
+    bytes.size = out_bytes;
+    std::memcpy(bytes.buffer->data, out, out_bytes);
+    std::memset(bytes.buffer->data + out_bytes, 0, AV_INPUT_BUFFER_PADDING_SIZE);
+  }
+  auto picture = std::make_unique<Picture>();
+  picture->frame = decode(path, AV_CODEC_ID_JPEG2000, std::move(bytes), "");
+  set_format(*picture->frame, AV_CODEC_ID_JPEG2000, "", picture->format);
+  take_samples(path, static_cast<int>(components[0].depth()), *picture);
+  picture->format.is_signed = components[0].is_signed();
+  return picture;
+} catch (const std::bad_alloc&) {
+  throw Failure(path + ": out of memory");
 }
 
 bool is_picture_name(const std::string& path) {

@@ -57,6 +57,11 @@ struct Picture {
 /// @param trc  EXR: the transfer function that samples go through, by its name in FFmpeg; "" = linear
 std::unique_ptr<Picture> read_picture(const Frame& frame, const std::string& trc);
 
+/// Reads a JPEG 2000 file, which read_picture() does not take, at the depth of its codestream. Thread-safe.
+/// Throws Failure.
+/// @return null: the file is none
+std::unique_ptr<Picture> read_coded(const std::string& path);
+
 /// Pages of a file. Throws Failure.
 int count_pages(const std::string& path);
 
