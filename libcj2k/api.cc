@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The C boundary: null checks, status translation, and the one place where exceptions end.
+#include <cinttypes>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -514,8 +515,8 @@ cj2k_status cj2k_encoder_flush(cj2k_encoder* encoder) {
 
 void cj2k_encoder_close(cj2k_encoder* encoder) { delete encoder; }
 
-cj2k_status cj2k_transcode(cj2k_coder coder, int threads, const void* in, size_t in_bytes,
-                           void** out, size_t* out_bytes) {
+cj2k_status cj2k_transcode(cj2k_coder coder, int64_t max_bytes, int threads, const void* in,
+                           size_t in_bytes, void** out, size_t* out_bytes) {
   constexpr const char* kName = "cj2k_transcode";
   const Log silent;
   return run(nullptr, silent, kName, [&] {
@@ -528,13 +529,18 @@ cj2k_status cj2k_transcode(cj2k_coder coder, int threads, const void* in, size_t
       return silent.about("coder", coder, CJ2K_CODER_AUTO, CJ2K_CODER_HT)
           .fail(Status::kInvalid, "coder %d not in [%d, %d]", coder, CJ2K_CODER_AUTO,
                 CJ2K_CODER_HT);
+    if (max_bytes < 0)
+      return silent.fail(Status::kInvalid, "max_bytes %" PRId64 " is negative", max_bytes);
+    if (max_bytes > 0 && coder == CJ2K_CODER_HT)
+      return silent.fail(Status::kNotSupported, "max_bytes with coder ht");
     if (threads < 0 || threads > 1024)
       return silent.about("threads", threads, 0, 1024)
           .fail(Status::kInvalid, "threads %d not in [0, 1024]", threads);
     std::vector<uint8_t> bytes;
-    CJ2K_TRY(cj2k::transcode({static_cast<const uint8_t*>(in), in_bytes},
-                             {coder, threads > 0 ? threads : cj2k::usable_cores()}, silent,
-                             &bytes));
+    CJ2K_TRY(cj2k::transcode(
+        {static_cast<const uint8_t*>(in), in_bytes},
+        {coder, threads > 0 ? threads : cj2k::usable_cores(), static_cast<uint64_t>(max_bytes)},
+        silent, &bytes));
     *out = std::malloc(bytes.size());
     if (*out == nullptr) throw std::bad_alloc();
     std::memcpy(*out, bytes.data(), bytes.size());

@@ -22,7 +22,7 @@ ROWS = {
     "pixels": ("libcj2k/pixels/*", "api base core plan"),
     "coders": ("libcj2k/coders/**", "core plan pixels"),
     "packets": ("libcj2k/packets/*", "core plan coders libcj2k/params/icc_profile.h"),
-    "transcode": ("libcj2k/transcode/*", "api base core coders packets"),
+    "transcode": ("libcj2k/transcode/*", "api base core plan coders packets"),
     "rate": ("libcj2k/rate/*", "base core plan coders packets"),
     "depth": ("libcj2k/depth/*", "core plan coders rate"),
     "film": ("libcj2k/film/*", "api base core params plan pixels coders rate depth"),

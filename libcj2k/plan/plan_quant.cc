@@ -202,19 +202,6 @@ double axis_energy(bool reversible, int level, bool high, int32_t size) {
   return synthesis_energy(reversible, std::min(level, high ? std::max(most, 1) : most), high);
 }
 
-/// Squared error of R, G and B together per squared error of one transformed component.
-///   inverse RCT, without its floor (G.2.2): G = Y - (Cb + Cr) / 4, R = Cr + G, B = Cb + G
-///   inverse ICT: G.3.2
-double colour_energy(bool reversible, int component) {
-  constexpr double kRctChroma = (1.0 + 1.0 + 9.0) / 16;
-  constexpr double kIctCb = 0.344136 * 0.344136 + 1.772 * 1.772;
-  constexpr double kIctCr = 1.402 * 1.402 + 0.714136 * 0.714136;
-  if (component == 0) return 3.0;
-  if (component > 2) return 1.0;
-  if (reversible) return kRctChroma;
-  return component == 1 ? kIctCb : kIctCr;
-}
-
 int bits_of(double magnitude) {
   return static_cast<int>(std::bit_width(static_cast<uint64_t>(magnitude)));
 }
@@ -253,6 +240,18 @@ int ht_headroom(const cj2k_params& p, int bits, int bound) {
 
 double synthesis_energy(bool reversible, int level, bool high) {
   return norms_of(reversible).energy[high][level];
+}
+
+// inverse RCT, without its floor (G.2.2): G = Y - (Cb + Cr) / 4, R = Cr + G, B = Cb + G
+// inverse ICT: G.3.2
+double colour_energy(bool reversible, int component) {
+  constexpr double kRctChroma = (1.0 + 1.0 + 9.0) / 16;
+  constexpr double kIctCb = 0.344136 * 0.344136 + 1.772 * 1.772;
+  constexpr double kIctCr = 1.402 * 1.402 + 0.714136 * 0.714136;
+  if (component == 0) return 3.0;
+  if (component > 2) return 1.0;
+  if (reversible) return kRctChroma;
+  return component == 1 ? kIctCb : kIctCr;
 }
 
 double analysis_l1_norm(bool reversible, int level, bool high) {

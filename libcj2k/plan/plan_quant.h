@@ -19,6 +19,10 @@ namespace cj2k {
 /// Nyquist gain 2). At level 0 it is 1.
 double synthesis_energy(bool reversible, int level, bool high);
 
+/// Squared error of R, G and B together per squared error of one component after the RCT (reversible)
+/// or the ICT; 1 for a component that these do not change.
+double colour_energy(bool reversible, int component);
+
 /// L1 norm of the one-dimensional analysis filter of that band: the largest |coefficient| per
 /// |sample|, for the 5/3 without its rounding. Above level kExplicitLevels it is an upper bound.
 double analysis_l1_norm(bool reversible, int level, bool high);

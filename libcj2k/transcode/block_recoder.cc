@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
+
+#include "coders/hull.h"
 
 namespace cj2k::transcoding {
 namespace {
@@ -38,7 +41,7 @@ BlockRecoder::Known BlockRecoder::known_of(const ReadBlock& block,
 }
 
 const char* BlockRecoder::recode(const PacketBlocks& packets, const ReadBlock& block,
-                                 ReadBlockDecoder::Shape shape, int most_planes, bool to_ht,
+                                 ReadBlockDecoder::Shape shape, const Band& band, bool to_ht,
                                  RecodedBlock& out) {
   out = {};
   if (block.passes == 0) return nullptr;
@@ -52,17 +55,24 @@ const char* BlockRecoder::recode(const PacketBlocks& packets, const ReadBlock& b
   // A significance pass that found no sample: it adds to what is known of zeros alone.
   if (known.more == 1 && (all >> known.lowest & 1) == 0) known = {known.lowest + 1, 0};
   bit_planes_ = std::bit_width(all >> known.lowest);
+  // The error of a cut is that of the middle of what is known. Where a significance pass is the last one,
+  // samples of the planes above are known to one plane less than others, so one more plane is needed to
+  // say so. None of the passes that are kept sees it.
+  has_middles_ = band.weight > 0 && known.more == 1 && bit_planes_ < kMaxBitPlanes;
   stride_ = (shape.width + kColumns - 1) / kColumns * kColumns;
   for (int y = 0; y < shape.height; ++y) {
     uint32_t* const row = samples_.data() + y * stride_;
     for (int x = 0; x < shape.width; ++x) {
       const uint32_t sample = decoded_[y * shape.width + x];
-      row[x] = (sample & ~kSign) >> known.lowest | (sample & kSign);
+      uint32_t magnitude = (sample & ~kSign) >> known.lowest;
+      if (has_middles_ && magnitude > 0)
+        magnitude = magnitude > 1 ? 2 * magnitude + 2 : 2 * magnitude + 1;
+      row[x] = magnitude | (sample & kSign);
     }
     std::fill(row + shape.width, row + stride_, 0u);
   }
-  if (known.lowest + bit_planes_ > most_planes) return "it has more bit-planes than QCD says";
-  return to_ht ? code_ht(known, most_planes, out) : code_ebcot(known, most_planes, out);
+  if (known.lowest + bit_planes_ > band.most_planes) return "it has more bit-planes than QCD says";
+  return to_ht ? code_ht(known, band.most_planes, out) : code_ebcot(known, band, out);
 }
 
 const char* BlockRecoder::code_ht(const Known& known, int most_planes, RecodedBlock& out) {
@@ -83,25 +93,34 @@ const char* BlockRecoder::code_ht(const Known& known, int most_planes, RecodedBl
   return nullptr;
 }
 
-const char* BlockRecoder::code_ebcot(const Known& known, int most_planes, RecodedBlock& out) {
+const char* BlockRecoder::code_ebcot(const Known& known, const Band& band, RecodedBlock& out) {
   const Tier1Block block{samples_.data(),
                          stride_,
                          shape_.width,
                          shape_.height,
                          shape_.orientation,
                          shape_.coding.style & CJ2K_STYLE_VSC,
-                         true,
-                         bit_planes_};
+                         has_middles_ || (band.is_reversible && known.lowest == 0),
+                         bit_planes_ + (has_middles_ ? 1 : 0)};
   Tier1Output coded{bytes_.data() + 1, passes_, tails_, 0, 0};
   simd::encode_block(block, scratch_, coded);
   const int passes = num_passes_of(bit_planes_) - (known.more == 0 ? 0 : 3 - known.more);
-  out.zero_bit_planes = static_cast<uint8_t>(most_planes - known.lowest - bit_planes_);
+  out.zero_bit_planes = static_cast<uint8_t>(band.most_planes - known.lowest - bit_planes_);
   out.passes = static_cast<uint8_t>(passes);
   const uint32_t bytes = passes_[passes - 1].length_bytes;
   if (bytes == 0)
     keep(kImpliedBytes, sizeof kImpliedBytes, nullptr, 0, out);
   else
     keep(coded.bytes, bytes, nullptr, 0, out);
+  if (band.weight == 0) return nullptr;
+  HullPoint hull[kMaxPasses];
+  double total = 0;
+  const double weight = std::ldexp(band.weight, 2 * (known.lowest - (has_middles_ ? 1 : 0)));
+  const int count = build_hull(passes_, passes, weight, true, hull, &total);
+  hull[count - 1].length_bytes = out.first_bytes;
+  out.cuts = std::make_unique_for_overwrite<HullPoint[]>(static_cast<size_t>(count));
+  std::copy_n(hull, count, out.cuts.get());
+  out.num_cuts = static_cast<uint8_t>(count);
   return nullptr;
 }
 

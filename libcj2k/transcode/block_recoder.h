@@ -16,6 +16,7 @@
 
 #include "coders/ebcot/tier1.h"
 #include "coders/ht/ht_block.h"
+#include "core/hull.h"
 #include "packets/packet_blocks.h"
 
 namespace cj2k::transcoding {
@@ -27,6 +28,16 @@ struct RecodedBlock {
   uint32_t rest_bytes = 0;   ///< of the second one: SigProp and MagRef
   uint8_t passes = 0;        ///< 0: no sample is known to be other than 0; no packet has the block
   uint8_t zero_bit_planes = 0;
+  /// [num_cuts] where the block may end, if that was asked for. The last one is the whole block.
+  std::unique_ptr<HullPoint[]> cuts;
+  uint8_t num_cuts = 0;
+
+  uint32_t num_bytes() const { return first_bytes + rest_bytes; }
+  /// Ends the block after `count` of its cuts.
+  void end_at(int count) {
+    passes = count == 0 ? 0 : static_cast<uint8_t>(cuts[count - 1].passes);
+    first_bytes = count == 0 ? 0 : cuts[count - 1].length_bytes;
+  }
 };
 
 /// Working memory of one thread, about 1.5 MB.
@@ -34,10 +45,15 @@ class BlockRecoder {
  public:
   BlockRecoder();
   /// Throws std::bad_alloc.
-  /// @param most_planes  M_b and the shift of a region of interest
+  struct Band {
+    int most_planes;     ///< M_b and the shift of a region of interest
+    bool is_reversible;  ///< the 5/3
+    double weight;       ///< squared error of the picture per squared unit; 0: no cuts
+  };
   /// @return null; or why not
   const char* recode(const PacketBlocks& packets, const ReadBlock& block,
-                     ReadBlockDecoder::Shape shape, int most_planes, bool to_ht, RecodedBlock& out);
+                     ReadBlockDecoder::Shape shape, const Band& band, bool to_ht,
+                     RecodedBlock& out);
 
  private:
   /// What is known of the samples of a block.
@@ -47,7 +63,7 @@ class BlockRecoder {
   };
   static Known known_of(const ReadBlock& block, const ReadBlockDecoder::Shape& shape);
   const char* code_ht(const Known& known, int most_planes, RecodedBlock& out);
-  const char* code_ebcot(const Known& known, int most_planes, RecodedBlock& out);
+  const char* code_ebcot(const Known& known, const Band& band, RecodedBlock& out);
   void keep(const uint8_t* first, uint32_t first_bytes, const uint8_t* rest, uint32_t rest_bytes,
             RecodedBlock& out) const;
 
@@ -56,7 +72,8 @@ class BlockRecoder {
   uint32_t decoded_[kMaxBlockSamples];
   std::vector<uint32_t> samples_;  ///< the same without the planes that are not known
   ptrdiff_t stride_ = 0;
-  int bit_planes_ = 0;  ///< of samples_
+  int bit_planes_ = 0;  ///< of samples_, without the plane of middles
+  bool has_middles_ = false;
   Tier1Scratch scratch_;
   std::vector<uint8_t> bytes_;  ///< of a block of T.800, after one more byte
   CodingPass passes_[kMaxPasses];

@@ -113,6 +113,7 @@ class Header {
     if (transform > 1) not_supported("wavelet " + std::to_string(transform), at + 4);
     s.width_log2 = static_cast<uint8_t>(width);
     s.height_log2 = static_cast<uint8_t>(height);
+    s.is_reversible = transform == 1;
     claims_.is_irreversible |= transform == 0;
     s.precincts.fill(0xFF);
     for (uint32_t r = 0; has_precincts && r <= s.levels; ++r) {
@@ -134,7 +135,9 @@ class Header {
     if (coding_.order > 4) invalid("progression " + std::to_string(coding_.order), body.data());
     coding_.layers = in.number(2);
     if (coding_.layers == 0) invalid("0 layers", body.data());
-    if (in.number(1) > 1) not_supported("a component transform of Part 2", body.data());
+    const uint32_t mct = in.number(1);
+    if (mct > 1) not_supported("a component transform of Part 2", body.data());
+    coding_.has_mct = mct == 1;
     const Style s = style(in, (scod & 1) != 0, copy + 5);
     store_u16(copy + 2, 1);
     for (size_t c = 0; c < coding_.styles.size(); ++c) {
@@ -160,8 +163,11 @@ class Header {
     q.is_derived = style == 1;
     const size_t bytes = style == 0 ? 1 : 2;
     const size_t most = q.is_derived ? 1 : q.exponents.size();
-    while (in.left() >= bytes && q.count < most)
-      q.exponents[q.count++] = static_cast<uint8_t>(in.number(bytes) >> (style == 0 ? 3 : 11));
+    while (in.left() >= bytes && q.count < most) {
+      const uint32_t step = in.number(bytes);
+      q.mantissas[q.count] = style == 0 ? 0 : step & 0x7FF;
+      q.exponents[q.count++] = static_cast<uint8_t>(step >> (style == 0 ? 3 : 11));
+    }
     return q;
   }
 
@@ -244,16 +250,18 @@ void read_siz(std::span<const uint8_t> body, const Target& target, Codestream& c
       tile_end(s.tile_y0, s.tile_height) <= s.y0 || s.num_tiles() > 65535)
     invalid("image and tiles in SIZ", body.data());
   for (uint32_t c = 0; c < count; ++c) {
-    in.number(1);
+    const auto depth = static_cast<uint8_t>((in.number(1) & 0x7F) + 1);
     const auto dx = static_cast<uint8_t>(in.number(1)), dy = static_cast<uint8_t>(in.number(1));
     if (dx == 0 || dy == 0) invalid("a subsampling of 0", body.data());
-    s.components.push_back({dx, dy});
+    s.components.push_back({dx, dy, depth});
   }
   if (s.num_tiles() * count > kMostTileComponents)
     not_supported("more than 4194304 components of tiles", body.data());
   append_u16(cs.header, kMarkerSiz);
   append_u16(cs.header, static_cast<uint32_t>(body.size() + 2));
-  append_u16(cs.header, target.is_ht ? 0x4000 : 0);  // Rsiz: no profile; bit 14: there is a CAP
+  constexpr uint32_t kHasCap = 0x4000;
+  const bool keeps = target.keeps_profile && (rsiz & kHasCap) == 0;
+  append_u16(cs.header, keeps ? rsiz : target.is_ht ? kHasCap : 0);  // else no profile
   cs.header.insert(cs.header.end(), body.begin() + 2, body.end());
   cs.siz_end = cs.header.size();
   cs.coding.styles.resize(count);

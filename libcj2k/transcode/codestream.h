@@ -38,7 +38,7 @@ class Fields {
 
 struct Siz {
   struct Component {
-    uint8_t dx, dy;
+    uint8_t dx, dy, depth;
   };
   uint32_t x1, y1, x0, y0, tile_width, tile_height, tile_x0, tile_y0;
   std::vector<Component> components;
@@ -52,6 +52,7 @@ inline constexpr uint32_t kMostLevels = 32;
 struct Style {
   uint8_t levels, width_log2, height_log2;  ///< of code-blocks
   uint8_t block_style;
+  bool is_reversible;                              ///< the 5/3
   std::array<uint8_t, kMostLevels + 1> precincts;  ///< PPy << 4 | PPx of each resolution
 };
 /// SPqcd or SPqcc.
@@ -60,6 +61,7 @@ struct Quantisation {
   bool is_derived;
   uint8_t count;
   std::array<uint8_t, 3 * kMostLevels + 1> exponents;
+  std::array<uint16_t, 3 * kMostLevels + 1> mantissas;  ///< 0 without quantisation
 };
 /// A progression order change (A.6.6), or the order of COD.
 struct Progression {
@@ -75,7 +77,7 @@ struct Claims {
 
 /// What is in force in a tile: of the main header, and of the tile's own.
 struct Coding {
-  bool has_sop = false, has_eph = false;
+  bool has_sop = false, has_eph = false, has_mct = false;
   uint8_t order = 0;
   uint32_t layers = 0;
   std::vector<Style> styles;         ///< [component]
@@ -84,9 +86,10 @@ struct Coding {
   std::vector<Progression> changes;  ///< of POC; empty: the order of COD
 };
 
-/// Which block coder the output has.
+/// What the output is.
 struct Target {
   bool is_ht;
+  bool keeps_profile = false;  ///< of Part 1, as it is without HT
 };
 
 /// A tile-part as it is read.

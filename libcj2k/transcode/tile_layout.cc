@@ -3,9 +3,11 @@
 #include "transcode/tile_layout.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "packets/packet_blocks.h"
+#include "plan/plan_quant.h"
 
 namespace cj2k::transcoding {
 namespace {
@@ -35,8 +37,25 @@ uint32_t exponent(const Quantisation& q, uint32_t r, uint32_t band) {
   return q.exponents[0] > r - 1 ? q.exponents[0] - (r - 1) : 0;
 }
 
+/// Squared error of the picture per squared unit of coefficient. @param colour  of the component
+double weight_of(const Siz::Component& component, const Style& style, const Quantisation& q,
+                 uint32_t r, uint32_t band, Orientation orientation, double colour) {
+  const bool high_x = orientation == kHL || orientation == kHH;
+  const bool high_y = orientation == kLH || orientation == kHH;
+  const int level = style.levels - static_cast<int>(r) + (r > 0 ? 1 : 0);
+  double step = 1;
+  if (!style.is_reversible) {  // Equation E-3
+    const uint32_t index = q.is_derived || r == 0 ? 0 : 3 * (r - 1) + 1 + band;
+    const int range = component.depth + (high_x ? 1 : 0) + (high_y ? 1 : 0);
+    step =
+        std::ldexp(1 + q.mantissas[index] / 2048.0, range - static_cast<int>(exponent(q, r, band)));
+  }
+  return step * step * synthesis_energy(style.is_reversible, level, high_x) *
+         synthesis_energy(style.is_reversible, level, high_y) * colour;
+}
+
 TileResolution make_resolution(const Box& tc, const Siz::Component& component, const Style& style,
-                               const Quantisation& q, uint32_t shift, uint32_t r) {
+                               const Quantisation& q, uint32_t shift, uint32_t r, double colour) {
   TileResolution out{};
   out.r = r;
   const uint32_t down = style.levels - r, half = r > 0 ? 1 : 0;
@@ -59,10 +78,12 @@ TileResolution make_resolution(const Box& tc, const Siz::Component& component, c
     const uint32_t x = half & (b + 1), y = half & (b + 1) >> 1;
     const uint32_t planes = q.guard_bits + exponent(q, r, b);
     if (planes + shift > kMostPlanes) invalid("a band of more than 100 bit-planes");
+    const auto orientation = static_cast<Orientation>(r == 0 ? 0 : 1 + b);
     out.bands[b] = {{band_edge(tc.x0, level, x), band_edge(tc.y0, level, y),
                      band_edge(tc.x1, level, x), band_edge(tc.y1, level, y)},
-                    static_cast<Orientation>(r == 0 ? 0 : 1 + b),
-                    (planes > 0 ? planes - 1 : 0) + shift};
+                    orientation,
+                    (planes > 0 ? planes - 1 : 0) + shift,
+                    weight_of(component, style, q, r, b, orientation, colour)};
   }
   return out;
 }
@@ -233,9 +254,11 @@ TileLayout lay_out_tile(const Siz& siz, uint32_t tile, const Coding& coding, uin
     const Box tc = {ceil_div(layout.box.x0, component.dx), ceil_div(layout.box.y0, component.dy),
                     ceil_div(layout.box.x1, component.dx), ceil_div(layout.box.y1, component.dy)};
     const Style& style = coding.styles[c];
+    const double colour =
+        coding.has_mct ? colour_energy(style.is_reversible, static_cast<int>(std::min(c, 3u))) : 1;
     for (uint32_t r = 0; r <= style.levels; ++r) {
       TileResolution res =
-          make_resolution(tc, component, style, coding.quants[c], coding.shifts[c], r);
+          make_resolution(tc, component, style, coding.quants[c], coding.shifts[c], r, colour);
       res.component = c;
       res.first_precinct = static_cast<uint32_t>(num_precincts);
       // At most 2^32 on each side: the product may not fit.

@@ -33,6 +33,7 @@ struct TileResolution {
     Box box;
     Orientation orientation;
     uint32_t planes;  ///< M_b and the shift of a region of interest
+    double weight;    ///< squared error of the picture per squared unit of coefficient
   } bands[3];
 };
 

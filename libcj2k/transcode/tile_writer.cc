@@ -105,10 +105,9 @@ void TileWriter::packet(uint32_t number, std::vector<uint8_t>& out) {
   for (uint32_t b = 0; b < layout_.resolutions[precinct.resolution].num_bands; ++b) {
     const PrecinctBlocks& band = layout_.bands[precinct.first_band + b];
     for (uint32_t i = 0; i < band.wide * band.high; ++i) {
-      RecodedBlock& block = blocks_[band.first_block + i];
+      const RecodedBlock& block = blocks_[band.first_block + i];
       const uint8_t* const bytes = block.bytes.get();
-      out.insert(out.end(), bytes, bytes + block.first_bytes + block.rest_bytes);
-      block.bytes.reset();
+      out.insert(out.end(), bytes, bytes + block.num_bytes());
     }
   }
 }

@@ -20,7 +20,8 @@ struct OutputPart {
 
 class TileWriter {
  public:
-  TileWriter(const TileLayout& layout, const Coding& coding, std::vector<RecodedBlock>& blocks)
+  TileWriter(const TileLayout& layout, const Coding& coding,
+             const std::vector<RecodedBlock>& blocks)
       : layout_(layout), coding_(coding), blocks_(blocks) {}
 
   /// The next tile-part. Throws Refused, std::bad_alloc.
@@ -33,7 +34,7 @@ class TileWriter {
 
   const TileLayout& layout_;
   const Coding& coding_;
-  std::vector<RecodedBlock>& blocks_;
+  const std::vector<RecodedBlock>& blocks_;
   std::vector<uint8_t> header_;
   uint32_t num_packets_ = 0;
 };

@@ -118,10 +118,23 @@ class TileReader {
 
 bool is_ht(const Style& style) { return TileReader::coding_of(style).is_ht; }
 
+/// A tile whose code-blocks are recoded.
+struct Tile {
+  uint32_t number;
+  std::vector<size_t> numbers;  ///< of its tile-parts
+  Coding coding;
+  std::vector<OutputPart> parts;
+  TileLayout layout;
+  std::vector<RecodedBlock> blocks;
+};
+
 class Transcoder {
  public:
-  Transcoder(Codestream codestream, const Target& target, uint64_t most_blocks)
-      : most_blocks_(most_blocks),
+  /// @param most_bytes   0, or of the codestream: then code-blocks are cut
+  /// @param most_blocks  in a tile
+  Transcoder(Codestream codestream, const Target& target, uint64_t most_bytes, uint64_t most_blocks)
+      : most_bytes_(most_bytes),
+        most_blocks_(most_blocks),
         target_(target),
         cs_(std::move(codestream)),
         recoders_(num_workers()) {}
@@ -135,22 +148,27 @@ class Transcoder {
                                           std::to_string(cs_.siz.num_tiles()) +
                                           " tiles have a tile-part"};
     written_.resize(cs_.parts.size());
+    std::vector<Tile> kept;
     for (const auto& [number, parts] : tiles) {
       try {
-        tile(number, parts);
+        Tile tile = read(number, parts);
+        if (most_bytes_ > 0)
+          kept.push_back(std::move(tile));
+        else
+          write(tile);
       } catch (Refused& refused) {
         refused.what = "tile " + std::to_string(number) + ": " + refused.what;
         throw;
       }
     }
+    if (most_bytes_ > 0) cut(kept);
     return join();
   }
 
  private:
-  void tile(uint32_t number, const std::vector<size_t>& numbers) {
+  Tile read(uint32_t number, const std::vector<size_t>& numbers) {
     std::vector<const InputPart*> parts;
-    std::vector<OutputPart> out(numbers.size());
-    Coding coding = cs_.coding;
+    Tile tile{number, numbers, cs_.coding, std::vector<OutputPart>(numbers.size()), {}, {}};
     uint64_t bytes = 0;
     for (size_t i = 0; i < numbers.size(); ++i) {
       const InputPart& part = cs_.parts[numbers[i]];
@@ -159,20 +177,20 @@ class Transcoder {
                                             std::to_string(i)};
       parts.push_back(&part);
       bytes += part.body.size();
-      out[i].header = read_part_header(part, target_, coding);
-      const Claims& claims = out[i].header.claims;
+      tile.parts[i].header = read_part_header(part, target_, tile.coding);
+      const Claims& claims = tile.parts[i].header.claims;
       is_heterogeneous_ |= claims.has_coding;
       claims_.is_irreversible |= claims.is_irreversible;
     }
-    const TileLayout layout = lay_out_tile(cs_.siz, number, coding, bytes, most_blocks_);
-    TileReader reader(layout, coding, parts);
-    reader.read(order_packets(layout, coding), out);
-    for (const TileResolution& res : layout.resolutions) {
+    tile.layout = lay_out_tile(cs_.siz, number, tile.coding, bytes, most_blocks_);
+    TileReader reader(tile.layout, tile.coding, parts);
+    reader.read(order_packets(tile.layout, tile.coding), tile.parts);
+    for (const TileResolution& res : tile.layout.resolutions) {
       for (uint32_t b = 0; b < res.num_bands; ++b)
         most_planes_ = std::max(most_planes_, res.bands[b].planes);
     }
-    std::vector<RecodedBlock> blocks = recode(layout, coding, reader.packets());
-    write(number, numbers, layout, coding, out, blocks);
+    tile.blocks = recode(tile.layout, tile.coding, reader.packets());
+    return tile;
   }
 
   std::vector<RecodedBlock> recode(const TileLayout& layout, const Coding& coding,
@@ -209,25 +227,107 @@ class Transcoder {
     const PrecinctBlocks& band = layout.bands[block.band];
     const TileResolution& res = layout.resolutions[band.resolution];
     const auto planes = static_cast<int>(res.bands[band.band].planes);
+    const Style& style = coding.styles[res.component];
     const ReadBlock& read = packets.blocks()[number];
     return recoder.recode(
         packets, read,
-        {block.width, block.height, res.bands[band.band].orientation,
-         TileReader::coding_of(coding.styles[res.component]), planes - read.zero_bit_planes},
-        planes, target_.is_ht, out);
+        {block.width, block.height, res.bands[band.band].orientation, TileReader::coding_of(style),
+         planes - read.zero_bit_planes},
+        {planes, style.is_reversible, most_bytes_ > 0 ? res.bands[band.band].weight : 0},
+        target_.is_ht, out);
   }
 
-  void write(uint32_t number, const std::vector<size_t>& numbers, const TileLayout& layout,
-             const Coding& coding, const std::vector<OutputPart>& parts,
-             std::vector<RecodedBlock>& blocks) {
+  void write(const Tile& tile) {
     // A later tile-part may have had packets of later layers alone.
-    const auto stays = [&parts](size_t i) { return i == 0 || !parts[i].precincts.empty(); };
+    const auto stays = [&tile](size_t i) { return i == 0 || !tile.parts[i].precincts.empty(); };
     uint32_t count = 0, index = 0;
-    for (size_t i = 0; i < parts.size(); ++i) count += stays(i) ? 1 : 0;
-    TileWriter writer(layout, coding, blocks);
-    for (size_t i = 0; i < parts.size(); ++i) {
-      if (stays(i)) written_[numbers[i]] = writer.write(parts[i], number, index++, count);
+    for (size_t i = 0; i < tile.parts.size(); ++i) count += stays(i) ? 1 : 0;
+    TileWriter writer(tile.layout, tile.coding, tile.blocks);
+    for (size_t i = 0; i < tile.parts.size(); ++i) {
+      if (stays(i))
+        written_[tile.numbers[i]] = writer.write(tile.parts[i], tile.number, index++, count);
     }
+  }
+
+  /// Where all blocks are cut: after their last cut whose slope is at least `slope`; the first `more`
+  /// of them at `slope` - 1.
+  struct Level {
+    int slope;
+    size_t more;
+  };
+  static constexpr int kNoBlocks = 65536;  ///< a slope above all
+
+  /// Cuts all blocks. @return bytes of all blocks together
+  static uint64_t cut_at(const Level& level, std::vector<Tile>& tiles) {
+    uint64_t sum = 0;
+    size_t number = 0;
+    for (Tile& tile : tiles) {
+      for (RecodedBlock& block : tile.blocks) {
+        const int least = level.slope - (number++ < level.more ? 1 : 0);
+        int count = 0;
+        while (count < block.num_cuts && block.cuts[count].slope >= least) ++count;
+        block.end_at(count);
+        sum += block.num_bytes();
+      }
+    }
+    return sum;
+  }
+
+  /// The level with the most bytes of blocks within `room`.
+  static Level level_for(uint64_t room, std::vector<Tile>& tiles) {
+    Level low{0, 0}, high{kNoBlocks, 0};
+    while (low.slope < high.slope) {
+      const Level middle{(low.slope + high.slope) / 2, 0};
+      if (cut_at(middle, tiles) <= room)
+        high = middle;
+      else
+        low.slope = middle.slope + 1;
+    }
+    size_t num_blocks = 0;
+    for (const Tile& tile : tiles) num_blocks += tile.blocks.size();
+    if (high.slope == 0) return high;
+    size_t least = 0, most = num_blocks;
+    while (least < most) {
+      const size_t middle = most - (most - least) / 2;
+      if (cut_at({high.slope, middle}, tiles) <= room)
+        least = middle;
+      else
+        most = middle - 1;
+    }
+    return {high.slope, least};
+  }
+
+  /// Writes the tiles within most_bytes_. What headers take is known when they are written, so it is
+  /// tried a few times. Deterministic: yes.
+  void cut(std::vector<Tile>& tiles) {
+    constexpr int kMostTrials = 8;
+    constexpr uint64_t kEnough = 4;  ///< bytes that may be left
+    const auto write_at = [&](const Level& level, uint64_t* blocks) {
+      *blocks = cut_at(level, tiles);
+      for (const Tile& tile : tiles) write(tile);
+      return uint64_t{join().size()};
+    };
+    uint64_t blocks = 0;
+    const uint64_t least = write_at({kNoBlocks, 0}, &blocks);
+    if (least > most_bytes_)
+      throw Refused{Status::kInvalid, "the headers take " + std::to_string(least) +
+                                          " bytes, more than the " + std::to_string(most_bytes_) +
+                                          " that the codestream may have"};
+    Level best{kNoBlocks, 0};
+    uint64_t headers = least, most_used = least;
+    for (int i = 0; i < kMostTrials; ++i) {
+      const Level level = level_for(most_bytes_ - headers, tiles);
+      const uint64_t used = write_at(level, &blocks);
+      if (used <= most_bytes_ && used >= most_used) {
+        best = level;
+        most_used = used;
+        if (level.slope == 0 || most_bytes_ - used <= kEnough) return;
+      }
+      // Where it is above, the next trial has more headers, so it ends.
+      const uint64_t next = std::min(used - blocks, most_bytes_);
+      headers = used > most_bytes_ ? std::max(next, headers + 1) : next;
+    }
+    write_at(best, &blocks);
   }
 
   std::vector<uint8_t> join() const {
@@ -277,7 +377,7 @@ class Transcoder {
     }
   }
 
-  const uint64_t most_blocks_;
+  const uint64_t most_bytes_, most_blocks_;
   const Target target_;
   const Codestream cs_;
   std::vector<std::unique_ptr<BlockRecoder>> recoders_;  ///< [worker]
@@ -295,17 +395,25 @@ Status transcode(std::span<const uint8_t> input, const TranscodeOptions& options
   using transcoding::Refused;
   try {
     const transcoding::Boxes boxes(input);
-    transcoding::Target target{options.coder != CJ2K_CODER_EBCOT};
+    const bool is_cut = options.max_bytes > 0;
+    transcoding::Target target{options.coder != CJ2K_CODER_EBCOT && !is_cut, is_cut};
     transcoding::Codestream read = read_codestream(boxes.codestream(), target);
     if (options.coder == CJ2K_CODER_AUTO && transcoding::is_ht(read.coding.styles[0])) {
       target.is_ht = false;
       read = read_codestream(boxes.codestream(), target);
     }
+    const uint64_t box_bytes = input.size() - boxes.codestream().size();
+    if (is_cut && options.max_bytes <= box_bytes)
+      throw Refused{Status::kInvalid, "the boxes take " + std::to_string(box_bytes) +
+                                          " bytes, the file may have " +
+                                          std::to_string(options.max_bytes)};
+    const uint64_t most_bytes = is_cut ? options.max_bytes - box_bytes : 0;
     Threads threads(options.threads, 0);
     threads.start();
     std::vector<uint8_t> codestream;
     threads.run([&] {
-      codestream = transcoding::Transcoder(std::move(read), target, options.most_blocks).run();
+      codestream =
+          transcoding::Transcoder(std::move(read), target, most_bytes, options.most_blocks).run();
     });
     *output = boxes.around(std::move(codestream), target.is_ht);
     return Status::kOk;

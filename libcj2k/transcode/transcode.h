@@ -3,7 +3,8 @@
 //
 // From one block coder to the other, without a wavelet: packets are read, each code-block is decoded to
 // its quantised coefficients and coded again, and packets are written, in one layer. What headers say
-// of picture, tiles, wavelet and quantisation stays, byte for byte.
+// of picture, tiles, wavelet and quantisation stays, byte for byte. With a cap the code-blocks end
+// earlier, all at one slope of squared error over bytes, which is found from the coefficients.
 //
 //   codestream.h     headers in, headers out
 //   tile_layout.h    geometry of a tile, order of its packets
@@ -11,7 +12,7 @@
 //   block_recoder.h  one code-block
 //   tile_writer.h    packets out
 //
-// Memory: the input, the output, and the code-blocks of one tile as bytes.
+// Memory: the input, the output, and the code-blocks of one tile as bytes; with a cap those of all.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +26,9 @@
 namespace cj2k {
 
 struct TranscodeOptions {
-  cj2k_coder coder;  ///< AUTO: the one that the input does not have
+  cj2k_coder coder;  ///< AUTO: the one that the input does not have; with max_bytes EBCOT
   int threads = 1;
+  uint64_t max_bytes = 0;  ///< 0, or of the output, whose code-blocks are then cut
   uint64_t most_blocks = uint64_t{1} << 23;  ///< code-blocks in a tile
 };
 

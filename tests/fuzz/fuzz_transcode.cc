@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Bytes -> cj2k_transcode's code, with fewer code-blocks allowed. What it takes must come back: with either
-// coder, the way through the other one ends in the same bytes. An empty corpus folder gets codestreams
-// to start from.
+// coder, the way through the other one ends in the same bytes. Under a cap of half its bytes it has no
+// more, and can be read. An empty corpus folder gets codestreams to start from.
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -54,6 +54,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     must(has_ebcot);
     must(transcode_to(CJ2K_CODER_EBCOT, ht, &again) && again == ebcot);
     must(transcode_to(CJ2K_CODER_HT, ebcot, &again) && again == ht);
+  }
+  if (has_ebcot && ebcot.size() > 2) {
+    const TranscodeOptions half{
+        .coder = CJ2K_CODER_AUTO, .max_bytes = ebcot.size() / 2, .most_blocks = 1 << 12};
+    std::vector<uint8_t> cut;
+    if (transcode(in, half, Log(), &cut) == Status::kOk) {
+      must(cut.size() <= half.max_bytes);
+      must(transcode_to(CJ2K_CODER_EBCOT, cut, &again));
+    }
   }
   return 0;
 }

@@ -27,8 +27,27 @@ constexpr int kPixelsEvery = 8;  ///< configurations for one whose pixels are co
 std::vector<uint8_t> transcode(cj2k_coder coder, const std::vector<uint8_t>& in, int threads = 1) {
   void* out = nullptr;
   size_t bytes = 0;
-  const cj2k_status status = cj2k_transcode(coder, threads, in.data(), in.size(), &out, &bytes);
+  const cj2k_status status = cj2k_transcode(coder, 0, threads, in.data(), in.size(), &out, &bytes);
   INFO(std::string(cj2k_encoder_last_error(nullptr)));
+  REQUIRE(status == CJ2K_OK);
+  const auto* const data = static_cast<const uint8_t*>(out);
+  std::vector<uint8_t> result(data, data + bytes);
+  cj2k_free(out);
+  return result;
+}
+
+/// @return empty: the headers alone take more than the cap
+std::vector<uint8_t> recap(const std::vector<uint8_t>& in, size_t cap, int threads = 1) {
+  void* out = nullptr;
+  size_t bytes = 0;
+  const auto most = static_cast<int64_t>(cap);
+  const cj2k_status status =
+      cj2k_transcode(CJ2K_CODER_AUTO, most, threads, in.data(), in.size(), &out, &bytes);
+  const std::string error = cj2k_encoder_last_error(nullptr);
+  INFO(error);
+  for (const char* what : {"the headers take", "the boxes take"}) {
+    if (status == CJ2K_INVALID && error.find(what) != std::string::npos) return {};
+  }
   REQUIRE(status == CJ2K_OK);
   const auto* const data = static_cast<const uint8_t*>(out);
   std::vector<uint8_t> result(data, data + bytes);
@@ -79,6 +98,22 @@ void check_pixels(Decoder decoder, cj2k_params p, const std::vector<uint8_t>& by
   }
 }
 
+/// Under a part of the bytes, and under more than there are.
+void check_recap(const std::vector<uint8_t>& bytes, const std::vector<uint8_t>& ebcot,
+                 Random& random) {
+  const size_t cap = bytes.size() * static_cast<size_t>(random.range(20, 100)) / 100;
+  const std::vector<uint8_t> cut = recap(bytes, cap);
+  if (!cut.empty()) {
+    CHECK(cut.size() <= cap);
+    CHECK(recap(bytes, cap, 3) == cut);
+    check_rules(cut);
+    check_codestream(cut);
+    CHECK(transcode(CJ2K_CODER_EBCOT, transcode(CJ2K_CODER_HT, cut)) ==
+          transcode(CJ2K_CODER_EBCOT, cut));
+  }
+  CHECK(transcode(CJ2K_CODER_EBCOT, recap(bytes, 2 * ebcot.size())) == ebcot);
+}
+
 void choose_rate(cj2k_params& p, Random& random) {
   if (random.chance(30)) {
     p.lossless = 1;
@@ -110,6 +145,7 @@ bool check_random(int seed, bool has_decoder) {
   const Encoded encoded = encode(p, picture);
   REQUIRE_MESSAGE(encoded.status == CJ2K_OK, encoded.log);
   const auto both = check_there_and_back(encoded.bytes);
+  if (p.num_roi == 0) check_recap(encoded.bytes, both.second, random);
   if (has_decoder && seed % kPixelsEvery == 0)
     check_pixels(Decoder::kOpenJpeg, p, encoded.bytes, both.first, both.second);
   return true;
@@ -154,6 +190,54 @@ TEST_CASE("transcode: decoders show the same picture") {
       }
     }
   }
+}
+
+TEST_CASE("transcode: with a cap as good as the source coded under it") {
+  if (!use_decoder(Decoder::kOpenJpeg)) return;
+  for (const char* bits : {"8", "12"}) {
+    for (const Content content : {Content::kTexture, Content::kNoise}) {
+      cj2k_params p = make_params(320, 240);
+      set(p, "depth", bits);
+      set(p, "cblk", "32x32");
+      const Picture picture = make_picture(p, content, 3);
+      const auto psnr_of = [&](const std::vector<uint8_t>& bytes) {
+        const Decoded shown = decode(Decoder::kOpenJpeg, bytes, p);
+        REQUIRE_MESSAGE(shown.picture, shown.error);
+        return psnr(picture, *shown.picture);
+      };
+      set(p, "target_bytes", "15000");
+      const std::vector<uint8_t> fresh = encode(p, picture).bytes;
+      for (const char* before : {"18000", "25000", "40000", "100000"}) {
+        set(p, "target_bytes", before);
+        INFO("depth ", bits, ", ", before, " bytes before");
+        const std::vector<uint8_t> cut = recap(encode(p, picture).bytes, 15000);
+        CHECK(cut.size() <= 15000);
+        CHECK(cut.size() > 14900);
+        CHECK(psnr_of(cut) > psnr_of(fresh) - 0.1);
+      }
+    }
+  }
+}
+
+TEST_CASE("transcode: a cap below the headers is refused, and HT has none") {
+  cj2k_params p = make_params(150, 110);
+  set(p, "lossless", "1");
+  const std::vector<uint8_t> bytes = encode(p, make_picture(p, Content::kTexture, 5)).bytes;
+  CHECK(recap(bytes, 60).empty());
+  CHECK(!recap(bytes, 400).empty());
+  void* out = nullptr;
+  size_t count = 0;
+  CHECK(cj2k_transcode(CJ2K_CODER_HT, 400, 1, bytes.data(), bytes.size(), &out, &count) ==
+        CJ2K_NOT_SUPPORTED);
+  CHECK(cj2k_transcode(CJ2K_CODER_AUTO, -1, 1, bytes.data(), bytes.size(), &out, &count) ==
+        CJ2K_INVALID);
+  set(p, "format", "jp2");
+  const std::vector<uint8_t> file = encode(p, make_picture(p, Content::kTexture, 5)).bytes;
+  const std::vector<uint8_t> cut = recap(file, 3000);
+  CHECK(cut.size() <= 3000);
+  CHECK(cut.size() > 2900);
+  CHECK(std::equal(file.begin(), file.begin() + 70, cut.begin()));
+  CHECK(recap(file, 80).empty());
 }
 
 TEST_CASE("transcode: what stays, and what does not") {
@@ -208,7 +292,7 @@ TEST_CASE("transcode: what is damaged or not supported is refused by name") {
   const auto refused = [](std::vector<uint8_t> bytes, cj2k_status status, const char* what) {
     void* out = nullptr;
     size_t count = 1;
-    CHECK(cj2k_transcode(CJ2K_CODER_HT, 1, bytes.data(), bytes.size(), &out, &count) == status);
+    CHECK(cj2k_transcode(CJ2K_CODER_HT, 0, 1, bytes.data(), bytes.size(), &out, &count) == status);
     CHECK(out == nullptr);
     CHECK(count == 0);
     const std::string error = cj2k_encoder_last_error(nullptr);
@@ -240,12 +324,12 @@ TEST_CASE("transcode: what is damaged or not supported is refused by name") {
   CHECK(transcode(CJ2K_CODER_EBCOT, bytes) == bytes);
   void* out = nullptr;
   size_t count = 0;
-  CHECK(cj2k_transcode(static_cast<cj2k_coder>(2), 1, bytes.data(), 9, &out, &count) ==
+  CHECK(cj2k_transcode(static_cast<cj2k_coder>(2), 0, 1, bytes.data(), 9, &out, &count) ==
         CJ2K_INVALID);
-  CHECK(cj2k_transcode(CJ2K_CODER_HT, -1, bytes.data(), 9, &out, &count) == CJ2K_INVALID);
-  CHECK(cj2k_transcode(CJ2K_CODER_HT, 1, nullptr, 9, &out, &count) == CJ2K_INVALID);
-  CHECK(cj2k_transcode(CJ2K_CODER_HT, 1, bytes.data(), 9, nullptr, &count) == CJ2K_INVALID);
-  CHECK(cj2k_transcode(CJ2K_CODER_HT, 1, bytes.data(), 9, &out, nullptr) == CJ2K_INVALID);
+  CHECK(cj2k_transcode(CJ2K_CODER_HT, 0, -1, bytes.data(), 9, &out, &count) == CJ2K_INVALID);
+  CHECK(cj2k_transcode(CJ2K_CODER_HT, 0, 1, nullptr, 9, &out, &count) == CJ2K_INVALID);
+  CHECK(cj2k_transcode(CJ2K_CODER_HT, 0, 1, bytes.data(), 9, nullptr, &count) == CJ2K_INVALID);
+  CHECK(cj2k_transcode(CJ2K_CODER_HT, 0, 1, bytes.data(), 9, &out, nullptr) == CJ2K_INVALID);
   cj2k_free(nullptr);
 }
 
@@ -266,7 +350,8 @@ TEST_CASE("transcode: random bytes of packets are refused, or stay what they are
           static_cast<uint8_t>(random.range(0, 255));
       void* out = nullptr;
       size_t count = 0;
-      if (cj2k_transcode(CJ2K_CODER_HT, 1, bytes.data(), bytes.size(), &out, &count) != CJ2K_OK) {
+      if (cj2k_transcode(CJ2K_CODER_HT, 0, 1, bytes.data(), bytes.size(), &out, &count) !=
+          CJ2K_OK) {
         ++errors;
         continue;
       }

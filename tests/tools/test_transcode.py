@@ -65,6 +65,23 @@ def test_files_with_boxes(cj2k, tmp_path):
     assert not (tmp_path / "d.j2k").exists() and not list(tmp_path.glob("*.part"))
 
 
+def test_recap(cj2k, tmp_path):
+    """Under a cap, from Part 1 and from HT; the profile stays, and the checker finds no fault."""
+    (tmp_path / "a.ppm").write_bytes(pnm(200, 160, planes(200, 160, 3, 12), 12))
+    cj2k("-i", "a.ppm", "-o", "a.j2k", "--profile", "imf_2k", "--target_bytes", "60000", "--fps", "24")
+    cj2k("transcode", "--recap", 30000, "a.j2k", "b.j2k")
+    cj2k("transcode", "a.j2k", "a.jhc")
+    cj2k("transcode", "--recap=30000", "a.jhc", "c.j2k")
+    for name in ("b.j2k", "c.j2k"):
+        assert 29500 < (tmp_path / name).stat().st_size <= 30000
+        assert f"{name}: 0 errors" in cj2k("info", name).stdout
+    assert "profile imf_2k" in cj2k("info", "b.j2k").stdout and "profile none" in cj2k("info", "c.j2k").stdout
+    cj2k("transcode", "--recap", 90, "a.j2k", "d.j2k", fails=1, words=("a.j2k", "the headers take", "90"))
+    cj2k("transcode", "--recap", 9000, "--coder", "ht", "a.j2k", "d.j2k", fails=2, words=("--recap", "--coder ht"))
+    cj2k("transcode", "--recap", "9k", "a.j2k", "d.j2k", fails=2, words=("--recap 9k", "is not in 1 to"))
+    assert not (tmp_path / "d.j2k").exists()
+
+
 def test_refused(cj2k, tmp_path):
     (tmp_path / "a.ppm").write_bytes(pnm(60, 43, planes(60, 43, 3, 8), 8))
     cj2k("-i", "a.ppm", "-o", "a.j2k", "--lossless")

@@ -23,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kHelp = R"(usage: cj2k transcode [--coder ht|ebcot] [--threads N] IN OUT
+constexpr const char* kHelp =
+    R"(usage: cj2k transcode [--coder ht|ebcot] [--recap BYTES] [--threads N] IN OUT
 
 Changes the block coder of a codestream, or of a JP2 or JPH file: from Part 1 to HTJ2K, or back. Each
 code-block is decoded to its quantised coefficients and coded again, so the picture stays, without a
@@ -34,6 +35,8 @@ tile-parts, SOP, EPH, comments, boxes; TLM and PLT are written anew. All layers 
 no profile, and code-block styles other than vsc end.
 
     --coder NAME   ht or ebcot; default: the other one
+    --recap BYTES  the most bytes of OUT, a file of Part 1: code-blocks end earlier, all at one slope
+                   of error over bytes, so nothing is transformed or quantised again; Rsiz stays
     --threads N    default: one per core
 
 EXIT STATUS
@@ -101,9 +104,20 @@ void check_name(const std::string& name, bool boxes) {
 struct Arguments {
   std::vector<std::string> files;
   cj2k_coder coder = CJ2K_CODER_AUTO;
+  int64_t recap = 0;
   int threads = 0;
   bool help = false;
 };
+
+/// A number in 1 to `most`.
+template <typename Number>
+void set_number(const std::string& name, const std::string& value, Number most, Number& out) {
+  const char* const end = value.data() + value.size();
+  const auto [next, status] = std::from_chars(value.data(), end, out);
+  if (status != std::errc() || next != end || out < 1 || out > most)
+    throw UsageError("transcode: " + name + " " + value + " is not in 1 to " +
+                     std::to_string(most));
+}
 
 void set_value(Arguments& out, const std::string& name, const std::string& value) {
   if (name == "--coder") {
@@ -112,10 +126,10 @@ void set_value(Arguments& out, const std::string& name, const std::string& value
     out.coder = value == "ht" ? CJ2K_CODER_HT : CJ2K_CODER_EBCOT;
     return;
   }
-  const char* const end = value.data() + value.size();
-  const auto [next, status] = std::from_chars(value.data(), end, out.threads);
-  if (status != std::errc() || next != end || out.threads < 1 || out.threads > 1024)
-    throw UsageError("transcode: --threads " + value + " is not in 1 to 1024");
+  if (name == "--recap")
+    set_number(name, value, int64_t{1} << 50, out.recap);
+  else
+    set_number(name, value, 1024, out.threads);
 }
 
 Arguments parse(int argc, char** argv) {
@@ -136,12 +150,14 @@ Arguments parse(int argc, char** argv) {
                                 : i + 1 < argc ? argv[i + 1]
                                                : "";
       name = name.substr(0, equals);
-      if (name != "--coder" && name != "--threads")
+      if (name != "--coder" && name != "--recap" && name != "--threads")
         throw UsageError("transcode: unknown option " + name + " (cj2k transcode --help)");
       if (!attached && ++i == argc) throw UsageError("transcode: " + name + " needs a value");
       set_value(out, name, value);
     }
   }
+  if (out.recap > 0 && out.coder == CJ2K_CODER_HT)
+    throw UsageError("transcode: --recap makes files of Part 1, not --coder ht");
   if (out.files.size() != 2 && !out.help)
     throw UsageError("transcode: IN and OUT, not " + std::to_string(out.files.size()) +
                      " names (cj2k transcode --help)");
@@ -162,8 +178,8 @@ int run_transcode(int argc, char** argv) {
   check_name(output, has_boxes(bytes));
   void* out = nullptr;
   size_t out_bytes = 0;
-  const cj2k_status status = cj2k_transcode(arguments.coder, arguments.threads, bytes.data(),
-                                            bytes.size(), &out, &out_bytes);
+  const cj2k_status status = cj2k_transcode(arguments.coder, arguments.recap, arguments.threads,
+                                            bytes.data(), bytes.size(), &out, &out_bytes);
   if (status != CJ2K_OK) throw Failure(input + ": " + cj2k_encoder_last_error(nullptr));
   const std::unique_ptr<void, decltype(&cj2k_free)> owner(out, cj2k_free);
   write(output, out, out_bytes);
