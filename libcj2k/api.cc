@@ -515,7 +515,7 @@ cj2k_status cj2k_encoder_flush(cj2k_encoder* encoder) {
 
 void cj2k_encoder_close(cj2k_encoder* encoder) { delete encoder; }
 
-cj2k_status cj2k_transcode(cj2k_coder coder, int64_t max_bytes, int threads, const void* in,
+cj2k_status cj2k_transcode(int coder, int64_t max_bytes, int threads, const void* in,
                            size_t in_bytes, void** out, size_t* out_bytes) {
   constexpr const char* kName = "cj2k_transcode";
   const Log silent;
@@ -539,7 +539,8 @@ cj2k_status cj2k_transcode(cj2k_coder coder, int64_t max_bytes, int threads, con
     std::vector<uint8_t> bytes;
     CJ2K_TRY(cj2k::transcode(
         {static_cast<const uint8_t*>(in), in_bytes},
-        {coder, threads > 0 ? threads : cj2k::usable_cores(), static_cast<uint64_t>(max_bytes)},
+        {static_cast<cj2k_coder>(coder), threads > 0 ? threads : cj2k::usable_cores(),
+         static_cast<uint64_t>(max_bytes)},
         silent, &bytes));
     *out = std::malloc(bytes.size());
     if (*out == nullptr) throw std::bad_alloc();

@@ -300,34 +300,40 @@ class Transcoder {
   /// Writes the tiles within most_bytes_. What headers take is known when they are written, so it is
   /// tried a few times. Deterministic: yes.
   void cut(std::vector<Tile>& tiles) {
-    constexpr int kMostTrials = 8;
+    constexpr int kMostTrials = 12;
     constexpr uint64_t kEnough = 4;  ///< bytes that may be left
-    const auto write_at = [&](const Level& level, uint64_t* blocks) {
-      *blocks = cut_at(level, tiles);
+    const auto write_at = [&](const Level& level) {
+      cut_at(level, tiles);
       for (const Tile& tile : tiles) write(tile);
       return uint64_t{join().size()};
     };
-    uint64_t blocks = 0;
-    const uint64_t least = write_at({kNoBlocks, 0}, &blocks);
+    const uint64_t least = write_at({kNoBlocks, 0});
     if (least > most_bytes_)
       throw Refused{Status::kInvalid, "the headers take " + std::to_string(least) +
                                           " bytes, more than the " + std::to_string(most_bytes_) +
                                           " that the codestream may have"};
     Level best{kNoBlocks, 0};
-    uint64_t headers = least, most_used = least;
+    uint64_t most_used = least;
+    uint64_t good = 0, bad = most_bytes_ + 1, room = most_bytes_ - least;  // for the blocks
     for (int i = 0; i < kMostTrials; ++i) {
-      const Level level = level_for(most_bytes_ - headers, tiles);
-      const uint64_t used = write_at(level, &blocks);
-      if (used <= most_bytes_ && used >= most_used) {
-        best = level;
-        most_used = used;
-        if (level.slope == 0 || most_bytes_ - used <= kEnough) return;
+      const Level level = level_for(room, tiles);
+      const uint64_t used = write_at(level);
+      if (used > most_bytes_) {
+        bad = room;
+        room -= std::min(used - most_bytes_, room);
+        if (room <= good) room = good + (bad - good) / 2;
+      } else {
+        if (used >= most_used) {
+          best = level;
+          most_used = used;
+          if (level.slope == 0 || most_bytes_ - used <= kEnough) return;
+        }
+        good = room;
+        room = std::min(room + (most_bytes_ - used), bad - 1);
       }
-      // Where it is above, the next trial has more headers, so it ends.
-      const uint64_t next = std::min(used - blocks, most_bytes_);
-      headers = used > most_bytes_ ? std::max(next, headers + 1) : next;
+      if (room == good) break;
     }
-    write_at(best, &blocks);
+    write_at(best);
   }
 
   std::vector<uint8_t> join() const {

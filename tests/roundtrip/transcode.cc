@@ -324,8 +324,7 @@ TEST_CASE("transcode: what is damaged or not supported is refused by name") {
   CHECK(transcode(CJ2K_CODER_EBCOT, bytes) == bytes);
   void* out = nullptr;
   size_t count = 0;
-  CHECK(cj2k_transcode(static_cast<cj2k_coder>(2), 0, 1, bytes.data(), 9, &out, &count) ==
-        CJ2K_INVALID);
+  CHECK(cj2k_transcode(2, 0, 1, bytes.data(), 9, &out, &count) == CJ2K_INVALID);
   CHECK(cj2k_transcode(CJ2K_CODER_HT, 0, -1, bytes.data(), 9, &out, &count) == CJ2K_INVALID);
   CHECK(cj2k_transcode(CJ2K_CODER_HT, 0, 1, nullptr, 9, &out, &count) == CJ2K_INVALID);
   CHECK(cj2k_transcode(CJ2K_CODER_HT, 0, 1, bytes.data(), 9, nullptr, &count) == CJ2K_INVALID);
