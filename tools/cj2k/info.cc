@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../check/check.h"
+#include "command.h"
 #include "failure.h"
 
 namespace cj2k_tool {
@@ -28,23 +29,15 @@ EXIT STATUS
 }  // namespace
 
 int run_info(int argc, char** argv) {
-  bool json = false, only_files = false;
-  std::vector<std::string> files;
-  for (int i = 0; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (only_files || argument == "-" || !argument.starts_with('-')) {
-      files.push_back(argument);
-    } else if (argument == "--") {
-      only_files = true;
-    } else if (argument == "--json") {
-      json = true;
-    } else if (argument == "--help" || argument == "-h") {
-      std::fputs(kHelp, stdout);
-      return kDone;
-    } else {
-      throw UsageError("info: unknown option " + argument + " (cj2k info --help)");
-    }
+  bool json = false;
+  const CommandLine line =
+      parse_command("info", argc, argv, {"--json"},
+                    [&json](const std::string&, const std::string&) { json = true; });
+  if (line.help) {
+    std::fputs(kHelp, stdout);
+    return kDone;
   }
+  const std::vector<std::string>& files = line.names;
   if (files.empty()) throw UsageError("info: no file (cj2k info --help)");
   int status = kDone;
   std::vector<cj2k_check::FileResult> results;

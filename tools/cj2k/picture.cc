@@ -503,27 +503,39 @@ void take_source(std::unique_ptr<SampleSource> source, Picture& picture) {
   constexpr int64_t kManySamples = int64_t{1} << 26;
   const PictureFormat& f = picture.format;
   const int word_bytes = f.depth > 8 ? 2 : 1;
-  cj2k_read_part parts[CJ2K_MAX_COMPONENTS] = {};
   int64_t samples = 0;
+  for (int c = 0; c < f.num_components; ++c) {
+    const int64_t width = (f.width - 1) / f.dx[c] + 1, height = (f.height - 1) / f.dy[c] + 1;
+    samples += width * height;
+    picture.views[c] = {nullptr, static_cast<ptrdiff_t>(width) * word_bytes, word_bytes, word_bytes,
+                        0};
+  }
+  picture.source = std::move(source);
+  if (samples > kManySamples) return;
+  read_samples(picture);
+  picture.source.reset();
+}
+
+void read_samples(Picture& picture) {
+  const PictureFormat& f = picture.format;
+  cj2k_read_part parts[CJ2K_MAX_COMPONENTS] = {};
+  size_t bytes = 0;
   for (int c = 0; c < f.num_components; ++c) {
     cj2k_read_part& part = parts[c];
     part.width = (f.width - 1) / f.dx[c] + 1;
     part.height = (f.height - 1) / f.dy[c] + 1;
-    part.stride_bytes = static_cast<ptrdiff_t>(part.width) * word_bytes;
-    samples += int64_t{part.width} * part.height;
-    picture.views[c] = {nullptr, part.stride_bytes, word_bytes, word_bytes, 0};
+    part.stride_bytes = static_cast<ptrdiff_t>(part.width) * picture.views[c].word_bytes;
+    bytes += static_cast<size_t>(part.stride_bytes) * static_cast<size_t>(part.height);
   }
-  if (samples > kManySamples) {
-    picture.source = std::move(source);
-    return;
-  }
-  picture.samples.resize(static_cast<size_t>(samples * word_bytes));
+  picture.samples.resize(bytes);
   uint8_t* data = picture.samples.data();
   for (int c = 0; c < f.num_components; ++c) {
-    picture.views[c].data = parts[c].data = data;
+    cj2k_component_view& view = picture.views[c];
+    view = {data, parts[c].stride_bytes, view.word_bytes, view.word_bytes, view.shift};
+    parts[c].data = data;
     data += parts[c].stride_bytes * parts[c].height;
   }
-  source->read(parts);
+  picture.source->read(parts);
 }
 
 namespace {

@@ -69,6 +69,9 @@ int count_pages(const std::string& path);
 /// @param picture  has a format
 void take_source(std::unique_ptr<SampleSource> source, Picture& picture);
 
+/// Reads all samples of a picture that has a source into its memory.
+void read_samples(Picture& picture);
+
 /// What to say of an orientation that is not the usual one, which is not applied; else "".
 std::string note_of_orientation(int orientation, int usual);
 

@@ -14,8 +14,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "command.h"
 #include "failure.h"
 
 namespace cj2k_tool {
@@ -134,28 +136,11 @@ void set_value(Arguments& out, const std::string& name, const std::string& value
 
 Arguments parse(int argc, char** argv) {
   Arguments out;
-  bool only_files = false;
-  for (int i = 0; i < argc; ++i) {
-    std::string name = argv[i];
-    if (only_files || !name.starts_with('-')) {
-      out.files.push_back(name);
-    } else if (name == "--") {
-      only_files = true;
-    } else if (name == "--help" || name == "-h") {
-      out.help = true;
-    } else {
-      const size_t equals = name.find('=');
-      const bool attached = equals != std::string::npos;
-      const std::string value = attached       ? name.substr(equals + 1)
-                                : i + 1 < argc ? argv[i + 1]
-                                               : "";
-      name = name.substr(0, equals);
-      if (name != "--coder" && name != "--recap" && name != "--threads")
-        throw UsageError("transcode: unknown option " + name + " (cj2k transcode --help)");
-      if (!attached && ++i == argc) throw UsageError("transcode: " + name + " needs a value");
-      set_value(out, name, value);
-    }
-  }
+  CommandLine line = parse_command(
+      "transcode", argc, argv, {"--coder=", "--recap=", "--threads="},
+      [&out](const std::string& name, const std::string& value) { set_value(out, name, value); });
+  out.help = line.help;
+  out.files = std::move(line.names);
   if (out.recap > 0 && out.coder == CJ2K_CODER_HT)
     throw UsageError("transcode: --recap makes files of Part 1, not --coder ht");
   if (out.files.size() != 2 && !out.help)

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "command.h"
 #include "failure.h"
 #include "frames.h"
 #include "picture.h"
@@ -57,35 +58,16 @@ void set_value(Arguments& out, const std::string& name, const std::string& value
 
 Arguments parse(int argc, char** argv) {
   Arguments out;
-  std::vector<std::string> names;
-  bool only_names = false;
-  for (int i = 0; i < argc; ++i) {
-    std::string name = argv[i];
-    if (only_names || !name.starts_with('-')) {
-      names.push_back(name);
-    } else if (name == "--") {
-      only_names = true;
-    } else if (name == "--help" || name == "-h") {
-      out.help = true;
-    } else {
-      const size_t equals = name.find('=');
-      const bool attached = equals != std::string::npos;
-      const std::string value = attached       ? name.substr(equals + 1)
-                                : i + 1 < argc ? argv[i + 1]
-                                               : "";
-      name = name.substr(0, equals);
-      if (name != "--psnr" && name != "--ext" && name != "--trc")
-        throw UsageError("verify: unknown option " + name + " (cj2k verify --help)");
-      if (!attached && ++i == argc) throw UsageError("verify: " + name + " needs a value");
-      set_value(out, name, value);
-    }
-  }
+  const CommandLine line = parse_command(
+      "verify", argc, argv, {"--psnr=", "--ext=", "--trc="},
+      [&out](const std::string& name, const std::string& value) { set_value(out, name, value); });
+  out.help = line.help;
   if (out.help) return out;
-  if (names.size() != 2)
-    throw UsageError("verify: IN and OUT, not " + std::to_string(names.size()) +
+  if (line.names.size() != 2)
+    throw UsageError("verify: IN and OUT, not " + std::to_string(line.names.size()) +
                      " names (cj2k verify --help)");
-  out.frames.input = names[0];
-  out.frames.output = names[1];
+  out.frames.input = line.names[0];
+  out.frames.output = line.names[1];
   return out;
 }
 
@@ -93,26 +75,7 @@ Arguments parse(int argc, char** argv) {
 std::unique_ptr<Picture> read(const std::string& path, int page, const std::string& trc) {
   std::unique_ptr<Picture> picture = read_coded(path);
   if (picture == nullptr) picture = read_picture({0, path, "", page}, trc);
-  if (picture->source == nullptr) return picture;
-  const PictureFormat& f = picture->format;
-  cj2k_read_part parts[CJ2K_MAX_COMPONENTS] = {};
-  size_t bytes = 0;
-  for (int c = 0; c < f.num_components; ++c) {
-    cj2k_read_part& part = parts[c];
-    part.width = (f.width - 1) / f.dx[c] + 1;
-    part.height = (f.height - 1) / f.dy[c] + 1;
-    part.stride_bytes = static_cast<ptrdiff_t>(part.width) * picture->views[c].word_bytes;
-    bytes += static_cast<size_t>(part.stride_bytes) * static_cast<size_t>(part.height);
-  }
-  picture->samples.resize(bytes);
-  uint8_t* data = picture->samples.data();
-  for (int c = 0; c < f.num_components; ++c) {
-    cj2k_component_view& view = picture->views[c];
-    view = {data, parts[c].stride_bytes, view.word_bytes, view.word_bytes, view.shift};
-    parts[c].data = data;
-    data += parts[c].stride_bytes * parts[c].height;
-  }
-  picture->source->read(parts);
+  if (picture->source != nullptr) read_samples(*picture);
   return picture;
 }
 
