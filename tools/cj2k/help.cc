@@ -39,8 +39,8 @@ DESCRIPTION
     or a glob may differ.
 
     cj2k info says what JPEG 2000 files are (cj2k info --help). cj2k transcode changes the block
-    coder of a file, from Part 1 to HTJ2K or back, without a loss (cj2k transcode --help). cj2k verify
-    decodes files and compares them with their source (cj2k verify --help).
+    coder of a file, from Part 1 to HTJ2K or back, without a loss (cj2k transcode --help). cj2k
+    verify decodes files and compares them with their source (cj2k verify --help).
 )";
 
 constexpr const char* kTail = R"(
