@@ -4,40 +4,19 @@
 // Bytes -> the conformance checker, as a file of any kind. Every result is right except a crash, a
 // hang, or findings without text. An empty corpus folder gets codestreams to start from.
 #include <cstdint>
-#include <cstdio>
-#include <filesystem>
-#include <string>
 #include <vector>
 
 #include "seeds.h"
 #include "tools/check/check.h"
 
-namespace {
-
-using cj2k_fuzz::must;
-using cj2k_fuzz::Settings;
-
-void write_seed(const std::filesystem::path& file, const Settings& settings) {
-  const std::vector<uint8_t> bytes = cj2k_fuzz::encode_noise(settings);
-  std::FILE* out = std::fopen(file.c_str(), "wb");
-  must(out != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size());
-  std::fclose(out);
-}
-
-}  // namespace
-
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-  const std::vector<Settings> seeds = {
+  const std::vector<cj2k_fuzz::Settings> seeds = {
       {{"lossless", "1"}, {"plt", "1"}},
       {{"target_bytes", "9000"}, {"layers", "3"}, {"tile", "20x30"}, {"sop", "1"}, {"eph", "1"}},
       {{"cblk", "8x8"}, {"precincts", "16x16"}, {"progression", "rpcl"}, {"levels", "2"}},
       {{"progression", "cprl"}, {"tile_parts", "component"}, {"cblk_style", "bypass+termall"}},
       {{"progression", "pcrl"}, {"precincts", "16x16"}, {"format", "jp2"}}};
-  if (*argc < 2 || !std::filesystem::is_directory((*argv)[1])) return 0;
-  const std::filesystem::path folder = (*argv)[1];
-  if (!std::filesystem::is_empty(folder)) return 0;
-  for (size_t i = 0; i < seeds.size(); ++i)
-    write_seed(folder / ("seed" + std::to_string(i)), seeds[i]);
+  cj2k_fuzz::write_seeds(*argc, *argv, seeds);
   return 0;
 }
 
@@ -52,8 +31,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.limits.most_steps = 1 << 22;
   const FileResult result = check_bytes({data, size}, options);
   for (const Finding& finding : result.report.findings()) {
-    must(!finding.rule.empty() && !finding.clause.empty() && !finding.found.empty());
+    cj2k_fuzz::must(!finding.rule.empty() && !finding.clause.empty() && !finding.found.empty());
   }
-  must(!describe(result, false).empty());
+  cj2k_fuzz::must(!describe(result, false).empty());
   return 0;
 }

@@ -5,8 +5,6 @@
 // crash or a hang. An empty corpus folder gets codestreams to start from.
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -105,17 +103,9 @@ void decode_ht(std::span<const uint8_t> bytes, uint8_t a, uint8_t b, uint8_t c) 
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-  if (*argc < 2 || !std::filesystem::is_directory((*argv)[1])) return 0;
-  const std::filesystem::path folder = (*argv)[1];
-  if (!std::filesystem::is_empty(folder)) return 0;
-  for (size_t i = 0; i < kSettings.size(); ++i) {
-    const std::vector<uint8_t> bytes = cj2k_fuzz::encode_noise(kSettings[i]);
-    std::FILE* out = std::fopen((folder / ("seed" + std::to_string(i))).c_str(), "wb");
-    const uint8_t head[4] = {static_cast<uint8_t>(i), 0, 0, 0};
-    must(out != nullptr && std::fwrite(head, 1, 4, out) == 4);
-    must(std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size());
-    std::fclose(out);
-  }
+  cj2k_fuzz::write_seeds(*argc, *argv, kSettings, [](size_t i) {
+    return std::vector<uint8_t>{static_cast<uint8_t>(i), 0, 0, 0};
+  });
   return 0;
 }
 

@@ -4,9 +4,6 @@
 // Bytes -> cj2k_transcode's code, with fewer code-blocks allowed. What it takes must come back: with either
 // coder, the way through the other one ends in the same bytes. Under a cap of half its bytes it has no
 // more, and can be read. An empty corpus folder gets codestreams to start from.
-#include <cstdio>
-#include <filesystem>
-#include <string>
 #include <vector>
 
 #include "seeds.h"
@@ -34,15 +31,7 @@ bool transcode_to(cj2k_coder coder, std::span<const uint8_t> in, std::vector<uin
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-  if (*argc < 2 || !std::filesystem::is_directory((*argv)[1])) return 0;
-  const std::filesystem::path folder = (*argv)[1];
-  if (!std::filesystem::is_empty(folder)) return 0;
-  for (size_t i = 0; i < kSettings.size(); ++i) {
-    const std::vector<uint8_t> bytes = cj2k_fuzz::encode_noise(kSettings[i]);
-    std::FILE* out = std::fopen((folder / ("seed" + std::to_string(i))).c_str(), "wb");
-    must(out != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size());
-    std::fclose(out);
-  }
+  cj2k_fuzz::write_seeds(*argc, *argv, kSettings);
   return 0;
 }
 

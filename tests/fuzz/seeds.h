@@ -5,7 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,6 +52,27 @@ inline std::vector<uint8_t> encode_noise(const Settings& settings) {
   cj2k_packet_release(&packet);
   cj2k_encoder_close(encoder);
   return bytes;
+}
+
+/// Gives an empty corpus folder, the first argument of the program, a seed for each of the settings: the
+/// encoded frame, after `head(i)`.
+template <typename Head>
+void write_seeds(int argc, char** argv, const std::vector<Settings>& settings, const Head& head) {
+  if (argc < 2 || !std::filesystem::is_directory(argv[1])) return;
+  const std::filesystem::path folder = argv[1];
+  if (!std::filesystem::is_empty(folder)) return;
+  for (size_t i = 0; i < settings.size(); ++i) {
+    std::vector<uint8_t> bytes = head(i);
+    const std::vector<uint8_t> frame = encode_noise(settings[i]);
+    bytes.insert(bytes.end(), frame.begin(), frame.end());
+    std::FILE* out = std::fopen((folder / ("seed" + std::to_string(i))).c_str(), "wb");
+    must(out != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size());
+    std::fclose(out);
+  }
+}
+
+inline void write_seeds(int argc, char** argv, const std::vector<Settings>& settings) {
+  write_seeds(argc, argv, settings, [](size_t) { return std::vector<uint8_t>(); });
 }
 
 }  // namespace cj2k_fuzz
