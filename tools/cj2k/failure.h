@@ -5,6 +5,8 @@
 #ifndef CJ2K_TOOLS_FAILURE_H_
 #define CJ2K_TOOLS_FAILURE_H_
 
+#include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -24,6 +26,11 @@ struct Failure : std::runtime_error {
 struct UsageError : Failure {
   explicit UsageError(const std::string& message) : Failure(message, kUsage) {}
 };
+
+/// What an exception says, in the user's words.
+inline const char* reason_of(const std::exception& error) {
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? "out of memory" : error.what();
+}
 
 }  // namespace cj2k_tool
 

@@ -2,14 +2,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frames.h"
 
+#include <dirent.h>
 #include <glob.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <new>
 
 #include "failure.h"
 #include "picture.h"
@@ -63,16 +68,29 @@ bool is_folder(const std::string& path) {
 }
 
 /// The frames that a pattern names, by number.
+/// Of the files in a folder. Not by fs::directory_iterator: that of libstdc++ ends the program where there
+/// is no memory.
+std::vector<std::string> names_in(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(folder.c_str()), closedir);
+  if (dir == nullptr) throw Failure(folder + ": " + std::strerror(errno));
+  std::vector<std::string> names;
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = readdir(dir.get());
+    if (entry == nullptr && errno != 0) throw Failure(folder + ": " + std::strerror(errno));
+    if (entry == nullptr) return names;
+    names.emplace_back(entry->d_name);
+  }
+}
+
 std::vector<Frame> frames_of_pattern(const std::string& input, const Pattern& pattern) {
   const fs::path before(pattern.before);
   const fs::path folder = before.has_parent_path() ? before.parent_path() : fs::path(".");
   const std::string stem = before.filename().string();
-  std::error_code error;
   std::vector<Frame> frames;
   if (pattern.after.find('/') != std::string::npos)
     throw UsageError(input + ": the %d must be in the last part of the name");
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in(folder.string())) {
     if (name.size() < stem.size() + pattern.after.size() + 1 || !name.starts_with(stem) ||
         !name.ends_with(pattern.after))
       continue;
@@ -85,7 +103,6 @@ std::vector<Frame> frames_of_pattern(const std::string& input, const Pattern& pa
     if (fs::path(pattern.name(number)).filename() != name) continue;
     frames.push_back({number, pattern.name(number), "", 0});
   }
-  if (error) throw Failure(folder.string() + ": " + error.message());
   if (frames.empty()) throw Failure(input + ": no file has such a name");
   std::sort(frames.begin(), frames.end(),
             [](const Frame& a, const Frame& b) { return a.number < b.number; });
@@ -102,13 +119,11 @@ std::vector<Frame> frames_of_names(std::vector<std::string> names) {
 
 std::vector<Frame> frames_of_folder(const std::string& input) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(input, error)) {
+  for (const std::string& name : names_in(input)) {
+    const fs::path path = fs::path(input) / name;
     std::error_code ignored;
-    if (is_picture_name(entry.path().string()) && entry.is_regular_file(ignored))
-      names.push_back(entry.path().string());
+    if (is_picture_name(name) && fs::is_regular_file(path, ignored)) names.push_back(path.string());
   }
-  if (error) throw Failure(input + ": " + error.message());
   if (names.empty()) throw Failure(input + ": no picture in this folder: " + picture_names());
   return frames_of_names(std::move(names));
 }
@@ -120,6 +135,7 @@ std::vector<Frame> frames_of_glob(const std::string& input) {
   for (size_t i = 0; i < found.gl_pathc; ++i)
     if (!is_folder(found.gl_pathv[i])) names.emplace_back(found.gl_pathv[i]);
   globfree(&found);
+  if (status == GLOB_NOSPACE) throw std::bad_alloc();
   if (status != 0 || names.empty()) throw Failure(input + ": no file has such a name");
   return frames_of_names(std::move(names));
 }

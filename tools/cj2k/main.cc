@@ -191,7 +191,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "cj2k: %s\n", failure.what());
     return failure.status;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "cj2k: %s\n", error.what());
+    std::fprintf(stderr, "cj2k: %s\n", cj2k_tool::reason_of(error));
     return cj2k_tool::kFailed;
   }
 }

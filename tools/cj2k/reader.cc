@@ -18,7 +18,7 @@ ReadAhead::ReadAhead(const std::vector<Frame>& frames, const std::string& trc, i
       threads_.emplace_back([this] { run(); });
   } catch (const std::exception& error) {  // those that there are read all
     if (threads_.empty())
-      throw Failure(std::string("no thread that reads can be started: ") + error.what());
+      throw Failure(std::string("no thread that reads can be started: ") + reason_of(error));
   }
 }
 

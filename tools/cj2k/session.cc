@@ -166,7 +166,7 @@ Session::Session(const Options& options, const Frame& frame, const Picture& like
     receiver_ = std::thread([this] { receive_all(); });
   } catch (const std::exception& error) {
     cj2k_encoder_close(encoder_);
-    throw Failure(std::string("no thread that writes can be started: ") + error.what());
+    throw Failure(std::string("no thread that writes can be started: ") + reason_of(error));
   }
 }
 
