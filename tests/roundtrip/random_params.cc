@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "support/encode.h"
 
 namespace cj2k::test {
 namespace {
@@ -112,9 +116,41 @@ void choose_coding(cj2k_params& p, Random& random) {
   p.verify = (p.threads + p.gop) % 2;
 }
 
+void choose_rest(cj2k_params& p, Random& random) {
+  if (random.chance(12)) {
+    p.num_roi = random.range(1, 2);
+    for (int i = 0; i < p.num_roi; ++i) {
+      const int32_t x = random.range(0, p.width - 1), y = random.range(0, p.height - 1);
+      p.roi[i] = {p.image_offset_x + x, p.image_offset_y + y, random.range(1, p.width - x),
+                  random.range(1, p.height - y), 0};
+    }
+  }
+  if (random.chance(25) && p.layers > 1 && !p.lossless && p.qfactor == 0 && p.quality == 0) {
+    p.num_layer_rates = p.layers;
+    double rate = random.range(3, 20);
+    for (int i = p.layers; i-- > 0; rate *= 1.5) p.layer_rates[i] = rate;
+  }
+  if (random.chance(15)) p.min_frame_bytes = random.range(1, 60000);
+  if (random.chance(15) && p.num_components % 2 == 0) p.alpha = random.range(1, 2);
+  if (random.chance(15))
+    set(p, "comment", random.pick<std::string>({"a", "two words", "\xC3\xA4"}));
+}
+
 void choose_ht(cj2k_params& p) {
   p.coder = CJ2K_CODER_HT;
   p.cblk_style &= CJ2K_STYLE_VSC;
+}
+
+void reset_some(cj2k_params& p) {
+  const char* const text = std::getenv("CJ2K_RANDOM_RESET");
+  if (text == nullptr) return;
+  std::istringstream names(text);
+  cj2k_param_info info = {};
+  info.struct_size = sizeof info;
+  for (std::string name; std::getline(names, name, ',');) {
+    for (int i = 0; cj2k_params_describe(i, &info) == CJ2K_OK; ++i)
+      if (name == info.name) set(p, info.name, info.default_value);
+  }
 }
 
 }  // namespace cj2k::test

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Random legal combinations of all parameters. CJ2K_RANDOM_SEED=n runs only that seed,
-// CJ2K_RANDOM_COUNT=n sets the number of seeds.
+// CJ2K_RANDOM_COUNT=n sets the number of seeds, CJ2K_RANDOM_FIRST=n the first one.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -49,13 +49,15 @@ void check_random_combinations(cj2k_coder coder, const std::vector<Decoder>& dec
   const int only = from_environment("CJ2K_RANDOM_SEED", -1);
   const int count = from_environment("CJ2K_RANDOM_COUNT", kDefaultCount);
   int coded = 0, refused = 0;
-  for (int seed = only >= 0 ? only : 0; only >= 0 ? seed == only : coded < count; ++seed) {
+  const int first = from_environment("CJ2K_RANDOM_FIRST", 0);
+  for (int seed = only >= 0 ? only : first; only >= 0 ? seed == only : coded < count; ++seed) {
     Random random(static_cast<uint64_t>(seed) + 1);
     cj2k_params p = make_params(1, 1);
     choose_components(p, random);
     choose_grid(p, random);
     choose_coding(p, random);
     if (coder == CJ2K_CODER_HT) choose_ht(p);
+    reset_some(p);
     const Picture shape = picture_shape(p);
     double quality = choose_rate(p, random, shape.raw_bits());
     if (seed % 4 == 1 && quality > 0 && p.wavelet == CJ2K_WAVELET_97) {

@@ -26,7 +26,32 @@ constexpr double kSaturationMarginDb = 12.0;
 /// In a picture of so few samples the mean of the squared errors scatters, and most of them are at an
 /// edge, where the synthesis of the 9/7 amplifies errors.
 constexpr int64_t kTinyPictureSamples = 64;
-constexpr double kTinyPictureMarginDb = 3.0;
+constexpr double kTinyPictureMarginDb = 4.0;
+
+/// Whether some tile has a resolution with one row or column, at an odd place. The 5/3 halves its coefficients (T.800
+/// F.3.7), and if they are cut to odd numbers, OpenJPEG rounds towards 0, OpenJPH and FFmpeg down.
+bool has_lone_odd_line(const cj2k_params& p) {
+  const auto has = [&p](int32_t offset, int32_t size, int32_t tile, int32_t tile_offset,
+                        int32_t step) {
+    const int64_t end = int64_t{offset} + size;
+    if (tile == 0) tile = static_cast<int32_t>(end - tile_offset);
+    for (int64_t at = tile_offset; at < end; at += tile) {
+      const int64_t begin = std::max<int64_t>(at, offset), stop = std::min(at + tile, end);
+      for (int level = 0; level < p.levels; ++level) {
+        const int64_t unit = int64_t{step} << level;
+        const int64_t first = (begin + unit - 1) / unit;
+        if ((stop + unit - 1) / unit == first + 1 && first % 2 == 1) return true;
+      }
+    }
+    return false;
+  };
+  for (int c = 0; c < p.num_components; ++c) {
+    if (has(p.image_offset_x, p.width, p.tile_width, p.tile_offset_x, p.dx[c]) ||
+        has(p.image_offset_y, p.height, p.tile_height, p.tile_offset_y, p.dy[c]))
+      return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -70,19 +95,19 @@ Encoded check_roundtrip(const cj2k_params& params, const Picture& picture,
   CHECK_MESSAGE(checked.report.findings().empty(), cj2k_check::describe(checked, true));
 
   std::optional<Picture> first;
-  bool have_reference = true;
+  bool is_refused = false, is_left_out = false;
   for (Decoder decoder : decoders) {
     if (cannot_decode(decoder, params) != nullptr || !use_decoder(decoder)) {
-      if (decoder == Decoder::kOpenJpeg) have_reference = false;
+      is_left_out = true;
       continue;
     }
     INFO("decoder: ", std::string(decoder_name(decoder)));
     Decoded decoded = decode(decoder, encoded.bytes, params);
     INFO("error: ", decoded.error);
-    // A decoder may refuse if another one has returned the picture, or if OpenJPEG was left out.
-    if ((first || !have_reference) && !decoded.picture &&
-        known_refusal(decoder, decoded.error) != nullptr)
+    if (!decoded.picture && known_refusal(decoder, decoded.error) != nullptr) {
+      is_refused = true;
       continue;
+    }
     CHECK(decoded.picture.has_value());
     if (!decoded.picture) continue;
     const bool lossless = params.lossless != 0;
@@ -98,7 +123,7 @@ Encoded check_roundtrip(const cj2k_params& params, const Picture& picture,
     if (first && !lossless) {
       const int32_t deepest = *std::max_element(params.depth, params.depth + params.num_components);
       const bool reversible = params.wavelet == CJ2K_WAVELET_53;
-      const int32_t allowed = reversible     ? 0
+      const int32_t allowed = reversible     ? (has_lone_odd_line(params) ? 4 : 0)
                               : deepest > 12 ? kDecoderDifference16Bit
                                              : kDecoderDifference;
       INFO("first difference of the decoders: ", first_difference(*first, *decoded.picture));
@@ -106,6 +131,8 @@ Encoded check_roundtrip(const cj2k_params& params, const Picture& picture,
     }
     if (!first) first = std::move(decoded.picture);
   }
+  // A decoder may refuse if another one returns the picture, or cannot.
+  CHECK((first || !is_refused || is_left_out));
   return encoded;
 }
 

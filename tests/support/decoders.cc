@@ -79,6 +79,10 @@ bool has_poc(const cj2k_params& p) { return p.num_poc > 0; }
 
 bool has_region(const cj2k_params& p) { return p.num_roi > 0; }
 
+bool has_most_levels_97(const cj2k_params& p) {
+  return p.levels == CJ2K_MAX_RESOLUTIONS - 1 && p.lossless == 0 && p.wavelet != CJ2K_WAVELET_53;
+}
+
 bool has_region_and_bypass(const cj2k_params& p) {
   return p.num_roi > 0 && (p.cblk_style & CJ2K_STYLE_BYPASS) != 0;
 }
@@ -184,6 +188,15 @@ bool overflows_precinct_size(const cj2k_params& p) {
     if (std::bit_width(static_cast<uint32_t>(larger)) - 1 + i >= 29) return true;
   }
   return false;
+}
+
+/// CPRL, where FFmpeg takes each resolution's first precinct at the corner of the tile, though that of a resolution may begin
+/// at a later position.
+bool is_cprl_beside_precinct(const cj2k_params& p) {
+  bool is_cprl = p.progression == CJ2K_CPRL;
+  for (int i = 0; i < p.num_poc; ++i) is_cprl |= p.poc[i].progression == CJ2K_CPRL;
+  return is_cprl && p.num_precincts > 0 &&
+         (p.tile_width > 0 || p.image_offset_x > 0 || p.image_offset_y > 0);
 }
 
 /// Whether a tile has no sample of some component along one axis.
@@ -329,7 +342,7 @@ bool has_empty_bands(const cj2k_params& p) {
   const int64_t step = int64_t{*std::max_element(p.dx, p.dx + p.num_components)} *
                            *std::max_element(p.dy, p.dy + p.num_components)
                        << levels;
-  return std::max(width, height) <= step;
+  return (p.num_precincts > 0 ? std::min(width, height) : std::max(width, height)) <= step;
 }
 
 }  // namespace
@@ -401,6 +414,8 @@ const char* cannot_decode(Decoder decoder, const cj2k_params& p) {
        "with a region it takes the first raw pass of BYPASS at another plane"},
       {Decoder::kGrok, has_region_and_bypass, "as OpenJPEG"},
       {Decoder::kFfmpeg, has_region, "it has no max-shift"},
+      {Decoder::kFfmpeg, has_most_levels_97, "it gives another picture after 32 levels of the 9/7"},
+      {Decoder::kFfmpeg, is_cprl_beside_precinct, "its order is another one"},
       {Decoder::kGrok, has_deep_region, "it holds 27 bit-planes with the shift of a region"},
       {Decoder::kGrok, has_poc_that_goes_back,
        "it loses its place where a progression order change goes back behind what it has read"},
@@ -427,6 +442,8 @@ const char* known_refusal(Decoder decoder, const std::string& error) {
        "it holds 30 bit-planes with a region's shift"},
       {Decoder::kOpenJpeg, "Tiles don't all have the same dimension",
        "with poc and resolutions without samples it counts those of a component wrong"},
+      {Decoder::kFfmpeg, "large step is not implemented",
+       "in the orders by position its steps have 31 bits"},
       {Decoder::kFfmpeg, "Too many tile parts", "it takes 32 tile-parts a tile"},
       {Decoder::kFfmpeg, "outside limits",
        "in the orders by position it miscounts the precincts of tiles that are empty at a "
