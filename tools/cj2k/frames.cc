@@ -67,9 +67,8 @@ bool is_folder(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
-/// The frames that a pattern names, by number.
-/// Of the files in a folder. Not by fs::directory_iterator: that of libstdc++ ends the program where there
-/// is no memory.
+/// Of the files in a folder. The iterator of libstdc++ for this ends the program where there is no
+/// memory.
 std::vector<std::string> names_in(const std::string& folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(folder.c_str()), closedir);
   if (dir == nullptr) throw Failure(folder + ": " + std::strerror(errno));
@@ -83,6 +82,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   }
 }
 
+/// The frames that a pattern names, by number.
 std::vector<Frame> frames_of_pattern(const std::string& input, const Pattern& pattern) {
   const fs::path before(pattern.before);
   const fs::path folder = before.has_parent_path() ? before.parent_path() : fs::path(".");
