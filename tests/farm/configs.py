@@ -6,7 +6,7 @@
     tests/farm/configs.py --tests build/release/tests/test_roundtrip [--case CASE]... [--minutes N] [--seed S] [--path FOLDER]
 
 Runs the cases of test_roundtrip that take seeds ("random sequences", "random combinations", "HT: random combinations"),
-from the first seed on, with CJ2K_RANDOM_DECODERS=all, until the minutes are over. --path names a folder
+from the first seed on, until the minutes are over. --path names a folder
 with other versions of the decoders. A seed that fails runs again with one parameter after the other at its default; what is
 left fails too. Exit status 1 if there are failures.
 """
@@ -25,7 +25,7 @@ CASES = ["random sequences", "random combinations", "HT: random combinations"]
 class Farm:
     def __init__(self, options):
         self.options = options
-        self.environment = {**os.environ, "CJ2K_RANDOM_DECODERS": "all"}
+        self.environment = {**os.environ, "CJ2K_RANDOM_DECODERS": options.decoders}
         if options.path:
             self.environment["PATH"] = options.path + ":" + os.environ["PATH"]
 
@@ -73,6 +73,7 @@ def main():
     parser.add_argument("--case", action="append", help="one of test_roundtrip that takes seeds")
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--seed", type=int, default=int(time.time() // 86400) * 1000, help="the first [by the day]")
+    parser.add_argument("--decoders", default="all", choices=["all", "openjpeg"], help="for random sequences")
     parser.add_argument("--path", help="a folder of decoders, before those in PATH")
     options = parser.parse_args()
     farm, begin = Farm(options), time.monotonic()

@@ -10,7 +10,7 @@ import pytest
 import pixfmt
 from codestream import Codestream
 from pictures import noise, packed
-from tools import run
+from tools import decoder_is_patched, run
 
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs/pixel-formats.md"
@@ -164,3 +164,11 @@ def test_colour_range_is_not_touched(ff, fmt, options):
     data = ff.packets("-lossless", 1, *options, fmt=fmt, width=48, height=32, frames=frames,
                       data=packed("yuv420p", 48, 32, frames))[0]
     ff.check_lossless(data, pixfmt.parse("yuv420p"), frames[0], 48, 32)
+
+
+def test_precincts_in_cprl(ff):
+    """The precinct of a resolution may begin behind the corner of its tile."""
+    if not decoder_is_patched(ff):
+        pytest.skip("this FFmpeg has none of our patches")
+    check_round_trip(ff, "rgb24", 200, 30, "-cj2k-params",
+                     "tile=127x12:levels=2:cblk=64x32:precincts=256x512,32x256:progression=cprl")

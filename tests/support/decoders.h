@@ -45,7 +45,7 @@ Decoded decode(Decoder decoder, const std::vector<uint8_t>& bytes, const cj2k_pa
 const char* cannot_decode(Decoder decoder, const cj2k_params& params);
 
 /// The reason why `error`, a message of the decoder, is a refusal that is known; null if it is a
-/// failure. The caller may trust it only if another decoder returns the picture.
+/// failure.
 const char* known_refusal(Decoder decoder, const std::string& error);
 
 }  // namespace cj2k::test
