@@ -175,12 +175,16 @@ bool lacks_pixel_format(const cj2k_params& p) {
   return !common && !(rare && n == 3 && deepest <= 8);
 }
 
+bool is_by_position(const cj2k_params& p) {
+  return p.progression >= CJ2K_RPCL || std::any_of(p.poc, p.poc + p.num_poc, [](const auto& entry) {
+           return entry.progression >= CJ2K_RPCL;
+         });
+}
+
 /// The iterators of opj_decompress skip a precinct whose size on the reference grid exceeds 31
 /// bits.
 bool overflows_precinct_size(const cj2k_params& p) {
-  bool by_position = p.progression >= CJ2K_RPCL;
-  for (int i = 0; i < p.num_poc; ++i) by_position |= p.poc[i].progression >= CJ2K_RPCL;
-  if (!by_position) return false;
+  if (!is_by_position(p)) return false;
   for (int i = 0; i <= p.levels; ++i) {  // i: levels below the highest resolution
     const int entry = std::min(i, p.num_precincts - 1);
     const int32_t larger =
@@ -215,6 +219,18 @@ bool has_empty_tile_component(const cj2k_params& p) {
     if (has_gap(p.image_offset_x, p.width, p.tile_width, p.tile_offset_x, p.dx[c]) ||
         has_gap(p.image_offset_y, p.height, p.tile_height, p.tile_offset_y, p.dy[c]))
       return true;
+  }
+  return false;
+}
+
+/// In the orders by position FFmpeg counts precincts of a resolution without samples.
+bool has_empty_resolution_by_position(const cj2k_params& p) {
+  for (int level = 0; is_by_position(p) && level <= std::min(p.levels, 16); ++level) {
+    for (int c = 0; c < p.num_components; ++c) {
+      if (has_gap(p.image_offset_x, p.width, p.tile_width, p.tile_offset_x, p.dx[c] << level) ||
+          has_gap(p.image_offset_y, p.height, p.tile_height, p.tile_offset_y, p.dy[c] << level))
+        return true;
+    }
   }
   return false;
 }
@@ -414,6 +430,8 @@ const char* cannot_decode(Decoder decoder, const cj2k_params& p) {
        "with a region it takes the first raw pass of BYPASS at another plane"},
       {Decoder::kGrok, has_region_and_bypass, "as OpenJPEG"},
       {Decoder::kFfmpeg, has_region, "it has no max-shift"},
+      {Decoder::kFfmpeg, has_empty_resolution_by_position,
+       "it miscounts the precincts of tiles that are empty at a resolution"},
       {Decoder::kFfmpeg, has_most_levels_97, "it gives another picture after 32 levels of the 9/7"},
       {Decoder::kFfmpeg, is_cprl_beside_precinct, "its order is another one"},
       {Decoder::kGrok, has_deep_region, "it holds 27 bit-planes with the shift of a region"},
@@ -445,9 +463,6 @@ const char* known_refusal(Decoder decoder, const std::string& error) {
       {Decoder::kFfmpeg, "large step is not implemented",
        "in the orders by position its steps have 31 bits"},
       {Decoder::kFfmpeg, "Too many tile parts", "it takes 32 tile-parts a tile"},
-      {Decoder::kFfmpeg, "outside limits",
-       "in the orders by position it miscounts the precincts of tiles that are empty at a "
-       "resolution"},
   };
   for (const Row& row : table) {
     if (row.decoder == decoder && error.find(row.message) != std::string::npos) return row.reason;
