@@ -395,10 +395,13 @@ class Transcoder {
   void cut(std::vector<Tile>& tiles) {
     constexpr int kMostTrials = 12;
     constexpr uint64_t kEnough = 4;  ///< bytes that may be left
+    constexpr uint64_t kEocBytes = 2;
     const auto write_at = [&](const Level& level) {
       cut_at(level, tiles);
       for (const Tile& tile : tiles) write(tile);
-      return uint64_t{join().size()};
+      uint64_t bytes = main_header().size() + kEocBytes;
+      for (const std::vector<uint8_t>& part : written_) bytes += part.size();
+      return bytes;
     };
     const uint64_t least = write_at({kNoBlocks, 0});
     if (least > most_bytes_)
@@ -429,7 +432,7 @@ class Transcoder {
     write_at(best);
   }
 
-  std::vector<uint8_t> join() const {
+  std::vector<uint8_t> main_header() const {
     std::vector<uint8_t> out;
     const auto add_header = [&](size_t begin, size_t end) {
       out.insert(out.end(), cs_.header.begin() + static_cast<ptrdiff_t>(begin),
@@ -444,6 +447,10 @@ class Transcoder {
     add_header(cs_.siz_end, tlm_at);
     if (cs_.tlm_at > 0) append_tlm(out);
     add_header(tlm_at, cs_.header.size());
+    return out;
+  }
+  std::vector<uint8_t> join() const {
+    std::vector<uint8_t> out = main_header();
     for (const std::vector<uint8_t>& part : written_)
       out.insert(out.end(), part.begin(), part.end());
     append_u16(out, kMarkerEoc);
