@@ -22,9 +22,12 @@ constexpr uint8_t kImpliedBytes[] = {0xFF, 0x7F};
 
 }  // namespace
 
-BlockRecoder::BlockRecoder()
-    : samples_(static_cast<size_t>(kColumns) * kMaxBlockSide + kMaxBlockSamples),
-      bytes_(kMaxBlockBytes + 1) {}
+// Only what blocks need of this memory is touched.
+BlockRecoder::BlockRecoder(Shared& shared)
+    : shared_(shared),
+      samples_(std::make_unique_for_overwrite<uint32_t[]>(
+          static_cast<size_t>(kColumns) * kMaxBlockSide + kMaxBlockSamples)),
+      bytes_(std::make_unique_for_overwrite<uint8_t[]>(kMaxBlockBytes + 1)) {}
 
 BlockRecoder::Known BlockRecoder::known_of(const ReadBlock& block,
                                            const ReadBlockDecoder::Shape& shape) {
@@ -40,17 +43,20 @@ BlockRecoder::Known BlockRecoder::known_of(const ReadBlock& block,
   }
 }
 
-const char* BlockRecoder::recode(const PacketBlocks& packets, const ReadBlock& block,
-                                 ReadBlockDecoder::Shape shape, const Band& band, bool to_ht,
-                                 RecodedBlock& out) {
+const char* BlockRecoder::begin(const PacketBlocks& packets, const ReadBlock& block,
+                                ReadBlockDecoder::Shape shape, const Band& band, bool to_ht,
+                                RecodedBlock& out) {
   out = {};
+  has_task_ = false;
   if (block.passes == 0) return nullptr;
   shape_ = shape;
   if (shape.planes > kMaxBitPlanes) return "it has more than 31 bit-planes";
-  if (!decoder_.decode(packets, block, shape, decoded_)) return "its bytes are damaged";
+  const uint32_t* const decoded = shared_.decoded;
+  if (!shared_.decoder.decode(packets, block, shape, shared_.decoded))
+    return "its bytes are damaged";
   Known known = known_of(block, shape);
   uint32_t all = 0;
-  for (int i = 0; i < shape.width * shape.height; ++i) all |= decoded_[i] & ~kSign;
+  for (int i = 0; i < shape.width * shape.height; ++i) all |= decoded[i] & ~kSign;
   if (all == 0) return nullptr;
   // A significance pass that found no sample: it adds to what is known of zeros alone.
   if (known.more == 1 && (all >> known.lowest & 1) == 0) known = {known.lowest + 1, 0};
@@ -61,9 +67,9 @@ const char* BlockRecoder::recode(const PacketBlocks& packets, const ReadBlock& b
   has_middles_ = band.weight > 0 && known.more == 1 && bit_planes_ < kMaxBitPlanes;
   stride_ = (shape.width + kColumns - 1) / kColumns * kColumns;
   for (int y = 0; y < shape.height; ++y) {
-    uint32_t* const row = samples_.data() + y * stride_;
+    uint32_t* const row = samples_.get() + y * stride_;
     for (int x = 0; x < shape.width; ++x) {
-      const uint32_t sample = decoded_[y * shape.width + x];
+      const uint32_t sample = decoded[y * shape.width + x];
       uint32_t magnitude = (sample & ~kSign) >> known.lowest;
       if (has_middles_ && magnitude > 0)
         magnitude = magnitude > 1 ? 2 * magnitude + 2 : 2 * magnitude + 1;
@@ -72,56 +78,59 @@ const char* BlockRecoder::recode(const PacketBlocks& packets, const ReadBlock& b
     std::fill(row + shape.width, row + stride_, 0u);
   }
   if (known.lowest + bit_planes_ > band.most_planes) return "it has more bit-planes than QCD says";
-  return to_ht ? code_ht(known, band.most_planes, out) : code_ebcot(known, band, out);
+  if (to_ht) return code_ht(known, band.most_planes, out);
+  band_ = band;
+  known_ = known;
+  block_ = {samples_.get(),
+            stride_,
+            shape.width,
+            shape.height,
+            shape.orientation,
+            shape.coding.style & CJ2K_STYLE_VSC,
+            has_middles_ || (band.is_reversible && known.lowest == 0),
+            bit_planes_ + (has_middles_ ? 1 : 0)};
+  coded_ = {bytes_.get() + 1, passes_, tails_, 0, 0};
+  has_task_ = true;
+  return nullptr;
 }
 
 const char* BlockRecoder::code_ht(const Known& known, int most_planes, RecodedBlock& out) {
   if (bit_planes_ > kMostHtPlanes) return "it has more bit-planes than are supported with HT";
-  const HtSamples samples{samples_.data(), stride_, shape_.width, shape_.height};
+  const HtSamples samples{samples_.get(), stride_, shape_.width, shape_.height};
   const int plane = known.more > 0 ? 1 : 0;
-  const uint32_t bytes = simd::ht_cleanup(samples, plane, cleanup_);
+  const uint32_t bytes = simd::ht_cleanup(samples, plane, shared_.cleanup);
   HtRefinement refinement{};
   if (known.more > 0) {
     const bool is_causal = (shape_.coding.style & CJ2K_STYLE_VSC) != 0;
-    refinement = simd::ht_refinement(samples, plane, is_causal, true, sig_prop_,
-                                     known.more > 1 ? both_ : nullptr);
+    refinement = simd::ht_refinement(samples, plane, is_causal, true, shared_.sig_prop,
+                                     known.more > 1 ? shared_.both : nullptr);
   }
   out.zero_bit_planes = static_cast<uint8_t>(most_planes - 1 - known.lowest - plane);
   const uint32_t rest = known.more > 1 ? refinement.both_bytes : refinement.sig_prop_bytes;
   out.passes = static_cast<uint8_t>(1 + known.more);
-  keep(cleanup_, bytes, known.more > 1 ? both_ : sig_prop_, rest, out);
+  keep(shared_.cleanup, bytes, known.more > 1 ? shared_.both : shared_.sig_prop, rest, out);
   return nullptr;
 }
 
-const char* BlockRecoder::code_ebcot(const Known& known, const Band& band, RecodedBlock& out) {
-  const Tier1Block block{samples_.data(),
-                         stride_,
-                         shape_.width,
-                         shape_.height,
-                         shape_.orientation,
-                         shape_.coding.style & CJ2K_STYLE_VSC,
-                         has_middles_ || (band.is_reversible && known.lowest == 0),
-                         bit_planes_ + (has_middles_ ? 1 : 0)};
-  Tier1Output coded{bytes_.data() + 1, passes_, tails_, 0, 0};
-  simd::encode_block(block, scratch_, coded);
+void BlockRecoder::end(RecodedBlock& out) {
+  const Known& known = known_;
   const int passes = num_passes_of(bit_planes_) - (known.more == 0 ? 0 : 3 - known.more);
-  out.zero_bit_planes = static_cast<uint8_t>(band.most_planes - known.lowest - bit_planes_);
+  out.zero_bit_planes = static_cast<uint8_t>(band_.most_planes - known.lowest - bit_planes_);
   out.passes = static_cast<uint8_t>(passes);
   const uint32_t bytes = passes_[passes - 1].length_bytes;
   if (bytes == 0)
     keep(kImpliedBytes, sizeof kImpliedBytes, nullptr, 0, out);
   else
-    keep(coded.bytes, bytes, nullptr, 0, out);
-  if (band.weight == 0) return nullptr;
+    keep(coded_.bytes, bytes, nullptr, 0, out);
+  if (band_.weight == 0) return;
   HullPoint hull[kMaxPasses];
   double total = 0;
-  const double weight = std::ldexp(band.weight, 2 * (known.lowest - (has_middles_ ? 1 : 0)));
+  const double weight = std::ldexp(band_.weight, 2 * (known.lowest - (has_middles_ ? 1 : 0)));
   const int count = build_hull(passes_, passes, weight, true, hull, &total);
   hull[count - 1].length_bytes = out.first_bytes;
   out.cuts = std::make_unique_for_overwrite<HullPoint[]>(static_cast<size_t>(count));
   std::copy_n(hull, count, out.cuts.get());
   out.num_cuts = static_cast<uint8_t>(count);
-  return nullptr;
 }
 
 void BlockRecoder::keep(const uint8_t* first, uint32_t first_bytes, const uint8_t* rest,

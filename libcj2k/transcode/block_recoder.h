@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "coders/ebcot/tier1.h"
 #include "coders/ht/ht_block.h"
@@ -40,20 +39,32 @@ struct RecodedBlock {
   }
 };
 
-/// Working memory of one thread, about 1.5 MB.
+/// One code-block at a time. What needs a block coder of T.800 is coded outside, so that many blocks can be
+/// coded at once, each with a recoder of its own (about 120 KB).
 class BlockRecoder {
  public:
-  BlockRecoder();
-  /// Throws std::bad_alloc.
+  /// Working memory that the recoders of one thread share, about 200 KB.
+  struct Shared {
+    ReadBlockDecoder decoder;
+    uint32_t decoded[kMaxBlockSamples];
+    uint8_t cleanup[kMaxHtCleanupBytes];
+    uint8_t sig_prop[kMaxHtRefinementBytes], both[kMaxHtRefinementBytes];
+  };
+  /// `shared` must outlive it. Throws std::bad_alloc.
+  explicit BlockRecoder(Shared& shared);
   struct Band {
     int most_planes;     ///< M_b and the shift of a region of interest
     bool is_reversible;  ///< the 5/3
     double weight;       ///< squared error of the picture per squared unit; 0: no cuts
   };
+  /// Decodes a block, and codes it to HT. To T.800 the caller codes task(), if has_task(), and calls end().
+  /// Throws std::bad_alloc.
   /// @return null; or why not
-  const char* recode(const PacketBlocks& packets, const ReadBlock& block,
-                     ReadBlockDecoder::Shape shape, const Band& band, bool to_ht,
-                     RecodedBlock& out);
+  const char* begin(const PacketBlocks& packets, const ReadBlock& block,
+                    ReadBlockDecoder::Shape shape, const Band& band, bool to_ht, RecodedBlock& out);
+  bool has_task() const { return has_task_; }
+  Tier1Task task() { return {block_, &coded_, nullptr}; }
+  void end(RecodedBlock& out);
 
  private:
   /// What is known of the samples of a block.
@@ -63,23 +74,22 @@ class BlockRecoder {
   };
   static Known known_of(const ReadBlock& block, const ReadBlockDecoder::Shape& shape);
   const char* code_ht(const Known& known, int most_planes, RecodedBlock& out);
-  const char* code_ebcot(const Known& known, const Band& band, RecodedBlock& out);
   void keep(const uint8_t* first, uint32_t first_bytes, const uint8_t* rest, uint32_t rest_bytes,
             RecodedBlock& out) const;
 
-  ReadBlockDecoder decoder_;
+  Shared& shared_;
   ReadBlockDecoder::Shape shape_{};
-  uint32_t decoded_[kMaxBlockSamples];
-  std::vector<uint32_t> samples_;  ///< the same without the planes that are not known
+  Band band_{};
+  Known known_{};
+  std::unique_ptr<uint32_t[]> samples_;  ///< decoded, without the planes that are not known
   ptrdiff_t stride_ = 0;
   int bit_planes_ = 0;  ///< of samples_, without the plane of middles
-  bool has_middles_ = false;
-  Tier1Scratch scratch_;
-  std::vector<uint8_t> bytes_;  ///< of a block of T.800, after one more byte
+  bool has_middles_ = false, has_task_ = false;
+  Tier1Block block_{};
+  std::unique_ptr<uint8_t[]> bytes_;  ///< of a block of T.800, after one more byte
   CodingPass passes_[kMaxPasses];
   PassTail tails_[kMaxPasses];
-  uint8_t cleanup_[kMaxHtCleanupBytes];
-  uint8_t sig_prop_[kMaxHtRefinementBytes], both_[kMaxHtRefinementBytes];
+  Tier1Output coded_{};
 };
 
 }  // namespace cj2k::transcoding

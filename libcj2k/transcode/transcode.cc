@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/parallel.h"
+#include "coders/ebcot/mq_lanes.h"
 #include "packets/bytes.h"
 #include "packets/markers.h"
 #include "packets/packet_blocks.h"
@@ -128,6 +129,83 @@ struct Tile {
   std::vector<RecodedBlock> blocks;
 };
 
+/// The working memory of one thread: about 0.5 MB, in lanes about 20 MB.
+class Worker {
+ public:
+  BlockRecoder& recoder(int lane) {
+    if (shared_ == nullptr) shared_ = std::make_unique<BlockRecoder::Shared>();
+    const auto i = static_cast<size_t>(lane);
+    if (i >= recoders_.size()) recoders_.resize(i + 1);
+    if (recoders_[i] == nullptr) recoders_[i] = std::make_unique<BlockRecoder>(*shared_);
+    return *recoders_[i];
+  }
+  void code(Tier1Queue& queue, bool in_lanes) {
+    if (scratch_ == nullptr) scratch_ = std::make_unique<Tier1Scratch[]>(kTier1Lanes);
+    if (!in_lanes) return simd::encode_blocks(queue, scratch_.get());
+    if (lanes_ == nullptr) lanes_ = std::make_unique<Tier1Lanes>(kMaxBlockSamples, kMaxBitPlanes);
+    simd::encode_in_lanes(queue, scratch_[0], *lanes_);
+  }
+
+ private:
+  std::unique_ptr<BlockRecoder::Shared> shared_;
+  std::vector<std::unique_ptr<BlockRecoder>> recoders_;  ///< [lane]
+  std::unique_ptr<Tier1Scratch[]> scratch_;
+  std::unique_ptr<Tier1Lanes> lanes_;
+};
+
+/// Blocks for each thread from which on lanes are faster than pairs.
+constexpr size_t kManyBlocks = 24;
+
+/// The blocks that are in packets, those with the most bytes first: they have the most decisions, and lanes
+/// should end at about the same time.
+std::vector<uint32_t> longest_first(const PacketBlocks& packets) {
+  const std::vector<ReadBlock>& blocks = packets.blocks();
+  std::vector<std::pair<size_t, uint32_t>> sizes;
+  for (uint32_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].passes == 0) continue;
+    size_t bytes = 0;
+    for (uint32_t p = blocks[i].first_piece; p != kNoPiece; p = packets.pieces()[p].next)
+      bytes += packets.pieces()[p].bytes.size();
+    sizes.emplace_back(~bytes, i);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  std::vector<uint32_t> order;
+  order.reserve(sizes.size());
+  for (const auto& [size, block] : sizes) order.push_back(block);
+  return order;
+}
+
+/// Recodes the blocks of a list to T.800 on one thread, as others do with the same list.
+template <typename Begin>
+class EbcotRun final : public Tier1Queue {
+ public:
+  /// @param next   of `order`, shared
+  /// @param begin  begins block i with a recoder; false: there is nothing to code
+  EbcotRun(Worker& worker, const std::vector<uint32_t>& order, std::atomic<size_t>& next,
+           std::vector<RecodedBlock>& blocks, const Begin& begin)
+      : worker_(worker), order_(order), next_(next), blocks_(blocks), begin_(begin) {}
+
+  bool next(int lane, Tier1Task* task) override {
+    BlockRecoder& recoder = worker_.recoder(lane);
+    for (size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < order_.size();) {
+      numbers_[lane] = order_[i];
+      if (!begin_(recoder, order_[i])) continue;
+      *task = recoder.task();
+      return true;
+    }
+    return false;
+  }
+  void done(int lane) override { worker_.recoder(lane).end(blocks_[numbers_[lane]]); }
+
+ private:
+  Worker& worker_;
+  const std::vector<uint32_t>& order_;
+  std::atomic<size_t>& next_;
+  std::vector<RecodedBlock>& blocks_;
+  const Begin& begin_;
+  uint32_t numbers_[kMaxMqLanes] = {};
+};
+
 class Transcoder {
  public:
   /// @param most_bytes   0, or of the codestream: then code-blocks are cut
@@ -137,7 +215,7 @@ class Transcoder {
         most_blocks_(most_blocks),
         target_(target),
         cs_(std::move(codestream)),
-        recoders_(num_workers()) {}
+        workers_(num_workers()) {}
 
   /// @return the codestream
   std::vector<uint8_t> run() {
@@ -197,19 +275,34 @@ class Transcoder {
                                    const PacketBlocks& packets) {
     std::vector<RecodedBlock> blocks(layout.blocks.size());
     std::atomic<size_t> first_wrong = SIZE_MAX;
-    parallel_for(blocks.size(), kBlockGrain, [&](size_t begin, size_t end) {
-      std::unique_ptr<BlockRecoder>& recoder = recoders_[worker_index()];
-      if (recoder == nullptr) recoder = std::make_unique<BlockRecoder>();
-      for (size_t i = begin; i < end; ++i) {
-        if (recode(*recoder, layout, coding, packets, i, blocks[i]) == nullptr) continue;
-        size_t lowest = first_wrong;
-        while (i < lowest && !first_wrong.compare_exchange_weak(lowest, i)) {
-        }
+    const auto begin = [&](BlockRecoder& recoder, size_t i) {
+      return this->begin(recoder, layout, coding, packets, i, blocks[i]);
+    };
+    const auto begin_or_note = [&](BlockRecoder& recoder, size_t i) {
+      if (begin(recoder, i) == nullptr) return recoder.has_task();
+      size_t lowest = first_wrong;
+      while (i < lowest && !first_wrong.compare_exchange_weak(lowest, i)) {
       }
-    });
+      return false;
+    };
+    if (target_.is_ht) {
+      parallel_for(blocks.size(), kBlockGrain, [&](size_t first, size_t end) {
+        BlockRecoder& recoder = workers_[worker_index()].recoder(0);
+        for (size_t i = first; i < end; ++i) begin_or_note(recoder, i);
+      });
+    } else {
+      const std::vector<uint32_t> order = longest_first(packets);
+      const bool in_lanes = simd::mq_lanes() > 0 && order.size() >= kManyBlocks * num_workers();
+      std::atomic<size_t> next = 0;
+      parallel_for(num_workers(), 1, [&](size_t, size_t) {
+        Worker& worker = workers_[worker_index()];
+        EbcotRun run(worker, order, next, blocks, begin_or_note);
+        worker.code(run, in_lanes);
+      });
+    }
     if (first_wrong != SIZE_MAX) {
       const size_t i = first_wrong;
-      const char* const why = recode(*recoders_[0], layout, coding, packets, i, blocks[i]);
+      const char* const why = begin(workers_[0].recoder(0), i);
       const PrecinctBlocks& band = layout.bands[layout.blocks[i].band];
       const TileResolution& res = layout.resolutions[band.resolution];
       const ReadBlock& block = packets.blocks()[i];
@@ -221,15 +314,15 @@ class Transcoder {
     return blocks;
   }
 
-  const char* recode(BlockRecoder& recoder, const TileLayout& layout, const Coding& coding,
-                     const PacketBlocks& packets, size_t number, RecodedBlock& out) const {
+  const char* begin(BlockRecoder& recoder, const TileLayout& layout, const Coding& coding,
+                    const PacketBlocks& packets, size_t number, RecodedBlock& out) const {
     const TileBlock& block = layout.blocks[number];
     const PrecinctBlocks& band = layout.bands[block.band];
     const TileResolution& res = layout.resolutions[band.resolution];
     const auto planes = static_cast<int>(res.bands[band.band].planes);
     const Style& style = coding.styles[res.component];
     const ReadBlock& read = packets.blocks()[number];
-    return recoder.recode(
+    return recoder.begin(
         packets, read,
         {block.width, block.height, res.bands[band.band].orientation, TileReader::coding_of(style),
          planes - read.zero_bit_planes},
@@ -302,10 +395,13 @@ class Transcoder {
   void cut(std::vector<Tile>& tiles) {
     constexpr int kMostTrials = 12;
     constexpr uint64_t kEnough = 4;  ///< bytes that may be left
+    constexpr uint64_t kEocBytes = 2;
     const auto write_at = [&](const Level& level) {
       cut_at(level, tiles);
       for (const Tile& tile : tiles) write(tile);
-      return uint64_t{join().size()};
+      uint64_t bytes = main_header().size() + kEocBytes;
+      for (const std::vector<uint8_t>& part : written_) bytes += part.size();
+      return bytes;
     };
     const uint64_t least = write_at({kNoBlocks, 0});
     if (least > most_bytes_)
@@ -336,7 +432,7 @@ class Transcoder {
     write_at(best);
   }
 
-  std::vector<uint8_t> join() const {
+  std::vector<uint8_t> main_header() const {
     std::vector<uint8_t> out;
     const auto add_header = [&](size_t begin, size_t end) {
       out.insert(out.end(), cs_.header.begin() + static_cast<ptrdiff_t>(begin),
@@ -351,6 +447,10 @@ class Transcoder {
     add_header(cs_.siz_end, tlm_at);
     if (cs_.tlm_at > 0) append_tlm(out);
     add_header(tlm_at, cs_.header.size());
+    return out;
+  }
+  std::vector<uint8_t> join() const {
+    std::vector<uint8_t> out = main_header();
     for (const std::vector<uint8_t>& part : written_)
       out.insert(out.end(), part.begin(), part.end());
     append_u16(out, kMarkerEoc);
@@ -386,7 +486,7 @@ class Transcoder {
   const uint64_t most_bytes_, most_blocks_;
   const Target target_;
   const Codestream cs_;
-  std::vector<std::unique_ptr<BlockRecoder>> recoders_;  ///< [worker]
+  std::vector<Worker> workers_;
   Claims claims_ = cs_.claims;
   bool is_heterogeneous_ = false;
   uint32_t most_planes_ = 0;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "coders/ht/block_decoder.h"
 #include "coders/ht/ht_block.h"
 #include "core/ht/plane_choice.h"
 #include "pixels/target.h"
@@ -93,6 +94,60 @@ TEST_CASE("HT passes: the bytes of the reference, at every size, content and pla
             REQUIRE(sig_prop_alone_is(expected, block, plane, causal, simd));
         }
       }
+    }
+  });
+}
+
+/// What the decoder makes of a block; nothing if it refuses the bytes.
+std::vector<uint32_t> decode(const HtDecoder::Block& b, const std::vector<uint8_t>& cleanup,
+                             const std::vector<uint8_t>& refinement) {
+  static HtDecoder decoder;
+  Guarded<uint32_t> samples(static_cast<size_t>(b.width * b.height), 0);
+  const bool is_right = decoder.decode(b, cleanup, refinement, samples.data());
+  CHECK(samples.guards_intact());
+  if (!is_right) return {};
+  return {samples.data(), samples.data() + samples.count()};
+}
+
+// That the samples are right, on one instruction set, is checked in tests/unit/test_ht_block.cc.
+TEST_CASE("HT decoder: the same samples on every instruction set, of damaged bytes, too") {
+  struct Case {
+    HtDecoder::Block block;
+    std::vector<uint8_t> cleanup, refinement;
+    std::vector<uint32_t> expected;
+  };
+  std::vector<Case> cases;
+  std::mt19937_64 random(17);
+  const auto below = [&random](size_t n) { return static_cast<int>(random() % n); };
+  size_t num_right = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const int width = 1 + below(i % 9 == 0 ? 1024 : 70), most = std::min(4096 / width, 70);
+    const int planes = 1 + below(i % 3 == 0 ? 30 : 10);
+    const TestBlock block(width, 1 + below(static_cast<size_t>(most)), planes, test::kFills[i % 7],
+                          random());
+    if (block.bit_planes() == 0) continue;
+    const int plane = below(static_cast<size_t>(block.bit_planes()));
+    Case c{
+        {block.width(), block.height(), plane, plane == 0 ? 1 : 1 + i % 3, i % 2 == 0}, {}, {}, {}};
+    c.cleanup = cleanup(block, plane, false);
+    if (plane > 0) {
+      const Refined refined = refine(block, plane, c.block.is_causal, false);
+      c.refinement = c.block.passes == 2 ? refined.sig_prop : refined.both;
+    }
+    if (i % 2 != 0) {
+      for (int k = below(4); k >= 0; --k) c.cleanup[random() % c.cleanup.size()] ^= 1 << below(8);
+      if (i % 4 == 1) c.refinement.resize(c.refinement.size() / 2);
+    }
+    c.expected = decode(c.block, c.cleanup, c.refinement);
+    num_right += c.expected.empty() ? 0 : 1;
+    if (i % 2 == 0) CHECK(!c.expected.empty());
+    cases.push_back(std::move(c));
+  }
+  CHECK(num_right < cases.size());
+  for_each_target(simd::ht_decoder_target, [&](const char*) {
+    for (const Case& c : cases) {
+      INFO("width ", c.block.width, " height ", c.block.height, " plane ", c.block.plane);
+      REQUIRE(decode(c.block, c.cleanup, c.refinement) == c.expected);
     }
   });
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 
 #include "core/ebcot/coding_passes.h"
 #include "core/ebcot/mq.h"
@@ -33,14 +32,40 @@ enum Flag : uint16_t {
   kSignificant = 1 << 12,
   kVisited = 1 << 13,  // coded in the significance pass of this plane
   kRefined = 1 << 14,
+  kOutside = 1 << 15,  // the sample is below the block
 };
 constexpr uint16_t kNeighbours = 0xFF;
 /// What a sample in the last row of a stripe does not see with VSC (D.7).
 constexpr uint16_t kBelow = kSouth | kSouthWest | kSouthEast | kSouthNegative;
 
-/// Flags of the four samples of a stripe column, from the top.
-constexpr int kRows = 4;
-constexpr uint64_t kVisitedRows = 0x0001000100010001u * kVisited;
+/// Flags of the four samples of a stripe column, the top one in the lowest bits.
+using Column = uint64_t;
+constexpr int kRows = 4, kRowBits = 16;
+constexpr Column kAllRows = 0x0001000100010001u;
+
+/// What a sample that becomes significant adds to its own column and to those beside it.
+struct Added {
+  Column west, own, east;
+};
+/// [is negative][row]
+constexpr std::array<std::array<Added, kRows>, 2> make_added() {
+  std::array<std::array<Added, kRows>, 2> table{};
+  for (unsigned sign = 0; sign < 2; ++sign) {
+    for (int row = 0; row < kRows; ++row) {
+      const auto at = [row](int below, unsigned flags) {
+        const int r = row + below;
+        return r < 0 || r >= kRows ? 0 : Column{flags} << kRowBits * r;
+      };
+      table[sign][static_cast<size_t>(row)] = {
+          at(-1, kSouthEast) | at(0, kEast | sign * kEastNegative) | at(1, kNorthEast),
+          at(-1, kSouth | sign * kSouthNegative) | at(0, kSignificant) |
+              at(1, kNorth | sign * kNorthNegative),
+          at(-1, kSouthWest) | at(0, kWest | sign * kWestNegative) | at(1, kNorthWest)};
+    }
+  }
+  return table;
+}
+constexpr auto kAdded = make_added();
 
 /// Table D.1: the context of zero coding, by the significance of the neighbours.
 constexpr uint8_t zero_label(unsigned flags, Orientation orientation) {
@@ -89,69 +114,79 @@ constexpr Labels sign_labels() {
 constexpr Labels kSignLabels = sign_labels();
 constexpr unsigned sign_index(unsigned flags) { return (flags & 0xF) | (flags >> 4 & 0xF0); }
 
-/// The MQ decoder of C.3.
+/// The MQ decoder of C.3. Both registers have their 16 bits of Figure C.15 at the top, and Chigh has the
+/// bits that follow below it. As much of them as two comparisons allow is in `common_` alone: while it does
+/// not fall below 0, an MPS takes the upper interval and needs no renormalisation.
 class MqDecoder {
  public:
   MqDecoder() = default;
-  explicit MqDecoder(std::span<const uint8_t> bytes) : bytes_(bytes) {
-    c_ = at(0) << 16;  // INITDEC, Figure C.20
-    byte_in();
-    c_ <<= 7;
-    ct_ -= 7;
-    a_ = 0x8000;
+  explicit MqDecoder(std::span<const uint8_t> bytes)
+      : next_(bytes.data()), end_(bytes.data() + bytes.size()) {
+    uint64_t c = 0;
+    byte_in(c);  // INITDEC, Figure C.20
+    fill(c);
+    split(kHalf, c);
   }
 
-  unsigned decode(mq::State& context) {
-    const uint32_t qe = context >> 16;
-    const unsigned mps = context & 1;
-    a_ -= qe;
-    if ((c_ >> 16) >= qe) {
-      c_ -= qe << 16;
-      if ((a_ & 0x8000) != 0) return mps;
-      return exchange(context, a_ < qe);
-    }
-    const bool is_less_probable = a_ >= qe;
-    a_ = qe;
-    return exchange(context, is_less_probable);
+  [[gnu::always_inline]] unsigned decode(mq::State& context) {
+    const mq::State state = context;
+    const uint64_t qe = uint64_t{state & 0xFFFF0000u} << 32;
+    common_ -= static_cast<int64_t>(qe);
+    if (common_ >= 0) [[likely]]
+      return state & 1;
+    return renormalise(context, state, qe);
   }
 
  private:
-  uint32_t at(size_t i) const { return i < bytes_.size() ? bytes_[i] : 0xFF; }
+  static constexpr uint64_t kHalf = uint64_t{0x8000} << 48;
 
-  unsigned exchange(mq::State& context, bool is_less_probable) {
-    const mq::State state = context;
-    const unsigned next = is_less_probable ? state >> 1 & 0x7F : state >> 8 & 0x7F;
-    context = mq::kStates.states[next];
-    do {  // RENORMD, Figure C.18
-      if (ct_ == 0) byte_in();
-      const auto zeros = static_cast<uint32_t>(std::countl_zero(a_)) - 16;
-      const uint32_t shift = std::min(zeros, ct_);
-      a_ <<= shift;
-      c_ <<= shift;
-      ct_ -= shift;
-    } while ((a_ & 0x8000) == 0);
+  [[gnu::always_inline]] unsigned renormalise(mq::State& context, mq::State state, uint64_t qe) {
+    const uint64_t upper = a_ + static_cast<uint64_t>(common_);  // A less Qe
+    uint64_t c = c_ + static_cast<uint64_t>(common_);
+    const bool is_lower = c + qe < qe;  // C was below Qe
+    const bool is_less_probable = is_lower ^ (upper < qe);
+    uint64_t a = is_lower ? qe : upper;
+    c += is_lower ? qe : 0;
+    context = mq::kStates.states[state >> (is_less_probable ? 1 : 8) & 0x7F];
+    const int shift = std::countl_zero(a);  // RENORMD, Figure C.18
+    a <<= shift;
+    if (lowest_ + shift > 48) [[unlikely]]
+      fill(c);
+    c <<= shift;
+    lowest_ += shift;
+    split(a, c);
     return (state & 1) ^ (is_less_probable ? 1 : 0);
   }
-
-  void byte_in() {  // Figure C.19
-    const uint32_t next = at(position_ + 1);
-    if (at(position_) != 0xFF) {
-      ++position_;
-      c_ += next << 8;
-      ct_ = 8;
-    } else if (next > 0x8F) {
-      c_ += 0xFF00;
-      ct_ = 8;
-    } else {
-      ++position_;
-      c_ += next << 9;
-      ct_ = 7;
+  void split(uint64_t a, uint64_t c) {
+    const uint64_t common = std::min(a - kHalf, c);
+    a_ = a - common;
+    c_ = c - common;
+    common_ = static_cast<int64_t>(common);
+  }
+  void fill(uint64_t& c) {
+    while (lowest_ >= 8) byte_in(c);
+  }
+  /// Figure C.19. Behind the last byte, and from a marker on, all bits are ones.
+  void byte_in(uint64_t& c) {
+    const uint32_t byte = next_ < end_ ? *next_ : 0xFF;
+    if (before_ == 0xFF && byte > 0x8F) {
+      lowest_ -= 8;
+      c += uint64_t{0xFF} << lowest_;
+      end_ = next_;
+      return;
     }
+    lowest_ -= before_ == 0xFF ? 7 : 8;
+    c += uint64_t{byte} << lowest_;
+    before_ = byte;
+    ++next_;
   }
 
-  std::span<const uint8_t> bytes_;
-  size_t position_ = 0;
-  uint32_t c_ = 0, a_ = 0, ct_ = 0;
+  const uint8_t* next_ = nullptr;
+  const uint8_t* end_ = nullptr;
+  uint64_t a_ = 0, c_ = 0;  ///< A and C less common_
+  int64_t common_ = 0;
+  int lowest_ = 63;  ///< where the lowest bit of the last byte is in C
+  uint32_t before_ = 0;
 };
 
 /// The raw bits of D.6, from the top bit of each byte down. A byte after 0xFF has 7 bits.
@@ -176,10 +211,16 @@ class RawDecoder {
 };
 
 constexpr size_t kMostSamples = 4096, kMostSide = 1024;
-/// Stripe columns with a border of one on each side: 1026 x 3 at most.
-constexpr size_t kMostFlags = kRows * (kMostSide + 2) * (kMostSamples / kMostSide / kRows + 2);
-static_assert(kMostFlags >= kRows * (64 + 2) * (64 / kRows + 2));
-static_assert(kMostFlags >= kRows * (kRows + 2) * (kMostSide / kRows + 2));
+constexpr size_t num_stripes(size_t height) { return (height + kRows - 1) / kRows; }
+/// Stripe columns with a border of one on each side, of the largest block.
+constexpr size_t most_columns() {
+  size_t most = 0;
+  for (size_t width = 1; width <= kMostSide; ++width) {
+    const size_t height = std::min(kMostSamples / width, kMostSide);
+    most = std::max(most, (width + 2) * (num_stripes(height) + 2));
+  }
+  return most;
+}
 
 }  // namespace
 
@@ -187,129 +228,158 @@ struct EbcotDecoder::Impl {
   void begin(const Block& b, uint32_t* out) {
     block = b;
     samples = out;
-    pitch = kRows * (b.width + 2);
-    std::fill_n(flags.data(), pitch * ((b.height + kRows - 1) / kRows + 2), uint16_t{0});
+    pitch = b.width + 2;
+    const auto stripes = static_cast<ptrdiff_t>(num_stripes(static_cast<size_t>(b.height)));
+    std::fill_n(columns.data(), pitch * (stripes + 2), Column{0});
+    if (const int rows = b.height % kRows; rows != 0)
+      std::fill_n(columns.data() + pitch * stripes + 1, b.width,
+                  kAllRows * kOutside << kRowBits * rows);
     std::fill_n(samples, b.width * b.height, 0u);
     zero = kZeroLabels[b.orientation].data();
-    is_causal = (b.style & CJ2K_STYLE_VSC) != 0;
+    const bool is_causal = (b.style & CJ2K_STYLE_VSC) != 0;
+    seen = is_causal ? ~(Column{kBelow} << kRowBits * (kRows - 1)) : ~Column{0};
   }
 
-  /// Calls visit(flags, x, y) for each sample of each stripe column where wanted(column) holds.
-  template <typename Wanted, typename Visit>
-  void for_samples(const Wanted& wanted, const Visit& visit) {
+  /// What a pass keeps in registers.
+  struct Pass {
+    explicit Pass(Impl& d)
+        : coder(d.arithmetic),
+          contexts(d.contexts),
+          zero(d.zero),
+          seen(d.seen),
+          pitch(d.pitch),
+          width(d.block.width),
+          one(1u << d.plane) {}
+    MqDecoder coder;
+    mq::State* const contexts;
+    const uint8_t* const zero;
+    const Column seen;  ///< the flags that contexts see
+    const ptrdiff_t pitch, width;
+    const uint32_t one;  ///< of the plane
+  };
+
+  /// Calls visit(column, samples of its top) for each stripe column.
+  template <typename Visit>
+  [[gnu::always_inline]] void for_columns(const Visit& visit) {
+    const int width = block.width;
     for (int top = 0; top < block.height; top += kRows) {
-      uint16_t* column = flags.data() + (top / kRows + 1) * pitch + kRows;
-      const int rows = std::min(kRows, block.height - top);
-      for (int x = 0; x < block.width; ++x, column += kRows) {
-        if (!wanted(load(column))) continue;
-        for (int row = 0; row < rows; ++row) visit(column + row, x, top + row);
-      }
+      Column* column = columns.data() + (top / kRows + 1) * pitch + 1;
+      uint32_t* sample = samples + top * width;
+      for (int x = 0; x < width; ++x) visit(column + x, sample + x);
     }
   }
-  static uint64_t load(const uint16_t* column) {
-    uint64_t rows;
-    std::memcpy(&rows, column, sizeof rows);
-    return rows;
-  }
-  /// The flags of a sample in row `row` of its stripe, as its context sees them.
-  unsigned seen(unsigned f, int row) const { return is_causal && row == 3 ? f & ~kBelow : f; }
-  uint32_t& sample(int x, int y) { return samples[y * block.width + x]; }
+  /// The flags of the sample whose bits in the column begin at `at`.
+  static unsigned flags_at(Column column, int at) { return static_cast<unsigned>(column >> at); }
 
-  void make_significant(uint16_t* f, int x, int y, bool negative) {
-    const auto add = [](uint16_t& flag, unsigned bits) {
-      flag = static_cast<uint16_t>(flag | bits);
-    };
-    uint16_t* const north = y % kRows == 0 ? f - pitch + (kRows - 1) : f - 1;
-    uint16_t* const south = y % kRows == kRows - 1 ? f + pitch - (kRows - 1) : f + 1;
+  /// @param flags  of the column, which is not in memory yet
+  [[gnu::always_inline]] static void make_significant(const Pass& p, Column* column, Column& flags,
+                                                      uint32_t* top, int row, bool negative) {
     const unsigned sign = negative ? 1 : 0;
-    add(f[-kRows], kEast | sign * kEastNegative);
-    add(f[kRows], kWest | sign * kWestNegative);
-    add(north[0], kSouth | sign * kSouthNegative);
-    add(north[-kRows], kSouthEast);
-    add(north[kRows], kSouthWest);
-    add(south[0], kNorth | sign * kNorthNegative);
-    add(south[-kRows], kNorthEast);
-    add(south[kRows], kNorthWest);
-    add(*f, kSignificant);
-    sample(x, y) = (negative ? kNegative : 0) | 1u << plane;
+    const Added& added = kAdded[sign][static_cast<size_t>(row)];
+    column[-1] |= added.west;
+    flags |= added.own;
+    column[1] |= added.east;
+    if (row == 0) {
+      constexpr int kLast = kRowBits * (kRows - 1);
+      Column* const north = column - p.pitch;
+      north[-1] |= Column{kSouthEast} << kLast;
+      north[0] |= Column{kSouth | sign * kSouthNegative} << kLast;
+      north[1] |= Column{kSouthWest} << kLast;
+    } else if (row == kRows - 1) {
+      Column* const south = column + p.pitch;
+      south[-1] |= kNorthEast;
+      south[0] |= kNorth | sign * kNorthNegative;
+      south[1] |= kNorthWest;
+    }
+    top[row * p.width] = (negative ? kNegative : 0) | p.one;
   }
-  bool sign(MqDecoder& coder, unsigned f) {
+  [[gnu::always_inline]] static bool sign(Pass& p, unsigned f) {
     const unsigned label = kSignLabels[sign_index(f)];
-    return (coder.decode(contexts[label >> 1]) ^ (label & 1)) != 0;
+    return (p.coder.decode(p.contexts[label >> 1]) ^ (label & 1)) != 0;
   }
 
   template <bool kRaw>
   void significance_pass() {  // D.3.1
-    MqDecoder coder = arithmetic;
-    constexpr uint64_t kAnyNeighbour = 0x0001000100010001u * kNeighbours;
-    for_samples([](uint64_t column) { return (column & kAnyNeighbour) != 0; },
-                [&](uint16_t* at, int x, int y) {
-                  const unsigned f = seen(*at, y % kRows);
-                  if ((f & kSignificant) != 0 || (f & kNeighbours) == 0) return;
-                  *at = static_cast<uint16_t>(*at | kVisited);
-                  if constexpr (kRaw) {
-                    if (raw.decode() != 0) make_significant(at, x, y, raw.decode() != 0);
-                  } else if (coder.decode(contexts[zero[f & kNeighbours]]) != 0) {
-                    make_significant(at, x, y, sign(coder, f));
-                  }
-                });
-    arithmetic = coder;
+    Pass p(*this);
+    for_columns([&](Column * column, uint32_t * top) __attribute__((always_inline)) {
+      constexpr Column kAnyNeighbour = kAllRows * kNeighbours;
+      Column flags = *column;
+      if ((flags & kAnyNeighbour) == 0) return;
+      // Bit 8 of a row: it has a significant neighbour and is not significant.
+      const auto members = [&]() __attribute__((always_inline)) {
+        const Column has_neighbour = (flags & p.seen & kAnyNeighbour) + kAnyNeighbour;
+        return has_neighbour & ~(flags >> 4 | flags >> 7) & kAllRows << 8;
+      };
+      static_assert(kSignificant == 1 << 12 && kOutside == 1 << 15);
+      for (Column left = members(); left != 0;) {
+        const int at = std::countr_zero(left) - 8;
+        left &= left - 1;
+        const unsigned f = flags_at(flags & p.seen, at);
+        flags |= Column{kVisited} << at;
+        bool negative;
+        if constexpr (kRaw) {
+          if (raw.decode() == 0) continue;
+          negative = raw.decode() != 0;
+        } else {
+          if (p.coder.decode(p.contexts[p.zero[f & kNeighbours]]) == 0) continue;
+          negative = sign(p, f);
+        }
+        make_significant(p, column, flags, top, at / kRowBits, negative);
+        left = members() & ~Column{0x1FF} << at;  // the row below may have become one
+      }
+      *column = flags;
+    });
+    arithmetic = p.coder;
   }
 
   template <bool kRaw>
   void refinement_pass() {  // D.3.3
-    MqDecoder coder = arithmetic;
-    constexpr uint64_t kAnySignificant = 0x0001000100010001u * kSignificant;
-    for_samples([](uint64_t column) { return (column & kAnySignificant) != 0; },
-                [&](uint16_t* at, int x, int y) {
-                  const unsigned f = seen(*at, y % kRows);
-                  if ((f & (kSignificant | kVisited)) != kSignificant) return;
-                  const int label = (f & kRefined) != 0 ? 2 : (f & kNeighbours) != 0 ? 1 : 0;
-                  const unsigned bit =
-                      kRaw ? raw.decode() : coder.decode(contexts[mq::kRefine + label]);
-                  sample(x, y) |= bit << plane;
-                  *at = static_cast<uint16_t>(*at | kRefined);
-                });
-    arithmetic = coder;
+    Pass p(*this);
+    for_columns([&](Column * column, uint32_t * top) __attribute__((always_inline)) {
+      const Column flags = *column;
+      static_assert(kVisited == kSignificant << 1 && kRefined == kSignificant << 2);
+      const Column members = flags & ~(flags >> 1) & kAllRows * kSignificant;
+      if (members == 0) return;
+      for (Column left = members; left != 0; left &= left - 1) {
+        const int at = std::countr_zero(left) - 12;
+        const unsigned f = flags_at(flags & p.seen, at);
+        const unsigned label = (f & kRefined) != 0 ? 2 : (f & kNeighbours) != 0 ? 1 : 0;
+        const unsigned bit = kRaw ? raw.decode() : p.coder.decode(p.contexts[mq::kRefine + label]);
+        top[at / kRowBits * p.width] |= bit != 0 ? p.one : 0;
+      }
+      *column = flags | members << 2;
+    });
+    arithmetic = p.coder;
   }
 
   void cleanup_pass() {  // D.3.4
-    MqDecoder coder = arithmetic;
-    for (int top = 0; top < block.height; top += kRows) {
-      uint16_t* column = flags.data() + (top / kRows + 1) * pitch + kRows;
-      const int rows = std::min(kRows, block.height - top);
-      for (int x = 0; x < block.width; ++x, column += kRows) {
-        int row = 0;
-        bool is_one = false;  // the run says so
-        if (rows == kRows && is_run(column)) {
-          if (coder.decode(contexts[mq::kRun]) == 0) continue;
-          const unsigned high = coder.decode(contexts[mq::kUniform]);
-          row = static_cast<int>(2 * high + coder.decode(contexts[mq::kUniform]));
-          is_one = true;
-        }
-        for (; row < rows; ++row) {
-          const unsigned f = seen(column[row], row);
-          if ((f & (kSignificant | kVisited)) != 0) continue;
-          if (is_one || coder.decode(contexts[zero[f & kNeighbours]]) != 0)
-            make_significant(column + row, x, top + row, sign(coder, f));
-          is_one = false;
-        }
-        const uint64_t unvisited = load(column) & ~kVisitedRows;
-        std::memcpy(column, &unvisited, sizeof unvisited);
+    Pass p(*this);
+    for_columns([&](Column * column, uint32_t * top) __attribute__((always_inline)) {
+      Column flags = *column;
+      Column left = ~(flags | flags >> 1 | flags >> 3) & kAllRows * kSignificant;
+      bool is_one = false;          // the run says so
+      if ((flags & p.seen) == 0) {  // all contexts are zero: the column is coded as a run
+        if (p.coder.decode(p.contexts[mq::kRun]) == 0) return;
+        const unsigned high = p.coder.decode(p.contexts[mq::kUniform]);
+        const unsigned row = 2 * high + p.coder.decode(p.contexts[mq::kUniform]);
+        left &= ~Column{0} << kRowBits * row;
+        is_one = true;
       }
-    }
+      for (; left != 0; left &= left - 1) {
+        const int at = std::countr_zero(left) - 12;
+        const unsigned f = flags_at(flags & p.seen, at);
+        if (is_one || p.coder.decode(p.contexts[p.zero[f & kNeighbours]]) != 0)
+          make_significant(p, column, flags, top, at / kRowBits, sign(p, f));
+        is_one = false;
+      }
+      *column = flags & ~(kAllRows * kVisited);
+    });
     if ((block.style & CJ2K_STYLE_SEGSYM) != 0) {  // D.5
       unsigned symbol = 0;
-      for (int i = 0; i < 4; ++i) symbol = symbol << 1 | coder.decode(contexts[mq::kUniform]);
+      for (int i = 0; i < 4; ++i) symbol = symbol << 1 | p.coder.decode(p.contexts[mq::kUniform]);
       is_right = is_right && symbol == 0xA;
     }
-    arithmetic = coder;
-  }
-  /// Whether a whole stripe column is coded as a run: all contexts are zero.
-  bool is_run(const uint16_t* column) const {
-    uint16_t any = 0;
-    for (int row = 0; row < kRows; ++row) any = static_cast<uint16_t>(any | seen(column[row], row));
-    return any == 0;
+    arithmetic = p.coder;
   }
 
   void pass(int number, bool is_raw) {
@@ -330,11 +400,12 @@ struct EbcotDecoder::Impl {
   const uint8_t* zero = nullptr;
   ptrdiff_t pitch = 0;
   int plane = 0;
-  bool is_causal = false, is_right = true;
+  Column seen = 0;
+  bool is_right = true;
   MqDecoder arithmetic;
   RawDecoder raw;
   mq::State contexts[mq::kNumContexts];
-  std::array<uint16_t, kMostFlags> flags;
+  std::array<Column, most_columns()> columns;
 };
 
 EbcotDecoder::EbcotDecoder() : impl_(std::make_unique<Impl>()) {}

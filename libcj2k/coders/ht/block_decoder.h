@@ -10,7 +10,7 @@
 
 namespace cj2k {
 
-/// Working memory of one thread, about 25 KB.
+/// Working memory of one thread, about 50 KB.
 class HtDecoder {
  public:
   struct Block {
@@ -29,9 +29,9 @@ class HtDecoder {
   /// @return false: the bytes are not those of such a block
   bool decode(const Block& block, std::span<const uint8_t> cleanup,
               std::span<const uint8_t> refinement, uint32_t* samples);
+  struct Impl;
 
  private:
-  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
