@@ -53,6 +53,7 @@
 typedef struct J2KTranscodeContext {
     const AVClass *class;
     int coder; ///< cj2k_coder
+    int layers;
     int64_t max_bytes;
     int threads;
 } J2KTranscodeContext;
@@ -104,8 +105,8 @@ static int transcode(AVBSFContext *ctx, const uint8_t *data, int size,
                      int64_t max_bytes, const char *which, Transcoded *out)
 {
     const J2KTranscodeContext *s = ctx->priv_data;
-    const cj2k_status status     = cj2k_transcode(s->coder, max_bytes, s->threads, data, size,
-                                                  &out->data, &out->size);
+    const cj2k_status status     = cj2k_transcode(s->coder, s->layers, max_bytes, s->threads,
+                                                  data, size, &out->data, &out->size);
 
     if (status == CJ2K_OK)
         return 0;
@@ -199,6 +200,7 @@ static const AVOption options[] = {
           { .i64 = CJ2K_CODER_AUTO }, 0, 0, FLAGS, .unit = "coder" },
         { "ebcot", "that of Part 1", 0, AV_OPT_TYPE_CONST, { .i64 = CJ2K_CODER_EBCOT }, 0, 0, FLAGS, .unit = "coder" },
         { "ht",    "that of Part 15, HTJ2K", 0, AV_OPT_TYPE_CONST, { .i64 = CJ2K_CODER_HT }, 0, 0, FLAGS, .unit = "coder" },
+    { "layers", "0: as they are; 1: all become one", OFFSET(layers), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1, FLAGS },
     { "max_bytes", "most bytes of a packet, whose code-blocks are cut; 0: they stay whole", OFFSET(max_bytes),
       AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX, FLAGS },
     { "threads", "0: one per core", OFFSET(threads), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 1024, FLAGS },

@@ -26,11 +26,10 @@ BlockRecoder::BlockRecoder()
     : samples_(static_cast<size_t>(kColumns) * kMaxBlockSide + kMaxBlockSamples),
       bytes_(kMaxBlockBytes + 1) {}
 
-BlockRecoder::Known BlockRecoder::known_of(const ReadBlock& block,
-                                           const ReadBlockDecoder::Shape& shape) {
-  if (shape.coding.is_ht) return {shape.planes - 1 - (block.passes > 1 ? 1 : 0), block.passes - 1};
-  const int lowest = shape.planes - num_planes_begun(block.passes);
-  switch (pass_kind(block.passes - 1)) {
+BlockRecoder::Known BlockRecoder::known_of(int passes, const ReadBlockDecoder::Shape& shape) {
+  if (shape.coding.is_ht) return {shape.planes - 1 - (passes > 1 ? 1 : 0), passes - 1};
+  const int lowest = shape.planes - num_planes_begun(passes);
+  switch (pass_kind(passes - 1)) {
     case PassKind::kSignificance:
       return {lowest, 1};
     case PassKind::kRefinement:
@@ -48,7 +47,7 @@ const char* BlockRecoder::recode(const PacketBlocks& packets, const ReadBlock& b
   shape_ = shape;
   if (shape.planes > kMaxBitPlanes) return "it has more than 31 bit-planes";
   if (!decoder_.decode(packets, block, shape, decoded_)) return "its bytes are damaged";
-  Known known = known_of(block, shape);
+  Known known = known_of(block.passes, shape);
   uint32_t all = 0;
   for (int i = 0; i < shape.width * shape.height; ++i) all |= decoded_[i] & ~kSign;
   if (all == 0) return nullptr;
@@ -72,7 +71,56 @@ const char* BlockRecoder::recode(const PacketBlocks& packets, const ReadBlock& b
     std::fill(row + shape.width, row + stride_, 0u);
   }
   if (known.lowest + bit_planes_ > band.most_planes) return "it has more bit-planes than QCD says";
-  return to_ht ? code_ht(known, band.most_planes, out) : code_ebcot(known, band, out);
+  const char* const why =
+      to_ht ? code_ht(known, band.most_planes, out) : code_ebcot(known, band, out);
+  if (why == nullptr) end_layers(packets, block, known, band.has_layers, to_ht, out);
+  return why;
+}
+
+int BlockRecoder::num_passes(const Known& known, const Known& whole) const {
+  const int planes = whole.lowest + bit_planes_ - known.lowest;
+  if (planes <= 0) return 0;
+  return std::max(num_passes_of(planes) - (known.more == 0 ? 0 : 3 - known.more), 0);
+}
+
+/// At least `least` bytes of a block of T.800, as a packet may end with them: not with 0xFF, and not
+/// without any, because Grok 10 takes such a packet for truncated.
+uint32_t BlockRecoder::prefix_of(const RecodedBlock& block, uint32_t least) {
+  uint32_t bytes = std::clamp(least, 1u, block.first_bytes);
+  while (bytes < block.first_bytes && block.bytes[bytes - 1] == 0xFF) ++bytes;
+  return bytes;
+}
+
+/// The passes of each layer are those that tell as much as the layers of the input. A block of HT is whole
+/// in the first of them: it is one set of passes, and OpenJPEG 2.5 does not read a cleanup pass that is
+/// refined in a later layer.
+void BlockRecoder::end_layers(const PacketBlocks& packets, const ReadBlock& block,
+                              const Known& whole, bool has_layers, bool to_ht,
+                              RecodedBlock& out) const {
+  if (!has_layers) {
+    out.ends.reset(new LayerEnd[1]{{0, out.passes, out.num_bytes()}});
+    out.num_ends = 1;
+    return;
+  }
+  LayerEnd ends[kMaxPasses];
+  int passes = 0, last = 0;
+  for (uint32_t p = block.first_piece; p != kNoPiece; p = packets.pieces()[p].next) {
+    const ReadPiece& piece = packets.pieces()[p];
+    passes += piece.passes;
+    const Known known = known_of(passes, shape_);
+    int of_layer = std::min<int>(num_passes(known, whole), out.passes);
+    if (of_layer == 0) continue;
+    if (to_ht) of_layer = out.passes;
+    if (of_layer == last) continue;
+    uint32_t bytes = out.num_bytes();
+    if (of_layer < out.passes) bytes = prefix_of(out, passes_[of_layer - 1].length_bytes);
+    // A packet has several pieces of a block where it has several segments.
+    if (out.num_ends > 0 && ends[out.num_ends - 1].layer == piece.layer) --out.num_ends;
+    ends[out.num_ends++] = {piece.layer, static_cast<uint8_t>(of_layer), bytes};
+    last = of_layer;
+  }
+  out.ends = std::make_unique_for_overwrite<LayerEnd[]>(out.num_ends);
+  std::copy_n(ends, out.num_ends, out.ends.get());
 }
 
 const char* BlockRecoder::code_ht(const Known& known, int most_planes, RecodedBlock& out) {
@@ -104,7 +152,7 @@ const char* BlockRecoder::code_ebcot(const Known& known, const Band& band, Recod
                          bit_planes_ + (has_middles_ ? 1 : 0)};
   Tier1Output coded{bytes_.data() + 1, passes_, tails_, 0, 0};
   simd::encode_block(block, scratch_, coded);
-  const int passes = num_passes_of(bit_planes_) - (known.more == 0 ? 0 : 3 - known.more);
+  const int passes = num_passes(known, known);
   out.zero_bit_planes = static_cast<uint8_t>(band.most_planes - known.lowest - bit_planes_);
   out.passes = static_cast<uint8_t>(passes);
   const uint32_t bytes = passes_[passes - 1].length_bytes;

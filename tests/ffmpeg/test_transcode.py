@@ -67,8 +67,11 @@ def test_there_and_back(ff, tmp_path, extension, packing, rate):
         assert [data[20:24] for film in packets for data in film[:1]] == [b"jp2 ", b"jph ", b"jp2 "]
     if rate == "lossless":
         assert packets[2] == packets[0]
-    transcode(ff, files[0], tmp_path / f"straight.{extension}", "coder=ebcot")
-    assert packets[2] == ff.copied_packets("-i", tmp_path / f"straight.{extension}")
+    assert {parse(data).layers for film in packets for data in film} == {3 if rate == "layers" else 1}
+    straight = [tmp_path / f"{number}.{extension}" for number in (0, 1)]
+    for path, out in zip(files, straight):
+        transcode(ff, path, out, "coder=ebcot:layers=1")
+    assert ff.copied_packets("-i", straight[0]) == ff.copied_packets("-i", straight[1])
     want = ff.frame_hashes("-i", files[0])
     assert len(want) == 3 and ff.frame_hashes("-i", files[2]) == want
     if reads_ht(ff, 8):
@@ -93,11 +96,11 @@ def test_files(ff, tmp_path, extension, packing):
 
 @pytest.mark.parametrize("options", [("-lossless", 1), ("-b:v", "4M", "-layers", 2), ("-coder", "ht", "-b:v", "4M")],
                          ids=["lossless", "layers", "ht"])
-@pytest.mark.parametrize("to", ["auto", "ebcot", "ht", "recap"])
+@pytest.mark.parametrize("to", ["auto", "ebcot", "ht", "one", "recap"])
 def test_same_as_the_tool(ff, tool, tmp_path, options, to):
     """The bytes are those of `cj2k transcode`, with any number of threads."""
     encode(ff, tmp_path / "a.mov", *options)
-    of_filter, of_tool = {"auto": ("", ()), "recap": ("max_bytes=9000", ("--recap", 9000))}.get(to, (f"coder={to}", ("--coder", to)))
+    of_filter, of_tool = {"auto": ("", ()), "one": ("layers=1", ("--one-layer",)), "recap": ("max_bytes=9000", ("--recap", 9000))}.get(to, (f"coder={to}", ("--coder", to)))
     want = [by_tool(tool, tmp_path, data, *of_tool) for data in ff.copied_packets("-i", tmp_path / "a.mov")]
     for threads in (0, 1, 3):
         path = tmp_path / f"{threads}.mov"
@@ -193,7 +196,7 @@ def test_max_bytes_too_few(ff, tmp_path):
 # --- faults -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options, says", [("coder=mp3", "mp3"), ("coder=2", "2"), ("threads=2000", "2000"), ("max_bytes=-1", "-1"),
+@pytest.mark.parametrize("options, says", [("coder=mp3", "mp3"), ("coder=2", "2"), ("threads=2000", "2000"), ("layers=2", "2"), ("max_bytes=-1", "-1"),
                                            ("coder=ht:max_bytes=1000", "max_bytes makes codestreams of Part 1, not coder=ht")])
 def test_bad_options(ff, tmp_path, options, says):
     encode(ff, tmp_path / "a.mov", frames=1)
