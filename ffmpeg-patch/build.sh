@@ -32,8 +32,8 @@
 #
 # The cache has three parts, which are safe to delete. A hash of all that goes into a tree or into programs names them:
 #     source/       the tarball that apt has verified, and its SHA-256
-#     tree/         FFmpeg, configured and compiled; a change of libcj2k or libcj2kenc.c recompiles one file and links again
-#     bin/          the programs; their hash covers libcj2k.a, libcj2kenc.c and the tree
+#     tree/         FFmpeg, configured and compiled; a change of libcj2k or our sources recompiles them and links again
+#     bin/          the programs; their hash covers libcj2k.a, our sources and the tree
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -42,6 +42,7 @@ jobs=${JOBS:-$(nproc)}
 readonly root cache jobs
 readonly kAbsent=3
 readonly kHeaders=(cj2k.h cj2k_params.def)
+readonly kSources=(libcj2kenc.c j2k_transcode_bsf.c)
 readonly kPrograms=(ffmpeg ffprobe api_test cuda_frames_test)
 
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*"; }
@@ -283,7 +284,7 @@ patches_of() {
 
 # prepare_tree VERSION TREE: unpacks, patches and configures FFmpeg in TREE. Steps that are done already are left out.
 prepare_tree() {
-  local version=$1 tree=$2 cc=gcc stamp patch
+  local version=$1 tree=$2 cc=gcc stamp patch source
   if [[ ! -e $tree/.patched ]]; then
     say "$version: unpacking and patching"
     rm -rf "$tree/src"
@@ -295,8 +296,10 @@ prepare_tree() {
     check_manual "$version" "$tree"
     printf '%s\n' "${patches[@]#"$root/"}" >"$tree/.patched"
   fi
-  cmp -s "$root/ffmpeg-patch/libcj2kenc.c" "$tree/src/libavcodec/libcj2kenc.c" ||
-    cp "$root/ffmpeg-patch/libcj2kenc.c" "$tree/src/libavcodec/"
+  for source in "${kSources[@]}"; do
+    cmp -s "$root/ffmpeg-patch/$source" "$tree/src/libavcodec/$source" ||
+      cp "$root/ffmpeg-patch/$source" "$tree/src/libavcodec/"
+  done
 
   if [[ -n $headers && ! -e $tree/nvcodec/lib/pkgconfig/ffnvcodec.pc ]]; then
     mkdir -p "$tree/nvcodec/src"
@@ -314,13 +317,16 @@ prepare_tree() {
   fi
 }
 
-# The manual is not built here, but the section of the encoder must be valid texinfo.
+# The manual is not built here, but the sections of the encoder and the filter must be valid texinfo.
 check_manual() {
-  local version=$1 tree=$2
+  local version=$1 tree=$2 name
   command -v makeinfo >/dev/null || return 0
-  printf '\\input texinfo\n@settitle encoders\n@top encoders\n@include encoders.texi\n@bye\n' >"$tree/manual.texi"
+  printf '\\input texinfo\n@settitle manual\n@top manual\n@include encoders.texi\n@include bitstream_filters.texi\n@bye\n' \
+    >"$tree/manual.texi"
   quietly "$tree/manual.log" makeinfo --html --no-split --no-validate -I "$tree/src/doc" -o "$tree/manual.html" "$tree/manual.texi"
-  grep -q 'j2k_cuda' "$tree/manual.html" || die "$version: the manual has no section j2k_cuda"
+  for name in j2k_cuda j2k_transcode; do
+    grep -q "$name" "$tree/manual.html" || die "$version: the manual has no section $name"
+  done
 }
 
 # build_tool TREE NAME LINKER_FLAG...: builds a test program like FFmpeg's own tools, linked against all its libraries.
@@ -335,9 +341,12 @@ build_tool() {
 # make does not know the headers and the archive outside of the source. If they are newer, the files that depend on them are
 # removed first.
 compile_tree() {
-  local version=$1 tree=$2 object=$2/src/libavcodec/libcj2kenc.o header
-  for header in "${kHeaders[@]}"; do
-    if [[ $tree/cj2k/include/$header -nt $object ]]; then rm -f "$object"; fi
+  local version=$1 tree=$2 source object header
+  for source in "${kSources[@]}"; do
+    object=$tree/src/libavcodec/${source%.c}.o
+    for header in "${kHeaders[@]}"; do
+      if [[ $tree/cj2k/include/$header -nt $object ]]; then rm -f "$object"; fi
+    done
   done
   if [[ $tree/cj2k/lib/libcj2k.a -nt $tree/src/ffmpeg_g ]]; then rm -f "$tree/src/"{ffmpeg,ffprobe}{,_g}; fi
   say "$version: compiling with $jobs jobs"
@@ -346,8 +355,8 @@ compile_tree() {
   if [[ -n $headers ]]; then
     build_tool "$tree" cuda_frames_test -rdynamic -Wl,--wrap={dlopen,cj2k_encoder_open,cj2k_encoder_send_frame}
   fi
-  if grep -A 4 'libcj2kenc\.c:.*warning' "$tree/make.log" >&2; then
-    if [[ -n ${CI:-} ]]; then die "$version: warnings in libcj2kenc.c"; fi
+  if grep -E -A 4 '(libcj2kenc|j2k_transcode_bsf)\.c:.*warning' "$tree/make.log" >&2; then
+    if [[ -n ${CI:-} ]]; then die "$version: warnings in ${kSources[*]}"; fi
   fi
 }
 
@@ -388,7 +397,7 @@ build() {
     printf '%s\n' "$version" "$tree_key"
     pkg-config --modversion libhwy || true
     sed "s|$prefix||g" "$pc" # without its path
-    cat "$root/ffmpeg-patch/"{libcj2kenc.c,build.sh} "$root/tests/ffmpeg/"{api_test,cuda_frames_test}.c "$library"
+    cat "${kSources[@]/#/$root/ffmpeg-patch/}" "$root/ffmpeg-patch/build.sh" "$root/tests/ffmpeg/"{api_test,cuda_frames_test}.c "$library"
     cat "${kHeaders[@]/#/$prefix/include/}"
   } | hash_of)
   tree=$cache/tree/$version-$tree_key
@@ -420,6 +429,8 @@ build() {
     mv "$to/$program.part" "$to/$program"
   done
   [[ $("$to/ffmpeg" -hide_banner -h encoder=j2k_cuda) == "Encoder j2k_cuda"* ]] || die "$version: ffmpeg has no j2k_cuda"
+  [[ $("$to/ffmpeg" -hide_banner -h bsf=j2k_transcode) == "Bit stream filter j2k_transcode"* ]] ||
+    die "$version: ffmpeg has no j2k_transcode"
   say "$version: $("$to/ffmpeg" -version | sed -n '1s/ Copyright.*//p') in ${to#"$root"/}, $((SECONDS - start)) s"
 }
 

@@ -90,7 +90,7 @@ case ${CJ2K_FFMPEG_PARTS:-all} in
     kParsers=jpeg2000,png
     kFilters=$(join scale format null color testsrc2 psnr trim setpts settb setparams setfield fps select vflip hwupload \
       hwdownload sine anull aformat aresample)
-    parts=(--disable-everything --disable-network --enable-bsf=j2k_jp2 --enable-indev=lavfi
+    parts=(--disable-everything --disable-network --enable-bsf=j2k_jp2,j2k_transcode --enable-indev=lavfi
       --enable-protocol=file,pipe,fd,concat)
     cuda_parts=(--enable-filter=hwupload_cuda)
     ;;

@@ -5,7 +5,7 @@
 # build.sh --export DIR VERSION: the patches as FFmpeg's developers read them, for one version and without a trace of others.
 # Each folder is a series of its own, which "git am" applies to the release of that version:
 #
-#     DIR/libcj2k    the encoder, and its manual
+#     DIR/libcj2k    the encoder, its manual, and the bitstream filter j2k_transcode
 #     DIR/mxf        the MXF muxer and demuxer, from ffmpeg-patch/mxf (not for 5.1)
 #     DIR/jpeg2000   faults around JPEG 2000 elsewhere, from ffmpeg-patch/jpeg2000 (not for 5.1)
 #
@@ -73,20 +73,40 @@ tree_git() {
     git -C "$tree" "$@"
 }
 
-# make_libcj2k TREE: commits the encoder, and its manual.
+# add_source TREE NAME NEIGHBOUR: a file of ours, and who maintains it: the line before that of NEIGHBOUR.
+add_source() {
+  local tree=$1 name=$2 neighbour=$3
+  strip_shims "$tree" <"$root/ffmpeg-patch/$name" >"$tree/libavcodec/$name"
+  sed -i "/^  $neighbour /i\\  $(printf '%-37s' "$name") $kIdentity" "$tree/MAINTAINERS"
+}
+
+# commit_mail TREE NUMBER: commits what is there with the text of a mail of j2k_cuda.patch, but for the last paragraph, which is
+# about the patch for all versions.
+commit_mail() {
+  local tree=$1 mail=$1/.git/mails/$2 subject
+  subject=$(tree_git "$tree" mailinfo "$mail.body" /dev/null <"$mail" | sed -n 's/^Subject: //p')
+  tree_git "$tree" commit -q -m "$subject" -m "$(sed '/^The patch fits/,$d' "$mail.body")"
+}
+
+# make_libcj2k TREE: commits the encoder, its manual, and the bitstream filter.
 make_libcj2k() {
-  local tree=$1 patch=$root/ffmpeg-patch/j2k_cuda.patch subject
-  quietly "$tree/.git/patch.log" patch -d "$tree" -p1 --fuzz=0 --no-backup-if-mismatch -i "$patch"
-  strip_shims "$tree" <"$root/ffmpeg-patch/libcj2kenc.c" >"$tree/libavcodec/libcj2kenc.c"
+  local tree=$1 mails=$1/.git/mails
+  mkdir -p "$mails"
+  tree_git "$tree" mailsplit -o"$mails" "$root/ffmpeg-patch/j2k_cuda.patch" >"$tree/.git/mailsplit.log"
+  quietly "$tree/.git/patch.log" patch -d "$tree" -p1 --fuzz=0 --no-backup-if-mismatch -i "$mails/0001"
+  add_source "$tree" libcj2kenc.c 'libcodec2\.c'
   add_changelog "$tree" top "avcodec: add libcj2k, a JPEG 2000 encoder, which is also j2k_cuda"
   bump_minor "$tree" avcodec
-  sed -i "/^  libcodec2\.c /i\\  libcj2kenc.c                          $kIdentity" "$tree/MAINTAINERS"
-  subject=$(tree_git "$tree" mailinfo "$tree/.git/body" /dev/null <"$patch" | sed -n 's/^Subject: //p')
   tree_git "$tree" add -A
   tree_git "$tree" reset -q doc/encoders.texi
-  # The last paragraph of the message is about the patch for all versions.
-  tree_git "$tree" commit -q -m "$subject" -m "$(sed '/^The patch fits/,$d' "$tree/.git/body")"
+  commit_mail "$tree" 0001
   tree_git "$tree" commit -q -a -m "doc/encoders: add libcj2k"
+  quietly "$tree/.git/patch.log" patch -d "$tree" -p1 --fuzz=0 --no-backup-if-mismatch -i "$mails/0002"
+  add_source "$tree" j2k_transcode_bsf.c 'jpeg2000\*'
+  add_changelog "$tree" top "avcodec: add the bitstream filter j2k_transcode"
+  bump_minor "$tree" avcodec
+  tree_git "$tree" add -A
+  commit_mail "$tree" 0002
 }
 
 # make_series TREE PLACE PATCH...: commits the patches, and the release's own lines with those that add a component. The version

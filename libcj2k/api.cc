@@ -515,7 +515,7 @@ cj2k_status cj2k_encoder_flush(cj2k_encoder* encoder) {
 
 void cj2k_encoder_close(cj2k_encoder* encoder) { delete encoder; }
 
-cj2k_status cj2k_transcode(int coder, int64_t max_bytes, int threads, const void* in,
+cj2k_status cj2k_transcode(int coder, int layers, int64_t max_bytes, int threads, const void* in,
                            size_t in_bytes, void** out, size_t* out_bytes) {
   constexpr const char* kName = "cj2k_transcode";
   const Log silent;
@@ -529,6 +529,9 @@ cj2k_status cj2k_transcode(int coder, int64_t max_bytes, int threads, const void
       return silent.about("coder", coder, CJ2K_CODER_AUTO, CJ2K_CODER_HT)
           .fail(Status::kInvalid, "coder %d not in [%d, %d]", coder, CJ2K_CODER_AUTO,
                 CJ2K_CODER_HT);
+    if (layers < 0 || layers > 1)
+      return silent.about("layers", layers, 0, 1)
+          .fail(Status::kInvalid, "layers %d not in [0, 1]", layers);
     if (max_bytes < 0)
       return silent.fail(Status::kInvalid, "max_bytes %" PRId64 " is negative", max_bytes);
     if (max_bytes > 0 && coder == CJ2K_CODER_HT)
@@ -539,7 +542,7 @@ cj2k_status cj2k_transcode(int coder, int64_t max_bytes, int threads, const void
     std::vector<uint8_t> bytes;
     CJ2K_TRY(cj2k::transcode(
         {static_cast<const uint8_t*>(in), in_bytes},
-        {static_cast<cj2k_coder>(coder), threads > 0 ? threads : cj2k::usable_cores(),
+        {static_cast<cj2k_coder>(coder), layers == 0, threads > 0 ? threads : cj2k::usable_cores(),
          static_cast<uint64_t>(max_bytes)},
         silent, &bytes));
     *out = std::malloc(bytes.size());

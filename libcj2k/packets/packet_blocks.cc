@@ -91,12 +91,12 @@ void PacketBlocks::read_block(HeaderBits& in, const ReadBand& band, uint32_t i, 
     block.zero_bit_planes = static_cast<uint8_t>(zero);
   }
   const int bit_planes = static_cast<int>(most_planes - block.zero_bit_planes);
-  read_lengths(in, block, coding, static_cast<uint32_t>(num_passes_of(bit_planes)));
+  read_lengths(in, block, layer, coding, static_cast<uint32_t>(num_passes_of(bit_planes)));
 }
 
 /// Reads the number of passes and the lengths of a block's contribution (B.10.6, B.10.7).
-void PacketBlocks::read_lengths(HeaderBits& in, ReadBlock& block, const BlockCoding& coding,
-                                uint32_t most_passes) {
+void PacketBlocks::read_lengths(HeaderBits& in, ReadBlock& block, uint32_t layer,
+                                const BlockCoding& coding, uint32_t most_passes) {
   uint32_t passes = 1;
   if (in.bit() != 0) {
     passes = 2;
@@ -116,14 +116,14 @@ void PacketBlocks::read_lengths(HeaderBits& in, ReadBlock& block, const BlockCod
     const uint32_t count = last + 1 - block.passes;
     const uint32_t bits = block.lblock + static_cast<uint32_t>(std::bit_width(count)) - 1;
     if (bits > 32 && in.bits(bits - 32) != 0) throw WrongPacket{"a length of more than 32 bits"};
-    add(block, count, in.bits(std::min(bits, 32u)));
+    add(block, layer, count, in.bits(std::min(bits, 32u)));
   }
 }
 
 /// Adds a piece. Its bytes are set when the header of the packet has been read.
-void PacketBlocks::add(ReadBlock& block, uint32_t passes, uint32_t bytes) {
+void PacketBlocks::add(ReadBlock& block, uint32_t layer, uint32_t passes, uint32_t bytes) {
   const auto piece = static_cast<uint32_t>(pieces_.size());
-  pieces_.push_back({{}, passes, kNoPiece});
+  pieces_.push_back({{}, static_cast<uint16_t>(layer), static_cast<uint16_t>(passes), kNoPiece});
   lengths_.push_back(bytes);
   (block.last_piece == kNoPiece ? block.first_piece : pieces_[block.last_piece].next) = piece;
   block.last_piece = piece;

@@ -79,7 +79,7 @@ struct BlockCoding {
 /// The bytes of a codeword segment in one packet.
 struct ReadPiece {
   std::span<const uint8_t> bytes;
-  uint32_t passes;
+  uint16_t layer, passes;
   uint32_t next;  ///< piece of the same block, or kNoPiece
 };
 inline constexpr uint32_t kNoPiece = UINT32_MAX;
@@ -122,9 +122,9 @@ class PacketBlocks {
  private:
   void read_block(HeaderBits& in, const ReadBand& band, uint32_t i, uint32_t layer,
                   const BlockCoding& coding, uint32_t most_planes);
-  void read_lengths(HeaderBits& in, ReadBlock& block, const BlockCoding& coding,
+  void read_lengths(HeaderBits& in, ReadBlock& block, uint32_t layer, const BlockCoding& coding,
                     uint32_t most_passes);
-  void add(ReadBlock& block, uint32_t passes, uint32_t bytes);
+  void add(ReadBlock& block, uint32_t layer, uint32_t passes, uint32_t bytes);
 
   std::vector<ReadBlock> blocks_;
   std::vector<ReadPiece> pieces_;

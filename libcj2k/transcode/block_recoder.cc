@@ -29,11 +29,10 @@ BlockRecoder::BlockRecoder(Shared& shared)
           static_cast<size_t>(kColumns) * kMaxBlockSide + kMaxBlockSamples)),
       bytes_(std::make_unique_for_overwrite<uint8_t[]>(kMaxBlockBytes + 1)) {}
 
-BlockRecoder::Known BlockRecoder::known_of(const ReadBlock& block,
-                                           const ReadBlockDecoder::Shape& shape) {
-  if (shape.coding.is_ht) return {shape.planes - 1 - (block.passes > 1 ? 1 : 0), block.passes - 1};
-  const int lowest = shape.planes - num_planes_begun(block.passes);
-  switch (pass_kind(block.passes - 1)) {
+BlockRecoder::Known BlockRecoder::known_of(int passes, const ReadBlockDecoder::Shape& shape) {
+  if (shape.coding.is_ht) return {shape.planes - 1 - (passes > 1 ? 1 : 0), passes - 1};
+  const int lowest = shape.planes - num_planes_begun(passes);
+  switch (pass_kind(passes - 1)) {
     case PassKind::kSignificance:
       return {lowest, 1};
     case PassKind::kRefinement:
@@ -54,7 +53,7 @@ const char* BlockRecoder::begin(const PacketBlocks& packets, const ReadBlock& bl
   const uint32_t* const decoded = shared_.decoded;
   if (!shared_.decoder.decode(packets, block, shape, shared_.decoded))
     return "its bytes are damaged";
-  Known known = known_of(block, shape);
+  Known known = known_of(block.passes, shape);
   uint32_t all = 0;
   for (int i = 0; i < shape.width * shape.height; ++i) all |= decoded[i] & ~kSign;
   if (all == 0) return nullptr;
@@ -78,7 +77,13 @@ const char* BlockRecoder::begin(const PacketBlocks& packets, const ReadBlock& bl
     std::fill(row + shape.width, row + stride_, 0u);
   }
   if (known.lowest + bit_planes_ > band.most_planes) return "it has more bit-planes than QCD says";
-  if (to_ht) return code_ht(known, band.most_planes, out);
+  if (to_ht) {
+    const char* const why = code_ht(known, band.most_planes, out);
+    if (why == nullptr) end_layers(packets, block, known, band.has_layers, true, out);
+    return why;
+  }
+  packets_ = &packets;
+  read_ = &block;
   band_ = band;
   known_ = known;
   block_ = {samples_.get(),
@@ -92,6 +97,52 @@ const char* BlockRecoder::begin(const PacketBlocks& packets, const ReadBlock& bl
   coded_ = {bytes_.get() + 1, passes_, tails_, 0, 0};
   has_task_ = true;
   return nullptr;
+}
+
+int BlockRecoder::num_passes(const Known& known, const Known& whole) const {
+  const int planes = whole.lowest + bit_planes_ - known.lowest;
+  if (planes <= 0) return 0;
+  return std::max(num_passes_of(planes) - (known.more == 0 ? 0 : 3 - known.more), 0);
+}
+
+/// At least `least` bytes of a block of T.800, as a packet may end with them: not with 0xFF, and not
+/// without any, because Grok 10 takes such a packet for truncated.
+uint32_t BlockRecoder::prefix_of(const RecodedBlock& block, uint32_t least) {
+  uint32_t bytes = std::clamp(least, 1u, block.first_bytes);
+  while (bytes < block.first_bytes && block.bytes[bytes - 1] == 0xFF) ++bytes;
+  return bytes;
+}
+
+/// The passes of each layer are those that tell as much as the layers of the input. A block of HT is whole
+/// in the first of them: it is one set of passes, and OpenJPEG 2.5 does not read a cleanup pass that is
+/// refined in a later layer.
+void BlockRecoder::end_layers(const PacketBlocks& packets, const ReadBlock& block,
+                              const Known& whole, bool has_layers, bool to_ht,
+                              RecodedBlock& out) const {
+  if (!has_layers) {
+    out.ends.reset(new LayerEnd[1]{{0, out.passes, out.num_bytes()}});
+    out.num_ends = 1;
+    return;
+  }
+  LayerEnd ends[kMaxPasses];
+  int passes = 0, last = 0;
+  for (uint32_t p = block.first_piece; p != kNoPiece; p = packets.pieces()[p].next) {
+    const ReadPiece& piece = packets.pieces()[p];
+    passes += piece.passes;
+    const Known known = known_of(passes, shape_);
+    int of_layer = std::min<int>(num_passes(known, whole), out.passes);
+    if (of_layer == 0) continue;
+    if (to_ht) of_layer = out.passes;
+    if (of_layer == last) continue;
+    uint32_t bytes = out.num_bytes();
+    if (of_layer < out.passes) bytes = prefix_of(out, passes_[of_layer - 1].length_bytes);
+    // A packet has several pieces of a block where it has several segments.
+    if (out.num_ends > 0 && ends[out.num_ends - 1].layer == piece.layer) --out.num_ends;
+    ends[out.num_ends++] = {piece.layer, static_cast<uint8_t>(of_layer), bytes};
+    last = of_layer;
+  }
+  out.ends = std::make_unique_for_overwrite<LayerEnd[]>(out.num_ends);
+  std::copy_n(ends, out.num_ends, out.ends.get());
 }
 
 const char* BlockRecoder::code_ht(const Known& known, int most_planes, RecodedBlock& out) {
@@ -114,7 +165,7 @@ const char* BlockRecoder::code_ht(const Known& known, int most_planes, RecodedBl
 
 void BlockRecoder::end(RecodedBlock& out) {
   const Known& known = known_;
-  const int passes = num_passes_of(bit_planes_) - (known.more == 0 ? 0 : 3 - known.more);
+  const int passes = num_passes(known, known);
   out.zero_bit_planes = static_cast<uint8_t>(band_.most_planes - known.lowest - bit_planes_);
   out.passes = static_cast<uint8_t>(passes);
   const uint32_t bytes = passes_[passes - 1].length_bytes;
@@ -122,6 +173,7 @@ void BlockRecoder::end(RecodedBlock& out) {
     keep(kImpliedBytes, sizeof kImpliedBytes, nullptr, 0, out);
   else
     keep(coded_.bytes, bytes, nullptr, 0, out);
+  end_layers(*packets_, *read_, known, band_.has_layers, false, out);
   if (band_.weight == 0) return;
   HullPoint hull[kMaxPasses];
   double total = 0;

@@ -20,7 +20,14 @@
 
 namespace cj2k::transcoding {
 
-/// A block as packets will have it, in one layer.
+/// What the packets of the layers up to one hold of a block.
+struct LayerEnd {
+  uint16_t layer;
+  uint8_t passes;  ///< more than those of the layer end before
+  uint32_t bytes;
+};
+
+/// A block as packets will have it.
 struct RecodedBlock {
   std::unique_ptr<uint8_t[]> bytes;
   uint32_t first_bytes = 0;  ///< of the first codeword segment
@@ -30,6 +37,9 @@ struct RecodedBlock {
   /// [num_cuts] where the block may end, if that was asked for. The last one is the whole block.
   std::unique_ptr<HullPoint[]> cuts;
   uint8_t num_cuts = 0;
+  /// [num_ends] the layers with passes of the block, if it has passes; the last one has the whole block
+  std::unique_ptr<LayerEnd[]> ends;
+  uint8_t num_ends = 0;
 
   uint32_t num_bytes() const { return first_bytes + rest_bytes; }
   /// Ends the block after `count` of its cuts.
@@ -56,9 +66,10 @@ class BlockRecoder {
     int most_planes;     ///< M_b and the shift of a region of interest
     bool is_reversible;  ///< the 5/3
     double weight;       ///< squared error of the picture per squared unit; 0: no cuts
+    bool has_layers;     ///< those of the input; false: one
   };
   /// Decodes a block, and codes it to HT. To T.800 the caller codes task(), if has_task(), and calls end().
-  /// Throws std::bad_alloc.
+  /// packets and block must live until then. Throws std::bad_alloc.
   /// @return null; or why not
   const char* begin(const PacketBlocks& packets, const ReadBlock& block,
                     ReadBlockDecoder::Shape shape, const Band& band, bool to_ht, RecodedBlock& out);
@@ -72,15 +83,22 @@ class BlockRecoder {
     int lowest;  ///< plane
     int more;  ///< passes of this plane after a cleanup pass of the plane above; 0: the plane is whole
   };
-  static Known known_of(const ReadBlock& block, const ReadBlockDecoder::Shape& shape);
+  static Known known_of(int passes, const ReadBlockDecoder::Shape& shape);
+  /// Passes of T.800 that make this known of the block, of which `whole` is known.
+  int num_passes(const Known& known, const Known& whole) const;
   const char* code_ht(const Known& known, int most_planes, RecodedBlock& out);
   void keep(const uint8_t* first, uint32_t first_bytes, const uint8_t* rest, uint32_t rest_bytes,
             RecodedBlock& out) const;
+  static uint32_t prefix_of(const RecodedBlock& block, uint32_t least);
+  void end_layers(const PacketBlocks& packets, const ReadBlock& block, const Known& whole,
+                  bool has_layers, bool to_ht, RecodedBlock& out) const;
 
   Shared& shared_;
   ReadBlockDecoder::Shape shape_{};
   Band band_{};
   Known known_{};
+  const PacketBlocks* packets_ = nullptr;  ///< of the block
+  const ReadBlock* read_ = nullptr;
   std::unique_ptr<uint32_t[]> samples_;  ///< decoded, without the planes that are not known
   ptrdiff_t stride_ = 0;
   int bit_planes_ = 0;  ///< of samples_, without the plane of middles

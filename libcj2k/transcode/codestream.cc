@@ -139,7 +139,7 @@ class Header {
     if (mct > 1) not_supported("a component transform of Part 2", body.data());
     coding_.has_mct = mct == 1;
     const Style s = style(in, (scod & 1) != 0, copy + 5);
-    store_u16(copy + 2, 1);
+    if (!target_.keeps_layers) store_u16(copy + 2, 1);
     for (size_t c = 0; c < coding_.styles.size(); ++c) {
       if (!own_style_[c]) coding_.styles[c] = s;
     }
@@ -213,7 +213,7 @@ class Header {
       if (p.end_component == 0) p.end_component = 256;  // in one byte
       p.order = static_cast<uint8_t>(in.number(1));
       if (p.order > 4) invalid("progression " + std::to_string(p.order), body.data());
-      store_u16(copy + 1 + number, 1);
+      if (!target_.keeps_layers) store_u16(copy + 1 + number, 1);
       coding_.changes.push_back(p);
     }
   }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The headers of any codestream of Part 1 or Part 15 (T.800 Annex A, T.814 Annex A), and the same
-// headers as they are with another block coder and one layer.
+// headers as they are with another block coder.
 #pragma once
 
 #include <array>
@@ -90,6 +90,7 @@ struct Coding {
 struct Target {
   bool is_ht;
   bool keeps_profile = false;  ///< of Part 1, as it is without HT
+  bool keeps_layers = true;    ///< false: one
 };
 
 /// A tile-part as it is read.

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 
-#include "core/bit_writer.h"
 #include "core/pass_lengths.h"
-#include "core/tag_tree.h"
 #include "packets/bytes.h"
 #include "packets/markers.h"
 
@@ -15,109 +13,161 @@ namespace {
 
 /// Most bytes that one block adds to a packet header: two tag trees, the second of values below 256,
 /// the number of passes, Lblock and two lengths. A byte has at least 7 bits.
-constexpr size_t kMostHeaderBytes =
-    (TagTree::max_bits(1) + TagTree::max_bits(256) + 16 + 32 + 2 * 40) / 7 + 8;
-
-void put_block(const RecodedBlock& block, BitWriter& out) {
-  const uint32_t rest_passes = block.rest_bytes > 0 ? block.passes - 1u : 0;
-  const uint32_t first_passes = block.passes - rest_passes;
-  put_num_passes(block.passes, out);
-  int growth = missing_length_bits(block.first_bytes, first_passes, kFirstLblock);
-  if (rest_passes > 0)
-    growth = std::max(growth, missing_length_bits(block.rest_bytes, rest_passes, kFirstLblock));
-  growth = std::max(growth, 0);
-  put_lblock(growth, out);
-  put_length(block.first_bytes, first_passes, kFirstLblock + growth, out);
-  if (rest_passes > 0) put_length(block.rest_bytes, rest_passes, kFirstLblock + growth, out);
+size_t most_header_bytes(uint32_t layers) {
+  return (TagTree::max_bits(layers) + TagTree::max_bits(256) + 16 + 32 + 2 * 40) / 7 + 8;
 }
 
 }  // namespace
 
-bool TileWriter::is_empty(const TilePrecinct& precinct) const {
-  for (uint32_t b = 0; b < layout_.resolutions[precinct.resolution].num_bands; ++b) {
-    const PrecinctBlocks& band = layout_.bands[precinct.first_band + b];
-    for (uint32_t i = 0; i < band.wide * band.high; ++i) {
-      if (blocks_[band.first_block + i].passes > 0) return false;
-    }
-  }
-  return true;
-}
-
-/// Makes the header of a packet that is not empty. @return its bytes, in header_
-size_t TileWriter::code_header(const TilePrecinct& precinct) {
-  size_t num_blocks = 0;
-  const uint32_t num_bands = layout_.resolutions[precinct.resolution].num_bands;
-  for (uint32_t b = 0; b < num_bands; ++b) {
-    const PrecinctBlocks& band = layout_.bands[precinct.first_band + b];
-    num_blocks += size_t{band.wide} * band.high;
-  }
-  header_.resize(std::max(header_.size(), 16 + num_blocks * 16 + kMostHeaderBytes));
-  BitWriter out(header_.data(), header_.size());
-  out.put(1, 1);
-  for (uint32_t b = 0; b < num_bands; ++b) {
-    const PrecinctBlocks& band = layout_.bands[precinct.first_band + b];
+TileWriter::TileWriter(const TileLayout& layout, const Coding& coding,
+                       const std::vector<RecodedBlock>& blocks)
+    : layout_(layout),
+      coding_(coding),
+      blocks_(blocks),
+      most_header_bytes_(most_header_bytes(coding.layers)),
+      nodes_(layout.num_nodes),
+      written_(blocks.size(), {0, 0, kFirstLblock, 0}) {
+  for (const PrecinctBlocks& band : layout.bands) {
     const uint32_t count = band.wide * band.high;
     if (count == 0) continue;
-    const size_t nodes = TagTree::num_nodes(band.wide, band.high);
-    std::vector<TagNode> memory(2 * nodes);
-    TagTree inclusion(band.wide, band.high, memory.data());
-    TagTree planes(band.wide, band.high, memory.data() + nodes);
+    TagNode* const nodes = nodes_.data() + band.first_node;
+    TagTree inclusion(band.wide, band.high, nodes);
+    TagTree planes(band.wide, band.high, nodes + TagTree::num_nodes(band.wide, band.high));
     for (uint32_t i = 0; i < count; ++i) {
-      const RecodedBlock& block = blocks_[band.first_block + i];
-      inclusion.set_leaf(i, block.passes > 0 ? 0 : 1);
+      const RecodedBlock& block = blocks[band.first_block + i];
+      inclusion.set_leaf(i, block.passes > 0 ? block.ends[0].layer : kTagNever);
       planes.set_leaf(i, block.passes > 0 ? block.zero_bit_planes : kTagNever);
     }
     inclusion.build();
     planes.build();
+  }
+}
+
+/// What the packets have of a block after that of `layer`.
+LayerEnd TileWriter::end_of(uint32_t number, uint32_t layer) const {
+  const RecodedBlock& block = blocks_[number];
+  const Written& written = written_[number];
+  if (written.passes == block.passes || block.ends[written.ends].layer != layer)
+    return {0, written.passes, written.bytes};
+  LayerEnd end = block.ends[written.ends];
+  if (end.passes >= block.passes) return {end.layer, block.passes, block.num_bytes()};
+  end.bytes = std::min(end.bytes, block.num_bytes());  // where it is cut
+  return end;
+}
+
+template <typename Visit>
+void TileWriter::for_each_block(const TilePrecinct& precinct, const Visit& visit) const {
+  for (uint32_t b = 0; b < layout_.resolutions[precinct.resolution].num_bands; ++b) {
+    const PrecinctBlocks& band = layout_.bands[precinct.first_band + b];
+    for (uint32_t i = 0; i < band.wide * band.high; ++i) visit(band, i);
+  }
+}
+
+bool TileWriter::is_empty(const TilePrecinct& precinct, uint32_t layer) const {
+  bool empty = true;
+  for_each_block(precinct, [&](const PrecinctBlocks& band, uint32_t i) {
+    const uint32_t block = band.first_block + i;
+    empty = empty && end_of(block, layer).passes == written_[block].passes;
+  });
+  return empty;
+}
+
+/// The passes of a block in a packet, and their lengths: of the cleanup pass of HT and what refines it
+/// one each.
+void TileWriter::put_block(uint32_t number, const LayerEnd& end, BitWriter& out) {
+  struct Segment {
+    uint32_t passes, bytes;
+  } segments[2];
+  int count = 0;
+  const RecodedBlock& block = blocks_[number];
+  Written& written = written_[number];
+  put_num_passes(end.passes - uint32_t{written.passes}, out);
+  if (block.rest_bytes > 0 && written.passes == 0) {
+    segments[count++] = {1, block.first_bytes};
+    if (end.passes > 1) segments[count++] = {end.passes - 1u, end.bytes - block.first_bytes};
+  } else {
+    segments[count++] = {end.passes - uint32_t{written.passes}, end.bytes - written.bytes};
+  }
+  int growth = 0;
+  for (int i = 0; i < count; ++i)
+    growth = std::max(growth,
+                      missing_length_bits(segments[i].bytes, segments[i].passes, written.lblock));
+  put_lblock(growth, out);
+  written.lblock = static_cast<uint8_t>(written.lblock + growth);
+  for (int i = 0; i < count; ++i)
+    put_length(segments[i].bytes, segments[i].passes, written.lblock, out);
+}
+
+/// Makes the header of a packet that is not empty. @return its bytes, in header_
+size_t TileWriter::code_header(const TilePrecinct& precinct, uint32_t layer) {
+  header_.resize(std::max(header_.size(), most_header_bytes_ + 4096));
+  BitWriter out(header_.data(), header_.size());
+  out.put(1, 1);
+  for (uint32_t b = 0; b < layout_.resolutions[precinct.resolution].num_bands; ++b) {
+    const PrecinctBlocks& band = layout_.bands[precinct.first_band + b];
+    const uint32_t count = band.wide * band.high;
+    if (count == 0) continue;
+    TagNode* const nodes = nodes_.data() + band.first_node;
+    TagTree inclusion(band.wide, band.high, nodes);
+    TagTree planes(band.wide, band.high, nodes + TagTree::num_nodes(band.wide, band.high));
     for (uint32_t i = 0; i < count; ++i) {
-      if (out.room() < kMostHeaderBytes) {
-        std::vector<uint8_t> larger(2 * header_.size() + kMostHeaderBytes);
+      if (out.room() < most_header_bytes_) {
+        std::vector<uint8_t> larger(2 * header_.size());
         std::copy_n(header_.begin(), out.bytes(), larger.begin());
         out.move_to(larger.data(), larger.size());
         header_.swap(larger);
       }
-      const RecodedBlock& block = blocks_[band.first_block + i];
-      inclusion.encode(i % band.wide, i / band.wide, 1, out);
-      if (block.passes == 0) continue;
-      planes.encode(i % band.wide, i / band.wide, kTagAll, out);
-      put_block(block, out);
+      const uint32_t block = band.first_block + i, x = i % band.wide, y = i / band.wide;
+      const LayerEnd end = end_of(block, layer);
+      const bool is_new = written_[block].passes == 0;
+      const bool contributes = end.passes > written_[block].passes;
+      if (is_new)
+        inclusion.encode(x, y, layer + 1, out);
+      else
+        out.put(contributes ? 1 : 0, 1);
+      if (!contributes) continue;
+      if (is_new) planes.encode(x, y, kTagAll, out);
+      put_block(block, end, out);
     }
   }
   return out.finish();
 }
 
-void TileWriter::packet(uint32_t number, std::vector<uint8_t>& out) {
+void TileWriter::packet(const TilePacket& packet, std::vector<uint8_t>& out) {
   if (coding_.has_sop) {
     out.resize(out.size() + kSopBytes);
     store_sop(out.data() + out.size() - kSopBytes, num_packets_ & 0xFFFF);
   }
   ++num_packets_;
-  const TilePrecinct& precinct = layout_.precincts[number];
-  const bool has_body = !is_empty(precinct);
+  const TilePrecinct& precinct = layout_.precincts[packet.precinct];
+  const bool has_body = !is_empty(precinct, packet.layer);
   if (has_body) {
-    const size_t bytes = code_header(precinct);
+    const size_t bytes = code_header(precinct, packet.layer);
     out.insert(out.end(), header_.data(), header_.data() + bytes);
   } else {
     append_u8(out, 0);
   }
   if (coding_.has_eph) append_u16(out, kMarkerEph);
   if (!has_body) return;
-  for (uint32_t b = 0; b < layout_.resolutions[precinct.resolution].num_bands; ++b) {
-    const PrecinctBlocks& band = layout_.bands[precinct.first_band + b];
-    for (uint32_t i = 0; i < band.wide * band.high; ++i) {
-      const RecodedBlock& block = blocks_[band.first_block + i];
-      const uint8_t* const bytes = block.bytes.get();
-      out.insert(out.end(), bytes, bytes + block.num_bytes());
-    }
-  }
+  for_each_block(precinct, [&](const PrecinctBlocks& band, uint32_t i) {
+    const uint32_t block = band.first_block + i;
+    Written& written = written_[block];
+    const LayerEnd end = end_of(block, packet.layer);
+    if (end.passes == written.passes) return;
+    const uint8_t* const bytes = blocks_[block].bytes.get();
+    out.insert(out.end(), bytes + written.bytes, bytes + end.bytes);
+    written.passes = end.passes;
+    written.bytes = end.bytes;
+    ++written.ends;
+  });
 }
 
 std::vector<uint8_t> TileWriter::write(const OutputPart& part, uint32_t tile, uint32_t index,
                                        uint32_t count) {
   std::vector<uint8_t> packets;
   std::vector<size_t> ends;
-  for (const uint32_t precinct : part.precincts) {
-    packet(precinct, packets);
+  for (const TilePacket& next : part.packets) {
+    packet(next, packets);
     ends.push_back(packets.size());
   }
   std::vector<uint8_t> plt;

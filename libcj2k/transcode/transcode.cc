@@ -46,8 +46,8 @@ class TileReader {
       : layout_(layout), coding_(coding), parts_(parts), nodes_(layout.num_nodes) {
     packets_.begin(layout.blocks.size());
   }
-  /// @param out  [parts] result: the precincts whose first packet is in each
-  void read(const std::vector<TilePacket>& order, std::vector<OutputPart>& out) {
+  /// @param out  [parts] result: the packets of each; without layers the first of each precinct
+  void read(const std::vector<TilePacket>& order, bool has_layers, std::vector<OutputPart>& out) {
     for (const TilePacket& packet : order) {
       while (at_ == bytes().size()) {
         if (part_ + 1 == parts_.size())
@@ -55,7 +55,7 @@ class TileReader {
         ++part_;
         at_ = 0;
       }
-      if (packet.layer == 0) out[part_].precincts.push_back(packet.precinct);
+      if (has_layers || packet.layer == 0) out[part_].packets.push_back(packet);
       try {
         read(packet);
       } catch (const WrongPacket& wrong) {
@@ -262,7 +262,7 @@ class Transcoder {
     }
     tile.layout = lay_out_tile(cs_.siz, number, tile.coding, bytes, most_blocks_);
     TileReader reader(tile.layout, tile.coding, parts);
-    reader.read(order_packets(tile.layout, tile.coding), tile.parts);
+    reader.read(order_packets(tile.layout, tile.coding), target_.keeps_layers, tile.parts);
     for (const TileResolution& res : tile.layout.resolutions) {
       for (uint32_t b = 0; b < res.num_bands; ++b)
         most_planes_ = std::max(most_planes_, res.bands[b].planes);
@@ -326,13 +326,14 @@ class Transcoder {
         packets, read,
         {block.width, block.height, res.bands[band.band].orientation, TileReader::coding_of(style),
          planes - read.zero_bit_planes},
-        {planes, style.is_reversible, most_bytes_ > 0 ? res.bands[band.band].weight : 0},
+        {planes, style.is_reversible, most_bytes_ > 0 ? res.bands[band.band].weight : 0,
+         target_.keeps_layers && coding.layers > 1},
         target_.is_ht, out);
   }
 
   void write(const Tile& tile) {
     // A later tile-part may have had packets of later layers alone.
-    const auto stays = [&tile](size_t i) { return i == 0 || !tile.parts[i].precincts.empty(); };
+    const auto stays = [&tile](size_t i) { return i == 0 || !tile.parts[i].packets.empty(); };
     uint32_t count = 0, index = 0;
     for (size_t i = 0; i < tile.parts.size(); ++i) count += stays(i) ? 1 : 0;
     TileWriter writer(tile.layout, tile.coding, tile.blocks);
@@ -502,7 +503,8 @@ Status transcode(std::span<const uint8_t> input, const TranscodeOptions& options
   try {
     const transcoding::Boxes boxes(input);
     const bool is_cut = options.max_bytes > 0;
-    transcoding::Target target{options.coder != CJ2K_CODER_EBCOT && !is_cut, is_cut};
+    transcoding::Target target{options.coder != CJ2K_CODER_EBCOT && !is_cut, is_cut,
+                               options.keeps_layers};
     transcoding::Codestream read = read_codestream(boxes.codestream(), target);
     if (options.coder == CJ2K_CODER_AUTO && transcoding::is_ht(read.coding.styles[0])) {
       target.is_ht = false;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // From one block coder to the other, without a wavelet: packets are read, each code-block is decoded to
-// its quantised coefficients and coded again, and packets are written, in one layer. What headers say
-// of picture, tiles, wavelet and quantisation stays, byte for byte. With a cap the code-blocks end
+// its quantised coefficients and coded again, and packets are written. What headers say of picture,
+// tiles, wavelet, quantisation and packets stays, byte for byte. With a cap the code-blocks end
 // earlier, all at one slope of squared error over bytes, which is found from the coefficients.
 //
 //   codestream.h     headers in, headers out
@@ -26,7 +26,8 @@
 namespace cj2k {
 
 struct TranscodeOptions {
-  cj2k_coder coder;  ///< AUTO: the one that the input does not have; with max_bytes EBCOT
+  cj2k_coder coder;          ///< AUTO: the one that the input does not have; with max_bytes EBCOT
+  bool keeps_layers = true;  ///< false: all become one
   int threads = 1;
   uint64_t max_bytes = 0;  ///< 0, or of the output, whose code-blocks are then cut
   uint64_t most_blocks = uint64_t{1} << 23;  ///< code-blocks in a tile

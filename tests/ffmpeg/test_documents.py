@@ -14,12 +14,11 @@ import os
 import pathlib
 import re
 import shlex
-import shutil
 import subprocess
 
 import pytest
 
-from tools import find_checker, hd, mxf_is_patched, names_of
+from tools import find_checker, find_tool, hd, mxf_is_patched, names_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -136,18 +135,13 @@ def check_parts(ff, words):
                 pytest.skip(f"this ffmpeg has not, among its {kinds}: {', '.join(sorted(missing))}")
 
 
-def find_cj2k():
-    """The command line tool: the installed one, or one of a build; None if there is none."""
-    return shutil.which("cj2k") or next(map(str, sorted(ROOT.glob("build/*/tools/cj2k/cj2k"))), None)
-
-
 def make_tools(ff, folder):
     """A folder for PATH with the programs of TOOLS, and the scripts of this checkout beside the film."""
     path = folder / ".tools"
     path.mkdir()
     (path / "ffmpeg").write_text(f'#!/bin/sh\nexec "{ff.program}" -hide_banner -nostdin -y "$@"\n', encoding="utf-8")
     (path / "ffmpeg").chmod(0o755)
-    for name, program in (("cj2k-check", find_checker()), ("cj2k", find_cj2k())):
+    for name, program in (("cj2k-check", find_checker()), ("cj2k", find_tool("cj2k", "cj2k", "CJ2K_TOOL"))):
         if program:
             (path / name).symlink_to(pathlib.Path(program).resolve())
     for name in FOLDERS:
@@ -186,12 +180,12 @@ def execute(ff, folder, tools, command):
 
 
 def check_output(ff, folder, words):
-    """What an encode of the film leaves: as many packets of JPEG 2000; or its sound."""
+    """What an encode or a copy of the film leaves: as many packets of JPEG 2000; or its sound."""
     info = ff.probe(folder / words[-1], "-count_packets", "-show_streams")["streams"][0]
     if "0:a:0" in words:
         assert (info["codec_name"], info["channels"]) == ("pcm_s24le", 2), info
         return
-    expected = "jpeg2000" if "j2k_cuda" in words else words[words.index("-c:v") + 1].removesuffix("_ks")
+    expected = "jpeg2000" if {"j2k_cuda", "copy"} & set(words) else words[words.index("-c:v") + 1].removesuffix("_ks")
     assert (info["codec_name"], info["nb_read_packets"]) == (expected, str(FRAMES)), info
 
 

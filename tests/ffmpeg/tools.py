@@ -72,12 +72,16 @@ def names_of(program, what):
             for name in m[1].split(",")}
 
 
-def find_checker():
-    """The path of cj2k-check: CJ2K_CHECK, the installed one, or one of a build; None if there is none."""
+def find_tool(name, folder, variable=None):
+    """The path of a tool: what the variable says, the installed one, or one of a build; None if there is none."""
     root = pathlib.Path(__file__).resolve().parents[2]
-    built = sorted(root.glob("build/*/tools/check/cj2k-check"))
-    found = [os.environ.get("CJ2K_CHECK"), shutil.which("cj2k-check"), *map(str, built)]
+    built = sorted(root.glob(f"build/*/tools/{folder}/{name}"))
+    found = [os.environ.get(variable or ""), shutil.which(name), *map(str, built)]
     return next((path for path in found if path), None)
+
+
+def find_checker():
+    return find_tool("cj2k-check", "check", "CJ2K_CHECK")
 
 
 def bytes_per_frame(bits_per_second, rate):

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Bytes -> cj2k_transcode's code, with fewer code-blocks allowed. What it takes must come back: with either
-// coder, the way through the other one ends in the same bytes. Under a cap of half its bytes it has no
+// coder, the way through the other one ends in the same bytes when its layers are all one. Under a cap of half its bytes it has no
 // more, and can be read. An empty corpus folder gets codestreams to start from.
 #include <vector>
 
@@ -24,8 +24,11 @@ const std::vector<cj2k_fuzz::Settings> kSettings = {
     {{"target_bytes", "2000"}, {"roi", "5,5,20,20"}, {"cblk_style", "segsym+reset"}},
 };
 
-bool transcode_to(cj2k_coder coder, std::span<const uint8_t> in, std::vector<uint8_t>* out) {
-  return transcode(in, {.coder = coder, .most_blocks = 1 << 12}, Log(), out) == Status::kOk;
+bool transcode_to(cj2k_coder coder, std::span<const uint8_t> in, std::vector<uint8_t>* out,
+                  bool keeps_layers = true) {
+  const TranscodeOptions options{
+      .coder = coder, .keeps_layers = keeps_layers, .most_blocks = 1 << 12};
+  return transcode(in, options, Log(), out) == Status::kOk;
 }
 
 }  // namespace
@@ -37,12 +40,18 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const uint8_t> in(data, size);
-  std::vector<uint8_t> ebcot, ht, again;
+  std::vector<uint8_t> ebcot, ht, back, one, again;
   const bool has_ebcot = transcode_to(CJ2K_CODER_EBCOT, in, &ebcot);
+  if (has_ebcot) {
+    must(transcode_to(CJ2K_CODER_EBCOT, in, &one, false));
+    must(transcode_to(CJ2K_CODER_EBCOT, ebcot, &again, false) && again == one);
+  }
   if (transcode_to(CJ2K_CODER_HT, in, &ht)) {
     must(has_ebcot);
-    must(transcode_to(CJ2K_CODER_EBCOT, ht, &again) && again == ebcot);
     must(transcode_to(CJ2K_CODER_HT, ebcot, &again) && again == ht);
+    must(transcode_to(CJ2K_CODER_EBCOT, ht, &back));
+    must(transcode_to(CJ2K_CODER_HT, back, &again) && again == ht);
+    must(transcode_to(CJ2K_CODER_EBCOT, back, &again, false) && again == one);
   }
   if (has_ebcot && ebcot.size() > 2) {
     const TranscodeOptions half{

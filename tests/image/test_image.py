@@ -83,7 +83,7 @@ def test_only_what_runs(image):
 def test_licences_and_documents(image):
     files = image.run("-c", "cd /usr/share/doc && find cj2k ffmpeg-j2k_cuda -type f", entrypoint=["/bin/sh"]).stdout.decode().split()
     for name in ("cj2k/LICENSE", "cj2k/docs/container.md", "ffmpeg-j2k_cuda/COPYING.LGPLv3", "ffmpeg-j2k_cuda/j2k_cuda.patch",
-                 "ffmpeg-j2k_cuda/libcj2kenc.c", "ffmpeg-j2k_cuda/SOURCE"):
+                 "ffmpeg-j2k_cuda/libcj2kenc.c", "ffmpeg-j2k_cuda/j2k_transcode_bsf.c", "ffmpeg-j2k_cuda/SOURCE"):
         assert name in files
     source = image.run("-c", "cat /usr/share/doc/ffmpeg-j2k_cuda/SOURCE", entrypoint=["/bin/sh"]).stdout.decode()
     assert re.search(r"^tarball: ffmpeg_\S+\.orig\.tar\.\wz", source, re.M) and "--enable-libcj2k" in source

@@ -78,7 +78,7 @@ def apply(tree, series):
         assert set(log) == {"libcj2k authors <libcj2k@localhost>"} and len(log) == len(patches), log
     changed = run("git", "diff", "--name-only", "release", cwd=tree).stdout.split()
     for name in ("Changelog", "MAINTAINERS", "configure", "doc/encoders.texi", "doc/general_contents.texi",
-                 "libavcodec/libcj2kenc.c", "libavcodec/version.h"):
+                 "doc/bitstream_filters.texi", "libavcodec/libcj2kenc.c", "libavcodec/j2k_transcode_bsf.c", "libavcodec/version.h"):
         assert name in changed, f"{name} is not changed: {changed}"
 
 
@@ -120,14 +120,15 @@ def check_build(tree, scratch):
     small = ["./configure", "--disable-everything", "--disable-autodetect", "--disable-doc",
              "--enable-libcj2k", "--enable-encoder=j2k_cuda", f"--enable-encoder={FATE['encoders']}",
              f"--enable-decoder={FATE['decoders']}", f"--enable-demuxer={FATE['demuxers']}", f"--enable-muxer={FATE['muxers']}",
-             f"--enable-filter={FATE['filters']}", "--enable-bsf=j2k_jp2", "--enable-parser=jpeg2000", "--enable-protocol=file,pipe"]
+             f"--enable-filter={FATE['filters']}", "--enable-bsf=j2k_jp2,j2k_transcode", "--enable-parser=jpeg2000", "--enable-protocol=file,pipe"]
     if shutil.which("ccache"):
         small.append("--cc=ccache gcc")
     refused = run(*small, cwd=tree, env=env, ok=None)
     assert refused.returncode and "libcj2k is version3" in refused.stdout, refused.stdout[-500:]
     run(*small, "--enable-version3", cwd=tree, env=env)
-    log = run("make", "libavcodec/libcj2kenc.o", "libavformat/mxfenc.o", "libavformat/mxfdec.o", cwd=tree).stdout
-    assert "CC\tlibavcodec/libcj2kenc.o" in log, log
+    log = run("make", "libavcodec/libcj2kenc.o", "libavcodec/j2k_transcode_bsf.o", "libavformat/mxfenc.o", "libavformat/mxfdec.o",
+              cwd=tree).stdout
+    assert "CC\tlibavcodec/libcj2kenc.o" in log and "CC\tlibavcodec/j2k_transcode_bsf.o" in log, log
     assert "warning:" not in log.split("CC\tlibavcodec/libcj2kenc.o")[1], log
     run("make", "fate-source", f"SAMPLES={scratch}", cwd=tree)
     fate = run("make", f"-j{os.cpu_count()}", "fate-mxf-j2k", "fate-jpeg2000-fields", "fate-jpeg2000-yuv440p10", "fate-bsf-j2k-jp2",
@@ -156,6 +157,7 @@ def main():
             for patch in sum(series, []):
                 check_patcheck(tree, patch)
             check_source(tree / "libavcodec/libcj2kenc.c")
+            check_source(tree / "libavcodec/j2k_transcode_bsf.c")
             check_build(tree, scratch)
 
 

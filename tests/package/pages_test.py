@@ -29,7 +29,7 @@ def literals(text):
 
 def known_messages(root):
     """The plain parts, between conversions, of each literal of the library, the encoder and the patches for FFmpeg."""
-    sources = [*root.glob("libcj2k/**/*.cc"), *root.glob("libcj2k/**/*.h"), root / "ffmpeg-patch/libcj2kenc.c"]
+    sources = [*root.glob("libcj2k/**/*.cc"), *root.glob("libcj2k/**/*.h"), *root.glob("ffmpeg-patch/*.c")]
     texts = [path.read_text(encoding="utf-8") for path in sources]
     for patch in root.glob("ffmpeg-patch/**/*.patch"):
         lines = patch.read_text(encoding="utf-8").splitlines()

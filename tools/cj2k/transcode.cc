@@ -26,17 +26,18 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kHelp =
-    R"(usage: cj2k transcode [--coder ht|ebcot] [--recap BYTES] [--threads N] IN OUT
+    R"(usage: cj2k transcode [--coder ht|ebcot] [--one-layer] [--recap BYTES] [--threads N] IN OUT
 
 Changes the block coder of a codestream, or of a JP2 or JPH file: from Part 1 to HTJ2K, or back. Each
 code-block is decoded to its quantised coefficients and coded again, so the picture stays, without a
 loss and without a wavelet. OUT is of the kind of IN: a codestream, or a file with the same boxes.
 
 Stay: size, tiles, precincts, code-blocks, wavelet, quantisation, regions of interest, progression,
-tile-parts, SOP, EPH, comments, boxes; TLM and PLT are written anew. All layers become one, Rsiz says
-no profile, and code-block styles other than vsc end.
+layers, tile-parts, SOP, EPH, comments, boxes; TLM and PLT are written anew. Rsiz says no profile, and
+code-block styles other than vsc end. HT code-blocks are whole in the first layer that had a part.
 
     --coder NAME   ht or ebcot; default: the other one
+    --one-layer    for decoders of HT that read the first layer alone
     --recap BYTES  the most bytes of OUT, a file of Part 1: code-blocks end earlier, all at one slope
                    of error over bytes, so nothing is transformed or quantised again; Rsiz stays
     --threads N    default: one per core
@@ -106,6 +107,7 @@ void check_name(const std::string& name, bool boxes) {
 struct Arguments {
   std::vector<std::string> files;
   cj2k_coder coder = CJ2K_CODER_AUTO;
+  int layers = 0;  ///< 0: as they are
   int64_t recap = 0;
   int threads = 0;
   bool help = false;
@@ -128,6 +130,10 @@ void set_value(Arguments& out, const std::string& name, const std::string& value
     out.coder = value == "ht" ? CJ2K_CODER_HT : CJ2K_CODER_EBCOT;
     return;
   }
+  if (name == "--one-layer") {
+    out.layers = 1;
+    return;
+  }
   if (name == "--recap")
     set_number(name, value, int64_t{1} << 50, out.recap);
   else
@@ -137,7 +143,7 @@ void set_value(Arguments& out, const std::string& name, const std::string& value
 Arguments parse(int argc, char** argv) {
   Arguments out;
   CommandLine line = parse_command(
-      "transcode", argc, argv, {"--coder=", "--recap=", "--threads="},
+      "transcode", argc, argv, {"--coder=", "--one-layer", "--recap=", "--threads="},
       [&out](const std::string& name, const std::string& value) { set_value(out, name, value); });
   out.help = line.help;
   out.files = std::move(line.names);
@@ -163,8 +169,9 @@ int run_transcode(int argc, char** argv) {
   check_name(output, has_boxes(bytes));
   void* out = nullptr;
   size_t out_bytes = 0;
-  const cj2k_status status = cj2k_transcode(arguments.coder, arguments.recap, arguments.threads,
-                                            bytes.data(), bytes.size(), &out, &out_bytes);
+  const cj2k_status status =
+      cj2k_transcode(arguments.coder, arguments.layers, arguments.recap, arguments.threads,
+                     bytes.data(), bytes.size(), &out, &out_bytes);
   if (status != CJ2K_OK) throw Failure(input + ": " + cj2k_encoder_last_error(nullptr));
   const std::unique_ptr<void, decltype(&cj2k_free)> owner(out, cj2k_free);
   write(output, out, out_bytes);
