@@ -190,6 +190,15 @@ TEST_CASE("set_colours: code points of H.273") {
   CHECK(cj2k_params_set_colours(&p, 1, 10) == CJ2K_NOT_SUPPORTED);
   CHECK(std::string(last_error().param) == "transfer");
   CHECK(get(p, "primaries") == "p3d65");  // an error changes nothing
+  for (int code = 0; code < 24; ++code) {
+    INFO("code point ", code);
+    const bool has_primaries =
+        code == 1 || code == 2 || (code >= 5 && code <= 7) || code == 9 || code == 11 || code == 12;
+    const bool has_transfer =
+        code == 1 || code == 2 || (code >= 4 && code <= 8) || (code >= 11 && code <= 18);
+    CHECK((cj2k_params_set_colours(&p, code, 1) == CJ2K_OK) == has_primaries);
+    CHECK((cj2k_params_set_colours(&p, 1, code) == CJ2K_OK) == has_transfer);
+  }
   p.format = CJ2K_FORMAT_J2K;
   CHECK(cj2k_params_set_colours(&p, 8, 10) == CJ2K_OK);
   CHECK(get(p, "primaries") == "rec709");
