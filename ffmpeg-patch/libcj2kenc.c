@@ -984,7 +984,8 @@ static int open_stats_file(AVCodecContext *avctx)
 }
 
 /* Says why the encoder could not be opened: in the name and unit of the option
- * if a rate is the reason, else in the words of the library. Returns the error. */
+ * if a rate is the reason, else in the words of the library.
+ * @return the error */
 static int explain_error(AVCodecContext *avctx, int error)
 {
     const CJ2KContext *s         = avctx->priv_data;
@@ -1096,7 +1097,9 @@ static int open_film(AVCodecContext *avctx, const cj2k_params *p)
     }
     if (pass == 1)
         avctx->flags &= ~AV_CODEC_FLAG_PSNR; /* there is no picture */
-    if (pass == 2 && !(film.log = log = decode_film_log(avctx, &film.log_bytes))) {
+    if (pass == 2)
+        film.log = log = decode_film_log(avctx, &film.log_bytes);
+    if (pass == 2 && !log) {
         av_log(avctx, AV_LOG_ERROR,
                "pass 2: passlogfile is not a log of pass 1 of this encoder, "
                "or it is damaged\n");
@@ -1437,7 +1440,7 @@ static int send_frame(AVCodecContext *avctx)
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
     in.duration = s->frame->duration;
 #endif
-    in.opaque         = (void *)((s->frame_number - 1) * s->fields + s->field);
+    in.opaque  = (void *)((s->frame_number - 1) * s->fields + s->field);
     in.release        = release_frame;
     in.release_opaque = owner;
 
@@ -1615,28 +1618,23 @@ static int fill_packet(AVCodecContext *avctx, AVPacket *pkt,
     int ret;
 
     take_props(s, frame_of(s, packets), &props);
-    ret = add_stats(avctx, pkt, stats);
-    if (ret < 0) {
-        free_props(&props);
-        return no_memory(avctx, frame_of(s, packets));
-    }
-    ret = set_bytes(avctx, pkt, packets);
-    if (ret < 0) {
-        free_props(&props);
-        return ret;
-    }
-
-    pkt->pts = pkt->dts = packets->pts;
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
-    pkt->duration = packets->duration;
-#endif
-    pkt->flags |= AV_PKT_FLAG_KEY;
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
     pkt->opaque     = props.opaque;
     pkt->opaque_ref = props.opaque_ref;
 #else
     avctx->reordered_opaque = props.reordered_opaque;
 #endif
+    if (add_stats(avctx, pkt, stats) < 0)
+        return no_memory(avctx, frame_of(s, packets));
+    ret = set_bytes(avctx, pkt, packets);
+    if (ret < 0)
+        return ret;
+
+    pkt->pts = pkt->dts = packets->pts;
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
+    pkt->duration = packets->duration;
+#endif
+    pkt->flags |= AV_PKT_FLAG_KEY;
     return 0;
 }
 
