@@ -1039,7 +1039,8 @@ static int open_encoder(AVCodecContext *avctx, const cj2k_params *p,
     int ret;
 
     s->opening = 1;
-    ret        = map_status(cj2k_encoder_open_film(p, film, &s->encoder));
+    ret = map_status(film ? cj2k_encoder_open_film(p, film, &s->encoder)
+                          : cj2k_encoder_open(p, &s->encoder));
     s->opening = 0;
     return ret < 0 ? explain_error(avctx, ret) : 0;
 }
