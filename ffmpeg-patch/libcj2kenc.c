@@ -91,10 +91,6 @@
 /* The largest packet that ff_get_encode_buffer() gives. */
 #define MAX_PACKET_BYTES (INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE)
 
-/* Lookahead: the most frames ahead, and how many behind a frame count. */
-#define MAX_LOOKAHEAD 240
-#define HISTORY       240
-
 /* The highest frame rate that is believed if it comes from time_base alone.
  * Clocks are finer. */
 #define MAX_TIME_BASE_RATE 1000
@@ -198,12 +194,6 @@ typedef struct FrameProps {
 #endif
 } FrameProps;
 
-/* A frame that waits until enough is known of those behind it. */
-typedef struct Waiting {
-    AVFrame *frame;
-    uintptr_t number;
-} Waiting;
-
 typedef struct CJ2KContext {
     const AVClass *class;
 
@@ -214,7 +204,6 @@ typedef struct CJ2KContext {
     AVFifo *props;          ///< FrameProps of the frames in flight, in order
     AVFrame *frame;         ///< the next to send; empty: none
     uintptr_t frame_number; ///< number of the next frame, from 0
-    uintptr_t sending;      ///< number of `frame`
     int draining;
     int fields;             ///< codestreams of a frame, 1 or 2
     int bottom_first;       ///< the first field has the lines 1, 3, 5, ...
@@ -222,23 +211,10 @@ typedef struct CJ2KContext {
     cj2k_packet first;      ///< a first field; slot NULL: none
     cj2k_stats first_stats;
     int warned_interlaced;
-    int opening;            ///< the library's errors wait for explain_error();
-                            ///< 2: all else is left out
-    cj2k_params params;     ///< what the encoder was opened with
-    cj2k_params used;       ///< the same with each "chosen" replaced
+    int opening;            ///< errors of the library are told in other words
+    cj2k_params used;       ///< parameters, with each "chosen" replaced
     FILE *stats;            ///< the open stats_file; NULL: none
     int64_t stats_bytes;    ///< bytes of the complete lines in it
-    cj2k_curve *curves;     ///< pass 1: of the frames so far; lookahead: of
-                            ///< frames sent and of those that wait
-    unsigned curves_bytes;  ///< room in `curves`
-    int64_t *targets;       ///< pass 2: bytes of each frame; NULL: no pass 2
-    size_t film_frames;     ///< entries of `curves` or `targets`
-    cj2k_encoder *analysis; ///< lookahead: makes the curves; NULL: none
-    cj2k_lookahead film;    ///< lookahead: the budget, and what is left of it
-    AVFifo *waiting;        ///< lookahead: Waiting, in order
-    size_t sent_curves;     ///< entries of `curves` of frames sent
-    int64_t target;         ///< lookahead: bytes of the next frame to send
-
     AVBufferRef *icc;       ///< ICC profile of the first frame; NULL: none
     int warned_icc;
     enum AVPixelFormat fitting[FF_ARRAY_ELEMS(cj2k_pix_fmts)];
@@ -290,7 +266,7 @@ static void log_callback(void *avctx, cj2k_log_level level, const char *message)
     };
     const CJ2KContext *s = ((AVCodecContext *)avctx)->priv_data;
 
-    if (s->opening && (level == CJ2K_LOG_ERROR || s->opening == 2))
+    if (s->opening && level == CJ2K_LOG_ERROR)
         return;
     av_log(avctx,
            (unsigned)level < FF_ARRAY_ELEMS(levels) ? levels[level]
@@ -915,8 +891,7 @@ static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
 }
 #endif
 
-/* -pass. Of a film, pass 1 finds the curve of each frame: bytes and error at
- * each slope. Pass 2 gives each frame its part of all bytes, at one slope. */
+/* -pass: one budget for a film. 1 makes stats_out, which 2 takes. */
 static int film_pass(const AVCodecContext *avctx)
 {
     return !!(avctx->flags & AV_CODEC_FLAG_PASS1) +
@@ -959,150 +934,6 @@ static void warn_ignored(AVCodecContext *avctx)
         if (options[i].value >= options[i].least)
             av_log(avctx, AV_LOG_WARNING, "%s %" PRId64 " is ignored: %s\n",
                    options[i].name, options[i].value, options[i].why);
-}
-
-/* Sets what -pass and lookahead ask for: b is then the mean of the film. The
- * cap of a frame says how far the curves must reach.
- *
- * Pass 1 only analyses, in a fraction of the time of an encode. So its packets
- * are empty: nobody keeps those of a first pass. */
-static int set_film(AVCodecContext *avctx, cj2k_params *p)
-{
-    const CJ2KContext *s = avctx->priv_data;
-    const int pass       = film_pass(avctx);
-    const int lookahead  = has_lookahead(avctx);
-    const int64_t mean   = bytes_per_codestream(avctx, avctx->bit_rate);
-    const int on_device  = avctx->pix_fmt == AV_PIX_FMT_CUDA;
-    cj2k_info info       = { .struct_size = sizeof(info) };
-    cj2k_params quiet;
-    const char *other =
-        pass == 3               ? "this encoder; use 1, then 2" :
-        s->fields == 2          ? "flags +ildct" :
-        p->lossless             ? "lossless" :
-        p->quality > 0          ? "q" :
-        p->qfactor              ? "qfactor" :
-        p->num_layer_rates      ? "layer_rates" :
-        pass != 2 && on_device  ? "CUDA frames; use hwdownload" :
-        pass == 2 && !mean      ? "b 0, which is the mean of the film" :
-        p->target_bytes != mean ? "target_bytes in cj2k-params" : NULL;
-
-    if (!pass && !lookahead)
-        return 0;
-    if (other) {
-        if (pass)
-            av_log(avctx, AV_LOG_ERROR, "pass %d does not go with %s\n", pass,
-                   other);
-        else
-            av_log(avctx, AV_LOG_ERROR,
-                   "lookahead, as maxrate is above b, does not go with %s\n",
-                   other);
-        return AVERROR(EINVAL);
-    }
-    p->target_bytes = 0;
-    if (!p->max_frame_bytes && mean) {
-        quiet                 = *p;
-        quiet.min_frame_bytes = 0;
-        quiet.log             = NULL; /* what is wrong, open will say */
-        cj2k_params_info(&quiet, &info);
-        p->max_frame_bytes =
-            info.most_frame_bytes
-                ? info.most_frame_bytes
-                : bytes_per_codestream(avctx, 2 * avctx->bit_rate);
-    }
-    if (pass == 1) {
-        p->curves = CJ2K_CURVES_ONLY;
-        avctx->flags &= ~AV_CODEC_FLAG_PSNR; /* there is no picture */
-        av_strlcpy(p->device, "cpu", sizeof(p->device));
-        av_log(avctx, AV_LOG_INFO,
-               "pass 1 runs on the CPU, and its packets have no bytes: -f "
-               "null -\n");
-    }
-    return 0;
-}
-
-/* Reads the log of pass 1 into `curves`, an array of film_frames entries that
- * the caller frees. */
-static int read_film_log(AVCodecContext *avctx, cj2k_curve **curves)
-{
-    CJ2KContext *s       = avctx->priv_data;
-    const char *in       = avctx->stats_in ? avctx->stats_in : "";
-    const size_t in_size = strlen(in);
-    const int size  = FFMIN(AV_BASE64_DECODE_SIZE(in_size), INT_MAX - 1);
-    uint8_t *log    = av_malloc(size + 1LL);
-    const int bytes = log ? av_base64_decode(log, in, size) : AVERROR(ENOMEM);
-    int ret         = FFMIN(bytes, 0);
-
-    if (log && (bytes <= 0 || AV_BASE64_SIZE((size_t)bytes) != in_size + 1)) {
-        av_log(avctx, AV_LOG_ERROR,
-               "pass 2: passlogfile is not a log of pass 1 of this encoder, "
-               "or it is damaged\n");
-        ret = AVERROR_INVALIDDATA;
-    }
-    /* The library says what is wrong. */
-    if (ret >= 0 && cj2k_film_log_read(&s->params, log, bytes, NULL,
-                                       &s->film_frames) != CJ2K_OK)
-        ret = AVERROR_INVALIDDATA;
-    if (ret >= 0 &&
-        !(*curves = av_malloc_array(s->film_frames, sizeof(**curves))))
-        ret = AVERROR(ENOMEM);
-    if (ret >= 0)
-        ret = map_status(cj2k_film_log_read(&s->params, log, bytes, *curves,
-                                            &s->film_frames));
-    av_free(log);
-    return ret;
-}
-
-/* The floor of a target. Padding without a comment may take 6 bytes more. */
-static int64_t least_target(const cj2k_params *p)
-{
-    return p->min_frame_bytes + (p->min_frame_bytes && !*p->comment ? 6 : 0);
-}
-
-/* Gives each frame of pass 2 its bytes. */
-static int allocate_film(AVCodecContext *avctx)
-{
-    CJ2KContext *s        = avctx->priv_data;
-    const AVRational rate = codestream_rate(avctx);
-    cj2k_film film = { .struct_size     = sizeof(film),
-                       .max_frame_bytes = s->params.max_frame_bytes,
-                       .min_frame_bytes = least_target(&s->params) };
-    cj2k_error e       = { .struct_size = sizeof(e) };
-    cj2k_info info     = { .struct_size = sizeof(info) };
-    cj2k_curve *curves = NULL;
-    int64_t sum        = 0;
-    int ret;
-
-    if (film_pass(avctx) != 2)
-        return 0;
-    if ((ret = map_status(cj2k_encoder_info(s->encoder, &info))) < 0 ||
-        (ret = read_film_log(avctx, &curves)) < 0)
-        goto end;
-    film.total_bytes = av_rescale_rnd(avctx->bit_rate,
-                                      s->film_frames * rate.den,
-                                      8LL * rate.num, AV_ROUND_DOWN);
-    s->targets = av_malloc_array(s->film_frames, sizeof(*s->targets));
-    if (!s->targets) {
-        ret = AVERROR(ENOMEM);
-        goto end;
-    }
-    ret = map_status(cj2k_film_allocate(&film, curves, s->film_frames, NULL,
-                                        NULL, s->targets));
-    if (ret < 0) {
-        cj2k_last_error(NULL, &e);
-        av_log(avctx, AV_LOG_ERROR, "pass 2: %s\n", e.message);
-        goto end;
-    }
-    for (size_t i = 0; i < s->film_frames; i++)
-        sum += s->targets[i];
-    av_log(avctx, AV_LOG_INFO,
-           "pass 2: %zu frames get %" PRId64 " of %" PRId64 " bytes, each at "
-           "most %" PRId64 "; %s\n",
-           s->film_frames, sum, film.total_bytes, film.max_frame_bytes,
-           info.backend);
-
-end:
-    av_free(curves);
-    return ret;
 }
 
 /* Tells muxers which profile and level were written, and the highest bit rate.
@@ -1153,8 +984,9 @@ static int open_stats_file(AVCodecContext *avctx)
 }
 
 /* Says why the encoder could not be opened: in the name and unit of the option
- * if a rate is the reason, else in the words of the library. */
-static void explain_error(AVCodecContext *avctx)
+ * if a rate is the reason, else in the words of the library.
+ * @return the error */
+static int explain_error(AVCodecContext *avctx, int error)
 {
     const CJ2KContext *s         = avctx->priv_data;
     const AVRational rate        = frame_rate(avctx);
@@ -1193,65 +1025,93 @@ static void explain_error(AVCodecContext *avctx)
                    "%s; %s %" PRId64 " is %s %" PRId64 " at %d/%d fps\n",
                    e.message, rates[i].option, bits, e.param, bytes, rate.num,
                    rate.den);
-        return;
+        return error;
     }
     av_log(avctx, AV_LOG_ERROR, "%s\n", e.message);
+    return strcmp(e.param, "film_log") ? error : AVERROR_INVALIDDATA;
 }
 
-/* Lookahead: opens the encoder that makes the curves, and says what runs. */
-static int open_lookahead(AVCodecContext *avctx)
+/* @param film  NULL: each frame for itself */
+static int open_encoder(AVCodecContext *avctx, const cj2k_params *p,
+                        const cj2k_film_pass *film)
 {
-    CJ2KContext *s        = avctx->priv_data;
-    const AVRational rate = codestream_rate(avctx);
-    cj2k_info info        = { .struct_size = sizeof(info) };
-    cj2k_params p         = s->params;
+    CJ2KContext *s = avctx->priv_data;
     int ret;
 
-    if (!has_lookahead(avctx))
-        return 0;
-    if (s->rc_lookahead < 0)
-        s->rc_lookahead =
-            avctx->flags & AV_CODEC_FLAG_LOW_DELAY
-                ? 0
-                : av_clip(lrint(av_q2d(rate)), 1, MAX_LOOKAHEAD);
-    s->opening     = 2;
-    p.target_bytes = bytes_per_codestream(avctx, avctx->bit_rate);
-    ret            = map_status(cj2k_params_info(&p, &info));
-    p.target_bytes = 0;
-    p.curves       = CJ2K_CURVES_ONLY;
-    p.gop = p.async_depth = 1;
-    p.measure_mse         = 0;
-    av_strlcpy(p.device, "cpu", sizeof(p.device));
-    if (ret >= 0)
-        ret = map_status(cj2k_encoder_open(&p, &s->analysis));
-    if (ret < 0)
-        explain_error(avctx);
+    s->opening = 1;
+    ret = map_status(film ? cj2k_encoder_open_film(p, film, &s->encoder)
+                          : cj2k_encoder_open(p, &s->encoder));
     s->opening = 0;
-    if (ret < 0 ||
-        (ret = map_status(cj2k_encoder_info(s->encoder, &info))) < 0)
-        return ret;
-    s->film = (cj2k_lookahead) {
-        .struct_size     = sizeof(s->film),
+    return ret < 0 ? explain_error(avctx, ret) : 0;
+}
+
+/* The log of pass 1. One text with one hash: a log that has been cut or changed
+ * anywhere is no log.
+ * @return for av_free(); NULL: there is none */
+static uint8_t *decode_film_log(const AVCodecContext *avctx, size_t *bytes)
+{
+    const char *in      = avctx->stats_in ? avctx->stats_in : "";
+    const size_t length = strlen(in);
+    const int size      = FFMIN(AV_BASE64_DECODE_SIZE(length), INT_MAX - 1);
+    uint8_t *log        = av_malloc(size + 1LL);
+    const int decoded   = log ? av_base64_decode(log, in, size) : 0;
+
+    if (decoded <= 0 || AV_BASE64_SIZE((size_t)decoded) != length + 1)
+        av_freep(&log);
+    *bytes = FFMAX(decoded, 0);
+    return log;
+}
+
+/* -pass and lookahead: b is the mean of the film. */
+static int open_film(AVCodecContext *avctx, const cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const int pass       = film_pass(avctx);
+    const int second     = lrint(av_q2d(codestream_rate(avctx)));
+    cj2k_film_pass film  = {
+        .struct_size     = sizeof(film),
+        .pass            = pass,
+        .ahead           = s->rc_lookahead,
         .bits_per_second = avctx->bit_rate,
-        .frame_rate_num  = rate.num,
-        .frame_rate_den  = rate.den,
-        .max_frame_bytes = s->params.max_frame_bytes,
-        .min_frame_bytes = FFMAX(least_target(&p), info.least_frame_bytes),
         .reservoir_bytes = avctx->rc_buffer_size ? avctx->rc_buffer_size / 8
                                                  : avctx->bit_rate / 4,
     };
-    s->curves  = av_malloc_array(HISTORY + s->rc_lookahead + 1,
-                                 sizeof(*s->curves));
-    s->waiting = av_fifo_alloc2(s->rc_lookahead + 1, sizeof(Waiting), 0);
-    if (!s->curves || !s->waiting)
-        return AVERROR(ENOMEM);
-    av_log(avctx, AV_LOG_INFO,
-           "one pass with lookahead: mean %" PRId64 " bit/s, each frame at "
-           "most %" PRId64 " bytes, reservoir %" PRId64 " bytes, %d frames "
-           "ahead; %s\n",
-           s->film.bits_per_second, s->film.max_frame_bytes,
-           s->film.reservoir_bytes, s->rc_lookahead, info.backend);
-    return 0;
+    uint8_t *log = NULL;
+    const char *other =
+        pass == 3          ? "this encoder; use 1, then 2" :
+        s->fields == 2     ? "flags +ildct" :
+        pass != 2 && avctx->pix_fmt == AV_PIX_FMT_CUDA
+                           ? "CUDA frames; use hwdownload" :
+        pass == 2 && avctx->bit_rate <= 0
+                           ? "b 0, which is the mean of the film" : NULL;
+    int ret;
+
+    if (other) {
+        if (pass)
+            av_log(avctx, AV_LOG_ERROR, "pass %d does not go with %s\n", pass,
+                   other);
+        else
+            av_log(avctx, AV_LOG_ERROR,
+                   "lookahead, as maxrate is above b, does not go with %s\n",
+                   other);
+        return AVERROR(EINVAL);
+    }
+    if (pass == 1)
+        avctx->flags &= ~AV_CODEC_FLAG_PSNR; /* there is no picture */
+    if (pass == 2)
+        film.log = log = decode_film_log(avctx, &film.log_bytes);
+    if (pass == 2 && !log) {
+        av_log(avctx, AV_LOG_ERROR,
+               "pass 2: passlogfile is not a log of pass 1 of this encoder, "
+               "or it is damaged\n");
+        return AVERROR_INVALIDDATA;
+    }
+    if (film.ahead < 0)
+        film.ahead = avctx->flags & AV_CODEC_FLAG_LOW_DELAY
+                         ? 0 : av_clip(second, 1, 240);
+    ret = open_encoder(avctx, p, &film);
+    av_free(log);
+    return ret;
 }
 
 static av_cold int cj2k_init(AVCodecContext *avctx)
@@ -1289,25 +1149,19 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         (ret = set_rate(avctx, &p)) < 0 ||
         (ret = set_further_params(avctx, &p)) < 0 ||
         (ret = check_profile(avctx, &p)) < 0 ||
-        (ret = set_film(avctx, &p)) < 0 ||
         (ret = set_hw_device(avctx, &p)) < 0)
         return ret;
     warn_ignored(avctx);
 
-    s->opening = 1;
-    ret = map_status(cj2k_encoder_open(&p, &s->encoder));
-    if (ret < 0)
-        explain_error(avctx);
-    s->opening = 0;
+    ret = film_pass(avctx) || has_lookahead(avctx)
+              ? open_film(avctx, &p)
+              : open_encoder(avctx, &p, NULL);
     if (ret < 0)
         return ret;
 
-    s->params           = p;
     s->used.struct_size = sizeof(s->used);
     if ((ret = map_status(cj2k_encoder_params(s->encoder, &s->used))) < 0 ||
         (ret = tell_muxers(avctx)) < 0 ||
-        (ret = allocate_film(avctx)) < 0 ||
-        (ret = open_lookahead(avctx)) < 0 ||
         (ret = open_stats_file(avctx)) < 0)
         return ret;
     warn_colours(avctx, &p);
@@ -1317,16 +1171,14 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         avctx->color_trc       = AVCOL_TRC_SMPTE428;
         avctx->color_range     = AVCOL_RANGE_JPEG;
     }
-    if (film_pass(avctx) || s->analysis) /* what runs has been said */
-        return 0;
     ret = map_status(
         cj2k_encoder_headline(s->encoder, s->fields, text, sizeof(text)));
     if (ret >= 0)
-        av_log(avctx, AV_LOG_INFO, "%s%s\n",
+        av_log(avctx, AV_LOG_INFO, "%s%s%s\n",
                s->fields == 1    ? ""
                : s->bottom_first ? "bottom field first, "
                                  : "top field first, ",
-               text);
+               text, film_pass(avctx) == 1 ? ": -f null -" : "");
     return ret;
 }
 
@@ -1393,28 +1245,18 @@ static int check_frame(AVCodecContext *avctx, const AVFrame *frame)
     return 0;
 }
 
-/* Logs the reason why a profile is not taken, which is no error. */
-static void log_as_warning(void *avctx, cj2k_log_level level,
-                           const char *message)
-{
-    log_callback(avctx, level == CJ2K_LOG_ERROR ? CJ2K_LOG_WARNING : level,
-                 message);
-}
-
 /* JP2 files get the ICC profile of the first frame, if it is one that they may
- * contain. The encoder was opened without it, because FFmpeg gives profiles
- * with the frames. */
+ * contain. */
 static int set_icc_profile(AVCodecContext *avctx, const AVFrame *frame)
 {
     CJ2KContext *s = avctx->priv_data;
     const AVFrameSideData *side =
         av_frame_get_side_data(frame, AV_FRAME_DATA_ICC_PROFILE);
-    cj2k_info info = { .struct_size = sizeof(info) };
-    cj2k_params p;
+    cj2k_status status;
 
-    if (s->params.format != CJ2K_FORMAT_JP2 ||
-        s->params.colorspace != CJ2K_COLOR_SRGB &&
-            s->params.colorspace != CJ2K_COLOR_GRAY)
+    if (s->used.format != CJ2K_FORMAT_JP2 ||
+        s->used.colorspace != CJ2K_COLOR_SRGB &&
+            s->used.colorspace != CJ2K_COLOR_GRAY)
         return 0;
     if (s->frame_number) {
         const size_t size = side ? side->size : 0;
@@ -1436,21 +1278,15 @@ static int set_icc_profile(AVCodecContext *avctx, const AVFrame *frame)
     s->icc = av_buffer_ref(side->buf);
     if (!s->icc)
         return no_memory(avctx, s->frame_number);
-    p                   = s->params;
-    p.icc_profile       = side->data;
-    p.icc_profile_bytes = side->size;
-    p.log               = log_as_warning;
-    if (cj2k_params_info(&p, &info) != CJ2K_OK) {
-        av_log(avctx, AV_LOG_WARNING,
-               "The ICC profile of the frames is not written: a JP2 file "
-               "cannot contain it\n");
+    s->opening = 1;
+    status     = cj2k_encoder_set_icc(s->encoder, side->data, side->size);
+    s->opening = 0;
+    if (status == CJ2K_OK)
         return 0;
-    }
-    p.log = log_callback;
-    s->film.min_frame_bytes =
-        FFMAX(s->film.min_frame_bytes, info.least_frame_bytes);
-    cj2k_encoder_close(s->encoder);
-    return map_status(cj2k_encoder_open(&p, &s->encoder));
+    av_log(avctx, status == CJ2K_INVALID ? AV_LOG_WARNING : AV_LOG_ERROR,
+           "The ICC profile of the frames is not written: %s\n",
+           cj2k_encoder_last_error(s->encoder));
+    return status == CJ2K_INVALID ? 0 : map_status(status);
 }
 
 /* Says in which memory the samples are. CUDA frames must have the format and
@@ -1547,7 +1383,7 @@ static int get_frame(AVCodecContext *avctx)
     if ((ret = check_frame(avctx, s->frame)) >= 0 &&
         (ret = set_icc_profile(avctx, s->frame)) >= 0)
         ret = set_memory(avctx, s->frame, &in);
-    s->sending = s->frame_number++;
+    s->frame_number++;
     if (ret < 0)
         goto fail;
 
@@ -1576,84 +1412,6 @@ fail:
     return ret;
 }
 
-/* Lookahead: makes the curve of `frame`, which then waits. */
-static int add_waiting(AVCodecContext *avctx)
-{
-    CJ2KContext *s     = avctx->priv_data;
-    Waiting waiting    = { s->frame, s->sending };
-    cj2k_packet packet = { .struct_size = sizeof(packet) };
-    cj2k_frame in      = { .struct_size = sizeof(in) };
-    int ret            = set_samples(avctx, &in);
-
-    in.pts = s->frame->pts;
-    if (s->sent_curves > HISTORY) {
-        const size_t old = s->sent_curves - HISTORY;
-
-        s->sent_curves -= old;
-        s->film_frames -= old;
-        memmove(s->curves, s->curves + old,
-                s->film_frames * sizeof(*s->curves));
-    }
-    if (ret >= 0)
-        ret = map_status(cj2k_encoder_send_frame(s->analysis, &in));
-    if (ret >= 0)
-        ret = map_status(
-            cj2k_encoder_receive_packet_timed(s->analysis, &packet, -1));
-    if (ret >= 0)
-        ret = map_status(
-            cj2k_packet_curve(&packet, &s->curves[s->film_frames]));
-    cj2k_packet_release(&packet);
-    if (ret >= 0)
-        ret = av_fifo_write(s->waiting, &waiting, 1);
-    if (ret < 0) {
-        av_frame_unref(s->frame);
-        return ret;
-    }
-    s->film_frames++;
-    s->frame = NULL;
-    return 0;
-}
-
-/* Lookahead: gets frames until enough wait, and takes the first of them. The
- * same values as those of get_frame() are returned. */
-static int get_waiting(AVCodecContext *avctx)
-{
-    CJ2KContext *s = avctx->priv_data;
-    cj2k_error e   = { .struct_size = sizeof(e) };
-    Waiting next;
-    int ret;
-
-    while (!s->film.ended && av_fifo_can_write(s->waiting)) {
-        ret      = get_frame(avctx);
-        s->film.ended = ret == AVERROR_EOF;
-        if (!s->film.ended && (ret < 0 || (ret = add_waiting(avctx)) < 0))
-            return ret;
-    }
-    if (av_fifo_read(s->waiting, &next, 1) < 0)
-        return AVERROR_EOF;
-    av_frame_free(&s->frame);
-    s->frame   = next.frame;
-    s->sending = next.number;
-    ret        = map_status(cj2k_film_next(&s->film, s->curves, s->sent_curves,
-                                           s->film_frames, &s->target));
-    s->sent_curves++;
-    if (ret < 0) {
-        cj2k_last_error(NULL, &e);
-        av_log(avctx, AV_LOG_ERROR, "Frame %" PRIuPTR ": %s\n", s->sending,
-               e.message);
-        av_frame_unref(s->frame);
-    }
-    return ret;
-}
-
-static void drop_waiting(CJ2KContext *s)
-{
-    Waiting waiting;
-
-    while (s->waiting && av_fifo_read(s->waiting, &waiting, 1) >= 0)
-        av_frame_free(&waiting.frame);
-}
-
 /* Sends the next frame or field to the library, or tells it that there are no
  * more.
  * @return 0, AVERROR(EAGAIN) if there is no frame yet, or another error */
@@ -1664,8 +1422,7 @@ static int send_frame(AVCodecContext *avctx)
     AVFrame *owner = NULL;
     int ret;
 
-    if (!s->field && (ret = s->analysis ? get_waiting(avctx)
-                                        : get_frame(avctx)) < 0) {
+    if (!s->field && (ret = get_frame(avctx)) < 0) {
         if (ret != AVERROR_EOF)
             return ret;
         s->draining = 1;
@@ -1675,7 +1432,7 @@ static int send_frame(AVCodecContext *avctx)
     /* Each field keeps the frame by a reference of its own. */
     owner = s->field + 1 < s->fields ? av_frame_clone(s->frame) : s->frame;
     if (!owner) {
-        ret = no_memory(avctx, s->sending);
+        ret = no_memory(avctx, s->frame_number - 1);
         goto fail;
     }
     if ((ret = set_samples(avctx, &in)) < 0)
@@ -1684,15 +1441,7 @@ static int send_frame(AVCodecContext *avctx)
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
     in.duration = s->frame->duration;
 #endif
-    if (s->targets && s->sending >= s->film_frames) {
-        av_log(avctx, AV_LOG_ERROR,
-               "Frame %" PRIuPTR ": the log of pass 1 has only %zu frames\n",
-               s->sending, s->film_frames);
-        ret = AVERROR_INVALIDDATA;
-        goto fail;
-    }
-    in.target_bytes   = s->targets ? s->targets[s->sending] : s->target;
-    in.opaque         = (void *)(s->sending * s->fields + s->field);
+    in.opaque  = (void *)((s->frame_number - 1) * s->fields + s->field);
     in.release        = release_frame;
     in.release_opaque = owner;
 
@@ -1709,7 +1458,7 @@ static int send_frame(AVCodecContext *avctx)
         av_log(avctx, AV_LOG_ERROR,
                "Frame %" PRIuPTR ": libcj2k has asked for it and does not take "
                "it: %s\n",
-               s->sending,
+               s->frame_number - 1,
                ret == AVERROR_EOF ? "it drains" : "it is full");
         ret = AVERROR_EXTERNAL;
     }
@@ -1870,72 +1619,44 @@ static int fill_packet(AVCodecContext *avctx, AVPacket *pkt,
     int ret;
 
     take_props(s, frame_of(s, packets), &props);
-    ret = add_stats(avctx, pkt, stats);
-    if (ret < 0) {
-        free_props(&props);
-        return no_memory(avctx, frame_of(s, packets));
-    }
-    ret = set_bytes(avctx, pkt, packets);
-    if (ret < 0) {
-        free_props(&props);
-        return ret;
-    }
-
-    pkt->pts = pkt->dts = packets->pts;
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
-    pkt->duration = packets->duration;
-#endif
-    pkt->flags |= AV_PKT_FLAG_KEY;
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
     pkt->opaque     = props.opaque;
     pkt->opaque_ref = props.opaque_ref;
 #else
     avctx->reordered_opaque = props.reordered_opaque;
 #endif
+    if (add_stats(avctx, pkt, stats) < 0)
+        return no_memory(avctx, frame_of(s, packets));
+    ret = set_bytes(avctx, pkt, packets);
+    if (ret < 0)
+        return ret;
+
+    pkt->pts = pkt->dts = packets->pts;
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100) /* 6.0 on */
+    pkt->duration = packets->duration;
+#endif
+    pkt->flags |= AV_PKT_FLAG_KEY;
     return 0;
 }
 
-/* Keeps the curve of the next frame for the log of pass 1. */
-static int keep_curve(AVCodecContext *avctx, const cj2k_packet *packet)
+/* Gives the log of pass 1 when the last packet is out. Programs write stats_out
+ * to a file when they get AVERROR_EOF, too. */
+static int encode_film_log(AVCodecContext *avctx)
 {
-    CJ2KContext *s = avctx->priv_data;
-    void *grown    = av_fast_realloc(s->curves, &s->curves_bytes,
-                                     (s->film_frames + 1) * sizeof(*s->curves));
+    const CJ2KContext *s = avctx->priv_data;
+    size_t bytes;
+    void *log;
+    int ret = map_status(cj2k_encoder_film_log(s->encoder, &log, &bytes));
 
-    if (!grown)
-        return no_memory(avctx, s->film_frames);
-    s->curves = grown;
-    return map_status(cj2k_packet_curve(packet, &s->curves[s->film_frames++]));
-}
-
-/* Writes the log of pass 1 when the last packet is out. Programs write
- * stats_out to a file when they get AVERROR_EOF, too. One text with one hash:
- * a log that has been cut or changed anywhere is no log. */
-static int write_film_log(AVCodecContext *avctx)
-{
-    CJ2KContext *s     = avctx->priv_data;
-    const size_t bytes = cj2k_film_log_size(s->film_frames);
-    const size_t size  = AV_BASE64_SIZE(bytes);
-    uint8_t *log;
-    int ret;
-
-    if (s->film_frames != s->frame_number || bytes >= INT_MAX / 2) {
-        av_log(avctx, AV_LOG_ERROR,
-               "pass 1: %zu curves of %" PRIuPTR " frames make no log\n",
-               s->film_frames, s->frame_number);
-        return AVERROR_EXTERNAL;
-    }
+    if (ret < 0)
+        return ret;
     av_freep(&avctx->stats_out);
-    log              = av_malloc(bytes);
-    avctx->stats_out = av_mallocz(size);
-    ret = log && avctx->stats_out ? 0 : AVERROR(ENOMEM);
-    if (ret >= 0)
-        ret = map_status(cj2k_film_log_write(&s->params, s->curves,
-                                             s->film_frames, log));
-    if (ret >= 0)
-        av_base64_encode(avctx->stats_out, size, log, bytes);
-    av_free(log);
-    return ret;
+    if (bytes < INT_MAX / 2)
+        avctx->stats_out = av_mallocz(AV_BASE64_SIZE(bytes));
+    if (avctx->stats_out)
+        av_base64_encode(avctx->stats_out, AV_BASE64_SIZE(bytes), log, bytes);
+    cj2k_free(log);
+    return avctx->stats_out ? 0 : AVERROR(ENOMEM);
 }
 
 /* Receives one codestream, and sends frames until there is one. */
@@ -1965,14 +1686,12 @@ static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet,
             ret != AVERROR(EINVAL)) /* EINVAL: there is no frame to it */
             tell_stats(avctx, packet);
         if (ret == AVERROR_EOF && film_pass(avctx) == 1 && s->frame_number &&
-            (log_ret = write_film_log(avctx)) < 0)
+            (log_ret = encode_film_log(avctx)) < 0)
             return log_ret;
         return ret;
     }
 
     ret = map_status(cj2k_packet_stats(packet, stats));
-    if (ret >= 0 && film_pass(avctx) == 1)
-        ret = keep_curve(avctx, packet);
     if (ret < 0) {
         cj2k_packet_release(packet);
         return ret;
@@ -2033,29 +1752,19 @@ static av_cold int cj2k_close(AVCodecContext *avctx)
     CJ2KContext *s = avctx->priv_data;
     char text[CJ2K_MAX_PARAM_TEXT];
 
-    if (s->encoder && film_pass(avctx) != 1 &&
+    if (s->encoder &&
         cj2k_encoder_summary(s->encoder, s->fields, text, sizeof(text)) ==
             CJ2K_OK &&
         *text)
         av_log(avctx, AV_LOG_INFO, "%s\n", text);
-    if (s->targets && s->draining && s->frame_number < s->film_frames)
-        av_log(avctx, AV_LOG_WARNING,
-               "pass 2: the film has %" PRIuPTR " frames, and the log of pass "
-               "1 %zu: the bytes of the others are left over\n",
-               s->frame_number, s->film_frames);
-    av_freep(&s->curves);
-    av_freep(&s->targets);
     av_freep(&avctx->stats_out);
     if (s->stats)
         fclose(s->stats);
     s->stats = NULL;
     cj2k_packet_release(&s->first);
     cj2k_encoder_close(s->encoder);
-    cj2k_encoder_close(s->analysis);
-    s->encoder = s->analysis = NULL;
+    s->encoder = NULL;
     av_frame_free(&s->frame);
-    drop_waiting(s);
-    av_fifo_freep2(&s->waiting);
     drop_props(s);
     av_fifo_freep2(&s->props);
     av_buffer_unref(&s->icc);
@@ -2073,13 +1782,6 @@ static void cj2k_flush(AVCodecContext *avctx)
     s->field = 0;
     drop_props(s);
     s->draining = 0;
-    if (s->analysis) {
-        cj2k_encoder_flush(s->analysis);
-        drop_waiting(s);
-        s->film.ended  = 0;
-        s->film.frames = s->film.saved_bytes = 0;
-        s->film_frames = s->sent_curves      = 0;
-    }
 }
 
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100) /* 7.1 on */
@@ -2279,7 +1981,7 @@ static const AVOption cj2k_options[] = {
     STR(device, "auto (default), cpu, cuda, or cuda: and devices separated by ','"),
     OPT(gop, 0, 0, 64, "frames that go through each stage together (0 = chosen)"),
     OPT(async_depth, 0, 0, 64, "frames accepted before the first packet (0 = chosen)"),
-    { "rc-lookahead", "with maxrate above b: frames that are looked at before one is coded (-1 = those of a second)", OFFSET(rc_lookahead), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, MAX_LOOKAHEAD, VE },
+    { "rc-lookahead", "with maxrate above b: frames that are looked at before one is coded (-1 = those of a second)", OFFSET(rc_lookahead), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 240, VE },
     STR(stats_file, "write a line of JSON about each frame to this file"),
     { "cj2k-params", "any parameters of libcj2k, key=value:key=value; they come last", OFFSET(cj2k_params), AV_OPT_TYPE_DICT, { 0 }, 0, 0, VE },
     { NULL }

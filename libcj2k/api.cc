@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The C boundary: null checks, status translation, and the one place where exceptions end.
+#include <atomic>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdio>
@@ -24,12 +25,16 @@
 #include "params/params.h"
 #include "params/profiles.h"
 #include "run/encoder.h"
+#include "run/film_pass.h"
 #include "run/packet_memory.h"
 #include "run/report.h"
 #include "transcode/transcode.h"
 
 struct cj2k_encoder {
   std::unique_ptr<cj2k::Encoder> encoder;
+  std::unique_ptr<cj2k::FilmPass> film;  ///< null: each frame for itself
+  cj2k_params asked = {};                ///< what `encoder` was opened with, but icc_profile
+  std::atomic<bool> is_used = false;     ///< a frame has been sent
   std::unique_ptr<cj2k::Report> report;
   cj2k::Log log;
   mutable std::mutex mutex;  ///< guards last_error
@@ -46,7 +51,7 @@ constexpr size_t kMinInfoBytes = CJ2K_END_OF(cj2k_info, simd);
 constexpr size_t kMinStatsBytes = CJ2K_END_OF(cj2k_stats, bytes);
 constexpr size_t kMinPacketBytes = CJ2K_END_OF(cj2k_packet, slot);
 constexpr size_t kMinFilmBytes = CJ2K_END_OF(cj2k_film, power);
-constexpr size_t kMinLookaheadBytes = CJ2K_END_OF(cj2k_lookahead, saved_bytes);
+constexpr size_t kMinFilmPassBytes = CJ2K_END_OF(cj2k_film_pass, log_bytes);
 constexpr size_t kMinErrorBytes = CJ2K_END_OF(cj2k_error, message);
 constexpr size_t kMinDeviceBytes = CJ2K_END_OF(cj2k_device_info, uuid);
 
@@ -54,7 +59,7 @@ constexpr size_t kMinDeviceBytes = CJ2K_END_OF(cj2k_device_info, uuid);
 // in the padding, which an older caller counts in struct_size but does not set.
 static_assert(CJ2K_END_OF(cj2k_params, log_opaque) == sizeof(cj2k_params));
 static_assert(CJ2K_END_OF(cj2k_film, power) == sizeof(cj2k_film));
-static_assert(CJ2K_END_OF(cj2k_lookahead, saved_bytes) == sizeof(cj2k_lookahead));
+static_assert(CJ2K_END_OF(cj2k_film_pass, log_bytes) == sizeof(cj2k_film_pass));
 static_assert(CJ2K_END_OF(cj2k_frame, read_opaque) == sizeof(cj2k_frame));
 
 static_assert(sizeof cj2k_error::message == cj2k::kMaxMessageBytes);
@@ -122,6 +127,15 @@ Status give_text(const std::string& text, const char* where, char* buffer, size_
   return Status::kOk;
 }
 
+/// Gives bytes that cj2k_free frees.
+Status give_bytes(const std::vector<uint8_t>& bytes, void** out, size_t* out_bytes) {
+  *out = std::malloc(bytes.size());
+  if (*out == nullptr) throw std::bad_alloc();
+  std::memcpy(*out, bytes.data(), bytes.size());
+  *out_bytes = bytes.size();
+  return Status::kOk;
+}
+
 Status check_fields(int fields, const char* where, const Log& log) {
   if (fields == 1 || fields == 2) return Status::kOk;
   return log.fail(Status::kInvalid, "%s: fields %d not in [1, 2]", where, fields);
@@ -150,8 +164,12 @@ cj2k_status run(const cj2k_encoder* encoder, const Log& log, const char* where, 
 template <typename Call>
 cj2k_status run(const cj2k_encoder* encoder, const char* where, const Call& call) {
   const Log log = log_of(encoder);
-  return run(encoder, log, where,
-             [&] { return encoder == nullptr ? null_argument(log, where, "encoder") : call(log); });
+  return run(encoder, log, where, [&] {
+    if (encoder == nullptr) return null_argument(log, where, "encoder");
+    if (!encoder->encoder)
+      return log.fail(Status::kInternal, "%s: the encoder has not survived an error", where);
+    return call(log);
+  });
 }
 
 /// Runs a function that takes parameters. Null is refused.
@@ -174,6 +192,35 @@ cj2k_status change_params(cj2k_params* p, const char* where, const Change& chang
   });
 }
 
+/// @param film  null: each frame for itself
+cj2k_status open_encoder(const cj2k_params* p, const char* where, const cj2k_film_pass* film,
+                         cj2k_encoder** encoder) {
+  if (encoder != nullptr) *encoder = nullptr;
+  return run(p, where, [&](const Log& log) {
+    if (encoder == nullptr) return null_argument(log, where, "encoder");
+    auto handle = std::make_unique<cj2k_encoder>();
+    cj2k_params& asked = handle->asked;
+    handle->log = log;
+    cj2k::set_default_params(&asked);
+    CJ2K_TRY(cj2k::read_struct("params", *p, cj2k::kMinParamsBytes, log, &asked));
+    if (film == nullptr) {
+      CJ2K_TRY(cj2k::Encoder::open(asked, handle->log, &handle->encoder));
+    } else {
+      cj2k_film_pass all{};
+      CJ2K_TRY(cj2k::read_struct("film_pass", *film, kMinFilmPassBytes, log, &all));
+      CJ2K_TRY(cj2k::FilmPass::open(all, handle->log, &asked, &handle->film, &handle->encoder));
+    }
+    asked.icc_profile = nullptr;
+    asked.icc_profile_bytes = 0;
+    cj2k_params used;
+    handle->encoder->params(&used);
+    handle->report = std::make_unique<cj2k::Report>(used);
+    cj2k::warn_of_stop(used, log);
+    *encoder = handle.release();
+    return Status::kOk;
+  });
+}
+
 /// Calls `receive` and copies its result to the caller's `packet`: the packet of a frame, or the
 /// pts, duration and opaque of a frame that failed.
 template <typename Receive>
@@ -183,14 +230,17 @@ cj2k_status receive_packet(cj2k_encoder* encoder, cj2k_packet* packet, const cha
     if (packet == nullptr) return null_argument(log, where, "packet");
     CJ2K_TRY(
         cj2k::check_struct_size<cj2k_packet>("packet", packet->struct_size, kMinPacketBytes, log));
+    if (encoder->film) CJ2K_TRY(encoder->film->advance(*encoder->encoder));
     cj2k_packet all{};
     const Status status = receive(*encoder->encoder, &all);
     if (status == Status::kAgain || status == Status::kEof) return status;
+    auto* const slot = static_cast<cj2k::PacketMemory::Packet*>(all.slot);
     if (status == Status::kOk) {
-      encoder->report->add(&static_cast<cj2k::PacketMemory::Packet*>(all.slot)->stats);
+      encoder->report->add(&slot->stats);
     } else {
       encoder->report->add_failed();
     }
+    if (encoder->film) encoder->film->keep(status == Status::kOk ? &slot->curve : nullptr);
     CJ2K_TRY(cj2k::write_struct("packet", all, kMinPacketBytes, log, packet));
     return status;
   });
@@ -309,22 +359,42 @@ cj2k_status cj2k_device_describe(int index, cj2k_device_info* info) {
 }
 
 cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder) {
-  constexpr const char* kName = "cj2k_encoder_open";
-  if (encoder != nullptr) *encoder = nullptr;
-  return run(p, kName, [&](const Log& log) {
-    if (encoder == nullptr) return null_argument(log, kName, "encoder");
-    auto handle = std::make_unique<cj2k_encoder>();
-    handle->log = log;
-    CJ2K_TRY(cj2k::Encoder::open(*p, log, &handle->encoder));
-    cj2k_params used;
-    handle->encoder->params(&used);
-    handle->report = std::make_unique<cj2k::Report>(used);
-    cj2k::warn_of_stop(used, log);
-    *encoder = handle.release();
-    return Status::kOk;
+  return open_encoder(p, "cj2k_encoder_open", nullptr, encoder);
+}
+
+cj2k_status cj2k_encoder_open_film(const cj2k_params* p, const cj2k_film_pass* film,
+                                   cj2k_encoder** encoder) {
+  return open_encoder(p, "cj2k_encoder_open_film", film, encoder);
+}
+
+cj2k_status cj2k_encoder_set_icc(cj2k_encoder* encoder, const void* profile, size_t bytes) {
+  return run(encoder, "cj2k_encoder_set_icc", [&](const Log& log) {
+    if (encoder->is_used) {
+      return log.fail(Status::kInvalid, "an ICC profile is set before the first frame is sent");
+    }
+    cj2k_params p = encoder->asked;
+    p.icc_profile = profile;
+    p.icc_profile_bytes = bytes;
+    cj2k_info info;
+    CJ2K_TRY(cj2k::Encoder::describe(p, log.errors_only(), &info));
+    encoder->encoder.reset();  // the new one has its memory
+    return cj2k::Encoder::open(p, log, &encoder->encoder);
   });
 }
 
+cj2k_status cj2k_encoder_film_log(const cj2k_encoder* encoder, void** log, size_t* bytes) {
+  constexpr const char* kName = "cj2k_encoder_film_log";
+  return run(encoder, kName, [&](const Log& to) {
+    if (log == nullptr) return null_argument(to, kName, "log");
+    if (bytes == nullptr) return null_argument(to, kName, "bytes");
+    *log = nullptr;
+    *bytes = 0;
+    if (!encoder->film) return to.fail(Status::kInvalid, "%s: the encoder runs no pass", kName);
+    std::vector<uint8_t> all;
+    CJ2K_TRY(encoder->film->write_log(to, &all));
+    return give_bytes(all, log, bytes);
+  });
+}
 cj2k_status cj2k_encoder_info(const cj2k_encoder* encoder, cj2k_info* info) {
   constexpr const char* kName = "cj2k_encoder_info";
   return run(encoder, kName, [&](const Log& log) {
@@ -364,7 +434,9 @@ cj2k_status cj2k_encoder_headline(const cj2k_encoder* encoder, int fields, char*
     CJ2K_TRY(check_fields(fields, kName, log));
     cj2k_info info;
     encoder->encoder->info(&info);
-    return give_text(encoder->report->headline(info, fields), kName, text, size, log);
+    return give_text(
+        encoder->film ? encoder->film->headline(info) : encoder->report->headline(info, fields),
+        kName, text, size, log);
   });
 }
 
@@ -391,8 +463,11 @@ cj2k_status cj2k_packet_json(const cj2k_encoder* encoder, const cj2k_packet* pac
 }
 
 cj2k_status cj2k_encoder_send_frame(cj2k_encoder* encoder, const cj2k_frame* frame) {
-  return run(encoder, "cj2k_encoder_send_frame",
-             [&](const Log&) { return encoder->encoder->send(frame); });
+  return run(encoder, "cj2k_encoder_send_frame", [&](const Log&) {
+    if (frame != nullptr) encoder->is_used = true;
+    return encoder->film ? encoder->film->send(*encoder->encoder, frame)
+                         : encoder->encoder->send(frame);
+  });
 }
 
 cj2k_status cj2k_encoder_receive_packet(cj2k_encoder* encoder, cj2k_packet* packet) {
@@ -461,21 +536,6 @@ cj2k_status cj2k_film_allocate(const cj2k_film* film, const cj2k_curve* curves, 
   });
 }
 
-cj2k_status cj2k_film_next(cj2k_lookahead* film, const cj2k_curve* curves, size_t num_before,
-                           size_t num_curves, int64_t* target) {
-  constexpr const char* kName = "cj2k_film_next";
-  const Log silent;
-  return run(nullptr, silent, kName, [&] {
-    if (film == nullptr) return null_argument(silent, kName, "film");
-    if (curves == nullptr) return null_argument(silent, kName, "curves");
-    if (target == nullptr) return null_argument(silent, kName, "target");
-    cj2k_lookahead all{};
-    CJ2K_TRY(cj2k::read_struct("lookahead", *film, kMinLookaheadBytes, silent, &all));
-    CJ2K_TRY(cj2k::next_target({curves, num_curves}, num_before, silent, &all, target));
-    return cj2k::write_struct("lookahead", all, kMinLookaheadBytes, silent, film);
-  });
-}
-
 size_t cj2k_film_log_size(size_t num_frames) {
   return cj2k::kFilmHeadBytes + num_frames * cj2k::kFilmFrameBytes;
 }
@@ -510,7 +570,10 @@ void cj2k_packet_release(cj2k_packet* packet) {
 }
 
 cj2k_status cj2k_encoder_flush(cj2k_encoder* encoder) {
-  return run(encoder, "cj2k_encoder_flush", [&](const Log&) { return encoder->encoder->flush(); });
+  return run(encoder, "cj2k_encoder_flush", [&](const Log&) {
+    if (encoder->film) encoder->film->flush();
+    return encoder->encoder->flush();
+  });
 }
 
 void cj2k_encoder_close(cj2k_encoder* encoder) { delete encoder; }
@@ -545,11 +608,7 @@ cj2k_status cj2k_transcode(int coder, int layers, int64_t max_bytes, int threads
         {static_cast<cj2k_coder>(coder), layers == 0, threads > 0 ? threads : cj2k::usable_cores(),
          static_cast<uint64_t>(max_bytes)},
         silent, &bytes));
-    *out = std::malloc(bytes.size());
-    if (*out == nullptr) throw std::bad_alloc();
-    std::memcpy(*out, bytes.data(), bytes.size());
-    *out_bytes = bytes.size();
-    return Status::kOk;
+    return give_bytes(bytes, out, out_bytes);
   });
 }
 

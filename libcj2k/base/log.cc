@@ -46,6 +46,13 @@ Log Log::about(const char* param, double value, double min, double max) const {
   return log;
 }
 
+Log Log::errors_only() const {
+  return {[](void* to, cj2k_log_level level, const char* message) {
+            if (level == CJ2K_LOG_ERROR) static_cast<Log*>(to)->print(level, "%s", message);
+          },
+          const_cast<Log*>(this)};
+}
+
 Status Log::fail(Status status, const char* format, ...) const {
   char message[kMaxMessageBytes];
   va_list args;

@@ -39,6 +39,8 @@ class Log {
   /// @param param  its name; what stands before a blank ("frame: levels") and from a '[' on is left
   ///   out
   Log about(const char* param, double value = 0, double min = 0, double max = -1) const;
+  /// Passes on errors alone, where the rest has been said. Holds a pointer to this log.
+  Log errors_only() const;
   [[gnu::format(printf, 3, 4)]] void print(cj2k_log_level level, const char* format, ...) const;
 
  private:

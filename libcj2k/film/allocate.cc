@@ -148,50 +148,16 @@ void spread(const Film& film, int64_t total, std::span<int64_t> targets) {
 }
 
 /// Bytes of `frames` frames at the mean rate.
-Wide mean_bytes(const cj2k_lookahead& film, int64_t frames) {
-  return Wide{film.bits_per_second} * film.frame_rate_den * frames /
-         (Wide{8} * film.frame_rate_num);
-}
-/// The same, for frames that check_lookahead has seen.
-int64_t allowed(const cj2k_lookahead& film, int64_t frames) {
-  return static_cast<int64_t>(mean_bytes(film, frames));
-}
-
-Status check_lookahead(const cj2k_lookahead& film, size_t curves, size_t before, const Log& log) {
-  constexpr int64_t kMostRate = INT32_MAX, kMostNumber = int64_t{1} << 40;
-  const struct {
-    const char* name;
-    int64_t value, least, most;
-  } numbers[] = {{"bits_per_second", film.bits_per_second, 1, kMostNumber},
-                 {"frame_rate_num", film.frame_rate_num, 1, kMostRate},
-                 {"frame_rate_den", film.frame_rate_den, 1, kMostRate},
-                 {"max_frame_bytes", film.max_frame_bytes, 0, kMostNumber},
-                 {"min_frame_bytes", film.min_frame_bytes, 0, kMostNumber},
-                 {"reservoir_bytes", film.reservoir_bytes, 0, kMostNumber},
-                 {"ended", film.ended, 0, 1},
-                 {"frames", film.frames, 0, kMostNumber},
-                 {"saved_bytes", film.saved_bytes, 0, film.reservoir_bytes}};
-  for (const auto& number : numbers) {
-    if (number.value >= number.least && number.value <= number.most) continue;
-    return log.fail(Status::kInvalid, "film: %s %" PRId64 " not in [%" PRId64 ", %" PRId64 "]",
-                    number.name, number.value, number.least, number.most);
-  }
-  if (before >= curves || curves > kMostFrames) {
-    return log.fail(Status::kInvalid, "film: %zu curves, not in [%zu, %zu]", curves, before + 1,
-                    kMostFrames);
-  }
-  const auto frames = film.frames + static_cast<int64_t>(curves);
-  if (mean_bytes(film, frames) > kMostTotal) {
-    return log.fail(Status::kInvalid, "film: %" PRId64 " frames have more than %" PRId64 " bytes",
-                    frames, kMostTotal);
-  }
-  if (film.max_frame_bytes == 0 || film.min_frame_bytes <= film.max_frame_bytes) return Status::kOk;
-  return log.fail(Status::kInvalid,
-                  "film: min_frame_bytes %" PRId64 " is above max_frame_bytes %" PRId64,
-                  film.min_frame_bytes, film.max_frame_bytes);
+int64_t allowed(const Lookahead& film, int64_t frames) {
+  return bytes_at_rate(film.bits_per_second, film.frame_rate_num, film.frame_rate_den, frames);
 }
 
 }  // namespace
+
+int64_t bytes_at_rate(int64_t bits_per_second, int64_t rate_num, int64_t rate_den, int64_t frames) {
+  const Wide bytes = Wide{bits_per_second} * rate_den * frames / (Wide{8} * rate_num);
+  return static_cast<int64_t>(std::min<Wide>(bytes, INT64_MAX));
+}
 
 Status check_curve(const cj2k_curve& curve, size_t frame, const Log& log) {
   for (int i = 0; i < CJ2K_CURVE_POINTS; ++i) {
@@ -235,9 +201,8 @@ Status allocate_film(const cj2k_film& asked, std::span<const cj2k_curve> curves,
 }
 
 Status next_target(std::span<const cj2k_curve> curves, size_t before, const Log& log,
-                   cj2k_lookahead* state, int64_t* target) {
-  const cj2k_lookahead& film = *state;
-  CJ2K_TRY(check_lookahead(film, curves.size(), before, log));
+                   Lookahead* state, int64_t* target) {
+  const Lookahead& film = *state;
   const int64_t mean = allowed(film, film.frames + 1) - allowed(film, film.frames);
   const int64_t available = film.saved_bytes + mean;
   if (film.min_frame_bytes > mean) {
@@ -249,7 +214,6 @@ Status next_target(std::span<const cj2k_curve> curves, size_t before, const Log&
   all.frames.reserve(curves.size());
   ahead.frames.reserve(curves.size() - before);
   for (size_t f = 0; f < curves.size(); ++f) {
-    CJ2K_TRY(check_curve(curves[f], f, log));
     FilmFrame frame{
         &curves[f], 0, film.max_frame_bytes != 0 ? film.max_frame_bytes : kMostTotal, {}};
     // The last point of a curve is that of the headers, or still a picture where it is of 16 bits.

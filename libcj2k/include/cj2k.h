@@ -652,19 +652,18 @@ typedef struct cj2k_film {
   double power;
 } cj2k_film;
 
-/* One pass over a film: a mean rate, and bytes that easy frames save up for hard ones. */
-typedef struct cj2k_lookahead {
+/* How an encoder divides one budget over the frames of a film. */
+typedef struct cj2k_film_pass {
   size_t struct_size;
-  int64_t bits_per_second; /* the mean: after n frames, their targets are at most n times its part */
-  int64_t frame_rate_num, frame_rate_den;
-  int64_t max_frame_bytes; /* cap of each frame; 0 = none */
-  int64_t min_frame_bytes; /* floor of each frame, at least cj2k_info::least_frame_bytes */
-  int64_t reservoir_bytes; /* what may be saved up: any n frames have at most n times the mean, and
-                              this, rounded up */
-  int64_t ended;           /* 1: no frames come after those ahead, so what is saved is for them */
-  /* How far the film is; 0 before the first frame. The library changes them. */
-  int64_t frames, saved_bytes;
-} cj2k_lookahead;
+  int32_t pass;            /* 1: finds the curves of the frames, for cj2k_encoder_film_log. 2: encodes with the
+                              log of pass 1. 0: one pass, with lookahead */
+  int32_t ahead;           /* pass 0: frames that are looked at before one is coded, 0 .. 240 */
+  int64_t bits_per_second; /* the mean of the film, 1 .. 2^40; in pass 1 also 0 = not known yet */
+  int64_t reservoir_bytes; /* pass 0: what easy frames may save up for hard ones: any n frames have at
+                              most n times the mean, and this, rounded up */
+  const void* log;         /* pass 2: of pass 1; open does not keep it */
+  size_t log_bytes;
+} cj2k_film_pass;
 
 typedef struct cj2k_info {
   size_t struct_size;
@@ -746,6 +745,22 @@ CJ2K_API cj2k_status cj2k_device_describe(int index, cj2k_device_info* info);
 /* Checks `p`, plans, reserves all memory and starts the threads. The encoder keeps no pointer into
  * `p`. On failure *encoder = NULL. */
 CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder);
+/* The same, for a film with one budget; `film` NULL: each frame for itself. target_bytes is 0 or that of the mean; lossless, quality,
+ * qfactor, layer_rates and curves are not set; frame_rate is. A max_frame_bytes of 0 becomes what the
+ * profile allows, or twice the mean. No frame has a target_bytes of its own, and frames are counted from
+ * open and from flush.
+ * Pass 1 runs on the CPU, and its packets have no bytes. In pass 2, send refuses frames beyond the log.
+ * Pass 0 looks at frames on the CPU, refuses CUDA frames and frames without release, and keeps `ahead`
+ * frames and those in flight. */
+CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_open_film(const cj2k_params* p,
+                                                           const cj2k_film_pass* film,
+                                                           cj2k_encoder** encoder);
+/* Pass 1: the log of the frames whose packets have been received, as cj2k_film_log_read takes it.
+ * CJ2K_INVALID: one of them failed. *log, of *bytes, is for cj2k_free. */
+CJ2K_API cj2k_status cj2k_encoder_film_log(const cj2k_encoder* encoder, void** log, size_t* bytes);
+/* Sets cj2k_params::icc_profile before the first frame is sent. CJ2K_INVALID: a frame has been sent, or
+ * the profile is not one that a JP2 file may have; the encoder stays as it was. */
+CJ2K_API cj2k_status cj2k_encoder_set_icc(cj2k_encoder* encoder, const void* profile, size_t bytes);
 CJ2K_API cj2k_status cj2k_encoder_info(const cj2k_encoder* encoder, cj2k_info* info);
 /* Gives the parameters, with each "chosen" and "auto" replaced by its value. `log`, `log_opaque`
  * and `icc_profile` are NULL. async_depth is rounded up to whole GOPs and can be above its range. */
@@ -757,8 +772,8 @@ CJ2K_API cj2k_status cj2k_encoder_params(const cj2k_encoder* encoder, cj2k_param
 CJ2K_API const char* cj2k_encoder_last_error(const cj2k_encoder* encoder);
 /* The same call as data. With NULL in place of `error`, and with a wrong struct_size: CJ2K_INVALID. */
 CJ2K_API cj2k_status cj2k_last_error(const cj2k_encoder* encoder, cj2k_error* error);
-/* One line for people: the profile, the quality, the most bytes that a codestream can have, and what
- * it runs on. `fields`: 1, or 2 if each field of a frame has a codestream, so that frame_rate counts
+/* One line for people: the profile, the quality, the most bytes that a codestream can have, or the budget
+ * of a film, and what it runs on. `fields`: 1, or 2 if each field of a frame has a codestream, so that frame_rate counts
  * fields. CJ2K_MAX_PARAM_TEXT bytes are enough for this text and those below; CJ2K_INVALID if `size`
  * is too small. */
 CJ2K_API cj2k_status cj2k_encoder_headline(const cj2k_encoder* encoder, int fields, char* text,
@@ -813,12 +828,6 @@ CJ2K_API void cj2k_encoder_close(cj2k_encoder* encoder);
 CJ2K_API cj2k_status cj2k_film_allocate(const cj2k_film* film, const cj2k_curve* curves,
                                         size_t num_frames, const int64_t* caps,
                                         const int64_t* floors, int64_t* targets);
-/* Gives the next frame of a film its bytes, from the curves of num_before frames before it (ten seconds
- * are enough), its own, and those of the frames ahead, num_curves together. The result depends on
- * the arguments alone. CJ2K_INVALID: the mean is below the floor, the floor above the cap, or a
- * curve is none. */
-CJ2K_API cj2k_status cj2k_film_next(cj2k_lookahead* film, const cj2k_curve* curves,
-                                    size_t num_before, size_t num_curves, int64_t* target);
 /* The log of a first pass: the curves of a film's frames as bytes, the same on every machine. */
 CJ2K_API size_t cj2k_film_log_size(size_t num_frames);
 /* Writes cj2k_film_log_size(num_frames) bytes. `p` are the parameters of the pass. */

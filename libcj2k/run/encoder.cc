@@ -21,13 +21,6 @@
 #include "run/picture_error.h"
 
 namespace cj2k {
-namespace {
-
-/// In the oldest header cj2k_frame ends with `components`.
-constexpr size_t kMinFrameBytes = offsetof(cj2k_frame, pts);
-
-}  // namespace
-
 Encoder::Encoder(const Log& log) : log_(log), packets_(std::make_shared<PacketMemory>()) {}
 
 Encoder::~Encoder() {
@@ -247,6 +240,11 @@ int Encoder::num_frames_in_flight() {
 Gop* Encoder::filling() {
   if (num_in_flight_ > 0 && !gop(num_in_flight_ - 1).closed()) return &gop(num_in_flight_ - 1);
   return num_in_flight_ < gops_.size() ? &gop(num_in_flight_) : nullptr;
+}
+
+bool Encoder::takes_frames() {
+  const std::lock_guard lock(mutex_);
+  return !draining_ && filling() != nullptr;
 }
 
 Status Encoder::send(const cj2k_frame* from) {

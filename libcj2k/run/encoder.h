@@ -25,6 +25,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -43,6 +44,9 @@
 
 namespace cj2k {
 
+/// In the oldest header cj2k_frame ends with `components`.
+inline constexpr size_t kMinFrameBytes = offsetof(cj2k_frame, pts);
+
 /// One thread may send while another receives. `mutex_` guards what they share. It is not held
 /// while samples are read or while a GOP is waited for. During flush and the destructor no other
 /// call may run.
@@ -60,6 +64,8 @@ class Encoder {
   void params(cj2k_params* params) const;
   /// @param frame  a caller's struct from any header (caller_struct.h); null: drain
   Status send(const cj2k_frame* frame);
+  /// Whether send would take a frame now.
+  bool takes_frames();
   /// Fills `packet` if it returns kOk or the error of a frame, but not with kAgain and kEof.
   Status receive(cj2k_packet* packet);
   /// @param timeout_ms  negative: no limit

@@ -144,7 +144,7 @@ std::string Report::headline(const cj2k_info& info, int fields) const {
 
 std::string Report::summary(int fields) const {
   const std::lock_guard lock(mutex_);
-  if (frames_ == 0) return "";
+  if (frames_ == 0 || p_.curves == CJ2K_CURVES_ONLY) return "";
   const auto count = static_cast<double>(frames_);
   const int64_t cap = byte_cap(p_);
   const auto share = [cap](double bytes) {

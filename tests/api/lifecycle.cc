@@ -291,6 +291,19 @@ std::vector<uint8_t> profile_of(const std::vector<uint8_t>& file) {
   return {begin, begin + bytes};
 }
 
+/// Encodes one picture to the end of the sequence.
+std::vector<uint8_t> packet_of(cj2k_encoder* encoder, const Picture& picture) {
+  const FrameMemory memory(picture, {});
+  REQUIRE(cj2k_encoder_send_frame(encoder, &memory.frame) == CJ2K_OK);
+  REQUIRE(cj2k_encoder_send_frame(encoder, nullptr) == CJ2K_OK);
+  cj2k_packet packet = {};
+  packet.struct_size = sizeof packet;
+  REQUIRE(cj2k_encoder_receive_packet(encoder, &packet) == CJ2K_OK);
+  std::vector<uint8_t> bytes(packet.data, packet.data + packet.size);
+  cj2k_packet_release(&packet);
+  return bytes;
+}
+
 TEST_CASE("open copies the caller's ICC profile") {
   cj2k_params p = make_params(kWidth, kHeight, 3, 8);
   p.format = CJ2K_FORMAT_JP2;
@@ -301,6 +314,19 @@ TEST_CASE("open copies the caller's ICC profile") {
   REQUIRE(profile.size() > 500);
 
   p.primaries = CJ2K_PRIMARIES_REC709;
+  SUBCASE("set_icc sets it later") {
+    cj2k_encoder* encoder = nullptr;
+    REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
+    CHECK(cj2k_encoder_set_icc(encoder, profile.data(), profile.size() - 1) == CJ2K_INVALID);
+    CHECK(packet_of(encoder, picture) == encode(p, picture).bytes);  // the encoder stays usable
+    CHECK(cj2k_encoder_set_icc(encoder, profile.data(), profile.size()) == CJ2K_INVALID);
+    cj2k_encoder_close(encoder);
+    REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
+    CHECK(cj2k_encoder_set_icc(encoder, profile.data(), profile.size()) == CJ2K_OK);
+    CHECK(profile_of(packet_of(encoder, picture)) == profile);
+    cj2k_encoder_close(encoder);
+    return;
+  }
   auto own = std::make_unique<std::vector<uint8_t>>(profile);
   p.icc_profile = own->data();
   p.icc_profile_bytes = own->size();
@@ -313,14 +339,7 @@ TEST_CASE("open copies the caller's ICC profile") {
   CHECK(cj2k_encoder_params(encoder, &used) == CJ2K_OK);
   CHECK(used.icc_profile == nullptr);
   CHECK(used.icc_profile_bytes == 0);
-  const FrameMemory memory(picture, {});
-  REQUIRE(cj2k_encoder_send_frame(encoder, &memory.frame) == CJ2K_OK);
-  REQUIRE(cj2k_encoder_send_frame(encoder, nullptr) == CJ2K_OK);
-  cj2k_packet packet = {};
-  packet.struct_size = sizeof packet;
-  REQUIRE(cj2k_encoder_receive_packet(encoder, &packet) == CJ2K_OK);
-  CHECK(profile_of({packet.data, packet.data + packet.size}) == profile);
-  cj2k_packet_release(&packet);
+  CHECK(profile_of(packet_of(encoder, picture)) == profile);
   cj2k_encoder_close(encoder);
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -40,9 +41,10 @@ struct Film {
 
 /// Sends frames and gives their packets, in order.
 template <typename SendFrame, typename TakePacket>
-void run_encoder(const cj2k_params& params, size_t frames, SendFrame&& send, TakePacket&& take) {
+void run_encoder(const cj2k_params& params, size_t frames, SendFrame&& send, TakePacket&& take,
+                 const cj2k_film_pass* pass = nullptr) {
   cj2k_encoder* encoder = nullptr;
-  const cj2k_status opened = cj2k_encoder_open(&params, &encoder);
+  const cj2k_status opened = cj2k_encoder_open_film(&params, pass, &encoder);
   INFO(cj2k_encoder_last_error(nullptr));
   REQUIRE(opened == CJ2K_OK);
   size_t received = 0;
@@ -139,52 +141,44 @@ int64_t allocate(Film& film, Random& random) {
   return budget.total_bytes;
 }
 
-/// Gives the frames their bytes one after the other. @return the state before the first frame
-cj2k_lookahead look_ahead(Film& film, Random& random) {
-  const std::vector<cj2k_curve> curves = film.frame_curves();
+/// One pass with lookahead, whose targets the library keeps to itself.
+cj2k_film_pass look_ahead(Film& film, Random& random) {
+  cj2k_film_pass pass{};
+  pass.struct_size = sizeof pass;
+  film.params.frame_rate_num = 24000;
+  film.params.frame_rate_den = 1001;
   int64_t headers = film.params.min_frame_bytes;
   for (const cj2k_curve& curve : film.curves)
     headers = std::max<int64_t>(headers, curve.bytes[CJ2K_CURVE_POINTS - 1]);
-  cj2k_lookahead state{};
-  state.struct_size = sizeof state;
-  state.frame_rate_num = 24000;
-  state.frame_rate_den = 1001;
   const int64_t mean = headers + random.range(1, 3000);
-  state.bits_per_second = (mean + 1) * 8 * 24000 / 1001;
-  state.max_frame_bytes = film.params.max_frame_bytes;
-  state.min_frame_bytes = film.params.min_frame_bytes;
-  state.reservoir_bytes = random.chance(20) ? 0 : random.range(1, 100000);
-  const cj2k_lookahead first = state;
-  const auto ahead = static_cast<size_t>(random.range(0, 24));
-  for (size_t f = 0; f < curves.size(); ++f) {
-    const size_t before = std::min<size_t>(f, 48);
-    const size_t end = std::min(curves.size(), f + ahead + 1);
-    state.ended = end == curves.size() ? 1 : 0;
-    const cj2k_status status = cj2k_film_next(&state, curves.data() + (f - before), before,
-                                              end - (f - before), &film.frames[f].target);
-    INFO(cj2k_encoder_last_error(nullptr));
-    REQUIRE(status == CJ2K_OK);
-  }
-  return first;
+  film.params.max_frame_bytes = std::max(film.params.max_frame_bytes, mean);
+  pass.bits_per_second = (mean + 1) * 8 * 24000 / 1001;
+  pass.reservoir_bytes = random.chance(20) ? 0 : random.range(1, 100000);
+  pass.ahead = random.range(0, 24);
+  return pass;
 }
 
 /// Encodes the film and checks each packet. @return bytes of the packets
-Bytes encode_film(const Film& film, FilmUse& use) {
+/// @param pass  null: each frame has its target
+Bytes encode_film(const Film& film, FilmUse& use, const cj2k_film_pass* pass = nullptr) {
   Bytes sizes;
   run_encoder(
       film.params, film.frames.size(),
       [&](cj2k_encoder* encoder, size_t n) {
-        FrameMemory memory(film.pictures[film.frames[n].picture]);
-        memory.frame.target_bytes = film.frames[n].target;
-        return cj2k_encoder_send_frame(encoder, &memory.frame);
+        auto memory = std::make_unique<FrameMemory>(film.pictures[film.frames[n].picture]);
+        cj2k_frame& frame = memory->frame;
+        if (pass == nullptr) frame.target_bytes = film.frames[n].target;
+        frame.release = [](void* owner) { delete static_cast<FrameMemory*>(owner); };
+        frame.release_opaque = memory.get();
+        const cj2k_status sent = cj2k_encoder_send_frame(encoder, &frame);
+        if (sent == CJ2K_OK) (void)memory.release();
+        return sent;
       },
       [&](const cj2k_packet& packet, size_t n) {
         const FilmFrame& frame = film.frames[n];
         const auto size = static_cast<int64_t>(packet.size);
         CAPTURE(n);
-        REQUIRE(frame.target >= frame.floor);
         REQUIRE(size >= std::max(film.least, film.params.min_frame_bytes));
-        REQUIRE(size <= frame.target);
         REQUIRE(size <= film.params.max_frame_bytes);
         if (frame.cap != 0) REQUIRE(size <= frame.cap);
         const cj2k_stats stats = stats_of(packet);
@@ -193,10 +187,14 @@ Bytes encode_film(const Film& film, FilmUse& use) {
             REQUIRE(stats.component_bytes[c] <= film.params.max_component_bytes);
         sizes.push_back(size);
         ++use.frames;
+        if (pass != nullptr) return;
+        REQUIRE(frame.target >= frame.floor);
+        REQUIRE(size <= frame.target);
         use.most_left = std::max(use.most_left, frame.target - size);
         use.left += frame.target - size;
         use.all += frame.target;
-      });
+      },
+      pass);
   return sizes;
 }
 
@@ -216,18 +214,18 @@ FilmUse soak_films(const char* coder, int64_t frames, uint64_t seed) {
       REQUIRE(std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) <= total);
       continue;
     }
-    const cj2k_lookahead state = look_ahead(film, random);
-    const auto allowed = [&state](int64_t n) {
-      return state.bits_per_second * 1001 * n / (8 * 24000);
+    const cj2k_film_pass pass = look_ahead(film, random);
+    const auto allowed = [&pass](int64_t n) {
+      return pass.bits_per_second * 1001 * n / (8 * 24000);
     };
     int64_t all = 0, above = 0;  // above: the most that frames up to here have above their mean
-    const Bytes sizes = encode_film(film, use);
+    const Bytes sizes = encode_film(film, use, &pass);
     for (size_t f = 0; f < sizes.size(); ++f) {
       const auto n = static_cast<int64_t>(f);
       all += sizes[f];
       above = std::max<int64_t>(above, 0) + sizes[f] - (allowed(n + 1) - allowed(n));
       REQUIRE(all <= allowed(n + 1));
-      REQUIRE(above <= state.reservoir_bytes);
+      REQUIRE(above <= pass.reservoir_bytes);
     }
   }
   return use;
