@@ -20,23 +20,25 @@ OTHERS = {
 
 
 def there_and_back(cj2k, name, suffix):
-    """Returns the names with HT and with Part 1."""
-    ht, back, again = (f"{kind}{suffix}" for kind in ("ht", "back", "again"))
+    """Returns the names with HT and, of one layer, with Part 1: by way of HT, of Part 1, and straight."""
+    ht, back, layers, twice, again = (f"{kind}{suffix}" for kind in ("ht", "back", "layers", "twice", "again"))
     cj2k("transcode", "--coder", "ht", name, ht)
-    cj2k("transcode", ht, back)
-    cj2k("transcode", "--coder=ebcot", "--threads", "2", name, again)
-    return ht, back, again
+    cj2k("transcode", "--one-layer", ht, back)
+    cj2k("transcode", "--coder=ebcot", name, layers)
+    cj2k("transcode", "--coder=ebcot", "--one-layer", layers, twice)
+    cj2k("transcode", "--coder=ebcot", "--one-layer", "--threads", "2", name, again)
+    return ht, back, layers, twice, again
 
 
 @pytest.mark.parametrize("encoder,options", [(e, o) for e, all in OTHERS.items() for o in all])
 def test_other_encoders(cj2k, tmp_path, encoder, options):
     (tmp_path / "a.ppm").write_bytes(pnm(150, 110, planes(150, 110, 3, 8, noise=0.2), 8))
     subprocess.run([encoder, "-i", "a.ppm", "-o", "a.j2k", *options.split()], cwd=tmp_path, check=True, capture_output=True)
-    ht, back, again = there_and_back(cj2k, "a.j2k", ".j2k")
-    assert (tmp_path / back).read_bytes() == (tmp_path / again).read_bytes()
+    ht, back, layers, twice, again = there_and_back(cj2k, "a.j2k", ".j2k")
+    assert (tmp_path / back).read_bytes() == (tmp_path / again).read_bytes() == (tmp_path / twice).read_bytes()
     want = decode(tmp_path / "a.j2k", tmp_path)
     assert decode(tmp_path / back, tmp_path) == want
-    assert decode(tmp_path / ht, tmp_path) == want
+    assert decode(tmp_path / ht, tmp_path) == decode(tmp_path / layers, tmp_path) == want
 
 
 @pytest.mark.parametrize("name", sorted(p.name for p in (MEDIA / "conformance").glob("*.j2k")) or ["none"])
@@ -45,9 +47,9 @@ def test_conformance(cj2k, tmp_path, name):
     source = MEDIA / "conformance" / name
     if not source.exists():
         pytest.skip(f"no {source}")
-    ht, back, again = there_and_back(cj2k, source, ".j2k")
-    assert (tmp_path / back).read_bytes() == (tmp_path / again).read_bytes()
-    cj2k("transcode", "--coder", "ht", back, "ht2.j2k")
+    ht, back, layers, twice, again = there_and_back(cj2k, source, ".j2k")
+    assert (tmp_path / back).read_bytes() == (tmp_path / again).read_bytes() == (tmp_path / twice).read_bytes()
+    cj2k("transcode", "--coder", "ht", layers, "ht2.j2k")
     assert (tmp_path / "ht2.j2k").read_bytes() == (tmp_path / ht).read_bytes()
 
 
