@@ -23,7 +23,7 @@ constexpr int32_t kDecoderDifference16Bit = 4;
 constexpr double kQualityMarginDb = 6.0;
 /// What coefficients that saturate with one guard bit (T.800 E.1) cost on noise and edges.
 constexpr double kSaturationMarginDb = 12.0;
-/// In a picture of so few samples the mean of the squared errors scatters, and most of them are at an
+/// In a picture, or tiles, of so few samples the mean of the squared errors scatters, and most of them are at an
 /// edge, where the synthesis of the 9/7 amplifies errors.
 constexpr int64_t kTinyPictureSamples = 64;
 constexpr double kTinyPictureMarginDb = 6.0;
@@ -67,7 +67,12 @@ double quality_floor(const cj2k_params& params, double quality) {
     floor = std::min(floor, 10 * std::log10(12 * peak * peak / (step * step)));
   }
   const bool saturates = params.guard_bits == 1 && params.wavelet != CJ2K_WAVELET_53;
-  const bool is_tiny = int64_t{params.width} * params.height < kTinyPictureSamples;
+  const auto side = [](int32_t picture, int32_t tile) {
+    return int64_t{tile > 0 ? std::min(tile, picture) : picture};
+  };
+  const bool is_tiny =
+      side(params.width, params.tile_width) * side(params.height, params.tile_height) <
+      kTinyPictureSamples;
   return floor - kQualityMarginDb - (saturates ? kSaturationMarginDb : 0) -
          (is_tiny ? kTinyPictureMarginDb : 0);
 }

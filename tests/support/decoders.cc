@@ -79,8 +79,12 @@ bool has_poc(const cj2k_params& p) { return p.num_poc > 0; }
 
 bool has_region(const cj2k_params& p) { return p.num_roi > 0; }
 
-bool has_most_levels_97(const cj2k_params& p) {
-  return p.levels == CJ2K_MAX_RESOLUTIONS - 1 && p.lossless == 0 && p.wavelet != CJ2K_WAVELET_53;
+/// More than one level of the 9/7 on a lone row and column.
+bool has_levels_of_one_sample_97(const cj2k_params& p) {
+  const int32_t width = p.tile_width > 0 ? std::min(p.tile_width, p.width) : p.width;
+  const int32_t height = p.tile_height > 0 ? std::min(p.tile_height, p.height) : p.height;
+  return p.lossless == 0 && p.wavelet != CJ2K_WAVELET_53 &&
+         std::max(width, height) < int64_t{1} << std::max(p.levels - 1, 0);
 }
 
 bool has_region_and_bypass(const cj2k_params& p) {
@@ -432,7 +436,8 @@ const char* cannot_decode(Decoder decoder, const cj2k_params& p) {
       {Decoder::kFfmpeg, has_region, "it has no max-shift"},
       {Decoder::kFfmpeg, has_empty_resolution_by_position,
        "it miscounts the precincts of tiles that are empty at a resolution"},
-      {Decoder::kFfmpeg, has_most_levels_97, "it gives another picture after 32 levels of the 9/7"},
+      {Decoder::kFfmpeg, has_levels_of_one_sample_97,
+       "it loses what levels of the 9/7 make of one sample"},
       {Decoder::kFfmpeg, is_cprl_beside_precinct, "its order is another one"},
       {Decoder::kGrok, has_deep_region, "it holds 27 bit-planes with the shift of a region"},
       {Decoder::kGrok, has_poc_that_goes_back,
