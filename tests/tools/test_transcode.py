@@ -92,8 +92,37 @@ def test_refused(cj2k, tmp_path):
             ((), 2, ("IN and OUT",)), (("a.j2k",), 2, ("IN and OUT",)), (("a.j2k", "b", "c"), 2, ("3 names",)),
             (("--coder", "mq", "a.j2k", "b.j2k"), 2, ("--coder mq",)), (("a.j2k", "b.j2k", "--coder"), 2, ("needs a value",)),
             (("--threads=0", "a.j2k", "b.j2k"), 2, ("--threads 0",)), (("--recap", "a.j2k", "b.j2k"), 2, ("--recap",)),
-            (("no.j2k", "b.j2k"), 1, ("no.j2k", "No such file")), (("a.ppm", "b.j2k"), 1, ("a.ppm", "no SOC")),
+            (("no.j2k", "b.j2k"), 1, ("no.j2k", "no such file")), (("a.ppm", "b.j2k"), 1, ("a.ppm", "no SOC")),
             (("cut.j2k", "b.j2k"), 1, ("cut.j2k", "Psot", "at byte")), (("a.j2k", "no/b.j2k"), 1, ("no/b.j2k",))):
         cj2k("transcode", *arguments, fails=status, words=words)
     assert not (tmp_path / "b.j2k").exists()
     assert "usage: cj2k transcode" in cj2k("transcode", "--help").stdout
+
+
+def test_many_files(cj2k, tmp_path):
+    """A folder, a pattern and a glob; each output is that of its file alone."""
+    (tmp_path / "in").mkdir()
+    for i in range(3):
+        (tmp_path / f"{i}.ppm").write_bytes(pnm(40, 30, planes(40, 30, 3, 8, seed=i), 8))
+        cj2k("-i", f"{i}.ppm", "-o", f"in/f_{i}.j2c")
+        cj2k("transcode", f"in/f_{i}.j2c", f"one_{i}.j2c")
+    (tmp_path / "in/notes.txt").write_text("no picture")
+    want = [(tmp_path / f"one_{i}.j2c").read_bytes() for i in range(3)]
+    cj2k("transcode", "in", "folder/")
+    cj2k("transcode", "--ext", "jhc", "in/*.j2c", "glob/")
+    cj2k("transcode", "in/f_%d.j2c", "g_%d.j2k")
+    for name in ("folder/f_%d.j2c", "glob/f_%d.jhc", "g_%d.j2k"):
+        assert [(tmp_path / (name % i)).read_bytes() for i in range(3)] == want
+    assert sorted(os.listdir(tmp_path / "folder")) == ["f_0.j2c", "f_1.j2c", "f_2.j2c"]
+
+
+def test_many_files_with_a_damaged_one(cj2k, tmp_path):
+    (tmp_path / "a.ppm").write_bytes(pnm(40, 30, planes(40, 30, 3, 8), 8))
+    for i in range(3):
+        cj2k("-i", "a.ppm", "-o", f"f_{i}.j2c")
+    (tmp_path / "f_1.j2c").write_bytes((tmp_path / "f_1.j2c").read_bytes()[:200])
+    cj2k("transcode", "f_%d.j2c", "out/", fails=1, words=("f_1.j2c",))
+    assert os.listdir(tmp_path / "out") == ["f_0.j2c"]
+    cj2k("transcode", "f_%d.j2c", "one.j2c", fails=2, words=("one.j2c", "3"))
+    (tmp_path / "empty").mkdir()
+    cj2k("transcode", "empty", "out/", fails=1, words=("empty", ".jph"))

@@ -117,14 +117,24 @@ std::vector<Frame> frames_of_names(std::vector<std::string> names) {
   return frames;
 }
 
-std::vector<Frame> frames_of_folder(const std::string& input) {
+bool is_coded_name(const std::string& name) {
+  const std::string extension = extension_of(name);
+  return extension == "j2k" || extension == "j2c" || extension == "jpc" || extension == "jhc" ||
+         extension == "jp2" || extension == "jph";
+}
+
+std::vector<Frame> frames_of_folder(const std::string& input, bool is_coded) {
   std::vector<std::string> names;
   for (const std::string& name : names_in(input)) {
     const fs::path path = fs::path(input) / name;
     std::error_code ignored;
-    if (is_picture_name(name) && fs::is_regular_file(path, ignored)) names.push_back(path.string());
+    if ((is_coded ? is_coded_name(name) : is_picture_name(name)) &&
+        fs::is_regular_file(path, ignored))
+      names.push_back(path.string());
   }
-  if (names.empty()) throw Failure(input + ": no picture in this folder: " + picture_names());
+  if (names.empty())
+    throw Failure(input + ": no picture in this folder: " +
+                  (is_coded ? ".j2k, .j2c, .jpc, .jhc, .jp2, .jph" : picture_names()));
   return frames_of_names(std::move(names));
 }
 
@@ -140,10 +150,10 @@ std::vector<Frame> frames_of_glob(const std::string& input) {
   return frames_of_names(std::move(names));
 }
 
-std::vector<Frame> find_inputs(const std::string& input) {
+std::vector<Frame> find_inputs(const std::string& input, bool is_coded) {
   struct stat status;
   if (stat(input.c_str(), &status) == 0)  // a file may have any name, a % and a * too
-    return S_ISDIR(status.st_mode) ? frames_of_folder(input) : frames_of_names({input});
+    return S_ISDIR(status.st_mode) ? frames_of_folder(input, is_coded) : frames_of_names({input});
   Pattern pattern;
   if (input.find('%') != std::string::npos && parse_pattern(input, pattern))
     return frames_of_pattern(input, pattern);
@@ -208,10 +218,14 @@ void name_outputs(const FrameSelection& s, std::vector<Frame>& frames) {
     frames[0].output = pattern.before;  // s.output, with % for each %%
     return;
   }
-  const std::string end = "." + (s.extension.empty() ? std::string("j2k") : s.extension);
-  for (Frame& frame : frames)
+  for (Frame& frame : frames) {
+    const std::string end = !s.extension.empty() ? s.extension
+                            : s.is_coded         ? extension_of(frame.input)
+                                                 : "j2k";
     frame.output = (fs::path(s.output) / fs::path(frame.input).stem()).string() +
-                   (frame.page != 0 && s.page == 0 ? "-" + std::to_string(frame.page) : "") + end;
+                   (frame.page != 0 && s.page == 0 ? "-" + std::to_string(frame.page) : "") + "." +
+                   end;
+  }
 }
 
 }  // namespace
@@ -228,9 +242,16 @@ std::string extension_of(const std::string& path) {
   return extension.empty() ? "" : extension.substr(1);
 }
 
+void make_folder(const std::string& output) {
+  if (!output.ends_with('/')) return;
+  std::error_code error;
+  fs::create_directories(output, error);
+  if (error) throw Failure(output + ": " + error.message());
+}
+
 std::vector<Frame> list_frames(const FrameSelection& selection) {
-  std::vector<Frame> frames = find_inputs(selection.input);
-  split_pages(selection, frames);
+  std::vector<Frame> frames = find_inputs(selection.input, selection.is_coded);
+  if (!selection.is_coded) split_pages(selection, frames);
   keep_range(selection, frames);
   if (is_sequence(selection.input)) check_gaps(selection, frames);
   name_outputs(selection, frames);

@@ -23,11 +23,15 @@ struct FrameSelection {
   std::string input, output;
   std::string extension;  // of the output in a folder, without the dot; "" = j2k
   std::optional<int64_t> first, last, start;
-  int64_t page = 0;  // 0: all
+  int64_t page = 0;       // 0: all
+  bool is_coded = false;  // the inputs are JPEG 2000; in a folder, outputs have their extensions
 };
 
 /// The frames of a run in their order, each with its output. Throws Failure.
 std::vector<Frame> list_frames(const FrameSelection& selection);
+
+/// Makes the folder of the outputs, if the name ends with a slash. Throws Failure.
+void make_folder(const std::string& output);
 
 /// Whether -i names a numbered sequence, such as frames_%06d.dpx, and no file that has this name.
 bool is_sequence(const std::string& input);

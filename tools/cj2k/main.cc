@@ -162,11 +162,7 @@ int run(int argc, char** argv) {
     return kDone;
   }
   std::vector<Frame> frames = list_frames(options.frames);
-  if (options.frames.output.ends_with('/')) {
-    std::error_code error;
-    fs::create_directories(options.frames.output, error);
-    if (error) throw Failure(options.frames.output + ": " + error.message());
-  }
+  make_folder(options.frames.output);
   if (options.skip_existing) skip_existing(frames, options.quiet);
   if (frames.empty()) return kDone;
   if (frames.size() == 1 && options.param("async_depth") == nullptr)

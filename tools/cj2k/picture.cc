@@ -636,8 +636,8 @@ std::unique_ptr<Picture> read_coded(const std::string& path) try {
   if ((checked.facts.pcap & kPart15) != 0) {
     void* out = nullptr;
     size_t out_bytes = 0;
-    if (cj2k_transcode(CJ2K_CODER_EBCOT, 0, 0, 0, bytes.buffer->data, bytes.size, &out, &out_bytes) !=
-        CJ2K_OK)
+    if (cj2k_transcode(CJ2K_CODER_EBCOT, 0, 0, 0, bytes.buffer->data, bytes.size, &out,
+                       &out_bytes) != CJ2K_OK)
       throw Failure(path + ": " + cj2k_encoder_last_error(nullptr));
     const std::unique_ptr<void, decltype(&cj2k_free)> owner(out, cj2k_free);
     bytes.resize(out_bytes);

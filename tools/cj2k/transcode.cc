@@ -3,6 +3,7 @@
 #include "transcode.h"
 
 #include <cj2k.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,11 +15,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "command.h"
 #include "failure.h"
+#include "frames.h"
+#include "session.h"
 
 namespace cj2k_tool {
 namespace {
@@ -26,11 +28,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kHelp =
-    R"(usage: cj2k transcode [--coder ht|ebcot] [--one-layer] [--recap BYTES] [--threads N] IN OUT
+    R"(usage: cj2k transcode [OPTION]... IN OUT
 
 Changes the block coder of a codestream, or of a JP2 or JPH file: from Part 1 to HTJ2K, or back. Each
 code-block is decoded to its quantised coefficients and coded again, so the picture stays, without a
-loss and without a wavelet. OUT is of the kind of IN: a codestream, or a file with the same boxes.
+loss and without a wavelet. OUT is of the kind of IN: a codestream, or a file with the same boxes. IN
+may be a pattern as frames_%06d.j2k, a folder, or a glob in quotes; then OUT is a pattern or a folder.
 
 Stay: size, tiles, precincts, code-blocks, wavelet, quantisation, regions of interest, progression,
 layers, tile-parts, SOP, EPH, comments, boxes; TLM and PLT are written anew. Rsiz says no profile, and
@@ -40,6 +43,7 @@ code-block styles other than vsc end. HT code-blocks are whole in the first laye
     --one-layer    for decoders of HT that read the first layer alone
     --recap BYTES  the most bytes of OUT, a file of Part 1: code-blocks end earlier, all at one slope
                    of error over bytes, so nothing is transformed or quantised again; Rsiz stays
+    --ext EXT      extension of the files where OUT is a folder; default: that of IN
     --threads N    default: one per core
 
 EXIT STATUS
@@ -71,20 +75,6 @@ std::vector<uint8_t> read(const std::string& name) {
   return bytes;
 }
 
-/// Writes NAME.part and renames it.
-void write(const std::string& name, const void* bytes, size_t count) {
-  const std::string part = name + ".part";
-  File file(std::fopen(part.c_str(), "wb"));
-  if (file == nullptr) fail(name);
-  const bool is_whole = std::fwrite(bytes, 1, count, file.get()) == count;
-  if (std::fclose(file.release()) == 0 && is_whole && std::rename(part.c_str(), name.c_str()) == 0)
-    return;
-  const int error = errno;
-  std::remove(part.c_str());
-  errno = error;
-  fail(name);
-}
-
 bool has_boxes(const std::vector<uint8_t>& bytes) {
   constexpr std::string_view kSignature("\0\0\0\x0CjP  ", 8);
   return bytes.size() >= kSignature.size() &&
@@ -105,7 +95,7 @@ void check_name(const std::string& name, bool boxes) {
 }
 
 struct Arguments {
-  std::vector<std::string> files;
+  FrameSelection frames;
   cj2k_coder coder = CJ2K_CODER_AUTO;
   int layers = 0;  ///< 0: as they are
   int64_t recap = 0;
@@ -134,6 +124,10 @@ void set_value(Arguments& out, const std::string& name, const std::string& value
     out.layers = 1;
     return;
   }
+  if (name == "--ext") {
+    out.frames.extension = value;
+    return;
+  }
   if (name == "--recap")
     set_number(name, value, int64_t{1} << 50, out.recap);
   else
@@ -142,17 +136,33 @@ void set_value(Arguments& out, const std::string& name, const std::string& value
 
 Arguments parse(int argc, char** argv) {
   Arguments out;
-  CommandLine line = parse_command(
-      "transcode", argc, argv, {"--coder=", "--one-layer", "--recap=", "--threads="},
+  const CommandLine line = parse_command(
+      "transcode", argc, argv, {"--coder=", "--one-layer", "--recap=", "--ext=", "--threads="},
       [&out](const std::string& name, const std::string& value) { set_value(out, name, value); });
   out.help = line.help;
-  out.files = std::move(line.names);
   if (out.recap > 0 && out.coder == CJ2K_CODER_HT)
     throw UsageError("transcode: --recap makes files of Part 1, not --coder ht");
-  if (out.files.size() != 2 && !out.help)
-    throw UsageError("transcode: IN and OUT, not " + std::to_string(out.files.size()) +
+  if (out.help) return out;
+  if (line.names.size() != 2)
+    throw UsageError("transcode: IN and OUT, not " + std::to_string(line.names.size()) +
                      " names (cj2k transcode --help)");
+  out.frames.input = line.names[0];
+  out.frames.output = line.names[1];
+  out.frames.is_coded = true;
   return out;
+}
+
+void transcode(const Arguments& arguments, const Frame& frame) {
+  const std::vector<uint8_t> bytes = read(frame.input);
+  check_name(frame.output, has_boxes(bytes));
+  void* out = nullptr;
+  size_t out_bytes = 0;
+  const cj2k_status status =
+      cj2k_transcode(arguments.coder, arguments.layers, arguments.recap, arguments.threads,
+                     bytes.data(), bytes.size(), &out, &out_bytes);
+  if (status != CJ2K_OK) throw Failure(frame.input + ": " + cj2k_encoder_last_error(nullptr));
+  const std::unique_ptr<void, decltype(&cj2k_free)> owner(out, cj2k_free);
+  write_file(frame.output, out, out_bytes);
 }
 
 }  // namespace
@@ -163,18 +173,14 @@ int run_transcode(int argc, char** argv) {
     std::fputs(kHelp, stdout);
     return kDone;
   }
-  const std::string& input = arguments.files[0];
-  const std::string& output = arguments.files[1];
-  const std::vector<uint8_t> bytes = read(input);
-  check_name(output, has_boxes(bytes));
-  void* out = nullptr;
-  size_t out_bytes = 0;
-  const cj2k_status status =
-      cj2k_transcode(arguments.coder, arguments.layers, arguments.recap, arguments.threads,
-                     bytes.data(), bytes.size(), &out, &out_bytes);
-  if (status != CJ2K_OK) throw Failure(input + ": " + cj2k_encoder_last_error(nullptr));
-  const std::unique_ptr<void, decltype(&cj2k_free)> owner(out, cj2k_free);
-  write(output, out, out_bytes);
+  const std::vector<Frame> frames = list_frames(arguments.frames);
+  make_folder(arguments.frames.output);
+  const bool shows = frames.size() > 1 && isatty(STDERR_FILENO) != 0;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    transcode(arguments, frames[i]);
+    if (shows) std::fprintf(stderr, "\rcj2k: %zu of %zu files", i + 1, frames.size());
+  }
+  if (shows) std::fputs("\n", stderr);
   return kDone;
 }
 
