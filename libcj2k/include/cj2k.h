@@ -849,7 +849,7 @@ CJ2K_API cj2k_status cj2k_film_log_read(const cj2k_params* p, const void* log, s
  * then end earlier, all at one slope; `coder` is EBCOT or AUTO, and Part 1 keeps its profile.
  * `threads`: 0 = one per core; the bytes do not depend on it. *out, of *out_bytes, is for cj2k_free.
  * CJ2K_INVALID: `in` is damaged, or no JPEG 2000, or its headers take more than max_bytes;
- * CJ2K_NOT_SUPPORTED: packed packet headers, Part 2 and the like. cj2k_last_error(NULL) has the text. */
+ * CJ2K_NOT_SUPPORTED: Part 2, and what HT has no place for. cj2k_last_error(NULL) has the text. */
 CJ2K_API cj2k_status cj2k_transcode(int coder, int layers, int64_t max_bytes, int threads,
                                     const void* in, size_t in_bytes, void** out,
                                     size_t* out_bytes);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "cj2k.h"
 #include "packets/bytes.h"
@@ -275,14 +276,51 @@ void check_cap(std::span<const uint8_t> body) {
     not_supported("a codestream of another part than 1 and 15", body.data());
 }
 
+/// Segments of PPM or PPT (A.7.4, A.7.5): their bytes, in the order of their numbers.
+class PackedHeaders {
+ public:
+  void add(std::span<const uint8_t> body) {
+    Fields in(body);
+    const uint32_t number = in.number(1);
+    segments_[number] = in.take(in.left());
+  }
+  bool empty() const { return segments_.empty(); }
+  std::vector<uint8_t> bytes() const {
+    std::vector<uint8_t> out;
+    for (const auto& [number, segment] : segments_)
+      out.insert(out.end(), segment.begin(), segment.end());
+    return out;
+  }
+
+ private:
+  std::map<uint32_t, std::span<const uint8_t>> segments_;
+};
+
+/// PPM: the packet headers of one tile-part after the other, each with their number of bytes.
+void unpack(const PackedHeaders& packed, Codestream& cs) {
+  const std::vector<uint8_t> bytes = packed.bytes();
+  size_t at = 0;
+  for (InputPart& part : cs.parts) {
+    if (part.is_packed) invalid("packet headers in PPM and in PPT", part.header.data());
+    uint64_t count = 0;
+    for (int i = 0; i < 4 && at < bytes.size(); ++i) count = count << 8 | bytes[at++];
+    if (count > bytes.size() - at) invalid("the end of PPM", part.header.data());
+    part.is_packed = true;
+    part.packet_headers.assign(bytes.begin() + static_cast<ptrdiff_t>(at),
+                               bytes.begin() + static_cast<ptrdiff_t>(at + count));
+    at += count;
+  }
+}
+
 /// @return after the last segment, where the first SOT is
-void read_main_header(Fields& in, const Target& target, Codestream& cs) {
+PackedHeaders read_main_header(Fields& in, const Target& target, Codestream& cs) {
   if (in.left() < 2 || in.number(2) != kMarkerSoc) invalid("no SOC", in.here());
   append_u16(cs.header, kMarkerSoc);
   const uint8_t* at = in.here();
   if (in.number(2) != kMarkerSiz) invalid("no SIZ after SOC", at);
   read_siz(take_segment(in), target, cs);
   Header header(target, cs.coding, cs.header);
+  PackedHeaders packed;
   while (true) {
     at = in.here();
     Fields ahead = in;
@@ -304,7 +342,7 @@ void read_main_header(Fields& in, const Target& target, Codestream& cs) {
       append_u16(cs.header, static_cast<uint32_t>(body.size() + 2));
       cs.header.insert(cs.header.end(), body.begin(), body.end());
     } else if (marker == kPpm) {
-      not_supported("packed packet headers (PPM)", at);
+      packed.add(body);
     } else if (marker != kPlm && marker != kCpf && marker != kPrf) {
       not_supported("marker " + hex(marker) + " in the main header", at);
     }
@@ -312,6 +350,7 @@ void read_main_header(Fields& in, const Target& target, Codestream& cs) {
   cs.claims = header.claims();
   if (!header.has_cod()) invalid("no COD in the main header", at);
   if (!header.has_qcd()) invalid("no QCD in the main header", at);
+  return packed;
 }
 
 /// @return false: EOC
@@ -332,12 +371,17 @@ bool read_tile_part(Fields& in, Codestream& cs) {
   Fields rest(in.take(psot - kSotBytes));
   const uint8_t* const header = rest.here();
   const uint8_t* sod = header;
+  PackedHeaders packed;
   for (uint32_t next; (next = rest.number(2)) != kMarkerSod; sod = rest.here()) {
-    if (!is_bare(next)) take_segment(rest);
+    if (is_bare(next)) continue;
+    const std::span<const uint8_t> segment = take_segment(rest);
+    if (next == kPpt) packed.add(segment);
   }
+  part.is_packed = !packed.empty();
+  part.packet_headers = packed.bytes();
   part.header = {header, sod};
   part.body = rest.take(rest.left());
-  cs.parts.push_back(part);
+  cs.parts.push_back(std::move(part));
   return true;
 }
 
@@ -363,9 +407,10 @@ uint64_t Siz::num_tiles() const {
 Codestream read_codestream(std::span<const uint8_t> bytes, const Target& target) {
   Codestream cs;
   Fields in(bytes);
-  read_main_header(in, target, cs);
+  const PackedHeaders packed = read_main_header(in, target, cs);
   while (read_tile_part(in, cs)) {
   }
+  if (!packed.empty()) unpack(packed, cs);
   const std::span<const uint8_t> rest = bytes.last(in.left());
   if (!std::all_of(rest.begin(), rest.end(), [](uint8_t byte) { return byte == 0; }))
     invalid("bytes after EOC", rest.data());
@@ -389,9 +434,7 @@ PartHeader read_part_header(const InputPart& part, const Target& target, Coding&
         not_supported("marker " + hex(marker) + " in a later tile-part", at);
     } else if (marker == kMarkerPlt) {
       out.has_plt = true;
-    } else if (marker == kPpt) {
-      not_supported("packed packet headers (PPT)", at);
-    } else {
+    } else if (marker != kPpt) {
       not_supported("marker " + hex(marker) + " in a tile-part header", at);
     }
   }

@@ -99,12 +99,14 @@ struct InputPart {
   uint8_t index;
   std::span<const uint8_t> header;  ///< marker segments between SOT and SOD
   std::span<const uint8_t> body;
+  bool is_packed = false;               ///< packet headers are not in `body`
+  std::vector<uint8_t> packet_headers;  ///< but here (PPM, PPT)
 };
 
 struct Codestream {
   Siz siz{};
   Coding coding;                 ///< of the main header
-  std::vector<uint8_t> header;   ///< of the output, from SOC on, without CAP and TLM
+  std::vector<uint8_t> header;   ///< of the output, from SOC on, without CAP, TLM and PPM
   size_t siz_end = 0;            ///< in `header`: where CAP belongs
   size_t tlm_at = 0;             ///< in `header`: where the first TLM was; 0: none
   Claims claims;                 ///< of the main header

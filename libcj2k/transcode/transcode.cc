@@ -49,11 +49,10 @@ class TileReader {
   /// @param out  [parts] result: the packets of each; without layers the first of each precinct
   void read(const std::vector<TilePacket>& order, bool has_layers, std::vector<OutputPart>& out) {
     for (const TilePacket& packet : order) {
-      while (at_ == bytes().size()) {
+      while (headers_at() == headers().size()) {
         if (part_ + 1 == parts_.size())
           throw Refused{Status::kInvalid, "the data end before the last packet", here()};
-        ++part_;
-        at_ = 0;
+        next_part();
       }
       if (has_layers || packet.layer == 0) out[part_].packets.push_back(packet);
       try {
@@ -62,22 +61,31 @@ class TileReader {
         throw Refused{Status::kInvalid, wrong.what, here()};
       }
     }
-    for (; part_ < parts_.size(); ++part_, at_ = 0) {
-      if (at_ < bytes().size())
-        throw Refused{Status::kInvalid, "bytes after the last packet", here()};
-    }
+    while (part_ < parts_.size()) next_part();
   }
   const PacketBlocks& packets() const { return packets_; }
 
  private:
   std::span<const uint8_t> bytes() const { return parts_[part_]->body; }
   const uint8_t* here() const { return bytes().data() + at_; }
-  bool has_marker(uint32_t marker) const {
-    return bytes().size() - at_ >= 2 && here()[0] == marker >> 8 && here()[1] == (marker & 0xFF);
+  /// Where packet headers are: among the bodies, or packed.
+  std::span<const uint8_t> headers() const {
+    return parts_[part_]->is_packed ? std::span<const uint8_t>(parts_[part_]->packet_headers)
+                                    : bytes();
+  }
+  size_t& headers_at() { return parts_[part_]->is_packed ? packed_at_ : at_; }
+  static bool has_marker(uint32_t marker, std::span<const uint8_t> bytes, size_t at) {
+    return bytes.size() - at >= 2 && bytes[at] == marker >> 8 && bytes[at + 1] == (marker & 0xFF);
+  }
+  void next_part() {
+    if (at_ < bytes().size() || headers_at() < headers().size())
+      throw Refused{Status::kInvalid, "bytes after the last packet", here()};
+    ++part_;
+    at_ = packed_at_ = 0;
   }
 
   void read(const TilePacket& packet) {
-    if (coding_.has_sop && has_marker(kMarkerSop)) {
+    if (coding_.has_sop && has_marker(kMarkerSop, bytes(), at_)) {
       if (bytes().size() - at_ < kSopBytes) throw WrongPacket{"the end of the data inside SOP"};
       at_ += kSopBytes;
     }
@@ -85,7 +93,7 @@ class TileReader {
     const TileResolution& resolution = layout_.resolutions[precinct.resolution];
     const BlockCoding coding = coding_of(coding_.styles[resolution.component]);
     const size_t first_piece = packets_.num_pieces();
-    HeaderBits in(bytes(), at_);
+    HeaderBits in(headers(), headers_at());
     if (in.bit() != 0) {
       for (uint32_t b = 0; b < resolution.num_bands; ++b) {
         const PrecinctBlocks& band = layout_.bands[precinct.first_band + b];
@@ -96,8 +104,8 @@ class TileReader {
     }
     in.finish();
     if (coding_.has_eph) {
-      if (!has_marker(kMarkerEph)) throw WrongPacket{"no EPH"};
-      at_ += kEphBytes;
+      if (!has_marker(kMarkerEph, headers(), headers_at())) throw WrongPacket{"no EPH"};
+      headers_at() += kEphBytes;
     }
     packets_.take_bodies(first_piece, bytes(), at_);
   }
@@ -115,6 +123,7 @@ class TileReader {
   std::vector<ReadNode> nodes_;
   PacketBlocks packets_;
   size_t part_ = 0, at_ = 0;
+  size_t packed_at_ = 0;  ///< in the packed headers of the part
 };
 
 bool is_ht(const Style& style) { return TileReader::coding_of(style).is_ht; }

@@ -37,7 +37,7 @@ struct TranscodeOptions {
 /// threads. Throws std::bad_alloc.
 /// @return kOk
 ///         kInvalid: the input is damaged, or no JPEG 2000
-///         kNotSupported: packed packet headers, Part 2, ...
+///         kNotSupported: Part 2, HT with a region of interest, ...
 Status transcode(std::span<const uint8_t> input, const TranscodeOptions& options, const Log& log,
                  std::vector<uint8_t>* output);
 

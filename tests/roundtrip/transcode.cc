@@ -372,10 +372,6 @@ TEST_CASE("transcode: what is damaged or not supported is refused by name") {
   bytes = encoded.bytes;
   bytes.insert(bytes.end(), encoded.bytes.begin(), encoded.bytes.end());
   refused(bytes, CJ2K_INVALID, "bytes after EOC");
-  const uint8_t ppm[] = {0xFF, 0x60, 0, 3, 0};
-  bytes = encoded.bytes;
-  bytes.insert(bytes.begin() + 51, ppm, ppm + sizeof ppm);  // after SIZ of three components
-  refused(bytes, CJ2K_NOT_SUPPORTED, "PPM");
   cj2k_params region = p;
   set(region, "roi", "20,30,50,40");
   bytes = encode(region, make_picture(p, Content::kTexture, 5)).bytes;

@@ -4,6 +4,7 @@
 
 import os
 import pathlib
+import struct
 import subprocess
 
 import pytest
@@ -126,3 +127,47 @@ def test_many_files_with_a_damaged_one(cj2k, tmp_path):
     cj2k("transcode", "f_%d.j2c", "one.j2c", fails=2, words=("one.j2c", "3"))
     (tmp_path / "empty").mkdir()
     cj2k("transcode", "empty", "out/", fails=1, words=("empty", ".jph"))
+
+
+def packed_headers(data, kind, most=60, dropped=0):
+    """The same codestream, with SOP and EPH, with its packet headers in PPM or PPT segments of at most that many bytes, the last
+    `dropped` bytes left out."""
+    def segments(marker, payload, first=0):
+        payload = payload[:len(payload) - dropped]
+        pieces = [payload[i:i + most] for i in range(0, len(payload), most)] or [b""]
+        return b"".join(struct.pack(">HHB", marker, 3 + len(piece), first + i) + piece for i, piece in enumerate(pieces))
+
+    at = data.index(b"\xff\x90\x00\x0a")
+    main, parts, ppm = data[:at], [], b""
+    while data[at:at + 2] == b"\xff\x90":
+        part = data[at:at + int.from_bytes(data[at + 6:at + 10], "big")]
+        at += len(part)
+        header, body = part.split(b"\xff\x93", 1)
+        packets = [b"\xff\x91\x00\x04" + packet for packet in body.split(b"\xff\x91\x00\x04")[1:]]
+        heads = [packet[6:packet.index(b"\xff\x92") + 2] for packet in packets]
+        body = b"".join(packet[:6] + packet[6 + len(head):] for packet, head in zip(packets, heads))
+        packed = b"".join(heads)
+        ppm += len(packed).to_bytes(4, "big") + packed
+        if kind == "PPT":  # OpenJPEG wants other numbers in each tile-part of a tile
+            header += segments(0xFF61, packed, header[10] * 20)
+        psot = len(header) + 2 + len(body)
+        parts.append(header[:6] + psot.to_bytes(4, "big") + header[10:] + b"\xff\x93" + body)
+    if kind == "PPM":
+        main += segments(0xFF60, ppm)
+    return main + b"".join(parts) + data[at:]
+
+
+@pytest.mark.parametrize("kind", ["PPM", "PPT"])
+@pytest.mark.parametrize("options", ["", "--tile 64x50 --layers 3 --progression rpcl", "--tile_parts resolution --progression rlcp",
+                                     "--coder ht", "--target_bytes 3900 --tile 32x32"])
+def test_packed_packet_headers(cj2k, tmp_path, kind, options):
+    (tmp_path / "a.ppm").write_bytes(pnm(150, 110, planes(150, 110, 3, 8, noise=0.2), 8))
+    cj2k("-i", "a.ppm", "-o", "a.j2c", "--sop", "1", "--eph", "1", "--tlm", "0", *options.split())
+    data = (tmp_path / "a.j2c").read_bytes()
+    (tmp_path / "packed.j2c").write_bytes(packed_headers(data, kind))
+    assert decode(tmp_path / "packed.j2c", tmp_path) == decode(tmp_path / "a.j2c", tmp_path)
+    cj2k("transcode", "a.j2c", "want.j2c")
+    cj2k("transcode", "packed.j2c", "out.j2c")
+    assert (tmp_path / "out.j2c").read_bytes() == (tmp_path / "want.j2c").read_bytes()
+    (tmp_path / "cut.j2c").write_bytes(packed_headers(data, kind, dropped=3))
+    cj2k("transcode", "cut.j2c", "no.j2c", fails=1, words=("cut.j2c",))
