@@ -31,13 +31,14 @@ constexpr double kTinyPictureMarginDb = 6.0;
 /// Whether some tile has a resolution with one row or column, at an odd place. The 5/3 halves its coefficients (T.800
 /// F.3.7), and if they are cut to odd numbers, OpenJPEG rounds towards 0, OpenJPH and FFmpeg down.
 bool has_lone_odd_line(const cj2k_params& p) {
-  const auto has = [&p](int32_t offset, int32_t size, int32_t tile, int32_t tile_offset,
-                        int32_t step) {
+  const int levels = p.levels < 0 ? 5 : p.levels;
+  const auto has = [levels](int32_t offset, int32_t size, int32_t tile, int32_t tile_offset,
+                            int32_t step) {
     const int64_t end = int64_t{offset} + size;
     if (tile == 0) tile = static_cast<int32_t>(end - tile_offset);
     for (int64_t at = tile_offset; at < end; at += tile) {
       const int64_t begin = std::max<int64_t>(at, offset), stop = std::min(at + tile, end);
-      for (int level = 0; level < p.levels; ++level) {
+      for (int level = 0; level < levels; ++level) {
         const int64_t unit = int64_t{step} << level;
         const int64_t first = (begin + unit - 1) / unit;
         if ((stop + unit - 1) / unit == first + 1 && first % 2 == 1) return true;

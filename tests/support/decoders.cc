@@ -73,6 +73,9 @@ bool has_poc_that_goes_back(const cj2k_params& p) {
   return false;
 }
 
+/// AUTO: as without a profile.
+int levels_of(const cj2k_params& p) { return p.levels < 0 ? 5 : p.levels; }
+
 bool has_layers(const cj2k_params& p) { return p.layers > 1; }
 
 bool has_poc(const cj2k_params& p) { return p.num_poc > 0; }
@@ -84,7 +87,7 @@ bool has_levels_of_one_sample_97(const cj2k_params& p) {
   const int32_t width = p.tile_width > 0 ? std::min(p.tile_width, p.width) : p.width;
   const int32_t height = p.tile_height > 0 ? std::min(p.tile_height, p.height) : p.height;
   return p.lossless == 0 && p.wavelet != CJ2K_WAVELET_53 &&
-         std::max(width, height) < int64_t{1} << std::max(p.levels - 1, 0);
+         std::max(width, height) < int64_t{1} << std::max(levels_of(p) - 1, 0);
 }
 
 bool has_region_and_bypass(const cj2k_params& p) {
@@ -189,7 +192,7 @@ bool is_by_position(const cj2k_params& p) {
 /// bits.
 bool overflows_precinct_size(const cj2k_params& p) {
   if (!is_by_position(p)) return false;
-  for (int i = 0; i <= p.levels; ++i) {  // i: levels below the highest resolution
+  for (int i = 0; i <= levels_of(p); ++i) {  // i: levels below the highest resolution
     const int entry = std::min(i, p.num_precincts - 1);
     const int32_t larger =
         p.num_precincts == 0 ? 32768 : std::max(p.precinct_width[entry], p.precinct_height[entry]);
@@ -229,7 +232,7 @@ bool has_empty_tile_component(const cj2k_params& p) {
 
 /// In the orders by position FFmpeg counts precincts of a resolution without samples.
 bool has_empty_resolution_by_position(const cj2k_params& p) {
-  for (int level = 0; is_by_position(p) && level <= std::min(p.levels, 16); ++level) {
+  for (int level = 0; is_by_position(p) && level <= std::min(levels_of(p), 16); ++level) {
     for (int c = 0; c < p.num_components; ++c) {
       if (has_gap(p.image_offset_x, p.width, p.tile_width, p.tile_offset_x, p.dx[c] << level) ||
           has_gap(p.image_offset_y, p.height, p.tile_height, p.tile_offset_y, p.dy[c] << level))
@@ -358,10 +361,9 @@ bool has_empty_bands(const cj2k_params& p) {
   };
   const int32_t width = smallest(p.image_offset_x, p.width, p.tile_width, p.tile_offset_x);
   const int32_t height = smallest(p.image_offset_y, p.height, p.tile_height, p.tile_offset_y);
-  const int levels = p.levels < 0 ? 5 : p.levels;
   const int64_t step = int64_t{*std::max_element(p.dx, p.dx + p.num_components)} *
                            *std::max_element(p.dy, p.dy + p.num_components)
-                       << levels;
+                       << levels_of(p);
   return (p.num_precincts > 0 ? std::min(width, height) : std::max(width, height)) <= step;
 }
 
