@@ -6,7 +6,7 @@
     tests/farm/mutants.py [--minutes N] [--seed S] [--files GLOB]... [--build FOLDER] [--count N]
 
 Works on a copy of the tree in FOLDER [build/mutants]. A mutant that does not compile, or makes the same object, does not count.
-One that golden, unit and api tests do not notice is printed with its line: it needs a test, or does not change what the code
+One that golden, unit, api, simd and round-trip tests do not notice is printed with its line: it needs a test, or does not change what the code
 does. Exit status 0; the last line gives the score.
 """
 import argparse
@@ -24,7 +24,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ["rate/*.cc", "packets/*.cc", "coders/*.cc", "coders/*/*_ref.cc", "coders/*/*points.cc", "params/*.cc", "plan/*.cc",
          "depth/*.cc", "film/*.cc", "transcode/*.cc"]
-TESTS = ["golden", "unit", "api", "roundtrip"]
+TESTS = ["golden", "unit", "api", "simd", "roundtrip"]
 TIMEOUT = 300
 
 # Operators have blanks around them in this code; what is in <> of a template has none.
