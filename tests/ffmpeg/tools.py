@@ -73,9 +73,9 @@ def names_of(program, what):
 
 
 def find_tool(name, folder, variable=None):
-    """The path of a tool: what the variable says, the installed one, or one of a build; None if there is none."""
+    """The path of a tool: what the variable says, the installed one, or that of the latest build; None if there is none."""
     root = pathlib.Path(__file__).resolve().parents[2]
-    built = sorted(root.glob(f"build/*/tools/{folder}/{name}"))
+    built = sorted(root.glob(f"build/*/tools/{folder}/{name}"), key=lambda path: -path.stat().st_mtime)
     found = [os.environ.get(variable or ""), shutil.which(name), *map(str, built)]
     return next((path for path in found if path), None)
 
