@@ -30,9 +30,7 @@ TileWriter::TileWriter(const TileLayout& layout, const Coding& coding,
   for (const PrecinctBlocks& band : layout.bands) {
     const uint32_t count = band.wide * band.high;
     if (count == 0) continue;
-    TagNode* const nodes = nodes_.data() + band.first_node;
-    TagTree inclusion(band.wide, band.high, nodes);
-    TagTree planes(band.wide, band.high, nodes + TagTree::num_nodes(band.wide, band.high));
+    auto [inclusion, planes] = trees_of(band);
     for (uint32_t i = 0; i < count; ++i) {
       const RecodedBlock& block = blocks[band.first_block + i];
       inclusion.set_leaf(i, block.passes > 0 ? block.ends[0].layer : kTagNever);
@@ -41,6 +39,13 @@ TileWriter::TileWriter(const TileLayout& layout, const Coding& coding,
     inclusion.build();
     planes.build();
   }
+}
+
+/// Those of inclusion and of zero bit-planes.
+std::pair<TagTree, TagTree> TileWriter::trees_of(const PrecinctBlocks& band) {
+  TagNode* const nodes = nodes_.data() + band.first_node;
+  const uint32_t count = TagTree::num_nodes(band.wide, band.high);
+  return {{band.wide, band.high, nodes}, {band.wide, band.high, nodes + count}};
 }
 
 /// What the packets have of a block after that of `layer`.
@@ -107,9 +112,7 @@ size_t TileWriter::code_header(const TilePrecinct& precinct, uint32_t layer) {
     const PrecinctBlocks& band = layout_.bands[precinct.first_band + b];
     const uint32_t count = band.wide * band.high;
     if (count == 0) continue;
-    TagNode* const nodes = nodes_.data() + band.first_node;
-    TagTree inclusion(band.wide, band.high, nodes);
-    TagTree planes(band.wide, band.high, nodes + TagTree::num_nodes(band.wide, band.high));
+    auto [inclusion, planes] = trees_of(band);
     for (uint32_t i = 0; i < count; ++i) {
       if (out.room() < most_header_bytes_) {
         std::vector<uint8_t> larger(2 * header_.size());

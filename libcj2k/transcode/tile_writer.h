@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/bit_writer.h"
@@ -37,6 +38,7 @@ class TileWriter {
     uint8_t lblock;
     uint32_t bytes;
   };
+  std::pair<TagTree, TagTree> trees_of(const PrecinctBlocks& band);
   void packet(const TilePacket& packet, std::vector<uint8_t>& out);
   template <typename Visit>
   void for_each_block(const TilePrecinct& precinct, const Visit& visit) const;

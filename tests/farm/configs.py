@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random configurations through every decoder there is; a failure shrinks itself to the parameters that it needs.
+"""Random configurations through OpenJPEG, FFmpeg and OpenJPH; a failure shrinks itself to the parameters that it needs.
 
     tests/farm/configs.py --tests build/release/tests/test_roundtrip [--case CASE]... [--minutes N] [--seed S] [--path FOLDER]
 
