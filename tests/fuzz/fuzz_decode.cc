@@ -103,8 +103,9 @@ void decode_ht(std::span<const uint8_t> bytes, uint8_t a, uint8_t b, uint8_t c) 
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-  cj2k_fuzz::write_seeds(*argc, *argv, kSettings, [](size_t i) {
-    return std::vector<uint8_t>{static_cast<uint8_t>(i), 0, 0, 0};
+  cj2k_fuzz::write_seeds(*argc, *argv, kSettings, [](size_t i, std::vector<uint8_t> frame) {
+    frame.insert(frame.begin(), {static_cast<uint8_t>(i), 0, 0, 0});
+    return frame;
   });
   return 0;
 }

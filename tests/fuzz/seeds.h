@@ -18,14 +18,15 @@ namespace cj2k_fuzz {
 
 using Settings = std::vector<std::pair<const char*, const char*>>;
 
-inline constexpr int kWidth = 50, kHeight = 40;
+/// Small, so that a fuzzer runs whole codestreams, at a few hundred bytes each, thousands of times a second.
+inline constexpr int kWidth = 36, kHeight = 28;
 
 inline void must(bool condition) {
   if (!condition) std::abort();
 }
 
-/// Encodes a frame of noise, kWidth x kHeight, three components of 8 bits.
-inline std::vector<uint8_t> encode_noise(const Settings& settings) {
+/// Encodes a frame of specks, kWidth x kHeight, three components of 8 bits.
+inline std::vector<uint8_t> encode_specks(const Settings& settings) {
   cj2k_params p;
   must(cj2k_params_init(&p, sizeof p) == CJ2K_OK);
   p.width = kWidth;
@@ -34,7 +35,10 @@ inline std::vector<uint8_t> encode_noise(const Settings& settings) {
   for (const auto& [key, value] : settings) must(cj2k_params_set(&p, key, value) == CJ2K_OK);
   std::vector<uint8_t> samples(3 * kWidth * kHeight);
   uint32_t state = 1;
-  for (uint8_t& sample : samples) sample = static_cast<uint8_t>((state = state * 69069 + 1) >> 26);
+  for (uint8_t& sample : samples) {
+    state = state * 69069 + 1;
+    sample = state >> 24 == 0 ? state >> 16 & 255 : 100;
+  }
   cj2k_frame frame = {};
   frame.struct_size = sizeof frame;
   frame.width = kWidth;
@@ -54,17 +58,18 @@ inline std::vector<uint8_t> encode_noise(const Settings& settings) {
   return bytes;
 }
 
-/// Gives an empty corpus folder, the first argument of the program, a seed for each of the settings: the
-/// encoded frame, after `head(i)`.
-template <typename Head>
-void write_seeds(int argc, char** argv, const std::vector<Settings>& settings, const Head& head) {
-  if (argc < 2 || !std::filesystem::is_directory(argv[1])) return;
-  const std::filesystem::path folder = argv[1];
+/// Gives an empty corpus folder, the first argument of the program that is no option, a seed for each of the settings: what
+/// `change(i, frame)` makes of the encoded frame.
+template <typename Change>
+void write_seeds(int argc, char** argv, const std::vector<Settings>& settings,
+                 const Change& change) {
+  int first = 1;
+  while (first < argc && argv[first][0] == '-') ++first;
+  if (first >= argc || !std::filesystem::is_directory(argv[first])) return;
+  const std::filesystem::path folder = argv[first];
   if (!std::filesystem::is_empty(folder)) return;
   for (size_t i = 0; i < settings.size(); ++i) {
-    std::vector<uint8_t> bytes = head(i);
-    const std::vector<uint8_t> frame = encode_noise(settings[i]);
-    bytes.insert(bytes.end(), frame.begin(), frame.end());
+    const std::vector<uint8_t> bytes = change(i, encode_specks(settings[i]));
     std::FILE* out = std::fopen((folder / ("seed" + std::to_string(i))).c_str(), "wb");
     must(out != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size());
     std::fclose(out);
@@ -72,7 +77,8 @@ void write_seeds(int argc, char** argv, const std::vector<Settings>& settings, c
 }
 
 inline void write_seeds(int argc, char** argv, const std::vector<Settings>& settings) {
-  write_seeds(argc, argv, settings, [](size_t) { return std::vector<uint8_t>(); });
+  write_seeds(argc, argv, settings,
+              [](size_t, const std::vector<uint8_t>& frame) { return frame; });
 }
 
 }  // namespace cj2k_fuzz
