@@ -34,6 +34,7 @@ struct cj2k_encoder {
   std::unique_ptr<cj2k::Encoder> encoder;
   std::unique_ptr<cj2k::FilmPass> film;  ///< null: each frame for itself
   cj2k_params asked = {};                ///< what `encoder` was opened with, but icc_profile
+  std::vector<uint8_t> jp2_boxes;        ///< those of `asked`
   std::atomic<bool> is_used = false;     ///< a frame has been sent
   std::unique_ptr<cj2k::Report> report;
   cj2k::Log log;
@@ -212,6 +213,11 @@ cj2k_status open_encoder(const cj2k_params* p, const char* where, const cj2k_fil
     }
     asked.icc_profile = nullptr;
     asked.icc_profile_bytes = 0;
+    if (asked.jp2_boxes != nullptr) {
+      const auto* const boxes = static_cast<const uint8_t*>(asked.jp2_boxes);
+      handle->jp2_boxes.assign(boxes, boxes + asked.jp2_boxes_bytes);
+      asked.jp2_boxes = handle->jp2_boxes.data();
+    }
     cj2k_params used;
     handle->encoder->params(&used);
     handle->report = std::make_unique<cj2k::Report>(used);

@@ -21,7 +21,7 @@ readonly core="g++ cmake ninja-build pkg-config libhwy-dev"
 readonly tools="libavcodec-dev libavutil-dev libtiff-dev"
 readonly test="$tools doctest-dev libboost-context-dev libopenjp2-tools grokj2k-tools openjph-tools ffmpeg python3 python3-pytest
   python3-pytest-xdist python3-numpy clang libclang-rt-14-dev git unifdef spin man-db mandoc
-  bsdextrautils strace"
+  bsdextrautils strace python3-jpylyzer"
 readonly aarch64="g++-aarch64-linux-gnu qemu-user-static"
 readonly debian="lintian mmdebstrap"
 readonly ffmpeg="gcc make nasm patch xz-utils util-linux debian-archive-keyring ca-certificates libopenjp2-7-dev

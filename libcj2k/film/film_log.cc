@@ -20,10 +20,11 @@ constexpr size_t kHashAt = 48;
 
 /// Parameters that do not change curves, or change them little.
 constexpr std::string_view kMayDiffer[] = {
-    "target_bytes", "max_frame_bytes", "min_frame_bytes", "quality",       "stop",
-    "stop_margin",  "effort",          "threads",         "gop",           "async_depth",
-    "tier1",        "measure_mse",     "verify",          "device",        "comment",
-    "main_level",   "sub_level",       "frame_rate",      "cinema_rate",   "profile_strict"};
+    "target_bytes", "max_frame_bytes", "min_frame_bytes", "quality",     "stop",
+    "stop_margin",  "effort",          "threads",         "gop",         "async_depth",
+    "tier1",        "measure_mse",     "verify",          "device",      "comment",
+    "main_level",   "sub_level",       "frame_rate",      "cinema_rate", "profile_strict",
+    "resolution_x", "resolution_y"};
 
 /// FNV-1a.
 class Hash {

@@ -397,6 +397,15 @@ typedef struct cj2k_params {
   const void* icc_profile;
   size_t icc_profile_bytes; /* (*) 132 .. 2^20; 0 (default) = none */
 
+  /* What JP2 files say of the picture beside its colours; raw codestreams do not. */
+  double resolution_x, resolution_y; /* samples per metre of the original (T.800 I.5.3.7, capture
+                                        resolution), 0.001 .. 1e9; 300 per inch are 11811.0236. 0
+                                        (default) = x: not written; y: the same as x */
+  /* (*) Whole uuid, xml and uinf boxes (I.7), such as XMP and IPTC, for the place before the
+   * codestream; NULL (default) = none. They are checked and copied by open and cj2k_params_info. */
+  const void* jp2_boxes;
+  size_t jp2_boxes_bytes; /* (*) 8 .. 2^26; 0 (default) = none */
+
   /* Profile. It sets every parameter that it fixes and that is not set, and refuses values that
    * contradict it. */
   cj2k_profile profile; /* default none */
@@ -762,8 +771,8 @@ CJ2K_API cj2k_status cj2k_encoder_film_log(const cj2k_encoder* encoder, void** l
  * the profile is not one that a JP2 file may have; the encoder stays as it was. */
 CJ2K_API cj2k_status cj2k_encoder_set_icc(cj2k_encoder* encoder, const void* profile, size_t bytes);
 CJ2K_API cj2k_status cj2k_encoder_info(const cj2k_encoder* encoder, cj2k_info* info);
-/* Gives the parameters, with each "chosen" and "auto" replaced by its value. `log`, `log_opaque`
- * and `icc_profile` are NULL. async_depth is rounded up to whole GOPs and can be above its range. */
+/* Gives the parameters, with each "chosen" and "auto" replaced by its value. `log`, `log_opaque`,
+ * `icc_profile` and `jp2_boxes` are NULL. async_depth is rounded up to whole GOPs and can be above its range. */
 CJ2K_API cj2k_status cj2k_encoder_params(const cj2k_encoder* encoder, cj2k_params* p);
 /* One line that says why the last failed call for this encoder failed, in whichever thread; "" if
  * no call has failed. With NULL: the same for the last failed call without an encoder in this

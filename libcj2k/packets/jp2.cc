@@ -3,6 +3,7 @@
 #include "packets/jp2.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 #include "packets/bytes.h"
@@ -97,6 +98,59 @@ void append_colour(std::vector<uint8_t>& out, const Plan& plan) {
   close_box(out, box);
 }
 
+/// A number as a resolution box has it: numerator / denominator * 10^exponent.
+struct Ratio {
+  uint32_t numerator, denominator;
+  int exponent;
+  double value() const { return std::pow(10, exponent) * numerator / denominator; }
+};
+
+/// The nearest fraction of 16-bit numbers, by continued fractions.
+/// @param value  in [1, 10000)
+Ratio nearest_fraction(double value) {
+  constexpr double kMost = 65535;
+  double before[] = {0, 1}, last[] = {1, 0};  // numerator and denominator
+  for (double rest = value;; rest = 1 / (rest - std::floor(rest))) {
+    const double whole = std::floor(rest);
+    const double next[] = {whole * last[0] + before[0], whole * last[1] + before[1]};
+    if (next[0] > kMost || next[1] > kMost) break;
+    for (int i = 0; i < 2; ++i) {
+      before[i] = last[i];
+      last[i] = next[i];
+    }
+    if (rest == whole) break;
+  }
+  return {static_cast<uint32_t>(last[0]), static_cast<uint32_t>(last[1]), 0};
+}
+
+/// Common values are exact: 300 samples per inch are 15000 / 127 * 10^2.
+Ratio nearest_ratio(double value) {
+  const int digits = static_cast<int>(std::floor(std::log10(value)));
+  Ratio best = {};
+  for (int exponent = digits - 3; exponent <= digits; ++exponent) {
+    Ratio ratio = nearest_fraction(value / std::pow(10, exponent));
+    ratio.exponent = exponent;
+    if (best.denominator == 0 || std::abs(ratio.value() - value) < std::abs(best.value() - value))
+      best = ratio;
+  }
+  return best;
+}
+
+/// The capture resolution (I.5.3.7.1).
+void append_resolution(std::vector<uint8_t>& out, const cj2k_params& p) {
+  if (p.resolution_x == 0) return;
+  const Ratio ratios[] = {nearest_ratio(p.resolution_y), nearest_ratio(p.resolution_x)};
+  const size_t box = open_box(out, "res ");
+  const size_t capture = open_box(out, "resc");
+  for (const Ratio& ratio : ratios) {
+    append_u16(out, ratio.numerator);
+    append_u16(out, ratio.denominator);
+  }
+  for (const Ratio& ratio : ratios) append_u8(out, static_cast<uint8_t>(ratio.exponent));
+  close_box(out, capture);
+  close_box(out, box);
+}
+
 }  // namespace
 
 std::vector<uint8_t> make_jp2_boxes(const Plan& plan) {
@@ -116,7 +170,9 @@ std::vector<uint8_t> make_jp2_boxes(const Plan& plan) {
   box = open_box(out, "jp2h");
   append_image_header(out, plan);
   append_colour(out, plan);
+  append_resolution(out, plan.params);
   close_box(out, box);
+  out.insert(out.end(), plan.jp2_boxes.begin(), plan.jp2_boxes.end());
 
   open_box(out, "jp2c");
   return out;

@@ -13,6 +13,7 @@
 
 #include "params/device_choice.h"
 #include "params/icc_profile.h"
+#include "params/jp2_boxes.h"
 #include "params/params.h"
 #include "params/params_profile.h"
 #include "params/params_records.h"
@@ -259,6 +260,17 @@ Status check_colour_specification(const cj2k_params& p, const Log& log) {
   return Status::kOk;
 }
 
+// What a JP2 file says beside that.
+Status resolve_metadata(cj2k_params* p, const Log& log) {
+  if (p->resolution_y > 0 && p->resolution_x == 0) {
+    return log.about("resolution_x")
+        .fail(Status::kInvalid, "resolution_y %g without resolution_x", p->resolution_y);
+  }
+  if (p->resolution_y == 0) p->resolution_y = p->resolution_x;
+  if (p->jp2_boxes == nullptr && p->jp2_boxes_bytes == 0) return Status::kOk;
+  return check_jp2_boxes(p->jp2_boxes, p->jp2_boxes_bytes, log.about("jp2_boxes"));
+}
+
 Status resolve_colour(cj2k_params* p, const Log& log) {
   if (p->alpha && p->num_components < 2) {
     return log.about("alpha", p->alpha)
@@ -280,6 +292,7 @@ Status resolve_colour(cj2k_params* p, const Log& log) {
   }
   if (p->colorspace == CJ2K_COLOR_AUTO) p->colorspace = chosen_colorspace(*p);
   CJ2K_TRY(check_colour_specification(*p, log));
+  CJ2K_TRY(resolve_metadata(p, log));
   return resolve_mct(p, log);
 }
 

@@ -401,17 +401,26 @@ PlanePoint tile_component_corner(const Plan& plan, const TileComponent& tc, uint
   return {own.x0 - all.x0, own.y0 - all.y0};
 }
 
+namespace {
+
+/// Copies what the caller's parameters point to, and clears the pointer.
+std::vector<uint8_t> take(const void*& data, size_t& bytes) {
+  const auto* const begin = static_cast<const uint8_t*>(data);
+  std::vector<uint8_t> copy(begin, begin + (begin == nullptr ? 0 : bytes));
+  data = nullptr;
+  bytes = 0;
+  return copy;
+}
+
+}  // namespace
+
 Status make_plan(const cj2k_params& resolved, const Log& log, Plan* plan) {
   *plan = Plan{};
   plan->params = resolved;
   plan->params.log = nullptr;
   plan->params.log_opaque = nullptr;
-  if (resolved.icc_profile != nullptr) {
-    const auto* const begin = static_cast<const uint8_t*>(resolved.icc_profile);
-    plan->icc_profile.assign(begin, begin + resolved.icc_profile_bytes);
-    plan->params.icc_profile = nullptr;
-    plan->params.icc_profile_bytes = 0;
-  }
+  plan->icc_profile = take(plan->params.icc_profile, plan->params.icc_profile_bytes);
+  plan->jp2_boxes = take(plan->params.jp2_boxes, plan->params.jp2_boxes_bytes);
   return PlanBuilder(log, plan).build();
 }
 

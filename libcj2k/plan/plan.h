@@ -142,9 +142,10 @@ struct TilePart {
 
 struct Plan {
   /// Resolved: the coding parameters have no AUTO, and no 0 that means "to be chosen". The log
-  /// fields are cleared, and icc_profile, which is copied to the vector below.
+  /// fields are cleared, and icc_profile and jp2_boxes, which are copied to the vectors below.
   cj2k_params params;
   std::vector<uint8_t> icc_profile;  ///< the caller's, for JP2 files; empty: none
+  std::vector<uint8_t> jp2_boxes;    ///< the same
   bool reversible;                   ///< 5/3
   bool use_mct;                      ///< RCT or ICT on components 0 .. 2
   uint16_t rsiz;                     ///< T.800 Table A.10

@@ -109,6 +109,8 @@ Status FilmPass::open(const cj2k_film_pass& film, const Log& log, cj2k_params* a
   if (film.pass == 2) CJ2K_TRY(self->allocate(p));
   if (film.pass == 0) CJ2K_TRY(self->open_analysis(p));
   self->params_ = p;
+  self->params_.jp2_boxes = nullptr;
+  self->params_.jp2_boxes_bytes = 0;
   const auto* icc = static_cast<const uint8_t*>(p.icc_profile);
   self->icc_profile_.assign(icc, icc + (icc == nullptr ? 0 : p.icc_profile_bytes));
   if (icc != nullptr) self->params_.icc_profile = self->icc_profile_.data();

@@ -53,7 +53,7 @@ class FilmPass {
 
   const cj2k_film_pass film_;
   const Log log_;
-  cj2k_params params_ = {};           ///< what the encoder was opened with
+  cj2k_params params_ = {};           ///< what the encoder was opened with, but jp2_boxes
   std::vector<uint8_t> icc_profile_;  ///< that of params_
 
   std::mutex send_mutex_;         ///< held for a whole send, locked before mutex_

@@ -92,26 +92,29 @@ def given_params(width: int, height: int, params: Dict[str, Any]) -> Dict[str, A
 class Encoder:
     """Encodes a sequence of pictures of one size. See also `encode`, for one picture.
 
-    Encoder(width, height, *, subsampling=None, colour=None, icc_profile=None, cuda_context=0,
-            cuda_stream=0, **params)
+    Encoder(width, height, *, subsampling=None, colour=None, icc_profile=None, jp2_boxes=None,
+            cuda_context=0, cuda_stream=0, **params)
 
     subsampling: "4:2:0", "4:2:2", .. or pairs (dx, dy) of each component, in place of dx and dy
     colour: "rgb", "yuv", "gray" or "xyz", in place of colorspace
     icc_profile: bytes of a restricted ICC profile, for format="jp2"
+    jp2_boxes: bytes of whole uuid, xml and uinf boxes, for format="jp2"
     cuda_context, cuda_stream: the application's CUcontext and CUstream, as integers
 
     A context manager. Leaving it closes the encoder and drops packets that were not received.
     One thread may send while another receives. Lines that the library logs go to the logger "cj2k".
     """
 
-    def __init__(self, width: int, height: int, *, icc_profile: Optional[bytes] = None, cuda_context: int = 0,
-                 cuda_stream: int = 0, _curves: str = "off", **params: Any) -> None:
+    def __init__(self, width: int, height: int, *, icc_profile: Optional[bytes] = None,
+                 jp2_boxes: Optional[bytes] = None, cuda_context: int = 0, cuda_stream: int = 0, _curves: str = "off", **params: Any) -> None:
         raw = _cj2k.Params()
         _params.fill(raw, given_params(width, height, params))
         raw.set_cuda(cuda_context, cuda_stream)
         raw.set_curves(_curves == "only")
         if icc_profile is not None:
             raw.set_icc_profile(bytes(icc_profile))
+        if jp2_boxes is not None:
+            raw.set_jp2_boxes(bytes(jp2_boxes))
         self._core = _cj2k.Encoder(raw)
         self._components = self._read_components()
         self._next_pts = 0
@@ -253,7 +256,7 @@ class Encoder:
 
 
 def encode(picture: Any, *, subsampling: Any = None, colour: Optional[str] = None,
-           icc_profile: Optional[bytes] = None, **params: Any) -> bytes:
+           icc_profile: Optional[bytes] = None, jp2_boxes: Optional[bytes] = None, **params: Any) -> bytes:
     """Encodes one picture and returns its codestream, or JP2 file with format="jp2".
 
     picture: an array HxW, HxWx3 or HxWx4 (the fourth is opacity) of uint8 or uint16, or a list with
@@ -263,6 +266,7 @@ def encode(picture: Any, *, subsampling: Any = None, colour: Optional[str] = Non
     colour: "rgb", "yuv", "gray" or "xyz"; default: what the library finds. YUV 4:4:4 needs "yuv".
     depth: default 8 or 16, those of the arrays. The samples are in the low bits.
     icc_profile: bytes of a restricted ICC profile, for format="jp2"
+    jp2_boxes: bytes of whole uuid, xml and uinf boxes, such as XMP, for format="jp2"
     """
     frame = _picture.read(picture)
     first = frame.planes[0]
@@ -277,7 +281,7 @@ def encode(picture: Any, *, subsampling: Any = None, colour: Optional[str] = Non
     given.setdefault("alpha", int(components in (2, 4)))
     if frame.is_cuda:
         given.setdefault("device", f"cuda:{first.memory.device}")
-    with Encoder(first.columns, first.rows, icc_profile=icc_profile, **given) as encoder:
+    with Encoder(first.columns, first.rows, icc_profile=icc_profile, jp2_boxes=jp2_boxes, **given) as encoder:
         encoder._send(frame, hold=True)
         encoder.drain()
         packet = encoder.receive()

@@ -69,7 +69,7 @@ struct Encoder::Held {
 };
 
 Encoder::Encoder(const Params& params) : params_(params) {
-  cj2k_params p = params_.with_icc_profile();
+  cj2k_params p = params_.with_bytes();
   p.log = &Encoder::log;
   p.log_opaque = this;
   Result result{};

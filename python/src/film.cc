@@ -41,7 +41,7 @@ std::vector<int64_t> allocate(const py::bytes& curve_bytes, int64_t total, int64
 
 py::bytes write_log(const Params& params, const py::bytes& curve_bytes) {
   const std::vector<cj2k_curve> curves = curves_of(curve_bytes);
-  const cj2k_params p = params.with_icc_profile();
+  const cj2k_params p = params.with_bytes();
   std::string log(cj2k_film_log_size(curves.size()), '\0');
   check(cj2k_film_log_write(&p, curves.data(), curves.size(), log.data()));
   return log;
@@ -49,7 +49,7 @@ py::bytes write_log(const Params& params, const py::bytes& curve_bytes) {
 
 py::bytes read_log(const Params& params, const py::bytes& bytes) {
   const std::string log = bytes;
-  const cj2k_params p = params.with_icc_profile();
+  const cj2k_params p = params.with_bytes();
   size_t frames = 0;
   check(cj2k_film_log_read(&p, log.data(), log.size(), nullptr, &frames));
   std::vector<cj2k_curve> curves(frames);

@@ -60,17 +60,22 @@ std::string Params::get(const std::string& key) const {
 }
 
 void Params::set_icc_profile(const std::string& bytes) { icc_profile_ = bytes; }
+void Params::set_jp2_boxes(const std::string& bytes) { jp2_boxes_ = bytes; }
 
 void Params::set_cuda(uintptr_t context, uintptr_t stream) {
   raw.cuda_context = reinterpret_cast<void*>(context);
   raw.cuda_stream = reinterpret_cast<void*>(stream);
 }
 
-cj2k_params Params::with_icc_profile() const {
+cj2k_params Params::with_bytes() const {
   cj2k_params p = raw;
   if (!icc_profile_.empty()) {
     p.icc_profile = icc_profile_.data();
     p.icc_profile_bytes = icc_profile_.size();
+  }
+  if (!jp2_boxes_.empty()) {
+    p.jp2_boxes = jp2_boxes_.data();
+    p.jp2_boxes_bytes = jp2_boxes_.size();
   }
   return p;
 }
@@ -83,6 +88,8 @@ void bind_params(py::module_& module) {
       .def("get", &Params::get)
       .def("set_icc_profile",
            [](Params& self, const py::bytes& bytes) { self.set_icc_profile(bytes); })
+      .def("set_jp2_boxes",
+           [](Params& self, const py::bytes& bytes) { self.set_jp2_boxes(bytes); })
       .def("set_curves",
            [](Params& self, bool only) {
              self.raw.curves = only ? CJ2K_CURVES_ONLY : CJ2K_CURVES_OFF;

@@ -13,13 +13,15 @@ class Params {
   void set(const std::string& key, const std::string& value);
   std::string get(const std::string& key) const;
   void set_icc_profile(const std::string& bytes);
+  void set_jp2_boxes(const std::string& bytes);
   void set_cuda(uintptr_t context, uintptr_t stream);
-  cj2k_params with_icc_profile() const;
+  /// The parameters that point to what was set as bytes, which *this owns.
+  cj2k_params with_bytes() const;
 
   cj2k_params raw;
 
  private:
-  std::string icc_profile_;
+  std::string icc_profile_, jp2_boxes_;
 };
 
 }  // namespace cj2k_python

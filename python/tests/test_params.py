@@ -69,12 +69,20 @@ def test_every_parameter_round_trips():
     (dict(lossless=1, target_bytes=1000), "lossless"),
     (dict(target_bytes=10), "the headers of a frame alone take"),
     (dict(icc_profile=b"no profile"), "icc_profile"),
+    (dict(jp2_boxes=b"no boxes"), "jp2_boxes"), (dict(resolution_y=3), "resolution_x"),
 ])
 def test_errors_of_the_library(keywords, text):
     with pytest.raises(cj2k.Error) as error:
         cj2k.encode(picture(16, 16, 3), **keywords)
     assert text in str(error.value)
     assert error.value.status == "invalid"
+
+
+def test_boxes_and_resolution():
+    box = (13).to_bytes(4, "big") + b"xml <a/>."
+    data = cj2k.encode(picture(16, 16, 3), format="jp2", jp2_boxes=box, resolution_x=2000)
+    assert box + data[data.index(b"jp2c") - 4:] == data[data.index(box):]
+    assert b"resc\x07\xd0\0\x01\x07\xd0\0\x01\0\0" in data
 
 
 def test_values_that_are_none():

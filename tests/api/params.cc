@@ -299,6 +299,10 @@ TEST_CASE("open: every field at and outside its range") {
   BAD(async_depth, 65, "async_depth", "65", "64");
   BAD(stop_margin, 4097, "stop_margin", "4097", "4096");
   for (double value : {-1.0, 1e-4, 1025.0, nan, inf, -inf}) BAD(quant_step, value, "quant_step");
+  for (double value : {-1.0, 1e-4, 1.1e9, nan, inf, -inf}) {
+    BAD(resolution_x, value, "resolution_x");
+    BAD(resolution_y, value, "resolution_y");
+  }
   for (double value : {-1.0, 1e-4, 257.0, nan, inf, -inf}) BAD(quality, value, "quality");
   for (int value : {-2, 5, kMax})
     BAD(progression, static_cast<cj2k_progression>(value), "progression");

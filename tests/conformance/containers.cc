@@ -23,6 +23,7 @@ Bytes encoded(const char* format = "j2k", uint64_t seed = 1) {
   cj2k_params p = make_params(60, 45, 3, 8);
   p.lossless = 1;
   set(p, "format", format);
+  set(p, "resolution_x", "11811");
   const Encoded result = encode(p, make_picture(p, Content::kTexture, seed));
   REQUIRE_MESSAGE(result.status == CJ2K_OK, result.log);
   return result.bytes;
@@ -80,6 +81,9 @@ TEST_CASE("JP2 files: planted faults of the boxes") {
        {"BPC", [](Editor& e) { e.put(find(e.bytes, "ihdr") + 14, 1, 8); }, "jp2-ihdr-depth"},
        {"no ihdr", [](Editor& e) { e.put(find(e.bytes, "ihdr"), 1, 'x'); }, "jp2-ihdr"},
        {"no colr", [](Editor& e) { e.put(find(e.bytes, "colr"), 1, 'x'); }, "jp2-colr"},
+       {"res: no resc", [](Editor& e) { e.put(find(e.bytes, "resc"), 1, 'x'); }, "jp2-res"},
+       {"res: 1 / 0", [](Editor& e) { e.put(find(e.bytes, "resc") + 6, 2, 0); }, "jp2-res"},
+       {"res: 0 / 1", [](Editor& e) { e.put(find(e.bytes, "resc") + 8, 2, 0); }, "jp2-res"},
        {"no jp2h", [](Editor& e) { e.put(find(e.bytes, "jp2h"), 1, 'x'); }, "jp2-jp2h"},
        {"length of a box", [](Editor& e) { e.put(find(e.bytes, "ftyp") - 4, 4, 3); }, "jp2-box"},
        {"length of jp2c", [](Editor& e) { e.put(find(e.bytes, "jp2c") - 4, 4, e.bytes.size()); },

@@ -95,12 +95,14 @@ def tiff_file(pages, order="<", big=False):
         tags[325 if tiled else 279] = "I", [len(chunk) for chunk in chunks]
         entries = b""
         for tag, (kind, values) in sorted(tags.items()):
+            is_ratio, kind = kind == "R", "I" if kind == "R" else kind
             data = struct.pack(f"{order}{len(values)}{kind}", *values)
             if len(data) > struct.calcsize(offset):
                 at, data = len(out), data + bytes(len(data) % 2)
                 out += data
                 data = struct.pack(order + offset, at)
-            entries += struct.pack(order + "HH" + offset, tag, {"B": 1, "H": 3, "I": 4, "Q": 16}[kind], len(values)) + \
+            entries += struct.pack(order + "HH" + offset, tag, 5 if is_ratio else {"B": 1, "H": 3, "I": 4, "Q": 16}[kind],
+                                   len(values) // (2 if is_ratio else 1)) + \
                 data.ljust(struct.calcsize(offset), b"\0")
         struct.pack_into(order + offset, out, link, len(out))
         out += struct.pack(order + ("Q" if big else "H"), len(tags)) + entries
@@ -111,7 +113,7 @@ def tiff_file(pages, order="<", big=False):
 
 def tiff_page(order, width, height, samples, depth, tile=None, rows=None, planar=False, deflate=False, more=None):
     """@param samples  lists; below 0 in two's complement
-    @param more  tags: (kind, values)
+    @param more  tags: (kind, values); "R": numerators and denominators
     @return chunks, tags"""
     n = len(samples)
     planes_ = [[s] for s in samples] if planar else [samples]

@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "packets/jp2.h"
@@ -13,8 +15,10 @@
 #include "packets/packet_writer.h"
 #include "params/icc_profile.h"
 #include "params/params.h"
+#include "params_support.h"
 #include "plan/plan.h"
 #include "support/codestream_parser.h"
+#include "support/picture.h"
 #include "support/synthetic_frame.h"
 
 namespace cj2k {
@@ -525,6 +529,82 @@ TEST_CASE("JP2: an ICC profile where no enumerated colour space fits") {
   // A raw codestream has no place for it.
   p.format = CJ2K_FORMAT_J2K;
   CHECK(empty_codestream(*plan_of(p))[0] == 0xFF);
+}
+
+/// What a resolution box says, in samples per metre: 0 down, 1 across.
+double resolution_of(const std::vector<uint8_t>& body, size_t which) {
+  const size_t at = 4 * which;
+  return static_cast<double>(get_be(body, at, 2)) / static_cast<double>(get_be(body, at + 2, 2)) *
+         std::pow(10, static_cast<int8_t>(body[8 + which]));
+}
+
+TEST_CASE("JP2: capture resolution, as the nearest fraction") {
+  cj2k_params p = picture(300, 200, 3);
+  p.format = CJ2K_FORMAT_JP2;
+  const auto body_of_box = [&p] {
+    const std::vector<Box> header = boxes_of(boxes_of(empty_codestream(*plan_of(p)))[2].body);
+    REQUIRE(header.size() == 3);
+    CHECK(header[2].type == "res ");
+    const std::vector<Box> inside = boxes_of(header[2].body);
+    REQUIRE(inside.size() == 1);
+    CHECK(inside[0].type == "resc");
+    REQUIRE(inside[0].body.size() == 10);
+    return vector_of(inside[0].body);
+  };
+  const auto dpi = [](double value) { return value / 0.0254; };
+  for (const auto& [x, y] : std::vector<std::pair<double, double>>{
+           {dpi(300), 0}, {dpi(204), dpi(98)}, {2834, 5669}, {0.001, 0}, {1e9, 2e8}, {65536, 0}}) {
+    p.resolution_x = x;
+    p.resolution_y = y;
+    const std::vector<uint8_t> body = body_of_box();
+    CHECK(resolution_of(body, 1) == doctest::Approx(x).epsilon(1e-12));
+    CHECK(resolution_of(body, 0) == doctest::Approx(y > 0 ? y : x).epsilon(1e-12));
+  }
+  p.resolution_x = dpi(300);
+  p.resolution_y = 0;
+  CHECK(body_of_box() == std::vector<uint8_t>{0x3A, 0x98, 0, 127, 0x3A, 0x98, 0, 127, 2, 2});
+  test::Random random(1);
+  for (int i = 0; i < 1000; ++i) {
+    p.resolution_x = std::exp(random.range(-6900, 20700) / 1000.0);
+    CHECK(resolution_of(body_of_box(), 1) == doctest::Approx(p.resolution_x).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("JP2: the caller's boxes") {
+  cj2k_params p = picture(300, 200, 3);
+  p.format = CJ2K_FORMAT_JP2;
+  std::vector<uint8_t> boxes = {0, 0, 0, 28, 'u', 'u', 'i', 'd'};
+  for (uint8_t i = 0; i < 20; ++i) boxes.push_back(i);
+  for (const int byte : {0, 0, 0, 9, 0x78, 0x6D, 0x6C, 0x20, 0x78})  // an xml box
+    boxes.push_back(static_cast<uint8_t>(byte));
+  p.jp2_boxes = boxes.data();
+  p.jp2_boxes_bytes = boxes.size();
+  const std::vector<Box> file = boxes_of(empty_codestream(*plan_of(p)));
+  REQUIRE(file.size() == 6);
+  CHECK(file[3].type == "uuid");
+  CHECK(file[3].body.size() == 20);
+  CHECK(file[4].type == "xml ");
+  CHECK(file[5].type == "jp2c");
+  const auto error = [&](size_t at, uint8_t value) {
+    std::vector<uint8_t> spoilt = boxes;
+    spoilt[at] = value;
+    p.jp2_boxes = spoilt.data();
+    return test::resolve_error(p);
+  };
+  CHECK(error(3, 29).find("the box at byte 29 has length") != std::string::npos);
+  CHECK(error(3, 7).find("the box at byte 0 has length 7, not in [8, 37]") != std::string::npos);
+  CHECK(error(31, 8).find("the box at byte 36 has length 120, not in [8, 1]") != std::string::npos);
+  CHECK(error(31, 10).find("the box at byte 28 has length 10, not in [8, 9]") != std::string::npos);
+  CHECK(error(4, 'j').find("the box at byte 0 is \"juid\", not uuid, xml or uinf") !=
+        std::string::npos);
+  p.jp2_boxes_bytes = 0;
+  CHECK(test::resolve_error(p).find("jp2_boxes_bytes 0 not in [8, 67108864]") != std::string::npos);
+  p.jp2_boxes_bytes = 8;
+  p.jp2_boxes = nullptr;
+  CHECK(test::resolve_error(p).find("jp2_boxes NULL") != std::string::npos);
+  p.jp2_boxes_bytes = 0;
+  p.resolution_y = 3;
+  CHECK(test::resolve_error(p).find("resolution_y 3 without resolution_x") != std::string::npos);
 }
 
 TEST_CASE("JP2: a codestream beyond 32 bits runs to the end of the file") {

@@ -77,7 +77,7 @@ const std::vector<Field> kFields = {
     I(progression), I(layers), AT(layer_rates[0], 'd', "layer_rates"),
     AT(poc[0].layer_end, 'i', "poc"), AT(roi[0].width, 'i', "roi"), I(tile_parts), I(sop),
     I(eph), I(tlm), I(plt), AT(comment, 's', "comment"), I(format), I(primaries),
-    I(transfer), I(profile), I(main_level), I(sub_level),
+    I(transfer), D(resolution_x), D(resolution_y), I(profile), I(main_level), I(sub_level),
     AT(frame_rate_num, 'i', "frame_rate"), AT(frame_rate_den, 'i', "frame_rate"), I(cinema_rate),
     I(profile_strict), L(target_bytes),
     L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(qfactor), I(tune),
@@ -139,14 +139,15 @@ TEST_CASE("params: describe covers every field") {
       "4 "
       "layer_rates 20,10,5 poc 0,0,9,6,3,cprl roi 1,2,3,4,5 tile_parts component sop 1 eph 1 tlm 0 "
       "plt 1 comment "
-      "other format jp2 primaries p3d65 transfer gamma26 "
+      "other format jp2 primaries p3d65 transfer gamma26 resolution_x 11811 resolution_y 5906 "
       "profile cinema4k main_level 3 sub_level 2 frame_rate 24000/1001 cinema_rate full "
       "profile_strict 0 "
       "target_bytes 9 max_frame_bytes 9 max_component_bytes 9 min_frame_bytes 9 quality 3 qfactor "
       "3 threads "
       "3 "
       "tune visual visual_strength 0.25 visual_distance 3 "
-      "gop 3 async_depth 3 tier1 cibo measure_mse 1 verify 1 stop none effort 3 stop_margin 3 device "
+      "gop 3 async_depth 3 tier1 cibo measure_mse 1 verify 1 stop none effort 3 stop_margin 3 "
+      "device "
       "cuda:1");
   std::map<std::string, std::string> other;
   for (std::string key, value; pairs >> key >> value;) other[key] = value;

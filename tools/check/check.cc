@@ -146,6 +146,9 @@ FileResult check_input(const std::string& path, std::unique_ptr<Input> input,
   for (;;) {
     result.report.set_frame(result.facts.frames, 0);
     if (!source->next(frame, result.report)) break;
+    result.facts.across = source->across;
+    result.facts.down = source->down;
+    result.facts.metadata = source->metadata;
     check_frame(frame, *source, options, sequence, result);
   }
   result.error = source->error;

@@ -35,6 +35,9 @@ struct Facts {
   uint64_t tile_parts = 0, packets = 0;
   uint32_t pcap = 0;
   std::vector<uint16_t> ccap;
+  // Of a JP2 file, as FrameSource has them:
+  double across = 0, down = 0;
+  std::vector<std::string> metadata;
 };
 
 /// The marker segments that must stay as they are in the first frame.

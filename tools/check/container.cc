@@ -3,6 +3,7 @@
 #include "container.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "reader.h"
@@ -58,6 +59,8 @@ class Jp2Source : public FrameSource {
 
  private:
   void header_box(uint64_t offset, uint64_t bytes, Report& report);
+  void resolution(Bytes box, uint64_t offset, Report& report);
+  void name_metadata(uint64_t bytes, bool is_xml);
   void file_type(uint64_t offset, uint64_t bytes, Report& report);
 
   std::unique_ptr<Input> input_;
@@ -78,6 +81,47 @@ void Jp2Source::file_type(uint64_t offset, uint64_t bytes, Report& report) {
   if (!compatible)
     report.error("jp2-ftyp", "T.800 I.5.2", offset,
                  "neither 'jp2 ' nor 'jph ' in the compatibility list", "one of them in it");
+}
+
+/// A superbox with a resc box, a resd box or both (I.5.3.7).
+void Jp2Source::resolution(Bytes box, uint64_t offset, Report& report) {
+  constexpr size_t kBytes = 18;  // of resc and resd
+  size_t at = 8;
+  for (; at + kBytes <= box.size(); at += kBytes) {
+    Reader in(box, at);
+    const uint32_t length = in.u32(), type = in.u32();
+    if (length != kBytes || (type != box_type("resc") && type != box_type("resd"))) break;
+    double values[2];
+    for (double& value : values) {
+      const uint32_t numerator = in.u16(), denominator = in.u16();
+      if (numerator == 0 || denominator == 0)
+        report.error("jp2-res", "T.800 I.5.3.7", offset + at,
+                     std::to_string(numerator) + "/" + std::to_string(denominator),
+                     "1 to 65535 in both");
+      value = denominator == 0 ? 0 : static_cast<double>(numerator) / denominator;
+    }
+    for (double& value : values) value *= std::pow(10, static_cast<int8_t>(in.u8()));
+    if (type == box_type("resc")) {
+      down = values[0];
+      across = values[1];
+    }
+  }
+  if (at == 8 || at != box.size())
+    report.error("jp2-res", "T.800 I.5.3.7", offset, std::to_string(box.size()) + " bytes",
+                 "resc, resd or both, of 18 bytes each");
+}
+
+/// By the identifier of a uuid box, which comes next.
+void Jp2Source::name_metadata(uint64_t bytes, bool is_xml) {
+  const auto is = [id = input_->peek(16)](std::initializer_list<uint8_t> first) {
+    return begins_with(id, Bytes(first.begin(), first.size()));
+  };
+  metadata.push_back((is_xml                         ? "XML"
+                      : is({0xBE, 0x7A, 0xCF, 0xCB}) ? "XMP"
+                      : is({0x33, 0xC7, 0xA4, 0xD2}) ? "IPTC"
+                      : is({'J', 'p', 'g', 'T'})     ? "Exif"
+                                                     : "UUID") +
+                     (" of " + std::to_string(bytes) + " bytes"));
 }
 
 void Jp2Source::header_box(uint64_t offset, uint64_t bytes, Report& report) {
@@ -102,6 +146,8 @@ void Jp2Source::header_box(uint64_t offset, uint64_t bytes, Report& report) {
                      "the first box of jp2h, 22 bytes");
     }
     colour |= type == box_type("colr");
+    if (type == box_type("res ") && length <= box.size() - at)
+      resolution(Bytes(box).subspan(at, length), offset + at, report);
     if (length < 8) break;
     at += length;
   }
@@ -146,8 +192,12 @@ bool Jp2Source::next(Frame& frame, Report& report) {
         report.error("jp2-box", "T.800 I.4", offset, std::to_string(bytes) + " bytes in jp2c",
                      std::to_string(taken) + ", to the end of the file");
       return true;
-    } else if (input_->skip(bytes) != bytes) {
-      break;
+    } else {
+      const bool is_xml = type == box_type("xml ");
+      constexpr uint64_t kIdBytes = 16;
+      if (is_xml || (type == box_type("uuid") && bytes >= kIdBytes))
+        name_metadata(is_xml ? bytes : bytes - kIdBytes, is_xml);
+      if (input_->skip(bytes) != bytes) break;
     }
   }
   if (!done_) error = "a JP2 file without a codestream";

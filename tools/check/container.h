@@ -82,6 +82,8 @@ class FrameSource {
   uint32_t fields = 1;           ///< codestreams of a frame: 2 if each field has its own
   std::optional<ImageHeader> image_header;
   std::optional<PictureColour> colour;
+  double across = 0, down = 0;        ///< samples per metre, of a capture resolution box
+  std::vector<std::string> metadata;  ///< of uuid and xml boxes before the codestream
 };
 
 /// Chooses by the first bytes. The source owns the input.

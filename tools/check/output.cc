@@ -41,6 +41,17 @@ std::string describe_facts(const Facts& f) {
       out += f.refined_blocks > 0 ? ", with refinement passes" : ", cleanup passes alone";
     out += "\n";
   }
+  if (f.across > 0 || !f.metadata.empty()) {
+    std::string line;
+    if (f.across > 0) {
+      char resolution[80];
+      std::snprintf(resolution, sizeof resolution, "%.6g x %.6g samples per inch",
+                    f.across * 0.0254, f.down * 0.0254);
+      line = resolution;
+    }
+    for (const std::string& box : f.metadata) line += (line.empty() ? "" : ", ") + box;
+    out += "  " + line + "\n";
+  }
   out += "  bytes per frame: " + text(f.smallest) + " to " + text(f.largest) + ", mean " +
          text(f.frames > 0 ? f.total / f.frames : 0) + "\n";
   return out;
@@ -75,6 +86,19 @@ std::string finding_json(const Finding& f) {
          ", \"allowed\": " + quote(f.allowed) + "}";
 }
 
+std::string resolution_json(const Facts& f) {
+  if (f.across == 0) return "null";
+  char out[80];
+  std::snprintf(out, sizeof out, "[%.9g, %.9g]", f.across, f.down);
+  return out;
+}
+
+std::string list_json(const std::vector<std::string>& values) {
+  std::string out = "[";
+  for (const std::string& value : values) out += (out.size() > 1 ? ", " : "") + quote(value);
+  return out + "]";
+}
+
 std::string result_json(const FileResult& r) {
   const Facts& f = r.facts;
   std::string out =
@@ -87,7 +111,8 @@ std::string result_json(const FileResult& r) {
       ", \"height\": " + text(f.siz.y1 - f.siz.y0) +
       ", \"components\": " + text(f.siz.components.size()) + ", \"pcap\": " + text(f.pcap) +
       ", \"refined_blocks\": " + text(f.refined_blocks) +
-      ",\n   \"errors\": " + text(r.report.errors()) +
+      ",\n   \"samples_per_metre\": " + resolution_json(f) +
+      ", \"metadata\": " + list_json(f.metadata) + ",\n   \"errors\": " + text(r.report.errors()) +
       ", \"warnings\": " + text(r.report.warnings()) + ",\n   \"counts\": {";
   const char* separator = "";
   for (const auto& [rule, count] : r.report.counts()) {

@@ -18,7 +18,6 @@ extern "C" {
 }
 
 #include "../check/check.h"
-#include "exif.h"
 #include "failure.h"
 #include "frames.h"
 #include "pnm.h"
@@ -245,20 +244,6 @@ int orientation_of_dpx(std::string_view b) {
   const int value = static_cast<unsigned char>(b[kOrientation + (big ? 0 : 1)]) << 8 |
                     static_cast<unsigned char>(b[kOrientation + (big ? 1 : 0)]);
   return value <= 7 ? value : 0;  // 0xFFFF: the file does not say
-}
-
-/// That of the chunk eXIf, before or behind the samples.
-int orientation_of_png(std::string_view b) {
-  const auto byte = [b](size_t at) {
-    return static_cast<size_t>(static_cast<unsigned char>(b[at]));
-  };
-  for (size_t at = 8; at + 12 <= b.size();) {  // a chunk: size, name, bytes, checksum
-    const size_t size = byte(at) << 24 | byte(at + 1) << 16 | byte(at + 2) << 8 | byte(at + 3);
-    if (size > b.size() - at - 12) break;
-    if (b.substr(at + 4, 4) == "eXIf") return read_orientation(b.substr(at + 8, size));
-    at += size + 12;
-  }
-  return 1;
 }
 
 /// A little-endian number of EXR; 0 where the file ends before it.
@@ -609,7 +594,11 @@ std::unique_ptr<Picture> read_picture(const Frame& from, const std::string& trc)
   if (id == AV_CODEC_ID_PAM && read_small_pam(path, view, depth, *picture)) return picture;
   if (has_maxval && view_pnm(path, bytes, depth, *picture)) return picture;
   if (id == AV_CODEC_ID_DPX) picture->note = note_of_orientation(orientation_of_dpx(view), 0);
-  if (id == AV_CODEC_ID_PNG) picture->note = note_of_orientation(orientation_of_png(view), 1);
+  if (id == AV_CODEC_ID_PNG) {
+    PngFacts facts = read_png_facts(view);
+    picture->note = note_of_orientation(facts.orientation, 1);
+    picture->format.metadata = std::move(facts.metadata);
+  }
   picture->frame = decode(path, id, std::move(bytes), trc);
   set_format(*picture->frame, id, trc, picture->format);
   take_samples(path, depth, *picture);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "frames.h"
+#include "metadata.h"
 
 struct AVBufferRef;
 struct AVFrame;
@@ -29,6 +30,7 @@ struct PictureFormat {
   bool is_signed = false, is_yuv = false, is_cmyk = false;
   bool is_linear = false;    // linear light, of EXR
   std::vector<uint8_t> icc;  // profile in the file; empty: none
+  Metadata metadata;
   bool operator==(const PictureFormat&) const = default;
 };
 

@@ -78,6 +78,20 @@ void set_icc(const Options& options, const Frame& frame, const PictureFormat& f,
   p.log = log;
 }
 
+/// The same for its resolution and metadata.
+void set_metadata(const Options& options, const Metadata& metadata, cj2k_params& p) {
+  if (p.format != CJ2K_FORMAT_JP2) return;
+  const auto is_sound = [](double resolution) { return resolution >= 0.001 && resolution <= 1e9; };
+  if (options.param("resolution_x") == nullptr && options.param("resolution_y") == nullptr &&
+      is_sound(metadata.resolution_x) && is_sound(metadata.resolution_y)) {
+    p.resolution_x = metadata.resolution_x;
+    p.resolution_y = metadata.resolution_y;
+  }
+  if (metadata.boxes.empty()) return;
+  p.jp2_boxes = metadata.boxes.data();
+  p.jp2_boxes_bytes = metadata.boxes.size();
+}
+
 }  // namespace
 
 cj2k_params make_params(const Options& options, const Frame& frame, const PictureFormat& f,
@@ -155,6 +169,7 @@ Session::Session(const Options& options, const Frame& frame, const Picture& like
     std::strcpy(p.device, "cpu");  // whichever encodes: the curves are the same
   }
   set_icc(options, frame, format_, p, report);
+  set_metadata(options, format_.metadata, p);
   // What is invalid are options that contradict each other or the picture.
   if (const cj2k_status status = cj2k_encoder_open(&p, &encoder_); status != CJ2K_OK)
     throw Failure(frame.input + ": " + cj2k_encoder_last_error(nullptr),

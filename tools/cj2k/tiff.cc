@@ -108,6 +108,7 @@ class TiffPage final : public SampleSource {
   void set_page(int page);
   void set_samples();
   void set_colours();
+  Metadata metadata() const;
   void check(bool is_right) const {
     if (!is_right || t_error[0] != 0) fail_damaged(path_);
   }
@@ -262,6 +263,35 @@ void TiffPage::set_colours() {
     alpha_ = kinds[0] == EXTRASAMPLE_ASSOCALPHA ? 2 : kinds[0] == EXTRASAMPLE_UNASSALPHA ? 1 : 0;
 }
 
+Metadata TiffPage::metadata() const {
+  Metadata m;
+  float across = 0, down = 0;
+  TIFFGetField(tiff_.get(), TIFFTAG_XRESOLUTION, &across);
+  TIFFGetField(tiff_.get(), TIFFTAG_YRESOLUTION, &down);
+  const auto unit = value<uint16_t>(TIFFTAG_RESOLUTIONUNIT);
+  if (across > 0 && down > 0 && unit != RESUNIT_NONE) {
+    const double metres = unit == RESUNIT_CENTIMETER ? 0.01 : 0.0254;
+    m.resolution_x = across / metres;
+    m.resolution_y = down / metres;
+  }
+  uint32_t count = 0;
+  void* data = nullptr;
+  if (TIFFGetField(tiff_.get(), TIFFTAG_XMLPACKET, &count, &data) != 0)
+    add_box(MetadataKind::kXmp, {static_cast<const char*>(data), count}, m);
+  if (TIFFGetField(tiff_.get(), TIFFTAG_RICHTIFFIPTC, &count, &data) != 0) {
+    constexpr char kMarker = 0x1C;  // begins each dataset
+    const bool has_words =
+        TIFFFieldDataType(TIFFFieldWithTag(tiff_.get(), TIFFTAG_RICHTIFFIPTC)) == TIFF_LONG;
+    std::string bytes(static_cast<const char*>(data), count * (has_words ? size_t{4} : 1));
+    // Where a file has words, libtiff makes their order that of the machine.
+    if (bytes.size() >= 4 && bytes[0] != kMarker && bytes[3] == kMarker)
+      TIFFSwabArrayOfLong(reinterpret_cast<uint32_t*>(bytes.data()),
+                          static_cast<tmsize_t>(bytes.size() / 4));
+    add_box(MetadataKind::kIptc, bytes, m);
+  }
+  return m;
+}
+
 PictureFormat TiffPage::format() const {
   PictureFormat f;
   f.width = static_cast<int>(width_);
@@ -281,6 +311,7 @@ PictureFormat TiffPage::format() const {
   void* icc = nullptr;
   if (TIFFGetField(tiff_.get(), TIFFTAG_ICCPROFILE, &bytes, &icc) != 0)
     f.icc.assign(static_cast<uint8_t*>(icc), static_cast<uint8_t*>(icc) + bytes);
+  f.metadata = metadata();
   return f;
 }
 
