@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include <cj2k.h>
+#include <cj2k_film.h>
 
 #include "config.h"
 #if HAVE_UNISTD_H

@@ -18,6 +18,8 @@
 #include "backend.h"
 #include "base/log.h"
 #include "cj2k.h"
+#include "cj2k_transcode.h"
+#include "cj2k_film.h"
 #include "film/allocate.h"
 #include "film/film_log.h"
 #include "params/caller_struct.h"
