@@ -692,11 +692,14 @@ CJ2K_API cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char
  * says, each where it is not set. CJ2K_INVALID: the value is of no profile of the library, or
  * contradicts `profile`. */
 CJ2K_API cj2k_status cj2k_params_set_rsiz(cj2k_params* p, int rsiz);
-/* Sets `primaries` and `transfer` to code points of ITU-T H.273 (2: not known) and, unless `xyz` is
- * OFF, xyz_gamma to the exponent of the transfer (0, chosen, where it is not known), and an `xyz`
- * that is AUTO to the primaries. Set format,
- * colorspace and xyz before. An error says that a JP2 file or X'Y'Z' has no place for the colours. */
-CJ2K_API cj2k_status cj2k_params_set_colours(cj2k_params* p, int primaries, int transfer);
+/* Says what the colours of the frames are, in code points of ITU-T H.273 (2: not known). Sets
+ * `primaries` and `transfer` and, unless `xyz` is OFF, xyz_gamma to the exponent of the transfer (0,
+ * chosen, if it names none), and an `xyz` that is AUTO to the primaries. Set format, colorspace, xyz
+ * and profile before. An error says that a JP2 file or X'Y'Z' has no place for the colours, or that
+ * the profile has others, or digital cinema another frame rate; with profile_strict = 0 that is a
+ * warning, and the codestream claims the profile all the same. */
+CJ2K_API cj2k_status cj2k_params_set_colours(cj2k_params* p, int primaries, int transfer, int matrix,
+                                             int full_range);
 /* Writes the value of one parameter as text that cj2k_params_set takes. CJ2K_MAX_PARAM_TEXT bytes
  * are enough for every value; CJ2K_INVALID if `size` is too small for this one. */
 CJ2K_API cj2k_status cj2k_params_get(const cj2k_params* p, const char* key, char* buffer,
