@@ -307,14 +307,6 @@ static int is_cinema(const cj2k_params *p)
            p->profile == CJ2K_PROFILE_CINEMA_4K;
 }
 
-static int is_imf(const cj2k_params *p)
-{
-    return p->profile >= CJ2K_PROFILE_IMF_2K &&
-               p->profile <= CJ2K_PROFILE_IMF_8K_R ||
-           p->profile == CJ2K_PROFILE_IMF_HT ||
-           p->profile == CJ2K_PROFILE_IMF_HT_R;
-}
-
 /* R'G'B' in the planes of a YUV format, as decoders give it in CUDA memory,
  * which has no other planar format for it: G, B, R. */
 static int is_gbr_in_yuv(const AVCodecContext *avctx)
@@ -1663,6 +1655,14 @@ static int list_formats(const AVCodecContext *avctx, const cj2k_params *p)
     }
     s->fitting[num] = AV_PIX_FMT_NONE;
     return any ? num : 0;
+}
+
+static int is_imf(const cj2k_params *p)
+{
+    return p->profile >= CJ2K_PROFILE_IMF_2K &&
+               p->profile <= CJ2K_PROFILE_IMF_8K_R ||
+           p->profile == CJ2K_PROFILE_IMF_HT ||
+           p->profile == CJ2K_PROFILE_IMF_HT_R;
 }
 
 /* ffmpeg asks when the options are set, and inserts a scaler. When the encoder
