@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs libcj2k.a or libcj2k.so, cj2k.h, cj2k_params.def, cj2k.pc and the CMake package. The component cj2k_other installs
+# Installs libcj2k.a or libcj2k.so, the headers, cj2k.pc and the CMake package. The component cj2k_other installs
 # the same for the other kind of library.
 include(CMakePackageConfigHelpers)
 
@@ -34,7 +34,7 @@ function(cj2k_install_package target libdir includedir export)
   configure_package_config_file(cmake/cj2k-config.cmake.in ${files}/cj2k-config.cmake INSTALL_DESTINATION ${package_dir})
   write_basic_package_version_file(${files}/cj2k-config-version.cmake COMPATIBILITY SameMinorVersion)
 
-  install(FILES libcj2k/include/cj2k.h libcj2k/include/cj2k_params.def DESTINATION ${includedir} ${ARGN})
+  install(DIRECTORY libcj2k/include/ DESTINATION ${includedir} ${ARGN})
   install(FILES ${files}/cj2k.pc DESTINATION ${libdir}/pkgconfig ${ARGN})
   install(EXPORT ${export} FILE cj2k-${CJ2K_KIND}-targets.cmake NAMESPACE cj2k:: DESTINATION ${package_dir} ${ARGN})
   install(FILES ${files}/cj2k-config.cmake ${files}/cj2k-config-version.cmake DESTINATION ${package_dir} ${ARGN})

@@ -41,7 +41,7 @@ cache=${CJ2K_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cj2k}/ffmpeg
 jobs=${JOBS:-$(nproc)}
 readonly root cache jobs
 readonly kAbsent=3
-readonly kHeaders=(cj2k.h cj2k_params.def)
+readonly kHeaders=(cj2k.h cj2k_film.h cj2k_transcode.h cj2k_params.def)
 readonly kSources=(libcj2kenc.c j2k_transcode_bsf.c)
 readonly kPrograms=(ffmpeg ffprobe api_test cuda_frames_test)
 

@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include <cj2k.h>
+#include <cj2k_transcode.h>
 
 #include "libavutil/error.h"
 #include "libavutil/intreadwrite.h"

@@ -29,10 +29,12 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <cj2k.h>
+#include <cj2k_film.h>
 
 #include "config.h"
 #if HAVE_UNISTD_H
@@ -43,9 +45,9 @@
 #include "libavutil/base64.h"
 #include "libavutil/common.h"
 #include "libavutil/dict.h"
-#include "libavutil/fifo.h"
 #include "libavutil/frame.h"
 #include "libavutil/hwcontext.h"
+#include "libavutil/intreadwrite.h"
 #include "libavutil/libm.h"
 #include "libavutil/mathematics.h"
 #include "libavutil/mem.h"
@@ -101,6 +103,9 @@
 #define PROFILE_NO_RESTRICTION 0x8000
 #define LEVEL_UNKNOWN          -99
 
+/* Frames that lookahead keeps. */
+#define MAX_LOOKAHEAD 240
+
 /* lavc's default of gop_size, which no user has asked for. */
 #define LAVC_GOP_SIZE 12
 
@@ -112,13 +117,11 @@
  * their own depth. */
 static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P,
-    AV_PIX_FMT_YUV440P,
-    AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV410P,
+    AV_PIX_FMT_YUV440P, AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV410P,
 #if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100)
     /* without color_ranges, these keep full range as it is */
     AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P,
-    AV_PIX_FMT_YUVJ440P,
-    AV_PIX_FMT_YUVJ411P,
+    AV_PIX_FMT_YUVJ440P, AV_PIX_FMT_YUVJ411P,
 #endif
     AV_PIX_FMT_YUV420P9,  AV_PIX_FMT_YUV422P9,  AV_PIX_FMT_YUV444P9,
     AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10,
@@ -153,8 +156,7 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
 #endif
 #ifdef AV_PIX_FMT_XV48 /* 8.0 */
     AV_PIX_FMT_AYUV, AV_PIX_FMT_UYVA, AV_PIX_FMT_VYU444, AV_PIX_FMT_V30X,
-    AV_PIX_FMT_Y216,
-    AV_PIX_FMT_XV48,
+    AV_PIX_FMT_Y216, AV_PIX_FMT_XV48,
 #endif
     AV_PIX_FMT_RGB24, AV_PIX_FMT_BGR24,
     AV_PIX_FMT_RGBA, AV_PIX_FMT_BGRA, AV_PIX_FMT_ARGB, AV_PIX_FMT_ABGR,
@@ -163,8 +165,7 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_RGB48, AV_PIX_FMT_BGR48, AV_PIX_FMT_RGBA64, AV_PIX_FMT_BGRA64,
     AV_PIX_FMT_XYZ12,
     AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP9, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12,
-    AV_PIX_FMT_GBRP14,
-    AV_PIX_FMT_GBRP16,
+    AV_PIX_FMT_GBRP14, AV_PIX_FMT_GBRP16,
     AV_PIX_FMT_GBRAP, AV_PIX_FMT_GBRAP10, AV_PIX_FMT_GBRAP12,
     AV_PIX_FMT_GBRAP16,
 #ifdef AV_PIX_FMT_GBRAP14
@@ -174,18 +175,16 @@ static const enum AVPixelFormat cj2k_pix_fmts[] = {
     AV_PIX_FMT_GBRP10MSB, AV_PIX_FMT_GBRP12MSB,
 #endif
     AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY12,
-    AV_PIX_FMT_GRAY14,
-    AV_PIX_FMT_GRAY16, AV_PIX_FMT_YA8, AV_PIX_FMT_YA16,
+    AV_PIX_FMT_GRAY14, AV_PIX_FMT_GRAY16, AV_PIX_FMT_YA8, AV_PIX_FMT_YA16,
 #if CONFIG_CUDA
     AV_PIX_FMT_CUDA, /* with any sw_format of this list */
 #endif
     AV_PIX_FMT_NONE
 };
 
-/* What a packet gets from its frame. The time stamps are not here: libcj2k
- * carries them. */
+/* What a packet gets from its frame beside the time stamps, which libcj2k
+ * carries. */
 typedef struct FrameProps {
-    uintptr_t number; ///< of the frame
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
     void *opaque;
     AVBufferRef *opaque_ref;
@@ -201,7 +200,8 @@ typedef struct CJ2KContext {
     enum AVPixelFormat sw_format; ///< of the samples, also in CUDA frames
     const AVPixFmtDescriptor *desc; ///< descriptor of sw_format
     void *cuda_context;     ///< of the frames; NULL: in system memory
-    AVFifo *props;          ///< FrameProps of the frames in flight, in order
+    FrameProps *props;      ///< of the frames in flight
+    int num_props;          ///< frame n has the entry n % num_props
     AVFrame *frame;         ///< the next to send; empty: none
     uintptr_t frame_number; ///< number of the next frame, from 0
     int draining;
@@ -219,15 +219,11 @@ typedef struct CJ2KContext {
     int warned_icc;
     enum AVPixelFormat fitting[FF_ARRAY_ELEMS(cj2k_pix_fmts)];
 
-    /* The options, with the names of the library's parameters. */
-    int lossless, qfactor, profile, main_level, sub_level, cinema_rate;
-    int coder, effort, tune, stop, levels, progression, layers, tile_parts;
+    cj2k_params options;    ///< the options that are numbers, in their fields
     char *cblk, *tile, *precincts, *layer_rates, *comment, *device;
-    int gop, async_depth, rc_lookahead;
-    int format; ///< cj2k_format; -1: auto
-    int xyz;    ///< cj2k_xyz; CJ2K_XYZ_AUTO
-    int64_t max_component_rate;
     char *stats_file;
+    int rc_lookahead;
+    int64_t max_component_rate;
     AVDictionary *cj2k_params;
 } CJ2KContext;
 
@@ -274,11 +270,29 @@ static void log_callback(void *avctx, cj2k_log_level level, const char *message)
            "%s\n", message);
 }
 
+static av_printf_format(2, 3) int refuse(AVCodecContext *avctx,
+                                         const char *why, ...)
+{
+    va_list args;
+
+    va_start(args, why);
+    av_vlog(avctx, AV_LOG_ERROR, why, args);
+    va_end(args);
+    return AVERROR(EINVAL);
+}
+
 /* Components 1 and 2 of a YUV format can be subsampled, an alpha component
  * cannot. */
-static int is_chroma(const AVPixFmtDescriptor *desc, int c)
+static void set_components(cj2k_params *p, const AVPixFmtDescriptor *desc)
 {
-    return desc->nb_components >= 3 && (c == 1 || c == 2);
+    p->num_components = desc->nb_components;
+    for (int c = 0; c < desc->nb_components; c++) {
+        const int is_chroma = desc->nb_components >= 3 && (c == 1 || c == 2);
+
+        p->depth[c] = desc->comp[c].depth;
+        p->dx[c]    = is_chroma ? 1 << desc->log2_chroma_w : 1;
+        p->dy[c]    = is_chroma ? 1 << desc->log2_chroma_h : 1;
+    }
 }
 
 static int is_rgb_or_xyz(const CJ2KContext *s)
@@ -293,14 +307,6 @@ static int is_cinema(const cj2k_params *p)
            p->profile == CJ2K_PROFILE_CINEMA_4K;
 }
 
-static int is_imf(const cj2k_params *p)
-{
-    return p->profile >= CJ2K_PROFILE_IMF_2K &&
-               p->profile <= CJ2K_PROFILE_IMF_8K_R ||
-           p->profile == CJ2K_PROFILE_IMF_HT ||
-           p->profile == CJ2K_PROFILE_IMF_HT_R;
-}
-
 /* R'G'B' in the planes of a YUV format, as decoders give it in CUDA memory,
  * which has no other planar format for it: G, B, R. */
 static int is_gbr_in_yuv(const AVCodecContext *avctx)
@@ -308,7 +314,7 @@ static int is_gbr_in_yuv(const AVCodecContext *avctx)
     const CJ2KContext *s           = avctx->priv_data;
     const AVPixFmtDescriptor *desc = s->desc;
 
-    return s->xyz && avctx->colorspace == AVCOL_SPC_RGB &&
+    return s->options.xyz && avctx->colorspace == AVCOL_SPC_RGB &&
            desc->nb_components == 3 && !(desc->flags & AV_PIX_FMT_FLAG_RGB) &&
            s->sw_format != AV_PIX_FMT_XYZ12 && !desc->log2_chroma_w &&
            !desc->log2_chroma_h;
@@ -323,21 +329,16 @@ static int set_format(AVCodecContext *avctx)
 
     s->sw_format = avctx->pix_fmt;
     if (avctx->pix_fmt == AV_PIX_FMT_CUDA) {
-        if (!avctx->hw_frames_ctx) {
-            av_log(avctx, AV_LOG_ERROR,
-                   "pixel format cuda needs hw_frames_ctx\n");
-            return AVERROR(EINVAL);
-        }
+        if (!avctx->hw_frames_ctx)
+            return refuse(avctx, "pixel format cuda needs hw_frames_ctx\n");
         s->sw_format =
             ((AVHWFramesContext *)avctx->hw_frames_ctx->data)->sw_format;
         for (int i = 0; cj2k_pix_fmts[i] != AV_PIX_FMT_NONE; i++)
             known |= cj2k_pix_fmts[i] == s->sw_format;
         if (!known) {
             const char *name = av_get_pix_fmt_name(s->sw_format);
-            av_log(avctx, AV_LOG_ERROR,
-                   "CUDA frames of format %s are not supported\n",
-                   name ? name : "(unknown)");
-            return AVERROR(EINVAL);
+            return refuse(avctx, "CUDA frames of format %s are not supported\n",
+                          name ? name : "(unknown)");
         }
     }
     s->desc = av_pix_fmt_desc_get(s->sw_format);
@@ -347,11 +348,6 @@ static int set_format(AVCodecContext *avctx)
         return AVERROR_BUG;
     }
     return 0;
-}
-
-static int set_param(cj2k_params *p, const char *key, const char *value)
-{
-    return value ? map_status(cj2k_params_set(p, key, value)) : 0;
 }
 
 /* The bits of a sample that are coded. Decoders put 9 to 15 bits into the upper
@@ -382,17 +378,15 @@ static void set_picture(AVCodecContext *avctx, cj2k_params *p)
     avctx->bits_per_raw_sample = coded_depth(avctx);
     p->width                   = avctx->width;
     p->height                  = avctx->height;
-    p->num_components          = desc->nb_components;
     p->alpha                   = !!(desc->flags & AV_PIX_FMT_FLAG_ALPHA);
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 15, 100) /* 8.1 on */
     if (p->alpha && avctx->alpha_mode == AVALPHA_MODE_PREMULTIPLIED)
         p->alpha = 2;
 #endif
+    set_components(p, desc);
     for (int c = 0; c < desc->nb_components; c++) {
-        p->depth[c] = FFMIN(desc->comp[c].depth, avctx->bits_per_raw_sample);
-        p->source_depth[c] = desc->comp[c].depth;
-        p->dx[c]           = is_chroma(desc, c) ? 1 << desc->log2_chroma_w : 1;
-        p->dy[c]           = is_chroma(desc, c) ? 1 << desc->log2_chroma_h : 1;
+        p->source_depth[c] = p->depth[c];
+        p->depth[c]        = FFMIN(p->depth[c], avctx->bits_per_raw_sample);
     }
     if (desc->nb_components < 3)
         p->colorspace = CJ2K_COLOR_GRAY;
@@ -414,19 +408,14 @@ static int set_fields(AVCodecContext *avctx, cj2k_params *p)
     s->fields = 1;
     if (!(avctx->flags & AV_CODEC_FLAG_INTERLACED_DCT))
         return 0;
-    if (avctx->height % lines) {
-        av_log(avctx, AV_LOG_ERROR,
-               "flags +ildct codes each field: the height of %s must be a "
-               "multiple of %d, not %d\n",
-               s->desc->name, lines, avctx->height);
-        return AVERROR(EINVAL);
-    }
-    if (s->format == CJ2K_FORMAT_JP2) {
-        av_log(avctx, AV_LOG_ERROR,
-               "format jp2 contradicts flags +ildct: a JP2 file has one "
-               "codestream, two fields have two; use format j2k\n");
-        return AVERROR(EINVAL);
-    }
+    if (avctx->height % lines)
+        return refuse(avctx, "flags +ildct codes each field: the height of %s "
+                      "must be a multiple of %d, not %d\n",
+                      s->desc->name, lines, avctx->height);
+    if (s->options.format == CJ2K_FORMAT_JP2)
+        return refuse(avctx, "format jp2 contradicts flags +ildct: a JP2 file "
+                      "has one codestream, two fields have two; use format "
+                      "j2k\n");
     s->fields       = 2;
     s->bottom_first = avctx->field_order == AV_FIELD_BB ||
                       avctx->field_order == AV_FIELD_BT;
@@ -434,12 +423,6 @@ static int set_fields(AVCodecContext *avctx, cj2k_params *p)
                                          : AV_FIELD_TT; /* as coded, as shown */
     p->height /= 2;
     return 0;
-}
-
-/* What a codestream holds. */
-static const char *picture_name(const CJ2KContext *s)
-{
-    return s->fields == 2 ? "field" : "frame";
 }
 
 /* The frame that a packet of the library belongs to, and which of its fields it
@@ -456,8 +439,9 @@ static int field_of(const CJ2KContext *s, const cj2k_packet *packet)
 
 static int is_yuv444(const CJ2KContext *s)
 {
-    return s->desc->nb_components >= 3 && !is_rgb_or_xyz(s) && !s->xyz &&
-           !s->desc->log2_chroma_w && !s->desc->log2_chroma_h;
+    return s->desc->nb_components >= 3 && !is_rgb_or_xyz(s) &&
+           !s->options.xyz && !s->desc->log2_chroma_w &&
+           !s->desc->log2_chroma_h;
 }
 
 /* Chooses the format, and says what a JP2 file shall say of the colours.
@@ -473,22 +457,28 @@ static int set_colours(AVCodecContext *avctx, cj2k_params *p)
     const CJ2KContext *s = avctx->priv_data;
     const char *from     = av_color_primaries_name(avctx->color_primaries);
     const char *curve    = av_color_transfer_name(avctx->color_trc);
+    const char *matrix   = av_color_space_name(avctx->colorspace);
     int ret;
 
-    p->format = s->format;
-    if (s->format < 0)
+    p->format = s->options.format;
+    if ((int)s->options.format < 0) /* an enum without negative values */
         p->format = is_yuv444(s) &&
                             avctx->flags & AV_CODEC_FLAG_GLOBAL_HEADER &&
                             s->fields == 1
                         ? CJ2K_FORMAT_JP2
                         : CJ2K_FORMAT_J2K;
-    /* AVCOL_PRI_* and AVCOL_TRC_* are code points of H.273. */
-    ret = map_status(
-        cj2k_params_set_colours(p, avctx->color_primaries, avctx->color_trc));
+    /* AVCOL_PRI_*, AVCOL_TRC_* and AVCOL_SPC_* are code points of H.273. */
+    ret = map_status(cj2k_params_set_colours(
+        p, avctx->color_primaries, avctx->color_trc, avctx->colorspace,
+        avctx->color_range == AVCOL_RANGE_JPEG));
     if (ret < 0)
         av_log(avctx, AV_LOG_ERROR,
-               "The frames have color_primaries %s, color_trc %s\n",
-               from ? from : "(unknown)", curve ? curve : "(unknown)");
+               "The frames are %s, color_primaries %s, color_trc %s, "
+               "colorspace %s, %s range. -vf setparams= names the colours, "
+               "-strict unofficial takes what a profile has not\n",
+               s->desc->name, from ? from : "(unknown)",
+               curve ? curve : "(unknown)", matrix ? matrix : "(unknown)",
+               avctx->color_range == AVCOL_RANGE_JPEG ? "full" : "limited");
     return ret;
 }
 
@@ -537,7 +527,7 @@ static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
                "cinema, and from MXF with the MXF patch of j2k_cuda\n");
     /* Nobody keeps linear light in 12 bits or less: what says so there is DPX,
      * which says it of all. */
-    if (avctx->color_trc == AVCOL_TRC_LINEAR && s->xyz && p->xyz_gamma == 1)
+    if (avctx->color_trc == AVCOL_TRC_LINEAR && p->xyz && p->xyz_gamma == 1)
         av_log(avctx, AV_LOG_WARNING,
                "xyz takes the frames for linear light, as they say. If they "
                "are DPX, which says so whatever it holds: -vf "
@@ -556,21 +546,16 @@ static int set_xyz(AVCodecContext *avctx, cj2k_params *p)
     const CJ2KContext *s           = avctx->priv_data;
     const AVPixFmtDescriptor *desc = s->desc;
 
-    if (!s->xyz)
+    if (!s->options.xyz)
         return 0;
     if (desc->nb_components != 3 ||
         (!(desc->flags & AV_PIX_FMT_FLAG_RGB) && !is_gbr_in_yuv(avctx)) ||
-        s->sw_format == AV_PIX_FMT_XYZ12) {
-        av_log(avctx, AV_LOG_ERROR,
-               "xyz needs R'G'B' frames without alpha, not %s; %sput "
-               "format=gbrp12 at the end of the filters\n",
-               desc->name,
-               s->sw_format == AV_PIX_FMT_XYZ12
-                   ? "leave xyz out if they are X'Y'Z', else "
-                   : "");
-        return AVERROR(EINVAL);
-    }
-    p->xyz = s->xyz;
+        s->sw_format == AV_PIX_FMT_XYZ12)
+        return refuse(avctx, "xyz needs R'G'B' frames without alpha, not %s; "
+                      "%sput format=gbrp12 at the end of the filters\n",
+                      desc->name,
+                      s->sw_format == AV_PIX_FMT_XYZ12
+                          ? "leave xyz out if they are X'Y'Z', else " : "");
     /* Samples of fewer bits in a 16-bit format are read as 16 bits: white is at
      * most 0.02 % off. */
     for (int c = 0; c < 3; c++) {
@@ -596,14 +581,11 @@ static int set_further_params(AVCodecContext *avctx, cj2k_params *p)
     int ret;
 
     while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX))) {
-        for (int i = 0; i < FF_ARRAY_ELEMS(of_picture); i++) {
-            if (!strcmp(e->key, of_picture[i])) {
-                av_log(avctx, AV_LOG_ERROR,
-                       "cj2k-params: %s is given by the picture\n", e->key);
-                return AVERROR(EINVAL);
-            }
-        }
-        if ((ret = set_param(p, e->key, e->value)) < 0)
+        for (int i = 0; i < FF_ARRAY_ELEMS(of_picture); i++)
+            if (!strcmp(e->key, of_picture[i]))
+                return refuse(avctx, "cj2k-params: %s is given by the "
+                              "picture\n", e->key);
+        if ((ret = map_status(cj2k_params_set(p, e->key, e->value))) < 0)
             return ret;
     }
     if (avctx->flags & AV_CODEC_FLAG_PSNR)
@@ -612,41 +594,30 @@ static int set_further_params(AVCodecContext *avctx, cj2k_params *p)
 }
 
 /* Copies the options that are parameters. */
-static int set_params(AVCodecContext *avctx, cj2k_params *p)
+static int set_params(const AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
-    int ret;
+    int ret              = 0;
 
-    p->lossless    = s->lossless;
-    p->qfactor     = s->qfactor;
-    p->profile     = s->profile;
-    p->main_level  = s->main_level;
-    p->sub_level   = s->sub_level;
-    p->cinema_rate = s->cinema_rate;
-    p->coder       = s->coder;
-    p->effort      = s->effort;
-    p->tune        = s->tune;
-    p->stop        = s->stop;
-    p->levels      = s->levels;
-    p->progression = s->progression;
-    p->layers      = s->layers;
-    p->tile_parts  = s->tile_parts;
-    p->gop         = s->gop;
-    p->async_depth = s->async_depth;
-    p->threads     = avctx->thread_count;
-    if (avctx->flags & AV_CODEC_FLAG_LOW_DELAY) {
-        p->gop         = s->gop ? s->gop : 1;
-        p->async_depth = s->async_depth ? s->async_depth : s->fields;
-    }
     if (avctx->flags & AV_CODEC_FLAG_BITEXACT)
         av_strlcpy(p->comment, "libcj2k", sizeof(p->comment)); /* no version */
-    if ((ret = set_param(p, "cblk", s->cblk)) < 0 ||
-        (ret = set_param(p, "tile", s->tile)) < 0 ||
-        (ret = set_param(p, "precincts", s->precincts)) < 0 ||
-        (ret = set_param(p, "layer_rates", s->layer_rates)) < 0 ||
-        (ret = set_param(p, "comment", s->comment)) < 0)
-        return ret;
-    return set_param(p, "device", s->device);
+    for (const AVOption *o = s->class->option; o->name && ret >= 0; o++) {
+        const size_t at   = o->offset - offsetof(CJ2KContext, options);
+        const void *value = (const uint8_t *)s + o->offset;
+
+        if (o->type == AV_OPT_TYPE_STRING && *(char *const *)value &&
+            o->offset != offsetof(CJ2KContext, stats_file))
+            ret = map_status(
+                cj2k_params_set(p, o->name, *(char *const *)value));
+        else if (o->type != AV_OPT_TYPE_CONST && at < sizeof(*p))
+            AV_COPY32((uint8_t *)p + at, value);
+    }
+    p->threads = avctx->thread_count;
+    if (avctx->flags & AV_CODEC_FLAG_LOW_DELAY) {
+        p->gop         = p->gop ? p->gop : 1;
+        p->async_depth = p->async_depth ? p->async_depth : s->fields;
+    }
+    return ret;
 }
 
 /* The frame rate. A program may set only time_base, to the duration of a frame.
@@ -670,34 +641,34 @@ static AVRational codestream_rate(const AVCodecContext *avctx)
     return av_mul_q(frame_rate(avctx), av_make_q(s->fields, 1));
 }
 
-/* Sets the profile from the options or, where they have none, from
- * AVCodecContext. */
+/* Sets the profile from AVCodecContext, where the options have none. */
+static int set_rsiz(const AVCodecContext *avctx, cj2k_params *p)
+{
+    p->profile_strict = avctx->strict_std_compliance > FF_COMPLIANCE_UNOFFICIAL;
+    if (avctx->profile == PROFILE_UNKNOWN ||
+        avctx->profile == PROFILE_NO_RESTRICTION)
+        return 0;
+    return map_status(cj2k_params_set_rsiz(p, avctx->profile));
+}
+
 static int set_profile(AVCodecContext *avctx, cj2k_params *p)
 {
     const CJ2KContext *s = avctx->priv_data;
     int ret;
 
-    p->profile_strict = avctx->strict_std_compliance > FF_COMPLIANCE_UNOFFICIAL;
     p->frame_rate_num = codestream_rate(avctx).num;
     p->frame_rate_den = codestream_rate(avctx).den;
-    if (avctx->profile != PROFILE_UNKNOWN &&
-        avctx->profile != PROFILE_NO_RESTRICTION &&
-        (ret = map_status(cj2k_params_set_rsiz(p, avctx->profile))) < 0)
+    if ((ret = set_rsiz(avctx, p)) < 0)
         return ret;
     if (avctx->level != LEVEL_UNKNOWN) {
-        if (s->main_level && avctx->level != s->main_level) {
-            av_log(avctx, AV_LOG_ERROR, "level %d contradicts main_level %d\n",
-                   avctx->level, s->main_level);
-            return AVERROR(EINVAL);
-        }
+        if (p->main_level && avctx->level != p->main_level)
+            return refuse(avctx, "level %d contradicts main_level %d\n",
+                          avctx->level, p->main_level);
         p->main_level = avctx->level;
     }
-    if (s->fields == 2 && is_cinema(p)) {
-        av_log(avctx, AV_LOG_ERROR,
-               "flags +ildct contradicts the profile: digital cinema has no "
-               "fields\n");
-        return AVERROR(EINVAL);
-    }
+    if (s->fields == 2 && is_cinema(p))
+        return refuse(avctx, "flags +ildct contradicts the profile: digital "
+                      "cinema has no fields\n");
     return 0;
 }
 
@@ -727,14 +698,11 @@ static int set_rate(AVCodecContext *avctx, cj2k_params *p)
     const int64_t rate = FFMAX(avctx->bit_rate, avctx->rc_max_rate);
     const int64_t cap  = FFMAX(avctx->rc_min_rate, s->max_component_rate);
 
-    if (FFMAX(rate, cap) > 0 && !frame_rate(avctx).num) {
-        av_log(avctx, AV_LOG_ERROR,
-               "b, maxrate, minrate and max_component_rate need a frame rate: "
-               "set framerate; time_base %d/%d is not set or too fine to be "
-               "the duration of a frame\n",
-               avctx->time_base.num, avctx->time_base.den);
-        return AVERROR(EINVAL);
-    }
+    if (FFMAX(rate, cap) > 0 && !frame_rate(avctx).num)
+        return refuse(avctx, "b, maxrate, minrate and max_component_rate need "
+                      "a frame rate: set framerate; time_base %d/%d is not set "
+                      "or too fine to be the duration of a frame\n",
+                      avctx->time_base.num, avctx->time_base.den);
     p->target_bytes        = bytes_per_codestream(avctx, avctx->bit_rate);
     p->max_frame_bytes     = bytes_per_codestream(avctx, avctx->rc_max_rate);
     p->min_frame_bytes     = bytes_per_codestream(avctx, avctx->rc_min_rate);
@@ -742,103 +710,11 @@ static int set_rate(AVCodecContext *avctx, cj2k_params *p)
 
     if (avctx->flags & AV_CODEC_FLAG_QSCALE) {
         p->quality = avctx->global_quality / (double)FF_QP2LAMBDA;
-        if (p->quality <= 0) { /* 0 would ask for the library's default */
-            av_log(avctx, AV_LOG_ERROR,
-                   "q %g not in [0.00390625, 256]; use -lossless 1 for the "
-                   "exact picture\n",
-                   p->quality);
-            return AVERROR(EINVAL);
-        }
+        if (p->quality <= 0) /* 0 would ask for the library's default */
+            return refuse(avctx, "q %g not in [0.00390625, 256]; use "
+                          "-lossless 1 for the exact picture\n", p->quality);
     }
     return 0;
-}
-
-/* An error, or with -strict unofficial a warning.
- * @return AVERROR(EINVAL), or 0 with -strict unofficial */
-static int contradicts(AVCodecContext *avctx, const cj2k_params *p,
-                       const char *what)
-{
-    char profile[CJ2K_MAX_PARAM_TEXT] = "";
-
-    cj2k_params_get(p, "profile", profile, sizeof(profile));
-    if (!p->profile_strict) {
-        av_log(avctx, AV_LOG_WARNING, "profile %s %s\n", profile, what);
-        return 0;
-    }
-    av_log(avctx, AV_LOG_ERROR,
-           "profile %s %s; -strict unofficial takes them as they are\n",
-           profile, what);
-    return AVERROR(EINVAL);
-}
-
-/* The frame rates of ST 428-1, ST 428-11 and ST 429-13. */
-static int check_cinema_rate(AVCodecContext *avctx, const cj2k_params *p)
-{
-    static const int rates[] = { 24, 25, 30, 48, 50, 60, 96, 100, 120 };
-    const AVRational rate    = { p->frame_rate_num, p->frame_rate_den };
-    int nearest              = rates[0];
-    char what[512];
-
-    if (!rate.num) /* libcj2k asks for it */
-        return 0;
-    for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++)
-        if (fabs(rates[i] - av_q2d(rate)) < fabs(nearest - av_q2d(rate)))
-            nearest = rates[i];
-    if (!av_cmp_q(rate, (AVRational) { nearest, 1 }))
-        return 0;
-    snprintf(what, sizeof(what),
-             "has 24, 25, 30, 48, 50, 60, 96, 100 or 120 frames per second, "
-             "these are %d/%d: -r %d, before -i to play each frame, behind it "
-             "to repeat or drop some",
-             rate.num, rate.den, nearest);
-    return contradicts(avctx, p, what);
-}
-
-/* What contradicts a profile in a way that no codestream shows: other colours
- * than it has, or none, and a frame rate that players do not have. */
-static int check_profile(AVCodecContext *avctx, const cj2k_params *p)
-{
-    const CJ2KContext *s   = avctx->priv_data;
-    const int is_rgb       = is_rgb_or_xyz(s);
-    const int is_xyz       = p->colorspace == CJ2K_COLOR_XYZ || p->xyz;
-    const int no_primaries = avctx->color_primaries == AVCOL_PRI_UNSPECIFIED;
-    const int no_transfer  = avctx->color_trc == AVCOL_TRC_UNSPECIFIED;
-    const int is_yuv       = p->colorspace == CJ2K_COLOR_SYCC;
-    const int no_matrix = is_yuv && avctx->colorspace == AVCOL_SPC_UNSPECIFIED;
-    char what[512];
-    int ret = 0;
-
-    if (is_cinema(p) && !is_xyz) {
-        snprintf(what, sizeof(what),
-                 "is X'Y'Z', the frames are %s: %s-xyz auto (or rec709, p3d65, "
-                 "p3dci, rec2020) makes X'Y'Z' of them",
-                 s->desc->name,
-                 is_rgb && s->desc->nb_components == 3 ? ""
-                                                       : "-vf format=gbrp12 ");
-        ret = contradicts(avctx, p, what);
-    }
-    if (is_cinema(p) && ret >= 0)
-        ret = check_cinema_rate(avctx, p);
-    if (is_imf(p) && is_xyz)
-        ret = contradicts(avctx, p,
-                          "is R'G'B' or Y'CbCr (ST 2067-21), the frames are "
-                          "X'Y'Z'");
-    if (is_imf(p) && !is_xyz && (no_primaries || no_transfer || no_matrix)) {
-        snprintf(what, sizeof(what),
-                 "says what the colours are, the frames have no%s%s%s: name "
-                 "them with -vf "
-                 "setparams=color_primaries=bt709:color_trc=bt709%s, for HD",
-                 no_primaries ? " primaries" : "",
-                 no_transfer ? " transfer" : "", no_matrix ? " matrix" : "",
-                 is_yuv ? ":colorspace=bt709" : "");
-        ret = contradicts(avctx, p, what);
-    }
-    if (is_imf(p) && ret >= 0 && is_yuv &&
-        avctx->color_range == AVCOL_RANGE_JPEG)
-        ret = contradicts(avctx, p,
-                          "has Y'CbCr of limited range, the frames are of full "
-                          "range: -vf scale=out_range=tv");
-    return ret;
 }
 
 #if CONFIG_CUDA
@@ -871,13 +747,10 @@ static int set_hw_device(AVCodecContext *avctx, cj2k_params *p)
 
     p->cuda_context = ((AVCUDADeviceContext *)device->hwctx)->cuda_ctx;
     if (avctx->pix_fmt == AV_PIX_FMT_CUDA) {
-        if (!open) {
-            av_log(avctx, AV_LOG_ERROR,
-                   "device %s: CUDA frames are encoded on the device they are "
-                   "on; use auto or cuda, or hwdownload before the encoder\n",
-                   p->device);
-            return AVERROR(EINVAL);
-        }
+        if (!open)
+            return refuse(avctx, "device %s: CUDA frames are encoded on the "
+                          "device they are on; use auto or cuda, or hwdownload "
+                          "before the encoder\n", p->device);
         av_strlcpy(p->device, "cuda", sizeof(p->device));
         s->cuda_context = p->cuda_context;
         p->cuda_stream  = frames_stream(device->hwctx);
@@ -905,8 +778,8 @@ static int has_lookahead(const AVCodecContext *avctx)
     const CJ2KContext *s = avctx->priv_data;
 
     return !film_pass(avctx) && avctx->bit_rate > 0 &&
-           avctx->rc_max_rate > avctx->bit_rate && !s->lossless &&
-           !s->qfactor && !s->layer_rates &&
+           avctx->rc_max_rate > avctx->bit_rate && !s->options.lossless &&
+           !s->options.qfactor && !s->layer_rates &&
            !(avctx->flags & AV_CODEC_FLAG_QSCALE);
 }
 
@@ -951,8 +824,7 @@ static int tell_muxers(AVCodecContext *avctx)
         return ret;
     cap            = info.most_frame_bytes;
     avctx->profile = info.rsiz ? info.rsiz : PROFILE_NO_RESTRICTION;
-    avctx->level   = info.rsiz & 15 && info.rsiz >= 0x100 ? info.rsiz & 15
-                                                          : LEVEL_UNKNOWN;
+    avctx->level   = s->used.main_level ? s->used.main_level : LEVEL_UNKNOWN;
     if (!cap || !rate.num)
         return 0;
     cpb = ff_encode_add_cpb_side_data(avctx);
@@ -983,14 +855,12 @@ static int open_stats_file(AVCodecContext *avctx)
     return 0;
 }
 
-/* Says why the encoder could not be opened: in the name and unit of the option
- * if a rate is the reason, else in the words of the library.
+/* Says why the encoder could not be opened, with the option if it is a rate.
  * @return the error */
 static int explain_error(AVCodecContext *avctx, int error)
 {
-    const CJ2KContext *s         = avctx->priv_data;
-    const AVRational rate        = frame_rate(avctx);
-    const AVRational codestreams = codestream_rate(avctx);
+    const CJ2KContext *s  = avctx->priv_data;
+    const AVRational rate = codestream_rate(avctx);
     const struct {
         const char *option, *param;
         int64_t bits_per_second;
@@ -1000,7 +870,8 @@ static int explain_error(AVCodecContext *avctx, int error)
         { "max_component_rate", "max_component_bytes", s->max_component_rate },
         { "minrate", "min_frame_bytes", avctx->rc_min_rate },
     };
-    cj2k_error e = { .struct_size = sizeof(e) };
+    cj2k_error e   = { .struct_size = sizeof(e) };
+    char least[64] = "";
 
     cj2k_last_error(NULL, &e);
     for (int i = 0; i < FF_ARRAY_ELEMS(rates); i++) {
@@ -1012,19 +883,13 @@ static int explain_error(AVCodecContext *avctx, int error)
             e.value && e.value != bytes)
             continue;
         if (e.value < e.min)
-            av_log(avctx, AV_LOG_ERROR,
-                   "%s %" PRId64 " is %" PRId64
-                   " bytes a %s at %d/%d fps; at least %.0f "
-                   "bytes (%" PRId64 " bit/s) are needed for the headers\n",
-                   rates[i].option, bits, bytes, picture_name(s), rate.num,
-                   rate.den, e.min,
-                   av_rescale_rnd(e.min, 8LL * codestreams.num, codestreams.den,
-                                  AV_ROUND_UP));
-        else
-            av_log(avctx, AV_LOG_ERROR,
-                   "%s; %s %" PRId64 " is %s %" PRId64 " at %d/%d fps\n",
-                   e.message, rates[i].option, bits, e.param, bytes, rate.num,
-                   rate.den);
+            snprintf(least, sizeof(least), "; at least %" PRId64 " bit/s",
+                     av_rescale_rnd(e.min, 8LL * rate.num, rate.den,
+                                    AV_ROUND_UP));
+        av_log(avctx, AV_LOG_ERROR,
+               "%s; %s %" PRId64 " is %s %" PRId64 " at %d/%d fps%s\n",
+               e.message, rates[i].option, bits, e.param, bytes, rate.num,
+               rate.den, least);
         return error;
     }
     av_log(avctx, AV_LOG_ERROR, "%s\n", e.message);
@@ -1077,25 +942,13 @@ static int open_film(AVCodecContext *avctx, const cj2k_params *p)
                                                  : avctx->bit_rate / 4,
     };
     uint8_t *log = NULL;
-    const char *other =
-        pass == 3          ? "this encoder; use 1, then 2" :
-        s->fields == 2     ? "flags +ildct" :
-        pass != 2 && avctx->pix_fmt == AV_PIX_FMT_CUDA
-                           ? "CUDA frames; use hwdownload" :
-        pass == 2 && avctx->bit_rate <= 0
-                           ? "b 0, which is the mean of the film" : NULL;
     int ret;
 
-    if (other) {
-        if (pass)
-            av_log(avctx, AV_LOG_ERROR, "pass %d does not go with %s\n", pass,
-                   other);
-        else
-            av_log(avctx, AV_LOG_ERROR,
-                   "lookahead, as maxrate is above b, does not go with %s\n",
-                   other);
-        return AVERROR(EINVAL);
-    }
+    if (s->fields == 2 || pass != 2 && avctx->pix_fmt == AV_PIX_FMT_CUDA)
+        return refuse(avctx, "%s does not go with %s\n",
+                      pass ? "pass" : "lookahead, as maxrate is above b,",
+                      s->fields == 2 ? "flags +ildct"
+                                     : "CUDA frames; use hwdownload");
     if (pass == 1)
         avctx->flags &= ~AV_CODEC_FLAG_PSNR; /* there is no picture */
     if (pass == 2)
@@ -1108,7 +961,7 @@ static int open_film(AVCodecContext *avctx, const cj2k_params *p)
     }
     if (film.ahead < 0)
         film.ahead = avctx->flags & AV_CODEC_FLAG_LOW_DELAY
-                         ? 0 : av_clip(second, 1, 240);
+                         ? 0 : av_clip(second, 1, MAX_LOOKAHEAD);
     ret = open_encoder(avctx, p, &film);
     av_free(log);
     return ret;
@@ -1125,10 +978,6 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     if (ret < 0)
         return ret;
 
-    s->props = av_fifo_alloc2(16, sizeof(FrameProps), AV_FIFO_FLAG_AUTO_GROW);
-    if (!s->props)
-        return AVERROR(ENOMEM);
-
     ret = map_status(cj2k_params_init(&p, sizeof(p)));
     if (ret < 0) {
         av_log(avctx, AV_LOG_ERROR,
@@ -1141,14 +990,15 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     p.log_opaque = avctx;
 
     set_picture(avctx, &p);
+    /* The colours depend on the profile, and cj2k-params come last. */
     if ((ret = set_fields(avctx, &p)) < 0 ||
         (ret = set_params(avctx, &p)) < 0 ||
         (ret = set_xyz(avctx, &p)) < 0 ||
-        (ret = set_colours(avctx, &p)) < 0 ||
         (ret = set_profile(avctx, &p)) < 0 ||
         (ret = set_rate(avctx, &p)) < 0 ||
         (ret = set_further_params(avctx, &p)) < 0 ||
-        (ret = check_profile(avctx, &p)) < 0 ||
+        (ret = set_colours(avctx, &p)) < 0 ||
+        (ret = set_further_params(avctx, &p)) < 0 ||
         (ret = set_hw_device(avctx, &p)) < 0)
         return ret;
     warn_ignored(avctx);
@@ -1164,6 +1014,11 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         (ret = tell_muxers(avctx)) < 0 ||
         (ret = open_stats_file(avctx)) < 0)
         return ret;
+    /* In flight are async_depth and, with lookahead, the frames it keeps. */
+    s->num_props = s->used.async_depth + MAX_LOOKAHEAD + 2;
+    s->props     = av_calloc(s->num_props, sizeof(*s->props));
+    if (!s->props)
+        return AVERROR(ENOMEM);
     warn_colours(avctx, &p);
     /* Containers label the packets, not the frames. */
     if (s->used.xyz != CJ2K_XYZ_OFF) {
@@ -1190,13 +1045,6 @@ static void release_frame(void *opaque)
     av_frame_free(&frame);
 }
 
-static void free_props(FrameProps *props)
-{
-#ifdef AV_CODEC_FLAG_COPY_OPAQUE
-    av_buffer_unref(&props->opaque_ref);
-#endif
-}
-
 /* For allocations of this file. The library logs its own. */
 static int no_memory(AVCodecContext *avctx, uintptr_t frame_number)
 {
@@ -1218,15 +1066,12 @@ static int check_frame(AVCodecContext *avctx, const AVFrame *frame)
 #endif
 
     if (frame->width != avctx->width || frame->height != avctx->height ||
-        frame->format != avctx->pix_fmt) {
-        av_log(avctx, AV_LOG_ERROR,
-               "Frame %" PRIuPTR
-               " is %dx%d %s, but the encoder was opened for %dx%d %s\n",
-               s->frame_number, frame->width, frame->height,
-               name ? name : "(unknown format)", avctx->width, avctx->height,
-               av_get_pix_fmt_name(avctx->pix_fmt));
-        return AVERROR(EINVAL);
-    }
+        frame->format != avctx->pix_fmt)
+        return refuse(avctx, "Frame %" PRIuPTR " is %dx%d %s, but the encoder "
+                      "was opened for %dx%d %s\n",
+                      s->frame_number, frame->width, frame->height,
+                      name ? name : "(unknown format)", avctx->width,
+                      avctx->height, av_get_pix_fmt_name(avctx->pix_fmt));
     if (interlaced && !s->warned_interlaced && s->fields == 1) {
         s->warned_interlaced = 1;
         av_log(avctx, AV_LOG_WARNING,
@@ -1308,12 +1153,11 @@ static int set_memory(AVCodecContext *avctx, const AVFrame *frame,
         if (frames->sw_format != s->sw_format ||
             device->cuda_ctx != s->cuda_context) {
             const char *name = av_get_pix_fmt_name(frames->sw_format);
-            av_log(avctx, AV_LOG_ERROR,
-                   "Frame %" PRIuPTR " is %s in CUDA context %p, but the "
-                   "encoder was opened for %s in %p\n",
-                   s->frame_number, name ? name : "(unknown format)",
-                   (void *)device->cuda_ctx, s->desc->name, s->cuda_context);
-            return AVERROR(EINVAL);
+            return refuse(avctx, "Frame %" PRIuPTR " is %s in CUDA context %p, "
+                          "but the encoder was opened for %s in %p\n",
+                          s->frame_number, name ? name : "(unknown format)",
+                          (void *)device->cuda_ctx, s->desc->name,
+                          s->cuda_context);
         }
         out->memory       = CJ2K_MEMORY_CUDA;
         out->ready_stream = frames_stream(device);
@@ -1363,19 +1207,20 @@ static int set_samples(AVCodecContext *avctx, cj2k_frame *out)
     return 0;
 }
 
-/* Gets the next frame and queues its properties.
+/* Gets the next frame and keeps its properties.
  * @return 0, AVERROR(EAGAIN) if there is no frame yet, AVERROR_EOF, or another
  * error */
 static int get_frame(AVCodecContext *avctx)
 {
-    CJ2KContext *s   = avctx->priv_data;
-    FrameProps props = { .number = s->frame_number };
-    cj2k_frame in    = { .struct_size = sizeof(in) };
+    CJ2KContext *s        = avctx->priv_data;
+    const uintptr_t number = s->frame_number;
+    FrameProps *props     = &s->props[number % s->num_props];
+    cj2k_frame in         = { .struct_size = sizeof(in) };
     int ret;
 
     /* An empty frame is kept for the next call. */
     if (!s->frame && !(s->frame = av_frame_alloc()))
-        return no_memory(avctx, props.number);
+        return no_memory(avctx, number);
     ret = ff_encode_get_frame(avctx, s->frame);
     if (ret < 0)
         return ret;
@@ -1384,31 +1229,17 @@ static int get_frame(AVCodecContext *avctx)
         (ret = set_icc_profile(avctx, s->frame)) >= 0)
         ret = set_memory(avctx, s->frame, &in);
     s->frame_number++;
-    if (ret < 0)
-        goto fail;
-
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
-    if (avctx->flags & AV_CODEC_FLAG_COPY_OPAQUE) {
-        props.opaque = s->frame->opaque;
-        ret = av_buffer_replace(&props.opaque_ref, s->frame->opaque_ref);
-        if (ret < 0) {
-            ret = no_memory(avctx, props.number);
-            goto fail;
-        }
+    if (ret >= 0 && avctx->flags & AV_CODEC_FLAG_COPY_OPAQUE) {
+        props->opaque = s->frame->opaque;
+        if (av_buffer_replace(&props->opaque_ref, s->frame->opaque_ref) < 0)
+            ret = no_memory(avctx, number);
     }
 #else
-    props.reordered_opaque  = s->frame->reordered_opaque;
+    props->reordered_opaque = s->frame->reordered_opaque;
 #endif
-    /* Write the properties first: once the library has the frame, it cannot be
-     * taken back. */
-    ret = av_fifo_write(s->props, &props, 1);
-    if (ret >= 0)
-        return 0;
-    free_props(&props);
-    ret = no_memory(avctx, props.number);
-
-fail:
-    av_frame_unref(s->frame);
+    if (ret < 0)
+        av_frame_unref(s->frame);
     return ret;
 }
 
@@ -1445,8 +1276,6 @@ static int send_frame(AVCodecContext *avctx)
     in.release        = release_frame;
     in.release_opaque = owner;
 
-    /* If this fails, the properties stay queued. take_props() for the next
-     * packet skips them. */
     ret = map_status(cj2k_encoder_send_frame(s->encoder, &in));
     if (ret >= 0) {
         if (owner == s->frame)
@@ -1454,14 +1283,8 @@ static int send_frame(AVCodecContext *avctx)
         s->field = (s->field + 1) % s->fields;
         return 0;
     }
-    if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) {
-        av_log(avctx, AV_LOG_ERROR,
-               "Frame %" PRIuPTR ": libcj2k has asked for it and does not take "
-               "it: %s\n",
-               s->frame_number - 1,
-               ret == AVERROR_EOF ? "it drains" : "it is full");
-        ret = AVERROR_EXTERNAL;
-    }
+    if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF)
+        ret = AVERROR_EXTERNAL; /* the library has asked for the frame */
 
 fail:
     if (owner != s->frame)
@@ -1469,18 +1292,6 @@ fail:
     av_frame_unref(s->frame);
     s->field = 0;
     return ret;
-}
-
-/* Takes the properties of frame `number` and drops those before it: their
- * frames failed and have no packet. */
-static void take_props(CJ2KContext *s, uintptr_t number, FrameProps *props)
-{
-    while (av_fifo_read(s->props, props, 1) >= 0) {
-        if (props->number == number)
-            return;
-        free_props(props);
-    }
-    memset(props, 0, sizeof(*props));
 }
 
 /* `st` has an entry for each codestream of the packet. */
@@ -1614,16 +1425,16 @@ static int set_bytes(AVCodecContext *avctx, AVPacket *pkt, cj2k_packet *packets)
 static int fill_packet(AVCodecContext *avctx, AVPacket *pkt,
                        cj2k_packet *packets, const cj2k_stats *stats)
 {
-    CJ2KContext *s = avctx->priv_data;
-    FrameProps props;
+    CJ2KContext *s    = avctx->priv_data;
+    FrameProps *props = &s->props[frame_of(s, packets) % s->num_props];
     int ret;
 
-    take_props(s, frame_of(s, packets), &props);
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
-    pkt->opaque     = props.opaque;
-    pkt->opaque_ref = props.opaque_ref;
+    pkt->opaque       = props->opaque;
+    pkt->opaque_ref   = props->opaque_ref;
+    props->opaque_ref = NULL;
 #else
-    avctx->reordered_opaque = props.reordered_opaque;
+    avctx->reordered_opaque = props->reordered_opaque;
 #endif
     if (add_stats(avctx, pkt, stats) < 0)
         return no_memory(avctx, frame_of(s, packets));
@@ -1672,11 +1483,8 @@ static int receive_codestream(AVCodecContext *avctx, cj2k_packet *packet,
     while (
         (ret = map_status(cj2k_encoder_receive_packet(s->encoder, packet))) ==
         AVERROR(EAGAIN)) {
-        if (s->draining) {
-            av_log(avctx, AV_LOG_ERROR,
-                   "libcj2k drains and asks for a frame\n");
-            return AVERROR_EXTERNAL;
-        }
+        if (s->draining)
+            return AVERROR_EXTERNAL; /* and the library asks for a frame */
         ret = send_frame(avctx);
         if (ret < 0)
             return ret;
@@ -1741,10 +1549,10 @@ static int cj2k_receive_packet(AVCodecContext *avctx, AVPacket *pkt)
 
 static void drop_props(CJ2KContext *s)
 {
-    FrameProps props;
-
-    while (s->props && av_fifo_read(s->props, &props, 1) >= 0)
-        free_props(&props);
+#ifdef AV_CODEC_FLAG_COPY_OPAQUE
+    for (int i = 0; s->props && i < s->num_props; i++)
+        av_buffer_unref(&s->props[i].opaque_ref);
+#endif
 }
 
 static av_cold int cj2k_close(AVCodecContext *avctx)
@@ -1766,7 +1574,7 @@ static av_cold int cj2k_close(AVCodecContext *avctx)
     s->encoder = NULL;
     av_frame_free(&s->frame);
     drop_props(s);
-    av_fifo_freep2(&s->props);
+    av_freep(&s->props);
     av_buffer_unref(&s->icc);
     return 0;
 }
@@ -1794,14 +1602,11 @@ static int set_restrictions(const AVCodecContext *avctx, cj2k_params *p)
 
     if (cj2k_params_init(p, sizeof(*p)) != CJ2K_OK)
         return -1;
-    p->profile        = s->profile;
-    p->coder          = s->coder;
-    p->profile_strict = avctx->strict_std_compliance > FF_COMPLIANCE_UNOFFICIAL;
+    p->profile        = s->options.profile;
+    p->coder          = s->options.coder;
     p->frame_rate_num = 24;
     p->frame_rate_den = 1;
-    if (avctx->profile != PROFILE_UNKNOWN &&
-        avctx->profile != PROFILE_NO_RESTRICTION)
-        cj2k_params_set_rsiz(p, avctx->profile);
+    set_rsiz(avctx, p);
     while ((e = av_dict_get(s->cj2k_params, "", e, AV_DICT_IGNORE_SUFFIX)))
         cj2k_params_set(p, e->key, e->value);
     return 0;
@@ -1816,22 +1621,17 @@ static int fits(const AVCodecContext *avctx, const cj2k_params *restrictions,
     cj2k_info info                 = { .struct_size = sizeof(info) };
     cj2k_params p                  = *restrictions;
 
-    if (s->xyz)
+    if (s->options.xyz)
         return desc->flags & AV_PIX_FMT_FLAG_RGB && desc->nb_components == 3;
     if (is_cinema(&p)) /* other colours are refused, not converted: only -xyz
                           does it right */
         return 1;
     p.width = p.height = 64;
-    p.num_components   = desc->nb_components;
-    for (int c = 0; c < desc->nb_components; c++) {
-        p.depth[c] = desc->comp[c].depth;
-        p.dx[c]    = is_chroma(desc, c) ? 1 << desc->log2_chroma_w : 1;
-        p.dy[c]    = is_chroma(desc, c) ? 1 << desc->log2_chroma_h : 1;
-    }
+    set_components(&p, desc);
     return cj2k_params_info(&p, &info) == CJ2K_OK;
 }
 
-/* Lists the formats that the options leave. X'Y'Z' stays, for check_profile()
+/* Lists the formats that the options leave. X'Y'Z' stays, for set_colours()
  * and set_xyz() to refuse it: ffmpeg would convert it by libswscale, which has
  * another white and other curves. So ffmpeg takes YUV of 12 bits for X'Y'Z'
  * where xyz asks for R'G'B', and set_xyz() names the filter.
@@ -1855,6 +1655,14 @@ static int list_formats(const AVCodecContext *avctx, const cj2k_params *p)
     }
     s->fitting[num] = AV_PIX_FMT_NONE;
     return any ? num : 0;
+}
+
+static int is_imf(const cj2k_params *p)
+{
+    return p->profile >= CJ2K_PROFILE_IMF_2K &&
+               p->profile <= CJ2K_PROFILE_IMF_8K_R ||
+           p->profile == CJ2K_PROFILE_IMF_HT ||
+           p->profile == CJ2K_PROFILE_IMF_HT_R;
 }
 
 /* ffmpeg asks when the options are set, and inserts a scaler. When the encoder
@@ -1892,98 +1700,71 @@ static int cj2k_get_supported_config(const AVCodecContext *avctx,
 #define OFFSET(x) offsetof(CJ2KContext, x)
 #define VE AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_ENCODING_PARAM
 #define OPT(name, value, min, max, help) \
-    { #name, help, OFFSET(name), AV_OPT_TYPE_INT, { .i64 = value }, min, max, VE, .unit = #name }
+    { #name, help, OFFSET(options.name), AV_OPT_TYPE_INT, { .i64 = value }, \
+      min, max, VE, .unit = #name },
 #define STR(name, help) \
-    { #name, help, OFFSET(name), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, VE }
+    { #name, help, OFFSET(name), AV_OPT_TYPE_STRING, { .str = NULL }, \
+      0, 0, VE },
 #define VAL(unit_name, name, value, help) \
-    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = value }, 0, 0, VE, .unit = #unit_name }
+    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = value }, \
+      0, 0, VE, .unit = #unit_name },
 static const AVOption cj2k_options[] = {
-    { "lossless", "5/3 wavelet with every bit kept", OFFSET(lossless), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, VE },
-    OPT(qfactor, 0, 0, 100, "quality of 1 (worst) to 100, as JPEG has it (0 = none)"),
-    { "max_component_rate", "cap of each component in bits/s (0 = none)", OFFSET(max_component_rate), AV_OPT_TYPE_INT64, { .i64 = 0 }, 0, INT64_MAX, VE },
-
-    OPT(profile, CJ2K_PROFILE_NONE, 0, CJ2K_PROFILE_DICOM_HT_RPCL, "profile: sets what it fixes, refuses what contradicts it"),
-        VAL(profile, "none",              CJ2K_PROFILE_NONE,              "no restriction beyond Part 1"),
-        VAL(profile, "profile0",          CJ2K_PROFILE_0,                 "Profile-0"),
-        VAL(profile, "profile1",          CJ2K_PROFILE_1,                 "Profile-1"),
-        VAL(profile, "cinema2k",          CJ2K_PROFILE_CINEMA_2K,         "Digital Cinema, up to 2048x1080"),
-        VAL(profile, "cinema4k",          CJ2K_PROFILE_CINEMA_4K,         "Digital Cinema, up to 4096x2160"),
-        VAL(profile, "imf_2k",            CJ2K_PROFILE_IMF_2K,            "IMF, lossy, up to 2048x1556"),
-        VAL(profile, "imf_4k",            CJ2K_PROFILE_IMF_4K,            "IMF, lossy, up to 4096x3112"),
-        VAL(profile, "imf_8k",            CJ2K_PROFILE_IMF_8K,            "IMF, lossy, up to 8192x6224"),
-        VAL(profile, "imf_2k_r",          CJ2K_PROFILE_IMF_2K_R,          "IMF, reversible, up to 2048x1556"),
-        VAL(profile, "imf_4k_r",          CJ2K_PROFILE_IMF_4K_R,          "IMF, reversible, up to 4096x3112"),
-        VAL(profile, "imf_8k_r",          CJ2K_PROFILE_IMF_8K_R,          "IMF, reversible, up to 8192x6224"),
-        VAL(profile, "broadcast_single",  CJ2K_PROFILE_BROADCAST_SINGLE,  "broadcast contribution, one tile"),
-        VAL(profile, "broadcast_multi",   CJ2K_PROFILE_BROADCAST_MULTI,   "broadcast contribution, four tiles"),
-        VAL(profile, "broadcast_multi_r", CJ2K_PROFILE_BROADCAST_MULTI_R, "broadcast contribution, reversible"),
-        VAL(profile, "imf_ht",            CJ2K_PROFILE_IMF_HT,            "IMF, HTJ2K, lossy"),
-        VAL(profile, "imf_ht_r",          CJ2K_PROFILE_IMF_HT_R,          "IMF, HTJ2K, reversible"),
-        VAL(profile, "dicom_ht",          CJ2K_PROFILE_DICOM_HT,          "DICOM, HTJ2K, lossy or lossless"),
-        VAL(profile, "dicom_ht_r",        CJ2K_PROFILE_DICOM_HT_R,        "DICOM, HTJ2K, lossless"),
-        VAL(profile, "dicom_ht_rpcl",     CJ2K_PROFILE_DICOM_HT_RPCL,     "DICOM, HTJ2K, lossless, RPCL"),
-    OPT(main_level, 0, 0, 11, "main level of IMF and broadcast"),
-        VAL(main_level, "auto", 0, "the lowest that fits"),
-    OPT(sub_level, -1, -1, 9, "sub level of IMF"),
-        VAL(sub_level, "auto", -1, "the lowest that fits"),
-    OPT(cinema_rate, CJ2K_CINEMA_RATE_SAFE, 0, CJ2K_CINEMA_RATE_HFR, "what a cinema profile takes where no rate or quality is set"),
-        VAL(cinema_rate, "safe", CJ2K_CINEMA_RATE_SAFE, "230 of 250 Mbit/s"),
-        VAL(cinema_rate, "full", CJ2K_CINEMA_RATE_FULL, "250 Mbit/s"),
-        VAL(cinema_rate, "hfr",  CJ2K_CINEMA_RATE_HFR,  "500 Mbit/s, above 30 frames/s"),
-
-    OPT(coder, CJ2K_CODER_AUTO, CJ2K_CODER_AUTO, CJ2K_CODER_HT, "block coder"),
-        VAL(coder, "auto",  CJ2K_CODER_AUTO,  "what the profile says, else ebcot"),
-        VAL(coder, "ebcot", CJ2K_CODER_EBCOT, "bit-planes and the MQ coder"),
-        VAL(coder, "ht",    CJ2K_CODER_HT,    "high throughput (HTJ2K)"),
-    OPT(effort, 1, 0, 3, "time spent for quality at the same bytes"),
-    OPT(tune, CJ2K_TUNE_MSE, 0, CJ2K_TUNE_VISUAL, "what rate control keeps small"),
-        VAL(tune, "mse",    CJ2K_TUNE_MSE,    "the squared error"),
-        VAL(tune, "visual", CJ2K_TUNE_VISUAL, "the error that is seen"),
-    OPT(stop, CJ2K_STOP_EXACT, 0, CJ2K_STOP_BPI, "how far code-blocks are coded"),
-        VAL(stop, "none",  CJ2K_STOP_NONE,  "every bit-plane"),
-        VAL(stop, "exact", CJ2K_STOP_EXACT, "as far as rate control looks"),
-        VAL(stop, "pst",   CJ2K_STOP_PST,   "to the threshold of the last GOP"),
-        VAL(stop, "psb",   CJ2K_STOP_PSB,   "to the slope that fills the cap"),
-        VAL(stop, "bpi",   CJ2K_STOP_BPI,   "all blocks to the same bit-plane"),
-
-    OPT(levels, -1, -1, 32, "wavelet decomposition levels"),
-        VAL(levels, "auto", -1, "what the profile says, else 5"),
-    STR(cblk, "code-block size, WxH (default: what the profile says, else 64x64)"),
-    STR(tile, "tile size, WxH (default: one tile)"),
-    STR(precincts, "precinct sizes, highest resolution first, WxH,WxH..."),
-    OPT(progression, CJ2K_PROGRESSION_AUTO, CJ2K_PROGRESSION_AUTO, CJ2K_CPRL, "progression order"),
-        VAL(progression, "auto", CJ2K_PROGRESSION_AUTO, "what the profile says, else lrcp"),
-        VAL(progression, "lrcp", CJ2K_LRCP, "layer, resolution, component, position"),
-        VAL(progression, "rlcp", CJ2K_RLCP, "resolution, layer, component, position"),
-        VAL(progression, "rpcl", CJ2K_RPCL, "resolution, position, component, layer"),
-        VAL(progression, "pcrl", CJ2K_PCRL, "position, component, resolution, layer"),
-        VAL(progression, "cprl", CJ2K_CPRL, "component, position, resolution, layer"),
-    OPT(layers, 1, 1, 65535, "quality layers"),
-    STR(layer_rates, "compression ratio of each layer, falling; sets layers"),
-    OPT(tile_parts, CJ2K_TILE_PARTS_AUTO, CJ2K_TILE_PARTS_AUTO, CJ2K_TILE_PARTS_COMPONENT, "where a new tile-part begins"),
-        VAL(tile_parts, "auto",       CJ2K_TILE_PARTS_AUTO,       "what the profile says, else none"),
-        VAL(tile_parts, "none",       CJ2K_TILE_PARTS_NONE,       "one tile-part per tile"),
-        VAL(tile_parts, "resolution", CJ2K_TILE_PARTS_RESOLUTION, "one per resolution"),
-        VAL(tile_parts, "component",  CJ2K_TILE_PARTS_COMPONENT,  "one per component"),
-    OPT(format, -1, -1, CJ2K_FORMAT_JP2, "what a packet holds"),
-        VAL(format, "auto", -1,              "JP2 file for YUV 4:4:4 in MOV, MP4, MKV and NUT, else raw codestream"),
-        VAL(format, "j2k",  CJ2K_FORMAT_J2K, "raw codestream"),
-        VAL(format, "jp2",  CJ2K_FORMAT_JP2, "JP2 file"),
-    OPT(xyz, CJ2K_XYZ_OFF, CJ2K_XYZ_AUTO, CJ2K_XYZ_REC2020, "R'G'B' frames are coded as X'Y'Z' (SMPTE ST 428-1): the primaries of R'G'B'"),
-        VAL(xyz, "auto",    CJ2K_XYZ_AUTO,    "as the frames say"),
-        VAL(xyz, "off",     CJ2K_XYZ_OFF,     "frames are coded as they are"),
-        VAL(xyz, "rec709",  CJ2K_XYZ_REC709,  "ITU-R BT.709, white D65"),
-        VAL(xyz, "p3d65",   CJ2K_XYZ_P3D65,   "P3 with white D65"),
-        VAL(xyz, "p3dci",   CJ2K_XYZ_P3DCI,   "P3 with the white of DCI projectors"),
-        VAL(xyz, "rec2020", CJ2K_XYZ_REC2020, "ITU-R BT.2020, white D65"),
-    STR(comment, "text of the COM marker segment (default: libcj2k and its version)"),
-
-    STR(device, "auto (default), cpu, cuda, or cuda: and devices separated by ','"),
-    OPT(gop, 0, 0, 64, "frames that go through each stage together (0 = chosen)"),
-    OPT(async_depth, 0, 0, 64, "frames accepted before the first packet (0 = chosen)"),
-    { "rc-lookahead", "with maxrate above b: frames that are looked at before one is coded (-1 = those of a second)", OFFSET(rc_lookahead), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 240, VE },
-    STR(stats_file, "write a line of JSON about each frame to this file"),
-    { "cj2k-params", "any parameters of libcj2k, key=value:key=value; they come last", OFFSET(cj2k_params), AV_OPT_TYPE_DICT, { 0 }, 0, 0, VE },
+    { "lossless", "5/3 wavelet with every bit kept", OFFSET(options.lossless),
+      AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, VE },
+    OPT(qfactor, 0, 0, 100,
+        "quality of 1 (worst) to 100, as JPEG has it (0 = none)")
+    { "max_component_rate", "cap of each component in bits/s (0 = none)",
+      OFFSET(max_component_rate), AV_OPT_TYPE_INT64, { .i64 = 0 },
+      0, INT64_MAX, VE },
+    OPT(profile, CJ2K_PROFILE_NONE, 0, CJ2K_PROFILE_DICOM_HT_RPCL,
+        "profile: sets what it fixes, refuses what contradicts it")
+    OPT(main_level, 0, 0, 11, "main level of IMF and broadcast")
+    OPT(sub_level, -1, -1, 9, "sub level of IMF")
+    OPT(cinema_rate, CJ2K_CINEMA_RATE_SAFE, 0, CJ2K_CINEMA_RATE_HFR,
+        "what a cinema profile takes where no rate or quality is set")
+    OPT(coder, CJ2K_CODER_AUTO, CJ2K_CODER_AUTO, CJ2K_CODER_HT, "block coder")
+    OPT(effort, 1, 0, 3, "time spent for quality at the same bytes")
+    OPT(tune, CJ2K_TUNE_MSE, 0, CJ2K_TUNE_VISUAL,
+        "what rate control keeps small")
+    OPT(stop, CJ2K_STOP_EXACT, 0, CJ2K_STOP_BPI,
+        "how far code-blocks are coded")
+    OPT(levels, -1, -1, 32, "wavelet decomposition levels")
+    STR(cblk,
+        "code-block size, WxH (default: what the profile says, else 64x64)")
+    STR(tile, "tile size, WxH (default: one tile)")
+    STR(precincts, "precinct sizes, highest resolution first, WxH,WxH...")
+    OPT(progression, CJ2K_PROGRESSION_AUTO, CJ2K_PROGRESSION_AUTO, CJ2K_CPRL,
+        "progression order")
+    OPT(layers, 1, 1, 65535, "quality layers")
+    STR(layer_rates, "compression ratio of each layer, falling; sets layers")
+    OPT(tile_parts, CJ2K_TILE_PARTS_AUTO, CJ2K_TILE_PARTS_AUTO,
+        CJ2K_TILE_PARTS_COMPONENT, "where a new tile-part begins")
+    VAL(format, "auto", -1, "JP2 file for YUV 4:4:4 in MOV, MP4, MKV and NUT, "
+        "else raw codestream")
+    OPT(format, -1, -1, CJ2K_FORMAT_JP2, "what a packet holds")
+    VAL(xyz, "auto", CJ2K_XYZ_AUTO, "as the frames say")
+    OPT(xyz, CJ2K_XYZ_OFF, CJ2K_XYZ_AUTO, CJ2K_XYZ_REC2020,
+        "R'G'B' frames are coded as X'Y'Z' (SMPTE ST 428-1): the primaries of "
+        "R'G'B'")
+    STR(comment,
+        "text of the COM marker segment (default: libcj2k and its version)")
+    STR(device,
+        "auto (default), cpu, cuda, or cuda: and devices separated by ','")
+    OPT(gop, 0, 0, 64,
+        "frames that go through each stage together (0 = chosen)")
+    OPT(async_depth, 0, 0, 64,
+        "frames accepted before the first packet (0 = chosen)")
+    { "rc-lookahead", "with maxrate above b: frames that are looked at before "
+      "one is coded (-1 = those of a second)", OFFSET(rc_lookahead),
+      AV_OPT_TYPE_INT, { .i64 = -1 }, -1, MAX_LOOKAHEAD, VE },
+    STR(stats_file, "write a line of JSON about each frame to this file")
+    { "cj2k-params", "any parameters of libcj2k, key=value:key=value; they "
+      "come last", OFFSET(cj2k_params), AV_OPT_TYPE_DICT, { 0 }, 0, 0, VE },
+/* The named values of all parameters, from the library's table. */
+#define CJ2K_NUMBER(...)
+#define CJ2K_TEXT(...)
+#define CJ2K_VALUE VAL
+#include <cj2k_params.def>
     { NULL }
 };
 
@@ -1994,7 +1775,7 @@ static const AVClass cj2k_class = {
     .version    = LIBAVUTIL_VERSION_INT,
 };
 
-/* With lavc's default of 200 kbit/s, one could not tell whether the user has asked for it. */
+/* lavc's default of 200 kbit/s would look as if the user had asked for it. */
 static const FFCodecDefault cj2k_defaults[] = {
     { "b", "0" },
     { NULL }
@@ -2006,9 +1787,6 @@ static const AVCodecHWConfigInternal *const cj2k_hw_configs[] = {
     HW_CONFIG_ENCODER_DEVICE(NONE, CUDA),
     NULL
 };
-#endif
-
-#if CONFIG_CUDA
 #define HW_CONFIGS .hw_configs = cj2k_hw_configs,
 #else
 #define HW_CONFIGS
@@ -2020,14 +1798,16 @@ static const AVCodecHWConfigInternal *const cj2k_hw_configs[] = {
 #define CONFIG
 #endif
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 15, 100) /* 8.1 on */
-#define ALPHA_MODES .alpha_modes = AVALPHA_MODE_STRAIGHT | AVALPHA_MODE_PREMULTIPLIED,
+#define ALPHA_MODES \
+    .alpha_modes = AVALPHA_MODE_STRAIGHT | AVALPHA_MODE_PREMULTIPLIED,
 #else
 #define ALPHA_MODES
 #endif
-#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100) || LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(62, 0, 100)
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100) && \
+    LIBAVCODEC_VERSION_INT < AV_VERSION_INT(62, 0, 100)
+#define CONST_CODEC /* 7.1 writes into it */
+#else
 #define CONST_CODEC const
-#else /* 7.1 writes into it */
-#define CONST_CODEC
 #endif
 
 /* The encoder, whatever its name. */
@@ -2035,11 +1815,13 @@ static const AVCodecHWConfigInternal *const cj2k_hw_configs[] = {
     CODEC_LONG_NAME("libcj2k JPEG 2000"), \
     .p.type         = AVMEDIA_TYPE_VIDEO, \
     .p.id           = AV_CODEC_ID_JPEG2000, \
-    .p.capabilities = AV_CODEC_CAP_DR1 | AV_CODEC_CAP_DELAY | AV_CODEC_CAP_HYBRID | \
-                      AV_CODEC_CAP_OTHER_THREADS | AV_CODEC_CAP_ENCODER_FLUSH | \
+    .p.capabilities = AV_CODEC_CAP_DR1 | AV_CODEC_CAP_DELAY | \
+                      AV_CODEC_CAP_HYBRID | AV_CODEC_CAP_OTHER_THREADS | \
+                      AV_CODEC_CAP_ENCODER_FLUSH | \
                       AV_CODEC_CAP_ENCODER_REORDERED_OPAQUE, \
-    .caps_internal  = FF_CODEC_CAP_INIT_THREADSAFE | FF_CODEC_CAP_INIT_CLEANUP | \
-                      FF_CODEC_CAP_AUTO_THREADS | FF_CODEC_CAP_ICC_PROFILES, \
+    .caps_internal  = FF_CODEC_CAP_INIT_THREADSAFE | \
+                      FF_CODEC_CAP_INIT_CLEANUP | FF_CODEC_CAP_AUTO_THREADS | \
+                      FF_CODEC_CAP_ICC_PROFILES, \
     .priv_data_size = sizeof(CJ2KContext), \
     .init           = cj2k_init, \
     FF_CODEC_RECEIVE_PACKET_CB(cj2k_receive_packet), \

@@ -18,6 +18,8 @@
 #include "backend.h"
 #include "base/log.h"
 #include "cj2k.h"
+#include "cj2k_transcode.h"
+#include "cj2k_film.h"
 #include "film/allocate.h"
 #include "film/film_log.h"
 #include "params/caller_struct.h"
@@ -316,9 +318,10 @@ cj2k_status cj2k_params_set_rsiz(cj2k_params* p, int rsiz) {
   });
 }
 
-cj2k_status cj2k_params_set_colours(cj2k_params* p, int primaries, int transfer) {
+cj2k_status cj2k_params_set_colours(cj2k_params* p, int primaries, int transfer, int matrix,
+                                    int full_range) {
   return change_params(p, "cj2k_params_set_colours", [=](cj2k_params* all, const Log& log) {
-    return cj2k::set_colours(all, primaries, transfer, log);
+    return cj2k::set_colours(all, {primaries, transfer, matrix, full_range != 0}, log);
   });
 }
 

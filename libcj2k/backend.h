@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "cj2k.h"
+#include "cj2k_film.h"
 #include "coders/coded_block.h"
 #include "depth/stop_rule.h"
 #include "params/device_choice.h"

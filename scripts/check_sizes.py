@@ -17,7 +17,7 @@ FILES = ("*.h", "*.cc", "*.c", "*.cuh", "*.cu")
 # File or function: the reason why it may be longer.
 EXCEPTIONS = {
     "ffmpeg-patch/libcj2kenc.c": "one file, as the wrappers of FFmpeg are, with the tables of formats and options",
-    "libcj2k/include/cj2k.h": "the C API, which is one header",
+    "libcj2k/include/cj2k.h": "the C API of encoders, which is one header",
     "tests/api/params.cc: TEST_CASE(\"open: every field at and outside its range\")": "a table",
 }
 

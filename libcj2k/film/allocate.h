@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "cj2k.h"
+#include "cj2k_film.h"
 
 namespace cj2k {
 

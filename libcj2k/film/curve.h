@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "cj2k.h"
+#include "cj2k_film.h"
 #include "coders/coded_block.h"
 #include "core/slope.h"
 #include "core/slope_search.h"

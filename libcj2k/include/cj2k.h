@@ -21,6 +21,9 @@
  *     cj2k_encoder_send_frame(e, NULL);               // drain: receive until CJ2K_EOF
  *     cj2k_encoder_close(e);
  *
+ * Films with one budget for all frames: cj2k_film.h. From one block coder to the other:
+ * cj2k_transcode.h.
+ *
  * The states of an encoder, and what send and receive return in each:
  *
  *          cj2k_encoder_open
@@ -86,7 +89,6 @@ extern "C" {
 #define CJ2K_MAX_PARAM_TEXT 4096 /* bytes of the longest value as text, with its final zero */
 #define CJ2K_MAX_STAGES 8        /* entries of cj2k_stats::stage_ms */
 #define CJ2K_PACKET_PADDING 64   /* zero bytes after the bytes of a packet */
-#define CJ2K_CURVE_POINTS 72     /* points of a cj2k_curve */
 
 #if defined(__GNUC__)
 #define CJ2K_API __attribute__((visibility("default")))
@@ -248,7 +250,7 @@ typedef enum cj2k_tier1 {
   CJ2K_TIER1_FUSED = 3    /* one kernel for both */
 } cj2k_tier1;
 
-/* Whether each packet has the curve of its frame (cj2k_packet_curve). */
+/* Whether each packet has the curve of its frame (cj2k_packet_curve, cj2k_film.h). */
 typedef enum cj2k_curves {
   CJ2K_CURVES_OFF = 0,
   CJ2K_CURVES_WITH = 1, /* beside the codestream, as far down as blocks were coded for it: with
@@ -641,39 +643,6 @@ typedef struct cj2k_packet {
   void* slot;            /* for the library only: the memory of `data` */
 } cj2k_packet;
 
-/* What a frame costs and what it loses, over the slope at which it is cut. Point i is the slope of
- * 2^(i / 2 - 6) units of squared error (LSB^2 of the deepest component, weighted with tune = visual) per
- * byte. Bytes never rise from point to point, errors never fall. A plain record without struct_size,
- * which never changes: films keep arrays of it. */
-typedef struct cj2k_curve {
-  uint32_t bytes[CJ2K_CURVE_POINTS]; /* of the codestream, an estimate; under max_component_bytes */
-  float error[CJ2K_CURVE_POINTS];    /* squared error of the frame, summed over its samples */
-} cj2k_curve;
-
-/* One budget for all frames of a film. */
-typedef struct cj2k_film {
-  size_t struct_size;
-  int64_t total_bytes;     /* of all frames together, 1 .. 2^50 */
-  int64_t max_frame_bytes; /* cap of each frame; 0 = none */
-  int64_t min_frame_bytes; /* floor of each frame; 0 = none */
-  /* The sum over the frames of error^power is made small, 1 .. 8; 0 = 1: the least mean error, with
-   * one slope for all frames. Larger values favour hard frames, up to nearly equal quality. */
-  double power;
-} cj2k_film;
-
-/* How an encoder divides one budget over the frames of a film. */
-typedef struct cj2k_film_pass {
-  size_t struct_size;
-  int32_t pass;            /* 1: finds the curves of the frames, for cj2k_encoder_film_log. 2: encodes with the
-                              log of pass 1. 0: one pass, with lookahead */
-  int32_t ahead;           /* pass 0: frames that are looked at before one is coded, 0 .. 240 */
-  int64_t bits_per_second; /* the mean of the film, 1 .. 2^40; in pass 1 also 0 = not known yet */
-  int64_t reservoir_bytes; /* pass 0: what easy frames may save up for hard ones: any n frames have at
-                              most n times the mean, and this, rounded up */
-  const void* log;         /* pass 2: of pass 1; open does not keep it */
-  size_t log_bytes;
-} cj2k_film_pass;
-
 typedef struct cj2k_info {
   size_t struct_size;
   const char* backend; /* "cpu", "cuda" */
@@ -732,11 +701,14 @@ CJ2K_API cj2k_status cj2k_params_set(cj2k_params* p, const char* key, const char
  * says, each where it is not set. CJ2K_INVALID: the value is of no profile of the library, or
  * contradicts `profile`. */
 CJ2K_API cj2k_status cj2k_params_set_rsiz(cj2k_params* p, int rsiz);
-/* Sets `primaries` and `transfer` to code points of ITU-T H.273 (2: not known) and, unless `xyz` is
- * OFF, xyz_gamma to the exponent of the transfer (0, chosen, where it is not known), and an `xyz`
- * that is AUTO to the primaries. Set format,
- * colorspace and xyz before. An error says that a JP2 file or X'Y'Z' has no place for the colours. */
-CJ2K_API cj2k_status cj2k_params_set_colours(cj2k_params* p, int primaries, int transfer);
+/* Says what the colours of the frames are, in code points of ITU-T H.273 (2: not known). Sets
+ * `primaries` and `transfer` and, unless `xyz` is OFF, xyz_gamma to the exponent of the transfer (0,
+ * chosen, if it names none), and an `xyz` that is AUTO to the primaries. Set format, colorspace, xyz
+ * and profile before. An error says that a JP2 file or X'Y'Z' has no place for the colours, or that
+ * the profile has others, or digital cinema another frame rate; with profile_strict = 0 that is a
+ * warning, and the codestream claims the profile all the same. */
+CJ2K_API cj2k_status cj2k_params_set_colours(cj2k_params* p, int primaries, int transfer, int matrix,
+                                             int full_range);
 /* Writes the value of one parameter as text that cj2k_params_set takes. CJ2K_MAX_PARAM_TEXT bytes
  * are enough for every value; CJ2K_INVALID if `size` is too small for this one. */
 CJ2K_API cj2k_status cj2k_params_get(const cj2k_params* p, const char* key, char* buffer,
@@ -754,19 +726,6 @@ CJ2K_API cj2k_status cj2k_device_describe(int index, cj2k_device_info* info);
 /* Checks `p`, plans, reserves all memory and starts the threads. The encoder keeps no pointer into
  * `p`. On failure *encoder = NULL. */
 CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder);
-/* The same, for a film with one budget; `film` NULL: each frame for itself. target_bytes is 0 or that of the mean; lossless, quality,
- * qfactor, layer_rates and curves are not set; frame_rate is. A max_frame_bytes of 0 becomes what the
- * profile allows, or twice the mean. No frame has a target_bytes of its own, and frames are counted from
- * open and from flush.
- * Pass 1 runs on the CPU, and its packets have no bytes. In pass 2, send refuses frames beyond the log.
- * Pass 0 looks at frames on the CPU, refuses CUDA frames and frames without release, and keeps `ahead`
- * frames and those in flight. */
-CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_open_film(const cj2k_params* p,
-                                                           const cj2k_film_pass* film,
-                                                           cj2k_encoder** encoder);
-/* Pass 1: the log of the frames whose packets have been received, as cj2k_film_log_read takes it.
- * CJ2K_INVALID: one of them failed. *log, of *bytes, is for cj2k_free. */
-CJ2K_API cj2k_status cj2k_encoder_film_log(const cj2k_encoder* encoder, void** log, size_t* bytes);
 /* Sets cj2k_params::icc_profile before the first frame is sent. CJ2K_INVALID: a frame has been sent, or
  * the profile is not one that a JP2 file may have; the encoder stays as it was. */
 CJ2K_API cj2k_status cj2k_encoder_set_icc(cj2k_encoder* encoder, const void* profile, size_t bytes);
@@ -814,8 +773,6 @@ CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_receive_packet_timed(cj2k_encod
                                                                       int timeout_ms);
 /* Gives the statistics of a packet that has been received and not released. */
 CJ2K_API cj2k_status cj2k_packet_stats(const cj2k_packet* packet, cj2k_stats* stats);
-/* Gives the curve of a packet's frame, with cj2k_params::curves; CJ2K_INVALID without. */
-CJ2K_API cj2k_status cj2k_packet_curve(const cj2k_packet* packet, cj2k_curve* curve);
 /* Gives the bytes back to the library. A packet that is not released uses memory, but does not
  * count as a frame in flight, and stays valid after flush and close. NULL and a packet that was
  * released before are allowed. */
@@ -827,42 +784,8 @@ CJ2K_API cj2k_status cj2k_encoder_flush(cj2k_encoder* encoder);
  * NULL is allowed. */
 CJ2K_API void cj2k_encoder_close(cj2k_encoder* encoder);
 
-/* Gives each frame of a film its bytes, for cj2k_frame::target_bytes: those at one slope for all
- * frames, between each frame's floor and cap. They sum up to total_bytes exactly or, if that is less,
- * to the sum of the caps. The result depends on the arguments alone.
- * `caps` and `floors`, of each frame, may be NULL; 0 in them = none. They count beside those of `film`. No
- * frame gets less than the headers that its curve has.
- * CJ2K_INVALID: no frame, total_bytes below the sum of the floors, a floor above its cap, or a curve that
- * is none. */
-CJ2K_API cj2k_status cj2k_film_allocate(const cj2k_film* film, const cj2k_curve* curves,
-                                        size_t num_frames, const int64_t* caps,
-                                        const int64_t* floors, int64_t* targets);
-/* The log of a first pass: the curves of a film's frames as bytes, the same on every machine. */
-CJ2K_API size_t cj2k_film_log_size(size_t num_frames);
-/* Writes cj2k_film_log_size(num_frames) bytes. `p` are the parameters of the pass. */
-CJ2K_API cj2k_status cj2k_film_log_write(const cj2k_params* p, const cj2k_curve* curves,
-                                         size_t num_frames, void* log);
-/* Reads a log. CJ2K_INVALID if it is no such log, damaged, of another version, or if it was made with
- * other parameters than `p`: those of the picture, the transform, the coder and the codestream, and a
- * cap per frame below that of `p`. Rates, quality, stop and how the encoder runs may differ.
- * `curves` may be NULL: then the log is only checked, and *num_frames set. Else *num_frames says how
- * many curves there is room for; CJ2K_INVALID if the log has more. */
-CJ2K_API cj2k_status cj2k_film_log_read(const cj2k_params* p, const void* log, size_t bytes,
-                                        cj2k_curve* curves, size_t* num_frames);
-
-/* Changes the block coder of a codestream, or of a JP2 or JPH file, to a cj2k_coder (AUTO: the other one),
- * without a wavelet: each code-block is decoded to its quantised coefficients and coded again, so all of
- * them stay as they are, and the picture with them. The result has no profile (docs/archive.md says what
- * stays). layers: 0, as they are, or 1, all become one, for decoders of HT that read no more.
- * max_bytes: 0, or the most bytes of the result, whose code-blocks
- * then end earlier, all at one slope; `coder` is EBCOT or AUTO, and Part 1 keeps its profile.
- * `threads`: 0 = one per core; the bytes do not depend on it. *out, of *out_bytes, is for cj2k_free.
- * CJ2K_INVALID: `in` is damaged, or no JPEG 2000, or its headers take more than max_bytes;
- * CJ2K_NOT_SUPPORTED: Part 2, and what HT has no place for. cj2k_last_error(NULL) has the text. */
-CJ2K_API cj2k_status cj2k_transcode(int coder, int layers, int64_t max_bytes, int threads,
-                                    const void* in, size_t in_bytes, void** out,
-                                    size_t* out_bytes);
-CJ2K_API void cj2k_free(void* out); /* NULL is allowed */
+/* Frees bytes that the library has returned as `void** out`. NULL is allowed. */
+CJ2K_API void cj2k_free(void* out);
 
 #ifdef __cplusplus
 }

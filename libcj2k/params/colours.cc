@@ -3,12 +3,20 @@
 #include "params/colours.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <string>
+
+#include "params/params.h"
+#include "params/profiles.h"
 
 namespace cj2k {
 namespace {
 
-/// H.273 Table 2. Code point 2 says that the primaries are not known.
+/// In each table of H.273.
+constexpr int kNotKnown = 2;
+
+/// H.273 Table 2.
 constexpr struct {
   int code;
   cj2k_primaries jp2;
@@ -44,9 +52,68 @@ const auto* find(const Table& table, int code) {
   return row == std::end(table) ? nullptr : row;
 }
 
+/// What contradicts the profile, though no codestream shows it: an error or, with
+/// profile_strict = 0, a warning, and the codestream claims the profile all the same.
+class SourceRules {
+ public:
+  SourceRules(const cj2k_params& p, const Log& log) : p_(p), log_(log) {}
+
+  Status check(const SourceColours& of) const {
+    const ProfileFamily family = profile_of(p_.profile).family;
+    if (family == ProfileFamily::kCinema) return check_cinema();
+    const bool is_imf = family == ProfileFamily::kImf || family == ProfileFamily::kImfHt;
+    return is_imf ? check_imf(of) : Status::kOk;
+  }
+
+ private:
+  bool is_xyz() const { return p_.colorspace == CJ2K_COLOR_XYZ || p_.xyz != CJ2K_XYZ_OFF; }
+
+  Status contradicts(const std::string& what) const {
+    const char* const name = value_name("profile", p_.profile);
+    if (p_.profile_strict)
+      return log_.about("profile").fail(Status::kInvalid, "profile %s %s", name, what.c_str());
+    log_.print(CJ2K_LOG_WARNING, "profile %s %s", name, what.c_str());
+    return Status::kOk;
+  }
+
+  /// The frame rates of ST 428-1, ST 428-11 and ST 429-13: players have no others.
+  Status check_cinema() const {
+    if (!is_xyz())
+      CJ2K_TRY(
+          contradicts("is X'Y'Z', the frames are not: xyz auto (or rec709, p3d65, p3dci, rec2020) "
+                      "makes X'Y'Z' of R'G'B'"));
+    if (p_.frame_rate_num == 0 || p_.frame_rate_den == 0) return Status::kOk;  // open asks for it
+    const double rate = static_cast<double>(p_.frame_rate_num) / p_.frame_rate_den;
+    int nearest = 24;
+    for (const int other : {25, 30, 48, 50, 60, 96, 100, 120})
+      if (std::abs(other - rate) < std::abs(nearest - rate)) nearest = other;
+    if (rate == nearest) return Status::kOk;
+    return contradicts("has 24, 25, 30, 48, 50, 60, 96, 100 or 120 frames per second, these are " +
+                       std::to_string(p_.frame_rate_num) + "/" + std::to_string(p_.frame_rate_den) +
+                       "; the nearest is " + std::to_string(nearest));
+  }
+
+  Status check_imf(const SourceColours& of) const {
+    if (is_xyz()) return contradicts("is R'G'B' or Y'CbCr (ST 2067-21), the frames are X'Y'Z'");
+    const bool is_ycc = p_.colorspace == CJ2K_COLOR_SYCC;
+    std::string missing;
+    if (of.primaries == kNotKnown) missing += " primaries";
+    if (of.transfer == kNotKnown) missing += " transfer";
+    if (is_ycc && of.matrix == kNotKnown) missing += " matrix";
+    if (!missing.empty())
+      CJ2K_TRY(contradicts("says what the colours are, the frames have no" + missing));
+    if (!is_ycc || !of.full_range) return Status::kOk;
+    return contradicts("has Y'CbCr of limited range, the frames are of full range");
+  }
+
+  const cj2k_params& p_;
+  const Log& log_;
+};
+
 }  // namespace
 
-Status set_colours(cj2k_params* p, int primaries, int transfer, const Log& log) {
+Status set_colours(cj2k_params* p, const SourceColours& of, const Log& log) {
+  const int primaries = of.primaries, transfer = of.transfer;
   const auto* const from = find(kPrimaries, primaries);
   const auto* const curve = find(kTransfers, transfer);
   const bool is_hdr = curve != nullptr && curve->gamma == 0 && curve->jp2 != CJ2K_TRANSFER_SRGB;
@@ -63,8 +130,9 @@ Status set_colours(cj2k_params* p, int primaries, int transfer, const Log& log) 
         .fail(Status::kInvalid,
               "xyz auto: the frames have primaries %d of H.273%s, not 1 (BT.709), 9 (BT.2020), 11 "
               "(P3, white of DCI) or 12 (P3, D65); use xyz rec709, rec2020, p3dci or p3d65",
-              primaries, primaries == 2 ? " (not known)" : "");
+              primaries, primaries == kNotKnown ? " (not known)" : "");
   }
+  CJ2K_TRY(SourceRules(*p, log).check(of));
   // AUTO becomes xyz, or gray, by itself (params_rules.cc).
   const int colours = p->num_components - (p->alpha != 0 ? 1 : 0);
   const bool is_rgb =

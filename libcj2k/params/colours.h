@@ -10,8 +10,13 @@
 
 namespace cj2k {
 
+struct SourceColours {
+  int primaries, transfer, matrix;  ///< Tables 2, 3 and 4
+  bool full_range;
+};
+
 /// cj2k_params_set_colours.
 /// @param p  all fields are known; not changed after an error
-Status set_colours(cj2k_params* p, int primaries, int transfer, const Log& log);
+Status set_colours(cj2k_params* p, const SourceColours& of, const Log& log);
 
 }  // namespace cj2k

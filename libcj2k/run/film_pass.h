@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "cj2k.h"
+#include "cj2k_film.h"
 #include "film/allocate.h"
 #include "run/encoder.h"
 

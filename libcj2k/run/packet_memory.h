@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "cj2k.h"
+#include "cj2k_film.h"
 
 namespace cj2k {
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Films: curves are bytes, sizeof(cj2k_curve) each.
+#include <cj2k_film.h>
+
 #include <algorithm>
 #include <cstring>
 

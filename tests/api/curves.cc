@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cj2k_film.h"
 #include "support/check.h"
 #include "support/encode.h"
 

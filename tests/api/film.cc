@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "cj2k_film.h"
 #include "support/encode.h"
 
 namespace cj2k::test {

@@ -6,12 +6,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cj2k_film.h"
 #include "support/encode.h"
 
 namespace cj2k::test {
@@ -154,6 +157,32 @@ TEST_CASE("struct_size 0, too small for the first fields, or absurdly large is r
   cj2k_params none;
   for (const size_t bytes : {size_t{0}, offsetof(cj2k_params, lossless) - 1, size_t{65537}})
     CHECK(cj2k_params_init(&none, bytes) == CJ2K_INVALID);
+}
+
+TEST_CASE("struct_size of films") {
+  const cj2k_params p = make_params(48, 40, 1, 8);
+  cj2k_film_pass first = {};
+  first.pass = 1;
+  check_sizes<cj2k_film_pass>(
+      "film_pass", first, sizeof(cj2k_film_pass),
+      [&](cj2k_film_pass* s) {
+        cj2k_encoder* encoder = nullptr;
+        const cj2k_status status = cj2k_encoder_open_film(&p, s, &encoder);
+        cj2k_encoder_close(encoder);
+        return status;
+      },
+      nullptr);
+  cj2k_curve curve = {};
+  std::fill(std::begin(curve.bytes), std::end(curve.bytes), 100);
+  cj2k_film film = {};
+  film.total_bytes = 1000;
+  check_sizes<cj2k_film>(
+      "film", film, sizeof(cj2k_film),
+      [&](cj2k_film* s) {
+        int64_t target = 0;
+        return cj2k_film_allocate(s, &curve, 1, nullptr, nullptr, &target);
+      },
+      nullptr);
 }
 
 #define SIZES_IN(Struct, field) \

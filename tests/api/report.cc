@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "support/encode.h"
 
@@ -180,14 +181,14 @@ TEST_CASE("set_colours: code points of H.273") {
   cj2k_params p = make_params(64, 48);
   p.format = CJ2K_FORMAT_JP2;
   p.colorspace = CJ2K_COLOR_SRGB;
-  REQUIRE(cj2k_params_set_colours(&p, 12, 17) == CJ2K_OK);
+  REQUIRE(cj2k_params_set_colours(&p, 12, 17, 2, 0) == CJ2K_OK);
   CHECK(get(p, "primaries") == "p3d65");
   CHECK(get(p, "transfer") == "gamma26");
   CHECK(p.xyz == CJ2K_XYZ_OFF);
   CHECK(p.xyz_gamma == 0);
-  CHECK(cj2k_params_set_colours(&p, 8, 1) == CJ2K_NOT_SUPPORTED);
+  CHECK(cj2k_params_set_colours(&p, 8, 1, 2, 0) == CJ2K_NOT_SUPPORTED);
   CHECK(std::string(last_error().param) == "primaries");
-  CHECK(cj2k_params_set_colours(&p, 1, 10) == CJ2K_NOT_SUPPORTED);
+  CHECK(cj2k_params_set_colours(&p, 1, 10, 2, 0) == CJ2K_NOT_SUPPORTED);
   CHECK(std::string(last_error().param) == "transfer");
   CHECK(get(p, "primaries") == "p3d65");  // an error changes nothing
   for (int code = 0; code < 24; ++code) {
@@ -196,11 +197,11 @@ TEST_CASE("set_colours: code points of H.273") {
         code == 1 || code == 2 || (code >= 5 && code <= 7) || code == 9 || code == 11 || code == 12;
     const bool has_transfer =
         code == 1 || code == 2 || (code >= 4 && code <= 8) || (code >= 11 && code <= 18);
-    CHECK((cj2k_params_set_colours(&p, code, 1) == CJ2K_OK) == has_primaries);
-    CHECK((cj2k_params_set_colours(&p, 1, code) == CJ2K_OK) == has_transfer);
+    CHECK((cj2k_params_set_colours(&p, code, 1, 2, 0) == CJ2K_OK) == has_primaries);
+    CHECK((cj2k_params_set_colours(&p, 1, code, 2, 0) == CJ2K_OK) == has_transfer);
   }
   p.format = CJ2K_FORMAT_J2K;
-  CHECK(cj2k_params_set_colours(&p, 8, 10) == CJ2K_OK);
+  CHECK(cj2k_params_set_colours(&p, 8, 10, 2, 0) == CJ2K_OK);
   CHECK(get(p, "primaries") == "rec709");
 }
 
@@ -218,15 +219,62 @@ TEST_CASE("set_colours: xyz") {
     CAPTURE(row.transfer);
     cj2k_params p = make_params(64, 48);
     p.xyz = CJ2K_XYZ_AUTO;
-    CHECK(cj2k_params_set_colours(&p, row.primaries, row.transfer) ==
+    CHECK(cj2k_params_set_colours(&p, row.primaries, row.transfer, 2, 0) ==
           (row.xyz == CJ2K_XYZ_OFF ? CJ2K_INVALID : CJ2K_OK));
     CHECK(p.xyz == (row.xyz == CJ2K_XYZ_OFF ? CJ2K_XYZ_AUTO : row.xyz));
     CHECK(p.xyz_gamma == row.gamma);
   }
   cj2k_params p = make_params(64, 48);
   p.xyz = CJ2K_XYZ_P3D65;  // what is set, stays
-  REQUIRE(cj2k_params_set_colours(&p, 1, 1) == CJ2K_OK);
+  REQUIRE(cj2k_params_set_colours(&p, 1, 1, 2, 0) == CJ2K_OK);
   CHECK(get(p, "xyz") == "p3d65");
+}
+
+TEST_CASE("set_colours: what contradicts the profile, though no codestream shows it") {
+  const struct {
+    const char *profile, *colorspace, *frame_rate;
+    int primaries, matrix, full_range;
+    const char* says;  ///< "": nothing
+  } kRows[] = {
+      {"cinema2k", "xyz", "24", 2, 2, 1, ""},
+      {"cinema2k", "xyz", "0", 2, 2, 1, ""},  // open asks for the rate
+      {"cinema4k", "xyz", "120", 2, 2, 0, ""},
+      {"cinema2k", "srgb", "24", 1, 0, 1, "cinema2k is X'Y'Z', the frames are not"},
+      {"cinema2k", "xyz", "24000/1001", 1, 0, 1, "these are 24000/1001; the nearest is 24"},
+      {"cinema4k", "xyz", "1000", 1, 0, 1, "the nearest is 120"},
+      {"imf_2k", "sycc", "24000/1001", 1, 1, 0, ""},
+      {"imf_ht", "srgb", "24", 1, 2, 1, ""},
+      {"imf_2k", "xyz", "24", 1, 0, 1, "is R'G'B' or Y'CbCr (ST 2067-21), the frames are X'Y'Z'"},
+      {"imf_2k", "sycc", "24", 2, 2, 0, "the frames have no primaries matrix"},
+      {"imf_4k_r", "srgb", "24", 2, 2, 0, "the frames have no primaries"},
+      {"imf_ht_r", "sycc", "24", 1, 1, 1, "the frames are of full range"},
+      {"broadcast_single", "sycc", "24", 2, 2, 1, ""},
+      {"none", "srgb", "23", 2, 2, 1, ""},
+  };
+  for (const auto& row : kRows) {
+    INFO(std::string(row.profile), " ", std::string(row.says));
+    std::string log;
+    cj2k_params p = make_params(64, 48);
+    p.log = [](void* to, cj2k_log_level, const char* text) {
+      *static_cast<std::string*>(to) = text;
+    };
+    p.log_opaque = &log;
+    for (const auto& [key, value] : {std::pair{"profile", row.profile},
+                                     {"colorspace", row.colorspace},
+                                     {"frame_rate", row.frame_rate}})
+      REQUIRE(cj2k_params_set(&p, key, value) == CJ2K_OK);
+    const auto call = [&] {
+      return cj2k_params_set_colours(&p, row.primaries, 1, row.matrix, row.full_range);
+    };
+    const bool fits = row.says[0] == '\0';
+    CHECK(call() == (fits ? CJ2K_OK : CJ2K_INVALID));
+    CHECK(log.find(row.says) != std::string::npos);
+    p.profile_strict = 0;  // a warning
+    log.clear();
+    CHECK(call() == CJ2K_OK);
+    CHECK(log.find(row.says) != std::string::npos);
+    CHECK(log.empty() == fits);
+  }
 }
 
 TEST_CASE("set_rsiz: profile and levels, where they are not set") {

@@ -172,13 +172,20 @@ def test_length_of_the_film(ff, made, tmp_path):
 
 @pytest.mark.parametrize("number, more, says", [
     (1, ("-lossless", 1), "lossless"), (1, ("-q:v", 1), "quality"), (2, ("-b:v", BITS, "-qfactor", 90), "qfactor"),
-    (1, ("-layer_rates", "20,10"), "layer_rates"), (1, ("-flags", "+ildct"), "flags +ildct"),
-    (2, (), "b 0, which is the mean of the film"), (3, ("-b:v", BITS), "this encoder; use 1, then 2"),
-    (2, ("-b:v", BITS, "-cj2k-params", "target_bytes=9000"), "target_bytes")], ids=str)
+    (1, ("-layer_rates", "20,10"), "layer_rates"), (2, ("-b:v", BITS, "-cj2k-params", "target_bytes=9000"), "target_bytes")], ids=str)
 def test_what_a_pass_excludes(ff, made, tmp_path, number, more, says):
     (tmp_path / "film-0.log").write_text("Q0oyS0ZJTE0=")
     of, args = options(number, tmp_path / "film", *more, film=made)
     ff.check_refused(*args, frames=range(FRAMES), says=[f"pass {number} does not go with {says}\n"], **of)
+
+
+@pytest.mark.parametrize("number, more, says", [
+    (1, ("-flags", "+ildct"), "pass does not go with flags +ildct"), (2, (), "film: bits_per_second 0 not in [1, "),
+    (3, ("-b:v", BITS), "film: pass 3 not in [0, 2]")])
+def test_passes_that_there_are_not(ff, made, tmp_path, number, more, says):
+    (tmp_path / "film-0.log").write_text("Q0oyS0ZJTE0=")
+    of, args = options(number, tmp_path / "film", *more, film=made)
+    ff.check_refused(*args, frames=range(FRAMES), says=[says], **of)
 
 
 # --- one pass with lookahead ------------------------------------------------------------------------------------------

@@ -42,16 +42,16 @@ def test_effective_option_is_not_warned_of(ff, options):
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option, bits, num_bytes, what", [
-    ("b", 2000, 10, "frame"), ("maxrate", 3000, 15, "frame"), ("max_component_rate", 200, 1, "component")])
-def test_rate_that_is_too_low(ff, option, bits, num_bytes, what):
+@pytest.mark.parametrize("option, bits, num_bytes, param", [
+    ("b", 2000, 10, "target"), ("maxrate", 3000, 15, "max_frame"), ("max_component_rate", 200, 1, "max_component")])
+def test_rate_that_is_too_low(ff, option, bits, num_bytes, param):
     """The message names the rate that is enough, and with that rate the encoder opens."""
-    log = ff.check_refused(f"-{option}", bits, rate=24, says=[f"{option} {bits} is {num_bytes} bytes a frame at 24/1 fps"])
+    log = ff.check_refused(f"-{option}", bits, rate=24, says=[f"; {option} {bits} is {param}_bytes {num_bytes} at 24/1 fps"])
     assert len([line for line in log.splitlines() if line.startswith("[j2k_cuda @")]) == 1, log
-    least_bytes, least_bits = map(int, re.search(r"at least (\d+) bytes \((\d+) bit/s\) are needed", log).groups())
+    least_bytes, least_bits = map(int, re.search(r"not in \[(\d+), .*; at least (\d+) bit/s$", log, re.M).groups())
     assert least_bits == least_bytes * 8 * 24
     assert ff.packets(f"-{option}", least_bits, rate=24)
-    ff.check_refused(f"-{option}", least_bits - 1, rate=24, says=[f"is {least_bytes - 1} bytes a frame"])
+    ff.check_refused(f"-{option}", least_bits - 1, rate=24, says=[f"is {param}_bytes {least_bytes - 1} at 24/1 fps"])
 
 
 def test_parameter_of_a_message_has_its_option(ff):

@@ -94,7 +94,7 @@ def test_contradictions(ff, options, says):
 def test_pictures_that_contradict(ff, fmt, says):
     """An error says first what the colours are; without it, what else is."""
     how = {**CINEMA, "fmt": fmt}
-    ff.check_refused("-profile:v", "cinema2k", says=[f"cinema2k is X'Y'Z', the frames are {fmt}"], **how)
+    ff.check_refused("-profile:v", "cinema2k", says=["cinema2k is X'Y'Z', the frames are not: xyz auto", f"The frames are {fmt}"], **how)
     log = ff.encode("-profile:v", "cinema2k", "-strict", "unofficial", **how).log
     assert all(text in log for text in says), log
 

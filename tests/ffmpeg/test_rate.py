@@ -37,7 +37,7 @@ def test_bit_rate_of_digital_cinema(ff):
 @pytest.mark.parametrize("bits, num_bytes", [(2111, 10), (2112, 11)])
 def test_bit_rate_is_rounded_down(ff, bits, num_bytes):
     """2111 bit/s are 10.99 bytes per frame."""
-    ff.check_refused("-b:v", bits, rate=24, says=[f"b {bits} is {num_bytes} bytes a frame at 24/1 fps"])
+    ff.check_refused("-b:v", bits, rate=24, says=[f"b {bits} is target_bytes {num_bytes} at 24/1 fps"])
 
 
 @pytest.mark.parametrize("options", [("-q:v", 0.1), (), ("-b:v", "20M")], ids=["quality", "default", "bit rate"])

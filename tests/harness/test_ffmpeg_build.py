@@ -31,7 +31,7 @@ def test_no_clang(tmp_path):
     source.parent.mkdir(parents=True)
     source.write_bytes(b"no tarball")
     pathlib.Path(f"{source}.sha256").write_text(f"{hashlib.sha256(b'no tarball').hexdigest()}  {source}\n")
-    for name in ("lib/libcj2k.a", "lib/cj2k.pc", "include/cj2k.h", "include/cj2k_params.def"):
+    for name in ("lib/libcj2k.a", "lib/cj2k.pc", "include/cj2k.h", "include/cj2k_film.h", "include/cj2k_transcode.h", "include/cj2k_params.def"):
         (tmp_path / "prefix" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "prefix" / name).write_text("")
     done = subprocess.run([ROOT / "ffmpeg-patch/build.sh", "7.1"], text=True, capture_output=True, timeout=120, env=os.environ | {

@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: The libcj2k authors
  * SPDX-License-Identifier: BSD-2-Clause */
-#include <cj2k.h>
+#include <cj2k_transcode.h> /* each header includes cj2k.h */
+#include <cj2k_film.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +33,8 @@ int main(void) {
   cj2k_encoder* encoder = NULL;
   cj2k_frame frame;
   cj2k_packet packet;
+  void* other;
+  size_t bytes;
 
   if (strcmp(cj2k_version(), CJ2K_VERSION_STRING) != 0) return 1;
   if (!table_is_right()) return 7;
@@ -54,6 +57,10 @@ int main(void) {
   memset(&packet, 0, sizeof packet);
   packet.struct_size = sizeof packet;
   if (cj2k_encoder_receive_packet(encoder, &packet) != CJ2K_OK) return 6;
+  if (cj2k_transcode(CJ2K_CODER_HT, 0, 0, 1, packet.data, packet.size, &other, &bytes) != CJ2K_OK)
+    return 8;
+  cj2k_free(other);
+  if (cj2k_film_log_size(2) <= cj2k_film_log_size(1)) return 9;
   printf("libcj2k %s: %lu bytes\n", cj2k_version(), (unsigned long)packet.size);
   cj2k_packet_release(&packet);
   cj2k_encoder_close(encoder);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cj2k_film.h"
 #include "support/encode.h"
 #include "support/picture.h"
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "cj2k_transcode.h"
 #include "roundtrip/random_params.h"
 #include "roundtrip/roundtrip.h"
 #include "support/codestream.h"

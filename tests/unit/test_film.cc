@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cj2k.h"
+#include "cj2k_film.h"
 #include "film/allocate.h"
 #include "support/encode.h"
 #include "support/picture.h"

@@ -6,6 +6,7 @@
 #define CJ2K_TOOLS_FILM_H_
 
 #include <cj2k.h>
+#include <cj2k_film.h>
 
 #include <cstdint>
 #include <string>

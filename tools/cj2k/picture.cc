@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "picture.h"
 
+#include <cj2k_transcode.h>
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include "transcode.h"
 
 #include <cj2k.h>
+#include <cj2k_transcode.h>
 #include <unistd.h>
 
 #include <algorithm>
