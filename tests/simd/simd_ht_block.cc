@@ -81,6 +81,7 @@ TEST_CASE("HT passes: the bytes of the reference, at every size, content and pla
   for (const int side : {4, 8, 16, 32, 64})
     blocks.emplace_back(side, 64, 9, test::Fill::kLaplacian, random());
   for_each_target(simd::ht_block_target, [&](const char*) {
+    REQUIRE(simd::ht_cleanup_target() == simd::ht_block_target());
     for (const TestBlock& block : blocks) {
       for (int plane = 0; plane < block.bit_planes(); plane += 1 + block.bit_planes() / 4) {
         INFO("width ", block.width(), " height ", block.height(), " plane ", plane);

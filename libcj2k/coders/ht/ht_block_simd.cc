@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The cleanup pass in two steps for each row of quads: what the quads are, for all of them at once
-// with vectors; then their codewords, quad by quad.
+// The refinement passes, column by column, and what is counted before a block is coded. The cleanup
+// pass is in ht_cleanup_simd.cc.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -22,46 +22,6 @@
 #ifndef CJ2K_HT_BLOCK_SIMD_ONCE
 #define CJ2K_HT_BLOCK_SIMD_ONCE
 namespace cj2k::simd::ht {
-
-constexpr size_t kMaxQuads = 512;
-constexpr uint32_t kMostTogether = 16;  ///< bits of a sample
-constexpr size_t kPad = HWY_MAX_BYTES / sizeof(uint32_t);
-
-/// A row of quads. Arrays with a `1 +` begin with the quad left of the block.
-struct QuadRow {
-  HWY_ALIGN uint32_t value[4][kMaxQuads + kPad];  ///< 2 (magnitude - 1) + sign
-  HWY_ALIGN uint32_t u[kMaxQuads + kPad];
-  HWY_ALIGN uint32_t u_max[kMaxQuads + kPad];  ///< U
-  HWY_ALIGN uint32_t index[kMaxQuads + kPad];  ///< cxt_vlc_index
-  HWY_ALIGN uint32_t word[kMaxQuads + kPad];   ///< of WordTable
-  /// Unless a U of the row is above kMostTogether: the MagSgn bits of the left and of the right
-  /// samples, and their numbers, that of the right ones << 8.
-  HWY_ALIGN uint32_t bits[2][kMaxQuads + kPad];
-  HWY_ALIGN uint32_t num_bits[kMaxQuads + kPad];
-  HWY_ALIGN uint32_t rho[1 + kMaxQuads + kPad];
-  /// Exponents of the lower samples: of these quads, and of those above.
-  HWY_ALIGN uint32_t left[2][1 + kMaxQuads + kPad];
-  HWY_ALIGN uint32_t right[2][1 + kMaxQuads + kPad];
-  /// Samples of rows that end within a vector, or are missing.
-  HWY_ALIGN uint32_t rows[2][2 * (kMaxQuads + kPad)];
-};
-
-/// CxtVlcWord in one word: codeword, length << 8, e_k << 12.
-using WordTable = std::array<uint32_t, 2048>;
-constexpr WordTable make_words(const CxtVlcTable& from) {
-  WordTable words{};
-  for (size_t i = 0; i < words.size(); ++i)
-    words[i] = static_cast<uint32_t>(from[i].codeword | from[i].length << 8 | from[i].known << 12);
-  return words;
-}
-constexpr WordTable kFirstWords = make_words(kCxtVlcFirst), kOtherWords = make_words(kCxtVlcOther);
-
-constexpr std::array<UVlcWord, kMaxHtExponent + 1> make_u_words() {
-  std::array<UVlcWord, kMaxHtExponent + 1> words{};
-  for (uint32_t u = 0; u <= kMaxHtExponent; ++u) words[u] = uvlc_word(u);
-  return words;
-}
-constexpr auto kUWords = make_u_words();
 
 /// [mask << 4 | bits] the bits at the ones of a mask of four, moved together.
 constexpr std::array<uint8_t, 256> make_gathered() {
@@ -99,220 +59,6 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using ht::QuadRow;
-
-/// The bits of 2 `magnitude` - 1; 0 for 0.
-template <class DU, class V>
-V exponent_of(DU du, V magnitude) {
-  const hn::RebindToSigned<DU> di;
-  const hn::RebindToFloat<DU> df;
-  const auto odd = hn::Sub(hn::Add(magnitude, magnitude), hn::Set(du, 1));
-  // Without two ones in a row, the conversion does not round up to a power of two.
-  const auto sparse = hn::AndNot(hn::ShiftRight<1>(odd), odd);
-  const auto as_float = hn::BitCast(du, hn::ConvertTo(df, hn::BitCast(di, sparse)));
-  const auto exponent = hn::Sub(hn::ShiftRight<23>(as_float), hn::Set(du, 126));
-  return hn::IfThenZeroElse(hn::Eq(magnitude, hn::Zero(du)), exponent);
-}
-
-/// Fills in all of `row` but `index`. @param now  of row.left and row.right
-/// Not inlined: clang 14 with -g and ThreadSanitizer crashes on it.
-HWY_NOINLINE void analyse_quads(const uint32_t* top, const uint32_t* bottom, size_t quads,
-                                int plane, int now, QuadRow& row) {
-  const hn::ScalableTag<uint32_t> du;
-  using V = hn::VFromD<decltype(du)>;
-  const auto one = hn::Set(du, 1), two = hn::Set(du, 2);
-  const auto zero = hn::Zero(du);
-  const uint32_t* above_left = row.left[1 - now] + 1;
-  const uint32_t* above_right = row.right[1 - now] + 1;
-  for (size_t q = 0; q < quads; q += hn::Lanes(du)) {
-    V samples[4], exponents[4];
-    hn::LoadInterleaved2(du, top + 2 * q, samples[0], samples[2]);
-    hn::LoadInterleaved2(du, bottom + 2 * q, samples[1], samples[3]);
-    auto rho = zero, largest = zero;
-    for (uint32_t i = 0; i < 4; ++i) {
-      const auto magnitude =
-          hn::ShiftRightSame(hn::And(samples[i], hn::Set(du, 0x7FFFFFFF)), plane);
-      const auto less = hn::Sub(magnitude, one);
-      hn::StoreU(hn::Add(hn::Add(less, less), hn::ShiftRight<31>(samples[i])), du,
-                 row.value[i] + q);
-      exponents[i] = exponent_of(du, magnitude);
-      rho = hn::Or(rho, hn::IfThenZeroElse(hn::Eq(magnitude, zero), hn::Set(du, 1u << i)));
-      largest = hn::Max(largest, exponents[i]);
-    }
-    const auto above =
-        hn::Max(hn::Max(hn::LoadU(du, above_right + q - 1), hn::LoadU(du, above_left + q)),
-                hn::Max(hn::LoadU(du, above_right + q), hn::LoadU(du, above_left + q + 1)));
-    const auto is_single = hn::Eq(hn::And(rho, hn::Sub(rho, one)), zero);
-    const auto kappa = hn::IfThenElse(is_single, one, hn::Sub(hn::Max(above, two), one));
-    const auto u_max = hn::Max(largest, kappa);
-    const auto u = hn::Sub(u_max, kappa);
-    auto eps = zero;
-    for (uint32_t i = 0; i < 4; ++i)
-      eps = hn::Or(eps, hn::IfThenElseZero(hn::Eq(exponents[i], largest), hn::Set(du, 1u << i)));
-    eps = hn::IfThenZeroElse(hn::Eq(u, zero), eps);
-    hn::StoreU(u, du, row.u + q);
-    hn::StoreU(u_max, du, row.u_max + q);
-    hn::StoreU(rho, du, row.rho + 1 + q);
-    hn::StoreU(hn::Or(hn::ShiftLeft<4>(rho), eps), du, row.index + q);
-    hn::StoreU(exponents[1], du, row.left[now] + 1 + q);
-    hn::StoreU(exponents[3], du, row.right[now] + 1 + q);
-  }
-}
-
-/// Adds the contexts to row.index, and looks up the codewords.
-void add_contexts(size_t quads, bool first, int now, QuadRow& row) {
-  const hn::ScalableTag<uint32_t> du;
-  const hn::RebindToSigned<decltype(du)> di;
-  const ht::WordTable& table = first ? ht::kFirstWords : ht::kOtherWords;
-  const auto zero = hn::Zero(du);
-  const uint32_t* above_left = row.left[1 - now] + 1;
-  const uint32_t* above_right = row.right[1 - now] + 1;
-  for (size_t q = 0; q < quads; q += hn::Lanes(du)) {
-    const auto before = hn::LoadU(du, row.rho + q);
-    auto context = zero;
-    if (first) {
-      const auto left = hn::And(hn::Or(before, hn::ShiftRight<1>(before)), hn::Set(du, 1));
-      context = hn::Or(left, hn::And(hn::ShiftRight<1>(before), hn::Set(du, 6)));
-    } else {
-      const auto flag = [&](auto of, uint32_t bit) {
-        return hn::IfThenZeroElse(hn::Eq(of, zero), hn::Set(du, bit));
-      };
-      const auto west = hn::Or(hn::LoadU(du, above_right + q - 1), hn::LoadU(du, above_left + q));
-      const auto east = hn::Or(hn::LoadU(du, above_right + q), hn::LoadU(du, above_left + q + 1));
-      context =
-          hn::Or(flag(west, 1), hn::Or(flag(hn::And(before, hn::Set(du, 0xC)), 2), flag(east, 4)));
-    }
-    const auto index = hn::Or(hn::LoadU(du, row.index + q), hn::ShiftLeft<8>(context));
-    hn::StoreU(index, du, row.index + q);
-    hn::StoreU(hn::GatherIndex(du, table.data(), hn::BitCast(di, index)), du, row.word + q);
-  }
-}
-
-/// Joins the MagSgn bits of each two samples.
-/// @return false: a U is above kMostTogether, and they are not joined
-bool join_values(size_t quads, QuadRow& row) {
-  const hn::ScalableTag<uint32_t> du;
-  const auto one = hn::Set(du, 1);
-  auto largest = hn::Zero(du);
-  for (size_t q = 0; q < quads; q += hn::Lanes(du)) {
-    const auto u_max = hn::LoadU(du, row.u_max + q), rho = hn::LoadU(du, row.rho + 1 + q);
-    const auto known = hn::ShiftRight<12>(hn::LoadU(du, row.word + q));
-    largest = hn::Max(largest, u_max);
-    const auto most = hn::Min(u_max, hn::Set(du, ht::kMostTogether));
-    hn::VFromD<decltype(du)> bits[4], counts[4];
-    for (int i = 0; i < 4; ++i) {
-      const auto less = hn::And(hn::ShiftRightSame(known, i), one);
-      const auto is = hn::Eq(hn::And(hn::ShiftRightSame(rho, i), one), one);
-      counts[i] = hn::IfThenElseZero(is, hn::Sub(most, less));
-      const auto mask = hn::Sub(hn::Shl(one, counts[i]), one);
-      bits[i] = hn::And(hn::LoadU(du, row.value[i] + q), mask);
-    }
-    for (size_t i = 0; i < 2; ++i)
-      hn::StoreU(hn::Or(bits[2 * i], hn::Shl(bits[2 * i + 1], counts[2 * i])), du, row.bits[i] + q);
-    const auto right = hn::ShiftLeft<8>(hn::Add(counts[2], counts[3]));
-    hn::StoreU(hn::Or(hn::Add(counts[0], counts[1]), right), du, row.num_bits + q);
-  }
-  return hn::AllTrue(
-      du, hn::Eq(hn::Max(largest, hn::Set(du, ht::kMostTogether)), hn::Set(du, ht::kMostTogether)));
-}
-
-/// Codes the values of one quad that are joined.
-HWY_INLINE void put_joined(const QuadRow& row, size_t q, HtCleanupStreams& streams) {
-  const uint32_t left = row.num_bits[q] & 0xFF, right = row.num_bits[q] >> 8;
-  if (left + right <= 32) {
-    streams.put_mag_sgn(static_cast<uint32_t>(row.bits[0][q] | uint64_t{row.bits[1][q]} << left),
-                        left + right);
-  } else {
-    streams.put_mag_sgn(row.bits[0][q], left);
-    streams.put_mag_sgn(row.bits[1][q], right);
-  }
-}
-/// Codes the values of one quad one by one.
-void put_values(const QuadRow& row, size_t q, HtCleanupStreams& streams) {
-  const uint32_t u_max = row.u_max[q], known = row.word[q] >> 12, rho = row.rho[1 + q];
-  for (uint32_t i = 0; i < 4; ++i) {
-    const uint32_t here = (u_max - (known >> i & 1)) & (0 - (rho >> i & 1));
-    streams.put_value(row.value[i][q], here);
-  }
-}
-
-/// Codes the quads of a row in pairs.
-void code_quads(const QuadRow& row, size_t quads, bool first, bool joined,
-                HtCleanupStreams& streams) {
-  uint32_t empty = 0;  // quads without a context or a significant sample
-  for (size_t q = 0; q < quads; q += 2) {
-    uint64_t both;
-    std::memcpy(&both, row.index + q, sizeof both);
-    if (both == 0 && q + 1 < quads) {
-      empty += 2;
-      continue;
-    }
-    streams.put_zero_events(empty);
-    empty = 0;
-    uint32_t bits = 0, count = 0, u[2] = {row.u[q], 0};
-    const size_t pair = std::min<size_t>(quads - q, 2);
-    for (size_t i = 0; i < pair; ++i) {
-      const uint32_t index = row.index[q + i], word = row.word[q + i];
-      u[i] = row.u[q + i];
-      if (index < 0x100) streams.put_event(index != 0);
-      bits |= (word & 0xFF) << count;
-      count += word >> 8 & 15;
-      if (joined) {
-        put_joined(row, q + i, streams);
-      } else {
-        put_values(row, q + i, streams);
-      }
-    }
-    if (first && u[0] > 0 && u[1] > 0) {
-      streams.put_vlc(bits, count);
-      streams.put_u_pair(u[0], u[1], true);
-      continue;
-    }
-    const UVlcWord &a = ht::kUWords[u[0]], &b = ht::kUWords[u[1]];
-    bits |= static_cast<uint32_t>(a.prefix) << count;
-    count += a.prefix_bits;
-    bits |= static_cast<uint32_t>(b.prefix) << count;
-    count += b.prefix_bits;
-    const uint32_t suffix = a.suffix | static_cast<uint32_t>(b.suffix) << a.suffix_bits;
-    streams.put_vlc(bits | suffix << count, count + a.suffix_bits + b.suffix_bits);
-  }
-  streams.put_zero_events(empty);
-}
-
-uint32_t cleanup(const HtSamples& samples, int plane, uint8_t* out) {
-  const hn::ScalableTag<uint32_t> du;
-  HtCleanupMemory memory;
-  HtCleanupStreams streams(memory);
-  QuadRow row;
-  const auto width = static_cast<size_t>(samples.width);
-  const size_t quads = (width + 1) / 2;
-  const bool whole = width % (2 * hn::Lanes(du)) == 0;
-  std::memset(row.left, 0, sizeof row.left);
-  std::memset(row.right, 0, sizeof row.right);
-  row.rho[0] = 0;
-  if (!whole || samples.height % 2 != 0) std::memset(row.rows, 0, sizeof row.rows);
-  int now = 0;
-  for (int y = 0; y < samples.height; y += 2, now = 1 - now) {
-    const uint32_t* lines[2] = {samples.data + y * samples.stride, row.rows[1]};
-    if (y + 1 < samples.height) {
-      lines[1] = lines[0] + samples.stride;
-    } else {
-      std::memset(row.rows[1], 0, sizeof row.rows[1]);
-    }
-    if (!whole) {
-      for (int i = 0; i < 2; ++i) {
-        if (lines[i] == row.rows[i]) continue;
-        std::memcpy(row.rows[i], lines[i], width * sizeof(uint32_t));
-        lines[i] = row.rows[i];
-      }
-    }
-    analyse_quads(lines[0], lines[1], quads, plane, now, row);
-    add_contexts(quads, y == 0, now, row);
-    const bool joined = join_values(quads, row);
-    code_quads(row, quads, y == 0, joined, streams);
-  }
-  return streams.finish(out);
-}
 
 /// The bits of the four rows of a stripe, column by column.
 struct Columns {
@@ -641,15 +387,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cj2k::simd {
 namespace {
-HWY_EXPORT(cleanup);
 HWY_EXPORT(refinement);
 HWY_EXPORT(count);
 HWY_EXPORT(target);
 }  // namespace
-
-uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out) {
-  return HWY_DYNAMIC_DISPATCH(cleanup)(samples, plane, out);
-}
 
 HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
                            uint8_t* sig_prop, uint8_t* both) {
