@@ -5,6 +5,7 @@
 // pass is in ht_cleanup_simd.cc.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <numeric>
 
@@ -37,18 +38,36 @@ constexpr std::array<uint8_t, 256> make_gathered() {
 }
 constexpr std::array<uint8_t, 256> kGathered = make_gathered();
 
-/// [members << 8 | open << 4 | bits] the members of a column of SigProp: those known before, and
-/// each open sample below a member whose bit is 1.
-constexpr std::array<uint8_t, 4096> make_members() {
-  std::array<uint8_t, 4096> table{};
-  for (uint32_t i = 0; i < 4096; ++i) {
-    uint32_t members = i >> 8;
-    for (uint32_t r = 0; r < 3; ++r) members |= (members & i & 1u << r) << 1 & i >> 4;
-    table[i] = static_cast<uint8_t>(members & 15);
+/// The bits of the four rows of a stripe, column by column: 16 columns of four bits in a word, with a
+/// word of zeros on either side.
+struct Stripe {
+  static constexpr size_t kWords = 1024 / 16;
+  using Words = std::array<uint64_t, kWords + 2>;
+  Words significant;  ///< in the cleanup pass
+  Words bits;         ///< of the plane that is coded
+  Words signs;
+};
+constexpr uint64_t kRow0 = 0x1111111111111111, kRow3 = kRow0 << 3;
+
+/// Packs the low halves of bytes.
+inline void pack_columns(const uint8_t* columns, size_t words, Stripe::Words& to) {
+  for (size_t w = 0; w < words; ++w) {
+    uint64_t word = 0;
+    for (int half = 0; half < 2; ++half, columns += 8) {
+      uint64_t bits = 0;
+      for (int i = 0; i < 8; ++i) bits |= uint64_t{columns[i]} << 8 * i;
+      bits = (bits | bits >> 4) & 0x00FF00FF00FF00FF;
+      bits = (bits | bits >> 8) & 0x0000FFFF0000FFFF;
+      word |= (bits | bits >> 16) << 32 >> 32 << 32 * half;
+    }
+    to[1 + w] = word;
   }
-  return table;
 }
-constexpr std::array<uint8_t, 4096> kMembers = make_members();
+
+/// Bits, and those of the rows above and below in their columns.
+constexpr uint64_t with_rows(uint64_t bits) {
+  return bits | (bits & ~kRow3) << 1 | (bits & ~kRow0) >> 1;
+}
 
 }  // namespace cj2k::simd::ht
 #endif
@@ -60,33 +79,25 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The bits of the four rows of a stripe, column by column.
+/// A stripe as read_columns makes it, a byte for each column.
 struct Columns {
   static constexpr size_t kMost = 1024 + 16;
-  uint8_t significant[kMost];  ///< in the cleanup pass
-  uint8_t bits[kMost];         ///< of the plane that is coded
-  uint8_t signs[kMost];
-  uint8_t found[kMost];  ///< by SigProp
-};
-
-/// What MagRef refines in some samples, and how (core/distortion.h).
-struct RefinedSums {
-  int32_t ones = 0, all = 0;
-  int64_t low_difference = 0;
+  uint8_t significant[kMost], bits[kMost], signs[kMost];
 };
 
 /// Planes up to this one: sums of 4096 samples below it fit into 32 bits.
 constexpr int kMostSumPlane = 18;
 
 /// Reads up to four rows of samples. @param plane  that is coded
-HWY_NOINLINE RefinedSums read_columns(const uint32_t* from, ptrdiff_t stride, int rows, int width,
-                                      int plane, Columns& to) {
+/// @return what MagRef needs of the lower bits (core/distortion.h)
+HWY_NOINLINE int64_t read_columns(const uint32_t* from, ptrdiff_t stride, int rows, int width,
+                                  int plane, Columns& to) {
   const hn::ScalableTag<int32_t> di;
   const hn::Rebind<uint8_t, decltype(di)> d8;
   const int lanes = static_cast<int>(hn::Lanes(di));
   const auto zero = hn::Zero(di), one = hn::Set(di, 1);
   const auto low_mask = hn::Set(di, (1 << plane) - 1);
-  auto ones_v = zero, all_v = zero, difference_v = zero;
+  auto difference_v = zero;
   int x = 0;
   for (; x + lanes <= width; x += lanes) {
     auto significant = zero, bits = zero, signs = zero;
@@ -101,8 +112,6 @@ HWY_NOINLINE RefinedSums read_columns(const uint32_t* from, ptrdiff_t stride, in
       significant = hn::Or(significant, hn::IfThenElseZero(is, row));
       bits = hn::Or(bits, hn::ShiftLeftSame(bit, r));
       signs = hn::Or(signs, hn::IfThenElseZero(hn::Lt(sample, zero), row));
-      all_v = hn::Add(all_v, hn::IfThenElseZero(is, one));
-      ones_v = hn::Add(ones_v, hn::IfThenElseZero(is, bit));
       const auto low = hn::IfThenElseZero(is, hn::And(magnitude, low_mask));
       difference_v =
           hn::Add(difference_v, hn::IfThenElse(hn::Eq(bit, one), low, hn::Sub(zero, low)));
@@ -111,10 +120,7 @@ HWY_NOINLINE RefinedSums read_columns(const uint32_t* from, ptrdiff_t stride, in
     hn::StoreU(hn::DemoteTo(d8, bits), d8, to.bits + x);
     hn::StoreU(hn::DemoteTo(d8, signs), d8, to.signs + x);
   }
-  RefinedSums sums;
-  sums.all = hn::GetLane(hn::SumOfLanes(di, all_v));
-  sums.ones = hn::GetLane(hn::SumOfLanes(di, ones_v));
-  sums.low_difference = hn::GetLane(hn::SumOfLanes(di, difference_v));
+  int64_t difference = hn::GetLane(hn::SumOfLanes(di, difference_v));
   for (; x < width; ++x) {
     uint32_t significant = 0, bits = 0, signs = 0;
     for (int r = 0; r < rows; ++r) {
@@ -124,27 +130,31 @@ HWY_NOINLINE RefinedSums read_columns(const uint32_t* from, ptrdiff_t stride, in
       significant |= is << r;
       bits |= bit << r;
       signs |= (sample >> 31) << r;
-      sums.all += static_cast<int32_t>(is);
-      sums.ones += static_cast<int32_t>(is & bit);
       const int64_t low = is != 0 ? sample & ((1u << plane) - 1) : 0;
-      sums.low_difference += bit != 0 ? low : -low;
+      difference += bit != 0 ? low : -low;
     }
     to.significant[x] = static_cast<uint8_t>(significant);
     to.bits[x] = static_cast<uint8_t>(bits);
     to.signs[x] = static_cast<uint8_t>(signs);
   }
-  return sums;
+  return difference;
 }
 
-/// Which samples of the row are significant in the cleanup pass: `bit`, added to `states`.
-void add_row(const uint32_t* row, int width, int plane, uint8_t bit, uint8_t* states) {
-  for (int x = 0; x < width; ++x) {
-    const bool is = (row[x] & 0x7FFFFFFF) >> (plane + 1) != 0;
-    states[x] = static_cast<uint8_t>(states[x] | (is ? bit : 0));
+/// The bits at the ones of a mask, moved together.
+uint32_t gathered(uint32_t mask, uint32_t bits) {
+#if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX3
+  return _pext_u32(bits, mask);  // it is slow on some processors without AVX-512
+#else
+  uint32_t all = 0;
+  for (uint32_t count = 0; mask != 0; mask >>= 4, bits >>= 4) {
+    all |= uint32_t{ht::kGathered[(mask & 15) << 4 | (bits & 15)]} << count;
+    count += static_cast<uint32_t>(std::popcount(mask & 15));
   }
+  return all;
+#endif
 }
 
-/// SigProp and MagRef, in groups of four columns of a stripe of four rows.
+/// SigProp and MagRef, stripe by stripe, 16 columns at a time.
 class Refinement {
  public:
   /// @param refines  false: SigProp alone
@@ -153,24 +163,25 @@ class Refinement {
         plane_(plane - 1),
         causal_(causal),
         refines_(refines),
+        words_((static_cast<size_t>(samples.width) + 15) / 16),
         sig_prop_(sig_prop),
         mag_ref_(mag_ref_bytes_, false) {}
 
   void run() {
-    std::memset(before_, 0, sizeof before_);
     std::memset(&columns_, 0, sizeof columns_);
-    std::memset(states_, 0, sizeof states_);
-    std::memset(members_, 0, sizeof members_);
-    for (int y = 0; y < samples_.height; y += 4) {
-      read_stripe(y);
-      find_members(y);
-      bool found = false;
-      for (int x = 0; x < samples_.width; x += 4) found |= code_group(x);
-      if (found) add_new_low(y);
-      if (refines_) refine();
-      // Row 3 is above row 0 of the next stripe.
-      for (int x = 0; x < samples_.width; ++x)
-        before_[x] = static_cast<uint8_t>(states_[1 + x] >> 4 & 1);
+    std::memset(stripes_, 0, sizeof stripes_);
+    before_.fill(0);
+    near_.fill(0);
+    read_stripe(0, stripes_[0]);
+    for (int y = 0, now = 0; y < samples_.height; y += 4, now = 1 - now) {
+      ht::Stripe& next = stripes_[1 - now];
+      if (y + 4 < samples_.height) {
+        read_stripe(y + 4, next);
+      } else {
+        next.significant.fill(0);
+      }
+      find_near(stripes_[now], next);
+      code_stripe(y, stripes_[now]);
     }
     sig_prop_.drain();
     mag_ref_.drain();
@@ -182,85 +193,76 @@ class Refinement {
     return significance_distortion(plane_, reversible, num_new_, new_low_);
   }
   int64_t mag_ref_distortion(bool reversible) const {
-    return refinement_distortion(plane_, reversible, refined_.ones, refined_.all - refined_.ones,
-                                 refined_.low_difference);
+    return refinement_distortion(plane_, reversible, refined_ones_, refined_ - refined_ones_,
+                                 low_difference_);
   }
 
  private:
-  static constexpr uint8_t kCounts[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
-
-  /// Rows -1 .. 4 of the stripe are bits 0 .. 5 of a state.
-  void read_stripe(int y0) {
-    const int width = samples_.width, rows = std::min(4, samples_.height - y0);
-    const uint32_t* from = samples_.data + y0 * samples_.stride;
-    const RefinedSums sums = read_columns(from, samples_.stride, rows, width, plane_, columns_);
-    refined_.ones += sums.ones;
-    refined_.all += sums.all;
-    refined_.low_difference += sums.low_difference;
-    for (int x = 0; x < width; ++x)
-      states_[1 + x] = static_cast<uint8_t>(before_[x] | columns_.significant[x] << 1);
-    if (!causal_ && y0 + 4 < samples_.height)
-      add_row(from + 4 * samples_.stride, width, plane_, 0x20, states_ + 1);
-  }
-  /// The members but for those that samples found next to them add; as rows 0 .. 3.
-  void find_members(int y0) {
-    rows_ = samples_.height - y0 >= 4 ? 0xF : (1u << (samples_.height - y0)) - 1;
-    for (int x = 0; x < samples_.width; ++x) {
-      const int near = states_[x] | states_[1 + x] | states_[2 + x];
-      members_[x] = static_cast<uint8_t>((near | near << 1 | near >> 1) >> 1 &
-                                         ~columns_.significant[x] & static_cast<int>(rows_));
-    }
-  }
-
-  /// @return whether samples were found
-  bool code_group(int x0) {
-    uint32_t members;
-    std::memcpy(&members, members_ + x0, sizeof members);
-    std::memset(columns_.found + x0, 0, 4);
-    if (members == 0 && last_found_ == 0) return false;
-    const int end = std::min(x0 + 4, samples_.width);
-    uint32_t bits = 0, count = 0, signs = 0, num_signs = 0, left = last_found_;
-    for (int x = x0; x < end; ++x) {
-      const uint32_t open = ~uint32_t{columns_.significant[x]} & rows_;
-      const uint32_t here = members_[x] | ((left | left << 1 | left >> 1) & open);
-      const uint32_t plane_bits = columns_.bits[x];
-      const uint32_t coded = ht::kMembers[here << 8 | open << 4 | plane_bits];
-      left = coded & plane_bits;
-      bits |= uint32_t{ht::kGathered[coded << 4 | plane_bits]} << count;
-      count += kCounts[coded];
-      signs |= uint32_t{ht::kGathered[left << 4 | columns_.signs[x]]} << num_signs;
-      num_signs += kCounts[left];
-      columns_.found[x] = static_cast<uint8_t>(left);
-      states_[1 + x] = static_cast<uint8_t>(states_[1 + x] | left << 1);
-    }
-    last_found_ = end < samples_.width ? left : 0;
-    sig_prop_.put(bits | signs << count, count + num_signs);
-    num_new_ += static_cast<int32_t>(num_signs);
-    return num_signs > 0;
-  }
-  void add_new_low(int y0) {
-    const uint32_t low_mask = (1u << plane_) - 1;
+  void read_stripe(int y0, ht::Stripe& to) {
     const int rows = std::min(4, samples_.height - y0);
-    for (int r = 0; r < rows; ++r) {
-      const uint32_t* row = samples_.data + (y0 + r) * samples_.stride;
-      uint32_t sum = 0;
-      for (int x = 0; x < samples_.width; ++x)
-        sum += row[x] & low_mask & (0 - uint32_t{columns_.found[x] >> r & 1u});
-      new_low_ += sum;
+    low_difference_ += read_columns(samples_.data + y0 * samples_.stride, samples_.stride, rows,
+                                    samples_.width, plane_, columns_);
+    ht::pack_columns(columns_.significant, words_, to.significant);
+    ht::pack_columns(columns_.bits, words_, to.bits);
+    ht::pack_columns(columns_.signs, words_, to.signs);
+  }
+  /// What is significant before SigProp, in each column with the rows above and below.
+  void find_near(const ht::Stripe& stripe, const ht::Stripe& next) {
+    for (size_t w = 1; w <= words_; ++w) {
+      const uint64_t below = causal_ ? 0 : next.significant[w] & ht::kRow0;
+      near_[w] = ht::with_rows(stripe.significant[w]) | (before_[w] & ht::kRow3) >> 3 | below << 3;
     }
   }
-  void refine() {
-    for (int x = 0; x < samples_.width; x += 4) {
-      uint32_t any;
-      std::memcpy(&any, columns_.significant + x, sizeof any);
-      if (any == 0) continue;
-      uint32_t bits = 0, count = 0;
-      for (int i = x; i < x + 4; ++i) {
-        const uint32_t mask = columns_.significant[i];
-        bits |= uint32_t{ht::kGathered[mask << 4 | columns_.bits[i]]} << count;
-        count += kCounts[mask];
+
+  void code_stripe(int y0, const ht::Stripe& stripe) {
+    const int rows = std::min(4, samples_.height - y0);
+    const uint64_t valid_rows = ht::kRow0 * ((1u << rows) - 1);
+    uint64_t last = 0;  // found in the column before the word
+    for (size_t w = 1; w <= words_; ++w) {
+      const int columns = std::min(16, samples_.width - 16 * static_cast<int>(w - 1));
+      const uint64_t significant = stripe.significant[w], bits = stripe.bits[w];
+      const uint64_t open = valid_rows & ~significant & ~uint64_t{0} >> 4 * (16 - columns);
+      uint64_t members = near_[w] | near_[w] << 4 | near_[w] >> 4 | near_[w - 1] >> 60 |
+                         near_[w + 1] << 60 | ht::with_rows(last);
+      members &= open;
+      // Each sample that is found makes members of its neighbours after it.
+      uint64_t found = 0;
+      for (uint64_t more = members & bits; more != 0; more = members & bits & ~found) {
+        found |= more;
+        members |= ((more & ~ht::kRow3) << 1 | ht::with_rows(more) << 4) & open;
       }
-      mag_ref_.put(bits, count);
+      last = found >> 60;
+      before_[w] = significant | found;
+      if (members != 0) put_members(members, bits, stripe.signs[w], found);
+      if (found != 0) add_found(y0, 16 * static_cast<int>(w - 1), found);
+      if (significant != 0) refine(significant, bits);
+    }
+  }
+  /// Groups of four columns: the bits of the members, then the signs of those found.
+  void put_members(uint64_t members, uint64_t bits, uint64_t signs, uint64_t found) {
+    for (int shift = 0; shift < 64; shift += 16) {
+      const uint32_t of = members >> shift & 0xFFFF, new_ones = found >> shift & 0xFFFF;
+      const auto count = static_cast<uint32_t>(std::popcount(of));
+      const uint32_t new_signs = gathered(new_ones, signs >> shift & 0xFFFF);
+      sig_prop_.put(gathered(of, bits >> shift & 0xFFFF) | new_signs << count,
+                    count + static_cast<uint32_t>(std::popcount(new_ones)));
+    }
+  }
+  void add_found(int y0, int x0, uint64_t found) {
+    const uint32_t low_mask = (1u << plane_) - 1;
+    num_new_ += std::popcount(found);
+    for (; found != 0; found &= found - 1) {
+      const int i = std::countr_zero(found);
+      new_low_ += samples_.data[(y0 + i % 4) * samples_.stride + x0 + i / 4] & low_mask;
+    }
+  }
+  void refine(uint64_t significant, uint64_t bits) {
+    refined_ += std::popcount(significant);
+    refined_ones_ += std::popcount(significant & bits);
+    for (int shift = 0; refines_ && shift < 64; shift += 32) {
+      const auto of = static_cast<uint32_t>(significant >> shift);
+      mag_ref_.put(gathered(of, static_cast<uint32_t>(bits >> shift)),
+                   static_cast<uint32_t>(std::popcount(of)));
     }
   }
 
@@ -268,18 +270,16 @@ class Refinement {
   const int plane_;  ///< that is coded
   const bool causal_;
   const bool refines_;
+  const size_t words_;  ///< of a stripe
   ForwardBits sig_prop_;
   uint8_t mag_ref_bytes_[kMaxHtRefinementBytes];
   BackwardBits mag_ref_;
-  int32_t num_new_ = 0;
-  int64_t new_low_ = 0;
-  RefinedSums refined_;
-  uint32_t rows_ = 0;        ///< rows of the stripe, as bits
-  uint32_t last_found_ = 0;  ///< in the column before the group
+  int32_t num_new_ = 0, refined_ = 0, refined_ones_ = 0;
+  int64_t new_low_ = 0, low_difference_ = 0;
   Columns columns_;
-  uint8_t states_[Columns::kMost + 2];  ///< [1 + x]
-  uint8_t members_[Columns::kMost];
-  uint8_t before_[Columns::kMost];  ///< the last row of the stripe before
+  ht::Stripe stripes_[2];
+  ht::Stripe::Words near_;
+  ht::Stripe::Words before_;  ///< significant after SigProp, in the stripe before
 };
 
 HtRefinement refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
@@ -296,9 +296,23 @@ HtRefinement refinement(const HtSamples& samples, int plane, bool causal, bool r
           passes.sig_prop_distortion(reversible), passes.mag_ref_distortion(reversible)};
 }
 
+/// Adds (a - b)^2 to sums; a, b and the difference have 16 bits with their sign.
+template <class D, class V>
+HWY_INLINE void add_squares(D, V a, V b, V (&sums)[2]) {
+#if HWY_TARGET == HWY_SCALAR
+  sums[0] = hn::Add(sums[0], hn::Mul(hn::Sub(a, b), hn::Sub(a, b)));
+#else
+  const hn::Repartition<int16_t, D> d16;
+  const auto error = hn::Sub(hn::BitCast(d16, a), hn::BitCast(d16, b));
+  sums[0] = hn::ReorderWidenMulAccumulate(D(), error, error, sums[0], sums[1]);
+#endif
+}
+
+/// @tparam kPlanes  that are counted, of the lowest; those above have no significant sample
 /// @tparam kShifts  a plane has more than kLeftPlanes below it
-template <bool kShifts>
-HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool reversible) {
+template <int kPlanes, bool kShifts>
+HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool reversible,
+                      const HtNextRows& next) {
   const hn::ScalableTag<int32_t> di;
   using V = hn::Vec<decltype(di)>;
   const int lanes = static_cast<int>(hn::Lanes(di));
@@ -319,21 +333,22 @@ HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool 
   };
   static_assert(kHtNearPlanes == 4);
   const Plane planes[] = {plane_of(0), plane_of(1), plane_of(2), plane_of(3)};
-  V significant[4], left[4], total = hn::Zero(di);
-  for (int k = 0; k < 4; ++k) significant[k] = left[k] = hn::Zero(di);
+  const V zero = hn::Zero(di);
+  V significant[] = {zero, zero, zero, zero}, total[2] = {zero, zero};
+  V left[4][2] = {{zero, zero}, {zero, zero}, {zero, zero}, {zero, zero}};
   HtCounts counts{};
   constexpr int kFewestLanes = 4;  // then 32-bit sums hold 4096 terms of at most 2047^2
   for (int y = 0; y < samples.height; ++y) {
     const uint32_t* row = samples.data + y * samples.stride;
+    next.prefetch(y, y + 1);
     int x = 0;
     for (; lanes >= kFewestLanes && x + lanes <= samples.width; x += lanes) {
       const auto sample = hn::BitCast(di, hn::LoadU(hn::RebindToUnsigned<decltype(di)>(), row + x));
       const auto magnitude = hn::And(sample, magnitude_bits);
       const auto shifted = hn::ShiftRightSame(magnitude, all.shift);
-      const auto error_of_all = hn::Add(hn::Add(shifted, shifted), all_bias);
-      total = hn::Add(total, hn::Mul(error_of_all, error_of_all));
+      add_squares(di, hn::Add(hn::Add(shifted, shifted), all_bias), zero, total);
       const auto twice = hn::Add(hn::Add(magnitude, magnitude), bias0);
-      for (int k = 0; k < 4; ++k) {
+      for (int k = 0; k < kPlanes; ++k) {
         const Plane& of = planes[k];
         const auto is_significant = hn::VecFromMask(di, hn::Gt(magnitude, of.most));
         auto value = twice;
@@ -341,15 +356,14 @@ HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool 
           const auto high = hn::ShiftRightSame(magnitude, of.left.shift);
           value = hn::Add(hn::Add(high, high), of.bias);
         }
-        const auto error = hn::Sub(hn::And(value, of.low_bits), hn::And(is_significant, of.half));
-        left[k] = hn::Add(left[k], hn::Mul(error, error));
+        add_squares(di, hn::And(value, of.low_bits), hn::And(is_significant, of.half), left[k]);
         // A mask is -1 in its lanes.
         significant[k] = hn::Sub(significant[k], is_significant);
       }
     }
     for (; x < samples.width; ++x) {
       counts.total += all.term(row[x]);
-      for (int k = 0; k < 4; ++k) {
+      for (int k = 0; k < kPlanes; ++k) {
         counts.left[k] += planes[k].left.term(row[x]);
         counts.significant[k] += (row[x] & 0x7FFFFFFF) >> plane >> k > 0 ? 1 : 0;
       }
@@ -361,20 +375,31 @@ HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool 
               hn::RebindToUnsigned<decltype(di)>(), sums);
     return std::accumulate(sums, sums + lanes, uint64_t{0});
   };
-  counts.total += sum(total);
-  for (int k = 0; k < 4; ++k) {
-    counts.left[k] += sum(left[k]);
+  counts.total += sum(total[0]) + sum(total[1]);
+  for (int k = 0; k < kPlanes; ++k) {
+    counts.left[k] += sum(left[k][0]) + sum(left[k][1]);
     counts.significant[k] += static_cast<uint32_t>(sum(significant[k]));
   }
+  for (int k = kPlanes; k < 4; ++k) counts.left[k] = counts.total;
   if (plane == 0)
     counts.left[0] = static_cast<uint64_t>(samples.width * samples.height) - counts.significant[0];
   return counts;
 }
 
-HtCounts count(const HtSamples& samples, int plane, int bit_planes, bool reversible) {
-  return plane + kHtNearPlanes - 1 > kLeftPlanes
-             ? count_planes<true>(samples, plane, bit_planes, reversible)
-             : count_planes<false>(samples, plane, bit_planes, reversible);
+HtCounts count(const HtSamples& samples, int plane, int bit_planes, bool reversible,
+               const HtNextRows& next) {
+  const auto with = [&](auto count) { return count(samples, plane, bit_planes, reversible, next); };
+  if (plane + kHtNearPlanes - 1 > kLeftPlanes) return with(count_planes<4, true>);
+  switch (bit_planes - plane) {
+    case 3:
+      return with(count_planes<3, false>);
+    case 2:
+      return with(count_planes<2, false>);
+    case 1:
+      return with(count_planes<1, false>);
+    default:
+      return with(count_planes<4, false>);
+  }
 }
 
 int64_t target() { return HWY_TARGET; }
@@ -397,8 +422,9 @@ HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, boo
   return HWY_DYNAMIC_DISPATCH(refinement)(samples, plane, causal, reversible, sig_prop, both);
 }
 
-HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible) {
-  return HWY_DYNAMIC_DISPATCH(count)(samples, plane, bit_planes, reversible);
+HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible,
+                  const HtNextRows& next) {
+  return HWY_DYNAMIC_DISPATCH(count)(samples, plane, bit_planes, reversible, next);
 }
 
 int64_t ht_block_target() { return HWY_DYNAMIC_DISPATCH(target)(); }

@@ -382,7 +382,7 @@ void put_events(const QuadRow& row, size_t quads, HtCleanupStreams& streams) {
   }
 }
 
-uint32_t cleanup(const HtSamples& samples, int plane, uint8_t* out) {
+uint32_t cleanup(const HtSamples& samples, int plane, uint8_t* out, const HtNextRows& next) {
   const hn::ScalableTag<uint32_t> du;
   HtCleanupMemory memory;
   HtCleanupStreams streams(memory);
@@ -398,6 +398,7 @@ uint32_t cleanup(const HtSamples& samples, int plane, uint8_t* out) {
   if (!whole || samples.height % 2 != 0) std::memset(row.rows, 0, sizeof row.rows);
   int now = 0;
   for (int y = 0; y < samples.height; y += 2, now = 1 - now) {
+    next.prefetch(y, y + 2);
     const uint32_t* lines[2] = {samples.data + y * samples.stride, row.rows[1]};
     if (y + 1 < samples.height) {
       lines[1] = lines[0] + samples.stride;
@@ -442,8 +443,8 @@ HWY_EXPORT(cleanup);
 HWY_EXPORT(target);
 }  // namespace
 
-uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out) {
-  return HWY_DYNAMIC_DISPATCH(cleanup)(samples, plane, out);
+uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out, const HtNextRows& next) {
+  return HWY_DYNAMIC_DISPATCH(cleanup)(samples, plane, out, next);
 }
 
 int64_t ht_cleanup_target() { return HWY_DYNAMIC_DISPATCH(target)(); }
