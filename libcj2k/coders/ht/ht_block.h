@@ -75,6 +75,7 @@ struct HtCounts {
 /// ht_count: what is known of planes `plane` .. plane + kHtNearPlanes - 1 before they are coded.
 ///   @param plane       0 .. 30
 ///   @param bit_planes  of the block's magnitudes, 1 .. 31
+///   @param next        prefetched meanwhile; of ht_cleanup, too
 /// Allocate: no. Deterministic: yes. Thread-safe: yes.
 namespace ref {
 uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);
@@ -82,7 +83,6 @@ HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, boo
                            uint8_t* sig_prop, uint8_t* both);
 HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible);
 }  // namespace ref
-/// @param next  prefetched meanwhile
 namespace simd {
 uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out, const HtNextRows& next = {});
 HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,

@@ -196,11 +196,13 @@ HWY_NOINLINE void analyse_quads(const uint32_t* top, const uint32_t* bottom, siz
 }
 
 /// Adds the contexts to row.index, and looks up the codewords.
-void add_contexts(size_t quads, bool first, int now, QuadRow& row) {
+/// @return false: no quad has a context or a significant sample
+bool add_contexts(size_t quads, bool first, int now, QuadRow& row) {
   const hn::ScalableTag<uint32_t> du;
   const hn::RebindToSigned<decltype(du)> di;
   const ht::WordTable& table = first ? ht::kFirstWords : ht::kOtherWords;
   const auto zero = hn::Zero(du);
+  auto any = zero;
   const uint32_t* above_left = row.left[1 - now] + 1;
   const uint32_t* above_right = row.right[1 - now] + 1;
   for (size_t q = 0; q < quads; q += hn::Lanes(du)) {
@@ -221,7 +223,9 @@ void add_contexts(size_t quads, bool first, int now, QuadRow& row) {
     const auto index = hn::Or(hn::LoadU(du, row.index + q), hn::ShiftLeft<8>(context));
     hn::StoreU(index, du, row.index + q);
     hn::StoreU(hn::GatherIndex(du, table.data(), hn::BitCast(di, index)), du, row.word + q);
+    any = hn::Or(any, index);
   }
+  return !hn::AllTrue(du, hn::Eq(any, zero));
 }
 
 /// @param v  below 2^31
@@ -392,8 +396,10 @@ uint32_t cleanup(const HtSamples& samples, int plane, uint8_t* out, const HtNext
   const auto width = static_cast<size_t>(samples.width);
   const size_t quads = (width + 1) / 2;
   const bool whole = width % (2 * hn::Lanes(du)) == 0;
-  std::memset(row.left, 0, sizeof row.left);
-  std::memset(row.right, 0, sizeof row.right);
+  for (int i = 0; i < 2; ++i) {
+    std::fill_n(row.left[i], 1 + quads + ht::kPad, 0u);
+    std::fill_n(row.right[i], 1 + quads + ht::kPad, 0u);
+  }
   row.rho[0] = 0;
   if (!whole || samples.height % 2 != 0) std::memset(row.rows, 0, sizeof row.rows);
   int now = 0;
@@ -413,7 +419,10 @@ uint32_t cleanup(const HtSamples& samples, int plane, uint8_t* out, const HtNext
       }
     }
     analyse_quads(lines[0], lines[1], quads, plane, now, row);
-    add_contexts(quads, y == 0, now, row);
+    if (!add_contexts(quads, y == 0, now, row)) {
+      streams.put_zero_events(static_cast<uint32_t>(quads));
+      continue;
+    }
     row.word[quads] = row.u[quads] = 0;  // the last pair may have one quad
     put_values(row, quads, join_values(quads, row), mag_sgn);
     if (y == 0) {
