@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 
 #include "coders/ht/ht_block.h"
 #include "core/distortion.h"
@@ -296,28 +297,55 @@ HtRefinement refinement(const HtSamples& samples, int plane, bool causal, bool r
           passes.sig_prop_distortion(reversible), passes.mag_ref_distortion(reversible)};
 }
 
+#if HWY_TARGET == HWY_SCALAR
+template <bool kShifts>
+using CountLane = int32_t;
+#else
+template <bool kShifts>
+using CountLane = std::conditional_t<kShifts, int32_t, int16_t>;
+#endif
+
 /// Adds (a - b)^2 to sums; a, b and the difference have 16 bits with their sign.
-template <class D, class V>
-HWY_INLINE void add_squares(D, V a, V b, V (&sums)[2]) {
+template <class D, class V, class Sum>
+HWY_INLINE void add_squares(D, V a, V b, Sum (&sums)[2]) {
 #if HWY_TARGET == HWY_SCALAR
   sums[0] = hn::Add(sums[0], hn::Mul(hn::Sub(a, b), hn::Sub(a, b)));
 #else
   const hn::Repartition<int16_t, D> d16;
   const auto error = hn::Sub(hn::BitCast(d16, a), hn::BitCast(d16, b));
-  sums[0] = hn::ReorderWidenMulAccumulate(D(), error, error, sums[0], sums[1]);
+  sums[0] =
+      hn::ReorderWidenMulAccumulate(hn::ScalableTag<int32_t>(), error, error, sums[0], sums[1]);
 #endif
 }
 
+/// A vector of magnitudes, in any order.
+template <class D>
+HWY_INLINE hn::VFromD<D> load_magnitudes(D, const uint32_t* samples) {
+  const hn::ScalableTag<int32_t> di;
+  const hn::RebindToUnsigned<decltype(di)> du;
+  const auto load = [&](const uint32_t* from) {
+    return hn::BitCast(di, hn::And(hn::LoadU(du, from), hn::Set(du, 0x7FFFFFFF)));
+  };
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(hn::TFromD<D>) < sizeof(uint32_t))
+    return hn::ReorderDemote2To(D(), load(samples), load(samples + hn::Lanes(du)));
+  else
+#endif
+    return load(samples);
+}
+
 /// @tparam kPlanes  that are counted, of the lowest; those above have no significant sample
-/// @tparam kShifts  a plane has more than kLeftPlanes below it
+/// @tparam kShifts  a plane has more than kLeftPlanes below it, or magnitudes have more than 15 bits
 template <int kPlanes, bool kShifts>
 HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool reversible,
                       const HtNextRows& next) {
-  const hn::ScalableTag<int32_t> di;
-  using V = hn::Vec<decltype(di)>;
-  const int lanes = static_cast<int>(hn::Lanes(di));
-  const auto set = [&](uint32_t value) { return hn::Set(di, static_cast<int32_t>(value)); };
-  const auto magnitude_bits = hn::Set(di, 0x7FFFFFFF);
+  using T = CountLane<kShifts>;
+  const hn::ScalableTag<T> d;
+  const hn::ScalableTag<int32_t> d_sum;
+  using V = hn::Vec<decltype(d)>;
+  using Sum = hn::Vec<decltype(d_sum)>;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto set = [&](uint32_t value) { return hn::Set(d, static_cast<T>(value)); };
   const LeftPlanes all(bit_planes, reversible);
   const V all_bias = set(all.bias), bias0 = set(kShifts || !reversible ? 1 : 0);
   struct Plane {
@@ -333,9 +361,10 @@ HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool 
   };
   static_assert(kHtNearPlanes == 4);
   const Plane planes[] = {plane_of(0), plane_of(1), plane_of(2), plane_of(3)};
-  const V zero = hn::Zero(di);
-  V significant[] = {zero, zero, zero, zero}, total[2] = {zero, zero};
-  V left[4][2] = {{zero, zero}, {zero, zero}, {zero, zero}, {zero, zero}};
+  const V zero = hn::Zero(d);
+  const Sum none = hn::Zero(d_sum);
+  V significant[] = {zero, zero, zero, zero};
+  Sum total[] = {none, none}, left[][2] = {{none, none}, {none, none}, {none, none}, {none, none}};
   HtCounts counts{};
   constexpr int kFewestLanes = 4;  // then 32-bit sums hold 4096 terms of at most 2047^2
   for (int y = 0; y < samples.height; ++y) {
@@ -343,20 +372,19 @@ HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool 
     next.prefetch(y, y + 1);
     int x = 0;
     for (; lanes >= kFewestLanes && x + lanes <= samples.width; x += lanes) {
-      const auto sample = hn::BitCast(di, hn::LoadU(hn::RebindToUnsigned<decltype(di)>(), row + x));
-      const auto magnitude = hn::And(sample, magnitude_bits);
+      const auto magnitude = load_magnitudes(d, row + x);
       const auto shifted = hn::ShiftRightSame(magnitude, all.shift);
-      add_squares(di, hn::Add(hn::Add(shifted, shifted), all_bias), zero, total);
+      add_squares(d, hn::Add(hn::Add(shifted, shifted), all_bias), zero, total);
       const auto twice = hn::Add(hn::Add(magnitude, magnitude), bias0);
       for (int k = 0; k < kPlanes; ++k) {
         const Plane& of = planes[k];
-        const auto is_significant = hn::VecFromMask(di, hn::Gt(magnitude, of.most));
+        const auto is_significant = hn::VecFromMask(d, hn::Gt(magnitude, of.most));
         auto value = twice;
         if constexpr (kShifts) {
           const auto high = hn::ShiftRightSame(magnitude, of.left.shift);
           value = hn::Add(hn::Add(high, high), of.bias);
         }
-        add_squares(di, hn::And(value, of.low_bits), hn::And(is_significant, of.half), left[k]);
+        add_squares(d, hn::And(value, of.low_bits), hn::And(is_significant, of.half), left[k]);
         // A mask is -1 in its lanes.
         significant[k] = hn::Sub(significant[k], is_significant);
       }
@@ -369,16 +397,17 @@ HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool 
       }
     }
   }
-  const auto sum = [&](V v) {
-    HWY_ALIGN uint32_t sums[HWY_MAX_BYTES / sizeof(uint32_t)];
-    hn::Store(hn::BitCast(hn::RebindToUnsigned<decltype(di)>(), v),
-              hn::RebindToUnsigned<decltype(di)>(), sums);
-    return std::accumulate(sums, sums + lanes, uint64_t{0});
+  const auto sum = [](auto of, auto v) {
+    using Lane = hwy::MakeUnsigned<hn::TFromD<decltype(of)>>;
+    HWY_ALIGN Lane sums[HWY_MAX_BYTES / sizeof(Lane)];
+    const hn::Rebind<Lane, decltype(of)> unsigned_of;
+    hn::Store(hn::BitCast(unsigned_of, v), unsigned_of, sums);
+    return std::accumulate(sums, sums + hn::Lanes(of), uint64_t{0});
   };
-  counts.total += sum(total[0]) + sum(total[1]);
+  counts.total += sum(d_sum, total[0]) + sum(d_sum, total[1]);
   for (int k = 0; k < kPlanes; ++k) {
-    counts.left[k] += sum(left[k][0]) + sum(left[k][1]);
-    counts.significant[k] += static_cast<uint32_t>(sum(significant[k]));
+    counts.left[k] += sum(d_sum, left[k][0]) + sum(d_sum, left[k][1]);
+    counts.significant[k] += static_cast<uint32_t>(sum(d, significant[k]));
   }
   for (int k = kPlanes; k < 4; ++k) counts.left[k] = counts.total;
   if (plane == 0)
@@ -389,7 +418,9 @@ HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool 
 HtCounts count(const HtSamples& samples, int plane, int bit_planes, bool reversible,
                const HtNextRows& next) {
   const auto with = [&](auto count) { return count(samples, plane, bit_planes, reversible, next); };
-  if (plane + kHtNearPlanes - 1 > kLeftPlanes) return with(count_planes<4, true>);
+  constexpr int kMostNarrow = 15;
+  if (plane + kHtNearPlanes - 1 > kLeftPlanes || bit_planes > kMostNarrow)
+    return with(count_planes<4, true>);
   switch (bit_planes - plane) {
     case 3:
       return with(count_planes<3, false>);
