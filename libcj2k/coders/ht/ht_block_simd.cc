@@ -334,6 +334,16 @@ HWY_INLINE hn::VFromD<D> load_magnitudes(D, const uint32_t* samples) {
     return load(samples);
 }
 
+/// The sum of lanes, taken as integers without sign.
+template <class D, class V>
+uint64_t sum_of(D, V v) {
+  using Lane = hwy::MakeUnsigned<hn::TFromD<D>>;
+  const hn::Rebind<Lane, D> du;
+  HWY_ALIGN Lane lanes[HWY_MAX_BYTES / sizeof(Lane)];
+  hn::Store(hn::BitCast(du, v), du, lanes);
+  return std::accumulate(lanes, lanes + hn::Lanes(du), uint64_t{0});
+}
+
 /// @tparam kPlanes  that are counted, of the lowest; those above have no significant sample
 /// @tparam kShifts  a plane has more than kLeftPlanes below it, or magnitudes have more than 15 bits
 template <int kPlanes, bool kShifts>
@@ -397,17 +407,10 @@ HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool 
       }
     }
   }
-  const auto sum = [](auto of, auto v) {
-    using Lane = hwy::MakeUnsigned<hn::TFromD<decltype(of)>>;
-    HWY_ALIGN Lane sums[HWY_MAX_BYTES / sizeof(Lane)];
-    const hn::Rebind<Lane, decltype(of)> unsigned_of;
-    hn::Store(hn::BitCast(unsigned_of, v), unsigned_of, sums);
-    return std::accumulate(sums, sums + hn::Lanes(of), uint64_t{0});
-  };
-  counts.total += sum(d_sum, total[0]) + sum(d_sum, total[1]);
+  counts.total += sum_of(d_sum, total[0]) + sum_of(d_sum, total[1]);
   for (int k = 0; k < kPlanes; ++k) {
-    counts.left[k] += sum(d_sum, left[k][0]) + sum(d_sum, left[k][1]);
-    counts.significant[k] += static_cast<uint32_t>(sum(d, significant[k]));
+    counts.left[k] += sum_of(d_sum, left[k][0]) + sum_of(d_sum, left[k][1]);
+    counts.significant[k] += static_cast<uint32_t>(sum_of(d, significant[k]));
   }
   for (int k = kPlanes; k < 4; ++k) counts.left[k] = counts.total;
   if (plane == 0)

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The cleanup pass. For each row of quads, vectors find what the quads are, and the bits that each
-// pair of them adds to MagSgn and to VLC. These go to memory as they are; the bytes are stuffed
-// at the end of the block, 32 bits at a time.
+// pair of them adds to MagSgn and to VLC. These go to memory as they are; stuffed bits are added at the
+// end of the block.
 #include <algorithm>
 #include <array>
 #include <bit>
