@@ -353,7 +353,6 @@ void CpuPixels::read_row(const FrameSamples& samples, const Job& job, int32_t y,
                          int32_t* const* rows) const {
   const TileComponent& tc = plan_.tile_components[job.tile_component];
   const int32_t width = tc.rect.width();
-  SampleRow from[kColourComponents];
   for (uint32_t i = 0; i < job.num_components; ++i) {
     const cj2k_component_view& view = samples.views[tc.component + i];
     const PlanePoint& corner = samples.corners[tc.component + i];
@@ -361,13 +360,7 @@ void CpuPixels::read_row(const FrameSamples& samples, const Job& job, int32_t y,
     const uint8_t* data = static_cast<const uint8_t*>(view.data) +
                           (ptrdiff_t{tc.plane_y} - corner.y + y) * view.stride_bytes +
                           (ptrdiff_t{tc.plane_x} - corner.x) * view.step_bytes;
-    from[i] = component_row(plan_, component, view, data);
-  }
-  static_assert(kColourComponents == kPackedRows);
-  if (job.num_components == kColourComponents && are_packed(from)) {
-    simd::ingest_packed_row(from[0], rows, width);
-  } else {
-    for (uint32_t i = 0; i < job.num_components; ++i) simd::ingest_row(from[i], rows[i], width);
+    simd::ingest_row(component_row(plan_, component, view, data), rows[i], width);
   }
   if (xyz_.has_value()) simd::xyz_row(*xyz_, rows[0], rows[1], rows[2], width);
   if (plan_.use_mct && job.num_components == kColourComponents) {

@@ -24,21 +24,7 @@ struct SampleRow {
   /// The lowest bits of the sample are rounded away: the result has depth - round_bits bits. Halves
   /// go up, and what would leave the range is clipped.
   int32_t round_bits = 0;  ///< 0 .. depth - 1
-
-  friend bool operator==(const SampleRow&, const SampleRow&) = default;
 };
-
-inline constexpr int kPackedRows = 3;
-/// Whether rows are packed pixels of kPackedRows components: their words take turns.
-inline bool are_packed(const SampleRow* rows) {
-  SampleRow row = rows[0];
-  bool are = row.step_bytes == kPackedRows * row.word_bytes;
-  for (int i = 1; i < kPackedRows; ++i) {
-    row.data += row.word_bytes;
-    are = are && rows[i] == row;
-  }
-  return are;
-}
 
 /// The row that reads a component of the plan, from words that may hold more bits than are coded
 /// (source_depth): these are rounded away (low_bits = round), or not read. With xyz: all bits.
@@ -60,8 +46,6 @@ void ingest_row(const SampleRow& row, int32_t* out, int32_t count);
 }
 namespace simd {
 void ingest_row(const SampleRow& row, int32_t* out, int32_t count);
-/// The same for kPackedRows rows that are packed. @param first  of them
-void ingest_packed_row(const SampleRow& first, int32_t* const* out, int32_t count);
-}  // namespace simd
+}
 
 }  // namespace cj2k

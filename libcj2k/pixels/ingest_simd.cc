@@ -25,50 +25,45 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// Loads the first `kRows` of the `kPerStep` interleaved units of each step, as 32-bit words.
-template <int kPerStep, int kRows, class Unit, class DU32>
-void load_words(DU32 d, const Unit* units, hn::VFromD<DU32> (&words)[kRows]) {
+/// Loads the first of the `kPerStep` interleaved units of each step, as 32-bit words.
+template <int kPerStep, class Unit, class DU32>
+hn::VFromD<DU32> load_words(DU32 d, const Unit* units) {
   const hn::Rebind<Unit, DU32> d_unit;
-  hn::VFromD<decltype(d_unit)> v[3];
+  hn::VFromD<decltype(d_unit)> v0, v1, v2;
   if constexpr (kPerStep == 1) {
-    v[0] = hn::LoadU(d_unit, units);
+    v0 = hn::LoadU(d_unit, units);
   } else if constexpr (kPerStep == 2) {
-    hn::LoadInterleaved2(d_unit, units, v[0], v[1]);
+    hn::LoadInterleaved2(d_unit, units, v0, v1);
   } else {
-    hn::LoadInterleaved3(d_unit, units, v[0], v[1], v[2]);
+    hn::LoadInterleaved3(d_unit, units, v0, v1, v2);
   }
-  for (int i = 0; i < kRows; ++i) {
-    if constexpr (sizeof(Unit) == sizeof(uint32_t)) {
-      words[i] = v[i];
-    } else {
-      words[i] = hn::PromoteTo(d, v[i]);
-    }
+  if constexpr (sizeof(Unit) == sizeof(uint32_t)) {
+    return v0;
+  } else {
+    return hn::PromoteTo(d, v0);
   }
 }
 
 /// Converts whole vectors whose loads end inside the row's last word.
 /// @return number of samples converted
-template <int kPerStep, class Unit, int kRows = 1>
-int32_t ingest_vectors(const SampleRow& row, const SampleDecode& decode, int32_t* const* out,
+template <int kPerStep, class Unit>
+int32_t ingest_vectors(const SampleRow& row, const SampleDecode& decode, int32_t* out,
                        int32_t count) {
   const hn::ScalableTag<int32_t> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
   // If a word fills its step, it ends where the load ends. If it is shorter, the load reads beyond
   // it, so another sample must follow the vector.
-  const int32_t end = kRows * row.word_bytes == row.step_bytes ? count : count - 1;
+  const int32_t end = row.word_bytes == row.step_bytes ? count : count - 1;
   const auto mask = hn::Set(du, decode.mask);
   const auto flip = hn::Set(du, decode.flip);
   const auto offset = hn::Set(d, decode.offset);
   int32_t x = 0;
   for (; x + lanes <= end; x += lanes) {
     const uint8_t* data = row.data + static_cast<ptrdiff_t>(x) * row.step_bytes;
-    hn::VFromD<decltype(du)> words[kRows];
-    load_words<kPerStep>(du, reinterpret_cast<const Unit*>(data), words);
-    for (int i = 0; i < kRows; ++i) {
-      const auto bits = hn::Xor(hn::And(hn::ShiftRightSame(words[i], decode.shift), mask), flip);
-      hn::StoreU(hn::Sub(hn::BitCast(d, bits), offset), d, out[i] + x);
-    }
+    const auto words = load_words<kPerStep>(du, reinterpret_cast<const Unit*>(data));
+    const auto bits = hn::Xor(hn::And(hn::ShiftRightSame(words, decode.shift), mask), flip);
+    hn::StoreU(hn::Sub(hn::BitCast(d, bits), offset), d, out + x);
   }
   return x;
 }
@@ -88,15 +83,8 @@ int32_t round_fast(const SampleRound& round, int32_t* samples, int32_t count) {
   return x;
 }
 
-template <int kRows>
-int32_t ingest_fast(const SampleRow& row, const SampleDecode& decode, int32_t* const* out,
-                    int32_t count) {
+int32_t ingest_fast(const SampleRow& row, const SampleDecode& decode, int32_t* out, int32_t count) {
   if constexpr (std::endian::native != std::endian::little) return 0;
-  if constexpr (kRows == kPackedRows) {
-    return row.word_bytes == 1   ? ingest_vectors<3, uint8_t, kRows>(row, decode, out, count)
-           : row.word_bytes == 2 ? ingest_vectors<3, uint16_t, kRows>(row, decode, out, count)
-                                 : 0;
-  }
   if (row.word_bytes > row.step_bytes) return 0;
   switch (row.step_bytes) {
     case 1:
@@ -119,35 +107,22 @@ int32_t ingest_fast(const SampleRow& row, const SampleDecode& decode, int32_t* c
 #else
 
 // One lane is no faster than the reference, and its loads need aligned words.
-template <int kRows>
-int32_t ingest_fast(const SampleRow&, const SampleDecode&, int32_t* const*, int32_t) {
-  return 0;
-}
+int32_t ingest_fast(const SampleRow&, const SampleDecode&, int32_t*, int32_t) { return 0; }
 int32_t round_fast(const SampleRound&, int32_t*, int32_t) { return 0; }
 
 #endif
 
-template <int kRows>
-void ingest_rows(const SampleRow& row, int32_t* const* out, int32_t count) {
+void ingest(const SampleRow& row, int32_t* out, int32_t count) {
   const SampleDecode decode =
       make_sample_decode(row.word_bytes, row.shift, row.depth, row.is_signed);
-  const int32_t fast = ingest_fast<kRows>(row, decode, out, count);
-  const SampleRound round = make_sample_round(row.depth, row.round_bits);
-  for (int i = 0; i < kRows; ++i) {
-    const uint8_t* data = row.data + i * row.word_bytes;
-    for (int32_t x = fast; x < count; ++x) {
-      const uint8_t* word = data + static_cast<ptrdiff_t>(x) * row.step_bytes;
-      out[i][x] = decode_sample(load_word(word, row.word_bytes), decode);
-    }
-    if (row.round_bits == 0) continue;
-    for (int32_t x = round_fast(round, out[i], count); x < count; ++x)
-      out[i][x] = round_sample(out[i][x], round);
+  for (int32_t x = ingest_fast(row, decode, out, count); x < count; ++x) {
+    const uint8_t* word = row.data + static_cast<ptrdiff_t>(x) * row.step_bytes;
+    out[x] = decode_sample(load_word(word, row.word_bytes), decode);
   }
-}
-
-void ingest(const SampleRow& row, int32_t* out, int32_t count) { ingest_rows<1>(row, &out, count); }
-void ingest_packed(const SampleRow& row, int32_t* const* out, int32_t count) {
-  ingest_rows<kPackedRows>(row, out, count);
+  if (row.round_bits == 0) return;
+  const SampleRound round = make_sample_round(row.depth, row.round_bits);
+  for (int32_t x = round_fast(round, out, count); x < count; ++x)
+    out[x] = round_sample(out[x], round);
 }
 
 int64_t target() { return HWY_TARGET; }
@@ -161,16 +136,11 @@ HWY_AFTER_NAMESPACE();
 namespace cj2k::simd {
 namespace {
 HWY_EXPORT(ingest);
-HWY_EXPORT(ingest_packed);
 HWY_EXPORT(target);
 }  // namespace
 
 void ingest_row(const SampleRow& row, int32_t* out, int32_t count) {
   HWY_DYNAMIC_DISPATCH(ingest)(row, out, count);
-}
-
-void ingest_packed_row(const SampleRow& first, int32_t* const* out, int32_t count) {
-  HWY_DYNAMIC_DISPATCH(ingest_packed)(first, out, count);
 }
 
 int64_t ingest_target() { return HWY_DYNAMIC_DISPATCH(target)(); }

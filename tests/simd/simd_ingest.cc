@@ -125,33 +125,6 @@ TEST_CASE("ingest: every target equals the reference") {
   });
 }
 
-TEST_CASE("ingest: rows of packed pixels, all at once, equal the reference") {
-  for_each_target(simd::ingest_target, [](const char*) {
-    for_each_row([](const Layout& layout, const SampleRow& first, int32_t pixels) {
-      if (layout.step_bytes != kPackedRows * layout.word_bytes) return;
-      // The bytes end with the first word of the last pixel.
-      const int32_t count = pixels - 1;
-      SampleRow rows[kPackedRows] = {first, first, first};
-      for (int i = 0; i < kPackedRows; ++i) rows[i].data += i * first.word_bytes;
-      REQUIRE(are_packed(rows));
-      std::vector<Guarded<int32_t>> actual;
-      int32_t* out[kPackedRows];
-      for (int32_t*& row : out) row = actual.emplace_back(count, 1).data();
-      simd::ingest_packed_row(first, out, count);
-      INFO(layout.name, " count ", count, " depth ", first.depth, " shift ", first.shift,
-           " signed ", first.is_signed, " round ", first.round_bits);
-      for (int i = 0; i < kPackedRows; ++i) {
-        Guarded<int32_t> expected(count, 1);
-        ref::ingest_row(rows[i], expected.data(), count);
-        REQUIRE(actual[i].same_as(expected));
-        REQUIRE(actual[i].guards_intact());
-      }
-      rows[1].depth = first.depth % 16 + 1;
-      CHECK(!are_packed(rows));
-    });
-  });
-}
-
 using IngestRow = void (*)(const SampleRow&, int32_t*, int32_t);
 
 void bench_layout(const Layout& layout, int32_t depth, IngestRow ingest, const char* name) {
