@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/buffer.h"
 #include "base/parallel.h"
@@ -63,7 +64,8 @@ class HtRun {
         worker_(worker),
         out_(out) {}
 
-  void code(uint32_t index);
+  /// @param next  the block after it, or null
+  void code(uint32_t index, const CodeBlock* next);
 
  private:
   double left_error(const CodeBlock& block, int planes) const;
@@ -73,8 +75,8 @@ class HtRun {
   }
   void estimate_planes(const CodeBlock& block, const HtPlanes& planes, int bit_planes,
                        HtCounts counts, double total, CodedBlock& coded);
-  HtCounts count(int plane, int bit_planes) const {
-    return simd::ht_count(samples_, plane, bit_planes, plan_.reversible);
+  HtCounts count(int plane, int bit_planes) {
+    return simd::ht_count(samples_, plane, bit_planes, plan_.reversible, std::exchange(next_, {}));
   }
   void code_plane(const CodeBlock& block, int plane, int passes, double total, double left,
                   CodedBlock& coded);
@@ -91,11 +93,23 @@ class HtRun {
   HtWorker& worker_;
   CpuBlocks& out_;
   HtSamples samples_{};
+  HtNextRows next_{};  ///< of the block after it, until they are prefetched
   double weight_ = 0;
   int count_ = 0;  ///< of worker_.points
 };
 
-void HtRun::code(uint32_t index) {
+/// Where the coefficients of a block are.
+HtNextRows rows_of(const CoefficientPlanes& planes, const CodeBlock& block) {
+  const auto rows = [&block](const auto& plane) {
+    constexpr int kBytes = sizeof(*plane.data);
+    return HtNextRows{reinterpret_cast<const uint8_t*>(plane.data), plane.stride_samples * kBytes,
+                      block.height, block.width * kBytes};
+  };
+  return planes.is_narrow(block) ? rows(planes.block<int16_t>(block))
+                                 : rows(planes.block<int32_t>(block));
+}
+
+void HtRun::code(uint32_t index, const CodeBlock* next) {
   const CodeBlock& block = plan_.blocks[index];
   CodedBlock& coded = out_[index];
   if (order_.anew) coded = CodedBlock{};
@@ -104,6 +118,7 @@ void HtRun::code(uint32_t index) {
   const int bit_planes =
       std::bit_width(quantize_block(plan_, planes_, block, order_.step_set, samples, stride));
   samples_ = {samples, stride, block.width, block.height};
+  next_ = next == nullptr ? HtNextRows{} : rows_of(planes_, *next);
   weight_ = distortion_weight(plan_, block, order_.step_set);
   const uint16_t threshold = pause_threshold(order_.thresholds[block.component], block.orientation);
   const SlopeRange slopes{threshold, std::max(threshold, order_.highest[block.component])};
@@ -137,6 +152,7 @@ void HtRun::code(uint32_t index) {
                  ht_passes(plane, planes.lowest, points, most_ht_passes(plan_, order_)), total,
                  left_error(block, plane), coded);
   }
+  next_.prefetch(0, next_.rows);
   end_ht_call(planes, bit_planes, total, coded);
   build_hull(coded);
 }
@@ -232,7 +248,8 @@ void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double tot
 /// Makes the points of `code` with its passes. @param code  plane, passes, left and samples are set
 void HtRun::code_samples(const HtSamples& samples, HtPlane code, const CodeBlock& block,
                          double total, CodedBlock& coded) {
-  code.cleanup_bytes = simd::ht_cleanup(samples, code.plane, worker_.cleanup);
+  code.cleanup_bytes =
+      simd::ht_cleanup(samples, code.plane, worker_.cleanup, std::exchange(next_, {}));
   code.cleanup = keep(worker_.cleanup, code.cleanup_bytes);
   if (code.passes > 1) {
     const bool causal = (plan_.params.cblk_style & CJ2K_STYLE_VSC) != 0;
@@ -280,10 +297,8 @@ class CpuHt final : public CpuBlockCoder {
     parallel_for(blocks.size(), block_grain(blocks.size()), [&](size_t begin, size_t end) {
       const size_t worker = worker_index();
       HtRun run(plan_, planes, order, worker, *workers_[worker], out);
-      for (size_t i = begin; i < end; ++i) {
-        if (i + 1 < end) prefetch_block(planes, plan_.blocks[blocks[i + 1]]);
-        run.code(blocks[i]);
-      }
+      for (size_t i = begin; i < end; ++i)
+        run.code(blocks[i], i + 1 < end ? &plan_.blocks[blocks[i + 1]] : nullptr);
     });
   }
 

@@ -17,17 +17,25 @@ namespace {
 using namespace check;
 using test::TestBlock;
 
+HtNextRows rows_of(const TestBlock& block) {
+  constexpr int kBytes = sizeof(uint32_t);
+  return {reinterpret_cast<const uint8_t*>(block.samples().data()), block.stride() * kBytes,
+          block.height(), block.width() * kBytes};
+}
+
 std::vector<uint8_t> cleanup(const TestBlock& block, int plane, bool simd) {
   const HtSamples samples{block.samples().data(), block.stride(), block.width(), block.height()};
   std::vector<uint8_t> out(kMaxHtCleanupBytes);
-  out.resize((simd ? simd::ht_cleanup : ref::ht_cleanup)(samples, plane, out.data()));
+  out.resize(simd ? simd::ht_cleanup(samples, plane, out.data(), rows_of(block))
+                  : ref::ht_cleanup(samples, plane, out.data()));
   return out;
 }
 
 HtCounts count(const TestBlock& block, int plane, bool simd) {
   const HtSamples samples{block.samples().data(), block.stride(), block.width(), block.height()};
-  return (simd ? simd::ht_count : ref::ht_count)(samples, plane, block.bit_planes(),
-                                                 block.height() % 2 == 0);
+  const bool reversible = block.height() % 2 == 0;
+  return simd ? simd::ht_count(samples, plane, block.bit_planes(), reversible, rows_of(block))
+              : ref::ht_count(samples, plane, block.bit_planes(), reversible);
 }
 bool operator==(const HtCounts& a, const HtCounts& b) {
   return std::equal(a.significant, a.significant + kHtNearPlanes, b.significant) &&
@@ -81,6 +89,7 @@ TEST_CASE("HT passes: the bytes of the reference, at every size, content and pla
   for (const int side : {4, 8, 16, 32, 64})
     blocks.emplace_back(side, 64, 9, test::Fill::kLaplacian, random());
   for_each_target(simd::ht_block_target, [&](const char*) {
+    REQUIRE(simd::ht_cleanup_target() == simd::ht_block_target());
     for (const TestBlock& block : blocks) {
       for (int plane = 0; plane < block.bit_planes(); plane += 1 + block.bit_planes() / 4) {
         INFO("width ", block.width(), " height ", block.height(), " plane ", plane);

@@ -6,6 +6,7 @@
 // cleanup passes of different planes are alternatives, not increments.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,6 +21,23 @@ struct HtSamples {
   const uint32_t* data;
   ptrdiff_t stride;
   int width, height;
+};
+
+/// Rows of memory that are read next. They are prefetched to the second-level cache a few at a time,
+/// between rows of samples: all at once they would wait for each other.
+struct HtNextRows {
+  const uint8_t* data = nullptr;
+  ptrdiff_t stride_bytes = 0;
+  int rows = 0, row_bytes = 0;
+
+  /// Always inlined: g++ takes a call that only prefetches for one without effect.
+  [[gnu::always_inline]] void prefetch(int begin, int end) const {
+    constexpr int kLine = 64;
+    for (int y = begin; y < std::min(end, rows); ++y) {
+      for (int x = 0; x < row_bytes; x += kLine)
+        __builtin_prefetch(data + y * stride_bytes + x, 0, 2);
+    }
+  }
 };
 
 /// Most bytes of a cleanup segment: 4096 samples of 33 bits with a stuffed bit in 16, and 4079
@@ -57,6 +75,7 @@ struct HtCounts {
 /// ht_count: what is known of planes `plane` .. plane + kHtNearPlanes - 1 before they are coded.
 ///   @param plane       0 .. 30
 ///   @param bit_planes  of the block's magnitudes, 1 .. 31
+///   @param next        prefetched meanwhile; of ht_cleanup, too
 /// Allocate: no. Deterministic: yes. Thread-safe: yes.
 namespace ref {
 uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);
@@ -65,10 +84,11 @@ HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, boo
 HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible);
 }  // namespace ref
 namespace simd {
-uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out);
+uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out, const HtNextRows& next = {});
 HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
                            uint8_t* sig_prop, uint8_t* both);
-HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible);
+HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible,
+                  const HtNextRows& next = {});
 }  // namespace simd
 
 }  // namespace cj2k

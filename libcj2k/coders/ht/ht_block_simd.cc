@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The cleanup pass in two steps for each row of quads: what the quads are, for all of them at once
-// with vectors; then their codewords, quad by quad.
+// The refinement passes, column by column, and what is counted before a block is coded. The cleanup
+// pass is in ht_cleanup_simd.cc.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 
 #include "coders/ht/ht_block.h"
 #include "core/distortion.h"
@@ -23,46 +25,6 @@
 #define CJ2K_HT_BLOCK_SIMD_ONCE
 namespace cj2k::simd::ht {
 
-constexpr size_t kMaxQuads = 512;
-constexpr uint32_t kMostTogether = 16;  ///< bits of a sample
-constexpr size_t kPad = HWY_MAX_BYTES / sizeof(uint32_t);
-
-/// A row of quads. Arrays with a `1 +` begin with the quad left of the block.
-struct QuadRow {
-  HWY_ALIGN uint32_t value[4][kMaxQuads + kPad];  ///< 2 (magnitude - 1) + sign
-  HWY_ALIGN uint32_t u[kMaxQuads + kPad];
-  HWY_ALIGN uint32_t u_max[kMaxQuads + kPad];  ///< U
-  HWY_ALIGN uint32_t index[kMaxQuads + kPad];  ///< cxt_vlc_index
-  HWY_ALIGN uint32_t word[kMaxQuads + kPad];   ///< of WordTable
-  /// Unless a U of the row is above kMostTogether: the MagSgn bits of the left and of the right
-  /// samples, and their numbers, that of the right ones << 8.
-  HWY_ALIGN uint32_t bits[2][kMaxQuads + kPad];
-  HWY_ALIGN uint32_t num_bits[kMaxQuads + kPad];
-  HWY_ALIGN uint32_t rho[1 + kMaxQuads + kPad];
-  /// Exponents of the lower samples: of these quads, and of those above.
-  HWY_ALIGN uint32_t left[2][1 + kMaxQuads + kPad];
-  HWY_ALIGN uint32_t right[2][1 + kMaxQuads + kPad];
-  /// Samples of rows that end within a vector, or are missing.
-  HWY_ALIGN uint32_t rows[2][2 * (kMaxQuads + kPad)];
-};
-
-/// CxtVlcWord in one word: codeword, length << 8, e_k << 12.
-using WordTable = std::array<uint32_t, 2048>;
-constexpr WordTable make_words(const CxtVlcTable& from) {
-  WordTable words{};
-  for (size_t i = 0; i < words.size(); ++i)
-    words[i] = static_cast<uint32_t>(from[i].codeword | from[i].length << 8 | from[i].known << 12);
-  return words;
-}
-constexpr WordTable kFirstWords = make_words(kCxtVlcFirst), kOtherWords = make_words(kCxtVlcOther);
-
-constexpr std::array<UVlcWord, kMaxHtExponent + 1> make_u_words() {
-  std::array<UVlcWord, kMaxHtExponent + 1> words{};
-  for (uint32_t u = 0; u <= kMaxHtExponent; ++u) words[u] = uvlc_word(u);
-  return words;
-}
-constexpr auto kUWords = make_u_words();
-
 /// [mask << 4 | bits] the bits at the ones of a mask of four, moved together.
 constexpr std::array<uint8_t, 256> make_gathered() {
   std::array<uint8_t, 256> table{};
@@ -77,18 +39,36 @@ constexpr std::array<uint8_t, 256> make_gathered() {
 }
 constexpr std::array<uint8_t, 256> kGathered = make_gathered();
 
-/// [members << 8 | open << 4 | bits] the members of a column of SigProp: those known before, and
-/// each open sample below a member whose bit is 1.
-constexpr std::array<uint8_t, 4096> make_members() {
-  std::array<uint8_t, 4096> table{};
-  for (uint32_t i = 0; i < 4096; ++i) {
-    uint32_t members = i >> 8;
-    for (uint32_t r = 0; r < 3; ++r) members |= (members & i & 1u << r) << 1 & i >> 4;
-    table[i] = static_cast<uint8_t>(members & 15);
+/// The bits of the four rows of a stripe, column by column: 16 columns of four bits in a word, with a
+/// word of zeros on either side.
+struct Stripe {
+  static constexpr size_t kWords = 1024 / 16;
+  using Words = std::array<uint64_t, kWords + 2>;
+  Words significant;  ///< in the cleanup pass
+  Words bits;         ///< of the plane that is coded
+  Words signs;
+};
+constexpr uint64_t kRow0 = 0x1111111111111111, kRow3 = kRow0 << 3;
+
+/// Packs the low halves of bytes.
+inline void pack_columns(const uint8_t* columns, size_t words, Stripe::Words& to) {
+  for (size_t w = 0; w < words; ++w) {
+    uint64_t word = 0;
+    for (int half = 0; half < 2; ++half, columns += 8) {
+      uint64_t bits = 0;
+      for (int i = 0; i < 8; ++i) bits |= uint64_t{columns[i]} << 8 * i;
+      bits = (bits | bits >> 4) & 0x00FF00FF00FF00FF;
+      bits = (bits | bits >> 8) & 0x0000FFFF0000FFFF;
+      word |= (bits | bits >> 16) << 32 >> 32 << 32 * half;
+    }
+    to[1 + w] = word;
   }
-  return table;
 }
-constexpr std::array<uint8_t, 4096> kMembers = make_members();
+
+/// Bits, and those of the rows above and below in their columns.
+constexpr uint64_t with_rows(uint64_t bits) {
+  return bits | (bits & ~kRow3) << 1 | (bits & ~kRow0) >> 1;
+}
 
 }  // namespace cj2k::simd::ht
 #endif
@@ -99,248 +79,26 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using ht::QuadRow;
 
-/// The bits of 2 `magnitude` - 1; 0 for 0.
-template <class DU, class V>
-V exponent_of(DU du, V magnitude) {
-  const hn::RebindToSigned<DU> di;
-  const hn::RebindToFloat<DU> df;
-  const auto odd = hn::Sub(hn::Add(magnitude, magnitude), hn::Set(du, 1));
-  // Without two ones in a row, the conversion does not round up to a power of two.
-  const auto sparse = hn::AndNot(hn::ShiftRight<1>(odd), odd);
-  const auto as_float = hn::BitCast(du, hn::ConvertTo(df, hn::BitCast(di, sparse)));
-  const auto exponent = hn::Sub(hn::ShiftRight<23>(as_float), hn::Set(du, 126));
-  return hn::IfThenZeroElse(hn::Eq(magnitude, hn::Zero(du)), exponent);
-}
-
-/// Fills in all of `row` but `index`. @param now  of row.left and row.right
-/// Not inlined: clang 14 with -g and ThreadSanitizer crashes on it.
-HWY_NOINLINE void analyse_quads(const uint32_t* top, const uint32_t* bottom, size_t quads,
-                                int plane, int now, QuadRow& row) {
-  const hn::ScalableTag<uint32_t> du;
-  using V = hn::VFromD<decltype(du)>;
-  const auto one = hn::Set(du, 1), two = hn::Set(du, 2);
-  const auto zero = hn::Zero(du);
-  const uint32_t* above_left = row.left[1 - now] + 1;
-  const uint32_t* above_right = row.right[1 - now] + 1;
-  for (size_t q = 0; q < quads; q += hn::Lanes(du)) {
-    V samples[4], exponents[4];
-    hn::LoadInterleaved2(du, top + 2 * q, samples[0], samples[2]);
-    hn::LoadInterleaved2(du, bottom + 2 * q, samples[1], samples[3]);
-    auto rho = zero, largest = zero;
-    for (uint32_t i = 0; i < 4; ++i) {
-      const auto magnitude =
-          hn::ShiftRightSame(hn::And(samples[i], hn::Set(du, 0x7FFFFFFF)), plane);
-      const auto less = hn::Sub(magnitude, one);
-      hn::StoreU(hn::Add(hn::Add(less, less), hn::ShiftRight<31>(samples[i])), du,
-                 row.value[i] + q);
-      exponents[i] = exponent_of(du, magnitude);
-      rho = hn::Or(rho, hn::IfThenZeroElse(hn::Eq(magnitude, zero), hn::Set(du, 1u << i)));
-      largest = hn::Max(largest, exponents[i]);
-    }
-    const auto above =
-        hn::Max(hn::Max(hn::LoadU(du, above_right + q - 1), hn::LoadU(du, above_left + q)),
-                hn::Max(hn::LoadU(du, above_right + q), hn::LoadU(du, above_left + q + 1)));
-    const auto is_single = hn::Eq(hn::And(rho, hn::Sub(rho, one)), zero);
-    const auto kappa = hn::IfThenElse(is_single, one, hn::Sub(hn::Max(above, two), one));
-    const auto u_max = hn::Max(largest, kappa);
-    const auto u = hn::Sub(u_max, kappa);
-    auto eps = zero;
-    for (uint32_t i = 0; i < 4; ++i)
-      eps = hn::Or(eps, hn::IfThenElseZero(hn::Eq(exponents[i], largest), hn::Set(du, 1u << i)));
-    eps = hn::IfThenZeroElse(hn::Eq(u, zero), eps);
-    hn::StoreU(u, du, row.u + q);
-    hn::StoreU(u_max, du, row.u_max + q);
-    hn::StoreU(rho, du, row.rho + 1 + q);
-    hn::StoreU(hn::Or(hn::ShiftLeft<4>(rho), eps), du, row.index + q);
-    hn::StoreU(exponents[1], du, row.left[now] + 1 + q);
-    hn::StoreU(exponents[3], du, row.right[now] + 1 + q);
-  }
-}
-
-/// Adds the contexts to row.index, and looks up the codewords.
-void add_contexts(size_t quads, bool first, int now, QuadRow& row) {
-  const hn::ScalableTag<uint32_t> du;
-  const hn::RebindToSigned<decltype(du)> di;
-  const ht::WordTable& table = first ? ht::kFirstWords : ht::kOtherWords;
-  const auto zero = hn::Zero(du);
-  const uint32_t* above_left = row.left[1 - now] + 1;
-  const uint32_t* above_right = row.right[1 - now] + 1;
-  for (size_t q = 0; q < quads; q += hn::Lanes(du)) {
-    const auto before = hn::LoadU(du, row.rho + q);
-    auto context = zero;
-    if (first) {
-      const auto left = hn::And(hn::Or(before, hn::ShiftRight<1>(before)), hn::Set(du, 1));
-      context = hn::Or(left, hn::And(hn::ShiftRight<1>(before), hn::Set(du, 6)));
-    } else {
-      const auto flag = [&](auto of, uint32_t bit) {
-        return hn::IfThenZeroElse(hn::Eq(of, zero), hn::Set(du, bit));
-      };
-      const auto west = hn::Or(hn::LoadU(du, above_right + q - 1), hn::LoadU(du, above_left + q));
-      const auto east = hn::Or(hn::LoadU(du, above_right + q), hn::LoadU(du, above_left + q + 1));
-      context =
-          hn::Or(flag(west, 1), hn::Or(flag(hn::And(before, hn::Set(du, 0xC)), 2), flag(east, 4)));
-    }
-    const auto index = hn::Or(hn::LoadU(du, row.index + q), hn::ShiftLeft<8>(context));
-    hn::StoreU(index, du, row.index + q);
-    hn::StoreU(hn::GatherIndex(du, table.data(), hn::BitCast(di, index)), du, row.word + q);
-  }
-}
-
-/// Joins the MagSgn bits of each two samples.
-/// @return false: a U is above kMostTogether, and they are not joined
-bool join_values(size_t quads, QuadRow& row) {
-  const hn::ScalableTag<uint32_t> du;
-  const auto one = hn::Set(du, 1);
-  auto largest = hn::Zero(du);
-  for (size_t q = 0; q < quads; q += hn::Lanes(du)) {
-    const auto u_max = hn::LoadU(du, row.u_max + q), rho = hn::LoadU(du, row.rho + 1 + q);
-    const auto known = hn::ShiftRight<12>(hn::LoadU(du, row.word + q));
-    largest = hn::Max(largest, u_max);
-    const auto most = hn::Min(u_max, hn::Set(du, ht::kMostTogether));
-    hn::VFromD<decltype(du)> bits[4], counts[4];
-    for (int i = 0; i < 4; ++i) {
-      const auto less = hn::And(hn::ShiftRightSame(known, i), one);
-      const auto is = hn::Eq(hn::And(hn::ShiftRightSame(rho, i), one), one);
-      counts[i] = hn::IfThenElseZero(is, hn::Sub(most, less));
-      const auto mask = hn::Sub(hn::Shl(one, counts[i]), one);
-      bits[i] = hn::And(hn::LoadU(du, row.value[i] + q), mask);
-    }
-    for (size_t i = 0; i < 2; ++i)
-      hn::StoreU(hn::Or(bits[2 * i], hn::Shl(bits[2 * i + 1], counts[2 * i])), du, row.bits[i] + q);
-    const auto right = hn::ShiftLeft<8>(hn::Add(counts[2], counts[3]));
-    hn::StoreU(hn::Or(hn::Add(counts[0], counts[1]), right), du, row.num_bits + q);
-  }
-  return hn::AllTrue(
-      du, hn::Eq(hn::Max(largest, hn::Set(du, ht::kMostTogether)), hn::Set(du, ht::kMostTogether)));
-}
-
-/// Codes the values of one quad that are joined.
-HWY_INLINE void put_joined(const QuadRow& row, size_t q, HtCleanupStreams& streams) {
-  const uint32_t left = row.num_bits[q] & 0xFF, right = row.num_bits[q] >> 8;
-  if (left + right <= 32) {
-    streams.put_mag_sgn(static_cast<uint32_t>(row.bits[0][q] | uint64_t{row.bits[1][q]} << left),
-                        left + right);
-  } else {
-    streams.put_mag_sgn(row.bits[0][q], left);
-    streams.put_mag_sgn(row.bits[1][q], right);
-  }
-}
-/// Codes the values of one quad one by one.
-void put_values(const QuadRow& row, size_t q, HtCleanupStreams& streams) {
-  const uint32_t u_max = row.u_max[q], known = row.word[q] >> 12, rho = row.rho[1 + q];
-  for (uint32_t i = 0; i < 4; ++i) {
-    const uint32_t here = (u_max - (known >> i & 1)) & (0 - (rho >> i & 1));
-    streams.put_value(row.value[i][q], here);
-  }
-}
-
-/// Codes the quads of a row in pairs.
-void code_quads(const QuadRow& row, size_t quads, bool first, bool joined,
-                HtCleanupStreams& streams) {
-  uint32_t empty = 0;  // quads without a context or a significant sample
-  for (size_t q = 0; q < quads; q += 2) {
-    uint64_t both;
-    std::memcpy(&both, row.index + q, sizeof both);
-    if (both == 0 && q + 1 < quads) {
-      empty += 2;
-      continue;
-    }
-    streams.put_zero_events(empty);
-    empty = 0;
-    uint32_t bits = 0, count = 0, u[2] = {row.u[q], 0};
-    const size_t pair = std::min<size_t>(quads - q, 2);
-    for (size_t i = 0; i < pair; ++i) {
-      const uint32_t index = row.index[q + i], word = row.word[q + i];
-      u[i] = row.u[q + i];
-      if (index < 0x100) streams.put_event(index != 0);
-      bits |= (word & 0xFF) << count;
-      count += word >> 8 & 15;
-      if (joined) {
-        put_joined(row, q + i, streams);
-      } else {
-        put_values(row, q + i, streams);
-      }
-    }
-    if (first && u[0] > 0 && u[1] > 0) {
-      streams.put_vlc(bits, count);
-      streams.put_u_pair(u[0], u[1], true);
-      continue;
-    }
-    const UVlcWord &a = ht::kUWords[u[0]], &b = ht::kUWords[u[1]];
-    bits |= static_cast<uint32_t>(a.prefix) << count;
-    count += a.prefix_bits;
-    bits |= static_cast<uint32_t>(b.prefix) << count;
-    count += b.prefix_bits;
-    const uint32_t suffix = a.suffix | static_cast<uint32_t>(b.suffix) << a.suffix_bits;
-    streams.put_vlc(bits | suffix << count, count + a.suffix_bits + b.suffix_bits);
-  }
-  streams.put_zero_events(empty);
-}
-
-uint32_t cleanup(const HtSamples& samples, int plane, uint8_t* out) {
-  const hn::ScalableTag<uint32_t> du;
-  HtCleanupMemory memory;
-  HtCleanupStreams streams(memory);
-  QuadRow row;
-  const auto width = static_cast<size_t>(samples.width);
-  const size_t quads = (width + 1) / 2;
-  const bool whole = width % (2 * hn::Lanes(du)) == 0;
-  std::memset(row.left, 0, sizeof row.left);
-  std::memset(row.right, 0, sizeof row.right);
-  row.rho[0] = 0;
-  if (!whole || samples.height % 2 != 0) std::memset(row.rows, 0, sizeof row.rows);
-  int now = 0;
-  for (int y = 0; y < samples.height; y += 2, now = 1 - now) {
-    const uint32_t* lines[2] = {samples.data + y * samples.stride, row.rows[1]};
-    if (y + 1 < samples.height) {
-      lines[1] = lines[0] + samples.stride;
-    } else {
-      std::memset(row.rows[1], 0, sizeof row.rows[1]);
-    }
-    if (!whole) {
-      for (int i = 0; i < 2; ++i) {
-        if (lines[i] == row.rows[i]) continue;
-        std::memcpy(row.rows[i], lines[i], width * sizeof(uint32_t));
-        lines[i] = row.rows[i];
-      }
-    }
-    analyse_quads(lines[0], lines[1], quads, plane, now, row);
-    add_contexts(quads, y == 0, now, row);
-    const bool joined = join_values(quads, row);
-    code_quads(row, quads, y == 0, joined, streams);
-  }
-  return streams.finish(out);
-}
-
-/// The bits of the four rows of a stripe, column by column.
+/// A stripe as read_columns makes it, a byte for each column.
 struct Columns {
   static constexpr size_t kMost = 1024 + 16;
-  uint8_t significant[kMost];  ///< in the cleanup pass
-  uint8_t bits[kMost];         ///< of the plane that is coded
-  uint8_t signs[kMost];
-  uint8_t found[kMost];  ///< by SigProp
-};
-
-/// What MagRef refines in some samples, and how (core/distortion.h).
-struct RefinedSums {
-  int32_t ones = 0, all = 0;
-  int64_t low_difference = 0;
+  uint8_t significant[kMost], bits[kMost], signs[kMost];
 };
 
 /// Planes up to this one: sums of 4096 samples below it fit into 32 bits.
 constexpr int kMostSumPlane = 18;
 
 /// Reads up to four rows of samples. @param plane  that is coded
-HWY_NOINLINE RefinedSums read_columns(const uint32_t* from, ptrdiff_t stride, int rows, int width,
-                                      int plane, Columns& to) {
+/// @return what MagRef needs of the lower bits (core/distortion.h)
+HWY_NOINLINE int64_t read_columns(const uint32_t* from, ptrdiff_t stride, int rows, int width,
+                                  int plane, Columns& to) {
   const hn::ScalableTag<int32_t> di;
   const hn::Rebind<uint8_t, decltype(di)> d8;
   const int lanes = static_cast<int>(hn::Lanes(di));
   const auto zero = hn::Zero(di), one = hn::Set(di, 1);
   const auto low_mask = hn::Set(di, (1 << plane) - 1);
-  auto ones_v = zero, all_v = zero, difference_v = zero;
+  auto difference_v = zero;
   int x = 0;
   for (; x + lanes <= width; x += lanes) {
     auto significant = zero, bits = zero, signs = zero;
@@ -355,8 +113,6 @@ HWY_NOINLINE RefinedSums read_columns(const uint32_t* from, ptrdiff_t stride, in
       significant = hn::Or(significant, hn::IfThenElseZero(is, row));
       bits = hn::Or(bits, hn::ShiftLeftSame(bit, r));
       signs = hn::Or(signs, hn::IfThenElseZero(hn::Lt(sample, zero), row));
-      all_v = hn::Add(all_v, hn::IfThenElseZero(is, one));
-      ones_v = hn::Add(ones_v, hn::IfThenElseZero(is, bit));
       const auto low = hn::IfThenElseZero(is, hn::And(magnitude, low_mask));
       difference_v =
           hn::Add(difference_v, hn::IfThenElse(hn::Eq(bit, one), low, hn::Sub(zero, low)));
@@ -365,10 +121,7 @@ HWY_NOINLINE RefinedSums read_columns(const uint32_t* from, ptrdiff_t stride, in
     hn::StoreU(hn::DemoteTo(d8, bits), d8, to.bits + x);
     hn::StoreU(hn::DemoteTo(d8, signs), d8, to.signs + x);
   }
-  RefinedSums sums;
-  sums.all = hn::GetLane(hn::SumOfLanes(di, all_v));
-  sums.ones = hn::GetLane(hn::SumOfLanes(di, ones_v));
-  sums.low_difference = hn::GetLane(hn::SumOfLanes(di, difference_v));
+  int64_t difference = hn::GetLane(hn::SumOfLanes(di, difference_v));
   for (; x < width; ++x) {
     uint32_t significant = 0, bits = 0, signs = 0;
     for (int r = 0; r < rows; ++r) {
@@ -378,27 +131,31 @@ HWY_NOINLINE RefinedSums read_columns(const uint32_t* from, ptrdiff_t stride, in
       significant |= is << r;
       bits |= bit << r;
       signs |= (sample >> 31) << r;
-      sums.all += static_cast<int32_t>(is);
-      sums.ones += static_cast<int32_t>(is & bit);
       const int64_t low = is != 0 ? sample & ((1u << plane) - 1) : 0;
-      sums.low_difference += bit != 0 ? low : -low;
+      difference += bit != 0 ? low : -low;
     }
     to.significant[x] = static_cast<uint8_t>(significant);
     to.bits[x] = static_cast<uint8_t>(bits);
     to.signs[x] = static_cast<uint8_t>(signs);
   }
-  return sums;
+  return difference;
 }
 
-/// Which samples of the row are significant in the cleanup pass: `bit`, added to `states`.
-void add_row(const uint32_t* row, int width, int plane, uint8_t bit, uint8_t* states) {
-  for (int x = 0; x < width; ++x) {
-    const bool is = (row[x] & 0x7FFFFFFF) >> (plane + 1) != 0;
-    states[x] = static_cast<uint8_t>(states[x] | (is ? bit : 0));
+/// The bits at the ones of a mask, moved together.
+uint32_t gathered(uint32_t mask, uint32_t bits) {
+#if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX3
+  return _pext_u32(bits, mask);  // it is slow on some processors without AVX-512
+#else
+  uint32_t all = 0;
+  for (uint32_t count = 0; mask != 0; mask >>= 4, bits >>= 4) {
+    all |= uint32_t{ht::kGathered[(mask & 15) << 4 | (bits & 15)]} << count;
+    count += static_cast<uint32_t>(std::popcount(mask & 15));
   }
+  return all;
+#endif
 }
 
-/// SigProp and MagRef, in groups of four columns of a stripe of four rows.
+/// SigProp and MagRef, stripe by stripe, 16 columns at a time.
 class Refinement {
  public:
   /// @param refines  false: SigProp alone
@@ -407,24 +164,25 @@ class Refinement {
         plane_(plane - 1),
         causal_(causal),
         refines_(refines),
+        words_((static_cast<size_t>(samples.width) + 15) / 16),
         sig_prop_(sig_prop),
         mag_ref_(mag_ref_bytes_, false) {}
 
   void run() {
-    std::memset(before_, 0, sizeof before_);
     std::memset(&columns_, 0, sizeof columns_);
-    std::memset(states_, 0, sizeof states_);
-    std::memset(members_, 0, sizeof members_);
-    for (int y = 0; y < samples_.height; y += 4) {
-      read_stripe(y);
-      find_members(y);
-      bool found = false;
-      for (int x = 0; x < samples_.width; x += 4) found |= code_group(x);
-      if (found) add_new_low(y);
-      if (refines_) refine();
-      // Row 3 is above row 0 of the next stripe.
-      for (int x = 0; x < samples_.width; ++x)
-        before_[x] = static_cast<uint8_t>(states_[1 + x] >> 4 & 1);
+    std::memset(stripes_, 0, sizeof stripes_);
+    before_.fill(0);
+    near_.fill(0);
+    read_stripe(0, stripes_[0]);
+    for (int y = 0, now = 0; y < samples_.height; y += 4, now = 1 - now) {
+      ht::Stripe& next = stripes_[1 - now];
+      if (y + 4 < samples_.height) {
+        read_stripe(y + 4, next);
+      } else {
+        next.significant.fill(0);
+      }
+      find_near(stripes_[now], next);
+      code_stripe(y, stripes_[now]);
     }
     sig_prop_.drain();
     mag_ref_.drain();
@@ -436,85 +194,76 @@ class Refinement {
     return significance_distortion(plane_, reversible, num_new_, new_low_);
   }
   int64_t mag_ref_distortion(bool reversible) const {
-    return refinement_distortion(plane_, reversible, refined_.ones, refined_.all - refined_.ones,
-                                 refined_.low_difference);
+    return refinement_distortion(plane_, reversible, refined_ones_, refined_ - refined_ones_,
+                                 low_difference_);
   }
 
  private:
-  static constexpr uint8_t kCounts[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
-
-  /// Rows -1 .. 4 of the stripe are bits 0 .. 5 of a state.
-  void read_stripe(int y0) {
-    const int width = samples_.width, rows = std::min(4, samples_.height - y0);
-    const uint32_t* from = samples_.data + y0 * samples_.stride;
-    const RefinedSums sums = read_columns(from, samples_.stride, rows, width, plane_, columns_);
-    refined_.ones += sums.ones;
-    refined_.all += sums.all;
-    refined_.low_difference += sums.low_difference;
-    for (int x = 0; x < width; ++x)
-      states_[1 + x] = static_cast<uint8_t>(before_[x] | columns_.significant[x] << 1);
-    if (!causal_ && y0 + 4 < samples_.height)
-      add_row(from + 4 * samples_.stride, width, plane_, 0x20, states_ + 1);
-  }
-  /// The members but for those that samples found next to them add; as rows 0 .. 3.
-  void find_members(int y0) {
-    rows_ = samples_.height - y0 >= 4 ? 0xF : (1u << (samples_.height - y0)) - 1;
-    for (int x = 0; x < samples_.width; ++x) {
-      const int near = states_[x] | states_[1 + x] | states_[2 + x];
-      members_[x] = static_cast<uint8_t>((near | near << 1 | near >> 1) >> 1 &
-                                         ~columns_.significant[x] & static_cast<int>(rows_));
-    }
-  }
-
-  /// @return whether samples were found
-  bool code_group(int x0) {
-    uint32_t members;
-    std::memcpy(&members, members_ + x0, sizeof members);
-    std::memset(columns_.found + x0, 0, 4);
-    if (members == 0 && last_found_ == 0) return false;
-    const int end = std::min(x0 + 4, samples_.width);
-    uint32_t bits = 0, count = 0, signs = 0, num_signs = 0, left = last_found_;
-    for (int x = x0; x < end; ++x) {
-      const uint32_t open = ~uint32_t{columns_.significant[x]} & rows_;
-      const uint32_t here = members_[x] | ((left | left << 1 | left >> 1) & open);
-      const uint32_t plane_bits = columns_.bits[x];
-      const uint32_t coded = ht::kMembers[here << 8 | open << 4 | plane_bits];
-      left = coded & plane_bits;
-      bits |= uint32_t{ht::kGathered[coded << 4 | plane_bits]} << count;
-      count += kCounts[coded];
-      signs |= uint32_t{ht::kGathered[left << 4 | columns_.signs[x]]} << num_signs;
-      num_signs += kCounts[left];
-      columns_.found[x] = static_cast<uint8_t>(left);
-      states_[1 + x] = static_cast<uint8_t>(states_[1 + x] | left << 1);
-    }
-    last_found_ = end < samples_.width ? left : 0;
-    sig_prop_.put(bits | signs << count, count + num_signs);
-    num_new_ += static_cast<int32_t>(num_signs);
-    return num_signs > 0;
-  }
-  void add_new_low(int y0) {
-    const uint32_t low_mask = (1u << plane_) - 1;
+  void read_stripe(int y0, ht::Stripe& to) {
     const int rows = std::min(4, samples_.height - y0);
-    for (int r = 0; r < rows; ++r) {
-      const uint32_t* row = samples_.data + (y0 + r) * samples_.stride;
-      uint32_t sum = 0;
-      for (int x = 0; x < samples_.width; ++x)
-        sum += row[x] & low_mask & (0 - uint32_t{columns_.found[x] >> r & 1u});
-      new_low_ += sum;
+    low_difference_ += read_columns(samples_.data + y0 * samples_.stride, samples_.stride, rows,
+                                    samples_.width, plane_, columns_);
+    ht::pack_columns(columns_.significant, words_, to.significant);
+    ht::pack_columns(columns_.bits, words_, to.bits);
+    ht::pack_columns(columns_.signs, words_, to.signs);
+  }
+  /// What is significant before SigProp, in each column with the rows above and below.
+  void find_near(const ht::Stripe& stripe, const ht::Stripe& next) {
+    for (size_t w = 1; w <= words_; ++w) {
+      const uint64_t below = causal_ ? 0 : next.significant[w] & ht::kRow0;
+      near_[w] = ht::with_rows(stripe.significant[w]) | (before_[w] & ht::kRow3) >> 3 | below << 3;
     }
   }
-  void refine() {
-    for (int x = 0; x < samples_.width; x += 4) {
-      uint32_t any;
-      std::memcpy(&any, columns_.significant + x, sizeof any);
-      if (any == 0) continue;
-      uint32_t bits = 0, count = 0;
-      for (int i = x; i < x + 4; ++i) {
-        const uint32_t mask = columns_.significant[i];
-        bits |= uint32_t{ht::kGathered[mask << 4 | columns_.bits[i]]} << count;
-        count += kCounts[mask];
+
+  void code_stripe(int y0, const ht::Stripe& stripe) {
+    const int rows = std::min(4, samples_.height - y0);
+    const uint64_t valid_rows = ht::kRow0 * ((1u << rows) - 1);
+    uint64_t last = 0;  // found in the column before the word
+    for (size_t w = 1; w <= words_; ++w) {
+      const int columns = std::min(16, samples_.width - 16 * static_cast<int>(w - 1));
+      const uint64_t significant = stripe.significant[w], bits = stripe.bits[w];
+      const uint64_t open = valid_rows & ~significant & ~uint64_t{0} >> 4 * (16 - columns);
+      uint64_t members = near_[w] | near_[w] << 4 | near_[w] >> 4 | near_[w - 1] >> 60 |
+                         near_[w + 1] << 60 | ht::with_rows(last);
+      members &= open;
+      // Each sample that is found makes members of its neighbours after it.
+      uint64_t found = 0;
+      for (uint64_t more = members & bits; more != 0; more = members & bits & ~found) {
+        found |= more;
+        members |= ((more & ~ht::kRow3) << 1 | ht::with_rows(more) << 4) & open;
       }
-      mag_ref_.put(bits, count);
+      last = found >> 60;
+      before_[w] = significant | found;
+      if (members != 0) put_members(members, bits, stripe.signs[w], found);
+      if (found != 0) add_found(y0, 16 * static_cast<int>(w - 1), found);
+      if (significant != 0) refine(significant, bits);
+    }
+  }
+  /// Groups of four columns: the bits of the members, then the signs of those found.
+  void put_members(uint64_t members, uint64_t bits, uint64_t signs, uint64_t found) {
+    for (int shift = 0; shift < 64; shift += 16) {
+      const uint32_t of = members >> shift & 0xFFFF, new_ones = found >> shift & 0xFFFF;
+      const auto count = static_cast<uint32_t>(std::popcount(of));
+      const uint32_t new_signs = gathered(new_ones, signs >> shift & 0xFFFF);
+      sig_prop_.put(gathered(of, bits >> shift & 0xFFFF) | new_signs << count,
+                    count + static_cast<uint32_t>(std::popcount(new_ones)));
+    }
+  }
+  void add_found(int y0, int x0, uint64_t found) {
+    const uint32_t low_mask = (1u << plane_) - 1;
+    num_new_ += std::popcount(found);
+    for (; found != 0; found &= found - 1) {
+      const int i = std::countr_zero(found);
+      new_low_ += samples_.data[(y0 + i % 4) * samples_.stride + x0 + i / 4] & low_mask;
+    }
+  }
+  void refine(uint64_t significant, uint64_t bits) {
+    refined_ += std::popcount(significant);
+    refined_ones_ += std::popcount(significant & bits);
+    for (int shift = 0; refines_ && shift < 64; shift += 32) {
+      const auto of = static_cast<uint32_t>(significant >> shift);
+      mag_ref_.put(gathered(of, static_cast<uint32_t>(bits >> shift)),
+                   static_cast<uint32_t>(std::popcount(of)));
     }
   }
 
@@ -522,18 +271,16 @@ class Refinement {
   const int plane_;  ///< that is coded
   const bool causal_;
   const bool refines_;
+  const size_t words_;  ///< of a stripe
   ForwardBits sig_prop_;
   uint8_t mag_ref_bytes_[kMaxHtRefinementBytes];
   BackwardBits mag_ref_;
-  int32_t num_new_ = 0;
-  int64_t new_low_ = 0;
-  RefinedSums refined_;
-  uint32_t rows_ = 0;        ///< rows of the stripe, as bits
-  uint32_t last_found_ = 0;  ///< in the column before the group
+  int32_t num_new_ = 0, refined_ = 0, refined_ones_ = 0;
+  int64_t new_low_ = 0, low_difference_ = 0;
   Columns columns_;
-  uint8_t states_[Columns::kMost + 2];  ///< [1 + x]
-  uint8_t members_[Columns::kMost];
-  uint8_t before_[Columns::kMost];  ///< the last row of the stripe before
+  ht::Stripe stripes_[2];
+  ht::Stripe::Words near_;
+  ht::Stripe::Words before_;  ///< significant after SigProp, in the stripe before
 };
 
 HtRefinement refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
@@ -550,14 +297,65 @@ HtRefinement refinement(const HtSamples& samples, int plane, bool causal, bool r
           passes.sig_prop_distortion(reversible), passes.mag_ref_distortion(reversible)};
 }
 
-/// @tparam kShifts  a plane has more than kLeftPlanes below it
+#if HWY_TARGET == HWY_SCALAR
 template <bool kShifts>
-HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool reversible) {
+using CountLane = int32_t;
+#else
+template <bool kShifts>
+using CountLane = std::conditional_t<kShifts, int32_t, int16_t>;
+#endif
+
+/// Adds (a - b)^2 to sums; a, b and the difference have 16 bits with their sign.
+template <class D, class V, class Sum>
+HWY_INLINE void add_squares(D, V a, V b, Sum (&sums)[2]) {
+#if HWY_TARGET == HWY_SCALAR
+  sums[0] = hn::Add(sums[0], hn::Mul(hn::Sub(a, b), hn::Sub(a, b)));
+#else
+  const hn::Repartition<int16_t, D> d16;
+  const auto error = hn::Sub(hn::BitCast(d16, a), hn::BitCast(d16, b));
+  sums[0] =
+      hn::ReorderWidenMulAccumulate(hn::ScalableTag<int32_t>(), error, error, sums[0], sums[1]);
+#endif
+}
+
+/// A vector of magnitudes, in any order.
+template <class D>
+HWY_INLINE hn::VFromD<D> load_magnitudes(D, const uint32_t* samples) {
   const hn::ScalableTag<int32_t> di;
-  using V = hn::Vec<decltype(di)>;
-  const int lanes = static_cast<int>(hn::Lanes(di));
-  const auto set = [&](uint32_t value) { return hn::Set(di, static_cast<int32_t>(value)); };
-  const auto magnitude_bits = hn::Set(di, 0x7FFFFFFF);
+  const hn::RebindToUnsigned<decltype(di)> du;
+  const auto load = [&](const uint32_t* from) {
+    return hn::BitCast(di, hn::And(hn::LoadU(du, from), hn::Set(du, 0x7FFFFFFF)));
+  };
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(hn::TFromD<D>) < sizeof(uint32_t))
+    return hn::ReorderDemote2To(D(), load(samples), load(samples + hn::Lanes(du)));
+  else
+#endif
+    return load(samples);
+}
+
+/// The sum of lanes, taken as integers without sign.
+template <class D, class V>
+uint64_t sum_of(D, V v) {
+  using Lane = hwy::MakeUnsigned<hn::TFromD<D>>;
+  const hn::Rebind<Lane, D> du;
+  HWY_ALIGN Lane lanes[HWY_MAX_BYTES / sizeof(Lane)];
+  hn::Store(hn::BitCast(du, v), du, lanes);
+  return std::accumulate(lanes, lanes + hn::Lanes(du), uint64_t{0});
+}
+
+/// @tparam kPlanes  that are counted, of the lowest; those above have no significant sample
+/// @tparam kShifts  a plane has more than kLeftPlanes below it, or magnitudes have more than 15 bits
+template <int kPlanes, bool kShifts>
+HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool reversible,
+                      const HtNextRows& next) {
+  using T = CountLane<kShifts>;
+  const hn::ScalableTag<T> d;
+  const hn::ScalableTag<int32_t> d_sum;
+  using V = hn::Vec<decltype(d)>;
+  using Sum = hn::Vec<decltype(d_sum)>;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto set = [&](uint32_t value) { return hn::Set(d, static_cast<T>(value)); };
   const LeftPlanes all(bit_planes, reversible);
   const V all_bias = set(all.bias), bias0 = set(kShifts || !reversible ? 1 : 0);
   struct Plane {
@@ -573,62 +371,69 @@ HtCounts count_planes(const HtSamples& samples, int plane, int bit_planes, bool 
   };
   static_assert(kHtNearPlanes == 4);
   const Plane planes[] = {plane_of(0), plane_of(1), plane_of(2), plane_of(3)};
-  V significant[4], left[4], total = hn::Zero(di);
-  for (int k = 0; k < 4; ++k) significant[k] = left[k] = hn::Zero(di);
+  const V zero = hn::Zero(d);
+  const Sum none = hn::Zero(d_sum);
+  V significant[] = {zero, zero, zero, zero};
+  Sum total[] = {none, none}, left[][2] = {{none, none}, {none, none}, {none, none}, {none, none}};
   HtCounts counts{};
   constexpr int kFewestLanes = 4;  // then 32-bit sums hold 4096 terms of at most 2047^2
   for (int y = 0; y < samples.height; ++y) {
     const uint32_t* row = samples.data + y * samples.stride;
+    next.prefetch(y, y + 1);
     int x = 0;
     for (; lanes >= kFewestLanes && x + lanes <= samples.width; x += lanes) {
-      const auto sample = hn::BitCast(di, hn::LoadU(hn::RebindToUnsigned<decltype(di)>(), row + x));
-      const auto magnitude = hn::And(sample, magnitude_bits);
+      const auto magnitude = load_magnitudes(d, row + x);
       const auto shifted = hn::ShiftRightSame(magnitude, all.shift);
-      const auto error_of_all = hn::Add(hn::Add(shifted, shifted), all_bias);
-      total = hn::Add(total, hn::Mul(error_of_all, error_of_all));
+      add_squares(d, hn::Add(hn::Add(shifted, shifted), all_bias), zero, total);
       const auto twice = hn::Add(hn::Add(magnitude, magnitude), bias0);
-      for (int k = 0; k < 4; ++k) {
+      for (int k = 0; k < kPlanes; ++k) {
         const Plane& of = planes[k];
-        const auto is_significant = hn::VecFromMask(di, hn::Gt(magnitude, of.most));
+        const auto is_significant = hn::VecFromMask(d, hn::Gt(magnitude, of.most));
         auto value = twice;
         if constexpr (kShifts) {
           const auto high = hn::ShiftRightSame(magnitude, of.left.shift);
           value = hn::Add(hn::Add(high, high), of.bias);
         }
-        const auto error = hn::Sub(hn::And(value, of.low_bits), hn::And(is_significant, of.half));
-        left[k] = hn::Add(left[k], hn::Mul(error, error));
+        add_squares(d, hn::And(value, of.low_bits), hn::And(is_significant, of.half), left[k]);
         // A mask is -1 in its lanes.
         significant[k] = hn::Sub(significant[k], is_significant);
       }
     }
     for (; x < samples.width; ++x) {
       counts.total += all.term(row[x]);
-      for (int k = 0; k < 4; ++k) {
+      for (int k = 0; k < kPlanes; ++k) {
         counts.left[k] += planes[k].left.term(row[x]);
         counts.significant[k] += (row[x] & 0x7FFFFFFF) >> plane >> k > 0 ? 1 : 0;
       }
     }
   }
-  const auto sum = [&](V v) {
-    HWY_ALIGN uint32_t sums[HWY_MAX_BYTES / sizeof(uint32_t)];
-    hn::Store(hn::BitCast(hn::RebindToUnsigned<decltype(di)>(), v),
-              hn::RebindToUnsigned<decltype(di)>(), sums);
-    return std::accumulate(sums, sums + lanes, uint64_t{0});
-  };
-  counts.total += sum(total);
-  for (int k = 0; k < 4; ++k) {
-    counts.left[k] += sum(left[k]);
-    counts.significant[k] += static_cast<uint32_t>(sum(significant[k]));
+  counts.total += sum_of(d_sum, total[0]) + sum_of(d_sum, total[1]);
+  for (int k = 0; k < kPlanes; ++k) {
+    counts.left[k] += sum_of(d_sum, left[k][0]) + sum_of(d_sum, left[k][1]);
+    counts.significant[k] += static_cast<uint32_t>(sum_of(d, significant[k]));
   }
+  for (int k = kPlanes; k < 4; ++k) counts.left[k] = counts.total;
   if (plane == 0)
     counts.left[0] = static_cast<uint64_t>(samples.width * samples.height) - counts.significant[0];
   return counts;
 }
 
-HtCounts count(const HtSamples& samples, int plane, int bit_planes, bool reversible) {
-  return plane + kHtNearPlanes - 1 > kLeftPlanes
-             ? count_planes<true>(samples, plane, bit_planes, reversible)
-             : count_planes<false>(samples, plane, bit_planes, reversible);
+HtCounts count(const HtSamples& samples, int plane, int bit_planes, bool reversible,
+               const HtNextRows& next) {
+  const auto with = [&](auto count) { return count(samples, plane, bit_planes, reversible, next); };
+  constexpr int kMostNarrow = 15;
+  if (plane + kHtNearPlanes - 1 > kLeftPlanes || bit_planes > kMostNarrow)
+    return with(count_planes<4, true>);
+  switch (bit_planes - plane) {
+    case 3:
+      return with(count_planes<3, false>);
+    case 2:
+      return with(count_planes<2, false>);
+    case 1:
+      return with(count_planes<1, false>);
+    default:
+      return with(count_planes<4, false>);
+  }
 }
 
 int64_t target() { return HWY_TARGET; }
@@ -641,23 +446,19 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cj2k::simd {
 namespace {
-HWY_EXPORT(cleanup);
 HWY_EXPORT(refinement);
 HWY_EXPORT(count);
 HWY_EXPORT(target);
 }  // namespace
-
-uint32_t ht_cleanup(const HtSamples& samples, int plane, uint8_t* out) {
-  return HWY_DYNAMIC_DISPATCH(cleanup)(samples, plane, out);
-}
 
 HtRefinement ht_refinement(const HtSamples& samples, int plane, bool causal, bool reversible,
                            uint8_t* sig_prop, uint8_t* both) {
   return HWY_DYNAMIC_DISPATCH(refinement)(samples, plane, causal, reversible, sig_prop, both);
 }
 
-HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible) {
-  return HWY_DYNAMIC_DISPATCH(count)(samples, plane, bit_planes, reversible);
+HtCounts ht_count(const HtSamples& samples, int plane, int bit_planes, bool reversible,
+                  const HtNextRows& next) {
+  return HWY_DYNAMIC_DISPATCH(count)(samples, plane, bit_planes, reversible, next);
 }
 
 int64_t ht_block_target() { return HWY_DYNAMIC_DISPATCH(target)(); }

@@ -60,7 +60,6 @@ class HtCleanupStreams {
   CJ2K_HD constexpr void put_event(bool event) { mel_.put_event(event); }
   CJ2K_HD constexpr void put_zero_events(uint32_t count) { mel_.put_zeros(count); }
   CJ2K_HD constexpr void put_vlc(uint32_t bits, uint32_t count) { vlc_.put(bits, count); }
-  CJ2K_HD constexpr void put_mag_sgn(uint32_t bits, uint32_t count) { mag_sgn_.put(bits, count); }
 
   /// Codes u of both quads; 0 for a quad that is missing.
   CJ2K_HD constexpr void put_u_pair(uint32_t u0, uint32_t u1, bool first) {
@@ -82,10 +81,31 @@ class HtCleanupStreams {
   /// Ends the streams. @return bytes of the segment
   CJ2K_HD_INLINE constexpr uint32_t finish(uint8_t* out) {
     mag_sgn_.drain();
-    vlc_.drain();
     const uint32_t mag_sgn_bytes = end_mag_sgn();
     for (uint32_t i = 0; i < mag_sgn_bytes; ++i) out[i] = memory_.mag_sgn[i];
     return mag_sgn_bytes + end_mel_and_vlc(out + mag_sgn_bytes);
+  }
+  /// Ends the streams but for MagSgn. @return bytes of what follows MagSgn
+  CJ2K_HD constexpr uint32_t end_mel_and_vlc(uint8_t* out) {
+    vlc_.drain();
+    mel_.finish();
+    uint32_t mel_bytes = mel_.num_bytes(), vlc_bytes = vlc_.num_bytes();
+    const uint32_t mel = mel_.last_byte(), mel_mask = 0xFFu << mel_.free_bits() & 0xFF;
+    const uint32_t vlc = vlc_.last_byte(), vlc_mask = (1u << vlc_.last_bits()) - 1;
+    if ((mel_mask | vlc_mask) != 0) {
+      memory_.mel[mel_bytes++] = static_cast<uint8_t>(mel | vlc);
+      // The first byte of VLC has half of the length word, so it is not shared.
+      if (vlc_bytes == 0 || (mel | vlc) == 0xFF || !may_share(mel, mel_mask, vlc, vlc_mask)) {
+        memory_.mel[mel_bytes - 1] = static_cast<uint8_t>(mel);
+        memory_.vlc[vlc_bytes++] = static_cast<uint8_t>(vlc);
+      }
+    }
+    for (uint32_t i = 0; i < mel_bytes; ++i) out[i] = memory_.mel[i];
+    for (uint32_t i = 0; i < vlc_bytes; ++i) out[mel_bytes + i] = memory_.vlc[vlc_bytes - 1 - i];
+    const uint32_t total = mel_bytes + vlc_bytes + 1;
+    out[total - 1] = static_cast<uint8_t>(total >> 4);
+    out[total - 2] = static_cast<uint8_t>((out[total - 2] & 0xF0) | (total & 0xF));
+    return total;
   }
 
  private:
@@ -110,27 +130,6 @@ class HtCleanupStreams {
       --bytes;
     }
     return bytes;
-  }
-
-  CJ2K_HD constexpr uint32_t end_mel_and_vlc(uint8_t* out) {
-    mel_.finish();
-    uint32_t mel_bytes = mel_.num_bytes(), vlc_bytes = vlc_.num_bytes();
-    const uint32_t mel = mel_.last_byte(), mel_mask = 0xFFu << mel_.free_bits() & 0xFF;
-    const uint32_t vlc = vlc_.last_byte(), vlc_mask = (1u << vlc_.last_bits()) - 1;
-    if ((mel_mask | vlc_mask) != 0) {
-      memory_.mel[mel_bytes++] = static_cast<uint8_t>(mel | vlc);
-      // The first byte of VLC has half of the length word, so it is not shared.
-      if (vlc_bytes == 0 || (mel | vlc) == 0xFF || !may_share(mel, mel_mask, vlc, vlc_mask)) {
-        memory_.mel[mel_bytes - 1] = static_cast<uint8_t>(mel);
-        memory_.vlc[vlc_bytes++] = static_cast<uint8_t>(vlc);
-      }
-    }
-    for (uint32_t i = 0; i < mel_bytes; ++i) out[i] = memory_.mel[i];
-    for (uint32_t i = 0; i < vlc_bytes; ++i) out[mel_bytes + i] = memory_.vlc[vlc_bytes - 1 - i];
-    const uint32_t total = mel_bytes + vlc_bytes + 1;
-    out[total - 1] = static_cast<uint8_t>(total >> 4);
-    out[total - 2] = static_cast<uint8_t>((out[total - 2] & 0xF0) | (total & 0xF));
-    return total;
   }
 
   HtCleanupMemory& memory_;
