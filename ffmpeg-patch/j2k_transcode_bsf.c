@@ -33,6 +33,7 @@
 #include <cj2k.h>
 #include <cj2k_transcode.h>
 
+#include "libavutil/attributes.h"
 #include "libavutil/error.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
@@ -164,7 +165,7 @@ end:
     return ret;
 }
 
-static int j2k_transcode_init(AVBSFContext *ctx)
+static av_cold int j2k_transcode_init(AVBSFContext *ctx)
 {
     const J2KTranscodeContext *s = ctx->priv_data;
     AVCodecParameters *par       = ctx->par_out;
