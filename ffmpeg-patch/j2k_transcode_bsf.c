@@ -132,7 +132,7 @@ static int transcode_packet(AVBSFContext *ctx, AVPacket *pkt)
         max_bytes = av_rescale(s->max_bytes, first, pkt->size);
     if (second && s->max_bytes && !max_bytes)
         max_bytes = 1;
-    ret = transcode(ctx, pkt->data, first, max_bytes, second ? "field 1: " : "", &out[0]);
+    ret = transcode(ctx, pkt->data, first, max_bytes, second ? "field 1: " : "", out);
     if (ret < 0)
         goto end;
     if (s->max_bytes)
