@@ -33,6 +33,7 @@
 #include <cj2k.h>
 #include <cj2k_transcode.h>
 
+#include "libavutil/attributes.h"
 #include "libavutil/error.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
@@ -131,7 +132,7 @@ static int transcode_packet(AVBSFContext *ctx, AVPacket *pkt)
         max_bytes = av_rescale(s->max_bytes, first, pkt->size);
     if (second && s->max_bytes && !max_bytes)
         max_bytes = 1;
-    ret = transcode(ctx, pkt->data, first, max_bytes, second ? "field 1: " : "", &out[0]);
+    ret = transcode(ctx, pkt->data, first, max_bytes, second ? "field 1: " : "", out);
     if (ret < 0)
         goto end;
     if (s->max_bytes)
@@ -164,7 +165,7 @@ end:
     return ret;
 }
 
-static int j2k_transcode_init(AVBSFContext *ctx)
+static av_cold int j2k_transcode_init(AVBSFContext *ctx)
 {
     const J2KTranscodeContext *s = ctx->priv_data;
     AVCodecParameters *par       = ctx->par_out;

@@ -1803,9 +1803,10 @@ static const AVCodecHWConfigInternal *const cj2k_hw_configs[] = {
 #else
 #define ALPHA_MODES
 #endif
-#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100) && \
-    LIBAVCODEC_VERSION_INT < AV_VERSION_INT(62, 0, 100)
-#define CONST_CODEC /* 7.1 writes into it */
+#if LIBAVCODEC_VERSION_INT < AV_VERSION_INT(61, 13, 100)
+#define CONST_CODEC const
+#elif LIBAVCODEC_VERSION_INT < AV_VERSION_INT(62, 0, 100) /* 7.1 writes it */
+#define CONST_CODEC
 #else
 #define CONST_CODEC const
 #endif

@@ -24,8 +24,10 @@ SKIPPED = 77
 FALSE_ALARMS = {
     "reserved identifer": r"__VA_ARGS__|\b_IO[FLN]BF\b",  # names of the C standard
     "These functions may need av_cold": r"\b(send_frame|mxf_init_track_file_sound)\(",  # neither frees anything
+    "Please use av_log": r"\bav_printf_format\b",  # an attribute
     "missing void": r"^\+(/\*| \*|.*///<)",  # a comment that names a function
     "divide by 2^x could use >> maybe": r"",  # a ratio of signed numbers, and no loop
+    "x==0 / x!=0 can be simplified": r"log2_prec_(height|width) \+ reducedresno",  # written as FFmpeg's lines beside it are
     "missing } prior to else": r"",  # FFmpeg's style has no braces around one statement
     "missing const for pix_fmts array": r"define CODEC_PIXFMTS_ARRAY",  # what the array is, its users say
     "Non doxy comments": r"",  # /** */ is for files, types and functions
