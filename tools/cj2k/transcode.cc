@@ -3,7 +3,6 @@
 #include "transcode.h"
 
 #include <cj2k.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,7 +10,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,11 +19,10 @@
 #include "failure.h"
 #include "frames.h"
 #include "session.h"
+#include "system.h"
 
 namespace cj2k_tool {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kHelp =
     R"(usage: cj2k transcode [OPTION]... IN OUT
@@ -84,7 +81,7 @@ bool has_boxes(const std::vector<uint8_t>& bytes) {
 
 /// The name says whether there are boxes, where it says something.
 void check_name(const std::string& name, bool boxes) {
-  const std::string extension = fs::path(name).extension();
+  const std::string extension = to_name(to_path(name).extension());
   const bool is_file = extension == ".jp2" || extension == ".jph";
   const bool is_stream =
       extension == ".j2k" || extension == ".j2c" || extension == ".jpc" || extension == ".jhc";
@@ -175,7 +172,7 @@ int run_transcode(int argc, char** argv) {
   }
   const std::vector<Frame> frames = list_frames(arguments.frames);
   make_folder(arguments.frames.output);
-  const bool shows = frames.size() > 1 && isatty(STDERR_FILENO) != 0;
+  const bool shows = frames.size() > 1 && is_terminal(stderr);
   for (size_t i = 0; i < frames.size(); ++i) {
     transcode(arguments, frames[i]);
     if (shows) std::fprintf(stderr, "\rcj2k: %zu of %zu files", i + 1, frames.size());
