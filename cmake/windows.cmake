@@ -8,8 +8,8 @@ set(CMAKE_SYSTEM_PROCESSOR x86_64)
 set(CMAKE_C_COMPILER x86_64-w64-mingw32-gcc-posix) # posix: the kind with std::thread
 set(CMAKE_CXX_COMPILER x86_64-w64-mingw32-g++-posix)
 set(CMAKE_RC_COMPILER x86_64-w64-mingw32-windres)
-# On Windows, GCC aligns the stack to 16 bytes whatever a variable asks for (GCC bug 54412), and yet moves vectors of 32 and 64
-# bytes there with instructions that need more. The assembler takes the unaligned ones instead.
+# On Windows, GCC aligns the stack to 16 bytes whatever a variable asks for, and yet may move vectors of 32 and 64 bytes there with
+# instructions that need more (GCC bug 54412). The assembler takes the unaligned ones instead.
 set(CMAKE_CXX_FLAGS_INIT -Wa,-muse-unaligned-vector-move)
 # Programs and the DLL need nothing but Windows.
 set(CMAKE_EXE_LINKER_FLAGS_INIT -static)

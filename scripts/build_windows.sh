@@ -15,7 +15,7 @@ cache=${CJ2K_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cj2k}/ffmpeg
 jobs=${JOBS:-$(nproc)}
 readonly triplet=x86_64-w64-mingw32
 readonly decoders=dpx,exr,jpeg2000,pam,pbm,pgm,png,ppm
-readonly configure=(--enable-cross-compile --cross-prefix=$triplet- --arch=x86_64 --target-os=mingw32 --pkg-config=false
+readonly configure=(--enable-cross-compile "--cross-prefix=$triplet-" --arch=x86_64 --target-os=mingw32 --pkg-config=false
   --disable-all --disable-autodetect --disable-debug --disable-w32threads --enable-pthreads --enable-zlib
   --enable-avcodec "--enable-decoder=$decoders")
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*"; }
@@ -25,7 +25,7 @@ cannot() { echo "no build for Windows: $1"; exit 75; }
 source "$root/ffmpeg-patch/sources.sh"
 
 for program in $triplet-g++-posix $triplet-windres cmake ninja make nasm pkg-config apt-get; do
-  command -v $program > /dev/null || cannot "no $program"
+  command -v "$program" > /dev/null || cannot "no $program"
 done
 wine=$(PATH=$PATH:/usr/lib/wine command -v wine64) || cannot "no wine64"
 [ -e /usr/$triplet/include/zlib.h ] || cannot "no zlib for MinGW (Debian: libz-mingw-w64-dev)"
