@@ -14,7 +14,7 @@ set(CMAKE_CXX_FLAGS_INIT -Wa,-muse-unaligned-vector-move)
 # Programs and the DLL need nothing but Windows.
 set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
 set(CMAKE_SHARED_LINKER_FLAGS_INIT -static)
-set(CMAKE_FIND_ROOT_PATH /usr/x86_64-w64-mingw32 ${windows}/root)
+set(CMAKE_FIND_ROOT_PATH ${windows}/root /usr/x86_64-w64-mingw32) # the zlib of the former is no DLL
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)

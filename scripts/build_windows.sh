@@ -80,7 +80,7 @@ if [ ! -d "$libraries" ]; then
   rm -rf "$work"
   mkdir -p "$work" "${libraries%/*}"
   (build_libraries "$work") > "$work/log" 2>&1 || { tail -n 30 "$work/log"; exit 1; }
-  cp /usr/$triplet/lib/libz.a "$work/root/lib" # found before zlib1.dll's import library
+  cp /usr/$triplet/lib/libz.a "$work/root/lib"
   mv "$work/root" "$libraries"
   rm -rf "$work"
 fi
