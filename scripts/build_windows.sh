@@ -81,6 +81,7 @@ if [ ! -d "$libraries" ]; then
   mkdir -p "$work" "${libraries%/*}"
   (build_libraries "$work") > "$work/log" 2>&1 || { tail -n 30 "$work/log"; exit 1; }
   cp /usr/$triplet/lib/libz.a "$work/root/lib"
+  sed -i 's/^Libs: .*/& -lz/; /^Requires.private:/d' "$work/root/lib/pkgconfig/libtiff-4.pc" # MinGW's zlib has no .pc file
   mv "$work/root" "$libraries"
   rm -rf "$work"
 fi
