@@ -19,10 +19,10 @@ endfunction()
 # The archive is one relocatable object. All symbols but cj2k_* are local in it, so that our symbols, and the inline functions
 # of std:: and hwy:: that the archive contains, cannot collide with those of the program. Section groups are dissolved first.
 # Otherwise a linker that keeps another copy of a group would drop ours, and our references could not find that other copy:
-# they are local and have no names to the linker.
+# they are local and have no names to the linker. On Windows the archive is a plain one: objcopy cannot do this to its objects.
 function(cj2k_add_static target)
   set(sources ${cj2k_objects})
-  if(NOT CJ2K_SANITIZE AND NOT CJ2K_BUILD_FUZZERS) # the tables of the sanitizers need their symbols
+  if(NOT WIN32 AND NOT CJ2K_SANITIZE AND NOT CJ2K_BUILD_FUZZERS) # the tables of the sanitizers need their symbols
     set(sources ${CMAKE_CURRENT_BINARY_DIR}/cj2k_prelinked.o)
     add_custom_command(
       OUTPUT ${sources}
@@ -37,7 +37,7 @@ function(cj2k_add_static target)
   cj2k_link(${target})
 endfunction()
 
-# The shared library exports only the functions of the C API, with the symbol version LIBCJ2K_<major>.
+# The shared library exports only the functions of the C API, with the symbol version LIBCJ2K_<major>; a DLL has no versions.
 function(cj2k_add_shared target)
   set(functions)
   file(GLOB headers ${PROJECT_SOURCE_DIR}/libcj2k/include/*.h)
@@ -47,12 +47,18 @@ function(cj2k_add_shared target)
     list(TRANSFORM more REPLACE "^.*[ *](cj2k_[a-z0-9_]+)\\(.*$" "\\1")
     list(APPEND functions ${more})
   endforeach()
+  add_library(${target} SHARED ${cj2k_objects})
+  cj2k_link(${target})
+  if(WIN32)
+    list(JOIN functions "\n" functions)
+    set(definitions ${CMAKE_CURRENT_BINARY_DIR}/cj2k.def)
+    file(GENERATE OUTPUT ${definitions} CONTENT "EXPORTS\n${functions}\n")
+    target_sources(${target} PRIVATE ${definitions})
+    return()
+  endif()
   list(JOIN functions "$<SEMICOLON> " functions)
   set(map ${CMAKE_CURRENT_BINARY_DIR}/cj2k.map)
   file(GENERATE OUTPUT ${map} CONTENT "LIBCJ2K_${PROJECT_VERSION_MAJOR} { global: ${functions}; local: *; };\n")
-
-  add_library(${target} SHARED ${cj2k_objects})
-  cj2k_link(${target})
   set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${map})
   target_link_options(${target} PRIVATE LINKER:--version-script=${map})
   if(NOT CJ2K_SANITIZE) # the functions of the sanitizers come from the program
@@ -68,7 +74,8 @@ else()
   cj2k_add_shared(cj2k_other)
 endif()
 add_library(cj2k::cj2k ALIAS cj2k)
-set_target_properties(cj2k_other PROPERTIES ARCHIVE_OUTPUT_DIRECTORY other LIBRARY_OUTPUT_DIRECTORY other)
+set_target_properties(cj2k_other PROPERTIES ARCHIVE_OUTPUT_DIRECTORY other LIBRARY_OUTPUT_DIRECTORY other
+                      RUNTIME_OUTPUT_DIRECTORY other)
 if(NOT CJ2K_BUILD_TESTS OR CJ2K_SANITIZE)
   set_target_properties(cj2k_other PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()

@@ -6,7 +6,7 @@
 #
 #     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0, the service, the
 #                                Docker image, several machines, the command line tool, the Python package, 64-bit ARM by
-#                                qemu, the documentation as a site
+#                                qemu, Windows by wine, the documentation as a site
 #     tests/run.sh --release     the same and more: tests labelled long, sanitizers with the code that uses the
 #                                CUDA driver, ThreadSanitizer with all fast tests, more tests on ARM, every FFmpeg as a
 #                                user builds it, not only 7.1, and the image as a user builds it, twice; quickstart on a
@@ -43,6 +43,7 @@ list() {
     'image         the Docker image, by buildah and podman' \
     'cluster       samples/cluster with FFmpeg 7.1 and a Slurm of four nodes of its own' \
     'aarch64       golden bytes and SIMD on 64-bit ARM, by qemu' \
+    'windows       golden bytes, SIMD, units, API and cj2k on x86-64 Windows, by wine' \
     'python        the Python package, with frames in device memory too; --release also installs it by pip' \
     'fresh         samples/quickstart.sh and tests/run.sh, each on a fresh Debian 12 in a chroot; with --release'
   [ ! -e build/release/CTestTestfile.cmake ] || ctest --test-dir build/release -N | sed -n 's/^ *Test *#[0-9]*: /  /p'
@@ -243,6 +244,14 @@ aarch64() {
     --output-junit "$logs/aarch64.xml"
 }
 
+windows() {
+  step windows-build scripts/build_windows.sh test_golden test_simd test_unit test_api test_dll cj2k_tool cj2k_check || return
+  test_step windows ctest --test-dir build/windows -j "$jobs" -R '^(golden|simd|unit|api|dll)$' --timeout 600 \
+    --output-junit "$logs/windows.xml"
+  test_step windows-tool "$python" -B -m pytest -q -n "$jobs" tests/tools --wine --cj2k build/windows/cj2k \
+    --junitxml "$logs/windows-tool.xml"
+}
+
 # What is installed is only what a command of the README installs by itself.
 fresh() {
   local name steps=()
@@ -269,6 +278,7 @@ run_step() { # NAME
     site) site ;;
     cluster) cluster ;;
     aarch64) aarch64 ;;
+    windows) windows ;;
     python) python_package ;;
     fresh) fresh ;;
     *) release_build && ctest_step "$1" release -R "^$1(_|\$)" ;;
@@ -277,7 +287,7 @@ run_step() { # NAME
 
 names=(build harness tests)
 groups=(core test)
-if [ "$mode" != fast ]; then names+=(python aarch64 asan tsan fuzz site ffmpeg-7.1 service cluster ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0 image); fi
+if [ "$mode" != fast ]; then names+=(python aarch64 windows asan tsan fuzz site ffmpeg-7.1 service cluster ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0 image); fi
 if [ "$mode" = release ]; then names+=(fresh); fi
 if [ ${#only[@]} -gt 0 ]; then names=("${only[@]}"); fi
 case " ${names[*]}" in
@@ -287,6 +297,7 @@ esac
 if [[ " ${names[*]}" == *" ffmpeg-"* && -e ${CJ2K_READERS:-../shared/readers}/photon ]]; then groups+=(readers); fi
 case " ${names[*]} " in *" site "*) groups+=(site) ;; esac
 case " ${names[*]} " in *" aarch64 "*) groups+=(aarch64) ;; esac
+case " ${names[*]} " in *" windows "*) groups+=(windows) ;; esac
 case " ${names[*]} " in *" python "*) groups+=(python) ;; esac
 case " ${names[*]} " in *" fresh "*) groups+=(fresh) ;; esac
 case "$mode ${names[*]} " in

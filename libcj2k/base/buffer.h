@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <utility>
+
+#include "base/system.h"
 
 namespace cj2k {
 
@@ -24,10 +22,7 @@ class HostBuffer {
   /// Throws std::bad_alloc; api.cc turns it into kNoMemory.
   explicit HostBuffer(size_t bytes)
       : data_(bytes == 0 ? nullptr : ::operator new(bytes, alignment(bytes))), bytes_(bytes) {
-#if defined(MADV_HUGEPAGE)
-    // This is only a hint: without large pages the memory works the same.
-    if (alignment(bytes) == kLargePage) madvise(data_, bytes, MADV_HUGEPAGE);
-#endif
+    if (alignment(bytes) == kLargePage) advise_large_pages(data_, bytes);
   }
   HostBuffer(HostBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}

@@ -6,6 +6,13 @@
 
 #include "base/status.h"
 
+// How the format of our own functions is checked. For GCC on Windows, `printf` is that of Microsoft's library, and ours is C's.
+#if defined(__MINGW32__)
+#define CJ2K_PRINTF gnu_printf
+#else
+#define CJ2K_PRINTF printf
+#endif
+
 namespace cj2k {
 
 /// Most bytes of a message, with its final zero.
@@ -35,13 +42,14 @@ class Log {
   /// Logs an error and returns `status`:
   ///   return log.fail(Status::kInvalid, "layers %d not in [1, 65535]", n);
   ///   return log.about("layers", n, 1, 65535).fail(...) says the same to programs
-  [[gnu::format(printf, 3, 4)]] Status fail(Status status, const char* format, ...) const;
+  [[gnu::format(CJ2K_PRINTF, 3, 4)]] Status fail(Status status, const char* format, ...) const;
   /// @param param  its name; what stands before a blank ("frame: levels") and from a '[' on is left
   ///   out
   Log about(const char* param, double value = 0, double min = 0, double max = -1) const;
   /// Passes on errors alone, where the rest has been said. Holds a pointer to this log.
   Log errors_only() const;
-  [[gnu::format(printf, 3, 4)]] void print(cj2k_log_level level, const char* format, ...) const;
+  [[gnu::format(CJ2K_PRINTF, 3, 4)]] void print(cj2k_log_level level, const char* format,
+                                                ...) const;
 
  private:
   cj2k_log_fn fn_ = nullptr;

@@ -90,11 +90,16 @@ extern "C" {
 #define CJ2K_MAX_STAGES 8        /* entries of cj2k_stats::stage_ms */
 #define CJ2K_PACKET_PADDING 64   /* zero bytes after the bytes of a packet */
 
-#if defined(__GNUC__)
+#if defined(_WIN32) && defined(CJ2K_DLL) /* set it to use the library as a DLL */
+#define CJ2K_API __declspec(dllimport)
+#elif defined(__GNUC__) && !defined(_WIN32)
 #define CJ2K_API __attribute__((visibility("default")))
-#define CJ2K_NODISCARD __attribute__((warn_unused_result))
 #else
 #define CJ2K_API
+#endif
+#if defined(__GNUC__)
+#define CJ2K_NODISCARD __attribute__((warn_unused_result))
+#else
 #define CJ2K_NODISCARD
 #endif
 

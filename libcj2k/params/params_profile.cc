@@ -44,7 +44,7 @@ class ProfileRules {
  private:
   const char* name() const { return value_name("profile", profile_.id); }
   /// What is wrong, as "NAME VALUE", and what the profile has: an error, or a warning.
-  [[gnu::format(printf, 3, 4)]] Status contradicts(const char* has, const char* format, ...) {
+  [[gnu::format(CJ2K_PRINTF, 3, 4)]] Status contradicts(const char* has, const char* format, ...) {
     char what[256];
     va_list args;
     va_start(args, format);

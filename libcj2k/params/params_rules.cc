@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "params/params_rules.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <limits>
 #include <thread>
 
+#include "base/system.h"
 #include "params/device_choice.h"
 #include "params/icc_profile.h"
 #include "params/jp2_boxes.h"
@@ -423,10 +422,7 @@ Status check_effort(const cj2k_params& p, const Log& log) {
 }  // namespace
 
 int32_t usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  int count = 0;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) count = CPU_COUNT(&set);
+  int count = process_cores();
   if (count <= 0) count = static_cast<int>(std::thread::hardware_concurrency());
   return std::clamp(count, 1, 1024);
 }

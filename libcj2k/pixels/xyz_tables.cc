@@ -115,7 +115,7 @@ uint32_t segment_of(const XyzLight& light, float y) {
 
 float light_at(const XyzLight& light, float y) {
   const uint32_t s = segment_of(light, y);
-  return std::fma(y, std::fma(y, light.terms[2][s], light.terms[1][s]), light.terms[0][s]);
+  return xyz_fma(y, xyz_fma(y, light.terms[2][s], light.terms[1][s]), light.terms[0][s]);
 }
 
 /// Rounds the terms of the segment from begin on: those of lower powers make good what is lost, in
@@ -199,7 +199,7 @@ CurveValue factors_at(const XyzCurve& curve, float x) {
   const uint32_t s = curve_segment(bits);
   const float mantissa = float_of((bits & 0x7FFFFF) | bits_of(1.0f));
   return {curve.scale[(bits >> kMantissaBits) % std::size(curve.scale)],
-          std::fma(mantissa, curve.slope[s], curve.start[s])};
+          xyz_fma(mantissa, curve.slope[s], curve.start[s])};
 }
 
 /// Lines near m^power for m from 1 to 2. They meet at the ends of segments, so far above the power as they
@@ -215,13 +215,13 @@ void set_lines(XyzCurve& curve, double power) {
     const double begin = 1 + s * kStep;
     const float slope = static_cast<float>((knot(begin + kStep) - knot(begin)) / kStep);
     const auto first_at = [&](float start) {
-      return std::fma(static_cast<float>(begin), slope, start);
+      return xyz_fma(static_cast<float>(begin), slope, start);
     };
     auto start = static_cast<float>(knot(begin) - begin * double{slope});
     while (first_at(start) < last) start = std::nextafter(start, 1.0f);
     curve.start[s] = start;
     curve.slope[s] = slope;
-    last = std::fma(std::nextafter(static_cast<float>(begin + kStep), 1.0f), slope, start);
+    last = xyz_fma(std::nextafter(static_cast<float>(begin + kStep), 1.0f), slope, start);
   }
 }
 
@@ -300,7 +300,7 @@ int32_t xyz_rounded_curve_at(const XyzCurve& curve, float x) {
   const CurveValue value = factors_at(curve, x);
   // The sum with 1.5 * 2^23 has no bits behind the point.
   constexpr float kRound = 12582912.0f;
-  return static_cast<int32_t>(std::fma(value.scale, value.line, kRound) - kRound);
+  return static_cast<int32_t>(xyz_fma(value.scale, value.line, kRound) - kRound);
 }
 
 XyzTables make_xyz_tables(cj2k_xyz xyz, double gamma, int32_t source_bits) {

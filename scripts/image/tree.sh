@@ -47,7 +47,7 @@ tarball=$(find "$CJ2K_CACHE/ffmpeg/source" -name "ffmpeg_$FFMPEG_VERSION.*.orig.
 tree=$(find "$CJ2K_CACHE/ffmpeg/tree" -maxdepth 1 -name "$FFMPEG_VERSION-*" -type d | head -n 1)
 sources=$out/usr/share/doc/ffmpeg-j2k_cuda
 install -D -m 644 -t "$sources" "$tree"/src/{LICENSE.md,COPYING.LGPLv2.1,COPYING.LGPLv3,COPYING.GPLv2,COPYING.GPLv3} \
-  ffmpeg-patch/{libcj2kenc.c,j2k_transcode_bsf.c,components.sh,build.sh}
+  ffmpeg-patch/{libcj2kenc.c,j2k_transcode_bsf.c,components.sh,sources.sh,build.sh}
 while read -r patch; do
   install -D -m 644 "$patch" "$sources/${patch#ffmpeg-patch/}"
 done < "$tree/.patched"

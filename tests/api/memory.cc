@@ -6,6 +6,7 @@
 #ifndef __SANITIZE_THREAD__  // it has its own operators new
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
@@ -21,14 +22,23 @@ std::atomic<int64_t> allocations{0};  // since the start
 std::atomic<int64_t> live_allocations{0};
 std::atomic<int64_t> fail_at{-1};  // number of the allocation that fails; -1: none
 
+#if defined(_WIN32)  // without aligned_alloc
+void* allocate_aligned(size_t bytes, size_t alignment) {
+  return _aligned_malloc(bytes != 0 ? bytes : 1, std::max(alignment, alignof(std::max_align_t)));
+}
+void free_aligned(void* memory) { _aligned_free(memory); }
+#else
+void* allocate_aligned(size_t bytes, size_t alignment) {
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes != 0 ? bytes : 1);
+  if (bytes > SIZE_MAX - alignment) return nullptr;
+  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+void free_aligned(void* memory) { std::free(memory); }
+#endif
+
 void* allocate(size_t bytes, size_t alignment) {
   if (allocations++ == fail_at.load()) return nullptr;
-  void* memory = nullptr;
-  if (alignment <= alignof(std::max_align_t)) {
-    memory = std::malloc(bytes != 0 ? bytes : 1);
-  } else if (bytes <= SIZE_MAX - alignment) {
-    memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  }
+  void* const memory = allocate_aligned(bytes, alignment);
   if (memory != nullptr) ++live_allocations;
   return memory;
 }
@@ -36,7 +46,7 @@ void* allocate(size_t bytes, size_t alignment) {
 void release(void* memory) {
   if (memory == nullptr) return;
   --live_allocations;
-  std::free(memory);
+  free_aligned(memory);
 }
 
 }  // namespace
@@ -153,7 +163,8 @@ TEST_CASE("a frame that meets a failed allocation gives NO_MEMORY, and the encod
 
 TEST_CASE("after the first frames nothing is allocated") {
   for (const auto& row : {std::pair{1, 0}, {2, 0}, {1, 1}, {2, 1}}) {
-    const int threads = row.first, measures = row.second;  // clang 14 captures no structured binding
+    const int threads = row.first,
+              measures = row.second;  // clang 14 captures no structured binding
     cj2k_params p = small_params(threads);
     p.async_depth = 1;
     p.gop = 1;

@@ -3,7 +3,7 @@
 //
 // A system that refuses threads. pthread_create is replaced in the whole program, so that all
 // calls are counted.
-#ifndef __SANITIZE_THREAD__  // it has its own pthread_create
+#if !defined(__SANITIZE_THREAD__) && !defined(_WIN32)  // they have their own pthread_create
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <pthread.h>

@@ -12,8 +12,6 @@
 
 #include <doctest/doctest.h>
 #include <hwy/targets.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -24,6 +22,8 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include "support/pages.h"
 
 namespace cj2k::check {
 
@@ -100,23 +100,20 @@ class FencedBytes {
   enum class Fence { kBehind, kBefore };
 
   FencedBytes(size_t bytes, Fence fence) {
-    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const size_t body = (bytes + page - 1) / page * page;
-    mapped_ = body + 2 * page;
-    map_ = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    REQUIRE(map_ != MAP_FAILED);
-    uint8_t* first = static_cast<uint8_t*>(map_) + page;
-    REQUIRE(mprotect(first, body, PROT_READ | PROT_WRITE) == 0);
-    data_ = fence == Fence::kBehind ? first + body - bytes : first;
+    const size_t page = test::page_bytes();
+    mapped_ = (bytes + page - 1) / page * page;
+    first_ = test::map_fenced_pages(mapped_);
+    REQUIRE(first_ != nullptr);
+    data_ = fence == Fence::kBehind ? first_ + mapped_ - bytes : first_;
   }
-  ~FencedBytes() { munmap(map_, mapped_); }
+  ~FencedBytes() { test::unmap_fenced_pages(first_, mapped_); }
   FencedBytes(const FencedBytes&) = delete;
   FencedBytes& operator=(const FencedBytes&) = delete;
 
   uint8_t* data() { return data_; }
 
  private:
-  void* map_;
+  uint8_t* first_;
   size_t mapped_;
   uint8_t* data_;
 };

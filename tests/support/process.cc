@@ -2,29 +2,60 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "support/process.h"
 
+#if defined(_WIN32)
+#include <cstdio>
+#else
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #include <cerrno>
 #include <cstdlib>
-#include <stdexcept>
+#include <random>
 
+#if !defined(_WIN32)
 extern char** environ;
+#endif
 
 namespace cj2k::test {
 
 TempDir::TempDir() {
-  std::string name = (std::filesystem::temp_directory_path() / "cj2k_test_XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder: " + name);
-  path_ = name;
+  std::random_device random;
+  do {
+    path_ = std::filesystem::temp_directory_path() / ("cj2k_test_" + std::to_string(random()));
+  } while (!std::filesystem::create_directory(path_));
 }
 
 TempDir::~TempDir() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
 }
+
+#if defined(_WIN32)
+
+constexpr char kPathSeparator = ';';
+constexpr const char* kProgramEnd = ".exe";
+
+ProcessResult run_process(const std::vector<std::string>& command) {
+  std::string line;
+  for (const std::string& word : command) line += '"' + word + "\" ";
+  ProcessResult result;
+  // cmd removes the outer quotes.
+  std::FILE* const pipe = _popen(('"' + line + "< nul 2>&1\"").c_str(), "rb");
+  if (pipe == nullptr) return result;
+  char buffer[4096];
+  while (const size_t n = std::fread(buffer, 1, sizeof buffer, pipe))
+    result.output.append(buffer, n);
+  result.exit_code = _pclose(pipe);
+  return result;
+}
+
+#else
+
+constexpr char kPathSeparator = ':';
+constexpr const char* kProgramEnd = "";
 
 ProcessResult run_process(const std::vector<std::string>& command) {
   ProcessResult result;
@@ -60,12 +91,16 @@ ProcessResult run_process(const std::vector<std::string>& command) {
   return result;
 }
 
+#endif
+
 bool have_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   const std::string folders = path != nullptr ? path : "";
+  std::error_code ignored;
   for (size_t begin = 0; begin <= folders.size();) {
-    const size_t end = std::min(folders.find(':', begin), folders.size());
-    if (access((folders.substr(begin, end - begin) + "/" + name).c_str(), X_OK) == 0) return true;
+    const size_t end = std::min(folders.find(kPathSeparator, begin), folders.size());
+    const std::string file = folders.substr(begin, end - begin) + "/" + name + kProgramEnd;
+    if (std::filesystem::is_regular_file(file, ignored)) return true;
     begin = end + 1;
   }
   return false;

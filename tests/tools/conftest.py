@@ -9,7 +9,12 @@ import pytest
 
 def pytest_addoption(parser):
     parser.addoption("--cj2k", required=True, help="the program under test")
+    parser.addoption("--wine", action="store_true", help="the program is one for Windows: without the tests marked posix")
     parser.addoption("--params-table", help="samples/params_table.c, which prints the parameters of the library")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "posix: limits, signals, special files and arguments that wine does not have")
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +45,11 @@ def cj2k(program, tmp_path):
     return run
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--wine"):
+        for item in items:
+            if item.get_closest_marker("posix"):
+                item.add_marker(pytest.mark.skip(reason="wine has no such limits, signals, files or arguments"))
     if os.environ.get("CJ2K_ALLOW_MISSING_DECODERS") == "1":
         return
     for tool in ("opj_decompress", "opj_compress", "grk_compress"):

@@ -199,6 +199,7 @@ def test_formats_may_change_but_not_in_a_sequence(cj2k, tmp_path):
     assert len(decode(tmp_path / "out/f_0003.j2k", tmp_path)[0][1]) == W * 30
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("stop,status", [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_stopped(cj2k, program, tmp_path, stop, status):
     """Only whole files stay, and --skip-existing makes the rest."""
@@ -226,6 +227,7 @@ def test_stopped(cj2k, program, tmp_path, stop, status):
         assert (tmp_path / f"out/{n:04d}.j2k").read_bytes() == (tmp_path / "whole.j2k").read_bytes()
 
 
+@pytest.mark.posix
 def test_full_disk(cj2k, tmp_path):
     make_sequence(tmp_path / "in", 3, size=(160, 120))
 

@@ -64,6 +64,7 @@ def test_cut_and_too_large(cj2k, tmp_path):
     cj2k("-i", "large.pbm", "-o", "a.j2k", fails=1, words=("large.pbm", "20000x20000", "268435456"))
 
 
+@pytest.mark.posix
 def test_standard_input(cj2k, tmp_path):
     (tmp_path / "a.ppm").write_bytes(pnm(W, H, planes(W, H, 3, 8), 8))
     with open(tmp_path / "a.ppm", "rb") as file:
@@ -71,6 +72,13 @@ def test_standard_input(cj2k, tmp_path):
     cj2k("-i", "a.ppm", "-o", "a.j2k")
     assert (tmp_path / "a.j2k").read_bytes() == (tmp_path / "b.j2k").read_bytes()
     cj2k("-i", "-", "-o", "a.j2k", fails=1, words=("-:", "/dev/stdin"))
+
+
+def test_names_in_any_language(cj2k, tmp_path):
+    (tmp_path / "Zoë 日本.ppm").write_bytes(pnm(W, H, planes(W, H, 3, 8), 8))
+    cj2k("-i", "Zoë*.ppm", "-o", "ä/", "--stat", "ö.tsv")
+    assert (tmp_path / "ä/Zoë 日本.j2k").exists()
+    assert "\tä/Zoë 日本.j2k\t" in (tmp_path / "ö.tsv").read_text("utf-8")
 
 
 def test_percent_signs_in_names(cj2k, tmp_path):
@@ -81,6 +89,7 @@ def test_percent_signs_in_names(cj2k, tmp_path):
     cj2k("-i", "50%.ppm", "-o", "50%.j2k", fails=2, words=("50%.j2k", "%%"))
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("name", ["/dev/zero", "a.pgm"])
 def test_scarce_memory(cj2k, tmp_path, name):
     """The file, the picture or the encoder has no room: one line names the file."""
@@ -95,6 +104,7 @@ def test_scarce_memory(cj2k, tmp_path, name):
     assert not list(tmp_path.glob("*.j2k*"))
 
 
+@pytest.mark.posix
 def test_scarce_threads(cj2k, program, tmp_path):
     """Room for some threads, or for none: a message, not a crash."""
     for n in range(20):
@@ -120,6 +130,7 @@ def test_scarce_threads(cj2k, program, tmp_path):
     assert len(list((tmp_path / "o").glob("*.j2k"))) == 20
 
 
+@pytest.mark.posix
 def test_comment_is_latin(cj2k, program, tmp_path):
     """T.800 A.9.2: Rcom 1 is text of ISO/IEC 8859-15. The shell's is UTF-8, or bytes that are taken as they are."""
     (tmp_path / "a.ppm").write_bytes(pnm(W, H, planes(W, H, 3, 8), 8))
@@ -133,6 +144,7 @@ def test_comment_is_latin(cj2k, program, tmp_path):
         cj2k("-i", "a.ppm", "-o", "c.j2k", "--comment", text, fails=2, words=("--comment", "8859-15"))
 
 
+@pytest.mark.posix
 def test_stat_on_a_full_disk(cj2k, tmp_path):
     (tmp_path / "a.ppm").write_bytes(pnm(W, H, planes(W, H, 3, 8), 8))
     cj2k("-i", "a.ppm", "-o", "a.j2k", "--stat", "/dev/full", fails=1, words=("/dev/full", "No space left"))

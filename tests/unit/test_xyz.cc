@@ -243,6 +243,7 @@ TEST_CASE("xyz: the curve of codes is near the formula") {
   CHECK(worst_dark < 0.5);
 }
 
+#if !defined(__MINGW32__)  // its fmaf rounds twice
 TEST_CASE("xyz: the fused multiply-add is that of the processor") {
   test::Random random(1);
   // Few bits make sums half way between floats; exponents far apart leave little of one part.
@@ -261,6 +262,7 @@ TEST_CASE("xyz: the fused multiply-add is that of the processor") {
   CHECK(wrong == 0);
   CHECK(twice > 0);
 }
+#endif
 
 TEST_CASE("xyz: the codestream is that of ready-made X'Y'Z'") {
   using namespace test;

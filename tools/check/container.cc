@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "container.h"
 
+#if defined(_WIN32)
+#include <fcntl.h>
+#include <io.h>
+#endif
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -208,6 +213,9 @@ bool Jp2Source::next(Frame& frame, Report& report) {
 
 std::unique_ptr<Input> Input::open(const std::string& path) {
   std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+#if defined(_WIN32)
+  if (file == stdin) _setmode(_fileno(stdin), _O_BINARY);
+#endif
   if (file == nullptr) return nullptr;
   std::unique_ptr<Input> input(new Input);
   input->file_ = file;

@@ -2,22 +2,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frames.h"
 
-#include <dirent.h>
-#include <glob.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <map>
-#include <memory>
-#include <new>
 
 #include "failure.h"
 #include "picture.h"
+#include "system.h"
 
 namespace cj2k_tool {
 namespace {
@@ -64,33 +59,18 @@ bool parse_pattern(const std::string& name, Pattern& out) {
 
 bool is_folder(const std::string& path) {
   std::error_code ignored;
-  return fs::is_directory(path, ignored);
-}
-
-/// Of the files in a folder. The iterator of libstdc++ for this ends the program where there is no
-/// memory.
-std::vector<std::string> names_in(const std::string& folder) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(folder.c_str()), closedir);
-  if (dir == nullptr) throw Failure(folder + ": " + std::strerror(errno));
-  std::vector<std::string> names;
-  for (;;) {
-    errno = 0;
-    const dirent* const entry = readdir(dir.get());
-    if (entry == nullptr && errno != 0) throw Failure(folder + ": " + std::strerror(errno));
-    if (entry == nullptr) return names;
-    names.emplace_back(entry->d_name);
-  }
+  return fs::is_directory(to_path(path), ignored);
 }
 
 /// The frames that a pattern names, by number.
 std::vector<Frame> frames_of_pattern(const std::string& input, const Pattern& pattern) {
-  const fs::path before(pattern.before);
+  const fs::path before = to_path(pattern.before);
   const fs::path folder = before.has_parent_path() ? before.parent_path() : fs::path(".");
-  const std::string stem = before.filename().string();
+  const std::string stem = to_name(before.filename());
   std::vector<Frame> frames;
   if (pattern.after.find('/') != std::string::npos)
     throw UsageError(input + ": the %d must be in the last part of the name");
-  for (const std::string& name : names_in(folder.string())) {
+  for (const std::string& name : names_in(to_name(folder))) {
     if (name.size() < stem.size() + pattern.after.size() + 1 || !name.starts_with(stem) ||
         !name.ends_with(pattern.after))
       continue;
@@ -100,7 +80,7 @@ std::vector<Frame> frames_of_pattern(const std::string& input, const Pattern& pa
     const auto [stop, status] = std::from_chars(begin, end, number);
     // The number must be written as the pattern writes it: 7 is no %06d.
     if (status != std::errc() || stop != end || number < 0) continue;
-    if (fs::path(pattern.name(number)).filename() != name) continue;
+    if (to_name(to_path(pattern.name(number)).filename()) != name) continue;
     frames.push_back({number, pattern.name(number), "", 0});
   }
   if (frames.empty()) throw Failure(input + ": no file has such a name");
@@ -126,11 +106,11 @@ bool is_coded_name(const std::string& name) {
 std::vector<Frame> frames_of_folder(const std::string& input, bool is_coded) {
   std::vector<std::string> names;
   for (const std::string& name : names_in(input)) {
-    const fs::path path = fs::path(input) / name;
+    const fs::path path = to_path(input) / to_path(name);
     std::error_code ignored;
     if ((is_coded ? is_coded_name(name) : is_picture_name(name)) &&
         fs::is_regular_file(path, ignored))
-      names.push_back(path.string());
+      names.push_back(to_name(path));
   }
   if (names.empty())
     throw Failure(input + ": no picture in this folder: " +
@@ -139,14 +119,9 @@ std::vector<Frame> frames_of_folder(const std::string& input, bool is_coded) {
 }
 
 std::vector<Frame> frames_of_glob(const std::string& input) {
-  glob_t found = {};
-  const int status = glob(input.c_str(), 0, nullptr, &found);
-  std::vector<std::string> names;
-  for (size_t i = 0; i < found.gl_pathc; ++i)
-    if (!is_folder(found.gl_pathv[i])) names.emplace_back(found.gl_pathv[i]);
-  globfree(&found);
-  if (status == GLOB_NOSPACE) throw std::bad_alloc();
-  if (status != 0 || names.empty()) throw Failure(input + ": no file has such a name");
+  std::vector<std::string> names = names_like(input);
+  std::erase_if(names, is_folder);
+  if (names.empty()) throw Failure(input + ": no file has such a name");
   return frames_of_names(std::move(names));
 }
 
@@ -222,7 +197,7 @@ void name_outputs(const FrameSelection& s, std::vector<Frame>& frames) {
     const std::string end = !s.extension.empty() ? s.extension
                             : s.is_coded         ? extension_of(frame.input)
                                                  : "j2k";
-    frame.output = (fs::path(s.output) / fs::path(frame.input).stem()).string() +
+    frame.output = to_name(to_path(s.output) / to_path(frame.input).stem()) +
                    (frame.page != 0 && s.page == 0 ? "-" + std::to_string(frame.page) : "") + "." +
                    end;
   }
@@ -236,20 +211,23 @@ bool is_sequence(const std::string& input) {
 }
 
 std::string extension_of(const std::string& path) {
-  std::string extension = fs::path(path).extension().string();
+  std::string extension = to_name(to_path(path).extension());
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return extension.empty() ? "" : extension.substr(1);
 }
 
-void make_folder(const std::string& output) {
+void make_folder(const std::string& name) {
+  const std::string output = with_slashes(name);
   if (!output.ends_with('/')) return;
   std::error_code error;
-  fs::create_directories(output, error);
+  fs::create_directories(to_path(output), error);
   if (error) throw Failure(output + ": " + error.message());
 }
 
-std::vector<Frame> list_frames(const FrameSelection& selection) {
+std::vector<Frame> list_frames(FrameSelection selection) {
+  selection.input = with_slashes(selection.input);
+  selection.output = with_slashes(selection.output);
   std::vector<Frame> frames = find_inputs(selection.input, selection.is_coded);
   if (!selection.is_coded) split_pages(selection, frames);
   keep_range(selection, frames);

@@ -28,10 +28,10 @@ struct FrameSelection {
 };
 
 /// The frames of a run in their order, each with its output. Throws Failure.
-std::vector<Frame> list_frames(const FrameSelection& selection);
+std::vector<Frame> list_frames(FrameSelection selection);
 
 /// Makes the folder of the outputs, if the name ends with a slash. Throws Failure.
-void make_folder(const std::string& output);
+void make_folder(const std::string& name);
 
 /// Whether -i names a numbered sequence, such as frames_%06d.dpx, and no file that has this name.
 bool is_sequence(const std::string& input);

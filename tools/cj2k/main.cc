@@ -23,6 +23,7 @@
 #include "reader.h"
 #include "report.h"
 #include "session.h"
+#include "system.h"
 #include "transcode.h"
 #include "verify.h"
 
@@ -32,16 +33,6 @@ namespace {
 namespace fs = std::filesystem;
 
 volatile std::sig_atomic_t stop_signal = 0;
-
-/// The first signal ends the run after the frames in flight, the second one at once.
-void catch_signals() {
-  struct sigaction action = {};
-  action.sa_handler = [](int signal) { stop_signal = signal; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
-  // Errors of the write, which then names the file and takes away what is unfinished.
-  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
-}
 
 std::string format_text(const PictureFormat& f) {
   return std::to_string(f.width) + "x" + std::to_string(f.height) + ", " +
@@ -118,7 +109,7 @@ class Run {
 /// Takes away frames whose output is there.
 void skip_existing(std::vector<Frame>& frames, bool quiet) {
   const size_t all = frames.size();
-  std::erase_if(frames, [](const Frame& frame) { return fs::exists(frame.output); });
+  std::erase_if(frames, [](const Frame& frame) { return fs::exists(to_path(frame.output)); });
   if (frames.size() < all && !quiet)
     std::fprintf(stderr, "cj2k: %zu of %zu frames are there already\n", all - frames.size(), all);
 }
@@ -167,7 +158,8 @@ int run(int argc, char** argv) {
   if (frames.empty()) return kDone;
   if (frames.size() == 1 && options.param("async_depth") == nullptr)
     options.params.emplace_back("async_depth", "1");  // no memory for a frame that does not come
-  catch_signals();
+  // The first signal ends the run after the frames in flight, the second one at once.
+  catch_signals([](int signal) { stop_signal = signal; });
   std::optional<Film> film;
   if (is_film(options)) film = make_film(options, frames);
   Run job(options, frames, film ? &*film : nullptr);
@@ -181,6 +173,7 @@ int run(int argc, char** argv) {
 }  // namespace cj2k_tool
 
 int main(int argc, char** argv) {
+  cj2k_tool::set_up_streams();
   try {
     return cj2k_tool::run(argc, argv);
   } catch (const cj2k_tool::Failure& failure) {

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "pnm.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "failure.h"
+#include "system.h"
 
 namespace cj2k_tool {
 namespace {
@@ -51,9 +50,8 @@ class PnmFile final : public SampleSource {
  private:
   void read_bytes(int64_t at) {
     for (size_t done = 0; done < row_.size();) {
-      const ssize_t got = pread(fileno(file_.get()), row_.data() + done, row_.size() - done,
-                                at + static_cast<int64_t>(done));
-      if (got < 0 && errno == EINTR) continue;
+      const int64_t got = read_at(file_.get(), row_.data() + done, row_.size() - done,
+                                  at + static_cast<int64_t>(done));
       if (got < 0) throw Failure(path_ + ": " + std::strerror(errno));
       if (got == 0) throw Failure(path_ + ": damaged: the file ends before its last sample");
       done += static_cast<size_t>(got);

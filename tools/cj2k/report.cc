@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "report.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <mutex>
 
 #include "failure.h"
+#include "system.h"
 
 namespace cj2k_tool {
 namespace {
@@ -41,7 +40,7 @@ Report::Report(const Options& options, size_t num_frames, const std::string& pas
     : pass_(pass),
       quiet_(options.quiet),
       psnr_(options.psnr && pass.empty()),
-      progress_(!options.quiet && (options.progress || isatty(STDERR_FILENO))),
+      progress_(!options.quiet && (options.progress || is_terminal(stderr))),
       stat_name_(pass.empty() ? options.stat : ""),
       num_frames_(num_frames),
       stat_(nullptr, no_close),
@@ -57,7 +56,7 @@ Report::Report(const Options& options, size_t num_frames, const std::string& pas
   if (stat_name_ == "-")
     stat_ = {stdout, no_close};
   else
-    stat_ = {std::fopen(stat_name_.c_str(), "w"), std::fclose};
+    stat_ = {std::fopen(stat_name_.c_str(), "wb"), std::fclose};
   if (stat_ == nullptr) throw Failure(stat_name_ + ": " + std::strerror(errno));
   std::fputs("frame\tinput\toutput\tbytes\tms", stat_.get());
   if (psnr_) std::fputs("\tpsnr\tpsnr_components", stat_.get());

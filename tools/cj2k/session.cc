@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "failure.h"
+#include "system.h"
 
 namespace cj2k_tool {
 namespace {
@@ -133,7 +134,7 @@ void write_file(const std::string& name, const void* data, size_t size) {
     written = false;
     error = errno;
   }
-  if (written && std::rename(part.c_str(), name.c_str()) == 0) return;
+  if (written && rename_file(part, name)) return;
   if (written) error = errno;
   std::remove(part.c_str());
   throw Failure(name + ": " + std::strerror(error));

@@ -4,7 +4,6 @@
 
 #include <cj2k.h>
 #include <cj2k_transcode.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +11,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,11 +20,10 @@
 #include "failure.h"
 #include "frames.h"
 #include "session.h"
+#include "system.h"
 
 namespace cj2k_tool {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kHelp =
     R"(usage: cj2k transcode [OPTION]... IN OUT
@@ -85,7 +82,7 @@ bool has_boxes(const std::vector<uint8_t>& bytes) {
 
 /// The name says whether there are boxes, where it says something.
 void check_name(const std::string& name, bool boxes) {
-  const std::string extension = fs::path(name).extension();
+  const std::string extension = to_name(to_path(name).extension());
   const bool is_file = extension == ".jp2" || extension == ".jph";
   const bool is_stream =
       extension == ".j2k" || extension == ".j2c" || extension == ".jpc" || extension == ".jhc";
@@ -176,7 +173,7 @@ int run_transcode(int argc, char** argv) {
   }
   const std::vector<Frame> frames = list_frames(arguments.frames);
   make_folder(arguments.frames.output);
-  const bool shows = frames.size() > 1 && isatty(STDERR_FILENO) != 0;
+  const bool shows = frames.size() > 1 && is_terminal(stderr);
   for (size_t i = 0; i < frames.size(); ++i) {
     transcode(arguments, frames[i]);
     if (shows) std::fprintf(stderr, "\rcj2k: %zu of %zu files", i + 1, frames.size());
