@@ -48,7 +48,7 @@ endfunction()
 # cj2k_install(<target> <options of install()>...)
 function(cj2k_install target)
   install(TARGETS ${target} EXPORT ${target} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} ${ARGN}
-          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} ${ARGN})
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${ARGN} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} ${ARGN})
   cj2k_install_package(${target} ${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_INCLUDEDIR} ${target} ${ARGN})
 endfunction()
 
