@@ -49,6 +49,7 @@ def test_lossless(cj2k, tmp_path, name, write, components, depth):
     assert not list(tmp_path.glob("*.part"))
 
 
+@pytest.mark.posix
 def test_pipe(cj2k, tmp_path):
     """A pipe has no size: the memory for its bytes grows, here twice."""
     (tmp_path / "a.ppm").write_bytes(pnm(300, 200, planes(300, 200, 3, 8), 8))

@@ -131,6 +131,7 @@ def test_icc(cj2k, tmp_path):
         assert f"{name}: its ICC profile is not written: " in said
 
 
+@pytest.mark.posix
 def test_pipe(cj2k, tmp_path):
     (tmp_path / "a.tif").write_bytes(tiff_file([dict(width=W, height=H, samples=planes(W, H, 3, 8), depth=8, deflate=True)]))
     os.mkfifo(tmp_path / "pipe.tif")

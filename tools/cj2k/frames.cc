@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frames.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -57,6 +55,10 @@ bool parse_pattern(const std::string& name, Pattern& out) {
   return found;
 }
 
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(to_path(path), ignored);
+}
 bool is_folder(const std::string& path) {
   std::error_code ignored;
   return fs::is_directory(to_path(path), ignored);
@@ -126,9 +128,8 @@ std::vector<Frame> frames_of_glob(const std::string& input) {
 }
 
 std::vector<Frame> find_inputs(const std::string& input, bool is_coded) {
-  struct stat status;
-  if (stat(input.c_str(), &status) == 0)  // a file may have any name, a % and a * too
-    return S_ISDIR(status.st_mode) ? frames_of_folder(input, is_coded) : frames_of_names({input});
+  if (is_folder(input)) return frames_of_folder(input, is_coded);
+  if (is_there(input)) return frames_of_names({input});  // by any name, with a % or * too
   Pattern pattern;
   if (input.find('%') != std::string::npos && parse_pattern(input, pattern))
     return frames_of_pattern(input, pattern);
@@ -206,8 +207,7 @@ void name_outputs(const FrameSelection& s, std::vector<Frame>& frames) {
 }  // namespace
 
 bool is_sequence(const std::string& input) {
-  struct stat status;
-  return stat(input.c_str(), &status) != 0 && input.find('%') != std::string::npos;
+  return !is_there(input) && input.find('%') != std::string::npos;
 }
 
 std::string extension_of(const std::string& path) {

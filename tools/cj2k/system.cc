@@ -15,7 +15,12 @@ namespace cj2k_tool {
 
 // char would be in the encoding of the locale, which on Windows is not UTF-8.
 std::filesystem::path to_path(const std::string& name) {
-  return std::u8string(name.begin(), name.end());
+  size_t size = name.size();
+#if defined(_WIN32)  // which knows no folder by a name that ends in a slash, but roots such as C:/
+  while (size > 1 && (name[size - 1] == '/' || name[size - 1] == '\\') && name[size - 2] != ':')
+    --size;
+#endif
+  return std::u8string(name.begin(), name.begin() + static_cast<ptrdiff_t>(size));
 }
 
 std::string to_name(const std::filesystem::path& path) {
