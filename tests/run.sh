@@ -252,7 +252,7 @@ windows() {
   build/windows/cj2k --version
   test_step windows ctest --test-dir build/windows -j "$jobs" -R '^(golden|simd|unit|api|dll)$' --timeout 600 \
     --output-junit "$logs/windows.xml"
-  local files=(tests/tools/test_{info,inputs,metadata}.py) # the others take minutes
+  local files=(tests/tools/test_{cj2k,info,inputs,metadata}.py) # the others take minutes
   [ "$mode" != release ] || files=(tests/tools)
   test_step windows-tool "$python" -B -m pytest -q -n "$jobs" "${files[@]}" --wine --cj2k build/windows/cj2k \
     --junitxml "$logs/windows-tool.xml"
