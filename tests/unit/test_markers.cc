@@ -542,7 +542,8 @@ TEST_CASE("JP2: capture resolution, as the nearest fraction") {
   cj2k_params p = picture(300, 200, 3);
   p.format = CJ2K_FORMAT_JP2;
   const auto body_of_box = [&p] {
-    const std::vector<Box> header = boxes_of(boxes_of(empty_codestream(*plan_of(p)))[2].body);
+    const std::vector<uint8_t> file = empty_codestream(*plan_of(p));
+    const std::vector<Box> header = boxes_of(boxes_of(file)[2].body);
     REQUIRE(header.size() == 3);
     CHECK(header[2].type == "res ");
     const std::vector<Box> inside = boxes_of(header[2].body);
@@ -579,7 +580,8 @@ TEST_CASE("JP2: the caller's boxes") {
     boxes.push_back(static_cast<uint8_t>(byte));
   p.jp2_boxes = boxes.data();
   p.jp2_boxes_bytes = boxes.size();
-  const std::vector<Box> file = boxes_of(empty_codestream(*plan_of(p)));
+  const std::vector<uint8_t> bytes = empty_codestream(*plan_of(p));
+  const std::vector<Box> file = boxes_of(bytes);
   REQUIRE(file.size() == 6);
   CHECK(file[3].type == "uuid");
   CHECK(file[3].body.size() == 20);
