@@ -31,8 +31,10 @@ Status check_jp2_boxes(const void* data, size_t bytes, const Log& log) {
                       "jp2_boxes: the box at byte %zu has length %zu, not in [%zu, %zu]", at,
                       length, kHeaderBytes, left);
     }
-    const std::string type(begin + at + 4, begin + at + kHeaderBytes);
+    std::string type(begin + at + 4, begin + at + kHeaderBytes);
     if (std::find(std::begin(kTypes), std::end(kTypes), type) == std::end(kTypes)) {
+      std::replace_if(
+          type.begin(), type.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
       return log.fail(Status::kInvalid,
                       "jp2_boxes: the box at byte %zu is \"%s\", not uuid, xml or uinf", at,
                       type.c_str());

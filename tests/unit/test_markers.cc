@@ -599,6 +599,7 @@ TEST_CASE("JP2: the caller's boxes") {
   CHECK(error(31, 10).find("the box at byte 28 has length 10, not in [8, 9]") != std::string::npos);
   CHECK(error(4, 'j').find("the box at byte 0 is \"juid\", not uuid, xml or uinf") !=
         std::string::npos);
+  CHECK(error(4, 0).find("is \"?uid\", not") != std::string::npos);
   p.jp2_boxes_bytes = 0;
   CHECK(test::resolve_error(p).find("jp2_boxes_bytes 0 not in [8, 67108864]") != std::string::npos);
   p.jp2_boxes_bytes = 8;

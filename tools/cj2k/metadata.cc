@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "metadata.h"
 
-#include <array>
 #include <cstddef>
 
 #include "exif.h"
@@ -13,7 +12,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr size_t kIdBytes = 16;
-/// The identifiers that Adobe gave out for JP2 files, in the order of MetadataKind.
+/// The identifiers of uuid boxes that readers of JP2 files know, in the order of MetadataKind.
 constexpr std::string_view kIds[] = {
     "\xBE\x7A\xCF\xCB\x97\xA9\x42\xE8\x9C\x71\x99\x94\x91\xE3\xAF\xAC"sv,
     "\x33\xC7\xA4\xD2\xB8\x1D\x47\x23\xA0\xBA\xF1\xA3\xE0\x97\xAD\x38"sv, "JpgTiffExif->JP2"sv};
