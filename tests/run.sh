@@ -64,6 +64,7 @@ done
 # --- results ----------------------------------------------------------------------------------------------------------
 
 steps=() # NAME:SECONDS:EXIT_STATUS:JUNIT_FILE
+failed_logs=() # of steps that fail as a whole
 
 # finish STEP START EXIT_STATUS: prints the results of its JUnit file. Exit status 1 if something failed.
 finish() {
@@ -90,6 +91,7 @@ whole_step() {
   elif [ "$3" != 0 ]; then
     tail -n 40 "$logs/$name.log"
     verdict=(failed "see $logs/$name.log")
+    failed_logs+=("$logs/$name.log")
   fi
   "$python" -B tests/harness/junit.py write "$logs/$name.xml" "$name" $((SECONDS - $2)) "${verdict[@]}"
   finish "$name" "$2" 0 && [ "$3" = 0 ]
@@ -145,6 +147,7 @@ sanitizer() { # NAME LABEL
 
 fuzz() {
   local seconds=${CJ2K_FUZZ_SECONDS:-60} corpus=$root/build/fuzz/corpus
+  rm -rf "$corpus" "$corpus"-* # only an empty folder gets the seeds of this source
   mkdir -p "$corpus" "$logs/fuzz"
   "$root/build/fuzz/tests/fuzz/fuzz_encode" "$corpus" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=4096 \
     -artifact_prefix="$logs/fuzz/" -print_final_stats=1 || return 1
@@ -319,5 +322,7 @@ for name in "${names[@]}"; do run_step "$name"; done
 printf '\n'
 "$python" -B tests/harness/junit.py summary "${steps[@]}"
 status=$?
+# Once more: what was printed when the step ended may be far above, or gone.
+if [ ${#failed_logs[@]} -gt 0 ]; then tail -n 20 "${failed_logs[@]}"; fi
 printf '%d s\n' "$SECONDS"
 exit $status

@@ -12,7 +12,7 @@
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   const std::vector<cj2k_fuzz::Settings> seeds = {
       {{"lossless", "1"}, {"plt", "1"}},
-      {{"target_bytes", "900"}, {"layers", "3"}, {"tile", "20x30"}, {"sop", "1"}, {"eph", "1"}},
+      {{"target_bytes", "1400"}, {"layers", "3"}, {"tile", "20x30"}, {"sop", "1"}, {"eph", "1"}},
       {{"cblk", "8x8"}, {"precincts", "16x16"}, {"progression", "rpcl"}, {"levels", "2"}},
       {{"progression", "cprl"}, {"tile_parts", "component"}, {"cblk_style", "bypass+termall"}},
       {{"progression", "pcrl"}, {"precincts", "16x16"}, {"format", "jp2"}}};

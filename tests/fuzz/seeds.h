@@ -21,8 +21,11 @@ using Settings = std::vector<std::pair<const char*, const char*>>;
 /// Small, so that a fuzzer runs whole codestreams, at a few hundred bytes each, thousands of times a second.
 inline constexpr int kWidth = 36, kHeight = 28;
 
-inline void must(bool condition) {
-  if (!condition) std::abort();
+/// Ends the program where the condition does not hold, and says in which line.
+inline void must(bool condition, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  if (condition) return;
+  std::fprintf(stderr, "%s:%d: does not hold\n", file, line);
+  std::abort();
 }
 
 /// Encodes a frame of specks, kWidth x kHeight, three components of 8 bits.
