@@ -8,6 +8,7 @@
 #     DIR/libcj2k    the encoder, its manual, and the bitstream filter j2k_transcode
 #     DIR/mxf        the MXF muxer and demuxer, from ffmpeg-patch/mxf (not for 5.1)
 #     DIR/jpeg2000   faults around JPEG 2000 elsewhere, from ffmpeg-patch/jpeg2000 (not for 5.1)
+#     DIR/fate-suite samples that FATE tests of the series read, made with this encoder
 #
 # What differs between releases comes in here: entries of the Changelog and the versions of the libraries.
 
@@ -160,5 +161,7 @@ export_series() {
     fi
     tree_git "$tree" format-patch -q --zero-commit --signature=libcj2k -o "$to/$series" release
   done
+  rm -rf "${to:?}/fate-suite"
+  if ((${#patches[@]})); then cp -r "$root/ffmpeg-patch/fate-suite" "$to/"; fi
   (cd "$to" && ls -1 -- */0*.patch)
 }
