@@ -145,18 +145,28 @@ sanitizer() { # NAME LABEL
     ctest_step "$1" "$1" -L "$2"
 }
 
-fuzz() {
-  local seconds=${CJ2K_FUZZ_SECONDS:-60} corpus=$root/build/fuzz/corpus
-  rm -rf "$corpus" "$corpus"-* # only an empty folder gets the seeds of this source
-  mkdir -p "$corpus" "$logs/fuzz"
-  "$root/build/fuzz/tests/fuzz/fuzz_encode" "$corpus" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=4096 \
-    -artifact_prefix="$logs/fuzz/" -print_final_stats=1 || return 1
-  local reader
-  for reader in check decode transcode; do
-    mkdir -p "$corpus-$reader"
-    "$root/build/fuzz/tests/fuzz/fuzz_$reader" "$corpus-$reader" -max_total_time=$((seconds / 3)) -timeout=30 \
-      -rss_limit_mb=4096 -max_len=20000 -artifact_prefix="$logs/fuzz/$reader-" -print_final_stats=1 || return 1
+# run_fuzzers SECONDS NAME...: one after the other, each with a corpus of its own.
+run_fuzzers() {
+  local seconds=$1 name corpus
+  shift
+  for name in "$@"; do
+    corpus=$root/build/fuzz/corpus-$name
+    mkdir "$corpus"
+    "$root/build/fuzz/tests/fuzz/fuzz_$name" "$corpus" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=4096 \
+      -max_len=20000 -artifact_prefix="$logs/fuzz/$name-" -print_final_stats=1 || return 1
   done
+}
+
+fuzz() {
+  local seconds=${CJ2K_FUZZ_SECONDS:-60} encode status=0
+  rm -rf "$root/build/fuzz/corpus-"* # only an empty folder gets the seeds of this source
+  mkdir -p "$logs/fuzz"
+  run_fuzzers "$seconds" encode > "$logs/fuzz/encode.log" 2>&1 &
+  encode=$!
+  run_fuzzers $((seconds / 3)) check decode transcode || status=1
+  wait $encode || status=1
+  cat "$logs/fuzz/encode.log"
+  return $status
 }
 
 ffmpeg_build() { # VERSION PARTS
