@@ -121,7 +121,7 @@ ctest_step() {
 build() { # PRESET CMAKE_ARGUMENTS...
   local preset=$1
   shift
-  cmake --preset "$preset" "$@" && cmake --build --preset "$preset" -j "$jobs"
+  cmake --preset "$preset" "$@" && cmake --build --preset "$preset" -j "$jobs" ${targets:+--target $targets}
 }
 
 release_status= # empty: not built by this run
@@ -135,13 +135,13 @@ release_build() {
   return $release_status
 }
 
-sanitizer() { # NAME LABEL
+sanitizer() { # NAME LABEL [TARGETS]: of the build, by default all
   # Only the tests with that label: sanitizers make them about ten times slower. What nvcc builds is the same as in the
   # release build; building it here would add only the search for a driver.
-  local cuda=OFF
+  local cuda=OFF targets=${3:-}
   [ "$mode" != release ] || cuda=AUTO
   step "$1-build" build "$1" -DCJ2K_WERROR=ON -DCJ2K_BUILD_TESTS=ON -DCJ2K_BUILD_SAMPLES=OFF -DCJ2K_SLOW_TESTS=OFF \
-    -DCJ2K_CUDA=$cuda &&
+    -DCJ2K_TOOLS=OFF -DCJ2K_CUDA=$cuda &&
     ctest_step "$1" "$1" -L "$2"
 }
 
@@ -290,7 +290,8 @@ run_step() { # NAME
       [ "$mode" != fast ] || selection=(-L fast)
       release_build && ctest_step tests release "${selection[@]}" ;;
     asan) sanitizer asan fast ;;
-    tsan) sanitizer tsan "$([ "$mode" = release ] && echo fast || echo threads)" ;;
+    tsan) if [ "$mode" = release ]; then sanitizer tsan fast; else
+      sanitizer tsan threads "test_unit test_api test_golden test_roundtrip"; fi ;;
     image) image ;;
     fuzz) step fuzz-build build fuzz && step fuzz fuzz ;;
     ffmpeg-5.1 | ffmpeg-7.1 | ffmpeg-8.1 | ffmpeg-9.0) ffmpeg_version "${1#ffmpeg-}" ;;
