@@ -66,7 +66,7 @@ struct Work {
   int last_plane;  ///< of the first call; lower by one plane in each call
   Coded expected;
   Coded now;
-  SavedCoder saved;
+  SavedCoder saved = {};
   std::vector<uint8_t> kept;  ///< bytes that `saved` counts, more than the block has for now
   int calls = 0;
   bool paused = true;
@@ -85,7 +85,7 @@ struct Lane {
   Guarded<PassTail> tails;
   Tier1Output out;
   Tier1Stop stop;
-  SavedCoder saved;
+  SavedCoder saved = {};
   Work* work = nullptr;
 };
 
