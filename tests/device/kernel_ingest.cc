@@ -483,7 +483,7 @@ TEST_CASE("dwt kernels from words: packed pixels of four words") {
                               height, seed * 5 + 1);
           std::vector<uint8_t> bytes = pixels.bytes;
           const int last = std::max(places[0], places[2]);
-          bytes.resize(bytes.size() - static_cast<size_t>((3 - last) * word));
+          bytes.erase(bytes.end() - (3 - last) * word, bytes.end());
           const simt::DeviceBuffer memory = gpu.upload(bytes);
           std::vector<Source> parts(3, pixels);
           cuda::FrameViews views{};
