@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "base/view.h"
@@ -85,6 +86,13 @@ template <typename Sample, typename Stored>
 inline constexpr bool kDwtQuantises =
     std::conjunction_v<std::is_same<Sample, float>, std::is_same<Stored, int16_t>>;
 
+/// A part of a level's results that is also kept as floats, beside the quantised ones: of one subband.
+struct DwtKeptPart {
+  int32_t x, y, width, height;  ///< in the whole rectangle, Mallat order
+  float* out;
+  ptrdiff_t stride;
+};
+
 /// Where a level goes.
 template <typename Sample, typename Stored>
 struct DwtTarget {
@@ -95,6 +103,8 @@ struct DwtTarget {
   /// For kDwtQuantises. With data in `wide`, results are not quantised, and go there.
   DwtQuantizer ll = {}, hl = {}, lh = {}, hh = {};
   Plane<Sample> wide = {};
+  std::span<const DwtKeptPart> kept = {};  ///< by rising y
+  int32_t kept_height = 0;                 ///< of the highest
 };
 
 /// One level of a rectangle whose rows are pushed one by one. Each row is read once and written

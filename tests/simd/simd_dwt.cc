@@ -161,7 +161,14 @@ TEST_CASE("dwt 9/7: what is quantised at once equals the quantised reference") {
             INFO(width, "x", height, " parity ", parity, " pattern ", static_cast<int>(pattern));
             for (const bool is_last : {true, false}) {
               Guarded<int16_t> bands(count, width % 32);
-              Guarded<float> low(count, 1);
+              Guarded<float> low(count, 1), kept(count, 1);
+              std::vector<DwtKeptPart> parts;  // all, in blocks of two heights
+              for (int32_t y = 0; y < height; y += y < high ? std::min(4, high - y) : 3) {
+                const int32_t rows = y < high ? std::min(4, high - y) : std::min(3, height - y);
+                float* const row = kept.data() + y * width;
+                parts.push_back({0, y, wide, rows, row, width});
+                parts.push_back({wide, y, width - wide, rows, row + wide, width});
+              }
               DwtBand<float, int16_t> band(shape,
                                            {{bands.data(), width, height, width},
                                             {is_last ? nullptr : low.data(), wide, high, wide},
@@ -169,11 +176,16 @@ TEST_CASE("dwt 9/7: what is quantised at once equals the quantised reference") {
                                             ll,
                                             hl,
                                             lh,
-                                            hh},
+                                            hh,
+                                            {},
+                                            parts,
+                                            4},
                                            0, pairs, scratch.data());
               for (int32_t y; (y = band.next_row()) >= 0;) band.push(source.data() + y * width);
               REQUIRE(bands.guards_intact());
               REQUIRE(low.guards_intact());
+              REQUIRE(kept.guards_intact());
+              REQUIRE(std::equal(kept.data(), kept.data() + count, reference.data()));
               for (int32_t y = 0; y < height; ++y) {
                 const bool is_float = !is_last && y < high;
                 const auto row = static_cast<size_t>(y * width);
