@@ -15,6 +15,7 @@ namespace cj2k {
 namespace {
 
 constexpr uint32_t kColourComponents = 3;
+constexpr uint32_t kRows = kDwtPushed;  ///< of samples at a time
 constexpr size_t kMaxLevels = 32;
 /// Fewest pairs of rows in a band, because a band reads up to seven rows more than it makes.
 constexpr int32_t kMinBandPairs = 32;
@@ -383,7 +384,8 @@ CpuPixels::CpuPixels(const Plan& plan, std::span<const TileGroup> groups, size_t
   band_samples_ = whole_lines(DwtBand<float>::scratch_samples(widest)) +
                   (has_chain_ ? Chain<float, float>::samples(widest, p.levels) : 0);
   for (size_t i = 0; i < workers; ++i) {
-    scratch_.emplace_back(kColourComponents * (row_samples_ + band_samples_) * sizeof(int32_t));
+    scratch_.emplace_back(kColourComponents * (kRows * row_samples_ + band_samples_) *
+                          sizeof(int32_t));
   }
   const auto levels = static_cast<uint32_t>(plan.params.levels);
   for (const TileGroup& group : groups) {
@@ -442,14 +444,15 @@ void CpuPixels::read_row(const FrameSamples& samples, const Job& job, int32_t y,
 template <typename Sample, typename Stored>
 void CpuPixels::first_level(const FrameSamples& samples, const CpuPlanes& planes, const Job& job) {
   auto* memory = scratch_[worker_index()].as<int32_t>();
-  int32_t* rows[kColourComponents];
+  int32_t* rows[kRows][kColourComponents];
   std::optional<DwtBand<Sample, Stored>> bands[kColourComponents];
   Chain<Sample, Stored> chains[kColourComponents];
   for (uint32_t i = 0; i < job.num_components; ++i) {
     const TileComponent& tc = plan_.tile_components[job.tile_component + i];
-    rows[i] = memory + i * row_samples_;
-    auto* scratch =
-        reinterpret_cast<Sample*>(memory + kColourComponents * row_samples_ + i * band_samples_);
+    for (uint32_t row = 0; row < kRows; ++row)
+      rows[row][i] = memory + (kRows * i + row) * row_samples_;
+    auto* scratch = reinterpret_cast<Sample*>(memory + kColourComponents * kRows * row_samples_ +
+                                              i * band_samples_);
     const DwtTarget<Sample, Stored> target =
         has_chain_ ? chains[i].begin(
                          plan_, planes, tc,
@@ -457,12 +460,11 @@ void CpuPixels::first_level(const FrameSamples& samples, const CpuPlanes& planes
                    : planes.target<Sample, Stored>(tc, 1);
     bands[i].emplace(shape_of(tc.rect), target, job.begin, job.end, scratch);
   }
-  while (true) {
-    const int32_t y = bands[0]->next_row();
-    if (y < 0) break;
-    read_row(samples, job, y, rows);
+  uint32_t row = 0;
+  for (int32_t y; (y = bands[0]->next_row()) >= 0; row = (row + 1) % kRows) {
+    read_row(samples, job, y, rows[row]);
     for (uint32_t i = 0; i < job.num_components; ++i)
-      bands[i]->push(reinterpret_cast<const Sample*>(rows[i]));
+      bands[i]->push(reinterpret_cast<const Sample*>(rows[row][i]));
   }
 }
 

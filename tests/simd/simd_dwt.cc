@@ -33,13 +33,18 @@ template <typename T>
 void run_band(const DwtShape& shape, const T* source, ptrdiff_t stride, Plane<T> target,
               int32_t begin, int32_t end, T* scratch) {
   DwtBand<T> band(shape, {target}, begin, end, scratch);
-  std::vector<T> row(static_cast<size_t>(shape.width));
+  const auto width = static_cast<size_t>(shape.width);
+  std::vector<T> rows[kDwtPushed];
+  for (std::vector<T>& row : rows) row.resize(width);
+  int32_t count = 0;
   for (int32_t y; (y = band.next_row()) >= 0;) {
     REQUIRE(y < shape.height);
-    // The band may use the row only until push returns, so it lies in a buffer that is overwritten.
+    // A band may read a row until kDwtPushed - 1 more are pushed, so it is overwritten then.
+    std::vector<T>& row = rows[count++ % kDwtPushed];
     std::copy_n(source + y * stride, shape.width, row.data());
     band.push(row.data());
-    std::fill(row.begin(), row.end(), T{77});
+    std::vector<T>& oldest = rows[count % kDwtPushed];
+    std::fill(oldest.begin(), oldest.end(), T{77});
   }
 }
 
