@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "base/view.h"
@@ -85,6 +86,13 @@ template <typename Sample, typename Stored>
 inline constexpr bool kDwtQuantises =
     std::conjunction_v<std::is_same<Sample, float>, std::is_same<Stored, int16_t>>;
 
+/// A part of a level's results that is also kept as floats, beside the quantised ones: of one subband.
+struct DwtKeptPart {
+  int32_t x, y, width, height;  ///< in the whole rectangle, Mallat order
+  float* out;
+  ptrdiff_t stride;
+};
+
 /// Where a level goes.
 template <typename Sample, typename Stored>
 struct DwtTarget {
@@ -95,7 +103,12 @@ struct DwtTarget {
   /// For kDwtQuantises. With data in `wide`, results are not quantised, and go there.
   DwtQuantizer ll = {}, hl = {}, lh = {}, hh = {};
   Plane<Sample> wide = {};
+  std::span<const DwtKeptPart> kept = {};  ///< by rising y
+  int32_t kept_height = 0;                 ///< of the highest
 };
+
+/// Rows that are read when one is pushed: it, and those before it.
+inline constexpr int32_t kDwtPushed = 3;
 
 /// One level of a rectangle whose rows are pushed one by one. Each row is read once and written
 /// once: the vertical steps run on a few lines that stay in the cache, and each finished row is
@@ -119,14 +132,15 @@ class DwtBand {
 
   /// @return y of the row to push next; -1: the band is complete
   int32_t next_row() const;
-  /// @param row  [width] of Sample, with 5/3 also of Stored; read during the call only, not written
+  /// @param row  [width] of Sample, with 5/3 also of Stored: all of one type; not written, and read until
+  ///             kDwtPushed - 1 more are pushed
   template <typename Row>
   void push(const Row* row);
 
  private:
-  static constexpr int kLines = 8;
+  static constexpr int kLines = 5;
 
-  void step();
+  void finish_pair(int32_t pair);
   void finish(Sample* line, int32_t y);
 
   DwtShape shape_;
@@ -136,27 +150,23 @@ class DwtBand {
   /// The next and the last row to push. Row 0 is at the last even coordinate that is not below the
   /// first row; mirrored rows beyond the borders count too.
   int32_t next_, last_;
-  Sample *s0_, *d_, *s1_;  ///< lines: two rows at even coordinates, the odd one between them
-  Sample* state_;          ///< lines that a step leaves for the next step
-  Sample *low_, *high_;    ///< lines that a step has finished
+  const void *s0_, *d_;  ///< the last rows at an even and an odd coordinate
+  Sample* state_;        ///< lines that a step leaves for the next step
+  Sample *low_, *high_;  ///< lines that a step has finished
 };
 
 namespace simd {
 
-/// Copies a row to a line.
-void dwt_split(const DwtLine& layout, const int32_t* row, int32_t* line);
-void dwt_split(const DwtLine& layout, const int16_t* row, int32_t* line);
-void dwt_split(const DwtLine& layout, const float* row, float* line);
-
-/// One vertical step, with the lines s0, d, s1 of the rows 2t, 2t + 1, 2t + 2. Steps go from top to
-/// bottom.
+/// One vertical step, with the rows s0, d, s1 (2t, 2t + 1, 2t + 2). Steps go from top to bottom. All others are
+/// lines.
 ///   5/3  finishes pair t. `state` is one line: d of pair t - 1.
 ///   9/7  finishes pair t - 1. `state` is three lines: d of pair t - 1 after alpha, s of pair t - 1
 ///        after beta, d of pair t - 2 after gamma.
-/// @param samples  samples of a line
-void dwt_step(ptrdiff_t samples, const int32_t* s0, const int32_t* d, const int32_t* s1,
+void dwt_step(const DwtLine& layout, const int32_t* s0, const int32_t* d, const int32_t* s1,
               int32_t* state, int32_t* low, int32_t* high);
-void dwt_step(ptrdiff_t samples, const float* s0, const float* d, const float* s1, float* state,
+void dwt_step(const DwtLine& layout, const int16_t* s0, const int16_t* d, const int16_t* s1,
+              int32_t* state, int32_t* low, int32_t* high);
+void dwt_step(const DwtLine& layout, const float* s0, const float* d, const float* s1, float* state,
               float* low, float* high);
 
 /// The horizontal transform of a line. It overwrites the line.

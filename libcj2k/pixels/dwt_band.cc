@@ -33,6 +33,22 @@ int32_t mirrored(int32_t i, int32_t n) {
   return i;
 }
 
+/// Keeps the parts of row y of the result, as floats. @param line  after dwt_row
+template <typename Target>
+void keep_row(const DwtLine& layout, const float* line, const Target& to, int32_t y) {
+  const bool is_single = layout.num_low + layout.num_high == 1;  // not lifted, so not scaled
+  const auto above = [](int32_t row, const DwtKeptPart& part) { return row < part.y; };
+  auto part = std::upper_bound(to.kept.begin(), to.kept.end(), y, above);
+  while (part != to.kept.begin() && (--part)->y > y - to.kept_height) {
+    if (y >= part->y + part->height) continue;
+    const bool is_high = part->x >= layout.num_low;
+    const float* from = line + part->x + (is_high ? layout.high - layout.num_low : layout.low);
+    const float scale = is_single ? (is_high ? 2.0f : 1.0f) : is_high ? kHighScale97 : kLowScale97;
+    float* out = part->out + (y - part->y) * part->stride;
+    for (int32_t i = 0; i < part->width; ++i) out[i] = from[i] * scale;
+  }
+}
+
 /// Writes row y of the result. @param num_low  rows of LL and HL
 template <typename Sample, typename Stored>
 void write_row(const DwtLine& layout, Sample* line, const DwtTarget<Sample, Stored>& to, int32_t y,
@@ -57,8 +73,9 @@ void write_row(const DwtLine& layout, Sample* line, const DwtTarget<Sample, Stor
   } else {
     Sample* row = to.low.row(to.taker == nullptr ? y : y % kDwtKeptRows);
     simd::dwt_row(layout, line, simd::CachedRow<Sample>{row}, result(high, to.hl));
-    if (to.taker != nullptr) to.taker->take(y);
   }
+  if constexpr (kDwtQuantises<Sample, Stored>) keep_row(layout, line, to, y);
+  if (y < num_low && to.taker != nullptr) to.taker->take(y);
 }
 
 }  // namespace
@@ -89,13 +106,10 @@ DwtBand<Sample, Stored>::DwtBand(const DwtShape& shape, const DwtTarget<Sample, 
   // Vector steps also compute values around the samples. They are not used, but must be finite.
   std::fill_n(scratch, scratch_samples(shape.width), Sample{0});
   const auto line = [&](int i) { return scratch + i * layout_.samples; };
-  s0_ = line(0);
-  d_ = line(1);
-  s1_ = line(2);
-  low_ = line(3);
-  high_ = line(4);
-  state_ = line(5);
-  static_assert(5 + Steps<Sample>::kStateLines <= kLines);
+  low_ = line(0);
+  high_ = line(1);
+  state_ = line(2);
+  static_assert(2 + Steps<Sample>::kStateLines <= kLines);
   if (shape.height == 1) last_ = next_;
 }
 
@@ -109,25 +123,29 @@ template <typename Sample, typename Stored>
 template <typename Row>
 void DwtBand<Sample, Stored>::push(const Row* row) {
   const bool is_first = next_ == 2 * (begin_ - Steps<Sample>::kWarmUp);
-  Sample* line = is_first ? s0_ : (next_ & 1) != 0 ? d_ : s1_;
-  ++next_;
-  simd::dwt_split(layout_, row, line);
+  const bool is_odd = (next_++ & 1) != 0;
   if (shape_.height == 1) {  // F.4.8: no neighbours to lift with
-    if (shape_.parity_y == 1) {
-      for (ptrdiff_t i = 0; i < layout_.samples; ++i) line[i] *= 2;
+    for (int32_t i = 0; i < shape_.width; ++i) {
+      const bool is_low = ((i + shape_.parity_x) & 1) == 0;
+      low_[(is_low ? layout_.low : layout_.high) + i / 2] =
+          static_cast<Sample>(row[i]) * static_cast<Sample>(1 + shape_.parity_y);
     }
-    finish(line, 0);
-  } else if (line == s1_) {
-    step();
+    finish(low_, 0);
+  } else if (is_odd) {
+    d_ = row;
+  } else {
+    if (!is_first) {
+      simd::dwt_step(layout_, static_cast<const Row*>(s0_), static_cast<const Row*>(d_), row,
+                     state_, low_, high_);
+      finish_pair((next_ - 1) / 2 - 1 - Steps<Sample>::kDelay);
+    }
+    s0_ = row;
   }
   if (next_ > last_) hwy::FlushStream();  // dwt_row uses streaming stores
 }
 
 template <typename Sample, typename Stored>
-void DwtBand<Sample, Stored>::step() {
-  const int32_t pair = (next_ - 1) / 2 - 1 - Steps<Sample>::kDelay;
-  simd::dwt_step(layout_.samples, s0_, d_, s1_, state_, low_, high_);
-  std::swap(s0_, s1_);
+void DwtBand<Sample, Stored>::finish_pair(int32_t pair) {
   if (pair < begin_ || pair >= end_) return;
   const int32_t num_low = lifting_low_count(shape_.height, shape_.parity_y);
   const int32_t low_row = pair - shape_.parity_y;

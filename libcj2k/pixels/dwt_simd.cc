@@ -51,77 +51,79 @@ auto widened(D d, V v) {
   }
 }
 
-template <typename Row, typename T>
-void split(const DwtLine& layout, const Row* row, T* line) {
-  const hn::ScalableTag<T> d;
-  const hn::Rebind<Row, decltype(d)> d_row;
-  const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
-  T* even = line + (layout.parity == 0 ? layout.low : layout.high);
-  T* odd = line + (layout.parity == 0 ? layout.high : layout.low);
-  const int32_t width = layout.num_low + layout.num_high;
-  int32_t i = 0;
-  for (; i + lanes <= width / 2; i += lanes) {
-    hn::VFromD<decltype(d_row)> v0, v1;
-    hn::LoadInterleaved2(d_row, row + 2 * i, v0, v1);
-    hn::StoreU(widened(d, v0), d, even + i);
-    hn::StoreU(widened(d, v1), d, odd + i);
-  }
-  for (; i < width / 2; ++i) {
-    even[i] = row[2 * i];
-    odd[i] = row[2 * i + 1];
-  }
-  if ((width & 1) != 0) even[i] = row[2 * i];
-}
-
-void split53(const DwtLine& layout, const int32_t* row, int32_t* line) { split(layout, row, line); }
-void split53_16(const DwtLine& layout, const int16_t* row, int32_t* line) {
-  split(layout, row, line);
-}
-void split97(const DwtLine& layout, const float* row, float* line) { split(layout, row, line); }
-
 // ---- Vertical ----
 
-void step53(ptrdiff_t samples, const int32_t* s0, const int32_t* d, const int32_t* s1,
-            int32_t* state, int32_t* low, int32_t* high) {
-  const hn::ScalableTag<int32_t> tag;
+/// Calls work(tag, index in a line, vectors of the rows s0, d and s1) for the vectors of a line. The last ones are
+/// filled with zeros, and go into the room after each half.
+template <typename T, typename Row, class Work>
+HWY_INLINE void for_vectors(const DwtLine& layout, const Row* s0, const Row* d, const Row* s1,
+                            const Work& work) {
+  const hn::ScalableTag<T> tag;
+  const hn::Rebind<Row, decltype(tag)> tag_row;
   const int32_t lanes = static_cast<int32_t>(hn::Lanes(tag));
-  const auto two = hn::Set(tag, 2);
-  for (ptrdiff_t i = 0; i < samples; i += lanes) {
-    const auto s = hn::LoadU(tag, s0 + i);
-    const auto d1 = lift53_high_v(hn::LoadU(tag, d + i), s, hn::LoadU(tag, s1 + i));
-    hn::StoreU(lift53_low_v(s, hn::LoadU(tag, state + i), d1, two), tag, low + i);
-    hn::StoreU(d1, tag, high + i);
-    hn::StoreU(d1, tag, state + i);
-  }
+  const ptrdiff_t even = layout.parity == 0 ? layout.low : layout.high;
+  const ptrdiff_t odd = layout.parity == 0 ? layout.high : layout.low;
+  const auto pair = [&](const Row* a, const Row* b, const Row* c, int32_t i) HWY_ATTR {
+    hn::VFromD<decltype(tag_row)> a0, a1, b0, b1, c0, c1;
+    hn::LoadInterleaved2(tag_row, a, a0, a1);
+    hn::LoadInterleaved2(tag_row, b, b0, b1);
+    hn::LoadInterleaved2(tag_row, c, c0, c1);
+    work(tag, even + i, widened(tag, a0), widened(tag, b0), widened(tag, c0));
+    work(tag, odd + i, widened(tag, a1), widened(tag, b1), widened(tag, c1));
+  };
+  const int32_t width = layout.num_low + layout.num_high;
+  int32_t i = 0;
+  for (; i + lanes <= width / 2; i += lanes) pair(s0 + 2 * i, d + 2 * i, s1 + 2 * i, i);
+  const int32_t left = width - 2 * i;
+  if (left == 0) return;
+  constexpr size_t kMostSamples = 2 * HWY_MAX_BYTES / sizeof(T);
+  HWY_ALIGN Row rest[3][kMostSamples] = {};
+  std::copy_n(s0 + 2 * i, left, rest[0]);
+  std::copy_n(d + 2 * i, left, rest[1]);
+  std::copy_n(s1 + 2 * i, left, rest[2]);
+  pair(rest[0], rest[1], rest[2], i);
 }
 
-void step97(ptrdiff_t samples, const float* s0, const float* d, const float* s1, float* state,
+template <typename Row>
+void step53_of(const DwtLine& layout, const Row* s0, const Row* d, const Row* s1, int32_t* state,
+               int32_t* low, int32_t* high) {
+  const auto work = [=](auto tag, ptrdiff_t i, auto s_v, auto d_v, auto next_v) HWY_ATTR {
+    const auto d1 = lift53_high_v(d_v, s_v, next_v);
+    hn::StoreU(lift53_low_v(s_v, hn::LoadU(tag, state + i), d1, hn::Set(tag, 2)), tag, low + i);
+    hn::StoreU(d1, tag, high + i);
+    hn::StoreU(d1, tag, state + i);
+  };
+  for_vectors<int32_t>(layout, s0, d, s1, work);
+}
+void step53(const DwtLine& layout, const int32_t* s0, const int32_t* d, const int32_t* s1,
+            int32_t* state, int32_t* low, int32_t* high) {
+  step53_of(layout, s0, d, s1, state, low, high);
+}
+void step53_16(const DwtLine& layout, const int16_t* s0, const int16_t* d, const int16_t* s1,
+               int32_t* state, int32_t* low, int32_t* high) {
+  step53_of(layout, s0, d, s1, state, low, high);
+}
+
+void step97(const DwtLine& layout, const float* s0, const float* d, const float* s1, float* state,
             float* low, float* high) {
-  const hn::ScalableTag<float> tag;
-  const int32_t lanes = static_cast<int32_t>(hn::Lanes(tag));
-  const auto alpha = hn::Set(tag, kAlpha97);
-  const auto beta = hn::Set(tag, kBeta97);
-  const auto gamma = hn::Set(tag, kGamma97);
-  const auto delta = hn::Set(tag, kDelta97);
-  const auto low_scale = hn::Set(tag, kLowScale97);
-  const auto high_scale = hn::Set(tag, kHighScale97);
-  float* state_d1 = state;
-  float* state_s1 = state + samples;
-  float* state_d2 = state + 2 * samples;
-  for (ptrdiff_t i = 0; i < samples; i += lanes) {
-    const auto s_v = hn::LoadU(tag, s0 + i);
+  float* const state_d1 = state;
+  float* const state_s1 = state + layout.samples;
+  float* const state_d2 = state + 2 * layout.samples;
+  const auto work = [=](auto tag, ptrdiff_t i, auto s_v, auto d_v, auto next_v) HWY_ATTR {
     const auto d1_before = hn::LoadU(tag, state_d1 + i);
     const auto s1_before = hn::LoadU(tag, state_s1 + i);
-    const auto d1_v = lift97_v(hn::LoadU(tag, d + i), alpha, s_v, hn::LoadU(tag, s1 + i));
-    const auto s1_v = lift97_v(s_v, beta, d1_before, d1_v);
-    const auto d2_v = lift97_v(d1_before, gamma, s1_before, s1_v);
-    const auto s2_v = lift97_v(s1_before, delta, hn::LoadU(tag, state_d2 + i), d2_v);
+    const auto d1_v = lift97_v(d_v, hn::Set(tag, kAlpha97), s_v, next_v);
+    const auto s1_v = lift97_v(s_v, hn::Set(tag, kBeta97), d1_before, d1_v);
+    const auto d2_v = lift97_v(d1_before, hn::Set(tag, kGamma97), s1_before, s1_v);
+    const auto s2_v =
+        lift97_v(s1_before, hn::Set(tag, kDelta97), hn::LoadU(tag, state_d2 + i), d2_v);
     hn::StoreU(d1_v, tag, state_d1 + i);
     hn::StoreU(s1_v, tag, state_s1 + i);
     hn::StoreU(d2_v, tag, state_d2 + i);
-    hn::StoreU(hn::Mul(s2_v, low_scale), tag, low + i);
-    hn::StoreU(hn::Mul(d2_v, high_scale), tag, high + i);
-  }
+    hn::StoreU(hn::Mul(s2_v, hn::Set(tag, kLowScale97)), tag, low + i);
+    hn::StoreU(hn::Mul(d2_v, hn::Set(tag, kHighScale97)), tag, high + i);
+  };
+  for_vectors<float>(layout, s0, d, s1, work);
 }
 
 // ---- Horizontal ----
@@ -327,10 +329,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cj2k::simd {
 namespace {
-HWY_EXPORT(split53);
-HWY_EXPORT(split53_16);
-HWY_EXPORT(split97);
 HWY_EXPORT(step53);
+HWY_EXPORT(step53_16);
 HWY_EXPORT(step97);
 HWY_EXPORT(row53);
 HWY_EXPORT(row53_16);
@@ -343,26 +343,19 @@ HWY_EXPORT(row97_16);
 HWY_EXPORT(target);
 }  // namespace
 
-void dwt_split(const DwtLine& layout, const int32_t* row, int32_t* line) {
-  HWY_DYNAMIC_DISPATCH(split53)(layout, row, line);
-}
-
-void dwt_split(const DwtLine& layout, const int16_t* row, int32_t* line) {
-  HWY_DYNAMIC_DISPATCH(split53_16)(layout, row, line);
-}
-
-void dwt_split(const DwtLine& layout, const float* row, float* line) {
-  HWY_DYNAMIC_DISPATCH(split97)(layout, row, line);
-}
-
-void dwt_step(ptrdiff_t samples, const int32_t* s0, const int32_t* d, const int32_t* s1,
+void dwt_step(const DwtLine& layout, const int32_t* s0, const int32_t* d, const int32_t* s1,
               int32_t* state, int32_t* low, int32_t* high) {
-  HWY_DYNAMIC_DISPATCH(step53)(samples, s0, d, s1, state, low, high);
+  HWY_DYNAMIC_DISPATCH(step53)(layout, s0, d, s1, state, low, high);
 }
 
-void dwt_step(ptrdiff_t samples, const float* s0, const float* d, const float* s1, float* state,
+void dwt_step(const DwtLine& layout, const int16_t* s0, const int16_t* d, const int16_t* s1,
+              int32_t* state, int32_t* low, int32_t* high) {
+  HWY_DYNAMIC_DISPATCH(step53_16)(layout, s0, d, s1, state, low, high);
+}
+
+void dwt_step(const DwtLine& layout, const float* s0, const float* d, const float* s1, float* state,
               float* low, float* high) {
-  HWY_DYNAMIC_DISPATCH(step97)(samples, s0, d, s1, state, low, high);
+  HWY_DYNAMIC_DISPATCH(step97)(layout, s0, d, s1, state, low, high);
 }
 
 void dwt_row(const DwtLine& layout, int32_t* line, int32_t* low, int32_t* high) {

@@ -33,13 +33,18 @@ template <typename T>
 void run_band(const DwtShape& shape, const T* source, ptrdiff_t stride, Plane<T> target,
               int32_t begin, int32_t end, T* scratch) {
   DwtBand<T> band(shape, {target}, begin, end, scratch);
-  std::vector<T> row(static_cast<size_t>(shape.width));
+  const auto width = static_cast<size_t>(shape.width);
+  std::vector<T> rows[kDwtPushed];
+  for (std::vector<T>& row : rows) row.resize(width);
+  int32_t count = 0;
   for (int32_t y; (y = band.next_row()) >= 0;) {
     REQUIRE(y < shape.height);
-    // The band may use the row only until push returns, so it lies in a buffer that is overwritten.
+    // A band may read a row until kDwtPushed - 1 more are pushed, so it is overwritten then.
+    std::vector<T>& row = rows[count++ % kDwtPushed];
     std::copy_n(source + y * stride, shape.width, row.data());
     band.push(row.data());
-    std::fill(row.begin(), row.end(), T{77});
+    std::vector<T>& oldest = rows[count % kDwtPushed];
+    std::fill(oldest.begin(), oldest.end(), T{77});
   }
 }
 
@@ -161,7 +166,14 @@ TEST_CASE("dwt 9/7: what is quantised at once equals the quantised reference") {
             INFO(width, "x", height, " parity ", parity, " pattern ", static_cast<int>(pattern));
             for (const bool is_last : {true, false}) {
               Guarded<int16_t> bands(count, width % 32);
-              Guarded<float> low(count, 1);
+              Guarded<float> low(count, 1), kept(count, 1);
+              std::vector<DwtKeptPart> parts;  // all, in blocks of two heights
+              for (int32_t y = 0; y < height; y += y < high ? std::min(4, high - y) : 3) {
+                const int32_t rows = y < high ? std::min(4, high - y) : std::min(3, height - y);
+                float* const row = kept.data() + y * width;
+                parts.push_back({0, y, wide, rows, row, width});
+                parts.push_back({wide, y, width - wide, rows, row + wide, width});
+              }
               DwtBand<float, int16_t> band(shape,
                                            {{bands.data(), width, height, width},
                                             {is_last ? nullptr : low.data(), wide, high, wide},
@@ -169,11 +181,16 @@ TEST_CASE("dwt 9/7: what is quantised at once equals the quantised reference") {
                                             ll,
                                             hl,
                                             lh,
-                                            hh},
+                                            hh,
+                                            {},
+                                            parts,
+                                            4},
                                            0, pairs, scratch.data());
               for (int32_t y; (y = band.next_row()) >= 0;) band.push(source.data() + y * width);
               REQUIRE(bands.guards_intact());
               REQUIRE(low.guards_intact());
+              REQUIRE(kept.guards_intact());
+              REQUIRE(std::equal(kept.data(), kept.data() + count, reference.data()));
               for (int32_t y = 0; y < height; ++y) {
                 const bool is_float = !is_last && y < high;
                 const auto row = static_cast<size_t>(y * width);

@@ -22,6 +22,7 @@ extern "C" {
 #include "failure.h"
 #include "frames.h"
 #include "pnm.h"
+#include "system.h"
 #include "tiff.h"
 
 namespace cj2k_tool {
@@ -84,6 +85,7 @@ FileBytes read_file(const std::string& path) {
   }
   for (;;) {
     bytes.resize(room);
+    advise_large_pages(bytes.buffer->data + bytes.size, room - bytes.size);
     bytes.size += std::fread(bytes.buffer->data + bytes.size, 1, room - bytes.size, file.get());
     limit(bytes.size);
     if (bytes.size < room) break;

@@ -158,6 +158,8 @@ int64_t read_at(std::FILE* file, void* to, size_t bytes, int64_t at) {
   return -1;
 }
 
+void advise_large_pages(void*, size_t) {}
+
 bool rename_file(const std::string& from, const std::string& to) {
   std::error_code error;
   std::filesystem::rename(to_path(from), to_path(to), error);
@@ -171,6 +173,7 @@ bool rename_file(const std::string& from, const std::string& to) {
 
 #include <glob.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace cj2k_tool {
@@ -204,6 +207,16 @@ int64_t read_at(std::FILE* file, void* to, size_t bytes, int64_t at) {
   do got = pread(fileno(file), to, bytes, at);
   while (got < 0 && errno == EINTR);
   return got;
+}
+
+void advise_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] size_t bytes) {
+#if defined(MADV_HUGEPAGE)
+  constexpr uintptr_t kLargePage = uintptr_t{2} << 20;
+  const auto begin = reinterpret_cast<uintptr_t>(memory);
+  const uintptr_t first = (begin + kLargePage - 1) / kLargePage * kLargePage;
+  const uintptr_t end = (begin + bytes) / kLargePage * kLargePage;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+#endif
 }
 
 bool rename_file(const std::string& from, const std::string& to) {

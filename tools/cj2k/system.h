@@ -40,6 +40,9 @@ std::vector<std::string> names_like(const std::string& pattern);
 /// @return bytes; 0: the file ends there; less than 0: an error, in errno
 int64_t read_at(std::FILE* file, void* to, size_t bytes, int64_t at);
 
+/// Asks for large pages in the part of memory that is made of them; nobody has touched it yet. Only a hint.
+void advise_large_pages(void* memory, size_t bytes);
+
 /// Renames a file, over another one if there is one.
 /// @return false: an error, in errno
 bool rename_file(const std::string& from, const std::string& to);
