@@ -43,6 +43,25 @@ TEST_CASE("report: PSNR, q and JSON of an estimate after the colour transform") 
   CHECK(report.summary(1).find("at worst (frame 0), estimated before") != std::string::npos);
 }
 
+TEST_CASE("report: frames below target_psnr") {
+  cj2k_params p;
+  set_default_params(&p);
+  p.width = p.height = 64;
+  p.measure_mse = 1;
+  p.target_psnr = 45;
+  Report report(p);
+  for (const double mse : {1.0, 3.0}) {
+    cj2k_stats stats = {};
+    for (double& of : stats.mse) of = mse;
+    report.add(&stats);
+  }
+  CHECK(report.summary(1).find("measured; 1 below target_psnr 45") != std::string::npos);
+  cj2k_info info = {};
+  info.backend = "cpu";
+  info.device_name = "";
+  CHECK(report.headline(info, 1).find("target_psnr 45, ") != std::string::npos);
+}
+
 TEST_CASE("latin: every byte there and back") {
   for (int byte = 1; byte < 256; ++byte) {
     const std::string one(1, static_cast<char>(byte));
