@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "params/params.h"
+#include "params/params_rules.h"
 
 namespace cj2k {
 namespace {
@@ -111,6 +112,7 @@ void Report::add(cj2k_stats* stats) {
   ++number_;
   ++frames_;
   if (stats->psnr < p_.target_psnr) ++short_;
+  is_cut_ = is_cut_ || stats->slope_threshold > 0;
   error_ += error;
   bytes_ += stats->bytes;
   least_proof_ = std::min(least_proof_, stats->verified);
@@ -173,6 +175,10 @@ std::string Report::summary(int fields) const {
     if (short_ > 0)
       line += "; " + std::to_string(short_) + " below target_psnr " + general(p_.target_psnr);
   }
+  if (cap != 0 && !is_cut_ && !has_quality(p_))
+    line += p_.wavelet == CJ2K_WAVELET_53
+                ? "; no frame needs the cap: nothing is lost"
+                : "; no frame needs the cap: a finer quant_step would use more of it";
   if (p_.verify) line += least_proof_ == 2 ? "; verified down to the samples" : "; verified";
   line += "; ms per " + picture + ":";
   for (int i = 0; i < CJ2K_NUM_STAGES; ++i)

@@ -40,6 +40,7 @@ class Report {
   int64_t frames_ = 0, bytes_ = 0, largest_bytes_ = 0;
   double error_ = 0, worst_error_ = 0;
   int64_t short_ = 0;        ///< frames below target_psnr
+  bool is_cut_ = false;      ///< something was left out of a frame
   int32_t least_proof_ = 2;  ///< cj2k_stats::verified
   int64_t worst_ = 0;
   double stage_ms_[CJ2K_NUM_STAGES] = {};

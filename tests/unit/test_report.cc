@@ -62,6 +62,30 @@ TEST_CASE("report: frames below target_psnr") {
   CHECK(report.headline(info, 1).find("target_psnr 45, ") != std::string::npos);
 }
 
+TEST_CASE("report: a cap that no frame needs is told") {
+  cj2k_params p;
+  set_default_params(&p);
+  p.width = p.height = 64;
+  p.target_bytes = 5000;
+  p.wavelet = CJ2K_WAVELET_97;
+  const auto told = [&p](int slope) {
+    Report report(p);
+    for (const int last : {0, slope}) {
+      cj2k_stats stats = {};
+      stats.bytes = 1000;
+      stats.slope_threshold = last;
+      report.add(&stats);
+    }
+    return report.summary(1).find("; no frame needs the cap: ") != std::string::npos;
+  };
+  CHECK(told(0));
+  CHECK(!told(1));
+  p.quality = 2;  // which cuts first
+  CHECK(!told(0));
+  p.quality = p.target_bytes = 0;
+  CHECK(!told(0));
+}
+
 TEST_CASE("latin: every byte there and back") {
   for (int byte = 1; byte < 256; ++byte) {
     const std::string one(1, static_cast<char>(byte));
