@@ -222,6 +222,7 @@ typedef struct CJ2KContext {
     cj2k_params options;    ///< the options that are numbers, in their fields
     char *cblk, *tile, *precincts, *layer_rates, *comment, *device;
     char *stats_file;
+    char *crf, *qp, *preset; ///< options of other encoders
     int rc_lookahead;
     int64_t max_component_rate;
     AVDictionary *cj2k_params;
@@ -783,6 +784,30 @@ static int has_lookahead(const AVCodecContext *avctx)
            !(avctx->flags & AV_CODEC_FLAG_QSCALE);
 }
 
+/* Options that people know from other encoders, each with what does it here. */
+static int refuse_foreign(AVCodecContext *avctx)
+{
+    const CJ2KContext *s = avctx->priv_data;
+    const struct {
+        const char *name, *value, *ours;
+    } options[] = {
+        { "crf", s->crf, "q is a constant quality (2 is visually lossless), "
+                         "cj2k-params target_psnr=45 a PSNR" },
+        { "qp", s->qp, "q is the quantiser step, in LSB of 8 bits" },
+        { "preset", s->preset, "effort is the time spent, 0 to 3" },
+        { "tune", s->options.tune > CJ2K_TUNE_VISUAL ? "ssim" : NULL,
+          "visual is the tune for what the eye sees" },
+    };
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(options); i++)
+        if (options[i].value) {
+            av_log(avctx, AV_LOG_ERROR, "%s %s is not for this encoder: %s\n",
+                   options[i].name, options[i].value, options[i].ours);
+            return AVERROR(EINVAL);
+        }
+    return 0;
+}
+
 /* Options of FFmpeg that mean nothing to this encoder. */
 static void warn_ignored(AVCodecContext *avctx)
 {
@@ -990,6 +1015,8 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
     p.log_opaque = avctx;
 
     set_picture(avctx, &p);
+    if ((ret = refuse_foreign(avctx)) < 0)
+        return ret;
     /* The colours depend on the profile, and cj2k-params come last. */
     if ((ret = set_fields(avctx, &p)) < 0 ||
         (ret = set_params(avctx, &p)) < 0 ||
@@ -1724,8 +1751,13 @@ static const AVOption cj2k_options[] = {
         "what a cinema profile takes where no rate or quality is set")
     OPT(coder, CJ2K_CODER_AUTO, CJ2K_CODER_AUTO, CJ2K_CODER_HT, "block coder")
     OPT(effort, 1, 0, 3, "time spent for quality at the same bytes")
-    OPT(tune, CJ2K_TUNE_MSE, 0, CJ2K_TUNE_VISUAL,
+    OPT(tune, CJ2K_TUNE_MSE, 0, CJ2K_TUNE_VISUAL + 1,
         "what rate control keeps small")
+    VAL(tune, "psnr", CJ2K_TUNE_MSE, "the same as mse")
+    VAL(tune, "ssim", CJ2K_TUNE_VISUAL + 1, "refused, in favour of visual")
+    STR(crf, "refused, in favour of q and target_psnr")
+    STR(qp, "refused, in favour of q")
+    STR(preset, "refused, in favour of effort")
     OPT(stop, CJ2K_STOP_EXACT, 0, CJ2K_STOP_BPI,
         "how far code-blocks are coded")
     OPT(levels, -1, -1, 32, "wavelet decomposition levels")

@@ -24,7 +24,7 @@ constexpr std::string_view kMayDiffer[] = {
     "stop_margin",  "effort",          "threads",         "gop",         "async_depth",
     "tier1",        "measure_mse",     "verify",          "device",      "comment",
     "main_level",   "sub_level",       "frame_rate",      "cinema_rate", "profile_strict",
-    "resolution_x", "resolution_y"};
+    "resolution_x", "resolution_y",    "target_psnr"};
 
 /// FNV-1a.
 class Hash {

@@ -435,8 +435,13 @@ typedef struct cj2k_params {
                               = none */
   double quality; /* constant quality: the step, in LSB of an 8-bit sample, of the uniform quantiser
                      with the same rate-distortion slope; 2^-8 .. 2^8, smaller is better; 0
-                     (default): 2 if none of lossless, target_bytes, layer_rates and qfactor is
-                     set, else no limit */
+                     (default): 2 if none of lossless, target_bytes, layer_rates, qfactor and
+                     target_psnr is set, else no limit */
+  double target_psnr; /* dB, 1 .. 200: each frame is cut at the highest rate-distortion slope at which
+                         its PSNR, over all samples and as decoders show it, is at least this. Blocks
+                         are coded in full. Caps come first: cj2k_stats::psnr says what is reached.
+                         Sets measure_mse. Excludes lossless, quality, qfactor, curves, effort 2 and 3,
+                         and stop pst, psb and bpi. 0 (default): none */
   int32_t qfactor; /* quality of 1 (worst) to 100, on a scale like JPEG's: fixes the quantiser
                       steps of the 9/7, by what the eye sees of each subband and component. Blocks
                       are coded in full; max_frame_bytes and max_component_bytes remain caps.

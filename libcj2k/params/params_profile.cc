@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "params/params.h"
+#include "params/params_rules.h"
 #include "params/profiles.h"
 
 namespace cj2k {
@@ -244,8 +245,8 @@ void ProfileRules::set_coding() {
     p_.coder = profile_.has_ht() ? CJ2K_CODER_HT : CJ2K_CODER_EBCOT;
   }
   if (p_.frame_steps < 0) p_.frame_steps = profile_.constant_steps ? 0 : 1;
-  const bool may_be_lossless = !has_target() && p_.quality == 0 && p_.qfactor == 0 &&
-                               p_.max_frame_bytes == 0 && p_.max_component_bytes == 0;
+  const bool may_be_lossless =
+      !has_target() && !has_quality(p_) && p_.max_frame_bytes == 0 && p_.max_component_bytes == 0;
   if (profile_.wavelet == CJ2K_WAVELET_53 && may_be_lossless) p_.lossless = 1;
   if (p_.wavelet == CJ2K_WAVELET_AUTO) {
     p_.wavelet = p_.lossless                             ? CJ2K_WAVELET_53
@@ -454,7 +455,7 @@ Status ProfileRules::apply_cinema_rate() {
       check_cap("max_component_bytes", p_.max_component_bytes, caps.component, rate.component));
   const int64_t chosen = bytes_per_frame(rate.chosen, p_.frame_rate_num, p_.frame_rate_den);
   if (!has_target() && !p_.lossless) {
-    if (p_.quality == 0 && p_.qfactor == 0) {
+    if (!has_quality(p_)) {
       p_.target_bytes = p_.max_frame_bytes != 0 ? p_.max_frame_bytes : chosen;
     } else if (p_.max_frame_bytes == 0) {
       p_.max_frame_bytes = chosen;

@@ -298,7 +298,7 @@ Status resolve_colour(cj2k_params* p, const Log& log) {
 // At 9 bits and more, a step of 1 LSB loses nothing that can be seen. At 8 bits and fewer it would
 // leave the last decibels out of reach, so the step is 0.5 LSB there. With constant quality the
 // step is at most half of the uniform step that `quality` stands for, because the zero bin is two
-// steps wide.
+// steps wide; and a quarter of the one that `target_psnr` stands for, because decoders also round.
 double chosen_quant_step(const cj2k_params& p) {
   int depth = 0;
   for (int c = 0; c < p.num_components; ++c) depth = std::max(depth, p.depth[c]);
@@ -311,8 +311,10 @@ double chosen_quant_step(const cj2k_params& p) {
     step = std::clamp(std::ldexp(0.5, depth - 8 + doublings), step, 1024.0);
     return step;
   }
-  if (p.quality == 0) return step;
-  return std::clamp(std::ldexp(p.quality, depth - 8) / 2, kMinQuantStep, step);
+  double uniform = std::ldexp(p.quality, depth - 8);
+  if (p.target_psnr > 0)
+    uniform = (std::ldexp(1.0, depth) - 1) * std::sqrt(3.0) * std::pow(10, -p.target_psnr / 20);
+  return uniform == 0 ? step : std::clamp(uniform / 2, kMinQuantStep, step);
 }
 
 // The steps of qfactor decide what is lost. Rates and other steps contradict them, caps may cut more.
@@ -337,8 +339,27 @@ Status check_qfactor(cj2k_params* p, const Log& log) {
   return Status::kOk;
 }
 
+// A frame is cut at the slope that its PSNR asks for, after all its blocks are coded once.
+Status resolve_target_psnr(cj2k_params* p, const Log& log) {
+  if (p->target_psnr == 0) return Status::kOk;
+  const char* other = p->lossless != 0            ? "lossless"
+                      : p->quality != 0           ? "quality"
+                      : p->qfactor != 0           ? "qfactor"
+                      : p->curves != 0            ? "curves"
+                      : p->effort >= 2            ? "effort 2 and 3"
+                      : p->stop > CJ2K_STOP_EXACT ? "stop pst, psb and bpi"
+                                                  : nullptr;
+  if (other != nullptr) {
+    return log.about("target_psnr", p->target_psnr)
+        .fail(Status::kInvalid, "target_psnr %g excludes %s", p->target_psnr, other);
+  }
+  p->measure_mse = 1;
+  return Status::kOk;
+}
+
 Status resolve_rate(cj2k_params* p, const Log& log) {
   CJ2K_TRY(check_qfactor(p, log));
+  CJ2K_TRY(resolve_target_psnr(p, log));
   if (p->lossless) {
     const char* other = p->target_bytes != 0          ? "target_bytes"
                         : p->max_frame_bytes != 0     ? "max_frame_bytes"
@@ -353,8 +374,7 @@ Status resolve_rate(cj2k_params* p, const Log& log) {
       return log.about("lossless", 1).fail(Status::kInvalid, "lossless 1 excludes wavelet 9/7");
     }
     p->tune = CJ2K_TUNE_MSE;  // nothing is lost that could be seen
-  } else if (p->target_bytes == 0 && p->num_layer_rates == 0 && p->quality == 0 &&
-             p->qfactor == 0) {
+  } else if (p->target_bytes == 0 && p->num_layer_rates == 0 && !has_quality(*p)) {
     p->quality = 2.0;
   }
   if (p->visual_strength == 0) p->visual_strength = 0.5;

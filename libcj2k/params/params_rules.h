@@ -13,6 +13,11 @@ namespace cj2k {
 /// The smallest value of quant_step, as in cj2k_params.def.
 inline constexpr double kMinQuantStep = 0.015625;
 
+/// Whether a parameter says how good frames are to be.
+inline bool has_quality(const cj2k_params& p) {
+  return p.quality != 0 || p.qfactor != 0 || p.target_psnr != 0;
+}
+
 /// Checks the fields against each other, and replaces "chosen" and AUTO. Each field must already be
 /// in its range.
 /// @return kOk | kInvalid

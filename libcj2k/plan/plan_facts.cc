@@ -15,7 +15,8 @@ constexpr size_t kMinBlocks = 512;
 cj2k_stop stop_in_force(const Plan& plan) {
   const cj2k_params& p = plan.params;
   const cj2k_stop stop = p.stop;
-  if (stop == CJ2K_STOP_NONE || (p.cblk_style & CJ2K_STYLE_PTERM) != 0) return CJ2K_STOP_NONE;
+  if (stop == CJ2K_STOP_NONE || p.target_psnr > 0 || (p.cblk_style & CJ2K_STYLE_PTERM) != 0)
+    return CJ2K_STOP_NONE;
   // Bit-plane by bit-plane, a region of interest would not come first.
   const bool is_possible = stop != CJ2K_STOP_BPI || p.num_roi == 0;
   if (stop != CJ2K_STOP_EXACT && is_possible && has_byte_cap(plan)) return stop;

@@ -83,6 +83,10 @@ uint64_t RateControl::body_bytes() const {
   return measured_body({0, static_cast<uint32_t>(plan_.components.size()), 0, 0});
 }
 
+uint64_t RateControl::frame_bytes() const {
+  return measured_bytes({0, static_cast<uint32_t>(plan_.components.size()), 0, fixed_bytes_});
+}
+
 uint64_t RateControl::measured_body(const Scope& scope) const {
   uint64_t total = 0;
   for (size_t p = 0; p < precinct_bytes_.size(); ++p) {
@@ -228,9 +232,8 @@ bool RateControl::has_limit() const {
 }
 
 uint16_t RateControl::unused_cap_steps() const {
-  const Scope frame{0, static_cast<uint32_t>(plan_.components.size()), 0, fixed_bytes_};
   if (!has_cap()) return 0;
-  const uint64_t bytes = measured_bytes(frame);
+  const uint64_t bytes = frame_bytes();
   uint64_t cap = limits_.frame_bytes;
   if (cap == kNoTarget) cap = limits_.component_bytes * plan_.components.size();
   return unused_steps(cap, bytes);

@@ -69,6 +69,7 @@ class RateControl {
   uint16_t threshold() const { return threshold_; }
   uint64_t component_bytes(uint32_t component) const;
   uint64_t body_bytes() const;
+  uint64_t frame_bytes() const;
 
  private:
   using Scope = RateScope;

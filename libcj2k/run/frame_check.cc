@@ -164,6 +164,9 @@ Status FrameCheck::limits(const cj2k_frame& frame, const Log& log, RateLimits* l
   if (p.lossless)
     return log.about("lossless", 1)
         .fail(Status::kInvalid, "frame: lossless 1 excludes %s (which must be 0)", own);
+  if (p.target_psnr != 0 && frame.quality != 0)
+    return log.about("quality").fail(Status::kInvalid, "frame: target_psnr %g excludes quality",
+                                     p.target_psnr);
   CJ2K_TRY(check_cap("frame: target_bytes", frame.target_bytes, smallest_.frame, "a frame", log));
   CJ2K_TRY(
       check_cap("frame: max_frame_bytes", frame.max_frame_bytes, smallest_.frame, "a frame", log));

@@ -17,6 +17,8 @@
 #include "packets/packet_writer.h"
 #include "pixels/read_samples.h"
 #include "rate/frame_result.h"
+#include "run/psnr_search.h"
+#include "run/report.h"
 
 namespace cj2k {
 namespace {
@@ -521,11 +523,39 @@ Status Gop::look_at_coefficients() {
     CoefficientPlanes planes(plan_);
     CJ2K_TRY(backend_.coefficients(*work_, f, &planes));
     const Selection& selection = frames_[f]->rate.selection();
-    if (error_ != nullptr) error_->measure(planes, selection, stats_[f].mse);
+    if (plan_.params.target_psnr > 0) {
+      reach_psnr(*frames_[f], planes);
+    } else if (error_ != nullptr) {
+      error_->measure(planes, selection, stats_[f].mse);
+    }
     if (proof_ != nullptr) FrameProof::sum_blocks(plan_, planes, selection, frames_[f]->sums);
     stats_[f].stage_ms[CJ2K_STAGE_PACKETS] += ms_since(start);
   }
   return Status::kOk;
+}
+
+/// Cuts a frame where it has target_psnr, or leaves it as the cap has cut it.
+void Gop::reach_psnr(Frame& frame, const CoefficientPlanes& planes) {
+  cj2k_stats& stats = stats_[frame.number];
+  double reached[CJ2K_MAX_COMPONENTS];
+  PsnrSearch search(plan_, frame.rate, frame.limits);
+  const auto cut = [&] {
+    frame.rate.set_limits(search.limits());
+    frame.rate.allocate(work_->blocks(frame.number));
+  };
+  bool again = false, goes_on = true;
+  while (goes_on) {
+    cut();
+    error_->measure(planes, frame.rate.selection(), stats.mse, again);
+    again = true;
+    goes_on = search.step(frame_psnr(plan_.params, stats), frame.rate.frame_bytes());
+    if (search.is_best()) std::copy_n(stats.mse, CJ2K_MAX_COMPONENTS, reached);
+  }
+  cut();
+  std::copy_n(reached, CJ2K_MAX_COMPONENTS, stats.mse);
+  const int rounds = frame.result.rounds;
+  frame.result = host_result(plan_, frame.rate);
+  frame.result.rounds = rounds;
 }
 
 void Gop::make_packets() {

@@ -105,6 +105,7 @@ class Gop {
   void allocate();
   void allocate(Frame& frame);
   Status look_at_coefficients();
+  void reach_psnr(Frame& frame, const CoefficientPlanes& planes);
   void make_packets();
   void prove(Frame& frame);
   template <typename Step>

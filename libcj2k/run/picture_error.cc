@@ -102,7 +102,7 @@ int64_t PictureError::bytes(const Plan& plan) {
 
 template <typename Sample>
 void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Selection& selection,
-                                uint32_t tile, uint64_t* sums) {
+                                uint32_t tile, bool keeps_source, uint64_t* sums) {
   const auto num_components = static_cast<uint32_t>(plan_.components.size());
   const TileComponent* const tcs = plan_.tile_components.data() + tile * num_components;
   // Plane 0 of a tile-component is its source, plane 1 is decoded.
@@ -121,7 +121,7 @@ void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Sel
         const Plane<Sample> from = coefficients.block<Sample>(block);
         const int32_t x = block.plane_x - tc.plane_x, y = block.plane_y - tc.plane_y;
         const Plane<Sample> source = plane(c, 0).sub(x, y, block.width, block.height);
-        for (int32_t row = 0; row < block.height; ++row)
+        for (int32_t row = 0; row < block.height && !keeps_source; ++row)
           std::copy_n(from.row(row), block.width, source.row(row));
         decode_block(ChosenBlock(plan_, coefficients, selection, number),
                      double{subband_of(plan_, block, selection.step_set).step},
@@ -133,6 +133,7 @@ void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Sel
   parallel_for(size_t{2} * num_components, 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const auto c = static_cast<uint32_t>(i / 2);
+      if (i % 2 == 0 && keeps_source) continue;
       const Plane<Sample> p = plane(c, i % 2);
       inverse_transform(plan_, tcs[c], p, p.data + tile_samples_[c]);
     }
@@ -151,13 +152,15 @@ void PictureError::measure_tile(const CoefficientPlanes& coefficients, const Sel
 }
 
 void PictureError::measure(const CoefficientPlanes& coefficients, const Selection& selection,
-                           double* mse) {
+                           double* mse, bool again) {
+  // The source of a single tile is still there.
+  const bool keeps_source = again && plan_.tiles.size() == 1;
   std::array<uint64_t, CJ2K_MAX_COMPONENTS> sums{};
   for (uint32_t tile = 0; tile < plan_.tiles.size(); ++tile) {
     if (plan_.reversible) {
-      measure_tile<int32_t>(coefficients, selection, tile, sums.data());
+      measure_tile<int32_t>(coefficients, selection, tile, keeps_source, sums.data());
     } else {
-      measure_tile<float>(coefficients, selection, tile, sums.data());
+      measure_tile<float>(coefficients, selection, tile, keeps_source, sums.data());
     }
   }
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {

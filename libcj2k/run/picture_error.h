@@ -28,13 +28,15 @@ class PictureError {
   static int64_t bytes(const Plan& plan);
 
   /// Call it inside Threads::run. Deterministic: yes. Allocates: no.
-  /// @param mse  [components] result: mean squared error of each component of the picture, LSB^2
-  void measure(const CoefficientPlanes& coefficients, const Selection& selection, double* mse);
+  /// @param mse    [components] result: mean squared error of each component of the picture, LSB^2
+  /// @param again  the frame is that of the call before; another selection
+  void measure(const CoefficientPlanes& coefficients, const Selection& selection, double* mse,
+               bool again = false);
 
  private:
   template <typename Sample>
   void measure_tile(const CoefficientPlanes& coefficients, const Selection& selection,
-                    uint32_t tile, uint64_t* sums);
+                    uint32_t tile, bool keeps_source, uint64_t* sums);
 
   const Plan& plan_;
   std::vector<size_t> tile_samples_;  ///< [component] of the largest tile; scratch follows them

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "params/params.h"
+#include "params/params_rules.h"
 
 namespace cj2k {
 namespace {
@@ -61,27 +62,31 @@ class Json {
   std::string text_;
 };
 
-}  // namespace
-
 /// The mean squared error of component c over the square of its largest value. Estimates are of the
 /// coded components. If these are the result of a colour transform, the sum of the first three is
 /// known, and not how it is spread over the components of the picture.
-double Report::component_error(const cj2k_stats& stats, int c) const {
-  const double peak = std::ldexp(1.0, p_.depth[c]) - 1;
-  const bool mixed = p_.mct == CJ2K_MCT_ON && p_.measure_mse == 0 && c < 3;
+double component_error(const cj2k_params& p, const cj2k_stats& stats, int c) {
+  const double peak = std::ldexp(1.0, p.depth[c]) - 1;
+  const bool mixed = p.mct == CJ2K_MCT_ON && p.measure_mse == 0 && c < 3;
   const double mse = mixed ? (stats.mse[0] + stats.mse[1] + stats.mse[2]) / 3 : stats.mse[c];
   return mse / (peak * peak);
 }
 
 /// The mean over all samples.
-double Report::frame_error(const cj2k_stats& stats) const {
+double frame_error(const cj2k_params& p, const cj2k_stats& stats) {
   double error = 0, samples = 0;
-  for (int c = 0; c < p_.num_components; ++c) {
-    const auto count = static_cast<double>(samples_of(p_, c));
-    error += component_error(stats, c) * count;
+  for (int c = 0; c < p.num_components; ++c) {
+    const auto count = static_cast<double>(samples_of(p, c));
+    error += component_error(p, stats, c) * count;
     samples += count;
   }
   return error / samples;
+}
+
+}  // namespace
+
+double frame_psnr(const cj2k_params& p, const cj2k_stats& stats) {
+  return psnr(frame_error(p, stats));
 }
 
 /// The slope of a uniform quantiser is 16 ln 2 / 12 step^2 per byte.
@@ -93,10 +98,10 @@ double Report::equivalent_q(const cj2k_stats& stats) const {
 }
 
 void Report::add(cj2k_stats* stats) {
-  const double error = frame_error(*stats);
+  const double error = frame_error(p_, *stats);
   stats->psnr = psnr(error);
   for (int c = 0; c < p_.num_components; ++c)
-    stats->component_psnr[c] = psnr(component_error(*stats, c));
+    stats->component_psnr[c] = psnr(component_error(p_, *stats, c));
   stats->q = equivalent_q(*stats);
 
   const std::lock_guard lock(mutex_);
@@ -106,6 +111,8 @@ void Report::add(cj2k_stats* stats) {
   }
   ++number_;
   ++frames_;
+  if (stats->psnr < p_.target_psnr) ++short_;
+  is_cut_ = is_cut_ || stats->slope_threshold > 0;
   error_ += error;
   bytes_ += stats->bytes;
   least_proof_ = std::min(least_proof_, stats->verified);
@@ -126,6 +133,7 @@ std::string Report::headline(const cj2k_info& info, int fields) const {
   if (p_.lossless) line += "lossless, ";
   if (p_.qfactor > 0) line += "qfactor " + std::to_string(p_.qfactor) + end;
   if (p_.quality > 0) line += "quality " + general(p_.quality) + end;
+  if (p_.target_psnr > 0) line += "target_psnr " + general(p_.target_psnr) + end;
   if (cap != 0) line += std::to_string(cap) + " bytes a " + picture_of(fields);
   if (cap != 0 && p_.frame_rate_num != 0) {
     const int64_t den = int64_t{p_.frame_rate_den} * fields;
@@ -164,7 +172,13 @@ std::string Report::summary(int fields) const {
     line += "PSNR " + number(psnr(error_ / count), 2) + " dB, " + number(psnr(worst_error_), 2) +
             " dB at worst (frame " + std::to_string(worst_ / fields) + "), " +
             (p_.measure_mse ? "measured" : "estimated before rounding and clipping");
+    if (short_ > 0)
+      line += "; " + std::to_string(short_) + " below target_psnr " + general(p_.target_psnr);
   }
+  if (cap != 0 && !is_cut_ && !has_quality(p_))
+    line += p_.wavelet == CJ2K_WAVELET_53
+                ? "; no frame needs the cap: nothing is lost"
+                : "; no frame needs the cap: a finer quant_step would use more of it";
   if (p_.verify) line += least_proof_ == 2 ? "; verified down to the samples" : "; verified";
   line += "; ms per " + picture + ":";
   for (int i = 0; i < CJ2K_NUM_STAGES; ++i)

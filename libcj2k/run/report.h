@@ -13,6 +13,9 @@
 
 namespace cj2k {
 
+/// Of all samples together: cj2k_stats::psnr.
+double frame_psnr(const cj2k_params& p, const cj2k_stats& stats);
+
 class Report {
  public:
   /// @param p  the resolved parameters
@@ -29,8 +32,6 @@ class Report {
   std::string json(const cj2k_stats& stats) const;
 
  private:
-  double component_error(const cj2k_stats& stats, int c) const;
-  double frame_error(const cj2k_stats& stats) const;
   double equivalent_q(const cj2k_stats& stats) const;
 
   const cj2k_params p_;
@@ -38,6 +39,8 @@ class Report {
   int64_t number_ = 0;        ///< of the next codestream
   int64_t frames_ = 0, bytes_ = 0, largest_bytes_ = 0;
   double error_ = 0, worst_error_ = 0;
+  int64_t short_ = 0;        ///< frames below target_psnr
+  bool is_cut_ = false;      ///< something was left out of a frame
   int32_t least_proof_ = 2;  ///< cj2k_stats::verified
   int64_t worst_ = 0;
   double stage_ms_[CJ2K_NUM_STAGES] = {};

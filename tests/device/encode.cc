@@ -71,6 +71,8 @@ TEST_CASE("encodes on the device: options") {
       small({{"poc", "0,0,1,3,3,cprl/3,0,1,4,3,cprl"}, {"tile_parts", "component"}}),
       small({{"measure_mse", "1"}, {"tile", "40x33"}, {"wavelet", "5/3"}, {"quality", "9"}}),
       small({{"measure_mse", "1"}, {"levels", "0"}, {"mct", "off"}, {"quality", "9"}}),
+      small({{"target_psnr", "38"}, {"gop", "2"}}),
+      small({{"target_psnr", "38"}, {"target_bytes", "3000"}, {"tile", "40x33"}}),
   };
   for (cj2k_params p : table) {
     for (const char* tier1 : {"classic", "cibo", "fused"}) {

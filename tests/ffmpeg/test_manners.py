@@ -54,6 +54,28 @@ def test_rate_that_is_too_low(ff, option, bits, num_bytes, param):
     ff.check_refused(f"-{option}", least_bits - 1, rate=24, says=[f"is {param}_bytes {least_bytes - 1} at 24/1 fps"])
 
 
+@pytest.mark.parametrize("option, value, ours", [
+    ("crf", 18, "cj2k-params target_psnr=45"), ("qp", 20, "q is the quantiser step"), ("preset", "veryslow", "effort is the time"),
+    ("tune", "ssim", "visual is the tune")])
+def test_option_of_other_encoders_names_ours(ff, option, value, ours):
+    log = ff.check_refused(f"-{option}", value, says=[f"{option} {value} is not for this encoder: ", ours])
+    assert len([line for line in log.splitlines() if line.startswith("[j2k_cuda @")]) == 1, log
+
+
+def test_tune_psnr_is_mse(ff):
+    assert ff.packets("-tune", "psnr", "-b:v", "4M") == ff.packets("-tune", "mse", "-b:v", "4M")
+    assert ff.packets("-tune", "visual", "-b:v", "4M") != ff.packets("-tune", "mse", "-b:v", "4M")
+
+
+def test_target_psnr(ff):
+    """The summary has what is measured, and counts the frames that a cap keeps below."""
+    reached = ff.encode("-cj2k-params", "target_psnr=40", log="info").log
+    measured = [float(text) for text in re.findall(r"PSNR ([\d.]+) dB, ([\d.]+) dB at worst", reached)[0]]
+    assert all(40 <= db < 40.5 for db in measured) and "measured" in reached and "below" not in reached, reached
+    capped = ff.encode("-cj2k-params", "target_psnr=70", "-maxrate", "1M", log="info").log
+    assert re.search(r"measured; \d+ below target_psnr 70;", capped), capped
+
+
 def test_parameter_of_a_message_has_its_option(ff):
     """Without a comment, the padding can exceed what was asked for by 6 bytes."""
     ff.check_refused("-comment", "", "-minrate", "8M", "-maxrate", "8M", says=[

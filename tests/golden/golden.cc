@@ -14,6 +14,8 @@ const std::vector<std::string> kConfigurations = {
     "width=161 height=97",
     "width=161 height=97 depth=12 quality=0.5",
     "width=161 height=97 wavelet=5/3 quality=4",
+    "width=161 height=97 target_psnr=42",
+    "width=161 height=97 depth=12 wavelet=5/3 coder=ht target_psnr=50 target_bytes=20000",
     "width=161 height=97 target_bytes=8000",
     "width=161 height=97 depth=10 wavelet=5/3 target_bytes=8000",
     "width=161 height=97 depth=12 cblk=32x32 target_bytes=8000 max_component_bytes=6400 "

@@ -358,13 +358,32 @@ def test_last_ratio_of_1_is_lossless(cj2k, tmp_path):
     cj2k("-i", "a.ppm", "-o", "b.j2k", "-r", "40,10,1", "-I", fails=2, words=("wavelet", "lossless"))
 
 
+@pytest.mark.parametrize("options", ["", "--coder ht", "--wavelet 5/3", "--cblk 16x16 --tile 70x60"])
+def test_smallest_file_of_a_psnr(cj2k, tmp_path, options):
+    (tmp_path / "a.ppm").write_bytes(pnm(128, 96, planes(128, 96, 3, 8), 8))
+    sizes = []
+    for db in 38, 44:
+        told = cj2k("-i", "a.ppm", "-o", "a.j2k", f"--psnr={db}", *options.split()).stderr
+        decoded = decode(tmp_path / "a.j2k", tmp_path)
+        errors = [sum((a - b) ** 2 for a, b in zip(p, q)) / len(p) for p, (_, q) in zip(planes(128, 96, 3, 8), decoded)]
+        shown = 10 * math.log10(255 ** 2 / (sum(errors) / 3))
+        assert db - 0.02 < shown < db + 0.6  # 18 blocks: a point is tenths of a decibel
+        assert abs(float(re.search(r"PSNR ([\d.]+) dB$", told)[1]) - shown) < 0.02
+        sizes.append((tmp_path / "a.j2k").stat().st_size)
+    assert sizes[0] < sizes[1]
+    told = cj2k("-i", "a.ppm", "-o", "a.j2k", "--psnr", 44, "--max_frame_bytes", sizes[0], *options.split()).stderr
+    assert (tmp_path / "a.j2k").stat().st_size <= sizes[0] and told.endswith(" dB, 1 below 44 dB\n")
+    cj2k("-i", "a.ppm", "-o", "a.j2k", "--psnr", 0.5, fails=2, words=("--psnr: ", "[1, 200]"))
+    cj2k("-i", "a.ppm", "-o", "a.j2k", "--psnr", 44, "--quality", 1, fails=2, words=("target_psnr 44 excludes quality",))
+
+
 @pytest.mark.parametrize("flags,options", [
     ("-w 24", "--profile cinema2k --frame_rate 24 --cinema_rate full"),
     ("-cinema2K 48", "--profile cinema2k --frame_rate 48 --cinema_rate full"),
     ("-x 24", "--profile cinema4k --frame_rate 24 --cinema_rate full"), ("-cinema4K", "-cinema4k 24"),
     ("-IMF 2K,mainlevel=3,sublevel=1,framerate=24", "--profile imf_2k --main_level 3 --sub_level 1 --frame_rate 24"),
     ("-U SINGLE,mainlevel=2,framerate=25", "--profile broadcast_single --main_level 2 --fps 25"), ("-M 64", "--coder ht"), 
-    ("-M 72", "--coder=ht --cblk_style=vsc"),
+    ("-M 72", "--coder=ht --cblk_style=vsc"), ("-q 45", "--psnr 45"),
     ("-P T1=0,0,1,6,3,CPRL", "--poc 0,0,1,6,3,cprl"), ("-u C -p CPRL", "--tile_parts component --progression=cprl"),
     ("-L -X -C hello", "--plt --tlm 1 --comment hello"), ("-H 1 -threads ALL_CPUS", ""), ("-Y 0", "--mct off"),
 ], ids=lambda text: text)
@@ -383,13 +402,13 @@ def test_refused_flags(cj2k, tmp_path):
     text = cj2k("--help").stdout
     refused = re.findall(r"^    (-[^ ].*?)(?:  |$)", text[text.index("Refused:"):text.index("EXIT STATUS")], re.M)
     flags = [flag for row in refused for flag in row.split(", ")]
-    assert {"-q", "-F", "-ROI", "-s", "-TargetBitDepth"} < set(flags)
+    assert {"-F", "-ROI", "-s", "-TargetBitDepth"} < set(flags)
     for flag in flags:
         cj2k("-i", "a.ppm", "-o", "o.j2k", flag, "1", fails=2, words=(flag + ": ",))
     for arguments, words in ((("-TP", "L"), ("-TP L", "R", "C")), (("-w", "25"), ("25", "24")), (("-b", "64"), ("-b 64",)),
                              (("-n", "0"), ("-n 0", "33")), (("-M", "200"), ("200", "127")), (("-c", "[9"), ("-c",)),
                              (("-c", "64"), ("-c 64",)), (("-IMF", "2K,level=3"), ("level=3",)), (("-mct", "2"), ("2",)),
-                             (("-POC", "T2=0,0,1,6,3,CPRL"), ("T2",)), (("-p", "LCRP"), ("lcrp",)), (("-r", "0.5"), ("-r",))):
+                             (("-POC", "T2=0,0,1,6,3,CPRL"), ("T2",)), (("-p", "LCRP"), ("lcrp",)), (("-r", "0.5"), ("-r",)), (("-q", "30,40"), ("-q 30,40", "one PSNR"))):
         cj2k("-i", "a.ppm", "-o", "o.j2k", *arguments, fails=2, words=words)
     assert not (tmp_path / "o.j2k").exists()
 

@@ -80,7 +80,7 @@ const std::vector<Field> kFields = {
     I(transfer), D(resolution_x), D(resolution_y), I(profile), I(main_level), I(sub_level),
     AT(frame_rate_num, 'i', "frame_rate"), AT(frame_rate_den, 'i', "frame_rate"), I(cinema_rate),
     I(profile_strict), L(target_bytes),
-    L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), I(qfactor), I(tune),
+    L(max_frame_bytes), L(max_component_bytes), L(min_frame_bytes), D(quality), D(target_psnr), I(qfactor), I(tune),
     D(visual_strength), D(visual_distance), I(stop),
     I(effort), I(stop_margin), I(threads), I(gop), I(async_depth), I(tier1), I(measure_mse), I(verify), AT(device, 's', "device")};
 #undef AT
@@ -142,7 +142,8 @@ TEST_CASE("params: describe covers every field") {
       "other format jp2 primaries p3d65 transfer gamma26 resolution_x 11811 resolution_y 5906 "
       "profile cinema4k main_level 3 sub_level 2 frame_rate 24000/1001 cinema_rate full "
       "profile_strict 0 "
-      "target_bytes 9 max_frame_bytes 9 max_component_bytes 9 min_frame_bytes 9 quality 3 qfactor "
+      "target_bytes 9 max_frame_bytes 9 max_component_bytes 9 min_frame_bytes 9 quality 3 "
+      "target_psnr 3 qfactor "
       "3 threads "
       "3 "
       "tune visual visual_strength 0.25 visual_distance 3 "

@@ -4,6 +4,7 @@
 // The rules between parameters.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <sstream>
 #include <string>
@@ -266,6 +267,38 @@ TEST_CASE("params: what qfactor excludes") {
   CHECK(contains(resolve_error(p), "qfactor 101 not in [1, 100]"));
   p.qfactor = -1;
   CHECK(contains(resolve_error(p), "qfactor -1 not in [1, 100]"));
+}
+
+TEST_CASE("params: target_psnr measures, and what it excludes") {
+  cj2k_params p = valid();
+  p.target_psnr = 45;
+  CHECK(resolved(p).quality == 0);
+  CHECK(resolved(p).measure_mse == 1);
+  CHECK(resolved(p).quant_step == 0.5);
+  CHECK(resolve_error(resolved(p)) == "");
+  p.max_frame_bytes = p.target_bytes = 1000;
+  p.stop = CJ2K_STOP_NONE;
+  CHECK(resolve_error(p) == "");
+  p.stop = CJ2K_STOP_PST;
+  CHECK(resolve_error(p) == "target_psnr 45 excludes stop pst, psb and bpi");
+  p.stop = CJ2K_STOP_EXACT;
+  p.effort = 2;
+  CHECK(contains(resolve_error(p), "excludes effort 2 and 3"));
+  p.curves = CJ2K_CURVES_WITH;
+  CHECK(contains(resolve_error(p), "excludes curves"));
+  p.quality = 1;
+  CHECK(contains(resolve_error(p), "excludes quality"));
+  p.target_bytes = p.max_frame_bytes = 0;
+  p.lossless = 1;
+  p.quality = 0;
+  CHECK(contains(resolve_error(p), "excludes lossless"));
+  p = valid();
+  p.target_psnr = 70;
+  CHECK(resolved(p).quant_step == doctest::Approx(255 * std::sqrt(12.0) / 4 * std::pow(10, -3.5)));
+  p.qfactor = 5;
+  CHECK(contains(resolve_error(p), "excludes qfactor"));
+  p.target_psnr = 201;
+  CHECK(contains(resolve_error(p), "target_psnr 201 not in [1, 200]"));
 }
 
 TEST_CASE("params: rate rules") {

@@ -43,6 +43,49 @@ TEST_CASE("report: PSNR, q and JSON of an estimate after the colour transform") 
   CHECK(report.summary(1).find("at worst (frame 0), estimated before") != std::string::npos);
 }
 
+TEST_CASE("report: frames below target_psnr") {
+  cj2k_params p;
+  set_default_params(&p);
+  p.width = p.height = 64;
+  p.measure_mse = 1;
+  p.target_psnr = 45;
+  Report report(p);
+  for (const double mse : {1.0, 3.0}) {
+    cj2k_stats stats = {};
+    for (double& of : stats.mse) of = mse;
+    report.add(&stats);
+  }
+  CHECK(report.summary(1).find("measured; 1 below target_psnr 45") != std::string::npos);
+  cj2k_info info = {};
+  info.backend = "cpu";
+  info.device_name = "";
+  CHECK(report.headline(info, 1).find("target_psnr 45, ") != std::string::npos);
+}
+
+TEST_CASE("report: a cap that no frame needs is told") {
+  cj2k_params p;
+  set_default_params(&p);
+  p.width = p.height = 64;
+  p.target_bytes = 5000;
+  p.wavelet = CJ2K_WAVELET_97;
+  const auto told = [&p](int slope) {
+    Report report(p);
+    for (const int last : {0, slope}) {
+      cj2k_stats stats = {};
+      stats.bytes = 1000;
+      stats.slope_threshold = last;
+      report.add(&stats);
+    }
+    return report.summary(1).find("; no frame needs the cap: ") != std::string::npos;
+  };
+  CHECK(told(0));
+  CHECK(!told(1));
+  p.quality = 2;  // which cuts first
+  CHECK(!told(0));
+  p.quality = p.target_bytes = 0;
+  CHECK(!told(0));
+}
+
 TEST_CASE("latin: every byte there and back") {
   for (int byte = 1; byte < 256; ++byte) {
     const std::string one(1, static_cast<char>(byte));

@@ -131,6 +131,14 @@ void set_ratios(Options& o, S& flag, S& value) {
   set_param(o, flag, "layer_rates", value);
 }
 
+/// Several PSNRs are of layers.
+void set_psnr(Options& o, S& flag, S& value) {
+  if (split(value, ',').size() > 1)
+    throw UsageError(flag + " " + value +
+                     ": a file has one PSNR here; its --layers are evenly spaced in log(bytes)");
+  set_param(o, flag, "target_psnr", value);
+}
+
 /// -NAME without a value that sets a parameter to 1.
 template <const char* const& param>
 void set_on(Options& o, S& flag, S&) {
@@ -166,6 +174,7 @@ std::vector<Flag> coding_flags() {
        "which "
        "is their default",
        set_ratios},
+      {{"q", "quality"}, "DB", "--psnr DB, of one layer", set_psnr},
       {{"n", "num_resolutions"}, "N", "--levels N-1", set_levels},
       {{"b", "code_block_dims"},
        "W,H",
@@ -244,10 +253,6 @@ std::vector<Flag> other_flags() {
 
 std::vector<Flag> refused_flags() {
   return {
-      {{"q", "quality"},
-       "",
-       "aims at a PSNR, which cj2k does not; --quality sets the step, --psnr measures",
-       nullptr},
       {{"A", "rate_control_algorithm"},
        "",
        "cj2k has one rate control, along the convex hull",

@@ -54,7 +54,7 @@ EXAMPLES
     cj2k -i scan.tif -o scan.jp2 --lossless
     cj2k -i frames_%06d.dpx -o out_%06d.j2c --bitrate 250M --fps 24
     cj2k -i dcdm/ -o j2c/ --profile cinema2k --fps 24 --stat frames.tsv
-    cj2k -i 'stills/*.png' -o stills/ --ext jph --quality 1 --psnr
+    cj2k -i 'stills/*.png' -o stills/ --ext jph --psnr 45
     cj2k -i in.ppm -o out.j2k -I -r 20 -n 6 -b 64,64 -p RPCL
     cj2k info scan.jp2
     cj2k verify scan.tif scan.jp2

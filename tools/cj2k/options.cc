@@ -47,6 +47,11 @@ double parse_bitrate(const std::string& option, const std::string& value) {
   return rate;
 }
 
+void set_psnr(Options& options, const std::string& value) {
+  options.psnr = true;
+  if (!value.empty()) set_param(options, "--psnr", "target_psnr", value);
+}
+
 double parse_power(const std::string& value) {
   char* end = nullptr;
   const double power = std::strtod(value.c_str(), &end);
@@ -121,9 +126,9 @@ const std::vector<ToolOption>& tool_options() {
        [](O& o, S& v) { o.film_log = v; }},
       {"fps", "", "RATE", kReports, "the same as --frame_rate",
        [](O& o, S& v) { o.params.emplace_back("frame_rate", v); }},
-      {"psnr", "", "", kReports,
-       "measures the PSNR of each frame as a decoder shows it (sets measure_mse)",
-       [](O& o, S&) { o.psnr = true; }},
+      {"psnr", "", "[DB]", kReports,
+       "smallest file of at least DB of PSNR (sets target_psnr); without DB: measures the PSNR",
+       set_psnr},
       {"stat", "", "FILE", kReports,
        "a line for each frame, tab-separated with a heading: number, input, output, bytes, "
        "milliseconds from the encoder's "
@@ -183,6 +188,7 @@ struct Arguments {
     if (at == count) throw UsageError(option + " needs a value");
     return values[at++];
   }
+  bool next_is_value() const { return at < count && values[at][0] != '-'; }
   bool next_is_bool() const {
     return at < count && (std::strcmp(values[at], "0") == 0 || std::strcmp(values[at], "1") == 0);
   }
@@ -214,8 +220,10 @@ void parse_long(const std::string& text, Arguments& rest, Options& out) {
   const std::string attached = equals == std::string::npos ? "" : text.substr(equals + 1);
   for (const ToolOption& option : tool_options()) {
     if (name != option.name) continue;
-    const bool has_value = option.argument[0] != '\0';
-    if (!has_value && equals != std::string::npos) throw UsageError("--" + name + " has no value");
+    const bool may_lack = option.argument[0] == '[' && equals == std::string::npos;
+    const bool has_value = option.argument[0] != '\0' && !(may_lack && !rest.next_is_value());
+    if (option.argument[0] == '\0' && equals != std::string::npos)
+      throw UsageError("--" + name + " has no value");
     std::string value = attached;
     if (has_value && equals == std::string::npos) value = rest.next("--" + name);
     if (has_value && value.empty()) throw UsageError("--" + name + ": the value is empty");
@@ -243,6 +251,7 @@ void parse_short(const std::string& text, Arguments& rest, Options& out) {
 /// Options that need others are computed last.
 void resolve(Options& out) {
   resolve_flags(out);
+  if (out.param("target_psnr") != nullptr) out.psnr = true;
   if (out.psnr) out.params.emplace_back("measure_mse", "1");
   check_film_options(out);
   if (out.bitrate == 0) return;

@@ -36,7 +36,7 @@ struct Options {
 struct ToolOption {
   const char* name;      // without the dashes
   const char* letter;    // a short form, without the dash; or ""
-  const char* argument;  // what the help calls it; "" if it has none
+  const char* argument;  // what the help calls it; "" if it has none; "[N]" if it may be left out
   const char* group;
   const char* help;
   void (*set)(Options& options, const std::string& value);

@@ -31,6 +31,8 @@ struct Report::State {
   std::mutex mutex;
   int64_t frames = 0, bytes = 0;
   double error = 0;
+  double target_psnr = 0;  // 0: none
+  int64_t short_frames = 0;
   int64_t rate_num = 0, rate_den = 1;
   bool has_line = false;
   int stat_error = 0;  // errno of the first line of --stat that could not be written
@@ -45,13 +47,14 @@ Report::Report(const Options& options, size_t num_frames, const std::string& pas
       num_frames_(num_frames),
       stat_(nullptr, no_close),
       state_(std::make_unique<State>()) {
-  if (const std::string* rate = options.param("frame_rate"); rate != nullptr) {
-    cj2k_params p;
-    cj2k_params_init(&p, sizeof p);
-    cj2k_params_set(&p, "frame_rate", rate->c_str());
-    state_->rate_num = p.frame_rate_num;
-    state_->rate_den = p.frame_rate_den;
-  }
+  cj2k_params p;
+  cj2k_params_init(&p, sizeof p);
+  for (const char* name : {"frame_rate", "target_psnr"})
+    if (const std::string* value = options.param(name); value != nullptr)
+      cj2k_params_set(&p, name, value->c_str());
+  state_->rate_num = p.frame_rate_num;
+  state_->rate_den = p.frame_rate_den;
+  state_->target_psnr = p.target_psnr;
   if (stat_name_.empty()) return;
   if (stat_name_ == "-")
     stat_ = {stdout, no_close};
@@ -89,6 +92,7 @@ void Report::add(const Written& w) {
   ++state_->frames;
   state_->bytes += w.bytes;
   if (psnr_) state_->error += std::pow(10, -w.psnr / 10);
+  if (psnr_ && w.psnr < state_->target_psnr) ++state_->short_frames;
   if (stat_ != nullptr) {
     std::fprintf(stat_.get(), "%lld\t%s\t%s\t%lld\t%.1f", static_cast<long long>(w.frame->number),
                  w.frame->input.c_str(), w.frame->output.c_str(), static_cast<long long>(w.bytes),
@@ -128,6 +132,9 @@ void Report::finish(int64_t frame_rate_num, int64_t frame_rate_den) {
   if (psnr_ && state_->frames > 0) {
     const double error = state_->error / static_cast<double>(state_->frames);
     text += error > 0 ? number(", PSNR %.2f dB", -10 * std::log10(error)) : ", PSNR inf";
+    if (state_->short_frames > 0)
+      text +=
+          ", " + std::to_string(state_->short_frames) + number(" below %g dB", state_->target_psnr);
   }
   std::fprintf(stderr, "cj2k: %s\n", text.c_str());
 }
