@@ -130,7 +130,7 @@ struct CpuFrameWork {
   CpuPlanes whole;                     ///< for any step set
   std::optional<CpuPlanes> quantised;  ///< instead, if a step set is guessed (quantises_anew)
   std::optional<uint32_t> guess;       ///< that step set
-  CpuPlanes* planes;                   ///< one of both
+  CpuPlanes* planes;                   ///< one of the two
   bool is_coded = false;               ///< at least once
   std::optional<size_t> group;  ///< whose coefficients are in `planes`; none: of a frame before
   FrameSource source;           ///< if there are several groups

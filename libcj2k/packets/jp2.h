@@ -14,9 +14,8 @@ namespace cj2k {
 /// Makes the signature box, the file type box, the JP2 header box (ihdr, bpcc, colr, cdef, res), the
 /// caller's boxes, and the 8-byte header of the jp2c box, with length 0. colr has an enumerated
 /// colour space, or an ICC profile: the caller's, or ours where no enumerated space fits
-/// (icc_profile.h). If there are more
-/// components than colours in the space, cdef declares each one: as colour, as opacity (the last
-/// one, with `alpha`) or as unspecified.
+/// (icc_profile.h). If there are more components than colours in the space, cdef declares each one:
+/// as colour, as opacity (the last one, with `alpha`) or as unspecified.
 std::vector<uint8_t> make_jp2_boxes(const Plan& plan);
 
 /// Fills in LBox of the jp2c box. If the box is too long for 32 bits, LBox stays 0, which means "to

@@ -311,10 +311,13 @@ double chosen_quant_step(const cj2k_params& p) {
     step = std::clamp(std::ldexp(0.5, depth - 8 + doublings), step, 1024.0);
     return step;
   }
-  double uniform = std::ldexp(p.quality, depth - 8);
-  if (p.target_psnr > 0)
-    uniform = (std::ldexp(1.0, depth) - 1) * std::sqrt(3.0) * std::pow(10, -p.target_psnr / 20);
-  return uniform == 0 ? step : std::clamp(uniform / 2, kMinQuantStep, step);
+  if (p.quality == 0 && p.target_psnr == 0) return step;
+  double most = std::ldexp(p.quality, depth - 8) / 2;
+  if (p.target_psnr > 0) {
+    const double error = (std::ldexp(1.0, depth) - 1) * std::pow(10, -p.target_psnr / 20);
+    most = std::sqrt(12.0) * error / 4;
+  }
+  return std::clamp(most, kMinQuantStep, step);
 }
 
 // The steps of qfactor decide what is lost. Rates and other steps contradict them, caps may cut more.

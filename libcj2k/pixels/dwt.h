@@ -86,7 +86,7 @@ template <typename Sample, typename Stored>
 inline constexpr bool kDwtQuantises =
     std::conjunction_v<std::is_same<Sample, float>, std::is_same<Stored, int16_t>>;
 
-/// A part of a level's results that is also kept as floats, beside the quantised ones: of one subband.
+/// A part of one subband that is kept as floats, too, beside the quantised coefficients.
 struct DwtKeptPart {
   int32_t x, y, width, height;  ///< in the whole rectangle, Mallat order
   float* out;

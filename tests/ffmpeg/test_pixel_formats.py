@@ -169,13 +169,23 @@ def test_colour_range_is_not_touched(ff, fmt, options):
     ff.check_lossless(data, pixfmt.parse("yuv420p"), frames[0], 48, 32)
 
 
+def test_precincts_in_cprl(ff):
+    """The precinct of a resolution may begin behind the corner of its tile."""
+    if not decoder_is_patched(ff):
+        pytest.skip("this FFmpeg has none of our patches")
+    check_round_trip(ff, "rgb24", 200, 30, "-cj2k-params",
+                     "tile=127x12:levels=2:cblk=64x32:precincts=256x512,32x256:progression=cprl")
+
+
 @pytest.mark.parametrize("name", ["cprl_tiles", "rpcl_empty_resolution", "ht_largest_magnitudes"])
 def test_fate_samples(ff, name):
     """Samples of our series for FFmpeg: its decoder without our patches shows other pictures, or none."""
     if not decoder_is_patched(ff):
         pytest.skip("this FFmpeg has none of our patches")
+    if not ff.opj:
+        pytest.skip("opj_decompress is not installed: nothing to compare with")
     data = (FATE_SAMPLES / f"{name}.j2k").read_bytes()
     right, bottom, left, top = struct.unpack(">4I", data[8:24])  # SIZ
     width, height = right - left, bottom - top
     _, ours = ff.ffmpeg_samples(data, width, height)
-    assert ff.opj_samples(data, pixfmt.parse("gray"), width, height) in (None, ours)
+    assert ff.opj_samples(data, pixfmt.parse("gray"), width, height) == ours
