@@ -21,8 +21,8 @@
 #include "core/ebcot/segments.h"
 #include "core/stop.h"
 #include "cpu/block_coder.h"
-#include "cpu/block_samples.h"
 #include "depth/early_stop.h"
+#include "pixels/block_samples.h"
 #include "pixels/quantize.h"
 
 namespace cj2k {
@@ -305,9 +305,8 @@ void BlockRun::quantise(BlockLane& lane) {
     lane.coefficients = shifted;
     lane.coefficient_stride = block.width;
     const Subband& band = subband_of(plan_, block, limits_.step_set);
-    all = simd::quantize_97(shifted, block.width, block.width, block.height, band.inverse_step,
-                            (uint32_t{1} << band.max_bit_planes) - 1, lane.samples.as<uint32_t>(),
-                            lane.stride);
+    all = simd::quantize_97(shifted, block.width, block.width, block.height, quantizer_of(band),
+                            lane.samples.as<uint32_t>(), lane.stride);
   }
   lane.bit_planes = std::bit_width(all);
   assert(lane.bit_planes <= kMaxBitPlanes &&
