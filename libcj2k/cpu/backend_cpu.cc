@@ -122,7 +122,10 @@ CpuFrameWork& frame_of(GopWork& gop, uint32_t number) {
   return static_cast<CpuGopWork&>(gop).frame(number);
 }
 
-std::unique_ptr<CpuBlockCoder> make_block_coder(const Plan& plan, size_t workers) {
+/// @param keeps_state  for blocks that resume: they are coded from the start again without, where a picture
+///                     is so large that its tiles are transformed again, too
+std::unique_ptr<CpuBlockCoder> make_block_coder(const Plan& plan, size_t workers,
+                                                bool keeps_state) {
   switch (plan.params.coder) {
     case CJ2K_CODER_HT:
       return make_cpu_ht(plan, workers);
@@ -130,7 +133,7 @@ std::unique_ptr<CpuBlockCoder> make_block_coder(const Plan& plan, size_t workers
     case CJ2K_CODER_EBCOT:
       break;
   }
-  return make_cpu_ebcot(plan, workers);
+  return make_cpu_ebcot(plan, workers, keeps_state);
 }
 
 class CpuBackend final : public Backend {
@@ -140,7 +143,7 @@ class CpuBackend final : public Backend {
         workers_(num_workers()),
         groups_(tile_groups(plan, workers_)),
         pixels_(plan, groups_, workers_),
-        coder_(make_block_coder(plan, workers_)) {}
+        coder_(make_block_coder(plan, workers_, groups_.size() == 1)) {}
 
   const char* name() const override { return "cpu"; }
   Status make_gop_work(std::unique_ptr<GopWork>* work) override {
