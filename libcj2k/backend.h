@@ -67,8 +67,6 @@ class Backend {
   /// Whether frames that are read later are in use until their blocks are coded. Then frames_read
   /// does not wait for that.
   virtual bool reads_until_coded() const { return false; }
-  /// Whether the backend calls cj2k_frame::read itself, for parts of a frame that has a `release`.
-  virtual bool reads_in_parts() const { return false; }
   /// Waits until all frames that were ingested have been read. It may come from outside
   /// of Threads::run, and at the same time as `ingest`.
   virtual Status frames_read(GopWork&) { return Status::kOk; }
@@ -97,11 +95,6 @@ class Backend {
   virtual Status fetch(GopWork& work, std::span<const FetchRequest> requests,
                        cj2k_stats* stats) = 0;
 };
-
-/// Whether frames are coded in the call that sends them.
-inline bool codes_in_send(const Plan& plan) {
-  return plan.params.threads == 1 && plan.params.gop == 1;
-}
 
 /// Throws std::bad_alloc. `plan` must outlive the backend. Call inside Threads::run.
 std::unique_ptr<Backend> make_cpu_backend(const Plan& plan);

@@ -35,7 +35,8 @@ struct alignas(16) HtTask {
   uint8_t max_bit_planes;  ///< of the step set; not used with 5/3
   uint8_t passes;   ///< 3: all; 2: no MagRef; 1: cleanup; 0: only the errors and `significant`
   bool is_counted;  ///< the errors are in the task's result already: those of an HtChoice
-  uint8_t reserved[3];
+  uint8_t reserved;
+  uint16_t rounder;  ///< upper half of quantizer_rounder (core/quantizer.h), whose lower half is 0
 };
 
 /// What a task leaves for the host.

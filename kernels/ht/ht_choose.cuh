@@ -96,7 +96,7 @@ struct BlockSums {
       uint32_t value[8];
       block.read(t, place.x, place.y, value);
       CJ2K_UNROLL
-      for (uint32_t i = 0; i < 8; ++i) value[i] = block.magnitude(value[i]);
+      for (uint32_t i = 0; i < 8; ++i) value[i] &= 0x7FFFFFFF;
       CJ2K_UNROLL
       for (uint32_t i = 0; i < 8; ++i) {
         CJ2K_UNROLL

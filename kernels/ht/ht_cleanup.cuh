@@ -98,25 +98,25 @@ class Cleanup {
   static_assert(kMelBitWords + kMelWords <= 2 * kMostPairs);
 
   CJ2K_KERNEL_FN void make_symbols(const PairPlace& place, bool is_valid) {
-    uint32_t c[8] = {};
+    uint32_t samples[8] = {};
     if (is_valid) {
-      block_.read(t_, place.x, place.y, c);
-      if (!kRefine || !task_.is_counted) add_left_errors(c);
+      block_.read(t_, place.x, place.y, samples);
+      if (!kRefine || !task_.is_counted) add_left_errors(samples);
     }
     // 2 * magnitude - 1 of the samples that are significant, else 0.
     uint32_t odd[8], rho = 0, below = 0, signs = 0;
     CJ2K_UNROLL
     for (uint32_t i = 0; i < 8; ++i) {
-      const uint32_t shifted = 2 * block_.magnitude(c[i]) >> plane_;
+      const uint32_t shifted = 2 * samples[i] >> plane_;
       const uint32_t less = 1 - shifted;  // negative where significant
       const uint32_t mask = static_cast<uint32_t>(static_cast<int32_t>(less) >> 31);
       odd[i] = (~less | 1) & mask;
-      value_[i] = odd[i] & (static_cast<uint32_t>(static_cast<int32_t>(c[i]) >> 31) | ~1u);
+      value_[i] = odd[i] & (static_cast<uint32_t>(static_cast<int32_t>(samples[i]) >> 31) | ~1u);
       // Each enters at the top.
       rho = t_.funnel_right(rho, mask, 1);
       if constexpr (kRefine) {
         below = t_.funnel_right(below, shifted, 1);
-        signs = t_.funnel_right(signs, c[i] >> 31, 1);
+        signs = t_.funnel_right(signs, samples[i] >> 31, 1);
       }
     }
     rho >>= 24;
@@ -148,10 +148,10 @@ class Cleanup {
     return (y | y >> 2) & 0xF;
   }
 
-  CJ2K_KERNEL_FN void add_left_errors(const uint32_t* c) {
+  CJ2K_KERNEL_FN void add_left_errors(const uint32_t* samples) {
     CJ2K_UNROLL
     for (uint32_t i = 0; i < 8; ++i) {
-      const uint32_t magnitude = block_.magnitude(c[i]);
+      const uint32_t magnitude = samples[i] & 0x7FFFFFFF;
       if (plane_ > 0) left_ += left_planes_.term(magnitude);
       if (task_.bit_planes > 0) total_left_ += total_planes_.term_of_all(magnitude);
     }

@@ -232,7 +232,7 @@ class Refiner {
       block_.read(t_, place.x, place.y, magnitude);
       CJ2K_UNROLL
       for (uint32_t i = 0; i < 8; ++i) {
-        magnitude[i] = block_.magnitude(magnitude[i]);
+        magnitude[i] &= 0x7FFFFFFF;
         if ((found >> i & 1) != 0) sum += magnitude[i];
       }
       found_sum += sum;

@@ -69,19 +69,24 @@ struct BlockReader {
   const uint32_t* source;
   uint32_t stride, width, height;
   uint32_t max_magnitude;
-  float inverse_step, limit;
+  float rounder, inverse_step, limit;
   bool aligned;
 
-  /// Of a coefficient, as core/quantizer.h has it.
+  /// Of a coefficient, as core/quantizer.h has it. The sign stays in bit 31, of 0 too.
+  CJ2K_KERNEL_FN uint32_t sample(uint32_t bits) const {
+    return (bits & 0x80000000) | magnitude(bits);
+  }
   CJ2K_KERNEL_FN uint32_t magnitude(uint32_t bits) const {
 #if defined(__CUDA_ARCH__)
     if constexpr (!kReversible) {
       // The conversion saturates.
-      const uint32_t all = __float2uint_rz(__uint_as_float(bits & 0x7FFFFFFF) * inverse_step);
+      const float c = (__uint_as_float(bits & 0x7FFFFFFF) + rounder) - rounder;
+      const uint32_t all = __float2uint_rz(c * inverse_step);
       return all < max_magnitude ? all : max_magnitude;
     }
 #endif
-    return sample_of_bits<kReversible>(bits, inverse_step, limit, max_magnitude) & 0x7FFFFFFF;
+    return sample_of_bits<kReversible>(bits, rounder, inverse_step, limit, max_magnitude) &
+           0x7FFFFFFF;
   }
   /// Columns of the pair at x that are in the block, 1 .. 4.
   CJ2K_KERNEL_FN uint32_t columns(uint32_t x) const {
@@ -91,10 +96,10 @@ struct BlockReader {
   CJ2K_KERNEL_FN uint32_t num_pairs() const { return pairs_wide() * ((height + 1) / 2); }
   /// Samples of the pairs that are not in the block.
   CJ2K_KERNEL_FN uint32_t outside() const { return 8 * num_pairs() - width * height; }
-  /// Reads the coefficients of a pair that is in the block: c[4 * quad + n], where n = 0 .. 3 are top
+  /// Reads the samples of a pair that is in the block: s[4 * quad + n], where n = 0 .. 3 are top
   /// left, bottom left, top right, bottom right. Those outside of the block are 0.
   template <typename T>
-  CJ2K_KERNEL_FN void read(T& t, uint32_t x, uint32_t y, uint32_t* c) const {
+  CJ2K_KERNEL_FN void read(T& t, uint32_t x, uint32_t y, uint32_t* s) const {
     const uint32_t* from = source + uint64_t{2 * y} * stride + 4 * x;
     simt::U32x4 row[2] = {};
     if (aligned && 4 * x + 3 < width && 2 * y + 1 < height) {
@@ -113,10 +118,10 @@ struct BlockReader {
     }
     CJ2K_UNROLL
     for (uint32_t i = 0; i < 2; ++i) {
-      c[i] = row[i].x;
-      c[i + 2] = row[i].y;
-      c[i + 4] = row[i].z;
-      c[i + 6] = row[i].w;
+      s[i] = sample(row[i].x);
+      s[i + 2] = sample(row[i].y);
+      s[i + 4] = sample(row[i].z);
+      s[i + 6] = sample(row[i].w);
     }
   }
 };
@@ -131,6 +136,7 @@ CJ2K_KERNEL_FN BlockReader<kReversible> read_block(T& t, const Source& source, c
           job.width,
           job.height,
           max_magnitude,
+          float_of_upper_half(task.rounder),
           task.inverse_step,
           quantizer_limit(max_magnitude),
           ((job.source | job.stride) & 3) == 0};

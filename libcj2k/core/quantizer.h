@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The dead-zone quantiser of T.800 E.2: one coefficient to sign and magnitude (pixels/quantize.h).
+//
+// A coefficient may first be rounded to a multiple of a unit, a power of two: what 16 bits hold of it. So
+// the step may be chosen when the coefficients are in memory already.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +22,23 @@ CJ2K_HD constexpr float quantizer_limit(uint32_t max_magnitude) {
   return static_cast<float>((max_magnitude >> drop) << drop);
 }
 
-/// min(floor(|c| * inverse_step), max_magnitude).
-/// @param limit  quantizer_limit(max_magnitude)
-CJ2K_HD constexpr uint32_t quantize97_magnitude(float c, float inverse_step, float limit,
-                                                uint32_t max_magnitude) {
-  const float q = (c < 0 ? -c : c) * inverse_step;
+/// Added to a float and taken away again, it rounds it to a multiple of `unit`, ties to even; 0, of no
+/// unit, changes nothing. For less than 2^22 units.
+CJ2K_HD constexpr float quantizer_rounder(float unit) { return unit * 12582912.0f; }  // 1.5 * 2^23
+
+CJ2K_HD inline float float_of_upper_half(uint16_t half) {
+  const uint32_t bits = uint32_t{half} << 16;
+  float value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// min(floor(|c| * inverse_step), max_magnitude) of the rounded coefficient.
+/// @param rounder  quantizer_rounder
+/// @param limit    quantizer_limit(max_magnitude)
+CJ2K_HD constexpr uint32_t quantize97_magnitude(float c, float rounder, float inverse_step,
+                                                float limit, uint32_t max_magnitude) {
+  const float q = (((c < 0 ? -c : c) + rounder) - rounder) * inverse_step;
   return q > limit ? max_magnitude : static_cast<uint32_t>(static_cast<int32_t>(q));
 }
 
@@ -33,17 +48,18 @@ CJ2K_HD constexpr uint32_t sign_magnitude(bool negative, uint32_t magnitude) {
 }
 
 /// A coefficient as it lies in device memory to a sample: an integer with the 5/3, else a float.
-/// @param limit  quantizer_limit(max_magnitude). The 5/3 uses none of the last three.
+/// The 5/3 uses none of the last four, which are those of quantize97_magnitude.
 template <bool kReversible>
-CJ2K_HD inline uint32_t sample_of_bits(uint32_t bits, float inverse_step, float limit,
-                                       uint32_t max_magnitude) {
+CJ2K_HD inline uint32_t sample_of_bits(uint32_t bits, float rounder, float inverse_step,
+                                       float limit, uint32_t max_magnitude) {
   if constexpr (kReversible) {
     const auto c = static_cast<int32_t>(bits);
     return sign_magnitude(c < 0, static_cast<uint32_t>(c < 0 ? -c : c));
   } else {
     float c;
     __builtin_memcpy(&c, &bits, sizeof c);
-    return sign_magnitude(c < 0, quantize97_magnitude(c, inverse_step, limit, max_magnitude));
+    return sign_magnitude(c < 0,
+                          quantize97_magnitude(c, rounder, inverse_step, limit, max_magnitude));
   }
 }
 

@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "backend.h"
@@ -17,7 +15,6 @@
 #include "base/parallel.h"
 #include "cpu/block_coder.h"
 #include "cpu/cpu_pixels.h"
-#include "cpu/step_guess.h"
 #include "cpu/stop_rules.h"
 #include "film/analysis.h"
 #include "pixels/read_samples.h"
@@ -95,46 +92,14 @@ const FrameSamples& FrameSource::load(const Plan& plan, const TileGroup& group) 
   return samples_;
 }
 
-/// The blocks from whose floats steps are chosen.
-std::vector<uint32_t> blocks_of_choice(const Plan& plan) {
-  const BlockSample sample(plan);
-  std::vector<uint32_t> blocks;
-  std::set_union(sample.blocks.begin(), sample.blocks.end(), sample.larger.blocks.begin(),
-                 sample.larger.blocks.end(), std::back_inserter(blocks));
-  return blocks;
-}
-
-/// Bytes of the coefficients of a frame, in the larger of both forms if there are two.
-size_t plane_bytes(const Plan& plan, std::span<const TileGroup> groups, size_t workers) {
-  const size_t bytes = CpuPlanes::bytes(plan, groups, workers, false);
-  if (!quantises_anew(plan)) return bytes;
-  return std::max(bytes, CpuPlanes::bytes(plan, groups, workers, true) +
-                             CpuPlanes::kept_bytes(plan, blocks_of_choice(plan)));
-}
-
 struct CpuFrameWork {
   CpuFrameWork(const Plan& plan, std::span<const TileGroup> groups, size_t workers)
-      : memory(plane_bytes(plan, groups, workers)),
-        whole(plan, groups, workers, false, memory.as<uint8_t>()),
-        planes(&whole),
-        blocks(plan, workers),
-        rules(plan) {
-    if (quantises_anew(plan)) {
-      quantised.emplace(plan, groups, workers, true, memory.as<uint8_t>());
-      auto* const end = memory.as<uint8_t>() + CpuPlanes::bytes(plan, groups, workers, true);
-      quantised->keep(blocks_of_choice(plan), reinterpret_cast<float*>(end));
-    }
+      : planes(plan, groups, workers), blocks(plan, workers), rules(plan) {
     if (plan.params.curves == CJ2K_CURVES_ONLY) analysis.emplace(plan);
   }
-  HostBuffer memory;                   ///< of the coefficients
-  CpuPlanes whole;                     ///< for any step set
-  std::optional<CpuPlanes> quantised;  ///< instead, if a step set is guessed (quantises_anew)
-  std::optional<uint32_t> guess;       ///< that step set
-  CpuPlanes* planes;                   ///< one of the two
-  bool is_coded = false;               ///< at least once
+  CpuPlanes planes;
   std::optional<size_t> group;  ///< whose coefficients are in `planes`; none: of a frame before
   FrameSource source;           ///< if there are several groups
-  FrameSamples samples;         ///< if there is one group, and `planes` may be quantised anew
   CpuBlocks blocks;
   CpuStopRules rules;
   std::optional<FrameAnalysis> analysis;  ///< with curves = only
@@ -157,7 +122,10 @@ CpuFrameWork& frame_of(GopWork& gop, uint32_t number) {
   return static_cast<CpuGopWork&>(gop).frame(number);
 }
 
-std::unique_ptr<CpuBlockCoder> make_block_coder(const Plan& plan, size_t workers) {
+/// @param keeps_state  for blocks that resume: they are coded from the start again without, where a picture
+///                     is so large that its tiles are transformed again, too
+std::unique_ptr<CpuBlockCoder> make_block_coder(const Plan& plan, size_t workers,
+                                                bool keeps_state) {
   switch (plan.params.coder) {
     case CJ2K_CODER_HT:
       return make_cpu_ht(plan, workers);
@@ -165,7 +133,7 @@ std::unique_ptr<CpuBlockCoder> make_block_coder(const Plan& plan, size_t workers
     case CJ2K_CODER_EBCOT:
       break;
   }
-  return make_cpu_ebcot(plan, workers);
+  return make_cpu_ebcot(plan, workers, keeps_state);
 }
 
 class CpuBackend final : public Backend {
@@ -174,10 +142,8 @@ class CpuBackend final : public Backend {
       : plan_(plan),
         workers_(num_workers()),
         groups_(tile_groups(plan, workers_)),
-        quantises_anew_(quantises_anew(plan)),
-        codes_in_send_(codes_in_send(plan)),
         pixels_(plan, groups_, workers_),
-        coder_(make_block_coder(plan, workers_)) {}
+        coder_(make_block_coder(plan, workers_, groups_.size() == 1)) {}
 
   const char* name() const override { return "cpu"; }
   Status make_gop_work(std::unique_ptr<GopWork>* work) override {
@@ -186,10 +152,9 @@ class CpuBackend final : public Backend {
   }
   int64_t gop_work_bytes() const override { return cpu_gop_bytes(plan_, workers_); }
   bool reads_later(const cj2k_frame& frame) const override {
-    return reads_until_coded() && frame.release != nullptr;
+    return groups_.size() > 1 && frame.release != nullptr;
   }
-  bool reads_until_coded() const override { return reads_in_parts() || quantises_anew_; }
-  bool reads_in_parts() const override { return groups_.size() > 1; }
+  bool reads_until_coded() const override { return groups_.size() > 1; }
 
   Status ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number, cj2k_stats& stats) override;
   Status transform(GopWork& gop, std::span<const uint32_t> frames, cj2k_stats* stats) override;
@@ -198,7 +163,7 @@ class CpuBackend final : public Backend {
   Status analyse(GopWork& gop, uint32_t frame, const RateLimits& limits,
                  cj2k_curve* curve) override;
   Status coefficients(GopWork& gop, uint32_t frame, CoefficientPlanes* planes) override {
-    *planes = *frame_of(gop, frame).planes;
+    *planes = frame_of(gop, frame).planes;
     return Status::kOk;
   }
   /// The bytes of all hull points are in host memory already.
@@ -207,14 +172,12 @@ class CpuBackend final : public Backend {
   }
 
  private:
-  void load(CpuFrameWork& work, size_t group, uint32_t step_set, cj2k_stats& stats);
+  void load(CpuFrameWork& work, size_t group, cj2k_stats& stats);
   void code(CpuFrameWork& work, const BlockOrder& order, cj2k_stats& stats);
 
   const Plan& plan_;
   size_t workers_;
   std::vector<TileGroup> groups_;
-  const bool quantises_anew_, codes_in_send_;
-  StepGuess step_guess_;
   CpuPixels pixels_;
   std::unique_ptr<CpuBlockCoder> coder_;
 };
@@ -226,12 +189,7 @@ Status CpuBackend::ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number
   if (groups_.size() > 1) {
     work.source.take(plan_, frame);
   } else {
-    const bool stays = codes_in_send_ || frame.release != nullptr;
-    work.guess = work.quantised && stays ? step_guess_.next() : std::nullopt;
-    work.planes = work.guess ? &*work.quantised : &work.whole;
-    work.planes->set_steps(work.guess.value_or(0), true);
-    work.samples = FrameSamples(frame);
-    pixels_.read(work.samples, *work.planes, 0);
+    pixels_.read(FrameSamples(frame), work.planes, 0);
   }
   stats.stage_ms[CJ2K_STAGE_INGEST] = ms_since(start);
   return Status::kOk;
@@ -243,28 +201,23 @@ Status CpuBackend::transform(GopWork& gop, std::span<const uint32_t> frames, cj2
     CpuFrameWork& work = frame_of(gop, f);
     work.blocks.reset();
     work.group.reset();
-    work.is_coded = false;
-    if (groups_.size() == 1) {
-      work.group = 0;
-      pixels_.transform(*work.planes, 0);
-    }
+    if (groups_.size() == 1) pixels_.transform(work.planes, 0);
     stats[f].stage_ms[CJ2K_STAGE_TRANSFORM] += ms_since(start);
   }
   return Status::kOk;
 }
 
-/// Makes the coefficients of a group of tiles, in place of those of another one or with other steps.
-void CpuBackend::load(CpuFrameWork& work, size_t group, uint32_t step_set, cj2k_stats& stats) {
+/// Makes the coefficients of a group of tiles, in place of those of another one.
+void CpuBackend::load(CpuFrameWork& work, size_t group, cj2k_stats& stats) {
+  if (work.group == group) return;
   const auto start = Clock::now();
   work.group.reset();
-  const FrameSamples& samples =
-      reads_in_parts() ? work.source.load(plan_, groups_[group]) : work.samples;
+  const FrameSamples& samples = work.source.load(plan_, groups_[group]);
   work.group = group;
-  work.planes->hold(groups_[group]);
-  work.planes->set_steps(step_set, false);
-  pixels_.read(samples, *work.planes, group);
+  work.planes.hold(groups_[group]);
+  pixels_.read(samples, work.planes, group);
   const double read_ms = ms_since(start);
-  pixels_.transform(*work.planes, group);
+  pixels_.transform(work.planes, group);
   const double ms = ms_since(start);
   stats.stage_ms[CJ2K_STAGE_INGEST] += read_ms;
   stats.stage_ms[CJ2K_STAGE_TRANSFORM] += ms - read_ms;
@@ -273,17 +226,17 @@ void CpuBackend::load(CpuFrameWork& work, size_t group, uint32_t step_set, cj2k_
 
 /// Codes an order group by group. The blocks of a group are a range of the indices.
 void CpuBackend::code(CpuFrameWork& work, const BlockOrder& order, cj2k_stats& stats) {
+  if (groups_.size() == 1) return coder_->code(work.planes, order, work.blocks);
   auto begin = order.blocks.begin();
   for (size_t g = 0; g < groups_.size() && begin != order.blocks.end(); ++g) {
     const TileComponent& last = plan_.tile_components[groups_[g].end * plan_.components.size() - 1];
     const auto end =
         std::lower_bound(begin, order.blocks.end(), last.first_block + last.num_blocks);
     if (begin == end) continue;
+    load(work, g, stats);
     BlockOrder part = order;
     part.blocks = {begin, end};
-    if (work.group != g || !work.planes->has(part.blocks, order.step_set))
-      load(work, g, order.step_set, stats);
-    coder_->code(*work.planes, part, work.blocks);
+    coder_->code(work.planes, part, work.blocks);
     begin = end;
   }
 }
@@ -301,7 +254,6 @@ Status CpuBackend::code_blocks(GopWork& gop, std::span<BlockRequest> requests,
     } catch (const ReadError& error) {
       request.outcome.read_error = error.number;
     }
-    if (!std::exchange(work.is_coded, true)) step_guess_.note(work.guess, request.step_set);
     stats[request.frame].stage_ms[CJ2K_STAGE_BLOCKS] += ms_since(start);
   }
   return Status::kOk;
@@ -312,10 +264,10 @@ Status CpuBackend::analyse(GopWork& gop, uint32_t frame, const RateLimits& limit
   CpuFrameWork& work = frame_of(gop, frame);
   FrameAnalysis& analysis = *work.analysis;
   parallel_for(plan_.blocks.size(), kMeasureGrain,
-               [&](size_t begin, size_t end) { analysis.measure(*work.planes, begin, end); });
+               [&](size_t begin, size_t end) { analysis.measure(work.planes, begin, end); });
   analysis.begin(limits);
   do {
-    coder_->code(*work.planes, analysis.order(), work.blocks);
+    coder_->code(work.planes, analysis.order(), work.blocks);
   } while (analysis.goes_on(work.blocks.all()));
   *curve = analysis.curve();
   return Status::kOk;
@@ -324,9 +276,9 @@ Status CpuBackend::analyse(GopWork& gop, uint32_t frame, const RateLimits& limit
 }  // namespace
 
 int64_t cpu_gop_bytes(const Plan& plan, size_t workers) {
-  const std::vector<TileGroup> groups = tile_groups(plan, workers);
   const auto frame =
-      static_cast<int64_t>(CpuBlocks::bytes(plan) + plane_bytes(plan, groups, workers)) +
+      static_cast<int64_t>(CpuBlocks::bytes(plan) +
+                           CpuPlanes::bytes(plan, tile_groups(plan, workers), workers)) +
       CpuStopRules::bytes(plan);
   return frame * plan.params.gop;
 }

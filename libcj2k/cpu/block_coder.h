@@ -60,7 +60,7 @@ inline constexpr size_t kMaxBlockGrain = 16;
 size_t block_grain(size_t count, size_t most = kMaxBlockGrain);
 
 /// The block coder for the parameter coder = ebcot. Throws std::bad_alloc.
-std::unique_ptr<CpuBlockCoder> make_cpu_ebcot(const Plan& plan, size_t workers);
+std::unique_ptr<CpuBlockCoder> make_cpu_ebcot(const Plan& plan, size_t workers, bool keeps_state);
 /// The block coder for coder = ht. Throws std::bad_alloc.
 std::unique_ptr<CpuBlockCoder> make_cpu_ht(const Plan& plan, size_t workers);
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/parallel.h"
-#include "coders/ht/ht_points.h"
+#include "core/quantizer.h"
 #include "pixels/colour.h"
 #include "pixels/ingest.h"
 
@@ -67,23 +67,17 @@ int magnitude_bits(const Plan& plan, const Subband& band) {
 
 /// How many levels are kept in 16 bits, because their coefficients fit for any picture: of the 5/3,
 /// whose low-pass samples between two levels are smaller than the largest of a band, all or none; of
-/// the 9/7, quantised, if the frame has one quantisation or may be quantised anew, and nothing reads
-/// what that drops. Without levels there are samples only, and what looks at the whole frame reads 32
-/// bits.
-int narrow_levels(const Plan& plan, bool anew) {
-  const bool reads_fractions =
-      !plan.reversible && (plan.has_rdoq || (!plan.finer_subbands.empty() && !anew));
-  if (needs_coefficients(plan) || reads_fractions) return 0;
+/// the 9/7, quantised, if the frame has one quantisation and nothing reads what it drops, else those with
+/// a unit. Without levels there are samples only, and what looks at the whole frame reads 32 bits.
+int narrow_levels(const Plan& plan) {
+  if (needs_coefficients(plan) || (plan.has_rdoq && !plan.reversible)) return 0;
   int levels = plan.params.levels;
-  const auto keep_narrow = [&](const std::vector<Subband>& bands) {
-    for (ptrdiff_t i = 0; i < bands_of_tile(plan); ++i) {
-      const Subband& band = bands[static_cast<size_t>(i)];
-      if (magnitude_bits(plan, band) > kMostNarrowBits)
-        levels = plan.reversible ? 0 : std::min(levels, band.level - 1);
-    }
-  };
-  keep_narrow(plan.subbands);
-  for (const std::vector<Subband>& bands : plan.finer_subbands) keep_narrow(bands);
+  for (ptrdiff_t i = 0; i < bands_of_tile(plan); ++i) {
+    const Subband& band = plan.subbands[static_cast<size_t>(i)];
+    const bool fits =
+        plan.finer_subbands.empty() ? magnitude_bits(plan, band) <= kMostNarrowBits : band.unit > 0;
+    if (!fits) levels = plan.reversible ? 0 : std::min(levels, band.level - 1);
+  }
   return std::max(levels, 0);  // without levels, that of LL is 0
 }
 
@@ -94,9 +88,9 @@ bool has_chain(const Plan& plan, size_t workers) { return workers == 1 && plan.p
 /// How often the largest rectangle in a plane (CoefficientPlanes) is halved; -1: the plane is not used.
 /// Where levels are quantised and there is no chain, float planes also have the low-pass samples between
 /// levels.
-int halvings_of(const Plan& plan, size_t workers, int narrow, uint32_t plane) {
+int halvings_of(const Plan& plan, size_t workers, uint32_t plane) {
   const bool chain = has_chain(plan, workers);
-  if (plan.reversible) narrow = 0;
+  const int narrow = plan.reversible ? 0 : narrow_levels(plan);
   if (plane == 1) return 0;
   if (narrow == 0) return plane == 0 && !chain ? std::min(plan.params.levels, 1) : -1;
   const int last = plan.params.levels - (narrow == plan.params.levels ? 1 : 0);
@@ -106,8 +100,9 @@ int halvings_of(const Plan& plan, size_t workers, int narrow, uint32_t plane) {
   }
   return -1;
 }
-size_t sample_bytes(const Plan& plan, int narrow, uint32_t plane) {
-  return narrow > 0 && (plan.reversible || plane == 1) ? sizeof(int16_t) : sizeof(int32_t);
+size_t sample_bytes(const Plan& plan, uint32_t plane) {
+  const bool is_narrow = narrow_levels(plan) > 0 && (plan.reversible || plane == 1);
+  return is_narrow ? sizeof(int16_t) : sizeof(int32_t);
 }
 
 /// The result of so many levels.
@@ -124,9 +119,9 @@ bool has_one_order(const Plan& plan) {
 }
 
 /// The part of a plane of a component that a group has: of one tile as much as is used.
-Rect plane_of(const Plan& plan, size_t workers, int narrow, const TileGroup& group,
-              uint32_t component, uint32_t plane) {
-  const int most_halvings = halvings_of(plan, workers, narrow, plane);
+Rect plane_of(const Plan& plan, size_t workers, const TileGroup& group, uint32_t component,
+              uint32_t plane) {
+  const int most_halvings = halvings_of(plan, workers, plane);
   if (most_halvings < 0 || coefficient_plane(plan, component, plane & 1).empty()) return {};
   const auto tile_component = [&](uint32_t tile) -> const TileComponent& {
     return plan.tile_components[tile * plan.components.size() + component];
@@ -140,11 +135,11 @@ Rect plane_of(const Plan& plan, size_t workers, int narrow, const TileGroup& gro
 }
 
 /// The size of a plane that has room for each group.
-Rect largest_plane(const Plan& plan, std::span<const TileGroup> groups, size_t workers, int narrow,
+Rect largest_plane(const Plan& plan, std::span<const TileGroup> groups, size_t workers,
                    uint32_t component, uint32_t plane) {
   Rect largest;
   for (const TileGroup& group : groups) {
-    const Rect part = plane_of(plan, workers, narrow, group, component, plane);
+    const Rect part = plane_of(plan, workers, group, component, plane);
     largest.x1 = std::max(largest.x1, part.width());
     largest.y1 = std::max(largest.y1, part.height());
   }
@@ -178,94 +173,38 @@ std::vector<TileGroup> tile_groups(const Plan& plan, size_t workers) {
   return groups;
 }
 
-bool quantises_anew(const Plan& plan) {
-  return !plan.finer_subbands.empty() && plan.tiles.size() == 1 && !is_small_ht(plan) &&
-         narrow_levels(plan, true) > 0;
-}
-
-CpuPlanes::CpuPlanes(const Plan& plan, std::span<const TileGroup> groups, size_t workers, bool anew,
-                     uint8_t* memory)
-    : CoefficientPlanes(plan, narrow_levels(plan, anew), has_chain(plan, workers)),
+CpuPlanes::CpuPlanes(const Plan& plan, std::span<const TileGroup> groups, size_t workers)
+    : CoefficientPlanes(plan, narrow_levels(plan), has_chain(plan, workers)),
       plan_(plan),
-      workers_(workers),
-      narrow_(narrow_levels(plan, anew)) {
+      workers_(workers) {
   for (uint32_t c = 0; c < plan.components.size(); ++c) {
     for (uint32_t i = 0; i < CoefficientPlanes::kPlanes; ++i) {
-      const Rect shape = largest_plane(plan, groups, workers, narrow_, c, i);
-      const size_t bytes = sample_bytes(plan, narrow_, i);
-      const ptrdiff_t stride = plane_stride(shape.width(), bytes);
-      set_plane(c, i, {reinterpret_cast<int32_t*>(memory), shape.width(), shape.height(), stride});
-      memory += static_cast<size_t>(stride) * static_cast<size_t>(shape.height()) * bytes;
+      const Rect shape = largest_plane(plan, groups, workers, c, i);
+      const ptrdiff_t stride = plane_stride(shape.width(), sample_bytes(plan, i));
+      memory_.emplace_back(static_cast<size_t>(stride) * static_cast<size_t>(shape.height()) *
+                           sample_bytes(plan, i));
+      set_plane(c, i, {memory_.back().as<int32_t>(), shape.width(), shape.height(), stride});
     }
   }
   hold(groups[0]);
 }
 
-size_t CpuPlanes::bytes(const Plan& plan, std::span<const TileGroup> groups, size_t workers,
-                        bool anew) {
-  const int narrow = narrow_levels(plan, anew);
+size_t CpuPlanes::bytes(const Plan& plan, std::span<const TileGroup> groups, size_t workers) {
   size_t bytes = 0;
   for (uint32_t c = 0; c < plan.components.size(); ++c) {
     for (uint32_t i = 0; i < CoefficientPlanes::kPlanes; ++i) {
-      const Rect shape = largest_plane(plan, groups, workers, narrow, c, i);
-      const size_t sample = sample_bytes(plan, narrow, i);
-      bytes += static_cast<size_t>(plane_stride(shape.width(), sample)) *
-               static_cast<size_t>(shape.height()) * sample;
+      const Rect shape = largest_plane(plan, groups, workers, c, i);
+      bytes += static_cast<size_t>(plane_stride(shape.width(), sample_bytes(plan, i))) *
+               static_cast<size_t>(shape.height()) * sample_bytes(plan, i);
     }
   }
   return bytes;
 }
 
-/// The blocks of levels that are quantised.
-template <typename Work>
-void CpuPlanes::for_quantised(std::span<const uint32_t> blocks, const Work& work) const {
-  for (const uint32_t b : blocks) {
-    const CodeBlock& block = plan_.blocks[b];
-    const Subband& band = plan_.subbands[block.subband];
-    if (is_quantised() && is_narrow(band.level)) work(b, block, band);
-  }
-}
-
-void CpuPlanes::keep(std::span<const uint32_t> blocks, float* floats) {
-  kept_at_.assign(plan_.blocks.size(), kNotKept);
-  kept_parts_.resize(plan_.tile_components.size() * static_cast<size_t>(plan_.params.levels));
-  uint32_t units = 0;
-  for_quantised(blocks, [&](uint32_t b, const CodeBlock& block, const Subband&) {
-    kept_at_[b] = units;
-    units += static_cast<uint32_t>(kept_stride(block) * block.height / ptrdiff_t{kKeptUnit});
-  });
-  for_quantised(blocks, [&](uint32_t b, const CodeBlock& block, const Subband& band) {
-    const uint32_t number = plan_.resolutions[band.resolution].tile_component;
-    const TileComponent& tc = plan_.tile_components[number];
-    kept_parts_[part_index(number, band.level)].push_back(
-        {block.plane_x - tc.plane_x, block.plane_y - tc.plane_y, block.width, block.height,
-         floats + kept_at_[b] * kKeptUnit, kept_stride(block)});
-  });
-  for (std::vector<DwtKeptPart>& parts : kept_parts_) {
-    std::sort(parts.begin(), parts.end(),
-              [](const DwtKeptPart& a, const DwtKeptPart& b) { return a.y < b.y; });
-  }
-  set_kept(floats, kept_at_);
-}
-
-size_t CpuPlanes::kept_bytes(const Plan& plan, std::span<const uint32_t> blocks) {
-  size_t bytes = 0;
-  for (const uint32_t b : blocks)
-    bytes +=
-        static_cast<size_t>(kept_stride(plan.blocks[b]) * plan.blocks[b].height) * sizeof(float);
-  return bytes;
-}
-
-bool CpuPlanes::has(std::span<const uint32_t> blocks, uint32_t step_set) const {
-  return step_set == step_set_ || std::none_of(blocks.begin(), blocks.end(), [&](uint32_t b) {
-           return is_narrow(plan_.blocks[b]);
-         });
-}
-
 void CpuPlanes::hold(const TileGroup& group) {
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     for (uint32_t i = 0; i < CoefficientPlanes::kPlanes; ++i) {
-      const Rect part = plane_of(plan_, workers_, narrow_, group, c, i);
+      const Rect part = plane_of(plan_, workers_, group, c, i);
       set_origin(c, i, {part.x0, part.y0});
     }
   }
@@ -292,12 +231,11 @@ DwtTarget<Sample, Stored> CpuPlanes::target(const TileComponent& tc, uint32_t le
   } else if (!is_narrow(level)) {
     target.wide = tile_component<float>(tc, level, width, height);
   } else {
-    const std::vector<Subband>& bands =
-        step_set_ == 0 ? plan_.subbands : plan_.finer_subbands[step_set_ - 1];
     const auto quantizer = [&](uint32_t subband) {
-      const Subband& band = bands[subband];
+      const Subband& band = plan_.subbands[subband];
+      if (band.unit > 0) return DwtQuantizer{1 / band.unit, 32767, quantizer_rounder(1)};
       const int planes = std::min(int{band.max_bit_planes}, kMostNarrowBits);
-      return DwtQuantizer{band.inverse_step, static_cast<float>((1 << planes) - 1)};
+      return DwtQuantizer{band.inverse_step, static_cast<float>((1 << planes) - 1), 0};
     };
     const bool is_last = level == static_cast<uint32_t>(plan_.params.levels);
     target.bands = tile_component<Stored>(tc, level, width, height);
@@ -307,11 +245,6 @@ DwtTarget<Sample, Stored> CpuPlanes::target(const TileComponent& tc, uint32_t le
     target.hl = quantizer(from.first_subband);
     target.lh = quantizer(from.first_subband + 1);
     target.hh = quantizer(from.first_subband + 2);
-    if (keeps_) {
-      const auto number = static_cast<uint32_t>(&tc - plan_.tile_components.data());
-      target.kept = kept_parts_[part_index(number, level)];
-      target.kept_height = plan_.params.cblk_height;
-    }
   }
   return target;
 }

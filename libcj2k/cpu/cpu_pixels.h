@@ -45,34 +45,13 @@ struct TileGroup {
 /// @param workers  that code a group together
 std::vector<TileGroup> tile_groups(const Plan& plan, size_t workers);
 
-/// Whether frames that choose among step sets have coefficients of 16 bits: quantised with a set that is
-/// guessed, and transformed again if the frame takes another one. Blocks that the choice needs are kept as
-/// floats. Not small frames, which are coded with several sets, and not those in tiles.
-bool quantises_anew(const Plan& plan);
-
-/// The coefficients of one group of tiles.
+/// The coefficients of one group of tiles, and their memory.
 class CpuPlanes : public CoefficientPlanes {
  public:
-  /// Has room for the largest of the groups and holds the first. `plan` must outlive it.
-  /// @param anew    for frames that may be quantised anew (quantises_anew)
-  /// @param memory  [bytes], aligned to a cache line
-  CpuPlanes(const Plan& plan, std::span<const TileGroup> groups, size_t workers, bool anew,
-            uint8_t* memory);
-  static size_t bytes(const Plan& plan, std::span<const TileGroup> groups, size_t workers,
-                      bool anew);
-
-  /// These blocks will also be kept as floats. Throws std::bad_alloc.
-  /// @param floats  [kept_bytes], aligned to a cache line
-  void keep(std::span<const uint32_t> blocks, float* floats);
-  static size_t kept_bytes(const Plan& plan, std::span<const uint32_t> blocks);
-  /// From now on levels are quantised with this step set.
-  /// @param keeps  whether the blocks that are kept are written, too
-  void set_steps(uint32_t step_set, bool keeps) {
-    step_set_ = step_set;
-    keeps_ = keeps && !kept_parts_.empty();
-  }
-  /// Whether these blocks can be had with this step set.
-  bool has(std::span<const uint32_t> blocks, uint32_t step_set) const;
+  /// Reserves memory for the largest of the groups and holds the first. `plan` must outlive it.
+  /// Throws std::bad_alloc.
+  CpuPlanes(const Plan& plan, std::span<const TileGroup> groups, size_t workers);
+  static size_t bytes(const Plan& plan, std::span<const TileGroup> groups, size_t workers);
 
   /// From now on the memory is that of this group.
   void hold(const TileGroup& group);
@@ -84,19 +63,9 @@ class CpuPlanes : public CoefficientPlanes {
   DwtTarget<Sample, Stored> target(const TileComponent& tc, uint32_t level) const;
 
  private:
-  template <typename Work>
-  void for_quantised(std::span<const uint32_t> blocks, const Work& work) const;
-  size_t part_index(uint32_t tile_component, uint32_t level) const {
-    return tile_component * static_cast<size_t>(plan_.params.levels) + level - 1;
-  }
-
   const Plan& plan_;
   const size_t workers_;
-  const int narrow_;  ///< levels
-  uint32_t step_set_ = 0;
-  bool keeps_ = false;
-  std::vector<uint32_t> kept_at_;                     ///< [blocks]
-  std::vector<std::vector<DwtKeptPart>> kept_parts_;  ///< [part_index]
+  std::vector<HostBuffer> memory_;
 };
 
 /// Call it inside Threads::run, like the backend. Two threads may read frames at the same

@@ -21,8 +21,8 @@
 #include "core/ebcot/segments.h"
 #include "core/stop.h"
 #include "cpu/block_coder.h"
-#include "cpu/block_samples.h"
 #include "depth/early_stop.h"
+#include "pixels/block_samples.h"
 #include "pixels/quantize.h"
 
 namespace cj2k {
@@ -34,7 +34,8 @@ constexpr int tier1_stride(int width) {
 }
 
 /// CodedBlock::coder_state: what is needed to resume a block, with the bytes that `saved`
-/// describes.
+/// describes. Without it, which is more than all else of a block, a block that resumes is coded from the
+/// start again.
 struct PausedBlock {
   const SavedCoder* saved;
   const CodingPass* passes;  ///< [CodedBlock::num_passes]
@@ -162,9 +163,11 @@ class SharedBlocks {
 /// Codes a list of blocks on one thread: quantises them, and keeps the results of tier-1.
 class BlockRun final : public Tier1Queue {
  public:
-  BlockRun(const Plan& plan, const CoefficientPlanes& planes, const BlockOrder& limits,
-           size_t worker_index, BlockWorker& worker, CpuBlocks& out)
+  /// @param keeps_state  of blocks that pause
+  BlockRun(const Plan& plan, bool keeps_state, const CoefficientPlanes& planes,
+           const BlockOrder& limits, size_t worker_index, BlockWorker& worker, CpuBlocks& out)
       : plan_(plan),
+        keeps_state_(keeps_state),
         planes_(planes),
         limits_(limits),
         worker_index_(worker_index),
@@ -212,6 +215,7 @@ class BlockRun final : public Tier1Queue {
   uint32_t style() const { return static_cast<uint32_t>(plan_.params.cblk_style); }
 
   const Plan& plan_;
+  const bool keeps_state_;
   const CoefficientPlanes& planes_;
   const BlockOrder& limits_;
   const size_t worker_index_;
@@ -255,7 +259,8 @@ bool BlockRun::begin(BlockLane& lane) {
                weight(block),
                before != nullptr ? before->saved : nullptr,
                &lane.saved,
-               false};
+               false,
+               num_planes_coded(coded.num_passes)};
   if (before != nullptr) {
     std::memcpy(lane.output.bytes, coded.data, before->saved->bytes_written);
     std::memcpy(lane.output.passes, before->passes, coded.num_passes * sizeof(CodingPass));
@@ -305,9 +310,8 @@ void BlockRun::quantise(BlockLane& lane) {
     lane.coefficients = shifted;
     lane.coefficient_stride = block.width;
     const Subband& band = subband_of(plan_, block, limits_.step_set);
-    all = simd::quantize_97(shifted, block.width, block.width, block.height, band.inverse_step,
-                            (uint32_t{1} << band.max_bit_planes) - 1, lane.samples.as<uint32_t>(),
-                            lane.stride);
+    all = simd::quantize_97(shifted, block.width, block.width, block.height, quantizer_of(band),
+                            lane.samples.as<uint32_t>(), lane.stride);
   }
   lane.bit_planes = std::bit_width(all);
   assert(lane.bit_planes <= kMaxBitPlanes &&
@@ -404,7 +408,7 @@ double BlockRun::left_error(const BlockLane& lane, int planes) const {
 void BlockRun::done(int number) {
   BlockLane& lane = *worker_.lanes[static_cast<size_t>(number)];
   CodedBlock& coded = out_[lane.index];
-  const int resumed = lane.stop.resume != nullptr
+  const int resumed = coded.num_passes > 0
                           ? lane.output.num_passes - coded.num_passes + coded.num_passes_resumed
                           : 0;
   coded = CodedBlock{};
@@ -439,8 +443,10 @@ void BlockRun::keep(const BlockLane& lane, CodedBlock& coded) {
                                          lane.stop.weight);
     }
     coded.planes_left = static_cast<uint8_t>(lane.bit_planes - num_planes_coded(out.num_passes));
-    bytes = std::max<size_t>(bytes, lane.saved.bytes_written);
-    keep_state(lane, coded);
+    if (keeps_state_) {
+      bytes = std::max<size_t>(bytes, lane.saved.bytes_written);
+      keep_state(lane, coded);
+    }
   }
   if (points == 0 && bytes == 0) return;
   HullPoint* hull = out_.take<HullPoint>(worker_index_, static_cast<size_t>(points));
@@ -497,7 +503,8 @@ void BlockRun::keep_samples(const BlockLane& lane, CodedBlock& coded) {
 
 class CpuEbcot final : public CpuBlockCoder {
  public:
-  CpuEbcot(const Plan& plan, size_t workers) : plan_(plan), colours_(colour_order(plan)) {
+  CpuEbcot(const Plan& plan, size_t workers, bool keeps_state)
+      : plan_(plan), keeps_state_(keeps_state), colours_(colour_order(plan)) {
     const BlockBounds bounds(plan);
     const bool in_lanes = simd::mq_lanes() > 0 && plan.blocks.size() >= kManyBlocks * workers;
     for (size_t i = 0; i < workers; ++i)
@@ -507,6 +514,7 @@ class CpuEbcot final : public CpuBlockCoder {
 
  private:
   const Plan& plan_;
+  const bool keeps_state_;
   const ColourOrder colours_;
   std::vector<std::unique_ptr<BlockWorker>> workers_;
 };
@@ -516,7 +524,7 @@ class CpuEbcot final : public CpuBlockCoder {
 void CpuEbcot::code(const CoefficientPlanes& planes, const BlockOrder& order, CpuBlocks& out) {
   const auto run_of_worker = [&] {
     const size_t worker = worker_index();
-    return BlockRun(plan_, planes, order, worker, *workers_[worker], out);
+    return BlockRun(plan_, keeps_state_, planes, order, worker, *workers_[worker], out);
   };
   std::span<const uint32_t> blocks = order.blocks;
   ColourOrder some;
@@ -545,8 +553,8 @@ void CpuEbcot::code(const CoefficientPlanes& planes, const BlockOrder& order, Cp
 
 }  // namespace
 
-std::unique_ptr<CpuBlockCoder> make_cpu_ebcot(const Plan& plan, size_t workers) {
-  return std::make_unique<CpuEbcot>(plan, workers);
+std::unique_ptr<CpuBlockCoder> make_cpu_ebcot(const Plan& plan, size_t workers, bool keeps_state) {
+  return std::make_unique<CpuEbcot>(plan, workers, keeps_state);
 }
 
 }  // namespace cj2k

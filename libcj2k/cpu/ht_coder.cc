@@ -19,7 +19,7 @@
 #include "coders/ht/ht_rdoq.h"
 #include "core/stop.h"
 #include "cpu/block_coder.h"
-#include "cpu/block_samples.h"
+#include "pixels/block_samples.h"
 
 namespace cj2k {
 namespace {

@@ -195,10 +195,11 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   CodedBlock& coded = work.block(number);
   if (part.order.anew) coded = CodedBlock{};
   const Subband& band = subband_of(plan, block, part.order.step_set);
+  const float rounder = quantizer_rounder(band.unit);
   uint32_t magnitude = p_.peaks.in(work.pinned)[number];
   if (!plan.reversible) {
     const uint32_t most = (uint32_t{1} << band.max_bit_planes) - 1;
-    magnitude = quantize97_magnitude(std::bit_cast<float>(magnitude), band.inverse_step,
+    magnitude = quantize97_magnitude(std::bit_cast<float>(magnitude), rounder, band.inverse_step,
                                      quantizer_limit(most), most);
   }
   const int bit_planes = std::bit_width(magnitude);
@@ -228,6 +229,7 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   HtTask task{};
   task.block = number;
   task.is_counted = chooses;
+  task.rounder = static_cast<uint16_t>(std::bit_cast<uint32_t>(rounder) >> 16);
   task.inverse_step = band.inverse_step;
   task.max_bit_planes = band.max_bit_planes;
   auto* const tasks = p_.tasks.in(work.pinned);

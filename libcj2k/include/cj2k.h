@@ -565,8 +565,8 @@ typedef struct cj2k_frame {
   void* opaque;          /* returned with the packet, not looked at */
   /* If send returns CJ2K_OK, the samples belong to the encoder until it calls this function. It
    * calls it exactly once, possibly from a worker thread, possibly before send returns. With many
-   * tiles, and with HT and frame_steps, it may come only when the GOP is full, or the encoder
-   * drains. NULL: the samples are read before send returns. */
+   * tiles it may come only when the GOP is full, or the encoder drains. NULL: the samples are read
+   * before send returns. */
   void (*release)(void* release_opaque);
   void* release_opaque;
   /* CJ2K_MEMORY_CUDA: the CUstream that writes the samples. They are read after the work that is in

@@ -5,9 +5,7 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "base/view.h"
 #include "plan/plan.h"
@@ -16,9 +14,9 @@ namespace cj2k {
 
 /// The two planes of each component (coefficient_plane in plan.h): integers of 32 or 16 bits with 5/3,
 /// floats with 9/7. Or all levels are in plane 1, in Mallat order. Or, with 9/7, the first levels are in
-/// plane 1, as integers of 16 bits, quantised with the steps of one step set; and the others are floats,
-/// odd levels in plane 0 and even ones in plane 2, which has the same size. Some of the quantised blocks
-/// may also be kept as floats. The memory belongs to the backend.
+/// plane 1, as integers of 16 bits, quantised if the plan has one step set, else multiples of
+/// Subband::unit; and the others are floats, odd levels in plane 0 and even ones in plane 2, which has the
+/// same size. The memory belongs to the backend.
 class CoefficientPlanes {
  public:
   static constexpr uint32_t kPlanes = 3;
@@ -35,7 +33,7 @@ class CoefficientPlanes {
     return narrow_levels_ > 0 && static_cast<int>(level) <= narrow_levels_;
   }
   bool is_narrow(const CodeBlock& block) const {
-    return is_narrow(plan_->subbands[block.subband].level) && !is_kept(block);
+    return is_narrow(plan_->subbands[block.subband].level);
   }
   bool is_quantised() const { return narrow_levels_ > 0 && !plan_->reversible; }
   /// @param plane  its stride is in samples of their type
@@ -53,14 +51,9 @@ class CoefficientPlanes {
                                int32_t height) const {
     return rectangle<Sample>(tc, plane_index(level), width, height);
   }
-  /// The coefficients of a code-block of the plan.
+  /// The coefficients of a code-block.
   template <typename Sample>
   Plane<Sample> block(const CodeBlock& block) const {
-    if (is_kept(block)) {
-      const ptrdiff_t stride = kept_stride(block);
-      return {reinterpret_cast<Sample*>(kept_ + kept_at_[number(block)] * kKeptUnit), block.width,
-              block.height, stride};
-    }
     const Subband& band = plan_->subbands[block.subband];
     const TileComponent& tc =
         plan_->tile_components[plan_->resolutions[band.resolution].tile_component];
@@ -69,18 +62,6 @@ class CoefficientPlanes {
   }
 
  protected:
-  static constexpr size_t kKeptUnit = 16;  ///< floats of a cache line
-  static constexpr uint32_t kNotKept = UINT32_MAX;
-  static ptrdiff_t kept_stride(const CodeBlock& block) {
-    constexpr auto kUnit = static_cast<int32_t>(kKeptUnit);
-    return (block.width + kUnit - 1) / kUnit * kUnit;
-  }
-  /// @param at  [blocks] where the floats of a block begin, in units; kNotKept: it is not kept
-  void set_kept(float* floats, std::span<const uint32_t> at) {
-    kept_ = floats;
-    kept_at_ = at;
-  }
-
   /// The width x height rectangle at the corner of a tile-component in a plane.
   template <typename Sample>
   Plane<Sample> rectangle(const TileComponent& tc, uint32_t i, int32_t width,
@@ -93,12 +74,6 @@ class CoefficientPlanes {
   }
 
  private:
-  size_t number(const CodeBlock& block) const {
-    return static_cast<size_t>(&block - plan_->blocks.data());
-  }
-  bool is_kept(const CodeBlock& block) const {
-    return kept_ != nullptr && kept_at_[number(block)] != kNotKept;
-  }
   uint32_t plane_index(uint32_t level) const {
     if (is_quantised()) return is_narrow(level) ? 1 : float_plane(level);
     return is_in_one_ ? 1 : level & 1;
@@ -109,8 +84,6 @@ class CoefficientPlanes {
   bool is_in_one_;
   std::array<std::array<Plane<int32_t>, kPlanes>, CJ2K_MAX_COMPONENTS> planes_;
   std::array<std::array<PlanePoint, kPlanes>, CJ2K_MAX_COMPONENTS> origins_{};
-  float* kept_ = nullptr;
-  std::span<const uint32_t> kept_at_;
 };
 
 }  // namespace cj2k

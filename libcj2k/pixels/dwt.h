@@ -19,7 +19,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <type_traits>
 
 #include "base/view.h"
@@ -64,11 +63,12 @@ struct DwtShape {
   int parity_x, parity_y;
 };
 
-/// Quantises coefficients of the 9/7 to integers of 16 bits: the values of quantize_97
-/// (pixels/quantize.h) with their signs, of bands whose magnitudes are below 2^15.
+/// Makes integers of 16 bits of coefficients of the 9/7: the values of quantize_97
+/// (pixels/quantize.h) with their signs, of bands whose magnitudes are below 2^15; or rounded to a unit.
 struct DwtQuantizer {
   float inverse_step;
-  float most;  ///< max_magnitude, below 2^15
+  float most;     ///< max_magnitude, below 2^15
+  float rounder;  ///< quantizer_rounder(1) (core/quantizer.h), to round; 0: to truncate
 };
 
 /// Takes rows of LL as they are made, from top to bottom.
@@ -86,13 +86,6 @@ template <typename Sample, typename Stored>
 inline constexpr bool kDwtQuantises =
     std::conjunction_v<std::is_same<Sample, float>, std::is_same<Stored, int16_t>>;
 
-/// A part of one subband that is kept as floats, too, beside the quantised coefficients.
-struct DwtKeptPart {
-  int32_t x, y, width, height;  ///< in the whole rectangle, Mallat order
-  float* out;
-  ptrdiff_t stride;
-};
-
 /// Where a level goes.
 template <typename Sample, typename Stored>
 struct DwtTarget {
@@ -103,8 +96,6 @@ struct DwtTarget {
   /// For kDwtQuantises. With data in `wide`, results are not quantised, and go there.
   DwtQuantizer ll = {}, hl = {}, lh = {}, hh = {};
   Plane<Sample> wide = {};
-  std::span<const DwtKeptPart> kept = {};  ///< by rising y
-  int32_t kept_height = 0;                 ///< of the highest
 };
 
 /// Rows that are read when one is pushed: it, and those before it.

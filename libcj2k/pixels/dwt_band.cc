@@ -33,22 +33,6 @@ int32_t mirrored(int32_t i, int32_t n) {
   return i;
 }
 
-/// Keeps the parts of row y of the result, as floats. @param line  after dwt_row
-template <typename Target>
-void keep_row(const DwtLine& layout, const float* line, const Target& to, int32_t y) {
-  const bool is_single = layout.num_low + layout.num_high == 1;  // not lifted, so not scaled
-  const auto above = [](int32_t row, const DwtKeptPart& part) { return row < part.y; };
-  auto part = std::upper_bound(to.kept.begin(), to.kept.end(), y, above);
-  while (part != to.kept.begin() && (--part)->y > y - to.kept_height) {
-    if (y >= part->y + part->height) continue;
-    const bool is_high = part->x >= layout.num_low;
-    const float* from = line + part->x + (is_high ? layout.high - layout.num_low : layout.low);
-    const float scale = is_single ? (is_high ? 2.0f : 1.0f) : is_high ? kHighScale97 : kLowScale97;
-    float* out = part->out + (y - part->y) * part->stride;
-    for (int32_t i = 0; i < part->width; ++i) out[i] = from[i] * scale;
-  }
-}
-
 /// Writes row y of the result. @param num_low  rows of LL and HL
 template <typename Sample, typename Stored>
 void write_row(const DwtLine& layout, Sample* line, const DwtTarget<Sample, Stored>& to, int32_t y,
@@ -74,7 +58,6 @@ void write_row(const DwtLine& layout, Sample* line, const DwtTarget<Sample, Stor
     Sample* row = to.low.row(to.taker == nullptr ? y : y % kDwtKeptRows);
     simd::dwt_row(layout, line, simd::CachedRow<Sample>{row}, result(high, to.hl));
   }
-  if constexpr (kDwtQuantises<Sample, Stored>) keep_row(layout, line, to, y);
   if (y < num_low && to.taker != nullptr) to.taker->take(y);
 }
 

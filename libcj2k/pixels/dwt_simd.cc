@@ -203,13 +203,16 @@ class QuantizedResults {
   QuantizedResults(const QuantizedRow& row, int32_t n)
       : results_(row.out, n), quantizer_(row.quantizer) {}
   void set_single(float v) const {
-    const float most = quantizer_.most;
-    results_.set_single(static_cast<int16_t>(std::clamp(v * quantizer_.inverse_step, -most, most)));
+    const float most = quantizer_.most, rounder = quantizer_.rounder;
+    const float q = (v * quantizer_.inverse_step + rounder) - rounder;
+    results_.set_single(static_cast<int16_t>(std::clamp(q, -most, most)));
   }
   template <class D, class V>
   void store(D d, V v, int32_t i) const {
     const auto most = hn::Set(d, quantizer_.most);
-    const auto q = hn::Mul(v, hn::Set(d, quantizer_.inverse_step));
+    const auto rounder = hn::Set(d, quantizer_.rounder);
+    const auto q =
+        hn::Sub(hn::Add(hn::Mul(v, hn::Set(d, quantizer_.inverse_step)), rounder), rounder);
     const hn::RebindToSigned<D> d_integer;
     const auto limited = hn::Max(hn::Min(q, most), hn::Neg(most));
     results_.store(d_integer, hn::ConvertTo(d_integer, limited), i);

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+#include <cstdlib>
+
 #include "core/distortion.h"
 #include "core/quantizer.h"
 #include "pixels/quantize.h"
@@ -33,39 +36,6 @@ V with_sign(DU d, V sign_source, V magnitude) {
   return hn::Or(magnitude, hn::IfThenZeroElse(hn::Eq(magnitude, hn::Zero(d)), sign));
 }
 
-uint32_t quantize97(const float* src, ptrdiff_t src_stride, int width, int height,
-                    float inverse_step, uint32_t max_magnitude, uint32_t* out,
-                    ptrdiff_t out_stride) {
-  const hn::ScalableTag<float> df;
-  const hn::RebindToSigned<decltype(df)> di;
-  const hn::RebindToUnsigned<decltype(df)> du;
-  const int lanes = static_cast<int>(hn::Lanes(df));
-  const float limit = quantizer_limit(max_magnitude);
-  const auto limit_v = hn::Set(df, limit);
-  const auto max_v = hn::Set(du, max_magnitude);
-  const auto inverse_v = hn::Set(df, inverse_step);
-  auto all_v = hn::Zero(du);
-  uint32_t all = 0;
-  for (int y = 0; y < height; ++y, src += src_stride, out += out_stride) {
-    int x = 0;
-    for (; x + lanes <= width; x += lanes) {
-      const auto c = hn::LoadU(df, src + x);
-      const auto q = hn::Mul(hn::Abs(c), inverse_v);
-      const auto truncated = hn::BitCast(du, hn::ConvertTo(di, hn::Min(q, limit_v)));
-      const auto clamped = hn::RebindMask(du, hn::Gt(q, limit_v));
-      const auto magnitude = hn::IfThenElse(clamped, max_v, truncated);
-      hn::StoreU(with_sign(du, hn::BitCast(du, c), magnitude), du, out + x);
-      all_v = hn::Or(all_v, magnitude);
-    }
-    for (; x < width; ++x) {
-      const uint32_t magnitude = quantize97_magnitude(src[x], inverse_step, limit, max_magnitude);
-      out[x] = sign_magnitude(src[x] < 0, magnitude);
-      all |= magnitude;
-    }
-  }
-  return all | or_of_lanes(du, all_v);
-}
-
 template <class D>
 hn::VFromD<D> load_widened(D d, const int32_t* from) {
   return hn::LoadU(d, from);
@@ -73,6 +43,74 @@ hn::VFromD<D> load_widened(D d, const int32_t* from) {
 template <class D>
 hn::VFromD<D> load_widened(D d, const int16_t* from) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<int16_t, D>(), from));
+}
+
+uint32_t quantize97(const float* src, ptrdiff_t src_stride, int width, int height,
+                    const Quantizer97& quantizer, uint32_t* out, ptrdiff_t out_stride) {
+  const hn::ScalableTag<float> df;
+  const hn::RebindToSigned<decltype(df)> di;
+  const hn::RebindToUnsigned<decltype(df)> du;
+  const int lanes = static_cast<int>(hn::Lanes(df));
+  const float rounder = quantizer_rounder(quantizer.unit);
+  const float limit = quantizer_limit(quantizer.max_magnitude);
+  const auto limit_v = hn::Set(df, limit);
+  const auto max_v = hn::Set(du, quantizer.max_magnitude);
+  const auto rounder_v = hn::Set(df, rounder);
+  const auto inverse_v = hn::Set(df, quantizer.inverse_step);
+  auto all_v = hn::Zero(du);
+  uint32_t all = 0;
+  for (int y = 0; y < height; ++y, src += src_stride, out += out_stride) {
+    int x = 0;
+    for (; x + lanes <= width; x += lanes) {
+      const auto c = hn::LoadU(df, src + x);
+      const auto q = hn::Mul(hn::Sub(hn::Add(hn::Abs(c), rounder_v), rounder_v), inverse_v);
+      const auto truncated = hn::BitCast(du, hn::ConvertTo(di, hn::Min(q, limit_v)));
+      const auto clamped = hn::RebindMask(du, hn::Gt(q, limit_v));
+      const auto magnitude = hn::IfThenElse(clamped, max_v, truncated);
+      hn::StoreU(with_sign(du, hn::BitCast(du, c), magnitude), du, out + x);
+      all_v = hn::Or(all_v, magnitude);
+    }
+    for (; x < width; ++x) {
+      const uint32_t magnitude = quantize97_magnitude(src[x], rounder, quantizer.inverse_step,
+                                                      limit, quantizer.max_magnitude);
+      out[x] = sign_magnitude(src[x] < 0, magnitude);
+      all |= magnitude;
+    }
+  }
+  return all | or_of_lanes(du, all_v);
+}
+
+/// The products stay far below 2^31.
+uint32_t quantize97_16(const int16_t* src, ptrdiff_t src_stride, int width, int height,
+                       const Quantizer97& quantizer, uint32_t* out, ptrdiff_t out_stride) {
+  const hn::ScalableTag<int32_t> di;
+  const hn::RebindToUnsigned<decltype(di)> du;
+  const hn::RebindToFloat<decltype(di)> df;
+  const int lanes = static_cast<int>(hn::Lanes(di));
+  const float inverse = quantizer.inverse_step * quantizer.unit;
+  const auto most = static_cast<int32_t>(quantizer.max_magnitude);
+  const auto inverse_v = hn::Set(df, inverse);
+  const auto most_v = hn::Set(di, most);
+  auto all_v = hn::Zero(du);
+  uint32_t all = 0;
+  for (int y = 0; y < height; ++y, src += src_stride, out += out_stride) {
+    int x = 0;
+    for (; x + lanes <= width; x += lanes) {
+      const auto c = hn::ConvertTo(df, load_widened(di, src + x));
+      const auto q = hn::ConvertTo(di, hn::Mul(c, inverse_v));
+      const auto magnitude = hn::BitCast(du, hn::Min(hn::Abs(q), most_v));
+      const auto sign = hn::And(hn::BitCast(du, q), hn::Set(du, kSignBit));
+      hn::StoreU(hn::Or(magnitude, sign), du, out + x);
+      all_v = hn::Or(all_v, magnitude);
+    }
+    for (; x < width; ++x) {
+      const auto q = static_cast<int32_t>(static_cast<float>(src[x]) * inverse);
+      const auto magnitude = static_cast<uint32_t>(std::min(std::abs(q), most));
+      out[x] = sign_magnitude(q < 0, magnitude);
+      all |= magnitude;
+    }
+  }
+  return all | or_of_lanes(du, all_v);
 }
 
 template <typename Sample>
@@ -154,6 +192,7 @@ HWY_AFTER_NAMESPACE();
 namespace cj2k::simd {
 namespace {
 HWY_EXPORT(quantize97);
+HWY_EXPORT(quantize97_16);
 HWY_EXPORT(quantize53);
 HWY_EXPORT(quantize53_16);
 HWY_EXPORT(left_error);
@@ -161,10 +200,15 @@ HWY_EXPORT(target);
 }  // namespace
 
 uint32_t quantize_97(const float* src, ptrdiff_t src_stride, int width, int height,
-                     float inverse_step, uint32_t max_magnitude, uint32_t* out,
-                     ptrdiff_t out_stride) {
-  return HWY_DYNAMIC_DISPATCH(quantize97)(src, src_stride, width, height, inverse_step,
-                                          max_magnitude, out, out_stride);
+                     const Quantizer97& quantizer, uint32_t* out, ptrdiff_t out_stride) {
+  return HWY_DYNAMIC_DISPATCH(quantize97)(src, src_stride, width, height, quantizer, out,
+                                          out_stride);
+}
+
+uint32_t quantize_97(const int16_t* src, ptrdiff_t src_stride, int width, int height,
+                     const Quantizer97& quantizer, uint32_t* out, ptrdiff_t out_stride) {
+  return HWY_DYNAMIC_DISPATCH(quantize97_16)(src, src_stride, width, height, quantizer, out,
+                                             out_stride);
 }
 
 uint32_t quantize_53(const int32_t* src, ptrdiff_t src_stride, int width, int height, uint32_t* out,

@@ -100,6 +100,7 @@ class PlanBuilder {
     CJ2K_TRY(add_tiles());
     CJ2K_TRY(count_and_check());
     CJ2K_TRY(quantise());
+    choose_units();
     add_precincts();
     CJ2K_TRY(add_regions(&plan_, log_));
     add_facts(&plan_);
@@ -283,6 +284,23 @@ class PlanBuilder {
     return Status::kOk;
   }
 
+  /// Keeps the units of the first levels, where HT frames choose their steps and all units are small
+  /// beside the steps: rounding adds at most 6 % to the error of the finest steps, and a quarter of that
+  /// for each plane that is left out. RDOQ reads coefficients as they are.
+  void choose_units() {
+    constexpr float kUnitsOfStep = 8;
+    int levels =
+        p_.coder == CJ2K_CODER_HT && p_.effort < 2 && !plan_.finer_subbands.empty() ? p_.levels : 0;
+    for (const Subband& band : plan_.subbands)
+      if (band.unit * kUnitsOfStep > band.step) levels = std::min(levels, band.level - 1);
+    const auto keep = [levels](std::vector<Subband>& bands) {
+      for (Subband& band : bands)
+        if (band.level > levels || band.level == 0) band.unit = 0;
+    };
+    keep(plan_.subbands);
+    for (std::vector<Subband>& bands : plan_.finer_subbands) keep(bands);
+  }
+
   Status quantise(const cj2k_params& p, const Log& log, std::vector<Subband>* subbands) {
     QuantTable table;
     CJ2K_TRY(table.build(p, plan_.reversible, plan_.use_mct, max_width_, max_height_, log));
@@ -295,6 +313,7 @@ class PlanBuilder {
       band.magnitude_bits = quant.magnitude_bits;
       band.step = quant.step;
       band.inverse_step = 1.0f / quant.step;
+      band.unit = quant.unit;
       band.distortion_weight = quant.distortion_weight;
       band.visual_weight = quant.visual_weight;
     }

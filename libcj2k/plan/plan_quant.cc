@@ -236,6 +236,21 @@ int ht_headroom(const cj2k_params& p, int bits, int bound) {
   return p.coder == CJ2K_CODER_HT && (bound == 0 || bits < bound) ? 1 : 0;
 }
 
+/// The largest |coefficient| on a plane with |sample| <= `amplitude`. The rows of the ICT have an L1
+/// norm of at most 1 (G.3.1), so the amplitude is the same with and without ICT. One guard bit is enough
+/// for any picture: norm / 2^gain is below 1.93 at every level.
+double max_coefficient_97(double amplitude, int level, Orientation orientation) {
+  return amplitude * analysis_l1_norm(false, level, high_x(orientation)) *
+         analysis_l1_norm(false, level, high_y(orientation));
+}
+
+/// The least power of two of which no more than 2^15 - 1 are needed.
+float least_unit(double largest) {
+  int exponent;
+  std::frexp(largest / 32767, &exponent);
+  return std::ldexp(1.0f, exponent);
+}
+
 }  // namespace
 
 double synthesis_energy(bool reversible, int level, bool high) {
@@ -334,11 +349,8 @@ Status QuantTable::build(const cj2k_params& p, bool reversible, bool use_mct, in
                           p.guard_bits, band_name(orientation), level, coded.exponent,
                           max_bit_planes, most_bit_planes);
         }
-        // The rows of the ICT have an L1 norm of at most 1 (G.3.1), so the amplitude is the same
-        // with and without ICT. One guard bit is enough for any picture: norm / 2^gain is below
-        // 1.93 at every level.
-        const double largest = amplitude * analysis_l1_norm(false, level, hx) *
-                               analysis_l1_norm(false, level, hy) / step;
+        const double most = max_coefficient_97(amplitude, level, orientation);
+        const double largest = most / step;
         if (!reversible && largest >= std::ldexp(1.0, max_bit_planes)) {
           return log.fail(Status::kNotSupported,
                           "quant_step %.6g (depth[%d] %d, guard_bits %d): subband %s of level %d "
@@ -354,6 +366,7 @@ Status QuantTable::build(const cj2k_params& p, bool reversible, bool use_mct, in
             static_cast<uint8_t>(max_bit_planes),
             static_cast<uint8_t>(bits),
             static_cast<float>(step),
+            least_unit(most),
             step * step * energy * colour * depth_scale * visual,
             visual};
       }

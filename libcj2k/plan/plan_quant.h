@@ -39,13 +39,14 @@ inline constexpr int kMaxHtBitPlanes = 29;
 inline constexpr int kExplicitLevels = 10;
 
 /// The quantisation of a subband, which depends on its component, level and orientation. The
-/// members are those of Subband (plan.h).
+/// members are those of Subband (plan.h), but that `unit` may be larger than is good.
 struct BandQuant {
   uint8_t exponent;
   uint16_t mantissa;
   uint8_t max_bit_planes;
   uint8_t magnitude_bits;
   float step;
+  float unit;
   double distortion_weight;
   double visual_weight;
 };

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "pixels/block_samples.h"
+
 namespace cj2k {
 namespace {
 
@@ -64,13 +66,8 @@ ChosenBlock::ChosenBlock(const Plan& plan, const CoefficientPlanes& coefficients
       samples[i] = changed[i];
       all |= samples[i] & ~kSignBit;
     }
-  } else if (plan.reversible) {
-    const Plane<int32_t> from = coefficients.block<int32_t>(block);
-    all = simd::quantize_53(from.data, from.stride_samples, width, height, samples, width);
   } else {
-    const Plane<float> from = coefficients.block<float>(block);
-    all = simd::quantize_97(from.data, from.stride_samples, width, height, band.inverse_step,
-                            (uint32_t{1} << band.max_bit_planes) - 1, samples, width);
+    all = quantize_block(plan, coefficients, block, selection.step_set, samples, width);
   }
   planes = std::bit_width(all);
   passes = points > 0 ? passes_from_the_top(coded, points, band, planes) : 0;

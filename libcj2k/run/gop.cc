@@ -293,7 +293,7 @@ Status Gop::fail_read(const Frame& frame, int error) const {
 /// Gives a frame to the backend. Samples that it does not ask for in parts are read here.
 Status Gop::read(Frame& frame) {
   cj2k_frame& input = frame.input;
-  const bool in_parts = backend_.reads_in_parts() && input.release != nullptr;
+  const bool in_parts = backend_.reads_until_coded() && input.release != nullptr;
   if (needs_read(input) && !in_parts) {
     Rect rects[CJ2K_MAX_COMPONENTS];
     for (size_t c = 0; c < plan_.components.size(); ++c) rects[c] = plan_.components[c].rect;

@@ -12,7 +12,7 @@
 #include "backend.h"
 #include "cj2k.h"
 #include "coders/ebcot/tier1.h"
-#include "cpu/block_samples.h"
+#include "pixels/block_samples.h"
 #include "support/encode.h"
 
 // For the instruction set that this file is compiled for.

@@ -165,6 +165,11 @@ class Check {
     const cuda::QuantizeJob& job = blocks.jobs[index];
     const uint32_t* source = blocks.of(frame, index);
     const auto max_bit_planes = static_cast<uint8_t>(job.max_bit_planes - index % 2);
+    // About a twelfth of the step, or none.
+    const float unit =
+        reversible_ || index % 3 == 0 ? 0 : std::ldexp(1.0f, -4 - std::ilogb(inverse_step));
+    const uint32_t rounder = std::bit_cast<uint32_t>(quantizer_rounder(unit));
+    REQUIRE(float_of_upper_half(static_cast<uint16_t>(rounder >> 16)) == quantizer_rounder(unit));
     std::vector<uint32_t> block(size_t{job.width} * job.height);
     uint32_t all = 0, peak = 0;
     if (reversible_) {
@@ -172,8 +177,8 @@ class Check {
                              job.height, block.data(), job.width);
     } else {
       all = ref::quantize_97(reinterpret_cast<const float*>(source), job.stride, job.width,
-                             job.height, inverse_step, (1u << max_bit_planes) - 1, block.data(),
-                             job.width);
+                             job.height, {inverse_step, unit, (1u << max_bit_planes) - 1},
+                             block.data(), job.width);
     }
     for (uint32_t y = 0; y < job.height; ++y) {
       for (uint32_t x = 0; x < job.width; ++x) {
@@ -187,8 +192,18 @@ class Check {
     const auto number = static_cast<uint32_t>(quantised.size());
     quantised.push_back(std::move(block));
     const auto first_task = static_cast<uint32_t>(tasks_.size());
-    const cuda::HtTask task{
-        0, 0, 0, number, inverse_step, cuda::kHtNoPlane, bit_planes, max_bit_planes, 0, false, {}};
+    const cuda::HtTask task{0,
+                            0,
+                            0,
+                            number,
+                            inverse_step,
+                            cuda::kHtNoPlane,
+                            bit_planes,
+                            max_bit_planes,
+                            0,
+                            false,
+                            0,
+                            static_cast<uint16_t>(rounder >> 16)};
     if (random_ != nullptr && index % 4 != 3 && bit_planes > 0) {
       add_choice(quantised.back(), job, task);
       return;

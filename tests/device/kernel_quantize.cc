@@ -31,9 +31,9 @@ void expect_planes(const cuda::QuantizeJob &job, bool reversible, const uint32_t
     *magnitudes = ref::quantize_53(reinterpret_cast<const int32_t *>(source), job.stride, job.width,
                                    job.height, block.data(), stride);
   } else {
-    *magnitudes =
-        ref::quantize_97(reinterpret_cast<const float *>(source), job.stride, job.width, job.height,
-                         job.inverse_step, (1u << job.max_bit_planes) - 1, block.data(), stride);
+    *magnitudes = ref::quantize_97(
+        reinterpret_cast<const float *>(source), job.stride, job.width, job.height,
+        {job.inverse_step, 0, (1u << job.max_bit_planes) - 1}, block.data(), stride);
   }
   if (*magnitudes == 0) return;
   const int planes = std::bit_width(*magnitudes);

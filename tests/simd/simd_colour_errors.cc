@@ -26,8 +26,8 @@ struct Chroma {
     samples.resize(static_cast<size_t>(stride * height));
     block = {samples.data(),     stride, width, height, coefficients.data(),
              coefficient_stride, 0.37f,  0,     false,  0.4f};
-    ref::quantize_97(coefficients.data(), coefficient_stride, width, height, 1 / block.step,
-                     0x7FFFFFFF, samples.data(), stride);
+    ref::quantize_97(coefficients.data(), coefficient_stride, width, height,
+                     {1 / block.step, 0, 0x7FFFFFFF}, samples.data(), stride);
   }
   ptrdiff_t stride, coefficient_stride;
   std::vector<float> coefficients;

@@ -71,8 +71,8 @@ void check_equal(const Tier1Output& a, const Tier1Output& b) {
 
 TEST_CASE("early stop: pausing after every plane, or at one, changes no byte, for all styles") {
   Tier1Scratch scratch;
-  Output whole, parts;
-  SavedCoder saved, kept;
+  Output whole, parts, again;
+  SavedCoder saved, kept, saved_anew;
   for (uint32_t style = 0; style < 64; ++style) {
     for (int size : {0, 1, 2, 3}) {
       constexpr int kSizes[][2] = {{32, 32}, {64, 64}, {17, 33}, {5, 3}};
@@ -84,7 +84,13 @@ TEST_CASE("early stop: pausing after every plane, or at one, changes no byte, fo
       int pauses = 0;
       Tier1Stop stop{kMaxSlope, 0, 1.0, nullptr, &saved, false};
       do {
+        const int before = stop.resume == nullptr ? 0 : num_planes_coded(parts.view.num_passes);
         simd::encode_block(block.view, scratch, parts.view, &stop);
+        // The same without the state of the coder: from the start, and on.
+        Tier1Stop anew{kMaxSlope, 0, 1.0, nullptr, &saved_anew, false, before};
+        simd::encode_block(block.view, scratch, again.view, &anew);
+        REQUIRE(anew.paused == stop.paused);
+        check_equal(again.view, parts.view);
         if (!stop.paused) break;
         ++pauses;
         // A pause must report plausible lengths: none is more than 8 bytes below the one before.

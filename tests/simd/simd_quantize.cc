@@ -52,7 +52,7 @@ TEST_CASE("quantize 9/7: the reference is floor, clamped, with a sign only where
     for (const float inverse_step : {1.0f, 0.0123f, 77.7f}) {
       for (const float c : hard_floats(512, inverse_step, max)) {
         uint32_t out = 0;
-        const uint32_t all = ref::quantize_97(&c, 1, 1, 1, inverse_step, max, &out, 1);
+        const uint32_t all = ref::quantize_97(&c, 1, 1, 1, {inverse_step, 0, max}, &out, 1);
         const double exact = std::floor(static_cast<double>(std::abs(c) * inverse_step));
         const uint32_t magnitude = static_cast<uint32_t>(std::min<double>(exact, max));
         INFO("c ", c, " max ", max);
@@ -84,21 +84,54 @@ void compare(const std::vector<T>& values, int32_t width, int32_t height, Refere
   });
 }
 
+TEST_CASE("quantize 9/7: the reference first rounds to multiples of the unit, ties to even") {
+  for (const float unit : {0.015625f, 4.0f}) {
+    std::vector<float> values = hard_floats(512, 1 / unit, 32767);
+    for (const float half : {0.5f, -1.5f, 2.5f}) values.push_back(half * unit);
+    for (const float c : values) {
+      if (std::abs(c) >= 32767 * unit) continue;
+      const auto units = static_cast<int16_t>(std::nearbyint(c / unit));
+      const Quantizer97 quantizer{0.37f / unit, unit, 32767};
+      const float step_units = 0.37f / unit * unit;
+      const auto magnitude =
+          static_cast<uint32_t>(std::abs(static_cast<float>(units)) * step_units);
+      uint32_t out = 0, narrow = 0;
+      ref::quantize_97(&c, 1, 1, 1, quantizer, &out, 1);
+      ref::quantize_97(&units, 1, 1, 1, quantizer, &narrow, 1);
+      INFO("c ", c, " unit ", unit);
+      REQUIRE(out == sign_magnitude(c < 0, magnitude));
+      REQUIRE(narrow == out);
+    }
+  }
+}
+
 TEST_CASE("quantize: every target equals the reference") {
   for (const int32_t width : odd_lengths()) {
     for (const int32_t height : {1, 2, 5}) {
       for (const uint32_t max : kMaxima) {
-        for (const float inverse_step : {1.0f, 0.0123f}) {
-          const std::vector<float> values = hard_floats((width + 5) * height, inverse_step, max);
+        for (const Quantizer97& quantizer :
+             {Quantizer97{1.0f, 0, max}, Quantizer97{0.0123f, 0, max},
+              Quantizer97{0.0123f, 8, max}}) {
+          const std::vector<float> values =
+              hard_floats((width + 5) * height, quantizer.inverse_step, max);
           compare(
               values, width, height,
               [&](const float* src, ptrdiff_t stride, uint32_t* out, ptrdiff_t out_stride) {
-                return ref::quantize_97(src, stride, width, height, inverse_step, max, out,
-                                        out_stride);
+                return ref::quantize_97(src, stride, width, height, quantizer, out, out_stride);
               },
               [&](const float* src, ptrdiff_t stride, uint32_t* out, ptrdiff_t out_stride) {
-                return simd::quantize_97(src, stride, width, height, inverse_step, max, out,
-                                         out_stride);
+                return simd::quantize_97(src, stride, width, height, quantizer, out, out_stride);
+              });
+          if (quantizer.unit == 0 || max == 0) continue;
+          std::vector<int16_t> narrow((width + 5) * height);
+          fill(narrow.data(), width, height, width + 5, Pattern::kRandom, -32767, 32767, width);
+          compare(
+              narrow, width, height,
+              [&](const int16_t* src, ptrdiff_t stride, uint32_t* out, ptrdiff_t out_stride) {
+                return ref::quantize_97(src, stride, width, height, quantizer, out, out_stride);
+              },
+              [&](const int16_t* src, ptrdiff_t stride, uint32_t* out, ptrdiff_t out_stride) {
+                return simd::quantize_97(src, stride, width, height, quantizer, out, out_stride);
               });
         }
       }
@@ -176,8 +209,8 @@ TEST_CASE("bench quantize" * doctest::skip()) {
     const double samples = static_cast<double>(plane97.size());
     bench("quantize 9/7, 64x64 blocks", name, samples, samples * 8, [&] {
       all_blocks([&](ptrdiff_t at) {
-        return quantize97(plane97.data() + at, kWidth, kBlock, kBlock, 0.37f, 0xFFFFFu,
-                          block.data(), kBlock);
+        return quantize97(plane97.data() + at, kWidth, kBlock, kBlock,
+                          Quantizer97{0.37f, 0.25f, 0xFFFFFu}, block.data(), kBlock);
       });
     });
     bench("quantize 5/3, 64x64 blocks", name, samples, samples * 8, [&] {
@@ -186,10 +219,12 @@ TEST_CASE("bench quantize" * doctest::skip()) {
       });
     });
   };
-  run("ref", ref::quantize_97,
+  run(
+      "ref", [](const float* src, auto... rest) { return ref::quantize_97(src, rest...); },
       [](const int32_t* src, auto... rest) { return ref::quantize_53(src, rest...); });
   for_each_target(simd::quantize_target, [&](const char* name) {
-    run(name, simd::quantize_97,
+    run(
+        name, [](const float* src, auto... rest) { return simd::quantize_97(src, rest...); },
         [](const int32_t* src, auto... rest) { return simd::quantize_53(src, rest...); });
   });
   CHECK(sink != 0);

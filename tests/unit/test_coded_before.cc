@@ -4,8 +4,10 @@
 // Whether blocks and frames lie on the steps of a coding before.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -106,6 +108,14 @@ std::string log_of(cj2k_params p, const test::Picture& picture) {
   return coded.log;
 }
 
+/// The QCD marker segment.
+std::vector<uint8_t> steps_of(const std::vector<uint8_t>& codestream) {
+  constexpr uint8_t kQcd[] = {0xFF, 0x5C};
+  const auto at = std::search(codestream.begin(), codestream.end(), std::begin(kQcd), std::end(kQcd));
+  REQUIRE(codestream.end() - at > 4);
+  return {at, at + 2 + (at[2] << 8 | at[3])};
+}
+
 TEST_CASE("coded before: frames keep the steps of quant_step, and the log says so") {
   // With 16x16 there are the 512 blocks from which on a sample predicts.
   for (const std::string text :
@@ -132,7 +142,7 @@ TEST_CASE("coded before: frames keep the steps of quant_step, and the log says s
       CHECK(log_of(p, off).find("JPEG 2000 before") == std::string::npos);
       cj2k_params kept = p;
       kept.frame_steps = 0;
-      CHECK(test::encode(p, on).bytes == test::encode(kept, on).bytes);
+      CHECK(steps_of(test::encode(p, on).bytes) == steps_of(test::encode(kept, on).bytes));
       CHECK(log_of(kept, on).find("JPEG 2000 before") == std::string::npos);
     }
     const test::Picture texture = test::make_picture(p, test::Content::kTexture, 4);

@@ -28,8 +28,8 @@ struct Block {
       c = static_cast<float>(std::log(u) * scale * kStep * (random() % 2 == 0 ? 1 : -1));
     }
     samples.resize(static_cast<size_t>(stride * height));
-    all = ref::quantize_97(coefficients.data(), width, width, height, 1 / kStep, (1u << 24) - 1,
-                           samples.data(), stride);
+    all = ref::quantize_97(coefficients.data(), width, width, height,
+                           {1 / kStep, 0, (1u << 24) - 1}, samples.data(), stride);
   }
   HtSamples view(const std::vector<uint32_t>& of) const {
     return {of.data(), stride, width, height};

@@ -4,6 +4,7 @@
 // Norms and steps of the subbands, against transforms of impulses and of the worst pictures.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -118,6 +119,46 @@ void forward_53_square(Square& s, int levels) {
       std::copy(line.begin(), line.end(), s.begin() + y * kSide);
     }
   }
+}
+
+/// Levels whose coefficients are rounded to units.
+int levels_with_units(const Plan& plan) {
+  int levels = plan.params.levels;
+  for (const cj2k::Subband& band : plan.subbands)
+    if (band.unit == 0) levels = std::min(levels, band.level - 1);
+  for (const cj2k::Subband& band : plan.subbands) CHECK((band.unit > 0) == (band.level <= levels));
+  return levels;
+}
+
+TEST_CASE("quant: HT that chooses its steps rounds the levels that 16 bits hold well enough") {
+  cj2k_params p = picture(2048, 1080, 3, 8);
+  p.coder = CJ2K_CODER_HT;
+  const Plan plan = plan_of(p);
+  CHECK(levels_with_units(plan) == 2);
+  for (const cj2k::Subband& band : plan.subbands) {
+    const double most = 128 * cj2k::analysis_l1_norm(false, band.level, band.orientation & 1) *
+                        cj2k::analysis_l1_norm(false, band.level, band.orientation & 2);
+    if (band.unit == 0) continue;
+    int exponent;
+    CHECK(std::frexp(band.unit, &exponent) == 0.5);
+    CHECK(most / band.unit <= 32767);
+    CHECK(most / band.unit > 16383);
+    CHECK(band.unit <= band.step / 8);
+  }
+  for (const std::vector<cj2k::Subband>& finer : plan.finer_subbands)
+    for (size_t b = 0; b < finer.size(); ++b) CHECK(finer[b].unit == plan.subbands[b].unit);
+  p.depth[0] = p.depth[1] = p.depth[2] = 10;
+  CHECK(levels_with_units(plan_of(p)) == 2);
+  p.depth[0] = p.depth[1] = p.depth[2] = 12;
+  CHECK(levels_with_units(plan_of(p)) == 0);
+  p = picture(2048, 1080, 3, 8);
+  p.effort = 2;
+  CHECK(levels_with_units(plan_of(p)) == 0);
+  p.coder = CJ2K_CODER_HT;
+  CHECK(levels_with_units(plan_of(p)) == 0);
+  p.effort = 1;
+  p.frame_steps = 0;
+  CHECK(levels_with_units(plan_of(p)) == 0);
 }
 
 }  // namespace

@@ -101,6 +101,9 @@ struct Tier1Stop {
   const SavedCoder* resume;
   SavedCoder* saved;  ///< filled if `paused`
   bool paused;        ///< result: the block has paused, planes are left
+  /// Planes that were coded when the block paused, if it is coded from the start again for want of its
+  /// SavedCoder: it does not pause before one more is coded.
+  int planes_before = 0;
 };
 
 /// A block to code and the memory for its results.

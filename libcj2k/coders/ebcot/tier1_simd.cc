@@ -113,7 +113,8 @@ void begin(const Tier1Task& task, SegmentCoder& coder) {
 /// Whether the block pauses after the clean-up pass of `plane`, which is not the last one.
 bool pauses(const Tier1Task& task, int plane) {
   const Tier1Stop* stop = task.stop;
-  if (stop == nullptr) return false;
+  if (stop == nullptr || num_planes_coded(task.out->num_passes) <= stop->planes_before)
+    return false;
   if (plane <= stop->last_plane) return true;
   const auto pass = [&](int i) { return task.out->passes[i]; };
   return stop->threshold != 0 &&

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the block coders of the CPU backend share: the samples of a block, from its coefficients.
+// The samples of a code-block, from its coefficients.
 #pragma once
 
 #include <cstddef>
@@ -31,14 +31,22 @@ inline void prefetch_block(const CoefficientPlanes& planes, const CodeBlock& blo
   }
 }
 
-/// Quantises a block (pixels/quantize.h), if its plane is not quantised. @return the bitwise OR of
-/// all magnitudes
+inline Quantizer97 quantizer_of(const Subband& band) {
+  return {band.inverse_step, band.unit, (uint32_t{1} << band.max_bit_planes) - 1};
+}
+
+/// Quantises a block (pixels/quantize.h), if its plane is not quantised.
+/// @return the bitwise OR of all magnitudes
 inline uint32_t quantize_block(const Plan& plan, const CoefficientPlanes& planes,
                                const CodeBlock& block, uint32_t step_set, uint32_t* samples,
                                ptrdiff_t stride) {
   const Subband& band = subband_of(plan, block, step_set);
   if (planes.is_narrow(block)) {
     const auto plane = planes.block<int16_t>(block);
+    if (band.unit > 0) {
+      return simd::quantize_97(plane.data, plane.stride_samples, block.width, block.height,
+                               quantizer_of(band), samples, stride);
+    }
     return simd::quantize_53(plane.data, plane.stride_samples, block.width, block.height, samples,
                              stride);
   }
@@ -49,8 +57,7 @@ inline uint32_t quantize_block(const Plan& plan, const CoefficientPlanes& planes
   }
   const auto plane = planes.block<float>(block);
   return simd::quantize_97(plane.data, plane.stride_samples, block.width, block.height,
-                           band.inverse_step, (uint32_t{1} << band.max_bit_planes) - 1, samples,
-                           stride);
+                           quantizer_of(band), samples, stride);
 }
 
 }  // namespace cj2k
