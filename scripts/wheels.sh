@@ -14,7 +14,7 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
-build= fresh=
+build='' fresh=''
 while [ $# -gt 0 ]; do
   case $1 in
     --library) build=${2:?--library BUILD}; shift ;;
