@@ -9,7 +9,8 @@
 # library in; the C++ library is in the module. libcj2k is compiled once for all, or taken from the build folder BUILD.
 # A wheel is installed where nothing else is: in a virtual environment, and with --fresh in a Debian 12 without a compiler.
 #
-# Needs the groups core and python of install_deps.sh, and PyPI. Exit status 75: PyPI does not answer.
+# Needs the groups core and python of install_deps.sh, and PyPI. Exit status 75: PyPI does not answer, or there is no fresh Debian.
+# Environment: JOBS; CJ2K_CUDA=OFF leaves the CUDA backend out.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
