@@ -52,5 +52,5 @@ function(cj2k_install target)
   cj2k_install_package(${target} ${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_INCLUDEDIR} ${target} ${ARGN})
 endfunction()
 
-cj2k_install(cj2k)
+cj2k_install(cj2k COMPONENT cj2k)
 cj2k_install(cj2k_other COMPONENT cj2k_other EXCLUDE_FROM_ALL)

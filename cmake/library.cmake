@@ -16,6 +16,12 @@ function(cj2k_link target)
   target_link_libraries(${target} PRIVATE PkgConfig::HWY Threads::Threads ${CMAKE_DL_LIBS} ${CJ2K_CXX_LIBRARIES} m)
 endfunction()
 
+if(CMAKE_LINKER MATCHES "lld") # CMake's choice for clang-14; older ones have no --force-group-allocation
+  find_program(CJ2K_LD NAMES ld.bfd ld REQUIRED)
+else()
+  set(CJ2K_LD ${CMAKE_LINKER})
+endif()
+
 # The archive is one relocatable object. All symbols but cj2k_* are local in it, so that our symbols, and the inline functions
 # of std:: and hwy:: that the archive contains, cannot collide with those of the program. Section groups are dissolved first.
 # Otherwise a linker that keeps another copy of a group would drop ours, and our references could not find that other copy:
@@ -26,7 +32,7 @@ function(cj2k_add_static target)
     set(sources ${CMAKE_CURRENT_BINARY_DIR}/cj2k_prelinked.o)
     add_custom_command(
       OUTPUT ${sources}
-      COMMAND ${CMAKE_LINKER} -r --force-group-allocation -o ${sources} ${cj2k_objects}
+      COMMAND ${CJ2K_LD} -r --force-group-allocation -o ${sources} ${cj2k_objects}
       COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=cj2k_* ${sources}
       DEPENDS cj2k_core_objects cj2k_device_objects ${cj2k_objects}
       COMMAND_EXPAND_LISTS VERBATIM

@@ -44,7 +44,7 @@ list() {
     'cluster       samples/cluster with FFmpeg 7.1 and a Slurm of four nodes of its own' \
     'aarch64       golden bytes and SIMD on 64-bit ARM, by qemu' \
     'windows       golden bytes, SIMD, units, API and cj2k on x86-64 Windows, by wine' \
-    'python        the Python package, with frames in device memory too; --release also installs it by pip' \
+    'python        the Python package, with frames in device memory too, and its wheel; --release also installs it by pip' \
     'fresh         samples/quickstart.sh and tests/run.sh, each on a fresh Debian 12 in a chroot; with --release'
   [ ! -e build/release/CTestTestfile.cmake ] || ctest --test-dir build/release -N | sed -n 's/^ *Test *#[0-9]*: /  /p'
 }
@@ -239,10 +239,15 @@ python_pip() {
 
 python_package() {
   step python-build python_build || return
-  PYTHONPATH=$root/build/release/python test_step python "$python" -B -m pytest -q python/tests \
+  [ -x build/mypy/bin/mypy ] || { "$python" -m venv build/mypy && build/mypy/bin/pip install -q mypy==2.4.1; } \
+    > "$logs/python-mypy.log" 2>&1 || true
+  PATH=$PATH:$root/build/mypy/bin PYTHONPATH=$root/build/release/python test_step python "$python" -B -m pytest -q python/tests \
     --junitxml "$logs/python.xml"
   PYTHONPATH=$root/build/release/python/shim test_step python-device "$python" -B -m pytest -q \
     python/tests/test_device.py --junitxml "$logs/python-device.xml"
+  local fresh=()
+  [ "$mode" != release ] || fresh=(--fresh)
+  step python-wheel scripts/wheels.sh --library build/release "${fresh[@]}" "$python"
   [ "$mode" != release ] || step python-pip python_pip
 }
 

@@ -11,9 +11,11 @@
 #include <iterator>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "base/log.h"
+#include "base/real.h"
 #include "base/status.h"
 #include "cj2k.h"
 
@@ -21,9 +23,13 @@ namespace cj2k::param_text {
 
 template <typename T>
 bool parse_number(std::string_view text, T* value) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, *value);
-  return error == std::errc() && stop == end;
+  if constexpr (std::is_floating_point_v<T>) {
+    return parse_real(text, value);
+  } else {
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, *value);
+    return error == std::errc() && stop == end;
+  }
 }
 
 inline char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

@@ -25,9 +25,8 @@ constexpr uint8_t kImpliedBytes[] = {0xFF, 0x7F};
 // Only what blocks need of this memory is touched.
 BlockRecoder::BlockRecoder(Shared& shared)
     : shared_(shared),
-      samples_(std::make_unique_for_overwrite<uint32_t[]>(
-          static_cast<size_t>(kColumns) * kMaxBlockSide + kMaxBlockSamples)),
-      bytes_(std::make_unique_for_overwrite<uint8_t[]>(kMaxBlockBytes + 1)) {}
+      samples_(new uint32_t[static_cast<size_t>(kColumns) * kMaxBlockSide + kMaxBlockSamples]),
+      bytes_(new uint8_t[kMaxBlockBytes + 1]) {}
 
 BlockRecoder::Known BlockRecoder::known_of(int passes, const ReadBlockDecoder::Shape& shape) {
   if (shape.coding.is_ht) return {shape.planes - 1 - (passes > 1 ? 1 : 0), passes - 1};
@@ -141,7 +140,7 @@ void BlockRecoder::end_layers(const PacketBlocks& packets, const ReadBlock& bloc
     ends[out.num_ends++] = {piece.layer, static_cast<uint8_t>(of_layer), bytes};
     last = of_layer;
   }
-  out.ends = std::make_unique_for_overwrite<LayerEnd[]>(out.num_ends);
+  out.ends.reset(new LayerEnd[out.num_ends]);
   std::copy_n(ends, out.num_ends, out.ends.get());
 }
 
@@ -180,14 +179,14 @@ void BlockRecoder::end(RecodedBlock& out) {
   const double weight = std::ldexp(band_.weight, 2 * (known.lowest - (has_middles_ ? 1 : 0)));
   const int count = build_hull(passes_, passes, weight, true, hull, &total);
   hull[count - 1].length_bytes = out.first_bytes;
-  out.cuts = std::make_unique_for_overwrite<HullPoint[]>(static_cast<size_t>(count));
+  out.cuts.reset(new HullPoint[static_cast<size_t>(count)]);
   std::copy_n(hull, count, out.cuts.get());
   out.num_cuts = static_cast<uint8_t>(count);
 }
 
 void BlockRecoder::keep(const uint8_t* first, uint32_t first_bytes, const uint8_t* rest,
                         uint32_t rest_bytes, RecodedBlock& out) const {
-  out.bytes = std::make_unique_for_overwrite<uint8_t[]>(size_t{first_bytes} + rest_bytes);
+  out.bytes.reset(new uint8_t[size_t{first_bytes} + rest_bytes]);
   std::memcpy(out.bytes.get(), first, first_bytes);
   if (rest_bytes > 0) std::memcpy(out.bytes.get() + first_bytes, rest, rest_bytes);
   out.first_bytes = first_bytes;

@@ -15,7 +15,8 @@ from ._cj2k import Error, Packet, version
 from ._encoder import Device, Encoder, Full, Info, devices, encode
 from ._film import Curve, Film
 from ._params import Param, params
+from ._values import EncoderValues, ParamValues
 
-__all__ = ["Curve", "Device", "Encoder", "Error", "Film", "Full", "Info", "Packet", "Param", "devices", "encode", "params",
-           "version"]
+__all__ = ["Curve", "Device", "Encoder", "EncoderValues", "Error", "Film", "Full", "Info", "Packet", "Param", "ParamValues",
+           "devices", "encode", "params", "version"]
 __version__ = version()

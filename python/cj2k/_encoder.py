@@ -6,10 +6,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from . import _cj2k, _params, _picture
 from ._cj2k import Error, Packet
+from ._values import ParamValues
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _COLOURS = {"rgb": "srgb", "yuv": "sycc", "gray": "gray", "grey": "gray", "xyz": "xyz"}
 
@@ -105,10 +109,11 @@ class Encoder:
     One thread may send while another receives. Lines that the library logs go to the logger "cj2k".
     """
 
-    def __init__(self, width: int, height: int, *, icc_profile: Optional[bytes] = None,
-                 jp2_boxes: Optional[bytes] = None, cuda_context: int = 0, cuda_stream: int = 0, _curves: str = "off", **params: Any) -> None:
+    def __init__(self, width: int, height: int, *, subsampling: Any = None, colour: Optional[str] = None,
+                 icc_profile: Optional[bytes] = None, jp2_boxes: Optional[bytes] = None, cuda_context: int = 0,
+                 cuda_stream: int = 0, _curves: str = "off", **params: Unpack[ParamValues]) -> None:
         raw = _cj2k.Params()
-        _params.fill(raw, given_params(width, height, params))
+        _params.fill(raw, given_params(width, height, {"subsampling": subsampling, "colour": colour, **params}))
         raw.set_cuda(cuda_context, cuda_stream)
         raw.set_curves(_curves == "only")
         if icc_profile is not None:
@@ -133,6 +138,12 @@ class Encoder:
         depths = zip(self._numbers("depth"), self._numbers("source_depth"))
         return [(-(-right // dx) + -left // dx, -(-bottom // dy) + -top // dy, max(depth), bool(signed))
                 for (dx, dy), depth, signed in zip(steps, depths, self._numbers("is_signed"))]
+
+    def __repr__(self) -> str:
+        size = f"{self._core.param('width')}x{self._core.param('height')}"
+        depth = self._core.param("depth")
+        state = "closed" if self.closed else self.info.backend
+        return f"<cj2k.Encoder: {size}, {len(self._components)} components of {depth} bits, {state}>"
 
     def __enter__(self) -> Encoder:
         return self
@@ -256,27 +267,29 @@ class Encoder:
 
 
 def encode(picture: Any, *, subsampling: Any = None, colour: Optional[str] = None,
-           icc_profile: Optional[bytes] = None, jp2_boxes: Optional[bytes] = None, **params: Any) -> bytes:
+           icc_profile: Optional[bytes] = None, jp2_boxes: Optional[bytes] = None,
+           **params: Unpack[ParamValues]) -> bytes:
     """Encodes one picture and returns its codestream, or JP2 file with format="jp2".
 
-    picture: an array HxW, HxWx3 or HxWx4 (the fourth is opacity) of uint8 or uint16, or a list with
-        an array HxW for each component. Anything with a buffer, __dlpack__ or __cuda_array_interface__
-        is an array. Signed arrays are coded as signed samples.
+    picture: an array HxW, HxWx3 or HxWx4 (the fourth is opacity) of uint8, uint16 or bool, or a list
+        with an array HxW for each component. Anything with a buffer, __dlpack__ or
+        __cuda_array_interface__ is an array, and so is a Pillow image. Signed arrays are coded as
+        signed samples.
     subsampling: "4:2:0", "4:2:2", .. or pairs (dx, dy) of each component; default: from the planes' sizes
     colour: "rgb", "yuv", "gray" or "xyz"; default: what the library finds. YUV 4:4:4 needs "yuv".
-    depth: default 8 or 16, those of the arrays. The samples are in the low bits.
+    depth: default 8, 16 or 1 (bool), those of the arrays. The samples are in the low bits.
     icc_profile: bytes of a restricted ICC profile, for format="jp2"
     jp2_boxes: bytes of whole uuid, xml and uinf boxes, such as XMP, for format="jp2"
     """
     frame = _picture.read(picture)
     first = frame.planes[0]
     components = len(frame.planes)
-    given = _with_layout(params, components, subsampling, colour)
+    given = _with_layout(dict(params), components, subsampling, colour)
     if "dx" not in given and "dy" not in given:
         steps = _picture.found_steps(frame)
         given["dx"], given["dy"] = [dx for dx, _ in steps], [dy for _, dy in steps]
     given.setdefault("num_components", components)
-    given.setdefault("depth", [8 * plane.memory.item_bytes for plane in frame.planes])
+    given.setdefault("depth", frame.depth)
     given.setdefault("is_signed", frame.is_signed)
     given.setdefault("alpha", int(components in (2, 4)))
     if frame.is_cuda:

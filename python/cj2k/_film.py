@@ -5,10 +5,14 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _cj2k, _encoder, _params
 from ._cj2k import Packet
+from ._values import EncoderValues
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _CURVE = struct.Struct(f"={_cj2k._CURVE_POINTS}I{_cj2k._CURVE_POINTS}f")
 
@@ -35,13 +39,16 @@ class Film:
             file.write(packet)
     """
 
-    def __init__(self, width: int, height: int, *, max_frame_bytes: int = 0, **params: Any) -> None:
+    def __init__(self, width: int, height: int, **params: Unpack[EncoderValues]) -> None:
         for name in ("target_bytes", "quality", "lossless"):
             if name in params:
                 raise ValueError(f"a film has no {name}=: allocate() has its budget")
         self._size = width, height
-        self._params: Dict[str, Any] = {"max_frame_bytes": max_frame_bytes, **params}
+        self._params: Dict[str, Any] = {"max_frame_bytes": 0, **params}
         self._curves: List[bytes] = []
+
+    def __repr__(self) -> str:
+        return f"<cj2k.Film: {self._size[0]}x{self._size[1]}, {len(self)} frames analysed>"
 
     def __len__(self) -> int:
         """Frames that have been analysed."""

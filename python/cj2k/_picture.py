@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
+import array
+import sys
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _cj2k
 
-_TYPES = ("uint8", "uint16", "int8", "int16")
+_TYPES = ("uint8", "uint16", "int8", "int16", "bool")
 _MOST_COMPONENTS = 4
 _MOST_STEP_BYTES = 64
 _CUDA_STREAM_LEGACY = 1
+_PILLOW_MODES = ("1", "L", "LA", "RGB", "RGBA", "I;16", "I;16B")
 _KINDS = {"u": "uint", "i": "int", "f": "float", "b": "bool", "c": "complex"}
 
 
@@ -34,6 +37,11 @@ class Picture(NamedTuple):
     @property
     def is_cuda(self) -> bool:
         return self.planes[0].memory.is_cuda
+
+    @property
+    def depth(self) -> List[int]:
+        """Bits of a sample, by the arrays' types."""
+        return [1 if plane.memory.type == "bool" else 8 * plane.memory.item_bytes for plane in self.planes]
 
     @property
     def is_signed(self) -> List[bool]:
@@ -61,8 +69,29 @@ def _from_cuda_interface(array: Any) -> Tuple[_cj2k.Memory, int]:
     return memory, int(interface.get("stream") or 0)
 
 
+def _from_pillow(image: Any) -> Any:
+    """The samples of a Pillow image."""
+    if image.mode in ("P", "PA"):  # the colours, not their numbers
+        image = image.convert("RGBA" if image.mode == "PA" or "transparency" in image.info else "RGB")
+    if image.mode not in _PILLOW_MODES:
+        raise TypeError(f"Pillow image of mode {image.mode}, not in {{{', '.join(_PILLOW_MODES)}, P, PA}}: see its convert()")
+    columns, rows = image.size
+    if image.mode == "1":
+        return memoryview(image.tobytes("raw", "L")).cast("?", (rows, columns))
+    if image.mode.startswith("I;16"):
+        words = array.array("H", image.tobytes())
+        if (image.mode == "I;16B") != (sys.byteorder == "big"):
+            words.byteswap()
+        return memoryview(words).cast("B").cast("H", (rows, columns))
+    bands = len(image.getbands())
+    return memoryview(image.tobytes()).cast("B", (rows, columns, bands)[:3 if bands > 1 else 2])
+
+
 def _memory(array: Any) -> Tuple[_cj2k.Memory, int]:
     """The memory of an array, and the stream that writes it."""
+    pillow = sys.modules.get("PIL.Image")
+    if pillow is not None and isinstance(array, pillow.Image):
+        array = _from_pillow(array)
     try:
         return _cj2k.Memory.from_buffer(array), 0
     except TypeError:
@@ -85,7 +114,7 @@ def _size(shape: Sequence[int]) -> str:
 
 def _checked(array: Any, dimensions: Tuple[int, ...]) -> Tuple[_cj2k.Memory, int]:
     memory, stream = _memory(array)
-    if memory.type not in _TYPES:
+    if memory.type not in _TYPES or (memory.is_cuda and memory.type == "bool"):
         raise TypeError(f"array of {memory.type}, not in {{{', '.join(_TYPES)}}}")
     if len(memory.shape) not in dimensions:
         wanted = " or ".join({2: "HxW", 3: "HxWxC"}[n] for n in dimensions)
@@ -96,7 +125,9 @@ def _checked(array: Any, dimensions: Tuple[int, ...]) -> Tuple[_cj2k.Memory, int
 
 
 def _views(memory: _cj2k.Memory, components: int) -> Optional[List[Plane]]:
-    """Views of the components, or None where the library cannot take the strides."""
+    """Views of the components, or None where the library cannot take the words as they are."""
+    if memory.is_foreign:
+        return None
     rows, columns = memory.shape[:2]
     word = memory.item_bytes
     step = memory.strides[1] if columns > 1 else word * components

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace cj2k_python {
 
@@ -29,6 +30,7 @@ struct DLManagedTensor {
   void* context;
   void (*deleter)(DLManagedTensor*);
 };
+constexpr uint8_t kDLBool = 6;
 enum { kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLCUDAManaged = 13 };
 
 std::string word_type(bool is_signed, int bits) {
@@ -39,9 +41,7 @@ std::string word_type(bool is_signed, int bits) {
 std::string buffer_type(const char* format, Py_ssize_t item_bytes) {
   const std::string text = format == nullptr ? "B" : format;
   const bool has_order = !text.empty() && std::strchr("@=<>!", text[0]) != nullptr;
-  const char order = has_order ? text[0] : '@';
   const std::string code = text.substr(has_order ? 1 : 0);
-  if ((order == '>' || order == '!') && item_bytes > 1) return "big-endian " + code;
   if (code.size() == 1 && std::strchr("BHILQN", code[0]) != nullptr)
     return word_type(false, 8 * static_cast<int>(item_bytes));
   if (code.size() == 1 && std::strchr("bhilqn", code[0]) != nullptr)
@@ -49,6 +49,10 @@ std::string buffer_type(const char* format, Py_ssize_t item_bytes) {
   if (code == "?") return "bool";
   if (code == "e" || code == "f" || code == "d") return "float" + std::to_string(8 * item_bytes);
   return "format " + text;
+}
+
+bool is_big_endian(const char* format) {
+  return format != nullptr && (format[0] == '>' || format[0] == '!');
 }
 
 std::shared_ptr<Memory> from_buffer(const py::object& object) {
@@ -64,6 +68,8 @@ std::shared_ptr<Memory> from_buffer(const py::object& object) {
   memory->strides.assign(buffer->strides, buffer->strides + buffer->ndim);
   memory->item_bytes = static_cast<int>(buffer->itemsize);
   memory->type = buffer_type(buffer->format, buffer->itemsize);
+  const bool is_swapped = buffer->itemsize > 1 && is_big_endian(buffer->format);
+  memory->is_foreign = is_swapped || memory->type == "bool";
   memory->owner = buffer;
   return memory;
 }
@@ -88,12 +94,16 @@ std::shared_ptr<Memory> from_dlpack(const py::capsule& capsule) {
   int64_t step = 1;
   for (size_t i = memory->shape.size(); i-- > 0; step *= memory->shape[i])
     memory->strides[i] = (t.strides == nullptr ? step : t.strides[i]) * memory->item_bytes;
-  if (t.dtype.code <= 1 && t.dtype.lanes == 1)
+  if (t.dtype.code <= 1 && t.dtype.lanes == 1) {
     memory->type = word_type(t.dtype.code == 0, t.dtype.bits);
-  else
+  } else if (t.dtype.code == kDLBool && t.dtype.bits == 8 && t.dtype.lanes == 1) {
+    memory->type = "bool";
+    memory->is_foreign = true;
+  } else {
     memory->type = "DLPack type " + std::to_string(t.dtype.code) + " of " +
                    std::to_string(t.dtype.bits) + " bits in " + std::to_string(t.dtype.lanes) +
                    " lanes";
+  }
   // From here on the tensor is ours.
   if (PyCapsule_SetName(capsule.ptr(), "used_dltensor") != 0) throw py::error_already_set();
   memory->owner = std::shared_ptr<DLManagedTensor>(managed, [](DLManagedTensor* m) {
@@ -130,7 +140,7 @@ uint8_t* copy_words(uint8_t* to, const uint8_t* from, const Memory& m, size_t ax
   return to;
 }
 
-/// The same words in C order, in memory of their own.
+/// The same words in C order, the upper byte last, true as 1, in memory of their own.
 std::shared_ptr<Memory> contiguous(const Memory& memory) {
   auto copy = std::make_shared<Memory>(memory);
   int64_t bytes = memory.item_bytes;
@@ -141,11 +151,18 @@ std::shared_ptr<Memory> contiguous(const Memory& memory) {
     py::gil_scoped_release no_gil;
     auto* to = static_cast<uint8_t*>(words.get());
     const auto* from = reinterpret_cast<const uint8_t*>(memory.address);
-    if (memory.item_bytes == 1)
+    if (memory.item_bytes == 1) {
       copy_words<uint8_t>(to, from, memory, 0);
-    else
+    } else {
       copy_words<uint16_t>(to, from, memory, 0);
+    }
+    if (memory.is_foreign && memory.item_bytes == 1) {
+      for (int64_t i = 0; i < bytes; ++i) to[i] = to[i] != 0;
+    } else if (memory.is_foreign) {
+      for (int64_t i = 0; i < bytes; i += 2) std::swap(to[i], to[i + 1]);
+    }
   }
+  copy->is_foreign = false;
   copy->address = reinterpret_cast<uintptr_t>(words.get());
   copy->owner = words;
   return copy;
@@ -216,6 +233,7 @@ void bind_memory(py::module_& module) {
       .def_readonly("strides", &Memory::strides)
       .def_readonly("item_bytes", &Memory::item_bytes)
       .def_readonly("type", &Memory::type)
+      .def_readonly("is_foreign", &Memory::is_foreign)
       .def_readonly("is_cuda", &Memory::is_cuda)
       .def_readonly("device", &Memory::device);
 }

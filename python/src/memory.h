@@ -16,7 +16,8 @@ struct Memory {
   uintptr_t address = 0;
   std::vector<int64_t> shape, strides;
   int item_bytes = 0;
-  std::string type;  ///< "uint8", "uint16", "int8", "int16", or the name of what is refused
+  std::string type;  ///< "uint8", "uint16", "int8", "int16", "bool", or the name of what is refused
+  bool is_foreign = false;  ///< words of another order of bytes, or bool: only contiguous() is read
   bool is_cuda = false;
   int device = 0;
   std::shared_ptr<void> owner;  ///< keeps the words where they are

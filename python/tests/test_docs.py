@@ -25,7 +25,7 @@ def test_examples(tmp_path):
                           timeout=120, env={**os.environ, "PYTHONPATH": str(package)})
     assert done.returncode == 0, done.stderr
     assert "invalid levels" in done.stdout
-    assert "array of float32, not in {uint8, uint16, int8, int16}" in done.stdout
+    assert "array of float32, not in {uint8, uint16, int8, int16, bool}" in done.stdout
     assert [p.name for p in sorted(tmp_path.iterdir())] == [f"00000{i}.j2k" for i in range(5)] + ["picture.jp2"]
 
 

@@ -324,3 +324,10 @@ def test_pictures_of_test_media(media, decode):
     deep = np.asarray(image.open(media / "edge" / "mr_1024x1024_gray_12b.png")).astype(np.uint16)
     (got,) = decode(cj2k.encode(deep, lossless=1, coder="ht"), [deep])
     assert np.array_equal(got, deep)
+
+
+def test_repr():
+    with cj2k.Encoder(64, 48, depth=10, device="cpu") as encoder:
+        assert repr(encoder) == "<cj2k.Encoder: 64x48, 3 components of 10 bits, cpu>"
+    assert repr(encoder) == "<cj2k.Encoder: 64x48, 3 components of 10 bits, closed>"
+    assert repr(cj2k.Film(64, 48)) == "<cj2k.Film: 64x48, 0 frames analysed>"

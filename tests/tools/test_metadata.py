@@ -72,6 +72,92 @@ def test_tiff(cj2k, tmp_path, order):
         assert info(cj2k, name)["metadata"] == facts["metadata"]
 
 
+def exif_directory(order, big, at, fields):
+    """A directory that begins at `at`: fields (tag, type, count, bytes, or None and a directory behind it)."""
+    wide = 8 if big else 4
+    values, table = b"", struct.pack(order + ("Q" if big else "H"), len(fields))
+    behind = at + len(table) + len(fields) * (4 + 2 * wide) + wide
+    for tag, kind, count, value in fields:
+        if isinstance(value, list):
+            value = exif_directory(order, big, behind + len(values), value)
+            where = struct.pack(order + ("Q" if big else "I"), behind + len(values))
+            values += value
+        elif len(value) > wide:
+            where = struct.pack(order + ("Q" if big else "I"), behind + len(values))
+            values += value + bytes(len(value) % 2)
+        else:
+            where = value.ljust(wide, b"\0")
+        table += struct.pack(order + ("HHQ" if big else "HHI"), tag, kind, count) + where
+    return table + bytes(wide) + values
+
+
+def exif_fields(exif, at=None):
+    """What a reader of Exif finds: {tag: (type, count, bytes)}, of directories {tag: fields}."""
+    order = {b"II": "<", b"MM": ">"}[exif[:2]]
+    sizes = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 7: 1, 10: 8}
+    if at is None:
+        magic, at = struct.unpack(order + "HI", exif[2:8])
+        assert magic == 42
+    (count,), found = struct.unpack_from(order + "H", exif, at), {}
+    for i in range(count):
+        tag, kind, n, where = struct.unpack_from(order + "HHII", exif, at + 2 + 12 * i)
+        begin = where if n * sizes[kind] > 4 else at + 2 + 12 * i + 8
+        assert begin + n * sizes[kind] <= len(exif) and not begin & 1
+        found[tag] = exif_fields(exif, where) if tag in (34665, 34853, 40965) else (kind, n, exif[begin:begin + n * sizes[kind]])
+    assert list(found) == sorted(found) and exif[at + 2 + 12 * count:][:4] == bytes(4)
+    return found
+
+
+def tiff_with_exif(order, big, exif, gps):
+    tags = {271: ("B", b"Maker\0"), 274: ("H", [1]), 34665: ("Q" if big else "I", [0]), 34853: ("Q" if big else "I", [0])}
+    page = dict(width=W, height=H, samples=planes(W, H, 3, 8), depth=8, more=dict(tags))
+    size = len(tiff_file([dict(page)], order, big))
+    first = exif_directory(order, big, size, exif)
+    tags[34665], tags[34853] = ("Q" if big else "I", [size]), ("Q" if big else "I", [size + len(first)])
+    page["more"] = dict(tags)
+    return tiff_file([page], order, big) + first + exif_directory(order, big, size + len(first), gps)
+
+
+@pytest.mark.parametrize("big", [False, True])
+@pytest.mark.parametrize("order", "<>")
+def test_exif_of_tiff(cj2k, tmp_path, order, big):
+    time, lens, iso = b"2026:11:26 10:00:00\0", b"A lens\0", struct.pack(order + "H", 400)
+    ratio, place = struct.pack(order + "2I", 1, 125), struct.pack(order + "6I", 47, 1, 30, 1, 0, 1)
+    interop = (40965, 4, 1, [(1, 2, 4, b"R98\0")])
+    exif = [(33434, 5, 1, ratio), (34855, 3, 1, iso), (36867, 2, len(time), time), (37500, 7, 5, b"maker"), interop,
+            (42036, 2, len(lens), lens)]
+    (tmp_path / "a.tif").write_bytes(tiff_with_exif(order, big, exif, [(1, 2, 2, b"N\0"), (2, 5, 3, place)]))
+    cj2k("-i", "a.tif", "-o", "a.jp2", "--lossless", "1")
+    (box,) = [body for kind, body in boxes(tmp_path / "a.jp2") if kind == b"uuid"]
+    assert box[:16] == b"JpgTiffExif->JP2"
+    assert exif_fields(box[16:]) == {
+        271: (1, 6, b"Maker\0"), 274: (3, 1, struct.pack(order + "H", 1)),
+        34665: {33434: (5, 1, ratio), 34855: (3, 1, iso), 36867: (2, 20, time), 37500: (7, 5, b"maker"),
+                40965: {1: (2, 4, b"R98\0")}, 42036: (2, 7, lens)},
+        34853: {1: (2, 2, b"N\0"), 2: (5, 3, place)}}
+    assert info(cj2k, "a.jp2")["metadata"] == [f"Exif of {len(box) - 16} bytes"]
+    jpylyzer(tmp_path / "a.jp2")
+    cj2k("verify", "a.tif", "a.jp2")  # the samples, which libtiff reads afterwards
+
+
+def test_exif_of_tiff_that_is_damaged(cj2k, tmp_path):
+    iso = (34855, 3, 1, struct.pack("<H", 400))
+    for exif, gps, wanted in (
+            ([], [], None),  # no fields
+            ([iso, (36867, 2, 1 << 30, b"\xff\xff\xff\xff")], [], {34855}),  # longer than the file
+            ([iso, (36867, 77, 1, b"abcd"), (36868, 2, 0, b"")], [], {34855}),  # of no type, of no values
+            ([iso, (40965, 4, 1, struct.pack("<I", 8))], [], {34855, 40965})):  # the samples as a directory
+        (tmp_path / "a.tif").write_bytes(tiff_with_exif("<", False, exif, gps))
+        cj2k("-i", "a.tif", "-o", "a.jp2")
+        found = [body for kind, body in boxes(tmp_path / "a.jp2") if kind == b"uuid"]
+        assert len(found) == (wanted is not None)
+        if wanted:
+            assert {34855} <= set(exif_fields(found[0][16:])[34665]) <= wanted
+    whole = tiff_with_exif("<", False, [iso], [])
+    (tmp_path / "a.tif").write_bytes(whole[:-20])  # ends within the directories
+    cj2k("-i", "a.tif", "-o", "a.jp2")
+
+
 def test_iptc_in_words(cj2k, tmp_path):
     for order in "<>":
         (tmp_path / "a.tif").write_bytes(tiff(order, t33723=("I", struct.unpack(order + "2I", IPTC))))

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "exif.h"
 #include "failure.h"
 
 #ifdef CJ2K_HAVE_LIBTIFF
@@ -109,6 +110,7 @@ class TiffPage final : public SampleSource {
   void set_samples();
   void set_colours();
   Metadata metadata() const;
+  std::string bytes_at(uint64_t at, size_t size) const;
   void check(bool is_right) const {
     if (!is_right || t_error[0] != 0) fail_damaged(path_);
   }
@@ -289,7 +291,20 @@ Metadata TiffPage::metadata() const {
                           static_cast<tmsize_t>(bytes.size() / 4));
     add_box(MetadataKind::kIptc, bytes, m);
   }
+  const auto read = [this](uint64_t at, size_t size) { return bytes_at(at, size); };
+  add_box(MetadataKind::kExif, exif_of_tiff(read, TIFFCurrentDirOffset(tiff_.get())), m);
   return m;
+}
+
+/// Of the file; fewer where it ends. libtiff seeks before it reads, too.
+std::string TiffPage::bytes_at(uint64_t at, size_t size) const {
+  std::string bytes(size, '\0');
+  const thandle_t file = TIFFClientdata(tiff_.get());
+  if (TIFFGetSeekProc(tiff_.get())(file, at, SEEK_SET) != at) return {};
+  const tmsize_t got =
+      TIFFGetReadProc(tiff_.get())(file, bytes.data(), static_cast<tmsize_t>(size));
+  bytes.resize(got < 0 ? 0 : static_cast<size_t>(got));
+  return bytes;
 }
 
 PictureFormat TiffPage::format() const {

@@ -47,13 +47,15 @@ ColourOrder colour_order(const Plan& plan) {
 
 ColourOrder ColourOrder::some(std::span<const uint32_t> blocks) const {
   ColourOrder order;
-  const auto is_asked = [&](uint32_t b) { return std::ranges::binary_search(blocks, b); };
+  const auto is_asked = [&](uint32_t b) {
+    return std::binary_search(blocks.begin(), blocks.end(), b);
+  };
   for (size_t i = 0; i < triples.size(); i += 3) {
     const auto triple = std::span(triples).subspan(i, 3);
-    if (std::ranges::any_of(triple, is_asked))
+    if (std::any_of(triple.begin(), triple.end(), is_asked))
       order.triples.insert(order.triples.end(), triple.begin(), triple.end());
   }
-  std::ranges::copy_if(rest, std::back_inserter(order.rest), is_asked);
+  std::copy_if(rest.begin(), rest.end(), std::back_inserter(order.rest), is_asked);
   return order;
 }
 

@@ -34,7 +34,7 @@ struct Tier1Lanes::Impl {
       // Each pass is padded, and stores go beyond the end by two vectors.
       : room(max_block_symbols(samples, bit_planes) +
              kLaneChunk * static_cast<size_t>(num_passes_of(bit_planes)) + 192),
-        symbols(std::make_unique_for_overwrite<mq::Symbol[]>(room * kMaxMqLanes)) {}
+        symbols(new mq::Symbol[room * kMaxMqLanes]) {}
   mq::Symbol* symbols_of(int lane) const {
     return symbols.get() + room * static_cast<size_t>(lane);
   }

@@ -678,7 +678,7 @@ HWY_EXPORT(decode_block);
 HWY_EXPORT(target);
 }  // namespace
 
-HtDecoder::HtDecoder() : impl_(std::make_unique_for_overwrite<Impl>()) {}
+HtDecoder::HtDecoder() : impl_(new Impl) {}
 HtDecoder::~HtDecoder() = default;
 
 bool HtDecoder::decode(const Block& block, std::span<const uint8_t> cleanup,
