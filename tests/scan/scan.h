@@ -25,6 +25,9 @@ struct ScanSize {
   int limits = 60;        ///< of each kind
   int decoded_in = 100;   ///< one coding in so many is decoded by OpenJPEG, too
   uint64_t seed = 1;      ///< of pictures and limits
+  std::string cblk = {};  ///< empty: chosen by the size
+  Settings shared = {};   ///< of all codings
+  std::vector<std::string> codings = {};  ///< that are judged; empty: all
 };
 
 /// What became of one rule for one coding.
@@ -37,6 +40,7 @@ struct Tally {
 class Scan {
  public:
   Scan();  ///< all comparisons
+  static std::vector<Comparison> all_comparisons();
   /// The environment is not read.
   explicit Scan(std::vector<Comparison> comparisons);
 
@@ -44,7 +48,7 @@ class Scan {
   /// CJ2K_SCAN_PICTURE, CJ2K_SCAN_KIND and CJ2K_SCAN_CODING leave out all but what they name (items
   /// separated by commas); CJ2K_SCAN_LIMITS has limits in place of those that are drawn
   /// ("5000,quality=3+max_frame_bytes=9000"), CJ2K_SCAN_CBLK the code-blocks; CJ2K_SCAN_WRITE is a
-  /// folder for the pictures, CJ2K_SCAN_TSV a file to which a line is appended for each pair.
+  /// folder for the pictures, CJ2K_SCAN_TSV a file to which a line is appended for each pair (CJ2K_SCAN_BROKEN=1: that breaks a rule).
   void run(const ScanPicture& picture, LimitKind kind, const ScanSize& size);
   /// All pictures, all kinds.
   void run_all(const ScanSize& size);
@@ -67,6 +71,7 @@ class Scan {
   const Point& point(Row& row, const std::string& coding, size_t limits);
   void judge_pair(Row& row, const Comparison& comparison, size_t limits);
   void judge_curve(Row& row, const Comparison& comparison);
+  void judge_dips(Row& row, const Comparison& comparison);
   void confirm(Row& row, const std::string& coding, size_t limits, const Point& point,
                const std::vector<uint8_t>& codestream);
   void count(int rule, const Row& row, const std::string& coding, size_t limits, double loss,
