@@ -367,7 +367,15 @@ static int known_share(const std::pair<int, std::string>& key) {
   }
 }
 
-void Scan::check(int64_t times, int64_t few) const {
+/// Whether a line of the table is about a coding that differs from the others of its picture in more than `stop`.
+bool Scan::is_choice(const std::string& what) const {
+  const auto judges = [&](const Comparison& comparison) {
+    return comparison.is_same_coding && what.rfind(std::string(comparison.coding) + " : ", 0) == 0;
+  };
+  return what != "all : cap" && std::none_of(comparisons_.begin(), comparisons_.end(), judges);
+}
+
+void Scan::check(int64_t times, int64_t few, bool judges_choices) const {
   print();
   for (const std::string& error : errors_) FAIL_CHECK(error);
   for (const std::string& wrong : wrong_measures_) FAIL_CHECK(wrong);
@@ -375,6 +383,7 @@ void Scan::check(int64_t times, int64_t few) const {
     const auto& key = rule.first;  // clang 14 captures no structured binding
     const auto& tally = rule.second;
     INFO("rule ", key.first, ", ", key.second, ": worst ", tally.worst, ", ", tally.where);
+    if (!judges_choices && (key.first == 3 || is_choice(key.second))) continue;
     const int share = known_share(key);
     const int64_t allowed = times * share * tally.pairs / 1000;
     CHECK(tally.broken <= (share == 0 ? 0 : std::max(allowed, few)));
