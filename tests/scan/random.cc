@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The scan at random: any picture with 1 to 16 bits, sizes at borders of blocks, precincts and tiles, any steps, 200 limits.
-// CJ2K_SCAN_MINUTES sets the time, CJ2K_SCAN_SEED the first seed; each seed is a picture, and prints itself first.
+// CJ2K_SCAN_MINUTES sets the time, CJ2K_SCAN_SEED the first seed (the day's); each seed is a picture, and prints itself first.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <set>
 
 #include "scan/scan.h"
@@ -92,7 +93,8 @@ TEST_CASE("random pictures, sizes, depths and steps: 200 rates") {
     return text == nullptr ? otherwise : std::atof(text);
   };
   const double minutes = number("CJ2K_SCAN_MINUTES", 0);
-  const auto first = static_cast<uint64_t>(number("CJ2K_SCAN_SEED", 1));
+  const double day = std::floor(static_cast<double>(std::time(nullptr)) / 86400);
+  const auto first = static_cast<uint64_t>(number("CJ2K_SCAN_SEED", 1000 * day));
   Scan scan;
   std::set<std::string> pictures;
   int64_t curves = 0;
