@@ -8,7 +8,6 @@
     scan      random pictures, sizes, depths and settings at 200 rates: exact against none, the curves' shape (tests/scan)
     callers   several encoders, each called by several threads in random order; best in a build with ThreadSanitizer
     frames    small frames under random caps: none above it
-    open      encoders opened and closed: memory stays flat
 
 Exit status 1 if a run fails. It has printed the seed, which is the day's if none is given.
 """
@@ -24,7 +23,6 @@ MACHINES = {
     "scan": ("test_scan", "random pictures*", lambda seed, n, seconds: {"SCAN_SEED": seed + 10000 * n, "SCAN_MINUTES": seconds / 60}),
     "callers": ("test_roundtrip", "random callers", lambda seed, n, seconds: {"RANDOM_SEED": seed + n, "CALLERS_SECONDS": int(seconds) + 1}),
     "frames": ("test_roundtrip", "frames under random caps", lambda seed, n, _: {"RANDOM_FIRST": seed + 20000 * n, "RANDOM_COUNT": 20000}),
-    "open": ("test_roundtrip", "encoders opened and closed", lambda seed, n, _: {"RANDOM_SEED": seed + n, "OPEN_COUNT": 10000}),
 }
 
 

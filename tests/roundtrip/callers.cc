@@ -396,7 +396,7 @@ TEST_CASE("encoders opened and closed") {
   for (int i = 0; i < count; ++i) {
     const Job& job = random.pick(jobs);
     cj2k_params p = job.params;
-    p.threads = random.pick<int32_t>({1, 1, 1, 1, 2, 4});
+    p.threads = random.chance(1) ? 3 : 1;
     cj2k_encoder* encoder = nullptr;
     wrong += cj2k_encoder_open(&p, &encoder) != CJ2K_OK;
     // Some are closed with a frame in hand, some with none.
