@@ -385,7 +385,7 @@ TEST_CASE("random callers") {
 }
 
 TEST_CASE("encoders opened and closed") {
-  const int count = from_environment("CJ2K_OPEN_COUNT", 400);
+  const int count = from_environment("CJ2K_OPEN_COUNT", 200);
   Random random(static_cast<uint64_t>(from_environment("CJ2K_RANDOM_SEED", 1)));
   std::vector<Job> jobs(6);
   for (Job& job : jobs) {
