@@ -179,6 +179,15 @@ Picture two_ramps(const cj2k_params& p, uint64_t) {
   });
 }
 
+/// A picture of 8 bits with other ones.
+Picture scaled(Picture picture, int32_t depth) {
+  for (ComponentPlane& plane : picture.components) {
+    plane.depth = depth;
+    for (int32_t& sample : plane.samples) sample = sample * plane.max_value() / 255;
+  }
+  return picture;
+}
+
 /// Pictures that no camera takes; nothing for other names.
 Painter degenerate_painter(const std::string& name, const cj2k_params& p, uint64_t seed) {
   Random random(seed);
@@ -317,8 +326,11 @@ std::optional<Picture> scan_picture(const ScanPicture& of, int32_t width, int32_
   const std::string& name = of.name;
   if (name == "bars") return bars(p, seed);
   if (name == "testsrc") return test_source(p, seed);
-  if (name == "text") return title_card(p, {20, 24, 40}, {235, 230, 200}, seed);
-  if (name == "screen") return screen(p, seed);
+  if (name == "text" || name == "screen") {
+    const cj2k_params eight = make_params(width, height, of.is_grey ? 1 : 3, 8);
+    return name == "text" ? scaled(title_card(eight, {20, 24, 40}, {235, 230, 200}, seed), of.depth)
+                          : scaled(screen(eight, seed), of.depth);
+  }
   if (name == "black") return flat_picture(p, {0, 0, 0});
   if (name == "specks") return specks(p, seed);
   if (name == "stars") return stars(p, seed);
