@@ -139,7 +139,7 @@ void HtRun::code(uint32_t index, const CodeBlock* next) {
       left[k] = error_of(planes.lowest + k, counts.left[k]);
     const HtPasses passes =
         ht_passes_to_code(block, weight_, planes, order_.thresholds[block.component], total, left,
-                          counts.significant, most_ht_passes(plan_, order_));
+                          counts.significant, most_ht_passes(plan_, order_, block));
     for (int k = planes.end - planes.lowest - 1; k >= 0; --k) {
       if (passes.of[k] > 0)
         code_plane(block, planes.lowest + k, passes.of[k], total, left[k], coded);
@@ -149,8 +149,8 @@ void HtRun::code(uint32_t index, const CodeBlock* next) {
   } else {
     for (int plane = planes.end - 1; plane >= planes.lowest; --plane)
       code_plane(block, plane,
-                 ht_passes(plane, planes.lowest, points, most_ht_passes(plan_, order_)), total,
-                 left_error(block, plane), coded);
+                 ht_passes(plane, planes.lowest, points, most_ht_passes(plan_, order_, block)),
+                 total, left_error(block, plane), coded);
   }
   next_.prefetch(0, next_.rows);
   end_ht_call(planes, bit_planes, total, coded);

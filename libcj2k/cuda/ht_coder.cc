@@ -210,7 +210,7 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   const HtPlanes planes = ht_planes_to_code(plan, weight, slopes, bit_planes);
   const HtPoints points = ht_points_to_make(threshold, planes, part.order.points);
   const bool chooses = points == HtPoints::kNearSlope;
-  const int most_passes = most_ht_passes(plan, part.order);
+  const int most_passes = most_ht_passes(plan, part.order, block);
   const bool has_hull = may_have_ht_hulls(plan) && points != HtPoints::kEstimate &&
                         planes.end > planes.lowest && planes.end - planes.lowest <= kHtNearPlanes;
   choose_ |= chooses;

@@ -28,10 +28,10 @@ from typing import Any, Callable
 from job import Job
 from settings import number
 
-# Errors that go away without a change of the job: a full disk, a lost mount, too little memory, a GPU that another
-# worker may have. ffmpeg's exit status is 256 - errno.
-TRANSIENT = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno.EAGAIN, errno.EBUSY, errno.EMFILE, errno.ENFILE,
-             errno.ESTALE, errno.ETIMEDOUT, errno.ENODEV, errno.ENOTCONN, errno.EHOSTDOWN)
+# Errors that go away without a change of the job: a full disk, one that was mounted read-only after a fault, a lost mount,
+# too little memory, a GPU that another worker may have. ffmpeg's exit status is 256 - errno.
+TRANSIENT = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EAGAIN, errno.EBUSY, errno.EMFILE,
+             errno.ENFILE, errno.ESTALE, errno.ETIMEDOUT, errno.ENODEV, errno.ENOTCONN, errno.EHOSTDOWN)
 STATUS_STOPPED = 255  # ffmpeg was sent SIGTERM, by someone else than us
 SECONDS_TO_END = 2.0  # that ffmpeg has after SIGTERM
 

@@ -19,7 +19,6 @@ from typing import Any
 import redis
 import rq
 from rq import Queue, Retry
-from rq.exceptions import NoSuchJobError
 from rq.job import Job as QueuedJob, JobStatus
 from rq.scheduler import RQScheduler
 from rq.serializers import JSONSerializer
@@ -46,14 +45,36 @@ def open_queue(connection: redis.Redis) -> Queue:
 
 
 def fetch(queue: Queue, job_id: str) -> QueuedJob | None:
+    """None where there is no job of that name, or something else that only looks like one."""
     try:
-        return QueuedJob.fetch(job_id, connection=queue.connection, serializer=SERIALIZER)
-    except NoSuchJobError:
-        return None
+        queued = QueuedJob.fetch(job_id, connection=queue.connection, serializer=SERIALIZER)
+        return queued if isinstance(queued.kwargs, dict) and isinstance(queued.meta, dict) else None
+    except Exception as error:
+        if is_no_job(error):
+            return None
+        raise
+
+
+def is_no_job(error: Exception) -> bool:
+    """Whether an error of rq's says that what it has read is no job."""
+    is_of_reading = not isinstance(error, (redis.RedisError, OSError))
+    return is_of_reading or str(error).startswith("WRONGTYPE")
+
+
+def drop(queue: Queue, job_id: str) -> None:
+    """Removes what is no job from all lists, or it would be looked at again and again."""
+    with queue.connection.pipeline() as pipe:
+        pipe.delete(QueuedJob.key_for(job_id))
+        pipe.srem(OPEN, job_id)
+        pipe.hdel(MISSING, job_id)
+        for registry in (queue.started_job_registry, queue.scheduled_job_registry, queue.finished_job_registry,
+                         queue.failed_job_registry):
+            pipe.zrem(registry.key, job_id)
+        pipe.execute()
 
 
 def job_of(queued: QueuedJob) -> Job:
-    return Job.parse(queued.kwargs["job"])
+    return Job.parse(queued.kwargs.get("job"))
 
 
 # --- in --------------------------------------------------------------------------------------------------------------
@@ -70,7 +91,7 @@ def submit(queue: Queue, job: Job) -> tuple[QueuedJob, bool]:
     with connection.lock(f"cj2k:submit:{job_id}", timeout=30):
         known = fetch(queue, job_id)
         if known and connection.sismember(OPEN, job_id) and not _has_ended(queue, job_id, connection):
-            if known.kwargs["job"] == job.as_dict():
+            if known.kwargs.get("job") == job.as_dict():
                 return known, False
             raise BadJob(f"output \"{job.output}\" belongs to job {job_id}, which is not finished and has other settings")
         return _enqueue_new(queue, job, job_id), True
@@ -148,8 +169,15 @@ def recover(queue: Queue, interval: float, grace: float, most_deaths: int) -> li
     Here every open job must be somewhere. At most one worker does this in `interval` seconds; should two do it, a job
     stands in the queue twice, and whoever comes second finds it done or being done.
     """
-    if not queue.connection.set(RECOVER, 1, nx=True, px=int(1000 * interval)):
-        return []
+    span = int(1000 * interval)
+    if not queue.connection.set(RECOVER, 1, nx=True, px=span):
+        # Redis counts by the clock: set back, the lock would stay for as long.
+        if queue.connection.pttl(RECOVER) <= span:
+            return []
+        queue.connection.set(RECOVER, 1, px=span)
+    for job_id in queue.scheduled_job_registry.get_jobs_to_schedule():
+        if not fetch(queue, job_id):
+            drop(queue, job_id)
     scheduler = RQScheduler([queue], connection=queue.connection, serializer=SERIALIZER)
     scheduler.prepare_registries([queue.name])
     scheduler.enqueue_scheduled_jobs()
@@ -160,7 +188,7 @@ def recover(queue: Queue, interval: float, grace: float, most_deaths: int) -> li
         if queued and _bring_back(queue, queued, has_died, most_deaths):
             set_aside.append(queued)
         elif not queued:
-            queue.connection.srem(OPEN, job_id)
+            drop(queue, job_id)
     return set_aside
 
 
@@ -178,16 +206,19 @@ def _lost_jobs(queue: Queue, grace: float) -> list[tuple[str, bool]]:
     lease = dict(started)  # until when a job is its worker's, who renews it
     lost = []
     with queue.connection.pipeline() as pipe:
-        for job in missing.keys() & (waiting | ended | lease.keys()):
+        # A worker renews its lease to `grace` from now. What ends far later is from before the clock was set back.
+        in_hand = {job for job, until in lease.items() if now <= until <= now + 2 * grace}
+        for job in missing.keys() & (waiting | ended | in_hand):
             pipe.hdel(MISSING, job)
         for job in open_jobs - waiting - ended:
-            if job in lease:
-                if lease[job] < now:
-                    lost.append((job.decode(), True))
-            elif job not in missing:
+            if job in in_hand:
+                continue
+            if job in lease and lease[job] < now:
+                lost.append((job.decode(), True))
+            elif job not in missing or float(missing[job]) > now:
                 pipe.hset(MISSING, job, now)
             elif float(missing[job]) + grace < now:
-                lost.append((job.decode(), False))
+                lost.append((job.decode(), job in lease))
         pipe.execute()
     for job in ended - waiting - lease.keys():
         _close(queue, job.decode())

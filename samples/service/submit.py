@@ -134,9 +134,14 @@ def _retry(queue: Queue, options: argparse.Namespace) -> int:
     ids = options.ids
     if ids == ["all"]:
         ids = [job.decode() for job in queue.connection.zrange(queue.failed_job_registry.key, 0, -1)]
+    refused = 0
     for job_id in ids:
-        print(store.retry_failed(queue, job_id).id, "queued")
-    return 0
+        try:
+            print(store.retry_failed(queue, job_id).id, "queued")
+        except BadJob as error:
+            refused = 1
+            print(f"submit.py: {job_id}: {error}".replace("\n", "; "), file=sys.stderr)
+    return refused
 
 
 if __name__ == "__main__":

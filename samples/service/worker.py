@@ -26,6 +26,7 @@ from rq.worker import StopRequested, WorkerStatus
 
 import encode
 import store
+from job import BadJob
 from settings import number
 
 log = logging.getLogger("rq.worker")
@@ -41,6 +42,7 @@ class EncodeWorker(Worker):
     def __init__(self, queue: Queue):
         self.lease_seconds = int(number("CJ2K_LEASE_SECONDS", 15, 1, 3600))
         self.recover_seconds = number("CJ2K_RECOVER_SECONDS", 5, 0.1, 3600)
+        self.next_recovery = 0.0  # of a clock that does not jump
         self.most_deaths = int(number("CJ2K_MOST_DEATHS", 3, 0, 1000))
         self.settings = encode.Settings.from_environment()
         self.stop = encode.StopRequest(number("CJ2K_STOP_SECONDS", 8, 0, 86400))
@@ -63,16 +65,31 @@ class EncodeWorker(Worker):
 
     @property
     def should_run_maintenance_tasks(self) -> bool:
-        last = self.last_cleaned_at
-        return self._stop_requested or not last or (utcnow() - last).total_seconds() >= self.recover_seconds
+        return self._stop_requested or time.monotonic() >= self.next_recovery
 
     def run_maintenance_tasks(self) -> None:
         if self._stop_requested:
             raise StopRequested()
         for queued in store.recover(self.queues[0], self.recover_seconds, self.lease_seconds, self.most_deaths):
             log.error("%s is set aside: %s", queued.id, queued.meta["reason"])
-            encode.remove_parts(self.settings.output_folder / store.job_of(queued).output)
-        self.last_cleaned_at = utcnow()
+            with contextlib.suppress(BadJob):
+                encode.remove_parts(self.settings.output_folder / store.job_of(queued).output)
+        self.next_recovery = time.monotonic() + self.recover_seconds
+
+    def dequeue_job_and_maintain_ttl(self, timeout: int) -> tuple[QueuedJob, Queue]:
+        """Drops what is no job: it would end one worker after the other."""
+        while True:
+            try:
+                job, queue = super().dequeue_job_and_maintain_ttl(timeout)
+                if store.fetch(queue, job.id):
+                    return job, queue
+                job_id = job.id
+            except Exception as error:
+                job_id = getattr(error, "job_id", None)  # which rq sets where it cannot read one
+                if not job_id or not store.is_no_job(error):
+                    raise
+            log.error("%s is no job, and is dropped", job_id)
+            store.drop(self.queues[0], job_id)
 
     def execute_job(self, job: QueuedJob, queue: Queue) -> None:
         if self._stop_requested:
@@ -116,7 +133,7 @@ class EncodeWorker(Worker):
             log.warning("%s: %s", queued.id, error)
         except encode.TryAgain as error:
             self._fail(queued, queue, str(error))
-        except encode.Failed as error:
+        except (encode.Failed, BadJob) as error:
             self._fail(queued, queue, str(error), for_good=True)
         except Exception as error:  # a fault of ours: the job is set aside, the worker goes on
             traceback.print_exc()

@@ -18,7 +18,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-UID = "4711:4711"
+UID = "12345:12345"
 
 
 def pytest_addoption(parser):

@@ -4,6 +4,7 @@
 
 import dataclasses
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -74,6 +75,7 @@ CASES = {
     "output folder may not be written": Case([*CLIP, "-frames:v", 2, *ENCODE, "locked/out.mxf"], locked_folder),
     "output exists, with `-n`": Case(["-n", *CLIP, "-frames:v", 2, *ENCODE, "out.mxf"], write("out.mxf", "here")),
     "disk is full": Case([*CLIP, "-frames:v", 100, *ENCODE, "/small/out.mxf"], options={"tmpfs": ["/small:size=1m,mode=1777"]}),
+    "disk is read-only": Case([*CLIP, "-frames:v", 2, *ENCODE, "/fixed/out.mxf"], options={"tmpfs": ["/fixed:ro,mode=1777"]}),
     "no GPU, with `-device cuda`": Case([*CLIP, "-frames:v", 2, *ENCODE, "-device", "cuda", "out.mxf"]),
     "`-device cuda` in an image built with `CUDA=OFF`": Case([*CLIP, "-frames:v", 2, *ENCODE, "-device", "cuda", "out.mxf"]),
     "option unknown": Case([*CLIP, "-frames:v", 2, *ENCODE, "-nosuch", 1, "out.mxf"]),
@@ -95,6 +97,25 @@ def test_exit_status(image, folder, what):
     done = image.run(*ERRORS, *case.args, ok=None, volumes=[(folder, "/data", "rw")], **case.options)
     status, message = documented()[what]
     assert (done.returncode, message in done.log) == (status, True), done.log[-1500:]
+
+
+def test_a_slow_reader_gets_all(image, folder, data):
+    """As over a slow network, or onto a slow disk: ffmpeg waits, and its memory does not grow."""
+    clip = [*ERRORS, "-f", "lavfi", "-i", "testsrc2=size=640x480:rate=24", "-frames:v", 72, "-c:v", "j2k_cuda", "-lossless", 1,
+            "-bitexact", "-f", "nut"]
+    image.run(*clip, "out.nut", volumes=data)
+    expected = (folder / "out.nut").read_bytes()
+    name, got, resident = f"cj2k-slow-{time.monotonic_ns()}", b"", []
+    with subprocess.Popen(image.command(*clip, "pipe:1", name=name), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
+        while block := process.stdout.read(len(expected) // 60):
+            got += block
+            if len(got) < len(expected) // 2:
+                status = (pathlib.Path("/proc") / str(image.pid(name)) / "status").read_text()
+                resident.append(int(re.search(r"VmRSS:\s+(\d+)", status)[1]))
+            time.sleep(0.05)
+        assert process.wait(60) == 0
+    assert got == expected
+    assert resident[-1] < resident[len(resident) // 3] * 1.2, resident
 
 
 def test_damage_passes_without_xerror(image, folder, data):

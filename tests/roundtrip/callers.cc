@@ -4,7 +4,7 @@
 // Several encoders at once, each called by one to three threads in random order: good frames and wrong ones, reads that
 // fail, packets that outlive the encoder, flush, close in the middle. Each packet has the bytes of a plain encode, each
 // frame is released once, and memory does not grow. CJ2K_CALLERS_SECONDS=n sets the time, CJ2K_RANDOM_SEED=n the
-// seed, CJ2K_CALLERS_WIDTH=n one width, of pictures of 16:9.
+// seed, CJ2K_CALLERS_WIDTH=n one width, of pictures of 16:9. CJ2K_OPEN_COUNT=n: how often encoders are opened and closed.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -382,6 +382,43 @@ TEST_CASE("random callers") {
                                  << counts.flushes.load() << " flushes; "
                                  << early_bytes.load() / 1048576 << " MiB after a quarter, "
                                  << late_bytes / 1048576 << " at the end");
+}
+
+TEST_CASE("encoders opened and closed") {
+  const int count = from_environment("CJ2K_OPEN_COUNT", 200);
+  Random random(static_cast<uint64_t>(from_environment("CJ2K_RANDOM_SEED", 1)));
+  std::vector<Job> jobs(6);
+  for (Job& job : jobs) {
+    while (!make_job(random, 0, &job)) {
+    }
+  }
+  int64_t early_bytes = 0, wrong = 0;
+  for (int i = 0; i < count; ++i) {
+    const Job& job = random.pick(jobs);
+    cj2k_params p = job.params;
+    p.threads = random.chance(1) ? 3 : 1;
+    cj2k_encoder* encoder = nullptr;
+    wrong += cj2k_encoder_open(&p, &encoder) != CJ2K_OK;
+    // Some are closed with a frame in hand, some with none.
+    const int what = random.range(0, 3);
+    if (what > 0) wrong += cj2k_encoder_send_frame(encoder, &job.memory[0]->frame) != CJ2K_OK;
+    if (what > 1) {
+      cj2k_packet packet = {};
+      packet.struct_size = sizeof packet;
+      wrong += cj2k_encoder_send_frame(encoder, nullptr) != CJ2K_OK ||
+               cj2k_encoder_receive_packet(encoder, &packet) != CJ2K_OK ||
+               !std::equal(job.expected[0].begin(), job.expected[0].end(), packet.data,
+                           packet.data + packet.size);
+      cj2k_packet_release(&packet);
+    }
+    cj2k_encoder_close(encoder);
+    if (i == count / 4) early_bytes = resident_bytes();
+  }
+  CHECK(wrong == 0);
+  const int64_t late_bytes = resident_bytes();
+  if (count >= 10000) CHECK(late_bytes < early_bytes * 11 / 10);
+  MESSAGE(count << " encoders; " << early_bytes / 1048576 << " MiB after a quarter, "
+                << late_bytes / 1048576 << " at the end");
 }
 
 }  // namespace

@@ -137,6 +137,26 @@ TEST_CASE("HT: cleanup passes alone, under the same caps") {
   CHECK(encode(p, make_picture(p, Content::kTexture, 1)).status == CJ2K_INVALID);
 }
 
+TEST_CASE("HT: the only sample of LL has the bits that it is worth") {
+  // What MagRef removes of one large sample was taken for all that is left of it, at some steps.
+  double worst = 0;
+  for (int i = 0; i < 64; ++i) {
+    cj2k_params p = ht_params(24, 24, 1, 10);
+    set(p, "cblk", "32x4");
+    p.quant_step = std::exp2(-i / 64.0);
+    p.frame_steps = 0;
+    p.target_bytes = 300 + 4 * i;
+    p.measure_mse = 1;
+    Picture picture = make_picture(p, Content::kTexture, static_cast<uint64_t>(i));
+    for (int32_t& sample : picture.components[0].samples) sample = 1000 - sample / 4;
+    const double all = encode(p, picture).stats.mse[0];
+    p.ht_passes = CJ2K_HT_PASSES_CLEANUP;
+    worst = std::max(worst, all / encode(p, picture).stats.mse[0]);
+  }
+  CHECK(worst > 0);
+  CHECK(worst < 1.5);
+}
+
 TEST_CASE("HT: padding to the smallest size, and JPH files") {
   cj2k_params p = ht_params(96, 64, 3, 8);
   p.quality = 4;

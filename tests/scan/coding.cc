@@ -22,6 +22,7 @@ bool is_ht(const Coding& coding) {
 Settings settings_of(const Subject& subject, const Coding& coding, const Limits& limits) {
   Settings all = coding.settings;
   all.emplace_back("cblk", is_ht(coding) ? subject.ht_cblk : subject.cblk);
+  all.insert(all.end(), subject.shared.begin(), subject.shared.end());
   for (const auto& setting : limits.settings()) all.push_back(setting);
   return all;
 }
@@ -212,6 +213,12 @@ Settings Limits::settings() const {
     all.emplace_back("quality", text);
   }
   return all;
+}
+
+double Limits::place() const {
+  const int64_t bytes = target_bytes > 0 ? target_bytes : max_frame_bytes;
+  // A sweep of qualities has one cap.
+  return std::log(static_cast<double>(bytes)) - (quality > 0 ? std::log(quality) : 0);
 }
 
 std::string options(const Subject& subject, const Coding& coding, const Limits& limits) {

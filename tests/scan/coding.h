@@ -40,6 +40,7 @@ struct Limits {
   int curve = 0;
 
   Settings settings() const;
+  double place() const;  ///< on its curve: a logarithm that rises
 };
 
 /// What came of one coding.
@@ -60,6 +61,7 @@ struct Subject {
   std::string name;
   const Picture* picture;
   std::string cblk, ht_cblk;
+  Settings shared;  ///< of all codings
 };
 
 /// The parameters of `coding` under `limits`, as options of the tool cj2k.

@@ -179,6 +179,34 @@ Picture two_ramps(const cj2k_params& p, uint64_t) {
   });
 }
 
+/// A picture of 8 bits with other ones.
+Picture scaled(Picture picture, int32_t depth) {
+  for (ComponentPlane& plane : picture.components) {
+    plane.depth = depth;
+    for (int32_t& sample : plane.samples) sample = sample * plane.max_value() / 255;
+  }
+  return picture;
+}
+
+/// Pictures that no camera takes; nothing for other names.
+Painter degenerate_painter(const std::string& name, const cj2k_params& p, uint64_t seed) {
+  Random random(seed);
+  const int32_t at_x = random.range(0, p.width - 1), at_y = random.range(0, p.height - 1);
+  const int32_t side = random.pick<int32_t>({1, 1, 2, 3, 8});
+  if (name == "checks")
+    return [=](int32_t x, int32_t y, int32_t) { return (x / side + y / side) % 2; };
+  if (name == "impulse")
+    return [=](int32_t x, int32_t y, int32_t) { return x == at_x && y == at_y; };
+  if (name == "extremes")
+    return [=](int32_t x, int32_t y, int32_t c) { return noise_at(seed, x, y, c) < 0.5; };
+  if (name == "line")
+    return [=](int32_t x, int32_t y, int32_t c) { return c == 0 ? x == at_x : y == at_y; };
+  if (name == "stairs")
+    return [=](int32_t x, int32_t y, int32_t) { return (x / 8 + y / 8 * 3) % 16 / 15.0; };
+  if (name == "grey") return [=](int32_t, int32_t, int32_t c) { return noise_at(seed, 0, 0, c); };
+  return {};
+}
+
 /// As a decoder shows it after OpenJPEG's encoder has coded it at 1:12.
 std::optional<Picture> coded_before(const cj2k_params& p, const Picture& picture) {
   if (!have_program("opj_compress")) {
@@ -210,7 +238,23 @@ const std::pair<const char*, Crop> kCrops[] = {
     {"mr", {"edge/mr_1024x1024_gray_12b.png", 0.5, 0.45}},
     {"dx", {"edge/dx_1420x1416_gray_16b.png", 0.4, 0.5}},
     {"weld", {"edge/weld_1024x684_16b.png", 0.5, 0.5}},
-    {"apples", {"stills2k/apples_2048x1080_8b.png", 0.5, 0.5}}};
+    {"apples", {"stills2k/apples_2048x1080_8b.png", 0.5, 0.5}},
+    {"kodim01", {"kodak/kodim01.png", 0.5, 0.5}},
+    {"kodim04", {"kodak/kodim04.png", 0.5, 0.4}},
+    {"kodim08", {"kodak/kodim08.png", 0.5, 0.6}},
+    {"kodim13", {"kodak/kodim13.png", 0.6, 0.6}},
+    {"kodim21", {"kodak/kodim21.png", 0.4, 0.4}},
+    {"kodim23", {"kodak/kodim23.png", 0.6, 0.4}},
+    {"fox", {"edge/fox_1203x799_8b.png", 0.5, 0.5}},
+    {"flower", {"edge/flower_small.rgba.depth12.pam", 0.5, 0.5}},
+    {"parrots", {"film/kodak_pcd0023_parrots_3072x2048_8b.png", 0.6, 0.4}},
+    {"castle", {"stills4k/art_patak_3840x2160_8b.png", 0.5, 0.6}},
+    {"camera", {"stills4k/gopro_hero6_3840x2160_12b.png", 0.5, 0.5}},
+    {"leaves", {"stills4k/leaves_4096x2160_8b.png", 0.5, 0.5}},
+    {"rabbit", {"seq/bbb_cgi_1920x1080_60fps_60f.webm", 0.5, 0.5}},
+    {"building", {"seq/building_hlg_1920x1080_10b_73f.mp4", 0.5, 0.5}},
+    {"street", {"seq/film_street_3840x2160_24f_imf_j2k_pq_p3d65_12b.mxf", 0.5, 0.6}},
+    {"master", {"imf/imf_htj2k_1920x1080_80f_12b.mxf", 0.5, 0.5}}};
 
 Picture crop(const Picture& from, const Crop& where, int32_t width, int32_t height) {
   Picture to;
@@ -238,9 +282,13 @@ Picture crop(const Picture& from, const Crop& where, int32_t width, int32_t heig
 std::optional<Picture> photograph(const ScanPicture& of, int32_t width, int32_t height) {
   for (const auto& [name, where] : kCrops) {
     if (of.name != name) continue;
-    std::optional<Picture> whole = load_media(where.file, of.depth);
+    std::optional<Picture> whole = load_media(where.file, std::max(8, of.depth));
     if (!whole) return std::nullopt;
     if (of.is_grey) whole->components.resize(1);
+    for (ComponentPlane& plane : whole->components) {
+      for (int32_t& sample : plane.samples) sample >>= plane.depth - of.depth;
+      plane.depth = of.depth;
+    }
     return crop(*whole, where, width, height);
   }
   return std::nullopt;
@@ -260,6 +308,17 @@ const std::vector<ScanPicture>& scan_pictures() {
   return pictures;
 }
 
+const std::vector<ScanPicture>& all_pictures() {
+  static const std::vector<ScanPicture> pictures = [] {
+    std::vector<ScanPicture> all = scan_pictures();
+    for (const char* made : {"checks", "impulse", "extremes", "line", "stairs", "grey"})
+      all.push_back({made, false, false, 8});
+    for (size_t i = 7; i < std::size(kCrops); ++i) all.push_back({kCrops[i].first, true, false, 8});
+    return all;
+  }();
+  return pictures;
+}
+
 std::optional<Picture> scan_picture(const ScanPicture& of, int32_t width, int32_t height,
                                     uint64_t seed) {
   if (of.is_photograph) return photograph(of, width, height);
@@ -267,14 +326,18 @@ std::optional<Picture> scan_picture(const ScanPicture& of, int32_t width, int32_
   const std::string& name = of.name;
   if (name == "bars") return bars(p, seed);
   if (name == "testsrc") return test_source(p, seed);
-  if (name == "text") return title_card(p, {20, 24, 40}, {235, 230, 200}, seed);
-  if (name == "screen") return screen(p, seed);
+  if (name == "text" || name == "screen") {
+    const cj2k_params eight = make_params(width, height, of.is_grey ? 1 : 3, 8);
+    return name == "text" ? scaled(title_card(eight, {20, 24, 40}, {235, 230, 200}, seed), of.depth)
+                          : scaled(screen(eight, seed), of.depth);
+  }
   if (name == "black") return flat_picture(p, {0, 0, 0});
   if (name == "specks") return specks(p, seed);
   if (name == "stars") return stars(p, seed);
   if (name == "ramps") return two_ramps(p, seed);
   if (name == "noise") return noise_beside_flat(p, seed);
   if (name == "medical") return medical(p, seed);
+  if (const Painter degenerate = degenerate_painter(name, p, seed)) return paint(p, degenerate);
   const Picture picture = film(p, seed);
   return name == "before" ? coded_before(p, picture) : picture;
 }

@@ -21,8 +21,10 @@ struct ScanPicture {
   int32_t depth;
 };
 
-/// Every picture the scan knows, the made ones first.
+/// The pictures of each commit, the made ones first.
 const std::vector<ScanPicture>& scan_pictures();
+/// These and as many others: degenerate ones, more photographs, frames of films.
+const std::vector<ScanPicture>& all_pictures();
 
 /// Makes or loads `picture` with at most this size. Nothing, and the reason is printed, where a
 /// photograph or the encoder of OpenJPEG is missing.

@@ -11,6 +11,7 @@
 //   4  no picture becomes worse as its cap grows:                at most 0.05 dB more than with none
 //   5  no cap is broken; and where quality alone limits, exact takes at most 0.3 % and 4 bytes more
 //      than none with the same steps
+//   6  no point lies below the line between those beside it:     at most 0.1 dB more than with none
 //
 // Pictures that were JPEG 2000 before have caps that suit their old steps, so there more bytes can be
 // worse whatever `stop` is. The table has the falls of none, too, which are not judged.
@@ -36,6 +37,7 @@ struct Comparison {
 };
 
 inline constexpr double kMostFall = 0.05;       ///< rule 4, dB
+inline constexpr double kMostDip = 0.1;         ///< rule 6, dB
 inline constexpr double kMostMoreBytes = 0.3;   ///< rule 5, percent
 inline constexpr int64_t kFewBytes = 4;         ///< more bytes that are not counted: a header's
 inline constexpr double kLosesNothing = -1000;  ///< dB

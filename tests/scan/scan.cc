@@ -41,6 +41,9 @@ constexpr Comparison kComparisons[] = {{1, "effort0", "effort1_none", 0.01, true
 constexpr double kNotJudged = 1e9;  // dB
 /// What OpenJPEG shows may differ by so much from what the library has measured, in dB.
 constexpr double kMostWrong = 0.05;
+/// OpenJPEG's constant for 2/K of the 9/7 is 3.3e-5 too small, so its samples are off by such a share of
+/// their coefficients.
+constexpr double kDecoderError = 5e-5;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -94,10 +97,15 @@ struct Scan::Row {
   std::map<std::pair<std::string, size_t>, Point> points;
   std::set<std::string> told;  ///< codings of none whose falls are in the table
 
+  int32_t depth() const { return subject.picture->components[0].depth; }
   std::string name() const { return subject.name + " " + limit_kind_name(kind); }
 };
 
-Scan::Scan() : Scan({std::begin(kComparisons), std::end(kComparisons)}) {
+std::vector<Comparison> Scan::all_comparisons() {
+  return {std::begin(kComparisons), std::end(kComparisons)};
+}
+
+Scan::Scan() : Scan(all_comparisons()) {
   obeys_environment_ = true;
   tsv_ = environment("CJ2K_SCAN_TSV");
   if (tsv_.empty() || std::filesystem::exists(tsv_)) return;
@@ -127,7 +135,7 @@ void Scan::count(int rule, const Row& row, const std::string& coding, size_t lim
     tally.worst = loss;
     tally.where = row.name() + " " + text;
   }
-  if (tsv_.empty()) return;
+  if (tsv_.empty() || (!is_broken && !environment("CJ2K_SCAN_BROKEN").empty())) return;
   char numbers[200];
   std::snprintf(numbers, sizeof numbers, "%.4f\t%.4f\t%d\t%lld\t%lld\t%.4f\t%.4f\t%lld\t%lld\t",
                 loss, most, is_broken, static_cast<long long>(point.bytes),
@@ -148,6 +156,8 @@ void Scan::confirm(Row& row, const std::string& coding, size_t limits, const Poi
   // Decoders round differently. That counts where few samples are wrong.
   const double error = point.squared_error * std::pow(10, (point.psnr - shown) / 10);
   if (shown > 0 && std::abs(error - point.squared_error) <= 0.01 * point.samples) return;
+  const double off = std::abs(std::sqrt(error) - std::sqrt(point.squared_error));
+  if (shown > 0 && off <= kDecoderError * std::exp2(row.depth()) * std::sqrt(point.samples)) return;
   char text[96];
   std::snprintf(text, sizeof text, ": measured %.3f dB, OpenJPEG %.3f dB", point.psnr, shown);
   wrong_measures_.push_back(row.name() + " " +
@@ -195,7 +205,7 @@ void Scan::judge_pair(Row& row, const Comparison& comparison, size_t limits) {
   if (is_visual && !comparison.is_same_coding) return;
   // Efforts differ in where constant quality ends.
   if (comparison.rule == 3 && (is_quality || is_by_quality(mine, l))) return;
-  const int32_t depth = row.subject.picture->components[0].depth;
+  const int32_t depth = row.depth();
   count(comparison.rule, row, comparison.coding, limits,
         loss_db(mine, other, is_visual ? Limits{} : l, depth, comparison.is_same_coding),
         comparison.most_loss, mine, comparison.against, other);
@@ -212,7 +222,7 @@ void Scan::judge_curve(Row& row, const Comparison& comparison) {
   } best;
   int curve = -1;
   const bool tells_none = row.told.insert(comparison.against).second;
-  const int32_t depth = row.subject.picture->components[0].depth;
+  const int32_t depth = row.depth();
   const auto better = [](const Point* a, const Point* b) {
     return a == nullptr || b->squared_error < a->squared_error ? b : a;
   };
@@ -224,7 +234,9 @@ void Scan::judge_curve(Row& row, const Comparison& comparison) {
     if (row.limits[i].curve != curve) best = {};
     curve = row.limits[i].curve;
     if (best.mine != nullptr) {
-      const double fall = loss_db(mine->second, *best.mine, {}, depth, false);
+      // Where `none` is worse still, the fall is from luck before.
+      const double fall = std::min(loss_db(mine->second, *best.mine, {}, depth, false),
+                                   loss_db(mine->second, none->second, {}, depth, false));
       const double fall_of_none = loss_db(none->second, *best.none, {}, depth, false);
       count(4, row, comparison.coding, i, fall - std::max(0.0, fall_of_none), kMostFall,
             mine->second, "less", *best.mine);
@@ -233,6 +245,39 @@ void Scan::judge_curve(Row& row, const Comparison& comparison) {
               *best.none);
     }
     best = {better(best.mine, &mine->second), better(best.none, &none->second)};
+  }
+}
+
+/// dB by which the middle of three points lies below the line between the others, over log(limit).
+static double dip(const Point& left, const Point& middle, const Point& right, double share,
+                  int32_t depth) {
+  Point line = middle;
+  line.squared_error = std::exp((1 - share) * std::log(std::max(1.0, left.squared_error)) +
+                                share * std::log(std::max(1.0, right.squared_error)));
+  return loss_db(middle, line, {}, depth, false);
+}
+
+void Scan::judge_dips(Row& row, const Comparison& comparison) {
+  const int32_t depth = row.depth();
+  const auto find = [&row](const char* coding, size_t i) -> const Point* {
+    const auto at = row.points.find({coding, i});
+    return at == row.points.end() || !at->second.error.empty() ? nullptr : &at->second;
+  };
+  for (size_t i = 1; i + 1 < row.limits.size(); ++i) {
+    if (row.limits[i - 1].curve != row.limits[i + 1].curve) continue;
+    const Point *mine[3], *none[3];
+    for (size_t k = 0; k < 3; ++k) {
+      mine[k] = find(comparison.coding, i + k - 1);
+      none[k] = find(comparison.against, i + k - 1);
+    }
+    if (std::count(mine, mine + 3, nullptr) + std::count(none, none + 3, nullptr) > 0) continue;
+    const double left = row.limits[i - 1].place(), right = row.limits[i + 1].place();
+    if (left == right) continue;
+    const double share = (row.limits[i].place() - left) / (right - left);
+    const double of_none = std::max(0.0, dip(*none[0], *none[1], *none[2], share, depth));
+    const double loss = std::min(dip(*mine[0], *mine[1], *mine[2], share, depth) - of_none,
+                                 loss_db(*mine[1], *none[1], {}, depth, false));
+    count(6, row, comparison.coding, i, loss, kMostDip, *mine[1], "beside", *mine[0]);
   }
 }
 
@@ -251,9 +296,11 @@ Scan::Row Scan::make_row(const ScanPicture& of, const Picture& picture, LimitKin
   row.kind = kind;
   row.size = size;
   Random random(seed_of(of.name + limit_kind_name(kind)) + size.seed - 1);
-  row.subject = {of.name, &picture, block, random.pick<std::string>({block, "32x32", "64x64"})};
+  const std::string ht_block = random.pick<std::string>({block, "32x32", "64x64"});
+  row.subject = {of.name, &picture, block, ht_block, size.shared};
   const std::string asked = obeys_environment_ ? environment("CJ2K_SCAN_CBLK") : "";
-  if (!asked.empty()) row.subject.cblk = row.subject.ht_cblk = asked;
+  if (!asked.empty() || !size.cblk.empty())
+    row.subject.cblk = row.subject.ht_cblk = asked.empty() ? size.cblk : asked;
   for (const std::string& text :
        obeys_environment_ ? list("CJ2K_SCAN_LIMITS") : std::vector<std::string>{}) {
     row.limits.push_back(read_limits(text));
@@ -277,11 +324,16 @@ void Scan::run(const ScanPicture& of, LimitKind kind, const ScanSize& size) {
   const bool takes_all = obeys_environment_ && !environment("CJ2K_SCAN_LIMITS").empty();
   for (const Comparison& comparison : comparisons_) {
     if (!is_asked("CJ2K_SCAN_CODING", comparison.coding)) continue;
+    if (!size.codings.empty() && std::find(size.codings.begin(), size.codings.end(),
+                                           comparison.coding) == size.codings.end())
+      continue;
     const uint64_t group = seed_of(row.name() + comparison.against) + size.seed - 1;
     for (size_t i = 0; i < row.limits.size(); ++i) {
       if (takes_all || Random(group + i).chance(size.percent)) judge_pair(row, comparison, i);
     }
-    if (comparison.rule != 3) judge_curve(row, comparison);
+    if (comparison.rule == 3) continue;
+    judge_curve(row, comparison);
+    judge_dips(row, comparison);
   }
 }
 
@@ -315,7 +367,15 @@ static int known_share(const std::pair<int, std::string>& key) {
   }
 }
 
-void Scan::check(int64_t times, int64_t few) const {
+/// Whether a line of the table is about a coding that differs from the others of its picture in more than `stop`.
+bool Scan::is_choice(const std::string& what) const {
+  const auto judges = [&](const Comparison& comparison) {
+    return comparison.is_same_coding && what.rfind(std::string(comparison.coding) + " : ", 0) == 0;
+  };
+  return what != "all : cap" && std::none_of(comparisons_.begin(), comparisons_.end(), judges);
+}
+
+void Scan::check(int64_t times, int64_t few, bool judges_choices) const {
   print();
   for (const std::string& error : errors_) FAIL_CHECK(error);
   for (const std::string& wrong : wrong_measures_) FAIL_CHECK(wrong);
@@ -323,6 +383,7 @@ void Scan::check(int64_t times, int64_t few) const {
     const auto& key = rule.first;  // clang 14 captures no structured binding
     const auto& tally = rule.second;
     INFO("rule ", key.first, ", ", key.second, ": worst ", tally.worst, ", ", tally.where);
+    if (!judges_choices && (key.first == 3 || is_choice(key.second))) continue;
     const int share = known_share(key);
     const int64_t allowed = times * share * tally.pairs / 1000;
     CHECK(tally.broken <= (share == 0 ? 0 : std::max(allowed, few)));

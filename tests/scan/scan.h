@@ -25,6 +25,9 @@ struct ScanSize {
   int limits = 60;        ///< of each kind
   int decoded_in = 100;   ///< one coding in so many is decoded by OpenJPEG, too
   uint64_t seed = 1;      ///< of pictures and limits
+  std::string cblk = {};  ///< empty: chosen by the size
+  Settings shared = {};   ///< of all codings
+  std::vector<std::string> codings = {};  ///< that are judged; empty: all
 };
 
 /// What became of one rule for one coding.
@@ -37,6 +40,7 @@ struct Tally {
 class Scan {
  public:
   Scan();  ///< all comparisons
+  static std::vector<Comparison> all_comparisons();
   /// The environment is not read.
   explicit Scan(std::vector<Comparison> comparisons);
 
@@ -44,7 +48,7 @@ class Scan {
   /// CJ2K_SCAN_PICTURE, CJ2K_SCAN_KIND and CJ2K_SCAN_CODING leave out all but what they name (items
   /// separated by commas); CJ2K_SCAN_LIMITS has limits in place of those that are drawn
   /// ("5000,quality=3+max_frame_bytes=9000"), CJ2K_SCAN_CBLK the code-blocks; CJ2K_SCAN_WRITE is a
-  /// folder for the pictures, CJ2K_SCAN_TSV a file to which a line is appended for each pair.
+  /// folder for the pictures, CJ2K_SCAN_TSV a file to which a line is appended for each pair (CJ2K_SCAN_BROKEN=1: that breaks a rule).
   void run(const ScanPicture& picture, LimitKind kind, const ScanSize& size);
   /// All pictures, all kinds.
   void run_all(const ScanSize& size);
@@ -53,7 +57,8 @@ class Scan {
   /// Prints the table, and fails the running test for each rule that is broken.
   /// @param times  the shares that may break a rule are that many times those of small pictures
   /// @param few    pairs of a rule that may break it in any case
-  void check(int64_t times = 1, int64_t few = 0) const;
+  /// @param judges_choices  false: codings that choose steps or coefficients by estimates are not judged
+  void check(int64_t times = 1, int64_t few = 0, bool judges_choices = true) const;
   const std::map<std::pair<int, std::string>, Tally>& tallies() const { return tallies_; }
 
  private:
@@ -64,9 +69,11 @@ class Scan {
   bool is_asked(const char* name, const std::string& item) const;
 
   void append(const std::string& line) const;
+  bool is_choice(const std::string& what) const;
   const Point& point(Row& row, const std::string& coding, size_t limits);
   void judge_pair(Row& row, const Comparison& comparison, size_t limits);
   void judge_curve(Row& row, const Comparison& comparison);
+  void judge_dips(Row& row, const Comparison& comparison);
   void confirm(Row& row, const std::string& coding, size_t limits, const Point& point,
                const std::vector<uint8_t>& codestream);
   void count(int rule, const Row& row, const std::string& coding, size_t limits, double loss,

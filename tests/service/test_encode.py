@@ -140,20 +140,44 @@ def test_full_device_is_tried_again(bench):
     assert bench.files() == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a small file system")
-def test_full_disk_is_tried_again(bench):
+@pytest.fixture
+def small_disk(bench):
+    """The output folder on a file system of its own. Yields a function that mounts it anew with other options."""
+    if os.geteuid() != 0:
+        pytest.skip("only root mounts a file system")
     bench.out.mkdir()
-    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", bench.out], capture_output=True,
-                           text=True, check=False)
-    if mount.returncode:
-        pytest.skip(f"no file system can be mounted here: {mount.stderr.strip()}")
-    try:
-        with pytest.raises(TryAgain, match="No space left on device"):
-            bench.encode("clip0.mkv", options={"lossless": True})
-        assert bench.files() == []
-        assert bench.encode("short.mkv", rate="500k").frames == 8
-    finally:
-        subprocess.run(["umount", bench.out], check=True)
+
+    def mount(options):
+        return subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", bench.out], capture_output=True, text=True,
+                              check=False)
+
+    mounted = mount("size=200k")
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    yield mount
+    subprocess.run(["umount", bench.out], check=True)
+
+
+def test_full_disk_is_tried_again(bench, small_disk):
+    with pytest.raises(TryAgain, match="No space left on device"):
+        bench.encode("clip0.mkv", options={"lossless": True})
+    assert bench.files() == []
+    assert bench.encode("short.mkv", rate="500k").frames == 8
+
+
+def test_read_only_disk_is_tried_again(bench, small_disk):
+    """Before ffmpeg begins, and while it writes."""
+    assert small_disk("remount,ro").returncode == 0
+    with pytest.raises(TryAgain, match="Read-only file system"):
+        bench.encode()
+    with pytest.raises(TryAgain, match="Read-only file system"):
+        bench.encode(output="folder/a.mxf")
+    assert bench.files() == []
+    assert small_disk("remount,rw").returncode == 0
+    with pytest.raises(TryAgain, match="Read-only file system"):
+        bench.encode(script=f'mount -o remount,ro {bench.out}; exec "$ffmpeg" "$@"')
+    assert small_disk("remount,rw").returncode == 0
+    assert bench.encode().frames == 8
 
 
 @pytest.mark.parametrize("status, error", [(228, TryAgain), (251, TryAgain), (237, TryAgain), (255, TryAgain),
