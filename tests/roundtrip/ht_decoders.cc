@@ -170,6 +170,7 @@ struct Refusal {
 constexpr Refusal kRefusals[] = {
     {Decoder::kOpenJph, "supports 1 quality layer only", "refuses"},
     {Decoder::kOpenHtj2k, "cleanup pass suffix length", "refuses"},
+    {Decoder::kOpenHtj2k, "Length information for a HT-codeblock is invalid", "refuses"},
     {Decoder::kGrok, "Error in HT block coder", "refuses"},
     {Decoder::kGrok, "Unrecognized code-block style byte 0x48", "refuses"},
     {Decoder::kGrok, "wrote no component 1 of the shape", "as RGB"},
