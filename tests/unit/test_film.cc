@@ -344,6 +344,7 @@ struct WrittenLog {
 
 TEST_CASE("film log: what was written is read, also with other rates") {
   WrittenLog log;
+  CHECK(std::memcmp(log.bytes.data(), "CJ2KFILM\1\0\0", 12) == 0);  // version 1, for other machines
   set(log.params, "threads", "3");
   set(log.params, "quality", "7");
   set(log.params, "max_frame_bytes", "49999");
