@@ -239,6 +239,11 @@ TEST_CASE("profiles: levels from samples/s and bytes") {
   CHECK(resolved(p).max_frame_bytes == 2000000);
   p.sub_level = 2;
   CHECK(resolve_error(p) == "sub_level 2: profile broadcast_single has none");
+  p = under(CJ2K_PROFILE_BROADCAST_SINGLE, 64, 64, 10, "25");
+  for (const int64_t megabits : {200, 200, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 51200}) {
+    ++p.main_level;
+    CHECK(resolved(p).max_frame_bytes == megabits * 1000000 / 8 / 25);
+  }
 
   // Nothing reaches beyond level 11.
   p = under(CJ2K_PROFILE_IMF_8K, 8192, 4320, 12, "400");
