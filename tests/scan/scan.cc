@@ -363,6 +363,7 @@ static int known_share(const std::pair<int, std::string>& key) {
     case 4:
       return 4;
     default:
+      if (begins("effort2 ") || begins("effort3 ")) return 25;
       return begins("ht") || begins("visual_ht") ? 55 : 10;
   }
 }
