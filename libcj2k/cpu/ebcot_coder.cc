@@ -34,8 +34,7 @@ constexpr int tier1_stride(int width) {
 }
 
 /// CodedBlock::coder_state: what is needed to resume a block, with the bytes that `saved`
-/// describes. Without it, which is more than all else of a block, a block that resumes is coded from the
-/// start again.
+/// describes. Null where states are not kept: the block is then coded from the start again.
 struct PausedBlock {
   const SavedCoder* saved;
   const CodingPass* passes;  ///< [CodedBlock::num_passes]
