@@ -3,8 +3,8 @@
 //
 // The dead-zone quantiser of T.800 E.2: one coefficient to sign and magnitude (pixels/quantize.h).
 //
-// A coefficient may first be rounded to a multiple of a unit, a power of two: what 16 bits hold of it. So
-// the step may be chosen when the coefficients are in memory already.
+// A coefficient may first be rounded to a multiple of a unit, a power of two, so that 16 bits hold it.
+// The step can then be chosen when the coefficients are in memory already.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ CJ2K_HD constexpr float quantizer_limit(uint32_t max_magnitude) {
   return static_cast<float>((max_magnitude >> drop) << drop);
 }
 
-/// Added to a float and taken away again, it rounds it to a multiple of `unit`, ties to even; 0, of no
-/// unit, changes nothing. For less than 2^22 units.
+/// Adding it to a float and subtracting it again rounds the float to a multiple of `unit`, ties to even.
+/// A unit of 0 rounds nothing. The float is below 2^22 units.
 CJ2K_HD constexpr float quantizer_rounder(float unit) { return unit * 12582912.0f; }  // 1.5 * 2^23
 
 CJ2K_HD inline float float_of_upper_half(uint16_t half) {

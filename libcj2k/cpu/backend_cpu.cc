@@ -122,8 +122,8 @@ CpuFrameWork& frame_of(GopWork& gop, uint32_t number) {
   return static_cast<CpuGopWork&>(gop).frame(number);
 }
 
-/// @param keeps_state  for blocks that resume: they are coded from the start again without, where a picture
-///                     is so large that its tiles are transformed again, too
+/// @param keeps_state  whether paused blocks keep the state of their coder; without it, a block that
+///                     resumes is coded from the start again, as its tile is transformed again
 std::unique_ptr<CpuBlockCoder> make_block_coder(const Plan& plan, size_t workers,
                                                 bool keeps_state) {
   switch (plan.params.coder) {

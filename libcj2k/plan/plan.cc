@@ -100,10 +100,10 @@ class PlanBuilder {
     CJ2K_TRY(add_tiles());
     CJ2K_TRY(count_and_check());
     CJ2K_TRY(quantise());
-    choose_units();
     add_precincts();
     CJ2K_TRY(add_regions(&plan_, log_));
     add_facts(&plan_);
+    choose_units();
     const std::vector<uint64_t> changes = add_packets(&plan_);
     return add_tile_parts(&plan_, changes, log_);
   }
@@ -289,8 +289,9 @@ class PlanBuilder {
   /// for each plane that is left out. RDOQ reads coefficients as they are.
   void choose_units() {
     constexpr float kUnitsOfStep = 8;
-    int levels =
-        p_.coder == CJ2K_CODER_HT && p_.effort < 2 && !plan_.finer_subbands.empty() ? p_.levels : 0;
+    const bool rounds =
+        p_.coder == CJ2K_CODER_HT && !plan_.has_rdoq && !plan_.finer_subbands.empty();
+    int levels = rounds ? p_.levels : 0;
     for (const Subband& band : plan_.subbands)
       if (band.unit * kUnitsOfStep > band.step) levels = std::min(levels, band.level - 1);
     const auto keep = [levels](std::vector<Subband>& bands) {

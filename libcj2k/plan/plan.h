@@ -88,8 +88,8 @@ struct Subband {
   uint8_t magnitude_bits;  ///< bits of the largest magnitude of any picture; at most M_b
   float step;              ///< Delta_b; 1 for 5/3
   float inverse_step;      ///< 1.0f / step
-  /// 9/7: of what coefficients are multiples before they are quantised (core/quantizer.h), which fits 16
-  /// bits; 0: not rounded. The same in all step sets.
+  /// 9/7: coefficients are rounded to multiples of it before they are quantised (core/quantizer.h), so
+  /// that 16 bits hold them; 0: they are not rounded. The same in all step sets.
   float unit;
   /// Squared error of the picture (in LSB^2 of the deepest component, summed over samples) per
   /// squared unit of quantised coefficient: step^2 * synthesis energy gain * energy gain of the

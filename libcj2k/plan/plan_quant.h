@@ -39,7 +39,7 @@ inline constexpr int kMaxHtBitPlanes = 29;
 inline constexpr int kExplicitLevels = 10;
 
 /// The quantisation of a subband, which depends on its component, level and orientation. The
-/// members are those of Subband (plan.h), but that `unit` may be larger than is good.
+/// members are those of Subband (plan.h); `unit` is the least that 16 bits allow, used or not.
 struct BandQuant {
   uint8_t exponent;
   uint16_t mantissa;

@@ -101,8 +101,8 @@ struct Tier1Stop {
   const SavedCoder* resume;
   SavedCoder* saved;  ///< filled if `paused`
   bool paused;        ///< result: the block has paused, planes are left
-  /// Planes that were coded when the block paused, if it is coded from the start again for want of its
-  /// SavedCoder: it does not pause before one more is coded.
+  /// Planes that the block had when it paused; 0: it is new. At least one more is coded, also from the
+  /// start again where its SavedCoder was not kept.
   int planes_before = 0;
 };
 
