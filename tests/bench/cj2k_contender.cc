@@ -37,6 +37,7 @@ bool make_params(const Task& task, const Cj2kOptions& options, std::string* erro
       {"device", options.device},
       {"tier1", options.tier1},
       {"gop", std::to_string(options.gop)},
+      {"async_depth", std::to_string(options.gop * options.gops_in_flight)},
       {"threads", std::to_string(options.threads)}};
   if (!task.lossless) settings.emplace_back("stop", task.stop);
   settings.insert(settings.end(), task.settings.begin(), task.settings.end());
@@ -63,13 +64,12 @@ class Cj2kContender final : public Contender {
     cj2k_info info = {};
     info.struct_size = sizeof info;
     if (cj2k_encoder_info(encoder_, &info) != CJ2K_OK) return false;
-    gop_ = info.gop;
     depth_ = info.async_depth;
     encoder = std::string("cj2k ") + info.backend;
     if (std::string(info.backend) == "cpu")
       encoder.append(" ").append(std::to_string(info.threads)).append(" threads");
     tier1 = info.tier1[0] != '\0' ? info.tier1 : "-";
-    gop = std::to_string(info.gop);
+    gop = std::to_string(info.gop) + "x" + std::to_string(info.async_depth / info.gop);
     boundary = options.boundary;
     same_bytes = true;
     capped = task.target_bytes > 0;
@@ -80,7 +80,7 @@ class Cj2kContender final : public Contender {
     return true;
   }
 
-  int64_t min_frames() const override { return 2 * depth_ + 2 * gop_; }
+  int64_t min_frames() const override { return 4 * depth_; }
 
   bool run(int64_t frames, int64_t hash_frames, Round* round) override {
     *round = {};
@@ -179,9 +179,10 @@ class Cj2kContender final : public Contender {
 
   double steady_fps(double seconds) const {
     const int64_t frames = static_cast<int64_t>(times_.size());
-    // Ends of GOPs: the first one after the pipeline is full, and the last one before it drains.
-    const int64_t first = (depth_ + gop_ - 1) / gop_ * gop_ - 1;
-    const int64_t last = (frames - depth_) / gop_ * gop_ - 1;
+    // From when the pipeline is full to when it drains, in whole fillings of it: the GOPs in flight
+    // may end all at once.
+    const int64_t first = depth_ - 1;
+    const int64_t last = first + (frames - 2 * depth_) / depth_ * depth_;
     if (last <= first || times_[last] <= times_[first])
       return static_cast<double>(frames) / seconds;
     return static_cast<double>(last - first) / (times_[last] - times_[first]);
@@ -191,7 +192,7 @@ class Cj2kContender final : public Contender {
   const Clip* clip_ = nullptr;
   const DeviceClip* copy_ = nullptr;
   cj2k_encoder* encoder_ = nullptr;
-  int64_t gop_ = 1, depth_ = 1;
+  int64_t depth_ = 1;
   std::vector<double> times_;
 };
 

@@ -57,8 +57,8 @@ Status upload(Device& device, const Clip& clip, DeviceClip* copy);
 struct Round {
   int64_t frames = 0;
   double seconds = 0;
-  /// Frames per second between the first and the last whole GOP that finished while others were in
-  /// flight before and after it. If there are too few GOPs: frames / seconds.
+  /// Frames per second while all frames that may be in flight are. If there are too few frames:
+  /// frames / seconds.
   double steady_fps = 0;
   int64_t bytes = 0;
   double cpu_seconds = 0;                          ///< of the process
@@ -97,7 +97,7 @@ class Contender {
 struct Cj2kOptions {
   std::string device;  ///< as the parameter `device`
   std::string tier1;   ///< as the parameter `tier1`
-  int32_t gop = 0, threads = 0;
+  int32_t gop = 0, gops_in_flight = 0, threads = 0;
   Boundary boundary = Boundary::kHostToHost;
 };
 /// The device bytes that the encoder would reserve, before it is opened. Nothing if the parameters

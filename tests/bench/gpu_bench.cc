@@ -32,6 +32,7 @@ constexpr const char* kUsage = R"(gpu_bench [OPTION]...
   --stop A,B,...         the lossy ones with each of these (names get "-A")
   --tier1 A,B,...        default classic,cibo,fused
   --gop N,N,...          default 8,16,1,2
+  --gops-in-flight N,... of the GPU encoder; 0, the default: what it chooses
   --boundary a,b         a: device to host; b: host to host; default: a, and b for the first GOP
   --full                 b for every GOP, too
   --no-cpu, --no-nvjpeg2k
@@ -51,7 +52,7 @@ constexpr const char* kUsage = R"(gpu_bench [OPTION]...
 
 struct Options {
   std::vector<std::string> workloads, stops, tier1 = {"classic", "cibo", "fused"}, pictures;
-  std::vector<int> gops = {8, 16, 1, 2}, nv_threads = {1, 8};
+  std::vector<int> gops = {8, 16, 1, 2}, in_flight = {0}, nv_threads = {1, 8};
   bool device_boundary = true, host_boundary = true, full = false, cpu = true, nvjpeg2k = true;
   bool smoke = false, list = false;
   int rounds = 5, distinct = 8, threads = 0, scale = 1;
@@ -90,6 +91,10 @@ bool parse(int argc, char** argv, Options* o) {
       o->tier1 = split(value());
     } else if (name == "--gop") {
       o->gops = numbers(value());
+    } else if (name == "--gops-in-flight") {
+      o->in_flight.clear();
+      for (const std::string& word : split(value()))
+        o->in_flight.push_back(std::atoi(word.c_str()));
     } else if (name == "--boundary") {
       const std::string which = value();
       o->device_boundary = which.find('a') != std::string::npos;
@@ -135,7 +140,7 @@ bool parse(int argc, char** argv, Options* o) {
       return false;
     }
   }
-  return !o->gops.empty();
+  return !o->gops.empty() && !o->in_flight.empty();
 }
 
 /// What is encoded. A clip is made when it is first asked for.
@@ -313,10 +318,12 @@ void Bench::group(Workload& load, int gop, Boundary boundary, bool peers) {
   }
   std::vector<Spec> specs;
   const std::vector<std::string> only_auto = {"auto"};
-  for (const std::string& tier1 : load.task.is_ht() ? only_auto : o_.tier1)
-    specs.push_back({{o_.device, tier1, gop, o_.threads, boundary}});
+  for (const std::string& tier1 : load.task.is_ht() ? only_auto : o_.tier1) {
+    for (const int gops : o_.in_flight)
+      specs.push_back({{o_.device, tier1, gop, gops, o_.threads, boundary}});
+  }
   if (peers && boundary == Boundary::kHostToHost && o_.cpu)
-    specs.push_back({{"cpu", "auto", 0, o_.threads, boundary}});
+    specs.push_back({{"cpu", "auto", 0, 0, o_.threads, boundary}});
   if (peers && boundary == Boundary::kDeviceToHost && o_.nvjpeg2k && load.peers) {
     for (const int threads : o_.nv_threads) {
       // Its HT encoder takes no PSNR. Without loss the quality is not used.

@@ -55,12 +55,13 @@ Spread frames_per_second(const Row& row) {
 void print_table(std::FILE* file, const Facts& facts, const std::vector<Row>& rows) {
   for (const auto& [name, value] : facts)
     std::fprintf(file, "%-12s %s\n", (name + ":").c_str(), value.c_str());
-  std::fprintf(file,
-               "fps: median (min-max) of the rounds, pipeline full. MB/fr: device memory per frame "
-               "in flight. ms per frame: %s, %s, %s, %s, %s.\n"
-               "PSNR: ~ is the encoder's estimate, others are decoded by opj_decompress.\n",
-               kStages[CJ2K_STAGE_INGEST], kStages[CJ2K_STAGE_TRANSFORM],
-               kStages[CJ2K_STAGE_BLOCKS], kStages[CJ2K_STAGE_RATE], kStages[CJ2K_STAGE_PACKETS]);
+  std::fprintf(
+      file,
+      "gop: frames of a GOP x GOPs in flight. fps: median (min-max) of the rounds, pipeline "
+      "full. MB/fr: device memory per frame in flight. ms per frame: %s, %s, %s, %s, %s.\n"
+      "PSNR: ~ is the encoder's estimate, others are decoded by opj_decompress.\n",
+      kStages[CJ2K_STAGE_INGEST], kStages[CJ2K_STAGE_TRANSFORM], kStages[CJ2K_STAGE_BLOCKS],
+      kStages[CJ2K_STAGE_RATE], kStages[CJ2K_STAGE_PACKETS]);
   const Task* task = nullptr;
   for (const Row& row : rows) {
     if (row.task != task) {
@@ -75,11 +76,11 @@ void print_table(std::FILE* file, const Facts& facts, const std::vector<Row>& ro
                      task->stop.c_str());
       }
       std::fprintf(file, ", blocks %dx%d, %d levels\n", task->cblk, task->cblk, task->levels);
-      std::fprintf(file, "  %-34s %-7s %4s %-9s %8s %17s %10s %8s %7s %8s %6s %7s  %s\n", "encoder",
+      std::fprintf(file, "  %-34s %-7s %5s %-9s %8s %17s %10s %8s %7s %8s %6s %7s  %s\n", "encoder",
                    "tier1", "gop", "boundary", "fps", "min-max", "bytes", "PSNR dB", "J/frame",
                    "dev MB", "MB/fr", "CPU ms", "ms per frame");
     }
-    std::fprintf(file, "  %-34s %-7s %4s %-9s ", row.encoder.c_str(), row.tier1.c_str(),
+    std::fprintf(file, "  %-34s %-7s %5s %-9s ", row.encoder.c_str(), row.tier1.c_str(),
                  row.gop.c_str(), boundary_name(row.boundary));
     if (!row.error.empty()) {
       std::fprintf(file, "-- %s\n", row.error.c_str());
