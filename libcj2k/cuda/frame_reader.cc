@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy.h"
 #include "base/parallel.h"
 
 namespace cj2k::cuda {
@@ -88,8 +89,8 @@ void FrameReader::stage_rows(const cj2k_frame& frame, const Pieces& pieces, bool
     }
     parallel_for(static_cast<size_t>(piece.rows), kRowGrain, [&](size_t begin, size_t end) {
       for (size_t y = begin; y < end; ++y) {
-        std::memcpy(to.pinned + piece.offset + y * piece.row_bytes,
-                    piece.begin + static_cast<ptrdiff_t>(y) * piece.stride, used);
+        copy_past_caches(to.pinned + piece.offset + y * piece.row_bytes,
+                         piece.begin + static_cast<ptrdiff_t>(y) * piece.stride, used);
       }
     });
   }
