@@ -122,8 +122,8 @@ Status Encoder::reserve(bool own_threads) {
   for (size_t i = 0; i < num_workers(); ++i) packet_scratch_.emplace_back(plan_);
   sample_ = std::make_unique<BlockSample>(plan_);
   feedback_ = std::make_unique<StopFeedback>(static_cast<size_t>(num_gops));
-  shared_.emplace(
-      GopShared{plan_, log_, *sample_, packet_scratch_, *packets_, *feedback_, steps_, *threads_});
+  shared_.emplace(GopShared{plan_, log_, *sample_, packet_scratch_, *packets_, *feedback_, steps_,
+                            *threads_, reading_});
   // With a cap, packets will be about that large, so their memory is reserved now. Without one, the
   // first frames show how large packets are.
   const uint64_t cap = rate_limits(plan_, plan_.params).frame_bytes;

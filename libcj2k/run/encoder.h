@@ -99,6 +99,7 @@ class Encoder {
   std::shared_ptr<PacketMemory> packets_;
   std::unique_ptr<StopFeedback> feedback_;
   StepChoice steps_;
+  ReadingTurns reading_;
   std::optional<GopShared> shared_;
   std::vector<std::unique_ptr<Gop>> gops_;  ///< a ring; those in flight begin at `first_gop_`
   uint64_t header_bytes_ = 0;

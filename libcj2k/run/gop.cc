@@ -133,6 +133,8 @@ Status Gop::add(const cj2k_frame& input, const RateLimits& limits) {
     number_ = shared_.feedback.begin();
     has_number_ = true;
     chooses_steps_ = shared_.steps.begin();
+    turn_.reset();
+    if (own_thread && backend_.takes_device_frames()) turn_ = shared_.reading.begin();
   }
   {
     const std::lock_guard lock(mutex_);
@@ -234,8 +236,10 @@ void Gop::run() {
     const bool finished = closed_ && next == sent;
     const bool dropped = dropped_;
     lock.unlock();
+    if (finished && turn_) shared_.reading.end(*turn_);
     try {
       if (next < sent) {
+        if (turn_) shared_.reading.wait(*turn_);
         shared_.threads.run([&] {
           for (; next < sent; ++next) ingest(*frames_[next]);
         });

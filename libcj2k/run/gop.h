@@ -27,6 +27,7 @@
 #include "run/frame_proof.h"
 #include "run/packet_memory.h"
 #include "run/picture_error.h"
+#include "run/reading_turns.h"
 #include "run/step_choice.h"
 #include "run/stop_feedback.h"
 
@@ -42,6 +43,7 @@ struct GopShared {
   StopFeedback& feedback;
   StepChoice& steps;
   Threads& threads;
+  ReadingTurns& reading;
 };
 
 /// One thread of the caller fills it, another may empty it. Its own thread does the work or, if it
@@ -132,6 +134,7 @@ class Gop {
   std::unique_ptr<FrameProof> proof_;    ///< with verify
   uint64_t number_ = 0;                  ///< of the GOP, from StopFeedback::begin
   bool has_number_ = false;              ///< number_ is set and not published yet
+  std::optional<uint64_t> turn_;         ///< to read frames; none: in any order
   bool chooses_steps_ = false;           ///< with keeps_steps: this GOP has not published them yet
   SlopeThresholds ended_{};              ///< where rate control of the last frame ended
   std::atomic<size_t> num_taken_ = 0;    ///< frames taken
