@@ -492,13 +492,14 @@ Status Event::elapsed_ms(const Event& since, float* milliseconds) {
       "reading the time between events");
 }
 
-Status Stream::create(Context& context, bool high_priority) {
+Status Stream::create(Context& context, Priority priority) {
   reset();
   const Context::Scope scope(context);
   CJ2K_TRY(scope.status());
   void* stream = nullptr;
+  // A lower number is a higher priority; the driver takes the nearest one that the device has.
   CJ2K_TRY(context.check(
-      context.driver().stream_create(&stream, cu::kStreamNonBlocking, high_priority ? -1 : 0),
+      context.driver().stream_create(&stream, cu::kStreamNonBlocking, -static_cast<int>(priority)),
       "creating a stream"));
   context_ = &context;
   cu_stream_ = stream;

@@ -264,6 +264,9 @@ struct RowsUpload {
   size_t num_rows;
 };
 
+/// Which stream's work the device prefers where it has a choice.
+enum class Priority : uint8_t { kLow, kMiddle, kHigh };
+
 /// A queue of work that runs in order. Only events order the work of different streams.
 class Stream {
  public:
@@ -274,8 +277,7 @@ class Stream {
     return *this;
   }
   ~Stream() { reset(); }
-  /// @param high_priority  the device prefers this stream's work where it has a choice
-  Status create(Context& context, bool high_priority = false);
+  Status create(Context& context, Priority priority = Priority::kLow);
   /// Uses an application's CUstream of the same context (null: its default stream). It is never
   /// destroyed.
   Status adopt(Context& context, void* cu_stream);

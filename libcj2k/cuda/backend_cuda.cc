@@ -197,8 +197,9 @@ Status CudaBackend::make_gop_work(std::unique_ptr<GopWork>* result) {
   CJ2K_TRY(work->hulls.reserve(*context_, pinned_.hull_bytes));
   CJ2K_TRY(work->bytes.reserve(*context_, pinned_.code_bytes));
   if (keeps_coefficients(plan_)) work->coefficients = HostBuffer(coefficient_bytes(plan_, tables_));
-  CJ2K_TRY(work->stream.create(*context_, true));
-  if (plan_.params.coder == CJ2K_CODER_EBCOT) CJ2K_TRY(work->coding.create(*context_));
+  CJ2K_TRY(work->stream.create(*context_, simt::Priority::kHigh));
+  if (plan_.params.coder == CJ2K_CODER_EBCOT)
+    CJ2K_TRY(work->coding.create(*context_, simt::Priority::kMiddle));
   CJ2K_TRY(work->to_code.create(*context_));
   CJ2K_TRY(work->coded.create(*context_));
   CJ2K_TRY(work->begin.create(*context_, true));

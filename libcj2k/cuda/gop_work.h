@@ -41,8 +41,10 @@ class CudaGopWork final : public GopWork {
   simt::PinnedBuffer input;   ///< [PinnedLayout::input_bytes] empty before the first frame needs it
   PinnedPool hulls, bytes;
   /// Everything but tier-1, with a high priority: what waits behind the long kernels of another GOP
-  /// is short, and this GOP's tier-1 waits for it. `coding` runs tier-1 (EBCOT alone), in turn with
-  /// `stream`: no work of a GOP runs beside other work of it but for uploads and level 1.
+  /// is short, and this GOP's tier-1 waits for it. `coding` runs tier-1 (EBCOT alone) with a middle
+  /// one, in turn with `stream`: no work of a GOP runs beside other work of it but for uploads and
+  /// level 1. Context modelling of many blocks has a low one (tier1_coder.cc). So of two GOPs, the one
+  /// that is further on is preferred, and GOPs do not end all at once while the device waits.
   simt::Stream stream, coding;
   simt::Event to_code, coded;  ///< order these two streams
   // They measure the time of device work. begin and end: of block coding, of fetch.

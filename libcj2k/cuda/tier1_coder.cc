@@ -28,9 +28,18 @@ MqParams mq_params(const Tier1Buffers& buffers, const Tier1List& list, const Tie
 /// Models the planes that the blocks have left to code, then codes them, sorted by their decisions.
 /// With an early stop it models those that are expected to be coded. Then it models and codes the rest
 /// of the blocks that did not pause there.
+///
+/// Modelling of many blocks has a stream of its own, with a low priority: it fills the device, and MQ
+/// coding of other GOPs, which waits for memory and for its own results, runs beside it.
 class ClassicCoder final : public Tier1Coder {
  public:
   ClassicCoder(uint32_t style, bool reversible) : style_(style), reversible_(reversible) {}
+
+  Status create(simt::Context& context) {
+    CJ2K_TRY(model_stream_.create(context, simt::Priority::kLow));
+    CJ2K_TRY(to_model_.create(context));
+    return modelled_.create(context);
+  }
 
   uint64_t scratch_bytes(uint32_t max_blocks) const override {
     return (2 * tier1::kSortBuckets + 2 * uint64_t{max_blocks}) * sizeof(uint32_t);
@@ -39,27 +48,38 @@ class ClassicCoder final : public Tier1Coder {
   Status code(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
               const Tier1Limits& limits, void* scratch) override {
     if (list.count() == 0) return Status::kOk;
+    // The sample of blocks is fewer: its GOP waits for it.
+    const bool are_many = list.count() > buffers.num_blocks / 2;
+    simt::Stream& modelling = are_many ? model_stream_ : stream;
     Tier1Limits part = limits;
-    if (limits.thresholds != nullptr) {
-      part.modelled = Tier1Limits::Modelled::kExpected;
-      CJ2K_TRY(code_part(stream, buffers, list, part, scratch));
-      part.modelled = Tier1Limits::Modelled::kOpen;
-    }
-    return code_part(stream, buffers, list, part, scratch);
+    if (limits.thresholds == nullptr)
+      return code_part(stream, modelling, buffers, list, part, scratch);
+    part.modelled = Tier1Limits::Modelled::kExpected;
+    CJ2K_TRY(code_part(stream, modelling, buffers, list, part, scratch));
+    part.modelled = Tier1Limits::Modelled::kOpen;
+    return code_part(stream, stream, buffers, list, part, scratch);
   }
 
  private:
-  Status code_part(simt::Stream& stream, const Tier1Buffers& buffers, const Tier1List& list,
-                   const Tier1Limits& limits, void* scratch) {
+  Status code_part(simt::Stream& stream, simt::Stream& modelling, const Tier1Buffers& buffers,
+                   const Tier1List& list, const Tier1Limits& limits, void* scratch) {
+    if (&modelling != &stream) {
+      CJ2K_TRY(stream.record(to_model_));
+      CJ2K_TRY(modelling.wait(to_model_));
+    }
     uint32_t first = 0;
     for (int size = 0; size < kTier1Sizes; ++size) {
       const uint32_t count = list.counts[size];
       if (count == 0) continue;
-      CJ2K_TRY(tier1::tier1_model(stream,
+      CJ2K_TRY(tier1::tier1_model(modelling,
                                   {buffers, list.blocks + first, nullptr, count, style_,
                                    tier1::kPlanesLeft, limits, reversible_},
                                   size));
       first += count;
+    }
+    if (&modelling != &stream) {
+      CJ2K_TRY(modelling.record(modelled_));
+      CJ2K_TRY(stream.wait(modelled_));
     }
     auto* const counts = static_cast<uint32_t*>(scratch);
     uint32_t* const buckets = counts + 2 * tier1::kSortBuckets;
@@ -74,6 +94,8 @@ class ClassicCoder final : public Tier1Coder {
 
   const uint32_t style_;
   const bool reversible_;
+  simt::Stream model_stream_;
+  simt::Event to_model_, modelled_;
 };
 
 /// Codes plane by plane, beginning with the highest plane of the plan. Each plane has one list of
@@ -278,9 +300,12 @@ uint64_t tier1_scratch_bytes(Tier1Form form, const Tier1Layout& layout, uint32_t
 Status make_tier1_coder(simt::Context& context, Tier1Form form, const Tier1Layout& layout,
                         uint32_t style, bool reversible, std::unique_ptr<Tier1Coder>* coder) {
   switch (form) {
-    case Tier1Form::kClassic:
-      *coder = std::make_unique<ClassicCoder>(style, reversible);
+    case Tier1Form::kClassic: {
+      auto classic = std::make_unique<ClassicCoder>(style, reversible);
+      CJ2K_TRY(classic->create(context));
+      *coder = std::move(classic);
       return Status::kOk;
+    }
     case Tier1Form::kCibo: {
       auto cibo = std::make_unique<CiboCoder>(layout, style, reversible);
       CJ2K_TRY(cibo->create(context));

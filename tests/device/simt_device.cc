@@ -158,7 +158,7 @@ TEST_CASE("streams run ahead of each other, events order them") {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     Gpu gpu(seed);
     Stream other;
-    REQUIRE(other.create(*gpu.context, true) == Status::kOk);
+    REQUIRE(other.create(*gpu.context, Priority::kHigh) == Status::kOk);
     const DeviceBuffer buffer = gpu.make<uint32_t>(1);
     REQUIRE(gpu.stream.fill_u32(buffer.as<uint32_t>(), 0, 1) == Status::kOk);
     REQUIRE(gpu.stream.synchronize() == Status::kOk);
