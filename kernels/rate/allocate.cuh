@@ -115,7 +115,12 @@ class FrameRateControl {
     t_.sync();
     for (uint32_t i = 0; i < changed; ++i) {
       const uint32_t precinct = t_.gload(m_.list() + i);
-      if (is_large(precinct)) measure_by_block(precinct);
+      if (is_large(precinct)) place_by_block(precinct);
+    }
+    t_.sync();
+    for (uint32_t i = t_.warp(); i < changed; i += kRateThreads / 32) {
+      const uint32_t precinct = t_.gload(m_.list() + i);
+      if (is_large(precinct)) stuff_by_warp(precinct);
     }
     t_.sync();
     return measured_bytes(scope);
@@ -410,29 +415,52 @@ class FrameRateControl {
   CJ2K_KERNEL_FN bool is_large(uint32_t precinct) {
     return t_.gload_ro(&p_.plan.precincts[precinct].num_blocks) > kWarpBlocks;
   }
-  CJ2K_KERNEL_FN void measure_by_warp(uint32_t precinct) {
-    measure_precinct(WarpGroup<T>{t_}, precinct);
-  }
-  CJ2K_KERNEL_FN void measure_by_block(uint32_t precinct) {
-    measure_precinct(BlockGroup<T, kRateThreads>{t_, s_.wide, s_.narrow}, precinct);
-  }
   /// measure_precinct of packets/packets.h.
-  template <typename Group>
-  CJ2K_KERNEL_FN void measure_precinct(Group group, uint32_t number) {
+  CJ2K_KERNEL_FN void measure_by_warp(uint32_t number) {
     const RatePrecinct precinct = t_.gload(p_.plan.precincts + number);
-    PacketHeader<T, Group> packet(t_, group,
-                                  {p_.plan.bands, m_.codes(), m_.nodes(), m_.words(), &s_.flags});
+    auto packet = packet_of(WarpGroup<T>{t_});
     const uint64_t body = packet.body_bytes(precinct);
     const uint32_t header = body > 0 ? packet.make(precinct, NoBytes{}) : 1;
-    if (group.rank() == 0) store_measured(number, header + p_.plan.packet_marker_bytes, body);
-    group.sync();
+    if (t_.lane() == 0) {
+      store_body(number, body);
+      store_header(number, header);
+    }
+    t_.sync_warp();
   }
-  CJ2K_KERNEL_FN void store_measured(uint32_t precinct, uint32_t header, uint64_t body) {
+  /// The same in two steps, because one warp alone can stuff a header: all warps join the bits of a
+  /// large precinct, then each warp stuffs those of another one.
+  CJ2K_KERNEL_FN void place_by_block(uint32_t number) {
+    const RatePrecinct precinct = t_.gload(p_.plan.precincts + number);
+    auto packet = packet_of(BlockGroup<T, kRateThreads>{t_, s_.wide, s_.narrow});
+    const uint64_t body = packet.body_bytes(precinct);
+    const uint32_t bits = body > 0 ? packet.place(precinct) : 0;
+    if (t_.thread() != 0) return;
+    store_body(number, body);
+    t_.gstore(&m_.precincts()[number].placed_bits, bits);
+  }
+  CJ2K_KERNEL_FN void stuff_by_warp(uint32_t number) {
+    const RatePrecinct precinct = t_.gload(p_.plan.precincts + number);
+    const uint32_t bits = t_.gload(&m_.precincts()[number].placed_bits);
+    const uint32_t header =
+        bits > 0 ? packet_of(WarpGroup<T>{t_}).stuff(precinct, bits, NoBytes{}) : 1;
+    if (t_.lane() == 0) store_header(number, header);
+    t_.sync_warp();
+  }
+  template <typename Group>
+  CJ2K_KERNEL_FN PacketHeader<T, Group> packet_of(Group group) {
+    return {t_, group, {p_.plan.bands, m_.codes(), m_.nodes(), m_.words(), &s_.flags}};
+  }
+  CJ2K_KERNEL_FN void store_body(uint32_t precinct, uint64_t body) {
+    PrecinctRecord* const record = m_.precincts() + precinct;
+    t_.atomic_add(&s_.measured.body[t_.gload(&record->component)], body - t_.gload(&record->body));
+    t_.gstore(&record->body, body);
+  }
+  /// @param bytes  without SOP and EPH
+  CJ2K_KERNEL_FN void store_header(uint32_t precinct, uint32_t bytes) {
     PrecinctRecord record = t_.gload(m_.precincts() + precinct);
+    const uint32_t header = bytes + p_.plan.packet_marker_bytes;
     t_.atomic_add(&s_.measured.header[record.component], header - record.header);
-    t_.atomic_add(&s_.measured.body[record.component], body - record.body);
     record.header = header;
-    record.body = body;
     record.is_changed = 0;
     record.measured_bits = record.header_bits;
     t_.gstore(m_.precincts() + precinct, record);

@@ -104,7 +104,7 @@ struct Allocate {
   using Params = AllocateParams;
   using Smem = AllocateSmem;
   static constexpr int kThreads = kRateThreads;
-  static constexpr int kMinBlocks = 4;
+  static constexpr int kMinBlocks = 1;
 
   template <typename T>
   CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {

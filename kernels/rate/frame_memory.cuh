@@ -11,7 +11,7 @@
 
 namespace cj2k::cuda::rate {
 
-inline constexpr int kRateThreads = 256;
+inline constexpr int kRateThreads = 1024;
 
 struct alignas(16) BlockRecord {
   uint32_t first_hull;
@@ -36,7 +36,7 @@ struct alignas(16) PrecinctRecord {
   uint32_t is_changed;
   int32_t header_bits, measured_bits;
   uint32_t component;
-  uint32_t reserved;
+  uint32_t placed_bits;  ///< of a header that is being measured by place and stuff
 };
 
 /// A node of a tag tree above the leaves.

@@ -122,6 +122,12 @@ class PacketHeader {
   /// @return its bytes, in the warp that walks
   template <typename Bytes>
   CJ2K_KERNEL_FN uint32_t make(const RatePrecinct& precinct, const Bytes& to) {
+    return stuff(precinct, place(precinct), to);
+  }
+
+  /// The first half of make: joins the header's bits, which stay in the words of the precinct.
+  /// @return their number
+  CJ2K_KERNEL_FN uint32_t place(const RatePrecinct& precinct) {
     for (uint32_t level = 1; level < precinct.levels; ++level) {
       for (uint32_t b = 0; b < precinct.num_bands; ++b)
         build_level(BandTree(t_, m_.bands + precinct.first_band + b), level);
@@ -129,6 +135,11 @@ class PacketHeader {
     }
     const uint32_t bits = place_bits(precinct);
     g_.sync();
+    return bits;
+  }
+  /// The second half, which any group may do: makes bytes of `bits` bits, and clears the words.
+  template <typename Bytes>
+  CJ2K_KERNEL_FN uint32_t stuff(const RatePrecinct& precinct, uint32_t bits, const Bytes& to) {
     uint32_t* const words = m_.words + precinct.first_word;
     uint32_t bytes = 0;
     if (g_.walks()) bytes = stuffed_bytes(words, bits, to);

@@ -30,8 +30,8 @@ struct ResumeParams {
 /// Not tuned: no GPU was available when it was written.
 struct Resume {
   using Params = ResumeParams;
-  static constexpr int kThreads = 256;
-  static constexpr int kMinBlocks = 4;
+  static constexpr int kThreads = 1024;
+  static constexpr int kMinBlocks = 1;
   struct Smem {
     simt::BlockScratch<uint32_t, kThreads> scratch;
     uint16_t next[CJ2K_MAX_COMPONENTS];

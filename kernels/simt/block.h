@@ -24,8 +24,12 @@ CJ2K_KERNEL_FN V block_reduce(T& t, BlockScratch<V, kThreads>& scratch,
   if (t.lane() == 0) t.sstore(scratch.totals[t.warp()], warp_total);
   t.sync();
   V total = t.sload(scratch.totals[0]);
-  CJ2K_UNROLL
-  for (int i = 1; i < scratch.kWarps; ++i) total = Op::apply(total, t.sload(scratch.totals[i]));
+  if constexpr (scratch.kWarps == 32) {
+    total = t.warp_reduce(t.sload(scratch.totals[t.lane()]), o);
+  } else {
+    CJ2K_UNROLL
+    for (int i = 1; i < scratch.kWarps; ++i) total = Op::apply(total, t.sload(scratch.totals[i]));
+  }
   t.sync();
   return total;
 }
@@ -41,10 +45,17 @@ CJ2K_KERNEL_FN V block_exclusive_scan(T& t, BlockScratch<V, kThreads>& scratch,
   t.sync();
   V sum = Op::template identity<V>();
   V warps_before = sum;
-  CJ2K_UNROLL
-  for (int i = 0; i < scratch.kWarps; ++i) {
-    if (static_cast<uint32_t>(i) == t.warp()) warps_before = sum;
-    sum = Op::apply(sum, t.sload(scratch.totals[i]));
+  if constexpr (scratch.kWarps == 32) {
+    const V warps = t.warp_inclusive_scan(t.sload(scratch.totals[t.lane()]), o);
+    sum = t.shuffle(warps, 31);
+    const V up_to = t.shuffle(warps, (t.warp() + 31) % 32);
+    if (t.warp() > 0) warps_before = up_to;
+  } else {
+    CJ2K_UNROLL
+    for (int i = 0; i < scratch.kWarps; ++i) {
+      if (static_cast<uint32_t>(i) == t.warp()) warps_before = sum;
+      sum = Op::apply(sum, t.sload(scratch.totals[i]));
+    }
   }
   if (total != nullptr) *total = sum;
   t.sync();
