@@ -37,7 +37,7 @@ struct Tier1Model {
   using Params = ModelParams;
   static constexpr uint32_t kGroups = kWarps == 1 ? 4 : 1;
   static constexpr int kThreads = static_cast<int>(kWarps * 32 * kGroups);
-  static constexpr int kMinBlocks = kWarps == 8 ? 3 : kWarps == 4 ? 8 : 7;
+  static constexpr int kMinBlocks = kWarps == 8 ? 3 : 8;
   /// Room for the decisions of a plane (see tier1_symbol_capacity); each pass starts at a multiple
   /// of 16.
   static constexpr uint32_t kStagedBytes = model_samples(kWarps) / 2 * 5 + 64;
