@@ -57,6 +57,7 @@ struct MqParams {
   Tier1Limits stop;
   uint32_t style;
   mq::StateTable states;
+  uint32_t blocks_per_warp;  ///< set by tier1_mq: 1 .. 32
   // For tier1_mq_plane only:
   int32_t plane;
   PlaneLists to_code;   ///< reads the list of `plane`; appends to plane - 1 the blocks that go on
@@ -64,7 +65,7 @@ struct MqParams {
   uint32_t first_group_of[kTier1Sizes];  ///< first thread block of each tier1_size
 };
 /// Codes all planes that the blocks of a list have left, as far as they are modelled.
-Status tier1_mq(simt::Stream& stream, const MqParams& params);
+Status tier1_mq(simt::Stream& stream, MqParams params);
 /// Codes one plane of the blocks in `to_code`.
 Status tier1_mq_plane(simt::Stream& stream, MqParams params);
 

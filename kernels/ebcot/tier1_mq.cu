@@ -15,9 +15,17 @@ CJ2K_KERNEL(tier1_sort_plane, cj2k::cuda::tier1::Tier1SortPlane)
 
 namespace cj2k::cuda::tier1 {
 
-Status tier1_mq(simt::Stream& stream, const MqParams& params) {
-  constexpr uint32_t kThreads = MqCoder<false>::kThreads;
-  return simt::launch<MqCoder<false>>(stream, {(params.list.count() + kThreads - 1) / kThreads},
+Status tier1_mq(simt::Stream& stream, MqParams params) {
+  constexpr uint32_t kWarps = MqCoder<false>::kThreads / 32;
+  // A warp is faster with fewer blocks, whose lanes part less often. So few blocks are spread over
+  // warps, until each of the four schedulers of a multiprocessor has one.
+  const auto most_warps = 4 * static_cast<uint32_t>(stream.context().info().num_multiprocessors);
+  const uint32_t count = params.list.count();
+  params.blocks_per_warp = 32;
+  while (params.blocks_per_warp > 1 && 2 * count <= most_warps * params.blocks_per_warp)
+    params.blocks_per_warp /= 2;
+  const uint32_t of_thread_block = kWarps * params.blocks_per_warp;
+  return simt::launch<MqCoder<false>>(stream, {(count + of_thread_block - 1) / of_thread_block},
                                       params);
 }
 

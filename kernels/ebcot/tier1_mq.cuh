@@ -207,9 +207,9 @@ CJ2K_KERNEL_FN double weight_of(T& t, const Tier1Buffers& buffers, uint32_t bloc
 /// Codes all planes that the blocks of a list have left or, with kByPlane, one plane of the blocks
 /// in that plane's list. Decides after each plane whether a block pauses.
 ///
-/// Grid: x = maximum number of blocks / kThreads. With kByPlane each size has its own thread
-///   blocks, and thread blocks beyond the count on the device return at once. Block: a lane per
-///   code-block, warps independent.
+/// Grid: x = maximum number of blocks / kThreads, or more if a warp takes fewer than 32. With
+///   kByPlane each size has its own thread blocks, and thread blocks beyond the count on the device
+///   return at once. Block: a lane per code-block, warps independent.
 /// Shared bytes: 6,008: 2,816 per warp for contexts, 376 for the states.
 /// Global traffic: reads the decisions once, 16 bytes per lane. Writes the codeword 8 bytes at a
 ///   time, and 52 bytes per pass. Reads back the last bytes of each segment, and 20 bytes per pass,
@@ -241,9 +241,10 @@ struct MqCoder {
                              in_register(t, of_warp + t.lane() * 4), smem.table};
     bank.start();
     if constexpr (!kByPlane) {
-      const uint32_t entry = t.block_x() * kThreads + t.thread();
+      const uint32_t warp = t.block_x() * (kThreads / 32) + t.warp();
+      const uint32_t entry = warp * p.blocks_per_warp + t.lane();
       uint32_t block = 0;
-      bool codes = entry < p.list.count();
+      bool codes = t.lane() < p.blocks_per_warp && entry < p.list.count();
       if (codes) {
         block = t.gload_ro(p.list.blocks + entry);
         codes = start_plane(t, p.buffers, p.stop, block) >= 0;
