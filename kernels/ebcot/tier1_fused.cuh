@@ -64,7 +64,6 @@ struct FusedShape<8> {
 ///   thread, most of them from the caches; the writes of the MQ coder as in MqCoder.
 /// Barriers: within a group as in Tier1Model. A group and a lane synchronise by counters in shared
 ///   memory. The MQ warp votes twice every 16 decisions.
-/// Not tuned: no GPU was available when it was written.
 template <uint32_t kWarps>
 struct Tier1Fused {
   using Params = FusedParams;

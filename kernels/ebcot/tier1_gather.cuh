@@ -13,7 +13,6 @@ namespace cj2k::cuda::tier1 {
 /// Shared bytes: none. Barriers: none.
 /// Global traffic: reads and writes every 16 bytes once, adjacent over a warp; 32 bytes of jobs
 ///   per piece.
-/// Not tuned: no GPU was available when it was written.
 struct Gather {
   struct Params {
     const uint8_t* bytes;

@@ -31,7 +31,6 @@ struct HullParams {
 /// Shared bytes: none. Barriers: none.
 /// Global traffic: for a block with planes left, up to 10 of those planes and all planes above
 ///   them, each once, 4 bytes per lane, adjacent; for any other block 16 bytes.
-/// Not tuned: no GPU was available when it was written.
 struct LeftDistortion {
   using Params = HullParams;
   struct Smem {};
@@ -127,7 +126,6 @@ struct HullStore {
 /// Shared bytes: 46,592: 32 hulls of up to 91 points, point i of a lane at [i * 32].
 /// Global traffic: reads 16 bytes per pass; writes 16 bytes per hull point and 48 bytes per block.
 /// Barriers: of the warp only.
-/// Not tuned: no GPU was available when it was written.
 struct Hulls {
   using Params = HullParams;
   static constexpr int kThreads = 32;

@@ -31,7 +31,6 @@ namespace cj2k::cuda::tier1 {
 ///   decisions, 16 bytes per thread, and 16 bytes per pass.
 /// Barriers: per plane 3, plus those of 3 scans and 6 sums, plus one and a vote for each step in
 ///   which N grows (2 to 4 steps are typical). With kWarps = 1 all barriers are of one warp.
-/// Not tuned: no GPU was available when it was written.
 template <uint32_t kWarps>
 struct Tier1Model {
   using Params = ModelParams;

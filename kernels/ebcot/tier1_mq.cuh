@@ -219,7 +219,6 @@ CJ2K_KERNEL_FN double weight_of(T& t, const Tier1Buffers& buffers, uint32_t bloc
 ///   that lanes which have begun a pass code together with the others.
 /// Registers: kMinBlocks limits them to 80. The two peaks are where a segment ends and where the
 ///   slopes of a block are computed; the loop over decisions needs some 65.
-/// Not tuned: no GPU was available when it was written.
 template <bool kByPlane>
 struct MqCoder {
   using Params = MqParams;

@@ -50,7 +50,6 @@ struct PackParams {
 /// Shared bytes: none. Barriers: none.
 /// Global traffic: reads 16 bytes per hull point that reaches the threshold, and of one more; reads
 ///   and writes the bytes once, adjacent over the warp; about 60 bytes per block besides.
-/// Not tuned: no GPU was available when it was written.
 struct Pack {
   using Params = PackParams;
   struct Smem {};

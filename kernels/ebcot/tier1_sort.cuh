@@ -128,7 +128,6 @@ struct Tier1Sort {
 ///   the kernels of other GOPs, so it is no larger.
 /// Shared bytes: 1,088: a counter of each bucket. Barriers: 4.
 /// Global traffic: 14 or 18 bytes read and 4 written per block.
-/// Not tuned: no GPU was available when it was written.
 struct Tier1SortPlane {
   using Params = SortPlaneParams;
   static constexpr int kThreads = 512;

@@ -13,7 +13,6 @@ namespace cj2k::cuda::ht {
 /// Grid: x = blocks / warps per thread block, y = frame. Block: a warp per block, warps independent.
 /// Shared bytes: none. Barriers: none.
 /// Global traffic: reads each coefficient once, 16 bytes at a time where aligned.
-/// Not tuned: no GPU was available when it was written.
 template <bool kReversible>
 struct Peaks {
   struct Params {
@@ -69,7 +68,6 @@ struct Peaks {
 ///   warps behind the last task in them end at once.
 /// Shared bytes: 8.7 KB per warp, 6.7 KB without refinement. Barriers: none but those of a warp.
 /// Global traffic: reads each coefficient once, with refinement nearly twice; writes the segments.
-/// Not tuned: no GPU was available when it was written.
 template <bool kReversible, bool kRefine>
 struct Encode {
   struct Params {

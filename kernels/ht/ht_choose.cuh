@@ -126,7 +126,6 @@ struct BlockSums {
 /// Grid: x = blocks / warps per thread block. Block: a warp per block, warps independent.
 /// Shared bytes: none. Barriers: none.
 /// Global traffic: reads each coefficient once, 16 bytes at a time where aligned.
-/// Not tuned: no GPU was available when it was written.
 template <bool kReversible>
 struct Count {
   struct Params {
@@ -181,7 +180,6 @@ struct Count {
 ///   list by one atomic add, so the order of the lists varies, and nothing depends on it.
 /// Shared bytes: none. Barriers: none but those of a warp.
 /// Global traffic: reads 24 bytes of a block and 64 of a task; writes 6 bytes of a task.
-/// Not tuned: no GPU was available when it was written.
 template <bool kReversible>
 struct Choose {
   struct Params {

@@ -22,7 +22,6 @@ namespace cj2k::cuda::ht {
 /// Barriers: none.
 /// Global traffic: reads 24 bytes of a block and 49 of a task; writes 16 bytes per hull point, and
 ///   16 where a hull ends.
-/// Not tuned: no GPU was available when it was written.
 struct Hulls {
   struct Params {
     bool reversible;

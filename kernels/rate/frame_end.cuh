@@ -99,7 +99,6 @@ class FrameEnd {
 /// Shared bytes: 9.5 KB. Barriers: some hundreds for each measurement and search step.
 /// Global traffic: the hull points within the limits once or twice, 16 bytes each; 48 bytes of each
 ///   block; for each measurement 16 bytes of each block in a precinct that has changed.
-/// Not tuned: no GPU was available when it was written.
 struct Allocate {
   using Params = AllocateParams;
   using Smem = AllocateSmem;

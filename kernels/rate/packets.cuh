@@ -35,7 +35,6 @@ CJ2K_KERNEL_FN uint8_t* tile_parts_of(T& t, const PacketParams& p, uint32_t fram
 /// Grid: x = frames. Block: a thread takes every 256th packet; their sums are those of the block.
 /// Shared bytes: 96. Barriers: 2 for each 256 packets, and 5.
 /// Global traffic: 44 bytes per packet, 34 per tile-part.
-/// Not tuned: no GPU was available when it was written.
 struct PacketPlaces {
   using Params = PacketParams;
   static constexpr int kThreads = 256;
@@ -136,7 +135,6 @@ struct PacketPlaces {
 ///   precincts (PacketHeader).
 /// Shared bytes: 100. Barriers: 2 for each 256 blocks, twice, one for each level of the tag trees, and 5.
 /// Global traffic: 36 bytes per block, 16 per node, the header's bits four times.
-/// Not tuned: no GPU was available when it was written.
 struct PacketHeaders {
   using Params = PacketParams;
   static constexpr int kThreads = 256;
@@ -212,7 +210,6 @@ struct PacketHeaders {
 /// Shared bytes: none. Barriers: none.
 /// Global traffic: reads and writes the chosen bytes once, in adjacent words over eight lanes; about
 ///   80 bytes per block besides, and five atomic adds for 32 blocks.
-/// Not tuned: no GPU was available when it was written.
 struct PacketBodies {
   using Params = PacketParams;
   struct Smem {};

@@ -27,7 +27,6 @@ struct ResumeParams {
 /// Grid: x = frames. Block: each thread takes one block after the other, twice.
 /// Shared bytes: 40. Barriers: 7.
 /// Global traffic: about 110 bytes per block, of which 1 or 2 are written.
-/// Not tuned: no GPU was available when it was written.
 struct Resume {
   using Params = ResumeParams;
   static constexpr int kThreads = 1024;

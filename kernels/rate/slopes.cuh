@@ -76,7 +76,6 @@ struct AccumulateParams {
 /// Shared bytes: none. Barriers: none.
 /// Global traffic: 80 bytes per block, 20 per hull point, and an atomic addition in the caches for
 ///   each hull point.
-/// Not tuned: no GPU was available when it was written.
 struct Accumulate {
   using Params = AccumulateParams;
   struct Smem {};
@@ -119,7 +118,6 @@ struct PredictParams {
 /// Global traffic: the tables once, 16 bytes per lane, adjacent, 512 KB per component; 17 KB of
 ///   them again.
 /// Barriers: 2.
-/// Not tuned: no GPU was available when it was written.
 struct Predict {
   using Params = PredictParams;
   static constexpr int kThreads = 256;
@@ -239,7 +237,6 @@ CJ2K_KERNEL_FN PlaneRecord next_record(T& t, const PlaneParams& p, uint32_t numb
 /// Global traffic: 48 bytes per block; for an active block also 16 bytes per pass so far, and one
 ///   atomic addition.
 /// Barriers: none.
-/// Not tuned: no GPU was available when it was written.
 struct PlaneSlopes {
   using Params = PlaneParams;
   struct Smem {};
@@ -272,7 +269,6 @@ struct PlaneSlopes {
 ///
 /// Grid: x = frames. Block: a warp per scope. Shared bytes: 10.
 /// Global traffic: 8 KB per component, twice. Barriers: 1.
-/// Not tuned: no GPU was available when it was written.
 struct PlaneThresholds {
   using Params = PlaneParams;
   static constexpr int kThreads = 32 * (CJ2K_MAX_COMPONENTS + 1);
@@ -360,7 +356,6 @@ struct MarkBySlope {
 /// Shared bytes: 64.
 /// Global traffic: 68 bytes per block; an atomic addition per thread block and component.
 /// Barriers: 2 per component.
-/// Not tuned: no GPU was available when it was written.
 struct PlaneBytes {
   using Params = PlaneParams;
   static constexpr int kThreads = 256;
