@@ -43,7 +43,8 @@ class FrameRateControl {
         keep_selection();
         if (measured_bytes(scope) <= scope.cap) break;
       }
-      if (is_frame || k == 0) fill_histogram();
+      // Without a cap everything fits, and the histogram stays empty.
+      if (scope.cap != kNoTarget && (is_frame || k == 0)) fill_histogram();
       search.begin(scope);
       while (search.step()) {
       }
@@ -271,9 +272,13 @@ class FrameRateControl {
     t_.sync();
   }
 
+  CJ2K_KERNEL_FN bool has_cap() const {
+    return rate().frame_bytes != kNoTarget || rate().component_bytes != kNoTarget;
+  }
+
   /// Begins with nothing selected or measured, and finds the points within the quality.
   CJ2K_KERNEL_FN void clear() {
-    const uint32_t entries = p_.plan.num_components * kAboveAllSlopes;
+    const uint32_t entries = has_cap() ? p_.plan.num_components * kAboveAllSlopes : 0;
     auto* const histogram = reinterpret_cast<simt::U32x4*>(m_.histogram());
     for (uint32_t i = t_.thread(); i < entries / 2; i += kRateThreads)
       t_.gstore(histogram + i, simt::U32x4{0, 0, 0, 0});

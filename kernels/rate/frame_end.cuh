@@ -97,8 +97,9 @@ class FrameEnd {
 ///   state of the search, 144 bytes which are the same in all threads, is in local memory while
 ///   precincts are measured.
 /// Shared bytes: 9.5 KB. Barriers: some hundreds for each measurement and search step.
-/// Global traffic: the hull points within the limits once or twice, 16 bytes each; 48 bytes of each
-///   block; for each measurement 16 bytes of each block in a precinct that has changed.
+/// Global traffic: the hull points within the limits once or twice, 16 bytes each, or without a cap
+///   the last one of each block; 48 bytes of each block; for each measurement 16 bytes of each block
+///   in a precinct that has changed.
 struct Allocate {
   using Params = AllocateParams;
   using Smem = AllocateSmem;
