@@ -11,8 +11,6 @@
 namespace cj2k::cuda {
 namespace {
 
-constexpr uint64_t kUnit = 16;
-
 FrameRates rates_of(std::span<const BlockRequest> requests) {
   FrameRates rates{};
   // Frames that are not asked for have no points, and no limits.
@@ -33,7 +31,9 @@ uint64_t frames_of(std::span<const BlockRequest> requests) {
 }
 
 DeviceRate::DeviceRate(const DeviceCoderSetup& setup)
-    : s_(setup), results_(static_cast<size_t>(setup.plan.params.gop)) {}
+    : s_(setup),
+      results_(static_cast<size_t>(setup.plan.params.gop)),
+      units_per_frame_(raw_frame_bytes(setup.plan) / kUnit) {}
 
 bool DeviceRate::allocates(std::span<const BlockRequest> requests) const {
   // The samples may be asked for later; their memory is where bytes are packed.
@@ -77,11 +77,15 @@ Status DeviceRate::mark_resumed(CudaGopWork& work, std::span<const BlockRequest>
                        static_cast<uint32_t>(s_.plan.components.size()), output, resume);
 }
 
-/// Room for the tile-parts, in units of 16: what the caps allow, but at most a quarter more than
-/// the call before had. The guess alone is no reason for more memory.
+uint64_t DeviceRate::most_units(const CudaGopWork& work) const {
+  const uint64_t bytes = std::min(s_.pinned.most_ahead(work.bytes), s_.memory.samples.bytes());
+  return std::min<uint64_t>(bytes / kUnit, UINT32_MAX / 2);
+}
+
+/// What the caps allow, but at most a quarter more than the call before had. The guess alone is no
+/// reason for more memory.
 uint32_t DeviceRate::room_of(CudaGopWork& work, std::span<const BlockRequest> requests) const {
-  const uint64_t most =
-      std::min(s_.pinned.most_ahead(work.bytes), s_.memory.samples.bytes()) / kUnit;
+  const uint64_t most = most_units(work);
   uint64_t units = 0;
   for (const BlockRequest& request : requests) {
     uint64_t cap = request.limits->frame_bytes;
@@ -90,18 +94,26 @@ uint32_t DeviceRate::room_of(CudaGopWork& work, std::span<const BlockRequest> re
     units += std::min(most, cap / kUnit + 1);
   }
   const uint64_t guess = (units_per_frame_ + units_per_frame_ / 4 + 1) * requests.size();
-  return static_cast<uint32_t>(std::min<uint64_t>({units, guess, most, UINT32_MAX / 2}));
+  return static_cast<uint32_t>(std::min({units, guess, most}));
+}
+
+uint32_t DeviceRate::more_room(CudaGopWork& work) const {
+  const auto* totals = p_.totals.in(work.pinned);
+  const bool has_hulls = totals[0] <= m_.hull.count, has_room = totals[2] <= room_;
+  work.bytes.shrink(taken_bytes(), has_hulls && has_room ? totals[2] * kUnit : 0);
+  return has_hulls && !has_room && totals[2] <= most_units(work) ? totals[2] : 0;
 }
 
 Status DeviceRate::bring(CudaGopWork& work, std::span<const BlockRequest> requests,
-                         const Tier1Buffers& buffers, const Tier1Output& output, bool resumes) {
+                         const Tier1Buffers& buffers, const Tier1Output& output, bool resumes,
+                         uint32_t room) {
   const simt::DeviceBuffer& d = work.device;
   simt::Stream& stream = work.stream;
   const auto download = [&](const auto& to, const void* from, size_t bytes) {
     return stream.download(to.in(work.pinned), from, bytes);
   };
-  room_ = room_of(work, requests);
-  CJ2K_TRY(work.bytes.take(std::max<uint64_t>(room_, 1) * kUnit, &bytes_));
+  room_ = room;
+  CJ2K_TRY(work.bytes.take(taken_bytes(), &bytes_));
   const PacketInput from{buffers.bytes,
                          buffers.frame_bytes,
                          output.results,

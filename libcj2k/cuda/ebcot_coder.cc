@@ -399,7 +399,8 @@ Status DeviceEbcot::make_hulls(CudaGopWork& work, const Tier1List& list,
 }
 
 /// Rate control on the device, after the first hulls of a call, with one round of blocks that resume.
-/// One wait. Frames that are not final then are left to the host.
+/// One wait, and one more if the tile-parts take more room than was guessed. Frames that are not final
+/// then are left to the host.
 /// @param may_resume  the blocks that may have paused; null: none resumes
 Status DeviceEbcot::finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests,
                                      const Tier1List* may_resume) {
@@ -414,9 +415,13 @@ Status DeviceEbcot::finish_on_device(CudaGopWork& work, std::span<BlockRequest> 
     CJ2K_TRY(rate_.allocate(work, requests, hulls, true));
     CJ2K_TRY(rate_.mark_resumed(work, requests, b, hulls, true));
   }
-  CJ2K_TRY(rate_.bring(work, requests, b, hulls, resumes));
-  CJ2K_TRY(work.stream.record(work.end));
-  CJ2K_TRY(work.end.synchronize());
+  for (uint32_t room = rate_.room_of(work, requests);;) {
+    CJ2K_TRY(rate_.bring(work, requests, b, hulls, resumes, room));
+    CJ2K_TRY(work.stream.record(work.end));
+    CJ2K_TRY(work.end.synchronize());
+    room = rate_.more_room(work);
+    if (room == 0) break;
+  }
   if (rate_.take(work, requests, resumes)) return Status::kOk;
   return leave_to_host(work, requests, resumes);
 }

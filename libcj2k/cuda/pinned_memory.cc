@@ -16,6 +16,8 @@ constexpr uint64_t kAlignment = 64;
 /// Arrays of the pool of hulls in a GOP, at most: three for each call that codes blocks.
 constexpr uint64_t kMostHullArrays = 64;
 
+uint64_t aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
 /// The cap of a frame by the parameters; kNoTarget: none.
 uint64_t cap_of(const Plan& plan) {
   const RateLimits limits = rate_limits(plan, plan.params);
@@ -32,7 +34,7 @@ Status PinnedPool::reserve(simt::Context& context, uint64_t bytes) {
 }
 
 Status PinnedPool::take(uint64_t bytes, uint8_t** memory) {
-  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  bytes = aligned(bytes);
   while (chunk_ < chunks_.size() && used_ + bytes > chunks_[chunk_].bytes()) {
     ++chunk_;
     used_ = 0;
@@ -50,6 +52,8 @@ Status PinnedPool::take(uint64_t bytes, uint8_t** memory) {
   used_ += bytes;
   return Status::kOk;
 }
+
+void PinnedPool::shrink(uint64_t taken, uint64_t kept) { used_ -= aligned(taken) - aligned(kept); }
 
 uint64_t PinnedPool::most() const {
   uint64_t most = 0;

@@ -21,6 +21,8 @@ class PinnedPool {
   Status reserve(simt::Context& context, uint64_t bytes);
   void reset() { chunk_ = used_ = 0; }
   Status take(uint64_t bytes, uint8_t** memory);
+  /// Of the `taken` bytes that the last call of `take` gave, only the first `kept` stay taken.
+  void shrink(uint64_t taken, uint64_t kept);
   /// What is taken after place() is free again after return_to.
   struct Place {
     size_t chunk, used;
