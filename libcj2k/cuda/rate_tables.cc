@@ -49,7 +49,7 @@ uint8_t* store_array(uint8_t* image, const std::vector<V>& array) {
 bool device_allocates(const Plan& plan) {
   constexpr uint32_t kSegments = CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL | CJ2K_STYLE_PTERM;
   const cj2k_params& p = plan.params;
-  return p.coder == CJ2K_CODER_EBCOT && p.layers == 1 && !p.lossless && !has_plt(plan) &&
+  return p.coder == CJ2K_CODER_EBCOT && p.layers == 1 && !has_plt(plan) &&
          (static_cast<uint32_t>(p.cblk_style) & kSegments) == 0 && plan.finer_subbands.empty() &&
          !plan.has_rdoq;
 }

@@ -13,7 +13,7 @@
 namespace cj2k::cuda {
 
 /// Whether allocate_rate can allocate the frames of a plan: EBCOT, one layer, with codewords of one
-/// segment (no BYPASS, TERMALL or PTERM), not lossless, no PLT, one set of quantiser steps, no RDOQ.
+/// segment (no BYPASS, TERMALL or PTERM), no PLT, one set of quantiser steps, no RDOQ.
 bool device_allocates(const Plan& plan);
 
 /// The tables, on the host. Throws std::bad_alloc.

@@ -138,7 +138,7 @@ TEST_CASE("backend: waits, launches and copies of a GOP of 8 frames in device me
       {"quality", {{"quality", "4"}}, kTexture, false, false,
        {16, 49, 14}, {4, 4, 4}, 9, 1, 64, 5, 69324},
       {"lossless", {{"lossless", "1"}}, kTexture, false, false,
-       {16, 46, 14}, {4, 4, 4}, 9, 1, 64, 5, 54044},
+       {19, 49, 17}, {4, 4, 4}, 9, 1, 64, 4, 14476},
       // clang-format on
   };
   constexpr const char* kTier1[] = {"classic", "cibo", "fused"};
