@@ -85,8 +85,11 @@ RateTables::RateTables(const Plan& source, uint32_t max_points) {
   plan.num_precincts = static_cast<uint32_t>(precincts.size());
   plan.num_blocks = static_cast<uint32_t>(blocks.size());
   plan.num_components = static_cast<uint32_t>(source.components.size());
-  plan.max_candidates = static_cast<uint32_t>(
-      std::min<uint64_t>(max_points, kCandidatesPerBlock * blocks.size() + kMoreCandidates));
+  // Of lossless frames everything is chosen, without a search.
+  if (!source.params.lossless) {
+    plan.max_candidates = static_cast<uint32_t>(
+        std::min<uint64_t>(max_points, kCandidatesPerBlock * blocks.size() + kMoreCandidates));
+  }
   plan.packet_marker_bytes =
       (source.params.sop ? kSopBytes : 0u) + (source.params.eph ? kEphBytes : 0u);
   plan.fixed_bytes = fixed_bytes(source);
