@@ -93,10 +93,9 @@ class FrameEnd {
 /// The kernel of allocate_rate.
 ///
 /// Grid: x = frames. Block: one frame.
-/// It runs beside the MQ coder of other GOPs, so it takes a quarter of a multiprocessor. For that the
-///   state of the search, 144 bytes which are the same in all threads, is in local memory while
-///   precincts are measured.
-/// Shared bytes: 9.5 KB. Barriers: some hundreds for each measurement and search step.
+/// A GOP waits for it, so it takes all threads of a multiprocessor. For that the state of the search,
+///   168 bytes which are the same in all threads, is in local memory while precincts are measured.
+/// Shared bytes: 35 KB. Barriers: some hundreds for each measurement and search step.
 /// Global traffic: the hull points within the limits once or twice, 16 bytes each, or without a cap
 ///   the last one of each block; 48 bytes of each block; for each measurement 16 bytes of each block
 ///   in a precinct that has changed.

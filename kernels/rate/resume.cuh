@@ -25,7 +25,7 @@ struct ResumeParams {
 /// were used up (core/stop.h).
 ///
 /// Grid: x = frames. Block: each thread takes one block after the other, twice.
-/// Shared bytes: 40. Barriers: 7.
+/// Shared bytes: 136. Barriers: 7.
 /// Global traffic: about 110 bytes per block, of which 1 or 2 are written.
 struct Resume {
   using Params = ResumeParams;

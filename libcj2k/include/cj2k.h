@@ -249,7 +249,7 @@ typedef enum cj2k_stop {
 } cj2k_stop;
 /* How block coding is divided into kernels on a GPU. */
 typedef enum cj2k_tier1 {
-  CJ2K_TIER1_AUTO = 0,    /* classic, until a GPU has been measured */
+  CJ2K_TIER1_AUTO = 0,    /* classic */
   CJ2K_TIER1_CLASSIC = 1, /* context modelling of the bit-planes, then the MQ coder */
   CJ2K_TIER1_CIBO = 2,    /* bit-plane by bit-plane, modelling and MQ coder side by side */
   CJ2K_TIER1_FUSED = 3    /* one kernel for both */
@@ -467,7 +467,8 @@ typedef struct cj2k_params {
                       and with stop = pst, on a GPU by the number of code-blocks; 1 .. 64 */
   int32_t async_depth; /* frames accepted before the first packet must be taken, rounded up to whole
                           GOPs; 0 (default) = chosen: on the CPU 1 with one thread, else 2; on a GPU
-                          four GOPs, or down to two where its memory is short; 1 .. 64 */
+                          eight GOPs (four, of more than 8 frames), or down to two where its
+                          memory is short; 1 .. 64 */
   cj2k_tier1 tier1;    /* used only on a GPU; default auto */
   int32_t measure_mse; /* 1: cj2k_stats::mse is measured on the frame as a decoder shows it; 0
                           (default): estimated */

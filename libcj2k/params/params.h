@@ -69,9 +69,11 @@ void warn_of_stop(const cj2k_params& p, const Log& log);
 /// @param where  the beginning of the message
 Status check_min_frame_bytes(const char* where, const cj2k_params& p, const Log& log);
 
-/// GOPs in flight on a CUDA device with async_depth 0: kCudaGops, and down to kFewestCudaGops where
-/// the device has less memory (cuda/gop_choice.h).
-inline constexpr int32_t kCudaGops = 4, kFewestCudaGops = 2;
+/// GOPs in flight on a CUDA device with async_depth 0, and down to kFewestCudaGops where the device
+/// has less memory (cuda/gop_choice.h). One is uploaded and others wait for a decision or a copy, while
+/// the rest fill the device.
+constexpr int32_t cuda_gops(int32_t gop) { return gop <= 8 ? 8 : 4; }
+inline constexpr int32_t kFewestCudaGops = 2;
 
 /// Chooses `gop` and `async_depth` where they are 0, and rounds async_depth up to whole GOPs (it
 /// can then exceed its range).

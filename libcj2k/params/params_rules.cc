@@ -527,10 +527,11 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
 }
 
 void choose_depth(cj2k_params* p, bool cuda, int64_t blocks) {
-  // The MQ coder uses one lane per block. This many blocks are about a thousand on each of the 132
-  // multiprocessors of an H200. With more frames in a GOP, they would only wait longer.
-  constexpr int64_t kFullDevice = 131072;
-  constexpr int32_t kMostChosen = 16;
+  // The MQ coder uses one lane per block. This many blocks are about 500 on each of the 132
+  // multiprocessors of an H200, where more GOPs were faster than more frames in them
+  // (tests/bench/results/2026-11-27_h200.md).
+  constexpr int64_t kFullDevice = 65536;
+  constexpr int32_t kMostChosen = 8;
   if (p->gop == 0) {
     p->gop = 1;
     // PST uses the thresholds of the GOP before, so the bytes depend on `gop`. They must not depend
@@ -539,10 +540,8 @@ void choose_depth(cj2k_params* p, bool cuda, int64_t blocks) {
     while (free_choice && p->gop < kMostChosen && p->gop * blocks < kFullDevice) p->gop *= 2;
   }
   if (p->async_depth == 0) {
-    // On the CPU, two frames keep the threads busy while the packets of one are written. On a GPU,
-    // one GOP is uploaded and another one is in packets while two are coded: the last blocks of one
-    // leave room for the first of the other.
-    p->async_depth = cuda ? kCudaGops * p->gop : p->threads == 1 ? 1 : 2;
+    // On the CPU, two frames keep the threads busy while the packets of one are written.
+    p->async_depth = cuda ? cuda_gops(p->gop) * p->gop : p->threads == 1 ? 1 : 2;
   }
   p->async_depth = (p->async_depth + p->gop - 1) / p->gop * p->gop;
 }

@@ -100,10 +100,10 @@ TEST_CASE("backend: device=cuda never falls back, and says what is missing") {
 TEST_CASE("backend: the chosen gop halves until it fits the device, then there is a refusal") {
   cj2k_params p = tiny_params({{"tier1", "fused"}});
   const int most = planned(p).gop;
-  REQUIRE(most == 16);
+  REQUIRE(most == 8);
   for (int gop = most; gop >= 1; gop /= 2) {
     cj2k::test::set(p, "gop", std::to_string(gop));
-    CHECK(planned(p).async_depth == 4 * gop);
+    CHECK(planned(p).async_depth == 8 * gop);
     cj2k::test::set(p, "async_depth", std::to_string(2 * gop));
     const cj2k_info plan = planned(p);
     cj2k::test::set(p, "gop", "0");
@@ -143,7 +143,7 @@ TEST_CASE("backend: the chosen gop halves until it fits the device, then there i
 TEST_CASE("backend: more than two GOPs in flight take at most half of the free memory") {
   cj2k_params p = tiny_params({{"tier1", "fused"}});
   const int gop = planned(p).gop;
-  for (const int gops : {4, 3}) {
+  for (const int gops : {8, 5, 3}) {
     CAPTURE(gops);
     cj2k::test::set(p, "async_depth", std::to_string(gops * gop));
     const int64_t bytes = planned(p).device_bytes;

@@ -219,7 +219,7 @@ void soak(cj2k_params p, const Soak& options, double part) {
     Comparison packets(session.encoder, expected);
     const size_t num_places = places.num_free();
 #if defined(CJ2K_SIMT_SHIM)
-    CHECK(info.async_depth == 4 * info.gop);
+    CHECK(info.async_depth == 8 * info.gop);
     const uint64_t allocations = shim::num_allocations();
 #endif
     const auto start = std::chrono::steady_clock::now();

@@ -9,7 +9,7 @@ Rules for every kernel:
     the source asks for, whose number is in FUSED
     no local memory (LDL, STL, stack): everything is in registers; but for what the source asks for, whose bytes are in SPILLED
     kernels of rate control (RATE) need at most a quarter of a multiprocessor, so that they run beside the long kernels of other
-    GOPs: 512 threads, 16,384 registers, 57 KB of shared memory
+    GOPs: 512 threads, 16,384 registers, 57 KB of shared memory; but for those of one thread block a frame (WHOLE)
     in the loops of the MQ coder (cj2k_tier1_mq*) nobody reads the index of the thread (S2R), which takes some twenty cycles
 
 The table has what else a change of a kernel may change, so that a review sees it. It holds for the release of nvcc that its first
@@ -36,9 +36,10 @@ WHEELS = ("nvidia-cuda-cuobjdump==13.5.37", "nvidia-cuda-nvdisasm==13.5.37")
 # The matrix of X'Y'Z' (core/xyz.h) is of fused multiply-adds on every machine: nine for each of the four pixels of a thread.
 FUSED = {"cj2k_xyz_words": 36}
 # The search of rate control, between its steps.
-SPILLED = {"cj2k_rate_allocate": 144}
+SPILLED = {"cj2k_rate_allocate": 168}
 MQ = re.compile(r"cj2k_tier1_mq")
 RATE = re.compile(r"cj2k_(rate|slopes|plane|resume|packet)_")
+WHOLE = ("cj2k_rate_allocate", "cj2k_resume_blocks")  # with half of a multiprocessor an H200 was as fast, one GOP alone slower
 QUARTER = {"threads": 512, "registers": 16384, "shared": 57 << 10}
 THREAD = re.compile(r"SR_(TID|LANEID|[LG][TE]MASK|EQMASK|CTAID)")
 
@@ -151,7 +152,7 @@ def broken_rules(rows):
         for column in ("LDL", "STL", "stack", "local", "ptx_local"):
             if row[column] and not (spilled and column in ("LDL", "STL", "stack")):
                 yield f"{name}: {column} {row[column]}: memory in place of registers"
-        if RATE.match(name):
+        if RATE.match(name) and name not in WHOLE:
             # Registers are given to a warp in units of 256.
             needs = {**row, "registers": (row["registers"] + 7) // 8 * 8 * row["threads"]}
             for column, most in QUARTER.items():
