@@ -38,8 +38,8 @@ const Loaded& load_once() {
     CJ2K_DRIVER_FUNCTIONS(CJ2K_DRIVER_LOAD)
 #undef CJ2K_DRIVER_LOAD
     // A GOP in flight has up to three streams; with the default of 8 hardware queues, streams of eight
-    // GOPs and of the application would wait for each other. An application that has called cuInit before, or
-    // sets the variable itself, keeps its own.
+    // GOPs and of the application would wait for each other. An application that has called cuInit
+    // before, or sets the variable itself, keeps its own.
     (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     if (l.missing == nullptr) l.init_error = l.driver.init(0);
     return l;
