@@ -124,10 +124,11 @@ Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork& wor
 }
 
 Status ht_hulls(simt::Stream& stream, const HtTask* tasks, const HtChoice* choices, uint32_t count,
-                bool reversible, const HtResult* results, HullPoint* hulls) {
+                bool reversible, const HtResult* results, HullPoint* hulls,
+                const HtHulls& by_block) {
   constexpr uint32_t kThreads = ht::Hulls::kThreads;
   return simt::launch<ht::Hulls>(stream, {(count + kThreads - 1) / kThreads},
-                                 {reversible, tasks, choices, count, results, hulls});
+                                 {reversible, tasks, choices, count, results, hulls, by_block});
 }
 
 std::vector<uint16_t> ht_vlc_words() {

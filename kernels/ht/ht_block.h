@@ -16,6 +16,7 @@
 #include "core/ht/plane_choice.h"
 #include "core/hull.h"
 #include "kernels/ebcot/quantize.h"
+#include "kernels/ebcot/tier1.h"
 #include "kernels/pixels/pixels.h"
 
 namespace cj2k::cuda {
@@ -71,7 +72,8 @@ struct alignas(8) HtChoice {
   uint8_t bit_planes;   ///< of the block
   bool has_hull;        ///< ht_hulls makes its hull; then there are at most kHtNearPlanes tasks
   uint8_t most_passes;  ///< of ht_passes_near
-  uint8_t reserved;
+  uint8_t planes_left;  ///< CodedBlock::planes_left
+  uint32_t block;       ///< frame * num_blocks + block
 };
 
 /// Most points on the hull of a block with HtChoice::has_hull: three of each plane, but the lowest one
@@ -79,6 +81,26 @@ struct alignas(8) HtChoice {
 inline constexpr uint32_t kMostHtHull = 3 * kHtNearPlanes - 1;
 /// In HullPoint::passes of ht_hulls, the number of the block's task stands above the passes.
 inline constexpr int kHtHullTaskShift = 8;
+
+/// PointCode (coders/coded_block.h) on the device: what a hull point has besides its HullPoint.
+struct alignas(16) HtPointCode {
+  uint64_t from;         ///< HtTask::cleanup
+  uint32_t first_bytes;  ///< of the cleanup segment
+  uint16_t rest;         ///< from there to the segment of the other passes, in units of 16 bytes
+  uint8_t zero_bit_planes;
+  uint8_t plane;  ///< of the cleanup pass
+};
+/// The hulls of a GOP by block, for rate control on the device. The room of a block is fixed.
+struct HtHulls {
+  /// [num_blocks + 1] where the points of a block begin in a frame. Blocks without room for all points
+  /// of their tasks are not written.
+  const uint32_t* first_points;
+  uint32_t num_blocks, frame_points;
+  Tier1Result* results;  ///< [blocks] null: no hulls are wanted by block
+  HullPoint* hull;       ///< [frames * frame_points]
+  HtPointCode* codes;    ///< the same
+  double* weights;       ///< [blocks] HtChoice::weight
+};
 
 /// Tasks by HtTask::passes: a list for each number of them, from 0 to 3.
 inline constexpr uint32_t kHtKinds = 4;
@@ -157,9 +179,11 @@ struct HtWork {
 Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork& work, uint8_t* bytes,
                  HtResult* results);
 /// Makes the hulls of blocks whose tasks are done.
-/// @param hulls  [count][kMostHtHull] of blocks with HtChoice::has_hull; a hull of fewer points
-///               ends with a point of slope 0
+/// @param hulls     [count][kMostHtHull] of blocks with HtChoice::has_hull; a hull of fewer points
+///                  ends with a point of slope 0. Null: not wanted
+/// @param by_block  written of the blocks of the list
 Status ht_hulls(simt::Stream& stream, const HtTask* tasks, const HtChoice* choices, uint32_t count,
-                bool reversible, const HtResult* results, HullPoint* hulls);
+                bool reversible, const HtResult* results, HullPoint* hulls,
+                const HtHulls& by_block);
 
 }  // namespace cj2k::cuda

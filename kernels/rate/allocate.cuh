@@ -22,7 +22,8 @@ inline constexpr uint32_t kWarpBlocks = 256;
 
 /// The Ops of RateSearch. All functions are called by all threads, with the same arguments, and give
 /// all of them the same result. Memory that they write has been seen by a barrier when they return.
-template <typename T>
+/// @tparam kHt  hull points have bytes of their own (RateInput::codes)
+template <typename T, bool kHt>
 class FrameRateControl {
  public:
   CJ2K_KERNEL_FN FrameRateControl(T& t, AllocateSmem& s, const AllocateParams& p, uint32_t frame)
@@ -364,10 +365,14 @@ class FrameRateControl {
     if (points > 0) {
       const HullPoint* const point = p_.input.hull + first_hull + points - 1;
       now.bytes = t_.gload(&point->length_bytes);
-      const CodeBits code = contribution_code(now.bytes, t_.gload(&point->passes));
+      const CodeBits code = code_of(first_hull + points - 1);
       now.code = code.value;
       now.bits = static_cast<uint8_t>(code.count);
-      now.zero_planes = static_cast<uint8_t>(planes - t_.gload(&results()[block].bit_planes));
+      if constexpr (kHt) {
+        now.zero_planes = t_.gload(&p_.input.codes[first_hull + points - 1].zero_bit_planes);
+      } else {
+        now.zero_planes = static_cast<uint8_t>(planes - t_.gload(&results()[block].bit_planes));
+      }
       if (code.count > 64 || now.bytes == 0) t_.atomic_or(&s_.flags, kRateLongCode);
     }
     t_.gstore(m_.codes() + block, now);
@@ -382,8 +387,15 @@ class FrameRateControl {
     set_code(block, of.precinct, of.planes, first_hull, points);
   }
 
-  CJ2K_KERNEL_FN uint32_t code_bits(uint32_t length, uint32_t passes) {
-    return static_cast<uint32_t>(contribution_code(length, passes).count);
+  /// contribution_of (packets/contribution.h). @param index  in RateInput::hull
+  CJ2K_KERNEL_FN CodeBits code_of(uint32_t index) {
+    const uint32_t length = t_.gload(&p_.input.hull[index].length_bytes);
+    const uint32_t passes = t_.gload(&p_.input.hull[index].passes);
+    if constexpr (kHt) {
+      const uint32_t first = t_.gload(&p_.input.codes[index].first_bytes);
+      if (passes > 1) return contribution_code(first, 1, length - first, passes - 1);
+    }
+    return contribution_code(length, passes);
   }
 
   /// Stores the points of a block from those selected to `end`.
@@ -393,11 +405,11 @@ class FrameRateControl {
     uint32_t before = 0, bits = 0;
     if (record.points < end && record.points > 0) {
       before = t_.gload(&hull[record.points - 1].length_bytes);
-      bits = code_bits(before, t_.gload(&hull[record.points - 1].passes));
+      bits = static_cast<uint32_t>(code_of(record.first_hull + record.points - 1).count);
     }
     for (uint32_t i = record.points; i < end; ++i, ++at) {
       const uint32_t length = t_.gload(&hull[i].length_bytes);
-      const uint32_t with = code_bits(length, t_.gload(&hull[i].passes));
+      const auto with = static_cast<uint32_t>(code_of(record.first_hull + i).count);
       const int more = static_cast<int>(with - bits) + (i == 0 ? kTreeBits : 0);
       t_.gstore(m_.candidates() + at, {block, length - before, t_.gload(&hull[i].slope),
                                        static_cast<uint8_t>(i + 1), static_cast<int8_t>(more), 0});

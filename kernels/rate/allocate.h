@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Rate control on the device: RateControl::allocate (rate/rate.h) for EBCOT frames with one layer.
-// Which blocks go on after it: resume.h. The rules and all numbers that
-// decide are those of the host, so points, bytes and thresholds are exactly the same.
+// Rate control on the device: RateControl::allocate (rate/rate.h) for frames with one layer. Which
+// EBCOT blocks go on after it: resume.h. The rules and all numbers that decide are those of the
+// host, so points, bytes and thresholds are exactly the same.
 //
 // The function is asynchronous and allocates nothing.
 #pragma once
@@ -15,6 +15,7 @@
 #include "core/block_totals.h"
 #include "core/slope_search.h"
 #include "kernels/ebcot/tier1.h"
+#include "kernels/ht/ht_block.h"
 
 namespace cj2k::simt {
 class Stream;
@@ -43,8 +44,8 @@ struct alignas(8) RateBlock {
   uint32_t precinct;
   uint8_t component;
   uint8_t size;    ///< Tier1Job::size
-  uint8_t planes;  ///< Tier1Job::max_bit_planes + CodeBlock::planes_above
-  uint8_t reserved;
+  uint8_t planes;  ///< Tier1Job::max_bit_planes + CodeBlock::planes_above; EBCOT
+  bool is_ll;
 };
 
 /// A packet, in the order of the codestream. With one layer each precinct has one.
@@ -67,7 +68,7 @@ struct RatePlan {
   const RatePrecinct* precincts;  ///< [num_precincts]
   const RateBand* bands;
   const RateBlock* blocks;    ///< [num_blocks]
-  const Tier1Job* jobs;       ///< [num_blocks]
+  const Tier1Job* jobs;       ///< [num_blocks]; null with HT
   const RatePacket* packets;  ///< [num_precincts]
   const RateTilePart* parts;  ///< [num_parts] in the order of their packets
   uint32_t num_parts;
@@ -95,12 +96,15 @@ struct FrameRate {
 struct FrameRates {
   static constexpr size_t kMostFrames = 64;  ///< the maximum of cj2k_params::gop
   FrameRate of[kMostFrames];
+  uint64_t frames;  ///< a bit for each frame to allocate
 };
 
-/// The blocks as tier1_hull leaves them, by their numbers in the GOP.
+/// The blocks as tier1_hull or ht_hulls leaves them, by their numbers in the GOP.
 struct RateInput {
   const Tier1Result* results;  ///< [num_frames * num_blocks]
   const HullPoint* hull;       ///< Tier1Result::first_hull counts from here
+  const HtPointCode* codes;    ///< of the entries of `hull`, with HT; else null
+  const double* weights;       ///< [num_frames * num_blocks] HtChoice::weight, with HT; else null
 };
 
 /// What was chosen of a frame.
@@ -116,7 +120,8 @@ struct alignas(16) RateOutcome {
   uint32_t num_resumed;  ///< blocks that go on, by resume_blocks (resume.h); 0 before it
   /// A block whose Tier1Result::num_bytes is above its capacity; UINT32_MAX: there is none.
   uint32_t long_block;
-  uint32_t rounds;  ///< calls that allocated the frame
+  uint32_t rounds;                ///< calls that allocated the frame
+  uint32_t num_choices, num_far;  ///< of HtChoices (core/ht/plane_choice.h), with HT
   // By write_packets (packets.h):
   uint32_t first_unit;       ///< where its tile-parts begin, in units of 16 bytes
   uint32_t tile_part_bytes;  ///< all of its tile-parts together; 0: they are not written
@@ -146,8 +151,8 @@ struct RateOutput {
   RateOutcome* outcomes;  ///< [num_frames]
 };
 
-/// Allocates the frames 0 .. num_frames - 1.
-/// @param again    false: all frames. true: the frames of which blocks went on after the call
+/// Allocates frames of 0 .. num_frames - 1.
+/// @param again    true: of FrameRates::frames only those of which blocks went on after the call
 ///                 before, which are those with RateOutcome::num_resumed > 0; others stay as they
 ///                 are
 /// @param scratch  num_frames * rate_scratch_bytes()

@@ -6,19 +6,22 @@
 
 CJ2K_KERNEL(packet_places, cj2k::cuda::packets::PacketPlaces)
 CJ2K_KERNEL(packet_headers, cj2k::cuda::packets::PacketHeaders)
-CJ2K_KERNEL(packet_bodies, cj2k::cuda::packets::PacketBodies)
+CJ2K_KERNEL(packet_bodies, cj2k::cuda::packets::PacketBodies<false>)
+CJ2K_KERNEL(ht_packet_bodies, cj2k::cuda::packets::PacketBodies<true>)
 
 namespace cj2k::cuda {
 
 Status write_packets(simt::Stream& stream, const RatePlan& plan, uint32_t num_frames,
                      const PacketInput& input, const PacketOutput& output) {
-  using packets::PacketBodies;
   const packets::PacketParams params{plan, input, output, rate::ScratchLayout(plan)};
   CJ2K_TRY(stream.fill_u32(output.total, 0, 1));
   CJ2K_TRY(simt::launch<packets::PacketPlaces>(stream, {num_frames}, params));
   CJ2K_TRY(simt::launch<packets::PacketHeaders>(stream, {plan.num_precincts, num_frames}, params));
-  const uint32_t bodies = (plan.num_blocks + PacketBodies::kThreads - 1) / PacketBodies::kThreads;
-  return simt::launch<PacketBodies>(stream, {bodies, num_frames}, params);
+  using Plain = packets::PacketBodies<false>;
+  using Ht = packets::PacketBodies<true>;
+  const simt::Dim3 grid{(plan.num_blocks + Plain::kThreads - 1) / Plain::kThreads, num_frames};
+  return input.codes != nullptr ? simt::launch<Ht>(stream, grid, params)
+                                : simt::launch<Plain>(stream, grid, params);
 }
 
 }  // namespace cj2k::cuda

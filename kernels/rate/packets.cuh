@@ -209,7 +209,9 @@ struct PacketHeaders {
 ///   eight lanes copy the bytes of each, four at a time.
 /// Shared bytes: none. Barriers: none.
 /// Global traffic: reads and writes the chosen bytes once, in adjacent words over eight lanes; about
-///   80 bytes per block besides, and five atomic adds for 32 blocks.
+///   80 bytes per block besides, with HT 96, and five atomic adds for 32 blocks.
+/// @tparam kHt  the bytes of a block are in two pieces (HtPointCode), the second one possibly empty
+template <bool kHt>
 struct PacketBodies {
   using Params = PacketParams;
   struct Smem {};
@@ -222,15 +224,24 @@ struct PacketBodies {
     if ((p.input.frames >> frame & 1) == 0) return;
     uint8_t* const tile_parts = tile_parts_of(t, p, frame);
     uint64_t from = 0, to = 0;
-    uint32_t bytes = 0;
+    uint32_t bytes = 0, rest = 0, rest_bytes = 0;
     BlockTotals of_block{};
     if (block < p.plan.num_blocks) {
       const uint64_t number = uint64_t{frame} * p.plan.num_blocks + block;
       const ChosenBlock chosen = t.gload(p.input.chosen + number);
-      of_block = totals_of(t, p, number, chosen);
+      const Tier1Result result = t.gload(p.input.results + number);
+      of_block = totals_of(t, p, number, result, chosen);
       if (tile_parts != nullptr && chosen.length_bytes > 0) {
         bytes = chosen.length_bytes;
-        from = frame * p.input.frame_bytes + t.gload_ro(&p.plan.jobs[block].bytes_offset);
+        if constexpr (kHt) {
+          const HtPointCode code = t.gload(p.input.codes + result.first_hull + chosen.points - 1);
+          from = code.from;
+          rest = code.rest;
+          rest_bytes = bytes - code.first_bytes;
+          bytes = code.first_bytes;
+        } else {
+          from = frame * p.input.frame_bytes + t.gload_ro(&p.plan.jobs[block].bytes_offset);
+        }
         to = static_cast<uint64_t>(tile_parts - p.output.bytes) +
              t.gload_ro(p.output.block_places + number);
       }
@@ -238,8 +249,12 @@ struct PacketBodies {
     add(t, p.output.outcomes[frame].totals, of_block);
     for (uint32_t k = 0; k < 8; ++k) {
       const uint32_t source = 4 * k + t.lane() / 8;
-      copy(t, p.input.bytes + t.shuffle(from, source), p.output.bytes + t.shuffle(to, source),
-           t.shuffle(bytes, source));
+      const uint8_t* const first = p.input.bytes + t.shuffle(from, source);
+      uint8_t* const out = p.output.bytes + t.shuffle(to, source);
+      const uint32_t count = t.shuffle(bytes, source);
+      copy(t, first, out, count);
+      if constexpr (kHt)
+        copy(t, first + 16 * t.shuffle(rest, source), out + count, t.shuffle(rest_bytes, source));
     }
   }
 
@@ -271,12 +286,13 @@ struct PacketBodies {
 
   template <typename T>
   CJ2K_KERNEL_FN static BlockTotals totals_of(T& t, const Params& p, uint64_t number,
+                                              const Tier1Result& result,
                                               const ChosenBlock& chosen) {
-    const Tier1Result result = t.gload(p.input.results + number);
     t.gstore(p.output.left + number,
              result.total_distortion + result.left_distortion - chosen.distortion);
-    BlockTotals totals{result.num_bytes, result.num_passes, chosen.passes, 0,
-                       static_cast<uint64_t>(num_passes_of(result.bit_planes)) - result.num_passes};
+    const auto passes_left = static_cast<uint64_t>(
+        kHt ? 3 * result.planes_left : num_passes_of(result.bit_planes) - result.num_passes);
+    BlockTotals totals{result.num_bytes, result.num_passes, chosen.passes, 0, passes_left};
     if (p.input.paused_passes != nullptr) {
       const uint8_t paused = t.gload_ro(p.input.paused_passes + number);
       if (paused > 0) totals.passes_resumed = result.num_passes - uint64_t{paused};

@@ -22,6 +22,7 @@ struct PacketInput {
   const uint8_t* bytes;          ///< Tier1Buffers::bytes
   uint64_t frame_bytes;          ///< Tier1Buffers::frame_bytes
   const Tier1Result* results;    ///< RateInput::results
+  const HtPointCode* codes;      ///< RateInput::codes
   const ChosenBlock* chosen;     ///< RateOutput::chosen
   const uint8_t* paused_passes;  ///< [blocks] Tier1State::num_passes before blocks resumed, or null
   uint8_t* scratch;              ///< of allocate_rate

@@ -58,8 +58,8 @@ bool may_launch(const Plan& plan, Tier1Form form, std::string_view name) {
                        [name](std::string_view b) { return name.starts_with(b); });
   };
   if (plan.params.coder == CJ2K_CODER_HT) {
-    return name == "tier1_gather" ||
-           !is_one_of({"quantize_", "tier1_", "slopes_", "plane_", "rate_", "resume_", "packet_"});
+    return name == "tier1_gather" || !is_one_of({"quantize_", "tier1_", "slopes_", "plane_",
+                                                 "rate_", "resume_", "packet_bodies"});
   }
   if (form == Tier1Form::kFused)
     return !is_one_of(
@@ -182,6 +182,7 @@ Status CudaBackend::upload_tables() {
     image.resize(tables_.rate->bytes());
     tables_.rate->store(image.data());
     CJ2K_TRY(put(to.rate, image));
+    CJ2K_TRY(put(to.ht_first_points, tables_.ht.first_points));
   }
   if (tables_.xyz.has_value()) {
     CJ2K_TRY(put(to.xyz_linear, tables_.xyz->linear));

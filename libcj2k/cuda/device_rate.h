@@ -18,51 +18,67 @@ namespace cj2k::cuda {
 /// A bit for each frame of the requests.
 uint64_t frames_of(std::span<const BlockRequest> requests);
 
-/// Part of the EBCOT block coder. All calls but `take` are enqueued in work.stream.
+/// What a block coder leaves for rate control, in device memory.
+struct DeviceBlocks {
+  RateInput blocks;
+  uint64_t hull_room;  ///< entries of RateInput::hull
+  uint32_t* totals;    ///< [kTotals] Tier1Output::totals
+  const uint8_t* bytes;
+  uint64_t frame_bytes;          ///< of `bytes`
+  const uint8_t* paused_passes;  ///< PacketInput::paused_passes
+  uint8_t* tile_parts;           ///< written
+  uint64_t tile_part_room;       ///< in bytes
+};
+
+/// Part of a block coder. Work is enqueued in work.stream.
 class DeviceRate {
  public:
-  explicit DeviceRate(const DeviceCoderSetup& setup);
+  /// @param totals  [kTotals] in page-locked memory
+  DeviceRate(const DeviceCoderSetup& setup, const Span<uint32_t>& totals);
 
   /// Whether the frames of a call can be allocated on the device.
   bool allocates(std::span<const BlockRequest> requests) const;
-  /// Before the first hulls of a call: no block has points.
-  Status begin(CudaGopWork& work, std::span<const BlockRequest> requests);
   /// Allocates the frames, from hulls by number.
   /// @param again  only the frames of which blocks went on
   Status allocate(CudaGopWork& work, std::span<const BlockRequest> requests,
-                  const Tier1Output& output, bool again);
-  /// Marks the blocks that resume, after `allocate`, and lowers the thresholds (resume.h). From the
-  /// second time on nothing is coded after it: it says only which frames are not final.
-  Status mark_resumed(CudaGopWork& work, std::span<const BlockRequest> requests,
-                      const Tier1Buffers& buffers, const Tier1Output& output, bool is_last);
-  /// Room for the tile-parts, in units of 16, before their size is known.
-  uint32_t room_of(CudaGopWork& work, std::span<const BlockRequest> requests) const;
-  /// Writes the tile-parts and downloads everything that `take` needs.
-  /// @param resumes  mark_resumed was called
-  Status bring(CudaGopWork& work, std::span<const BlockRequest> requests,
-               const Tier1Buffers& buffers, const Tier1Output& output, bool resumes, uint32_t room);
-  /// After a wait: gives back the host memory that the tile-parts do not take.
-  /// @return the room that they need, if they had too little and can have it: `bring` is to be called
-  ///         again; else 0
-  uint32_t more_room(CudaGopWork& work) const;
-  /// After a wait: sets BlockOutcome::result of the frames that are final, and the thresholds of all.
+                  const DeviceBlocks& from, bool again);
+  /// Writes the tile-parts, downloads everything that `take` needs, records work.end and waits for it;
+  /// a second time if the tile-parts take more room than was guessed.
+  Status bring_and_wait(CudaGopWork& work, std::span<const BlockRequest> requests,
+                        const DeviceBlocks& from);
+  /// After the wait.
+  const RateOutcome& outcome(const CudaGopWork& work, uint32_t frame) const {
+    return p_.outcomes.in(work.pinned)[frame];
+  }
+  /// After the wait: sets BlockOutcome::result of the frames that are final.
   /// @return whether all are final
-  bool take(CudaGopWork& work, std::span<BlockRequest> requests, bool resumes);
+  bool take(CudaGopWork& work, std::span<BlockRequest> requests, const DeviceBlocks& from);
+  /// In device memory.
+  RateOutcome* outcomes(const CudaGopWork& work) const { return m_.outcomes.in(work.device); }
+  /// Frames of the call in progress, up to the last one that is requested.
+  static uint32_t num_frames(std::span<const BlockRequest> requests) {
+    return requests.back().frame + 1;
+  }
 
  private:
   RatePlan rate_plan() const;
+  uint32_t room_of(CudaGopWork& work, std::span<const BlockRequest> requests,
+                   const DeviceBlocks& from) const;
+  Status bring(CudaGopWork& work, std::span<const BlockRequest> requests, const DeviceBlocks& from,
+               uint32_t room);
+  uint32_t more_room(CudaGopWork& work, const DeviceBlocks& from) const;
   FrameResult result_of(const CudaGopWork& work, const BlockRequest& request,
                         const RateOutcome& outcome) const;
-  uint64_t most_units(const CudaGopWork& work) const;
+  uint64_t most_units(const CudaGopWork& work, const DeviceBlocks& from) const;
   uint64_t taken_bytes() const { return std::max<uint64_t>(room_, 1) * kUnit; }
 
   static constexpr uint64_t kUnit = 16;
 
   const DeviceCoderSetup s_;
-  const EbcotMemory& m_ = s_.memory.ebcot;
-  const EbcotMemory& p_ = s_.pinned.ebcot;
+  const RateMemory& m_ = s_.memory.rate;
+  const RateMemory& p_ = s_.pinned.rate;
+  const Span<uint32_t> totals_;
   std::vector<FrameResult> results_;  ///< [gop]
-  uint32_t num_frames_ = 0;           ///< of the call in progress: up to the last requested one
   uint32_t room_ = 0;                 ///< for the tile-parts, in units of 16
   uint8_t* bytes_ = nullptr;          ///< the tile-parts on the host
   uint64_t units_per_frame_;          ///< of tile-parts, in the call before; at first raw frames

@@ -55,7 +55,7 @@ class DeviceEbcot final : public DeviceBlockCoder {
       : s_(setup),
         begins_(static_cast<size_t>(setup.plan.params.gop)),
         here_bytes_(begins_.size() * setup.plan.blocks.size()),
-        rate_(setup) {
+        rate_(setup, setup.pinned.ebcot.totals) {
     listed_frames_.reserve(begins_.size());
   }
   Status create() {
@@ -123,6 +123,8 @@ class DeviceEbcot final : public DeviceBlockCoder {
   }
   Status run_tier1(CudaGopWork& work, const Tier1List& list, const Tier1Limits& limits);
   Status make_hulls(CudaGopWork& work, const Tier1List& list, const Tier1Output& output);
+  DeviceBlocks for_rate(const CudaGopWork& work, bool resumes) const;
+  Status mark_resumed(CudaGopWork& work, std::span<const BlockRequest> requests, bool is_last);
   Status finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests,
                           const Tier1List* may_resume);
   Status leave_to_host(CudaGopWork& work, std::span<const BlockRequest> requests, bool resumed);
@@ -254,7 +256,6 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<BlockRequest
                                   [](uint16_t threshold) { return threshold > 0; });
   CJ2K_TRY(run_tier1(work, listed.list, {pauses ? m_.thresholds.in(d) : nullptr}));
   if (rate_.allocates(requests)) {
-    CJ2K_TRY(rate_.begin(work, requests));
     CJ2K_TRY(make_hulls(work, listed.list, output_by_number(work, false)));
     return finish_on_device(work, requests, nullptr);
   }
@@ -293,7 +294,6 @@ Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> re
   CJ2K_TRY(stream.fill(tables.bytes, 0, m_.stop_counters.bytes()));
   CJ2K_TRY(run_tier1(work, sampled_, {nullptr}));
   const bool allocates = rate_.allocates(requests);
-  if (allocates) CJ2K_TRY(rate_.begin(work, requests));
   const Tier1Output sample_output = allocates ? output_by_number(work, false) : output(work);
   CJ2K_TRY(make_hulls(work, sampled_, sample_output));
   CJ2K_TRY(slopes_accumulate(stream, b, sampled_, sample_output, m_.weights.in(d), tables));
@@ -398,31 +398,61 @@ Status DeviceEbcot::make_hulls(CudaGopWork& work, const Tier1List& list,
                     s_.plan.params.lossless != 0, output);
 }
 
+DeviceBlocks DeviceEbcot::for_rate(const CudaGopWork& work, bool resumes) const {
+  const simt::DeviceBuffer& d = work.device;
+  const Tier1Output hulls = output(work);
+  // Tile-parts replace the samples, which are not needed any more.
+  return {{hulls.results, hulls.hull, nullptr, nullptr},
+          m_.hull.count,
+          hulls.totals,
+          s_.memory.coded.in(d),
+          s_.tables.tier1.frame_bytes,
+          resumes ? m_.paused_passes.in(d) : nullptr,
+          reinterpret_cast<uint8_t*>(s_.memory.samples.in(d)),
+          s_.memory.samples.bytes()};
+}
+
+/// Marks the blocks that resume, after rate control, and lowers the thresholds (resume.h).
+/// @param is_last  nothing is coded after it: it says only which frames are not final
+Status DeviceEbcot::mark_resumed(CudaGopWork& work, std::span<const BlockRequest> requests,
+                                 bool is_last) {
+  const simt::DeviceBuffer& d = work.device;
+  auto *coded_to = m_.thresholds.in(d), *next = m_.next_thresholds.in(d);
+  if (is_last) std::swap(coded_to, next);
+  return resume_blocks(work.stream, buffers(work), DeviceRate::num_frames(requests),
+                       static_cast<uint32_t>(s_.plan.components.size()),
+                       output_by_number(work, true),
+                       {rate_.outcomes(work), coded_to, next,
+                        is_last ? nullptr : m_.paused_passes.in(d), frames_of(requests)});
+}
+
 /// Rate control on the device, after the first hulls of a call, with one round of blocks that resume.
 /// One wait, and one more if the tile-parts take more room than was guessed. Frames that are not final
 /// then are left to the host.
 /// @param may_resume  the blocks that may have paused; null: none resumes
 Status DeviceEbcot::finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests,
                                      const Tier1List* may_resume) {
-  const Tier1Buffers b = buffers(work);
-  const Tier1Output hulls = output_by_number(work, true);
   const bool resumes = may_resume != nullptr;
-  CJ2K_TRY(rate_.allocate(work, requests, hulls, false));
+  const DeviceBlocks coded = for_rate(work, resumes);
+  auto* const thresholds = p_.thresholds.in(work.pinned);
+  CJ2K_TRY(rate_.allocate(work, requests, coded, false));
   if (resumes) {
-    CJ2K_TRY(rate_.mark_resumed(work, requests, b, hulls, false));
+    CJ2K_TRY(mark_resumed(work, requests, false));
     CJ2K_TRY(run_tier1(work, *may_resume, {m_.next_thresholds.in(work.device)}));
-    CJ2K_TRY(make_hulls(work, *may_resume, hulls));
-    CJ2K_TRY(rate_.allocate(work, requests, hulls, true));
-    CJ2K_TRY(rate_.mark_resumed(work, requests, b, hulls, true));
+    CJ2K_TRY(make_hulls(work, *may_resume, output_by_number(work, true)));
+    CJ2K_TRY(rate_.allocate(work, requests, coded, true));
+    CJ2K_TRY(mark_resumed(work, requests, true));
+    CJ2K_TRY(work.stream.download(
+        thresholds, m_.next_thresholds.in(work.device),
+        DeviceRate::num_frames(requests) * size_t{CJ2K_MAX_COMPONENTS} * sizeof(uint16_t)));
   }
-  for (uint32_t room = rate_.room_of(work, requests);;) {
-    CJ2K_TRY(rate_.bring(work, requests, b, hulls, resumes, room));
-    CJ2K_TRY(work.stream.record(work.end));
-    CJ2K_TRY(work.end.synchronize());
-    room = rate_.more_room(work);
-    if (room == 0) break;
+  CJ2K_TRY(rate_.bring_and_wait(work, requests, coded));
+  for (BlockRequest& request : requests) {
+    if (!resumes) break;
+    std::copy_n(thresholds + request.frame * CJ2K_MAX_COMPONENTS, CJ2K_MAX_COMPONENTS,
+                request.thresholds.begin());
   }
-  if (rate_.take(work, requests, resumes)) return Status::kOk;
+  if (rate_.take(work, requests, coded)) return Status::kOk;
   return leave_to_host(work, requests, resumes);
 }
 

@@ -48,16 +48,8 @@ EbcotMemory::EbcotMemory(const Plan& plan, const PlanTables& tables, bool on_dev
   if (stop == CJ2K_STOP_BPI) counter_bytes = CJ2K_MAX_COMPONENTS * sizeof(uint64_t);
   stop_counters = carver.take<uint64_t>(device_frames * counter_bytes / sizeof(uint64_t));
   if (!tables.rate.has_value()) return;
-  const RatePlan& rate = tables.rate->plan;
-  rate_scratch = carver.take<uint8_t>(device_frames * rate_scratch_bytes(rate));
-  chosen = carver.take<ChosenBlock>(device_blocks);
-  outcomes = carver.take<RateOutcome>(frames);
   next_thresholds = carver.take<uint16_t>(on_device ? num_thresholds : 0);
   paused_passes = carver.take<uint8_t>(blocks);
-  left = carver.take<double>(blocks);
-  part_places = carver.take<uint32_t>(device_frames * rate.num_parts);
-  packet_places = carver.take<uint32_t>(device_frames * rate.num_precincts);
-  block_places = carver.take<uint32_t>(device_blocks);
 }
 
 }  // namespace cj2k::cuda

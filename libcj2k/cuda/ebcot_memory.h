@@ -11,8 +11,7 @@
 //   for the host     | results P | hull | [segments] | [hull_tails] | totals P | packed P |
 //   of tier-1        | scratch |
 //   of a stop rule   | [weights P] | [records] | [stop_counters] |
-//   of rate control  | [rate_scratch] | [chosen] | [outcomes P] | [next_thresholds] |
-//                    | [paused_passes P] | [left P] | [part_places] | ..     where it runs on the device
+//   of rate control  | [next_thresholds] | [paused_passes P] |        where it runs on the device
 //
 // Entries are by frame and then by block or pass of the plan, but for those that follow a list.
 #pragma once
@@ -26,9 +25,6 @@
 namespace cj2k::cuda {
 
 struct PlanTables;
-
-/// Counters in EbcotMemory::totals: hull points, segments, 16-byte units of packed bytes.
-inline constexpr uint32_t kTotals = 3;
 
 struct EbcotMemory {
   EbcotMemory() = default;
@@ -55,13 +51,8 @@ struct EbcotMemory {
   Span<PlaneRecord> records;     ///< psb, bpi
   Span<uint64_t> stop_counters;  ///< coded bytes: by slope (exact, psb) or by component (bpi)
   // Rate control on the device.
-  Span<uint8_t> rate_scratch;
-  Span<ChosenBlock> chosen;
-  Span<RateOutcome> outcomes;
   Span<uint16_t> next_thresholds;  ///< that blocks which resume are coded to
   Span<uint8_t> paused_passes;     ///< of each block, coded before any resumed
-  Span<double> left;
-  Span<uint32_t> part_places, packet_places, block_places;
 };
 
 }  // namespace cj2k::cuda

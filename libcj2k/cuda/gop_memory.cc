@@ -34,8 +34,8 @@ PlanTables::PlanTables(const Plan& plan)
     most_pieces = kMostPieces;
   } else {
     tier1 = make_tier1_layout(plan, quantize, form);
-    if (device_allocates(plan)) rate.emplace(plan, tier1.frame_passes);
   }
+  if (device_allocates(plan)) rate.emplace(plan, tier1.frame_passes + ht.frame_points);
   Carver carver;
   for (int level = 1; level <= plan.params.levels; ++level) {
     levels.push_back(make_dwt_level(plan, frame, level));
@@ -46,7 +46,10 @@ PlanTables::PlanTables(const Plan& plan)
   on_device.quantize = carver.take<QuantizeJob>(quantize.size());
   on_device.tier1 = carver.take<Tier1Job>(tier1.jobs.size());
   on_device.ht_words = carver.take<uint16_t>(ht.words.size());
-  if (rate.has_value()) on_device.rate = carver.take<uint8_t>(rate->bytes());
+  if (rate.has_value()) {
+    on_device.rate = carver.take<uint8_t>(rate->bytes());
+    on_device.ht_first_points = carver.take<uint32_t>(ht.first_points.size());
+  }
   const cj2k_params& p = plan.params;
   if (p.xyz != CJ2K_XYZ_OFF) {
     xyz = make_xyz_tables(p.xyz, p.xyz_gamma, p.source_depth[0]);
@@ -70,10 +73,11 @@ GopMemory::GopMemory(const Plan& plan, const PlanTables& tables) {
   coded = carver.take<uint8_t>(frames * (tables.tier1.frame_bytes + tables.ht.frame_bytes));
   gather = carver.take<GatherJob>(frames * plan.blocks.size() * tables.most_pieces);
   if (plan.params.coder == CJ2K_CODER_HT) {
-    ht = HtMemory(plan, tables.ht, true, carver);
+    ht = HtMemory(plan, tables, true, carver);
   } else {
     ebcot = EbcotMemory(plan, tables, true, carver);
   }
+  if (tables.rate.has_value()) rate = RateMemory(tables.rate->plan, frames, true, carver);
   bytes = std::max(carver.bytes(), input.offset + input.bytes());
 }
 

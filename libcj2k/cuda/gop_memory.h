@@ -67,7 +67,8 @@ struct PlanTables {
     Span<QuantizeJob> quantize;
     Span<Tier1Job> tier1;
     Span<uint16_t> ht_words;
-    Span<uint8_t> rate;  ///< RateTables::store
+    Span<uint8_t> rate;              ///< RateTables::store
+    Span<uint32_t> ht_first_points;  ///< HtLayout::first_points, where `rate` is
     Span<float> xyz_linear;
     Span<uint32_t> xyz_codes;
   } on_device;
@@ -78,7 +79,7 @@ struct PlanTables {
 /// be: those are written when the last frame has been read.
 ///
 ///     | coded_words | samples |                   input                    |
-///     | coded_words | samples | coded | gather | arrays of the block coder  |
+///     | coded_words | samples | coded | gather | arrays of the block coder | rate |
 ///
 /// After block coding the samples are not needed any more, unless errors are measured. Then the bytes of
 /// blocks are packed or gathered, or tile-parts written, in their place.
@@ -92,6 +93,7 @@ struct GopMemory {
   Span<GatherJob> gather;
   EbcotMemory ebcot;  ///< empty with coder = ht
   HtMemory ht;        ///< empty with coder = ebcot
+  RateMemory rate;    ///< empty where rate control does not run on the device
   uint64_t bytes;     ///< size of the device memory
 };
 

@@ -6,6 +6,10 @@
 // blocks. Which planes it chooses from, and the other hulls, are computed on the host by the
 // functions of the CPU backend (coders/ht/ht_points.h): hulls of estimates, of more planes than one
 // slope may want, and with layers.
+//
+// Where a frame's last order leaves the hulls of all its blocks on the device, rate control and packets
+// follow there (device_rate.h), and nothing of the blocks comes to the host. If it then turns out that
+// blocks are to be coded anew, the hulls come, and the host goes on.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -19,6 +23,7 @@
 #include "core/quantizer.h"
 #include "core/stop.h"
 #include "cuda/block_coder.h"
+#include "cuda/device_rate.h"
 #include "depth/early_stop.h"
 #include "depth/ht_prediction.h"
 #include "kernels/ht/ht_block.h"
@@ -33,6 +38,15 @@ struct HtPart {
   BlockOrder order;
 };
 
+/// Whether the hulls of all blocks of an order have room on the device (HtHulls): at a slope, blocks
+/// have few planes.
+bool has_hull_room(const Plan& plan, const BlockOrder& order) {
+  if (plan.params.lossless != 0) return true;
+  const auto end = order.thresholds.begin() + static_cast<ptrdiff_t>(plan.components.size());
+  return order.points == HtPoints::kNearSlope &&
+         std::find(order.thresholds.begin(), end, uint16_t{0}) == end;
+}
+
 class DeviceHt final : public DeviceBlockCoder {
  public:
   explicit DeviceHt(const DeviceCoderSetup& setup)
@@ -41,9 +55,11 @@ class DeviceHt final : public DeviceBlockCoder {
         pool_(planned_bytes(setup.plan)),
         arenas_(num_workers()),
         codes_(static_cast<size_t>(setup.plan.params.gop) * setup.plan.blocks.size()),
-        step_sets_(static_cast<size_t>(setup.plan.params.gop)) {
+        step_sets_(static_cast<size_t>(setup.plan.params.gop)),
+        rate_(setup, setup.pinned.ht.totals) {
     items_.reserve(codes_.size());
     predictions_.reserve(step_sets_.size());
+    allocated_.reserve(step_sets_.size());
     if (setup.plan.stop == CJ2K_STOP_EXACT && !setup.plan.params.lossless)
       histograms_.resize(step_sets_.size(), SlopeHistogram(setup.plan.components.size()));
   }
@@ -68,20 +84,29 @@ class DeviceHt final : public DeviceBlockCoder {
     bool has_hull;    ///< made by the device
   };
   struct Prediction {
-    uint32_t frame;
+    BlockRequest* request;
     HtPrediction of;
-    bool goes_on;
+    bool goes_on = true;
+    bool has_room = false;  ///< has_hull_room, of the order before
+    bool stays = false;     ///< the last order's hulls stay on the device
   };
   static size_t planned_bytes(const Plan& plan) {
     return static_cast<size_t>(plan.params.gop) * plan.blocks.size() * 8 * sizeof(HtPoint);
   }
   bool lossless() const { return s_.plan.params.lossless != 0; }
   HtBlocks on_device(CudaGopWork& work, const Samples& samples) const;
-  Status code_parts(CudaGopWork& work);
+  Status code_parts(CudaGopWork& work, size_t num_finished);
+  bool stays(const Prediction& prediction) const;
   Status code_predicted(CudaGopWork& work, std::span<BlockRequest> requests,
                         const BlockSample& sample);
   void add_item(CudaGopWork& work, const HtPart& part, uint32_t index);
-  Status run_tasks(CudaGopWork& work);
+  Status run_tasks(CudaGopWork& work, uint32_t num_items, uint32_t num_results);
+  HtHulls hulls_by_block(const CudaGopWork& work) const;
+  Status wait(CudaGopWork& work);
+  Status finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests);
+  Status leave_to_host(CudaGopWork& work, std::span<const BlockRequest> requests);
+  void take_block(CudaGopWork& work, uint32_t number, const Tier1Result& result,
+                  const HullPoint* hull, const HtPointCode* codes);
   void finish(CudaGopWork& work, uint32_t number_of_item);
   void take_hull(CudaGopWork& work, uint32_t number_of_item, const HtResult* results,
                  CodedBlock& coded);
@@ -106,10 +131,12 @@ class DeviceHt final : public DeviceBlockCoder {
   std::vector<Item> items_;
   std::vector<HtPart> parts_;
   std::vector<Prediction> predictions_;  ///< of the frames that are not coded yet
+  DeviceRate rate_;
+  std::vector<BlockRequest> allocated_;  ///< those that finish on the device
   uint32_t num_tasks_ = 0;
-  bool choose_ = false;     ///< some of items_ are HtPoints::kNearSlope
-  bool has_hulls_ = false;  ///< some of items_ have hulls from the device
-  bool has_run_ = false;    ///< tasks, in this call of `code`
+  bool choose_ = false;      ///< some of items_ are HtPoints::kNearSlope
+  bool has_hulls_ = false;   ///< some of items_ have hulls from the device
+  bool has_waited_ = false;  ///< for work.end, in this call of `code`
 };
 
 HtBlocks DeviceHt::on_device(CudaGopWork&, const Samples& samples) const {
@@ -133,17 +160,18 @@ Status DeviceHt::begin(CudaGopWork& work, const Samples& samples) {
 
 Status DeviceHt::code(CudaGopWork& work, std::span<BlockRequest> requests,
                       const BlockSample& sample) {
-  has_run_ = false;
+  has_waited_ = false;
   CJ2K_TRY(work.stream.record(work.begin));
   if (requests[0].rule == StopRule::kPredicted) {
     CJ2K_TRY(code_predicted(work, requests, sample));
   } else {
     parts_.clear();
     for (const BlockRequest& r : requests) parts_.push_back({r.frame, r});
-    CJ2K_TRY(code_parts(work));
+    const bool stays = lossless() && rate_.allocates(requests);
+    CJ2K_TRY(code_parts(work, stays ? 0 : parts_.size()));
+    if (stays) CJ2K_TRY(finish_on_device(work, requests));
   }
-  // run_tasks has waited for work.end.
-  if (has_run_) return Status::kOk;
+  if (has_waited_) return Status::kOk;
   CJ2K_TRY(work.stream.record(work.end));
   return work.end.synchronize();
 }
@@ -152,36 +180,69 @@ Status DeviceHt::code(CudaGopWork& work, std::span<BlockRequest> requests,
 Status DeviceHt::code_predicted(CudaGopWork& work, std::span<BlockRequest> requests,
                                 const BlockSample& sample) {
   predictions_.clear();
-  for (BlockRequest& r : requests) predictions_.push_back({r.frame, {s_.plan, sample, r}, true});
+  for (BlockRequest& r : requests) predictions_.push_back({&r, {s_.plan, sample, r}});
   do {
     parts_.clear();
-    for (const Prediction& p : predictions_) {
-      if (p.goes_on) parts_.push_back({p.frame, p.of.order()});
+    for (Prediction& p : predictions_) {
+      p.stays = p.stays || (p.goes_on && stays(p));
+      if (p.goes_on && !p.stays) parts_.push_back({p.request->frame, p.of.order()});
     }
-    CJ2K_TRY(code_parts(work));
+    const size_t num_finished = parts_.size();
+    for (Prediction& p : predictions_) {
+      if (p.goes_on && p.stays) parts_.push_back({p.request->frame, p.of.order()});
+      p.has_room = has_hull_room(s_.plan, p.of.order());
+    }
+    CJ2K_TRY(code_parts(work, num_finished));
     parallel_for(predictions_.size(), 1, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
         Prediction& p = predictions_[i];
-        p.goes_on = p.goes_on && p.of.goes_on(work.blocks(p.frame), histograms_[p.frame]);
+        const uint32_t frame = p.request->frame;
+        p.goes_on = p.goes_on && p.of.goes_on(work.blocks(frame), histograms_[frame]);
       }
     });
   } while (std::any_of(predictions_.begin(), predictions_.end(),
                        [](const Prediction& p) { return p.goes_on; }));
+  allocated_.clear();
+  for (const Prediction& p : predictions_) {
+    if (p.stays) allocated_.push_back(*p.request);
+  }
+  if (allocated_.empty()) return Status::kOk;
+  CJ2K_TRY(finish_on_device(work, allocated_));
+  auto allocated = allocated_.begin();
+  for (const Prediction& p : predictions_) {
+    if (p.stays) p.request->outcome = (allocated++)->outcome;
+  }
   return Status::kOk;
 }
 
-/// Codes `parts_` with one launch and one wait.
-Status DeviceHt::code_parts(CudaGopWork& work) {
+/// Whether the order is the frame's last one, and with it the hulls of all blocks are on the device.
+bool DeviceHt::stays(const Prediction& prediction) const {
+  const BlockOrder& order = prediction.of.order();
+  const bool is_all = order.blocks.size() == s_.plan.blocks.size();
+  return prediction.of.is_last() && !order.is_trial && has_hull_room(s_.plan, order) &&
+         (is_all || prediction.has_room) && rate_.allocates({prediction.request, 1});
+}
+
+/// Codes `parts_` with one launch, and makes the CodedBlocks of the first `num_finished` after one wait.
+/// Without any there is no wait.
+Status DeviceHt::code_parts(CudaGopWork& work, size_t num_finished) {
   items_.clear();
   num_tasks_ = 0;
   choose_ = has_hulls_ = false;
-  for (const HtPart& part : parts_) {
+  size_t num_items = 0;
+  uint32_t num_results = 0;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const HtPart& part = parts_[i];
     step_sets_[part.frame] = part.order.step_set;
     for (const uint32_t index : part.order.blocks) add_item(work, part, index);
+    if (i + 1 == num_finished) {
+      num_items = items_.size();
+      num_results = num_tasks_;
+    }
   }
-  if (num_tasks_ > 0) CJ2K_TRY(run_tasks(work));
+  if (num_tasks_ > 0 || num_finished < parts_.size()) CJ2K_TRY(run_tasks(work, static_cast<uint32_t>(num_items), num_results));
   constexpr size_t kGrain = 64;
-  parallel_for(items_.size(), kGrain, [&](size_t begin, size_t end) {
+  parallel_for(num_items, kGrain, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) finish(work, static_cast<uint32_t>(i));
   });
   return Status::kOk;
@@ -223,7 +284,8 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
             static_cast<uint8_t>(bit_planes),
             has_hull,
             static_cast<uint8_t>(most_passes),
-            {}};
+            static_cast<uint8_t>(planes_left(planes, bit_planes)),
+            number};
   items_.push_back(
       {number, num_tasks_, planes, part.order.step_set, bit_planes, points, most_passes, has_hull});
   HtTask task{};
@@ -256,35 +318,144 @@ void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
   choice.num_tasks = num_tasks_ - choice.first_task;
 }
 
-Status DeviceHt::run_tasks(CudaGopWork& work) {
-  has_run_ = true;
+HtHulls DeviceHt::hulls_by_block(const CudaGopWork& work) const {
+  const simt::DeviceBuffer& d = work.device;
+  return {s_.tables.on_device.ht_first_points.in(s_.table_memory),
+          num_blocks_,
+          s_.tables.ht.frame_points,
+          m_.coded.in(d),
+          m_.hull.in(d),
+          m_.codes.in(d),
+          m_.weights.in(d)};
+}
+
+/// Does the tasks of `items_`, and brings the results and hulls of the first ones.
+Status DeviceHt::run_tasks(CudaGopWork& work, uint32_t num_items, uint32_t num_results) {
   simt::Stream& stream = work.stream;
   auto* const tasks = m_.tasks.in(work.device);
   auto* const results = m_.results.in(work.device);
   const bool causal = (s_.plan.params.cblk_style & CJ2K_STYLE_VSC) != 0;
+  const bool by_block = s_.tables.rate.has_value();
   CJ2K_TRY(stream.upload(tasks, p_.tasks.in(work.pinned), num_tasks_ * sizeof(HtTask)));
   const HtBlocks blocks = on_device(work, samples_);
   HtWork all{tasks, num_tasks_, {}, s_.plan.reversible, lossless(), causal};
-  const auto num_items = static_cast<uint32_t>(items_.size());
+  const auto count = static_cast<uint32_t>(items_.size());
   auto* const choices = m_.choices.in(work.device);
-  if (choose_ || has_hulls_)
-    CJ2K_TRY(stream.upload(choices, p_.choices.in(work.pinned), num_items * sizeof(HtChoice)));
+  if (choose_ || has_hulls_ || by_block)
+    CJ2K_TRY(stream.upload(choices, p_.choices.in(work.pinned), count * sizeof(HtChoice)));
   if (choose_) {
     all.lists = {m_.lists.in(work.device), m_.counts.in(work.device), num_tasks_};
     CJ2K_TRY(stream.fill_u32(all.lists.counts, 0, kHtKinds));
-    CJ2K_TRY(ht_choose(stream, blocks, tasks, choices, num_items, s_.plan.reversible, results,
-                       all.lists));
+    CJ2K_TRY(
+        ht_choose(stream, blocks, tasks, choices, count, s_.plan.reversible, results, all.lists));
   }
-  CJ2K_TRY(ht_encode(stream, blocks, all, s_.memory.coded.in(work.device), results));
-  if (has_hulls_) {
-    auto* const hulls = m_.hulls.in(work.device);
-    CJ2K_TRY(ht_hulls(stream, tasks, choices, num_items, s_.plan.reversible, results, hulls));
+  if (num_tasks_ > 0)
+    CJ2K_TRY(ht_encode(stream, blocks, all, s_.memory.coded.in(work.device), results));
+  HullPoint* const hulls = has_hulls_ && num_items > 0 ? m_.hulls.in(work.device) : nullptr;
+  if (hulls != nullptr || by_block) {
+    CJ2K_TRY(ht_hulls(stream, tasks, choices, count, s_.plan.reversible, results, hulls,
+                      hulls_by_block(work)));
+  }
+  if (num_results == 0) return Status::kOk;
+  if (hulls != nullptr) {
     CJ2K_TRY(stream.download(p_.hulls.in(work.pinned), hulls,
                              num_items * kMostHtHull * sizeof(HullPoint)));
   }
-  CJ2K_TRY(stream.download(p_.results.in(work.pinned), results, num_tasks_ * sizeof(HtResult)));
-  CJ2K_TRY(stream.record(work.end));
+  CJ2K_TRY(stream.download(p_.results.in(work.pinned), results, num_results * sizeof(HtResult)));
+  return wait(work);
+}
+
+Status DeviceHt::wait(CudaGopWork& work) {
+  has_waited_ = true;
+  CJ2K_TRY(work.stream.record(work.end));
   return work.end.synchronize();
+}
+
+/// Rate control and packets on the device, with one wait, and one more if the tile-parts take more room
+/// than was guessed. Frames that are not final then are left to the host.
+Status DeviceHt::finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests) {
+  const simt::DeviceBuffer& d = work.device;
+  const bool replaces_samples = m_.tile_parts.count == 0;
+  const DeviceBlocks coded{
+      {m_.coded.in(d), m_.hull.in(d), m_.codes.in(d), m_.weights.in(d)},
+      m_.hull.count,
+      m_.totals.in(d),
+      s_.memory.coded.in(d),
+      s_.tables.ht.frame_bytes,
+      nullptr,
+      replaces_samples ? reinterpret_cast<uint8_t*>(s_.memory.samples.in(d)) : m_.tile_parts.in(d),
+      replaces_samples ? s_.memory.samples.bytes() : m_.tile_parts.bytes()};
+  CJ2K_TRY(work.stream.fill_u32(coded.totals, 0, kTotals));
+  CJ2K_TRY(rate_.allocate(work, requests, coded, false));
+  CJ2K_TRY(rate_.bring_and_wait(work, requests, coded));
+  has_waited_ = true;
+  rate_.take(work, requests, coded);
+  std::vector<BlockRequest> left;
+  for (BlockRequest& request : requests) {
+    const FrameResult* const result = request.outcome.result;
+    const RateOutcome& end = rate_.outcome(work, request.frame);
+    if (result != nullptr && !lossless() &&
+        goes_on_ht(s_.plan, request,
+                   {result->exhausted, result->body_bytes, {end.num_choices, end.num_far}}))
+      request.outcome.result = nullptr;
+    if (request.outcome.result == nullptr) left.push_back(request);
+  }
+  return left.empty() ? Status::kOk : leave_to_host(work, left);
+}
+
+/// Brings the hulls of all blocks of frames, and makes the CodedBlocks.
+Status DeviceHt::leave_to_host(CudaGopWork& work, std::span<const BlockRequest> requests) {
+  const HtHulls from = hulls_by_block(work);
+  const uint64_t points = from.frame_points;
+  const uint64_t frame_bytes =
+      num_blocks_ * sizeof(Tier1Result) + points * (sizeof(HullPoint) + sizeof(HtPointCode));
+  uint8_t* memory = nullptr;
+  CJ2K_TRY(work.hulls.take(requests.size() * frame_bytes, &memory));
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const uint64_t f = requests[i].frame;
+    uint8_t* to = memory + i * frame_bytes;
+    const auto bring = [&](const auto* entries, uint64_t count) {
+      const uint64_t bytes = count * sizeof *entries;
+      CJ2K_TRY(work.stream.download(to, entries + f * count, bytes));
+      to += bytes;
+      return Status::kOk;
+    };
+    CJ2K_TRY(bring(from.results, num_blocks_));
+    CJ2K_TRY(bring(from.hull, points));
+    CJ2K_TRY(bring(from.codes, points));
+  }
+  CJ2K_TRY(wait(work));
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const auto* const results = reinterpret_cast<const Tier1Result*>(memory + i * frame_bytes);
+    const auto* const hull = reinterpret_cast<const HullPoint*>(results + num_blocks_);
+    const auto* const codes = reinterpret_cast<const HtPointCode*>(hull + points);
+    parallel_for(num_blocks_, 256, [&](size_t begin, size_t end) {
+      for (size_t b = begin; b < end; ++b) {
+        const uint64_t first = s_.tables.ht.first_points[b];
+        take_block(work, requests[i].frame * num_blocks_ + static_cast<uint32_t>(b), results[b],
+                   hull + first, codes + first);
+      }
+    });
+  }
+  return Status::kOk;
+}
+
+void DeviceHt::take_block(CudaGopWork& work, uint32_t number, const Tier1Result& result,
+                          const HullPoint* hull, const HtPointCode* codes) {
+  CodedBlock& coded = work.block(number) = CodedBlock{};
+  coded.is_coded = true;
+  coded.total_distortion = result.total_distortion;
+  coded.num_bytes = result.num_bytes;
+  coded.num_passes = result.num_passes;
+  coded.planes_left = result.planes_left;
+  coded.num_passes_left = static_cast<uint8_t>(3 * result.planes_left);
+  if (result.num_hull == 0) return;
+  PointCode of_points[kMaxHtPoints];
+  for (int i = 0; i < result.num_hull; ++i)
+    of_points[i] = {nullptr, nullptr, codes[i].first_bytes, codes[i].zero_bit_planes};
+  coded.hull = hull;
+  coded.codes = codes_[number] = keep(of_points, result.num_hull);
+  coded.num_hull = result.num_hull;
 }
 
 /// The passes of a plane, coded. @param passes  HtTask::passes, unless the device chose

@@ -18,14 +18,13 @@ constexpr uint64_t kMostHullArrays = 64;
 
 uint64_t aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// The cap of a frame by the parameters; kNoTarget: none.
+}  // namespace
+
 uint64_t cap_of(const Plan& plan) {
   const RateLimits limits = rate_limits(plan, plan.params);
   if (limits.component_bytes == kNoTarget) return limits.frame_bytes;
   return std::min(limits.frame_bytes, limits.component_bytes * plan.components.size());
 }
-
-}  // namespace
 
 Status PinnedPool::reserve(simt::Context& context, uint64_t bytes) {
   context_ = &context;
@@ -70,10 +69,11 @@ PinnedLayout::PinnedLayout(const Plan& plan, const PlanTables& tables) {
   frame_jobs = plan.blocks.size() * tables.most_pieces;
   gather = carver.take<GatherJob>(frames * frame_jobs);
   if (plan.params.coder == CJ2K_CODER_HT) {
-    ht = HtMemory(plan, tables.ht, false, carver);
+    ht = HtMemory(plan, tables, false, carver);
   } else {
     ebcot = EbcotMemory(plan, tables, false, carver);
   }
+  if (tables.rate.has_value()) rate = RateMemory(tables.rate->plan, frames, false, carver);
   bytes = carver.bytes();
   input_bytes = frames * tables.input.bytes;
   size_pools(plan, tables);

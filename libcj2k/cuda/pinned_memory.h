@@ -43,9 +43,12 @@ class PinnedPool {
   size_t chunk_ = 0, used_ = 0;
 };
 
+/// The cap of a frame by the parameters; kNoTarget: none.
+uint64_t cap_of(const Plan& plan);
+
 /// The arrays in CudaGopWork::pinned, its size, and the sizes of the pools, in bytes.
 ///
-///     CudaGopWork::pinned   | gather | arrays of the block coder |
+///     CudaGopWork::pinned   | gather | arrays of the block coder | rate |
 ///     CudaGopWork::hulls    | points, tails, segments |                  a pool, EBCOT alone
 ///     CudaGopWork::bytes    | brought ahead | chosen |                   a pool
 ///     CudaGopWork::input    | frames on their way up |                   when the first one needs it
@@ -61,6 +64,7 @@ struct PinnedLayout {
   Span<GatherJob> gather;
   EbcotMemory ebcot;  ///< empty with coder = ht
   HtMemory ht;        ///< empty with coder = ebcot
+  RateMemory rate;    ///< empty where rate control does not run on the device
   uint64_t bytes, hull_bytes, code_bytes;
   /// Of CudaGopWork::input: for frames in host memory that is not page-locked, from the first on.
   uint64_t input_bytes;

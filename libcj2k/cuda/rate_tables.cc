@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "coders/ht/ht_points.h"
 #include "core/tag_tree.h"
 #include "depth/early_stop.h"
 #include "packets/markers.h"
@@ -49,9 +50,9 @@ uint8_t* store_array(uint8_t* image, const std::vector<V>& array) {
 bool device_allocates(const Plan& plan) {
   constexpr uint32_t kSegments = CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL | CJ2K_STYLE_PTERM;
   const cj2k_params& p = plan.params;
-  return p.coder == CJ2K_CODER_EBCOT && p.layers == 1 && !has_plt(plan) &&
-         (static_cast<uint32_t>(p.cblk_style) & kSegments) == 0 && plan.finer_subbands.empty() &&
-         !plan.has_rdoq;
+  if (p.layers != 1 || has_plt(plan) || plan.has_rdoq) return false;
+  if (p.coder == CJ2K_CODER_HT) return p.lossless != 0 || !is_small_ht(plan);
+  return (static_cast<uint32_t>(p.cblk_style) & kSegments) == 0 && plan.finer_subbands.empty();
 }
 
 RateTables::RateTables(const Plan& source, uint32_t max_points) {
@@ -80,7 +81,8 @@ RateTables::RateTables(const Plan& source, uint32_t max_points) {
   for (const CodeBlock& block : source.blocks) {
     blocks.push_back({block.precinct, block.component,
                       static_cast<uint8_t>(tier1_size(block.width, block.height)),
-                      static_cast<uint8_t>(block.max_bit_planes + block.planes_above), 0});
+                      static_cast<uint8_t>(block.max_bit_planes + block.planes_above),
+                      block.orientation == kLL});
   }
   plan.num_precincts = static_cast<uint32_t>(precincts.size());
   plan.num_blocks = static_cast<uint32_t>(blocks.size());
@@ -118,6 +120,18 @@ void RateTables::add_packets(const Plan& source) {
   }
   assert(packets.size() == precincts.size());
   plan.num_parts = static_cast<uint32_t>(parts.size());
+}
+
+RateMemory::RateMemory(const RatePlan& plan, uint64_t frames, bool on_device, Carver& carver) {
+  const uint64_t blocks = frames * plan.num_blocks;
+  const uint64_t device_frames = on_device ? frames : 0;
+  scratch = carver.take<uint8_t>(device_frames * rate_scratch_bytes(plan));
+  chosen = carver.take<ChosenBlock>(on_device ? blocks : 0);
+  outcomes = carver.take<RateOutcome>(frames);
+  left = carver.take<double>(blocks);
+  part_places = carver.take<uint32_t>(device_frames * plan.num_parts);
+  packet_places = carver.take<uint32_t>(device_frames * plan.num_precincts);
+  block_places = carver.take<uint32_t>(on_device ? blocks : 0);
 }
 
 uint64_t RateTables::bytes() const {

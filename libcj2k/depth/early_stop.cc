@@ -128,6 +128,42 @@ BlockShare share_of(const Plan& plan, const std::vector<uint32_t>& all, uint32_t
   return share;
 }
 
+SlopeThresholds exhausted_by(const RateControl& rate) {
+  SlopeThresholds ended{};
+  for (uint32_t c = 0; c < CJ2K_MAX_COMPONENTS; ++c) ended[c] = rate.exhausted_above(c);
+  return ended;
+}
+
+/// The thresholds of another step set where rate control ended so far from the prediction that it is
+/// the best.
+std::optional<SlopeThresholds> other_steps_at(const Plan& plan, const BlockRequest& request,
+                                              const SlopeThresholds& exhausted) {
+  if (request.steps_known) return {};
+  SlopeThresholds ended = request.thresholds;
+  for (uint32_t c = 0; c < plan.components.size(); ++c) {
+    if (exhausted[c] == 0) return {};
+    const uint32_t lower = std::max<uint32_t>(exhausted[c], kPredictionMargin + 1);
+    ended[c] = static_cast<uint16_t>(lower - kPredictionMargin);
+  }
+  // A trial is coded again in any case.
+  const bool is_near = !request.is_trial && is_near_step_set(plan, ended[0], request.step_set);
+  if (is_near || step_set_at(plan, ended) == request.step_set) return {};
+  return ended;
+}
+
+/// HT: whether rate control ended outside of the slopes that the points of a component cover.
+bool lacks_ht_points(const BlockOrder& order, uint32_t component, int end) {
+  const int lowest = order.thresholds[component];
+  if (lowest == 0) return false;
+  const int off = end - kHtExpected, highest = std::max<int>(order.highest[component], lowest);
+  return end == 0 || off < lowest - kHtNear || off > highest + kHtNear;
+}
+
+/// HT: whether the selected points are in the middle of the planes that were coded.
+bool is_regular_ht(const Plan& plan, uint64_t body_bytes, const HtChoices& choices) {
+  return body_bytes >= kFewBytes * plan.blocks.size() && choices.are_regular(kMostFar);
+}
+
 bool has_ebcot_rdoq(const Plan& plan) {
   return plan.has_rdoq && plan.params.coder == CJ2K_CODER_EBCOT;
 }
@@ -197,6 +233,14 @@ SlopeThresholds below_prediction(const SlopeThresholds& thresholds) {
 
 uint32_t step_set_after(const Plan& plan, const SlopeThresholds& thresholds, uint32_t set) {
   return is_near_step_set(plan, thresholds[0], set) ? set : step_set_at(plan, thresholds);
+}
+
+bool goes_on_ht(const Plan& plan, const BlockRequest& coded, const HtEnd& end) {
+  for (uint32_t c = 0; c < plan.components.size(); ++c) {
+    if (lacks_ht_points(coded, c, end.exhausted[c])) return true;
+  }
+  return !is_regular_ht(plan, end.body_bytes, end.choices) ||
+         other_steps_at(plan, coded, end.exhausted).has_value();
 }
 
 EarlyStop::EarlyStop(const Plan& plan, const BlockSample& sample)
@@ -281,7 +325,7 @@ std::optional<EarlyStop::Round> EarlyStop::next_round(const CodedBlock* blocks,
     if (plan_.params.coder == CJ2K_CODER_HT && wants_ht_points(blocks, rate))
       return Round::kHtPoints;
     if (request_.is_trial) {
-      tried_ = other_steps_at(rate);
+      tried_ = other_steps_at(plan_, request_, exhausted_by(rate));
       may_change_steps_ = false;
       request_all({}, first_set_);
       return Round::kCleanup;
@@ -530,25 +574,10 @@ void EarlyStop::for_paused(const CodedBlock* blocks, const Work& work) const {
   }
 }
 
-/// The thresholds of another step set where rate control ended so far from the prediction that it is
-/// the best.
-std::optional<SlopeThresholds> EarlyStop::other_steps_at(const RateControl& rate) const {
-  if (request_.steps_known) return {};
-  SlopeThresholds ended = request_.thresholds;
-  for (uint32_t c = 0; c < plan_.components.size(); ++c) {
-    if (rate.exhausted_above(c) == 0) return {};
-    const uint32_t lower = std::max<uint32_t>(rate.exhausted_above(c), kPredictionMargin + 1);
-    ended[c] = static_cast<uint16_t>(lower - kPredictionMargin);
-  }
-  // A trial is coded again in any case.
-  const bool is_near = !request_.is_trial && is_near_step_set(plan_, ended[0], request_.step_set);
-  if (is_near || step_set_at(plan_, ended) == request_.step_set) return {};
-  return ended;
-}
-
 /// Requests all blocks anew, once, with other steps if these are the best (other_steps_at).
 bool EarlyStop::wants_other_steps(const CodedBlock* blocks, const RateControl& rate) {
-  std::optional<SlopeThresholds> at = may_change_steps_ ? other_steps_at(rate) : tried_;
+  std::optional<SlopeThresholds> at =
+      may_change_steps_ ? other_steps_at(plan_, request_, exhausted_by(rate)) : tried_;
   may_change_steps_ = false;
   tried_.reset();
   if (!at) return false;
@@ -573,15 +602,13 @@ bool EarlyStop::wants_first_steps(const CodedBlock* blocks, const RateControl& r
   return is_worse;
 }
 
-/// HT: whether the selected points are in the middle of the planes that were coded.
 bool EarlyStop::are_regular(const CodedBlock* blocks, const RateControl& rate) const {
-  if (rate.body_bytes() < kFewBytes * plan_.blocks.size()) return false;
   HtChoices choices;
   for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
     const uint16_t end = rate.exhausted_above(plan_.blocks[b].component);
     choices.add(plan_, b, blocks[b], rate.selection().final_points[b], end, request_.step_set);
   }
-  return choices.are_regular(kMostFar);
+  return is_regular_ht(plan_, rate.body_bytes(), choices);
 }
 
 /// HT: requests anew the blocks of components whose slope is outside of the range that their points
@@ -591,10 +618,9 @@ bool EarlyStop::wants_ht_points(const CodedBlock* blocks, const RateControl& rat
   std::array<bool, CJ2K_MAX_COMPONENTS> lacks{};
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     if (lowest[c] == 0) continue;
-    highest[c] = std::max(highest[c], lowest[c]);
     const int end = rate.exhausted_above(c);
-    const int off = end - kHtExpected;
-    lacks[c] = end == 0 || off < lowest[c] - kHtNear || off > highest[c] + kHtNear;
+    lacks[c] = lacks_ht_points(request_, c, end);
+    highest[c] = std::max(highest[c], lowest[c]);
     if (!lacks[c]) continue;
     // If points are missing, rate control may end far below where it would end after full coding.
     const int lower =

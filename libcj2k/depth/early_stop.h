@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "coders/coded_block.h"
+#include "coders/ht/ht_points.h"
 #include "depth/stop_rule.h"
 #include "plan/plan.h"
 #include "rate/rate.h"
@@ -91,6 +92,16 @@ SlopeThresholds below_prediction(const SlopeThresholds& thresholds);
 /// `set`, unless another one is better by more than a step.
 uint32_t step_set_after(const Plan& plan, const SlopeThresholds& thresholds, uint32_t set);
 
+/// Where rate control on a device ended with an HT frame.
+struct HtEnd {
+  SlopeThresholds exhausted;  ///< RateControl::exhausted_above
+  uint64_t body_bytes;
+  HtChoices choices;
+};
+/// Whether EarlyStop would go on with a frame, after its first request, without RDOQ.
+/// @param coded  as the backend has coded it: not a trial, with a threshold for each component
+bool goes_on_ht(const Plan& plan, const BlockRequest& coded, const HtEnd& end);
+
 /// The requests of one frame: code request(), let rate control choose, then ask goes_on() whether
 /// blocks resume. The memory is reused from frame to frame.
 class EarlyStop {
@@ -133,7 +144,6 @@ class EarlyStop {
  private:
   std::optional<Round> next_round(const CodedBlock* blocks, const RateControl& rate);
   void request_all(const SlopeThresholds& thresholds, uint32_t step_set);
-  std::optional<SlopeThresholds> other_steps_at(const RateControl& rate) const;
   bool wants_other_steps(const CodedBlock* blocks, const RateControl& rate);
   bool wants_first_steps(const CodedBlock* blocks, const RateControl& rate);
   bool are_regular(const CodedBlock* blocks, const RateControl& rate) const;

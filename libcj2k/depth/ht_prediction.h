@@ -29,6 +29,8 @@ class HtPrediction {
   HtPrediction(const Plan& plan, const BlockSample& sample, BlockRequest& request);
 
   const BlockOrder& order() const { return order_; }
+  /// Whether order() is the last one. goes_on then needs no blocks.
+  bool is_last() const { return part_ == Part::kRest; }
   /// Call it when order() is coded.
   /// @param blocks     [plan.blocks] of the frame
   /// @param histogram  working memory

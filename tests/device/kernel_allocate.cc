@@ -21,6 +21,7 @@ namespace {
 /// How the frames ended, to see that the cases are what they should be.
 struct Totals {
   size_t frames = 0, empty = 0, full = 0, part = 0;
+  size_t near = 0, far = 0;  ///< blocks by is_far_ht_plane
 };
 
 void check_frame(const Plan& plan, const Frame& frame, const RateLimits& limits, RateControl& rate,
@@ -32,7 +33,7 @@ void check_frame(const Plan& plan, const Frame& frame, const RateLimits& limits,
        ", quality ", limits.slope);
   REQUIRE(outcome.flags == 0);
   REQUIRE(outcome.long_block == UINT32_MAX);
-  size_t in = 0, all = 0;
+  size_t in = 0, all = 0, choices = 0, far = 0;
   for (size_t b = 0; b < plan.blocks.size(); ++b) {
     INFO("block ", b);
     const CodedBlock& block = frame.blocks[b];
@@ -42,10 +43,25 @@ void check_frame(const Plan& plan, const Frame& frame, const RateLimits& limits,
     REQUIRE(chosen.length_bytes == last.length_bytes);
     REQUIRE(chosen.passes == last.passes);
     REQUIRE(chosen.distortion == last.distortion);
-    REQUIRE(chosen.zero_bit_planes == block.zero_bit_planes);
+    const PointCode* const code = is_ht(plan) ? code_of(frame, b, chosen.points) : nullptr;
+    REQUIRE(chosen.zero_bit_planes ==
+            (code != nullptr ? code->zero_bit_planes : block.zero_bit_planes));
+    if (code != nullptr && plan.blocks[b].orientation != kLL) {
+      const int planes = plan.subbands[plan.blocks[b].subband].max_bit_planes;
+      ++choices;
+      far += is_far_ht_plane(distortion_weight(plan, plan.blocks[b]),
+                             rate.exhausted_above(plan.blocks[b].component), planes,
+                             planes - 1 - code->zero_bit_planes);
+    }
     REQUIRE(chosen.planes_left == block.planes_left);
     in += chosen.points;
     all += frame.blocks[b].num_hull;
+  }
+  if (is_ht(plan)) {
+    REQUIRE(outcome.num_choices == choices);
+    REQUIRE(outcome.num_far == far);
+    totals.far += far;
+    totals.near += choices - far;
   }
   REQUIRE(outcome.threshold == rate.threshold());
   REQUIRE(outcome.unused_cap_steps == rate.unused_cap_steps());
@@ -62,7 +78,7 @@ void check_frame(const Plan& plan, const Frame& frame, const RateLimits& limits,
 }
 
 void check_plan(Gpu& gpu, const Plan& plan, uint64_t seed, uint32_t most_bytes, Totals& totals) {
-  REQUIRE(device_allocates(plan));
+  REQUIRE((device_allocates(plan) || is_ht(plan)));
   std::mt19937_64 random(seed);
   constexpr size_t kFrames = 3;
   std::vector<PacketScratch> scratch;
@@ -77,6 +93,37 @@ void check_plan(Gpu& gpu, const Plan& plan, uint64_t seed, uint32_t most_bytes, 
     for (size_t f = 0; f < kFrames; ++f)
       check_frame(plan, gop.frames[f], of[f], rate, device, f, totals);
   }
+}
+
+TEST_CASE("rate control on the device: HT") {
+  const struct {
+    Settings settings;
+    uint32_t most_bytes;
+  } cases[] = {
+      {{{"width", "700"}, {"height", "300"}, {"cblk", "16x16"}, {"levels", "3"}}, 60},
+      {{{"width", "600"},
+        {"height", "280"},
+        {"cblk", "32x32"},
+        {"precincts", "128x128"},
+        {"progression", "cprl"}},
+       300},
+      {{{"width", "200"}, {"height", "150"}, {"cblk", "8x8"}, {"tile", "96x96"}}, 9},
+      {{{"width", "260"}, {"height", "131"}, {"num_components", "1"}, {"cblk", "64x64"}}, 9000},
+  };
+  Totals totals;
+  for_each_seed("allocate_rate", [&](Gpu& gpu, uint64_t seed) {
+    uint64_t number = seed * 100;
+    for (const auto& c : cases) {
+      Settings settings = c.settings;
+      settings.emplace_back("coder", "ht");
+      check_plan(gpu, plan_of(settings), ++number, c.most_bytes, totals);
+    }
+  });
+  CHECK(totals.empty > 0);
+  CHECK(totals.full > 0);
+  CHECK(totals.part > totals.frames / 2);
+  CHECK(totals.far > 0);
+  CHECK(totals.near > 0);
 }
 
 TEST_CASE("rate control on the device: random hulls") {
@@ -217,6 +264,8 @@ TEST_CASE("rate control on the device: only frames of which blocks went on are a
                            return goes_on;
                          }()});
     for (RateLimits& of : limits) of.frame_bytes -= of.frame_bytes / 4;
+    device.allocate(limits, true, 1);
+    CHECK(device.outcomes[1].rounds == 1);
     device.allocate(limits, true);
     CHECK(device.outcomes[0].rounds == 1);
     CHECK(device.outcomes[1].rounds == 2);

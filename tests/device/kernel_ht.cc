@@ -79,6 +79,9 @@ uint32_t magnitude(std::mt19937_64& random, uint32_t density, uint32_t planes) {
   }
 }
 
+using cuda::Tier1Result;
+constexpr Tier1Result kNotWritten{0, 0, 0, 0x55555555, 0, 0, 0, 0, 0};
+
 struct Task {
   cuda::HtTask task;
   uint32_t cleanup_room, refinement_room;
@@ -144,17 +147,49 @@ class Check {
       check(tasks_[i], job, quantised[list[i].block], actual, numbers[i]);
     }
     const simt::DeviceBuffer hulls = gpu_.make<HullPoint>(choices_.size() * cuda::kMostHtHull + 1);
-    REQUIRE(cuda::ht_hulls(gpu_.stream, work_tasks, choices.as<cuda::HtChoice>(),
-                           static_cast<uint32_t>(choices_.size()), reversible_,
-                           results.as<cuda::HtResult>(), hulls.as<HullPoint>()) == Status::kOk);
+    // Of three blocks, one has room for all its points, one for those of kHtNearPlanes.
+    std::vector<uint32_t> first_points = {0};
+    for (uint32_t i = 0; i < num_jobs; ++i)
+      first_points.push_back(first_points[i] + (i % 3 == 0 ? 3 * 31 : cuda::kMostHtHull));
+    const size_t num_points = first_points[num_jobs] * blocks.num_frames;
+    const simt::DeviceBuffer first = gpu_.upload(first_points);
+    const simt::DeviceBuffer coded =
+        gpu_.upload(std::vector<Tier1Result>(choices_.size(), kNotWritten));
+    const simt::DeviceBuffer hull = gpu_.make<HullPoint>(num_points);
+    const simt::DeviceBuffer codes = gpu_.make<cuda::HtPointCode>(num_points);
+    const simt::DeviceBuffer weights = gpu_.make<double>(choices_.size());
+    const cuda::HtHulls by_block{first.as<uint32_t>(),   num_jobs,
+                                 first_points[num_jobs], coded.as<Tier1Result>(),
+                                 hull.as<HullPoint>(),   codes.as<cuda::HtPointCode>(),
+                                 weights.as<double>()};
+    for (const bool in_order : {false, true}) {
+      REQUIRE(cuda::ht_hulls(gpu_.stream, work_tasks, choices.as<cuda::HtChoice>(),
+                             static_cast<uint32_t>(choices_.size()), reversible_,
+                             results.as<cuda::HtResult>(),
+                             in_order ? hulls.as<HullPoint>() : nullptr,
+                             in_order ? cuda::HtHulls{} : by_block) == Status::kOk);
+    }
     const auto points = gpu_.download<HullPoint>(hulls, choices_.size() * cuda::kMostHtHull);
+    const ByBlock blocks_of{gpu_.download<Tier1Result>(coded, choices_.size()),
+                            gpu_.download<HullPoint>(hull, num_points),
+                            gpu_.download<cuda::HtPointCode>(codes, num_points),
+                            gpu_.download<double>(weights, choices_.size())};
     for (size_t i = 0; i < choices_.size(); ++i) {
-      if (choices_[i].has_hull)
-        check_hull(choices_[i], numbers, points.data() + i * cuda::kMostHtHull);
+      const cuda::HtChoice& choice = choices_[i];
+      if (choice.has_hull) check_hull(choice, numbers, points.data() + i * cuda::kMostHtHull);
+      const uint32_t index = choice.block % num_jobs;
+      const uint32_t room = first_points[index + 1] - first_points[index];
+      if (choice.num_tasks > kHtNearPlanes && 3 * choice.num_tasks > room) {
+        REQUIRE(blocks_of.coded[choice.block].num_bytes == kNotWritten.num_bytes);
+        continue;
+      }
+      const uint32_t at = choice.block / num_jobs * first_points[num_jobs] + first_points[index];
+      check_by_block(choice, numbers, blocks_of, at);
     }
   }
   size_t tasks() const { return tasks_.size(); }
   size_t hulls() const { return hulls_; }
+  size_t long_hulls() const { return long_hulls_; }
   /// Passes that blocks have chosen: 4 * of the plane above + of the lowest plane; 16 more where they
   /// have one plane.
   const std::set<int>& chosen() const { return chosen_; }
@@ -217,14 +252,10 @@ class Check {
                                 : 2 + plane % 2);
     }
     if (bit_planes > 0) tasks_.push_back({task, 0, 0, 0});
-    choices_.push_back({1.0,
-                        cuda::kHtNoChoice,
-                        first_task,
-                        static_cast<uint32_t>(tasks_.size()) - first_task,
-                        bit_planes,
-                        bit_planes > 0 && tasks_.size() - first_task <= kHtNearPlanes,
-                        kAllHtPasses,
-                        {}});
+    choices_.push_back({1.0, cuda::kHtNoChoice, first_task,
+                        static_cast<uint32_t>(tasks_.size()) - first_task, bit_planes,
+                        bit_planes > 0 && tasks_.size() - first_task <= kHtNearPlanes, kAllHtPasses,
+                        static_cast<uint8_t>(number % 7), number});
   }
   void add_task(cuda::HtTask task, const cuda::QuantizeJob& job, int plane, int bit_planes,
                 int passes) {
@@ -268,14 +299,9 @@ class Check {
     const int slope = std::max(1, near + kAway[(*random_)() % std::size(kAway)]);
     const int most = (*random_)() % 4 == 0 ? 1 : 3;
     const HtPasses passes = ht_passes_near(sums, slope, lowest, planes, most);
-    choices_.push_back({weight,
-                        slope,
-                        static_cast<uint32_t>(tasks_.size()),
-                        static_cast<uint32_t>(planes),
-                        task.bit_planes,
-                        true,
-                        static_cast<uint8_t>(most),
-                        {}});
+    choices_.push_back({weight, slope, static_cast<uint32_t>(tasks_.size()),
+                        static_cast<uint32_t>(planes), task.bit_planes, true,
+                        static_cast<uint8_t>(most), static_cast<uint8_t>(lowest), task.block});
     chosen_.insert(64 * planes + 16 * passes.of[2] + 4 * passes.of[1] + passes.of[0]);
     task.is_counted = true;
     for (int k = planes - 1; k >= 0; --k) {
@@ -292,15 +318,32 @@ class Check {
                                 reversible_);
   }
 
-  /// Against the hull that the host makes.
-  void check_hull(const cuda::HtChoice& choice, const std::vector<cuda::HtResult>& results,
-                  const HullPoint* actual) {
+  /// HtHulls, on the host.
+  struct ByBlock {
+    std::vector<Tier1Result> coded;
+    std::vector<HullPoint> hull;
+    std::vector<cuda::HtPointCode> codes;
+    std::vector<double> weights;
+  };
+  /// The hull that the host makes, and CodedBlock's numbers.
+  struct HostHull {
+    HullPoint hull[kMaxHtPoints];
+    PointCode codes[kMaxHtPoints];
+    int size;
+    CodedBlock coded;
+  };
+  HostHull host_hull(const cuda::HtChoice& choice,
+                     const std::vector<cuda::HtResult>& results) const {
+    HostHull host{};
     Subband band{};
     band.max_bit_planes = 31;
-    HtPoint points[cuda::kMostHtHull];
+    HtPoint points[kMaxHtPoints];
     int count = 0;
-    const double total = ht_left_error(reversible_, choice.weight, choice.bit_planes,
-                                       results[choice.first_task].total_left);
+    const double total = choice.bit_planes == 0
+                             ? 0
+                             : ht_left_error(reversible_, choice.weight, choice.bit_planes,
+                                             results[choice.first_task].total_left);
+    host.coded.total_distortion = total;
     for (uint32_t i = 0; i < choice.num_tasks; ++i) {
       const cuda::HtResult& result = results[choice.first_task + i];
       if (result.passes == 0) continue;
@@ -311,11 +354,49 @@ class Check {
       plane.left = ht_left_error(reversible_, choice.weight, plane.plane, result.left);
       plane.refinement = {result.sig_prop_bytes, result.both_bytes, result.sig_prop_distortion,
                           result.mag_ref_distortion};
+      count_ht_passes(plane, host.coded);
       count += make_ht_points(plane, band, choice.weight, total, points + count);
     }
-    HullPoint hull[cuda::kMostHtHull];
-    PointCode codes[cuda::kMostHtHull];
-    const int size = build_ht_hull(points, count, choice.weight, {hull, codes, nullptr});
+    host.size = build_ht_hull(points, count, choice.weight, {host.hull, host.codes, nullptr});
+    return host;
+  }
+  void check_by_block(const cuda::HtChoice& choice, const std::vector<cuda::HtResult>& results,
+                      const ByBlock& actual, uint32_t first) {
+    const HostHull host = host_hull(choice, results);
+    const Tier1Result& coded = actual.coded[choice.block];
+    REQUIRE(coded.first_hull == first);
+    REQUIRE(coded.num_hull == host.size);
+    REQUIRE(coded.total_distortion == host.coded.total_distortion);
+    REQUIRE(coded.left_distortion == 0);
+    REQUIRE(coded.num_bytes == host.coded.num_bytes);
+    REQUIRE(coded.num_passes == host.coded.num_passes);
+    REQUIRE(coded.planes_left == choice.planes_left);
+    REQUIRE(actual.weights[choice.block] == choice.weight);
+    for (int i = 0; i < host.size; ++i) {
+      const size_t at = first + static_cast<size_t>(i);
+      const HullPoint& point = actual.hull[at];
+      const cuda::HtPointCode& code = actual.codes[at];
+      REQUIRE(point.length_bytes == host.hull[i].length_bytes);
+      REQUIRE(point.slope == host.hull[i].slope);
+      REQUIRE(point.distortion == host.hull[i].distortion);
+      REQUIRE(point.passes == host.hull[i].passes);
+      REQUIRE(code.first_bytes == host.codes[i].first_bytes);
+      REQUIRE(code.plane == 30 - host.codes[i].zero_bit_planes);
+      const auto task = std::find_if(tasks_.begin() + choice.first_task, tasks_.end(),
+                                     [&](const Task& of) { return of.task.plane == code.plane; });
+      REQUIRE(code.zero_bit_planes ==
+              static_cast<uint8_t>(task->task.max_bit_planes - 1 - code.plane));
+      REQUIRE(code.from == task->task.cleanup);
+      const uint32_t rest = point.passes == 2 ? task->task.rest : task->task.both;
+      REQUIRE(uint32_t{16} * code.rest == rest);
+    }
+    long_hulls_ += choice.num_tasks > kHtNearPlanes && host.size > 3 ? 1 : 0;
+  }
+  /// Against the hull that the host makes.
+  void check_hull(const cuda::HtChoice& choice, const std::vector<cuda::HtResult>& results,
+                  const HullPoint* actual) {
+    const HostHull host = host_hull(choice, results);
+    const auto& [hull, codes, size, coded] = host;
     for (int i = 0; i < size; ++i) {
       REQUIRE(actual[i].length_bytes == hull[i].length_bytes);
       REQUIRE(actual[i].slope == hull[i].slope);
@@ -386,7 +467,8 @@ class Check {
   std::vector<Task> tasks_;
   std::vector<cuda::HtChoice> choices_;
   std::set<int> chosen_;
-  size_t hulls_ = 0;  ///< of more than two points
+  size_t hulls_ = 0;       ///< of more than two points
+  size_t long_hulls_ = 0;  ///< of more than kHtNearPlanes planes and three points
   uint64_t num_bytes_ = 0;
 };
 
@@ -465,6 +547,7 @@ TEST_CASE("HT kernels: the passes that a slope can choose") {
       check.run(blocks, steps);
       chosen.insert(check.chosen().begin(), check.chosen().end());
       CHECK(check.hulls() > 10);
+      CHECK(check.long_hulls() > 0);
     }
   });
   // Many combinations, of each number of planes: none, and one, two and three planes of it.

@@ -38,6 +38,7 @@ Frame frame_with_bytes(const Plan& plan, uint64_t seed, uint32_t most_bytes) {
     frame.blocks[b].total_distortion = static_cast<double>(random() % 100000) / 7;
     frame.blocks[b].num_bytes = hull.back().length_bytes + static_cast<uint32_t>(random() % 9);
   }
+  if (is_ht(plan)) make_ht(plan, seed, frame);
   return frame;
 }
 
@@ -106,7 +107,8 @@ void check_stats(const Plan& plan, OnDevice& device, const OnDevice::Written& wr
     if (!paused.empty() && paused[i] > 0)
       totals.passes_resumed += static_cast<uint64_t>(result.num_passes - paused[i]);
     totals.passes_left +=
-        static_cast<uint64_t>(num_passes_of(result.bit_planes) - result.num_passes);
+        static_cast<uint64_t>(is_ht(plan) ? 3 * result.planes_left
+                                          : num_passes_of(result.bit_planes) - result.num_passes);
   }
   for (size_t f = 0; f < expected.size(); ++f) {
     const BlockTotals& totals = device.outcomes[f].totals;
@@ -119,7 +121,7 @@ void check_stats(const Plan& plan, OnDevice& device, const OnDevice::Written& wr
 }
 
 void check_plan(Gpu& gpu, const Plan& plan, uint64_t seed, uint32_t most_bytes, Totals& totals) {
-  REQUIRE(device_allocates(plan));
+  REQUIRE((device_allocates(plan) || is_ht(plan)));
   std::mt19937_64 random(seed);
   constexpr size_t kFrames = 3;
   const RandomGop gop(plan, kFrames, random,
@@ -273,6 +275,20 @@ TEST_CASE("packets on the device: the codestreams of the host") {
   CHECK(totals.long_blocks > 0);
   MESSAGE(totals.frames << " frames, " << totals.most_passes << " blocks of " << kMostPasses
                         << " passes, " << totals.long_blocks << " long ones");
+}
+
+TEST_CASE("packets on the device: the codestreams of the host, HT") {
+  Totals totals;
+  for_each_seed("write_packets", [&](Gpu& gpu, uint64_t seed) {
+    uint64_t number = seed * 100;
+    for (const Case& c : kCases) {
+      INFO("case ", &c - kCases);
+      Settings settings = c.settings;
+      settings.emplace_back("coder", "ht");
+      check_plan(gpu, plan_of(settings), ++number, c.most_bytes, totals);
+    }
+  });
+  MESSAGE(totals.frames << " frames");
 }
 
 TEST_CASE("packets on the device: frames that are not written, and too little room") {

@@ -40,7 +40,49 @@ struct Frame {
   std::vector<CodedBlock> blocks;
   std::vector<std::vector<HullPoint>> hulls;
   std::vector<std::vector<uint8_t>> data;  ///< [blocks] CodedBlock::data; empty: none has bytes
+  std::vector<std::vector<PointCode>> codes = {};  ///< [blocks] with HT
 };
+
+/// Makes a frame one of HT: the points of a block get planes and bytes of their own.
+inline void make_ht(const Plan& plan, uint64_t seed, Frame& frame) {
+  std::mt19937_64 random(seed);
+  frame.codes.assign(plan.blocks.size(), {});
+  frame.data.resize(plan.blocks.size());
+  for (size_t b = 0; b < plan.blocks.size(); ++b) {
+    std::vector<HullPoint>& hull = frame.hulls[b];
+    const int planes = plan.subbands[plan.blocks[b].subband].max_bit_planes;
+    std::vector<uint8_t>& data = frame.data[b];
+    data.clear();
+    std::vector<std::pair<size_t, size_t>> places;
+    for (HullPoint& point : hull) {
+      point.length_bytes += 3;
+      point.passes = static_cast<uint16_t>(1 + random() % 3);
+      const uint32_t first = point.passes == 1
+                                 ? point.length_bytes
+                                 : 2 + static_cast<uint32_t>(random() % (point.length_bytes - 2));
+      const uint8_t zero = static_cast<uint8_t>(random() % static_cast<uint64_t>(planes));
+      frame.codes[b].push_back({nullptr, nullptr, first, zero});
+      const size_t begin = data.size(), rest = begin + (first + 15) / 16 * 16;
+      places.emplace_back(begin, rest);
+      data.resize(rest + (point.length_bytes - first + 15) / 16 * 16);
+    }
+    for (uint8_t& byte : data) byte = static_cast<uint8_t>(random());
+    for (size_t i = 0; i < hull.size(); ++i) {
+      frame.codes[b][i].first = data.data() + places[i].first;
+      frame.codes[b][i].rest = data.data() + places[i].second;
+    }
+    CodedBlock& coded = frame.blocks[b];
+    coded.zero_bit_planes = 0;
+    coded.codes = hull.empty() ? nullptr : frame.codes[b].data();
+    coded.planes_left = static_cast<uint8_t>(random() % 5);
+    if (!hull.empty()) coded.num_bytes = hull.back().length_bytes;
+  }
+}
+inline bool is_ht(const Plan& plan) { return plan.params.coder == CJ2K_CODER_HT; }
+/// The code of a chosen point.
+inline const PointCode* code_of(const Frame& frame, size_t block, int points) {
+  return points > 0 ? &frame.codes[block][static_cast<size_t>(points) - 1] : nullptr;
+}
 
 /// Hulls like those of pictures: slopes fall, also by one step at a time, and many blocks have points
 /// of the same slopes. Where `most_bytes` is small, headers are as long as the bodies.
@@ -71,6 +113,7 @@ inline Frame random_frame(const Plan& plan, uint64_t seed, uint32_t most_bytes) 
     coded.num_hull = static_cast<uint8_t>(frame.hulls[b].size());
     coded.num_passes = static_cast<uint8_t>(passes);
   }
+  if (is_ht(plan)) make_ht(plan, seed, frame);
   return frame;
 }
 
@@ -109,8 +152,11 @@ class OnDevice {
     upload_bytes();
     std::vector<Tier1Result> results;
     std::vector<HullPoint> hull(5);
+    std::vector<HtPointCode> codes(5);
+    std::vector<double> weights;
     for (const Frame& frame : frames) {
       for (size_t b = 0; b < num_blocks(); ++b) {
+        if (is_ht(plan)) add_codes(frame, b, codes, weights);
         Tier1Result result{};
         result.first_hull = static_cast<uint32_t>(hull.size());
         result.num_hull = frame.blocks[b].num_hull;
@@ -128,6 +174,10 @@ class OnDevice {
     }
     results_ = gpu.upload(results);
     hull_ = gpu.upload(hull);
+    if (is_ht(plan)) {
+      codes_ = gpu.upload(codes);
+      weights_ = gpu.upload(weights);
+    }
     rate_plan_ = tables_.on_device(table_memory_.as<void>(), jobs_.as<Tier1Job>());
     scratch_ = gpu.make<uint8_t>(frames.size() * rate_scratch_bytes(rate_plan_));
     chosen_ = gpu.make<ChosenBlock>(frames.size() * num_blocks());
@@ -144,11 +194,15 @@ class OnDevice {
     rate_plan_ = tables_.on_device(table_memory_.as<void>(), jobs_.as<Tier1Job>());
   }
 
-  void allocate(const std::vector<RateLimits>& limits, bool again = false) {
+  void allocate(const std::vector<RateLimits>& limits, bool again = false,
+                uint64_t mask = UINT64_MAX) {
     FrameRates rates{};
     for (size_t f = 0; f < limits.size(); ++f) rates.of[f] = rate_of(limits[f]);
+    rates.frames = mask;
     REQUIRE(allocate_rate(gpu_.stream, rate_plan_, static_cast<uint32_t>(frames_.size()), rates,
-                          again, {results_.as<Tier1Result>(), hull_.as<HullPoint>()},
+                          again,
+                          {results_.as<Tier1Result>(), hull_.as<HullPoint>(),
+                           codes_.as<HtPointCode>(), weights_.as<double>()},
                           scratch_.as<void>(),
                           {chosen_.as<ChosenBlock>(), outcomes_.as<RateOutcome>()}) == Status::kOk);
     chosen = gpu_.download<ChosenBlock>(chosen_, frames_.size() * num_blocks());
@@ -178,14 +232,14 @@ class OnDevice {
     const auto bytes = gpu_.make<uint8_t>(size_t{16} * std::max(room, 1u));
     const auto total = gpu_.upload(std::vector<uint32_t>(1, UINT32_MAX));
     spoil_nodes();
-    REQUIRE(
-        write_packets(gpu_.stream, rate_plan_, static_cast<uint32_t>(frames_.size()),
-                      {bytes_.as<uint8_t>(), frame_bytes_, results_.as<Tier1Result>(),
-                       chosen_.as<ChosenBlock>(), paused.empty() ? nullptr : d_paused.as<uint8_t>(),
-                       scratch_.as<uint8_t>(), mask},
-                      {outcomes_.as<RateOutcome>(), left.as<double>(), parts.as<uint32_t>(),
-                       packets.as<uint32_t>(), places.as<uint32_t>(), bytes.as<uint8_t>(), room,
-                       total.as<uint32_t>()}) == Status::kOk);
+    REQUIRE(write_packets(
+                gpu_.stream, rate_plan_, static_cast<uint32_t>(frames_.size()),
+                {bytes_.as<uint8_t>(), frame_bytes_, results_.as<Tier1Result>(),
+                 codes_.as<HtPointCode>(), chosen_.as<ChosenBlock>(),
+                 paused.empty() ? nullptr : d_paused.as<uint8_t>(), scratch_.as<uint8_t>(), mask},
+                {outcomes_.as<RateOutcome>(), left.as<double>(), parts.as<uint32_t>(),
+                 packets.as<uint32_t>(), places.as<uint32_t>(), bytes.as<uint8_t>(), room,
+                 total.as<uint32_t>()}) == Status::kOk);
     outcomes = gpu_.download<RateOutcome>(outcomes_, frames_.size());
     return {gpu_.download<uint8_t>(bytes, size_t{16} * room), gpu_.download<double>(left, count),
             gpu_.download<uint32_t>(total, 1)[0]};
@@ -197,6 +251,19 @@ class OnDevice {
   std::vector<RateOutcome> outcomes;
 
  private:
+  void add_codes(const Frame& frame, size_t block, std::vector<HtPointCode>& codes,
+                 std::vector<double>& weights) const {
+    const auto f = static_cast<size_t>(&frame - frames_.data());
+    const CodeBlock& of = plan_.blocks[block];
+    const int planes = plan_.subbands[of.subband].max_bit_planes;
+    weights.push_back(distortion_weight(plan_, of));
+    for (const PointCode& code : frame.codes[block]) {
+      const auto at = static_cast<uint64_t>(code.first - frame.data[block].data());
+      codes.push_back({f * frame_bytes_ + offsets_[block] + at, code.first_bytes,
+                       static_cast<uint16_t>((code.rest - code.first) / 16), code.zero_bit_planes,
+                       static_cast<uint8_t>(planes - 1 - code.zero_bit_planes)});
+    }
+  }
   /// Tag trees are made for each packet anew, so what rate control has left of them does not matter.
   void spoil_nodes() {
     const rate::ScratchLayout layout(rate_plan_);
@@ -212,6 +279,7 @@ class OnDevice {
     for (size_t b = 0; b < jobs.size(); ++b) {
       jobs[b].bytes_capacity = 1 << 20;
       jobs[b].bytes_offset = frame_bytes_;
+      offsets_.push_back(frame_bytes_);
       size_t most = 0;
       for (const Frame& frame : frames_)
         most = std::max(most, frame.data.empty() ? 0 : frame.data[b].size());
@@ -232,7 +300,9 @@ class OnDevice {
   const Plan& plan_;
   const std::vector<Frame>& frames_;
   RateTables tables_;
-  simt::DeviceBuffer table_memory_, jobs_, bytes_, results_, hull_, scratch_, chosen_, outcomes_;
+  simt::DeviceBuffer table_memory_, jobs_, bytes_, results_, hull_, codes_, weights_, scratch_,
+      chosen_, outcomes_;
+  std::vector<uint64_t> offsets_;  ///< [blocks] in a frame's bytes
   uint64_t frame_bytes_ = 0;
   RatePlan rate_plan_{};
 };

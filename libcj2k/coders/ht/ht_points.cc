@@ -66,10 +66,9 @@ void HtChoices::add(const Plan& plan, uint32_t index, const CodedBlock& coded, i
   if (points == 0 || block.orientation == kLL) return;
   const Subband& band = subband_of(plan, block, step_set);
   const int plane = band.max_bit_planes - 1 - coded.codes[points - 1].zero_bit_planes;
-  const HtPlanes planes =
-      ht_planes_at(distortion_weight(plan, block, step_set), {slope, slope}, band.max_bit_planes);
   ++all_;
-  far_ += plane > planes.end - 2 || (plane == planes.lowest && plane > 0);
+  far_ +=
+      is_far_ht_plane(distortion_weight(plan, block, step_set), slope, band.max_bit_planes, plane);
 }
 
 void count_ht_passes(const HtPlane& plane, CodedBlock& coded) {
@@ -108,8 +107,7 @@ int make_ht_points(const HtPlane& plane, const Subband& band, double weight, dou
 void end_ht_call(const HtPlanes& planes, int bit_planes, double total, CodedBlock& coded) {
   coded.is_coded = true;
   coded.total_distortion = total;
-  const int planes_left = planes.is_all ? 0 : planes.lowest;
-  coded.planes_left = static_cast<uint8_t>(std::min(planes_left, bit_planes));
+  coded.planes_left = static_cast<uint8_t>(planes_left(planes, bit_planes));
   coded.num_passes_left = static_cast<uint8_t>(3 * coded.planes_left);
 }
 

@@ -5,6 +5,7 @@
 // Both backends make them here, so their doubles are the same.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "coders/coded_block.h"
@@ -69,6 +70,8 @@ HtPasses ht_passes_to_code(const CodeBlock& block, double weight, const HtPlanes
 /// pictures that were coded before, whose samples are multiples of a coarse step.
 class HtChoices {
  public:
+  HtChoices() = default;
+  HtChoices(uint64_t all, uint64_t far) : all_(all), far_(far) {}
   /// Adds what block `index` has at its hull point `points`, counted from 1; 0: nothing.
   void add(const Plan& plan, uint32_t index, const CodedBlock& coded, int points, uint16_t slope,
            uint32_t step_set);
@@ -89,6 +92,10 @@ void count_ht_passes(const HtPlane& plane, CodedBlock& coded);
 int make_ht_points(const HtPlane& plane, const Subband& band, double weight, double total,
                    HtPoint* points);
 
+/// CodedBlock::planes_left.
+inline int planes_left(const HtPlanes& planes, int bit_planes) {
+  return planes.is_all ? 0 : std::min(planes.lowest, bit_planes);
+}
 /// Ends a call: counts what is left.
 void end_ht_call(const HtPlanes& planes, int bit_planes, double total, CodedBlock& coded);
 

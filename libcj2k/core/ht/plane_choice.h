@@ -69,6 +69,13 @@ CJ2K_HD constexpr HtPlanes ht_planes_at(double weight, SlopeRange slopes, int bi
   return {lowest, end < bit_planes ? end : bit_planes};
 }
 
+/// Whether a block takes a plane at an end of ht_planes_at, for HtChoices (coders/ht/ht_points.h).
+/// @param bit_planes  Subband::max_bit_planes
+CJ2K_HD constexpr bool is_far_ht_plane(double weight, uint16_t slope, int bit_planes, int plane) {
+  const HtPlanes planes = ht_planes_at(weight, {slope, slope}, bit_planes);
+  return plane > planes.end - 2 || (plane == planes.lowest && plane > 0);
+}
+
 /// Passes of a cleanup plane if coding goes down to plane `lowest`. 1: cleanup; 2: with SigProp;
 /// 3: with SigProp and MagRef. At the lowest plane, MagRef would make a step of S / 2 or less.
 /// Measured: 1 of 35,198 chosen points had it. SigProp alone is chosen where bytes are left over.
