@@ -3,6 +3,9 @@
 #include "cuda/ht_layout.h"
 
 #include <algorithm>
+#include <bit>
+
+#include "core/quantizer.h"
 
 namespace cj2k::cuda {
 namespace {
@@ -15,16 +18,43 @@ int most_planes(const Plan& plan, const CodeBlock& block) {
   return most;
 }
 
+/// Number of a band in a step set (HtPlanBlock::band).
+uint32_t band_number(uint32_t subband, bool in_region) { return 2 * subband + (in_region ? 1 : 0); }
+
+/// The bands of all step sets.
+std::vector<HtBand> make_bands(const Plan& plan) {
+  std::vector<HtBand> bands;
+  for (uint32_t set = 0; set <= plan.finer_subbands.size(); ++set) {
+    for (uint32_t number = 0; number < 2 * plan.subbands.size(); ++number) {
+      CodeBlock block{};
+      block.subband = number / 2;
+      block.in_region = number == band_number(block.subband, true);
+      const Subband& band = subband_of(plan, block, set);
+      const auto rounder = std::bit_cast<uint32_t>(quantizer_rounder(band.unit));
+      bands.push_back({distortion_weight(plan, block, set),
+                       band.inverse_step,
+                       static_cast<uint16_t>(rounder >> 16),
+                       band.max_bit_planes,
+                       {}});
+    }
+  }
+  return bands;
+}
+
 }  // namespace
 
 HtLayout make_ht_layout(const Plan& plan) {
   HtLayout layout;
   layout.words = ht_vlc_words();
+  layout.bands = make_bands(plan);
   for (const CodeBlock& block : plan.blocks) {
     const int planes = most_planes(plan, block);
     const uint32_t both_room = ht_refinement_room(block.width, block.height);
-    layout.first_slots.push_back(static_cast<uint32_t>(layout.slots.size()));
     const int num_slots = plan.params.lossless != 0 ? std::min(planes, 1) : planes;
+    layout.blocks.push_back({static_cast<uint32_t>(layout.slots.size()),
+                             band_number(block.subband, block.in_region),
+                             static_cast<uint16_t>(block.width * block.height),
+                             static_cast<uint8_t>(num_slots), block.component, block.orientation});
     uint32_t most_bytes = 0;
     for (int plane = 0; plane < num_slots; ++plane) {
       const uint32_t room = ht_cleanup_room(block.width, block.height, planes - plane);
@@ -44,14 +74,15 @@ HtLayout make_ht_layout(const Plan& plan) {
 HtMemory::HtMemory(const Plan& plan, const HtLayout& layout, bool on_device, Carver& carver) {
   const auto frames = static_cast<uint64_t>(plan.params.gop);
   const uint64_t blocks = frames * plan.blocks.size(), most_tasks = frames * layout.frame_tasks;
-  const bool chooses = on_device && plan.params.lossless == 0;
+  list = carver.take<uint32_t>(blocks);
+  choices = carver.take<HtChoice>(blocks);
+  results = carver.take<HtResult>(most_tasks);
+  hulls = carver.take<HullPoint>(may_have_ht_hulls(plan) ? blocks * kMostHtHull : 0);
+  if (!on_device) return;
   peaks = carver.take<uint32_t>(blocks);
   tasks = carver.take<HtTask>(most_tasks);
-  results = carver.take<HtResult>(most_tasks);
-  choices = carver.take<HtChoice>(chooses || !on_device ? blocks : 0);
-  hulls = carver.take<HullPoint>(may_have_ht_hulls(plan) ? blocks * kMostHtHull : 0);
-  lists = carver.take<uint32_t>(chooses ? most_tasks * kHtKinds : 0);
-  counts = carver.take<uint32_t>(chooses ? kHtKinds : 0);
+  lists = carver.take<uint32_t>(plan.params.lossless == 0 ? most_tasks * kHtKinds : 0);
+  counts = carver.take<uint32_t>(kHtKinds + 1);
 }
 
 }  // namespace cj2k::cuda

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the HT block coder of a GOP has in memory beside GopMemory and PinnedLayout, and where the
-// segments of its blocks lie in GopMemory::coded: each cleanup plane of each block has a place for its
-// worst case.
+// The tables of the HT block coder, and what it has in memory of a GOP beside GopMemory and
+// PinnedLayout. The segments of its blocks lie in GopMemory::coded: each cleanup plane of each block has
+// a place for its worst case.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,10 @@
 
 namespace cj2k::cuda {
 
-/// The place of a cleanup plane: HtTask.
-struct HtSlot {
-  uint64_t cleanup;  ///< offset in the frame's bytes
-  uint32_t rest, both;
-};
 struct HtLayout {
-  std::vector<uint16_t> words;        ///< ht_vlc_words
-  std::vector<uint32_t> first_slots;  ///< [plan.blocks] of plane 0 of a block; one slot per plane
+  std::vector<uint16_t> words;      ///< ht_vlc_words
+  std::vector<HtPlanBlock> blocks;  ///< [plan.blocks]
+  std::vector<HtBand> bands;        ///< HtBlockTable
   std::vector<HtSlot> slots;
   uint64_t frame_bytes = 0;        ///< a multiple of 16
   uint32_t frame_tasks = 0;        ///< most tasks of a call for one frame
@@ -38,21 +34,23 @@ inline bool may_have_ht_hulls(const Plan& plan) {
 
 /// In device and in page-locked memory:
 ///
-///   of the samples   | peaks |                       by block of the GOP
-///   of a call        | tasks | results | [choices] | [hulls] |
-///   of ht_choose     | [lists] | [counts] |          on the device alone
+///   of the samples   | peaks |                              on the device alone
+///   of a call        | list | choices | results | [hulls] |
+///   between kernels  | tasks | [lists] | counts |            on the device alone
 ///
-/// Arrays in brackets are empty without loss.
+/// Arrays in brackets are empty without loss. The entries of `list`, `choices` and `hulls` are blocks.
 struct HtMemory {
   HtMemory() = default;
   HtMemory(const Plan& plan, const HtLayout& layout, bool on_device, Carver& carver);
 
-  Span<uint32_t> peaks;
-  Span<HtTask> tasks;
+  Span<uint32_t> peaks;  ///< by block of the GOP
+  Span<uint32_t> list;
+  Span<HtChoice> choices;
   Span<HtResult> results;
-  Span<HtChoice> choices;  ///< in page-locked memory always
-  Span<HullPoint> hulls;   ///< also empty unless may_have_ht_hulls
-  Span<uint32_t> lists, counts;
+  Span<HullPoint> hulls;  ///< also empty unless may_have_ht_hulls
+  Span<HtTask> tasks;
+  Span<uint32_t> lists;
+  Span<uint32_t> counts;  ///< HtTaskLists::counts, then HtWork::num_tasks
 };
 
 }  // namespace cj2k::cuda

@@ -117,15 +117,18 @@ class Check {
     const simt::DeviceBuffer device_tasks = gpu_.upload(list);
     const simt::DeviceBuffer bytes =
         gpu_.upload(std::vector<uint8_t>(static_cast<size_t>(num_bytes_), kGuard));
-    const simt::DeviceBuffer results = gpu_.make<cuda::HtResult>(list.size());
     auto work_tasks = device_tasks.as<cuda::HtTask>();
-    cuda::HtWork work{work_tasks, static_cast<uint32_t>(list.size()), {}, reversible_, lossless_,
-                      causal_};
+    const auto num_tasks = static_cast<uint32_t>(list.size());
+    const simt::DeviceBuffer on_device_tasks = gpu_.upload(std::vector<uint32_t>{num_tasks});
+    // The host knows a bound.
+    const simt::DeviceBuffer results = gpu_.make<cuda::HtResult>(num_tasks + 9);
+    cuda::HtWork work{work_tasks, num_tasks + 9, on_device_tasks.as<uint32_t>(), {}, reversible_,
+                      lossless_,  causal_};
     const simt::DeviceBuffer choices = gpu_.upload(choices_);
     const simt::DeviceBuffer lists = gpu_.make<uint32_t>(list.size() * cuda::kHtKinds);
     const simt::DeviceBuffer counts = gpu_.upload(std::vector<uint32_t>(cuda::kHtKinds));
     if (random_ != nullptr) {
-      work.lists = {lists.as<uint32_t>(), counts.as<uint32_t>(), work.count};
+      work.lists = {lists.as<uint32_t>(), counts.as<uint32_t>(), num_tasks};
       REQUIRE(cuda::ht_choose(gpu_.stream, on_device, work_tasks, choices.as<cuda::HtChoice>(),
                               static_cast<uint32_t>(choices_.size()), reversible_,
                               results.as<cuda::HtResult>(), work.lists) == Status::kOk);
@@ -217,14 +220,11 @@ class Check {
                                 : 2 + plane % 2);
     }
     if (bit_planes > 0) tasks_.push_back({task, 0, 0, 0});
-    choices_.push_back({1.0,
-                        cuda::kHtNoChoice,
-                        first_task,
-                        static_cast<uint32_t>(tasks_.size()) - first_task,
-                        bit_planes,
-                        bit_planes > 0 && tasks_.size() - first_task <= kHtNearPlanes,
-                        kAllHtPasses,
-                        {}});
+    choices_.push_back({1.0, cuda::kHtNoChoice, first_task,
+                        static_cast<uint8_t>(tasks_.size() - first_task), bit_planes, 0,
+                        static_cast<uint8_t>(planes), false,
+                        bit_planes > 0 && tasks_.size() - first_task <= kHtNearPlanes, kAllHtPasses,
+                        HtPoints::kAll});
   }
   void add_task(cuda::HtTask task, const cuda::QuantizeJob& job, int plane, int bit_planes,
                 int passes) {
@@ -268,14 +268,10 @@ class Check {
     const int slope = std::max(1, near + kAway[(*random_)() % std::size(kAway)]);
     const int most = (*random_)() % 4 == 0 ? 1 : 3;
     const HtPasses passes = ht_passes_near(sums, slope, lowest, planes, most);
-    choices_.push_back({weight,
-                        slope,
-                        static_cast<uint32_t>(tasks_.size()),
-                        static_cast<uint32_t>(planes),
-                        task.bit_planes,
-                        true,
-                        static_cast<uint8_t>(most),
-                        {}});
+    choices_.push_back({weight, slope, static_cast<uint32_t>(tasks_.size()),
+                        static_cast<uint8_t>(planes), task.bit_planes, static_cast<uint8_t>(lowest),
+                        static_cast<uint8_t>(lowest + planes), false, true,
+                        static_cast<uint8_t>(most), HtPoints::kNearSlope});
     chosen_.insert(64 * planes + 16 * passes.of[2] + 4 * passes.of[1] + passes.of[0]);
     task.is_counted = true;
     for (int k = planes - 1; k >= 0; --k) {
