@@ -15,7 +15,7 @@
 #include "base/parallel.h"
 #include "coders/coded_before.h"
 #include "coders/ht/ht_points.h"
-#include "core/stop.h"
+#include "core/slope_search.h"
 #include "cuda/block_coder.h"
 #include "depth/early_stop.h"
 #include "depth/ht_prediction.h"
@@ -106,15 +106,9 @@ HtBlocks DeviceHt::on_device(CudaGopWork&, const Samples& samples) const {
 
 HtBlockTable DeviceHt::table() const {
   const PlanTables::OnDevice& tables = s_.tables.on_device;
-  const uint64_t sets = s_.plan.finer_subbands.size() + 1;
-  return {tables.ht_blocks.in(s_.table_memory),
-          num_blocks_,
-          tables.ht_bands.in(s_.table_memory),
-          static_cast<uint32_t>(tables.ht_bands.count / sets),
-          tables.ht_slots.in(s_.table_memory),
-          s_.tables.ht.frame_bytes,
-          ht_rules(s_.plan),
-          may_have_ht_hulls(s_.plan)};
+  return s_.tables.ht.table(s_.plan, tables.ht_blocks.in(s_.table_memory),
+                            tables.ht_bands.in(s_.table_memory),
+                            tables.ht_slots.in(s_.table_memory));
 }
 
 /// The largest coefficients give the number of bit-planes in each step set.
@@ -182,24 +176,16 @@ Status DeviceHt::code_parts(CudaGopWork& work) {
 /// Lists the blocks of a part, and counts the tasks that they have at most.
 void DeviceHt::add_part(CudaGopWork& work, const HtPart& part) {
   const BlockOrder& order = part.order;
-  HtOrder& to = orders_.of[part.frame];
-  std::copy(order.thresholds.begin(), order.thresholds.end(), to.thresholds);
-  std::copy(order.highest.begin(), order.highest.end(), to.highest);
-  to.step_set = static_cast<uint8_t>(order.step_set);
-  to.points = order.points;
-  to.is_trial = order.is_trial;
+  orders_.of[part.frame] = ht_order(order);
   is_anew_[part.frame] = order.anew;
   has_hulls_ |= may_have_ht_hulls(s_.plan) && order.points != HtPoints::kEstimate;
+  choose_ |= order.points == HtPoints::kNearSlope && order.thresholds != SlopeThresholds{};
   auto* const list = p_.list.in(work.pinned);
   for (const uint32_t index : order.blocks) {
     list[num_items_++] = part.frame * num_blocks_ + index;
-    const HtPlanBlock& block = s_.tables.ht.blocks[index];
-    const uint16_t threshold =
-        pause_threshold(order.thresholds[block.component], block.orientation);
-    choose_ |= threshold > 0 && order.points == HtPoints::kNearSlope;
-    const bool is_near = threshold > 0 && order.highest[block.component] <= threshold;
-    const uint32_t planes = std::max<uint32_t>(block.num_slots, 1);
-    most_tasks_ += is_near ? std::min<uint32_t>(planes, kHtNearPlanes) : planes;
+    const uint8_t component = s_.tables.ht.blocks[index].component;
+    most_tasks_ += most_ht_tasks(s_.tables.ht.blocks[index], order.thresholds[component],
+                                 order.highest[component]);
   }
 }
 

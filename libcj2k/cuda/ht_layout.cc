@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "coders/ht/ht_points.h"
 #include "core/quantizer.h"
+#include "core/stop.h"
 
 namespace cj2k::cuda {
 namespace {
@@ -69,6 +71,27 @@ HtLayout make_ht_layout(const Plan& plan) {
     layout.frame_tasks += static_cast<uint32_t>(std::max(num_slots, 1));
   }
   return layout;
+}
+
+HtBlockTable HtLayout::table(const Plan& plan, const HtPlanBlock* on_blocks, const HtBand* on_bands,
+                             const HtSlot* on_slots) const {
+  return {on_blocks,      static_cast<uint32_t>(blocks.size()),
+          on_bands,       static_cast<uint32_t>(2 * plan.subbands.size()),
+          on_slots,       frame_bytes,
+          ht_rules(plan), may_have_ht_hulls(plan)};
+}
+
+HtOrder ht_order(const BlockOrder& order) {
+  HtOrder made{{}, {}, static_cast<uint8_t>(order.step_set), order.points, order.is_trial};
+  std::copy(order.thresholds.begin(), order.thresholds.end(), made.thresholds);
+  std::copy(order.highest.begin(), order.highest.end(), made.highest);
+  return made;
+}
+
+uint32_t most_ht_tasks(const HtPlanBlock& block, uint16_t threshold, uint16_t highest) {
+  const uint32_t planes = std::max<uint32_t>(block.num_slots, 1);
+  const bool is_near = pause_threshold(threshold, block.orientation) > 0 && highest <= threshold;
+  return is_near ? std::min<uint32_t>(planes, kHtNearPlanes) : planes;
 }
 
 HtMemory::HtMemory(const Plan& plan, const HtLayout& layout, bool on_device, Carver& carver) {

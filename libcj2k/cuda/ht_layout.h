@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cuda/carver.h"
+#include "depth/stop_rule.h"
 #include "kernels/ht/ht_block.h"
 #include "plan/plan.h"
 
@@ -24,8 +25,16 @@ struct HtLayout {
   uint32_t frame_tasks = 0;        ///< most tasks of a call for one frame
   uint32_t most_bytes = 0;         ///< most bytes of a point of a block
   uint64_t frame_point_bytes = 0;  ///< most bytes of one point of each block of a frame
+
+  /// @param on_blocks, on_bands, on_slots  `blocks`, `bands` and `slots` in device memory
+  HtBlockTable table(const Plan& plan, const HtPlanBlock* on_blocks, const HtBand* on_bands,
+                     const HtSlot* on_slots) const;
 };
 HtLayout make_ht_layout(const Plan& plan);
+HtOrder ht_order(const BlockOrder& order);
+/// Most tasks of a block in a call.
+/// @param threshold, highest  of its component
+uint32_t most_ht_tasks(const HtPlanBlock& block, uint16_t threshold, uint16_t highest);
 /// Whether the device makes hulls. Without loss they have one point, and the points of layers need
 /// more than a hull says.
 inline bool may_have_ht_hulls(const Plan& plan) {

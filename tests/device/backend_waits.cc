@@ -159,6 +159,37 @@ TEST_CASE("backend: waits, launches and copies of a GOP of 8 frames in device me
   }
 }
 
+/// Nothing is waited for between the transform and the results of blocks: 8 waits read the frames, one is
+/// for each launch of blocks (with the quality threshold there are four), and one for the bytes that were
+/// chosen.
+TEST_CASE("backend: waits, launches and copies of a GOP of 8 frames with HT") {
+  struct Row {
+    const char* name;
+    Settings settings;
+    shim::HostCalls calls;
+  };
+  const Row rows[] = {
+      // clang-format off
+      {"lossless", {{"lossless", "1"}}, {10, 12, 1, 2, 10368, 3, 32640}},
+      {"quality", {{"quality", "4"}}, {13, 21, 4, 5, 15056, 12, 711376}},
+      {"none", {{"stop", "none"}, {"target_bytes", "300"}}, {10, 13, 1, 2, 5408, 4, 225904}},
+      // clang-format on
+  };
+  for (const Row& row : rows) {
+    INFO(std::string(row.name));
+    cj2k_params p = params_of("auto", false, row.settings);
+    cj2k::test::set(p, "coder", "ht");
+    const shim::HostCalls calls = count(p, Content::kTexture, 40).calls;
+    CHECK(calls.waits == row.calls.waits);
+    CHECK(calls.launches == row.calls.launches);
+    CHECK(calls.fills == row.calls.fills);
+    CHECK(calls.uploads == row.calls.uploads);
+    CHECK(calls.upload_bytes == row.calls.upload_bytes);
+    CHECK(calls.downloads == row.calls.downloads);
+    CHECK(calls.download_bytes == row.calls.download_bytes);
+  }
+}
+
 /// Frames with `release` are waited for together, if they come faster than they are read. Whether
 /// they do is up to the system's scheduler, so the GOP has several tries.
 TEST_CASE("backend: two waits for a GOP of frames with release in device memory") {
