@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "kernels/ht/ht_block.cuh"
 #include "kernels/ht/ht_hulls.cuh"
+#include "kernels/ht/ht_items.cuh"
 #include "kernels/simt/launch.h"
 
 CJ2K_KERNEL(ht_peaks_53, cj2k::cuda::ht::Peaks<true>)
 CJ2K_KERNEL(ht_peaks_97, cj2k::cuda::ht::Peaks<false>)
+CJ2K_KERNEL(ht_items_53, cj2k::cuda::ht::Items<true>)
+CJ2K_KERNEL(ht_items_97, cj2k::cuda::ht::Items<false>)
 CJ2K_KERNEL(ht_count_53, cj2k::cuda::ht::Count<true>)
 CJ2K_KERNEL(ht_count_97, cj2k::cuda::ht::Count<false>)
 CJ2K_KERNEL(ht_choose_53, cj2k::cuda::ht::Choose<true>)
@@ -25,6 +28,12 @@ Status launch_peaks(simt::Stream& stream, const HtBlocks& blocks, uint32_t* peak
       stream, {(blocks.num_blocks + kWarps - 1) / kWarps, blocks.samples.num_frames},
       {blocks.jobs, blocks.num_blocks, static_cast<const uint32_t*>(blocks.samples.data),
        blocks.samples.frame_samples, peaks});
+}
+
+template <typename Kernel>
+Status launch_items(simt::Stream& stream, const ht::ItemsParams& params) {
+  constexpr uint32_t kThreads = Kernel::kThreads;
+  return simt::launch<Kernel>(stream, {(params.count + kThreads - 1) / kThreads}, params);
 }
 
 ht::Source source_of(const HtBlocks& blocks) {
@@ -50,7 +59,7 @@ template <typename Kernel>
 Status launch_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork& work,
                      uint8_t* bytes, HtResult* results) {
   constexpr uint32_t kWarps = Kernel::kThreads / 32;
-  return simt::launch<Kernel>(stream, {(work.count + kWarps - 1) / kWarps},
+  return simt::launch<Kernel>(stream, {(work.most + kWarps - 1) / kWarps},
                               {source_of(blocks), blocks.words, work, bytes, results});
 }
 
@@ -108,6 +117,13 @@ Status ht_peaks(simt::Stream& stream, const HtBlocks& blocks, bool reversible, u
                     : launch_peaks<ht::Peaks<false>>(stream, blocks, peaks);
 }
 
+Status ht_items(simt::Stream& stream, const HtBlockTable& table, const HtOrders& orders,
+                const uint32_t* peaks, bool reversible, const uint32_t* list, uint32_t count,
+                HtChoice* choices, HtTask* tasks, uint32_t* num_tasks) {
+  const auto launch = reversible ? launch_items<ht::Items<true>> : launch_items<ht::Items<false>>;
+  return launch(stream, {table, orders, peaks, list, count, choices, tasks, num_tasks});
+}
+
 Status ht_choose(simt::Stream& stream, const HtBlocks& blocks, HtTask* tasks,
                  const HtChoice* choices, uint32_t count, bool reversible, HtResult* results,
                  const HtTaskLists& lists) {
@@ -123,12 +139,13 @@ Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork& wor
   return launch(stream, blocks, work, bytes, results);
 }
 
-Status ht_hulls(simt::Stream& stream, const HtTask* tasks, const HtChoice* choices, uint32_t count,
-                bool reversible, const HtResult* results, HullPoint* hulls,
-                const HtHulls& by_block) {
+Status ht_hulls(simt::Stream& stream, const HtTask* tasks, const HtChoice* choices,
+                const uint32_t* list, uint32_t count, bool reversible, const HtResult* results,
+                HullPoint* hulls, const HtHulls& by_block) {
   constexpr uint32_t kThreads = ht::Hulls::kThreads;
-  return simt::launch<ht::Hulls>(stream, {(count + kThreads - 1) / kThreads},
-                                 {reversible, tasks, choices, count, results, hulls, by_block});
+  return simt::launch<ht::Hulls>(
+      stream, {(count + kThreads - 1) / kThreads},
+      {reversible, tasks, choices, list, count, results, hulls, by_block});
 }
 
 std::vector<uint16_t> ht_vlc_words() {

@@ -64,8 +64,8 @@ struct Peaks {
 
 /// The passes of a block at a cleanup plane.
 ///
-/// Grid: x = tasks / warps per thread block. Block: a warp per task, warps independent. With lists,
-///   warps behind the last task in them end at once.
+/// Grid: x = most tasks / warps per thread block. Block: a warp per task, warps independent. Warps
+///   behind the last task end at once.
 /// Shared bytes: 8.7 KB per warp, 6.7 KB without refinement. Barriers: none but those of a warp.
 /// Global traffic: reads each coefficient once, with refinement nearly twice; writes the segments.
 template <bool kReversible, bool kRefine>
@@ -86,7 +86,7 @@ struct Encode {
   template <typename T>
   CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
     const uint32_t entry = task_at(t, p.work, t.block_x() * (kThreads / 32) + t.warp());
-    if (entry >= p.work.count) return;
+    if (entry == kNoTask) return;
     WarpMemory<kRefine>& memory = s.warps[t.warp()];
     const HtTask task = t.gload(p.work.tasks + entry);
     const auto block = read_block<kReversible>(t, p.source, task);
@@ -128,7 +128,8 @@ struct Encode {
   }
 
  private:
-  /// The task of a warp. @return p.count or more: none
+  static constexpr uint32_t kNoTask = UINT32_MAX;
+  /// The task of a warp.
   template <typename T>
   CJ2K_KERNEL_FN static uint32_t task_at(T& t, const HtWork& work, uint32_t at) {
     if constexpr (kRefine) {
@@ -142,10 +143,10 @@ struct Encode {
             return t.gload(work.lists.tasks + uint64_t{k} * work.lists.capacity + at);
           at -= of_kind[k];
         }
-        return work.count;
+        return kNoTask;
       }
     }
-    return at;
+    return at < t.gload(work.num_tasks) ? at : kNoTask;
   }
   /// What HtResult has of a block that is not coded.
   template <typename T>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// HT block coding on the GPU (coders/ht/ht_block.h is the CPU version). The host says which cleanup
-// planes of which blocks may be coded: each is a task. A kernel may first choose among those of a
-// block. A warp does one task: the cleanup pass, the refinement passes below it, and the numbers
+// HT block coding on the GPU (coders/ht/ht_block.h is the CPU version). The host says which blocks are
+// coded, and how far. A kernel finds the cleanup planes that may be coded: each is a task. Another one
+// may choose among those of a block. A warp does one task: the cleanup pass, the refinement passes below it, and the numbers
 // for distortions. A kernel makes hulls of them, or the host. All functions are asynchronous and
 // allocate nothing. They are deterministic: the bytes equal those of
 // ref::ht_cleanup and ref::ht_refinement.
@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cj2k.h"
 #include "core/ht/plane_choice.h"
 #include "core/hull.h"
+#include "core/orientation.h"
 #include "kernels/ebcot/quantize.h"
 #include "kernels/ebcot/tier1.h"
 #include "kernels/pixels/pixels.h"
@@ -62,18 +64,68 @@ struct alignas(16) HtResult {
 /// HtChoice::slope if all tasks of the block are done as they are.
 inline constexpr int32_t kHtNoChoice = 0;
 
-/// A block, and where its tasks are. ht_choose decides which passes of them are coded.
+/// A block of a call, and where its tasks are: the planes from the highest to the lowest, or one task
+/// without a plane if there are none. ht_choose decides which passes of them are coded.
 struct alignas(8) HtChoice {
   double weight;  ///< squared error of the picture per squared unit of quantised coefficient
   int32_t
       slope;  ///< of ht_passes_near; then there are at most kHtNearPlanes tasks, of adjacent planes
   uint32_t first_task;
-  uint32_t num_tasks;   ///< from the highest plane to the lowest
+  uint8_t num_tasks;
   uint8_t bit_planes;   ///< of the block
+  uint8_t lowest, end;  ///< HtPlanes
+  bool is_all;          ///< HtPlanes
   bool has_hull;        ///< ht_hulls makes its hull; then there are at most kHtNearPlanes tasks
-  uint8_t most_passes;  ///< of ht_passes_near
-  uint8_t planes_left;  ///< CodedBlock::planes_left
-  uint32_t block;       ///< frame * num_blocks + block
+  uint8_t most_passes;  ///< of ht_passes_near and ht_passes
+  HtPoints points;      ///< that are made
+
+  HtPlanes planes() const { return {lowest, end, is_all}; }
+};
+
+/// How the blocks of a frame are coded in a call: BlockOrder (depth/stop_rule.h).
+struct HtOrder {
+  uint16_t thresholds[CJ2K_MAX_COMPONENTS], highest[CJ2K_MAX_COMPONENTS];
+  uint8_t step_set;
+  HtPoints points;
+  bool is_trial;
+};
+struct HtOrders {
+  static constexpr size_t kMostFrames = 64;  ///< the maximum of cj2k_params::gop
+  HtOrder of[kMostFrames];
+};
+
+/// The place of a cleanup plane: HtTask.
+struct alignas(16) HtSlot {
+  uint64_t cleanup;  ///< offset in the frame's bytes
+  uint32_t rest, both;
+};
+/// A block of the plan.
+struct alignas(16) HtPlanBlock {
+  uint32_t first_slot;  ///< that of plane 0
+  uint32_t band;
+  uint16_t samples;
+  uint8_t num_slots;  ///< one for each plane that may be coded
+  uint8_t component;
+  Orientation orientation;
+};
+/// A subband with the steps of a step set, in or outside the region of interest.
+struct alignas(16) HtBand {
+  double weight;  ///< HtChoice
+  float inverse_step;
+  uint16_t rounder;        ///< HtTask
+  uint8_t max_bit_planes;  ///< HtTask
+  uint8_t reserved;
+};
+/// The plan of a frame, in device memory.
+struct HtBlockTable {
+  const HtPlanBlock* blocks;  ///< [num_blocks]
+  uint32_t num_blocks;
+  const HtBand* bands;  ///< [step sets][num_bands]
+  uint32_t num_bands;
+  const HtSlot* slots;
+  uint64_t frame_bytes;  ///< from a frame to the next
+  HtRules rules;
+  bool has_hulls;  ///< hulls are made of blocks that may have them
 };
 
 /// Most points on the hull of a block with HtChoice::has_hull: three of each plane, but the lowest one
@@ -155,6 +207,14 @@ struct HtBlocks {
 /// Finds the largest coefficient of every block of all frames.
 /// @param peaks  [frames][num_blocks] the bits of |c|, an integer with 5/3, else a float
 Status ht_peaks(simt::Stream& stream, const HtBlocks& blocks, bool reversible, uint32_t* peaks);
+/// Finds which planes of blocks are coded: their choices and tasks.
+/// @param peaks      of ht_peaks
+/// @param list       [count] numbers of blocks, frame * num_blocks + block
+/// @param choices    [count]
+/// @param num_tasks  must be 0; the order of the blocks' tasks varies
+Status ht_items(simt::Stream& stream, const HtBlockTable& table, const HtOrders& orders,
+                const uint32_t* peaks, bool reversible, const uint32_t* list, uint32_t count,
+                HtChoice* choices, HtTask* tasks, uint32_t* num_tasks);
 /// Counts in the blocks that choose, decides which of their passes are coded, and lists the tasks
 /// of all blocks.
 /// @param tasks    [choices' tasks] of blocks that choose: `passes` is written
@@ -167,23 +227,24 @@ Status ht_choose(simt::Stream& stream, const HtBlocks& blocks, HtTask* tasks,
                  const HtTaskLists& lists);
 /// What ht_encode does.
 struct HtWork {
-  const HtTask* tasks;  ///< [count] in device memory
-  uint32_t count;
-  HtTaskLists lists;  ///< if there are lists, the tasks in them are done; else all
+  const HtTask* tasks;        ///< in device memory
+  uint32_t most;              ///< tasks there may be
+  const uint32_t* num_tasks;  ///< tasks there are, in device memory
+  HtTaskLists lists;          ///< if there are lists, the tasks in them are done; else all
   bool reversible;
   bool lossless;  ///< only cleanup passes of plane 0, of the 5/3; no lists
   bool causal;    ///< with CJ2K_STYLE_VSC
 };
 /// Does the tasks.
-/// @param results  [work.count]
+/// @param results  [work.most]
 Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork& work, uint8_t* bytes,
                  HtResult* results);
 /// Makes the hulls of blocks whose tasks are done.
 /// @param hulls     [count][kMostHtHull] of blocks with HtChoice::has_hull; a hull of fewer points
 ///                  ends with a point of slope 0. Null: not wanted
 /// @param by_block  written of the blocks of the list
-Status ht_hulls(simt::Stream& stream, const HtTask* tasks, const HtChoice* choices, uint32_t count,
-                bool reversible, const HtResult* results, HullPoint* hulls,
-                const HtHulls& by_block);
+Status ht_hulls(simt::Stream& stream, const HtTask* tasks, const HtChoice* choices,
+                const uint32_t* list, uint32_t count, bool reversible, const HtResult* results,
+                HullPoint* hulls, const HtHulls& by_block);
 
 }  // namespace cj2k::cuda

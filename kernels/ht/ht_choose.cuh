@@ -204,7 +204,7 @@ struct Choose {
       choice = t.gload(p.choices + entry);
       if (choice.slope != kHtNoChoice) passes = choose(t, p, choice);
     }
-    const uint32_t most = t.warp_reduce_max(choice.num_tasks);
+    const uint32_t most = t.warp_reduce_max(uint32_t{choice.num_tasks});
     for (uint32_t i = 0; i < most; ++i) {
       const bool has_task = i < choice.num_tasks;
       const uint32_t task = choice.first_task + i;

@@ -21,13 +21,14 @@ namespace cj2k::cuda::ht {
 /// Shared bytes: 22,528: the points of 64 blocks, in the order of the hull, and the hulls. Point i
 ///   of a thread is at [i * 64]. Blocks of more planes (those of LL) work in their room in HtHulls.
 /// Barriers: none.
-/// Global traffic: reads 32 bytes of a block and 49 of a task; writes 16 bytes per hull point, and
+/// Global traffic: reads 28 bytes of a block and 49 of a task; writes 16 bytes per hull point, and
 ///   16 where a hull ends; by block 32 bytes per hull point, and 56.
 struct Hulls {
   struct Params {
     bool reversible;
     const HtTask* tasks;
     const HtChoice* choices;
+    const uint32_t* list;
     uint32_t num_choices;
     const HtResult* results;
     HullPoint* hulls;
@@ -44,17 +45,18 @@ struct Hulls {
     const uint32_t entry = t.block_x() * kThreads + t.thread();
     if (entry >= p.num_choices) return;
     const HtChoice choice = t.gload(p.choices + entry);
+    const uint32_t block = t.gload(p.list + entry);
     const bool is_by_block = p.by_block.results != nullptr;
     if (choice.num_tasks <= kHtNearPlanes) {
       if (choice.has_hull || is_by_block)
-        make(t, p, entry, choice, SharedMemory<T>{&t, s.points + t.thread()},
+        make(t, p, entry, block, choice, SharedMemory<T>{&t, s.points + t.thread()},
              SharedMemory<T>{&t, s.hulls + t.thread()});
       return;
     }
-    if (!is_by_block || !has_room(t, p, choice)) return;
-    const uint64_t first = first_point(t, p, choice.block);
+    if (!is_by_block || !has_room(t, p, block, choice)) return;
+    const uint64_t first = first_point(t, p, block);
     // The points stand where their codes will be. No code overwrites a point that is still needed.
-    make(t, p, entry, choice,
+    make(t, p, entry, block, choice,
          GlobalMemory<T>{&t, reinterpret_cast<simt::U32x4*>(p.by_block.codes + first)},
          GlobalMemory<T>{&t, reinterpret_cast<simt::U32x4*>(p.by_block.hull + first)});
   }
@@ -116,14 +118,16 @@ struct Hulls {
   }
 
   template <typename T>
-  CJ2K_KERNEL_FN static bool has_room(T& t, const Params& p, const HtChoice& choice) {
-    const uint32_t* const first = p.by_block.first_points + choice.block % p.by_block.num_blocks;
+  CJ2K_KERNEL_FN static bool has_room(T& t, const Params& p, uint32_t block,
+                                      const HtChoice& choice) {
+    const uint32_t* const first = p.by_block.first_points + block % p.by_block.num_blocks;
     return 3 * choice.num_tasks <= t.gload_ro(first + 1) - t.gload_ro(first);
   }
 
   template <typename T, typename Memory>
-  CJ2K_KERNEL_FN static void make(T& t, const Params& p, uint32_t entry, const HtChoice& choice,
-                                  const Memory& for_points, const Memory& for_hull) {
+  CJ2K_KERNEL_FN static void make(T& t, const Params& p, uint32_t entry, uint32_t block,
+                                  const HtChoice& choice, const Memory& for_points,
+                                  const Memory& for_hull) {
     Points<Memory> points{for_points};
     double total = 0;
     uint32_t num_bytes = 0, num_passes = 0;
@@ -168,8 +172,8 @@ struct Hulls {
     result.num_hull = static_cast<uint8_t>(size);
     result.num_passes = static_cast<uint8_t>(num_passes);
     result.bit_planes = choice.bit_planes;
-    result.planes_left = choice.planes_left;
-    store_by_block(t, p, choice, points, builder.store, result);
+    result.planes_left = static_cast<uint8_t>(ht_planes_left(choice.planes(), choice.bit_planes));
+    store_by_block(t, p, block, choice, points, builder.store, result);
   }
 
   template <typename T, typename Memory>
@@ -188,10 +192,10 @@ struct Hulls {
   }
 
   template <typename T, typename Memory>
-  CJ2K_KERNEL_FN static void store_by_block(T& t, const Params& p, const HtChoice& choice,
-                                            const Points<Memory>& points, const Store<Memory>& hull,
-                                            Tier1Result& result) {
-    const uint64_t first = first_point(t, p, choice.block);
+  CJ2K_KERNEL_FN static void store_by_block(T& t, const Params& p, uint32_t block,
+                                            const HtChoice& choice, const Points<Memory>& points,
+                                            const Store<Memory>& hull, Tier1Result& result) {
+    const uint64_t first = first_point(t, p, block);
     for (int i = 0; i < result.num_hull; ++i) {
       HullPoint point = hull.point(i);
       const Point of = points.load(point.passes - 1);
@@ -205,8 +209,8 @@ struct Hulls {
                 static_cast<uint8_t>(task.max_bit_planes - 1 - task.plane), task.plane});
     }
     result.first_hull = static_cast<uint32_t>(first);
-    t.gstore(p.by_block.results + choice.block, result);
-    t.gstore(p.by_block.weights + choice.block, choice.weight);
+    t.gstore(p.by_block.results + block, result);
+    t.gstore(p.by_block.weights + block, choice.weight);
   }
 };
 

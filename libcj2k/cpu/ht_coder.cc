@@ -122,8 +122,11 @@ void HtRun::code(uint32_t index, const CodeBlock* next) {
   weight_ = distortion_weight(plan_, block, order_.step_set);
   const uint16_t threshold = pause_threshold(order_.thresholds[block.component], block.orientation);
   const SlopeRange slopes{threshold, std::max(threshold, order_.highest[block.component])};
-  const HtPlanes planes = ht_planes_to_code(plan_, weight_, slopes, bit_planes);
+  const HtRules rules = ht_rules(plan_);
+  const HtPlanes planes = ht_planes_to_code(rules, weight_, slopes, bit_planes);
   const HtPoints points = ht_points_to_make(threshold, planes, order_.points);
+  const int most_passes =
+      most_ht_passes(rules, order_.is_trial, uint32_t{block.width} * block.height);
   HtCounts counts{};  // of plane `first` and those above
   const int first = std::max(planes.end - kHtNearPlanes, planes.lowest);
   double total = 0;
@@ -139,7 +142,7 @@ void HtRun::code(uint32_t index, const CodeBlock* next) {
       left[k] = error_of(planes.lowest + k, counts.left[k]);
     const HtPasses passes =
         ht_passes_to_code(block, weight_, planes, order_.thresholds[block.component], total, left,
-                          counts.significant, most_ht_passes(plan_, order_, block));
+                          counts.significant, most_passes);
     for (int k = planes.end - planes.lowest - 1; k >= 0; --k) {
       if (passes.of[k] > 0)
         code_plane(block, planes.lowest + k, passes.of[k], total, left[k], coded);
@@ -148,9 +151,8 @@ void HtRun::code(uint32_t index, const CodeBlock* next) {
     estimate_planes(block, planes, bit_planes, counts, total, coded);
   } else {
     for (int plane = planes.end - 1; plane >= planes.lowest; --plane)
-      code_plane(block, plane,
-                 ht_passes(plane, planes.lowest, points, most_ht_passes(plan_, order_, block)),
-                 total, left_error(block, plane), coded);
+      code_plane(block, plane, ht_passes(plane, planes.lowest, points, most_passes), total,
+                 left_error(block, plane), coded);
   }
   next_.prefetch(0, next_.rows);
   end_ht_call(planes, bit_planes, total, coded);

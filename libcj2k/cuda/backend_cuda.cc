@@ -178,6 +178,9 @@ Status CudaBackend::upload_tables() {
   CJ2K_TRY(put(to.quantize, tables_.quantize));
   CJ2K_TRY(put(to.tier1, tables_.tier1.jobs));
   CJ2K_TRY(put(to.ht_words, tables_.ht.words));
+  CJ2K_TRY(put(to.ht_blocks, tables_.ht.blocks));
+  CJ2K_TRY(put(to.ht_bands, tables_.ht.bands));
+  CJ2K_TRY(put(to.ht_slots, tables_.ht.slots));
   if (tables_.rate.has_value()) {
     image.resize(tables_.rate->bytes());
     tables_.rate->store(image.data());

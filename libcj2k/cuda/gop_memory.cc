@@ -46,6 +46,9 @@ PlanTables::PlanTables(const Plan& plan)
   on_device.quantize = carver.take<QuantizeJob>(quantize.size());
   on_device.tier1 = carver.take<Tier1Job>(tier1.jobs.size());
   on_device.ht_words = carver.take<uint16_t>(ht.words.size());
+  on_device.ht_blocks = carver.take<HtPlanBlock>(ht.blocks.size());
+  on_device.ht_bands = carver.take<HtBand>(ht.bands.size());
+  on_device.ht_slots = carver.take<HtSlot>(ht.slots.size());
   if (rate.has_value()) {
     on_device.rate = carver.take<uint8_t>(rate->bytes());
     on_device.ht_first_points = carver.take<uint32_t>(ht.first_points.size());

@@ -67,6 +67,9 @@ struct PlanTables {
     Span<QuantizeJob> quantize;
     Span<Tier1Job> tier1;
     Span<uint16_t> ht_words;
+    Span<HtPlanBlock> ht_blocks;
+    Span<HtBand> ht_bands;
+    Span<HtSlot> ht_slots;
     Span<uint8_t> rate;              ///< RateTables::store
     Span<uint32_t> ht_first_points;  ///< HtLayout::first_points, where `rate` is
     Span<float> xyz_linear;

@@ -34,7 +34,6 @@ class CudaGopWork final : public GopWork {
   /// @param number  of the block in the GOP
   CodedBlock& block(uint32_t number) { return blocks_[number]; }
   size_t num_blocks() const { return blocks_.size(); }
-  void forget_blocks() { std::fill(blocks_.begin(), blocks_.end(), CodedBlock{}); }
 
   simt::DeviceBuffer device;  ///< laid out by GopMemory
   simt::PinnedBuffer pinned;  ///< laid out by PinnedLayout

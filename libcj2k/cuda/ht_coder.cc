@@ -1,17 +1,11 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The HT block coder of the CUDA backend. The device codes all blocks of a call at once
-// (kernels/ht), chooses the passes that HtPoints::kNearSlope asks for, and makes the hulls of most
-// blocks. Which planes it chooses from, and the other hulls, are computed on the host by the
-// functions of the CPU backend (coders/ht/ht_points.h): hulls of estimates, of more planes than one
-// slope may want, and with layers.
-//
-// Where a frame's last order leaves the hulls of all its blocks on the device, rate control and packets
-// follow there (device_rate.h), and nothing of the blocks comes to the host. If it then turns out that
-// blocks are to be coded anew, the hulls come, and the host goes on.
+// The HT block coder of the CUDA backend. The device codes all blocks of a call at once (kernels/ht):
+// it finds the planes of each, chooses the passes that HtPoints::kNearSlope asks for, and makes the
+// hulls of most blocks. The other hulls are made on the host by the functions of the CPU backend
+// (coders/ht/ht_points.h): those of estimates, of more planes than one slope may want, and with layers.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -20,8 +14,7 @@
 #include "base/parallel.h"
 #include "coders/coded_before.h"
 #include "coders/ht/ht_points.h"
-#include "core/quantizer.h"
-#include "core/stop.h"
+#include "core/slope_search.h"
 #include "cuda/block_coder.h"
 #include "cuda/device_rate.h"
 #include "depth/early_stop.h"
@@ -55,13 +48,12 @@ class DeviceHt final : public DeviceBlockCoder {
         pool_(planned_bytes(setup.plan)),
         arenas_(num_workers()),
         codes_(static_cast<size_t>(setup.plan.params.gop) * setup.plan.blocks.size()),
-        step_sets_(static_cast<size_t>(setup.plan.params.gop)),
         rate_(setup, setup.pinned.ht.totals) {
-    items_.reserve(codes_.size());
-    predictions_.reserve(step_sets_.size());
-    allocated_.reserve(step_sets_.size());
+    const auto frames = static_cast<size_t>(setup.plan.params.gop);
+    predictions_.reserve(frames);
+    allocated_.reserve(frames);
     if (setup.plan.stop == CJ2K_STOP_EXACT && !setup.plan.params.lossless)
-      histograms_.resize(step_sets_.size(), SlopeHistogram(setup.plan.components.size()));
+      histograms_.resize(frames, SlopeHistogram(setup.plan.components.size()));
   }
 
   Status begin(CudaGopWork& work, const Samples& samples) override;
@@ -72,17 +64,6 @@ class DeviceHt final : public DeviceBlockCoder {
                  uint8_t* bytes) override;
 
  private:
-  /// A block of a call, and its tasks: the planes from the highest to the lowest, or one without a
-  /// plane if there are none.
-  struct Item {
-    uint32_t number, first_task;
-    HtPlanes planes;
-    uint32_t step_set;
-    int bit_planes;
-    HtPoints points;
-    int most_passes;  ///< 1 or kAllHtPasses
-    bool has_hull;    ///< made by the device
-  };
   struct Prediction {
     BlockRequest* request;
     HtPrediction of;
@@ -95,21 +76,21 @@ class DeviceHt final : public DeviceBlockCoder {
   }
   bool lossless() const { return s_.plan.params.lossless != 0; }
   HtBlocks on_device(CudaGopWork& work, const Samples& samples) const;
+  HtBlockTable table() const;
   Status code_parts(CudaGopWork& work, size_t num_finished);
   bool stays(const Prediction& prediction) const;
   Status code_predicted(CudaGopWork& work, std::span<BlockRequest> requests,
                         const BlockSample& sample);
-  void add_item(CudaGopWork& work, const HtPart& part, uint32_t index);
-  Status run_tasks(CudaGopWork& work, uint32_t num_items, uint32_t num_results);
+  void add_part(CudaGopWork& work, const HtPart& part);
+  Status run_items(CudaGopWork& work, uint32_t num_finished);
   HtHulls hulls_by_block(const CudaGopWork& work) const;
   Status wait(CudaGopWork& work);
   Status finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests);
   Status leave_to_host(CudaGopWork& work, std::span<const BlockRequest> requests);
   void take_block(CudaGopWork& work, uint32_t number, const Tier1Result& result,
                   const HullPoint* hull, const HtPointCode* codes);
-  void finish(CudaGopWork& work, uint32_t number_of_item);
-  void take_hull(CudaGopWork& work, uint32_t number_of_item, const HtResult* results,
-                 CodedBlock& coded);
+  void finish(CudaGopWork& work, uint32_t item);
+  void take_hull(CudaGopWork& work, uint32_t item, CodedBlock& coded);
   void build_hull(CodedBlock& coded, uint32_t number, double weight, HtPoint* points, int count);
   template <typename T>
   T* keep(const T* from, int count) {
@@ -126,16 +107,16 @@ class DeviceHt final : public DeviceBlockCoder {
   ChunkPool pool_;
   std::vector<Arena> arenas_;
   std::vector<PointCode*> codes_;           ///< CodedBlock::codes of each block of the GOP
-  std::vector<uint32_t> step_sets_;         ///< of each frame
   std::vector<SlopeHistogram> histograms_;  ///< of each frame, for kPredicted
-  std::vector<Item> items_;
+  HtOrders orders_{};                       ///< the last one of each frame
   std::vector<HtPart> parts_;
   std::vector<Prediction> predictions_;  ///< of the frames that are not coded yet
   DeviceRate rate_;
   std::vector<BlockRequest> allocated_;  ///< those that finish on the device
-  uint32_t num_tasks_ = 0;
-  bool choose_ = false;      ///< some of items_ are HtPoints::kNearSlope
-  bool has_hulls_ = false;   ///< some of items_ have hulls from the device
+  // Items are the blocks of parts_, in the order of HtMemory::list.
+  uint32_t num_items_ = 0, most_tasks_ = 0;
+  bool choose_ = false;      ///< items may choose (HtPoints::kNearSlope)
+  bool has_hulls_ = false;   ///< items may have hulls from the device
   bool has_waited_ = false;  ///< for work.end, in this call of `code`
 };
 
@@ -144,18 +125,20 @@ HtBlocks DeviceHt::on_device(CudaGopWork&, const Samples& samples) const {
           s_.tables.on_device.ht_words.in(s_.table_memory)};
 }
 
+HtBlockTable DeviceHt::table() const {
+  const PlanTables::OnDevice& tables = s_.tables.on_device;
+  return s_.tables.ht.table(s_.plan, tables.ht_blocks.in(s_.table_memory),
+                            tables.ht_bands.in(s_.table_memory),
+                            tables.ht_slots.in(s_.table_memory));
+}
+
 /// The largest coefficients give the number of bit-planes in each step set.
 Status DeviceHt::begin(CudaGopWork& work, const Samples& samples) {
   samples_ = samples;
-  work.forget_blocks();
   pool_.reset();
   for (Arena& arena : arenas_) arena.reset();
-  auto* const peaks = m_.peaks.in(work.device);
-  CJ2K_TRY(ht_peaks(work.stream, on_device(work, samples), s_.plan.reversible, peaks));
-  CJ2K_TRY(work.stream.download(p_.peaks.in(work.pinned), peaks,
-                                uint64_t{samples.num_frames} * num_blocks_ * sizeof(uint32_t)));
-  CJ2K_TRY(work.stream.record(work.end));
-  return work.end.synchronize();
+  return ht_peaks(work.stream, on_device(work, samples), s_.plan.reversible,
+                  m_.peaks.in(work.device));
 }
 
 Status DeviceHt::code(CudaGopWork& work, std::span<BlockRequest> requests,
@@ -226,21 +209,14 @@ bool DeviceHt::stays(const Prediction& prediction) const {
 /// Codes `parts_` with one launch, and makes the CodedBlocks of the first `num_finished` after one wait.
 /// Without any there is no wait.
 Status DeviceHt::code_parts(CudaGopWork& work, size_t num_finished) {
-  items_.clear();
-  num_tasks_ = 0;
+  num_items_ = most_tasks_ = 0;
   choose_ = has_hulls_ = false;
-  size_t num_items = 0;
-  uint32_t num_results = 0;
+  uint32_t num_items = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    const HtPart& part = parts_[i];
-    step_sets_[part.frame] = part.order.step_set;
-    for (const uint32_t index : part.order.blocks) add_item(work, part, index);
-    if (i + 1 == num_finished) {
-      num_items = items_.size();
-      num_results = num_tasks_;
-    }
+    add_part(work, parts_[i]);
+    if (i < num_finished) num_items = num_items_;
   }
-  if (num_tasks_ > 0 || num_finished < parts_.size()) CJ2K_TRY(run_tasks(work, static_cast<uint32_t>(num_items), num_results));
+  if (num_items_ > 0) CJ2K_TRY(run_items(work, num_items));
   constexpr size_t kGrain = 64;
   parallel_for(num_items, kGrain, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) finish(work, static_cast<uint32_t>(i));
@@ -248,74 +224,19 @@ Status DeviceHt::code_parts(CudaGopWork& work, size_t num_finished) {
   return Status::kOk;
 }
 
-/// Chooses the planes of a block, and writes its tasks.
-void DeviceHt::add_item(CudaGopWork& work, const HtPart& part, uint32_t index) {
-  const Plan& plan = s_.plan;
-  const CodeBlock& block = plan.blocks[index];
-  const uint32_t number = part.frame * num_blocks_ + index;
-  CodedBlock& coded = work.block(number);
-  if (part.order.anew) coded = CodedBlock{};
-  const Subband& band = subband_of(plan, block, part.order.step_set);
-  const float rounder = quantizer_rounder(band.unit);
-  uint32_t magnitude = p_.peaks.in(work.pinned)[number];
-  if (!plan.reversible) {
-    const uint32_t most = (uint32_t{1} << band.max_bit_planes) - 1;
-    magnitude = quantize97_magnitude(std::bit_cast<float>(magnitude), rounder, band.inverse_step,
-                                     quantizer_limit(most), most);
+/// Lists the blocks of a part, and counts the tasks that they have at most.
+void DeviceHt::add_part(CudaGopWork& work, const HtPart& part) {
+  const BlockOrder& order = part.order;
+  orders_.of[part.frame] = ht_order(order);
+  has_hulls_ |= may_have_ht_hulls(s_.plan) && order.points != HtPoints::kEstimate;
+  choose_ |= order.points == HtPoints::kNearSlope && order.thresholds != SlopeThresholds{};
+  auto* const list = p_.list.in(work.pinned);
+  for (const uint32_t index : order.blocks) {
+    list[num_items_++] = part.frame * num_blocks_ + index;
+    const uint8_t component = s_.tables.ht.blocks[index].component;
+    most_tasks_ += most_ht_tasks(s_.tables.ht.blocks[index], order.thresholds[component],
+                                 order.highest[component]);
   }
-  const int bit_planes = std::bit_width(magnitude);
-  const double weight = distortion_weight(plan, block, part.order.step_set);
-  const uint16_t threshold =
-      pause_threshold(part.order.thresholds[block.component], block.orientation);
-  const SlopeRange slopes{threshold, std::max(threshold, part.order.highest[block.component])};
-  const HtPlanes planes = ht_planes_to_code(plan, weight, slopes, bit_planes);
-  const HtPoints points = ht_points_to_make(threshold, planes, part.order.points);
-  const bool chooses = points == HtPoints::kNearSlope;
-  const int most_passes = most_ht_passes(plan, part.order, block);
-  const bool has_hull = may_have_ht_hulls(plan) && points != HtPoints::kEstimate &&
-                        planes.end > planes.lowest && planes.end - planes.lowest <= kHtNearPlanes;
-  choose_ |= chooses;
-  has_hulls_ |= has_hull;
-  HtChoice& choice = p_.choices.in(work.pinned)[items_.size()];
-  choice = {weight,
-            chooses ? threshold + kHtExpected : kHtNoChoice,
-            num_tasks_,
-            0,
-            static_cast<uint8_t>(bit_planes),
-            has_hull,
-            static_cast<uint8_t>(most_passes),
-            static_cast<uint8_t>(planes_left(planes, bit_planes)),
-            number};
-  items_.push_back(
-      {number, num_tasks_, planes, part.order.step_set, bit_planes, points, most_passes, has_hull});
-  HtTask task{};
-  task.block = number;
-  task.is_counted = chooses;
-  task.rounder = static_cast<uint16_t>(std::bit_cast<uint32_t>(rounder) >> 16);
-  task.inverse_step = band.inverse_step;
-  task.max_bit_planes = band.max_bit_planes;
-  auto* const tasks = p_.tasks.in(work.pinned);
-  // The error without any plane is asked for once.
-  task.bit_planes = static_cast<uint8_t>(bit_planes);
-  const bool is_estimate = points == HtPoints::kEstimate;
-  for (int plane = planes.end - 1; plane >= planes.lowest; --plane) {
-    const HtSlot& slot =
-        s_.tables.ht.slots[s_.tables.ht.first_slots[index] + static_cast<uint32_t>(plane)];
-    task.cleanup = part.frame * s_.tables.ht.frame_bytes + slot.cleanup;
-    task.rest = slot.rest;
-    task.both = slot.both;
-    task.plane = static_cast<uint8_t>(plane);
-    const int passes = ht_passes(plane, planes.lowest, points, most_passes);
-    task.passes = is_estimate ? 0 : static_cast<uint8_t>(passes);
-    tasks[num_tasks_++] = task;
-    task.bit_planes = 0;
-  }
-  if (task.bit_planes > 0) {
-    task.plane = kHtNoPlane;
-    task.passes = 0;
-    tasks[num_tasks_++] = task;
-  }
-  choice.num_tasks = num_tasks_ - choice.first_task;
 }
 
 HtHulls DeviceHt::hulls_by_block(const CudaGopWork& work) const {
@@ -329,39 +250,40 @@ HtHulls DeviceHt::hulls_by_block(const CudaGopWork& work) const {
           m_.weights.in(d)};
 }
 
-/// Does the tasks of `items_`, and brings the results and hulls of the first ones.
-Status DeviceHt::run_tasks(CudaGopWork& work, uint32_t num_items, uint32_t num_results) {
+/// Codes the listed blocks, and brings what `finish` needs of the first ones.
+Status DeviceHt::run_items(CudaGopWork& work, uint32_t num_finished) {
   simt::Stream& stream = work.stream;
+  auto* const list = m_.list.in(work.device);
+  auto* const choices = m_.choices.in(work.device);
   auto* const tasks = m_.tasks.in(work.device);
   auto* const results = m_.results.in(work.device);
-  const bool causal = (s_.plan.params.cblk_style & CJ2K_STYLE_VSC) != 0;
-  const bool by_block = s_.tables.rate.has_value();
-  CJ2K_TRY(stream.upload(tasks, p_.tasks.in(work.pinned), num_tasks_ * sizeof(HtTask)));
+  auto* const counts = m_.counts.in(work.device);
+  auto* const num_tasks = counts + kHtKinds;
   const HtBlocks blocks = on_device(work, samples_);
-  HtWork all{tasks, num_tasks_, {}, s_.plan.reversible, lossless(), causal};
-  const auto count = static_cast<uint32_t>(items_.size());
-  auto* const choices = m_.choices.in(work.device);
-  if (choose_ || has_hulls_ || by_block)
-    CJ2K_TRY(stream.upload(choices, p_.choices.in(work.pinned), count * sizeof(HtChoice)));
+  const bool reversible = s_.plan.reversible;
+  const bool causal = (s_.plan.params.cblk_style & CJ2K_STYLE_VSC) != 0;
+  CJ2K_TRY(stream.upload(list, p_.list.in(work.pinned), num_items_ * sizeof(uint32_t)));
+  CJ2K_TRY(stream.fill_u32(counts, 0, kHtKinds + 1));
+  CJ2K_TRY(ht_items(stream, table(), orders_, m_.peaks.in(work.device), reversible, list,
+                    num_items_, choices, tasks, num_tasks));
+  HtWork all{tasks, most_tasks_, num_tasks, {}, reversible, lossless(), causal};
   if (choose_) {
-    all.lists = {m_.lists.in(work.device), m_.counts.in(work.device), num_tasks_};
-    CJ2K_TRY(stream.fill_u32(all.lists.counts, 0, kHtKinds));
-    CJ2K_TRY(
-        ht_choose(stream, blocks, tasks, choices, count, s_.plan.reversible, results, all.lists));
+    all.lists = {m_.lists.in(work.device), counts, most_tasks_};
+    CJ2K_TRY(ht_choose(stream, blocks, tasks, choices, num_items_, reversible, results, all.lists));
   }
-  if (num_tasks_ > 0)
-    CJ2K_TRY(ht_encode(stream, blocks, all, s_.memory.coded.in(work.device), results));
-  HullPoint* const hulls = has_hulls_ && num_items > 0 ? m_.hulls.in(work.device) : nullptr;
-  if (hulls != nullptr || by_block) {
-    CJ2K_TRY(ht_hulls(stream, tasks, choices, count, s_.plan.reversible, results, hulls,
+  CJ2K_TRY(ht_encode(stream, blocks, all, s_.memory.coded.in(work.device), results));
+  HullPoint* const hulls = has_hulls_ && num_finished > 0 ? m_.hulls.in(work.device) : nullptr;
+  if (hulls != nullptr || s_.tables.rate.has_value()) {
+    CJ2K_TRY(ht_hulls(stream, tasks, choices, list, num_items_, reversible, results, hulls,
                       hulls_by_block(work)));
   }
-  if (num_results == 0) return Status::kOk;
+  if (num_finished == 0) return Status::kOk;
   if (hulls != nullptr) {
     CJ2K_TRY(stream.download(p_.hulls.in(work.pinned), hulls,
-                             num_items * kMostHtHull * sizeof(HullPoint)));
+                             num_finished * kMostHtHull * sizeof(HullPoint)));
   }
-  CJ2K_TRY(stream.download(p_.results.in(work.pinned), results, num_results * sizeof(HtResult)));
+  CJ2K_TRY(stream.download(p_.choices.in(work.pinned), choices, num_finished * sizeof(HtChoice)));
+  CJ2K_TRY(stream.download(p_.results.in(work.pinned), results, most_tasks_ * sizeof(HtResult)));
   return wait(work);
 }
 
@@ -472,57 +394,60 @@ HtPlane plane_of(const Plan& plan, int number, int passes, double weight, const 
 }
 
 /// Makes the CodedBlock from the results of the block's tasks.
-void DeviceHt::finish(CudaGopWork& work, uint32_t number_of_item) {
-  const Item& item = items_[number_of_item];
+void DeviceHt::finish(CudaGopWork& work, uint32_t item) {
+  const HtChoice& choice = p_.choices.in(work.pinned)[item];
+  const uint32_t number = p_.list.in(work.pinned)[item], frame = number / num_blocks_;
   const Plan& plan = s_.plan;
-  const CodeBlock& block = plan.blocks[item.number % num_blocks_];
-  CodedBlock& coded = work.block(item.number);
-  const double weight = distortion_weight(plan, block, item.step_set);
-  const HtResult* result = p_.results.in(work.pinned) + item.first_task;
-  const double total = item.bit_planes > 0 ? ht_left_error(plan.reversible, weight, item.bit_planes,
-                                                           result->total_left)
-                                           : 0;
-  end_ht_call(item.planes, item.bit_planes, total, coded);
-  if (item.has_hull) {
-    for (int plane = item.planes.end - 1, i = 0; plane >= item.planes.lowest; --plane, ++i) {
+  const CodeBlock& block = plan.blocks[number % num_blocks_];
+  CodedBlock& coded = work.block(number);
+  coded = CodedBlock{};
+  const double weight = choice.weight;
+  const HtPlanes planes = choice.planes();
+  const HtResult* result = p_.results.in(work.pinned) + choice.first_task;
+  const double total = choice.bit_planes > 0 ? ht_left_error(plan.reversible, weight,
+                                                             choice.bit_planes, result->total_left)
+                                             : 0;
+  end_ht_call(planes, choice.bit_planes, total, coded);
+  if (choice.has_hull) {
+    for (int plane = planes.end - 1, i = 0; plane >= planes.lowest; --plane, ++i) {
       if (result[i].passes > 0)
         count_ht_passes(plane_of(plan, plane, result[i].passes, weight, result[i]), coded);
     }
-    take_hull(work, number_of_item, result, coded);
+    take_hull(work, item, coded);
     return;
   }
+  const Subband& band = subband_of(plan, block, orders_.of[frame].step_set);
   HtPoint points[kMaxHtPoints];
   int count = 0;
   uint32_t sixteenths = 0, above = 0;
   StepVoter voter;
-  for (int plane = item.planes.end - 1; plane >= item.planes.lowest; --plane, ++result) {
+  for (int plane = planes.end - 1; plane >= planes.lowest; --plane, ++result) {
     sixteenths += ht_plane_bits(result->significant, above,
                                 static_cast<uint32_t>(block.width * block.height));
     above = result->significant;
-    int passes = ht_passes(plane, item.planes.lowest, item.points, item.most_passes);
-    if (item.points == HtPoints::kNearSlope) passes = result->passes;
+    int passes = ht_passes(plane, planes.lowest, choice.points, choice.most_passes);
+    if (choice.points == HtPoints::kNearSlope) passes = result->passes;
     if (passes == 0) continue;
     HtPlane code = plane_of(plan, plane, passes, weight, *result);
-    if (item.points == HtPoints::kEstimate) {
+    if (choice.points == HtPoints::kEstimate) {
       code.cleanup_bytes = sixteenths / 128 + 1;
       voter.add(plane, {result->significant, result->near_half(), result->near_middle()});
     }
     count_ht_passes(code, coded);
-    count +=
-        make_ht_points(code, subband_of(plan, block, item.step_set), weight, total, points + count);
+    count += make_ht_points(code, band, weight, total, points + count);
   }
   if (block.orientation != kLL) coded.step_vote = voter.vote();
-  build_hull(coded, item.number, weight, points, count);
+  build_hull(coded, number, weight, points, count);
 }
 
 /// Takes over the hull that the device has made.
-/// @param results  of the block's tasks
-void DeviceHt::take_hull(CudaGopWork& work, uint32_t number_of_item, const HtResult* results,
-                         CodedBlock& coded) {
-  const Item& item = items_[number_of_item];
-  const Subband& band =
-      subband_of(s_.plan, s_.plan.blocks[item.number % num_blocks_], item.step_set);
-  const HullPoint* from = p_.hulls.in(work.pinned) + size_t{number_of_item} * kMostHtHull;
+void DeviceHt::take_hull(CudaGopWork& work, uint32_t item, CodedBlock& coded) {
+  const HtChoice& choice = p_.choices.in(work.pinned)[item];
+  const HtResult* const results = p_.results.in(work.pinned) + choice.first_task;
+  const uint32_t number = p_.list.in(work.pinned)[item];
+  const Subband& band = subband_of(s_.plan, s_.plan.blocks[number % num_blocks_],
+                                   orders_.of[number / num_blocks_].step_set);
+  const HullPoint* from = p_.hulls.in(work.pinned) + size_t{item} * kMostHtHull;
   HullPoint hull[kMostHtHull];
   PointCode codes[kMostHtHull];
   int size = 0;
@@ -530,13 +455,13 @@ void DeviceHt::take_hull(CudaGopWork& work, uint32_t number_of_item, const HtRes
     hull[size] = from[size];
     const int task = hull[size].passes >> kHtHullTaskShift;
     hull[size].passes &= (1u << kHtHullTaskShift) - 1;
-    const int plane = item.planes.end - 1 - task;
+    const int plane = choice.end - 1 - task;
     codes[size] = {nullptr, nullptr, results[task].cleanup_bytes,
                    static_cast<uint8_t>(band.max_bit_planes - 1 - plane)};
   }
   if (size == 0) return;
   coded.hull = keep(hull, size);
-  coded.codes = codes_[item.number] = keep(codes, size);
+  coded.codes = codes_[number] = keep(codes, size);
   coded.num_hull = static_cast<uint8_t>(size);
 }
 
@@ -558,9 +483,9 @@ uint32_t DeviceHt::pieces(CudaGopWork& work, uint32_t number, uint32_t points, B
   const uint32_t frame = number / num_blocks_, index = number % num_blocks_;
   const HullPoint& point = work.block(number).hull[points - 1];
   const PointCode& code = codes_[number][points - 1];
-  const Subband& band = subband_of(s_.plan, s_.plan.blocks[index], step_sets_[frame]);
+  const Subband& band = subband_of(s_.plan, s_.plan.blocks[index], orders_.of[frame].step_set);
   const auto plane = static_cast<uint32_t>(band.max_bit_planes - 1 - code.zero_bit_planes);
-  const HtSlot& slot = s_.tables.ht.slots[s_.tables.ht.first_slots[index] + plane];
+  const HtSlot& slot = s_.tables.ht.slots[s_.tables.ht.blocks[index].first_slot + plane];
   const uint64_t from = frame * s_.tables.ht.frame_bytes + slot.cleanup;
   pieces[0] = {from, code.first_bytes};
   if (point.passes == 1) return 1;

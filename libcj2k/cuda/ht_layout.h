@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the HT block coder of a GOP has in memory beside GopMemory and PinnedLayout, and where the
-// segments of its blocks lie in GopMemory::coded: each cleanup plane of each block has a place for its
-// worst case.
+// The tables of the HT block coder, and what it has in memory of a GOP beside GopMemory and
+// PinnedLayout. The segments of its blocks lie in GopMemory::coded: each cleanup plane of each block has
+// a place for its worst case.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "cuda/carver.h"
+#include "depth/stop_rule.h"
 #include "kernels/ht/ht_block.h"
 #include "plan/plan.h"
 
@@ -17,14 +18,10 @@ namespace cj2k::cuda {
 
 struct PlanTables;
 
-/// The place of a cleanup plane: HtTask.
-struct HtSlot {
-  uint64_t cleanup;  ///< offset in the frame's bytes
-  uint32_t rest, both;
-};
 struct HtLayout {
-  std::vector<uint16_t> words;        ///< ht_vlc_words
-  std::vector<uint32_t> first_slots;  ///< [plan.blocks] of plane 0 of a block; one slot per plane
+  std::vector<uint16_t> words;      ///< ht_vlc_words
+  std::vector<HtPlanBlock> blocks;  ///< [plan.blocks]
+  std::vector<HtBand> bands;        ///< HtBlockTable
   std::vector<HtSlot> slots;
   /// [plan.blocks + 1] HtHulls::first_points: a block of LL has room for the points of all its planes,
   /// others for kMostHtHull, without loss for one.
@@ -34,8 +31,16 @@ struct HtLayout {
   uint32_t frame_tasks = 0;        ///< most tasks of a call for one frame
   uint32_t most_bytes = 0;         ///< most bytes of a point of a block
   uint64_t frame_point_bytes = 0;  ///< most bytes of one point of each block of a frame
+
+  /// @param on_blocks, on_bands, on_slots  `blocks`, `bands` and `slots` in device memory
+  HtBlockTable table(const Plan& plan, const HtPlanBlock* on_blocks, const HtBand* on_bands,
+                     const HtSlot* on_slots) const;
 };
 HtLayout make_ht_layout(const Plan& plan);
+HtOrder ht_order(const BlockOrder& order);
+/// Most tasks of a block in a call.
+/// @param threshold, highest  of its component
+uint32_t most_ht_tasks(const HtPlanBlock& block, uint16_t threshold, uint16_t highest);
 /// Whether the device makes hulls for the host. Without loss they have one point, and the points of
 /// layers need more than a hull says.
 inline bool may_have_ht_hulls(const Plan& plan) {
@@ -44,23 +49,25 @@ inline bool may_have_ht_hulls(const Plan& plan) {
 
 /// In device and in page-locked memory:
 ///
-///   of the samples   | peaks |                       by block of the GOP
-///   of a call        | tasks | results | [choices] | [hulls] |
-///   of ht_choose     | [lists] | [counts] |          on the device alone
-///   of rate control  | coded | hull | codes | weights | totals P | [tile_parts] |  where it runs on the device
+///   of the samples   | peaks |                              on the device alone
+///   of a call        | list | choices | results | [hulls] |
+///   between kernels  | tasks | [lists] | counts |            on the device alone
+///   of rate control  | totals P | coded | hull | codes | weights | [tile_parts] |
 ///
-/// Arrays in brackets are empty without loss. Of the last row, only the one marked P is in
-/// page-locked memory.
+/// Arrays in brackets are empty without loss. The entries of `list`, `choices` and `hulls` are blocks. The
+/// last row is there where rate control runs on the device; its first array is in page-locked memory, too.
 struct HtMemory {
   HtMemory() = default;
   HtMemory(const Plan& plan, const PlanTables& tables, bool on_device, Carver& carver);
 
-  Span<uint32_t> peaks;
-  Span<HtTask> tasks;
+  Span<uint32_t> peaks;  ///< by block of the GOP
+  Span<uint32_t> list;
+  Span<HtChoice> choices;
   Span<HtResult> results;
-  Span<HtChoice> choices;  ///< in page-locked memory always
-  Span<HullPoint> hulls;   ///< also empty unless may_have_ht_hulls
-  Span<uint32_t> lists, counts;
+  Span<HullPoint> hulls;  ///< also empty unless may_have_ht_hulls
+  Span<HtTask> tasks;
+  Span<uint32_t> lists;
+  Span<uint32_t> counts;  ///< HtTaskLists::counts, then HtWork::num_tasks
   // HtHulls.
   Span<Tier1Result> coded;
   Span<HullPoint> hull;

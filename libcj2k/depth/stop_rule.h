@@ -71,14 +71,6 @@ struct BlockOrder {
   SlopeThresholds rdoq{};
 };
 
-/// Most passes of a cleanup plane: 1 or kAllHtPasses. In blocks of so few samples what MagRef removes is
-/// not known next to what cleanup leaves: LeftPlanes rounds each sample to a 2^10th of that.
-inline int most_ht_passes(const Plan& plan, const BlockOrder& order, const CodeBlock& block) {
-  constexpr int kFewSamples = 4;
-  if (block.width * block.height < kFewSamples) return 1;
-  return order.is_trial ? kAllHtPasses : plan.most_ht_passes;
-}
-
 /// What a backend says of a request besides the coded blocks.
 struct BlockOutcome {
   bool coded_before = false;  ///< kPredicted: so the votes say

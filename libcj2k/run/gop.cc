@@ -410,8 +410,9 @@ Status Gop::code_frames(std::span<const uint32_t> frames, const SlopeThresholds&
   for (const uint32_t f : frames) {
     frames_[f]->rate.set_limits(frames_[f]->limits);
     frames_[f]->early_stop.begin(f, frames_[f]->rate, previous, step_set);
-    // With a quality alone blocks pause at it, and the host says which of them go on.
-    if (frames_[f]->rate.has_cap() || plan_.params.lossless != 0)
+    // With a quality alone EBCOT blocks pause at it, and the host says which of them go on.
+    if (frames_[f]->rate.has_cap() || plan_.params.lossless != 0 ||
+        plan_.params.coder == CJ2K_CODER_HT)
       frames_[f]->early_stop.request().limits = &frames_[f]->rate.limits();
   }
   open_.assign(frames.begin(), frames.end());

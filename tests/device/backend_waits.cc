@@ -159,6 +159,43 @@ TEST_CASE("backend: waits, launches and copies of a GOP of 8 frames in device me
   }
 }
 
+/// Nothing is waited for between the transform and the results of blocks: 8 waits read the frames, and one is
+/// for each launch of blocks, of which the last one brings tile-parts. Where the host chooses, one more is
+/// for the bytes that were chosen.
+TEST_CASE("backend: waits, launches and copies of a GOP of 8 frames with HT") {
+  struct Row {
+    const char* name;
+    Settings settings;
+    bool is_large;
+    shim::HostCalls calls;
+  };
+  const Row rows[] = {
+      // clang-format off
+      {"exact", {{"target_bytes", "12000"}}, true, {14, 37, 7, 6, 82576, 16, 3220188}},
+      {"exact: some frames are coded anew", {{"target_bytes", "2500"}}, true, {17, 43, 9, 8, 102288, 46, 9360972}},
+      {"exact, few blocks: the host chooses", {{"target_bytes", "300"}}, false, {13, 21, 4, 5, 7136, 12, 510448}},
+      {"lossless", {{"lossless", "1"}}, false, {9, 16, 3, 1, 1152, 4, 15628}},
+      {"quality", {{"quality", "4"}}, false, {13, 21, 4, 5, 15056, 12, 711376}},
+      {"none", {{"stop", "none"}, {"target_bytes", "300"}}, false, {10, 13, 1, 2, 5408, 4, 225904}},
+      // clang-format on
+  };
+  for (const Row& row : rows) {
+    INFO(std::string(row.name));
+    cj2k_params p = params_of("auto", false, row.settings);
+    cj2k::test::set(p, "coder", "ht");
+    // More than the 512 blocks from which on rate control runs on the device.
+    if (row.is_large) p.width = p.height = 200;
+    const shim::HostCalls calls = count(p, Content::kTexture, 40).calls;
+    CHECK(calls.waits == row.calls.waits);
+    CHECK(calls.launches == row.calls.launches);
+    CHECK(calls.fills == row.calls.fills);
+    CHECK(calls.uploads == row.calls.uploads);
+    CHECK(calls.upload_bytes == row.calls.upload_bytes);
+    CHECK(calls.downloads == row.calls.downloads);
+    CHECK(calls.download_bytes == row.calls.download_bytes);
+  }
+}
+
 /// Frames with `release` are waited for together, if they come faster than they are read. Whether
 /// they do is up to the system's scheduler, so the GOP has several tries.
 TEST_CASE("backend: two waits for a GOP of frames with release in device memory") {

@@ -120,15 +120,18 @@ class Check {
     const simt::DeviceBuffer device_tasks = gpu_.upload(list);
     const simt::DeviceBuffer bytes =
         gpu_.upload(std::vector<uint8_t>(static_cast<size_t>(num_bytes_), kGuard));
-    const simt::DeviceBuffer results = gpu_.make<cuda::HtResult>(list.size());
     auto work_tasks = device_tasks.as<cuda::HtTask>();
-    cuda::HtWork work{work_tasks, static_cast<uint32_t>(list.size()), {}, reversible_, lossless_,
-                      causal_};
+    const auto num_tasks = static_cast<uint32_t>(list.size());
+    const simt::DeviceBuffer on_device_tasks = gpu_.upload(std::vector<uint32_t>{num_tasks});
+    // The host knows a bound.
+    const simt::DeviceBuffer results = gpu_.make<cuda::HtResult>(num_tasks + 9);
+    cuda::HtWork work{work_tasks, num_tasks + 9, on_device_tasks.as<uint32_t>(), {}, reversible_,
+                      lossless_,  causal_};
     const simt::DeviceBuffer choices = gpu_.upload(choices_);
     const simt::DeviceBuffer lists = gpu_.make<uint32_t>(list.size() * cuda::kHtKinds);
     const simt::DeviceBuffer counts = gpu_.upload(std::vector<uint32_t>(cuda::kHtKinds));
     if (random_ != nullptr) {
-      work.lists = {lists.as<uint32_t>(), counts.as<uint32_t>(), work.count};
+      work.lists = {lists.as<uint32_t>(), counts.as<uint32_t>(), num_tasks};
       REQUIRE(cuda::ht_choose(gpu_.stream, on_device, work_tasks, choices.as<cuda::HtChoice>(),
                               static_cast<uint32_t>(choices_.size()), reversible_,
                               results.as<cuda::HtResult>(), work.lists) == Status::kOk);
@@ -151,6 +154,7 @@ class Check {
     std::vector<uint32_t> first_points = {0};
     for (uint32_t i = 0; i < num_jobs; ++i)
       first_points.push_back(first_points[i] + (i % 3 == 0 ? 3 * 31 : cuda::kMostHtHull));
+    const simt::DeviceBuffer device_list = gpu_.upload(numbers_);
     const size_t num_points = first_points[num_jobs] * blocks.num_frames;
     const simt::DeviceBuffer first = gpu_.upload(first_points);
     const simt::DeviceBuffer coded =
@@ -164,8 +168,8 @@ class Check {
                                  weights.as<double>()};
     for (const bool in_order : {false, true}) {
       REQUIRE(cuda::ht_hulls(gpu_.stream, work_tasks, choices.as<cuda::HtChoice>(),
-                             static_cast<uint32_t>(choices_.size()), reversible_,
-                             results.as<cuda::HtResult>(),
+                             device_list.as<uint32_t>(), static_cast<uint32_t>(choices_.size()),
+                             reversible_, results.as<cuda::HtResult>(),
                              in_order ? hulls.as<HullPoint>() : nullptr,
                              in_order ? cuda::HtHulls{} : by_block) == Status::kOk);
     }
@@ -177,14 +181,14 @@ class Check {
     for (size_t i = 0; i < choices_.size(); ++i) {
       const cuda::HtChoice& choice = choices_[i];
       if (choice.has_hull) check_hull(choice, numbers, points.data() + i * cuda::kMostHtHull);
-      const uint32_t index = choice.block % num_jobs;
+      const uint32_t number = numbers_[i], index = number % num_jobs;
       const uint32_t room = first_points[index + 1] - first_points[index];
       if (choice.num_tasks > kHtNearPlanes && 3 * choice.num_tasks > room) {
-        REQUIRE(blocks_of.coded[choice.block].num_bytes == kNotWritten.num_bytes);
+        REQUIRE(blocks_of.coded[number].num_bytes == kNotWritten.num_bytes);
         continue;
       }
-      const uint32_t at = choice.block / num_jobs * first_points[num_jobs] + first_points[index];
-      check_by_block(choice, numbers, blocks_of, at);
+      const uint32_t at = number / num_jobs * first_points[num_jobs] + first_points[index];
+      check_by_block(number, choice, numbers, blocks_of, at);
     }
   }
   size_t tasks() const { return tasks_.size(); }
@@ -225,6 +229,7 @@ class Check {
     peaks.push_back(peak);
     const auto bit_planes = static_cast<uint8_t>(std::bit_width(all));
     const auto number = static_cast<uint32_t>(quantised.size());
+    numbers_.push_back(number);
     quantised.push_back(std::move(block));
     const auto first_task = static_cast<uint32_t>(tasks_.size());
     const cuda::HtTask task{0,
@@ -253,9 +258,10 @@ class Check {
     }
     if (bit_planes > 0) tasks_.push_back({task, 0, 0, 0});
     choices_.push_back({1.0, cuda::kHtNoChoice, first_task,
-                        static_cast<uint32_t>(tasks_.size()) - first_task, bit_planes,
+                        static_cast<uint8_t>(tasks_.size() - first_task), bit_planes, 0,
+                        static_cast<uint8_t>(planes), false,
                         bit_planes > 0 && tasks_.size() - first_task <= kHtNearPlanes, kAllHtPasses,
-                        static_cast<uint8_t>(number % 7), number});
+                        HtPoints::kAll});
   }
   void add_task(cuda::HtTask task, const cuda::QuantizeJob& job, int plane, int bit_planes,
                 int passes) {
@@ -300,8 +306,9 @@ class Check {
     const int most = (*random_)() % 4 == 0 ? 1 : 3;
     const HtPasses passes = ht_passes_near(sums, slope, lowest, planes, most);
     choices_.push_back({weight, slope, static_cast<uint32_t>(tasks_.size()),
-                        static_cast<uint32_t>(planes), task.bit_planes, true,
-                        static_cast<uint8_t>(most), static_cast<uint8_t>(lowest), task.block});
+                        static_cast<uint8_t>(planes), task.bit_planes, static_cast<uint8_t>(lowest),
+                        static_cast<uint8_t>(lowest + planes), false, true,
+                        static_cast<uint8_t>(most), HtPoints::kNearSlope});
     chosen_.insert(64 * planes + 16 * passes.of[2] + 4 * passes.of[1] + passes.of[0]);
     task.is_counted = true;
     for (int k = planes - 1; k >= 0; --k) {
@@ -360,18 +367,19 @@ class Check {
     host.size = build_ht_hull(points, count, choice.weight, {host.hull, host.codes, nullptr});
     return host;
   }
-  void check_by_block(const cuda::HtChoice& choice, const std::vector<cuda::HtResult>& results,
-                      const ByBlock& actual, uint32_t first) {
+  void check_by_block(uint32_t number, const cuda::HtChoice& choice,
+                      const std::vector<cuda::HtResult>& results, const ByBlock& actual,
+                      uint32_t first) {
     const HostHull host = host_hull(choice, results);
-    const Tier1Result& coded = actual.coded[choice.block];
+    const Tier1Result& coded = actual.coded[number];
     REQUIRE(coded.first_hull == first);
     REQUIRE(coded.num_hull == host.size);
     REQUIRE(coded.total_distortion == host.coded.total_distortion);
     REQUIRE(coded.left_distortion == 0);
     REQUIRE(coded.num_bytes == host.coded.num_bytes);
     REQUIRE(coded.num_passes == host.coded.num_passes);
-    REQUIRE(coded.planes_left == choice.planes_left);
-    REQUIRE(actual.weights[choice.block] == choice.weight);
+    REQUIRE(coded.planes_left == ht_planes_left(choice.planes(), choice.bit_planes));
+    REQUIRE(actual.weights[number] == choice.weight);
     for (int i = 0; i < host.size; ++i) {
       const size_t at = first + static_cast<size_t>(i);
       const HullPoint& point = actual.hull[at];
@@ -466,6 +474,7 @@ class Check {
   std::mt19937_64* random_ = nullptr;
   std::vector<Task> tasks_;
   std::vector<cuda::HtChoice> choices_;
+  std::vector<uint32_t> numbers_;  ///< of the choices' blocks
   std::set<int> chosen_;
   size_t hulls_ = 0;       ///< of more than two points
   size_t long_hulls_ = 0;  ///< of more than kHtNearPlanes planes and three points

@@ -30,25 +30,7 @@ LayerCuts layer_cuts(const HtPoint& point, const HtPoint* points, int count) {
   return make_layer_cuts(point.passes, bytes, distortion);
 }
 
-/// Raises the planes to those whose magnitudes are below 2^B, where the profile bounds them.
-HtPlanes within_bound(const Plan& plan, HtPlanes planes, int bit_planes) {
-  const int bound = plan.magnitude_bound;
-  const int least = bound > 0 ? bit_planes - bound : 0;
-  if (least <= 0 || planes.lowest > least) return planes;
-  return {least, std::max(planes.end, std::min(least + kHtNearPlanes, bit_planes)), true};
-}
-
 }  // namespace
-
-HtPlanes ht_planes_to_code(const Plan& plan, double weight, SlopeRange slopes, int bit_planes) {
-  if (plan.params.lossless) return {0, std::min(bit_planes, 1)};
-  return within_bound(plan, ht_planes_at(weight, slopes, bit_planes), bit_planes);
-}
-
-HtPoints ht_points_to_make(uint16_t threshold, const HtPlanes& planes, HtPoints asked) {
-  const bool has_choice = threshold > 0 && !planes.is_all && planes.lowest < planes.end;
-  return asked == HtPoints::kNearSlope && !has_choice ? HtPoints::kAll : asked;
-}
 
 HtPasses ht_passes_to_code(const CodeBlock& block, double weight, const HtPlanes& planes,
                            uint16_t threshold, double total, const double* left,
@@ -107,7 +89,7 @@ int make_ht_points(const HtPlane& plane, const Subband& band, double weight, dou
 void end_ht_call(const HtPlanes& planes, int bit_planes, double total, CodedBlock& coded) {
   coded.is_coded = true;
   coded.total_distortion = total;
-  coded.planes_left = static_cast<uint8_t>(planes_left(planes, bit_planes));
+  coded.planes_left = static_cast<uint8_t>(ht_planes_left(planes, bit_planes));
   coded.num_passes_left = static_cast<uint8_t>(3 * coded.planes_left);
 }
 

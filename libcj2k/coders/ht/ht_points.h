@@ -5,7 +5,6 @@
 // Both backends make them here, so their doubles are the same.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "coders/coded_block.h"
@@ -43,20 +42,16 @@ struct HtPlane {
   const uint32_t* samples = nullptr;  ///< PointCode::samples
 };
 
-/// The cleanup planes of a block; possibly none.
-/// @param weight      distortion_weight of the block
-/// @param slopes      for which it is coded
-/// @param bit_planes  of the block's magnitudes
-HtPlanes ht_planes_to_code(const Plan& plan, double weight, SlopeRange slopes, int bit_planes);
+inline HtRules ht_rules(const Plan& plan) {
+  return {plan.params.lossless != 0, static_cast<uint8_t>(plan.most_ht_passes),
+          plan.magnitude_bound};
+}
 
 /// Frames of fewer blocks are coded in full: a prediction of their planes takes as long.
 inline constexpr size_t kFewHtBlocks = 512;
 inline bool is_small_ht(const Plan& plan) {
   return plan.params.coder == CJ2K_CODER_HT && plan.blocks.size() < kFewHtBlocks;
 }
-
-/// The points to make of a block's planes if `asked` are wanted.
-HtPoints ht_points_to_make(uint16_t threshold, const HtPlanes& planes, HtPoints asked);
 
 /// The passes to code by HtPoints::kNearSlope.
 /// @param left, significant  as in ht_block_sums
@@ -92,10 +87,6 @@ void count_ht_passes(const HtPlane& plane, CodedBlock& coded);
 int make_ht_points(const HtPlane& plane, const Subband& band, double weight, double total,
                    HtPoint* points);
 
-/// CodedBlock::planes_left.
-inline int planes_left(const HtPlanes& planes, int bit_planes) {
-  return planes.is_all ? 0 : std::min(planes.lowest, bit_planes);
-}
 /// Ends a call: counts what is left.
 void end_ht_call(const HtPlanes& planes, int bit_planes, double total, CodedBlock& coded);
 

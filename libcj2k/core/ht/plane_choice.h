@@ -69,11 +69,55 @@ CJ2K_HD constexpr HtPlanes ht_planes_at(double weight, SlopeRange slopes, int bi
   return {lowest, end < bit_planes ? end : bit_planes};
 }
 
+/// CodedBlock::planes_left.
+CJ2K_HD constexpr int ht_planes_left(const HtPlanes& planes, int bit_planes) {
+  if (planes.is_all) return 0;
+  return planes.lowest < bit_planes ? planes.lowest : bit_planes;
+}
+
 /// Whether a block takes a plane at an end of ht_planes_at, for HtChoices (coders/ht/ht_points.h).
 /// @param bit_planes  Subband::max_bit_planes
 CJ2K_HD constexpr bool is_far_ht_plane(double weight, uint16_t slope, int bit_planes, int plane) {
   const HtPlanes planes = ht_planes_at(weight, {slope, slope}, bit_planes);
   return plane > planes.end - 2 || (plane == planes.lowest && plane > 0);
+}
+
+/// What a plan says of all its blocks.
+struct HtRules {
+  bool lossless;
+  uint8_t most_passes;      ///< of a cleanup plane: 1, cleanup alone, or kAllHtPasses
+  int32_t magnitude_bound;  ///< Plan::magnitude_bound
+};
+
+/// The cleanup planes of a block; possibly none.
+/// @param weight      squared error of the picture per squared unit of quantised coefficient
+/// @param slopes      for which it is coded
+/// @param bit_planes  of the block's magnitudes
+CJ2K_HD constexpr HtPlanes ht_planes_to_code(const HtRules& rules, double weight, SlopeRange slopes,
+                                             int bit_planes) {
+  if (rules.lossless) return {0, bit_planes < 1 ? bit_planes : 1};
+  const HtPlanes planes = ht_planes_at(weight, slopes, bit_planes);
+  // Raised to those whose magnitudes are below 2^B, where the profile bounds them.
+  const int least = rules.magnitude_bound > 0 ? bit_planes - rules.magnitude_bound : 0;
+  if (least <= 0 || planes.lowest > least) return planes;
+  const int end = least + kHtNearPlanes < bit_planes ? least + kHtNearPlanes : bit_planes;
+  return {least, planes.end > end ? planes.end : end, true};
+}
+
+/// The points to make of a block's planes if `asked` are wanted.
+CJ2K_HD constexpr HtPoints ht_points_to_make(uint16_t threshold, const HtPlanes& planes,
+                                             HtPoints asked) {
+  const bool has_choice = threshold > 0 && !planes.is_all && planes.lowest < planes.end;
+  return asked == HtPoints::kNearSlope && !has_choice ? HtPoints::kAll : asked;
+}
+
+/// Most passes of a cleanup plane of a block: 1 or kAllHtPasses. In blocks of so few samples what MagRef
+/// removes is not known next to what cleanup leaves: LeftPlanes rounds each sample to a 2^10th of that.
+/// @param is_trial  of the order (depth/stop_rule.h)
+CJ2K_HD constexpr int most_ht_passes(const HtRules& rules, bool is_trial, uint32_t samples) {
+  constexpr uint32_t kFewSamples = 4;
+  if (samples < kFewSamples) return 1;
+  return is_trial ? kAllHtPasses : rules.most_passes;
 }
 
 /// Passes of a cleanup plane if coding goes down to plane `lowest`. 1: cleanup; 2: with SigProp;
