@@ -79,7 +79,7 @@ struct alignas(8) HtChoice {
   uint8_t most_passes;  ///< of ht_passes_near and ht_passes
   HtPoints points;      ///< that are made
 
-  HtPlanes planes() const { return {lowest, end, is_all}; }
+  CJ2K_HD constexpr HtPlanes planes() const { return {lowest, end, is_all}; }
 };
 
 /// How the blocks of a frame are coded in a call: BlockOrder (depth/stop_rule.h).
