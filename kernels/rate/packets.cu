@@ -19,7 +19,7 @@ Status write_packets(simt::Stream& stream, const RatePlan& plan, uint32_t num_fr
   CJ2K_TRY(simt::launch<packets::PacketHeaders>(stream, {plan.num_precincts, num_frames}, params));
   using Plain = packets::PacketBodies<false>;
   using Ht = packets::PacketBodies<true>;
-  const simt::Dim3 grid{(plan.num_blocks + Plain::kThreads - 1) / Plain::kThreads, num_frames};
+  const simt::Dim3 grid{(plan.num_blocks + Plain::kThreads - 1) / Plain::kThreads, num_frames, 8};
   return input.codes != nullptr ? simt::launch<Ht>(stream, grid, params)
                                 : simt::launch<Plain>(stream, grid, params);
 }

@@ -205,8 +205,10 @@ struct PacketHeaders {
 
 /// The code-block data, and what the statistics say.
 ///
-/// Grid: x = blocks of a frame / 128, y = frames. Block: warps independent, a lane per code-block; then
-///   eight lanes copy the bytes of each, four at a time.
+/// Grid: x = blocks of a frame / 128, y = frames, z = 8. Block: warps independent, a lane per code-block;
+///   then eight lanes copy the bytes of each, four at a time: in a warp of thread block z those of the
+///   lanes 4z to 4z + 3. A copy waits for memory, so there are many warps, and each looks at 32
+///   code-blocks for four of them.
 /// Shared bytes: none. Barriers: none.
 /// Global traffic: reads and writes the chosen bytes once, in adjacent words over eight lanes; about
 ///   80 bytes per block besides, with HT 96, and five atomic adds for 32 blocks.
@@ -230,7 +232,7 @@ struct PacketBodies {
       const uint64_t number = uint64_t{frame} * p.plan.num_blocks + block;
       const ChosenBlock chosen = t.gload(p.input.chosen + number);
       const Tier1Result result = t.gload(p.input.results + number);
-      of_block = totals_of(t, p, number, result, chosen);
+      if (t.block_z() == 0) of_block = totals_of(t, p, number, result, chosen);
       if (tile_parts != nullptr && chosen.length_bytes > 0) {
         bytes = chosen.length_bytes;
         if constexpr (kHt) {
@@ -246,16 +248,14 @@ struct PacketBodies {
              t.gload_ro(p.output.block_places + number);
       }
     }
-    add(t, p.output.outcomes[frame].totals, of_block);
-    for (uint32_t k = 0; k < 8; ++k) {
-      const uint32_t source = 4 * k + t.lane() / 8;
-      const uint8_t* const first = p.input.bytes + t.shuffle(from, source);
-      uint8_t* const out = p.output.bytes + t.shuffle(to, source);
-      const uint32_t count = t.shuffle(bytes, source);
-      copy(t, first, out, count);
-      if constexpr (kHt)
-        copy(t, first + 16 * t.shuffle(rest, source), out + count, t.shuffle(rest_bytes, source));
-    }
+    if (t.block_z() == 0) add(t, p.output.outcomes[frame].totals, of_block);
+    const uint32_t source = 4 * t.block_z() + t.lane() / 8;
+    const uint8_t* const first = p.input.bytes + t.shuffle(from, source);
+    uint8_t* const out = p.output.bytes + t.shuffle(to, source);
+    const uint32_t count = t.shuffle(bytes, source);
+    copy(t, first, out, count);
+    if constexpr (kHt)
+      copy(t, first + 16 * t.shuffle(rest, source), out + count, t.shuffle(rest_bytes, source));
   }
 
  private:
