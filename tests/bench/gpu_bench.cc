@@ -6,7 +6,10 @@
 // of a group are interleaved. The codestreams of a workload must have the same bytes in every form,
 // GOP and backend, and must not exceed the cap. Otherwise the row says so and the exit status is 1.
 // Exit status 77: there is no GPU.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -117,6 +120,11 @@ bool parse(int argc, char** argv, Options* o) {
       o->scale = std::max(1, std::atoi(value().c_str()));
     } else if (name == "--picture") {
       o->pictures.push_back(value());
+      if (::access(o->pictures.back().c_str(), R_OK) != 0) {
+        std::fprintf(stderr, "gpu_bench: %s: %s\n", o->pictures.back().c_str(),
+                     std::strerror(errno));
+        return false;
+      }
     } else if (name == "--deadline") {
       o->deadline = std::atof(value().c_str());
     } else if (name == "--device") {

@@ -19,3 +19,7 @@ if "$1" --tier > "$work/log" 2>&1; then
   echo "an unknown option is taken"
   exit 1
 fi
+if "$1" --smoke --picture "$work/none.ppm" > "$work/log" 2>&1 || ! grep -q 'none.ppm: No such file' "$work/log"; then
+  echo "a picture that is not there is taken"
+  exit 1
+fi

@@ -149,6 +149,21 @@ class Check {
       const cuda::QuantizeJob& job = blocks.jobs[list[i].block % num_jobs];
       check(tasks_[i], job, quantised[list[i].block], actual, numbers[i]);
     }
+    check_hulls(blocks, work_tasks, results.as<cuda::HtResult>(), numbers);
+  }
+  size_t tasks() const { return tasks_.size(); }
+  size_t hulls() const { return hulls_; }
+  size_t long_hulls() const { return long_hulls_; }
+  /// Passes that blocks have chosen: 4 * of the plane above + of the lowest plane; 16 more where they
+  /// have one plane.
+  const std::set<int>& chosen() const { return chosen_; }
+
+ private:
+  /// Makes the hulls of the tasks, and checks them.
+  void check_hulls(const Blocks& blocks, const cuda::HtTask* work_tasks,
+                   const cuda::HtResult* results, const std::vector<cuda::HtResult>& numbers) {
+    const auto num_jobs = static_cast<uint32_t>(blocks.jobs.size());
+    const simt::DeviceBuffer choices = gpu_.upload(choices_);
     const simt::DeviceBuffer hulls = gpu_.make<HullPoint>(choices_.size() * cuda::kMostHtHull + 1);
     // Of three blocks, one has room for all its points, one for those of kHtNearPlanes.
     std::vector<uint32_t> first_points = {0};
@@ -169,8 +184,7 @@ class Check {
     for (const bool in_order : {false, true}) {
       REQUIRE(cuda::ht_hulls(gpu_.stream, work_tasks, choices.as<cuda::HtChoice>(),
                              device_list.as<uint32_t>(), static_cast<uint32_t>(choices_.size()),
-                             reversible_, results.as<cuda::HtResult>(),
-                             in_order ? hulls.as<HullPoint>() : nullptr,
+                             reversible_, results, in_order ? hulls.as<HullPoint>() : nullptr,
                              in_order ? cuda::HtHulls{} : by_block) == Status::kOk);
     }
     const auto points = gpu_.download<HullPoint>(hulls, choices_.size() * cuda::kMostHtHull);
@@ -191,14 +205,6 @@ class Check {
       check_by_block(number, choice, numbers, blocks_of, at);
     }
   }
-  size_t tasks() const { return tasks_.size(); }
-  size_t hulls() const { return hulls_; }
-  size_t long_hulls() const { return long_hulls_; }
-  /// Passes that blocks have chosen: 4 * of the plane above + of the lowest plane; 16 more where they
-  /// have one plane.
-  const std::set<int>& chosen() const { return chosen_; }
-
- private:
   void add_block(Blocks& blocks, uint32_t frame, uint32_t index, float inverse_step,
                  std::vector<std::vector<uint32_t>>& quantised, std::vector<uint32_t>& peaks) {
     const cuda::QuantizeJob& job = blocks.jobs[index];

@@ -36,10 +36,10 @@ WHEELS = ("nvidia-cuda-cuobjdump==13.5.37", "nvidia-cuda-nvdisasm==13.5.37")
 # The matrix of X'Y'Z' (core/xyz.h) is of fused multiply-adds on every machine: nine for each of the four pixels of a thread.
 FUSED = {"cj2k_xyz_words": 36}
 # The search of rate control, between its steps.
-SPILLED = {"cj2k_rate_allocate": 168}
+SPILLED = {"cj2k_rate_allocate": 168, "cj2k_ht_allocate": 168}
 MQ = re.compile(r"cj2k_tier1_mq")
-RATE = re.compile(r"cj2k_(rate|slopes|plane|resume|packet)_")
-WHOLE = ("cj2k_rate_allocate", "cj2k_resume_blocks")  # with half of a multiprocessor an H200 was as fast, one GOP alone slower
+RATE = re.compile(r"cj2k_(rate|slopes|plane|resume|(ht_)?packet)_|cj2k_ht_allocate")
+WHOLE = ("cj2k_rate_allocate", "cj2k_ht_allocate", "cj2k_resume_blocks")  # with half of a multiprocessor an H200 was as fast, one GOP alone slower
 QUARTER = {"threads": 512, "registers": 16384, "shared": 57 << 10}
 THREAD = re.compile(r"SR_(TID|LANEID|[LG][TE]MASK|EQMASK|CTAID)")
 
