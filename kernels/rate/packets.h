@@ -41,7 +41,7 @@ struct PacketOutput {
 };
 /// Writes the tile-parts of the frames 0 .. num_frames - 1 that are allocated and of which no block
 /// resumes, one frame behind the other. A frame has none if there is no room for it, or for one before
-/// it, or if it has 2^32 bytes or more. `totals` and `left` are written of all frames.
+/// it, or if it has 2^32 bytes or more. `totals` and `left` are written of all frames that are asked for.
 Status write_packets(simt::Stream& stream, const RatePlan& plan, uint32_t num_frames,
                      const PacketInput& input, const PacketOutput& output);
 

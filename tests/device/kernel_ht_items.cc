@@ -230,7 +230,7 @@ TEST_CASE("HT kernels: the planes of blocks") {
       {{{"cblk", "4x4"}, {"ht_passes", "cleanup"}, {"quality", "3"}}, 0, true},
       {{{"cblk", "16x8"}, {"frame_steps", "1"}, {"layers", "2"}, {"quality", "3"}}, 6, true},
       {{{"cblk", "4x8"}, {"wavelet", "5/3"}, {"quality", "2"}}, 0, true},
-      {{{"cblk", "8x8"}, {"wavelet", "5/3"}, {"quality", "2"}}, 5, false},
+      {{{"cblk", "8x8"}, {"wavelet", "5/3"}, {"ht_passes", "cleanup"}, {"quality", "2"}}, 5, false},
       {{{"cblk", "8x8"}, {"lossless", "1"}}, 0, false}};
   Totals totals;
   bool has_steps = false;

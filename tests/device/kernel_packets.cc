@@ -291,8 +291,7 @@ TEST_CASE("packets on the device: the codestreams of the host, HT") {
   MESSAGE(totals.frames << " frames");
 }
 
-TEST_CASE("packets on the device: frames that are not written, and too little room") {
-  const Plan plan = plan_of({{"width", "100"}, {"height", "80"}, {"cblk", "8x8"}, {"levels", "2"}});
+void check_not_written(const Plan& plan) {
   for_each_seed("write_packets", [&](Gpu& gpu, uint64_t seed) {
     std::vector<Frame> frames;
     std::vector<RateLimits> limits;
@@ -355,6 +354,13 @@ TEST_CASE("packets on the device: frames that are not written, and too little ro
       CHECK((device.outcomes[3].tile_part_bytes == 0) == (missing == 1));
     }
   });
+}
+
+TEST_CASE("packets on the device: frames that are not written, and too little room") {
+  for (const char* coder : {"ebcot", "ht"}) {
+    check_not_written(plan_of(
+        {{"width", "100"}, {"height", "80"}, {"cblk", "8x8"}, {"levels", "2"}, {"coder", coder}}));
+  }
 }
 
 }  // namespace
