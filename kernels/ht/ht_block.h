@@ -3,9 +3,9 @@
 //
 // HT block coding on the GPU (coders/ht/ht_block.h is the CPU version). The host says which blocks are
 // coded, and how far. A kernel finds the cleanup planes that may be coded: each is a task. Another one
-// may choose among those of a block. A warp does one task: the cleanup pass, the refinement passes below it, and the numbers
-// for distortions. A kernel makes hulls of them, or the host. All functions are asynchronous and
-// allocate nothing. They are deterministic: the bytes equal those of
+// may choose among those of a block. A warp does one task: the cleanup pass, the refinement passes
+// below it, and the numbers for distortions. A kernel makes hulls of them, or the host. All functions
+// are asynchronous and allocate nothing. They are deterministic: the bytes equal those of
 // ref::ht_cleanup and ref::ht_refinement.
 #pragma once
 

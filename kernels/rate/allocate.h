@@ -121,7 +121,7 @@ struct alignas(16) RateOutcome {
   /// A block whose Tier1Result::num_bytes is above its capacity; UINT32_MAX: there is none.
   uint32_t long_block;
   uint32_t rounds;                ///< calls that allocated the frame
-  uint32_t num_choices, num_far;  ///< of HtChoices (core/ht/plane_choice.h), with HT
+  uint32_t num_choices, num_far;  ///< of HtChoices (coders/ht/ht_points.h), with HT
   // By write_packets (packets.h):
   uint32_t first_unit;       ///< where its tile-parts begin, in units of 16 bytes
   uint32_t tile_part_bytes;  ///< all of its tile-parts together; 0: they are not written

@@ -59,8 +59,8 @@ uint64_t DeviceRate::most_units(const CudaGopWork& work, const DeviceBlocks& fro
   return std::min<uint64_t>(bytes / kUnit, UINT32_MAX / 2);
 }
 
-/// Room for the tile-parts, in units of 16, before their size is known: what the caps allow, but at most a quarter more than the call before had. The guess alone is no
-/// reason for more memory.
+/// Room for the tile-parts, in units of 16, before their size is known: what the caps allow, but at
+/// most a quarter more than the call before had. The guess alone is no reason for more memory.
 uint32_t DeviceRate::room_of(CudaGopWork& work, std::span<const BlockRequest> requests,
                              const DeviceBlocks& from) const {
   const uint64_t most = most_units(work, from);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <vector>
