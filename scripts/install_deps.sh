@@ -21,7 +21,7 @@ readonly core="g++ cmake ninja-build pkg-config libhwy-dev"
 readonly tools="libavcodec-dev libavutil-dev libtiff-dev"
 readonly test="$tools doctest-dev libboost-context-dev libopenjp2-tools grokj2k-tools openjph-tools ffmpeg python3 python3-pytest
   python3-pytest-xdist python3-numpy clang libclang-rt-14-dev git unifdef spin man-db mandoc
-  bsdextrautils strace python3-jpylyzer abigail-tools"
+  bsdextrautils strace python3-jpylyzer abigail-tools python3-clang"
 readonly aarch64="g++-aarch64-linux-gnu qemu-user-static"
 readonly windows="g++-mingw-w64-x86-64-posix libz-mingw-w64-dev wine64 nasm make xz-utils bzip2 debian-archive-keyring"
 readonly debian="lintian mmdebstrap"

@@ -175,6 +175,10 @@ TEST_CASE("stop exact does not begin blocks of which nothing can come into the f
   REQUIRE(none.status == CJ2K_OK);
   CHECK(none.stats.passes_coded > 5 * none.stats.blocks);
   CHECK(none.stats.passes_left == 0);
+  CHECK(none.stats.saved_ms == 0);
+  CHECK(exact.stats.saved_ms == doctest::Approx(exact.stats.stage_ms[CJ2K_STAGE_BLOCKS] *
+                                                static_cast<double>(exact.stats.passes_left) /
+                                                static_cast<double>(exact.stats.passes_coded)));
   CHECK(exact.stats.passes_coded + exact.stats.passes_left == none.stats.passes_coded);
   CHECK(exact.stats.passes_coded < 4900);  // 5300 if each block is begun
   CHECK(exact.bytes == none.bytes);

@@ -108,7 +108,9 @@ TEST_CASE("describe: every row is complete, names are unique, defaults can be se
   cj2k_param_info info = {};
   info.struct_size = sizeof info;
   CHECK(cj2k_params_describe(static_cast<int>(all.size()), &info) == CJ2K_EOF);
-  CHECK(cj2k_params_describe(-1, &info) != CJ2K_OK);
+  CHECK(cj2k_params_describe(-1, &info) == CJ2K_INVALID);
+  CHECK(std::string(cj2k_encoder_last_error(nullptr)) ==
+        "parameter -1 not in [0, " + std::to_string(all.size() - 1) + "]");
   CHECK(cj2k_params_describe(0, nullptr) < 0);
 }
 

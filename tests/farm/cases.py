@@ -31,7 +31,7 @@ def main():
     parser.add_argument("machine", choices=MACHINES)
     parser.add_argument("--build", type=pathlib.Path, required=True, help="the folder of the build")
     parser.add_argument("--minutes", type=float, default=5)
-    parser.add_argument("--seed", type=int, default=int(time.time() // 86400) * 1000)
+    parser.add_argument("--seed", type=int, default=int(time.time() // 86400) % 1000 * 10**6)
     options = parser.parse_args()
     program, case, environment = MACHINES[options.machine]
     end, runs, failures = time.monotonic() + 60 * options.minutes, 0, 0

@@ -337,8 +337,8 @@ void Scan::run(const ScanPicture& of, LimitKind kind, const ScanSize& size) {
   }
 }
 
-void Scan::run_all(const ScanSize& size) {
-  for (const ScanPicture& picture : scan_pictures()) {
+void Scan::run_all(const ScanSize& size, const std::vector<ScanPicture>& pictures) {
+  for (const ScanPicture& picture : pictures) {
     for (const LimitKind kind : kLimitKinds) run(picture, kind, size);
   }
 }

@@ -50,8 +50,8 @@ class Scan {
   /// ("5000,quality=3+max_frame_bytes=9000"), CJ2K_SCAN_CBLK the code-blocks; CJ2K_SCAN_WRITE is a
   /// folder for the pictures, CJ2K_SCAN_TSV a file to which a line is appended for each pair (CJ2K_SCAN_BROKEN=1: that breaks a rule).
   void run(const ScanPicture& picture, LimitKind kind, const ScanSize& size);
-  /// All pictures, all kinds.
-  void run_all(const ScanSize& size);
+  /// All kinds of limits.
+  void run_all(const ScanSize& size, const std::vector<ScanPicture>& pictures = scan_pictures());
 
   void print() const;
   /// Prints the table, and fails the running test for each rule that is broken.

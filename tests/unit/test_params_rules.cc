@@ -322,6 +322,11 @@ TEST_CASE("params: rate rules") {
   CHECK(resolve_error(p) == "");
   p.min_frame_bytes = 901;
   CHECK(contains(resolve_error(p), "min_frame_bytes 901 not in [0, 900]"));
+  p.comment[0] = '\0';
+  p.min_frame_bytes = 895;
+  CHECK(contains(resolve_error(p), "min_frame_bytes 895 not in [0, 894]"));
+  p.min_frame_bytes = 894;
+  CHECK(resolve_error(p) == "");
   p.max_frame_bytes = 0;
   CHECK(resolve_error(p) == "");
 

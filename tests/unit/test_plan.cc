@@ -491,6 +491,8 @@ TEST_CASE("plan: what is refused") {
   p = grey(70000, 70000, 0);
   p.cblk_width = p.cblk_height = 4;
   CHECK(refusal(p) == "306250000 code-blocks or more; the limit is 268435456\n");
+  p.levels = 1;
+  CHECK(refusal(p) == "306250000 code-blocks or more; the limit is 268435456\n");
   CHECK(refusal(grey(1, 1073741825, 0)) ==
         "component 0 of tile 0: 1 x 1073741825 samples, more than 1073741824 a side; use tiles\n");
   p = grey(1073741824, 1073741824, 0);

@@ -187,6 +187,13 @@ TEST_CASE("quant: energies are those of impulses") {
   // In the limit a factor of two per level, up to the last level.
   CHECK(cj2k::synthesis_energy(false, 32, false) / cj2k::synthesis_energy(false, 31, false) ==
         doctest::Approx(2));
+  for (const bool reversible : {false, true}) {
+    for (int level = 9; level <= 32; ++level) {
+      for (const bool high : {false, true})
+        CHECK(cj2k::analysis_l1_norm(reversible, level, high) ==
+              doctest::Approx(cj2k::analysis_l1_norm(reversible, 8, high)).epsilon(0.02));
+    }
+  }
 }
 
 TEST_CASE("quant: the bound of 5/3 coefficients holds and is tight") {

@@ -30,6 +30,7 @@ TEST_CASE("report: PSNR, q and JSON of an estimate after the colour transform") 
   const double expected = 10 * std::log10(255 * 255 / 2.0);
   for (const double value : {stats.psnr, stats.component_psnr[0], stats.component_psnr[2]})
     CHECK(value == doctest::Approx(expected));
+  CHECK(stats.component_psnr[3] == 0);
   CHECK(stats.q == doctest::Approx(std::sqrt(12 / (16 * std::log(2.0)))));
 
   cj2k_stats exact = {};

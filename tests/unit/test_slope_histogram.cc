@@ -68,5 +68,22 @@ TEST_CASE("slope histogram: the sums of the segments, with memory that is reused
   }
 }
 
+TEST_CASE("slope histogram: the passes of an HT block, as layers cut them") {
+  SlopeHistogram histogram(2);
+  LayerCuts cuts = {};
+  const uint16_t slopes[] = {300, 200, 200};
+  const uint32_t bytes[] = {50, 70, 100};
+  std::copy(std::begin(slopes), std::end(slopes), std::begin(cuts.slopes));
+  std::copy(std::begin(bytes), std::end(bytes), std::begin(cuts.bytes));
+  histogram.add(1, cuts, 3);
+  histogram.add(1, cuts, 1);
+  histogram.sum();
+  CHECK(histogram.bytes_at_least(0, 2, 301) == 0);
+  CHECK(histogram.bytes_at_least(0, 2, 300) == 100);
+  CHECK(histogram.bytes_at_least(0, 2, 201) == 100);
+  CHECK(histogram.bytes_at_least(1, 2, 200) == 150);
+  CHECK(histogram.bytes_at_least(0, 1, 0) == 0);
+}
+
 }  // namespace
 }  // namespace cj2k
