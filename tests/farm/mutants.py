@@ -34,6 +34,7 @@ except ImportError:
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ["rate/*.cc", "packets/*.cc", "coders/*.cc", "coders/*/*_ref.cc", "coders/*/*points.cc", "coders/*/block_decoder.cc",
          "params/*.cc", "plan/*.cc", "depth/*.cc", "film/*.cc", "transcode/*.cc", "cpu/*.cc", "run/*.cc"]
+FEW = 10
 PROGRAMS = ["unit", "golden", "api", "simd", "roundtrip"]
 
 BINARY = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "*": "+", "/": "*", "%": "/",
@@ -240,7 +241,7 @@ def main():
     parser.add_argument("--slice", action="store_true", help="one of the files, by the seed")
     parser.add_argument("--programs", default=PROGRAMS, type=lambda text: text.split(","), help=",".join(PROGRAMS))
     parser.add_argument("--only", type=lambda text: [int(number) for number in text.split(",")], help="these mutants")
-    parser.add_argument("--least", type=float, default=0, help="percent of mutants that are reached and noticed")
+    parser.add_argument("--least", type=float, default=0, help=f"percent of those reached, if {FEW} or more")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     build = options.build.resolve()
@@ -279,7 +280,8 @@ def main():
     noticed = sum(by_program.values())
     print(f"{noticed} of {noticed + sum(left.values())} mutants noticed ({', '.join(f'{t} {n}' for t, n in by_program.most_common())}); "
           f"{left['survives']} survive, {left['is not reached']} are not reached; seed {options.seed}")
-    return 100 * noticed < options.least * (noticed + left["survives"])
+    reached = noticed + left["survives"]
+    return reached >= FEW and 100 * noticed < options.least * reached
 
 
 if __name__ == "__main__":
