@@ -8,7 +8,7 @@
 Needs python3-clang. Each site of a file becomes `(cj2k_mutant(n) ? changed : as it was)`: the file compiled once has all its mutants, and
 CJ2K_MUTANT=n chooses one when a program starts. Such objects go in front of the library of BUILD when its fast test programs are linked
 again, in BUILD/mutants. Each test case is run once to learn which mutants it reaches. A mutant is run by the cases that reach it, the
-quickest first, until one fails. Constant expressions have no mutants. Each mutant that no case notices is printed with its line, and the
+quickest first, until one fails. What is constexpr has no mutants. Each mutant that no case notices is printed with its line, and the
 last line gives the score. Exit status 1 if it is below --least.
 """
 import argparse
@@ -106,14 +106,20 @@ def sites(path):
                 add(condition.start.offset, condition.end.offset, "", True)
 
     def visit(cursor):
+        """Leaves out what is constant: sizes of arrays, arguments of templates, initialisers and functions that are constexpr."""
         kind = cursor.kind.name
         begin, end = cursor.extent.start.offset, cursor.extent.end.offset
-        if kind in ("STATIC_ASSERT", "ENUM_DECL", "CASE_STMT") or (kind == "VAR_DECL" and "constexpr" in text(begin, end).split("=")[0]):
-            if kind == "CASE_STMT":
-                for child in list(cursor.get_children())[1:]:
-                    visit(child)
+        if kind in ("STATIC_ASSERT", "ENUM_DECL", "FIELD_DECL"):
             return
         children = list(cursor.get_children())
+        if kind.endswith("_DECL") and "constexpr" in re.split("[={]", text(begin, end))[0]:
+            return
+        if kind in ("FUNCTION_DECL", "CXX_METHOD", "FUNCTION_TEMPLATE"):
+            children = [child for child in children if child.kind.name == "COMPOUND_STMT"]
+        elif kind == "CASE_STMT":
+            children = children[1:]
+        elif kind == "VAR_DECL":
+            children = [child for child in children if source[child.extent.start.offset - 1:child.extent.start.offset] not in (b"[", b"<")]
         look_at(cursor, children, begin, end)
         for child in children:
             visit(child)

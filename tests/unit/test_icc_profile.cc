@@ -86,6 +86,8 @@ void check_frame(const Profile& p, const std::string& space) {
     CHECK(at + size <= p.size());
   }
   for (const char* tag : {"desc", "cprt", "wtpt"}) CHECK(entry(p, tag) != 0);
+  // ICC.1:2001 6.5.17: after the text 78 bytes, of a text in Unicode and one in ScriptCode.
+  CHECK(u32(p, entry(p, "desc") + 8) == 12 + u32(p, offset(p, "desc") + 8) + 78);
 }
 
 }  // namespace
