@@ -188,6 +188,7 @@ TEST_CASE("quant: energies are those of impulses") {
   CHECK(cj2k::synthesis_energy(false, 32, false) / cj2k::synthesis_energy(false, 31, false) ==
         doctest::Approx(2));
   for (const bool reversible : {false, true}) {
+    CHECK(cj2k::analysis_l1_norm(reversible, 0, false) == 1);
     for (int level = 9; level <= 32; ++level) {
       for (const bool high : {false, true})
         CHECK(cj2k::analysis_l1_norm(reversible, level, high) ==
