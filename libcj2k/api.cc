@@ -60,7 +60,7 @@ constexpr size_t kMinDeviceBytes = CJ2K_END_OF(cj2k_device_info, uuid);
 
 // A struct that the caller fills has no padding after its last field. A field added later could lie
 // in the padding, which an older caller counts in struct_size but does not set.
-static_assert(CJ2K_END_OF(cj2k_params, log_opaque) == sizeof(cj2k_params));
+static_assert(CJ2K_END_OF(cj2k_params, layer_psnr) == sizeof(cj2k_params));
 static_assert(CJ2K_END_OF(cj2k_film, power) == sizeof(cj2k_film));
 static_assert(CJ2K_END_OF(cj2k_film_pass, log_bytes) == sizeof(cj2k_film_pass));
 static_assert(CJ2K_END_OF(cj2k_frame, read_opaque) == sizeof(cj2k_frame));

@@ -491,6 +491,15 @@ typedef struct cj2k_params {
 
   cj2k_log_fn log;  /* (*) NULL (default) = silent; cj2k_log_stderr prints */
   void* log_opaque; /* (*) */
+
+  /* More of the codestream. */
+  int32_t num_layer_psnr; /* entries used below: 0 (default), or layers - 1 */
+  /* dB, 1 .. 200, rising: entry l is the least PSNR of layers 0 .. l together, over all samples and as
+   * decoders show it. A layer holds all points of its slope, so the PSNR is a little higher. The last
+   * layer has the rest of the frame, by any rate, quality, lossless or target_psnr.
+   * cj2k_params_set sets `layers` too. Sets measure_mse. Excludes layer_rates, curves, effort 2 and 3,
+   * and coder = ht. */
+  double layer_psnr[CJ2K_MAX_LAYER_RATES];
 } cj2k_params;
 
 typedef enum cj2k_param_type {

@@ -51,8 +51,8 @@ typedef struct cj2k_film_pass {
 } cj2k_film_pass;
 
 /* cj2k_encoder_open for a film with one budget; `film` NULL: each frame for itself. target_bytes is 0
- * or that of the mean; lossless, quality, qfactor, target_psnr, layer_rates and curves are not set;
- * frame_rate is.
+ * or that of the mean; lossless, quality, qfactor, target_psnr, layer_rates, layer_psnr and curves are
+ * not set; frame_rate is.
  * A max_frame_bytes of 0 becomes what the profile allows, or twice the mean. No frame has a
  * target_bytes of its own, and frames are counted from open and from flush.
  * Pass 1 runs on the CPU, and its packets have no bytes. In pass 2, send refuses frames beyond the

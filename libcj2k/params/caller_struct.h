@@ -41,14 +41,14 @@ inline constexpr std::array kArrays<cj2k_params>{CJ2K_ARRAY(cj2k_params, roi),
                                                  CJ2K_ARRAY(cj2k_params, precinct_width),
                                                  CJ2K_ARRAY(cj2k_params, precinct_height),
                                                  CJ2K_ARRAY(cj2k_params, layer_rates),
+                                                 CJ2K_ARRAY(cj2k_params, layer_psnr),
                                                  CJ2K_ARRAY(cj2k_params, poc),
                                                  CJ2K_ARRAY(cj2k_params, comment),
                                                  CJ2K_ARRAY(cj2k_params, device)};
 template <>
-inline constexpr std::array kArrays<cj2k_stats>{CJ2K_ARRAY(cj2k_stats, component_bytes),
-                                                CJ2K_ARRAY(cj2k_stats, mse),
-                                                CJ2K_ARRAY(cj2k_stats, stage_ms),
-                                                CJ2K_ARRAY(cj2k_stats, component_psnr)};
+inline constexpr std::array kArrays<cj2k_stats>{
+    CJ2K_ARRAY(cj2k_stats, component_bytes), CJ2K_ARRAY(cj2k_stats, mse),
+    CJ2K_ARRAY(cj2k_stats, stage_ms), CJ2K_ARRAY(cj2k_stats, component_psnr)};
 template <>
 inline constexpr std::array kArrays<cj2k_device_info>{CJ2K_ARRAY(cj2k_device_info, reason)};
 

@@ -168,19 +168,25 @@ bool parse_precincts(const Row& row, std::string_view text, cj2k_params* p) {
   });
 }
 
+/// layer_rates has an entry for each layer, layer_psnr none for the last one.
 bool parse_rates(const Row& row, std::string_view text, cj2k_params* p) {
-  p->num_layer_rates = 0;
+  put(p, row.second_offset, 0, 0);
   if (text.empty() || text == "0") return true;
+  int32_t count = 0;
   const bool ok = for_each_part(text, ',', [&](std::string_view part) {
     double rate = 0;
-    if (p->num_layer_rates == CJ2K_MAX_LAYER_RATES || !parse_in_range(row, part, &rate)) {
-      return false;
-    }
-    p->layer_rates[p->num_layer_rates++] = rate;
+    if (count == CJ2K_MAX_LAYER_RATES || !parse_in_range(row, part, &rate)) return false;
+    put(p, row.offset, static_cast<size_t>(count++), rate);
     return true;
   });
-  p->layers = p->num_layer_rates;
+  put(p, row.second_offset, 0, count);
+  p->layers = count + (row.offset == offsetof(cj2k_params, layer_psnr) ? 1 : 0);
   return ok;
+}
+
+Status check_rates_count(const Row& row, const cj2k_params& p, const Log& log) {
+  const std::string name = "num_" + std::string(row.name);
+  return check_count(name.c_str(), get<int32_t>(p, row.second_offset), CJ2K_MAX_LAYER_RATES, log);
 }
 
 bool parse(const Row& row, std::string_view text, cj2k_params* p) {
@@ -352,10 +358,10 @@ Status print_lists(const Row& row, const cj2k_params& p, const Log& log, TextOut
     }
     return Status::kOk;
   }
-  CJ2K_TRY(check_count("num_layer_rates", p.num_layer_rates, CJ2K_MAX_LAYER_RATES, log));
-  for (int i = 0; i < p.num_layer_rates; ++i) {
+  CJ2K_TRY(check_rates_count(row, p, log));
+  for (int i = 0; i < get<int32_t>(p, row.second_offset); ++i) {
     out->add_comma();
-    out->add_number(p.layer_rates[i]);
+    out->add_number(get<double>(p, row.offset, static_cast<size_t>(i)));
   }
   return Status::kOk;
 }
@@ -540,9 +546,10 @@ Status check_row(const Row& row, const cj2k_params& p, const Log& log) {
       }
       return Status::kOk;
     case Kind::kRates:
-      CJ2K_TRY(check_count("num_layer_rates", p.num_layer_rates, CJ2K_MAX_LAYER_RATES, log));
-      for (int i = 0; i < p.num_layer_rates; ++i) {
-        CJ2K_TRY(check_number(row, FieldName(row.name, i).text, p.layer_rates[i], log));
+      CJ2K_TRY(check_rates_count(row, p, log));
+      for (int i = 0; i < get<int32_t>(p, row.second_offset); ++i) {
+        CJ2K_TRY(check_number(row, FieldName(row.name, i).text,
+                              get<double>(p, row.offset, static_cast<size_t>(i)), log));
       }
       return Status::kOk;
     case Kind::kProgressions:

@@ -360,9 +360,36 @@ Status resolve_target_psnr(cj2k_params* p, const Log& log) {
   return Status::kOk;
 }
 
+// Layers are cut at slopes, after the frame.
+Status resolve_layer_psnr(cj2k_params* p, const Log& log) {
+  if (p->num_layer_psnr == 0) return Status::kOk;
+  const char* other = p->num_layer_rates != 0     ? "layer_rates"
+                      : p->curves != 0            ? "curves"
+                      : p->effort >= 2            ? "effort 2 and 3"
+                      : p->coder == CJ2K_CODER_HT ? "coder ht"
+                                                  : nullptr;
+  if (other != nullptr)
+    return log.about("layer_psnr").fail(Status::kInvalid, "layer_psnr excludes %s", other);
+  if (p->num_layer_psnr != p->layers - 1) {
+    return log.about("num_layer_psnr", p->num_layer_psnr)
+        .fail(Status::kInvalid, "num_layer_psnr %d is not one less than layers %d",
+              p->num_layer_psnr, p->layers);
+  }
+  for (int i = 1; i < p->num_layer_psnr; ++i) {
+    if (!(p->layer_psnr[i] > p->layer_psnr[i - 1])) {
+      return log.about("layer_psnr")
+          .fail(Status::kInvalid, "layer_psnr[%d] %.15g not above layer_psnr[%d] %.15g", i,
+                p->layer_psnr[i], i - 1, p->layer_psnr[i - 1]);
+    }
+  }
+  p->measure_mse = 1;
+  return Status::kOk;
+}
+
 Status resolve_rate(cj2k_params* p, const Log& log) {
   CJ2K_TRY(check_qfactor(p, log));
   CJ2K_TRY(resolve_target_psnr(p, log));
+  CJ2K_TRY(resolve_layer_psnr(p, log));
   if (p->lossless) {
     const char* other = p->target_bytes != 0          ? "target_bytes"
                         : p->max_frame_bytes != 0     ? "max_frame_bytes"

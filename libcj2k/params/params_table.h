@@ -46,7 +46,7 @@ struct Row {
   const char* clause;
   const char* help;
   size_t offset;         // bytes to the field, to the first field of a pair, or to the array
-  size_t second_offset;  // bytes to the second field of a pair, else 0
+  size_t second_offset;  // bytes to the second field of a pair, to the number of rates, else 0
 };
 
 // Kind and field offsets of a row, for each kind of cj2k_params.def.
@@ -65,7 +65,7 @@ struct Row {
 #define CJ2K_FIELDS_COMPONENTS(name) Kind::kComponents, CJ2K_FIELD(name), 0
 #define CJ2K_FIELDS_PRECINCTS(name) \
   Kind::kPrecincts, CJ2K_FIELD(precinct_width), CJ2K_FIELD(precinct_height)
-#define CJ2K_FIELDS_RATES(name) Kind::kRates, CJ2K_FIELD(layer_rates), 0
+#define CJ2K_FIELDS_RATES(name) Kind::kRates, CJ2K_FIELD(name), CJ2K_FIELD(num_##name)
 #define CJ2K_FIELDS_PROGRESSIONS(name) Kind::kProgressions, CJ2K_FIELD(name), 0
 #define CJ2K_FIELDS_REGIONS(name) Kind::kRegions, CJ2K_FIELD(name), 0
 

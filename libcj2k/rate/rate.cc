@@ -314,7 +314,7 @@ uint64_t RateControl::gather_layer_bytes() {
 /// 1/1024 of the data on, with few layers (up to 11) each layer doubles the bytes.
 void RateControl::choose_layers() {
   const size_t layers = selection_.layers;
-  if (layers == 1) return;
+  if (layers == 1 || has_layer_slopes_) return;
   const uint64_t body = gather_layer_bytes();
   const SlopeHistogram& histogram = has_layer_cuts(plan_) ? layer_histogram_ : histogram_;
   const auto num_components = static_cast<uint32_t>(plan_.components.size());
@@ -343,6 +343,13 @@ void RateControl::choose_layers() {
     layer_slopes_[l] = previous;
   }
   if (is_changed) ++layers_version_;
+}
+
+void RateControl::set_layer_slopes(std::span<const uint16_t> slopes) {
+  has_layer_slopes_ = !slopes.empty();
+  if (!has_layer_slopes_) return;
+  std::copy(slopes.begin(), slopes.end(), layer_slopes_.begin());
+  ++layers_version_;
 }
 
 void RateControl::measure_one(uint32_t precinct) {

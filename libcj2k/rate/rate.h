@@ -36,6 +36,9 @@ class RateControl {
   RateControl(const Plan& plan, std::vector<PacketScratch>& scratch);
   /// Sets the limits of the next frame. Before the first call they are those of the plan.
   void set_limits(const RateLimits& limits) { limits_ = limits; }
+  /// Where the layers end but the last: falling slopes for all frames that follow; empty: chosen for
+  /// each allocation.
+  void set_layer_slopes(std::span<const uint16_t> slopes);
 
   /// Chooses the hull points of one frame. All hull points have one total order: falling slope,
   /// then block index. Each component with a cap, then the frame, takes the longest prefix of that
@@ -155,7 +158,8 @@ class RateControl {
   std::vector<Cut> cuts_;
   std::vector<Contribution> contributions_;  ///< [blocks] with one layer; else empty
   std::vector<uint16_t> layer_slopes_;
-  uint32_t layers_version_ = 0;  ///< counts the changes of layer_slopes_
+  bool has_layer_slopes_ = false;  ///< given
+  uint32_t layers_version_ = 0;    ///< counts the changes of layer_slopes_
   std::vector<PrecinctState> precincts_;
   std::vector<PrecinctBytes> precinct_bytes_;  ///< at the last measurement
   std::vector<Candidate> candidates_;

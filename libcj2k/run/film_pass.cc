@@ -60,6 +60,7 @@ Status check_film_pass(const cj2k_film_pass& film, const cj2k_params& p, const L
                       : p.qfactor != 0              ? "qfactor"
                       : p.target_psnr != 0          ? "target_psnr"
                       : p.num_layer_rates != 0      ? "layer_rates"
+                      : p.num_layer_psnr != 0       ? "layer_psnr"
                       : p.curves != CJ2K_CURVES_OFF ? "curves"
                                                     : nullptr;
   const std::string name = name_of(film);

@@ -409,6 +409,7 @@ Status Gop::code_frames(std::span<const uint32_t> frames, const SlopeThresholds&
                         std::optional<uint32_t> step_set) {
   for (const uint32_t f : frames) {
     frames_[f]->rate.set_limits(frames_[f]->limits);
+    frames_[f]->rate.set_layer_slopes({});
     frames_[f]->early_stop.begin(f, frames_[f]->rate, previous, step_set);
     // With a quality alone EBCOT blocks pause at it, and the host says which of them go on.
     if (frames_[f]->rate.has_cap() || plan_.params.lossless != 0 ||
@@ -529,6 +530,7 @@ Status Gop::look_at_coefficients() {
     CoefficientPlanes planes(plan_);
     CJ2K_TRY(backend_.coefficients(*work_, f, &planes));
     const Selection& selection = frames_[f]->rate.selection();
+    if (plan_.params.num_layer_psnr > 0) reach_layer_psnr(*frames_[f], planes);
     if (plan_.params.target_psnr > 0) {
       reach_psnr(*frames_[f], planes);
     } else if (error_ != nullptr) {
@@ -540,28 +542,39 @@ Status Gop::look_at_coefficients() {
   return Status::kOk;
 }
 
+/// Chooses again, of blocks that are coded.
+void Gop::cut(Frame& frame, const RateLimits& limits) {
+  frame.rate.set_limits(limits);
+  frame.rate.allocate(work_->blocks(frame.number));
+  const int rounds = frame.result.rounds;
+  frame.result = host_result(plan_, frame.rate);
+  frame.result.rounds = rounds;
+}
+
+/// Ends each layer but the last where the layers up to it have its PSNR.
+void Gop::reach_layer_psnr(Frame& frame, const CoefficientPlanes& planes) {
+  cj2k_stats& stats = stats_[frame.number];
+  frame.rate.set_layer_slopes(layer_psnr_slopes(plan_, frame.rate, frame.limits, [&] {
+    error_->measure(planes, frame.rate.selection(), stats.mse);
+    return frame_psnr(plan_.params, stats);
+  }));
+  cut(frame, frame.limits);
+}
+
 /// Cuts a frame where it has target_psnr, or leaves it as the cap has cut it.
 void Gop::reach_psnr(Frame& frame, const CoefficientPlanes& planes) {
   cj2k_stats& stats = stats_[frame.number];
   double reached[CJ2K_MAX_COMPONENTS];
-  PsnrSearch search(plan_, frame.rate, frame.limits);
-  const auto cut = [&] {
-    frame.rate.set_limits(search.limits());
-    frame.rate.allocate(work_->blocks(frame.number));
-  };
-  bool again = false, goes_on = true;
-  while (goes_on) {
-    cut();
+  PsnrSearch search(plan_, frame.rate, frame.limits, plan_.params.target_psnr);
+  bool again = false;
+  for (bool goes_on = true; goes_on; again = true) {
+    cut(frame, search.limits());
     error_->measure(planes, frame.rate.selection(), stats.mse, again);
-    again = true;
     goes_on = search.step(frame_psnr(plan_.params, stats), frame.rate.frame_bytes());
     if (search.is_best()) std::copy_n(stats.mse, CJ2K_MAX_COMPONENTS, reached);
   }
-  cut();
+  cut(frame, search.limits());
   std::copy_n(reached, CJ2K_MAX_COMPONENTS, stats.mse);
-  const int rounds = frame.result.rounds;
-  frame.result = host_result(plan_, frame.rate);
-  frame.result.rounds = rounds;
 }
 
 void Gop::make_packets() {

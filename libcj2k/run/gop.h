@@ -107,6 +107,8 @@ class Gop {
   void allocate();
   void allocate(Frame& frame);
   Status look_at_coefficients();
+  void cut(Frame& frame, const RateLimits& limits);
+  void reach_layer_psnr(Frame& frame, const CoefficientPlanes& planes);
   void reach_psnr(Frame& frame, const CoefficientPlanes& planes);
   void make_packets();
   void prove(Frame& frame);

@@ -23,8 +23,9 @@ constexpr uint64_t kByteParts = 4096;
 
 }  // namespace
 
-PsnrSearch::PsnrSearch(const Plan& plan, const RateControl& rate, const RateLimits& limits)
-    : target_(plan.params.target_psnr), caps_(limits), next_(limits), best_(limits) {
+PsnrSearch::PsnrSearch(const Plan& plan, const RateControl& rate, const RateLimits& limits,
+                       double target)
+    : target_(target), caps_(limits), next_(limits), best_(limits) {
   double samples = 0;
   std::array<double, CJ2K_MAX_COMPONENTS> scales{};
   for (size_t c = 0; c < plan.components.size(); ++c) {
@@ -67,7 +68,12 @@ PsnrSearch::PsnrSearch(const Plan& plan, const RateControl& rate, const RateLimi
   failed_.cut = static_cast<int64_t>(cuts_.size());
   // With a cap, whether it allows the target is the first question.
   if (!rate.has_cap()) at_ = next_cut();
-  next_.slope = at_ == 0 ? uint16_t{0} : cuts_[static_cast<size_t>(at_)].slope;
+  next_.slope = slope();
+}
+
+/// Above the lowest cut nothing but the limits.
+uint16_t PsnrSearch::slope() const {
+  return at_ == 0 ? caps_.slope : cuts_[static_cast<size_t>(at_)].slope;
 }
 
 /// @return a cut between those known, where the estimate is the target. Its distance from the
@@ -113,7 +119,7 @@ bool PsnrSearch::step(double psnr, uint64_t frame_bytes) {
   const bool is_near = reached_.cut >= 0 && reached_.psnr <= target_ + kNear;
   if (!is_near && !cuts_bytes_ && failed_.cut - reached_.cut > 1) {
     at_ = next_cut();
-    next_.slope = at_ == 0 ? uint16_t{0} : cuts_[static_cast<size_t>(at_)].slope;
+    next_.slope = slope();
     return true;
   }
   // Between the points of one slope.
@@ -124,6 +130,28 @@ bool PsnrSearch::step(double psnr, uint64_t frame_bytes) {
     return false;
   next_.frame_bytes = std::min(caps_.frame_bytes, next_bytes());
   return true;
+}
+
+std::vector<uint16_t> layer_psnr_slopes(const Plan& plan, RateControl& rate,
+                                        const RateLimits& limits,
+                                        const std::function<double()>& measured) {
+  const CodedBlock* const blocks = rate.selection().blocks;
+  const auto cut = [&](const RateLimits& at) {
+    rate.set_limits(at);
+    rate.allocate(blocks);
+  };
+  std::vector<uint16_t> slopes;
+  for (int l = 0; l < plan.params.num_layer_psnr; ++l) {
+    cut(limits);
+    PsnrSearch search(plan, rate, limits, plan.params.layer_psnr[l]);
+    for (bool goes_on = true; goes_on && !search.has_slope();) {
+      cut(search.limits());
+      goes_on = search.step(measured(), rate.frame_bytes());
+    }
+    const uint16_t slope = std::max(search.limits().slope, kMinSlope);
+    slopes.push_back(slopes.empty() ? slope : std::min(slopes.back(), slope));
+  }
+  return slopes;
 }
 
 }  // namespace cj2k

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where a frame whose blocks are coded in full is cut for cj2k_params::target_psnr: at the highest
+// Where a frame is cut for cj2k_params::target_psnr, or its layers for layer_psnr: at the highest
 // slope at which its measured PSNR is not below the target and, where many points have that slope, in
 // their order, by a cap in bytes. What the hulls say of the error at each slope, corrected by the
 // measurements so far, tells where to measure next.
@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "plan/plan_caps.h"
@@ -19,8 +20,9 @@ namespace cj2k {
 class PsnrSearch {
  public:
   /// @param rate    has chosen points under `limits`
-  /// @param limits  of the frame: its caps hold for every cut
-  PsnrSearch(const Plan& plan, const RateControl& rate, const RateLimits& limits);
+  /// @param limits  of the frame: they hold for every cut
+  /// @param target  dB
+  PsnrSearch(const Plan& plan, const RateControl& rate, const RateLimits& limits, double target);
 
   /// What to measure next or, after the last step, where to cut: at the fewest bytes that have the target,
   /// or where the caps cut if nothing has it.
@@ -28,6 +30,8 @@ class PsnrSearch {
   /// Takes what was measured under limits().
   /// @return whether limits() are to be measured next
   bool step(double psnr, uint64_t frame_bytes);
+  /// Whether the slope is known, and what is left to find lies between the points of the slope above.
+  bool has_slope() const { return cuts_bytes_; }
   /// Whether the last measurement is the best one so far.
   bool is_best() const { return is_best_; }
 
@@ -46,6 +50,7 @@ class PsnrSearch {
   double offset(const End& end) const {
     return end.psnr - cuts_[static_cast<size_t>(end.cut)].psnr;
   }
+  uint16_t slope() const;
   int64_t next_cut() const;
   uint64_t next_bytes() const;
 
@@ -58,5 +63,13 @@ class PsnrSearch {
   bool cuts_bytes_ = false, is_best_ = false;
   int steps_ = 0;
 };
+
+/// Where the layers of a frame end but the last, for cj2k_params::layer_psnr.
+/// @param rate      has chosen points; its choice changes
+/// @param measured  @return the PSNR of what `rate` has chosen
+/// @return falling slopes; the lowest one where the limits leave less than the PSNR
+std::vector<uint16_t> layer_psnr_slopes(const Plan& plan, RateControl& rate,
+                                        const RateLimits& limits,
+                                        const std::function<double()>& measured);
 
 }  // namespace cj2k

@@ -45,6 +45,7 @@ class ParamValues(TypedDict, total=False):
     progression: Optional[Literal["auto", "lrcp", "rlcp", "rpcl", "pcrl", "cprl"]]
     layers: _Int
     layer_rates: _List
+    layer_psnr: _List
     poc: _List
     tile_parts: Optional[Literal["auto", "none", "resolution", "component"]]
     sop: _Int

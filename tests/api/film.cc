@@ -308,7 +308,7 @@ TEST_CASE("film: what is refused is named") {
   p.min_frame_bytes = kMean + 1;
   refused(p, ahead, "min_frame_bytes", "min_frame_bytes 3001");
   for (const char* other :
-       {"lossless", "quality", "qfactor", "target_psnr", "layer_rates", "curves"}) {
+       {"lossless", "quality", "qfactor", "target_psnr", "layer_rates", "layer_psnr", "curves"}) {
     p = good;
     if (std::string(other) == "curves")
       p.curves = CJ2K_CURVES_WITH;

@@ -196,8 +196,8 @@ TEST_CASE("struct_size that ends inside an array is refused") {
   } kArrays[] = {
       {SIZES_IN(cj2k_params, roi)},         {SIZES_IN(cj2k_params, precinct_width)},
       {SIZES_IN(cj2k_params, layer_rates)}, {SIZES_IN(cj2k_params, precinct_height)},
-      {SIZES_IN(cj2k_params, poc)},         {SIZES_IN(cj2k_params, comment)},
-      {SIZES_IN(cj2k_params, device)},
+      {SIZES_IN(cj2k_params, layer_psnr)},  {SIZES_IN(cj2k_params, poc)},
+      {SIZES_IN(cj2k_params, comment)},     {SIZES_IN(cj2k_params, device)},
   };
   for (size_t bytes = offsetof(cj2k_params, lossless); bytes <= sizeof p; bytes += 8) {
     cj2k_params part = p;

@@ -296,6 +296,7 @@ TEST_CASE("open: every field at and outside its range") {
   BAD_CBLK(2048, 64, "cblk", "2048", "1024");
   BAD(num_precincts, 34, "precincts", "34");
   BAD(num_layer_rates, 65, "layer_rates", "65", "64");
+  BAD(num_layer_psnr, 65, "layer_psnr", "65", "64");
   BAD(threads, 1025, "threads", "1025", "1024");
   BAD(gop, 65, "gop", "65", "64");
   BAD(async_depth, 65, "async_depth", "65", "64");

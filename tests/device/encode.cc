@@ -72,6 +72,7 @@ TEST_CASE("encodes on the device: options") {
       small({{"measure_mse", "1"}, {"tile", "40x33"}, {"wavelet", "5/3"}, {"quality", "9"}}),
       small({{"measure_mse", "1"}, {"levels", "0"}, {"mct", "off"}, {"quality", "9"}}),
       small({{"target_psnr", "38"}, {"gop", "2"}}),
+      small({{"layer_psnr", "28,34"}, {"target_bytes", "3000"}, {"gop", "2"}}),
       small({{"target_psnr", "38"}, {"target_bytes", "3000"}, {"tile", "40x33"}}),
   };
   for (cj2k_params p : table) {

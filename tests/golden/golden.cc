@@ -23,6 +23,7 @@ const std::vector<std::string> kConfigurations = {
     "tile_parts=component precincts=256x256,256x256,256x256,256x256,256x256,128x128",
     "width=161 height=97 layers=6 target_bytes=9000 progression=rlcp",
     "width=161 height=97 layer_rates=40,20,10 sop=1 eph=1",
+    "width=161 height=97 layer_psnr=28,36 target_bytes=9000",
     "width=161 height=97 tile=70x50 image_offset=11x7 tile_offset=3x2 progression=rpcl "
     "precincts=32x32 plt=1 layers=2",
     "width=161 height=97 num_components=4 alpha=1 format=jp2 progression=pcrl",

@@ -129,6 +129,9 @@ void choose_rest(cj2k_params& p, Random& random) {
     p.num_layer_rates = p.layers;
     double rate = random.range(3, 20);
     for (int i = p.layers; i-- > 0; rate *= 1.5) p.layer_rates[i] = rate;
+  } else if (random.chance(15) && p.layers > 1) {
+    p.num_layer_psnr = p.layers - 1;
+    for (int i = 0; i < p.num_layer_psnr; ++i) p.layer_psnr[i] = 25 + 4 * i;
   }
   if (random.chance(15)) p.min_frame_bytes = random.range(1, 60000);
   if (random.chance(15) && p.num_components % 2 == 0) p.alpha = random.range(1, 2);
@@ -138,6 +141,7 @@ void choose_rest(cj2k_params& p, Random& random) {
 
 void choose_ht(cj2k_params& p) {
   p.coder = CJ2K_CODER_HT;
+  p.num_layer_psnr = 0;
   p.cblk_style &= CJ2K_STYLE_VSC;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// target_psnr: what an independent decoder shows has the PSNR that was asked for, and hardly more.
+// target_psnr and layer_psnr: what an independent decoder shows has the PSNR that was asked for, and
+// hardly more.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -108,6 +110,75 @@ TEST_CASE("target_psnr: caps come first, and the statistics say what is reached"
   const Encoded coarse = encode(p, make_picture(p, Content::kTexture, 7));
   CHECK(coarse.stats.psnr < 50);
   CHECK(coarse.stats.slope_threshold == 0);
+}
+
+/// The PSNR of each layer, as OpenJPEG shows it.
+std::vector<double> layers_shown(const cj2k_params& p, const Picture& picture,
+                                 const Encoded& encoded) {
+  std::vector<double> shown;
+  for (int l = 1; l <= p.layers; ++l) {
+    const Decoded decoded = decode(Decoder::kOpenJpeg, encoded.bytes, p, l);
+    REQUIRE(decoded.picture.has_value());
+    shown.push_back(psnr_of_samples(picture, *decoded.picture));
+  }
+  return shown;
+}
+
+TEST_CASE("layer_psnr: each layer has its PSNR in OpenJPEG, under any rate of the last one") {
+  if (!use_decoder(Decoder::kOpenJpeg)) return;
+  const std::vector<Options> table = {
+      {},
+      {{"quality", "1"}},
+      {{"lossless", "1"}, {"depth", "12"}, {"progression", "rlcp"}},
+      {{"target_bytes", "70000"}, {"cblk_style", "bypass+termall"}},
+      {{"target_bytes", "70000"}, {"stop", "psb"}, {"sop", "1"}, {"plt", "1"}},
+      {{"max_component_bytes", "60000"}, {"quality", "0.5"}, {"tile_parts", "resolution"}},
+      {{"wavelet", "5/3"}, {"num_components", "1"}, {"depth", "10"}},
+      {{"dx", "1,2,2"}, {"dy", "1,2,2"}, {"colorspace", "sycc"}, {"frame_steps", "1"}},
+      {{"tile", "128x96"}, {"image_offset", "11x7"}, {"progression", "rpcl"}, {"tune", "visual"}},
+  };
+  for (const Options& options : table) {
+    cj2k_params p = make(0, options);
+    set(p, "layer_psnr", "28,33.5,39");
+    std::string text;
+    for (const auto& option : options) text += " " + option.first + "=" + option.second;
+    INFO(text);
+    const Picture picture = make_picture(p, Content::kTexture, 7);
+    const Encoded encoded = check_roundtrip(p, picture, {}, 0);
+    const std::vector<double> shown = layers_shown(p, picture, encoded);
+    for (int l = 0; l < p.num_layer_psnr; ++l) {
+      CHECK(shown[static_cast<size_t>(l)] > p.layer_psnr[l] - 0.03);
+      CHECK(shown[static_cast<size_t>(l)] < p.layer_psnr[l] + 0.15);
+    }
+    CHECK(shown.back() > 40);
+    CHECK(std::min(shown.back(), 100.0) ==
+          doctest::Approx(std::min(encoded.stats.psnr, 100.0)).epsilon(0.0005));
+    p.threads = 3;
+    p.verify = 1;
+    CHECK(encode(p, picture).bytes == encoded.bytes);
+  }
+}
+
+TEST_CASE("layer_psnr: with target_psnr; layers that the frame does not reach are empty") {
+  if (!use_decoder(Decoder::kOpenJpeg)) return;
+  cj2k_params p = make(44, {{"layer_psnr", "30,40"}});
+  const Picture picture = make_picture(p, Content::kTexture, 7);
+  const Encoded reached = encode(p, picture);
+  CHECK(reached.stats.psnr >= 44);
+  CHECK(reached.stats.psnr < 44.05);
+  CHECK(layers_shown(p, picture, reached)[1] > 39.97);
+
+  p = make(0, {{"layer_psnr", "25,90"}, {"target_bytes", "30000"}});
+  const Encoded capped = encode(p, picture);
+  CHECK(capped.bytes.size() <= 30000);
+  CHECK(capped.bytes.size() > 29900);
+  const std::vector<double> shown = layers_shown(p, picture, capped);
+  CHECK(shown[0] < 25.3);
+  CHECK(shown[1] == shown[2]);
+  // Frames of one encoder are coded as each by itself.
+  const Picture other = make_picture(p, Content::kNoise, 3);
+  const std::vector<Encoded> both = encode_sequence(p, {other, picture});
+  CHECK(both.back().bytes == capped.bytes);
 }
 
 TEST_CASE("target_psnr: every content, down to one sample") {

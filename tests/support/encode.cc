@@ -110,6 +110,7 @@ std::string describe(const cj2k_params& p) {
   CJ2K_FIELD(progression);
   CJ2K_FIELD(layers);
   for (int i = 0; i < p.num_layer_rates; ++i) append_number(text, "rate", p.layer_rates[i]);
+  for (int i = 0; i < p.num_layer_psnr; ++i) append_number(text, "psnr", p.layer_psnr[i]);
   append_records(text, p);
   CJ2K_FIELD(tile_parts);
   CJ2K_FIELD(sop);

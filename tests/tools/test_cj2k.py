@@ -384,6 +384,7 @@ def test_smallest_file_of_a_psnr(cj2k, tmp_path, options):
     ("-IMF 2K,mainlevel=3,sublevel=1,framerate=24", "--profile imf_2k --main_level 3 --sub_level 1 --frame_rate 24"),
     ("-U SINGLE,mainlevel=2,framerate=25", "--profile broadcast_single --main_level 2 --fps 25"), ("-M 64", "--coder ht"), 
     ("-M 72", "--coder=ht --cblk_style=vsc"), ("-q 45", "--psnr 45"),
+    ("-q 30,35,40", "--psnr 40 --layer_psnr 30,35"), ("-q 30,0", "--layer_psnr=30 --lossless"),
     ("-P T1=0,0,1,6,3,CPRL", "--poc 0,0,1,6,3,cprl"), ("-u C -p CPRL", "--tile_parts component --progression=cprl"),
     ("-L -X -C hello", "--plt --tlm 1 --comment hello"), ("-H 1 -threads ALL_CPUS", ""), ("-Y 0", "--mct off"),
 ], ids=lambda text: text)
@@ -408,7 +409,7 @@ def test_refused_flags(cj2k, tmp_path):
     for arguments, words in ((("-TP", "L"), ("-TP L", "R", "C")), (("-w", "25"), ("25", "24")), (("-b", "64"), ("-b 64",)),
                              (("-n", "0"), ("-n 0", "33")), (("-M", "200"), ("200", "127")), (("-c", "[9"), ("-c",)),
                              (("-c", "64"), ("-c 64",)), (("-IMF", "2K,level=3"), ("level=3",)), (("-mct", "2"), ("2",)),
-                             (("-POC", "T2=0,0,1,6,3,CPRL"), ("T2",)), (("-p", "LCRP"), ("lcrp",)), (("-r", "0.5"), ("-r",)), (("-q", "30,40"), ("-q 30,40", "one PSNR"))):
+                             (("-POC", "T2=0,0,1,6,3,CPRL"), ("T2",)), (("-p", "LCRP"), ("lcrp",)), (("-r", "0.5"), ("-r",)), (("-q", "40,30,45"), ("layer_psnr[1] 30 not above",))):
         cj2k("-i", "a.ppm", "-o", "o.j2k", *arguments, fails=2, words=words)
     assert not (tmp_path / "o.j2k").exists()
 

@@ -75,6 +75,7 @@ const std::vector<Field> kFields = {
     AT(cblk_width, 'i', "cblk"), AT(cblk_height, 'i', "cblk"), I(cblk_style),
     AT(precinct_width[0], 'i', "precincts"), AT(precinct_height[0], 'i', "precincts"),
     I(progression), I(layers), AT(layer_rates[0], 'd', "layer_rates"),
+    AT(layer_psnr[0], 'd', "layer_psnr"),
     AT(poc[0].layer_end, 'i', "poc"), AT(roi[0].width, 'i', "roi"), I(tile_parts), I(sop),
     I(eph), I(tlm), I(plt), AT(comment, 's', "comment"), I(format), I(primaries),
     I(transfer), D(resolution_x), D(resolution_y), I(profile), I(main_level), I(sub_level),
@@ -137,7 +138,8 @@ TEST_CASE("params: describe covers every field") {
       "precincts 64x32 "
       "progression cprl layers "
       "4 "
-      "layer_rates 20,10,5 poc 0,0,9,6,3,cprl roi 1,2,3,4,5 tile_parts component sop 1 eph 1 tlm 0 "
+      "layer_rates 20,10,5 layer_psnr 30,40 poc 0,0,9,6,3,cprl roi 1,2,3,4,5 tile_parts component "
+      "sop 1 eph 1 tlm 0 "
       "plt 1 comment "
       "other format jp2 primaries p3d65 transfer gamma26 resolution_x 11811 resolution_y 5906 "
       "profile cinema4k main_level 3 sub_level 2 frame_rate 24000/1001 cinema_rate full "
@@ -266,7 +268,7 @@ TEST_CASE("params: every key at and around its range") {
       continue;
     }
     const bool list = row.type == CJ2K_PARAM_LIST;
-    const bool clears = name == "precincts" || name == "layer_rates";
+    const bool clears = name == "precincts" || name == "layer_rates" || name == "layer_psnr";
     CHECK(accepts("") == clears);
     for (const char* garbage :
          {"abc", "nan", "inf", "-inf", "1e999", "99999999999999999999999", " 1", "1 ", "+1", "1z",
@@ -302,7 +304,7 @@ TEST_CASE("params: every key at and around its range") {
     CHECK_FALSE(accepts(integer(row.max + 1)));
     CHECK(accepts("-1") == below_is_auto);
     CHECK_FALSE(accepts("-2"));
-    if (name != "layer_rates") CHECK_FALSE(accepts("1.5"));
+    if (name.rfind("layer_", 0) != 0) CHECK_FALSE(accepts("1.5"));
     if (list) CHECK_FALSE(accepts("1,abc"));
   }
 }
@@ -333,6 +335,7 @@ TEST_CASE("params: resolve checks the range of every number") {
         p.num_precincts = p.precinct_width[0] = p.precinct_height[0] = 1;
       }
       if (field.key == "layer_rates") p.num_layer_rates = 1;
+      if (field.key == "layer_psnr") p.num_layer_psnr = 1;
       put(&p, field, value);
       return resolve_error(p);
     };
@@ -373,6 +376,9 @@ TEST_CASE("params: resolve checks the range of every number") {
   p = valid();
   p.num_layer_rates = 65;
   CHECK(resolve_error(p) == "num_layer_rates 65 not in [0, 64]");
+  p.num_layer_rates = 0;
+  p.num_layer_psnr = -1;
+  CHECK(resolve_error(p) == "num_layer_psnr -1 not in [0, 64]");
   p = valid();
   std::memset(p.comment, 'c', sizeof p.comment);
   CHECK(contains(resolve_error(p), "comment"));
@@ -417,6 +423,12 @@ TEST_CASE("params: text of composite keys") {
   CHECK(p.layer_rates[2] == 5.5);
   CHECK(set(&p, "layer_rates", "") == Status::kOk);
   CHECK(p.num_layer_rates == 0);
+  CHECK(set(&p, "layer_psnr", "30,40.5") == Status::kOk);
+  CHECK(p.layers == 3);
+  CHECK(p.num_layer_psnr == 2);
+  CHECK(p.layer_psnr[1] == 40.5);
+  CHECK(set(&p, "layer_psnr", "0") == Status::kOk);
+  CHECK(p.num_layer_psnr == 0);
   CHECK(p.layers == 3);
   CHECK(set(&p, "cblk_style", "bypass+termall") == Status::kOk);
   CHECK(p.cblk_style == (CJ2K_STYLE_BYPASS | CJ2K_STYLE_TERMALL));
@@ -522,6 +534,8 @@ std::vector<std::string> values_of(const cj2k_param_info& row) {
         std::string longest = "999999.12345678901";
         for (int i = 1; i < CJ2K_MAX_LAYER_RATES; ++i) longest += ",999999.12345678901";
         values.insert(values.end(), {"", "20,10.1,1", longest});
+      } else if (name == "layer_psnr") {
+        values.insert(values.end(), {"", "20,30.1,200"});
       } else {
         values.insert(values.end(),
                       {low, high, low + "," + high, high + "," + low + "," + low + "," + high});

@@ -364,6 +364,28 @@ TEST_CASE("params: rate rules") {
   CHECK(resolve_error(p) == "layer_rates[2] 10 not below layer_rates[1] 10");
 }
 
+TEST_CASE("params: layer_psnr measures, and what it excludes") {
+  cj2k_params p = valid();
+  REQUIRE(set(&p, "layer_psnr", "30,40") == Status::kOk);
+  CHECK(resolved(p).measure_mse == 1);
+  CHECK(resolved(p).quality == 2);
+  for (const auto& [name, value, text] : {std::tuple{"layer_rates", "9,5,4", "layer_rates"},
+                                          {"effort", "2", "effort 2 and 3"},
+                                          {"coder", "ht", "coder ht"}}) {
+    cj2k_params other = p;
+    REQUIRE(set(&other, name, value) == Status::kOk);
+    CHECK(resolve_error(other) == std::string("layer_psnr excludes ") + text);
+  }
+  p.curves = CJ2K_CURVES_WITH;
+  CHECK(resolve_error(p) == "layer_psnr excludes curves");
+  p.curves = CJ2K_CURVES_OFF;
+  p.layers = 2;
+  CHECK(resolve_error(p) == "num_layer_psnr 2 is not one less than layers 2");
+  p.layers = 3;
+  p.layer_psnr[1] = 30;
+  CHECK(resolve_error(p) == "layer_psnr[1] 30 not above layer_psnr[0] 30");
+}
+
 TEST_CASE("params: chosen values of how it runs") {
   cj2k_params p = valid();
   p.gop = 0;

@@ -131,12 +131,15 @@ void set_ratios(Options& o, S& flag, S& value) {
   set_param(o, flag, "layer_rates", value);
 }
 
-/// Several PSNRs are of layers.
+/// Several PSNRs are of layers. A last one of 0 is everything.
 void set_psnr(Options& o, S& flag, S& value) {
-  if (split(value, ',').size() > 1)
-    throw UsageError(flag + " " + value +
-                     ": a file has one PSNR here; its --layers are evenly spaced in log(bytes)");
-  set_param(o, flag, "target_psnr", value);
+  const size_t comma = value.rfind(',');
+  const std::string last = value.substr(comma == std::string::npos ? 0 : comma + 1);
+  if (comma != std::string::npos) set_param(o, flag, "layer_psnr", value.substr(0, comma));
+  if (last == "0")
+    set_param(o, flag, "lossless", "1");
+  else
+    set_param(o, flag, "target_psnr", last);
 }
 
 /// -NAME without a value that sets a parameter to 1.
@@ -174,7 +177,10 @@ std::vector<Flag> coding_flags() {
        "which "
        "is their default",
        set_ratios},
-      {{"q", "quality"}, "DB", "--psnr DB, of one layer", set_psnr},
+      {{"q", "quality"},
+       "DB,DB,...",
+       "--psnr of the last one, --layer_psnr of those before; --lossless if the last one is 0",
+       set_psnr},
       {{"n", "num_resolutions"}, "N", "--levels N-1", set_levels},
       {{"b", "code_block_dims"},
        "W,H",
