@@ -28,12 +28,15 @@ struct Coefficients {
       state = state * 6364136223846793005u + 1442695040888963407u;
       return static_cast<double>(state >> 11) * 0x1p-53;
     };
+    bool is_negative = false;
     for (int y = 0; y < height; ++y) {
       for (int x = 0; x < width; ++x) {
         // Larger near a slanted line, so that contexts differ.
         const double near = std::abs(x - y / 2) % 24 < 4 ? 3 : 0.6;
         const double size = -std::log(1 - random()) * mean * near;
-        const double signed_size = random() < 0.5 ? -size : size;
+        // Mostly the sign of the sample before, so that the two signs of a context cost unlike bits.
+        if (random() < 0.2) is_negative = !is_negative;
+        const double signed_size = is_negative ? -size : size;
         values[y * stride + x] =
             static_cast<float>(reversible ? std::trunc(signed_size) : signed_size);
       }

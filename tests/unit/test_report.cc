@@ -38,6 +38,7 @@ TEST_CASE("report: PSNR, q and JSON of an estimate after the colour transform") 
   report.add(&exact);
   CHECK(std::isinf(exact.psnr));
   CHECK(exact.q == 0);
+  CHECK(report.json(exact).starts_with("{\"bytes\":0,\"cap\":null,"));
   CHECK(report.json(exact).find("\"q\":0.0000,\"measured\":false,\"psnr\":null,") !=
         std::string::npos);
   CHECK(report.summary(1).find("500 bytes on average, 1000 at most; PSNR ") != std::string::npos);
