@@ -193,7 +193,8 @@ def build_programs(build, programs, files):
     def link(program):
         every = subprocess.run(["ninja", "-C", build, "-t", "commands", "-s", f"tests/test_{program}"], capture_output=True, text=True,
                                check=True).stdout
-        command = every.splitlines()[-1].replace(f" -o tests/test_{program} ", f" -o mutants/test_{program} " + " ".join(
+        # The library that is installed hides what the objects need.
+        command = every.splitlines()[-1].replace(" libcj2k.a ", " libcj2k_internal.a ").replace(f" -o tests/test_{program} ", f" -o mutants/test_{program} " + " ".join(
             shlex.quote(str(object_of(path))) for path in files) + " ")
         subprocess.run(command, shell=True, check=True, cwd=build)
 
