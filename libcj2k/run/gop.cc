@@ -534,7 +534,7 @@ Status Gop::look_at_coefficients() {
     if (plan_.params.target_psnr > 0) {
       reach_psnr(*frames_[f], planes);
     } else if (error_ != nullptr) {
-      error_->measure(planes, selection, stats_[f].mse);
+      error_->measure(planes, selection, stats_[f].mse, plan_.params.num_layer_psnr > 0);
     }
     if (proof_ != nullptr) FrameProof::sum_blocks(plan_, planes, selection, frames_[f]->sums);
     stats_[f].stage_ms[CJ2K_STAGE_PACKETS] += ms_since(start);
@@ -554,8 +554,10 @@ void Gop::cut(Frame& frame, const RateLimits& limits) {
 /// Ends each layer but the last where the layers up to it have its PSNR.
 void Gop::reach_layer_psnr(Frame& frame, const CoefficientPlanes& planes) {
   cj2k_stats& stats = stats_[frame.number];
+  bool again = false;
   frame.rate.set_layer_slopes(layer_psnr_slopes(plan_, frame.rate, frame.limits, [&] {
-    error_->measure(planes, frame.rate.selection(), stats.mse);
+    error_->measure(planes, frame.rate.selection(), stats.mse, again);
+    again = true;
     return frame_psnr(plan_.params, stats);
   }));
   cut(frame, frame.limits);
@@ -566,7 +568,7 @@ void Gop::reach_psnr(Frame& frame, const CoefficientPlanes& planes) {
   cj2k_stats& stats = stats_[frame.number];
   double reached[CJ2K_MAX_COMPONENTS];
   PsnrSearch search(plan_, frame.rate, frame.limits, plan_.params.target_psnr);
-  bool again = false;
+  bool again = plan_.params.num_layer_psnr > 0;
   for (bool goes_on = true; goes_on; again = true) {
     cut(frame, search.limits());
     error_->measure(planes, frame.rate.selection(), stats.mse, again);
