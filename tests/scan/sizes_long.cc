@@ -35,7 +35,7 @@ TEST_CASE("exact loses nothing: 2K pictures, few of the limits") {
   scan.check(kMoreAllowed, kFew);
 }
 
-// Some hours: test_scan --no-skip --test-case='every picture*'. CJ2K_SCAN_PICTURE names some of the pictures.
+// An hour of a core: test_scan --no-skip --test-case='every picture*'. CJ2K_SCAN_PICTURE names some of the pictures.
 TEST_CASE("every picture, every coding, 200 limits of each kind" * doctest::skip()) {
   ScanSize size = {128, 96, 100, 200};
   size.decoded_in = 40;
