@@ -145,6 +145,7 @@ std::string Report::headline(const cj2k_info& info, int fields) const {
   }
   if (cap != 0) line += ", ";
   if (p_.num_layer_rates > 0) line += "layer_rates " + text_of(p_, "layer_rates") + ", ";
+  if (p_.num_layer_psnr > 0) line += "layer_psnr " + text_of(p_, "layer_psnr") + ", ";
   line += info.backend;
   if (info.device_name[0] != '\0') line += std::string(" on ") + info.device_name;
   return line + ", " + std::to_string(info.threads) + (info.threads == 1 ? " thread" : " threads");

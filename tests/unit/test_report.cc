@@ -63,6 +63,10 @@ TEST_CASE("report: frames below target_psnr") {
   info.backend = "cpu";
   info.device_name = "";
   CHECK(report.headline(info, 1).find("target_psnr 45, ") != std::string::npos);
+  p.num_layer_psnr = 2;
+  p.layer_psnr[0] = 30;
+  p.layer_psnr[1] = 37.5;
+  CHECK(Report(p).headline(info, 1).find("layer_psnr 30,37.5, ") != std::string::npos);
 }
 
 TEST_CASE("report: a cap that no frame needs is told") {
