@@ -265,8 +265,11 @@ aarch64() {
 windows() {
   step windows-build scripts/build_windows.sh test_golden test_simd test_unit test_api test_dll cj2k_tool cj2k_check || return
   # A server that stays: else it ends with each program, which takes a second, and fails the one that starts meanwhile.
+  # It does not start while another runs, as the build's does for seconds: -k ends that, -w waits for its end.
   local server=(env "WINEPREFIX=$root/build/windows/wine" /usr/lib/wine/wineserver64)
-  "${server[@]}" -p
+  "${server[@]}" -k || true
+  "${server[@]}" -w
+  step windows-server "${server[@]}" -p || return
   build/windows/cj2k --version
   test_step windows ctest --test-dir build/windows -j "$jobs" -R '^(golden|simd|unit|api|dll)$' --timeout 600 \
     --output-junit "$logs/windows.xml"
