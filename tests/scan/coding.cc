@@ -176,6 +176,18 @@ const std::vector<Coding>& scan_codings() {
     add("visual_ht_steps0", steps0);
     steps0.emplace_back("stop", "none");
     add("visual_ht_none", steps0);
+    const Settings visual_efforts[] = {
+        {{"effort", "2"}}, {{"effort", "3"}}, {{"effort", "2"}, {"coder", "ht"}}};
+    for (Settings settings : visual_efforts) {
+      const std::string name = std::string("visual_") + (settings.size() > 1 ? "ht_" : "") +
+                               "effort" + settings[0].second;
+      settings.emplace_back("tune", "visual");
+      add(name, settings);
+      settings.emplace_back("frame_steps", "0");
+      add(name + "_steps0", settings);
+      settings.emplace_back("stop", "none");
+      add(name + "_none", settings);
+    }
     return all;
   }();
   return codings;

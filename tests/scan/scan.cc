@@ -38,6 +38,17 @@ constexpr Comparison kComparisons[] = {{1, "effort0", "effort1_none", 0.01, true
                                        {3, "ht_effort2_steps0", "ht_steps0", 0.02, false},
                                        {3, "effort2_steps0", "effort1", 0.02, false},
                                        {3, "effort3_steps0", "effort1", 0.02, false}};
+/// Too many for each commit.
+constexpr Comparison kMoreComparisons[] = {
+    {2, "visual_effort2", "visual_effort2_none", 0.1, false},
+    {2, "visual_effort2_steps0", "visual_effort2_none", 0.1, false},
+    {2, "visual_effort3", "visual_effort3_none", 0.1, false},
+    {2, "visual_effort3_steps0", "visual_effort3_none", 0.1, false},
+    {2, "visual_ht_effort2", "visual_ht_effort2_none", 0.1, false},
+    {2, "visual_ht_effort2_steps0", "visual_ht_effort2_none", 0.02, true},
+    {3, "visual_effort2", "visual", 0.02, false},
+    {3, "visual_effort3", "visual", 0.02, false},
+    {3, "visual_ht_effort2", "visual_ht", 0.02, false}};
 constexpr double kNotJudged = 1e9;  // dB
 /// What OpenJPEG shows may differ by so much from what the library has measured, in dB.
 constexpr double kMostWrong = 0.05;
@@ -102,10 +113,14 @@ struct Scan::Row {
 };
 
 std::vector<Comparison> Scan::all_comparisons() {
-  return {std::begin(kComparisons), std::end(kComparisons)};
+  std::vector<Comparison> all(std::begin(kComparisons), std::end(kComparisons));
+  all.insert(all.end(), std::begin(kMoreComparisons), std::end(kMoreComparisons));
+  return all;
 }
 
-Scan::Scan() : Scan(all_comparisons()) {
+Scan::Scan(bool takes_all)
+    : Scan(takes_all ? all_comparisons()
+                     : std::vector(std::begin(kComparisons), std::end(kComparisons))) {
   obeys_environment_ = true;
   tsv_ = environment("CJ2K_SCAN_TSV");
   if (tsv_.empty() || std::filesystem::exists(tsv_)) return;

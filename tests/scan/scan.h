@@ -39,7 +39,8 @@ struct Tally {
 
 class Scan {
  public:
-  Scan();  ///< all comparisons
+  /// @param takes_all  false: without efforts 2 and 3 that are tuned for the eye
+  explicit Scan(bool takes_all = false);
   static std::vector<Comparison> all_comparisons();
   /// The environment is not read.
   explicit Scan(std::vector<Comparison> comparisons);
