@@ -44,7 +44,7 @@ list() {
     'cluster       samples/cluster with FFmpeg 7.1 and a Slurm of four nodes of its own' \
     'aarch64       golden bytes and SIMD on 64-bit ARM, by qemu' \
     'windows       golden bytes, SIMD, units, API and cj2k on x86-64 Windows, by wine' \
-    'python        the Python package, with frames in device memory too, and its wheel; --release also installs it by pip' \
+    'python        the Python package, with frames in device memory too, and wheel; --release also the one for ARM, and pip' \
     'fresh         samples/quickstart.sh and tests/run.sh, each on a fresh Debian 12 in a chroot; with --release'
   [ ! -e build/release/CTestTestfile.cmake ] || ctest --test-dir build/release -N | sed -n 's/^ *Test *#[0-9]*: /  /p'
 }
@@ -248,7 +248,10 @@ python_package() {
   local fresh=()
   [ "$mode" != release ] || fresh=(--fresh)
   step python-wheel scripts/wheels.sh --library build/release "${fresh[@]}" "$python"
-  [ "$mode" != release ] || step python-pip python_pip
+  if [ "$mode" = release ]; then
+    step python-wheel-aarch64 scripts/wheels.sh --aarch64 "$python"
+    step python-pip python_pip
+  fi
 }
 
 aarch64() {

@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # build.sh [TARGET...]: builds the library and its tests for 64-bit ARM (aarch64), in build/aarch64. CTest runs them by
-# qemu-user. The ARM packages of Highway and Boost.Context are unpacked in build/aarch64/root, so nothing foreign is
+# qemu-user. The ARM packages of Highway, Boost.Context and Python are unpacked in build/aarch64/root, so nothing foreign is
 # installed. Needs the group aarch64 of scripts/install_deps.sh. Exit status 75: no compiler, no qemu, or no such packages.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$root/build/aarch64
-packages=(libhwy-dev libhwy1 libboost1.74-dev libboost-context1.74-dev libboost-context1.74.0)
+packages=(libhwy-dev libhwy1 libboost1.74-dev libboost-context1.74-dev libboost-context1.74.0 libpython3.11-dev)
 cannot() { echo "no test on aarch64: $1"; exit 75; }
 
 for program in aarch64-linux-gnu-g++ qemu-aarch64-static apt-get dpkg; do

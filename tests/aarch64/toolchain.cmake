@@ -8,6 +8,6 @@ set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${libraries}")
 set(ENV{PKG_CONFIG_LIBDIR} ${libraries}/pkgconfig)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${packages})
-set(CMAKE_PREFIX_PATH ${packages}/usr)
+list(APPEND CMAKE_PREFIX_PATH ${packages}/usr)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L /usr/aarch64-linux-gnu -E
                                   LD_LIBRARY_PATH=${libraries}:/usr/aarch64-linux-gnu/lib)
