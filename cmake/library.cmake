@@ -25,10 +25,10 @@ endif()
 # The archive is one relocatable object. All symbols but cj2k_* are local in it, so that our symbols, and the inline functions
 # of std:: and hwy:: that the archive contains, cannot collide with those of the program. Section groups are dissolved first.
 # Otherwise a linker that keeps another copy of a group would drop ours, and our references could not find that other copy:
-# they are local and have no names to the linker. On Windows the archive is a plain one: objcopy cannot do this to its objects.
+# they are local and have no names to the linker. On Windows and macOS the archive is a plain one: objcopy cannot do this there.
 function(cj2k_add_static target)
   set(sources ${cj2k_objects})
-  if(NOT WIN32 AND NOT CJ2K_SANITIZE AND NOT CJ2K_BUILD_FUZZERS) # the tables of the sanitizers need their symbols
+  if(NOT WIN32 AND NOT APPLE AND NOT CJ2K_SANITIZE AND NOT CJ2K_BUILD_FUZZERS) # the tables of the sanitizers need their symbols
     set(sources ${CMAKE_CURRENT_BINARY_DIR}/cj2k_prelinked.o)
     add_custom_command(
       OUTPUT ${sources}
@@ -43,7 +43,7 @@ function(cj2k_add_static target)
   cj2k_link(${target})
 endfunction()
 
-# The shared library exports only the functions of the C API, with the symbol version LIBCJ2K_<major>; a DLL has no versions.
+# The shared library exports only the functions of the C API, with the symbol version LIBCJ2K_<major>, where there are such versions.
 function(cj2k_add_shared target)
   set(functions)
   file(GLOB headers ${PROJECT_SOURCE_DIR}/libcj2k/include/*.h)
@@ -62,10 +62,14 @@ function(cj2k_add_shared target)
     target_sources(${target} PRIVATE ${definitions})
     return()
   endif()
+  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  if(APPLE) # has neither versions of symbols nor such a list of them
+    return()
+  endif()
   list(JOIN functions "$<SEMICOLON> " functions)
   set(map ${CMAKE_CURRENT_BINARY_DIR}/cj2k.map)
   file(GENERATE OUTPUT ${map} CONTENT "LIBCJ2K_${PROJECT_VERSION_MAJOR} { global: ${functions}; local: *; };\n")
-  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${map})
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})
   target_link_options(${target} PRIVATE LINKER:--version-script=${map})
   if(NOT CJ2K_SANITIZE) # the functions of the sanitizers come from the program
     target_link_options(${target} PRIVATE LINKER:-z,defs)

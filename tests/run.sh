@@ -45,6 +45,7 @@ list() {
     'aarch64       golden bytes and SIMD on 64-bit ARM, by qemu' \
     'windows       golden bytes, SIMD, units, API and cj2k on x86-64 Windows, by wine' \
     'python        the Python package, with frames in device memory too, and wheel; --release also the one for ARM, and pip' \
+    'portable      a cj2k that needs no library, on any Linux; what macOS needs is compiled; with --release' \
     'fresh         samples/quickstart.sh and tests/run.sh, each on a fresh Debian 12 in a chroot; with --release'
   [ ! -e build/release/CTestTestfile.cmake ] || ctest --test-dir build/release -N | sed -n 's/^ *Test *#[0-9]*: /  /p'
 }
@@ -283,6 +284,17 @@ windows() {
   "${server[@]}" -k
 }
 
+# Without the C library of Debian, and what of other systems can be compiled here.
+portable() {
+  local target=x86_64-linux-musl alone=$root/build/alone
+  step musl-build scripts/build_zig.sh "$target" test_golden test_simd test_unit cj2k_tool cj2k_check || return
+  test_step musl ctest --test-dir "build/$target" -j "$jobs" -R '^(golden|simd|unit)$' --timeout 600 --output-junit "$logs/musl.xml"
+  test_step musl-tool "$python" -B -m pytest -q -n "$jobs" tests/tools --cj2k "build/$target/tools/cj2k/cj2k" \
+    --junitxml "$logs/musl-tool.xml"
+  mkdir -p "$alone" && cp "build/$target/tools/cj2k/cj2k" "$alone" && step musl-alone chroot "$alone" /cj2k --version
+  step macos-build scripts/build_zig.sh aarch64-macos cj2k cj2k_other cj2k_check test_golden test_simd test_unit
+}
+
 # What is installed is only what a command of the README installs by itself.
 fresh() {
   local name steps=()
@@ -312,6 +324,7 @@ run_step() { # NAME
     aarch64) aarch64 ;;
     windows) windows ;;
     python) python_package ;;
+    portable) portable ;;
     fresh) fresh ;;
     *) release_build && ctest_step "$1" release -R "^$1(_|\$)" ;;
   esac
@@ -320,10 +333,11 @@ run_step() { # NAME
 names=(build harness tests)
 groups=(core test)
 if [ "$mode" != fast ]; then names+=(python aarch64 windows asan tsan fuzz site ffmpeg-7.1 service cluster ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0 image); fi
-if [ "$mode" = release ]; then names+=(fresh); fi
+if [ "$mode" = release ]; then names+=(portable fresh); fi
 if [ ${#only[@]} -gt 0 ]; then names=("${only[@]}"); fi
 case " ${names[*]}" in
   *" ffmpeg-"* | *" service"* | *" cluster"*) groups=(all) ;;
+  *" portable"*) groups+=(ffmpeg python) ;;
   *" image"*) groups+=(image) ;;
 esac
 if [[ " ${names[*]}" == *" ffmpeg-"* && -e ${CJ2K_READERS:-../shared/readers}/photon ]]; then groups+=(readers); fi

@@ -60,7 +60,8 @@ constexpr const char* kProgramEnd = "";
 ProcessResult run_process(const std::vector<std::string>& command) {
   ProcessResult result;
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return result;
+  if (pipe(ends) != 0) return result;  // macOS has no pipe2
+  for (const int end : ends) fcntl(end, F_SETFD, FD_CLOEXEC);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);

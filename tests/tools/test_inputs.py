@@ -96,7 +96,7 @@ def test_scarce_memory(cj2k, tmp_path, name):
     with open(tmp_path / "a.pgm", "wb") as file:
         file.write(b"P5\n12000 12000\n255\n")
         file.truncate(file.tell() + 12000 * 12000)
-    for megabytes in 400, 600, 800:
+    for megabytes in 400, 500, 600:
         def limit(bytes_=megabytes << 20):
             resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_))
         cj2k("-i", name, "-o", "a.j2k", "--threads", 1, "--readers", 1, fails=1, words=(name + ": ", "out of memory"),

@@ -287,7 +287,7 @@ uint64_t Input::skip(uint64_t bytes) {
 
 void take_codestream(Input& input, std::vector<uint8_t>& out) {
   const auto rest = [&] {
-    input.take(kMostFrameBytes - std::min(kMostFrameBytes, out.size()), out);
+    input.take(kMostFrameBytes - std::min<uint64_t>(kMostFrameBytes, out.size()), out);
   };
   Bytes head = input.peek(2);
   if (Reader(head).u16() != kSoc) return rest();

@@ -3,10 +3,10 @@
 #include "verify.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -49,9 +49,9 @@ void set_value(Arguments& out, const std::string& name, const std::string& value
   } else if (name == "--trc") {
     out.trc = value;
   } else {
-    const char* const end = value.data() + value.size();
-    const auto [next, status] = std::from_chars(value.data(), end, out.psnr);
-    if (status != std::errc() || next != end || !(out.psnr > 0 && out.psnr <= 200))
+    char* end = nullptr;
+    out.psnr = std::strtod(value.c_str(), &end);
+    if (*end != '\0' || !(out.psnr > 0 && out.psnr <= 200))
       throw UsageError("verify: --psnr " + value + " is not above 0 and at most 200");
   }
 }
