@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Crops at 1:1, side by side: the original, and what decoders show of it with other parameters at the same bytes.
+"""Crops at 1:1, side by side: the original, and what a decoder shows of it from several encoders at the same bytes.
 
-    python3 tests/bench/quality/side_by_side.py --out OUT.png [--cj2k build/release/samples/encode] [--bpp 0.5] [PICTURE ...]
+    python3 tests/bench/quality/side_by_side.py --out OUT.png [--encoders ENCODER ...] [--bpp 0.5] [--at X,Y] [PICTURE ...]
 
 Without a PICTURE it draws one: skin, text, foliage, and weave with noise, a row of the result each. Of a PICTURE (8 bit RGB) the
-middle is taken. Columns: the original, then each of `--params`. Prints the bytes and PSNR of each. Needs opj_decompress, and ffmpeg
-to draw and for PNG."""
+middle is taken, and with --at the crop there, after the whole picture was encoded. Columns: the original, then each encoder, by the names
+of `python3 tests/bench/quality`. Prints the bytes and PSNR of each. Needs opj_decompress, and ffmpeg to draw and for PNG."""
 import argparse
 import os
 import tempfile
@@ -77,9 +77,9 @@ def drawn(folder):
     return numpy.clip(numpy.rint(numpy.concatenate(rows)), 0, 255).astype("u1")
 
 
-def decoded(program, source, folder, params, target):
+def decoded(encoder, source, folder, picture, target):
     coded, shown = os.path.join(folder, "out.j2k"), os.path.join(folder, "out.ppm")
-    encoders.run([program, source, coded, "target_bytes=%d" % target, "threads=1", *params.split()])
+    encoder.encode(source, coded, target, picture)
     encoders.run(["opj_decompress", "-i", coded, "-o", shown])
     with open(shown, "rb") as file:
         return pictures.read_pnm(file.read())[0], os.path.getsize(coded)
@@ -94,28 +94,35 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cj2k", default="build/release/samples/encode")
     parser.add_argument("--bpp", type=float, default=0.5)
-    parser.add_argument("--params", nargs="+", default=["tune=mse", "tune=visual"], help="parameters of ours, a column each")
+    parser.add_argument("--encoders", nargs="+", default=["cj2k:tune=mse", "cj2k:tune=visual"], help="a column each")
+    parser.add_argument("--at", type=lambda text: tuple(map(int, text.split(","))), help="corner of the crop in a picture that is encoded whole")
+    parser.add_argument("--size", type=lambda text: tuple(map(int, text.split("x"))), default=(WIDTH, HEIGHT), help="of the crop")
     parser.add_argument("--out", required=True, help="a PNG or PPM file")
     parser.add_argument("pictures", nargs="*")
     args = parser.parse_args()
+    args.cj2k_version = ""
+    columns_of = [encoders.make(name, args) for name in args.encoders]
+    width, height = args.size
     with tempfile.TemporaryDirectory() as folder:
-        source = os.path.join(folder, "in.ppm")
-        if args.pictures:
-            crops = [pictures.Picture(path, (WIDTH, HEIGHT)) for path in args.pictures]
-            if any(p.depth != 8 or p.samples.shape != (HEIGHT, WIDTH, 3) for p in crops):
-                raise SystemExit("pictures must be RGB of 8 bits and at least %dx%d" % (WIDTH, HEIGHT))
-            original = numpy.concatenate([p.samples for p in crops])
-        else:
-            original = drawn(folder)
-        pictures.write_pnm(source, original, 8)
-        target = int(args.bpp * original.shape[0] * original.shape[1] / 8)
-        columns = [original]
-        for params in args.params:
-            shown, size = decoded(args.cj2k, source, folder, params, target)
-            print("%-24s%8d bytes%8.2f dB" % (params, size, metrics.psnr(original, shown, 8)))
-            columns.append(with_gap(shown))
+        source, drawing = os.path.join(folder, "in.ppm"), os.path.join(folder, "drawn.ppm")
+        if not args.pictures:
+            pictures.write_pnm(drawing, drawn(folder), 8)
+        rows = []
+        for path in args.pictures or [drawing]:
+            picture = pictures.Picture(path, args.size if args.pictures and not args.at else None)
+            if picture.depth != 8 or picture.components != 3 or args.pictures and (picture.width < width or picture.height < height):
+                raise SystemExit("%s is not RGB of 8 bits and at least %dx%d" % (path, width, height))
+            x, y = args.at or (0, 0)
+            crop = (slice(y, y + height), slice(x, x + width)) if args.at else (slice(None), slice(None))
+            pictures.write_pnm(source, picture.samples, 8)
+            columns = [picture.samples[crop]]
+            for encoder in columns_of:
+                shown, size = decoded(encoder, source, folder, picture, int(args.bpp * picture.pixels / 8))
+                print("%-16s %-30s %8d bytes %6.2f dB" % (picture.name, encoder.name, size, metrics.psnr(picture.samples, shown, 8)))
+                columns.append(with_gap(shown[crop]))
+            rows.append(numpy.concatenate(columns, axis=1))
         whole = args.out if args.out.endswith(".ppm") else os.path.join(folder, "whole.ppm")
-        pictures.write_pnm(whole, numpy.concatenate(columns, axis=1), 8)
+        pictures.write_pnm(whole, numpy.concatenate(rows), 8)
         if whole != args.out:
             encoders.run(["ffmpeg", "-v", "error", "-y", "-i", whole, "-compression_level", "100", "-pred", "mixed", args.out])
 

@@ -54,8 +54,8 @@ def check_side_by_side(folder):
                            "--out", out, picture], capture_output=True, cwd=folder)
     check(done.returncode == 0, done.stderr.decode())
     lines = [line.split() for line in done.stdout.decode().splitlines()]
-    check([line[0] for line in lines] == ["tune=mse", "tune=visual"], lines)
-    check(all(208 * 128 * 2 // 8 * 0.9 <= int(line[1]) <= 208 * 128 * 2 // 8 for line in lines), lines)
+    check([line[1] for line in lines] == ["cj2k:tune=mse", "cj2k:tune=visual"], lines)
+    check(all(208 * 128 * 2 // 8 * 0.9 <= int(line[2]) <= 208 * 128 * 2 // 8 for line in lines), lines)
     with open(out, "rb") as file:
         header, samples = file.read().split(b"\n255\n", 1)
     check(header == b"P6\n636 128", header)
@@ -63,6 +63,24 @@ def check_side_by_side(folder):
     columns = [b"".join(row[3 * x:3 * (x + 208)] for row in rows) for x in (0, 214, 428)]
     check(len(set(columns)) == 3, "columns are equal")
     check(all(row[3 * 208:3 * 214] == b"\xff" * 18 for row in rows), "no gap")
+    check_crop(folder, picture)
+
+
+def check_crop(folder, picture):
+    """Of a picture that is encoded whole, the crop that is asked for."""
+    out = os.path.join(folder, "crop.ppm")
+    done = subprocess.run([sys.executable, os.path.join(HERE, "side_by_side.py"), "--cj2k", sys.argv[1], "--bpp", "2", "--encoders",
+                           "cj2k", "--at", "20,30", "--size", "40x50", "--out", out, picture], capture_output=True, cwd=folder)
+    check(done.returncode == 0, done.stderr.decode())
+    check(210 * 130 * 2 // 8 * 0.9 <= int(done.stdout.split()[2]) <= 210 * 130 * 2 // 8, done.stdout)
+    with open(out, "rb") as file:
+        header, samples = file.read().split(b"\n255\n", 1)
+    check(header == b"P6\n86 50", header)
+    with open(picture, "rb") as file:
+        whole = file.read().split(b"\n255\n", 1)[1]
+    for y in range(50):
+        at = 3 * (210 * (30 + y) + 20)
+        check(samples[3 * 86 * y:][:3 * 40] == whole[at:at + 3 * 40], y)
 
 
 def check_plots(folder, tsv, names):
