@@ -5,17 +5,23 @@
 # Builds FFmpeg with the encoder j2k_cuda:
 #
 #     ffmpeg-patch/build.sh [--full] [5.1 | 7.1 | 8.1 | 9.0 | all]...       (default 7.1)
+#     ffmpeg-patch/build.sh --windows [7.1]                                 ffmpeg.exe for x86-64 Windows
 #     ffmpeg-patch/build.sh --export DIR 5.1 | 7.1 | 8.1 | 9.0              the series of one version, for "git am"
 #
 # --full builds every component of FFmpeg's own, not only what post-production uses around JPEG 2000. The programs ffmpeg,
 # ffprobe and, for the tests, api_test and cuda_frames_test go to build/ffmpeg-VERSION/. They are under the LGPL, version 3 or
 # later; with --enable-gpl in CJ2K_FFMPEG_FLAGS under the GPL, version 3 or later.
+# --windows takes compiler and library from scripts/build_windows.sh and leaves ffmpeg.exe and ffprobe.exe, which need no other
+# DLL but those of Windows, in build/windows/ffmpeg-VERSION/, with scripts ffmpeg and ffprobe that run them by wine. They have
+# none of the libraries in components.sh, no OpenJPEG and no CUDA frames.
 # The sources are the upstream tarballs of the Debian archive. apt fetches and verifies them with a configuration of its own,
 # so the apt of the machine stays unchanged. Root is needed only if packages are missing.
-# Exit status: 0 built; 1 an error; 2 wrong usage; 3 a version is in none of its suites (the others are built).
+# Exit status: 0 built; 1 an error; 2 wrong usage; 3 a version is in none of its suites (the others are built); 75 nothing to
+# build for Windows with.
 #
 # Environment:
-#     CJ2K_PREFIX   folder of an installed libcj2k; unset: this checkout is built and installed into build/install
+#     CJ2K_PREFIX   folder of an installed libcj2k; unset, or with --windows: this checkout is built and installed into
+#                   build/install or build/windows/install
 #     CJ2K_CUDA     AUTO (default), ON or OFF: the CUDA backend of the libcj2k that is built; AUTO: where an nvcc is found
 #     CJ2K_NVCC     the nvcc for it; default: the one that CMake finds
 #     CJ2K_CACHE    folder of the cache; default ${XDG_CACHE_HOME:-$HOME/.cache}/cj2k
@@ -43,7 +49,6 @@ readonly root cache jobs
 readonly kAbsent=3
 readonly kHeaders=(cj2k.h cj2k_film.h cj2k_transcode.h cj2k_params.def)
 readonly kSources=(libcj2kenc.c j2k_transcode_bsf.c)
-readonly kPrograms=(ffmpeg ffprobe api_test cuda_frames_test)
 
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*"; }
 die() { printf 'build.sh: %s\n' "$*" >&2; exit 1; }
@@ -58,15 +63,17 @@ hash_of() { sha256sum | cut -c1-16; }
 
 # --- the command line ------------------------------------------------------------------------------------------------
 
-usage() { sed -n '5,30p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
+usage() { sed -n '5,37p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
 
 versions=()
 export_to=
+windows=
 while [[ $# -gt 0 ]]; do
   case $1 in
     5.1 | 7.1 | 8.1 | 9.0) versions+=("$1") ;;
     all) versions+=(5.1 7.1 8.1 9.0) ;;
     --full) CJ2K_FFMPEG_PARTS=full ;;
+    --windows) windows=windows ;;
     --export) export_to=${2:-}; [[ -n $export_to ]] || usage; shift ;;
     *) usage ;;
   esac
@@ -74,6 +81,18 @@ while [[ $# -gt 0 ]]; do
 done
 [[ -z $export_to || ${#versions[@]} == 1 ]] || usage
 [[ ${#versions[@]} -gt 0 ]] || versions=(7.1)
+[[ -z $windows || $export_to${versions[*]} == 7.1 && ${CJ2K_FFMPEG_PARTS:-all} != full ]] || usage
+
+compiler=gcc
+exe=
+programs=(ffmpeg ffprobe api_test cuda_frames_test)
+if [[ -n $windows ]]; then
+  compiler=x86_64-w64-mingw32-gcc-posix
+  exe=.exe
+  programs=(ffmpeg.exe ffprobe.exe)
+  CJ2K_NVCODEC=0
+fi
+readonly windows compiler exe programs
 
 # shellcheck source-path=SCRIPTDIR
 source "$root/ffmpeg-patch/components.sh"
@@ -154,7 +173,14 @@ fetch_headers() {
 
 # Puts the folder of the installed library into `prefix`, its archive into `library` and its cj2k.pc into `pc`.
 build_library() {
-  if [[ -n ${CJ2K_PREFIX:-} ]]; then
+  if [[ -n $windows ]]; then
+    prefix=$root/build/windows/install
+    say "libcj2k: building for Windows"
+    "$root/scripts/build_windows.sh" cj2k cj2k_tool || exit
+    mkdir -p "$prefix/lib"
+    quietly "$prefix.log" cmake --install "$root/build/windows" --component cj2k --prefix "$prefix"
+    cp "$root/build/windows/root/lib/libhwy.a" "$prefix/lib/"
+  elif [[ -n ${CJ2K_PREFIX:-} ]]; then
     prefix=$(cd "$CJ2K_PREFIX" && pwd)
   else
     local build=$root/build/libcj2k generator=()
@@ -188,6 +214,7 @@ set_flags() {
       if have_library "${line%%|*}"; then flags+=("$flag"); fi
     done
   fi
+  if [[ -n $windows ]]; then flags+=("${kWindowsFlags[@]}"); fi
   if [[ -n $headers ]]; then
     flags+=("${kCudaFlags[@]}" "${cuda_parts[@]}")
     if [[ ${CJ2K_FFMPEG_PARTS:-all} == tests ]]; then
@@ -211,6 +238,7 @@ install_library_into() {
     cmp -s "$prefix/include/$header" "$to/include/$header" || cp "$prefix/include/$header" "$to/include/"
   done
   cmp -s "$library" "$to/lib/libcj2k.a" || cp "$library" "$to/lib/"
+  if [[ -n $windows ]]; then cp "${library%/*}/libhwy.a" "$to/lib/"; fi
   sed -e "s|^prefix=.*|prefix=$to|" -e "s|^libdir=.*|libdir=$to/lib|" "$pc" >"$to/lib/pkgconfig/cj2k.pc"
 }
 
@@ -224,7 +252,7 @@ patches_of() {
 
 # prepare_tree VERSION TREE: unpacks, patches and configures FFmpeg in TREE. Steps that are done already are left out.
 prepare_tree() {
-  local version=$1 tree=$2 cc=gcc stamp patch source
+  local version=$1 tree=$2 cc=$compiler stamp patch source
   if [[ ! -e $tree/.patched ]]; then
     say "$version: unpacking and patching"
     rm -rf "$tree/src"
@@ -247,10 +275,12 @@ prepare_tree() {
     quietly "$tree/nvcodec.log" make -C "$tree/nvcodec/src" "PREFIX=$tree/nvcodec" install
   fi
   install_library_into "$tree/cj2k"
-  if command -v ccache >/dev/null; then cc="ccache gcc"; fi
+  if command -v ccache >/dev/null; then cc="ccache $compiler"; fi
   stamp=$(printf '%s\n' "$cc" | cat - "$tree/cj2k/lib/pkgconfig/cj2k.pc" | hash_of)
   if [[ $(cat "$tree/.configured" 2>/dev/null) != "$stamp" ]]; then
     say "$version: configuring"
+    # For Windows it finds libcj2k alone.
+    if [[ -n $windows ]]; then export PKG_CONFIG_LIBDIR=$tree/cj2k/lib/pkgconfig; fi
     (cd "$tree/src" && PKG_CONFIG_PATH=$tree/cj2k/lib/pkgconfig:$tree/nvcodec/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH} \
       quietly "$tree/configure.log" ./configure "--cc=$cc" "${flags[@]}")
     echo "$stamp" >"$tree/.configured"
@@ -288,10 +318,10 @@ compile_tree() {
       if [[ $tree/cj2k/include/$header -nt $object ]]; then rm -f "$object"; fi
     done
   done
-  if [[ $tree/cj2k/lib/libcj2k.a -nt $tree/src/ffmpeg_g ]]; then rm -f "$tree/src/"{ffmpeg,ffprobe}{,_g}; fi
+  if [[ $tree/cj2k/lib/libcj2k.a -nt $tree/src/ffmpeg_g$exe ]]; then rm -f "$tree/src/"{ffmpeg,ffprobe}{,_g}"$exe"; fi
   say "$version: compiling with $jobs jobs"
-  quietly "$tree/make.log" make -C "$tree/src" -j "$jobs" ffmpeg ffprobe
-  build_tool "$tree" api_test -Wl,--wrap={av_frame_alloc,cj2k_encoder_receive_packet}
+  quietly "$tree/make.log" make -C "$tree/src" -j "$jobs" "ffmpeg$exe" "ffprobe$exe"
+  if [[ -z $windows ]]; then build_tool "$tree" api_test -Wl,--wrap={av_frame_alloc,cj2k_encoder_receive_packet}; fi
   if [[ -n $headers ]]; then
     build_tool "$tree" cuda_frames_test -rdynamic -Wl,--wrap={dlopen,cj2k_encoder_open,cj2k_encoder_send_frame}
   fi
@@ -300,10 +330,10 @@ compile_tree() {
   fi
 }
 
-# prune VERSION TREE: keeps only TREE of the trees of a version, which have about 200 MB each, and the last 8 sets of programs.
+# prune NAME TREE: keeps only TREE of the trees of a name, which have about 200 MB each, and the last 8 sets of programs.
 prune() {
-  local version=$1 keep=$2 old
-  for old in "$cache/tree/$version-"*/; do
+  local name=$1 keep=$2 old
+  for old in "$cache/tree/$name-"*/; do
     old=${old%/}
     if [[ -d $old && $old != "$keep" ]]; then flock -n "$old.lock" rm -rf "$old" && rm -f "$old.lock"; fi
   done
@@ -312,7 +342,8 @@ prune() {
 }
 
 build() {
-  local version=$1 start=$SECONDS module tree_key bin_key tree bin to=$root/build/ffmpeg-$1 flags=()
+  local version=$1 name=${windows:+$windows-}$1 to=$root/build/${windows:+$windows/}ffmpeg-$1
+  local start=$SECONDS module tree_key bin_key tree bin program flags=()
   local patches=("$root/ffmpeg-patch/j2k_cuda.patch")
   mapfile -t -O 1 patches < <(
     if [[ ${CJ2K_MXF_PATCH:-1} == 1 ]]; then patches_of mxf "$version"; fi
@@ -323,7 +354,7 @@ build() {
   patches+=(${CJ2K_FFMPEG_PATCHES:-})
   set_flags "$version"
   tree_key=$({
-    printf '%s\n' "${tarball##*/}" "${headers##*/}" "${flags[@]}" "$(gcc -dumpmachine)" "$(gcc -dumpfullversion)"
+    printf '%s\n' "${tarball##*/}" "${headers##*/}" "${flags[@]}" "$($compiler -dumpmachine)" "$($compiler -dumpfullversion)"
     pkg-config --modversion libopenjp2 zlib
     if [[ ${CJ2K_FFMPEG_PARTS:-all} != tests ]]; then
       { # without those that are missing
@@ -340,8 +371,8 @@ build() {
     cat "${kSources[@]/#/$root/ffmpeg-patch/}" "$root/ffmpeg-patch/build.sh" "$root/tests/ffmpeg/"{api_test,cuda_frames_test}.c "$library"
     cat "${kHeaders[@]/#/$prefix/include/}"
   } | hash_of)
-  tree=$cache/tree/$version-$tree_key
-  bin=$cache/bin/$version-$bin_key
+  tree=$cache/tree/$name-$tree_key
+  bin=$cache/bin/$name-$bin_key
 
   if [[ -d $bin ]]; then
     say "$version: programs from the cache"
@@ -354,19 +385,24 @@ build() {
       compile_tree "$version" "$tree"
       rm -rf "$bin.part"
       mkdir -p "$bin.part"
-      cp "$tree/src/ffmpeg" "$tree/src/ffprobe" "$tree/src/tools/api_test" "$bin.part/"
+      cp "$tree/src/ffmpeg$exe" "$tree/src/ffprobe$exe" "$bin.part/"
+      if [[ -z $windows ]]; then cp "$tree/src/tools/api_test" "$bin.part/"; fi
       if [[ -n $headers ]]; then cp "$tree/src/tools/cuda_frames_test" "$bin.part/"; fi
       rm -rf "$bin"
       mv "$bin.part" "$bin"
     ) 9>"$tree.lock"
-    prune "$version" "$tree"
+    prune "$name" "$tree"
   fi
 
   mkdir -p "$to"
-  for program in "${kPrograms[@]}"; do
+  for program in "${programs[@]}"; do
     [[ -e $bin/$program ]] || { rm -f "$to/$program"; continue; }
     cp "$bin/$program" "$to/$program.part"
     mv "$to/$program.part" "$to/$program"
+    if [[ -n $windows ]]; then # as build_windows.sh makes it for cj2k.exe
+      sed "s|[^ ]*/cj2k.exe|$to/$program|" "$root/build/windows/cj2k" >"$to/${program%.exe}"
+      chmod +x "$to/${program%.exe}"
+    fi
   done
   [[ $("$to/ffmpeg" -hide_banner -h encoder=j2k_cuda) == "Encoder j2k_cuda"* ]] || die "$version: ffmpeg has no j2k_cuda"
   [[ $("$to/ffmpeg" -hide_banner -h bsf=j2k_transcode) == "Bit stream filter j2k_transcode"* ]] ||

@@ -34,6 +34,7 @@ if [[ ${CJ2K_FFMPEG_PARTS:-all} == full ]]; then
     "liblzma|--enable-lzma|liblzma-dev|LZMA in TIFF"
   )
 fi
+if [[ -n ${windows:-} ]]; then kLibraries=(); fi # Debian has none of them for Windows
 readonly kLibraries
 
 # join WORDS...: all words of all arguments, separated by commas.
@@ -115,3 +116,6 @@ readonly kCudaFlags=(--enable-ffnvcodec --enable-cuda)
 # Added if there is clang, too: FFmpeg's own kernels, for which clang needs no CUDA toolkit.
 readonly kCudaFilters=(--enable-cuda-llvm
   --enable-filter="$(join {scale,overlay,yadif,bwdif,thumbnail,chromakey,colorspace,bilateral,pad,transpose}_cuda)")
+# With --windows: by Debian's MinGW-w64, and what it links is static.
+readonly kWindowsFlags=(--enable-cross-compile --cross-prefix=x86_64-w64-mingw32- --arch=x86_64 --target-os=mingw32
+  --pkg-config=pkg-config --disable-libopenjpeg --disable-w32threads --extra-ldflags=-static)

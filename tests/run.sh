@@ -43,7 +43,7 @@ list() {
     'image         the Docker image, by buildah and podman' \
     'cluster       samples/cluster with FFmpeg 7.1 and a Slurm of four nodes of its own' \
     'aarch64       golden bytes and SIMD on 64-bit ARM, by qemu' \
-    'windows       golden bytes, SIMD, units, API and cj2k on x86-64 Windows, by wine' \
+    'windows       golden bytes, SIMD, units, API and cj2k on x86-64 Windows, by wine; --release also ffmpeg.exe' \
     'python        the Python package, with frames in device memory too, and wheel; --release also the one for ARM, and pip' \
     'portable      a cj2k that needs no library, on any Linux; what macOS needs is compiled; with --release' \
     'fresh         samples/quickstart.sh and tests/run.sh, each on a fresh Debian 12 in a chroot; with --release'
@@ -266,6 +266,12 @@ aarch64() {
     --output-junit "$logs/aarch64.xml"
 }
 
+windows_ffmpeg() {
+  step windows-ffmpeg-build ffmpeg_build 7.1 all && step windows-ffmpeg-exe ffmpeg-patch/build.sh --windows || return
+  test_step windows-ffmpeg "$python" -B -m pytest -q -n "$jobs" tests/ffmpeg/test_windows.py --ffmpeg build/ffmpeg-7.1/ffmpeg \
+    --windows build/windows/ffmpeg-7.1/ffmpeg --junitxml "$logs/windows-ffmpeg.xml"
+}
+
 windows() {
   step windows-build scripts/build_windows.sh test_golden test_simd test_unit test_api test_dll cj2k_tool cj2k_check || return
   # A server that stays: else it ends with each program, which takes a second, and fails the one that starts meanwhile.
@@ -281,6 +287,7 @@ windows() {
   [ "$mode" != release ] || files=(tests/tools)
   test_step windows-tool "$python" -B -m pytest -q -n "$jobs" "${files[@]}" --wine --cj2k build/windows/cj2k \
     --junitxml "$logs/windows-tool.xml"
+  [ "$mode" != release ] || windows_ffmpeg
   "${server[@]}" -k
 }
 

@@ -27,6 +27,7 @@ def pytest_addoption(parser):
                     "../shared/media)",
                     default=os.environ.get("CJ2K_TEST_MEDIA") or str(ROOT.parent / "shared/media"))
     group.addoption("--release", action="store_true", help="the tests marked release, too, which take long")
+    group.addoption("--windows", help="the ffmpeg for Windows, run by wine, that test_windows.py compares with --ffmpeg")
     group.addoption("--frames", type=int, default=2, help="frames of the film")
 
 
@@ -37,6 +38,10 @@ def pytest_configure(config):
     program = pathlib.Path(path).resolve()
     ffprobe = pathlib.Path(config.getoption("ffprobe") or program.with_name("ffprobe")).resolve()
     config.ff = Tools(program, ffprobe, config.getoption("opj"))
+
+
+def pytest_ignore_collect(collection_path, config):
+    return True if collection_path.name == "test_windows.py" and not config.getoption("windows") else None
 
 
 def pytest_collection_modifyitems(config, items):
