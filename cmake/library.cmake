@@ -13,7 +13,7 @@ function(cj2k_link target)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME cj2k EXPORT_NAME cj2k)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/libcj2k/include>
                                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${target} PRIVATE PkgConfig::HWY Threads::Threads ${CMAKE_DL_LIBS} ${CJ2K_CXX_LIBRARIES} m)
+  target_link_libraries(${target} PRIVATE $<$<NOT:$<BOOL:${CJ2K_FETCH}>>:PkgConfig::HWY> Threads::Threads ${CMAKE_DL_LIBS} ${CJ2K_CXX_LIBRARIES} m)
 endfunction()
 
 if(CMAKE_LINKER MATCHES "lld") # CMake's choice for clang-14; older ones have no --force-group-allocation

@@ -9,7 +9,7 @@
 #     aarch64-macos       all but cj2k; nothing here can run it
 #
 # Zig comes from PyPI. Highway, zlib and, for cj2k, libtiff and FFmpeg's decoders of pictures come as sources from the Debian
-# archive and are compiled once, below CJ2K_CACHE (~/.cache/cj2k). Needs the groups test, ffmpeg and python of scripts/install_deps.sh.
+# archive and are compiled once, below CJ2K_CACHE (~/.cache/cj2k). Needs the group portable of scripts/install_deps.sh.
 # Exit status 75: no Zig or no sources.
 set -euo pipefail
 

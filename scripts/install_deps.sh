@@ -2,18 +2,19 @@
 # SPDX-FileCopyrightText: The libcj2k authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# install_deps.sh [core|tools|test|aarch64|windows|packages|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|cluster|site|
-#                  python|fresh|readers|all|bench]...
+# install_deps.sh [core|tools|test|aarch64|windows|portable|packages|ffmpeg|ffmpeg_optional|ffmpeg_full|service|image|cluster|
+#                  site|python|fresh|readers|all|bench]...
 # (default core)
 #
 # Installs missing Debian packages with apt: for the library (core), for cj2k, the command line tool (tools), for the tests
-# and sanitizers (test), for the tests on 64-bit ARM (aarch64), for building for Windows and the tests there (windows), for the
-# test of the Debian packages (packages), for building FFmpeg (ffmpeg), for more of its components (ffmpeg_optional, and ffmpeg_full for build.sh --full), for samples/service and
-# its tests (service), for the tests of the image (image) and of samples/cluster (cluster), for the documentation as a site
-# (site), for the Python package and its tests (python), for tests on a fresh Debian 12 (fresh), for Netflix Photon, which
-# reads our MXF files in tests (readers), for benchmarks' plots and visual metrics (bench). all: without ffmpeg_full, fresh,
-# readers and bench. Of aarch64, windows, ffmpeg_optional, ffmpeg_full, image, cluster, fresh and readers, what the archive lacks is left
-# out.
+# and sanitizers (test), for the tests on 64-bit ARM (aarch64), for building for Windows and the tests there (windows), for
+# programs that run on any Linux and builds with the oldest compiler (portable), for the test of the Debian packages (packages),
+# for building FFmpeg (ffmpeg), for more of its components (ffmpeg_optional, and ffmpeg_full for build.sh --full), for
+# samples/service and its tests (service), for the tests of the image (image) and of samples/cluster (cluster), for the
+# documentation as a site (site), for the Python package and its tests (python), for tests on a fresh Debian 12 (fresh), for
+# Netflix Photon, which reads our MXF files in tests (readers), for benchmarks' plots and visual metrics (bench). all: without
+# portable, ffmpeg_full, fresh, readers and bench. Of aarch64, windows, ffmpeg_optional, ffmpeg_full, image, cluster, fresh and
+# readers, what the archive lacks is left out.
 # It asks no questions. If packages are missing, it needs root or sudo without a password.
 set -euo pipefail
 
@@ -24,6 +25,7 @@ readonly test="$tools doctest-dev libboost-context-dev libopenjp2-tools grokj2k-
   bsdextrautils strace python3-jpylyzer abigail-tools python3-clang"
 readonly aarch64="g++-aarch64-linux-gnu qemu-user-static"
 readonly windows="g++-mingw-w64-x86-64-posix libz-mingw-w64-dev wine64 nasm make xz-utils bzip2 debian-archive-keyring"
+readonly portable="g++-11 make nasm xz-utils bzip2 debian-archive-keyring python3-venv"
 readonly debian="lintian mmdebstrap"
 readonly ffmpeg="gcc make nasm patch xz-utils util-linux debian-archive-keyring ca-certificates libopenjp2-7-dev
   zlib1g-dev ccache python3 mediainfo"
@@ -49,6 +51,7 @@ for group in "${@:-core}"; do
     packages) wanted+=($debian) ;;
     aarch64) optional+=($aarch64) ;;
     windows) optional+=($windows) ;;
+    portable) wanted+=($core $test $portable) ;;
     tools) wanted+=($core $tools) ;;
     test) wanted+=($core $test) ;;
     ffmpeg) wanted+=($core $ffmpeg) ;;
@@ -63,7 +66,7 @@ for group in "${@:-core}"; do
     readers) optional+=($readers) ;;
     bench) wanted+=($bench) ;;
     all) wanted+=($core $test $ffmpeg $service $python); optional+=($aarch64 $windows $ffmpeg_optional $image $cluster) ;;
-    *) sed -n '5,17p' "$0" | cut -c3- >&2; exit 2 ;;
+    *) sed -n '5,18p' "$0" | cut -c3- >&2; exit 2 ;;
   esac
 done
 

@@ -45,7 +45,7 @@ list() {
     'aarch64       golden bytes and SIMD on 64-bit ARM, by qemu' \
     'windows       golden bytes, SIMD, units, API and cj2k on x86-64 Windows, by wine; --release also ffmpeg.exe' \
     'python        the Python package, with frames in device memory too, and wheel; --release also the one for ARM, and pip' \
-    'portable      a cj2k that needs no library, on any Linux; what macOS needs is compiled; with --release' \
+    'portable      a cj2k that needs no library, on any Linux; the oldest CMake and GCC; compiled for macOS; with --release' \
     'fresh         samples/quickstart.sh and tests/run.sh, each on a fresh Debian 12 in a chroot; with --release'
   [ ! -e build/release/CTestTestfile.cmake ] || ctest --test-dir build/release -N | sed -n 's/^ *Test *#[0-9]*: /  /p'
 }
@@ -291,7 +291,7 @@ windows() {
   "${server[@]}" -k
 }
 
-# Without the C library of Debian, and what of other systems can be compiled here.
+# Without the C library of Debian, with the oldest compiler, and what of other systems can be compiled here.
 portable() {
   local target=x86_64-linux-musl alone=$root/build/alone
   step musl-build scripts/build_zig.sh "$target" test_golden test_simd test_unit cj2k_tool cj2k_check || return
@@ -299,6 +299,7 @@ portable() {
   test_step musl-tool "$python" -B -m pytest -q -n "$jobs" tests/tools --cj2k "build/$target/tools/cj2k/cj2k" \
     --junitxml "$logs/musl-tool.xml"
   mkdir -p "$alone" && cp "build/$target/tools/cj2k/cj2k" "$alone" && step musl-alone chroot "$alone" /cj2k --version
+  step oldest tests/package/oldest_test.sh
   step macos-build scripts/build_zig.sh aarch64-macos cj2k cj2k_other cj2k_check test_golden test_simd test_unit
 }
 
@@ -344,10 +345,10 @@ if [ "$mode" = release ]; then names+=(portable fresh); fi
 if [ ${#only[@]} -gt 0 ]; then names=("${only[@]}"); fi
 case " ${names[*]}" in
   *" ffmpeg-"* | *" service"* | *" cluster"*) groups=(all) ;;
-  *" portable"*) groups+=(ffmpeg python) ;;
   *" image"*) groups+=(image) ;;
 esac
 if [[ " ${names[*]}" == *" ffmpeg-"* && -e ${CJ2K_READERS:-../shared/readers}/photon ]]; then groups+=(readers); fi
+case " ${names[*]} " in *" portable "*) groups+=(portable) ;; esac
 case " ${names[*]} " in *" site "*) groups+=(site) ;; esac
 case " ${names[*]} " in *" aarch64 "*) groups+=(aarch64) ;; esac
 case " ${names[*]} " in *" windows "*) groups+=(windows) ;; esac
