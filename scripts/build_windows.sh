@@ -14,7 +14,7 @@ build=$root/build/windows
 cache=${CJ2K_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cj2k}/ffmpeg
 jobs=${JOBS:-$(nproc)}
 readonly triplet=x86_64-w64-mingw32
-readonly decoders=dpx,exr,jpeg2000,pam,pbm,pgm,png,ppm
+readonly decoders=bmp,dpx,exr,jpeg2000,mjpeg,pam,pbm,pgm,png,ppm
 readonly configure=(--enable-cross-compile "--cross-prefix=$triplet-" --arch=x86_64 --target-os=mingw32 --pkg-config=false
   --disable-all --disable-autodetect --disable-debug --disable-w32threads --enable-pthreads --enable-zlib
   --enable-avcodec "--enable-decoder=$decoders")

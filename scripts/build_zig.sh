@@ -20,7 +20,7 @@ build=$root/build/$target
 cache=${CJ2K_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cj2k}/ffmpeg
 jobs=${JOBS:-$(nproc)}
 readonly zig=0.14.1
-readonly decoders=dpx,exr,jpeg2000,pam,pbm,pgm,png,ppm
+readonly decoders=bmp,dpx,exr,jpeg2000,mjpeg,pam,pbm,pgm,png,ppm
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*"; }
 cannot() { echo "no build for $target: $1"; exit 75; }
 

@@ -64,14 +64,40 @@ def test_cut_and_too_large(cj2k, tmp_path):
     cj2k("-i", "large.pbm", "-o", "a.j2k", fails=1, words=("large.pbm", "20000x20000", "268435456"))
 
 
-@pytest.mark.posix
-def test_standard_input(cj2k, tmp_path):
+def test_standard_streams(cj2k, program, tmp_path):
+    """- is the standard input, and the standard output for one picture; a file of this name is ./-."""
     (tmp_path / "a.ppm").write_bytes(pnm(W, H, planes(W, H, 3, 8), 8))
-    with open(tmp_path / "a.ppm", "rb") as file:
-        cj2k("-i", "/dev/stdin", "-o", "b.j2k", stdin=file)
-    cj2k("-i", "a.ppm", "-o", "a.j2k")
-    assert (tmp_path / "a.j2k").read_bytes() == (tmp_path / "b.j2k").read_bytes()
-    cj2k("-i", "-", "-o", "a.j2k", fails=1, words=("-:", "/dev/stdin"))
+    (tmp_path / "a.tif").write_bytes(tiff(W, H, planes(W, H, 3, 8), 8))
+
+    def piped(*arguments):
+        done = subprocess.run([program, *map(str, arguments)], cwd=tmp_path, capture_output=True, timeout=120,
+                              input=(tmp_path / "a.ppm").read_bytes())
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    for extension, arguments in (("j2k", ()), ("jp2", ("--ext", "jp2")), ("jph", ("--ext", ".jph"))):
+        cj2k("-i", "a.ppm", "-o", "a." + extension)
+        want = (tmp_path / ("a." + extension)).read_bytes()
+        assert piped("-i", "-", "-o", "-", *arguments) == want
+        assert piped("-i", "a.ppm", "-o", "-", *arguments) == want
+        piped("-i", "-", "-o", "b." + extension)
+        assert (tmp_path / ("b." + extension)).read_bytes() == want
+    (tmp_path / "-").write_bytes(pnm(W, H, planes(W, H, 1, 8), 8))
+    cj2k("-i", "./-", "-o", "c.j2k")
+    assert segments((tmp_path / "c.j2k").read_bytes())[0xFF51] != segments((tmp_path / "a.j2k").read_bytes())[0xFF51]
+    cj2k("-i", "a.*", "-o", "-", fails=2, words=("-o -", "is one file for"))
+    cj2k("-i", "a.ppm", "-o", "-", "--stat", "-", fails=2, words=("-o -", "--stat -"))
+    cj2k("-i", "a.ppm", "-o", "-", "--ext", "png", fails=2, words=("-:", ".j2k"))
+    cj2k("-i", "-", "-o", "d.j2k", stdin=subprocess.DEVNULL, fails=1, words=("-:", "empty"))
+
+
+@pytest.mark.posix
+def test_standard_output_is_full(cj2k, tmp_path):
+    (tmp_path / "a.ppm").write_bytes(pnm(W, H, planes(W, H, 3, 8), 8))
+    with open("/dev/full", "wb") as full:
+        done = cj2k("-i", "a.ppm", "-o", "-", fails=1, words=("standard output", "No space left"), capture_output=False, stdout=full,
+                    stderr=subprocess.PIPE)
+    assert done.returncode == 1
 
 
 def test_names_in_any_language(cj2k, tmp_path):

@@ -264,7 +264,7 @@ std::vector<Flag> refused_flags() {
        "cj2k has one rate control, along the convex hull",
        nullptr},
       {{"s"}, "", "pictures are not subsampled here", nullptr},
-      {{"F", "raw"}, "", "raw samples are not read: use PNM or PAM", nullptr},
+      {{"F", "raw"}, "", "raw samples are not read: use PNM, PAM or Y4M", nullptr},
       {{"K", "in_fmt"}, "", "the bytes of the file tell its format", nullptr},
       {{"ROI", "R"},
        "",

@@ -128,14 +128,14 @@ std::vector<Frame> frames_of_glob(const std::string& input) {
 }
 
 std::vector<Frame> find_inputs(const std::string& input, bool is_coded) {
+  if (input == "-" && !is_coded) return frames_of_names({input});  // the standard input
   if (is_folder(input)) return frames_of_folder(input, is_coded);
   if (is_there(input)) return frames_of_names({input});  // by any name, with a % or * too
   Pattern pattern;
   if (input.find('%') != std::string::npos && parse_pattern(input, pattern))
     return frames_of_pattern(input, pattern);
   if (input.find_first_of("*?[") != std::string::npos) return frames_of_glob(input);
-  throw Failure(input + ": there is no such file" +
-                (input == "-" ? "; the standard input is /dev/stdin" : ""));
+  throw Failure(input + ": there is no such file");
 }
 
 /// Makes a frame of each page; of a sequence that a pattern names each file is one.

@@ -32,7 +32,8 @@ DESCRIPTION
 
     Samples are taken as the file has them: 10 and 12 bits of DPX stay 10 and 12 bits, TIFF and PNG
     of 16 bits are 16 bits, PNM has the bits of its maxval (2^n - 1). EXR becomes 16 bits of linear
-    light. Nothing else is scaled or converted, unless --xyz, --trc or --depth asks for it.
+    light. Nothing else is scaled or converted, unless --xyz, --trc or --depth asks for it: Y4M and
+    JPEG stay Y'CbCr, subsampled as they are.
 
     An output is written as OUT.part and renamed: whatever stops a run, each output that is there is
     whole. A sequence that a pattern names must have no gap and one format; the pictures of a folder

@@ -46,8 +46,8 @@ void add_box(MetadataKind kind, std::string_view bytes, Metadata& metadata) {
     boxes.insert(boxes.end(), part.begin(), part.end());
 }
 
-PngFacts read_png_facts(std::string_view file) {
-  PngFacts facts;
+FileFacts read_png_facts(std::string_view file) {
+  FileFacts facts;
   for (size_t at = 8; at + 12 <= file.size();) {  // a chunk: size, name, bytes, checksum
     const size_t size = number(file, at);
     if (size > file.size() - at - 12) break;
@@ -62,6 +62,28 @@ PngFacts read_png_facts(std::string_view file) {
       add_box(MetadataKind::kExif, chunk, facts.metadata);
     }
     at += size + 12;
+  }
+  return facts;
+}
+
+FileFacts read_jpeg_facts(std::string_view file) {
+  constexpr std::string_view kExif = "Exif\0\0"sv, kXmp = "http://ns.adobe.com/xap/1.0/\0"sv;
+  constexpr size_t kHead = 4;  // of a segment: 0xFF, marker, size with these two bytes
+  FileFacts facts;
+  for (size_t at = 2; at + kHead <= file.size() && file[at] == '\xff' && file[at + 1] != '\xda';) {
+    const size_t size =
+        static_cast<unsigned char>(file[at + 2]) << 8 | static_cast<unsigned char>(file[at + 3]);
+    if (size < 2 || size > file.size() - at - 2) break;
+    std::string_view segment = file.substr(at + kHead, size - 2);
+    const bool is_app1 = file[at + 1] == '\xe1';
+    if (is_app1 && segment.starts_with(kExif)) {
+      segment.remove_prefix(kExif.size());
+      facts.orientation = read_orientation(segment);
+      add_box(MetadataKind::kExif, segment, facts.metadata);
+    } else if (is_app1 && segment.starts_with(kXmp)) {
+      add_box(MetadataKind::kXmp, segment.substr(kXmp.size()), facts.metadata);
+    }
+    at += size + 2;
   }
   return facts;
 }

@@ -21,10 +21,11 @@ enum class MetadataKind { kXmp, kIptc, kExif };
 /// Adds a uuid box. Bytes beyond what a box holds are left out.
 void add_box(MetadataKind kind, std::string_view bytes, Metadata& metadata);
 
-struct PngFacts {
-  int orientation = 1;  // of the chunk eXIf, before or behind the samples
+struct FileFacts {
+  int orientation = 1;  // of Exif
   Metadata metadata;
 };
-PngFacts read_png_facts(std::string_view file);
+FileFacts read_png_facts(std::string_view file);
+FileFacts read_jpeg_facts(std::string_view file);
 
 }  // namespace cj2k_tool

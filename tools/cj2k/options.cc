@@ -76,13 +76,13 @@ const std::vector<ToolOption>& tool_options() {
   using S = const std::string;
   static const std::vector<ToolOption> table = {
       {"input", "i", "IN", kFiles,
-       "a picture, a pattern as frames_%06d.dpx, a folder, or a glob in quotes; DPX, TIFF, PNM "
-       "(PBM, PGM, PPM, PAM), PNG, EXR",
+       "a picture, a pattern as frames_%06d.dpx, a folder, or a glob in quotes; - is the standard "
+       "input. DPX, TIFF, PNM (PBM, PGM, PPM, PAM), PNG, EXR, JPEG, BMP, Y4M",
        [](O& o, S& v) { set_name(o.frames.input, "-i", v); }},
       {"output", "o", "OUT", kFiles,
        "a file, a pattern as out_%06d.j2c, or a folder; .j2k, .j2c and .jpc are codestreams, .jhc "
        "one of HTJ2K, .jp2 a JP2 "
-       "file, .jph a JPH file (HTJ2K)",
+       "file, .jph a JPH file (HTJ2K); - is the standard output, of the kind of --ext",
        [](O& o, S& v) { set_name(o.frames.output, "-o", v); }},
       {"ext", "O", "EXT", kFiles, "extension of the files in an output folder [j2k]",
        [](O& o, S& v) { o.frames.extension = extension_of(v[0] == '.' ? "x" + v : "x." + v); }},
@@ -93,7 +93,7 @@ const std::vector<ToolOption>& tool_options() {
        [](O& o, S& v) { o.frames.last = parse_number("--last", v, 0, kMostFrames); }},
       {"start", "", "N", kFiles, "number of the first output [that of the first frame]",
        [](O& o, S& v) { o.frames.start = parse_number("--start", v, 0, kMostFrames); }},
-      {"page", "", "N", kFiles, "TIFF: the page, from 1 [all, each a frame]",
+      {"page", "", "N", kFiles, "TIFF, Y4M: the page or frame, from 1 [all, each a frame]",
        [](O& o, S& v) { o.frames.page = parse_number("--page", v, 1, kMostFrames); }},
       {"skip-existing", "", "", kFiles,
        "leaves out frames whose output is there: goes on where a run has stopped",
@@ -283,6 +283,8 @@ Options parse_options(int argc, const char* const* argv) {
   if (out.help || out.version) return out;
   if (out.frames.input.empty()) throw UsageError("no input: -i IN");
   if (out.frames.output.empty()) throw UsageError("no output: -o OUT");
+  if (out.stat == "-" && out.frames.output == "-")
+    throw UsageError("-o - and --stat - are both the standard output");
   if (out.frames.first && out.frames.last && *out.frames.first > *out.frames.last)
     throw UsageError("--first " + std::to_string(*out.frames.first) + " is above --last " +
                      std::to_string(*out.frames.last));

@@ -24,12 +24,13 @@ extern "C" {
 #include "pnm.h"
 #include "system.h"
 #include "tiff.h"
+#include "y4m.h"
 
 namespace cj2k_tool {
 namespace {
 
-constexpr const char* kExtensions[] = {"dpx", "tif", "tiff", "pbm", "pgm",
-                                       "ppm", "pnm", "pam",  "png", "exr"};
+constexpr const char* kExtensions[] = {"dpx", "tif", "tiff", "pbm", "pgm",  "ppm", "pnm",
+                                       "pam", "png", "exr",  "jpg", "jpeg", "bmp", "y4m"};
 
 /// The first error that libavcodec logs while this thread decodes. An array, because a thread needs memory to begin
 /// to use a string.
@@ -70,8 +71,12 @@ struct FileBytes {
   }
 };
 
+int keep(std::FILE*) { return 0; }
+
+/// @param path  "-" is the standard input
 FileBytes read_file(const std::string& path) {
-  const File file(std::fopen(path.c_str(), "rb"), std::fclose);
+  const bool is_stdin = path == "-";
+  const File file(is_stdin ? stdin : std::fopen(path.c_str(), "rb"), is_stdin ? keep : std::fclose);
   if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
   const auto limit = [&path](uint64_t size) {
     if (size > kMostFileBytes) throw Failure(path + ": the file has more than 2 GiB");
@@ -103,6 +108,8 @@ AVCodecID format_of(std::string_view b) {
   using namespace std::string_view_literals;
   if (begins("SDPX") || begins("XPDS")) return AV_CODEC_ID_DPX;
   if (begins("\x89PNG")) return AV_CODEC_ID_PNG;
+  if (begins("\xff\xd8\xff")) return AV_CODEC_ID_MJPEG;
+  if (begins("BM")) return AV_CODEC_ID_BMP;
   if (begins("\x76\x2f\x31\x01")) return AV_CODEC_ID_EXR;
   if (b.size() > 2 && b[0] == 'P' &&
       (std::isspace(static_cast<unsigned char>(b[2])) || b[2] == '#')) {
@@ -310,7 +317,7 @@ std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes
   if (!context || !packet || !frame) throw std::bad_alloc();
   context->thread_count = 1;  // files are decoded side by side
   context->err_recognition = AV_EF_CRCCHECK;
-  if (id == AV_CODEC_ID_PNG) context->err_recognition |= AV_EF_EXPLODE;
+  if (id == AV_CODEC_ID_PNG || id == AV_CODEC_ID_MJPEG) context->err_recognition |= AV_EF_EXPLODE;
   AVDictionary* options = nullptr;
   if (id == AV_CODEC_ID_EXR && !trc.empty()) av_dict_set(&options, "apply_trc", trc.c_str(), 0);
   t_first_error[0] = 0;
@@ -469,7 +476,7 @@ void take_samples(const std::string& path, int depth, Picture& picture) {
   } else if ((desc.flags & AV_PIX_FMT_FLAG_FLOAT) && desc.comp[0].depth == 32 &&
              !(desc.flags & AV_PIX_FMT_FLAG_BE)) {
     convert_float(frame, desc, picture);
-  } else if (desc.comp[0].depth > 16 ||
+  } else if (desc.comp[0].depth > 16 || desc.comp[0].depth < 8 ||
              (desc.flags & (AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_FLOAT |
                             AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BAYER))) {
     throw Failure(path + ": samples of the kind " + desc.name + " are not supported");
@@ -532,7 +539,7 @@ namespace {
 std::string read_head(const std::string& path, size_t* size) {
   struct stat status;
   *size = 0;
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
+  if (path == "-" || stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
   const File file(std::fopen(path.c_str(), "rb"), std::fclose);
   if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
   *size = static_cast<size_t>(status.st_size);
@@ -570,7 +577,10 @@ std::unique_ptr<Picture> read_piped_tiff(const std::string& path, std::string_vi
 
 int count_pages(const std::string& path) {
   size_t size;
-  return is_tiff(read_head(path, &size)) ? count_tiff_pages(path) : 1;
+  const std::string head = read_head(path, &size);
+  return is_tiff(head)  ? count_tiff_pages(path)
+         : is_y4m(head) ? count_y4m_frames(path, head, size)
+                        : 1;
 }
 
 std::unique_ptr<Picture> read_picture(const Frame& from, const std::string& trc) try {
@@ -578,6 +588,7 @@ std::unique_ptr<Picture> read_picture(const Frame& from, const std::string& trc)
   size_t size;
   const std::string head = read_head(path, &size);
   if (is_tiff(head)) return read_tiff(path, from.page);
+  if (is_y4m(head)) return read_y4m(path, head, size, from.page);
   if (from.page <= 1) {
     if (auto large = read_large_pnm(path, head, size)) return large;
   }
@@ -587,7 +598,9 @@ std::unique_ptr<Picture> read_picture(const Frame& from, const std::string& trc)
   if (is_tiff(view)) return read_piped_tiff(path, view, from.page);
   if (from.page > 1)
     throw Failure(path + ": there is no page " + std::to_string(from.page) + " of 1");
-  if (id == AV_CODEC_ID_NONE) throw Failure(path + ": neither DPX, TIFF, PNM, PAM, PNG nor EXR");
+  if (is_y4m(view)) throw Failure(path + ": Y4M must be a file, not a pipe");
+  if (id == AV_CODEC_ID_NONE)
+    throw Failure(path + ": neither DPX, TIFF, PNM, PAM, PNG, EXR, JPEG, BMP nor Y4M");
   const bool has_maxval = id == AV_CODEC_ID_PGM || id == AV_CODEC_ID_PPM || id == AV_CODEC_ID_PAM;
   const int depth = has_maxval              ? depth_of_pnm(path, view)
                     : id == AV_CODEC_ID_PNG ? depth_of_png(path, view)
@@ -597,13 +610,15 @@ std::unique_ptr<Picture> read_picture(const Frame& from, const std::string& trc)
   if (id == AV_CODEC_ID_PAM && read_small_pam(path, view, depth, *picture)) return picture;
   if (has_maxval && view_pnm(path, bytes, depth, *picture)) return picture;
   if (id == AV_CODEC_ID_DPX) picture->note = note_of_orientation(orientation_of_dpx(view), 0);
-  if (id == AV_CODEC_ID_PNG) {
-    PngFacts facts = read_png_facts(view);
+  if (id == AV_CODEC_ID_PNG || id == AV_CODEC_ID_MJPEG) {
+    FileFacts facts = id == AV_CODEC_ID_PNG ? read_png_facts(view) : read_jpeg_facts(view);
     picture->note = note_of_orientation(facts.orientation, 1);
     picture->format.metadata = std::move(facts.metadata);
   }
   picture->frame = decode(path, id, std::move(bytes), trc);
   set_format(*picture->frame, id, trc, picture->format);
+  if (id == AV_CODEC_ID_MJPEG && picture->format.alpha != 0)
+    throw Failure(path + ": JPEG of four components, as CMYK, is not supported");
   take_samples(path, depth, *picture);
   return picture;
 } catch (const std::bad_alloc&) {

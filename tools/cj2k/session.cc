@@ -29,7 +29,10 @@ bool has_value(const Options& options, const char* name, const char* other) {
 
 /// The container and the coder that the extension of the output asks for.
 void set_container(const Options& options, const Frame& frame, cj2k_params& p) {
-  const std::string extension = extension_of(frame.output);
+  const std::string& asked = options.frames.extension;
+  const std::string extension = frame.output != "-" ? extension_of(frame.output)
+                                : asked.empty()     ? "j2k"
+                                                    : asked;
   const std::string* coder = options.param("coder");
   const bool is_ht_name = extension == "jph" || extension == "jhc";
   if (extension == "jp2" || extension == "jph") {
@@ -125,6 +128,11 @@ cj2k_params make_params(const Options& options, const Frame& frame, const Pictur
 }
 
 void write_file(const std::string& name, const void* data, size_t size) {
+  if (name == "-") {
+    if (std::fwrite(data, 1, size, stdout) != size || std::fflush(stdout) != 0)
+      throw Failure(std::string("the standard output: ") + std::strerror(errno));
+    return;
+  }
   const std::string part = name + ".part";
   std::FILE* file = std::fopen(part.c_str(), "wb");
   if (file == nullptr) throw Failure(part + ": " + std::strerror(errno));
