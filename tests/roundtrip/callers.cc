@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -365,6 +366,16 @@ TEST_CASE("random callers") {
         if (early_bytes == 0 && passed() > seconds / 4.0) early_bytes = resident_bytes();
       }
     });
+  }
+  // What is known of a run that is cut off.
+  for (int told = 600; told < seconds; told += 600) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(told - passed()));
+    std::printf("%d s: %lld encoders, %lld frames, %lld wrong, %lld MiB\n", told,
+                static_cast<long long>(counts.encoders), static_cast<long long>(counts.frames),
+                static_cast<long long>(counts.wrong_bytes + counts.wrong_status +
+                                       counts.wrong_order + counts.wrong_releases),
+                static_cast<long long>(resident_bytes() / 1048576));
+    std::fflush(stdout);
   }
   for (std::thread& caller : callers) caller.join();
   const int64_t late_bytes = resident_bytes();
