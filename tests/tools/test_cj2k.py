@@ -403,13 +403,14 @@ def test_refused_flags(cj2k, tmp_path):
     text = cj2k("--help").stdout
     refused = re.findall(r"^    (-[^ ].*?)(?:  |$)", text[text.index("Refused:"):text.index("EXIT STATUS")], re.M)
     flags = [flag for row in refused for flag in row.split(", ")]
-    assert {"-F", "-ROI", "-s", "-TargetBitDepth"} < set(flags)
+    assert {"-K", "-ROI", "-s", "-TargetBitDepth"} < set(flags)
     for flag in flags:
         cj2k("-i", "a.ppm", "-o", "o.j2k", flag, "1", fails=2, words=(flag + ": ",))
     for arguments, words in ((("-TP", "L"), ("-TP L", "R", "C")), (("-w", "25"), ("25", "24")), (("-b", "64"), ("-b 64",)),
                              (("-n", "0"), ("-n 0", "33")), (("-M", "200"), ("200", "127")), (("-c", "[9"), ("-c",)),
                              (("-c", "64"), ("-c 64",)), (("-IMF", "2K,level=3"), ("level=3",)), (("-mct", "2"), ("2",)),
-                             (("-POC", "T2=0,0,1,6,3,CPRL"), ("T2",)), (("-p", "LCRP"), ("lcrp",)), (("-r", "0.5"), ("-r",)), (("-q", "40,30,45"), ("layer_psnr[1] 30 not above",))):
+                             (("-POC", "T2=0,0,1,6,3,CPRL"), ("T2",)), (("-p", "LCRP"), ("lcrp",)), (("-r", "0.5"), ("-r",)), (("-F", "8,8,3,8"), ("-F 8,8,3,8", "BITS")), (("-F", "8,8,3,17,u"), ("-F 17", "16")), (("-F", "0,8,3,8,u"), ("-F 0",)),
+                             (("-F", "8,8,2,8,u@1x1:2x2:2x2"), ("-F", "not a list")), (("-q", "40,30,45"), ("layer_psnr[1] 30 not above",))):
         cj2k("-i", "a.ppm", "-o", "o.j2k", *arguments, fails=2, words=words)
     assert not (tmp_path / "o.j2k").exists()
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "failure.h"
+#include "planar.h"
 
 namespace cj2k_tool {
 namespace {
@@ -14,17 +15,6 @@ using S = const std::string;
 
 /// Until resolve_flags: the precincts of -c, as a parameter of this name.
 constexpr const char* kHalvedPrecincts = "-c";
-
-std::vector<std::string> split(S& text, char at) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == at)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
 
 std::string lower(std::string text) {
   for (char& c : text)
@@ -226,6 +216,14 @@ std::vector<Flag> other_flags() {
        "N",
        "--guard_bits",
        [](O& o, S& f, S& v) { set_param(o, f, "guard_bits", v); }},
+      {{"F", "raw"},
+       "W,H,COMPONENTS,BITS,u|s[@DXxDY:...]",
+       "the input is raw samples, a plane after the other; of more than 8 bits big-endian, or "
+       "little-endian in files named .rawl",
+       [](O& o, S& f, S& v) {
+         parse_raw(f, v);
+         o.frames.raw = v;
+       }},
       {{"C", "comment"},
        "TEXT",
        "--comment",
@@ -264,7 +262,6 @@ std::vector<Flag> refused_flags() {
        "cj2k has one rate control, along the convex hull",
        nullptr},
       {{"s"}, "", "pictures are not subsampled here", nullptr},
-      {{"F", "raw"}, "", "raw samples are not read: use PNM, PAM or Y4M", nullptr},
       {{"K", "in_fmt"}, "", "the bytes of the file tell its format", nullptr},
       {{"ROI", "R"},
        "",

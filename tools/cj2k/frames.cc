@@ -83,7 +83,7 @@ std::vector<Frame> frames_of_pattern(const std::string& input, const Pattern& pa
     // The number must be written as the pattern writes it: 7 is no %06d.
     if (status != std::errc() || stop != end || number < 0) continue;
     if (to_name(to_path(pattern.name(number)).filename()) != name) continue;
-    frames.push_back({number, pattern.name(number), "", 0});
+    frames.push_back({number, pattern.name(number), "", 0, ""});
   }
   if (frames.empty()) throw Failure(input + ": no file has such a name");
   std::sort(frames.begin(), frames.end(),
@@ -95,7 +95,7 @@ std::vector<Frame> frames_of_names(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   std::vector<Frame> frames;
   for (std::string& name : names)
-    frames.push_back({static_cast<int64_t>(frames.size()), std::move(name), "", 0});
+    frames.push_back({static_cast<int64_t>(frames.size()), std::move(name), "", 0, ""});
   return frames;
 }
 
@@ -148,7 +148,7 @@ void split_pages(const FrameSelection& s, std::vector<Frame>& frames) {
   std::vector<Frame> all;
   const bool is_one_file = frames.size() == 1;
   for (const Frame& frame : frames) {
-    const int pages = std::max(count_pages(frame.input), 1);
+    const int pages = std::max(count_pages(frame), 1);
     for (int page = 1; page <= pages; ++page) {
       Frame& one = all.emplace_back(frame);
       one.number = is_one_file && pages > 1 ? page : static_cast<int64_t>(all.size()) - 1;
@@ -229,6 +229,7 @@ std::vector<Frame> list_frames(FrameSelection selection) {
   selection.input = with_slashes(selection.input);
   selection.output = with_slashes(selection.output);
   std::vector<Frame> frames = find_inputs(selection.input, selection.is_coded);
+  for (Frame& frame : frames) frame.raw = selection.raw;
   if (!selection.is_coded) split_pages(selection, frames);
   keep_range(selection, frames);
   if (is_sequence(selection.input)) check_gaps(selection, frames);

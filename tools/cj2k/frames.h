@@ -17,6 +17,8 @@ struct Frame {
   int64_t number;
   std::string input, output;
   int page = 0;  // of the input, from 1; 0: the only one
+  std::string
+      raw;  // the input is raw samples of this layout, as parse_raw() takes it; "": it says what it is
 };
 
 struct FrameSelection {
@@ -24,6 +26,7 @@ struct FrameSelection {
   std::string extension;  // of the output in a folder, without the dot; "" = j2k
   std::optional<int64_t> first, last, start;
   int64_t page = 0;       // 0: all
+  std::string raw;        // as Frame has it
   bool is_coded = false;  // the inputs are JPEG 2000; in a folder, outputs have their extensions
 };
 

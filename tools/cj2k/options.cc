@@ -62,6 +62,17 @@ double parse_power(const std::string& value) {
 
 }  // namespace
 
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == at)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
 int64_t parse_number(const std::string& name, const std::string& value, int64_t low, int64_t high) {
   int64_t number = 0;
   const auto [stop, status] = std::from_chars(value.data(), value.data() + value.size(), number);

@@ -58,6 +58,9 @@ void set_name(std::string& name, const std::string& option, const std::string& v
 void set_param(Options& options, const std::string& option, const std::string& param,
                const std::string& value);
 
+/// What stands between the characters `at`.
+std::vector<std::string> split(const std::string& text, char at);
+
 /// "--first 7x": a whole number from `low` on, or UsageError.
 int64_t parse_number(const std::string& name, const std::string& value, int64_t low, int64_t high);
 

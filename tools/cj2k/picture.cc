@@ -21,10 +21,10 @@ extern "C" {
 #include "../check/check.h"
 #include "failure.h"
 #include "frames.h"
+#include "planar.h"
 #include "pnm.h"
 #include "system.h"
 #include "tiff.h"
-#include "y4m.h"
 
 namespace cj2k_tool {
 namespace {
@@ -575,20 +575,22 @@ std::unique_ptr<Picture> read_piped_tiff(const std::string& path, std::string_vi
 
 }  // namespace
 
-int count_pages(const std::string& path) {
+int count_pages(const Frame& frame) {
   size_t size;
-  const std::string head = read_head(path, &size);
-  return is_tiff(head)  ? count_tiff_pages(path)
-         : is_y4m(head) ? count_y4m_frames(path, head, size)
-                        : 1;
+  const std::string head = read_head(frame.input, &size);
+  if (size > 0 && (!frame.raw.empty() || is_y4m(head)))
+    return count_planar_frames(frame.input, frame.raw, head, size);
+  return is_tiff(head) ? count_tiff_pages(frame.input) : 1;
 }
 
 std::unique_ptr<Picture> read_picture(const Frame& from, const std::string& trc) try {
   const std::string& path = from.input;
   size_t size;
   const std::string head = read_head(path, &size);
+  if (!from.raw.empty() && size == 0)
+    throw Failure(path + ": raw samples must be in a file that is not empty, and no pipe");
+  if (!from.raw.empty() || is_y4m(head)) return read_planar(from, head, size);
   if (is_tiff(head)) return read_tiff(path, from.page);
-  if (is_y4m(head)) return read_y4m(path, head, size, from.page);
   if (from.page <= 1) {
     if (auto large = read_large_pnm(path, head, size)) return large;
   }

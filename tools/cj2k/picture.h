@@ -65,7 +65,7 @@ std::unique_ptr<Picture> read_picture(const Frame& frame, const std::string& trc
 std::unique_ptr<Picture> read_coded(const std::string& path);
 
 /// Pages of a file. Throws Failure.
-int count_pages(const std::string& path);
+int count_pages(const Frame& frame);
 
 /// Reads a picture of few samples, in words of one or two bytes. Of many it keeps the source.
 /// @param picture  has a format

@@ -74,7 +74,7 @@ Arguments parse(int argc, char** argv) {
 /// The samples of a picture in memory.
 std::unique_ptr<Picture> read(const std::string& path, int page, const std::string& trc) {
   std::unique_ptr<Picture> picture = read_coded(path);
-  if (picture == nullptr) picture = read_picture({0, path, "", page}, trc);
+  if (picture == nullptr) picture = read_picture({0, path, "", page, ""}, trc);
   if (picture->source != nullptr) read_samples(*picture);
   return picture;
 }

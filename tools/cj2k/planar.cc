@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-#include "y4m.h"
+#include "planar.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,8 +9,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "failure.h"
+#include "options.h"
 #include "system.h"
 
 namespace cj2k_tool {
@@ -21,7 +23,9 @@ constexpr std::string_view kMagic = "YUV4MPEG2 ", kFrame = "FRAME\n";
 struct Film {
   PictureFormat format;
   size_t first = 0;        ///< byte of the first frame
-  size_t frame_bytes = 0;  ///< samples alone
+  std::string_view magic;  ///< in front of each frame
+  size_t frame_bytes = 0;  ///< with the magic
+  bool is_big_endian = false;
   int frames = 0;
 };
 
@@ -58,8 +62,9 @@ bool parse_chroma(std::string_view text, PictureFormat& f) {
   return false;
 }
 
-Film read_film(const std::string& path, std::string_view head, size_t size) {
+Film read_y4m_header(const std::string& path, std::string_view head) {
   Film film;
+  film.magic = kFrame;
   PictureFormat& f = film.format;
   const std::string_view line = head.substr(0, head.find('\n'));
   std::string chroma = "420";
@@ -78,12 +83,28 @@ Film read_film(const std::string& path, std::string_view head, size_t size) {
         path + ": C" + chroma +
         " of Y4M is not supported; 420, 422, 444, 444alpha, 411 and mono are, of 8 to 16 bits");
   film.first = line.size() + 1;
-  for (int c = 0; c < f.num_components; ++c) film.frame_bytes += plane_bytes(f, c);
-  const size_t each = kFrame.size() + film.frame_bytes, all = size - film.first;
-  if (all == 0 || all % each != 0 || all / each > std::numeric_limits<int>::max())
-    throw Failure(path + ": the frames of Y4M have " + std::to_string(each) +
-                  " bytes each, and the file has " + std::to_string(all) + " behind its header");
-  film.frames = static_cast<int>(all / each);
+  return film;
+}
+
+Film read_film(const std::string& path, const std::string& raw, std::string_view head,
+               size_t size) {
+  Film film;
+  if (raw.empty()) {
+    film = read_y4m_header(path, head);
+  } else {
+    film.format = parse_raw("-F", raw);
+    film.is_big_endian = extension_of(path) != "rawl";
+  }
+  film.frame_bytes = film.magic.size();
+  for (int c = 0; c < film.format.num_components; ++c)
+    film.frame_bytes += plane_bytes(film.format, c);
+  const size_t all = size - film.first;
+  if (all == 0 || all % film.frame_bytes != 0 ||
+      all / film.frame_bytes > std::numeric_limits<int>::max())
+    throw Failure(path + ": its frames have " + std::to_string(film.frame_bytes) +
+                  " bytes each, and the file has " + std::to_string(all) +
+                  (raw.empty() ? " behind its header" : ""));
+  film.frames = static_cast<int>(all / film.frame_bytes);
   return film;
 }
 
@@ -91,25 +112,57 @@ Film read_film(const std::string& path, std::string_view head, size_t size) {
 
 bool is_y4m(std::string_view bytes) { return bytes.starts_with(kMagic); }
 
-int count_y4m_frames(const std::string& path, std::string_view head, size_t size) {
-  return read_film(path, head, size).frames;
+PictureFormat parse_raw(const std::string& flag, const std::string& layout) {
+  const std::vector<std::string> halves = split(layout, '@');
+  const std::vector<std::string> parts = split(halves[0], ',');
+  if (parts.size() != 5 || halves.size() > 2 || (parts[4] != "u" && parts[4] != "s"))
+    throw UsageError(
+        flag + " " + layout +
+        " is not WIDTH,HEIGHT,COMPONENTS,BITS,u or ..,s, as 1920,1080,3,8,u@1x1:2x2:2x2");
+  constexpr int kMostSide = std::numeric_limits<int>::max();
+  PictureFormat f;
+  f.width = static_cast<int>(parse_number(flag, parts[0], 1, kMostSide));
+  f.height = static_cast<int>(parse_number(flag, parts[1], 1, kMostSide));
+  f.num_components = static_cast<int>(parse_number(flag, parts[2], 1, CJ2K_MAX_COMPONENTS));
+  f.depth = static_cast<int>(parse_number(flag, parts[3], 1, 16));
+  f.is_signed = parts[4] == "s";
+  for (int c = 0; c < CJ2K_MAX_COMPONENTS; ++c) f.dx[c] = f.dy[c] = 1;
+  if (halves.size() == 1) return f;
+  const std::vector<std::string> steps = split(halves[1], ':');
+  for (int c = 0; c < f.num_components; ++c) {  // as opj_compress: the last one is that of the rest
+    const std::vector<std::string> step =
+        split(steps[std::min<size_t>(static_cast<size_t>(c), steps.size() - 1)], 'x');
+    if (step.size() != 2 || steps.size() > static_cast<size_t>(f.num_components))
+      throw UsageError(flag + " " + layout + ": " + halves[1] + " is not a list as 1x1:2x2:2x2");
+    f.dx[c] = static_cast<int>(parse_number(flag, step[0], 1, 4));
+    f.dy[c] = static_cast<int>(parse_number(flag, step[1], 1, 4));
+    f.is_yuv = f.is_yuv || (f.num_components >= 3 && f.dx[c] * f.dy[c] > 1);
+  }
+  return f;
 }
 
-std::unique_ptr<Picture> read_y4m(const std::string& path, std::string_view head, size_t size,
-                                  int page) {
-  const Film film = read_film(path, head, size);
-  page = std::max(page, 1);
+int count_planar_frames(const std::string& path, const std::string& raw, std::string_view head,
+                        size_t size) {
+  return read_film(path, raw, head, size).frames;
+}
+
+std::unique_ptr<Picture> read_planar(const Frame& frame, std::string_view head, size_t size) {
+  const std::string& path = frame.input;
+  const Film film = read_film(path, frame.raw, head, size);
+  const PictureFormat& f = film.format;
+  const int page = std::max(frame.page, 1);
   if (page > film.frames)
     throw Failure(path + ": there is no page " + std::to_string(page) + " of " +
                   std::to_string(film.frames));
   auto picture = std::make_unique<Picture>();
-  picture->format = film.format;
-  picture->samples.resize(kFrame.size() + film.frame_bytes);
+  picture->format = f;
+  picture->samples.resize(film.frame_bytes);
   std::vector<uint8_t>& samples = picture->samples;
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              std::fclose);
   if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
-  const auto begin = static_cast<int64_t>(film.first + (page - 1) * samples.size());
+  const auto begin =
+      static_cast<int64_t>(film.first + static_cast<size_t>(page - 1) * samples.size());
   for (size_t done = 0; done < samples.size();) {
     const int64_t got = read_at(file.get(), samples.data() + done, samples.size() - done,
                                 begin + static_cast<int64_t>(done));
@@ -117,16 +170,18 @@ std::unique_ptr<Picture> read_y4m(const std::string& path, std::string_view head
     if (got == 0) throw Failure(path + ": damaged: the file ends before its last sample");
     done += static_cast<size_t>(got);
   }
-  if (std::memcmp(samples.data(), kFrame.data(), kFrame.size()) != 0)
+  if (std::memcmp(samples.data(), film.magic.data(), film.magic.size()) != 0)
     throw Failure(path + ": frame " + std::to_string(page) +
                   " of Y4M is damaged, or has parameters of its own, which are not supported");
-  const uint8_t* plane = samples.data() + kFrame.size();
-  const int word_bytes = film.format.depth > 8 ? 2 : 1;
-  for (int c = 0; c < film.format.num_components; ++c) {
-    const int width = (film.format.width - 1) / film.format.dx[c] + 1;
+  const int word_bytes = f.depth > 8 ? 2 : 1;
+  if (word_bytes == 2 && film.is_big_endian)
+    for (size_t i = 0; i < samples.size(); i += 2) std::swap(samples[i], samples[i + 1]);
+  const uint8_t* plane = samples.data() + film.magic.size();
+  for (int c = 0; c < f.num_components; ++c) {
+    const int width = (f.width - 1) / f.dx[c] + 1;
     picture->views[c] = {plane, static_cast<ptrdiff_t>(width) * word_bytes, word_bytes, word_bytes,
                          0};
-    plane += plane_bytes(film.format, c);
+    plane += plane_bytes(f, c);
   }
   return picture;
 }
