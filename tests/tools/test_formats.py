@@ -115,6 +115,7 @@ def test_damaged_y4m(cj2k, tmp_path):
                               (b"YUV4MPEG2 W2 H2 C420\n", b"FRAM\n\n" + frame, "frame 1"),
                               (b"YUV4MPEG2 W2 H0\n", b"FRAME\n" + frame, "no size"),
                               (b"YUV4MPEG2 W99999 H99999 C420\n", b"FRAME\n" + frame, "has 12"),
+                              (b"YUV4MPEG2 W2147483647 H2147483647 C444alpha\n", b"FRAME\n" + frame, "has 12"),
                               (b"YUV4MPEG2 W2 H2 C420p17\n", b"FRAME\n" + frame, "C420p17"),
                               (b"YUV4MPEG2 W2 H2 C440\n", b"FRAME\n" + frame, "C440")):
         (tmp_path / "a.y4m").write_bytes(head + rest)
@@ -159,6 +160,8 @@ def test_damaged_raw(cj2k, tmp_path):
     (tmp_path / "b.raw").write_bytes(b"")
     cj2k("-i", "b.raw", "-F", "2,2,3,8,u", "-o", "a.j2k", fails=1, words=("b.raw", "not empty"))
     cj2k("-i", "a.raw", "-F", "13,1,1,8,u", "-o", "a.j2k")
-    cj2k("-i", "a.raw", "-F", "99999999,99999999,4,16,u", "-o", "b.j2k", fails=1, words=("a.raw", "has 13"))
+    # The planes of the second have 2^63 bytes: their sum is beyond a size_t.
+    for layout in "99999999,99999999,4,16,u", "2147483647,2147483647,4,16,u", "1073741824,1073741824,4,16,u", "14,1,1,8,u", "13,2,1,8,u":
+        cj2k("-i", "a.raw", "-F", layout, "-o", "b.j2k", fails=1, words=("a.raw", "more than 13 bytes each", "has 13"))
     with open(tmp_path / "a.raw", "rb") as file:
         cj2k("-i", "-", "-F", "13,1,1,8,u", "-o", "b.j2k", stdin=file, fails=1, words=("-:", "no pipe"))

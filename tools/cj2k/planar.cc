@@ -96,12 +96,15 @@ Film read_film(const std::string& path, const std::string& raw, std::string_view
     film.is_big_endian = extension_of(path) != "rawl";
   }
   film.frame_bytes = film.magic.size();
+  // A plane larger than the file is one that does not fit, of whatever size: so the sum does not wrap.
   for (int c = 0; c < film.format.num_components; ++c)
-    film.frame_bytes += plane_bytes(film.format, c);
+    film.frame_bytes += std::min(plane_bytes(film.format, c), size + 1);
   const size_t all = size - film.first;
   if (all == 0 || all % film.frame_bytes != 0 ||
       all / film.frame_bytes > std::numeric_limits<int>::max())
-    throw Failure(path + ": its frames have " + std::to_string(film.frame_bytes) +
+    throw Failure(path + ": its frames have " +
+                  (film.frame_bytes > size ? "more than " + std::to_string(size)
+                                           : std::to_string(film.frame_bytes)) +
                   " bytes each, and the file has " + std::to_string(all) +
                   (raw.empty() ? " behind its header" : ""));
   film.frames = static_cast<int>(all / film.frame_bytes);
