@@ -71,12 +71,14 @@ struct FileBytes {
   }
 };
 
-int keep(std::FILE*) { return 0; }
+/// In place of std::fclose: the standard input stays open.
+int keep_open(std::FILE*) { return 0; }
 
 /// @param path  "-" is the standard input
 FileBytes read_file(const std::string& path) {
   const bool is_stdin = path == "-";
-  const File file(is_stdin ? stdin : std::fopen(path.c_str(), "rb"), is_stdin ? keep : std::fclose);
+  const File file(is_stdin ? stdin : std::fopen(path.c_str(), "rb"),
+                  is_stdin ? keep_open : std::fclose);
   if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
   const auto limit = [&path](uint64_t size) {
     if (size > kMostFileBytes) throw Failure(path + ": the file has more than 2 GiB");

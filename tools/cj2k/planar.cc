@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kMagic = "YUV4MPEG2 ", kFrame = "FRAME\n";
 
-struct Film {
+struct PlanarFile {
   PictureFormat format;
   size_t first = 0;        ///< byte of the first frame
   std::string_view magic;  ///< in front of each frame
@@ -62,8 +62,8 @@ bool parse_chroma(std::string_view text, PictureFormat& f) {
   return false;
 }
 
-Film read_y4m_header(const std::string& path, std::string_view head) {
-  Film film;
+PlanarFile read_y4m_header(const std::string& path, std::string_view head) {
+  PlanarFile film;
   film.magic = kFrame;
   PictureFormat& f = film.format;
   const std::string_view line = head.substr(0, head.find('\n'));
@@ -86,9 +86,9 @@ Film read_y4m_header(const std::string& path, std::string_view head) {
   return film;
 }
 
-Film read_film(const std::string& path, const std::string& raw, std::string_view head,
-               size_t size) {
-  Film film;
+PlanarFile read_film(const std::string& path, const std::string& raw, std::string_view head,
+                     size_t size) {
+  PlanarFile film;
   if (raw.empty()) {
     film = read_y4m_header(path, head);
   } else {
@@ -151,7 +151,7 @@ int count_planar_frames(const std::string& path, const std::string& raw, std::st
 
 std::unique_ptr<Picture> read_planar(const Frame& frame, std::string_view head, size_t size) {
   const std::string& path = frame.input;
-  const Film film = read_film(path, frame.raw, head, size);
+  const PlanarFile film = read_film(path, frame.raw, head, size);
   const PictureFormat& f = film.format;
   const int page = std::max(frame.page, 1);
   if (page > film.frames)
