@@ -280,6 +280,7 @@ windows() {
   "${server[@]}" -k || true
   "${server[@]}" -w
   step windows-server "${server[@]}" -p || return
+  # The first program starts the services of wine, which keep its output open: a test would wait for them.
   build/windows/cj2k --version
   test_step windows ctest --test-dir build/windows -j "$jobs" -R '^(golden|simd|unit|api|dll)$' --timeout 600 \
     --output-junit "$logs/windows.xml"
