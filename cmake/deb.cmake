@@ -116,6 +116,9 @@ set(CPACK_COMPONENT_DEB_DEV_DESCRIPTION
 set(CPACK_DEBIAN_DEB_TOOLS_PACKAGE_NAME cj2k-tools)
 set(CPACK_DEBIAN_DEB_TOOLS_PACKAGE_SECTION graphics)
 set(CPACK_DEBIAN_DEB_TOOLS_PACKAGE_SHLIBDEPS ON)
+# cj2k loads it for some kinds of pictures, so dpkg-shlibdeps does not see it.
+string(REGEX MATCH "^[0-9]+" avcodec "${AVCODEC_libavcodec_VERSION}")
+set(CPACK_DEBIAN_DEB_TOOLS_PACKAGE_RECOMMENDS "libavcodec${avcodec} | libavcodec-extra${avcodec}")
 set(CPACK_COMPONENT_DEB_TOOLS_DESCRIPTION
     "JPEG 2000 and HTJ2K encoder (command line tools)\n${more}\n\nThis package has cj2k, which encodes pictures and image sequences, and\ncj2k-check, which checks codestreams, JP2 and MXF files.")
 include(CPack)

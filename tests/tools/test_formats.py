@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """cj2k: JPEG, BMP, Y4M and raw samples, made by ffmpeg; without loss the samples are those that ffmpeg reads."""
 
+import os
+import re
 import struct
 import subprocess
 
@@ -28,6 +30,22 @@ def decoded(folder, name, pixels):
     if any(kind in pixels for kind in ("420", "422", "411")):
         return raw(folder, name, pixels)
     return b"".join(struct.pack(f"<{len(plane)}{'H' if depth > 8 else 'B'}", *plane) for depth, plane in decode(folder / name, folder))
+
+
+@pytest.mark.posix
+def test_libavcodec_is_loaded_for_pictures_that_need_it(cj2k, program, tmp_path):
+    names = set(re.findall(rb"libavcodec\.so\.\d+", program.read_bytes()))
+    if not names:
+        pytest.skip("libavcodec is linked")
+    ffmpeg(tmp_path, *SOURCE, "-frames:v", 1, "-pix_fmt", "rgb24", "a.png", "-frames:v", 1, "-pix_fmt", "rgb24", "a.ppm")
+    for name in names:
+        (tmp_path / name.decode()).touch()  # no library
+    broken = os.environ | {"LD_LIBRARY_PATH": str(tmp_path)}
+    cj2k("-i", "a.ppm", "-o", "a.j2k", env=broken)
+    cj2k("-i", "a.png", "-o", "b.j2k", env=broken, fails=1, words=("PNM, TIFF, Y4M and raw samples", "libavcodec.so.", "too short"))
+    assert not (tmp_path / "b.j2k").exists()
+    cj2k("-i", "a.png", "-o", "b.j2k")
+    assert (tmp_path / "b.j2k").read_bytes() == (tmp_path / "a.j2k").read_bytes()
 
 
 @pytest.mark.parametrize("pixels, coded", [("yuvj420p", "yuv420p"), ("yuvj422p", "yuv422p"), ("yuvj444p", "yuv444p")])

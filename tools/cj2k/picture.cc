@@ -9,18 +9,14 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
-
-extern "C" {
-#include <libavcodec/avcodec.h>
-#include <libavutil/frame.h>
-#include <libavutil/pixdesc.h>
-}
 
 #include "../check/check.h"
 #include "failure.h"
 #include "frames.h"
+#include "libav.h"
 #include "planar.h"
 #include "pnm.h"
 #include "system.h"
@@ -39,8 +35,8 @@ constinit thread_local char t_first_error[512] = "";
 void take_log(void* context, int level, const char* format, va_list arguments) {
   if (level > AV_LOG_ERROR || t_first_error[0] != 0) return;
   int print_prefix = 0;
-  av_log_format_line2(context, level, format, arguments, t_first_error, sizeof t_first_error,
-                      &print_prefix);
+  libav().av_log_format_line2(context, level, format, arguments, t_first_error,
+                              sizeof t_first_error, &print_prefix);
   for (size_t end = std::strlen(t_first_error); end > 0 && t_first_error[end - 1] == '\n'; --end)
     t_first_error[end - 1] = 0;
 }
@@ -50,24 +46,23 @@ constexpr size_t kMostFileBytes = INT32_MAX - 2 * AV_INPUT_BUFFER_PADDING_SIZE;
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-struct FreeBuffer {
-  void operator()(AVBufferRef* buffer) const { av_buffer_unref(&buffer); }
+struct Free {
+  void operator()(uint8_t* memory) const { std::free(memory); }
 };
 
-/// The bytes of a file. Behind them in the buffer is the padding that libavcodec asks for. libavcodec takes the buffer
-/// as it is; without one it would copy the bytes.
+/// The bytes of a file. Behind them in the buffer is the padding that libavcodec asks for.
 struct FileBytes {
-  std::unique_ptr<AVBufferRef, FreeBuffer> buffer;
+  std::unique_ptr<uint8_t, Free> data;
   size_t size = 0;
 
-  std::string_view view() const { return {reinterpret_cast<const char*>(buffer->data), size}; }
+  std::string_view view() const { return {reinterpret_cast<const char*>(data.get()), size}; }
 
   /// Room for `bytes` in all. Throws std::bad_alloc.
   void resize(size_t bytes) {
-    AVBufferRef* moved = buffer.release();
-    const int status = av_buffer_realloc(&moved, bytes + AV_INPUT_BUFFER_PADDING_SIZE);
-    buffer.reset(moved);
-    if (status < 0) throw std::bad_alloc();
+    void* const moved = std::realloc(data.get(), bytes + AV_INPUT_BUFFER_PADDING_SIZE);
+    if (moved == nullptr) throw std::bad_alloc();
+    static_cast<void>(data.release());
+    data.reset(static_cast<uint8_t*>(moved));
   }
 };
 
@@ -92,15 +87,15 @@ FileBytes read_file(const std::string& path) {
   }
   for (;;) {
     bytes.resize(room);
-    advise_large_pages(bytes.buffer->data + bytes.size, room - bytes.size);
-    bytes.size += std::fread(bytes.buffer->data + bytes.size, 1, room - bytes.size, file.get());
+    advise_large_pages(bytes.data.get() + bytes.size, room - bytes.size);
+    bytes.size += std::fread(bytes.data.get() + bytes.size, 1, room - bytes.size, file.get());
     limit(bytes.size);
     if (bytes.size < room) break;
     room = std::min(2 * room, kMostFileBytes + 1);
   }
   if (std::ferror(file.get())) throw Failure(path + ": " + std::strerror(errno));
   if (bytes.size == 0) throw Failure(path + ": the file is empty");
-  std::memset(bytes.buffer->data + bytes.size, 0, AV_INPUT_BUFFER_PADDING_SIZE);
+  std::memset(bytes.data.get() + bytes.size, 0, AV_INPUT_BUFFER_PADDING_SIZE);
   return bytes;
 }
 
@@ -229,14 +224,14 @@ bool view_pnm(const std::string& path, FileBytes& bytes, int depth, Picture& pic
   if (!read_pnm_header(path, rest, bytes.size, f)) return false;
   const int word_bytes = depth > 8 ? 2 : 1;
   const size_t row_bytes = size_t{1} * f.width * f.num_components * word_bytes;
-  uint8_t* const samples = bytes.buffer->data + (bytes.size - rest.size());
+  uint8_t* const samples = bytes.data.get() + (bytes.size - rest.size());
   if (word_bytes == 2) {
     for (size_t i = 0; i < row_bytes * f.height; i += 2) std::swap(samples[i], samples[i + 1]);
   }
   for (int c = 0; c < f.num_components; ++c)
     picture.views[c] = {samples + c * word_bytes, static_cast<ptrdiff_t>(row_bytes),
                         f.num_components * word_bytes, word_bytes, 0};
-  picture.file.reset(bytes.buffer.release(), FreeBuffer());
+  picture.file.reset(bytes.data.release(), Free());
   return true;
 }
 
@@ -297,47 +292,54 @@ void check_exr(const std::string& path, std::string_view bytes) {
 
 std::string text_of(int error) {
   char text[AV_ERROR_MAX_STRING_SIZE] = "";
-  av_strerror(error, text, sizeof text);
+  libav().av_strerror(error, text, sizeof text);
   return text;
 }
 
 struct FreeContext {
-  void operator()(AVCodecContext* context) const { avcodec_free_context(&context); }
+  void operator()(AVCodecContext* context) const { libav().avcodec_free_context(&context); }
 };
 struct FreePacket {
-  void operator()(AVPacket* packet) const { av_packet_free(&packet); }
+  void operator()(AVPacket* packet) const { libav().av_packet_free(&packet); }
 };
+
+void free_bytes(void*, uint8_t* bytes) { std::free(bytes); }
 
 std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes bytes,
                                 const std::string& trc) {
-  const AVCodec* codec = avcodec_find_decoder(id);
+  const AVCodec* codec = libav().avcodec_find_decoder(id);
   if (codec == nullptr)
-    throw Failure(path + ": this libavcodec has no decoder for " + avcodec_get_name(id));
-  const std::unique_ptr<AVCodecContext, FreeContext> context(avcodec_alloc_context3(codec));
-  const std::unique_ptr<AVPacket, FreePacket> packet(av_packet_alloc());
-  std::shared_ptr<AVFrame> frame(av_frame_alloc(), [](AVFrame* f) { av_frame_free(&f); });
+    throw Failure(path + ": this libavcodec has no decoder for " + libav().avcodec_get_name(id));
+  const std::unique_ptr<AVCodecContext, FreeContext> context(libav().avcodec_alloc_context3(codec));
+  const std::unique_ptr<AVPacket, FreePacket> packet(libav().av_packet_alloc());
+  std::shared_ptr<AVFrame> frame(libav().av_frame_alloc(),
+                                 [](AVFrame* f) { libav().av_frame_free(&f); });
   if (!context || !packet || !frame) throw std::bad_alloc();
   context->thread_count = 1;  // files are decoded side by side
   context->err_recognition = AV_EF_CRCCHECK;
   if (id == AV_CODEC_ID_PNG || id == AV_CODEC_ID_MJPEG) context->err_recognition |= AV_EF_EXPLODE;
   AVDictionary* options = nullptr;
-  if (id == AV_CODEC_ID_EXR && !trc.empty()) av_dict_set(&options, "apply_trc", trc.c_str(), 0);
+  if (id == AV_CODEC_ID_EXR && !trc.empty())
+    libav().av_dict_set(&options, "apply_trc", trc.c_str(), 0);
   t_first_error[0] = 0;
-  static const bool is_set = (av_log_set_callback(take_log), true);
+  static const bool is_set = (libav().av_log_set_callback(take_log), true);
   static_cast<void>(is_set);
-  int status = avcodec_open2(context.get(), codec, &options);
-  av_dict_free(&options);
+  int status = libav().avcodec_open2(context.get(), codec, &options);
+  libav().av_dict_free(&options);
   if (status == AVERROR(EINVAL) && !trc.empty())
     throw UsageError(path + ": --trc " + trc +
                      " is not a transfer function of FFmpeg's EXR decoder");
-  packet->buf = bytes.buffer.release();
-  packet->data = packet->buf->data;
+  // libavcodec takes the buffer as it is; without one it would copy the bytes.
+  packet->buf = libav().av_buffer_create(
+      bytes.data.get(), bytes.size + AV_INPUT_BUFFER_PADDING_SIZE, free_bytes, nullptr, 0);
+  if (packet->buf == nullptr) throw std::bad_alloc();
+  packet->data = bytes.data.release();
   packet->size = static_cast<int>(bytes.size);
-  if (status >= 0) status = avcodec_send_packet(context.get(), packet.get());
-  if (status >= 0) status = avcodec_receive_frame(context.get(), frame.get());
+  if (status >= 0) status = libav().avcodec_send_packet(context.get(), packet.get());
+  if (status >= 0) status = libav().avcodec_receive_frame(context.get(), frame.get());
   if (status == AVERROR(EAGAIN)) {
-    status = avcodec_send_packet(context.get(), nullptr);
-    if (status >= 0) status = avcodec_receive_frame(context.get(), frame.get());
+    status = libav().avcodec_send_packet(context.get(), nullptr);
+    if (status >= 0) status = libav().avcodec_receive_frame(context.get(), frame.get());
   }
   if (status == AVERROR(ENOMEM)) throw std::bad_alloc();
   // A damaged file may give a picture with holes, and say so only in the log.
@@ -353,7 +355,7 @@ std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes
 
 /// Big-endian samples of 16 bits become those of this machine.
 void swap_words(AVFrame* frame, int planes) {
-  if (av_frame_make_writable(frame) < 0) throw std::bad_alloc();
+  if (libav().av_frame_make_writable(frame) < 0) throw std::bad_alloc();
   for (int p = 0; p < planes; ++p) {
     for (int y = 0; y < frame->height; ++y) {
       uint8_t* row = frame->data[p] + static_cast<ptrdiff_t>(y) * frame->linesize[p];
@@ -433,7 +435,7 @@ void view_frame(const AVPixFmtDescriptor& desc, int depth, Picture& picture) {
   AVFrame* frame = picture.frame.get();
   const int stored = desc.comp[0].depth;
   if (stored > 8 && (desc.flags & AV_PIX_FMT_FLAG_BE))
-    swap_words(frame, av_pix_fmt_count_planes(static_cast<AVPixelFormat>(frame->format)));
+    swap_words(frame, libav().av_pix_fmt_count_planes(static_cast<AVPixelFormat>(frame->format)));
   if (depth == 0 || depth > stored) depth = stored;
   picture.format.depth = depth;
   for (int c = 0; c < picture.format.num_components; ++c) {
@@ -445,7 +447,7 @@ void view_frame(const AVPixFmtDescriptor& desc, int depth, Picture& picture) {
 }
 
 const AVPixFmtDescriptor& kind_of(const AVFrame& frame) {
-  return *av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
+  return *libav().av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
 }
 
 void set_format(const AVFrame& frame, AVCodecID id, const std::string& trc, PictureFormat& f) {
@@ -461,7 +463,7 @@ void set_format(const AVFrame& frame, AVCodecID id, const std::string& trc, Pict
     f.dx[c] = chroma ? 1 << desc.log2_chroma_w : 1;
     f.dy[c] = chroma ? 1 << desc.log2_chroma_h : 1;
   }
-  const AVFrameSideData* icc = av_frame_get_side_data(&frame, AV_FRAME_DATA_ICC_PROFILE);
+  const AVFrameSideData* icc = libav().av_frame_get_side_data(&frame, AV_FRAME_DATA_ICC_PROFILE);
   if (icc != nullptr) f.icc.assign(icc->data, icc->data + icc->size);
 }
 
@@ -647,14 +649,14 @@ std::unique_ptr<Picture> read_coded(const std::string& path) try {
   if ((checked.facts.pcap & kPart15) != 0) {
     void* out = nullptr;
     size_t out_bytes = 0;
-    if (cj2k_transcode(CJ2K_CODER_EBCOT, 0, 0, 0, bytes.buffer->data, bytes.size, &out,
-                       &out_bytes) != CJ2K_OK)
+    if (cj2k_transcode(CJ2K_CODER_EBCOT, 0, 0, 0, bytes.data.get(), bytes.size, &out, &out_bytes) !=
+        CJ2K_OK)
       throw Failure(path + ": " + cj2k_encoder_last_error(nullptr));
     const std::unique_ptr<void, decltype(&cj2k_free)> owner(out, cj2k_free);
     bytes.resize(out_bytes);
     bytes.size = out_bytes;
-    std::memcpy(bytes.buffer->data, out, out_bytes);
-    std::memset(bytes.buffer->data + out_bytes, 0, AV_INPUT_BUFFER_PADDING_SIZE);
+    std::memcpy(bytes.data.get(), out, out_bytes);
+    std::memset(bytes.data.get() + out_bytes, 0, AV_INPUT_BUFFER_PADDING_SIZE);
   }
   auto picture = std::make_unique<Picture>();
   picture->frame = decode(path, AV_CODEC_ID_JPEG2000, std::move(bytes), "");

@@ -16,7 +16,6 @@
 #include "frames.h"
 #include "metadata.h"
 
-struct AVBufferRef;
 struct AVFrame;
 
 namespace cj2k_tool {
@@ -51,7 +50,7 @@ struct Picture {
 
   std::shared_ptr<AVFrame> frame;        // samples that libavcodec has read
   std::vector<uint8_t> samples;          // or those made from them
-  std::shared_ptr<AVBufferRef> file;     // or the file, if it has them as they are coded
+  std::shared_ptr<uint8_t> file;         // or the file, if it has them as they are coded
   std::unique_ptr<SampleSource> source;  // or where they are to be had
 };
 
