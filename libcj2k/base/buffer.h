@@ -44,7 +44,7 @@ class HostBuffer {
  private:
   static constexpr std::align_val_t kLargePage{size_t{2} << 20};
   static constexpr std::align_val_t alignment(size_t bytes) {
-    return bytes >= 2 * static_cast<size_t>(kLargePage) ? kLargePage
+    return bytes >= static_cast<size_t>(kLargePage) ? kLargePage
                                                         : std::align_val_t{kCacheLineBytes};
   }
 
