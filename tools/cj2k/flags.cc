@@ -147,12 +147,12 @@ constexpr const char* kTlm = "tlm";
 std::vector<Flag> coding_flags() {
   using O = Options;
   return {
-      {{"in_file"}, "IN", "-i", [](O& o, S& f, S& v) { set_name(o.frames.input, f, v); }},
+      {{"in_file"}, "IN", "-i", [](O& o, S&, S& v) { o.frames.inputs.push_back(v); }},
       {{"out_file"}, "OUT", "-o", [](O& o, S& f, S& v) { set_name(o.frames.output, f, v); }},
       {{"ImgDir", "y", "in_dir"},
        "FOLDER",
        "-i",
-       [](O& o, S& f, S& v) { set_name(o.frames.input, f, v); }},
+       [](O& o, S&, S& v) { o.frames.inputs.push_back(v); }},
       {{"a", "out_dir"},
        "FOLDER",
        "-o FOLDER/",

@@ -144,7 +144,7 @@ void split_pages(const FrameSelection& s, std::vector<Frame>& frames) {
     for (Frame& frame : frames) frame.page = static_cast<int>(s.page);
     return;
   }
-  if (is_sequence(s.input)) return;
+  if (is_sequence(s)) return;
   std::vector<Frame> all;
   const bool is_one_file = frames.size() == 1;
   for (const Frame& frame : frames) {
@@ -165,7 +165,7 @@ void keep_range(const FrameSelection& s, std::vector<Frame>& frames) {
     return (s.first && frame.number < *s.first) || (s.last && frame.number > *s.last);
   });
   if (frames.empty())
-    throw UsageError(s.input + ": its frames are " + all +
+    throw UsageError(s.inputs[0] + ": its frames are " + all +
                      ", none of them between --first and --last");
 }
 
@@ -173,7 +173,7 @@ void keep_range(const FrameSelection& s, std::vector<Frame>& frames) {
 void check_gaps(const FrameSelection& s, const std::vector<Frame>& frames) {
   for (size_t i = 1; i < frames.size(); ++i)
     if (frames[i].number != frames[i - 1].number + 1)
-      throw Failure(s.input + ": frame " + std::to_string(frames[i - 1].number + 1) +
+      throw Failure(s.inputs[0] + ": frame " + std::to_string(frames[i - 1].number + 1) +
                     " is missing, between " + frames[i - 1].input + " and " + frames[i].input);
 }
 
@@ -206,8 +206,9 @@ void name_outputs(const FrameSelection& s, std::vector<Frame>& frames) {
 
 }  // namespace
 
-bool is_sequence(const std::string& input) {
-  return !is_there(input) && input.find('%') != std::string::npos;
+bool is_sequence(const FrameSelection& selection) {
+  const std::string& input = selection.inputs[0];
+  return selection.inputs.size() == 1 && !is_there(input) && input.find('%') != std::string::npos;
 }
 
 std::string extension_of(const std::string& path) {
@@ -226,13 +227,19 @@ void make_folder(const std::string& name) {
 }
 
 std::vector<Frame> list_frames(FrameSelection selection) {
-  selection.input = with_slashes(selection.input);
   selection.output = with_slashes(selection.output);
-  std::vector<Frame> frames = find_inputs(selection.input, selection.is_coded);
-  for (Frame& frame : frames) frame.raw = selection.raw;
+  std::vector<Frame> frames;
+  for (std::string& input : selection.inputs) {
+    input = with_slashes(input);
+    for (Frame& frame : find_inputs(input, selection.is_coded)) frames.push_back(std::move(frame));
+  }
+  for (size_t i = 0; i < frames.size(); ++i) {
+    if (selection.inputs.size() > 1) frames[i].number = static_cast<int64_t>(i);
+    frames[i].raw = selection.raw;
+  }
   if (!selection.is_coded) split_pages(selection, frames);
   keep_range(selection, frames);
-  if (is_sequence(selection.input)) check_gaps(selection, frames);
+  if (is_sequence(selection)) check_gaps(selection, frames);
   name_outputs(selection, frames);
   std::map<std::string, std::string> inputs;
   for (const Frame& frame : frames) {

@@ -22,7 +22,8 @@ struct Frame {
 };
 
 struct FrameSelection {
-  std::string input, output;
+  std::vector<std::string> inputs;
+  std::string output;
   std::string extension;  // of the output in a folder, without the dot; "" = j2k
   std::optional<int64_t> first, last, start;
   int64_t page = 0;       // 0: all
@@ -36,8 +37,8 @@ std::vector<Frame> list_frames(FrameSelection selection);
 /// Makes the folder of the outputs, if the name ends with a slash. Throws Failure.
 void make_folder(const std::string& name);
 
-/// Whether -i names a numbered sequence, such as frames_%06d.dpx, and no file that has this name.
-bool is_sequence(const std::string& input);
+/// Whether the one input is a numbered sequence, such as frames_%06d.dpx, and no file that has this name.
+bool is_sequence(const FrameSelection& selection);
 
 /// The extension in lower case, without the dot.
 std::string extension_of(const std::string& path);

@@ -88,7 +88,7 @@ class Run {
   }
 
   void change(const Frame& frame, const Picture& picture) {
-    if (is_sequence(options_.frames.input) || film_ != nullptr)
+    if (is_sequence(options_.frames) || film_ != nullptr)
       throw Failure(frame.input + ": " + format_text(picture.format) + ", and the frames before " +
                     format_text(session_->format()) +
                     (format_text(picture.format) == format_text(session_->format())

@@ -88,8 +88,8 @@ const std::vector<ToolOption>& tool_options() {
   static const std::vector<ToolOption> table = {
       {"input", "i", "IN", kFiles,
        "a picture, a pattern as frames_%06d.dpx, a folder, or a glob in quotes; - is the standard "
-       "input. DPX, TIFF, PNM (PBM, PGM, PPM, PAM), PNG, EXR, JPEG, BMP, Y4M",
-       [](O& o, S& v) { set_name(o.frames.input, "-i", v); }},
+       "input; several: -i for each. DPX, TIFF, PNM (PBM, PGM, PPM, PAM), PNG, EXR, JPEG, BMP, Y4M",
+       [](O& o, S& v) { o.frames.inputs.push_back(v); }},
       {"output", "o", "OUT", kFiles,
        "a file, a pattern as out_%06d.j2c, or a folder; .j2k, .j2c and .jpc are codestreams, .jhc "
        "one of HTJ2K, .jp2 a JP2 "
@@ -289,10 +289,12 @@ Options parse_options(int argc, const char* const* argv) {
     else if (text.size() > 1 && text[0] == '-' && text != "--")
       parse_short(text.substr(1), rest, out);
     else
-      throw UsageError("'" + text + "' is no option: inputs are named by -i, the output by -o");
+      throw UsageError(
+          "'" + text +
+          "' is no option: -i names each input (a glob in quotes is one), -o the output");
   }
   if (out.help || out.version) return out;
-  if (out.frames.input.empty()) throw UsageError("no input: -i IN");
+  if (out.frames.inputs.empty()) throw UsageError("no input: -i IN");
   if (out.frames.output.empty()) throw UsageError("no output: -o OUT");
   if (out.stat == "-" && out.frames.output == "-")
     throw UsageError("-o - and --stat - are both the standard output");
@@ -306,7 +308,7 @@ Options parse_options(int argc, const char* const* argv) {
 void set_name(std::string& name, const std::string& option, const std::string& value) {
   if (!name.empty())
     throw UsageError(option + " " + value + ": " + option + " is " + name +
-                     " already; several files are a pattern, a folder or a glob in quotes");
+                     " already; several files are a pattern or a folder");
   name = value;
 }
 

@@ -66,7 +66,7 @@ Arguments parse(int argc, char** argv) {
   if (line.names.size() != 2)
     throw UsageError("verify: IN and OUT, not " + std::to_string(line.names.size()) +
                      " names (cj2k verify --help)");
-  out.frames.input = line.names[0];
+  out.frames.inputs = {line.names[0]};
   out.frames.output = line.names[1];
   return out;
 }
