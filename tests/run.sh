@@ -45,7 +45,7 @@ list() {
     'aarch64       golden bytes and SIMD on 64-bit ARM, by qemu' \
     'windows       golden bytes, SIMD, units, API and cj2k on x86-64 Windows, by wine; --release also ffmpeg.exe' \
     'python        the Python package, with frames in device memory too, and wheel; --release also the one for ARM, and pip' \
-    'portable      a cj2k that needs no library, on any Linux; the oldest CMake and GCC; compiled for macOS; with --release' \
+    'portable      a cj2k for any Linux; the oldest CMake and GCC; GCC 13, 14 and clang 19; compiled for macOS; with --release' \
     'fresh         samples/quickstart.sh and tests/run.sh, each on a fresh Debian 12 in a chroot; with --release'
   [ ! -e build/release/CTestTestfile.cmake ] || ctest --test-dir build/release -N | sed -n 's/^ *Test *#[0-9]*: /  /p'
 }
@@ -301,6 +301,7 @@ portable() {
     --junitxml "$logs/musl-tool.xml"
   mkdir -p "$alone" && cp "build/$target/tools/cj2k/cj2k" "$alone" && step musl-alone chroot "$alone" /cj2k --version
   step oldest tests/package/oldest_test.sh
+  CJ2K_FRESH_SUITE=trixie step newest tests/fresh/run.sh newest tests/package/newest_test.sh
   step macos-build scripts/build_zig.sh aarch64-macos cj2k cj2k_other cj2k_check test_golden test_simd test_unit
 }
 

@@ -4,9 +4,9 @@
 #
 # run.sh NAME COMMAND...
 #
-# Runs a command of the checkout on a fresh Debian 12: a chroot of variant minbase in build/NAME, made for it and removed
-# afterwards. It has this checkout without its builds, the network, /dev and /sys of this machine, and no caches. Its root is no
-# mount point. What the command leaves in build/logs is then in build/logs/NAME.
+# Runs a command of the checkout on a fresh Debian 12, or what CJ2K_FRESH_SUITE names, such as trixie or Ubuntu's jammy: a chroot of variant
+# minbase in build/NAME, made for it and removed afterwards. It has this checkout without its builds, the network, /dev and /sys of this
+# machine, and no caches. Its root is no mount point. What the command leaves in build/logs is then in build/logs/NAME.
 # Exit status: that of the command; 75: this machine has no such chroot, the last line says why.
 #
 # Environment, for the command: JOBS, CJ2K_FUZZ_SECONDS, http_proxy, https_proxy, no_proxy, PIP_INDEX_URL, PIP_CERT.
@@ -27,7 +27,11 @@ why=$("${namespace[@]}" mount -t proc proc /proc 2>&1) || skip "$why"
 rm -rf "$fresh"
 trap 'rm -rf "$fresh"' EXIT
 mkdir -p "$fresh"
-mmdebstrap --quiet --variant=minbase --dpkgopt=force-unsafe-io bookworm "$fresh" < /dev/null || skip "mmdebstrap made none"
+suite=${CJ2K_FRESH_SUITE:-bookworm}
+components=main
+case $suite in jammy | noble) components=main,universe ;; esac # Ubuntu 22.04 and 24.04, if their archive's key is here
+mmdebstrap --quiet --variant=minbase --include=apt --components="$components" --dpkgopt=force-unsafe-io "$suite" "$fresh" < /dev/null ||
+  skip "mmdebstrap made none"
 cp -L /etc/resolv.conf /etc/hosts "$fresh/etc/"
 mkdir "$fresh/checkout"
 (cd "$root" && git ls-files -z --cached --others --exclude-standard | tar -c --null --ignore-failed-read -T -) |

@@ -22,6 +22,7 @@ fi
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
 chmod 755 "$fresh"
+case $suite in jammy | noble) options+=("--components=main,universe") ;; esac # Ubuntu 22.04 and 24.04
 mmdebstrap --quiet "${options[@]}" --include="python3,python3-pip-whl,libopenjp2-tools$native" --dpkgopt=force-unsafe-io \
   "$suite" "$fresh" < /dev/null || skip "mmdebstrap made none"
 cp "$here/../package/wheel_test.py" "$wheel" "$fresh"

@@ -193,7 +193,7 @@ const std::vector<Coding>& scan_codings() {
   return codings;
 }
 
-const Coding& scan_coding(const std::string& name) {
+const Coding& scan_coding(std::string_view name) {
   const auto& all = scan_codings();
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const Coding& c) { return c.name == name; });

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct Coding {
   Settings settings;
 };
 const std::vector<Coding>& scan_codings();
-const Coding& scan_coding(const std::string& name);
+const Coding& scan_coding(std::string_view name);
 
 enum class LimitKind {
   kTarget,     ///< target_bytes
