@@ -22,11 +22,13 @@ fi
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
 chmod 755 "$fresh"
+packages=python3,python3-pip-whl,libopenjp2-tools$native
 case $suite in jammy | noble) options+=("--components=main,universe") ;; esac # Ubuntu 22.04 and 24.04
-mmdebstrap --quiet "${options[@]}" --include="python3,python3-pip-whl,libopenjp2-tools$native" --dpkgopt=force-unsafe-io \
+[ "$suite" != jammy ] || packages+=,python3-distutils
+mmdebstrap --quiet "${options[@]}" --include="$packages" --dpkgopt=force-unsafe-io \
   "$suite" "$fresh" < /dev/null || skip "mmdebstrap made none"
 cp "$here/../package/wheel_test.py" "$wheel" "$fresh"
 pip=$(cd "$fresh" && echo usr/share/python-wheels/pip-*.whl)
 python() { chroot "$fresh" "${run[@]}" /usr/bin/python3 "$@"; }
-python "$pip/pip" install -q --no-index --root-user-action=ignore --target /site-packages "/$(basename "$wheel")"
+PIP_ROOT_USER_ACTION=ignore python "$pip/pip" install -q --no-index --target /site-packages "/$(basename "$wheel")"
 PYTHONPATH=/site-packages python /wheel_test.py
