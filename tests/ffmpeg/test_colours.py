@@ -184,7 +184,8 @@ JP2_SIGNATURE = bytes.fromhex("0000000c6a5020200d0a870a")
 @pytest.mark.parametrize("fmt_name, name, options, box", [
     ("yuv420p", "a.jp2", [], (b"jp2 ", 18)), ("yuv444p12le", "a.jp2", [], (b"jp2 ", 18)), ("gbrp12le", "a.jp2", [], (b"jp2 ", 16)),
     ("gray", "a.jp2", [], (b"jp2 ", 17)), ("ya8", "a.jp2", [], (b"jp2 ", 17)), ("rgba", "a.jp2", [], (b"jp2 ", 16)),
-    ("gbrp", "a.jph", ["-coder", "ht"], (b"jph ", 16)), ("gbrp", "a.j2k", [], None), ("xyz12le", "a.jp2", [], None),
+    ("gbrp", "a.jph", ["-coder", "ht"], (b"jph ", 16)), ("gbrp", "a.jph", [], (b"jp2 ", 16)),
+    ("gbrp", "a.j2k", [], None), ("xyz12le", "a.jp2", [], None),
     ("gbrp12le", "a.jp2", ["-vf", "setparams=color_trc=smpte2084"], None),
     ("gbrp12le", "a.jp2", ["-vf", "setparams=color_primaries=bt2020"], None), ("yuv420p", "a.jp2", ["-flags", "+ildct"], None)])
 def test_names_say_jp2(ff, tmp_path, fmt_name, name, options, box):
@@ -200,6 +201,7 @@ def test_names_say_jp2(ff, tmp_path, fmt_name, name, options, box):
         assert ("stays a raw codestream" in log) == (name == "a.jp2"), log
         return
     assert file.startswith(JP2_SIGNATURE) and file.endswith(raw) and "raw codestream: " not in log
+    assert ("files of this name have HTJ2K" in log) == (name == "a.jph" and not options)
     header = boxes(boxes(file)["jp2h"])
     assert boxes(file)["ftyp"][:4] == box[0] and boxes(file)["jp2c"] == raw
     assert header["colr"] == bytes([1, 0, 0]) + box[1].to_bytes(4, "big")
