@@ -18,8 +18,10 @@ void *__libc_memalign(size_t alignment, size_t bytes);
 
 static atomic_long calls, fail_at;
 static int fail_more;
+static _Thread_local int loading;
 
 static int fails(void) {
+  if (loading) return 0;
   const long at = atomic_load(&fail_at);
   const long call = atomic_fetch_add(&calls, 1) + 1;
   if (at == 0 || call < at || (call > at && !fail_more)) return 0;
@@ -42,7 +44,15 @@ int posix_memalign(void **memory, size_t alignment, size_t bytes) {
   return 0;
 }
 
-// The dynamic loader and the libraries' own start are not counted.
+// The dynamic loader and the libraries' own start are not counted, neither of the program's libraries nor of those that it loads later.
+void *dlopen(const char *name, int flags) {
+  void *(*const real)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+  ++loading;
+  void *const library = real(name, flags);
+  --loading;
+  return library;
+}
+
 __attribute__((constructor)) static void start(void) {
   const char *const at = getenv("CJ2K_FAIL_MALLOC"), *const more = getenv("CJ2K_FAIL_MORE");
   fail_more = more && more[0] == '1';
