@@ -350,7 +350,7 @@ case " ${names[*]}" in
   *" image"*) groups+=(image) ;;
 esac
 if [[ " ${names[*]}" == *" ffmpeg-"* && -e ${CJ2K_READERS:-../shared/readers}/photon ]]; then groups+=(readers); fi
-case " ${names[*]} " in *" portable "*) groups+=(portable) ;; esac
+case " ${names[*]} " in *" portable "*) groups+=(portable fresh) ;; esac
 case " ${names[*]} " in *" site "*) groups+=(site) ;; esac
 case " ${names[*]} " in *" aarch64 "*) groups+=(aarch64) ;; esac
 case " ${names[*]} " in *" windows "*) groups+=(windows) ;; esac

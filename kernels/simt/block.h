@@ -12,23 +12,23 @@ namespace cj2k::simt {
 /// Scratch of these functions: a member of the kernel's Smem.
 template <typename V, int kThreads>
 struct BlockScratch {
-  static constexpr int kWarps = kThreads / 32;
-  V totals[kWarps];
+  V totals[kThreads / 32];
 };
 
 /// Combines the values of all threads by `o`. All threads get the result.
 template <typename T, typename V, int kThreads, typename Op>
 CJ2K_KERNEL_FN V block_reduce(T& t, BlockScratch<V, kThreads>& scratch,
                               std::type_identity_t<V> value, Op o) {
+  constexpr int kWarps = kThreads / 32;
   const V warp_total = t.warp_reduce(value, o);
   if (t.lane() == 0) t.sstore(scratch.totals[t.warp()], warp_total);
   t.sync();
   V total = t.sload(scratch.totals[0]);
-  if constexpr (scratch.kWarps == 32) {
+  if constexpr (kWarps == 32) {
     total = t.warp_reduce(t.sload(scratch.totals[t.lane()]), o);
   } else {
     CJ2K_UNROLL
-    for (int i = 1; i < scratch.kWarps; ++i) total = Op::apply(total, t.sload(scratch.totals[i]));
+    for (int i = 1; i < kWarps; ++i) total = Op::apply(total, t.sload(scratch.totals[i]));
   }
   t.sync();
   return total;
@@ -39,20 +39,21 @@ CJ2K_KERNEL_FN V block_reduce(T& t, BlockScratch<V, kThreads>& scratch,
 template <typename T, typename V, int kThreads, typename Op>
 CJ2K_KERNEL_FN V block_exclusive_scan(T& t, BlockScratch<V, kThreads>& scratch,
                                       std::type_identity_t<V> value, Op o, V* total = nullptr) {
+  constexpr int kWarps = kThreads / 32;
   const V inclusive = t.warp_inclusive_scan(value, o);
   if (t.lane() == 31) t.sstore(scratch.totals[t.warp()], inclusive);
   const V before = t.shuffle_up(inclusive, 1);
   t.sync();
   V sum = Op::template identity<V>();
   V warps_before = sum;
-  if constexpr (scratch.kWarps == 32) {
+  if constexpr (kWarps == 32) {
     const V warps = t.warp_inclusive_scan(t.sload(scratch.totals[t.lane()]), o);
     sum = t.shuffle(warps, 31);
     const V up_to = t.shuffle(warps, (t.warp() + 31) % 32);
     if (t.warp() > 0) warps_before = up_to;
   } else {
     CJ2K_UNROLL
-    for (int i = 0; i < scratch.kWarps; ++i) {
+    for (int i = 0; i < kWarps; ++i) {
       if (static_cast<uint32_t>(i) == t.warp()) warps_before = sum;
       sum = Op::apply(sum, t.sload(scratch.totals[i]));
     }
