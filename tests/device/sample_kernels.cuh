@@ -67,7 +67,7 @@ struct WarpCalls {
     put(t.warp_exclusive_min(v));
     put(static_cast<V>(t.ballot((v & 1) != 0)));
     put(t.any(v == 12345) ? 1 : 0);
-    put(t.all((v | 1) != 0) ? 1 : 0);
+    put(t.all(v != 12345) ? 1 : 0);
     // Two parts of the warp, separately.
     const uint32_t mask = t.lane() < 20 ? 0x000FFFFFu : 0xFFF00000u;
     V part = 0;
