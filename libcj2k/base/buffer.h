@@ -45,7 +45,7 @@ class HostBuffer {
   static constexpr std::align_val_t kLargePage{size_t{2} << 20};
   static constexpr std::align_val_t alignment(size_t bytes) {
     return bytes >= static_cast<size_t>(kLargePage) ? kLargePage
-                                                        : std::align_val_t{kCacheLineBytes};
+                                                    : std::align_val_t{kCacheLineBytes};
   }
 
   void* data_ = nullptr;

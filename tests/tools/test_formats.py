@@ -42,7 +42,7 @@ def test_libavcodec_is_loaded_for_pictures_that_need_it(cj2k, program, tmp_path)
         (tmp_path / name.decode()).touch()  # no library
     broken = os.environ | {"LD_LIBRARY_PATH": str(tmp_path)}
     cj2k("-i", "a.ppm", "-o", "a.j2k", env=broken)
-    cj2k("-i", "a.png", "-o", "b.j2k", env=broken, fails=1, words=("PNM, TIFF, Y4M and raw samples", "libavcodec.so.", "too short"))
+    cj2k("-i", "a.png", "-o", "b.j2k", env=broken, fails=1, words=("binary PGM and PPM, TIFF, Y4M and raw samples", "libavcodec.so.", "too short"))
     assert not (tmp_path / "b.j2k").exists()
     cj2k("-i", "a.png", "-o", "b.j2k")
     assert (tmp_path / "b.j2k").read_bytes() == (tmp_path / "a.j2k").read_bytes()

@@ -24,10 +24,9 @@ Libav load() {
   constexpr const char* kName = "libavcodec.so." AV_STRINGIFY(LIBAVCODEC_VERSION_MAJOR);
   const auto check = [](void* found) {
     if (found == nullptr)
-      throw Failure(
-          std::string(
-              "pictures other than PNM, TIFF, Y4M and raw samples need FFmpeg's libraries: ") +
-          dlerror());
+      throw Failure(std::string("pictures other than binary PGM and PPM, TIFF, Y4M and raw samples "
+                                "need libavcodec: ") +
+                    dlerror());
     return found;
   };
   void* const codec = check(dlopen(kName, RTLD_NOW));  // finds functions of libavutil, too

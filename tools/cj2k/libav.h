@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // cj2k: the functions of libavcodec and libavutil. A program that is linked with them loads a hundred libraries, which takes as long as a
-// picture of a megapixel. So they are loaded with the first picture that needs them; PNM, TIFF, Y4M and raw samples do not. With
-// CJ2K_LIBAV_LINKED they are linked, because they are no shared libraries.
+// picture of a megapixel. So they are loaded with the first picture that needs them; binary PGM and PPM, TIFF, Y4M and raw samples do not.
+// With CJ2K_LIBAV_LINKED they are linked, because they are static libraries.
 #ifndef CJ2K_TOOLS_LIBAV_H_
 #define CJ2K_TOOLS_LIBAV_H_
 
