@@ -324,7 +324,7 @@ run_step() { # NAME
       release_build && ctest_step tests release "${selection[@]}" ;;
     asan) sanitizer asan fast ;;
     tsan) if [ "$mode" = release ]; then sanitizer tsan fast; else
-      sanitizer tsan threads "test_unit test_api test_golden test_roundtrip"; fi ;;
+      sanitizer tsan threads "test_unit_threads test_api test_golden test_roundtrip"; fi ;;
     image) image ;;
     fuzz) step fuzz-build build fuzz && step fuzz fuzz ;;
     ffmpeg-5.1 | ffmpeg-7.1 | ffmpeg-8.1 | ffmpeg-9.0) ffmpeg_version "${1#ffmpeg-}" ;;

@@ -28,7 +28,8 @@ Again again(cj2k_params p, const Picture& picture) {
   return {psnr(picture, *shown.picture), ours.log.find("JPEG 2000 before") != std::string::npos};
 }
 
-TEST_CASE("a picture that was JPEG 2000 before: as good as with the steps of the first coding") {
+TEST_CASE("a picture that was JPEG 2000 before: as good as with the steps of the first coding" *
+          doctest::test_suite("quality")) {
   if (!use_decoder(Decoder::kOpenJpeg)) return;
   for (const int depth : {8, 12}) {
     CAPTURE(depth);

@@ -45,7 +45,8 @@ double psnr_at(cj2k_params p, const Picture& picture, int64_t bytes) {
   return psnr(picture, *shown.picture);
 }
 
-TEST_CASE("effort: 2 and 3 gain at equal bytes, 0 loses next to nothing") {
+TEST_CASE("effort: 2 and 3 gain at equal bytes, 0 loses next to nothing" *
+          doctest::test_suite("quality")) {
   if (!use_decoder(Decoder::kOpenJpeg)) return;
   for (const cj2k_wavelet wavelet : {CJ2K_WAVELET_97, CJ2K_WAVELET_53}) {
     cj2k_params p = params_with(1, 640, 480);
@@ -167,7 +168,8 @@ TEST_CASE("effort 2 and 3: the bytes do not depend on threads; without loss noth
   }
 }
 
-TEST_CASE("effort 2 and 3 with HT: more PSNR at equal bytes, as decoders show it") {
+TEST_CASE("effort 2 and 3 with HT: more PSNR at equal bytes, as decoders show it" *
+          doctest::test_suite("quality")) {
   if (!use_decoder(Decoder::kOpenJpeg)) return;
   // Frames of less than 512 blocks, and of more; with refinement passes, and without.
   for (const char* cblk : {"64x64", "16x16"}) {

@@ -108,7 +108,7 @@ TEST_CASE("flat pictures come back in their colour") {
   }
 }
 
-TEST_CASE("a fade does not jump") {
+TEST_CASE("a fade does not jump" * doctest::test_suite("quality")) {
   if (!use_decoder(Decoder::kOpenJpeg)) return;
   cj2k_params p = make_params(320, 180, 1, 12);
   for (const char* stop : {"exact", "none", "psb", "bpi"}) {
@@ -118,7 +118,8 @@ TEST_CASE("a fade does not jump") {
   }
 }
 
-TEST_CASE("title cards: the ground is exact, and the cap is used") {
+TEST_CASE("title cards: the ground is exact, and the cap is used" *
+          doctest::test_suite("quality")) {
   if (!use_decoder(Decoder::kOpenJpeg)) return;
   for (int depth : {8, 12}) {
     for (int components : {1, 3}) {
@@ -142,7 +143,8 @@ TEST_CASE("title cards: the ground is exact, and the cap is used") {
   }
 }
 
-TEST_CASE("ramps, screens, edges: the cap is used while the picture gains") {
+TEST_CASE("ramps, screens, edges: the cap is used while the picture gains" *
+          doctest::test_suite("quality")) {
   if (!use_decoder(Decoder::kOpenJpeg)) return;
   for (int depth : {8, 12}) {
     cj2k_params p = make_params(640, 360, 3, depth);
@@ -166,7 +168,7 @@ TEST_CASE("ramps, screens, edges: the cap is used while the picture gains") {
 /// Tiles, offsets, subsampling, styles: the measured MSE is that of a decoder. At the extremes of
 /// small pictures OpenJPEG and FFmpeg differ by up to 4 % (their constants of the 9/7 differ in the
 /// seventh digit); the measured MSE must match one of them.
-TEST_CASE("measured mse: every kind of picture and coding") {
+TEST_CASE("measured mse: every kind of picture and coding" * doctest::test_suite("quality")) {
   if (!use_decoder(Decoder::kOpenJpeg) || !use_decoder(Decoder::kFfmpeg)) return;
   Random random(21);
   int lossless = 0;

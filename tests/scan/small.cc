@@ -73,7 +73,7 @@ TEST_CASE("exact loses nothing: small pictures, some of the limits") {
     const char* text = std::getenv(name);
     return text == nullptr ? otherwise : std::atoi(text);
   };
-  ScanSize size = {256, 192, number("CJ2K_SCAN_PERCENT", 30)};
+  ScanSize size = {256, 192, number("CJ2K_SCAN_PERCENT", 8)};
   size.seed = static_cast<uint64_t>(number("CJ2K_SCAN_SEED", 1));
   Scan scan;
   scan.run_all(size);
