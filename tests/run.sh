@@ -170,7 +170,9 @@ fuzz() {
   return $status
 }
 
+declare -A ffmpeg_built=() # by this run, as VERSION PARTS
 ffmpeg_build() { # VERSION PARTS
+  [ -z "${ffmpeg_built[$*]:-}" ] || return 0
   local settings=("CJ2K_FFMPEG_PARTS=$2")
   # Uses the library of the release build if this run has built it.
   if [ "$release_status" = 0 ]; then
@@ -180,6 +182,7 @@ ffmpeg_build() { # VERSION PARTS
   local status=0
   env "${settings[@]}" ffmpeg-patch/build.sh "$1" || status=$?
   if [ "$status" = 3 ]; then status=$kSkipped; fi # no suite has this version
+  [ "$status" != 0 ] || ffmpeg_built[$*]=1
   return "$status"
 }
 
@@ -313,6 +316,28 @@ fresh() {
   step fresh-tests tests/fresh/run.sh fresh-tests tests/run.sh "${steps[@]}"
 }
 
+# beside NAME...: starts steps, one after the other, that mostly wait: for other processes, downloads, disks. They take
+# the FFmpeg that is built by then. `join` waits for them and takes over their results.
+beside() {
+  rm -f "$logs/beside.steps"
+  (
+    steps=() failed_logs=()
+    for name in "$@"; do run_step "$name"; done
+    printf '%s\n' "${failed_logs[@]}" > "$logs/beside.failed"
+    printf '%s\n' "${steps[@]}" > "$logs/beside.steps"
+  ) > "$logs/beside.log" 2>&1 &
+}
+
+join() {
+  local more=() start=$SECONDS
+  wait
+  [ -e "$logs/beside.steps" ] || { whole_step beside "$start" 1; return; } # it was killed
+  cat "$logs/beside.log"
+  mapfile -t more < "$logs/beside.steps" && steps+=("${more[@]}")
+  mapfile -t more < "$logs/beside.failed"
+  for name in "${more[@]}"; do [ -z "$name" ] || failed_logs+=("$name"); done
+}
+
 run_step() { # NAME
   case $1 in
     build) release_build ;;
@@ -336,13 +361,15 @@ run_step() { # NAME
     python) python_package ;;
     portable) portable ;;
     fresh) fresh ;;
+    beside) beside service cluster image ;;
+    join) join ;;
     *) release_build && ctest_step "$1" release -R "^$1(_|\$)" ;;
   esac
 }
 
 names=(build harness tests)
 groups=(core test)
-if [ "$mode" != fast ]; then names+=(python aarch64 windows asan tsan fuzz site ffmpeg-7.1 service cluster ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0 image); fi
+if [ "$mode" != fast ]; then names+=(python aarch64 windows asan tsan fuzz site ffmpeg-7.1 beside ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0 join); fi
 if [ "$mode" = release ]; then names+=(portable fresh); fi
 if [ ${#only[@]} -gt 0 ]; then names=("${only[@]}"); fi
 case " ${names[*]}" in
