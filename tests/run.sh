@@ -4,13 +4,14 @@
 #
 # Installs what is missing and runs the tests:
 #
-#     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1, 8.1 and 9.0, the service, the
+#     tests/run.sh               tests, sanitizers, fuzzing, the encoder in FFmpeg 5.1, 7.1 and 9.0, the service, the
 #                                Docker image, several machines, the command line tool, the Python package, 64-bit ARM by
 #                                qemu, Windows by wine, the documentation as a site
 #     tests/run.sh --release     the same and more: tests labelled long, sanitizers with the code that uses the
-#                                CUDA driver, ThreadSanitizer with all fast tests, more tests on ARM, every FFmpeg as a
-#                                user builds it, not only 7.1, and the image as a user builds it, twice; quickstart on a
-#                                machine with a made-up NVIDIA driver; quickstart, and these tests, on a fresh Debian 12
+#                                CUDA driver, ThreadSanitizer with all fast tests, more tests on ARM and Windows, FFmpeg
+#                                8.1 too, every FFmpeg as a user builds it, not only 7.1, and the image as a user builds
+#                                it, twice; quickstart on a machine with a made-up NVIDIA driver; quickstart, and these
+#                                tests, on a fresh Debian 12
 #     tests/run.sh --fast        the tests labelled fast of the release build, four minutes on two cores
 #     tests/run.sh --only NAME   one step (--list), or the CTest tests NAME and NAME_* of the release build; repeatable
 #     tests/run.sh --list        prints the steps, and the CTest tests if there is a release build
@@ -31,7 +32,7 @@ readonly kSkipped=75 # exit status of a step that cannot run here; the last line
 logs=$root/build/logs
 mkdir -p "$logs"
 
-usage() { sed -n '5,24p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
+usage() { sed -n '5,25p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2; }
 
 list() {
   printf '%s\n' 'build         the release build' 'tests         its CTest tests' \
@@ -43,7 +44,7 @@ list() {
     'image         the Docker image, by buildah and podman' \
     'cluster       samples/cluster with FFmpeg 7.1 and a Slurm of four nodes of its own' \
     'aarch64       golden bytes and SIMD on 64-bit ARM, by qemu' \
-    'windows       golden bytes, SIMD, units, API and cj2k on x86-64 Windows, by wine; --release also ffmpeg.exe' \
+    'windows       golden bytes, SIMD and cj2k on x86-64 Windows, by wine; --release also units, API and ffmpeg.exe' \
     'python        the Python package, with frames in device memory too, and wheel; --release also the one for ARM, and pip' \
     'portable      a cj2k for any Linux; the oldest CMake and GCC; GCC 13, 14 and clang 19; compiled for macOS; with --release' \
     'fresh         samples/quickstart.sh and tests/run.sh, each on a fresh Debian 12 in a chroot; with --release'
@@ -276,7 +277,12 @@ windows_ffmpeg() {
 }
 
 windows() {
-  step windows-build scripts/build_windows.sh test_golden test_simd test_unit test_api test_dll cj2k_tool cj2k_check || return
+  local targets=(test_golden test_simd test_dll cj2k_tool cj2k_check) tests='golden|simd|dll'
+  if [ "$mode" = release ]; then
+    targets+=(test_unit test_api)
+    tests+='|unit|api'
+  fi
+  step windows-build scripts/build_windows.sh "${targets[@]}" || return
   # A server that stays: else it ends with each program, which takes a second, and fails the one that starts meanwhile.
   # It does not start while another runs, as the build's does for seconds: -k ends that, -w waits for its end.
   local server=(env "WINEPREFIX=$root/build/windows/wine" /usr/lib/wine/wineserver64)
@@ -285,7 +291,7 @@ windows() {
   step windows-server "${server[@]}" -p || return
   # The first program starts the services of wine, which keep its output open: a test would wait for them.
   build/windows/cj2k --version
-  test_step windows ctest --test-dir build/windows -j "$jobs" -R '^(golden|simd|unit|api|dll)$' --timeout 600 \
+  test_step windows ctest --test-dir build/windows -j "$jobs" -R "^($tests)\$" --timeout 600 \
     --output-junit "$logs/windows.xml"
   local files=(tests/tools/test_{cj2k,info,inputs,metadata}.py) # the others take minutes
   [ "$mode" != release ] || files=(tests/tools)
@@ -369,8 +375,9 @@ run_step() { # NAME
 
 names=(build harness tests)
 groups=(core test)
-if [ "$mode" != fast ]; then names+=(python aarch64 windows asan tsan fuzz site ffmpeg-7.1 beside ffmpeg-8.1 ffmpeg-5.1 ffmpeg-9.0 join); fi
-if [ "$mode" = release ]; then names+=(portable fresh); fi
+if [ "$mode" != fast ]; then names+=(python aarch64 windows asan tsan fuzz site ffmpeg-7.1 beside ffmpeg-5.1 ffmpeg-9.0); fi
+if [ "$mode" = release ]; then names+=(ffmpeg-8.1 portable fresh); fi # the image has 8.1, too
+if [ "$mode" != fast ]; then names+=(join); fi
 if [ ${#only[@]} -gt 0 ]; then names=("${only[@]}"); fi
 case " ${names[*]}" in
   *" ffmpeg-"* | *" service"* | *" cluster"*) groups=(all) ;;
