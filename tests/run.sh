@@ -326,17 +326,23 @@ fresh() {
 # the FFmpeg that is built by then. `join` waits for them and takes over their results.
 beside() {
   rm -f "$logs/beside.steps"
+  set -m # it gets a process group of its own, which ends with this run
   (
+    set +m
     steps=() failed_logs=()
     for name in "$@"; do run_step "$name"; done
     printf '%s\n' "${failed_logs[@]}" > "$logs/beside.failed"
     printf '%s\n' "${steps[@]}" > "$logs/beside.steps"
-  ) > "$logs/beside.log" 2>&1 &
+  ) < /dev/null > "$logs/beside.log" 2>&1 &
+  beside_group=$!
+  trap 'kill -- "-$beside_group" 2> /dev/null' EXIT
+  set +m
 }
 
 join() {
   local more=() start=$SECONDS
   wait
+  trap - EXIT
   [ -e "$logs/beside.steps" ] || { whole_step beside "$start" 1; return; } # it was killed
   cat "$logs/beside.log"
   mapfile -t more < "$logs/beside.steps" && steps+=("${more[@]}")
