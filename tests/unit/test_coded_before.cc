@@ -111,7 +111,8 @@ std::string log_of(cj2k_params p, const test::Picture& picture) {
 /// The QCD marker segment.
 std::vector<uint8_t> steps_of(const std::vector<uint8_t>& codestream) {
   constexpr uint8_t kQcd[] = {0xFF, 0x5C};
-  const auto at = std::search(codestream.begin(), codestream.end(), std::begin(kQcd), std::end(kQcd));
+  const auto at =
+      std::search(codestream.begin(), codestream.end(), std::begin(kQcd), std::end(kQcd));
   REQUIRE(codestream.end() - at > 4);
   return {at, at + 2 + (at[2] << 8 | at[3])};
 }
