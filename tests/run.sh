@@ -140,7 +140,7 @@ release_build() {
 sanitizer() { # NAME LABEL [TARGETS]: of the build, by default all
   # Only the tests with that label: sanitizers make them about ten times slower. What nvcc builds is the same as in the
   # release build; building it here would add only the search for a driver.
-  local cuda=OFF targets=${3:-} without=(-E '^device_(encode_ht|kernel_tier1)$') # minutes of what others do, too
+  local cuda=OFF targets=${3:-} without=(-E '^device_(encode_ht|kernel_tier1)$') # minutes each
   [ "$mode" != release ] || { cuda=AUTO without=(); }
   step "$1-build" build "$1" -DCJ2K_WERROR=ON -DCJ2K_BUILD_TESTS=ON -DCJ2K_BUILD_SAMPLES=OFF -DCJ2K_SLOW_TESTS=OFF \
     -DCJ2K_TOOLS=OFF -DCJ2K_CUDA=$cuda &&
