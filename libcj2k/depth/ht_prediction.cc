@@ -3,6 +3,7 @@
 #include "depth/ht_prediction.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "coders/ht/ht_points.h"
 #include "core/slope.h"
@@ -18,6 +19,11 @@ constexpr uint32_t kMostFarInShare = 256;
 constexpr size_t kFewForSample = 4096;
 /// Predictions from the larger sample.
 constexpr int kMostHtPredictions = kMostHtOrders - 4;
+/// Slopes so near take the same planes, even if S is between two: those beside S are coded, too.
+constexpr int kSamePlanes = kHtPlaneSlopes / 8;
+/// Most by which a threshold is lowered the first time that the targets are not used up: a quarter of a
+/// plane. Each further time it is twice as much.
+constexpr int kMostLower = kHtPlaneSlopes / 4;
 
 /// Whether threshold `next` takes the same planes as the request's threshold, with steps that are
 /// as good. @param slack  as in is_near_ht_step_set
@@ -27,10 +33,11 @@ bool is_same_ht_coding(const Plan& plan, const BlockRequest& request, const Slop
   const uint32_t step_set = request.step_set;
   const double weight = plan.subbands[0].distortion_weight;
   for (size_t c = 0; c < plan.components.size(); ++c) {
-    if (ht_lowest_plane(weight, now[c], step_set) != ht_lowest_plane(weight, next[c], step_set))
+    if (std::abs(next[c] - now[c]) > kSamePlanes &&
+        ht_lowest_plane(weight, now[c], step_set) != ht_lowest_plane(weight, next[c], step_set))
       return false;
   }
-  return request.steps_known || plan.finer_subbands.empty() || next[0] == 0 ||
+  return request.steps_known || next[0] == 0 || step_set_at(plan, next) == step_set ||
          is_near_ht_step_set(weight, next[0], step_set, slack);
 }
 
@@ -167,11 +174,13 @@ bool HtPrediction::begin_larger() {
 /// Takes over the slopes that the larger sample predicts.
 /// @return whether it is coded as they ask
 bool HtPrediction::refine(SlopeThresholds next, const SlopeHistogram& histogram) {
+  bool is_known = true;
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     const int unused = unused_steps(plan_, request_.targets, c, histogram);
     if (unused == 0) continue;
     // The slopes of planes that are not coded are not known.
-    const int lower = resume_step(unused);
+    is_known = false;
+    const int lower = std::min(resume_step(unused), kMostLower << (predictions_ - 1));
     next[c] = static_cast<uint16_t>(
         std::max(request_.thresholds[c] - lower, int{request_.targets.floor}));
   }
@@ -179,9 +188,10 @@ bool HtPrediction::refine(SlopeThresholds next, const SlopeHistogram& histogram)
   const int before = predictions_ - 1;
   const int slack = kHtSetSlopes * (4 + before) / 4;
   const bool is_same = is_same_ht_coding(plan_, request_, next, slack);
-  // The predicted slope moves against the step, so two step sets may point to each other. The
-  // middle is best then.
-  for (size_t c = 0; c < next.size() && before > 0 && !is_same; ++c)
+  // The predicted slope moves against the step, so the middle is nearer to what the sample will predict
+  // with other steps. Without other steps, two predictions may still point to each other.
+  const bool takes_middle = is_known && !is_same && (before > 0 || chooses_steps(plan_, request_));
+  for (size_t c = 0; c < next.size() && takes_middle; ++c)
     next[c] = static_cast<uint16_t>((next[c] + request_.thresholds[c]) / 2);
   request_.thresholds = next;
   return is_same;

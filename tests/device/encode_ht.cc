@@ -230,6 +230,18 @@ TEST_CASE("HT on the device: a GOP waits no more often than a frame") {
   // The transform, the shares, and the bytes.
   CHECK(most <= 2 + kMostHtOrders);
 }
+
+TEST_CASE("HT on the device: where no other steps are better, the larger sample is coded once") {
+  // At these bytes steps are below two LSB, so frames keep those of quant_step.
+  cj2k_params p = small({{"cblk", "8x8"}, {"target_bytes", "24000"}});
+  p.width = 130;
+  p.height = 118;
+  // The estimate, the larger sample, and the rest with the bytes.
+  for (const uint64_t seed : {1, 2, 5}) {
+    CAPTURE(seed);
+    CHECK(waits_of_gop(p, {make_picture(p, Content::kTexture, seed)}) == 3);
+  }
+}
 #endif
 
 }  // namespace
