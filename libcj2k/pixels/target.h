@@ -21,6 +21,7 @@ int64_t rdoq_target();
 int64_t coded_before_target();
 int64_t ht_block_target();
 int64_t ht_cleanup_target();
+int64_t ht_rdoq_target();
 int64_t ht_decoder_target();
 int64_t colour_errors_target();
 

@@ -5,31 +5,52 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "core/ht/cxt_vlc.h"
 #include "core/slope.h"
+#include "pixels/target.h"
 
-namespace cj2k {
-namespace {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "coders/ht/ht_rdoq.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
 
-constexpr int kFraction = 10;  ///< fractional bits of values, in units of 2^p
-constexpr int kBitCost = 256;  ///< R of one bit
-constexpr int kBorder = 2;     ///< samples around the block
-constexpr uint32_t kSign = 0x80000000u;
+#ifndef CJ2K_HT_RDOQ_ONCE
+#define CJ2K_HT_RDOQ_ONCE
+namespace cj2k::ht_rdoq_tables {
+
+inline constexpr int kFraction = 10;  ///< fractional bits of values, in units of 2^p
+inline constexpr int kBitCost = 256;  ///< R of one bit
+inline constexpr uint32_t kSign = 0x80000000u;
 /// Hardly a change saves more bits, so dearer ones are not tried.
-constexpr int64_t kMostSaved = 16 * kBitCost;
+inline constexpr int64_t kMostSaved = 16 * kBitCost;
 /// The other quads seldom save more.
-constexpr int64_t kNearSaved = 2 * kBitCost;
+inline constexpr int64_t kNearSaved = 2 * kBitCost;
 /// Magnitudes above stay as they are.
-constexpr uint32_t kMostMagnitude = 1 << 12;
+inline constexpr uint32_t kMostMagnitude = 1 << 12;
 
-uint8_t exponent_of(uint32_t magnitude) {
-  return static_cast<uint8_t>(magnitude == 0 ? 0 : std::bit_width(2 * magnitude - 1));
+/// Four bytes below 128, those of the samples of a quad in the order of coding: lowest byte first.
+using QuadBytes = uint32_t;
+inline constexpr uint32_t kEachByte = 0x01010101;
+/// Bit k: byte k is not 0.
+constexpr uint32_t nonzero_bytes(QuadBytes bytes) {
+  const uint32_t lowest_bits = (bytes + 0x7F * kEachByte) >> 7 & kEachByte;
+  return lowest_bits * 0x01020408 >> 24 & 15;
 }
-/// Whether the exponent of a magnitude falls if it goes down by one.
-bool ends_exponent(uint32_t magnitude) {
-  return magnitude == 1 || (magnitude > 1 && std::has_single_bit(magnitude - 1));
+constexpr uint32_t byte_of(QuadBytes bytes, int k) { return bytes >> 8 * k & 0xFF; }
+constexpr uint32_t largest_byte(QuadBytes bytes) {
+  return std::max(std::max(byte_of(bytes, 0), byte_of(bytes, 1)),
+                  std::max(byte_of(bytes, 2), byte_of(bytes, 3)));
 }
+/// The context of a quad of the first row, by the significant samples of the quad at its left.
+constexpr std::array<uint8_t, 16> make_first_contexts() {
+  std::array<uint8_t, 16> contexts{};
+  for (uint32_t left = 0; left < 16; ++left)
+    contexts[left] = static_cast<uint8_t>(((left & 3) != 0 ? 1 : 0) | (left >> 2) << 1);
+  return contexts;
+}
+inline constexpr std::array<uint8_t, 16> kFirstContexts = make_first_contexts();
 
 constexpr int popcount4(uint32_t bits) {
   return static_cast<int>(0x4332322132212110u >> 4 * bits & 7);
@@ -41,8 +62,8 @@ constexpr auto make_quad_bits(const CxtVlcTable& words) {
     bits[i] = static_cast<int8_t>(words[i].length - popcount4(words[i].known & i >> 4 & 15));
   return bits;
 }
-constexpr std::array<int8_t, 2048> kQuadBits[2] = {make_quad_bits(kCxtVlcOther),
-                                                   make_quad_bits(kCxtVlcFirst)};
+inline constexpr std::array<int8_t, 2048> kQuadBits[2] = {make_quad_bits(kCxtVlcOther),
+                                                          make_quad_bits(kCxtVlcFirst)};
 constexpr auto make_u_bits() {
   std::array<int8_t, kMaxHtExponent + 1> bits{};
   for (uint32_t u = 0; u <= kMaxHtExponent; ++u) {
@@ -51,7 +72,20 @@ constexpr auto make_u_bits() {
   }
   return bits;
 }
-constexpr std::array<int8_t, kMaxHtExponent + 1> kUBits = make_u_bits();
+inline constexpr std::array<int8_t, kMaxHtExponent + 1> kUBits = make_u_bits();
+/// A quad without significant samples and with the context 0 has a MEL event alone.
+static_assert(kQuadBits[0][0] == 0 && kQuadBits[1][0] == 0 && kUBits[0] == 0);
+
+}  // namespace cj2k::ht_rdoq_tables
+#endif  // CJ2K_HT_RDOQ_ONCE
+
+HWY_BEFORE_NAMESPACE();
+namespace cj2k {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace ht_rdoq_tables;
 
 class Optimiser {
  public:
@@ -60,7 +94,8 @@ class Optimiser {
         s_(scratch),
         wide_((block.samples.width + 1) / 2),
         high_((block.samples.height + 1) / 2),
-        pitch_(2 * wide_ + 2 * kBorder),
+        pitch_(wide_ + 2),
+        scale_(std::ldexp(block.inverse_step, kFraction - block.plane)),
         half_(block.coefficients == nullptr && block.plane == 0 ? 0 : 1 << (kFraction - 1)),
         lambda_(std::llround(std::ldexp(block.lambda, 2 * (kFraction - block.plane)) / kBitCost)) {
     read();
@@ -68,200 +103,280 @@ class Optimiser {
 
   HtRdoqResult run(uint32_t* out) {
     count_bits();
-    int changes = 0;
     for (int qy = 0; qy < high_; ++qy) {
-      for (int qx = 0; qx < wide_; ++qx) changes += visit(qx, qy);
+      for (int qx = 0; qx < wide_; ++qx) {
+        if (s_.candidates[at(qx, qy)] != 0) visit(qx, qy);
+      }
     }
-    return changes == 0 ? HtRdoqResult{} : write(changes, out);
+    return changes_ == 0 ? HtRdoqResult{} : write(out);
   }
 
  private:
-  size_t at(int x, int y) const {
-    return static_cast<size_t>((y + kBorder) * pitch_ + x + kBorder);
-  }
-  /// Also of quads at the sides of the block and below, which have none.
-  int32_t& bits(int qx, int qy) { return s_.bits[static_cast<size_t>(qy * (wide_ + 2) + qx + 1)]; }
-  uint32_t original(int x, int y) const {
-    return block_.samples.data[y * block_.samples.stride + x];
-  }
+  /// What the codewords of a quad depend on beside its own samples.
+  struct Around {
+    const int8_t* words;  ///< kQuadBits
+    uint32_t context;     ///< c_q
+    uint32_t kappa;       ///< if several samples are significant, else 1
+  };
 
+  /// Index of a quad. Quads of zeros are above the block and at both sides.
+  size_t at(int qx, int qy) const { return static_cast<size_t>((qy + 1) * pitch_ + qx + 1); }
+  size_t above(size_t q) const { return q - static_cast<size_t>(pitch_); }
+
+  using D = hn::CappedTag<uint32_t, 16>;
+  using V = hn::Vec<D>;
+
+  /// Reads the samples, two rows at a time: interleaved, they are in the order of quads. The last vector of
+  /// a row writes zeros behind it.
   void read() {
-    const size_t count = at(pitch_ - kBorder, 2 * high_ + kBorder - 1);
-    std::fill_n(s_.exponent.data(), count, uint8_t{0});
-    std::fill_n(s_.magnitude.data(), count, 0u);
-    std::fill_n(s_.value.data(), count, 0);
-    const float scale = std::ldexp(block_.inverse_step, kFraction - block_.plane);
-    for (int y = 0; y < block_.samples.height; ++y) {
-      for (int x = 0; x < block_.samples.width; ++x) {
-        const size_t i = at(x, y);
-        const uint32_t magnitude = (original(x, y) & ~kSign) >> block_.plane;
-        s_.magnitude[i] = magnitude;
-        s_.exponent[i] = exponent_of(magnitude);
-        if (magnitude <= kMostMagnitude) s_.value[i] = value_of(x, y, scale);
+    const D d;
+    const size_t lanes = hn::Lanes(d);
+    const auto quads = static_cast<size_t>((high_ + 1) * pitch_);
+    for (auto* columns : {&s_.exponent_columns, &s_.candidate_columns})
+      std::fill_n(columns->data(), 2 * quads, uint16_t{0});
+    const auto width = static_cast<size_t>(block_.samples.width);
+    for (int qy = 0; qy < high_; ++qy) {
+      for (size_t x = 0; x < width; x += lanes) {
+        const size_t column = 2 * at(0, qy) + x;
+        const Samples upper = read_samples(x, 2 * qy), lower = read_samples(x, 2 * qy + 1);
+        hn::StoreInterleaved2(upper.magnitude, lower.magnitude, d,
+                              s_.magnitude.data() + 2 * column);
+        hn::StoreInterleaved2(upper.value, lower.value, d, s_.value.data() + 2 * column);
+        store_columns(upper.exponent, lower.exponent, s_.exponent_columns.data() + column);
+        store_columns(upper.candidate, lower.candidate, s_.candidate_columns.data() + column);
       }
     }
-  }
-  int32_t value_of(int x, int y, float scale) const {
-    if (block_.coefficients == nullptr) {
-      const int64_t magnitude = original(x, y) & ~kSign;
-      return static_cast<int32_t>((magnitude << kFraction) >> block_.plane);
+    const auto quad = [](const uint16_t* columns) -> QuadBytes {
+      return columns[0] | static_cast<uint32_t>(columns[1]) << 16;
+    };
+    for (size_t q = 0; q < quads; ++q) {
+      s_.exponents[q] = quad(s_.exponent_columns.data() + 2 * q);
+      const uint32_t rho = nonzero_bytes(s_.exponents[q]);
+      s_.rho[q] = static_cast<uint8_t>(rho);
+      s_.candidates[q] =
+          static_cast<uint8_t>(nonzero_bytes(quad(s_.candidate_columns.data() + 2 * q)));
+      significant_ += popcount4(rho);
     }
-    const float c = block_.coefficients[y * block_.coefficient_stride + x];
-    return static_cast<int32_t>(std::fabs(c) * scale);
+  }
+  /// Samples of one row.
+  struct Samples {
+    V magnitude, value, exponent, candidate;
+  };
+  /// @param x  the first of a vector; what is outside of the block is 0
+  Samples read_samples(size_t x, int y) const {
+    const D d;
+    const hn::RebindToFloat<D> df;
+    const hn::RebindToSigned<D> di;
+    const V zero = hn::Zero(d), one = hn::Set(d, 1);
+    const HtSamples& b = block_.samples;
+    if (y >= b.height) return {zero, zero, zero, zero};
+    const size_t left = std::min(hn::Lanes(d), static_cast<size_t>(b.width) - x);
+    const auto load = [left](auto tag, const auto* from) HWY_ATTR {
+      if (left == hn::Lanes(tag)) return hn::LoadU(tag, from);
+      HWY_ALIGN hn::TFromD<decltype(tag)> some[HWY_MAX_BYTES / sizeof(uint32_t)] = {};
+      std::memcpy(some, from, left * sizeof *some);
+      return hn::Load(tag, some);
+    };
+    const V whole = hn::AndNot(hn::Set(d, kSign), load(d, b.data + y * b.stride + x));
+    const V m = hn::ShiftRightSame(whole, block_.plane);
+    V value;
+    if (block_.coefficients != nullptr) {
+      const auto c = load(df, block_.coefficients + y * block_.coefficient_stride + x);
+      value = hn::BitCast(d, hn::ConvertTo(di, hn::Mul(hn::Abs(c), hn::Set(df, scale_))));
+    } else if (block_.plane <= kFraction) {
+      value = hn::ShiftLeftSame(whole, kFraction - block_.plane);
+    } else {
+      value = hn::ShiftRightSame(whole, block_.plane - kFraction);
+    }
+    // bit_width(2 m - 1), from the exponent of a float. Without the bits below a 1 it does not round up.
+    const V twice = hn::Sub(hn::Add(m, m), one);
+    const V top = hn::AndNot(hn::ShiftRight<1>(twice), twice);
+    const V bits = hn::BitCast(d, hn::ConvertTo(df, hn::BitCast(di, top)));
+    const auto is_zero = hn::Eq(m, zero);
+    const V exponent =
+        hn::IfThenZeroElse(is_zero, hn::Sub(hn::ShiftRight<23>(bits), hn::Set(d, 126)));
+    // The exponent falls if m goes down by one; or the coefficient is above 1/2.
+    const V below = hn::Sub(m, one);
+    const auto ends = hn::Eq(hn::And(below, hn::Sub(below, one)), zero);
+    const auto is_small = hn::Lt(m, hn::Set(d, kMostMagnitude + 1));
+    const auto goes_up = hn::Gt(value, hn::Set(d, 1 << (kFraction - 1)));
+    const auto is_candidate = hn::Or(hn::And(is_zero, goes_up), hn::AndNot(is_zero, ends));
+    return {m, value, exponent, hn::IfThenElseZero(hn::And(is_candidate, is_small), one)};
+  }
+  static void store_columns(V upper, V lower, uint16_t* to) {
+    const hn::Rebind<uint16_t, D> d16;
+    hn::StoreU(hn::TruncateTo(d16, hn::Or(upper, hn::ShiftLeft<8>(lower))), d16, to);
   }
 
-  /// Significance of neighbours, as CleanupPass::context.
-  uint32_t context(size_t i, bool first) const {
-    const uint8_t* e = s_.exponent.data() + i;
-    const uint8_t *left = e - 2, *low = e - 2 + pitch_, *above = e - pitch_;
-    if (first) return (left[0] | low[0] ? 1u : 0u) | (left[1] ? 2u : 0u) | (low[1] ? 4u : 0u);
-    return (above[-1] | above[0] ? 1u : 0u) | (left[1] | low[1] ? 2u : 0u) |
-           (above[1] | above[2] ? 4u : 0u);
-  }
-  bool is_zero(size_t i) const {
-    const uint8_t* e = s_.exponent.data() + i;
-    return (e[0] | e[1] | e[pitch_] | e[pitch_ + 1]) == 0;
+  /// As CleanupPass::context.
+  Around around(size_t q, bool first) const {
+    const uint32_t left = s_.rho[q - 1];
+    if (first) return {kQuadBits[1].data(), kFirstContexts[left], 1};
+    const QuadBytes* e = s_.exponents.data() + above(q);
+    const uint32_t a = e[-1] >> 24, b = byte_of(e[0], 1), c = e[0] >> 24, d = byte_of(e[1], 1);
+    return {kQuadBits[0].data(),
+            ((a | b) != 0 ? 1u : 0u) | (left > 3 ? 2u : 0u) | ((c | d) != 0 ? 4u : 0u),
+            std::max(std::max(std::max(a, b), std::max(c, d)), 2u) - 1};
   }
 
-  /// R of a quad; 0 outside of the block.
-  int32_t cost(int qx, int qy) const {
-    if (qx < 0 || qx >= wide_ || qy >= high_) return 0;
-    const size_t i = at(2 * qx, 2 * qy);
-    const uint32_t c_q = context(i, qy == 0);
-    if (is_zero(i) && c_q == 0) return mel_[0];
-    const uint8_t* e = s_.exponent.data() + i;
-    const uint32_t exponents[4] = {e[0], e[pitch_], e[1], e[pitch_ + 1]};
-    uint32_t rho = 0, largest = 0;
-    for (uint32_t k = 0; k < 4; ++k) {
-      rho |= exponents[k] != 0 ? 1u << k : 0;
-      largest = std::max(largest, exponents[k]);
-    }
-    uint32_t kappa = 1;
-    if (qy > 0 && (rho & (rho - 1)) != 0) {
-      const uint8_t* above = e - pitch_;
-      kappa = std::max(*std::max_element(above - 1, above + 3), uint8_t{2}) - 1u;
-    }
+  /// R of a quad with these exponents. Without branches, which nothing could predict.
+  int32_t cost(const Around& around, QuadBytes exponents) const {
+    const uint32_t rho = nonzero_bytes(exponents), largest = largest_byte(exponents);
+    const uint32_t kappa = (rho & (rho - 1)) != 0 ? around.kappa : 1;
     const uint32_t bound = std::max(largest, kappa), u = bound - kappa;
-    uint32_t eps = 0;
-    for (uint32_t k = 0; k < 4 && u > 0; ++k) eps |= exponents[k] == largest ? 1u << k : 0;
-    const int bits = kQuadBits[qy == 0 ? 1 : 0][cxt_vlc_index(c_q, rho, eps)] + kUBits[u] +
+    const uint32_t eps = (nonzero_bytes(exponents ^ (largest * kEachByte)) ^ 15) & (u > 0 ? 15 : 0);
+    const int bits = around.words[cxt_vlc_index(around.context, rho, eps)] + kUBits[u] +
                      popcount4(rho) * static_cast<int>(bound);
-    return kBitCost * bits + (c_q == 0 ? mel_[1] : 0);
+    return kBitCost * bits + mel_[event(around, exponents)];
+  }
+  /// Index of the cost of a MEL event.
+  static size_t event(const Around& around, QuadBytes exponents) {
+    return around.context != 0 ? kNoEvent : exponents != 0 ? 1 : 0;
   }
 
-  /// Counts MEL events, then the bits of all quads.
+  /// Counts MEL events, and the bits of all quads.
   void count_bits() {
-    uint32_t events[2] = {};
+    uint32_t events[3] = {};
     for (int qy = 0; qy < high_; ++qy) {
       for (int qx = 0; qx < wide_; ++qx) {
-        const size_t i = at(2 * qx, 2 * qy);
-        if (context(i, qy == 0) == 0) ++events[is_zero(i) ? 0 : 1];
+        const size_t q = at(qx, qy);
+        const Around near = around(q, qy == 0);
+        s_.bits[q] = cost(near, s_.exponents[q]);
+        s_.event[q] = static_cast<uint8_t>(event(near, s_.exponents[q]));
+        ++events[s_.event[q]];
       }
     }
     // Half an event of each kind more, so that no cost is infinite.
     for (int kind = 0; kind < 2; ++kind)
       mel_[kind] = log_slope(2 * (events[0] + events[1]) + 2, 2 * events[kind] + 1) - kSlopeUnit;
-    for (int qy = 0; qy <= high_; ++qy) {
-      for (int qx = -1; qx <= wide_; ++qx) bits(qx, qy) = cost(qx, qy);
+    for (int qy = 0; qy < high_; ++qy) {
+      for (size_t q = at(0, qy); q < at(wide_, qy); ++q) s_.bits[q] += mel_[s_.event[q]];
     }
   }
 
-  /// D of a sample, if it had a magnitude.
-  int64_t error(size_t i, uint32_t magnitude) const {
-    const int64_t shown = magnitude == 0 ? 0 : (int64_t{magnitude} << kFraction) + half_;
-    return (s_.value[i] - shown) * (s_.value[i] - shown);
-  }
-  void set(size_t i, uint32_t magnitude) {
-    s_.magnitude[i] = magnitude;
-    s_.exponent[i] = exponent_of(magnitude);
+  /// What a magnitude adds to D in place of another one.
+  int64_t added_error(size_t i, uint32_t from, uint32_t to) const {
+    const auto shown = [this](uint32_t magnitude) {
+      return magnitude == 0 ? 0 : (int64_t{magnitude} << kFraction) + half_;
+    };
+    return (shown(to) - shown(from)) * (shown(to) + shown(from) - 2 * int64_t{s_.value[i]});
   }
 
-  /// Gives sample k of a quad another magnitude if that lowers D + lambda R. @return whether it does
-  bool try_change(int k, uint32_t to, int qx, int qy) {
+  /// Tries the changes of a quad's candidates.
+  void visit(int qx, int qy) {
+    const size_t q = at(qx, qy);
+    const Around near = around(q, qy == 0);
+    for (uint32_t left = s_.candidates[q]; left != 0; left &= left - 1) {
+      const int k = std::countr_zero(left);
+      const size_t i = 4 * q + static_cast<size_t>(k);
+      const uint32_t from = s_.magnitude[i], to = from == 0 ? 1 : from - 1;
+      const int64_t added = added_error(i, from, to);
+      if (added >= lambda_ * kMostSaved) continue;
+      const QuadBytes one = QuadBytes{1} << 8 * k;
+      const QuadBytes exponents = s_.exponents[q] + (from == 0 ? one : 0 - one);
+      const int32_t bits = cost(near, exponents);
+      if (added + lambda_ * (bits - s_.bits[q] - kNearSaved) >= 0) continue;
+      if (!try_change(qx, qy, k, exponents, bits, added)) continue;
+      s_.magnitude[i] = to;
+      s_.changed[static_cast<size_t>(changes_++)] = static_cast<uint16_t>(i);
+      significant_ += from == 0 ? 1 : to == 0 ? -1 : 0;
+      added_ += added;
+    }
+  }
+
+  /// Gives a quad other exponents, of which sample k differs, if that lowers D + lambda R.
+  /// @param bits   R of the quad with these exponents
+  /// @param added  to D
+  bool try_change(int qx, int qy, int k, QuadBytes exponents, int32_t bits, int64_t added) {
     const bool is_low = (k & 1) != 0, is_right = (k & 2) != 0;
-    const size_t i = at(2 * qx + (is_right ? 1 : 0), 2 * qy + (is_low ? 1 : 0));
-    const uint32_t from = s_.magnitude[i];
-    const int64_t added = error(i, to) - error(i, from);
-    if (added >= lambda_ * kMostSaved) return false;
-    set(i, to);
+    const size_t q = at(qx, qy);
+    const QuadBytes before = s_.exponents[q];
+    const uint8_t rho_before = s_.rho[q];
+    s_.exponents[q] = exponents;
+    s_.rho[q] = static_cast<uint8_t>(nonzero_bytes(exponents));
     // Quads whose bits may change. Only the lower samples are seen from below, two quads see each.
     struct {
-      int qx, qy;
+      size_t q;
       int32_t bits;
-    } near[4];
+    } near[3];
     int count = 0;
-    int64_t more = 0;
+    int64_t more = bits - s_.bits[q];
     const auto look = [&](int x, int y) {
-      near[count] = {x, y, cost(x, y)};
-      more += near[count++].bits - bits(x, y);
+      if (x < 0 || x >= wide_ || y >= high_) return;
+      const size_t other = at(x, y);
+      near[count] = {other, cost(around(other, y == 0), s_.exponents[other])};
+      more += near[count++].bits - s_.bits[other];
     };
-    look(qx, qy);
-    bool pays = added + lambda_ * (more - kNearSaved) < 0;
-    if (pays) {
-      if ((from == 0 || to == 0) && (qy == 0 || is_right)) look(qx + 1, qy);
-      if (is_low) {
-        look(qx, qy + 1);
-        look(is_right ? qx + 1 : qx - 1, qy + 1);
-      }
-      pays = added + lambda_ * more < 0;
+    if (s_.rho[q] != rho_before && (qy == 0 || is_right)) look(qx + 1, qy);
+    if (is_low) {
+      look(qx, qy + 1);
+      look(is_right ? qx + 1 : qx - 1, qy + 1);
     }
-    if (!pays) {
-      set(i, from);
+    if (added + lambda_ * more >= 0) {
+      s_.exponents[q] = before;
+      s_.rho[q] = rho_before;
       return false;
     }
-    for (int n = 0; n < count; ++n) bits(near[n].qx, near[n].qy) = near[n].bits;
+    s_.bits[q] = bits;
+    for (int n = 0; n < count; ++n) s_.bits[near[n].q] = near[n].bits;
     return true;
   }
 
-  int visit(int qx, int qy) {
-    const size_t i = at(2 * qx, 2 * qy), below = i + static_cast<size_t>(pitch_);
-    const size_t samples[4] = {i, below, i + 1, below + 1};
-    int changes = 0;
-    for (int k = 0; k < 4; ++k) {
-      const uint32_t magnitude = s_.magnitude[samples[k]];
-      if (ends_exponent(magnitude) && magnitude <= kMostMagnitude) {
-        changes += try_change(k, magnitude - 1, qx, qy) ? 1 : 0;
-      } else if (magnitude == 0 && s_.value[samples[k]] > 1 << (kFraction - 1)) {
-        changes += try_change(k, 1, qx, qy) ? 1 : 0;
-      }
+  HtRdoqResult write(uint32_t* out) const {
+    const HtSamples& b = block_.samples;
+    for (int y = 0; y < b.height; ++y)
+      std::copy_n(b.data + y * b.stride, b.width, out + y * b.stride);
+    for (int n = 0; n < changes_; ++n) {
+      const uint32_t i = s_.changed[static_cast<size_t>(n)], q = i / 4;
+      const auto wide = static_cast<uint32_t>(pitch_);
+      const uint32_t x = 2 * (q % wide - 1) + (i >> 1 & 1), y = 2 * (q / wide - 1) + (i & 1);
+      uint32_t* to = out + y * b.stride + x;
+      const uint32_t sign = *to & kSign, before = (*to & ~kSign) >> block_.plane;
+      const uint32_t after = s_.magnitude[i];
+      *to = after < before ? ((after + 1) << block_.plane) - 1 : after << block_.plane;
+      if (*to != 0) *to |= sign;
     }
-    return changes;
+    return {changes_, significant_ == 0,
+            std::ldexp(static_cast<double>(added_), 2 * (block_.plane - kFraction))};
   }
 
-  HtRdoqResult write(int changes, uint32_t* out) {
-    HtRdoqResult result{changes, true, 0};
-    int64_t added = 0;
-    for (int y = 0; y < block_.samples.height; ++y) {
-      for (int x = 0; x < block_.samples.width; ++x) {
-        const size_t i = at(x, y);
-        uint32_t sample = original(x, y);
-        const uint32_t before = (sample & ~kSign) >> block_.plane, after = s_.magnitude[i];
-        if (after != before) {
-          added += error(i, after) - error(i, before);
-          sample = after < before ? ((after + 1) << block_.plane) - 1 : after << block_.plane;
-          if (sample != 0) sample |= original(x, y) & kSign;
-        }
-        result.is_empty &= after == 0;
-        out[y * block_.samples.stride + x] = sample;
-      }
-    }
-    result.added = std::ldexp(static_cast<double>(added), 2 * (block_.plane - kFraction));
-    return result;
-  }
+  static constexpr size_t kNoEvent = 2;
 
   const HtRdoqBlock& block_;
   HtRdoqScratch& s_;
   const int wide_, high_;  ///< quads
   const int pitch_;
+  const float scale_;     ///< of coefficients
   const int32_t half_;    ///< from a magnitude to what a decoder shows
   const int64_t lambda_;  ///< D for each unit of R
-  int32_t mel_[2] = {};   ///< R of the events 0 and 1
+  int32_t mel_[3] = {};   ///< R of the events 0 and 1, and of none
+  int significant_ = 0;   ///< samples
+  int changes_ = 0;
+  int64_t added_ = 0;  ///< to D, by the changes
 };
 
 }  // namespace
 
-HtRdoqResult ht_rdoq(const HtRdoqBlock& block, HtRdoqScratch& scratch, uint32_t* out) {
+HWY_DLLEXPORT HtRdoqResult HtRdoq(const HtRdoqBlock& block, HtRdoqScratch& scratch, uint32_t* out) {
   return Optimiser(block, scratch).run(out);
 }
 
+HWY_DLLEXPORT int64_t HtRdoqTarget() { return HWY_TARGET; }
+
+}  // namespace HWY_NAMESPACE
 }  // namespace cj2k
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cj2k {
+HWY_EXPORT(HtRdoq);
+HWY_EXPORT(HtRdoqTarget);
+
+int64_t simd::ht_rdoq_target() { return HWY_DYNAMIC_DISPATCH(HtRdoqTarget)(); }
+
+HtRdoqResult ht_rdoq(const HtRdoqBlock& block, HtRdoqScratch& scratch, uint32_t* out) {
+  return HWY_DYNAMIC_DISPATCH(HtRdoq)(block, scratch, out);
+}
+
+}  // namespace cj2k
+#endif  // HWY_ONCE

@@ -59,14 +59,22 @@ inline bool is_ht_rdoq_plane(double lambda, int plane) {
   return unit >= kLeast && unit < kMost;
 }
 
-/// Working memory.
+/// Working memory. Quads are in rows, with one of zeros at both sides and a row of them above. Blocks of
+/// 4 x 1024 need most.
 struct HtRdoqScratch {
-  /// With borders. Blocks of 4 x 1024 need most: 2 samples at each side, 1 quad left, right and below.
-  static constexpr size_t kSamples = 1028 * 8, kQuads = 513 * 4;
-  std::array<uint8_t, kSamples> exponent;
-  std::array<int32_t, kSamples> value;       ///< |coefficient| in 2^p / 2^kFraction
-  std::array<uint32_t, kSamples> magnitude;  ///< mu
-  std::array<int32_t, kQuads> bits;          ///< of each quad
+  static constexpr size_t kQuads = 4 * 513;
+  /// A vector of samples may end behind its row.
+  static constexpr size_t kSamples = 4 * kQuads + 2 * 16;
+  std::array<uint32_t, kSamples> magnitude;  ///< mu; in quads
+  std::array<uint32_t, kSamples> value;      ///< |coefficient| in 2^p / 2^kFraction
+  /// Two samples of a quad, a byte each: exponents, and 1 where a change is tried.
+  std::array<uint16_t, kSamples / 2> exponent_columns, candidate_columns;
+  std::array<uint32_t, kQuads> exponents;  ///< of the four samples, a byte each
+  std::array<uint8_t, kQuads> rho;         ///< significant samples
+  std::array<uint8_t, kQuads> candidates;  ///< samples whose change is tried
+  std::array<uint8_t, kQuads> event;       ///< of MEL; 2: none
+  std::array<int32_t, kQuads> bits;        ///< R
+  std::array<uint16_t, 4096> changed;      ///< indices of samples, as in `magnitude`
 };
 
 /// @param out  as samples.data, with the same stride. Of a changed sample, the bits below p are all 1
