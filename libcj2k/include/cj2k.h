@@ -454,9 +454,9 @@ typedef struct cj2k_params {
                              (default) = 1700 samples, whatever the picture's size */
   cj2k_stop stop;         /* how far code-blocks are coded; default exact */
   int32_t effort; /* time spent for picture quality at the same bytes, 0 .. 3; default 1.
-                          0: the same as 1. 2 and 3 (with coder = ht the same): rate-distortion
-                          optimised quantisation (docs/effort.md), on the CPU, with stop exact or
-                          none. lossless ignores it */
+                          0: the same as 1. 2 and 3: rate-distortion optimised quantisation
+                          (docs/effort.md), on the CPU, with stop exact or none. lossless ignores
+                          it */
   int32_t stop_margin; /* PST: how far coding goes below the threshold of the GOP before, in 1/256
                           octave of slope; 0 .. 4096; default 128 */
 

@@ -147,12 +147,16 @@ TEST_CASE("RDOQ of HT takes blocks of any size, and may empty them") {
   CHECK(ht_rdoq(reversible, *scratch, out.data()).added > 0);
 }
 
-TEST_CASE("RDOQ of HT is for the two planes beside S") {
+TEST_CASE("RDOQ of HT is for the two planes beside S, or for one of them") {
   // Lambda is ln 2 / 6 of S^2.
-  const double s = 23;  // 2^4.5
-  const double lambda = s * s * std::log(2.0) / 6;
-  for (int plane = 0; plane < 12; ++plane)
-    CHECK(is_ht_rdoq_plane(lambda, plane) == (plane == 4 || plane == 5));
+  const auto lambda = [](double s) { return s * s * std::log(2.0) / 6; };
+  for (int plane = 0; plane < 12; ++plane) {
+    CAPTURE(plane);
+    CHECK(is_ht_rdoq_plane(lambda(23), plane, true) == (plane == 4 || plane == 5));  // 2^4.5
+    CHECK(is_ht_rdoq_plane(lambda(17), plane, false) == (plane == 4));
+    CHECK(is_ht_rdoq_plane(lambda(31), plane, false) == (plane == 4));
+    CHECK(is_ht_rdoq_plane(lambda(33), plane, false) == (plane == 5));
+  }
 }
 
 }  // namespace

@@ -53,10 +53,11 @@ struct HtRdoqResult {
 
 /// Whether RDOQ changes the samples of a cleanup pass: of the two planes beside S
 /// (core/ht/plane_choice.h), where lambda is ln 2 / 6 of S^2. Others gain nothing.
-inline bool is_ht_rdoq_plane(double lambda, int plane) {
-  constexpr double kLeast = 0.0577623, kMost = 16 * kLeast;
+/// @param both  else of plane floor(log2 S) alone, which gains most where the steps suit the slope
+inline bool is_ht_rdoq_plane(double lambda, int plane, bool both) {
+  constexpr double kWhole = 0.1155245;  // S = 2^p
   const double unit = lambda / static_cast<double>(uint64_t{1} << 2 * plane);
-  return unit >= kLeast && unit < kMost;
+  return both ? unit >= kWhole / 2 && unit < 8 * kWhole : unit >= kWhole && unit < 4 * kWhole;
 }
 
 /// Working memory. Quads are in rows, with one of zeros at both sides and a row of them above. Blocks of
