@@ -230,9 +230,9 @@ void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double tot
   const uint16_t slope = order_.rdoq[block.component];
   if (slope == 0) return;
   const double lambda = rdoq_lambda(slope, weight_);
-  // Where steps do not suit the slope, either plane may gain most.
-  const bool suits = !plan_.finer_subbands.empty() && plan_.most_ht_passes > 1;
-  if (!is_ht_rdoq_plane(lambda, plane, plan_.params.effort == 3 || !suits)) return;
+  // With fixed steps, and with cleanup passes alone, either plane may gain most.
+  const bool steps_suit = !plan_.finer_subbands.empty() && plan_.most_ht_passes > 1;
+  if (!is_ht_rdoq_plane(lambda, plane, plan_.params.effort == 3 || !steps_suit)) return;
   HtRdoqBlock b{samples_, plane, nullptr, 0, 1, lambda};
   if (!plan_.reversible) {
     const auto coefficients = planes_.block<float>(block);

@@ -19,7 +19,8 @@ constexpr uint32_t kMostFarInShare = 256;
 constexpr size_t kFewForSample = 4096;
 /// Predictions from the larger sample.
 constexpr int kMostHtPredictions = kMostHtOrders - 4;
-/// Slopes so near take the same planes, even if S is between two: those beside S are coded, too.
+/// Slopes that differ by no more take the same planes, even if S crosses a plane: those beside S are
+/// coded, too.
 constexpr int kSamePlanes = kHtPlaneSlopes / 8;
 /// Most by which a threshold is lowered the first time that the targets are not used up: a quarter of a
 /// plane. Each further time it is twice as much.
@@ -174,18 +175,18 @@ bool HtPrediction::begin_larger() {
 /// Takes over the slopes that the larger sample predicts.
 /// @return whether it is coded as they ask
 bool HtPrediction::refine(SlopeThresholds next, const SlopeHistogram& histogram) {
+  const int before = predictions_ - 1;
   bool is_known = true;
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     const int unused = unused_steps(plan_, request_.targets, c, histogram);
     if (unused == 0) continue;
     // The slopes of planes that are not coded are not known.
     is_known = false;
-    const int lower = std::min(resume_step(unused), kMostLower << (predictions_ - 1));
+    const int lower = std::min(resume_step(unused), kMostLower << before);
     next[c] = static_cast<uint16_t>(
         std::max(request_.thresholds[c] - lower, int{request_.targets.floor}));
   }
   // Each time costs an eighth of the frame, and gains less than the time before.
-  const int before = predictions_ - 1;
   const int slack = kHtSetSlopes * (4 + before) / 4;
   const bool is_same = is_same_ht_coding(plan_, request_, next, slack);
   // The predicted slope moves against the step, so the middle is nearer to what the sample will predict

@@ -195,6 +195,27 @@ TEST_CASE("effort 2 and 3 with HT: more PSNR at equal bytes, as decoders show it
   }
 }
 
+TEST_CASE("effort 3 with HT changes two planes, 2 one, but two with fixed steps or cleanup alone") {
+  cj2k_params p = params_with(1, 640, 480);
+  p.coder = CJ2K_CODER_HT;
+  p.target_bytes = 60000;
+  const Picture picture = make_picture(p, Content::kTexture, 3);
+  const auto bytes_of = [&](const char* settings, int effort) {
+    cj2k_params with = p;
+    set_all(with, settings);
+    with.effort = effort;
+    const Encoded encoded = encode(with, picture);
+    REQUIRE(encoded.status == CJ2K_OK);
+    return encoded.bytes;
+  };
+  CHECK(bytes_of("", 2) != bytes_of("", 3));
+  for (const char* settings : {"frame_steps=0", "ht_passes=cleanup"}) {
+    CAPTURE(settings);
+    CHECK(bytes_of(settings, 1) != bytes_of(settings, 2));
+    CHECK(bytes_of(settings, 2) == bytes_of(settings, 3));
+  }
+}
+
 TEST_CASE("effort 2 and 3 with HT: the mean squared error that is measured is that of a decoder") {
   if (!use_decoder(Decoder::kOpenJpeg)) return;
   for (const char* wavelet : {"9/7", "5/3"}) {

@@ -20,7 +20,7 @@ using namespace check;
 
 constexpr float kStep = 0.5f;
 
-/// Laplacian coefficients, some of them far larger, and their magnitudes. Nothing follows the last row.
+/// Laplacian coefficients, some of them far larger, and their magnitudes. No memory follows the last row.
 struct Block {
   Block(int width, int height, double mean, std::mt19937_64& random)
       : width(width), height(height), coefficients(static_cast<size_t>(width * height)) {

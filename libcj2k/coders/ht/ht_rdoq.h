@@ -60,15 +60,16 @@ inline bool is_ht_rdoq_plane(double lambda, int plane, bool both) {
   return both ? unit >= kWhole / 2 && unit < 8 * kWhole : unit >= kWhole && unit < 4 * kWhole;
 }
 
-/// Working memory. Quads are in rows, with one of zeros at both sides and a row of them above. Blocks of
-/// 4 x 1024 need most.
+/// Working memory. Quads are in rows, with a quad of zeros at both sides and a row of them above. Blocks
+/// of 4 x 1024 need most.
 struct HtRdoqScratch {
   static constexpr size_t kQuads = 4 * 513;
-  /// A vector of samples may end behind its row.
-  static constexpr size_t kSamples = 4 * kQuads + 2 * 16;
-  std::array<uint32_t, kSamples> magnitude;  ///< mu; in quads
-  std::array<uint32_t, kSamples> value;      ///< |coefficient| in 2^p / 2^kFraction
-  /// Two samples of a quad, a byte each: exponents, and 1 where a change is tried.
+  static constexpr size_t kMostLanes =
+      16;  ///< of a vector of samples, which may end behind its row
+  static constexpr size_t kSamples = 4 * kQuads + 2 * kMostLanes;
+  std::array<uint32_t, kSamples> magnitude;  ///< mu: the four samples of a quad, then the next quad
+  std::array<uint32_t, kSamples> value;      ///< |coefficient| in 2^p / 2^kFraction, likewise
+  /// The two columns of a quad, a byte for each sample: its exponent, and 1 where a change is tried.
   std::array<uint16_t, kSamples / 2> exponent_columns, candidate_columns;
   std::array<uint32_t, kQuads> exponents;  ///< of the four samples, a byte each
   std::array<uint8_t, kQuads> rho;         ///< significant samples

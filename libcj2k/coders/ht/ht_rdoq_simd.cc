@@ -1,18 +1,17 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
-#include "coders/ht/ht_rdoq.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "coders/ht/ht_rdoq.h"
 #include "core/ht/cxt_vlc.h"
 #include "core/slope.h"
 #include "pixels/target.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "coders/ht/ht_rdoq.cc"
+#define HWY_TARGET_INCLUDE "coders/ht/ht_rdoq_simd.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -123,11 +122,11 @@ class Optimiser {
   size_t at(int qx, int qy) const { return static_cast<size_t>((qy + 1) * pitch_ + qx + 1); }
   size_t above(size_t q) const { return q - static_cast<size_t>(pitch_); }
 
-  using D = hn::CappedTag<uint32_t, 16>;
+  using D = hn::CappedTag<uint32_t, HtRdoqScratch::kMostLanes>;
   using V = hn::Vec<D>;
 
-  /// Reads the samples, two rows at a time: interleaved, they are in the order of quads. The last vector of
-  /// a row writes zeros behind it.
+  /// Reads the samples, two rows at a time: interleaved, they are in the order of quads. The last vector
+  /// of a row writes zeros behind the row.
   void read() {
     const D d;
     const size_t lanes = hn::Lanes(d);
@@ -158,7 +157,7 @@ class Optimiser {
       significant_ += popcount4(rho);
     }
   }
-  /// Samples of one row.
+  /// A vector of samples of one row.
   struct Samples {
     V magnitude, value, exponent, candidate;
   };
@@ -188,7 +187,8 @@ class Optimiser {
     } else {
       value = hn::ShiftRightSame(whole, block_.plane - kFraction);
     }
-    // bit_width(2 m - 1), from the exponent of a float. Without the bits below a 1 it does not round up.
+    // bit_width(2 m - 1), from the exponent of a float. Bits below a 1 are cleared, or the float could be
+    // rounded up to the next power of two.
     const V twice = hn::Sub(hn::Add(m, m), one);
     const V top = hn::AndNot(hn::ShiftRight<1>(twice), twice);
     const V bits = hn::BitCast(d, hn::ConvertTo(df, hn::BitCast(di, top)));
@@ -219,7 +219,7 @@ class Optimiser {
             std::max(std::max(std::max(a, b), std::max(c, d)), 2u) - 1};
   }
 
-  /// R of a quad with these exponents. Without branches, which nothing could predict.
+  /// R of a quad with these exponents. Branches would be unpredictable, so it has none.
   int32_t cost(const Around& around, QuadBytes exponents) const {
     const uint32_t rho = nonzero_bytes(exponents), largest = largest_byte(exponents);
     const uint32_t kappa = (rho & (rho - 1)) != 0 ? around.kappa : 1;
