@@ -243,11 +243,16 @@ install_library_into() {
 }
 
 # patches_of SERIES VERSION: the paths of the patches in ffmpeg-patch/SERIES, in order. They are made for 8.1 and fit 9.0; 5.1 has
-# none. For 7.1, mxf-7.1.patch comes first: what 8.1 changed in the muxer.
+# none. For 7.1, mxf-7.1.patch comes first: what 8.1 changed in the muxer. Patches in SERIES/7.1 are in place of those of the same
+# name there.
 patches_of() {
+  local patch
   [[ $2 != 5.1 ]] || return 0
   if [[ $1 == mxf && $2 == 7.1 ]]; then echo "$root/ffmpeg-patch/mxf-7.1.patch"; fi
-  printf '%s\n' "$root/ffmpeg-patch/$1"/*.patch
+  for patch in "$root/ffmpeg-patch/$1"/*.patch; do
+    if [[ -e ${patch%/*}/$2/${patch##*/} ]]; then patch=${patch%/*}/$2/${patch##*/}; fi
+    echo "$patch"
+  done
 }
 
 # prepare_tree VERSION TREE: unpacks, patches and configures FFmpeg in TREE. Steps that are done already are left out.

@@ -177,7 +177,7 @@ def test_precincts_in_cprl(ff):
                      "tile=127x12:levels=2:cblk=64x32:precincts=256x512,32x256:progression=cprl")
 
 
-@pytest.mark.parametrize("name", ["cprl_tiles", "rpcl_empty_resolution", "ht_largest_magnitudes"])
+@pytest.mark.parametrize("name", ["cprl_tiles", "rpcl_empty_resolution", "ht_largest_magnitudes", "coarse_steps_32_levels"])
 def test_fate_samples(ff, name):
     """Samples of our series for FFmpeg: its decoder without our patches shows other pictures, or none."""
     if not decoder_is_patched(ff):
