@@ -244,12 +244,13 @@ install_library_into() {
 
 # patches_of SERIES VERSION: the paths of the patches in ffmpeg-patch/SERIES, in order. They are made for 8.1 and fit 9.0; 5.1 has
 # none. For 7.1, mxf-7.1.patch comes first: what 8.1 changed in the muxer. Patches in SERIES/7.1 are in place of those of the same
-# name there.
+# name there, and it has no alpha modes.
 patches_of() {
   local patch
   [[ $2 != 5.1 ]] || return 0
   if [[ $1 == mxf && $2 == 7.1 ]]; then echo "$root/ffmpeg-patch/mxf-7.1.patch"; fi
   for patch in "$root/ffmpeg-patch/$1"/*.patch; do
+    if [[ $2 == 7.1 && $patch == *-premultiplied-alpha.patch ]]; then continue; fi
     if [[ -e ${patch%/*}/$2/${patch##*/} ]]; then patch=${patch%/*}/$2/${patch##*/}; fi
     echo "$patch"
   done

@@ -141,7 +141,9 @@ export_series() {
   say "$version: unpacking"
   # What the patches change, and the headers: git takes long for all of FFmpeg.
   mapfile -t patches < <(patches_of mxf "$version"; patches_of jpeg2000 "$version")
-  mapfile -t names < <(cat "$root/ffmpeg-patch/j2k_cuda.patch" "${patches[@]}" | sed -n 's|^--- a/|*/|p' |
+  mapfile -t names < <(awk '/^--- a\// && !(substr($2, 3) in ours) { print "*/" substr($2, 3) }
+      /^--- / { from = $2 }
+      /^\+\+\+ b\// && from == "/dev/null" { ours[substr($2, 3)] }' "$root/ffmpeg-patch/j2k_cuda.patch" "${patches[@]}" |
     grep -v -e '^\*/Changelog$' -e '^\*/libav[a-z]*/[^/]*\.h$' -e '^\*/tests/ref/' | sort -u) # tar finds a file for one pattern only
   tar -xf "$tarball" -C "$tree" --strip-components=1 --wildcards '*/Changelog' '*/MAINTAINERS' '*/libav*/*.h' "${names[@]}"
   tree_git "$tree" -c init.defaultBranch=main init -q

@@ -214,6 +214,19 @@ def test_names_say_jp2(ff, tmp_path, fmt_name, name, options, box):
     assert (tmp_path / "c.j2k").read_bytes() == raw
 
 
+@pytest.mark.parametrize("mode, kind", [("straight", 1), ("premultiplied", 2)])
+def test_filter_says_the_alpha_mode(ff, tmp_path, mode, kind):
+    """As frames have it, or as an option of a copy says; else it is straight."""
+    if "alpha_mode" not in run(ff.program, "-hide_banner", "-h", "filter=setparams").stdout.decode():
+        pytest.skip("this FFmpeg has no alpha modes")
+    write(ff, tmp_path, "rgba", ["a.avi", "a.jp2"], "-vf", f"setparams=alpha_mode={mode}")
+    ff.ffmpeg("-i", tmp_path / "a.avi", "-c", "copy", "-alpha_mode", mode, tmp_path / "b.jp2")
+    ff.ffmpeg("-i", tmp_path / "a.avi", "-c", "copy", tmp_path / "c.jp2")
+    for name, want in (("a.jp2", kind), ("b.jp2", kind), ("c.jp2", 1)):
+        cdef = boxes(boxes((tmp_path / name).read_bytes())["jp2h"])["cdef"]
+        assert list(struct.iter_unpack(">HHH", cdef[2:]))[3] == (3, want, 0), name
+
+
 def test_filter_refuses_what_is_damaged(ff, tmp_path):
     """Cut at any byte of its headers, a codestream or JP2 file is refused or kept, and the program ends."""
     if not decoder_is_patched(ff):

@@ -133,12 +133,13 @@ def check_build(tree, scratch):
     assert "CC\tlibavcodec/libcj2kenc.o" in log and "CC\tlibavcodec/j2k_transcode_bsf.o" in log, log
     assert "warning:" not in log.split("CC\tlibavcodec/libcj2kenc.o")[1], log
     run("make", "fate-source", f"SAMPLES={scratch}", cwd=tree)
+    later = ["fate-bsf-j2k-jp2-straight", "fate-bsf-j2k-jp2-premultiplied"] if VERSION != "7.1" else []
     fate = run("make", f"-j{os.cpu_count()}", "fate-mxf-j2k", "fate-jpeg2000-fields", "fate-jpeg2000-yuv440p10", "fate-bsf-j2k-jp2",
                "fate-bsf-j2k-jp2-unwrap", "fate-jpeg2000-yuv444p-mov", "fate-jpeg2000-yuv444p-matroska", "fate-lavf-jp2",
                "fate-mxf-j2k-profile", "fate-mxf-j2k-light-level", "fate-jpeg2000dec-cprl", "fate-jpeg2000dec-rpcl",
-               "fate-jpeg2000dec-ht-magnitudes", "fate-jpeg2000dec-32-levels", f"SAMPLES={scratch / 'out/fate-suite'}", cwd=tree).stdout
+               "fate-jpeg2000dec-ht-magnitudes", "fate-jpeg2000dec-32-levels", *later, f"SAMPLES={scratch / 'out/fate-suite'}", cwd=tree).stdout
     print(f"{fate.count('TEST')} tests of FATE pass")
-    assert fate.count("TEST") >= 29, fate
+    assert fate.count("TEST") >= 29 + len(later), fate
 
 
 def main():
