@@ -22,8 +22,6 @@
 namespace cj2k {
 namespace {
 
-/// Blocks in one part of the analysis.
-constexpr size_t kMeasureGrain = 16;
 /// Rows in one part of a copy.
 constexpr size_t kCopyGrain = 64;
 
@@ -263,13 +261,10 @@ Status CpuBackend::analyse(GopWork& gop, uint32_t frame, const RateLimits& limit
                            cj2k_curve* curve) {
   CpuFrameWork& work = frame_of(gop, frame);
   FrameAnalysis& analysis = *work.analysis;
-  parallel_for(plan_.blocks.size(), kMeasureGrain,
+  parallel_for(plan_.blocks.size(), FrameAnalysis::kGrain,
                [&](size_t begin, size_t end) { analysis.measure(work.planes, begin, end); });
-  analysis.begin(limits);
-  do {
-    coder_->code(work.planes, analysis.order(), work.blocks);
-  } while (analysis.goes_on(work.blocks.all()));
-  *curve = analysis.curve();
+  coder_->code(work.planes, analysis.order(), work.blocks);
+  *curve = analysis.curve(work.blocks.all(), limits);
   return Status::kOk;
 }
 

@@ -26,21 +26,31 @@ void hold(double cap, Values& bytes, Values& error) {
 
 }  // namespace
 
-void CurveSum::add(uint32_t component, const CodedBlock& coded, int shift, double step_error) {
+void CurveSum::add(uint32_t component, std::span<const HullPoint> points, double error) {
   Steps& steps = components_[component];
-  const double scale = slope_value(static_cast<uint16_t>(kSlopeUnit + shift));
-  steps.error += coded.total_distortion * scale + step_error;
+  steps.error += error;
   uint32_t bytes = 0;
   double removed = 0;
-  for (int i = 0; i < coded.num_hull; ++i) {
-    const HullPoint& point = coded.hull[i];
-    const int at = (point.slope + shift - kCurveLowest) / kCurveStep;
-    if (point.slope + shift < kCurveLowest) return;
-    const auto step = static_cast<size_t>(std::min(at, CJ2K_CURVE_POINTS - 1));
+  for (const HullPoint& point : points) {
+    if (point.slope < kCurveLowest) return;
+    const auto step = static_cast<size_t>(
+        std::min((point.slope - kCurveLowest) / kCurveStep, CJ2K_CURVE_POINTS - 1));
     steps.bytes[step] += point.length_bytes - bytes;
-    steps.removed[step] += (point.distortion - removed) * scale;
+    steps.removed[step] += point.distortion - removed;
     bytes = point.length_bytes;
     removed = point.distortion;
+  }
+}
+
+void CurveSum::add(const CurveSum& other) {
+  for (size_t c = 0; c < components_.size(); ++c) {
+    Steps& steps = components_[c];
+    const Steps& more = other.components_[c];
+    steps.error += more.error;
+    for (size_t i = 0; i < CJ2K_CURVE_POINTS; ++i) {
+      steps.bytes[i] += more.bytes[i];
+      steps.removed[i] += more.removed[i];
+    }
   }
 }
 

@@ -7,10 +7,11 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "cj2k.h"
 #include "cj2k_film.h"
-#include "coders/coded_block.h"
+#include "core/hull.h"
 #include "core/slope.h"
 #include "core/slope_search.h"
 #include "plan/plan.h"
@@ -26,11 +27,10 @@ constexpr int curve_slope(int point) { return kCurveLowest + kCurveStep * point;
 /// Sums up the blocks of one frame, always in the same order, since doubles are summed.
 class CurveSum {
  public:
-  /// Adds the points of a coded block as if its coefficients were multiplied by 2^(shift / 512), which
-  /// multiplies its slopes by 2^(shift / 256).
-  /// @param shift       log-slope steps, -2048 .. 2048
-  /// @param step_error  of the block that it stands for (depth/early_stop.h)
-  void add(uint32_t component, const CodedBlock& coded, int shift, double step_error);
+  /// Adds a block. @param error  squared error without any point
+  void add(uint32_t component, std::span<const HullPoint> points, double error);
+  /// Adds all blocks of another sum.
+  void add(const CurveSum& other);
   /// @param empty_bytes  a frame without any point
   /// @param limits       those of the components count
   /// @param lowest       log-slope below which points are not known; 0: all are. The curve is flat there

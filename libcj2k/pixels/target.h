@@ -24,5 +24,6 @@ int64_t ht_cleanup_target();
 int64_t ht_rdoq_target();
 int64_t ht_decoder_target();
 int64_t colour_errors_target();
+int64_t magnitudes_target();
 
 }  // namespace cj2k::simd

@@ -662,7 +662,8 @@ void Gop::keep_curve(const Frame& frame) {
   for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
     const CodeBlock& block = plan_.blocks[b];
     const CodedBlock& coded = selection.blocks[b];
-    sum.add(block.component, coded, 0, step_error(plan_, block, selection.step_set));
+    sum.add(block.component, {coded.hull, coded.num_hull},
+            coded.total_distortion + step_error(plan_, block, selection.step_set));
     if (coded.planes_left > 0)
       lowest = std::max(lowest, frame.rate.exhausted_above(block.component));
   }

@@ -155,6 +155,22 @@ TEST_CASE("curves: an encode to a target is cut where the curve says") {
   }
 }
 
+TEST_CASE("curves: a flat frame has the bytes that it takes") {
+  cj2k_params p = make_params(640, 360, 3, 8);
+  const std::vector<Picture> picture{make_picture(p, Content::kFlat, 5)};
+  for (const char* coder : {"ebcot", "ht"}) {
+    INFO(coder);
+    set(p, "coder", coder);
+    p.max_frame_bytes = 20000;
+    const cj2k_curve curve = curves_of(p, CJ2K_CURVES_ONLY, picture)[0];
+    set(p, "stop", "none");
+    const cj2k_curve coded = curves_of(p, CJ2K_CURVES_WITH, picture)[0];
+    CHECK(curve.bytes[0] == doctest::Approx(coded.bytes[0]).epsilon(0.02));
+    CHECK(curve.error[0] == doctest::Approx(coded.error[0]).epsilon(0.1));
+    set(p, "stop", "exact");
+  }
+}
+
 TEST_CASE("curves: what is refused is named") {
   cj2k_params p = make_params(64, 64);
   const auto refused = [&p](cj2k_status status, const char* word) {
