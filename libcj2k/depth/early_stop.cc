@@ -194,6 +194,13 @@ void keep_steps_if_coded_before(const Plan& plan, const CodedBlock* blocks,
   request.steps_known = request.outcome.coded_before = true;
 }
 
+void widen_ht_range(BlockOrder& order) {
+  for (uint16_t& slope : order.thresholds)
+    slope = static_cast<uint16_t>(std::max(slope - kHtPlaneSlopes, 0));
+  order.highest.fill(kMaxSlope);
+  order.points = HtPoints::kAll;
+}
+
 bool may_use_rdoq(const Plan& plan, const ByteTargets& targets) {
   return plan.has_rdoq && targets.frame >= plan.blocks.size();
 }
@@ -302,6 +309,8 @@ void EarlyStop::take(const BlockRequest& coded) {
   request_.thresholds = coded.thresholds;
   request_.step_set = coded.step_set;
   request_.rdoq = coded.rdoq;
+  request_.highest = coded.highest;
+  request_.points = coded.points;
   if (!coded.outcome.plain.empty()) request_.outcome.plain = coded.outcome.plain;
   request_.steps_known = coded.steps_known;
   request_.is_trial = coded.is_trial;
@@ -465,13 +474,14 @@ bool EarlyStop::wants_ht_rdoq(const CodedBlock* blocks, const RateControl& rate)
     // Where decoders round most of the error away, it could lose.
     if (end == 0 || slope_value(end) < kRoundedSlope) return false;
     slopes[c] = static_cast<uint16_t>(std::max(end - kHtRdoqShift, 1));
-    // Frames that were coded in full without RDOQ are again.
+    // Frames that were coded in full without RDOQ are again, and irregular ones with more planes.
     if (request_.thresholds[c] > 0)
       thresholds[c] = static_cast<uint16_t>(std::max(end - kHtRdoqEnd - kHtExpected, 0));
   }
   plain_cost_ = cost_of(blocks, rate);
   plain_ = request_;
   request_all(thresholds, request_.step_set);
+  if (has_wide_ht_range(plain_)) widen_ht_range(request_);
   request_.steps_known = true;
   request_.rdoq = slopes;
   return true;
@@ -633,11 +643,12 @@ bool EarlyStop::wants_ht_points(const CodedBlock* blocks, const RateControl& rat
   const bool is_done = std::none_of(lacks.begin(), lacks.end(), [](bool lack) { return lack; });
   // With RDOQ finer planes pay more often. Irregular frames were found before.
   const bool has_rdoq = request_.rdoq[0] != 0;
-  if (is_done && (lowest == SlopeThresholds{} || has_rdoq || are_regular(blocks, rate)))
+  if (is_done && (lowest == SlopeThresholds{} || has_rdoq || has_wide_ht_range(request_) ||
+                  are_regular(blocks, rate)))
     return false;
   if (++rounds_ >= kMostRounds || is_done) {
     lacks.fill(true);
-    lowest = {};
+    if (!is_done) lowest = {};
     // Other steps suit photographs.
     if (may_change_steps_) request_.step_set = first_set_;
     may_change_steps_ = false;
@@ -652,6 +663,7 @@ bool EarlyStop::wants_ht_points(const CodedBlock* blocks, const RateControl& rat
   request_.highest = highest;
   request_.points = HtPoints::kAll;
   request_.anew = true;
+  if (is_done) widen_ht_range(request_);
   return true;
 }
 

@@ -86,6 +86,11 @@ double cost_at(const Plan& plan, const BlockShare& share, uint32_t step_set,
   }
   return cost;
 }
+/// HT: lets an order take more planes, for a frame that is not regular (HtChoices): one more below its
+/// thresholds, and all above. Of 110 pictures at rates from 0.03 to 2 bit/pixel, twelve are irregular, and
+/// have the PSNR that they have when all planes are coded.
+void widen_ht_range(BlockOrder& order);
+inline bool has_wide_ht_range(const BlockOrder& order) { return order.highest[0] == kMaxSlope; }
 /// Thresholds to code the larger sample to: low enough to reach the slope that it predicts.
 SlopeThresholds below_prediction(const SlopeThresholds& thresholds);
 /// The step set of a frame whose larger sample was coded with `set` and predicts `thresholds`:

@@ -158,12 +158,12 @@ void HtPrediction::keep_steps() {
   request_.steps_known = true;
 }
 
-/// Codes the larger sample. Codes all blocks instead if the sample has been coded often enough;
-/// codes them in full if the frame is irregular.
+/// Codes the larger sample. Codes all blocks instead if the sample has been coded often enough, and
+/// with more planes if the frame is irregular.
 bool HtPrediction::begin_larger() {
   part_ = Part::kLarger;
   request_.step_set = step_set_of(plan_, request_);
-  if (!is_regular_) request_.thresholds = {};
+  if (!is_regular_) widen_ht_range(request_);
   if (!is_regular_ || predictions_++ == kMostHtPredictions) {
     take_rest(sample_.all);
   } else {
@@ -208,7 +208,8 @@ void HtPrediction::code(std::span<const uint32_t> blocks) {
             .step_set = request_.step_set,
             .anew = true,
             .points = request_.points,
-            .is_trial = part_ == Part::kLarger || (part_ == Part::kRest && request_.is_trial)};
+            .is_trial = part_ == Part::kLarger || (part_ == Part::kRest && request_.is_trial),
+            .highest = request_.highest};
 }
 
 void HtPrediction::take_rest(std::span<const uint32_t> blocks) {

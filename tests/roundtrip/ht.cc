@@ -213,7 +213,7 @@ Picture misleading_picture(const cj2k_params& p) {
   return picture;
 }
 
-TEST_CASE("HT: where the prediction fails, all passes are coded") {
+TEST_CASE("HT: where the prediction fails, more planes are coded") {
   cj2k_params p = ht_params(1100, 700, 3, 8);
   set(p, "cblk", "32x32");
   set(p, "frame_steps", "0");
@@ -230,6 +230,29 @@ TEST_CASE("HT: where the prediction fails, all passes are coded") {
       for (int c = 0; c < 3; ++c) error[is_all] += encoded.stats.mse[c];
     }
     CHECK(error[0] <= 1.005 * error[1]);
+  }
+}
+
+TEST_CASE("HT: frames of few bytes are as good as if all planes were coded") {
+  cj2k_params p = ht_params(1100, 700, 3, 8);
+  set(p, "cblk", "32x32");
+  p.measure_mse = 1;
+  for (const Content content : {Content::kTexture, Content::kNoise}) {
+    const Picture picture = make_picture(p, content, 9);
+    for (const int64_t target : {6000, 12000}) {
+      CAPTURE(target);
+      p.target_bytes = target;
+      double error[2] = {}, coded[2] = {};
+      for (const int is_all : {0, 1}) {
+        set(p, "stop", is_all != 0 ? "none" : "exact");
+        const Encoded encoded = encode(p, picture);
+        REQUIRE(encoded.status == CJ2K_OK);
+        for (int c = 0; c < 3; ++c) error[is_all] += encoded.stats.mse[c];
+        coded[is_all] = static_cast<double>(encoded.stats.bytes_coded);
+      }
+      CHECK(error[0] <= 1.005 * error[1]);
+      CHECK(3 * coded[0] < coded[1]);
+    }
   }
 }
 
