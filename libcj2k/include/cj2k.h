@@ -260,8 +260,8 @@ typedef enum cj2k_curves {
   CJ2K_CURVES_OFF = 0,
   CJ2K_CURVES_WITH = 1, /* beside the codestream, as far down as blocks were coded for it: with
                            stop = exact to where the frame was cut, with stop = none all of it */
-  CJ2K_CURVES_ONLY = 2  /* packets have no bytes. Of the blocks of a subband one in eight is coded, at most 24,
-                           as far as target_bytes and max_frame_bytes reach */
+  CJ2K_CURVES_ONLY = 2  /* packets have no bytes. Magnitudes are counted, and a model says what bytes they
+                           take at all slopes; LL alone is coded */
 } cj2k_curves;
 
 /* Profiles of T.800 A.10. The first five have the numbers of Rsiz. Profiles with HT have the block
