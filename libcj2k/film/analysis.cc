@@ -106,10 +106,10 @@ void FrameAnalysis::measure(const CoefficientPlanes& planes, size_t begin, size_
     if (block.orientation == kLL) continue;
     // Blocks side by side count other rows, so that a line of text is seen wherever it is.
     const int first = static_cast<int>(b) % counted_quad_rows(block.height);
-    const auto measured = [&](const auto& plane, float scale) {
+    const auto measured = [&]<typename Sample>(const Plane<Sample>& plane, float scale) {
       return simd::count_magnitudes(
-          Coefficients{plane.data, plane.stride_samples, int{block.width}, int{block.height}},
-          scale, first);
+          Coefficients<Sample>{plane.data, plane.stride_samples, block.width, block.height}, scale,
+          first);
     };
     const float scale = plan_.subbands[block.subband].inverse_step;
     add_block(plan_, block,
