@@ -13,10 +13,14 @@ CJ2K_KERNEL(ht_count_53, cj2k::cuda::ht::Count<true>)
 CJ2K_KERNEL(ht_count_97, cj2k::cuda::ht::Count<false>)
 CJ2K_KERNEL(ht_choose_53, cj2k::cuda::ht::Choose<true>)
 CJ2K_KERNEL(ht_choose_97, cj2k::cuda::ht::Choose<false>)
+CJ2K_KERNEL(ht_change_53, cj2k::cuda::ht::Change<true>)
+CJ2K_KERNEL(ht_change_97, cj2k::cuda::ht::Change<false>)
 CJ2K_KERNEL(ht_hulls, cj2k::cuda::ht::Hulls)
 CJ2K_KERNEL(ht_lossless, cj2k::cuda::ht::Encode<true, false>)
 CJ2K_KERNEL(ht_53, cj2k::cuda::ht::Encode<true, true>)
 CJ2K_KERNEL(ht_97, cj2k::cuda::ht::Encode<false, true>)
+CJ2K_KERNEL(ht_changed_53, cj2k::cuda::ht::Encode<true, true, true>)
+CJ2K_KERNEL(ht_changed_97, cj2k::cuda::ht::Encode<false, true, true>)
 
 namespace cj2k::cuda {
 namespace {
@@ -53,6 +57,13 @@ Status launch_choose(simt::Stream& stream, const HtBlocks& blocks, HtTask* tasks
   return simt::launch<Choose>(
       stream, {(count + Choose::kThreads - 1) / Choose::kThreads},
       {blocks.jobs, blocks.num_blocks, tasks, choices, count, results, lists});
+}
+
+template <typename Kernel>
+Status launch_change(simt::Stream& stream, const ht::ChangeParams& params) {
+  constexpr uint32_t kWarps = Kernel::kThreads / 32;
+  const uint32_t codings = params.num_choices * kMostHtRdoqPlanes;
+  return simt::launch<Kernel>(stream, {(codings + kWarps - 1) / kWarps}, params);
 }
 
 template <typename Kernel>
@@ -131,9 +142,21 @@ Status ht_choose(simt::Stream& stream, const HtBlocks& blocks, HtTask* tasks,
   return launch(stream, blocks, tasks, choices, count, results, lists);
 }
 
+Status ht_change(simt::Stream& stream, const HtBlocks& blocks, const HtBlockTable& table,
+                 HtTask* tasks, const HtChoice* choices, uint32_t count, bool reversible,
+                 HtResult* results, const HtTaskLists& lists, const HtChanges& changes) {
+  const auto launch =
+      reversible ? launch_change<ht::Change<true>> : launch_change<ht::Change<false>>;
+  return launch(stream, {source_of(blocks), blocks.words, table, tasks, choices, count, results,
+                         lists, changes});
+}
+
 Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork& work, uint8_t* bytes,
                  HtResult* results) {
-  const auto launch = work.lossless     ? launch_encode<ht::Encode<true, false>>
+  const bool changes = work.changes.bytes != nullptr;
+  const auto launch = work.lossless ? launch_encode<ht::Encode<true, false>>
+                      : changes     ? work.reversible ? launch_encode<ht::Encode<true, true, true>>
+                                                      : launch_encode<ht::Encode<false, true, true>>
                       : work.reversible ? launch_encode<ht::Encode<true, true>>
                                         : launch_encode<ht::Encode<false, true>>;
   return launch(stream, blocks, work, bytes, results);

@@ -4,6 +4,7 @@
 
 #include "kernels/ht/ht_choose.cuh"
 #include "kernels/ht/ht_cleanup.cuh"
+#include "kernels/ht/ht_rdoq.cuh"
 #include "kernels/ht/ht_refinement.cuh"
 
 namespace cj2k::cuda::ht {
@@ -68,8 +69,10 @@ struct Peaks {
 ///   behind the last task end at once.
 /// Shared bytes: 8.7 KB per warp, 6.7 KB without refinement. Barriers: none but those of a warp.
 /// Global traffic: reads each coefficient once, with refinement nearly twice; writes the segments.
-template <bool kReversible, bool kRefine>
+/// @tparam kMayChange  HtWork::changes
+template <bool kReversible, bool kRefine, bool kMayChange = false>
 struct Encode {
+  using Block = BlockReader<kReversible, kMayChange>;
   struct Params {
     Source source;
     const uint16_t* table;
@@ -78,7 +81,7 @@ struct Encode {
     HtResult* results;
   };
   static constexpr int kThreads = 128;
-  static constexpr int kMinBlocks = 6;
+  static constexpr int kMinBlocks = kMayChange ? 5 : 6;
   struct Smem {
     WarpMemory<kRefine> warps[kThreads / 32];
   };
@@ -89,14 +92,14 @@ struct Encode {
     if (entry == kNoTask) return;
     WarpMemory<kRefine>& memory = s.warps[t.warp()];
     const HtTask task = t.gload(p.work.tasks + entry);
-    const auto block = read_block<kReversible>(t, p.source, task);
+    const Block block = read_block<kReversible, kMayChange>(t, p.source, task, p.work.changes);
     HtResult* const to = p.results + entry;
     if (task.passes == 0) {
       count(t, block, task, to);
       return;
     }
     uint8_t* const cleanup_bytes = p.bytes + task.cleanup;
-    Cleanup<T, kReversible, kRefine> cleanup(t, memory, block, task, p.table, cleanup_bytes);
+    Cleanup<T, Block, kRefine> cleanup(t, memory, block, task, p.table, cleanup_bytes);
     const uint32_t num_bytes = cleanup.run();
     if (!kRefine || !task.is_counted) {
       const uint64_t left = cleanup.left(), total_left = cleanup.total_left();
@@ -114,7 +117,7 @@ struct Encode {
     if constexpr (kRefine) {
       if (task.passes > 1) {
         t.sync_warp();
-        Refiner<T, kReversible> refiner(t, memory, block, task, p.work.causal);
+        Refiner<T, Block> refiner(t, memory, block, task, p.work.causal);
         refinement = refiner.run(cleanup_bytes + task.rest, cleanup_bytes + task.both);
       }
     }
@@ -150,8 +153,7 @@ struct Encode {
   }
   /// What HtResult has of a block that is not coded.
   template <typename T>
-  CJ2K_KERNEL_FN static void count(T& t, const BlockReader<kReversible>& block, const HtTask& task,
-                                   HtResult* to) {
+  CJ2K_KERNEL_FN static void count(T& t, const Block& block, const HtTask& task, HtResult* to) {
     HtResult result{};
     // Without loss, each plane is coded.
     if (!kRefine || task.plane == kHtNoPlane) {

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "cj2k.h"
 #include "core/ht/plane_choice.h"
+#include "core/ht/rdoq.h"
 #include "core/hull.h"
 #include "core/orientation.h"
 #include "kernels/ebcot/quantize.h"
@@ -36,9 +37,9 @@ struct alignas(16) HtTask {
   uint8_t plane;           ///< of the cleanup pass; at least one magnitude is 2^plane or more
   uint8_t bit_planes;      ///< of the block; 0: HtResult::total_left is not needed
   uint8_t max_bit_planes;  ///< of the step set; not used with 5/3
-  uint8_t passes;   ///< 3: all; 2: no MagRef; 1: cleanup; 0: only the errors and `significant`
-  bool is_counted;  ///< the errors are in the task's result already: those of an HtChoice
-  uint8_t reserved;
+  uint8_t passes;    ///< 3: all; 2: no MagRef; 1: cleanup; 0: only the errors and `significant`
+  bool is_counted;   ///< the errors are in the task's result already: those of an HtChoice
+  uint8_t coding;    ///< 0: of the samples; 1 + k: of those that RDOQ k of the block has changed
   uint16_t rounder;  ///< upper half of quantizer_rounder (core/quantizer.h), whose lower half is 0
 };
 
@@ -59,6 +60,9 @@ struct alignas(16) HtResult {
   /// HalfCounts (coders/coded_before.h) of a task without passes, with 9/7.
   uint32_t near_half() const { return sig_prop_bytes; }
   uint32_t near_middle() const { return both_bytes; }
+  /// Of a task of RDOQ: what the changes add to the squared error after the cleanup pass, in 4^p / 2^20
+  /// squared units of the quantised coefficient.
+  int64_t added_error() const { return static_cast<int64_t>(total_left); }
 };
 
 /// HtChoice::slope if all tasks of the block are done as they are.
@@ -78,12 +82,14 @@ struct alignas(8) HtChoice {
   bool has_hull;        ///< ht_hulls makes its hull; then there are at most kHtNearPlanes tasks
   uint8_t most_passes;  ///< of ht_passes_near and ht_passes
   HtPoints points;      ///< that are made
+  double lambda;        ///< of RDOQ (core/ht/rdoq.h); 0: none. Its tasks follow those of the planes
 
   CJ2K_HD constexpr HtPlanes planes() const { return {lowest, end, is_all}; }
 };
 
 /// How the blocks of a frame are coded in a call: BlockOrder (depth/stop_rule.h).
 struct HtOrder {
+  double rdoq[CJ2K_MAX_COMPONENTS];  ///< rdoq_error of the slopes for RDOQ
   uint16_t thresholds[CJ2K_MAX_COMPONENTS], highest[CJ2K_MAX_COMPONENTS];
   uint8_t step_set;
   HtPoints points;
@@ -101,7 +107,8 @@ struct alignas(16) HtSlot {
 };
 /// A block of the plan.
 struct alignas(16) HtPlanBlock {
-  uint32_t first_slot;  ///< that of plane 0
+  uint32_t
+      first_slot;  ///< that of plane 0; with RDOQ, kMostHtRdoqPlanes follow those of the planes
   uint32_t band;
   uint16_t samples;
   uint8_t num_slots;  ///< one for each plane that may be coded
@@ -204,6 +211,16 @@ struct HtBlocks {
   Samples samples;        ///< coefficients of the frames
   const uint16_t* words;  ///< ht_vlc_words in device memory
 };
+/// The samples that RDOQ changes, of codings of a block: a byte for each pair of quads. Bit 4 * quad +
+/// sample, samples in the order of coding.
+struct HtChanges {
+  uint8_t* bytes;  ///< [blocks of the GOP][kMostHtRdoqPlanes][stride] null: no task has a coding
+  uint32_t stride;
+
+  CJ2K_HD constexpr uint8_t* of(uint32_t block, uint32_t coding) const {
+    return bytes + (uint64_t{block} * kMostHtRdoqPlanes + coding - 1) * stride;
+  }
+};
 /// Finds the largest coefficient of every block of all frames.
 /// @param peaks  [frames][num_blocks] the bits of |c|, an integer with 5/3, else a float
 Status ht_peaks(simt::Stream& stream, const HtBlocks& blocks, bool reversible, uint32_t* peaks);
@@ -225,6 +242,14 @@ Status ht_items(simt::Stream& stream, const HtBlockTable& table, const HtOrders&
 Status ht_choose(simt::Stream& stream, const HtBlocks& blocks, HtTask* tasks,
                  const HtChoice* choices, uint32_t count, bool reversible, HtResult* results,
                  const HtTaskLists& lists);
+/// RDOQ: makes the second codings of planes, and lists those that differ from the first. Call it after
+/// ht_choose.
+/// @param tasks    those of RDOQ are written
+/// @param results  of the tasks of RDOQ, `passes` is written: 0 if the pass does not change or has no
+///                 significant sample any more. Else also added_error
+Status ht_change(simt::Stream& stream, const HtBlocks& blocks, const HtBlockTable& table,
+                 HtTask* tasks, const HtChoice* choices, uint32_t count, bool reversible,
+                 HtResult* results, const HtTaskLists& lists, const HtChanges& changes);
 /// What ht_encode does.
 struct HtWork {
   const HtTask* tasks;        ///< in device memory
@@ -234,6 +259,7 @@ struct HtWork {
   bool reversible;
   bool lossless;  ///< only cleanup passes of plane 0, of the 5/3; no lists
   bool causal;    ///< with CJ2K_STYLE_VSC
+  HtChanges changes;
 };
 /// Does the tasks.
 /// @param results  [work.most]

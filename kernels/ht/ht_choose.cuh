@@ -70,9 +70,9 @@ struct BlockSums {
   /// Sums over the samples of a block by a warp; all lanes get the sums.
   /// @param lowest      the cleanup plane; [k] of the sums are of the plane k above it
   /// @param bit_planes  of the block; 0: `total` is not needed
-  template <typename T, bool kReversible>
-  CJ2K_KERNEL_FN BlockSums(T& t, const BlockReader<kReversible>& block, int lowest,
-                           int bit_planes) {
+  template <typename T, typename Block>
+  CJ2K_KERNEL_FN BlockSums(T& t, const Block& block, int lowest, int bit_planes) {
+    constexpr bool kReversible = Block::kReversible;
     static_assert(kPlanes <= 4);
     // Those behind kPlanes are not used, and there may be no such planes.
     constexpr auto above = [](int k) { return k < kPlanes ? k : 0; };

@@ -21,11 +21,14 @@ struct Bits {
   }
 };
 
-template <typename T, bool kReversible, bool kRefine>
+/// @tparam Block  BlockReader
+template <typename T, typename Block, bool kRefine>
 class Cleanup {
+  static constexpr bool kReversible = Block::kReversible;
+
  public:
-  CJ2K_KERNEL_FN Cleanup(T& t, WarpMemory<kRefine>& memory, const BlockReader<kReversible>& block,
-                         const HtTask& task, const uint16_t* table, uint8_t* out)
+  CJ2K_KERNEL_FN Cleanup(T& t, WarpMemory<kRefine>& memory, const Block& block, const HtTask& task,
+                         const uint16_t* table, uint8_t* out)
       : t_(t),
         memory_(memory),
         block_(block),
@@ -381,7 +384,7 @@ class Cleanup {
 
   T& t_;
   WarpMemory<kRefine>& memory_;
-  const BlockReader<kReversible>& block_;
+  const Block& block_;
   const HtTask& task_;
   const uint16_t* const table_;
   uint8_t* const out_;

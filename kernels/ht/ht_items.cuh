@@ -47,10 +47,14 @@ struct Items {
     HtTask task{};
     const HtSlot* slots = nullptr;
     if (has_block) choose(t, p, t.gload(p.list + entry), choice, task, slots);
-    const uint32_t end = t.warp_inclusive_add(uint32_t{choice.num_tasks});
+    const bool both = p.table.rules.both_rdoq_planes;
+    const uint32_t room =
+        choice.num_tasks +
+        static_cast<uint32_t>(ht_rdoq_planes(choice.lambda, choice.planes(), both).count);
+    const uint32_t end = t.warp_inclusive_add(room);
     uint32_t first = 0;
     if (t.lane() == 31) first = t.atomic_add(p.num_tasks, end);
-    choice.first_task = t.shuffle(first, 31) + end - choice.num_tasks;
+    choice.first_task = t.shuffle(first, 31) + end - room;
     if (!has_block) return;
     t.gstore(p.choices + entry, choice);
     HtTask* to = p.tasks + choice.first_task;
@@ -123,8 +127,9 @@ struct Items {
     choice.lowest = static_cast<uint8_t>(planes.lowest);
     choice.end = static_cast<uint8_t>(planes.end);
     choice.is_all = planes.is_all;
-    choice.has_hull =
-        p.table.has_hulls && points != HtPoints::kEstimate && count > 0 && count <= kHtNearPlanes;
+    if (order.rdoq[block.component] > 0) choice.lambda = order.rdoq[block.component] / band.weight;
+    choice.has_hull = p.table.has_hulls && points != HtPoints::kEstimate && count > 0 &&
+                      count <= kHtNearPlanes && choice.lambda == 0;
     choice.most_passes =
         static_cast<uint8_t>(most_ht_passes(p.table.rules, order.is_trial, block.samples));
     choice.points = points;

@@ -22,11 +22,14 @@ struct Refinement {
   int64_t sig_prop_distortion, mag_ref_distortion;
 };
 
-template <typename T, bool kReversible>
+/// @tparam Block  BlockReader
+template <typename T, typename Block>
 class Refiner {
+  static constexpr bool kReversible = Block::kReversible;
+
  public:
-  CJ2K_KERNEL_FN Refiner(T& t, WarpMemory<true>& memory, const BlockReader<kReversible>& block,
-                         const HtTask& task, bool causal)
+  CJ2K_KERNEL_FN Refiner(T& t, WarpMemory<true>& memory, const Block& block, const HtTask& task,
+                         bool causal)
       : t_(t),
         memory_(memory),
         block_(block),
@@ -319,7 +322,7 @@ class Refiner {
 
   T& t_;
   WarpMemory<true>& memory_;
-  const BlockReader<kReversible>& block_;
+  const Block& block_;
   const uint32_t plane_;  ///< that is coded
   const bool causal_, has_mag_ref_;
   const uint32_t pairs_wide_, pairs_high_, groups_;

@@ -44,6 +44,8 @@ struct PairPlace {
         step_x(32 % pairs_wide),
         step_y(32 / pairs_wide),
         wide(pairs_wide) {}
+  /// @param count  of pairs
+  CJ2K_KERNEL_FN bool ends(uint32_t count) const { return index >= count; }
   CJ2K_KERNEL_FN void step() {
     index += 32;
     x += step_x;
@@ -64,13 +66,17 @@ struct Source {
 };
 
 /// A block of the plan, and how its coefficients become samples.
-template <bool kReversible>
+/// @tparam kMayChange  tasks may be of samples that RDOQ has changed
+template <bool kReversibleWavelet, bool kMayChange = false>
 struct BlockReader {
+  static constexpr bool kReversible = kReversibleWavelet;
   const uint32_t* source;
   uint32_t stride, width, height;
   uint32_t max_magnitude;
   float rounder, inverse_step, limit;
   bool aligned;
+  const uint8_t* changes;  ///< HtChanges, or null
+  int plane;               ///< of the changes
 
   /// Of a coefficient, as core/quantizer.h has it. The sign stays in bit 31, of 0 too.
   CJ2K_KERNEL_FN uint32_t sample(uint32_t bits) const {
@@ -100,6 +106,21 @@ struct BlockReader {
   /// left, bottom left, top right, bottom right. Those outside of the block are 0.
   template <typename T>
   CJ2K_KERNEL_FN void read(T& t, uint32_t x, uint32_t y, uint32_t* s) const {
+    read_bits(t, x, y, s);
+    CJ2K_UNROLL
+    for (uint32_t i = 0; i < 8; ++i) s[i] = sample(s[i]);
+    if constexpr (kMayChange) {
+      const uint32_t changed =
+          changes == nullptr ? 0 : uint32_t{t.gload_ro(changes + (y * pairs_wide() + x))};
+      CJ2K_UNROLL
+      for (uint32_t i = 0; i < 8; ++i) {
+        if ((changed >> i & 1) != 0) s[i] = ht_rdoq_model::changed_sample(s[i], 0, plane);
+      }
+    }
+  }
+  /// The same of the coefficients.
+  template <typename T>
+  CJ2K_KERNEL_FN void read_bits(T& t, uint32_t x, uint32_t y, uint32_t* s) const {
     const uint32_t* from = source + uint64_t{2 * y} * stride + 4 * x;
     simt::U32x4 row[2] = {};
     if (aligned && 4 * x + 3 < width && 2 * y + 1 < height) {
@@ -118,16 +139,18 @@ struct BlockReader {
     }
     CJ2K_UNROLL
     for (uint32_t i = 0; i < 2; ++i) {
-      s[i] = sample(row[i].x);
-      s[i + 2] = sample(row[i].y);
-      s[i + 4] = sample(row[i].z);
-      s[i + 6] = sample(row[i].w);
+      s[i] = row[i].x;
+      s[i + 2] = row[i].y;
+      s[i + 4] = row[i].z;
+      s[i + 6] = row[i].w;
     }
   }
 };
 
-template <bool kReversible, typename T>
-CJ2K_KERNEL_FN BlockReader<kReversible> read_block(T& t, const Source& source, const HtTask& task) {
+template <bool kReversible, bool kMayChange = false, typename T>
+CJ2K_KERNEL_FN BlockReader<kReversible, kMayChange> read_block(T& t, const Source& source,
+                                                               const HtTask& task,
+                                                               const HtChanges& changes = {}) {
   const QuantizeJob job = t.gload(source.jobs + task.block % source.num_blocks);
   const uint32_t frame = task.block / source.num_blocks;
   const uint32_t max_magnitude = (1u << task.max_bit_planes) - 1;
@@ -139,7 +162,9 @@ CJ2K_KERNEL_FN BlockReader<kReversible> read_block(T& t, const Source& source, c
           float_of_upper_half(task.rounder),
           task.inverse_step,
           quantizer_limit(max_magnitude),
-          ((job.source | job.stride) & 3) == 0};
+          ((job.source | job.stride) & 3) == 0,
+          kMayChange && task.coding > 0 ? changes.of(task.block, task.coding) : nullptr,
+          task.plane};
 }
 
 }  // namespace cj2k::cuda::ht

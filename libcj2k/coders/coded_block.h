@@ -19,8 +19,10 @@ struct PointCode {
   const uint8_t* first;  ///< segment of the first pass
   const uint8_t* rest;   ///< segment of all other passes: the rest of the point's length
   uint32_t first_bytes;
-  uint8_t zero_bit_planes;            ///< for the packet header: planes above the cleanup pass
-  const uint32_t* samples = nullptr;  ///< as CodedBlock::samples
+  uint8_t zero_bit_planes;  ///< for the packet header: planes above the cleanup pass
+  uint8_t coding = 0;       ///< of that plane; 0: without RDOQ
+  /// With RDOQ and keeps_coefficients: the samples that are changed (coders/ht/ht_rdoq.h); else null.
+  const uint8_t* changes = nullptr;
 };
 
 /// Where lower layers may cut a point with bytes of its own: after each of its passes.
@@ -49,7 +51,7 @@ struct CodedBlock {
   /// [num_hull] with `codes` and more than one layer; else null.
   const LayerCuts* cuts = nullptr;
   /// [height][width] with RDOQ and keeps_coefficients: the samples that were coded, as in Tier1Block;
-  /// null: the quantised coefficients. Points with bytes of their own have their own samples.
+  /// null: the quantised coefficients. Points with bytes of their own have PointCode::changes.
   const uint32_t* samples = nullptr;
   const void* coder_state = nullptr;  ///< if planes_left > 0: what the block coder needs to resume
   /// Squared error that all planes together remove, weighted as in HullPoint. For planes that are

@@ -25,7 +25,7 @@ namespace cj2k {
 namespace {
 
 constexpr int kColumns = 16;  ///< rows of samples are a multiple of this long
-constexpr int kMostPoints = kMaxHtPoints + 3 * kMostHtRdoqPlanes;
+constexpr int kMostPoints = kMaxHtPoints + kMaxHtRdoqPoints;
 
 constexpr size_t kSampleBytes =
     static_cast<size_t>(kColumns * kMaxBlockSide + kMaxBlockSamples) * sizeof(uint32_t);
@@ -34,6 +34,7 @@ constexpr size_t kSampleBytes =
 struct RdoqWorker {
   HostBuffer samples{kSampleBytes};
   HtRdoqScratch scratch;
+  uint8_t changes[kMostHtChangeBytes];
 };
 
 /// The working memory of one thread.
@@ -82,7 +83,6 @@ class HtRun {
                   CodedBlock& coded);
   void code_samples(const HtSamples& samples, HtPlane code, const CodeBlock& block, double total,
                     CodedBlock& coded);
-  const uint32_t* keep_samples(const HtSamples& samples);
   void build_hull(CodedBlock& coded);
   const uint8_t* keep(const uint8_t* bytes, uint32_t count);
 
@@ -180,14 +180,6 @@ const uint8_t* HtRun::keep(const uint8_t* bytes, uint32_t count) {
   return kept;
 }
 
-const uint32_t* HtRun::keep_samples(const HtSamples& samples) {
-  const auto width = static_cast<size_t>(samples.width);
-  auto* kept = out_.take<uint32_t>(worker_index_, width * static_cast<size_t>(samples.height));
-  for (int y = 0; y < samples.height; ++y)
-    std::copy_n(samples.data + y * samples.stride, width, kept + static_cast<size_t>(y) * width);
-  return kept;
-}
-
 /// Makes the points of HtPoints::kEstimate. @param counts  of the highest planes
 void HtRun::estimate_planes(const CodeBlock& block, const HtPlanes& planes, int bit_planes,
                             HtCounts counts, double total, CodedBlock& coded) {
@@ -230,9 +222,7 @@ void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double tot
   const uint16_t slope = order_.rdoq[block.component];
   if (slope == 0) return;
   const double lambda = rdoq_lambda(slope, weight_);
-  // With fixed steps, and with cleanup passes alone, either plane may gain most.
-  const bool steps_suit = !plan_.finer_subbands.empty() && plan_.most_ht_passes > 1;
-  if (!is_ht_rdoq_plane(lambda, plane, plan_.params.effort == 3 || !steps_suit)) return;
+  if (!is_ht_rdoq_plane(lambda, plane, ht_rules(plan_).both_rdoq_planes)) return;
   HtRdoqBlock b{samples_, plane, nullptr, 0, 1, lambda};
   if (!plan_.reversible) {
     const auto coefficients = planes_.block<float>(block);
@@ -241,11 +231,14 @@ void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double tot
     b.inverse_step = subband_of(plan_, block, order_.step_set).inverse_step;
   }
   uint32_t* out = worker_.rdoq->samples.as<uint32_t>();
-  const HtRdoqResult result = ht_rdoq(b, worker_.rdoq->scratch, out);
+  uint8_t* const changes = keeps_coefficients(plan_) ? worker_.rdoq->changes : nullptr;
+  const HtRdoqResult result = ht_rdoq(b, worker_.rdoq->scratch, out, changes);
   if (result.changes == 0 || result.is_empty) return;
   const HtSamples changed{out, samples_.stride, samples_.width, samples_.height};
+  code.coding = 1;
   code.left += weight_ * result.added;
-  if (keeps_coefficients(plan_)) code.samples = keep_samples(changed);
+  if (changes != nullptr)
+    code.changes = keep(changes, ht_change_bytes(samples_.width, samples_.height));
   code_samples(changed, code, block, total, coded);
 }
 

@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "coders/coded_before.h"
 #include "coders/ht/ht_points.h"
+#include "coders/ht/ht_rdoq.h"
 #include "core/slope_search.h"
 #include "cuda/block_coder.h"
 #include "cuda/device_rate.h"
@@ -83,6 +84,7 @@ class DeviceHt final : public DeviceBlockCoder {
                         const BlockSample& sample);
   void add_part(CudaGopWork& work, const HtPart& part);
   Status run_items(CudaGopWork& work, uint32_t num_finished);
+  Status bring_changes(CudaGopWork& work);
   HtHulls hulls_by_block(const CudaGopWork& work) const;
   Status wait(CudaGopWork& work);
   Status finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests);
@@ -116,6 +118,7 @@ class DeviceHt final : public DeviceBlockCoder {
   // Items are the blocks of parts_, in the order of HtMemory::list.
   uint32_t num_items_ = 0, most_tasks_ = 0;
   bool choose_ = false;      ///< items may choose (HtPoints::kNearSlope)
+  bool has_rdoq_ = false;    ///< items may have RDOQ
   bool has_hulls_ = false;   ///< items may have hulls from the device
   bool has_waited_ = false;  ///< for work.end, in this call of `code`
 };
@@ -210,7 +213,7 @@ bool DeviceHt::stays(const Prediction& prediction) const {
 /// Without any there is no wait.
 Status DeviceHt::code_parts(CudaGopWork& work, size_t num_finished) {
   num_items_ = most_tasks_ = 0;
-  choose_ = has_hulls_ = false;
+  choose_ = has_rdoq_ = has_hulls_ = false;
   uint32_t num_items = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
     add_part(work, parts_[i]);
@@ -230,12 +233,14 @@ void DeviceHt::add_part(CudaGopWork& work, const HtPart& part) {
   orders_.of[part.frame] = ht_order(order);
   has_hulls_ |= may_have_ht_hulls(s_.plan) && order.points != HtPoints::kEstimate;
   choose_ |= order.points == HtPoints::kNearSlope && order.thresholds != SlopeThresholds{};
+  const bool has_rdoq = order.rdoq != SlopeThresholds{};
+  has_rdoq_ |= has_rdoq;
   auto* const list = p_.list.in(work.pinned);
   for (const uint32_t index : order.blocks) {
     list[num_items_++] = part.frame * num_blocks_ + index;
     const uint8_t component = s_.tables.ht.blocks[index].component;
     most_tasks_ += most_ht_tasks(s_.tables.ht.blocks[index], order.thresholds[component],
-                                 order.highest[component]);
+                                 order.highest[component], has_rdoq);
   }
 }
 
@@ -266,10 +271,16 @@ Status DeviceHt::run_items(CudaGopWork& work, uint32_t num_finished) {
   CJ2K_TRY(stream.fill_u32(counts, 0, kHtKinds + 1));
   CJ2K_TRY(ht_items(stream, table(), orders_, m_.peaks.in(work.device), reversible, list,
                     num_items_, choices, tasks, num_tasks));
-  HtWork all{tasks, most_tasks_, num_tasks, {}, reversible, lossless(), causal};
-  if (choose_) {
+  HtWork all{tasks, most_tasks_, num_tasks, {}, reversible, lossless(), causal, {}};
+  if (choose_ || has_rdoq_) {
     all.lists = {m_.lists.in(work.device), counts, most_tasks_};
     CJ2K_TRY(ht_choose(stream, blocks, tasks, choices, num_items_, reversible, results, all.lists));
+  }
+  if (has_rdoq_) {
+    all.changes = {m_.changes.in(work.device), s_.tables.ht.change_bytes};
+    CJ2K_TRY(ht_change(stream, blocks, table(), tasks, choices, num_items_, reversible, results,
+                       all.lists, all.changes));
+    if (keeps_coefficients(s_.plan)) CJ2K_TRY(bring_changes(work));
   }
   CJ2K_TRY(ht_encode(stream, blocks, all, s_.memory.coded.in(work.device), results));
   HullPoint* const hulls = has_hulls_ && num_finished > 0 ? m_.hulls.in(work.device) : nullptr;
@@ -285,6 +296,19 @@ Status DeviceHt::run_items(CudaGopWork& work, uint32_t num_finished) {
   CJ2K_TRY(stream.download(p_.choices.in(work.pinned), choices, num_finished * sizeof(HtChoice)));
   CJ2K_TRY(stream.download(p_.results.in(work.pinned), results, most_tasks_ * sizeof(HtResult)));
   return wait(work);
+}
+
+/// Brings the changes of the frames that have RDOQ, for ChosenBlock (run/chosen_block.h).
+Status DeviceHt::bring_changes(CudaGopWork& work) {
+  const uint64_t frame_bytes =
+      uint64_t{num_blocks_} * kMostHtRdoqPlanes * s_.tables.ht.change_bytes;
+  for (const HtPart& part : parts_) {
+    if (part.order.rdoq == SlopeThresholds{}) continue;
+    const uint64_t from = part.frame * frame_bytes;
+    CJ2K_TRY(work.stream.download(p_.changes.in(work.pinned) + from,
+                                  m_.changes.in(work.device) + from, frame_bytes));
+  }
+  return Status::kOk;
 }
 
 Status DeviceHt::wait(CudaGopWork& work) {
@@ -417,8 +441,14 @@ void DeviceHt::finish(CudaGopWork& work, uint32_t item) {
     return;
   }
   const Subband& band = subband_of(plan, block, orders_.of[frame].step_set);
-  HtPoint points[kMaxHtPoints];
+  HtPoint points[kMaxHtPoints + kMaxHtRdoqPoints];
   int count = 0;
+  const HtRdoqPlanes rdoq = ht_rdoq_planes(choice.lambda, planes, ht_rules(plan).both_rdoq_planes);
+  const HtResult* const of_rdoq = result + choice.num_tasks;
+  const auto add = [&](const HtPlane& code) {
+    count_ht_passes(code, coded);
+    count += make_ht_points(code, band, weight, total, points + count);
+  };
   uint32_t sixteenths = 0, above = 0;
   StepVoter voter;
   for (int plane = planes.end - 1; plane >= planes.lowest; --plane, ++result) {
@@ -433,8 +463,16 @@ void DeviceHt::finish(CudaGopWork& work, uint32_t item) {
       code.cleanup_bytes = sixteenths / 128 + 1;
       voter.add(plane, {result->significant, result->near_half(), result->near_middle()});
     }
-    count_ht_passes(code, coded);
-    count += make_ht_points(code, band, weight, total, points + count);
+    add(code);
+    const int k = rdoq.first - plane;
+    if (k < 0 || k >= rdoq.count || of_rdoq[k].passes == 0) continue;
+    HtPlane changed = plane_of(plan, plane, of_rdoq[k].passes, weight, of_rdoq[k]);
+    changed.left = code.left + weight * added_ht_error(of_rdoq[k].added_error(), plane);
+    changed.coding = static_cast<uint8_t>(1 + k);
+    if (keeps_coefficients(plan))
+      changed.changes =
+          HtChanges{p_.changes.in(work.pinned), s_.tables.ht.change_bytes}.of(number, 1u + k);
+    add(changed);
   }
   if (block.orientation != kLL) coded.step_vote = voter.vote();
   build_hull(coded, number, weight, points, count);
@@ -468,9 +506,9 @@ void DeviceHt::take_hull(CudaGopWork& work, uint32_t item, CodedBlock& coded) {
 void DeviceHt::build_hull(CodedBlock& coded, uint32_t number, double weight, HtPoint* points,
                           int count) {
   if (count == 0) return;
-  HullPoint hull[kMaxHtPoints];
-  PointCode codes[kMaxHtPoints];
-  LayerCuts cuts[kMaxHtPoints];
+  HullPoint hull[kMaxHtPoints + kMaxHtRdoqPoints];
+  PointCode codes[kMaxHtPoints + kMaxHtRdoqPoints];
+  LayerCuts cuts[kMaxHtPoints + kMaxHtRdoqPoints];
   const bool has_cuts = s_.plan.params.layers > 1;
   const int size = build_ht_hull(points, count, weight, {hull, codes, has_cuts ? cuts : nullptr});
   coded.hull = keep(hull, size);
@@ -485,7 +523,9 @@ uint32_t DeviceHt::pieces(CudaGopWork& work, uint32_t number, uint32_t points, B
   const PointCode& code = codes_[number][points - 1];
   const Subband& band = subband_of(s_.plan, s_.plan.blocks[index], orders_.of[frame].step_set);
   const auto plane = static_cast<uint32_t>(band.max_bit_planes - 1 - code.zero_bit_planes);
-  const HtSlot& slot = s_.tables.ht.slots[s_.tables.ht.blocks[index].first_slot + plane];
+  const HtPlanBlock& block = s_.tables.ht.blocks[index];
+  const uint32_t in_block = code.coding > 0 ? block.num_slots + code.coding - 1u : plane;
+  const HtSlot& slot = s_.tables.ht.slots[block.first_slot + in_block];
   const uint64_t from = frame * s_.tables.ht.frame_bytes + slot.cleanup;
   pieces[0] = {from, code.first_bytes};
   if (point.passes == 1) return 1;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "coders/ebcot/rdoq.h"
 #include "coders/ht/ht_points.h"
+#include "coders/ht/ht_rdoq.h"
 #include "core/quantizer.h"
 #include "core/stop.h"
 #include "cuda/gop_memory.h"
@@ -61,12 +63,18 @@ HtLayout make_ht_layout(const Plan& plan) {
                              static_cast<uint16_t>(block.width * block.height),
                              static_cast<uint8_t>(num_slots), block.component, block.orientation});
     uint32_t most_bytes = 0;
-    for (int plane = 0; plane < num_slots; ++plane) {
-      const uint32_t room = ht_cleanup_room(block.width, block.height, planes - plane);
+    const auto add_slot = [&](int lowest) {
+      const uint32_t room = ht_cleanup_room(block.width, block.height, planes - lowest);
       const uint32_t rest = plan.params.lossless != 0 ? 0 : both_room;
       layout.slots.push_back({layout.frame_bytes, room, room + rest});
       layout.frame_bytes += room + uint64_t{2} * rest;
       most_bytes = std::max(most_bytes, room + rest);
+    };
+    for (int plane = 0; plane < num_slots; ++plane) add_slot(plane);
+    if (plan.has_rdoq) {
+      for (int k = 0; k < kMostHtRdoqPlanes; ++k) add_slot(0);
+      layout.change_bytes =
+          std::max(layout.change_bytes, ht_change_bytes(block.width, block.height));
     }
     layout.first_points.push_back(layout.frame_points);
     const auto all_points = static_cast<uint32_t>(3 * num_slots);
@@ -76,6 +84,7 @@ HtLayout make_ht_layout(const Plan& plan) {
     layout.frame_point_bytes += most_bytes;
     // One task at least, for the squared error.
     layout.frame_tasks += static_cast<uint32_t>(std::max(num_slots, 1));
+    layout.frame_tasks += plan.has_rdoq ? kMostHtRdoqPlanes : 0;
   }
   layout.first_points.push_back(layout.frame_points);
   return layout;
@@ -90,16 +99,19 @@ HtBlockTable HtLayout::table(const Plan& plan, const HtPlanBlock* on_blocks, con
 }
 
 HtOrder ht_order(const BlockOrder& order) {
-  HtOrder made{{}, {}, static_cast<uint8_t>(order.step_set), order.points, order.is_trial};
+  HtOrder made{{}, {}, {}, static_cast<uint8_t>(order.step_set), order.points, order.is_trial};
+  std::transform(order.rdoq.begin(), order.rdoq.end(), made.rdoq, rdoq_error);
   std::copy(order.thresholds.begin(), order.thresholds.end(), made.thresholds);
   std::copy(order.highest.begin(), order.highest.end(), made.highest);
   return made;
 }
 
-uint32_t most_ht_tasks(const HtPlanBlock& block, uint16_t threshold, uint16_t highest) {
+uint32_t most_ht_tasks(const HtPlanBlock& block, uint16_t threshold, uint16_t highest,
+                       bool has_rdoq) {
   const uint32_t planes = std::max<uint32_t>(block.num_slots, 1);
   const bool is_near = pause_threshold(threshold, block.orientation) > 0 && highest <= threshold;
-  return is_near ? std::min<uint32_t>(planes, kHtNearPlanes) : planes;
+  return (is_near ? std::min<uint32_t>(planes, kHtNearPlanes) : planes) +
+         (has_rdoq ? kMostHtRdoqPlanes : 0);
 }
 
 HtMemory::HtMemory(const Plan& plan, const PlanTables& tables, bool on_device, Carver& carver) {
@@ -111,6 +123,8 @@ HtMemory::HtMemory(const Plan& plan, const PlanTables& tables, bool on_device, C
   results = carver.take<HtResult>(most_tasks);
   hulls = carver.take<HullPoint>(may_have_ht_hulls(plan) ? blocks * kMostHtHull : 0);
   totals = carver.take<uint32_t>(tables.rate.has_value() ? kTotals : 0);
+  if (on_device || keeps_coefficients(plan))
+    changes = carver.take<uint8_t>(blocks * kMostHtRdoqPlanes * layout.change_bytes);
   if (!on_device) return;
   peaks = carver.take<uint32_t>(blocks);
   tasks = carver.take<HtTask>(most_tasks);

@@ -31,6 +31,7 @@ struct HtLayout {
   uint32_t frame_tasks = 0;        ///< most tasks of a call for one frame
   uint32_t most_bytes = 0;         ///< most bytes of a point of a block
   uint64_t frame_point_bytes = 0;  ///< most bytes of one point of each block of a frame
+  uint32_t change_bytes = 0;       ///< HtChanges::stride; 0 without RDOQ
 
   /// @param on_blocks, on_bands, on_slots  `blocks`, `bands` and `slots` in device memory
   HtBlockTable table(const Plan& plan, const HtPlanBlock* on_blocks, const HtBand* on_bands,
@@ -40,7 +41,8 @@ HtLayout make_ht_layout(const Plan& plan);
 HtOrder ht_order(const BlockOrder& order);
 /// Most tasks of a block in a call.
 /// @param threshold, highest  of its component
-uint32_t most_ht_tasks(const HtPlanBlock& block, uint16_t threshold, uint16_t highest);
+uint32_t most_ht_tasks(const HtPlanBlock& block, uint16_t threshold, uint16_t highest,
+                       bool has_rdoq);
 /// Whether the device makes hulls for the host. Without loss they have one point, and the points of
 /// layers need more than a hull says.
 inline bool may_have_ht_hulls(const Plan& plan) {
@@ -52,9 +54,10 @@ inline bool may_have_ht_hulls(const Plan& plan) {
 ///   of the samples   | peaks |                              on the device alone
 ///   of a call        | list | choices | results | [hulls] |
 ///   between kernels  | tasks | [lists] | counts |            on the device alone
+///   of RDOQ          | [changes] |           in page-locked memory with keeps_coefficients
 ///   of rate control  | totals P | coded | hull | codes | weights | [tile_parts] |
 ///
-/// Arrays in brackets are empty without loss. The entries of `list`, `choices` and `hulls` are blocks. The
+/// Arrays in brackets are empty without loss, `changes` without RDOQ, too. The entries of `list`, `choices` and `hulls` are blocks. The
 /// last row is there where rate control runs on the device; its first array is in page-locked memory, too.
 struct HtMemory {
   HtMemory() = default;
@@ -68,6 +71,7 @@ struct HtMemory {
   Span<HtTask> tasks;
   Span<uint32_t> lists;
   Span<uint32_t> counts;  ///< HtTaskLists::counts, then HtWork::num_tasks
+  Span<uint8_t> changes;  ///< HtChanges
   // HtHulls.
   Span<Tier1Result> coded;
   Span<HullPoint> hull;

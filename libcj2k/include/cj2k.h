@@ -455,8 +455,8 @@ typedef struct cj2k_params {
   cj2k_stop stop;         /* how far code-blocks are coded; default exact */
   int32_t effort; /* time spent for picture quality at the same bytes, 0 .. 3; default 1.
                           0: the same as 1. 2 and 3: rate-distortion optimised quantisation
-                          (docs/effort.md), on the CPU, with stop exact or none. lossless ignores
-                          it */
+                          (docs/effort.md), with stop exact or none; of EBCOT on the CPU.
+                          lossless ignores it */
   int32_t stop_margin; /* PST: how far coding goes below the threshold of the GOP before, in 1/256
                           octave of slope; 0 .. 4096; default 128 */
 

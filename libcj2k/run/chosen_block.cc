@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "coders/ht/ht_rdoq.h"
 #include "pixels/block_samples.h"
 
 namespace cj2k {
@@ -58,16 +59,24 @@ ChosenBlock::ChosenBlock(const Plan& plan, const CoefficientPlanes& coefficients
   height = block.height;
   is_causal = (plan.params.cblk_style & CJ2K_STYLE_VSC) != 0;
   const uint8_t points = selection.final_points[number];
-  const uint32_t* changed =
-      points > 0 && coded.codes != nullptr ? coded.codes[points - 1].samples : coded.samples;
   uint32_t all = 0;
-  if (changed != nullptr) {
-    for (int i = 0; i < width * height; ++i) {
-      samples[i] = changed[i];
-      all |= samples[i] & ~kSignBit;
-    }
+  if (coded.samples != nullptr) {
+    std::copy_n(coded.samples, width * height, samples);
   } else {
     all = quantize_block(plan, coefficients, block, selection.step_set, samples, width);
+  }
+  const PointCode* const code =
+      points > 0 && coded.codes != nullptr ? coded.codes + points - 1 : nullptr;
+  const bool is_changed = code != nullptr && code->changes != nullptr;
+  if (is_changed) {
+    const int plane = band.max_bit_planes - 1 - code->zero_bit_planes;
+    Plane<float> of{};
+    if (!plan.reversible) of = coefficients.block<float>(block);
+    apply_ht_changes(code->changes, plane, width, height, of.data, of.stride_samples, samples);
+  }
+  if (is_changed || coded.samples != nullptr) {
+    all = 0;
+    for (int i = 0; i < width * height; ++i) all |= samples[i] & ~kSignBit;
   }
   planes = std::bit_width(all);
   passes = points > 0 ? passes_from_the_top(coded, points, band, planes) : 0;

@@ -99,8 +99,8 @@ Status Encoder::open_backends() {
 }
 
 Status Encoder::open_cuda(const DeviceList& devices, const Log& log) {
-  if (plan_.params.effort >= 2 && !plan_.params.lossless) {
-    return log.fail(Status::kNotSupported, "effort %d has no CUDA kernels so far",
+  if (plan_.has_rdoq && plan_.params.coder == CJ2K_CODER_EBCOT) {
+    return log.fail(Status::kNotSupported, "effort %d with coder ebcot has no CUDA kernels so far",
                     plan_.params.effort);
   }
   CJ2K_TRY(make_cuda_backends(&plan_, devices, log, &backends_));

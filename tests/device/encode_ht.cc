@@ -194,6 +194,44 @@ TEST_CASE("HT on the device: a wrong prediction, and the blocks coded again") {
   CHECK(is_coded_again);
 }
 
+TEST_CASE("HT on the device: RDOQ") {
+  const uint64_t before = launches("cj2k_ht_change_97") + launches("cj2k_ht_change_53");
+  int64_t rounds = 0;
+  for (const char* effort : {"2", "3"}) {
+    const auto with = [&](EncodeSettings settings) {
+      cj2k_params p = small(settings);
+      cj2k::test::set(p, "effort", effort);
+      return p;
+    };
+    for (const cj2k_params& p : {
+             with({{"target_bytes", "4000"}, {"gop", "2"}}),
+             with({{"target_bytes", "1500"}, {"cblk", "64x64"}, {"depth", "12"}}),
+             with({{"target_bytes", "2500"}, {"wavelet", "5/3"}, {"cblk_style", "vsc"}}),
+             with({{"quality", "3"}, {"stop", "none"}}),
+             with({{"target_bytes", "3000"}, {"ht_passes", "cleanup"}, {"frame_steps", "0"}}),
+             with({{"target_bytes", "5000"}, {"layers", "3"}, {"tile", "40x33"}}),
+             with({{"quality", "6"}, {"wavelet", "5/3"}, {"cblk", "4x256"}}),
+             with({{"target_bytes", "3000"}, {"cblk", "1024x4"}, {"mct", "off"}}),
+             with({{"target_bytes", "3000"}, {"measure_mse", "1"}, {"gop", "2"}}),
+             with({{"target_bytes", "3000"}, {"verify", "1"}}),
+             with({{"lossless", "1"}}),
+         }) {
+      start_device(7);
+      rounds += check_equal(p, 2);
+    }
+  }
+  for (const char* bytes : {"425", "1300", "4200", "8500"}) {
+    for (const char* effort : {"2", "3"}) {
+      start_device(13);
+      rounds += check_equal(
+          many_blocks({{"gop", "2"}, {"target_bytes", bytes}, {"effort", effort}}), 3);
+    }
+    check_equal(many_blocks({{"effort", "2"}, {"target_bytes", bytes}, {"wavelet", "5/3"}}), 1);
+  }
+  CHECK(launches("cj2k_ht_change_97") + launches("cj2k_ht_change_53") > before + 30);
+  CHECK(rounds > 0);
+}
+
 #if defined(CJ2K_SIMT_SHIM)
 /// Encodes the frames as one GOP. @return how often the host waited for the device
 uint64_t waits_of_gop(cj2k_params p, const std::vector<Picture>& pictures) {

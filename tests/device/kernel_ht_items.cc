@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "coders/ebcot/rdoq.h"
 #include "coders/ht/ht_points.h"
 #include "core/quantizer.h"
 #include "core/slope.h"
@@ -34,7 +35,8 @@ constexpr size_t kGuardTasks = 8;
 
 struct Totals {
   size_t zero = 0, without_planes = 0, bound = 0, hulls = 0, few = 0;
-  std::set<std::pair<HtPoints, int>> points;  ///< with the number of planes
+  size_t changed[kMostHtRdoqPlanes + 1] = {};  ///< blocks, by planes with RDOQ
+  std::set<std::pair<HtPoints, int>> points;   ///< with the number of planes
 };
 
 Plan plan_of(const Settings& settings) {
@@ -74,7 +76,7 @@ class Check {
       const BlockOrder& order = orders_[number / num_blocks_];
       most_tasks +=
           most_ht_tasks(layout_.blocks[number % num_blocks_], order.thresholds[block.component],
-                        order.highest[block.component]);
+                        order.highest[block.component], order.rdoq != SlopeThresholds{});
     }
     const simt::DeviceBuffer blocks = gpu_.upload(layout_.blocks),
                              bands = gpu_.upload(layout_.bands), slots = gpu_.upload(layout_.slots),
@@ -113,6 +115,8 @@ class Check {
       order.thresholds[c] = static_cast<uint16_t>(log_slope(weight, 1) + above);
       if (frame % 2 == 1)
         order.highest[c] = static_cast<uint16_t>(order.thresholds[c] + random_() % 2000);
+      if (plan_.has_rdoq && order.points != HtPoints::kEstimate)
+        order.rdoq[c] = static_cast<uint16_t>(order.thresholds[c] + random_() % 500);
     }
     on_device_.of[frame] = ht_order(order);
     orders_.push_back(order);
@@ -157,15 +161,25 @@ class Check {
     REQUIRE(choice.planes().end == planes.end);
     REQUIRE(choice.is_all == planes.is_all);
     REQUIRE(choice.points == points);
-    REQUIRE(choice.has_hull == (may_have_ht_hulls(plan_) && points != HtPoints::kEstimate &&
-                                count > 0 && count <= kHtNearPlanes));
+    REQUIRE(choice.has_hull ==
+            (may_have_ht_hulls(plan_) && points != HtPoints::kEstimate && count > 0 &&
+             count <= kHtNearPlanes && order.rdoq[block.component] == 0));
     const bool is_few = block.width * block.height < 4;
     REQUIRE(choice.most_passes == (is_few           ? 1
                                    : order.is_trial ? kAllHtPasses
                                                     : plan_.most_ht_passes));
     REQUIRE(choice.num_tasks <= most_ht_tasks(layout_.blocks[number % num_blocks_],
                                               order.thresholds[block.component],
-                                              order.highest[block.component]));
+                                              order.highest[block.component], false));
+    const uint16_t rdoq = order.rdoq[block.component];
+    REQUIRE(choice.lambda == (rdoq > 0 ? rdoq_lambda(rdoq, weight) : 0));
+    int changed = 0;
+    for (int plane = planes.lowest; plane < planes.end; ++plane)
+      changed += is_ht_rdoq_plane(choice.lambda, plane, plan_.params.effort == 3);
+    for (int k = 0; k < changed; ++k)
+      REQUIRE(
+          taken_.insert(choice.first_task + choice.num_tasks + static_cast<uint32_t>(k)).second);
+    ++totals_.changed[changed];
     for (uint32_t i = 0; i < choice.num_tasks; ++i)
       check_task(number, band, choice, i, tasks_[choice.first_task + i]);
     totals_.zero += bit_planes == 0 ? 1 : 0;
@@ -231,7 +245,9 @@ TEST_CASE("HT kernels: the planes of blocks") {
       {{{"cblk", "16x8"}, {"frame_steps", "1"}, {"layers", "2"}, {"quality", "3"}}, 6, true},
       {{{"cblk", "4x8"}, {"wavelet", "5/3"}, {"quality", "2"}}, 0, true},
       {{{"cblk", "8x8"}, {"wavelet", "5/3"}, {"ht_passes", "cleanup"}, {"quality", "2"}}, 5, false},
-      {{{"cblk", "8x8"}, {"lossless", "1"}}, 0, false}};
+      {{{"cblk", "8x8"}, {"lossless", "1"}}, 0, false},
+      {{{"cblk", "8x8"}, {"effort", "2"}, {"target_bytes", "9000"}}, 0, false},
+      {{{"cblk", "4x4"}, {"effort", "3"}, {"wavelet", "5/3"}, {"quality", "3"}}, 5, true}};
   Totals totals;
   bool has_steps = false;
   for_each_seed("HT, planes", [&](Gpu& gpu, uint64_t seed) {
@@ -251,6 +267,7 @@ TEST_CASE("HT kernels: the planes of blocks") {
   CHECK(totals.bound > 100);
   CHECK(totals.hulls > 100);
   CHECK(totals.few > 0);
+  for (const size_t blocks : totals.changed) CHECK(blocks > 100);
   for (int planes = 1; planes <= kHtNearPlanes; ++planes)
     CHECK(totals.points.count({HtPoints::kNearSlope, planes}) == 1);
   for (const HtPoints points : {HtPoints::kAll, HtPoints::kEstimate}) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -117,6 +118,33 @@ TEST_CASE("RDOQ of HT changes magnitudes by one, and no signs") {
   CHECK(changes >= result.changes / 2);  // a sample may go up after it went down
   CHECK(changes > ups);
   CHECK(ups > 0);
+}
+
+TEST_CASE("RDOQ of HT: a sample of 0 that goes up has the sign of its coefficient") {
+  const auto scratch = std::make_unique<HtRdoqScratch>();
+  const Block block(64, 50, 0.8, 9);
+  std::vector<uint32_t> out(block.samples.size());
+  std::vector<uint8_t> changes(kMostHtChangeBytes);
+  REQUIRE(ht_rdoq(block.rdoq(0, 0.2), *scratch, out.data(), changes.data()).changes > 100);
+  int negative = 0, wrong = 0;
+  std::vector<uint32_t> applied;
+  for (int y = 0; y < block.height; ++y) {
+    for (int x = 0; x < block.width; ++x) {
+      const auto i = static_cast<size_t>(y * block.stride + x);
+      const bool is_negative = block.coefficients[static_cast<size_t>(y * block.width + x)] < 0;
+      negative += is_negative && block.samples[i] == 0 && out[i] != 0;
+      wrong += out[i] >> 31 != (is_negative && out[i] != 0 ? 1u : 0u);
+      applied.push_back(block.samples[i]);
+    }
+  }
+  CHECK(negative > 10);
+  CHECK(wrong == 0);
+  apply_ht_changes(changes.data(), 0, block.width, block.height, block.coefficients.data(),
+                   block.width, applied.data());
+  for (int y = 0; y < block.height; ++y) {
+    CHECK(std::equal(out.begin() + y * block.stride, out.begin() + y * block.stride + block.width,
+                     applied.begin() + y * block.width));
+  }
 }
 
 TEST_CASE("RDOQ of HT takes blocks of any size, and may empty them") {

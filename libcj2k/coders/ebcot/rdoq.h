@@ -134,6 +134,8 @@ void rdoq_block(const RdoqBlock& block, RdoqScratch& scratch, RdoqResult* result
 /// computes the same bits.
 /// @param weight  squared error of the picture per squared unit of quantised coefficient
 double rdoq_lambda(uint16_t slope, double weight);
+/// Squared error of the picture per bit at a log-slope: rdoq_lambda of the weight 1.
+inline double rdoq_error(uint16_t slope) { return slope == 0 ? 0 : rdoq_lambda(slope, 1); }
 
 /// Where a block is cut in most cases at this lambda. With x = log4(lambda) + 3/4: after the
 /// significance pass of plane floor(x) if the fraction of x is below a half, else after the

@@ -19,9 +19,8 @@ LayerCuts layer_cuts(const HtPoint& point, const HtPoint* points, int count) {
   double distortion[3] = {point.distortion, point.distortion, point.distortion};
   for (int i = 0; i < count; ++i) {
     const HtPoint& other = points[i];
-    // Of two codings of a plane, one is with RDOQ.
     const bool is_other_coding = other.code.zero_bit_planes != point.code.zero_bit_planes ||
-                                 other.code.first != point.code.first;
+                                 other.code.coding != point.code.coding;
     if (is_other_coding || other.passes >= point.passes) continue;
     distortion[other.passes - 1] = other.distortion;
     if (other.passes == 2) bytes[1] = other.bytes + (point.sig_prop_last == 0xFF ? 1 : 0);
@@ -76,12 +75,12 @@ int make_ht_points(const HtPlane& plane, const Subband& band, double weight, dou
   const uint8_t* const rest[] = {nullptr, plane.sig_prop, plane.both};
   int count = 0;
   for_each_ht_point(sums, weight, total, [&](int passes, uint32_t bytes, double distortion) {
-    points[count++] = {
-        {plane.cleanup, rest[passes - 1], plane.cleanup_bytes, zero_planes, plane.samples},
-        bytes,
-        static_cast<uint16_t>(passes),
-        plane.sig_prop_last,
-        distortion};
+    points[count++] = {{plane.cleanup, rest[passes - 1], plane.cleanup_bytes, zero_planes,
+                        plane.coding, plane.changes},
+                       bytes,
+                       static_cast<uint16_t>(passes),
+                       plane.sig_prop_last,
+                       distortion};
   });
   return count;
 }

@@ -11,13 +11,13 @@
 #include "coders/ht/ht_block.h"
 #include "core/ht/plane_choice.h"
 #include "core/ht/points.h"
+#include "core/ht/rdoq.h"
 #include "plan/plan.h"
 
 namespace cj2k {
 
 inline constexpr int kMaxHtPoints = 3 * 31;  ///< of a block: three for each plane
-/// RDOQ codes at most this many planes of a block once more.
-inline constexpr int kMostHtRdoqPlanes = 2;
+inline constexpr int kMaxHtRdoqPoints = 3 * kMostHtRdoqPlanes;  ///< besides, with RDOQ
 
 /// A truncation point, on the hull or not.
 struct HtPoint {
@@ -39,12 +39,15 @@ struct HtPlane {
   uint8_t sig_prop_last;
   /// The segments; null on a device.
   const uint8_t *cleanup, *sig_prop, *both;
-  const uint32_t* samples = nullptr;  ///< PointCode::samples
+  uint8_t coding = 0;                ///< PointCode::coding
+  const uint8_t* changes = nullptr;  ///< PointCode::changes
 };
 
 inline HtRules ht_rules(const Plan& plan) {
+  // With fixed steps, and with cleanup passes alone, either plane may gain most.
+  const bool steps_suit = !plan.finer_subbands.empty() && plan.most_ht_passes > 1;
   return {plan.params.lossless != 0, static_cast<uint8_t>(plan.most_ht_passes),
-          plan.magnitude_bound};
+          plan.magnitude_bound, plan.params.effort == 3 || !steps_suit};
 }
 
 /// Frames of fewer blocks are coded in full: a prediction of their planes takes as long.

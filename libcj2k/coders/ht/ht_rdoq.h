@@ -15,7 +15,7 @@
 // A change is accepted if it lowers D + lambda R. All of it is integer arithmetic: R in 1/256 bit,
 // D in 4^p / 2^20 squared units.
 //
-// The changes of a sample, quad by quad in the order of coding, each sample once:
+// The changes of a sample, quad by quad in the order of core/ht/rdoq.h, each sample once:
 //   down by one, if its exponent falls: mu is 1, or 1 more than a power of two;
 //   from 0 to 1, if the coefficient is above 1/2.
 // A change alters the bits of the sample's quad, of the one at its right, and of two below. If the
@@ -25,10 +25,12 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "coders/ht/ht_block.h"
+#include "core/ht/rdoq.h"
 
 namespace cj2k {
 
@@ -51,14 +53,17 @@ struct HtRdoqResult {
   double added = 0;
 };
 
-/// Whether RDOQ changes the samples of a cleanup pass: of the two planes beside S
-/// (core/ht/plane_choice.h), where lambda is ln 2 / 6 of S^2. Others gain nothing.
-/// @param both  else of plane floor(log2 S) alone, which gains most where the steps suit the slope
-inline bool is_ht_rdoq_plane(double lambda, int plane, bool both) {
-  constexpr double kWhole = 0.1155245;  // S = 2^p
-  const double unit = lambda / static_cast<double>(uint64_t{1} << 2 * plane);
-  return both ? unit >= kWhole / 2 && unit < 8 * kWhole : unit >= kWhole && unit < 4 * kWhole;
+/// Which samples RDOQ changes: a byte for each pair of quads, row by row. Bit 4 * quad + sample, samples in
+/// the order of coding.
+inline constexpr size_t kMostHtChangeBytes = 512;
+constexpr uint32_t ht_change_bytes(int width, int height) {
+  return static_cast<uint32_t>((width + 3) / 4 * ((height + 1) / 2));
 }
+/// Changes the samples of a block.
+/// @param coefficients, stride  as HtRdoqBlock::coefficients
+/// @param samples               [height][width]
+void apply_ht_changes(const uint8_t* changes, int plane, int width, int height,
+                      const float* coefficients, ptrdiff_t stride, uint32_t* samples);
 
 /// Working memory. Quads are in rows, with a quad of zeros at both sides and a row of them above. Blocks
 /// of 4 x 1024 need most.
@@ -79,9 +84,15 @@ struct HtRdoqScratch {
   std::array<uint16_t, 4096> changed;      ///< indices of samples, as in `magnitude`
 };
 
-/// @param out  as samples.data, with the same stride. Of a changed sample, the bits below p are all 1
-///             if it went down, and 0 if it went up; so SigProp and MagRef move it back
+/// HtRdoqResult::added. @param units  in 4^p / 2^20
+inline double added_ht_error(int64_t units, int plane) {
+  return std::ldexp(static_cast<double>(units), 2 * (plane - ht_rdoq_model::kFraction));
+}
+
+/// @param out      as samples.data, with the same stride: ht_rdoq_model::changed_sample
+/// @param changes  [kMostHtChangeBytes], or null; written if there are any
 /// Deterministic: yes. Allocates: no. Thread-safe: yes.
-HtRdoqResult ht_rdoq(const HtRdoqBlock& block, HtRdoqScratch& scratch, uint32_t* out);
+HtRdoqResult ht_rdoq(const HtRdoqBlock& block, HtRdoqScratch& scratch, uint32_t* out,
+                     uint8_t* changes = nullptr);
 
 }  // namespace cj2k

@@ -19,41 +19,23 @@
 #define CJ2K_HT_RDOQ_ONCE
 namespace cj2k::ht_rdoq_tables {
 
-inline constexpr int kFraction = 10;  ///< fractional bits of values, in units of 2^p
-inline constexpr int kBitCost = 256;  ///< R of one bit
-inline constexpr uint32_t kSign = 0x80000000u;
-/// Hardly a change saves more bits, so dearer ones are not tried.
-inline constexpr int64_t kMostSaved = 16 * kBitCost;
-/// The other quads seldom save more.
-inline constexpr int64_t kNearSaved = 2 * kBitCost;
-/// Magnitudes above stay as they are.
-inline constexpr uint32_t kMostMagnitude = 1 << 12;
+using namespace ht_rdoq_model;
 
-/// Four bytes below 128, those of the samples of a quad in the order of coding: lowest byte first.
-using QuadBytes = uint32_t;
-inline constexpr uint32_t kEachByte = 0x01010101;
-/// Bit k: byte k is not 0.
-constexpr uint32_t nonzero_bytes(QuadBytes bytes) {
-  const uint32_t lowest_bits = (bytes + 0x7F * kEachByte) >> 7 & kEachByte;
-  return lowest_bits * 0x01020408 >> 24 & 15;
-}
-constexpr uint32_t byte_of(QuadBytes bytes, int k) { return bytes >> 8 * k & 0xFF; }
-constexpr uint32_t largest_byte(QuadBytes bytes) {
-  return std::max(std::max(byte_of(bytes, 0), byte_of(bytes, 1)),
-                  std::max(byte_of(bytes, 2), byte_of(bytes, 3)));
+inline constexpr uint32_t kSign = 0x80000000u;
+/// The sign of a coefficient of the 9/7. @param coefficients  of the block, or null: 0
+inline uint32_t sign_of(const float* coefficients, ptrdiff_t stride, ptrdiff_t x, ptrdiff_t y) {
+  return coefficients == nullptr ? 0
+                                 : std::bit_cast<uint32_t>(coefficients[y * stride + x]) & kSign;
 }
 /// The context of a quad of the first row, by the significant samples of the quad at its left.
 constexpr std::array<uint8_t, 16> make_first_contexts() {
   std::array<uint8_t, 16> contexts{};
   for (uint32_t left = 0; left < 16; ++left)
-    contexts[left] = static_cast<uint8_t>(((left & 3) != 0 ? 1 : 0) | (left >> 2) << 1);
+    contexts[left] = static_cast<uint8_t>(around_in_first_row(left).context);
   return contexts;
 }
 inline constexpr std::array<uint8_t, 16> kFirstContexts = make_first_contexts();
 
-constexpr int popcount4(uint32_t bits) {
-  return static_cast<int>(0x4332322132212110u >> 4 * bits & 7);
-}
 /// Bits of a CxtVLC codeword, less those that it saves in MagSgn.
 constexpr auto make_quad_bits(const CxtVlcTable& words) {
   std::array<int8_t, 2048> bits{};
@@ -65,10 +47,7 @@ inline constexpr std::array<int8_t, 2048> kQuadBits[2] = {make_quad_bits(kCxtVlc
                                                           make_quad_bits(kCxtVlcFirst)};
 constexpr auto make_u_bits() {
   std::array<int8_t, kMaxHtExponent + 1> bits{};
-  for (uint32_t u = 0; u <= kMaxHtExponent; ++u) {
-    const UVlcWord word = uvlc_word(u);
-    bits[u] = static_cast<int8_t>(word.prefix_bits + word.suffix_bits + word.extension_bits);
-  }
+  for (uint32_t u = 0; u <= kMaxHtExponent; ++u) bits[u] = static_cast<int8_t>(u_bits(u));
   return bits;
 }
 inline constexpr std::array<int8_t, kMaxHtExponent + 1> kUBits = make_u_bits();
@@ -95,29 +74,24 @@ class Optimiser {
         high_((block.samples.height + 1) / 2),
         pitch_(wide_ + 2),
         scale_(std::ldexp(block.inverse_step, kFraction - block.plane)),
-        half_(block.coefficients == nullptr && block.plane == 0 ? 0 : 1 << (kFraction - 1)),
-        lambda_(std::llround(std::ldexp(block.lambda, 2 * (kFraction - block.plane)) / kBitCost)) {
+        half_(shown_half(block.coefficients == nullptr, block.plane)),
+        lambda_(lambda_units(block.lambda, block.plane)) {
     read();
   }
 
-  HtRdoqResult run(uint32_t* out) {
+  HtRdoqResult run(uint32_t* out, uint8_t* changes) {
     count_bits();
-    for (int qy = 0; qy < high_; ++qy) {
-      for (int qx = 0; qx < wide_; ++qx) {
-        if (s_.candidates[at(qx, qy)] != 0) visit(qx, qy);
+    for (int group = 0; group < kGroups; ++group) {
+      for (int qy = first_row(group); qy < high_; qy += kRows) {
+        for (int qx = first_column(group); qx < wide_; qx += kColumns) {
+          if (s_.candidates[at(qx, qy)] != 0) visit(qx, qy);
+        }
       }
     }
-    return changes_ == 0 ? HtRdoqResult{} : write(out);
+    return changes_ == 0 ? HtRdoqResult{} : write(out, changes);
   }
 
  private:
-  /// What the codewords of a quad depend on beside its own samples.
-  struct Around {
-    const int8_t* words;  ///< kQuadBits
-    uint32_t context;     ///< c_q
-    uint32_t kappa;       ///< if several samples are significant, else 1
-  };
-
   /// Index of a quad. Quads of zeros are above the block and at both sides.
   size_t at(int qx, int qy) const { return static_cast<size_t>((qy + 1) * pitch_ + qx + 1); }
   size_t above(size_t q) const { return q - static_cast<size_t>(pitch_); }
@@ -211,22 +185,15 @@ class Optimiser {
   /// As CleanupPass::context.
   Around around(size_t q, bool first) const {
     const uint32_t left = s_.rho[q - 1];
-    if (first) return {kQuadBits[1].data(), kFirstContexts[left], 1};
+    if (first) return {kFirstContexts[left], 1};
     const QuadBytes* e = s_.exponents.data() + above(q);
-    const uint32_t a = e[-1] >> 24, b = byte_of(e[0], 1), c = e[0] >> 24, d = byte_of(e[1], 1);
-    return {kQuadBits[0].data(),
-            ((a | b) != 0 ? 1u : 0u) | (left > 3 ? 2u : 0u) | ((c | d) != 0 ? 4u : 0u),
-            std::max(std::max(std::max(a, b), std::max(c, d)), 2u) - 1};
+    return around_below(left, e[-1] >> 24, byte_of(e[0], 1), e[0] >> 24, byte_of(e[1], 1));
   }
 
-  /// R of a quad with these exponents. Branches would be unpredictable, so it has none.
-  int32_t cost(const Around& around, QuadBytes exponents) const {
-    const uint32_t rho = nonzero_bytes(exponents), largest = largest_byte(exponents);
-    const uint32_t kappa = (rho & (rho - 1)) != 0 ? around.kappa : 1;
-    const uint32_t bound = std::max(largest, kappa), u = bound - kappa;
-    const uint32_t eps = (nonzero_bytes(exponents ^ (largest * kEachByte)) ^ 15) & (u > 0 ? 15 : 0);
-    const int bits = around.words[cxt_vlc_index(around.context, rho, eps)] + kUBits[u] +
-                     popcount4(rho) * static_cast<int>(bound);
+  /// R of a quad with these exponents. @param first  it is in the first row
+  int32_t cost(const Around& around, QuadBytes exponents, bool first) const {
+    const QuadWords words = quad_words(around, exponents);
+    const int bits = kQuadBits[first][words.index] + kUBits[words.u] + words.value_bits();
     return kBitCost * bits + mel_[event(around, exponents)];
   }
   /// Index of the cost of a MEL event.
@@ -241,25 +208,15 @@ class Optimiser {
       for (int qx = 0; qx < wide_; ++qx) {
         const size_t q = at(qx, qy);
         const Around near = around(q, qy == 0);
-        s_.bits[q] = cost(near, s_.exponents[q]);
+        s_.bits[q] = cost(near, s_.exponents[q], qy == 0);
         s_.event[q] = static_cast<uint8_t>(event(near, s_.exponents[q]));
         ++events[s_.event[q]];
       }
     }
-    // Half an event of each kind more, so that no cost is infinite.
-    for (int kind = 0; kind < 2; ++kind)
-      mel_[kind] = log_slope(2 * (events[0] + events[1]) + 2, 2 * events[kind] + 1) - kSlopeUnit;
+    for (int kind = 0; kind < 2; ++kind) mel_[kind] = mel_cost(events, kind);
     for (int qy = 0; qy < high_; ++qy) {
       for (size_t q = at(0, qy); q < at(wide_, qy); ++q) s_.bits[q] += mel_[s_.event[q]];
     }
-  }
-
-  /// What a magnitude adds to D in place of another one.
-  int64_t added_error(size_t i, uint32_t from, uint32_t to) const {
-    const auto shown = [this](uint32_t magnitude) {
-      return magnitude == 0 ? 0 : (int64_t{magnitude} << kFraction) + half_;
-    };
-    return (shown(to) - shown(from)) * (shown(to) + shown(from) - 2 * int64_t{s_.value[i]});
   }
 
   /// Tries the changes of a quad's candidates.
@@ -269,12 +226,12 @@ class Optimiser {
     for (uint32_t left = s_.candidates[q]; left != 0; left &= left - 1) {
       const int k = std::countr_zero(left);
       const size_t i = 4 * q + static_cast<size_t>(k);
-      const uint32_t from = s_.magnitude[i], to = from == 0 ? 1 : from - 1;
-      const int64_t added = added_error(i, from, to);
+      const uint32_t from = s_.magnitude[i], to = changed_magnitude(from);
+      const int64_t added = added_error(from, to, half_, s_.value[i]);
       if (added >= lambda_ * kMostSaved) continue;
       const QuadBytes one = QuadBytes{1} << 8 * k;
       const QuadBytes exponents = s_.exponents[q] + (from == 0 ? one : 0 - one);
-      const int32_t bits = cost(near, exponents);
+      const int32_t bits = cost(near, exponents, qy == 0);
       if (added + lambda_ * (bits - s_.bits[q] - kNearSaved) >= 0) continue;
       if (!try_change(qx, qy, k, exponents, bits, added)) continue;
       s_.magnitude[i] = to;
@@ -304,7 +261,7 @@ class Optimiser {
     const auto look = [&](int x, int y) {
       if (x < 0 || x >= wide_ || y >= high_) return;
       const size_t other = at(x, y);
-      near[count] = {other, cost(around(other, y == 0), s_.exponents[other])};
+      near[count] = {other, cost(around(other, y == 0), s_.exponents[other], y == 0)};
       more += near[count++].bits - s_.bits[other];
     };
     if (s_.rho[q] != rho_before && (qy == 0 || is_right)) look(qx + 1, qy);
@@ -322,22 +279,24 @@ class Optimiser {
     return true;
   }
 
-  HtRdoqResult write(uint32_t* out) const {
+  HtRdoqResult write(uint32_t* out, uint8_t* changes) const {
     const HtSamples& b = block_.samples;
     for (int y = 0; y < b.height; ++y)
       std::copy_n(b.data + y * b.stride, b.width, out + y * b.stride);
+    const auto pairs_wide = static_cast<uint32_t>(wide_ + 1) / 2;
+    if (changes != nullptr)
+      std::fill_n(changes, pairs_wide * static_cast<uint32_t>(high_), uint8_t{0});
     for (int n = 0; n < changes_; ++n) {
       const uint32_t i = s_.changed[static_cast<size_t>(n)], q = i / 4;
-      const auto wide = static_cast<uint32_t>(pitch_);
-      const uint32_t x = 2 * (q % wide - 1) + (i >> 1 & 1), y = 2 * (q / wide - 1) + (i & 1);
+      const auto pitch = static_cast<uint32_t>(pitch_);
+      const uint32_t qx = q % pitch - 1, qy = q / pitch - 1;
+      const uint32_t x = 2 * qx + (i >> 1 & 1), y = 2 * qy + (i & 1);
       uint32_t* to = out + y * b.stride + x;
-      const uint32_t sign = *to & kSign, before = (*to & ~kSign) >> block_.plane;
-      const uint32_t after = s_.magnitude[i];
-      *to = after < before ? ((after + 1) << block_.plane) - 1 : after << block_.plane;
-      if (*to != 0) *to |= sign;
+      *to = changed_sample(*to, sign_of(block_.coefficients, block_.coefficient_stride, x, y),
+                           block_.plane);
+      if (changes != nullptr) changes[qy * pairs_wide + qx / 2] |= 1 << (4 * (qx & 1) + (i & 3));
     }
-    return {changes_, significant_ == 0,
-            std::ldexp(static_cast<double>(added_), 2 * (block_.plane - kFraction))};
+    return {changes_, significant_ == 0, added_ht_error(added_, block_.plane)};
   }
 
   static constexpr size_t kNoEvent = 2;
@@ -357,8 +316,9 @@ class Optimiser {
 
 }  // namespace
 
-HWY_DLLEXPORT HtRdoqResult HtRdoq(const HtRdoqBlock& block, HtRdoqScratch& scratch, uint32_t* out) {
-  return Optimiser(block, scratch).run(out);
+HWY_DLLEXPORT HtRdoqResult HtRdoq(const HtRdoqBlock& block, HtRdoqScratch& scratch, uint32_t* out,
+                                  uint8_t* changes) {
+  return Optimiser(block, scratch).run(out, changes);
 }
 
 HWY_DLLEXPORT int64_t HtRdoqTarget() { return HWY_TARGET; }
@@ -374,8 +334,23 @@ HWY_EXPORT(HtRdoqTarget);
 
 int64_t simd::ht_rdoq_target() { return HWY_DYNAMIC_DISPATCH(HtRdoqTarget)(); }
 
-HtRdoqResult ht_rdoq(const HtRdoqBlock& block, HtRdoqScratch& scratch, uint32_t* out) {
-  return HWY_DYNAMIC_DISPATCH(HtRdoq)(block, scratch, out);
+HtRdoqResult ht_rdoq(const HtRdoqBlock& block, HtRdoqScratch& scratch, uint32_t* out,
+                     uint8_t* changes) {
+  return HWY_DYNAMIC_DISPATCH(HtRdoq)(block, scratch, out, changes);
+}
+
+void apply_ht_changes(const uint8_t* changes, int plane, int width, int height,
+                      const float* coefficients, ptrdiff_t stride, uint32_t* samples) {
+  const int pairs_wide = (width + 3) / 4;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      const int bit = 4 * (x >> 1 & 1) + 2 * (x & 1) + (y & 1);
+      if ((changes[y / 2 * pairs_wide + x / 4] >> bit & 1) == 0) continue;
+      uint32_t& sample = samples[y * width + x];
+      sample = ht_rdoq_model::changed_sample(
+          sample, ht_rdoq_tables::sign_of(coefficients, stride, x, y), plane);
+    }
+  }
 }
 
 }  // namespace cj2k

@@ -87,6 +87,7 @@ struct HtRules {
   bool lossless;
   uint8_t most_passes;      ///< of a cleanup plane: 1, cleanup alone, or kAllHtPasses
   int32_t magnitude_bound;  ///< Plan::magnitude_bound
+  bool both_rdoq_planes;    ///< of is_ht_rdoq_plane (core/ht/rdoq.h)
 };
 
 /// The cleanup planes of a block; possibly none.
