@@ -72,8 +72,9 @@ struct Outcome {
   RdoqResult result;
 };
 
+template <typename Rdoq>
 Outcome run(const Coefficients& from, const RdoqBlock& like, RdoqScratch& scratch,
-            void (*rdoq)(const RdoqBlock&, RdoqScratch&, RdoqResult*)) {
+            const Rdoq& rdoq) {
   Outcome outcome{from.samples, {}};
   RdoqBlock b = like;
   b.samples = outcome.samples.data();
@@ -89,7 +90,15 @@ int compare(const Coefficients& from, const RdoqBlock& b, RdoqScratch& scratch) 
   CAPTURE(b.plane);
   CAPTURE(static_cast<int>(b.kind));
   CAPTURE(b.style);
-  const Outcome expected = run(from, b, scratch, ref::rdoq_block);
+  const auto forwards = [](const RdoqBlock& block, RdoqScratch& z, RdoqResult* result) {
+    ref::rdoq_block(block, z, result);
+  };
+  const auto backwards = [](const RdoqBlock& block, RdoqScratch& z, RdoqResult* result) {
+    ref::rdoq_block(block, z, result, true);
+  };
+  const Outcome expected = run(from, b, scratch, forwards);
+  // The samples of a group do not see each other's trials.
+  CHECK(run(from, b, scratch, backwards).samples == expected.samples);
   for_each_target(simd::rdoq_target, [&](const char*) {
     const Outcome actual = run(from, b, scratch, simd::rdoq_block);
     REQUIRE(actual.samples == expected.samples);
@@ -102,7 +111,7 @@ int compare(const Coefficients& from, const RdoqBlock& b, RdoqScratch& scratch) 
   return expected.result.changes;
 }
 
-TEST_CASE("rdoq: windows in words equal the reference") {
+TEST_CASE("rdoq: windows in words equal the reference, and so do groups from their end") {
   const auto scratch = std::make_unique<RdoqScratch>();
   int changes = 0, blocks = 0;
   const std::pair<int, int> kSizes[] = {{32, 32}, {64, 64}, {1, 1},  {1, 9},    {9, 1},   {5, 3},

@@ -41,9 +41,11 @@
 // y - 1 .. y + 1, for other passes in these rows. In these rows, the samples that the significance
 // pass codes are found anew; outside, they are taken as last found.
 //
-// Samples are visited in nine groups by (x mod 3, y mod 3), y slowest, which suits parallel
-// machines. Rounds after the first visit a sample only if it, or a sample beside it, has changed
-// since the last visit.
+// Samples are visited in groups by (x mod kRdoqColumns, y mod kRdoqRows), y slowest. A trial may find
+// anew what the significance pass codes in columns x - 1 .. x + 1 and rows y - 1 .. y + 1. It looks at
+// columns x - 2 .. x + 2, in the stripes of these rows and one row beyond. So no sample of a group sees
+// the trial of another one, and a parallel machine may try all of them at once. Rounds after the first
+// visit a sample only if it, or a sample beside it, has changed since the last visit.
 #pragma once
 
 #include <cstddef>
@@ -56,6 +58,7 @@
 namespace cj2k {
 
 inline constexpr int kTrackedPlanes = 3;
+inline constexpr int kRdoqColumns = 4, kRdoqRows = 8;
 inline constexpr int kRdoqFraction = 10;  ///< fractional bits of coefficients, in units of 2^p
 inline constexpr int kBitCost = 256;      ///< R of one bit
 inline constexpr int kZeroGate = 8 * kBitCost;
@@ -123,8 +126,11 @@ struct RdoqScratch {
 
 /// Deterministic: yes; all implementations give the same samples. Allocates: simd:: no, ref:: yes.
 namespace ref {
-void rdoq_block(const RdoqBlock& block, RdoqScratch& scratch, RdoqResult* result);
-}
+/// @param backwards  the samples of a group are visited from the last to the first; the result is the
+///                   same
+void rdoq_block(const RdoqBlock& block, RdoqScratch& scratch, RdoqResult* result,
+                bool backwards = false);
+}  // namespace ref
 namespace simd {
 /// Scalar: a window of significance is one machine word, so there is nothing to gain from vectors.
 void rdoq_block(const RdoqBlock& block, RdoqScratch& scratch, RdoqResult* result);

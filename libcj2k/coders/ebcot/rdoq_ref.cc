@@ -24,8 +24,8 @@ struct Place {
 
 class Rdoq {
  public:
-  Rdoq(const RdoqBlock& block, RdoqScratch& z)
-      : b_(block), z_(z), model_(block, block.bit_planes), changed_(size()) {
+  Rdoq(const RdoqBlock& block, RdoqScratch& z, bool backwards)
+      : b_(block), z_(z), backwards_(backwards), model_(block, block.bit_planes), changed_(size()) {
     for (std::vector<char>& early : early_) early.resize(size());
   }
 
@@ -134,6 +134,7 @@ class Rdoq {
 
   RdoqBlock b_;
   RdoqScratch& z_;
+  const bool backwards_;
   Model model_;
   rdoq::Costs costs_;
   bool is_first_ = true;                     ///< round
@@ -367,15 +368,18 @@ bool Rdoq::visit(Place s) {
 bool Rdoq::visit_all(bool is_first) {
   is_first_ = is_first;
   bool any = false;
-  for (int group = 0; group < 9; ++group) {
-    for (int y = group / 3; y < b_.height; y += 3) {
-      for (int x = group % 3; x < b_.width; x += 3) {
-        const Place s{x, y};
-        if (2 * z_.value[at(s)] < 1 << kRdoqFraction) continue;
-        if (!is_first && changed_[at(s)] == 0) continue;
-        changed_[at(s)] = 0;
-        any |= visit(s);
-      }
+  std::vector<Place> group;
+  for (int g = 0; g < kRdoqRows * kRdoqColumns; ++g) {
+    group.clear();
+    for (int y = g / kRdoqColumns; y < b_.height; y += kRdoqRows) {
+      for (int x = g % kRdoqColumns; x < b_.width; x += kRdoqColumns) group.push_back({x, y});
+    }
+    if (backwards_) std::reverse(group.begin(), group.end());
+    for (const Place s : group) {
+      if (2 * z_.value[at(s)] < 1 << kRdoqFraction) continue;
+      if (!is_first && changed_[at(s)] == 0) continue;
+      changed_[at(s)] = 0;
+      any |= visit(s);
     }
   }
   return any;
@@ -383,8 +387,8 @@ bool Rdoq::visit_all(bool is_first) {
 
 }  // namespace
 
-void rdoq_block(const RdoqBlock& block, RdoqScratch& scratch, RdoqResult* result) {
-  Rdoq(block, scratch).run(result);
+void rdoq_block(const RdoqBlock& block, RdoqScratch& scratch, RdoqResult* result, bool backwards) {
+  Rdoq(block, scratch, backwards).run(result);
 }
 
 }  // namespace cj2k::ref

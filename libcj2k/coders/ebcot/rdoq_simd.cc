@@ -566,15 +566,14 @@ bool Rdoq::visit(int x, int y) {
 
 /// After the first round, samples whose neighbours and own value have not changed are left alone.
 bool Rdoq::visit_all(bool is_first) {
-  constexpr uint64_t kThird = 0x9249249249249249;  // every third column
+  constexpr uint64_t kFourth = 0x1111111111111111;  // every fourth column
   is_first_ = is_first;
   bool any = false;
-  for (int group = 0; group < 9; ++group) {
-    for (int y = group / 3; y < b_.height; y += 3) {
+  for (int group = 0; group < kRdoqRows * kRdoqColumns; ++group) {
+    for (int y = group / kRdoqColumns; y < b_.height; y += kRdoqRows) {
       for (int i = 0; i < row_words_; ++i) {
         const int word = y * row_words_ + i;
-        // Column 64 i is column i modulo 3.
-        uint64_t left = z_.candidates[word] & kThird << (group % 3 + 2 * i) % 3;
+        uint64_t left = z_.candidates[word] & kFourth << group % kRdoqColumns;
         if (!is_first) left &= z_.changed[word];
         if (b_.rounds > 1) z_.changed[word] &= ~left;
         for (; left != 0; left &= left - 1) any |= visit(64 * i + std::countr_zero(left), y);
