@@ -143,12 +143,13 @@ Status ht_choose(simt::Stream& stream, const HtBlocks& blocks, HtTask* tasks,
 }
 
 Status ht_change(simt::Stream& stream, const HtBlocks& blocks, const HtBlockTable& table,
-                 HtTask* tasks, const HtChoice* choices, uint32_t count, bool reversible,
-                 HtResult* results, const HtTaskLists& lists, const HtChanges& changes) {
+                 const HtOrders& orders, HtTask* tasks, const HtChoice* choices, uint32_t count,
+                 bool reversible, HtResult* results, const HtTaskLists& lists,
+                 const HtChanges& changes) {
   const auto launch =
       reversible ? launch_change<ht::Change<true>> : launch_change<ht::Change<false>>;
-  return launch(stream, {source_of(blocks), blocks.words, table, tasks, choices, count, results,
-                         lists, changes});
+  return launch(stream, {source_of(blocks), blocks.words, table, orders, tasks, choices, count,
+                         results, lists, changes});
 }
 
 Status ht_encode(simt::Stream& stream, const HtBlocks& blocks, const HtWork& work, uint8_t* bytes,

@@ -69,7 +69,7 @@ struct alignas(16) HtResult {
 inline constexpr int32_t kHtNoChoice = 0;
 
 /// A block of a call, and where its tasks are: the planes from the highest to the lowest, or one task
-/// without a plane if there are none. ht_choose decides which passes of them are coded.
+/// without a plane if there are none; then those of RDOQ. ht_choose decides which passes of them are coded.
 struct alignas(8) HtChoice {
   double weight;  ///< squared error of the picture per squared unit of quantised coefficient
   int32_t
@@ -82,7 +82,6 @@ struct alignas(8) HtChoice {
   bool has_hull;        ///< ht_hulls makes its hull; then there are at most kHtNearPlanes tasks
   uint8_t most_passes;  ///< of ht_passes_near and ht_passes
   HtPoints points;      ///< that are made
-  double lambda;        ///< of RDOQ (core/ht/rdoq.h); 0: none. Its tasks follow those of the planes
 
   CJ2K_HD constexpr HtPlanes planes() const { return {lowest, end, is_all}; }
 };
@@ -94,6 +93,11 @@ struct HtOrder {
   uint8_t step_set;
   HtPoints points;
   bool is_trial;
+
+  /// Lambda of a block (core/ht/rdoq.h); 0: no RDOQ.
+  CJ2K_HD constexpr double lambda(uint8_t component, double weight) const {
+    return rdoq[component] > 0 ? rdoq[component] / weight : 0;
+  }
 };
 struct HtOrders {
   static constexpr size_t kMostFrames = 64;  ///< the maximum of cj2k_params::gop
@@ -248,8 +252,9 @@ Status ht_choose(simt::Stream& stream, const HtBlocks& blocks, HtTask* tasks,
 /// @param results  of the tasks of RDOQ, `passes` is written: 0 if the pass does not change or has no
 ///                 significant sample any more. Else also added_error
 Status ht_change(simt::Stream& stream, const HtBlocks& blocks, const HtBlockTable& table,
-                 HtTask* tasks, const HtChoice* choices, uint32_t count, bool reversible,
-                 HtResult* results, const HtTaskLists& lists, const HtChanges& changes);
+                 const HtOrders& orders, HtTask* tasks, const HtChoice* choices, uint32_t count,
+                 bool reversible, HtResult* results, const HtTaskLists& lists,
+                 const HtChanges& changes);
 /// What ht_encode does.
 struct HtWork {
   const HtTask* tasks;        ///< in device memory

@@ -46,11 +46,12 @@ struct Items {
     HtChoice choice{};
     HtTask task{};
     const HtSlot* slots = nullptr;
-    if (has_block) choose(t, p, t.gload(p.list + entry), choice, task, slots);
+    double lambda = 0;
+    if (has_block) lambda = choose(t, p, t.gload(p.list + entry), choice, task, slots);
     const bool both = p.table.rules.both_rdoq_planes;
     const uint32_t room =
         choice.num_tasks +
-        static_cast<uint32_t>(ht_rdoq_planes(choice.lambda, choice.planes(), both).count);
+        static_cast<uint32_t>(ht_rdoq_planes(lambda, choice.planes(), both).count);
     const uint32_t end = t.warp_inclusive_add(room);
     uint32_t first = 0;
     if (t.lane() == 31) first = t.atomic_add(p.num_tasks, end);
@@ -96,9 +97,10 @@ struct Items {
   /// @param task    what the block's tasks have in common is written; in `cleanup`, where the bytes of
   ///                the frame begin
   /// @param slots   of the block's planes
+  /// @return lambda of RDOQ
   template <typename T>
-  CJ2K_KERNEL_FN static void choose(T& t, const Params& p, uint32_t number, HtChoice& choice,
-                                    HtTask& task, const HtSlot*& slots) {
+  CJ2K_KERNEL_FN static double choose(T& t, const Params& p, uint32_t number, HtChoice& choice,
+                                      HtTask& task, const HtSlot*& slots) {
     const uint32_t frame = number / p.table.num_blocks;
     const auto block = load(t, p.table.blocks + number % p.table.num_blocks);
     const HtOrder& order = p.orders.of[frame];
@@ -127,9 +129,9 @@ struct Items {
     choice.lowest = static_cast<uint8_t>(planes.lowest);
     choice.end = static_cast<uint8_t>(planes.end);
     choice.is_all = planes.is_all;
-    if (order.rdoq[block.component] > 0) choice.lambda = order.rdoq[block.component] / band.weight;
+    const double lambda = order.lambda(block.component, band.weight);
     choice.has_hull = p.table.has_hulls && points != HtPoints::kEstimate && count > 0 &&
-                      count <= kHtNearPlanes && choice.lambda == 0;
+                      count <= kHtNearPlanes && lambda == 0;
     choice.most_passes =
         static_cast<uint8_t>(most_ht_passes(p.table.rules, order.is_trial, block.samples));
     choice.points = points;
@@ -142,6 +144,7 @@ struct Items {
     task.is_counted = chooses;
     task.rounder = band.rounder;
     slots = p.table.slots + block.first_slot;
+    return lambda;
   }
 };
 

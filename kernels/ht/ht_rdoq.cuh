@@ -238,6 +238,7 @@ struct ChangeParams {
   Source source;
   const uint16_t* words;
   HtBlockTable table;
+  HtOrders orders;
   HtTask* tasks;
   const HtChoice* choices;
   uint32_t num_choices;
@@ -265,12 +266,17 @@ struct Change {
 
   template <typename T>
   CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
-    const uint32_t number = t.block_x() * (kThreads / 32) + t.warp();
-    const uint32_t entry = number / kMostHtRdoqPlanes, k = number % kMostHtRdoqPlanes;
+    const uint32_t coding = t.block_x() * (kThreads / 32) + t.warp();
+    const uint32_t entry = coding / kMostHtRdoqPlanes, k = coding % kMostHtRdoqPlanes;
     if (entry >= p.num_choices) return;
     const HtChoice choice = t.gload(p.choices + entry);
+    if (choice.num_tasks == 0) return;
+    const uint32_t number = t.gload(&p.tasks[choice.first_task].block);
+    const HtPlanBlock of_plan = t.gload_ro(p.table.blocks + number % p.table.num_blocks);
+    const double lambda =
+        p.orders.of[number / p.table.num_blocks].lambda(of_plan.component, choice.weight);
     const HtRdoqPlanes planes =
-        ht_rdoq_planes(choice.lambda, choice.planes(), p.table.rules.both_rdoq_planes);
+        ht_rdoq_planes(lambda, choice.planes(), p.table.rules.both_rdoq_planes);
     if (k >= static_cast<uint32_t>(planes.count)) return;
     const int plane = planes.first - static_cast<int>(k);
     HtTask task = t.gload(p.tasks + choice.first_task + (choice.end - 1 - plane));
@@ -278,7 +284,7 @@ struct Change {
     bool is_wanted = task.passes > 0;
     if (is_wanted) {
       const auto block = read_block<kReversible>(t, p.source, task);
-      Changer<T, kReversible> changer(t, block, plane, choice.lambda, p.words, s.quads[t.warp()]);
+      Changer<T, kReversible> changer(t, block, plane, lambda, p.words, s.quads[t.warp()]);
       changer.run();
       is_wanted = changer.is_wanted();
       if (is_wanted) changer.store(p.changes.of(task.block, 1 + k));
@@ -288,9 +294,8 @@ struct Change {
     if (t.lane() != 0) return;
     t.gstore(&p.results[to].passes, is_wanted ? task.passes : uint8_t{0});
     if (!is_wanted) return;
-    const HtPlanBlock block = t.gload_ro(p.table.blocks + task.block % p.table.num_blocks);
-    const HtSlot slot = t.gload_ro(p.table.slots + block.first_slot + block.num_slots + k);
-    task.cleanup = task.block / p.table.num_blocks * p.table.frame_bytes + slot.cleanup;
+    const HtSlot slot = t.gload_ro(p.table.slots + of_plan.first_slot + of_plan.num_slots + k);
+    task.cleanup = number / p.table.num_blocks * p.table.frame_bytes + slot.cleanup;
     task.rest = slot.rest;
     task.both = slot.both;
     task.bit_planes = 0;

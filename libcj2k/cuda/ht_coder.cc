@@ -278,8 +278,8 @@ Status DeviceHt::run_items(CudaGopWork& work, uint32_t num_finished) {
   }
   if (has_rdoq_) {
     all.changes = {m_.changes.in(work.device), s_.tables.ht.change_bytes};
-    CJ2K_TRY(ht_change(stream, blocks, table(), tasks, choices, num_items_, reversible, results,
-                       all.lists, all.changes));
+    CJ2K_TRY(ht_change(stream, blocks, table(), orders_, tasks, choices, num_items_, reversible,
+                       results, all.lists, all.changes));
     if (keeps_coefficients(s_.plan)) CJ2K_TRY(bring_changes(work));
   }
   CJ2K_TRY(ht_encode(stream, blocks, all, s_.memory.coded.in(work.device), results));
@@ -443,7 +443,8 @@ void DeviceHt::finish(CudaGopWork& work, uint32_t item) {
   const Subband& band = subband_of(plan, block, orders_.of[frame].step_set);
   HtPoint points[kMaxHtPoints + kMaxHtRdoqPoints];
   int count = 0;
-  const HtRdoqPlanes rdoq = ht_rdoq_planes(choice.lambda, planes, ht_rules(plan).both_rdoq_planes);
+  const HtRdoqPlanes rdoq = ht_rdoq_planes(orders_.of[frame].lambda(block.component, weight),
+                                           planes, ht_rules(plan).both_rdoq_planes);
   const HtResult* const of_rdoq = result + choice.num_tasks;
   const auto add = [&](const HtPlane& code) {
     count_ht_passes(code, coded);

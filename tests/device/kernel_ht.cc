@@ -125,8 +125,14 @@ class Check {
     const simt::DeviceBuffer on_device_tasks = gpu_.upload(std::vector<uint32_t>{num_tasks});
     // The host knows a bound.
     const simt::DeviceBuffer results = gpu_.make<cuda::HtResult>(num_tasks + 9);
-    cuda::HtWork work{work_tasks, num_tasks + 9, on_device_tasks.as<uint32_t>(), {}, reversible_,
-                      lossless_,  causal_, {}};
+    cuda::HtWork work{work_tasks,
+                      num_tasks + 9,
+                      on_device_tasks.as<uint32_t>(),
+                      {},
+                      reversible_,
+                      lossless_,
+                      causal_,
+                      {}};
     const simt::DeviceBuffer choices = gpu_.upload(choices_);
     const simt::DeviceBuffer lists = gpu_.make<uint32_t>(list.size() * cuda::kHtKinds);
     const simt::DeviceBuffer counts = gpu_.upload(std::vector<uint32_t>(cuda::kHtKinds));
@@ -267,7 +273,7 @@ class Check {
                         static_cast<uint8_t>(tasks_.size() - first_task), bit_planes, 0,
                         static_cast<uint8_t>(planes), false,
                         bit_planes > 0 && tasks_.size() - first_task <= kHtNearPlanes, kAllHtPasses,
-                        HtPoints::kAll, 0});
+                        HtPoints::kAll});
   }
   void add_task(cuda::HtTask task, const cuda::QuantizeJob& job, int plane, int bit_planes,
                 int passes) {
@@ -314,7 +320,7 @@ class Check {
     choices_.push_back({weight, slope, static_cast<uint32_t>(tasks_.size()),
                         static_cast<uint8_t>(planes), task.bit_planes, static_cast<uint8_t>(lowest),
                         static_cast<uint8_t>(lowest + planes), false, true,
-                        static_cast<uint8_t>(most), HtPoints::kNearSlope, 0});
+                        static_cast<uint8_t>(most), HtPoints::kNearSlope});
     chosen_.insert(64 * planes + 16 * passes.of[2] + 4 * passes.of[1] + passes.of[0]);
     task.is_counted = true;
     for (int k = planes - 1; k >= 0; --k) {

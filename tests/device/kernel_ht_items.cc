@@ -172,10 +172,11 @@ class Check {
                                               order.thresholds[block.component],
                                               order.highest[block.component], false));
     const uint16_t rdoq = order.rdoq[block.component];
-    REQUIRE(choice.lambda == (rdoq > 0 ? rdoq_lambda(rdoq, weight) : 0));
+    const double lambda = rdoq > 0 ? rdoq_lambda(rdoq, weight) : 0;
+    REQUIRE(on_device_.of[number / num_blocks_].lambda(block.component, weight) == lambda);
     int changed = 0;
     for (int plane = planes.lowest; plane < planes.end; ++plane)
-      changed += is_ht_rdoq_plane(choice.lambda, plane, plan_.params.effort == 3);
+      changed += is_ht_rdoq_plane(lambda, plane, plan_.params.effort == 3);
     for (int k = 0; k < changed; ++k)
       REQUIRE(
           taken_.insert(choice.first_task + choice.num_tasks + static_cast<uint32_t>(k)).second);

@@ -88,9 +88,12 @@ class Check {
     table.slots = device_slots.as<HtSlot>();
     table.frame_bytes = frame_bytes_;
     table.rules.both_rdoq_planes = both_;
+    HtOrders orders{};
+    for (HtOrder& order : orders.of) std::fill_n(order.rdoq, CJ2K_MAX_COMPONENTS, 1.0);
     const auto capacity = static_cast<uint32_t>(tasks_.size());
-    REQUIRE(ht_change(gpu_.stream, blocks, table, tasks.as<HtTask>(), choices.as<HtChoice>(),
-                      static_cast<uint32_t>(choices_.size()), reversible_, results.as<HtResult>(),
+    REQUIRE(ht_change(gpu_.stream, blocks, table, orders, tasks.as<HtTask>(),
+                      choices.as<HtChoice>(), static_cast<uint32_t>(choices_.size()), reversible_,
+                      results.as<HtResult>(),
                       {lists.as<uint32_t>(), counts.as<uint32_t>(), capacity},
                       {changes.as<uint8_t>(), kStride}) == Status::kOk);
     made_ = gpu_.download<HtTask>(tasks, tasks_.size());
@@ -168,7 +171,9 @@ class Check {
     choice.num_tasks = static_cast<uint8_t>(choice.end - choice.lowest);
     choice.first_task = static_cast<uint32_t>(tasks_.size());
     const double scale = random_() % 8 == 0 ? 0.0 : random_() % 4 == 0 ? 8.0 : 0.2;
-    choice.lambda = std::ldexp(scale, 2 * plane);
+    // Rate control ends at 1 for all.
+    choice.weight = scale > 0 ? 1 / std::ldexp(scale, 2 * plane) : 1e9;
+    lambdas_.push_back(1 / choice.weight);
     choices_.push_back(choice);
     HtTask task{};
     task.block = number;
@@ -189,7 +194,7 @@ class Check {
     const HtChoice& choice = choices_[number];
     uint32_t k = 0;
     for (int plane = choice.end - 1; plane >= choice.lowest; --plane) {
-      if (!is_ht_rdoq_plane(choice.lambda, plane, both_)) continue;
+      if (!is_ht_rdoq_plane(lambdas_[number], plane, both_)) continue;
       const uint32_t from = choice.first_task + static_cast<uint32_t>(choice.end - 1 - plane);
       const uint32_t to = choice.first_task + choice.num_tasks + k++;
       totals_.second += k > 1 ? 1 : 0;
@@ -212,7 +217,7 @@ class Check {
     CAPTURE(job.width);
     CAPTURE(job.height);
     CAPTURE(plane);
-    CAPTURE(choices_[number].lambda);
+    CAPTURE(lambdas_[number]);
     if (passes == 0) {
       ++totals_.not_coded;
       REQUIRE(result.passes == 0);
@@ -223,7 +228,7 @@ class Check {
                            reversible_ ? nullptr : block.coefficients.data(),
                            job.width,
                            block.inverse_step,
-                           choices_[number].lambda};
+                           lambdas_[number]};
     std::vector<uint32_t> out(block.samples.size());
     std::vector<uint8_t> changes(kMostHtChangeBytes);
     const HtRdoqResult expected = cj2k::ht_rdoq(rdoq, *scratch_, out.data(), changes.data());
@@ -300,6 +305,7 @@ class Check {
   std::vector<uint32_t> samples_;
   std::vector<Block> blocks_;
   std::vector<HtChoice> choices_;
+  std::vector<double> lambdas_;  ///< of each choice
   std::vector<HtTask> tasks_, made_;
   std::vector<HtResult> results_, coded_;
   std::vector<uint32_t> changed_;

@@ -65,23 +65,18 @@ constexpr uint32_t ht_change_bytes(int width, int height) {
 void apply_ht_changes(const uint8_t* changes, int plane, int width, int height,
                       const float* coefficients, ptrdiff_t stride, uint32_t* samples);
 
-/// Working memory. Quads are in rows, with a quad of zeros at both sides and a row of them above. Blocks
-/// of 4 x 1024 need most.
+/// Working memory: a word for each quad, with a byte for each of its samples. The quads of a group
+/// (core/ht/rdoq.h) are in rows, with a quad of zeros at both sides and a row of them above and below, and a
+/// vector of zeros behind. Blocks of 4 x 1024 need most.
 struct HtRdoqScratch {
-  static constexpr size_t kQuads = 4 * 513;
-  static constexpr size_t kMostLanes =
-      16;  ///< of a vector of samples, which may end behind its row
-  static constexpr size_t kSamples = 4 * kQuads + 2 * kMostLanes;
-  std::array<uint32_t, kSamples> magnitude;  ///< mu: the four samples of a quad, then the next quad
-  std::array<uint32_t, kSamples> value;      ///< |coefficient| in 2^p / 2^kFraction, likewise
-  /// The two columns of a quad, a byte for each sample: its exponent, and 1 where a change is tried.
-  std::array<uint16_t, kSamples / 2> exponent_columns, candidate_columns;
-  std::array<uint32_t, kQuads> exponents;  ///< of the four samples, a byte each
-  std::array<uint8_t, kQuads> rho;         ///< significant samples
-  std::array<uint8_t, kQuads> candidates;  ///< samples whose change is tried
-  std::array<uint8_t, kQuads> event;       ///< of MEL; 2: none
-  std::array<int32_t, kQuads> bits;        ///< R
-  std::array<uint16_t, 4096> changed;      ///< indices of samples, as in `magnitude`
+  static constexpr size_t kMostLanes = 16;  ///< of a vector
+  static constexpr size_t kQuads = 8 * (258 * 3 + kMostLanes) + kMostLanes;
+  template <typename T>
+  using Quads = std::array<T, kQuads>;
+  Quads<uint32_t> exponents;
+  Quads<uint32_t> flags;     ///< which changes are tried, and made
+  Quads<uint32_t> bits;      ///< R
+  Quads<uint32_t> added[4];  ///< to D by the change of each sample
 };
 
 /// HtRdoqResult::added. @param units  in 4^p / 2^20

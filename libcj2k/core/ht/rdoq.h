@@ -5,9 +5,9 @@
 // changes. Used on host and device.
 //
 // Order. A change of a quad alters the bits of four quads: its own, the one at its right, and two below. To
-// know these bits takes quads that are up to two columns and one row away. So quads three columns or two
-// rows apart do not see each other, and there are six groups of such quads. The groups come one after the
-// other; in a group all quads may change at once.
+// know these bits takes quads that are up to two columns and one row away. So quads four columns or two rows
+// apart do not see each other: eight groups of such quads come one after the other, and in a group all quads
+// may change at once. (Three columns would do; four are nearer to the instructions of vectors.)
 #pragma once
 
 #include <bit>
@@ -50,7 +50,7 @@ CJ2K_HD constexpr HtRdoqPlanes ht_rdoq_planes(double lambda, const HtPlanes& pla
 namespace ht_rdoq_model {
 
 /// Quads of a group: first_column, first_column + kColumns, and so on; rows likewise.
-inline constexpr int kGroups = 6, kColumns = 3, kRows = 2;
+inline constexpr int kGroups = 8, kColumns = 4, kRows = 2;
 CJ2K_HD constexpr int first_column(int group) { return group % kColumns; }
 CJ2K_HD constexpr int first_row(int group) { return group / kColumns; }
 
@@ -63,10 +63,16 @@ inline constexpr int64_t kNearSaved = 2 * kBitCost;
 /// Magnitudes above stay as they are.
 inline constexpr uint32_t kMostMagnitude = 1 << 12;
 
-/// D for each unit of R at plane p.
+/// Coefficients count as no further above their magnitude than four units of 2^p. So D of a change has 24
+/// bits.
+inline constexpr uint32_t kMostExcess = 4 << kFraction;
+
+/// D for each unit of R at plane p. A lambda above 4^p counts as that: is_ht_rdoq_plane has none.
 CJ2K_HD constexpr int64_t lambda_units(double lambda, int plane) {
+  constexpr int64_t kMost = (int64_t{1} << 2 * kFraction) / kBitCost;
   const auto exponent = static_cast<uint64_t>(1023 + 2 * (kFraction - plane));
-  return static_cast<int64_t>(lambda * std::bit_cast<double>(exponent << 52) / kBitCost + 0.5);
+  const double units = lambda * std::bit_cast<double>(exponent << 52) / kBitCost + 0.5;
+  return units < kMost ? static_cast<int64_t>(units) : kMost;
 }
 /// What a magnitude adds to D in place of another one.
 /// @param half   from a magnitude to what a decoder shows
@@ -75,7 +81,8 @@ CJ2K_HD_INLINE constexpr int64_t added_error(uint32_t from, uint32_t to, int32_t
                                              uint32_t value) {
   const int64_t before = from == 0 ? 0 : (int64_t{from} << kFraction) + half;
   const int64_t after = to == 0 ? 0 : (int64_t{to} << kFraction) + half;
-  return (after - before) * (after + before - 2 * int64_t{value});
+  const uint32_t most = (from << kFraction) + kMostExcess;
+  return (after - before) * (after + before - 2 * int64_t{value < most ? value : most});
 }
 /// From a magnitude to what a decoder shows; 0 where samples of the 5/3 are exact.
 CJ2K_HD constexpr int32_t shown_half(bool reversible, int plane) {
