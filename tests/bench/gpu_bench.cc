@@ -182,6 +182,8 @@ std::vector<Workload> workloads(int scale, bool smoke) {
   add("2k12-250M", 2048, 1080, 12, per_frame(250), "exact", true, cinema);
   const std::vector<std::pair<const char*, std::string>> ht = {{"coder", "ht"}};
   add("4k8-1.25bpp-ht", 3840, 2160, 8, int64_t{3840} * 2160 * 10 / 64, "exact", true, ht);
+  add("4k8-1.25bpp-ht-effort2", 3840, 2160, 8, int64_t{3840} * 2160 * 10 / 64, "exact", false,
+      {{"coder", "ht"}, {"effort", "2"}});
   add("4k8-lossless-ht", 3840, 2160, 8, 0, "none", true, ht);
   add("4k12-lossless-ht", 3840, 2160, 12, 0, "none", false, ht);
   for (Workload& w : all) {

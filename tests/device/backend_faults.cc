@@ -269,6 +269,17 @@ TEST_CASE("backend: calls fail while the frames of a GOP are predicted together,
           7);
 }
 
+TEST_CASE("backend: calls fail while frames are coded again with RDOQ, HT") {
+  run_all("HT with RDOQ",
+          Job(tiny({{"coder", "ht"},
+                    {"effort", "2"},
+                    {"gop", "2"},
+                    {"target_bytes", "400"},
+                    {"measure_mse", "1"}}),
+              kFour),
+          7);
+}
+
 TEST_CASE("backend: calls fail while a GOP waits for the one before") {
   Job job(tiny({{"gop", "1"},
                 {"async_depth", "2"},
