@@ -481,8 +481,8 @@ typedef struct cj2k_params {
   /* "auto" (default), "cpu", "cuda" (= "cuda:0"), or "cuda:" and up to 8 devices separated by ',',
    * each by its number or as "GPU-uuid" in full. Several devices take GOPs in turn. auto: CUDA
    * device 0 if this library has the CUDA backend, the device is usable (driver, compute capability
-   * 7.5, memory) and the parameters are supported there; else the CPU, and an INFO line says why.
-   * cuda never falls back to the CPU. */
+   * 7.5, memory) and the parameters are supported there; else the CPU, and an INFO line says why,
+   * a WARNING where the device is usable. cuda never falls back to the CPU. */
   char device[128];
   void* cuda_context; /* (*) the application's CUcontext; its device is used, whatever number
                          `device` has; NULL (default) = the device's primary context */
