@@ -30,6 +30,14 @@ constexpr int kMostPoints = kMaxHtPoints + kMaxHtRdoqPoints;
 constexpr size_t kSampleBytes =
     static_cast<size_t>(kColumns * kMaxBlockSide + kMaxBlockSamples) * sizeof(uint32_t);
 
+/// CodedBlock::coder_state with RDOQ: the planes that were coded without it. All rounds of a frame quantise
+/// alike but for the steps, and the bytes of a round stay, so RDOQ codes only its own passes.
+struct CodedPlanes {
+  const HtPlane* planes = nullptr;
+  int count = 0;
+  uint32_t step_set = 0;
+};
+
 /// What RDOQ needs of a thread's memory.
 struct RdoqWorker {
   HostBuffer samples{kSampleBytes};
@@ -48,6 +56,7 @@ struct HtWorker {
   uint8_t sig_prop[kMaxHtRefinementBytes];
   uint8_t both[kMaxHtRefinementBytes];
   HtPoint points[kMostPoints];
+  HtPlane planes[kMaxBitPlanes];
   HullPoint hull[kMostPoints];
   PointCode codes[kMostPoints];
   LayerCuts cuts[kMostPoints];
@@ -81,8 +90,9 @@ class HtRun {
   }
   void code_plane(const CodeBlock& block, int plane, int passes, double total, double left,
                   CodedBlock& coded);
-  void code_samples(const HtSamples& samples, HtPlane code, const CodeBlock& block, double total,
-                    CodedBlock& coded);
+  void code_samples(const HtSamples& samples, HtPlane& code);
+  void add_plane(const HtPlane& code, const CodeBlock& block, double total, CodedBlock& coded);
+  void keep_planes(CodedBlock& coded);
   void build_hull(CodedBlock& coded);
   const uint8_t* keep(const uint8_t* bytes, uint32_t count);
 
@@ -95,7 +105,9 @@ class HtRun {
   HtSamples samples_{};
   HtNextRows next_{};  ///< of the block after it, until they are prefetched
   double weight_ = 0;
-  int count_ = 0;  ///< of worker_.points
+  int count_ = 0;       ///< of worker_.points
+  CodedPlanes before_;  ///< in an earlier round, with these steps
+  int num_planes_ = 0;  ///< of worker_.planes: coded without RDOQ
 };
 
 /// Where the coefficients of a block are.
@@ -112,6 +124,11 @@ HtNextRows rows_of(const CoefficientPlanes& planes, const CodeBlock& block) {
 void HtRun::code(uint32_t index, const CodeBlock* next) {
   const CodeBlock& block = plan_.blocks[index];
   CodedBlock& coded = out_[index];
+  before_ = {};
+  num_planes_ = 0;
+  if (order_.rdoq[block.component] != 0 && coded.coder_state != nullptr)
+    before_ = *static_cast<const CodedPlanes*>(coded.coder_state);
+  if (before_.step_set != order_.step_set) before_ = {};
   if (order_.anew) coded = CodedBlock{};
   const ptrdiff_t stride = (block.width + kColumns - 1) / kColumns * kColumns;
   uint32_t* samples = worker_.samples.as<uint32_t>();
@@ -157,6 +174,7 @@ void HtRun::code(uint32_t index, const CodeBlock* next) {
   next_.prefetch(0, next_.rows);
   end_ht_call(planes, bit_planes, total, coded);
   build_hull(coded);
+  if (plan_.has_rdoq && num_planes_ > 0) keep_planes(coded);
 }
 
 /// Squared error of the picture if the block is decoded without its lowest `planes` planes.
@@ -215,10 +233,21 @@ void HtRun::estimate_planes(const CodeBlock& block, const HtPlanes& planes, int 
 void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double total, double left,
                        CodedBlock& coded) {
   HtPlane code{};
-  code.plane = plane;
-  code.passes = passes;
-  code.left = left;
-  code_samples(samples_, code, block, total, coded);
+  const HtPlane* const end = before_.planes + before_.count;
+  const HtPlane* const found = std::find_if(before_.planes, end, [&](const HtPlane& of) {
+    return of.plane == plane && of.passes >= passes;
+  });
+  if (found != end) {
+    code = *found;
+    code.passes = passes;
+  } else {
+    code.plane = plane;
+    code.passes = passes;
+    code.left = left;
+    code_samples(samples_, code);
+  }
+  worker_.planes[num_planes_++] = code;
+  add_plane(code, block, total, coded);
   const uint16_t slope = order_.rdoq[block.component];
   if (slope == 0) return;
   const double lambda = rdoq_lambda(slope, weight_);
@@ -239,12 +268,12 @@ void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double tot
   code.left += weight_ * result.added;
   if (changes != nullptr)
     code.changes = keep(changes, ht_change_bytes(samples_.width, samples_.height));
-  code_samples(changed, code, block, total, coded);
+  code_samples(changed, code);
+  add_plane(code, block, total, coded);
 }
 
-/// Makes the points of `code` with its passes. @param code  plane, passes, left and samples are set
-void HtRun::code_samples(const HtSamples& samples, HtPlane code, const CodeBlock& block,
-                         double total, CodedBlock& coded) {
+/// Codes the passes of `code`. @param code  plane and passes are set
+void HtRun::code_samples(const HtSamples& samples, HtPlane& code) {
   code.cleanup_bytes =
       simd::ht_cleanup(samples, code.plane, worker_.cleanup, std::exchange(next_, {}));
   code.cleanup = keep(worker_.cleanup, code.cleanup_bytes);
@@ -258,9 +287,22 @@ void HtRun::code_samples(const HtSamples& samples, HtPlane code, const CodeBlock
     if (code.passes > 2 && code.refinement.sig_prop_bytes > 0)
       code.sig_prop_last = worker_.both[code.refinement.sig_prop_bytes - 1];
   }
+}
+
+/// Makes the points of a coded plane.
+void HtRun::add_plane(const HtPlane& code, const CodeBlock& block, double total,
+                      CodedBlock& coded) {
   count_ht_passes(code, coded);
   count_ += make_ht_points(code, subband_of(plan_, block, order_.step_set), weight_, total,
                            worker_.points + count_);
+}
+
+void HtRun::keep_planes(CodedBlock& coded) {
+  auto* planes = out_.take<HtPlane>(worker_index_, static_cast<size_t>(num_planes_));
+  std::copy_n(worker_.planes, num_planes_, planes);
+  auto* kept = out_.take<CodedPlanes>(worker_index_, 1);
+  *kept = {planes, num_planes_, order_.step_set};
+  coded.coder_state = kept;
 }
 
 /// Builds the hull of all points.
