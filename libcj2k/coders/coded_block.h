@@ -53,7 +53,8 @@ struct CodedBlock {
   /// [height][width] with RDOQ and keeps_coefficients: the samples that were coded, as in Tier1Block;
   /// null: the quantised coefficients. Points with bytes of their own have PointCode::changes.
   const uint32_t* samples = nullptr;
-  const void* coder_state = nullptr;  ///< if planes_left > 0: what the block coder needs to resume
+  /// What the block coder needs to go on: to resume, if planes_left > 0; of HT, for RDOQ.
+  const void* coder_state = nullptr;
   /// Squared error that all planes together remove, weighted as in HullPoint. For planes that are
   /// not coded it is an estimate.
   double total_distortion = 0;
