@@ -198,6 +198,7 @@ class Optimiser {
     }
     size_t to[kColumns];
     for (int x = 0; x < kColumns; ++x) to[x] = place(x, y);
+    static_assert(kColumns == 4);
     const auto store = [&](const uint32_t* quads, uint32_t* array) HWY_ATTR {
       for (size_t i = 0; kColumns * i < wide; i += lanes) {
         V column[kColumns];
