@@ -406,7 +406,9 @@ class Optimiser {
       const bool is_low = (k & 1) != 0, is_right = (k & 2) != 0;
       const M rho_changes = hn::Lt(exponent, set(2));
       const M beside_sees = hn::And(accepted, is_right ? rho_changes : hn::And(rho_changes, first));
-      Near seen[3];
+      // The constructor of an aggregate of vectors would have the compiler's own instruction set.
+      const Near none{own, is_tried, now};
+      Near seen[3] = {none, none, none};
       int count = 0;
       if (!hn::AllFalse(d, beside_sees)) {
         seen[count++] = near(at(1, 0) + f, beside_sees,
