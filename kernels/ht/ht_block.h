@@ -111,8 +111,8 @@ struct alignas(16) HtSlot {
 };
 /// A block of the plan.
 struct alignas(16) HtPlanBlock {
-  uint32_t
-      first_slot;  ///< that of plane 0; with RDOQ, kMostHtRdoqPlanes follow those of the planes
+  /// That of plane 0. With RDOQ, kMostHtRdoqPlanes slots follow those of the planes.
+  uint32_t first_slot;
   uint32_t band;
   uint16_t samples;
   uint8_t num_slots;  ///< one for each plane that may be coded

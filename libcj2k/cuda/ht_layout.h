@@ -57,8 +57,9 @@ inline bool may_have_ht_hulls(const Plan& plan) {
 ///   of RDOQ          | [changes] |           in page-locked memory with keeps_coefficients
 ///   of rate control  | totals P | coded | hull | codes | weights | [tile_parts] |
 ///
-/// Arrays in brackets are empty without loss, `changes` without RDOQ, too. The entries of `list`, `choices` and `hulls` are blocks. The
-/// last row is there where rate control runs on the device; its first array is in page-locked memory, too.
+/// Arrays in brackets are empty without loss; `changes` also without RDOQ. The entries of `list`,
+/// `choices` and `hulls` are blocks. The last row is there where rate control runs on the device; its
+/// first array is in page-locked memory, too.
 struct HtMemory {
   HtMemory() = default;
   HtMemory(const Plan& plan, const PlanTables& tables, bool on_device, Carver& carver);
