@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The arithmetic of RDOQ for a cleanup pass (coders/ht/ht_rdoq.h has the model), and the order of its
-// changes. Used on host and device.
+// changes. Both backends have them from here, but for R of a quad: the device takes one quad at a time, as
+// it is here, and coders/ht/ht_rdoq_simd.cc a vector of quads.
 //
 // Order. A change of a quad alters the bits of four quads: its own, the one at its right, and two below. To
 // know these bits takes quads that are up to two columns and one row away. So quads four columns or two rows
 // apart do not see each other: eight groups of such quads come one after the other, and in a group all quads
-// may change at once. (Three columns would do; four are nearer to the instructions of vectors.)
+// may change at once. Three columns would do, but vectors part four with fewer instructions.
 #pragma once
 
 #include <bit>
@@ -151,7 +152,6 @@ struct QuadWords {
     return popcount4(rho) * static_cast<int>(bound);
   }
 };
-/// Branches would be unpredictable, so it has none.
 CJ2K_HD_INLINE constexpr QuadWords quad_words(const Around& around, QuadBytes exponents) {
   const uint32_t rho = nonzero_bytes(exponents), largest = largest_byte(exponents);
   const uint32_t kappa = (rho & (rho - 1)) != 0 ? around.kappa : 1;
