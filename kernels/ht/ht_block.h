@@ -57,7 +57,7 @@ struct alignas(16) HtResult {
   uint8_t passes;        ///< of an HtChoice: HtTask::passes that are coded; 0: nothing is
   uint16_t significant;  ///< samples in the cleanup pass
 
-  /// HalfCounts (coders/coded_before.h) of a task without passes, with 9/7.
+  /// HalfCounts (core/step_vote.h) of a task without passes, with 9/7.
   uint32_t near_half() const { return sig_prop_bytes; }
   uint32_t near_middle() const { return both_bytes; }
   /// Of a task of RDOQ: what the changes add to the squared error after the cleanup pass, in 4^p / 2^20

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/ht/plane_choice.h"
+#include "core/step_vote.h"
 #include "kernels/ht/ht_samples.cuh"
 
 namespace cj2k::cuda::ht {
@@ -38,7 +39,7 @@ struct LeftTerms {
   }
 };
 
-/// HalfCounts (coders/coded_before.h) of the samples of a lane.
+/// HalfCounts (core/step_vote.h) of the samples of a lane.
 struct LaneHalves {
   uint32_t shift, one;
   uint32_t near_half = 0, near_middle = 0;
@@ -55,7 +56,7 @@ struct LaneHalves {
   }
 
  private:
-  static constexpr int kBits = 3;  ///< kLowestHalves
+  static constexpr int kBits = kLowestHalves;
 };
 
 /// Errors and significant samples of a block: HtResult.

@@ -8,8 +8,6 @@ namespace {
 // Measured (tests/bench/results/2026-11-23_coded_before.md): of the blocks of pictures that were not
 // coded, 0 to 0.02 vote kOn; coded with other steps, 0 to 0.30; with these steps, 0.42 to 1.
 
-/// Fewer samples say nothing.
-constexpr uint32_t kLeastSamples = 64;
 /// Fewer votes say nothing.
 constexpr uint32_t kLeastVotes = 4;
 /// The share of votes that decides: kOn / kAll.
@@ -38,19 +36,6 @@ HalfCounts count_halves(const uint32_t* samples, ptrdiff_t stride, int width, in
 }
 
 }  // namespace ref
-
-void StepVoter::add(int plane, const HalfCounts& counts) {
-  const uint32_t all = counts.significant, first = all - above_;
-  above_ = all;
-  // Points of plane kLowestHalves - 1 lie half way between the halves of the plane above.
-  if (plane == kLowestHalves - 1 && is_between_ && 16 * first >= all) is_on_steps_ = true;
-  if (plane < kLowestHalves || all < kLeastSamples) return;
-  has_voted_ = true;
-  is_between_ = plane == kLowestHalves && 4 * counts.near_half <= all;
-  // Points of other steps may look like this in a lower plane, in which nothing is the first bit.
-  if (4 * counts.near_half >= 3 * all && 2 * counts.near_middle >= all && 8 * first >= all)
-    is_on_steps_ = true;
-}
 
 StepVote step_vote(const CodeBlock& block, const uint32_t* samples, ptrdiff_t stride,
                    int bit_planes) {

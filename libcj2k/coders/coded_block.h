@@ -10,6 +10,7 @@
 #include "core/codeword_segment.h"
 #include "core/contribution_code.h"
 #include "core/hull.h"
+#include "core/step_vote.h"
 
 namespace cj2k {
 
@@ -30,10 +31,6 @@ struct LayerCuts {
   uint32_t bytes[3];   ///< from the start of the point to the end of pass i + 1; never falling
   uint16_t slopes[3];  ///< log-slope of the bytes up to there; never rising
 };
-
-/// A block's vote whether its samples lie on the steps of the step set 0 (coders/coded_before.h).
-/// kNone: no vote.
-enum class StepVote : uint8_t { kNone, kOn, kOff };
 
 /// One code-block as rate control and the packets stage see it, from any block coder. The pointers
 /// are valid as long as the frame slot.

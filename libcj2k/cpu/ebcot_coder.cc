@@ -324,17 +324,16 @@ void BlockRun::note_error(BlockLane& lane, const CodedBlock& coded) {
   if (worker_.colours == nullptr || (block.component != 1 && block.component != 2)) return;
   float* shift = worker_.colours->of(luma_block(plan_, lane.index));
   if (shift == nullptr) return;
-  ChromaBlock b{lane.samples.as<uint32_t>(),
-                lane.stride,
-                block.width,
-                block.height,
-                lane.coefficients,
-                lane.coefficient_stride,
-                subband_of(plan_, block, limits_.step_set).step,
-                0,
-                false,
-                colour_factor(plan_, lane.index)};
-  set_cut(lane.bit_planes, passes_at(coded, limits_.rdoq[block.component]), &b);
+  const int passes = passes_at(coded, limits_.rdoq[block.component]);
+  const ChromaBlock b{lane.samples.as<uint32_t>(),
+                      lane.stride,
+                      block.width,
+                      block.height,
+                      lane.coefficients,
+                      lane.coefficient_stride,
+                      subband_of(plan_, block, limits_.step_set).step,
+                      plane_cut(lane.bit_planes, passes),
+                      colour_factor(plan_, lane.index)};
   simd::add_colour_error(b, shift);
 }
 

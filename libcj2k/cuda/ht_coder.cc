@@ -12,10 +12,10 @@
 
 #include "base/arena.h"
 #include "base/parallel.h"
-#include "coders/coded_before.h"
 #include "coders/ht/ht_points.h"
 #include "coders/ht/ht_rdoq.h"
 #include "core/slope_search.h"
+#include "core/step_vote.h"
 #include "cuda/block_coder.h"
 #include "cuda/device_rate.h"
 #include "depth/early_stop.h"

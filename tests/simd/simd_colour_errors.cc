@@ -25,7 +25,7 @@ struct Chroma {
     coefficients[0] = -0.0f;
     samples.resize(static_cast<size_t>(stride * height));
     block = {samples.data(),     stride, width, height, coefficients.data(),
-             coefficient_stride, 0.37f,  0,     false,  0.4f};
+             coefficient_stride, 0.37f,  {},    0.4f};
     ref::quantize_97(coefficients.data(), coefficient_stride, width, height,
                      {1 / block.step, 0, 0x7FFFFFFF}, samples.data(), stride);
   }
@@ -59,8 +59,8 @@ TEST_CASE("colour errors: what a decoder does not show of a coefficient") {
   };
   for (const Row& row : rows) {
     INFO(row.coefficient, " plane ", row.plane, " upper ", row.upper);
-    const ChromaBlock block{&row.sample, 1,    1,         1,         &row.coefficient,
-                            1,           2.0f, row.plane, row.upper, 0.25f};
+    const ChromaBlock block{&row.sample, 1, 1, 1, &row.coefficient, 1, 2.0f, {row.plane, row.upper},
+                            0.25f};
     float shift = 3;
     ref::add_colour_error(block, &shift);
     CHECK(shift == doctest::Approx(3 + 0.25 * (row.coefficient - 2 * row.shown)));
@@ -74,8 +74,7 @@ TEST_CASE("colour errors: every target equals the reference") {
       for (const int plane : {0, 1, 5, 17, 30, 31}) {
         for (const bool upper : {false, true}) {
           ChromaBlock block = chroma.block;
-          block.plane = plane;
-          block.upper = upper && plane < 31;
+          block.cut = {plane, upper && plane < 31};
           const size_t count = static_cast<size_t>(width) * height;
           Guarded<float> expected(count, 1), actual(count, 1);
           std::fill_n(expected.data(), count, 1.25f);

@@ -15,8 +15,10 @@
 
 namespace cj2k::test {
 
-/// The content of a block. kLaplacian is the closest to real subbands.
-enum class Fill { kLaplacian, kUniform, kSparse, kOnes, kSingle, kSmooth, kChecker };
+/// The content of a block. kLaplacian is the closest to real subbands. kMidpoints: what a decoder shows of
+/// it without all but the three highest planes.
+enum class Fill { kLaplacian, kUniform, kSparse, kOnes, kSingle, kSmooth, kChecker, kMidpoints };
+/// For blocks of any content.
 inline constexpr Fill kFills[] = {Fill::kLaplacian, Fill::kUniform, Fill::kSparse, Fill::kOnes,
                                   Fill::kSingle,    Fill::kSmooth,  Fill::kChecker};
 
@@ -59,6 +61,12 @@ class TestBlock {
           case Fill::kChecker:
             magnitude = ((x ^ y) & 1) != 0 ? max : 0;
             break;
+          case Fill::kMidpoints: {
+            const double unit = std::ldexp(1, max_planes - 3);
+            const double level = std::floor(-std::log(u) * scale / unit);
+            magnitude = level == 0 ? 0 : (level + 0.5) * unit;
+            break;
+          }
         }
         const uint32_t m = static_cast<uint32_t>(std::min(magnitude, static_cast<double>(max)));
         const bool negative = fill == Fill::kSmooth ? std::sin(phase + x * 0.11) < 0

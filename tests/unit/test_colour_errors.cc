@@ -122,7 +122,6 @@ TEST_CASE("colour errors: the factor makes R, G and B best") {
 }
 
 TEST_CASE("colour errors: what is unknown after each pass") {
-  ChromaBlock block{};
   struct Row {
     int passes, plane;
     bool upper;
@@ -130,9 +129,9 @@ TEST_CASE("colour errors: what is unknown after each pass") {
   for (const Row row : {Row{0, 31, false}, Row{1, 4, false}, Row{2, 3, true}, Row{3, 3, false},
                         Row{4, 3, false}, Row{5, 2, true}, Row{13, 0, false}}) {
     INFO(row.passes);
-    set_cut(5, row.passes, &block);
-    CHECK(block.plane == row.plane);
-    CHECK(block.upper == row.upper);
+    const PlaneCut cut = plane_cut(5, row.passes);
+    CHECK(cut.plane == row.plane);
+    CHECK(cut.upper == row.upper);
   }
 }
 

@@ -68,9 +68,4 @@ float colour_factor(const Plan& plan, uint32_t block) {
   return static_cast<float>(kColourShift * kCouplings[plan.blocks[block].component]);
 }
 
-void set_cut(int bit_planes, int passes, ChromaBlock* block) {
-  block->plane = passes == 0 ? 31 : bit_planes - num_planes_begun(passes);
-  block->upper = passes > 0 && pass_kind(passes - 1) == PassKind::kSignificance;
-}
-
 }  // namespace cj2k

@@ -45,8 +45,7 @@ uint32_t luma_block(const Plan& plan, uint32_t block);
 /// By how much an error of the block's component, 1 or 2, shifts Y: kColourShift * g.
 float colour_factor(const Plan& plan, uint32_t block);
 
-/// A coded block, and where it is cut. A sample's bits below `plane` are unknown to a decoder; with
-/// `upper`, also bit `plane` of samples that are significant above it.
+/// A coded block, and where it is cut.
 struct ChromaBlock {
   const uint32_t* samples;  ///< as in Tier1Block
   ptrdiff_t stride;
@@ -54,15 +53,9 @@ struct ChromaBlock {
   const float* coefficients;
   ptrdiff_t coefficient_stride;
   float step;
-  int plane;  ///< 0 .. 31; 31: nothing is decoded
-  /// The last pass is a significance pass. It is taken to make every sample significant whose
-  /// highest bit is `plane`.
-  bool upper;
+  PlaneCut cut;
   float factor;
 };
-
-/// Sets `plane` and `upper` of a block that is cut after its first `passes` passes.
-void set_cut(int bit_planes, int passes, ChromaBlock* block);
 
 /// Adds factor * (coefficient - what a decoder shows, at mid-point) to shift[height][width].
 /// Deterministic: yes; all implementations give the same floats. Allocates: no. Thread-safe: yes.

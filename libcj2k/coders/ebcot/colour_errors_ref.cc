@@ -12,8 +12,8 @@ void add_colour_error(const ChromaBlock& b, float* shift) {
     for (int x = 0; x < b.width; ++x) {
       const uint32_t magnitude = b.samples[y * b.stride + x] & ~kSignBit;
       const float coefficient = b.coefficients[y * b.coefficient_stride + x];
-      const bool above = b.upper && (magnitude >> b.plane >> 1) != 0;
-      const int lowest = b.plane + (above ? 1 : 0);
+      const bool above = b.cut.upper && (magnitude >> b.cut.plane >> 1) != 0;
+      const int lowest = b.cut.plane + (above ? 1 : 0);
       const auto level = static_cast<float>(static_cast<int32_t>(magnitude >> lowest));
       const float shown = level == 0 ? 0 : (level + 0.5f) * std::ldexp(b.step, lowest);
       shift[y * b.width + x] += b.factor * (coefficient - std::copysign(shown, coefficient));

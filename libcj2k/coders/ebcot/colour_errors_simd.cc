@@ -34,9 +34,9 @@ void add_lanes(DF df, const ChromaBlock& b, float unit, const uint32_t* samples,
   const hn::RebindToUnsigned<DF> du;
   const auto magnitude = hn::And(hn::LoadU(du, samples), hn::Set(du, ~kSignBit));
   const auto coefficient = hn::LoadU(df, coefficients);
-  auto shown = shown_at(df, magnitude, b.plane, unit);
-  if (b.upper) {
-    const auto above = shown_at(df, magnitude, b.plane + 1, 2 * unit);
+  auto shown = shown_at(df, magnitude, b.cut.plane, unit);
+  if (b.cut.upper) {
+    const auto above = shown_at(df, magnitude, b.cut.plane + 1, 2 * unit);
     shown = hn::IfThenElse(hn::Eq(above, hn::Zero(df)), shown, above);
   }
   const auto error = hn::Sub(coefficient, hn::CopySign(shown, coefficient));
@@ -47,7 +47,7 @@ void add_error(const ChromaBlock& b, float* shift) {
   const hn::ScalableTag<float> df;
   const hn::CappedTag<float, 1> one;
   const int lanes = static_cast<int>(hn::Lanes(df));
-  const float unit = std::ldexp(b.step, b.plane);
+  const float unit = std::ldexp(b.step, b.cut.plane);
   for (int y = 0; y < b.height; ++y, shift += b.width) {
     const uint32_t* samples = b.samples + y * b.stride;
     const float* coefficients = b.coefficients + y * b.coefficient_stride;

@@ -33,14 +33,6 @@ double rdoq_lambda(uint16_t slope, double weight) {
   return std::ldexp(kPowers[static_cast<size_t>(above & 255)], octave) / (weight * 8);
 }
 
-int rdoq_plane(double lambda, bool reversible, PassKind* kind) {
-  int position = log_slope(lambda, 1) - kSlopeUnit + 384;  // 512 (log4(lambda) + 3/4)
-  if (reversible && position < 512) position -= 256;
-  const bool early = (position & 511) < 256;
-  *kind = early && position >= 0 ? PassKind::kSignificance : PassKind::kCleanup;
-  return std::max((position >> 9) + (early ? 0 : 1), 0);
-}
-
 int lowest_rdoq_plane(uint16_t slope, double weight, bool reversible) {
   PassKind kind;
   const auto lower = static_cast<uint16_t>(std::max(slope - kRdoqDepth, 0));
@@ -50,76 +42,15 @@ int lowest_rdoq_plane(uint16_t slope, double weight, bool reversible) {
 namespace rdoq {
 
 Costs costs_of(const PassCounts counts[kTrackedPlanes]) {
-  const auto all = [](const PassCounts& of, unsigned c, unsigned bit) {
-    return of.significance.n[c][bit] + of.refinement.n[c][bit] + of.cleanup.n[c][bit];
-  };
   Costs costs;
-  for (unsigned c = 0; c < mq::kNumContexts; ++c) {
-    uint32_t n[2] = {all(counts[0], c, 0), all(counts[0], c, 1)};
-    if (n[0] + n[1] < kFewDecisions) {
-      n[0] += all(counts[1], c, 0);
-      n[1] += all(counts[1], c, 1);
-    }
-    for (unsigned bit = 0; bit < 2; ++bit) {
-      // Half a decision of each bit more, so that no cost is infinite.
-      const int cost = log_slope(2 * (n[0] + n[1]) + 2, 2 * n[bit] + 1) - kSlopeUnit;
-      costs.bits[c][bit] = static_cast<uint16_t>(cost);
-    }
-  }
-  for (uint16_t& bit : costs.bits[mq::kUniform]) bit = kBitCost;
+  for (unsigned c = 0; c < mq::kNumContexts; ++c) set_costs_of(counts, c, &costs);
   return costs;
 }
 
 bool may_pay(const Model& model, const Costs& costs, const PassCounts counts[kTrackedPlanes]) {
-  if (!may_ask(model)) return true;
-  const auto rate = [&](const Counts& of) {
-    int64_t r = 0;
-    for (unsigned c = 0; c < mq::kNumContexts; ++c)
-      r += int64_t{of.n[c][0]} * costs.bits[c][0] + int64_t{of.n[c][1]} * costs.bits[c][1];
-    return r;
-  };
-  int64_t j = 0;
-  for (int up = model.tracked - 1; up >= 0; --up) {
-    const PassCounts& of = counts[up];
-    j += model.lambda * rate(of.significance) + of.error[0];
-    if (j < 0) return true;
-    if (model.has_refinement(up)) j += model.lambda * rate(of.refinement) + of.error[1];
-    if (j < 0) return true;
-    if (model.has_cleanup(up)) j += model.lambda * rate(of.cleanup) + of.error[2];
-    if (j < 0) return true;
-  }
-  return false;
-}
-
-Model::Model(const RdoqBlock& block, int planes_now)
-    : plane(block.plane),
-      planes(planes_now),
-      kind(plane == planes - 1 ? PassKind::kCleanup : block.kind),
-      reversible(block.coefficients == nullptr),
-      tracked(std::min(planes - plane, kTrackedPlanes)) {
-  const double in_units = std::ldexp(block.lambda, 2 * (kRdoqFraction - plane)) / kBitCost;
-  lambda = static_cast<int64_t>(std::clamp(in_units, 1.0, 0x1p30));
-  for (int up = 0; up < tracked; ++up)
-    raw[up] = !is_highest(up) && pass_is_raw(block.style, 3 * (planes - 1 - plane - up) - 2);
-}
-
-uint32_t Model::changed(int32_t value, uint32_t m, int up) const {
-  const int s = plane + up;
-  const uint32_t q = m >> s;
-  const bool down = q != 0;
-  if (value >= static_cast<int32_t>(kMostUnits * (1 << kRdoqFraction))) return m;
-  const uint32_t other = down ? q - 1 : 1;
-  const int64_t before = value - (q == 0 ? 0 : at(q, up));
-  const int64_t after = value - (other == 0 ? 0 : at(other, up));
-  const int64_t gate = q == 0 ? 0 : down && q == 1 ? kZeroGate : kGate;
-  if (after * after - before * before > lambda * gate) return m;
-  const uint32_t result = down ? (q << s) - 1 : other << s;
-  if (result >> planes != 0) return m;
-  return highest_changed(m, result) < tracked ? result : m;
-}
-
-int Model::highest_changed(uint32_t m, uint32_t other) const {
-  return static_cast<int>(std::bit_width((m ^ other) >> plane)) - 1;
+  return !may_ask(model) || may_pay(model, [&](int up, int pass) {
+    return model.lambda * rate_of(costs, counts[up].of(pass)) + counts[up].error[pass];
+  });
 }
 
 int count_planes(const RdoqBlock& block) {
@@ -156,26 +87,6 @@ void load(const RdoqBlock& block, RdoqScratch& scratch) {
       const int32_t clamped = std::min(std::bit_cast<int32_t>(q), std::bit_cast<int32_t>(kMost));
       values[x] = static_cast<int32_t>(std::bit_cast<float>(clamped));
     }
-  }
-}
-
-/// What a pass removes is linear in the coefficient: v^2 - (v - r)^2 and so on. So the correction
-/// is 2 v' (after - before) where v' is the coefficient less the value that tier-1 assumes.
-void add_correction(const Model& model, int32_t value, uint32_t m, bool early, RdoqResult* result) {
-  const double v = std::ldexp(static_cast<double>(value), model.plane - kRdoqFraction);
-  const double assumed = m + (model.reversible ? 0.0 : 0.5);
-  const double more = v - (m == 0 ? 0.0 : assumed);
-  result->total += v * v - (m == 0 ? 0.0 : assumed * assumed);
-  int64_t* removed = result->removed;
-  const int highest = static_cast<int>(std::bit_width(m)) - 1;
-  for (int p = highest; p >= model.plane; --p) {
-    const int pass = 3 * (model.planes - 1 - p) - (p == highest ? (early ? 2 : 0) : 1);
-    // In units of 2^p / kDistortionOne.
-    double steps = p == highest ? 3 : (m >> p & 1) != 0 ? 1 : -1;
-    if (model.reversible && p == 0) steps = p == highest ? 2 : (m & 1) != 0 ? 0 : -2;
-    const int64_t change = std::llrint(kDistortionOne * steps * more);
-    removed[pass] += change;
-    result->total -= static_cast<double>(change) * std::ldexp(1.0, p) * (1.0 / kDistortionOne);
   }
 }
 

@@ -53,22 +53,10 @@
 
 #include "coders/ebcot/tier1.h"
 #include "core/ebcot/coding_passes.h"
+#include "core/ebcot/rdoq_trial.h"
 #include "core/orientation.h"
 
 namespace cj2k {
-
-inline constexpr int kTrackedPlanes = 3;
-inline constexpr int kRdoqColumns = 4, kRdoqRows = 8;
-inline constexpr int kRdoqFraction = 10;  ///< fractional bits of coefficients, in units of 2^p
-inline constexpr int kBitCost = 256;      ///< R of one bit
-inline constexpr int kZeroGate = 8 * kBitCost;
-inline constexpr int kGate = 5 * kBitCost / 2;
-inline constexpr int kSlack = kBitCost;
-inline constexpr int kSlackLater = kBitCost / 4;
-inline constexpr uint32_t kFewDecisions = 8;
-inline constexpr int kRdoqDepth = 96;  ///< 3/8 octave
-/// Coefficients are clamped below this many units of 2^p.
-inline constexpr float kMostUnits = 1 << 19;
 
 struct RdoqBlock {
   /// As in Tier1Block. Changed in place; signs stay, except that a magnitude of 0 has none.
@@ -99,11 +87,6 @@ struct RdoqResult {
   double total;
 };
 
-inline constexpr int kRdoqMaps = 12;
-
-/// Coefficients below 3/4 of 2^p stay as they are: significance never pays.
-inline constexpr int32_t kLeastValue = 3 << (kRdoqFraction - 2);
-
 /// Most words of 64 samples of a row: one for each row of a narrow block.
 inline constexpr int kMaxRowWords = 1024;
 
@@ -116,7 +99,7 @@ struct RdoqScratch {
   /// The sample or one beside it has changed since its visit.
   uint64_t changed[kMaxRowWords];
   /// 6 bits are a column of a stripe (rdoq_simd.cc): at most (256 + 2) * 11 bytes.
-  uint8_t maps[kRdoqMaps][2880];
+  uint8_t maps[rdoq::kRdoqMaps][2880];
   /// Costs by the 3x3 window of significance, and by the four neighbours' significance and signs.
   /// Bits 0 .. 15: of bit 0, bits 16 .. 31: of bit 1.
   uint32_t zero_cost[512];
@@ -143,11 +126,6 @@ double rdoq_lambda(uint16_t slope, double weight);
 /// Squared error of the picture per bit at a log-slope: rdoq_lambda of the weight 1.
 inline double rdoq_error(uint16_t slope) { return slope == 0 ? 0 : rdoq_lambda(slope, 1); }
 
-/// Where a block is cut in most cases at this lambda. With x = log4(lambda) + 3/4: after the
-/// significance pass of plane floor(x) if the fraction of x is below a half, else after the
-/// clean-up pass of plane floor(x) + 1; at least plane 0. Plane 0 of 5/3 leaves no error, so it is
-/// worth twice as much: x - 1/2 replaces an x below 1.
-int rdoq_plane(double lambda, bool reversible, PassKind* kind);
 /// The lowest plane that is worth coding after RDOQ, if rate control ends at most kRdoqDepth below
 /// `slope`.
 int lowest_rdoq_plane(uint16_t slope, double weight, bool reversible);

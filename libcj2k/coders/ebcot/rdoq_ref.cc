@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "coders/ebcot/contexts.h"
 #include "coders/ebcot/rdoq.h"
 #include "coders/ebcot/rdoq_model.h"
+#include "core/ebcot/contexts.h"
 
 namespace cj2k::ref {
 namespace {
@@ -25,7 +25,11 @@ struct Place {
 class Rdoq {
  public:
   Rdoq(const RdoqBlock& block, RdoqScratch& z, bool backwards)
-      : b_(block), z_(z), backwards_(backwards), model_(block, block.bit_planes), changed_(size()) {
+      : b_(block),
+        z_(z),
+        backwards_(backwards),
+        model_(rdoq::model_of(block, block.bit_planes)),
+        changed_(size()) {
     for (std::vector<char>& early : early_) early.resize(size());
   }
 
@@ -40,7 +44,7 @@ class Rdoq {
       if (!any) break;
     }
     result->bit_planes = planes;
-    model_ = Model(b_, planes);
+    model_ = rdoq::model_of(b_, planes);
     rdoq::correct(
         b_, z_, model_,
         [&](int x, int y, int up) {
@@ -207,8 +211,8 @@ void Rdoq::code_column(int up, int x, int stripe, const Code& code) {
 
 bool Rdoq::begin_round(int planes, bool is_first) {
   if (!is_first && planes == model_.planes) return true;
-  model_ = Model(b_, planes);
-  rdoq::PassCounts counts[kTrackedPlanes];
+  model_ = rdoq::model_of(b_, planes);
+  rdoq::PassCounts counts[kTrackedPlanes] = {};
   for (int up = 0; up < model_.tracked; ++up) {
     std::fill(early_[up].begin(), early_[up].end(), char{0});
     rdoq::PassCounts& of = counts[up];
@@ -248,7 +252,7 @@ int64_t Rdoq::own_refinement(int up, Place s, uint32_t m) {
   const bool any = neighbours(up, When::kRefinement, s, s).any();
   const unsigned label = mq::kRefine + (above > 1 ? 2u : any ? 1u : 0u);
   const int64_t bits =
-      model_.raw[up] ? model_.lambda * kBitCost : decide(label, m >> (model_.plane + up) & 1);
+      model_.is_raw(up) ? model_.lambda * kBitCost : decide(label, m >> (model_.plane + up) & 1);
   return bits + model_.refined(z_.value[at(s)], m, up);
 }
 
@@ -278,7 +282,7 @@ int64_t Rdoq::of_window(Place s, int highest) {
       near([&](Place t) {
         code_significance(up, t, [&](unsigned label, unsigned b, bool is_new) {
           // Of a raw pass, the sign is counted at its cost in an MQ pass.
-          j += model_.raw[up] && !is_new ? model_.lambda * kBitCost : decide(label, b);
+          j += model_.is_raw(up) && !is_new ? model_.lambda * kBitCost : decide(label, b);
           become(is_new, t);
         });
       });
@@ -286,8 +290,8 @@ int64_t Rdoq::of_window(Place s, int highest) {
         near([&](Place t) {
           if ((t.x == s.x && t.y == s.y) || !higher(up, t) || !now(up + 1, t)) return;
           const bool any = neighbours(up, When::kRefinement, t, t).any();
-          j += model_.raw[up] ? model_.lambda * kBitCost
-                              : decide(mq::kRefine + (any ? 1u : 0u), bit(up, t));
+          j += model_.is_raw(up) ? model_.lambda * kBitCost
+                                 : decide(mq::kRefine + (any ? 1u : 0u), bit(up, t));
         });
         j += own_refinement(up, s, magnitude(s));
       }

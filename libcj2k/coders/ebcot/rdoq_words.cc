@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "coders/ebcot/rdoq_windows.h"
 #include "coders/ebcot/tier1.h"
 #include "core/ebcot/mq.h"
 #include "pixels/target.h"
@@ -30,7 +29,7 @@ using rdoq::kMagnitude;
 using rdoq::Model;
 using rdoq::PassCounts;
 using simd::rdoq_words::Words;
-namespace maps = simd::rdoq_windows;
+namespace maps = rdoq;
 
 Layout layout_of(const RdoqBlock& block) {
   const Words words(block);
@@ -50,7 +49,7 @@ void load_masks(const RdoqBlock& block, const RdoqScratch& scratch, const Model&
   const int lanes = static_cast<int>(hn::Lanes(d));
   const size_t bytes =
       static_cast<size_t>(layout.end + layout.pitch + kSlackWords / 2) * sizeof(uint64_t);
-  for (int map = 0; map < kRdoqMaps; ++map) std::memset(z.planes[map], 0, bytes);
+  for (int map = 0; map < rdoq::kRdoqMaps; ++map) std::memset(z.planes[map], 0, bytes);
   for (uint64_t* plane : {z.sign, z.valid, z.s, z.n, z.a, z.e, z.members})
     std::memset(plane, 0, bytes);
   const uint64_t last_columns =

@@ -22,7 +22,7 @@ struct Words {
   int wide, stripes;
 };
 
-/// Mask `map` of rdoq_windows.h as the last count() left it.
+/// Mask `map` of core/ebcot/rdoq_trial.h as the last count() left it.
 const uint64_t* mask_of(RdoqScratch& scratch, int map);
 
 /// rdoq::load.

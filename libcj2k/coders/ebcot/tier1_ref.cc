@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "coders/ebcot/contexts.h"
 #include "coders/ebcot/segment_coder.h"
 #include "coders/ebcot/tier1.h"
 #include "core/distortion.h"
+#include "core/ebcot/contexts.h"
 #include "core/ebcot/segments.h"
 
 namespace cj2k::ref {

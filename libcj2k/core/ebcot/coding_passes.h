@@ -29,6 +29,20 @@ CJ2K_HD constexpr int num_planes_coded(int passes) { return (passes + 2) / 3; }
 /// Planes that have at least one pass among the first `passes` passes; passes >= 1.
 CJ2K_HD constexpr int num_planes_begun(int passes) { return (passes + 4) / 3; }
 
+/// What a decoder knows of a block that is cut after some pass: not the bits below `plane`; with `upper`,
+/// of samples that are significant above `plane`, also not that bit.
+struct PlaneCut {
+  int plane;  ///< 0 .. 31; 31: nothing is decoded
+  /// The last pass is a significance pass. It is taken to make every sample significant whose
+  /// highest bit is `plane`.
+  bool upper;
+};
+/// The cut after the first `passes` passes of a block.
+CJ2K_HD constexpr PlaneCut plane_cut(int bit_planes, int passes) {
+  if (passes == 0) return {31, false};
+  return {bit_planes - num_planes_begun(passes), pass_kind(passes - 1) == PassKind::kSignificance};
+}
+
 inline constexpr int kMaxPasses = num_passes_of(kMaxBitPlanes);
 
 /// The first pass of a block that BYPASS codes raw: the significance pass of the fifth plane (D.6).

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/ebcot/mq.h"
+#include "core/hd.h"
 #include "core/orientation.h"
 
 namespace cj2k::ebcot {
@@ -12,7 +13,7 @@ namespace cj2k::ebcot {
 /// Zero-coding label, Table D.1.
 /// @param h, v  significant neighbours in the row and in the column, 0 .. 2 each
 /// @param d     significant neighbours on the diagonals, 0 .. 4
-constexpr unsigned zero_context(Orientation orientation, int h, int v, int d) {
+CJ2K_HD constexpr unsigned zero_context(Orientation orientation, int h, int v, int d) {
   if (orientation == kHH) {
     const int hv = h + v;
     if (d >= 3) return 8;
@@ -40,7 +41,7 @@ struct SignContext {
 /// Sign-coding label, Tables D.2 and D.3.
 /// @param h, v  sum of the signs (+1, -1) of the significant neighbours in the row and in the
 ///              column, clamped to [-1, 1]
-constexpr SignContext sign_context(int h, int v) {
+CJ2K_HD constexpr SignContext sign_context(int h, int v) {
   const unsigned flip = h < 0 || (h == 0 && v < 0) ? 1u : 0u;
   if (flip) {
     h = -h;
