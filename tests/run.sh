@@ -140,7 +140,12 @@ release_build() {
 sanitizer() { # NAME LABEL [TARGETS]: of the build, by default all
   # Only the tests with that label: sanitizers make them about ten times slower. What nvcc builds is the same as in the
   # release build; building it here would add only the search for a driver.
-  local cuda=OFF targets=${3:-} without=(-E '^device_(encode_ht|kernel_tier1)$') # minutes each
+  local cuda=OFF targets=${3:-} without # minutes each
+  case $1 in
+    asan) without=(-E '^device_(encode_ht|kernel_tier1|kernel_tier1_fused|kernel_packets)$') ;;
+    # Others run the same threads.
+    tsan) without=(-E '^roundtrip_(kept_steps|profiles|target_psnr|transcode)$') ;;
+  esac
   [ "$mode" != release ] || { cuda=AUTO without=(); }
   step "$1-build" build "$1" -DCJ2K_WERROR=ON -DCJ2K_BUILD_TESTS=ON -DCJ2K_BUILD_SAMPLES=OFF -DCJ2K_SLOW_TESTS=OFF \
     -DCJ2K_TOOLS=OFF -DCJ2K_CUDA=$cuda &&
