@@ -12,44 +12,21 @@
 namespace cj2k::cuda {
 
 /// A warp processes units of two words in scan order, 16 columns x 4 rows each: lane 16 * h + 4 * g + r
-/// holds columns 4 * g to 4 * g + 3 of row r of word h. The kernel first quantises all units into
-/// shared memory and computes the number of bit-planes. Then four transpositions of 32 x 32 bits over
+/// holds columns 4 * g to 4 * g + 3 of row r of word h. All units are first quantised into
+/// shared memory. Then four transpositions of 32 x 32 bits over
 /// the warp turn samples into planes. A sample with its sign in bit 0 has planes + 1 bits, mostly at
 /// most 8: the samples of four units side by side in 32 bits are transposed at once, of two units
 /// if there are at most 16 bits. Lane 8 * u + p (16 * u + p) then has the bits p of unit u. So the
 /// lanes store 64 (32) neighbouring bytes of a plane together. A transposition takes five shuffles;
 /// ballots would take one per plane and unit.
 ///
-/// Quantising where the transform stores would not save traffic: the transform writes 4 bytes per
-/// coefficient, and they are read once, quantised or not. The bit-planes take 0.5 to 0.9 bytes per
-/// coefficient.
-///
-/// Grid: x = code-block, y = frame. Block: 4 warps.
-/// Shared bytes: 16 KB (4,096 samples) + 16 bytes.
-/// Global traffic: 4 bytes read per sample (16 at a time where aligned); (planes + 1) bits written
-/// per sample in 16-byte stores (8-byte stores where a plane is an odd number of words).
-/// Barriers: 2, those of the reduction; the first one also orders the samples in shared memory.
-template <bool kReversible>
-struct Quantize {
-  static constexpr int kThreads = 128;
-  static constexpr int kMinBlocks = 8;
+/// @tparam kThreads  of the thread block, which does one code-block
+template <int kThreads>
+struct SamplePlanes {
+  /// Of a code-block of 64 x 64 in shared memory.
   static constexpr uint32_t kMaxSamples = 4096;
 
-  struct Params {
-    const QuantizeJob* jobs;
-    const uint32_t* samples;
-    uint64_t frame_samples;
-    uint64_t* words;
-    uint64_t frame_words;
-    uint32_t* magnitudes;
-  };
-  struct Smem {
-    /// [word][group of 4 columns][row]. A word has 4 groups; in blocks of less than 13 columns as
-    /// many as there are.
-    simt::U32x4 samples[kMaxSamples / 4];
-    simt::BlockScratch<uint32_t, kThreads> scratch;
-  };
-
+  template <bool kReversible>
   CJ2K_KERNEL_FN static simt::U32x4 quantize(const simt::U32x4& v, const QuantizeJob& job,
                                              uint32_t max_magnitude) {
     const auto one = [&](uint32_t bits) {
@@ -125,11 +102,23 @@ struct Quantize {
       return (word * word_groups + group) * 4 + row;
     }
   };
+  template <typename T>
+  CJ2K_KERNEL_FN static Block block_of(T& t, const QuantizeJob& job) {
+    return {job.words_wide,
+            job.plane_words,
+            (job.plane_words + 1u) / 2,
+            job.width > 12 ? 4 : (job.width + 3u) / 4,
+            t.lane() >> 4,
+            t.lane() >> 2 & 3,
+            t.lane() & 3};
+  }
 
   /// Quantises the block into shared memory.
+  /// @param samples  [word][group of 4 columns][row]. A word has 4 groups; in blocks of less than 13
+  ///                 columns as many as there are
   /// @return  bitwise OR of what the thread quantised
-  template <typename T>
-  CJ2K_KERNEL_FN static uint32_t load_samples(T& t, Smem& s, const Block& block,
+  template <bool kReversible, typename T>
+  CJ2K_KERNEL_FN static uint32_t load_samples(T& t, simt::U32x4* samples, const Block& block,
                                               const QuantizeJob& job, const uint32_t* source) {
     const uint32_t max_magnitude = (1u << job.max_bit_planes) - 1;
     const uint32_t width = job.width, height = job.height;
@@ -149,9 +138,9 @@ struct Quantize {
         const uint32_t word = 2 * unit + block.half;
         const uint32_t stripe = word * reciprocal >> 16;
         const uint32_t* const from = lane_source + uint64_t{stripe} * step + 16 * word;
-        const simt::U32x4 v =
-            quantize(t.gload_ro(reinterpret_cast<const simt::U32x4*>(from)), job, max_magnitude);
-        t.sstore(s.samples[unit * 32 + t.lane()], v);
+        const simt::U32x4 v = quantize<kReversible>(
+            t.gload_ro(reinterpret_cast<const simt::U32x4*>(from)), job, max_magnitude);
+        t.sstore(samples[unit * 32 + t.lane()], v);
         all |= v.x | v.y | v.z | v.w;
       }
       return all;
@@ -174,10 +163,10 @@ struct Quantize {
           if (count > 2) v.z = t.gload_ro(from + 2);
           if (count > 3) v.w = t.gload_ro(from + 3);
         }
-        v = quantize(v, job, max_magnitude);
+        v = quantize<kReversible>(v, job, max_magnitude);
         all |= v.x | v.y | v.z | v.w;
       }
-      t.sstore(s.samples[block.place(word)], v);
+      t.sstore(samples[block.place(word)], v);
     }
     return all;
   }
@@ -194,8 +183,8 @@ struct Quantize {
   /// Transposes the samples in shared memory, kUnits units at once, and stores the planes.
   /// @param to  where the block's words begin
   template <uint32_t kUnits, typename T>
-  CJ2K_KERNEL_FN static void store_planes(T& t, Smem& s, const Block& block, uint32_t planes,
-                                          uint64_t* to) {
+  CJ2K_KERNEL_FN static void store_units(T& t, simt::U32x4* samples, const Block& block,
+                                         uint32_t planes, uint64_t* to) {
     constexpr uint32_t kBits = 32 / kUnits;
     const Transpose transpose(t);
     const uint32_t bit = t.lane() % kBits, own_unit = t.lane() / kBits;
@@ -211,7 +200,7 @@ struct Quantize {
         v[u] = {0, 0, 0, 0};
         const uint32_t unit = first + u;
         if (is_in_word && unit < block.num_units) {
-          v[u] = t.sload(s.samples[unit * unit_places + lane_place]);
+          v[u] = t.sload(samples[unit * unit_places + lane_place]);
         }
       }
       uint32_t b[4];
@@ -237,19 +226,55 @@ struct Quantize {
     }
   }
 
+  /// The same for any number of planes.
+  template <typename T>
+  CJ2K_KERNEL_FN static void store_planes(T& t, simt::U32x4* samples, const Block& block,
+                                          uint32_t planes, uint64_t* to) {
+    if (planes < 8) {
+      store_units<4>(t, samples, block, planes, to);
+    } else if (planes < 16) {
+      store_units<2>(t, samples, block, planes, to);
+    } else {
+      store_units<1>(t, samples, block, planes, to);
+    }
+  }
+};
+
+/// Quantising where the transform stores would not save traffic: the transform writes 4 bytes per
+/// coefficient, and they are read once, quantised or not. The bit-planes take 0.5 to 0.9 bytes per
+/// coefficient.
+///
+/// Grid: x = code-block, y = frame. Block: 4 warps.
+/// Shared bytes: 16 KB (4,096 samples) + 16 bytes.
+/// Global traffic: 4 bytes read per sample (16 at a time where aligned); (planes + 1) bits written
+/// per sample in 16-byte stores (8-byte stores where a plane is an odd number of words).
+/// Barriers: 2, those of the reduction; the first one also orders the samples in shared memory.
+template <bool kReversible>
+struct Quantize {
+  static constexpr int kThreads = 128;
+  static constexpr int kMinBlocks = 8;
+  using Planes = SamplePlanes<kThreads>;
+
+  struct Params {
+    const QuantizeJob* jobs;
+    const uint32_t* samples;
+    uint64_t frame_samples;
+    uint64_t* words;
+    uint64_t frame_words;
+    uint32_t* magnitudes;
+  };
+  struct Smem {
+    simt::U32x4 samples[Planes::kMaxSamples / 4];
+    simt::BlockScratch<uint32_t, kThreads> scratch;
+  };
+
   template <typename T>
   CJ2K_KERNEL_FN static void run(T& t, Smem& s, const Params& p) {
     const QuantizeJob job = t.gload(p.jobs + t.block_x());
     const uint32_t frame = t.block_y();
-    const Block block{job.words_wide,
-                      job.plane_words,
-                      (job.plane_words + 1u) / 2,
-                      job.width > 12 ? 4 : (job.width + 3u) / 4,
-                      t.lane() >> 4,
-                      t.lane() >> 2 & 3,
-                      t.lane() & 3};
-    const uint32_t all =
-        load_samples(t, s, block, job, p.samples + frame * p.frame_samples + job.source);
+    const auto block = Planes::block_of(t, job);
+    const uint32_t all = Planes::template load_samples<kReversible>(
+        t, s.samples, block, job, p.samples + frame * p.frame_samples + job.source);
     const uint32_t magnitudes = simt::block_reduce_or(t, s.scratch, all) >> 1;
     if (t.thread() == 0) {
       t.gstore(p.magnitudes + uint64_t{frame} * t.grid_x() + t.block_x(), magnitudes);
@@ -261,13 +286,7 @@ struct Quantize {
     uint32_t planes = 32 - t.clz(magnitudes);
     if (planes > job.max_bit_planes) planes = job.max_bit_planes;
     uint64_t* const to = p.words + frame * p.frame_words + job.first_word;
-    if (planes < 8) {
-      store_planes<4>(t, s, block, planes, to);
-    } else if (planes < 16) {
-      store_planes<2>(t, s, block, planes, to);
-    } else {
-      store_planes<1>(t, s, block, planes, to);
-    }
+    Planes::store_planes(t, s.samples, block, planes, to);
   }
 };
 

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "core/codeword_segment.h"
 #include "core/ebcot/coding_passes.h"
+#include "core/hd.h"
 #include "core/hull.h"
 #include "kernels/ebcot/quantize.h"
 
@@ -100,7 +101,8 @@ constexpr int tier1_size(int width, int height) {
 
 /// Device memory of a GOP. [blocks]: num_frames * num_blocks; [passes]: num_frames * frame_passes.
 struct Tier1Buffers {
-  const Tier1Job* jobs;  ///< [num_blocks]
+  const Tier1Job* jobs;  ///< [num_blocks], or [blocks] if frames have steps of their own
+  uint32_t shared_jobs;  ///< num_blocks, or 0 if frames have steps of their own
   uint32_t num_blocks;
   BitPlanes planes;
   uint64_t frame_symbols, frame_bytes;
@@ -112,6 +114,11 @@ struct Tier1Buffers {
   PassTail* tails;            ///< [passes] with PTERM, else null
   Tier1Snapshot* snapshots;   ///< [passes]; used by the MQ coder only
   Tier1State* states;         ///< [blocks]; zeroed before the first call of a GOP
+
+  /// The job of a block of the GOP.
+  CJ2K_HD constexpr const Tier1Job* job_of(uint32_t number) const {
+    return jobs + (number - number / num_blocks * shared_jobs);
+  }
 };
 
 /// Blocks to code. The list is sorted by tier1_size: 0, 1, 2.
@@ -133,6 +140,9 @@ struct Tier1Limits {
   /// which a block is expected to pause (core/ebcot/expected_pause.h). A block that does not pause
   /// there is left open. kOpen: only blocks that were left open, and all their planes.
   enum class Modelled : uint8_t { kAll, kExpected, kOpen } modelled = Modelled::kAll;
+  /// [blocks] the lowest plane of each block, where it is above last_plane, in device memory; null:
+  /// last_plane for all. For the classic form, which may model planes below it.
+  const uint8_t* last_planes = nullptr;
 };
 
 /// What tier1_hull writes, in device memory.
@@ -150,6 +160,10 @@ struct Tier1Output {
   /// with Tier1State::stopped keep their results. With by_number, plain styles (no segments, no
   /// tails) only.
   bool adds = false;
+  /// What RDOQ removes beyond what the passes say (kernels/ebcot/rdoq.h): of each pass, and of each block,
+  /// as RdoqResult::removed and total. Null: nothing.
+  const int64_t* removed = nullptr;
+  const double* total_removed = nullptr;
   /// Room for `hull`, in points. Only with `adds` can more be needed: totals[0] then says so, and
   /// the blocks without room have no points.
   uint32_t room = UINT32_MAX;

@@ -59,7 +59,7 @@ struct ListedBlock {
                              uint32_t entry)
       : number(t.gload_ro(list.blocks + entry)),
         frame(number / buffers.num_blocks),
-        job(buffers.jobs + number % buffers.num_blocks) {}
+        job(buffers.job_of(number)) {}
 };
 
 /// Log-slope at which a block may pause; 0: none.
@@ -83,6 +83,13 @@ CJ2K_KERNEL_FN uint16_t threshold_of(T& t, const Tier1Buffers& buffers, const Ti
                       t.gload_ro(&job->orientation));
 }
 
+/// The lowest plane of a block that a call codes.
+template <typename T>
+CJ2K_KERNEL_FN int last_plane_of(T& t, const Tier1Limits& stop, uint32_t block) {
+  const uint32_t own = stop.last_planes == nullptr ? 0 : t.gload_ro(stop.last_planes + block);
+  return static_cast<int>(own > stop.last_plane ? own : stop.last_plane);
+}
+
 /// Decides whether a call codes planes of a block.
 /// @param plane  set to the block's next plane; valid with kCodes
 template <typename T>
@@ -94,11 +101,11 @@ CJ2K_KERNEL_FN BlockStart start_of(T& t, const Tier1Buffers& buffers, const Tier
   const bool is_open = head.paused == 0 || stop.modelled != Tier1Limits::Modelled::kOpen;
   if (head.finished != 0 || head.stopped != 0 || !is_open) return BlockStart::kNothing;
   const auto out_of_reach = [&] {
-    const Tier1Job* job = buffers.jobs + block % buffers.num_blocks;
+    const Tier1Job* job = buffers.job_of(block);
     const uint16_t threshold = threshold_of(t, buffers, stop, block, job);
     return is_out_of_reach(t.gload_ro(&job->weight), left, threshold);
   };
-  return block_start(left, head.num_passes, static_cast<int>(stop.last_plane), out_of_reach);
+  return block_start(left, head.num_passes, last_plane_of(t, stop, block), out_of_reach);
 }
 
 /// The plane at which a block starts or resumes in this call. -1: the call codes no plane of it;

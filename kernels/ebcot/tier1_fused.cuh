@@ -309,7 +309,7 @@ struct Tier1Fused {
                 shared.w & kFirst};
       }
       if (task.slot == kNone) return;
-      const Tier1Job job = t.gload(p.buffers.jobs + task.block % p.buffers.num_blocks);
+      const Tier1Job job = t.gload(p.buffers.job_of(task.block));
       RingSink<T> sink{t, s, task.slot, task.block, task.first, task.produced};
       Modeller<T, ModelGroup<T>, kWarps, RingSink<T>>(t, s.model, p.buffers, job, task.block,
                                                       p.style, p.reversible, sink)
@@ -403,7 +403,7 @@ struct Tier1Fused {
   CJ2K_KERNEL_FN static uint16_t enter(T& t, const Params& p, Segments<DeviceStore<T>>& segments,
                                        const SharedBank<T>& bank, uint32_t block) {
     const uint32_t frame = block / p.buffers.num_blocks;
-    const Tier1Job job = t.gload(p.buffers.jobs + block % p.buffers.num_blocks);
+    const Tier1Job job = t.gload(p.buffers.job_of(block));
     const Tier1State* state = p.buffers.states + block;
     const StateHead head = load_head(t, state);
     segments = Segments<DeviceStore<T>>(p.style, DeviceStore<T>(t, p.buffers, job, frame));
@@ -456,7 +456,7 @@ struct Tier1Close {
     const StateHead head = load_head(t, state);
     if (head.open == 0 || head.stopped != 0) return;
     const uint32_t frame = block / p.buffers.num_blocks;
-    const Tier1Job job = t.gload(p.buffers.jobs + block % p.buffers.num_blocks);
+    const Tier1Job job = t.gload(p.buffers.job_of(block));
     Segments<DeviceStore<T>> segments(p.style, DeviceStore<T>(t, p.buffers, job, frame));
     segments.resume(head);
     if (head.finished != 0) {

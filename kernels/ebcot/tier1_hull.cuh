@@ -160,13 +160,7 @@ struct Hulls {
       if (!finished) {
         result.planes_left = static_cast<uint8_t>(planes_left(num_planes, result.num_passes));
       }
-      const double weight = t.gload(&block.job->weight);
-      HullBuilder<HullStore<T>> hull{points};
-      for (int i = 0; i < result.num_passes; ++i) {
-        hull.push(t.gload(p.buffers.passes + first_pass + i), i, weight);
-      }
-      result.total_distortion = weighted(hull.removed, weight);
-      result.num_hull = static_cast<uint8_t>(hull.finish(weight, p.keep_all));
+      build(t, p, block, first_pass, points, result);
     }
     result.first_hull = take_room(t, p.output.totals, result.num_hull);
     if (uint64_t{result.first_hull} + result.num_hull > p.output.room) result.num_hull = 0;
@@ -211,6 +205,24 @@ struct Hulls {
   }
 
  private:
+  /// Makes the points of a block.
+  template <typename T>
+  CJ2K_KERNEL_FN static void build(T& t, const Params& p, const ListedBlock& block,
+                                   uint64_t first_pass, const HullStore<T>& points,
+                                   Tier1Result& result) {
+    const double weight = t.gload(&block.job->weight);
+    HullBuilder<HullStore<T>> hull{points};
+    for (int i = 0; i < result.num_passes; ++i) {
+      CodingPass pass = t.gload(p.buffers.passes + first_pass + i);
+      if (p.output.removed != nullptr)
+        pass.distortion += t.gload(p.output.removed + first_pass + i);
+      hull.push(pass, i, weight);
+    }
+    result.total_distortion = weighted(hull.removed, weight);
+    result.num_hull = static_cast<uint8_t>(hull.finish(weight, p.keep_all));
+    if (p.output.removed != nullptr && result.num_passes > 0)
+      result.total_distortion += weight * t.gload(p.output.total_removed + block.number);
+  }
   /// Adds the `count` of every lane to *total.
   /// @return where the lane's part begins
   template <typename T>

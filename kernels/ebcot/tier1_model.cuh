@@ -56,7 +56,7 @@ struct Tier1Model {
     const uint32_t count = p.device_count == nullptr ? p.count : t.gload_ro(p.device_count);
     if (entry >= count) return;
     const uint32_t block = t.gload_ro(p.blocks + entry);
-    const Tier1Job job = t.gload(p.buffers.jobs + block % p.buffers.num_blocks);
+    const Tier1Job job = t.gload(p.buffers.job_of(block));
     const uint32_t frame = block / p.buffers.num_blocks;
     const int planes = bit_planes(t, p.buffers, block);
     int plane = p.plane, last_plane = p.plane;
@@ -139,7 +139,7 @@ struct Tier1Model {
     /// Whether the block is expected to pause after a plane whose passes this thread has published.
     CJ2K_KERNEL_FN bool expects_pause(int plane) {
       const uint32_t number = block();
-      const Tier1Job* job = p.buffers.jobs + number % p.buffers.num_blocks;
+      const Tier1Job* job = p.buffers.job_of(number);
       ExpectedPause expected(t.gload_ro(&job->weight),
                              threshold_of(t, p.buffers, p.stop, number, job));
       // The highest plane has a clean-up pass alone.

@@ -341,44 +341,22 @@ struct ModelScratch {
 /// Maximum number of samples of a block that `warps` warps model.
 constexpr uint32_t model_samples(uint32_t warps) { return warps == 1 ? 1024 : 4096; }
 
-/// Context modelling of one block by the threads of a group G; an object is one thread's part. The
-/// decisions of each pass go to a `Sink`. All threads of the group call its functions together:
-///   uint8_t* place(uint32_t count)
-///       returns where to write `count` decisions, in shared memory, with room to a multiple of 16
-///   void publish(uint32_t count, int64_t distortion, int plane)
-///       the decisions of the pass are written, but the group has not synchronised since
-///   void end_plane()
-///       all passes of the plane are published
-///   bool goes_on(int plane)
-///       whether the planes below this one are wanted
-template <typename T, typename G, uint32_t kWarps, typename Sink>
-class Modeller {
+/// The decisions of the passes of one plane of one block, by the threads of a group G; an object is
+/// one thread's cell. All threads of the group call its functions together.
+template <typename T, typename G, uint32_t kWarps>
+class CellModel {
  public:
-  CJ2K_KERNEL_FN Modeller(T& t, ModelScratch<kWarps>& scratch, const Tier1Buffers& buffers,
-                          const Tier1Job& job, uint32_t block, uint32_t style, bool reversible,
-                          Sink& sink)
-      : t_(t),
-        group_(t, scratch.group),
-        scratch_(scratch),
-        sink_(sink),
-        job_(job),
-        style_(style),
-        reversible_(reversible) {
-    const uint32_t frame = block / buffers.num_blocks;
-    words_ = reinterpret_cast<const uint32_t*>(buffers.planes.words +
-                                               frame * buffers.planes.frame_words + job.first_word);
-    bit_planes_ = bit_planes(t, buffers, block);
-    const uint32_t cells_wide = (job.width + 7u) / 8, stripes = (job.height + 3u) / 4;
+  CJ2K_KERNEL_FN CellModel(T& t, ModelScratch<kWarps>& scratch, uint32_t width, uint32_t height,
+                           uint32_t orientation, uint32_t style)
+      : t_(t), group_(t, scratch.group), scratch_(scratch), orientation_(orientation) {
+    const uint32_t cells_wide = (width + 7u) / 8, stripes = (height + 3u) / 4;
     pitch_ = cells_wide + 1;
-    row_cells_ = (job.width + 15u) / 16 * 2;
-    plane_cells_ = row_cells_ * stripes;
     const uint32_t thread = group_.thread();
     active_ = thread < cells_wide * stripes;
     const uint32_t cell = active_ ? thread : 0;
-    const uint32_t stripe = cell / cells_wide, column = cell % cells_wide;
-    index_ = 1 + (stripe + 1) * pitch_ + column;
-    cell_ = stripe * row_cells_ + column;
-    const uint32_t rows = job.height - 4 * stripe, columns = job.width - 8 * column;
+    stripe_ = cell / cells_wide, column_ = cell % cells_wide;
+    index_ = 1 + (stripe_ + 1) * pitch_ + column_;
+    const uint32_t rows = height - 4 * stripe_, columns = width - 8 * column_;
     valid_ = rows >= 4 ? 0xFFFFFFFFu : kRow0 * ((1u << rows) - 1);
     if (columns < 8) valid_ &= (1u << 4 * columns) - 1;
     if (!active_) valid_ = 0;
@@ -386,25 +364,7 @@ class Modeller {
     num_cells_ = (stripes + 2) * pitch_ + 1;
   }
 
-  /// Models the planes from `plane` down to `last_plane`; no plane where last_plane > plane.
-  CJ2K_KERNEL_FN void planes(int plane, int last_plane) {
-    if (plane < last_plane) return;
-    begin(plane);
-    while (true) {
-      code_plane(plane);
-      if (plane == last_plane || !sink_.goes_on(plane)) break;
-      bits_ = load_plane(--plane);
-    }
-  }
-
- private:
-  CJ2K_KERNEL_FN uint32_t load(int64_t plane_cells) {
-    return valid_ == 0 ? 0 : t_.gload_ro(words_ + plane_cells + cell_) & valid_;
-  }
-  CJ2K_KERNEL_FN uint32_t load_plane(int plane) {
-    return load(static_cast<int64_t>(plane_cells_) * (bit_planes_ - plane));
-  }
-
+ protected:
   /// Reads a state of the cell at `offset` from the own cell.
   CJ2K_KERNEL_FN uint32_t see(uint32_t state, int32_t offset) {
     return t_.sload(scratch_.state[state][static_cast<int32_t>(index_) + offset]);
@@ -424,15 +384,15 @@ class Modeller {
     if (active_) t_.sstore(scratch_.state[state][index_], value);
   }
 
-  /// Loads the signs and the bits of `plane`, and computes S from the planes above it.
-  CJ2K_KERNEL_FN void begin(int plane) {
-    const int top = bit_planes_ - 1;
+  CJ2K_KERNEL_FN void clear() {
     for (uint32_t i = group_.thread(); i < num_cells_; i += G::kThreads) {
       CJ2K_UNROLL
       for (uint32_t state = 0; state < 3; ++state) t_.sstore(scratch_.state[state][i], 0);
     }
     group_.sync();
-    const uint32_t own = load(0);
+  }
+  /// @param own  of the cell's samples; the cells are cleared
+  CJ2K_KERNEL_FN void set_signs(uint32_t own) {
     show(kA, own);
     group_.sync();
     const Before before = see_before(kA);
@@ -440,64 +400,14 @@ class Modeller {
     signs_ = {own, left_column(own, before.left), right_column(own, after.right),
               above(own, before.up), below(own, after.down, kRow3)};
     group_.sync();
-
-    refined_ = 0;
-    for (int above_it = top; above_it > plane + 1; --above_it) refined_ |= load_plane(above_it);
-    significant_ = refined_ | (plane < top ? load_plane(plane + 1) : 0);
+  }
+  /// Begins with a plane. @param refined, significant  what is significant one plane before, and now
+  CJ2K_KERNEL_FN void set_significance(uint32_t refined, uint32_t significant) {
+    refined_ = refined;
+    significant_ = significant;
     s_ = 0;
     show(s_, significant_);
     show(kA, significant_);
-    bits_ = load_plane(plane);
-    group_.sync();
-
-    pass_ = static_cast<uint32_t>(num_passes_of(top - plane));
-  }
-
-  CJ2K_KERNEL_FN void code_plane(int plane) {
-    uint32_t members = 0, found = 0;
-    if (plane != bit_planes_ - 1) found = grow(&members);
-    const uint32_t a = significant_ | found;
-    const uint32_t left_over = valid_ & ~(significant_ | members);
-    const uint32_t ones = left_over & bits_;
-    const LowSums low = low_sums(plane, found, ones);
-    if (plane != bit_planes_ - 1) {
-      Decisions d;
-      const Neighbours n(see_before(kA), see_after(s_), row3_open_);
-      zero_labels(n, job_.orientation, d.label);
-      sign_labels(n, signs_, d);
-      if (pass_is_raw(style_, static_cast<int>(pass_))) d.sign_bit = signs_.own;
-      d.coded = members;
-      d.signs = found;
-      finish_pass(d, plane, new_distortion(plane, found, low.found), 0);
-
-      Decisions r;
-      const uint32_t any = Neighbours(see_before(kA), see_after(kA), row3_open_).any();
-      // 1001b (kRefine = 9): first refinement, no significant neighbour; 1010b: first refinement
-      // with one; 1011b: refined before
-      r.label[3] = significant_;
-      r.label[2] = 0;
-      r.label[1] = refined_ | any;
-      r.label[0] = refined_ | ~any;
-      r.sign_label[0] = r.sign_label[1] = r.sign_label[2] = r.sign_bit = 0;
-      r.coded = significant_;
-      finish_pass<true>(r, plane, refined_distortion(plane, low.differ), 0);
-    }
-
-    const uint32_t e = a | ones;
-    const uint32_t e_state = s_ ^ 1;
-    show(e_state, e);
-    group_.sync();
-    const Before before = see_before(e_state);
-    const After after = see_after(kA);
-    const Decisions d =
-        cleanup_decisions(Neighbours(before, after, row3_open_), job_.orientation, signs_,
-                          left_over, ones, before.up >> 3 & kRow0, after.down << 3 & row3_open_);
-    const bool segsym = (style_ & CJ2K_STYLE_SEGSYM) != 0;
-    finish_pass(d, plane, new_distortion(plane, ones, low.cleaned), segsym ? 4 : 0);
-    refined_ = significant_;
-    significant_ = e;
-    s_ = e_state;
-    sink_.end_plane();
   }
 
   /// Grows N: a sample whose bit is 1 joins N when a neighbour is in S, or when a neighbour that
@@ -532,6 +442,157 @@ class Modeller {
     }
     *members = insignificant & (near | incoming | reach(found));
     return found;
+  }
+
+  /// The significance pass, after grow.
+  CJ2K_KERNEL_FN Decisions significance_pass(uint32_t members, uint32_t found) {
+    Decisions d;
+    const Neighbours n(see_before(kA), see_after(s_), row3_open_);
+    zero_labels(n, orientation_, d.label);
+    sign_labels(n, signs_, d);
+    d.coded = members;
+    d.signs = found;
+    return d;
+  }
+  CJ2K_KERNEL_FN Decisions refinement_pass() {
+    Decisions r;
+    const uint32_t any = Neighbours(see_before(kA), see_after(kA), row3_open_).any();
+    // 1001b (kRefine = 9): first refinement, no significant neighbour; 1010b: first refinement
+    // with one; 1011b: refined before
+    r.label[3] = significant_;
+    r.label[2] = 0;
+    r.label[1] = refined_ | any;
+    r.label[0] = refined_ | ~any;
+    r.sign_label[0] = r.sign_label[1] = r.sign_label[2] = r.sign_bit = 0;
+    r.coded = significant_;
+    return r;
+  }
+  /// @param left_over  samples that the other passes have not coded
+  /// @param ones       those whose bit is 1
+  /// @param e          E
+  CJ2K_KERNEL_FN Decisions cleanup_pass(uint32_t left_over, uint32_t ones, uint32_t e) {
+    const uint32_t e_state = s_ ^ 1;
+    show(e_state, e);
+    group_.sync();
+    const Before before = see_before(e_state);
+    const After after = see_after(kA);
+    return cleanup_decisions(Neighbours(before, after, row3_open_), orientation_, signs_, left_over,
+                             ones, before.up >> 3 & kRow0, after.down << 3 & row3_open_);
+  }
+  CJ2K_KERNEL_FN void end_plane(uint32_t e) {
+    refined_ = significant_;
+    significant_ = e;
+    s_ ^= 1;
+  }
+
+  static constexpr uint32_t kA = 2;  ///< index of the state A; S and E take turns in 0 and 1
+
+  T& t_;
+  G group_;
+  ModelScratch<kWarps>& scratch_;
+  const uint32_t orientation_;
+  uint32_t pitch_, num_cells_;
+  uint32_t stripe_, column_;  ///< of the cell
+  uint32_t index_, valid_, row3_open_;
+  bool active_;
+  Signs signs_;
+  uint32_t s_;  ///< index of the state S: 0 or 1
+  uint32_t significant_, refined_, bits_;
+};
+
+/// Context modelling of one block by the threads of a group G; an object is one thread's part. The
+/// decisions of each pass go to a `Sink`. All threads of the group call its functions together:
+///   uint8_t* place(uint32_t count)
+///       returns where to write `count` decisions, in shared memory, with room to a multiple of 16
+///   void publish(uint32_t count, int64_t distortion, int plane)
+///       the decisions of the pass are written, but the group has not synchronised since
+///   void end_plane()
+///       all passes of the plane are published
+///   bool goes_on(int plane)
+///       whether the planes below this one are wanted
+template <typename T, typename G, uint32_t kWarps, typename Sink>
+class Modeller : private CellModel<T, G, kWarps> {
+  using Cells = CellModel<T, G, kWarps>;
+
+ public:
+  CJ2K_KERNEL_FN Modeller(T& t, ModelScratch<kWarps>& scratch, const Tier1Buffers& buffers,
+                          const Tier1Job& job, uint32_t block, uint32_t style, bool reversible,
+                          Sink& sink)
+      : Cells(t, scratch, job.width, job.height, job.orientation, style),
+        sink_(sink),
+        style_(style),
+        reversible_(reversible) {
+    const uint32_t frame = block / buffers.num_blocks;
+    words_ = reinterpret_cast<const uint32_t*>(buffers.planes.words +
+                                               frame * buffers.planes.frame_words + job.first_word);
+    bit_planes_ = bit_planes(t, buffers, block);
+    const uint32_t row_cells = (job.width + 15u) / 16 * 2;
+    plane_cells_ = row_cells * ((job.height + 3u) / 4);
+    cell_ = this->stripe_ * row_cells + this->column_;
+  }
+
+  /// Models the planes from `plane` down to `last_plane`; no plane where last_plane > plane.
+  CJ2K_KERNEL_FN void planes(int plane, int last_plane) {
+    if (plane < last_plane) return;
+    begin(plane);
+    while (true) {
+      code_plane(plane);
+      if (plane == last_plane || !sink_.goes_on(plane)) break;
+      bits_ = load_plane(--plane);
+    }
+  }
+
+ private:
+  using Cells::bits_;
+  using Cells::group_;
+  using Cells::refined_;
+  using Cells::significant_;
+  using Cells::signs_;
+  using Cells::t_;
+  using Cells::valid_;
+
+  CJ2K_KERNEL_FN uint32_t load(int64_t plane_cells) {
+    return valid_ == 0 ? 0 : t_.gload_ro(words_ + plane_cells + cell_) & valid_;
+  }
+  CJ2K_KERNEL_FN uint32_t load_plane(int plane) {
+    return load(static_cast<int64_t>(plane_cells_) * (bit_planes_ - plane));
+  }
+
+  /// Loads the signs and the bits of `plane`, and computes S from the planes above it.
+  CJ2K_KERNEL_FN void begin(int plane) {
+    const int top = bit_planes_ - 1;
+    this->clear();
+    this->set_signs(load(0));
+
+    uint32_t refined = 0;
+    for (int above_it = top; above_it > plane + 1; --above_it) refined |= load_plane(above_it);
+    this->set_significance(refined, refined | (plane < top ? load_plane(plane + 1) : 0));
+    bits_ = load_plane(plane);
+    group_.sync();
+
+    pass_ = static_cast<uint32_t>(num_passes_of(top - plane));
+  }
+
+  CJ2K_KERNEL_FN void code_plane(int plane) {
+    uint32_t members = 0, found = 0;
+    if (plane != bit_planes_ - 1) found = this->grow(&members);
+    const uint32_t a = significant_ | found;
+    const uint32_t left_over = valid_ & ~(significant_ | members);
+    const uint32_t ones = left_over & bits_;
+    const LowSums low = low_sums(plane, found, ones);
+    if (plane != bit_planes_ - 1) {
+      Decisions d = this->significance_pass(members, found);
+      if (pass_is_raw(style_, static_cast<int>(pass_))) d.sign_bit = signs_.own;
+      finish_pass(d, plane, new_distortion(plane, found, low.found), 0);
+      finish_pass<true>(this->refinement_pass(), plane, refined_distortion(plane, low.differ), 0);
+    }
+
+    const uint32_t e = a | ones;
+    const Decisions d = this->cleanup_pass(left_over, ones, e);
+    const bool segsym = (style_ & CJ2K_STYLE_SEGSYM) != 0;
+    finish_pass(d, plane, new_distortion(plane, ones, low.cleaned), segsym ? 4 : 0);
+    this->end_plane(e);
+    sink_.end_plane();
   }
 
   /// Sums of the bits below a plane, each bit with the weight 2^(its plane). found, cleaned: over
@@ -591,23 +652,12 @@ class Modeller {
     ++pass_;
   }
 
-  static constexpr uint32_t kA = 2;  ///< index of the state A; S and E take turns in 0 and 1
-
-  T& t_;
-  G group_;
-  ModelScratch<kWarps>& scratch_;
   Sink& sink_;
-  const Tier1Job& job_;
   const uint32_t style_;
   const bool reversible_;
   const uint32_t* words_;
   int bit_planes_;
-  uint32_t pitch_, row_cells_, plane_cells_, num_cells_;
-  uint32_t index_, cell_, valid_, row3_open_;
-  bool active_;
-  Signs signs_;
-  uint32_t s_;  ///< index of the state S: 0 or 1
-  uint32_t significant_, refined_, bits_;
+  uint32_t plane_cells_, cell_;
   uint32_t pass_;
 };
 

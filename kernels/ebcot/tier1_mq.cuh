@@ -201,7 +201,7 @@ CJ2K_KERNEL_FN void save_contexts(T& t, const SharedBank<T>& bank, Tier1State* s
 /// Tier1Job::weight of a block, which takes no registers until a lane decides on a pause.
 template <typename T>
 CJ2K_KERNEL_FN double weight_of(T& t, const Tier1Buffers& buffers, uint32_t block) {
-  return t.gload(&buffers.jobs[block % buffers.num_blocks].weight);
+  return t.gload(&buffers.job_of(block)->weight);
 }
 
 /// Codes all planes that the blocks of a list have left or, with kByPlane, one plane of the blocks
@@ -296,27 +296,26 @@ struct MqCoder {
   CJ2K_KERNEL_FN static bool code_block(T& t, const Params& p, const SharedBank<T>& bank,
                                         uint32_t block, uint32_t lanes) {
     const uint32_t frame = block / p.buffers.num_blocks;
-    const Tier1Job job = t.gload(p.buffers.jobs + block % p.buffers.num_blocks);
+    const Tier1Job job = t.gload(p.buffers.job_of(block));
     Tier1State* state = p.buffers.states + block;
     StateHead head = load_head(t, state);
-    const int planes = bit_planes(t, p.buffers, block);
     const int last_plane = kByPlane ? p.plane : int{head.modelled};
-    const int num_passes = num_passes_of(planes - last_plane);
+    const int num_passes = num_passes_of(bit_planes(t, p.buffers, block) - last_plane);
     const uint16_t threshold = threshold_of(t, p.buffers, p.stop, block, job);
 
     Segments<DeviceStore<T>> segments(p.style, DeviceStore<T>(t, p.buffers, job, frame));
     segments.resume(head);
     start_contexts(t, bank, state, head.num_passes);
-    const auto stops = [&] {
-      return threshold != 0 && may_pause_now(segments, weight_of(t, p.buffers, block), threshold);
+    const auto stops_after = [&](uint32_t plane) {
+      return static_cast<int>(plane) <= last_plane_of(t, p.stop, block) ||
+             (threshold != 0 && may_pause_now(segments, weight_of(t, p.buffers, block), threshold));
     };
 
     const uint8_t* symbols =
         p.buffers.symbols + frame * p.buffers.frame_symbols + job.symbols_offset;
     const auto symbols_of = [&segments](int of) { return segments.store().symbols(of); };
     PassSymbols pass = symbols_of(head.num_passes), after = pass;
-    // The passes lie one behind the other. What comes next is loaded while a chunk or a pass is
-    // coded, so that a warp does not wait for memory at each of them.
+    // Passes lie one behind the other. The next one is loaded early: a warp would wait for memory.
     const auto* from = reinterpret_cast<const simt::U32x4*>(symbols + pass.offset_bytes);
     simt::U32x4 chunk = t.gload_ro(from);
     if (segments.num_passes() + 1 < num_passes) after = symbols_of(segments.num_passes() + 1);
@@ -330,7 +329,8 @@ struct MqCoder {
           break;
         }
         segments.end_pass(static_cast<int>(pass.plane), pass.distortion, false);
-        if (!kByPlane && pass_kind(segments.num_passes()) == PassKind::kSignificance && stops()) {
+        if (!kByPlane && pass_kind(segments.num_passes()) == PassKind::kSignificance &&
+            stops_after(pass.plane)) {
           paused = done = true;
           break;
         }
@@ -356,7 +356,7 @@ struct MqCoder {
     head.finished = finished;
     if (!finished) {
       save_contexts(t, bank, state);
-      if (paused || pass.plane <= p.stop.last_plane || stops()) {
+      if (paused || stops_after(pass.plane)) {
         head.paused = 1;
         pause(t, state, segments);
       } else {

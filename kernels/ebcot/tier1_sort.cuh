@@ -65,7 +65,7 @@ struct Tier1Count {
     const int planes = bit_planes(t, p.buffers, block);
     int plane;
     if (start_of(t, p.buffers, p.stop, block, planes, &plane) != BlockStart::kCodes) return 0;
-    const Tier1Job* job = p.buffers.jobs + block % p.buffers.num_blocks;
+    const Tier1Job* job = p.buffers.job_of(block);
     const PassSymbols* passes = p.buffers.pass_symbols +
                                 uint64_t{block / p.buffers.num_blocks} * p.buffers.frame_passes +
                                 t.gload_ro(&job->first_pass);
@@ -198,7 +198,7 @@ struct Tier1SortPlane {
   template <typename T>
   CJ2K_KERNEL_FN static uint32_t rounds_of(T& t, const Params& p, uint32_t block) {
     const int planes = bit_planes(t, p.buffers, block);
-    const Tier1Job* job = p.buffers.jobs + block % p.buffers.num_blocks;
+    const Tier1Job* job = p.buffers.job_of(block);
     const PassSymbols* passes = p.buffers.pass_symbols +
                                 uint64_t{block / p.buffers.num_blocks} * p.buffers.frame_passes +
                                 t.gload_ro(&job->first_pass);

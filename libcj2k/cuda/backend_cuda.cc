@@ -58,9 +58,11 @@ bool may_launch(const Plan& plan, Tier1Form form, std::string_view name) {
                        [name](std::string_view b) { return name.starts_with(b); });
   };
   if (plan.params.coder == CJ2K_CODER_HT) {
-    return name == "tier1_gather" || !is_one_of({"quantize_", "tier1_", "slopes_", "plane_",
-                                                 "rate_", "resume_", "packet_bodies"});
+    return name == "tier1_gather" ||
+           !is_one_of({"quantize_", "tier1_", "slopes_", "plane_", "rate_", "resume_",
+                       "packet_bodies", "rdoq_", "colour_errors"});
   }
+  if (!plan.has_rdoq && is_one_of({"rdoq_", "tier1_votes", "colour_errors"})) return false;
   if (form == Tier1Form::kFused)
     return !is_one_of(
         {"ht_", "tier1_model_", "tier1_mq", "tier1_start", "tier1_count", "tier1_sort"});
@@ -176,6 +178,7 @@ Status CudaBackend::upload_tables() {
     CJ2K_TRY(put(to.levels[i].parts, tables_.levels[i].parts));
   }
   CJ2K_TRY(put(to.quantize, tables_.quantize));
+  CJ2K_TRY(put(to.colour, tables_.colour));
   CJ2K_TRY(put(to.tier1, tables_.tier1.jobs));
   CJ2K_TRY(put(to.ht_words, tables_.ht.words));
   CJ2K_TRY(put(to.ht_blocks, tables_.ht.blocks));

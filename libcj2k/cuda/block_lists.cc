@@ -7,7 +7,6 @@ namespace cj2k::cuda {
 Tier1List list_blocks(const Tier1Layout& layout, std::span<const BlockRequest> requests,
                       const uint32_t* on_device, uint32_t* list, const std::vector<uint32_t>* share,
                       const std::vector<uint32_t>* share_weights, uint32_t* weights) {
-  const auto num_blocks = static_cast<uint32_t>(layout.jobs.size());
   Tier1List result{on_device, {}};
   for (int size = 0; size < kTier1Sizes; ++size) {
     const uint32_t* const first = list;
@@ -15,7 +14,7 @@ Tier1List list_blocks(const Tier1Layout& layout, std::span<const BlockRequest> r
       const std::span<const uint32_t> blocks = share != nullptr ? *share : request.blocks;
       for (size_t i = 0; i < blocks.size(); ++i) {
         if (layout.jobs[blocks[i]].size != size) continue;
-        *list++ = request.frame * num_blocks + blocks[i];
+        *list++ = request.frame * layout.num_blocks + blocks[i];
         if (share_weights != nullptr) *weights++ = (*share_weights)[i];
       }
     }

@@ -13,7 +13,10 @@
 #include "cuda/block_coder.h"
 #include "cuda/block_lists.h"
 #include "cuda/device_rate.h"
+#include "cuda/device_rdoq.h"
+#include "cuda/entry_guess.h"
 #include "cuda/tier1_coder.h"
+#include "depth/ebcot_prediction.h"
 #include "kernels/ebcot/quantize.h"
 #include "kernels/ebcot/tier1.h"
 #include "kernels/rate/resume.h"
@@ -22,23 +25,6 @@
 
 namespace cj2k::cuda {
 namespace {
-
-/// How many entries a call will have, from those of the last call of its kind, so that they can be
-/// downloaded before their number is known.
-class EntryGuess {
- public:
-  explicit EntryGuess(uint32_t per_block) : per_256_blocks_(uint64_t{256} * per_block) {}
-  uint32_t of(uint32_t num_blocks, uint32_t most) const {
-    const uint64_t last = num_blocks * per_256_blocks_ / 256;
-    return static_cast<uint32_t>(std::min<uint64_t>(last + last / 4 + 1, most));
-  }
-  void learn(uint32_t num_blocks, uint32_t entries) {
-    if (num_blocks > 0) per_256_blocks_ = (uint64_t{256} * entries + num_blocks - 1) / num_blocks;
-  }
-
- private:
-  uint64_t per_256_blocks_;
-};
 
 /// Blocks per task when results are read.
 constexpr size_t kResultGrain = 512;
@@ -57,6 +43,10 @@ class DeviceEbcot final : public DeviceBlockCoder {
         here_bytes_(begins_.size() * setup.plan.blocks.size()),
         rate_(setup, setup.pinned.ebcot.totals) {
     listed_frames_.reserve(begins_.size());
+    if (!s_.plan.has_rdoq) return;
+    rdoq_ = std::make_unique<DeviceRdoq>(setup);
+    plain_.resize(begins_.size());
+    for (size_t i = 0; i < begins_.size(); ++i) histograms_.emplace_back(s_.plan.components.size());
   }
   Status create() {
     return make_tier1_coder(s_.context, s_.tables.form, s_.tables.tier1, style(),
@@ -87,6 +77,10 @@ class DeviceEbcot final : public DeviceBlockCoder {
   Status code_predicted(CudaGopWork& work, std::span<BlockRequest> requests,
                         const BlockSample& sample);
   Status code_planes(CudaGopWork& work, std::span<const BlockRequest> requests);
+  Status follow_predictions(CudaGopWork& work, std::span<BlockRequest> requests,
+                            const BlockSample& sample);
+  Status code_orders(CudaGopWork& work, std::span<const BlockRequest> orders);
+  Status upload_thresholds(CudaGopWork& work, std::span<const BlockRequest> requests);
   Tier1Buffers buffers(const CudaGopWork& work) const;
   Tier1Output output(const CudaGopWork& work) const;
   /// Where hulls are for rate control on the device.
@@ -139,6 +133,9 @@ class DeviceEbcot final : public DeviceBlockCoder {
            (has_segments(style()) ? segments * sizeof(SegmentEnd) : 0);
   }
   void forget_blocks(CudaGopWork& work, std::span<const BlockRequest> requests);
+  void forget_blocks(CudaGopWork& work, uint32_t frame);
+  /// With PTERM blocks do not pause: each pass has its own ending, and these are not kept.
+  bool may_pause() const { return (style() & CJ2K_STYLE_PTERM) == 0; }
   uint32_t style() const { return static_cast<uint32_t>(s_.plan.params.cblk_style); }
 
   const DeviceCoderSetup s_;
@@ -149,6 +146,12 @@ class DeviceEbcot final : public DeviceBlockCoder {
   std::vector<uint32_t> here_bytes_;  ///< of each block of the GOP: bytes at CodedBlock::data
 
   DeviceRate rate_;
+
+  // Plans with RDOQ.
+  std::unique_ptr<DeviceRdoq> rdoq_;            ///< else null
+  bool optimises_ = false;                      ///< the call in progress has RDOQ
+  std::vector<std::vector<CodedBlock>> plain_;  ///< [frame] memory of EbcotPrediction
+  std::vector<SlopeHistogram> histograms_;      ///< [frame]
 
   // The list of all blocks of some frames stays in device memory, for the next GOP of such frames.
   std::vector<uint32_t> listed_frames_;  ///< empty: there is none
@@ -168,7 +171,8 @@ Status DeviceEbcot::begin(CudaGopWork& work, const Samples& samples) {
   simt::Stream& stream = work.stream;
   const BitPlanes planes = buffers(work).planes;
   const auto* jobs = s_.tables.on_device.quantize.in(s_.table_memory);
-  const auto count = static_cast<uint32_t>(s_.tables.quantize.size());
+  const auto count = static_cast<uint32_t>(s_.plan.blocks.size());
+  if (rdoq_ != nullptr) CJ2K_TRY(rdoq_->begin(work, samples));
   CJ2K_TRY((s_.plan.reversible ? quantize53 : quantize97)(stream, jobs, count, samples, planes));
   std::fill(begins_.begin(), begins_.end(), uint8_t{1});
   return stream.fill(m_.states.in(work.device), 0, m_.states.bytes());
@@ -180,10 +184,11 @@ Status DeviceEbcot::code(CudaGopWork& work, std::span<BlockRequest> requests,
   forget_blocks(work, requests);
   switch (requests[0].rule) {
     case StopRule::kThresholds:
-      CJ2K_TRY(code_to_thresholds(work, requests));
+      CJ2K_TRY(rdoq_ != nullptr ? code_orders(work, requests) : code_to_thresholds(work, requests));
       break;
     case StopRule::kPredicted:
-      CJ2K_TRY(code_predicted(work, requests, sample));
+      CJ2K_TRY(rdoq_ != nullptr ? follow_predictions(work, requests, sample)
+                                : code_predicted(work, requests, sample));
       break;
     case StopRule::kSlopeBytes:
     case StopRule::kBytes:
@@ -200,10 +205,14 @@ void DeviceEbcot::forget_blocks(CudaGopWork& work, std::span<const BlockRequest>
   resumes_ = false;
   for (const BlockRequest& request : requests) {
     if (begins_[request.frame] == 0) resumes_ = true;
-    if (begins_[request.frame] == 0 || request.blocks.size() == num_blocks) continue;
-    std::fill_n(&work.block(request.frame * num_blocks), num_blocks, CodedBlock{});
-    begins_[request.frame] = 0;
+    if (request.blocks.size() != num_blocks) forget_blocks(work, request.frame);
   }
+}
+void DeviceEbcot::forget_blocks(CudaGopWork& work, uint32_t frame) {
+  if (begins_[frame] == 0) return;
+  const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
+  std::fill_n(&work.block(frame * num_blocks), num_blocks, CodedBlock{});
+  begins_[frame] = 0;
 }
 
 /// Whether the list of the requests is in device memory, from the call before. If not, it will be
@@ -241,18 +250,9 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<BlockRequest
   const simt::DeviceBuffer& d = work.device;
   Listed listed{};
   CJ2K_TRY(list_requests(work, requests, &listed));
-  // With PTERM blocks do not pause: each pass has its own ending, and these are not kept.
-  const bool may_pause = (style() & CJ2K_STYLE_PTERM) == 0;
-  auto* thresholds = p_.thresholds.in(work.pinned);
-  const size_t num_thresholds = p_.thresholds.count;
-  std::fill_n(thresholds, num_thresholds, uint16_t{0});
-  for (const BlockRequest& request : requests) {
-    if (!may_pause) break;
-    std::copy(request.thresholds.begin(), request.thresholds.end(),
-              thresholds + request.frame * CJ2K_MAX_COMPONENTS);
-  }
-  CJ2K_TRY(work.stream.upload(m_.thresholds.in(d), thresholds, p_.thresholds.bytes()));
-  const bool pauses = std::any_of(thresholds, thresholds + num_thresholds,
+  CJ2K_TRY(upload_thresholds(work, requests));
+  const auto* const thresholds = p_.thresholds.in(work.pinned);
+  const bool pauses = std::any_of(thresholds, thresholds + p_.thresholds.count,
                                   [](uint16_t threshold) { return threshold > 0; });
   CJ2K_TRY(run_tier1(work, listed.list, {pauses ? m_.thresholds.in(d) : nullptr}));
   if (rate_.allocates(requests)) {
@@ -261,9 +261,86 @@ Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<BlockRequest
   }
   // Without a threshold all points may go in, but under a cap only a part of them will.
   const bool reaches = std::all_of(requests.begin(), requests.end(), [&](const BlockRequest& r) {
-    return may_pause && r.thresholds[0] > 0;
+    return may_pause() && r.thresholds[0] > 0;
   });
   return bring_results(work, listed, {reaches || !has_byte_cap(s_.plan), m_.thresholds.in(d)});
+}
+
+Status DeviceEbcot::upload_thresholds(CudaGopWork& work, std::span<const BlockRequest> requests) {
+  auto* const thresholds = p_.thresholds.in(work.pinned);
+  std::fill_n(thresholds, p_.thresholds.count, uint16_t{0});
+  for (const BlockRequest& request : requests) {
+    if (!may_pause()) break;
+    std::copy(request.thresholds.begin(), request.thresholds.end(),
+              thresholds + request.frame * CJ2K_MAX_COMPONENTS);
+  }
+  return work.stream.upload(m_.thresholds.in(work.device), thresholds, p_.thresholds.bytes());
+}
+
+/// Follows EbcotPrediction for all frames at once, with one wait for an order of each.
+Status DeviceEbcot::follow_predictions(CudaGopWork& work, std::span<BlockRequest> requests,
+                                       const BlockSample& sample) {
+  struct Prediction {
+    BlockRequest* request;
+    EbcotPrediction of;
+    bool goes_on = true;
+  };
+  std::vector<Prediction> predictions;
+  for (BlockRequest& r : requests) {
+    predictions.push_back({&r, EbcotPrediction(s_.plan, sample, r, plain_[r.frame])});
+    forget_blocks(work, r.frame);
+  }
+  std::vector<BlockRequest> orders;
+  do {
+    orders.clear();
+    for (const Prediction& p : predictions) {
+      if (!p.goes_on) continue;
+      orders.push_back({p.of.order()});
+      orders.back().frame = p.request->frame;
+    }
+    CJ2K_TRY(code_orders(work, orders));
+    parallel_for(predictions.size(), 1, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        Prediction& p = predictions[i];
+        const uint32_t frame = p.request->frame;
+        p.goes_on = p.goes_on && p.of.goes_on(work.blocks(frame), histograms_[frame]);
+      }
+    });
+  } while (std::any_of(predictions.begin(), predictions.end(),
+                       [](const Prediction& p) { return p.goes_on; }));
+  return Status::kOk;
+}
+
+/// Codes orders as the CPU backend does, and brings the results.
+Status DeviceEbcot::code_orders(CudaGopWork& work, std::span<const BlockRequest> orders) {
+  const simt::DeviceBuffer& d = work.device;
+  const Tier1Buffers b = buffers(work);
+  listed_frames_.clear();
+  DeviceRdoq::Lists lists;
+  CJ2K_TRY(rdoq_->prepare(work, orders, b, &lists));
+  CJ2K_TRY(upload_thresholds(work, orders));
+  optimises_ = lists.has_rdoq;
+  const Tier1Limits limits{.thresholds = m_.thresholds.in(d),
+                           .last_planes = optimises_ ? m_.last_planes.in(d) : nullptr};
+  if (optimises_) CJ2K_TRY(rdoq_->quantise(work, b, lists.first, false));
+  if (lists.has_votes) CJ2K_TRY(rdoq_->bring_votes(work, b, lists));
+  CJ2K_TRY(run_tier1(work, lists.first, limits));
+  if (lists.luma.count() > 0) {
+    CJ2K_TRY(make_hulls(work, lists.first, output(work)));
+    CJ2K_TRY(rdoq_->shift_luma(work, b, lists.first, output(work)));
+    CJ2K_TRY(rdoq_->quantise(work, b, lists.luma, true));
+    CJ2K_TRY(run_tier1(work, lists.luma, limits));
+  }
+  for (const BlockRequest& order : orders) {
+    if (order.anew) begins_[order.frame] = 1;
+  }
+  // Hulls do not depend on block sizes, so one list serves.
+  const Tier1List all{lists.first.blocks, {lists.first.count() + lists.luma.count(), 0, 0}};
+  // The samples are still needed: frames may begin again.
+  CJ2K_TRY(bring_results(work, {all, lists.numbers}, {false, nullptr}));
+  for (const BlockRequest& order : orders) begins_[order.frame] = 0;
+  if (lists.has_votes) rdoq_->take_votes(work, orders, lists);
+  return rdoq_->bring_samples(work, orders);
 }
 
 /// Codes the sample of blocks, makes their hulls, counts bytes by slope, predicts the thresholds
@@ -356,8 +433,10 @@ Status DeviceEbcot::code_planes(CudaGopWork& work, std::span<const BlockRequest>
 Tier1Buffers DeviceEbcot::buffers(const CudaGopWork& work) const {
   const simt::DeviceBuffer& d = work.device;
   Tier1Buffers b{};
-  b.jobs = s_.tables.on_device.tier1.in(s_.table_memory);
   b.num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
+  const bool by_frame = rdoq_ != nullptr;
+  b.jobs = by_frame ? m_.jobs.in(d) : s_.tables.on_device.tier1.in(s_.table_memory);
+  b.shared_jobs = by_frame ? 0 : b.num_blocks;
   b.planes = {m_.words.in(d), s_.tables.frame_words, m_.magnitudes.in(d)};
   b.frame_symbols = s_.tables.tier1.frame_symbols;
   b.frame_bytes = s_.tables.tier1.frame_bytes;
@@ -374,7 +453,13 @@ Tier1Buffers DeviceEbcot::buffers(const CudaGopWork& work) const {
 
 Tier1Output DeviceEbcot::output(const CudaGopWork& work) const {
   const simt::DeviceBuffer& d = work.device;
-  return {m_.results.in(d), m_.hull.in(d), m_.segments.in(d), m_.hull_tails.in(d), m_.totals.in(d)};
+  return {.results = m_.results.in(d),
+          .hull = m_.hull.in(d),
+          .segments = m_.segments.in(d),
+          .tails = m_.hull_tails.in(d),
+          .totals = m_.totals.in(d),
+          .removed = optimises_ ? m_.removed.in(d) : nullptr,
+          .total_removed = optimises_ ? m_.total_removed.in(d) : nullptr};
 }
 
 /// Tier-1 of a list, on the stream for it.
@@ -505,7 +590,8 @@ Status DeviceEbcot::bring_results(CudaGopWork& work, const Listed& listed, const
     for (size_t i = begin; i < end; ++i) {
       const Tier1Result& r = results[i];
       const uint32_t number = listed.numbers[i], index = number % num_blocks;
-      const Tier1Job& job = s_.tables.tier1.jobs[index];
+      const uint32_t set = rdoq_ != nullptr ? rdoq_->step_set(number / num_blocks) : 0;
+      const Tier1Job& job = s_.tables.tier1.jobs[set * num_blocks + index];
       if (r.num_bytes > job.bytes_capacity) too_long = static_cast<uint32_t>(i);
       CodedBlock& coded = work.block(number);
       const bool begins = begins_[number / num_blocks] != 0;

@@ -47,9 +47,18 @@ EbcotMemory::EbcotMemory(const Plan& plan, const PlanTables& tables, bool on_dev
   if (stop == CJ2K_STOP_PSB) counter_bytes = plane_slope_table_bytes(num_components);
   if (stop == CJ2K_STOP_BPI) counter_bytes = CJ2K_MAX_COMPONENTS * sizeof(uint64_t);
   stop_counters = carver.take<uint64_t>(device_frames * counter_bytes / sizeof(uint64_t));
-  if (!tables.rate.has_value()) return;
-  next_thresholds = carver.take<uint16_t>(on_device ? num_thresholds : 0);
-  paused_passes = carver.take<uint8_t>(blocks);
+  if (tables.rate.has_value()) {
+    next_thresholds = carver.take<uint16_t>(on_device ? num_thresholds : 0);
+    paused_passes = carver.take<uint8_t>(blocks);
+  }
+  if (!plan.has_rdoq) return;
+  jobs = carver.take<Tier1Job>(device_blocks);
+  rdoq_frames = carver.take<RdoqFrame>(frames);
+  removed = carver.take<int64_t>(num_passes);
+  total_removed = carver.take<double>(device_blocks);
+  last_planes = carver.take<uint8_t>(device_blocks);
+  votes = carver.take<uint8_t>(blocks);
+  shifted = carver.take<float>(device_frames * tables.shifted_samples);
 }
 
 }  // namespace cj2k::cuda

@@ -12,6 +12,8 @@
 //   of tier-1        | scratch |
 //   of a stop rule   | [weights P] | [records] | [stop_counters] |
 //   of rate control  | [next_thresholds] | [paused_passes P] |        where it runs on the device
+//   of RDOQ          | [jobs] | [rdoq_frames P] | [removed] | [total_removed] | [last_planes] | [votes P] |
+//                    | [shifted] |
 //
 // Entries are by frame and then by block or pass of the plan, but for those that follow a list.
 #pragma once
@@ -19,6 +21,7 @@
 #include "cuda/carver.h"
 #include "cuda/rate_tables.h"
 #include "cuda/tier1_coder.h"
+#include "kernels/ebcot/rdoq.h"
 #include "kernels/rate/slopes.h"
 #include "plan/plan.h"
 
@@ -53,6 +56,14 @@ struct EbcotMemory {
   // Rate control on the device.
   Span<uint16_t> next_thresholds;  ///< that blocks which resume are coded to
   Span<uint8_t> paused_passes;     ///< of each block, coded before any resumed
+  // RDOQ.
+  Span<Tier1Job> jobs;  ///< of each block, with the steps that its frame has
+  Span<RdoqFrame> rdoq_frames;
+  Span<int64_t> removed;       ///< RdoqOutput
+  Span<double> total_removed;  ///< RdoqOutput::totals
+  Span<uint8_t> last_planes;   ///< RdoqOutput
+  Span<uint8_t> votes;         ///< StepVote of each block of the list
+  Span<float> shifted;  ///< RdoqParams::shifted: planes of component 0, where colours are coupled
 };
 
 }  // namespace cj2k::cuda

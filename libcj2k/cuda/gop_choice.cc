@@ -28,6 +28,7 @@ Status check_counts(const Plan& plan, const Log& log) {
 }  // namespace
 
 Tier1Form tier1_form(const Plan& plan) {
+  if (plan.has_rdoq) return Tier1Form::kClassic;  // the others know no Tier1Limits::last_planes
   switch (plan.params.tier1) {
     case CJ2K_TIER1_CIBO:
       return Tier1Form::kCibo;

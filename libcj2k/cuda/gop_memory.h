@@ -15,6 +15,7 @@
 #include "cuda/pixel_jobs.h"
 #include "cuda/rate_tables.h"
 #include "cuda/tier1_coder.h"
+#include "kernels/ebcot/colour.h"
 #include "kernels/pixels/pixels.h"
 #include "pixels/xyz.h"
 #include "plan/plan.h"
@@ -51,6 +52,8 @@ struct PlanTables {
   FrameLayout frame;
   std::vector<DwtLevel> levels;  ///< [level - 1]
   std::vector<QuantizeJob> quantize;
+  std::vector<ColourJob> colour;   ///< [step set][plan.blocks] empty unless RDOQ couples colours
+  uint64_t shifted_samples = 0;    ///< RdoqParams, where it does
   uint64_t frame_words = 0;        ///< 64-bit words of a frame's bit-planes
   uint32_t most_pieces = 1;        ///< most pieces of a block's bytes (BlockPiece)
   Tier1Layout tier1;               ///< empty with coder = ht
@@ -65,6 +68,7 @@ struct PlanTables {
     };
     std::vector<Level> levels;
     Span<QuantizeJob> quantize;
+    Span<ColourJob> colour;
     Span<Tier1Job> tier1;
     Span<uint16_t> ht_words;
     Span<HtPlanBlock> ht_blocks;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "coders/ebcot/colour_errors.h"
 #include "kernels/pixels/dwt_tiling.h"
 
 namespace cj2k::cuda {
@@ -125,10 +126,11 @@ DwtLevel make_dwt_level(const Plan& plan, const FrameLayout& layout, int level) 
 
 std::vector<QuantizeJob> make_quantize_jobs(const Plan& plan, const FrameLayout& layout,
                                             uint64_t* frame_words) {
-  std::vector<QuantizeJob> jobs;
-  jobs.reserve(plan.blocks.size());
+  const uint32_t sets = num_ebcot_step_sets(plan);
+  std::vector<QuantizeJob> jobs(sets * plan.blocks.size());
   uint64_t next = 0;
-  for (const CodeBlock& block : plan.blocks) {
+  for (size_t i = 0; i < plan.blocks.size(); ++i) {
+    const CodeBlock& block = plan.blocks[i];
     const Subband& band = plan.subbands[block.subband];
     const TileComponent& tc =
         plan.tile_components[plan.resolutions[band.resolution].tile_component];
@@ -142,16 +144,34 @@ std::vector<QuantizeJob> make_quantize_jobs(const Plan& plan, const FrameLayout&
     job.stride = stride;
     job.width = block.width;
     job.height = block.height;
-    job.inverse_step = band.inverse_step;
-    job.max_bit_planes = block.max_bit_planes;
     job.words_wide = static_cast<uint8_t>((block.width + 15) / 16);
     job.plane_words = static_cast<uint16_t>(job.words_wide * ((block.height + 3) / 4));
+    uint32_t most_planes = 0;
+    for (uint32_t set = 0; set < sets; ++set) {
+      const Subband& steps = subband_of(plan, block, set);
+      job.inverse_step = steps.inverse_step;
+      job.max_bit_planes = set == 0 ? block.max_bit_planes : steps.max_bit_planes;
+      most_planes = std::max<uint32_t>(most_planes, job.max_bit_planes);
+      jobs[set * plan.blocks.size() + i] = job;
+    }
     constexpr uint64_t kLineWords = 128 / sizeof(uint64_t);  // a block begins a line of the caches
-    const uint64_t words = uint64_t{job.plane_words} * (job.max_bit_planes + 1u);
+    const uint64_t words = uint64_t{job.plane_words} * (most_planes + 1u);
     next += (words + kLineWords - 1) / kLineWords * kLineWords;
-    jobs.push_back(job);
   }
   *frame_words = next;
+  return jobs;
+}
+
+std::vector<ColourJob> make_colour_jobs(const Plan& plan) {
+  const size_t num_blocks = plan.blocks.size();
+  std::vector<ColourJob> jobs(num_ebcot_step_sets(plan) * num_blocks);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const auto index = static_cast<uint32_t>(i % num_blocks);
+    const CodeBlock& block = plan.blocks[index];
+    if (block.component != 1 && block.component != 2) continue;
+    const Subband& band = subband_of(plan, block, static_cast<uint32_t>(i / num_blocks));
+    jobs[i] = {luma_block(plan, index), colour_factor(plan, index), band.step};
+  }
   return jobs;
 }
 

@@ -31,7 +31,8 @@ enum class Tier1Form : uint8_t {
 
 /// The jobs of a plan, and the size of a frame's part of each array.
 struct Tier1Layout {
-  std::vector<Tier1Job> jobs;  ///< [plan.blocks]
+  std::vector<Tier1Job> jobs;  ///< [step set][plan.blocks]
+  uint32_t num_blocks = 0;     ///< plan.blocks
   /// Bytes for decisions. classic: for all planes; CIBO: for two planes, in two halves of a job's
   /// room; fused: 0.
   uint64_t frame_symbols = 0;

@@ -11,24 +11,31 @@ namespace cj2k::cuda {
 Tier1Layout make_tier1_layout(const Plan& plan, const std::vector<QuantizeJob>& quantize_jobs,
                               Tier1Form form) {
   Tier1Layout layout;
-  layout.jobs.reserve(plan.blocks.size());
-  for (size_t i = 0; i < plan.blocks.size(); ++i) {
+  const size_t num_blocks = plan.blocks.size();
+  const auto sets = static_cast<uint32_t>(quantize_jobs.size() / std::max<size_t>(num_blocks, 1));
+  layout.num_blocks = static_cast<uint32_t>(num_blocks);
+  layout.jobs.resize(quantize_jobs.size());
+  for (size_t i = 0; i < num_blocks; ++i) {
     const CodeBlock& block = plan.blocks[i];
-    const int planes = block.max_bit_planes;
+    int planes = 0;
+    for (uint32_t set = 0; set < sets; ++set)
+      planes = std::max<int>(planes, quantize_jobs[set * num_blocks + i].max_bit_planes);
     Tier1Job job{};
     job.first_word = quantize_jobs[i].first_word;
     job.symbols_offset = layout.frame_symbols;
     job.bytes_offset = layout.frame_bytes;
     job.bytes_capacity = tier1_byte_capacity(block.width, block.height, planes);
     job.first_pass = layout.frame_passes;
-    job.weight = distortion_weight(plan, block);
     job.width = block.width;
     job.height = block.height;
     job.orientation = block.orientation;
     job.component = block.component;
-    job.max_bit_planes = block.max_bit_planes;
     job.size = static_cast<uint8_t>(tier1_size(block.width, block.height));
-    layout.jobs.push_back(job);
+    for (uint32_t set = 0; set < sets; ++set) {
+      job.weight = distortion_weight(plan, block, set);
+      job.max_bit_planes = quantize_jobs[set * num_blocks + i].max_bit_planes;
+      layout.jobs[set * num_blocks + i] = job;
+    }
 
     switch (form) {
       case Tier1Form::kClassic:
@@ -42,7 +49,7 @@ Tier1Layout make_tier1_layout(const Plan& plan, const std::vector<QuantizeJob>& 
     }
     layout.frame_bytes += job.bytes_capacity;
     layout.frame_passes += static_cast<uint32_t>(num_passes_of(planes));
-    layout.max_bit_planes = std::max<uint32_t>(layout.max_bit_planes, block.max_bit_planes);
+    layout.max_bit_planes = std::max(layout.max_bit_planes, static_cast<uint32_t>(planes));
   }
   return layout;
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // StopRule::kPredicted for EBCOT: which blocks of a frame are coded, one order after the other. The
-// twin of HtPrediction. The CUDA backend, which has no RDOQ and no step sets, runs its two orders
-// (the sample, the rest) on the device without a wait in between (cuda/ebcot_coder.cc).
+// twin of HtPrediction. Without RDOQ and step sets the CUDA backend runs its two orders (the sample, the
+// rest) on the device without a wait in between (cuda/ebcot_coder.cc).
 #pragma once
 
 #include <vector>

@@ -247,7 +247,7 @@ typedef enum cj2k_stop {
   CJ2K_STOP_PSB = 3,   /* to the slope at which a table of the frame's passes fills the cap */
   CJ2K_STOP_BPI = 4    /* all blocks of a frame to the same bit-plane */
 } cj2k_stop;
-/* How block coding is divided into kernels on a GPU. */
+/* How block coding is divided into kernels on a GPU. effort 2 and 3 have the classic form alone. */
 typedef enum cj2k_tier1 {
   CJ2K_TIER1_AUTO = 0,    /* classic */
   CJ2K_TIER1_CLASSIC = 1, /* context modelling of the bit-planes, then the MQ coder */
@@ -455,7 +455,7 @@ typedef struct cj2k_params {
   cj2k_stop stop;         /* how far code-blocks are coded; default exact */
   int32_t effort; /* time spent for picture quality at the same bytes, 0 .. 3; default 1.
                           0: the same as 1. 2 and 3: rate-distortion optimised quantisation
-                          (docs/effort.md), with stop exact or none; of EBCOT on the CPU.
+                          (docs/effort.md), with stop exact or none.
                           lossless ignores it */
   int32_t stop_margin; /* PST: how far coding goes below the threshold of the GOP before, in 1/256
                           octave of slope; 0 .. 4096; default 128 */

@@ -542,13 +542,6 @@ Status apply_param_rules(cj2k_params* p, const Log& log) {
     return log.fail(Status::kInvalid, "cuda_context with device \"%s\": a context is of one device",
                     p->device);
   }
-  const bool needs_cpu = p->effort >= 2 && !p->lossless && p->coder == CJ2K_CODER_EBCOT;
-  if (needs_cpu && devices.kind == DeviceList::kCuda) {
-    return log.about("effort", p->effort)
-        .fail(Status::kNotSupported,
-              "effort %d with coder ebcot needs device cpu or auto, not \"%s\"", p->effort,
-              p->device);
-  }
   CJ2K_TRY(resolve_curves(p, devices, log));
   CJ2K_TRY(parse_devices(p->device, log, &devices));
   if (devices.kind == DeviceList::kCpu) choose_depth(p, false, 0);

@@ -69,9 +69,7 @@ Status Encoder::open_backends() {
   DeviceList devices;
   CJ2K_TRY(parse_devices(plan_.params.device, log_, &devices));
   if (devices.kind == DeviceList::kCuda) return open_cuda(devices, log_);
-  if (devices.kind == DeviceList::kAuto && has_cuda_backend() && lacks_kernels()) {
-    say_no_kernels();
-  } else if (devices.kind == DeviceList::kAuto && has_cuda_backend()) {
+  if (devices.kind == DeviceList::kAuto && has_cuda_backend()) {
     // With auto, a device that cannot be used is not an error. An INFO line gives the reason.
     std::string why;
     const Log quiet(
@@ -98,22 +96,6 @@ Status Encoder::open_backends() {
   CJ2K_TRY(status);
   start_threads();
   return Status::kOk;
-}
-
-/// Whether the CUDA backend cannot do what the parameters ask for. Device "cuda" then is refused
-/// (resolve_params).
-bool Encoder::lacks_kernels() const {
-  return plan_.has_rdoq && plan_.params.coder == CJ2K_CODER_EBCOT;
-}
-
-/// Warns if a device could be used, were it not for the parameters.
-void Encoder::say_no_kernels() const {
-  cj2k_device_info info{};
-  info.struct_size = sizeof info;
-  const bool is_usable = describe_cuda_device(0, &info) == Status::kOk && info.usable != 0;
-  log_.print(is_usable ? CJ2K_LOG_WARNING : CJ2K_LOG_INFO,
-             "device auto takes the CPU%s%s: effort %d with coder ebcot has no CUDA kernels",
-             is_usable ? ", not " : "", is_usable ? info.name : "", plan_.params.effort);
 }
 
 Status Encoder::open_cuda(const DeviceList& devices, const Log& log) {

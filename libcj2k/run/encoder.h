@@ -78,8 +78,6 @@ class Encoder {
   Status check_frame(const cj2k_frame& frame, RateLimits* limits) const;
   int64_t extra_bytes() const;
   Status open_backends();
-  bool lacks_kernels() const;
-  void say_no_kernels() const;
   Status open_cuda(const DeviceList& devices, const Log& log);
   Status reserve(bool own_threads);
   void start_threads();

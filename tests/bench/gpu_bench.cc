@@ -180,6 +180,9 @@ std::vector<Workload> workloads(int scale, bool smoke) {
   add("4k8-1.2bpp-none", 3840, 2160, 8, bytes_1_2, "none", false, {});
   add("4k12-25M-none", 3840, 2160, 12, per_frame(25), "none", false, cinema);
   add("2k12-250M", 2048, 1080, 12, per_frame(250), "exact", true, cinema);
+  std::vector<std::pair<const char*, std::string>> effort2 = cinema;
+  effort2.push_back({"effort", "2"});
+  add("4k12-250M-effort2", 3840, 2160, 12, per_frame(250), "exact", false, effort2);
   const std::vector<std::pair<const char*, std::string>> ht = {{"coder", "ht"}};
   add("4k8-1.25bpp-ht", 3840, 2160, 8, int64_t{3840} * 2160 * 10 / 64, "exact", true, ht);
   add("4k8-1.25bpp-ht-effort2", 3840, 2160, 8, int64_t{3840} * 2160 * 10 / 64, "exact", false,

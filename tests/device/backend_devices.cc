@@ -81,33 +81,6 @@ TEST_CASE("backend: device=auto takes the CPU where there is nothing better, and
   CHECK(left_behind() == "");
 }
 
-TEST_CASE("backend: device=auto warns if only the parameters keep it from a usable device") {
-  const cj2k_params p = tiny_params({{"device", "auto"}, {"effort", "2"}});
-  shim::Options none;
-  none.num_devices = 0;
-  for (const bool has_device : {false, true}) {
-    start_machine(has_device ? shim::Options{} : none);
-    {
-      const Session session(p);
-      CAPTURE(session.log.text());
-      REQUIRE(session.opened == CJ2K_OK);
-      CHECK(session.info().backend == std::string("cpu"));
-      const cj2k_log_level level = has_device ? CJ2K_LOG_WARNING : CJ2K_LOG_INFO;
-      CHECK(session.log.count(level, has_device ? "takes the CPU, not shim 0: effort 2 with"
-                                                : "takes the CPU: effort 2 with") == 1);
-      CHECK(session.log.of(CJ2K_LOG_WARNING).size() == (has_device ? 1 : 0));
-    }
-    CHECK(left_behind() == "");
-  }
-  // HT has kernels for it.
-  start_machine();
-  {
-    const Session session(tiny_params({{"device", "auto"}, {"effort", "2"}, {"coder", "ht"}}));
-    CHECK(session.info().backend == std::string("cuda"));
-  }
-  CHECK(left_behind() == "");
-}
-
 TEST_CASE("backend: device=cuda never falls back, and says what is missing") {
   const cj2k_params p = tiny_params({{"device", "cuda:0"}});
   for (const Refusal& refusal : refusals()) {

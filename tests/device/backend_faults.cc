@@ -280,6 +280,13 @@ TEST_CASE("backend: calls fail while frames are coded again with RDOQ, HT") {
           7);
 }
 
+TEST_CASE("backend: calls fail while frames are coded again with RDOQ, EBCOT") {
+  run_all("RDOQ",
+          Job(tiny({{"effort", "3"}, {"gop", "2"}, {"target_bytes", "400"}, {"measure_mse", "1"}}),
+              kFour),
+          23);
+}
+
 TEST_CASE("backend: calls fail while a GOP waits for the one before") {
   Job job(tiny({{"gop", "1"},
                 {"async_depth", "2"},

@@ -197,6 +197,25 @@ TEST_CASE("backend: waits, launches and copies of a GOP of 8 frames with HT") {
   }
 }
 
+/// The host follows the prediction and chooses: 8 waits read the frames, the others are for the results of each
+/// order of blocks, and for the chosen bytes.
+TEST_CASE("backend: waits, launches and copies of a GOP of 8 frames with RDOQ of EBCOT") {
+  cj2k_params p = backend_params(132, 132, 1,
+                                 {{"levels", "1"},
+                                  {"cblk", "4x4"},
+                                  {"threads", "2"},
+                                  {"target_bytes", "5000"},
+                                  {"effort", "2"}});
+  const shim::HostCalls calls = count(p, Content::kTexture, 40).calls;
+  CHECK(calls.waits == 16);
+  CHECK(calls.launches == 97);
+  CHECK(calls.fills == 49);
+  CHECK(calls.uploads == 15);
+  CHECK(calls.upload_bytes == 225892);
+  CHECK(calls.downloads == 21);
+  CHECK(calls.download_bytes == 2785176);
+}
+
 /// Frames with `release` are waited for together, if they come faster than they are read. Whether
 /// they do is up to the system's scheduler, so the GOP has several tries.
 TEST_CASE("backend: two waits for a GOP of frames with release in device memory") {

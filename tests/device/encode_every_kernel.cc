@@ -4,6 +4,7 @@
 // Encodes of tiny pictures that together launch every kernel of the library, in each form of
 // tier-1. They are small enough for compute-sanitizer (tests/gpu.sh), which checks only what runs.
 #include <map>
+#include <span>
 
 #include "device/encode_check.h"
 
@@ -57,11 +58,25 @@ const Case kHtCases[] = {
     {{{"coder", "ht"}, {"effort", "2"}, {"wavelet", "5/3"}, {"quality", "8"}}, 67, 49, false},
 };
 
-/// Whether the form launches this kernel. Those of coder = ht are not for a form. Some others belong to certain forms, all others to every
+const Case kRdoqCases[] = {
+    {{{"effort", "2"}, {"target_bytes", "900"}, {"levels", "2"}, {"cblk", "16x16"}}, 67, 49, true},
+    {{{"effort", "3"}, {"wavelet", "5/3"}, {"quality", "8"}, {"levels", "1"}}, 131, 66, false},
+    {{{"effort", "2"}, {"levels", "0"}, {"cblk", "4x1024"}, {"target_bytes", "900"}},
+     5,
+     600,
+     false},
+};
+
+bool is_for_rdoq(const std::string& kernel) {
+  return kernel.starts_with("cj2k_rdoq_") || kernel == "cj2k_tier1_votes" ||
+         kernel == "cj2k_colour_errors";
+}
+
+/// Whether the form launches this kernel. Those of coder = ht and of RDOQ are not for a form. Some others belong to certain forms, all others to every
 /// form.
 bool belongs_to(const std::string& kernel, const std::string& form) {
   const auto is = [&](const char* start) { return kernel.rfind(start, 0) == 0; };
-  if (is("cj2k_ht_")) return false;
+  if (is("cj2k_ht_") || is_for_rdoq(kernel)) return false;
   if (is("cj2k_tier1_fused_") || is("cj2k_tier1_close")) return form == "fused";
   if (is("cj2k_tier1_model_")) return form != "fused";
   if (is("cj2k_tier1_mq_plane") || is("cj2k_tier1_sort_plane") || is("cj2k_tier1_start")) {
@@ -113,18 +128,27 @@ void check_form(const char* form) {
           " kernels ran; ", resumed, " passes of blocks that went on");
 }
 
-TEST_CASE("every kernel of the library runs: HT") {
+/// @param expected  number of kernels
+void check_kernels(std::span<const Case> cases, bool (*is_one)(const std::string&),
+                   size_t expected) {
   const auto before = launches();
   int64_t resumed = 0;
-  for (const Case& c : kHtCases) encode(c, "auto", &resumed);
+  for (const Case& c : cases) encode(c, "auto", &resumed);
   size_t ran = 0;
   for (const auto& [kernel, count] : launches()) {
-    if (kernel.rfind("cj2k_ht_", 0) != 0) continue;
+    if (!is_one(kernel)) continue;
+    INFO(kernel);
     CHECK(count > before.at(kernel));
     ++ran;
   }
-  CHECK(ran == 18);
+  CHECK(ran == expected);
 }
+
+TEST_CASE("every kernel of the library runs: HT") {
+  check_kernels(
+      kHtCases, [](const std::string& k) { return k.starts_with("cj2k_ht_"); }, 18);
+}
+TEST_CASE("every kernel of the library runs: RDOQ") { check_kernels(kRdoqCases, is_for_rdoq, 5); }
 TEST_CASE("every kernel of the library runs: classic") { check_form("classic"); }
 TEST_CASE("every kernel of the library runs: cibo") { check_form("cibo"); }
 TEST_CASE("every kernel of the library runs: fused") { check_form("fused"); }

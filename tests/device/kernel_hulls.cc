@@ -213,7 +213,7 @@ struct Gop {
     states = gpu.upload(host_states);
     if ((style & kPterm) != 0) tails = gpu.upload(host_tails);
     buffers.jobs = jobs.as<Tier1Job>();
-    buffers.num_blocks = static_cast<uint32_t>(num_jobs);
+    buffers.shared_jobs = buffers.num_blocks = static_cast<uint32_t>(num_jobs);
     buffers.planes = {words.as<uint64_t>(), laid.frame_words, magnitudes.as<uint32_t>()};
     buffers.frame_bytes = layout.frame_bytes;
     buffers.frame_passes = layout.frame_passes;

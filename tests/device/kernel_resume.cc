@@ -148,7 +148,7 @@ void check(Gpu& gpu, const Ended& gop, bool is_last, Seen& seen) {
   const auto paused = gpu.upload(std::vector<uint8_t>(blocks, 0xA5));
   Tier1Buffers buffers{};
   buffers.jobs = jobs.as<Tier1Job>();
-  buffers.num_blocks = gop.num_blocks;
+  buffers.shared_jobs = buffers.num_blocks = gop.num_blocks;
   buffers.states = states.as<Tier1State>();
   Tier1Output output{results.as<Tier1Result>(), hull.as<HullPoint>(), nullptr, nullptr, nullptr};
   output.by_number = true;

@@ -132,7 +132,7 @@ class OnDevice {
     REQUIRE(gpu.stream.fill(tables_.as<void>(), 0, entries * sizeof(uint64_t)) == Status::kOk);
     Tier1Buffers buffers{};
     buffers.jobs = jobs.as<Tier1Job>();
-    buffers.num_blocks = listed.num_blocks;
+    buffers.shared_jobs = buffers.num_blocks = listed.num_blocks;
     const auto count = static_cast<uint32_t>(listed.numbers.size());
     const Tier1List list{numbers.as<uint32_t>(),
                          {count - count / 3 - count / 4, count / 3, count / 4}};
@@ -367,7 +367,7 @@ class Planes {
     d_bytes_ = gpu.upload(std::vector<uint64_t>(num_bytes_));
     d_thresholds_ = gpu.upload(std::vector<uint16_t>(kFrames * CJ2K_MAX_COMPONENTS));
     buffers_.jobs = d_jobs_.as<Tier1Job>();
-    buffers_.num_blocks = kBlocks;
+    buffers_.shared_jobs = buffers_.num_blocks = kBlocks;
     buffers_.planes.magnitudes = d_magnitudes_.as<uint32_t>();
     buffers_.frame_passes = kBlocks * kPasses;
     buffers_.passes = d_passes_.as<CodingPass>();

@@ -77,7 +77,7 @@ class Sorted {
     const auto d_lists = gpu.upload(lists_);
     tier1::SortPlaneParams params{};
     params.buffers.jobs = d_jobs.as<Tier1Job>();
-    params.buffers.num_blocks = kBlocks;
+    params.buffers.shared_jobs = params.buffers.num_blocks = kBlocks;
     params.buffers.planes.magnitudes = d_magnitudes.as<uint32_t>();
     params.buffers.frame_passes = frame_passes;
     params.buffers.pass_symbols = d_passes.as<PassSymbols>();

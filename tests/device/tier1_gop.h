@@ -142,6 +142,7 @@ class Gop {
     const bool fused = options.form == Tier1Form::kFused;
     buffers_ = {jobs_.as<Tier1Job>(),
                 static_cast<uint32_t>(items.size()),
+                static_cast<uint32_t>(items.size()),
                 {words_.as<uint64_t>(), frame_words, magnitudes_.as<uint32_t>()},
                 layout_.frame_symbols,
                 layout_.frame_bytes,

@@ -467,8 +467,7 @@ TEST_CASE("params: what effort 2 and 3 exclude is refused by name; lossless take
     };
     for (const Case& c : std::initializer_list<Case>{{"stop", "psb", "needs stop exact or none"},
                                                      {"stop", "pst", "needs stop exact or none"},
-                                                     {"stop", "bpi", "needs stop exact or none"},
-                                                     {"device", "cuda", "needs device cpu"}}) {
+                                                     {"stop", "bpi", "needs stop exact or none"}}) {
       const std::string name = c.name, value = c.value, needs = c.needs;
       CAPTURE(name);
       CAPTURE(value);
