@@ -72,16 +72,15 @@ TEST_CASE("RDOQ of EBCOT on the device: few blocks, styles, shapes, layers, tile
 TEST_CASE("RDOQ of EBCOT on the device: thresholds and steps are predicted") {
   int64_t rounds = 0;
   for (const char* bytes : {"850", "2600", "8400", "17000"}) {
-    for (const char* effort : {"2", "3"}) {
-      for (const char* steps : {"0", "1", "first"}) {
-        start_device(13);
-        rounds += check_equal(
-            of_many_blocks(effort, {{"gop", "3"}, {"target_bytes", bytes}, {"frame_steps", steps}}),
-            3);
-      }
-      check_equal(of_many_blocks(effort, {{"target_bytes", bytes}, {"wavelet", "5/3"}}), 1);
+    for (const auto& [effort, steps] :
+         {std::pair{"2", "0"}, {"2", "1"}, {"2", "first"}, {"3", "1"}}) {
+      start_device(13);
+      rounds += check_equal(
+          of_many_blocks(effort, {{"gop", "2"}, {"target_bytes", bytes}, {"frame_steps", steps}}),
+          2);
     }
   }
+  check_equal(of_many_blocks("3", {{"target_bytes", "2600"}, {"wavelet", "5/3"}}), 1);
   check_equal(of_many_blocks("3", {{"quality", "4"}, {"gop", "2"}}), 2);
   check_equal(of_many_blocks("2", {{"target_bytes", "8400"}, {"cblk_style", "pterm"}}), 1);
   CHECK(rounds > 0);
