@@ -24,6 +24,7 @@
 #include "depth/stop_rule.h"
 #include "params/device_choice.h"
 #include "pixels/coefficients.h"
+#include "pixels/low_bits.h"
 #include "plan/plan.h"
 
 namespace cj2k {
@@ -57,6 +58,11 @@ class Backend {
   virtual void describe(cj2k_info*) const {}
   /// Whether frames may lie in the device's memory.
   virtual bool takes_device_frames() const { return false; }
+  /// Looks at a checked frame in the device's memory for low bits (pixels/low_bits.h), and waits. For plans
+  /// that refuse them. Call it from one thread at a time.
+  virtual Status find_low_bits(const cj2k_frame&, LowBitsSample*, bool*) {
+    return Status::kNotSupported;
+  }
 
   /// Reads the samples of a checked frame: ingest, colour transform, and the first level of the
   /// wavelet transform. After the call the frame may be released, unless reads_later says no.

@@ -51,6 +51,29 @@ CJ2K_HD constexpr int32_t round_sample(int32_t sample, const SampleRound& round)
   return rounded < round.most ? rounded : round.most;
 }
 
+/// Whether the low bits of a sample add something to the upper ones (pixels/low_bits.h).
+class LowBits {
+ public:
+  /// @param depth  upper bits. @param low  the others, at least 1
+  CJ2K_HD constexpr LowBits(int32_t depth, int32_t low)
+      : low_(low),
+        // (2^low - 1) / (2^depth - 1) in 1/65536: how scaling to the full range fills the low bits
+        scale_(((1u << low) - 1) * 65536 / ((1u << depth) - 1)) {}
+
+  /// @param sample  as it is stored, without its sign
+  CJ2K_HD constexpr bool adds(uint32_t sample) const {
+    const uint32_t upper = sample >> low_, lower = sample & low_mask();
+    // Bits that are repeated and values that are scaled and rounded differ by one at most.
+    const uint32_t repeated = (upper * scale_ + 32768) >> 16;
+    return lower != 0 && lower + 1 - repeated > 2;
+  }
+  CJ2K_HD constexpr uint32_t low_mask() const { return (1u << low_) - 1; }
+
+ private:
+  int32_t low_;
+  uint32_t scale_;
+};
+
 /// Loads a word of 1, 2 or 4 bytes: host byte order, any alignment.
 CJ2K_HD inline uint32_t load_word(const uint8_t* data, int32_t word_bytes) {
   if (word_bytes == 1) return *data;

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "cuda/block_coder.h"
+#include "cuda/device_low_bits.h"
 #include "cuda/frame_reader.h"
 #include "cuda/gop_choice.h"
 #include "cuda/gop_memory.h"
@@ -90,7 +91,8 @@ class CudaBackend final : public Backend {
         reader_(plan, tables_),
         memory_(plan, tables_),
         pinned_(plan, tables_),
-        num_gops_(num_gops) {}
+        num_gops_(num_gops),
+        low_bits_(plan) {}
   ~CudaBackend() override = default;
 
   Status open();
@@ -107,6 +109,12 @@ class CudaBackend final : public Backend {
   void describe(cj2k_info* info) const override;
   void set_log(const Log& log) override { context_->set_log(log); }
   bool takes_device_frames() const override { return true; }
+  Status find_low_bits(const cj2k_frame& frame, LowBitsSample* found, bool* is_found) override {
+    if (context_->poisoned()) return Status::kDevice;
+    const simt::Context::Scope scope(*context_);
+    CJ2K_TRY(scope.status());
+    return low_bits_.find(frame, found, is_found);
+  }
 
   Status ingest(const cj2k_frame& frame, GopWork& gop, uint32_t number, cj2k_stats& stats) override;
   /// A frame with `release` that is not staged is read when the stream has come to it.
@@ -154,6 +162,7 @@ class CudaBackend final : public Backend {
   const PinnedLayout pinned_;
   const int num_gops_;
   simt::DeviceBuffer table_memory_;
+  cuda::DeviceLowBits low_bits_;
 };
 
 Status CudaBackend::open() {
@@ -162,6 +171,7 @@ Status CudaBackend::open() {
     return may_launch(plan_, tables_.form, std::string_view(kernel.name).substr(kPrefix.size()));
   }));
   CJ2K_TRY(table_memory_.allocate(*context_, tables_.bytes));
+  if (refuses_low_bits(plan_)) CJ2K_TRY(low_bits_.create(*context_));
   return upload_tables();
 }
 

@@ -58,6 +58,17 @@ FrameReader::Pieces FrameReader::pieces_of(const cj2k_frame& frame) const {
   return pieces;
 }
 
+Status wait_for_producer(const Plan& plan, const cj2k_frame& frame, simt::Stream& stream,
+                         simt::Event& ready) {
+  void* const producer =
+      frame.ready_stream != nullptr ? frame.ready_stream : plan.params.cuda_stream;
+  if (producer == nullptr) return Status::kOk;
+  simt::Stream theirs;
+  CJ2K_TRY(theirs.adopt(stream.context(), producer));
+  CJ2K_TRY(theirs.record(ready));
+  return stream.wait(ready);
+}
+
 bool FrameReader::is_read_in_place(const cj2k_frame& frame, simt::Context& context) const {
   if (frame.memory == CJ2K_MEMORY_CUDA) return true;
   if (frame.release == nullptr) return false;
@@ -180,14 +191,8 @@ FrameViews FrameReader::coded_views(const FramePlace& to) const {
 Status FrameReader::enqueue(const cj2k_frame& frame, const StagedFrame& staged,
                             const FramePlace& to, const DwtLists& lists, simt::Stream& stream,
                             FrameEvents& events) const {
-  void* const producer =
-      frame.ready_stream != nullptr ? frame.ready_stream : plan_.params.cuda_stream;
-  if (frame.memory == CJ2K_MEMORY_CUDA && producer != nullptr) {
-    simt::Stream theirs;
-    CJ2K_TRY(theirs.adopt(stream.context(), producer));
-    CJ2K_TRY(theirs.record(events.ready));
-    CJ2K_TRY(stream.wait(events.ready));
-  }
+  if (frame.memory == CJ2K_MEMORY_CUDA)
+    CJ2K_TRY(wait_for_producer(plan_, frame, stream, events.ready));
   FrameEvents::Span& span = events.reading[to.number];
   CJ2K_TRY(stream.record(span.begin));
   for (uint32_t i = 0; i < staged.num_rows; ++i) CJ2K_TRY(stream.upload_rows(staged.rows[i]));

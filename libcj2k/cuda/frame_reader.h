@@ -51,6 +51,11 @@ struct StagedFrame {
   uint32_t num_rows;  ///< entries of `rows`; 0 for a frame in device memory
 };
 
+/// Makes a stream wait until the work is done that a frame's producer has enqueued at this moment. That
+/// is in frame.ready_stream or, if null, in the stream of the parameters.
+Status wait_for_producer(const Plan& plan, const cj2k_frame& frame, simt::Stream& stream,
+                         simt::Event& ready);
+
 class FrameReader {
  public:
   /// The plan and the tables must outlive the reader.
@@ -62,8 +67,7 @@ class FrameReader {
   /// so the caller must not hold a lock that a part of another loop could want.
   StagedFrame stage(const cj2k_frame& frame, bool in_place, const FramePlace& to) const;
   /// Enqueues the upload and the first level, and records events.read. A frame in device memory is
-  /// read when the work that its producer's stream has at this moment is done. That stream is frame.ready_stream or, if
-  /// null, the stream of the parameters.
+  /// read after wait_for_producer.
   /// @param lists  level 1; unused without levels
   /// @return kOk | kDevice
   Status enqueue(const cj2k_frame& frame, const StagedFrame& staged, const FramePlace& to,

@@ -17,28 +17,7 @@ namespace {
 
 constexpr size_t kRowGrain = 64;
 
-/// Whether the low bits of a sample add something to the upper ones.
-class LowBits {
- public:
-  explicit LowBits(const Component& component)
-      : low_(component.low_bits),
-        mask_((1u << (component.depth + low_)) - 1),
-        // (2^low - 1) / (2^depth - 1) in 1/65536: how scaling to the full range fills the low bits
-        scale_(((1u << low_) - 1) * 65536 / ((1u << component.depth) - 1)) {}
-
-  uint32_t sample(uint32_t word, int32_t shift) const { return word >> shift & mask_; }
-  bool adds(uint32_t sample) const {
-    const uint32_t upper = sample >> low_, lower = sample & ((1u << low_) - 1);
-    // Bits that are repeated and values that are scaled and rounded differ by one at most.
-    const uint32_t repeated = (upper * scale_ + 32768) >> 16;
-    return lower != 0 && lower + 1 - repeated > 2;
-  }
-  uint32_t low_mask() const { return (1u << low_) - 1; }
-
- private:
-  int32_t low_;
-  uint32_t mask_, scale_;
-};
+LowBits low_bits_of(const Component& component) { return {component.depth, component.low_bits}; }
 
 /// Components whose 2-byte words alternate in memory and have their low bits in the same place. The
 /// units of 2 bytes from the first to the last word of a row are looked at together. Units between
@@ -91,7 +70,7 @@ class Scan {
     const cj2k_component_view& v = frame_.components[c];
     const Component& component = plan_.components[c];
     const auto* begin = static_cast<const uint8_t*>(v.data);
-    const uint32_t mask = LowBits(component).low_mask() << v.shift;
+    const uint32_t mask = low_bits_of(component).low_mask() << v.shift;
     const bool in_units = v.word_bytes == 2 && v.step_bytes % 2 == 0;
     const ptrdiff_t units =
         in_units ? ptrdiff_t{component.rect.width() - 1} * (v.step_bytes / 2) + 1 : 0;
@@ -129,18 +108,24 @@ class Scan {
     const cj2k_component_view& v = frame_.components[c];
     const auto* data =
         static_cast<const uint8_t*>(v.data) + y * v.stride_bytes + ptrdiff_t{x} * v.step_bytes;
-    return LowBits(plan_.components[c]).sample(load_word(data, v.word_bytes), v.shift);
+    return stored(plan_.components[c], v, data);
+  }
+
+  static uint32_t stored(const Component& component, const cj2k_component_view& v,
+                         const uint8_t* word) {
+    return load_word(word, v.word_bytes) >> v.shift &
+           ((1u << (component.depth + component.low_bits)) - 1);
   }
 
   /// @return the first column whose low bits add something; the width if there is none
   int32_t first_column(uint32_t c, int32_t y) const {
     const cj2k_component_view& v = frame_.components[c];
     const Component& component = plan_.components[c];
-    const LowBits low_bits(component);
+    const LowBits low_bits = low_bits_of(component);
     const auto* data = static_cast<const uint8_t*>(v.data) + y * v.stride_bytes;
     int32_t x = 0;
     for (; x < component.rect.width(); ++x, data += v.step_bytes) {
-      if (low_bits.adds(low_bits.sample(load_word(data, v.word_bytes), v.shift))) break;
+      if (low_bits.adds(stored(component, v, data))) break;
     }
     return x;
   }
@@ -153,6 +138,12 @@ class Scan {
 };
 
 }  // namespace
+
+bool refuses_low_bits(const Plan& plan) {
+  if (plan.params.low_bits != CJ2K_LOW_BITS_REFUSE || plan.params.xyz != CJ2K_XYZ_OFF) return false;
+  return std::any_of(plan.components.begin(), plan.components.end(),
+                     [](const Component& c) { return c.low_bits > 0; });
+}
 
 bool find_low_bits(const Plan& plan, const cj2k_frame& frame, LowBitsSample* found) {
   return Scan(plan, frame).run(found);

@@ -13,6 +13,9 @@
 
 namespace cj2k {
 
+/// Whether a frame whose low bits add something is refused.
+bool refuses_low_bits(const Plan& plan);
+
 /// A sample whose low bits add something.
 struct LowBitsSample {
   uint32_t component;

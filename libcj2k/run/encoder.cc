@@ -272,7 +272,7 @@ Status Encoder::send(const cj2k_frame* from) {
                frame.pts, num_frames, plan_.params.async_depth);
     return Status::kAgain;
   }
-  CJ2K_TRY(frame_check_->check_low_bits(frame, *threads_, log_));
+  CJ2K_TRY(frame_check_->check_low_bits(frame, *threads_, *backends_[0], log_));
   const bool is_first = to->num_left() == 0;
   CJ2K_TRY(to->add(frame, limits));
   if (is_first) {

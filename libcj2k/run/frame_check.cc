@@ -13,20 +13,10 @@
 
 namespace cj2k {
 
-namespace {
-
-bool refuses(const Plan& plan) {
-  if (plan.params.low_bits != CJ2K_LOW_BITS_REFUSE || plan.params.xyz != CJ2K_XYZ_OFF) return false;
-  return std::any_of(plan.components.begin(), plan.components.end(),
-                     [](const Component& c) { return c.low_bits > 0; });
-}
-
-}  // namespace
-
 FrameCheck::FrameCheck(const Plan& plan, bool asked_quality)
     : plan_(plan),
       asked_quality_(asked_quality),
-      refuses_low_bits_(refuses(plan)),
+      refuses_low_bits_(refuses_low_bits(plan)),
       smallest_(smallest_bytes(plan)),
       plan_limits_(rate_limits(plan, plan.params)) {}
 
@@ -128,20 +118,24 @@ Status FrameCheck::check_component(const cj2k_frame& frame, uint32_t c, const Lo
   return Status::kOk;
 }
 
-Status FrameCheck::check_low_bits(const cj2k_frame& frame, Threads& threads, const Log& log) const {
+Status FrameCheck::check_low_bits(const cj2k_frame& frame, Threads& threads, Backend& backend,
+                                  const Log& log) const {
   if (!refuses_low_bits_) return Status::kOk;
-  if (frame.memory == CJ2K_MEMORY_CUDA) {
-    return log.fail(Status::kNotSupported,
-                    "frame: in CUDA memory, where low_bits refuse cannot look; use round or cut");
-  }
   if (frame.read != nullptr) {
     return log.fail(Status::kNotSupported,
                     "frame: it has `read`, where low_bits refuse cannot look; use round or cut");
   }
   LowBitsSample s{};
   bool is_found = false;
-  threads.run([&] { is_found = find_low_bits(plan_, frame, &s); });
-  if (!is_found) return Status::kOk;
+  Status status = Status::kOk;
+  threads.run([&] {
+    if (frame.memory == CJ2K_MEMORY_CUDA) {
+      status = backend.find_low_bits(frame, &s, &is_found);
+    } else {
+      is_found = find_low_bits(plan_, frame, &s);
+    }
+  });
+  if (status != Status::kOk || !is_found) return status;
   const Component& component = plan_.components[s.component];
   const int32_t bits = component.depth + component.low_bits;
   return log.fail(

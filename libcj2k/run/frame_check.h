@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "backend.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/threads.h"
@@ -30,7 +31,9 @@ class FrameCheck {
   Status check_samples(const cj2k_frame& frame, const Log& log) const;
   /// With low_bits = refuse: reads a frame that has passed check_samples for low bits that must not
   /// be there.
-  Status check_low_bits(const cj2k_frame& frame, Threads& threads, const Log& log) const;
+  /// @param backend  reads frames in its memory
+  Status check_low_bits(const cj2k_frame& frame, Threads& threads, Backend& backend,
+                        const Log& log) const;
   /// The limits of this frame: those of the plan, except where the frame has its own.
   Status limits(const cj2k_frame& frame, const Log& log, RateLimits* limits) const;
 

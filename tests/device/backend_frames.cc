@@ -4,6 +4,8 @@
 // Frames in device memory: every layout, streams that make them late, an application's context, and
 // memory that is reused as early as allowed. On the shim a seed decides how late a stream is, and a
 // machine can have two devices.
+#include <random>
+
 #include "backend_check.h"
 #include "kernels/simt/device.h"
 
@@ -260,6 +262,61 @@ TEST_CASE("device frames: every layout, also at odd addresses") {
           frames.back()->frame().pts = static_cast<int64_t>(i);
           REQUIRE(session.send(frames.back()->frame()) == CJ2K_OK);
         }
+        session.drain();
+        check_packets(session, expected);
+      }
+      CHECK(left_behind() == "");
+    }
+  }
+}
+
+/// The frame as `p` says, but with four bits more, which are 0.
+Picture with_low_bits(Picture picture) {
+  for (cj2k::test::ComponentPlane& plane : picture.components) {
+    plane.depth += 4;
+    for (int32_t& sample : plane.samples) sample *= 16;
+  }
+  return picture;
+}
+
+TEST_CASE("device frames: low bits that would be lost are refused, as in host memory") {
+  std::mt19937 random(7);
+  for (const char* is_signed : {"0", "1"}) {
+    for (const FrameLayout& layout :
+         {FrameLayout{}, FrameLayout{4, 7, false, true, 12}, FrameLayout{2, 0, true, false, 2}}) {
+      cj2k_params p = tiny({{"depth", "12"}, {"is_signed", is_signed}, {"lossless", "1"}});
+      const Picture upper = pictures_of(p, 1)[0], good = with_low_bits(upper);
+      const std::vector<Encoded> expected = on_cpu(p, {upper});
+      cj2k::test::set(p, "source_depth", "16");
+      start_machine();
+      {
+        Application app;
+        Session session(p);
+        REQUIRE(session.opened == CJ2K_OK);
+        for (int i = 0; i < 12; ++i) {
+          Picture bad = good;
+          for (int k = 0; k <= i % 3; ++k) {
+            auto& samples = bad.components[random() % 3].samples;
+            int32_t& sample = samples[random() % samples.size()];
+            // Far from the upper bits repeated, and not 0.
+            const int32_t repeated = sample >> 12 & 15;
+            sample = (sample & ~15) | (repeated < 8 ? repeated + 8 : 3);
+          }
+          FrameMemory in_host(bad, layout);
+          REQUIRE(session.send(in_host.frame) == CJ2K_INVALID);
+          const std::string refusal = cj2k_encoder_last_error(session.encoder);
+          CHECK(refusal.find("would lose the lowest 4 of its 16 bits") != std::string::npos);
+          DeviceFrame in_device(app, bad, layout, 0);
+          in_device.destroy();
+          in_device.frame().ready_stream = app.stream.cu_stream();
+          in_device.produce();
+          REQUIRE(session.send(in_device.frame()) == CJ2K_INVALID);
+          CHECK(cj2k_encoder_last_error(session.encoder) == refusal);
+        }
+        DeviceFrame frame(app, good, layout, 0);
+        frame.frame().ready_stream = app.stream.cu_stream();
+        frame.produce();
+        REQUIRE(session.send(frame.frame()) == CJ2K_OK);
         session.drain();
         check_packets(session, expected);
       }

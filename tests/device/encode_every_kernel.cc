@@ -77,6 +77,7 @@ bool is_for_rdoq(const std::string& kernel) {
 bool belongs_to(const std::string& kernel, const std::string& form) {
   const auto is = [&](const char* start) { return kernel.rfind(start, 0) == 0; };
   if (is("cj2k_ht_") || is_for_rdoq(kernel)) return false;
+  if (is("cj2k_find_low_bits")) return false;  // of frames in device memory: backend_frames.cc
   if (is("cj2k_tier1_fused_") || is("cj2k_tier1_close")) return form == "fused";
   if (is("cj2k_tier1_model_")) return form != "fused";
   if (is("cj2k_tier1_mq_plane") || is("cj2k_tier1_sort_plane") || is("cj2k_tier1_start")) {
