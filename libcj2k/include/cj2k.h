@@ -329,7 +329,7 @@ typedef struct cj2k_params {
   int32_t source_depth[CJ2K_MAX_COMPONENTS];
   /* The bits of a sample below the coded ones. refuse (default): they must be 0, or repeat the
    * upper bits, as scaling to the full range leaves them; then the upper bits alone are the whole
-   * sample. A frame with other low bits is refused, and so are frames in device memory. */
+   * sample. A frame with other low bits is refused. */
   cj2k_low_bits low_bits;
   /* Not OFF (default): the frames are full-range R'G'B' of source_depth bits (8 .. 16), and are
    * coded as X'Y'Z' of 12 bits. Needs three components alike and depth 12. */
