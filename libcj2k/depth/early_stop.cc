@@ -222,10 +222,10 @@ SlopeThresholds rdoq_slopes(const Plan& plan, const SlopeThresholds& thresholds,
   return slopes;
 }
 
-double least_cost(const CodedBlock& coded, double slope) {
-  double least = coded.total_distortion;
+double least_cost(const CodedBlock& coded, double slope, double left) {
+  double least = left * coded.total_distortion;
   for (int i = 0; i < coded.num_hull; ++i) {
-    least = std::min(least, coded.total_distortion - coded.hull[i].distortion +
+    least = std::min(least, left * (coded.total_distortion - coded.hull[i].distortion) +
                                 slope * coded.hull[i].length_bytes);
   }
   return least;
@@ -384,8 +384,11 @@ double EarlyStop::cost_of(const CodedBlock* blocks, const RateControl& rate) con
   for (uint32_t b = 0; b < plan_.blocks.size(); ++b) {
     const CodedBlock& coded = blocks[b];
     const int points = rate.selection().final_points[b];
-    error += coded.total_distortion - (points > 0 ? coded.hull[points - 1].distortion : 0);
-    error += step_error(plan_, plan_.blocks[b], request_.step_set);
+    const double of_block = coded.total_distortion -
+                            (points > 0 ? coded.hull[points - 1].distortion : 0) +
+                            step_error(plan_, plan_.blocks[b], request_.step_set);
+    const bool has_rdoq = request_.rdoq[0] != 0;
+    error += (has_rdoq ? error_left(plan_, plan_.blocks[b].component) : 1) * of_block;
   }
   return error;
 }
@@ -398,12 +401,14 @@ bool EarlyStop::wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate)
   if (!request_.outcome.plain.empty()) {
     SlopeThresholds ended{};
     for (uint32_t c = 0; c < plan_.components.size(); ++c) ended[c] = rate.exhausted_above(c);
-    const auto cost = [&](const auto& of) {
-      return cost_at(plan_, sample_.larger, request_.step_set, ended, of);
+    const auto cost = [&](bool has_rdoq, const auto& of) {
+      return cost_at(plan_, sample_.larger, request_.step_set, ended, has_rdoq, of);
     };
-    is_worse =
-        cost([&](size_t i) -> const CodedBlock& { return blocks[sample_.larger.blocks[i]]; }) >
-        cost([&](size_t i) -> const CodedBlock& { return request_.outcome.plain[i]; }) * kLeastGain;
+    is_worse = cost(true, [&](size_t i) -> const CodedBlock& {
+                 return blocks[sample_.larger.blocks[i]];
+               }) > cost(false, [&](size_t i) -> const CodedBlock& {
+                      return request_.outcome.plain[i];
+                    }) * kLeastGain;
   } else {
     is_worse = plain_cost_ >= 0 && cost_of(blocks, rate) > plain_cost_ * kLeastGain;
   }

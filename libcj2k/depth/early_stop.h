@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "coders/coded_block.h"
+#include "coders/ebcot/colour_errors.h"
 #include "coders/ht/ht_points.h"
 #include "depth/stop_rule.h"
 #include "plan/plan.h"
@@ -71,18 +72,21 @@ inline double step_error(const Plan& plan, const CodeBlock& block, uint32_t step
 }
 /// The least cost of a block, squared error plus `slope` x bytes, over its points.
 /// @param slope  the exchange rate: error per byte
-double least_cost(const CodedBlock& coded, double slope);
+/// @param left   error_left of its component
+double least_cost(const CodedBlock& coded, double slope, double left);
 /// The cost of the frame for which a share stands.
 /// @param slopes    log-slopes
 /// @param coded     CodedBlock of the share's block i
+/// @param has_rdoq  it is coded with RDOQ
 template <typename Coded>
 double cost_at(const Plan& plan, const BlockShare& share, uint32_t step_set,
-               const SlopeThresholds& slopes, const Coded& coded) {
+               const SlopeThresholds& slopes, bool has_rdoq, const Coded& coded) {
   double cost = 0;
   for (size_t i = 0; i < share.blocks.size(); ++i) {
     const CodeBlock& block = plan.blocks[share.blocks[i]];
-    cost += share.weights[i] * (least_cost(coded(i), slope_value(slopes[block.component])) +
-                                step_error(plan, block, step_set));
+    const double left = has_rdoq ? error_left(plan, block.component) : 1;
+    cost += share.weights[i] * (least_cost(coded(i), slope_value(slopes[block.component]), left) +
+                                left * step_error(plan, block, step_set));
   }
   return cost;
 }

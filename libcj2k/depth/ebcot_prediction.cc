@@ -84,7 +84,7 @@ bool EbcotPrediction::after_sample(const CodedBlock* blocks, SlopeHistogram& his
 }
 
 double EbcotPrediction::sample_cost(const CodedBlock* blocks, uint32_t step_set) const {
-  return cost_at(plan_, sample_, step_set, request_.thresholds,
+  return cost_at(plan_, sample_, step_set, request_.thresholds, false,
                  [&](size_t i) -> const CodedBlock& { return blocks[sample_.blocks[i]]; });
 }
 

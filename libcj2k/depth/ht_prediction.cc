@@ -148,7 +148,7 @@ SlopeThresholds HtPrediction::predict(const CodedBlock* blocks, const BlockShare
 /// first share.
 double HtPrediction::sample_cost(const CodedBlock* blocks) const {
   const BlockShare& share = first_share();
-  return cost_at(plan_, share, request_.step_set, slopes_,
+  return cost_at(plan_, share, request_.step_set, slopes_, false,
                  [&](size_t i) -> const CodedBlock& { return blocks[share.blocks[i]]; });
 }
 

@@ -10,6 +10,9 @@ namespace {
 
 /// g_Cb and g_Cr, from the rows of T.800 G.3.2.
 constexpr double kCouplings[3] = {0, (1.772 - 0.344136) / 3, (1.402 - 0.714136) / 3};
+/// <c, c> of the same.
+constexpr double kNorms[3] = {3, 1.772 * 1.772 + 0.344136 * 0.344136,
+                              1.402 * 1.402 + 0.714136 * 0.714136};
 
 const TileComponent& tile_component_of(const Plan& plan, uint32_t block) {
   const Subband& band = plan.subbands[plan.blocks[block].subband];
@@ -66,6 +69,13 @@ uint32_t luma_block(const Plan& plan, uint32_t block) {
 
 float colour_factor(const Plan& plan, uint32_t block) {
   return static_cast<float>(kColourShift * kCouplings[plan.blocks[block].component]);
+}
+
+double error_left(const Plan& plan, uint32_t component) {
+  if (component > 2 || !couples_colours(plan)) return 1;
+  constexpr double kMadeUp = 1 - (1 - kColourShift) * (1 - kColourShift);
+  const double coupling = kCouplings[component];
+  return 1 - kMadeUp * 3 * coupling * coupling / kNorms[component];
 }
 
 }  // namespace cj2k
