@@ -118,7 +118,17 @@ TEST_CASE("colour errors: the factor makes R, G and B best") {
     const double least = error_of(static_cast<int>(component), -shift);
     CHECK(least < error_of(static_cast<int>(component), -shift + 0.001));
     CHECK(least < error_of(static_cast<int>(component), -shift - 0.001));
+    // What is left if Y makes up for a part of it.
+    const double left = error_of(static_cast<int>(component), -kColourShift * shift);
+    const double all = error_of(static_cast<int>(component), 0);
+    CHECK(error_left(plan, static_cast<uint32_t>(component)) ==
+          doctest::Approx(left / all).epsilon(1e-4));
   }
+  CHECK(error_left(plan, 0) == 1);
+  CHECK(error_left(plan, 3) == 1);
+  p.mct = CJ2K_MCT_OFF;
+  plan = plan_of(p);
+  for (uint32_t component = 0; component < 4; ++component) CHECK(error_left(plan, component) == 1);
 }
 
 TEST_CASE("colour errors: what is unknown after each pass") {
