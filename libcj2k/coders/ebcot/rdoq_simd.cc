@@ -236,7 +236,7 @@ void Rdoq::keep(int x, const Region& region, const Outcome& found) {
 
 /// Changes the magnitude of a sample to m if that lowers J. @return whether it does
 bool Rdoq::try_change(const Trials& trials, int x, int y, uint32_t m) {
-  Region region;
+  Region region{};  // set by a trial
   const Outcome found = trials.try_change(At{*this, x, y, std::max(y - 1, 0) / 4}, x, y,
                                           sample(x, y) & kMagnitude, m, &region);
   if (!found.is_better) return false;
