@@ -23,7 +23,7 @@ FIGURES = ROOT / "docs/figures"
 RESULTS = ROOT / "tests/bench/results"
 CPU = RESULTS / "2026-11-21_cpu.txt"
 PEERS = RESULTS / "2026-11-23_peers.tsv"
-EFFORT = RESULTS / "2026-11-23_effort_stills.tsv"
+EFFORT = RESULTS / "2026-11-28_effort_stills.tsv"
 TUNE = RESULTS / "2026-11-23_tune_stills.tsv"
 HT = RESULTS / "2026-11-22_ht_openjph.tsv"
 STOPS = RESULTS / "2026-11-21_stop_strategies.tsv"
@@ -99,7 +99,7 @@ def gains(path, column, encoder, reference, without=""):
 def effort():
     """Without the scan that docs/effort.md sets apart."""
     names = {"cj2k:effort=3": ("effort 3", "c", "up"), "cj2k:effort=2": ("effort 2", "d", "diamond"),
-             "cj2k": ("effort 1, the default", "a", "dot"), "cj2k:effort=0": ("effort 0", "e", "down")}
+             "cj2k": ("effort 1, the default", "a", "dot")}
     mbit = {0.12: 25, 0.24: 50, 0.47: 100, 1.18: 250}
     lines, pictures = {}, 0
     for encoder, (name, _, _) in names.items():
