@@ -306,7 +306,7 @@ TEST_CASE("device frames: low bits that would be lost are refused, as in host me
           REQUIRE(session.send(in_host.frame) == CJ2K_INVALID);
           const std::string refusal = cj2k_encoder_last_error(session.encoder);
           CHECK(refusal.find("would lose the lowest 4 of its 16 bits") != std::string::npos);
-          DeviceFrame in_device(app, bad, layout, 0);
+          DeviceFrame in_device(app, bad, layout, static_cast<size_t>(i) % 4);
           in_device.destroy();
           in_device.frame().ready_stream = app.stream.cu_stream();
           in_device.produce();
