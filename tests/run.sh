@@ -142,7 +142,7 @@ sanitizer() { # NAME LABEL [TARGETS]: of the build, by default all
   # release build; building it here would add only the search for a driver.
   local cuda=OFF targets=${3:-} without # minutes each
   case $1 in
-    asan) without=(-E '^device_(encode_ht|kernel_tier1|kernel_tier1_fused|kernel_packets)$') ;;
+    asan) without=(-E '^device_(encode_(ht|rdoq)|kernel_(packets|tier1|tier1_fused))$') ;;
     # Others run the same threads.
     tsan) without=(-E '^roundtrip_(kept_steps|profiles|target_psnr|transcode)$') ;;
   esac
