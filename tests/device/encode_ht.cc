@@ -223,8 +223,8 @@ TEST_CASE("HT on the device: RDOQ") {
   for (const char* bytes : {"425", "1300", "4200", "8500"}) {
     for (const char* effort : {"2", "3"}) {
       start_device(13);
-      rounds += check_equal(
-          many_blocks({{"gop", "2"}, {"target_bytes", bytes}, {"effort", effort}}), 3);
+      rounds +=
+          check_equal(many_blocks({{"gop", "2"}, {"target_bytes", bytes}, {"effort", effort}}), 3);
     }
     check_equal(many_blocks({{"effort", "2"}, {"target_bytes", bytes}, {"wavelet", "5/3"}}), 1);
   }
