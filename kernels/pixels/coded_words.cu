@@ -12,17 +12,8 @@ CJ2K_KERNEL(xyz_words, cj2k::cuda::XyzWords)
 namespace cj2k::cuda {
 namespace {
 
-constexpr uint32_t kMaxGridY = 65535;
-
 WordPlane plane_of(const CodedWords::Component& to) {
   return {to.offset, to.row_bytes, to.width, to.height};
-}
-
-template <typename Kernel>
-simt::Dim3 grid_of(int32_t width, int32_t height, uint32_t components) {
-  constexpr uint32_t kBlockSamples = 4 * Kernel::kThreads;
-  return {(static_cast<uint32_t>(width) + kBlockSamples - 1) / kBlockSamples,
-          std::min(static_cast<uint32_t>(height), kMaxGridY), components};
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 // components in three warps, and rows beside each segment twice: it would do this work four times.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/pixels/ingest_words.cuh"
 
 namespace cj2k::cuda {
@@ -28,6 +30,14 @@ CJ2K_KERNEL_FN FourColumns four_columns(int32_t x, int32_t width) {
     columns.others |= static_cast<uint32_t>(i < count ? i : count - 1) << (8 * i);
   }
   return columns;
+}
+
+/// The grid of a kernel whose threads take four columns each.
+template <typename Kernel>
+simt::Dim3 grid_of(int32_t width, int32_t height, uint32_t components) {
+  constexpr uint32_t kBlockSamples = 4 * Kernel::kThreads, kMaxGridY = 65535;
+  return {(static_cast<uint32_t>(width) + kBlockSamples - 1) / kBlockSamples,
+          std::min(static_cast<uint32_t>(height), kMaxGridY), components};
 }
 
 /// Stores four words. Rows begin at a multiple of 16 bytes and have room for whole fours.

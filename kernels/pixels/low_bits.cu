@@ -11,21 +11,18 @@ namespace cj2k::cuda {
 
 Status find_low_bits(simt::Stream& stream, const PixelFormat& stored, const LowBitsOf* components,
                      const FrameViews& frame, uint64_t* first) {
-  constexpr uint32_t kBlockSamples = 4 * FindLowBits::kThreads, kMaxGridY = 65535;
   FindLowBits::Params p{};
   p.first = first;
   p.rows = make_word_params<FindLowBits::Rows>(stored, frame);
-  uint32_t width = 0, height = 0;
+  int32_t width = 0, height = 0;
   for (uint32_t c = 0; c < stored.num_components; ++c) {
     const PixelFormat::Component& format = stored.components[c];
     p.components[c] = {components[c], format.depth, format.is_signed ? 0 : 1 << (format.depth - 1)};
-    width = std::max(width, static_cast<uint32_t>(components[c].width));
-    height = std::max(height, static_cast<uint32_t>(components[c].height));
+    width = std::max(width, components[c].width);
+    height = std::max(height, components[c].height);
   }
   return simt::launch<FindLowBits>(stream,
-                                   {(width + kBlockSamples - 1) / kBlockSamples,
-                                    std::min(height, kMaxGridY), stored.num_components},
-                                   p);
+                                   grid_of<FindLowBits>(width, height, stored.num_components), p);
 }
 
 }  // namespace cj2k::cuda

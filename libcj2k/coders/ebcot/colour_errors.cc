@@ -10,7 +10,7 @@ namespace {
 
 /// g_Cb and g_Cr, from the rows of T.800 G.3.2.
 constexpr double kCouplings[3] = {0, (1.772 - 0.344136) / 3, (1.402 - 0.714136) / 3};
-/// <c, c> of the same.
+/// <c, c>: squared norms of the columns of Y, Cb and Cr.
 constexpr double kNorms[3] = {3, 1.772 * 1.772 + 0.344136 * 0.344136,
                               1.402 * 1.402 + 0.714136 * 0.714136};
 

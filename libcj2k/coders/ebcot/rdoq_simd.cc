@@ -7,15 +7,15 @@
 #include <cstring>
 
 #include "coders/ebcot/rdoq.h"
+#include "coders/ebcot/rdoq_maps.h"
 #include "coders/ebcot/rdoq_model.h"
-#include "coders/ebcot/rdoq_windows.h"
 #include "coders/ebcot/rdoq_words.h"
 
 namespace cj2k::simd {
 namespace {
 
 using namespace rdoq;
-using namespace rdoq_windows;
+using namespace rdoq_maps;
 
 class Rdoq {
  public:

@@ -160,8 +160,6 @@ class Trials {
         rounds_(rounds),
         is_first_(is_first) {}
 
-  CJ2K_HD const Model& model() const { return model_; }
-
   /// Whether the magnitude m in place of `old` lowers J.
   /// @param region  set unless Outcome::planes is 0
   template <typename At>

@@ -13,7 +13,7 @@
 
 #include "core/ebcot/rdoq_trial.h"
 
-namespace cj2k::simd::rdoq_windows {
+namespace cj2k::simd::rdoq_maps {
 
 inline constexpr int kLeftBits = 24;  ///< of the columns of zeros
 inline constexpr int kChunk = 8;      ///< columns in kChunkBytes
@@ -59,4 +59,4 @@ inline uint64_t spread_columns(uint32_t columns) {
   return v << 1;
 }
 
-}  // namespace cj2k::simd::rdoq_windows
+}  // namespace cj2k::simd::rdoq_maps
