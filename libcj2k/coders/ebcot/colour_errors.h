@@ -45,8 +45,8 @@ uint32_t luma_block(const Plan& plan, uint32_t block);
 /// By how much an error of the block's component, 1 or 2, shifts Y: kColourShift * g.
 float colour_factor(const Plan& plan, uint32_t block);
 
-/// The part of an error of a component that is left in the picture once Y makes up for it; 1 unless
-/// couples_colours.
+/// The part of a component's squared error that is left in the picture once Y has corrected what it aims
+/// at; 1 unless couples_colours.
 double error_left(const Plan& plan, uint32_t component);
 
 /// A coded block, and where it is cut.
