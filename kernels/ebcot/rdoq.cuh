@@ -176,19 +176,36 @@ class Optimiser {
       reduce_to(&s_.counts[up].error[2], cleaned);
     }
   }
-  CJ2K_KERNEL_FN int32_t value(int x, int y) const {
-    return of_.value(of_.bits(t_, static_cast<uint32_t>(x), static_cast<uint32_t>(y)));
+  CJ2K_KERNEL_FN int32_t value(int x, int y) const { return of_.value(bits_at(x, y)); }
+
+  CJ2K_KERNEL_FN uint32_t bits_at(int x, int y) const {
+    return of_.bits(t_, static_cast<uint32_t>(x), static_cast<uint32_t>(y));
+  }
+  /// @param bits  of the coefficient
+  CJ2K_KERNEL_FN int32_t target(const rdoq::Model& model, int x, int y, uint32_t bits) const {
+    return rdoq::target_of(
+        t_.sload(s_.overlaps), of_.value(bits), bits >> 31 != 0, [&](int dx, int dy) {
+          const int column = x + dx, row = y + dy;
+          if (static_cast<uint32_t>(column) >= static_cast<uint32_t>(width_) ||
+              static_cast<uint32_t>(row) >= static_cast<uint32_t>(height_))
+            return 0;
+          const uint32_t at = bits_at(column, row);
+          return model.error(of_.value(at), t_.sload(sample(column, row)) >> 1, at >> 31 != 0);
+        });
   }
 
-  /// Marks the samples to which Model::changed gives another magnitude, with their signs.
+  /// The target of the sample that the thread visits. Memory holds it, where registers are few.
+  CJ2K_KERNEL_FN int32_t own_target() const { return t_.sload(s_.targets[group_.thread()]); }
+
+  /// Marks the samples to which Model::changed gives another magnitude by their targets, with their signs.
   CJ2K_KERNEL_FN void mark_candidates(const rdoq::Model& model) {
     each_cell([&](uint64_t& cell, int x, int stripe) {
       uint64_t now = t_.sload(cell) & ~(uint64_t{15} << 4 * kCandidate);
       CJ2K_HD_ROLLED
       for (int row = 0; row < rows_of(stripe); ++row) {
         const int y = 4 * stripe + row;
-        const uint32_t bits = of_.bits(t_, static_cast<uint32_t>(x), static_cast<uint32_t>(y));
-        const int32_t v = of_.value(bits);
+        const uint32_t bits = bits_at(x, y);
+        const int32_t v = target(model, x, y, bits);
         if (v < kLeastValue) continue;
         const uint32_t m = t_.sload(sample(x, y)) >> 1;
         bool may_change = model.changed(v, m, 0) != m;
@@ -252,7 +269,7 @@ class Optimiser {
   struct At {
     const Optimiser& block;
     const NearCells& near;
-    const int own;
+    const int own, x, y;
 
     CJ2K_KERNEL_FN rdoq::Window window(int up, int i) const {
       rdoq::Window w;
@@ -271,7 +288,9 @@ class Optimiser {
       const int map = rdoq::kReached + up;
       return own == 0 ? near.columns(map, 0) : near.columns(map, 1);
     }
-    CJ2K_KERNEL_FN int32_t value(int x, int y) const { return block.value(x, y); }
+    CJ2K_KERNEL_FN int32_t value(int column, int row) const {
+      return column == x && row == y ? block.own_target() : block.value(column, row);
+    }
   };
 
   /// One change of one sample for each thread. All threads of the group call together.
@@ -283,7 +302,9 @@ class Optimiser {
     uint32_t m = 0, other = 0;
     if (has) {
       m = t_.sload(sample(x, y)) >> 1;
-      other = model.changed(value(x, y), m, up);
+      const int32_t now = target(model, x, y, bits_at(x, y));
+      t_.sstore(s_.targets[group_.thread()], now);
+      other = model.changed(now, m, up);
       near.load(t_, s_.cells, x, region.first, width_, stripes_);
     }
     group_.sync();
@@ -293,8 +314,10 @@ class Optimiser {
         uint64_t& own = cell(x, y);
         t_.sstore(own, t_.sload(own) & ~cell_bit(kChanged, y & 3));
       }
-      if (other != m)
-        found = trials.try_change(At{*this, near, region.own}, x, y, m, other, &region);
+      if (other != m) {
+        const At at{*this, near, region.own, x, y};
+        found = trials.try_change(at, x, y, m, other, &region);
+      }
       if (found.is_better) keep(x, y, other, model.plane, region, found);
     }
     group_.sync();
@@ -341,7 +364,7 @@ class Optimiser {
     int64_t sum = 0;
     each_sample([&](uint64_t& cell, int x, int y) {
       const uint32_t m = t_.sload(sample(x, y)) >> 1;
-      const uint32_t bits = of_.bits(t_, static_cast<uint32_t>(x), static_cast<uint32_t>(y));
+      const uint32_t bits = bits_at(x, y);
       if (m == of_.magnitude(bits)) return;
       const int up = rdoq::bit_width(m) - 1 - model.plane;
       const bool early = up >= 0 && up < model.tracked &&
@@ -380,10 +403,10 @@ struct RdoqQuantizeParams {
 /// Quantises blocks of one size with RDOQ, and makes their bit-planes.
 ///
 /// Grid: x = code-block. Block: kWarps warps, which do one code-block; as Tier1Model has them.
-/// Shared bytes: 15,216, 36,864 and 38,480: samples 4 bytes each, cells 2 bytes per sample, tables of
+/// Shared bytes: 15,344, 37,392 and 39,520: samples 4 bytes each, cells 2 bytes per sample, tables of
 ///   costs 3 KB, counts and states of the model.
-/// Global traffic: reads each coefficient once to quantise, once more for each round and for the
-///   corrections, and those near changes again, mostly from the caches; writes bit-planes as
+/// Global traffic: reads each coefficient once to quantise, for each round once and eight times for
+///   the targets, once more for the corrections, and those near changes again, mostly from the caches; writes bit-planes as
 ///   quantize.cuh does, 8 bytes per pass, and 128 per block.
 /// Barriers: those of Tier1Model for three planes, then for each of the 32 groups and rounds 3 for each
 ///   shift, and those of a scan. With kWarps = 1 all barriers are of one warp.
@@ -413,7 +436,10 @@ struct RdoqQuantize {
 
     CJ2K_HD_ROLLED
     for (uint32_t i = t.thread(); i < kMaxPasses; i += kThreads) t.sstore(s.removed[i], 0);
-    if (t.thread() == 0) t.sstore(s.total, 0);
+    if (t.thread() == 0) {
+      t.sstore(s.total, 0);
+      t.sstore(s.overlaps, t.gload_ro(p.rdoq.overlaps + index));
+    }
     const auto block = Planes::block_of(t, source);
     const uint32_t all =
         p.rdoq.reversible ? Planes::template load_samples<true>(t, s.samples, block, source, from)

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "core/ebcot/rdoq_model.h"
 #include "kernels/ebcot/quantize.h"
 #include "kernels/ebcot/tier1.h"
 #include "kernels/pixels/pixels.h"
@@ -33,8 +34,9 @@ struct RdoqParams {
   /// frame f at f * shifted_samples.
   const float* shifted;
   uint64_t shifted_samples;
-  const RdoqFrame* frames;  ///< [frame] in device memory
-  uint32_t style;           ///< CJ2K_STYLE_*
+  const RdoqFrame* frames;   ///< [frame] in device memory
+  const Overlaps* overlaps;  ///< [num_blocks] RdoqBlock::overlaps, in device memory
+  uint32_t style;            ///< CJ2K_STYLE_*
   bool reversible;
   int rounds;  ///< RdoqBlock::rounds
 };

@@ -83,7 +83,9 @@ struct RdoqSmem {
   int64_t sums[kTrackedPlanes][3];  ///< of rdoq::may_pay
   int64_t removed[kMaxPasses];
   int64_t total;
-  uint32_t places[kMaxGroup];  ///< candidates of a group: x | y << 16
+  uint32_t places[kMaxGroup];    ///< candidates of a group: x | y << 16
+  Overlaps overlaps;             ///< RdoqBlock::overlaps
+  int32_t targets[kWarps * 32];  ///< [thread] of the sample that it visits
   ModelScratch<kWarps> model;
   simt::BlockScratch<uint32_t, kWarps * 32> scratch;
 };

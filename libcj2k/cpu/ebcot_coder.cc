@@ -24,6 +24,7 @@
 #include "depth/early_stop.h"
 #include "pixels/block_samples.h"
 #include "pixels/quantize.h"
+#include "plan/plan_quant.h"
 
 namespace cj2k {
 namespace {
@@ -371,6 +372,7 @@ void BlockRun::optimise(BlockLane& lane) {
     lane.stop.last_plane = lowest_rdoq_plane(slope, weight(block), plan_.reversible);
   // One pass hardly ever pays: of 3,500 such blocks of a frame, RDOQ changed 150.
   if (plane == lane.bit_planes - 1) return;
+  const Subband& band = subband_of(plan_, block, limits_.step_set);
   RdoqBlock b{lane.samples.as<uint32_t>(),
               lane.stride,
               block.width,
@@ -384,11 +386,12 @@ void BlockRun::optimise(BlockLane& lane) {
               plane,
               kind,
               lambda,
+              overlaps_of(plan_.reversible, band.level, band.orientation),
               plan_.params.effort == 3 ? 2 : 1};
   if (!plan_.reversible) {
     b.coefficients = lane.coefficients;
     b.coefficient_stride = lane.coefficient_stride;
-    b.inverse_step = subband_of(plan_, block, limits_.step_set).inverse_step;
+    b.inverse_step = band.inverse_step;
   }
   simd::rdoq_block(b, *worker_.rdoq, &lane.rdoq);
   lane.changes = lane.rdoq.changes;

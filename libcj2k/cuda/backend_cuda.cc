@@ -189,6 +189,7 @@ Status CudaBackend::upload_tables() {
   }
   CJ2K_TRY(put(to.quantize, tables_.quantize));
   CJ2K_TRY(put(to.colour, tables_.colour));
+  CJ2K_TRY(put(to.overlaps, tables_.overlaps));
   CJ2K_TRY(put(to.tier1, tables_.tier1.jobs));
   CJ2K_TRY(put(to.ht_words, tables_.ht.words));
   CJ2K_TRY(put(to.ht_blocks, tables_.ht.blocks));

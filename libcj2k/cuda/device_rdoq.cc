@@ -158,6 +158,7 @@ RdoqParams DeviceRdoq::params(const CudaGopWork& work, bool is_shifted) const {
           is_shifted ? m_.shifted.in(work.device) : nullptr,
           s_.tables.shifted_samples,
           m_.rdoq_frames.in(work.device),
+          s_.tables.on_device.overlaps.in(s_.table_memory),
           static_cast<uint32_t>(s_.plan.params.cblk_style),
           s_.plan.reversible,
           s_.plan.params.effort == 3 ? 2 : 1};

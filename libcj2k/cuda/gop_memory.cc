@@ -35,6 +35,7 @@ PlanTables::PlanTables(const Plan& plan)
     most_pieces = kMostPieces;
   } else {
     tier1 = make_tier1_layout(plan, quantize, form);
+    if (plan.has_rdoq) overlaps = make_overlaps(plan);
     if (plan.has_rdoq && couples_colours(plan)) {
       colour = make_colour_jobs(plan);
       shifted_samples = frame.components[1].plane[0];  // those of component 0 come first
@@ -50,6 +51,7 @@ PlanTables::PlanTables(const Plan& plan)
   }
   on_device.quantize = carver.take<QuantizeJob>(quantize.size());
   on_device.colour = carver.take<ColourJob>(colour.size());
+  on_device.overlaps = carver.take<Overlaps>(overlaps.size());
   on_device.tier1 = carver.take<Tier1Job>(tier1.jobs.size());
   on_device.ht_words = carver.take<uint16_t>(ht.words.size());
   on_device.ht_blocks = carver.take<HtPlanBlock>(ht.blocks.size());

@@ -6,6 +6,7 @@
 
 #include "coders/ebcot/colour_errors.h"
 #include "kernels/pixels/dwt_tiling.h"
+#include "plan/plan_quant.h"
 
 namespace cj2k::cuda {
 namespace {
@@ -160,6 +161,15 @@ std::vector<QuantizeJob> make_quantize_jobs(const Plan& plan, const FrameLayout&
   }
   *frame_words = next;
   return jobs;
+}
+
+std::vector<Overlaps> make_overlaps(const Plan& plan) {
+  std::vector<Overlaps> overlaps;
+  for (const CodeBlock& block : plan.blocks) {
+    const Subband& band = plan.subbands[block.subband];
+    overlaps.push_back(overlaps_of(plan.reversible, band.level, band.orientation));
+  }
+  return overlaps;
 }
 
 std::vector<ColourJob> make_colour_jobs(const Plan& plan) {

@@ -28,8 +28,9 @@ constexpr uint32_t kLargerStride = 8, kRdoqStride = 16;
 constexpr uint32_t kMinLarger = 12;
 /// The larger sample of RDOQ is coded to half an octave below the prediction of the first.
 constexpr int kLargerMargin = 128;
-/// With RDOQ more goes in, so rate control ends 20/256 octave lower.
-constexpr int kRdoqShift = 20;
+/// RDOQ gains most at a slope so far below the one where rate control is predicted to end; a negative one
+/// is above. With RDOQ more goes in, so rate control ends 20/256 octave lower.
+constexpr int kRdoqShift = -15;
 /// HT: the slope for RDOQ is so far below the one where rate control ended without, and rate control
 /// ends about kHtRdoqEnd below that.
 constexpr int kHtRdoqShift = 30, kHtRdoqEnd = 120;
@@ -53,7 +54,7 @@ constexpr int kRdoqTries = 2;
 
 /// EBCOT's step sets. The slope over the square of the step, as a log-slope, stands best at
 /// kBestPhase between two planes, where the cut falls after a clean-up pass (docs/effort.md).
-constexpr int kBestPhase = 285;
+constexpr int kBestPhase = 272;
 constexpr int kPlaneSlopes = 512;
 constexpr int kSetSlopes = kPlaneSlopes / static_cast<int>(kStepSets);
 
@@ -395,12 +396,13 @@ double EarlyStop::cost_of(const CodedBlock* blocks, const RateControl& rate) con
 
 /// Requests all blocks anew without RDOQ if the frame is worse with it. It compares the cost of
 /// all blocks, if they were coded without RDOQ; else the larger sample, at the slopes where rate
-/// control ended.
+/// control ended, or those of RDOQ if these are higher: further down, RDOQ has left too little.
 bool EarlyStop::wants_no_rdoq(const CodedBlock* blocks, const RateControl& rate) {
   bool is_worse = false;
   if (!request_.outcome.plain.empty()) {
     SlopeThresholds ended{};
-    for (uint32_t c = 0; c < plan_.components.size(); ++c) ended[c] = rate.exhausted_above(c);
+    for (uint32_t c = 0; c < plan_.components.size(); ++c)
+      ended[c] = std::max(rate.exhausted_above(c), request_.rdoq[c]);
     const auto cost = [&](bool has_rdoq, const auto& of) {
       return cost_at(plan_, sample_.larger, request_.step_set, ended, has_rdoq, of);
     };

@@ -130,6 +130,8 @@ std::vector<double> cascaded(const std::vector<double>& cascade, const Filter& f
 /// The norms of levels 0 .. 32, computed once per process; index [high][level].
 struct Norms {
   double energy[2][33];
+  /// Inner product of the basis and the one that is distance + 1 coefficients away, over the energy.
+  double overlap[2][33][2];
   double l1[2][33];
 };
 
@@ -138,17 +140,27 @@ struct Norms {
 /// where g is the low-pass synthesis filter, and f is g or the high-pass one. It is the value at
 /// lag 0 of an autocorrelation. The factors are applied one by one: multiply by a factor, which is
 /// a convolution of autocorrelations, then keep the even lags, which halves the frequency. So the
-/// sequences stay short.
+/// sequences stay short. The other lags are the overlaps.
 void fill_energies(const Lifting& lifting, Norms* norms) {
   const Filter low = autocorrelation(synthesis_filter(lifting, false));
   const Filter high = autocorrelation(synthesis_filter(lifting, true));
   Filter lags{{1.0}, 0};
   norms->energy[0][0] = norms->energy[1][0] = 1;
+  norms->overlap[0][0][0] = norms->overlap[0][0][1] = 0;  // of LL without decomposition
+  norms->overlap[1][0][0] = norms->overlap[1][0][1] = 0;
   for (int n = 1; n <= 32; ++n) {
     const Filter with_high = convolution(lags, high);
     lags = convolution(lags, low);
     norms->energy[0][n] = lags.taps[lags.origin];
     norms->energy[1][n] = with_high.taps[with_high.origin];
+    for (int high_band = 0; high_band < 2; ++high_band) {
+      const Filter& of = high_band != 0 ? with_high : lags;
+      for (size_t d = 1; d <= 2; ++d) {
+        const size_t lag = of.origin + 2 * d;
+        norms->overlap[high_band][n][d - 1] =
+            lag < of.taps.size() ? of.taps[lag] / norms->energy[high_band][n] : 0;
+      }
+    }
     lags = downsampled(lags);
   }
 }
@@ -259,6 +271,21 @@ double synthesis_energy(bool reversible, int level, bool high) {
 
 // inverse RCT, without its floor (G.2.2): G = Y - (Cb + Cr) / 4, R = Cr + G, B = Cb + G
 // inverse ICT: G.3.2
+Overlaps overlaps_of(bool reversible, int level, Orientation orientation) {
+  /// The part that RDOQ aims at. All of it gains less: bands overlap too, which RDOQ does not see.
+  constexpr double kOverlapPart = 0.75;
+  const Norms& norms = norms_of(reversible);
+  Overlaps overlaps{};
+  for (int d = 0; d < 2; ++d) {
+    const auto of = [&](bool high) {
+      return static_cast<int8_t>(std::lround(256 * kOverlapPart * norms.overlap[high][level][d]));
+    };
+    overlaps.x[d] = of(high_x(orientation));
+    overlaps.y[d] = of(high_y(orientation));
+  }
+  return overlaps;
+}
+
 double colour_energy(bool reversible, int component) {
   constexpr double kRctChroma = (1.0 + 1.0 + 9.0) / 16;
   constexpr double kIctCb = 0.344136 * 0.344136 + 1.772 * 1.772;

@@ -10,6 +10,8 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "core/ebcot/rdoq_model.h"
+#include "core/orientation.h"
 #include "plan/plan.h"
 
 namespace cj2k {
@@ -18,6 +20,9 @@ namespace cj2k {
 /// level `level`, 0 .. 32, in the normalisation of T.800 (analysis: low-pass DC gain 1, high-pass
 /// Nyquist gain 2). At level 0 it is 1.
 double synthesis_energy(bool reversible, int level, bool high);
+
+/// The overlaps that RDOQ counts with (core/ebcot/rdoq_model.h), of a subband at level 0 .. 32.
+Overlaps overlaps_of(bool reversible, int level, Orientation orientation);
 
 /// Squared error of R, G and B together per squared error of one component after the RCT (reversible)
 /// or the ICT; 1 for a component that these do not change.

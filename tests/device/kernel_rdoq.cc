@@ -65,6 +65,7 @@ class Check {
     const auto d_last = gpu_.upload(last_planes_), d_states = gpu_.upload(states_);
     const auto d_quantize = gpu_.upload(quantize_), d_jobs = gpu_.upload(jobs_);
     const auto d_samples = gpu_.upload(samples_), d_frames = gpu_.upload(frames_);
+    const auto d_overlaps = gpu_.upload(overlaps_);
     const auto d_unused = gpu_.upload(std::vector<uint32_t>(samples_.size(), kPoison));
 
     Tier1Buffers buffers{};
@@ -84,6 +85,7 @@ class Check {
     params.shifted = options_.is_shifted ? d_samples.as<float>() : nullptr;
     params.shifted_samples = frame_samples_;
     params.frames = d_frames.as<RdoqFrame>();
+    params.overlaps = d_overlaps.as<Overlaps>();
     params.style = options_.style;
     params.reversible = options_.reversible;
     params.rounds = options_.rounds;
@@ -145,6 +147,13 @@ class Check {
         frame_words_ = job.first_word + uint64_t{job.plane_words} * (kMaxBitPlanes + 1u);
         quantize_.push_back(job);
       }
+    }
+    for (uint32_t b = 0; b < kNumBlocks; ++b) {
+      const auto factor = [this] {
+        return static_cast<int8_t>(static_cast<int>(random_() % 129) - 64);
+      };
+      Overlaps& of = overlaps_.emplace_back();
+      for (int8_t* axis : {of.x, of.y}) axis[0] = factor(), axis[1] = factor();
     }
     frame_samples_ = (frame_samples_ + 31) / 32 * 32;
     frame_words_ = (frame_words_ + 1) / 2 * 2;
@@ -292,6 +301,7 @@ class Check {
                 plane,
                 kind,
                 lambda,
+                overlaps_[number % kNumBlocks],
                 options_.rounds};
     if (!options_.reversible) {
       b.coefficients = source;
@@ -331,6 +341,7 @@ class Check {
   const std::unique_ptr<RdoqScratch> scratch_ = std::make_unique<RdoqScratch>();
   uint64_t frame_samples_ = 0, frame_words_ = 0;
   uint32_t frame_passes_ = 0;
+  std::vector<Overlaps> overlaps_;     ///< [block]
   std::vector<QuantizeJob> quantize_;  ///< [step set][block]
   std::vector<Tier1Job> jobs_;         ///< [frame][block]
   std::vector<RdoqFrame> frames_;

@@ -57,6 +57,8 @@ struct Coefficients {
     b.coefficient_stride = stride;
     b.inverse_step = 1;
     b.bit_planes = static_cast<int>(std::bit_width(all));
+    // More than those of any wavelet, of either sign.
+    b.overlaps = {{41, -37}, {-53, 29}};
     return b;
   }
 
@@ -186,6 +188,7 @@ TEST_CASE("rdoq: bytes and error fall together, and the corrections are the true
   b.kind = PassKind::kCleanup;
   b.rounds = 2;
   b.lambda = 0.3 * 16;
+  b.overlaps = {};
   const auto scratch = std::make_unique<RdoqScratch>();
   const Outcome after = run(from, b, *scratch, simd::rdoq_block);
   REQUIRE(after.result.changes > 50);
@@ -215,6 +218,52 @@ TEST_CASE("rdoq: bytes and error fall together, and the corrections are the true
   // The coefficients are known to 2^-8 here, each of the corrections is rounded to a quarter of 2^p.
   CHECK(told == doctest::Approx(more).epsilon(0.03));
   CHECK(after.result.total + told == doctest::Approx(total).epsilon(0.03));
+}
+
+/// Squared error of the picture, per squared norm of a basis function, with the part of the overlaps that
+/// RDOQ aims at.
+double error_with(const Overlaps& overlaps, const Coefficients& from,
+                  const std::vector<uint32_t>& samples, int plane) {
+  const auto error = [&](int x, int y) -> double {
+    if (x < 0 || y < 0 || x >= from.width || y >= from.height) return 0;
+    const auto i = static_cast<size_t>(y * from.stride + x);
+    const double v = from.values[i];
+    return v - std::copysign(shown(samples[i], plane), v);
+  };
+  double sum = 0;
+  for (int y = 0; y < from.height; ++y) {
+    for (int x = 0; x < from.width; ++x) {
+      double near = 0;
+      for (int d = 1; d <= 2; ++d) {
+        near += overlaps.x[d - 1] * (error(x - d, y) + error(x + d, y)) +
+                overlaps.y[d - 1] * (error(x, y - d) + error(x, y + d));
+      }
+      sum += error(x, y) * (error(x, y) + near / 256);
+    }
+  }
+  return sum;
+}
+
+TEST_CASE("rdoq: overlaps of basis functions lower the error of the picture at equal bytes") {
+  for (const Overlaps overlaps : {Overlaps{{-31, 13}, {-31, 13}}, Overlaps{{32, 0}, {-33, 4}}}) {
+    const Coefficients from(64, 64, 6, false, 9);
+    std::vector<uint32_t> samples = from.samples;
+    RdoqBlock b = from.block(false, samples);
+    b.plane = 2;
+    b.kind = PassKind::kCleanup;
+    b.rounds = 2;
+    b.lambda = 0.3 * 16;
+    const auto scratch = std::make_unique<RdoqScratch>();
+    double cost[2], error[2];
+    for (int i = 0; i < 2; ++i) {
+      b.overlaps = i == 0 ? Overlaps{} : overlaps;
+      const Outcome after = run(from, b, *scratch, simd::rdoq_block);
+      error[i] = error_with(overlaps, from, after.samples, b.plane);
+      cost[i] =
+          error[i] + b.lambda * 8 * bytes_of(from, after.samples, after.result.bit_planes, b.plane);
+    }
+    CHECK(cost[1] < cost[0] - 0.01 * error[0]);
+  }
 }
 
 TEST_CASE("rdoq: a block where no pass pays is left alone") {

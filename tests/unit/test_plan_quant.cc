@@ -72,19 +72,29 @@ void inverse_level(std::vector<double>& x, bool reversible) {
   step(1, -1.586134342059924);
 }
 
-// The squared norm of the picture of one coefficient in the middle of a band.
-double impulse_energy(bool reversible, int level, bool high) {
+// The picture of one coefficient near the middle of a band.
+std::vector<double> impulse_picture(bool reversible, int level, bool high, int position) {
   std::vector<double> band(64);
-  band[32] = 1;
+  band[static_cast<size_t>(position)] = 1;
   for (int n = level; n > 0; --n) {
     std::vector<double> x(band.size() * 2);
     for (size_t i = 0; i < band.size(); ++i) x[2 * i + (n == level && high)] = band[i];
     inverse_level(x, reversible);
     band = x;
   }
+  return band;
+}
+
+// The inner product of the pictures of two coefficients that are so far apart.
+double impulse_product(bool reversible, int level, bool high, int distance) {
+  const auto a = impulse_picture(reversible, level, high, 32);
+  const auto b = impulse_picture(reversible, level, high, 32 + distance);
   double sum = 0;
-  for (const double v : band) sum += v * v;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
   return sum;
+}
+double impulse_energy(bool reversible, int level, bool high) {
+  return impulse_product(reversible, level, high, 0);
 }
 
 int32_t floor_div(int32_t a, int32_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
@@ -128,6 +138,27 @@ int levels_with_units(const Plan& plan) {
     if (band.unit == 0) levels = std::min(levels, band.level - 1);
   for (const cj2k::Subband& band : plan.subbands) CHECK((band.unit > 0) == (band.level <= levels));
   return levels;
+}
+
+TEST_CASE("quant: overlaps are three quarters of the inner products of pictures of impulses") {
+  for (const bool reversible : {false, true}) {
+    for (int level = 0; level <= 6; ++level) {
+      for (const Orientation o : {cj2k::kLL, cj2k::kHL, cj2k::kLH, cj2k::kHH}) {
+        if (level == 0 && o != cj2k::kLL) continue;
+        const cj2k::Overlaps overlaps = cj2k::overlaps_of(reversible, level, o);
+        for (int d = 1; d <= 2; ++d) {
+          const auto part = [&](bool high) {
+            return 192 * impulse_product(reversible, level, high, d) /
+                   impulse_energy(reversible, level, high);
+          };
+          CHECK(std::fabs(overlaps.x[d - 1] - part((o & 1) != 0)) <= 0.501);
+          CHECK(std::fabs(overlaps.y[d - 1] - part((o & 2) != 0)) <= 0.501);
+        }
+      }
+    }
+  }
+  CHECK(cj2k::overlaps_of(false, 2, cj2k::kHL).x[0] == -31);
+  CHECK(cj2k::overlaps_of(true, 1, cj2k::kHL).y[0] == 32);
 }
 
 TEST_CASE("quant: HT that chooses its steps rounds the levels that 16 bits hold well enough") {

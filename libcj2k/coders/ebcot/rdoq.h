@@ -12,10 +12,14 @@
 //      are measured once, and again if the highest plane has become empty.
 //   D  squared error of what a decoder reconstructs up to the cut at mid-point, against the
 //      coefficient before quantisation.
+// The basis functions of a subband overlap (RdoqBlock::overlaps), so the errors of samples beside each other
+// add up or cancel. So D of the sample that changes is the error against its target (target_of): its
+// coefficient, and what the errors one and two samples away, in its row and column, call for now.
 // A change is accepted if it lowers D + lambda R. All of it is integer arithmetic: R in 1/256 bit,
 // D in 4^p / 2^20 squared units.
 //
-// The changes of a sample with magnitude m, at s = p and, unless the cut is after a clean-up pass,
+// Samples are visited that have a change by their targets when a round begins. The changes of a sample with
+// magnitude m, at s = p and, unless the cut is after a clean-up pass,
 // at s = p + 1, with q = m >> s:
 //   down  to (q << s) - 1, if q > 0
 //   up    to 1 << s, if q = 0
@@ -23,7 +27,7 @@
 //   - D, for a decoder that has all planes from s on, rises by more than lambda times kZeroGate
 //     bits (q = 1 down) or kGate bits (others); up from 0, D does not fall;
 //   - it changes a bit of plane p + kTrackedPlanes or above;
-//   - the coefficient is kMostUnits * 2^p or more;
+//   - the coefficient is kMostUnits * 2^p or more, or the target is below kLeastValue;
 //   - the plane in which the sample becomes significant changes, and the sample's own decisions,
 //     with its neighbours as they end, fail by more than a slack: neighbours seldom make up for
 //     that.
@@ -43,7 +47,8 @@
 //
 // Samples are visited in groups by (x mod kRdoqColumns, y mod kRdoqRows), y slowest. A trial may find
 // anew what the significance pass codes in columns x - 1 .. x + 1 and rows y - 1 .. y + 1. It looks at
-// columns x - 2 .. x + 2, in the stripes of these rows and one row beyond. So no sample of a group sees
+// columns x - 2 .. x + 2, in the stripes of these rows and one row beyond, and for its target at rows
+// y - 2 .. y + 2. So no sample of a group sees
 // the trial of another one, and a parallel machine may try all of them at once. Rounds after the first
 // visit a sample only if it, or a sample beside it, has changed since the last visit.
 #pragma once
@@ -70,11 +75,12 @@ struct RdoqBlock {
   const float* coefficients;
   ptrdiff_t coefficient_stride;
   float inverse_step;
-  int bit_planes;  ///< bits of the largest magnitude
-  int plane;       ///< 0 .. bit_planes - 1
-  PassKind kind;   ///< kCleanup if plane = bit_planes - 1
-  double lambda;   ///< squared units of the quantised coefficient per bit
-  int rounds;      ///< times that all samples are visited; fewer if a round changes nothing
+  int bit_planes;     ///< bits of the largest magnitude
+  int plane;          ///< 0 .. bit_planes - 1
+  PassKind kind;      ///< kCleanup if plane = bit_planes - 1
+  double lambda;      ///< squared units of the quantised coefficient per bit
+  Overlaps overlaps;  ///< overlaps_of, plan/plan_quant.h
+  int rounds;         ///< times that all samples are visited; fewer if a round changes nothing
 };
 
 struct RdoqResult {
@@ -93,6 +99,10 @@ inline constexpr int kMaxRowWords = 1024;
 struct RdoqScratch {
   /// |coefficient| in 2^p / 2^kRdoqFraction. Rows are read in vectors.
   int32_t value[kMaxBlockSamples + 16];
+  /// The same of targets when a round begins.
+  int32_t target[kMaxBlockSamples + 16];
+  /// Model::error, with two zeros on both sides of each row.
+  int16_t error[2 * kMaxBlockSamples + 16];
   /// Magnitudes, and in bit 31 the coefficients' signs.
   uint32_t before[kMaxBlockSamples + 16];
   uint64_t candidates[kMaxRowWords];  ///< bits of the samples to visit, row by row

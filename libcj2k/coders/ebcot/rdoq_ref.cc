@@ -29,6 +29,7 @@ class Rdoq {
         z_(z),
         backwards_(backwards),
         model_(rdoq::model_of(block, block.bit_planes)),
+        candidate_(size()),
         changed_(size()) {
     for (std::vector<char>& early : early_) early.resize(size());
   }
@@ -126,6 +127,20 @@ class Rdoq {
   template <typename Code>
   void code_sign(const Neighbours& n, Place s, const Code& code);
 
+  /// Model::error and target_of, as the samples are now.
+  int32_t error(Place s) const {
+    return in_block(s) ? model_.error(z_.value[at(s)], magnitude(s), negative(s)) : 0;
+  }
+  int32_t target(Place s) const {
+    return rdoq::target_of(b_.overlaps, z_.value[at(s)], negative(s), [&](int dx, int dy) {
+      return error({s.x + dx, s.y + dy});
+    });
+  }
+  /// What the error of a sample is counted against.
+  int32_t aim(Place s) const {
+    return s.x == visited_.x && s.y == visited_.y ? target_ : z_.value[at(s)];
+  }
+
   bool visit_all(bool is_first);
   bool visit(Place s);
   bool try_change(Place s, uint32_t m);
@@ -143,7 +158,10 @@ class Rdoq {
   rdoq::Costs costs_;
   bool is_first_ = true;                     ///< round
   std::vector<char> early_[kTrackedPlanes];  ///< the significance pass codes the sample
+  std::vector<char> candidate_;
   std::vector<char> changed_;
+  Place visited_{-1, -1};
+  int32_t target_ = 0;  ///< of the visited sample
 };
 
 /// Visits samples in scan order: all rows of the stripes of rows y0 .. y1, columns x0 .. x1.
@@ -253,7 +271,7 @@ int64_t Rdoq::own_refinement(int up, Place s, uint32_t m) {
   const unsigned label = mq::kRefine + (above > 1 ? 2u : any ? 1u : 0u);
   const int64_t bits =
       model_.is_raw(up) ? model_.lambda * kBitCost : decide(label, m >> (model_.plane + up) & 1);
-  return bits + model_.refined(z_.value[at(s)], m, up);
+  return bits + model_.refined(aim(s), m, up);
 }
 
 int64_t Rdoq::of_own(Place s, uint32_t m, int highest) {
@@ -276,7 +294,7 @@ int64_t Rdoq::of_window(Place s, int highest) {
   };
   for (int up = highest; up >= 0; --up) {
     const auto become = [&](bool is_new, Place t) {
-      if (is_new) j += model_.significant(z_.value[at(t)], up);
+      if (is_new) j += model_.significant(aim(t), up);
     };
     if (!model_.is_highest(up)) {
       near([&](Place t) {
@@ -310,7 +328,7 @@ int64_t Rdoq::of_window(Place s, int highest) {
 
 int64_t Rdoq::of_decision(int up, Place s, uint32_t m, const Neighbours& n) {
   const uint32_t q = m >> (model_.plane + up);
-  const int32_t value = z_.value[at(s)];
+  const int32_t value = aim(s);
   if (q > 1) {
     if (!model_.has_refinement(up)) return 0;
     const unsigned label = mq::kRefine + (q > 3 ? 2u : n.any() ? 1u : 0u);
@@ -353,10 +371,12 @@ bool Rdoq::try_change(Place s, uint32_t m) {
 }
 
 bool Rdoq::visit(Place s) {
+  target_ = target(s);
+  visited_ = s;
   bool any = false;
   for (int up = 0; up < model_.num_shifts(); ++up) {
     const uint32_t m = magnitude(s);
-    const uint32_t other = model_.changed(z_.value[at(s)], m, up);
+    const uint32_t other = model_.changed(target_, m, up);
     if (other == m || !try_change(s, other)) continue;
     for (int dy = -1; dy <= 1; ++dy) {
       for (int dx = -1; dx <= 1; ++dx) {
@@ -366,11 +386,19 @@ bool Rdoq::visit(Place s) {
     }
     any = true;
   }
+  visited_ = {-1, -1};
   return any;
 }
 
 bool Rdoq::visit_all(bool is_first) {
   is_first_ = is_first;
+  for_window(0, b_.width - 1, 0, b_.height - 1, [&](Place s) {
+    const int32_t aimed = target(s);
+    bool may_change = false;
+    for (int up = 0; up < model_.num_shifts(); ++up)
+      may_change |= model_.changed(aimed, magnitude(s), up) != magnitude(s);
+    candidate_[at(s)] = may_change && aimed >= kLeastValue;
+  });
   bool any = false;
   std::vector<Place> group;
   for (int g = 0; g < kRdoqRows * kRdoqColumns; ++g) {
@@ -380,7 +408,7 @@ bool Rdoq::visit_all(bool is_first) {
     }
     if (backwards_) std::reverse(group.begin(), group.end());
     for (const Place s : group) {
-      if (2 * z_.value[at(s)] < 1 << kRdoqFraction) continue;
+      if (candidate_[at(s)] == 0) continue;
       if (!is_first && changed_[at(s)] == 0) continue;
       changed_[at(s)] = 0;
       any |= visit(s);

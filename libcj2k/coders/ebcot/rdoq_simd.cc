@@ -35,6 +35,7 @@ class Rdoq {
     bool changed = false;
     for (int round = 0; round < b_.rounds && planes > b_.plane; ++round) {
       if (!begin_round(planes, round == 0)) break;
+      rdoq_words::set_targets(b_, model_, z_);
       rdoq_words::find_candidates(b_, model_, z_);
       if (round == 0 && b_.rounds > 1) std::fill_n(z_.changed, b_.height * row_words_, uint64_t{0});
       const bool any = visit_all(round == 0);
@@ -64,6 +65,8 @@ class Rdoq {
   }
   uint32_t& sample(int x, int y) { return b_.samples[y * b_.stride + x]; }
   int32_t value(int x, int y) const { return z_.value[y * b_.width + x]; }
+  bool is_negative(int x, int y) const { return z_.before[y * b_.width + x] >> 31 != 0; }
+  int32_t target(int x, int y) const;
   bool is_early(int x, int y, int up) { return (columns(kEarly + up, x, y / 4) & centre(y)) != 0; }
 
   bool begin_round(int planes, bool is_first);
@@ -79,7 +82,7 @@ class Rdoq {
   bool visit_all(bool is_first);
   bool visit(const Trials& trials, int x, int y);
   void note_change(int x, int y);
-  bool try_change(const Trials& trials, int x, int y, uint32_t m);
+  bool try_change(const Trials& trials, int x, int y, int32_t target, uint32_t m);
   void keep(int x, const Region& region, const Outcome& found);
 
   struct At;
@@ -106,9 +109,19 @@ void Rdoq::replace(int map, int x, int stripe, uint32_t mask, uint32_t bits) {
   if ((mask & kBottom) != 0) put(own + pitch_, (mask & kBottom) >> 4, (bits & kBottom) >> 4);
 }
 
+int32_t Rdoq::target(int x, int y) const {
+  const int16_t* error = rdoq_words::errors_of(b_, z_, y) + x;
+  const int pitch = b_.width + 4;
+  return target_of(b_.overlaps, value(x, y), is_negative(x, y), [&](int dx, int dy) {
+    return y + dy < 0 || y + dy >= b_.height ? 0 : int32_t{error[dx + dy * pitch]};
+  });
+}
+
 void Rdoq::set_sample(int x, int y, uint32_t m) {
   const uint32_t old = sample(x, y) & kMagnitude;
   sample(x, y) = m == 0 ? 0 : m | (z_.before[y * b_.width + x] & ~kMagnitude);
+  rdoq_words::errors_of(b_, z_, y)[x] =
+      static_cast<int16_t>(model_.error(value(x, y), m, is_negative(x, y)));
   const uint32_t bit = centre(y);
   for (int up = 0; up < model_.tracked; ++up) {
     if (((old ^ m) >> (b_.plane + up) & 1) != 0)
@@ -220,11 +233,14 @@ Window Rdoq::window(int up, int x, int stripe) {
 struct Rdoq::At {
   Rdoq& r;
   const int x, y, first;  ///< first: stripe of the region
+  const int32_t target;
 
   Window window(int up, int i) const { return r.window(up, x, first + i); }
   Window own_window(int up) const { return r.window(up, x, y / 4); }
   uint32_t reached(int up) const { return r.columns(kReached + up, x, y / 4); }
-  int32_t value(int column, int row) const { return r.value(column, row); }
+  int32_t value(int column, int row) const {
+    return column == x && row == y ? target : r.value(column, row);
+  }
 };
 
 void Rdoq::keep(int x, const Region& region, const Outcome& found) {
@@ -235,9 +251,9 @@ void Rdoq::keep(int x, const Region& region, const Outcome& found) {
 }
 
 /// Changes the magnitude of a sample to m if that lowers J. @return whether it does
-bool Rdoq::try_change(const Trials& trials, int x, int y, uint32_t m) {
+bool Rdoq::try_change(const Trials& trials, int x, int y, int32_t target, uint32_t m) {
   Region region{};  // set by a trial
-  const Outcome found = trials.try_change(At{*this, x, y, std::max(y - 1, 0) / 4}, x, y,
+  const Outcome found = trials.try_change(At{*this, x, y, std::max(y - 1, 0) / 4, target}, x, y,
                                           sample(x, y) & kMagnitude, m, &region);
   if (!found.is_better) return false;
   set_sample(x, y, m);
@@ -254,19 +270,12 @@ void Rdoq::note_change(int x, int y) {
 }
 
 bool Rdoq::visit(const Trials& trials, int x, int y) {
-  const int shifts = model_.num_shifts();
-  if (shifts == 1) {
-    // Of a candidate the other magnitude is known.
-    const uint32_t q = (sample(x, y) & kMagnitude) >> b_.plane;
-    if (!try_change(trials, x, y, q != 0 ? (q << b_.plane) - 1 : 1u << b_.plane)) return false;
-    if (b_.rounds > 1) note_change(x, y);
-    return true;
-  }
+  const int32_t now = target(x, y);
   bool any = false;
-  for (int up = 0; up < shifts; ++up) {
+  for (int up = 0; up < model_.num_shifts(); ++up) {
     const uint32_t m = sample(x, y) & kMagnitude;
-    const uint32_t other = model_.changed(value(x, y), m, up);
-    if (other == m || !try_change(trials, x, y, other)) continue;
+    const uint32_t other = model_.changed(now, m, up);
+    if (other == m || !try_change(trials, x, y, now, other)) continue;
     if (b_.rounds > 1) note_change(x, y);
     any = true;
   }

@@ -34,7 +34,15 @@ void load(const RdoqBlock& block, RdoqScratch& scratch);
 void count(const RdoqBlock& block, const rdoq::Model& model, RdoqScratch& scratch,
            rdoq::PassCounts counts[kTrackedPlanes]);
 
-/// Fills in scratch.candidates: the samples to which Model::changed gives another magnitude.
+/// Where the errors of a row begin in scratch.error.
+inline int16_t* errors_of(const RdoqBlock& block, RdoqScratch& scratch, int y) {
+  return scratch.error + y * (block.width + 4) + 2;
+}
+/// Fills in scratch.error and scratch.target.
+void set_targets(const RdoqBlock& block, const rdoq::Model& model, RdoqScratch& scratch);
+
+/// Fills in scratch.candidates: the samples to which Model::changed gives another magnitude by
+/// their targets.
 void find_candidates(const RdoqBlock& block, const rdoq::Model& model, RdoqScratch& scratch);
 
 }  // namespace cj2k::simd::rdoq_words
