@@ -183,15 +183,14 @@ class Optimiser {
   }
   /// @param bits  of the coefficient
   CJ2K_KERNEL_FN int32_t target(const rdoq::Model& model, int x, int y, uint32_t bits) const {
-    return rdoq::target_of(
-        t_.sload(s_.overlaps), of_.value(bits), bits >> 31 != 0, [&](int dx, int dy) {
-          const int column = x + dx, row = y + dy;
-          if (static_cast<uint32_t>(column) >= static_cast<uint32_t>(width_) ||
-              static_cast<uint32_t>(row) >= static_cast<uint32_t>(height_))
-            return 0;
-          const uint32_t at = bits_at(column, row);
-          return model.error(of_.value(at), t_.sload(sample(column, row)) >> 1, at >> 31 != 0);
-        });
+    return target_of(t_.sload(s_.overlaps), of_.value(bits), bits >> 31 != 0, [&](int dx, int dy) {
+      const int column = x + dx, row = y + dy;
+      if (static_cast<uint32_t>(column) >= static_cast<uint32_t>(width_) ||
+          static_cast<uint32_t>(row) >= static_cast<uint32_t>(height_))
+        return 0;
+      const uint32_t at = bits_at(column, row);
+      return model.error(of_.value(at), t_.sload(sample(column, row)) >> 1, at >> 31 != 0);
+    });
   }
 
   /// The target of the sample that the thread visits. Memory holds it, where registers are few.

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "base/status.h"
-#include "core/ebcot/rdoq_model.h"
+#include "core/overlaps.h"
 #include "kernels/ebcot/quantize.h"
 #include "kernels/ebcot/tier1.h"
 #include "kernels/pixels/pixels.h"

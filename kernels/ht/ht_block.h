@@ -18,6 +18,7 @@
 #include "core/ht/rdoq.h"
 #include "core/hull.h"
 #include "core/orientation.h"
+#include "core/overlaps.h"
 #include "kernels/ebcot/quantize.h"
 #include "kernels/ebcot/tier1.h"
 #include "kernels/pixels/pixels.h"
@@ -136,7 +137,8 @@ struct HtBlockTable {
   const HtSlot* slots;
   uint64_t frame_bytes;  ///< from a frame to the next
   HtRules rules;
-  bool has_hulls;  ///< hulls are made of blocks that may have them
+  bool has_hulls;            ///< hulls are made of blocks that may have them
+  const Overlaps* overlaps;  ///< [num_blocks] HtRdoqBlock::overlaps; null without RDOQ
 };
 
 /// Most points on the hull of a block with HtChoice::has_hull: three of each plane, but the lowest one

@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "core/ht/rdoq.h"
+#include "core/overlaps.h"
 #include "kernels/ht/ht_samples.cuh"
 
 namespace cj2k::cuda::ht {
@@ -26,12 +27,14 @@ class Changer {
   using QuadBytes = ht_rdoq_model::QuadBytes;
 
  public:
-  /// @param words  ht_vlc_words
-  /// @param quads  [kMostQuads] in shared memory
+  /// @param overlaps  HtRdoqBlock
+  /// @param words     ht_vlc_words
+  /// @param quads     [kMostQuads] in shared memory
   CJ2K_KERNEL_FN Changer(T& t, const BlockReader<kReversible>& block, int plane, double lambda,
-                         const uint16_t* words, uint32_t* quads)
+                         const Overlaps& overlaps, const uint16_t* words, uint32_t* quads)
       : t_(t),
         block_(block),
+        overlaps_(overlaps),
         words_(words),
         quads_(quads),
         plane_(plane),
@@ -113,6 +116,26 @@ class Changer {
     }
   }
 
+  CJ2K_KERNEL_FN uint32_t bits_at(int x, int y) const {
+    return t_.gload_ro(block_.source + (uint64_t{static_cast<uint32_t>(y)} * block_.stride +
+                                        static_cast<uint32_t>(x)));
+  }
+  /// The target of a sample.
+  CJ2K_KERNEL_FN uint32_t target(int x, int y) const {
+    const uint32_t own = bits_at(x, y);
+    const auto error_at = [&](int dx, int dy) {
+      const auto column = static_cast<uint32_t>(x + dx), row = static_cast<uint32_t>(y + dy);
+      if (column >= block_.width || row >= block_.height) return 0;
+      const uint32_t bits = bits_at(x + dx, y + dy);
+      const uint32_t magnitude = block_.magnitude(bits) >> plane_;
+      const int64_t shown =
+          magnitude == 0 ? 0 : (int64_t{magnitude} << ht_rdoq_model::kFraction) + half_;
+      return signed_error(static_cast<int32_t>(value_of(bits)), shown, bits >> 31 != 0);
+    };
+    return static_cast<uint32_t>(
+        target_of(overlaps_, static_cast<int32_t>(value_of(own)), own >> 31 != 0, error_at));
+  }
+
   /// What the codewords of a quad depend on beside its own samples.
   CJ2K_KERNEL_FN ht_rdoq_model::Around around(int x, int y) const {
     const uint32_t left = x > 0 ? ht_rdoq_model::nonzero_bytes(exponents(x - 1, y)) : 0;
@@ -176,11 +199,10 @@ class Changer {
       const QuadBytes old = exponents(x, y);
       const uint32_t exponent = old >> 8 * k & 0xFF;
       const uint32_t from = exponent < 2 ? exponent : (1u << (exponent - 2)) + 1;
-      const uint32_t* const source =
-          block_.source + (uint64_t{2u * static_cast<uint32_t>(y) + (k & 1)} * block_.stride +
-                           2u * static_cast<uint32_t>(x) + (k >> 1));
-      const int64_t added = ht_rdoq_model::added_error(from, ht_rdoq_model::changed_magnitude(from),
-                                                       half_, value_of(t_.gload_ro(source)));
+      const uint32_t aim =
+          target(2 * x + static_cast<int>(k >> 1), 2 * y + static_cast<int>(k & 1));
+      const int64_t added =
+          ht_rdoq_model::added_error(from, ht_rdoq_model::changed_magnitude(from), half_, aim);
       if (added >= lambda_ * ht_rdoq_model::kMostSaved) continue;
       const uint32_t one = 1u << 8 * k;
       const QuadBytes changed = from == 0 ? old + one : old - one;
@@ -222,6 +244,7 @@ class Changer {
 
   T& t_;
   const BlockReader<kReversible>& block_;
+  const Overlaps overlaps_;
   const uint16_t* const words_;
   uint32_t* const quads_;
   const int plane_;
@@ -253,8 +276,8 @@ struct ChangeParams {
 ///   independent. A warp takes its place in a list by an atomic add, so the order of the lists varies,
 ///   and nothing depends on it.
 /// Shared bytes: 4 KB per warp. Barriers: none but those of a warp.
-/// Global traffic: reads each coefficient once, and those that are tried once more; writes a byte for
-///   8 samples.
+/// Global traffic: reads each coefficient once, and those that are tried with eight around them, mostly from
+///   the caches; writes a byte for 8 samples.
 template <bool kReversible>
 struct Change {
   using Params = ChangeParams;
@@ -284,7 +307,9 @@ struct Change {
     bool is_wanted = task.passes > 0;
     if (is_wanted) {
       const auto block = read_block<kReversible>(t, p.source, task);
-      Changer<T, kReversible> changer(t, block, plane, lambda, p.words, s.quads[t.warp()]);
+      const Overlaps overlaps = t.gload_ro(p.table.overlaps + number % p.table.num_blocks);
+      Changer<T, kReversible> changer(t, block, plane, lambda, overlaps, p.words,
+                                      s.quads[t.warp()]);
       changer.run();
       is_wanted = changer.is_wanted();
       if (is_wanted) changer.store(p.changes.of(task.block, 1 + k));

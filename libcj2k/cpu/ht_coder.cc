@@ -20,6 +20,7 @@
 #include "core/stop.h"
 #include "cpu/block_coder.h"
 #include "pixels/block_samples.h"
+#include "plan/plan_quant.h"
 
 namespace cj2k {
 namespace {
@@ -252,12 +253,19 @@ void HtRun::code_plane(const CodeBlock& block, int plane, int passes, double tot
   if (slope == 0) return;
   const double lambda = rdoq_lambda(slope, weight_);
   if (!is_ht_rdoq_plane(lambda, plane, ht_rules(plan_).both_rdoq_planes)) return;
-  HtRdoqBlock b{samples_, plane, nullptr, 0, 1, lambda};
+  const Subband& band = subband_of(plan_, block, order_.step_set);
+  HtRdoqBlock b{samples_,
+                plane,
+                nullptr,
+                0,
+                1,
+                lambda,
+                overlaps_of(plan_.reversible, band.level, band.orientation)};
   if (!plan_.reversible) {
     const auto coefficients = planes_.block<float>(block);
     b.coefficients = coefficients.data;
     b.coefficient_stride = coefficients.stride_samples;
-    b.inverse_step = subband_of(plan_, block, order_.step_set).inverse_step;
+    b.inverse_step = band.inverse_step;
   }
   uint32_t* out = worker_.rdoq->samples.as<uint32_t>();
   uint8_t* const changes = keeps_coefficients(plan_) ? worker_.rdoq->changes : nullptr;

@@ -30,12 +30,12 @@ PlanTables::PlanTables(const Plan& plan)
       coded_words(make_coded_words(plan)),
       frame(make_frame_layout(plan)) {
   quantize = make_quantize_jobs(plan, frame, &frame_words);
+  if (plan.has_rdoq) overlaps = make_overlaps(plan);
   if (plan.params.coder == CJ2K_CODER_HT) {
     ht = make_ht_layout(plan);
     most_pieces = kMostPieces;
   } else {
     tier1 = make_tier1_layout(plan, quantize, form);
-    if (plan.has_rdoq) overlaps = make_overlaps(plan);
     if (plan.has_rdoq && couples_colours(plan)) {
       colour = make_colour_jobs(plan);
       shifted_samples = frame.components[1].plane[0];  // those of component 0 come first

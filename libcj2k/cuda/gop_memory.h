@@ -54,7 +54,7 @@ struct PlanTables {
   std::vector<QuantizeJob> quantize;
   std::vector<ColourJob> colour;   ///< [step set][plan.blocks] empty unless RDOQ couples colours
   uint64_t shifted_samples = 0;    ///< RdoqParams, where it does
-  std::vector<Overlaps> overlaps;  ///< [plan.blocks] empty without RDOQ of EBCOT
+  std::vector<Overlaps> overlaps;  ///< [plan.blocks] empty without RDOQ
   uint64_t frame_words = 0;        ///< 64-bit words of a frame's bit-planes
   uint32_t most_pieces = 1;        ///< most pieces of a block's bytes (BlockPiece)
   Tier1Layout tier1;               ///< empty with coder = ht

@@ -132,7 +132,8 @@ HtBlockTable DeviceHt::table() const {
   const PlanTables::OnDevice& tables = s_.tables.on_device;
   return s_.tables.ht.table(s_.plan, tables.ht_blocks.in(s_.table_memory),
                             tables.ht_bands.in(s_.table_memory),
-                            tables.ht_slots.in(s_.table_memory));
+                            tables.ht_slots.in(s_.table_memory),
+                            s_.plan.has_rdoq ? tables.overlaps.in(s_.table_memory) : nullptr);
 }
 
 /// The largest coefficients give the number of bit-planes in each step set.

@@ -91,11 +91,12 @@ HtLayout make_ht_layout(const Plan& plan) {
 }
 
 HtBlockTable HtLayout::table(const Plan& plan, const HtPlanBlock* on_blocks, const HtBand* on_bands,
-                             const HtSlot* on_slots) const {
+                             const HtSlot* on_slots, const Overlaps* on_overlaps) const {
   return {on_blocks,      static_cast<uint32_t>(blocks.size()),
           on_bands,       static_cast<uint32_t>(2 * plan.subbands.size()),
           on_slots,       frame_bytes,
-          ht_rules(plan), may_have_ht_hulls(plan)};
+          ht_rules(plan), may_have_ht_hulls(plan),
+          on_overlaps};
 }
 
 HtOrder ht_order(const BlockOrder& order) {

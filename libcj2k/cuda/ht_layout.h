@@ -34,8 +34,9 @@ struct HtLayout {
   uint32_t change_bytes = 0;       ///< HtChanges::stride; 0 without RDOQ
 
   /// @param on_blocks, on_bands, on_slots  `blocks`, `bands` and `slots` in device memory
+  /// @param on_overlaps                    HtBlockTable::overlaps
   HtBlockTable table(const Plan& plan, const HtPlanBlock* on_blocks, const HtBand* on_bands,
-                     const HtSlot* on_slots) const;
+                     const HtSlot* on_slots, const Overlaps* on_overlaps) const;
 };
 HtLayout make_ht_layout(const Plan& plan);
 HtOrder ht_order(const BlockOrder& order);

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/ebcot/rdoq_model.h"
+#include "core/overlaps.h"
 #include "kernels/ebcot/colour.h"
 #include "kernels/ebcot/quantize.h"
 #include "kernels/pixels/pixels.h"
@@ -51,7 +51,7 @@ DwtLevel make_dwt_level(const Plan& plan, const FrameLayout& layout, int level);
 /// @param frame_words  set to the number of 64-bit words of a frame's bit-planes
 std::vector<QuantizeJob> make_quantize_jobs(const Plan& plan, const FrameLayout& layout,
                                             uint64_t* frame_words);
-/// RdoqBlock::overlaps of each block.
+/// The overlaps of each block, for RDOQ.
 std::vector<Overlaps> make_overlaps(const Plan& plan);
 /// The jobs of a plan that couples colours (coders/ebcot/colour_errors.h), for each step set.
 std::vector<ColourJob> make_colour_jobs(const Plan& plan);

@@ -37,7 +37,7 @@ constexpr int kHtRdoqShift = 30, kHtRdoqEnd = 120;
 /// RDOQ is repeated if rate control ends further than this from its slope, below or above. It often
 /// overshoots harmlessly: RDOQ leaves few points just below its slope. So the slope moves by a
 /// part.
-constexpr int kRdoqNear = 220, kRdoqNearAbove = 160;
+constexpr int kRdoqNear = 256, kRdoqNearAbove = 128;
 constexpr int kRdoqMovePercent = 60;
 /// HT: where blocks have fewer bytes on average, whole bytes count more than slopes.
 constexpr uint64_t kFewBytes = 8;

@@ -10,8 +10,8 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "core/ebcot/rdoq_model.h"
 #include "core/orientation.h"
+#include "core/overlaps.h"
 #include "plan/plan.h"
 
 namespace cj2k {
@@ -21,7 +21,7 @@ namespace cj2k {
 /// Nyquist gain 2). At level 0 it is 1.
 double synthesis_energy(bool reversible, int level, bool high);
 
-/// The overlaps that RDOQ counts with (core/ebcot/rdoq_model.h), of a subband at level 0 .. 32.
+/// The overlaps that RDOQ counts with, of a subband at level 0 .. 32.
 Overlaps overlaps_of(bool reversible, int level, Orientation orientation);
 
 /// Squared error of R, G and B together per squared error of one component after the RCT (reversible)

@@ -85,8 +85,8 @@ class Check {
                                  (most_tasks + kGuardTasks) * sizeof(HtTask) / 4, kGuard)),
                              choices = gpu_.make<HtChoice>(list.size()),
                              num_tasks = gpu_.upload(std::vector<uint32_t>{0});
-    const HtBlockTable table =
-        layout_.table(plan_, blocks.as<HtPlanBlock>(), bands.as<HtBand>(), slots.as<HtSlot>());
+    const HtBlockTable table = layout_.table(plan_, blocks.as<HtPlanBlock>(), bands.as<HtBand>(),
+                                             slots.as<HtSlot>(), nullptr);
     REQUIRE(ht_items(gpu_.stream, table, on_device_, device_peaks.as<uint32_t>(), plan_.reversible,
                      device_list.as<uint32_t>(), static_cast<uint32_t>(list.size()),
                      choices.as<HtChoice>(), tasks.as<HtTask>(),

@@ -65,13 +65,15 @@ class Check {
         frame_bytes_ += room + 2 * rest;
       }
     }
+    make_overlaps();
     samples_.resize(frame_samples * kFrames);
     for (uint32_t b = 0; b < kFrames * kNumBlocks; ++b) add_block(b, frame_samples);
 
     const simt::DeviceBuffer jobs = gpu_.upload(jobs_), samples = gpu_.upload(samples_),
                              words = gpu_.upload(ht_vlc_words()),
                              device_blocks = gpu_.upload(plan_blocks),
-                             device_slots = gpu_.upload(slots), tasks = gpu_.upload(tasks_),
+                             device_slots = gpu_.upload(slots),
+                             device_overlaps = gpu_.upload(overlaps_), tasks = gpu_.upload(tasks_),
                              choices = gpu_.upload(choices_),
                              results = gpu_.upload(std::vector<HtResult>(tasks_.size())),
                              counts = gpu_.upload(std::vector<uint32_t>(kHtKinds)),
@@ -86,6 +88,7 @@ class Check {
     table.blocks = device_blocks.as<HtPlanBlock>();
     table.num_blocks = kNumBlocks;
     table.slots = device_slots.as<HtSlot>();
+    table.overlaps = device_overlaps.as<Overlaps>();
     table.frame_bytes = frame_bytes_;
     table.rules.both_rdoq_planes = both_;
     HtOrders orders{};
@@ -208,6 +211,13 @@ class Check {
       REQUIRE(std::memcmp(&made_[choice.first_task + i], &tasks_[choice.first_task + i],
                           sizeof(HtTask)) == 0);
   }
+  void make_overlaps() {
+    const auto factor = [this] {
+      return static_cast<int8_t>(static_cast<int>(random_() % 129) - 64);
+    };
+    for (uint32_t b = 0; b < kNumBlocks; ++b)
+      overlaps_.push_back({{factor(), factor()}, {factor(), factor()}});
+  }
   /// @param coding  1, or 2 for the second plane
   /// @return whether it is coded
   bool check_coding(uint32_t number, int plane, int passes, uint32_t coding,
@@ -228,7 +238,8 @@ class Check {
                            reversible_ ? nullptr : block.coefficients.data(),
                            job.width,
                            block.inverse_step,
-                           lambdas_[number]};
+                           lambdas_[number],
+                           overlaps_[number % kNumBlocks]};
     std::vector<uint32_t> out(block.samples.size());
     std::vector<uint8_t> changes(kMostHtChangeBytes);
     const HtRdoqResult expected = cj2k::ht_rdoq(rdoq, *scratch_, out.data(), changes.data());
@@ -305,7 +316,8 @@ class Check {
   std::vector<uint32_t> samples_;
   std::vector<Block> blocks_;
   std::vector<HtChoice> choices_;
-  std::vector<double> lambdas_;  ///< of each choice
+  std::vector<Overlaps> overlaps_;  ///< of each block of a frame
+  std::vector<double> lambdas_;     ///< of each choice
   std::vector<HtTask> tasks_, made_;
   std::vector<HtResult> results_, coded_;
   std::vector<uint32_t> changed_;

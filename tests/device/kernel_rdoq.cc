@@ -148,13 +148,11 @@ class Check {
         quantize_.push_back(job);
       }
     }
-    for (uint32_t b = 0; b < kNumBlocks; ++b) {
-      const auto factor = [this] {
-        return static_cast<int8_t>(static_cast<int>(random_() % 129) - 64);
-      };
-      Overlaps& of = overlaps_.emplace_back();
-      for (int8_t* axis : {of.x, of.y}) axis[0] = factor(), axis[1] = factor();
-    }
+    const auto factor = [this] {
+      return static_cast<int8_t>(static_cast<int>(random_() % 129) - 64);
+    };
+    for (uint32_t b = 0; b < kNumBlocks; ++b)
+      overlaps_.push_back({{factor(), factor()}, {factor(), factor()}});
     frame_samples_ = (frame_samples_ + 31) / 32 * 32;
     frame_words_ = (frame_words_ + 1) / 2 * 2;
     frame_passes_ = kNumBlocks * static_cast<uint32_t>(num_passes_of(kMaxBitPlanes));

@@ -61,7 +61,8 @@ TEST_CASE("RDOQ of HT: the same changes by all instruction sets, at every size a
                           reversible ? nullptr : block.coefficients.data(),
                           width,
                           1 / kStep,
-                          lambda};
+                          lambda,
+                          {{41, -37}, {-53, 29}}};
       std::optional<HtRdoqResult> first;
       std::vector<uint32_t> expected;
       for_each_target(simd::ht_rdoq_target, [&](const char*) {

@@ -36,7 +36,7 @@ struct Block {
     return {of.data(), stride, width, height};
   }
   HtRdoqBlock rdoq(int plane, double lambda) const {
-    return {view(samples), plane, coefficients.data(), width, 1 / kStep, lambda};
+    return {view(samples), plane, coefficients.data(), width, 1 / kStep, lambda, {}};
   }
   int width, height;
   ptrdiff_t stride;

@@ -132,7 +132,7 @@ class Rdoq {
     return in_block(s) ? model_.error(z_.value[at(s)], magnitude(s), negative(s)) : 0;
   }
   int32_t target(Place s) const {
-    return rdoq::target_of(b_.overlaps, z_.value[at(s)], negative(s), [&](int dx, int dy) {
+    return target_of(b_.overlaps, z_.value[at(s)], negative(s), [&](int dx, int dy) {
       return error({s.x + dx, s.y + dy});
     });
   }

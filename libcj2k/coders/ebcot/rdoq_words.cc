@@ -18,6 +18,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "coders/ebcot/tier1_model-inl.h"
+#include "coders/overlaps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cj2k {
@@ -288,65 +289,43 @@ HWY_DLLEXPORT void RdoqLoad(const RdoqBlock& block, RdoqScratch& scratch) {
 HWY_DLLEXPORT void RdoqSetTargets(const RdoqBlock& block, const Model& model,
                                   RdoqScratch& scratch) {
   const hn::CappedTag<int32_t, 16> d;
-  const hn::Rebind<int16_t, decltype(d)> d16;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto zero = hn::Zero(d), one = hn::Set(d, 1), magnitude = hn::Set(d, int32_t{kMagnitude});
-  const auto most = hn::Set(d, kMostValue);
-  const auto most_error = hn::Set(d, kMostError), least_error = hn::Set(d, -kMostError);
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const int lanes = static_cast<int>(hn::Lanes(d)), pitch = block.width + 4;
   const int coarser = model.has_refinement(0) ? 0 : 1;
-  const auto half_at = [&](int up) {
+  const auto half_at = [&](int up) HWY_ATTR {
     return hn::Set(d, static_cast<int32_t>(model.at(1, up)) - (1 << (up + kRdoqFraction)));
   };
   const auto half = half_at(0), coarse_half = half_at(coarser);
   const auto sign_of = [&](int i) HWY_ATTR {
-    return hn::ShiftRight<31>(
-        hn::BitCast(d, hn::LoadU(hn::RebindToUnsigned<decltype(d)>(), scratch.before + i)));
+    return hn::ShiftRight<31>(hn::BitCast(d, hn::LoadU(du, scratch.before + i)));
   };
-  // x ^ sign - sign is -x where the sign is -1.
-  const auto with_sign = [](auto x, auto sign) HWY_ATTR { return hn::Sub(hn::Xor(x, sign), sign); };
   for (int y = 0; y < block.height; ++y) {
     const auto* samples = reinterpret_cast<const int32_t*>(block.samples + y * block.stride);
     int16_t* errors = simd::rdoq_words::errors_of(block, scratch, y);
     errors[-2] = errors[-1] = 0;
     for (int x = 0; x < block.width; x += lanes) {
       const int i = y * block.width + x;
-      const auto v = hn::LoadU(d, scratch.value + i);
-      const auto m = hn::And(hn::LoadU(d, samples + x), magnitude);
+      const auto m = hn::And(hn::LoadU(d, samples + x), hn::Set(d, int32_t{kMagnitude}));
       const auto q = hn::ShiftRightSame(m, model.plane);
-      const auto is_coarse = hn::Gt(q, one);
-      const auto kept =
-          hn::IfThenElse(is_coarse, hn::ShiftLeftSame(hn::ShiftRightSame(q, coarser), coarser), q);
-      // Of a coefficient below kMostValue, q << kRdoqFraction is below 2^31.
-      const auto shown = hn::IfThenZeroElse(hn::Eq(q, zero),
-                                            hn::Add(hn::ShiftLeft<kRdoqFraction>(kept),
-                                                    hn::IfThenElse(is_coarse, coarse_half, half)));
-      const auto error = hn::Max(hn::Min(hn::Sub(v, shown), most_error), least_error);
-      const auto known = hn::IfThenElseZero(hn::Lt(v, most), error);
-      hn::StoreU(hn::DemoteTo(d16, with_sign(known, sign_of(i))), d16, errors + x);
+      const auto is_coarse = hn::Gt(q, hn::Set(d, 1));
+      const auto coarse = hn::ShiftLeftSame(hn::ShiftRightSame(q, coarser), coarser);
+      // Of a coefficient below kMostValue this does not overflow.
+      const auto low = hn::ShiftLeft<kRdoqFraction>(hn::IfThenElse(is_coarse, coarse, q));
+      const auto shown = hn::Add(low, hn::IfThenElse(is_coarse, coarse_half, half));
+      overlaps::store_errors(d, hn::LoadU(d, scratch.value + i),
+                             hn::IfThenZeroElse(hn::Eq(q, hn::Zero(d)), shown), sign_of(i),
+                             errors + x);
     }
     errors[block.width] = errors[block.width + 1] = 0;
   }
-  const auto factor = [&](int8_t of) HWY_ATTR { return hn::Set(d, int32_t{of}); };
-  const auto x1 = factor(block.overlaps.x[0]), x2 = factor(block.overlaps.x[1]);
-  const auto y1 = factor(block.overlaps.y[0]), y2 = factor(block.overlaps.y[1]);
   for (int y = 0; y < block.height; ++y) {
     const int16_t* errors = simd::rdoq_words::errors_of(block, scratch, y);
-    const int pitch = block.width + 4;
     for (int x = 0; x < block.width; x += lanes) {
-      const auto at = [&](int dx, int dy) HWY_ATTR {
-        return hn::PromoteTo(d, hn::LoadU(d16, errors + x + dx + dy * pitch));
-      };
-      auto sum = hn::Add(hn::Mul(x1, hn::Add(at(-1, 0), at(1, 0))),
-                         hn::Mul(x2, hn::Add(at(-2, 0), at(2, 0))));
-      const auto add_row = [&](auto of, int dy) HWY_ATTR {
-        if (y + dy >= 0 && y + dy < block.height) sum = hn::Add(sum, hn::Mul(of, at(0, dy)));
-      };
-      add_row(y1, -1), add_row(y1, 1), add_row(y2, -2), add_row(y2, 2);
       const int i = y * block.width + x;
-      const auto v = hn::LoadU(d, scratch.value + i);
-      const auto target = hn::Add(v, hn::ShiftRight<8>(with_sign(sum, sign_of(i))));
-      const auto clamped = hn::Max(hn::Min(target, hn::Sub(most, one)), zero);
-      hn::StoreU(hn::IfThenElse(hn::Lt(v, most), clamped, v), d, scratch.target + i);
+      const auto value = hn::LoadU(d, scratch.value + i);
+      hn::StoreU(overlaps::targets(d, block.overlaps, value, sign_of(i), errors + x, pitch, y,
+                                   block.height),
+                 d, scratch.target + i);
     }
   }
 }

@@ -10,8 +10,9 @@
 //   R  bits of the cleanup pass. Those of a quad are its CxtVLC and U-VLC codewords, its bits of
 //      MagSgn, and if its context is 0 a MEL event, which costs log2(events / events of that
 //      kind). MEL events of the first row for pairs of U-VLC are left out.
-//   D  squared error of what a decoder reconstructs at mid-point, against the coefficient before
-//      quantisation.
+//   D  squared error of what a decoder reconstructs at mid-point, against the target of the sample
+//      (core/overlaps.h): its coefficient before quantisation, and what the errors one and two samples away,
+//      in its row and column, call for. These are the errors without changes.
 // A change is accepted if it lowers D + lambda R. All of it is integer arithmetic: R in 1/256 bit,
 // D in 4^p / 2^20 squared units.
 //
@@ -31,6 +32,7 @@
 
 #include "coders/ht/ht_block.h"
 #include "core/ht/rdoq.h"
+#include "core/overlaps.h"
 
 namespace cj2k {
 
@@ -43,13 +45,14 @@ struct HtRdoqBlock {
   ptrdiff_t coefficient_stride;
   float inverse_step;
   double lambda;  ///< squared units of the quantised coefficient per bit
+  Overlaps overlaps;
 };
 
 struct HtRdoqResult {
   int changes = 0;        ///< samples; 0: `out` is not written
   bool is_empty = false;  ///< no sample is significant any more
-  /// What the changes add to the squared error after the cleanup pass, in squared units of the
-  /// quantised coefficient.
+  /// What the changes add to the squared error against the targets after the cleanup pass, in squared
+  /// units of the quantised coefficient.
   double added = 0;
 };
 
@@ -77,6 +80,8 @@ struct HtRdoqScratch {
   Quads<uint32_t> flags;     ///< which changes are tried, and made
   Quads<uint32_t> bits;      ///< R
   Quads<uint32_t> added[4];  ///< to D by the change of each sample
+  /// signed_error of the samples, with two zeros on both sides of each row.
+  std::array<int16_t, 1024 * (4 + 4) + kMostLanes> errors;
 };
 
 /// HtRdoqResult::added. @param units  in 4^p / 2^20

@@ -15,6 +15,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "coders/overlaps-inl.h"
+
 #ifndef CJ2K_HT_RDOQ_ONCE
 #define CJ2K_HT_RDOQ_ONCE
 namespace cj2k::ht_rdoq_tables {
@@ -63,6 +65,7 @@ using namespace ht_rdoq_tables;
 using D = hn::CappedTag<uint32_t, HtRdoqScratch::kMostLanes>;
 using V = hn::Vec<D>;
 using M = hn::Mask<D>;
+using DI = hn::RebindToSigned<D>;
 
 V set(uint32_t value) { return hn::Set(D(), value); }
 V bits_if(M mask, uint32_t bits) { return hn::IfThenElseZero(mask, set(bits)); }
@@ -158,6 +161,7 @@ class Optimiser {
     const auto width = static_cast<size_t>(block_.samples.width);
     std::fill(rows.columns + width, rows.columns + std::min(width + 9 * lanes, Rows::kMost), 0u);
     V significant = hn::Zero(D());
+    for (int y = 0; y < block_.samples.height; ++y) store_errors(y);
     for (int y = 0; y < high_; ++y) {
       for (size_t x = 0; x < width; x += lanes) {
         const Samples upper = read_samples(x, 2 * y), lower = read_samples(x, 2 * y + 1);
@@ -210,6 +214,60 @@ class Optimiser {
     store(flags, s_.flags.data());
     for (size_t k = 0; k < 4; ++k) store(added[k], s_.added[k].data());
   }
+  /// Where the errors of a row begin.
+  int16_t* errors_of(int y) const { return s_.errors.data() + y * (block_.samples.width + 4) + 2; }
+  void store_errors(int y) {
+    const DI di;
+    const auto width = static_cast<size_t>(block_.samples.width);
+    int16_t* const errors = errors_of(y);
+    errors[-2] = errors[-1] = 0;
+    for (size_t x = 0; x < width; x += hn::Lanes(di)) {
+      const Coefficients of = read_coefficients(x, y);
+      overlaps::store_errors(di, hn::BitCast(di, of.value), hn::BitCast(di, shown(of.magnitude)),
+                             of.sign, errors + x);
+    }
+    errors[width] = errors[width + 1] = 0;
+  }
+  /// What a decoder shows.
+  V shown(V magnitude) const {
+    const V half = set(static_cast<uint32_t>(half_));
+    return hn::IfThenElseZero(is_nonzero(magnitude),
+                              hn::Add(hn::ShiftLeft<kFraction>(magnitude), half));
+  }
+  /// A vector of samples of one row, at plane p.
+  struct Coefficients {
+    V magnitude;
+    V value;           ///< |coefficient| in 2^p / 2^kFraction
+    hn::Vec<DI> sign;  ///< -1: negative
+  };
+  /// @param x  the first of a vector; what is outside of the block is 0
+  Coefficients read_coefficients(size_t x, int y) const {
+    const D d;
+    const DI di;
+    const hn::RebindToFloat<D> df;
+    const HtSamples& b = block_.samples;
+    const size_t left = std::min(hn::Lanes(d), static_cast<size_t>(b.width) - x);
+    const auto load = [left](auto tag, const auto* from) HWY_ATTR {
+      if (left == hn::Lanes(tag)) return hn::LoadU(tag, from);
+      HWY_ALIGN hn::TFromD<decltype(tag)> some[HWY_MAX_BYTES / sizeof(uint32_t)] = {};
+      std::memcpy(some, from, left * sizeof *some);
+      return hn::Load(tag, some);
+    };
+    const V sample = load(d, b.data + y * b.stride + x);
+    const V whole = hn::AndNot(set(kSign), sample);
+    V value, signs = sample;
+    if (block_.coefficients != nullptr) {
+      const auto c = load(df, block_.coefficients + y * block_.coefficient_stride + x);
+      value = hn::BitCast(d, hn::ConvertTo(di, hn::Mul(hn::Abs(c), hn::Set(df, scale_))));
+      signs = hn::BitCast(d, c);
+    } else if (block_.plane <= kFraction) {
+      value = hn::ShiftLeftSame(whole, kFraction - block_.plane);
+    } else {
+      value = hn::ShiftRightSame(whole, block_.plane - kFraction);
+    }
+    return {hn::ShiftRightSame(whole, block_.plane), value,
+            hn::ShiftRight<31>(hn::BitCast(di, signs))};
+  }
   /// A vector of samples of one row.
   struct Samples {
     V exponent;
@@ -219,29 +277,13 @@ class Optimiser {
   /// @param x  the first of a vector; what is outside of the block is 0
   Samples read_samples(size_t x, int y) const {
     const D d;
+    const DI di;
     const hn::RebindToFloat<D> df;
-    const hn::RebindToSigned<D> di;
     const V zero = hn::Zero(d), one = set(1);
-    const HtSamples& b = block_.samples;
-    if (y >= b.height) return {zero, zero, zero};
-    const size_t left = std::min(hn::Lanes(d), static_cast<size_t>(b.width) - x);
-    const auto load = [left](auto tag, const auto* from) HWY_ATTR {
-      if (left == hn::Lanes(tag)) return hn::LoadU(tag, from);
-      HWY_ALIGN hn::TFromD<decltype(tag)> some[HWY_MAX_BYTES / sizeof(uint32_t)] = {};
-      std::memcpy(some, from, left * sizeof *some);
-      return hn::Load(tag, some);
-    };
-    const V whole = hn::AndNot(set(kSign), load(d, b.data + y * b.stride + x));
-    const V m = hn::ShiftRightSame(whole, block_.plane);
-    V value;
-    if (block_.coefficients != nullptr) {
-      const auto c = load(df, block_.coefficients + y * block_.coefficient_stride + x);
-      value = hn::BitCast(d, hn::ConvertTo(di, hn::Mul(hn::Abs(c), hn::Set(df, scale_))));
-    } else if (block_.plane <= kFraction) {
-      value = hn::ShiftLeftSame(whole, kFraction - block_.plane);
-    } else {
-      value = hn::ShiftRightSame(whole, block_.plane - kFraction);
-    }
+    const int height = block_.samples.height;
+    if (y >= height) return {zero, zero, zero};
+    const Coefficients of = read_coefficients(x, y);
+    const V m = of.magnitude;
     // bit_width(2 m - 1), from the exponent of a float. Bits below a 1 are cleared, or the float could be
     // rounded up to the next power of two.
     const V twice = hn::Sub(hn::Add(m, m), one);
@@ -252,14 +294,12 @@ class Optimiser {
     // The exponent falls if m goes down by one; or the coefficient is above 1/2.
     const V below = hn::Sub(m, one);
     const M ends = hn::Eq(hn::And(below, hn::Sub(below, one)), zero);
-    const M goes_up = hn::Gt(value, set(1 << (kFraction - 1)));
+    const M goes_up = hn::Gt(of.value, set(1 << (kFraction - 1)));
     const M changes = hn::Or(hn::And(is_zero, goes_up), hn::AndNot(is_zero, ends));
     // As ht_rdoq_model::added_error.
-    const V half = set(static_cast<uint32_t>(half_));
-    const auto shown = [&](V magnitude) HWY_ATTR {
-      return hn::IfThenElseZero(is_nonzero(magnitude),
-                                hn::Add(hn::ShiftLeft<kFraction>(magnitude), half));
-    };
+    V value =
+        hn::BitCast(d, overlaps::targets(di, block_.overlaps, hn::BitCast(di, of.value), of.sign,
+                                         errors_of(y) + x, block_.samples.width + 4, y, height));
     const V before = shown(m), after = shown(hn::IfThenElse(is_zero, one, below));
     value = hn::Min(value, hn::Add(hn::ShiftLeft<kFraction>(m), set(kMostExcess)));
     const V added =

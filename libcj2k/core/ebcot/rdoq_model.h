@@ -12,6 +12,7 @@
 #include "core/ebcot/coding_passes.h"
 #include "core/ebcot/mq.h"
 #include "core/hd.h"
+#include "core/overlaps.h"
 #include "core/slope.h"
 
 namespace cj2k {
@@ -28,19 +29,9 @@ inline constexpr uint32_t kFewDecisions = 8;
 inline constexpr int kRdoqDepth = 96;  ///< 3/8 octave
 /// Coefficients are clamped below this many units of 2^p.
 inline constexpr float kMostUnits = 1 << 19;
-/// The same as a value.
-inline constexpr int32_t kMostValue = 1 << (19 + kRdoqFraction);
+static_assert(kMostValue == 1 << (19 + kRdoqFraction));
 /// Coefficients below 3/4 of 2^p stay as they are: significance never pays.
 inline constexpr int32_t kLeastValue = 3 << (kRdoqFraction - 2);
-
-/// Errors of coefficients are clamped to this value.
-inline constexpr int32_t kMostError = 1 << (3 + kRdoqFraction);
-
-/// The overlap of a subband's basis functions one and two samples apart, along rows and along columns:
-/// <a, b> / <a, a> times the part of it that RDOQ aims at, in 1 / 256.
-struct alignas(4) Overlaps {
-  int8_t x[2], y[2];
-};
 
 /// Where a block is cut in most cases at this lambda. With x = log4(lambda) + 3/4: after the
 /// significance pass of plane floor(x) if the fraction of x is below a half, else after the
@@ -172,14 +163,9 @@ struct Model {
     const int up = q > 1 && !has_refinement(0) ? 1 : 0;
     return q == 0 ? 0 : at(q >> up, up);
   }
-  /// The error of a coefficient at the cut, with its sign; of a clamped one it is not known.
+  /// The error of a coefficient at the cut, with its sign.
   CJ2K_HD constexpr int32_t error(int32_t value, uint32_t m, bool is_negative) const {
-    if (value >= kMostValue) return 0;
-    const int64_t e = value - shown(m);
-    const auto clamped = static_cast<int32_t>(e < -kMostError  ? -kMostError
-                                              : e > kMostError ? kMostError
-                                                               : e);
-    return is_negative ? -clamped : clamped;
+    return signed_error(value, shown(m), is_negative);
   }
   CJ2K_HD constexpr bool has_refinement(int up) const {
     return up > 0 || kind != PassKind::kSignificance;
@@ -212,24 +198,6 @@ struct Model {
     return highest_changed(m, result) < tracked ? result : m;
   }
 };
-
-/// The value that a sample aims at: its coefficient, and what the errors beside it call for.
-/// @param value     |coefficient| in 2^p / 2^kRdoqFraction, as the result
-/// @param error_at  int32_t(int dx, int dy): Model::error of another sample; 0 outside the block
-template <typename ErrorAt>
-CJ2K_HD constexpr int32_t target_of(const Overlaps& overlaps, int32_t value, bool is_negative,
-                                    const ErrorAt& error_at) {
-  if (value >= kMostValue) return value;
-  int32_t sum = 0;
-  CJ2K_HD_ROLLED
-  for (int i = 0; i < 4; ++i) {
-    const int side = i % 2 * 2 - 1, dx = i < 2 ? side : 0, dy = i < 2 ? 0 : side;
-    sum += (i < 2 ? overlaps.x[0] : overlaps.y[0]) * error_at(dx, dy) +
-           (i < 2 ? overlaps.x[1] : overlaps.y[1]) * error_at(2 * dx, 2 * dy);
-  }
-  const int32_t target = value + ((is_negative ? -sum : sum) >> 8);
-  return target < 0 ? 0 : target < kMostValue ? target : kMostValue - 1;
-}
 
 /// Whether a sample's own decisions are checked before a trial.
 /// @param highest  the highest plane, less p, that changes
