@@ -404,9 +404,9 @@ struct RdoqQuantizeParams {
 /// Grid: x = code-block. Block: kWarps warps, which do one code-block; as Tier1Model has them.
 /// Shared bytes: 15,344, 37,392 and 39,520: samples 4 bytes each, cells 2 bytes per sample, tables of
 ///   costs 3 KB, counts and states of the model.
-/// Global traffic: reads each coefficient once to quantise, for each round once and eight times for
-///   the targets, once more for the corrections, and those near changes again, mostly from the caches; writes bit-planes as
-///   quantize.cuh does, 8 bytes per pass, and 128 per block.
+/// Global traffic: reads each coefficient once to quantise, nine times for the targets of each round,
+///   once for the corrections, and those near changes again, mostly from the caches; writes
+///   bit-planes as quantize.cuh does, 8 bytes per pass, and 128 per block.
 /// Barriers: those of Tier1Model for three planes, then for each of the 32 groups and rounds 3 for each
 ///   shift, and those of a scan. With kWarps = 1 all barriers are of one warp.
 template <uint32_t kWarps>

@@ -104,15 +104,16 @@ class Changer {
     const bool falls = (below & (below - 1)) == 0 && magnitude <= ht_rdoq_model::kMostMagnitude;
     return 32 - t_.clz(2 * magnitude - 1) + (falls ? kIsTried : 0);
   }
-  /// |coefficient| in 2^p / 2^kFraction. @param bits  of a coefficient that is tried
+  /// |coefficient| in 2^p / 2^kFraction.
   CJ2K_KERNEL_FN uint32_t value_of(uint32_t bits) const {
     constexpr int kFraction = ht_rdoq_model::kFraction;
     if constexpr (kReversible) {
       const uint32_t whole = block_.magnitude(bits);
       return plane_ <= kFraction ? whole << (kFraction - plane_) : whole >> (plane_ - kFraction);
     } else {
-      return static_cast<uint32_t>(
-          static_cast<int32_t>(std::bit_cast<float>(bits & 0x7FFFFFFF) * scale_));
+      constexpr auto kMost = static_cast<float>(kMostValue);
+      const float value = std::bit_cast<float>(bits & 0x7FFFFFFF) * scale_;
+      return static_cast<uint32_t>(static_cast<int32_t>(value < kMost ? value : kMost));
     }
   }
 

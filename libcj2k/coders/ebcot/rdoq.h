@@ -12,14 +12,12 @@
 //      are measured once, and again if the highest plane has become empty.
 //   D  squared error of what a decoder reconstructs up to the cut at mid-point, against the
 //      coefficient before quantisation.
-// The basis functions of a subband overlap (RdoqBlock::overlaps), so the errors of samples beside each other
-// add up or cancel. So D of the sample that changes is the error against its target (target_of): its
-// coefficient, and what the errors one and two samples away, in its row and column, call for now.
+//      D of the sample that changes is the error against its target (core/overlaps.h): its coefficient, and
+//      what the errors one and two samples away, in its row and column, call for now.
 // A change is accepted if it lowers D + lambda R. All of it is integer arithmetic: R in 1/256 bit,
 // D in 4^p / 2^20 squared units.
 //
-// Samples are visited that have a change by their targets when a round begins. The changes of a sample with
-// magnitude m, at s = p and, unless the cut is after a clean-up pass,
+// The changes of a sample with magnitude m, at s = p and, unless the cut is after a clean-up pass,
 // at s = p + 1, with q = m >> s:
 //   down  to (q << s) - 1, if q > 0
 //   up    to 1 << s, if q = 0
@@ -48,9 +46,9 @@
 // Samples are visited in groups by (x mod kRdoqColumns, y mod kRdoqRows), y slowest. A trial may find
 // anew what the significance pass codes in columns x - 1 .. x + 1 and rows y - 1 .. y + 1. It looks at
 // columns x - 2 .. x + 2, in the stripes of these rows and one row beyond, and for its target at rows
-// y - 2 .. y + 2. So no sample of a group sees
-// the trial of another one, and a parallel machine may try all of them at once. Rounds after the first
-// visit a sample only if it, or a sample beside it, has changed since the last visit.
+// y - 2 .. y + 2. So no sample of a group sees the trial of another one, and a parallel machine may try
+// all of them at once. A round visits the samples whose targets, when it begins, allow a change; after
+// the first round only if the sample, or one beside it, has changed since the last visit.
 #pragma once
 
 #include <cstddef>
