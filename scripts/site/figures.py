@@ -33,7 +33,7 @@ EXAMPLE = RESULTS / "2026-11-24_rate_example.md"
 # encoder of PEERS and HT: its name, colour and mark
 LOOKS = {"cj2k": ("libcj2k", "a", "dot"), "cj2k:effort=2": ("libcj2k, effort 2", "d", "diamond"),
          "cj2k:tune=visual": ("libcj2k, tune visual", "c", "up"),
-         "cj2k:tune=visual:effort=2": ("the same, effort 2", "d", "diamond"), "cj2k:coder=ht": ("libcj2k, HTJ2K", "e", "down"),
+         "cj2k:tune=visual:effort=2": ("tune visual, effort 2", "d", "diamond"), "cj2k:coder=ht": ("libcj2k, HTJ2K", "e", "down"),
          "openjpeg": ("OpenJPEG", "b", "square"), "grok": ("Grok", "f", "plus"), "openjph": ("OpenJPH, HTJ2K", "g", "square")}
 CLIPS = {"gopro_hero6": "camera raw, 12 bit", "art_patak": "painting, 8 bit"}
 
