@@ -180,14 +180,19 @@ double bytes_of(const Coefficients& from, const std::vector<uint32_t>& samples, 
   return num_passes > 0 ? passes[static_cast<size_t>(num_passes - 1)].length_bytes : 0;
 }
 
-TEST_CASE("rdoq: bytes and error fall together, and the corrections are the true distortion") {
-  const Coefficients from(64, 64, 6, false, 9);
-  std::vector<uint32_t> samples = from.samples;
+RdoqBlock cut_in_plane_2(const Coefficients& from, std::vector<uint32_t>& samples) {
   RdoqBlock b = from.block(false, samples);
   b.plane = 2;
   b.kind = PassKind::kCleanup;
   b.rounds = 2;
   b.lambda = 0.3 * 16;
+  return b;
+}
+
+TEST_CASE("rdoq: bytes and error fall together, and the corrections are the true distortion") {
+  const Coefficients from(64, 64, 6, false, 9);
+  std::vector<uint32_t> samples = from.samples;
+  RdoqBlock b = cut_in_plane_2(from, samples);
   b.overlaps = {};
   const auto scratch = std::make_unique<RdoqScratch>();
   const Outcome after = run(from, b, *scratch, simd::rdoq_block);
@@ -248,11 +253,7 @@ TEST_CASE("rdoq: overlaps of basis functions lower the error of the picture at e
   for (const Overlaps overlaps : {Overlaps{{-31, 13}, {-31, 13}}, Overlaps{{32, 0}, {-33, 4}}}) {
     const Coefficients from(64, 64, 6, false, 9);
     std::vector<uint32_t> samples = from.samples;
-    RdoqBlock b = from.block(false, samples);
-    b.plane = 2;
-    b.kind = PassKind::kCleanup;
-    b.rounds = 2;
-    b.lambda = 0.3 * 16;
+    RdoqBlock b = cut_in_plane_2(from, samples);
     const auto scratch = std::make_unique<RdoqScratch>();
     double cost[2], error[2];
     for (int i = 0; i < 2; ++i) {
