@@ -155,8 +155,7 @@ Status write_film_log(const cj2k_params& p, std::span<const cj2k_curve> curves, 
   put(static_cast<uint32_t>(resolved.width), at);
   put(static_cast<uint32_t>(resolved.height), at);
   put(uint64_t{curves.size()}, at);
-  // An analysis counts all planes, whatever the cap.
-  put(static_cast<uint64_t>(resolved.curves == CJ2K_CURVES_ONLY ? 0 : byte_cap(resolved)), at);
+  put(static_cast<uint64_t>(byte_cap(resolved)), at);
   uint8_t* const hash_at = at;
   at += sizeof(uint64_t);
   for (const cj2k_curve& curve : curves) {

@@ -84,9 +84,8 @@ CJ2K_API size_t cj2k_film_log_size(size_t num_frames);
 CJ2K_API cj2k_status cj2k_film_log_write(const cj2k_params* p, const cj2k_curve* curves,
                                          size_t num_frames, void* log);
 /* Reads a log. CJ2K_INVALID if it is no such log, damaged, of another version, or if it was made with
- * other parameters than `p`: those of the picture, the transform, the coder and the codestream, and, with
- * CJ2K_CURVES_WITH, a cap per frame below that of `p`. Rates, quality, stop and how the encoder runs may
- * differ.
+ * other parameters than `p`: those of the picture, the transform, the coder and the codestream, and a
+ * cap per frame below that of `p`. Rates, quality, stop and how the encoder runs may differ.
  * `curves` may be NULL: then the log is only checked, and *num_frames set. Else *num_frames says how
  * many curves there is room for; CJ2K_INVALID if the log has more. */
 CJ2K_API cj2k_status cj2k_film_log_read(const cj2k_params* p, const void* log, size_t bytes,

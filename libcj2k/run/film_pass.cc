@@ -71,7 +71,7 @@ Status check_film_pass(const cj2k_film_pass& film, const cj2k_params& p, const L
       .fail(Status::kInvalid, "%s does not go with target_bytes", name.c_str());
 }
 
-/// The cap of a frame.
+/// The cap of a frame, which says how far the curves must reach.
 int64_t cap_of(const cj2k_film_pass& film, cj2k_params p) {
   if (p.max_frame_bytes != 0 || film.bits_per_second == 0) return p.max_frame_bytes;
   p.min_frame_bytes = 0;

@@ -43,8 +43,7 @@ std::vector<int64_t> allocate(const py::bytes& curve_bytes, int64_t total, int64
 
 py::bytes write_log(const Params& params, const py::bytes& curve_bytes) {
   const std::vector<cj2k_curve> curves = curves_of(curve_bytes);
-  cj2k_params p = params.with_bytes();
-  p.curves = CJ2K_CURVES_ONLY;
+  const cj2k_params p = params.with_bytes();
   std::string log(cj2k_film_log_size(curves.size()), '\0');
   check(cj2k_film_log_write(&p, curves.data(), curves.size(), log.data()));
   return log;

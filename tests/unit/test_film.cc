@@ -398,18 +398,5 @@ TEST_CASE("film log: of another film") {
   check("max_frame_bytes", "0", "none");
 }
 
-TEST_CASE("film log: curves of an analysis are for all caps") {
-  WrittenLog log;
-  cj2k_params analysis = log.params;
-  analysis.curves = CJ2K_CURVES_ONLY;
-  REQUIRE(cj2k_film_log_write(&analysis, log.curves.data(), 5, log.bytes.data()) == CJ2K_OK);
-  for (const char* cap : {"50001", "0"}) {
-    set(log.params, "max_frame_bytes", cap);
-    size_t frames = 0;
-    CHECK(cj2k_film_log_read(&log.params, log.bytes.data(), log.bytes.size(), nullptr, &frames) ==
-          CJ2K_OK);
-  }
-}
-
 }  // namespace
 }  // namespace cj2k::test

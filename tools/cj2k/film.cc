@@ -94,8 +94,7 @@ bool read_log(const std::string& name, const cj2k_params& p, size_t num_frames, 
   return true;
 }
 
-void write_log(const std::string& name, cj2k_params p, const Film& film) {
-  p.curves = CJ2K_CURVES_ONLY;
+void write_log(const std::string& name, const cj2k_params& p, const Film& film) {
   std::vector<uint8_t> bytes(cj2k_film_log_size(film.curves.size()));
   if (cj2k_film_log_write(&p, film.curves.data(), film.curves.size(), bytes.data()) != CJ2K_OK)
     throw Failure(name + ": " + cj2k_encoder_last_error(nullptr));

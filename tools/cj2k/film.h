@@ -35,7 +35,7 @@ Options film_options(const Options& options, size_t num_frames, cj2k_params like
 /// @return false: there is no such file
 bool read_log(const std::string& name, const cj2k_params& p, size_t num_frames, Film& film);
 /// Throws Failure.
-void write_log(const std::string& name, cj2k_params p, const Film& film);
+void write_log(const std::string& name, const cj2k_params& p, const Film& film);
 /// Gives each frame its bytes. Throws Failure.
 /// @return what they sum up to
 int64_t allocate(const Options& options, const cj2k_params& p, Film& film);
