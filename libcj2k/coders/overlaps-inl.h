@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The libcj2k authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// core/overlaps.h for vectors of samples of a row. To be included by the files of a target.
+// core/overlaps.h for vectors of samples of a row. Included once per instruction set (Highway's
+// foreach_target.h).
 #if defined(CJ2K_OVERLAPS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CJ2K_OVERLAPS_INL
 #undef CJ2K_OVERLAPS_INL

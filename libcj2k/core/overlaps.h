@@ -14,6 +14,7 @@ namespace cj2k {
 
 /// Of a subband: the overlap of coefficients one and two samples apart, along rows and along columns.
 /// <a, b> / <a, a> times the part of it that RDOQ aims at, in 1 / 256 (overlaps_of, plan/plan_quant.h).
+/// Kernels load it as one word.
 struct alignas(4) Overlaps {
   int8_t x[2], y[2];
 };

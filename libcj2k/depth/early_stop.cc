@@ -28,8 +28,8 @@ constexpr uint32_t kLargerStride = 8, kRdoqStride = 16;
 constexpr uint32_t kMinLarger = 12;
 /// The larger sample of RDOQ is coded to half an octave below the prediction of the first.
 constexpr int kLargerMargin = 128;
-/// RDOQ gains most at a slope so far below the one where rate control is predicted to end; a negative one
-/// is above. With RDOQ more goes in, so rate control ends 20/256 octave lower.
+/// The slope for RDOQ is so far below the one where rate control is predicted to end; here above, where
+/// RDOQ gains most. Rate control ends 20/256 octave below the prediction, because with RDOQ more goes in.
 constexpr int kRdoqShift = -15;
 /// HT: the slope for RDOQ is so far below the one where rate control ended without, and rate control
 /// ends about kHtRdoqEnd below that.

@@ -249,7 +249,7 @@ double error_with(const Overlaps& overlaps, const Coefficients& from,
   return sum;
 }
 
-TEST_CASE("rdoq: overlaps of basis functions lower the error of the picture at equal bytes") {
+TEST_CASE("rdoq: overlaps of basis functions lower error + lambda bits of the picture") {
   for (const Overlaps overlaps : {Overlaps{{-31, 13}, {-31, 13}}, Overlaps{{32, 0}, {-33, 4}}}) {
     const Coefficients from(64, 64, 6, false, 9);
     std::vector<uint32_t> samples = from.samples;
