@@ -229,6 +229,21 @@ def test_stopped(cj2k, program, tmp_path, stop, status):
 
 
 @pytest.mark.posix
+def test_sequences_reuse_memory(cj2k, program, tmp_path):
+    if b"GLIBC_" not in pathlib.Path(program).read_bytes():
+        pytest.skip("only glibc is asked to keep what is freed")
+    pages = 4096 * 4096 * 3 // resource.getpagesize()  # of a picture, more than glibc keeps by itself
+    faults = []
+    for frames in (6, 14):
+        with open(tmp_path / "in.raw", "wb") as file:
+            file.truncate(frames * 4096 * 4096 * 3)  # zeros, which take no room
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+        cj2k("-i", "in.raw", "-F", "4096,4096,3,8,u", "-o", "o_%d.j2k", "--coder", "ht", "--lossless", "--threads", "1")
+        faults.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before)
+    assert faults[1] - faults[0] < 8 * pages // 4, faults
+
+
+@pytest.mark.posix
 def test_full_disk(cj2k, tmp_path):
     make_sequence(tmp_path / "in", 3, size=(160, 120))
 

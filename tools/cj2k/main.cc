@@ -158,6 +158,7 @@ int run(int argc, char** argv) {
   if (frames.empty()) return kDone;
   if (frames.size() == 1 && options.param("async_depth") == nullptr)
     options.params.emplace_back("async_depth", "1");  // no memory for a frame that does not come
+  if (frames.size() > 1) keep_freed_memory();
   // The first signal ends the run after the frames in flight, the second one at once.
   catch_signals([](int signal) { stop_signal = signal; });
   std::optional<Film> film;

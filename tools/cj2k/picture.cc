@@ -225,9 +225,7 @@ bool view_pnm(const std::string& path, FileBytes& bytes, int depth, Picture& pic
   const int word_bytes = depth > 8 ? 2 : 1;
   const size_t row_bytes = size_t{1} * f.width * f.num_components * word_bytes;
   uint8_t* const samples = bytes.data.get() + (bytes.size - rest.size());
-  if (word_bytes == 2) {
-    for (size_t i = 0; i < row_bytes * f.height; i += 2) std::swap(samples[i], samples[i + 1]);
-  }
+  if (word_bytes == 2) swap_words(samples, row_bytes * f.height);
   for (int c = 0; c < f.num_components; ++c)
     picture.views[c] = {samples + c * word_bytes, static_cast<ptrdiff_t>(row_bytes),
                         f.num_components * word_bytes, word_bytes, 0};
@@ -353,15 +351,12 @@ std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes
   return frame;
 }
 
-/// Big-endian samples of 16 bits become those of this machine.
-void swap_words(AVFrame* frame, int planes) {
+void swap_frame(AVFrame* frame, int planes) {
   if (libav().av_frame_make_writable(frame) < 0) throw std::bad_alloc();
-  for (int p = 0; p < planes; ++p) {
-    for (int y = 0; y < frame->height; ++y) {
-      uint8_t* row = frame->data[p] + static_cast<ptrdiff_t>(y) * frame->linesize[p];
-      for (int x = 0; x + 1 < frame->linesize[p]; x += 2) std::swap(row[x], row[x + 1]);
-    }
-  }
+  for (int p = 0; p < planes; ++p)
+    for (int y = 0; y < frame->height; ++y)
+      swap_words(frame->data[p] + static_cast<ptrdiff_t>(y) * frame->linesize[p],
+                 static_cast<size_t>(std::abs(frame->linesize[p])));
 }
 
 /// Linear light becomes integers of 16 bits: 0 .. 1 is 0 .. 65535.
@@ -435,7 +430,7 @@ void view_frame(const AVPixFmtDescriptor& desc, int depth, Picture& picture) {
   AVFrame* frame = picture.frame.get();
   const int stored = desc.comp[0].depth;
   if (stored > 8 && (desc.flags & AV_PIX_FMT_FLAG_BE))
-    swap_words(frame, libav().av_pix_fmt_count_planes(static_cast<AVPixelFormat>(frame->format)));
+    swap_frame(frame, libav().av_pix_fmt_count_planes(static_cast<AVPixelFormat>(frame->format)));
   if (depth == 0 || depth > stored) depth = stored;
   picture.format.depth = depth;
   for (int c = 0; c < picture.format.num_components; ++c) {
@@ -496,6 +491,15 @@ std::string note_of_orientation(int orientation, int usual) {
   if (orientation == usual) return "";
   return "orientation " + std::to_string(orientation) +
          " is not applied: rows and columns stay as they are in the file";
+}
+
+void swap_words(uint8_t* samples, size_t bytes) {
+  for (size_t i = 0; i + 1 < bytes; i += 2) {
+    uint16_t word;
+    std::memcpy(&word, samples + i, sizeof word);
+    word = static_cast<uint16_t>(word << 8 | word >> 8);
+    std::memcpy(samples + i, &word, sizeof word);
+  }
 }
 
 void take_source(std::unique_ptr<SampleSource> source, Picture& picture) {

@@ -66,6 +66,9 @@ std::unique_ptr<Picture> read_coded(const std::string& path);
 /// Pages of a file. Throws Failure.
 int count_pages(const Frame& frame);
 
+/// Big-endian samples of 16 bits become those of this machine.
+void swap_words(uint8_t* samples, size_t bytes);
+
 /// Reads a picture of few samples, in words of one or two bytes. Of many it keeps the source.
 /// @param picture  has a format
 void take_source(std::unique_ptr<SampleSource> source, Picture& picture);

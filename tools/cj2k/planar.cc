@@ -177,8 +177,7 @@ std::unique_ptr<Picture> read_planar(const Frame& frame, std::string_view head, 
     throw Failure(path + ": frame " + std::to_string(page) +
                   " of Y4M is damaged, or has parameters of its own, which are not supported");
   const int word_bytes = f.depth > 8 ? 2 : 1;
-  if (word_bytes == 2 && film.is_big_endian)
-    for (size_t i = 0; i < samples.size(); i += 2) std::swap(samples[i], samples[i + 1]);
+  if (word_bytes == 2 && film.is_big_endian) swap_words(samples.data(), samples.size());
   const uint8_t* plane = samples.data() + film.magic.size();
   for (int c = 0; c < f.num_components; ++c) {
     const int width = (f.width - 1) / f.dx[c] + 1;

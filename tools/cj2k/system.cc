@@ -160,6 +160,8 @@ int64_t read_at(std::FILE* file, void* to, size_t bytes, int64_t at) {
 
 void advise_large_pages(void*, size_t) {}
 
+void keep_freed_memory() {}
+
 bool rename_file(const std::string& from, const std::string& to) {
   std::error_code error;
   std::filesystem::rename(to_path(from), to_path(to), error);
@@ -175,6 +177,10 @@ bool rename_file(const std::string& from, const std::string& to) {
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 namespace cj2k_tool {
 
@@ -216,6 +222,14 @@ void advise_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] size_t b
   const uintptr_t first = (begin + kLargePage - 1) / kLargePage * kLargePage;
   const uintptr_t end = (begin + bytes) / kLargePage * kLargePage;
   if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+#endif
+}
+
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_MAX, 0);  // large blocks come from the heap
+  mallopt(M_TRIM_THRESHOLD, -1);
+  mallopt(M_ARENA_MAX, 1);  // heaps of threads are too small for pictures
 #endif
 }
 

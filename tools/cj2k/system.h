@@ -43,6 +43,10 @@ int64_t read_at(std::FILE* file, void* to, size_t bytes, int64_t at);
 /// Asks for large pages in the part of memory that is made of them; nobody has touched it yet. Only a hint.
 void advise_large_pages(void* memory, size_t bytes);
 
+/// Keeps the memory that is freed for the next pictures of a sequence: what the system gives anew it clears first, page by
+/// page. Call it before threads start. Only a hint.
+void keep_freed_memory();
+
 /// Renames a file, over another one if there is one.
 /// @return false: an error, in errno
 bool rename_file(const std::string& from, const std::string& to);
