@@ -153,11 +153,11 @@ std::optional<SlopeThresholds> other_steps_at(const Plan& plan, const BlockReque
 }
 
 /// HT: whether rate control ended outside of the slopes that the points of a component cover.
-bool lacks_ht_points(const BlockOrder& order, uint32_t component, int end) {
-  const int lowest = order.thresholds[component];
+bool lacks_ht_points(const Plan& plan, const BlockOrder& order, uint32_t component, int end) {
+  const int lowest = order.thresholds[component], far = ht_far(plan.most_ht_passes);
   if (lowest == 0) return false;
   const int off = end - kHtExpected, highest = std::max<int>(order.highest[component], lowest);
-  return end == 0 || off < lowest - kHtNear || off > highest + kHtNear;
+  return end == 0 || off < lowest - far || off > highest + far;
 }
 
 /// HT: whether the selected points are in the middle of the planes that were coded.
@@ -245,7 +245,7 @@ uint32_t step_set_after(const Plan& plan, const SlopeThresholds& thresholds, uin
 
 bool goes_on_ht(const Plan& plan, const BlockRequest& coded, const HtEnd& end) {
   for (uint32_t c = 0; c < plan.components.size(); ++c) {
-    if (lacks_ht_points(coded, c, end.exhausted[c])) return true;
+    if (lacks_ht_points(plan, coded, c, end.exhausted[c])) return true;
   }
   return !is_regular_ht(plan, end.body_bytes, end.choices) ||
          other_steps_at(plan, coded, end.exhausted).has_value();
@@ -636,7 +636,7 @@ bool EarlyStop::wants_ht_points(const CodedBlock* blocks, const RateControl& rat
   for (uint32_t c = 0; c < plan_.components.size(); ++c) {
     if (lowest[c] == 0) continue;
     const int end = rate.exhausted_above(c);
-    lacks[c] = lacks_ht_points(request_, c, end);
+    lacks[c] = lacks_ht_points(plan_, request_, c, end);
     highest[c] = std::max(highest[c], lowest[c]);
     if (!lacks[c]) continue;
     // If points are missing, rate control may end far below where it would end after full coding.

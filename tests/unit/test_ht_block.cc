@@ -240,31 +240,32 @@ TEST_CASE("HT: the passes that a slope may choose") {
   const PassesNear block(512 * 64);
   const int step[] = {log_slope(64, 1), log_slope(512, 1), log_slope(512 * 8, 1),
                       log_slope(512 * 64, 1)};
+  const int near = ht_near(3);
   // Three octaves lie between the planes. At the slope of a step, the planes on both sides of it may be
   // chosen; the nearest plane with SigProp, because its own step is steep.
   CHECK(block.at(step[0]) == 1200);
   CHECK(block.at(step[1]) == 130);
   CHECK(block.at(step[2]) == 33);
   CHECK(block.at(step[3]) == 3);
-  CHECK(block.at(step[3] + kHtNear + 1) == 0);
-  // Further away than kHtNear, one of them.
-  CHECK(block.at(step[0] + kHtNear) == 1200);
-  CHECK(block.at(step[0] + kHtNear + 1) == 200);
-  CHECK(block.at(step[0] - kHtNear) == 1200);
-  CHECK(block.at(step[0] - kHtNear - 1) == 1000);
+  CHECK(block.at(step[3] + near + 1) == 0);
+  // Further away than ht_near, one of them.
+  CHECK(block.at(step[0] + near) == 1200);
+  CHECK(block.at(step[0] + near + 1) == 200);
+  CHECK(block.at(step[0] - near) == 1200);
+  CHECK(block.at(step[0] - near - 1) == 1000);
   CHECK(block.at(step[0] - kHtSteep - 1) == 2000);
   CHECK(block.at(step[0] - kHtSteep - 1, 0) == 1000);  // there is no plane below 0
   // At plane 0 there is none below the nearest one: the next one has MagRef.
-  CHECK(block.at(step[1] - kHtNear - 1, 0) == 300);
+  CHECK(block.at(step[1] - near - 1, 0) == 300);
   // A flat plane before a steep one: the coarser plane may be chosen, too.
   PassesNear flat(512 * 64);
   flat.sums.removed[1] = flat.sums.removed[2] + 0.01;
-  CHECK(flat.at(log_slope(150, 1)) % 1000 == 30);
+  CHECK(flat.at(log_slope(200, 1)) % 1000 == 30);
   // MagRef at a plane that removes as much as the plane below.
   PassesNear refined(512 * 64);
   refined.sums.refined[2] = refined.sums.removed[1] - refined.sums.removed[2];
-  CHECK(block.at(step[1] - kHtNear - 1) == 100);
-  CHECK(refined.at(step[1] - kHtNear - 1) == 130);
+  CHECK(block.at(step[1] - near - 1) == 100);
+  CHECK(refined.at(step[1] - near - 1) == 130);
   // Planes without samples are not there, nor those that remove no error.
   PassesNear empty(512 * 64);
   empty.sums.significant[3] = 0;
@@ -272,7 +273,7 @@ TEST_CASE("HT: the passes that a slope may choose") {
   CHECK(ht_passes_near({16, {1, 0, 0, 0}, {-1, 0, 0, 0}, {}}, 24576, 0, 1, 3).of[0] == 0);
   // Cleanup passes alone: those of the same planes, but none for what MagRef would have added.
   CHECK(block.at(step[1], 3, 4, 1) == 110);
-  CHECK(refined.at(step[1] - kHtNear - 1, 3, 4, 1) == 100);
+  CHECK(refined.at(step[1] - ht_near(1) - 1, 3, 4, 1) == 100);
 }
 
 TEST_CASE("HT blocks have the bytes of the model, and decode to its values") {

@@ -177,10 +177,14 @@ struct HtPasses {
 
 /// Where rate control is expected to end, above the threshold for coding.
 inline constexpr int kHtExpected = 32;
-/// How far from there, in log-slopes, a step must be for passes to be left out. It covers the error
-/// of the prediction (measured: 105 at most) and of the lengths. At 30 points of six photographs,
-/// 0.001 dB is lost at most against all passes with the same steps; with 150, 0.002 dB.
-inline constexpr int kHtNear = 200;
+/// How far from there, in log-slopes, a step must be for passes to be left out. It covers most of the
+/// error of the prediction (measured: 105 at most) and of the lengths. 200 takes a third more passes
+/// for 0.0002 dB (tests/bench/results/2026-11-28_ht_near.md). Cleanup passes alone have points further
+/// apart.
+CJ2K_HD constexpr int ht_near(int most) { return most == 1 ? 200 : 100; }
+/// How far from there rate control may end without that points are made anew. All passes, measured:
+/// at 100 and 150, 0.002 to 0.005 dB are lost in the mean, at 200 up to 0.6.
+constexpr int ht_far(int most) { return most == 1 ? 200 : 150; }
 /// SigProp at the lowest plane is chosen only where that plane is steeper than this.
 inline constexpr int kHtSteep = 250;
 
@@ -249,7 +253,7 @@ CJ2K_HD_INLINE constexpr HtPasses ht_passes_near(const HtBlockSums& sums, int sl
   for (int k = kHtNearPlanes - 1; k >= 0; --k) {
     if (k < planes && significant[k] == 0) planes = k;
   }
-  const int nearest = lowest > 0 ? 1 : 0;
+  const int nearest = lowest > 0 ? 1 : 0, near = ht_near(most);
   bool is_steep = false;  // the step to the nearest plane
   HtPasses passes{};
   CJ2K_HD_UNROLL
@@ -281,10 +285,10 @@ CJ2K_HD_INLINE constexpr HtPasses ht_passes_near(const HtBlockSums& sums, int sl
             estimate(sums.removed[finer] - removed, bits > more_bits ? bits - more_bits : 0);
         if (step > from) from = step;
       }
-      if (from > slope + kHtNear || to < slope - kHtNear) continue;
+      if (from > slope + near || to < slope - near) continue;
       const bool has_sig_prop = lowest + k > 0 && last > slope + kHtSteep;
       passes.of[k] = most == 1 ? 1 : k > nearest ? 3 : has_sig_prop ? 2 : 1;
-      is_steep |= k == nearest && last > slope + kHtNear;
+      is_steep |= k == nearest && last > slope + near;
     }
   }
   // In dense blocks SigProp above the nearest plane finds more than MagRef alone.
