@@ -10,7 +10,7 @@ namespace cj2k {
 namespace {
 
 /// exact is not used for fewer blocks: the sample would be most of the frame.
-constexpr size_t kMinBlocks = 512;
+constexpr size_t kMinBlocks = 128;
 
 cj2k_stop stop_in_force(const Plan& plan) {
   const cj2k_params& p = plan.params;

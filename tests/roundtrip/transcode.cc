@@ -263,7 +263,8 @@ TEST_CASE("transcode: each layer shows what it showed") {
           const Picture before = shown(bytes, p.coder, layer);
           const Picture after = shown(ebcot, CJ2K_CODER_EBCOT, layer);
           CHECK_MESSAGE(max_difference(before, after) == 0, first_difference(before, after));
-          CHECK(psnr(picture, shown(ht, CJ2K_CODER_HT, layer)) >= psnr(picture, before));
+          // More passes, whose samples may still be further from the middle of their intervals.
+          CHECK(psnr(picture, shown(ht, CJ2K_CODER_HT, layer)) >= psnr(picture, before) - 0.001);
           const double of_cut = psnr(picture, shown(cut, CJ2K_CODER_EBCOT, layer));
           CHECK(of_cut >= least);
           // A few blocks end before the passes that the first layer had of them.

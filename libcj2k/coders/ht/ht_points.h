@@ -50,10 +50,11 @@ inline HtRules ht_rules(const Plan& plan) {
           plan.magnitude_bound, plan.params.effort == 3 || !steps_suit};
 }
 
-/// Frames of fewer blocks are coded in full: a prediction of their planes takes as long.
-inline constexpr size_t kFewHtBlocks = 512;
+/// Frames of so few blocks are coded in full: estimates of their planes say too little. With cleanup
+/// passes alone, points are further apart.
 inline bool is_small_ht(const Plan& plan) {
-  return plan.params.coder == CJ2K_CODER_HT && plan.blocks.size() < kFewHtBlocks;
+  const size_t few = plan.most_ht_passes == 1 ? 512 : 64;
+  return plan.params.coder == CJ2K_CODER_HT && plan.blocks.size() < few;
 }
 
 /// The passes to code by HtPoints::kNearSlope.
