@@ -304,7 +304,7 @@ bool Scan::is_asked(const char* name, const std::string& item) const {
 
 Scan::Row Scan::make_row(const ScanPicture& of, const Picture& picture, LimitKind kind,
                          const ScanSize& size) const {
-  // Fewer than 512 blocks of EBCOT are all coded in full (docs/stop.md).
+  // Few blocks of EBCOT are all coded in full (docs/stop.md).
   const int32_t side = (size.width < 500 ? 16 : 32) / (of.is_grey && size.width < 1000 ? 2 : 1);
   const std::string block = std::to_string(side) + "x" + std::to_string(side);
   Row row;

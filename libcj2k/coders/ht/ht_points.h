@@ -53,7 +53,7 @@ inline HtRules ht_rules(const Plan& plan) {
 /// Frames of so few blocks are coded in full: estimates of their planes say too little. With cleanup
 /// passes alone, points are further apart.
 inline bool is_small_ht(const Plan& plan) {
-  const size_t few = plan.most_ht_passes == 1 ? 512 : 64;
+  const size_t few = plan.most_ht_passes == 1 ? 512 : 256;
   return plan.params.coder == CJ2K_CODER_HT && plan.blocks.size() < few;
 }
 
