@@ -188,6 +188,26 @@ TEST_CASE("stop exact does not begin blocks of which nothing can come into the f
   CHECK(exact.stats.mse[0] == doctest::Approx(none.stats.mse[0]).epsilon(0.01));
 }
 
+TEST_CASE("stop exact codes a part of a small frame") {
+  for (const char* coder : {"ebcot", "ht"}) {
+    CAPTURE(coder);
+    cj2k_params p = make_params(384, 256, 3, 8);
+    set(p, "coder", coder);
+    set(p, "cblk", "32x32");
+    p.target_bytes = 30000;
+    const Picture picture = make_picture(p, Content::kTexture, 1);
+    const Encoded exact = encode(p, picture);
+    REQUIRE(exact.status == CJ2K_OK);
+    CHECK(exact.stats.blocks > 256);  // fewer are coded in full
+    CHECK(exact.stats.blocks < 512);
+    p.stop = CJ2K_STOP_NONE;
+    const Encoded none = encode(p, picture);
+    REQUIRE(none.status == CJ2K_OK);
+    const int64_t most = p.coder == CJ2K_CODER_HT ? 30 : 90;  // percent
+    CHECK(exact.stats.passes_coded < none.stats.passes_coded * most / 100);
+  }
+}
+
 TEST_CASE("a smaller quality value is a better picture and a larger file") {
   cj2k_params p = make_params(256, 192, 3, 8);
   const Picture picture = make_picture(p, Content::kTexture, 1);

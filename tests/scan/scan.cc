@@ -371,10 +371,10 @@ static int known_share(const std::pair<int, std::string>& key) {
       if (begins("ht_steps0 ")) return 8;
       if (begins("ht ")) return 20;
       if (begins("effort2_steps0 ") || begins("effort3_steps0 ")) return 4;
-      if (begins("effort")) return 40;
-      return 48;
+      if (begins("effort")) return 70;
+      return begins("ht_effort2 ") ? 95 : 48;
     case 3:
-      return begins("ht_effort2 ") ? 40 : 15;
+      return begins("ht_effort2") ? 40 : 15;
     case 4:
       return 4;
     default:
