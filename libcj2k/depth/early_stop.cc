@@ -154,10 +154,10 @@ std::optional<SlopeThresholds> other_steps_at(const Plan& plan, const BlockReque
 
 /// HT: whether rate control ended outside of the slopes that the points of a component cover.
 bool lacks_ht_points(const Plan& plan, const BlockOrder& order, uint32_t component, int end) {
-  const int lowest = order.thresholds[component], far = ht_far(plan.most_ht_passes);
+  const int lowest = order.thresholds[component], margin = ht_far(plan.most_ht_passes);
   if (lowest == 0) return false;
   const int off = end - kHtExpected, highest = std::max<int>(order.highest[component], lowest);
-  return end == 0 || off < lowest - far || off > highest + far;
+  return end == 0 || off < lowest - margin || off > highest + margin;
 }
 
 /// HT: whether the selected points are in the middle of the planes that were coded.

@@ -240,23 +240,23 @@ TEST_CASE("HT: the passes that a slope may choose") {
   const PassesNear block(512 * 64);
   const int step[] = {log_slope(64, 1), log_slope(512, 1), log_slope(512 * 8, 1),
                       log_slope(512 * 64, 1)};
-  const int near = ht_near(3);
+  const int margin = ht_near(3);
   // Three octaves lie between the planes. At the slope of a step, the planes on both sides of it may be
   // chosen; the nearest plane with SigProp, because its own step is steep.
   CHECK(block.at(step[0]) == 1200);
   CHECK(block.at(step[1]) == 130);
   CHECK(block.at(step[2]) == 33);
   CHECK(block.at(step[3]) == 3);
-  CHECK(block.at(step[3] + near + 1) == 0);
+  CHECK(block.at(step[3] + margin + 1) == 0);
   // Further away than ht_near, one of them.
-  CHECK(block.at(step[0] + near) == 1200);
-  CHECK(block.at(step[0] + near + 1) == 200);
-  CHECK(block.at(step[0] - near) == 1200);
-  CHECK(block.at(step[0] - near - 1) == 1000);
+  CHECK(block.at(step[0] + margin) == 1200);
+  CHECK(block.at(step[0] + margin + 1) == 200);
+  CHECK(block.at(step[0] - margin) == 1200);
+  CHECK(block.at(step[0] - margin - 1) == 1000);
   CHECK(block.at(step[0] - kHtSteep - 1) == 2000);
   CHECK(block.at(step[0] - kHtSteep - 1, 0) == 1000);  // there is no plane below 0
   // At plane 0 there is none below the nearest one: the next one has MagRef.
-  CHECK(block.at(step[1] - near - 1, 0) == 300);
+  CHECK(block.at(step[1] - margin - 1, 0) == 300);
   // A flat plane before a steep one: the coarser plane may be chosen, too.
   PassesNear flat(512 * 64);
   flat.sums.removed[1] = flat.sums.removed[2] + 0.01;
@@ -264,8 +264,8 @@ TEST_CASE("HT: the passes that a slope may choose") {
   // MagRef at a plane that removes as much as the plane below.
   PassesNear refined(512 * 64);
   refined.sums.refined[2] = refined.sums.removed[1] - refined.sums.removed[2];
-  CHECK(block.at(step[1] - near - 1) == 100);
-  CHECK(refined.at(step[1] - near - 1) == 130);
+  CHECK(block.at(step[1] - margin - 1) == 100);
+  CHECK(refined.at(step[1] - margin - 1) == 130);
   // Planes without samples are not there, nor those that remove no error.
   PassesNear empty(512 * 64);
   empty.sums.significant[3] = 0;

@@ -253,7 +253,7 @@ CJ2K_HD_INLINE constexpr HtPasses ht_passes_near(const HtBlockSums& sums, int sl
   for (int k = kHtNearPlanes - 1; k >= 0; --k) {
     if (k < planes && significant[k] == 0) planes = k;
   }
-  const int nearest = lowest > 0 ? 1 : 0, near = ht_near(most);
+  const int nearest = lowest > 0 ? 1 : 0, margin = ht_near(most);
   bool is_steep = false;  // the step to the nearest plane
   HtPasses passes{};
   CJ2K_HD_UNROLL
@@ -285,10 +285,10 @@ CJ2K_HD_INLINE constexpr HtPasses ht_passes_near(const HtBlockSums& sums, int sl
             estimate(sums.removed[finer] - removed, bits > more_bits ? bits - more_bits : 0);
         if (step > from) from = step;
       }
-      if (from > slope + near || to < slope - near) continue;
+      if (from > slope + margin || to < slope - margin) continue;
       const bool has_sig_prop = lowest + k > 0 && last > slope + kHtSteep;
       passes.of[k] = most == 1 ? 1 : k > nearest ? 3 : has_sig_prop ? 2 : 1;
-      is_steep |= k == nearest && last > slope + near;
+      is_steep |= k == nearest && last > slope + margin;
     }
   }
   // In dense blocks SigProp above the nearest plane finds more than MagRef alone.
