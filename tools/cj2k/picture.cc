@@ -351,6 +351,7 @@ std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes
   return frame;
 }
 
+/// swap_words for all planes.
 void swap_frame(AVFrame* frame, int planes) {
   if (libav().av_frame_make_writable(frame) < 0) throw std::bad_alloc();
   for (int p = 0; p < planes; ++p)
