@@ -4,7 +4,6 @@
 // The EBCOT block coder of the CUDA backend: quantisation to bit-planes, tier-1, the stop rules and
 // the hulls. Their kernels are in kernels/ebcot and kernels/rate.
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -14,7 +13,7 @@
 #include "cuda/block_lists.h"
 #include "cuda/device_rate.h"
 #include "cuda/device_rdoq.h"
-#include "cuda/entry_guess.h"
+#include "cuda/ebcot_results.h"
 #include "cuda/tier1_coder.h"
 #include "depth/ebcot_prediction.h"
 #include "kernels/ebcot/quantize.h"
@@ -26,9 +25,6 @@
 namespace cj2k::cuda {
 namespace {
 
-/// Blocks per task when results are read.
-constexpr size_t kResultGrain = 512;
-
 FrameTargets targets_of(std::span<const BlockRequest> requests) {
   FrameTargets targets{};
   for (const BlockRequest& request : requests) targets.of[request.frame] = request.targets;
@@ -39,14 +35,14 @@ class DeviceEbcot final : public DeviceBlockCoder {
  public:
   explicit DeviceEbcot(const DeviceCoderSetup& setup)
       : s_(setup),
-        begins_(static_cast<size_t>(setup.plan.params.gop)),
-        here_bytes_(begins_.size() * setup.plan.blocks.size()),
-        rate_(setup, setup.pinned.ebcot.totals) {
-    listed_frames_.reserve(begins_.size());
-    if (!s_.plan.has_rdoq) return;
-    rdoq_ = std::make_unique<DeviceRdoq>(setup);
-    plain_.resize(begins_.size());
-    for (size_t i = 0; i < begins_.size(); ++i) histograms_.emplace_back(s_.plan.components.size());
+        rate_(setup, setup.pinned.ebcot.totals),
+        rdoq_(setup.plan.has_rdoq ? std::make_unique<DeviceRdoq>(setup) : nullptr),
+        results_(setup, rdoq_.get()) {
+    const auto gop = static_cast<size_t>(setup.plan.params.gop);
+    listed_frames_.reserve(gop);
+    if (rdoq_ == nullptr) return;
+    plain_.resize(gop);
+    histograms_.assign(gop, SlopeHistogram(s_.plan.components.size()));
   }
   Status create() {
     return make_tier1_coder(s_.context, s_.tables.form, s_.tables.tier1, style(),
@@ -69,7 +65,7 @@ class DeviceEbcot final : public DeviceBlockCoder {
     work.block(number).data = bytes;
   }
   bool has_bytes(CudaGopWork& work, uint32_t number, uint32_t points) override {
-    return work.block(number).hull[points - 1].length_bytes <= here_bytes_[number];
+    return work.block(number).hull[points - 1].length_bytes <= results_.here_bytes(number);
   }
 
  private:
@@ -85,27 +81,13 @@ class DeviceEbcot final : public DeviceBlockCoder {
   Tier1Output output(const CudaGopWork& work) const;
   /// Where hulls are for rate control on the device.
   Tier1Output output_by_number(const CudaGopWork& work, bool adds) const;
-  /// A list of blocks in device memory, and the same numbers on the host.
-  struct Listed {
-    Tier1List list;
-    const uint32_t* numbers;
-  };
-  /// Which bytes come with the results: of the points that reach these thresholds, or of all points.
-  struct Pack {
-    bool wanted;
-    const uint16_t* thresholds;  ///< on the device; null: of all points
-  };
-  /// Packed bytes in host memory.
-  struct Packed {
-    const PackedBytes* blocks;  ///< null: there are none
-    uint8_t* bytes;
-  };
   bool is_listed(std::span<const BlockRequest> requests, bool is_sampled);
   void remember_list(std::span<const BlockRequest> requests, bool is_sampled) {
     listed_sampled_ = is_sampled;
     for (const BlockRequest& request : requests) listed_frames_.push_back(request.frame);
   }
-  Status list_requests(CudaGopWork& work, std::span<const BlockRequest> requests, Listed* listed);
+  Status list_requests(CudaGopWork& work, std::span<const BlockRequest> requests,
+                       ListedBlocks* listed);
   /// Enqueues tier-1 in the stream for it, between what comes before and after in work.stream.
   template <typename Tier1>
   static Status on_coding_stream(CudaGopWork& work, const Tier1& tier1) {
@@ -122,18 +104,7 @@ class DeviceEbcot final : public DeviceBlockCoder {
   Status finish_on_device(CudaGopWork& work, std::span<BlockRequest> requests,
                           const Tier1List* may_resume);
   Status leave_to_host(CudaGopWork& work, std::span<const BlockRequest> requests, bool resumed);
-  Status bring_results(CudaGopWork& work, const Listed& listed, const Pack& pack);
-  Status bring_packed(CudaGopWork& work, const Tier1List& list, const Pack& pack, Packed* packed);
-  Status bring_hulls(CudaGopWork& work, uint32_t num_blocks, ListOutput* result);
-  Status download_hulls(CudaGopWork& work, const uint32_t* counts, ListOutput* result);
-  /// Bytes of hull points with their tails, and of segments.
-  uint64_t hull_bytes(uint64_t points, uint64_t segments) const {
-    const uint64_t tail_bytes = (style() & CJ2K_STYLE_PTERM) != 0 ? sizeof(PassTail) : 0;
-    return points * (sizeof(HullPoint) + tail_bytes) +
-           (has_segments(style()) ? segments * sizeof(SegmentEnd) : 0);
-  }
-  void forget_blocks(CudaGopWork& work, std::span<const BlockRequest> requests);
-  void forget_blocks(CudaGopWork& work, uint32_t frame);
+  Status bring_results(CudaGopWork& work, const ListedBlocks& listed, const BytesWanted& wanted);
   /// With PTERM blocks do not pause: each pass has its own ending, and these are not kept.
   bool may_pause() const { return (style() & CJ2K_STYLE_PTERM) == 0; }
   uint32_t style() const { return static_cast<uint32_t>(s_.plan.params.cblk_style); }
@@ -142,13 +113,12 @@ class DeviceEbcot final : public DeviceBlockCoder {
   const EbcotMemory& m_ = s_.memory.ebcot;
   const EbcotMemory& p_ = s_.pinned.ebcot;
   std::unique_ptr<Tier1Coder> coder_;
-  std::vector<uint8_t> begins_;       ///< [frame] 1: no block of it has been coded in this GOP
-  std::vector<uint32_t> here_bytes_;  ///< of each block of the GOP: bytes at CodedBlock::data
 
   DeviceRate rate_;
+  const std::unique_ptr<DeviceRdoq> rdoq_;  ///< null: the plan has no RDOQ
+  EbcotResults results_;
 
   // Plans with RDOQ.
-  std::unique_ptr<DeviceRdoq> rdoq_;            ///< else null
   bool optimises_ = false;                      ///< the call in progress has RDOQ
   std::vector<std::vector<CodedBlock>> plain_;  ///< [frame] memory of EbcotPrediction
   std::vector<SlopeHistogram> histograms_;      ///< [frame]
@@ -157,14 +127,6 @@ class DeviceEbcot final : public DeviceBlockCoder {
   std::vector<uint32_t> listed_frames_;  ///< empty: there is none
   bool listed_sampled_ = false;          ///< the blocks of the sample come first
   Tier1List all_{}, sampled_{}, rest_{};
-
-  // For all blocks of frames, and for blocks that resume.
-  struct Guesses {
-    EntryGuess points{kFirstGuess}, segments{kFirstGuess};
-    EntryGuess bytes{kFirstByteGuess};  ///< in units of 16
-  } guesses_[2];
-  bool resumes_ = false;  ///< the call in progress is for blocks that resume
-  static constexpr uint32_t kFirstGuess = 6, kFirstByteGuess = 64;
 };
 
 Status DeviceEbcot::begin(CudaGopWork& work, const Samples& samples) {
@@ -174,14 +136,14 @@ Status DeviceEbcot::begin(CudaGopWork& work, const Samples& samples) {
   const auto count = static_cast<uint32_t>(s_.plan.blocks.size());
   if (rdoq_ != nullptr) CJ2K_TRY(rdoq_->begin(work, samples));
   CJ2K_TRY((s_.plan.reversible ? quantize53 : quantize97)(stream, jobs, count, samples, planes));
-  std::fill(begins_.begin(), begins_.end(), uint8_t{1});
+  results_.begin();
   return stream.fill(m_.states.in(work.device), 0, m_.states.bytes());
 }
 
 Status DeviceEbcot::code(CudaGopWork& work, std::span<BlockRequest> requests,
                          const BlockSample& sample) {
   CJ2K_TRY(work.stream.record(work.begin));
-  forget_blocks(work, requests);
+  results_.begin_call(work, requests);
   switch (requests[0].rule) {
     case StopRule::kThresholds:
       CJ2K_TRY(rdoq_ != nullptr ? code_orders(work, requests) : code_to_thresholds(work, requests));
@@ -195,24 +157,8 @@ Status DeviceEbcot::code(CudaGopWork& work, std::span<BlockRequest> requests,
       CJ2K_TRY(code_planes(work, requests));
       break;
   }
-  for (const BlockRequest& request : requests) begins_[request.frame] = 0;
+  results_.end(requests);
   return Status::kOk;
-}
-
-/// Forgets the blocks of the GOP before, where this call does not write all of them.
-void DeviceEbcot::forget_blocks(CudaGopWork& work, std::span<const BlockRequest> requests) {
-  const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
-  resumes_ = false;
-  for (const BlockRequest& request : requests) {
-    if (begins_[request.frame] == 0) resumes_ = true;
-    if (request.blocks.size() != num_blocks) forget_blocks(work, request.frame);
-  }
-}
-void DeviceEbcot::forget_blocks(CudaGopWork& work, uint32_t frame) {
-  if (begins_[frame] == 0) return;
-  const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
-  std::fill_n(&work.block(frame * num_blocks), num_blocks, CodedBlock{});
-  begins_[frame] = 0;
 }
 
 /// Whether the list of the requests is in device memory, from the call before. If not, it will be
@@ -230,7 +176,7 @@ bool DeviceEbcot::is_listed(std::span<const BlockRequest> requests, bool is_samp
 
 /// Lists the blocks of the requests: all of each frame, or some.
 Status DeviceEbcot::list_requests(CudaGopWork& work, std::span<const BlockRequest> requests,
-                                  Listed* listed) {
+                                  ListedBlocks* listed) {
   const bool are_all = std::all_of(requests.begin(), requests.end(), [&](const BlockRequest& r) {
     return r.blocks.size() == s_.plan.blocks.size();
   });
@@ -248,7 +194,7 @@ Status DeviceEbcot::list_requests(CudaGopWork& work, std::span<const BlockReques
 
 Status DeviceEbcot::code_to_thresholds(CudaGopWork& work, std::span<BlockRequest> requests) {
   const simt::DeviceBuffer& d = work.device;
-  Listed listed{};
+  ListedBlocks listed{};
   CJ2K_TRY(list_requests(work, requests, &listed));
   CJ2K_TRY(upload_thresholds(work, requests));
   const auto* const thresholds = p_.thresholds.in(work.pinned);
@@ -288,7 +234,7 @@ Status DeviceEbcot::follow_predictions(CudaGopWork& work, std::span<BlockRequest
   std::vector<Prediction> predictions;
   for (BlockRequest& r : requests) {
     predictions.push_back({&r, EbcotPrediction(s_.plan, sample, r, plain_[r.frame])});
-    forget_blocks(work, r.frame);
+    results_.forget(work, r.frame);
   }
   std::vector<BlockRequest> orders;
   do {
@@ -332,13 +278,13 @@ Status DeviceEbcot::code_orders(CudaGopWork& work, std::span<const BlockRequest>
     CJ2K_TRY(run_tier1(work, lists.luma, limits));
   }
   for (const BlockRequest& order : orders) {
-    if (order.anew) begins_[order.frame] = 1;
+    if (order.anew) results_.begin_frame(order.frame);
   }
   // Hulls do not depend on block sizes, so one list serves.
   const Tier1List all{lists.first.blocks, {lists.first.count() + lists.luma.count(), 0, 0}};
   // The samples are still needed: frames may begin again.
   CJ2K_TRY(bring_results(work, {all, lists.numbers}, {false, nullptr}));
-  for (const BlockRequest& order : orders) begins_[order.frame] = 0;
+  results_.end(orders);
   if (lists.has_votes) rdoq_->take_votes(work, orders, lists);
   return rdoq_->bring_samples(work, orders);
 }
@@ -397,7 +343,7 @@ Status DeviceEbcot::code_predicted(CudaGopWork& work, std::span<BlockRequest> re
 /// Codes all planes one after the other, also planes in which no block is left to code.
 Status DeviceEbcot::code_planes(CudaGopWork& work, std::span<const BlockRequest> requests) {
   const simt::DeviceBuffer& d = work.device;
-  Listed listed{};
+  ListedBlocks listed{};
   CJ2K_TRY(list_requests(work, requests, &listed));
   const Tier1Buffers b = buffers(work);
   const PlaneDecisions decisions{m_.records.in(d), m_.stop_counters.in(d), m_.thresholds.in(d),
@@ -550,7 +496,7 @@ Status DeviceEbcot::leave_to_host(CudaGopWork& work, std::span<const BlockReques
     if (request.outcome.result == nullptr) left.push_back(request);
   }
   CJ2K_TRY(release_blocks(work.stream, buffers(work), frames_of(left)));
-  Listed listed{};
+  ListedBlocks listed{};
   CJ2K_TRY(list_requests(work, left, &listed));
   auto* const paused = p_.paused_passes.in(work.pinned);
   const size_t up_to_last = (requests.back().frame + 1) * s_.plan.blocks.size();
@@ -569,113 +515,11 @@ Status DeviceEbcot::leave_to_host(CudaGopWork& work, std::span<const BlockReques
   return Status::kOk;
 }
 
-/// Makes the hulls, downloads them with the results and the bytes that are probably chosen, and
-/// fills the CodedBlocks.
-Status DeviceEbcot::bring_results(CudaGopWork& work, const Listed& listed, const Pack& pack) {
-  simt::Stream& stream = work.stream;
-  const uint32_t count = listed.list.count();
+/// Makes the hulls and brings them to the host, with the bytes that are wanted.
+Status DeviceEbcot::bring_results(CudaGopWork& work, const ListedBlocks& listed,
+                                  const BytesWanted& wanted) {
   CJ2K_TRY(make_hulls(work, listed.list, output(work)));
-  auto* results = p_.results.in(work.pinned);
-  CJ2K_TRY(stream.download(results, output(work).results, count * sizeof(Tier1Result)));
-  Packed packed{};
-  CJ2K_TRY(bring_packed(work, listed.list, pack, &packed));
-  ListOutput from_device;
-  CJ2K_TRY(bring_hulls(work, count, &from_device));
-  if (packed.blocks != nullptr) {
-    guesses_[resumes_ ? 1 : 0].bytes.learn(count, p_.totals.in(work.pinned)[2]);
-  }
-  const auto num_blocks = static_cast<uint32_t>(s_.plan.blocks.size());
-  std::atomic<uint32_t> too_long = UINT32_MAX;  // entry of a block that needs more room
-  parallel_for(count, kResultGrain, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      const Tier1Result& r = results[i];
-      const uint32_t number = listed.numbers[i], index = number % num_blocks;
-      const uint32_t set = rdoq_ != nullptr ? rdoq_->step_set(number / num_blocks) : 0;
-      const Tier1Job& job = s_.tables.tier1.jobs[set * num_blocks + index];
-      if (r.num_bytes > job.bytes_capacity) too_long = static_cast<uint32_t>(i);
-      CodedBlock& coded = work.block(number);
-      const bool begins = begins_[number / num_blocks] != 0;
-      coded = coded_block(job, style(), r, from_device, begins ? CodedBlock{} : coded);
-      coded.zero_bit_planes += s_.plan.blocks[index].planes_above;
-      here_bytes_[number] = packed.blocks != nullptr ? packed.blocks[i].length_bytes : 0;
-      if (here_bytes_[number] > 0)
-        coded.data = packed.bytes + 16 * uint64_t{packed.blocks[i].first};
-    }
-  });
-  if (too_long != UINT32_MAX) {
-    const uint32_t index = listed.numbers[too_long] % num_blocks;
-    return s_.context.log().fail(
-        Status::kInternal, "code-block %u takes %u bytes, but only %u are reserved; use device=cpu",
-        index, results[too_long].num_bytes, s_.tables.tier1.jobs[index].bytes_capacity);
-  }
-  return Status::kOk;
-}
-
-/// Packs the bytes in the memory of the samples, which are not needed any more, and enqueues their
-/// download.
-Status DeviceEbcot::bring_packed(CudaGopWork& work, const Tier1List& list, const Pack& pack,
-                                 Packed* packed) {
-  // The samples may be asked for later.
-  if (!pack.wanted || list.count() == 0 || keeps_coefficients(s_.plan)) return Status::kOk;
-  constexpr uint64_t kUnit = 16;
-  const uint64_t most =
-      std::min(s_.pinned.most_ahead(work.bytes), s_.memory.samples.bytes()) / kUnit;
-  const uint32_t room = guesses_[resumes_ ? 1 : 0].bytes.of(
-      list.count(), static_cast<uint32_t>(std::min<uint64_t>(most, UINT32_MAX)));
-  if (room == 0) return Status::kOk;
-  const simt::DeviceBuffer& d = work.device;
-  const PackedOutput to{m_.packed.in(d), reinterpret_cast<uint8_t*>(s_.memory.samples.in(d)), room,
-                        output(work).totals + 2};
-  CJ2K_TRY(tier1_pack(work.stream, buffers(work), list, {pack.thresholds}, output(work), to));
-  CJ2K_TRY(work.bytes.take(room * kUnit, &packed->bytes));
-  packed->blocks = p_.packed.in(work.pinned);
-  CJ2K_TRY(work.stream.download(p_.packed.in(work.pinned), to.blocks,
-                                list.count() * sizeof(PackedBytes)));
-  return work.stream.download(packed->bytes, to.bytes, room * kUnit);
-}
-
-/// Downloads the hull points, tails and segments, as many as there probably are, and waits. Only if
-/// there are more, it downloads them again and waits once more.
-Status DeviceEbcot::bring_hulls(CudaGopWork& work, uint32_t num_blocks, ListOutput* result) {
-  simt::Stream& stream = work.stream;
-  auto* totals = p_.totals.in(work.pinned);
-  CJ2K_TRY(stream.download(totals, output(work).totals, kTotals * sizeof(uint32_t)));
-  Guesses& guesses = guesses_[resumes_ ? 1 : 0];
-  const uint32_t most = static_cast<uint32_t>(m_.hull.count);
-  uint32_t guess[2] = {guesses.points.of(num_blocks, most), guesses.segments.of(num_blocks, most)};
-  // The guess alone is no reason for more memory.
-  constexpr uint64_t kRounding = 64;
-  const uint64_t bytes = hull_bytes(guess[0], guess[1]) + 2 * kRounding, room = work.hulls.most();
-  if (bytes > room) {
-    for (uint32_t& entries : guess)
-      entries = static_cast<uint32_t>((room > 2 * kRounding ? room - 2 * kRounding : 0) * entries /
-                                      bytes);
-  }
-  const PinnedPool::Place place = work.hulls.place();
-  CJ2K_TRY(download_hulls(work, guess, result));
-  guesses.points.learn(num_blocks, totals[0]);
-  guesses.segments.learn(num_blocks, totals[1]);
-  if (totals[0] <= guess[0] && totals[1] <= guess[1]) return Status::kOk;
-  work.hulls.return_to(place);
-  return download_hulls(work, totals, result);
-}
-
-/// @param counts  number of hull points, and of segments
-Status DeviceEbcot::download_hulls(CudaGopWork& work, const uint32_t* counts, ListOutput* result) {
-  const Tier1Output from = output(work);
-  *result = {};
-  const auto bring = [&](const auto* entries, uint32_t count, const auto** to) {
-    if (entries == nullptr || count == 0) return Status::kOk;
-    uint8_t* memory = nullptr;
-    CJ2K_TRY(work.hulls.take(count * sizeof *entries, &memory));
-    *to = reinterpret_cast<std::remove_reference_t<decltype(*to)>>(memory);
-    return work.stream.download(memory, entries, count * sizeof *entries);
-  };
-  CJ2K_TRY(bring(from.hull, counts[0], &result->hulls));
-  CJ2K_TRY(bring(from.tails, counts[0], &result->tails));
-  CJ2K_TRY(bring(from.segments, counts[1], &result->segments));
-  CJ2K_TRY(work.stream.record(work.end));
-  return work.end.synchronize();
+  return results_.bring(work, buffers(work), output(work), listed, wanted);
 }
 
 }  // namespace
