@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tools import names_of, run
+from tools import mxf_is_patched, names_of, run
 
 NEEDED = {
     "filters": """lut3d haldclut colorspace overlay yadif bwdif separatefields weave loudnorm scale crop pad transpose
@@ -47,7 +47,10 @@ def test_licence(ff, flags):
 def test_components(ff, flags, what):
     if "h264" not in names_of(ff.program, "decoders"):
         pytest.skip("this ffmpeg was built for the tests alone")
-    missing = {*NEEDED[what].split()} - names_of(ff.program, what)
+    needed = {*NEEDED[what].split()}
+    if not mxf_is_patched(ff):
+        needed -= {"mxf_dcp", "mxf_imf"}
+    missing = needed - names_of(ff.program, what)
     missing |= {name for flag, (kind, name) in WITH.items() if kind == what and flag in flags} - names_of(ff.program, what)
     assert not missing, f"no {what} {missing}"
 

@@ -12,7 +12,7 @@ import pytest
 import pixfmt
 from codestream import JP2_SIGNATURE, from_jp2
 from pictures import noise
-from tools import decoder_is_patched, mxf_is_patched, names_of, run, scratch_folder
+from tools import decoder_is_patched, mxf_is_patched, names_of, run, say_linear, scratch_folder
 
 DEBIAN = "/usr/bin/ffmpeg"  # any FFmpeg without our patches
 W, H = 64, 16
@@ -355,6 +355,7 @@ def test_dpx(ff, tmp_path):
         pytest.skip("this ffmpeg does not both write and read dpx")
     source = ["-f", "lavfi", "-i", f"testsrc2=s={W}x{H}:r=24,format=gbrp10le,setparams=color_trc=bt709", "-frames:v", 1]
     ff.ffmpeg(*source, tmp_path / "in.dpx")
+    say_linear(tmp_path / "in.dpx")
     encode = ["-c:v", "j2k_cuda", "-lossless", 1, "-update", 1]
     assert not ff.ffmpeg("-i", tmp_path / "in.dpx", *encode, tmp_path / "a.j2c").text.strip()
     xyz = [*encode, "-xyz", "rec709"]

@@ -20,7 +20,7 @@ import pixfmt
 import readers
 from klv import Mxf
 from codestream import Codestream
-from tools import find_checker, hd, mxf_is_patched, names_of, raw_input, reads_ht, run
+from tools import find_checker, hd, mxf_is_patched, names_of, raw_input, reads_ht, run, say_linear
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 FRAMES = 5
@@ -262,9 +262,11 @@ def test_imf_colours(ff, tmp_path, sample, options, size, tags, becomes):
 
 @pytest.mark.usefixtures("checker")
 def test_dpx_and_exr(ff, tmp_path, sample):
-    """DPX says linear light whatever it holds, EXR holds it."""
+    """DPX that says linear light whatever it holds; EXR holds it."""
     needs(ff, "dpx", "exr")
     film(ff, tmp_path / "scan/%06d.dpx", "-pix_fmt", "gbrp10le")
+    for path in (tmp_path / "scan").iterdir():
+        say_linear(path)
     film(ff, tmp_path / "render/%06d.exr", "-pix_fmt", "gbrpf32le")
     log = sample("dcp", "--size", "128x72", "scan/%06d.dpx", "video")
     assert "taken for bt709 (--trc)" in log and "xyz takes the frames for linear" not in log, log
@@ -272,7 +274,7 @@ def test_dpx_and_exr(ff, tmp_path, sample):
     assert (tmp_path / "video/j2c/000000.j2c").read_bytes() != (tmp_path / "linear/j2c/000000.j2c").read_bytes()
     for folder in ("scan/%06d.dpx", "render/%06d.exr"):
         log = sample("imf", "--reversible", "--colour", "rec709", folder, folder.split("/", maxsplit=1)[0] + "_imf")
-        assert "curve bt709" in log and "linear" not in log, log
+        assert "curve bt709" in log and "linear light" not in log, log
     assert "--colour mauve is not auto" in sample("imf", "--colour", "mauve", "scan/%06d.dpx", "out", ok=False)
 
 

@@ -52,6 +52,14 @@ def mxf_is_patched(ff):
     return decoder_is_patched(ff) and os.environ.get("CJ2K_MXF_PATCH") != "0"
 
 
+def say_linear(path):
+    """The header of a DPX file says linear light, as FFmpeg up to 7.1 writes it of all pictures."""
+    data = bytearray(path.read_bytes())
+    assert data[:4] in (b"SDPX", b"XPDS"), path
+    data[801] = 2  # transfer characteristic of the first element
+    path.write_bytes(data)
+
+
 def reads_ht(ff, first=7):
     """FFmpeg's own decoder has it from 7.1 on; the one of 5.1 shows noise."""
     version = run(ff.program, "-version").stdout.decode().split()[2]
