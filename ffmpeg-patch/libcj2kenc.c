@@ -537,9 +537,9 @@ static void warn_colours(AVCodecContext *avctx, const cj2k_params *p)
              s->desc->comp[0].depth == 16)
         av_log(avctx, AV_LOG_WARNING,
                "The frames say that they are linear light, which has few steps "
-               "in dark tones in 16 bits. EXR: -apply_trc bt709 before -i; "
-               "DPX, which says so whatever it holds: -vf "
-               "setparams=color_trc=bt709 for video\n");
+               "in dark tones in 16 bits. EXR: -vf zscale=t=bt709; DPX, which "
+               "says so whatever it holds: -vf setparams=color_trc=bt709 for "
+               "video\n");
 }
 
 static int set_xyz(AVCodecContext *avctx, cj2k_params *p)

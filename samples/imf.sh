@@ -81,13 +81,11 @@ fi
 
 width=$(input_field width)
 format=$(input_field pix_fmt)
+curve=
 case $format in
   *f32* | *f16*) # EXR: linear light
     format=gbrp16le
-    if is_kind "$1" exr; then
-      curve=${trc//-/_}
-      input=(-apply_trc "${curve/bt2020_10/bt2020_10bit}" "${input[@]}")
-    fi ;;
+    if is_kind "$1" exr; then curve=zscale=tin=linear:t=$trc,; fi ;;
   yuv420p | yuvj420p | nv12 | nv21) format=yuv422p ;;
   yuv420p* | yuva420p* | p010* | p012* | p016*) format=yuv422p10le ;;
   yuvj*) format=yuv${format#yuvj} ;; # full range becomes limited
@@ -111,7 +109,7 @@ target=(-b:v "${bitrate:-$default}")
 mkdir -p "$folder/j2c"
 [[ $(count_codestreams "$folder/j2c") == 0 ]] || die "there are .j2c files in $folder/j2c already"
 start=$EPOCHREALTIME
-run_ffmpeg -v warning -stats "${retime[@]}" "${input[@]}" -map 0:v:0 -vf "${rate_filter}format=$format,setparams=$tags" -c:v j2k_cuda \
+run_ffmpeg -v warning -stats "${retime[@]}" "${input[@]}" -map 0:v:0 -vf "$rate_filter${curve}format=$format,setparams=$tags" -c:v j2k_cuda \
   -profile:v "$profile" "${target[@]}" -f mxf_imf "$folder/picture.mxf" || die "ffmpeg failed, see above"
 seconds=$(seconds_since "$start")
 finish_track "$folder" "$profile" "$rate"

@@ -53,7 +53,9 @@ done
 
 run_ffmpeg -v warning -stats -lowres "$level" -i "$source" -map 0:v:0 -map '0:a?' -c:v prores_ks -profile:v proxy \
   -pix_fmt yuv422p10le -c:a pcm_s16le "$output"
-packets() { "$ffprobe" -v error -select_streams v:0 -count_packets -show_entries stream=nb_read_packets -of csv=p=0 "$1" | tr -d ,; }
+packets() {
+  "$ffprobe" -v error -select_streams v:0 -count_packets -show_entries stream=nb_read_packets -of default=nw=1:nk=1 "$1" | sed -n 1p
+}
 [[ $(packets "$output") == "$(packets "$source")" ]] || die "$output has $(packets "$output") frames, $source $(packets "$source")"
 echo "file   $output, $(stream width "$output")x$(stream height "$output"), $(packets "$output") frames, \
 $(($(stat -c %s "$output") * 100 / $(stat -c %s "$source"))) % of the bytes"

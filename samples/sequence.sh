@@ -8,7 +8,8 @@
 #
 # INPUT is a pattern such as scan/%06d.dpx, or a folder of images of one kind. OUTPUT_FOLDER gets 000000.j2c, 000001.j2c, ...
 # at BITRATE (default 250M) and FPS (default 24). EXR holds linear light: CURVE is what it goes through on the way to 16 bits,
-# by its name in FFmpeg (default bt709; iec61966_2_1 for sRGB, smpte2084 for PQ, linear for none).
+# by its name in the filter zscale (default bt709, gamma 2.4; iec61966-2-1 for sRGB, smpte2084 for PQ, where 1 is 100 cd/m2;
+# linear for none).
 # Each file is checked for its begin, its end and the cap, and the first one is decoded and compared with its image.
 set -euo pipefail
 
@@ -46,17 +47,18 @@ else
   end=${name#*%}
   images=$(find "$(dirname "$source")" -maxdepth 1 -type f -name "${name%%%*}*${end#*d}" | wc -l)
 fi
+curve=
 if [[ ${kinds,,} == exr ]]; then
   echo "EXR: linear light, through the curve $trc to 16 bits"
-  input=(-apply_trc "$trc" "${input[@]}")
+  curve=zscale=tin=linear:t=${trc//_/-},
 fi
 if [[ $bitrate == lossless ]]; then target=(-lossless 1); else target=(-b:v "$bitrate"); fi
 
 mkdir -p "$folder"
 [[ -z $(find "$folder" -maxdepth 1 -name '*.j2c' -print -quit) ]] || die "there are .j2c files in $folder already"
 start=$EPOCHREALTIME
-run_ffmpeg -v warning -stats "${input[@]}" -map 0:v:0 -fps_mode passthrough -c:v j2k_cuda "${target[@]}" -f image2 \
-  -start_number 0 "$folder/%06d.j2c"
+run_ffmpeg -v warning -stats "${input[@]}" -map 0:v:0 -vf "${curve}null" -fps_mode passthrough -c:v j2k_cuda "${target[@]}" \
+  -f image2 -start_number 0 "$folder/%06d.j2c"
 seconds=$(seconds_since "$start")
 
 mapfile -t files < <(find "$folder" -maxdepth 1 -name '[0-9]*.j2c' | sort)
@@ -71,7 +73,7 @@ done
 format=$(stream pix_fmt "${input[@]}")
 if [[ $format == *f32* || $format == rgb* ]]; then format=gbrp16le; fi
 quality=$(quiet_ffmpeg -i "${files[0]}" "${input[@]}" -filter_complex \
-  "[0:v:0]format=$format,setpts=N[a];[1:v:0]format=$format,setpts=N[b];[a][b]psnr=stats_file=-" -frames:v 1 -f null - |
+  "[0:v:0]format=$format,setpts=N[a];[1:v:0]${curve}format=$format,setpts=N[b];[a][b]psnr=stats_file=-" -frames:v 1 -f null - |
   sed -n 's/.*psnr_avg:\([^ ]*\).*/\1/p' | head -n 1)
 [[ $quality == inf || ${quality%.*} -ge 20 ]] || die "${files[0]} does not show its image: PSNR ${quality:-unknown} dB"
 [[ $bitrate != lossless || $quality == inf ]] || die "${files[0]} is not lossless: PSNR $quality dB"

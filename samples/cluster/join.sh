@@ -4,7 +4,10 @@
 # How encode.sh makes one file of the segments and proves the result, and what it does between their steps.
 
 # audio_codecs, timecode_of: of the input.
-audio_codecs() { "$ffprobe" -v error -select_streams a -show_entries stream=codec_name -of csv=p=0 "$job_input"; }
+audio_codecs() { # of each stream once, also where it is in a program or a group
+  "$ffprobe" -v error -select_streams a -show_entries stream=index,codec_name -of csv=p=0 "$job_input" |
+    awk -F, 'NF > 1 && !seen[$1]++ { print $2 }'
+}
 timecode_of() {
   "$ffprobe" -v error -show_entries stream_tags=timecode:format_tags=timecode -of default=nw=1:nk=1 "$job_input" | sed -n 1p
 }

@@ -45,6 +45,11 @@ def needs(ff, *codecs):
         pytest.skip(f"this ffmpeg does not both write and read {', '.join(sorted(missing))}")
 
 
+def needs_zscale(ff):
+    if "zscale" not in names_of(ff.program, "filters"):
+        pytest.skip("this ffmpeg has no filter zscale")
+
+
 def film(ff, path, *options, size="128x72"):
     path.parent.mkdir(exist_ok=True)
     ff.ffmpeg("-f", "lavfi", "-i", f"testsrc2=s={size}:r=24", "-frames:v", FRAMES, *options, path)
@@ -166,6 +171,8 @@ def test_tracks_of_real_size(ff, tmp_path, sample):
                                                   ("exr", "gbrpf32le", 16)])
 def test_sequence(ff, tmp_path, sample, kind, pix_fmt, depth):
     needs(ff, kind)
+    if kind == "exr":
+        needs_zscale(ff)
     film(ff, tmp_path / f"scan/%06d.{kind}", "-pix_fmt", pix_fmt)
     log = sample("sequence", f"scan/%06d.{kind}", "out", "20M")
     files = sorted((tmp_path / "out").iterdir())
@@ -176,6 +183,18 @@ def test_sequence(ff, tmp_path, sample, kind, pix_fmt, depth):
         assert Codestream(data).depths == [depth] * 3
     assert f"frames      {FRAMES} in" in log and ("EXR: linear light" in log) == (kind == "exr"), log
     assert "already" in sample("sequence", f"scan/%06d.{kind}", "out", ok=False)
+
+
+@pytest.mark.parametrize("trc, white", [("bt709", 1), ("smpte2084", 0.508), ("arib-std-b67", 0.629), ("iec61966_2_1", 1)])
+def test_exr_white(ff, tmp_path, sample, trc, white):
+    """1 in an EXR file is 100 cd/m2. (libswscale makes white 0.4 % too dark where it makes floats.)"""
+    needs(ff, "exr")
+    needs_zscale(ff)
+    (tmp_path / "in").mkdir()
+    ff.ffmpeg("-f", "lavfi", "-i", "color=white:s=64x64:r=24,format=gbrpf32le", "-frames:v", 1, tmp_path / "in/a_%d.exr")
+    sample("sequence", "--trc", trc, "in", "out", "lossless")
+    _, planes = ff.ffmpeg_samples((tmp_path / "out/000000.j2c").read_bytes(), 64, 64)
+    assert all(abs(value / 65535 - white) < 0.003 for plane in planes for value in plane), planes[0][0]
 
 
 def test_sequence_of_a_folder(ff, tmp_path, sample):
@@ -192,8 +211,7 @@ def test_sequence_of_a_folder(ff, tmp_path, sample):
 @pytest.mark.usefixtures("checker")
 def test_dcp(ff, tmp_path, sample):
     """White of Rec. 709 in cinema's X'Y'Z' (ST 428-1), black around it; a film at 23.976 is played at 24."""
-    if "zscale" not in names_of(ff.program, "filters"):
-        pytest.skip("this ffmpeg has no zscale, without which white is not exact")
+    needs_zscale(ff)  # without it white is not exact
     ff.ffmpeg(*raw_input("rgb24", 128, 72, "24000/1001"), "-c:v", "png", tmp_path / "in.mov", data=b"\xff" * (128 * 72 * 9))
     log = sample("dcp", "--size", "256x64", "in.mov", "out")
     assert "24000/1001 is played as 24" in log and "conforms    cinema2k at 24 fps, 256x64" in log, log
@@ -264,6 +282,7 @@ def test_imf_colours(ff, tmp_path, sample, options, size, tags, becomes):
 def test_dpx_and_exr(ff, tmp_path, sample):
     """DPX that says linear light whatever it holds; EXR holds it."""
     needs(ff, "dpx", "exr")
+    needs_zscale(ff)
     film(ff, tmp_path / "scan/%06d.dpx", "-pix_fmt", "gbrp10le")
     for path in (tmp_path / "scan").iterdir():
         say_linear(path)
@@ -275,6 +294,7 @@ def test_dpx_and_exr(ff, tmp_path, sample):
     for folder in ("scan/%06d.dpx", "render/%06d.exr"):
         log = sample("imf", "--reversible", "--colour", "rec709", folder, folder.split("/", maxsplit=1)[0] + "_imf")
         assert "curve bt709" in log and "linear light" not in log, log
+    assert "curve arib-std-b67" in sample("imf", "--reversible", "--colour", "rec2020hlg", "render/%06d.exr", "hlg")
     assert "--colour mauve is not auto" in sample("imf", "--colour", "mauve", "scan/%06d.dpx", "out", ok=False)
 
 

@@ -323,7 +323,11 @@ std::shared_ptr<AVFrame> decode(const std::string& path, AVCodecID id, FileBytes
   static const bool is_set = (libav().av_log_set_callback(take_log), true);
   static_cast<void>(is_set);
   int status = libav().avcodec_open2(context.get(), codec, &options);
+  const bool lacks_trc = options != nullptr;
   libav().av_dict_free(&options);
+  if (lacks_trc && status >= 0)
+    throw UsageError(path + ": --trc needs FFmpeg 8.1 or older; ffmpeg -vf zscale=tin=linear:t=" +
+                     trc + " applies a curve");
   if (status == AVERROR(EINVAL) && !trc.empty())
     throw UsageError(path + ": --trc " + trc +
                      " is not a transfer function of FFmpeg's EXR decoder");
