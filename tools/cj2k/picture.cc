@@ -364,6 +364,27 @@ void swap_frame(AVFrame* frame, int planes) {
                  static_cast<size_t>(std::abs(frame->linesize[p])));
 }
 
+/// A half float (IEEE 754 binary16), in whose range infinity is large enough.
+float value_of_half(uint16_t half) {
+  const uint32_t magnitude = half & 0x7fff;
+  if (magnitude > 0x7c00) return NAN;
+  const uint32_t bits = (half & 0x8000u) << 16 | magnitude << 13;
+  float v;
+  std::memcpy(&v, &bits, sizeof v);
+  return v * 0x1p112f;  // the exponent of a float is 112 more
+}
+
+float float_at(const uint8_t* from, bool is_half) {
+  if (!is_half) {
+    float v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+  }
+  uint16_t half;
+  std::memcpy(&half, from, sizeof half);
+  return value_of_half(half);
+}
+
 /// Linear light becomes integers of 16 bits: 0 .. 1 is 0 .. 65535.
 void convert_float(const AVFrame& frame, const AVPixFmtDescriptor& desc, Picture& picture) {
   PictureFormat& f = picture.format;
@@ -377,8 +398,7 @@ void convert_float(const AVFrame& frame, const AVPixFmtDescriptor& desc, Picture
       const uint8_t* row = frame.data[comp.plane] +
                            static_cast<ptrdiff_t>(y) * frame.linesize[comp.plane] + comp.offset;
       for (int x = 0; x < f.width; ++x) {
-        float v;
-        std::memcpy(&v, row + static_cast<ptrdiff_t>(x) * comp.step, sizeof v);
+        float v = float_at(row + static_cast<ptrdiff_t>(x) * comp.step, comp.depth == 16);
         if (!(v >= 0 && v <= 1)) {
           ++picture.clipped;
           v = v > 1 ? 1 : 0;
@@ -477,7 +497,7 @@ void take_samples(const std::string& path, int depth, Picture& picture) {
     convert_palette(frame, picture);
   } else if (pixels == AV_PIX_FMT_MONOBLACK || pixels == AV_PIX_FMT_MONOWHITE) {
     convert_bits(frame, pixels == AV_PIX_FMT_MONOWHITE, picture);
-  } else if ((desc.flags & AV_PIX_FMT_FLAG_FLOAT) && desc.comp[0].depth == 32 &&
+  } else if ((desc.flags & AV_PIX_FMT_FLAG_FLOAT) && desc.comp[0].depth <= 32 &&
              !(desc.flags & AV_PIX_FMT_FLAG_BE)) {
     convert_float(frame, desc, picture);
   } else if (desc.comp[0].depth > 16 || desc.comp[0].depth < 8 ||
