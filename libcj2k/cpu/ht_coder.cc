@@ -73,7 +73,9 @@ class HtRun {
         order_(order),
         worker_index_(worker_index),
         worker_(worker),
-        out_(out) {}
+        out_(out),
+        takes_all_(plan.params.lossless != 0 && plan.params.layers == 1 &&
+                   plan.params.curves == CJ2K_CURVES_OFF) {}
 
   /// @param next  the block after it, or null
   void code(uint32_t index, const CodeBlock* next);
@@ -103,6 +105,7 @@ class HtRun {
   const size_t worker_index_;
   HtWorker& worker_;
   CpuBlocks& out_;
+  const bool takes_all_;  ///< nobody asks what the points remove
   HtSamples samples_{};
   HtNextRows next_{};  ///< of the block after it, until they are prefetched
   double weight_ = 0;
@@ -148,7 +151,8 @@ void HtRun::code(uint32_t index, const CodeBlock* next) {
   HtCounts counts{};  // of plane `first` and those above
   const int first = std::max(planes.end - kHtNearPlanes, planes.lowest);
   double total = 0;
-  if (bit_planes > 0 && points == HtPoints::kAll) total = left_error(block, bit_planes);
+  if (bit_planes > 0 && points == HtPoints::kAll)
+    total = takes_all_ ? 1 : left_error(block, bit_planes);
   if (bit_planes > 0 && points != HtPoints::kAll) {
     counts = count(first, bit_planes);
     total = error_of(bit_planes, counts.total);

@@ -46,8 +46,7 @@ Layout layout_of(const RdoqBlock& block) {
 /// Makes the masks of all words.
 void load_masks(const RdoqBlock& block, const RdoqScratch& scratch, const Model& model,
                 const Layout& layout, Tier1Scratch::Impl& z) {
-  const hn::CappedTag<uint32_t, 16> d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
+  const WordSamples::D d;
   const size_t bytes =
       static_cast<size_t>(layout.end + layout.pitch + kSlackWords / 2) * sizeof(uint64_t);
   for (int map = 0; map < rdoq::kRdoqMaps; ++map) std::memset(z.planes[map], 0, bytes);
@@ -55,8 +54,10 @@ void load_masks(const RdoqBlock& block, const RdoqScratch& scratch, const Model&
     std::memset(plane, 0, bytes);
   const uint64_t last_columns =
       block.width % 16 == 0 ? ~uint64_t{0} : (uint64_t{1} << (block.width % 16 * 4)) - 1;
-  // Bits of the planes p .. p + kTrackedPlanes, whether there is one above, and the sign.
-  constexpr int kTests = kTrackedPlanes + 3;
+  const auto sign = hn::Set(d, ~kMagnitude);
+  const int planes =
+      HWY_MIN(block.bit_planes + 1, kMaxBitPlanes);  // a change may carry into one more
+  WordSamples samples;
   for (int stripe = 0; stripe < layout.stripes; ++stripe) {
     const int rows = HWY_MIN(block.height - 4 * stripe, 4);
     const uint64_t row_mask = kRow0 * ((1u << rows) - 1);
@@ -66,41 +67,20 @@ void load_masks(const RdoqBlock& block, const RdoqScratch& scratch, const Model&
       z.valid[i] = valid;
       const uint32_t* src = block.samples + 4 * stripe * block.stride + 16 * w;
       const uint32_t* signs = scratch.before + 4 * stripe * block.width + 16 * w;
-      const auto sign = hn::Set(d, ~kMagnitude);
-      for (int x = 0; x < 16; x += lanes) {
-        const auto row = [&](int y) HWY_ATTR {
-          if (y >= rows) return hn::Zero(d);
-          const auto m = hn::AndNot(sign, hn::LoadU(d, src + y * block.stride + x));
-          return hn::Or(m, hn::And(sign, hn::LoadU(d, signs + y * block.width + x)));
-        };
-        hn::StoreInterleaved4(row(0), row(1), row(2), row(3), d, z.scan + 4 * x);
-      }
-      uint64_t found[kTests] = {};
-      const auto add = [&](int test, int k, auto mask) HWY_ATTR {
-        uint8_t packed[8] = {};
-        hn::StoreMaskBits(d, mask, packed);
-        uint64_t group;
-        std::memcpy(&group, packed, sizeof group);
-        found[test] |= group << k;
-      };
-      for (int k = 0; k < 64; k += lanes) {
-        const auto m = hn::Load(d, z.scan + k);
-        for (int up = 0; up <= kTrackedPlanes; ++up) {
-          const int plane = model.plane + up;
-          if (plane < kMaxBitPlanes) add(up, k, hn::TestBit(m, hn::Set(d, 1u << plane)));
-        }
-        const int above = model.plane + kTrackedPlanes + 1;
-        const uint32_t higher = above < kMaxBitPlanes ? kMagnitude >> above << above : 0;
-        add(kTests - 2, k, hn::Ne(hn::And(m, hn::Set(d, higher)), hn::Zero(d)));
-        add(kTests - 1, k, hn::TestBit(m, sign));
-      }
-      z.sign[i] = z.planes[maps::kSign][i] = found[kTests - 1] & valid;
-      uint64_t reached = found[kTests - 2] & valid;
-      z.planes[maps::kReached + kTrackedPlanes + 1][i] = reached;
-      for (int up = kTrackedPlanes; up >= 0; --up) {
-        if (up < kTrackedPlanes) z.planes[maps::kOne + up][i] = found[up] & valid;
-        reached |= found[up] & valid;
-        z.planes[maps::kReached + up][i] = reached;
+      samples.take(planes, [&](int x, int y) HWY_ATTR {
+        if (y >= rows) return hn::Zero(d);
+        const auto m = hn::AndNot(sign, hn::LoadU(d, src + y * block.stride + x));
+        return hn::Or(m, hn::And(sign, hn::LoadU(d, signs + y * block.width + x)));
+      });
+      z.sign[i] = z.planes[maps::kSign][i] = samples.bits(31) & valid;
+      // Samples with a bit at a plane or above it.
+      uint64_t reached = 0;
+      for (int p = planes - 1; p >= model.plane; --p) {
+        const int up = p - model.plane;
+        const uint64_t bits = samples.bits(p) & valid;
+        reached |= bits;
+        if (up < kTrackedPlanes) z.planes[maps::kOne + up][i] = bits;
+        if (up <= kTrackedPlanes + 1) z.planes[maps::kReached + up][i] = reached;
       }
     }
   }

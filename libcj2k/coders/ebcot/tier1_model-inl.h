@@ -60,7 +60,6 @@ struct Tier1Scratch::Impl {
   alignas(64) WordPlane zc_mask;
   alignas(64) WordPlane sc_mask;    ///< samples that code a sign
   alignas(64) WordPlane run_break;  ///< the first sample with bit 1 in a stripe column in run mode
-  alignas(64) uint32_t scan[64];
   mq::Symbol symbols[kMaxPassSymbols];
 };
 
@@ -199,10 +198,58 @@ HWY_INLINE void sign_labels(const Neighbours& n, V64 x_left, V64 x_right, V64 x_
   *flip = hn::Or(h_minus, hn::AndNot(h, v_minus));
 }
 
+/// The samples of a word.
+class WordSamples {
+ public:
+  using D = hn::CappedTag<uint32_t, 16>;
+
+  /// Takes 16 columns of a stripe.
+  /// @param bit_planes  the lowest planes that bits() will be asked for, beside the highest one
+  /// @param row         Vec<D>(int x, int y): the samples from column x on; a callable with HWY_ATTR
+  template <typename Row>
+  HWY_INLINE void take(int bit_planes, const Row& row) {
+    const D d;
+    for (size_t x = 0; x < 16; x += hn::Lanes(d)) {
+      const int column = static_cast<int>(x);
+      const auto row0 = row(column, 0), row1 = row(column, 1);
+      const auto row2 = row(column, 2), row3 = row(column, 3);
+      // The four bytes of a lane are a column of the stripe, in scan order.
+      const auto store_byte = [&](int byte) HWY_ATTR {
+        const auto part = [&](auto v) HWY_ATTR {
+          return hn::And(hn::ShiftRightSame(v, 8 * byte), hn::Set(d, 255));
+        };
+        const auto low = hn::Or(part(row0), hn::ShiftLeft<8>(part(row1)));
+        const auto high = hn::Or(part(row2), hn::ShiftLeft<8>(part(row3)));
+        hn::Store(hn::Or(low, hn::ShiftLeft<16>(high)), d, scan_[byte] + x);
+      };
+      for (int p = 0; p < bit_planes; p += 8) store_byte(p / 8);
+      store_byte(31 / 8);
+    }
+  }
+
+  /// Bits `p` of the samples.
+  HWY_INLINE uint64_t bits(int p) const {
+    const hn::CappedTag<uint8_t, 64> d;
+    const auto* scan = reinterpret_cast<const uint8_t*>(scan_[p / 8]);
+    const auto bit = hn::Set(d, static_cast<uint8_t>(1u << p % 8));
+    uint64_t bits = 0;
+    for (size_t k = 0; k < 64; k += hn::Lanes(d)) {
+      uint8_t packed[8] = {};
+      hn::StoreMaskBits(d, hn::TestBit(hn::Load(d, scan + k), bit), packed);
+      uint64_t group;
+      std::memcpy(&group, packed, sizeof group);
+      bits |= group << k;
+    }
+    return bits;
+  }
+
+ private:
+  alignas(64) uint32_t scan_[4][16];  ///< 64 bytes in scan order, of each byte of a sample
+};
+
 /// Makes the bit-planes in scan order from the row-major samples.
 void load_planes(const Tier1Block& block, const Layout& layout, Tier1Scratch::Impl& z) {
-  const hn::CappedTag<uint32_t, 16> d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
+  const WordSamples::D d;
   const size_t words = static_cast<size_t>(layout.end + layout.pitch + kSlackWords / 2);
   const size_t bytes = words * sizeof(uint64_t);
   for (int p = 0; p < block.bit_planes; ++p) std::memset(z.planes[p], 0, bytes);
@@ -211,6 +258,7 @@ void load_planes(const Tier1Block& block, const Layout& layout, Tier1Scratch::Im
 
   const uint64_t last_columns =
       block.width % 16 == 0 ? ~uint64_t{0} : (uint64_t{1} << (block.width % 16 * 4)) - 1;
+  WordSamples samples;
   for (int stripe = 0; stripe < layout.stripes; ++stripe) {
     const int rows = block.height - 4 * stripe < 4 ? block.height - 4 * stripe : 4;
     const uint64_t row_mask = kRow0 * ((1u << rows) - 1);
@@ -219,26 +267,11 @@ void load_planes(const Tier1Block& block, const Layout& layout, Tier1Scratch::Im
       const uint64_t valid = row_mask & (w + 1 == layout.words_wide ? last_columns : ~uint64_t{0});
       z.valid[i] = valid;
       const uint32_t* src = block.samples + 4 * stripe * block.stride + 16 * w;
-      for (int x = 0; x < 16; x += lanes) {
-        const auto row = [&](int y) HWY_ATTR {
-          return y < rows ? hn::LoadU(d, src + y * block.stride + x) : hn::Zero(d);
-        };
-        hn::StoreInterleaved4(row(0), row(1), row(2), row(3), d, z.scan + 4 * x);
-      }
-      const auto plane_bits = [&](int p) HWY_ATTR {
-        const auto bit = hn::Set(d, 1u << p);
-        uint64_t bits = 0;
-        for (int k = 0; k < 64; k += lanes) {
-          uint8_t packed[8] = {};
-          hn::StoreMaskBits(d, hn::TestBit(hn::Load(d, z.scan + k), bit), packed);
-          uint64_t group;
-          std::memcpy(&group, packed, sizeof group);
-          bits |= group << k;
-        }
-        return bits & valid;
-      };
-      for (int p = 0; p < block.bit_planes; ++p) z.planes[p][i] = plane_bits(p);
-      z.sign[i] = plane_bits(31);
+      samples.take(block.bit_planes, [&](int x, int y) HWY_ATTR {
+        return y < rows ? hn::LoadU(d, src + y * block.stride + x) : hn::Zero(d);
+      });
+      for (int p = 0; p < block.bit_planes; ++p) z.planes[p][i] = samples.bits(p) & valid;
+      z.sign[i] = samples.bits(31) & valid;
     }
   }
 }
@@ -469,21 +502,14 @@ class WordEmitter {
  public:
   WordEmitter(const Tier1Scratch::Impl& z, int i, uint64_t bits, bool with_signs)
       : with_signs_(with_signs) {
-    const __m512i zero = _mm512_or_si512(
-        _mm512_or_si512(_mm512_maskz_set1_epi8(bits, 1),
-                        _mm512_maskz_set1_epi8(z.zero_label[0][i], 2)),
-        _mm512_or_si512(_mm512_or_si512(_mm512_maskz_set1_epi8(z.zero_label[1][i], 4),
-                                        _mm512_maskz_set1_epi8(z.zero_label[2][i], 8)),
-                        _mm512_maskz_set1_epi8(z.zero_label[3][i], 16)));
+    __m512i zero = _mm512_maskz_mov_epi8(bits, _mm512_set1_epi8(1));
+    for (int k = 0; k < 4; ++k) zero = add(zero, z.zero_label[k][i], 2 << k);
     if (!with_signs) {
       low_ = zero;
       return;
     }
-    const __m512i sign = _mm512_or_si512(
-        _mm512_or_si512(_mm512_mask_set1_epi8(_mm512_set1_epi8(32), z.sign_bit[i], 33),
-                        _mm512_maskz_set1_epi8(z.sign_label[0][i], 2)),
-        _mm512_or_si512(_mm512_maskz_set1_epi8(z.sign_label[1][i], 4),
-                        _mm512_maskz_set1_epi8(z.sign_label[2][i], 8)));
+    __m512i sign = add(_mm512_set1_epi8(32), z.sign_bit[i], 1);
+    for (int k = 0; k < 3; ++k) sign = add(sign, z.sign_label[k][i], 2 << k);
     low_ = _mm512_permutex2var_epi8(zero, _mm512_load_si512(kInterleave.low), sign);
     high_ = _mm512_permutex2var_epi8(zero, _mm512_load_si512(kInterleave.high), sign);
   }
@@ -496,6 +522,9 @@ class WordEmitter {
 
  private:
   static constexpr uint64_t kEven = 0x5555555555555555u;
+  static __m512i add(__m512i v, uint64_t mask, int bit) {
+    return _mm512_mask_add_epi8(v, mask, v, _mm512_set1_epi8(static_cast<char>(bit)));
+  }
   static mq::Symbol* put(__m512i v, uint64_t mask, mq::Symbol* out) {
     _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(mask, v));
     return out + __builtin_popcountll(mask);
