@@ -26,7 +26,7 @@ RUN scripts/install_deps.sh core ffmpeg $([ "$FFMPEG_PARTS" != full ] || echo ff
     { [ -z "$PACKAGES" ] || apt-get install -qq -y --no-install-recommends $PACKAGES; } && \
     { [ "$CUDA" != ON ] || scripts/get_nvcc.sh /opt/cuda; }
 COPY . .
-ARG CUDA_ARCHITECTURES=75;80;86;89;90;100;120
+ARG CUDA_ARCHITECTURES=75-real;80-real;86-real;89-real;90;100-real;120-real
 ARG JOBS=
 RUN scripts/image/tree.sh /image
 
