@@ -299,7 +299,7 @@ windows() {
   build/windows/cj2k --version
   test_step windows ctest --test-dir build/windows -j "$jobs" -R "^($tests)\$" --timeout 600 \
     --output-junit "$logs/windows.xml"
-  local files=(tests/tools/test_{cj2k,info,inputs,metadata}.py) # the others take minutes
+  local files=(tests/tools/test_{cj2k,film,info,inputs,metadata}.py) # the others take minutes
   [ "$mode" != release ] || files=(tests/tools)
   test_step windows-tool "$python" -B -m pytest -q -n "$jobs" "${files[@]}" --wine --cj2k build/windows/cj2k \
     --junitxml "$logs/windows-tool.xml"

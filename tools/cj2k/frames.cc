@@ -66,13 +66,13 @@ bool is_folder(const std::string& path) {
 
 /// The frames that a pattern names, by number.
 std::vector<Frame> frames_of_pattern(const std::string& input, const Pattern& pattern) {
-  const fs::path before = to_path(pattern.before);
-  const fs::path folder = before.has_parent_path() ? before.parent_path() : fs::path(".");
-  const std::string stem = to_name(before.filename());
+  const size_t name_begin = pattern.before.rfind('/') + 1;  // 0 without a folder
+  const std::string folder = pattern.before.substr(0, name_begin);
+  const std::string stem = pattern.before.substr(name_begin);
   std::vector<Frame> frames;
   if (pattern.after.find('/') != std::string::npos)
     throw UsageError(input + ": the %d must be in the last part of the name");
-  for (const std::string& name : names_in(to_name(folder))) {
+  for (const std::string& name : names_in(folder.empty() ? "." : folder)) {
     if (name.size() < stem.size() + pattern.after.size() + 1 || !name.starts_with(stem) ||
         !name.ends_with(pattern.after))
       continue;
@@ -82,7 +82,7 @@ std::vector<Frame> frames_of_pattern(const std::string& input, const Pattern& pa
     const auto [stop, status] = std::from_chars(begin, end, number);
     // The number must be written as the pattern writes it: 7 is no %06d.
     if (status != std::errc() || stop != end || number < 0) continue;
-    if (to_name(to_path(pattern.name(number)).filename()) != name) continue;
+    if (pattern.name(number).substr(name_begin) != name) continue;
     frames.push_back({number, pattern.name(number), "", 0, ""});
   }
   if (frames.empty()) throw Failure(input + ": no file has such a name");
