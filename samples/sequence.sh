@@ -71,7 +71,7 @@ for file in "${files[@]}"; do
   largest=$((size > largest ? size : largest))
 done
 format=$(stream pix_fmt "${input[@]}")
-if [[ $format == *f32* || $format == rgb* ]]; then format=gbrp16le; fi
+if [[ $format == *f32* || $format == *f16* || $format == rgb* ]]; then format=gbrp16le; fi
 quality=$(quiet_ffmpeg -i "${files[0]}" "${input[@]}" -filter_complex \
   "[0:v:0]format=$format,setpts=N[a];[1:v:0]${curve}format=$format,setpts=N[b];[a][b]psnr=stats_file=-" -frames:v 1 -f null - |
   sed -n 's/.*psnr_avg:\([^ ]*\).*/\1/p' | head -n 1)

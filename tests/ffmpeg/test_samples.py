@@ -167,13 +167,13 @@ def test_tracks_of_real_size(ff, tmp_path, sample):
         assert "conforms    cinema2k at 24 fps" in sample("dcp", "in.mov", "dcp")
 
 
-@pytest.mark.parametrize("kind, pix_fmt, depth", [("png", "rgb48be", 16), ("dpx", "gbrp10le", 10), ("tiff", "rgb48le", 16),
-                                                  ("exr", "gbrpf32le", 16)])
-def test_sequence(ff, tmp_path, sample, kind, pix_fmt, depth):
+@pytest.mark.parametrize("kind, options, depth", [("png", "rgb48be", 16), ("dpx", "gbrp10le", 10), ("tiff", "rgb48le", 16),
+                                                  ("exr", "gbrpf32le", 16), ("exr", "gbrpf32le -format half", 16)])
+def test_sequence(ff, tmp_path, sample, kind, options, depth):
     needs(ff, kind)
     if kind == "exr":
         needs_zscale(ff)
-    film(ff, tmp_path / f"scan/%06d.{kind}", "-pix_fmt", pix_fmt)
+    film(ff, tmp_path / f"scan/%06d.{kind}", "-pix_fmt", *options.split())
     log = sample("sequence", f"scan/%06d.{kind}", "out", "20M")
     files = sorted((tmp_path / "out").iterdir())
     assert [f.name for f in files] == [f"{n:06d}.j2c" for n in range(FRAMES)]
