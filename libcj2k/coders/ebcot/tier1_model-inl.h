@@ -198,7 +198,7 @@ HWY_INLINE void sign_labels(const Neighbours& n, V64 x_left, V64 x_right, V64 x_
   *flip = hn::Or(h_minus, hn::AndNot(h, v_minus));
 }
 
-/// The samples of a word.
+/// The samples of a word, of which it makes bit-planes.
 class WordSamples {
  public:
   using D = hn::CappedTag<uint32_t, 16>;
@@ -532,50 +532,98 @@ class WordEmitter {
   __m512i low_, high_;
   bool with_signs_;
 };
-#else
-/// bytes[v]: the 8 bits of v, each in the lowest bit of a byte, bit 0 in the lowest byte.
-struct SpreadTable {
-  uint64_t bytes[256];
-  constexpr SpreadTable() : bytes() {
-    for (int v = 0; v < 256; ++v) {
+#elif HWY_TARGET != HWY_SCALAR
+/// Byte indices that move the coded ones of 8 symbols together.
+struct PickTables {
+  uint8_t samples[256][8];  ///< by zc of 8 samples, of their bits
+  uint8_t
+      pairs[256]
+           [8];  ///< by zc + 16 sc of 4 samples, of 4 bits and 4 signs: each bit before its sign
+  constexpr PickTables() : samples(), pairs() {
+    for (int mask = 0; mask < 256; ++mask) {
+      int of_samples = 0, of_pairs = 0;
       for (int k = 0; k < 8; ++k) {
-        if (v >> k & 1) bytes[v] |= uint64_t{1} << (8 * k);
+        if (mask >> k & 1) samples[mask][of_samples++] = static_cast<uint8_t>(k);
+        const int from = k / 2 + k % 2 * 4;
+        if (mask >> from & 1) pairs[mask][of_pairs++] = static_cast<uint8_t>(from);
       }
     }
   }
 };
-inline constexpr SpreadTable kSpread;
+alignas(64) inline constexpr PickTables kPick;
 
 class WordEmitter {
  public:
-  WordEmitter(const Tier1Scratch::Impl& z, int i, uint64_t bits, bool with_signs) {
-    for (int k = 0; k < 8; ++k) {
-      const auto spread = [k](uint64_t word) { return kSpread.bytes[word >> (8 * k) & 255]; };
-      const uint64_t zero = spread(bits) | spread(z.zero_label[0][i]) << 1 |
-                            spread(z.zero_label[1][i]) << 2 | spread(z.zero_label[2][i]) << 3 |
-                            spread(z.zero_label[3][i]) << 4;
-      std::memcpy(zero_ + 8 * k, &zero, 8);
+  WordEmitter(const Tier1Scratch::Impl& z, int i, uint64_t bits, bool with_signs)
+      : with_signs_(with_signs) {
+    const hn::CappedTag<uint8_t, 32> d;
+    for (size_t k = 0; k < 64; k += hn::Lanes(d)) {
+      const auto spread = [&](const uint64_t& word, int to) HWY_ATTR {
+        const auto mask = hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(&word) + k / 8);
+        return hn::IfThenElseZero(mask, hn::Set(d, static_cast<uint8_t>(1 << to)));
+      };
+      auto zero = spread(bits, 0);
+      for (int n = 0; n < 4; ++n) zero = hn::Or(zero, spread(z.zero_label[n][i], n + 1));
+      hn::Store(zero, d, zero_ + k);
       if (!with_signs) continue;
-      const uint64_t sign = 0x2020202020202020u | spread(z.sign_bit[i]) |
-                            spread(z.sign_label[0][i]) << 1 | spread(z.sign_label[1][i]) << 2 |
-                            spread(z.sign_label[2][i]) << 3;
-      std::memcpy(sign_ + 8 * k, &sign, 8);
+      auto sign = hn::Or(spread(z.sign_bit[i], 0), hn::Set(d, 32));
+      for (int n = 0; n < 3; ++n) sign = hn::Or(sign, spread(z.sign_label[n][i], n + 1));
+      hn::Store(sign, d, sign_ + k);
     }
   }
 
   mq::Symbol* emit(uint64_t zc, uint64_t sc, mq::Symbol* out) const {
-    for (uint64_t rest = zc | sc; rest != 0; rest &= rest - 1) {
-      const int k = __builtin_ctzll(rest);
-      *out = zero_[k];
-      out += zc >> k & 1;
-      *out = sign_[k];
-      out += sc >> k & 1;
+    const hn::FixedTag<uint8_t, 4> d4;
+    const hn::FixedTag<uint8_t, 8> d8;
+    const int step = with_signs_ ? 4 : 8;
+    const uint64_t group = (uint64_t{1} << step) - 1;
+    for (uint64_t rest = zc | sc; rest != 0;) {
+      const int first = __builtin_ctzll(rest) & -step;
+      rest &= ~(group << first);
+      uint64_t mask = zc >> first & group;
+      if (with_signs_) {
+        mask |= (sc >> first & group) << 4;
+        const auto both =
+            hn::Combine(d8, hn::LoadU(d4, sign_ + first), hn::LoadU(d4, zero_ + first));
+        hn::StoreU(hn::TableLookupBytes(both, hn::LoadU(d8, kPick.pairs[mask])), d8, out);
+      } else {
+        const auto zero = hn::LoadU(d8, zero_ + first);
+        hn::StoreU(hn::TableLookupBytes(zero, hn::LoadU(d8, kPick.samples[mask])), d8, out);
+      }
+      out += __builtin_popcountll(mask);
     }
     return out;
   }
 
  private:
-  uint8_t zero_[64], sign_[64] = {};
+  alignas(32) uint8_t zero_[64], sign_[64];
+  bool with_signs_;
+};
+#else
+class WordEmitter {
+ public:
+  WordEmitter(const Tier1Scratch::Impl& z, int i, uint64_t bits, bool)
+      : z_(z), i_(i), bits_(bits) {}
+
+  mq::Symbol* emit(uint64_t zc, uint64_t sc, mq::Symbol* out) const {
+    for (int k = 0; k < 64; ++k) {
+      const auto at = [&](const uint64_t* words) { return words[i_] >> k & 1; };
+      const auto* zero = z_.zero_label;
+      const auto* sign = z_.sign_label;
+      if (zc >> k & 1)
+        *out++ = static_cast<mq::Symbol>((bits_ >> k & 1) | at(zero[0]) << 1 | at(zero[1]) << 2 |
+                                         at(zero[2]) << 3 | at(zero[3]) << 4);
+      if (sc >> k & 1)
+        *out++ = static_cast<mq::Symbol>(32 | at(z_.sign_bit) | at(sign[0]) << 1 |
+                                         at(sign[1]) << 2 | at(sign[2]) << 3);
+    }
+    return out;
+  }
+
+ private:
+  const Tier1Scratch::Impl& z_;
+  const int i_;
+  const uint64_t bits_;
 };
 #endif
 
