@@ -105,7 +105,7 @@ class HtRun {
   const size_t worker_index_;
   HtWorker& worker_;
   CpuBlocks& out_;
-  const bool takes_all_;  ///< nobody asks what the points remove
+  const bool takes_all_;  ///< whatever the points remove, they are taken
   HtSamples samples_{};
   HtNextRows next_{};  ///< of the block after it, until they are prefetched
   double weight_ = 0;

@@ -204,7 +204,7 @@ class WordSamples {
   using D = hn::CappedTag<uint32_t, 16>;
 
   /// Takes 16 columns of a stripe.
-  /// @param bit_planes  the lowest planes that bits() will be asked for, beside the highest one
+  /// @param bit_planes  bits(p) then has p of 0 .. bit_planes - 1, and 31
   /// @param row         Vec<D>(int x, int y): the samples from column x on; a callable with HWY_ATTR
   template <typename Row>
   HWY_INLINE void take(int bit_planes, const Row& row) {
@@ -213,7 +213,7 @@ class WordSamples {
       const int column = static_cast<int>(x);
       const auto row0 = row(column, 0), row1 = row(column, 1);
       const auto row2 = row(column, 2), row3 = row(column, 3);
-      // The four bytes of a lane are a column of the stripe, in scan order.
+      // The four bytes of a lane, from the lowest up, are a column of the stripe.
       const auto store_byte = [&](int byte) HWY_ATTR {
         const auto part = [&](auto v) HWY_ATTR {
           return hn::And(hn::ShiftRightSame(v, 8 * byte), hn::Set(d, 255));
@@ -535,10 +535,10 @@ class WordEmitter {
 #elif HWY_TARGET != HWY_SCALAR
 /// Byte indices that move the coded ones of 8 symbols together.
 struct PickTables {
-  uint8_t samples[256][8];  ///< by zc of 8 samples, of their bits
-  uint8_t
-      pairs[256]
-           [8];  ///< by zc + 16 sc of 4 samples, of 4 bits and 4 signs: each bit before its sign
+  /// Of the bits of 8 samples, by zc.
+  uint8_t samples[256][8];
+  /// Of 4 bits and then their 4 signs, by zc + 16 sc: each bit goes before its sign.
+  uint8_t pairs[256][8];
   constexpr PickTables() : samples(), pairs() {
     for (int mask = 0; mask < 256; ++mask) {
       int of_samples = 0, of_pairs = 0;
