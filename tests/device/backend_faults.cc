@@ -243,7 +243,7 @@ TEST_CASE("backend: calls fail with two GOPs of 2 in flight, every form of tier-
         tier1,
         Job(tiny({{"gop", "2"}, {"async_depth", "4"}, {"target_bytes", "200"}, {"tier1", tier1}}),
             kFour),
-        19);
+        47);
   }
 }
 
@@ -259,7 +259,7 @@ TEST_CASE("backend: calls fail while blocks stop and go on") {
                                 {"tier1", "cibo"}}),
                 {Content::kTexture, Content::kTexture, Content::kTexture});
   CHECK(job.expected[0].stats.passes_resumed > 0);
-  run_all("resumed", job, 97);
+  run_all("resumed", job, 197);
 }
 
 TEST_CASE("backend: calls fail while the frames of a GOP are predicted together, HT") {
@@ -277,7 +277,7 @@ TEST_CASE("backend: calls fail while frames are coded again with RDOQ, HT") {
                     {"target_bytes", "400"},
                     {"measure_mse", "1"}}),
               kFour),
-          7);
+          29);
 }
 
 TEST_CASE("backend: calls fail while frames are coded again with RDOQ, EBCOT") {
@@ -332,7 +332,7 @@ TEST_CASE("backend: one of two devices fails") {
   Job job(tiny({{"gop", "1"}, {"tier1", "fused"}}), kFour);
   cj2k::test::set(job.params, "device", "cuda:0,1");
   job.options.num_devices = 2;
-  run_all("two devices", job, 23);
+  run_all("two devices", job, 61);
 }
 
 }  // namespace cj2k::simt::test
