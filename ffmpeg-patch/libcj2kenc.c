@@ -94,8 +94,8 @@
 #define MAX_PACKET_BYTES (INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE)
 
 /* The highest frame rate that is believed if it comes from time_base alone.
- * Clocks are finer. */
-#define MAX_TIME_BASE_RATE 1000
+ * Clocks are finer: QuickTime's has 600 ticks a second, Matroska's 1000. */
+#define MAX_TIME_BASE_RATE 300
 
 /* Values of AVCodecContext.profile, which is Rsiz, and .level that are no
  * profile and no level. Not all releases have the same names for them. */
@@ -343,11 +343,6 @@ static int set_format(AVCodecContext *avctx)
         }
     }
     s->desc = av_pix_fmt_desc_get(s->sw_format);
-    if (!s->desc) {
-        av_log(avctx, AV_LOG_ERROR, "pixel format %d is unknown\n",
-               s->sw_format);
-        return AVERROR_BUG;
-    }
     return 0;
 }
 
@@ -413,16 +408,27 @@ static int set_fields(AVCodecContext *avctx, cj2k_params *p)
         return refuse(avctx, "flags +ildct codes each field: the height of %s "
                       "must be a multiple of %d, not %d\n",
                       s->desc->name, lines, avctx->height);
-    if (s->options.format == CJ2K_FORMAT_JP2)
-        return refuse(avctx, "format jp2 contradicts flags +ildct: a JP2 file "
-                      "has one codestream, two fields have two; use format "
-                      "j2k\n");
     s->fields       = 2;
     s->bottom_first = avctx->field_order == AV_FIELD_BB ||
                       avctx->field_order == AV_FIELD_BT;
     avctx->field_order = s->bottom_first ? AV_FIELD_BB
                                          : AV_FIELD_TT; /* as coded, as shown */
     p->height /= 2;
+    return 0;
+}
+
+/* Refuses what fields cannot have, once all parameters are known. */
+static int check_fields(AVCodecContext *avctx, const cj2k_params *p)
+{
+    const CJ2KContext *s = avctx->priv_data;
+
+    if (s->fields == 2 && p->format == CJ2K_FORMAT_JP2)
+        return refuse(avctx, "format jp2 contradicts flags +ildct: a JP2 file "
+                      "has one codestream, two fields have two; use format "
+                      "j2k\n");
+    if (s->fields == 2 && is_cinema(p))
+        return refuse(avctx, "flags +ildct contradicts the profile: digital "
+                      "cinema has no fields\n");
     return 0;
 }
 
@@ -654,7 +660,6 @@ static int set_rsiz(const AVCodecContext *avctx, cj2k_params *p)
 
 static int set_profile(AVCodecContext *avctx, cj2k_params *p)
 {
-    const CJ2KContext *s = avctx->priv_data;
     int ret;
 
     p->frame_rate_num = codestream_rate(avctx).num;
@@ -667,9 +672,6 @@ static int set_profile(AVCodecContext *avctx, cj2k_params *p)
                           avctx->level, p->main_level);
         p->main_level = avctx->level;
     }
-    if (s->fields == 2 && is_cinema(p))
-        return refuse(avctx, "flags +ildct contradicts the profile: digital "
-                      "cinema has no fields\n");
     return 0;
 }
 
@@ -679,12 +681,13 @@ static int64_t bytes_per_codestream(const AVCodecContext *avctx,
                                     int64_t bits_per_second)
 {
     const AVRational rate = codestream_rate(avctx);
+    int64_t bytes;
 
     if (bits_per_second <= 0 || !rate.num)
         return 0;
-    return FFMAX(av_rescale_rnd(bits_per_second, rate.den, 8LL * rate.num,
-                                AV_ROUND_DOWN),
-                 1);
+    bytes = av_rescale_rnd(bits_per_second, rate.den, 8LL * rate.num,
+                           AV_ROUND_DOWN);
+    return bytes < 0 ? INT64_MAX : FFMAX(bytes, 1); /* < 0: too many */
 }
 
 static int64_t component_samples(const cj2k_params *p, int c)
@@ -800,17 +803,16 @@ static int refuse_foreign(AVCodecContext *avctx)
     };
 
     for (int i = 0; i < FF_ARRAY_ELEMS(options); i++)
-        if (options[i].value) {
-            av_log(avctx, AV_LOG_ERROR, "%s %s is not for this encoder: %s\n",
-                   options[i].name, options[i].value, options[i].ours);
-            return AVERROR(EINVAL);
-        }
+        if (options[i].value)
+            return refuse(avctx, "%s %s is not for this encoder: %s\n",
+                          options[i].name, options[i].value, options[i].ours);
     return 0;
 }
 
 /* Options of FFmpeg that mean nothing to this encoder. */
 static void warn_ignored(AVCodecContext *avctx)
 {
+    const CJ2KContext *s = avctx->priv_data;
     const int gop = avctx->gop_size == LAVC_GOP_SIZE ? 0 : avctx->gop_size;
     const struct {
         const char *name;
@@ -820,6 +822,8 @@ static void warn_ignored(AVCodecContext *avctx)
         { "bufsize", has_lookahead(avctx) ? 0 : avctx->rc_buffer_size, 1,
           film_pass(avctx) ? "the film has one budget, b is its mean"
                            : "b and maxrate are caps of every single frame" },
+        { "rc-lookahead", has_lookahead(avctx) ? 0 : s->rc_lookahead, 1,
+          "lookahead needs maxrate above b, and no pass" },
         { "g", gop, 2, "every frame is a key frame" },
         { "bf", avctx->max_b_frames, 1, "every frame is a key frame" },
         { "slices", avctx->slices, 1,
@@ -974,6 +978,10 @@ static int open_film(AVCodecContext *avctx, const cj2k_params *p)
                       pass ? "pass" : "lookahead, as maxrate is above b,",
                       s->fields == 2 ? "flags +ildct"
                                      : "CUDA frames; use hwdownload");
+    if (pass != 1 && avctx->bit_rate <= 0)
+        return refuse(avctx, "pass 2 needs b, the mean rate of the film\n");
+    if (avctx->rc_buffer_size < 0)
+        return refuse(avctx, "bufsize %d is negative\n", avctx->rc_buffer_size);
     if (pass == 1)
         avctx->flags &= ~AV_CODEC_FLAG_PSNR; /* there is no picture */
     if (pass == 2)
@@ -1026,6 +1034,7 @@ static av_cold int cj2k_init(AVCodecContext *avctx)
         (ret = set_further_params(avctx, &p)) < 0 ||
         (ret = set_colours(avctx, &p)) < 0 ||
         (ret = set_further_params(avctx, &p)) < 0 ||
+        (ret = check_fields(avctx, &p)) < 0 ||
         (ret = set_hw_device(avctx, &p)) < 0)
         return ret;
     warn_ignored(avctx);

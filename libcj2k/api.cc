@@ -37,7 +37,7 @@ struct cj2k_encoder {
   std::unique_ptr<cj2k::FilmPass> film;  ///< null: each frame for itself
   cj2k_params asked = {};                ///< what `encoder` was opened with, but icc_profile
   std::vector<uint8_t> jp2_boxes;        ///< those of `asked`
-  std::atomic<bool> is_used = false;     ///< a frame has been sent
+  std::atomic<bool> is_used = false;     ///< a frame, or the end of them, has been taken
   std::unique_ptr<cj2k::Report> report;
   cj2k::Log log;
   mutable std::mutex mutex;  ///< guards last_error
@@ -473,9 +473,10 @@ cj2k_status cj2k_packet_json(const cj2k_encoder* encoder, const cj2k_packet* pac
 
 cj2k_status cj2k_encoder_send_frame(cj2k_encoder* encoder, const cj2k_frame* frame) {
   return run(encoder, "cj2k_encoder_send_frame", [&](const Log&) {
-    if (frame != nullptr) encoder->is_used = true;
-    return encoder->film ? encoder->film->send(*encoder->encoder, frame)
-                         : encoder->encoder->send(frame);
+    const Status status = encoder->film ? encoder->film->send(*encoder->encoder, frame)
+                                        : encoder->encoder->send(frame);
+    if (status == Status::kOk) encoder->is_used = true;
+    return status;
   });
 }
 

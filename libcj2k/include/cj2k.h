@@ -746,8 +746,9 @@ CJ2K_API cj2k_status cj2k_device_describe(int index, cj2k_device_info* info);
 /* Checks `p`, plans, reserves all memory and starts the threads. The encoder keeps no pointer into
  * `p`. On failure *encoder = NULL. */
 CJ2K_API CJ2K_NODISCARD cj2k_status cj2k_encoder_open(const cj2k_params* p, cj2k_encoder** encoder);
-/* Sets cj2k_params::icc_profile before the first frame is sent. CJ2K_INVALID: a frame has been sent, or
- * the profile is not one that a JP2 file may have; the encoder stays as it was. */
+/* Sets cj2k_params::icc_profile before the first frame is taken; NULL, 0: without one. CJ2K_INVALID: a
+ * frame or the end has been taken, or the profile is not one that a JP2 file may have; the encoder
+ * stays as it was. After any other error the encoder can only be closed. */
 CJ2K_API cj2k_status cj2k_encoder_set_icc(cj2k_encoder* encoder, const void* profile, size_t bytes);
 CJ2K_API cj2k_status cj2k_encoder_info(const cj2k_encoder* encoder, cj2k_info* info);
 /* Gives the parameters, with each "chosen" and "auto" replaced by its value. `log`, `log_opaque`,

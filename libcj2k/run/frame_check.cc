@@ -110,8 +110,7 @@ Status FrameCheck::check_component(const cj2k_frame& frame, uint32_t c, const Lo
   }
   const int64_t row =
       static_cast<int64_t>(component.rect.width() - 1) * v.step_bytes + v.word_bytes;
-  if (!is_read && component.rect.height() > 1 &&
-      std::abs(static_cast<int64_t>(v.stride_bytes)) < row) {
+  if (!is_read && component.rect.height() > 1 && v.stride_bytes < row && v.stride_bytes > -row) {
     return log.fail(Status::kInvalid, "frame: component %u: stride_bytes %td, a row takes %" PRId64,
                     c, v.stride_bytes, row);
   }

@@ -406,8 +406,9 @@ class Transcoder {
     constexpr int kMostTrials = 12;
     constexpr uint64_t kEnough = 4;  ///< bytes that may be left
     constexpr uint64_t kEocBytes = 2;
+    uint64_t in_blocks = 0;  // bytes of the blocks that were last written
     const auto write_at = [&](const Level& level) {
-      cut_at(level, tiles);
+      in_blocks = cut_at(level, tiles);
       for (const Tile& tile : tiles) write(tile);
       uint64_t bytes = main_header().size() + kEocBytes;
       for (const std::vector<uint8_t>& part : written_) bytes += part.size();
@@ -425,8 +426,8 @@ class Transcoder {
       const Level level = level_for(room, tiles);
       const uint64_t used = write_at(level);
       if (used > most_bytes_) {
-        bad = room;
-        room -= std::min(used - most_bytes_, room);
+        bad = in_blocks;  // less than `room`, which would choose this level again
+        room = in_blocks - std::min(used - most_bytes_, in_blocks);
         if (room <= good) room = good + (bad - good) / 2;
       } else {
         if (used >= most_used) {

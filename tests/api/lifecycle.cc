@@ -322,8 +322,15 @@ TEST_CASE("open copies the caller's ICC profile") {
     CHECK(cj2k_encoder_set_icc(encoder, profile.data(), profile.size()) == CJ2K_INVALID);
     cj2k_encoder_close(encoder);
     REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
+    cj2k_frame refused{};
+    refused.struct_size = sizeof(refused);
+    CHECK(cj2k_encoder_send_frame(encoder, &refused) == CJ2K_INVALID);
     CHECK(cj2k_encoder_set_icc(encoder, profile.data(), profile.size()) == CJ2K_OK);
     CHECK(profile_of(packet_of(encoder, picture)) == profile);
+    cj2k_encoder_close(encoder);
+    REQUIRE(cj2k_encoder_open(&p, &encoder) == CJ2K_OK);
+    REQUIRE(cj2k_encoder_send_frame(encoder, nullptr) == CJ2K_OK);
+    CHECK(cj2k_encoder_set_icc(encoder, profile.data(), profile.size()) == CJ2K_INVALID);
     cj2k_encoder_close(encoder);
     return;
   }

@@ -308,6 +308,20 @@ TEST_CASE("transcode: with a cap as good as the source coded under it") {
   }
 }
 
+TEST_CASE("transcode: every cap is used") {
+  cj2k_params p = make_params(255, 129, 3, 8);
+  set(p, "lossless", "1");
+  const std::vector<uint8_t> bytes = encode(p, make_picture(p, Content::kTexture, 5)).bytes;
+  constexpr size_t kCaps = 300;
+  for (size_t i = kCaps / 10; i < kCaps; ++i) {
+    const size_t cap = bytes.size() * i / kCaps;
+    const size_t used = recap(bytes, cap).size();
+    CAPTURE(cap);
+    CHECK(used <= cap);
+    CHECK(used >= cap * 9 / 10);
+  }
+}
+
 TEST_CASE("transcode: a cap below the headers is refused, and HT has none") {
   cj2k_params p = make_params(150, 110);
   set(p, "lossless", "1");

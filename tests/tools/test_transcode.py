@@ -85,6 +85,19 @@ def test_recap(cj2k, tmp_path):
     assert not (tmp_path / "d.j2k").exists()
 
 
+def test_input_stays(cj2k, tmp_path):
+    """Input and output may not be the same file, whatever its name."""
+    (tmp_path / "a.ppm").write_bytes(pnm(60, 43, planes(60, 43, 3, 8), 8))
+    (tmp_path / "d").mkdir()
+    cj2k("-i", "a.ppm", "-o", "d/a.j2k", "--lossless")
+    before = (tmp_path / "d/a.j2k").read_bytes()
+    for names in (("d/a.j2k", "d/../d/a.j2k"), ("d", "./d")):
+        cj2k("transcode", "--recap", 3000, *names, fails=2, words=("a.j2k", "the same file"))
+    (tmp_path / "b.j2k").write_bytes((tmp_path / "a.ppm").read_bytes())
+    cj2k("-i", "b.j2k", "-o", "b.j2k", fails=2, words=("b.j2k", "the same file"))
+    assert (tmp_path / "d/a.j2k").read_bytes() == before
+
+
 def test_refused(cj2k, tmp_path):
     (tmp_path / "a.ppm").write_bytes(pnm(60, 43, planes(60, 43, 3, 8), 8))
     cj2k("-i", "a.ppm", "-o", "a.j2k", "--lossless")

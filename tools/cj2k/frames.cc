@@ -246,6 +246,9 @@ std::vector<Frame> list_frames(FrameSelection selection) {
     const auto [place, is_new] = inputs.emplace(frame.output, frame.input);
     if (!is_new)
       throw UsageError(place->second + " and " + frame.input + ": both would be " + frame.output);
+    std::error_code absent;
+    if (fs::equivalent(to_path(frame.input), to_path(frame.output), absent))
+      throw UsageError(frame.input + ": input and output are the same file");
   }
   return frames;
 }
