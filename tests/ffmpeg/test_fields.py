@@ -121,7 +121,9 @@ def test_stats(ff, tmp_path):
     ((), {"fmt": "gray", "height": 63}, "the height of gray must be a multiple of 2, not 63"),
     (("-format", "jp2"), {}, "format jp2 contradicts flags +ildct"),
     (("-profile:v", "cinema2k"), {"fmt": "xyz12le", "rate": 24}, "digital cinema has no fields"),
-    (("-b:v", 2111), {}, "b 2111 is target_bytes 5 at 50/1 fps")], ids=["420", "odd", "jp2", "cinema", "rate"])
+    (("-cj2k-params", "format=jp2"), {}, "format jp2 contradicts flags +ildct"),
+    (("-cj2k-params", "profile=cinema2k"), {"fmt": "xyz12le", "rate": 24}, "digital cinema has no fields"),
+    (("-b:v", 2111), {}, "b 2111 is target_bytes 5 at 50/1 fps")], ids=["420", "odd", "jp2", "cinema", "jp2-params", "cinema-params", "rate"])
 def test_refused(ff, options, kw, says):
     ff.check_refused(*FIELDS, *options, says=[says], **kw)
 
