@@ -180,7 +180,7 @@ def test_what_a_pass_excludes(ff, made, tmp_path, number, more, says):
 
 
 @pytest.mark.parametrize("number, more, says", [
-    (1, ("-flags", "+ildct"), "pass does not go with flags +ildct"), (2, (), "film: bits_per_second 0 not in [1, "),
+    (1, ("-flags", "+ildct"), "pass does not go with flags +ildct"), (2, (), "pass 2 needs b, the mean rate of the film"),
     (3, ("-b:v", BITS), "film: pass 3 not in [0, 2]")])
 def test_passes_that_there_are_not(ff, made, tmp_path, number, more, says):
     (tmp_path / "film-0.log").write_text("Q0oyS0ZJTE0=")
