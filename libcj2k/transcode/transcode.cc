@@ -426,7 +426,7 @@ class Transcoder {
       const Level level = level_for(room, tiles);
       const uint64_t used = write_at(level);
       if (used > most_bytes_) {
-        bad = in_blocks;  // less than `room`, which would choose this level again
+        bad = in_blocks;  // as much room, or more, gives this level or one with more bytes
         room = in_blocks - std::min(used - most_bytes_, in_blocks);
         if (room <= good) room = good + (bad - good) / 2;
       } else {

@@ -13,6 +13,7 @@ from tools import bytes_per_frame
 
 WARNED = [
     (("-bufsize", "50M", "-b:v", "10M"), "bufsize 50000000 is ignored"),
+    (("-rc-lookahead", 20, "-b:v", "10M"), "rc-lookahead 20 is ignored"),
     (("-g", 25), "g 25 is ignored"),
     (("-bf", 2), "bf 2 is ignored"),
     (("-slices", 4), "slices 4 is ignored"),
@@ -52,6 +53,14 @@ def test_rate_that_is_too_low(ff, option, bits, num_bytes, param):
     assert least_bits == least_bytes * 8 * 24
     assert ff.packets(f"-{option}", least_bits, rate=24)
     ff.check_refused(f"-{option}", least_bits - 1, rate=24, says=[f"is {param}_bytes {least_bytes - 1} at 24/1 fps"])
+
+
+def test_rate_beyond_64_bits(ff):
+    ff.check_refused("-b:v", 9 * 10**18, rate="1/1000", says=["target_bytes 9223372036854775807 not in [0, 1099511627776]"])
+
+
+def test_reservoir_below_zero(ff):
+    ff.check_refused("-b:v", "1M", "-maxrate", "2M", "-bufsize", -1, says=["bufsize -1 is negative"])
 
 
 @pytest.mark.parametrize("option, value, ours", [

@@ -318,7 +318,7 @@ TEST_CASE("transcode: every cap is used") {
     const size_t used = recap(bytes, cap).size();
     CAPTURE(cap);
     CHECK(used <= cap);
-    CHECK(used >= cap * 9 / 10);
+    CHECK(used >= cap * 9 / 10);  // a few blocks: a pass of one is hundreds of bytes
   }
 }
 

@@ -368,7 +368,7 @@ static int known_share(const std::pair<int, std::string>& key) {
     case 1:
       return begins("visual") ? 5 : 2;
     case 2:
-      if (begins("ht_steps0 ")) return 11;  // 17 of 2,340 of charts, where no photographs are
+      if (begins("ht_steps0 ")) return 11;  // charts alone: 17 of 2,340
       if (begins("ht ")) return 20;
       if (begins("effort2_steps0 ") || begins("effort3_steps0 ")) return 4;
       if (begins("effort")) return 70;
